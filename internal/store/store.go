@@ -1,0 +1,106 @@
+// Package store keeps everything that opdeck's processes share: the session and
+// its budgets, audit, approvals and journals (the core database), and the index
+// of operations with the inbox of webhooks (the bulk database).
+//
+// Two engines: SQLite for one host (two files, so that a bulk write never holds
+// the lock that a rotation of the session waits for) and PostgreSQL for many
+// (one database). Queries are written once, with "?" for arguments; what the
+// engines do differently stands in this package and nowhere else. The packages
+// that own a subject declare a Store interface; the implementations live here,
+// one file a subject, and pass the owner's suite on both engines.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Options says where the databases are.
+type Options struct {
+	// URL is "sqlite" (two files in Dir), "sqlite:PATH" (the core file; the bulk
+	// file stands beside it), "memory" (nothing is kept), or a postgres:// URL.
+	URL string
+	// Dir is the state folder; it is created with mode 0700 when missing.
+	Dir string
+}
+
+// Store holds the two databases. With PostgreSQL both are the same.
+type Store struct {
+	Core *DB
+	Bulk *DB
+}
+
+// Open opens and migrates the databases. Any number of processes may do so at
+// the same moment; one of them migrates.
+func Open(ctx context.Context, opt Options) (*Store, error) {
+	switch {
+	case opt.URL == "memory":
+		return openPair(ctx, func(r room) (*DB, error) { return openMemory(r) })
+	case opt.URL == "" || opt.URL == "sqlite":
+		return openFiles(ctx, filepath.Join(opt.Dir, "opdeck.db"))
+	case strings.HasPrefix(opt.URL, "sqlite:"):
+		return openFiles(ctx, strings.TrimPrefix(opt.URL, "sqlite:"))
+	case strings.HasPrefix(opt.URL, "postgres://"), strings.HasPrefix(opt.URL, "postgresql://"):
+		return openPostgresPair(ctx, opt.URL)
+	}
+	return nil, fmt.Errorf("store: %q is neither sqlite, sqlite:PATH nor postgres://…", redactURL(opt.URL))
+}
+
+// Close closes both databases.
+func (s *Store) Close() error {
+	if s.Core == s.Bulk {
+		return s.Core.Close()
+	}
+	return errors.Join(s.Bulk.Close(), s.Core.Close())
+}
+
+func openFiles(ctx context.Context, core string) (*Store, error) {
+	if err := os.MkdirAll(filepath.Dir(core), 0o700); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if err := refuseNetworkDisk(filepath.Dir(core)); err != nil {
+		return nil, err
+	}
+	bulk := strings.TrimSuffix(core, ".db") + "-index.db"
+	return openPair(ctx, func(r room) (*DB, error) {
+		if r == roomCore {
+			return openSQLite(core)
+		}
+		return openSQLite(bulk)
+	})
+}
+
+func openPair(ctx context.Context, open func(room) (*DB, error)) (*Store, error) {
+	core, err := open(roomCore)
+	if err != nil {
+		return nil, err
+	}
+	if err := core.migrate(ctx, roomCore); err != nil {
+		return nil, errors.Join(err, core.Close())
+	}
+	bulk, err := open(roomBulk)
+	if err != nil {
+		return nil, errors.Join(err, core.Close())
+	}
+	if err := bulk.migrate(ctx, roomBulk); err != nil {
+		return nil, errors.Join(err, bulk.Close(), core.Close())
+	}
+	return &Store{Core: core, Bulk: bulk}, nil
+}
+
+func openPostgresPair(ctx context.Context, url string) (*Store, error) {
+	db, err := openPostgres(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range []room{roomCore, roomBulk} {
+		if err := db.migrate(ctx, r); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return &Store{Core: db, Bulk: db}, nil
+}
