@@ -1,0 +1,170 @@
+package api
+
+import (
+	"encoding/json"
+
+	"opdeck/api/secret"
+	"opdeck/api/text"
+)
+
+// The kinds of customer (complete on the service's add-customer page).
+const (
+	Individual = "INDIVIDUAL"
+	Corporate  = "CORPORATE"
+)
+
+// Customer is the standalone record; its full set of fields is not published,
+// so everything is also in Raw.
+type Customer struct {
+	CUID      text.Untrusted `json:"cuid"`
+	PUID      text.Untrusted `json:"puid"`
+	Name      text.Untrusted `json:"name"`
+	Lastname  text.Untrusted `json:"lastname"`
+	Company   text.Untrusted `json:"company"`
+	Type      text.Untrusted `json:"type"` // INDIVIDUAL or CORPORATE
+	Status    text.Untrusted `json:"status"`
+	Comment   text.Untrusted `json:"comment"`
+	Email     text.Untrusted `json:"email"`
+	CreatedAt Time           `json:"createdAt"`
+	UpdatedAt Time           `json:"updatedAt"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON keeps the record as it came beside the named fields.
+func (c *Customer) UnmarshalJSON(b []byte) error {
+	type plain Customer
+	var p plain
+	if err := json.Unmarshal(b, &p); err != nil {
+		return err
+	}
+	*c = Customer(p)
+	c.Raw = append(json.RawMessage(nil), b...)
+	return nil
+}
+
+// MarshalJSON writes the record as it came.
+func (c Customer) MarshalJSON() ([]byte, error) {
+	if len(c.Raw) > 0 {
+		return c.Raw, nil
+	}
+	type plain Customer
+	return json.Marshal(plain(c))
+}
+
+// Unknown lists the fields of the record that this program has no name for.
+func (c Customer) Unknown() []Field { return Unknown(c.Raw, c) }
+
+// FullName joins name and last name.
+func (c Customer) FullName() text.Untrusted {
+	if c.Lastname == "" {
+		return c.Name
+	}
+	return c.Name + " " + c.Lastname
+}
+
+// Application is a customer's application: either an individual's or a
+// corporate one. Its fields are only partly published; all are kept.
+type Application struct {
+	Status     text.Untrusted  `json:"status"`
+	Individual json.RawMessage `json:"individual,omitempty"`
+	Corporate  json.RawMessage `json:"corporate,omitempty"`
+	Raw        json.RawMessage `json:"-"`
+	Deprecated text.Untrusted  `json:"-"` // what the answer's Deprecation or Sunset header said
+}
+
+// Kind tells which of the two an application is, "" when neither is there.
+func (a Application) Kind() string {
+	switch {
+	case len(a.Individual) > 0 && string(a.Individual) != "null":
+		return Individual
+	case len(a.Corporate) > 0 && string(a.Corporate) != "null":
+		return Corporate
+	}
+	return ""
+}
+
+// ShareResult is the answer to a share call (spec, Share verified KYC/KYB data).
+type ShareResult struct {
+	Applied     bool             `json:"applied"`
+	Message     text.Untrusted   `json:"message"`     // the reason when applied is false
+	Outstanding []OutstandingSet `json:"outstanding"` // document sets still to be given; may be empty or absent
+	Raw         json.RawMessage  `json:"-"`
+}
+
+// OutstandingSet is one remaining document set. The element type is not
+// published: a text or an object; both are read.
+type OutstandingSet struct {
+	Name text.Untrusted
+	Raw  json.RawMessage
+}
+
+// UnmarshalJSON reads a text, or an object with a name, type or docType.
+func (o *OutstandingSet) UnmarshalJSON(b []byte) error {
+	o.Raw = append(json.RawMessage(nil), b...)
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		o.Name = text.Untrusted(s)
+		return nil
+	}
+	var f map[string]json.RawMessage
+	if json.Unmarshal(b, &f) == nil {
+		for _, k := range []string{"name", "type", "docType", "documentSet"} {
+			if json.Unmarshal(f[k], &s) == nil && s != "" {
+				o.Name = text.Untrusted(s)
+				return nil
+			}
+		}
+	}
+	o.Name = text.Untrusted(b)
+	return nil
+}
+
+// MarshalJSON writes the set as it came.
+func (o OutstandingSet) MarshalJSON() ([]byte, error) {
+	if len(o.Raw) > 0 {
+		return o.Raw, nil
+	}
+	return json.Marshal(string(o.Name))
+}
+
+// Link is a short-lived, single-use address for the customer's own browser.
+type Link struct {
+	URL text.Untrusted
+	TTL int64 // seconds; 0 when the answer did not say
+	Raw json.RawMessage
+}
+
+// Result is the service's answer to an act without an object.
+type Result struct {
+	Success bool            `json:"success"`
+	Message text.Untrusted  `json:"message"`
+	Raw     json.RawMessage `json:"-"`
+}
+
+// HookSettings are the service's webhook settings (hook get and set).
+type HookSettings struct {
+	Enabled            bool           `json:"enabled"`
+	HookURL            text.Untrusted `json:"hookUrl"`
+	JWTSecret          secret.Value   `json:"-"`
+	HookCustomer       bool           `json:"hookCustomer"`
+	HookOperation      bool           `json:"hookOperation"`
+	HookDepositAccount bool           `json:"hookDepositAccount"`
+	HookCounterparty   bool           `json:"hookCounterparty"`
+}
+
+// CustomerFile is an uploaded document in the customer's own store; attaching
+// links it to an operation.
+type CustomerFile struct {
+	ID         text.Untrusted `json:"id"`
+	CustomerID text.Untrusted `json:"customerId"`
+	Name       text.Untrusted `json:"name"`
+	FileName   text.Untrusted `json:"fileName"`
+	MIME       text.Untrusted `json:"mime"`
+	Type       text.Untrusted `json:"type"`
+	Info       text.Untrusted `json:"info"`
+	Status     text.Untrusted `json:"status"`
+	Size       int64          `json:"size"`
+
+	Raw json.RawMessage `json:"-"`
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind says what can be done about an error; it fixes the exit code.
+type Kind string
+
+// The kinds (outward contract, section 2).
+const (
+	Internal       Kind = "internal"        // a bug, or an answer that makes no sense
+	Unavailable    Kind = "unavailable"     // the service or the network failed
+	Usage          Kind = "usage"           // wrong arguments, confirmation missing
+	BadConfig      Kind = "config"          // a mistake in the config
+	AuthFailed     Kind = "auth"            // credentials refused, two-factor, no session to be had
+	NotFound       Kind = "not_found"       // unknown operation, document, customer
+	Refused        Kind = "refused"         // a rule, of the service or ours, says no
+	RateLimited    Kind = "rate_limited"    // no room in the budget in time, or 429
+	UnknownOutcome Kind = "unknown_outcome" // sent, no answer, and a read could not tell
+	Interrupted    Kind = "interrupted"     // the person stopped it
+)
+
+// Exit returns the process exit code of the kind.
+func (k Kind) Exit() int {
+	switch k {
+	case Usage, BadConfig:
+		return 2
+	case AuthFailed:
+		return 3
+	case NotFound:
+		return 4
+	case Refused:
+		return 5
+	case RateLimited:
+		return 6
+	case UnknownOutcome:
+		return 7
+	case Interrupted:
+		return 130
+	}
+	return 1
+}
+
+// Rule names the rule behind a refusal.
+type Rule string
+
+// The rules, of the service first, then our own.
+const (
+	RuleOperationUnknown Rule = "operation_unknown" // spec, Errors: Operation not found
+	RuleDocumentUnknown  Rule = "document_unknown"  // Document not found
+	RuleNotAttached      Rule = "not_attached"      // Document … is not attached to operation …
+	RuleEndState         Rule = "end_state"         // Cannot modify documents for completed operations
+	RuleLocked           Rule = "locked"            // Document is locked and cannot be removed
+	RuleShared           Rule = "already_shared"    // 409 on share
+	RuleBaaS             Rule = "baas"              // 403 on share
+	RuleCustomerUnknown  Rule = "customer_unknown"
+	RuleFile             Rule = "file" // too large, or of a kind that is not taken
+	RuleForbidden        Rule = "forbidden"
+	RuleRate             Rule = "rate"
+	RuleReadOnly         Rule = "read_only"
+	RuleRole             Rule = "role"
+	RuleApproval         Rule = "approval_pending"
+	RuleDenied           Rule = "approval_denied"
+	RuleChanged          Rule = "changed"    // the object is not what the person saw
+	RuleAudit            Rule = "audit"      // the intent could not be stored
+	RuleIdentifier       Rule = "identifier" // not usable in a path
+)
+
+// Error is what every call returns when it fails. Public is a sentence for
+// people and Hint what they can do; neither holds a secret or a raw answer.
+type Error struct {
+	Op         string // "remove document"
+	Kind       Kind
+	Rule       Rule
+	Public     string
+	Hint       string
+	Status     int // HTTP status, 0 when there was none
+	RequestID  string
+	RetryAfter time.Duration
+	Err        error // the cause, for the log
+}
+
+func (e *Error) Error() string {
+	if e.Op == "" {
+		return e.Public
+	}
+	return e.Op + ": " + e.Public
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// AsError finds the Error in err, or wraps err as an internal one.
+func AsError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if err == nil {
+		return nil
+	}
+	return &Error{Kind: Internal, Public: err.Error(), Err: err}
+}
+
+// KindOf returns the kind of err, "" for nil.
+func KindOf(err error) Kind {
+	if err == nil {
+		return ""
+	}
+	return AsError(err).Kind
+}
+
+// Refusal makes an Error of kind Refused.
+func Refusal(op string, rule Rule, format string, args ...any) *Error {
+	return &Error{Op: op, Kind: Refused, Rule: rule, Public: fmt.Sprintf(format, args...)}
+}

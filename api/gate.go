@@ -1,0 +1,208 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ActKind names a write.
+type ActKind string
+
+// The writes.
+const (
+	ActRemoveDocument ActKind = "document.remove"
+	ActAttachDocument ActKind = "document.attach"
+	ActUploadDocument ActKind = "document.upload"
+	ActShare          ActKind = "compliance.share"
+	ActLink           ActKind = "compliance.link" // makes a single-use link: a GET that changes something
+	ActFinalize       ActKind = "compliance.finalize"
+	ActSetApplication ActKind = "application.set"
+	ActSetHooks       ActKind = "hook.set"
+	ActSessionRefresh ActKind = "session.refresh"
+	ActSessionLogin   ActKind = "session.login"
+	ActSessionReset   ActKind = "session.reset"
+)
+
+var actNeeds = map[ActKind]Permission{
+	ActRemoveDocument: MayDocuments, ActAttachDocument: MayDocuments, ActUploadDocument: MayDocuments,
+	ActShare: MayCompliance, ActLink: MayCompliance, ActFinalize: MayCompliance, ActSetApplication: MayCompliance,
+	ActSetHooks: MayHooks, ActSessionRefresh: MaySession, ActSessionLogin: MaySession, ActSessionReset: MaySession,
+}
+
+// ActKinds lists all writes, in a fixed order.
+var ActKinds = []ActKind{ActRemoveDocument, ActAttachDocument, ActUploadDocument, ActShare, ActLink, ActFinalize,
+	ActSetApplication, ActSetHooks, ActSessionRefresh, ActSessionLogin, ActSessionReset}
+
+// Needs returns the permission that an act asks for.
+func (k ActKind) Needs() Permission { return actNeeds[k] }
+
+// TouchesSession reports whether the act concerns only our own session: it
+// needs no second person and a read-only context allows it.
+func (k ActKind) TouchesSession() bool { return k.Needs() == MaySession }
+
+// Act is one write, exactly as it would be sent. It holds no secret: secrets in
+// Body are dots, and SecretDigest binds the act to them.
+type Act struct {
+	Kind    ActKind         `json:"kind"`
+	Method  string          `json:"method"`
+	Path    string          `json:"path"`
+	Body    json.RawMessage `json:"body,omitempty"`
+	Object  string          `json:"object"`            // "operation" or "customer"; "session" for our own
+	ID      string          `json:"id"`                // its opid or cuid
+	Item    string          `json:"item,omitempty"`    // document guid
+	Name    string          `json:"name,omitempty"`    // what people call the item, safe to draw
+	Summary string          `json:"summary,omitempty"` // one sentence, safe to draw
+	Reason  string          `json:"reason,omitempty"`
+	// Seen is the digest of what the person saw of the object when they decided.
+	Seen string `json:"seen,omitempty"`
+	// SecretDigest is a hash of secrets and file contents that Body does not show.
+	SecretDigest string `json:"secret_digest,omitempty"`
+}
+
+// Digest identifies the act: same kind, request, object and content seen.
+func (a Act) Digest() string {
+	a.Summary, a.Name, a.Reason = "", "", ""
+	b, err := json.Marshal(a)
+	if err != nil { // Body is made by json.Marshal; it cannot be invalid
+		panic(fmt.Sprintf("api: act cannot be encoded: %v", err))
+	}
+	return HashHex(b)
+}
+
+// HashHex is the SHA-256 of b in hex.
+func HashHex(b []byte) string { s := sha256.Sum256(b); return hex.EncodeToString(s[:]) }
+
+// Verdict is what became of a write.
+type Verdict string
+
+// The verdicts.
+const (
+	Done    Verdict = "done"
+	Denied  Verdict = "refused" // the service said no
+	Failed  Verdict = "failed"  // provably not done
+	Unclear Verdict = "unknown" // sent, and nothing could tell
+)
+
+// Outcome is what became of a write, for the audit trail.
+type Outcome struct {
+	Verdict   Verdict       `json:"verdict"`
+	Status    int           `json:"status,omitempty"`
+	Rule      Rule          `json:"rule,omitempty"`
+	Detail    string        `json:"detail,omitempty"` // safe text
+	RequestID string        `json:"request_id,omitempty"`
+	Took      time.Duration `json:"took_ns,omitempty"`
+}
+
+// Event is something worth recording that is not a write: a denied attempt, a
+// reveal, an export, a login, a reload.
+type Event struct {
+	Name   string `json:"name"`
+	Object string `json:"object,omitempty"`
+	ID     string `json:"id,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Auditor keeps the audit trail. Intent must be durable when it returns.
+type Auditor interface {
+	Intent(ctx context.Context, who Actor, act Act) (ref string, err error)
+	Outcome(ctx context.Context, ref string, out Outcome) error
+	Note(ctx context.Context, who Actor, e Event) error
+}
+
+// Approver asks for a second person. Check returns the approval's id when one
+// exists, matches the act's digest and is spent by this call; otherwise it files
+// a request (or finds the open one) and returns a refusal with RuleApproval,
+// RuleDenied or RuleChanged.
+type Approver interface {
+	Check(ctx context.Context, who Actor, act Act) (id string, err error)
+	Settle(ctx context.Context, id string, out Outcome) error
+}
+
+// Gate is what every write passes, in this order: role, read-only, guard,
+// approval, audit intent; then the call; then its outcome. Nothing else in this
+// program sends a write.
+type Gate struct {
+	ReadOnly bool             // the context forbids writes
+	Audit    Auditor          // required
+	Approve  Approver         // nil: one person is enough
+	Now      func() time.Time // required
+}
+
+// Permit is an act that may go out. It must be settled with End.
+type Permit struct {
+	Act      Act
+	ref      string
+	approval string
+	began    time.Time
+}
+
+// Begin lets an act through or refuses it. guard is the console's own check of
+// the object (locked, end state); nil for none.
+func (g *Gate) Begin(ctx context.Context, act Act, guard func() error) (*Permit, error) {
+	who := ActorOf(ctx)
+	if err := g.refuse(ctx, act, guard); err != nil {
+		g.denied(ctx, who, act, err)
+		return nil, err
+	}
+	p := &Permit{Act: act, began: g.Now()}
+	if g.Approve != nil && !act.Kind.TouchesSession() {
+		id, err := g.Approve.Check(ctx, who, act)
+		if err != nil {
+			g.denied(ctx, who, act, err)
+			return nil, err
+		}
+		p.approval = id
+	}
+	ref, err := g.Audit.Intent(ctx, who, act)
+	if err != nil {
+		return nil, &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleAudit,
+			Public: "The audit trail cannot be written, so nothing was sent.",
+			Hint:   "Look at the disk or the database of the store; reading goes on.", Err: err}
+	}
+	p.ref = ref
+	return p, nil
+}
+
+func (g *Gate) refuse(ctx context.Context, act Act, guard func() error) error {
+	need, known := actNeeds[act.Kind]
+	if !known {
+		return &Error{Op: string(act.Kind), Kind: Internal, Public: "This act is not known to the gate."}
+	}
+	if err := Need(ctx, string(act.Kind), need); err != nil {
+		return err
+	}
+	if g.ReadOnly && !act.Kind.TouchesSession() {
+		return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleReadOnly,
+			Public: "This context is read-only.",
+			Hint:   "Writes need a context with read_only = false and no --read-only."}
+	}
+	if guard == nil {
+		return nil
+	}
+	return guard()
+}
+
+// denied records an attempt that was refused; a trail that cannot be written
+// changes nothing about the refusal.
+func (g *Gate) denied(ctx context.Context, who Actor, act Act, err error) {
+	e := AsError(err)
+	_ = g.Audit.Note(ctx, who, Event{Name: "denied", Object: act.Object, ID: act.ID,
+		Detail: string(act.Kind) + ": " + string(e.Rule)})
+}
+
+// End records what became of the act. An outcome that cannot be stored leaves
+// the act open in the trail, where it counts as unknown.
+func (g *Gate) End(ctx context.Context, p *Permit, out Outcome) error {
+	out.Took = g.Now().Sub(p.began)
+	ctx = context.WithoutCancel(ctx) // the person may have left; the outcome is kept all the same
+	err := g.Audit.Outcome(ctx, p.ref, out)
+	if p.approval != "" {
+		err = errors.Join(err, g.Approve.Settle(ctx, p.approval, out))
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"opdeck/api/text"
+)
+
+// Money is a value as the service carries it: whole units as text of any length
+// and billionths of a unit beside them (spec, Amount wrapper). It is never a
+// float. The parts stay as they came; Decimal says whether they make a number.
+type Money struct {
+	CurrencyCode text.Untrusted `json:"currencyCode"`
+	Units        Number         `json:"units"`
+	Nanos        Number         `json:"nanos"`
+}
+
+// Amount wraps a value. Default, the same value in US dollars by the service's
+// account page, is seen in webhooks only.
+type Amount struct {
+	Sum     Money  `json:"sum"`
+	Default *Money `json:"default,omitempty"`
+}
+
+// Number is a JSON number or the text of one, kept to the letter. A missing or
+// null number is "", which counts as zero (webhooks omit zeros).
+type Number text.Untrusted
+
+// UnmarshalJSON keeps the text of a number, of a string and of anything else.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	var s string
+	switch {
+	case string(b) == "null":
+		*n = ""
+	case json.Unmarshal(b, &s) == nil:
+		*n = Number(s)
+	default:
+		*n = Number(b)
+	}
+	return nil
+}
+
+// MarshalJSON writes the number as text, as the service does with units.
+func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(string(n)) }
+
+// Why a Money is not a number.
+var (
+	ErrUnits = errors.New("units are no whole number")
+	ErrNanos = errors.New("nanos are not within ±999,999,999")
+	ErrSign  = errors.New("units and nanos have different signs")
+)
+
+const maxUnits = 1000 // digits; a bound on work, far above any amount
+
+// Decimal returns the exact value units + nanos/10⁹, with nine decimals or
+// fewer. It fails with ErrUnits, ErrNanos or ErrSign: such an amount must be
+// shown as it came, marked, and never as a number.
+func (m Money) Decimal() (*apd.Decimal, error) {
+	units, err := whole(string(m.Units), ErrUnits, maxUnits)
+	if err != nil {
+		return nil, err
+	}
+	nanos, err := whole(string(m.Nanos), ErrNanos, 9)
+	if err != nil {
+		return nil, err
+	}
+	if units.Sign()*nanos.Sign() < 0 {
+		return nil, ErrSign
+	}
+	d := apd.NewWithBigInt(units, 0)
+	d.Coeff.Mul(&d.Coeff, apd.NewBigInt(1_000_000_000))
+	signed := new(apd.BigInt).Set(&d.Coeff)
+	if d.Negative {
+		signed.Neg(signed)
+	}
+	out := apd.NewWithBigInt(signed.Add(signed, nanos), -9)
+	out.Reduce(out)
+	if out.Exponent > 0 { // 5e3 is 5000 here
+		if _, err := apd.BaseContext.WithPrecision(2*maxUnits).Quantize(out, out, 0); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnits, err)
+		}
+	}
+	return out, nil
+}
+
+// Empty reports whether nothing was sent: no currency and no value.
+func (m Money) Empty() bool { return m.CurrencyCode == "" && m.Units == "" && m.Nanos == "" }
+
+// Currency returns the code as it came.
+func (m Money) Currency() text.Untrusted { return m.CurrencyCode }
+
+// Raw returns the parts as they came, for amounts that are no number.
+func (m Money) Raw() string {
+	return fmt.Sprintf("%s units %s nanos %s", text.Untrusted(m.CurrencyCode).Quoted(),
+		text.Untrusted(m.Units).Quoted(), text.Untrusted(m.Nanos).Quoted())
+}
+
+// String is for logs and tests: currency and exact value, or the raw parts.
+func (m Money) String() string {
+	d, err := m.Decimal()
+	if err != nil {
+		return m.Raw()
+	}
+	return m.CurrencyCode.Line(12) + " " + d.Text('f')
+}
+
+// whole parses an optional minus and digits, nothing else; "" is zero.
+func whole(s string, bad error, maxDigits int) (*apd.BigInt, error) {
+	if s == "" {
+		return new(apd.BigInt), nil
+	}
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || len(digits) > maxDigits || strings.Trim(digits, "0123456789") != "" {
+		return nil, bad
+	}
+	n, ok := new(apd.BigInt).SetString(s, 10)
+	if !ok {
+		return nil, bad
+	}
+	return n, nil
+}
+
+// Rate returns to/from to 12 significant digits and whether it is exact; ok is
+// false when one of them is zero or no number.
+func Rate(from, to Money) (rate *apd.Decimal, exact, ok bool) {
+	f, err1 := from.Decimal()
+	t, err2 := to.Decimal()
+	if err1 != nil || err2 != nil || f.IsZero() || t.IsZero() {
+		return nil, false, false
+	}
+	rate = new(apd.Decimal)
+	cond, err := apd.BaseContext.WithPrecision(12).Quo(rate, t, f)
+	if err != nil {
+		return nil, false, false
+	}
+	rate.Reduce(rate)
+	return rate, !cond.Inexact(), true
+}

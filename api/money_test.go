@@ -1,0 +1,103 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+)
+
+func TestMoneyDecimal(t *testing.T) {
+	for _, c := range []struct {
+		units, nanos, want string
+		err                error
+	}{
+		{"250", "0", "250", nil},
+		{"0", "1", "0.000000001", nil},
+		{"0", "999999999", "0.999999999", nil},
+		{"99999999999999999999", "999999999", "99999999999999999999.999999999", nil},
+		{"-12", "-340000000", "-12.34", nil},
+		{"0", "-500000000", "-0.5", nil},
+		{"-0", "5", "0.000000005", nil},
+		{"5000", "", "5000", nil},
+		{"", "", "0", nil},
+		{"1", "-1", "", ErrSign},
+		{"-1", "1", "", ErrSign},
+		{"1", "1000000000", "", ErrNanos},
+		{"1", "1.5", "", ErrNanos},
+		{"1e3", "0", "", ErrUnits},
+		{" 1", "0", "", ErrUnits},
+		{"+1", "0", "", ErrUnits},
+		{"--1", "0", "", ErrUnits},
+		{"٣", "0", "", ErrUnits},
+		{"1.5", "0", "", ErrUnits},
+	} {
+		m := Money{CurrencyCode: "EUR", Units: Number(c.units), Nanos: Number(c.nanos)}
+		d, err := m.Decimal()
+		if !errors.Is(err, c.err) || err == nil && d.Text('f') != c.want {
+			t.Errorf("%q %q: %v %v, want %s %v", c.units, c.nanos, d, err, c.want, c.err)
+		}
+	}
+}
+
+func TestMoneyReadsTextAndNumbers(t *testing.T) {
+	var m Money
+	if err := json.Unmarshal([]byte(`{"currencyCode":"USD","units":250,"nanos":"5"}`), &m); err != nil {
+		t.Fatal(err)
+	}
+	if m.String() != "USD 250.000000005" {
+		t.Error(m.String())
+	}
+}
+
+func TestRate(t *testing.T) {
+	usd := Money{CurrencyCode: "USD", Units: "100"}
+	eur := Money{CurrencyCode: "EUR", Units: "92", Nanos: "500000000"}
+	if r, exact, ok := Rate(usd, eur); !ok || !exact || r.Text('f') != "0.925" {
+		t.Errorf("%v %v %v", r, exact, ok)
+	}
+	if r, exact, ok := Rate(Money{Units: "3"}, Money{Units: "1"}); !ok || exact || r.Text('f') != "0.333333333333" {
+		t.Errorf("%v %v %v", r, exact, ok)
+	}
+	if _, _, ok := Rate(Money{}, eur); ok {
+		t.Error("nothing has no rate")
+	}
+}
+
+func TestUnknownFieldsAreKept(t *testing.T) {
+	raw := `{"opid":"x","status":"WARP","scan":1,"source":{"account":{"id":"a","iban":"DE"}},"documents":[{"guid":"g","pages":3}],"sourceAmount":{"sum":{"units":"1","micros":2}}}`
+	var o Operation
+	if err := json.Unmarshal([]byte(raw), &o); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range o.Unknown() {
+		got = append(got, f.Path+"="+string(f.Value))
+	}
+	want := []string{"documents[0].pages=3", "scan=1", `source.account.iban="DE"`, "sourceAmount.sum.micros=2"}
+	if len(got) != len(want) {
+		t.Fatalf("got %v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%s, want %s", got[i], want[i])
+		}
+	}
+	b, err := json.Marshal(o)
+	if err != nil || string(b) != raw {
+		t.Errorf("written back as %s (%v)", b, err)
+	}
+	if o.Phase() != PhaseUnknown || o.Phase().Ended() {
+		t.Error("an unknown status is no end state")
+	}
+}
+
+func FuzzMoney(f *testing.F) {
+	f.Add("1", "2")
+	f.Add("-99999999999999999999", "-999999999")
+	f.Fuzz(func(t *testing.T, units, nanos string) {
+		d, err := Money{Units: Number(units), Nanos: Number(nanos)}.Decimal()
+		if err == nil && d.Exponent < -9 {
+			t.Fatalf("more than nine decimals: %v", d)
+		}
+	})
+}

@@ -1,0 +1,180 @@
+package api
+
+import (
+	"encoding/json"
+
+	"opdeck/api/text"
+)
+
+// Operation is a movement of money (spec, Operation, REST representation).
+type Operation struct {
+	OPID                 text.Untrusted `json:"opid"`
+	IsVisible            bool           `json:"isVisible"`
+	Status               text.Untrusted `json:"status"`
+	Type                 text.Untrusted `json:"type"`
+	PaymentType          text.Untrusted `json:"paymentType"`
+	CreatedAt            Time           `json:"createdAt"`
+	UpdatedAt            Time           `json:"updatedAt"`
+	Source               Party          `json:"source"`
+	Destination          Party          `json:"destination"`
+	SourceAmount         Amount         `json:"sourceAmount"`
+	DestinationAmount    Amount         `json:"destinationAmount"`
+	CommissionAmount     Amount         `json:"commissionAmount"`
+	CurrentBalanceAmount Amount         `json:"currentBalanceAmount"`
+	Comment              text.Untrusted `json:"comment"`
+	IsParent             bool           `json:"isParent"`
+	Reference            text.Untrusted `json:"reference"`
+	Customer             CustomerRef    `json:"customer"`
+	Documents            []Document     `json:"documents"`
+
+	// Raw is the record as it came, to the letter, fields without a name included.
+	Raw json.RawMessage `json:"-"`
+}
+
+// Party is one side of an operation: an account of ours or an account of a
+// counterparty. The spec shows the first as source and the second as
+// destination; either side may hold either (webhook pages).
+type Party struct {
+	Account             *PartyAccount        `json:"account,omitempty"`
+	CounterpartyAccount *CounterpartyAccount `json:"counterpartyAccount,omitempty"`
+}
+
+// PartyAccount is a customer's account within an operation.
+type PartyAccount struct {
+	ID       text.Untrusted `json:"id"`
+	Name     text.Untrusted `json:"name"`
+	Number   text.Untrusted `json:"number"`
+	Customer CustomerRef    `json:"customer"`
+}
+
+// CounterpartyAccount is a beneficiary's account within an operation.
+type CounterpartyAccount struct {
+	ID           text.Untrusted  `json:"id"`
+	Name         text.Untrusted  `json:"name"`
+	Number       text.Untrusted  `json:"number"`
+	Counterparty CounterpartyRef `json:"counterparty"`
+}
+
+// CounterpartyRef names a counterparty.
+type CounterpartyRef struct {
+	SUID     text.Untrusted `json:"suid"`
+	Name     text.Untrusted `json:"name"`
+	BankName text.Untrusted `json:"bankName"`
+}
+
+// CustomerRef names a customer.
+type CustomerRef struct {
+	CUID text.Untrusted `json:"cuid"`
+	Name text.Untrusted `json:"name"`
+}
+
+// Document is a file's link to an operation (spec, Document).
+type Document struct {
+	GUID     text.Untrusted `json:"guid"`
+	FileName text.Untrusted `json:"fileName"`
+	Size     int64          `json:"size"` // bytes
+	MIME     text.Untrusted `json:"mime"`
+	DocType  text.Untrusted `json:"docType"`
+	Info     text.Untrusted `json:"info"`
+	IsLock   bool           `json:"isLock"` // cannot be detached
+	CreateAt Time           `json:"createAt"`
+}
+
+// UnmarshalJSON keeps the record as it came beside the named fields.
+func (o *Operation) UnmarshalJSON(b []byte) error {
+	type plain Operation
+	var p plain
+	if err := json.Unmarshal(b, &p); err != nil {
+		return err
+	}
+	*o = Operation(p)
+	o.Raw = append(json.RawMessage(nil), b...)
+	return nil
+}
+
+// MarshalJSON writes the record as it came; one that was made here is written
+// from its fields.
+func (o Operation) MarshalJSON() ([]byte, error) {
+	if len(o.Raw) > 0 {
+		return o.Raw, nil
+	}
+	type plain Operation
+	return json.Marshal(plain(o))
+}
+
+// Unknown lists the fields of the record that this program has no name for.
+func (o Operation) Unknown() []Field { return Unknown(o.Raw, o) }
+
+// Document returns the document with that guid.
+func (o Operation) Document(guid string) (Document, bool) {
+	for _, d := range o.Documents {
+		if string(d.GUID) == guid {
+			return d, true
+		}
+	}
+	return Document{}, false
+}
+
+// Name is what people call the party's account: its holder, else its name.
+func (p Party) Name() text.Untrusted {
+	switch {
+	case p.CounterpartyAccount != nil && p.CounterpartyAccount.Counterparty.Name != "":
+		return p.CounterpartyAccount.Counterparty.Name
+	case p.CounterpartyAccount != nil:
+		return p.CounterpartyAccount.Name
+	case p.Account != nil && p.Account.Customer.Name != "":
+		return p.Account.Customer.Name
+	case p.Account != nil:
+		return p.Account.Name
+	}
+	return ""
+}
+
+// Phase is what an operation's status word means for us.
+type Phase int
+
+// The phases. The set of status words is not published: a word that is not
+// listed here is PhaseUnknown and is shown as it is, never guessed.
+const (
+	PhaseUnknown Phase = iota
+	PhaseOpen
+	PhaseCompleted
+	PhaseFailed
+	PhaseCanceled
+)
+
+var phases = map[text.Untrusted]Phase{
+	"PENDING": PhaseOpen, "NEW": PhaseOpen, "PROCESSING": PhaseOpen, "MODERATION": PhaseOpen, "PROGRESS": PhaseOpen,
+	"SUCCESS": PhaseCompleted, "COMPLETED": PhaseCompleted, "COMPLETE": PhaseCompleted,
+	"FAILED": PhaseFailed, "FAIL": PhaseFailed, "ERROR": PhaseFailed, "REJECTED": PhaseFailed, "REJECT": PhaseFailed,
+	"CANCELED": PhaseCanceled, "CANCELLED": PhaseCanceled, "CANCEL": PhaseCanceled,
+}
+
+// Phase classifies the status. The spec shows PENDING and speaks of completed,
+// failed and canceled; SUCCESS is seen on the tree page; the rest are spellings
+// of the same four ideas.
+func (o Operation) Phase() Phase { return phases[o.Status] }
+
+// Ended reports whether the operation is in an end state, in which documents
+// are normally not edited (spec, Remove a document, rule 5).
+func (p Phase) Ended() bool { return p >= PhaseCompleted }
+
+// Word names the phase as the spec does.
+func (p Phase) Word() string {
+	return [...]string{"unknown", "open", "completed", "failed", "canceled"}[p]
+}
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Items    []T
+	Page     int // from 0
+	PageSize int
+	Total    Number // text on the wire
+}
+
+// OperationTree is an operation with the operations it spawned.
+type OperationTree struct {
+	Parent   Operation
+	Children []Operation
+	Raw      json.RawMessage
+}

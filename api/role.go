@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Role is what a person may do.
+type Role string
+
+// The roles.
+const (
+	Viewer   Role = "viewer"   // reads, masked
+	Analyst  Role = "analyst"  // reads, reveals, exports
+	Operator Role = "operator" // writes on documents and compliance
+	OnCall   Role = "oncall"   // session, limits, doctor
+	Admin    Role = "admin"    // everything
+)
+
+// Roles lists the roles, least first.
+var Roles = []Role{Viewer, Analyst, Operator, OnCall, Admin}
+
+// Permission is one thing that a role may allow.
+type Permission string
+
+// The permissions.
+const (
+	MayRead       Permission = "read"
+	MayReveal     Permission = "reveal masked values"
+	MayExport     Permission = "export"
+	MayDocuments  Permission = "change documents"
+	MayCompliance Permission = "change a customer's verification"
+	MayApprove    Permission = "approve another person's act"
+	MaySession    Permission = "act on the session"
+	MayHooks      Permission = "change the webhook settings"
+	MayAudit      Permission = "read the audit trail"
+	MayAuditOut   Permission = "export the audit trail"
+)
+
+var grants = map[Permission][]Role{
+	MayRead:       {Viewer, Analyst, Operator, OnCall},
+	MayReveal:     {Analyst, Operator},
+	MayExport:     {Analyst},
+	MayDocuments:  {Operator},
+	MayCompliance: {Operator},
+	MayApprove:    {Operator},
+	MaySession:    {OnCall},
+	MayHooks:      {},
+	MayAudit:      {Operator, OnCall},
+	MayAuditOut:   {},
+}
+
+// May reports whether the role allows p. Admin allows everything; an unknown
+// role or permission allows nothing.
+func (r Role) May(p Permission) bool {
+	who, known := grants[p]
+	return known && (r == Admin || slices.Contains(who, r))
+}
+
+// Valid reports whether r is one of Roles.
+func (r Role) Valid() bool { return slices.Contains(Roles, r) }
+
+// WhoMay names the roles that allow p, for the sentence that explains a refusal.
+func WhoMay(p Permission) string {
+	var w []string
+	for _, r := range Roles {
+		if r.May(p) {
+			w = append(w, string(r))
+		}
+	}
+	return strings.Join(w, ", ")
+}
+
+// Actor is the person behind a call.
+type Actor struct {
+	Name    string `json:"name"`
+	Role    Role   `json:"role"`
+	Via     string `json:"via"`               // console, command, ssh, service
+	From    string `json:"from,omitempty"`    // address and port over SSH, terminal locally
+	Key     string `json:"key,omitempty"`     // fingerprint or certificate serial
+	Session string `json:"session,omitempty"` // one console or connection
+}
+
+type actorKey struct{}
+
+// WithActor puts the person into the context of everything they do.
+func WithActor(ctx context.Context, a Actor) context.Context {
+	return context.WithValue(ctx, actorKey{}, a)
+}
+
+// ActorOf returns the person in ctx; nobody, with no permission, when there is none.
+func ActorOf(ctx context.Context) Actor {
+	a, _ := ctx.Value(actorKey{}).(Actor)
+	return a
+}
+
+// Need returns a refusal unless the person in ctx may do p.
+func Need(ctx context.Context, op string, p Permission) error {
+	a := ActorOf(ctx)
+	if a.Role.May(p) {
+		return nil
+	}
+	role := string(a.Role)
+	if role == "" {
+		role = "none"
+	}
+	return &Error{Op: op, Kind: Refused, Rule: RuleRole,
+		Public: fmt.Sprintf("Your role (%s) does not allow to %s.", role, p),
+		Hint:   "Roles that do: " + WhoMay(p) + "."}
+}

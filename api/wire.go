@@ -1,0 +1,118 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"opdeck/api/text"
+)
+
+// Time is a moment as the service writes it (ISO 8601, UTC). What cannot be
+// read as one stays in Raw, and Time is zero.
+type Time struct {
+	time.Time
+	Raw text.Untrusted
+}
+
+// UnmarshalJSON never fails: an odd moment must not hide the record around it.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	var n Number
+	_ = n.UnmarshalJSON(b)
+	t.Raw = text.Untrusted(n)
+	t.Time = time.Time{}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
+		if at, err := time.Parse(layout, string(t.Raw)); err == nil {
+			t.Time = at.UTC()
+			break
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes the moment as it came, or in RFC 3339 if it was made here.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.Raw != "" || t.IsZero() {
+		return json.Marshal(string(t.Raw))
+	}
+	return json.Marshal(t.UTC().Format(time.RFC3339Nano))
+}
+
+// At makes a Time.
+func At(t time.Time) Time { return Time{Time: t.UTC()} }
+
+// Field is one value of an answer that this program has no name for.
+type Field struct {
+	Path  string // "source.account.iban", "documents[2].scan"
+	Value json.RawMessage
+}
+
+// Unknown lists the fields of raw that the Go type of known does not name, in
+// the order of their paths. Nothing of the wire is lost: such fields are kept
+// in Raw, shown in the details and passed on in JSON.
+func Unknown(raw json.RawMessage, known any) []Field {
+	var out []Field
+	unknown(raw, reflect.TypeOf(known), "", &out)
+	slices.SortStableFunc(out, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+var leaves = []reflect.Type{reflect.TypeFor[Time](), reflect.TypeFor[json.RawMessage]()}
+
+func unknown(raw json.RawMessage, t reflect.Type, path string, out *[]Field) {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	raw = bytes.TrimSpace(raw)
+	if t == nil || len(raw) == 0 || slices.Contains(leaves, t) {
+		return
+	}
+	switch {
+	case t.Kind() == reflect.Slice && raw[0] == '[':
+		var items []json.RawMessage
+		if json.Unmarshal(raw, &items) != nil {
+			return
+		}
+		for i, it := range items {
+			unknown(it, t.Elem(), path+"["+strconv.Itoa(i)+"]", out)
+		}
+	case t.Kind() == reflect.Struct && raw[0] == '{':
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(raw, &fields) != nil {
+			return
+		}
+		names := fieldTypes(t)
+		for name, v := range fields {
+			at := name
+			if path != "" {
+				at = path + "." + name
+			}
+			if ft, ok := names[name]; ok {
+				unknown(v, ft, at, out)
+				continue
+			}
+			*out = append(*out, Field{Path: at, Value: v})
+		}
+	}
+}
+
+func fieldTypes(t reflect.Type) map[string]reflect.Type {
+	m := map[string]reflect.Type{}
+	for f := range t.Fields() {
+		if f.Anonymous && f.Tag.Get("json") == "" {
+			for n, ft := range fieldTypes(f.Type) {
+				m[n] = ft
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			m[name] = f.Type
+		}
+	}
+	return m
+}
