@@ -1,0 +1,178 @@
+// Package config reads opdeck's TOML file, strictly: an unknown key, a wrong
+// type or a value out of range is an error that names file, line and key, and
+// never shows a value that could be a secret.
+package config
+
+import (
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+)
+
+// Config is the whole file with its defaults filled in.
+type Config struct {
+	DefaultContext string             `toml:"default_context"`
+	Store          Store              `toml:"store"`
+	Contexts       map[string]Context `toml:"contexts"`
+	Limits         Limits             `toml:"limits"`
+	Service        Service            `toml:"service"`
+	Index          Index              `toml:"index"`
+	Webhooks       Webhooks           `toml:"webhooks"`
+	SSH            SSH                `toml:"ssh"`
+	Serve          Serve              `toml:"serve"`
+	Audit          Audit              `toml:"audit"`
+	UI             UI                 `toml:"ui"`
+	Views          map[string]View    `toml:"views"`
+
+	// Path is the file that was read, "" when there is none.
+	Path string `toml:"-"`
+}
+
+// Store says where the shared state lives.
+type Store struct {
+	URL     string `toml:"url"`
+	KeyFile string `toml:"key_file"`
+}
+
+// Kind tells what a mistake in a context costs.
+type Kind string
+
+// The kinds of context.
+const (
+	Test       Kind = "test"
+	Production Kind = "production"
+)
+
+// Context is one account at one service.
+type Context struct {
+	BaseURL         string   `toml:"base_url"`
+	Login           string   `toml:"login"`
+	PasswordEnv     string   `toml:"password_env"`
+	PasswordFile    string   `toml:"password_file"`
+	PasswordCommand string   `toml:"password_command"`
+	Kind            Kind     `toml:"kind"`
+	ReadOnly        bool     `toml:"read_only"`
+	CAFile          string   `toml:"ca_file"`
+	Timeout         Duration `toml:"timeout"`
+	Approval        string   `toml:"approval"` // none, second_person
+	Role            api.Role `toml:"role"`
+	Sandbox         bool     `toml:"sandbox"`
+
+	// Name is the context's name in the file.
+	Name string `toml:"-"`
+}
+
+// Limits are the budgets.
+type Limits struct {
+	Policy    string              `toml:"policy"` // wait, warn
+	MaxWait   Duration            `toml:"max_wait"`
+	PerMinute map[limit.Class]int `toml:"per_minute"`
+}
+
+// Service holds what the service's documents leave open.
+type Service struct {
+	ShareTokenField string            `toml:"share_token_field"`
+	ListPageSize    int               `toml:"list_page_size"`
+	StatusWords     map[string]string `toml:"status_words"`
+}
+
+// Index is the local mirror of operations.
+type Index struct {
+	Enabled bool     `toml:"enabled"`
+	MaxAge  Duration `toml:"max_age"`
+	Memory  bool     `toml:"memory"`
+}
+
+// Webhooks is the receiver.
+type Webhooks struct {
+	Listen      string `toml:"listen"`
+	Path        string `toml:"path"`
+	Verify      string `toml:"verify"`
+	Header      string `toml:"header"`
+	SecretEnv   string `toml:"secret_env"`
+	SecretFile  string `toml:"secret_file"`
+	TLSCert     string `toml:"tls_cert"`
+	TLSKey      string `toml:"tls_key"`
+	BehindProxy bool   `toml:"behind_proxy"`
+}
+
+// SSH serves the console.
+type SSH struct {
+	Listen         string   `toml:"listen"`
+	HostKey        string   `toml:"host_key"`
+	AuthorizedKeys string   `toml:"authorized_keys"`
+	TrustedCA      string   `toml:"trusted_ca"`
+	IdleTimeout    Duration `toml:"idle_timeout"`
+	MaxSessions    int      `toml:"max_sessions"`
+}
+
+// Serve is what `opdeck serve` offers beside SSH and webhooks.
+type Serve struct {
+	Metrics string `toml:"metrics"`
+}
+
+// Audit is the trail's second place.
+type Audit struct {
+	Checkpoints string `toml:"checkpoints"`
+	KeyFile     string `toml:"key_file"`
+}
+
+// UI is how the console looks.
+type UI struct {
+	Theme    string `toml:"theme"`
+	TimeZone string `toml:"time_zone"`
+	Mask     bool   `toml:"mask"`
+}
+
+// View is a saved view of the operations list.
+type View struct {
+	Filter string `toml:"filter"`
+	Sort   string `toml:"sort"`
+}
+
+// Duration is a time.Duration written as text ("15s", "5m").
+type Duration time.Duration
+
+// UnmarshalText reads a duration above zero.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	if err != nil {
+		return errDuration
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalText writes the duration as Go does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// D returns the duration.
+func (d Duration) D() time.Duration { return time.Duration(d) }
+
+// Default is the configuration without a file. It has no context: the built-in
+// service stands in.
+func Default() Config {
+	return Config{
+		Store:    Store{URL: "sqlite"},
+		Contexts: map[string]Context{},
+		Limits:   Limits{Policy: "wait", MaxWait: Duration(30 * time.Second), PerMinute: limit.Recommended()},
+		Service:  Service{ShareTokenField: "token", ListPageSize: 100, StatusWords: map[string]string{}},
+		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute)},
+		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization"},
+		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
+		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true},
+		Views:    map[string]View{},
+	}
+}
+
+// SandboxContext is the built-in service as a context of its own.
+func SandboxContext() Context {
+	c := defaultContext("sandbox")
+	c.Sandbox, c.BaseURL, c.Login = true, "https://sandbox.invalid", "machine@sandbox"
+	return c
+}
+
+func defaultContext(name string) Context {
+	return Context{Name: name, Kind: Test, Timeout: Duration(15 * time.Second), Approval: "none", Role: api.Admin}
+}

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"opdeck/api/secret"
+)
+
+const (
+	maxSecret      = 4096 // bytes
+	commandTimeout = 30 * time.Second
+)
+
+// Password reads the machine account's password from where the context says.
+// Exactly one trailing line end is dropped; nothing of it is ever in an error.
+func (x Context) Password(ctx context.Context, env func(string) string) (secret.Value, error) {
+	switch {
+	case x.Sandbox:
+		return secret.New("sandbox"), nil
+	case x.PasswordEnv != "":
+		v := env(x.PasswordEnv)
+		if v == "" {
+			return secret.Value{}, fmt.Errorf("the environment variable %s (password_env) is empty or not set", x.PasswordEnv)
+		}
+		return secret.New(v), nil
+	case x.PasswordFile != "":
+		return SecretFile(x.PasswordFile)
+	case x.PasswordCommand != "":
+		return secretCommand(ctx, x.PasswordCommand)
+	}
+	return secret.Value{}, fmt.Errorf("the context %s names no password", x.Name)
+}
+
+// SecretFile reads a secret from a regular file of ours that no group and
+// nobody else can read.
+func SecretFile(path string) (secret.Value, error) {
+	st, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return secret.Value{}, fmt.Errorf("secret file %s: %s", path, reason(err))
+	case !st.Mode().IsRegular():
+		return secret.Value{}, fmt.Errorf("secret file %s: not a regular file", path)
+	case st.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/':
+		return secret.Value{}, fmt.Errorf("secret file %s: mode %04o lets others read it; chmod 600 %s", path, st.Mode().Perm(), path)
+	case st.Size() > maxSecret:
+		return secret.Value{}, fmt.Errorf("secret file %s: larger than %d bytes", path, maxSecret)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return secret.Value{}, fmt.Errorf("secret file %s: %s", path, reason(err))
+	}
+	return oneSecret(b, "secret file "+path)
+}
+
+func secretCommand(ctx context.Context, line string) (secret.Value, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &limited{w: &out, left: maxSecret + 1}, io.Discard
+	if err := cmd.Run(); err != nil {
+		return secret.Value{}, fmt.Errorf("password_command failed: %w", err)
+	}
+	return oneSecret(out.Bytes(), "password_command")
+}
+
+func oneSecret(b []byte, what string) (secret.Value, error) {
+	s := strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
+	switch {
+	case s == "":
+		return secret.Value{}, fmt.Errorf("%s: empty", what)
+	case len(s) > maxSecret:
+		return secret.Value{}, fmt.Errorf("%s: longer than %d bytes", what, maxSecret)
+	}
+	return secret.New(s), nil
+}
+
+// limited drops what is more than enough.
+type limited struct {
+	w    io.Writer
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(len(p), l.left)
+	l.left -= n
+	if _, err := l.w.Write(p[:n]); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
