@@ -1,0 +1,26 @@
+package paint
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// ErrInputClosed is returned by [Run] when there is nobody left to press a key:
+// the terminal hung up or the SSH client closed its channel.
+var ErrInputClosed = errors.New("the terminal has been closed")
+
+// PanicError is returned by [Run] when Update, View, a command or the painter
+// itself panicked. Its text holds neither the value nor the stack: they may hold
+// text from outside or secrets.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return "the program met a fault of its own and had to stop" }
+
+// SignalError is returned by [Run] when a signal ended the program.
+type SignalError struct{ Signal os.Signal }
+
+func (e *SignalError) Error() string { return fmt.Sprintf("ended by a signal: %s", e.Signal) }

@@ -1,0 +1,112 @@
+package paint
+
+import (
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// mergeFor is how long a frame may be put off because more keys wait.
+const mergeFor = 8 * time.Millisecond
+
+// drawMsg makes the loop call View again for a frame that was put off.
+type drawMsg struct{}
+
+// suspendMsg is a suspension from outside.
+type suspendMsg struct{}
+
+// model stands between Bubble Tea's loop and the program's model. The loop calls
+// View after every message; model passes that on only when a frame can be drawn
+// now: not while more keys wait, for at most mergeFor, and not while the painter
+// still writes the frame before. Whoever ends such a state asks for the frame
+// that was put off. All but due and late run on the loop's goroutine.
+type model struct {
+	inner   tea.Model
+	painter *Painter
+	waiting func() bool // keys wait
+	nudge   chan struct{}
+	caught  func(any, []byte)
+	size    tea.WindowSizeMsg
+	first   func(tea.Msg) tea.Msg // the program's filter, for the first size
+	now     func() time.Time
+
+	mu   sync.Mutex
+	late bool // a frame was put off
+	from time.Time
+}
+
+// Init runs the program's Init and tells it the size before the first frame.
+func (m *model) Init() tea.Cmd {
+	cmd := guard(m.inner.Init(), m.caught)
+	if msg := m.first(m.size); msg != nil {
+		_, more := m.Update(msg)
+		cmd = tea.Batch(cmd, more)
+	}
+	return cmd
+}
+
+// Update handles what is the painter's and passes on the rest.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case drawMsg:
+		return m, nil
+	case RepaintMsg:
+		m.painter.Repaint()
+		return m, nil
+	case RawMsg:
+		_ = m.painter.Passthrough(msg.Seq) // refused: nothing is written
+		return m, nil
+	case CopyMsg:
+		if seq, err := copySequence(msg.Text); err == nil {
+			_ = m.painter.Passthrough(seq)
+		}
+		return m, nil
+	case tea.WindowSizeMsg:
+		m.size = msg
+		m.painter.Invalidate() // what a terminal keeps when it is resized is its own affair
+	}
+	var cmd tea.Cmd
+	m.inner, cmd = m.inner.Update(msg)
+	return m, guard(cmd, m.caught)
+}
+
+// View hands a frame to the painter when it is time for one.
+func (m *model) View() string {
+	if m.putOff() {
+		return ""
+	}
+	m.painter.Frame(m.inner.View(), m.size.Width, m.size.Height)
+	return ""
+}
+
+// putOff decides whether the frame can wait.
+func (m *model) putOff() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	keys := m.waiting()
+	if keys && m.late && m.now().Sub(m.from) > mergeFor {
+		keys = false
+	}
+	if keys || m.painter.Busy() {
+		if !m.late {
+			m.late, m.from = true, m.now()
+		}
+		return true
+	}
+	m.late = false
+	return false
+}
+
+// due asks the loop for the frame that was put off, if there is one.
+func (m *model) due() {
+	m.mu.Lock()
+	late := m.late
+	m.mu.Unlock()
+	if late {
+		select {
+		case m.nudge <- struct{}{}:
+		default:
+		}
+	}
+}

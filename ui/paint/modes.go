@@ -1,0 +1,82 @@
+package paint
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Sync says whether frames are wrapped in synchronized output (mode 2026).
+type Sync int
+
+const (
+	// SyncAuto wraps every frame without asking the terminal first. Terminals
+	// ignore private modes that they do not know, and a question would cost a
+	// round trip at the start, the answer could arrive among the keys, and a
+	// mute client would never give one.
+	SyncAuto Sync = iota
+	// SyncOn wraps every frame.
+	SyncOn
+	// SyncOff wraps none.
+	SyncOff
+)
+
+// modes writes the sequences that take a terminal over and give it back.
+type modes struct {
+	title string // cleaned; "" for none
+	mouse bool
+	sync  bool
+}
+
+const (
+	beginSync = "\x1b[?2026h"
+	endSync   = "\x1b[?2026l"
+)
+
+// enter switches to the alternate screen and hides the cursor.
+func (m modes) enter(b []byte) []byte {
+	if m.title != "" {
+		b = append(b, "\x1b[22;2t\x1b]2;"...)
+		b = append(b, m.title...)
+		b = append(b, '\a')
+	}
+	b = append(b, "\x1b[?1049h\x1b[?7l\x1b[?25l\x1b[?2004h"...)
+	if m.mouse {
+		b = append(b, "\x1b[?1002h\x1b[?1006h"...)
+	}
+	return b
+}
+
+// leave takes back what enter did, in the opposite order, whatever a frame that
+// was cut off has left behind.
+func (m modes) leave(b []byte) []byte {
+	b = append(b, "\x1b[m\x1b[r"...)
+	if m.sync {
+		b = append(b, endSync...)
+	}
+	if m.mouse {
+		b = append(b, "\x1b[?1006l\x1b[?1002l"...)
+	}
+	b = append(b, "\x1b[?2004l\x1b[?25h\x1b[?7h\x1b[?1049l"...)
+	if m.title != "" {
+		b = append(b, "\x1b[23;2t"...)
+	}
+	return b
+}
+
+const maxTitle = 80 // characters
+
+// cleanTitle keeps what may stand in a title.
+func cleanTitle(s string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range s {
+		if n == maxTitle {
+			break
+		}
+		if Printable(r) && r != utf8.RuneError {
+			b.WriteRune(r)
+			n++
+		}
+	}
+	return b.String()
+}

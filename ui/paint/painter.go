@@ -1,0 +1,336 @@
+package paint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// ErrStuck is returned when the terminal does not take the last bytes in time.
+var ErrStuck = errors.New("the terminal has stopped reading")
+
+// PainterOptions are what a [Painter] needs to know of its terminal.
+type PainterOptions struct {
+	Title string // set on entering; "" leaves the title alone
+	Mouse bool   // report clicks, drags and the wheel
+	Sync  Sync
+	Idle  func()      // called on the painter's goroutine when there is nothing left to write
+	Fail  func(error) // called once when writing has failed
+}
+
+// place is where the painter stands with the terminal.
+type place int
+
+const (
+	outside place = iota // modes are the terminal's own
+	inside               // modes are ours; frames are written
+	gone                 // outside for good; the goroutine ends
+)
+
+// Painter draws frames on one terminal. One goroutine of its own does all
+// writing, so that no method waits for the terminal except those that say so.
+// While it writes, newer frames replace the one that waits, and the next is
+// compared with what was really written. All methods may be called from any
+// goroutine.
+type Painter struct {
+	out   io.Writer
+	opt   PainterOptions
+	modes modes
+	kick  chan struct{} // buffered: something below has changed
+	done  chan struct{} // closed when the goroutine has ended
+
+	mu      sync.Mutex
+	want    place
+	have    place
+	reached chan struct{} // closed when have == want; nil if nobody waits
+	view    string
+	w, h    int
+	fresh   bool // view has not been drawn
+	invalid bool // the next frame is drawn in full
+	again   bool // the modes are set once more
+	raw     string
+	busy    bool
+	err     error
+	dead    bool // err is the terminal's
+
+	screen *screen // the goroutine's own
+	buf    []byte  // the goroutine's own
+}
+
+// New starts a painter that is outside: nothing is written before Enter.
+func New(out io.Writer, opt PainterOptions) *Painter {
+	p := &Painter{
+		out: out, opt: opt, screen: newScreen(),
+		modes: modes{title: cleanTitle(opt.Title), mouse: opt.Mouse, sync: opt.Sync != SyncOff},
+		kick:  make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	go p.run()
+	return p
+}
+
+// Frame shows a view on a terminal of w by h cells, or as much of it as there is
+// place for. It never waits: while something is being written the newest view
+// waits in the place of the one before.
+func (p *Painter) Frame(view string, w, h int) {
+	if w <= 0 || h <= 0 {
+		return
+	}
+	p.mu.Lock()
+	p.view, p.w, p.h, p.fresh = view, w, h, true
+	if p.want == inside {
+		p.busy = true
+	}
+	p.mu.Unlock()
+	p.wake()
+}
+
+// Invalidate draws the screen in full with the next frame: the size has changed,
+// or something else has written to the terminal.
+func (p *Painter) Invalidate() {
+	p.mu.Lock()
+	p.invalid = true
+	p.mu.Unlock()
+}
+
+// Repaint draws the last frame again, in full.
+func (p *Painter) Repaint() {
+	p.mu.Lock()
+	p.invalid, p.fresh = true, p.w > 0
+	p.mu.Unlock()
+	p.wake()
+}
+
+// Reenter sets the modes and draws everything once more, for a terminal that
+// somebody else has used meanwhile. Outside it does nothing.
+func (p *Painter) Reenter() {
+	p.mu.Lock()
+	p.again = p.want == inside
+	p.mu.Unlock()
+	p.wake()
+}
+
+// Passthrough writes a sequence between two frames. It takes nothing but an
+// OSC 52 copy and returns ErrSequence for anything else. While the terminal is
+// slow a newer sequence replaces the one that waits.
+func (p *Painter) Passthrough(seq string) error {
+	if n := copyLen(seq); n == 0 || n != len(seq) {
+		return ErrSequence
+	}
+	p.mu.Lock()
+	p.raw = seq
+	p.mu.Unlock()
+	p.wake()
+	return nil
+}
+
+// Busy is true while a frame is being written or waits.
+func (p *Painter) Busy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.busy
+}
+
+// Err is the reason why nothing is written any more, nil while all is well.
+func (p *Painter) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// Enter takes the terminal over and shows the last frame, if there is one. It
+// does not wait.
+func (p *Painter) Enter() { p.head(inside) }
+
+// Leave gives the terminal back; frames are kept, not written, until Enter. It
+// waits until the bytes are written, at most for d, and returns ErrStuck if they
+// were not.
+func (p *Painter) Leave(d time.Duration) error { return p.await(p.head(outside), d) }
+
+// Close gives the terminal back for good and ends the painter's goroutine. It
+// waits like Leave. When it returns ErrStuck the goroutine still hangs in Write;
+// it ends as soon as that returns. Closing again does nothing.
+func (p *Painter) Close(d time.Duration) error {
+	p.head(gone)
+	return p.await(p.done, d)
+}
+
+// head sets the place to go to and returns a channel closed on arrival.
+func (p *Painter) head(to place) <-chan struct{} {
+	p.mu.Lock()
+	defer p.wake()
+	defer p.mu.Unlock()
+	if p.want == gone {
+		return p.done
+	}
+	p.want = to
+	if p.reached == nil {
+		p.reached = make(chan struct{})
+	}
+	return p.reached
+}
+
+func (p *Painter) await(reached <-chan struct{}, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-reached:
+	case <-p.done:
+	case <-t.C:
+		return ErrStuck
+	}
+	return p.Err()
+}
+
+func (p *Painter) wake() {
+	select {
+	case p.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run writes until the painter is closed.
+func (p *Painter) run() {
+	defer close(p.done)
+	for {
+		b, then := p.next()
+		if len(b) > 0 {
+			if _, err := p.out.Write(b); err != nil {
+				p.fail(fmt.Errorf("write to the terminal: %w", err), true)
+			}
+		}
+		switch then {
+		case end:
+			return
+		case sleep:
+			if p.opt.Idle != nil {
+				p.opt.Idle()
+			}
+			<-p.kick
+		}
+	}
+}
+
+// step is what comes after the bytes of next are written.
+type step int
+
+const (
+	more step = iota
+	sleep
+	end
+)
+
+// next is what to write now. A panic in here is a bug of the painter; it ends
+// the drawing, not the way back out.
+func (p *Painter) next() (b []byte, then step) {
+	p.mu.Lock()
+	job := p.take()
+	p.mu.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			p.fail(&PanicError{Value: r, Stack: debug.Stack()}, false)
+			b, then = nil, more
+		}
+	}()
+	b = p.buf[:0]
+	switch {
+	case job.enter:
+		b = p.modes.enter(b)
+		p.screen.invalidate()
+	case job.leave:
+		b = p.modes.leave(b)
+	}
+	b = p.compose(b, job)
+	p.buf = b
+	return b, job.then
+}
+
+// take decides what to do next. p.mu is held.
+func (p *Painter) take() job {
+	from, to := p.have, p.want
+	j := job{then: more}
+	if from == to {
+		if p.reached != nil { // what came before is written
+			close(p.reached)
+			p.reached = nil
+		}
+		switch {
+		case to == gone:
+			j.then = end
+		case to == outside || !p.fresh && p.raw == "" && !p.again:
+			j.then = sleep
+		}
+	}
+	p.have = to
+	p.busy = false
+	if p.dead || j.then != more {
+		if j.then == more && from == to {
+			j.then = sleep
+		}
+		return j
+	}
+	switch {
+	case to == inside:
+		j.enter = from != inside || p.again
+		j.raw = p.raw
+		if p.err == nil && (p.fresh || j.enter) && p.w > 0 {
+			j.draw, j.view, j.w, j.h, j.invalid = true, p.view, p.w, p.h, p.invalid
+			p.invalid, p.busy = false, true
+		}
+		p.fresh, p.again, p.raw = false, false, ""
+	case from == inside:
+		j.leave = true
+	}
+	return j
+}
+
+// job is one piece of work.
+type job struct {
+	enter, leave  bool
+	raw           string
+	draw, invalid bool
+	view          string
+	w, h          int
+	then          step
+}
+
+// compose appends the bytes of one frame and of a sequence that waits.
+func (p *Painter) compose(b []byte, f job) []byte {
+	b = append(b, f.raw...)
+	if !f.draw {
+		return b
+	}
+	if f.invalid {
+		p.screen.invalidate()
+	}
+	start := len(b)
+	if p.modes.sync {
+		b = append(b, beginSync...)
+	}
+	body := len(b)
+	b = p.screen.draw(b, f.view, f.w, f.h)
+	if len(b) == body {
+		return b[:start]
+	}
+	if p.modes.sync {
+		b = append(b, endSync...)
+	}
+	return b
+}
+
+// fail notes why nothing can be drawn any more; dead when the terminal takes
+// nothing at all, not even the way back.
+func (p *Painter) fail(err error, dead bool) {
+	p.mu.Lock()
+	first := p.err == nil
+	if first {
+		p.err = err
+	}
+	p.dead = p.dead || dead
+	p.mu.Unlock()
+	if first && p.opt.Fail != nil {
+		p.opt.Fail(err)
+	}
+}

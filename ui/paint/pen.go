@@ -1,0 +1,216 @@
+package paint
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// pen writes cells and moves, and knows where the cursor is and which style is
+// set. A coordinate of -1 is not known.
+type pen struct {
+	b    []byte
+	mark int // length of b at begin
+	w, h int
+	x, y int
+	st   style
+	last string // text of the cell written last, if the cursor is right behind it
+}
+
+// begin starts a frame behind b. Nothing is known of the cursor; the style is
+// the default one.
+func (p *pen) begin(b []byte, w, h int) {
+	*p = pen{b: b, mark: len(b), w: w, h: h, x: -1, y: -1}
+}
+
+// finish leaves the default style and returns the bytes.
+func (p *pen) finish() []byte {
+	if len(p.b) > p.mark {
+		p.style(style{})
+	}
+	b := p.b
+	p.b = nil
+	return b
+}
+
+// at is true when the cursor is known to be there.
+func (p *pen) at(x, y int) bool { return p.x == x && p.y == y }
+
+// clear erases the screen.
+func (p *pen) clear() {
+	p.b = append(p.b, "\x1b[m\x1b[r\x1b[H\x1b[2J"...)
+	p.x, p.y, p.st, p.last = 0, 0, style{}, ""
+}
+
+func (p *pen) style(st style) {
+	if p.st != st {
+		p.b = appendSGR(p.b, p.st, st)
+		p.st, p.last = st, ""
+	}
+}
+
+// put writes a cell at the cursor.
+func (p *pen) put(c cell) {
+	p.style(c.st)
+	if p.last != "" && joins(p.last, c.text) {
+		p.csi(p.x+1, 'G') // or the terminal would see one cluster in the two
+	}
+	if c.loose && c.width == 2 {
+		// A terminal that draws it one cell wide must not leave the second as it was.
+		p.b = append(p.b, "  "...)
+		p.csi(p.x+1, 'G')
+	}
+	p.b = append(p.b, c.text...)
+	p.last = c.text
+	p.x += int(c.width)
+	if p.x >= p.w || c.loose {
+		p.x, p.last = -1, "" // in the last column terminals differ
+	}
+}
+
+// joins is true when next, written right behind last, could become one cluster
+// with it.
+func joins(last, next string) bool {
+	if !extends(next) && !extends(last) {
+		return false
+	}
+	both, _ := ansi.FirstGraphemeCluster(last+next, ansi.GraphemeWidth)
+	return len(both) != len(last)
+}
+
+// extends is false for text that surely is a cluster of its own whatever stands
+// beside it: Latin, symbols, box drawing, ideographs.
+func extends(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	switch {
+	case r < 0x300, r >= 0x2010 && r < 0x20d0, r >= 0x2100 && r < 0x2c00, r >= 0x3400 && r < 0xa000:
+		return false
+	}
+	return true
+}
+
+// eraseLine erases from the cursor to the end of the line.
+func (p *pen) eraseLine() {
+	p.style(style{})
+	p.b = append(p.b, "\x1b[K"...)
+	p.last = ""
+}
+
+// erase blanks n cells from the cursor on; the cursor stays.
+func (p *pen) erase(n int) {
+	p.style(style{})
+	p.csi(n, 'X')
+	p.last = ""
+}
+
+// csi appends CSI n final; n of 1 is left out.
+func (p *pen) csi(n int, final byte) {
+	p.b = appendCSI(p.b, n, final)
+	p.last = ""
+}
+
+func appendCSI(b []byte, n int, final byte) []byte {
+	b = append(b, "\x1b["...)
+	if n != 1 {
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return append(b, final)
+}
+
+// moveTo brings the cursor to a place in the fewest bytes.
+func (p *pen) moveTo(x, y int) {
+	if p.at(x, y) {
+		return
+	}
+	p.last = ""
+	start := len(p.b)
+	p.b = appendCUP(p.b, x, y)
+	if p.y >= 0 {
+		p.shorter(start, func(b []byte) []byte { return p.relative(b, x, y) })
+		if y > p.y && y-p.y <= 6 { // CR and line feeds; never on the last line
+			p.shorter(start, func(b []byte) []byte {
+				b = append(b, '\r')
+				for range y - p.y {
+					b = append(b, '\n')
+				}
+				if x > 0 {
+					b = appendCSI(b, x, 'C')
+				}
+				return b
+			})
+		}
+	}
+	p.x, p.y = x, y
+}
+
+// shorter replaces what stands behind start if f writes less.
+func (p *pen) shorter(start int, f func([]byte) []byte) {
+	n := len(p.b)
+	p.b = f(p.b)
+	if alt := len(p.b) - n; alt < n-start {
+		copy(p.b[start:], p.b[n:])
+		p.b = p.b[:start+alt]
+		return
+	}
+	p.b = p.b[:n]
+}
+
+// relative moves by steps from a known row.
+func (p *pen) relative(b []byte, x, y int) []byte {
+	if y > p.y {
+		b = appendCSI(b, y-p.y, 'B')
+	} else if y < p.y {
+		b = appendCSI(b, p.y-y, 'A')
+	}
+	switch {
+	case p.x == x:
+	case x == 0:
+		b = append(b, '\r')
+	case p.x >= 0 && x > p.x && x-p.x < x+1:
+		b = appendCSI(b, x-p.x, 'C')
+	case p.x >= 0 && x < p.x && p.x-x <= x+1:
+		b = appendCSI(b, p.x-x, 'D')
+	default:
+		b = appendCSI(b, x+1, 'G')
+	}
+	return b
+}
+
+func appendCUP(b []byte, x, y int) []byte {
+	b = append(b, "\x1b["...)
+	if x > 0 || y > 0 {
+		b = strconv.AppendInt(b, int64(y+1), 10)
+	}
+	if x > 0 {
+		b = append(b, ';')
+		b = strconv.AppendInt(b, int64(x+1), 10)
+	}
+	return append(b, 'H')
+}
+
+// scroll moves the rows [top, bottom) by d: up when d > 0, down when d < 0. The
+// rows that come free are blank.
+func (p *pen) scroll(top, bottom, d int) {
+	p.style(style{})
+	region := bottom < p.h
+	if region {
+		p.b = append(p.b, "\x1b["...)
+		if top > 0 {
+			p.b = strconv.AppendInt(p.b, int64(top+1), 10)
+		}
+		p.b = append(p.b, ';')
+		p.b = strconv.AppendInt(p.b, int64(bottom), 10)
+		p.b = append(p.b, 'r')
+	}
+	p.b = appendCUP(p.b, 0, top)
+	if d > 0 {
+		p.csi(d, 'M')
+	} else {
+		p.csi(-d, 'L')
+	}
+	if region {
+		p.b = append(p.b, "\x1b[r"...)
+	}
+	p.x, p.y = -1, -1
+}

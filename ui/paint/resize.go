@@ -1,0 +1,78 @@
+package paint
+
+import tea "github.com/charmbracelet/bubbletea"
+
+// resumeMsg tells the loop that the process was continued after a stop that was
+// not ours.
+type resumeMsg struct{}
+
+// offer puts v into a channel of one place, in the place of an older value.
+func offer[T any](ch chan T, v T) {
+	for {
+		select {
+		case ch <- v:
+			return
+		default:
+		}
+		select {
+		case <-ch:
+		default:
+		}
+	}
+}
+
+// sendSizes tells the model of new sizes. Sizes that come while the loop is busy
+// replace each other, so that whoever delivers them never waits.
+func (s *session) sendSizes() {
+	newest := make(chan Size, 1)
+	s.work(func() { s.watchSizes(newest) })
+	for {
+		select {
+		case z := <-newest:
+			s.program.Send(sizeMsg(z))
+		case <-s.ended:
+			return
+		}
+	}
+}
+
+// watchSizes offers every size there is to know of.
+func (s *session) watchSizes(newest chan Size) {
+	if s.opt.Resizes == nil {
+		if s.tty.out != nil {
+			s.watchWindow(func() {
+				if z, ok := s.tty.size(); ok {
+					offer(newest, z)
+				}
+			})
+		}
+		return
+	}
+	for resizes := s.opt.Resizes; ; {
+		select {
+		case z, ok := <-resizes:
+			if !ok {
+				resizes = nil // never read a closed channel in a loop
+			} else if z, ok = z.clamp(); ok {
+				offer(newest, z)
+			}
+		case <-s.ended:
+			return
+		}
+	}
+}
+
+// resume takes the terminal again. It runs on the loop's goroutine.
+func (s *session) resume() {
+	if err := s.tty.raw(); err != nil {
+		s.stop(err)
+		return
+	}
+	s.painter.Enter()
+	s.painter.Reenter()
+	size := s.size()
+	s.work(func() {
+		s.program.Send(sizeMsg(size)) // it may have changed meanwhile
+		s.program.Send(tea.ResumeMsg{})
+	})
+}

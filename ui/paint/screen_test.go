@@ -1,0 +1,189 @@
+package paint
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+)
+
+var (
+	clusters = []string{"a", "b", "Z", "7", " ", " ", " ", "é", "─", "│", "·", "漢", "字", "カ", "한", "e\u0301", "o\u0308\u0323", "🙂", "👍🏽", "❤\ufe0f", "🇩🇪", "ﷺ", "ก็", "क्षि", "€", "▣"}
+	styles   = []string{"", "", "\x1b[m", "\x1b[0m", "\x1b[1m", "\x1b[2;3m", "\x1b[22m", "\x1b[4m", "\x1b[24m", "\x1b[7m", "\x1b[27m", "\x1b[9m", "\x1b[31m", "\x1b[97;104m", "\x1b[38;5;229;48;5;57m", "\x1b[38;2;1;22;133m", "\x1b[48;2;9;8;7m", "\x1b[39m", "\x1b[49m", "\x1b[1;4;38;5;9m", "\x1b[5m"}
+)
+
+// genLine draws a line that fits in w cells: a wide character never hangs over
+// the edge, which terminals clip in ways of their own.
+func genLine(t *rapid.T, w int) string {
+	var b strings.Builder
+	left := rapid.IntRange(0, w).Draw(t, "width")
+	for left > 0 {
+		b.WriteString(rapid.SampledFrom(styles).Draw(t, "style"))
+		c := rapid.SampledFrom(clusters).Draw(t, "cluster")
+		n := min(left/max(1, ansi.StringWidth(c)), rapid.SampledFrom([]int{1, 1, 2, 5, 12}).Draw(t, "repeat"))
+		if n == 0 {
+			break
+		}
+		b.WriteString(strings.Repeat(c, n))
+		left -= n * ansi.StringWidth(c)
+	}
+	if rapid.Bool().Draw(t, "close") {
+		b.WriteString("\x1b[0m")
+	}
+	return b.String()
+}
+
+// genNext draws a frame near the last one: shifted as a whole or in part, with
+// some lines changed, or a new one altogether.
+func genNext(t *rapid.T, last []string, w, h int) []string {
+	next := append([]string(nil), last...)
+	for len(next) < h {
+		next = append(next, genLine(t, w))
+	}
+	next = next[:h]
+	for range rapid.IntRange(0, 3).Draw(t, "shifts") {
+		a := rapid.IntRange(0, h-1).Draw(t, "from")
+		b := rapid.IntRange(a, h).Draw(t, "to")
+		d := rapid.IntRange(-5, 5).Draw(t, "by")
+		part := append([]string(nil), next[a:b]...)
+		for i := range part {
+			if j := i + d; j >= 0 && j < len(part) {
+				next[a+i] = part[j]
+			} else {
+				next[a+i] = genLine(t, w)
+			}
+		}
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "edits") {
+		y := rapid.IntRange(0, h-1).Draw(t, "edit")
+		next[y] = genLine(t, w)
+	}
+	return next
+}
+
+func genSize(t *rapid.T) (int, int) {
+	w := rapid.OneOf(rapid.IntRange(1, 12), rapid.IntRange(1, 90)).Draw(t, "w")
+	h := rapid.OneOf(rapid.IntRange(1, 6), rapid.IntRange(1, 30)).Draw(t, "h")
+	return w, h
+}
+
+// After any frames at any sizes the terminal shows the last frame, and every
+// byte is one of the painter's.
+func TestTerminalShowsTheLastFrame(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w, h := genSize(rt)
+		e, s := newTerminal(t, w, h), newScreen()
+		e.feed(modes{}.enter(nil))
+		var lines []string
+		for range rapid.IntRange(1, 8).Draw(rt, "frames") {
+			if rapid.IntRange(0, 9).Draw(rt, "resize") == 0 {
+				w, h = genSize(rt)
+				e.resize(w, h)
+				lines = nil
+				s.invalidate()
+			}
+			lines = genNext(rt, lines, w, h)
+			view := strings.Join(lines, "\n")
+			b := s.draw(nil, view, w, h)
+			if err := Check(b); err != nil {
+				rt.Fatalf("%v in %q", err, b)
+			}
+			e.feed(b)
+			if err := differ(e, reference(t, view, w, h)); err != nil {
+				rt.Fatalf("%v\nwritten %q", err, b)
+			}
+			if again := s.draw(nil, view, w, h); len(again) != 0 {
+				rt.Fatalf("the same frame again writes %q", again)
+			}
+		}
+	})
+}
+
+// Lines that are too long, half wide characters at the edge, too many lines.
+func TestFrameIsCutToTheTerminal(t *testing.T) {
+	e, s := newTerminal(t, 5, 3), newScreen()
+	e.feed(modes{}.enter(nil))
+	e.feed(s.draw(nil, "abcdefgh\n漢字漢字\n\x1b[7mabcd漢\x1b[0m\nno place", 5, 3))
+	for y, want := range []string{"abcde", "漢字", "abcd"} {
+		if got := e.text(y); got != want {
+			t.Errorf("row %d is %q, want %q", y, got, want)
+		}
+	}
+	e.feed(s.draw(nil, "x", 5, 3))
+	if got := e.text(0) + e.text(1) + e.text(2); got != "x" {
+		t.Errorf("left behind: %q", got)
+	}
+}
+
+// What is no text and no SGR is drawn as a mark and never written.
+func TestHostileViewIsDrawnAsMarks(t *testing.T) {
+	for view, want := range map[string]string{
+		"a\x1b]0;y\ab":        "a·]0;y·b",
+		"a\x1b[2Jb":           "a·[2Jb",
+		"\x1b[?1049l":         "·[?1049l",
+		"\x1bPq\x1b\\":        "·Pq·\\",
+		"a\u009b2Jb":          "a·2Jb",
+		"a\x9b2Jb":            "a\ufffd2Jb",
+		"a\rb\tc\bd\x7fe":     "a·b·c·d·e",
+		"pay\u202etxt.exe":    "pay·txt.exe",
+		"a\u200bb\u2066c":     "a·b·c",
+		"a\u2028b":            "a·b",
+		"\u0301x":             "·x",
+		"\x1b[1;\x1b[2mx":     "·[1;x",
+		"line\r\nnext\r":      "line",
+		"\x1b[8mseen":         "seen",
+		"\x1b[99999999999mx":  "x",
+		"\x1b[38;5mx\x1b[38m": "x",
+	} {
+		e, s := newTerminal(t, 40, 1), newScreen()
+		b := s.draw(nil, view, 40, 1)
+		if err := Check(b); err != nil {
+			t.Errorf("%q: %v", view, err)
+		}
+		e.feed(b)
+		if got := e.text(0); got != want {
+			t.Errorf("%q is shown as %q, want %q", view, got, want)
+		}
+	}
+}
+
+// A stack of marks and clusters side by side that would join do not move what
+// stands behind them.
+func TestNeighboursDoNotJoin(t *testing.T) {
+	s, e := newScreen(), newTerminal(t, 30, 1)
+	// two halves of a flag, kept apart by a style that is then the same
+	b := s.draw(nil, "\U0001f1e9\x1b[0m\U0001f1eax \u1100\x1b[0m\u1161y e\x1b[0m\u0301z"+strings.Repeat("\u0301", 200)+"!", 30, 1)
+	if err := Check(b); err != nil {
+		t.Error(err)
+	}
+	e.feed(b)
+	for x, want := range map[int]string{0: "\U0001f1e9", 2: "\U0001f1ea", 4: "x", 6: "\u1100", 8: "", 9: "y"} {
+		if got := e.look(x, 0).Content; got != want && x != 8 {
+			t.Errorf("column %d shows %q, want %q: %q", x, got, want, b)
+		}
+	}
+	if got := e.text(0); !strings.HasSuffix(got, "!") {
+		t.Errorf("shown as %q", got)
+	}
+}
+
+func FuzzView(f *testing.F) {
+	f.Add("a\x1b[1mb\nc", "a\x1b[31mb", uint8(10), uint8(3))
+	f.Add("漢字\x1b]52;c;?\a", "\u202e\x9b", uint8(3), uint8(2))
+	f.Fuzz(func(t *testing.T, one, two string, w, h uint8) {
+		s := newScreen()
+		width, height := int(w)+1, int(h)%40+1
+		for _, view := range []string{one, two, one + "\n" + two, two + "\n" + one} {
+			b := s.draw(nil, view, width, height)
+			if err := Check(b); err != nil {
+				t.Fatalf("%v in %q", err, b)
+			}
+			for y := range s.rows {
+				if n := len(s.rows[y].cells); n != width {
+					t.Fatalf("row %d has %d cells, want %d", y, n, width)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,12 @@
+//go:build !unix
+
+package paint
+
+// watchSignals has nothing to watch where there are no signals.
+func (s *session) watchSignals() {}
+
+// suspend does nothing where processes cannot be suspended.
+func (s *session) suspend() {}
+
+// watchWindow never learns of another size.
+func (s *session) watchWindow(func()) {}

@@ -1,0 +1,110 @@
+//go:build unix
+
+package paint
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// stopWait is how long a stop may take to come after it was asked for. When
+	// none comes (the shell that started us is gone, or SIGTSTP is ignored) the
+	// program goes on.
+	stopWait = 200 * time.Millisecond
+	// fateWait is how long a program that was continued in the background waits
+	// for the signal that ends it: a shell sends both to a stopped job.
+	fateWait = 50 * time.Millisecond
+)
+
+// watchSignals ends, suspends and sets up again on signals to this process.
+func (s *session) watchSignals() {
+	signal.Notify(s.signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGTSTP, syscall.SIGCONT)
+	defer signal.Stop(s.signals)
+	for {
+		select {
+		case sig := <-s.signals:
+			switch sig {
+			case syscall.SIGTSTP:
+				s.program.Send(suspendMsg{})
+			case syscall.SIGCONT:
+				if s.suspended.Load() {
+					offer(s.continued, struct{}{})
+				} else {
+					s.program.Send(resumeMsg{})
+				}
+			default:
+				s.stop(&SignalError{Signal: sig})
+			}
+		case <-s.ended:
+			return
+		}
+	}
+}
+
+// suspend gives the terminal back, stops the process group as a shell expects of
+// a key in raw mode, and takes the terminal again when the process is continued.
+// It runs on the loop's goroutine, so that nothing is drawn meanwhile. Without
+// Signals it does nothing: a server must never be stopped by one of its sessions.
+func (s *session) suspend() {
+	if !s.opt.Signals {
+		return
+	}
+	_ = s.painter.Leave(s.opt.CloseWithin)
+	_ = s.tty.restore()
+
+	s.suspended.Store(true)
+	signal.Reset(syscall.SIGTSTP)
+	_ = syscall.Kill(0, syscall.SIGTSTP)
+	s.wait(s.continued, stopWait)
+	signal.Notify(s.signals, syscall.SIGTSTP)
+	if !s.tty.foreground() {
+		s.wait(nil, fateWait)
+	}
+	s.suspended.Store(false)
+	if s.reason() == nil {
+		s.resume()
+	}
+}
+
+// wait waits for a continuation, the end of the program, or d.
+func (s *session) wait(continued <-chan struct{}, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-continued:
+	case <-s.stopped:
+	case <-t.C:
+	}
+}
+
+// foreground is false when the terminal belongs to another process group.
+func (t *tty) foreground() bool {
+	if t.in == nil {
+		return true
+	}
+	pgrp, err := unix.IoctlGetInt(int(t.in.Fd()), unix.TIOCGPGRP)
+	return err != nil || pgrp == unix.Getpgrp()
+}
+
+// watchWindow calls changed after each SIGWINCH, and once at first.
+func (s *session) watchWindow(changed func()) {
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGWINCH)
+	defer signal.Stop(ch)
+	if z, ok := s.tty.size(); ok && z != s.firstSize {
+		changed() // it came before we listened
+	}
+	for {
+		select {
+		case <-ch:
+			changed()
+		case <-s.ended:
+			return
+		}
+	}
+}
