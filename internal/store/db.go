@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,14 +20,36 @@ const (
 // String names the engine for people.
 func (e Engine) String() string { return [...]string{"SQLite", "PostgreSQL"}[e] }
 
+// ForUpdate is the clause that keeps other writers off the rows a SELECT inside
+// a writing transaction read. SQLite needs none: its transaction already holds
+// the only write lock.
+func (e Engine) ForUpdate() string {
+	if e == Postgres {
+		return " FOR UPDATE"
+	}
+	return ""
+}
+
+// Like is the operator of a pattern match that ignores the case of letters
+// (SQLite: of ASCII letters only).
+func (e Engine) Like() string {
+	if e == Postgres {
+		return " ILIKE "
+	}
+	return " LIKE "
+}
+
 // DB is one database. Exec, Query and QueryRow run one statement in a
 // transaction of its own; Write runs several in one. No transaction may be open
-// while anything waits for the network (session protocol rule A4).
+// while anything waits for the network (session protocol rule A4). What goes
+// wrong is an *Error where opdeck knows its kind.
 type DB struct {
 	engine Engine
 	path   string  // SQLite: the file, "" in memory
+	dsn    string  // PostgreSQL: for connections outside the pool
 	w      *sql.DB // one connection for writes (SQLite); the pool (PostgreSQL)
 	r      *sql.DB // readers (SQLite, query_only); the same pool (PostgreSQL)
+	turn   *turn   // SQLite file: the queue of writers; else nil
 	memo   sync.Map
 }
 
@@ -46,6 +67,9 @@ func (db *DB) Close() error {
 			err = e
 		}
 	}
+	if e := db.turn.close(); err == nil {
+		err = e
+	}
 	return err
 }
 
@@ -53,29 +77,62 @@ func (db *DB) Close() error {
 type Querier interface {
 	Exec(ctx context.Context, query string, args ...any) (sql.Result, error)
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRow(ctx context.Context, query string, args ...any) *sql.Row
+	QueryRow(ctx context.Context, query string, args ...any) *Row
 	Engine() Engine
+}
+
+// Row is the answer of a query for one row.
+type Row struct {
+	db   *DB
+	row  *sql.Row
+	err  error
+	done func()
+}
+
+// Scan copies the columns into dest; sql.ErrNoRows when there is no row. It
+// must be called exactly once.
+func (r *Row) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	err := r.row.Scan(dest...)
+	if r.done != nil {
+		r.done()
+	}
+	return r.db.explain(err)
 }
 
 // Exec runs one writing statement.
 func (db *DB) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return db.w.ExecContext(ctx, db.bind(query), args...)
+	done, err := db.turn.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	res, err := db.w.ExecContext(ctx, db.bind(query), args...)
+	return res, db.explain(err)
 }
 
 // Query reads rows from a snapshot that no writer blocks.
 func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return db.r.QueryContext(ctx, db.bind(query), args...)
+	rows, err := db.r.QueryContext(ctx, db.bind(query), args...)
+	return rows, db.explain(err)
 }
 
 // QueryRow reads one row. For a statement that writes and returns a row
 // (UPDATE … RETURNING) use WriteRow.
-func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
-	return db.r.QueryRowContext(ctx, db.bind(query), args...)
+func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *Row {
+	return &Row{db: db, row: db.r.QueryRowContext(ctx, db.bind(query), args...)}
 }
 
-// WriteRow runs one statement that writes and returns a row.
-func (db *DB) WriteRow(ctx context.Context, query string, args ...any) *sql.Row {
-	return db.w.QueryRowContext(ctx, db.bind(query), args...)
+// WriteRow runs one statement that writes and returns a row. The answer must be
+// scanned: until then other writers wait.
+func (db *DB) WriteRow(ctx context.Context, query string, args ...any) *Row {
+	done, err := db.turn.take(ctx)
+	if err != nil {
+		return &Row{db: db, err: err}
+	}
+	return &Row{db: db, row: db.w.QueryRowContext(ctx, db.bind(query), args...), done: done}
 }
 
 // Tx is a writing transaction: BEGIN IMMEDIATE in SQLite (rule A5), READ
@@ -90,33 +147,43 @@ func (tx *Tx) Engine() Engine { return tx.db.engine }
 
 // Exec runs one statement.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return tx.tx.ExecContext(ctx, tx.db.bind(query), args...)
+	res, err := tx.tx.ExecContext(ctx, tx.db.bind(query), args...)
+	return res, tx.db.explain(err)
 }
 
 // Query reads rows.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return tx.tx.QueryContext(ctx, tx.db.bind(query), args...)
+	rows, err := tx.tx.QueryContext(ctx, tx.db.bind(query), args...)
+	return rows, tx.db.explain(err)
 }
 
 // QueryRow reads one row.
-func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
-	return tx.tx.QueryRowContext(ctx, tx.db.bind(query), args...)
+func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
+	return &Row{db: tx.db, row: tx.tx.QueryRowContext(ctx, tx.db.bind(query), args...)}
 }
 
-// Write runs fn in one writing transaction and commits if it returns nil.
+// Write runs fn in one writing transaction and commits if it returns nil. An
+// *Error of kind Unknown says that the connection broke while committing: read
+// back before anything is repeated (rule A8).
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	t, err := db.w.BeginTx(ctx, nil)
+	done, err := db.turn.take(ctx)
 	if err != nil {
-		return fmt.Errorf("store: begin: %w", err)
+		return err
+	}
+	defer done()
+	var opt *sql.TxOptions
+	if db.engine == Postgres {
+		opt = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
+	}
+	t, err := db.w.BeginTx(ctx, opt)
+	if err != nil {
+		return db.explain(err)
 	}
 	if err := fn(&Tx{db: db, tx: t}); err != nil {
 		_ = t.Rollback()
 		return err
 	}
-	if err := t.Commit(); err != nil {
-		return fmt.Errorf("store: commit: %w", err)
-	}
-	return nil
+	return db.explainCommit(t.Commit())
 }
 
 // bind turns "?" into "$1", "$2" … for PostgreSQL. Queries of this package hold
@@ -139,7 +206,7 @@ func (db *DB) bind(query string) string {
 		}
 		b.WriteString(part)
 	}
-	if strings.Count(query, "?") > 0 && len(query) < 4096 {
+	if n > 0 && len(query) < 4096 {
 		db.memo.Store(query, b.String())
 	}
 	return b.String()

@@ -24,46 +24,82 @@ const (
 //go:embed migrations
 var migrations embed.FS
 
+// history is a set of migrations: those a program knows or a database has seen.
+type history struct{ newest, count int64 }
+
 // migrate brings the tables of r to the newest version, once, however many
 // processes start together: the host's lock file (SQLite) or a transaction's
 // advisory lock (PostgreSQL) lets one through, the others look again.
 func (db *DB) migrate(ctx context.Context, r room) error {
-	dir, err := fs.Sub(migrations, path.Join("migrations", string(r), strings.ToLower(db.engine.dir())))
+	dir, err := fs.Sub(migrations, path.Join("migrations", string(r), db.engine.dir()))
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	newest, err := newestVersion(dir)
-	if err != nil || newest == 0 {
+	known, err := knownHistory(dir)
+	if err != nil {
 		return err
 	}
-	table := "opdeck_" + string(r) + "_version"
-	switch have := db.version(ctx, table); {
-	case have == newest:
-		return nil
-	case have > newest:
-		return fmt.Errorf("store: the database is of version %d, this program knows %d: use the newer program", have, newest)
+	if current, err := db.current(ctx, r, known); err != nil || current {
+		return err
 	}
 	unlock, err := db.lockMigration(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if db.version(ctx, table) == newest {
+	if current, err := db.current(ctx, r, known); err != nil || current {
+		return err
+	}
+	if db.engine == SQLite {
+		if err := db.switchToWAL(ctx); err != nil {
+			return err
+		}
+	}
+	if known.count == 0 {
 		return nil
 	}
-	st, err := database.NewStore(db.dialect(), table)
+	return db.up(ctx, r, dir)
+}
+
+// up applies what is missing. The caller holds the migration lock.
+func (db *DB) up(ctx context.Context, r room, dir fs.FS) error {
+	st, err := database.NewStore(db.dialect(), r.table())
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	p, err := goose.NewProvider("", db.w, dir, goose.WithStore(st), goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider("", db.w, dir, goose.WithStore(st),
+		goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("store: migration of %s: %w", r, err)
+		return fmt.Errorf("store: migration of %s: %w", r, db.explain(err))
 	}
 	return nil
 }
+
+// current reports whether the tables of r are as this program knows them; those
+// of a newer program are an error of kind Newer.
+func (db *DB) current(ctx context.Context, r room, known history) (bool, error) {
+	have, err := db.seenHistory(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	if have.newest > known.newest {
+		return false, &Error{Kind: Newer, Where: db.where(), text: fmt.Sprintf(
+			"the %s tables are of version %d, this program knows version %d; use the newer program, or a database of its own for this one",
+			r, have.newest, known.newest)}
+	}
+	if have.count < known.count {
+		return false, nil
+	}
+	if db.engine == SQLite {
+		return db.isWAL(ctx)
+	}
+	return true, nil
+}
+
+func (r room) table() string { return "opdeck_" + string(r) + "_version" }
 
 func (e Engine) dir() string {
 	if e == Postgres {
@@ -79,28 +115,38 @@ func (db *DB) dialect() database.Dialect {
 	return database.DialectSQLite3
 }
 
-// version is the newest applied migration; 0 when there is none yet or the
-// table is missing.
-func (db *DB) version(ctx context.Context, table string) int64 {
-	var v int64
-	if err := db.QueryRow(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+table).Scan(&v); err != nil {
-		return 0
+// lockMigration lets one process at a time create or change tables.
+func (db *DB) lockMigration(ctx context.Context) (unlock func(), err error) {
+	if db.engine == Postgres {
+		return db.lockPostgres(ctx)
 	}
-	return v
+	return db.turn.take(ctx)
 }
 
-func newestVersion(dir fs.FS) (int64, error) {
-	names, err := fs.Glob(dir, "*.sql")
-	if err != nil || len(names) == 0 {
-		return 0, err
+// seenHistory reads which migrations the database has had; none when the table
+// is missing.
+func (db *DB) seenHistory(ctx context.Context, r room) (history, error) {
+	var h history
+	err := db.QueryRow(ctx, "SELECT COALESCE(MAX(version_id), 0), COUNT(DISTINCT version_id) FROM "+r.table()+" WHERE version_id > 0").
+		Scan(&h.newest, &h.count)
+	if missingTable(err) {
+		return history{}, nil
 	}
-	var newest int64
+	return h, err
+}
+
+func knownHistory(dir fs.FS) (history, error) {
+	names, err := fs.Glob(dir, "*.sql")
+	if err != nil {
+		return history{}, fmt.Errorf("store: %w", err)
+	}
+	h := history{count: int64(len(names))}
 	for _, n := range names {
 		v, err := strconv.ParseInt(strings.SplitN(n, "_", 2)[0], 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("store: migration %s has no number", n)
+			return history{}, fmt.Errorf("store: migration %s has no number", n)
 		}
-		newest = max(newest, v)
+		h.newest = max(h.newest, v)
 	}
-	return newest, nil
+	return h, nil
 }

@@ -2,38 +2,58 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// openPostgres opens a pool. Statements are sent without server-side
-// preparation, so that a pooler in transaction mode may stand between.
-func openPostgres(ctx context.Context, dsn string) (*DB, error) {
+// openPostgres prepares a pool; the first query connects. Statements are sent
+// without server-side preparation, so that a pooler in transaction mode may
+// stand between.
+func openPostgres(dsn string) (*DB, error) {
+	cfg, err := postgresConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	pool := stdlib.OpenDB(*cfg)
+	pool.SetMaxOpenConns(8)
+	pool.SetMaxIdleConns(2)
+	return &DB{engine: Postgres, dsn: dsn, w: pool, r: pool}, nil
+}
+
+func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("store: the PostgreSQL address cannot be read: %s", redactURL(dsn))
 	}
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
-	pool := stdlib.OpenDB(*cfg)
-	pool.SetMaxOpenConns(8)
-	pool.SetMaxIdleConns(2)
-	if err := pool.PingContext(ctx); err != nil {
-		_ = pool.Close()
-		return nil, fmt.Errorf("store: PostgreSQL at %s does not answer: %w", redactURL(dsn), err)
-	}
-	return &DB{engine: Postgres, w: pool, r: pool}, nil
+	return cfg, nil
 }
 
-// redactURL drops user information and parameters.
+// redactURL drops user information and parameters, which may hold a password.
 func redactURL(s string) string {
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" {
+	if err != nil || u.Scheme == "" {
 		return "(unreadable)"
 	}
-	return u.Scheme + "://" + u.Host + u.Path
+	host := u.Host
+	if host == "" {
+		host = "(local)"
+	}
+	return u.Scheme + "://" + host + u.Path
+}
+
+// sqlState is the server's five-letter code, "" when err is not from the server.
+func sqlState(err error) string {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return ""
+	}
+	return e.Code
 }
 
 // migrationLock is an arbitrary number that only opdeck's migrations take.
@@ -45,11 +65,11 @@ const migrationLock = 0x6f706465636b
 func (db *DB) lockPostgres(ctx context.Context) (unlock func(), err error) {
 	tx, err := db.w.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("store: migration lock: %w", err)
+		return nil, db.explain(err)
 	}
 	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock)); err != nil {
 		_ = tx.Rollback()
-		return nil, fmt.Errorf("store: migration lock: %w", err)
+		return nil, db.explain(err)
 	}
 	return func() { _ = tx.Rollback() }, nil
 }

@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -26,6 +25,8 @@ type Options struct {
 	URL string
 	// Dir is the state folder; it is created with mode 0700 when missing.
 	Dir string
+
+	system func(dir string) (string, error) // tests: names the remote file system of dir
 }
 
 // Store holds the two databases. With PostgreSQL both are the same.
@@ -41,9 +42,9 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	case opt.URL == "memory":
 		return openPair(ctx, func(r room) (*DB, error) { return openMemory(r) })
 	case opt.URL == "" || opt.URL == "sqlite":
-		return openFiles(ctx, filepath.Join(opt.Dir, "opdeck.db"))
+		return openFiles(ctx, filepath.Join(opt.Dir, "opdeck.db"), opt.system)
 	case strings.HasPrefix(opt.URL, "sqlite:"):
-		return openFiles(ctx, strings.TrimPrefix(opt.URL, "sqlite:"))
+		return openFiles(ctx, strings.TrimPrefix(opt.URL, "sqlite:"), opt.system)
 	case strings.HasPrefix(opt.URL, "postgres://"), strings.HasPrefix(opt.URL, "postgresql://"):
 		return openPostgresPair(ctx, opt.URL)
 	}
@@ -58,11 +59,13 @@ func (s *Store) Close() error {
 	return errors.Join(s.Bulk.Close(), s.Core.Close())
 }
 
-func openFiles(ctx context.Context, core string) (*Store, error) {
-	if err := os.MkdirAll(filepath.Dir(core), 0o700); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+// openFiles checks the folder before it opens or creates anything in it.
+func openFiles(ctx context.Context, core string, system func(string) (string, error)) (*Store, error) {
+	dir := filepath.Dir(core)
+	if err := refuseNetworkDisk(dir, system); err != nil {
+		return nil, err
 	}
-	if err := refuseNetworkDisk(filepath.Dir(core)); err != nil {
+	if err := ownFolder(dir); err != nil {
 		return nil, err
 	}
 	bulk := strings.TrimSuffix(core, ".db") + "-index.db"
@@ -93,7 +96,7 @@ func openPair(ctx context.Context, open func(room) (*DB, error)) (*Store, error)
 }
 
 func openPostgresPair(ctx context.Context, url string) (*Store, error) {
-	db, err := openPostgres(ctx, url)
+	db, err := openPostgres(url)
 	if err != nil {
 		return nil, err
 	}

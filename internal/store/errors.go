@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+)
+
+// Kind is what kind of trouble the store is in.
+type Kind string
+
+// The kinds of trouble.
+const (
+	Busy        Kind = "busy"        // another process held the write lock for ten seconds
+	Full        Kind = "full"        // no room on the disk; nothing was written, reading goes on
+	Damaged     Kind = "damaged"     // no database, or a broken one; it was not touched
+	ReadOnly    Kind = "read_only"   // the file or the folder cannot be written
+	Unavailable Kind = "unavailable" // PostgreSQL does not answer or refuses us
+	Unknown     Kind = "unknown"     // the connection broke while committing: it may have happened
+	Newer       Kind = "newer"       // tables of a newer program
+)
+
+// Error is trouble with the store itself. Where is the file or the server,
+// without user names and passwords.
+type Error struct {
+	Kind  Kind
+	Where string
+	Err   error
+	text  string
+}
+
+// Error says in a sentence what is wrong and what helps.
+func (e *Error) Error() string {
+	switch e.Kind {
+	case Busy:
+		return "store: " + e.Where + " is held by another process for too long; try again, or see which program has it open"
+	case Full:
+		return "store: no room left for " + e.Where + "; nothing was written, reading goes on; make room on the disk"
+	case Damaged:
+		return "store: " + e.Where + " is not an opdeck database or is damaged; it was left as it is: move it away, or put a good copy in its place"
+	case ReadOnly:
+		return "store: " + e.Where + " cannot be written; check the permissions of the file and of its folder"
+	case Unavailable:
+		return "store: " + e.Where + " does not answer: " + e.text
+	case Unknown:
+		return "store: the connection to " + e.Where + " broke while a change was being saved; it may or may not have been saved"
+	}
+	return "store: " + e.Where + ": " + e.text
+}
+
+// Unwrap gives the driver's error.
+func (e *Error) Unwrap() error { return e.Err }
+
+// IsKind reports whether err is store trouble of kind k.
+func IsKind(err error, k Kind) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == k
+}
+
+// explain gives a driver's error the kind that opdeck knows for it. Errors
+// about the statement itself, sql.ErrNoRows and ended contexts stay as they are.
+func (db *DB) explain(err error) error {
+	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		return err
+	}
+	kind := Kind("")
+	if db.engine == Postgres {
+		kind = postgresKind(err)
+	} else {
+		kind = sqliteKind(err)
+	}
+	if kind == "" {
+		return fmt.Errorf("store: %w", err)
+	}
+	return &Error{Kind: kind, Where: db.where(), Err: err, text: plain(err)}
+}
+
+// explainCommit is explain for the answer to a COMMIT, which may be lost.
+func (db *DB) explainCommit(err error) error {
+	e := db.explain(err)
+	if db.engine == Postgres && IsKind(e, Unavailable) && !pgconn.SafeToRetry(err) {
+		return &Error{Kind: Unknown, Where: db.where(), Err: err}
+	}
+	return e
+}
+
+func (db *DB) where() string {
+	switch {
+	case db.engine == Postgres:
+		return "PostgreSQL at " + redactURL(db.dsn)
+	case db.path == "":
+		return "the database in memory"
+	}
+	return db.path
+}
+
+// sqliteKind reads the primary result code (sqlite.org/rescode.html).
+func sqliteKind(err error) Kind {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	switch e.Code() & 0xff {
+	case 5, 6: // BUSY, LOCKED
+		return Busy
+	case 13: // FULL
+		return Full
+	case 11, 26: // CORRUPT, NOTADB
+		return Damaged
+	case 8, 14, 23: // READONLY, CANTOPEN, AUTH
+		return ReadOnly
+	case 10: // IOERR
+		if errors.Is(err, syscall.ENOSPC) {
+			return Full
+		}
+	}
+	return ""
+}
+
+// postgresKind reads the class of the SQLSTATE; an error that the server did
+// not send is a broken connection.
+func postgresKind(err error) Kind {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		var conn *pgconn.ConnectError
+		if errors.As(err, &conn) || brokenConn(err) {
+			return Unavailable
+		}
+		return ""
+	}
+	switch {
+	case e.Code == "53100": // disk_full
+		return Full
+	case e.Code == "25006": // read_only_sql_transaction: a standby
+		return ReadOnly
+	case e.Code == "55P03": // lock_not_available
+		return Busy
+	case e.Code == "XX001" || e.Code == "XX002": // data_corrupted, index_corrupted
+		return Damaged
+	case e.Code[:2] == "08" || e.Code[:2] == "53" || e.Code[:2] == "57" || e.Code[:2] == "28" || e.Code == "3D000":
+		return Unavailable
+	}
+	return ""
+}
+
+// plain is the text of a server's or the network's error without the address
+// and the user that pgx puts before it.
+func plain(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Message + " (SQLSTATE " + pg.Code + ")"
+	}
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err.Error()
+		}
+		err = next
+	}
+}
