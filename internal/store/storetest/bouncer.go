@@ -1,0 +1,111 @@
+//go:build unix
+
+package storetest
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// bouncers starts at most one PgBouncer per test process.
+var bouncers = sync.OnceValues(startBouncer)
+
+// Pooled returns the way to database, an answer of URL, through a PgBouncer in
+// transaction mode. Without PgBouncer t is skipped, or fails when
+// $OPDECK_TEST_REQUIRE names pgbouncer.
+func Pooled(t testing.TB, database string) string {
+	t.Helper()
+	if _, err := bouncer(); err != nil {
+		Missing(t, "pgbouncer", "PgBouncer is not installed")
+	}
+	Server(t)
+	dir, err := bouncers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host, u.User = "", url.User("opdeck")
+	u.RawQuery = url.Values{"host": {dir}, "port": {"6432"}}.Encode()
+	return u.String()
+}
+
+func bouncer() (string, error) {
+	if p, err := exec.LookPath("pgbouncer"); err == nil {
+		return p, nil
+	}
+	return exec.LookPath("/usr/sbin/pgbouncer")
+}
+
+// startBouncer returns the folder of its socket.
+func startBouncer() (string, error) {
+	program, err := bouncer()
+	if err != nil {
+		return "", err
+	}
+	server := os.Getenv("OPDECK_TEST_POSTGRES")
+	if server == "" {
+		if server, err = cluster(); err != nil {
+			return "", err
+		}
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", err
+	}
+	as, err := serverAccount()
+	if err != nil {
+		return "", err
+	}
+	dir, err := shortDir("opdeck-pb-", as)
+	if err != nil {
+		return "", err
+	}
+	if err := writeBouncer(dir, u); err != nil {
+		return "", err
+	}
+	if err := guard(dir, as, "TERM", program, filepath.Join(dir, "ini")); err != nil {
+		return "", err
+	}
+	probe := "postgres://opdeck@/postgres?port=6432&host=" + dir
+	return dir, answer(probe, filepath.Join(dir, "log"))
+}
+
+// writeBouncer writes the settings and the list of users.
+func writeBouncer(dir string, server *url.URL) error {
+	target := "host=" + server.Query().Get("host")
+	if server.Host != "" {
+		target = "host=" + server.Hostname()
+		if p := server.Port(); p != "" {
+			target += " port=" + p
+		}
+	}
+	password, _ := server.User.Password()
+	ini := fmt.Sprintf(`[databases]
+* = %s user=%s
+[pgbouncer]
+listen_addr =
+listen_port = 6432
+unix_socket_dir = %s
+auth_type = trust
+auth_file = %s/users
+pool_mode = transaction
+default_pool_size = 20
+max_client_conn = 500
+`, target, server.User.Username(), dir, dir)
+	users := fmt.Sprintf("\"opdeck\" \"\"\n\"%s\" \"%s\"\n", server.User.Username(), password)
+	if server.User.Username() == "opdeck" {
+		users = fmt.Sprintf("\"opdeck\" \"%s\"\n", password)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ini"), []byte(ini), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "users"), []byte(users), 0o644)
+}
