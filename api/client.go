@@ -1,0 +1,183 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+)
+
+// Session lends the shared access token to calls. Do reserves a slot of the
+// class, waits for a live pair, and calls send at most three times: again only
+// after a 401, which says that nothing was done.
+type Session interface {
+	Do(ctx context.Context, class limit.Class, send Send) error
+}
+
+// Send makes one attempt with the given access token and reports the status and
+// header of the answer; err when there was no answer.
+type Send func(ctx context.Context, token secret.Value) (status int, header http.Header, err error)
+
+// Options configure a Client. All but the hooks, Log and Service are required.
+type Options struct {
+	BaseURL   string
+	Transport http.RoundTripper // for API calls; auth calls have their own
+	Session   Session
+	Gate      *Gate
+	Timeout   time.Duration // of one attempt
+	Service   Service
+	UserAgent string
+	Log       *slog.Logger
+	Now       func() time.Time
+	Sleep     func(ctx context.Context, d time.Duration) error // nil: a timer
+
+	// OnCall is told about every call, OnOperation about every operation that
+	// was read or changed. Both must be quick; they run on the caller's goroutine.
+	OnCall      func(Call)
+	OnOperation func(ctx context.Context, op Operation, seenAt time.Time)
+}
+
+// Service holds what the service's documents leave open (config, [service]).
+type Service struct {
+	ShareTokenField string           // "token"
+	PageSize        int              // 100
+	Phases          map[string]Phase // status words beside the known ones
+}
+
+// Call is one finished call, for the activity list, the log and metrics. Route
+// is a template: it holds no id and no secret.
+type Call struct {
+	Op        string
+	Class     limit.Class
+	Method    string
+	Route     string
+	Status    int // 0: no answer
+	Kind      Kind
+	At        time.Time
+	Took      time.Duration // waiting for a slot and a session included
+	RequestID string
+}
+
+// Client makes calls. It is safe for concurrent use.
+type Client struct {
+	opt  Options
+	base *url.URL
+	http *http.Client
+}
+
+// New checks the options and makes a Client.
+func New(opt Options) (*Client, error) {
+	base, err := url.Parse(strings.TrimRight(opt.BaseURL, "/"))
+	if err != nil || base.Host == "" {
+		return nil, &Error{Kind: BadConfig, Public: "The base URL is no address."}
+	}
+	if opt.Transport == nil || opt.Session == nil || opt.Gate == nil || opt.Now == nil || opt.Timeout <= 0 {
+		return nil, &Error{Kind: Internal, Public: "The client is not wired completely."}
+	}
+	if opt.Service.ShareTokenField == "" {
+		opt.Service.ShareTokenField = "token"
+	}
+	if opt.Service.PageSize == 0 {
+		opt.Service.PageSize = 100
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	if opt.Sleep == nil {
+		opt.Sleep = sleep
+	}
+	return &Client{opt: opt, base: base, http: &http.Client{
+		Transport:     opt.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// ReadOnly reports whether the gate refuses all writes.
+func (c *Client) ReadOnly() bool { return c.opt.Gate.ReadOnly }
+
+// Phase classifies an operation's status, words of the config included.
+func (c *Client) Phase(o Operation) Phase {
+	if p, ok := c.opt.Service.Phases[string(o.Status)]; ok {
+		return p
+	}
+	return o.Phase()
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// CheckID accepts what may stand in a path: letters, digits, dash and
+// underscore, up to 64 of them.
+func CheckID(what, id string) error {
+	if identifier.MatchString(id) {
+		return nil
+	}
+	return &Error{Kind: Usage, Rule: RuleIdentifier,
+		Public: "This is no " + what + ": letters, digits, - and _ only, up to 64 of them.",
+		Hint:   "Copy the id with y from the screen that shows it."}
+}
+
+// paths joins the parts of a path, ids escaped; route is the same with the ids
+// as {}.
+func paths(parts ...string) (path, route string) {
+	var p, r strings.Builder
+	for _, s := range parts {
+		if id, ok := strings.CutPrefix(s, ":"); ok {
+			p.WriteString("/" + url.PathEscape(id))
+			r.WriteString("/{}")
+			continue
+		}
+		p.WriteString(s)
+		r.WriteString(s)
+	}
+	return p.String(), r.String()
+}
+
+// ClassOf returns the endpoint class of a path.
+func ClassOf(path string) limit.Class {
+	for _, c := range []struct {
+		prefix string
+		class  limit.Class
+	}{
+		{"/v2/auth/login", limit.Login}, {"/v2/auth/refresh", limit.Refresh},
+		{"/v2/account", limit.Account}, {"/v2/customer", limit.Customer},
+		{"/v2/billing", limit.Billing}, {"/v2/report", limit.Billing},
+	} {
+		if path == c.prefix || strings.HasPrefix(path, c.prefix+"/") {
+			return c.class
+		}
+	}
+	return limit.General
+}
+
+type dryRunKey struct{}
+
+// ErrDryRun is returned by a write in a dry run, after it was recorded.
+var ErrDryRun = errors.New("dry run: nothing was sent")
+
+// DryRun makes every write in the returned context record its act and send
+// nothing.
+func DryRun(ctx context.Context) (context.Context, *[]Act) {
+	acts := new([]Act)
+	return context.WithValue(ctx, dryRunKey{}, acts), acts
+}
+
+// dry reports whether ctx is one of DryRun, where not even a read is sent.
+func dry(ctx context.Context) bool { return ctx.Value(dryRunKey{}) != nil }

@@ -1,0 +1,193 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/text"
+)
+
+// fault turns what happened on the way, or a status that is no success, into an
+// Error; nil when the answer is good.
+func (c *Client) fault(ctx context.Context, r request, a answer, err error) error {
+	switch {
+	case a.err != nil:
+		return c.noAnswer(ctx, r, a)
+	case err != nil && a.status != http.StatusUnauthorized:
+		return wayError(ctx, r.op, a, err)
+	case a.status >= 200 && a.status < 300:
+		return nil
+	}
+	e := Classify(r.op, a.status, a.body)
+	e.RequestID = a.id
+	e.RetryAfter = retryAfter(a.header, c.opt.Now())
+	if a.status == http.StatusUnauthorized && err != nil {
+		e.Err = err
+	}
+	return e
+}
+
+// noAnswer says what is known when a request had no usable answer.
+func (c *Client) noAnswer(ctx context.Context, r request, a answer) error {
+	e := &Error{Op: r.op, Kind: Unavailable, RequestID: a.id, Err: a.err,
+		Public: "The service did not answer.", Hint: "Is the network there? opdeck doctor looks at each step."}
+	switch {
+	case errors.Is(a.err, errTooLarge):
+		e.Public, e.Hint = "The answer is larger than 16 MB and was not read.", "Ask for less at a time ([service] list_page_size)."
+	case ctx.Err() != nil && !r.write:
+		return stopped(ctx, r.op, a.err)
+	case errors.Is(a.err, context.DeadlineExceeded):
+		e.Public = "The service did not answer within " + c.opt.Timeout.String() + "."
+	case !a.sent:
+		e.Public = "There is no connection to the service."
+	}
+	return e
+}
+
+func stopped(ctx context.Context, op string, err error) error {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return &Error{Op: op, Kind: Unavailable, Public: "The time for this call ran out.", Err: err}
+	}
+	return &Error{Op: op, Kind: Interrupted, Public: "Stopped.", Err: err}
+}
+
+// wayError is a failure before anything was sent: no session, no slot.
+func wayError(ctx context.Context, op string, a answer, err error) error {
+	var e *Error
+	var full *limit.Exhausted
+	switch {
+	case errors.As(err, &e):
+		out := *e
+		out.Op = op
+		return &out
+	case errors.As(err, &full):
+		return &Error{Op: op, Kind: RateLimited, Rule: RuleRate, RetryAfter: full.RetryAfter, RequestID: a.id, Err: err,
+			Public: "No room among the " + string(full.Class) + " calls for another " + full.RetryAfter.Round(time.Second).String() + ".",
+			Hint:   "The service recommends a rate a minute for all consoles together; opdeck limits shows it."}
+	case ctx.Err() != nil:
+		return stopped(ctx, op, err)
+	}
+	return &Error{Op: op, Kind: AuthFailed, Public: "There is no session to make this call with.", Err: err,
+		Hint: "opdeck session status tells why."}
+}
+
+// The five messages of document removal (spec, Errors) and two of their kin.
+// The service's documents print no status beside them, so the words decide.
+var messages = []struct {
+	re   *regexp.Regexp
+	kind Kind
+	rule Rule
+	say  string
+	hint string
+}{
+	{regexp.MustCompile(`^Operation not found\b`), NotFound, RuleOperationUnknown,
+		"The service knows no such operation.", "Check the opid; it may belong to another account or context."},
+	{regexp.MustCompile(`^Document not found\b`), NotFound, RuleDocumentUnknown,
+		"The service knows no such document.", "Reload the operation; its documents may have changed."},
+	{regexp.MustCompile(`^Document .* is not attached to operation\b`), Refused, RuleNotAttached,
+		"The document is not attached to this operation.", "Somebody may have removed it already; reload the operation."},
+	{regexp.MustCompile(`^Cannot modify documents for \w+ operations`), Refused, RuleEndState,
+		"The operation has ended, and the service no longer changes its documents.", "Only the service's operator can make an exception."},
+	{regexp.MustCompile(`^Document is locked and cannot be removed`), Refused, RuleLocked,
+		"The document is locked and cannot be removed.", "Locks are set by a compliance team; ask it to lift this one."},
+	{regexp.MustCompile(`^Customer not found\b`), NotFound, RuleCustomerUnknown,
+		"The service knows no such customer.", "Check the cuid; it may belong to another account or context."},
+}
+
+// Classify makes an Error of an answer that is no success: by its words where
+// the status does not tell, else by its status.
+func Classify(op string, status int, body []byte) *Error {
+	said := Said(body)
+	e := &Error{Op: op, Status: status}
+	for _, m := range messages {
+		if m.re.MatchString(said) {
+			e.Kind, e.Rule, e.Public, e.Hint = m.kind, m.rule, m.say, m.hint
+			e.Err = errors.New("service: " + said)
+			return e
+		}
+	}
+	e.byStatus(status)
+	if said != "" {
+		e.Public += " It says: " + said
+		e.Err = errors.New("service: " + said)
+	}
+	return e
+}
+
+func (e *Error) byStatus(status int) {
+	set := func(k Kind, r Rule, public, hint string) { e.Kind, e.Rule, e.Public, e.Hint = k, r, public, hint }
+	switch {
+	case status == http.StatusUnauthorized:
+		set(AuthFailed, "", "The service refused the session.", "opdeck session status tells why; opdeck session login makes a new one.")
+	case status == http.StatusForbidden:
+		set(Refused, RuleForbidden, "The service forbids this to the account.", "Ask the service's operator what the account may do.")
+	case status == http.StatusNotFound || status == http.StatusGone:
+		set(NotFound, "", "The service knows no such thing.", "Check the id and the context.")
+	case status == http.StatusRequestEntityTooLarge || status == http.StatusUnsupportedMediaType:
+		set(Refused, RuleFile, "The service does not take this file.", "PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB.")
+	case status == http.StatusTooManyRequests:
+		set(RateLimited, RuleRate, "The service answered that there are too many requests.", "All instances now wait as long as it asked for.")
+	case status >= 300 && status < 400:
+		set(Unavailable, "", "The service sent us elsewhere, which opdeck does not follow.", "Is base_url right?")
+	case status >= 500:
+		set(Unavailable, "", "The service failed ("+strconv.Itoa(status)+").", "Try again in a moment; tell the request id if it goes on.")
+	default:
+		set(Refused, "", "The service refused this ("+strconv.Itoa(status)+").", "")
+	}
+}
+
+// Said finds the sentence in an error answer: {"error": "…"}, {"message": "…"},
+// or the same one level down. It is safe to draw, at most 300 characters, and
+// holds no token.
+func Said(body []byte) string {
+	var m map[string]json.RawMessage
+	if len(body) > maxAnswer || json.Unmarshal(body, &m) != nil {
+		return ""
+	}
+	for _, k := range []string{"error", "message", "detail"} {
+		var s string
+		if json.Unmarshal(m[k], &s) == nil && s != "" {
+			return safeLine(Scrub(s), 300)
+		}
+		if inner := Said(m[k]); inner != "" {
+			return inner
+		}
+	}
+	return ""
+}
+
+func safeLine(s string, max int) string { return text.Untrusted(s).Line(max) }
+
+var tokenShapes = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?|(?i:bearer\s+)\S+|/auth/refresh/[^\s"']+`)
+
+// Scrub replaces what looks like a token by dots. It is the second line of
+// defence; the first is that secrets are secret.Values.
+func Scrub(s string) string { return tokenShapes.ReplaceAllString(s, "••••") }
+
+// retryAfter reads the header: seconds, or a date counted from the answer's own
+// Date. It is between 1 s and 5 min, 0 when there is none.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0
+	}
+	var d time.Duration
+	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+		d = time.Duration(min(max(n, 0), 3600)) * time.Second
+	} else if at, err := http.ParseTime(v); err == nil {
+		if date, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = date
+		}
+		d = at.Sub(now)
+	} else {
+		return 0
+	}
+	return min(max(d, time.Second), 5*time.Minute)
+}

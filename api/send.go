@@ -1,0 +1,195 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+)
+
+const (
+	maxAnswer   = 16 << 20               // bytes of a JSON answer
+	settleTime  = 30 * time.Second       // for the read that clears up a lost answer
+	retryPause  = 300 * time.Millisecond // before a failed read is tried once more
+	requestIDIn = "X-Request-Id"
+)
+
+// request is one call before it is sent.
+type request struct {
+	op      string // for people: "read operation"
+	method  string
+	parts   []string // of the path; ids begin with ":"
+	query   url.Values
+	body    []byte // nil: none
+	content string // type of the body
+	write   bool   // once sent, it is awaited whatever becomes of the caller
+	raw     bool   // the answer is bytes of any type, not JSON
+}
+
+func (r request) class() limit.Class { p, _ := paths(r.parts...); return ClassOf(p) }
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	id     string // of the request
+	sent   bool   // a connection was had, so the service may have got it
+	err    error  // no usable answer
+}
+
+// exchange sends r through the session and the budgets. The error is about the
+// way (no session, no room, no connection); a refusal by the service is in the
+// answer's status.
+func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
+	began := c.opt.Now()
+	a := answer{id: uuid.NewString()}
+	err := c.opt.Session.Do(ctx, r.class(), func(ctx context.Context, token secret.Value) (int, http.Header, error) {
+		if r.write {
+			ctx = context.WithoutCancel(ctx)
+		}
+		ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
+		defer cancel()
+		id := a.id
+		a = c.attempt(ctx, r, token, id)
+		return a.status, a.header, a.err
+	})
+	e := c.fault(ctx, r, a, err)
+	c.report(r, a, began, e)
+	if e != nil {
+		return a, e
+	}
+	return a, nil
+}
+
+// attempt is one request on the wire. A body without a way to rewind it keeps
+// net/http from sending it a second time by itself.
+func (c *Client) attempt(ctx context.Context, r request, token secret.Value, id string) answer {
+	var got atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { got.Store(true) }})
+	path, _ := paths(r.parts...)
+	a := answer{id: id}
+	req, err := http.NewRequestWithContext(ctx, r.method, c.base.String()+path, nil)
+	if err != nil {
+		a.err = errors.New("the request cannot be built")
+		return a
+	}
+	req.URL.RawQuery = r.query.Encode()
+	if r.body != nil {
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(r.body)), int64(len(r.body))
+		req.Header.Set("Content-Type", r.content)
+	} else if r.write {
+		req.Body = io.NopCloser(strings.NewReader(""))
+	}
+	req.Header.Set("Authorization", "Bearer "+token.Reveal())
+	req.Header.Set("Accept", "application/json")
+	if r.raw {
+		req.Header.Set("Accept", "*/*")
+	}
+	req.Header.Set("User-Agent", c.opt.UserAgent)
+	req.Header.Set(requestIDIn, id)
+	resp, err := c.http.Do(req)
+	a.sent = got.Load() || err == nil
+	if err != nil {
+		a.err = cause(err)
+		return a
+	}
+	defer resp.Body.Close()
+	a.status, a.header = resp.StatusCode, resp.Header
+	if given := resp.Header.Get(requestIDIn); given != "" && len(given) <= 128 {
+		a.id = given
+	}
+	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		a.err, a.status = fmt.Errorf("the answer broke off: %w", cause(err)), 0
+	case len(a.body) > maxAnswer:
+		a.err, a.status, a.body = errTooLarge, 0, nil
+	}
+	return a
+}
+
+var errTooLarge = fmt.Errorf("the answer is larger than %d MB", maxAnswer>>20)
+
+// cause unwraps what net/http says about an address: its text holds the URL.
+func cause(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// get reads a JSON answer into out. A read that failed on its way is tried once
+// more; nothing else in this client repeats anything.
+func (c *Client) get(ctx context.Context, r request, out any) (answer, error) {
+	r.method = http.MethodGet
+	a, err := c.exchange(ctx, r)
+	if again(err) && c.opt.Sleep(ctx, retryPause) == nil {
+		a, err = c.exchange(ctx, r)
+	}
+	if err != nil {
+		return a, err
+	}
+	return a, c.decode(r, a, out)
+}
+
+func again(err error) bool {
+	e := AsError(err)
+	return e != nil && e.Kind == Unavailable && !errors.Is(err, errTooLarge) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+}
+
+// decode reads the answer's JSON; an answer that is not JSON is an error whose
+// text shows nothing of it.
+func (c *Client) decode(r request, a answer, out any) error {
+	if out == nil {
+		return nil
+	}
+	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if kind != "application/json" && !strings.HasSuffix(kind, "+json") {
+		return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
+			Public: fmt.Sprintf("The service answered with %s instead of JSON.", orNothing(kind)),
+			Hint:   "Is base_url the address of the service, and not of a proxy or a web page?"}
+	}
+	if err := json.Unmarshal(a.body, out); err != nil {
+		return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
+			Public: "The service's answer could not be understood.", Hint: "Tell the request id to the operator of the service.",
+			Err: fmt.Errorf("%d bytes: %w", len(a.body), err)}
+	}
+	return nil
+}
+
+func orNothing(kind string) string {
+	if kind == "" {
+		return "no content type"
+	}
+	return safeLine(kind, 60)
+}
+
+func (c *Client) report(r request, a answer, began time.Time, e error) {
+	_, route := paths(r.parts...)
+	call := Call{Op: r.op, Class: r.class(), Method: r.method, Route: route, Status: a.status,
+		At: began, Took: c.opt.Now().Sub(began), RequestID: a.id}
+	if e != nil {
+		call.Kind = KindOf(e)
+	}
+	c.opt.Log.Info("call", "op", r.op, "method", call.Method, "route", route, "status", a.status,
+		"kind", string(call.Kind), "took", call.Took, "request_id", a.id)
+	if c.opt.OnCall != nil {
+		c.opt.OnCall(call)
+	}
+}
