@@ -1,0 +1,57 @@
+package audit
+
+import "opdeck/api"
+
+// Names of events that this package writes by itself; acts have the names of
+// their kinds. Names that end in .denied, .failed, .refused or .quarantined, and
+// "denied" itself, are counted when they come too often.
+const (
+	EventStart    = "audit.start"   // a process began to keep the trail
+	EventStop     = "audit.stop"    // and left in order
+	EventRead     = "audit.read"    // somebody looked at the trail
+	EventExport   = "audit.export"  // somebody took it away
+	EventEvidence = "audit.extract" // somebody took the records of one object away
+	EventClock    = "clock.step"    // the clock went back
+	EventTamper   = "audit.tampered"
+	EventDenied   = "denied"
+)
+
+// numbers are the stable numbers of events. A number is never used again for
+// another event.
+var numbers = map[string]string{
+	string(api.ActRemoveDocument): "101", string(api.ActAttachDocument): "102", string(api.ActUploadDocument): "103",
+	string(api.ActShare): "201", string(api.ActLink): "202", string(api.ActFinalize): "203", string(api.ActSetApplication): "204",
+	string(api.ActSetHooks):       "301",
+	string(api.ActSessionRefresh): "401", string(api.ActSessionLogin): "402", string(api.ActSessionReset): "403",
+	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
+	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
+	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807",
+	EventDenied: "901",
+}
+
+// code is the stable code of a record: OP, the number of the event (000 for one
+// without), and a letter: I intent, S success, D denied, F failed, U unknown,
+// N note.
+func code(event string, phase Phase, res Result) string {
+	n := numbers[event]
+	if n == "" {
+		n = "000"
+	}
+	return "OP" + n + letter(phase, res)
+}
+
+func letter(phase Phase, res Result) string {
+	switch {
+	case phase == PhaseIntent:
+		return "I"
+	case phase == PhaseNote:
+		return "N"
+	case res == ResultOK:
+		return "S"
+	case res == ResultDenied:
+		return "D"
+	case res == ResultFailed:
+		return "F"
+	}
+	return "U"
+}

@@ -1,0 +1,95 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Of refused attempts so many a minute are kept in full by one process, so many
+// of them of one person at one address; of the rest the number is kept.
+const (
+	floodWindow = time.Minute
+	floodAll    = 60
+	floodOne    = 10
+	floodNames  = 5 // names told in the record that stands for the rest
+)
+
+// bound counts one kind of event within a window.
+type bound struct {
+	began time.Time
+	full  int            // kept in full
+	who   map[string]int // kept in full, by person and address
+	rest  Record         // the last one that was only counted
+	count int64
+	first time.Time
+	names []string
+}
+
+// counts reports whether an event is one that only its number is kept of when
+// it comes too often.
+func counts(event string) bool {
+	if event == EventDenied {
+		return true
+	}
+	i := strings.LastIndexByte(event, '.')
+	return i >= 0 && slices.Contains([]string{".denied", ".failed", ".refused", ".quarantined"}, event[i:])
+}
+
+// flood decides about a note: drop says that it was only counted. due are the
+// records of windows that ended.
+func (l *Log) flood(r *Record) (due []*Record, drop bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	due = l.ended(false)
+	if !counts(r.Event) {
+		return due, false
+	}
+	b := l.bounds[r.Event]
+	if b == nil {
+		b = &bound{began: l.opt.Now(), who: map[string]int{}}
+		l.bounds[r.Event] = b
+	}
+	who := r.Actor.Name + "\x00" + r.From
+	if b.full < floodAll && b.who[who] < floodOne {
+		b.full++
+		b.who[who]++
+		return due, false
+	}
+	if b.count++; b.count == 1 {
+		b.first = r.At
+	}
+	b.rest = *r
+	if len(b.names) < floodNames && !slices.Contains(b.names, r.Actor.Name) {
+		b.names = append(b.names, r.Actor.Name)
+	}
+	return due, true
+}
+
+// ended takes the windows that are over (or all) out of l.bounds and returns the
+// records that stand for what was only counted. It needs mu.
+func (l *Log) ended(all bool) []*Record {
+	var due []*Record
+	for event, b := range l.bounds {
+		age := l.opt.Now().Sub(b.began)
+		if !all && age >= 0 && age < floodWindow {
+			continue
+		}
+		delete(l.bounds, event)
+		if b.count == 0 {
+			continue
+		}
+		r := b.rest
+		l.stamp(&r)
+		r.Count, r.Since = b.count, b.first.Format(time.RFC3339Nano)
+		r.Detail = fmt.Sprintf("so many more in this minute, by %s; the last: %s", strings.Join(b.names, ", "), r.Detail)
+		r.Detail = bounded(r.Detail, maxText)
+		if len(b.names) > 1 {
+			r.Actor, r.From, r.Sid = Person{}, "", ""
+		}
+		due = append(due, &r)
+	}
+	slices.SortFunc(due, func(a, b *Record) int { return strings.Compare(a.Event, b.Event) })
+	return due
+}

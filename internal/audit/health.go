@@ -1,0 +1,63 @@
+package audit
+
+import "time"
+
+// Health is the state of the trail, for a banner.
+type Health struct {
+	Err        error     // why the trail cannot be written; nil when it can
+	Since      time.Time // since when
+	Waiting    int       // records that wait to be stored
+	Checkpoint error     // why the last checkpoint failed; nil when it did not
+}
+
+// OK reports whether there is nothing to tell.
+func (h Health) OK() bool { return h.Err == nil && h.Waiting == 0 && h.Checkpoint == nil }
+
+// Health returns the present state.
+func (l *Log) Health() Health {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.health
+	h.Waiting = len(l.pending)
+	return h
+}
+
+// trouble notes that the trail cannot be written, and passes err on.
+func (l *Log) trouble(err error) error {
+	l.mu.Lock()
+	news := l.health.Err == nil
+	if news {
+		l.health.Since = l.opt.Now()
+	}
+	l.health.Err = err
+	l.mu.Unlock()
+	if news {
+		l.alarm(err)
+	}
+	return err
+}
+
+// fine notes that the trail can be written.
+func (l *Log) fine() {
+	l.mu.Lock()
+	news := l.health.Err != nil
+	l.health.Err, l.health.Since = nil, time.Time{}
+	l.mu.Unlock()
+	if news {
+		l.alarm(nil)
+	}
+}
+
+func (l *Log) alarm(err error) {
+	if l.opt.Alarm != nil {
+		l.opt.Alarm(err)
+	}
+}
+
+// rouse tells Run that there is work.
+func (l *Log) rouse() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,154 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// maxKeyFile is the size of the largest file that is read as a key.
+const maxKeyFile = 4096
+
+// Key signs checkpoints. The zero Key cannot be used.
+type Key struct{ private ed25519.PrivateKey }
+
+// NewKey makes a Key of a seed of 32 bytes.
+func NewKey(seed []byte) (*Key, error) {
+	if len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("audit: the seed of a key has %d bytes, not %d", len(seed), ed25519.SeedSize)
+	}
+	return &Key{ed25519.NewKeyFromSeed(seed)}, nil
+}
+
+// OpenKey reads the key in file (PEM, PKCS 8) or, when there is none, makes one
+// with mode 0600. made tells which: show the public key then.
+func OpenKey(file string) (k *Key, made bool, err error) {
+	k, err = readKey(file)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return k, false, err
+	}
+	seed := make([]byte, ed25519.SeedSize)
+	if _, err := rand.Read(seed); err != nil {
+		return nil, false, fmt.Errorf("audit: %w", err)
+	}
+	if k, err = NewKey(seed); err != nil {
+		return nil, false, err
+	}
+	made, err = k.write(file)
+	if err == nil && !made { // somebody was faster
+		k, err = readKey(file)
+	}
+	return k, made, err
+}
+
+func readKey(file string) (*Key, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return nil, fmt.Errorf("audit: key: %w", err)
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("audit: the key %s is no plain file", file)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("audit: the key %s can be read by others (mode %04o): run chmod 600 on it", file, info.Mode().Perm())
+	case info.Size() > maxKeyFile:
+		return nil, fmt.Errorf("audit: %s is too large for a key", file)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("audit: key: %w", err)
+	}
+	block, _ := pem.Decode(b)
+	if block == nil || block.Type != "PRIVATE KEY" {
+		return nil, fmt.Errorf("audit: %s holds no private key in PEM form", file)
+	}
+	any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("audit: the key %s cannot be read", file) // the cause may tell parts of it
+	}
+	private, ok := any.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("audit: the key %s is no Ed25519 key", file)
+	}
+	return &Key{private}, nil
+}
+
+// write puts the key in place complete, unless there is one already.
+func (k *Key) write(file string) (made bool, err error) {
+	der, err := x509.MarshalPKCS8PrivateKey(k.private)
+	if err != nil {
+		return false, fmt.Errorf("audit: %w", err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".key-*") // mode 0600
+	if err != nil {
+		return false, fmt.Errorf("audit: key: %w", err)
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }()
+	err = pem.Encode(tmp, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return false, fmt.Errorf("audit: key: %w", err)
+	}
+	switch err := os.Link(tmp.Name(), file); {
+	case errors.Is(err, fs.ErrExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("audit: key: %w", err)
+	}
+	return true, nil
+}
+
+// Public is the key that verifies.
+func (k *Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
+
+// PublicPEM is the public key as a file for the verification.
+func (k *Key) PublicPEM() string {
+	der, err := x509.MarshalPKIXPublicKey(k.Public())
+	if err != nil {
+		panic("audit: an Ed25519 key cannot be encoded: " + err.Error()) // cannot happen
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+}
+
+// ReadPublic reads the public keys of a PEM file, one or more.
+func ReadPublic(r io.Reader) ([]ed25519.PublicKey, error) {
+	rest, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("audit: public key: %w", err)
+	}
+	var keys []ed25519.PublicKey
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		any, err := x509.ParsePKIXPublicKey(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("audit: public key: %w", err)
+		}
+		key, ok := any.(ed25519.PublicKey)
+		if !ok {
+			return nil, errors.New("audit: the public key is no Ed25519 key")
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("audit: no public key in PEM form")
+	}
+	return keys, nil
+}
+
+// Fingerprint is a short name of a public key.
+func Fingerprint(pub ed25519.PublicKey) string {
+	s := sha256.Sum256(pub)
+	return hex.EncodeToString(s[:8])
+}

@@ -1,0 +1,183 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"opdeck/api"
+)
+
+// Options says how a Log works.
+type Options struct {
+	Store   Store            // required
+	Context Context          // the service and the account that acts go to
+	Build   string           // version of the program
+	Now     func() time.Time // nil: time.Now
+
+	Key         *Key          // signs checkpoints; nil: none are made
+	Checkpoints string        // their file, or a folder for it; "" for none
+	Hook        io.Writer     // gets each checkpoint's line as well; nil for none
+	Every       int64         // records from one checkpoint to the next at most; 0 means 100
+	Interval    time.Duration // time from one checkpoint to the next while records come; 0 means 60 s
+
+	// Grace is how long another process may take from intent to outcome before
+	// its act counts as unsettled; 0 means 5 minutes.
+	Grace time.Duration
+	// Alarm is told, without locks held, when the trail or its checkpoints
+	// cannot be written, and with nil when they can again. It must not block.
+	Alarm func(error)
+}
+
+// Log keeps the trail. It implements api.Auditor. Many Logs, in one process or
+// in many, may write to one store; together they keep one chain.
+type Log struct {
+	opt   Options
+	boot  string
+	began time.Time
+	newID func() string
+	wake  chan struct{} // holds one token: there is work for Run
+
+	flushing sync.Mutex // serialises work on pending
+	mu       sync.Mutex
+	flights  map[string]Record // guarded by mu: intents of ours without an outcome
+	pending  []*Record         // guarded by mu: records that could not be stored, in order
+	bounds   map[string]*bound // guarded by mu: floods, by event
+	health   Health            // guarded by mu
+	since    int64             // guarded by mu: records of ours since our last checkpoint
+	first    time.Time         // guarded by mu: when the first of them was written
+	started  *api.Actor        // guarded by mu: who started us, for the end
+}
+
+var _ api.Auditor = (*Log)(nil)
+
+// New makes a Log. It writes nothing until something happens.
+func New(opt Options) (*Log, error) {
+	if opt.Store == nil {
+		return nil, errors.New("audit: no store")
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	opt.Every = orElse(opt.Every, 100)
+	opt.Interval = orElse(opt.Interval, time.Minute)
+	opt.Grace = orElse(opt.Grace, 5*time.Minute)
+	l := &Log{opt: opt, began: opt.Now(), newID: newUUID, wake: make(chan struct{}, 1),
+		flights: map[string]Record{}, bounds: map[string]*bound{}}
+	l.boot = l.newID()
+	return l, nil
+}
+
+func orElse[T int64 | time.Duration](v, def T) T {
+	if v > 0 {
+		return v
+	}
+	return def
+}
+
+// newUUID makes a UUID of version 7; without randomness a process cannot go on.
+func newUUID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// Intent stores the act before it is sent and returns the reference for its
+// outcome. When it returns an error nothing may be sent.
+func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, error) {
+	if err := l.Flush(ctx); err != nil { // outcomes that wait come first: one trail, one order
+		return "", err
+	}
+	r := l.record(who, string(act.Kind), PhaseIntent)
+	r.act(act)
+	if err := l.append(ctx, &r); err != nil {
+		return "", err
+	}
+	l.mu.Lock()
+	l.flights[r.UID] = r
+	l.mu.Unlock()
+	return r.UID, nil
+}
+
+// Outcome stores what became of an intent. One that cannot be stored is kept
+// and tried again by Run, by Flush and before the next record; until then the
+// act is unsettled and the error says so.
+func (l *Log) Outcome(ctx context.Context, ref string, out api.Outcome) error {
+	r, err := l.intentOf(ctx, ref)
+	if err != nil {
+		return err
+	}
+	l.stamp(&r)
+	r.Ref = ref
+	r.outcome(out)
+	l.mu.Lock()
+	l.pending = append(l.pending, &r)
+	l.mu.Unlock()
+	if err := l.Flush(ctx); err != nil {
+		return fmt.Errorf("the outcome of %s is not in the audit trail yet and will be tried again: %w", r.Event, err)
+	}
+	return nil
+}
+
+// Note stores an event that is not a write. Of refused attempts that come too
+// often only the number is kept.
+func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
+	r := l.record(who, bounded(e.Name, maxWord), PhaseNote)
+	r.Object, r.ID, r.Detail = bounded(e.Object, maxWord), bounded(e.ID, maxWord), prose(e.Detail, maxText)
+	due, drop := l.flood(&r)
+	if len(due) > 0 {
+		l.mu.Lock()
+		l.pending = append(l.pending, due...)
+		l.mu.Unlock()
+	}
+	if drop {
+		l.rouse()
+		return nil
+	}
+	if err := l.Flush(ctx); err != nil {
+		return err
+	}
+	return l.append(ctx, &r)
+}
+
+// record begins a record of now.
+func (l *Log) record(who api.Actor, event string, phase Phase) Record {
+	r := Record{Event: event, Phase: phase, Context: l.context(),
+		Actor: Person{Name: bounded(who.Name, maxWord), Role: bounded(string(who.Role), maxWord), Key: bounded(who.Key, maxWord)},
+		Via:   bounded(who.Via, maxWord), From: bounded(who.From, maxWord), Sid: bounded(who.Session, maxWord)}
+	r.Code = code(event, phase, "")
+	l.stamp(&r)
+	return r
+}
+
+func (l *Log) context() Context {
+	c := l.opt.Context
+	return Context{Name: bounded(c.Name, maxWord), BaseURL: bounded(c.BaseURL, maxText), Account: bounded(c.Account, maxWord)}
+}
+
+// stamp gives the record its own identity and the time of now.
+func (l *Log) stamp(r *Record) {
+	now := l.opt.Now()
+	r.UID, r.Boot, r.Build = l.newID(), l.boot, bounded(l.opt.Build, maxWord)
+	r.At, r.Mono = now.UTC().Truncate(time.Microsecond), now.Sub(l.began).Microseconds()
+}
+
+// intentOf returns a copy of the intent with that reference, ours or stored.
+func (l *Log) intentOf(ctx context.Context, ref string) (Record, error) {
+	l.mu.Lock()
+	r, ours := l.flights[ref]
+	l.mu.Unlock()
+	if ours {
+		return r, nil
+	}
+	row, err := l.opt.Store.Get(ctx, ref)
+	if err != nil {
+		return Record{}, fmt.Errorf("audit: intent %s: %w", ref, err)
+	}
+	e := entry(row)
+	if e.Damaged || e.Phase != PhaseIntent {
+		return Record{}, fmt.Errorf("audit: %s is no intact intent", ref)
+	}
+	return e.Record, nil
+}

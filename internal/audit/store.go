@@ -1,0 +1,66 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrNoRecord says that there is no such record.
+var ErrNoRecord = errors.New("audit: no such record")
+
+// Head is the end of the chain.
+type Head struct {
+	Chain string    // the log's name, made with its first record
+	N     int64     // number of records, the Seq of the last
+	Hash  string    // of the last; zeros when there is none
+	At    time.Time // of the last; zero when there is none
+}
+
+// Row is a stored record: its exact bytes, their hash, and copies of some fields
+// to find it by.
+type Row struct {
+	Seq    int64
+	UID    string
+	At     time.Time
+	Event  string
+	Phase  Phase
+	Ref    string
+	Boot   string
+	Actor  string
+	Object string
+	ID     string
+	Item   string
+	Bytes  []byte
+	Hash   string
+}
+
+// Query selects records. Empty fields select all.
+type Query struct {
+	Actor  string    // a person's name
+	Object string    // kind of object: operation, customer, …
+	ID     string    // an object or an item of it
+	Event  string    // a name; with "*" at its end the beginning of names
+	Phase  Phase     // one phase only
+	From   time.Time // at or after
+	Until  time.Time // before
+	Before int64     // records with a smaller Seq: the Next of the page before
+	Limit  int       // records a page: 1 to 1000, 0 means 100
+}
+
+// Store keeps the rows. All its methods may be called from many processes.
+type Store interface {
+	// Append locks the end of the chain, asks next for the rows that follow it
+	// and stores them all or none. They are durable when it returns nil.
+	Append(ctx context.Context, next func(Head) ([]Row, error)) error
+	// Head returns the end of the chain.
+	Head(ctx context.Context) (Head, error)
+	// Get returns the record with that UID, or ErrNoRecord.
+	Get(ctx context.Context, uid string) (Row, error)
+	// Rows returns up to limit rows from Seq from on, in order.
+	Rows(ctx context.Context, from int64, limit int) ([]Row, error)
+	// Find returns the rows of a query, newest first.
+	Find(ctx context.Context, q Query) ([]Row, error)
+	// Open returns the intents without an outcome, oldest first.
+	Open(ctx context.Context) ([]Row, error)
+}

@@ -1,0 +1,69 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"opdeck/api"
+)
+
+// Entry is a record as it is stored.
+type Entry struct {
+	Record
+	Hash    string
+	Raw     []byte // the exact bytes
+	Damaged bool   // the bytes are not those that were hashed, or no record
+}
+
+// Unsettled lists the intents of which nobody knows what became of them, oldest
+// first: the process ended in between, or the outcome could not be stored. The
+// writes may have happened: read their objects again, then call Settle. Acts
+// that are under way, here or (for Options.Grace) in other processes, are not
+// listed.
+func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
+	rows, err := l.opt.Store.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waiting := map[string]bool{}
+	l.mu.Lock()
+	for _, r := range l.pending {
+		waiting[r.Ref] = true
+	}
+	l.mu.Unlock()
+	var out []Entry
+	now := l.opt.Now()
+	for _, row := range rows {
+		age := now.Sub(row.At)
+		if row.Boot == l.boot && !waiting[row.UID] || row.Boot != l.boot && age >= 0 && age < l.opt.Grace {
+			continue
+		}
+		out = append(out, entry(row))
+	}
+	return out, nil
+}
+
+// Settle closes an unsettled intent: who looked, and note says in a sentence
+// what they found. The trail keeps it as an outcome that stays unknown, since
+// nobody can prove which act made the object what it is.
+func (l *Log) Settle(ctx context.Context, who api.Actor, ref, note string) error {
+	open, err := l.Unsettled(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range open {
+		if e.UID != ref {
+			continue
+		}
+		if e.Damaged {
+			return fmt.Errorf("audit: the record of %s is damaged; run the verification", ref)
+		}
+		r := l.record(who, e.Event, PhaseOutcome)
+		r.Ref, r.Outcome = ref, ResultUnknown
+		r.Object, r.ID, r.Item, r.Act = e.Object, e.ID, e.Item, e.Act
+		r.Code, r.Detail = code(r.Event, r.Phase, r.Outcome), prose(note, maxText)
+		return l.append(ctx, &r)
+	}
+	return &api.Error{Op: "settle", Kind: api.NotFound, Public: "There is no unsettled act with that reference.",
+		Hint: "Another person may have settled it, or its outcome arrived meanwhile."}
+}
