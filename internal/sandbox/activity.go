@@ -1,0 +1,64 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// act moves one operation on every interval, so that a live view has
+// something to show. Several processes each do so.
+func (s *Service) act(ctx context.Context, every time.Duration) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			// A busy file only costs this one step.
+			_ = s.Step(ctx)
+		}
+	}
+}
+
+// Step moves the open operation that has rested longest: PENDING becomes
+// PROCESSING, PROCESSING an end state; when none is open an ended one is
+// opened again.
+func (s *Service) Step(ctx context.Context) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		st, err := loadSettings(ctx, tx)
+		if err != nil {
+			return err
+		}
+		ops, err := queryOperations(ctx, tx, `WHERE o.n = (SELECT n FROM (SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY created DESC LIMIT 50) ORDER BY updated, n LIMIT 1)`)
+		if err == nil && len(ops) == 0 {
+			ops, err = queryOperations(ctx, tx, `WHERE o.n > 0 ORDER BY o.created DESC LIMIT 1`)
+		}
+		if err != nil || len(ops) == 0 {
+			return err
+		}
+		o := ops[0]
+		return s.moveOperation(ctx, tx, st, o, following(o))
+	})
+}
+
+func following(o operationRow) int {
+	switch o.status {
+	case statusPending:
+		return statusProcessing
+	case statusProcessing:
+		return []int{statusSuccess, statusSuccess, statusCompleted, statusFailed, statusCanceled}[o.n%5]
+	}
+	return statusPending
+}
+
+// moveOperation sets the status and raises the event.
+func (s *Service) moveOperation(ctx context.Context, tx *sql.Tx, st settings, o operationRow, status int) error {
+	at := s.now()
+	o.status, o.updated = status, max(at.UnixNano(), o.updated+1)
+	if _, err := tx.ExecContext(ctx, `UPDATE operation SET status = ?, updated = ? WHERE n = ?`, o.status, o.updated, o.n); err != nil {
+		return err
+	}
+	return s.raiseOperation(ctx, tx, st, o, at)
+}

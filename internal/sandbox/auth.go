@@ -1,0 +1,188 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+)
+
+type tokenJSON struct {
+	AccessToken  string          `json:"accessToken"`
+	RefreshToken string          `json:"refreshToken"`
+	UserID       string          `json:"UserId,omitempty"` // login
+	GUID         string          `json:"guid,omitempty"`   // refresh
+	AccessTTL    json.RawMessage `json:"accessTtl"`
+	RefreshTTL   json.RawMessage `json:"refreshTtl"`
+}
+
+const (
+	textCodeNeeded = "Two-factor authentication code required"
+	textCodeWrong  = "Invalid two-factor authentication code"
+	textBadLogin   = "Invalid login or password"
+	textNoRefresh  = "Invalid or expired refresh token"
+	textRevoked    = "Token revoked. Please log in again"
+)
+
+// login: POST /v2/auth/login.
+func (s *Service) login(c *call) (answer, error) {
+	var in struct{ Login, Password, Code string }
+	if err := c.bind(&in); err != nil {
+		return answer{}, err
+	}
+	outcome := ""
+	switch {
+	case in.Login == "" || in.Password == "":
+		return answer{}, refuse(http.StatusBadRequest, "login and password are required")
+	case in.Login != c.st.Login || in.Password != c.st.Password:
+		outcome = textBadLogin
+	case c.st.TOTPSecret != "" && in.Code == "":
+		outcome = textCodeNeeded
+	case c.st.TOTPSecret != "" && !validCode(c.st.TOTPSecret, in.Code, c.at):
+		outcome = textCodeWrong
+	}
+	var out tokenJSON
+	err := s.write(c.ctx, func(tx *sql.Tx) (err error) {
+		if outcome == "" {
+			out, err = s.newLogin(c, tx, "login")
+		}
+		return errors.Join(err, logAuth(c, tx, "login", outcome, ""))
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	if outcome != "" {
+		return answer{}, refuse(http.StatusUnauthorized, outcome)
+	}
+	return ok(out)
+}
+
+// newLogin ends older access tokens (and with StrictLogin refresh tokens) and
+// issues a pair.
+func (s *Service) newLogin(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
+	kill := `UPDATE pair SET access_dead = 1 WHERE access_dead = 0`
+	if c.st.StrictLogin {
+		kill = `UPDATE pair SET access_dead = 1, refresh_dead = 1 WHERE access_dead = 0 OR refresh_dead = 0`
+	}
+	if _, err := tx.ExecContext(c.ctx, kill); err != nil {
+		return tokenJSON{}, err
+	}
+	out, err := issue(c, tx, origin)
+	out.UserID = c.st.UserID
+	return out, err
+}
+
+// refresh: GET /v2/auth/refresh/{token}. It ends every session of the account
+// and may be used once.
+func (s *Service) refresh(c *call) (answer, error) {
+	var out tokenJSON
+	outcome, presented := "", fingerprint(c.params[0])
+	err := s.write(c.ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(c.ctx, `INSERT INTO presented(token, times) VALUES(?, 1) ON CONFLICT(token) DO UPDATE SET times = times + 1`, presented)
+		if err != nil {
+			return err
+		}
+		if outcome, err = refreshOutcome(c, tx, presented); err != nil {
+			return err
+		}
+		if outcome == "" {
+			if err := killAll(c.ctx, tx); err != nil {
+				return err
+			}
+			if out, err = issue(c, tx, "refresh"); err != nil {
+				return err
+			}
+			out.GUID = c.st.UserID
+		}
+		return logAuth(c, tx, "refresh", outcome, presented)
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	if outcome != "" {
+		return answer{}, refuse(http.StatusUnauthorized, outcome)
+	}
+	return ok(out)
+}
+
+// refreshOutcome is "" for a good token, else the text of the refusal.
+func refreshOutcome(c *call, tx *sql.Tx, presented string) (string, error) {
+	var until int64
+	var dead bool
+	err := tx.QueryRowContext(c.ctx, `SELECT refresh_until, refresh_dead FROM pair WHERE refresh = ?`, presented).Scan(&until, &dead)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return textNoRefresh, nil
+	case err != nil:
+		return "", err
+	case dead:
+		return textRevoked, nil
+	case until <= c.at.UnixNano():
+		return textNoRefresh, nil
+	case c.st.TOTPSecret != "":
+		return textCodeNeeded, nil
+	}
+	return "", nil
+}
+
+func killAll(ctx context.Context, q querier) error {
+	_, err := q.ExecContext(ctx, `UPDATE pair SET access_dead = 1, refresh_dead = 1 WHERE access_dead = 0 OR refresh_dead = 0`)
+	return err
+}
+
+// issue stores a new pair; only fingerprints of the tokens are kept.
+func issue(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
+	access, refresh := newAccessToken(c.st, c.now), newRefreshToken(c.st)
+	at, rt := time.Duration(c.st.AccessTTL), time.Duration(c.st.RefreshTTL)
+	_, err := tx.ExecContext(c.ctx, `INSERT INTO pair(access, refresh, origin, issued, access_until, refresh_until) VALUES(?, ?, ?, ?, ?, ?)`,
+		fingerprint(access), fingerprint(refresh), origin, c.at.UnixNano(), c.at.Add(at).UnixNano(), c.at.Add(rt).UnixNano())
+	if err != nil {
+		return tokenJSON{}, err
+	}
+	_, err = tx.ExecContext(c.ctx, `DELETE FROM pair WHERE access_dead = 1 AND refresh_until < ?`, c.at.Add(-24*time.Hour).UnixNano())
+	return tokenJSON{AccessToken: access, RefreshToken: refresh,
+		AccessTTL:  shownTTL(c.st.ShownAccessTTL, c.st.TTLUnit, at, c.now),
+		RefreshTTL: shownTTL(c.st.ShownRefreshTTL, c.st.TTLUnit, rt, c.now)}, err
+}
+
+// authorize lets the call pass with a living access token.
+func (s *Service) authorize(c *call) error {
+	scheme, token, _ := strings.Cut(c.r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return s.unauthorized(c, "Missing access token")
+	}
+	c.token = fingerprint(token)
+	var issued, until int64
+	var dead bool
+	err := s.ro.QueryRowContext(c.ctx, `SELECT issued, access_until, access_dead FROM pair WHERE access = ?`, c.token).Scan(&issued, &until, &dead)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return err
+	case !dead && c.at.UnixNano() < until && c.at.UnixNano() >= issued+int64(c.lag):
+		return nil
+	}
+	return s.unauthorized(c, "Invalid or expired access token")
+}
+
+func (s *Service) unauthorized(c *call, message string) error {
+	if err := s.write(c.ctx, func(tx *sql.Tx) error { return bump(c.ctx, tx, "unauthorized") }); err != nil {
+		return err
+	}
+	r := refuse(http.StatusUnauthorized, message)
+	r.header = http.Header{"Www-Authenticate": {`Bearer error="invalid_token"`}}
+	return r
+}
+
+// logAuth keeps the auth log; outcome "" is a success.
+func logAuth(c *call, q querier, kind, outcome, token string) error {
+	if outcome == "" {
+		outcome = "ok"
+	}
+	_, err := q.ExecContext(c.ctx, `INSERT INTO authlog(at, kind, outcome, token) VALUES(?, ?, ?, ?)`, c.at.UnixNano(), kind, outcome, token)
+	return err
+}

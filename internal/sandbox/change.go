@@ -1,0 +1,188 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"net/http"
+)
+
+// Change is a change of data from outside, as the operator's staff would make
+// it. It raises the event that goes with it.
+type Change struct {
+	// Kind is operation, customer, account, requisite, counterparty (an account
+	// of it) or document.
+	Kind   string          `json:"kind"`
+	ID     string          `json:"id"`
+	Status string          `json:"status,omitempty"` // REST name; "" keeps it
+	Name   string          `json:"name,omitempty"`   // customer, account
+	Units  string          `json:"units,omitempty"`  // account: new balance
+	Nanos  int64           `json:"nanos,omitempty"`
+	Lock   *bool           `json:"lock,omitempty"`  // document
+	Set    json.RawMessage `json:"set,omitempty"`   // operation: merge patch over its REST shape; requisite: the new list
+	Unset  bool            `json:"unset,omitempty"` // operation: forget an earlier patch
+}
+
+// Change makes a change of data.
+func (s *Service) Change(ctx context.Context, ch Change) error {
+	kinds := map[string]func(*call, *sql.Tx, Change) error{
+		"operation": s.changeOperation, "customer": s.changeCustomer, "account": s.changeAccount, "requisite": s.changeAccount,
+		"counterparty": s.changeCounterparty, "document": s.changeDocument,
+	}
+	f, known := kinds[ch.Kind]
+	if !known {
+		return refuse(http.StatusBadRequest, "kind must be operation, customer, account, requisite, counterparty or document")
+	}
+	c := &call{ctx: context.WithoutCancel(ctx), at: s.now(), now: s.now()}
+	return s.write(ctx, func(tx *sql.Tx) (err error) {
+		if c.st, err = loadSettings(ctx, tx); err != nil {
+			return err
+		}
+		return f(c, tx, ch)
+	})
+}
+
+func (s *Service) adminChange(c *call) (answer, error) {
+	var in Change
+	if err := c.bind(&in); err != nil {
+		return answer{}, err
+	}
+	return done(s.Change(c.ctx, in))
+}
+
+// newStatus gives the code of the wanted status, or the old one.
+func newStatus(names []string, want string, old int) (int, error) {
+	if want == "" {
+		return old, nil
+	}
+	code := codeOf(names, want)
+	if code < 0 {
+		return 0, refuse(http.StatusBadRequest, "Unknown status: "+want)
+	}
+	return code, nil
+}
+
+func (s *Service) changeOperation(c *call, tx *sql.Tx, ch Change) error {
+	o, found, err := findOperation(c.ctx, tx, ch.ID)
+	if err == nil && !found {
+		err = operationNotFound(ch.ID)
+	}
+	if err != nil {
+		return err
+	}
+	status, err := newStatus(operationStatuses, ch.Status, o.status)
+	if err != nil {
+		return err
+	}
+	if ch.Unset {
+		o.extra = sql.NullString{}
+	}
+	if ch.Set != nil {
+		base := "{}"
+		if o.extra.Valid {
+			base = o.extra.String
+		}
+		o.extra = sql.NullString{String: string(mergePatch([]byte(base), ch.Set)), Valid: true}
+	}
+	if _, err := tx.ExecContext(c.ctx, `UPDATE operation SET extra = ? WHERE n = ?`, o.extra, o.n); err != nil {
+		return err
+	}
+	return s.moveOperation(c.ctx, tx, c.st, o, status)
+}
+
+func (s *Service) changeCustomer(c *call, tx *sql.Tx, ch Change) error {
+	row, err := s.customer(c, tx, ch.ID)
+	if err != nil {
+		return err
+	}
+	if row.status, err = newStatus(customerStatuses, ch.Status, row.status); err != nil {
+		return err
+	}
+	if ch.Name != "" {
+		row.display, row.name = ch.Name, ch.Name
+	}
+	if row.onboarded == 0 && nameOf(customerStatuses, row.status) == "ACCEPT" {
+		row.onboarded = c.at.UnixNano()
+	}
+	return s.saveCustomer(c, tx, row)
+}
+
+func (s *Service) changeAccount(c *call, tx *sql.Tx, ch Change) error {
+	rows, err := queryAccounts(c.ctx, tx, ` WHERE a.id = ?`, ch.ID)
+	if err == nil && len(rows) == 0 {
+		err = refuse(http.StatusNotFound, "Account not found: "+ch.ID)
+	}
+	if err != nil {
+		return err
+	}
+	a := rows[0]
+	if a.status, err = newStatus(accountStatuses, ch.Status, a.status); err != nil {
+		return err
+	}
+	set(&a.name, ch.Name)
+	if ch.Units != "" {
+		a.balance.units, a.balance.nanos = ch.Units, ch.Nanos
+	}
+	hookType := hookAccount
+	if ch.Kind == "requisite" {
+		hookType = hookRequisite
+		if ch.Set != nil {
+			a.requisites = string(ch.Set)
+		}
+	}
+	a.updated = max(c.at.UnixNano(), a.updated+1)
+	_, err = tx.ExecContext(c.ctx, `UPDATE account SET status = ?, name = ?, units = ?, nanos = ?, requisites = ?, updated = ? WHERE n = ?`,
+		a.status, a.name, a.balance.units, a.balance.nanos, a.requisites, a.updated, a.n)
+	if err != nil {
+		return err
+	}
+	return s.raiseAccount(c.ctx, tx, c.st, a, hookType, c.at)
+}
+
+func (s *Service) changeCounterparty(c *call, tx *sql.Tx, ch Change) error {
+	rows, err := queryCPAccounts(c.ctx, tx, ` WHERE k.id = ?`, ch.ID)
+	if err == nil && len(rows) == 0 {
+		err = refuse(http.StatusNotFound, "Counterparty account not found: "+ch.ID)
+	}
+	if err != nil {
+		return err
+	}
+	status, err := newStatus(counterpartyStatuses, ch.Status, rows[0].status)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(c.ctx, `UPDATE cpaccount SET status = ?, updated = ? WHERE n = ?`, status, c.at.UnixNano(), rows[0].n); err != nil {
+		return err
+	}
+	owners, err := queryCounterparties(c.ctx, tx, ` WHERE p.suid = ?`, rows[0].suid)
+	if err != nil {
+		return err
+	}
+	return s.raiseCounterparty(c.ctx, tx, c.st, owners[0], c.at)
+}
+
+// changeDocument locks or unlocks; the operations that hold it raise events.
+func (s *Service) changeDocument(c *call, tx *sql.Tx, ch Change) error {
+	f, found, err := findFile(c.ctx, tx, ch.ID, storeCustomer)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return documentNotFound(ch.ID)
+	case ch.Lock == nil:
+		return refuse(http.StatusBadRequest, "lock must be true or false")
+	}
+	if _, err := tx.ExecContext(c.ctx, `UPDATE file SET locked = ? WHERE n = ?`, *ch.Lock, f.n); err != nil {
+		return err
+	}
+	ops, err := queryOperations(c.ctx, tx, `WHERE o.n IN (SELECT op FROM link WHERE file = ?)`, f.n)
+	if err != nil {
+		return err
+	}
+	for _, o := range ops {
+		if err := s.moveOperation(c.ctx, tx, c.st, o, o.status); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package sandbox
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// linkTTL is how long a compliance link may be opened, once.
+const linkTTL = 15 * time.Minute
+
+type shareJSON struct {
+	Applied     bool     `json:"applied"`
+	Message     string   `json:"message"`
+	Outstanding []string `json:"outstanding"`
+}
+
+// share: POST /v2/compliance/{customerId}/share. The token is checked before
+// it is consumed; a refused one changes nothing.
+func (s *Service) share(c *call) (answer, error) {
+	token, err := c.shareToken()
+	if err != nil {
+		return answer{}, err
+	}
+	var out shareJSON
+	err = s.write(c.ctx, func(tx *sql.Tx) error {
+		row, err := s.customer(c, tx, c.params[0])
+		switch {
+		case err != nil:
+			return err
+		case c.st.BaaS:
+			return refuse(http.StatusForbidden, "Sharing is not available for partners on the BaaS verification program")
+		case row.shared != 0:
+			return refuse(http.StatusConflict, "A share token was already applied to customer "+row.cuid)
+		}
+		t, reason, err := s.checkShareToken(c, tx, token, row)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
+			out = shareJSON{Message: reason, Outstanding: []string{}}
+			return nil
+		}
+		out, err = s.applyShare(c, tx, row, t)
+		return err
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(out)
+}
+
+func (c *call) shareToken() (string, error) {
+	var in map[string]json.RawMessage
+	if err := c.bind(&in); err != nil {
+		return "", err
+	}
+	var token string
+	if err := json.Unmarshal(in[c.st.ShareTokenField], &token); err != nil || token == "" {
+		return "", refuse(http.StatusBadRequest, "Missing field: "+c.st.ShareTokenField)
+	}
+	return token, nil
+}
+
+// checkShareToken gives the reason of a rejection, or "" and the token.
+func (s *Service) checkShareToken(c *call, tx *sql.Tx, token string, row customerRow) (t shareTokenRow, reason string, err error) {
+	err = tx.QueryRowContext(c.ctx, `SELECT token, kind, scenario, customer, until, used FROM share WHERE token = ?`, token).
+		Scan(&t.Token, &t.Kind, &t.Scenario, &t.Customer, &t.until, &t.used)
+	if errors.Is(err, sql.ErrNoRows) {
+		demo, found := demoToken(token, c.at)
+		if !found {
+			return t, "The share token is unknown", nil
+		}
+		t, err = demo, nil
+	}
+	switch {
+	case err != nil:
+		return t, "", err
+	case t.used != 0:
+		return t, "The share token was already used", nil
+	case t.until <= c.at.UnixNano():
+		return t, "The share token has expired", nil
+	case t.Kind != row.kind:
+		return t, "The share token is for a customer of type " + t.Kind + ", this customer is of type " + row.kind, nil
+	case t.Customer != "" && t.Customer != row.cuid:
+		return t, "The share token was issued for another customer", nil
+	case t.Scenario == ScenarioRejected:
+		return t, "The shared profile is not verified", nil
+	}
+	return t, "", nil
+}
+
+func (s *Service) applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) (shareJSON, error) {
+	_, err := tx.ExecContext(c.ctx, `INSERT INTO share(token, kind, scenario, customer, until, used) VALUES(?, ?, ?, ?, ?, ?)
+		ON CONFLICT(token) DO UPDATE SET used = excluded.used`, t.Token, t.Kind, t.Scenario, t.Customer, t.until, c.at.UnixNano())
+	if err != nil {
+		return shareJSON{}, err
+	}
+	out := shareJSON{Applied: true, Outstanding: []string{}}
+	if t.Scenario == ScenarioOutstanding {
+		out.Outstanding = []string{"PROOF_OF_RESIDENCE"}
+		if row.kind == "CORPORATE" {
+			out.Outstanding = append(out.Outstanding, "UBO_POA")
+		}
+	}
+	row.shared = c.at.UnixNano()
+	row.setOutstanding(out.Outstanding)
+	if row.appStatus == appNone {
+		row.appStatus, row.application = appDraft, string(row.sharedApplication())
+	}
+	row.status = customerVerify
+	return out, s.saveCustomer(c, tx, row)
+}
+
+// sharedApplication is the profile a token transfers: the customer's own, for
+// a company with its beneficiaries.
+func (c *customerRow) sharedApplication() json.RawMessage {
+	if c.kind != "CORPORATE" {
+		return c.defaultApplication()
+	}
+	return mergePatch(c.defaultApplication(), encode(patch{"beneficiaries": []any{
+		patch{"firstName": "Sam", "lastName": "Sample", "share": "60", "verified": true},
+		patch{"firstName": "Kim", "lastName": "Example", "share": "40", "verified": true}}}))
+}
+
+// webLink: GET /v2/compliance/{customerId}/web_sdk_link.
+func (s *Service) webLink(c *call) (answer, error) {
+	id := uuid.NewString()
+	err := s.write(c.ctx, func(tx *sql.Tx) error {
+		row, err := s.customer(c, tx, c.params[0])
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(c.ctx, `INSERT INTO verifylink(id, customer, until) VALUES(?, ?, ?)`, id, row.n, c.at.Add(linkTTL).UnixNano())
+		return err
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(struct {
+		TTL int    `json:"ttlInSeconds"`
+		URL string `json:"url"`
+	}{int(linkTTL / time.Second), webLinkURL(c, id)})
+}
+
+// webLinkURL is where a compliance link leads: a page of this service.
+func webLinkURL(c *call, id string) string {
+	u := url.URL{Scheme: "http", Host: c.r.Host, Path: "/sandbox/verify/" + id}
+	if c.r.URL.Scheme != "" { // in-process
+		u.Scheme = c.r.URL.Scheme
+	}
+	return u.String()
+}
+
+const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Verification (sandbox)</title>
+<body><dialog open><h1>Verification</h1><p>SETS</p><form method="post"><button>Hand in everything</button></form></dialog>`
+
+// openVerify: GET /sandbox/verify/{id}, the page behind a compliance link. It
+// opens once.
+func (s *Service) openVerify(c *call) (answer, error) {
+	var sets string
+	err := s.write(c.ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(c.ctx, `UPDATE verifylink SET opened = ? WHERE id = ? AND opened = 0 AND until > ?`, c.at.UnixNano(), c.params[0], c.at.UnixNano())
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, refuse(http.StatusGone, "The link was used or has expired"))
+		}
+		row, err := verifyCustomer(c, tx)
+		sets = strings.Join(row.outstanding(), ", ")
+		return err
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	if sets == "" {
+		sets = "Nothing is outstanding."
+	}
+	return answer{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+		body: []byte(strings.Replace(verifyPage, "SETS", sets, 1))}, nil
+}
+
+// submitVerify: POST /sandbox/verify/{id} hands in what was outstanding.
+func (s *Service) submitVerify(c *call) (answer, error) {
+	err := s.write(c.ctx, func(tx *sql.Tx) error {
+		row, err := verifyCustomer(c, tx)
+		if err != nil {
+			return err
+		}
+		row.setOutstanding(nil)
+		if row.appStatus == appNone {
+			row.appStatus, row.application = appDraft, string(row.defaultApplication())
+		}
+		return s.saveCustomer(c, tx, row)
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(actionJSON{true, "Documents handed in"})
+}
+
+func verifyCustomer(c *call, tx *sql.Tx) (customerRow, error) {
+	rows, err := queryCustomers(c.ctx, tx, ` WHERE n = (SELECT customer FROM verifylink WHERE id = ? AND opened > 0)`, c.params[0])
+	if err == nil && len(rows) == 0 {
+		err = refuse(http.StatusNotFound, "The link is unknown or was not opened")
+	}
+	if err != nil {
+		return customerRow{}, err
+	}
+	return rows[0], nil
+}

@@ -1,0 +1,167 @@
+package sandbox
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Texts of refused removals, word for word as documented.
+const (
+	textEnded  = "Cannot modify documents for completed operations"
+	textLocked = "Document is locked and cannot be removed"
+)
+
+func documentNotFound(id string) error {
+	return refuse(http.StatusNotFound, "Document not found: "+id)
+}
+
+func notAttached(document, opid string) error {
+	return refuse(http.StatusConflict, fmt.Sprintf("Document %s is not attached to operation %s", document, opid))
+}
+
+// removeDocument: DELETE /v2/billing/operation/{id}/document/{documentId}.
+// Only the link goes; the document stays with its customer.
+func (s *Service) removeDocument(c *call) (answer, error) {
+	opid, document := c.params[0], c.params[1]
+	var out answer
+	var refused error
+	err := s.write(c.ctx, func(tx *sql.Tx) error {
+		o, file, err := removable(c, tx, opid, document)
+		var r *refusal
+		if errors.As(err, &r) {
+			refused = err
+			return logRemoval(c, tx, opid, document, "refused: "+r.body.(map[string]string)["error"])
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(c.ctx, `DELETE FROM link WHERE op = ? AND file = ?`, o.n, file); err != nil {
+			return err
+		}
+		if err := logRemoval(c, tx, opid, document, "removed"); err != nil {
+			return err
+		}
+		out, err = s.touched(c, tx, o)
+		return err
+	})
+	if err == nil {
+		err = refused
+	}
+	return out, err
+}
+
+// removable checks in the order: operation, document, link, state, lock.
+func removable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file int64, err error) {
+	o, found, err := findOperation(c.ctx, tx, opid)
+	if err != nil {
+		return o, 0, err
+	}
+	if !found {
+		return o, 0, operationNotFound(opid)
+	}
+	f, found, err := findFile(c.ctx, tx, document, storeCustomer)
+	if err != nil {
+		return o, 0, err
+	}
+	if !found {
+		return o, 0, documentNotFound(document)
+	}
+	links, err := count(c.ctx, tx, `SELECT count(*) FROM link WHERE op = ? AND file = ?`, o.n, f.n)
+	switch {
+	case err != nil:
+		return o, 0, err
+	case links == 0:
+		return o, 0, notAttached(document, opid)
+	case ended(o.status) && !c.st.AllowEndStates:
+		return o, 0, refuse(http.StatusConflict, textEnded)
+	case f.locked:
+		return o, 0, refuse(http.StatusLocked, textLocked)
+	}
+	return o, f.n, nil
+}
+
+// touched marks o as changed, raises its event and answers with it.
+func (s *Service) touched(c *call, tx *sql.Tx, o operationRow) (answer, error) {
+	o.updated = max(c.at.UnixNano(), o.updated+1)
+	if _, err := tx.ExecContext(c.ctx, `UPDATE operation SET updated = ? WHERE n = ?`, o.updated, o.n); err != nil {
+		return answer{}, err
+	}
+	if err := s.raiseOperation(c.ctx, tx, c.st, o, c.at); err != nil {
+		return answer{}, err
+	}
+	return s.showOperation(c, tx, o)
+}
+
+func logRemoval(c *call, tx *sql.Tx, opid, document, outcome string) error {
+	_, err := tx.ExecContext(c.ctx, `INSERT INTO removal(at, login, token, opid, document, outcome) VALUES(?, ?, ?, ?, ?, ?)`,
+		c.at.UnixNano(), c.st.Login, c.token, opid, document, outcome)
+	return err
+}
+
+// attachDocument: POST /v2/billing/operation/{id}/document.
+func (s *Service) attachDocument(c *call) (answer, error) {
+	var in struct {
+		DocumentID string `json:"documentId"`
+		Name       string `json:"name"`
+	}
+	if err := c.bind(&in); err != nil {
+		return answer{}, err
+	}
+	if in.DocumentID == "" {
+		return answer{}, refuse(http.StatusBadRequest, "documentId is required")
+	}
+	opid := c.params[0]
+	var out answer
+	err := s.write(c.ctx, func(tx *sql.Tx) error {
+		o, file, err := attachable(c, tx, opid, in.DocumentID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(c.ctx, `INSERT INTO link(op, file, name) VALUES(?, ?, ?)`, o.n, file, in.Name); err != nil {
+			return err
+		}
+		out, err = s.touched(c, tx, o)
+		return err
+	})
+	return out, err
+}
+
+func attachable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file int64, err error) {
+	o, found, err := findOperation(c.ctx, tx, opid)
+	if err != nil {
+		return o, 0, err
+	}
+	if !found {
+		return o, 0, operationNotFound(opid)
+	}
+	f, found, err := findFile(c.ctx, tx, document, storeCustomer)
+	if err != nil {
+		return o, 0, err
+	}
+	if !found {
+		return o, 0, documentNotFound(document)
+	}
+	links, err := count(c.ctx, tx, `SELECT count(*) FROM link WHERE op = ? AND file = ?`, o.n, f.n)
+	switch {
+	case err != nil:
+		return o, 0, err
+	case f.customer != o.customer:
+		return o, 0, refuse(http.StatusConflict, fmt.Sprintf("Document %s belongs to another customer", document))
+	case links > 0:
+		return o, 0, refuse(http.StatusConflict, fmt.Sprintf("Document %s is already attached to operation %s", document, opid))
+	case ended(o.status) && !c.st.AllowEndStates:
+		return o, 0, refuse(http.StatusConflict, textEnded)
+	}
+	return o, f.n, nil
+}
+
+// parseGUID accepts the canonical form only.
+func parseGUID(text string) (uuid.UUID, bool) {
+	id, err := uuid.Parse(text)
+	return id, err == nil && id.String() == strings.ToLower(text)
+}

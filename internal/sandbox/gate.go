@@ -1,0 +1,88 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// rateWindow is the window of the recommended rates.
+const rateWindow = time.Minute
+
+// gate loads the settings, decides which faults fire and counts the request.
+// An answer from it ends the call.
+func (s *Service) gate(c *call, rt route) (*answer, error) {
+	var blocked *answer
+	err := s.write(c.ctx, func(tx *sql.Tx) (err error) {
+		if c.st, err = loadSettings(c.ctx, tx); err != nil {
+			return err
+		}
+		f, err := ParseFaults(c.st.Faults)
+		if err != nil {
+			return err
+		}
+		c.lag = f.lag
+		c.now = c.at.Add(f.skew)
+		if c.faults, err = fire(c.ctx, tx, f, rt, c.r.Method); err != nil {
+			return err
+		}
+		blocked, err = s.countRate(c, tx, rt.class)
+		return err
+	})
+	return blocked, err
+}
+
+// countRate enters the request into the window of its class and warns, or with
+// hard limits refuses, above the recommended rate. A refused one is not entered.
+func (s *Service) countRate(c *call, tx *sql.Tx, class string) (*answer, error) {
+	ctx, at := c.ctx, c.at.UnixNano()
+	var used, oldest int64
+	err := tx.QueryRowContext(ctx, `SELECT count(*), ifnull(min(at), 0) FROM request WHERE class = ? AND at > ?`, class, at-int64(rateWindow)).Scan(&used, &oldest)
+	if err != nil {
+		return nil, err
+	}
+	limit := int64(c.st.PerMinute[class])
+	if c.st.HardLimits && used >= limit {
+		wait := int(math.Ceil(float64(oldest+int64(rateWindow)-at) / float64(time.Second)))
+		r := tooMany(max(wait, 1))
+		a := failure(r)
+		return &a, bump(ctx, tx, "throttled."+class)
+	}
+	used++
+	res, err := tx.ExecContext(ctx, `INSERT INTO request(at, class) VALUES(?, ?)`, at, class)
+	if err != nil {
+		return nil, err
+	}
+	if id, err := res.LastInsertId(); err == nil && id%256 == 0 {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM request WHERE at < ?`, at-2*int64(rateWindow)); err != nil {
+			return nil, err
+		}
+	}
+	if used > limit {
+		c.warned = fmt.Sprintf("%s: %d requests in 60 s, %d recommended", class, used, limit)
+		if err := bump(ctx, tx, "warned."+class); err != nil {
+			return nil, err
+		}
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO counter(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = max(value, excluded.value)`, "max."+class, used)
+	if err != nil {
+		return nil, err
+	}
+	return nil, bump(ctx, tx, "requests."+class)
+}
+
+func tooMany(seconds int) *refusal {
+	r := refuse(http.StatusTooManyRequests, "Too many requests")
+	r.header = http.Header{"Retry-After": {strconv.Itoa(seconds)}}
+	return r
+}
+
+// bump adds one to a counter.
+func bump(ctx context.Context, q querier, name string) error {
+	_, err := q.ExecContext(ctx, `INSERT INTO counter(name, value) VALUES(?, 1) ON CONFLICT(name) DO UPDATE SET value = value + 1`, name)
+	return err
+}

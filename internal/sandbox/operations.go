@@ -1,0 +1,140 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// getOperation: GET /v2/billing/operation/{id}.
+func (s *Service) getOperation(c *call) (answer, error) {
+	o, err := s.operation(c)
+	if err != nil {
+		return answer{}, err
+	}
+	return s.showOperation(c, s.ro, o)
+}
+
+func (s *Service) operation(c *call) (operationRow, error) {
+	o, found, err := findOperation(c.ctx, s.ro, c.params[0])
+	if err == nil && !found {
+		err = operationNotFound(c.params[0])
+	}
+	return o, err
+}
+
+func operationNotFound(opid string) error {
+	return refuse(http.StatusNotFound, "Operation not found: "+opid)
+}
+
+func (s *Service) showOperation(c *call, q querier, o operationRow) (answer, error) {
+	list, err := renderAll(c.ctx, q, c.st.Seed, []operationRow{o})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(itemJSON{list[0]})
+}
+
+// operationTree: GET /v2/billing/operation/{id}/tree.
+func (s *Service) operationTree(c *call) (answer, error) {
+	o, err := s.operation(c)
+	if err != nil {
+		return answer{}, err
+	}
+	children, err := queryOperations(c.ctx, s.ro, `WHERE o.parent = ? ORDER BY o.n`, o.n)
+	if err != nil {
+		return answer{}, err
+	}
+	list, err := renderAll(c.ctx, s.ro, c.st.Seed, append([]operationRow{o}, children...))
+	if err != nil {
+		return answer{}, err
+	}
+	provider := encode(patch{"provider": patch{"name": "sample rail", "reference": "SBXP-" + o.opid.String()[:8]}})
+	return ok(struct {
+		Item     json.RawMessage   `json:"item"`
+		Children []json.RawMessage `json:"children"`
+	}{mergePatch(list[0], provider), list[1:]})
+}
+
+// listOperations: GET /v2/billing/operation, newest first.
+func (s *Service) listOperations(c *call) (answer, error) {
+	p, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	w, err := s.operationFilter(c)
+	if err != nil {
+		return answer{}, err
+	}
+	total, err := countOperations(c.ctx, s.ro, w)
+	if err != nil {
+		return answer{}, err
+	}
+	// The window is cut on ids alone: skipped rows are then never joined.
+	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY created DESC, n DESC LIMIT ? OFFSET ?) ORDER BY o.created DESC, o.n DESC`
+	ops, err := queryOperations(c.ctx, s.ro, tail, append(w.args, p.size, p.offset())...)
+	if err != nil {
+		return answer{}, err
+	}
+	items, err := renderAll(c.ctx, s.ro, c.st.Seed, ops)
+	if err != nil {
+		return answer{}, err
+	}
+	return p.list(total, items)
+}
+
+// countOperations knows the number of all operations without counting.
+func countOperations(ctx context.Context, q querier, w *where) (int64, error) {
+	if len(w.terms) == 0 {
+		return count(ctx, q, `SELECT value FROM counter WHERE name = 'operations'`)
+	}
+	return count(ctx, q, `SELECT count(*) FROM operation o`+w.String(), w.args...)
+}
+
+func (s *Service) operationFilter(c *call) (*where, error) {
+	q, w := c.r.URL.Query(), &where{}
+	if a := q.Get("account"); a != "" {
+		numbers, err := numbersOf(c.ctx, s.ro, `SELECT n FROM account WHERE id = ? OR number = ?`, a, a)
+		if err != nil {
+			return nil, err
+		}
+		w.add("(o.account IN ("+marks(len(numbers))+") OR o.account2 IN ("+marks(len(numbers))+"))", append(numbers, numbers...)...)
+	}
+	if id := q.Get("clientCuid"); id != "" {
+		numbers, err := numbersOf(c.ctx, s.ro, `SELECT n FROM customer WHERE cuid = ?`, id)
+		if err != nil {
+			return nil, err
+		}
+		w.add("o.customer IN ("+marks(len(numbers))+")", numbers...)
+	}
+	if name := q.Get("clientName"); name != "" {
+		like := &where{}
+		like.contains("display", name)
+		numbers, err := numbersOf(c.ctx, s.ro, `SELECT n FROM customer`+like.String(), like.args...)
+		if err != nil {
+			return nil, err
+		}
+		w.add("o.customer IN ("+marks(len(numbers))+")", numbers...)
+	}
+	w.code("o.status", operationStatuses, q.Get("status"))
+	w.code("o.type", operationTypes, q.Get("type"))
+	w.code("o.pay", paymentTypes, q.Get("paymentType"))
+	return w, w.between(c, "o.created", "fromCreatedAt", "toCreatedAt")
+}
+
+func numbersOf(ctx context.Context, q querier, query string, args ...any) ([]any, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []any
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, rows.Err()
+}

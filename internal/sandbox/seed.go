@@ -1,0 +1,201 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// seedData fills a new file. Rows of operations and files are inserted many
+// at a time, which is what makes a million of them bearable.
+func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
+	w := newWorld(st.Seed)
+	for _, f := range []func(context.Context, *sql.Tx, *world) error{seedCustomers, seedAccounts, seedPayees, seedFreeFiles} {
+		if err := f(ctx, tx, w); err != nil {
+			return err
+		}
+	}
+	if err := seedOperations(ctx, tx, w, st.Operations); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO counter(name, value) VALUES('operations', ?)`, st.Operations)
+	return err
+}
+
+func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
+	b := newBulk(tx, `INSERT INTO customer(n, cuid, puid, type, status, display, name, lastname, company, comment, email, phone, created, updated, onboarded)`, 15, 10)
+	for i, p := range people {
+		d := newDice(w.seed, saltCustomer, i)
+		created := baseTime - int64(i+30)*31*int64(time.Hour)
+		cuid := "D" + d.word(6) + "-" + d.word(4) + "-" + d.word(12)
+		onboarded := int64(0)
+		if p.status == 3 {
+			onboarded = created + 3*int64(time.Hour)
+		}
+		err := b.add(ctx, i, cuid, d.uuid().String(), p.kind(), p.status, p.display(), p.name, p.lastname, p.company, "",
+			fmt.Sprintf("customer%02d@example.com", i+1), "+1555"+d.digits(7), created, created+int64(time.Hour), onboarded)
+		if err != nil {
+			return err
+		}
+	}
+	return b.flush(ctx)
+}
+
+func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
+	b := newBulk(tx, `INSERT INTO account(n, id, customer, name, number, currency, status, is_default, associate, units, nanos, hold_units, hold_nanos, requisites, created, updated)`, 16, 10)
+	for i, a := range w.accounts {
+		d := newDice(w.seed, saltAccount, i+1000)
+		bal, hold := draw(&d, a.currency, 1_000_000), draw(&d, a.currency, 1000)
+		associate := "NOT_ASSOCIATE"
+		switch {
+		case i%17 == 3:
+			associate = "COMMISSION"
+		case i%17 == 9:
+			associate = "POOL"
+		case i%13 == 5:
+			bal = money{units: "0"}
+		case i%13 == 7:
+			bal = bal.negative()
+		}
+		req := mustJSON([]any{patch{"title": "Details", "items": []any{
+			patch{"id": "1", "key": "Account number", "value": a.number, "order": 1},
+			patch{"id": "2", "key": "Bank", "value": banks[i%len(banks)], "order": 2}}}})
+		created := baseTime - int64(i+60)*17*int64(time.Hour)
+		err := b.add(ctx, i, a.id, a.customer, a.name, a.number, a.currency, 3, a.id == w.accounts[w.byOwner[a.customer][0]].id, associate,
+			bal.units, bal.nanos, hold.units, hold.nanos, req, created, created)
+		if err != nil {
+			return err
+		}
+	}
+	return b.flush(ctx)
+}
+
+func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
+	b := newBulk(tx, `INSERT INTO counterparty(n, suid, customer, name, bank, description, profile, created, updated)`, 9, 10)
+	for i, p := range w.payees {
+		profile := mustJSON(patch{"name": p.name, "email": fmt.Sprintf("payee%02d@example.com", i+1), "phoneNumber": fmt.Sprintf("+1555%07d", i),
+			"address": patch{"addressLine1": fmt.Sprintf("%d Sample Street", i+1), "city": "Exampleton", "countryIso": "US", "postalCode": "00000"}})
+		created := baseTime - int64(i+40)*29*int64(time.Hour)
+		if err := b.add(ctx, i, p.suid, p.customer, p.name, p.bank, "supplier", profile, created, created); err != nil {
+			return err
+		}
+	}
+	if err := b.flush(ctx); err != nil {
+		return err
+	}
+	b = newBulk(tx, `INSERT INTO cpaccount(n, id, counterparty, name, number, currency, status, kind, rails, created, updated)`, 11, 10)
+	for i, t := range w.targets {
+		created := baseTime - int64(i+20)*13*int64(time.Hour)
+		status := 3
+		if i%9 == 4 {
+			status = i % 7
+		}
+		kind := "CHECKING"
+		if i%2 == 1 {
+			kind = "SAVING"
+		}
+		if err := b.add(ctx, i, t.id, t.payee, t.name, t.number, t.currency, status, kind, paymentTypes[rails(t.currency)[0]], created, created); err != nil {
+			return err
+		}
+	}
+	return b.flush(ctx)
+}
+
+// seedFreeFiles gives every customer two documents that no operation has yet.
+func seedFreeFiles(ctx context.Context, tx *sql.Tx, w *world) error {
+	b := newBulk(tx, fileInsert, fileColumns, 10)
+	for i := range 2 * len(people) {
+		if err := b.add(ctx, sampleFile(w.seed, -1-i, i/2, false, baseTime-int64(i)*int64(time.Hour))...); err != nil {
+			return err
+		}
+	}
+	return b.flush(ctx)
+}
+
+const (
+	fileInsert  = `INSERT INTO file(n, guid, store, customer, name, mime, size, kind, info, locked, created)`
+	fileColumns = 11
+)
+
+var sampleNames = []struct{ name, mime, kind, info string }{
+	{"invoice.pdf", "application/pdf", "OPERATION_DOCUMENT", "Invoice"},
+	{"contract.pdf", "application/pdf", "CONTRACT", "Signed contract"},
+	{"receipt.png", "image/png", "OPERATION_DOCUMENT", "Receipt"},
+	{"bill-of-lading.pdf", "application/pdf", "BILL_OF_LADING", "Bill of lading"},
+	{"Rechnung März.pdf", "application/pdf", "INVOICE", "Rechnung"},
+	{"請求書.pdf", "application/pdf", "INVOICE", "請求書"},
+	{"passport.jpg", "image/jpeg", "PASSPORT", "Identity"},
+	{"note.txt", "text/plain", "OPERATION_DOCUMENT", ""},
+	{"term sheet v3 FINAL (2) - reviewed by both parties and countersigned.docx",
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "TERM_SHEET", "Third version, countersigned"},
+}
+
+// hostileFiles are the first documents of the operations with hostile texts.
+var hostileFiles = map[int]struct{ name, info string }{
+	fileNumber(16, 0): {"scan\x1b[2J\x1b]0;x\x07.pdf", "escape \x1b[31mred"},
+	fileNumber(17, 0): {"invoice\u202efdp.exe", "direction \u202egnp\u202c"},
+	fileNumber(18, 0): {"in\u200bvoice\u2060.pdf", "zero\ufeffwidth"},
+	fileNumber(19, 0): {"two\r\nlines\t.pdf", "tab\tand\nline"},
+}
+
+// sampleFile draws the row of file n; n is negative for free ones.
+func sampleFile(seed uint64, n, customer int, locked bool, created int64) []any {
+	d := newDice(seed, saltFile, n+1<<40)
+	id := d.uuid()
+	s := pick(&d, sampleNames)
+	if hostile, found := hostileFiles[n]; found {
+		s.name, s.info = hostile.name, hostile.info
+	}
+	return []any{n, id[:], 0, customer, s.name, s.mime, 200 + d.below(200_000), s.kind, s.info, locked, created}
+}
+
+// fileNumber is the number of document k of operation n.
+func fileNumber(n, k int) int { return n*8 + k + 1 }
+
+func seedOperations(ctx context.Context, tx *sql.Tx, w *world, count int) error {
+	ops := newBulk(tx, `INSERT INTO operation(n, opid, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)`, 14, 50)
+	files := newBulk(tx, fileInsert, fileColumns, 50)
+	links := newBulk(tx, `INSERT INTO link(op, file, name)`, 3, 100)
+	for n := range count {
+		o := w.draft(n)
+		d := newDice(w.seed, saltOperation, n+1<<41)
+		id := d.uuid()
+		err := ops.add(ctx, n, id[:], o.status, o.typ, o.pay, o.flags, null(o.parent), o.customer, o.account, null(o.account2), null(o.target), o.created, o.updated, text(o.extra))
+		if err != nil {
+			return err
+		}
+		for k := range o.documents {
+			locked := (o.documentBy+k)%o.lockedOneOf == 0
+			if n < 2 {
+				locked = k == 2
+			}
+			if err := files.add(ctx, sampleFile(w.seed, fileNumber(n, k), o.customer, locked, o.created)...); err != nil {
+				return err
+			}
+			if err := links.add(ctx, n, fileNumber(n, k), ""); err != nil {
+				return err
+			}
+		}
+	}
+	for _, b := range []*bulk{ops, files, links} {
+		if err := b.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func null(n int) any {
+	if n < 0 {
+		return nil
+	}
+	return n
+}
+
+func text(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,75 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Service is the built-in service over one data file. All state lives in the
+// file: several Services on it, in one process or many, are one server.
+type Service struct {
+	db, ro *sql.DB // writes (one connection, immediate transactions); reads
+	now    func() time.Time
+	routes []route
+
+	stop context.CancelFunc
+	wake chan struct{} // something was put into the outbox
+	work sync.WaitGroup
+}
+
+// Open opens the data file, makes it with its sample data when it is new, and
+// starts the deliveries of webhooks. Close ends it.
+func Open(ctx context.Context, o Options) (*Service, error) {
+	s := &Service{now: o.Now, wake: make(chan struct{}, 1)}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	probe := newSettings(o)
+	if err := probe.apply(o); err != nil {
+		return nil, err
+	}
+	if err := s.openFile(ctx, o); err != nil {
+		s.closePools()
+		return nil, fmt.Errorf("sandbox: open data: %w", err)
+	}
+	s.routes = s.table()
+	st, err := loadSettings(ctx, s.ro)
+	if err != nil {
+		s.closePools()
+		return nil, err
+	}
+	run, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.work.Go(func() { s.deliver(run) })
+	if st.Activity > 0 {
+		s.work.Go(func() { s.act(run, time.Duration(st.Activity)) })
+	}
+	return s, nil
+}
+
+// Close stops the deliveries and closes the file. What is still in the outbox
+// is delivered after the next Open.
+func (s *Service) Close() error {
+	s.stop()
+	s.work.Wait()
+	return s.closePools()
+}
+
+func (s *Service) closePools() error {
+	var errs []error
+	if s.ro != nil && s.ro != s.db {
+		errs = append(errs, s.ro.Close())
+	}
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Handler serves the service's paths and, under /sandbox/, the admin endpoint.
+func (s *Service) Handler() http.Handler { return http.HandlerFunc(s.serve) }

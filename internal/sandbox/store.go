@@ -1,0 +1,246 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	sqlite "modernc.org/sqlite"
+)
+
+const schemaVersion = 1
+
+// schema: ids of operations are 16 bytes, times are Unix nanoseconds. What an
+// operation shows beyond these columns is drawn from the seed and n when it is
+// asked for; extra is a JSON merge patch over that.
+const schema = `
+CREATE TABLE setting(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE customer(n INTEGER PRIMARY KEY, cuid TEXT NOT NULL UNIQUE, puid TEXT NOT NULL, type TEXT NOT NULL,
+  status INTEGER NOT NULL, display TEXT NOT NULL, name TEXT NOT NULL, lastname TEXT NOT NULL, company TEXT NOT NULL,
+  comment TEXT NOT NULL, email TEXT NOT NULL, phone TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL,
+  onboarded INTEGER NOT NULL, app TEXT NOT NULL DEFAULT '', app_status TEXT NOT NULL DEFAULT '',
+  shared INTEGER NOT NULL DEFAULT 0, outstanding TEXT NOT NULL DEFAULT '[]');
+CREATE TABLE account(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, customer INTEGER NOT NULL, name TEXT NOT NULL,
+  number TEXT NOT NULL, currency TEXT NOT NULL, status INTEGER NOT NULL, is_default INTEGER NOT NULL, associate TEXT NOT NULL,
+  units TEXT NOT NULL, nanos INTEGER NOT NULL, hold_units TEXT NOT NULL, hold_nanos INTEGER NOT NULL,
+  requisites TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL);
+CREATE TABLE counterparty(n INTEGER PRIMARY KEY, suid TEXT NOT NULL UNIQUE, customer INTEGER NOT NULL, name TEXT NOT NULL,
+  bank TEXT NOT NULL, description TEXT NOT NULL, profile TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL);
+CREATE TABLE cpaccount(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, counterparty INTEGER NOT NULL, name TEXT NOT NULL,
+  number TEXT NOT NULL, currency TEXT NOT NULL, status INTEGER NOT NULL, kind TEXT NOT NULL, rails TEXT NOT NULL,
+  created INTEGER NOT NULL, updated INTEGER NOT NULL);
+CREATE TABLE operation(n INTEGER PRIMARY KEY, opid BLOB NOT NULL, status INTEGER NOT NULL, type INTEGER NOT NULL,
+  pay INTEGER NOT NULL, flags INTEGER NOT NULL, parent INTEGER, customer INTEGER NOT NULL, account INTEGER NOT NULL,
+  account2 INTEGER, cpaccount INTEGER, created INTEGER NOT NULL, updated INTEGER NOT NULL, extra TEXT);
+CREATE TABLE file(n INTEGER PRIMARY KEY, guid BLOB NOT NULL, store INTEGER NOT NULL, customer INTEGER NOT NULL, name TEXT NOT NULL,
+  mime TEXT NOT NULL, size INTEGER NOT NULL, kind TEXT NOT NULL, info TEXT NOT NULL, locked INTEGER NOT NULL,
+  created INTEGER NOT NULL, content BLOB);
+CREATE TABLE link(op INTEGER NOT NULL, file INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(op, file)) WITHOUT ROWID;
+CREATE TABLE removal(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, login TEXT NOT NULL, token TEXT NOT NULL, opid TEXT NOT NULL,
+  document TEXT NOT NULL, outcome TEXT NOT NULL);
+CREATE TABLE pair(id INTEGER PRIMARY KEY, access TEXT NOT NULL UNIQUE, refresh TEXT NOT NULL UNIQUE, origin TEXT NOT NULL, issued INTEGER NOT NULL,
+  access_until INTEGER NOT NULL, refresh_until INTEGER NOT NULL, access_dead INTEGER NOT NULL DEFAULT 0, refresh_dead INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE authlog(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, outcome TEXT NOT NULL, token TEXT NOT NULL);
+CREATE TABLE presented(token TEXT PRIMARY KEY, times INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE request(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, class TEXT NOT NULL);
+CREATE INDEX request_class ON request(class, at);
+CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE share(token TEXT PRIMARY KEY, kind TEXT NOT NULL, scenario TEXT NOT NULL, customer TEXT NOT NULL, until INTEGER NOT NULL,
+  used INTEGER NOT NULL DEFAULT 0, ready INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE verifylink(id TEXT PRIMARY KEY, customer INTEGER NOT NULL, until INTEGER NOT NULL, opened INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE outbox(id INTEGER PRIMARY KEY, hook_id TEXT NOT NULL, hook_type INTEGER NOT NULL, body TEXT NOT NULL, created INTEGER NOT NULL,
+  next INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL DEFAULT '', state TEXT NOT NULL DEFAULT 'waiting');
+CREATE INDEX outbox_next ON outbox(next) WHERE state = 'waiting';
+`
+
+// indexes are made after the sample data: that is several times faster.
+const indexes = `
+CREATE UNIQUE INDEX operation_opid ON operation(opid);
+CREATE INDEX operation_created ON operation(created);
+CREATE INDEX operation_status ON operation(status, created);
+CREATE INDEX operation_account ON operation(account, created);
+CREATE INDEX operation_account2 ON operation(account2) WHERE account2 IS NOT NULL;
+CREATE INDEX operation_customer ON operation(customer, created);
+CREATE INDEX operation_parent ON operation(parent) WHERE parent IS NOT NULL;
+CREATE UNIQUE INDEX file_guid ON file(guid);
+CREATE INDEX file_customer ON file(customer, store, n);
+CREATE INDEX link_file ON link(file);
+`
+
+// querier is a database or a transaction.
+type querier interface {
+	ExecContext(ctx context.Context, q string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, q string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, q string, args ...any) *sql.Row
+}
+
+func dataSource(path string, pragmas ...string) string {
+	if path == "" {
+		return "file::memory:?_txlock=immediate"
+	}
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{"busy_timeout(60000)"}, pragmas...)}
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
+	return u.String()
+}
+
+// openFile opens the pools and makes schema and data when the file is new.
+func (s *Service) openFile(ctx context.Context, o Options) error {
+	if err := s.createFile(ctx, o); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", dataSource(o.Path, "journal_mode(WAL)", "synchronous(NORMAL)"))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	s.db, s.ro = db, db
+	if o.Path != "" {
+		if s.ro, err = sql.Open("sqlite", dataSource(o.Path, "query_only(1)")); err != nil {
+			return err
+		}
+		s.ro.SetMaxOpenConns(4)
+		return s.adopt(ctx, o)
+	}
+	if err := populate(ctx, db, o); err != nil {
+		return err
+	}
+	return s.adopt(ctx, o)
+}
+
+// createFile fills a new file in one transaction under SQLite's own lock, so
+// that of several processes one does it and the others wait. The file is still
+// in rollback mode then: fresh pages are written once.
+func (s *Service) createFile(ctx context.Context, o Options) error {
+	if o.Path == "" {
+		return nil
+	}
+	db, err := sql.Open("sqlite", dataSource(o.Path, "synchronous(OFF)", "cache_size(-65536)"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for {
+		err = populate(ctx, db, o)
+		if !isBusy(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func populate(ctx context.Context, db *sql.DB, o Options) error {
+	var version int
+	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil || version == schemaVersion {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil || version == schemaVersion {
+		return err
+	}
+	if version != 0 {
+		return fmt.Errorf("sandbox: the data file has version %d, this program knows %d; choose another file", version, schemaVersion)
+	}
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return err
+	}
+	st := newSettings(o)
+	if err := seedData(ctx, tx, st); err != nil {
+		return err
+	}
+	if err := storeSettings(ctx, tx, st); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, indexes+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// adopt writes the options that are set into the file, if they change it.
+func (s *Service) adopt(ctx context.Context, o Options) error {
+	st, err := loadSettings(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	if before, err := changedBy(st, o); err != nil || !before {
+		return err
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		st, err := loadSettings(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := st.apply(o); err != nil {
+			return err
+		}
+		return storeSettings(ctx, tx, st)
+	})
+}
+
+func changedBy(st settings, o Options) (bool, error) {
+	before, err := json.Marshal(st)
+	if err != nil {
+		return false, err
+	}
+	if err := st.apply(o); err != nil {
+		return false, err
+	}
+	after, err := json.Marshal(st)
+	return string(before) != string(after), err
+}
+
+func loadSettings(ctx context.Context, q querier) (st settings, err error) {
+	var raw string
+	if err = q.QueryRowContext(ctx, `SELECT value FROM setting WHERE name = 'settings'`).Scan(&raw); err != nil {
+		return st, fmt.Errorf("sandbox: settings: %w", err)
+	}
+	return st, json.Unmarshal([]byte(raw), &st)
+}
+
+func storeSettings(ctx context.Context, q querier, st settings) error {
+	raw, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	_, err = q.ExecContext(ctx, `INSERT INTO setting(name, value) VALUES('settings', ?)
+		ON CONFLICT(name) DO UPDATE SET value = excluded.value`, string(raw))
+	return err
+}
+
+// write runs f in one immediate transaction. It is not cut short when the
+// caller goes away: a request that was received is processed to its end.
+func (s *Service) write(ctx context.Context, f func(tx *sql.Tx) error) error {
+	ctx = context.WithoutCancel(ctx)
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func isBusy(err error) bool {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()&0xff == 5 || e.Code()&0xff == 6 // SQLITE_BUSY, SQLITE_LOCKED
+	}
+	return false
+}
+
+// marks returns "?,?,?" for n parameters.
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
+
+func stamp(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }

@@ -1,0 +1,120 @@
+package sandbox
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// upload is what came in a multipart body.
+type upload struct {
+	fields  map[string]string
+	name    string
+	mime    string
+	content []byte
+	found   bool
+}
+
+// readUpload reads the parts customerId, attach, info and type.
+func readUpload(c *call) (upload, error) {
+	u := upload{fields: map[string]string{}}
+	reader, err := c.r.MultipartReader()
+	if err != nil {
+		return u, refuse(http.StatusUnsupportedMediaType, "Content-Type must be multipart/form-data")
+	}
+	for {
+		part, err := reader.NextPart()
+		if errors.Is(err, io.EOF) {
+			return u, nil
+		}
+		if err != nil {
+			return u, refuse(http.StatusBadRequest, "The multipart body is broken")
+		}
+		if err := u.part(part); err != nil {
+			return u, err
+		}
+	}
+}
+
+func (u *upload) part(p *multipart.Part) error {
+	if p.FormName() != "attach" {
+		value, err := io.ReadAll(io.LimitReader(p, 64<<10))
+		if err != nil {
+			return refuse(http.StatusBadRequest, "The multipart body is broken")
+		}
+		u.fields[p.FormName()] = string(value)
+		return nil
+	}
+	u.found, u.name = true, path.Base(strings.ReplaceAll(p.FileName(), `\`, "/"))
+	u.mime = mediaType(p.Header.Get("Content-Type"), u.name)
+	kind, known := fileKinds[u.mime]
+	if !known {
+		return refuse(http.StatusUnsupportedMediaType, "Files of this kind are not accepted: PDF, JPEG, PNG, Word and text are")
+	}
+	content, err := io.ReadAll(io.LimitReader(p, kind.limit+1))
+	if err != nil {
+		return refuse(http.StatusBadRequest, "The multipart body is broken")
+	}
+	if int64(len(content)) > kind.limit {
+		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file is too large: the limit for %s is %s", kind.name, sizeText(kind.limit)))
+	}
+	u.content = content
+	return nil
+}
+
+func (u *upload) check() error {
+	switch {
+	case u.fields["customerId"] == "":
+		return refuse(http.StatusBadRequest, "customerId is required")
+	case !u.found:
+		return refuse(http.StatusBadRequest, "attach is required")
+	case len(u.content) == 0:
+		return refuse(http.StatusBadRequest, "The file is empty")
+	}
+	if t := u.fields["type"]; t != "" && !knownDocumentType(t) {
+		return refuse(http.StatusBadRequest, "Unknown document type: "+t)
+	}
+	return nil
+}
+
+// uploadFile: POST /v2/customer/file.
+func (s *Service) uploadFile(c *call) (answer, error) { return s.uploadTo(c, storeCustomer) }
+
+// uploadStored: POST /v2/storage.
+func (s *Service) uploadStored(c *call) (answer, error) { return s.uploadTo(c, storeGeneral) }
+
+func (s *Service) uploadTo(c *call, store int) (answer, error) {
+	u, err := readUpload(c)
+	if err == nil {
+		err = u.check()
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	kind := u.fields["type"]
+	if kind == "" {
+		kind = "OPERATION_DOCUMENT"
+	}
+	f := fileRow{guid: uuid.New(), name: u.name, mime: u.mime, size: int64(len(u.content)), kind: kind, info: u.fields["info"], created: c.at.UnixNano()}
+	err = s.write(c.ctx, func(tx *sql.Tx) error {
+		owner, err := s.customer(c, tx, u.fields["customerId"])
+		if err != nil {
+			return err
+		}
+		f.customer, f.cuid, f.puid = owner.n, owner.cuid, owner.puid
+		_, err = tx.ExecContext(c.ctx, `INSERT INTO file(guid, store, customer, name, mime, size, kind, info, locked, created, content) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+			f.guid[:], store, f.customer, f.name, f.mime, f.size, f.kind, f.info, f.created, u.content)
+		return err
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(f.render(store))
+}
