@@ -50,9 +50,24 @@ func (p *pen) style(st style) {
 	}
 }
 
+// suits is true when the cell looks right in the style that is set: a blank does
+// not show the colour of its text.
+func (p *pen) suits(c *cell) bool {
+	return p.st == c.st || c.text == " " && p.st.blank() == c.st
+}
+
+// unseen sets a style that leaves no trace on erased cells.
+func (p *pen) unseen() {
+	if p.st.blank() != (style{}) {
+		p.style(style{})
+	}
+}
+
 // put writes a cell at the cursor.
-func (p *pen) put(c cell) {
-	p.style(c.st)
+func (p *pen) put(c *cell) {
+	if !p.suits(c) {
+		p.style(c.st)
+	}
 	if p.last != "" && joins(p.last, c.text) {
 		p.csi(p.x+1, 'G') // or the terminal would see one cluster in the two
 	}
@@ -92,14 +107,14 @@ func extends(s string) bool {
 
 // eraseLine erases from the cursor to the end of the line.
 func (p *pen) eraseLine() {
-	p.style(style{})
+	p.unseen()
 	p.b = append(p.b, "\x1b[K"...)
 	p.last = ""
 }
 
 // erase blanks n cells from the cursor on; the cursor stays.
 func (p *pen) erase(n int) {
-	p.style(style{})
+	p.unseen()
 	p.csi(n, 'X')
 	p.last = ""
 }
@@ -192,7 +207,7 @@ func appendCUP(b []byte, x, y int) []byte {
 // scroll moves the rows [top, bottom) by d: up when d > 0, down when d < 0. The
 // rows that come free are blank.
 func (p *pen) scroll(top, bottom, d int) {
-	p.style(style{})
+	p.unseen()
 	region := bottom < p.h
 	if region {
 		p.b = append(p.b, "\x1b["...)

@@ -139,7 +139,7 @@ func (s *screen) runs(y, from, to int, all bool) {
 			continue
 		}
 		s.pen.moveTo(x, y)
-		s.pen.put(is[x])
+		s.pen.put(&is[x])
 		x += int(is[x].width)
 	}
 }
@@ -151,13 +151,13 @@ func (s *screen) gap(y, x, to int) int {
 	end, size, plain := x, 0, true
 	for end < to && was[end] == is[end] {
 		size += len(is[end].text)
-		plain = plain && is[end].st == s.pen.st
+		plain = plain && s.pen.suits(&is[end])
 		end++
 	}
 	if end < to && plain && s.pen.at(x, y) && size <= 4 {
 		for ; x < end; x++ {
 			if is[x].width > 0 {
-				s.pen.put(is[x])
+				s.pen.put(&is[x])
 			}
 		}
 	}
