@@ -1,0 +1,290 @@
+package hook
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/text"
+)
+
+// Field is an operation's field that is a number in webhooks and a word in REST.
+type Field string
+
+// The fields.
+const (
+	FieldType        Field = "type"
+	FieldStatus      Field = "status"
+	FieldPaymentType Field = "payment_type"
+)
+
+// Window is how long after a webhook a read may stand for the same state when
+// the read does not say when the operation last changed.
+const Window = 10 * time.Second
+
+// Seen is an authenticated event as the inbox holds it.
+type Seen struct {
+	Event      Event
+	ReceivedAt time.Time
+	Bound      bool // see Verdict
+}
+
+// Read is one REST read of an operation; At is when the request was sent.
+type Read struct {
+	Operation api.Operation
+	At        time.Time
+}
+
+// Pair is one observation: this code and this word stood for the same moment
+// of one operation.
+type Pair struct {
+	Field Field
+	Code  int64
+	Word  text.Untrusted
+	OPID  text.Untrusted
+	At    Stamp // the event's updated_at
+	Exact bool  // both gave the same moment to the nanosecond
+}
+
+// Pairs compares a read with the events of the same operation and returns what
+// they show together. A pair needs one of
+//   - the same moment of last change in both, to the nanosecond (Exact);
+//   - the same moment as far as the read's shorter fraction goes, and no other
+//     event within that moment;
+//   - a read without a moment, at most Window after the event came, with no
+//     other change up to then. Only an event whose body is bound counts here.
+//
+// Anything else shows nothing.
+func Pairs(events []Seen, r Read) []Pair {
+	var out []Pair
+	for i, s := range events {
+		e := s.Event
+		if e.Object != ObjectOperation || e.ObjectID != r.Operation.OPID || !e.UpdatedAt.Given {
+			continue
+		}
+		exact, ok := sameState(events, i, r)
+		if !ok {
+			continue
+		}
+		for _, f := range []struct {
+			field Field
+			code  Code
+			word  text.Untrusted
+		}{{FieldType, e.OperationType, r.Operation.Type}, {FieldStatus, e.Status, r.Operation.Status}, {FieldPaymentType, e.PaymentType, r.Operation.PaymentType}} {
+			if f.code.Given && isWord(f.word) {
+				out = append(out, Pair{Field: f.field, Code: f.code.Value, Word: f.word, OPID: e.ObjectID, At: e.UpdatedAt, Exact: exact})
+			}
+		}
+	}
+	return out
+}
+
+// isWord takes names of an enumeration only; the table is shown for ever.
+func isWord(w text.Untrusted) bool {
+	for i := 0; i < len(w); i++ {
+		c := w[i]
+		if (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return w != "" && len(w) <= 64
+}
+
+// sameState reports whether r shows the state that events[i] told of.
+func sameState(events []Seen, i int, r Read) (exact, ok bool) {
+	e := events[i].Event
+	if at := r.Operation.UpdatedAt; !at.IsZero() {
+		rest := StampOf(at.Time)
+		unit := int32(precision(string(at.Raw)))
+		cut := Stamp{Seconds: e.UpdatedAt.Seconds, Nanos: e.UpdatedAt.Nanos / unit * unit, Given: true}
+		if cut.Compare(rest) != 0 || others(events, i, rest, Stamp{rest.Seconds, rest.Nanos + unit - 1, true}) {
+			return false, false
+		}
+		return e.UpdatedAt.Compare(rest) == 0, true
+	}
+	late := r.At.Sub(events[i].ReceivedAt)
+	if !events[i].Bound || late < 0 || late > Window {
+		return false, false
+	}
+	return false, !others(events, i, e.UpdatedAt, StampOf(r.At.Add(Window)))
+}
+
+// others reports whether another event of the operation tells of a change
+// within from..to, or of one that cannot be placed.
+func others(events []Seen, i int, from, to Stamp) bool {
+	e := events[i].Event
+	for j, o := range events {
+		if j == i || o.Event.Object != e.Object || o.Event.ObjectID != e.ObjectID {
+			continue
+		}
+		at := o.Event.UpdatedAt
+		same := at == e.UpdatedAt && o.Event.Status == e.Status && o.Event.OperationType == e.OperationType && o.Event.PaymentType == e.PaymentType
+		if !same && (!at.Given || at.Compare(from) >= 0 && at.Compare(to) <= 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// precision returns the nanoseconds of the last digit of an ISO 8601 moment.
+func precision(raw string) int {
+	if raw == "" { // made here
+		return 1
+	}
+	unit := int(time.Second)
+	if _, fraction, ok := strings.Cut(raw, "."); ok {
+		for i := 0; i < len(fraction) && i < 9 && fraction[i] >= '0' && fraction[i] <= '9'; i++ {
+			unit /= 10
+		}
+	}
+	return unit
+}
+
+// Evidence is how often a code and a word were seen together, once a state of
+// an operation.
+type Evidence struct {
+	Field  Field
+	Code   int64
+	Word   text.Untrusted
+	Count  int // up to MaxEvidence
+	Exact  int // of these, to the nanosecond
+	Sample text.Untrusted
+}
+
+// MaxEvidence is where a store may stop counting for one code and word.
+const MaxEvidence = 200
+
+// CodeStore keeps pairs. The same pair twice counts once.
+type CodeStore interface {
+	AddPairs(ctx context.Context, pairs []Pair) error
+	Evidence(ctx context.Context) ([]Evidence, error)
+}
+
+// Meaning is what is known of one code: the word with the most evidence, and
+// how much speaks for another one. Word is "" when two are level.
+type Meaning struct {
+	Field          Field
+	Code           int64
+	Word           text.Untrusted
+	Evidence       int
+	Contradictions int
+	All            []Evidence // most first
+}
+
+// String is a line for people, "3 WITHDRAW (seen 12 times, 1 against)".
+func (m Meaning) String() string {
+	switch {
+	case m.Word == "" && m.Contradictions == 0:
+		return fmt.Sprintf("%d (unlisted)", m.Code)
+	case m.Word == "":
+		return fmt.Sprintf("%d (undecided: %d observations disagree)", m.Code, m.Contradictions)
+	}
+	s := fmt.Sprintf("%d %s (seen %s", m.Code, m.Word.Line(64), times(m.Evidence))
+	if m.Contradictions > 0 {
+		s += fmt.Sprintf(", %d against", m.Contradictions)
+	}
+	return s + ")"
+}
+
+func times(n int) string {
+	switch {
+	case n == 1:
+		return "once"
+	case n >= MaxEvidence:
+		return fmt.Sprintf("%d times or more", MaxEvidence)
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// Weigh makes meanings of evidence, ordered by field and code.
+func Weigh(all []Evidence) []Meaning {
+	type key struct {
+		f Field
+		c int64
+	}
+	groups := map[key][]Evidence{}
+	for _, e := range all {
+		groups[key{e.Field, e.Code}] = append(groups[key{e.Field, e.Code}], e)
+	}
+	var out []Meaning
+	for k, g := range groups {
+		slices.SortFunc(g, func(a, b Evidence) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Word, b.Word)) })
+		m := Meaning{Field: k.f, Code: k.c, All: g, Word: g[0].Word, Evidence: g[0].Count}
+		for _, e := range g[1:] {
+			m.Contradictions += e.Count
+		}
+		if len(g) > 1 && g[1].Count == g[0].Count {
+			m.Word, m.Evidence, m.Contradictions = "", 0, m.Contradictions+g[0].Count
+		}
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(a, b Meaning) int { return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Code, b.Code)) })
+	return out
+}
+
+// Learner collects pairs and answers from what it loaded last, so that a screen
+// may ask it at any time. Safe for concurrent use.
+type Learner struct {
+	store CodeStore
+
+	mu    sync.RWMutex // guards table
+	table []Meaning
+}
+
+// NewLearner makes a Learner that knows nothing until Load or Learn.
+func NewLearner(store CodeStore) *Learner { return &Learner{store: store} }
+
+// Learn keeps pairs and loads the table anew.
+func (l *Learner) Learn(ctx context.Context, pairs []Pair) error {
+	if len(pairs) == 0 {
+		return nil
+	}
+	if err := l.store.AddPairs(ctx, pairs); err != nil {
+		return err
+	}
+	return l.Load(ctx)
+}
+
+// Load reads what all processes have learnt.
+func (l *Learner) Load(ctx context.Context) error {
+	all, err := l.store.Evidence(ctx)
+	if err != nil {
+		return err
+	}
+	table := Weigh(all)
+	l.mu.Lock()
+	l.table = table
+	l.mu.Unlock()
+	return nil
+}
+
+// Meaning returns the word of a code with the evidence for it and against it;
+// "" when nothing or nothing decisive is known.
+func (l *Learner) Meaning(f Field, code int64) (word text.Untrusted, evidence, contradictions int) {
+	m := l.Lookup(f, code)
+	return m.Word, m.Evidence, m.Contradictions
+}
+
+// Lookup is Meaning with all that was seen.
+func (l *Learner) Lookup(f Field, code int64) Meaning {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, m := range l.table {
+		if m.Field == f && m.Code == code {
+			return m
+		}
+	}
+	return Meaning{Field: f, Code: code}
+}
+
+// Table returns all that is known, by field and code.
+func (l *Learner) Table() []Meaning {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return slices.Clone(l.table)
+}

@@ -1,0 +1,146 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/text"
+)
+
+func seen(sec int64, nanos int32, status int64) Seen {
+	return Seen{
+		Event: Event{Object: ObjectOperation, ObjectID: "op", UpdatedAt: Stamp{sec, nanos, true},
+			Status: Code{status, true}, OperationType: Code{3, true}},
+		ReceivedAt: time.Unix(sec, int64(nanos)).Add(time.Second), Bound: true,
+	}
+}
+
+func rest(t *testing.T, updated, status string, at time.Time) Read {
+	t.Helper()
+	op := api.Operation{OPID: "op", Status: text.Untrusted(status), Type: "WITHDRAW"}
+	if err := op.UpdatedAt.UnmarshalJSON([]byte(`"` + updated + `"`)); err != nil {
+		t.Fatal(err)
+	}
+	return Read{Operation: op, At: at}
+}
+
+func TestPairs(t *testing.T) {
+	const s = 1700000000 // 2023-11-14T22:13:20Z
+	one := seen(s, 123456789, 1)
+	unbound := one
+	unbound.Bound = false
+	now := time.Unix(s+3, 0)
+	cases := []struct {
+		name   string
+		events []Seen
+		read   Read
+		want   string
+	}{
+		{"same moment", []Seen{one}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), "type 3 WITHDRAW exact, status 1 PENDING exact"},
+		{"same moment, unbound", []Seen{unbound}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), "type 3 WITHDRAW exact, status 1 PENDING exact"},
+		{"same, long after", []Seen{one, seen(s+9, 0, 2)}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now.Add(time.Hour)), "type 3 WITHDRAW exact, status 1 PENDING exact"},
+		{"one nanosecond off", []Seen{one}, rest(t, "2023-11-14T22:13:20.123456788Z", "PENDING", now), ""},
+		{"later state read", []Seen{one}, rest(t, "2023-11-14T22:13:21Z", "SUCCESS", now), ""},
+		{"milliseconds", []Seen{one}, rest(t, "2023-11-14T22:13:20.123Z", "PENDING", now), "type 3 WITHDRAW, status 1 PENDING"},
+		{"milliseconds, two changes in one", []Seen{one, seen(s, 123999999, 2)}, rest(t, "2023-11-14T22:13:20.123Z", "PENDING", now), ""},
+		{"seconds, change in the next", []Seen{one, seen(s+1, 0, 2)}, rest(t, "2023-11-14T22:13:20Z", "PENDING", now), "type 3 WITHDRAW, status 1 PENDING"},
+		{"two states at one moment", []Seen{one, seen(s, 123456789, 2)}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), ""},
+		{"delivered twice under two ids", []Seen{one, one}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), "type 3 WITHDRAW exact, status 1 PENDING exact, type 3 WITHDRAW exact, status 1 PENDING exact"},
+		{"no moment, read soon", []Seen{one}, rest(t, "", "PENDING", now), "type 3 WITHDRAW, status 1 PENDING"},
+		{"no moment, unbound", []Seen{unbound}, rest(t, "", "PENDING", now), ""},
+		{"no moment, read late", []Seen{one}, rest(t, "", "PENDING", now.Add(Window)), ""},
+		{"no moment, read before", []Seen{one}, rest(t, "", "PENDING", time.Unix(s, 0)), ""},
+		{"no moment, change between", []Seen{one, seen(s+1, 0, 2)}, rest(t, "", "SUCCESS", now), "type 3 WITHDRAW, status 2 SUCCESS"},
+		{"no moment, change while reading", []Seen{one, seen(s+4, 0, 2)}, rest(t, "", "PENDING", now), ""},
+		{"no word", []Seen{one}, rest(t, "2023-11-14T22:13:20.123456789Z", "", now), "type 3 WITHDRAW exact"},
+		{"word that is none", []Seen{one}, rest(t, "2023-11-14T22:13:20.123456789Z", "A B\x1b", now), "type 3 WITHDRAW exact"},
+	}
+	for _, c := range cases {
+		var got []string
+		for _, p := range Pairs(c.events, c.read) {
+			g := fmt.Sprintf("%s %d %s", p.Field, p.Code, string(p.Word))
+			if p.Exact {
+				g += " exact"
+			}
+			got = append(got, g)
+		}
+		if g := strings.Join(got, ", "); g != c.want {
+			t.Errorf("%s: %q, want %q", c.name, g, c.want)
+		}
+	}
+	other := rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now)
+	other.Operation.OPID = "another"
+	if p := Pairs([]Seen{one}, other); p != nil {
+		t.Error("another operation:", p)
+	}
+}
+
+type fakeCodes struct {
+	pairs map[Pair]bool
+	err   error
+}
+
+func (f *fakeCodes) AddPairs(_ context.Context, pairs []Pair) error {
+	for _, p := range pairs {
+		f.pairs[p] = true
+	}
+	return f.err
+}
+
+func (f *fakeCodes) Evidence(context.Context) ([]Evidence, error) {
+	m := map[Evidence]int{}
+	for p := range f.pairs {
+		m[Evidence{Field: p.Field, Code: p.Code, Word: p.Word}]++
+	}
+	var out []Evidence
+	for e, n := range m {
+		e.Count = n
+		out = append(out, e)
+	}
+	return out, f.err
+}
+
+func TestLearner(t *testing.T) {
+	ctx := context.Background()
+	store := &fakeCodes{pairs: map[Pair]bool{}}
+	l := NewLearner(store)
+	pair := func(code int64, word string, sec int64) Pair {
+		return Pair{Field: FieldStatus, Code: code, Word: text.Untrusted(word), OPID: "op", At: Stamp{sec, 0, true}}
+	}
+	check := func(code int64, want string) {
+		t.Helper()
+		if got := l.Lookup(FieldStatus, code).String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	check(1, "1 (unlisted)")
+	if err := l.Learn(ctx, []Pair{pair(1, "PENDING", 1), pair(1, "PENDING", 1), pair(2, "SUCCESS", 2)}); err != nil {
+		t.Fatal(err)
+	}
+	check(1, "1 PENDING (seen once)")
+	check(3, "3 (unlisted)")
+	if err := l.Learn(ctx, []Pair{pair(1, "PENDING", 3), pair(1, "NEW", 4)}); err != nil {
+		t.Fatal(err)
+	}
+	check(1, "1 PENDING (seen 2 times, 1 against)")
+	if w, n, c := l.Meaning(FieldStatus, 1); w != "PENDING" || n != 2 || c != 1 {
+		t.Error(w, n, c)
+	}
+	if err := l.Learn(ctx, []Pair{pair(2, "FAILED", 9)}); err != nil {
+		t.Fatal(err)
+	}
+	check(2, "2 (undecided: 2 observations disagree)")
+	if w, _, _ := l.Meaning(FieldType, 1); w != "" || len(l.Table()) != 2 {
+		t.Error(w, l.Table())
+	}
+	store.err = errors.New("disk")
+	if err := l.Learn(ctx, []Pair{pair(7, "X", 1)}); err == nil {
+		t.Error("the failure is lost")
+	}
+	check(1, "1 PENDING (seen 2 times, 1 against)")
+}

@@ -1,0 +1,291 @@
+package hook
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"opdeck/api/text"
+)
+
+// Type is a hook_type (spec, Events, Types).
+type Type int64
+
+// The types.
+const (
+	TypeOperation               Type = 1
+	TypeDepositAccount          Type = 2
+	TypeClient                  Type = 3
+	TypeCounterparty            Type = 4
+	TypeDepositAccountRequisite Type = 5
+)
+
+var types = []struct {
+	t    Type
+	name string
+	obj  Object
+}{
+	{TypeOperation, "OPERATION", ObjectOperation},
+	{TypeDepositAccount, "DEPOSIT_ACCOUNT", ObjectAccount},
+	{TypeClient, "CLIENT", ObjectClient},
+	{TypeCounterparty, "COUNTERPARTY", ObjectCounterparty},
+	{TypeDepositAccountRequisite, "DEPOSIT_ACCOUNT_REQUISITE", ObjectAccount},
+}
+
+// Known reports whether the spec lists the type.
+func (t Type) Known() bool { return t >= TypeOperation && t <= TypeDepositAccountRequisite }
+
+// String returns the spec's name, or the number marked as unlisted.
+func (t Type) String() string {
+	for _, k := range types {
+		if k.t == t {
+			return k.name
+		}
+	}
+	return strconv.FormatInt(int64(t), 10) + " (unlisted)"
+}
+
+// ParseType reads a type's name in any case, or its number.
+func ParseType(s string) (Type, bool) {
+	for _, k := range types {
+		if strings.EqualFold(k.name, s) || strconv.FormatInt(int64(k.t), 10) == s {
+			return k.t, true
+		}
+	}
+	return 0, false
+}
+
+// Object is the name under which Data holds its one object.
+type Object string
+
+// The objects.
+const (
+	ObjectOperation    Object = "Operation"
+	ObjectClient       Object = "Client"
+	ObjectAccount      Object = "Account"
+	ObjectCounterparty Object = "Counterparty"
+)
+
+var objects = []string{string(ObjectOperation), string(ObjectClient), string(ObjectAccount), string(ObjectCounterparty)}
+
+// Envelope is a well-formed delivery of a known type. Exactly one of the four
+// objects is set, the one that Object names.
+type Envelope struct {
+	ID     string // UUID version 4, lower case
+	Type   Type
+	Object Object
+
+	Operation    *Operation
+	Client       *Client
+	Account      *Account
+	Counterparty *Counterparty
+
+	// Issues are parts of the object that cannot be used as they came.
+	Issues []Issue
+	// Raw is the whole delivery as it came.
+	Raw json.RawMessage
+}
+
+// Issue is one part of an object that could be read but not used.
+type Issue struct {
+	Path string // "source_amount.sum"
+	Why  string // a few words for people; holds nothing of the delivery
+}
+
+// Reason says why a delivery is no Envelope.
+type Reason string
+
+// The reasons.
+const (
+	ReasonEmpty     Reason = "empty"         // no bytes
+	ReasonJSON      Reason = "json"          // not one JSON value
+	ReasonEncoding  Reason = "encoding"      // no UTF-8, half a surrogate pair, or a compressed body
+	ReasonDepth     Reason = "depth"         // nested too deep
+	ReasonDuplicate Reason = "duplicate_key" // a name twice in one object, case apart
+	ReasonCase      Reason = "case_variant"  // a name of the envelope in other case
+	ReasonEnvelope  Reason = "envelope"      // not an object, or a name is missing
+	ReasonID        Reason = "hook_id"       // not a lower-case UUID version 4
+	ReasonType      Reason = "unknown_type"  // a hook_type that the spec does not list
+	ReasonData      Reason = "data"          // not exactly one object, or not the type's
+	ReasonShape     Reason = "shape"         // the object's identity or codes cannot be read
+)
+
+// Malformed says what is wrong with a delivery that cannot be used. Such a
+// delivery is kept as it came, under ID if the envelope told one without doubt.
+type Malformed struct {
+	Reason Reason
+	Detail string // safe to print: text from outside is quoted
+	ID     string // hook_id; "" when it cannot be trusted
+	Type   Type   // 0 when it was no whole number
+	Object Object // "" when unknown
+}
+
+// Error is a sentence for people.
+func (m *Malformed) Error() string {
+	return "webhook set aside (" + string(m.Reason) + "): " + m.Detail
+}
+
+// Decode reads one delivery. The error is always a *Malformed. raw is kept, not
+// copied, and must not be changed afterwards.
+func Decode(raw []byte) (Envelope, error) {
+	e, bad := decode(raw)
+	if bad != nil {
+		bad.ID, bad.Type, bad.Object = e.ID, e.Type, e.Object
+		return Envelope{}, bad
+	}
+	return e, nil
+}
+
+func decode(raw []byte) (e Envelope, bad *Malformed) {
+	if len(raw) == 0 {
+		return e, &Malformed{Reason: ReasonEmpty, Detail: "the body is empty"}
+	}
+	v, bad := parse(raw)
+	if bad != nil {
+		return e, bad
+	}
+	e.Raw = raw
+	if v.kind != object {
+		return e, &Malformed{Reason: ReasonEnvelope, Detail: "the body is no object"}
+	}
+	if bad := exactNames(v, "hook_id", "hook_type", "Data"); bad != nil {
+		return e, bad
+	}
+	id, _ := v.get("hook_id")
+	if id.kind != str || !isUUID4(id.text) {
+		return e, &Malformed{Reason: ReasonID, Detail: "hook_id is no lower-case UUID version 4: " + show(id)}
+	}
+	e.ID = id.text
+	data, ok := v.get("Data")
+	if ok && data.kind == object {
+		if bad := exactNames(data, objects...); bad != nil {
+			return e, bad
+		}
+		e.Object = onlyObject(data)
+	}
+	if e.Type, bad = hookType(v); bad != nil {
+		return e, bad
+	}
+	return e, e.data(data)
+}
+
+func (e *Envelope) data(data value) *Malformed {
+	switch {
+	case data.kind != object:
+		return &Malformed{Reason: ReasonData, Detail: "Data is no object: " + show(data)}
+	case len(data.members) != 1:
+		return &Malformed{Reason: ReasonData, Detail: "Data holds " + strconv.Itoa(len(data.members)) + " things instead of one"}
+	case e.Object == "":
+		return &Malformed{Reason: ReasonData, Detail: "Data holds an unknown thing: " + quote(data.members[0].key)}
+	}
+	for _, k := range types {
+		if k.t == e.Type && k.obj != e.Object {
+			return &Malformed{Reason: ReasonData, Detail: "hook_type " + k.name + " holds a thing named " + string(e.Object)}
+		}
+	}
+	r := reader{v: data.members[0].val, path: string(e.Object), root: e}
+	if r.v.kind != object {
+		return &Malformed{Reason: ReasonShape, Detail: string(e.Object) + " is no object: " + show(r.v)}
+	}
+	switch e.Object {
+	case ObjectOperation:
+		e.Operation = readOperation(&r)
+	case ObjectClient:
+		e.Client = readClient(&r)
+	case ObjectAccount:
+		e.Account = readAccount(&r)
+	case ObjectCounterparty:
+		e.Counterparty = readCounterparty(&r)
+	}
+	return r.bad
+}
+
+// onlyObject names the one known object in data, "" when there is another number of them.
+func onlyObject(data value) Object {
+	if len(data.members) == 1 && slices.Contains(objects, data.members[0].key) {
+		return Object(data.members[0].key)
+	}
+	return ""
+}
+
+// exactNames refuses names that are one of known but for their case.
+func exactNames(v value, known ...string) *Malformed {
+	for _, m := range v.members {
+		for _, k := range known {
+			if m.key != k && strings.EqualFold(m.key, k) {
+				return &Malformed{Reason: ReasonCase, Detail: quote(m.key) + " stands for " + k}
+			}
+		}
+	}
+	return nil
+}
+
+// hookType reads a number or the text of one (the spec says string and shows
+// integers).
+func hookType(v value) (Type, *Malformed) {
+	t, ok := v.get("hook_type")
+	literal := string(t.raw)
+	if t.kind == str {
+		literal = t.text
+	}
+	n, whole := integer(literal)
+	switch {
+	case !ok || t.kind != str && t.kind != number:
+		return 0, &Malformed{Reason: ReasonEnvelope, Detail: "hook_type is missing or neither number nor text"}
+	case !whole || !Type(n).Known():
+		return Type(n), &Malformed{Reason: ReasonType, Detail: "hook_type is not listed: " + quote(literal)}
+	}
+	return Type(n), nil
+}
+
+// integer reads a whole number in its only spelling: no plus, no leading zero,
+// no exponent, no fraction.
+func integer(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != s {
+		return 0, false
+	}
+	return n, true
+}
+
+// IsID reports whether s has the form of a hook_id: a UUID version 4 in lower case.
+func IsID(s string) bool { return isUUID4(s) }
+
+func isUUID4(s string) bool {
+	if len(s) != 36 || s[14] != '4' || strings.IndexByte("89ab", s[19]) < 0 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case (c < '0' || c > '9') && (c < 'a' || c > 'f'):
+			return false
+		}
+	}
+	return true
+}
+
+const maxShown = 60 // bytes of a delivery in a Detail
+
+func quote(s string) string {
+	if len(s) > maxShown {
+		return text.Untrusted(s[:maxShown]).Quoted() + "…"
+	}
+	return text.Untrusted(s).Quoted()
+}
+
+func show(v value) string {
+	switch v.kind {
+	case 0:
+		return "missing"
+	case object:
+		return "an object"
+	case array:
+		return "a list"
+	}
+	return quote(string(v.raw))
+}

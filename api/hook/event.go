@@ -1,0 +1,129 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/text"
+)
+
+// Code is a numeric code; Given is false when the delivery left it out, which
+// is not the same as zero.
+type Code struct {
+	Value int64
+	Given bool
+}
+
+// Flag is a truth that may have been left out.
+type Flag int8
+
+// The flags.
+const (
+	NotGiven Flag = iota
+	No
+	Yes
+)
+
+// Stamp is a moment as webhooks write it: seconds since 1970, which may be
+// negative or absurd, and 0 to 999,999,999 nanoseconds. Given is false when
+// there was none that could be read.
+type Stamp struct {
+	Seconds int64
+	Nanos   int32
+	Given   bool
+}
+
+const (
+	firstSecond = -62135596800 // year 1
+	lastSecond  = 253402300799 // year 9999
+)
+
+// Time returns the moment in UTC; ok is false when there is none or it lies
+// outside the years 1 to 9999, which no format of ours can carry.
+func (s Stamp) Time() (t time.Time, ok bool) {
+	if !s.Given || s.Seconds < firstSecond || s.Seconds > lastSecond {
+		return time.Time{}, false
+	}
+	return time.Unix(s.Seconds, int64(s.Nanos)).UTC(), true
+}
+
+// Compare orders moments; one that is not given comes first.
+func (s Stamp) Compare(o Stamp) int {
+	if s.Given != o.Given {
+		if o.Given {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(s.Seconds, o.Seconds), cmp.Compare(s.Nanos, o.Nanos))
+}
+
+// String is RFC 3339, or the seconds and nanoseconds of a moment out of range.
+func (s Stamp) String() string {
+	if t, ok := s.Time(); ok {
+		return t.Format(time.RFC3339Nano)
+	}
+	if !s.Given {
+		return ""
+	}
+	return strconv.FormatInt(s.Seconds, 10) + " s " + strconv.FormatInt(int64(s.Nanos), 10) + " ns"
+}
+
+// StampOf makes a Stamp of t.
+func StampOf(t time.Time) Stamp {
+	return Stamp{Seconds: t.Unix(), Nanos: int32(t.Nanosecond()), Given: true}
+}
+
+// Event is what happened to one object, in one form for all types. An index
+// applies it by UpdatedAt, never backwards; when two have the same moment, or
+// UpdatedAt is not given (accounts and counterparties carry none), only a read
+// of the object can tell what is newest.
+type Event struct {
+	ID       string
+	Type     Type
+	Object   Object
+	ObjectID text.Untrusted // opid, cuid of a client, suid of an account or counterparty
+	CUID     text.Untrusted // the customer it belongs to; may be empty
+
+	CreatedAt Stamp
+	UpdatedAt Stamp
+
+	Status        Code // of operation, client or account
+	OperationType Code
+	PaymentType   Code
+	IsVisible     Flag
+
+	SourceAmount         api.Amount
+	DestinationAmount    api.Amount
+	CommissionAmount     api.Amount
+	CurrentBalanceAmount api.Amount // of an operation's source account, or an account's balance
+	Hold                 api.Amount // accounts only
+
+	Issues []Issue         // parts that must not be shown as numbers or moments
+	Raw    json.RawMessage // the whole delivery
+}
+
+// Normalise gives the neutral form. The shapes in e keep what it leaves out.
+func (e Envelope) Normalise() Event {
+	n := Event{ID: e.ID, Type: e.Type, Object: e.Object, Issues: e.Issues, Raw: e.Raw}
+	switch {
+	case e.Operation != nil:
+		o := e.Operation
+		n.ObjectID, n.CUID, n.CreatedAt, n.UpdatedAt = o.OPID, o.CUID, o.CreatedAt, o.UpdatedAt
+		n.Status, n.OperationType, n.PaymentType, n.IsVisible = o.Status, o.Type, o.PaymentType, o.IsVisible
+		n.SourceAmount, n.DestinationAmount = o.SourceAmount, o.DestinationAmount
+		n.CommissionAmount, n.CurrentBalanceAmount = o.CommissionAmount, o.CurrentBalanceAmount
+	case e.Client != nil:
+		c := e.Client
+		n.ObjectID, n.CUID, n.CreatedAt, n.UpdatedAt, n.Status = c.CUID, c.CUID, c.CreateAt, c.UpdateAt, c.Status
+	case e.Account != nil:
+		a := e.Account
+		n.ObjectID, n.CUID, n.Status, n.CurrentBalanceAmount, n.Hold = a.SUID, a.CUID, a.Status, a.Balance, a.Hold
+	case e.Counterparty != nil:
+		n.ObjectID, n.CUID = e.Counterparty.SUID, e.Counterparty.CUID
+	}
+	return n
+}

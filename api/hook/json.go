@@ -1,0 +1,400 @@
+package hook
+
+import (
+	"strconv"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxDepth bounds the nesting of a body; the deepest known one has six levels.
+const maxDepth = 32
+
+type kind byte
+
+const (
+	object kind = 'o'
+	array  kind = 'a'
+	str    kind = 's'
+	number kind = 'n'
+	word   kind = 'w' // true, false, null
+)
+
+// value is one JSON value with the bytes it was read from.
+type value struct {
+	kind    kind
+	raw     []byte
+	text    string // of a string, decoded
+	members []member
+	items   []value
+}
+
+type member struct {
+	key string
+	val value
+}
+
+// get returns the member with exactly that name; null counts as missing.
+func (v value) get(key string) (value, bool) {
+	for _, m := range v.members {
+		if m.key == key {
+			return m.val, !m.val.null()
+		}
+	}
+	return value{}, false
+}
+
+func (v value) null() bool { return v.kind == word && string(v.raw) == "null" }
+
+// parse reads one JSON text (RFC 8259) and refuses what readers of JSON
+// disagree about: keys that are equal but for case within one object, bytes
+// that are no UTF-8, lone surrogates, a byte order mark, anything after the
+// value, and more than maxDepth levels.
+func parse(b []byte) (value, *Malformed) {
+	p := parser{b: b}
+	p.space()
+	v := p.value(0)
+	p.space()
+	if p.bad == nil && p.i < len(b) {
+		p.fail(ReasonJSON, "something follows the JSON value")
+	}
+	if p.bad != nil {
+		return value{}, p.bad
+	}
+	return v, nil
+}
+
+type parser struct {
+	b   []byte
+	i   int
+	bad *Malformed // the first mistake; ends the reading
+}
+
+func (p *parser) fail(r Reason, what string) {
+	if p.bad == nil {
+		p.bad = &Malformed{Reason: r, Detail: what + " (byte " + strconv.Itoa(p.i) + ")"}
+		p.i = len(p.b)
+	}
+}
+
+func (p *parser) peek() byte {
+	if p.i < len(p.b) {
+		return p.b[p.i]
+	}
+	return 0
+}
+
+func (p *parser) space() {
+	for p.i < len(p.b) && (p.b[p.i] == ' ' || p.b[p.i] == '\n' || p.b[p.i] == '\r' || p.b[p.i] == '\t') {
+		p.i++
+	}
+}
+
+func (p *parser) value(depth int) (v value) {
+	if depth > maxDepth {
+		p.fail(ReasonDepth, "nested deeper than 32 levels")
+		return v
+	}
+	from := p.i
+	switch c := p.peek(); {
+	case c == '{':
+		v = p.object(depth)
+	case c == '[':
+		v = p.array(depth)
+	case c == '"':
+		v = value{kind: str, text: p.string()}
+	case c == '-' || c >= '0' && c <= '9':
+		v = p.number()
+	default:
+		v = p.word()
+	}
+	if p.bad == nil {
+		v.raw = p.b[from:p.i:p.i]
+	}
+	return v
+}
+
+func (p *parser) object(depth int) value {
+	v := value{kind: object}
+	seen := keys{}
+	p.i++
+	for p.space(); p.bad == nil && p.peek() != '}'; p.space() {
+		if len(v.members) > 0 && !p.comma() {
+			return v
+		}
+		if p.peek() != '"' {
+			p.fail(ReasonJSON, "a name in quotes is missing")
+			return v
+		}
+		key := p.string()
+		if seen.has(key) {
+			p.fail(ReasonDuplicate, "a name stands twice in one object")
+			return v
+		}
+		if p.space(); p.peek() != ':' {
+			p.fail(ReasonJSON, "a colon is missing")
+			return v
+		}
+		p.i++
+		p.space()
+		v.members = append(v.members, member{key, p.value(depth + 1)})
+	}
+	p.i++
+	return v
+}
+
+func (p *parser) array(depth int) value {
+	v := value{kind: array}
+	p.i++
+	for p.space(); p.bad == nil && p.peek() != ']'; p.space() {
+		if len(v.items) > 0 && !p.comma() {
+			return v
+		}
+		v.items = append(v.items, p.value(depth+1))
+	}
+	p.i++
+	return v
+}
+
+func (p *parser) comma() bool {
+	if p.peek() != ',' {
+		p.fail(ReasonJSON, "a comma or an end is missing")
+		return false
+	}
+	p.i++
+	p.space()
+	return true
+}
+
+func (p *parser) word() value {
+	for _, w := range []string{"null", "true", "false"} {
+		if len(p.b)-p.i >= len(w) && string(p.b[p.i:p.i+len(w)]) == w {
+			p.i += len(w)
+			return value{kind: word}
+		}
+	}
+	p.fail(ReasonJSON, "no JSON value")
+	return value{}
+}
+
+func (p *parser) digits() bool {
+	from := p.i
+	for p.i < len(p.b) && p.b[p.i] >= '0' && p.b[p.i] <= '9' {
+		p.i++
+	}
+	return p.i > from
+}
+
+func (p *parser) number() value {
+	if p.peek() == '-' {
+		p.i++
+	}
+	ok := true
+	if p.peek() == '0' {
+		p.i++
+	} else {
+		ok = p.digits()
+	}
+	if ok && p.peek() == '.' {
+		p.i++
+		ok = p.digits()
+	}
+	if c := p.peek(); ok && (c == 'e' || c == 'E') {
+		p.i++
+		if c := p.peek(); c == '+' || c == '-' {
+			p.i++
+		}
+		ok = p.digits()
+	}
+	if !ok {
+		p.fail(ReasonJSON, "a number is broken")
+	}
+	return value{kind: number}
+}
+
+// string reads a string and stands behind its closing quote.
+func (p *parser) string() string {
+	p.i++
+	from := p.i
+	for p.i < len(p.b) { // most strings hold no escapes
+		switch c := p.b[p.i]; {
+		case c == '"':
+			p.i++
+			return string(p.b[from : p.i-1])
+		case c == '\\':
+			return p.escaped(from)
+		case c < 0x20:
+			p.fail(ReasonJSON, "a control character stands in a text")
+			return ""
+		case c < utf8.RuneSelf:
+			p.i++
+		default:
+			p.rune()
+		}
+	}
+	p.fail(ReasonJSON, "a text has no end")
+	return ""
+}
+
+// rune steps over one character beyond ASCII.
+func (p *parser) rune() {
+	r, n := utf8.DecodeRune(p.b[p.i:])
+	if r == utf8.RuneError && n == 1 {
+		p.fail(ReasonEncoding, "a byte is no UTF-8")
+		return
+	}
+	p.i += n
+}
+
+// escaped goes on with a string whose first escape is at p.i.
+func (p *parser) escaped(from int) string {
+	out := append([]byte(nil), p.b[from:p.i]...)
+	for p.i < len(p.b) {
+		c := p.b[p.i]
+		switch {
+		case c == '"':
+			p.i++
+			return string(out)
+		case c == '\\':
+			out = p.escape(out)
+		case c < 0x20:
+			p.fail(ReasonJSON, "a control character stands in a text")
+		case c < utf8.RuneSelf:
+			out = append(out, c)
+			p.i++
+		default:
+			at := p.i
+			p.rune()
+			if p.bad == nil {
+				out = append(out, p.b[at:p.i]...)
+			}
+		}
+	}
+	p.fail(ReasonJSON, "a text has no end")
+	return ""
+}
+
+func (p *parser) escape(out []byte) []byte {
+	p.i++
+	c := p.peek()
+	p.i++
+	switch c {
+	case '"', '\\', '/':
+		return append(out, c)
+	case 'b':
+		return append(out, '\b')
+	case 'f':
+		return append(out, '\f')
+	case 'n':
+		return append(out, '\n')
+	case 'r':
+		return append(out, '\r')
+	case 't':
+		return append(out, '\t')
+	case 'u':
+		return p.unicode(out)
+	}
+	p.fail(ReasonJSON, "an escape is unknown")
+	return out
+}
+
+func (p *parser) unicode(out []byte) []byte {
+	r, ok := p.hex4()
+	if ok && utf16.IsSurrogate(r) {
+		if p.i+1 >= len(p.b) || p.b[p.i] != '\\' || p.b[p.i+1] != 'u' {
+			p.fail(ReasonEncoding, "half a surrogate pair")
+			return out
+		}
+		p.i += 2
+		var low rune
+		low, ok = p.hex4()
+		if r = utf16.DecodeRune(r, low); ok && r == unicode.ReplacementChar {
+			p.fail(ReasonEncoding, "half a surrogate pair")
+			return out
+		}
+	}
+	if !ok {
+		p.fail(ReasonJSON, "an escape is broken")
+		return out
+	}
+	return utf8.AppendRune(out, r)
+}
+
+func (p *parser) hex4() (r rune, ok bool) {
+	if p.i+4 > len(p.b) {
+		return 0, false
+	}
+	for _, c := range p.b[p.i : p.i+4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	p.i += 4
+	return r, true
+}
+
+// keys are the names seen in one object, by their folded form.
+type keys struct {
+	few  []string
+	many map[string]bool
+}
+
+// has notes key and reports whether it was there already in any case.
+func (k *keys) has(key string) bool {
+	f := fold(key)
+	if k.many != nil {
+		old := k.many[f]
+		k.many[f] = true
+		return old
+	}
+	for _, s := range k.few {
+		if s == f {
+			return true
+		}
+	}
+	if k.few = append(k.few, f); len(k.few) > 32 {
+		k.many = make(map[string]bool, 64)
+		for _, s := range k.few {
+			k.many[s] = true
+		}
+	}
+	return false
+}
+
+// fold maps names that differ in case only (Unicode simple folding, as
+// encoding/json does: K, k and the Kelvin sign) to one text.
+func fold(s string) string {
+	plain := true
+	for i := 0; i < len(s) && plain; i++ {
+		plain = s[i] < utf8.RuneSelf && (s[i] < 'A' || s[i] > 'Z')
+	}
+	if plain {
+		return s
+	}
+	out := make([]byte, 0, len(s))
+	for _, r := range s {
+		out = utf8.AppendRune(out, foldRune(r))
+	}
+	return string(out)
+}
+
+// foldRune returns one character for the whole circle that r folds around: its
+// smallest, or the small letter for those of ASCII.
+func foldRune(r rune) rune {
+	low := r
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		low = min(low, f)
+	}
+	if low >= 'A' && low <= 'Z' {
+		low += 'a' - 'A'
+	}
+	return low
+}

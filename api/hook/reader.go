@@ -1,0 +1,237 @@
+package hook
+
+import (
+	"strconv"
+
+	"opdeck/api"
+	"opdeck/api/text"
+)
+
+// reader takes an object apart. What belongs to its identity or codes and
+// cannot be read makes it malformed; anything else becomes an Issue.
+type reader struct {
+	v    value
+	path string
+	root *Envelope
+	bad  *Malformed
+}
+
+const maxIssues = 50 // of one delivery; a hostile one has no more to tell
+
+func (r *reader) issue(key, why string) {
+	if len(r.root.Issues) < maxIssues {
+		r.root.Issues = append(r.root.Issues, Issue{Path: r.path + "." + key, Why: why})
+	}
+}
+
+func (r *reader) fail(key, why string) {
+	r.bad = first(r.bad, &Malformed{Reason: ReasonShape, Detail: r.path + "." + key + " " + why})
+}
+
+func first(a, b *Malformed) *Malformed {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+const maxID = 128
+
+// id reads an identifier: 1 to 128 visible ASCII characters.
+func (r *reader) id(key string, required bool) text.Untrusted {
+	v, ok := r.v.get(key)
+	switch {
+	case !ok && !required:
+		return ""
+	case !ok:
+		r.fail(key, "is missing")
+		return ""
+	case v.kind != str || !identifier(v.text):
+		r.fail(key, "is no identifier: "+show(v))
+		return ""
+	}
+	return text.Untrusted(v.text)
+}
+
+func identifier(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxID
+}
+
+// text reads any text; what is none is kept as it was written.
+func (r *reader) text(key string) text.Untrusted {
+	v, ok := r.v.get(key)
+	switch {
+	case !ok:
+		return ""
+	case v.kind != str:
+		r.issue(key, "is no text")
+		return text.Untrusted(v.raw)
+	}
+	return text.Untrusted(v.text)
+}
+
+// code reads a whole number; a missing one is not zero.
+func (r *reader) code(key string) Code {
+	v, ok := r.v.get(key)
+	if !ok {
+		return Code{}
+	}
+	n, whole := integer(string(v.raw))
+	if !whole {
+		r.fail(key, "is no whole number: "+show(v))
+		return Code{}
+	}
+	return Code{Value: n, Given: true}
+}
+
+// position is code for a number that nothing hangs on.
+func (r *reader) position(key string) Code {
+	v, ok := r.v.get(key)
+	if !ok {
+		return Code{}
+	}
+	n, whole := integer(string(v.raw))
+	if !whole {
+		r.issue(key, "is no whole number")
+	}
+	return Code{Value: n, Given: whole}
+}
+
+func (r *reader) flag(key string) Flag {
+	v, ok := r.v.get(key)
+	switch {
+	case !ok:
+		return NotGiven
+	case v.kind == word && string(v.raw) == "true":
+		return Yes
+	case v.kind == word:
+		return No
+	}
+	r.issue(key, "is neither true nor false")
+	return NotGiven
+}
+
+// stamp reads {seconds, nanos}; both may be left out when zero, not together
+// with the object. Seconds may be the text of a number, as amounts have it.
+func (r *reader) stamp(key string) Stamp {
+	v, ok := r.v.get(key)
+	if !ok {
+		return Stamp{}
+	}
+	if v.kind != object {
+		r.issue(key, "is no moment")
+		return Stamp{}
+	}
+	sec, ok1 := optional(v, "seconds")
+	nanos, ok2 := optional(v, "nanos")
+	if !ok1 || !ok2 || nanos < 0 || nanos > 999_999_999 {
+		r.issue(key, "has seconds or nanoseconds out of range")
+		return Stamp{}
+	}
+	s := Stamp{Seconds: sec, Nanos: int32(nanos), Given: true}
+	if _, ok := s.Time(); !ok {
+		r.issue(key, "is outside the years 1 to 9999")
+	}
+	return s
+}
+
+func optional(v value, key string) (int64, bool) {
+	n, ok := v.get(key)
+	if !ok {
+		return 0, true
+	}
+	if n.kind == str {
+		return integer(n.text)
+	}
+	return integer(string(n.raw))
+}
+
+func (r *reader) side(key string) Side {
+	o := r.object(key)
+	return Side{Account: o.text("account"), Beneficiar: o.text("beneficiar")}
+}
+
+// amount reads {sum, default} or, of accounts, {money, default}.
+func (r *reader) amount(key, sum string) api.Amount {
+	o := r.object(key)
+	a := api.Amount{Sum: o.money(sum)}
+	if _, ok := o.v.get("default"); ok {
+		d := o.money("default")
+		a.Default = &d
+	}
+	return a
+}
+
+// money keeps the parts as they came and notes why they are no amount.
+func (r *reader) money(key string) api.Money {
+	if _, ok := r.v.get(key); !ok {
+		return api.Money{}
+	}
+	o := r.object(key)
+	m := api.Money{CurrencyCode: o.text("currency_code"), Units: o.literal("units"), Nanos: o.literal("nanos")}
+	if _, err := m.Decimal(); err != nil {
+		r.issue(key, err.Error())
+	}
+	if !m.Empty() && !isCurrency(string(m.CurrencyCode)) {
+		r.issue(key, "the currency is no code of three to ten capitals and digits")
+	}
+	return m
+}
+
+// isCurrency takes ISO 4217 codes and the longer ones of digital currencies.
+func isCurrency(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if (s[i] < 'A' || s[i] > 'Z') && (s[i] < '0' || s[i] > '9') {
+			return false
+		}
+	}
+	return len(s) >= 3 && len(s) <= 10
+}
+
+func (r *reader) literal(key string) api.Number {
+	v, ok := r.v.get(key)
+	switch {
+	case !ok:
+		return ""
+	case v.kind == str:
+		return api.Number(v.text)
+	}
+	return api.Number(v.raw)
+}
+
+// object steps into a part; one that is missing or no object reads as empty.
+func (r *reader) object(key string) *reader {
+	v, ok := r.v.get(key)
+	if ok && v.kind != object {
+		r.issue(key, "is no object")
+		v = value{}
+	}
+	return &reader{v: v, path: r.path + "." + key, root: r.root}
+}
+
+// list steps into each object of a list.
+func (r *reader) list(key string) []*reader {
+	v, ok := r.v.get(key)
+	if !ok {
+		return nil
+	}
+	if v.kind != array {
+		r.issue(key, "is no list")
+		return nil
+	}
+	out := make([]*reader, 0, len(v.items))
+	for i, it := range v.items {
+		name := key + "[" + strconv.Itoa(i) + "]"
+		if it.kind != object {
+			r.issue(name, "is no object")
+			continue
+		}
+		out = append(out, &reader{v: it, path: r.path + "." + name, root: r.root})
+	}
+	return out
+}

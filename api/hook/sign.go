@@ -1,0 +1,89 @@
+package hook
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"opdeck/api/secret"
+)
+
+// Signer sets the header fields that a Verifier of the same kind accepts.
+type Signer func(h http.Header, body []byte, at time.Time) error
+
+// NewSigner is the counterpart of NewVerifier, for one secret. A JWT made here
+// covers the body. The kind none sets nothing.
+func NewSigner(kind, header string, key secret.Value) (Signer, error) {
+	if header == "" {
+		header = "Authorization"
+	}
+	header = textproto.CanonicalMIMEHeaderKey(header)
+	if kind == VerifyNone {
+		return func(http.Header, []byte, time.Time) error { return nil }, nil
+	}
+	if err := (Secrets{Now: key}).check(); err != nil {
+		return nil, err
+	}
+	switch kind {
+	case VerifyJWT:
+		return func(h http.Header, body []byte, at time.Time) error {
+			token, err := SignJWT(key, BodyClaims(body, at))
+			if err == nil {
+				h[header] = []string{"Bearer " + token}
+			}
+			return err
+		}, nil
+	case VerifyHeader:
+		return func(h http.Header, _ []byte, _ time.Time) error {
+			h[header] = []string{key.Reveal()}
+			return nil
+		}, nil
+	case VerifyStandard:
+		k, err := standardKey(key.Reveal())
+		if err != nil {
+			return nil, err
+		}
+		return standardSigner(k), nil
+	}
+	return nil, fmt.Errorf("webhooks: cannot sign as %q", kind)
+}
+
+func standardSigner(key []byte) Signer {
+	return func(h http.Header, body []byte, at time.Time) error {
+		id := "msg_" + uuid.NewString()
+		if e, err := Decode(body); err == nil {
+			id = e.ID // stays the same when the delivery is repeated
+		}
+		stamp := strconv.FormatInt(at.Unix(), 10)
+		signature := mac(key, id, ".", stamp, ".", string(body))
+		h[headerID], h[headerTimestamp] = []string{id}, []string{stamp}
+		h[headerSignature] = []string{"v1," + base64.StdEncoding.EncodeToString(signature)}
+		return nil
+	}
+}
+
+// BodyClaims are the claims of a token that covers body and lives for MaxAge.
+func BodyClaims(body []byte, at time.Time) map[string]any {
+	sum := sha256.Sum256(body)
+	return map[string]any{
+		"iat": at.Unix(), "exp": at.Add(MaxAge).Unix(), "jti": uuid.NewString(), "body_sha256": hex.EncodeToString(sum[:]),
+	}
+}
+
+// SignJWT makes a compact HS256 token of the claims.
+func SignJWT(key secret.Value, claims map[string]any) (string, error) {
+	b, err := json.Marshal(claims)
+	if err != nil {
+		return "", fmt.Errorf("webhooks: claims: %w", err)
+	}
+	signed := strict64.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + strict64.EncodeToString(b)
+	return signed + "." + strict64.EncodeToString(mac([]byte(key.Reveal()), signed)), nil
+}

@@ -1,0 +1,96 @@
+package hook
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+)
+
+// The Standard Webhooks scheme: HMAC-SHA256 over "id.timestamp.body", one or
+// several signatures in one header.
+const (
+	headerID        = "Webhook-Id"
+	headerTimestamp = "Webhook-Timestamp"
+	headerSignature = "Webhook-Signature"
+
+	secretPrefix  = "whsec_"
+	minKey        = 24 // bytes behind the prefix, by the scheme
+	maxSignatures = 16
+)
+
+type standard struct{ keys [][]byte }
+
+func (*standard) Name() string { return VerifyStandard }
+
+func (s *standard) Verify(d Delivery) (Verdict, error) {
+	id, ok1 := single(d.Header, headerID)
+	stamp, ok2 := single(d.Header, headerTimestamp)
+	list, ok3 := single(d.Header, headerSignature)
+	if !ok1 || !ok2 || !ok3 || len(id) > 256 {
+		return refuse("header")
+	}
+	which := -1
+	for _, signature := range splitSignatures(list) {
+		if i := matching(s.keys, signature, id, ".", stamp, ".", string(d.Body)); i >= 0 && (which < 0 || i < which) {
+			which = i
+		}
+	}
+	if which < 0 {
+		return refuse("signature")
+	}
+	sec, ok := integer(stamp)
+	if !ok {
+		return refuse("timestamp")
+	}
+	switch age := d.At.Unix() - sec; {
+	case age > int64(MaxAge.Seconds()):
+		return refuse("too_old")
+	case age < -int64(MaxAge.Seconds()):
+		return refuse("from_the_future")
+	}
+	return Verdict{Verifier: VerifyStandard, Authenticated: true, Bound: true, OldSecret: which > 0}, nil
+}
+
+// splitSignatures returns the well-formed v1 signatures of a header, which are
+// separated by spaces; other versions are passed over.
+func splitSignatures(header string) (out [][]byte) {
+	if len(header) > maxToken {
+		return nil
+	}
+	for _, s := range strings.Split(header, " ") {
+		version, sig, ok := strings.Cut(s, ",")
+		if !ok || version != "v1" || strings.ContainsAny(sig, "\r\n") {
+			continue
+		}
+		b, err := base64.StdEncoding.Strict().DecodeString(sig)
+		if err == nil && len(b) == 32 && len(out) < maxSignatures {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// standardKeys decodes secrets that start with whsec_ and takes others as they are.
+func standardKeys(s Secrets) ([][]byte, error) {
+	var out [][]byte
+	for _, v := range s.list() {
+		k, err := standardKey(v.Reveal())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+func standardKey(text string) ([]byte, error) {
+	encoded, ok := strings.CutPrefix(text, secretPrefix)
+	if !ok {
+		return []byte(text), nil
+	}
+	b, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(b) < minKey {
+		return nil, &SecretError{"behind " + secretPrefix + " there must be at least " + strconv.Itoa(minKey) + " bytes in base64"}
+	}
+	return b, nil
+}

@@ -1,0 +1,230 @@
+package hook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"time"
+
+	"opdeck/api/secret"
+)
+
+// Limits of every verifier that knows a time.
+const (
+	Skew   = 60 * time.Second // clocks may differ by this much
+	MaxAge = 5 * time.Minute  // of a delivery
+)
+
+// MinSecret is the shortest secret that is accepted, in bytes of its text.
+const MinSecret = 32
+
+// Delivery is what a verifier judges: the header and the raw body, before
+// anything was read from it.
+type Delivery struct {
+	Header   http.Header
+	Body     []byte
+	Loopback bool      // the sender is this host, and no proxy stands between
+	At       time.Time // when it came
+}
+
+// Verdict says how a delivery was authenticated.
+type Verdict struct {
+	Verifier      string // jwt, header, standard_webhooks, none, manual
+	Authenticated bool
+	Bound         bool // the authentication covers the body; else it is only a hint
+	OldSecret     bool // the secret that is on its way out was used
+}
+
+// Verifier judges deliveries. It is safe for concurrent use.
+type Verifier interface {
+	Name() string
+	// Verify returns an *AuthError for a delivery that is not accepted. Its
+	// reason is for our log only: every failure is answered alike.
+	Verify(Delivery) (Verdict, error)
+}
+
+// AuthError says why a delivery was not accepted.
+type AuthError struct {
+	Reason string // one of a few fixed words, for a counter: "signature", "expired"
+}
+
+// Error names the reason; it holds nothing of the delivery.
+func (e *AuthError) Error() string { return "webhook not authenticated: " + e.Reason }
+
+func refuse(reason string) (Verdict, error) { return Verdict{}, &AuthError{Reason: reason} }
+
+// The kinds of verifier (config key webhooks.verify).
+const (
+	VerifyJWT      = "jwt"
+	VerifyHeader   = "header"
+	VerifyStandard = "standard_webhooks"
+	VerifyNone     = "none"
+)
+
+// Secrets are the secret in use and, while it is being replaced, the old one.
+type Secrets struct {
+	Now secret.Value
+	Old secret.Value // empty: no rotation
+}
+
+// ParseSecrets reads the content of a secret file or variable: the secret, and
+// in a second line the old one during rotation.
+func ParseSecrets(content string) Secrets {
+	now, rest, _ := strings.Cut(content, "\n")
+	old, _, _ := strings.Cut(rest, "\n")
+	return Secrets{Now: secret.New(strings.TrimSpace(now)), Old: secret.New(strings.TrimSpace(old))}
+}
+
+// SecretError says why a secret cannot be used; it does not show it.
+type SecretError struct{ Why string }
+
+// Error is a sentence for people.
+func (e *SecretError) Error() string { return "webhook secret: " + e.Why }
+
+func (s Secrets) check() error {
+	if s.Now.Empty() {
+		return &SecretError{"there is none; set secret_env or secret_file"}
+	}
+	for _, v := range s.list() {
+		t := v.Reveal()
+		variety := map[rune]bool{}
+		for _, c := range t {
+			variety[c] = true
+		}
+		switch low := strings.ToLower(t); {
+		case len(t) < MinSecret:
+			return &SecretError{fmt.Sprintf("it has %d bytes, at least %d are needed", len(t), MinSecret)}
+		case len(variety) < 8, strings.Contains(low, "change") && strings.Contains(low, "me"), strings.Contains(low, "example"):
+			return &SecretError{"it is a placeholder; make a random one"}
+		}
+	}
+	return nil
+}
+
+func (s Secrets) list() []secret.Value {
+	if s.Old.Empty() {
+		return []secret.Value{s.Now}
+	}
+	return []secret.Value{s.Now, s.Old}
+}
+
+// NewVerifier makes the verifier of that kind. header is where a JWT or the
+// header secret is found, "" for Authorization. The secret must be at least
+// MinSecret bytes and no placeholder; the kind none takes no secret.
+func NewVerifier(kind, header string, secrets Secrets) (Verifier, error) {
+	if header == "" {
+		header = "Authorization"
+	}
+	header = textproto.CanonicalMIMEHeaderKey(header)
+	if kind == VerifyNone {
+		if !secrets.Now.Empty() {
+			return nil, &SecretError{"verify = \"none\" takes no secret; did you mean \"header\" or \"jwt\"?"}
+		}
+		return none{}, nil
+	}
+	if err := secrets.check(); err != nil {
+		return nil, err
+	}
+	switch kind {
+	case VerifyJWT:
+		return &jwt{header: header, keys: rawKeys(secrets), seen: newMemory(MaxAge + 2*Skew)}, nil
+	case VerifyHeader:
+		return &headerSecret{header: header, secrets: secrets.list()}, nil
+	case VerifyStandard:
+		keys, err := standardKeys(secrets)
+		if err != nil {
+			return nil, err
+		}
+		return &standard{keys: keys}, nil
+	}
+	return nil, fmt.Errorf("webhooks: verify = %q is none of jwt, header, standard_webhooks, none", kind)
+}
+
+// none accepts what this host sends, unverified.
+type none struct{}
+
+func (none) Name() string { return VerifyNone }
+
+func (none) Verify(d Delivery) (Verdict, error) {
+	if !d.Loopback {
+		return refuse("not_loopback")
+	}
+	return Verdict{Verifier: VerifyNone}, nil
+}
+
+// headerSecret compares one header with the secret. That proves who sends, and
+// nothing about the body.
+type headerSecret struct {
+	header  string
+	secrets []secret.Value
+}
+
+func (*headerSecret) Name() string { return VerifyHeader }
+
+func (h *headerSecret) Verify(d Delivery) (Verdict, error) {
+	got, ok := single(d.Header, h.header)
+	if !ok {
+		return refuse("header")
+	}
+	sum := sha256.Sum256([]byte(bearer(got)))
+	which := -1
+	for i, s := range h.secrets { // all of them, so that time tells nothing
+		want := sha256.Sum256([]byte(s.Reveal()))
+		if subtle.ConstantTimeCompare(sum[:], want[:]) == 1 {
+			which = i
+		}
+	}
+	if which < 0 {
+		return refuse("secret")
+	}
+	return Verdict{Verifier: VerifyHeader, Authenticated: true, OldSecret: which > 0}, nil
+}
+
+// single returns the only value of a header; several are as bad as none.
+func single(h http.Header, name string) (string, bool) {
+	v := h[name]
+	if len(v) != 1 || v[0] == "" {
+		return "", false
+	}
+	return v[0], true
+}
+
+// bearer drops the scheme, which may be missing.
+func bearer(s string) string {
+	if scheme, rest, ok := strings.Cut(s, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimLeft(rest, " ")
+	}
+	return s
+}
+
+func rawKeys(s Secrets) [][]byte {
+	var out [][]byte
+	for _, v := range s.list() {
+		out = append(out, []byte(v.Reveal()))
+	}
+	return out
+}
+
+func mac(key []byte, parts ...string) []byte {
+	h := hmac.New(sha256.New, key)
+	for _, p := range parts {
+		h.Write([]byte(p))
+	}
+	return h.Sum(nil)
+}
+
+// matching returns the number of the key that made signature over parts, or -1.
+// It tries every key.
+func matching(keys [][]byte, signature []byte, parts ...string) int {
+	which := -1
+	for i, k := range keys {
+		if hmac.Equal(signature, mac(k, parts...)) && which < 0 {
+			which = i
+		}
+	}
+	return which
+}
