@@ -1,0 +1,160 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api/secret"
+	"opdeck/ui/widget"
+)
+
+// Action is what a screen wants from the shell. The shell acts on it before it
+// reads the next key.
+type Action interface{ isAction() }
+
+// Open puts a screen on top. When the place is open already the shell goes back to it.
+type Open struct{ Place Place }
+
+// Replace puts a screen in the place of this one.
+type Replace struct{ Place Place }
+
+// Back closes the screen; on the last one it asks to leave.
+type Back struct{}
+
+// Handled tells the shell that esc or q had something to do here (a filter
+// cleared, marks dropped), so it must not go back.
+type Handled struct{}
+
+// Kind is the weight of a notice.
+type Kind uint8
+
+// The kinds of notices.
+const (
+	Told    Kind = iota // neutral
+	Done                // something succeeded
+	Warned              // careful
+	Failed              // an error; stays in the activity list
+	Refused             // a key that is off, a rule that forbids
+)
+
+// Notify shows one line at the bottom for some seconds and keeps it in the
+// activity list. Text is one safe line (ui/text.Line for anything from outside).
+type Notify struct {
+	Kind Kind
+	Text string
+}
+
+// Copy hands text to the terminal's clipboard by OSC 52. What names it for the
+// notice ("the operation id"). Text stays as it is, control characters included.
+type Copy struct{ Text, What string }
+
+// Raw opens the viewer on JSON as the service sent it: numbers and unknown
+// fields untouched.
+type Raw struct {
+	Title string
+	JSON  []byte
+}
+
+// Explain opens a page of sentences with no question: a locked document, a
+// refusal, a conflict.
+type Explain struct {
+	Title string
+	Lines []string      // safe text, wrapped by the dialog
+	Facts []widget.Pair // drawn below
+}
+
+// Seen is what a person had before the eyes when the answer was yes.
+type Seen struct {
+	ID     string // Confirm.ID
+	Digest string // SHA-256 (hex) of everything the question showed
+}
+
+// Confirm opens the one question dialog. It keeps a copy of all fields: what
+// happens to the row under the cursor afterwards does not matter.
+type Confirm struct {
+	ID    string        // the object's id, exactly; shown, and typed (last four) in production
+	Title string        // "Remove document"
+	Ask   string        // "Remove invoice.pdf from operation 7f3a…?"
+	Facts []widget.Pair // the content the answer is about; part of the digest
+	Risk  string        // what cannot be undone; empty when nothing
+	Verb  string        // the word on the Yes button: "Remove"
+	Harms bool          // false: y is enough even in production (leaving, discarding)
+	// Yes returns the write. The shell awaits it before it leaves. It is called
+	// once at most, in the update loop; it must not read the model later.
+	Yes func(Seen) tea.Cmd
+	// No is called when the answer is no; may be nil.
+	No func() Action
+}
+
+// Revise replaces the open question of the same ID when its content changed:
+// the digest is new, No is marked again, typed characters are gone and keys are
+// ignored for a moment. Without such a question it does nothing.
+type Revise struct{ Confirm Confirm }
+
+// Withdraw closes the open question about ID and says why.
+type Withdraw struct{ ID, Why string }
+
+// Ask opens an input dialog.
+type Ask struct {
+	Title  string
+	Intro  []string // sentences above the fields
+	Fields []widget.Field
+	Verb   string // the word for sending: "Attach"
+	// Submit gets the values in the order of Fields when every check passed.
+	// Values of secret fields are empty strings there and come from Secret.
+	Submit func(Values) (Action, tea.Cmd)
+}
+
+// Values are the answers of an input dialog.
+type Values struct {
+	text    []string
+	secrets []secret.Value
+}
+
+// Text returns the value of field i, as typed. Empty for a secret field.
+func (v Values) Text(i int) string { return v.text[i] }
+
+// Secret returns the value of secret field i. The dialog has forgotten it already.
+func (v Values) Secret(i int) secret.Value { return v.secrets[i] }
+
+// Choose opens a menu with a typed filter (views, sort, columns).
+type Choose struct {
+	Title string
+	Items []Choice
+	Pick  func(i int) (Action, tea.Cmd) // index into Items
+}
+
+// Choice is one line of a menu.
+type Choice struct {
+	Text, Note string // Note is drawn dim behind
+	Why        string // not empty: cannot be chosen, for this reason
+}
+
+// Write runs a command that sends something without a question before it; the
+// shell awaits it before it leaves. What names it in the activity list.
+type Write struct {
+	What string
+	Cmd  tea.Cmd
+}
+
+// Quit leaves the console, after the writes in flight are done.
+type Quit struct{}
+
+// Many is several actions, done in order.
+type Many []Action
+
+func (Open) isAction()     {}
+func (Replace) isAction()  {}
+func (Back) isAction()     {}
+func (Handled) isAction()  {}
+func (Notify) isAction()   {}
+func (Copy) isAction()     {}
+func (Raw) isAction()      {}
+func (Explain) isAction()  {}
+func (Confirm) isAction()  {}
+func (Revise) isAction()   {}
+func (Withdraw) isAction() {}
+func (Ask) isAction()      {}
+func (Choose) isAction()   {}
+func (Write) isAction()    {}
+func (Quit) isAction()     {}
+func (Many) isAction()     {}

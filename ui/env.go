@@ -1,0 +1,86 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+)
+
+// Ground is what kind of service the console stands on.
+type Ground uint8
+
+// The grounds.
+const (
+	Sandbox Ground = iota
+	Test
+	Production
+)
+
+// Word is the word that is always on screen.
+func (g Ground) Word() string {
+	switch g {
+	case Production:
+		return "PRODUCTION"
+	case Test:
+		return "TEST"
+	}
+	return "SANDBOX"
+}
+
+// About is what does not change while the console runs.
+type About struct {
+	Context  string // name of the config's context
+	Ground   Ground
+	ReadOnly bool
+	Person   string // who; from the SSH key, or empty
+	Role     string
+}
+
+// Env is what a screen gets when it is made. Its fields do not change; Zone and
+// Masked may, and DisplayChanged tells.
+type Env struct {
+	// Ctx ends when this screen is closed: the parent of its reads.
+	Ctx context.Context
+	// Root ends when the console leaves: the parent of writes. A write that has
+	// not been sent is dropped then; one that was sent must be finished.
+	Root  context.Context
+	Now   func() time.Time
+	Theme *theme.Theme
+	Keys  *keymap.Map // copy your group; never switch keys in here
+	About About
+
+	id     screenID
+	shared *display
+}
+
+type display struct {
+	zone     *time.Location
+	local    *time.Location
+	masked   bool
+	revealed time.Time // end of the present reveal; zero: none
+}
+
+// Zone is where times are shown: local or UTC.
+func (e *Env) Zone() *time.Location { return e.shared.zone }
+
+// Masked reports whether account numbers and the like are drawn masked.
+func (e *Env) Masked() bool { return e.shared.masked && e.shared.revealed.IsZero() }
+
+// Loads makes the counter of one kind of read of this screen.
+func (e *Env) Loads() *Loads { return &Loads{screen: e.id} }
+
+// Ticket routes an answer that is never stale, a write's outcome, to this screen.
+func (e *Env) Ticket() Ticket { return Ticket{screen: e.id} }
+
+// Sooner returns the earlier of the times that are not zero.
+func Sooner(times ...time.Time) time.Time {
+	var out time.Time
+	for _, t := range times {
+		if !t.IsZero() && (out.IsZero() || t.Before(out)) {
+			out = t
+		}
+	}
+	return out
+}

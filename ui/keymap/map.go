@@ -1,0 +1,225 @@
+package keymap
+
+import "reflect"
+
+// Global keys work on every screen unless text is being typed.
+type Global struct {
+	Operations, Operation, Documents, Compliance, Limits, Session, Events, Audit             Key
+	Help, Palette, OpenID, Back, Quit, Leave, Reload, Pane, PaneBack, Zone, Activity, Reveal Key
+}
+
+// Nav moves in tables, viewers and menus.
+type Nav struct{ Up, Down, PageUp, PageDown, Top, Bottom Key }
+
+// List are the keys of every list.
+type List struct{ Open, Filter, Sort, Views, Mark, MarkAll Key }
+
+// Item are the keys about the thing under the cursor or on the screen.
+type Item struct{ CopyID, CopyJSON, Raw Key }
+
+// Operations belongs to the list of operations.
+type Operations struct{ Documents, Live, Totals, Export Key }
+
+// Operation belongs to one operation.
+type Operation struct{ Documents, Tree, History, Customer Key }
+
+// Documents belongs to the documents of an operation.
+type Documents struct{ Remove, Restore, Attach, Upload, Replace Key }
+
+// Compliance belongs to customers and their verification.
+type Compliance struct{ Share, Link, Finalize, Operations Key }
+
+// Limits belongs to the budgets.
+type Limits struct{ Detail Key }
+
+// Session belongs to the token pair.
+type Session struct{ Refresh, Login, Reset, Doctor Key }
+
+// Events belongs to webhooks.
+type Events struct{ Follow, Replay, Codes, Settings, Operation Key }
+
+// Audit belongs to the audit trail and approvals.
+type Audit struct{ Verify, Export, Approvals, Approve, Deny Key }
+
+// Dialog are the keys of the one question and of explanations.
+type Dialog struct{ Yes, No, Answer, Next, Prev, Close Key }
+
+// Form are the keys of input dialogs; printable keys are text there.
+type Form struct{ Next, Prev, Submit, Cancel Key }
+
+// Viewer are the keys of text viewers (raw JSON, help, activity).
+type Viewer struct{ Search, Next, Prev, Copy, Close Key }
+
+// Menu are the keys of menus with a typed filter: palette, views, sort.
+type Menu struct{ Up, Down, Choose, Close Key }
+
+// Map holds all groups. Make one per console with New: switching one off does
+// not touch another.
+type Map struct {
+	Global     Global
+	Nav        Nav
+	List       List
+	Item       Item
+	Operations Operations
+	Operation  Operation
+	Documents  Documents
+	Compliance Compliance
+	Limits     Limits
+	Session    Session
+	Events     Events
+	Audit      Audit
+	Dialog     Dialog
+	Form       Form
+	Viewer     Viewer
+	Menu       Menu
+}
+
+// New returns all keys, switched on.
+func New() *Map {
+	return &Map{
+		Global: globalKeys(),
+		Nav: Nav{
+			Up: Bind("nav.up", "up", "one line up", "up", "k").extra(), Down: Bind("nav.down", "down", "one line down", "down", "j").extra(),
+			PageUp: Bind("nav.pageup", "page up", "one page up", "pgup", "ctrl+b").extra(), PageDown: Bind("nav.pagedown", "page down", "one page down", "pgdown", "ctrl+f").extra(),
+			Top: Bind("nav.top", "top", "to the first line", "home", "g").extra(), Bottom: Bind("nav.bottom", "bottom", "to the last line", "end", "G").extra(),
+		},
+		List: List{
+			Open: Bind("list.open", "open", "open what is under the cursor", "enter"), Filter: Bind("list.filter", "filter", "filter; esc clears", "/"),
+			Sort: Bind("list.sort", "sort", "sort; again reverses", "s"), Views: Bind("list.views", "views", "saved views", "v"),
+			Mark: Bind("list.mark", "mark", "mark or unmark the row", " "), MarkAll: Bind("list.markall", "mark all", "mark all that the filter shows; again unmarks", "*").extra(),
+		},
+		Item: Item{
+			CopyID: Bind("item.copy", "copy id", "copy the id (OSC 52)", "y"), CopyJSON: Bind("item.copyjson", "copy JSON", "copy as JSON (OSC 52)", "Y").extra(),
+			Raw: Bind("item.raw", "raw", "raw JSON as the service sent it", "J").extra(),
+		},
+		Operations: Operations{
+			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"), Live: Bind("operations.live", "live", "read this page from the service", "L").extra(),
+			Totals: Bind("operations.totals", "totals", "totals by currency", "T").extra(), Export: Bind("operations.export", "export", "export what the filter shows", "e").extra(),
+		},
+		Operation: Operation{
+			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: Bind("operation.tree", "tree", "child operations", "T"),
+			History: Bind("operation.history", "history", "what happened to it, event by event", "h"), Customer: Bind("operation.customer", "customer", "the customer's verification", "c"),
+		},
+		Documents: documentKeys(),
+		Compliance: Compliance{
+			Share:      Bind("compliance.share", "share", "apply a share token", "S").writing(),
+			Link:       Bind("compliance.link", "link", "get a short-lived verification link", "l"),
+			Finalize:   Bind("compliance.finalize", "finalize", "finalize the application", "f").writing(),
+			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
+		},
+		Limits: Limits{Detail: Bind("limits.detail", "calls", "calls of this class", "enter")},
+		Session: Session{
+			Refresh: Bind("session.refresh", "refresh now", "refresh the token pair now; everybody else's ends", "F").writing(),
+			Login:   Bind("session.login", "log in", "log in anew; everybody else's session ends", "L").writing(),
+			Reset:   Bind("session.reset", "reset", "forget a session in doubt and start again", "X").writing(),
+			Doctor:  Bind("session.doctor", "doctor", "check name, TLS, login, clock, store and feed", "D"),
+		},
+		Events: Events{
+			Follow: Bind("events.follow", "follow", "follow new events, or stop", "p"), Replay: Bind("events.replay", "replay", "send the event again to a URL", "w").writing(),
+			Codes: Bind("events.codes", "codes", "learnt meanings of numeric codes", "c"), Settings: Bind("events.settings", "settings", "the service's webhook settings", "W").extra(),
+			Operation: Bind("events.operation", "operation", "open the operation of this event", "i"),
+		},
+		Audit: Audit{
+			Verify: Bind("audit.verify", "verify", "check the chain of the trail", "V"), Export: Bind("audit.export", "export", "export the trail", "e").extra(),
+			Approvals: Bind("audit.approvals", "approvals", "writes that wait for a second person", "A"),
+			Approve:   Bind("audit.approve", "approve", "approve this write", "P").writing(), Deny: Bind("audit.deny", "deny", "deny this write", "N").writing(),
+		},
+		Dialog: Dialog{
+			Yes: Bind("dialog.yes", "yes", "yes", "y"), No: Bind("dialog.no", "no", "no", "n", "esc"), Answer: Bind("dialog.answer", "take the marked answer", "take the marked answer; No is marked first", "enter"),
+			Next: Bind("dialog.next", "other answer", "the other answer", "tab", "right", "down"), Prev: Bind("dialog.prev", "other answer", "the other answer", "shift+tab", "left", "up").extra(),
+			Close: Bind("dialog.close", "close", "close", " ", "q").extra(),
+		},
+		Form: Form{
+			Next: Bind("form.next", "next", "next field", "tab", "down"), Prev: Bind("form.prev", "previous", "previous field", "shift+tab", "up").extra(),
+			Submit: Bind("form.submit", "send", "next field; on the last one: send", "enter"), Cancel: Bind("form.cancel", "cancel", "cancel; asks when something was typed", "esc"),
+		},
+		Viewer: Viewer{
+			Search: Bind("viewer.search", "search", "search", "/"), Next: Bind("viewer.next", "next", "next hit", "n"), Prev: Bind("viewer.prev", "previous", "hit before", "N").extra(),
+			Copy: Bind("viewer.copy", "copy", "copy all (OSC 52)", "y"), Close: Bind("viewer.close", "close", "close", "esc", "q"),
+		},
+		Menu: Menu{
+			Up: Bind("menu.up", "up", "one line up", "up", "ctrl+p").extra(), Down: Bind("menu.down", "down", "one line down", "down", "ctrl+n").extra(),
+			Choose: Bind("menu.choose", "choose", "do it", "enter"), Close: Bind("menu.close", "close", "close", "esc"),
+		},
+	}
+}
+
+func globalKeys() Global {
+	return Global{
+		Operations: Bind("go.operations", "operations", "Operations", "1").extra(), Operation: Bind("go.operation", "operation", "Operation", "2").extra(),
+		Documents: Bind("go.documents", "documents", "Documents", "3").extra(), Compliance: Bind("go.compliance", "compliance", "Compliance", "4").extra(),
+		Limits: Bind("go.limits", "limits", "Limits", "5").extra(), Session: Bind("go.session", "session", "Session", "6").extra(),
+		Events: Bind("go.events", "events", "Events", "7").extra(), Audit: Bind("go.audit", "audit", "Audit", "8").extra(),
+		Help: Bind("help", "help", "help for this screen", "?"), Palette: Bind("palette", "commands", "command palette (fuzzy)", ":"),
+		OpenID: Bind("openid", "open id", "open an operation by id", "o").extra(), Back: Bind("back", "back", "back; never loses typed text without asking", "esc").extra(),
+		Quit: Bind("quit", "back", "back; at the root asks to leave", "q").extra(), Leave: Bind("leave", "leave", "leave (an unsent write is dropped, a sent one is awaited)", "ctrl+c").extra(),
+		Reload: Bind("reload", "reload", "reload (costs one call; the hint says which class)", "r"), Pane: Bind("pane", "next pane", "next pane", "tab").extra(),
+		PaneBack: Bind("paneback", "pane before", "pane before", "shift+tab").extra(), Zone: Bind("zone", "UTC", "local time / UTC", "t").extra(),
+		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra(), Reveal: Bind("reveal", "reveal", "reveal masked values for 30 s", "M").extra(),
+	}
+}
+
+func documentKeys() Documents {
+	return Documents{
+		Remove: Bind("documents.remove", "remove", "remove the document (asks)", "x").writing(), Restore: Bind("documents.restore", "put back", "put back the one removed last", "z").writing(),
+		Attach: Bind("documents.attach", "attach", "attach by id", "a").writing(), Upload: Bind("documents.upload", "upload", "upload and attach", "u").writing(),
+		Replace: Bind("documents.replace", "replace", "replace: remove, upload, attach", "R").writing(),
+	}
+}
+
+// All returns the keys of a group in the order they are declared.
+func All(group any) []Key {
+	v := reflect.ValueOf(group)
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	var out []Key
+	for i := range v.NumField() {
+		if k, ok := v.Field(i).Interface().(Key); ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Join is several groups as one list, the first group's keys first.
+func Join(groups ...any) []Key {
+	var out []Key
+	for _, g := range groups {
+		out = append(out, All(g)...)
+	}
+	return out
+}
+
+// each calls f with a pointer to every key of m.
+func (m *Map) each(f func(*Key)) {
+	v := reflect.ValueOf(m).Elem()
+	for i := range v.NumField() {
+		g := v.Field(i)
+		for j := range g.NumField() {
+			f(g.Field(j).Addr().Interface().(*Key))
+		}
+	}
+}
+
+// ReadOnly bars every key that writes; why is the sentence shown when one is pressed.
+func (m *Map) ReadOnly(why string) {
+	m.each(func(k *Key) {
+		if k.Writes {
+			k.Bar(why)
+		}
+	})
+}
+
+// Allow bars every writing key whose name may refuses; it returns the reason
+// or "". Use it for roles: names are those of Key.Name.
+func (m *Map) Allow(may func(name string) (why string)) {
+	m.each(func(k *Key) {
+		if !k.Writes || k.barred != "" {
+			return
+		}
+		if why := may(k.Name); why != "" {
+			k.Bar(why)
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package ui
+
+import "time"
+
+// News is a message for every open screen: an operation that changed, the
+// session, the budgets, the feed. Embed Broadcast to make one.
+type News interface{ isNews() }
+
+// Broadcast makes the message that embeds it News.
+type Broadcast struct{}
+
+func (Broadcast) isNews() {}
+
+// Msgs is several messages from one command, delivered in order: the answer to
+// the screen and the news to everybody, for instance.
+type Msgs []any
+
+// Fed is a message from a stream together with the command that waits for the
+// next one. The shell delivers Msg and runs Next.
+type Fed struct {
+	Msg  any
+	Next func() any
+}
+
+// Changed says that an object has a new state: every open screen sees it.
+type Changed struct {
+	Broadcast
+	Kind   string // KindOperation, KindCompliance (a customer), KindEvents, KindAudit
+	ID     string
+	Object any // the new state, when the teller has it (api.Operation)
+	Origin string
+}
+
+// SessionFacts is what the header shows of the one session.
+type SessionFacts struct {
+	Broadcast
+	State        string // live, none, rotating, doubtful, blocked
+	AccessUntil  time.Time
+	RefreshUntil time.Time
+	Note         string // one safe line: why it is not live
+}
+
+// BudgetFacts is the room in one budget class, all instances together.
+type BudgetFacts struct {
+	Broadcast
+	Class       string // login, refresh, account, customer, billing, general
+	Room, Limit int    // calls left in this minute, of how many
+	Waiting     int    // calls of ours in the queue
+	NextSlot    time.Time
+	Throttled   int // 429 answers in the last minute
+}
+
+// FeedFacts tells whether news of the service arrive.
+type FeedFacts struct {
+	Broadcast
+	State string // "off", "live", "quiet", "deaf"
+	Last  time.Time
+}
+
+// CallPhase is where a call is.
+type CallPhase uint8
+
+// The phases of a call.
+const (
+	CallWaits CallPhase = iota // for a slot in its budget, or for the session
+	CallRuns
+	CallDone
+	CallFailed
+	CallUnknown // sent, no answer
+)
+
+// CallFacts is one line of the activity list. Facts with the same ID replace
+// each other.
+type CallFacts struct {
+	Broadcast
+	ID    string
+	What  string // "GET operation", one safe line without secrets
+	Class string
+	Phase CallPhase
+	Write bool
+	At    time.Time // when the phase began
+	Until time.Time // CallWaits: when the slot comes
+	Note  string    // one safe line: the error
+}
+
+// DisplayChanged is sent when local/UTC or masking changed: screens that keep
+// drawn text draw it anew.
+type DisplayChanged struct{ Broadcast }

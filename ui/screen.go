@@ -1,0 +1,96 @@
+package ui
+
+import (
+	"time"
+
+	"github.com/charmbracelet/bubbles/help"
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// Screen is one place of the console. All methods are called from the one
+// update loop, so a screen needs no locks; none of them may wait or send
+// anything: what may travel goes into the tea.Cmd.
+type Screen interface {
+	// Init returns the first load. It must not load in its body.
+	Init() tea.Cmd
+	// Update takes a key, an answer to this screen's question, or News, and
+	// returns what it wants from the shell (nil: nothing).
+	Update(tea.Msg) (Action, tea.Cmd)
+	// View draws exactly the size given by SetSize: h lines of at most w cells.
+	View() string
+	// SetSize is told before the first View and whenever the body changes size.
+	SetSize(w, h int)
+	// Help lists the keys of the screen, keymap.Help in general: the hint line,
+	// the help, the palette and the "why off" answers are made from it.
+	Help() help.KeyMap
+	// Editing reports that printable keys are text now: the shell then takes none but ctrl+c.
+	Editing() bool
+	// Title is one short line of safe text for breadcrumbs and header.
+	Title() string
+	// Place is where this is; Factory can make an equal screen from it.
+	Place() Place
+	// Source tells age and origin of what is shown, and what a reload costs.
+	Source() Source
+}
+
+// The kinds of places behind the keys 1 to 8.
+const (
+	KindOperations = "operations"
+	KindOperation  = "operation"
+	KindDocuments  = "documents"
+	KindCompliance = "compliance"
+	KindLimits     = "limits"
+	KindSession    = "session"
+	KindEvents     = "events"
+	KindAudit      = "audit"
+)
+
+// Place names a screen: what it is of, and of which object. It is comparable.
+type Place struct {
+	Kind string // one of the Kind constants, or a kind the factory knows
+	ID   string // operation, customer, hook… id as the service wrote it; empty for lists
+	Arg  string // what else the factory needs: a view's name, a filter
+}
+
+// Factory makes the screen of a place. env belongs to that screen alone. A nil
+// result means that the place is unknown; the shell says so.
+type Factory func(env *Env, p Place) Screen
+
+// Source is where the shown data came from.
+type Source struct {
+	Origin  string    // "service", "index", "events", "this console"; empty: nothing loaded yet
+	At      time.Time // when it was true; zero: unknown
+	Class   string    // budget class that a reload costs ("billing"); empty: costs nothing
+	Loading bool      // a read is on its way
+	Problem string    // why the data is old ("service not reached"); one safe line, empty when fine
+}
+
+// Counter is for screens that show something that changes by time alone
+// (a countdown, an age). Counts returns when the drawn text changes next (use
+// Sooner with text.Until and text.Ago); zero when nothing counts. The shell
+// draws again then; there is no other clock.
+type Counter interface{ Counts(now time.Time) time.Time }
+
+// Keeper is for screens that may hold typed text. Unsaved returns a sentence
+// naming what would be lost ("The filter you typed."), or "". The shell asks
+// before it closes such a screen.
+type Keeper interface{ Unsaved() string }
+
+// Subjecter names the object a screen is about or has under the cursor, so that
+// the keys 2, 3 and 4 open it: kind is KindOperation or KindCompliance (a
+// customer). Empty when there is none.
+type Subjecter interface{ Subject(kind string) string }
+
+// Commander adds commands without keys to the palette.
+type Commander interface{ Commands() []Command }
+
+// Command is an entry of the palette.
+type Command struct {
+	Title string // "Export this view as CSV"
+	Why   string // not empty: shown as off, for this reason
+	Do    Action
+}
+
+// Shown is sent to a screen that comes to the top again: a good moment to look
+// whether what it shows is still fresh enough.
+type Shown struct{}

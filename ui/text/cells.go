@@ -1,0 +1,173 @@
+// Package text draws values as text on terminal cells: cutting and padding that
+// is right for wide characters, exact money, times, ages, sizes, masks.
+//
+// Functions that take a plain string expect safe text: what came from outside
+// is text.Untrusted (package opdeck/api/text) and enters through Line, Block or
+// Middle. Widths are those of x/ansi, the same for every part of the console.
+package text
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"opdeck/api/text"
+)
+
+const ellipsis = "…"
+
+// Width is the number of cells s takes; SGR sequences take none.
+func Width(s string) int {
+	if ascii(s) {
+		return len(s)
+	}
+	return ansi.StringWidth(s)
+}
+
+func ascii(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+// Cut returns s in at most w cells; what was cut ends in "…". SGR sequences are
+// kept and closed by the caller's own reset.
+func Cut(s string, w int) string {
+	switch {
+	case w <= 0:
+		return ""
+	case ascii(s):
+		if len(s) <= w {
+			return s
+		}
+		return s[:w-1] + ellipsis
+	case ansi.StringWidth(s) <= w:
+		return s
+	}
+	return ansi.Truncate(s, w, ellipsis)
+}
+
+// spaces is long enough for the widest windows; longer ones are made.
+const spaces = "                                                                                                                                                                                                        "
+
+// Space returns n spaces; none when n is negative.
+func Space(n int) string {
+	switch {
+	case n <= 0:
+		return ""
+	case n <= len(spaces):
+		return spaces[:n]
+	}
+	return strings.Repeat(" ", n)
+}
+
+// Pad fills s with spaces on the right to w cells; a longer s stays.
+func Pad(s string, w int) string { return s + Space(w-Width(s)) }
+
+// PadLeft fills s with spaces on the left to w cells.
+func PadLeft(s string, w int) string { return Space(w-Width(s)) + s }
+
+// Fit is Cut and Pad: exactly w cells.
+func Fit(s string, w int) string { return Pad(Cut(s, w), w) }
+
+// FitRight is Fit with the text at the right edge.
+func FitRight(s string, w int) string { return PadLeft(Cut(s, w), w) }
+
+// Line draws text from outside as one safe line of at most w cells.
+func Line(u text.Untrusted, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	// A character takes 0 to 2 cells; more characters than this never fit.
+	return Cut(u.Line(4*w+16), w)
+}
+
+// Middle draws s in at most w cells, both ends kept: a file name shows how it
+// begins and its real ending.
+func Middle(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	n := Width(s)
+	if n <= w {
+		return s
+	}
+	if w < 5 {
+		return Cut(s, w)
+	}
+	tail := (w - 1) / 2
+	head := w - 1 - tail
+	end := ansi.TruncateLeft(s, n-tail, "")
+	if Width(end) > tail { // it began in the middle of a wide character
+		end = ansi.TruncateLeft(s, n-tail+1, "")
+	}
+	return ansi.Truncate(s, head, "") + ellipsis + end
+}
+
+// File draws a file name from outside in at most w cells, both ends kept.
+func File(u text.Untrusted, w int) string { return Middle(u.Line(512), w) }
+
+// Wrap breaks safe text into lines of at most w cells, at spaces where it can.
+func Wrap(s string, w int) []string {
+	if w <= 0 {
+		return nil
+	}
+	lines := strings.Split(ansi.Wrap(s, w, ""), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return lines
+}
+
+// Block draws text from outside as at most lines safe lines of at most w cells.
+func Block(u text.Untrusted, w, lines int) []string {
+	var out []string
+	for _, l := range u.Block(lines, 4096) {
+		out = append(out, Wrap(l, w)...)
+	}
+	if len(out) > lines {
+		out = out[:lines]
+		if lines > 0 {
+			out[lines-1] = Cut(out[lines-1]+" "+ellipsis, w)
+		}
+	}
+	return out
+}
+
+// Lay returns exactly h lines, each of at most w cells: what is missing is
+// empty, what is too much is cut.
+func Lay(lines []string, w, h int) []string {
+	out := make([]string, max(h, 0))
+	for i := range out {
+		if i < len(lines) {
+			out[i] = cutStyled(lines[i], w)
+		}
+	}
+	return out
+}
+
+const reset = "\x1b[0m"
+
+func cutStyled(s string, w int) string {
+	if Width(s) <= w {
+		return s
+	}
+	c := Cut(s, w)
+	if strings.Contains(c, "\x1b[") {
+		c += reset
+	}
+	return c
+}
+
+// Spread puts left and right on one line of exactly w cells. When both do not
+// fit, right goes first.
+func Spread(left, right string, w int) string {
+	l, r := Width(left), Width(right)
+	if l+r+1 > w || r == 0 {
+		return cutStyled(left, w) + Space(w-l)
+	}
+	return left + Space(w-l-r) + right
+}

@@ -1,0 +1,160 @@
+// Package theme turns meanings into terminal styles. Colours live in one
+// palette file; everybody else asks for a meaning: th.Tone(theme.Bad), th.Dim,
+// th.Locked. No meaning is told by colour alone: a word or a sign goes with it
+// (see Status and Signs).
+//
+// Styles come from one lipgloss renderer per output, so that several terminals
+// of different abilities can be served by one process and tests get plain text.
+package theme
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
+)
+
+// Tone is the meaning of a piece of text.
+type Tone uint8
+
+// The tones. Plain is the terminal's own colour.
+const (
+	Plain  Tone = iota
+	Dim         // secondary
+	Accent      // where the eye should go: titles, focus, keys
+	Good        // done, allowed
+	Warn        // soon, careful, pending
+	Bad         // refused, failed, production
+	Info        // running, neutral news
+	Strong      // bold, no colour
+	tones
+)
+
+// Style is a ready SGR prefix and suffix. Its zero value draws text unchanged.
+type Style struct{ open, shut string }
+
+// Render returns s in this style. s must not hold styled parts (an inner reset
+// would end the outer colour): join rendered parts instead.
+func (s Style) Render(t string) string {
+	if t == "" || s.open == "" {
+		return t
+	}
+	return s.open + t + s.shut
+}
+
+// Open and Shut are the two halves of Render, for builders that write parts.
+func (s Style) Open() string { return s.open }
+
+// Shut ends what Open began.
+func (s Style) Shut() string { return s.shut }
+
+// Theme holds every style of one output. Make one per terminal; it does not
+// change afterwards and may be shared between goroutines.
+type Theme struct {
+	Name  string
+	Signs Signs
+
+	Dim, Accent, Good, Warn, Bad, Info, Strong Style
+	Title                                      Style // bold accent
+	Rule                                       Style // lines that separate
+	Key                                        Style // key names in hints
+	Locked                                     Style
+	Production, Test, Sandbox, ReadOnly        Style // badges: text on a ground
+	Cursor                                     Style // the cell of a text cursor
+
+	tone     [tones]Style
+	selected [tones]Style
+}
+
+// New makes the styles of palette p for renderer r (its colour profile decides
+// the depth). The signs are Unicode; see ASCII.
+func New(r *lipgloss.Renderer, p Palette) *Theme {
+	fg := func(c Color) lipgloss.Style { return r.NewStyle().Foreground(c.terminal()) }
+	plain := r.NewStyle()
+	th := &Theme{Name: p.Name, Signs: Unicode()}
+	th.tone = [tones]Style{
+		Plain: {}, Dim: take(fg(p.Dim)), Accent: take(fg(p.Accent)), Good: take(fg(p.Good)),
+		Warn: take(fg(p.Warn)), Bad: take(fg(p.Bad)), Info: take(fg(p.Info)), Strong: take(plain.Bold(true)),
+	}
+	if p.Reverse {
+		th.tone[Dim], th.tone[Bad] = take(plain.Faint(true)), take(plain.Bold(true))
+		th.tone[Accent] = take(plain.Bold(true))
+	}
+	badge := func(c Pair) Style {
+		if p.Reverse {
+			return take(plain.Reverse(true).Bold(true))
+		}
+		return take(fg(c.Text).Background(c.Ground.terminal()).Bold(true))
+	}
+	th.Production, th.Test, th.Sandbox, th.ReadOnly = badge(p.Production), badge(p.Test), badge(p.Sandbox), badge(p.ReadOnly)
+	for t := range th.selected {
+		th.selected[t] = selectedStyle(r, p, Tone(t))
+	}
+	th.Dim, th.Accent, th.Good, th.Warn = th.tone[Dim], th.tone[Accent], th.tone[Good], th.tone[Warn]
+	th.Bad, th.Info, th.Strong = th.tone[Bad], th.tone[Info], th.tone[Strong]
+	th.Title, th.Rule, th.Key = take(fg(p.Accent).Bold(true)), take(fg(p.Rule)), th.tone[Accent]
+	th.Locked, th.Cursor = th.tone[Warn], take(plain.Reverse(true))
+	return th
+}
+
+func selectedStyle(r *lipgloss.Renderer, p Palette, t Tone) Style {
+	st := r.NewStyle()
+	if p.Reverse {
+		return take(st.Reverse(true).Bold(t == Strong || t == Bad))
+	}
+	c := p.Select.Text
+	if t == Dim {
+		c = p.SelectDim
+	}
+	return take(st.Foreground(c.terminal()).Background(p.Select.Ground.terminal()).Bold(t == Strong || t == Bad || t == Accent))
+}
+
+// take reads the escape sequences of a lipgloss style.
+func take(st lipgloss.Style) Style {
+	open, shut, ok := strings.Cut(st.Render("x"), "x")
+	if !ok {
+		return Style{}
+	}
+	return Style{open, shut}
+}
+
+// Tone returns the style of a meaning.
+func (th *Theme) Tone(t Tone) Style {
+	if t >= tones {
+		return Style{}
+	}
+	return th.tone[t]
+}
+
+// Selected returns the style of a meaning on the row under the cursor.
+func (th *Theme) Selected(t Tone) Style {
+	if t >= tones {
+		t = Plain
+	}
+	return th.selected[t]
+}
+
+// ASCII makes th draw with ASCII signs only (TERM=dumb, linux console) and
+// returns it. Call it before the theme is shared.
+func (th *Theme) ASCII() *Theme { th.Signs = ascii(); return th }
+
+// For makes the theme of one output from what is known of its environment:
+// name is the config's theme; noColor is --no-color or NO_COLOR (colours go,
+// bold and reverse stay); term is TERM. r's colour profile must be set already.
+func For(r *lipgloss.Renderer, name string, darkGround, noColor bool, term string) *Theme {
+	p, _ := Pick(name, darkGround)
+	if noColor {
+		p = Mono()
+		if r.ColorProfile() != termenv.Ascii || term != "dumb" {
+			r.SetColorProfile(termenv.ANSI) // attributes only: Mono names no colour
+		}
+	}
+	if term == "dumb" {
+		r.SetColorProfile(termenv.Ascii)
+	}
+	th := New(r, p)
+	if term == "dumb" || term == "linux" {
+		th.ASCII()
+	}
+	return th
+}

@@ -1,0 +1,200 @@
+package widget
+
+import (
+	"strings"
+
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+// Pair is a label with its value, both safe text. A Pair with an empty Label is
+// a heading (Value) or, empty too, a blank line.
+type Pair struct {
+	Label, Value string
+	Tone         theme.Tone
+	Long         bool // the value may take several lines; else it is cut
+}
+
+// Pairs lays a detail view out: labels dim, values after them, in two columns
+// of groups when w is wide enough. A group begins at a heading. The result has
+// as many lines as it needs, each of at most w cells.
+func Pairs(th *theme.Theme, list []Pair, w int) []string {
+	const wide = 100
+	groups := split(list)
+	if w < wide || len(groups) < 2 {
+		return column(th, list, w)
+	}
+	half := (w - 3) / 2
+	// Fill the left column until it holds half of the lines.
+	total := len(list) + len(groups)
+	cut, sum := 0, 0
+	for cut < len(groups)-1 && sum+len(groups[cut])/2 < total/2 {
+		sum += len(groups[cut]) + 1
+		cut++
+	}
+	left, right := column(th, join(groups[:cut]), half), column(th, join(groups[cut:]), w-half-3)
+	out := make([]string, max(len(left), len(right)))
+	for i := range out {
+		var l, r string
+		if i < len(left) {
+			l = left[i]
+		}
+		if i < len(right) {
+			r = right[i]
+		}
+		out[i] = text.Pad(l, half) + "   " + r
+	}
+	return out
+}
+
+func split(list []Pair) [][]Pair {
+	var out [][]Pair
+	for i, p := range list {
+		if i == 0 || p.Label == "" && p.Value != "" {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], p)
+	}
+	return out
+}
+
+func join(groups [][]Pair) []Pair {
+	var out []Pair
+	for _, g := range groups {
+		out = append(out, g...)
+	}
+	return out
+}
+
+func column(th *theme.Theme, list []Pair, w int) []string {
+	label := 0
+	for _, p := range list {
+		label = max(label, text.Width(p.Label))
+	}
+	label = min(label, max(w/3, 4))
+	var out []string
+	for i, p := range list {
+		switch {
+		case p.Label == "" && p.Value == "":
+			out = append(out, "")
+		case p.Label == "":
+			if i > 0 && len(out) > 0 && out[len(out)-1] != "" {
+				out = append(out, "")
+			}
+			out = append(out, th.Title.Render(text.Cut(p.Value, w)))
+		default:
+			out = append(out, pair(th, p, label, w)...)
+		}
+	}
+	return out
+}
+
+func pair(th *theme.Theme, p Pair, label, w int) []string {
+	head := th.Dim.Render(text.Fit(p.Label, min(label, w)))
+	room := w - label - 2
+	if room <= 0 {
+		return []string{head}
+	}
+	lines := []string{p.Value}
+	if p.Long {
+		lines = text.Wrap(p.Value, room)
+	}
+	for i, l := range lines {
+		l = th.Tone(p.Tone).Render(text.Cut(l, room))
+		if i == 0 {
+			lines[i] = head + "  " + l
+		} else {
+			lines[i] = text.Space(label+2) + l
+		}
+	}
+	return lines
+}
+
+// Step is one line of a Checklist.
+type Step struct {
+	Text  string // safe text
+	State StepState
+	Note  string // dim, behind
+}
+
+// StepState is where a step is.
+type StepState uint8
+
+// The states of a step.
+const (
+	StepOpen StepState = iota
+	StepNext           // the one to do now
+	StepDone
+	StepFailed
+	StepUnknown // sent, outcome not known
+)
+
+// Checklist draws steps with sign, word and colour, one line each.
+func Checklist(th *theme.Theme, steps []Step, w int) []string {
+	out := make([]string, 0, len(steps))
+	for _, s := range steps {
+		sign, word, tone := stepLook(th, s.State)
+		head := th.Tone(tone).Render(sign+" "+text.Fit(word, 8)) + " "
+		room := w - 11
+		if room <= 0 {
+			out = append(out, text.Cut(sign+" "+s.Text, w))
+			continue
+		}
+		line := text.Cut(s.Text, room)
+		if note := room - text.Width(line) - 2; s.Note != "" && note > 3 {
+			line += "  " + th.Dim.Render(text.Cut(s.Note, note))
+		}
+		out = append(out, head+line)
+	}
+	return out
+}
+
+func stepLook(th *theme.Theme, s StepState) (sign, word string, tone theme.Tone) {
+	switch s {
+	case StepNext:
+		return th.Signs.Crumb, "next", theme.Accent
+	case StepDone:
+		return th.Signs.Good, "done", theme.Good
+	case StepFailed:
+		return th.Signs.Bad, "failed", theme.Bad
+	case StepUnknown:
+		return th.Signs.Unknown, "unknown", theme.Warn
+	}
+	return th.Signs.Wait, "open", theme.Dim
+}
+
+// Gauge draws part of whole as a bar of w cells; tone is its meaning.
+func Gauge(th *theme.Theme, part, whole, w int, tone theme.Tone) string {
+	if w <= 0 {
+		return ""
+	}
+	n := 0
+	if whole > 0 {
+		n = min(max(part, 0), whole) * w / whole
+		if n == 0 && part > 0 {
+			n = 1
+		}
+	}
+	return th.Tone(tone).Render(strings.Repeat(th.Signs.Full, n)) + th.Dim.Render(strings.Repeat(th.Signs.Empty, w-n))
+}
+
+// Sparkline draws the last w values as columns of height one; negative values
+// count as zero, the highest value fills the cell.
+func Sparkline(th *theme.Theme, values []int, w int, tone theme.Tone) string {
+	if len(values) > w {
+		values = values[len(values)-max(w, 0):]
+	}
+	top := 0
+	for _, v := range values {
+		top = max(top, v)
+	}
+	var b strings.Builder
+	for _, v := range values {
+		level := 0
+		if top > 0 {
+			level = max(v, 0) * (len(th.Signs.Spark) - 1) / top
+		}
+		b.WriteString(th.Signs.Spark[level])
+	}
+	return th.Tone(tone).Render(b.String())
+}

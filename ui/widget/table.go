@@ -1,0 +1,275 @@
+package widget
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/keymap"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+// Row is one line of a table. Cells are safe text in the order of the columns.
+type Row struct {
+	ID    string // what the cursor and the marks hold on to
+	Cells []string
+	Tones []theme.Tone // by cell; missing ones are Plain
+	Sign  string       // one cell in the gutter ("!", "▣"); empty: none
+	Tone  theme.Tone   // of Sign
+}
+
+// Source gives a table the rows it draws, and only those.
+type Source interface {
+	Len() int
+	Row(i int) Row
+	// IndexOf finds a row by id, -1 when it is not there. It is asked once after
+	// each change of the data, not for each key.
+	IndexOf(id string) int
+}
+
+// Align is where a cell stands in its column.
+type Align uint8
+
+// The alignments.
+const (
+	Left    Align = iota
+	Right         // numbers
+	Decimal       // money: decimal points in one line
+)
+
+// Column describes one column. Widths are cells.
+type Column struct {
+	Title  string
+	Min    int // never narrower
+	Max    int // never wider; 0: as wide as it likes
+	Flex   int // share of the room that is left; 0: stays at Min
+	Drop   int // narrow windows leave out the column with the highest Drop first; 0: never
+	Align  Align
+	Middle bool // cut in the middle, both ends kept (ids, file names)
+}
+
+// Notice is a sentence in the place of rows.
+type Notice struct {
+	Tone theme.Tone
+	Text string // "No operation matches the filter."
+	Hint string // "esc clears the filter"
+}
+
+const maxMarks = 1000
+
+// Table is the one table: it draws only the rows on screen, its cursor follows
+// the row's id when rows come and go, and marks are kept by id.
+type Table struct {
+	th   *theme.Theme
+	nav  keymap.Nav
+	list keymap.List
+
+	columns []Column
+	source  Source
+	w, h    int
+	shown   []shownColumn
+
+	at, top int    // cursor and first drawn row
+	id      string // id of the row under the cursor
+	order   []string
+	marks   map[string]bool
+	marking bool
+
+	sortBy   int
+	sortDown bool
+	notice   Notice
+	note     string // one line for the footer until the next key
+}
+
+type shownColumn struct{ index, width int }
+
+// NewTable makes a table. keys come from the screen's Env; marking says whether
+// rows can be marked.
+func NewTable(th *theme.Theme, keys *keymap.Map, marking bool, columns ...Column) *Table {
+	return &Table{th: th, nav: keys.Nav, list: keys.List, columns: columns, source: none{}, marks: map[string]bool{}, marking: marking, sortBy: -1}
+}
+
+type none struct{}
+
+func (none) Len() int           { return 0 }
+func (none) Row(int) Row        { return Row{} }
+func (none) IndexOf(string) int { return -1 }
+
+// SetSource gives the table its rows and is to be called again after each
+// change of them: the cursor stays on its row wherever that went; when the row
+// is gone it stays at the same line and the footer says so. Marks of rows that
+// are gone are dropped, and the footer says so too.
+func (t *Table) SetSource(s Source) {
+	if s == nil {
+		s = none{}
+	}
+	t.source = s
+	t.note = ""
+	if t.id != "" {
+		if i := s.IndexOf(t.id); i >= 0 {
+			t.top += i - t.at
+			t.at = i
+		} else if s.Len() > 0 {
+			t.note = "The row you were on is gone."
+		}
+	}
+	lost := 0
+	keep := t.order[:0]
+	for _, id := range t.order {
+		if s.IndexOf(id) < 0 {
+			delete(t.marks, id)
+			lost++
+			continue
+		}
+		keep = append(keep, id)
+	}
+	t.order = keep
+	if lost > 0 {
+		t.note = text.Plural(lost, "mark", "marks") + " dropped: no longer in this list."
+	}
+	t.settle()
+}
+
+// settle puts cursor and window inside the rows.
+func (t *Table) settle() {
+	n := t.source.Len()
+	t.at = max(min(t.at, n-1), 0)
+	page := t.page()
+	t.top = max(min(t.top, n-page), 0)
+	if t.at < t.top {
+		t.top = t.at
+	}
+	if t.at >= t.top+page {
+		t.top = t.at - page + 1
+	}
+	t.id = ""
+	if n > 0 {
+		t.id = t.source.Row(t.at).ID
+	}
+}
+
+// SetSize sets the size of the whole table, head and footer included.
+func (t *Table) SetSize(w, h int) {
+	t.w, t.h = max(w, 0), max(h, 0)
+	t.shown = t.layout()
+	t.settle()
+}
+
+// SetColumns changes the columns.
+func (t *Table) SetColumns(c ...Column) { t.columns = c; t.shown = t.layout() }
+
+// SetSort marks the column that rows are sorted by; -1 for none.
+func (t *Table) SetSort(column int, down bool) { t.sortBy, t.sortDown = column, down }
+
+// SetNotice sets what stands in the place of rows while there are none.
+func (t *Table) SetNotice(n Notice) { t.notice = n }
+
+// Selected is a copy of the row under the cursor; false when there is none.
+// Keep the copy: an action holds on to its ID, never to the cursor.
+func (t *Table) Selected() (Row, bool) {
+	if t.source.Len() == 0 {
+		return Row{}, false
+	}
+	return t.source.Row(t.at), true
+}
+
+// SelectedID is the id of the row under the cursor, "" when there is none.
+func (t *Table) SelectedID() string { return t.id }
+
+// Cursor is the index of the row under the cursor.
+func (t *Table) Cursor() int { return t.at }
+
+// Select puts the cursor on a row by id; false when it is not there.
+func (t *Table) Select(id string) bool {
+	i := t.source.IndexOf(id)
+	if i < 0 {
+		return false
+	}
+	t.at = i
+	t.settle()
+	return true
+}
+
+// Marked lists the marked ids in the order they were marked.
+func (t *Table) Marked() []string { return append([]string(nil), t.order...) }
+
+// Unmark drops all marks and reports whether there were any.
+func (t *Table) Unmark() bool {
+	had := len(t.order) > 0
+	t.order, t.marks = nil, map[string]bool{}
+	return had
+}
+
+// Visible is the range of rows on screen, [from, to): what to load first.
+func (t *Table) Visible() (from, to int) { return t.top, min(t.top+t.page(), t.source.Len()) }
+
+// Update moves the cursor or marks and reports whether msg was a key of the table.
+func (t *Table) Update(msg tea.KeyMsg) bool {
+	n, page := t.source.Len(), t.page()
+	switch {
+	case t.nav.Up.Match(msg):
+		t.at--
+	case t.nav.Down.Match(msg):
+		t.at++
+	case t.nav.PageUp.Match(msg):
+		t.at -= page
+		t.top -= page
+	case t.nav.PageDown.Match(msg):
+		t.at += page
+		t.top += page
+	case t.nav.Top.Match(msg):
+		t.at = 0
+	case t.nav.Bottom.Match(msg):
+		t.at = n - 1
+	case t.marking && t.list.Mark.Match(msg):
+		t.note = ""
+		if t.id != "" {
+			t.mark(t.id, !t.marks[t.id])
+			t.at++
+		}
+		t.settle()
+		return true
+	case t.marking && t.list.MarkAll.Match(msg):
+		t.markAll()
+		return true
+	default:
+		return false
+	}
+	t.note = ""
+	t.settle()
+	return true
+}
+
+func (t *Table) mark(id string, on bool) {
+	if on == t.marks[id] {
+		return
+	}
+	if on {
+		if len(t.order) >= maxMarks {
+			t.note = "No more than " + text.Count(maxMarks) + " rows can be marked."
+			return
+		}
+		t.marks[id] = true
+		t.order = append(t.order, id)
+		return
+	}
+	delete(t.marks, id)
+	for i, o := range t.order {
+		if o == id {
+			t.order = append(t.order[:i:i], t.order[i+1:]...)
+			return
+		}
+	}
+}
+
+func (t *Table) markAll() {
+	t.note = ""
+	if t.Unmark() {
+		return
+	}
+	for i := range min(t.source.Len(), maxMarks) {
+		t.mark(t.source.Row(i).ID, true)
+	}
+	if t.source.Len() > maxMarks {
+		t.note = "The first " + text.Count(maxMarks) + " rows are marked; more cannot be."
+	}
+}

@@ -1,0 +1,322 @@
+package widget
+
+import (
+	"strings"
+
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+const gap = 2 // cells between columns
+
+func (t *Table) head() int   { return btoi(t.h >= 3) }
+func (t *Table) foot() int   { return btoi(t.h >= 6) }
+func (t *Table) page() int   { return max(t.h-t.head()-t.foot(), 1) }
+func (t *Table) gutter() int { return 2 + btoi(t.w >= 40) }
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// layout chooses the columns that fit and their widths.
+func (t *Table) layout() []shownColumn {
+	room := t.w - t.gutter()
+	in := make([]bool, len(t.columns))
+	need := -gap
+	for i, c := range t.columns {
+		in[i] = true
+		need += max(c.Min, 1) + gap
+	}
+	for need > room {
+		worst := -1
+		for i, c := range t.columns {
+			if in[i] && c.Drop > 0 && (worst < 0 || c.Drop >= t.columns[worst].Drop) {
+				worst = i
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		in[worst] = false
+		need -= max(t.columns[worst].Min, 1) + gap
+	}
+	var out []shownColumn
+	for i, c := range t.columns {
+		if in[i] {
+			out = append(out, shownColumn{i, max(c.Min, 1)})
+		}
+	}
+	t.grow(out, room-need)
+	return out
+}
+
+// grow shares spare cells out by Flex, up to Max.
+func (t *Table) grow(cols []shownColumn, spare int) {
+	for spare > 0 {
+		shares := 0
+		for _, c := range cols {
+			if d := t.columns[c.index]; d.Flex > 0 && (d.Max == 0 || c.width < d.Max) {
+				shares += d.Flex
+			}
+		}
+		if shares == 0 {
+			return
+		}
+		before := spare
+		unit := max(spare/shares, 1)
+		for i := range cols {
+			d := t.columns[cols[i].index]
+			if d.Flex == 0 || spare == 0 {
+				continue
+			}
+			more := min(unit*d.Flex, spare)
+			if d.Max > 0 {
+				more = min(more, d.Max-cols[i].width)
+			}
+			if more > 0 {
+				cols[i].width += more
+				spare -= more
+			}
+		}
+		if spare == before {
+			return
+		}
+	}
+}
+
+// View draws the table: exactly the lines of SetSize, none wider.
+func (t *Table) View() string {
+	if t.h == 0 || t.w == 0 {
+		return strings.Repeat("\n", max(t.h-1, 0))
+	}
+	var b strings.Builder
+	b.Grow(t.h * (t.w + 40))
+	lines := 0
+	if t.head() == 1 {
+		t.drawHead(&b)
+		lines++
+	}
+	n := t.source.Len()
+	if n == 0 {
+		lines += t.drawNotice(&b, lines)
+	} else {
+		from, to := t.Visible()
+		rows := make([]Row, 0, to-from)
+		for i := from; i < to; i++ {
+			rows = append(rows, t.source.Row(i))
+		}
+		cells := t.arrange(rows)
+		for i := range rows {
+			if lines > 0 {
+				b.WriteByte('\n')
+			}
+			t.drawRow(&b, rows[i], cells[i], from+i == t.at)
+			lines++
+		}
+	}
+	for ; lines < t.h-t.foot(); lines++ {
+		b.WriteByte('\n')
+	}
+	if t.foot() == 1 {
+		b.WriteByte('\n')
+		t.drawFoot(&b, n)
+	}
+	return b.String()
+}
+
+func (t *Table) drawHead(b *strings.Builder) {
+	p := pen{b: b}
+	p.write(t.th.Dim, text.Space(min(t.gutter(), t.w)))
+	for i, c := range t.shown {
+		if i > 0 {
+			p.write(t.th.Dim, text.Space(gap))
+		}
+		d := t.columns[c.index]
+		title, style := d.Title, t.th.Dim
+		if c.index == t.sortBy {
+			style = t.th.Accent
+			sign := t.th.Signs.Up
+			if t.sortDown {
+				sign = t.th.Signs.Down
+			}
+			title = text.Cut(title, c.width-2) + " " + sign
+		}
+		if d.Align == Left {
+			title = text.Fit(title, c.width)
+		} else {
+			title = text.FitRight(title, c.width)
+		}
+		p.write(style, title)
+	}
+	p.end()
+	t.clip(b, 0)
+}
+
+// clip cuts what was written since start to the width: only when not even the
+// columns that are never dropped fit.
+func (t *Table) clip(b *strings.Builder, start int) {
+	if t.need() <= t.w {
+		return
+	}
+	all := b.String()
+	line := text.Lay([]string{all[start:]}, t.w, 1)[0]
+	b.Reset()
+	b.WriteString(all[:start])
+	b.WriteString(line)
+}
+
+func (t *Table) need() int {
+	n := t.gutter() - gap
+	for _, c := range t.shown {
+		n += c.width + gap
+	}
+	return n
+}
+
+// arrange fits the cells of the rows on screen to their columns.
+func (t *Table) arrange(rows []Row) [][]string {
+	out := make([][]string, len(rows))
+	flat := make([]string, len(rows)*len(t.shown))
+	for i := range out {
+		out[i] = flat[i*len(t.shown) : (i+1)*len(t.shown)]
+	}
+	col := make([]string, len(rows))
+	for k, c := range t.shown {
+		d := t.columns[c.index]
+		for i, r := range rows {
+			col[i] = ""
+			if c.index < len(r.Cells) {
+				col[i] = r.Cells[c.index]
+			}
+		}
+		if d.Align == Decimal {
+			col = text.Align(col)
+		}
+		for i, s := range col {
+			switch {
+			case d.Align != Left:
+				// A number that does not fit is never cut to another number.
+				if text.Width(strings.TrimSpace(s)) > c.width {
+					s = strings.Repeat("#", c.width)
+				} else if text.Width(s) > c.width {
+					s = strings.TrimSpace(s)
+				}
+				out[i][k] = text.PadLeft(s, c.width)
+			case d.Middle:
+				out[i][k] = text.Pad(text.Middle(s, c.width), c.width)
+			default:
+				out[i][k] = text.Fit(s, c.width)
+			}
+		}
+	}
+	return out
+}
+
+func (t *Table) drawRow(b *strings.Builder, r Row, cells []string, selected bool) {
+	start := b.Len()
+	p := pen{b: b}
+	style := t.th.Tone
+	cursor := " "
+	if selected {
+		style, cursor = t.th.Selected, t.th.Signs.Cursor
+	}
+	p.write(style(theme.Accent), cursor)
+	marked := t.marks[r.ID]
+	if t.gutter() == 2 {
+		t.drawMark(&p, r, marked, style, marked)
+	} else {
+		t.drawMark(&p, r, marked, style, true)
+		t.drawMark(&p, r, false, style, false)
+	}
+	for i, c := range t.shown {
+		if i > 0 {
+			p.write(style(theme.Plain), text.Space(gap))
+		}
+		tone := theme.Plain
+		if c.index < len(r.Tones) {
+			tone = r.Tones[c.index]
+		}
+		p.write(style(tone), cells[i])
+	}
+	if selected {
+		p.write(style(theme.Plain), text.Space(t.w-t.need()))
+	}
+	p.end()
+	t.clip(b, start)
+}
+
+// drawMark writes one gutter cell: the mark, or the row's sign.
+func (t *Table) drawMark(p *pen, r Row, marked bool, style func(theme.Tone) theme.Style, mark bool) {
+	switch {
+	case mark && marked:
+		p.write(style(theme.Accent), t.th.Signs.Mark)
+	case !mark && r.Sign != "":
+		p.write(style(r.Tone), text.Fit(r.Sign, 1))
+	default:
+		p.write(style(theme.Plain), " ")
+	}
+}
+
+func (t *Table) drawNotice(b *strings.Builder, before int) int {
+	lines := []string{}
+	if t.h-before-t.foot() >= 4 {
+		lines = append(lines, "")
+	}
+	for _, l := range text.Wrap(t.notice.Text, t.w-4) {
+		lines = append(lines, "  "+t.th.Tone(t.notice.Tone).Render(l))
+	}
+	for _, l := range text.Wrap(t.notice.Hint, t.w-4) {
+		lines = append(lines, "  "+t.th.Dim.Render(l))
+	}
+	lines = text.Lay(lines, t.w, min(len(lines), t.h-before-t.foot()))
+	for i, l := range lines {
+		if before+i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(l)
+	}
+	return len(lines)
+}
+
+func (t *Table) drawFoot(b *strings.Builder, n int) {
+	s := ""
+	if n > 0 {
+		s = text.Count(t.at+1) + " of " + text.Count(n)
+	}
+	if len(t.order) > 0 {
+		s += " " + t.th.Signs.Sep + " " + text.Count(len(t.order)) + " marked"
+	}
+	if t.note != "" {
+		b.WriteString(text.Lay([]string{text.Spread("  "+t.th.Warn.Render(t.note), t.th.Dim.Render(s), t.w)}, t.w, 1)[0])
+		return
+	}
+	b.WriteString(t.th.Dim.Render(text.Cut("  "+s, t.w)))
+}
+
+// pen joins neighbours of the same style into one sequence.
+type pen struct {
+	b   *strings.Builder
+	now theme.Style
+}
+
+func (p *pen) write(s theme.Style, t string) {
+	if t == "" {
+		return
+	}
+	if s != p.now {
+		p.end()
+		p.b.WriteString(s.Open())
+		p.now = s
+	}
+	p.b.WriteString(t)
+}
+
+func (p *pen) end() {
+	if p.now != (theme.Style{}) {
+		p.b.WriteString(p.now.Shut())
+		p.now = theme.Style{}
+	}
+}

@@ -1,0 +1,198 @@
+package widget
+
+import (
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
+	"opdeck/ui/keymap"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+// Viewer shows lines of safe text (styled parts allowed) with scrolling and
+// search. Long lines are wrapped.
+type Viewer struct {
+	th    *theme.Theme
+	nav   keymap.Nav
+	keys  keymap.Viewer
+	lines []string // as given
+	rows  []string // wrapped to w
+	w, h  int
+	top   int
+
+	searching bool
+	query     Edit
+	hits      []int // rows
+	hit       int
+}
+
+// NewViewer makes a viewer.
+func NewViewer(th *theme.Theme, keys *keymap.Map) *Viewer {
+	return &Viewer{th: th, nav: keys.Nav, keys: keys.Viewer, query: Edit{Max: 200}}
+}
+
+// SetLines replaces the text; the place stays where it can.
+func (v *Viewer) SetLines(lines []string) {
+	v.lines = lines
+	v.wrap()
+}
+
+// SetSize sets the size in cells.
+func (v *Viewer) SetSize(w, h int) {
+	w, h = max(w, 0), max(h, 0)
+	changed := w != v.w
+	v.w, v.h = w, h
+	if changed {
+		v.wrap()
+	}
+	v.settle()
+}
+
+func (v *Viewer) wrap() {
+	v.rows = v.rows[:0]
+	for _, l := range v.lines {
+		if v.w < 2 || text.Width(l) <= v.w {
+			v.rows = append(v.rows, l)
+			continue
+		}
+		v.rows = append(v.rows, text.Wrap(l, v.w)...)
+	}
+	v.search(false)
+	v.settle()
+}
+
+func (v *Viewer) settle() { v.top = max(min(v.top, len(v.rows)-v.page()), 0) }
+
+func (v *Viewer) page() int {
+	if v.h > 1 && (v.searching || v.query.Value() != "") {
+		return v.h - 1
+	}
+	return max(v.h, 1)
+}
+
+// Searching reports that printable keys go to the search line.
+func (v *Viewer) Searching() bool { return v.searching }
+
+// Clear ends a search and reports whether there was one.
+func (v *Viewer) Clear() bool {
+	had := v.searching || v.query.Value() != ""
+	v.searching = false
+	v.query.Set("")
+	v.hits = nil
+	return had
+}
+
+// Update scrolls or searches and reports whether msg was a key of the viewer.
+func (v *Viewer) Update(msg tea.KeyMsg) bool {
+	if v.searching {
+		return v.typing(msg)
+	}
+	switch {
+	case v.nav.Up.Match(msg):
+		v.top--
+	case v.nav.Down.Match(msg):
+		v.top++
+	case v.nav.PageUp.Match(msg):
+		v.top -= v.page()
+	case v.nav.PageDown.Match(msg):
+		v.top += v.page()
+	case v.nav.Top.Match(msg):
+		v.top = 0
+	case v.nav.Bottom.Match(msg):
+		v.top = len(v.rows)
+	case v.keys.Search.Match(msg):
+		v.searching = true
+	case v.keys.Next.Match(msg):
+		v.jump(1)
+	case v.keys.Prev.Match(msg):
+		v.jump(-1)
+	default:
+		return false
+	}
+	v.settle()
+	return true
+}
+
+func (v *Viewer) typing(msg tea.KeyMsg) bool {
+	switch msg.Type {
+	case tea.KeyEnter:
+		v.searching = false
+	case tea.KeyEsc:
+		v.Clear()
+	default:
+		if v.query.Type(msg) {
+			v.search(true)
+		}
+	}
+	v.settle()
+	return true
+}
+
+func (v *Viewer) search(move bool) {
+	v.hits, v.hit = nil, 0
+	q := strings.ToLower(v.query.Value())
+	if q == "" {
+		return
+	}
+	for i, l := range v.rows {
+		if strings.Contains(strings.ToLower(ansi.Strip(l)), q) {
+			if move && i < v.top {
+				v.hit = len(v.hits) + 1
+			}
+			v.hits = append(v.hits, i)
+		}
+	}
+	if len(v.hits) == 0 {
+		return
+	}
+	v.hit %= len(v.hits)
+	if move {
+		v.jump(0)
+	}
+}
+
+func (v *Viewer) jump(n int) {
+	if len(v.hits) == 0 {
+		return
+	}
+	v.hit = ((v.hit+n)%len(v.hits) + len(v.hits)) % len(v.hits)
+	if at := v.hits[v.hit]; at < v.top || at >= v.top+v.page() {
+		v.top = at - v.page()/3
+	}
+}
+
+// Position is "12 of 340" for the last line on screen; empty when all is seen.
+func (v *Viewer) Position() string {
+	if len(v.rows) <= v.page() {
+		return ""
+	}
+	return text.Count(min(v.top+v.page(), len(v.rows))) + " of " + text.Count(len(v.rows))
+}
+
+// Lines draws the viewer: as many lines as its height.
+func (v *Viewer) Lines() []string {
+	page := v.page()
+	out := make([]string, 0, v.h)
+	for i := v.top; i < min(v.top+page, len(v.rows)); i++ {
+		l := v.rows[i]
+		if len(v.hits) > 0 && v.hits[v.hit] == i {
+			l = v.th.Selected(theme.Plain).Render(text.Pad(ansi.Strip(l), v.w))
+		}
+		out = append(out, l)
+	}
+	if page < v.h {
+		out = text.Lay(out, v.w, page)
+		q := v.query.View(v.th, max(v.w-16, 1), v.searching, "")
+		found := "no hit"
+		if len(v.hits) > 0 {
+			found = text.Count(v.hit+1) + "/" + text.Count(len(v.hits))
+		}
+		if v.query.Value() == "" {
+			found = ""
+		}
+		out = append(out, text.Spread(v.th.Accent.Render("/")+q, v.th.Dim.Render(found), v.w))
+	}
+	return text.Lay(out, v.w, v.h)
+}
