@@ -1,0 +1,225 @@
+package filter
+
+import (
+	"strings"
+	"time"
+)
+
+// Op is how a leaf compares.
+type Op string
+
+// The comparisons. "!=" is read as the negation of "=" or ":".
+const (
+	Has Op = ":"
+	Eq  Op = "=" // Text only: equal as a whole; elsewhere the same as Has
+	Lt  Op = "<"
+	Le  Op = "<="
+	Gt  Op = ">"
+	Ge  Op = ">="
+)
+
+// Node is a part of an expression: And, Or, Not or *Leaf.
+type Node interface {
+	write(b *strings.Builder, inside level)
+}
+
+type level int
+
+const (
+	top level = iota
+	inOr
+	inAnd
+	inNot
+)
+
+// And holds when all of its parts do; empty, it always holds.
+type And []Node
+
+// Or holds when one of its parts does.
+type Or []Node
+
+// Not holds when X does not.
+type Not struct{ X Node }
+
+// Leaf is one comparison. It holds when it does for one of its Values.
+type Leaf struct {
+	Field  string // main name; "" for free text
+	Kind   Kind
+	Op     Op
+	Values []Value
+	index  int
+}
+
+// Value is one value as it was written, and what it means.
+type Value struct {
+	Text   string // as written, unquoted; the lower end of a range
+	To     string // the upper end of a range
+	Range  bool
+	Quoted bool
+	lo, hi point
+}
+
+// point is one end of an ordered value.
+type point struct {
+	set        bool
+	key        string        // Money
+	num        int64         // Count
+	start, end time.Time     // Time: the span that was named
+	ago        time.Duration // Time: this long before now
+	relative   bool
+	day        int // Time: days from today's beginning, with today set
+	today      bool
+}
+
+func (a And) write(b *strings.Builder, inside level) { join(b, a, " ", inside >= inNot, inAnd) }
+func (o Or) write(b *strings.Builder, inside level)  { join(b, o, " OR ", inside >= inAnd, inOr) }
+
+func join(b *strings.Builder, parts []Node, sep string, brackets bool, inside level) {
+	if brackets {
+		b.WriteByte('(')
+	}
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		p.write(b, inside)
+	}
+	if brackets {
+		b.WriteByte(')')
+	}
+}
+
+func (n Not) write(b *strings.Builder, _ level) {
+	b.WriteByte('-')
+	n.X.write(b, inNot)
+}
+
+func (l *Leaf) write(b *strings.Builder, _ level) {
+	if l.Kind == Free {
+		b.WriteString(quoteFree(l.Values[0].Text))
+		return
+	}
+	b.WriteString(l.Field)
+	b.WriteString(string(l.Op))
+	for i, v := range l.Values {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(quote(v.Text, l.Kind))
+		if v.Range {
+			b.WriteString("..")
+			b.WriteString(quote(v.To, l.Kind))
+		}
+	}
+}
+
+const special = " \t\r\n()\",\\"
+
+func quote(s string, k Kind) string {
+	if k.ordered() {
+		return s
+	}
+	if s == "" || strings.ContainsAny(s, special) || strings.ContainsFunc(s, isSpace) {
+		return quoted(s)
+	}
+	return s
+}
+
+func quoteFree(s string) string {
+	if quote(s, Free) != s || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "|") || s == "OR" || s == "AND" || s == "NOT" ||
+		strings.ContainsAny(s, ":=<>!") {
+		return quoted(s)
+	}
+	return s
+}
+
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// Expr is a parsed filter over records of type T. The zero Expr lets everything
+// through.
+type Expr[T any] struct {
+	root  Node // nil: everything
+	table *Table[T]
+}
+
+// String is the canonical form: parsing it gives the same expression.
+func (e Expr[T]) String() string {
+	if e.root == nil {
+		return ""
+	}
+	var b strings.Builder
+	e.root.write(&b, top)
+	return b.String()
+}
+
+// Empty reports whether the filter lets everything through.
+func (e Expr[T]) Empty() bool { return e.root == nil }
+
+// Root is the tree, nil for everything. It must not be changed.
+func (e Expr[T]) Root() Node { return e.root }
+
+// With is both filters together.
+func (e Expr[T]) With(other Expr[T]) Expr[T] {
+	switch {
+	case e.root == nil:
+		return other
+	case other.root == nil:
+		return e
+	}
+	return Expr[T]{root: flat(And{e.root, other.root}), table: e.table}
+}
+
+// flat lifts parts of And within And and Or within Or.
+func flat(n Node) Node {
+	switch n := n.(type) {
+	case And:
+		var out And
+		for _, p := range n {
+			if a, ok := p.(And); ok {
+				out = append(out, a...)
+				continue
+			}
+			out = append(out, p)
+		}
+		if len(out) == 1 {
+			return out[0]
+		}
+		return out
+	case Or:
+		var out Or
+		for _, p := range n {
+			if o, ok := p.(Or); ok {
+				out = append(out, o...)
+				continue
+			}
+			out = append(out, p)
+		}
+		if len(out) == 1 {
+			return out[0]
+		}
+		return out
+	}
+	return n
+}
+
+// Leaves calls f for every comparison, in order.
+func (e Expr[T]) Leaves(f func(*Leaf)) { leaves(e.root, f) }
+
+func leaves(n Node, f func(*Leaf)) {
+	switch n := n.(type) {
+	case And:
+		for _, p := range n {
+			leaves(p, f)
+		}
+	case Or:
+		for _, p := range n {
+			leaves(p, f)
+		}
+	case Not:
+		leaves(n.X, f)
+	case *Leaf:
+		f(n)
+	}
+}

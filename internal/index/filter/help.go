@@ -1,0 +1,63 @@
+package filter
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Row is one line of the table of fields.
+type Row struct{ Name, Kind, Example, Help string }
+
+// Rows describes the fields, in the table's order.
+func (t *Table[T]) Rows() []Row {
+	var rows []Row
+	for _, f := range t.fields {
+		name := strings.Join(append([]string{f.Name}, f.Aliases...), ", ")
+		if f.Kind == Free {
+			name = "(no field)"
+		}
+		help := f.Help
+		if f.Kind == Flag {
+			help += ": " + strings.Join(f.Values, ", ")
+		}
+		rows = append(rows, Row{name, f.Kind.word(), f.Example, help})
+	}
+	return rows
+}
+
+// grammar is the part of the help that is the same for all tables.
+const grammar = `Terms beside each other must all hold; OR between them asks for one; brackets group; a minus before a term (or NOT) turns it round.
+field:value      words are equal, texts contain the value, identifiers begin with it; letters' case does not matter
+field:a,b,c      one of the values
+field=value      texts: equal as a whole; field!=value is the opposite
+field>=value     amounts, times and numbers also take < <= > and ranges: amount:100..500, created:2026-01..2026-03, amount:..10
+times            2026, 2026-01, 2026-01-31, 2026-01-31T10:00Z (UTC; a date stands for its whole day: created>2026-01-31 begins with February)
+                 ages 30m 2h 3d 2w: updated<2h changed within the last two hours, created>3d is older than three days; today, yesterday
+amounts          exact decimals: 1000.50, -5; never rounded
+"free text"      without a field: contained in any text; quotes hold spaces and : = < > ( ) , and \" stands for a quote`
+
+// Help is the whole language as text for a screen: the grammar, then the fields.
+func (t *Table[T]) Help() string {
+	rows := t.Rows()
+	w := [3]int{}
+	for _, r := range rows {
+		w[0], w[1], w[2] = max(w[0], len(r.Name)), max(w[1], len(r.Kind)), max(w[2], len(r.Example))
+	}
+	var b strings.Builder
+	b.WriteString(grammar + "\n\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "%-*s  %-*s  %-*s  %s\n", w[0], r.Name, w[1], r.Kind, w[2], r.Example, r.Help)
+	}
+	return b.String()
+}
+
+// Markdown is the same for a document.
+func (t *Table[T]) Markdown() string {
+	var b strings.Builder
+	b.WriteString("```text\n" + grammar + "\n```\n\n| Field | Kind | Example | What it is |\n|---|---|---|---|\n")
+	esc := strings.NewReplacer("|", `\|`)
+	for _, r := range t.Rows() {
+		fmt.Fprintf(&b, "| %s | %s | `%s` | %s |\n", esc.Replace(r.Name), r.Kind, esc.Replace(r.Example), esc.Replace(r.Help))
+	}
+	return b.String()
+}

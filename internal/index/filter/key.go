@@ -1,0 +1,86 @@
+package filter
+
+import (
+	"fmt"
+	"strings"
+
+	"opdeck/api"
+)
+
+// Keys sort as texts, byte by byte, in the order of the numbers they stand for:
+// a sign (0 for negative), four digits for the number of whole digits, the
+// whole digits, then the decimals without zeros at the end. Negative numbers
+// have all digits turned round (9−d) and a closing tilde.
+const (
+	keyLeast = "0"
+	// KeyBad is the key of an amount that is no number; it sorts before all numbers.
+	KeyBad = "!"
+	// KeyNone is the key of a missing amount.
+	KeyNone   = ""
+	maxDigits = 2000
+)
+
+// MoneyKey is the sortable key of an amount: KeyNone when nothing was sent,
+// KeyBad when it is no number.
+func MoneyKey(m api.Money) string {
+	if m.Empty() {
+		return KeyNone
+	}
+	d, err := m.Decimal()
+	if err != nil {
+		return KeyBad
+	}
+	key, ok := DecimalKey(d.Text('f'))
+	if !ok {
+		return KeyBad
+	}
+	return key
+}
+
+// DecimalKey is the sortable key of a decimal as people write it: digits, one
+// point, a minus. No exponent, no separators; ok is false for anything else.
+func DecimalKey(s string) (key string, ok bool) {
+	digits, negative := strings.CutPrefix(s, "-")
+	whole, frac, point := strings.Cut(digits, ".")
+	if strings.Trim(whole+frac, "0123456789") != "" || whole == "" || point && frac == "" || len(digits) > maxDigits {
+		return "", false
+	}
+	whole = strings.TrimLeft(whole, "0")
+	frac = strings.TrimRight(frac, "0")
+	body := fmt.Sprintf("%04d%s%s", len(whole), whole, frac)
+	if !negative || whole+frac == "" {
+		return "1" + body, true
+	}
+	b := []byte(body)
+	for i, c := range b {
+		b[i] = '0' + '9' - c
+	}
+	return "0" + string(b) + "~", true
+}
+
+// KeyDecimal turns a key back into the decimal; ok is false for KeyBad and KeyNone.
+func KeyDecimal(key string) (s string, ok bool) {
+	if len(key) < 5 || key[0] != '0' && key[0] != '1' {
+		return "", false
+	}
+	b := []byte(strings.TrimSuffix(key[1:], "~"))
+	sign := ""
+	if key[0] == '0' {
+		sign = "-"
+		for i, c := range b {
+			b[i] = '0' + '9' - c
+		}
+	}
+	var n int
+	if _, err := fmt.Sscanf(string(b[:4]), "%d", &n); err != nil || len(b) < 4+n {
+		return "", false
+	}
+	whole, frac := string(b[4:4+n]), string(b[4+n:])
+	if whole == "" {
+		whole = "0"
+	}
+	if frac != "" {
+		frac = "." + frac
+	}
+	return sign + whole + frac, true
+}

@@ -1,0 +1,230 @@
+package filter
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Error is a mistake in a filter, with the place of it.
+type Error struct {
+	Column int    // of the first wrong character, from 1, in characters
+	What   string // a sentence: what is wrong
+	Hint   string // a sentence: what would be right; may be empty
+}
+
+// Error names the column, the mistake and the cure.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("filter, column %d: %s", e.Column, e.What)
+	if e.Hint != "" {
+		s += " " + e.Hint
+	}
+	return s
+}
+
+type tokenKind int
+
+const (
+	tEnd tokenKind = iota
+	tOpen
+	tClose
+	tOr
+	tAnd
+	tNot   // NOT or a minus before a term
+	tWord  // free text
+	tField // a name and a comparison; values follow
+	tValue
+	tComma
+)
+
+type token struct {
+	kind   tokenKind
+	text   string // word, value, or name as written
+	op     string // tField
+	quoted bool
+	glued  bool // no space before it
+	pos    int  // bytes from the beginning
+	end    int
+}
+
+const (
+	maxInput = 4096 // bytes
+	maxTerms = 200
+	maxDepth = 50
+)
+
+// lexer cuts the input into tokens; it knows no fields.
+type lexer struct {
+	in  string
+	pos int
+	out []token
+}
+
+func column(in string, pos int) int { return utf8.RuneCountInString(in[:min(pos, len(in))]) + 1 }
+
+func (l *lexer) fail(pos int, what, hint string, args ...any) error {
+	return &Error{Column: column(l.in, pos), What: fmt.Sprintf(what, args...), Hint: hint}
+}
+
+func isSpace(r rune) bool { return unicode.IsSpace(r) }
+
+func lex(in string) ([]token, error) {
+	l := &lexer{in: in}
+	if len(in) > maxInput {
+		return nil, l.fail(maxInput, "The filter is longer than %d bytes.", "Use fewer terms.", maxInput)
+	}
+	for {
+		before := l.pos
+		l.skipSpace()
+		if l.pos >= len(in) {
+			l.out = append(l.out, token{kind: tEnd, pos: len(in), end: len(in)})
+			return l.out, nil
+		}
+		n := len(l.out)
+		if err := l.next(); err != nil {
+			return nil, err
+		}
+		if n < len(l.out) {
+			l.out[n].glued = before == l.out[n].pos && n > 0
+		}
+	}
+}
+
+func (l *lexer) skipSpace() {
+	for l.pos < len(l.in) {
+		r, w := utf8.DecodeRuneInString(l.in[l.pos:])
+		if !isSpace(r) {
+			return
+		}
+		l.pos += w
+	}
+}
+
+func (l *lexer) add(t token) {
+	t.end = l.pos
+	l.out = append(l.out, t)
+}
+
+func (l *lexer) next() error {
+	at := l.pos
+	switch c := l.in[at]; c {
+	case '(':
+		l.pos++
+		l.add(token{kind: tOpen, pos: at})
+		return nil
+	case ')':
+		l.pos++
+		l.add(token{kind: tClose, pos: at})
+		return nil
+	case '|':
+		l.pos++
+		l.add(token{kind: tOr, pos: at})
+		return nil
+	case '-':
+		l.pos++
+		l.add(token{kind: tNot, pos: at})
+		return nil
+	case ',':
+		return l.fail(at, "A comma stands alone.", "Commas part the values of one field: status:PENDING,SUCCESS.")
+	case '"':
+		s, err := l.quotedText()
+		if err == nil {
+			l.add(token{kind: tWord, text: s, quoted: true, pos: at})
+		}
+		return err
+	}
+	if name, op, ok := l.fieldAhead(); ok {
+		l.pos += len(name) + len(op)
+		l.add(token{kind: tField, text: name, op: op, pos: at})
+		return l.values()
+	}
+	w := l.bare()
+	switch w {
+	case "OR":
+		l.add(token{kind: tOr, pos: at})
+	case "AND":
+		l.add(token{kind: tAnd, pos: at})
+	case "NOT":
+		l.add(token{kind: tNot, pos: at, text: "NOT"})
+	case "":
+		return l.fail(at, "This character has no meaning here.", "Put text that holds it in quotes.")
+	default:
+		if i := strings.IndexAny(w, ":=<>!"); i >= 0 {
+			return l.fail(at+i, "A field's name is missing before %q.", "Put text that holds it in quotes.", w[i:i+1])
+		}
+		l.add(token{kind: tWord, text: w, pos: at})
+	}
+	return nil
+}
+
+// fieldAhead finds a name that a comparison follows at once.
+func (l *lexer) fieldAhead() (name, op string, ok bool) {
+	rest := l.in[l.pos:]
+	i := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '.' })
+	if i <= 0 {
+		return "", "", false
+	}
+	for _, op := range []string{"!=", "<=", ">=", ":", "=", "<", ">"} {
+		if strings.HasPrefix(rest[i:], op) {
+			return rest[:i], op, true
+		}
+	}
+	return "", "", false
+}
+
+// values reads a comma-parted list right behind a comparison.
+func (l *lexer) values() error {
+	for {
+		at := l.pos
+		switch {
+		case l.pos < len(l.in) && l.in[l.pos] == '"':
+			s, err := l.quotedText()
+			if err != nil {
+				return err
+			}
+			l.add(token{kind: tValue, text: s, quoted: true, pos: at})
+		default:
+			l.add(token{kind: tValue, text: l.bare(), pos: at})
+		}
+		if l.pos >= len(l.in) || l.in[l.pos] != ',' {
+			return nil
+		}
+		l.pos++
+		l.add(token{kind: tComma, pos: l.pos - 1})
+	}
+}
+
+// bare reads up to a space, bracket, comma or quote.
+func (l *lexer) bare() string {
+	at := l.pos
+	for l.pos < len(l.in) {
+		r, w := utf8.DecodeRuneInString(l.in[l.pos:])
+		if isSpace(r) || strings.ContainsRune(special, r) {
+			break
+		}
+		l.pos += w
+	}
+	return l.in[at:l.pos]
+}
+
+// quotedText reads "…" with \" and \\ inside.
+func (l *lexer) quotedText() (string, error) {
+	at := l.pos
+	var b strings.Builder
+	for i := at + 1; i < len(l.in); i++ {
+		switch c := l.in[i]; c {
+		case '"':
+			l.pos = i + 1
+			return b.String(), nil
+		case '\\':
+			if i+1 < len(l.in) && (l.in[i+1] == '"' || l.in[i+1] == '\\') {
+				i++
+			}
+			b.WriteByte(l.in[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", l.fail(at, "The quote is not closed.", `Add " at its end.`)
+}

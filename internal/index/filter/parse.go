@@ -1,0 +1,228 @@
+package filter
+
+import (
+	"fmt"
+	"strings"
+)
+
+type parser[T any] struct {
+	lexer
+	t     *Table[T]
+	toks  []token
+	i     int
+	depth int
+	terms int
+}
+
+// Parse reads a filter. An empty text lets everything through. An error is an
+// *Error with the column of the mistake.
+func (t *Table[T]) Parse(input string) (Expr[T], error) {
+	toks, err := lex(input)
+	if err != nil {
+		return Expr[T]{}, err
+	}
+	p := &parser[T]{lexer: lexer{in: input}, t: t, toks: toks}
+	if p.peek().kind == tEnd {
+		return Expr[T]{table: t}, nil
+	}
+	n, err := p.or()
+	if err != nil {
+		return Expr[T]{}, err
+	}
+	if k := p.peek(); k.kind != tEnd {
+		return Expr[T]{}, p.fail(k.pos, "A bracket is closed that was not opened.", "Remove it, or open one before.")
+	}
+	return Expr[T]{root: n, table: t}, nil
+}
+
+func (p *parser[T]) peek() token { return p.toks[p.i] }
+
+func (p *parser[T]) take() token { p.i++; return p.toks[p.i-1] }
+
+func (p *parser[T]) or() (Node, error) {
+	n, err := p.and()
+	if err != nil {
+		return nil, err
+	}
+	all := Or{n}
+	for p.peek().kind == tOr {
+		p.take()
+		n, err := p.and()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return flat(all), nil
+}
+
+func (p *parser[T]) and() (Node, error) {
+	var all And
+	for {
+		switch k := p.peek(); k.kind {
+		case tEnd, tClose, tOr:
+			if len(all) == 0 {
+				return nil, p.missing(k)
+			}
+			return flat(all), nil
+		case tAnd:
+			p.take()
+			if next := p.peek(); len(all) == 0 || next.kind == tEnd || next.kind == tClose || next.kind == tOr || next.kind == tAnd {
+				return nil, p.fail(k.pos, "AND stands without a term on both sides.", "AND may be left out: terms beside each other must all hold.")
+			}
+		}
+		n, err := p.not()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+}
+
+func (p *parser[T]) missing(k token) error {
+	switch k.kind {
+	case tOr:
+		return p.fail(k.pos, "OR stands without a term before it.", "Write a term on both sides: status:PENDING OR status:NEW.")
+	case tClose:
+		return p.fail(k.pos, "There is nothing before this bracket.", "Write a term within the brackets.")
+	}
+	return p.fail(k.pos, "A term is missing at the end.", "Write a term such as status:PENDING.")
+}
+
+func (p *parser[T]) not() (Node, error) {
+	negated := false
+	for p.peek().kind == tNot {
+		k := p.take()
+		next := p.peek()
+		if next.kind == tEnd || k.text == "" && !next.glued {
+			return nil, p.fail(k.pos, "The minus stands alone.", "Write it right before what must not hold: -comment:test. Text that begins with a minus goes in quotes.")
+		}
+		negated = !negated
+	}
+	n, err := p.term()
+	if err != nil {
+		return nil, err
+	}
+	if negated {
+		return negate(n), nil
+	}
+	return n, nil
+}
+
+func negate(n Node) Node {
+	if not, ok := n.(Not); ok {
+		return not.X
+	}
+	return Not{n}
+}
+
+func (p *parser[T]) term() (Node, error) {
+	if p.terms++; p.terms > maxTerms {
+		return nil, p.fail(p.peek().pos, "More than %d terms.", "Use fewer, or a list: status:A,B,C.", maxTerms)
+	}
+	switch k := p.take(); k.kind {
+	case tOpen:
+		if p.depth++; p.depth > maxDepth {
+			return nil, p.fail(k.pos, "Brackets are nested deeper than %d.", "", maxDepth)
+		}
+		n, err := p.or()
+		if err != nil {
+			return nil, err
+		}
+		if p.peek().kind != tClose {
+			return nil, p.fail(k.pos, "This bracket is not closed.", "Add ) at its end.")
+		}
+		p.take()
+		p.depth--
+		return n, nil
+	case tWord:
+		if Fold(k.text) == "" {
+			return nil, p.fail(k.pos, "The quotes are empty.", "Write the text to look for.")
+		}
+		return &Leaf{Kind: Free, Op: Has, Values: []Value{{Text: k.text, Quoted: k.quoted}}, index: p.t.free}, nil
+	case tField:
+		return p.leaf(k)
+	default:
+		p.i--
+		return nil, p.missing(k)
+	}
+}
+
+func (p *parser[T]) leaf(k token) (Node, error) {
+	at, ok := p.t.byName[strings.ToLower(k.text)]
+	if !ok {
+		return nil, p.fail(k.pos, "There is no field %q.", p.unknownHint(k), k.text)
+	}
+	f := p.t.fields[at]
+	op, no := Op(k.op), false
+	if k.op == "!=" {
+		op, no = Eq, true
+	}
+	if op == Eq && f.Kind != Text {
+		op = Has
+	}
+	if op != Has && op != Eq && !f.Kind.ordered() {
+		return nil, p.fail(k.pos+len(k.text), "%s cannot be compared with %s.", fmt.Sprintf("Write %s.", f.Example), f.Name, op)
+	}
+	l := &Leaf{Field: f.Name, Kind: f.Kind, Op: op, index: at}
+	for {
+		v := p.take()
+		val, err := p.value(f, op, v)
+		if err != nil {
+			return nil, err
+		}
+		l.Values = append(l.Values, val)
+		if p.peek().kind != tComma {
+			break
+		}
+		c := p.take()
+		if op != Has && op != Eq {
+			return nil, p.fail(c.pos, "Only one value can follow %s.", "Lists go with a colon: "+f.Name+":a,b.", op)
+		}
+	}
+	if no {
+		return Not{l}, nil
+	}
+	return l, nil
+}
+
+func (p *parser[T]) unknownHint(k token) string {
+	if near := nearest(strings.ToLower(k.text), p.t.Names()); near != "" {
+		return fmt.Sprintf("Did you mean %q? Text that holds %q goes in quotes.", near, k.op)
+	}
+	return fmt.Sprintf("Fields are %s. Text that holds %q goes in quotes.", strings.Join(p.t.Names(), ", "), k.op)
+}
+
+// nearest finds the name that differs least, by at most two letters.
+func nearest(s string, names []string) string {
+	best, found := 3, ""
+	for _, n := range names {
+		if strings.HasPrefix(n, s) && len(s) > 1 {
+			return n
+		}
+		if d := distance(s, n); d < best && d < len(n) {
+			best, found = d, n
+		}
+	}
+	return found
+}
+
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diag
+			if a[i] != b[j] {
+				cost++
+			}
+			diag = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,138 @@
+package filter
+
+import (
+	"strings"
+	"time"
+)
+
+// Cond is a condition for WHERE with "?" for its arguments. It is never NULL
+// when the columns are not.
+type Cond struct {
+	SQL  string
+	Args []any
+}
+
+// True and False are the conditions that always and never hold.
+var (
+	True  = Cond{SQL: "1 = 1"}
+	False = Cond{SQL: "1 = 0"}
+)
+
+// All joins conditions with AND.
+func All(parts ...Cond) Cond { return joinConds(parts, " AND ", True) }
+
+// Any joins conditions with OR.
+func Any(parts ...Cond) Cond { return joinConds(parts, " OR ", False) }
+
+func joinConds(parts []Cond, sep string, none Cond) Cond {
+	switch len(parts) {
+	case 0:
+		return none
+	case 1:
+		return parts[0]
+	}
+	var b strings.Builder
+	var c Cond
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		b.WriteString("(" + p.SQL + ")")
+		c.Args = append(c.Args, p.Args...)
+	}
+	c.SQL = b.String()
+	return c
+}
+
+// Inverse is NOT c.
+func Inverse(c Cond) Cond { return Cond{SQL: "NOT (" + c.SQL + ")", Args: c.Args} }
+
+// SQL turns the filter into a condition; leaf makes the one of each comparison.
+func (e Expr[T]) SQL(leaf func(*Leaf) Cond) Cond { return NodeSQL(e.root, leaf) }
+
+// NodeSQL is SQL for a part of an expression; nil holds always.
+func NodeSQL(n Node, leaf func(*Leaf) Cond) Cond {
+	switch n := n.(type) {
+	case And:
+		return All(each(n, leaf)...)
+	case Or:
+		return Any(each(n, leaf)...)
+	case Not:
+		return Inverse(NodeSQL(n.X, leaf))
+	case *Leaf:
+		return leaf(n)
+	}
+	return True
+}
+
+func each(parts []Node, leaf func(*Leaf) Cond) []Cond {
+	var out []Cond
+	for _, p := range parts {
+		out = append(out, NodeSQL(p, leaf))
+	}
+	return out
+}
+
+// Engine says how a database finds a text within another.
+type Engine struct {
+	Instr string // instr (SQLite) or strpos (PostgreSQL)
+}
+
+// SQLite and Postgres are the two engines.
+var (
+	SQLite   = Engine{Instr: "instr"}
+	Postgres = Engine{Instr: "strpos"}
+)
+
+// Column makes the condition of a leaf on one column. The column holds: Code,
+// Text, Ident, Free: the folded text (Fold); Money: the key (MoneyKey), collated
+// byte by byte; Time: Unix µs; Count: a whole number. A Flag has no column: ask
+// Values instead. Column names come from the program, values become arguments.
+func (l *Leaf) Column(e Engine, column string, now time.Time) Cond {
+	var any []Cond
+	for _, v := range l.Values {
+		any = append(any, l.column(e, column, v, now))
+	}
+	return Any(any...)
+}
+
+func (l *Leaf) column(e Engine, column string, v Value, now time.Time) Cond {
+	switch l.Kind {
+	case Money:
+		return bounds(column, l.MoneyBounds(v))
+	case Count:
+		return bounds(column, l.CountBounds(v))
+	case Time:
+		return bounds(column, l.TimeBounds(v, now))
+	}
+	want := Fold(v.Text)
+	switch {
+	case l.Kind == Code || l.Op == Eq:
+		return Cond{column + " = ?", []any{want}}
+	case l.Kind == Ident:
+		return Prefix(column, want)
+	}
+	return Cond{e.Instr + "(" + column + ", ?) > 0", []any{want}}
+}
+
+// Prefix holds when the column (folded, collated byte by byte) begins with the text.
+func Prefix(column, want string) Cond {
+	return Cond{column + " >= ? AND " + column + " < ?", []any{want, want + "\U0010FFFF"}}
+}
+
+func bounds[K string | int64](column string, b Bounds[K]) Cond {
+	var all []Cond
+	add := func(op string, with bool, k K) {
+		if with {
+			op += "="
+		}
+		all = append(all, Cond{column + " " + op + " ?", []any{k}})
+	}
+	if b.HasLo {
+		add(">", b.LoWith, b.Lo)
+	}
+	if b.HasHi {
+		add("<", b.HiWith, b.Hi)
+	}
+	return All(all...)
+}

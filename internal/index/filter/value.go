@@ -1,0 +1,227 @@
+package filter
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// value checks one value against its field and works out what it means.
+func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
+	val := Value{Text: v.text, Quoted: v.quoted}
+	if Fold(v.text) == "" {
+		return val, p.fail(v.pos, "A value for %s is missing.", "Write "+f.Example+".", f.Name)
+	}
+	switch {
+	case f.Kind == Flag:
+		val.Text = Fold(v.text)
+		if !slices.Contains(f.Values, val.Text) {
+			return val, p.fail(v.pos, "%s:%s is not known.", fmt.Sprintf("Known are %s.", strings.Join(f.Values, ", ")), f.Name, v.text)
+		}
+	case f.Kind.ordered():
+		return p.orderedValue(f, op, v)
+	}
+	return val, nil
+}
+
+func (p *parser[T]) orderedValue(f Field[T], op Op, v token) (Value, error) {
+	val := Value{Text: v.text}
+	lo, hi, isRange := strings.Cut(v.text, "..")
+	if !isRange {
+		var err error
+		val.lo, err = p.point(f, v.text, v.pos)
+		return val, err
+	}
+	if op != Has {
+		return val, p.fail(v.pos, "A range cannot follow %s.", "Write "+f.Name+":from..to.", op)
+	}
+	if lo == "" && hi == "" {
+		return val, p.fail(v.pos, "The range has no ends.", "Write "+f.Name+":from..to; one end may be left out.")
+	}
+	val.Text, val.To, val.Range = lo, hi, true
+	var err error
+	if lo != "" {
+		if val.lo, err = p.point(f, lo, v.pos); err != nil {
+			return val, err
+		}
+	}
+	if hi != "" {
+		if val.hi, err = p.point(f, hi, v.pos+len(lo)+2); err != nil {
+			return val, err
+		}
+	}
+	return val, nil
+}
+
+func (p *parser[T]) point(f Field[T], s string, pos int) (point, error) {
+	switch f.Kind {
+	case Money:
+		key, ok := DecimalKey(s)
+		if !ok {
+			return point{}, p.fail(pos, "%q is no amount.", "Write digits with a point, no separators: 1000.50.", s)
+		}
+		return point{set: true, key: key}, nil
+	case Count:
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return point{}, p.fail(pos, "%q is no whole number.", "Write "+f.Example+".", s)
+		}
+		return point{set: true, num: n}, nil
+	}
+	at, ok := parseMoment(s)
+	if !ok {
+		return point{}, p.fail(pos, "%q is no time.", "Write a date (2026-01-31, 2026-01, 2026-01-31T10:00Z), an age (30m, 2h, 3d, 2w) or today.", s)
+	}
+	return at, nil
+}
+
+var layouts = []struct {
+	layout string
+	end    func(time.Time) time.Time
+}{
+	{"2006", func(t time.Time) time.Time { return t.AddDate(1, 0, 0) }},
+	{"2006-01", func(t time.Time) time.Time { return t.AddDate(0, 1, 0) }},
+	{"2006-01-02", func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }},
+	{"2006-01-02T15:04", func(t time.Time) time.Time { return t.Add(time.Minute) }},
+	{"2006-01-02T15:04Z07:00", func(t time.Time) time.Time { return t.Add(time.Minute) }},
+	{"2006-01-02T15:04:05", func(t time.Time) time.Time { return t.Add(time.Second) }},
+	{time.RFC3339, func(t time.Time) time.Time { return t.Add(time.Second) }},
+}
+
+// parseMoment reads a date or moment (UTC unless it says otherwise), which
+// stands for all of its span; an age; or "today", "yesterday".
+func parseMoment(s string) (point, bool) {
+	switch strings.ToLower(s) {
+	case "now":
+		return point{set: true, relative: true}, true
+	case "today":
+		return point{set: true, today: true}, true
+	case "yesterday":
+		return point{set: true, today: true, day: -1}, true
+	}
+	if ago, ok := parseAge(s); ok {
+		return point{set: true, relative: true, ago: ago}, true
+	}
+	for _, l := range layouts {
+		if t, err := time.Parse(l.layout, s); err == nil && t.Year() > 1 && t.Year() < 9999 {
+			if frac := t.Nanosecond(); frac != 0 { // an exact moment
+				return point{set: true, start: t, end: t.Add(time.Microsecond)}, true
+			}
+			return point{set: true, start: t, end: l.end(t)}, true
+		}
+	}
+	return point{}, false
+}
+
+const day = 24 * time.Hour
+
+var ageUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day, 'w': 7 * day, 'y': 365 * day}
+
+func parseAge(s string) (time.Duration, bool) {
+	if len(s) < 2 || len(s) > 6 {
+		return 0, false
+	}
+	unit, ok := ageUnits[s[len(s)-1]|0x20]
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[:len(s)-1], 10, 32)
+	if err != nil || int64(n) > int64(200*365*day/unit) {
+		return 0, false
+	}
+	return time.Duration(n) * unit, true
+}
+
+// Bounds is what an ordered value means: Lo and Hi, each with whether it
+// belongs to the range; an end that is not set is open.
+type Bounds[K string | int64] struct {
+	Lo, Hi         K
+	HasLo, HasHi   bool
+	LoWith, HiWith bool
+}
+
+func (b Bounds[K]) holds(k K) bool {
+	return (!b.HasLo || k > b.Lo || b.LoWith && k == b.Lo) && (!b.HasHi || k < b.Hi || b.HiWith && k == b.Hi)
+}
+
+func compare[K string | int64](op Op, v Value, of func(point) K) Bounds[K] {
+	if v.Range {
+		return Bounds[K]{Lo: of(v.lo), Hi: of(v.hi), HasLo: v.lo.set, HasHi: v.hi.set, LoWith: true, HiWith: true}
+	}
+	k := of(v.lo)
+	switch op {
+	case Lt, Le:
+		return Bounds[K]{Hi: k, HasHi: true, HiWith: op == Le}
+	case Gt, Ge:
+		return Bounds[K]{Lo: k, HasLo: true, LoWith: op == Ge}
+	}
+	return Bounds[K]{Lo: k, Hi: k, HasLo: true, HasHi: true, LoWith: true, HiWith: true}
+}
+
+// MoneyBounds gives the range of keys (MoneyKey) of a Money leaf's value. It
+// never holds for a missing or unreadable amount.
+func (l *Leaf) MoneyBounds(v Value) Bounds[string] {
+	b := compare(l.Op, v, func(p point) string { return p.key })
+	if !b.HasLo {
+		b.Lo, b.HasLo, b.LoWith = keyLeast, true, true
+	}
+	return b
+}
+
+// CountBounds gives the range of a Count leaf's value.
+func (l *Leaf) CountBounds(v Value) Bounds[int64] {
+	return compare(l.Op, v, func(p point) int64 { return p.num })
+}
+
+// noTime is what the zero time is in µs; it never matches.
+var noTime = time.Time{}.UnixMicro()
+
+// TimeBounds gives the range of a Time leaf's value in Unix µs. Ages compare as
+// ages: updated<2h is what changed within the last two hours. A date or minute
+// stands for all of its span: created>2026-01-01 begins with the 2nd.
+func (l *Leaf) TimeBounds(v Value, now time.Time) Bounds[int64] {
+	b := l.timeBounds(v, now)
+	if !b.HasLo {
+		b.Lo, b.HasLo = noTime, true
+	}
+	return b
+}
+
+func (l *Leaf) timeBounds(v Value, now time.Time) Bounds[int64] {
+	lo, loEnd := v.lo.span(now)
+	if v.Range {
+		_, hi := v.hi.span(now)
+		b := Bounds[int64]{Lo: lo, HasLo: v.lo.set, LoWith: true, Hi: hi, HasHi: v.hi.set}
+		return b
+	}
+	op := l.Op
+	if v.lo.relative { // an age: older is earlier
+		op = map[Op]Op{Lt: Ge, Le: Ge, Has: Ge, Gt: Lt, Ge: Lt}[op]
+	}
+	switch op {
+	case Lt:
+		return Bounds[int64]{Hi: lo, HasHi: true}
+	case Le:
+		return Bounds[int64]{Hi: loEnd, HasHi: true}
+	case Gt:
+		return Bounds[int64]{Lo: loEnd, HasLo: true, LoWith: true}
+	case Ge:
+		return Bounds[int64]{Lo: lo, HasLo: true, LoWith: true}
+	}
+	return Bounds[int64]{Lo: lo, HasLo: true, LoWith: true, Hi: loEnd, HasHi: true}
+}
+
+// span is the time that a point names, in µs, without its end.
+func (p point) span(now time.Time) (start, end int64) {
+	switch {
+	case p.today:
+		d := now.UTC().Truncate(day).AddDate(0, 0, p.day)
+		return d.UnixMicro(), d.AddDate(0, 0, 1).UnixMicro()
+	case p.relative:
+		at := now.Add(-p.ago).UnixMicro()
+		return at, at + 1
+	}
+	return p.start.UnixMicro(), p.end.UnixMicro()
+}
