@@ -70,9 +70,12 @@ func (s *session) resume() {
 	}
 	s.painter.Enter()
 	s.painter.Reenter()
-	size := s.size()
+	size := sizeMsg(s.size())
+	changed := size != s.model.size // while we were away
 	s.work(func() {
-		s.program.Send(sizeMsg(size)) // it may have changed meanwhile
+		if changed {
+			s.program.Send(size)
+		}
 		s.program.Send(tea.ResumeMsg{})
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -94,6 +95,7 @@ type session struct {
 
 	firstSize Size
 	signals   chan os.Signal
+	stoppable bool // there is a shell that could continue us
 	suspended atomic.Bool
 	continued chan struct{} // a SIGCONT while suspended
 
@@ -119,7 +121,11 @@ func newSession(m tea.Model, opt Options) (*session, error) {
 		opt: opt, tty: newTTY(opt.In, opt.Out), ended: make(chan struct{}), stopped: make(chan struct{}),
 		signals: make(chan os.Signal, 8), continued: make(chan struct{}, 1),
 	}
+	if opt.Signals {
+		s.catchSignals()
+	}
 	if err := s.tty.raw(); err != nil {
+		signal.Stop(s.signals)
 		return nil, err
 	}
 	s.model = &model{
@@ -152,6 +158,7 @@ func (s *session) run(ctx context.Context) (tea.Model, error) {
 	s.workers.Wait()
 	_ = s.painter.Close(s.opt.CloseWithin) // a terminal that does not read cannot be helped
 	restored := s.tty.restore()
+	signal.Stop(s.signals) // from here on they do what they did before
 
 	if cause := s.reason(); cause != nil {
 		err = cause

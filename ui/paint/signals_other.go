@@ -2,6 +2,9 @@
 
 package paint
 
+// catchSignals has nothing to catch where there are no signals.
+func (s *session) catchSignals() {}
+
 // watchSignals has nothing to watch where there are no signals.
 func (s *session) watchSignals() {}
 

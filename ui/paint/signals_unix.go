@@ -12,25 +12,32 @@ import (
 )
 
 const (
-	// stopWait is how long a stop may take to come after it was asked for. When
-	// none comes (the shell that started us is gone, or SIGTSTP is ignored) the
-	// program goes on.
+	// stopWait bounds the wait for being continued, measured while running: a
+	// stopped process does not notice it.
 	stopWait = 200 * time.Millisecond
 	// fateWait is how long a program that was continued in the background waits
 	// for the signal that ends it: a shell sends both to a stopped job.
 	fateWait = 50 * time.Millisecond
 )
 
+// catchSignals catches what would end or stop the process with our modes set.
+func (s *session) catchSignals() {
+	// The group of a session's leader has no shell that could continue it.
+	sid, err := unix.Getsid(0)
+	s.stoppable = err == nil && sid != unix.Getpgrp() && !signal.Ignored(syscall.SIGTSTP)
+	signal.Notify(s.signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGTSTP, syscall.SIGCONT)
+}
+
 // watchSignals ends, suspends and sets up again on signals to this process.
 func (s *session) watchSignals() {
-	signal.Notify(s.signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGTSTP, syscall.SIGCONT)
-	defer signal.Stop(s.signals)
 	for {
 		select {
 		case sig := <-s.signals:
 			switch sig {
 			case syscall.SIGTSTP:
-				s.program.Send(suspendMsg{})
+				if !s.suspended.Load() { // else it is our own
+					s.program.Send(suspendMsg{})
+				}
 			case syscall.SIGCONT:
 				if s.suspended.Load() {
 					offer(s.continued, struct{}{})
@@ -50,18 +57,21 @@ func (s *session) watchSignals() {
 // a key in raw mode, and takes the terminal again when the process is continued.
 // It runs on the loop's goroutine, so that nothing is drawn meanwhile. Without
 // Signals it does nothing: a server must never be stopped by one of its sessions.
+// Nor does it where no shell could continue the process.
+//
+// Go does not go back to the default action of a signal that was once caught, so
+// the others of the group get SIGTSTP and we stop ourselves with SIGSTOP.
 func (s *session) suspend() {
-	if !s.opt.Signals {
+	if !s.opt.Signals || !s.stoppable {
 		return
 	}
 	_ = s.painter.Leave(s.opt.CloseWithin)
 	_ = s.tty.restore()
 
 	s.suspended.Store(true)
-	signal.Reset(syscall.SIGTSTP)
 	_ = syscall.Kill(0, syscall.SIGTSTP)
+	_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
 	s.wait(s.continued, stopWait)
-	signal.Notify(s.signals, syscall.SIGTSTP)
 	if !s.tty.foreground() {
 		s.wait(nil, fateWait)
 	}
