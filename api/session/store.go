@@ -109,7 +109,7 @@ type Row struct {
 	LeaseFor  time.Duration // length of the lease
 	LeaseLeft time.Duration // ≤ LeaseFor; 0 when over
 
-	Fails       int           // failed logins in a row
+	Fails       int           // failed rotations in a row
 	LoginWait   time.Duration // left of login_not_before, ≤ MaxBackoff
 	RefreshWait time.Duration // left of refresh_not_before, ≤ MaxBackoff
 	Premature   []Premature   // oldest first, ≤ MaxPremature
@@ -296,8 +296,8 @@ type Store interface {
 	// Events returns the newest n events with Seq > after, oldest first.
 	Events(ctx context.Context, key Key, after int64, n int) ([]Event, error)
 
-	// Count returns how many events of each kind (for EventLogin and EventRefresh:
-	// with Outcome OK) were ever logged in this incarnation, including dropped ones.
+	// Count returns how many events of each kind were ever logged for the key (those
+	// for which Event.Counted is true), including dropped ones.
 	Count(ctx context.Context, key Key) (map[EventKind]int64, error)
 
 	// Beat says that a process is alive; Leave that it has gone. Instances not seen

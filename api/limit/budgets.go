@@ -1,0 +1,204 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Windows of the rings (rule F1): a minute plus the spread of uplink times, and
+// more for auth calls, whose answers may be squeezed together.
+const (
+	Window     = 62 * time.Second
+	AuthWindow = 65 * time.Second
+)
+
+// Exhausted says that no slot comes in time.
+type Exhausted struct {
+	Class      Class
+	RetryAfter time.Duration // until a slot comes
+}
+
+func (e *Exhausted) Error() string {
+	return fmt.Sprintf("no room in the %s budget in time; try again in %s", e.Class, seconds(e.RetryAfter))
+}
+
+func seconds(d time.Duration) string {
+	return fmt.Sprintf("%d s", int64((d+time.Second-1)/time.Second))
+}
+
+// Policy says what happens when a budget is used up.
+type Policy string
+
+// The policies.
+const (
+	Wait Policy = "wait" // hold calls to the recommended rate
+	Warn Policy = "warn" // send and mark
+)
+
+// Config of Budgets.
+type Config struct {
+	Store     Store
+	Key       Key
+	PerMinute map[Class]int // missing classes: Recommended
+	// Reserve is how many slots of a class background work leaves free; missing
+	// classes: a third of the budget.
+	Reserve map[Class]int
+	Policy  Policy        // "": Wait
+	MaxWait time.Duration // 0: 30 s; how long a person waits for a slot
+}
+
+// Budgets holds one key's calls to the recommended rates.
+type Budgets struct {
+	store   Store
+	key     Key
+	rules   map[Class]Rule
+	warn    bool
+	maxWait time.Duration
+}
+
+// New checks cfg and returns the budgets.
+func New(cfg Config) (*Budgets, error) {
+	b := &Budgets{store: cfg.Store, key: cfg.Key, rules: map[Class]Rule{}, warn: cfg.Policy == Warn, maxWait: cfg.MaxWait}
+	switch cfg.Policy {
+	case "", Wait, Warn:
+	default:
+		return nil, fmt.Errorf("limits: policy %q is neither wait nor warn", cfg.Policy)
+	}
+	if b.maxWait <= 0 {
+		b.maxWait = 30 * time.Second
+	}
+	b.maxWait = min(b.maxWait, MaxAhead)
+	for class, n := range Recommended() {
+		if have, ok := cfg.PerMinute[class]; ok {
+			n = have
+		}
+		if n < 1 || n > 10000 {
+			return nil, fmt.Errorf("limits: per_minute of %s is %d, want 1 to 10000", class, n)
+		}
+		reserve, ok := cfg.Reserve[class]
+		if !ok {
+			reserve = n / 3
+		}
+		if reserve < 0 || reserve >= n {
+			return nil, fmt.Errorf("limits: reserve of %s is %d, want 0 to %d", class, reserve, n-1)
+		}
+		b.rules[class] = Rule{N: n, Window: window(class), Reserve: reserve}
+	}
+	return b, nil
+}
+
+func window(c Class) time.Duration {
+	if c == Login || c == Refresh {
+		return AuthWindow
+	}
+	return Window
+}
+
+// Rule returns the rule of a class; an unknown class has General's.
+func (b *Budgets) Rule(c Class) Rule {
+	if r, ok := b.rules[c]; ok {
+		return r
+	}
+	return b.rules[General]
+}
+
+// Key returns whose budgets these are.
+func (b *Budgets) Key() Key { return b.key }
+
+// Request makes the request of a caller with ctx: how long it may wait is the
+// lesser of max_wait and its deadline.
+func (b *Budgets) Request(ctx context.Context, c Class) Request {
+	wait := b.maxWait
+	if d, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(d))
+	}
+	return Request{Class: c, Rule: b.Rule(c), MaxWait: max(0, wait), Background: IsBackground(ctx), Warn: b.warn}
+}
+
+// Take waits for a slot of c and returns when the call may go. over tells that
+// it goes beyond the budget (policy "warn"). The error is *Exhausted when no
+// slot comes in time, the context's, or the store's.
+func (b *Budgets) Take(ctx context.Context, c Class) (over bool, err error) {
+	req := b.Request(ctx, c)
+	for {
+		g, err := b.store.Take(ctx, b.key, req)
+		if err != nil {
+			return false, err
+		}
+		if g.Taken && g.Wait == 0 {
+			return g.Over, nil
+		}
+		if req, err = b.Hold(ctx, req, g); err != nil {
+			return false, err
+		}
+	}
+}
+
+// Hold sleeps until a Grant is due and returns the request to repeat. A Grant
+// that was refused gives *Exhausted, except to background work, which looks
+// again until its context ends. If ctx ends first, the slot is given back.
+func (b *Budgets) Hold(ctx context.Context, req Request, g Grant) (Request, error) {
+	if !g.Taken && !req.Background {
+		return req, &Exhausted{Class: req.Class, RetryAfter: g.Wait}
+	}
+	req.Ticket = g.Ticket
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < g.Wait && req.Background {
+		return req, &Exhausted{Class: req.Class, RetryAfter: g.Wait}
+	}
+	if err := Sleep(ctx, g.Wait); err != nil {
+		b.Drop(ctx, req.Class, g.Ticket)
+		return req, err
+	}
+	req.MaxWait = b.Request(ctx, req.Class).MaxWait
+	return req, nil
+}
+
+// Drop gives a slot back that its caller will not use; a failure costs one slot
+// and is not reported.
+func (b *Budgets) Drop(ctx context.Context, c Class, ticket string) {
+	if ticket == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	_ = b.store.GiveBack(ctx, b.key, c, ticket)
+}
+
+// Note429 tells everybody that the service refused a call of class c for now.
+// retryAfter ≤ 0: the service gave no time; a minute is assumed.
+func (b *Budgets) Note429(ctx context.Context, c Class, retryAfter time.Duration) error {
+	if retryAfter <= 0 {
+		retryAfter = time.Minute
+	}
+	return b.store.Throttle(ctx, b.key, c, min(retryAfter, MaxNotBefore))
+}
+
+// Sleep waits for d or until ctx ends, and returns ctx's error then.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+type backgroundKey struct{}
+
+// Background marks the calls made with the returned context as background work:
+// they leave the budget to people.
+func Background(ctx context.Context) context.Context {
+	return context.WithValue(ctx, backgroundKey{}, true)
+}
+
+// IsBackground reports whether ctx comes from Background.
+func IsBackground(ctx context.Context) bool {
+	v, _ := ctx.Value(backgroundKey{}).(bool)
+	return v
+}

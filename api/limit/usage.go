@@ -1,0 +1,76 @@
+package limit
+
+import (
+	"context"
+	"time"
+)
+
+// Usage is one line of `opdeck limits`, all instances together.
+type Usage struct {
+	Class       Class   `json:"class"`
+	Recommended int     `json:"recommended_per_minute"`
+	Used        int     `json:"used_last_minute"`
+	Room        int     `json:"room"`                 // calls that may go now, one after the other
+	NextSlot    float64 `json:"next_slot_in_seconds"` // until one more person's call may go; 0: now
+	Throttled   int     `json:"throttled"`            // 429 answers in the last hour
+	Waiting     int     `json:"waiting"`              // calls that hold a slot ahead
+
+	Reserve int           `json:"-"` // slots that background work leaves free
+	Over    int           `json:"-"` // calls beyond the budget in the last minute (policy "warn")
+	Blocked time.Duration `json:"-"` // left of a 429's not_before
+	History History       `json:"-"`
+}
+
+// History counts the calls of the last ten minutes in steps of ten seconds,
+// oldest first; the last one is still going on.
+type History [60]int
+
+// HistoryStep is the length of one step of a History.
+const HistoryStep = Retention / time.Duration(len(History{}))
+
+// Usage reads the state of all classes, in the order of Classes.
+func (b *Budgets) Usage(ctx context.Context) ([]Usage, error) {
+	state, err := b.store.State(ctx, b.key)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Usage, 0, len(Classes))
+	for _, c := range Classes {
+		out = append(out, Summarise(c, b.Rule(c), state[c]))
+	}
+	return out, nil
+}
+
+// Summarise turns what a store knows of a class into a line for people.
+func Summarise(c Class, rule Rule, st State) Usage {
+	u := Usage{Class: c, Recommended: rule.N, Reserve: rule.Reserve, Throttled: len(st.Throttled), Blocked: st.NotBefore}
+	inWindow := 0
+	times := make([]time.Duration, 0, len(st.Slots)) // relative to now
+	for _, s := range st.Slots {
+		times = append(times, -s.Ago)
+		switch {
+		case s.Ago < 0:
+			u.Waiting++
+			continue
+		case s.Ago < Retention:
+			u.History[len(u.History)-1-int(s.Ago/HistoryStep)]++
+		}
+		if s.Ago < time.Minute {
+			u.Used++
+			if s.Over {
+				u.Over++
+			}
+		}
+		if s.Ago < rule.Window {
+			inWindow++
+		}
+	}
+	at := tail(within(times, 0, rule.Window), max(0, st.NotBefore), rule)
+	if at > tick {
+		u.NextSlot = at.Seconds()
+	}
+	if u.NextSlot == 0 {
+		u.Room = max(0, rule.N-inWindow-u.Waiting)
+	}
+	return u
+}

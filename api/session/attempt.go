@@ -1,0 +1,212 @@
+package session
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"opdeck/api/secret"
+)
+
+// soonRefresh is the longest wait for a refresh slot that is waited out when the
+// access token is over; beyond it a login is quicker (rule F3).
+const soonRefresh = 5 * time.Second
+
+// plan decides what kind of rotation row needs and how long the fleet keeps off it.
+func (m *Manager) plan(row Row, before seen, why cause) (Kind, time.Duration) {
+	kind := row.kind()
+	if why.login || (why.doubt && row.Gen == why.gen && row.Incarnation == why.incarnation) || row.rolledBack(before) || row.Phase.Sent() {
+		kind = ByLogin
+	}
+	if kind == ByRefresh && row.RefreshWait > soonRefresh && row.AccessLeft <= lastUse {
+		kind = ByLogin
+	}
+	return kind, row.waitFor(kind)
+}
+
+// attempt makes one try at the lease and, with it, one rotation. nil means that
+// the row has to be looked at again.
+func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, byUs bool) error {
+	kind, wait := m.plan(row, before, why)
+	if wait > 0 && !why.doubt {
+		if why.force {
+			return m.notYet(wait)
+		}
+		if sleep(ctx, wait) != nil {
+			return errGone
+		}
+		return nil
+	}
+	r := &rotation{m: m, why: why, kind: kind}
+	if kind == ByLogin && (wait == 0 || !why.doubt) {
+		if err := r.readyToLogin(ctx, row, m.c.AuthDeadline); err != nil {
+			if !why.doubt {
+				return err
+			}
+			r.after = err // the doubt is noted all the same
+		}
+	}
+	release, locked := m.hold()
+	defer release()
+	rolled := row.rolledBack(before)
+	claim := Claim{Incarnation: row.Incarnation, Gen: row.Gen, Fence: row.Fence, Owner: m.owner, HasLock: locked,
+		For: m.c.LeaseHeld, Over: byUs, Doubt: why.doubt || rolled, Renew: rolled}
+	if why.premature {
+		claim.Premature = &Premature{Gen: row.Gen, Lived: row.Age}
+	}
+	got, ok, err := m.acquire(ctx, claim)
+	if err != nil {
+		return storeError(err)
+	}
+	if !ok {
+		if sleep(ctx, time.Duration(m.cfg.Random()*float64(m.c.PollFirst))) != nil {
+			return errGone
+		}
+		return nil
+	}
+	m.noteClaim(ctx, row, got, why, rolled)
+	m.crash("held")
+	r.row = got
+	return r.underLease(ctx, before)
+}
+
+// hold takes the liveness lock if there is one.
+func (m *Manager) hold() (release func(), ok bool) {
+	if m.cfg.Liveness != nil {
+		if release, ok = m.cfg.Liveness.Hold(m.key); ok {
+			return release, true
+		}
+	}
+	return func() {}, false
+}
+
+func (m *Manager) acquire(ctx context.Context, c Claim) (Row, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.c.LeaseHeld)
+	defer cancel()
+	start := m.clock.Steady()
+	row, ok, err := m.store.Acquire(ctx, m.key, c)
+	if err == nil {
+		m.saw(row, start)
+	}
+	return row, ok, err
+}
+
+// noteClaim tells the history what the claim has found.
+func (m *Manager) noteClaim(ctx context.Context, was, got Row, why cause, rolled bool) {
+	e := Event{Gen: was.Gen, Fence: got.Fence, Session: got.Incarnation, Age: was.Age, Left: was.AccessLeft}
+	if was.Phase != Free {
+		e.Kind, e.Reason, e.Detail = EventTakeover, string(was.Phase), was.Owner.Host
+		m.note(ctx, e)
+	}
+	if why.premature {
+		e.Kind, e.Reason, e.Detail = EventPremature, string(was.From), ""
+		m.note(ctx, e)
+	}
+	if rolled {
+		e.Kind, e.Reason, e.Detail = EventRollback, "", ""
+		m.note(ctx, e)
+	}
+}
+
+// notYet is the answer to whoever cannot or does not want to wait out a back-off.
+func (m *Manager) notYet(wait time.Duration) *Error {
+	public := "the session cannot be renewed yet"
+	m.mu.Lock()
+	if m.trouble != "" {
+		public += ": " + m.trouble
+	}
+	m.mu.Unlock()
+	return &Error{Kind: ServiceUnavailable, Public: public, RetryAfter: wait}
+}
+
+// readyToLogin fetches the password and refuses one that the service has refused
+// (rule D6).
+func (r *rotation) readyToLogin(ctx context.Context, row Row, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	password, err := r.m.cfg.Password(ctx)
+	if err != nil || password.Empty() {
+		if err == nil {
+			err = errors.New("it is empty")
+		}
+		return &Error{Kind: NoPassword, Public: "the password of the machine account cannot be had", Err: err}
+	}
+	r.password, r.fingerprint = password, fingerprint(row.Pepper, r.m.key, password)
+	for _, b := range row.Blocks {
+		if b.Fingerprint != r.fingerprint {
+			continue
+		}
+		r.tries = b.Tries
+		if left, blocked := b.holds(); blocked {
+			e := blockedError(b)
+			e.RetryAfter = left
+			return e
+		}
+	}
+	return nil
+}
+
+// Times after which a refused credential is tried once more (rule D6).
+const (
+	confirmAfter = time.Minute
+	reprobeAfter = time.Hour
+)
+
+// holds reports whether b keeps its credential from being tried now; left is 0
+// when no time will change that.
+func (b Block) holds() (left time.Duration, blocked bool) {
+	switch {
+	case b.Reason == BlockTwoFactor:
+		return max(0, reprobeAfter-b.Ago), b.Ago < reprobeAfter
+	case b.Tries >= 2:
+		return 0, true
+	}
+	return max(0, confirmAfter-b.Ago), b.Ago < confirmAfter
+}
+
+// fingerprint tells passwords apart without telling them.
+func fingerprint(pepper secret.Value, key Key, password secret.Value) string {
+	mac := hmac.New(sha256.New, []byte(pepper.Reveal()))
+	for _, s := range []string{key.BaseURL, key.Account, password.Reveal()} {
+		mac.Write([]byte(s))
+		mac.Write([]byte{0})
+	}
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// spacing is how long a login after a premature death has to wait, counted from
+// the pair's installation (rule E4): the first two within ten minutes not at
+// all, the third 10 s, further ones 30 s.
+func (r Row) spacing() time.Duration {
+	recent := 0
+	for _, p := range r.Premature {
+		if p.Ago < 10*time.Minute {
+			recent++
+		}
+	}
+	gap := time.Duration(0)
+	switch {
+	case recent == 3:
+		gap = 10 * time.Second
+	case recent > 3:
+		gap = 30 * time.Second
+	}
+	return max(0, gap-r.Age)
+}
+
+// learnt is the lifetime that access tokens really have, when the last two pairs
+// died at nearly the same age below the announced one (rule E6); 0 otherwise.
+func (r Row) learnt() time.Duration {
+	n := len(r.Premature)
+	if n < 2 || r.Premature[n-2].Ago > 24*time.Hour {
+		return 0
+	}
+	a, b := r.Premature[n-2], r.Premature[n-1]
+	if b.Gen != a.Gen+1 || a.Lived < time.Second || (a.Lived-b.Lived).Abs() > max(a.Lived, b.Lived)/10 {
+		return 0
+	}
+	return min(a.Lived, b.Lived)
+}

@@ -1,0 +1,130 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"time"
+
+	"opdeck/api/secret"
+)
+
+// maxAnswer is the most that is read of an answer (rule H5), maxToken the longest
+// token (rule D1).
+const (
+	maxAnswer = 64 << 10
+	maxToken  = 16 << 10
+)
+
+// authClient sends logins and refreshes. It speaks to the RoundTripper directly:
+// no redirects, no cookies, no *url.Error with a token in it (rules H2, H3).
+type authClient struct {
+	rt          http.RoundTripper
+	baseURL     string
+	loginPath   string
+	refreshPath string // ends with "/"; the token follows
+	userAgent   string
+}
+
+// answer is what came back, as far as it matters.
+type answer struct {
+	outcome    Outcome
+	status     int
+	access     secret.Value
+	refresh    secret.Value
+	accessTTL  time.Duration
+	refreshTTL time.Duration
+	retryAfter time.Duration // of a 429; 0 when not told
+	served     time.Time     // the service's Date
+	detail     string        // ours, never the service's words
+	warning    string
+}
+
+func (a *authClient) login(ctx context.Context, account string, password secret.Value) answer {
+	body, err := json.Marshal(map[string]string{"login": account, "password": password.Reveal()})
+	if err != nil {
+		return answer{outcome: NotSent, detail: "the login cannot be encoded"}
+	}
+	return a.send(ctx, http.MethodPost, a.loginPath, body)
+}
+
+func (a *authClient) refresh(ctx context.Context, token secret.Value) answer {
+	return a.send(ctx, http.MethodGet, a.refreshPath+escapeSegment(token.Reveal()), nil)
+}
+
+// escapeSegment makes s one path segment that decodes to the same bytes and that
+// nobody on the way takes for "here" or "up".
+func escapeSegment(s string) string {
+	if s == "." || s == ".." {
+		return strings.ReplaceAll(s, ".", "%2E")
+	}
+	return url.PathEscape(s)
+}
+
+func (a *authClient) send(ctx context.Context, method, path string, body []byte) answer {
+	var asked, got bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { asked = true },
+		GotConn: func(httptrace.GotConnInfo) { got = true },
+	})
+	u, err := url.Parse(a.baseURL + path)
+	if err != nil {
+		return answer{outcome: NotSent, detail: "the address of the auth call cannot be built"} // err holds the token
+	}
+	req := (&http.Request{
+		Method: method, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:        http.Header{"Accept": {"application/json"}, "Cache-Control": {"no-store"}, "User-Agent": {a.userAgent}},
+		Body:          &once{rest: body},
+		ContentLength: int64(len(body)),
+	}).WithContext(ctx)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := a.rt.RoundTrip(req)
+	if err != nil {
+		if asked && !got {
+			return answer{outcome: NotSent, detail: causeOf(err)}
+		}
+		return answer{outcome: Unknown, detail: causeOf(err)}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	ans := answer{status: resp.StatusCode, outcome: Unknown}
+	ans.served, _ = http.ParseTime(resp.Header.Get("Date"))
+	switch {
+	case err != nil:
+		ans.detail = "the answer broke off: " + causeOf(err)
+	case len(raw) > maxAnswer:
+		ans.detail = "the answer is longer than 64 KiB"
+	default:
+		ans.read(resp, raw, method == http.MethodPost)
+	}
+	return ans
+}
+
+// causeOf names the cause of a failed exchange without any of its text, which
+// may hold the token.
+func causeOf(err error) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	var timeout net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time"
+	case errors.Is(err, context.Canceled):
+		return "given up"
+	case errors.As(err, &dns):
+		return "the host name cannot be looked up"
+	case errors.As(err, &op):
+		return "the connection failed (" + op.Op + ")"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed"
+	}
+	return "the exchange failed"
+}

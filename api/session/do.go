@@ -1,0 +1,208 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+)
+
+// Access is what a call is sent with. Token and Gen belong together.
+type Access struct {
+	Token       secret.Value
+	Incarnation string
+	Gen         int64
+	// Attempt counts the sends of this call from 1.
+	Attempt int
+	// Over: the call goes beyond the recommended rate (policy "warn").
+	Over bool
+}
+
+func accessOf(r Row) Access {
+	return Access{Token: r.Access, Incarnation: r.Incarnation, Gen: r.Gen}
+}
+
+// Send sends a call once and tells the status of the answer and its header.
+// err is for exchanges without an answer, and whatever else the caller wants to
+// have back from Do; status is 0 when there was no answer.
+type Send func(ctx context.Context, a Access) (status int, header http.Header, err error)
+
+// Option changes one Do.
+type Option func(*call)
+
+// NoRepeat keeps Do from sending the call a second time after a 401 (its body
+// cannot be had again): the caller gets the 401 as an Error of kind Unauthorized.
+func NoRepeat() Option { return func(c *call) { c.noRepeat = true } }
+
+// maxSends is how often a call is sent in all (rule E5).
+const maxSends = 3
+
+// call is the state of one Do.
+type call struct {
+	m        *Manager
+	class    limit.Class
+	noRepeat bool
+	sends    int
+	graced   Access // the pair that got its young pair's grace (rule E3)
+	lenient  bool   // a rotation failed: use what lives to its end
+}
+
+// entry is one way in: what to send with, and how it was read.
+type entry struct {
+	access     Access
+	fromMemory bool
+}
+
+// Do sends a call of class with the live pair. It waits for a slot in the
+// budget (background work marked by limit.Background gives way to people) and
+// for rotations, its own or others'; ctx bounds all of it, and should give at
+// least 30 s or a crash elsewhere shows as an error. After a 401, which means
+// that nothing was done, the call is sent again with a pair that is known to be
+// better, three times at most in all. A 429 is told to everybody and returned as
+// it came. The error is send's, *Error, *limit.Exhausted, or nil.
+func (m *Manager) Do(ctx context.Context, class limit.Class, send Send, opts ...Option) error {
+	c := &call{m: m, class: class}
+	for _, o := range opts {
+		o(c)
+	}
+	m.beat(ctx)
+	for {
+		e, err := c.enter(ctx)
+		if err != nil {
+			return err
+		}
+		c.sends++
+		e.access.Attempt = c.sends
+		status, header, err := send(ctx, e.access)
+		if status == http.StatusTooManyRequests {
+			c.throttled(ctx, header)
+		}
+		if status != http.StatusUnauthorized {
+			return err
+		}
+		again, sessionErr := c.unauthorized(ctx, e, header)
+		if sessionErr == nil && !again {
+			sessionErr = &Error{Kind: Unauthorized, Public: "the service does not accept the session's token"}
+		}
+		if sessionErr != nil && err != nil {
+			return errors.Join(sessionErr, err)
+		}
+		if sessionErr != nil {
+			return sessionErr
+		}
+	}
+}
+
+func (c *call) throttled(ctx context.Context, h http.Header) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := c.m.limits.Note429(ctx, c.class, RetryAfter(h)); err != nil {
+		c.m.log.Warn("session: a 429 is not noted for the others", "class", c.class, "err", err)
+	}
+}
+
+// enter waits until a call may go: pair, generation and slot come from one read
+// (rule B1).
+func (c *call) enter(ctx context.Context) (entry, error) {
+	m := c.m
+	req := m.limits.Request(ctx, c.class)
+	for {
+		if m.isClosed() {
+			m.limits.Drop(ctx, c.class, req.Ticket)
+			return entry{}, &Error{Kind: Closed, Public: "the session is closed"}
+		}
+		before, start, asked := m.known(), m.clock.Steady(), false
+		row, grant, err := m.store.Enter(ctx, m.key, req, func(r Row) bool {
+			asked = m.usable(r, before) || (c.lenient && m.alive(r, before))
+			return asked
+		})
+		if err != nil {
+			return c.withoutStore(ctx, err)
+		}
+		m.saw(row, start)
+		switch {
+		case asked && grant.Taken && grant.Wait == 0:
+			a := accessOf(row)
+			a.Over = grant.Over
+			return entry{access: a}, nil
+		case asked:
+			if req, err = m.limits.Hold(ctx, req, grant); err != nil {
+				return entry{}, waitError(err)
+			}
+		default:
+			if err := c.ready(ctx, row, before); err != nil {
+				m.limits.Drop(ctx, c.class, req.Ticket)
+				return entry{}, err
+			}
+		}
+	}
+}
+
+// waitError types a context's end; *limit.Exhausted passes.
+func waitError(err error) error {
+	var ex *limit.Exhausted
+	if errors.As(err, &ex) {
+		return err
+	}
+	return timedOut(err, "waiting for room in the budget")
+}
+
+// ready makes row usable or finds that it became so.
+func (c *call) ready(ctx context.Context, row Row, before seen) error {
+	why := need(row, before)
+	_, wait := c.m.plan(row, before, why)
+	err := error(nil)
+	if d, ok := ctx.Deadline(); ok && wait > 0 && time.Until(d) < wait {
+		err = c.m.notYet(wait)
+	} else {
+		err = c.m.await(ctx, why)
+	}
+	var e *Error
+	if err == nil || !errors.As(err, &e) || c.lenient || !c.m.alive(row, before) || e.Kind == TimedOut {
+		return err
+	}
+	c.lenient = true // it cannot be renewed, but it lives
+	return nil
+}
+
+// withoutStore lets a call go on a pair from memory until its hand-over (rule
+// K1), with a quarter of the budget for this process alone.
+func (c *call) withoutStore(ctx context.Context, cause error) (entry, error) {
+	m := c.m
+	if ctx.Err() != nil {
+		return entry{}, timedOut(ctx.Err(), "the shared store did not answer")
+	}
+	m.mu.Lock()
+	cp := m.copied
+	m.mu.Unlock()
+	if cp.access.Token.Empty() || m.clock.Steady() >= cp.steadyUntil || !m.clock.Wall().Before(cp.wallUntil) {
+		return entry{}, storeError(cause)
+	}
+	req := m.limits.Request(ctx, c.class)
+	req.Rule.N = max(1, req.Rule.N/4)
+	for {
+		g, err := m.spare.Take(ctx, m.key, req)
+		if err != nil {
+			return entry{}, err
+		}
+		if g.Taken && g.Wait == 0 {
+			break
+		}
+		if req, err = m.limits.Hold(ctx, req, g); err != nil {
+			return entry{}, waitError(err)
+		}
+	}
+	if m.clock.Steady() >= cp.steadyUntil {
+		return entry{}, storeError(cause)
+	}
+	return entry{access: cp.access, fromMemory: true}, nil
+}
+
+func (m *Manager) isClosed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed
+}

@@ -1,0 +1,70 @@
+package session
+
+import (
+	"fmt"
+	"time"
+)
+
+// ErrKind says what kept a call from being sent or answered.
+type ErrKind string
+
+// The kinds of an Error.
+const (
+	// CredentialsRefused: the service refused the login; no more tries with this
+	// password until it changes or somebody resets the session.
+	CredentialsRefused ErrKind = "credentials_refused"
+	// TwoFactorDemanded: the account has two-factor authentication on, which a
+	// machine cannot answer (spec, Authentication rule 8).
+	TwoFactorDemanded ErrKind = "two_factor"
+	// NoPassword: the configured password could not be had.
+	NoPassword ErrKind = "no_password"
+	// ServiceUnavailable: logins or refreshes fail or must wait.
+	ServiceUnavailable ErrKind = "service_unavailable"
+	// StoreUnavailable: the shared store does not answer; without it nobody may
+	// rotate (rule K1).
+	StoreUnavailable ErrKind = "store_unavailable"
+	// Unauthorized: the service went on answering 401.
+	Unauthorized ErrKind = "unauthorized"
+	// TimedOut: the caller's context ended while waiting for a session.
+	TimedOut ErrKind = "timed_out"
+	// Closed: the Manager is closed.
+	Closed ErrKind = "closed"
+)
+
+// Error is what a Manager returns when there is no session to be had. It holds
+// no token, password, address or text of the service.
+type Error struct {
+	Kind ErrKind
+	// Public is a sentence for people.
+	Public string
+	// RetryAfter is when another try makes sense; 0: unknown or never.
+	RetryAfter time.Duration
+	// Err is the cause, if it has more to tell: a context's or the store's error.
+	Err error
+}
+
+// Error returns the sentence.
+func (e *Error) Error() string {
+	if e.RetryAfter > 0 {
+		return fmt.Sprintf("%s (again in %d s)", e.Public, int64((e.RetryAfter+time.Second-1)/time.Second))
+	}
+	return e.Public
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func storeError(err error) *Error {
+	return &Error{Kind: StoreUnavailable, Public: "the shared store does not answer, and without it no session can be renewed", Err: err}
+}
+
+func timedOut(err error, what string) *Error {
+	return &Error{Kind: TimedOut, Public: "no session in time: " + what, Err: err}
+}
+
+func blockedError(b Block) *Error {
+	if b.Reason == BlockTwoFactor {
+		return &Error{Kind: TwoFactorDemanded, Public: "the service demands a two-factor code, which a machine account cannot give: two-factor authentication must be switched off for it"}
+	}
+	return &Error{Kind: CredentialsRefused, Public: "the service refuses this login and password; correct them, or reset the session to try again"}
+}

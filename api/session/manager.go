@@ -1,0 +1,192 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+)
+
+// Config of a Manager.
+type Config struct {
+	BaseURL string // see NormalKey
+	Account string // the login of the machine account
+	// Password is asked for each login, never kept. It may run a command; it is
+	// given at most AuthDeadline.
+	Password func(context.Context) (secret.Value, error)
+	Store    Store
+	Limits   *limit.Budgets // of the same key
+	// Auth carries logins and refreshes: NewAuthTransport, or the built-in
+	// service's own RoundTripper. It must not repeat a request.
+	Auth      http.RoundTripper
+	Clock     Clock        // nil: SystemClock
+	Constants Constants    // zero: Defaults
+	Liveness  Liveness     // nil: the lease alone decides
+	Log       *slog.Logger // nil: silent
+	Owner     Owner        // ID is made here; Host and PID are filled when empty
+	// LoginPath and RefreshPath default to the service's (spec, Authentication
+	// endpoints); the refresh token follows RefreshPath.
+	LoginPath   string
+	RefreshPath string
+	UserAgent   string
+	// Random returns numbers in [0,1) for jitter; nil: math/rand.
+	Random func() float64
+	// OnWake is called when this host seems to have slept (rule G4), so that idle
+	// connections can be dropped. It must not block.
+	OnWake func()
+}
+
+// Manager keeps the session of one key for this process, together with the
+// Managers of all other processes on the same Store. It is safe for concurrent
+// use and does nothing by itself: rotations happen when a call needs one, or
+// under Keep.
+type Manager struct {
+	cfg    Config
+	key    Key
+	store  Store
+	limits *limit.Budgets
+	clock  Clock
+	c      Constants
+	log    *slog.Logger
+	owner  Owner
+	auth   authClient
+	spare  *limit.Memory // budget while the store is away
+
+	mu     sync.Mutex // guards what follows
+	seen   seen
+	lease  leaseWatch
+	copied memoryCopy
+	clocks clockPair
+	beaten time.Duration // steady time of the last beat, 0: none
+	flight *flight       // nil: nobody rotates in this process
+	closed bool
+	// trouble is what kept the last rotation of this process from going well.
+	trouble string
+	busy    sync.WaitGroup // flights
+	crash   func(point string)
+}
+
+// seen is the newest state known of a row, to notice a store that went back.
+type seen struct {
+	incarnation string
+	gen, fence  int64
+}
+
+// leaseWatch times an unchanged lease on our own clock (rule G2).
+type leaseWatch struct {
+	incarnation string
+	fence       int64
+	phase       Phase
+	since       time.Duration
+}
+
+// memoryCopy is the pair as last read, for when the store is away (rule K1).
+type memoryCopy struct {
+	access      Access
+	ttl         time.Duration
+	steadyUntil time.Duration // T on the steady clock
+	wallUntil   time.Time     // T on the wall clock
+}
+
+type clockPair struct {
+	wall   time.Time
+	steady time.Duration
+}
+
+// New checks cfg and returns a Manager. It touches neither store nor network.
+func New(cfg Config) (*Manager, error) {
+	key, err := NormalKey(cfg.BaseURL, cfg.Account)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Store == nil || cfg.Limits == nil || cfg.Auth == nil || cfg.Password == nil {
+		return nil, errors.New("session: Store, Limits, Auth and Password are needed")
+	}
+	if cfg.Limits.Key() != key {
+		return nil, errors.New("session: the budgets belong to another key")
+	}
+	if cfg.Constants == (Constants{}) {
+		cfg.Constants = Defaults()
+	}
+	if err := cfg.Constants.check(); err != nil {
+		return nil, err
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = SystemClock()
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Float64
+	}
+	defaultText(&cfg.LoginPath, "/v2/auth/login")
+	defaultText(&cfg.RefreshPath, "/v2/auth/refresh/")
+	defaultText(&cfg.UserAgent, "opdeck")
+	if !strings.HasSuffix(cfg.RefreshPath, "/") {
+		cfg.RefreshPath += "/"
+	}
+	fillOwner(&cfg.Owner)
+	m := &Manager{
+		cfg: cfg, key: key, store: cfg.Store, limits: cfg.Limits, clock: cfg.Clock, c: cfg.Constants,
+		log: cfg.Log, owner: cfg.Owner, spare: limit.NewMemory(cfg.Clock),
+		auth:  authClient{rt: cfg.Auth, baseURL: key.BaseURL, loginPath: cfg.LoginPath, refreshPath: cfg.RefreshPath, userAgent: cfg.UserAgent},
+		crash: func(string) {},
+	}
+	m.clocks = clockPair{wall: m.clock.Wall(), steady: m.clock.Steady()}
+	return m, nil
+}
+
+func defaultText(s *string, def string) {
+	if *s == "" {
+		*s = def
+	}
+}
+
+func fillOwner(o *Owner) {
+	o.ID = newID()
+	if o.Host == "" {
+		o.Host, _ = os.Hostname()
+	}
+	if o.PID == 0 {
+		o.PID = os.Getpid()
+	}
+}
+
+// Key returns the session's key in its one spelling.
+func (m *Manager) Key() Key { return m.key }
+
+// Owner tells who this process is in the shared store.
+func (m *Manager) Owner() Owner { return m.owner }
+
+// Limits returns the budgets that the Manager uses.
+func (m *Manager) Limits() *limit.Budgets { return m.limits }
+
+// Close waits for a rotation that has been announced (at most the auth deadline
+// and the time to store its result, or until ctx ends), refuses further calls
+// and takes this process off the list of instances (rule C9).
+func (m *Manager) Close(ctx context.Context) error {
+	m.mu.Lock()
+	m.closed = true
+	if m.flight != nil {
+		m.flight.leaveNow()
+	}
+	m.mu.Unlock()
+	done := make(chan struct{})
+	go func() { m.busy.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return timedOut(ctx.Err(), "a login or refresh is still on its way")
+	}
+	return m.store.Leave(ctx, m.key, m.owner.ID)
+}

@@ -1,0 +1,308 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+)
+
+// rotation is one turn under the lease: a refresh, a login, or a refused refresh
+// and then a login (rule C8).
+type rotation struct {
+	m    *Manager
+	why  cause
+	kind Kind
+	row  Row // as the lease was got
+
+	password    secret.Value
+	fingerprint string
+	tries       int   // refusals of this password so far
+	after       error // returned once the lease is given back
+	doubt       bool  // the service has refused the refresh token: the pair is dead
+}
+
+// underLease decides again under the lease what is to be done, and does it.
+func (r *rotation) underLease(ctx context.Context, before seen) error {
+	kind, wait := r.m.plan(r.row, seen{}, r.why)
+	if r.kind == ByLogin {
+		kind = ByLogin
+		wait = r.row.LoginWait
+	}
+	r.kind = kind
+	if r.why.premature {
+		wait = max(wait, r.row.spacing())
+	}
+	if r.after != nil || wait > 0 {
+		rel := Release{}
+		if kind == ByLogin {
+			rel.LoginWait = wait
+		}
+		r.release(ctx, rel)
+		return r.after
+	}
+	if kind == ByLogin && r.password.Empty() {
+		if err := r.readyToLogin(ctx, r.row, r.m.c.LeaseHeld/2); err != nil {
+			r.release(ctx, Release{})
+			return err
+		}
+	}
+	if kind == ByRefresh && r.m.c.QuietGap > 0 {
+		if sleep(ctx, r.m.c.QuietGap) != nil {
+			r.release(ctx, Release{})
+			return errGone
+		}
+	}
+	if ctx.Err() != nil {
+		r.release(ctx, Release{})
+		return errGone
+	}
+	return r.run(context.WithoutCancel(ctx))
+}
+
+// run marks, sends and lands, once or (rule C8) twice. ctx has no end: what was
+// announced is brought to its end (rules C5, C9).
+func (r *rotation) run(ctx context.Context) error {
+	for {
+		class := limit.Login
+		if r.kind == ByRefresh {
+			class = limit.Refresh
+		}
+		wait, err := r.mark(ctx, class)
+		switch {
+		case errors.Is(err, ErrFenced):
+			return nil
+		case err != nil:
+			r.release(ctx, Release{}) // not known to be announced: not sent (rule A8)
+			return storeError(err)
+		case wait > 0:
+			again, err := r.noSlot(ctx, class, wait)
+			if again {
+				continue
+			}
+			return err
+		}
+		r.m.crash("marked")
+		again, err := r.exchange(ctx, class)
+		if !again {
+			return err
+		}
+	}
+}
+
+func (r *rotation) mark(ctx context.Context, class limit.Class) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.m.c.LeaseHeld)
+	defer cancel()
+	return r.m.store.Mark(ctx, r.m.key, Mark{Incarnation: r.row.Incarnation, Fence: r.row.Fence, Owner: r.m.owner.ID,
+		Kind: r.kind, For: r.m.c.LeaseSent, Rule: r.m.limits.Rule(class)})
+}
+
+// noSlot deals with a used up budget (rule F3). again: go on with the other kind.
+func (r *rotation) noSlot(ctx context.Context, class limit.Class, wait time.Duration) (again bool, err error) {
+	m := r.m
+	if r.kind == ByRefresh && r.row.AccessLeft <= lastUse && wait > soonRefresh {
+		if err := r.readyToLogin(ctx, r.row, m.c.LeaseHeld/2); err == nil {
+			r.kind = ByLogin
+			return true, nil
+		}
+	}
+	r.note(ctx, answer{outcome: NoSlot}, 0, r.row.Gen)
+	m.setTrouble("the budget of " + string(class) + " calls is used up")
+	r.release(ctx, r.waiting(wait))
+	if r.why.force {
+		return false, &limit.Exhausted{Class: class, RetryAfter: wait}
+	}
+	return false, nil
+}
+
+// waiting is the release that keeps everybody off r's kind of rotation.
+func (r *rotation) waiting(d time.Duration) Release {
+	rel := Release{State: r.state()}
+	if r.kind == ByLogin {
+		rel.LoginWait = d
+	} else {
+		rel.RefreshWait = d
+	}
+	return rel
+}
+
+// state is what a release makes of the pair when nothing worse happened.
+func (r *rotation) state() PairState {
+	if r.doubt {
+		return Doubtful
+	}
+	return ""
+}
+
+// exchange sends the request and lands its outcome.
+func (r *rotation) exchange(ctx context.Context, class limit.Class) (again bool, err error) {
+	m := r.m
+	sent := m.clock.Steady()
+	sendCtx, cancel := context.WithTimeout(ctx, m.c.AuthDeadline)
+	defer cancel()
+	var a answer
+	if r.kind == ByRefresh {
+		a = m.auth.refresh(sendCtx, r.row.Refresh)
+	} else {
+		a = m.auth.login(sendCtx, m.key.Account, r.password)
+	}
+	m.crash("answered")
+	if a.outcome == OK && a.access.Equal(r.row.Access) {
+		a.outcome, a.detail = Unknown, "the service gave the old access token again"
+	}
+	took := m.clock.Steady() - sent
+	if a.outcome == OK {
+		return false, r.install(ctx, a, sent)
+	}
+	r.note(ctx, a, took, r.row.Gen)
+	m.setTrouble("the last " + string(r.kind) + " failed: " + a.detail)
+	return r.failed(ctx, class, a)
+}
+
+// failed applies an outcome without a pair (rules D2 to D4, D6, D7).
+func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (again bool, err error) {
+	m := r.m
+	var rel Release
+	switch a.outcome {
+	case NotSent:
+		rel = r.waiting(m.backoff(r.row.Fails))
+		rel.Fail = true
+	case Throttled:
+		wait := a.retryAfter
+		if wait <= 0 {
+			wait = time.Minute
+		}
+		rel = r.waiting(wait)
+		if err := m.limits.Note429(ctx, class, wait); err != nil {
+			m.log.Warn("session: a 429 is not noted for the others", "class", class, "err", err)
+		}
+	case Refused, TwoFactor:
+		return r.refused(ctx, a)
+	default:
+		rel = Release{State: Doubtful}
+		if r.kind == ByLogin {
+			rel.LoginWait, rel.Fail = m.backoff(r.row.Fails), true
+		}
+	}
+	r.release(ctx, rel)
+	if r.why.force {
+		return false, m.notYet(max(rel.LoginWait, rel.RefreshWait))
+	}
+	return false, nil
+}
+
+// refused deals with a clear no: after a refresh the same holder logs in (rule
+// C8); after a login, or when a code is demanded, the credential is blocked.
+func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error) {
+	m := r.m
+	if r.kind == ByRefresh {
+		r.doubt = true
+		err := r.readyToLogin(ctx, r.row, m.c.LeaseSent-m.c.AuthDeadline-time.Second)
+		if err != nil && (r.fingerprint == "" || a.outcome != TwoFactor) {
+			r.release(ctx, Release{State: Doubtful})
+			return false, err
+		}
+		if a.outcome == Refused {
+			r.kind = ByLogin
+			return true, nil
+		}
+	}
+	b := Block{Fingerprint: r.fingerprint, Reason: BlockRefused, Tries: r.tries + 1}
+	if a.outcome == TwoFactor {
+		b.Reason = BlockTwoFactor
+	}
+	r.release(ctx, Release{State: r.state(), Block: &b, Fail: true})
+	m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence, Session: r.row.Incarnation, Status: a.status, Served: a.served})
+	e := blockedError(b)
+	e.RetryAfter, _ = b.holds()
+	return false, e
+}
+
+// backoff is 1, 2, 4 … 60 s with ±50 % jitter, after fails failures in a row.
+func (m *Manager) backoff(fails int) time.Duration {
+	d := min(time.Second<<min(max(fails, 0), 6), time.Minute)
+	return time.Duration(float64(d) * (0.5 + m.cfg.Random()))
+}
+
+func (m *Manager) setTrouble(s string) {
+	m.mu.Lock()
+	m.trouble = s
+	m.mu.Unlock()
+}
+
+// installFor bounds how long a holder tries to store a new pair while the store
+// is away (rule K2); by then the lease is over and others have logged in.
+const installFor = time.Minute
+
+// install stores the new pair, and goes on trying until it is done or fenced.
+func (r *rotation) install(ctx context.Context, a answer, sent time.Duration) error {
+	m := r.m
+	took := m.clock.Steady() - sent
+	life := a.accessTTL
+	if l := r.row.learnt(); l > 0 && l < life {
+		life, a.detail = l, "pairs die earlier than announced; their real age is used"
+	}
+	in := Install{Incarnation: r.row.Incarnation, Fence: r.row.Fence, Kind: r.kind, Access: a.access, Refresh: a.refresh,
+		AccessTTL: life, RefreshTTL: a.refreshTTL, By: m.owner}
+	pause := 50 * time.Millisecond
+	for {
+		in.Elapsed = m.clock.Steady() - sent
+		start := m.clock.Steady()
+		tryCtx, cancel := context.WithTimeout(ctx, m.c.LeaseHeld)
+		row, err := m.store.Install(tryCtx, m.key, in)
+		cancel()
+		switch {
+		case err == nil:
+			m.crash("installed")
+			m.saw(row, start)
+			m.setTrouble("")
+			if a.warning != "" {
+				a.detail = a.warning
+			}
+			r.note(ctx, a, took, row.Gen)
+			return nil
+		case errors.Is(err, ErrFenced):
+			a.outcome = Fenced
+			r.note(ctx, a, took, r.row.Gen)
+			return nil
+		case in.Elapsed > installFor:
+			return storeError(err)
+		}
+		m.log.Warn("session: a new pair is not stored yet", "err", err)
+		if err := sleep(ctx, pause); err != nil {
+			return storeError(err)
+		}
+		pause = min(2*pause, time.Second)
+	}
+}
+
+// release gives the lease back. A store that does not answer leaves it to the
+// lease's end, which doubts a SENT pair: safe, and a login dearer.
+func (r *rotation) release(ctx context.Context, rel Release) {
+	rel.Incarnation, rel.Fence = r.row.Incarnation, r.row.Fence
+	ctx = context.WithoutCancel(ctx)
+	for pause := 20 * time.Millisecond; ; pause *= 3 {
+		tryCtx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		err := r.m.store.Release(tryCtx, r.m.key, rel)
+		cancel()
+		if err == nil || errors.Is(err, ErrFenced) || pause > 200*time.Millisecond {
+			if err != nil {
+				r.m.log.Warn("session: the lease was not given back", "err", err)
+			}
+			return
+		}
+		_ = sleep(ctx, pause)
+	}
+}
+
+// note writes the rotation's line in the history.
+func (r *rotation) note(ctx context.Context, a answer, took time.Duration, gen int64) {
+	kind := EventLogin
+	if r.kind == ByRefresh {
+		kind = EventRefresh
+	}
+	r.m.note(ctx, Event{Kind: kind, Outcome: a.outcome, Reason: r.why.reason, Took: took, Fence: r.row.Fence, Gen: gen, Age: r.row.Age,
+		Left: r.row.AccessLeft, Status: a.status, Served: a.served, Detail: a.detail, Session: r.row.Incarnation})
+}

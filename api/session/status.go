@@ -1,0 +1,281 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Status is what there is to tell about a session.
+type Status struct {
+	Context    string // the caller's name for it; set by the caller
+	BaseURL    string
+	Account    string // masked
+	State      string // live, none, rotating, doubtful, blocked
+	Generation int64
+	Access     Lifetime
+	Refresh    Lifetime
+	// NextRotation is when the pair is due to be replaced; zero when there is none.
+	NextRotation time.Time
+	Holder       *Owner // nobody rotates: nil
+	Instances    int    // seen within two minutes
+	Counts       Counts
+	Last         *Last
+	Warning      string
+
+	// What the screens show beyond the command's JSON.
+	Phase       Phase
+	Fence       int64
+	Age         time.Duration // of the pair
+	From        Kind          // how the pair was made
+	By          Owner         // by whom
+	Fails       int
+	LoginWait   time.Duration // left of the back-off of logins
+	RefreshWait time.Duration
+	Blocks      []Block
+	Premature   []Premature
+	Seen        []Instance // newest first, of the last day
+	History     []Event    // oldest first, the last 100
+	Verdict     Verdict    // what the detective makes of it
+	AsOf        time.Time  // this host's wall clock at the read
+}
+
+// Lifetime of a token.
+type Lifetime struct {
+	TTL       time.Duration
+	Remaining time.Duration
+	ExpiresAt time.Time // by this host's wall clock; zero when there is no token
+}
+
+// Counts over the life of the store's row.
+type Counts struct {
+	Logins       int64 `json:"logins"`
+	Refreshes    int64 `json:"refreshes"`
+	Unauthorized int64 `json:"unauthorized"`
+	Premature    int64 `json:"premature"`
+}
+
+// Last rotation.
+type Last struct {
+	Kind    Kind
+	At      time.Time
+	Outcome Outcome
+	Took    time.Duration
+}
+
+// Status reads the shared state. It costs no call to the service.
+func (m *Manager) Status(ctx context.Context) (Status, error) {
+	m.beat(ctx)
+	row, _, err := m.load(ctx)
+	if err != nil {
+		return Status{}, storeError(err)
+	}
+	counts, err := m.store.Count(ctx, m.key)
+	if err != nil {
+		return Status{}, storeError(err)
+	}
+	events, err := m.store.Events(ctx, m.key, 0, 100)
+	if err != nil {
+		return Status{}, storeError(err)
+	}
+	instances, err := m.store.Instances(ctx, m.key)
+	if err != nil {
+		return Status{}, storeError(err)
+	}
+	return m.describe(row, counts, events, instances), nil
+}
+
+func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, instances []Instance) Status {
+	now := m.clock.Wall()
+	s := Status{
+		BaseURL: m.key.BaseURL, Account: MaskAccount(m.key.Account), State: m.stateOf(row), Generation: row.Gen,
+		Counts: Counts{Logins: counts[EventLogin], Refreshes: counts[EventRefresh], Unauthorized: counts[EventUnauthorized], Premature: counts[EventPremature]},
+		Phase:  row.Phase, Fence: row.Fence, Fails: row.Fails, LoginWait: row.LoginWait, RefreshWait: row.RefreshWait,
+		Blocks: row.Blocks, Premature: row.Premature, Seen: instances, History: events, AsOf: now,
+	}
+	if row.State != None && row.Gen > 0 {
+		s.Access = lifetime(row.AccessTTL, row.AccessLeft, now)
+		s.Age, s.From, s.By = row.Age, row.From, row.By
+	}
+	if !row.Refresh.Empty() {
+		s.Refresh = lifetime(row.RefreshTTL, row.RefreshLeft, now)
+	}
+	if row.State == Live {
+		s.NextRotation = now.Add(max(0, row.AccessLeft-m.c.margin(row.AccessTTL)))
+	}
+	if row.Phase != Free && row.LeaseLeft > 0 {
+		holder := row.Owner
+		s.Holder = &holder
+	}
+	for _, in := range instances {
+		if in.Ago <= aliveFor {
+			s.Instances++
+		}
+	}
+	for _, e := range slices.Backward(events) {
+		if e.Kind == EventLogin || e.Kind == EventRefresh {
+			s.Last = &Last{Kind: Kind(e.Kind), At: e.At, Outcome: e.Outcome, Took: e.Took}
+			break
+		}
+	}
+	s.Verdict = Diagnose(events, row)
+	s.Warning = m.warning(row, s.Verdict)
+	return s
+}
+
+// stateOf names the state for people: blocked when logins are refused for good
+// and there is no pair that serves.
+func (m *Manager) stateOf(r Row) string {
+	switch {
+	case r.Phase != Free && r.LeaseLeft > 0:
+		return "rotating"
+	case r.State == Live && r.AccessLeft > 0:
+		return "live"
+	case len(r.Blocks) > 0 && r.kind() == ByLogin:
+		if _, holds := r.Blocks[len(r.Blocks)-1].holds(); holds {
+			return "blocked"
+		}
+	}
+	return string(r.State)
+}
+
+// warning is the one sentence that matters most, or "".
+func (m *Manager) warning(r Row, v Verdict) string {
+	if n := len(r.Blocks); n > 0 {
+		if _, holds := r.Blocks[n-1].holds(); holds {
+			return blockedError(r.Blocks[n-1]).Public
+		}
+	}
+	recent := 0
+	for _, p := range r.Premature {
+		if p.Ago < 10*time.Minute {
+			recent++
+		}
+	}
+	switch {
+	case recent >= 2:
+		return "another client uses this account: " + v.Sentence
+	case r.Fails > 0 && r.LoginWait+r.RefreshWait > 0:
+		return "the session cannot be renewed at present"
+	case r.learnt() > 0:
+		return "the service ends access tokens earlier than it announces"
+	}
+	return ""
+}
+
+func lifetime(ttl, left time.Duration, now time.Time) Lifetime {
+	return Lifetime{TTL: ttl, Remaining: left, ExpiresAt: now.Add(left)}
+}
+
+// MaskAccount shows the first letter and what follows the @: "m•••@example.com".
+func MaskAccount(account string) string {
+	_, n := utf8.DecodeRuneInString(account)
+	if at := strings.LastIndexByte(account, '@'); at > 0 {
+		return account[:n] + "•••" + account[at:]
+	}
+	return account[:n] + "•••"
+}
+
+type lifetimeJSON struct {
+	TTL       float64    `json:"ttl_seconds"`
+	Remaining float64    `json:"remaining_seconds"`
+	ExpiresAt *time.Time `json:"expires_at"`
+}
+
+func (l Lifetime) json() lifetimeJSON {
+	return lifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
+}
+
+func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
+
+func stamp(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}
+
+// MarshalJSON writes the object of `opdeck session status`.
+func (s Status) MarshalJSON() ([]byte, error) {
+	type holderJSON struct {
+		Host string `json:"host"`
+		PID  int    `json:"pid"`
+	}
+	type lastJSON struct {
+		Kind    Kind       `json:"kind"`
+		At      *time.Time `json:"at"`
+		Outcome Outcome    `json:"outcome"`
+		TookMS  int64      `json:"took_ms"`
+	}
+	out := struct {
+		Context      string       `json:"context"`
+		BaseURL      string       `json:"base_url"`
+		Account      string       `json:"account"`
+		State        string       `json:"state"`
+		Generation   int64        `json:"generation"`
+		Access       lifetimeJSON `json:"access"`
+		Refresh      lifetimeJSON `json:"refresh"`
+		NextRotation *time.Time   `json:"next_rotation_at"`
+		Holder       *holderJSON  `json:"holder"`
+		Instances    int          `json:"instances"`
+		Counts       Counts       `json:"counts"`
+		Last         *lastJSON    `json:"last"`
+		Warning      string       `json:"warning"`
+	}{
+		s.Context, s.BaseURL, s.Account, s.State, s.Generation, s.Access.json(), s.Refresh.json(), stamp(s.NextRotation),
+		nil, s.Instances, s.Counts, nil, s.Warning,
+	}
+	if s.Holder != nil {
+		out.Holder = &holderJSON{s.Holder.Host, s.Holder.PID}
+	}
+	if s.Last != nil {
+		out.Last = &lastJSON{s.Last.Kind, stamp(s.Last.At), s.Last.Outcome, s.Last.Took.Milliseconds()}
+	}
+	return json.Marshal(out)
+}
+
+// Watch sends the status at once and then whenever it changed, looking every so
+// often (at least 200 ms apart), until ctx ends; the channel is closed then. A
+// slow reader gets the newest status only. Errors of the store show as a Status
+// with a Warning and State "unknown".
+func (m *Manager) Watch(ctx context.Context, every time.Duration) <-chan Status {
+	every = max(every, 200*time.Millisecond)
+	out := make(chan Status, 1)
+	go func() {
+		defer close(out)
+		var last string
+		for {
+			s, err := m.Status(ctx)
+			if err != nil {
+				s = Status{BaseURL: m.key.BaseURL, Account: MaskAccount(m.key.Account), State: "unknown", Warning: err.Error(), AsOf: m.clock.Wall()}
+			}
+			if mark := s.mark(); mark != last && ctx.Err() == nil {
+				last = mark
+				select {
+				case <-out: // take back what nobody has read
+				default:
+				}
+				out <- s
+			}
+			if sleep(ctx, every) != nil {
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// mark changes whenever more changed than time going by.
+func (s Status) mark() string {
+	var seq int64
+	if n := len(s.History); n > 0 {
+		seq = s.History[n-1].Seq
+	}
+	b, _ := json.Marshal([]any{s.State, s.Generation, s.Phase, s.Fence, s.Instances, s.Warning, seq, s.Holder, s.LoginWait > 0, s.RefreshWait > 0})
+	return string(b)
+}
