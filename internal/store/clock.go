@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"opdeck/api/limit"
+)
+
+// clock tells the store's time: one clock for all processes that share a
+// database (rule G1), as nanoseconds since 1970. Only differences are exact.
+type clock interface {
+	// now reads the clock. Inside a transaction call it after the lock was taken.
+	now(ctx context.Context, q Querier) (time.Duration, error)
+	// column is an expression that reads the clock within a query, in
+	// microseconds; settle turns its value into the time.
+	column() string
+	settle(us int64) time.Duration
+	// wall is the time for people that belongs to now.
+	wall(now time.Duration) time.Time
+	// boot names the run of the machine that leases belong to.
+	boot() string
+}
+
+// hostClock serves SQLite: the machine's boot clock, which no setting of the
+// time moves and which goes on while it sleeps, plus an offset that the first
+// process of each run of the machine writes down so that times stay comparable
+// after a restart, too.
+type hostClock struct {
+	host   limit.Clock
+	id     string
+	offset atomic.Int64
+}
+
+// newHostClock agrees with the other processes on the offset.
+func newHostClock(ctx context.Context, db *DB, host limit.Clock, boot string) (*hostClock, error) {
+	c := &hostClock{host: host, id: boot}
+	known, err := c.adopt(ctx, db)
+	if err != nil || known {
+		return c, err
+	}
+	return c, db.Write(ctx, func(tx *Tx) error {
+		if known, err := c.adopt(ctx, tx); err != nil || known {
+			return err
+		}
+		offset := host.Wall().UnixNano() - int64(host.Steady())
+		c.offset.Store(offset)
+		_, err := tx.Exec(ctx, `INSERT INTO store_clock (id, boot, offset_ns) VALUES (1, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, offset_ns = excluded.offset_ns`, boot, offset)
+		return err
+	})
+}
+
+// adopt takes the offset over if it was written in this run of the machine.
+func (c *hostClock) adopt(ctx context.Context, q Querier) (bool, error) {
+	var boot string
+	var offset int64
+	err := q.QueryRow(ctx, "SELECT boot, offset_ns FROM store_clock WHERE id = 1").Scan(&boot, &offset)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil || !sameBoot(boot, c.id) {
+		return false, err
+	}
+	c.offset.Store(offset)
+	return true, nil
+}
+
+func (c *hostClock) read() time.Duration { return c.host.Steady() + time.Duration(c.offset.Load()) }
+
+func (c *hostClock) now(context.Context, Querier) (time.Duration, error) { return c.read(), nil }
+func (c *hostClock) column() string                                      { return "0" }
+func (c *hostClock) settle(int64) time.Duration                          { return c.read() }
+func (c *hostClock) wall(time.Duration) time.Time                        { return c.host.Wall() }
+func (c *hostClock) boot() string                                        { return c.id }
+
+// serverClock serves PostgreSQL: the database's own clock.
+type serverClock struct{}
+
+const serverMicros = "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT"
+
+func (c *serverClock) now(ctx context.Context, q Querier) (time.Duration, error) {
+	var us int64
+	if err := q.QueryRow(ctx, "SELECT "+serverMicros).Scan(&us); err != nil {
+		return 0, err
+	}
+	return c.settle(us), nil
+}
+
+func (c *serverClock) column() string { return serverMicros }
+
+func (c *serverClock) settle(us int64) time.Duration {
+	return time.Duration(us) * time.Microsecond
+}
+
+func (c *serverClock) wall(now time.Duration) time.Time { return time.Unix(0, int64(now)) }
+func (c *serverClock) boot() string                     { return "" }
+
+// bootAt names a run of a machine that has no name for it, by when it began.
+func bootAt(began time.Time) string { return "began " + strconv.FormatInt(began.Unix(), 10) }
+
+// sameBoot compares two names of runs. Those made from the time of their
+// beginning may differ a little, because the two clocks are read one after the
+// other and the time of day gets corrected.
+func sameBoot(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, okA := strings.CutPrefix(a, "began ")
+	y, okB := strings.CutPrefix(b, "began ")
+	if !okA || !okB {
+		return false
+	}
+	m, err1 := strconv.ParseInt(x, 10, 64)
+	n, err2 := strconv.ParseInt(y, 10, 64)
+	return err1 == nil && err2 == nil && max(m-n, n-m) < 120
+}
+
+// systemClock is the machine's clock for the store.
+type systemClock struct{ steady func() time.Duration }
+
+func (c systemClock) Wall() time.Time       { return time.Now().Round(0) }
+func (c systemClock) Steady() time.Duration { return c.steady() }
+
+// openClock makes the clock that belongs to db.
+func openClock(ctx context.Context, db *DB) (clock, error) {
+	if db.engine == Postgres {
+		return &serverClock{}, nil
+	}
+	steady, boot, err := bootClock()
+	if err != nil {
+		return nil, fmt.Errorf("store: boot clock: %w", err)
+	}
+	return newHostClock(ctx, db, systemClock{steady}, boot)
+}

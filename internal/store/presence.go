@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"opdeck/internal/presence"
+)
+
+// presenceKept is how long the place of a console that ended without a word is
+// kept.
+const presenceKept = 10 * time.Minute
+
+// PresenceStore keeps who looks at what in the core database. It implements
+// presence.Store.
+type PresenceStore struct{ db *DB }
+
+var _ presence.Store = (*PresenceStore)(nil)
+
+// NewPresence returns the places of db.
+func NewPresence(db *DB) *PresenceStore { return &PresenceStore{db: db} }
+
+// Put writes the place of a console and clears away forgotten ones.
+func (s *PresenceStore) Put(ctx context.Context, p presence.Place) error {
+	return s.db.Write(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO presence (console, scope, object, object_id, person, host, since_us, seen_us, dialog)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (console) DO UPDATE SET scope = excluded.scope, object = excluded.object, object_id = excluded.object_id,
+person = excluded.person, host = excluded.host, since_us = excluded.since_us, seen_us = excluded.seen_us, dialog = excluded.dialog`,
+			p.Console, p.Scope, p.Object, p.ID, p.Person, p.Host, p.Since.UnixMicro(), p.Seen.UnixMicro(), number(p.Dialog))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "DELETE FROM presence WHERE seen_us < ?", p.Seen.Add(-presenceKept).UnixMicro())
+		return err
+	})
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Leave removes the place of a console.
+func (s *PresenceStore) Leave(ctx context.Context, console string) error {
+	_, err := s.db.Exec(ctx, "DELETE FROM presence WHERE console = ?", console)
+	return err
+}
+
+// At returns who is at an object, longest there first.
+func (s *PresenceStore) At(ctx context.Context, scope, object, id string, since time.Time) ([]presence.Place, error) {
+	rows, err := s.db.Query(ctx, `SELECT console, person, host, since_us, seen_us, dialog FROM presence
+WHERE scope = ? AND object = ? AND object_id = ? AND seen_us > ? ORDER BY since_us, console`, scope, object, id, since.UnixMicro())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var out []presence.Place
+	for rows.Next() {
+		p := presence.Place{Scope: scope, Object: object, ID: id}
+		var from, seen int64
+		var dialog int
+		if err := rows.Scan(&p.Console, &p.Person, &p.Host, &from, &seen, &dialog); err != nil {
+			return nil, fmt.Errorf("store: %w", err)
+		}
+		p.Since, p.Seen, p.Dialog = time.UnixMicro(from).UTC(), time.UnixMicro(seen).UTC(), dialog == 1
+		out = append(out, p)
+	}
+	return out, s.db.explain(rows.Err())
+}

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/session"
+)
+
+// SessionOptions says how sessions are kept.
+type SessionOptions struct {
+	Key Key          // seals the tokens; see OpenKey
+	Log *slog.Logger // nil: silent
+
+	clock clock // tests
+}
+
+// Session keeps the token pairs, the right to replace them, and the budgets, in
+// a core database. It implements session.Store and limit.Store. Tokens are
+// sealed; what cannot be unsealed counts as a pair that may be dead.
+type Session struct {
+	*Limit
+	seal     *sealer
+	log      *slog.Logger
+	reported sync.Map // incarnation and gen of pairs whose damage was logged
+
+	listen sync.Mutex // guards bell
+	bell   *bell      // PostgreSQL: started on first use
+}
+
+var _ session.Store = (*Session)(nil)
+
+// NewSession returns the sessions in core.
+func NewSession(ctx context.Context, core *DB, opt SessionOptions) (*Session, error) {
+	if opt.Key.master == nil {
+		return nil, errors.New("store: sessions need a key")
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	if opt.clock == nil {
+		c, err := openClock(ctx, core)
+		if err != nil {
+			return nil, err
+		}
+		opt.clock = c
+	}
+	seal, err := newSealer(opt.Key)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return &Session{Limit: &Limit{db: core, clock: opt.clock}, seal: seal, log: opt.Log}, nil
+}
+
+// Close ends what listens for changes. The database stays open.
+func (s *Session) Close() error {
+	s.listen.Lock()
+	defer s.listen.Unlock()
+	if s.bell == nil {
+		return nil
+	}
+	return s.bell.close()
+}
+
+// Load implements session.Store.
+func (s *Session) Load(ctx context.Context, key session.Key) (session.Row, error) {
+	start := time.Now()
+	rec, err := s.read(ctx, s.db, key)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && rec.changed:
+		return s.change(ctx, key, func(*Tx, *record) error { return nil })
+	case err != nil:
+		return session.Row{}, err
+	}
+	return s.view(rec, start), nil
+}
+
+// Enter implements session.Store. The ring is locked before the row is read, so
+// that the read is not older than the wait for the lock.
+func (s *Session) Enter(ctx context.Context, key session.Key, req limit.Request, usable func(session.Row) bool) (session.Row, limit.Grant, error) {
+	var row session.Row
+	var grant limit.Grant
+	start := time.Now()
+	err := s.db.Write(ctx, func(tx *Tx) error {
+		r, err := s.lockRing(ctx, tx, key, req.Class)
+		if err != nil {
+			return err
+		}
+		start = time.Now()
+		rec, err := s.readOrCreate(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		if rec.changed {
+			if err := s.save(ctx, tx, rec); err != nil {
+				return err
+			}
+		}
+		row = s.view(rec, start)
+		if !usable(row) {
+			return nil
+		}
+		grant, err = s.take(ctx, tx, r, req, rec.now)
+		return err
+	})
+	if err != nil {
+		return row, limit.Grant{}, err
+	}
+	return row, grant, nil
+}
+
+// change runs fn on the locked row, made if missing, and stores what changed. It
+// returns the row as it is afterwards.
+func (s *Session) change(ctx context.Context, key session.Key, fn func(*Tx, *record) error) (session.Row, error) {
+	var row session.Row
+	err := s.db.Write(ctx, func(tx *Tx) error {
+		if tx.Engine() == Postgres { // the clock is read after the wait for the lock
+			_, err := tx.Exec(ctx, "SELECT 1 FROM session"+rowWhere+" FOR UPDATE", key.BaseURL, key.Account)
+			if err != nil {
+				return err
+			}
+		}
+		start := time.Now()
+		rec, err := s.readOrCreate(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		if err := fn(tx, rec); err != nil {
+			return err
+		}
+		if rec.changed {
+			if err := s.save(ctx, tx, rec); err != nil {
+				return err
+			}
+		}
+		row = s.view(rec, start)
+		return nil
+	})
+	return row, err
+}
+
+// readOrCreate is read for a transaction that may create the row.
+func (s *Session) readOrCreate(ctx context.Context, tx *Tx, key session.Key) (*record, error) {
+	rec, err := s.read(ctx, tx, key)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return rec, err
+	}
+	if err := s.create(ctx, tx, key); err != nil {
+		return nil, err
+	}
+	return s.read(ctx, tx, key)
+}
+
+// create makes an empty row unless somebody is faster. Events of an earlier row
+// stay, and their numbers go on; its counts are over.
+func (s *Session) create(ctx context.Context, tx *Tx, key session.Key) error {
+	res, err := tx.Exec(ctx, `INSERT INTO session (base_url, account, incarnation, event_seq)
+		VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) FROM session_event WHERE base_url = ? AND account = ?)) ON CONFLICT DO NOTHING`,
+		key.BaseURL, key.Account, newIncarnation(), key.BaseURL, key.Account)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	_, err = tx.Exec(ctx, "DELETE FROM session_count"+rowWhere, key.BaseURL, key.Account)
+	return err
+}
+
+// reportDamage logs once per pair that its tokens cannot be unsealed.
+func (s *Session) reportDamage(rec *record) {
+	id := fmt.Sprintf("%s/%d", rec.row.Incarnation, rec.row.Gen)
+	if _, again := s.reported.LoadOrStore(id, true); !again {
+		s.log.Warn("store: the stored tokens cannot be unsealed (another key, or the row was changed); the session starts with a login",
+			"account", maskAccount(rec.key.Account), "gen", rec.row.Gen)
+	}
+}
+
+// maskAccount keeps the first letter and the domain.
+func maskAccount(a string) string {
+	at := strings.LastIndexByte(a, '@')
+	if at < 1 {
+		return "•••"
+	}
+	return a[:1] + "•••" + a[at:]
+}
