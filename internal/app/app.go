@@ -1,0 +1,378 @@
+// Package app puts the parts together: config, store, session, budgets, gate,
+// client, journals. The console, the commands and the SSH server open an App and
+// differ only in how they talk to people.
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+	"opdeck/api/session"
+	"opdeck/internal/approval"
+	"opdeck/internal/audit"
+	"opdeck/internal/config"
+	"opdeck/internal/journey"
+	"opdeck/internal/replace"
+	"opdeck/internal/sandbox"
+	"opdeck/internal/store"
+)
+
+// Options say what to open.
+type Options struct {
+	ConfigFlag string
+	StateFlag  string
+	Context    string // "": the config's default
+	ReadOnly   bool
+	LogFile    string
+	Verbose    bool
+	Getenv     func(string) string // nil: os.Getenv
+	Version    string
+	Now        func() time.Time // nil: time.Now
+}
+
+// App is one context, open.
+type App struct {
+	Config    config.Config
+	Context   config.Context
+	ReadOnly  bool
+	State     string // folder
+	Version   string
+	Now       func() time.Time
+	Log       *slog.Logger
+	Store     *store.Store
+	Session   *session.Manager
+	Limits    *limit.Budgets
+	Audit     *audit.Log
+	Approvals *approval.Desk // always there; asked by the gate where the context wants it
+	Gate      *api.Gate
+	Client    *api.Client
+	Jobs      *replace.Jobs
+	Journeys  *journey.Journeys
+	Sandbox   *sandbox.Service // nil against a real service
+
+	calls   observers[api.Call]
+	changes observers[Operation]
+	closers []func() error
+}
+
+// Operation is one that was read or changed, and when.
+type Operation struct {
+	Op     api.Operation
+	SeenAt time.Time
+}
+
+// Open reads the config and opens everything that one context needs. Nothing is
+// sent. The caller must Close.
+func Open(ctx context.Context, opt Options) (_ *App, err error) {
+	opt = opt.filled()
+	path, named := config.Path(opt.ConfigFlag, opt.Getenv)
+	cfg, err := config.Load(path, named)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Version: opt.Version, Now: opt.Now}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if a.Context, err = pick(cfg, opt.Context); err != nil {
+		return nil, err
+	}
+	a.ReadOnly = opt.ReadOnly || a.Context.ReadOnly
+	if err := checkEnvironment(a.Context, opt.Getenv); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context, Options) error{a.openLog, a.openStore, a.openService, a.openAudit, a.openClient} {
+		if err := step(ctx, opt); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func (o Options) filled() Options {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	return o
+}
+
+// pick finds the context: by name, the default, the only one, or the built-in
+// service when there is none.
+func pick(cfg config.Config, name string) (config.Context, error) {
+	if name == "" {
+		name = cfg.DefaultContext
+	}
+	names := slices.Sorted(maps.Keys(cfg.Contexts))
+	if name == "" && len(names) == 1 {
+		name = names[0]
+	}
+	if c, ok := cfg.Contexts[name]; ok {
+		if c.Sandbox {
+			built := config.SandboxContext()
+			c.BaseURL, c.Login = built.BaseURL, built.Login
+		}
+		return c, nil
+	}
+	switch {
+	case name == "sandbox" || name == "" && len(names) == 0:
+		return config.SandboxContext(), nil
+	case name == "":
+		return config.Context{}, &api.Error{Kind: api.BadConfig, Public: "The config has several contexts and no default_context.",
+			Hint: "Choose one with --context: " + list(names) + "."}
+	}
+	return config.Context{}, errNoContext(name, append(names, "sandbox"))
+}
+
+func (a *App) openLog(_ context.Context, opt Options) error {
+	a.Log = discard()
+	if opt.LogFile == "" {
+		return nil
+	}
+	f, err := os.OpenFile(opt.LogFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return &api.Error{Kind: api.Usage, Public: "The log file cannot be opened.", Err: err}
+	}
+	a.closers = append(a.closers, f.Close)
+	a.Log = NewLog(f, opt.Verbose)
+	return nil
+}
+
+func (a *App) openStore(ctx context.Context, _ Options) error {
+	st, err := store.Open(ctx, store.Options{URL: a.Config.Store.URL, Dir: a.State})
+	if err != nil {
+		return &api.Error{Kind: api.Unavailable, Public: err.Error(), Hint: "opdeck doctor looks at the store.", Err: err}
+	}
+	a.Store = st
+	a.closers = append(a.closers, st.Close)
+	return nil
+}
+
+// openService readies what carries calls: the network, or the built-in service
+// in this process with its data in the state folder.
+func (a *App) openService(ctx context.Context, opt Options) error {
+	if !a.Context.Sandbox {
+		return nil
+	}
+	path := filepath.Join(a.State, "sandbox.db")
+	if a.Config.Store.URL == "memory" {
+		path = ""
+	}
+	if err := os.MkdirAll(a.State, 0o700); err != nil {
+		return &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be made.", Err: err}
+	}
+	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now})
+	if err != nil {
+		return &api.Error{Kind: api.Internal, Public: "The built-in service cannot be opened: " + err.Error(), Err: err}
+	}
+	a.Sandbox = s
+	a.closers = append(a.closers, s.Close)
+	return nil
+}
+
+func (a *App) openAudit(_ context.Context, _ Options) error {
+	keyFile := a.Config.Audit.KeyFile
+	if keyFile == "" {
+		keyFile = filepath.Join(a.State, "audit.key")
+	}
+	points := a.Config.Audit.Checkpoints
+	if points == "" {
+		points = filepath.Join(a.State, "checkpoints")
+	}
+	opt := audit.Options{Store: store.NewAudit(a.Store.Core), Build: a.Version, Now: a.Now, Checkpoints: points,
+		Context: audit.Context{Name: a.Context.Name, BaseURL: a.Context.BaseURL, Account: a.Context.Login},
+		Alarm: func(err error) {
+			if err != nil {
+				a.Log.Error("audit", "err", err)
+			}
+		}}
+	if a.Config.Store.URL == "memory" {
+		opt.Checkpoints = ""
+	} else if err := os.MkdirAll(points, 0o700); err != nil {
+		return &api.Error{Kind: api.Unavailable, Public: "The folder for audit checkpoints cannot be made.", Err: err}
+	} else if opt.Key, _, err = audit.OpenKey(keyFile); err != nil {
+		return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be used: " + err.Error(), Err: err}
+	}
+	var err error
+	if a.Audit, err = audit.New(opt); err != nil {
+		return &api.Error{Kind: api.Internal, Public: "The audit trail cannot be opened: " + err.Error(), Err: err}
+	}
+	a.Approvals = approval.New(store.NewApproval(a.Store.Core), a.Audit, a.Context.BaseURL, a.Context.Login, a.Now)
+	a.Gate = &api.Gate{ReadOnly: a.ReadOnly, Audit: a.Audit, Now: a.Now}
+	if a.Context.Approval == "second_person" {
+		a.Gate.Approve = a.Approvals
+	}
+	return nil
+}
+
+func (a *App) openClient(ctx context.Context, opt Options) error {
+	calls, auth, err := a.carriers()
+	if err != nil {
+		return err
+	}
+	if err := a.openSession(ctx, opt, auth); err != nil {
+		return err
+	}
+	a.Client, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session}, Gate: a.Gate,
+		Timeout: a.Context.Timeout.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
+		OnCall: a.calls.tell,
+		OnOperation: func(_ context.Context, op api.Operation, at time.Time) {
+			a.changes.tell(Operation{Op: op, SeenAt: at})
+		}})
+	if err != nil {
+		return err
+	}
+	scope := a.Scope()
+	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: a.Client, Dir: filepath.Join(a.State, "jobs"), Now: a.Now}
+	a.Journeys = &journey.Journeys{Store: a.Store.Journeys(scope), Client: a.Client, Now: a.Now}
+	return nil
+}
+
+// carriers are the transports of API calls and of logins and refreshes.
+func (a *App) carriers() (calls, auth http.RoundTripper, err error) {
+	if a.Sandbox != nil {
+		return a.Sandbox.Transport(), a.Sandbox.Transport(), nil
+	}
+	conf, err := tlsConfig(a.Context)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := newTransport(conf)
+	a.closers = append(a.closers, func() error { t.CloseIdleConnections(); return nil })
+	return t, session.NewAuthTransport(conf), nil
+}
+
+func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripper) error {
+	bad := func(err error) error {
+		return &api.Error{Kind: api.BadConfig, Public: "The session cannot be set up: " + err.Error(), Err: err}
+	}
+	key, err := store.OpenKey(a.Config.Store.KeyFile, a.Store.Core)
+	if err != nil {
+		return bad(err)
+	}
+	rows, err := store.NewSession(ctx, a.Store.Core, store.SessionOptions{Key: key, Log: a.Log})
+	if err != nil {
+		return bad(err)
+	}
+	a.closers = append(a.closers, rows.Close)
+	name, err := session.NormalKey(a.Context.BaseURL, a.Context.Login)
+	if err != nil {
+		return bad(err)
+	}
+	a.Limits, err = limit.New(limit.Config{Store: rows, Key: name, PerMinute: a.Config.Limits.PerMinute,
+		Policy: limit.Policy(a.Config.Limits.Policy), MaxWait: a.Config.Limits.MaxWait.D()})
+	if err != nil {
+		return bad(err)
+	}
+	a.Session, err = session.New(session.Config{BaseURL: a.Context.BaseURL, Account: a.Context.Login,
+		Password: func(ctx context.Context) (secret.Value, error) { return a.Context.Password(ctx, opt.Getenv) },
+		Store:    rows, Limits: a.Limits, Auth: auth, Liveness: rows.Liveness(), Log: a.Log,
+		Owner: session.Owner{User: userName(), Version: a.Version}, UserAgent: "opdeck/" + a.Version})
+	if err != nil {
+		return bad(err)
+	}
+	a.closers = append(a.closers, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 12*time.Second)
+		defer cancel()
+		return a.Session.Close(ctx)
+	})
+	return nil
+}
+
+// Scope names the account in rows that belong to it.
+func (a *App) Scope() string {
+	k := a.Session.Key()
+	return k.BaseURL + " " + k.Account
+}
+
+// LocalActor is the person at this terminal: the operating system's user, with
+// the context's role.
+func (a *App) LocalActor(via string) api.Actor {
+	return api.Actor{Name: userName(), Role: a.Context.Role, Via: via, From: hostName()}
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "unknown"
+}
+
+func hostName() string {
+	h, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return h
+}
+
+// OnCall registers fn for every finished call; the returned function ends that.
+func (a *App) OnCall(fn func(api.Call)) (stop func()) { return a.calls.add(fn) }
+
+// OnOperation registers fn for every operation that is read or changed.
+func (a *App) OnOperation(fn func(Operation)) (stop func()) { return a.changes.add(fn) }
+
+// Close ends everything in the reverse order of its opening. A rotation of the
+// session that is under way is finished or given up within its deadline.
+func (a *App) Close() error {
+	var err error
+	for _, c := range slices.Backward(a.closers) {
+		err = errors.Join(err, c())
+	}
+	a.closers = nil
+	return err
+}
+
+// observers is a list of functions that are told things.
+type observers[T any] struct {
+	mu  sync.Mutex
+	fns map[int]func(T) // guarded by mu
+	n   int             // guarded by mu
+}
+
+func (o *observers[T]) add(fn func(T)) (stop func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.fns == nil {
+		o.fns = map[int]func(T){}
+	}
+	o.n++
+	id := o.n
+	o.fns[id] = fn
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.fns, id)
+	}
+}
+
+func (o *observers[T]) tell(v T) {
+	o.mu.Lock()
+	fns := slices.Collect(maps.Values(o.fns))
+	o.mu.Unlock()
+	for _, fn := range fns {
+		fn(v)
+	}
+}
+
+var _ io.Closer = (*App)(nil)

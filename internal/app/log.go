@@ -1,0 +1,51 @@
+package app
+
+import (
+	"io"
+	"log/slog"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/text"
+)
+
+// secretKeys are attribute names whose values are never logged.
+var secretKeys = []string{"authorization", "token", "password", "secret", "jwt", "cookie"}
+
+// NewLog makes the program's log: one line a record, no secret, nothing that
+// could act on a terminal. verbose adds debug records.
+func NewLog(w io.Writer, verbose bool) *slog.Logger {
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: clean}))
+}
+
+// clean drops secrets by the attribute's name and by their shape, and makes text
+// safe to draw (the handler quotes control characters, but passes others).
+func clean(_ []string, a slog.Attr) slog.Attr {
+	name := strings.ToLower(a.Key)
+	for _, k := range secretKeys {
+		if strings.Contains(name, k) {
+			return slog.String(a.Key, "••••")
+		}
+	}
+	switch v := a.Value.Resolve(); v.Kind() {
+	case slog.KindString:
+		return slog.String(a.Key, safe(v.String()))
+	case slog.KindAny:
+		if err, ok := v.Any().(error); ok {
+			return slog.String(a.Key, safe(err.Error()))
+		}
+		if u, ok := v.Any().(text.Untrusted); ok {
+			return slog.String(a.Key, safe(string(u)))
+		}
+	}
+	return a
+}
+
+func safe(s string) string { return text.Untrusted(api.Scrub(s)).Line(2000) }
+
+// discard is the log when nobody asked for one.
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/session"
+	"opdeck/internal/config"
+)
+
+// sessionAdapter lends the session to the client and words its errors.
+type sessionAdapter struct{ m *session.Manager }
+
+func (s sessionAdapter) Do(ctx context.Context, class limit.Class, send api.Send) error {
+	err := s.m.Do(ctx, class, func(ctx context.Context, a session.Access) (int, http.Header, error) {
+		return send(ctx, a.Token)
+	})
+	return SessionError(err)
+}
+
+// SessionError turns the session's errors into the client's: the kind fixes the
+// exit code, the hint says what to do.
+func SessionError(err error) error {
+	var e *session.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	out := &api.Error{Kind: api.AuthFailed, Public: sentence(e.Public), RetryAfter: e.RetryAfter, Err: err,
+		Hint: "opdeck session status tells why."}
+	switch e.Kind {
+	case session.CredentialsRefused:
+		out.Hint = "Correct the login or the password of the context; opdeck session reset tries again with the same ones."
+	case session.TwoFactorDemanded:
+		out.Hint = "Switch two-factor authentication off for the machine account, then opdeck session reset."
+	case session.NoPassword:
+		out.Kind, out.Hint = api.BadConfig, "See password_env, password_file and password_command of the context."
+	case session.ServiceUnavailable, session.StoreUnavailable:
+		out.Kind, out.Hint = api.Unavailable, "opdeck doctor looks at each step."
+	case session.TimedOut:
+		out.Kind = api.Unavailable
+		if errors.Is(err, context.Canceled) {
+			out.Kind = api.Interrupted
+		}
+	case session.Closed:
+		out.Kind = api.Interrupted
+	}
+	return out
+}
+
+// sentence gives a text a capital letter and a full stop.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	s = strings.ToUpper(s[:1]) + s[1:]
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}
+
+func serviceOf(c config.Service) api.Service {
+	words := map[string]api.Phase{"open": api.PhaseOpen, "completed": api.PhaseCompleted, "failed": api.PhaseFailed, "canceled": api.PhaseCanceled}
+	out := api.Service{ShareTokenField: c.ShareTokenField, PageSize: c.ListPageSize, Phases: map[string]api.Phase{}}
+	for word, phase := range c.StatusWords {
+		out.Phases[word] = words[phase]
+	}
+	return out
+}
+
+func list(names []string) string { return strings.Join(names, ", ") }

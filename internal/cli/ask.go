@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/api/secret"
+)
+
+// writeFlags adds what every write has.
+func (r *root) writeFlags(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "print method, path and body as JSON, and send nothing")
+	return cmd
+}
+
+// confirm asks on the terminal; without one, a write needs --yes.
+func (r *root) confirm(yes bool, question string) error {
+	switch {
+	case yes || r.dryRun:
+		return nil
+	case !r.env.InTTY:
+		return &api.Error{Kind: api.Usage, Public: "This changes something and standard input is no terminal.",
+			Hint: "Give --yes to confirm, or --dry-run to see what would be sent."}
+	}
+	fmt.Fprintf(r.env.Err, "%s [y/N] ", safeText(question))
+	line, err := bufio.NewReader(r.env.In).ReadString('\n')
+	if err != nil && line == "" {
+		return &api.Error{Kind: api.Interrupted, Public: "Not confirmed."}
+	}
+	if a := strings.ToLower(strings.TrimSpace(line)); a != "y" && a != "yes" {
+		return &api.Error{Kind: api.Usage, Public: "Not confirmed; nothing was sent."}
+	}
+	return nil
+}
+
+// write runs fn, or in a dry run prints the acts that it would have sent.
+func (r *root) write(ctx context.Context, fn func(ctx context.Context) error) error {
+	if !r.dryRun {
+		return fn(ctx)
+	}
+	dry, acts := api.DryRun(ctx)
+	if err := fn(dry); err != nil && !errors.Is(err, api.ErrDryRun) {
+		return err
+	}
+	for _, a := range *acts {
+		body := a.Body
+		if body == nil {
+			body = json.RawMessage("null")
+		}
+		if err := r.printJSON(map[string]any{"method": a.Method, "path": a.Path, "body": body}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const maxSecretInput = 16 << 10
+
+// readSecret takes a secret from a file, from standard input, or from a hidden
+// prompt; never from an argument.
+func (r *root) readSecret(file, prompt string) (string, error) {
+	switch {
+	case file != "":
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", &api.Error{Kind: api.Usage, Public: "The file with the secret cannot be read.", Err: err}
+		}
+		return string(b[:min(len(b), maxSecretInput)]), nil
+	case r.env.InTTY && r.env.Secret != nil:
+		return r.env.Secret(prompt)
+	}
+	b, err := io.ReadAll(io.LimitReader(r.env.In, maxSecretInput))
+	if err != nil {
+		return "", &api.Error{Kind: api.Usage, Public: "The secret could not be read from standard input.", Err: err}
+	}
+	return string(b), nil
+}
+
+// shareToken reads and checks a share token.
+func (r *root) shareToken(file string) (secret.Value, error) {
+	s, err := r.readSecret(file, "Share token (not shown): ")
+	if err != nil {
+		return secret.Value{}, err
+	}
+	return api.CheckShareToken(s)
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"rsc.io/qr"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+)
+
+func (r *root) complianceCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "compliance", Aliases: []string{"kyc"}, Short: "A customer's verification: share, link, finalize"}
+	cmd.AddCommand(r.complianceShare(), r.complianceLink(), r.complianceFinalize(), r.complianceJourney())
+	return cmd
+}
+
+func (r *root) complianceShare() *cobra.Command {
+	var file string
+	cmd := r.writeFlags(&cobra.Command{Use: "share CUID", Short: "Apply a share token of the verification provider", Args: cobra.ExactArgs(1),
+		Long: "Applies a share token: a customer's own verified profile (INDIVIDUAL), or the company's with\n" +
+			"its beneficiaries (CORPORATE). The token lives about 20 minutes and works once. It comes from\n" +
+			"standard input, --token-file or a hidden prompt; never from an argument.",
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			token, err := r.shareToken(file)
+			if err != nil {
+				return err
+			}
+			return r.write(ctx, func(ctx context.Context) error {
+				res, err := a.Client.Share(ctx, args[0], token)
+				if err != nil {
+					return err
+				}
+				return r.printShare(args[0], res)
+			})
+		})})
+	cmd.Flags().StringVar(&file, "token-file", "", "file that holds the token")
+	return cmd
+}
+
+// printShare tells what the token did. A token that was not applied is a
+// refusal (exit 5): nothing changed, and another one may be tried.
+func (r *root) printShare(cuid string, res api.ShareResult) error {
+	if r.output == "json" || r.output == "jsonl" {
+		raw := any(res)
+		if len(res.Raw) > 0 {
+			raw = res.Raw
+		}
+		if err := r.printJSON(raw); err != nil {
+			return err
+		}
+	}
+	if !res.Applied {
+		return &api.Error{Op: "share", Kind: api.Refused, Public: "The token was not applied: " + res.Message.Line(300),
+			Hint: "Nothing was changed; it can be tried again with a corrected token."}
+	}
+	if r.output != "table" {
+		return nil
+	}
+	r.say("Applied. %s", res.Message.Line(300))
+	if len(res.Outstanding) > 0 {
+		r.say("Outstanding: %s. opdeck compliance link %s makes an address where the customer gives them.", outstanding(res), cuid)
+	}
+	r.say("Next: opdeck compliance finalize %s", cuid)
+	return nil
+}
+
+func outstanding(res api.ShareResult) string {
+	var names []string
+	for _, o := range res.Outstanding {
+		names = append(names, o.Name.Line(60))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (r *root) complianceLink() *cobra.Command {
+	var code bool
+	cmd := r.writeFlags(&cobra.Command{Use: "link CUID", Short: "Make a short-lived, single-use verification link", Args: cobra.ExactArgs(1),
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			return r.write(ctx, func(ctx context.Context) error {
+				l, err := a.Client.Link(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if r.output != "table" {
+					return r.printJSON(l.Raw)
+				}
+				r.say("For the customer's own browser; works once, for %d s.", l.TTL)
+				if code {
+					if err := r.printQR(string(l.URL)); err != nil {
+						return err
+					}
+				}
+				_, err = fmt.Fprintln(r.env.Out, l.URL.Line(2000))
+				return err
+			})
+		})})
+	cmd.Flags().BoolVar(&code, "qr", false, "also draw it as a QR code")
+	return cmd
+}
+
+// printQR draws two rows of the code a line, with a quiet border.
+func (r *root) printQR(s string) error {
+	code, err := qr.Encode(s, qr.L)
+	if err != nil {
+		return &api.Error{Kind: api.Internal, Public: "The link is too long for a QR code.", Err: err}
+	}
+	var b strings.Builder
+	for y := -2; y < code.Size+2; y += 2 {
+		for x := -2; x < code.Size+2; x++ {
+			b.WriteString(halfBlock(code.Black(x, y), code.Black(x, y+1)))
+		}
+		b.WriteString("\n")
+	}
+	_, err = fmt.Fprint(r.env.Out, b.String())
+	return err
+}
+
+// halfBlock draws light modules, so that the code is right on a dark ground.
+func halfBlock(top, bottom bool) string {
+	switch {
+	case !top && !bottom:
+		return "█"
+	case !top:
+		return "▀"
+	case !bottom:
+		return "▄"
+	}
+	return " "
+}
+
+func (r *root) complianceFinalize() *cobra.Command {
+	var yes bool
+	cmd := r.writeFlags(&cobra.Command{Use: "finalize CUID", Short: "Submit the customer's application for review", Args: cobra.ExactArgs(1),
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			if err := r.confirm(yes, fmt.Sprintf("Submit the application of customer %s for review?", args[0])); err != nil {
+				return err
+			}
+			return r.write(ctx, func(ctx context.Context) error {
+				res, err := a.Client.Finalize(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if r.output != "table" && len(res.Raw) > 0 {
+					return r.printJSON(res.Raw)
+				}
+				r.say("Finalized. %s", res.Message.Line(300))
+				return nil
+			})
+		})})
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func (r *root) complianceJourney() *cobra.Command {
+	return &cobra.Command{Use: "journey CUID", Short: "Where a customer's verification stands, and what is next", Args: cobra.ExactArgs(1),
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			j, err := a.Journeys.Read(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			t := &table{head: []string{"STEP", "STATE", "WHAT"}}
+			for i, s := range j.Steps {
+				t.add(strconv.Itoa(i+1)+" "+s.Name, string(s.State), safeText(s.Note))
+			}
+			return r.list(t, j, toAny(j.Steps))
+		})}
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+)
+
+func (r *root) customerCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "customer", Short: "Customers and their applications"}
+	cmd.AddCommand(r.customerList(), r.customerGet(), r.customerApplication(), r.customerFiles(), r.customerSetApplication())
+	return cmd
+}
+
+func (r *root) customerList() *cobra.Command {
+	var q api.CustomerQuery
+	cmd := &cobra.Command{Use: "list", Short: "Customers, one page", Args: cobra.NoArgs,
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			p, err := a.Client.Customers(ctx, q)
+			if err != nil {
+				return err
+			}
+			t := &table{head: []string{"CUID", "NAME", "TYPE", "STATUS"}}
+			for _, c := range p.Items {
+				t.add(c.CUID.Line(64), c.FullName().Line(60), c.Type.Line(20), c.Status.Line(20))
+			}
+			return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": p.Items}, toAny(p.Items))
+		})}
+	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
+	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
+	cmd.Flags().IntVar(&q.Size, "limit", 0, "customers a page")
+	return cmd
+}
+
+func (r *root) customerGet() *cobra.Command {
+	return &cobra.Command{Use: "get CUID", Short: "One customer", Args: cobra.ExactArgs(1),
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			c, err := a.Client.Customer(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if r.output != "table" {
+				return r.printJSON(c)
+			}
+			t := &table{head: []string{"FIELD", "VALUE"}}
+			t.add("cuid", c.CUID.Line(64))
+			t.add("name", c.FullName().Line(100))
+			t.add("type", c.Type.Line(30))
+			t.add("status", c.Status.Line(30))
+			t.add("created", c.CreatedAt.Raw.Line(40))
+			for _, f := range c.Unknown() {
+				t.add(safeText(f.Path), safeText(string(f.Value)))
+			}
+			return t.write(r.env.Out)
+		})}
+}
+
+func (r *root) customerApplication() *cobra.Command {
+	return &cobra.Command{Use: "application CUID", Short: "A customer's application", Args: cobra.ExactArgs(1),
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			app, err := a.Client.Application(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if app.Deprecated != "" {
+				r.say("The service says: %s", app.Deprecated.Line(200))
+			}
+			return r.printJSON(app.Raw)
+		})}
+}
+
+func (r *root) customerFiles() *cobra.Command {
+	var page int
+	cmd := &cobra.Command{Use: "files CUID", Short: "A customer's uploaded documents, one page", Args: cobra.ExactArgs(1),
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			p, err := a.Client.CustomerFiles(ctx, args[0], page)
+			if err != nil {
+				return err
+			}
+			t := &table{head: []string{"ID", "NAME", "TYPE", "SIZE", "STATUS"}}
+			raws := make([]json.RawMessage, 0, len(p.Items))
+			for _, f := range p.Items {
+				name := f.FileName
+				if name == "" {
+					name = f.Name
+				}
+				t.add(f.ID.Line(64), name.Line(60), f.Type.Line(30), jsonText(f.Size), f.Status.Line(20))
+				raws = append(raws, f.Raw)
+			}
+			return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": raws}, toAny(raws))
+		})}
+	cmd.Flags().IntVar(&page, "page", 0, "page, from 0")
+	return cmd
+}
+
+func jsonText(v any) string { b, _ := json.Marshal(v); return string(b) }
+
+func (r *root) customerSetApplication() *cobra.Command {
+	var yes bool
+	cmd := r.writeFlags(&cobra.Command{Use: "set-application CUID FILE", Short: "Replace a customer's application (soon deprecated by the service)", Args: cobra.ExactArgs(2),
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			body, err := os.ReadFile(args[1])
+			if err != nil {
+				return &api.Error{Kind: api.Usage, Public: "The file cannot be read.", Err: err}
+			}
+			if err := r.confirm(yes, "Replace the application of customer "+args[0]+"?"); err != nil {
+				return err
+			}
+			return r.write(ctx, func(ctx context.Context) error {
+				res, err := a.Client.SetApplication(ctx, args[0], body)
+				if err != nil {
+					return err
+				}
+				r.say("Set. %s The service announces this call as soon to be deprecated; compliance link takes its place.", res.Message.Line(200))
+				return nil
+			})
+		})})
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}

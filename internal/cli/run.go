@@ -1,0 +1,248 @@
+// Package cli is the headless twin of the console: every act as a command, with
+// the same session, budgets, gate and audit, stable JSON and fixed exit codes.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/config"
+)
+
+// Env is the world of one run, so that tests (and SSH exec) can give their own.
+type Env struct {
+	Args   []string
+	In     io.Reader
+	Out    io.Writer
+	Err    io.Writer
+	Getenv func(string) string
+	InTTY  bool // questions can be asked
+	OutTTY bool // a person reads: tables may be coloured
+	// Secret reads a line without echo; nil where there is no terminal.
+	Secret func(prompt string) (string, error)
+	// Console opens the full-screen console on an open App.
+	Console func(ctx context.Context, a *app.App, opt ConsoleOptions) error
+	// Actor is the person; zero: the local user.
+	Actor api.Actor
+	// App, when set, is used instead of opening one (SSH exec shares the server's).
+	App *app.App
+	// Version tells program version, commit and build.
+	Version string
+}
+
+// ConsoleOptions are what the command line says about the console.
+type ConsoleOptions struct {
+	Plain   bool
+	NoColor bool
+}
+
+// Run runs one command and returns its exit code.
+func Run(ctx context.Context, env Env) int {
+	r := &root{env: env}
+	cmd := r.command()
+	cmd.SetArgs(env.Args)
+	cmd.SetIn(env.In)
+	cmd.SetOut(env.Out)
+	cmd.SetErr(env.Err)
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return r.code
+	}
+	if ctx.Err() != nil && api.KindOf(err) != api.UnknownOutcome {
+		err = &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
+	}
+	r.printError(err)
+	return exitOf(err)
+}
+
+// exitError carries an exit code of its own (session status --check).
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+func exitOf(err error) int {
+	var e exitError
+	if errors.As(err, &e) {
+		return int(e)
+	}
+	return asError(err).Kind.Exit()
+}
+
+// asError gives every error a kind: config mistakes and cobra's complaints are
+// the person's, anything unknown is ours.
+func asError(err error) *api.Error {
+	var e *api.Error
+	var m config.Mistakes
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.As(err, &m):
+		return &api.Error{Kind: api.BadConfig, Public: m.Error(), Hint: "opdeck config check looks at the whole file.", Err: err}
+	}
+	return api.AsError(err)
+}
+
+func (r *root) printError(err error) {
+	var code exitError
+	if errors.As(err, &code) {
+		return
+	}
+	e := asError(err)
+	if r.output == "json" || r.output == "jsonl" {
+		b, _ := json.Marshal(map[string]any{"error": map[string]any{
+			"kind": e.Kind, "message": e.Public, "hint": e.Hint, "request_id": e.RequestID}})
+		fmt.Fprintln(r.env.Err, string(b))
+		return
+	}
+	fmt.Fprintln(r.env.Err, "opdeck: "+safeText(e.Public))
+	if e.Hint != "" {
+		fmt.Fprintln(r.env.Err, "  "+safeText(e.Hint))
+	}
+	if e.RequestID != "" {
+		fmt.Fprintln(r.env.Err, "  request "+safeText(e.RequestID))
+	}
+	if r.verbose && e.Err != nil {
+		fmt.Fprintln(r.env.Err, "  cause: "+safeText(api.Scrub(e.Err.Error())))
+	}
+}
+
+// root holds the flags of every command.
+type root struct {
+	env      Env
+	config   string
+	state    string
+	context  string
+	output   string
+	readOnly bool
+	noColor  bool
+	plain    bool
+	logFile  string
+	verbose  bool
+	dryRun   bool
+	code     int
+}
+
+func (r *root) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "opdeck",
+		Short: "A back-office console for payment operations, documents and verification",
+		Long: "opdeck opens the console. Without a config file it opens on its built-in service,\n" +
+			"with sample data and no network. Every act of the console is also a command.",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return r.console(cmd.Context()) },
+	}
+	f := cmd.PersistentFlags()
+	f.StringVar(&r.config, "config", "", "config file (default $OPDECK_CONFIG, else ~/.config/opdeck/config.toml)")
+	f.StringVar(&r.state, "state", "", "state folder (default $OPDECK_STATE, else ~/.local/state/opdeck)")
+	f.StringVarP(&r.context, "context", "c", "", "context of the config file; sandbox is the built-in service")
+	f.StringVarP(&r.output, "output", "o", "table", "table, json, jsonl or csv (jsonl and csv for lists)")
+	f.BoolVar(&r.readOnly, "read-only", false, "refuse every write")
+	f.BoolVar(&r.noColor, "no-color", false, "no colours (also NO_COLOR)")
+	f.BoolVar(&r.plain, "plain", false, "spoken mode: menus and sentences, no drawing")
+	f.StringVar(&r.logFile, "log-file", "", "append a log to this file")
+	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if !slices.Contains([]string{"table", "json", "jsonl", "csv"}, r.output) {
+			bad := r.output
+			r.output = "table"
+			return usage("--output must be table, json, jsonl or csv, not %q", bad)
+		}
+		return nil
+	}
+	for _, add := range groups {
+		cmd.AddCommand(add(r))
+	}
+	strict(cmd)
+	return cmd
+}
+
+// groups are the command groups; each file of this package adds its own.
+var groups = []func(*root) *cobra.Command{
+	(*root).operationCommand, (*root).documentCommand, (*root).customerCommand, (*root).complianceCommand,
+}
+
+// strict makes unknown sub-commands and missing ones usage errors: cobra would
+// print help and exit 0.
+func strict(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		strict(c)
+	}
+	if cmd.Args != nil {
+		inner := cmd.Args
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			if err := inner(c, args); err != nil {
+				return usage("%s: %s", c.CommandPath(), err)
+			}
+			return nil
+		}
+	}
+	if cmd.HasSubCommands() && cmd.Run == nil && cmd.RunE == nil {
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(c *cobra.Command, args []string) error {
+			var names []string
+			for _, s := range c.Commands() {
+				if s.IsAvailableCommand() {
+					names = append(names, s.Name())
+				}
+			}
+			if len(args) > 0 {
+				return usage("%s has no command %q; there are %s", c.CommandPath(), args[0], strings.Join(names, ", "))
+			}
+			return usage("%s needs one of %s", c.CommandPath(), strings.Join(names, ", "))
+		}
+	}
+}
+
+func usage(format string, args ...any) error {
+	return &api.Error{Kind: api.Usage, Public: fmt.Sprintf(format, args...), Hint: "--help tells what a command takes."}
+}
+
+func (r *root) appOptions() app.Options {
+	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
+		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version}
+}
+
+// with opens the App for one command and closes it afterwards.
+func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context, a *app.App) error) (err error) {
+	a := r.env.App
+	if a == nil {
+		if a, err = app.Open(ctx, r.appOptions()); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, a.Close()) }()
+	}
+	who := r.env.Actor
+	if who.Name == "" {
+		who = a.LocalActor(via)
+	}
+	return fn(api.WithActor(ctx, who), a)
+}
+
+// do is with for a command's RunE.
+func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error { return fn(ctx, a, args) })
+	}
+}
+
+func (r *root) console(ctx context.Context) error {
+	if r.env.Console == nil {
+		return usage("the console needs a terminal; see opdeck --help for the commands")
+	}
+	return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
+		return r.env.Console(ctx, a, ConsoleOptions{Plain: r.plain, NoColor: r.noColor || os.Getenv("NO_COLOR") != ""})
+	})
+}

@@ -1,0 +1,296 @@
+// Package journey follows a customer's verification from share token to
+// finalised application. The service tells what is outstanding only in the
+// answer to the share call, so what was seen is kept in the store: a journey
+// that one shift began is still unfinished for the next.
+package journey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/secret"
+)
+
+// State is where one step stands.
+type State string
+
+// The states of a step.
+const (
+	Todo     State = "to do"
+	Done     State = "done"
+	NotYet   State = "not yet"
+	Blocked  State = "blocked"
+	Optional State = "not needed"
+	Unclear  State = "unclear" // an answer was lost
+)
+
+// Step is one line of the checklist.
+type Step struct {
+	Key   string `json:"key"` // share, outstanding, link, application, finalize
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	Note  string `json:"note,omitempty"` // safe to draw
+}
+
+// Record is what is kept of a customer's journey.
+type Record struct {
+	CUID        string    `json:"cuid"`
+	Applied     bool      `json:"applied"`
+	AppliedAt   time.Time `json:"applied_at,omitzero"`
+	Outstanding []string  `json:"outstanding,omitempty"` // safe to draw
+	Rejected    string    `json:"rejected,omitempty"`    // the last rejection's reason
+	BaaS        bool      `json:"baas,omitempty"`        // 403: share is not for this account
+	Unclear     bool      `json:"unclear,omitempty"`     // a share's answer was lost and no read could tell
+	LinkAt      time.Time `json:"link_at,omitzero"`
+	LinkUntil   time.Time `json:"link_until,omitzero"`
+	FinalizedAt time.Time `json:"finalized_at,omitzero"`
+	By          string    `json:"by,omitempty"` // person of the last act
+	Updated     time.Time `json:"updated,omitzero"`
+}
+
+// Unfinished reports whether something was begun and not finalised.
+func (r Record) Unfinished() bool {
+	return r.FinalizedAt.IsZero() && (r.Applied || r.Unclear || !r.LinkAt.IsZero())
+}
+
+// Journey is the whole as it stands now.
+type Journey struct {
+	CUID        string          `json:"cuid"`
+	Customer    api.Customer    `json:"customer"`
+	Application api.Application `json:"-"`
+	Record      Record          `json:"record"`
+	Steps       []Step          `json:"steps"`
+	Next        string          `json:"next"` // a sentence
+	Problem     string          `json:"problem,omitempty"`
+}
+
+// Store keeps records of one account.
+type Store interface {
+	Journey(ctx context.Context, cuid string) (Record, error) // a zero Record with the cuid when there is none
+	SaveJourney(ctx context.Context, r Record) error
+	UnfinishedJourneys(ctx context.Context) ([]Record, error)
+}
+
+// Client is what a journey needs of the service.
+type Client interface {
+	Customer(ctx context.Context, cuid string) (api.Customer, error)
+	Application(ctx context.Context, cuid string) (api.Application, error)
+	Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
+	Link(ctx context.Context, cuid string) (api.Link, error)
+	Finalize(ctx context.Context, cuid string) (api.Result, error)
+}
+
+// Journeys does the acts and keeps what came of them.
+type Journeys struct {
+	Store  Store
+	Client Client
+	Now    func() time.Time
+}
+
+// Read looks at customer and application (two customer calls) and at what is kept.
+func (j *Journeys) Read(ctx context.Context, cuid string) (Journey, error) {
+	c, err := j.Client.Customer(ctx, cuid)
+	if err != nil {
+		return Journey{}, err
+	}
+	rec, err := j.Store.Journey(ctx, cuid)
+	if err != nil {
+		return Journey{}, err
+	}
+	out := Journey{CUID: cuid, Customer: c, Record: rec}
+	app, err := j.Client.Application(ctx, cuid)
+	switch {
+	case err == nil:
+		out.Application = app
+	case api.KindOf(err) != api.NotFound:
+		out.Problem = "The application could not be read: " + api.AsError(err).Public
+	}
+	out.Steps, out.Next = Steps(c, out.Application, rec, j.Now())
+	return out, nil
+}
+
+// Share presents a token once and keeps what the service said. A lost answer
+// that no read could clear up is kept as unclear.
+func (j *Journeys) Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error) {
+	res, err := j.Client.Share(ctx, cuid, token)
+	return res, j.note(ctx, cuid, err, func(r *Record) {
+		e := api.AsError(err)
+		switch {
+		case err == nil && res.Applied:
+			r.Applied, r.AppliedAt, r.Rejected, r.Unclear = true, j.Now().UTC(), "", false
+			r.Outstanding = nil
+			for _, o := range res.Outstanding {
+				r.Outstanding = append(r.Outstanding, o.Name.Line(80))
+			}
+		case err == nil:
+			r.Rejected, r.Unclear = res.Message.Line(300), false
+		case e.Rule == api.RuleShared:
+			r.Applied, r.Unclear = true, false
+		case e.Rule == api.RuleBaaS:
+			r.BaaS = true
+		case e.Kind == api.UnknownOutcome:
+			r.Unclear = true
+		}
+	})
+}
+
+// Link makes a link for the customer and keeps when it ends.
+func (j *Journeys) Link(ctx context.Context, cuid string) (api.Link, error) {
+	l, err := j.Client.Link(ctx, cuid)
+	return l, j.note(ctx, cuid, err, func(r *Record) {
+		if err == nil {
+			r.LinkAt = j.Now().UTC()
+			r.LinkUntil = r.LinkAt.Add(time.Duration(l.TTL) * time.Second)
+		}
+	})
+}
+
+// Finalize submits the application and keeps that it was done.
+func (j *Journeys) Finalize(ctx context.Context, cuid string) (api.Result, error) {
+	res, err := j.Client.Finalize(ctx, cuid)
+	return res, j.note(ctx, cuid, err, func(r *Record) {
+		if err == nil {
+			r.FinalizedAt = j.Now().UTC()
+		}
+	})
+}
+
+// note changes the record. A record that cannot be kept is told beside the
+// act's own result, never instead of it.
+func (j *Journeys) note(ctx context.Context, cuid string, actErr error, change func(*Record)) error {
+	if errors.Is(actErr, api.ErrDryRun) || api.KindOf(actErr) == api.Usage {
+		return actErr
+	}
+	ctx = context.WithoutCancel(ctx)
+	r, err := j.Store.Journey(ctx, cuid)
+	if err == nil {
+		before := fmt.Sprint(r)
+		change(&r)
+		if fmt.Sprint(r) == before {
+			return actErr
+		}
+		r.CUID, r.By, r.Updated = cuid, api.ActorOf(ctx).Name, j.Now().UTC()
+		err = j.Store.SaveJourney(ctx, r)
+	}
+	if err != nil && actErr == nil {
+		return &api.Error{Kind: api.Internal, Public: "It was done, but the journey could not be noted in the store.", Err: err}
+	}
+	return actErr
+}
+
+// finalStates are customer and application states after which nothing is left
+// for us to do (service's webhook page: results ACCEPT, REJECT, BANNED).
+var finalStates = map[string]string{"ACCEPT": "accepted", "ACCEPTED": "accepted", "REJECT": "rejected", "BANNED": "banned"}
+
+var submittedStates = map[string]bool{"SUBMITTED": true, "MODERATION": true, "MODERATED": true, "VERIFY": true, "PROCESSING": true, "UNDER_REVIEW": true}
+
+// Steps builds the checklist. It is a pure function of what was read and kept.
+func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step, string) {
+	finalized := !r.FinalizedAt.IsZero() || submittedStates[strings.ToUpper(string(app.Status))] || finalStates[strings.ToUpper(string(app.Status))] != ""
+	share := shareStep(c, r)
+	outstanding := outstandingStep(r)
+	link := linkStep(r, now)
+	application := Step{Key: "application", Name: "Application", State: Todo, Note: "No application is there yet."}
+	if app.Kind() != "" {
+		application.State, application.Note = Done, strings.ToLower(app.Kind())+", "+orDash(app.Status.Line(30))
+	}
+	finalize := Step{Key: "finalize", Name: "Finalize", State: NotYet, Note: "Submits the application for review."}
+	switch {
+	case finalized:
+		finalize.State, finalize.Note = Done, "Submitted."
+		if !r.FinalizedAt.IsZero() {
+			finalize.Note = "Submitted by " + orDash(r.By) + "."
+		}
+	case r.Applied || app.Kind() != "":
+		finalize.State = Todo
+	}
+	steps := []Step{share, outstanding, link, application, finalize}
+	return steps, next(steps, c, r, finalized)
+}
+
+func shareStep(c api.Customer, r Record) Step {
+	s := Step{Key: "share", Name: "Share", State: Todo, Note: tokenKind(string(c.Type))}
+	switch {
+	case r.Applied:
+		s.State, s.Note = Done, "Applied; a customer is shared once."
+	case r.BaaS:
+		s.State, s.Note = Blocked, "Not for accounts on the BaaS verification program; use the link."
+	case r.Unclear:
+		s.State, s.Note = Unclear, "The answer was lost. Look at the application before another token is tried."
+	case r.Rejected != "":
+		s.Note = "Last token rejected: " + r.Rejected
+	}
+	return s
+}
+
+func tokenKind(kind string) string {
+	switch kind {
+	case api.Individual:
+		return "One token carries the customer's own profile."
+	case api.Corporate:
+		return "One token carries the company with its beneficiaries."
+	}
+	return "The customer's kind is not known; the service will check the token."
+}
+
+func outstandingStep(r Record) Step {
+	s := Step{Key: "outstanding", Name: "Outstanding sets", State: NotYet, Note: "Told by the service when the token is applied."}
+	switch {
+	case r.Applied && len(r.Outstanding) > 0:
+		s.State, s.Note = Todo, strings.Join(r.Outstanding, ", ")
+	case r.Applied:
+		s.State, s.Note = Optional, "Nothing was reported outstanding."
+	}
+	return s
+}
+
+func linkStep(r Record, now time.Time) Step {
+	s := Step{Key: "link", Name: "Link", State: Optional, Note: "For document sets that the token did not cover."}
+	switch {
+	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
+		s.State, s.Note = Done, "Made; valid until "+r.LinkUntil.UTC().Format("15:04:05")+" UTC, once."
+	case !r.LinkAt.IsZero():
+		s.State, s.Note = Done, "Made at "+r.LinkAt.UTC().Format("2006-01-02 15:04")+" UTC; it has lapsed."
+	case len(r.Outstanding) > 0 || r.BaaS:
+		s.State = Todo
+	}
+	return s
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
+
+// next says in a sentence what to do now.
+func next(steps []Step, c api.Customer, r Record, finalized bool) string {
+	state := func(key string) State {
+		for _, s := range steps {
+			if s.Key == key {
+				return s.State
+			}
+		}
+		return ""
+	}
+	switch {
+	case finalized && finalStates[strings.ToUpper(string(c.Status))] != "":
+		return "Nothing: the customer is " + finalStates[strings.ToUpper(string(c.Status))] + "."
+	case finalized:
+		return "Wait for the review's result."
+	case r.Unclear:
+		return "Look at the application: did the token take effect?"
+	case state("link") == Todo:
+		return "Make a link (l) for the outstanding document sets."
+	case r.Applied || state("finalize") == Todo && state("share") != Todo:
+		return "Finalize the application (f)."
+	case state("share") == Todo:
+		return "Present a share token (S)."
+	}
+	return "Make a link (l)."
+}

@@ -1,0 +1,70 @@
+// Command opdeck is a terminal back-office console over one payments and
+// compliance service. This file is wiring only.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"opdeck/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the program; tests call it with their own world.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	return cli.Run(ctx, cli.Env{Args: args, In: in, Out: out, Err: errs, Getenv: os.Getenv,
+		InTTY: isTerminal(in), OutTTY: isTerminal(out), Secret: hidden(in, errs), Version: version()})
+}
+
+func isTerminal(v any) bool {
+	f, ok := v.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// hidden reads a line from the terminal without echo.
+func hidden(in io.Reader, prompts io.Writer) func(string) (string, error) {
+	f, ok := in.(*os.File)
+	if !ok || !isTerminal(in) {
+		return nil
+	}
+	return func(prompt string) (string, error) {
+		fmt.Fprint(prompts, prompt)
+		b, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(prompts)
+		return string(b), err
+	}
+}
+
+// release is set when a release is built.
+var release = "dev"
+
+// version names the release and the commit it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return release
+	}
+	commit, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && len(s.Value) >= 12:
+			commit = "+" + s.Value[:12]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = ".dirty"
+		}
+	}
+	return release + commit + dirty
+}
