@@ -137,9 +137,6 @@ func (s *ApprovalStore) Get(ctx context.Context, scope, id string) (approval.Req
 // List returns the newest requests first.
 func (s *ApprovalStore) List(ctx context.Context, f approval.Filter) ([]approval.Request, error) {
 	where, args := "scope = ?", []any{f.Scope}
-	if f.Requester != "" {
-		where, args = where+" AND requester = ?", append(args, strings.ToLower(f.Requester))
-	}
 	if len(f.States) > 0 {
 		where += " AND state IN (?" + strings.Repeat(", ?", len(f.States)-1) + ")"
 		for _, st := range f.States {

@@ -24,7 +24,7 @@ func Pooled(t testing.TB, database string) string {
 		Missing(t, "pgbouncer", "PgBouncer is not installed")
 	}
 	Server(t)
-	dir, err := bouncers()
+	pool, err := bouncers()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func Pooled(t testing.TB, database string) string {
 		t.Fatal(err)
 	}
 	u.Host, u.User = "", url.User("opdeck")
-	u.RawQuery = url.Values{"host": {dir}, "port": {"6432"}}.Encode()
+	u.RawQuery = url.Values{"host": {pool.at}, "port": {"6432"}}.Encode()
 	return u.String()
 }
 
@@ -44,38 +44,41 @@ func bouncer() (string, error) {
 	return exec.LookPath("/usr/sbin/pgbouncer")
 }
 
-// startBouncer returns the folder of its socket.
-func startBouncer() (string, error) {
+// startBouncer runs a pooler; it is at the folder of its socket.
+func startBouncer() (running, error) {
 	program, err := bouncer()
 	if err != nil {
-		return "", err
+		return running{}, err
 	}
 	server := os.Getenv("OPDECK_TEST_POSTGRES")
 	if server == "" {
-		if server, err = cluster(); err != nil {
-			return "", err
+		own, err := cluster()
+		if err != nil {
+			return running{}, err
 		}
+		server = own.at
 	}
 	u, err := url.Parse(server)
 	if err != nil {
-		return "", err
+		return running{}, err
 	}
 	as, err := serverAccount()
 	if err != nil {
-		return "", err
+		return running{}, err
 	}
 	dir, err := shortDir("opdeck-pb-", as)
 	if err != nil {
-		return "", err
+		return running{}, err
 	}
 	if err := writeBouncer(dir, u); err != nil {
-		return "", err
+		return running{}, err
 	}
-	if err := guard(dir, as, "TERM", program, filepath.Join(dir, "ini")); err != nil {
-		return "", err
+	life, err := guard(dir, as, "TERM", program, filepath.Join(dir, "ini"))
+	if err != nil {
+		return running{}, err
 	}
 	probe := "postgres://opdeck@/postgres?port=6432&host=" + dir
-	return dir, answer(probe, filepath.Join(dir, "log"))
+	return running{at: dir, life: life}, answer(probe, filepath.Join(dir, "log"))
 }
 
 // writeBouncer writes the settings and the list of users.

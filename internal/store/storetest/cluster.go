@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -42,7 +43,7 @@ func Server(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server
+	return server.at
 }
 
 // Missing skips t with the reason, or fails it when $OPDECK_TEST_REQUIRE lists
@@ -57,35 +58,42 @@ func Missing(t testing.TB, what, reason string) {
 	t.Skip(reason)
 }
 
+// running is a server of this process. It ends when life closes, so whoever
+// needs it keeps life reachable.
+type running struct {
+	at   string
+	life io.Closer
+}
+
 // startCluster makes a cluster in a folder of its own and a server that listens
 // on a socket there and nowhere else.
-func startCluster() (string, error) {
+func startCluster() (running, error) {
 	bin, err := findBin()
 	if err != nil {
-		return "", err
+		return running{}, err
 	}
 	as, err := serverAccount()
 	if err != nil {
-		return "", err
+		return running{}, err
 	}
 	dir, err := shortDir("opdeck-pg-", as)
 	if err != nil {
-		return "", err
+		return running{}, err
 	}
 	data := filepath.Join(dir, "data")
 	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "opdeck", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = dir, as.attr()
 	if out, err := initdb.CombinedOutput(); err != nil {
 		_ = os.RemoveAll(dir)
-		return "", fmt.Errorf("initdb: %w\n%s", err, out)
+		return running{}, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	err = guard(dir, as, "INT", filepath.Join(bin, "postgres"), "-D", data, "-k", dir,
+	life, err := guard(dir, as, "INT", filepath.Join(bin, "postgres"), "-D", data, "-k", dir,
 		"-c", "listen_addresses=", "-c", "max_connections=300", "-c", "shared_buffers=16MB", "-c", "fsync=on")
 	if err != nil {
-		return "", err
+		return running{}, err
 	}
 	server := "postgres://opdeck@/postgres?host=" + dir
-	return server, answer(server, filepath.Join(dir, "log"))
+	return running{at: server, life: life}, answer(server, filepath.Join(dir, "log"))
 }
 
 // answer waits until the server takes connections.
@@ -105,16 +113,16 @@ func answer(server, log string) error {
 // guard starts a server program as as, its output in dir/log. A shell watches a
 // pipe from this process: when the process is gone, however it ended, the shell
 // stops the server with signal stop and removes dir.
-func guard(dir string, as account, stop, program string, args ...string) error {
+func guard(dir string, as account, stop, program string, args ...string) (life io.Closer, err error) {
 	const watch = `stop=$1; shift; "$@" >log 2>&1 </dev/null & p=$!
 read -r _; kill -"$stop" $p 2>/dev/null; wait $p; cd /; rm -rf "$0"`
 	cmd := exec.Command("sh", append([]string{"-c", watch, dir, stop, program}, args...)...)
 	cmd.Dir, cmd.SysProcAttr = dir, as.attr()
 	cmd.SysProcAttr.Setpgid = true // an interrupt from the terminal is not for it
-	if _, err := cmd.StdinPipe(); err != nil {
-		return err
+	if life, err = cmd.StdinPipe(); err != nil {
+		return nil, err
 	}
-	return cmd.Start()
+	return life, cmd.Start()
 }
 
 // findBin is the folder with initdb and postgres; of several the newest.

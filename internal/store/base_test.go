@@ -1,0 +1,208 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"opdeck/internal/store"
+	"opdeck/internal/store/storetest"
+)
+
+func openFile(dir string) error {
+	s, err := store.Open(context.Background(), store.Options{URL: "sqlite", Dir: dir})
+	if err == nil {
+		err = s.Close()
+	}
+	return err
+}
+
+func unixOnly(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("access lists decide there")
+	}
+}
+
+func TestFilesAreOurs(t *testing.T) {
+	unixOnly(t)
+	dir := filepath.Join(t.TempDir(), "a", "state")
+	s := storetest.OpenURL(t, "sqlite:"+dir+"/opdeck.db")
+	if _, err := store.OpenKey("", s.Core); err != nil {
+		t.Fatal(err)
+	}
+	if err := storeSession(t, s).Beat(context.Background(), key1, owner("a")); err != nil { // so that the WAL exists
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		want := fs.FileMode(0o600)
+		if d.IsDir() {
+			want = 0o700
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has mode %04o, want %04o", path, info.Mode().Perm(), want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func storeSession(t testing.TB, s *store.Store) *store.Session {
+	return newSession(t, s, testKey(t), new(store.Shift), "")
+}
+
+func TestUnsafePathsAreRefused(t *testing.T) {
+	unixOnly(t)
+	for _, c := range []struct {
+		name, want string
+		spoil      func(t *testing.T, dir string) error
+	}{
+		{"writable by all", "chmod 700", func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o777) }},
+		{"writable by the group", "chmod 700", func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o770) }},
+		{"symbolic link", "symbolic link", func(t *testing.T, dir string) error {
+			return errors.Join(os.Remove(dir), os.Symlink(t.TempDir(), dir))
+		}},
+		{"a file", "no folder", func(_ *testing.T, dir string) error {
+			return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600))
+		}},
+		{"another owner", "belongs to user 4321", func(t *testing.T, dir string) error {
+			if os.Geteuid() != 0 {
+				t.Skip("only root can give a folder away")
+			}
+			return os.Chown(dir, 4321, 4321)
+		}},
+		{"database is a link", "symbolic link", func(_ *testing.T, dir string) error {
+			return os.Symlink(filepath.Join(dir, "else"), filepath.Join(dir, "opdeck.db"))
+		}},
+		{"database is a folder", "no plain file", func(_ *testing.T, dir string) error {
+			return os.Mkdir(filepath.Join(dir, "opdeck.db"), 0o700)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "state")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.spoil(t, dir); err != nil {
+				t.Fatal(err)
+			}
+			err := openFile(dir)
+			var unsafe *store.UnsafePathError
+			if !errors.As(err, &unsafe) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v; want an UnsafePathError with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestOpenFilesLoseTheirLooseMode(t *testing.T) {
+	unixOnly(t)
+	dir := t.TempDir() + "/state"
+	if err := openFile(dir); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "opdeck.db")
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := openFile(dir); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestNetworkDiskIsRefusedUntouched(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	asked := ""
+	opt := store.Options{URL: "sqlite", Dir: dir}.WithSystem(func(d string) (string, error) {
+		asked = d
+		return "NFS", nil
+	})
+	_, err := store.Open(context.Background(), opt)
+	var disk *store.NetworkDiskError
+	if !errors.As(err, &disk) || disk.System != "NFS" || !strings.Contains(err.Error(), "PostgreSQL") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder was created: %v", err)
+	}
+	if asked != filepath.Dir(dir) {
+		t.Errorf("asked about %q, want the nearest existing folder %q", asked, filepath.Dir(dir))
+	}
+}
+
+func TestDamagedFileIsNamedAndKept(t *testing.T) {
+	for name, content := range map[string][]byte{
+		"text":           []byte("dear diary, this is not a database\n"),
+		"long text":      bytes.Repeat([]byte("not a database "), 1000),
+		"header only":    []byte("SQLite format 3\x00"),
+		"broken content": append([]byte("SQLite format 3\x00"), bytes.Repeat([]byte{0xa5}, 8192)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.Chmod(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(dir, "opdeck.db")
+			if err := os.WriteFile(file, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			err := openFile(dir)
+			if !store.IsKind(err, store.Damaged) || !strings.Contains(err.Error(), file) {
+				t.Errorf("%v; want Damaged with the file's name", err)
+			}
+			if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, content) {
+				t.Errorf("the file was changed: %v", err)
+			}
+		})
+	}
+}
+
+func TestNewerTablesAreRefused(t *testing.T) {
+	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
+		t.Run(e.String(), func(t *testing.T) {
+			ctx, url := context.Background(), storetest.URL(t, e)
+			s := storetest.OpenURL(t, url)
+			if _, err := s.Core.Exec(ctx, "INSERT INTO opdeck_core_version (version_id, is_applied) VALUES (9001, ?)", e == store.Postgres); err != nil {
+				t.Fatal(err)
+			}
+			_, err := store.Open(ctx, store.Options{URL: url})
+			if !store.IsKind(err, store.Newer) || !strings.Contains(err.Error(), "version 9001") || strings.Count(err.Error(), "version ") != 2 {
+				t.Errorf("%v; want Newer with both versions", err)
+			}
+		})
+	}
+}
+
+func TestUnreachableServerIsNamedWithoutSecrets(t *testing.T) {
+	for _, url := range []string{
+		"postgres://me:hunter2@127.0.0.1:1/db?sslmode=disable",
+		"postgres://me:hunter2@/db?host=/nowhere",
+	} {
+		_, err := store.Open(context.Background(), store.Options{URL: url})
+		if !store.IsKind(err, store.Unavailable) || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "me:") {
+			t.Errorf("%v; want Unavailable without user and password", err)
+		}
+	}
+	_, err := store.Open(context.Background(), store.Options{URL: "mysql://me:hunter2@host/db"})
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("unknown scheme: %v", err)
+	}
+}
