@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 )
 
@@ -31,7 +32,7 @@ func (s *Service) getApplication(c *call) (answer, error) {
 		body = row.defaultApplication()
 	}
 	out[row.applicationKey()] = body
-	return ok(out)
+	return announced(c, out), nil
 }
 
 func (c *customerRow) applicationKey() string {
@@ -97,10 +98,15 @@ func (s *Service) setApplication(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	a := jsonAnswer(http.StatusOK, actionJSON{true, "Application saved successfully"})
+	return announced(c, actionJSON{true, "Application saved successfully"}), nil
+}
+
+// announced adds the headers that tell of the coming end of Set Application.
+func announced(c *call, body any) answer {
+	a := jsonAnswer(http.StatusOK, body)
 	a.header["Deprecation"] = []string{"true"}
-	a.header["Link"] = []string{fmt.Sprintf(`</v2/compliance/%s/web_sdk_link>; rel="successor-version"`, c.params[0])}
-	return a, nil
+	a.header["Link"] = []string{fmt.Sprintf(`</v2/compliance/%s/web_sdk_link>; rel="successor-version"`, url.PathEscape(c.params[0]))}
+	return a
 }
 
 func checkApplication(body []byte, kind string) error {

@@ -83,8 +83,8 @@ func (c *customerRow) render() any {
 		Comment      string  `json:"comment"`
 		Email        string  `json:"email"`
 		Phone        string  `json:"phone"`
-		CreateAt     string  `json:"createAt"`
-		UpdateAt     string  `json:"updateAt"`
+		CreateAt     string  `json:"createdAt"`
+		UpdateAt     string  `json:"updatedAt"`
 		OnboardingAt *string `json:"onboardingAt"`
 	}{c.cuid, c.puid, c.kind, nameOf(customerStatuses, c.status), c.name, c.lastname, c.company, c.comment, c.email, c.phone, stamp(c.created), stamp(c.updated), nil}
 	if c.onboarded != 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"opdeck/api/apitest"
 	"opdeck/internal/sandbox"
 )
 
@@ -52,7 +53,7 @@ func open(t testing.TB, o sandbox.Options) *sandbox.Service {
 }
 
 func connect(t testing.TB, s *sandbox.Service) *client {
-	return &client{t: t, http: &http.Client{Transport: s.Transport()}, base: "http://sandbox.test"}
+	return &client{t: t, http: &http.Client{Transport: apitest.Contract(t, s.Transport())}, base: "http://sandbox.test"}
 }
 
 func (c *client) do(method, path string, body any) reply {
