@@ -9,18 +9,40 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// cell is one column of a row. A wide character takes two: the second has width
-// 0 and no text.
+// cell is one column of a row: 16 bytes without a pointer, so that a frame is
+// compared and collected quickly. A wide character takes two cells: the second has
+// width 0 and no character.
 type cell struct {
-	text  string
-	st    style
-	width uint8
+	ch     char
+	fg, bg colour
+	at     attrs
+	width  uint8
 	// loose: terminals do not agree on how wide this cluster is, so nothing
 	// may be written behind it without an absolute move.
 	loose bool
 }
 
-var blankCell = cell{text: " ", width: 1}
+// char is a character: a rune, or beyond the runes the place of a longer cluster
+// in the parser's table.
+type char uint32
+
+const firstCluster char = unicode.MaxRune + 1
+
+var blankCell = cell{ch: ' ', width: 1}
+
+func newCell(ch char, st style, width uint8) cell {
+	return cell{ch: ch, fg: st.fg, bg: st.bg, at: st.at, width: width}
+}
+
+func (c *cell) style() style { return style{c.fg, c.bg, c.at} }
+
+// size estimates the bytes of the cell's text.
+func (c *cell) size() int {
+	if c.ch < utf8.RuneSelf {
+		return 1
+	}
+	return 3
+}
 
 // row is one line of a frame, cut and padded to the width of the screen.
 type row struct {
@@ -32,29 +54,40 @@ type row struct {
 }
 
 const (
-	mark        = "·" // drawn for what must not reach a terminal
-	asciiText   = " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
+	mark        = '·'  // drawn for what must not reach a terminal
 	maxSGR      = 96   // bytes of parameters
 	maxCluster  = 48   // bytes of one cluster
-	maxInterned = 8192 // clusters remembered
+	window      = 192  // bytes looked at for one cluster
+	maxClusters = 8192 // longer clusters remembered from frame to frame
 )
 
-// parser turns lines into rows. It remembers clusters so that cells do not keep
-// whole views alive and a frame allocates little.
+// parser turns lines into rows.
 type parser struct {
-	seed     maphash.Seed
-	clusters map[string]cluster
-}
-
-// cluster is what the parser knows of a grapheme cluster that is not ASCII.
-type cluster struct {
-	text  string
-	width uint8
-	loose bool
+	seed   maphash.Seed
+	known  map[string]cell // clusters that are not ASCII, without style
+	longer []string        // clusters of more than one rune
+	widths [0x3000]uint8   // of single runes, plus one; 0 is not known
 }
 
 func newParser() *parser {
-	return &parser{seed: maphash.MakeSeed(), clusters: map[string]cluster{}}
+	return &parser{seed: maphash.MakeSeed(), known: map[string]cell{}}
+}
+
+// full is true when the table should be emptied; cells parsed before are void then.
+func (p *parser) full() bool { return len(p.longer) > maxClusters || len(p.known) > maxClusters }
+
+func (p *parser) reset() {
+	clear(p.known)
+	clear(p.longer)
+	p.longer = p.longer[:0]
+}
+
+// appendText appends the text of a character.
+func (p *parser) appendText(b []byte, ch char) []byte {
+	if ch >= firstCluster {
+		return append(b, p.longer[ch-firstCluster]...)
+	}
+	return utf8.AppendRune(b, rune(ch))
 }
 
 // parse fills r from a line of w columns; the pen starts as start.
@@ -66,9 +99,9 @@ func (p *parser) parse(r *row, line string, start style, w int) {
 		b := line[i]
 		if b >= ' ' && b < 0x7f && (i+1 == len(line) || line[i+1] < 0x80) {
 			if len(cells) < w {
-				c := cell{text: asciiText[b-' ' : b-' '+1], st: st, width: 1}
+				c := newCell(char(b), st, 1)
 				if b == ' ' {
-					c.st = st.blank()
+					c = newCell(' ', st.blank(), 1)
 				}
 				cells = append(cells, c)
 			}
@@ -85,18 +118,24 @@ func (p *parser) parse(r *row, line string, start style, w int) {
 		if b == '\r' && i+1 == len(line) {
 			break // CR LF
 		}
+		if len(cells) >= w { // no place: only styles matter
+			if n := strings.IndexByte(line[i+1:], 0x1b); n >= 0 {
+				i += 1 + n
+				continue
+			}
+			break
+		}
 		c, n := p.cluster(line[i:])
 		i += n
-		if len(cells)+int(c.width) > w {
-			for len(cells) < w { // half of a wide character has no place
-				cells = append(cells, cell{text: " ", st: st.blank(), width: 1})
-			}
+		if len(cells)+int(c.width) > w { // half of a wide character has no place
+			cells = append(cells, newCell(' ', st.blank(), 1))
 			continue
 		}
-		cells = append(cells, cell{text: c.text, st: st, width: c.width, loose: c.loose})
+		c.fg, c.bg, c.at = st.fg, st.bg, st.at
+		cells = append(cells, c)
 		r.loose = r.loose || c.loose
 		if c.width == 2 {
-			cells = append(cells, cell{st: st})
+			cells = append(cells, newCell(0, st, 0))
 		}
 	}
 	for len(cells) < w {
@@ -122,61 +161,116 @@ func sgrLen(s string) int {
 	return 0
 }
 
-// cluster returns the grapheme cluster in front, made safe, and its length in s.
-func (p *parser) cluster(s string) (cluster, int) {
+// cluster returns the grapheme cluster in front, made safe and without style, and
+// its length in s.
+func (p *parser) cluster(s string) (cell, int) {
 	if s[0] < ' ' || s[0] == 0x7f {
-		return cluster{text: mark, width: 1}, 1
-	}
-	text, width := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
-	if c, ok := p.clusters[text]; ok {
-		return c, len(text)
+		return cell{ch: mark, width: 1}, 1
 	}
 	r, n := utf8.DecodeRuneInString(s)
-	switch {
-	case r == utf8.RuneError && n <= 1:
-		return cluster{text: "\ufffd", width: 1}, max(n, 1)
-	case !Printable(r) || width <= 0 || unicode.Is(unicode.M, r):
-		return cluster{text: mark, width: 1}, n
+	if int(r) < len(p.widths) && !extends(r) {
+		if next, _ := utf8.DecodeRuneInString(s[n:]); n == len(s) || !extends(next) {
+			return p.single(r), n
+		}
 	}
-	used := len(text)
-	if used > maxCluster { // marks without end: the first few are drawn
-		cut := maxCluster
-		for !utf8.RuneStart(text[cut]) {
+	look := s
+	if cut := window; len(look) > cut {
+		for cut > window-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
 			cut--
 		}
-		text = text[:cut]
+		look = look[:cut]
 	}
-	// Cut before the first thing that may not follow: it is drawn by itself.
-	for i, c := range text {
-		if i > 0 && (!Printable(c) || c == utf8.RuneError) {
-			text, used = text[:i], i
-			width = ansi.StringWidth(text)
-			break
+	text, _ := ansi.FirstGraphemeCluster(look, ansi.GraphemeWidth)
+	if c, ok := p.known[text]; ok {
+		return c, len(text)
+	}
+	switch {
+	case r == utf8.RuneError && n <= 1:
+		return cell{ch: '\ufffd', width: 1}, max(n, 1)
+	case !Printable(r) || unicode.Is(unicode.M, r):
+		return cell{ch: mark, width: 1}, n
+	}
+	c, used := p.learn(text)
+	if used == len(look) && used < len(s) { // marks without end
+		for used < len(s) {
+			r, n := utf8.DecodeRuneInString(s[used:])
+			if r != utf8.RuneError && !unicode.Is(unicode.M, r) {
+				break
+			}
+			used += n
 		}
 	}
-	if width <= 0 {
-		return cluster{text: mark, width: 1}, n
+	return c, used
+}
+
+// single is the cell of a rune that is a cluster by itself.
+func (p *parser) single(r rune) cell {
+	w := p.widths[r]
+	if w == 0 {
+		w = 1
+		if Printable(r) {
+			w += uint8(ansi.StringWidth(string(r)))
+		}
+		p.widths[r] = w
 	}
-	c := cluster{text: strings.Clone(text), width: uint8(min(width, 2)), loose: isLoose(text, n)}
-	if len(p.clusters) >= maxInterned {
-		clear(p.clusters)
+	if w == 1 {
+		return cell{ch: mark, width: 1}
 	}
-	if used == len(text) {
-		p.clusters[c.text] = c
+	return cell{ch: char(r), width: w - 1}
+}
+
+// learn makes a cell of a cluster not seen before. used is less than the cluster
+// when something in it may not be written: that is drawn by itself.
+func (p *parser) learn(text string) (c cell, used int) {
+	used = len(text)
+	runes, size := 0, 0
+	for i, r := range text {
+		n := utf8.RuneLen(r)
+		if r == utf8.RuneError || i > 0 && !Printable(r) {
+			used = i
+			break
+		}
+		if i+n <= maxCluster { // of marks without end the first few are drawn
+			runes, size = runes+1, i+n
+		}
+	}
+	shown := text[:size]
+	w := ansi.StringWidth(shown)
+	if w <= 0 {
+		return cell{ch: mark, width: 1}, used
+	}
+	first, _ := utf8.DecodeRuneInString(text)
+	c = cell{ch: char(first), width: uint8(min(w, 2)), loose: isLoose(shown)}
+	if runes > 1 {
+		c.ch = firstCluster + char(len(p.longer))
+		p.longer = append(p.longer, strings.Clone(shown))
+	}
+	if used == len(text) && used <= window/2 {
+		p.known[strings.Clone(text)] = c
 	}
 	return c, used
 }
 
 // isLoose is true for clusters that are more than a base with marks: emoji with
 // a presentation selector or skin tone, flags, conjuncts.
-func isLoose(text string, first int) bool {
-	for _, r := range text[first:] {
-		if !unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Variation_Selector, r) {
+func isLoose(text string) bool {
+	for i, r := range text {
+		if i > 0 && (!unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Variation_Selector, r)) {
 			return true
 		}
 	}
 	r, _ := utf8.DecodeRuneInString(text)
 	return r >= 0x1f1e6 && r <= 0x1f1ff // half a flag
+}
+
+// extends is false for characters that surely are clusters of their own whatever
+// ordinary character stands beside them: Latin, symbols, box drawing, ideographs.
+func extends(r rune) bool {
+	switch {
+	case r < 0x300, r >= 0x2010 && r < 0x20d0, r >= 0x2100 && r < 0x2c00, r >= 0x3400 && r < 0xa000:
+		return false
+	}
+	return true
 }
 
 // Printable is true for the characters that the painter lets through to a

@@ -15,13 +15,14 @@ type pen struct {
 	w, h int
 	x, y int
 	st   style
-	last string // text of the cell written last, if the cursor is right behind it
+	last char // of the cell written last if the cursor is right behind it, else 0
+	text *parser
 }
 
 // begin starts a frame behind b. Nothing is known of the cursor; the style is
 // the default one.
 func (p *pen) begin(b []byte, w, h int) {
-	*p = pen{b: b, mark: len(b), w: w, h: h, x: -1, y: -1}
+	*p = pen{b: b, mark: len(b), w: w, h: h, x: -1, y: -1, text: p.text}
 }
 
 // finish leaves the default style and returns the bytes.
@@ -40,20 +41,21 @@ func (p *pen) at(x, y int) bool { return p.x == x && p.y == y }
 // clear erases the screen.
 func (p *pen) clear() {
 	p.b = append(p.b, "\x1b[m\x1b[r\x1b[H\x1b[2J"...)
-	p.x, p.y, p.st, p.last = 0, 0, style{}, ""
+	p.x, p.y, p.st, p.last = 0, 0, style{}, 0
 }
 
 func (p *pen) style(st style) {
 	if p.st != st {
 		p.b = appendSGR(p.b, p.st, st)
-		p.st, p.last = st, ""
+		p.st, p.last = st, 0
 	}
 }
 
 // suits is true when the cell looks right in the style that is set: a blank does
 // not show the colour of its text.
 func (p *pen) suits(c *cell) bool {
-	return p.st == c.st || c.text == " " && p.st.blank() == c.st
+	st := c.style()
+	return p.st == st || c.ch == ' ' && p.st.blank() == st
 }
 
 // unseen sets a style that leaves no trace on erased cells.
@@ -66,9 +68,9 @@ func (p *pen) unseen() {
 // put writes a cell at the cursor.
 func (p *pen) put(c *cell) {
 	if !p.suits(c) {
-		p.style(c.st)
+		p.style(c.style())
 	}
-	if p.last != "" && joins(p.last, c.text) {
+	if p.last >= utf8.RuneSelf && p.joins(p.last, c.ch) {
 		p.csi(p.x+1, 'G') // or the terminal would see one cluster in the two
 	}
 	if c.loose && c.width == 2 {
@@ -76,53 +78,46 @@ func (p *pen) put(c *cell) {
 		p.b = append(p.b, "  "...)
 		p.csi(p.x+1, 'G')
 	}
-	p.b = append(p.b, c.text...)
-	p.last = c.text
+	p.b = p.text.appendText(p.b, c.ch)
+	p.last = c.ch
 	p.x += int(c.width)
 	if p.x >= p.w || c.loose {
-		p.x, p.last = -1, "" // in the last column terminals differ
+		p.x, p.last = -1, 0 // in the last column terminals differ
 	}
 }
 
 // joins is true when next, written right behind last, could become one cluster
 // with it.
-func joins(last, next string) bool {
-	if !extends(next) && !extends(last) {
+func (p *pen) joins(last, next char) bool {
+	if last < firstCluster && next < firstCluster && !extends(rune(last)) && !extends(rune(next)) {
 		return false
 	}
-	both, _ := ansi.FirstGraphemeCluster(last+next, ansi.GraphemeWidth)
-	return len(both) != len(last)
-}
-
-// extends is false for text that surely is a cluster of its own whatever stands
-// beside it: Latin, symbols, box drawing, ideographs.
-func extends(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	switch {
-	case r < 0x300, r >= 0x2010 && r < 0x20d0, r >= 0x2100 && r < 0x2c00, r >= 0x3400 && r < 0xa000:
-		return false
-	}
-	return true
+	var buf [2*maxCluster + 2*utf8.UTFMax]byte
+	b := p.text.appendText(buf[:0], last)
+	n := len(b)
+	b = p.text.appendText(b, next)
+	both, _ := ansi.FirstGraphemeCluster(b, ansi.GraphemeWidth)
+	return len(both) != n
 }
 
 // eraseLine erases from the cursor to the end of the line.
 func (p *pen) eraseLine() {
 	p.unseen()
 	p.b = append(p.b, "\x1b[K"...)
-	p.last = ""
+	p.last = 0
 }
 
 // erase blanks n cells from the cursor on; the cursor stays.
 func (p *pen) erase(n int) {
 	p.unseen()
 	p.csi(n, 'X')
-	p.last = ""
+	p.last = 0
 }
 
 // csi appends CSI n final; n of 1 is left out.
 func (p *pen) csi(n int, final byte) {
 	p.b = appendCSI(p.b, n, final)
-	p.last = ""
+	p.last = 0
 }
 
 func appendCSI(b []byte, n int, final byte) []byte {
@@ -138,7 +133,7 @@ func (p *pen) moveTo(x, y int) {
 	if p.at(x, y) {
 		return
 	}
-	p.last = ""
+	p.last = 0
 	start := len(p.b)
 	p.b = appendCUP(p.b, x, y)
 	if p.y >= 0 {

@@ -182,8 +182,8 @@ func TestRunEnds(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
 			told := ""
-			var out *record
-			keys, out, done := start(t, ctx, c.model, Options{OnPanic: func(v any, stack []byte) {
+			out := newRecord()
+			keys, _, done := start(t, ctx, c.model, Options{Out: out, OnPanic: func(v any, stack []byte) {
 				told = fmt.Sprint(v)
 				if !strings.HasSuffix(out.String(), panicMessage) || !bytes.Contains(stack, []byte("paint.TestRunEnds")) {
 					t.Errorf("OnPanic before the terminal is restored, or without the stack: %s", stack)

@@ -20,7 +20,8 @@ type screen struct {
 }
 
 func newScreen() *screen {
-	return &screen{parser: newParser()}
+	p := newParser()
+	return &screen{parser: p, pen: pen{text: p}}
 }
 
 // invalidate forgets what the terminal shows: the next frame is drawn in full.
@@ -30,6 +31,10 @@ func (s *screen) invalidate() { s.valid = false }
 // when nothing changed.
 func (s *screen) draw(b []byte, view string, w, h int) []byte {
 	s.pen.begin(b, w, h)
+	if s.parser.full() {
+		s.parser.reset()
+		s.valid = false
+	}
 	if !s.valid || w != s.w || h != s.h {
 		s.reset(w, h)
 		s.pen.clear()
@@ -150,7 +155,7 @@ func (s *screen) gap(y, x, to int) int {
 	was, is := s.rows[y].cells, s.next[y].cells
 	end, size, plain := x, 0, true
 	for end < to && was[end] == is[end] {
-		size += len(is[end].text)
+		size += is[end].size()
 		plain = plain && s.pen.suits(&is[end])
 		end++
 	}

@@ -59,7 +59,7 @@ func price(was, is []cell) int {
 		if !run {
 			n, run = n+6, true
 		}
-		n += len(is[x].text)
+		n += is[x].size()
 	}
 	return n
 }
@@ -69,7 +69,7 @@ func priceBlank(is []cell) int {
 	n := 6
 	for x := range is {
 		if is[x] != blankCell {
-			n += len(is[x].text)
+			n += is[x].size()
 		}
 	}
 	return n
