@@ -92,56 +92,76 @@ func (p *parser) appendText(b []byte, ch char) []byte {
 
 // parse fills r from a line of w columns; the pen starts as start.
 func (p *parser) parse(r *row, line string, start style, w int) {
-	r.src, r.start, r.loose = line, start, false
-	cells := r.cells[:0]
+	r.src, r.start, r.loose, r.hash = line, start, false, p.hash(line, start)
+	if cap(r.cells) < w {
+		r.cells = make([]cell, w)
+	}
+	cells, x := r.cells[:w], 0
 	st := start
 	for i := 0; i < len(line); {
-		b := line[i]
-		if b >= ' ' && b < 0x7f && (i+1 == len(line) || line[i+1] < 0x80) {
-			if len(cells) < w {
-				c := newCell(char(b), st, 1)
-				if b == ' ' {
-					c = newCell(' ', st.blank(), 1)
-				}
-				cells = append(cells, c)
-			}
-			i++
+		var n int
+		if n, x = plain(cells, x, line[i:], st); n > 0 {
+			i += n
 			continue
 		}
-		if b == 0x1b {
+		if line[i] == 0x1b {
 			if n := sgrLen(line[i:]); n > 0 {
 				st.apply(line[i+2 : i+n-1])
 				i += n
 				continue
 			}
 		}
-		if b == '\r' && i+1 == len(line) {
+		if line[i] == '\r' && i+1 == len(line) {
 			break // CR LF
 		}
-		if len(cells) >= w { // no place: only styles matter
-			if n := strings.IndexByte(line[i+1:], 0x1b); n >= 0 {
-				i += 1 + n
-				continue
+		if x >= w { // no place: only styles matter
+			n := strings.IndexByte(line[i+1:], 0x1b)
+			if n < 0 {
+				break
 			}
-			break
+			i += 1 + n
+			continue
 		}
 		c, n := p.cluster(line[i:])
 		i += n
-		if len(cells)+int(c.width) > w { // half of a wide character has no place
-			cells = append(cells, newCell(' ', st.blank(), 1))
-			continue
+		if x+int(c.width) > w { // half of a wide character has no place
+			c = newCell(' ', st.blank(), 1)
+		} else {
+			c.fg, c.bg, c.at = st.fg, st.bg, st.at
+			r.loose = r.loose || c.loose
 		}
-		c.fg, c.bg, c.at = st.fg, st.bg, st.at
-		cells = append(cells, c)
-		r.loose = r.loose || c.loose
+		cells[x] = c
+		x++
 		if c.width == 2 {
-			cells = append(cells, newCell(0, st, 0))
+			cells[x] = newCell(0, st, 0)
+			x++
 		}
 	}
-	for len(cells) < w {
-		cells = append(cells, blankCell)
+	for ; x < w; x++ {
+		cells[x] = blankCell
 	}
 	r.cells, r.end = cells, st
+}
+
+// plain takes the printable ASCII in front of s into cells from x on, as far as
+// there is place and nothing behind it could join the last character.
+func plain(cells []cell, x int, s string, st style) (n, end int) {
+	text, blank := newCell(0, st, 1), newCell(' ', st.blank(), 1)
+	for n < len(s) && x < len(cells) {
+		b := s[n]
+		if b < ' ' || b >= 0x7f || n+1 < len(s) && s[n+1] >= 0x80 {
+			break
+		}
+		if b == ' ' {
+			cells[x] = blank
+		} else {
+			text.ch = char(b)
+			cells[x] = text
+		}
+		x++
+		n++
+	}
+	return n, x
 }
 
 // sgrLen is the length of the SGR sequence that s starts with, 0 if it does not.
@@ -292,7 +312,7 @@ func Printable(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.In(r, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// identify sets the hash by which shifted rows are found.
-func (p *parser) identify(r *row) {
-	r.hash = maphash.String(p.seed, r.src) ^ uint64(r.start.fg)<<32 ^ uint64(r.start.bg) ^ uint64(r.start.at)<<24
+// hash identifies a line by what it says and the style it starts with.
+func (p *parser) hash(line string, start style) uint64 {
+	return maphash.String(p.seed, line) ^ uint64(start.fg)<<32 ^ uint64(start.bg) ^ uint64(start.at)<<24
 }

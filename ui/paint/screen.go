@@ -14,6 +14,7 @@ type screen struct {
 	rows    []row // as shown
 	next    []row // as wanted; a row is swapped with its counterpart when drawn
 	changed []bool
+	near    int // how far away the last row was found that stood elsewhere
 	parser  *parser
 	pen     pen
 	shifts  shifter
@@ -68,6 +69,7 @@ func (s *screen) reset(w, h int) {
 func (s *screen) read(view string) int {
 	count := 0
 	st := style{}
+	s.near = 0
 	for y := range s.rows {
 		line := view
 		if i := strings.IndexByte(view, '\n'); i >= 0 {
@@ -79,7 +81,7 @@ func (s *screen) read(view string) int {
 		s.changed[y] = shown.start != st || shown.src != line
 		if s.changed[y] {
 			count++
-			s.parser.parse(&s.next[y], line, st, s.w)
+			s.take(y, line, st)
 			st = s.next[y].end
 		} else {
 			shown.src = line // do not keep an old view alive
@@ -87,6 +89,25 @@ func (s *screen) read(view string) int {
 		}
 	}
 	return count
+}
+
+// take makes the row wanted at y: a copy where the line stands on the screen
+// already, most likely as far away as the one before.
+func (s *screen) take(y int, line string, start style) {
+	next := &s.next[y]
+	hash := s.parser.hash(line, start)
+	for i := range s.h {
+		from := (y + s.near + i) % s.h
+		old := &s.rows[from]
+		if old.hash != hash || old.start != start || old.src != line {
+			continue
+		}
+		s.near = (from - y + s.h) % s.h
+		next.src, next.start, next.end, next.hash, next.loose = line, start, old.end, hash, old.loose
+		next.cells = append(next.cells[:0], old.cells...)
+		return
+	}
+	s.parser.parse(next, line, start, s.w)
 }
 
 // drawRow writes the cells of row y that differ.

@@ -20,12 +20,6 @@ type block struct{ top, bottom, d, gain int }
 // shift lets the terminal move blocks of rows where that saves bytes, and
 // brings rows and changed up to date.
 func (s *screen) shift() {
-	for y := range s.rows {
-		s.parser.identify(&s.rows[y])
-		if s.changed[y] {
-			s.parser.identify(&s.next[y])
-		}
-	}
 	s.shifts.cost = append(s.shifts.cost[:0], make([]int, s.h)...)
 	for y := range s.rows {
 		s.price(y)
@@ -139,8 +133,7 @@ func (s *screen) moveRows(b block) {
 	// what is wanted at each row of the region moves out of rows first
 	for y := b.top; y < b.bottom; y++ {
 		if !s.changed[y] {
-			s.parser.parse(&s.next[y], s.rows[y].src, s.rows[y].start, s.w)
-			s.next[y].hash = s.rows[y].hash
+			s.take(y, s.rows[y].src, s.rows[y].start)
 		}
 	}
 	region := s.rows[b.top:b.bottom]
@@ -158,7 +151,6 @@ func (s *screen) moveRows(b block) {
 	}
 	for i := range blank {
 		s.parser.parse(&blank[i], "", style{}, s.w)
-		s.parser.identify(&blank[i])
 	}
 	for y := b.top; y < b.bottom; y++ {
 		shown, want := &s.rows[y], &s.next[y]
