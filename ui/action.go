@@ -77,12 +77,14 @@ type Confirm struct {
 	Facts []widget.Pair // the content the answer is about; part of the digest
 	Risk  string        // what cannot be undone; empty when nothing
 	Verb  string        // the word on the Yes button: "Remove"
-	Harms bool          // false: y is enough even in production (leaving, discarding)
+	Mild  bool          // y is enough even in production: nothing at the service changes
 	// Yes returns the write. The shell awaits it before it leaves. It is called
 	// once at most, in the update loop; it must not read the model later.
 	Yes func(Seen) tea.Cmd
 	// No is called when the answer is no; may be nil.
 	No func() Action
+
+	then func(*Shell) tea.Cmd // the shell's own questions
 }
 
 // Revise replaces the open question of the same ID when its content changed:

@@ -1,6 +1,10 @@
 package ui
 
-import "time"
+import (
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
 
 // News is a message for every open screen: an operation that changed, the
 // session, the budgets, the feed. Embed Broadcast to make one.
@@ -13,13 +17,13 @@ func (Broadcast) isNews() {}
 
 // Msgs is several messages from one command, delivered in order: the answer to
 // the screen and the news to everybody, for instance.
-type Msgs []any
+type Msgs []tea.Msg
 
 // Fed is a message from a stream together with the command that waits for the
 // next one. The shell delivers Msg and runs Next.
 type Fed struct {
-	Msg  any
-	Next func() any
+	Msg  tea.Msg
+	Next tea.Cmd
 }
 
 // Changed says that an object has a new state: every open screen sees it.

@@ -18,10 +18,49 @@ const ellipsis = "…"
 
 // Width is the number of cells s takes; SGR sequences take none.
 func Width(s string) int {
-	if ascii(s) {
-		return len(s)
+	if n, ok := quick(s); ok {
+		return n
 	}
 	return ansi.StringWidth(s)
+}
+
+// quick counts what nearly every line of a frame is made of: ASCII, the signs
+// of the theme, SGR sequences. Anything else is not ok.
+func quick(s string) (n int, ok bool) {
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c >= 0x20 && c < 0x7f:
+			n++
+			i++
+		case c == 0x1b:
+			if i+1 >= len(s) || s[i+1] != '[' {
+				return 0, false
+			}
+			for i += 2; i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == ';'); i++ {
+			}
+			if i >= len(s) || s[i] != 'm' {
+				return 0, false
+			}
+			i++
+		case c == 0xe2 && i+2 < len(s): // U+2000..U+2FFF
+			r := rune(c&0x0f)<<12 | rune(s[i+1]&0x3f)<<6 | rune(s[i+2]&0x3f)
+			if !narrow(r) {
+				return 0, false
+			}
+			n++
+			i += 3
+		case c == 0xc2 && i+1 < len(s) && s[i+1] == 0xb7: // ·
+			n++
+			i += 2
+		default:
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+func narrow(r rune) bool {
+	return r >= 0x2500 && r <= 0x259f || r >= 0x2010 && r <= 0x2026 || r == '›' || r == '●' || r == '▣' || r == '▲' || r == '▼' || r == '◌' || r == '✓' || r == '✗'
 }
 
 func ascii(s string) bool {
@@ -115,9 +154,15 @@ func Wrap(s string, w int) []string {
 	if w <= 0 {
 		return nil
 	}
-	lines := strings.Split(ansi.Wrap(s, w, ""), "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " ")
+	var lines []string
+	for l := range strings.SplitSeq(ansi.Wrap(s, w, ""), "\n") {
+		l = strings.TrimRight(l, " ")
+		if Width(l) <= w {
+			lines = append(lines, l)
+			continue
+		}
+		// The library lets a hyphen stick out.
+		lines = append(lines, strings.Split(ansi.Hardwrap(l, w, true), "\n")...)
 	}
 	return lines
 }

@@ -36,6 +36,17 @@ func TestFitIsExact(t *testing.T) {
 	})
 }
 
+// The quick count is the library's count, or says that it cannot tell.
+func TestQuickWidth(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"a", " ", "·", "…", "─", "▌", "✓", "✗", "◌", "▲", "株", "e\u0301", "\u0301", "\ufe0f", "é", "🇩🇪", "\x1b[0m", "\x1b[1;38;2;1;2;3m", "\x1b[", "\x1b", "~", "–", "•", "›"})
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "pieces"), "")
+		if n, ok := quick(s); ok && n != ansi.StringWidth(s) {
+			t.Fatalf("%q: %d cells, the library says %d", s, n, ansi.StringWidth(s))
+		}
+	})
+}
+
 func TestCutAndMiddle(t *testing.T) {
 	for _, c := range []struct {
 		f       func(string, int) string

@@ -1,0 +1,135 @@
+package ui
+
+import (
+	"time"
+
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+// keptCalls and keptNotes bound the activity list.
+const (
+	keptCalls = 200
+	keptNotes = 200
+)
+
+// activity is what is going on and what went on: calls by id, and notices.
+type activity struct {
+	calls []CallFacts // in the order they began
+	notes []noted
+}
+
+type noted struct {
+	at   time.Time
+	kind Kind
+	text string
+}
+
+func (a *activity) call(f CallFacts) {
+	for i := len(a.calls) - 1; i >= 0; i-- {
+		if a.calls[i].ID == f.ID {
+			a.calls[i] = f
+			return
+		}
+	}
+	if len(a.calls) >= keptCalls {
+		a.calls = a.dropped()
+	}
+	a.calls = append(a.calls, f)
+}
+
+// dropped is the calls without the oldest that is over.
+func (a *activity) dropped() []CallFacts {
+	for i, c := range a.calls {
+		if c.Phase != CallWaits && c.Phase != CallRuns {
+			return append(a.calls[:i:i], a.calls[i+1:]...)
+		}
+	}
+	return a.calls[1:]
+}
+
+func (a *activity) note(at time.Time, k Kind, line string) {
+	if len(a.notes) >= keptNotes {
+		a.notes = append(a.notes[:0:0], a.notes[1:]...)
+	}
+	a.notes = append(a.notes, noted{at, k, line})
+}
+
+// newActivity is the page behind "!".
+func newActivity(s *Shell) *pager {
+	p := newPager(s, 0, "What is going on", activityLines)
+	p.live = func(s *Shell, now time.Time) time.Time {
+		var at time.Time
+		for _, c := range s.activity.calls {
+			if c.Phase == CallWaits {
+				_, next := text.Until(c.Until, now)
+				at = Sooner(at, next)
+			}
+		}
+		return at
+	}
+	return p
+}
+
+func activityLines(s *Shell) []string {
+	now := s.now()
+	var open, over []string
+	for i := len(s.activity.calls) - 1; i >= 0; i-- {
+		c := s.activity.calls[i]
+		line := callLine(s, c, now)
+		if c.Phase == CallWaits || c.Phase == CallRuns {
+			open = append(open, line)
+		} else {
+			over = append(over, line)
+		}
+	}
+	out := []string{s.th.Title.Render("Now")}
+	for _, w := range s.writeNames() {
+		out = append(out, "  "+s.th.Warn.Render(s.th.Signs.Wait+" sent, not answered: "+w))
+	}
+	out = append(out, open...)
+	if len(out) == 1 {
+		out = append(out, s.th.Dim.Render("  Nothing is under way."))
+	}
+	out = append(out, "", s.th.Title.Render("Calls"))
+	if len(over) == 0 {
+		out = append(out, s.th.Dim.Render("  None yet."))
+	}
+	out = append(append(out, over...), "", s.th.Title.Render("Notices"))
+	if len(s.activity.notes) == 0 {
+		out = append(out, s.th.Dim.Render("  None yet."))
+	}
+	for i := len(s.activity.notes) - 1; i >= 0; i-- {
+		n := s.activity.notes[i]
+		sign, word, tone := n.kind.look(s.th)
+		out = append(out, "  "+s.th.Dim.Render(text.Clock(n.at, s.shown.zone))+"  "+s.th.Tone(tone).Render(text.Fit(sign+" "+word, 9))+" "+n.text)
+	}
+	return out
+}
+
+func callLine(s *Shell, c CallFacts, now time.Time) string {
+	th := s.th
+	var sign, word string
+	tone := theme.Plain
+	switch c.Phase {
+	case CallWaits:
+		left, _ := text.Until(c.Until, now)
+		sign, word, tone = th.Signs.Wait, "waits "+left, theme.Warn
+	case CallRuns:
+		sign, word, tone = th.Signs.Info, "running", theme.Info
+	case CallDone:
+		sign, word, tone = th.Signs.Good, "done", theme.Good
+	case CallFailed:
+		sign, word, tone = th.Signs.Bad, "failed", theme.Bad
+	case CallUnknown:
+		sign, word, tone = th.Signs.Unknown, "unknown", theme.Warn
+	}
+	line := "  " + th.Dim.Render(text.Clock(c.At, s.shown.zone)) + "  " + th.Tone(tone).Render(text.Fit(sign+" "+word, 16)) + " " + safe(c.What)
+	if c.Class != "" {
+		line += th.Dim.Render("  " + safe(c.Class))
+	}
+	if c.Note != "" {
+		line += "  " + th.Tone(tone).Render(safe(c.Note))
+	}
+	return line
+}

@@ -1,0 +1,101 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-osc52/v2"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/text"
+)
+
+// ClipMode is what stands between the console and the terminal.
+type ClipMode uint8
+
+// The modes.
+const (
+	ClipPlain ClipMode = iota
+	ClipTmux
+	ClipScreen
+	ClipOff // no clipboard: plain or recorded sessions, or by role
+)
+
+// Clip is how text goes to the terminal's clipboard.
+type Clip struct {
+	Mode ClipMode
+	Max  int // bytes of text; 0: 55,000, what xterm and tmux take in one sequence
+}
+
+const clipMax = 55_000
+
+// ClipFrom reads the mode from the environment (TMUX, STY, TERM).
+func ClipFrom(getenv func(string) string) Clip {
+	switch {
+	case getenv("TMUX") != "":
+		return Clip{Mode: ClipTmux}
+	case getenv("STY") != "", strings.HasPrefix(getenv("TERM"), "screen"):
+		return Clip{Mode: ClipScreen}
+	case getenv("TERM") == "dumb":
+		return Clip{Mode: ClipOff}
+	}
+	return Clip{}
+}
+
+// ErrNoClip is returned where nothing can be copied.
+var ErrNoClip = errors.New("this terminal has no clipboard that can be reached")
+
+// Sequence is the OSC 52 sequence for a text, wrapped for tmux or screen. A
+// text that is too long is an error: half a copy would be worse.
+func (c Clip) Sequence(s string) (string, error) {
+	limit := c.Max
+	if limit <= 0 {
+		limit = clipMax
+	}
+	switch {
+	case c.Mode == ClipOff:
+		return "", ErrNoClip
+	case len(s) > limit:
+		return "", fmt.Errorf("%s is too long to copy; the limit is %s", text.Size(int64(len(s))), text.Size(int64(limit)))
+	}
+	seq := osc52.New(s)
+	switch c.Mode {
+	case ClipTmux:
+		seq = seq.Tmux()
+	case ClipScreen:
+		seq = seq.Screen()
+	}
+	return seq.String(), nil
+}
+
+// copiedMsg tells how writing the sequence went.
+type copiedMsg struct {
+	what string
+	err  error
+}
+
+// copy sends text to the terminal, in a command.
+func (s *Shell) copy(c Copy) tea.Cmd {
+	seq, err := s.opt.Clip.Sequence(c.Text)
+	if err == nil && s.opt.Copy == nil {
+		err = ErrNoClip
+	}
+	if err != nil {
+		return s.tell(Failed, "Not copied: "+err.Error()+".")
+	}
+	write, what := s.opt.Copy, c.What
+	return func() tea.Msg { return copiedMsg{what, write(seq)} }
+}
+
+// copied claims no more than is known: the terminal does not answer.
+func (s *Shell) copied(m copiedMsg) tea.Cmd {
+	if m.err != nil {
+		return s.tell(Failed, "Not copied: "+m.err.Error()+".")
+	}
+	what := m.what
+	if what == "" {
+		what = "text"
+	}
+	return s.tell(Done, strings.ToUpper(what[:1])+what[1:]+" sent to the terminal by OSC 52.")
+}

@@ -1,0 +1,42 @@
+package ui
+
+import (
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// revealFor is how long M shows masked values.
+const revealFor = 30 * time.Second
+
+func (s *Shell) toggleZone() tea.Cmd {
+	word := "Times are UTC now."
+	if s.shown.zone == time.UTC {
+		s.shown.zone = s.shown.local
+		word = "Times are local now (" + s.now().In(s.shown.zone).Format("MST, -07:00") + ")."
+	} else {
+		s.shown.zone = time.UTC
+	}
+	return tea.Batch(s.tell(Told, word), s.news(DisplayChanged{}))
+}
+
+func (s *Shell) reveal() tea.Cmd {
+	if !s.shown.masked {
+		return s.tell(Told, "Nothing is masked: masking is off in the configuration.")
+	}
+	if !s.shown.revealed.IsZero() {
+		s.shown.revealed = time.Time{}
+		return tea.Batch(s.tell(Told, "Values are masked again."), s.news(DisplayChanged{}))
+	}
+	s.shown.revealed = s.now().Add(revealFor)
+	return tea.Batch(s.tell(Warned, "Masked values are shown for 30 s."), s.news(DisplayChanged{}))
+}
+
+// cover masks again when the time is over.
+func (s *Shell) cover(now time.Time) tea.Cmd {
+	if s.shown.revealed.IsZero() || now.Before(s.shown.revealed) {
+		return nil
+	}
+	s.shown.revealed = time.Time{}
+	return s.news(DisplayChanged{})
+}

@@ -1,0 +1,359 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"opdeck/ui/keymap"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+// compactBelow is the width from which on the header is written out.
+const compactBelow = 60
+
+func (s *Shell) compact() bool { return s.w < compactBelow }
+
+// header is the first line: where we are connected, and with how much room.
+func (s *Shell) header(now time.Time) string {
+	left := s.badges()
+	a := s.opt.About
+	who := safe(a.Context)
+	if s.compact() {
+		room := s.w - text.Width(left) - 1
+		if room < 3 || who == "" {
+			return text.Lay([]string{left}, s.w, 1)[0]
+		}
+		return left + " " + s.th.Strong.Render(text.Cut(who, room))
+	}
+	left += " " + s.th.Strong.Render(text.Cut(who, 24))
+	if who := person(a); who != "" {
+		left += s.th.Dim.Render(" " + s.th.Signs.Sep + " " + text.Cut(who, 30))
+	}
+	var right []string
+	if !s.shown.revealed.IsZero() {
+		t, _ := text.Until(s.shown.revealed, now)
+		right = append(right, s.th.Warn.Render("revealed "+t))
+	}
+	if s.feed.State == "deaf" || s.feed.State == "quiet" {
+		right = append(right, s.th.Warn.Render("feed "+s.feed.State))
+	}
+	right = append(right, s.access(now, true), s.room(now, true))
+	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
+	// The budget and the token stay; names give way.
+	facts := strings.Join(right, sep) + " "
+	if over := text.Width(left) + 1 + text.Width(facts) - s.w; over > 0 {
+		left = text.Lay([]string{left}, max(text.Width(left)-over, 0), 1)[0]
+	}
+	return text.Spread(left, facts, s.w)
+}
+
+func person(a About) string {
+	switch {
+	case a.Person != "" && a.Role != "":
+		return safe(a.Person) + ", " + safe(a.Role)
+	case a.Person != "":
+		return safe(a.Person)
+	}
+	return safe(a.Role)
+}
+
+// badges are the words that are always on screen.
+func (s *Shell) badges() string {
+	style := s.th.Sandbox
+	switch s.opt.About.Ground {
+	case Production:
+		style = s.th.Production
+	case Test:
+		style = s.th.Test
+	}
+	pad := " "
+	if s.compact() {
+		pad = ""
+	}
+	out := style.Render(pad + s.opt.About.Ground.Word() + pad)
+	if s.opt.About.ReadOnly {
+		out += " " + s.th.ReadOnly.Render(pad+"READ-ONLY"+pad)
+	}
+	return out
+}
+
+// access is the access token's time left, or the session's state.
+func (s *Shell) access(now time.Time, long bool) string {
+	state := safe(s.session.State)
+	switch {
+	case state == "":
+		state = "–"
+	case state == "live" || state == "rotating":
+		t, _ := text.Until(s.session.AccessUntil, now)
+		left := s.session.AccessUntil.Sub(now)
+		tone := theme.Plain
+		if left <= 15*time.Second {
+			tone = theme.Bad
+		} else if left <= time.Minute {
+			tone = theme.Warn
+		}
+		if !long {
+			return s.th.Tone(tone).Render(strings.ReplaceAll(t, " ", ""))
+		}
+		if state == "rotating" {
+			t += ", refreshing"
+		}
+		return s.th.Dim.Render("access ") + s.th.Tone(tone).Render(t)
+	}
+	if !long {
+		return s.th.Warn.Render(text.Cut(state, 8))
+	}
+	return s.th.Dim.Render("session ") + s.th.Warn.Render(state)
+}
+
+// class is the budget class in use here.
+func (s *Shell) class() string {
+	if top := s.top(); top != nil {
+		if c := top.screen.Source().Class; c != "" {
+			return c
+		}
+	}
+	return "billing"
+}
+
+// room is what is left in the budget class in use.
+func (s *Shell) room(now time.Time, long bool) string {
+	class := s.class()
+	b, ok := s.budgets[class]
+	if !ok {
+		if long {
+			return s.th.Dim.Render(safe(class) + " –")
+		}
+		return "–"
+	}
+	tone := theme.Plain
+	if b.Room == 0 {
+		tone = theme.Warn
+	}
+	if b.Throttled > 0 {
+		tone = theme.Bad
+	}
+	if !long {
+		return s.th.Tone(tone).Render(fmt.Sprintf("%d/%d", b.Room, b.Limit))
+	}
+	out := s.th.Dim.Render(safe(class)+" ") + s.th.Tone(tone).Render(fmt.Sprintf("%d of %d", b.Room, b.Limit))
+	if b.Room == 0 && b.NextSlot.After(now) {
+		t, _ := text.Until(b.NextSlot, now)
+		out += s.th.Warn.Render(", next " + t)
+	}
+	if b.Throttled > 0 {
+		out += s.th.Bad.Render(" 429")
+	}
+	return out
+}
+
+// headerNext is when header or rule change by time alone.
+func (s *Shell) headerNext(now time.Time) time.Time {
+	var at time.Time
+	if s.session.State == "live" || s.session.State == "rotating" {
+		_, at = text.Until(s.session.AccessUntil, now)
+	}
+	if b, ok := s.budgets[s.class()]; ok && b.Room == 0 {
+		_, t := text.Until(b.NextSlot, now)
+		at = Sooner(at, t)
+	}
+	if !s.shown.revealed.IsZero() && !s.compact() {
+		_, t := text.Until(s.shown.revealed, now)
+		at = Sooner(at, t)
+	}
+	if top := s.top(); top != nil {
+		if src := top.screen.Source(); !src.At.IsZero() {
+			_, t := text.Ago(src.At, now)
+			at = Sooner(at, t)
+		}
+	}
+	return at
+}
+
+// frame is the line that tells the ground by its shape too.
+func (s *Shell) frame() (sign string, style theme.Style) {
+	switch s.opt.About.Ground {
+	case Production:
+		return s.th.Signs.Heavy, s.th.Bad
+	case Test:
+		return s.th.Signs.Light, s.th.Warn
+	}
+	return s.th.Signs.Dotted, s.th.Info
+}
+
+// rule is the second line: breadcrumbs, and age and source of what is shown.
+func (s *Shell) rule(now time.Time) string {
+	sign, style := s.frame()
+	age := s.age(now)
+	if s.compact() {
+		right := []string{s.access(now, false), s.room(now, false)}
+		if age != "" {
+			right = append(right, age)
+		}
+		facts := strings.Join(right, " ")
+		for len(right) > 1 && text.Width(facts) > s.w-4 {
+			right = right[:len(right)-1]
+			facts = strings.Join(right, " ")
+		}
+		room := s.w - text.Width(facts) - 1
+		return text.Spread(s.th.Title.Render(text.Cut(s.title(), room)), facts, s.w)
+	}
+	crumbs := s.crumbs(s.w - text.Width(age) - 10)
+	fill := s.w - text.Width(crumbs) - text.Width(age) - 6
+	if age == "" {
+		return style.Render(strings.Repeat(sign, 2)) + " " + crumbs + " " + style.Render(strings.Repeat(sign, max(s.w-text.Width(crumbs)-4, 0)))
+	}
+	return style.Render(strings.Repeat(sign, 2)) + " " + crumbs + " " + style.Render(strings.Repeat(sign, max(fill, 0))) + " " + age + " " + style.Render(sign)
+}
+
+func (s *Shell) title() string {
+	if top := s.top(); top != nil {
+		return top.screen.Title()
+	}
+	return ""
+}
+
+// crumbs is the way here: the last titles that fit in w cells.
+func (s *Shell) crumbs(w int) string {
+	sep := " " + s.th.Signs.Crumb + " "
+	out := text.Cut(s.title(), max(w, 1))
+	used := text.Width(out)
+	out = s.th.Title.Render(out)
+	for i := len(s.stack) - 2; i >= 0; i-- {
+		t := text.Cut(s.stack[i].screen.Title(), 24)
+		if used+text.Width(t)+text.Width(sep) > w {
+			if used+len("… › ") <= w {
+				out = s.th.Dim.Render(s.th.Signs.More+sep) + out
+			}
+			break
+		}
+		used += text.Width(t) + text.Width(sep)
+		out = s.th.Dim.Render(t+sep) + out
+	}
+	return out
+}
+
+// age tells how old what is shown is and where it came from.
+func (s *Shell) age(now time.Time) string {
+	top := s.top()
+	if top == nil {
+		return ""
+	}
+	src := top.screen.Source()
+	ago, _ := text.Ago(src.At, now)
+	if s.compact() {
+		short := strings.TrimSuffix(ago, " ago")
+		switch {
+		case src.Problem != "":
+			return s.th.Warn.Render(s.th.Signs.Warn + short)
+		case src.At.IsZero() && src.Loading:
+			return s.th.Dim.Render("…")
+		case src.At.IsZero():
+			return ""
+		}
+		return s.th.Dim.Render(short)
+	}
+	out := ""
+	if !src.At.IsZero() {
+		out = s.th.Dim.Render(safe(src.Origin) + ", " + ago)
+	}
+	join := func(part string) {
+		if out != "" {
+			out += " "
+		}
+		out += part
+	}
+	if src.Loading {
+		join(s.th.Info.Render("loading…"))
+	}
+	if src.Problem != "" {
+		join(s.th.Warn.Render(s.th.Signs.Warn + " " + text.Cut(src.Problem, 40)))
+	}
+	return out
+}
+
+// status is the line of notices. In production it is a heavy line otherwise.
+func (s *Shell) status() string {
+	line := s.noticeLine(s.w - 4)
+	if s.opt.About.Ground != Production {
+		if line == "" {
+			return ""
+		}
+		return " " + line
+	}
+	sign, style := s.frame()
+	if line == "" {
+		return style.Render(strings.Repeat(sign, s.w))
+	}
+	rest := s.w - 4 - text.Width(line)
+	return style.Render(strings.Repeat(sign, 2)) + " " + line + " " + style.Render(strings.Repeat(sign, max(rest, 0)))
+}
+
+func (s *Shell) noticeLine(w int) string {
+	if s.leaving {
+		return s.th.Warn.Render(text.Cut(s.th.Signs.Wait+" Leaving as soon as it is answered: "+strings.Join(s.writeNames(), ", "), w))
+	}
+	if s.notice.text == "" {
+		return ""
+	}
+	sign, _, tone := s.notice.kind.look(s.th)
+	return s.th.Tone(tone).Render(text.Cut(sign+" "+s.notice.text, w))
+}
+
+// hints is the last line: what can be pressed here.
+func (s *Shell) hints() string {
+	if s.chrome() == 3 {
+		if line := s.noticeLine(s.w); line != "" {
+			return line
+		}
+	}
+	if n := len(s.overlays); n > 0 {
+		return s.hintLine(s.overlays[n-1].keys(), nil)
+	}
+	top := s.top()
+	if top == nil {
+		return ""
+	}
+	keys := s.screenKeys(top)
+	if src := top.screen.Source(); src.Class != "" {
+		k := s.keys.Global.Reload
+		k.SetHelp("r", "reload ("+safe(src.Class)+")")
+		keys = append(keys[:len(keys):len(keys)], k)
+	}
+	return s.hintLine(keys, []keymap.Key{s.keys.Global.Help, s.keys.Global.Palette})
+}
+
+// hintLine writes as many keys as fit; last is kept at the right edge.
+func (s *Shell) hintLine(keys, last []keymap.Key) string {
+	one := func(k keymap.Key) (string, int) {
+		h := k.Binding.Help()
+		return s.th.Key.Render(h.Key) + " " + s.th.Dim.Render(h.Desc), text.Width(h.Key) + 1 + text.Width(h.Desc)
+	}
+	var right []string
+	rw := 0
+	for _, k := range last {
+		t, n := one(k)
+		if rw+n+2 > s.w-1 {
+			break
+		}
+		right = append(right, t)
+		rw += n + 2
+	}
+	out, used := " ", 1
+	seen := map[string]bool{}
+	for _, k := range keys {
+		if k.Extra || !k.Enabled() || seen[k.Name] {
+			continue
+		}
+		seen[k.Name] = true
+		t, n := one(k)
+		if used+n+2+rw > s.w {
+			break
+		}
+		out += t + "  "
+		used += n + 2
+	}
+	return text.Spread(out, strings.Join(right, "  "), s.w-1)
+}

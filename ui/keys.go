@@ -1,0 +1,133 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/keymap"
+	"opdeck/ui/widget"
+)
+
+// key takes one key: the top dialog, else global keys unless text is typed,
+// else the top screen.
+func (s *Shell) key(msg tea.KeyMsg) tea.Cmd {
+	if s.keys.Global.Leave.Match(msg) {
+		return s.interrupt()
+	}
+	if s.leaving {
+		return nil
+	}
+	if n := len(s.overlays); n > 0 {
+		return s.overlayKey(s.overlays[n-1], msg)
+	}
+	top := s.top()
+	if top == nil {
+		return nil
+	}
+	if top.screen.Editing() {
+		return s.give(top, msg)
+	}
+	if widget.IsPaste(msg) {
+		return s.tell(Refused, "Pasted text does nothing here.")
+	}
+	if cmd, ok := s.globalKey(top, msg); ok {
+		return cmd
+	}
+	known, why := s.known(top, msg)
+	if why != "" {
+		return s.tell(Refused, why)
+	}
+	a, cmd := top.screen.Update(msg)
+	if a == nil && cmd == nil && !known {
+		return s.tell(Told, keymap.Name(msg)+" does nothing here; ? shows the keys.")
+	}
+	return tea.Batch(s.act(top, a), cmd)
+}
+
+// known looks a key up among those that a screen declares; why tells that it is
+// off. A key that is on anywhere is not off.
+func (s *Shell) known(top *seat, msg tea.KeyMsg) (known bool, why string) {
+	for _, k := range s.screenKeys(top) {
+		if !k.Pressed(msg) {
+			continue
+		}
+		known = true
+		if k.Enabled() {
+			return true, ""
+		}
+		if why == "" {
+			why = k.Why()
+		}
+	}
+	if !known {
+		for _, k := range keymap.Join(s.keys.Nav, s.keys.Global) {
+			if k.Pressed(msg) {
+				return true, ""
+			}
+		}
+	}
+	return known, why
+}
+
+func (s *Shell) screenKeys(st *seat) []keymap.Key {
+	if h, ok := st.screen.Help().(interface{ Keys() []keymap.Key }); ok {
+		return h.Keys()
+	}
+	return nil
+}
+
+// globalKey does what is the same on every screen.
+func (s *Shell) globalKey(top *seat, msg tea.KeyMsg) (tea.Cmd, bool) {
+	g := &s.keys.Global
+	switch {
+	case g.Back.Match(msg), g.Quit.Match(msg):
+		// The screen goes first: it may have something to close of its own.
+		a, cmd := top.screen.Update(msg)
+		if a != nil || cmd != nil {
+			return tea.Batch(s.act(top, a), cmd), true
+		}
+		return s.back(top), true
+	case g.Help.Match(msg):
+		s.push(newHelp(s, top))
+	case g.Palette.Match(msg):
+		s.push(newPalette(s, top))
+	case g.OpenID.Match(msg):
+		s.askID(KindOperation)
+	case g.Activity.Match(msg):
+		s.push(newActivity(s))
+	case g.Zone.Match(msg):
+		return s.toggleZone(), true
+	case g.Reveal.Match(msg):
+		return s.reveal(), true
+	default:
+		return s.jump(msg)
+	}
+	return nil, true
+}
+
+// jump goes to one of the eight places.
+func (s *Shell) jump(msg tea.KeyMsg) (tea.Cmd, bool) {
+	g := &s.keys.Global
+	for _, r := range []struct {
+		k    keymap.Key
+		kind string
+	}{
+		{g.Operations, KindOperations}, {g.Operation, KindOperation}, {g.Documents, KindDocuments}, {g.Compliance, KindCompliance},
+		{g.Limits, KindLimits}, {g.Session, KindSession}, {g.Events, KindEvents}, {g.Audit, KindAudit},
+	} {
+		if !r.k.Match(msg) {
+			continue
+		}
+		p := Place{Kind: r.kind}
+		switch r.kind {
+		case KindOperation, KindDocuments:
+			if p.ID = s.about(KindOperation); p.ID == "" {
+				s.askID(r.kind)
+				return nil, true
+			}
+		case KindCompliance:
+			p.ID = s.about(KindCompliance)
+		}
+		return s.open(p), true
+	}
+	return nil, false
+}

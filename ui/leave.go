@@ -1,0 +1,129 @@
+package ui
+
+import (
+	"reflect"
+	"sort"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api/text"
+	"opdeck/ui/widget"
+)
+
+// wroteMsg is the end of a command that sends something.
+type wroteMsg struct {
+	n   uint64
+	msg tea.Msg
+}
+
+// track runs a command that sends something; the console does not leave before
+// it has ended. A batch is awaited in all its parts.
+func (s *Shell) track(what string, cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	s.written++
+	n := s.written
+	s.writes[n] = safe(what)
+	return func() tea.Msg { return wroteMsg{n, cmd()} }
+}
+
+var cmdType = reflect.TypeFor[tea.Cmd]()
+
+// wrote takes the end of a write and hands its answer on.
+func (s *Shell) wrote(m wroteMsg) tea.Cmd {
+	what := s.writes[m.n]
+	delete(s.writes, m.n)
+	var cmds []tea.Cmd
+	if v := reflect.ValueOf(m.msg); v.IsValid() && v.Kind() == reflect.Slice && v.Type().Elem() == cmdType {
+		if v.Type() != reflect.TypeFor[tea.BatchMsg]() {
+			return func() tea.Msg { return m.msg } // a sequence: the loop's own
+		}
+		for _, c := range m.msg.(tea.BatchMsg) {
+			cmds = append(cmds, s.track(what, c))
+		}
+	} else {
+		cmds = append(cmds, s.take(m.msg))
+	}
+	if s.leaving && len(s.writes) == 0 {
+		return s.quit()
+	}
+	return tea.Batch(cmds...)
+}
+
+func (s *Shell) writeNames() []string {
+	var out []string
+	for _, w := range s.writes {
+		out = append(out, w)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// askLeave is q at the root.
+func (s *Shell) askLeave() tea.Cmd {
+	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", Mild: true, then: (*Shell).leave}
+	if n := len(s.writes); n > 0 {
+		c.Risk = "Something was sent and is not answered yet; leaving waits for it."
+	}
+	s.push(newQuestion(s, 0, c))
+	return nil
+}
+
+// askDiscard asks before typed text is lost.
+func (s *Shell) askDiscard(what string, then func(*Shell) tea.Cmd) tea.Cmd {
+	s.push(newQuestion(s, 0, Confirm{
+		Title: "Discard typed text", Ask: "Discard what you typed?", Verb: "Discard", Mild: true, then: then,
+		Facts: []widget.Pair{{Label: "lost", Value: safe(what), Long: true}},
+	}))
+	return nil
+}
+
+// interrupt is ctrl+c: it leaves at once, but asks when typed text would be
+// lost. Pressed again in that question it leaves.
+func (s *Shell) interrupt() tea.Cmd {
+	if s.leaving {
+		return nil // the status line says what is awaited
+	}
+	if n := len(s.overlays); n > 0 {
+		switch o := s.overlays[n-1].(type) {
+		case *question:
+			return s.leave()
+		case *input:
+			if o.form.Dirty() {
+				return s.askDiscard("What you typed in “"+o.ask.Title+"”. The console is left.", (*Shell).leave)
+			}
+		}
+	}
+	for _, st := range s.stack {
+		if why := unsaved(st); why != "" {
+			return s.askDiscard(why+" The console is left.", (*Shell).leave)
+		}
+	}
+	return s.leave()
+}
+
+// leave ends the console: what was not sent is dropped, what was sent is awaited.
+func (s *Shell) leave() tea.Cmd {
+	s.end()
+	s.overlays = nil
+	if len(s.writes) > 0 {
+		s.leaving = true
+		return nil
+	}
+	return s.quit()
+}
+
+func (s *Shell) quit() tea.Cmd {
+	s.gone = true
+	for _, st := range s.stack {
+		st.close()
+	}
+	return tea.Quit
+}
+
+// Outcome names the writes whose answer was not seen when the program ended by
+// other means than leaving (the terminal was lost). Call it after the loop.
+func (s *Shell) Outcome() []string { return s.writeNames() }
+
+func safe(line string) string { return text.Untrusted(line).Line(400) }

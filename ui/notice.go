@@ -1,0 +1,64 @@
+package ui
+
+import (
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api/text"
+	"opdeck/ui/theme"
+)
+
+// How long a notice stands.
+const (
+	noticeShort = 5 * time.Second
+	noticeLong  = 10 * time.Second
+)
+
+// notice is the line at the bottom.
+type notice struct {
+	kind  Kind
+	text  string
+	until time.Time
+}
+
+// tell shows a notice and keeps it in the activity list.
+func (s *Shell) tell(k Kind, line string) tea.Cmd {
+	line = text.Untrusted(line).Line(400) // whoever made it, it is drawn safely
+	now := s.now()
+	stand := noticeShort
+	if k == Failed || k == Refused || k == Warned {
+		stand = noticeLong
+	}
+	s.notice = notice{k, line, now.Add(stand)}
+	s.activity.note(now, k, line)
+	return nil
+}
+
+func (n *notice) expire(now time.Time) {
+	if !n.until.IsZero() && !now.Before(n.until) {
+		*n = notice{}
+	}
+}
+
+// fade drops a notice that belonged to the screen before, unless it is bad news.
+func (n *notice) fade() {
+	if n.kind == Told || n.kind == Refused {
+		*n = notice{}
+	}
+}
+
+// look is sign, word and tone of a kind of notice.
+func (k Kind) look(th *theme.Theme) (sign, word string, tone theme.Tone) {
+	switch k {
+	case Done:
+		return th.Signs.Good, "done", theme.Good
+	case Warned:
+		return th.Signs.Warn, "careful", theme.Warn
+	case Failed:
+		return th.Signs.Bad, "error", theme.Bad
+	case Refused:
+		return th.Signs.Off, "off", theme.Warn
+	}
+	return th.Signs.Info, "", theme.Info
+}

@@ -1,0 +1,224 @@
+package ui
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/keymap"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+// The smallest window that is drawn in full, in cells.
+const (
+	MinWidth  = 20
+	MinHeight = 5
+)
+
+// Options is what whoever wires the console gives the shell.
+type Options struct {
+	Context context.Context // ends the console's reads and unsent writes
+	About   About
+	Theme   *theme.Theme
+	Make    Factory
+	Start   Place     // the root screen; KindOperations when empty
+	Feeds   []tea.Cmd // each waits for one message and returns it as Fed
+	// May says why a person's role may not press a writing key, "" when it may;
+	// name is keymap.Key.Name. nil: everything.
+	May      func(name string) (why string)
+	Commands []Command // further entries of the palette
+	UTC      bool      // show UTC at first
+	Local    *time.Location
+	Mask     bool // mask account numbers and the like
+
+	Clip Clip
+	// Copy writes a terminal sequence past the frames; called in a command.
+	Copy func(seq string) error
+	// Now and Tick are the clock; nil: the real one.
+	Now  func() time.Time
+	Tick func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
+}
+
+// Shell is the one tea.Model of the console. Make it with New.
+type Shell struct {
+	opt   Options
+	th    *theme.Theme
+	keys  *keymap.Map
+	now   func() time.Time
+	root  context.Context
+	end   context.CancelFunc
+	shown *display
+
+	w, h     int
+	stack    []*seat
+	lastID   screenID
+	subject  map[string]string // last object seen, by kind
+	overlays []overlay
+
+	session  SessionFacts
+	budgets  map[string]BudgetFacts
+	feed     FeedFacts
+	activity activity
+	notice   notice
+
+	tickAt  time.Time
+	tickSeq uint64
+
+	writes  map[uint64]string // sent and not answered yet
+	written uint64
+	leaving bool
+	gone    bool
+}
+
+// New makes the shell. Its keys are its own: read-only mode and the role bar
+// them for this console only.
+func New(o Options) *Shell {
+	if o.Context == nil {
+		o.Context = context.Background()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Tick == nil {
+		o.Tick = tea.Tick
+	}
+	if o.Local == nil {
+		o.Local = time.Local
+	}
+	if o.Start == (Place{}) {
+		o.Start = Place{Kind: KindOperations}
+	}
+	s := &Shell{
+		opt: o, th: o.Theme, keys: keymap.New(), now: o.Now,
+		shown:   &display{local: o.Local, zone: o.Local, masked: o.Mask},
+		subject: map[string]string{}, budgets: map[string]BudgetFacts{}, writes: map[uint64]string{},
+	}
+	s.root, s.end = context.WithCancel(o.Context)
+	if o.UTC {
+		s.shown.zone = time.UTC
+	}
+	if o.About.ReadOnly {
+		s.keys.ReadOnly("This context is read-only: nothing can be changed from here.")
+	}
+	if o.May != nil {
+		s.keys.Allow(o.May)
+	}
+	return s
+}
+
+// Init opens the first screen and begins to wait for news.
+func (s *Shell) Init() tea.Cmd {
+	cmds := []tea.Cmd{s.open(s.opt.Start)}
+	cmds = append(cmds, s.opt.Feeds...)
+	return tea.Batch(append(cmds, s.schedule())...)
+}
+
+// Update implements tea.Model. It never waits.
+func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if s.gone {
+		return s, nil
+	}
+	cmd := s.take(msg)
+	return s, tea.Batch(cmd, s.schedule())
+}
+
+// take routes a message by its kind.
+func (s *Shell) take(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case nil:
+		return nil
+	case tea.WindowSizeMsg:
+		s.resize(msg.Width, msg.Height)
+		return nil
+	case tea.KeyMsg:
+		return s.key(msg)
+	case tickMsg:
+		return s.ticked(msg)
+	case Fed:
+		return tea.Batch(s.take(msg.Msg), msg.Next)
+	case Msgs:
+		var cmds []tea.Cmd
+		for _, m := range msg {
+			cmds = append(cmds, s.take(m))
+		}
+		return tea.Batch(cmds...)
+	case wroteMsg:
+		return s.wrote(msg)
+	case copiedMsg:
+		return s.copied(msg)
+	case News:
+		return s.news(msg)
+	case Answer:
+		return s.answer(msg)
+	}
+	if top := s.top(); top != nil {
+		return s.give(top, msg)
+	}
+	return nil
+}
+
+// The largest window that is laid out, in cells; a terminal that claims more
+// gets this much.
+const (
+	maxWidth  = 1000
+	maxHeight = 500
+)
+
+func (s *Shell) resize(w, h int) {
+	s.w, s.h = min(max(w, 0), maxWidth), min(max(h, 0), maxHeight)
+	bw, bh := s.body()
+	for _, st := range s.stack {
+		st.screen.SetSize(bw, bh)
+	}
+}
+
+// body is the size that screens get.
+func (s *Shell) body() (w, h int) {
+	return s.w, max(s.h-s.chrome(), 0)
+}
+
+// chrome is how many lines the shell keeps: header, rule, hints and, when there
+// is room, the line for notices.
+func (s *Shell) chrome() int {
+	if s.h < 8 {
+		return 3
+	}
+	return 4
+}
+
+// View implements tea.Model: exactly the lines of the window, none wider.
+func (s *Shell) View() string {
+	switch {
+	case s.w <= 0 || s.h <= 0:
+		return ""
+	case s.w < MinWidth || s.h < MinHeight:
+		return text.Cut("Window too small: needs 20x5.", s.w) + strings.Repeat("\n", s.h-1)
+	case s.gone:
+		return strings.Repeat("\n", s.h-1)
+	}
+	now := s.now()
+	lines := make([]string, 0, s.h)
+	lines = append(lines, s.header(now), s.rule(now))
+	lines = append(lines, s.drawBody(now)...)
+	if s.chrome() == 4 {
+		lines = append(lines, s.status())
+	}
+	lines = append(lines, s.hints())
+	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
+}
+
+func (s *Shell) drawBody(now time.Time) []string {
+	w, h := s.body()
+	var lines []string
+	if top := s.top(); top != nil {
+		lines = strings.Split(top.screen.View(), "\n")
+	}
+	lines = text.Lay(lines, w, h)
+	for _, o := range s.overlays {
+		lines = lay(s, o, lines, now)
+	}
+	return lines
+}
