@@ -16,13 +16,17 @@ type Ring struct {
 type Decision struct {
 	Take  bool          // reserve (or move) to At; otherwise reserve nothing and drop the own slot
 	At    time.Duration // the slot
-	Wait  time.Duration // At - now, or the hint when not taken
+	Wait  time.Duration // At - now (0 when that is at most Soon), or the hint when not taken
 	Over  bool          // beyond the budget
 	Fresh bool          // At differs from the own slot: write it
 }
 
-// tick keeps slots apart: each is strictly after the one before it.
-const tick = time.Microsecond
+// tick keeps slots apart: each is strictly after the one before it. A slot that
+// is at most Soon ahead is as good as now: nobody sleeps for it.
+const (
+	tick = time.Microsecond
+	Soon = 5 * time.Millisecond
+)
 
 // Decide applies the rules of the budget (session protocol F1, F4, F5) to one
 // request. own is the caller's slot when it comes back with a ticket that the
@@ -53,7 +57,11 @@ func warnAt(earliest time.Duration, own *time.Duration) time.Duration {
 }
 
 func granted(now, at time.Duration, over bool, own *time.Duration) Decision {
-	return Decision{Take: true, At: at, Wait: max(0, at-now), Over: over, Fresh: own == nil || *own != at}
+	wait := at - now
+	if wait <= Soon {
+		wait = 0
+	}
+	return Decision{Take: true, At: at, Wait: wait, Over: over, Fresh: own == nil || *own != at}
 }
 
 // bounded refuses a slot that the caller cannot wait for.
@@ -69,15 +77,15 @@ func background(now, earliest time.Duration, slots []time.Duration, rule Rule) D
 	if earliest > now {
 		return Decision{Wait: earliest - now}
 	}
-	if len(slots) > 0 && slots[len(slots)-1] > now {
+	if len(slots) > 0 && slots[len(slots)-1] > now+Soon {
 		return Decision{Wait: slots[len(slots)-1] - now + tick} // a person waits
 	}
 	room := rule
 	room.N = max(1, rule.N-max(0, rule.Reserve))
-	if at := tail(slots, now, room); at > now+tick {
+	if at := tail(slots, now, room); at > now+Soon {
 		return Decision{Wait: at - now}
 	}
-	return granted(now, tail(slots, now, room), false, nil)
+	return granted(now, tail(slots, now, rule), false, nil)
 }
 
 // tail is the first fitting time after all others: first come, first served.

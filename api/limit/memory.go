@@ -113,7 +113,7 @@ func (m *Memory) ring(key Key, class Class, now time.Duration) *memoryRing {
 	k := ringKey{key, class}
 	r := m.rings[k]
 	if r == nil {
-		r = &memoryRing{notBefore: now}
+		r = &memoryRing{notBefore: -MaxAhead * 1e6}
 		m.rings[k] = r
 	}
 	r.slots = slices.DeleteFunc(r.slots, func(s memorySlot) bool { return s.at <= now-Retention || s.at > now+MaxAhead })

@@ -49,11 +49,11 @@ func Summarise(c Class, rule Rule, st State) Usage {
 	for _, s := range st.Slots {
 		times = append(times, -s.Ago)
 		switch {
-		case s.Ago < 0:
+		case s.Ago < -Soon:
 			u.Waiting++
 			continue
 		case s.Ago < Retention:
-			u.History[len(u.History)-1-int(s.Ago/HistoryStep)]++
+			u.History[len(u.History)-1-int(max(0, s.Ago)/HistoryStep)]++
 		}
 		if s.Ago < time.Minute {
 			u.Used++
@@ -66,7 +66,7 @@ func Summarise(c Class, rule Rule, st State) Usage {
 		}
 	}
 	at := tail(within(times, 0, rule.Window), max(0, st.NotBefore), rule)
-	if at > tick {
+	if at > Soon {
 		u.NextSlot = at.Seconds()
 	}
 	if u.NextSlot == 0 {

@@ -80,7 +80,9 @@ func (m *Memory) row(key Key) (*memoryRow, time.Duration) {
 func (m *Memory) view(r *memoryRow, now time.Duration) Row {
 	v := r.Row
 	v.AccessLeft, v.RefreshLeft = max(0, r.accessUntil-now), max(0, r.refreshUntil-now)
-	v.LeaseLeft = max(0, r.leaseUntil-now)
+	if v.LeaseLeft = 0; r.Phase != Free {
+		v.LeaseLeft = max(0, r.leaseUntil-now)
+	}
 	v.LoginWait, v.RefreshWait = max(0, r.loginFrom-now), max(0, r.refreshFrom-now)
 	v.Age = now - r.installed
 	v.Premature, v.Blocks = nil, nil

@@ -107,7 +107,7 @@ type Row struct {
 	Phase     Phase
 	HasLock   bool          // the holder also holds the liveness lock (rule L1)
 	LeaseFor  time.Duration // length of the lease
-	LeaseLeft time.Duration // ≤ LeaseFor; 0 when over
+	LeaseLeft time.Duration // ≤ LeaseFor; 0 when over or Free
 
 	Fails       int           // failed rotations in a row
 	LoginWait   time.Duration // left of login_not_before, ≤ MaxBackoff

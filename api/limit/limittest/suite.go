@@ -2,6 +2,7 @@
 package limittest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -20,9 +21,97 @@ type Opened struct {
 // Run holds a store against the contract. open returns a fresh, empty store and
 // closes it with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) Opened) {
-	for name, run := range cases {
-		t.Run(name, func(t *testing.T) { run(t, open(t)) })
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) { c.run(&bench{T: t, Opened: open(t)}) })
 	}
 }
 
-var cases = map[string]func(*testing.T, Opened){}
+type testCase struct {
+	name string
+	run  func(b *bench)
+}
+
+var cases = []testCase{
+	{"TwelveThenWait", twelveThenWait},
+	{"NoSlotInTimeReservesNothing", noSlotInTime},
+	{"FirstComeFirstServed", fifo},
+	{"ConfirmAfterWaiting", confirm},
+	{"LateIsMovedAndStillExact", late},
+	{"GiveBack", giveBack},
+	{"BackgroundLeavesRoom", background},
+	{"BackgroundBehindPeople", backgroundWaits},
+	{"WarnSendsAndMarks", warn},
+	{"ThrottleHoldsEverybody", throttle},
+	{"ThrottleMovesWaiters", throttleMoves},
+	{"ClockSetBack", clockSetBack},
+	{"KeysAndClassesApart", apart},
+	{"StateTellsAges", ages},
+	{"Concurrent", concurrent},
+	{"AnyHistoryIsExact", exact},
+}
+
+// slack covers the real time that a test takes.
+const slack = 3 * time.Second
+
+var (
+	key1 = limit.Key{BaseURL: "https://one.example", Account: "machine@one"}
+	key2 = limit.Key{BaseURL: "https://one.example", Account: "machine@two"}
+	rule = limit.Rule{N: 12, Window: limit.Window, Reserve: 4}
+)
+
+type bench struct {
+	*testing.T
+	Opened
+}
+
+func request(change func(*limit.Request)) limit.Request {
+	r := limit.Request{Class: limit.Billing, Rule: rule, MaxWait: 4 * time.Minute}
+	if change != nil {
+		change(&r)
+	}
+	return r
+}
+
+func (b *bench) take(change func(*limit.Request)) limit.Grant {
+	b.Helper()
+	g, err := b.Store.Take(context.Background(), key1, request(change))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if g.Wait < 0 || (g.Taken) != (g.Ticket != "") {
+		b.Fatalf("a grant that makes no sense: %+v", g)
+	}
+	return g
+}
+
+// fill uses up n slots now.
+func (b *bench) fill(n int) {
+	b.Helper()
+	for range n {
+		b.settle(b.take(nil))
+	}
+}
+
+// settle confirms a grant that came after an instant's wait.
+func (b *bench) settle(g limit.Grant) {
+	b.Helper()
+	if !g.Taken || g.Wait > time.Second {
+		b.Fatalf("want a slot now, got %+v", g)
+	}
+}
+
+func (b *bench) state(class limit.Class) limit.State {
+	b.Helper()
+	s, err := b.Store.State(context.Background(), key1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s[class]
+}
+
+func (b *bench) near(what string, got, want time.Duration) {
+	b.Helper()
+	if (got - want).Abs() > slack {
+		b.Fatalf("%s: %s, want about %s", what, got, want)
+	}
+}
