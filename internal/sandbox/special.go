@@ -13,6 +13,9 @@ func special(o *draft, n int, w *world) {
 	if !ok {
 		return
 	}
+	d := newDice(w.seed, saltOperation, n+1<<43)
+	o.account2 = -1
+	w.payment(o, &d, typeWithdraw)
 	o.extra = mustJSON(patch)
 	o.documents, o.lockedOneOf = 2, 2
 	if o.status != statusPending {

@@ -1,0 +1,277 @@
+package sandbox_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/internal/sandbox"
+)
+
+const anyCall = "/v2/hook/get"
+
+func (c *client) refresh() reply {
+	c.t.Helper()
+	return c.do("GET", "/v2/auth/refresh/"+url.PathEscape(c.fresh), nil)
+}
+
+func (c *client) renew() {
+	c.t.Helper()
+	r := c.refresh()
+	if r.status != 200 {
+		c.t.Fatalf("refresh: %d %s", r.status, r.body)
+	}
+	v := r.json(c.t)
+	c.access, c.fresh = v["accessToken"].(string), v["refreshToken"].(string)
+}
+
+func (c *client) alive() bool {
+	c.t.Helper()
+	return c.do("GET", anyCall, nil).status == 200
+}
+
+func TestOnePair(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		t.Run(fmt.Sprintf("strict=%v", strict), func(t *testing.T) {
+			s := open(t, sandbox.Options{StrictLogin: strict})
+			first := connect(t, s).login()
+			second := connect(t, s).login()
+			if first.alive() || !second.alive() {
+				t.Error("a login must end the access tokens before it, and only those")
+			}
+			r := first.refresh()
+			if strict {
+				if r.status != 401 || !strings.Contains(string(r.body), "Token revoked. Please log in again") {
+					t.Errorf("refresh with a token killed by a login: %d %s", r.status, r.body)
+				}
+				return
+			}
+			if r.status != 200 {
+				t.Fatalf("refresh after a foreign login: %d %s", r.status, r.body)
+			}
+			if second.alive() {
+				t.Error("a refresh must end all other sessions")
+			}
+			if second.refresh().status != 401 {
+				t.Error("a refresh must end the refresh tokens of other pairs")
+			}
+		})
+	}
+}
+
+func TestRefreshIsSingleUse(t *testing.T) {
+	s := open(t, sandbox.Options{})
+	c := connect(t, s).login()
+	old := *c
+	c.renew()
+	if old.alive() || !c.alive() {
+		t.Error("a refresh must end the old access token and give a living one")
+	}
+	r := old.refresh()
+	if r.status != 401 || r.json(t)["error"] != "Token revoked. Please log in again" {
+		t.Errorf("second use: %d %s", r.status, r.body)
+	}
+	if !c.alive() {
+		t.Error("a refused refresh must change nothing")
+	}
+	stats, err := s.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stats.Logins != 1 || stats.Refreshes != 1 || stats.RefreshesRefused != 1 || stats.MostPresentations != 2 || stats.Unauthorized != 1 {
+		t.Errorf("stats %+v", stats)
+	}
+	log, err := s.AuthLog(t.Context())
+	if err != nil || len(log) != 3 || log[0].Kind != "login" || log[1].Outcome != "ok" || log[2].Outcome != "Token revoked. Please log in again" {
+		t.Errorf("auth log %+v, %v", log, err)
+	}
+}
+
+func TestLifetimes(t *testing.T) {
+	at := newClock()
+	s := open(t, sandbox.Options{Now: at.now, AccessTTL: 8 * time.Second, RefreshTTL: 24 * time.Second})
+	c := connect(t, s).login()
+	at.advance(7 * time.Second)
+	if !c.alive() {
+		t.Error("dead before its time")
+	}
+	at.advance(time.Second)
+	if c.alive() {
+		t.Error("alive after its time")
+	}
+	c.renew()
+	at.advance(24 * time.Second)
+	if r := c.refresh(); r.status != 401 || r.json(t)["error"] != "Invalid or expired refresh token" {
+		t.Errorf("expired refresh token: %d %s", r.status, r.body)
+	}
+	c.fresh = "never-issued"
+	if r := c.refresh(); r.status != 401 || r.json(t)["error"] != "Invalid or expired refresh token" {
+		t.Errorf("unknown refresh token: %d %s", r.status, r.body)
+	}
+}
+
+func TestAccessTokenIsJWT(t *testing.T) {
+	at := newClock()
+	s := open(t, sandbox.Options{Now: at.now, MarkerPrefix: "LEAKMARK7", AccessTTL: time.Minute})
+	c := connect(t, s).login()
+	parts := strings.Split(c.access, ".")
+	if len(parts) != 3 {
+		t.Fatalf("%d parts", len(parts))
+	}
+	for i, p := range parts {
+		if _, err := base64.RawURLEncoding.DecodeString(p); err != nil {
+			t.Errorf("part %d is not base64url: %v", i, err)
+		}
+	}
+	raw, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct {
+		Iat, Exp int64
+		Sub, Jti string
+	}
+	if err := json.Unmarshal(raw, &claims); err != nil || claims.Iat != at.now().Unix() || claims.Exp != claims.Iat+60 || claims.Sub == "" || claims.Jti == "" {
+		t.Errorf("claims %s, %v", raw, err)
+	}
+	if !strings.Contains(c.access, "LEAKMARK7") || !strings.Contains(c.fresh, "LEAKMARK7") {
+		t.Error("marker missing")
+	}
+}
+
+func TestOddTokens(t *testing.T) {
+	s := open(t, sandbox.Options{OpaqueTokens: true, TokenSuffix: "/../a%2F+ b?c" + strings.Repeat("x", 8<<10)})
+	c := connect(t, s).login()
+	c.http.Transport = s.Transport() // the contract's router does not take every path
+	if strings.Contains(c.access, ".") {
+		t.Errorf("access token %q is no opaque one", c.access)
+	}
+	c.renew()
+	if !c.alive() {
+		t.Error("the pair is not alive")
+	}
+}
+
+func TestShownLifetimes(t *testing.T) {
+	at := newClock()
+	now := at.now().Unix()
+	tests := []struct {
+		o    sandbox.Options
+		want string
+	}{
+		{sandbox.Options{}, `300`},
+		{sandbox.Options{TTLUnit: "ms"}, `300000`},
+		{sandbox.Options{TTLUnit: "min"}, `5`},
+		{sandbox.Options{TTLUnit: "epoch_s"}, fmt.Sprint(now + 300)},
+		{sandbox.Options{TTLUnit: "epoch_ms"}, fmt.Sprint((now + 300) * 1000)},
+		{sandbox.Options{TTLUnit: "string"}, `"300"`},
+		{sandbox.Options{ShownAccessTTL: json.RawMessage(`-7`)}, `-7`},
+	}
+	for _, tt := range tests {
+		tt.o.Now = at.now
+		c := connect(t, open(t, tt.o))
+		c.http.Transport = openTransport(t, tt.o)
+		r := c.do("POST", "/v2/auth/login", map[string]string{"login": "machine@sandbox", "password": "sandbox"})
+		var v struct{ AccessTTL json.RawMessage }
+		if err := json.Unmarshal(r.body, &v); err != nil || string(v.AccessTTL) != tt.want {
+			t.Errorf("%+v: accessTtl %s, want %s", tt.o.TTLUnit, v.AccessTTL, tt.want)
+		}
+	}
+	if _, err := sandbox.Open(t.Context(), sandbox.Options{TTLUnit: "fortnights"}); err == nil {
+		t.Error("an unknown unit was taken")
+	}
+}
+
+func openTransport(t *testing.T, o sandbox.Options) http.RoundTripper { return open(t, o).Transport() }
+
+func TestRefusedLogins(t *testing.T) {
+	tests := []struct {
+		name   string
+		body   any
+		status int
+		text   string
+	}{
+		{"wrong password", map[string]string{"login": "machine@sandbox", "password": "no"}, 401, "Invalid login or password"},
+		{"wrong login", map[string]string{"login": "x", "password": "sandbox"}, 401, "Invalid login or password"},
+		{"no password", map[string]string{"login": "machine@sandbox"}, 400, "login and password are required"},
+		{"no object", []int{1}, 400, "The body is not valid JSON of the expected shape"},
+	}
+	s := open(t, sandbox.Options{})
+	keep := connect(t, s).login()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := connect(t, s).do("POST", "/v2/auth/login", tt.body)
+			if r.status != tt.status || r.json(t)["error"] != tt.text {
+				t.Errorf("%d %s", r.status, r.body)
+			}
+		})
+	}
+	if !keep.alive() {
+		t.Error("a refused login must change nothing")
+	}
+}
+
+func TestTwoFactor(t *testing.T) {
+	at := newClock()
+	key := []byte("12345678901234567890")
+	s := open(t, sandbox.Options{Now: at.now})
+	c := connect(t, s).login()
+	c.want(200, "PATCH", "/sandbox/settings", map[string]any{"totp_secret": "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"})
+	login := func(code string) reply {
+		return c.do("POST", "/v2/auth/login", map[string]string{"login": "machine@sandbox", "password": "sandbox", "code": code})
+	}
+	if r := login(""); r.status != 401 || r.json(t)["error"] != "Two-factor authentication code required" {
+		t.Errorf("no code: %d %s", r.status, r.body)
+	}
+	if r := login("000000"); r.status != 401 {
+		t.Errorf("wrong code: %d %s", r.status, r.body)
+	}
+	if r := login(code(key, at.now())); r.status != 200 {
+		t.Errorf("right code: %d %s", r.status, r.body)
+	}
+	if r := c.refresh(); r.status != 401 || !strings.Contains(string(r.body), "Two-factor") {
+		t.Errorf("refresh: %d %s", r.status, r.body)
+	}
+}
+
+// code is TOTP by RFC 6238, written once more for the test.
+func code(key []byte, at time.Time) string {
+	h := hmac.New(sha1.New, key)
+	binary.Write(h, binary.BigEndian, uint64(at.Unix()/30))
+	sum := h.Sum(nil)
+	o := sum[19] & 15
+	return fmt.Sprintf("%06d", (int(sum[o]&127)<<24|int(sum[o+1])<<16|int(sum[o+2])<<8|int(sum[o+3]))%1000000)
+}
+
+func TestForeignLoginAndRevoke(t *testing.T) {
+	s := open(t, sandbox.Options{})
+	c := connect(t, s).login()
+	if err := s.ForeignLogin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c.alive() {
+		t.Error("alive after a foreign login")
+	}
+	c.renew()
+	c.want(200, "POST", "/sandbox/revoke", map[string]any{})
+	if c.alive() || c.refresh().status != 401 {
+		t.Error("alive after everything was revoked")
+	}
+	stats, err := s.Stats(t.Context())
+	if err != nil || stats.ForeignLogins != 2 || stats.Logins != 1 {
+		t.Errorf("stats %+v, %v", stats, err)
+	}
+}
+
+func TestMissingToken(t *testing.T) {
+	c := connect(t, open(t, sandbox.Options{}))
+	r := c.do("GET", anyCall, nil)
+	if r.status != 401 || r.header.Get("Www-Authenticate") == "" || r.json(t)["error"] != "Missing access token" {
+		t.Errorf("%d %v %s", r.status, r.header, r.body)
+	}
+}
