@@ -63,7 +63,7 @@ func (l *Limit) lockRing(ctx context.Context, tx *Tx, key limit.Key, class limit
 // Take implements limit.Store.
 func (l *Limit) Take(ctx context.Context, key limit.Key, req limit.Request) (limit.Grant, error) {
 	var g limit.Grant
-	err := l.db.Write(ctx, func(tx *Tx) error {
+	err := l.db.WriteHasty(ctx, func(tx *Tx) error {
 		r, err := l.lockRing(ctx, tx, key, req.Class)
 		if err != nil {
 			return err

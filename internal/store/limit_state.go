@@ -11,7 +11,7 @@ import (
 
 // Throttle implements limit.Store.
 func (l *Limit) Throttle(ctx context.Context, key limit.Key, class limit.Class, wait time.Duration) error {
-	return l.db.Write(ctx, func(tx *Tx) error {
+	return l.db.WriteHasty(ctx, func(tx *Tx) error {
 		r, err := l.lockRing(ctx, tx, key, class)
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (l *Limit) State(ctx context.Context, key limit.Key) (map[limit.Class]limit
 	if err != nil || !impossible {
 		return out, err
 	}
-	err = l.db.Write(ctx, func(tx *Tx) error {
+	err = l.db.WriteHasty(ctx, func(tx *Tx) error {
 		if err := l.cut(ctx, tx, key, now); err != nil {
 			return err
 		}

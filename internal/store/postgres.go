@@ -22,7 +22,7 @@ func openPostgres(dsn string) (*DB, error) {
 	pool := stdlib.OpenDB(*cfg)
 	pool.SetMaxOpenConns(8)
 	pool.SetMaxIdleConns(2)
-	return &DB{engine: Postgres, dsn: dsn, w: pool, r: pool}, nil
+	return &DB{engine: Postgres, dsn: dsn, w: pool, r: pool, hasty: pool}, nil
 }
 
 func postgresConfig(dsn string) (*pgx.ConnConfig, error) {

@@ -88,7 +88,7 @@ func (s *Session) Enter(ctx context.Context, key session.Key, req limit.Request,
 	var row session.Row
 	var grant limit.Grant
 	start := time.Now()
-	err := s.db.Write(ctx, func(tx *Tx) error {
+	err := s.db.WriteHasty(ctx, func(tx *Tx) error {
 		r, err := s.lockRing(ctx, tx, key, req.Class)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 // Log implements session.Store. The row's counter numbers the events, which
 // also lets one writer at a time through.
 func (s *Session) Log(ctx context.Context, key session.Key, e session.Event) error {
-	return s.db.Write(ctx, func(tx *Tx) error {
+	return s.db.WriteHasty(ctx, func(tx *Tx) error {
 		const next = "UPDATE session SET event_seq = event_seq + 1" + rowWhere + " RETURNING event_seq"
 		err := tx.QueryRow(ctx, next, key.BaseURL, key.Account).Scan(&e.Seq)
 		if err != nil {
@@ -98,7 +98,7 @@ func (s *Session) Beat(ctx context.Context, key session.Key, o session.Owner) er
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	return s.db.Write(ctx, func(tx *Tx) error {
+	return s.db.WriteHasty(ctx, func(tx *Tx) error {
 		now, err := s.clock.now(ctx, tx)
 		if err != nil {
 			return err

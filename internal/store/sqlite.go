@@ -12,12 +12,17 @@ import (
 	"modernc.org/sqlite" // the pure Go engine
 )
 
-// pragmas hold for every pooled connection. FULL: a commit that was reported
-// survives a power cut (rule A5).
-const pragmas = "&_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
+// pragmas hold for every pooled connection. full: a commit that was reported
+// survives a power cut (rule A5). normal: it survives everything else.
+const (
+	pragmas = "&_pragma=busy_timeout(10000)&_pragma=foreign_keys(ON)"
+	full    = pragmas + "&_pragma=synchronous(FULL)"
+	normal  = pragmas + "&_pragma=synchronous(NORMAL)"
+)
 
-// openSQLite opens file with one writing connection, whose transactions take
-// the write lock when they begin, and a few reading ones.
+// openSQLite opens file with two writing connections, whose transactions take
+// the write lock when they begin and of which one is used at a time, and a few
+// reading ones.
 func openSQLite(file string) (*DB, error) {
 	if err := ownFile(file); err != nil {
 		return nil, err
@@ -27,18 +32,25 @@ func openSQLite(file string) (*DB, error) {
 		return nil, err
 	}
 	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?"
-	w, err := sql.Open("sqlite", dsn+"_txlock=immediate"+pragmas)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("store: %w", err), queue.close())
+	db := &DB{engine: SQLite, path: file, turn: queue}
+	for _, pool := range []struct {
+		at   **sql.DB
+		opts string
+		size int
+	}{
+		{&db.w, "_txlock=immediate" + full, 1},
+		{&db.hasty, "_txlock=immediate" + normal, 1},
+		{&db.r, "_pragma=query_only(1)" + normal, 4},
+	} {
+		p, err := sql.Open("sqlite", dsn+pool.opts)
+		if err != nil { // only for a driver that is not there
+			return nil, errors.Join(fmt.Errorf("store: %w", err), queue.close())
+		}
+		p.SetMaxOpenConns(pool.size)
+		p.SetMaxIdleConns(pool.size)
+		*pool.at = p
 	}
-	w.SetMaxOpenConns(1)
-	r, err := sql.Open("sqlite", dsn+"_pragma=query_only(1)"+pragmas)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("store: %w", err), queue.close())
-	}
-	r.SetMaxOpenConns(4)
-	r.SetMaxIdleConns(4)
-	return &DB{engine: SQLite, path: file, w: w, r: r, turn: queue}, nil
+	return db, nil
 }
 
 var memories atomic.Int64 // names of in-memory databases must differ within a process
@@ -47,14 +59,14 @@ var memories atomic.Int64 // names of in-memory databases must differ within a p
 // serves reads and writes.
 func openMemory(r room) (*DB, error) {
 	name := fmt.Sprintf("file:opdeck-%s-%d?mode=memory&_txlock=immediate", r, memories.Add(1))
-	w, err := sql.Open("sqlite", name+pragmas)
+	w, err := sql.Open("sqlite", name+full)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	w.SetMaxOpenConns(1)
 	w.SetMaxIdleConns(1)
 	w.SetConnMaxLifetime(0)
-	return &DB{engine: SQLite, w: w, r: w}, nil
+	return &DB{engine: SQLite, w: w, r: w, hasty: w}, nil
 }
 
 // isWAL reports whether readers and the writer pass each other; true where the
