@@ -1,0 +1,145 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// maxBatch is how many deliveries share one commit.
+const maxBatch = 64
+
+// Why a delivery could not be stored; the sender is told to come again.
+var (
+	ErrQueueFull = errors.New("the queue to the inbox is full")
+	ErrClosed    = errors.New("the receiver is closed")
+)
+
+// batcher stores records from many callers in few commits: while one commit
+// runs, the next batch gathers.
+type batcher struct {
+	inbox   Inbox
+	timeout time.Duration // of one commit
+	stored  func([]Result)
+
+	in      chan *pending
+	stop    chan struct{} // closed once: take no more, finish what waits
+	once    sync.Once
+	stopped chan struct{} // closed by run when it has finished
+}
+
+type pending struct {
+	rec    Record
+	answer chan answer // one slot, so that nobody waits for a caller who left
+}
+
+type answer struct {
+	res Result
+	err error
+}
+
+func newBatcher(inbox Inbox, queue int, timeout time.Duration, stored func([]Result)) *batcher {
+	b := &batcher{inbox: inbox, timeout: timeout, stored: stored, in: make(chan *pending, queue),
+		stop: make(chan struct{}), stopped: make(chan struct{})}
+	go b.run()
+	return b
+}
+
+// put queues rec and waits until it is durable. When ctx ends first, the record
+// may still be stored.
+func (b *batcher) put(ctx context.Context, rec Record) (Result, error) {
+	p := &pending{rec: rec, answer: make(chan answer, 1)}
+	select {
+	case <-b.stop:
+		return Result{}, ErrClosed
+	default:
+	}
+	select {
+	case b.in <- p:
+	default:
+		return Result{}, ErrQueueFull
+	}
+	select {
+	case a := <-p.answer:
+		return a.res, a.err
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	case <-b.stopped:
+	}
+	select { // the last batch may have held it
+	case a := <-p.answer:
+		return a.res, a.err
+	default:
+		return Result{}, ErrClosed
+	}
+}
+
+func (b *batcher) run() {
+	defer close(b.stopped)
+	batch := make([]*pending, 0, maxBatch)
+	for {
+		select {
+		case p := <-b.in:
+			b.commit(b.gather(append(batch[:0], p)))
+		case <-b.stop:
+			for {
+				rest := b.gather(batch[:0])
+				if len(rest) == 0 {
+					return
+				}
+				b.commit(rest)
+			}
+		}
+	}
+}
+
+// gather adds what waits already, up to maxBatch.
+func (b *batcher) gather(batch []*pending) []*pending {
+	for len(batch) < maxBatch {
+		select {
+		case p := <-b.in:
+			batch = append(batch, p)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+func (b *batcher) commit(batch []*pending) {
+	records := make([]Record, len(batch))
+	for i, p := range batch {
+		records[i] = p.rec
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), b.timeout)
+	defer cancel()
+	results, err := b.inbox.Insert(ctx, records)
+	if err == nil && len(results) != len(batch) {
+		err = errors.New("the inbox answered for another number of events")
+	}
+	for i, p := range batch {
+		a := answer{err: err}
+		if err == nil {
+			a.res = results[i]
+		}
+		p.answer <- a
+	}
+	if err == nil {
+		b.stored(results)
+	}
+}
+
+// close finishes what is queued and ends.
+func (b *batcher) close(ctx context.Context) error {
+	b.once.Do(func() { close(b.stop) })
+	select {
+	case <-b.stopped:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// depth is the number of records that wait.
+func (b *batcher) depth() int { return len(b.in) }

@@ -1,0 +1,55 @@
+package receiver
+
+import (
+	"context"
+	"time"
+)
+
+// followPage is how many events one Next returns at most.
+const followPage = 100
+
+// Follower reads the inbox in order, events of other processes included. It is
+// for one goroutine; a screen runs one Next at a time as a command.
+type Follower struct {
+	inbox Inbox
+	seq   int64
+	every time.Duration
+	wake  <-chan Stored
+}
+
+// Follow starts behind seq (0: from the first event; LastSeq: only new ones)
+// and looks at least once in every. wake may be the channel of a Subscription,
+// which saves the wait when the receiver is in this process, or nil.
+func Follow(inbox Inbox, seq int64, every time.Duration, wake <-chan Stored) *Follower {
+	return &Follower{inbox: inbox, seq: seq, every: every, wake: wake}
+}
+
+// Seq is the number of the last event that Next returned.
+func (f *Follower) Seq() int64 { return f.seq }
+
+// Next waits for events and returns them, oldest first, at least one. An error
+// of the inbox leaves the place: call it again later.
+func (f *Follower) Next(ctx context.Context) ([]Stored, error) {
+	for {
+		events, err := f.inbox.After(ctx, f.seq, followPage)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(events); n > 0 {
+			f.seq = events[n-1].Seq
+			return events, nil
+		}
+		t := time.NewTimer(f.every)
+		select {
+		case _, open := <-f.wake:
+			if !open {
+				f.wake = nil // the receiver is gone; others may still store
+			}
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil, ctx.Err()
+		}
+		t.Stop()
+	}
+}

@@ -1,0 +1,162 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+
+	"opdeck/api/hook"
+)
+
+// MaxBody is the largest body that is taken, in bytes.
+const MaxBody = 256 << 10
+
+// Options of a Receiver. Zero fields have the defaults named.
+type Options struct {
+	Inbox Inbox // needed
+	// Verifier judges what comes over HTTP. Without one nothing is taken there;
+	// Send and Replay work.
+	Verifier hook.Verifier
+	Path     string // "/hooks"
+	// Proxies are the addresses of the proxy in front. Only they may then
+	// connect, and the sender is the last address in X-Forwarded-For that is
+	// not one of them. Empty: no proxy, and that header is not looked at.
+	Proxies []netip.Prefix
+
+	Queue        int           // 1024: deliveries that may wait for the inbox
+	InFlight     int           // 512: requests at work at a time
+	PerSource    float64       // 5000: requests a second from one address; negative: no bound
+	BodyTimeout  time.Duration // 10 s
+	StoreTimeout time.Duration // 8 s: then the sender is told to come again
+	RetryAfter   time.Duration // 5 s: what the sender is told
+
+	Log *slog.Logger     // discards
+	Now func() time.Time // time.Now
+}
+
+func (o *Options) defaults() {
+	set(&o.Path, "/hooks")
+	set(&o.Queue, 1024)
+	set(&o.InFlight, 512)
+	set(&o.PerSource, 5000)
+	set(&o.BodyTimeout, 10*time.Second)
+	set(&o.StoreTimeout, 8*time.Second)
+	set(&o.RetryAfter, 5*time.Second)
+	set(&o.Log, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+func set[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+// Receiver is the webhook endpoint: an http.Handler, and the ways in that need
+// no network. Close it.
+type Receiver struct {
+	opt     Options
+	batch   *batcher
+	slots   chan struct{} // one for each request at work
+	buckets *buckets
+	hub     hub
+	stats   stats
+}
+
+// New starts a receiver.
+func New(opt Options) (*Receiver, error) {
+	opt.defaults()
+	switch {
+	case opt.Inbox == nil:
+		return nil, errors.New("webhooks: a receiver needs an inbox")
+	case !strings.HasPrefix(opt.Path, "/") || strings.Contains(opt.Path, "//") || strings.ContainsAny(opt.Path, "?#% "):
+		return nil, fmt.Errorf("webhooks: path %q is none; write it like /hooks", opt.Path)
+	case opt.Verifier != nil && opt.Verifier.Name() == hook.VerifyNone && len(opt.Proxies) > 0:
+		return nil, errors.New("webhooks: verify = \"none\" is for this host only and cannot stand behind a proxy")
+	}
+	r := &Receiver{opt: opt, slots: make(chan struct{}, opt.InFlight), buckets: newBuckets(opt.PerSource)}
+	r.batch = newBatcher(opt.Inbox, opt.Queue, opt.StoreTimeout, r.stored)
+	return r, nil
+}
+
+// Close takes nothing more, stores what waits and ends the subscriptions.
+func (r *Receiver) Close(ctx context.Context) error {
+	err := r.batch.close(ctx)
+	r.hub.close()
+	return err
+}
+
+// accept stores a delivery that was let in.
+func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.opt.StoreTimeout)
+	defer cancel()
+	res, err := r.batch.put(ctx, read(d))
+	if err != nil {
+		r.stats.refused.Add(1)
+		r.opt.Log.Error("webhook not stored", "err", err, "source", string(d.source))
+		return Result{}, err
+	}
+	return res, nil
+}
+
+// stored runs after a commit: counters, log and subscribers.
+func (r *Receiver) stored(results []Result) {
+	for _, res := range results {
+		s := res.Stored
+		switch res.Outcome {
+		case OutcomeDuplicate:
+			r.stats.duplicates.Add(1)
+			continue
+		case OutcomeConflict:
+			r.stats.conflicts.Add(1)
+			r.opt.Log.Warn("webhook conflict: a known hook_id came with another body", "hook_id", s.HookID, "source", string(s.Source))
+		case OutcomeNew:
+			r.stats.stored.Add(1)
+			if s.Status == Quarantined {
+				r.stats.quarantined.Add(1)
+				r.opt.Log.Warn("webhook set aside", "key", s.Key, "reason", string(s.Reason), "source", string(s.Source))
+			}
+		}
+		r.stats.lastAt.Store(s.ReceivedAt.UnixNano())
+		r.hub.publish(s)
+	}
+}
+
+// Send puts a body through the receiver without the network. It is marked as
+// manual and is unverified, whatever it says of itself.
+func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
+	if len(body) == 0 || len(body) > MaxBody {
+		return Result{}, fmt.Errorf("webhooks: the body has %d bytes; 1 to %d are taken", len(body), MaxBody)
+	}
+	return r.accept(ctx, delivery{body: body, verdict: hook.Verdict{Verifier: string(Manual)}, source: Manual, at: r.opt.Now()})
+}
+
+// Replay puts a stored delivery through the receiver again: it is read anew and
+// everybody who listens here hears of it once more. No row is made of it; the
+// attempt is kept. The error is a *hook.Malformed when it still cannot be used.
+func (r *Receiver) Replay(ctx context.Context, key string) (Stored, error) {
+	s, err := r.opt.Inbox.Get(ctx, key)
+	if err != nil {
+		return Stored{}, err
+	}
+	a := Attempt{Key: s.Key, Act: "local", Target: "receiver", At: r.opt.Now().UTC(), Status: 200}
+	_, bad := s.Event()
+	if bad != nil {
+		a.Status, a.Error = 0, bad.Error()
+	}
+	if err := r.opt.Inbox.AddAttempt(ctx, a); err != nil {
+		return s, err
+	}
+	if bad != nil {
+		return s, bad
+	}
+	r.hub.publish(s)
+	return s, nil
+}

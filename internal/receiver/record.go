@@ -1,0 +1,53 @@
+package receiver
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"opdeck/api/hook"
+)
+
+// delivery is an accepted body with what is known about how it came.
+type delivery struct {
+	body    []byte
+	verdict hook.Verdict
+	source  Source
+	at      time.Time
+	encoded bool // the body is compressed
+}
+
+// read makes the record of a delivery. It cannot fail: what cannot be used is
+// quarantined with its reason.
+func read(d delivery) Record {
+	r := Record{
+		Raw: d.body, Hash: sha256.Sum256(d.body), ReceivedAt: d.at.UTC(), Source: d.source, Verdict: d.verdict, Status: Unverified,
+	}
+	if d.verdict.Authenticated {
+		r.Status = Verified
+	}
+	if d.encoded {
+		return r.quarantine(&hook.Malformed{Reason: hook.ReasonEncoding, Detail: "the body is compressed (Content-Encoding)"})
+	}
+	e, err := hook.Decode(d.body)
+	if err != nil {
+		var bad *hook.Malformed
+		if !errors.As(err, &bad) {
+			bad = &hook.Malformed{Reason: hook.ReasonShape, Detail: "it cannot be read"}
+		}
+		return r.quarantine(bad)
+	}
+	n := e.Normalise()
+	r.Key, r.HookID, r.Type, r.Object, r.ObjectID, r.CUID = e.ID, e.ID, e.Type, e.Object, n.ObjectID, n.CUID
+	return r
+}
+
+func (r Record) quarantine(bad *hook.Malformed) Record {
+	r.Status, r.Reason, r.Detail = Quarantined, bad.Reason, bad.Detail
+	r.HookID, r.Type, r.Object = bad.ID, bad.Type, bad.Object
+	if r.Key = bad.ID; r.Key == "" {
+		r.Key = "sha256:" + hex.EncodeToString(r.Hash[:])
+	}
+	return r
+}

@@ -1,0 +1,128 @@
+package receiver
+
+import (
+	"fmt"
+	"slices"
+
+	"time"
+)
+
+// Rhythm is how often events come, and whether the silence since the last one
+// is out of the usual. A webhook feed that died looks like a quiet day; this
+// tells the two apart as well as the past allows.
+type Rhythm struct {
+	Last  time.Time     // of the last event; zero when there was none
+	Quiet time.Duration // since then
+	Usual time.Duration // the usual time between events at this time of day
+	Limit time.Duration // silence beyond this is unusual
+	Known bool          // enough was seen to judge
+	Deaf  bool          // Quiet is beyond Limit
+}
+
+const (
+	rhythmMin    = 12               // pauses needed for a judgement
+	rhythmFloor  = 5 * time.Minute  // a shorter silence is never reported
+	rhythmFactor = 6                // usual pauses; a random stream passes it once in 20,000 pauses
+	hourSpread   = 90 * time.Minute // what counts as the same time of day
+	hourDays     = 3                // days needed before the time of day counts
+)
+
+// Judge learns the rhythm of times, in any order, and judges the silence up to
+// now. Where the past covers several days, pauses that began at about this time
+// of day count, so that a quiet night is no alarm and a quiet morning is one.
+func Judge(times []time.Time, now time.Time) Rhythm {
+	times = slices.Clone(times)
+	slices.SortFunc(times, time.Time.Compare)
+	times = slices.DeleteFunc(times, func(t time.Time) bool { return t.After(now) })
+	if len(times) == 0 {
+		return Rhythm{}
+	}
+	r := Rhythm{Last: times[len(times)-1]}
+	r.Quiet = now.Sub(r.Last)
+	pauses := pausesLike(times, r.Last)
+	if len(pauses) < rhythmMin {
+		return r
+	}
+	r.Known = true
+	r.Usual = usual(pauses)
+	r.Limit = max(rhythmFloor, rhythmFactor*r.Usual)
+	r.Deaf = r.Quiet > r.Limit
+	return r
+}
+
+// usual returns the pause that half of the time is spent in shorter ones than.
+// Events come in bursts; the many short pauses within them take no time and so
+// do not count, nor does one long night.
+func usual(pauses []time.Duration) time.Duration {
+	slices.Sort(pauses)
+	var all, sum time.Duration
+	for _, p := range pauses {
+		all += p
+	}
+	for _, p := range pauses {
+		if sum += p; sum >= all/2 {
+			return p
+		}
+	}
+	return 0
+}
+
+// pausesLike returns the pauses that began at the time of day of last, on
+// hourDays days or more; else all pauses.
+func pausesLike(times []time.Time, last time.Time) []time.Duration {
+	var all, same []time.Duration
+	days := map[int64]bool{}
+	for i := 1; i < len(times); i++ {
+		pause := times[i].Sub(times[i-1])
+		all = append(all, pause)
+		if near(times[i-1], last) {
+			same = append(same, pause)
+			days[times[i-1].Unix()/86400] = true
+		}
+	}
+	if len(same) >= rhythmMin && len(days) >= hourDays {
+		return same
+	}
+	return all
+}
+
+func near(a, b time.Time) bool {
+	const day = 24 * time.Hour
+	d := (a.Sub(b)%day + day) % day
+	return min(d, day-d) <= hourSpread
+}
+
+// String is a sentence for people: "no events for 2 h, usually every 4 min".
+func (r Rhythm) String() string {
+	switch {
+	case r.Last.IsZero():
+		return "no events yet"
+	case r.Deaf:
+		return fmt.Sprintf("no events for %s, usually every %s", span(r.Quiet), span(r.Usual))
+	case !r.Known:
+		return fmt.Sprintf("last event %s ago; too few to know the rhythm", span(r.Quiet))
+	}
+	return fmt.Sprintf("last event %s ago, usually every %s", span(r.Quiet), span(r.Usual))
+}
+
+// span writes a duration with its largest unit, or two where that is coarse.
+func span(d time.Duration) string {
+	units := []struct {
+		d    time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}}
+	for i, u := range units {
+		n := d / u.d
+		if n == 0 {
+			continue
+		}
+		s := fmt.Sprintf("%d %s", n, u.name)
+		if i+1 < len(units) && n < 10 {
+			if rest := d % u.d / units[i+1].d; rest > 0 {
+				s += fmt.Sprintf(" %d %s", rest, units[i+1].name)
+			}
+		}
+		return s
+	}
+	return "under 1 s"
+}

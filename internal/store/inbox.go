@@ -1,0 +1,221 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"opdeck/api/hook"
+	"opdeck/api/text"
+	"opdeck/internal/receiver"
+)
+
+// Inbox keeps webhooks in a bulk database, with the attempts to pass them on
+// and what their codes were seen to mean. It implements receiver.Inbox and
+// hook.CodeStore.
+type Inbox struct{ db *DB }
+
+var (
+	_ receiver.Inbox = (*Inbox)(nil)
+	_ hook.CodeStore = (*Inbox)(nil)
+)
+
+// NewInbox returns the inbox in bulk.
+func NewInbox(bulk *DB) *Inbox { return &Inbox{db: bulk} }
+
+const hookColumns = `hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
+ verifier, authenticated, bound, status, reason, detail`
+
+const hookSelect = "SELECT seq, deliveries, last_us, " + hookColumns + " FROM hook"
+
+func inboxMicros(t time.Time) int64 { return t.UnixMicro() }
+
+func inboxTime(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+func scanHook(scan func(...any) error) (receiver.Stored, error) {
+	var s receiver.Stored
+	var last, received, authenticated, bound int64
+	var object, objectID, cuid, source, status, reason string
+	var hash []byte
+	err := scan(&s.Seq, &s.Deliveries, &last, &s.Key, &s.HookID, (*int64)(&s.Type), &object, &objectID, &cuid, &s.Raw, &hash, &received,
+		&source, &s.Verdict.Verifier, &authenticated, &bound, &status, &reason, &s.Detail)
+	if err != nil {
+		return s, err
+	}
+	s.LastAt, s.ReceivedAt = inboxTime(last), inboxTime(received)
+	s.Object, s.ObjectID, s.CUID = hook.Object(object), text.Untrusted(objectID), text.Untrusted(cuid)
+	s.Source, s.Status, s.Reason = receiver.Source(source), receiver.Status(status), hook.Reason(reason)
+	s.Verdict.Authenticated, s.Verdict.Bound = authenticated != 0, bound != 0
+	copy(s.Hash[:], hash)
+	return s, nil
+}
+
+// hooks reads rows with hookSelect and what follows it.
+func (b *Inbox) hooks(ctx context.Context, q Querier, rest string, args ...any) ([]receiver.Stored, error) {
+	rows, err := q.Query(ctx, hookSelect+rest, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var out []receiver.Stored
+	for rows.Next() {
+		s, err := scanHook(rows.Scan)
+		if err != nil {
+			return nil, b.db.explain(err)
+		}
+		out = append(out, s)
+	}
+	return out, b.db.explain(rows.Err())
+}
+
+// Get implements receiver.Inbox.
+func (b *Inbox) Get(ctx context.Context, key string) (receiver.Stored, error) {
+	s, err := scanHook(b.db.QueryRow(ctx, hookSelect+" WHERE hook_key = ?", key).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return s, receiver.ErrNotFound
+	}
+	return s, err
+}
+
+const (
+	inboxPageSize = 100
+	inboxPageMax  = 1000
+)
+
+func inboxPage(limit int) int {
+	if limit <= 0 {
+		return inboxPageSize
+	}
+	return min(limit, inboxPageMax)
+}
+
+// List implements receiver.Inbox.
+func (b *Inbox) List(ctx context.Context, f receiver.Filter) ([]receiver.Stored, error) {
+	var where []string
+	var args []any
+	and := func(cond string, values ...any) {
+		where, args = append(where, cond), append(args, values...)
+	}
+	if len(f.Types) > 0 {
+		and("hook_type IN ("+inboxMarks(len(f.Types))+")", inboxArgs(f.Types, func(t hook.Type) any { return int64(t) })...)
+	}
+	if len(f.Statuses) > 0 {
+		and("status IN ("+inboxMarks(len(f.Statuses))+")", inboxArgs(f.Statuses, func(s receiver.Status) any { return string(s) })...)
+	}
+	if f.Object != "" {
+		and("object = ?", string(f.Object))
+	}
+	if f.ObjectID != "" {
+		if !inboxText(f.ObjectID) {
+			return nil, nil
+		}
+		and("object_id = ?", f.ObjectID)
+	}
+	if !f.Since.IsZero() {
+		and("received_us >= ?", inboxMicros(f.Since))
+	}
+	if !f.Until.IsZero() {
+		and("received_us < ?", inboxMicros(f.Until))
+	}
+	if f.Before > 0 {
+		and("seq < ?", f.Before)
+	}
+	cond := ""
+	if len(where) > 0 {
+		cond = " WHERE " + strings.Join(where, " AND ")
+	}
+	return b.hooks(ctx, b.db, cond+" ORDER BY seq DESC LIMIT ?", append(args, inboxPage(f.Limit))...)
+}
+
+// inboxText reports whether PostgreSQL would take s as text: no identifier of
+// ours holds anything else.
+func inboxText(s string) bool { return !strings.ContainsRune(s, 0) && strings.ToValidUTF8(s, "") == s }
+
+func inboxMarks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
+
+func inboxArgs[T any](in []T, as func(T) any) []any {
+	out := make([]any, len(in))
+	for i, v := range in {
+		out[i] = as(v)
+	}
+	return out
+}
+
+// After implements receiver.Inbox.
+func (b *Inbox) After(ctx context.Context, seq int64, limit int) ([]receiver.Stored, error) {
+	return b.hooks(ctx, b.db, " WHERE seq > ? ORDER BY seq LIMIT ?", seq, inboxPage(limit))
+}
+
+// LastSeq implements receiver.Inbox.
+func (b *Inbox) LastSeq(ctx context.Context) (seq int64, err error) {
+	err = b.db.QueryRow(ctx, "SELECT COALESCE(MAX(seq), 0) FROM hook").Scan(&seq)
+	return seq, err
+}
+
+// Counts implements receiver.Inbox.
+func (b *Inbox) Counts(ctx context.Context) ([]receiver.Count, error) {
+	rows, err := b.db.Query(ctx, "SELECT hook_type, status, COUNT(*) FROM hook GROUP BY hook_type, status ORDER BY hook_type, status")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var out []receiver.Count
+	for rows.Next() {
+		var c receiver.Count
+		if err := rows.Scan((*int64)(&c.Type), (*string)(&c.Status), &c.N); err != nil {
+			return nil, b.db.explain(err)
+		}
+		out = append(out, c)
+	}
+	return out, b.db.explain(rows.Err())
+}
+
+// Times implements receiver.Inbox. It looks at no more than ten times as many
+// rows as it is asked for.
+func (b *Inbox) Times(ctx context.Context, limit int) ([]time.Time, error) {
+	rows, err := b.db.Query(ctx, `SELECT received_us FROM
+ (SELECT received_us, source, status, seq FROM hook ORDER BY seq DESC LIMIT ?) newest
+ WHERE source <> ? AND status <> ? ORDER BY seq DESC LIMIT ?`, 10*inboxPage(limit), string(receiver.Manual), string(receiver.Quarantined), inboxPage(limit))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var out []time.Time
+	for rows.Next() {
+		var us int64
+		if err := rows.Scan(&us); err != nil {
+			return nil, b.db.explain(err)
+		}
+		out = append(out, inboxTime(us))
+	}
+	return out, b.db.explain(rows.Err())
+}
+
+// AddAttempt implements receiver.Inbox.
+func (b *Inbox) AddAttempt(ctx context.Context, a receiver.Attempt) error {
+	_, err := b.db.Exec(ctx, "INSERT INTO hook_attempt (hook_key, act, target, at_us, status, latency_us, error) VALUES ("+inboxMarks(7)+")",
+		a.Key, a.Act, a.Target, inboxMicros(a.At), a.Status, a.Latency.Microseconds(), strings.ToValidUTF8(a.Error, "?"))
+	return err
+}
+
+// Attempts implements receiver.Inbox.
+func (b *Inbox) Attempts(ctx context.Context, key string) ([]receiver.Attempt, error) {
+	rows, err := b.db.Query(ctx, "SELECT hook_key, act, target, at_us, status, latency_us, error FROM hook_attempt WHERE hook_key = ? ORDER BY id DESC LIMIT ?", key, inboxPageMax)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var out []receiver.Attempt
+	for rows.Next() {
+		var a receiver.Attempt
+		var at, latency int64
+		if err := rows.Scan(&a.Key, &a.Act, &a.Target, &at, &a.Status, &latency, &a.Error); err != nil {
+			return nil, b.db.explain(err)
+		}
+		a.At, a.Latency = inboxTime(at), time.Duration(latency)*time.Microsecond
+		out = append(out, a)
+	}
+	return out, b.db.explain(rows.Err())
+}

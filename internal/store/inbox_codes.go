@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+
+	"opdeck/api/hook"
+	"opdeck/api/text"
+)
+
+// AddPairs implements hook.CodeStore. It stops counting a code and word at
+// hook.MaxEvidence; another word for the code is always kept.
+func (b *Inbox) AddPairs(ctx context.Context, pairs []hook.Pair) error {
+	return b.db.Write(ctx, func(tx *Tx) error {
+		for _, p := range pairs {
+			if err := addPair(ctx, tx, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func addPair(ctx context.Context, tx *Tx, p hook.Pair) error {
+	key := []any{string(p.Field), p.Code, string(p.Word)}
+	var n int
+	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM hook_code WHERE field = ? AND code = ? AND word = ?", key...).Scan(&n); err != nil {
+		return err
+	}
+	if n >= hook.MaxEvidence {
+		return nil
+	}
+	row := append(key, string(p.OPID), p.At.Seconds, int64(p.At.Nanos), inboxBit(p.Exact))
+	_, err := tx.Exec(ctx, "INSERT INTO hook_code (field, code, word, opid, at_s, at_ns, exact) VALUES ("+inboxMarks(7)+
+		") ON CONFLICT (field, code, word, opid, at_s, at_ns) DO UPDATE SET exact = excluded.exact WHERE excluded.exact > hook_code.exact", row...)
+	return err
+}
+
+// Evidence implements hook.CodeStore.
+func (b *Inbox) Evidence(ctx context.Context) ([]hook.Evidence, error) {
+	rows, err := b.db.Query(ctx, "SELECT field, code, word, COUNT(*), CAST(SUM(exact) AS BIGINT), MIN(opid) FROM hook_code GROUP BY field, code, word ORDER BY field, code, word")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var out []hook.Evidence
+	for rows.Next() {
+		var e hook.Evidence
+		var word, sample string
+		if err := rows.Scan((*string)(&e.Field), &e.Code, &word, &e.Count, &e.Exact, &sample); err != nil {
+			return nil, b.db.explain(err)
+		}
+		e.Word, e.Sample = text.Untrusted(word), text.Untrusted(sample)
+		out = append(out, e)
+	}
+	return out, b.db.explain(rows.Err())
+}
