@@ -62,6 +62,10 @@ func (s *Service) adminResetStats(c *call) (answer, error) {
 	return done(s.ResetStats(c.ctx))
 }
 func (s *Service) adminStep(c *call) (answer, error) {
+	var in struct{}
+	if err := c.bind(&in); err != nil {
+		return answer{}, err
+	}
 	return done(s.Step(c.ctx))
 }
 func (s *Service) adminShareTokens(c *call) (answer, error) { return answered(s.ShareTokens(c.ctx)) }

@@ -37,17 +37,6 @@ func (m money) negative() money {
 	return m
 }
 
-// sign is -1, 0 or 1.
-func (m money) sign() int {
-	switch {
-	case strings.HasPrefix(m.units, "-") || m.nanos < 0:
-		return -1
-	case m.units == "0" && m.nanos == 0:
-		return 0
-	}
-	return 1
-}
-
 // draw makes an amount with the digits the currency has, mostly small.
 func draw(d *dice, currency string, most int) money {
 	limit := most

@@ -54,6 +54,9 @@ func (s *Service) greet(ctx context.Context, addr net.Addr, out io.Writer) error
 		fmt.Fprintln(out, "Warning: it can be reached from other machines, and /sandbox/ asks for no login.")
 	}
 	fmt.Fprintf(out, "Login %s, password %s; access tokens live %s, refresh tokens %s\n", st.Login, st.Password, time.Duration(st.AccessTTL), time.Duration(st.RefreshTTL))
+	if n, err := count(ctx, s.ro, `SELECT value FROM counter WHERE name = 'operations'`); err == nil {
+		fmt.Fprintf(out, "%d operations\n", n)
+	}
 	if st.Faults != "" {
 		fmt.Fprintf(out, "Faults: %s\n", st.Faults)
 	}

@@ -193,6 +193,7 @@ func BenchmarkMillion(b *testing.B) {
 		s = open(b, o)
 		b.ReportMetric(time.Since(start).Seconds(), "s/again")
 		c := connect(b, s).login()
+		c.http.Transport = s.Transport()
 		for _, q := range []string{"", "&meta.page=9000", "&status=FAILED", "&type=EXCHANGE", "&clientName=ana", "&fromCreatedAt=2026-10-01T00:00:00Z"} {
 			start = time.Now()
 			c.want(200, "GET", "/v2/billing/operation?meta.pageSize=100"+q, nil)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -105,6 +106,7 @@ func (s *Service) openFile(ctx context.Context, o Options) error {
 			return err
 		}
 		s.ro.SetMaxOpenConns(4)
+		s.ro.SetMaxIdleConns(4)
 		return s.adopt(ctx, o)
 	}
 	if err := populate(ctx, db, o); err != nil {
@@ -119,6 +121,14 @@ func (s *Service) openFile(ctx context.Context, o Options) error {
 func (s *Service) createFile(ctx context.Context, o Options) error {
 	if o.Path == "" {
 		return nil
+	}
+	// SQLite would make it readable for everybody; its side files take the mode over.
+	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
 	}
 	db, err := sql.Open("sqlite", dataSource(o.Path, "synchronous(OFF)", "cache_size(-65536)"))
 	if err != nil {

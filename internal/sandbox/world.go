@@ -82,14 +82,14 @@ func accountNumber(d *dice, currency string) string {
 
 // draft is what the table of operations holds about a sample operation.
 type draft struct {
-	status, typ, pay, flags  int
-	parent                   int // -1: none
-	customer, account        int
-	account2, target         int // -1: none
-	created, updated         int64
-	extra                    string
-	documents, lockedOneOf   int
-	documentKind, documentBy int
+	status, typ, pay, flags int
+	parent                  int // -1: none
+	customer, account       int
+	account2, target        int // -1: none
+	created, updated        int64
+	extra                   string
+	documents               int
+	documentBy, lockedOneOf int // document k is locked when (documentBy+k) % lockedOneOf == 0
 }
 
 const (

@@ -1,0 +1,38 @@
+package sandbox
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestDocumentationIsComplete: the package documentation names every kind of
+// fault, every fixed operation and every admin path.
+func TestDocumentationIsComplete(t *testing.T) {
+	raw, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := string(raw)
+	for kind := range faultKinds {
+		if !strings.Contains(doc, "//\t"+kind+"=") {
+			t.Errorf("fault %s is not in the table", kind)
+		}
+	}
+	for n := range specials {
+		if !strings.Contains(doc, "//\t"+strconv.Itoa(n)+"  ") {
+			t.Errorf("operation %d is not in the table", n)
+		}
+	}
+	for _, r := range new(Service).adminTable() {
+		if name := strings.TrimSuffix(strings.TrimPrefix(r.path, "/sandbox/"), "/*"); !strings.Contains(doc, " "+name) {
+			t.Errorf("admin path %s is not in the table", r.path)
+		}
+	}
+	for _, text := range []string{textEnded, textLocked} {
+		if !strings.Contains(doc, text) {
+			t.Errorf("the text %q is not in the table", text)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+const contractFile = "../../api/openapi.yaml"
+
+// TestContractIsTheRouteTable: the document and the service have the same endpoints.
+func TestContractIsTheRouteTable(t *testing.T) {
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromFile(contractFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(loader.Context); err != nil {
+		t.Fatal(err)
+	}
+	parameter := regexp.MustCompile(`\{[^}]+\}`)
+	var documented, served []string
+	for path, item := range doc.Paths.Map() {
+		for method := range item.Operations() {
+			documented = append(documented, method+" "+parameter.ReplaceAllString(path, "*"))
+		}
+	}
+	for _, r := range new(Service).table() {
+		if r.class != classAdmin {
+			served = append(served, r.method+" "+r.path)
+		}
+	}
+	slices.Sort(documented)
+	slices.Sort(served)
+	if !slices.Equal(documented, served) {
+		t.Errorf("documented %s\nserved %s", strings.Join(documented, "\n"), strings.Join(served, "\n"))
+	}
+}
+
+// TestHooksFollowTheContract checks a body of each type against the document.
+func TestHooksFollowTheContract(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromFile(contractFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A receiver that never answers: the bodies stay in the outbox.
+	s, err := Open(t.Context(), Options{HookURL: "http://127.0.0.1:1/", HookAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, ch := range contractChanges(t, s) {
+		if err := s.Change(t.Context(), ch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := s.ro.QueryContext(t.Context(), `SELECT body FROM outbox`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	types := map[any]bool{}
+	for rows.Next() {
+		var body string
+		if err := rows.Scan(&body); err != nil {
+			t.Fatal(err)
+		}
+		var v map[string]any
+		if err := decode([]byte(body), &v); err != nil {
+			t.Fatal(err)
+		}
+		types[v["hook_type"]] = true
+		if err := doc.Components.Schemas["Hook"].Value.VisitJSON(v); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	if len(types) != 5 {
+		t.Errorf("types %v", types)
+	}
+}
+
+func contractChanges(t *testing.T, s *Service) []Change {
+	t.Helper()
+	ops, err := queryOperations(t.Context(), s.ro, `ORDER BY o.n LIMIT 25`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts, err := queryAccounts(t.Context(), s.ro, ` LIMIT 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payees, err := queryCPAccounts(t.Context(), s.ro, ` LIMIT 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []Change{{Kind: "customer", ID: accounts[0].cuid, Name: "New"}, {Kind: "account", ID: accounts[0].id}, {Kind: "requisite", ID: accounts[0].id}, {Kind: "counterparty", ID: payees[0].id}}
+	for _, o := range ops {
+		list = append(list, Change{Kind: "operation", ID: o.opid.String()})
+	}
+	return list
+}
+
+// TestDollars: the "default" amounts of webhooks are exact to the cent.
+func TestDollars(t *testing.T) {
+	for _, tt := range []struct{ in, want money }{
+		{money{"USD", "12", 340_000_000}, money{"USD", "12", 340_000_000}},
+		{money{"EUR", "100", 0}, money{"USD", "108", 0}},
+		{money{"EUR", "-1234", -560_000_000}, money{"USD", "-1333", -320_000_000}},
+		{money{"BTC", "0", 10_000_000}, money{"USD", "600", 0}},
+		{money{"XQZ", "5", 0}, money{"USD", "0", 0}},
+	} {
+		if got := tt.in.inDollars(); got != tt.want {
+			t.Errorf("%v: %v, want %v", tt.in, got, tt.want)
+		}
+	}
+}
