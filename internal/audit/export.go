@@ -1,0 +1,145 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"opdeck/api"
+)
+
+// A line of an export: the hash and then the exact bytes of the record.
+const (
+	exportOpen = `{"hash":"`
+	exportMid  = `","record":`
+	exportEnd  = `}`
+	hashLen    = 2 * sha256.Size
+)
+
+// exportLine is the line of a record, without its end.
+func exportLine(hash string, record []byte) []byte {
+	return fmt.Appendf(make([]byte, 0, len(record)+100), "%s%s%s%s%s", exportOpen, hash, exportMid, record, exportEnd)
+}
+
+// parseLine takes a line apart to the letter.
+func parseLine(line []byte) (hash string, record []byte, ok bool) {
+	head := len(exportOpen) + hashLen + len(exportMid)
+	if len(line) <= head+len(exportEnd) || !bytes.HasPrefix(line, []byte(exportOpen)) || !bytes.HasSuffix(line, []byte(exportEnd)) ||
+		string(line[len(exportOpen)+hashLen:head]) != exportMid {
+		return "", nil, false
+	}
+	hash = string(line[len(exportOpen) : len(exportOpen)+hashLen])
+	raw, err := hex.DecodeString(hash)
+	return hash, line[head : len(line)-len(exportEnd)], err == nil && hex.EncodeToString(raw) == hash
+}
+
+// Export writes the records from Seq from to Seq to (0: the end, as it is now)
+// as JSON lines with the exact bytes of the records and their hashes, and
+// returns their number. The person in ctx needs api.MayAuditOut. The export is
+// recorded first, and is part of itself; without a record there is no export.
+func (l *Log) Export(ctx context.Context, w io.Writer, from, to int64) (int64, error) {
+	from = max(from, 1)
+	detail := fmt.Sprintf("records %d to the end", from)
+	if to > 0 {
+		detail = fmt.Sprintf("records %d to %d", from, to)
+	}
+	if err := l.takeAway(ctx, api.Event{Name: EventExport, Object: "audit", Detail: detail}); err != nil {
+		return 0, err
+	}
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if to <= 0 || to > head.N {
+		to = head.N
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	var n int64
+	err = l.each(ctx, from, to, func(r Row) error {
+		n++
+		_, err := out.Write(append(exportLine(r.Hash, r.Bytes), '\n'))
+		return err
+	})
+	return n, errors.Join(err, out.Flush())
+}
+
+// takeAway checks that the person in ctx may export, and records that they do.
+func (l *Log) takeAway(ctx context.Context, e api.Event) error {
+	if err := l.need(ctx, "export the audit trail", api.MayAuditOut); err != nil {
+		return err
+	}
+	if err := l.Note(ctx, api.ActorOf(ctx), e); err != nil {
+		return &api.Error{Op: "export the audit trail", Kind: api.Refused, Rule: api.RuleAudit,
+			Public: "The audit trail cannot be written, so nothing is taken out of it.",
+			Hint:   "Look at the disk or the database of the store; reading and verifying go on.", Err: err}
+	}
+	return nil
+}
+
+// each calls fn for the rows in order.
+func (l *Log) each(ctx context.Context, from, to int64, fn func(Row) error) error {
+	for from <= to {
+		rows, err := l.opt.Store.Rows(ctx, from, 500)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		for _, r := range rows {
+			if r.Seq > to {
+				return nil
+			}
+			if err := fn(r); err != nil {
+				return err
+			}
+		}
+		from = rows[len(rows)-1].Seq + 1
+	}
+	return nil
+}
+
+// Verify checks the stored trail where it is, against the checkpoints that this
+// Log writes and the key that it signs with. The person in ctx needs
+// api.MayAudit.
+func (l *Log) Verify(ctx context.Context) (Report, error) {
+	if err := l.need(ctx, "verify the audit trail", api.MayAudit); err != nil {
+		return Report{}, err
+	}
+	v := newVerifier()
+	name, err := l.CheckpointFile(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	if name != "" && l.opt.Key != nil {
+		f, err := os.Open(name)
+		switch {
+		case err == nil:
+			err = v.checkpoints(f, l.opt.Key.Public())
+			_ = f.Close()
+			if err != nil {
+				return Report{}, err
+			}
+		case !errors.Is(err, os.ErrNotExist):
+			return Report{}, fmt.Errorf("audit: checkpoints: %w", err)
+		}
+	}
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	err = l.each(ctx, 1, head.N, func(r Row) error {
+		v.record(r.Hash, r.Bytes)
+		return nil
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	return v.end(&head), nil
+}

@@ -1,0 +1,109 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+)
+
+// Exit codes of a verification.
+const (
+	ExitIntact     = 0 // nothing is wrong
+	ExitBroken     = 1 // the log was changed, or cannot be proven whole
+	ExitUnreadable = 2 // it could not be checked
+)
+
+// Trouble is a kind of problem.
+type Trouble string
+
+// The kinds of problems.
+const (
+	Changed    Trouble = "changed"   // the bytes are not those of the hash
+	Broken     Trouble = "broken"    // a record does not continue the one before
+	Missing    Trouble = "missing"   // records are not there
+	Misplaced  Trouble = "misplaced" // a record stands out of order, or was put in
+	Repeated   Trouble = "repeated"  // a record stands there twice
+	Malformed  Trouble = "malformed" // no record at all
+	Torn       Trouble = "torn"      // the last line is not whole: a power cut, or cut by hand
+	OtherLog   Trouble = "other_log" // a record or a checkpoint belongs to another log
+	Forged     Trouble = "forged"    // a checkpoint that no known key signed
+	Reordered  Trouble = "reordered" // checkpoints do not stand in their order
+	Cut        Trouble = "cut"       // a checkpoint says there were more records
+	Rewritten  Trouble = "rewritten" // a checkpoint says there was another record
+	Unproven   Trouble = "unproven"  // the first record is not number 1 and no checkpoint leads to it
+	HeadDiffer Trouble = "head"      // the store's note of the end is not the end
+)
+
+// Problem is one thing that is wrong.
+type Problem struct {
+	Seq  int64   `json:"seq"`  // the record; 0 when none can be named
+	Line int64   `json:"line"` // of the log, from 1
+	Kind Trouble `json:"kind"`
+	Text string  `json:"text"` // a sentence
+}
+
+// Step is a clock that went back between two records.
+type Step struct {
+	Seq  int64         `json:"seq"`
+	Back time.Duration `json:"back_ns"`
+}
+
+// Doubt is an intent without an outcome.
+type Doubt struct {
+	Seq    int64     `json:"seq"`
+	UID    string    `json:"uid"`
+	At     time.Time `json:"at"`
+	Event  string    `json:"event"`
+	Actor  string    `json:"actor"`
+	Object string    `json:"object"`
+	ID     string    `json:"id"`
+}
+
+// Report is the result of a verification.
+type Report struct {
+	Chain       string    `json:"chain"`
+	Records     int64     `json:"records"`
+	First       int64     `json:"first"` // Seq of the first and the last record
+	Last        int64     `json:"last"`
+	Head        string    `json:"head"` // hash of the last
+	From        time.Time `json:"from"`
+	Until       time.Time `json:"until"`
+	Checkpoints int       `json:"checkpoints"` // good ones
+	Covered     int64     `json:"covered"`     // records up to this one are held by a checkpoint
+	Problems    []Problem `json:"problems"`    // the first ones, in the order they were met
+	More        int       `json:"more_problems"`
+	Unsettled   []Doubt   `json:"unsettled"`
+	ClockSteps  []Step    `json:"clock_steps"`
+	Warnings    []string  `json:"warnings"`
+}
+
+// Intact reports whether nothing is wrong.
+func (r Report) Intact() bool { return len(r.Problems) == 0 }
+
+// Exit is the exit code for the report.
+func (r Report) Exit() int {
+	if r.Intact() {
+		return ExitIntact
+	}
+	return ExitBroken
+}
+
+// ExitCode is the exit code of a verification that returned r and err.
+func ExitCode(r Report, err error) int {
+	if err != nil {
+		return ExitUnreadable
+	}
+	return r.Exit()
+}
+
+// Summary says the result in one sentence.
+func (r Report) Summary() string {
+	switch {
+	case !r.Intact():
+		return fmt.Sprintf("NOT intact: %d problems; the first: %s", len(r.Problems)+r.More, r.Problems[0].Text)
+	case r.Covered == 0:
+		return fmt.Sprintf("%d records hold together; without checkpoints nobody can tell whether the end was cut or all was written anew", r.Records)
+	case r.Covered < r.Last:
+		return fmt.Sprintf("%d records are intact; checkpoints cover them up to %d", r.Records, r.Covered)
+	}
+	return fmt.Sprintf("%d records are intact, all covered by checkpoints", r.Records)
+}

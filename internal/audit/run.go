@@ -1,0 +1,102 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"opdeck/api"
+)
+
+// retry is how long Run waits before it tries to store a record again.
+const retry = 5 * time.Second
+
+// Start records that who begins to keep the trail with this process; Close then
+// records the end. Short commands need neither.
+func (l *Log) Start(ctx context.Context, who api.Actor) error {
+	l.mu.Lock()
+	l.started = &who
+	l.mu.Unlock()
+	return l.Note(ctx, who, api.Event{Name: EventStart, Object: "audit", Detail: "process " + l.boot})
+}
+
+// Run does in the background what is due: outcomes that could not be stored,
+// numbers of attempts that were only counted, checkpoints. It sleeps while
+// nothing is due and returns when ctx ends.
+func (l *Log) Run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		wait, any := l.nextWork()
+		if any {
+			timer.Reset(wait)
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.wake:
+		case <-timer.C:
+			l.work(ctx)
+		}
+	}
+}
+
+// nextWork tells whether something will be due, and how long that is off.
+func (l *Log) nextWork() (wait time.Duration, any bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.opt.Now()
+	soonest := func(d time.Duration) {
+		if d = max(d, 0); !any || d < wait {
+			wait, any = d, true
+		}
+	}
+	if len(l.pending) > 0 {
+		soonest(retry)
+	}
+	for _, b := range l.bounds {
+		if b.count > 0 {
+			soonest(b.began.Add(floodWindow).Sub(now))
+		}
+	}
+	if l.opt.Key != nil && l.since > 0 {
+		soonest(l.first.Add(l.opt.Interval).Sub(now))
+		if l.since >= l.opt.Every {
+			soonest(0)
+		}
+	}
+	return wait, any
+}
+
+// work does what is due now.
+func (l *Log) work(ctx context.Context) {
+	l.mu.Lock()
+	l.pending = append(l.pending, l.ended(false)...)
+	due := l.since >= l.opt.Every || l.since > 0 && l.opt.Now().Sub(l.first) >= l.opt.Interval
+	l.mu.Unlock()
+	_ = l.Flush(ctx) // told by Health and Alarm
+	if due {
+		_ = l.checkpoint(ctx, true)
+	}
+}
+
+// Close stores what waits, records the end if Start was called, and makes a
+// checkpoint when one is due. The Log must not be used afterwards. The error
+// tells what could not be stored: those acts stay unsettled.
+func (l *Log) Close(ctx context.Context) error {
+	l.mu.Lock()
+	l.pending = append(l.pending, l.ended(true)...)
+	who, wrote := l.started, l.since > 0
+	l.mu.Unlock()
+	err := l.Flush(ctx)
+	if who != nil {
+		err = errors.Join(err, l.Note(ctx, *who, api.Event{Name: EventStop, Object: "audit", Detail: "process " + l.boot}))
+		wrote = true
+	}
+	if wrote {
+		err = errors.Join(err, l.checkpoint(ctx, who != nil))
+	}
+	return err
+}

@@ -1,0 +1,235 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// Verify checks an exported log, whole or several exports one after the other,
+// against checkpoint files and the keys that may have signed them. It needs
+// neither config nor network and writes nothing. The error says that something
+// could not be read; what is wrong with the log stands in the Report.
+func Verify(log io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (Report, error) {
+	v := newVerifier()
+	for _, c := range checkpoints {
+		if len(keys) == 0 {
+			return Report{}, errors.New("audit: checkpoints cannot be checked without the public key")
+		}
+		if err := v.checkpoints(c, keys...); err != nil {
+			return Report{}, err
+		}
+	}
+	in := newLines(log)
+	for {
+		line, err := in.next()
+		v.line++
+		switch {
+		case err == io.EOF:
+			return v.end(nil), nil
+		case errors.Is(err, errTorn):
+			v.problem(v.want, Torn, "the last line is not whole; the records before it are checked")
+			return v.end(nil), nil
+		case err != nil:
+			return Report{}, err
+		}
+		hash, record, ok := parseLine(line)
+		if !ok {
+			v.problem(v.want, Malformed, "line %d is no record", v.line)
+			v.lost = true
+			continue
+		}
+		v.record(hash, record)
+	}
+}
+
+const (
+	maxProblems = 100
+	maxDoubts   = 1000
+)
+
+// verifier checks records one by one.
+type verifier struct {
+	r      Report
+	line   int64
+	want   int64  // next Seq
+	prev   string // hash that the next record must hold
+	lost   bool   // something before the next record is wrong: its prev proves nothing
+	at     time.Time
+	open   map[string]Doubt
+	points map[int64][]Signed // good checkpoints by N
+}
+
+func newVerifier() *verifier {
+	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []Doubt{}, ClockSteps: []Step{}, Warnings: []string{}},
+		prev: zeroHash, want: 1, open: map[string]Doubt{}, points: map[int64][]Signed{}}
+}
+
+func (v *verifier) problem(seq int64, kind Trouble, format string, args ...any) {
+	if len(v.r.Problems) == maxProblems {
+		v.r.More++
+		return
+	}
+	v.r.Problems = append(v.r.Problems, Problem{Seq: seq, Line: v.line, Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// checkpoints reads one file of checkpoints, whose order counts.
+func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
+	list, torn, err := ReadCheckpoints(in)
+	if err != nil {
+		return err
+	}
+	if torn {
+		v.r.Warnings = append(v.r.Warnings, "the last line of a checkpoint file is torn and was left out")
+	}
+	var last Signed
+	for i, s := range list {
+		switch {
+		case !s.By(keys...):
+			v.problem(0, Forged, "checkpoint %d of a file (for %d records) was signed by none of the given keys", i+1, s.N)
+			continue
+		case i > 0 && s.N <= last.N:
+			v.problem(0, Reordered, "checkpoint %d of a file (for %d records) stands after one for %d", i+1, s.N, last.N)
+		}
+		last = s
+		v.points[s.N] = append(v.points[s.N], s)
+		v.r.Checkpoints++
+	}
+	return nil
+}
+
+// record checks the next record.
+func (v *verifier) record(hash string, b []byte) {
+	v.r.Records++
+	real := Hash(b)
+	var r Record
+	err := json.Unmarshal(b, &r)
+	seq := r.Seq
+	switch {
+	case real != hash:
+		v.problem(v.want, Changed, "record %d was changed: its bytes are not those that were hashed", v.want)
+		v.follow(v.want, hash)
+		return
+	case err != nil || r.V != Version || seq < 1:
+		v.problem(v.want, Malformed, "record %d cannot be read", v.want)
+		v.follow(v.want, hash)
+		return
+	}
+	v.first(r)
+	v.place(r, hash)
+	v.anchor(seq, hash)
+	v.people(r)
+}
+
+// first takes the name of the log and, when the log does not begin at record 1,
+// a checkpoint that leads to its beginning.
+func (v *verifier) first(r Record) {
+	if v.r.Chain == "" {
+		v.r.Chain, v.r.First, v.r.From = r.Chain, r.Seq, r.At
+		if v.r.Records == 1 && r.Seq > 1 && v.leads(r) {
+			v.want, v.prev = r.Seq, r.Prev
+		}
+	}
+	if r.Chain != v.r.Chain {
+		v.problem(r.Seq, OtherLog, "record %d belongs to another log", r.Seq)
+	}
+}
+
+func (v *verifier) leads(r Record) bool {
+	for _, s := range v.points[r.Seq-1] {
+		if s.Chain == r.Chain && s.Head == r.Prev {
+			return true
+		}
+	}
+	v.problem(r.Seq, Unproven, "the log begins with record %d, and no checkpoint for %d leads to it", r.Seq, r.Seq-1)
+	return true
+}
+
+// place holds the record against the one before.
+func (v *verifier) place(r Record, hash string) {
+	switch {
+	case r.Seq == v.want && r.Prev != v.prev && !v.lost:
+		v.problem(r.Seq, Broken, "record %d does not continue the record before it: one of the two was changed", r.Seq)
+	case r.Seq > v.want && r.Seq == v.want+1:
+		v.problem(v.want, Missing, "record %d is missing", v.want)
+	case r.Seq > v.want:
+		v.problem(v.want, Missing, "records %d to %d are missing", v.want, r.Seq-1)
+	case r.Seq == v.want-1 && hash == v.prev:
+		v.problem(r.Seq, Repeated, "record %d stands there twice", r.Seq)
+		return
+	case r.Seq < v.want:
+		v.problem(r.Seq, Misplaced, "record %d stands out of its place, or was put in", r.Seq)
+		return
+	}
+	v.follow(r.Seq, hash)
+	if back := v.at.Sub(r.At); !v.at.IsZero() && back > 0 {
+		v.r.ClockSteps = append(v.r.ClockSteps, Step{Seq: r.Seq, Back: back})
+	}
+	v.at, v.r.Until = r.At, r.At
+}
+
+// follow makes the record the one before the next.
+func (v *verifier) follow(seq int64, hash string) {
+	v.want, v.prev, v.lost = seq+1, hash, false
+	v.r.Last, v.r.Head = seq, hash
+}
+
+// anchor holds the record against checkpoints for it.
+func (v *verifier) anchor(seq int64, hash string) {
+	for _, s := range v.points[seq] {
+		switch {
+		case s.Chain != v.r.Chain:
+			v.problem(seq, OtherLog, "the checkpoint for %d records belongs to another log", seq)
+		case s.Head != hash:
+			v.problem(seq, Rewritten, "record %d is not the one that its checkpoint signed: the log was rewritten before %d", seq, seq+1)
+		default:
+			v.r.Covered = max(v.r.Covered, seq)
+		}
+	}
+}
+
+// people matches intents and outcomes.
+func (v *verifier) people(r Record) {
+	switch r.Phase {
+	case PhaseIntent:
+		v.open[r.UID] = Doubt{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Actor: r.Actor.Name, Object: r.Object, ID: r.ID}
+	case PhaseOutcome:
+		delete(v.open, r.Ref)
+	}
+}
+
+// end finishes the report. head is what the store says about the end; nil for
+// an export.
+func (v *verifier) end(head *Head) Report {
+	var beyond []int64
+	for n := range v.points {
+		if n > v.r.Last {
+			beyond = append(beyond, n)
+		}
+	}
+	slices.Sort(beyond)
+	for _, n := range beyond {
+		s := v.points[n][0]
+		if v.r.Chain != "" && s.Chain != v.r.Chain {
+			v.problem(0, OtherLog, "the checkpoint for %d records belongs to another log", n)
+			continue
+		}
+		v.problem(v.r.Last+1, Cut, "the end was cut: there are records up to %d, and a checkpoint says %d", v.r.Last, n)
+	}
+	if head != nil && (head.N != v.r.Last || head.N > 0 && head.Hash != v.r.Head) {
+		v.problem(head.N, HeadDiffer, "the store says that record %d is the last, the last one found is %d", head.N, v.r.Last)
+	}
+	for _, d := range v.open {
+		v.r.Unsettled = append(v.r.Unsettled, d)
+	}
+	slices.SortFunc(v.r.Unsettled, func(a, b Doubt) int { return int(a.Seq - b.Seq) })
+	if over := len(v.r.Unsettled) - maxDoubts; over > 0 {
+		v.r.Unsettled = v.r.Unsettled[:maxDoubts]
+		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("%d more acts are unsettled", over))
+	}
+	return v.r
+}
