@@ -1,0 +1,72 @@
+package approval
+
+import (
+	"time"
+
+	"opdeck/api"
+)
+
+// Lifetime is how long after its filing a request, approved or not, can be used.
+const Lifetime = 30 * time.Minute
+
+// State is where a request stands.
+type State string
+
+// The states.
+const (
+	Open     State = "open"     // waits for another person
+	Approved State = "approved" // the requester may repeat the act
+	Denied   State = "denied"
+	Lapsed   State = "lapsed" // its time ran out
+	Spent    State = "spent"  // the act went through the gate
+	Void     State = "void"   // the act was repeated with other content
+)
+
+// Person is one side of a request.
+type Person struct {
+	Name string   `json:"name"`
+	Role api.Role `json:"role"`
+	Key  string   `json:"key,omitempty"` // fingerprint, where there is one
+	Via  string   `json:"via,omitempty"`
+	From string   `json:"from,omitempty"`
+}
+
+func person(a api.Actor) Person {
+	return Person{Name: a.Name, Role: a.Role, Key: a.Key, Via: a.Via, From: a.From}
+}
+
+// Request is a write that waits for, or had, a second person.
+type Request struct {
+	ID        string      `json:"id"`
+	Scope     string      `json:"scope"` // base_url and account
+	State     State       `json:"state"`
+	Act       api.Act     `json:"act"`
+	Digest    string      `json:"digest"` // of the act, with the content seen
+	Target    string      `json:"target"` // of what the act is about, without the content
+	Requester Person      `json:"requester"`
+	Created   time.Time   `json:"created"`
+	Expires   time.Time   `json:"expires"`
+	Decider   *Person     `json:"decider,omitempty"`
+	Decided   time.Time   `json:"decided,omitzero"`
+	Comment   string      `json:"comment,omitempty"`
+	Spent     time.Time   `json:"spent,omitzero"`
+	Verdict   api.Verdict `json:"verdict,omitempty"` // what became of the act
+}
+
+// target identifies what an act is about, whatever the content of the object
+// and of the request.
+func target(a api.Act) string {
+	t := api.Act{Kind: a.Kind, Method: a.Method, Path: a.Path, Object: a.Object, ID: a.ID, Item: a.Item}
+	if t.Item == "" {
+		t.Item = a.Name
+	}
+	return t.Digest()
+}
+
+// at returns the request as it stands at that moment: time alone can end it.
+func (r Request) at(now time.Time) Request {
+	if (r.State == Open || r.State == Approved) && !now.Before(r.Expires) {
+		r.State = Lapsed
+	}
+	return r
+}
