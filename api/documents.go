@@ -291,6 +291,13 @@ func (c *Client) fileOf(op string, a answer) (CustomerFile, error) {
 	return f, nil
 }
 
+// FindUpload looks for a file that an upload begun at began may have left, after
+// a crash: the verdict is Done with the file, Failed when there is surely none,
+// Unclear otherwise. One customer call.
+func (c *Client) FindUpload(ctx context.Context, u Upload, began time.Time) (CustomerFile, Verdict, error) {
+	return c.findUpload(ctx, u, began)
+}
+
 // findUpload looks for the one file of that name and size that appeared since
 // the upload began.
 func (c *Client) findUpload(ctx context.Context, u Upload, began time.Time) (CustomerFile, Verdict, error) {

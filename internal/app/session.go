@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/session"
+)
+
+// SessionStatus reads the shared session; it costs no call.
+func (a *App) SessionStatus(ctx context.Context) (session.Status, error) {
+	st, err := a.Session.Status(ctx)
+	if err != nil {
+		return st, SessionError(err)
+	}
+	st.Context = a.Context.Name
+	return st, nil
+}
+
+// Usage reads the budgets; it costs no call.
+func (a *App) Usage(ctx context.Context) ([]limit.Usage, error) { return a.Limits.Usage(ctx) }
+
+// RefreshSession replaces the pair by a refresh; everybody's token changes.
+func (a *App) RefreshSession(ctx context.Context) error {
+	return a.sessionAct(ctx, api.ActSessionRefresh, "GET", "/v2/auth/refresh/{token}", a.Session.Refresh)
+}
+
+// LoginSession logs in anew, which ends whatever session there was.
+func (a *App) LoginSession(ctx context.Context) error {
+	return a.sessionAct(ctx, api.ActSessionLogin, "POST", "/v2/auth/login", a.Session.Login)
+}
+
+// ResetSession forgets the pair and what blocks logins; the next call logs in.
+func (a *App) ResetSession(ctx context.Context) error {
+	return a.sessionAct(ctx, api.ActSessionReset, "", "", a.Session.Reset)
+}
+
+// sessionAct passes the gate like every other write.
+func (a *App) sessionAct(ctx context.Context, kind api.ActKind, method, path string, do func(context.Context) error) error {
+	act := api.Act{Kind: kind, Method: method, Path: path, Object: "session", ID: a.Session.Key().Account,
+		Summary: string(kind) + " by hand"}
+	permit, err := a.Gate.Begin(ctx, act, nil)
+	if err != nil {
+		return err
+	}
+	err = SessionError(do(ctx))
+	out := api.Outcome{Verdict: api.Done}
+	if err != nil {
+		out = api.Outcome{Verdict: api.Failed, Detail: api.AsError(err).Public}
+	}
+	return errors.Join(err, a.Gate.End(ctx, permit, out))
+}

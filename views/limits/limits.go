@@ -1,0 +1,204 @@
+// Package limits is the screen of the budgets: how much of each recommended rate
+// all instances together have used, and when the next call may go.
+package limits
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/help"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api/limit"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// Client reads the budgets; that costs no call.
+type Client interface {
+	Usage(ctx context.Context) ([]limit.Usage, error)
+}
+
+// News is the usage as it is now, told to every screen whenever it changes.
+type News struct {
+	ui.Broadcast
+	Usage []limit.Usage
+	At    time.Time
+}
+
+// Screen implements ui.Screen.
+type Screen struct {
+	env    *ui.Env
+	client Client
+	loads  *ui.Loads
+	policy string
+	usage  []limit.Usage
+	at     time.Time
+	err    string
+	w, h   int
+}
+
+// New makes the screen; policy is the config's: wait or warn.
+func New(env *ui.Env, client Client, policy string) *Screen {
+	return &Screen{env: env, client: client, loads: env.Loads(), policy: policy}
+}
+
+type loadedMsg struct {
+	ui.Ticket
+	usage []limit.Usage
+	at    time.Time
+	err   error
+}
+
+// Init implements ui.Screen.
+func (s *Screen) Init() tea.Cmd { return s.load() }
+
+func (s *Screen) load() tea.Cmd {
+	t, ctx := s.loads.Next(s.env.Ctx)
+	client, now := s.client, s.env.Now
+	return func() tea.Msg {
+		u, err := client.Usage(ctx)
+		return loadedMsg{t, u, now(), err}
+	}
+}
+
+// Update implements ui.Screen.
+func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	switch msg := msg.(type) {
+	case loadedMsg:
+		if !s.loads.Current(msg.Ticket) {
+			return nil, nil
+		}
+		if msg.err != nil {
+			s.err = "The budgets cannot be read from the store."
+			return nil, nil
+		}
+		s.usage, s.at, s.err = msg.usage, msg.at, ""
+	case News:
+		s.usage, s.at, s.err = msg.Usage, msg.At, ""
+	case tea.KeyMsg:
+		if s.env.Keys.Global.Reload.Match(msg) {
+			return nil, s.load()
+		}
+	}
+	return nil, nil
+}
+
+// View implements ui.Screen.
+func (s *Screen) View() string {
+	th := s.env.Theme
+	var lines []string
+	switch {
+	case s.err != "":
+		lines = append(lines, th.Bad.Render(th.Signs.Bad+" "+s.err), th.Dim.Render("r tries again; opdeck doctor looks at the store."))
+	case s.usage == nil:
+		lines = append(lines, th.Dim.Render("Reading the budgets …"))
+	default:
+		lines = s.table()
+	}
+	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
+}
+
+// columns are the widths for the room there is.
+type columns struct{ gauge, spark int }
+
+func (s *Screen) columns() columns {
+	const fixed = 9 + 2 + 8 + 6 + 9 + 9 + 5 // class, sign, used, room, next, waiting, 429
+	left := s.w - fixed - 4
+	c := columns{gauge: min(max(left/2, 0), 24)}
+	c.spark = min(max(left-c.gauge-2, 0), len(limit.History{}))
+	if left < 16 {
+		c = columns{gauge: max(left, 0)}
+	}
+	return c
+}
+
+func (s *Screen) table() []string {
+	th, c := s.env.Theme, s.columns()
+	head := text.Fit("  class", 11) + text.Fit("last 60 s", c.gauge) + text.FitRight("used", 8) + text.FitRight("room", 6) +
+		text.FitRight("next", 9) + text.FitRight("waiting", 9) + text.FitRight("429", 5)
+	if c.spark > 0 {
+		head += "  " + text.Fit("last 10 minutes", c.spark)
+	}
+	lines := []string{th.Dim.Render(text.Cut(head, s.w))}
+	for _, u := range s.usage {
+		lines = append(lines, s.row(u, c))
+	}
+	lines = append(lines, "")
+	for _, sentence := range s.sentences() {
+		for _, l := range text.Wrap(sentence, max(s.w, 1)) {
+			lines = append(lines, th.Dim.Render(l))
+		}
+	}
+	return lines
+}
+
+func (s *Screen) row(u limit.Usage, c columns) string {
+	th := s.env.Theme
+	sign, tone := th.Signs.Good, theme.Good
+	switch {
+	case u.Blocked > 0 || u.Over > 0 || u.Throttled > 0:
+		sign, tone = th.Signs.Bad, theme.Bad
+	case u.Room == 0:
+		sign, tone = th.Signs.Warn, theme.Warn
+	case u.Used*3 >= u.Recommended*2:
+		sign, tone = th.Signs.Wait, theme.Warn
+	}
+	next := "now"
+	if u.NextSlot > 0 {
+		next = text.Took(time.Duration(u.NextSlot * float64(time.Second)).Round(time.Second))
+	}
+	line := th.Tone(tone).Render(sign) + " " + text.Fit(string(u.Class), 9) + widget.Gauge(th, u.Used, u.Recommended, c.gauge, tone) +
+		text.FitRight(fmt.Sprintf("%d/%d", u.Used, u.Recommended), 8) + text.FitRight(fmt.Sprint(u.Room), 6) +
+		text.FitRight(next, 9) + text.FitRight(fmt.Sprint(u.Waiting), 9) + text.FitRight(fmt.Sprint(u.Throttled), 5)
+	if c.spark > 0 {
+		line += "  " + widget.Sparkline(th, u.History[:], c.spark, theme.Info)
+	}
+	return line
+}
+
+// sentences say what the numbers mean for the next call.
+func (s *Screen) sentences() []string {
+	var out []string
+	for _, u := range s.usage {
+		switch {
+		case u.Blocked > 0:
+			out = append(out, fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s.", u.Class, text.Took(u.Blocked.Round(time.Second))))
+		case u.Over > 0:
+			out = append(out, fmt.Sprintf("%s: %d calls in the last minute went beyond the recommendation.", u.Class, u.Over))
+		case u.Room == 0:
+			out = append(out, fmt.Sprintf("%s: used up; the next call waits %s by itself.", u.Class, text.Took(time.Duration(u.NextSlot*float64(time.Second)).Round(time.Second))))
+		}
+	}
+	if s.policy == "warn" {
+		out = append(out, "Policy warn: calls beyond the recommended rate are sent and marked; the service may answer 429.")
+	} else {
+		out = append(out, "Policy wait: calls are held to the recommended rate; people's calls go before background work.")
+	}
+	return append(out, "All consoles, commands and hosts that share this store count together. 429 is of the last hour.")
+}
+
+// SetSize implements ui.Screen.
+func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
+
+// Help implements ui.Screen.
+func (s *Screen) Help() help.KeyMap { return keymap.Help{List: []keymap.Key{s.env.Keys.Global.Reload}} }
+
+// Editing implements ui.Screen.
+func (s *Screen) Editing() bool { return false }
+
+// Title implements ui.Screen.
+func (s *Screen) Title() string { return "Limits" }
+
+// Place implements ui.Screen.
+func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindLimits} }
+
+// Source implements ui.Screen.
+func (s *Screen) Source() ui.Source {
+	return ui.Source{Origin: "store", At: s.at, Loading: s.loads.Busy(), Problem: s.err}
+}

@@ -1,0 +1,213 @@
+package operation
+
+import (
+	"fmt"
+	"time"
+
+	"opdeck/api"
+	untrusted "opdeck/api/text"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+const wide = 400 // cells; the viewer wraps what is wider than the window
+
+func (s *Screen) lines() []string {
+	th := s.env.Theme
+	switch {
+	case s.id == "":
+		return []string{th.Dim.Render("No operation is open."), th.Dim.Render("o opens one by its id, 1 lists them.")}
+	case s.op == nil && s.err != nil:
+		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render("r tries again, esc goes back.")}
+	case s.op == nil:
+		return []string{th.Dim.Render("Reading operation " + text.ID(s.id, 40) + " …")}
+	}
+	var out []string
+	if s.err != nil {
+		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public), "")
+	}
+	now := s.env.Now()
+	out = append(out, s.headline(), "")
+	out = append(out, widget.Pairs(th, s.pairs(now), s.w)...)
+	out = append(out, s.amounts()...)
+	out = append(out, s.documents()...)
+	out = append(out, s.children()...)
+	return append(out, s.unknown()...)
+}
+
+// headline is the one line that answers "what is it, and how does it stand".
+func (s *Screen) headline() string {
+	th, op := s.env.Theme, s.op
+	st := th.Status(string(op.Status))
+	phase := s.client.Phase(*op)
+	line := th.Tone(st.Tone).Render(st.Sign+" "+op.Status.Line(30)) + th.Dim.Render(" ("+phase.Word()+")") + "  " +
+		th.Strong.Render(op.Type.Line(30)) + " " + op.PaymentType.Line(30) + "  " + th.Strong.Render(text.Money(op.SourceAmount.Sum))
+	if op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
+		line += th.Dim.Render(" → ") + th.Strong.Render(text.Money(op.DestinationAmount.Sum))
+	}
+	return line
+}
+
+// say makes pairs of a text from outside: the safe text, and below it what is
+// odd about it, exactly.
+func say(label string, u untrusted.Untrusted) []widget.Pair {
+	return said(label, u, u.Line(wide))
+}
+
+func said(label string, u untrusted.Untrusted, shown string) []widget.Pair {
+	if u == "" {
+		return []widget.Pair{{Label: label, Value: "–", Tone: theme.Dim}}
+	}
+	out := []widget.Pair{{Label: label, Value: shown, Long: true}}
+	if odd := text.Suspect(u); odd != "" {
+		out = append(out, widget.Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
+	}
+	return out
+}
+
+func (s *Screen) pairs(now time.Time) []widget.Pair {
+	op := s.op
+	out := []widget.Pair{{Value: "Operation"}}
+	out = append(out, say("id", op.OPID)...)
+	out = append(out, say("reference", op.Reference)...)
+	out = append(out, say("comment", op.Comment)...)
+	out = append(out, s.when("created", op.CreatedAt, now), s.when("updated", op.UpdatedAt, now))
+	out = append(out, widget.Pair{Label: "parent", Value: mark(op.IsParent, "yes, it spawned others (T shows them)", "no")},
+		widget.Pair{Label: "visible", Value: mark(op.IsVisible, "yes", "no, hidden from the customer")})
+	out = append(out, widget.Pair{Value: "Customer"})
+	out = append(out, say("name", op.Customer.Name)...)
+	out = append(out, say("cuid", op.Customer.CUID)...)
+	out = append(out, s.party("Source", op.Source)...)
+	return append(out, s.party("Destination", op.Destination)...)
+}
+
+func mark(b bool, yes, no string) string {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// when is a moment, absolute and relative; one that cannot be read is shown as
+// it came.
+func (s *Screen) when(label string, t api.Time, now time.Time) widget.Pair {
+	if t.IsZero() {
+		if t.Raw == "" {
+			return widget.Pair{Label: label, Value: "–", Tone: theme.Dim}
+		}
+		return widget.Pair{Label: label, Value: "unreadable: " + t.Raw.Quoted(), Tone: theme.Warn}
+	}
+	ago, _ := text.Ago(t.Time, now)
+	return widget.Pair{Label: label, Value: text.Time(t.Time, s.env.Zone()) + ", " + ago}
+}
+
+func (s *Screen) party(title string, p api.Party) []widget.Pair {
+	out := []widget.Pair{{Value: title}}
+	if a := p.Account; a != nil {
+		out = append(out, say("account", a.Name)...)
+		out = append(out, said("number", a.Number, text.Sensitive(a.Number, s.env.Masked(), wide))...)
+		out = append(out, say("account id", a.ID)...)
+		out = append(out, say("customer", a.Customer.Name)...)
+		out = append(out, say("cuid", a.Customer.CUID)...)
+	}
+	if a := p.CounterpartyAccount; a != nil {
+		out = append(out, say("account", a.Name)...)
+		out = append(out, said("number", a.Number, text.Sensitive(a.Number, s.env.Masked(), wide))...)
+		out = append(out, say("account id", a.ID)...)
+		out = append(out, say("counterparty", a.Counterparty.Name)...)
+		out = append(out, say("bank", a.Counterparty.BankName)...)
+		out = append(out, say("suid", a.Counterparty.SUID)...)
+	}
+	if len(out) == 1 {
+		out = append(out, widget.Pair{Label: "–", Value: "not told by the service", Tone: theme.Dim})
+	}
+	return out
+}
+
+// amounts are the four amounts with their decimal points in one column, and the
+// rate between source and destination.
+func (s *Screen) amounts() []string {
+	th := s.env.Theme
+	rows := []struct {
+		name string
+		m    api.Money
+	}{{"source", s.op.SourceAmount.Sum}, {"destination", s.op.DestinationAmount.Sum}, {"commission", s.op.CommissionAmount.Sum}, {"balance", s.op.CurrentBalanceAmount.Sum}}
+	var col []string
+	for _, r := range rows {
+		v := text.Money(r.m)
+		if r.m.Empty() {
+			v = "–"
+		}
+		col = append(col, v)
+	}
+	col = text.Align(col)
+	out := []string{"", th.Title.Render("Amounts")}
+	for i, r := range rows {
+		out = append(out, th.Dim.Render(text.Fit(r.name, 13))+col[i])
+		if _, err := r.m.Decimal(); err != nil {
+			out = append(out, th.Warn.Render("  ! "+err.Error()+": "+text.Cut(r.m.Raw(), wide)))
+		}
+	}
+	src, dst := s.op.SourceAmount.Sum, s.op.DestinationAmount.Sum
+	if rate, exact, ok := api.Rate(src, dst); ok && src.CurrencyCode != dst.CurrencyCode {
+		sign := mark(exact, "", "≈ ")
+		out = append(out, th.Dim.Render(text.Fit("rate", 13))+fmt.Sprintf("1 %s = %s%s %s", src.CurrencyCode.Line(12), sign, rate.Text('f'), dst.CurrencyCode.Line(12)))
+	}
+	return out
+}
+
+func (s *Screen) documents() []string {
+	th := s.env.Theme
+	out := []string{"", th.Title.Render(text.Plural(len(s.op.Documents), "document", "documents")) + th.Dim.Render("  d opens them")}
+	for _, d := range s.op.Documents {
+		lock := "  "
+		if d.IsLock {
+			lock = th.Locked.Render(th.Signs.Locked + " ")
+		}
+		line := lock + text.File(d.FileName, max(min(s.w-30, 60), 12)) + "  " + th.Dim.Render(d.DocType.Line(30)+", "+text.Size(d.Size))
+		if d.IsLock {
+			line += th.Locked.Render("  locked")
+		}
+		if odd := d.FileName.Flags(); odd.Suspicious() {
+			line += th.Warn.Render("  ! " + odd.Words())
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func (s *Screen) children() []string {
+	th := s.env.Theme
+	switch {
+	case s.treeErr != nil:
+		return []string{"", th.Title.Render("Children"), th.Bad.Render(th.Signs.Bad + " " + s.treeErr.Public)}
+	case s.tree == nil && s.trees.Busy():
+		return []string{"", th.Title.Render("Children"), th.Dim.Render("Reading the tree …")}
+	case s.tree == nil && s.op.IsParent:
+		return []string{"", th.Title.Render("Children") + th.Dim.Render("  T reads them (one billing call)")}
+	case s.tree == nil:
+		return nil
+	}
+	out := []string{"", th.Title.Render(text.Plural(len(s.tree.Children), "child operation", "child operations"))}
+	for _, c := range s.tree.Children {
+		st := th.Status(string(c.Status))
+		out = append(out, th.Tone(st.Tone).Render(st.Sign+" "+text.Fit(c.Status.Line(14), 10))+"  "+text.Fit(c.Type.Line(14), 10)+
+			text.PadLeft(text.Money(c.SourceAmount.Sum), 20)+"  "+c.OPID.Line(64))
+	}
+	return out
+}
+
+// unknown lists what the service sent and this program has no name for.
+func (s *Screen) unknown() []string {
+	fields := s.op.Unknown()
+	if len(fields) == 0 {
+		return nil
+	}
+	th := s.env.Theme
+	out := []string{"", th.Title.Render("Fields without a name here") + th.Dim.Render("  J shows everything as it came")}
+	for _, f := range fields {
+		out = append(out, th.Dim.Render(untrusted.Untrusted(f.Path).Line(80))+"  "+untrusted.Untrusted(f.Value).Line(wide))
+	}
+	return out
+}
