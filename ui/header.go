@@ -200,8 +200,8 @@ func (s *Shell) rule(now time.Time) string {
 		room := s.w - text.Width(facts) - 1
 		return text.Spread(s.th.Title.Render(text.Cut(s.title(), room)), facts, s.w)
 	}
-	crumbs := s.crumbs(s.w - text.Width(age) - 10)
-	fill := s.w - text.Width(crumbs) - text.Width(age) - 6
+	crumbs := s.crumbs(s.w - text.Width(age) - 12)
+	fill := s.w - text.Width(crumbs) - text.Width(age) - 7
 	if age == "" {
 		return style.Render(strings.Repeat(sign, 2)) + " " + crumbs + " " + style.Render(strings.Repeat(sign, max(s.w-text.Width(crumbs)-4, 0)))
 	}

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"reflect"
 	"sort"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -10,14 +9,11 @@ import (
 	"opdeck/ui/widget"
 )
 
-// wroteMsg is the end of a command that sends something.
-type wroteMsg struct {
-	n   uint64
-	msg tea.Msg
-}
+// wroteMsg is the end of a command that sends something; its answer came before.
+type wroteMsg struct{ n uint64 }
 
 // track runs a command that sends something; the console does not leave before
-// it has ended. A batch is awaited in all its parts.
+// it has ended, a batch or sequence in all its parts.
 func (s *Shell) track(what string, cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil
@@ -25,30 +21,16 @@ func (s *Shell) track(what string, cmd tea.Cmd) tea.Cmd {
 	s.written++
 	n := s.written
 	s.writes[n] = safe(what)
-	return func() tea.Msg { return wroteMsg{n, cmd()} }
+	return tea.Sequence(cmd, func() tea.Msg { return wroteMsg{n} })
 }
 
-var cmdType = reflect.TypeFor[tea.Cmd]()
-
-// wrote takes the end of a write and hands its answer on.
+// wrote notes the end of a write.
 func (s *Shell) wrote(m wroteMsg) tea.Cmd {
-	what := s.writes[m.n]
 	delete(s.writes, m.n)
-	var cmds []tea.Cmd
-	if v := reflect.ValueOf(m.msg); v.IsValid() && v.Kind() == reflect.Slice && v.Type().Elem() == cmdType {
-		if v.Type() != reflect.TypeFor[tea.BatchMsg]() {
-			return func() tea.Msg { return m.msg } // a sequence: the loop's own
-		}
-		for _, c := range m.msg.(tea.BatchMsg) {
-			cmds = append(cmds, s.track(what, c))
-		}
-	} else {
-		cmds = append(cmds, s.take(m.msg))
-	}
 	if s.leaving && len(s.writes) == 0 {
 		return s.quit()
 	}
-	return tea.Batch(cmds...)
+	return nil
 }
 
 func (s *Shell) writeNames() []string {

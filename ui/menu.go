@@ -90,7 +90,7 @@ func (m *menu) box(s *Shell, w, h int, _ time.Time) []string {
 	bw := min(w, 76)
 	in := max(bw-4, 1)
 	lines := []string{s.th.Accent.Render(":") + m.edit.View(s.th, max(in-1, 1), true, "type to filter")}
-	rows := max(min(h-3, 14), 0)
+	rows := max(min(h-3, 12, len(m.items)), 0)
 	from := max(min(m.at-rows/2, len(m.hits)-rows), 0)
 	for i := from; i < min(from+rows, len(m.hits)); i++ {
 		lines = append(lines, m.line(s.th, m.items[m.hits[i]], i == m.at, in))

@@ -64,7 +64,7 @@ func (s *Shell) remove(o overlay) {
 
 // lay puts a dialog over the lines below, which turn dim.
 func lay(s *Shell, o overlay, below []string, now time.Time) []string {
-	w, h := s.body()
+	w, h := s.stage()
 	box := o.box(s, w, h, now)
 	if len(box) == 0 {
 		return below

@@ -195,8 +195,10 @@ func (q *question) sayNo() (result, bool) {
 }
 
 func (q *question) keys() []keymap.Key {
-	if q.typed {
-		return []keymap.Key{q.k.Answer, q.k.Next, q.k.No}
+	if q.typed { // n is a character there
+		no := q.k.No
+		no.SetHelp("esc", "no")
+		return []keymap.Key{no, q.k.Answer, q.k.Next}
 	}
 	return []keymap.Key{q.k.Yes, q.k.No, q.k.Answer, q.k.Next}
 }
@@ -234,13 +236,11 @@ func (q *question) content(th *theme.Theme, w int) []string {
 		out = append(out, th.Strong.Render(l))
 	}
 	out = append(out, "")
+	var facts []widget.Pair
 	if q.c.ID != "" {
-		id := untrusted.Untrusted(q.c.ID).Line(200)
-		out = append(out, widget.Pairs(th, []widget.Pair{{Label: "id", Value: id, Long: true}}, w)...)
+		facts = append(facts, widget.Pair{Label: "id", Value: untrusted.Untrusted(q.c.ID).Line(200), Long: true})
 	}
-	if len(q.c.Facts) > 0 {
-		out = append(out, widget.Pairs(th, q.c.Facts, min(w, 90))...)
-	}
+	out = append(out, widget.Pairs(th, append(facts, q.c.Facts...), min(w, 90))...)
 	if q.c.Risk != "" {
 		out = append(out, "")
 		for _, l := range text.Wrap(th.Signs.Warn+" "+q.c.Risk, w) {
@@ -257,15 +257,18 @@ func (q *question) tail(th *theme.Theme, w int, now time.Time) []string {
 		out = append(out, th.Warn.Render(text.Cut(th.Signs.Warn+" "+q.note, w)))
 	}
 	if q.typed {
-		ask := text.Cut(q.demandLine(), max(w-8, 1))
+		ask := text.Cut(q.demandLine(w < 50), max(w-7, 1))
 		out = append(out, ask+" "+q.edit.View(th, min(6, w), q.ready(now), ""))
 	}
 	return append(out, q.answers(th, w, now))
 }
 
-func (q *question) demandLine() string {
+func (q *question) demandLine(short bool) string {
 	if q.want == "" {
 		return "This id cannot be typed: the answer can only be no."
+	}
+	if short {
+		return fmt.Sprintf("Last %d of id:", len(q.want))
 	}
 	return fmt.Sprintf("Type the last %d characters of the id:", len(q.want))
 }
@@ -296,9 +299,12 @@ func (q *question) answers(th *theme.Theme, w int, now time.Time) string {
 // about, and the answers.
 func (q *question) small(s *Shell, w, h int, now time.Time) []string {
 	th := s.th
-	content := q.content(th, w)
+	content := append([]string{th.Strong.Render(q.c.Verb + " " + text.ID(q.c.ID, max(w-text.Width(q.c.Verb)-2, 4)) + "?")}, q.content(th, w)...)
+	if q.c.ID == "" {
+		content = content[1:]
+	}
 	tail := q.tail(th, w, now)[1:]
-	if len(tail) >= h {
+	if len(tail) >= h { // the note gives way, then the typed characters; the answers stay
 		tail = tail[len(tail)-max(h-1, 1):]
 	}
 	room := max(h-len(tail), 0)

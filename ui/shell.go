@@ -203,15 +203,29 @@ func (s *Shell) View() string {
 	lines := make([]string, 0, s.h)
 	lines = append(lines, s.header(now), s.rule(now))
 	lines = append(lines, s.drawBody(now)...)
-	if s.chrome() == 4 {
-		lines = append(lines, s.status())
+	if len(lines) < s.h {
+		if s.chrome() == 4 {
+			lines = append(lines, s.status())
+		}
+		lines = append(lines, s.hints())
 	}
-	lines = append(lines, s.hints())
 	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
+}
+
+// stage is the room for dialogs: the body, and in a low window the lines below too.
+func (s *Shell) stage() (w, h int) {
+	w, h = s.body()
+	if s.h < 12 {
+		h = s.h - 2
+	}
+	return w, h
 }
 
 func (s *Shell) drawBody(now time.Time) []string {
 	w, h := s.body()
+	if len(s.overlays) > 0 {
+		w, h = s.stage()
+	}
 	var lines []string
 	if top := s.top(); top != nil {
 		lines = strings.Split(top.screen.View(), "\n")

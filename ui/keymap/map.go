@@ -125,7 +125,7 @@ func New() *Map {
 			Approve:   Bind("audit.approve", "approve", "approve this write", "P").writing(), Deny: Bind("audit.deny", "deny", "deny this write", "N").writing(),
 		},
 		Dialog: Dialog{
-			Yes: Bind("dialog.yes", "yes", "yes", "y"), No: Bind("dialog.no", "no", "no", "n", "esc"), Answer: Bind("dialog.answer", "take the marked answer", "take the marked answer; No is marked first", "enter"),
+			Yes: Bind("dialog.yes", "yes", "yes", "y"), No: Bind("dialog.no", "no", "no", "n", "esc"), Answer: Bind("dialog.answer", "marked answer", "take the marked answer; No is marked first", "enter"),
 			Next: Bind("dialog.next", "other answer", "the other answer", "tab", "right", "down"), Prev: Bind("dialog.prev", "other answer", "the other answer", "shift+tab", "left", "up").extra(),
 			Close: Bind("dialog.close", "close", "close", " ", "q").extra(),
 		},

@@ -18,7 +18,7 @@ func newList(w, h int) *list { return &list{w: w, h: h, lines: map[int]string{}}
 func (l *list) view() string {
 	var b strings.Builder
 	b.WriteString("\x1b[1m" + pad("id      time                 status     kind               name                    amount", l.w) + "\x1b[0m\n")
-	for y := range l.h - 2 {
+	for y := range max(0, l.h-2) {
 		b.WriteString(l.line(l.top+y, l.top+y == l.cur))
 		b.WriteByte('\n')
 	}

@@ -88,7 +88,7 @@ func (c Checker) csi(params string, final byte) bool {
 		return params == ""
 	case 'J':
 		return params == "2"
-	case 'A', 'B', 'C', 'D', 'G', 'd', 'X', 'L', 'M':
+	case 'A', 'B', 'C', 'D', 'G', 'X', 'L', 'M':
 		return numbers(params, 1)
 	case 'H', 'r':
 		return numbers(params, 2)

@@ -29,7 +29,7 @@
 // visible mark and never reaches the terminal. The bytes written are exactly:
 //
 //	text       printable characters, CR, LF
-//	CSI n A B C D G d     cursor by steps, to a column, to a row
+//	CSI n A B C D G       cursor by steps, to a column
 //	CSI r ; c H           cursor to a position
 //	CSI K, CSI n X        erase to the end of the line, n cells
 //	CSI 2 J               erase all (first frame and after a change of size)

@@ -168,9 +168,56 @@ func TestNeighboursDoNotJoin(t *testing.T) {
 	}
 }
 
+// Behind a cluster whose width terminals do not agree on, the cursor is placed
+// anew, and the cell that may be left over is blank.
+func TestClustersOfDoubtfulWidthMoveNothing(t *testing.T) {
+	for _, c := range []string{"❤\ufe0f", "🇩🇪", "👍🏽"} {
+		s := newScreen()
+		b := string(s.draw(nil, c+"x", 10, 1))
+		if !strings.Contains(b, "  \x1b[G"+c+"\x1b[3Gx") {
+			t.Errorf("%s is written as %q", c, b)
+		}
+	}
+	// what stands behind it is drawn again with it
+	s := newScreen()
+	s.draw(nil, "ab❤\ufe0fcd", 10, 1)
+	if b := string(s.draw(nil, "aB❤\ufe0fcd", 10, 1)); !strings.Contains(b, "cd") {
+		t.Errorf("the rest of the line is not drawn: %q", b)
+	}
+}
+
+// From one cell to 500x200 and back: always the whole frame, and nothing else.
+func TestAllSizes(t *testing.T) {
+	s, e := newScreen(), newTerminal(t, 80, 24)
+	e.feed(modes{}.enter(nil))
+	for _, z := range []Size{{80, 24}, {1, 1}, {2, 1}, {1, 9}, {20, 5}, {500, 200}, {3, 3}, {120, 40}, {300, 100}, {80, 24}} {
+		e.resize(z.W, z.H)
+		s.invalidate()
+		l := newList(z.W, z.H)
+		for i := range 4 {
+			l.top, l.cur = i*i, i*i+i
+			view := l.view()
+			e.feed(s.draw(nil, view, z.W, z.H))
+			if err := differ(e, reference(t, clip(view, z.W), z.W, z.H)); err != nil {
+				t.Fatalf("%v, frame %d: %v", z, i, err)
+			}
+		}
+	}
+}
+
+// clip cuts every line to w columns.
+func clip(view string, w int) string {
+	lines := strings.Split(view, "\n")
+	for i := range lines {
+		lines[i] = ansi.Truncate(lines[i], w, "")
+	}
+	return strings.Join(lines, "\n")
+}
+
 func FuzzView(f *testing.F) {
 	f.Add("a\x1b[1mb\nc", "a\x1b[31mb", uint8(10), uint8(3))
 	f.Add("漢字\x1b]52;c;?\a", "\u202e\x9b", uint8(3), uint8(2))
+	f.Add(strings.Repeat("a\u200d", 3000), strings.Repeat("\u0301", 5000), uint8(80), uint8(2))
 	f.Fuzz(func(t *testing.T, one, two string, w, h uint8) {
 		s := newScreen()
 		width, height := int(w)+1, int(h)%40+1

@@ -152,7 +152,7 @@ func TestAlign(t *testing.T) {
 func TestUntilNamesItsNextChange(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for d, want := range map[time.Duration]string{
-		300 * time.Second: "5m", 299 * time.Second: "5m", 290 * time.Second: "4m 50s", 61 * time.Second: "1m 10s", 60 * time.Second: "1m",
+		359 * time.Second: "5m", 300 * time.Second: "5m", 299 * time.Second: "4m 50s", 290 * time.Second: "4m 50s", 61 * time.Second: "1m", 60 * time.Second: "1m",
 		59500 * time.Millisecond: "1m", 59 * time.Second: "59s", time.Millisecond: "1s", 0: "0s", -time.Second: "0s",
 		2 * time.Hour: "2h 00m", 72 * time.Hour: "3d 0h",
 	} {

@@ -25,10 +25,11 @@ func stamp(t time.Time, zone *time.Location, layout string) string {
 	return t.In(zone).Format(layout)
 }
 
-// Until draws how long it is from now to end, coarse when far: minutes from
-// five minutes on, tens of seconds from one minute, seconds below. next is when
-// the drawn text changes; zero when it does not any more. A time that has come
-// is "0s".
+// Until draws how long it is from now to end, coarse when far: hours beyond two
+// days, minutes beyond five minutes, tens of seconds beyond one minute, seconds
+// below. Coarse steps are rounded down: there is at least as much time as drawn.
+// next is when the drawn text changes; zero when it does not any more. A time
+// that has come is "0s", the last second "1s".
 func Until(end, now time.Time) (s string, next time.Time) {
 	if end.IsZero() {
 		return "–", time.Time{}
@@ -37,18 +38,23 @@ func Until(end, now time.Time) (s string, next time.Time) {
 	if left <= 0 {
 		return "0s", time.Time{}
 	}
+	if left <= time.Minute {
+		n := (left + time.Second - 1) / time.Second
+		return span(n * time.Second), end.Add(-(n - 1) * time.Second)
+	}
 	step := time.Minute
 	switch {
-	case left <= time.Minute:
-		step = time.Second
 	case left <= 5*time.Minute:
 		step = 10 * time.Second
 	case left > 48*time.Hour:
 		step = time.Hour
 	}
-	// Rounded up, so that "1s" stands for the last second and "0s" for none.
-	n := (left + step - 1) / step
-	return span(n * step), end.Add(-(n - 1) * step)
+	shown := left / step * step
+	next = end.Add(-shown + 1)
+	if shown == time.Minute { // the seconds below begin with the same text
+		next = end.Add(-59 * time.Second)
+	}
+	return span(shown), next
 }
 
 // Ago draws how long ago t was, coarse: "now" below ten seconds, tens of seconds

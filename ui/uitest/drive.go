@@ -32,7 +32,7 @@ func (c *Clock) Now() time.Time { return c.now }
 
 // Tick has the signature of tea.Tick.
 func (c *Clock) Tick(d time.Duration, f func(time.Time) tea.Msg) tea.Cmd {
-	return func() tea.Msg { return sleeper{c, c.now.Add(max(d, 0)), f} }
+	return func() tea.Msg { return sleeper{clock: c, at: c.now.Add(max(d, 0)), f: f} }
 }
 
 // Slow is a command that answers after d: a request on its way.
@@ -50,6 +50,7 @@ type sleeper struct {
 	clock *Clock
 	at    time.Time
 	f     func(time.Time) tea.Msg
+	then  []tea.Cmd // the rest of a sequence
 }
 
 type wait struct {
@@ -131,6 +132,7 @@ func (r *Run) take(msg tea.Msg) {
 			}
 			r.Ticks++
 			r.take(s.f(s.at))
+			r.sequence(s.then)
 		}
 		m.clock.now = end
 		return
@@ -141,6 +143,10 @@ func (r *Run) take(msg tea.Msg) {
 		r.w, r.h = m.Width, m.Height
 	}
 	if cmds, ok := commands(msg); ok {
+		if _, batch := msg.(tea.BatchMsg); !batch {
+			r.sequence(cmds)
+			return
+		}
 		for _, c := range cmds {
 			r.run(c)
 		}
@@ -168,6 +174,24 @@ func (r *Run) run(cmd tea.Cmd) {
 	r.t.Helper()
 	if cmd != nil {
 		r.take(cmd())
+	}
+}
+
+// sequence runs commands one after the other; one that takes time holds up the
+// rest. (A batch inside a sequence is not waited for.)
+func (r *Run) sequence(cmds []tea.Cmd) {
+	r.t.Helper()
+	for i, c := range cmds {
+		if c == nil {
+			continue
+		}
+		msg := c()
+		if s, ok := msg.(sleeper); ok {
+			s.then = append(s.then, cmds[i+1:]...)
+			r.take(s)
+			return
+		}
+		r.take(msg)
 	}
 }
 

@@ -1,0 +1,280 @@
+package ui_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/bubbles/help"
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+
+	"opdeck/api/text"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+	"opdeck/ui/uitest"
+	"opdeck/ui/widget"
+)
+
+// world is the fake service behind the fake screens.
+type world struct {
+	clock   *uitest.Clock
+	reads   int
+	removed []string
+	slow    time.Duration // of reads and writes
+	opened  []ui.Place
+	closed  int
+	screens []*fake
+	copied  []string
+	copyErr error
+	writing context.Context
+}
+
+// fake is a small documents screen.
+type fake struct {
+	*world
+	env    *ui.Env
+	place  ui.Place
+	keys   keymap.Documents
+	item   keymap.Item
+	table  *widget.Table
+	loads  *ui.Loads
+	load   int // which answer is shown
+	at     time.Time
+	news   []string
+	shown  int
+	filter widget.Edit
+	typing bool
+	locked string
+	seen   []ui.Seen
+	answer string
+	w, h   int
+	extra  func(tea.Msg) (ui.Action, tea.Cmd, bool)
+}
+
+type loadedMsg struct {
+	ui.Ticket
+	n int
+}
+
+type removedMsg struct {
+	ui.Ticket
+	id string
+}
+
+type docs []string
+
+func (d docs) Len() int { return len(d) }
+func (d docs) Row(i int) widget.Row {
+	id := text.Untrusted(d[i]).Line(64)
+	return widget.Row{ID: d[i], Cells: []string{id, "invoice_" + id + ".pdf", "1.2 MB", "1,234.50"}, Tones: []theme.Tone{theme.Dim}}
+}
+func (d docs) IndexOf(id string) int {
+	for i, s := range d {
+		if s == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func (w *world) make(env *ui.Env, p ui.Place) ui.Screen {
+	w.opened = append(w.opened, p)
+	if p.Kind == "nowhere" {
+		return nil
+	}
+	f := &fake{world: w, env: env, place: p, keys: env.Keys.Documents, item: env.Keys.Item, loads: env.Loads()}
+	f.table = widget.NewTable(env.Theme, env.Keys, true,
+		widget.Column{Title: "ID", Min: 8, Max: 36, Flex: 1, Middle: true, Drop: 2},
+		widget.Column{Title: "File", Min: 10, Flex: 2, Middle: true},
+		widget.Column{Title: "Size", Min: 8, Align: widget.Right, Drop: 3},
+		widget.Column{Title: "Amount", Min: 10, Align: widget.Decimal, Drop: 1})
+	f.table.SetNotice(widget.Notice{Text: "Nothing is attached.", Hint: "a attaches a document by its id"})
+	w.screens = append(w.screens, f)
+	return f
+}
+
+func (f *fake) Init() tea.Cmd { return f.reload() }
+
+func (f *fake) reload() tea.Cmd {
+	t, ctx := f.loads.Next(f.env.Ctx)
+	w := f.world
+	read := func() tea.Msg {
+		if ctx.Err() != nil {
+			return loadedMsg{t, -1}
+		}
+		w.reads++
+		return loadedMsg{t, w.reads}
+	}
+	if w.slow > 0 {
+		return w.clock.Slow(w.slow, read)
+	}
+	return read
+}
+
+func (f *fake) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	if f.extra != nil {
+		if a, cmd, ok := f.extra(msg); ok {
+			return a, cmd
+		}
+	}
+	switch msg := msg.(type) {
+	case loadedMsg:
+		if !f.loads.Current(msg.Ticket) {
+			return nil, nil
+		}
+		f.load, f.at = msg.n, f.env.Now()
+		f.table.SetSource(docs{"9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2", "9f1c2d3e-0002-4a5b-8c7d-bbbb0000c3d4", "9f1c2d3e-0003-4a5b-8c7d-cccc0000e5f6"})
+	case removedMsg:
+		f.answer = "removed " + msg.id
+		return ui.Notify{Kind: ui.Done, Text: "The document is no longer attached."}, nil
+	case ui.Changed:
+		f.news = append(f.news, msg.ID)
+	case ui.Shown:
+		f.shown++
+	case tea.KeyMsg:
+		return f.key(msg)
+	}
+	return nil, nil
+}
+
+func (f *fake) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+	if f.typing {
+		switch msg.Type {
+		case tea.KeyEsc:
+			f.typing = false
+			f.filter.Wipe()
+		case tea.KeyEnter:
+			f.typing = false
+		default:
+			f.filter.Type(msg)
+		}
+		return nil, nil
+	}
+	switch {
+	case f.keys.Remove.Match(msg):
+		return f.ask(), nil
+	case f.env.Keys.List.Filter.Match(msg):
+		f.typing = true
+	case f.env.Keys.Global.Reload.Match(msg):
+		return nil, f.reload()
+	case f.item.CopyID.Match(msg):
+		return ui.Copy{Text: f.table.SelectedID(), What: "the document id"}, nil
+	case f.item.Raw.Match(msg):
+		return ui.Raw{Title: "Document as sent", JSON: []byte(`{"item":{"units":"12345678901234567890","nanos":5}}`)}, nil
+	case f.env.Keys.Global.Back.Match(msg) && f.table.Unmark():
+		return ui.Handled{}, nil
+	default:
+		f.table.Update(msg)
+	}
+	return nil, nil
+}
+
+func (f *fake) ask() ui.Action {
+	row, ok := f.table.Selected()
+	if !ok {
+		return nil
+	}
+	if f.locked != "" {
+		return ui.Explain{Title: "This document is locked", Lines: []string{f.locked}}
+	}
+	t, w := f.env.Ticket(), f.world
+	return ui.Confirm{
+		ID: row.ID, Title: "Remove document", Ask: "Remove " + row.Cells[1] + " from operation 7f3a?", Verb: "Remove",
+		Facts: []widget.Pair{{Label: "file", Value: row.Cells[1]}, {Label: "size", Value: row.Cells[2]}},
+		Risk:  "Only the link is removed; z puts it back.",
+		Yes: func(seen ui.Seen) tea.Cmd {
+			f.seen = append(f.seen, seen)
+			write := func() tea.Msg {
+				w.removed = append(w.removed, seen.ID)
+				return ui.Msgs{removedMsg{t, seen.ID}, ui.Changed{Kind: ui.KindOperation, ID: "7f3a"}}
+			}
+			if w.slow > 0 {
+				return w.clock.Slow(w.slow, write)
+			}
+			return write
+		},
+	}
+}
+
+func (f *fake) View() string {
+	v := f.table.View()
+	if f.typing {
+		lines := strings.Split(v, "\n")
+		lines[0] = f.filter.View(f.env.Theme, f.w, true, "filter")
+		v = strings.Join(lines, "\n")
+	}
+	return v
+}
+
+func (f *fake) SetSize(w, h int) { f.w, f.h = w, h; f.table.SetSize(w, h) }
+func (f *fake) Help() help.KeyMap {
+	return keymap.Help{Title: "Documents", List: keymap.Join(f.keys, f.env.Keys.List, f.item)}
+}
+func (f *fake) Editing() bool { return f.typing }
+func (f *fake) Title() string {
+	return strings.TrimSpace(strings.ToUpper(f.place.Kind[:1]) + f.place.Kind[1:] + " " + f.place.ID)
+}
+func (f *fake) Place() ui.Place { return f.place }
+func (f *fake) Source() ui.Source {
+	return ui.Source{Origin: "service", At: f.at, Class: "billing", Loading: f.loads.Busy()}
+}
+func (f *fake) Unsaved() string {
+	if f.filter.Value() != "" {
+		return "The filter you typed."
+	}
+	return ""
+}
+
+func newWorld() *world { return &world{clock: uitest.NewClock()} }
+
+func (w *world) options(g ui.Ground) ui.Options {
+	return ui.Options{
+		About: ui.About{Context: "stage", Ground: g, Person: "ana", Role: "operator"},
+		Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()),
+		Make:  w.make, Start: ui.Place{Kind: ui.KindOperations}, Local: time.FixedZone("CET", 3600), Mask: true,
+		Copy: func(s string) error { w.copied = append(w.copied, s); return w.copyErr },
+		Now:  w.clock.Now, Tick: w.clock.Tick,
+	}
+}
+
+// start opens a documents screen over the list in a window of 80x24.
+func (w *world) start(t *testing.T, o ui.Options) *uitest.Run {
+	t.Helper()
+	r := uitest.Drive(t, ui.New(o), uitest.Size(80, 24))
+	f := w.screens[0]
+	f.extra = func(m tea.Msg) (ui.Action, tea.Cmd, bool) {
+		if k, ok := m.(tea.KeyMsg); ok && k.String() == "d" && !f.typing {
+			return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: "7f3a"}}, nil, true
+		}
+		return nil, nil, false
+	}
+	return r.Send(uitest.Key("d"))
+}
+
+func (w *world) top() *fake { return w.screens[len(w.screens)-1] }
+
+func facts(r *uitest.Run, c *uitest.Clock) {
+	r.Send(ui.SessionFacts{State: "live", AccessUntil: c.Now().Add(252 * time.Second), RefreshUntil: c.Now().Add(800 * time.Second)},
+		ui.BudgetFacts{Class: "billing", Room: 9, Limit: 12})
+}
+
+func has(t *testing.T, r *uitest.Run, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(r.View(), p) {
+			t.Errorf("%q is not on screen:\n%s", p, r.View())
+		}
+	}
+}
+
+func hasNot(t *testing.T, r *uitest.Run, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if strings.Contains(r.View(), p) {
+			t.Errorf("%q is on screen:\n%s", p, r.View())
+		}
+	}
+}

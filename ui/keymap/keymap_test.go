@@ -1,0 +1,202 @@
+package keymap
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/bubbles/help"
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// contexts lists what is live together on each screen.
+func contexts(m *Map) map[string][]Key {
+	screen := func(groups ...any) []Key { return Join(append([]any{m.Global, m.Nav}, groups...)...) }
+	return map[string][]Key{
+		"operations":   screen(m.List, m.Item, m.Operations),
+		"operation":    screen(m.Item, m.Operation),
+		"documents":    screen(m.List, m.Item, m.Documents),
+		"compliance":   screen(m.List, m.Item, m.Compliance),
+		"limits":       screen(m.Limits),
+		"session":      screen(m.Item, m.Session),
+		"events":       screen(m.List, m.Item, m.Events),
+		"audit":        screen(m.List, m.Item, m.Audit),
+		"question":     Join(m.Dialog),
+		"form":         Join(m.Form),
+		"viewer":       Join(m.Viewer, m.Nav),
+		"menu":         Join(m.Menu),
+		"explanations": Join(m.Nav, three(m.Dialog.Answer, m.Dialog.No, m.Dialog.Close)),
+	}
+}
+
+// three makes a group of single keys.
+func three(k ...Key) any { return struct{ A, B, C Key }{k[0], k[1], k[2]} }
+
+func TestNoKeyMeansTwoThings(t *testing.T) {
+	for place, keys := range contexts(New()) {
+		seen := map[string]string{}
+		for _, k := range keys {
+			for _, p := range k.Keys() {
+				if other, ok := seen[p]; ok {
+					t.Errorf("%s: %q is %s and %s", place, p, other, k.Name)
+				}
+				seen[p] = k.Name
+			}
+		}
+	}
+}
+
+func TestEveryKeyIsComplete(t *testing.T) {
+	names := map[string]bool{}
+	New().each(func(k *Key) {
+		if k.Name == "" || k.Long == "" || k.Binding.Help().Desc == "" || len(k.Keys()) == 0 {
+			t.Errorf("incomplete: %+v", *k)
+		}
+		if names[k.Name] {
+			t.Errorf("two keys are called %s", k.Name)
+		}
+		names[k.Name] = true
+		// No key that is needed has only a Ctrl, Alt or AltGr form.
+		plain := k.Name == "leave"
+		for _, p := range k.Keys() {
+			plain = plain || !strings.HasPrefix(p, "ctrl+") && !strings.HasPrefix(p, "alt+")
+			if msg := Parse(p); msg.String() != p || !k.Match(msg) {
+				t.Errorf("%s: %q is read back as %q", k.Name, p, msg.String())
+			}
+		}
+		if !plain {
+			t.Errorf("%s needs a Ctrl key", k.Name)
+		}
+	})
+	if len(names) < 80 {
+		t.Errorf("only %d keys were looked at", len(names))
+	}
+}
+
+// The keys that the outward contract fixes.
+func TestFixedKeys(t *testing.T) {
+	m := New()
+	for want, k := range map[string]Key{
+		"1": m.Global.Operations, "2": m.Global.Operation, "3": m.Global.Documents, "4": m.Global.Compliance, "5": m.Global.Limits, "6": m.Global.Session,
+		"7": m.Global.Events, "8": m.Global.Audit, "?": m.Global.Help, ":": m.Global.Palette, "o": m.Global.OpenID, "esc": m.Global.Back, "q": m.Global.Quit,
+		"ctrl+c": m.Global.Leave, "r": m.Global.Reload, "tab": m.Global.Pane, "t": m.Global.Zone, "!": m.Global.Activity, "M": m.Global.Reveal,
+		"enter": m.List.Open, "/": m.List.Filter, "s": m.List.Sort, "v": m.List.Views, " ": m.List.Mark, "y": m.Item.CopyID, "Y": m.Item.CopyJSON, "J": m.Item.Raw,
+		"d": m.Operations.Documents, "x": m.Documents.Remove, "z": m.Documents.Restore, "a": m.Documents.Attach, "u": m.Documents.Upload, "R": m.Documents.Replace,
+		"S": m.Compliance.Share, "l": m.Compliance.Link, "f": m.Compliance.Finalize,
+	} {
+		if k.Keys()[0] != want {
+			t.Errorf("%s is %q, not %q", k.Name, k.Keys()[0], want)
+		}
+	}
+}
+
+func TestReadOnlyBarsEveryWrite(t *testing.T) {
+	m := New()
+	m.ReadOnly("This context is read-only.")
+	writes := 0
+	m.each(func(k *Key) {
+		if !k.Writes {
+			if !k.Enabled() {
+				t.Errorf("%s is off though it only reads", k.Name)
+			}
+			return
+		}
+		writes++
+		k.On() // what a screen does when the row allows it
+		if k.Enabled() || k.Match(k.Msg()) || k.Why() != "This context is read-only." {
+			t.Errorf("%s is on in read-only mode", k.Name)
+		}
+	})
+	if writes < 12 {
+		t.Errorf("only %d writing keys", writes)
+	}
+}
+
+func TestRole(t *testing.T) {
+	m := New()
+	m.Allow(func(name string) string {
+		if name == m.Documents.Remove.Name {
+			return "Your role may not."
+		}
+		return ""
+	})
+	if m.Documents.Remove.Enabled() || !m.Documents.Attach.Enabled() {
+		t.Error("the role bars the wrong key")
+	}
+}
+
+func TestOffSaysWhy(t *testing.T) {
+	k := New().Documents.Remove
+	k.Set("The document is locked.")
+	if k.Enabled() || k.Match(k.Msg()) || !k.Pressed(k.Msg()) || k.Why() != "The document is locked." {
+		t.Error("a key that is off")
+	}
+	k.Set("")
+	if !k.Match(k.Msg()) || k.Why() != "" {
+		t.Error("a key that is on again")
+	}
+	k.Off("")
+	if k.Why() == "" {
+		t.Error("off without a reason")
+	}
+}
+
+func TestPastedTextIsNoKey(t *testing.T) {
+	k := New().Dialog.Yes
+	for name, msg := range map[string]tea.KeyMsg{
+		"pasted":  {Type: tea.KeyRunes, Runes: []rune("y"), Paste: true},
+		"two":     {Type: tea.KeyRunes, Runes: []rune("yy")},
+		"alt":     {Type: tea.KeyRunes, Runes: []rune("y"), Alt: true},
+		"answer":  {Type: tea.KeyRunes, Runes: []rune("ly")},
+		"newline": {Type: tea.KeyRunes, Runes: []rune("y\n")},
+		"capital": {Type: tea.KeyRunes, Runes: []rune("Y")},
+		"nothing": {Type: tea.KeyRunes},
+	} {
+		if k.Match(msg) {
+			t.Errorf("%s is taken for y", name)
+		}
+	}
+}
+
+func TestMapsAreSeparate(t *testing.T) {
+	a, b := New(), New()
+	a.ReadOnly("no")
+	if !b.Documents.Remove.Enabled() {
+		t.Error("one console's read-only mode is another's")
+	}
+}
+
+func TestHelp(t *testing.T) {
+	m := New()
+	m.Documents.Remove.Off("locked")
+	var h help.KeyMap = Help{List: All(m.Documents)}
+	if n := len(h.ShortHelp()); n != 4 {
+		t.Errorf("%d keys in the hint line", n)
+	}
+	if n := len(h.FullHelp()[0]); n != 5 {
+		t.Errorf("%d keys in the help", n)
+	}
+	if n := len(Join(m.Nav, m.List)); n != reflect.TypeFor[Nav]().NumField()+reflect.TypeFor[List]().NumField() {
+		t.Errorf("%d keys in two groups", n)
+	}
+}
+
+func TestNamesAreSafe(t *testing.T) {
+	for want, msg := range map[string]tea.KeyMsg{
+		"pasted text": {Type: tea.KeyRunes, Runes: []rune("abc")}, "this key": {Type: tea.KeyRunes, Runes: []rune("\u202e")},
+		"x": Parse("x"), "ctrl+b": Parse("ctrl+b"), "space": Parse(" "),
+	} {
+		if got := Name(msg); got != want {
+			t.Errorf("%q instead of %q", got, want)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	got := Markdown()
+	for _, part := range []string{"| `x` | remove the document (asks) (writes) |", "| `↑` `k` | one line up |", "| `space` | mark or unmark the row |"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is missing in\n%s", part, got)
+		}
+	}
+}

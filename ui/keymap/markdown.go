@@ -1,0 +1,40 @@
+package keymap
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown is the table of all keys for the README, made from this package.
+func Markdown() string {
+	m := New()
+	var b strings.Builder
+	for _, g := range []struct {
+		title string
+		group any
+	}{
+		{"Anywhere", m.Global}, {"Moving", m.Nav}, {"Lists", m.List}, {"The thing under the cursor", m.Item},
+		{"Operations", m.Operations}, {"Operation", m.Operation}, {"Documents", m.Documents}, {"Compliance", m.Compliance},
+		{"Limits", m.Limits}, {"Session", m.Session}, {"Events", m.Events}, {"Audit", m.Audit},
+		{"A question", m.Dialog}, {"Input", m.Form}, {"Raw JSON, help, activity", m.Viewer}, {"Menus and the palette", m.Menu},
+	} {
+		fmt.Fprintf(&b, "**%s**\n\n| Key | Does |\n|---|---|\n", g.title)
+		for _, k := range All(g.group) {
+			does := k.Long
+			if k.Writes {
+				does += " (writes)"
+			}
+			fmt.Fprintf(&b, "| %s | %s |\n", cells(k.Keys()), does)
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func cells(keys []string) string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = "`" + show([]string{k}) + "`"
+	}
+	return strings.Join(out, " ")
+}

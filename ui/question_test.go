@@ -1,0 +1,272 @@
+package ui_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+)
+
+const armed = 400 * time.Millisecond
+
+// Every way a yes can be faked. None of them removes anything.
+func TestNoFakedYes(t *testing.T) {
+	for name, fake := range map[string]func(*uitest.Clock) []tea.Msg{
+		"enter":                 func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Key("enter")} },
+		"n":                     func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Key("n"), uitest.Key("y")} },
+		"esc":                   func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Key("esc"), uitest.Key("y")} },
+		"too early":             func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed - 1), uitest.Key("y")} },
+		"too early, then enter": func(c *uitest.Clock) []tea.Msg { return []tea.Msg{uitest.Keys("y", "tab", "enter")} },
+		"bracketed paste":       func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Paste("y")} },
+		"paste with a line end": func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Paste("y\n")} },
+		"paste of the id": func(c *uitest.Clock) []tea.Msg {
+			return []tea.Msg{c.Wait(armed), uitest.Paste("9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2\n")}
+		},
+		"unbracketed paste early": func(c *uitest.Clock) []tea.Msg { return []tea.Msg{uitest.Keys("y", "enter")} },
+		"quick yes":               func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Burst("yes")} },
+		"title report": func(c *uitest.Clock) []tea.Msg {
+			return []tea.Msg{c.Wait(armed), uitest.Alt(']'), uitest.Burst("ly"), uitest.Alt('\\')}
+		},
+		"icon label": func(c *uitest.Clock) []tea.Msg {
+			return []tea.Msg{c.Wait(armed), uitest.Alt(']'), uitest.Burst("LDELETE"), uitest.Alt('\\'), uitest.Key("enter")}
+		},
+		"OSC 52 answer": func(c *uitest.Clock) []tea.Msg {
+			return []tea.Msg{c.Wait(armed), uitest.Alt(']'), uitest.Burst("52;c;eQ=="), tea.KeyMsg{Type: tea.KeyCtrlG}}
+		},
+		"answer in pieces": func(c *uitest.Clock) []tea.Msg {
+			return []tea.Msg{c.Wait(armed), uitest.Alt(']'), uitest.Key("l"), uitest.Key("y"), uitest.Alt('\\')}
+		},
+		"alt y":               func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Alt('y')} },
+		"capital":             func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Key("Y")} },
+		"the opening key":     func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Keys("x", "x", "x")} },
+		"tab and back, enter": func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Keys("tab", "tab", "enter")} },
+		"held key": func(c *uitest.Clock) []tea.Msg {
+			var out []tea.Msg
+			for range 200 { // 30 a second, from before the question opened
+				out = append(out, uitest.Key("y"), c.Wait(33*time.Millisecond))
+			}
+			return out
+		},
+		"ten thousand keys in a second": func(c *uitest.Clock) []tea.Msg {
+			var out []tea.Msg
+			for range 10_000 {
+				out = append(out, uitest.Key("y"), c.Wait(100*time.Microsecond))
+			}
+			return out
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			r := w.start(t, w.options(ui.Test))
+			r.Send(uitest.Key("x"))
+			has(t, r, "Remove document", "9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2", "1.2 MB", "[ No ]", "wait")
+			r.Send(fake(w.clock)...)
+			if len(w.removed) != 0 {
+				t.Errorf("removed %v", w.removed)
+			}
+		})
+	}
+}
+
+func TestYes(t *testing.T) {
+	for name, yes := range map[string][]tea.Msg{
+		"y": {uitest.Key("y")}, "tab, enter": {uitest.Keys("tab", "enter")}, "arrow, enter": {uitest.Keys("right", "enter")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"), w.clock.Wait(armed))
+			hasNot(t, r, "wait, keys")
+			r.Send(yes...)
+			if len(w.removed) != 1 || w.removed[0] != "9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2" {
+				t.Fatalf("removed %v", w.removed)
+			}
+			has(t, r, "The document is no longer attached.")
+			for _, f := range w.screens { // the news reached every screen
+				if len(f.news) != 1 || f.news[0] != "7f3a" {
+					t.Errorf("%s heard %v", f.place.Kind, f.news)
+				}
+			}
+			r.Send(uitest.Keys("y", "y", "enter"))
+			if len(w.removed) != 1 {
+				t.Error("one yes, two writes")
+			}
+		})
+	}
+}
+
+// A held y that began long after the question opened is one yes.
+func TestHeldYesWritesOnce(t *testing.T) {
+	w := newWorld()
+	w.slow = time.Second
+	r := w.start(t, w.options(ui.Test)).Send(w.clock.Wait(2*time.Second), uitest.Key("x"), w.clock.Wait(armed))
+	for range 1000 {
+		r.Send(uitest.Key("y"))
+	}
+	if r.Send(w.clock.Wait(5 * time.Second)); len(w.removed) != 1 {
+		t.Errorf("removed %v", w.removed)
+	}
+}
+
+func TestTypedInProduction(t *testing.T) {
+	pace := func(c *uitest.Clock, s string) []tea.Msg {
+		var out []tea.Msg
+		for _, r := range s {
+			out = append(out, uitest.Key(string(r)), c.Wait(150*time.Millisecond))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name  string
+		keys  func(*uitest.Clock) []tea.Msg
+		wrote bool
+	}{
+		{"y is not enough", func(c *uitest.Clock) []tea.Msg { return append(pace(c, "y"), uitest.Key("enter")) }, false},
+		{"four characters, enter", func(c *uitest.Clock) []tea.Msg { return append(pace(c, "b1c2"), uitest.Key("enter")) }, true},
+		{"corrected", func(c *uitest.Clock) []tea.Msg {
+			return append(append(pace(c, "b1cx"), uitest.Key("backspace")), append(pace(c, "2"), uitest.Key("enter"))...)
+		}, true},
+		{"wrong characters", func(c *uitest.Clock) []tea.Msg { return append(pace(c, "c3d4"), uitest.Keys("tab", "enter")) }, false},
+		{"wrong case", func(c *uitest.Clock) []tea.Msg { return append(pace(c, "B1C2"), uitest.Keys("tab", "enter")) }, false},
+		{"too many", func(c *uitest.Clock) []tea.Msg { return append(pace(c, "b1c22"), uitest.Key("enter")) }, false},
+		{"back to no", func(c *uitest.Clock) []tea.Msg { return append(pace(c, "b1c2"), uitest.Keys("tab", "enter")) }, false},
+		{"pasted", func(c *uitest.Clock) []tea.Msg {
+			return []tea.Msg{uitest.Paste("b1c2"), c.Wait(time.Second), uitest.Keys("tab", "enter")}
+		}, false},
+		{"in one burst", func(c *uitest.Clock) []tea.Msg {
+			return []tea.Msg{uitest.Burst("b1c2"), c.Wait(time.Second), uitest.Keys("tab", "enter")}
+		}, false},
+		{"pasted without brackets, byte by byte", func(c *uitest.Clock) []tea.Msg { return []tea.Msg{uitest.Type("b1c2"), uitest.Key("enter")} }, false},
+		{"before it is armed", func(c *uitest.Clock) []tea.Msg { return nil }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld()
+			r := w.start(t, w.options(ui.Production)).Send(uitest.Key("x"))
+			if c.name == "before it is armed" {
+				r.Send(uitest.Type("b1c2"), uitest.Key("enter"))
+			}
+			r.Send(w.clock.Wait(armed), w.clock.Wait(0))
+			has(t, r, "Type the last 4 characters")
+			r.Send(c.keys(w.clock)...)
+			if (len(w.removed) == 1) != c.wrote {
+				t.Errorf("removed %v\n%s", w.removed, r.View())
+			}
+		})
+	}
+}
+
+// The answer is about what was shown, whatever became of the row since.
+func TestQuestionKeepsItsTarget(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"))
+	f := w.top()
+	f.table.SetSource(docs{"0000-new-row", "9f1c2d3e-0002-4a5b-8c7d-bbbb0000c3d4"})
+	r.Send(w.clock.Wait(armed), uitest.Key("y"))
+	if len(w.removed) != 1 || w.removed[0] != "9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2" {
+		t.Errorf("removed %v", w.removed)
+	}
+	if len(f.seen) != 1 || len(f.seen[0].Digest) != 64 {
+		t.Errorf("seen %v", f.seen)
+	}
+}
+
+type pokeMsg struct {
+	ui.Ticket
+	a ui.Action
+}
+
+// The asker can replace the question when the content changes, or take it away.
+func TestReviseAndWithdraw(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"), w.clock.Wait(armed), uitest.Key("tab"))
+	f := w.top()
+	f.extra = func(m tea.Msg) (ui.Action, tea.Cmd, bool) {
+		p, ok := m.(pokeMsg)
+		return p.a, nil, ok
+	}
+	c := f.ask().(ui.Confirm)
+	r.Send(pokeMsg{f.env.Ticket(), ui.Revise{Confirm: c}})
+	hasNot(t, r, "has changed")
+	c.Facts[1].Value = "9.9 MB"
+	r.Send(pokeMsg{f.env.Ticket(), ui.Revise{Confirm: c}})
+	has(t, r, "The content has changed", "9.9 MB", "[ No ]", "wait")
+	r.Send(uitest.Keys("y", "enter"))
+	if len(w.removed) != 0 {
+		t.Fatal("the old answer counted for the new content")
+	}
+	r.Send(pokeMsg{f.env.Ticket(), ui.Withdraw{ID: "another", Why: "no"}})
+	has(t, r, "Remove document")
+	r.Send(pokeMsg{f.env.Ticket(), ui.Withdraw{ID: c.ID, Why: "Somebody else removed it meanwhile."}})
+	hasNot(t, r, "Remove document", "[ No ]")
+	has(t, r, "Somebody else removed it meanwhile.")
+	// A screen that is not on top cannot ask.
+	w.screens[0].extra = f.extra
+	r.Send(pokeMsg{w.screens[0].env.Ticket(), c})
+	hasNot(t, r, "[ No ]")
+}
+
+func TestLockedIsExplained(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	w.top().locked = "The compliance team locked it on 2 March; only they can lift the lock."
+	r.Send(uitest.Key("x"))
+	has(t, r, "This document is locked", "only they can lift")
+	hasNot(t, r, "[ No ]")
+	r.Send(w.clock.Wait(time.Second), uitest.Key("y"))
+	has(t, r, "This document is locked")
+	r.Send(uitest.Key("enter"))
+	hasNot(t, r, "This document is locked")
+	if len(w.removed) != 0 {
+		t.Error("a locked document was removed")
+	}
+}
+
+func TestReadOnlyOffersNoWrite(t *testing.T) {
+	w := newWorld()
+	o := w.options(ui.Production)
+	o.About.ReadOnly = true
+	r := w.start(t, o)
+	has(t, r, "PRODUCTION", "READ-ONLY")
+	hasNot(t, r, "x remove")
+	r.Send(uitest.Key("x"))
+	has(t, r, "read-only")
+	r.Send(w.clock.Wait(armed), uitest.Key("y"))
+	hasNot(t, r, "[ No ]")
+	if len(w.removed) != 0 {
+		t.Error("something was removed")
+	}
+	r.Send(uitest.Key(":"), uitest.Type("remove"))
+	has(t, r, "off: This context is read-only")
+	r.Send(uitest.Key("enter"))
+	hasNot(t, r, "[ No ]")
+}
+
+// At the smallest size the question still shows its id, the field and the answers.
+func TestSmallQuestion(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Production)).Send(uitest.Size(20, 5), uitest.Key("x"), w.clock.Wait(armed))
+	has(t, r, "Remove 9f1c2", "b1c2?", "Last 4 of id:", "[ No ]", "PRODUCTION")
+	for _, c := range "b1c2" {
+		r.Send(uitest.Key(string(c)), w.clock.Wait(150*time.Millisecond))
+	}
+	has(t, r, "b1c2")
+	if r.Send(uitest.Key("enter")); len(w.removed) != 1 {
+		t.Errorf("removed %v", w.removed)
+	}
+}
+
+func TestIDThatCannotBeTyped(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Production))
+	f := w.top()
+	f.table.SetSource(docs{"bad\u202eid"})
+	r.Send(uitest.Key("x"), w.clock.Wait(armed))
+	has(t, r, "cannot be typed")
+	r.Send(uitest.Keys("tab", "enter"))
+	if len(w.removed) != 0 || strings.Contains(r.View(), "\u202e") {
+		t.Errorf("removed %q\n%s", w.removed, r.View())
+	}
+}
