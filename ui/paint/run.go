@@ -156,7 +156,7 @@ func (s *session) run(ctx context.Context) (tea.Model, error) {
 	close(s.ended)
 	s.input.close()
 	s.workers.Wait()
-	_ = s.painter.Close(s.opt.CloseWithin) // a terminal that does not read cannot be helped
+	closed := s.painter.Close(s.opt.CloseWithin) // a terminal that does not read cannot be helped
 	restored := s.tty.restore()
 	signal.Stop(s.signals) // from here on they do what they did before
 
@@ -169,7 +169,7 @@ func (s *session) run(ctx context.Context) (tea.Model, error) {
 	}
 	var p *PanicError
 	if errors.As(err, &p) {
-		s.report(p)
+		s.report(p, closed == nil || errors.As(closed, new(*PanicError)))
 	}
 	return s.model.inner, err
 }
@@ -211,9 +211,9 @@ func (s *session) caught(value any, stack []byte) {
 	s.stop(&PanicError{Value: value, Stack: stack})
 }
 
-// report tells of a panic, on a terminal that is restored.
-func (s *session) report(p *PanicError) {
-	if s.painter.Err() == nil || errors.As(s.painter.Err(), new(*PanicError)) {
+// report tells of a panic, on a terminal that is restored if it still reads.
+func (s *session) report(p *PanicError, reads bool) {
+	if reads {
 		said := make(chan struct{})
 		go func() {
 			defer close(said)

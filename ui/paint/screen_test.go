@@ -3,6 +3,7 @@ package paint
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
@@ -212,6 +213,23 @@ func clip(view string, w int) string {
 		lines[i] = ansi.Truncate(lines[i], w, "")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Lines made to be slow to take apart cost no more than their length.
+func TestHostileLinesAreReadInLinearTime(t *testing.T) {
+	for _, in := range []string{
+		strings.Repeat("a\u200d", 100_000), strings.Repeat("\u0301", 200_000), "a" + strings.Repeat("\u0301", 200_000),
+		strings.Repeat("\x1b[", 100_000), strings.Repeat("\x1b[1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1", 20_000),
+		strings.Repeat("\U0001f1e9", 100_000), strings.Repeat("\U0001f469\u200d", 50_000), strings.Repeat("\xff", 300_000), strings.Repeat("\n", 300_000),
+	} {
+		start := time.Now()
+		if err := Check(newScreen().draw(nil, in, 500, 200)); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(start); d > 2*time.Second {
+			t.Errorf("%q… took %v", in[:8], d)
+		}
+	}
 }
 
 func FuzzView(f *testing.F) {
