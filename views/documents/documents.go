@@ -1,0 +1,375 @@
+// Package documents is the screen of an operation's documents: remove, put back,
+// attach, upload, replace, each behind what guards it.
+package documents
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/help"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/internal/replace"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// Client does what this screen asks for.
+type Client interface {
+	Known(ctx context.Context, opid string) (op api.Operation, seenAt time.Time, ok bool)
+	MaxAge() time.Duration
+	Operation(ctx context.Context, opid string) (api.Operation, error)
+	RemoveDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error)
+	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
+	// Upload reads a file of this host and puts it into the customer's store.
+	Upload(ctx context.Context, cuid, path, kind, info string) (api.CustomerFile, error)
+	// Replace runs a whole job; Resume goes on with one, Abandon gives it up.
+	Replace(ctx context.Context, op api.Operation, guid, path, kind, info string, force bool) (replace.Job, error)
+	Resume(ctx context.Context, id string) (replace.Job, error)
+	Abandon(ctx context.Context, id string) (replace.Job, error)
+	// Unfinished lists the jobs of an operation that stand still.
+	Unfinished(ctx context.Context, opid string) ([]replace.Job, error)
+	Phase(op api.Operation) api.Phase
+}
+
+// removed is a document that was taken off here and can be put back.
+type removed struct{ guid, name string }
+
+// Screen implements ui.Screen.
+type Screen struct {
+	env    *ui.Env
+	client Client
+	id     string
+	loads  *ui.Loads
+	keys   keymap.Documents
+
+	op     *api.Operation
+	at     time.Time
+	origin string
+	err    *api.Error
+	jobs   []replace.Job
+
+	doing  string    // the write under way; its keys are off meanwhile
+	undone []removed // newest last
+
+	table *widget.Table
+	w, h  int
+}
+
+// New makes the screen of one operation's documents.
+func New(env *ui.Env, client Client, opid string) *Screen {
+	s := &Screen{env: env, client: client, id: opid, loads: env.Loads(), keys: env.Keys.Documents,
+		table: widget.NewTable(env.Theme, env.Keys, false,
+			widget.Column{Title: "name", Min: 14, Flex: 3, Middle: true}, widget.Column{Title: "type", Min: 12, Max: 24, Flex: 1, Drop: 2},
+			widget.Column{Title: "media type", Min: 15, Max: 30, Flex: 1, Drop: 4}, widget.Column{Title: "size", Min: 8, Align: widget.Right},
+			widget.Column{Title: "created", Min: 16, Drop: 3}, widget.Column{Title: "lock", Min: 8},
+			widget.Column{Title: "info", Min: 10, Flex: 2, Drop: 5})}
+	s.settle()
+	return s
+}
+
+type knownMsg struct {
+	ui.Ticket
+	op   api.Operation
+	at   time.Time
+	ok   bool
+	jobs []replace.Job
+}
+
+type loadedMsg struct {
+	ui.Ticket
+	op  api.Operation
+	at  time.Time
+	err error
+}
+
+// Init implements ui.Screen.
+func (s *Screen) Init() tea.Cmd {
+	if s.id == "" {
+		return nil
+	}
+	t, ctx := s.loads.Next(s.env.Ctx)
+	client, id := s.client, s.id
+	return func() tea.Msg {
+		op, at, ok := client.Known(ctx, id)
+		jobs, err := client.Unfinished(ctx, id)
+		if err != nil {
+			jobs = nil // told by the store's own screens; documents are shown all the same
+		}
+		return knownMsg{t, op, at, ok, jobs}
+	}
+}
+
+func (s *Screen) load() tea.Cmd {
+	t, ctx := s.loads.Next(s.env.Ctx)
+	client, id, now := s.client, s.id, s.env.Now
+	return func() tea.Msg {
+		op, err := client.Operation(ctx, id)
+		return loadedMsg{t, op, now(), err}
+	}
+}
+
+// Update implements ui.Screen.
+func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	switch msg := msg.(type) {
+	case knownMsg:
+		if !s.loads.Current(msg.Ticket) {
+			return nil, nil
+		}
+		s.jobs = msg.jobs
+		if msg.ok {
+			s.show(msg.op, msg.at, "index")
+		}
+		if !msg.ok || s.env.Now().Sub(msg.at) > s.client.MaxAge() {
+			return nil, s.load()
+		}
+	case loadedMsg:
+		if !s.loads.Current(msg.Ticket) {
+			return nil, nil
+		}
+		if msg.err != nil {
+			s.err = api.AsError(msg.err)
+			s.settle()
+			return nil, nil
+		}
+		return s.show(msg.op, msg.at, "service"), nil
+	case wroteMsg:
+		return s.wrote(msg)
+	case jobMsg:
+		s.jobs = msg.jobs
+		return s.wrote(msg.wroteMsg)
+	case ui.Changed:
+		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation && msg.ID == s.id {
+			return s.show(op, s.env.Now(), msg.Origin), nil
+		}
+	case ui.DisplayChanged:
+		s.settle()
+	case tea.KeyMsg:
+		return s.key(msg)
+	}
+	return nil, nil
+}
+
+// show takes a new state of the operation. A question that is open about one of
+// its documents is told when the document changed.
+func (s *Screen) show(op api.Operation, at time.Time, origin string) ui.Action {
+	before := s.op
+	s.op, s.at, s.origin, s.err = &op, at, origin, nil
+	s.settle()
+	if before == nil {
+		return nil
+	}
+	var acts ui.Many
+	for _, d := range before.Documents {
+		id := string(d.GUID)
+		if api.SeenDigest(*before, id) == api.SeenDigest(op, id) {
+			continue
+		}
+		if _, still := op.Document(id); !still {
+			acts = append(acts, ui.Withdraw{ID: id, Why: "This document is no longer attached."})
+			continue
+		}
+		acts = append(acts, ui.Withdraw{ID: id, Why: "The document or the operation changed meanwhile; look again."})
+	}
+	if acts == nil {
+		return nil
+	}
+	return acts
+}
+
+// settle gives table and keys what they need from the state.
+func (s *Screen) settle() {
+	s.table.SetSource(rows{s})
+	s.table.SetNotice(s.notice())
+	why := s.whyOff()
+	for _, k := range []*keymap.Key{&s.keys.Remove, &s.keys.Restore, &s.keys.Attach, &s.keys.Upload, &s.keys.Replace} {
+		k.Set(why)
+	}
+	if why == "" && len(s.undone) == 0 {
+		s.keys.Restore.Set("Nothing was removed here that could be put back.")
+	}
+	if _, ok := s.selected(); why == "" && !ok {
+		s.keys.Remove.Set("There is no document under the cursor.")
+		s.keys.Replace.Set("There is no document under the cursor.")
+	}
+}
+
+func (s *Screen) whyOff() string {
+	switch {
+	case s.doing != "":
+		return "Wait for what is under way: " + s.doing + "."
+	case s.op == nil:
+		return "The operation is not read yet."
+	}
+	return ""
+}
+
+func (s *Screen) notice() widget.Notice {
+	switch {
+	case s.id == "":
+		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them"}
+	case s.err != nil && s.op == nil:
+		return widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: "r tries again, esc goes back"}
+	case s.op == nil:
+		return widget.Notice{Text: "Reading the documents …"}
+	}
+	return widget.Notice{Text: "No document is attached.", Hint: "u uploads a file and attaches it, a attaches one by its id"}
+}
+
+// rows are the documents as the table draws them.
+type rows struct{ s *Screen }
+
+func (r rows) docs() []api.Document {
+	if r.s.op == nil {
+		return nil
+	}
+	return r.s.op.Documents
+}
+
+// Len implements widget.Source.
+func (r rows) Len() int { return len(r.docs()) }
+
+// IndexOf implements widget.Source.
+func (r rows) IndexOf(id string) int {
+	for i, d := range r.docs() {
+		if string(d.GUID) == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// Row implements widget.Source.
+func (r rows) Row(i int) widget.Row { return row(r.s.env, r.docs()[i]) }
+
+func row(env *ui.Env, d api.Document) widget.Row {
+	lock, tone := "", theme.Plain
+	if d.IsLock {
+		lock, tone = env.Theme.Signs.Locked+" locked", theme.Warn
+	}
+	out := widget.Row{ID: string(d.GUID), Cells: []string{d.FileName.Line(512), d.DocType.Line(64), d.MIME.Line(128), text.Size(d.Size),
+		text.Minute(d.CreateAt.Time, env.Zone()), lock, d.Info.Line(512)},
+		Tones: []theme.Tone{theme.Plain, theme.Dim, theme.Dim, theme.Plain, theme.Dim, tone, theme.Dim}}
+	if d.FileName.Flags().Suspicious() || d.Info.Flags().Suspicious() {
+		out.Sign, out.Tone = env.Theme.Signs.Warn, theme.Warn
+	}
+	return out
+}
+
+// selected is a copy of the document under the cursor.
+func (s *Screen) selected() (api.Document, bool) {
+	if s.op == nil {
+		return api.Document{}, false
+	}
+	return s.op.Document(s.table.SelectedID())
+}
+
+// View implements ui.Screen.
+func (s *Screen) View() string {
+	top := s.above()
+	foot := s.below()
+	s.table.SetSize(s.w, max(s.h-len(top)-len(foot), 1))
+	lines := append(top, strings.Split(s.table.View(), "\n")...)
+	return strings.Join(text.Lay(append(lines, foot...), s.w, s.h), "\n")
+}
+
+// above says which operation it is, and what warns: an end state, a job that
+// stands still, a write under way.
+func (s *Screen) above() []string {
+	th := s.env.Theme
+	if s.op == nil || s.h < 8 {
+		return nil
+	}
+	st := th.Status(string(s.op.Status))
+	out := []string{th.Tone(st.Tone).Render(st.Sign+" "+s.op.Status.Line(20)) + "  " + text.Line(s.op.Type, 16) + "  " +
+		th.Strong.Render(text.Money(s.op.SourceAmount.Sum)) + th.Dim.Render("  "+text.Line(s.op.Customer.Name, 30)+"  "+text.ID(s.id, 13))}
+	if phase := s.client.Phase(*s.op); phase.Ended() {
+		out = append(out, th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))
+	}
+	if s.err != nil {
+		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
+	}
+	for _, j := range s.jobs {
+		out = append(out, th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still ("+string(j.Step)+"): R goes on with it."))
+	}
+	if s.doing != "" {
+		out = append(out, th.Info.Render(th.Signs.Info+" "+s.doing+" …"))
+	}
+	return append(out, "")
+}
+
+// below is the detail of the document under the cursor.
+func (s *Screen) below() []string {
+	d, ok := s.selected()
+	if !ok || s.h < 14 {
+		return nil
+	}
+	th := s.env.Theme
+	ago, _ := text.Ago(d.CreateAt.Time, s.env.Now())
+	pairs := []widget.Pair{{Label: "name", Value: d.FileName.Line(400)}, {Label: "guid", Value: d.GUID.Line(64)},
+		{Label: "type", Value: d.DocType.Line(64) + ", " + d.MIME.Line(128) + ", " + text.Size(d.Size) + " (" + text.Count(int(d.Size)) + " bytes)"},
+		{Label: "created", Value: text.Time(d.CreateAt.Time, s.env.Zone()) + ", " + ago}}
+	if d.Info != "" {
+		pairs = append(pairs, widget.Pair{Label: "info", Value: d.Info.Line(400)})
+	}
+	if odd := text.Suspect(d.FileName); odd != "" {
+		pairs = append(pairs, widget.Pair{Label: "! odd name", Value: odd, Tone: theme.Warn})
+	}
+	if odd := text.Suspect(d.Info); odd != "" {
+		pairs = append(pairs, widget.Pair{Label: "! odd info", Value: odd, Tone: theme.Warn})
+	}
+	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(s.w, 0)))}, widget.Pairs(th, pairs, min(s.w, 99))...)
+}
+
+// SetSize implements ui.Screen.
+func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
+
+// Counts implements ui.Counter: the age of the document under the cursor.
+func (s *Screen) Counts(now time.Time) time.Time {
+	d, ok := s.selected()
+	if !ok {
+		return time.Time{}
+	}
+	_, next := text.Ago(d.CreateAt.Time, now)
+	return next
+}
+
+// Help implements ui.Screen.
+func (s *Screen) Help() help.KeyMap {
+	k := s.env.Keys
+	return keymap.Help{List: append(keymap.Join(s.keys, k.Item, k.Nav), k.Global.Reload)}
+}
+
+// Editing implements ui.Screen.
+func (s *Screen) Editing() bool { return false }
+
+// Title implements ui.Screen.
+func (s *Screen) Title() string { return "Documents" }
+
+// Place implements ui.Screen.
+func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindDocuments, ID: s.id} }
+
+// Source implements ui.Screen.
+func (s *Screen) Source() ui.Source {
+	src := ui.Source{Origin: s.origin, At: s.at, Class: "billing", Loading: s.loads.Busy()}
+	if s.err != nil {
+		src.Problem = s.err.Public
+	}
+	return src
+}
+
+// Subject implements ui.Subjecter.
+func (s *Screen) Subject(kind string) string {
+	switch {
+	case kind == ui.KindOperation || kind == ui.KindDocuments:
+		return s.id
+	case kind == ui.KindCompliance && s.op != nil:
+		return string(s.op.Customer.CUID)
+	}
+	return ""
+}
