@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"rsc.io/qr"
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/ui/widget"
 )
 
 func (r *root) complianceCommand() *cobra.Command {
@@ -103,34 +103,14 @@ func (r *root) complianceLink() *cobra.Command {
 	return cmd
 }
 
-// printQR draws two rows of the code a line, with a quiet border.
+// printQR draws the code for a phone's camera.
 func (r *root) printQR(s string) error {
-	code, err := qr.Encode(s, qr.L)
+	lines, err := widget.QR(s)
 	if err != nil {
 		return &api.Error{Kind: api.Internal, Public: "The link is too long for a QR code.", Err: err}
 	}
-	var b strings.Builder
-	for y := -2; y < code.Size+2; y += 2 {
-		for x := -2; x < code.Size+2; x++ {
-			b.WriteString(halfBlock(code.Black(x, y), code.Black(x, y+1)))
-		}
-		b.WriteString("\n")
-	}
-	_, err = fmt.Fprint(r.env.Out, b.String())
+	_, err = fmt.Fprintln(r.env.Out, strings.Join(lines, "\n"))
 	return err
-}
-
-// halfBlock draws light modules, so that the code is right on a dark ground.
-func halfBlock(top, bottom bool) string {
-	switch {
-	case !top && !bottom:
-		return "█"
-	case !top:
-		return "▀"
-	case !bottom:
-		return "▄"
-	}
-	return " "
 }
 
 func (r *root) complianceFinalize() *cobra.Command {

@@ -305,7 +305,7 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 	}
 	if msg.err != nil {
 		s.settle()
-		return append(acts, explain(msg.what, msg.err)), s.reread(msg.err)
+		return append(acts, ui.Failure(msg.what, msg.err)), s.reread(msg.err)
 	}
 	if msg.took != nil {
 		s.undone = append(s.undone, *msg.took)
@@ -324,25 +324,4 @@ func (s *Screen) reread(err error) tea.Cmd {
 		return s.load()
 	}
 	return nil
-}
-
-// explain tells a refusal, or an outcome that nobody knows, with what can be done.
-func explain(what string, err error) ui.Action {
-	e := api.AsError(err)
-	title := what + " did not go through"
-	switch e.Kind {
-	case api.UnknownOutcome:
-		title = what + ": outcome unknown"
-	case api.Refused, api.NotFound:
-		title = what + " refused"
-	}
-	lines := []string{e.Public}
-	if e.Hint != "" {
-		lines = append(lines, e.Hint)
-	}
-	var facts []widget.Pair
-	if e.RequestID != "" {
-		facts = append(facts, widget.Pair{Label: "request", Value: text.Untrusted(e.RequestID).Line(80)})
-	}
-	return ui.Explain{Title: title, Lines: lines, Facts: facts}
 }

@@ -139,8 +139,7 @@ func (s *Screen) ask(question, verb, what, risk string, act func(context.Context
 func (s *Screen) acted(msg actedMsg) (ui.Action, tea.Cmd) {
 	s.acting = ""
 	if msg.err != nil {
-		e := api.AsError(msg.err)
-		return ui.Explain{Title: "The " + msg.what + " did not go through", Lines: []string{e.Public, e.Hint}}, s.load()
+		return ui.Failure("The "+msg.what, msg.err), s.load()
 	}
 	return ui.Notify{Kind: ui.Done, Text: map[string]string{"refresh": "The pair was refreshed.", "login": "Logged in anew.",
 		"reset": "The session was reset; the next call logs in."}[msg.what]}, s.load()

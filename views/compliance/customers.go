@@ -1,0 +1,298 @@
+// Package compliance is the screen of customers and of one customer's way
+// through verification: share token, outstanding sets, link, application,
+// finalise.
+package compliance
+
+import (
+	"context"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/help"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/internal/journey"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// Directory lists customers.
+type Directory interface {
+	Customers(ctx context.Context, q api.CustomerQuery) (api.Page[api.Customer], error)
+	UnfinishedJourneys(ctx context.Context) ([]journey.Record, error)
+}
+
+// Customers is the list; it implements ui.Screen.
+type Customers struct {
+	env    *ui.Env
+	client Directory
+	loads  *ui.Loads
+	name   string // part of the name that was asked for
+	page   int
+	items  []api.Customer
+	total  string
+	open   map[string]journey.Record
+	at     time.Time
+	err    *api.Error
+	sortBy int // 0: as the service sent them, then by column
+	down   bool
+	table  *widget.Table
+	w, h   int
+}
+
+// NewCustomers makes the list; name narrows it to a part of the name.
+func NewCustomers(env *ui.Env, client Directory, name string) *Customers {
+	s := &Customers{env: env, client: client, loads: env.Loads(), name: name,
+		table: widget.NewTable(env.Theme, env.Keys, false,
+			widget.Column{Title: "name", Min: 16, Flex: 3}, widget.Column{Title: "kind", Min: 10}, widget.Column{Title: "status", Min: 12},
+			widget.Column{Title: "journey", Min: 12, Flex: 1, Drop: 2}, widget.Column{Title: "cuid", Min: 13, Max: 26, Flex: 1, Middle: true, Drop: 1},
+			widget.Column{Title: "updated", Min: 16, Drop: 3})}
+	s.settle()
+	return s
+}
+
+type customersMsg struct {
+	ui.Ticket
+	page api.Page[api.Customer]
+	open []journey.Record
+	at   time.Time
+	err  error
+}
+
+// Init implements ui.Screen.
+func (s *Customers) Init() tea.Cmd { return s.load() }
+
+func (s *Customers) load() tea.Cmd {
+	t, ctx := s.loads.Next(s.env.Ctx)
+	client, q, now := s.client, api.CustomerQuery{Name: s.name, Page: s.page}, s.env.Now
+	s.settle()
+	return func() tea.Msg {
+		page, err := client.Customers(ctx, q)
+		open, storeErr := client.UnfinishedJourneys(ctx)
+		if err == nil {
+			err = storeErr
+		}
+		return customersMsg{t, page, open, now(), err}
+	}
+}
+
+// Update implements ui.Screen.
+func (s *Customers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	switch msg := msg.(type) {
+	case customersMsg:
+		if !s.loads.Current(msg.Ticket) {
+			return nil, nil
+		}
+		if s.err = api.AsError(msg.err); msg.err == nil {
+			s.items, s.total, s.at = msg.page.Items, string(msg.page.Total), msg.at
+			s.open = map[string]journey.Record{}
+			for _, r := range msg.open {
+				s.open[r.CUID] = r
+			}
+			s.order()
+		}
+		s.settle()
+	case ui.Changed:
+		if r, ok := msg.Object.(journey.Record); ok && s.open != nil {
+			delete(s.open, r.CUID)
+			if r.Unfinished() {
+				s.open[r.CUID] = r
+			}
+			s.settle()
+		}
+	case ui.DisplayChanged:
+		s.settle()
+	case tea.KeyMsg:
+		return s.key(msg)
+	}
+	return nil, nil
+}
+
+func (s *Customers) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+	k := s.env.Keys
+	id := s.table.SelectedID()
+	switch {
+	case k.Global.Reload.Match(msg):
+		return nil, s.load()
+	case k.List.Filter.Match(msg):
+		return s.askName(), nil
+	case k.Global.Back.Match(msg) && s.name != "":
+		s.name, s.page = "", 0
+		return ui.Handled{}, s.load()
+	case k.List.Sort.Match(msg):
+		s.sortBy, s.down = (s.sortBy+1)%4, false
+		s.order()
+		s.settle()
+		return nil, nil
+	case k.List.Open.Match(msg) && id != "":
+		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: id}}, nil
+	case k.Item.CopyID.Match(msg) && id != "":
+		return ui.Copy{Text: id, What: "the customer id"}, nil
+	case k.Compliance.Operations.Match(msg) && id != "":
+		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + id}}, nil
+	}
+	s.table.Update(msg)
+	return nil, nil
+}
+
+func (s *Customers) askName() ui.Action {
+	return ui.Ask{Title: "Find customers", Verb: "Find", Intro: []string{"Part of the name; the service searches. One customer call."},
+		Fields: []widget.Field{{Label: "Name", Value: s.name, Max: 100}},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			s.name, s.page = strings.TrimSpace(v.Text(0)), 0
+			return nil, s.load()
+		}}
+}
+
+// order sorts what the service sent; 0 leaves its order, with unfinished
+// journeys first.
+func (s *Customers) order() {
+	key := func(c api.Customer) string {
+		switch s.sortBy {
+		case 1:
+			return strings.ToLower(string(c.FullName()))
+		case 2:
+			return string(c.Type)
+		case 3:
+			return string(c.Status)
+		}
+		if _, open := s.open[string(c.CUID)]; open {
+			return "0"
+		}
+		return "1"
+	}
+	sort.SliceStable(s.items, func(i, j int) bool { return key(s.items[i]) < key(s.items[j]) })
+}
+
+func (s *Customers) settle() {
+	s.table.SetSource(people{s})
+	s.table.SetSort(s.sortBy-1, s.down)
+	switch {
+	case s.err != nil && s.items == nil:
+		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: "r tries again"})
+	case s.items == nil:
+		s.table.SetNotice(widget.Notice{Text: "Reading the customers …"})
+	case s.name != "":
+		s.table.SetNotice(widget.Notice{Text: "No customer's name holds “" + s.name + "”.", Hint: "esc lists all"})
+	default:
+		s.table.SetNotice(widget.Notice{Text: "There are no customers."})
+	}
+}
+
+type people struct{ s *Customers }
+
+// Len implements widget.Source.
+func (p people) Len() int { return len(p.s.items) }
+
+// IndexOf implements widget.Source.
+func (p people) IndexOf(id string) int {
+	for i, c := range p.s.items {
+		if string(c.CUID) == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// Row implements widget.Source.
+func (p people) Row(i int) widget.Row {
+	c, th := p.s.items[i], p.s.env.Theme
+	st := look(th, string(c.Status))
+	row := widget.Row{ID: string(c.CUID), Tones: []theme.Tone{theme.Plain, theme.Dim, st.Tone, theme.Warn, theme.Dim, theme.Dim},
+		Cells: []string{c.FullName().Line(200), strings.ToLower(c.Type.Line(20)), st.Sign + " " + c.Status.Line(20), "", c.CUID.Line(64),
+			text.Minute(c.UpdatedAt.Time, p.s.env.Zone())}}
+	if r, ok := p.s.open[string(c.CUID)]; ok {
+		row.Cells[3] = begun(r)
+		row.Sign, row.Tone = th.Signs.Warn, theme.Warn
+	}
+	if c.FullName().Flags().Suspicious() {
+		row.Sign, row.Tone = th.Signs.Warn, theme.Warn
+	}
+	return row
+}
+
+// begun says where an unfinished journey stands, in a word or two.
+func begun(r journey.Record) string {
+	switch {
+	case r.Unclear:
+		return "share unclear"
+	case r.Applied && len(r.Outstanding) > 0:
+		return "outstanding"
+	case r.Applied:
+		return "to finalize"
+	}
+	return "link made"
+}
+
+// look is sign and tone of a customer's status (service's webhook page).
+func look(th *theme.Theme, status string) theme.Status {
+	switch strings.ToUpper(status) {
+	case "ACCEPT", "ACCEPTED":
+		return theme.Status{Sign: th.Signs.Good, Tone: theme.Good, End: true}
+	case "REJECT", "BANNED":
+		return theme.Status{Sign: th.Signs.Bad, Tone: theme.Bad, End: true}
+	case "NEW":
+		return theme.Status{Sign: th.Signs.Wait, Tone: theme.Warn}
+	case "MODERATION", "MODERATED", "VERIFY", "PROCESSING":
+		return theme.Status{Sign: th.Signs.Info, Tone: theme.Info}
+	}
+	return th.Status(status)
+}
+
+// View implements ui.Screen.
+func (s *Customers) View() string {
+	th := s.env.Theme
+	head := text.Plural(len(s.items), "customer", "customers")
+	if s.total != "" {
+		head += " of " + s.total
+	}
+	if s.name != "" {
+		head += ", name holds “" + s.name + "”"
+	}
+	if n := len(s.open); n > 0 {
+		head += "  " + th.Signs.Warn + " " + text.Plural(n, "verification is", "verifications are") + " begun and not finalised"
+	}
+	s.table.SetSize(s.w, max(s.h-1, 1))
+	lines := append([]string{th.Dim.Render(text.Cut(head, s.w))}, strings.Split(s.table.View(), "\n")...)
+	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
+}
+
+// SetSize implements ui.Screen.
+func (s *Customers) SetSize(w, h int) { s.w, s.h = w, h }
+
+// Help implements ui.Screen.
+func (s *Customers) Help() help.KeyMap {
+	k := s.env.Keys
+	return keymap.Help{List: append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Compliance.Operations, k.Item.CopyID, k.Global.Reload}, keymap.All(k.Nav)...)}
+}
+
+// Editing implements ui.Screen.
+func (s *Customers) Editing() bool { return false }
+
+// Title implements ui.Screen.
+func (s *Customers) Title() string { return "Compliance" }
+
+// Place implements ui.Screen.
+func (s *Customers) Place() ui.Place { return ui.Place{Kind: ui.KindCompliance, Arg: s.name} }
+
+// Source implements ui.Screen.
+func (s *Customers) Source() ui.Source {
+	src := ui.Source{Origin: "service", At: s.at, Class: "customer", Loading: s.loads.Busy()}
+	if s.err != nil {
+		src.Problem = s.err.Public
+	}
+	return src
+}
+
+// Subject implements ui.Subjecter.
+func (s *Customers) Subject(kind string) string {
+	if kind == ui.KindCompliance {
+		return s.table.SelectedID()
+	}
+	return ""
+}

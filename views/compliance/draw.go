@@ -1,0 +1,171 @@
+package compliance
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"time"
+
+	"opdeck/api"
+	untrusted "opdeck/api/text"
+	"opdeck/internal/journey"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+func (s *Screen) lines() []string {
+	th := s.env.Theme
+	switch {
+	case s.j == nil && s.err != nil:
+		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render("r tries again, esc goes back.")}
+	case s.j == nil:
+		return []string{th.Dim.Render("Reading the customer and the application …")}
+	}
+	now := s.env.Now()
+	out := s.head()
+	out = append(out, "", th.Title.Render("Verification"))
+	out = append(out, widget.Checklist(th, s.steps(), s.w)...)
+	out = append(out, "")
+	if s.doing != "" {
+		out = append(out, th.Info.Render(th.Signs.Info+" "+s.doing+" …"))
+	} else {
+		out = append(out, th.Strong.Render("Next: ")+s.j.Next)
+	}
+	if s.err != nil {
+		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
+	}
+	if s.j.Problem != "" {
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+s.j.Problem))
+	}
+	if !s.asked.IsZero() && !s.j.Record.Applied {
+		left, _ := text.Until(s.asked.Add(api.ShareTokenLife), now)
+		out = append(out, th.Dim.Render("A token issued when the form was opened lapses in "+left+"."))
+	}
+	out = append(out, s.linkLines(now)...)
+	return append(out, s.application()...)
+}
+
+func (s *Screen) head() []string {
+	th, c := s.env.Theme, s.j.Customer
+	st := look(th, string(c.Status))
+	out := []string{th.Strong.Render(text.Line(c.FullName(), max(s.w-34, 10))) + "  " + text.Line(c.Type, 12) + "  " +
+		th.Tone(st.Tone).Render(st.Sign+" "+c.Status.Line(20))}
+	out = append(out, th.Dim.Render("cuid "+c.CUID.Line(64)))
+	if odd := text.Suspect(c.FullName()); odd != "" {
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))
+	}
+	return out
+}
+
+func (s *Screen) steps() []widget.Step {
+	var out []widget.Step
+	next := true
+	for _, st := range s.j.Steps {
+		w := widget.Step{Text: text.Fit(st.Name, 17), Note: untrusted.Untrusted(st.Note).Line(300)}
+		switch st.State {
+		case journey.Done, journey.Optional:
+			w.State = widget.StepDone
+			if st.State == journey.Optional {
+				w.State = widget.StepOpen
+				w.Note = "not needed: " + w.Note
+			}
+		case journey.Blocked:
+			w.State = widget.StepFailed
+		case journey.Unclear:
+			w.State = widget.StepUnknown
+		case journey.Todo:
+			if next {
+				w.State, next = widget.StepNext, false
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// linkLines show the link: host apart from the rest, never as a hyperlink, and
+// as a QR code where there is room.
+func (s *Screen) linkLines(now time.Time) []string {
+	if s.link == nil {
+		return nil
+	}
+	th := s.env.Theme
+	left, _ := text.Until(s.until, now)
+	host := "?"
+	if u, err := url.Parse(string(s.link.URL)); err == nil {
+		host = u.Scheme + "://" + u.Host
+	}
+	out := []string{"", th.Title.Render("Link") + th.Dim.Render("  for the customer's own browser; works once; Y copies it")}
+	tone := th.Good
+	said := "lapses in " + left
+	if !now.Before(s.until) {
+		tone, said = th.Bad, "has lapsed; l makes another"
+	}
+	out = append(out, th.Dim.Render("host  ")+untrusted.Untrusted(host).Line(120)+"  "+tone.Render(said), s.link.URL.Line(2000))
+	if s.w >= 44 && now.Before(s.until) {
+		out = append(out, "")
+		out = append(out, s.code...)
+	}
+	return out
+}
+
+// application lists the application's own fields, whatever they are called.
+func (s *Screen) application() []string {
+	th, app := s.env.Theme, s.j.Application
+	if app.Kind() == "" {
+		return nil
+	}
+	out := []string{"", th.Title.Render("Application") + th.Dim.Render("  J shows it as it came")}
+	if app.Deprecated != "" {
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+app.Deprecated.Line(200)))
+	}
+	body := app.Individual
+	if app.Kind() == api.Corporate {
+		body = app.Corporate
+	}
+	return append(out, widget.Pairs(th, flat("", body), s.w)...)
+}
+
+const maxFields = 200
+
+// flat turns nested JSON into labels and values, in the order of their paths.
+func flat(path string, raw json.RawMessage) []widget.Pair {
+	var obj map[string]json.RawMessage
+	var arr []json.RawMessage
+	var out []widget.Pair
+	switch {
+	case json.Unmarshal(raw, &obj) == nil && obj != nil:
+		names := make([]string, 0, len(obj))
+		for n := range obj {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		for _, n := range names {
+			out = append(out, flat(join(path, n), obj[n])...)
+		}
+	case json.Unmarshal(raw, &arr) == nil && arr != nil:
+		for i, v := range arr {
+			out = append(out, flat(join(path, text.Count(i+1)), v)...)
+		}
+	default:
+		var str string
+		if json.Unmarshal(raw, &str) != nil {
+			str = string(raw)
+		}
+		u := untrusted.Untrusted(str)
+		p := widget.Pair{Label: untrusted.Untrusted(path).Line(60), Value: u.Line(300), Long: true}
+		if u.Flags().Suspicious() {
+			p.Value, p.Tone = text.Suspect(u), theme.Warn
+		}
+		out = append(out, p)
+	}
+	return out[:min(len(out), maxFields)]
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

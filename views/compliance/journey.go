@@ -1,0 +1,364 @@
+package compliance
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/help"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/secret"
+	"opdeck/internal/journey"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/text"
+	"opdeck/ui/widget"
+)
+
+// Client does the acts of a journey and keeps what came of them.
+type Client interface {
+	Journey(ctx context.Context, cuid string) (journey.Journey, error)
+	Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
+	Link(ctx context.Context, cuid string) (api.Link, error)
+	Finalize(ctx context.Context, cuid string) (api.Result, error)
+}
+
+// Screen is one customer's journey; it implements ui.Screen.
+type Screen struct {
+	env    *ui.Env
+	client Client
+	id     string
+	loads  *ui.Loads
+	keys   keymap.Compliance
+
+	j     *journey.Journey
+	at    time.Time
+	err   *api.Error
+	doing string
+
+	asked time.Time // when the token form was opened: a token issued then lives 20 minutes
+	link  *api.Link
+	until time.Time // end of the link
+	code  []string  // the link as a QR code
+
+	view *widget.Viewer
+	w, h int
+}
+
+// New makes the screen of one customer.
+func New(env *ui.Env, client Client, cuid string) *Screen {
+	s := &Screen{env: env, client: client, id: cuid, loads: env.Loads(), keys: env.Keys.Compliance,
+		view: widget.NewViewer(env.Theme, env.Keys)}
+	s.settle()
+	return s
+}
+
+type journeyMsg struct {
+	ui.Ticket
+	j   journey.Journey
+	at  time.Time
+	err error
+}
+
+type sharedMsg struct {
+	ui.Ticket
+	res api.ShareResult
+	err error
+}
+
+type linkMsg struct {
+	ui.Ticket
+	link api.Link
+	at   time.Time
+	err  error
+}
+
+type finalizedMsg struct {
+	ui.Ticket
+	res api.Result
+	err error
+}
+
+// Init implements ui.Screen.
+func (s *Screen) Init() tea.Cmd { return s.load() }
+
+func (s *Screen) load() tea.Cmd {
+	t, ctx := s.loads.Next(s.env.Ctx)
+	client, id, now := s.client, s.id, s.env.Now
+	return func() tea.Msg {
+		j, err := client.Journey(ctx, id)
+		return journeyMsg{t, j, now(), err}
+	}
+}
+
+// Update implements ui.Screen.
+func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	switch msg := msg.(type) {
+	case journeyMsg:
+		if !s.loads.Current(msg.Ticket) {
+			return nil, nil
+		}
+		if s.err = api.AsError(msg.err); msg.err == nil {
+			s.j, s.at = &msg.j, msg.at
+		}
+		s.settle()
+	case sharedMsg:
+		return s.shared(msg)
+	case linkMsg:
+		return s.linked(msg)
+	case finalizedMsg:
+		return s.finalized(msg)
+	case ui.Changed:
+		if r, ok := msg.Object.(journey.Record); ok && r.CUID == s.id && s.j != nil {
+			s.j.Record = r
+			s.settle()
+		}
+	case tea.KeyMsg:
+		return s.key(msg)
+	}
+	return nil, nil
+}
+
+func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+	k := s.env.Keys
+	switch {
+	case k.Global.Reload.Match(msg):
+		return nil, s.load()
+	case s.keys.Share.Match(msg):
+		return s.askShare(), nil
+	case s.keys.Link.Match(msg):
+		return s.makeLink(), nil
+	case s.keys.Finalize.Match(msg):
+		return s.askFinalize(), nil
+	case s.keys.Operations.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + s.id}}, nil
+	case k.Item.CopyID.Match(msg):
+		return ui.Copy{Text: s.id, What: "the customer id"}, nil
+	case k.Item.CopyJSON.Match(msg) && s.link != nil:
+		return ui.Copy{Text: string(s.link.URL), What: "the link"}, nil
+	case k.Item.CopyJSON.Match(msg) && s.j != nil:
+		return ui.Copy{Text: string(s.j.Customer.Raw), What: "the customer as JSON"}, nil
+	case k.Item.Raw.Match(msg) && s.j != nil && len(s.j.Application.Raw) > 0:
+		return ui.Raw{Title: "Application of " + s.id, JSON: s.j.Application.Raw}, nil
+	}
+	s.view.Update(msg)
+	return nil, nil
+}
+
+// settle switches keys by what the journey allows; a key that is off says why.
+func (s *Screen) settle() {
+	why := ""
+	switch {
+	case s.doing != "":
+		why = "Wait for what is under way: " + s.doing + "."
+	case s.j == nil:
+		why = "The customer is not read yet."
+	}
+	s.keys.Share.Set(why)
+	s.keys.Link.Set(why)
+	s.keys.Finalize.Set(why)
+	if why != "" {
+		return
+	}
+	switch r := s.j.Record; {
+	case r.Applied:
+		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize with f.")
+	case r.BaaS:
+		s.keys.Share.Set("Your account is on the BaaS verification program, where data cannot be shared. Make a link with l.")
+	case r.Unclear:
+		s.keys.Share.Set("The last share's answer was lost. Press r: the application tells whether it took effect.")
+	}
+	for _, st := range s.j.Steps {
+		if st.Key == "finalize" && st.State == journey.Done {
+			s.keys.Finalize.Set("The application was submitted already.")
+		}
+		if st.Key == "finalize" && st.State == journey.NotYet {
+			s.keys.Finalize.Set("There is nothing to submit yet: share a token or have the customer use the link first.")
+		}
+	}
+}
+
+func (s *Screen) facts() []widget.Pair {
+	c := s.j.Customer
+	return []widget.Pair{{Label: "customer", Value: c.FullName().Line(200), Long: true}, {Label: "cuid", Value: s.id},
+		{Label: "kind", Value: c.Type.Line(30)}, {Label: "status", Value: c.Status.Line(30)}}
+}
+
+// askShare takes the token unseen, then asks with the customer's id and kind.
+func (s *Screen) askShare() ui.Action {
+	s.asked = s.env.Now()
+	kind := "The customer's kind is not known."
+	switch s.j.Customer.Type {
+	case api.Individual:
+		kind = "INDIVIDUAL: one token carries the customer's own verified profile."
+	case api.Corporate:
+		kind = "CORPORATE: one token carries the company with its verified beneficiaries."
+	}
+	return ui.Ask{Title: "Share token", Verb: "Go on",
+		Intro: []string{s.j.Customer.FullName().Line(80) + ", " + kind,
+			"A token works once and lives about 20 minutes: one issued just now lapses at " + text.Clock(s.asked.Add(api.ShareTokenLife), s.env.Zone()) + ".",
+			"What you paste is not shown, kept or logged."},
+		Fields: []widget.Field{{Label: "Token", Secret: true, Max: 4096, Check: checkToken}},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			token, err := api.CheckShareToken(v.Secret(0).Reveal())
+			if err != nil {
+				return ui.Explain{Title: "Share token", Lines: []string{api.AsError(err).Public}}, nil
+			}
+			return ui.Confirm{ID: s.id, Title: "Share verified data", Verb: "Share", Facts: s.facts(),
+				Ask:  "Present this token for " + s.j.Customer.FullName().Line(60) + "?",
+				Risk: "Once applied, the customer cannot be shared again.",
+				Yes:  func(ui.Seen) tea.Cmd { return s.share(token) }}, nil
+		}}
+}
+
+func checkToken(v string) error {
+	if _, err := api.CheckShareToken(v); err != nil {
+		return errors.New(api.AsError(err).Public)
+	}
+	return nil
+}
+
+func (s *Screen) share(token secret.Value) tea.Cmd {
+	s.doing = "presenting the token"
+	s.settle()
+	t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.id
+	return func() tea.Msg {
+		res, err := client.Share(ctx, id, token)
+		return sharedMsg{t, res, err}
+	}
+}
+
+func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
+	s.doing = ""
+	s.settle()
+	switch {
+	case msg.err != nil:
+		return ui.Failure("Share", msg.err), s.load()
+	case !msg.res.Applied:
+		return ui.Explain{Title: "The token was not applied", Lines: []string{msg.res.Message.Line(400),
+			"Nothing was changed. It can be tried again with a corrected token (S)."}}, s.load()
+	}
+	s.asked = time.Time{}
+	told := "Applied. "
+	if n := len(msg.res.Outstanding); n > 0 {
+		told += text.Plural(n, "document set is", "document sets are") + " outstanding: make a link with l."
+	} else {
+		told += "Finalize with f."
+	}
+	return ui.Notify{Kind: ui.Done, Text: told}, s.load()
+}
+
+func (s *Screen) makeLink() ui.Action {
+	s.doing = "making a link"
+	s.settle()
+	t, ctx, client, id, now := s.env.Ticket(), s.env.Root, s.client, s.id, s.env.Now
+	return ui.Write{What: "verification link", Cmd: func() tea.Msg {
+		l, err := client.Link(ctx, id)
+		return linkMsg{t, l, now(), err}
+	}}
+}
+
+func (s *Screen) linked(msg linkMsg) (ui.Action, tea.Cmd) {
+	s.doing = ""
+	s.settle()
+	if msg.err != nil {
+		return ui.Failure("Link", msg.err), nil
+	}
+	s.link, s.until = &msg.link, msg.at.Add(time.Duration(msg.link.TTL)*time.Second)
+	if lines, err := widget.QR(string(msg.link.URL)); err == nil {
+		s.code = lines
+	}
+	return ui.Many{ui.Copy{Text: string(msg.link.URL), What: "the link"}}, s.load()
+}
+
+func (s *Screen) askFinalize() ui.Action {
+	facts := s.facts()
+	if k := s.j.Application.Kind(); k != "" {
+		facts = append(facts, widget.Pair{Label: "application", Value: strings.ToLower(k) + ", " + s.j.Application.Status.Line(30)})
+	}
+	if out := s.j.Record.Outstanding; len(out) > 0 {
+		facts = append(facts, widget.Pair{Label: "outstanding", Value: strings.Join(out, ", "), Long: true})
+	}
+	return ui.Confirm{ID: s.id, Title: "Finalize application", Verb: "Finalize", Facts: facts,
+		Ask:  "Submit the application of " + s.j.Customer.FullName().Line(60) + " for review?",
+		Risk: "A submitted application cannot be taken back from here.",
+		Yes: func(ui.Seen) tea.Cmd {
+			s.doing = "finalizing"
+			s.settle()
+			t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.id
+			return func() tea.Msg {
+				res, err := client.Finalize(ctx, id)
+				return finalizedMsg{t, res, err}
+			}
+		}}
+}
+
+func (s *Screen) finalized(msg finalizedMsg) (ui.Action, tea.Cmd) {
+	s.doing = ""
+	s.settle()
+	if msg.err != nil {
+		return ui.Failure("Finalize", msg.err), s.load()
+	}
+	return ui.Notify{Kind: ui.Done, Text: "Finalized. " + msg.res.Message.Line(200)}, s.load()
+}
+
+// Counts implements ui.Counter: the lives of token and link run down.
+func (s *Screen) Counts(now time.Time) time.Time {
+	var a, b time.Time
+	if !s.asked.IsZero() {
+		_, a = text.Until(s.asked.Add(api.ShareTokenLife), now)
+	}
+	if s.link != nil {
+		_, b = text.Until(s.until, now)
+	}
+	return ui.Sooner(a, b)
+}
+
+// View implements ui.Screen.
+func (s *Screen) View() string {
+	s.view.SetLines(s.lines())
+	return strings.Join(s.view.Lines(), "\n")
+}
+
+// SetSize implements ui.Screen.
+func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h; s.view.SetSize(w, h) }
+
+// Help implements ui.Screen.
+func (s *Screen) Help() help.KeyMap {
+	k := s.env.Keys
+	return keymap.Help{List: append(keymap.Join(s.keys, k.Item, k.Nav), k.Global.Reload)}
+}
+
+// Editing implements ui.Screen.
+func (s *Screen) Editing() bool { return s.view.Searching() }
+
+// Title implements ui.Screen.
+func (s *Screen) Title() string {
+	if s.j != nil {
+		return s.j.Customer.FullName().Line(30)
+	}
+	return "Customer " + text.ID(s.id, 13)
+}
+
+// Place implements ui.Screen.
+func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindCompliance, ID: s.id} }
+
+// Source implements ui.Screen.
+func (s *Screen) Source() ui.Source {
+	src := ui.Source{Origin: "service", At: s.at, Class: "customer", Loading: s.loads.Busy()}
+	if s.err != nil {
+		src.Problem = s.err.Public
+	}
+	return src
+}
+
+// Subject implements ui.Subjecter.
+func (s *Screen) Subject(kind string) string {
+	if kind == ui.KindCompliance {
+		return s.id
+	}
+	return ""
+}
