@@ -172,6 +172,7 @@ func (c *console) end() {
 	case <-time.After(patience):
 		c.t.Fatalf("the program does not end: %q", c.out)
 	}
+	c.out.until(c.t, "ended: ") // what it wrote last may still be on its way
 }
 
 var modeRE = regexp.MustCompile(`\x1b\[\?(\d+)([hl])`)
@@ -197,8 +198,8 @@ func (c *console) wantModes(entered int) {
 	if strings.Count(out, "\x1b[22;2t") != strings.Count(out, "\x1b[23;2t") {
 		c.t.Error("the title is not given back")
 	}
-	tail := out[strings.LastIndex(out, "\x1b[?1049l"):]
-	if strings.Count(tail, "\x1b") != 2 { // itself and the title
+	_, tail, _ := strings.Cut(out[strings.LastIndex(out, "\x1b[?1049h")+1:], "\x1b[?1049l")
+	if strings.Count(tail, "\x1b") != 1 { // the title
 		c.t.Errorf("behind the end: %q", tail)
 	}
 	// Every byte since the start of the process: nothing asks the terminal anything.
