@@ -84,10 +84,12 @@ func (db *DB) explain(err error) error {
 	return &Error{Kind: kind, Where: db.where(), Err: err, text: plain(err)}
 }
 
-// explainCommit is explain for the answer to a COMMIT, which may be lost.
+// explainCommit is explain for the answer to a COMMIT, which may be lost. The
+// driver's SafeToRetry does not help here: it calls a connection that broke while
+// the answer was awaited "closed", as if nothing had been sent.
 func (db *DB) explainCommit(err error) error {
 	e := db.explain(err)
-	if db.engine == Postgres && IsKind(e, Unavailable) && !pgconn.SafeToRetry(err) {
+	if db.engine == Postgres && IsKind(e, Unavailable) {
 		return &Error{Kind: Unknown, Where: db.where(), Err: err}
 	}
 	return e

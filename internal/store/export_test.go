@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"strconv"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"opdeck/api/limit"
@@ -67,4 +70,18 @@ func (c shiftedServer) settle(us int64) time.Duration {
 func (o Options) WithSystem(name func(dir string) (string, error)) Options {
 	o.system = name
 	return o
+}
+
+// FillUp leaves no room for further pages.
+func (db *DB) FillUp(t testing.TB) {
+	t.Helper()
+	for _, pool := range []*sql.DB{db.w, db.hasty} {
+		var n, most int
+		if err := pool.QueryRow("PRAGMA page_count").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if err := pool.QueryRow("PRAGMA max_page_count = " + strconv.Itoa(n+2)).Scan(&most); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -1,0 +1,110 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+	"opdeck/api/session"
+	"opdeck/internal/store"
+	"opdeck/internal/store/storetest"
+)
+
+func TestFullDiskIsNamedAndReadable(t *testing.T) {
+	ctx := context.Background()
+	st := storetest.Open(t, store.SQLite)
+	s := storeSession(t, st)
+	installed(t, s, "acc", "ref")
+	st.Core.FillUp(t)
+	var err error
+	for range 5000 {
+		if err = s.Log(ctx, key1, session.Event{Kind: session.EventReset, Detail: strings.Repeat("x", 4000)}); err != nil {
+			break
+		}
+	}
+	if !store.IsKind(err, store.Full) || !strings.Contains(err.Error(), st.Core.Path()) {
+		t.Fatalf("%v; want Full with the file's name", err)
+	}
+	row, err := s.Load(ctx, key1)
+	if err != nil || row.Access.Reveal() != "acc" {
+		t.Errorf("reading on a full disk: %s, %v", row.State, err)
+	}
+	checkIntegrity(t, st.Core)
+}
+
+func TestBusyIsNamed(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	url := storetest.URL(t, store.SQLite)
+	one, two := storetest.OpenURL(t, url), storetest.OpenURL(t, url)
+	err := one.Core.Write(context.Background(), func(*store.Tx) error {
+		return two.Core.Write(ctx, func(*store.Tx) error { return nil })
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a writer that waits longer than its context: %v", err)
+	}
+	if err := two.Core.Write(context.Background(), func(*store.Tx) error { return nil }); err != nil {
+		t.Errorf("after the wait: %v", err)
+	}
+}
+
+// TestLostCommitAnswers breaks the connection after a COMMIT was done and before
+// its answer arrives (rule A8).
+func TestLostCommitAnswers(t *testing.T) {
+	ctx := context.Background()
+	direct := storetest.URL(t, store.Postgres)
+	relay := newRelay(t, direct)
+	key, shift := testKey(t), new(store.Shift)
+	s := newSession(t, storetest.OpenURL(t, relay.url), key, shift, "")
+	sure := newSession(t, storetest.OpenURL(t, direct), key, shift, "")
+	row, err := s.Load(ctx, key1)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	relay.cutNextCommit()
+	row, won, err := s.Acquire(ctx, key1, session.Claim{Incarnation: row.Incarnation, Owner: owner("a"), For: 5 * time.Second})
+	if err != nil || !won || row.Fence != 1 {
+		t.Fatalf("acquire: won %v, fence %d, %v", won, row.Fence, err)
+	}
+
+	mark := session.Mark{Incarnation: row.Incarnation, Fence: 1, Owner: "a", Kind: session.ByLogin, For: 15 * time.Second, Rule: loginRule}
+	relay.cutNextCommit()
+	if _, err = s.Mark(ctx, key1, mark); !store.IsKind(err, store.Unknown) {
+		t.Fatalf("a mark without an answer must not count: %v", err)
+	}
+	if row, err = sure.Load(ctx, key1); err != nil || row.Phase != session.SentLogin {
+		t.Fatalf("the relay did not let the commit through: %s, %v", row.Phase, err)
+	}
+
+	relay.cutNextCommit()
+	row, err = s.Install(ctx, key1, session.Install{Incarnation: row.Incarnation, Fence: 1, Kind: session.ByLogin, Access: secret.New("acc"),
+		Refresh: secret.New("ref"), AccessTTL: time.Minute, RefreshTTL: time.Hour, By: owner("a")})
+	if err != nil || row.Gen != 1 || row.Access.Reveal() != "acc" {
+		t.Fatalf("install: gen %d, %v", row.Gen, err)
+	}
+
+	row, won, err = s.Acquire(ctx, key1, session.Claim{Incarnation: row.Incarnation, Gen: 1, Fence: 1, Owner: owner("a"), For: 5 * time.Second})
+	if err != nil || !won {
+		t.Fatalf("second acquire: %v, %v", won, err)
+	}
+	relay.cutNextCommit()
+	if err = s.Release(ctx, key1, session.Release{Incarnation: row.Incarnation, Fence: 2, Fail: true}); err != nil {
+		t.Fatalf("release: %v", err)
+	}
+	if row, err = sure.Load(ctx, key1); err != nil || row.Phase != session.Free || row.Fails != 1 || row.Gen != 1 {
+		t.Errorf("phase %s, fails %d, gen %d, %v", row.Phase, row.Fails, row.Gen, err)
+	}
+
+	relay.cutNextCommit()
+	if g, err := s.Take(ctx, key1, limit.Request{Class: limit.Billing, Rule: apiRule}); !store.IsKind(err, store.Unknown) || g.Taken {
+		t.Errorf("a slot without an answer: %+v, %v", g, err)
+	}
+	if relay.cuts() != 5 {
+		t.Errorf("%d commits were cut, want 5", relay.cuts())
+	}
+}
