@@ -31,9 +31,9 @@ func (s *Service) Step(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		ops, err := queryOperations(ctx, tx, `WHERE o.n = (SELECT n FROM (SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY created DESC LIMIT 50) ORDER BY updated, n LIMIT 1)`)
+		ops, err := queryOperations(ctx, tx, `WHERE o.n = (SELECT n FROM (SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY n LIMIT 50) ORDER BY updated, n LIMIT 1)`)
 		if err == nil && len(ops) == 0 {
-			ops, err = queryOperations(ctx, tx, `WHERE o.n > 0 ORDER BY o.created DESC LIMIT 1`)
+			ops, err = queryOperations(ctx, tx, `WHERE o.n > 0 ORDER BY o.n LIMIT 1`)
 		}
 		if err != nil || len(ops) == 0 {
 			return err

@@ -63,7 +63,7 @@ func newStatus(names []string, want string, old int) (int, error) {
 }
 
 func (s *Service) changeOperation(c *call, tx *sql.Tx, ch Change) error {
-	o, found, err := findOperation(c.ctx, tx, ch.ID)
+	o, found, err := findOperation(c.ctx, tx, c.st.Seed, ch.ID)
 	if err == nil && !found {
 		err = operationNotFound(ch.ID)
 	}

@@ -15,7 +15,7 @@ const (
 	saltOperation
 	saltAmount
 	saltFile
-	saltShare
+	saltOpid
 )
 
 // dice is a small deterministic generator (SplitMix64): the same seed, salt and

@@ -57,7 +57,7 @@ func (s *Service) removeDocument(c *call) (answer, error) {
 
 // removable checks in the order: operation, document, link, state, lock.
 func removable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file int64, err error) {
-	o, found, err := findOperation(c.ctx, tx, opid)
+	o, found, err := findOperation(c.ctx, tx, c.st.Seed, opid)
 	if err != nil {
 		return o, 0, err
 	}
@@ -132,7 +132,7 @@ func (s *Service) attachDocument(c *call) (answer, error) {
 }
 
 func attachable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file int64, err error) {
-	o, found, err := findOperation(c.ctx, tx, opid)
+	o, found, err := findOperation(c.ctx, tx, c.st.Seed, opid)
 	if err != nil {
 		return o, 0, err
 	}

@@ -117,7 +117,7 @@ func (s *Service) raiseOperation(ctx context.Context, tx *sql.Tx, st settings, o
 		DestSum     hookAmount `json:"destination_amount"`
 		Commission  hookAmount `json:"commission_amount"`
 		Balance     hookAmount `json:"current_balance_amount"`
-	}{o.cuid, o.opid.String(), o.typ, o.status, o.pay, o.flags&flagVisible != 0, hookStamp(o.created), hookStamp(o.updated), source, destination,
+	}{o.cuid, o.opid(st.Seed), o.typ, o.status, o.pay, o.flags&flagVisible != 0, hookStamp(o.created), hookStamp(o.updated), source, destination,
 		a.source.amount(), a.destination.amount(), a.commission.amount(), a.balance.amount()}, at)
 }
 

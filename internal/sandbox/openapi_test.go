@@ -98,7 +98,7 @@ func contractChanges(t *testing.T, s *Service) []Change {
 	}
 	list := []Change{{Kind: "customer", ID: accounts[0].cuid, Name: "New"}, {Kind: "account", ID: accounts[0].id}, {Kind: "requisite", ID: accounts[0].id}, {Kind: "counterparty", ID: payees[0].id}}
 	for _, o := range ops {
-		list = append(list, Change{Kind: "operation", ID: o.opid.String()})
+		list = append(list, Change{Kind: "operation", ID: o.opid(0)})
 	}
 	return list
 }

@@ -13,7 +13,6 @@ import (
 // operationRow is an operation as stored, with what it refers to.
 type operationRow struct {
 	n                        int64
-	opid                     uuid.UUID
 	status, typ, pay, flags  int
 	parent                   sql.NullInt64
 	customer                 int64
@@ -34,7 +33,7 @@ type accountRef struct {
 	id, name, number, currency string
 }
 
-const operationSelect = `SELECT o.n, o.opid, o.status, o.type, o.pay, o.flags, o.parent, o.customer, o.created, o.updated, o.extra,
+const operationSelect = `SELECT o.n, o.status, o.type, o.pay, o.flags, o.parent, o.customer, o.created, o.updated, o.extra,
  c.cuid, c.display, a.n, a.id, a.name, a.number, a.currency,
  o.account2, ifnull(b.id,''), ifnull(b.name,''), ifnull(b.number,''), ifnull(b.currency,''),
  o.cpaccount, k.id, k.name, k.number, k.currency, p.suid, p.name, p.bank
@@ -50,27 +49,31 @@ func queryOperations(ctx context.Context, q querier, tail string, args ...any) (
 	var list []operationRow
 	for rows.Next() {
 		var o operationRow
-		var id []byte
-		err := rows.Scan(&o.n, &id, &o.status, &o.typ, &o.pay, &o.flags, &o.parent, &o.customer, &o.created, &o.updated, &o.extra,
+		err := rows.Scan(&o.n, &o.status, &o.typ, &o.pay, &o.flags, &o.parent, &o.customer, &o.created, &o.updated, &o.extra,
 			&o.cuid, &o.customerName, &o.account.n, &o.account.id, &o.account.name, &o.account.number, &o.account.currency,
 			&o.account2, &o.second.id, &o.second.name, &o.second.number, &o.second.currency,
 			&o.target, &o.targetID, &o.targetName, &o.targetNumber, &o.targetCoin, &o.suid, &o.payee, &o.bank)
 		if err != nil {
 			return nil, err
 		}
-		copy(o.opid[:], id)
 		list = append(list, o)
 	}
 	return list, rows.Err()
 }
 
+func (o *operationRow) opid(seed uint64) string { return opidOf(seed, o.n).String() }
+
 // findOperation returns the operation, or found = false.
-func findOperation(ctx context.Context, q querier, opid string) (o operationRow, found bool, err error) {
+func findOperation(ctx context.Context, q querier, seed uint64, opid string) (o operationRow, found bool, err error) {
 	id, valid := parseGUID(opid)
 	if !valid {
 		return o, false, nil
 	}
-	list, err := queryOperations(ctx, q, `WHERE o.opid = ?`, id[:])
+	n, known := numberOf(seed, id)
+	if !known {
+		return o, false, nil
+	}
+	list, err := queryOperations(ctx, q, `WHERE o.n = ?`, n)
 	if err != nil || len(list) == 0 {
 		return o, false, err
 	}
@@ -182,7 +185,7 @@ func (o *operationRow) render(seed uint64, documents []documentJSON) json.RawMes
 		documents = []documentJSON{}
 	}
 	v := operationJSON{
-		Opid: o.opid.String(), IsVisible: o.flags&flagVisible != 0,
+		Opid: o.opid(seed), IsVisible: o.flags&flagVisible != 0,
 		Status: nameOf(operationStatuses, o.status), Type: nameOf(operationTypes, o.typ), PaymentType: nameOf(paymentTypes, o.pay),
 		CreatedAt: stamp(o.created), UpdatedAt: stamp(o.updated),
 		SourceSum: a.source.rest(), DestSum: a.destination.rest(), Commission: a.commission.rest(), Balance: a.balance.rest(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sort"
 )
 
 // getOperation: GET /v2/billing/operation/{id}.
@@ -16,7 +17,7 @@ func (s *Service) getOperation(c *call) (answer, error) {
 }
 
 func (s *Service) operation(c *call) (operationRow, error) {
-	o, found, err := findOperation(c.ctx, s.ro, c.params[0])
+	o, found, err := findOperation(c.ctx, s.ro, c.st.Seed, c.params[0])
 	if err == nil && !found {
 		err = operationNotFound(c.params[0])
 	}
@@ -49,7 +50,7 @@ func (s *Service) operationTree(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	provider := encode(patch{"provider": patch{"name": "sample rail", "reference": "SBXP-" + o.opid.String()[:8]}})
+	provider := encode(patch{"provider": patch{"name": "sample rail", "reference": "SBXP-" + o.opid(c.st.Seed)[:8]}})
 	return ok(struct {
 		Item     json.RawMessage   `json:"item"`
 		Children []json.RawMessage `json:"children"`
@@ -71,7 +72,7 @@ func (s *Service) listOperations(c *call) (answer, error) {
 		return answer{}, err
 	}
 	// The window is cut on ids alone: skipped rows are then never joined.
-	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY created DESC, n DESC LIMIT ? OFFSET ?) ORDER BY o.created DESC, o.n DESC`
+	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY n LIMIT ? OFFSET ?) ORDER BY o.n`
 	ops, err := queryOperations(c.ctx, s.ro, tail, append(w.args, p.size, p.offset())...)
 	if err != nil {
 		return answer{}, err
@@ -119,7 +120,47 @@ func (s *Service) operationFilter(c *call) (*where, error) {
 	w.code("o.status", operationStatuses, q.Get("status"))
 	w.code("o.type", operationTypes, q.Get("type"))
 	w.code("o.pay", paymentTypes, q.Get("paymentType"))
-	return w, w.between(c, "o.created", "fromCreatedAt", "toCreatedAt")
+	return w, s.createdBetween(c, w)
+}
+
+// createdBetween turns bounds of time into bounds of numbers: operations are
+// numbered from the newest on.
+func (s *Service) createdBetween(c *call, w *where) error {
+	times := &where{}
+	if err := times.between(c, "", "fromCreatedAt", "toCreatedAt"); err != nil || len(times.terms) == 0 {
+		return err
+	}
+	total, err := countOperations(c.ctx, s.ro, &where{})
+	if err != nil {
+		return err
+	}
+	for i, term := range times.terms {
+		bound, from := times.args[i].(int64), term == " >= ?"
+		n, err := numberAt(c.ctx, s.ro, int(total), bound, from)
+		if err != nil {
+			return err
+		}
+		if from {
+			w.add("o.n < ?", n)
+		} else {
+			w.add("o.n >= ?", n)
+		}
+	}
+	return nil
+}
+
+// numberAt returns the first number whose operation is older than bound, or with
+// equal false one that is as old as bound too.
+func numberAt(ctx context.Context, q querier, total int, bound int64, equal bool) (int, error) {
+	var failed error
+	n := sort.Search(total, func(n int) bool {
+		created, err := count(ctx, q, `SELECT created FROM operation WHERE n = ?`, n)
+		if err != nil {
+			failed = err
+		}
+		return created < bound || !equal && created == bound
+	})
+	return n, failed
 }
 
 func numbersOf(ctx context.Context, q querier, query string, args ...any) ([]any, error) {

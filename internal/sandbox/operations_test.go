@@ -54,7 +54,7 @@ func values(ops []map[string]any, field string) []string {
 }
 
 func TestSampleData(t *testing.T) {
-	c := connect(t, open(t, sandbox.Options{})).login()
+	c := connect(t, open(t, sandbox.Options{Operations: 500})).login()
 	ops := c.all(nil)
 	if len(ops) != sandbox.DefaultOperations {
 		t.Fatalf("%d operations", len(ops))
@@ -169,7 +169,7 @@ func TestListWindow(t *testing.T) {
 
 // TestListFilters compares each filter with a scan over everything.
 func TestListFilters(t *testing.T) {
-	c := connect(t, open(t, sandbox.Options{})).login()
+	c := connect(t, open(t, sandbox.Options{Operations: 500})).login()
 	ops := c.all(nil)
 	account := func(o map[string]any, side, field string) any {
 		s, _ := o[side].(map[string]any)
@@ -228,7 +228,7 @@ func TestListFilters(t *testing.T) {
 }
 
 func TestTree(t *testing.T) {
-	c := connect(t, open(t, sandbox.Options{})).login()
+	c := connect(t, open(t, sandbox.Options{Operations: 500})).login()
 	parents := 0
 	for _, o := range c.all(nil)[:100] {
 		v := c.want(200, "GET", "/v2/billing/operation/"+o["opid"].(string)+"/tree", nil)

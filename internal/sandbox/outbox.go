@@ -20,6 +20,9 @@ const (
 	deliveryTimeout = 5 * time.Second
 	deliveryLease   = 3 * deliveryTimeout
 	longestBackoff  = 5 * time.Minute
+	leasePoll       = 500 * time.Millisecond // while events wait and another process holds the lease
+	idlePoll        = 2 * time.Second        // while webhooks are on: another process may have left events behind
+	closeGrace      = time.Second            // for a delivery under way when the service is closed
 )
 
 // poke wakes the deliverer of this process.
@@ -91,7 +94,7 @@ func (s *Service) deliverDue(ctx context.Context, client *http.Client, holder st
 func (s *Service) nextDelivery(ctx context.Context, holder string) (st settings, d *delivery, wait time.Duration, err error) {
 	waiting, err := count(ctx, s.ro, `SELECT count(*) FROM (SELECT 1 FROM outbox WHERE state = 'waiting' LIMIT 1)`)
 	if err != nil || waiting == 0 {
-		return st, nil, 0, err
+		return st, nil, s.idle(ctx, holder), err
 	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		now := s.now().UnixNano()
@@ -100,7 +103,7 @@ func (s *Service) nextDelivery(ctx context.Context, holder string) (st settings,
 		}
 		left, err := takeLease(ctx, tx, holder, now)
 		if err != nil || left > 0 {
-			wait = left
+			wait = min(left, leasePoll)
 			return err
 		}
 		var next delivery
@@ -120,6 +123,19 @@ func (s *Service) nextDelivery(ctx context.Context, holder string) (st settings,
 		return nil
 	})
 	return st, d, wait, err
+}
+
+// idle gives the lease up and returns how long to sleep: for ever when webhooks are off.
+func (s *Service) idle(ctx context.Context, holder string) time.Duration {
+	st, err := loadSettings(ctx, s.ro)
+	if err != nil || !st.Hook.Enabled {
+		return 0
+	}
+	held, err := count(ctx, s.ro, `SELECT count(*) FROM setting WHERE name = 'lease' AND value ->> 'holder' = ?`, holder)
+	if err == nil && held > 0 {
+		s.releaseLease(holder)
+	}
+	return idlePoll
 }
 
 // takeLease returns how long another process still holds the lease; 0: ours.
@@ -151,7 +167,10 @@ func (s *Service) releaseLease(holder string) {
 
 // post sends one event and returns the status code, or the error in words.
 func post(ctx context.Context, client *http.Client, st settings, d delivery, now time.Time) string {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, st.Hook.URL, bytes.NewReader(d.body))
+	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(closeGrace, cancel) })()
+	r, err := http.NewRequestWithContext(call, http.MethodPost, st.Hook.URL, bytes.NewReader(d.body))
 	if err != nil {
 		return err.Error()
 	}

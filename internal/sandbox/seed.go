@@ -154,14 +154,12 @@ func sampleFile(seed uint64, n, customer int, locked bool, created int64) []any 
 func fileNumber(n, k int) int { return n*8 + k + 1 }
 
 func seedOperations(ctx context.Context, tx *sql.Tx, w *world, count int) error {
-	ops := newBulk(tx, `INSERT INTO operation(n, opid, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)`, 14, 50)
+	ops := newBulk(tx, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)`, 13, 50)
 	files := newBulk(tx, fileInsert, fileColumns, 50)
 	links := newBulk(tx, `INSERT INTO link(op, file, name)`, 3, 100)
 	for n := range count {
 		o := w.draft(n)
-		d := newDice(w.seed, saltOperation, n+1<<41)
-		id := d.uuid()
-		err := ops.add(ctx, n, id[:], o.status, o.typ, o.pay, o.flags, null(o.parent), o.customer, o.account, null(o.account2), null(o.target), o.created, o.updated, text(o.extra))
+		err := ops.add(ctx, n, o.status, o.typ, o.pay, o.flags, null(o.parent), o.customer, o.account, null(o.account2), null(o.target), o.created, o.updated, text(o.extra))
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,9 @@ import (
 
 const schemaVersion = 1
 
-// schema: ids of operations are 16 bytes, times are Unix nanoseconds. What an
+// schema: times are Unix nanoseconds; ids of operations are made from their
+// number (see opidOf), those of files are 16 bytes; the
+// numbers of operations run without gaps from 0, the newest. What an
 // operation shows beyond these columns is drawn from the seed and n when it is
 // asked for; extra is a JSON merge patch over that.
 const schema = `
@@ -36,7 +38,7 @@ CREATE TABLE counterparty(n INTEGER PRIMARY KEY, suid TEXT NOT NULL UNIQUE, cust
 CREATE TABLE cpaccount(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, counterparty INTEGER NOT NULL, name TEXT NOT NULL,
   number TEXT NOT NULL, currency TEXT NOT NULL, status INTEGER NOT NULL, kind TEXT NOT NULL, rails TEXT NOT NULL,
   created INTEGER NOT NULL, updated INTEGER NOT NULL);
-CREATE TABLE operation(n INTEGER PRIMARY KEY, opid BLOB NOT NULL, status INTEGER NOT NULL, type INTEGER NOT NULL,
+CREATE TABLE operation(n INTEGER PRIMARY KEY, status INTEGER NOT NULL, type INTEGER NOT NULL,
   pay INTEGER NOT NULL, flags INTEGER NOT NULL, parent INTEGER, customer INTEGER NOT NULL, account INTEGER NOT NULL,
   account2 INTEGER, cpaccount INTEGER, created INTEGER NOT NULL, updated INTEGER NOT NULL, extra TEXT);
 CREATE TABLE file(n INTEGER PRIMARY KEY, guid BLOB NOT NULL, store INTEGER NOT NULL, customer INTEGER NOT NULL, name TEXT NOT NULL,
@@ -62,12 +64,10 @@ CREATE INDEX outbox_next ON outbox(next) WHERE state = 'waiting';
 
 // indexes are made after the sample data: that is several times faster.
 const indexes = `
-CREATE UNIQUE INDEX operation_opid ON operation(opid);
-CREATE INDEX operation_created ON operation(created);
-CREATE INDEX operation_status ON operation(status, created);
-CREATE INDEX operation_account ON operation(account, created);
+CREATE INDEX operation_status ON operation(status);
+CREATE INDEX operation_account ON operation(account);
 CREATE INDEX operation_account2 ON operation(account2) WHERE account2 IS NOT NULL;
-CREATE INDEX operation_customer ON operation(customer, created);
+CREATE INDEX operation_customer ON operation(customer);
 CREATE INDEX operation_parent ON operation(parent) WHERE parent IS NOT NULL;
 CREATE UNIQUE INDEX file_guid ON file(guid);
 CREATE INDEX file_customer ON file(customer, store, n);
@@ -130,7 +130,7 @@ func (s *Service) createFile(ctx context.Context, o Options) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", dataSource(o.Path, "synchronous(OFF)", "cache_size(-65536)"))
+	db, err := sql.Open("sqlite", dataSource(o.Path, "synchronous(OFF)", "cache_size(-131072)", "temp_store(MEMORY)"))
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func TestFirstStartRace(t *testing.T) {
 	}
 	wg.Wait()
 	s := open(t, sandbox.Options{Path: file})
-	if n := len(connect(t, s).login().all(nil)); n != sandbox.DefaultOperations {
+	if n := len(connect(t, s).login().all(nil)); n != 40 {
 		t.Errorf("%d operations", n)
 	}
 	if stats, err := s.Stats(t.Context()); err != nil || stats.Unauthorized != 6 {

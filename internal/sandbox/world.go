@@ -106,13 +106,14 @@ func family(n int) (role int) {
 	return 0
 }
 
+// createdAt falls strictly with n: the order of numbers is the order of time.
 func createdAt(seed uint64, n int) int64 {
 	const recent, near, far = 2000, 7 * int64(time.Minute), 40 * int64(time.Second)
 	d := newDice(seed, saltOperation, n)
 	back := int64(n) * near
 	gap := near
 	if n > recent {
-		back, gap = recent*near+int64(n-recent)*far, far
+		back, gap = (recent+1)*near+int64(n-recent)*far, far
 	}
 	jitter := int64(d.next()%uint64(gap/int64(time.Millisecond))) * int64(time.Millisecond)
 	if n == 0 {
