@@ -58,7 +58,7 @@ func (s *Shell) act(st *seat, a Action) tea.Cmd {
 			lines = append(lines, "… cut here: "+text.Size(int64(len(a.JSON)))+" in all")
 		}
 		p := newPager(s, st.id, a.Title, func(*Shell) []string { return lines })
-		p.copy = Copy{Text: string(a.JSON), What: a.Title}
+		p.copy = Copy{Text: string(a.JSON), What: "the JSON"}
 		s.push(p)
 	}
 	return nil

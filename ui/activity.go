@@ -52,7 +52,7 @@ func (a *activity) note(at time.Time, k Kind, line string) {
 	if len(a.notes) >= keptNotes {
 		a.notes = append(a.notes[:0:0], a.notes[1:]...)
 	}
-	a.notes = append(a.notes, noted{at, k, line})
+	a.notes = append(a.notes, noted{at, k, safe(line)})
 }
 
 // newActivity is the page behind "!".

@@ -1,7 +1,6 @@
 package ui_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -25,11 +24,9 @@ type world struct {
 	removed []string
 	slow    time.Duration // of reads and writes
 	opened  []ui.Place
-	closed  int
 	screens []*fake
 	copied  []string
 	copyErr error
-	writing context.Context
 }
 
 // fake is a small documents screen.

@@ -41,7 +41,7 @@ var nightPalette = Palette{
 	Accent:     Color{"#82b8ff", "111", "14"},
 	Good:       Color{"#9ad68a", "114", "10"},
 	Warn:       Color{"#ecc979", "222", "11"},
-	Bad:        Color{"#ff9a9a", "217", "9"},
+	Bad:        Color{"#ff7b7b", "210", "9"},
 	Info:       Color{"#86d3cb", "116", "14"},
 	Rule:       Color{"#8f97a6", "246", "7"},
 	Select:     Pair{Color{"#ffffff", "231", "15"}, Color{"#2b3a55", "237", "4"}},

@@ -106,6 +106,7 @@ func (f *Form) Last() bool { return f.focus >= len(f.fields)-1 }
 
 // Ready checks all fields; when one is wrong it gets the focus.
 func (f *Form) Ready() bool {
+	f.note = ""
 	for i := range f.fields {
 		f.touched[i] = true
 	}

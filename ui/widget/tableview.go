@@ -118,7 +118,9 @@ func (t *Table) View() string {
 		}
 	}
 	for ; lines < t.h-t.foot(); lines++ {
-		b.WriteByte('\n')
+		if lines > 0 {
+			b.WriteByte('\n')
+		}
 	}
 	if t.foot() == 1 {
 		b.WriteByte('\n')
@@ -192,38 +194,58 @@ func (t *Table) arrange(rows []Row) [][]string {
 				col[i] = r.Cells[c.index]
 			}
 		}
-		if d.Align == Decimal {
-			col = text.Align(col)
+		switch {
+		case d.Align != Left:
+			numbers(col, c.width, d.Align == Decimal)
+		case d.Middle:
+			for i, s := range col {
+				col[i] = text.Pad(text.Middle(s, c.width), c.width)
+			}
+		default:
+			for i, s := range col {
+				col[i] = text.Fit(s, c.width)
+			}
 		}
 		for i, s := range col {
-			switch {
-			case d.Align != Left:
-				// A number that does not fit is never cut to another number.
-				if text.Width(strings.TrimSpace(s)) > c.width {
-					s = strings.Repeat("#", c.width)
-				} else if text.Width(s) > c.width {
-					s = strings.TrimSpace(s)
-				}
-				out[i][k] = text.PadLeft(s, c.width)
-			case d.Middle:
-				out[i][k] = text.Pad(text.Middle(s, c.width), c.width)
-			default:
-				out[i][k] = text.Fit(s, c.width)
-			}
+			out[i][k] = s
 		}
 	}
 	return out
+}
+
+// numbers fits a column of numbers to w cells. A number that does not fit is
+// never cut to another number.
+func numbers(col []string, w int, byPoint bool) {
+	fits := make([]int, 0, len(col))
+	aligned := make([]string, 0, len(col))
+	for i, s := range col {
+		if text.Width(s) > w {
+			col[i] = strings.Repeat("#", w)
+			continue
+		}
+		fits = append(fits, i)
+		aligned = append(aligned, s)
+	}
+	if byPoint {
+		if a := text.Align(aligned); len(a) > 0 && text.Width(a[0]) <= w {
+			aligned = a
+		}
+	}
+	for j, i := range fits {
+		col[i] = text.PadLeft(aligned[j], w)
+	}
 }
 
 func (t *Table) drawRow(b *strings.Builder, r Row, cells []string, selected bool) {
 	start := b.Len()
 	p := pen{b: b}
 	style := t.th.Tone
-	cursor := " "
 	if selected {
-		style, cursor = t.th.Selected, t.th.Signs.Cursor
+		style = t.th.Selected
+		p.write(style(theme.Accent), t.th.Signs.Cursor)
+	} else {
+		p.write(theme.Style{}, " ")
 	}
-	p.write(style(theme.Accent), cursor)
 	marked := t.marks[r.ID]
 	if t.gutter() == 2 {
 		t.drawMark(&p, r, marked, style, marked)

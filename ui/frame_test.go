@@ -1,0 +1,194 @@
+package ui_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/exp/golden"
+	"github.com/muesli/termenv"
+
+	"opdeck/ui"
+	"opdeck/ui/theme"
+	"opdeck/ui/uitest"
+)
+
+func TestGolden(t *testing.T) {
+	for _, look := range []struct {
+		name    string
+		profile termenv.Profile
+		palette theme.Palette
+	}{{"mono", termenv.Ascii, theme.Mono()}, {"dark", termenv.TrueColor, theme.Night()}} {
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			for _, page := range []string{"screen", "help", "question", "palette", "activity", "input"} {
+				t.Run(look.name+"/"+sizeName(size)+"/"+page, func(t *testing.T) {
+					w := newWorld()
+					o := w.options(ui.Production)
+					o.Theme = theme.New(uitest.Renderer(look.profile), look.palette)
+					r := w.start(t, o)
+					facts(r, w.clock)
+					r.Send(uitest.Size(size[0], size[1]), w.clock.Wait(12*time.Second))
+					switch page {
+					case "help":
+						r.Send(uitest.Key("?"))
+					case "question":
+						r.Send(uitest.Key("x"))
+					case "palette":
+						r.Send(uitest.Key(":"))
+					case "activity":
+						r.Send(uitest.Key("#"), uitest.Key("!"))
+					case "input":
+						r.Send(uitest.Key("o"))
+					}
+					golden.RequireEqual(t, r.View())
+				})
+			}
+		}
+	}
+}
+
+func sizeName(s [2]int) string {
+	if s[0] == 80 {
+		return "80x24"
+	}
+	return "120x40"
+}
+
+// Every size, with and without each dialog; Drive checks each frame.
+func TestAllSizes(t *testing.T) {
+	for _, open := range []string{"", "x", "?", ":", "o", "!", "J", "q"} {
+		w := newWorld()
+		r := w.start(t, w.options(ui.Production))
+		facts(r, w.clock)
+		if open != "" {
+			r.Send(uitest.Key(open))
+		}
+		for h := 1; h <= 24; h++ {
+			for wd := 1; wd <= 100; wd += 1 + wd/20 {
+				r.Send(uitest.Size(wd, h))
+			}
+		}
+		r.Send(uitest.Size(300, 100), uitest.Size(500, 200), uitest.Size(1, 1), uitest.Size(80, 24))
+		has(t, r, "PRODUCTION", "billing 9 of 12")
+	}
+}
+
+func TestResizeStorm(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"))
+	reads := w.reads
+	for i := range 200 {
+		r.Send(uitest.Size(1+i*37%300, 1+i*13%100))
+	}
+	if w.reads != reads {
+		t.Errorf("%d reads because the window changed", w.reads-reads)
+	}
+	r.Send(uitest.Size(0, 0))
+	if r.View() != "" {
+		t.Errorf("a window of nothing shows %q", r.View())
+	}
+	r.Send(uitest.Size(80, 24))
+	has(t, r, "Remove document")
+}
+
+// What must always be on screen, at every size that is drawn in full.
+func TestAlwaysVisible(t *testing.T) {
+	for _, size := range [][2]int{{20, 5}, {40, 8}, {60, 20}, {80, 24}, {200, 50}} {
+		w := newWorld()
+		o := w.options(ui.Production)
+		o.About.ReadOnly = true
+		r := w.start(t, o)
+		facts(r, w.clock)
+		r.Send(uitest.Size(size[0], size[1]), w.clock.Wait(20*time.Second))
+		has(t, r, "PRODUCTION", "READ-ONLY", "Doc", "9", "12", "3", "20s", "?")
+	}
+	for g, frame := range map[ui.Ground]string{ui.Sandbox: "┄┄", ui.Test: "──", ui.Production: "━━"} {
+		w := newWorld()
+		r := w.start(t, w.options(g))
+		has(t, r, g.Word(), frame)
+	}
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(19, 5))
+	if v := r.View(); !strings.HasPrefix(v, "Window too small") || strings.Count(v, "\n") != 4 {
+		t.Errorf("%q", v)
+	}
+}
+
+// The clock: nothing ticks when nothing counts, and a countdown ticks only when
+// its text changes.
+func TestTicks(t *testing.T) {
+	w := newWorld()
+	r := uitest.Drive(t, ui.New(w.options(ui.Test)), uitest.Size(80, 24))
+	w.screens[0].at = time.Time{} // nothing on screen has an age
+	r.Send(w.clock.Wait(time.Hour))
+	before := r.Ticks
+	if r.Send(w.clock.Wait(24 * time.Hour)); r.Ticks != before {
+		t.Errorf("%d ticks while nothing counts", r.Ticks-before)
+	}
+	r.Send(ui.SessionFacts{State: "live", AccessUntil: w.clock.Now().Add(5 * time.Minute)})
+	has(t, r, "access 5m")
+	before = r.Ticks
+	r.Send(w.clock.Wait(4 * time.Minute))
+	if n := r.Ticks - before; n > 26 {
+		t.Errorf("%d ticks in four minutes of tens of seconds", n)
+	}
+	has(t, r, "access 1m")
+	before = r.Ticks
+	r.Send(w.clock.Wait(30 * time.Second))
+	has(t, r, "access 30s")
+	if n := r.Ticks - before; n < 29 || n > 31 {
+		t.Errorf("%d ticks in thirty seconds of seconds", n)
+	}
+	before = r.Ticks
+	r.Send(w.clock.Wait(time.Hour))
+	has(t, r, "access 0s")
+	if n := r.Ticks - before; n > 31 || w.clock.Pending() != 0 {
+		t.Errorf("%d ticks after the end, %d pending", n, w.clock.Pending())
+	}
+}
+
+func TestRevealEndsByItself(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	e := w.top().env
+	if !e.Masked() {
+		t.Fatal("not masked at first")
+	}
+	r.Send(uitest.Key("M"))
+	has(t, r, "revealed 30s")
+	if e.Masked() {
+		t.Error("M does not reveal")
+	}
+	r.Send(w.clock.Wait(29 * time.Second))
+	has(t, r, "revealed 1s")
+	r.Send(w.clock.Wait(time.Second))
+	hasNot(t, r, "revealed")
+	if !e.Masked() {
+		t.Error("still revealed after 30 s")
+	}
+}
+
+func TestZone(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("t"))
+	if e := w.top().env; e.Zone() != time.UTC {
+		t.Errorf("zone %v", e.Zone())
+	}
+	r.Send(uitest.Key("t"))
+	has(t, r, "Times are local now (CET, +01:00).")
+}
+
+func TestHeaderTellsTrouble(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"}, ui.FeedFacts{State: "deaf"},
+		ui.BudgetFacts{Class: "billing", Room: 0, Limit: 12, NextSlot: w.clock.Now().Add(4 * time.Second), Throttled: 1})
+	has(t, r, "session blocked", "feed deaf", "billing 0 of 12, next 4s 429")
+	r.Send(w.clock.Wait(2 * time.Second))
+	has(t, r, "next 2s")
+	o := w.options(ui.Test)
+	o.About.Context = "st\x1b]0;x\a"
+	o.About.Person = "a\u202eb"
+	w = newWorld()
+	o.Make = w.make
+	has(t, w.start(t, o), "st·]0;x·", "a·b")
+}

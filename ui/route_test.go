@@ -1,0 +1,296 @@
+package ui_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+)
+
+func TestStaleAnswersAreDropped(t *testing.T) {
+	w := newWorld()
+	w.slow = time.Second
+	r := w.start(t, w.options(ui.Test)).Send(w.clock.Wait(2 * time.Second))
+	f := w.top()
+	before := w.reads
+	r.Send(uitest.Key("r"), w.clock.Wait(500*time.Millisecond), uitest.Key("r"), w.clock.Wait(700*time.Millisecond))
+	if f.load != before {
+		t.Errorf("the answer to the older question is shown: %d", f.load)
+	}
+	has(t, r, "loading…")
+	r.Send(w.clock.Wait(time.Second))
+	if w.reads != before+1 || f.load != w.reads {
+		t.Errorf("%d reads reached the service, %d is shown", w.reads-before, f.load)
+	}
+	hasNot(t, r, "loading…")
+}
+
+// An answer finds the screen that asked below others; a closed one gets nothing.
+func TestAnswersFindTheirScreen(t *testing.T) {
+	w := newWorld()
+	w.slow = time.Second
+	r := w.start(t, w.options(ui.Test))
+	docs := w.top()
+	r.Send(uitest.Key("5"))
+	if w.top().place.Kind != ui.KindLimits {
+		t.Fatalf("5 opened %v", w.top().place)
+	}
+	r.Send(w.clock.Wait(2 * time.Second))
+	if docs.load == 0 {
+		t.Error("the answer did not find the screen below")
+	}
+	limits := w.top()
+	r.Send(uitest.Key("r"), uitest.Key("esc"), w.clock.Wait(2*time.Second))
+	if limits.load != 3 && limits.load != 2 && limits.load != 1 {
+		t.Errorf("limits shows %d", limits.load)
+	}
+	was := limits.load
+	if limits.env.Ctx.Err() == nil {
+		t.Error("the reads of a closed screen go on")
+	}
+	if limits.load != was || docs.shown != 1 {
+		t.Errorf("closed screen %d, shown again %d times", limits.load, docs.shown)
+	}
+}
+
+func TestJumpsAndBack(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	has(t, r, "Operations › Documents 7f3a")
+	r.Send(uitest.Key("2")) // the operation whose documents are on screen
+	if p := w.top().place; p != (ui.Place{Kind: ui.KindOperation, ID: "7f3a"}) {
+		t.Fatalf("2 opened %v", p)
+	}
+	has(t, r, "Operations › Documents 7f3a › Operation 7f3a")
+	n := len(w.screens)
+	r.Send(uitest.Key("3"))
+	if len(w.screens) != n {
+		t.Error("an open place was opened again")
+	}
+	has(t, r, "Operations › Documents 7f3a")
+	hasNot(t, r, "› Operation 7f3a")
+	r.Send(uitest.Key("esc"))
+	hasNot(t, r, "Documents 7f3a")
+	r.Send(uitest.Key("q"))
+	has(t, r, "Leave the console?", "[ No ]")
+	r.Send(w.clock.Wait(armed), uitest.Key("enter"))
+	if r.Quit {
+		t.Error("enter left")
+	}
+	r.Send(uitest.Key("q"), w.clock.Wait(armed), uitest.Key("y"))
+	if !r.Quit || w.screens[0].env.Root.Err() == nil {
+		t.Error("y did not leave")
+	}
+}
+
+func TestTwoNeedsAnOperation(t *testing.T) {
+	w := newWorld()
+	r := uitest.Drive(t, ui.New(w.options(ui.Test)), uitest.Size(80, 24), uitest.Key("2"))
+	has(t, r, "Open an operation")
+	r.Send(uitest.Type("bad id"), uitest.Key("enter"))
+	has(t, r, "letters, digits")
+	r.Send(tea.KeyMsg{Type: tea.KeyCtrlU}, uitest.Paste("  7f3a-99\n"), uitest.Key("enter"))
+	if p := w.top().place; p != (ui.Place{Kind: ui.KindOperation, ID: "7f3a-99"}) {
+		t.Errorf("opened %v", p)
+	}
+}
+
+func TestUnknownPlace(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	w.top().extra = func(m tea.Msg) (ui.Action, tea.Cmd, bool) {
+		return ui.Open{Place: ui.Place{Kind: "nowhere"}}, nil, true
+	}
+	r.Send(uitest.Key("a"))
+	has(t, r, "There is no screen for this: nowhere.")
+}
+
+func TestTypedTextIsNotLost(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("/"), uitest.Type("acme 5q"), uitest.Key("enter"))
+	has(t, r, "Documents 7f3a")
+	for _, k := range []string{"q", "1", "esc"} {
+		r.Send(uitest.Key(k))
+		has(t, r, "Discard what you typed?", "The filter you typed.")
+		r.Send(w.clock.Wait(armed), uitest.Key("enter"))
+		has(t, r, "Documents 7f3a")
+	}
+	r.Send(uitest.Key("ctrl+c"))
+	has(t, r, "Discard what you typed?")
+	if r.Quit {
+		t.Fatal("left with typed text")
+	}
+	r.Send(w.clock.Wait(armed), uitest.Key("n"), uitest.Key("q"), w.clock.Wait(armed), uitest.Key("y"))
+	hasNot(t, r, "Documents 7f3a")
+}
+
+func TestInputKeepsTypedText(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("o"), uitest.Type("7f"), uitest.Key("esc"))
+	has(t, r, "Discard what you typed?")
+	r.Send(w.clock.Wait(armed), uitest.Key("n"))
+	has(t, r, "Open an operation", "7f")
+	r.Send(uitest.Key("esc"), w.clock.Wait(armed), uitest.Key("y"))
+	hasNot(t, r, "Open an operation")
+	r.Send(uitest.Key("o"), uitest.Key("esc"))
+	hasNot(t, r, "Discard", "Open an operation")
+}
+
+func TestEscGoesToTheScreenFirst(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key(" "))
+	has(t, r, "1 marked")
+	r.Send(uitest.Key("esc"))
+	has(t, r, "Documents 7f3a")
+	hasNot(t, r, "1 marked")
+	r.Send(uitest.Key("esc"))
+	hasNot(t, r, "Documents 7f3a")
+}
+
+func TestLeavingAwaitsASentWrite(t *testing.T) {
+	w := newWorld()
+	w.slow = 3 * time.Second
+	r := w.start(t, w.options(ui.Test)).Send(w.clock.Wait(4*time.Second), uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"), uitest.Key("ctrl+c"))
+	has(t, r, "Leaving as soon as it is answered: Remove document")
+	if r.Quit || w.top().env.Root.Err() == nil {
+		t.Fatal("left too early, or unsent writes go on")
+	}
+	r.Send(uitest.Keys("ctrl+c", "q", "y"), w.clock.Wait(2*time.Second))
+	if r.Quit {
+		t.Fatal("left while a write was unanswered")
+	}
+	if r.Send(w.clock.Wait(2 * time.Second)); !r.Quit || len(w.removed) != 1 {
+		t.Errorf("quit %v, removed %v", r.Quit, w.removed)
+	}
+}
+
+func TestFeedsAndNews(t *testing.T) {
+	w := newWorld()
+	o := w.options(ui.Test)
+	n := 0
+	var next tea.Cmd
+	next = func() tea.Msg {
+		if n++; n > 3 {
+			return nil
+		}
+		return ui.Fed{Msg: ui.Changed{Kind: ui.KindOperation, ID: strings.Repeat("a", n)}, Next: next}
+	}
+	o.Feeds = []tea.Cmd{next}
+	r := w.start(t, o)
+	if got := strings.Join(w.screens[0].news, ","); got != "a,aa,aaa" {
+		t.Errorf("news %q", got)
+	}
+	r.Send(ui.CallFacts{ID: "1", What: "GET operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now(), Until: w.clock.Now().Add(7 * time.Second)},
+		ui.CallFacts{ID: "2", What: "DELETE document\x1b[2J", Phase: ui.CallFailed, At: w.clock.Now(), Note: "no answer"}, uitest.Key("!"))
+	has(t, r, "waits 7s", "GET operation", "✗ failed", "DELETE document·[2J", "no answer")
+	r.Send(w.clock.Wait(3 * time.Second))
+	has(t, r, "waits 4s")
+	r.Send(ui.CallFacts{ID: "1", What: "GET operation", Phase: ui.CallDone, At: w.clock.Now()})
+	has(t, r, "✓ done")
+	r.Send(uitest.Key("q"))
+	hasNot(t, r, "What is going on")
+}
+
+func TestCopy(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		clip ui.Clip
+		err  error
+		want string // start of the sequence
+		says string
+	}{
+		{"plain", ui.Clip{}, nil, "\x1b]52;c;", "The document id sent to the terminal by OSC 52."},
+		{"tmux", ui.ClipFrom(env("TMUX", "/tmp/x")), nil, "\x1bPtmux;\x1b\x1b]52;c;", "sent to the terminal"},
+		{"screen", ui.ClipFrom(env("STY", "1.x")), nil, "\x1bP\x1b]52;c;", "sent to the terminal"},
+		{"failed", ui.Clip{}, errors.New("the terminal is gone"), "\x1b]52;c;", "Not copied: the terminal is gone."},
+		{"off", ui.ClipFrom(env("TERM", "dumb")), nil, "", "Not copied: this terminal has no clipboard"},
+		{"too long", ui.Clip{Max: 10}, nil, "", "Not copied: 36 B is too long"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld()
+			w.copyErr = c.err
+			o := w.options(ui.Test)
+			o.Clip = c.clip
+			r := w.start(t, o).Send(uitest.Key("y"))
+			has(t, r, c.says)
+			hasNot(t, r, "copied to")
+			if c.want == "" != (len(w.copied) == 0) || c.want != "" && !strings.HasPrefix(w.copied[0], c.want) {
+				t.Errorf("wrote %q", w.copied)
+			}
+		})
+	}
+}
+
+func env(k, v string) func(string) string {
+	return func(s string) string {
+		if s == k {
+			return v
+		}
+		return ""
+	}
+}
+
+func TestRawJSON(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("J"))
+	has(t, r, "Document as sent", `"units": "12345678901234567890"`)
+	r.Send(uitest.Key("/"), uitest.Type("nanos"), uitest.Key("enter"))
+	has(t, r, "1/1")
+	r.Send(uitest.Key("y"))
+	if len(w.copied) != 1 {
+		t.Error("the raw document cannot be copied")
+	}
+	r.Send(uitest.Key("esc"))
+	has(t, r, "Document as sent") // the search went first
+	r.Send(uitest.Key("esc"))
+	hasNot(t, r, "Document as sent")
+}
+
+func TestPalettePressesKeys(t *testing.T) {
+	w := newWorld()
+	o := w.options(ui.Test)
+	said := false
+	o.Commands = []ui.Command{{Title: "Say something", Do: ui.Notify{Text: "something"}}, {Title: "Not now", Why: "There is no reason."}}
+	r := w.start(t, o).Send(uitest.Key(":"), uitest.Type("remove the doc"), uitest.Key("enter"))
+	has(t, r, "Remove document", "[ No ]")
+	r.Send(w.clock.Wait(armed), uitest.Key("n"), uitest.Key(":"), uitest.Type("go to lim"), uitest.Key("enter"))
+	has(t, r, "Limits")
+	r.Send(uitest.Key(":"), uitest.Type("say some"), uitest.Key("enter"))
+	has(t, r, "something")
+	r.Send(uitest.Key(":"), uitest.Type("not now"), uitest.Key("enter"))
+	has(t, r, "There is no reason.", "Commands")
+	_ = said
+}
+
+func TestKeysThatDoNothingSaySo(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("#"))
+	has(t, r, "# does nothing here")
+	r.Send(uitest.Paste("rm -rf"))
+	has(t, r, "Pasted text does nothing here.")
+	w.top().keys.Remove.Off("The operation is completed.")
+	r.Send(uitest.Key("x"))
+	has(t, r, "The operation is completed.")
+	r.Send(uitest.Key("?"))
+	has(t, r, "off: The operation is completed.")
+}
+
+// No request outside a command: keys pressed, frames drawn, no command run.
+func TestNoRequestInUpdateOrView(t *testing.T) {
+	w := newWorld()
+	m := tea.Model(ui.New(w.options(ui.Test)))
+	m.Init()
+	m, _ = m.Update(uitest.Size(80, 24))
+	for _, k := range []string{"x", "r", "d", "z", "a", "y", "Y", "J", "esc", "/", "a", "enter", "?", "esc", ":", "esc", "o", "esc", "!", "q", "t", "M", "1", "5", "2", "tab", "q"} {
+		m, _ = m.Update(uitest.Key(k))
+		_ = m.View()
+	}
+	if w.reads != 0 || len(w.removed) != 0 || len(w.copied) != 0 {
+		t.Errorf("%d reads, %v removed outside a command", w.reads, w.removed)
+	}
+}

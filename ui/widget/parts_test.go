@@ -1,0 +1,208 @@
+package widget
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+	"pgregory.net/rapid"
+
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+	"opdeck/ui/uitest"
+)
+
+var plainTheme = theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())
+
+func typing(e interface{ Type(tea.KeyMsg) bool }, msgs ...tea.Msg) {
+	for _, m := range msgs {
+		e.Type(m.(tea.KeyMsg))
+	}
+}
+
+func TestEdit(t *testing.T) {
+	var e Edit
+	typing(&e, uitest.Burst("hello wide world"), uitest.Key("ctrl+w"), uitest.Key("home"), uitest.Key("delete"), uitest.Key("H"),
+		uitest.Key("ctrl+right"), uitest.Key("ctrl+k"), uitest.Key("end"), uitest.Key("!"), uitest.Key("left"), uitest.Key("backspace"))
+	if e.Value() != "Hell!" {
+		t.Errorf("%q", e.Value())
+	}
+	typing(&e, uitest.Key("ctrl+u"))
+	if e.Value() != "!" {
+		t.Errorf("%q", e.Value())
+	}
+	e.Set("")
+	e.Max = 3
+	typing(&e, uitest.Burst("abcdef"))
+	if e.Value() != "abc" {
+		t.Errorf("%q is longer than allowed", e.Value())
+	}
+	typing(&e, uitest.Alt('x'))
+	if e.Value() != "abc" {
+		t.Error("alt+x was typed")
+	}
+}
+
+func TestEditDrawsSafely(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := Edit{Secret: rapid.Bool().Draw(t, "secret")}
+		for range rapid.IntRange(0, 8).Draw(t, "steps") {
+			if rapid.Bool().Draw(t, "key") {
+				e.Type(keymap.Parse(rapid.SampledFrom([]string{"left", "right", "home", "end", "backspace", "delete", "ctrl+w", "ctrl+left"}).Draw(t, "which")))
+			} else {
+				e.Type(uitest.Burst(rapid.String().Draw(t, "text")).(tea.KeyMsg))
+			}
+			w := rapid.IntRange(0, 30).Draw(t, "w")
+			v := e.View(plainTheme, w, true, "a hint that is long")
+			if err := uitest.CheckLine(v); err != nil || ansi.StringWidth(v) > w {
+				t.Fatalf("%q in %d cells: %q %v", e.Value(), w, v, err)
+			}
+		}
+	})
+}
+
+func TestSecretIsNotDrawn(t *testing.T) {
+	f := NewForm(Field{Label: "Share token", Secret: true}, Field{Label: "Note"})
+	typing(&f, uitest.Paste("  tok-12345\n"))
+	if v := strings.Join(f.View(plainTheme, 60), "\n"); strings.Contains(v, "tok-") || !strings.Contains(v, "•••••••••") {
+		t.Errorf("drawn as\n%s", v)
+	}
+	if f.Value(0) != "tok-12345" || !f.Dirty() {
+		t.Errorf("%q", f.Value(0))
+	}
+	f.Move(1)
+	typing(&f, uitest.Key("n"))
+	f.Clear()
+	if f.Value(0) != "" || f.Value(1) != "n" {
+		t.Error("only secrets are forgotten")
+	}
+}
+
+func TestFormChecksItsFields(t *testing.T) {
+	needed := func(s string) error {
+		if s == "" {
+			return errors.New("this is\x1b[2J needed")
+		}
+		return nil
+	}
+	f := NewForm(Field{Label: "A", Check: needed}, Field{Label: "B", Check: needed, Paste: PasteOff}, Field{Label: "C", Max: 5})
+	if strings.Contains(strings.Join(f.View(plainTheme, 60), "\n"), "needed") {
+		t.Error("an untouched field complains")
+	}
+	typing(&f, uitest.Key("x"))
+	f.Move(2)
+	typing(&f, uitest.Paste("abcdefgh"))
+	if v := strings.Join(f.View(plainTheme, 60), "\n"); f.Value(2) != "" || !strings.Contains(v, "too long: 8 of 5") {
+		t.Errorf("a paste that is too long was taken in part: %q\n%s", f.Value(2), v)
+	}
+	if f.Ready() {
+		t.Error("ready with an empty field")
+	}
+	v := strings.Join(f.View(plainTheme, 60), "\n")
+	if err := uitest.CheckLine(strings.ReplaceAll(v, "\n", "")); err != nil || !strings.Contains(v, "› B") || !strings.Contains(v, "✗ this is·[2J needed") {
+		t.Errorf("%v\n%s", err, v)
+	}
+	typing(&f, uitest.Paste("pasted"))
+	if f.Value(1) != "" {
+		t.Error("pasting is off")
+	}
+	typing(&f, uitest.Key("y"))
+	if !f.Ready() {
+		t.Error("not ready though all is right")
+	}
+}
+
+func TestPairs(t *testing.T) {
+	list := []Pair{{Value: "Source"}, {Label: "account", Value: "••••3000"}, {Label: "customer", Value: "株式会社 ACME"}, {},
+		{Value: "Destination"}, {Label: "bank", Value: strings.Repeat("long ", 30), Long: true}, {Label: "comment", Value: strings.Repeat("cut ", 40)}}
+	for w := 0; w <= 200; w += 3 {
+		for i, l := range Pairs(plainTheme, list, w) {
+			if ansi.StringWidth(l) > w && w > 0 {
+				t.Fatalf("at %d cells line %d is %q", w, i, l)
+			}
+		}
+	}
+	if n, wide := len(Pairs(plainTheme, list, 90)), len(Pairs(plainTheme, list, 160)); wide >= n {
+		t.Errorf("%d lines when wide, %d when narrow", wide, n)
+	}
+}
+
+func TestFramesAndLists(t *testing.T) {
+	steps := []Step{{Text: "Share the token", State: StepDone, Note: "12:04"}, {Text: "Collect what is missing", State: StepNext}, {Text: "Finalize", State: StepOpen}, {Text: "x", State: StepUnknown}, {Text: "y", State: StepFailed}}
+	for w := 0; w < 90; w++ {
+		for _, lines := range [][]string{
+			Checklist(plainTheme, steps, w), {Gauge(plainTheme, 3, 12, w, theme.Good)}, {Sparkline(plainTheme, []int{1, 2, 3, -4}, w, theme.Good)},
+			{Tabs(plainTheme, []string{"Details", "Documents", "History"}, 1, w)}, Panes(plainTheme, []string{"left"}, []string{"right"}, 20, w, 4, 1),
+		} {
+			for _, l := range lines {
+				if ansi.StringWidth(l) > w {
+					t.Fatalf("at %d cells: %q", w, l)
+				}
+			}
+		}
+		for h := 0; h < 10; h++ {
+			box := Box(plainTheme, "Title 株式会社", []string{"one", strings.Repeat("long ", 30)}, "foot", w, h, theme.Warn)
+			if len(box) != h {
+				t.Fatalf("%dx%d: %d lines", w, h, len(box))
+			}
+			for _, l := range box {
+				if ansi.StringWidth(l) > w {
+					t.Fatalf("%dx%d: %q", w, h, l)
+				}
+			}
+		}
+	}
+	got := Checklist(plainTheme, steps, 60)
+	for i, part := range []string{"✓ done", "› next", "◌ open", "? unknown", "✗ failed"} {
+		if !strings.HasPrefix(got[i], part) {
+			t.Errorf("%q does not say %q", got[i], part)
+		}
+	}
+}
+
+func TestViewer(t *testing.T) {
+	v := NewViewer(plainTheme, keymap.New())
+	var lines []string
+	for i := range 200 {
+		lines = append(lines, strings.Repeat("word ", i%30)+"needle"[:i%7])
+	}
+	v.SetLines(lines)
+	v.SetSize(40, 10)
+	press := func(keys ...string) {
+		for _, k := range keys {
+			v.Update(keymap.Parse(k))
+		}
+	}
+	press("/", "n", "e", "e", "d", "l", "e", "enter")
+	if got := strings.Join(v.Lines(), "\n"); !strings.Contains(got, "needle") || !strings.Contains(got, "1/28") {
+		t.Errorf("the first hit is not on screen:\n%s", got)
+	}
+	press("N")
+	if !strings.Contains(strings.Join(v.Lines(), "\n"), "28/28") {
+		t.Error("searching does not go around")
+	}
+	if !v.Clear() || v.Clear() {
+		t.Error("a search ends once")
+	}
+	press("end")
+	if v.Position() == "" || !strings.HasSuffix(v.Position(), " of "+strings.Fields(v.Position())[0]) {
+		t.Errorf("at the end: %q", v.Position())
+	}
+	for w := range 50 {
+		for h := range 12 {
+			v.SetSize(w, h)
+			got := v.Lines()
+			if len(got) != h {
+				t.Fatalf("%dx%d: %d lines", w, h, len(got))
+			}
+			for _, l := range got {
+				if ansi.StringWidth(l) > w {
+					t.Fatalf("%dx%d: %q", w, h, l)
+				}
+			}
+		}
+	}
+}

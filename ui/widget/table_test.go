@@ -1,0 +1,227 @@
+package widget
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+	"pgregory.net/rapid"
+
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+	"opdeck/ui/uitest"
+)
+
+var columns = []Column{
+	{Title: "ID", Min: 8, Max: 36, Flex: 2, Middle: true},
+	{Title: "Status", Min: 11, Drop: 2},
+	{Title: "Amount", Min: 14, Max: 20, Flex: 1, Align: Decimal, Drop: 1},
+	{Title: "Customer", Min: 10, Flex: 4, Drop: 3},
+	{Title: "Updated", Min: 16, Drop: 4},
+}
+
+// many is a source of any length that counts what it is asked.
+type many struct{ n, rows, finds int }
+
+func (m *many) Len() int { return m.n }
+func (m *many) Row(i int) Row {
+	m.rows++
+	return Row{ID: "op-" + strconv.Itoa(i), Cells: []string{"op-" + strconv.Itoa(i), "◌ PENDING", "1,234.50 EUR", "ACME Trading and Shipping Ltd", "2026-03-02 12:00"},
+		Tones: []theme.Tone{theme.Plain, theme.Warn, theme.Plain, theme.Dim, theme.Dim}}
+}
+func (m *many) IndexOf(id string) int {
+	m.finds++
+	i, err := strconv.Atoi(strings.TrimPrefix(id, "op-"))
+	if err != nil || i >= m.n {
+		return -1
+	}
+	return i
+}
+
+type few []string
+
+func (f few) Len() int { return len(f) }
+func (f few) Row(i int) Row {
+	return Row{ID: f[i], Cells: []string{f[i], "PENDING", "12.5 EUR", "株式会社 ACME"}}
+}
+func (f few) IndexOf(id string) int {
+	for i, s := range f {
+		if s == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func newTable(p termenv.Profile, s Source, w, h int) *Table {
+	t := NewTable(theme.New(uitest.Renderer(p), theme.Night()), keymap.New(), true, columns...)
+	t.SetSource(s)
+	t.SetSize(w, h)
+	return t
+}
+
+func press(t *Table, keys ...string) {
+	for _, k := range keys {
+		t.Update(uitest.Key(k).(tea.KeyMsg))
+	}
+}
+
+func TestCursorFollowsTheRow(t *testing.T) {
+	tb := newTable(termenv.Ascii, few{"a", "b", "c", "d"}, 60, 8)
+	press(tb, "down", "down")
+	tb.SetSource(few{"new", "a", "b", "c", "d"})
+	if tb.SelectedID() != "c" || tb.Cursor() != 3 {
+		t.Errorf("the cursor is on %s, row %d", tb.SelectedID(), tb.Cursor())
+	}
+	tb.SetSource(few{"a", "b", "d"})
+	if r, ok := tb.Selected(); !ok || r.ID != tb.SelectedID() || !strings.Contains(tb.View(), "The row you were on is gone.") {
+		t.Errorf("a vanished row goes unnoticed:\n%s", tb.View())
+	}
+	tb.SetSource(few{})
+	if _, ok := tb.Selected(); ok || tb.SelectedID() != "" {
+		t.Error("an empty table has a cursor")
+	}
+	press(tb, "up", "down", "end", " ", "*")
+	tb.SetSource(few{"x", "y"})
+	if tb.SelectedID() != "x" {
+		t.Errorf("after an empty list the cursor is on %q", tb.SelectedID())
+	}
+	if !tb.Select("y") || tb.SelectedID() != "y" || tb.Select("z") {
+		t.Error("Select")
+	}
+}
+
+func TestMarksFollowTheRows(t *testing.T) {
+	tb := newTable(termenv.Ascii, few{"a", "b", "c"}, 60, 8)
+	press(tb, " ", " ")
+	tb.SetSource(few{"c", "b", "x"})
+	if m := tb.Marked(); len(m) != 1 || m[0] != "b" || !strings.Contains(tb.View(), "1 mark dropped") {
+		t.Errorf("marked %v\n%s", m, tb.View())
+	}
+	press(tb, "*")
+	if len(tb.Marked()) != 0 {
+		t.Error("* does not unmark")
+	}
+	press(tb, "*")
+	if len(tb.Marked()) != 3 {
+		t.Error("* does not mark all")
+	}
+	big := newTable(termenv.Ascii, &many{n: 5000}, 60, 8)
+	press(big, "*")
+	if len(big.Marked()) != maxMarks || !strings.Contains(big.View(), "more cannot be") {
+		t.Errorf("%d marks", len(big.Marked()))
+	}
+}
+
+func TestOnlyVisibleRowsAreBuilt(t *testing.T) {
+	m := &many{n: 1_000_000}
+	tb := newTable(termenv.Ascii, m, 120, 40)
+	for _, k := range []string{"down", "pgdown", "end", "pgup", "home"} {
+		m.rows, m.finds = 0, 0
+		press(tb, k)
+		_ = tb.View()
+		if m.rows > 45 || m.finds > 0 {
+			t.Errorf("%s: %d rows were built, %d were searched", k, m.rows, m.finds)
+		}
+	}
+	press(tb, "end")
+	if tb.Cursor() != 999_999 || !strings.Contains(tb.View(), "1,000,000 of 1,000,000") {
+		t.Errorf("row %d\n%s", tb.Cursor(), tb.View())
+	}
+	if from, to := tb.Visible(); to != 1_000_000 || to-from != 38 {
+		t.Errorf("visible %d to %d", from, to)
+	}
+}
+
+func TestColumnsDropWhenNarrow(t *testing.T) {
+	tb := newTable(termenv.Ascii, few{"a"}, 200, 8)
+	for _, c := range []struct {
+		w    int
+		want string
+	}{{200, "ID Status Amount Customer Updated"}, {60, "ID Status Amount Customer"}, {45, "ID Status Amount"}, {30, "ID Amount"}, {20, "ID"}} {
+		tb.SetSize(c.w, 8)
+		head, _, _ := strings.Cut(ansi.Strip(tb.View()), "\n")
+		if got := strings.Join(strings.Fields(head), " "); got != c.want {
+			t.Errorf("at %d cells: %q, want %q", c.w, got, c.want)
+		}
+	}
+}
+
+func TestMoneyStandsByItsPoint(t *testing.T) {
+	tb := newTable(termenv.Ascii, nil, 60, 8)
+	tb.SetColumns(Column{Title: "Amount", Min: 14, Align: Decimal}, Column{Title: "N", Min: 5, Align: Right})
+	tb.SetSource(cells{{"1,234.50", "1"}, {"7", "22"}, {"0.125", "333"}, {"123,456,789,012.00", "1234567"}})
+	tb.SetSize(60, 8)
+	lines := strings.Split(tb.View(), "\n")
+	if a, b, c := strings.Index(lines[1], ".50")-len("▌")+1, strings.Index(lines[2], "7")+1, strings.Index(lines[3], ".125"); a != b || b != c {
+		t.Errorf("points at %d %d %d:\n%s", a, b, c, tb.View())
+	}
+	if !strings.Contains(lines[4], "##############") || !strings.Contains(lines[4], "#####") || strings.Contains(lines[4], "789") {
+		t.Errorf("a number that does not fit is cut to another: %q", lines[4])
+	}
+}
+
+type cells [][]string
+
+func (c cells) Len() int           { return len(c) }
+func (c cells) Row(i int) Row      { return Row{ID: strconv.Itoa(i), Cells: c[i]} }
+func (c cells) IndexOf(string) int { return -1 }
+
+func TestNoticeAndSort(t *testing.T) {
+	tb := newTable(termenv.Ascii, nil, 60, 10)
+	tb.SetNotice(Notice{Tone: theme.Dim, Text: "No operation matches the filter.", Hint: "esc clears the filter"})
+	tb.SetSort(2, true)
+	for _, part := range []string{"No operation matches", "esc clears", "Amount ▼"} {
+		if !strings.Contains(tb.View(), part) {
+			t.Errorf("%q is missing:\n%s", part, tb.View())
+		}
+	}
+}
+
+func TestTableAtAnySize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tb := newTable([]termenv.Profile{termenv.Ascii, termenv.TrueColor}[rapid.IntRange(0, 1).Draw(t, "colour")], few{"a", "b", "株式会社", "d"}, 10, 10)
+		tb.SetNotice(Notice{Text: "Nothing is here at all.", Hint: "r reloads"})
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0:
+				tb.SetSource(few(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "株式会社", "f"}), 0, 6, rapid.ID).Draw(t, "rows")))
+			default:
+				press(tb, rapid.SampledFrom([]string{"up", "down", "pgup", "pgdown", "home", "end", " ", "*"}).Draw(t, "key"))
+			}
+			w, h := rapid.IntRange(0, 120).Draw(t, "w"), rapid.IntRange(0, 30).Draw(t, "h")
+			tb.SetSize(w, h)
+			v := tb.View()
+			if h > 0 {
+				if err := uitest.CheckFrame(v, w, h); err != nil {
+					t.Fatalf("%dx%d: %v\n%s", w, h, err, v)
+				}
+			}
+			if r, ok := tb.Selected(); ok && r.ID != tb.SelectedID() {
+				t.Fatalf("the cursor says %s and shows %s", tb.SelectedID(), r.ID)
+			}
+		}
+	})
+}
+
+func BenchmarkKeyInAMillionRows(b *testing.B) {
+	tb := newTable(termenv.TrueColor, &many{n: 1_000_000}, 120, 40)
+	down := uitest.Key("down").(tea.KeyMsg)
+	for b.Loop() {
+		tb.Update(down)
+		_ = tb.View()
+	}
+}
+
+func ExampleSparkline() {
+	th := theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())
+	fmt.Println(Sparkline(th, []int{0, 1, 2, 4, 8, 4, 2, 1, 0}, 9, theme.Info))
+	fmt.Println(Gauge(th, 9, 12, 12, theme.Good))
+	// Output:
+	// ▁▁▂▄█▄▂▁▁
+	// █████████░░░
+}
