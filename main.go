@@ -13,7 +13,9 @@ import (
 
 	"golang.org/x/term"
 
+	"opdeck/internal/app"
 	"opdeck/internal/cli"
+	"opdeck/internal/console"
 )
 
 func main() {
@@ -25,8 +27,14 @@ func main() {
 
 // run is the program; tests call it with their own world.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	return cli.Run(ctx, cli.Env{Args: args, In: in, Out: out, Err: errs, Getenv: os.Getenv,
-		InTTY: isTerminal(in), OutTTY: isTerminal(out), Secret: hidden(in, errs), Version: version()})
+	env := cli.Env{Args: args, In: in, Out: out, Err: errs, Getenv: os.Getenv,
+		InTTY: isTerminal(in), OutTTY: isTerminal(out), Secret: hidden(in, errs), Version: version()}
+	if env.InTTY && env.OutTTY {
+		env.Console = func(ctx context.Context, a *app.App, opt cli.ConsoleOptions) error {
+			return console.Run(ctx, a, console.Options{Getenv: os.Getenv, NoColor: opt.NoColor, Local: true})
+		}
+	}
+	return cli.Run(ctx, env)
 }
 
 func isTerminal(v any) bool {

@@ -38,7 +38,7 @@ type Options struct {
 	Now       func() time.Time
 	Sleep     func(ctx context.Context, d time.Duration) error // nil: a timer
 
-	// OnCall is told about every call, OnOperation about every operation that
+	// OnCall is told about every phase of every call, OnOperation about every operation that
 	// was read or changed. Both must be quick; they run on the caller's goroutine.
 	OnCall      func(Call)
 	OnOperation func(ctx context.Context, op Operation, seenAt time.Time)
@@ -51,14 +51,28 @@ type Service struct {
 	Phases          map[string]Phase // status words beside the known ones
 }
 
-// Call is one finished call, for the activity list, the log and metrics. Route
-// is a template: it holds no id and no secret.
+// CallPhase is where a call is.
+type CallPhase int
+
+// The phases, in order.
+const (
+	CallWaits CallPhase = iota // for a slot in its budget, or for the session
+	CallRuns                   // it was sent
+	CallEnded
+)
+
+// Call is one call in one of its phases, for the activity list, the log and
+// metrics. Route is a template: it holds no id and no secret.
 type Call struct {
+	ID        string // ours, the same in all phases
+	Phase     CallPhase
+	Write     bool
 	Op        string
 	Class     limit.Class
 	Method    string
 	Route     string
-	Status    int // 0: no answer
+	Status    int    // 0: no answer
+	Error     string // one safe line; "" when it went well
 	Kind      Kind
 	At        time.Time
 	Took      time.Duration // waiting for a slot and a session included

@@ -58,18 +58,20 @@ type answer struct {
 func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	began := c.opt.Now()
 	a := answer{id: uuid.NewString()}
+	call := c.call(r, a.id, began)
+	c.tell(call, CallWaits)
 	err := c.opt.Session.Do(ctx, r.class(), func(ctx context.Context, token secret.Value) (int, http.Header, error) {
 		if r.write {
 			ctx = context.WithoutCancel(ctx)
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 		defer cancel()
-		id := a.id
-		a = c.attempt(ctx, r, token, id)
+		c.tell(call, CallRuns)
+		a = c.attempt(ctx, r, token, call.ID)
 		return a.status, a.header, a.err
 	})
 	e := c.fault(ctx, r, a, err)
-	c.report(r, a, began, e)
+	c.report(call, a, e)
 	if e != nil {
 		return a, e
 	}
@@ -180,16 +182,26 @@ func orNothing(kind string) string {
 	return safeLine(kind, 60)
 }
 
-func (c *Client) report(r request, a answer, began time.Time, e error) {
+func (c *Client) call(r request, id string, began time.Time) Call {
 	_, route := paths(r.parts...)
-	call := Call{Op: r.op, Class: r.class(), Method: r.method, Route: route, Status: a.status,
-		At: began, Took: c.opt.Now().Sub(began), RequestID: a.id}
-	if e != nil {
-		call.Kind = KindOf(e)
-	}
-	c.opt.Log.Info("call", "op", r.op, "method", call.Method, "route", route, "status", a.status,
-		"kind", string(call.Kind), "took", call.Took, "request_id", a.id)
+	return Call{ID: id, Op: r.op, Class: r.class(), Method: r.method, Route: route, Write: r.write, At: began}
+}
+
+func (c *Client) tell(call Call, phase CallPhase) {
+	call.Phase = phase
 	if c.opt.OnCall != nil {
 		c.opt.OnCall(call)
 	}
+}
+
+// report tells and logs the end of a call.
+func (c *Client) report(call Call, a answer, e error) {
+	call.Status, call.Took, call.RequestID = a.status, c.opt.Now().Sub(call.At), a.id
+	if e != nil {
+		err := AsError(e)
+		call.Kind, call.Error = err.Kind, err.Public
+	}
+	c.opt.Log.Info("call", "op", call.Op, "method", call.Method, "route", call.Route, "status", call.Status,
+		"kind", string(call.Kind), "took", call.Took, "request_id", call.RequestID)
+	c.tell(call, CallEnded)
 }

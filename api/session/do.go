@@ -17,7 +17,8 @@ type Access struct {
 	Gen         int64
 	// Attempt counts the sends of this call from 1.
 	Attempt int
-	// Over: the call goes beyond the recommended rate (policy "warn").
+	// Over: the call goes beyond the recommended rate (policy "warn"), or the
+	// shared store is away and nobody can tell.
 	Over bool
 }
 
@@ -50,11 +51,8 @@ type call struct {
 	lenient  bool   // a rotation failed: use what lives to its end
 }
 
-// entry is one way in: what to send with, and how it was read.
-type entry struct {
-	access     Access
-	fromMemory bool
-}
+// entry is one way in: what to send with.
+type entry struct{ access Access }
 
 // Do sends a call of class with the live pair. It waits for a slot in the
 // budget (background work marked by limit.Background gives way to people) and
@@ -168,8 +166,9 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	return nil
 }
 
-// withoutStore lets a call go on a pair from memory until its hand-over (rule
-// K1), with a quarter of the budget for this process alone.
+// withoutStore lets a person's call go on a pair from memory until its hand-over
+// (rule K1). Nobody knows what the others send meanwhile, so this process allows
+// itself a sixth of the budget, and the call counts as beyond it.
 func (c *call) withoutStore(ctx context.Context, cause error) (entry, error) {
 	m := c.m
 	if ctx.Err() != nil {
@@ -178,11 +177,11 @@ func (c *call) withoutStore(ctx context.Context, cause error) (entry, error) {
 	m.mu.Lock()
 	cp := m.copied
 	m.mu.Unlock()
-	if cp.access.Token.Empty() || m.clock.Steady() >= cp.steadyUntil || !m.clock.Wall().Before(cp.wallUntil) {
+	if limit.IsBackground(ctx) || cp.access.Token.Empty() || m.clock.Steady() >= cp.steadyUntil || !m.clock.Wall().Before(cp.wallUntil) {
 		return entry{}, storeError(cause)
 	}
 	req := m.limits.Request(ctx, c.class)
-	req.Rule.N = max(1, req.Rule.N/4)
+	req.Rule.N = max(1, req.Rule.N/6)
 	for {
 		g, err := m.spare.Take(ctx, m.key, req)
 		if err != nil {
@@ -198,7 +197,8 @@ func (c *call) withoutStore(ctx context.Context, cause error) (entry, error) {
 	if m.clock.Steady() >= cp.steadyUntil {
 		return entry{}, storeError(cause)
 	}
-	return entry{access: cp.access, fromMemory: true}, nil
+	cp.access.Over = true
+	return entry{access: cp.access}, nil
 }
 
 func (m *Manager) isClosed() bool {

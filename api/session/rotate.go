@@ -70,6 +70,7 @@ func (r *rotation) run(ctx context.Context) error {
 		if r.kind == ByRefresh {
 			class = limit.Refresh
 		}
+		marked := r.m.clock.Steady()
 		wait, err := r.mark(ctx, class)
 		switch {
 		case errors.Is(err, ErrFenced):
@@ -85,6 +86,11 @@ func (r *rotation) run(ctx context.Context) error {
 			return err
 		}
 		r.m.crash("marked")
+		if r.m.clock.Steady()-marked > r.m.c.LeaseSent-r.m.c.AuthDeadline {
+			r.note(ctx, answer{outcome: Aborted, detail: "this process stood still"}, 0, r.row.Gen)
+			r.release(ctx, Release{State: r.state()}) // provably not sent
+			return nil
+		}
 		again, err := r.exchange(ctx, class)
 		if !again {
 			return err

@@ -31,7 +31,7 @@ func (r *root) complianceShare() *cobra.Command {
 				return err
 			}
 			return r.write(ctx, func(ctx context.Context) error {
-				res, err := a.Client.Share(ctx, args[0], token)
+				res, err := a.Journeys.Share(ctx, args[0], token)
 				if err != nil {
 					return err
 				}
@@ -82,7 +82,7 @@ func (r *root) complianceLink() *cobra.Command {
 	cmd := r.writeFlags(&cobra.Command{Use: "link CUID", Short: "Make a short-lived, single-use verification link", Args: cobra.ExactArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			return r.write(ctx, func(ctx context.Context) error {
-				l, err := a.Client.Link(ctx, args[0])
+				l, err := a.Journeys.Link(ctx, args[0])
 				if err != nil {
 					return err
 				}
@@ -121,7 +121,7 @@ func (r *root) complianceFinalize() *cobra.Command {
 				return err
 			}
 			return r.write(ctx, func(ctx context.Context) error {
-				res, err := a.Client.Finalize(ctx, args[0])
+				res, err := a.Journeys.Finalize(ctx, args[0])
 				if err != nil {
 					return err
 				}

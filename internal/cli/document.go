@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -119,23 +117,6 @@ func (r *root) attach(ctx context.Context, a *app.App, opid, guid, name, sentenc
 	})
 }
 
-// readUpload reads a file that is to be uploaded, no more than the service can take.
-func readUpload(path string) (api.Upload, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return api.Upload{}, &api.Error{Kind: api.Usage, Public: "The file cannot be opened: " + filepath.Base(path) + ".", Err: err}
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return api.Upload{}, &api.Error{Kind: api.Usage, Public: filepath.Base(path) + " is no regular file.", Err: err}
-	}
-	b, err := io.ReadAll(io.LimitReader(f, api.MaxUpload+1))
-	if err != nil {
-		return api.Upload{}, &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + filepath.Base(path) + ".", Err: err}
-	}
-	return api.Upload{FileName: filepath.Base(path), Content: b}, nil
-}
-
 func (r *root) documentUpload() *cobra.Command {
 	var cuid, kind, info string
 	cmd := r.writeFlags(&cobra.Command{Use: "upload FILE", Short: "Put a file into a customer's store", Args: cobra.ExactArgs(1),
@@ -143,7 +124,7 @@ func (r *root) documentUpload() *cobra.Command {
 			if cuid == "" {
 				return usage("--customer is needed: whose file is it?")
 			}
-			u, err := readUpload(args[0])
+			u, err := app.ReadUpload(args[0])
 			if err != nil {
 				return err
 			}
@@ -172,7 +153,7 @@ func (r *root) documentReplace() *cobra.Command {
 	var kind, info string
 	cmd := r.writeFlags(&cobra.Command{Use: "replace OPID DOCID FILE", Short: "Replace a document: remove, upload, attach as one job", Args: cobra.ExactArgs(3),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			u, err := readUpload(args[2])
+			u, err := app.ReadUpload(args[2])
 			if err != nil {
 				return err
 			}

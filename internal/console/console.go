@@ -1,0 +1,178 @@
+// Package console opens the full-screen console on an App: it gives the shell
+// its screens, feeds it news, and lets the painter draw it, on a local terminal
+// or at the other end of a connection.
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/config"
+	"opdeck/ui"
+	"opdeck/ui/paint"
+	"opdeck/ui/theme"
+)
+
+// Options say which terminal the console is for, and whose it is.
+type Options struct {
+	In  io.Reader // nil: the process's own terminal
+	Out io.Writer
+	// Getenv is the terminal's environment: TERM, COLORTERM, NO_COLOR, TMUX, STY.
+	Getenv  func(string) string
+	NoColor bool
+	// Local is true for the process's own terminal: signals are handled, and it
+	// is asked for its background colour.
+	Local   bool
+	Size    func() (w, h int)
+	Resizes <-chan paint.Size
+	// Filter sees every message first (idle time over SSH).
+	Filter func(tea.Model, tea.Msg) tea.Msg
+}
+
+// Run shows the console until it is left. The person is the one in ctx.
+func Run(ctx context.Context, a *app.App, opt Options) error {
+	who := api.ActorOf(ctx)
+	copies := make(chan string, 4)
+	feed := newFeed(ctx, a)
+	defer feed.close()
+	shell := ui.New(ui.Options{
+		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: (&desk{App: a, Client: a.Client, feed: feed}).screen,
+		Feeds: []tea.Cmd{feed.next}, May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask,
+		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now,
+		Copy: func(seq string) error {
+			select {
+			case copies <- seq:
+				return nil
+			default:
+				return errors.New("the terminal is too slow to take another copy")
+			}
+		},
+	})
+	_, err := paint.Run(ctx, &copier{Shell: shell, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
+		Title: "opdeck", Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
+		OnPanic: func(v any, stack []byte) {
+			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
+		}})
+	return left(err)
+}
+
+// left says which ways out are no failures.
+func left(err error) error {
+	var sig *paint.SignalError
+	switch {
+	case err == nil, errors.Is(err, paint.ErrInputClosed):
+		return nil
+	case errors.Is(err, tea.ErrInterrupted), errors.Is(err, context.Canceled), errors.As(err, &sig):
+		return &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
+	}
+	return &api.Error{Kind: api.Internal, Public: "The console ended by a fault of its own.", Hint: "--log-file keeps what is known about it.", Err: err}
+}
+
+// copier lets a copy reach the painter from a command.
+type copier struct {
+	*ui.Shell
+	copies <-chan string
+}
+
+// Init implements tea.Model.
+func (c *copier) Init() tea.Cmd { return tea.Batch(c.Shell.Init(), c.wait) }
+
+func (c *copier) wait() tea.Msg {
+	seq, ok := <-c.copies
+	if !ok {
+		return nil
+	}
+	return tea.BatchMsg{paint.Raw(seq), c.wait}
+}
+
+// Update implements tea.Model.
+func (c *copier) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := c.Shell.Update(msg)
+	return c, cmd
+}
+
+func about(a *app.App, who api.Actor) ui.About {
+	ground := ui.Test
+	switch {
+	case a.Context.Sandbox:
+		ground = ui.Sandbox
+	case a.Context.Kind == config.Production:
+		ground = ui.Production
+	}
+	person := who.Name
+	if who.Via != "ssh" {
+		person = ""
+	}
+	return ui.About{Context: a.Context.Name, Ground: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role)}
+}
+
+func themeFor(a *app.App, opt Options) *theme.Theme {
+	out := opt.Out
+	if out == nil {
+		out = os.Stdout
+	}
+	term := opt.Getenv("TERM")
+	r := lipgloss.NewRenderer(out, termenv.WithProfile(profile(opt.Getenv)))
+	r.SetColorProfile(profile(opt.Getenv))
+	dark := darkGround(opt.Getenv)
+	r.SetHasDarkBackground(dark)
+	return theme.For(r, a.Config.UI.Theme, dark, opt.NoColor || opt.Getenv("NO_COLOR") != "", term)
+}
+
+// profile is how many colours the terminal says it has. It is never asked: a
+// mute one would hold up the first frame.
+func profile(getenv func(string) string) termenv.Profile {
+	term, color := getenv("TERM"), getenv("COLORTERM")
+	switch {
+	case term == "" || term == "dumb":
+		return termenv.Ascii
+	case color == "truecolor" || color == "24bit":
+		return termenv.TrueColor
+	case strings.HasSuffix(term, "-256color"), color != "":
+		return termenv.ANSI256
+	}
+	return termenv.ANSI
+}
+
+// darkGround reads COLORFGBG ("15;0"), which many terminals set; dark when they
+// do not. [ui] theme decides where this is wrong.
+func darkGround(getenv func(string) string) bool {
+	v := getenv("COLORFGBG")
+	switch {
+	case v == "":
+		return true
+	case strings.HasSuffix(v, ";15"), strings.HasSuffix(v, ";7"):
+		return false
+	}
+	return true
+}
+
+// needs says which permission a writing key asks for.
+var needs = map[string]api.Permission{
+	"documents.remove": api.MayDocuments, "documents.restore": api.MayDocuments, "documents.attach": api.MayDocuments,
+	"documents.upload": api.MayDocuments, "documents.replace": api.MayDocuments,
+	"compliance.share": api.MayCompliance, "compliance.link": api.MayCompliance, "compliance.finalize": api.MayCompliance,
+	"session.refresh": api.MaySession, "session.login": api.MaySession, "session.reset": api.MaySession,
+	"events.replay": api.MayHooks, "audit.approve": api.MayApprove, "audit.deny": api.MayApprove,
+}
+
+// mayPress says why a role may not press a key; the gate decides again.
+func mayPress(role api.Role) func(string) string {
+	return func(name string) string {
+		p, ok := needs[name]
+		if !ok || role.May(p) {
+			return ""
+		}
+		return fmt.Sprintf("Your role (%s) does not allow to %s; %s may.", role, p, api.WhoMay(p))
+	}
+}

@@ -1,0 +1,136 @@
+package console
+
+import (
+	"context"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/secret"
+	"opdeck/internal/app"
+	"opdeck/internal/journey"
+	"opdeck/internal/replace"
+	"opdeck/ui"
+	"opdeck/views/compliance"
+	"opdeck/views/documents"
+	"opdeck/views/limits"
+	"opdeck/views/operation"
+	"opdeck/views/tokens"
+)
+
+// desk is what the screens ask: the parts of the App under the names that each
+// screen declares.
+type desk struct {
+	*app.App
+	*api.Client
+	feed *feed
+}
+
+// screen makes the screen of a place.
+func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
+	switch p.Kind {
+	case ui.KindOperation:
+		return operation.New(env, d, p.ID)
+	case ui.KindDocuments:
+		return documents.New(env, d, p.ID)
+	case ui.KindCompliance:
+		if p.ID == "" {
+			return compliance.NewCustomers(env, d, p.Arg)
+		}
+		return compliance.New(env, d, p.ID)
+	case ui.KindLimits:
+		return limits.New(env, d, d.Config.Limits.Policy)
+	case ui.KindSession:
+		return tokens.New(env, d)
+	}
+	return nil
+}
+
+// MaxAge is how old what is known locally may be before it is read again.
+func (d *desk) MaxAge() time.Duration { return d.Config.Index.MaxAge.D() }
+
+// Known returns the newest state that is known without a call.
+func (d *desk) Known(ctx context.Context, opid string) (api.Operation, time.Time, bool) {
+	return api.Operation{}, time.Time{}, false
+}
+
+// Upload reads a file of this host and puts it into the customer's store.
+func (d *desk) Upload(ctx context.Context, cuid, path, kind, info string) (api.CustomerFile, error) {
+	u, err := app.ReadUpload(path)
+	if err != nil {
+		return api.CustomerFile{}, err
+	}
+	u.CUID, u.Type, u.Info = cuid, kind, info
+	return d.Client.UploadDocument(ctx, u)
+}
+
+// Replace plans a replacement and runs it.
+func (d *desk) Replace(ctx context.Context, op api.Operation, guid, path, kind, info string, force bool) (replace.Job, error) {
+	u, err := app.ReadUpload(path)
+	if err != nil {
+		return replace.Job{}, err
+	}
+	u.CUID, u.Type, u.Info = string(op.Customer.CUID), kind, info
+	j, err := d.Jobs.Plan(ctx, op, guid, u, force)
+	if err != nil {
+		return j, err
+	}
+	return d.Jobs.Run(ctx, j)
+}
+
+// Resume goes on with a job.
+func (d *desk) Resume(ctx context.Context, id string) (replace.Job, error) {
+	j, err := d.Jobs.Store.Job(ctx, id)
+	if err != nil {
+		return j, err
+	}
+	return d.Jobs.Run(ctx, j)
+}
+
+// Abandon gives a job up.
+func (d *desk) Abandon(ctx context.Context, id string) (replace.Job, error) {
+	j, err := d.Jobs.Store.Job(ctx, id)
+	if err != nil {
+		return j, err
+	}
+	return d.Jobs.Abandon(ctx, j)
+}
+
+// Unfinished lists the jobs of an operation that stand still.
+func (d *desk) Unfinished(ctx context.Context, opid string) ([]replace.Job, error) {
+	all, err := d.Jobs.Store.Unfinished(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []replace.Job
+	for _, j := range all {
+		if opid == "" || j.OPID == opid {
+			out = append(out, j)
+		}
+	}
+	return out, nil
+}
+
+// Journey reads a customer's way through verification.
+func (d *desk) Journey(ctx context.Context, cuid string) (journey.Journey, error) {
+	return d.Journeys.Read(ctx, cuid)
+}
+
+// UnfinishedJourneys lists what was begun and not finalised.
+func (d *desk) UnfinishedJourneys(ctx context.Context) ([]journey.Record, error) {
+	return d.Journeys.Store.UnfinishedJourneys(ctx)
+}
+
+// Share presents a token and keeps what came of it.
+func (d *desk) Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error) {
+	return d.Journeys.Share(ctx, cuid, token)
+}
+
+// Link makes a link and keeps when it ends.
+func (d *desk) Link(ctx context.Context, cuid string) (api.Link, error) {
+	return d.Journeys.Link(ctx, cuid)
+}
+
+// Finalize submits the application and keeps that it was done.
+func (d *desk) Finalize(ctx context.Context, cuid string) (api.Result, error) {
+	return d.Journeys.Finalize(ctx, cuid)
+}

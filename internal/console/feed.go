@@ -1,0 +1,196 @@
+package console
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/session"
+	"opdeck/internal/app"
+	"opdeck/ui"
+	"opdeck/views/limits"
+	"opdeck/views/tokens"
+)
+
+const (
+	lookEvery = time.Second // at the store, for what other processes did
+	maxNews   = 512         // that wait to be drawn
+)
+
+// feed gathers news for one console: calls of this process as they happen, and
+// the store's state of session and budgets, looked at once a second and told
+// only when it changed.
+type feed struct {
+	ctx   context.Context
+	app   *app.App
+	stops []func()
+	wake  chan struct{} // holds one token: there is news
+
+	mu      sync.Mutex
+	waiting map[string]any // guarded by mu: newest news by key
+	order   []string       // guarded by mu
+
+	session ui.SessionFacts // as told last; touched by look only
+	status  session.Status
+	usage   []limit.Usage
+}
+
+func newFeed(ctx context.Context, a *app.App) *feed {
+	f := &feed{ctx: ctx, app: a, wake: make(chan struct{}, 1), waiting: map[string]any{}}
+	f.stops = []func(){
+		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c)) }),
+		a.OnOperation(func(o app.Operation) { f.changed(o.Op, "service") }),
+	}
+	return f
+}
+
+func (f *feed) close() {
+	for _, stop := range f.stops {
+		stop()
+	}
+}
+
+func (f *feed) changed(op api.Operation, origin string) {
+	id := string(op.OPID)
+	f.put("operation "+id, ui.Changed{Kind: ui.KindOperation, ID: id, Object: op, Origin: origin})
+}
+
+// put keeps the newest news of a key until the console takes it.
+func (f *feed) put(key string, msg any) {
+	f.mu.Lock()
+	if _, there := f.waiting[key]; !there {
+		if len(f.order) >= maxNews {
+			delete(f.waiting, f.order[0])
+			f.order = f.order[1:]
+		}
+		f.order = append(f.order, key)
+	}
+	f.waiting[key] = msg
+	f.mu.Unlock()
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (f *feed) take() ui.Msgs {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out ui.Msgs
+	for _, k := range f.order {
+		out = append(out, f.waiting[k])
+	}
+	f.order, f.waiting = nil, map[string]any{}
+	return out
+}
+
+// next waits for news; it is one of the shell's feeds.
+func (f *feed) next() tea.Msg {
+	timer := time.NewTimer(lookEvery)
+	defer timer.Stop()
+	f.look()
+	for {
+		if news := f.take(); len(news) > 0 {
+			return ui.Fed{Msg: news, Next: f.next}
+		}
+		select {
+		case <-f.wake:
+		case <-timer.C:
+			f.look()
+			timer.Reset(lookEvery)
+		case <-f.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// look reads session and budgets and puts what changed since it was told.
+func (f *feed) look() {
+	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
+	defer cancel()
+	if st, err := f.app.SessionStatus(ctx); err != nil {
+		f.put("session", ui.SessionFacts{State: "unknown", Note: "the store does not answer"})
+	} else if !same(st, f.status) {
+		f.status = st
+		f.put("status", tokens.News{Status: st})
+		if facts := sessionFacts(st); facts != f.session {
+			f.session = facts
+			f.put("session", facts)
+		}
+	}
+	usage, err := f.app.Usage(ctx)
+	if err != nil || reflect.DeepEqual(rounded(usage), rounded(f.usage)) {
+		return
+	}
+	f.usage = usage
+	now := f.app.Now()
+	f.put("usage", limits.News{Usage: usage, At: now})
+	for _, u := range usage {
+		f.put("budget "+string(u.Class), budgetFacts(u, now))
+	}
+}
+
+// same compares two states but for what runs by itself: times left and ages.
+func same(a, b session.Status) bool { return reflect.DeepEqual(still(a), still(b)) }
+
+func still(s session.Status) session.Status {
+	s.AsOf, s.Age = time.Time{}, 0
+	s.Access.Remaining, s.Refresh.Remaining = 0, 0
+	s.LoginWait, s.RefreshWait = s.LoginWait.Round(time.Second), s.RefreshWait.Round(time.Second)
+	s.Access.ExpiresAt, s.Refresh.ExpiresAt = s.Access.ExpiresAt.Round(time.Second), s.Refresh.ExpiresAt.Round(time.Second)
+	s.NextRotation = s.NextRotation.Round(time.Second)
+	s.Seen = slices.Clone(s.Seen)
+	for i := range s.Seen {
+		s.Seen[i].Ago = s.Seen[i].Ago.Round(10 * time.Second)
+		s.Seen[i].SeenAt = time.Time{}
+	}
+	return s
+}
+
+func rounded(u []limit.Usage) []limit.Usage {
+	u = slices.Clone(u)
+	for i := range u {
+		u[i].NextSlot = float64(int(u[i].NextSlot))
+		u[i].Blocked = u[i].Blocked.Round(time.Second)
+	}
+	return u
+}
+
+func sessionFacts(st session.Status) ui.SessionFacts {
+	return ui.SessionFacts{State: st.State, AccessUntil: st.Access.ExpiresAt.Round(time.Second),
+		RefreshUntil: st.Refresh.ExpiresAt.Round(time.Second), Note: st.Warning}
+}
+
+func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {
+	b := ui.BudgetFacts{Class: string(u.Class), Room: u.Room, Limit: u.Recommended, Waiting: u.Waiting, Throttled: u.Throttled}
+	if u.NextSlot > 0 {
+		b.NextSlot = now.Add(time.Duration(u.NextSlot * float64(time.Second)))
+	}
+	return b
+}
+
+// callFacts is one line of the activity list.
+func callFacts(c api.Call) ui.CallFacts {
+	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, At: c.At, Note: c.Error}
+	switch {
+	case c.Phase == api.CallWaits:
+		f.Phase = ui.CallWaits
+	case c.Phase == api.CallRuns:
+		f.Phase = ui.CallRuns
+	case c.Kind == "":
+		f.Phase, f.At = ui.CallDone, c.At.Add(c.Took)
+		f.Note = strconv.Itoa(c.Status) + " after " + c.Took.Round(time.Millisecond).String()
+	case c.Write && c.Status == 0:
+		f.Phase, f.At = ui.CallUnknown, c.At.Add(c.Took)
+	default:
+		f.Phase, f.At = ui.CallFailed, c.At.Add(c.Took)
+	}
+	return f
+}
