@@ -23,6 +23,12 @@ type explain struct {
 }
 
 func newExplain(s *Shell, owner screenID, e Explain) *explain {
+	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
+	lines := make([]string, len(e.Lines))
+	for i, l := range e.Lines {
+		lines[i] = safe(l)
+	}
+	e.Lines = lines
 	return &explain{screen: owner, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav}
 }
 

@@ -210,7 +210,7 @@ func (s *Shell) rule(now time.Time) string {
 
 func (s *Shell) title() string {
 	if top := s.top(); top != nil {
-		return top.screen.Title()
+		return safe(top.screen.Title())
 	}
 	return ""
 }
@@ -222,7 +222,7 @@ func (s *Shell) crumbs(w int) string {
 	used := text.Width(out)
 	out = s.th.Title.Render(out)
 	for i := len(s.stack) - 2; i >= 0; i-- {
-		t := text.Cut(s.stack[i].screen.Title(), 24)
+		t := text.Cut(safe(s.stack[i].screen.Title()), 24)
 		if used+text.Width(t)+text.Width(sep) > w {
 			if used+len("… › ") <= w {
 				out = s.th.Dim.Render(s.th.Signs.More+sep) + out
@@ -269,7 +269,7 @@ func (s *Shell) age(now time.Time) string {
 		join(s.th.Info.Render("loading…"))
 	}
 	if src.Problem != "" {
-		join(s.th.Warn.Render(s.th.Signs.Warn + " " + text.Cut(src.Problem, 40)))
+		join(s.th.Warn.Render(s.th.Signs.Warn + " " + text.Cut(safe(src.Problem), 40)))
 	}
 	return out
 }

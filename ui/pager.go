@@ -83,7 +83,7 @@ func (p *pager) box(s *Shell, w, h int, _ time.Time) []string {
 
 // newHelp is the help of a screen, made from its keys.
 func newHelp(s *Shell, top *seat) *pager {
-	return newPager(s, top.id, "Help "+s.th.Signs.Sep+" "+top.screen.Title(), func(s *Shell) []string {
+	return newPager(s, top.id, "Help "+s.th.Signs.Sep+" "+safe(top.screen.Title()), func(s *Shell) []string {
 		var out []string
 		section := func(title string, keys []keymap.Key) {
 			if len(keys) == 0 {

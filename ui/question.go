@@ -52,14 +52,25 @@ func newQuestion(s *Shell, owner screenID, c Confirm) *question {
 }
 
 func (q *question) set(c Confirm, now time.Time) {
-	c.Facts = append([]widget.Pair(nil), c.Facts...)
+	q.digest, q.want = digest(c), lastOf(c.ID)
+	// Drawn safely whatever it came from; the digest is of the exact content.
+	c.Title, c.Ask, c.Risk, c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), safe(c.Verb)
+	c.Facts = safeFacts(c.Facts)
 	if c.Verb == "" {
 		c.Verb = "Yes"
 	}
-	q.c, q.digest, q.want = c, digest(c), lastOf(c.ID)
+	q.c = c
 	q.yes, q.scroll = false, 0
 	q.edit = widget.Edit{Max: 32}
 	q.armed = now.Add(armAfter)
+}
+
+func safeFacts(list []widget.Pair) []widget.Pair {
+	out := append([]widget.Pair(nil), list...)
+	for i := range out {
+		out[i].Label, out[i].Value = safe(out[i].Label), safe(out[i].Value)
+	}
+	return out
 }
 
 // revise takes new content: the answer starts from the beginning.

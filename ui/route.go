@@ -38,9 +38,13 @@ func (s *Shell) find(id screenID) *seat {
 // open puts the screen of a place on top, or goes back to it when it is open.
 func (s *Shell) open(p Place) tea.Cmd {
 	for i, st := range s.stack {
-		if st.screen.Place() == p {
-			return s.unwind(i)
+		if st.screen.Place() != p {
+			continue
 		}
+		if st == s.top() {
+			return s.tell(Told, "You are here already.")
+		}
+		return s.unwind(i)
 	}
 	st := s.sit(p)
 	if st == nil {
