@@ -60,7 +60,7 @@ func (c Checker) sequence(b []byte) int {
 		return len(title)
 	}
 	if len(b) < 3 || b[1] != '[' {
-		if c.Copy && len(b) > 2 && b[1] == ']' {
+		if c.Copy && len(b) > 2 && (b[1] == ']' || b[1] == 'P') {
 			return copyLen(string(b[:min(len(b), 2*MaxCopy)]))
 		}
 		return 0

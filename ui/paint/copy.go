@@ -49,8 +49,41 @@ func copySequence(text string) (string, error) {
 	return copyPrefix + base64.StdEncoding.EncodeToString([]byte(text)) + "\a", nil
 }
 
-// copyLen is the length of the OSC 52 copy that s starts with, 0 if it does not.
+// How tmux and screen are asked to hand a sequence on to the terminal outside:
+// tmux by one wrapper with the escape doubled, screen by one wrapper for each
+// piece, since it takes no long ones.
+const (
+	tmuxOpen, tmuxShut     = "\x1bPtmux;\x1b", "\x1b\\"
+	screenOpen, screenShut = "\x1bP", "\x1b\\"
+)
+
+// copyLen is the length of the OSC 52 copy that s starts with, plain or wrapped
+// for tmux or screen, 0 if it does not.
 func copyLen(s string) int {
+	if rest, ok := strings.CutPrefix(s, tmuxOpen); ok {
+		n := plainCopyLen(rest)
+		if n == 0 || !strings.HasPrefix(rest[n:], tmuxShut) {
+			return 0
+		}
+		return len(tmuxOpen) + n + len(tmuxShut)
+	}
+	rest, ok := strings.CutPrefix(s, screenOpen)
+	if !ok {
+		return plainCopyLen(s)
+	}
+	end := strings.Index(rest, "\a"+screenShut)
+	if end < 0 {
+		return 0
+	}
+	inner := strings.ReplaceAll(rest[:end+1], screenShut+screenOpen, "")
+	if n := plainCopyLen(inner); n == 0 || n != len(inner) {
+		return 0
+	}
+	return len(screenOpen) + end + 1 + len(screenShut)
+}
+
+// plainCopyLen is copyLen for a copy without a wrapper.
+func plainCopyLen(s string) int {
 	if !strings.HasPrefix(s, copyPrefix) {
 		return 0
 	}

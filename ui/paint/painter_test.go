@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aymanbagabas/go-osc52/v2"
 	"go.uber.org/goleak"
 )
 
@@ -208,6 +209,17 @@ func TestPassthrough(t *testing.T) {
 	}
 	if err := Check(out.Bytes()); err == nil {
 		t.Error("a copy passes a check that allows none")
+	}
+	for _, wrapped := range []osc52.Sequence{osc52.New("Grüße").Tmux(), osc52.New(strings.Repeat("long ", 400)).Screen(), osc52.New("x").Screen()} {
+		if err := p.Passthrough(wrapped.String()); errors.Is(err, ErrSequence) {
+			t.Errorf("%q is refused", wrapped)
+		}
+		if err := (Checker{Copy: true}).Check([]byte(wrapped.String())); err != nil {
+			t.Error(err)
+		}
+		if err := p.Passthrough(strings.Replace(wrapped.String(), "]52;c;", "]0;", 1)); !errors.Is(err, ErrSequence) {
+			t.Error("a wrapped title is let through")
+		}
 	}
 	if _, err := copySequence(strings.Repeat("x", MaxCopy+1)); err == nil {
 		t.Error("a text that is too long is copied")
