@@ -101,6 +101,7 @@ type faulty struct {
 	receivertest.Inbox
 	mu    sync.Mutex // guards err
 	err   error
+	lost  bool          // err comes after the commit: its answer got lost
 	gate  chan struct{} // Insert waits until it can receive; nil: never
 	calls int
 }
@@ -119,10 +120,11 @@ func (f *faulty) Insert(ctx context.Context, r []receiver.Record) ([]receiver.Re
 	err := f.err
 	f.calls++
 	f.mu.Unlock()
-	if err != nil {
+	if err != nil && !f.lost {
 		return nil, err
 	}
-	return f.Inbox.Insert(ctx, r)
+	res, failed := f.Inbox.Insert(ctx, r)
+	return res, errors.Join(failed, err)
 }
 
 func stored(t testing.TB, in receiver.Inbox) []receiver.Stored {

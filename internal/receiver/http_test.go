@@ -217,6 +217,19 @@ func TestStoreFailure(t *testing.T) {
 	}
 }
 
+// W23: a commit whose answer got lost is answered 503; the next try is a
+// duplicate of the row that is there.
+func TestLostCommit(t *testing.T) {
+	in := &faulty{Inbox: inbox(t), err: errDisk, lost: true}
+	r := start(t, receiver.Options{Inbox: in})
+	deliver(t, r, receivertest.Body(1, "op"), 503)
+	in.set(nil)
+	deliver(t, r, receivertest.Body(1, "op"), 200)
+	if rows := stored(t, in); len(rows) != 1 || rows[0].Deliveries != 2 {
+		t.Errorf("%+v", rows)
+	}
+}
+
 // A full queue and too many requests at work are told at once, and what waits
 // in the queue is stored all the same.
 func TestBounded(t *testing.T) {

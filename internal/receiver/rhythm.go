@@ -20,11 +20,12 @@ type Rhythm struct {
 }
 
 const (
-	rhythmMin    = 12               // pauses needed for a judgement
-	rhythmFloor  = 5 * time.Minute  // a shorter silence is never reported
-	rhythmFactor = 6                // usual pauses; a random stream passes it once in 20,000 pauses
-	hourSpread   = 90 * time.Minute // what counts as the same time of day
-	hourDays     = 3                // days needed before the time of day counts
+	rhythmMin   = 12               // pauses needed for a judgement
+	rhythmFloor = 5 * time.Minute  // a shorter silence is never reported
+	rhythmShort = 2                // usual pauses are never reported
+	rhythmLong  = 6                // usual pauses always are
+	hourSpread  = 90 * time.Minute // what counts as the same time of day
+	hourDays    = 3                // days needed before the time of day counts
 )
 
 // Judge learns the rhythm of times, in any order, and judges the silence up to
@@ -44,16 +45,17 @@ func Judge(times []time.Time, now time.Time) Rhythm {
 		return r
 	}
 	r.Known = true
-	r.Usual = usual(pauses)
-	r.Limit = max(rhythmFloor, rhythmFactor*r.Usual)
+	var longest time.Duration
+	r.Usual, longest = usual(pauses)
+	r.Limit = max(rhythmFloor, rhythmShort*r.Usual, min(rhythmLong*r.Usual, longest*3/2))
 	r.Deaf = r.Quiet > r.Limit
 	return r
 }
 
-// usual returns the pause that half of the time is spent in shorter ones than.
-// Events come in bursts; the many short pauses within them take no time and so
-// do not count, nor does one long night.
-func usual(pauses []time.Duration) time.Duration {
+// usual returns the pause that half of the time is spent in shorter ones than,
+// and the longest. Events come in bursts: the many short pauses within them take
+// no time and so do not count.
+func usual(pauses []time.Duration) (half, longest time.Duration) {
 	slices.Sort(pauses)
 	var all, sum time.Duration
 	for _, p := range pauses {
@@ -61,10 +63,10 @@ func usual(pauses []time.Duration) time.Duration {
 	}
 	for _, p := range pauses {
 		if sum += p; sum >= all/2 {
-			return p
+			return p, pauses[len(pauses)-1]
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // pausesLike returns the pauses that began at the time of day of last, on

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"opdeck/internal/receiver"
@@ -57,12 +58,8 @@ func (b *Inbox) insert(ctx context.Context, tx *Tx, records []receiver.Record) (
 		known = append(known, r.Key)
 	}
 	if len(known) > 0 {
-		old, err := b.hooks(ctx, tx, " WHERE hook_key IN ("+inboxMarks(len(known))+")", known...)
-		if err != nil {
+		if err := b.look(ctx, tx, known, rows); err != nil {
 			return nil, err
-		}
-		for _, s := range old {
-			rows[s.Key] = s
 		}
 	}
 	for i, r := range records {
@@ -76,37 +73,80 @@ func (b *Inbox) insert(ctx context.Context, tx *Tx, records []receiver.Record) (
 	return out, nil
 }
 
+// look reads the rows of keys, 16 at a time with one text of statement.
+func (b *Inbox) look(ctx context.Context, tx *Tx, keys []any, rows map[string]receiver.Stored) error {
+	const some = 16
+	for part := range slices.Chunk(keys, some) {
+		args := slices.Clone(part)
+		for len(args) < some {
+			args = append(args, part[0])
+		}
+		old, err := b.hooks(ctx, tx, " WHERE hook_key IN ("+inboxMarks(some)+")", args...)
+		if err != nil {
+			return err
+		}
+		for _, s := range old {
+			rows[s.Key] = s
+		}
+	}
+	return nil
+}
+
 func fresh(r receiver.Record, seq int64) receiver.Stored {
 	return receiver.Stored{Record: r, Seq: seq, Deliveries: 1, LastAt: r.ReceivedAt}
 }
 
+// insertSizes are how many rows one statement inserts: few texts, which stay
+// prepared.
+var insertSizes = [...]int{64, 16, 4, 1}
+
+const insertColumns = 17
+
+var insertQueries = func() (q [len(insertSizes)]string) {
+	one := "(" + inboxMarks(insertColumns) + "),"
+	for i, n := range insertSizes {
+		q[i] = "INSERT INTO hook (" + hookColumns + ", last_us) VALUES " + strings.TrimSuffix(strings.Repeat(one, n), ",") +
+			" ON CONFLICT (hook_key) DO NOTHING RETURNING hook_key, seq"
+	}
+	return q
+}()
+
 // add inserts the records whose keys are new and returns their numbers.
 func (b *Inbox) add(ctx context.Context, tx *Tx, records []receiver.Record) (map[string]int64, error) {
-	const columns = 17
-	one := "(" + inboxMarks(columns) + ")"
-	query := "INSERT INTO hook (" + hookColumns + ", last_us) VALUES " + strings.TrimSuffix(strings.Repeat(one+",", len(records)), ",") +
-		" ON CONFLICT (hook_key) DO NOTHING RETURNING hook_key, seq"
-	args := make([]any, 0, columns*len(records))
-	for _, r := range records {
+	added := make(map[string]int64, len(records))
+	for i, size := range insertSizes {
+		for len(records) >= size {
+			if err := b.addRows(ctx, tx, insertQueries[i], records[:size], added); err != nil {
+				return nil, err
+			}
+			records = records[size:]
+		}
+	}
+	return added, nil
+}
+
+func (b *Inbox) addRows(ctx context.Context, tx *Tx, query string, records []receiver.Record, added map[string]int64) error {
+	args := make([]any, 0, insertColumns*len(records))
+	for i := range records {
+		r := &records[i]
 		us := inboxMicros(r.ReceivedAt)
 		args = append(args, r.Key, r.HookID, int64(r.Type), string(r.Object), string(r.ObjectID), string(r.CUID), r.Raw, r.Hash[:], us, string(r.Source),
 			r.Verdict.Verifier, inboxBit(r.Verdict.Authenticated), inboxBit(r.Verdict.Bound), string(r.Status), string(r.Reason), r.Detail, us)
 	}
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = rows.Close() }()
-	added := make(map[string]int64, len(records))
 	for rows.Next() {
 		var key string
 		var seq int64
 		if err := rows.Scan(&key, &seq); err != nil {
-			return nil, b.db.explain(err)
+			return b.db.explain(err)
 		}
 		added[key] = seq
 	}
-	return added, b.db.explain(rows.Err())
+	return b.db.explain(rows.Err())
 }
 
 func inboxBit(b bool) int64 {
