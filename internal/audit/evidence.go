@@ -147,7 +147,7 @@ func VerifyEvidence(in io.Reader, keys ...ed25519.PublicKey) (Report, error) {
 	}
 	for i, x := range ev.Records {
 		v.line, v.r.Records = int64(i+1), v.r.Records+1
-		var r Record
+		var r link
 		err := json.Unmarshal(x.Record, &r)
 		switch {
 		case Hash(x.Record) != x.Hash:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -273,9 +274,28 @@ func TestReadingIsRecorded(t *testing.T) {
 	}
 }
 
+// shelf is a second place that is read while it is written to.
+type shelf struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (s *shelf) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.b = append(s.b, p...)
+	return len(p), nil
+}
+
+func (s *shelf) reader() *bytes.Reader {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return bytes.NewReader(bytes.Clone(s.b))
+}
+
 func TestRunRetriesAndSigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, place := &memory{}, &bytes.Buffer{}
+		m, place := &memory{}, &shelf{}
 		key, _ := audit.NewKey(bytes.Repeat([]byte{7}, 32))
 		l := newLog(t, audit.Options{Store: m, Key: key, Hook: place, Every: 10})
 		ctx, stop := context.WithCancel(context.Background())
@@ -294,24 +314,24 @@ func TestRunRetriesAndSigns(t *testing.T) {
 		if len(m.rows) != 2 || !l.Health().OK() {
 			t.Errorf("%d records after recovery, health %+v", len(m.rows), l.Health())
 		}
-		if place.Len() != 0 {
+		if place.reader().Len() != 0 {
 			t.Error("a checkpoint before its time")
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		list, _, err := audit.ReadCheckpoints(bytes.NewReader(place.Bytes()))
+		list, _, err := audit.ReadCheckpoints(place.reader())
 		if err != nil || len(list) != 1 || list[0].N != 2 || !list[0].By(key.Public()) {
 			t.Fatalf("checkpoints %v, %v", list, err)
 		}
 		write(t, l, 5)
 		synctest.Wait()
-		if list, _, _ = audit.ReadCheckpoints(bytes.NewReader(place.Bytes())); len(list) != 2 || list[1].N != 12 {
+		if list, _, _ = audit.ReadCheckpoints(place.reader()); len(list) != 2 || list[1].N != 12 {
 			t.Errorf("checkpoints after ten more records: %v", list)
 		}
 		before := time.Now()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if list, _, _ = audit.ReadCheckpoints(bytes.NewReader(place.Bytes())); len(list) != 2 {
+		if list, _, _ = audit.ReadCheckpoints(place.reader()); len(list) != 2 {
 			t.Errorf("%d checkpoints after an idle hour (%s)", len(list), time.Since(before))
 		}
 		stop()

@@ -29,7 +29,7 @@ func each(t *testing.T, run func(t *testing.T, open func() *store.Store)) {
 
 func TestStoreKeepsOneChainForAllWriters(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
-		const writers, acts = 4, 15
+		const writers, acts = 3, 10
 		var group sync.WaitGroup
 		for w := range writers {
 			l := newLog(t, audit.Options{Store: store.NewAudit(open().Core)})

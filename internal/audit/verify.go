@@ -52,6 +52,23 @@ const (
 	maxDoubts   = 1000
 )
 
+// link is what the verification reads of a record.
+type link struct {
+	V      int       `json:"v"`
+	Chain  string    `json:"chain"`
+	Seq    int64     `json:"seq"`
+	UID    string    `json:"uid"`
+	At     time.Time `json:"at"`
+	Event  string    `json:"event"`
+	Phase  Phase     `json:"phase"`
+	Ref    string    `json:"ref"`
+	Actor  Person    `json:"actor"`
+	Object string    `json:"object"`
+	ID     string    `json:"id"`
+	Item   string    `json:"item"`
+	Prev   string    `json:"prev"`
+}
+
 // verifier checks records one by one.
 type verifier struct {
 	r      Report
@@ -106,7 +123,7 @@ func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 func (v *verifier) record(hash string, b []byte) {
 	v.r.Records++
 	real := Hash(b)
-	var r Record
+	var r link
 	err := json.Unmarshal(b, &r)
 	seq := r.Seq
 	switch {
@@ -127,7 +144,7 @@ func (v *verifier) record(hash string, b []byte) {
 
 // first takes the name of the log and, when the log does not begin at record 1,
 // a checkpoint that leads to its beginning.
-func (v *verifier) first(r Record) {
+func (v *verifier) first(r link) {
 	if v.r.Chain == "" {
 		v.r.Chain, v.r.First, v.r.From = r.Chain, r.Seq, r.At
 		if v.r.Records == 1 && r.Seq > 1 && v.leads(r) {
@@ -139,7 +156,7 @@ func (v *verifier) first(r Record) {
 	}
 }
 
-func (v *verifier) leads(r Record) bool {
+func (v *verifier) leads(r link) bool {
 	for _, s := range v.points[r.Seq-1] {
 		if s.Chain == r.Chain && s.Head == r.Prev {
 			return true
@@ -150,7 +167,7 @@ func (v *verifier) leads(r Record) bool {
 }
 
 // place holds the record against the one before.
-func (v *verifier) place(r Record, hash string) {
+func (v *verifier) place(r link, hash string) {
 	switch {
 	case r.Seq == v.want && r.Prev != v.prev && !v.lost:
 		v.problem(r.Seq, Broken, "record %d does not continue the record before it: one of the two was changed", r.Seq)
@@ -193,7 +210,7 @@ func (v *verifier) anchor(seq int64, hash string) {
 }
 
 // people matches intents and outcomes.
-func (v *verifier) people(r Record) {
+func (v *verifier) people(r link) {
 	switch r.Phase {
 	case PhaseIntent:
 		v.open[r.UID] = Doubt{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Actor: r.Actor.Name, Object: r.Object, ID: r.ID}
