@@ -22,7 +22,7 @@ const (
 func TestManyProcessesOpenAndMigrateAtOnce(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {
-			url := storetest.URL(t, e)
+			url := storetest.Bare(t, e)
 			finish(t, startMany(t, crowd, "open", url, ""))
 			st := storetest.OpenURL(t, url)
 			for _, table := range []string{"opdeck_core_version", "opdeck_bulk_version"} {

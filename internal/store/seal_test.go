@@ -19,7 +19,7 @@ import (
 func TestSpoiltTokensCountAsNoPair(t *testing.T) {
 	ctx := context.Background()
 	other := session.Key{BaseURL: key1.BaseURL, Account: "other@one.example"}
-	for name, spoil := range map[string]string{
+	spoils := map[string]string{
 		"bit flip":            "UPDATE session SET sealed_access = ? WHERE account = 'machine@one.example'",
 		"older generation":    "UPDATE session SET gen = gen + 1",
 		"another incarnation": "UPDATE session SET incarnation = 'ffffffffffffffffffffffffffffffff'",
@@ -28,9 +28,11 @@ func TestSpoiltTokensCountAsNoPair(t *testing.T) {
 		"access removed":      "UPDATE session SET sealed_access = NULL",
 		"truncated":           "UPDATE session SET sealed_refresh = substr(sealed_refresh, 1, 10)",
 		"emptied":             "UPDATE session SET sealed_access = substr(sealed_access, 1, 0)",
-	} {
-		t.Run(name, func(t *testing.T) {
-			storetest.Each(t, func(t *testing.T, st *store.Store) {
+	}
+	storetest.Each(t, func(t *testing.T, st *store.Store) {
+		for name, spoil := range spoils {
+			t.Run(name, func(t *testing.T) {
+				wipe(t, st)
 				s := storeSession(t, st)
 				installed(t, s, "the-access-token", "the-refresh-token")
 				var args []any
@@ -51,8 +53,8 @@ func TestSpoiltTokensCountAsNoPair(t *testing.T) {
 				}
 				wantLogin(t, s, key)
 			})
-		})
-	}
+		}
+	})
 }
 
 // wantLogin checks that the row reads as a pair that may be dead, and that a new

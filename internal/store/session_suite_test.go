@@ -29,18 +29,37 @@ func TestSessionSuite(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			url, peerURL := urls(t)
+			store1 := storetest.OpenURL(t, url)
+			store2 := store1
+			if peerURL != "" {
+				store2 = storetest.OpenURL(t, peerURL)
+			}
 			sessiontest.Run(t, func(t *testing.T) sessiontest.Opened {
-				url, peer := urls(t)
-				shift := new(store.Shift)
-				key := testKey(t)
-				one := newSession(t, storetest.OpenURL(t, url), key, shift, "")
+				wipe(t, store1)
+				shift, key := new(store.Shift), testKey(t)
+				one := newSession(t, store1, key, shift, "")
 				two := one
-				if peer != "" {
-					two = newSession(t, storetest.OpenURL(t, peer), key, shift, "")
+				if store2 != store1 {
+					two = newSession(t, store2, key, shift, "")
 				}
 				return sessiontest.Opened{Store: one, Peer: two, Shift: shift.Add}
 			})
 		})
+	}
+}
+
+// wipe empties the tables of sessions and budgets.
+func wipe(t testing.TB, st *store.Store) {
+	t.Helper()
+	tables := []string{"session", "session_event", "session_count", "session_instance", "limit_ring", "limit_slot", "limit_throttle"}
+	if st.Core.Engine() == store.SQLite {
+		tables = append(tables, "store_clock")
+	}
+	for _, table := range tables {
+		if _, err := st.Core.Exec(context.Background(), "DELETE FROM "+table); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

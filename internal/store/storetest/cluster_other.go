@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"crypto/rand"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -19,6 +20,11 @@ func Server(t testing.TB) string {
 	}
 	return given
 }
+
+// running is a server of this process: there is none.
+type running struct{ at string }
+
+func cluster() (running, error) { return running{}, errors.New("no server is started on this system") }
 
 func token() string { return strings.ToLower(rand.Text()[:12]) }
 

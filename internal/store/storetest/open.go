@@ -10,11 +10,17 @@ package storetest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
+	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"opdeck/internal/store"
 )
@@ -25,14 +31,24 @@ func Open(t testing.TB, e store.Engine) *store.Store {
 	return OpenURL(t, URL(t, e))
 }
 
-// URL returns the address of an empty database that is removed when t ends. Any
-// number of handles, also of other processes, may be opened on it.
+// URL returns the address of a database without content that is removed when t
+// ends, or with the throw-away server. Any number of handles, also of other
+// processes, may be opened on it.
 func URL(t testing.TB, e store.Engine) string {
+	t.Helper()
+	if e == store.SQLite {
+		return Bare(t, e)
+	}
+	return postgresDatabase(t, template(t))
+}
+
+// Bare is URL for a database without tables.
+func Bare(t testing.TB, e store.Engine) string {
 	t.Helper()
 	if e == store.SQLite {
 		return "sqlite:" + t.TempDir() + "/state/opdeck.db"
 	}
-	return postgresDatabase(t)
+	return postgresDatabase(t, "")
 }
 
 // OpenURL opens a store at url, an answer of URL, until t ends.
@@ -57,32 +73,98 @@ func Each(t *testing.T, run func(t *testing.T, s *store.Store)) {
 	}
 }
 
-// postgresDatabase creates a database and drops it when t ends, together with
-// the connections that are left on it.
-func postgresDatabase(t testing.TB) string {
+// postgresDatabase creates a database, a copy of template unless that is empty.
+// On a server that is not ours it is dropped when t ends, with the connections
+// that are left on it.
+func postgresDatabase(t testing.TB, template string) string {
 	t.Helper()
-	server := Server(t)
+	server, ours := Server(t), os.Getenv("OPDECK_TEST_POSTGRES") == ""
 	name := "opdeck_test_" + token()
-	admin(t, server, "CREATE DATABASE "+name)
-	t.Cleanup(func() { admin(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
-	u, err := url.Parse(server)
+	create := "CREATE DATABASE " + name
+	if template != "" {
+		create += " TEMPLATE " + template
+	}
+	if err := admin(server, create); err != nil {
+		t.Fatal(err)
+	}
+	if !ours {
+		t.Cleanup(func() {
+			if err := admin(server, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	to, err := on(server, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Path = "/" + name
-	return u.String()
+	return to
 }
 
-// admin runs one statement on server.
-func admin(t testing.TB, server, statement string) {
+// on is server's database name.
+func on(server, name string) (string, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", errors.New("$OPDECK_TEST_POSTGRES is no URL")
+	}
+	u.Path = "/" + name
+	return u.String(), nil
+}
+
+// migrated makes the database that others are copied from, once per process.
+var migrated = sync.OnceValues(func() (string, error) {
+	server, err := cluster()
+	if err != nil {
+		return "", err
+	}
+	const name = "opdeck_template"
+	if err := admin(server.at, "CREATE DATABASE "+name); err != nil {
+		return "", err
+	}
+	at, err := on(server.at, name)
+	if err != nil {
+		return "", err
+	}
+	s, err := store.Open(context.Background(), store.Options{URL: at})
+	if err != nil {
+		return "", err
+	}
+	return name, s.Close()
+})
+
+// template names a database with all tables; none on a server that is not ours.
+func template(t testing.TB) string {
 	t.Helper()
+	Server(t)
+	if os.Getenv("OPDECK_TEST_POSTGRES") != "" {
+		return ""
+	}
+	name, err := migrated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// admin runs one statement on server. It waits while the template is in use:
+// connections take a moment to end.
+func admin(server, statement string) error {
 	ctx := context.Background()
 	c, err := pgx.Connect(ctx, server)
 	if err != nil {
-		t.Fatalf("PostgreSQL for tests: %v", err)
+		return fmt.Errorf("PostgreSQL for tests: %w", err)
 	}
 	defer func() { _ = c.Close(ctx) }()
-	if _, err := c.Exec(ctx, statement); err != nil {
-		t.Fatalf("%s: %v", strings.Fields(statement)[0], err)
+	for range 100 {
+		_, err = c.Exec(ctx, statement)
+		var state *pgconn.PgError
+		if !errors.As(err, &state) || state.Code != "55006" { // object_in_use
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Fields(statement)[0], err)
+	}
+	return nil
 }
