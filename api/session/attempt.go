@@ -197,6 +197,10 @@ func (r Row) spacing() time.Duration {
 	return max(0, gap-r.Age)
 }
 
+// leastLearnt is the shortest lifetime that is believed: below it the budgets
+// cannot keep a session alive, and something else is wrong.
+const leastLearnt = 10 * time.Second
+
 // learnt is the lifetime that access tokens really have, when the last two pairs
 // died at nearly the same age below the announced one (rule E6); 0 otherwise.
 func (r Row) learnt() time.Duration {
@@ -205,7 +209,7 @@ func (r Row) learnt() time.Duration {
 		return 0
 	}
 	a, b := r.Premature[n-2], r.Premature[n-1]
-	if b.Gen != a.Gen+1 || a.Lived < time.Second || (a.Lived-b.Lived).Abs() > max(a.Lived, b.Lived)/10 {
+	if b.Gen != a.Gen+1 || a.Lived < leastLearnt || (a.Lived-b.Lived).Abs() > max(a.Lived, b.Lived)/10 {
 		return 0
 	}
 	return min(a.Lived, b.Lived)

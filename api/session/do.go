@@ -47,6 +47,7 @@ type call struct {
 	class    limit.Class
 	noRepeat bool
 	sends    int
+	rounds   int    // waits for a usable pair
 	graced   Access // the pair that got its young pair's grace (rule E3)
 	lenient  bool   // a rotation failed: use what lives to its end
 }
@@ -159,6 +160,11 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 		err = c.m.await(ctx, why)
 	}
 	var e *Error
+	if c.rounds++; err == nil && c.rounds > 3 { // never in a hurry when things go round
+		if sleep(ctx, min(c.m.c.PollFirst*time.Duration(c.rounds), c.m.c.PollMax)) != nil {
+			return timedOut(ctx.Err(), "waiting for a login or refresh")
+		}
+	}
 	if err == nil || !errors.As(err, &e) || c.lenient || !c.m.alive(row, before) || e.Kind == TimedOut {
 		return err
 	}

@@ -19,9 +19,10 @@ type rotation struct {
 
 	password    secret.Value
 	fingerprint string
-	tries       int   // refusals of this password so far
-	after       error // returned once the lease is given back
-	doubt       bool  // the service has refused the refresh token: the pair is dead
+	tries       int           // refusals of this password so far
+	after       error         // returned once the lease is given back
+	refreshWait time.Duration // no refresh slot before; a login was tried instead
+	doubt       bool          // the service has refused the refresh token: the pair is dead
 }
 
 // underLease decides again under the lease what is to be done, and does it.
@@ -110,7 +111,7 @@ func (r *rotation) noSlot(ctx context.Context, class limit.Class, wait time.Dura
 	m := r.m
 	if r.kind == ByRefresh && r.row.AccessLeft <= lastUse && wait > soonRefresh {
 		if err := r.readyToLogin(ctx, r.row, m.c.LeaseHeld/2); err == nil {
-			r.kind = ByLogin
+			r.kind, r.refreshWait = ByLogin, wait
 			return true, nil
 		}
 	}
@@ -127,7 +128,7 @@ func (r *rotation) noSlot(ctx context.Context, class limit.Class, wait time.Dura
 func (r *rotation) waiting(d time.Duration) Release {
 	rel := Release{State: r.state()}
 	if r.kind == ByLogin {
-		rel.LoginWait = d
+		rel.LoginWait, rel.RefreshWait = d, r.refreshWait
 	} else {
 		rel.RefreshWait = d
 	}
