@@ -57,7 +57,9 @@
 //   - An answer embeds the Ticket of its question. The shell takes it to the
 //     screen that asked, wherever that is; when it is closed, to nobody. Env.Ctx
 //     ends then, and with it the reads. A write uses Env.Root and Env.Ticket; it
-//     returns Msgs{its answer, Changed{...}} so that everybody hears of it.
+//     returns Msgs{its answer, Changed{...}} so that everybody hears of it. Give
+//     the answer of a write the method Outcome() ui.Notify: it is told when the
+//     screen was closed meanwhile.
 //   - A write is asked for with Confirm (awaited before leaving) or, where no
 //     question is needed, with Write.
 //   - Text from outside goes through ui/text (Line, File, Block, Mask): titles,

@@ -61,6 +61,10 @@ type removedMsg struct {
 	id string
 }
 
+func (m removedMsg) Outcome() ui.Notify {
+	return ui.Notify{Kind: ui.Done, Text: "Document " + m.id + " is no longer attached."}
+}
+
 type docs []string
 
 func (d docs) Len() int { return len(d) }

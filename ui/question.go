@@ -98,14 +98,16 @@ func digest(c Confirm) string {
 }
 
 // lastOf is what must be typed: the last four characters of an id, or all of a
-// shorter one. Empty for an id that is not letters, digits, "-" and "_".
+// shorter one. Empty when they are not all on every keyboard (printable ASCII).
 func lastOf(id string) string {
-	for _, r := range id {
-		if !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_') {
+	r := []rune(id)
+	r = r[max(len(r)-lastOfID, 0):]
+	for _, c := range r {
+		if c <= 0x20 || c > 0x7e {
 			return ""
 		}
 	}
-	return id[max(len(id)-lastOfID, 0):]
+	return string(r)
 }
 
 func (q *question) owner() screenID { return q.screen }

@@ -183,10 +183,15 @@ func (s *Shell) give(st *seat, msg tea.Msg) tea.Cmd {
 	return tea.Batch(s.act(st, a), cmd)
 }
 
-// answer goes to the screen that asked, wherever it is; to nobody when closed.
+// answer goes to the screen that asked, wherever it is; to nobody when closed,
+// but what became of a write is told all the same.
 func (s *Shell) answer(msg Answer) tea.Cmd {
 	if st := s.find(msg.Asker().screen); st != nil {
 		return s.give(st, msg)
+	}
+	if o, ok := msg.(Outcome); ok {
+		n := o.Outcome()
+		return s.tell(n.Kind, n.Text)
 	}
 	return nil
 }
