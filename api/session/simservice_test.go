@@ -34,6 +34,8 @@ type service struct {
 	refreshTTL time.Duration
 	password   string
 	twoFactor  bool
+	// after changes what happens to the n-th login or refresh.
+	after func(n int, login bool, t *trip)
 
 	n         int
 	access    string
@@ -115,7 +117,7 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	// What has left arrives, whatever the sender does meanwhile.
 	time.Sleep(t.up)
-	status, answer := s.process(req, string(body), t)
+	status, answer := s.process(req, string(body), &t)
 	if t.late {
 		t.down = 30 * time.Second
 	}
@@ -132,7 +134,7 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(answer))}, nil
 }
 
-func (s *service) process(req *http.Request, body string, t trip) (int, string) {
+func (s *service) process(req *http.Request, body string, t *trip) (int, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -143,6 +145,13 @@ func (s *service) process(req *http.Request, body string, t trip) (int, string) 
 	} else {
 		s.refreshes = append(s.refreshes, now)
 		s.presented[token]++
+	}
+	if s.after != nil {
+		n := len(s.refreshes)
+		if login {
+			n = len(s.logins)
+		}
+		s.after(n, login, t)
 	}
 	switch {
 	case t.throttled:

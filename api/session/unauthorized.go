@@ -56,7 +56,8 @@ func (c *call) unauthorized(ctx context.Context, e entry, h http.Header) (again 
 			return false, nil
 		}
 		c.graced = e.access
-		if err := sleep(ctx, time.Second+time.Duration(m.cfg.Random()*float64(500*time.Millisecond))); err != nil {
+		wait := max(time.Second, m.c.Young*2/3-row.Age) + time.Duration(m.cfg.Random()*float64(500*time.Millisecond))
+		if err := sleep(ctx, wait); err != nil {
 			return false, timedOut(err, "giving a new pair time to be known everywhere")
 		}
 	case Expired:

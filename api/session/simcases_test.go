@@ -1,0 +1,129 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+)
+
+// hourCase is one row of the protocol's failure table (section 2.5), played for
+// an hour with eight processes.
+type hourCase struct {
+	name     string
+	spoil    func(s *service)
+	every    time.Duration // foreign login
+	password string
+	lag      bool
+
+	logins, refreshes int // at most, ours
+	least             int // logins at least
+	refused           int // refreshes refused, at most
+	unauthorized      int // × 401, at most
+	errors            int // at most
+	inMinute          int // logins in any minute, at most (0: six)
+}
+
+var hourCases = []hourCase{
+	{name: "nothing wrong", logins: 1, least: 1, refreshes: 14},
+	{name: "every answer to a refresh is lost", spoil: func(s *service) { s.after = func(n int, login bool, t *trip) { t.lost = !login } }, logins: 15, least: 13, refreshes: 14},
+	{name: "every third answer to a refresh is lost", spoil: func(s *service) {
+		s.after = func(n int, login bool, t *trip) { t.lost = !login && n%3 == 0 }
+	}, logins: 6, least: 4, refreshes: 14},
+	{name: "500 after processing", spoil: func(s *service) { s.after = func(_ int, login bool, t *trip) { t.status500 = !login } }, logins: 15, least: 13, refreshes: 14},
+	{name: "rubbish on the first five logins", spoil: func(s *service) { s.after = func(n int, login bool, t *trip) { t.spoilt = login && n <= 5 } }, logins: 6, least: 6, refreshes: 14, errors: 8},
+	{name: "429 on every refresh", spoil: func(s *service) { s.after = func(_ int, login bool, t *trip) { t.throttled = !login } }, logins: 14, least: 12, refreshes: 60},
+	{name: "replica lag", lag: true, logins: 1, least: 1, refreshes: 14, unauthorized: 60},
+	{name: "foreign login every ten minutes", every: 10 * time.Minute, logins: 8, least: 5, refreshes: 14, unauthorized: 24, refused: 2},
+	{name: "foreign login every minute", every: time.Minute, logins: 65, least: 30, refreshes: 20, unauthorized: 200, refused: 2, inMinute: 4},
+	{name: "foreign login every ten seconds", every: 10 * time.Second, logins: 130, least: 60, refreshes: 10, unauthorized: 300, errors: 40, inMinute: 4},
+	{name: "short lives", spoil: func(s *service) { s.accessTTL, s.refreshTTL = 30*time.Second, 90*time.Second }, logins: 90, refreshes: 60, least: 1},
+	{name: "wrong password", password: "wrong", logins: 2, least: 2, errors: 1 << 20},
+	{name: "two-factor demanded", spoil: func(s *service) { s.twoFactor = true }, logins: 2, least: 1, errors: 1 << 20},
+	{name: "refresh tokens die with a login", spoil: func(s *service) { s.faults.strict = true }, every: 10 * time.Minute, logins: 8, least: 5, refreshes: 14, unauthorized: 24, refused: 6},
+}
+
+func TestFailureTable(t *testing.T) {
+	for _, c := range hourCases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { c.play(t) })
+		})
+	}
+}
+
+func (c hourCase) play(t *testing.T) {
+	svc, clock := newService(lockedRand(5, 1)), newSimClock()
+	if c.spoil != nil {
+		c.spoil(svc)
+	}
+	if c.lag {
+		svc.faults.lag = 1500 * time.Millisecond
+	}
+	store := NewMemory(clock)
+	end := time.Now().Add(time.Hour)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	calls, failed := 0, 0
+	kinds := map[ErrKind]int{}
+	for i := range 8 {
+		m := simManager(t, store, clock, svc, 5, uint64(100+i), func(cfg *Config) {
+			if c.password != "" {
+				cfg.Password = func(context.Context) (secret.Value, error) { return secret.New(c.password), nil }
+			}
+		})
+		rnd := lockedRand(5, uint64(200+i))
+		wg.Go(func() {
+			for time.Now().Before(end) {
+				err := oneCall(m, svc, rnd)
+				mu.Lock()
+				calls++
+				if err != nil {
+					failed++
+					var e *Error
+					if errors.As(err, &e) {
+						kinds[e.Kind]++
+					}
+				}
+				mu.Unlock()
+				time.Sleep(time.Duration(rnd.ExpFloat64() * float64(30*time.Second)))
+			}
+		})
+	}
+	if c.every > 0 {
+		wg.Go(func() {
+			for time.Now().Before(end) {
+				time.Sleep(c.every)
+				svc.foreignLogin()
+			}
+		})
+	}
+	wg.Wait()
+	time.Sleep(time.Minute)
+	t.Logf("%d logins, %d refreshes (%d refused), %d × 401, %d of %d calls failed %v", len(svc.logins), len(svc.refreshes), svc.refusedR, svc.status[401], failed, calls, kinds)
+	never := func(time.Time) bool { return false }
+	inMinute := most(svc.logins, time.Minute, never)
+	if c.inMinute == 0 {
+		c.inMinute = 6
+	}
+	if len(svc.logins) > c.logins || len(svc.logins) < c.least || len(svc.refreshes) > c.refreshes || svc.refusedR > c.refused ||
+		svc.status[401] > c.unauthorized || failed > c.errors || inMinute > c.inMinute {
+		t.Errorf("beyond the table: %d logins in a minute; want %+v", inMinute, c)
+	}
+	for token, n := range svc.presented {
+		if n > 1 {
+			t.Errorf("%s was presented %d times", token, n)
+		}
+	}
+}
+
+func oneCall(m *Manager, svc *service, rnd *rand.Rand) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return m.Do(ctx, limit.General, svc.send(limit.General, rnd))
+}
