@@ -1,0 +1,100 @@
+// Package shelltest puts one screen into a real shell for its tests.
+//
+//	clock := uitest.NewClock()
+//	r := shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: "7f3a"}, shelltest.Production)
+//	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+//	golden.RequireEqual(t, r.View())
+package shelltest
+
+import (
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+	"opdeck/ui/uitest"
+)
+
+// Armed is the time after which a question takes keys.
+const Armed = 400 * time.Millisecond
+
+// Option changes the shell that Open makes.
+type Option func(*ui.Options)
+
+// Production makes the context a production one.
+func Production(o *ui.Options) { o.About.Ground = ui.Production }
+
+// ReadOnly makes the context read-only.
+func ReadOnly(o *ui.Options) { o.About.ReadOnly = true }
+
+// Unmasked shows account numbers.
+func Unmasked(o *ui.Options) { o.Mask = false }
+
+// Dark draws in the dark theme, 24 bit; without it frames hold no colours.
+func Dark(o *ui.Options) {
+	o.Theme = theme.New(uitest.Renderer(termenv.TrueColor), theme.Night())
+}
+
+// Copies appends what is copied to to.
+func Copies(to *[]string) Option {
+	return func(o *ui.Options) { o.Copy = func(s string) error { *to = append(*to, s); return nil } }
+}
+
+// Options are those of a test context called "stage" at UTC without colours.
+func Options(clock *uitest.Clock, make ui.Factory, start ui.Place, opts ...Option) ui.Options {
+	o := ui.Options{
+		About: ui.About{Context: "stage", Ground: ui.Test, Person: "ana", Role: "operator"},
+		Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()),
+		Make:  make, Start: start, Local: time.UTC, Mask: true,
+		Copy: func(string) error { return nil },
+		Now:  clock.Now, Tick: clock.Tick,
+	}
+	for _, f := range opts {
+		f(&o)
+	}
+	return o
+}
+
+// Open starts a shell on a place in a window of 80x24.
+func Open(t testing.TB, clock *uitest.Clock, make ui.Factory, start ui.Place, opts ...Option) *uitest.Run {
+	t.Helper()
+	return uitest.Drive(t, ui.New(Options(clock, make, start, opts...)), uitest.Size(80, 24))
+}
+
+// Sizes resizes the window through sizes from 1x1 to 300x100 and back to 80x24;
+// each frame is checked.
+func Sizes(r *uitest.Run) {
+	for h := 1; h <= 100; h += 1 + h/6 {
+		for w := 1; w <= 300; w += 1 + w/10 {
+			r.Send(uitest.Size(w, h))
+		}
+	}
+	r.Send(uitest.Size(80, 24))
+}
+
+// PressAll presses every key that the console knows and draws after each, but
+// runs no command: whatever reaches a fake service was sent by Update, View or
+// Init themselves. Give it a fresh factory and look at the fake afterwards.
+func PressAll(clock *uitest.Clock, make ui.Factory, start ui.Place, answers ...tea.Msg) {
+	m := tea.Model(ui.New(Options(clock, make, start)))
+	m.Init()
+	m, _ = m.Update(uitest.Size(80, 24))
+	for _, a := range answers {
+		m, _ = m.Update(a)
+	}
+	keys := keymap.New()
+	for _, k := range keymap.Join(keys.Nav, keys.List, keys.Item, keys.Operations, keys.Operation, keys.Documents, keys.Compliance,
+		keys.Limits, keys.Session, keys.Events, keys.Audit, keys.Global) {
+		if k.Name == keys.Global.Leave.Name {
+			continue
+		}
+		m, _ = m.Update(k.Msg())
+		_ = m.View()
+		m, _ = m.Update(keymap.Parse("esc"))
+		_ = m.View()
+	}
+}
