@@ -223,3 +223,18 @@ func leaves(n Node, f func(*Leaf)) {
 		f(n)
 	}
 }
+
+// Of is the filter that has only n, a part of e; nil lets everything through.
+func (e Expr[T]) Of(n Node) Expr[T] { return Expr[T]{root: n, table: e.table} }
+
+// Parts are the terms that must all hold.
+func (e Expr[T]) Parts() []Node {
+	switch n := e.root.(type) {
+	case nil:
+		return nil
+	case And:
+		return n
+	default:
+		return []Node{n}
+	}
+}

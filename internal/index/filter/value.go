@@ -184,7 +184,7 @@ var noTime = time.Time{}.UnixMicro()
 func (l *Leaf) TimeBounds(v Value, now time.Time) Bounds[int64] {
 	b := l.timeBounds(v, now)
 	if !b.HasLo {
-		b.Lo, b.HasLo = noTime, true
+		b.Lo, b.HasLo, b.LoWith = noTime, true, false
 	}
 	return b
 }

@@ -1,0 +1,237 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"opdeck/api"
+	"opdeck/api/text"
+	"opdeck/internal/index/filter"
+)
+
+// Origin says where a state came from.
+type Origin int
+
+// The origins.
+const (
+	List Origin = iota // a page of the list
+	Read               // a single read, or the answer to a write
+	Hook               // a webhook
+)
+
+// String is the word shown beside an age.
+func (o Origin) String() string {
+	if o < List || o > Hook {
+		return "unknown"
+	}
+	return [...]string{"list", "read", "webhook"}[o]
+}
+
+// Entry is one state of one operation, to be merged.
+type Entry struct {
+	Op     api.Operation // with Raw when it came from the service
+	Origin Origin
+	Seen   time.Time // when the answer or event arrived
+	// Owed asks for a single read in any case: the state is known to be incomplete.
+	Owed bool
+}
+
+// Event is what a webhook tells about an operation. Words are filled in only
+// when the meaning of the codes is known; otherwise they stay empty and the
+// operation is owed a read.
+type Event struct {
+	OPID, CUID                               string
+	Status, Type, PaymentType                string // words, or ""
+	StatusCode, TypeCode, PaymentCode        string // as sent, for the history
+	Visible                                  *bool
+	Created, Updated                         time.Time
+	SourceAccount, Beneficiary               string // identifiers
+	Source, Destination, Commission, Balance *api.Money
+	Seen                                     time.Time
+}
+
+// Record is an operation of the index.
+type Record struct {
+	Op      api.Operation
+	Origin  Origin
+	Seen    time.Time // last confirmed by the service
+	Changed time.Time // when this state was first seen here
+	Owed    bool      // a single read is due: the state may be incomplete or outdated
+}
+
+// Age is how long ago the service confirmed the state.
+func (r Record) Age(now time.Time) time.Duration { return max(now.Sub(r.Seen), 0) }
+
+// Merged counts what became of a batch.
+type Merged struct {
+	New, Changed, Same, Older int
+	Refused                   int      // no usable identifier
+	Touched                   []string // opids of New and Changed, at most 1,000
+}
+
+// Fresh reports whether the batch brought anything.
+func (m Merged) Fresh() bool { return m.New+m.Changed > 0 }
+
+// Sort is an order of rows. Equal ones stand newest first.
+type Sort struct {
+	Field string // one of SortFields; "" is created
+	Desc  bool
+}
+
+// SortFields are the fields that an order may name.
+var SortFields = []string{"created", "updated", "amount", "received", "fee", "id", "reference", "docs",
+	"status", "type", "payment", "currency", "customer", "source", "destination"}
+
+// ErrSort says that a field cannot be sorted by.
+var ErrSort = errors.New("index: rows cannot be sorted by that field")
+
+// ParseSort reads FIELD or -FIELD (descending). Empty is the newest first.
+func ParseSort(s string) (Sort, error) {
+	if s == "" {
+		return Sort{Field: "created", Desc: true}, nil
+	}
+	o := Sort{Field: s}
+	if s[0] == '-' {
+		o = Sort{Field: s[1:], Desc: true}
+	}
+	for _, f := range SortFields {
+		if f == o.Field {
+			return o, nil
+		}
+	}
+	return Sort{}, ErrSort
+}
+
+// String is FIELD or -FIELD.
+func (s Sort) String() string {
+	f := s.Field
+	if f == "" {
+		f = "created"
+	}
+	if s.Desc {
+		return "-" + f
+	}
+	return f
+}
+
+// Query asks for rows around a place in the filtered, sorted list.
+type Query struct {
+	Filter filter.OperationExpr
+	Sort   Sort
+	// Anchor is the opid that the window is around; "" for the beginning (or
+	// the end, with FromEnd). The anchor itself need not pass the filter.
+	Anchor  string
+	FromEnd bool
+	Skip    int // rows left out after the anchor or the beginning
+	Before  int // rows before the anchor
+	After   int // rows after the anchor (which is not counted), or from the beginning
+}
+
+// Window is the answer: rows in order.
+type Window struct {
+	Rows     []Record
+	AnchorAt int  // the anchor's place in Rows, -1 when it is not there
+	More     bool // there are rows behind
+}
+
+// Sum is how many operations there are of a currency and what they sum up to.
+type Sum struct {
+	Currency text.Untrusted
+	Count    int64
+	Amount   *apd.Decimal // exact
+	Bad      int64        // of Count: amounts that are no number, not in Amount
+}
+
+// Group is the operations that share a value.
+type Group struct {
+	Key   text.Untrusted // status, type, currency, cuid, or day (2026-01-31)
+	Name  text.Untrusted // customer: the name
+	Count int64
+	Sums  []Sum // by currency, in the order of their codes
+}
+
+// By is what groups are made of.
+type By string
+
+// The groupings.
+const (
+	ByStatus   By = "status"
+	ByType     By = "type"
+	ByPayment  By = "payment"
+	ByCurrency By = "currency"
+	ByCustomer By = "customer"
+	ByDay      By = "day" // of creation, UTC
+)
+
+// Day is one day's count, for a sparkline.
+type Day struct {
+	Date  time.Time // midnight UTC
+	Count int64
+}
+
+// State is one state of an operation in its history.
+type State struct {
+	Op      api.Operation
+	At      time.Time // when it was first seen here
+	Origin  Origin
+	Current bool
+}
+
+// Place is where an operation stands in a list.
+type Place struct {
+	Before, Total int64 // rows before it, rows in all
+	In            bool  // it passes the filter
+}
+
+// ErrNone says that the index does not hold the operation.
+var ErrNone = errors.New("index: the operation is not in the index yet")
+
+// ErrOff says that the index is switched off in the configuration.
+var ErrOff = errors.New("index: the local index is switched off ([index] enabled)")
+
+// Store keeps one scope's operations: those of one machine account of one
+// service. Its methods may be called from many goroutines and processes.
+type Store interface {
+	// Put merges a batch in one transaction. More than a few thousand entries
+	// hold the write lock for long.
+	Put(ctx context.Context, entries []Entry) (Merged, error)
+	// Get returns one operation, ErrNone when there is none.
+	Get(ctx context.Context, opid string) (Record, error)
+	Window(ctx context.Context, q Query, now time.Time) (Window, error)
+	Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error)
+	Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error)
+	Totals(ctx context.Context, f filter.OperationExpr, now time.Time) ([]Sum, error)
+	// Groups returns the largest groups first, days the newest first.
+	Groups(ctx context.Context, f filter.OperationExpr, by By, limit int, now time.Time) ([]Group, error)
+	// Days counts by day of creation, oldest first, ending with today.
+	Days(ctx context.Context, f filter.OperationExpr, n int, now time.Time) ([]Day, error)
+	// Values lists values of a field that hold what was typed.
+	Values(ctx context.Context, field, typed string, limit int) ([]string, error)
+
+	// Owed lists operations whose single read is due, longest first.
+	Owed(ctx context.Context, now time.Time, limit int) ([]string, error)
+	// Postpone puts off a read that failed.
+	Postpone(ctx context.Context, opid string, until time.Time) error
+
+	// Version grows with every change that any process makes.
+	Version(ctx context.Context) (int64, error)
+	// Meta reads and SetMeta writes a small fact; missing is "".
+	Meta(ctx context.Context, name string) (string, error)
+	SetMeta(ctx context.Context, name, value string) error
+	// Lease takes or prolongs a lease for owner if it is free, theirs or run
+	// out, and reports whether owner holds it. Release gives it back.
+	Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
+	Release(ctx context.Context, name, owner string) error
+
+	// History returns the states of an operation, oldest first, the present last.
+	History(ctx context.Context, opid string) ([]State, error)
+	// Look notes that a person has seen the operation ("" for the list).
+	Look(ctx context.Context, person, opid string, at time.Time) error
+	// LastLook is when that was; the zero time for never.
+	LastLook(ctx context.Context, person, opid string) (time.Time, error)
+	// ChangedSince counts operations whose state changed here after t.
+	ChangedSince(ctx context.Context, f filter.OperationExpr, t time.Time, now time.Time) (int64, error)
+}

@@ -1,0 +1,335 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"opdeck/internal/index/filter"
+)
+
+// rare is up to how many candidates are looked at one by one and sorted. More
+// than these are found by walking in the order of the sort.
+const rare = 20_000
+
+// plan is a filter made ready for the tables: which kinds can match, what is
+// left to check, and where candidates come from when they are few.
+type plan struct {
+	x      *OperationIndex
+	now    time.Time
+	kinds  []kind // that match
+	all    bool   // kinds are all there are
+	rows   int64  // of kinds
+	total  int64  // rows of the scope
+	rest   filter.Cond
+	pure   bool        // rest holds always
+	driver filter.Cond // SELECT n …, when few; candidates that rest and kinds decide
+}
+
+func (x *OperationIndex) plan(ctx context.Context, f filter.OperationExpr, now time.Time) (*plan, error) {
+	all, err := x.loadKinds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var kindParts, restParts filter.And
+	for _, n := range f.Parts() {
+		if kindOnly(f, n) {
+			kindParts = append(kindParts, n)
+		} else {
+			restParts = append(restParts, n)
+		}
+	}
+	p := &plan{x: x, now: now, pure: len(restParts) == 0, rest: filter.True}
+	only := f.Of(kindParts)
+	for _, k := range all {
+		p.total += k.sum.ops
+		if only.Match(k.like, now) {
+			p.kinds = append(p.kinds, k)
+			p.rows += k.sum.ops
+		}
+	}
+	p.all = len(p.kinds) == len(all)
+	if len(p.kinds) == 0 {
+		return p, nil
+	}
+	if !p.pure {
+		p.rest = filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now) })
+	}
+	return p, p.chooseDriver(ctx, restParts)
+}
+
+// none reports that nothing can match.
+func (p *plan) none() bool { return len(p.kinds) == 0 }
+
+// kindCond is the condition that the kinds put on a row.
+func (p *plan) kindCond() filter.Cond {
+	if p.all {
+		return filter.True
+	}
+	return p.x.kindIn("o.kind", p.kinds)
+}
+
+func (x *OperationIndex) kindIn(column string, kinds []kind) filter.Cond {
+	if len(kinds) == 0 {
+		return filter.False
+	}
+	if len(kinds) > manyKinds {
+		return x.kindList(column, kinds)
+	}
+	args := make([]any, len(kinds))
+	for i, k := range kinds {
+		args[i] = k.n
+	}
+	return filter.Cond{SQL: column + " IN (" + marks(len(args)) + ")", Args: args}
+}
+
+// manyKinds is from where on the numbers go as one argument.
+const manyKinds = 100
+
+func (x *OperationIndex) kindList(column string, kinds []kind) filter.Cond {
+	list := make([]string, len(kinds))
+	for i, k := range kinds {
+		list[i] = strconv.FormatInt(k.n, 10)
+	}
+	all := strings.Join(list, ",")
+	if x.postgres() {
+		return filter.Cond{SQL: column + " = ANY (CAST(string_to_array(?, ',') AS BIGINT[]))", Args: []any{all}}
+	}
+	return filter.Cond{SQL: column + " IN (SELECT value FROM json_each(?))", Args: []any{"[" + all + "]"}}
+}
+
+// where is the whole condition on a row o.
+func (p *plan) where(more ...filter.Cond) filter.Cond {
+	parts := []filter.Cond{{SQL: "o.scope = ?", Args: []any{p.x.scope}}}
+	for _, c := range append([]filter.Cond{p.kindCond(), p.rest}, more...) {
+		if c.SQL != filter.True.SQL {
+			parts = append(parts, c)
+		}
+	}
+	return filter.All(parts...)
+}
+
+// with narrows the plan to some of its kinds.
+func (p *plan) with(kinds []kind) *plan {
+	q := *p
+	q.kinds, q.all, q.rows = kinds, false, 0
+	for _, k := range kinds {
+		q.rows += k.sum.ops
+	}
+	return &q
+}
+
+// chooseDriver looks for the part of the filter that leaves fewest candidates.
+func (p *plan) chooseDriver(ctx context.Context, parts filter.And) error {
+	best := int64(rare)
+	if p.rows <= best && !p.all {
+		best = p.rows
+		in := p.x.kindIn("kind", p.kinds)
+		p.driver = filter.Cond{SQL: "SELECT n FROM index_op WHERE " + in.SQL, Args: in.Args}
+	}
+	for _, n := range parts {
+		d, ok := p.x.candidates(n, p.now)
+		if !ok || best < 200 {
+			continue
+		}
+		var found int64
+		if err := p.x.db.QueryRow(ctx, "SELECT count(*) FROM (SELECT n FROM ("+d.SQL+") AS c LIMIT ?) AS c2", append(append([]any{}, d.Args...), best)...).Scan(&found); err != nil {
+			return err
+		}
+		if found < best {
+			best, p.driver = found, d
+		}
+	}
+	return nil
+}
+
+// candidates is a SELECT of numbers that holds at least all rows that n lets
+// through; ok is false when no index helps.
+func (x *OperationIndex) candidates(n filter.Node, now time.Time) (c filter.Cond, ok bool) {
+	switch n := n.(type) {
+	case filter.And:
+		for _, part := range n {
+			if c, ok := x.candidates(part, now); ok {
+				return c, true
+			}
+		}
+	case filter.Or:
+		var all []filter.Cond
+		for _, part := range n {
+			c, ok := x.candidates(part, now)
+			if !ok {
+				return c, false
+			}
+			all = append(all, c)
+		}
+		return union(all...), true
+	case *filter.Leaf:
+		return x.leafCandidates(n, now)
+	}
+	return c, false
+}
+
+func union(parts ...filter.Cond) filter.Cond {
+	var sql []string
+	var args []any
+	for _, p := range parts {
+		sql = append(sql, p.SQL)
+		args = append(args, p.Args...)
+	}
+	return filter.Cond{SQL: strings.Join(sql, " UNION ALL "), Args: args}
+}
+
+// ordered are the fields with an index of their own: column and index.
+var ordered = map[string][2]string{
+	"created": {"created_us", "index_op_created"}, "updated": {"updated_us", "index_op_updated"}, "amount": {"amount_key", "index_op_amount"},
+	"received": {"received_key", "index_op_received"}, "fee": {"fee_key", "index_op_fee"}, "id": {"opid_fold", "index_op_id"}, "docs": {"docs", "index_op_docs"},
+}
+
+func (x *OperationIndex) leafCandidates(l *filter.Leaf, now time.Time) (c filter.Cond, ok bool) {
+	if o, ok := ordered[l.Field]; ok {
+		c := l.Column(x.engine, o[0], now)
+		return filter.Cond{SQL: "SELECT n FROM index_op " + x.by(o[1]) + "WHERE scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}, true
+	}
+	switch l.Field {
+	case "customer", "source", "destination":
+		return x.ofParty(l.Field, l), true
+	case "party":
+		return union(x.ofParty("source", l), x.ofParty("destination", l)), true
+	case "reference", "comment", "doc":
+		return x.ofWords(l)
+	case "":
+		words, ok := x.ofWords(l)
+		id := filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ?", Args: []any{x.scope, filter.Fold(l.Values[0].Text)}}
+		return union(words, x.ofParty("customer", l), x.ofParty("source", l), x.ofParty("destination", l), id), ok
+	}
+	return c, false
+}
+
+// by forces an index in SQLite; PostgreSQL's planner has its statistics.
+func (x *OperationIndex) by(name string) string {
+	switch {
+	case x.postgres():
+		return ""
+	case name == "":
+		return "NOT INDEXED "
+	}
+	return "INDEXED BY " + name + " "
+}
+
+func (x *OperationIndex) ofParty(column string, l *filter.Leaf) filter.Cond {
+	p := x.parties1(l)
+	return filter.Cond{SQL: "SELECT n FROM index_op WHERE " + column + " IN (" + p.SQL + ")", Args: p.Args}
+}
+
+// parties1 selects the parties that a leaf lets through.
+func (x *OperationIndex) parties1(l *filter.Leaf) filter.Cond {
+	var alts []filter.Cond
+	for _, v := range l.Values {
+		want, whole := filter.Fold(v.Text), filter.Joined(v.Text)
+		if l.Op == filter.Eq {
+			want = whole
+		}
+		c := filter.Cond{SQL: x.engine.Instr + "(p.body, ?) > 0 OR " + x.engine.Instr + "(p.ids, ?) > 0", Args: []any{want, whole}}
+		if utf8.RuneCountInString(filter.Fold(v.Text)) >= 3 {
+			c = filter.All(x.narrow(v.Text), c)
+		}
+		alts = append(alts, c)
+	}
+	c := filter.Any(alts...)
+	return filter.Cond{SQL: "SELECT p.n FROM index_party p WHERE p.scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}
+}
+
+func (x *OperationIndex) narrow(s string) filter.Cond {
+	if x.postgres() {
+		return filter.Cond{SQL: "(p.body || p.ids) LIKE ?", Args: []any{likeAny(s)}}
+	}
+	return filter.Cond{SQL: "p.n IN (SELECT rowid FROM index_party_words WHERE index_party_words MATCH ?)", Args: []any{trigrams(s)}}
+}
+
+func likeAny(s string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(filter.Fold(s)) + "%"
+}
+
+// trigrams is a full-text query for rows that hold s, and some more.
+func trigrams(s string) string {
+	r := []rune(filter.Fold(s))
+	var out []string
+	for i := 0; i+3 <= len(r) && len(out) < 8; i++ {
+		out = append(out, `"`+strings.ReplaceAll(string(r[i:i+3]), `"`, `""`)+`"`)
+	}
+	return strings.Join(out, " AND ")
+}
+
+func (x *OperationIndex) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
+	var match []string
+	var like []filter.Cond
+	for _, v := range l.Values {
+		if utf8.RuneCountInString(filter.Fold(v.Text)) < 3 {
+			return c, false
+		}
+		match = append(match, "("+trigrams(v.Text)+")")
+		like = append(like, filter.Cond{SQL: "(reference || comment || doc_text) LIKE ?", Args: []any{likeAny(v.Text)}})
+	}
+	if x.postgres() {
+		c = filter.Any(like...)
+		return filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}, true
+	}
+	return filter.Cond{SQL: "SELECT rowid AS n FROM index_words WHERE index_words MATCH ?", Args: []any{strings.Join(match, " OR ")}}, true
+}
+
+// leaf is the exact condition of one comparison on a row o.
+func (x *OperationIndex) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time.Time) filter.Cond {
+	if o, ok := ordered[l.Field]; ok {
+		return l.Column(x.engine, "o."+o[0], now)
+	}
+	in := func(column string) filter.Cond {
+		p := x.parties1(l)
+		return filter.Cond{SQL: "o." + column + " IN (" + p.SQL + ")", Args: p.Args}
+	}
+	switch l.Field {
+	case "customer", "source", "destination":
+		return in(l.Field)
+	case "party":
+		return filter.Any(in("source"), in("destination"))
+	case "reference", "comment":
+		return l.Column(x.engine, "o."+l.Field, now)
+	case "doc":
+		var alts []filter.Cond
+		for _, v := range l.Values {
+			alts = append(alts, x.docCond(l, v.Text))
+		}
+		return filter.Any(alts...)
+	case "":
+		want := l.Values[0].Text
+		id := filter.Cond{SQL: "o.opid_fold = ?", Args: []any{filter.Fold(want)}}
+		return filter.Any(l.Column(x.engine, "o.reference", now), l.Column(x.engine, "o.comment", now), x.docCond(l, want), id, in("customer"), in("source"), in("destination"))
+	}
+	var match []kind
+	only := f.Of(l)
+	for _, k := range all {
+		if only.Match(k.like, now) {
+			match = append(match, k)
+		}
+	}
+	c := x.kindIn("o.kind", match)
+	if l.Field != "has" {
+		return c
+	}
+	alts := []filter.Cond{c} // what the kind does not know of "has", the row does
+	for _, v := range l.Values {
+		if column := rowFlags[v.Text]; column != "" {
+			alts = append(alts, filter.Cond{SQL: column})
+		}
+	}
+	return filter.Any(alts...)
+}
+
+func (x *OperationIndex) docCond(l *filter.Leaf, v string) filter.Cond {
+	want := filter.Fold(v)
+	if l.Op == filter.Eq {
+		want = filter.Joined(v)
+	}
+	return filter.Cond{SQL: x.engine.Instr + "(o.doc_text, ?) > 0", Args: []any{want}}
+}

@@ -1,0 +1,414 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
+)
+
+// known is what is stored of an operation already.
+type known struct {
+	n, kind, customer, created, updated, updatedNs int64
+	sum                                            sums
+	seen, changed, doubt, digest                   int64
+	origin                                         index.Origin
+	words                                          bool
+}
+
+// batch is one Put on its way.
+type batch struct {
+	x       *OperationIndex
+	tx      *Tx
+	known   map[string]*known
+	write   map[string]*opRow // by opid: the row as it shall stand
+	confirm []*opRow          // only seen again
+	doubt   map[string]*opRow // kept, but owed a read
+	sums    map[sumKey]*sums
+	kinds   map[kindKey]int64
+	parties map[string]int64
+	merged  index.Merged
+}
+
+type sumKey struct {
+	dim      string // "kind" (index_kind), "day", "customer"
+	item     int64
+	currency string
+}
+
+// Put merges a batch in one transaction.
+func (x *OperationIndex) Put(ctx context.Context, entries []index.Entry) (index.Merged, error) {
+	rows := make([]*opRow, 0, len(entries))
+	refused := 0
+	for _, e := range entries {
+		r, ok, err := newRow(e)
+		if err != nil {
+			return index.Merged{}, err
+		}
+		if !ok {
+			refused++
+			continue
+		}
+		rows = append(rows, &r)
+	}
+	var b *batch
+	err := x.db.Write(ctx, func(tx *Tx) error {
+		b = &batch{x: x, tx: tx, known: map[string]*known{}, write: map[string]*opRow{}, doubt: map[string]*opRow{},
+			sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{}, parties: map[string]int64{}}
+		return b.run(ctx, rows)
+	})
+	if err != nil {
+		return index.Merged{}, err
+	}
+	x.remember(b)
+	b.merged.Refused = refused
+	return b.merged, nil
+}
+
+// maxParties bounds what is remembered of parties (about 200 bytes each).
+const maxParties = 40_000
+
+func (x *OperationIndex) remember(b *batch) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.parties)+len(b.parties) > maxParties {
+		clear(x.parties)
+	}
+	maps.Copy(x.parties, b.parties)
+	maps.Copy(x.kinds, b.kinds)
+}
+
+func (b *batch) run(ctx context.Context, rows []*opRow) error {
+	if err := b.x.lock(ctx, b.tx); err != nil {
+		return err
+	}
+	if err := b.load(ctx, rows); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		b.decide(r)
+	}
+	if err := b.confirmSeen(ctx); err != nil {
+		return err
+	}
+	if err := b.markDoubt(ctx); err != nil {
+		return err
+	}
+	if len(b.write) == 0 {
+		return nil
+	}
+	list := slices.SortedFunc(maps.Values(b.write), func(a, c *opRow) int { // a fixed order, so that neighbours stay neighbours
+		return cmp.Or(cmp.Compare(c.created, a.created), cmp.Compare(a.opid, c.opid))
+	})
+	for _, step := range []func(context.Context, []*opRow) error{b.replaceOld, b.number, b.nameKinds, b.nameParties, b.insert, b.saveSums} {
+		if err := step(ctx, list); err != nil {
+			return err
+		}
+	}
+	return b.x.bump(ctx, b.tx)
+}
+
+func (b *batch) load(ctx context.Context, rows []*opRow) error {
+	return chunks(rows, 400, func(part []*opRow) error {
+		args := []any{b.x.scope}
+		for _, r := range part {
+			args = append(args, filter.Fold(r.opid))
+		}
+		q, err := b.tx.Query(ctx, `SELECT opid, n, kind, customer, created_us, updated_us, updated_ns, hi, lo, nanos, seen_us, changed_us, doubt, digest, origin,
+			CASE WHEN reference <> '' OR comment <> '' OR doc_text <> '' THEN 1 ELSE 0 END
+			FROM index_op WHERE scope = ? AND opid_fold IN (`+marks(len(part))+`)`, args...)
+		if err != nil {
+			return err
+		}
+		defer q.Close()
+		for q.Next() {
+			var opid string
+			var words int
+			k := &known{sum: sums{ops: 1}}
+			if err := q.Scan(&opid, &k.n, &k.kind, &k.customer, &k.created, &k.updated, &k.updatedNs, &k.sum.hi, &k.sum.lo, &k.sum.nanos,
+				&k.seen, &k.changed, &k.doubt, &k.digest, &k.origin, &words); err != nil {
+				return err
+			}
+			k.words = words == 1
+			b.known[opid] = k
+		}
+		return q.Err()
+	})
+}
+
+// trust is how often a read may step backwards before it is believed.
+const trust = 5
+
+// decide says which state stands: the newest by updatedAt. What cannot be told
+// by that (a tie with other content, a step backwards) is owed a read.
+func (b *batch) decide(r *opRow) {
+	now := *r // what stands before r: the batch's own row, or the stored one
+	prev, has := b.write[r.opid]
+	if has {
+		now = *prev
+	} else if k := b.known[r.opid]; k != nil {
+		now = opRow{updated: k.updated, updatedNs: k.updatedNs, digest: k.digest, doubt: k.doubt, origin: k.origin, seen: k.seen, changed: k.changed}
+		has = true
+	}
+	if r.owed {
+		r.doubt, r.doubtAt = 1, r.seen
+	}
+	if !has {
+		b.write[r.opid] = r
+		b.merged.New++
+		b.touch(r.opid)
+		return
+	}
+	order := cmp.Or(cmp.Compare(r.updated, now.updated), cmp.Compare(r.updatedNs, now.updatedNs))
+	switch {
+	case r.digest == now.digest && order == 0:
+		b.merged.Same++
+		if prev == nil && r.seen >= now.seen {
+			b.confirm = append(b.confirm, r)
+		}
+	case order > 0, order == 0 && r.origin == index.Read, order == 0 && now.origin == index.Hook && r.origin != index.Hook:
+		b.replace(r)
+	case order == 0 && r.origin == index.List:
+		r.doubt, r.doubtAt = max(r.doubt, 1), r.seen
+		b.replace(r)
+	case order < 0 && r.origin == index.Read && now.doubt > trust:
+		b.replace(r)
+	default:
+		b.older(r, prev, now.doubt)
+	}
+}
+
+func (b *batch) replace(r *opRow) {
+	if _, mine := b.write[r.opid]; !mine {
+		b.merged.Changed++
+		b.touch(r.opid)
+	}
+	b.write[r.opid] = r
+	delete(b.doubt, r.opid)
+}
+
+// older keeps what stands and owes it a read: at once, or later each time a
+// read was the one that stepped backwards.
+func (b *batch) older(r, prev *opRow, doubt int64) {
+	b.merged.Older++
+	at := r.seen
+	doubt = max(doubt, 1)
+	if r.origin == index.Read {
+		at += int64(10*time.Second/time.Microsecond) << min(doubt, 8)
+		doubt++
+	}
+	if prev != nil {
+		prev.doubt, prev.doubtAt = doubt, at
+		return
+	}
+	r.doubt, r.doubtAt = doubt, at
+	b.doubt[r.opid] = r
+}
+
+func (b *batch) touch(opid string) {
+	if len(b.merged.Touched) < 1000 {
+		b.merged.Touched = append(b.merged.Touched, opid)
+	}
+}
+
+// confirmSeen notes that the service still says the same; a read that was owed
+// is thereby paid.
+func (b *batch) confirmSeen(ctx context.Context) error {
+	byTime := map[[3]int64][]any{}
+	for _, r := range b.confirm {
+		k := [3]int64{r.seen, int64(r.origin), r.doubt}
+		byTime[k] = append(byTime[k], b.known[r.opid].n)
+	}
+	for k, ns := range byTime {
+		err := chunks(ns, 400, func(part []any) error {
+			_, err := b.tx.Exec(ctx, "UPDATE index_op SET seen_us = ?, origin = ?, doubt = ?, doubt_us = ? WHERE n IN ("+marks(len(part))+")",
+				append([]any{k[0], k[1], k[2], k[0] * min(k[2], 1)}, part...)...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) markDoubt(ctx context.Context) error {
+	for opid, r := range b.doubt {
+		k := b.known[opid]
+		if k == nil {
+			continue
+		}
+		if _, err := b.tx.Exec(ctx, "UPDATE index_op SET doubt = ?, doubt_us = ? WHERE n = ?", r.doubt, r.doubtAt, k.n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceOld takes the replaced states out of the tables and into the history.
+func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
+	var ns, words []any
+	for _, r := range list {
+		k := b.known[r.opid]
+		if k == nil {
+			continue
+		}
+		r.n = k.n
+		ns = append(ns, k.n)
+		if k.words {
+			words = append(words, k.n)
+		}
+	}
+	if len(ns) == 0 {
+		return nil
+	}
+	if err := b.keepHistory(ctx, ns); err != nil {
+		return err
+	}
+	if err := b.subtract(ctx, ns); err != nil {
+		return err
+	}
+	del := func(table, column string, ns []any) error {
+		return chunks(ns, 400, func(part []any) error {
+			_, err := b.tx.Exec(ctx, "DELETE FROM "+table+" WHERE "+column+" IN ("+marks(len(part))+")", part...)
+			return err
+		})
+	}
+	if err := del("index_op", "n", ns); err != nil {
+		return err
+	}
+	if err := del("index_raw", "n", ns); err != nil || b.x.postgres() {
+		return err
+	}
+	return del("index_words", "rowid", words)
+}
+
+// subtract takes the old rows out of the sums.
+func (b *batch) subtract(ctx context.Context, ns []any) error {
+	return chunks(ns, 400, func(part []any) error {
+		q, err := b.tx.Query(ctx, `SELECT o.kind, k.currency, o.customer, o.created_us, o.hi, o.lo, o.nanos
+			FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.n IN (`+marks(len(part))+`)`, part...)
+		if err != nil {
+			return err
+		}
+		defer q.Close()
+		for q.Next() {
+			var kind, customer, created int64
+			var currency string
+			s := sums{ops: 1}
+			if err := q.Scan(&kind, &currency, &customer, &created, &s.hi, &s.lo, &s.nanos); err != nil {
+				return err
+			}
+			b.count(kind, currency, customer, created, s, -1)
+		}
+		return q.Err()
+	})
+}
+
+func (b *batch) count(kind int64, currency string, customer, created int64, s sums, sign int64) {
+	for _, k := range []sumKey{{"kind", kind, ""}, {"day", dayOf(created), currency}, {"customer", customer, currency}} {
+		have := b.sums[k]
+		if have == nil {
+			have = &sums{}
+			b.sums[k] = have
+		}
+		have.add(s, sign)
+	}
+}
+
+// number gives new operations their numbers, in the order of the list.
+func (b *batch) number(ctx context.Context, list []*opRow) error {
+	next, err := b.next(ctx, "index_op")
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if r.n == 0 {
+			r.n = next
+			next++
+		}
+	}
+	return nil
+}
+
+func (b *batch) next(ctx context.Context, table string) (n int64, err error) {
+	err = b.tx.QueryRow(ctx, "SELECT COALESCE(MAX(n), 0) + 1 FROM "+table).Scan(&n)
+	return n, err
+}
+
+func (b *batch) insert(ctx context.Context, list []*opRow) error {
+	ops := &inserter{tx: b.tx, head: "INSERT INTO index_op (" + opColumns + ")", width: opWidth}
+	raws := &inserter{tx: b.tx, head: "INSERT INTO index_raw (n, body)", width: 2}
+	for _, r := range list {
+		if err := ops.add(ctx, r.values(b.x.scope)...); err != nil {
+			return err
+		}
+		b.count(r.kindN, r.kind.currency, r.customerN, r.created, r.sum, 1)
+	}
+	if err := ops.flush(ctx); err != nil {
+		return err
+	}
+	for _, r := range list {
+		if err := raws.add(ctx, r.n, r.raw); err != nil {
+			return err
+		}
+	}
+	if err := raws.flush(ctx); err != nil || b.x.postgres() {
+		return err
+	}
+	return b.insertWords(ctx, list)
+}
+
+// insertWords fills the substring index. FTS5 writes a segment to disk for each
+// statement, so new rows, which have the highest numbers, go in with one.
+func (b *batch) insertWords(ctx context.Context, list []*opRow) error {
+	const from = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text FROM index_op
+		WHERE (reference <> '' OR comment <> '' OR doc_text <> '') AND `
+	var old []any
+	first := int64(math.MaxInt64)
+	for _, r := range list {
+		if b.known[r.opid] != nil {
+			old = append(old, r.n)
+		} else {
+			first = min(first, r.n)
+		}
+	}
+	if first < math.MaxInt64 {
+		if _, err := b.tx.Exec(ctx, from+"n >= ?", first); err != nil {
+			return err
+		}
+	}
+	return chunks(old, 400, func(part []any) error {
+		_, err := b.tx.Exec(ctx, from+"n IN ("+marks(len(part))+")", part...)
+		return err
+	})
+}
+
+func (b *batch) saveSums(ctx context.Context, _ []*opRow) error {
+	keys := slices.SortedFunc(maps.Keys(b.sums), func(a, c sumKey) int {
+		return cmp.Or(cmp.Compare(a.dim, c.dim), cmp.Compare(a.item, c.item), cmp.Compare(a.currency, c.currency))
+	})
+	for _, k := range keys {
+		s := *b.sums[k]
+		if s == (sums{}) {
+			continue
+		}
+		var err error
+		if k.dim == "kind" {
+			_, err = b.tx.Exec(ctx, "UPDATE index_kind SET ops = ops + ?, hi = hi + ?, lo = lo + ?, nanos = nanos + ? WHERE n = ?", s.ops, s.hi, s.lo, s.nanos, k.item)
+		} else {
+			_, err = b.tx.Exec(ctx, `INSERT INTO index_sum (scope, dim, item, currency, ops, hi, lo, nanos) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (scope, dim, item, currency) DO UPDATE SET ops = index_sum.ops + excluded.ops, hi = index_sum.hi + excluded.hi,
+				lo = index_sum.lo + excluded.lo, nanos = index_sum.nanos + excluded.nanos`, b.x.scope, k.dim, k.item, k.currency, s.ops, s.hi, s.lo, s.nanos)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
