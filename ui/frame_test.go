@@ -73,6 +73,23 @@ func TestAllSizes(t *testing.T) {
 	}
 }
 
+// On a dumb terminal or the Linux console the console's own signs are ASCII.
+func TestOnlyASCII(t *testing.T) {
+	for _, open := range []string{"x", "?", ":", "o", "!", "J", "y"} {
+		w := newWorld()
+		o := w.options(ui.Production)
+		o.Theme = theme.For(uitest.Renderer(termenv.TrueColor), "dark", true, false, "dumb")
+		r := w.start(t, o)
+		facts(r, w.clock)
+		r.Send(uitest.Key(open))
+		for _, c := range r.View() {
+			if c != '\n' && (c < 0x20 || c > 0x7e) {
+				t.Fatalf("%s: %q in\n%s", open, c, r.View())
+			}
+		}
+	}
+}
+
 func TestResizeStorm(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"))

@@ -209,7 +209,7 @@ func (s *Shell) View() string {
 		}
 		lines = append(lines, s.hints())
 	}
-	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
+	return s.th.Spell(strings.Join(text.Lay(lines, s.w, s.h), "\n"))
 }
 
 // stage is the room for dialogs: the body, and in a low window the lines below too.

@@ -53,6 +53,9 @@ func (s Style) Shut() string { return s.shut }
 type Theme struct {
 	Name  string
 	Signs Signs
+	// OnlyASCII is set by ASCII: the shell then replaces what signs are left in
+	// a frame (see Spell).
+	OnlyASCII bool
 
 	Dim, Accent, Good, Warn, Bad, Info, Strong Style
 	Title                                      Style // bold accent
@@ -136,7 +139,19 @@ func (th *Theme) Selected(t Tone) Style {
 
 // ASCII makes th draw with ASCII signs only (TERM=dumb, linux console) and
 // returns it. Call it before the theme is shared.
-func (th *Theme) ASCII() *Theme { th.Signs = ascii(); return th }
+func (th *Theme) ASCII() *Theme { th.Signs, th.OnlyASCII = ascii(), true; return th }
+
+var spelling = strings.NewReplacer("…", "~", "–", "-", "·", ".", "•", "*", "›", ">", "“", `"`, "”", `"`,
+	"↑", "^", "↓", "v", "←", "<", "→", ">", "│", "|", "─", "-", "✓", "+", "✗", "x", "◌", "~", "▌", ">", "●", "*")
+
+// Spell writes the console's own signs in s as ASCII, cell for cell, when th is
+// ASCII only. Text of the service keeps its letters.
+func (th *Theme) Spell(s string) string {
+	if !th.OnlyASCII {
+		return s
+	}
+	return spelling.Replace(s)
+}
 
 // For makes the theme of one output from what is known of its environment:
 // name is the config's theme; noColor is --no-color or NO_COLOR (colours go,
