@@ -13,7 +13,7 @@ import (
 
 // call is one request on its way through the service.
 type call struct {
-	ctx    context.Context
+	ctx    context.Context // does not end with the caller: what was taken in is processed
 	r      *http.Request
 	params []string // values of the path's "*" segments
 	st     settings
@@ -81,7 +81,7 @@ func failure(err error) answer {
 // serve takes a request through gate, faults, authorization and handler.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	rt, params, known := s.find(r)
-	c := &call{ctx: r.Context(), r: r, params: params, at: s.now()}
+	c := &call{ctx: context.WithoutCancel(r.Context()), r: r, params: params, at: s.now()}
 	c.now = c.at
 	if rt.class == classAdmin {
 		s.send(w, c, s.admin(c, rt, known))

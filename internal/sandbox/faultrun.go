@@ -15,7 +15,7 @@ func (s *Service) before(c *call) (*answer, error) {
 	for _, f := range c.faults {
 		switch f.kind {
 		case "delay":
-			if err := sleep(c.ctx, f.wait); err != nil {
+			if err := sleep(c.r.Context(), f.wait); err != nil {
 				panic(http.ErrAbortHandler) // nobody waits for the answer any more
 			}
 		case "refuse":
@@ -36,7 +36,7 @@ func (s *Service) after(w http.ResponseWriter, c *call, a *answer) bool {
 	for _, f := range c.faults {
 		switch f.kind {
 		case "late":
-			if err := sleep(c.ctx, f.wait); err != nil {
+			if err := sleep(c.r.Context(), f.wait); err != nil {
 				panic(http.ErrAbortHandler)
 			}
 		case "drop":

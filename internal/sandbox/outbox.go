@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -43,8 +42,9 @@ type delivery struct {
 // deliver sends what waits in the outbox until ctx ends. Of all processes on
 // the file the one that holds the lease delivers; it sleeps while nothing waits.
 func (s *Service) deliver(ctx context.Context) {
-	client := &http.Client{Timeout: deliveryTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	defer client.CloseIdleConnections()
+	// One connection a delivery: nothing can be sent again behind our back.
+	client := &http.Client{Timeout: deliveryTimeout, Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	holder := uuid.NewString()
 	defer s.releaseLease(holder)
 	for {
@@ -181,7 +181,6 @@ func post(ctx context.Context, client *http.Client, st settings, d delivery, now
 		return err.Error()
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
 	return strconv.Itoa(resp.StatusCode)
 }
 
@@ -201,6 +200,7 @@ func signHook(secret string, d delivery, now time.Time) string {
 // delivered notes the outcome; any 2xx is a success, everything else is
 // repeated with growing waits until the attempts are used up.
 func (s *Service) delivered(ctx context.Context, st settings, d delivery, status string) error {
+	ctx = context.WithoutCancel(ctx) // the receiver has it: this must be noted even while closing
 	attempts, state := d.attempts+1, "waiting"
 	next := s.now().Add(backoff(time.Duration(st.HookBackoff), attempts)).UnixNano()
 	switch {

@@ -227,8 +227,9 @@ func storeSettings(ctx context.Context, q querier, st settings) error {
 	return err
 }
 
-// write runs f in one immediate transaction. It is not cut short when the
-// caller goes away: a request that was received is processed to its end.
+// write runs f in one immediate transaction; an error of f undoes it. Begin and
+// commit do not end with ctx. Handlers also give f's statements a context that
+// does not (call.ctx): a request that was received is processed to its end.
 func (s *Service) write(ctx context.Context, f func(tx *sql.Tx) error) error {
 	ctx = context.WithoutCancel(ctx)
 	tx, err := s.db.BeginTx(ctx, nil)
