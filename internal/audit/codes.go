@@ -16,6 +16,17 @@ const (
 	EventDenied   = "denied"
 )
 
+// Names of events that other packages note, so that they have stable codes.
+const (
+	EventConsoleOpen  = "console.open" // a person came in, locally or over SSH
+	EventConsoleClose = "console.close"
+	EventLoginRefused = "ssh.refused"      // a connection that was not let in
+	EventReload       = "config.reload"    // config or keys were read again
+	EventQuarantine   = "hook.quarantined" // a webhook that failed its check
+	EventReveal       = "reveal"           // masked values were shown
+	EventTakeAway     = "export"           // operations or documents were exported or copied
+)
+
 // numbers are the stable numbers of events. A number is never used again for
 // another event.
 var numbers = map[string]string{
@@ -26,7 +37,8 @@ var numbers = map[string]string{
 	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
 	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807",
-	EventDenied: "901",
+	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903",
+	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventReveal: "701", EventTakeAway: "702",
 }
 
 // code is the stable code of a record: OP, the number of the event (000 for one

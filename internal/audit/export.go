@@ -130,6 +130,11 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 			return Report{}, fmt.Errorf("audit: checkpoints: %w", err)
 		}
 	}
+	others, err := l.otherLogs(name)
+	if err != nil {
+		return Report{}, err
+	}
+	v.r.Warnings = append(v.r.Warnings, others...)
 	head, err := l.opt.Store.Head(ctx)
 	if err != nil {
 		return Report{}, err

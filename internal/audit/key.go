@@ -72,11 +72,11 @@ func readKey(file string) (*Key, error) {
 	if block == nil || block.Type != "PRIVATE KEY" {
 		return nil, fmt.Errorf("audit: %s holds no private key in PEM form", file)
 	}
-	any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("audit: the key %s cannot be read", file) // the cause may tell parts of it
 	}
-	private, ok := any.(ed25519.PrivateKey)
+	private, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
 		return nil, fmt.Errorf("audit: the key %s is no Ed25519 key", file)
 	}
@@ -131,11 +131,11 @@ func ReadPublic(r io.Reader) ([]ed25519.PublicKey, error) {
 		if block, rest = pem.Decode(rest); block == nil {
 			break
 		}
-		any, err := x509.ParsePKIXPublicKey(block.Bytes)
+		parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
 		if err != nil {
 			return nil, fmt.Errorf("audit: public key: %w", err)
 		}
-		key, ok := any.(ed25519.PublicKey)
+		key, ok := parsed.(ed25519.PublicKey)
 		if !ok {
 			return nil, errors.New("audit: the public key is no Ed25519 key")
 		}

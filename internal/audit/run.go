@@ -27,8 +27,8 @@ func (l *Log) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		wait, any := l.nextWork()
-		if any {
+		wait, some := l.nextWork()
+		if some {
 			timer.Reset(wait)
 		} else {
 			timer.Stop()
@@ -44,13 +44,13 @@ func (l *Log) Run(ctx context.Context) {
 }
 
 // nextWork tells whether something will be due, and how long that is off.
-func (l *Log) nextWork() (wait time.Duration, any bool) {
+func (l *Log) nextWork() (wait time.Duration, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.opt.Now()
 	soonest := func(d time.Duration) {
-		if d = max(d, 0); !any || d < wait {
-			wait, any = d, true
+		if d = max(d, 0); !some || d < wait {
+			wait, some = d, true
 		}
 	}
 	if len(l.pending) > 0 {
@@ -67,7 +67,7 @@ func (l *Log) nextWork() (wait time.Duration, any bool) {
 			soonest(0)
 		}
 	}
-	return wait, any
+	return wait, some
 }
 
 // work does what is due now.

@@ -262,6 +262,8 @@ func TestCrashBetweenIntentAndOutcome(t *testing.T) {
 	}
 }
 
+func storeOf(t *testing.T) audit.Store { return store.NewAudit(storetest.Open(t, store.SQLite).Core) }
+
 func BenchmarkAct(b *testing.B) {
 	s := storetest.Open(b, store.SQLite)
 	l, err := audit.New(audit.Options{Store: store.NewAudit(s.Core)})

@@ -115,9 +115,30 @@ func (l *Log) publish(file *lockedfile.File, line []byte) error {
 	return nil
 }
 
-// CheckpointFile is the file of the checkpoints, "" when there is none or the
-// log is empty.
+// CheckpointFile is the file of the checkpoints that this Log signs, "" when
+// there is none. In a folder each log and each key has its own.
 func (l *Log) CheckpointFile(ctx context.Context) (string, error) {
+	folder, err := l.checkpointFolder()
+	if err != nil || folder == "" {
+		return l.opt.Checkpoints, err
+	}
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil || head.Chain == "" {
+		return "", err
+	}
+	return filepath.Join(folder, "audit-"+head.Chain+l.checkpointSuffix()), nil
+}
+
+func (l *Log) checkpointSuffix() string {
+	if l.opt.Key == nil {
+		return ".jsonl"
+	}
+	return "-" + Fingerprint(l.opt.Key.Public()) + ".jsonl"
+}
+
+// checkpointFolder is Options.Checkpoints if that is a folder, which is made
+// when the name ends in a separator.
+func (l *Log) checkpointFolder() (string, error) {
 	place := l.opt.Checkpoints
 	if place == "" {
 		return "", nil
@@ -128,13 +149,29 @@ func (l *Log) CheckpointFile(ctx context.Context) (string, error) {
 		}
 	}
 	if info, err := os.Stat(place); err != nil || !info.IsDir() {
-		return place, nil
+		return "", nil
 	}
-	head, err := l.opt.Store.Head(ctx)
-	if err != nil || head.Chain == "" {
-		return "", err
+	return place, nil
+}
+
+// otherLogs warns of checkpoints that this key signed for other logs: the store
+// may have been exchanged for an empty one.
+func (l *Log) otherLogs(own string) ([]string, error) {
+	folder, err := l.checkpointFolder()
+	if err != nil || folder == "" || l.opt.Key == nil {
+		return nil, err
 	}
-	return filepath.Join(place, "audit-"+head.Chain+".jsonl"), nil
+	names, err := filepath.Glob(filepath.Join(folder, "audit-*"+l.checkpointSuffix()))
+	if err != nil {
+		return nil, fmt.Errorf("audit: checkpoints: %w", err)
+	}
+	var warnings []string
+	for _, name := range names {
+		if name != own {
+			warnings = append(warnings, fmt.Sprintf("%s holds checkpoints of another log: if this store was not set up anew on purpose, the trail was exchanged", filepath.Base(name)))
+		}
+	}
+	return warnings, nil
 }
 
 // lastSigned reads the last line of the file and leaves the position at its

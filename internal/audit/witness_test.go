@@ -109,7 +109,7 @@ func TestCheckpointFile(t *testing.T) {
 	if len(list) != 2 || list[0].N != 2 || list[1].N != 14 {
 		t.Fatalf("%d checkpoints of seven commands in a minute: %v", len(list), list)
 	}
-	if filepath.Base(name) != "audit-"+list[0].Chain+".jsonl" {
+	if filepath.Base(name) != "audit-"+list[0].Chain+"-"+audit.Fingerprint(key.Public())+".jsonl" {
 		t.Error(name)
 	}
 	if err := l.Checkpoint(context.Background()); err != nil {
@@ -136,6 +136,10 @@ func TestCheckpointFile(t *testing.T) {
 	r, err := l.Verify(as(admin))
 	if err != nil || !r.Intact() || r.Covered != 16 || r.Checkpoints != 3 {
 		t.Errorf("%+v, %v", r, err)
+	}
+	elsewhere := newLog(t, audit.Options{Store: storeOf(t), Now: c.Now, Key: key, Checkpoints: dir})
+	if r, err := elsewhere.Verify(as(admin)); err != nil || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "exchanged") {
+		t.Errorf("an empty store in place of the full one: %+v, %v", r, err)
 	}
 	if _, err := l.Verify(as(api.Actor{Name: "vic", Role: api.Viewer})); api.AsError(err).Rule != api.RuleRole {
 		t.Errorf("a viewer verifies: %v", err)

@@ -23,7 +23,7 @@ func NewPresence(db *DB) *PresenceStore { return &PresenceStore{db: db} }
 
 // Put writes the place of a console and clears away forgotten ones.
 func (s *PresenceStore) Put(ctx context.Context, p presence.Place) error {
-	return s.db.Write(ctx, func(tx *Tx) error {
+	return s.db.WriteHasty(ctx, func(tx *Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO presence (console, scope, object, object_id, person, host, since_us, seen_us, dialog)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (console) DO UPDATE SET scope = excluded.scope, object = excluded.object, object_id = excluded.object_id,
@@ -46,8 +46,10 @@ func number(b bool) int {
 
 // Leave removes the place of a console.
 func (s *PresenceStore) Leave(ctx context.Context, console string) error {
-	_, err := s.db.Exec(ctx, "DELETE FROM presence WHERE console = ?", console)
-	return err
+	return s.db.WriteHasty(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(ctx, "DELETE FROM presence WHERE console = ?", console)
+		return err
+	})
 }
 
 // At returns who is at an object, longest there first.
