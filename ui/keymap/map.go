@@ -124,23 +124,10 @@ func New() *Map {
 			Approvals: Bind("audit.approvals", "approvals", "writes that wait for a second person", "A"),
 			Approve:   Bind("audit.approve", "approve", "approve this write", "P").writing(), Deny: Bind("audit.deny", "deny", "deny this write", "N").writing(),
 		},
-		Dialog: Dialog{
-			Yes: Bind("dialog.yes", "yes", "yes", "y"), No: Bind("dialog.no", "no", "no", "n", "esc"), Answer: Bind("dialog.answer", "marked answer", "take the marked answer; No is marked first", "enter"),
-			Next: Bind("dialog.next", "other answer", "the other answer", "tab", "right", "down"), Prev: Bind("dialog.prev", "other answer", "the other answer", "shift+tab", "left", "up").extra(),
-			Close: Bind("dialog.close", "close", "close", " ", "q").extra(),
-		},
-		Form: Form{
-			Next: Bind("form.next", "next", "next field", "tab", "down"), Prev: Bind("form.prev", "previous", "previous field", "shift+tab", "up").extra(),
-			Submit: Bind("form.submit", "send", "next field; on the last one: send", "enter"), Cancel: Bind("form.cancel", "cancel", "cancel; asks when something was typed", "esc"),
-		},
-		Viewer: Viewer{
-			Search: Bind("viewer.search", "search", "search", "/"), Next: Bind("viewer.next", "next", "next hit", "n"), Prev: Bind("viewer.prev", "previous", "hit before", "N").extra(),
-			Copy: Bind("viewer.copy", "copy", "copy all (OSC 52)", "y"), Close: Bind("viewer.close", "close", "close", "esc", "q"),
-		},
-		Menu: Menu{
-			Up: Bind("menu.up", "up", "one line up", "up", "ctrl+p").extra(), Down: Bind("menu.down", "down", "one line down", "down", "ctrl+n").extra(),
-			Choose: Bind("menu.choose", "choose", "do it", "enter"), Close: Bind("menu.close", "close", "close", "esc"),
-		},
+		Dialog: dialogKeys(),
+		Form:   formKeys(),
+		Viewer: viewerKeys(),
+		Menu:   menuKeys(),
 	}
 }
 
@@ -222,4 +209,33 @@ func (m *Map) Allow(may func(name string) (why string)) {
 			k.Bar(why)
 		}
 	})
+}
+
+func dialogKeys() Dialog {
+	return Dialog{
+		Yes: Bind("dialog.yes", "yes", "yes", "y"), No: Bind("dialog.no", "no", "no", "n", "esc"), Answer: Bind("dialog.answer", "marked answer", "take the marked answer; No is marked first", "enter"),
+		Next: Bind("dialog.next", "other answer", "the other answer", "tab", "right", "down"), Prev: Bind("dialog.prev", "other answer", "the other answer", "shift+tab", "left", "up").extra(),
+		Close: Bind("dialog.close", "close", "close", " ", "q").extra(),
+	}
+}
+
+func formKeys() Form {
+	return Form{
+		Next: Bind("form.next", "next", "next field", "tab", "down"), Prev: Bind("form.prev", "previous", "previous field", "shift+tab", "up").extra(),
+		Submit: Bind("form.submit", "send", "next field; on the last one: send", "enter"), Cancel: Bind("form.cancel", "cancel", "cancel; asks when something was typed", "esc"),
+	}
+}
+
+func viewerKeys() Viewer {
+	return Viewer{
+		Search: Bind("viewer.search", "search", "search", "/"), Next: Bind("viewer.next", "next", "next hit", "n"), Prev: Bind("viewer.prev", "previous", "hit before", "N").extra(),
+		Copy: Bind("viewer.copy", "copy", "copy all (OSC 52)", "y"), Close: Bind("viewer.close", "close", "close", "esc", "q"),
+	}
+}
+
+func menuKeys() Menu {
+	return Menu{
+		Up: Bind("menu.up", "up", "one line up", "up", "ctrl+p").extra(), Down: Bind("menu.down", "down", "one line down", "down", "ctrl+n").extra(),
+		Choose: Bind("menu.choose", "choose", "do it", "enter"), Close: Bind("menu.close", "close", "close", "esc"),
+	}
 }

@@ -240,3 +240,12 @@ func BenchmarkFit(b *testing.B) {
 		Fit("ACME Trading and Shipping Ltd", 24)
 	}
 }
+
+func TestSuspect(t *testing.T) {
+	if got := Suspect("ACME и партнёры"); got != "" {
+		t.Errorf("ordinary text is suspect: %s", got)
+	}
+	if got := Suspect("invoice_\u202efdp.exe"); got != `hidden characters: "invoice_\u202efdp.exe"` {
+		t.Error(got)
+	}
+}

@@ -158,17 +158,16 @@ func (th *Theme) Spell(s string) string {
 // bold and reverse stay); term is TERM. r's colour profile must be set already.
 func For(r *lipgloss.Renderer, name string, darkGround, noColor bool, term string) *Theme {
 	p, _ := Pick(name, darkGround)
-	if noColor {
-		p = Mono()
-		if r.ColorProfile() != termenv.Ascii || term != "dumb" {
-			r.SetColorProfile(termenv.ANSI) // attributes only: Mono names no colour
-		}
-	}
-	if term == "dumb" {
+	dumb := term == "" || term == "dumb"
+	switch {
+	case dumb:
 		r.SetColorProfile(termenv.Ascii)
+	case noColor:
+		p = Mono()
+		r.SetColorProfile(termenv.ANSI) // attributes only: Mono names no colour
 	}
 	th := New(r, p)
-	if term == "dumb" || term == "linux" {
+	if dumb || term == "linux" {
 		th.ASCII()
 	}
 	return th

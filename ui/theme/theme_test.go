@@ -132,8 +132,15 @@ func TestNoColorKeepsAttributes(t *testing.T) {
 	if th.Selected(Plain).Render("x") == "x" || th.Production.Render("x") == "x" {
 		t.Error("selection and badge are invisible without colour")
 	}
-	if got := For(renderer(termenv.TrueColor), "dark", true, false, "dumb"); got.Bad.Render("x") != "x" || got.Signs.Heavy != "=" {
-		t.Error("a dumb terminal gets escapes or line art")
+	for _, term := range []string{"dumb", ""} {
+		for _, noColor := range []bool{false, true} {
+			if got := For(renderer(termenv.TrueColor), "dark", true, noColor, term); got.Bad.Render("x") != "x" || got.Selected(Plain).Render("x") != "x" || got.Signs.Heavy != "=" || got.Spell("a…›") != "a~>" {
+				t.Errorf("terminal %q gets escapes or line art", term)
+			}
+		}
+	}
+	if got := For(renderer(termenv.ANSI), "dark", true, false, "linux"); got.Bad.Render("x") == "x" || got.Signs.Heavy != "=" {
+		t.Error("the Linux console has colours and no line art")
 	}
 }
 
