@@ -164,3 +164,23 @@ func benchFlock() (func() error, func(), error) {
 		return syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 	}, func() { _ = f.Close() }, nil
 }
+
+// BenchmarkOpen measures what a new process pays for its store: open both
+// databases and find the tables as they should be.
+func BenchmarkOpen(b *testing.B) {
+	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
+		b.Run(e.String(), func(b *testing.B) {
+			url := storetest.URL(b, e)
+			storetest.OpenURL(b, url)
+			for b.Loop() {
+				s, err := store.Open(context.Background(), store.Options{URL: url})
+				if err == nil {
+					err = s.Close()
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

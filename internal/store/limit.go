@@ -90,34 +90,54 @@ func (l *Limit) take(ctx context.Context, tx *Tx, r *ring, req limit.Request, no
 	if err != nil {
 		return limit.Grant{}, err
 	}
-	d := limit.Decide(now, limit.Ring{Slots: others, NotBefore: r.notBefore}, req, own)
-	if own != nil && (!d.Take || d.Fresh) {
-		if _, err := tx.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND ticket = ?", r.args(req.Ticket)...); err != nil {
+	p := plan(now, r, req, own, others)
+	if p.drop {
+		if _, err := tx.Exec(ctx, dropSlot, r.args(req.Ticket)...); err != nil {
 			return limit.Grant{}, err
 		}
 	}
+	if p.put {
+		if _, err := tx.Exec(ctx, putSlot, p.slot...); err != nil {
+			return limit.Grant{}, err
+		}
+	}
+	return p.grant, nil
+}
+
+const (
+	dropSlot = "DELETE FROM limit_slot" + ringWhere + " AND ticket = ?"
+	putSlot  = "INSERT INTO limit_slot (base_url, account, class, at_ns, ticket, background, over) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+
+// planned is what a decision asks to be written.
+type planned struct {
+	grant limit.Grant
+	drop  bool  // delete the request's own slot
+	put   bool  // insert slot
+	slot  []any // arguments of putSlot
+}
+
+// plan turns the rules' decision into what is to be written.
+func plan(now time.Duration, r *ring, req limit.Request, own *time.Duration, others []time.Duration) planned {
+	d := limit.Decide(now, limit.Ring{Slots: others, NotBefore: r.notBefore}, req, own)
+	p := planned{drop: own != nil && (!d.Take || d.Fresh)}
 	if !d.Take {
-		return limit.Grant{Wait: d.Wait}, nil
+		p.grant = limit.Grant{Wait: d.Wait}
+		return p
 	}
 	ticket := req.Ticket
 	if own == nil {
 		ticket = rand.Text()
 	}
-	if d.Fresh {
-		_, err = tx.Exec(ctx, "INSERT INTO limit_slot (base_url, account, class, at_ns, ticket, background, over) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			r.args(int64(d.At), ticket, flag(req.Background), flag(d.Over))...)
-	}
-	return limit.Grant{Taken: true, Ticket: ticket, Wait: d.Wait, Over: d.Over}, err
+	p.grant = limit.Grant{Taken: true, Ticket: ticket, Wait: d.Wait, Over: d.Over}
+	p.put, p.slot = d.Fresh, r.args(int64(d.At), ticket, flag(req.Background), flag(d.Over))
+	return p
 }
 
 // slots reads the slots that matter for req, oldest first, its own apart; those
 // too far ahead to be true are deleted (rule G3).
 func (l *Limit) slots(ctx context.Context, tx *Tx, r *ring, req limit.Request, now time.Duration) (own *time.Duration, others []time.Duration, err error) {
-	since := now - req.Rule.Window
-	if req.Ticket != "" {
-		since = now - limit.Retention
-	}
-	rows, err := tx.Query(ctx, "SELECT at_ns, ticket FROM limit_slot"+ringWhere+" AND at_ns > ? ORDER BY at_ns", r.args(int64(since))...)
+	rows, err := tx.Query(ctx, "SELECT at_ns, ticket FROM limit_slot"+ringWhere+" AND at_ns > ? ORDER BY at_ns", r.args(int64(now-reach(req)))...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,6 +167,14 @@ func (l *Limit) slots(ctx context.Context, tx *Tx, r *ring, req limit.Request, n
 	return own, others, err
 }
 
+// reach is how old a slot can be and matter for req.
+func reach(req limit.Request) time.Duration {
+	if req.Ticket != "" {
+		return limit.Retention
+	}
+	return req.Rule.Window
+}
+
 // tend cuts an impossible not_before (rule G3) and drops old slots now and then.
 func (l *Limit) tend(ctx context.Context, tx *Tx, r *ring, now time.Duration) error {
 	if r.notBefore > now+limit.MaxNotBefore {
@@ -155,7 +183,7 @@ func (l *Limit) tend(ctx context.Context, tx *Tx, r *ring, now time.Duration) er
 			return err
 		}
 	}
-	if since := now - r.trimmed; since >= 0 && since < trimEvery {
+	if !r.trimDue(now) {
 		return nil
 	}
 	r.trimmed = now
@@ -164,6 +192,11 @@ func (l *Limit) tend(ctx context.Context, tx *Tx, r *ring, now time.Duration) er
 	}
 	_, err := tx.Exec(ctx, "UPDATE limit_ring SET trimmed_ns = ?"+ringWhere, append([]any{int64(now)}, r.args()...)...)
 	return err
+}
+
+func (r *ring) trimDue(now time.Duration) bool {
+	since := now - r.trimmed
+	return since < 0 || since >= trimEvery
 }
 
 // GiveBack implements limit.Store.

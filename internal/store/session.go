@@ -85,6 +85,12 @@ func (s *Session) Load(ctx context.Context, key session.Key) (session.Row, error
 // Enter implements session.Store. The ring is locked before the row is read, so
 // that the read is not older than the wait for the lock.
 func (s *Session) Enter(ctx context.Context, key session.Key, req limit.Request, usable func(session.Row) bool) (session.Row, limit.Grant, error) {
+	if s.db.engine == Postgres {
+		row, grant, err := s.enterFast(ctx, key, req, usable)
+		if !errors.Is(err, errNotPlain) {
+			return row, grant, err
+		}
+	}
 	var row session.Row
 	var grant limit.Grant
 	start := time.Now()

@@ -52,12 +52,21 @@ const rowColumns = `incarnation, gen, pair_state, sealed_access, sealed_refresh,
 // read reads the row with impossible times cut (rule G3); sql.ErrNoRows when
 // there is none.
 func (s *Session) read(ctx context.Context, q Querier, key session.Key) (*record, error) {
+	return s.decode(key, q.QueryRow(ctx, s.rowQuery(), key.BaseURL, key.Account).Scan)
+}
+
+func (s *Session) rowQuery() string {
+	return "SELECT " + rowColumns + ", " + s.clock.column() + " FROM session" + rowWhere
+}
+
+// decode makes a record of the answer to rowQuery.
+func (s *Session) decode(key session.Key, scan func(...any) error) (*record, error) {
 	rec := &record{key: key, boot: s.clock.boot()}
 	r := &rec.row
 	var owner, installer, premature, blocks []byte
 	var hasLock int
 	var us int64
-	err := q.QueryRow(ctx, "SELECT "+rowColumns+", "+s.clock.column()+" FROM session"+rowWhere, key.BaseURL, key.Account).Scan(
+	err := scan(
 		&r.Incarnation, &r.Gen, &r.State, &rec.sealedAccess, &rec.sealedRefresh, &r.AccessTTL, &r.RefreshTTL,
 		&rec.accessUntil, &rec.refreshUntil, &rec.installed, &r.From, &installer, &r.Fence, &owner, &r.Phase, &hasLock, &rec.leaseBoot,
 		&r.LeaseFor, &rec.leaseUntil, &r.Fails, &rec.loginFrom, &rec.refreshFrom, &premature, &blocks, &us)

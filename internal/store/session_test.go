@@ -145,3 +145,36 @@ func TestEnterBindsPairAndSlot(t *testing.T) {
 		}
 	})
 }
+
+func TestEnterConfirmsATicket(t *testing.T) {
+	ctx := context.Background()
+	storetest.Each(t, func(t *testing.T, st *store.Store) {
+		shift := new(store.Shift)
+		s := newSession(t, st, testKey(t), shift, "")
+		installed(t, s, "acc", "ref")
+		yes := func(session.Row) bool { return true }
+		req := limit.Request{Class: limit.Billing, Rule: limit.Rule{N: 1, Window: 62 * time.Second}, MaxWait: 2 * time.Minute}
+		if _, g, err := s.Enter(ctx, key1, req, yes); err != nil || !g.Taken || g.Wait != 0 {
+			t.Fatalf("first: %+v, %v", g, err)
+		}
+		_, g, err := s.Enter(ctx, key1, req, yes)
+		if err != nil || !g.Taken || g.Wait < 60*time.Second {
+			t.Fatalf("second: %+v, %v", g, err)
+		}
+		req.Ticket = g.Ticket
+		if _, g, err = s.Enter(ctx, key1, req, yes); err != nil || !g.Taken || g.Ticket != req.Ticket || g.Wait < 60*time.Second {
+			t.Fatalf("too early: %+v, %v", g, err)
+		}
+		shift.Add(g.Wait)
+		if _, g, err = s.Enter(ctx, key1, req, yes); err != nil || !g.Taken || g.Wait != 0 || g.Ticket != req.Ticket {
+			t.Fatalf("in time: %+v, %v", g, err)
+		}
+		shift.Add(time.Minute + limit.Late)
+		if _, g, err = s.Enter(ctx, key1, req, yes); err != nil || !g.Taken {
+			t.Fatalf("too late: %+v, %v", g, err)
+		}
+		if state, err := s.State(ctx, key1); err != nil || len(state[limit.Billing].Slots) != 2 {
+			t.Errorf("%d slots, %v; want 2", len(state[limit.Billing].Slots), err)
+		}
+	})
+}
