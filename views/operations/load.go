@@ -1,0 +1,203 @@
+package operations
+
+import (
+	"context"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/internal/index"
+	"opdeck/ui"
+)
+
+// windowMsg is the list read anew.
+type windowMsg struct {
+	ui.Ticket
+	window index.Window
+	total  int
+	base   int
+	err    error
+}
+
+// moreMsg is rows further on.
+type moreMsg struct {
+	ui.Ticket
+	recs   []index.Record
+	before bool
+	anchor string
+	whole  *windowMsg // a jump: what is held is replaced
+	err    error
+}
+
+// load reads rows around anchor ("": from the beginning), and how many there are.
+func (s *Screen) load(anchor string) tea.Cmd {
+	t, ctx := s.loads.Next(s.env.Ctx)
+	s.more.Stop()
+	ix, q := s.index, index.Query{Filter: s.query, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead}
+	return func() tea.Msg { return read(ctx, t, ix, q) }
+}
+
+func read(ctx context.Context, t ui.Ticket, ix Index, q index.Query) windowMsg {
+	m := windowMsg{Ticket: t}
+	if q.Anchor != "" {
+		place, err := ix.Place(ctx, q.Filter, q.Sort, q.Anchor)
+		if err != nil || !place.In {
+			q.Anchor = ""
+		} else {
+			m.total, m.base = int(place.Total), int(place.Before)
+		}
+	}
+	if q.Anchor == "" && !q.FromEnd {
+		q.Before, q.After = 0, 2*ahead
+	}
+	w, err := ix.Window(ctx, q)
+	if err != nil {
+		m.err = err
+		return m
+	}
+	if q.Anchor != "" && w.AnchorAt >= 0 {
+		m.base -= w.AnchorAt
+	} else {
+		n, err := ix.Count(ctx, q.Filter)
+		if err != nil {
+			m.err = err
+			return m
+		}
+		m.total, m.base = int(n), 0
+		if q.FromEnd {
+			m.base = max(int(n)-len(w.Rows), 0)
+		}
+	}
+	m.window = w
+	return m
+}
+
+func (s *Screen) took(msg windowMsg) tea.Cmd {
+	if !s.loads.Current(msg.Ticket) {
+		return nil
+	}
+	s.inited = true
+	if s.err = api.AsError(msg.err); msg.err == nil {
+		s.rows.set(msg.total, max(msg.base, 0), msg.window.Rows)
+		s.at, s.seen = s.rows.newest(), s.env.Now()
+	}
+	s.settle()
+	var again tea.Cmd
+	if s.stale {
+		s.stale = false
+		again = s.load(s.table.SelectedID())
+	}
+	return tea.Batch(again, s.reach(), s.refreshPanel())
+}
+
+// reach reads on when the cursor comes near the edge of what is held.
+func (s *Screen) reach() tea.Cmd {
+	from, to := s.table.Visible()
+	r := s.rows
+	end := r.base + len(r.recs)
+	near := ahead / 3
+	switch {
+	case s.loads.Busy() || s.more.Busy() || len(r.recs) == 0:
+		return nil
+	case from >= end+ahead || to <= r.base-ahead: // a jump: to an end, or far
+		return s.jump(from)
+	case to+near > end && end < r.total:
+		return s.extend(string(r.recs[len(r.recs)-1].Op.OPID), max(to-end, 0)+ahead, false)
+	case from-near < r.base && r.base > 0:
+		return s.extend(string(r.recs[0].Op.OPID), max(r.base-from, 0)+ahead, true)
+	}
+	return nil
+}
+
+func (s *Screen) extend(anchor string, n int, before bool) tea.Cmd {
+	t, ctx := s.more.Next(s.env.Ctx)
+	ix, q := s.index, index.Query{Filter: s.query, Sort: s.sort, Anchor: anchor}
+	if before {
+		q.Before = n
+	} else {
+		q.After = n
+	}
+	return func() tea.Msg {
+		w, err := ix.Window(ctx, q)
+		m := moreMsg{Ticket: t, before: before, anchor: anchor, err: err}
+		if err == nil {
+			m.recs = without(w, before)
+		}
+		return m
+	}
+}
+
+// without drops the anchor from a window that extends what is held.
+func without(w index.Window, before bool) []index.Record {
+	if w.AnchorAt < 0 {
+		return w.Rows
+	}
+	if before {
+		return w.Rows[:w.AnchorAt]
+	}
+	return w.Rows[w.AnchorAt+1:]
+}
+
+// jump reads around a far place: the beginning or the end by its edge, anything
+// else by skipping.
+func (s *Screen) jump(from int) tea.Cmd {
+	t, ctx := s.more.Next(s.env.Ctx)
+	ix, q, total := s.index, index.Query{Filter: s.query, Sort: s.sort, After: 2 * ahead}, s.rows.total
+	switch {
+	case from >= total-2*ahead:
+		q.FromEnd, q.After, q.Before = true, 0, 2*ahead
+	case from > ahead:
+		q.Skip = from - ahead
+	}
+	return func() tea.Msg {
+		m := read(ctx, t, ix, q)
+		m.base += q.Skip
+		return moreMsg{Ticket: t, whole: &m, err: m.err}
+	}
+}
+
+func (s *Screen) tookMore(msg moreMsg) tea.Cmd {
+	if !s.more.Current(msg.Ticket) {
+		return nil
+	}
+	if s.err = api.AsError(msg.err); msg.err != nil {
+		return nil
+	}
+	if msg.whole != nil {
+		s.rows.set(msg.whole.total, msg.whole.base, msg.whole.window.Rows)
+	} else {
+		s.rows.add(msg.recs, msg.before)
+	}
+	s.at = s.rows.newest()
+	s.table.SetSource(s.rows)
+	return s.reach()
+}
+
+// liveMsg is a page from the service; the index took it already.
+type liveMsg struct {
+	ui.Ticket
+	n   int
+	err error
+}
+
+// live reads the newest page from the service: one billing call.
+func (s *Screen) live() tea.Cmd {
+	t, ctx := s.lives.Next(s.env.Ctx)
+	client := s.client
+	s.settle()
+	return func() tea.Msg {
+		p, err := client.Operations(ctx, api.OperationQuery{})
+		return liveMsg{t, len(p.Items), err}
+	}
+}
+
+func (s *Screen) tookLive(msg liveMsg) (ui.Action, tea.Cmd) {
+	if !s.lives.Current(msg.Ticket) {
+		return nil, nil
+	}
+	if s.err = api.AsError(msg.err); msg.err != nil {
+		s.settle()
+		return ui.Notify{Kind: ui.Failed, Text: s.err.Public}, nil
+	}
+	return nil, s.load(s.table.SelectedID())
+}

@@ -1,0 +1,208 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
+	"opdeck/ui"
+	"opdeck/ui/text"
+	"opdeck/ui/widget"
+)
+
+// chooseSort offers the orders; the present one stands first, to be reversed.
+func (s *Screen) chooseSort() ui.Action {
+	reversed := index.Sort{Field: s.sort.Field, Desc: !s.sort.Desc}
+	orders := []index.Sort{reversed}
+	items := []ui.Choice{{Text: s.sort.Field + ", reversed", Note: direction(reversed)}}
+	for _, f := range index.SortFields {
+		if f == s.sort.Field {
+			continue
+		}
+		o := index.Sort{Field: f, Desc: f == "created" || f == "updated" || f == "amount" || f == "docs"}
+		orders = append(orders, o)
+		items = append(items, ui.Choice{Text: f, Note: direction(o)})
+	}
+	return ui.Choose{Title: "Sort by", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
+		s.sort = orders[i]
+		s.settle()
+		return nil, s.load("")
+	}}
+}
+
+func direction(o index.Sort) string {
+	if o.Desc {
+		return "largest or newest first"
+	}
+	return "smallest or oldest first"
+}
+
+// viewsMsg is the saved views with how many operations each shows.
+type viewsMsg struct {
+	ui.Ticket
+	counts []string
+}
+
+// countViews counts each saved view, then the menu opens.
+func (s *Screen) countViews() tea.Cmd {
+	t, ctx := s.out.Next(s.env.Ctx)
+	ix, views := s.index, s.cfg.Views
+	return func() tea.Msg {
+		m := viewsMsg{Ticket: t}
+		for _, v := range views {
+			m.counts = append(m.counts, countOf(ctx, ix, v))
+		}
+		return m
+	}
+}
+
+func countOf(ctx context.Context, ix Index, v View) string {
+	q, err := filter.Parse(v.Filter)
+	if err != nil {
+		return err.Error()
+	}
+	n, err := ix.Count(ctx, q)
+	if err != nil {
+		return "cannot be counted"
+	}
+	return text.Plural(int(n), "operation", "operations")
+}
+
+func (s *Screen) chooseView(msg viewsMsg) ui.Action {
+	items := []ui.Choice{{Text: "everything", Note: "no filter, newest first"}}
+	views := append([]View{{Sort: "-created"}}, s.cfg.Views...)
+	for i, v := range s.cfg.Views {
+		items = append(items, ui.Choice{Text: v.Name, Note: msg.counts[i] + "  " + v.Filter})
+	}
+	return ui.Choose{Title: "Views", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) { return s.useView(views[i]) }}
+}
+
+func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
+	q, err := filter.Parse(v.Filter)
+	if err != nil {
+		return ui.Explain{Title: "View " + v.Name, Lines: []string{err.Error(), "Mend it under [views] in the config file."}}, nil
+	}
+	order, err := index.ParseSort(v.Sort)
+	if err != nil {
+		return ui.Explain{Title: "View " + v.Name, Lines: []string{"It sorts by a field that there is not: " + v.Sort + ".",
+			"There are " + strings.Join(index.SortFields, ", ") + "."}}, nil
+	}
+	s.query, s.text, s.sort = q, v.Filter, order
+	s.settle()
+	return nil, s.load("")
+}
+
+// exportMsg tells how far an export is, or that it ended.
+type exportMsg struct {
+	ui.Ticket
+	done, total int64
+	path        string
+	ended       bool
+	err         error
+	next        tea.Cmd
+}
+
+// askExport asks for the file; what is exported is frozen when it is answered.
+func (s *Screen) askExport() ui.Action {
+	if s.env.About.Role != "" && !api.Role(s.env.About.Role).May(api.MayExport) {
+		return ui.Notify{Kind: ui.Refused, Text: "Your role does not allow to export; " + api.WhoMay(api.MayExport) + " may."}
+	}
+	what := text.Plural(s.rows.total, "operation", "operations")
+	return ui.Ask{Title: "Export " + what, Verb: "Export",
+		Intro:  []string{"Writes what the filter shows to a new file of the host that runs the console. The name's ending says how: .csv or .jsonl."},
+		Fields: []widget.Field{{Label: "File", Value: "operations.csv", Check: checkExport}},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(v.Text(0)) }}
+}
+
+func checkExport(v string) error {
+	switch filepath.Ext(v) {
+	case ".csv", ".jsonl":
+		return nil
+	}
+	return errors.New("The name must end in .csv or .jsonl.")
+}
+
+func (s *Screen) export(path string) tea.Cmd {
+	t, ctx := s.out.Next(s.env.Ctx)
+	client, q, order := s.client, s.query, s.sort
+	s.doing = "exporting …"
+	steps := make(chan exportMsg, 1)
+	go func() {
+		defer close(steps)
+		n, err := client.Export(ctx, q, order, strings.TrimPrefix(filepath.Ext(path), "."), path, func(done, total int64) {
+			select {
+			case steps <- exportMsg{done: done, total: total}:
+			default: // the screen is behind: the next step tells more
+			}
+		})
+		steps <- exportMsg{done: n, path: path, ended: true, err: err}
+	}()
+	var next tea.Cmd
+	next = func() tea.Msg {
+		m, ok := <-steps
+		if !ok {
+			return nil
+		}
+		m.Ticket, m.next = t, next
+		return m
+	}
+	return next
+}
+
+func (s *Screen) exported(msg exportMsg) (ui.Action, tea.Cmd) {
+	if !msg.ended {
+		if s.out.Partly(msg.Ticket) && msg.total > 0 {
+			s.doing = fmt.Sprintf("exporting %s of %s …", text.Count(int(msg.done)), text.Count(int(msg.total)))
+		}
+		return nil, msg.next
+	}
+	if s.out.Current(msg.Ticket) {
+		s.doing = ""
+	}
+	if msg.err != nil {
+		return ui.Failure("The export", msg.err), nil
+	}
+	return ui.Notify{Kind: ui.Done, Text: "Exported " + text.Plural(int(msg.done), "operation", "operations") + " to " + filepath.Base(msg.path) + "."}, nil
+}
+
+// rereadMsg tells what came of reading marked operations again.
+type rereadMsg struct {
+	ui.Ticket
+	said string
+}
+
+// askReread freezes the marked operations and says what reading them costs.
+func (s *Screen) askReread() ui.Action {
+	ids := s.table.Marked()
+	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Read again", Verb: "Read", Mild: true,
+		Ask:   fmt.Sprintf("Read %s again, one by one?", text.Plural(len(ids), "marked operation", "marked operations")),
+		Facts: []widget.Pair{{Label: "cost", Value: text.Plural(len(ids), "billing call", "billing calls") + ", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
+		Yes: func(ui.Seen) tea.Cmd {
+			s.doing = "reading " + text.Plural(len(ids), "operation", "operations") + " again …"
+			t, ctx, client := s.env.Ticket(), s.env.Ctx, s.client
+			return func() tea.Msg { return rereadMsg{t, reread(ctx, client, ids)} }
+		}}
+}
+
+func reread(ctx context.Context, c Client, ids []string) string {
+	good := 0
+	for _, id := range ids {
+		if _, err := c.Operation(ctx, id); err == nil {
+			good++
+		} else if ctx.Err() != nil {
+			break
+		}
+	}
+	said := text.Plural(good, "operation", "operations") + " read again."
+	if bad := len(ids) - good; bad > 0 {
+		said += " " + text.Count(bad) + " could not be read."
+	}
+	return said
+}

@@ -1,0 +1,332 @@
+// Package operations is the list of operations: filtered, sorted and totalled on
+// the local index, so that browsing costs no call.
+package operations
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/help"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// Index answers from the local mirror; nothing of it costs a call.
+type Index interface {
+	Window(ctx context.Context, q index.Query) (index.Window, error)
+	Count(ctx context.Context, f filter.OperationExpr) (int64, error)
+	Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string) (index.Place, error)
+	Totals(ctx context.Context, f filter.OperationExpr) ([]index.Sum, error)
+	Groups(ctx context.Context, f filter.OperationExpr, by index.By, limit int) ([]index.Group, error)
+	Days(ctx context.Context, f filter.OperationExpr, n int) ([]index.Day, error)
+	Values(ctx context.Context, field, typed string, limit int) ([]string, error)
+}
+
+// Client reads from the service what the index does not hold yet.
+type Client interface {
+	Operations(ctx context.Context, q api.OperationQuery) (api.Page[api.Operation], error)
+	Operation(ctx context.Context, opid string) (api.Operation, error)
+	// Export writes what the filter shows to a file, telling how far it is.
+	Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (int64, error)
+}
+
+// View is a saved view of the config.
+type View struct{ Name, Filter, Sort string }
+
+// Config is what does not change while the console runs.
+type Config struct {
+	Views    []View
+	Off      bool                          // no background sync: the index holds what was read here
+	Now      func() time.Time              // for relative times in filters
+	Progress func() (line string, ok bool) // how far the background sync is; ok false: it rests
+}
+
+const (
+	ahead  = 300  // rows read before and behind what is on screen
+	keeps  = 1500 // rows kept at most
+	panelH = 9    // lines of the totals
+)
+
+// Screen implements ui.Screen.
+type Screen struct {
+	env    *ui.Env
+	index  Index
+	client Client
+	cfg    Config
+
+	query filter.OperationExpr
+	text  string // of the query as typed
+	sort  index.Sort
+	rows  *rows
+	at    time.Time // newest confirmation among what is shown
+	seen  time.Time // when the list was read from the index
+	err   *api.Error
+
+	loads  *ui.Loads // rows and count
+	more   *ui.Loads // rows further on
+	lives  *ui.Loads // pages from the service
+	counts *ui.Loads // totals and groups
+	out    *ui.Loads // exports and counts of views
+
+	bar    *bar // the filter being typed; nil: none
+	panel  panel
+	doing  string
+	stale  bool // news came while a read was under way
+	inited bool
+
+	table *widget.Table
+	w, h  int
+}
+
+// New makes the list; start is a filter to begin with.
+func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen {
+	s := &Screen{env: env, index: ix, client: client, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
+		loads: env.Loads(), more: env.Loads(), lives: env.Loads(), counts: env.Loads(), out: env.Loads(),
+		table: widget.NewTable(env.Theme, env.Keys, true, columns...)}
+	if q, err := filter.Parse(start); err == nil {
+		s.query, s.text = q, start
+	}
+	s.settle()
+	return s
+}
+
+// Init implements ui.Screen.
+func (s *Screen) Init() tea.Cmd { return s.load("") }
+
+// Update implements ui.Screen.
+func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	switch msg := msg.(type) {
+	case windowMsg:
+		return nil, s.took(msg)
+	case moreMsg:
+		return nil, s.tookMore(msg)
+	case liveMsg:
+		return s.tookLive(msg)
+	case panelMsg:
+		if s.counts.Current(msg.Ticket) {
+			s.panel.take(msg)
+		}
+	case viewsMsg:
+		if s.out.Current(msg.Ticket) {
+			return s.chooseView(msg), nil
+		}
+	case exportMsg:
+		return s.exported(msg)
+	case rereadMsg:
+		s.doing = ""
+		return ui.Notify{Kind: ui.Done, Text: msg.said}, s.load(s.table.SelectedID())
+	case News:
+		return nil, s.changed()
+	case ui.Changed:
+		if msg.Kind == ui.KindOperation {
+			if op, ok := msg.Object.(api.Operation); ok {
+				s.rows.replace(op, s.env.Now())
+			}
+		}
+	case ui.Shown:
+		return nil, s.changed()
+	case ui.DisplayChanged:
+		s.settle()
+	case tea.KeyMsg:
+		return s.key(msg)
+	}
+	return nil, nil
+}
+
+// News says that the index changed, by this process or another.
+type News struct{ ui.Broadcast }
+
+// changed reads the list again around the row under the cursor, unless a read is
+// under way: then once more after it.
+func (s *Screen) changed() tea.Cmd {
+	if s.loads.Busy() {
+		s.stale = true
+		return nil
+	}
+	return s.load(s.table.SelectedID())
+}
+
+func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+	if s.bar != nil {
+		return s.typing(msg)
+	}
+	k := s.env.Keys
+	id := s.table.SelectedID()
+	switch {
+	case k.Global.Reload.Match(msg) && len(s.table.Marked()) > 0:
+		return s.askReread(), nil
+	case k.Global.Reload.Match(msg), k.Operations.Live.Match(msg):
+		return nil, s.live()
+	case k.List.Filter.Match(msg):
+		s.bar = newBar(s.text)
+		return nil, nil
+	case k.List.Sort.Match(msg):
+		return s.chooseSort(), nil
+	case k.List.Views.Match(msg):
+		return nil, s.countViews()
+	case k.Operations.Totals.Match(msg):
+		return nil, s.nextPanel()
+	case k.Operations.Export.Match(msg):
+		return s.askExport(), nil
+	case k.Global.Back.Match(msg):
+		return s.back()
+	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
+		return ui.Notify{Kind: ui.Refused, Text: "Filter first: " + text.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil
+	case id != "" && k.List.Open.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: id}}, nil
+	case id != "" && k.Operations.Documents.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: id}}, nil
+	case id != "" && k.Item.CopyID.Match(msg):
+		return s.copyIDs(id), nil
+	case id != "" && (k.Item.CopyJSON.Match(msg) || k.Item.Raw.Match(msg)):
+		return s.json(id, k.Item.Raw.Match(msg)), nil
+	}
+	s.table.Update(msg)
+	return nil, s.reach()
+}
+
+// back undoes one thing at a time: marks, totals, the filter.
+func (s *Screen) back() (ui.Action, tea.Cmd) {
+	switch {
+	case s.table.Unmark():
+		return ui.Handled{}, nil
+	case s.panel.open():
+		s.panel = panel{}
+		return ui.Handled{}, nil
+	case !s.query.Empty():
+		s.query, s.text = filter.OperationExpr{}, ""
+		return ui.Handled{}, s.load(s.table.SelectedID())
+	}
+	return nil, nil
+}
+
+func (s *Screen) copyIDs(id string) ui.Action {
+	if marked := s.table.Marked(); len(marked) > 0 {
+		return ui.Copy{Text: strings.Join(marked, "\n"), What: text.Plural(len(marked), "operation id", "operation ids")}
+	}
+	return ui.Copy{Text: id, What: "the operation id"}
+}
+
+func (s *Screen) json(id string, view bool) ui.Action {
+	rec, ok := s.rows.record(id)
+	if !ok || len(rec.Op.Raw) == 0 {
+		return ui.Notify{Kind: ui.Refused, Text: "This operation was not read from the service yet; enter opens and reads it."}
+	}
+	if view {
+		return ui.Raw{Title: "Operation " + id, JSON: rec.Op.Raw}
+	}
+	return ui.Copy{Text: string(rec.Op.Raw), What: "the operation as JSON"}
+}
+
+// settle gives the table what it needs from the state.
+func (s *Screen) settle() {
+	s.table.SetSource(s.rows)
+	s.table.SetSort(sortColumn(s.sort.Field), s.sort.Desc)
+	switch {
+	case s.err != nil && s.rows.total == 0:
+		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: "r reads from the service"})
+	case !s.inited:
+		s.table.SetNotice(widget.Notice{Text: "Looking into the index …"})
+	case s.lives.Busy():
+		s.table.SetNotice(widget.Notice{Text: "Reading operations from the service …"})
+	case !s.query.Empty():
+		s.table.SetNotice(widget.Notice{Text: "No operation matches the filter.", Hint: "esc clears it, / changes it"})
+	default:
+		s.table.SetNotice(widget.Notice{Text: "No operation is known yet.", Hint: "r reads the newest from the service"})
+	}
+}
+
+// View implements ui.Screen.
+func (s *Screen) View() string {
+	top := s.above()
+	foot := s.panel.lines(s.env.Theme, s.w, min(panelH, s.h/2))
+	s.table.SetSize(s.w, max(s.h-len(top)-len(foot), 1))
+	lines := append(top, strings.Split(s.table.View(), "\n")...)
+	return strings.Join(text.Lay(append(lines, foot...), s.w, s.h), "\n")
+}
+
+// above is the line that says what is shown, or the filter being typed.
+func (s *Screen) above() []string {
+	th := s.env.Theme
+	if s.bar != nil {
+		return s.bar.lines(th, s.w)
+	}
+	head := text.Plural(s.rows.total, "operation", "operations")
+	if !s.query.Empty() {
+		head = text.Count(s.rows.total) + " match"
+	}
+	line := th.Strong.Render(head)
+	if !s.query.Empty() {
+		line += th.Dim.Render("  / ") + th.Accent.Render(text.Cut(s.query.String(), max(s.w-40, 10)))
+	}
+	if n := len(s.table.Marked()); n > 0 {
+		line += th.Info.Render("  " + th.Signs.Mark + " " + text.Count(n) + " marked")
+	}
+	if s.doing != "" {
+		line += th.Info.Render("  " + s.doing)
+	} else if s.cfg.Progress != nil {
+		if p, ok := s.cfg.Progress(); ok {
+			line += th.Dim.Render("  " + p)
+		}
+	}
+	if s.err != nil && s.rows.total > 0 {
+		line += th.Warn.Render("  " + th.Signs.Warn + " " + text.Cut(s.err.Public, 60))
+	}
+	return []string{line}
+}
+
+// SetSize implements ui.Screen.
+func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
+
+// Help implements ui.Screen.
+func (s *Screen) Help() help.KeyMap {
+	k := s.env.Keys
+	return keymap.Help{List: append(keymap.Join(k.List, k.Operations, k.Item, k.Nav), k.Global.Reload)}
+}
+
+// Editing implements ui.Screen.
+func (s *Screen) Editing() bool { return s.bar != nil }
+
+// Unsaved implements ui.Keeper.
+func (s *Screen) Unsaved() string {
+	if s.bar != nil && s.bar.edit.Value() != s.text {
+		return "The filter you typed."
+	}
+	return ""
+}
+
+// Title implements ui.Screen.
+func (s *Screen) Title() string { return "Operations" }
+
+// Place implements ui.Screen.
+func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindOperations} }
+
+// Source implements ui.Screen.
+func (s *Screen) Source() ui.Source {
+	src := ui.Source{Origin: "index", At: s.at, Class: "billing", Loading: s.lives.Busy() || s.loads.Busy()}
+	if s.err != nil {
+		src.Problem = s.err.Public
+	}
+	return src
+}
+
+// Subject implements ui.Subjecter.
+func (s *Screen) Subject(kind string) string {
+	id := s.table.SelectedID()
+	if kind == ui.KindOperation || kind == ui.KindDocuments {
+		return id
+	}
+	if rec, ok := s.rows.record(id); ok && kind == ui.KindCompliance {
+		return string(rec.Op.Customer.CUID)
+	}
+	return ""
+}

@@ -1,0 +1,164 @@
+package operations
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/cockroachdb/apd/v3"
+
+	"opdeck/api/text"
+	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
+	"opdeck/ui"
+	draw "opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// pages of the panel, in the order of the key that opens it.
+var pages = []index.By{"", "totals", index.ByStatus, index.ByType, index.ByCustomer, index.ByCurrency, index.ByDay}
+
+const spark = 60 // days
+
+// panel shows exact totals of what is filtered, and how it divides.
+type panel struct {
+	page   int // into pages; 0: closed
+	of     string
+	sums   []index.Sum
+	groups []index.Group
+	days   []index.Day
+	err    error
+	ready  bool
+}
+
+func (p panel) open() bool { return p.page > 0 }
+
+type panelMsg struct {
+	ui.Ticket
+	of     string
+	sums   []index.Sum
+	groups []index.Group
+	days   []index.Day
+	err    error
+}
+
+func (p *panel) take(m panelMsg) {
+	p.of, p.sums, p.groups, p.days, p.err, p.ready = m.of, m.sums, m.groups, m.days, m.err, true
+}
+
+// nextPanel opens the totals, then each grouping, then closes.
+func (s *Screen) nextPanel() tea.Cmd {
+	s.panel = panel{page: (s.panel.page + 1) % len(pages)}
+	return s.refreshPanel()
+}
+
+// refreshPanel computes what the open panel shows of the present filter.
+func (s *Screen) refreshPanel() tea.Cmd {
+	if !s.panel.open() {
+		s.counts.Stop()
+		return nil
+	}
+	t, ctx := s.counts.Next(s.env.Ctx)
+	ix, q, by := s.index, s.query, pages[s.panel.page]
+	return func() tea.Msg { return compute(ctx, t, ix, q, by) }
+}
+
+func compute(ctx context.Context, t ui.Ticket, ix Index, q filter.OperationExpr, by index.By) panelMsg {
+	m := panelMsg{Ticket: t, of: q.String()}
+	if by != "totals" {
+		m.groups, m.err = ix.Groups(ctx, q, by, 20)
+		return m
+	}
+	if m.sums, m.err = ix.Totals(ctx, q); m.err == nil {
+		m.days, m.err = ix.Days(ctx, q, spark)
+	}
+	return m
+}
+
+// lines draws the panel in at most h lines.
+func (p panel) lines(th *theme.Theme, w, h int) []string {
+	if !p.open() || h < 3 {
+		return nil
+	}
+	names := []string{"totals", "by status", "by type", "by customer", "by currency", "by day"}
+	out := []string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))), widget.Tabs(th, names, p.page-1, w)}
+	switch {
+	case p.err != nil:
+		out = append(out, th.Bad.Render(th.Signs.Bad+" The totals could not be computed."))
+	case !p.ready:
+		out = append(out, th.Dim.Render("Adding up …"))
+	case pages[p.page] == "totals":
+		out = append(out, p.totals(th, w)...)
+	default:
+		out = append(out, p.grouped(th, w)...)
+	}
+	if len(out) > h {
+		more := len(out) - h + 1
+		out = append(out[:h-1], th.Dim.Render(fmt.Sprintf("%s %d more", th.Signs.More, more)))
+	}
+	return draw.Lay(out, w, h)
+}
+
+// money makes a sum drawable by the one way to draw money.
+type money struct {
+	code text.Untrusted
+	sum  *apd.Decimal
+}
+
+func (m money) Currency() text.Untrusted       { return m.code }
+func (m money) Decimal() (*apd.Decimal, error) { return m.sum, nil }
+
+func (p panel) totals(th *theme.Theme, w int) []string {
+	var col []string
+	for _, s := range p.sums {
+		col = append(col, draw.Money(money{s.Currency, s.Amount}))
+	}
+	col = draw.Align(col)
+	var out []string
+	if len(p.days) > 0 {
+		counts := make([]int, len(p.days))
+		for i, d := range p.days {
+			counts[i] = int(d.Count)
+		}
+		out = append(out, th.Dim.Render(fmt.Sprintf("last %d days  ", len(p.days)))+widget.Sparkline(th, counts, max(w-16, 1), theme.Info))
+	}
+	for i, s := range p.sums {
+		line := col[i] + th.Dim.Render("  in "+draw.Plural(int(s.Count), "operation", "operations"))
+		if s.Bad > 0 {
+			line += th.Warn.Render(fmt.Sprintf("  %s %d without a usable amount", th.Signs.Warn, s.Bad))
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func (p panel) grouped(th *theme.Theme, w int) []string {
+	most := int64(1)
+	for _, g := range p.groups {
+		most = max(most, g.Count)
+	}
+	var out []string
+	for _, g := range p.groups {
+		name := g.Key.Line(40)
+		if g.Name != "" {
+			name = g.Name.Line(60)
+		}
+		if name == "" {
+			name = "(none)"
+		}
+		bar := min(max(w/4, 6), 30)
+		line := draw.Fit(name, min(max(w/4, 12), 30)) + " " + widget.Gauge(th, int(g.Count), int(most), bar, theme.Info) + " " +
+			draw.PadLeft(draw.Count(int(g.Count)), 9) + "  "
+		var sums []string
+		for _, s := range g.Sums {
+			sums = append(sums, draw.Money(money{s.Currency, s.Amount}))
+		}
+		out = append(out, line+th.Dim.Render(draw.Cut(strings.Join(sums, "  "), max(w-draw.Width(line), 0))))
+	}
+	if len(out) == 0 {
+		out = append(out, th.Dim.Render("Nothing to group."))
+	}
+	return out
+}
