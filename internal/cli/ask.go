@@ -19,13 +19,14 @@ import (
 // writeFlags adds what every write has.
 func (r *root) writeFlags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "print method, path and body as JSON, and send nothing")
+	cmd.Flags().BoolVar(&r.yes, "yes", false, "do not ask")
 	return cmd
 }
 
 // confirm asks on the terminal; without one, a write needs --yes.
-func (r *root) confirm(yes bool, question string) error {
+func (r *root) confirm(question string) error {
 	switch {
-	case yes || r.dryRun:
+	case r.yes || r.dryRun:
 		return nil
 	case !r.env.InTTY:
 		return &api.Error{Kind: api.Usage, Public: "This changes something and standard input is no terminal.",

@@ -114,10 +114,9 @@ func (r *root) printQR(s string) error {
 }
 
 func (r *root) complianceFinalize() *cobra.Command {
-	var yes bool
 	cmd := r.writeFlags(&cobra.Command{Use: "finalize CUID", Short: "Submit the customer's application for review", Args: cobra.ExactArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if err := r.confirm(yes, fmt.Sprintf("Submit the application of customer %s for review?", args[0])); err != nil {
+			if err := r.confirm(fmt.Sprintf("Submit the application of customer %s for review?", args[0])); err != nil {
 				return err
 			}
 			return r.write(ctx, func(ctx context.Context) error {
@@ -132,12 +131,11 @@ func (r *root) complianceFinalize() *cobra.Command {
 				return nil
 			})
 		})})
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }
 
 func (r *root) complianceJourney() *cobra.Command {
-	return &cobra.Command{Use: "journey CUID", Short: "Where a customer's verification stands, and what is next", Args: cobra.ExactArgs(1),
+	return lists(&cobra.Command{Use: "journey CUID", Short: "Where a customer's verification stands, and what is next", Args: cobra.ExactArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			j, err := a.Journeys.Read(ctx, args[0])
 			if err != nil {
@@ -148,5 +146,5 @@ func (r *root) complianceJourney() *cobra.Command {
 				t.add(strconv.Itoa(i+1)+" "+s.Name, string(s.State), safeText(s.Note))
 			}
 			return r.list(t, j, toAny(j.Steps))
-		})}
+		})})
 }

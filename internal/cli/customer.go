@@ -19,7 +19,7 @@ func (r *root) customerCommand() *cobra.Command {
 
 func (r *root) customerList() *cobra.Command {
 	var q api.CustomerQuery
-	cmd := &cobra.Command{Use: "list", Short: "Customers, one page", Args: cobra.NoArgs,
+	cmd := lists(&cobra.Command{Use: "list", Short: "Customers, one page", Args: cobra.NoArgs,
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			p, err := a.Client.Customers(ctx, q)
 			if err != nil {
@@ -30,7 +30,7 @@ func (r *root) customerList() *cobra.Command {
 				t.add(c.CUID.Line(64), c.FullName().Line(60), c.Type.Line(20), c.Status.Line(20))
 			}
 			return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": p.Items}, toAny(p.Items))
-		})}
+		})})
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
 	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
 	cmd.Flags().IntVar(&q.Size, "limit", 0, "customers a page")
@@ -76,7 +76,7 @@ func (r *root) customerApplication() *cobra.Command {
 
 func (r *root) customerFiles() *cobra.Command {
 	var page int
-	cmd := &cobra.Command{Use: "files CUID", Short: "A customer's uploaded documents, one page", Args: cobra.ExactArgs(1),
+	cmd := lists(&cobra.Command{Use: "files CUID", Short: "A customer's uploaded documents, one page", Args: cobra.ExactArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			p, err := a.Client.CustomerFiles(ctx, args[0], page)
 			if err != nil {
@@ -93,7 +93,7 @@ func (r *root) customerFiles() *cobra.Command {
 				raws = append(raws, f.Raw)
 			}
 			return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": raws}, toAny(raws))
-		})}
+		})})
 	cmd.Flags().IntVar(&page, "page", 0, "page, from 0")
 	return cmd
 }
@@ -101,14 +101,13 @@ func (r *root) customerFiles() *cobra.Command {
 func jsonText(v any) string { b, _ := json.Marshal(v); return string(b) }
 
 func (r *root) customerSetApplication() *cobra.Command {
-	var yes bool
 	cmd := r.writeFlags(&cobra.Command{Use: "set-application CUID FILE", Short: "Replace a customer's application (soon deprecated by the service)", Args: cobra.ExactArgs(2),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			body, err := os.ReadFile(args[1])
 			if err != nil {
 				return &api.Error{Kind: api.Usage, Public: "The file cannot be read.", Err: err}
 			}
-			if err := r.confirm(yes, "Replace the application of customer "+args[0]+"?"); err != nil {
+			if err := r.confirm("Replace the application of customer " + args[0] + "?"); err != nil {
 				return err
 			}
 			return r.write(ctx, func(ctx context.Context) error {
@@ -120,6 +119,5 @@ func (r *root) customerSetApplication() *cobra.Command {
 				return nil
 			})
 		})})
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }

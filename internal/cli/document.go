@@ -21,14 +21,14 @@ func (r *root) documentCommand() *cobra.Command {
 }
 
 func (r *root) documentList() *cobra.Command {
-	return &cobra.Command{Use: "list OPID", Short: "The documents of an operation", Args: cobra.ExactArgs(1),
+	return lists(&cobra.Command{Use: "list OPID", Short: "The documents of an operation", Args: cobra.ExactArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			op, err := a.Client.Operation(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			return r.printDocuments(op)
-		})}
+		})})
 }
 
 func (r *root) printDocuments(op api.Operation) error {
@@ -48,7 +48,7 @@ func (r *root) printDocuments(op api.Operation) error {
 }
 
 func (r *root) documentRemove() *cobra.Command {
-	var yes, force bool
+	var force bool
 	var reason string
 	cmd := r.writeFlags(&cobra.Command{Use: "remove OPID DOCID", Short: "Take a document off an operation (it can be put back)", Args: cobra.ExactArgs(2),
 		Long: "Takes a document off an operation. Only the link goes; document restore puts it back.\n" +
@@ -56,7 +56,7 @@ func (r *root) documentRemove() *cobra.Command {
 			"that have ended; the service may still refuse.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			ask := fmt.Sprintf("Remove document %s from operation %s?", args[1], args[0])
-			if err := r.confirm(yes, ask); err != nil {
+			if err := r.confirm(ask); err != nil {
 				return err
 			}
 			return r.write(ctx, func(ctx context.Context) error {
@@ -67,7 +67,6 @@ func (r *root) documentRemove() *cobra.Command {
 				return r.changed(op, "Removed. opdeck document restore "+args[0]+" "+args[1]+" puts it back.")
 			})
 		})})
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&force, "force", false, "lift opdeck's own guard for end states, never a lock")
 	cmd.Flags().StringVar(&reason, "reason", "", "kept in the audit trail")
 	return cmd
@@ -149,7 +148,7 @@ func (r *root) documentUpload() *cobra.Command {
 }
 
 func (r *root) documentReplace() *cobra.Command {
-	var yes, force bool
+	var force bool
 	var kind, info string
 	cmd := r.writeFlags(&cobra.Command{Use: "replace OPID DOCID FILE", Short: "Replace a document: remove, upload, attach as one job", Args: cobra.ExactArgs(3),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
@@ -161,7 +160,7 @@ func (r *root) documentReplace() *cobra.Command {
 			if r.dryRun {
 				return r.dryReplace(ctx, a, args[0], args[1], u)
 			}
-			if err := r.confirm(yes, fmt.Sprintf("Replace document %s of operation %s by %s?", args[1], args[0], u.FileName)); err != nil {
+			if err := r.confirm(fmt.Sprintf("Replace document %s of operation %s by %s?", args[1], args[0], u.FileName)); err != nil {
 				return err
 			}
 			op, err := a.Client.Operation(ctx, args[0])
@@ -175,7 +174,6 @@ func (r *root) documentReplace() *cobra.Command {
 			}
 			return r.runJob(ctx, a, job)
 		})})
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&force, "force", false, "lift opdeck's own guard for end states, never a lock")
 	cmd.Flags().StringVar(&kind, "type", "", "document type, for example INVOICE")
 	cmd.Flags().StringVar(&info, "info", "", "free description")
@@ -209,7 +207,7 @@ func (r *root) runJob(ctx context.Context, a *app.App, job replace.Job) error {
 
 func (r *root) documentResume() *cobra.Command {
 	var abandon bool
-	cmd := &cobra.Command{Use: "resume [JOB]", Short: "List unfinished replacements, or go on with one", Args: cobra.MaximumNArgs(1),
+	cmd := lists(&cobra.Command{Use: "resume [JOB]", Short: "List unfinished replacements, or go on with one", Args: cobra.MaximumNArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if len(args) == 0 {
 				return r.listJobs(ctx, a)
@@ -226,7 +224,7 @@ func (r *root) documentResume() *cobra.Command {
 				return nil
 			}
 			return r.runJob(ctx, a, job)
-		})}
+		})})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "give the job up and put the old document back")
 	return cmd
 }

@@ -20,7 +20,7 @@ func (r *root) operationCommand() *cobra.Command {
 }
 
 func (r *root) operationGet() *cobra.Command {
-	return &cobra.Command{Use: "get OPID... [-]", Short: "One or many operations, as the service sent them", Args: cobra.MinimumNArgs(1),
+	return forms(&cobra.Command{Use: "get OPID... [-]", Short: "One or many operations, as the service sent them", Args: cobra.MinimumNArgs(1),
 		Long: "Reads operations. With - the ids come from standard input, one a line, and each is\n" +
 			"answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
@@ -35,7 +35,7 @@ func (r *root) operationGet() *cobra.Command {
 				return r.printItem(op)
 			}
 			return r.getMany(ctx, a, args)
-		})}
+		})}, "jsonl")
 }
 
 // getMany answers ids one by one; the first failure's kind is the exit code,
@@ -97,8 +97,8 @@ func (r *root) operationCard(op api.Operation, phase api.Phase) error {
 	t.add("type", op.Type.Line(40))
 	t.add("payment type", op.PaymentType.Line(40))
 	t.add("customer", op.Customer.Name.Line(100)+" "+op.Customer.CUID.Line(64))
-	party(t, "source", op.Source)
-	party(t, "destination", op.Destination)
+	r.party(t, "source", op.Source)
+	r.party(t, "destination", op.Destination)
 	for _, m := range []struct {
 		name string
 		a    api.Amount
@@ -138,19 +138,19 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func party(t *table, name string, p api.Party) {
+func (r *root) party(t *table, name string, p api.Party) {
 	if a := p.Account; a != nil {
-		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+a.Number.Line(64)+" "+a.ID.Line(64)))
+		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+r.number(a.Number)+" "+a.ID.Line(64)))
 		t.add(name+" customer", a.Customer.Name.Line(100)+" "+a.Customer.CUID.Line(64))
 	}
 	if a := p.CounterpartyAccount; a != nil {
-		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+a.Number.Line(64)+" "+a.ID.Line(64)))
+		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+r.number(a.Number)+" "+a.ID.Line(64)))
 		t.add(name+" counterparty", strings.TrimSpace(a.Counterparty.Name.Line(100)+" "+a.Counterparty.BankName.Line(100)+" "+a.Counterparty.SUID.Line(64)))
 	}
 }
 
 func (r *root) operationTree() *cobra.Command {
-	return &cobra.Command{Use: "tree OPID", Short: "An operation and the operations it spawned", Args: cobra.ExactArgs(1),
+	return lists(&cobra.Command{Use: "tree OPID", Short: "An operation and the operations it spawned", Args: cobra.ExactArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			tree, err := a.Client.OperationTree(ctx, args[0])
 			if err != nil {
@@ -161,7 +161,7 @@ func (r *root) operationTree() *cobra.Command {
 			}
 			all := append([]api.Operation{tree.Parent}, tree.Children...)
 			return r.list(operationTable(all), nil, toAny(all))
-		})}
+		})})
 }
 
 func operationTable(ops []api.Operation) *table {

@@ -37,7 +37,11 @@ func (r *root) encode(v any, indent string) error {
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	_, err := io.WriteString(r.env.Out, escapeFormat(b.String()))
+	s := b.String()
+	if r.masked {
+		s = maskNumbers(s)
+	}
+	_, err := io.WriteString(r.env.Out, escapeFormat(s))
 	return err
 }
 
@@ -165,3 +169,6 @@ func toAny[T any](items []T) []any {
 	}
 	return out
 }
+
+// oneLine is s as one safe line.
+func oneLine(s string) string { return text.Untrusted(s).Line(2000) }

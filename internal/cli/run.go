@@ -9,14 +9,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/config"
+	"opdeck/internal/store"
 )
 
 // Env is the world of one run, so that tests (and SSH exec) can give their own.
@@ -48,7 +49,7 @@ type ConsoleOptions struct {
 
 // Run runs one command and returns its exit code.
 func Run(ctx context.Context, env Env) int {
-	r := &root{env: env}
+	r := &root{env: env, output: wanted(env.Args)}
 	cmd := r.command()
 	cmd.SetArgs(env.Args)
 	cmd.SetIn(env.In)
@@ -56,7 +57,10 @@ func Run(ctx context.Context, env Env) int {
 	cmd.SetErr(env.Err)
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
-		return r.code
+		return 0
+	}
+	if errors.Is(err, syscall.EPIPE) { // the reader has left (| head): it has what it wanted
+		return 0
 	}
 	if ctx.Err() != nil && api.KindOf(err) != api.UnknownOutcome {
 		err = &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
@@ -83,11 +87,14 @@ func exitOf(err error) int {
 func asError(err error) *api.Error {
 	var e *api.Error
 	var m config.Mistakes
+	var st *store.Error
 	switch {
 	case errors.As(err, &e):
 		return e
 	case errors.As(err, &m):
 		return &api.Error{Kind: api.BadConfig, Public: m.Error(), Hint: "opdeck config check looks at the whole file.", Err: err}
+	case errors.As(err, &st):
+		return &api.Error{Kind: api.Unavailable, Public: st.Error(), Hint: "opdeck doctor looks at the store.", Err: err}
 	}
 	return api.AsError(err)
 }
@@ -129,7 +136,8 @@ type root struct {
 	logFile  string
 	verbose  bool
 	dryRun   bool
-	code     int
+	yes      bool // of a write: do not ask
+	masked   bool // the person may not see account numbers
 }
 
 func (r *root) command() *cobra.Command {
@@ -154,24 +162,22 @@ func (r *root) command() *cobra.Command {
 	f.StringVar(&r.logFile, "log-file", "", "append a log to this file")
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
-	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
-		if !slices.Contains([]string{"table", "json", "jsonl", "csv"}, r.output) {
-			bad := r.output
-			r.output = "table"
-			return usage("--output must be table, json, jsonl or csv, not %q", bad)
-		}
-		return nil
-	}
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return r.checkOutput(cmd) }
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.Version = r.env.Version
+	cmd.SetVersionTemplate("opdeck {{.Version}}\n")
 	for _, add := range groups {
 		cmd.AddCommand(add(r))
 	}
 	strict(cmd)
+	cmd.SetHelpCommand(helpCommand())
 	return cmd
 }
 
 // groups are the command groups; each file of this package adds its own.
 var groups = []func(*root) *cobra.Command{
 	(*root).operationCommand, (*root).documentCommand, (*root).customerCommand, (*root).complianceCommand,
+	(*root).sessionCommand, (*root).limitsCommand,
 }
 
 // strict makes unknown sub-commands and missing ones usage errors: cobra would
@@ -228,6 +234,7 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 	if who.Name == "" {
 		who = a.LocalActor(via)
 	}
+	r.masked = !who.Role.May(api.MayReveal)
 	return fn(api.WithActor(ctx, who), a)
 }
 
