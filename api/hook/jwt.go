@@ -61,7 +61,7 @@ func (j *jwt) Verify(d Delivery) (Verdict, error) {
 	if !right {
 		return refuse("body")
 	}
-	if c.jti != "" && !j.seen.first(c.jti, sum, d.At) {
+	if !bound && c.jti != "" && !j.seen.first(c.jti, sum, d.At) {
 		return refuse("token_reused")
 	}
 	return Verdict{Verifier: VerifyJWT, Authenticated: true, Bound: bound, OldSecret: which > 0}, nil

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// memory keeps which body each token id (jti) came with, for as long as such a
-// token could be accepted. A sender that repeats a delivery may repeat its
-// token; the same token over another body is a stolen one.
+// memory keeps which body each token id (jti) of an unbound token came with, for
+// as long as such a token could be accepted. A sender that repeats a delivery may
+// repeat its token; the same token over another body is a stolen one.
 type memory struct {
 	keep time.Duration
 

@@ -230,6 +230,14 @@ func TestJWTTokenOverAnotherBody(t *testing.T) {
 	if _, err := v.Verify(d); reason(err) != "token_reused" {
 		t.Fatal(err)
 	}
+	for _, b := range []string{"a", "b"} { // bound tokens prove their body, whatever their id
+		sum := sha256.Sum256([]byte(b))
+		d := withAuthorization(sign(t, secretA, map[string]any{"iat": at.Unix(), "jti": "two", "body_sha256": hex.EncodeToString(sum[:])}))
+		d.Body = []byte(b)
+		if verdict, err := v.Verify(d); err != nil || !verdict.Bound {
+			t.Error(verdict, err)
+		}
+	}
 	m := newMemory(time.Minute)
 	a, b := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b"))
 	for i := range 5 { // across the turns of the memory

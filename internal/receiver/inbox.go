@@ -89,6 +89,7 @@ type Result struct {
 
 // Filter chooses rows. Zero fields choose all.
 type Filter struct {
+	HookID   string // the row of that id and its conflicts
 	Types    []hook.Type
 	Object   hook.Object
 	ObjectID string
@@ -101,7 +102,7 @@ type Filter struct {
 
 // Match reports whether the filter chooses s; Before and Limit do not matter.
 func (f Filter) Match(s Stored) bool {
-	return anyOf(f.Types, s.Type) && anyOf(f.Statuses, s.Status) &&
+	return (f.HookID == "" || f.HookID == s.HookID) && anyOf(f.Types, s.Type) && anyOf(f.Statuses, s.Status) &&
 		(f.Object == "" || f.Object == s.Object) && (f.ObjectID == "" || f.ObjectID == string(s.ObjectID)) &&
 		(f.Since.IsZero() || !s.ReceivedAt.Before(f.Since)) && (f.Until.IsZero() || s.ReceivedAt.Before(f.Until))
 }

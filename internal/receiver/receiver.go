@@ -27,8 +27,8 @@ type Options struct {
 	// not one of them. Empty: no proxy, and that header is not looked at.
 	Proxies []netip.Prefix
 
-	Queue        int           // 1024: deliveries that may wait for the inbox
-	InFlight     int           // 512: requests at work at a time
+	Queue        int           // 512: deliveries that may wait for the inbox
+	InFlight     int           // 256: requests at work at a time
 	PerSource    float64       // 5000: requests a second from one address; negative: no bound
 	BodyTimeout  time.Duration // 10 s
 	StoreTimeout time.Duration // 8 s: then the sender is told to come again
@@ -40,8 +40,8 @@ type Options struct {
 
 func (o *Options) defaults() {
 	set(&o.Path, "/hooks")
-	set(&o.Queue, 1024)
-	set(&o.InFlight, 512)
+	set(&o.Queue, 512)
+	set(&o.InFlight, 256)
 	set(&o.PerSource, 5000)
 	set(&o.BodyTimeout, 10*time.Second)
 	set(&o.StoreTimeout, 8*time.Second)

@@ -72,6 +72,9 @@ func (b *Inbox) hooks(ctx context.Context, q Querier, rest string, args ...any) 
 
 // Get implements receiver.Inbox.
 func (b *Inbox) Get(ctx context.Context, key string) (receiver.Stored, error) {
+	if !inboxText(key) {
+		return receiver.Stored{}, receiver.ErrNotFound
+	}
 	s, err := scanHook(b.db.QueryRow(ctx, hookSelect+" WHERE hook_key = ?", key).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, receiver.ErrNotFound
@@ -97,6 +100,12 @@ func (b *Inbox) List(ctx context.Context, f receiver.Filter) ([]receiver.Stored,
 	var args []any
 	and := func(cond string, values ...any) {
 		where, args = append(where, cond), append(args, values...)
+	}
+	if f.HookID != "" {
+		if !inboxText(f.HookID) {
+			return nil, nil
+		}
+		and("(hook_key = ? OR hook_id = ? AND status = 'conflict')", f.HookID, f.HookID)
 	}
 	if len(f.Types) > 0 {
 		and("hook_type IN ("+inboxMarks(len(f.Types))+")", inboxArgs(f.Types, func(t hook.Type) any { return int64(t) })...)

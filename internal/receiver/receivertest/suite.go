@@ -81,8 +81,10 @@ func keeps(t *testing.T, in Inbox) {
 		s.Detail != r.Detail || s.Status != r.Status || s.Source != r.Source || s.Verdict != r.Verdict || s.Seq != res[0].Stored.Seq || s.Deliveries != 1 {
 		t.Errorf("%+v", s)
 	}
-	if _, err := in.Get(context.Background(), "nothing"); !errors.Is(err, receiver.ErrNotFound) {
-		t.Error(err)
+	for _, key := range []string{"nothing", "", "a\x00", "\xff"} {
+		if _, err := in.Get(context.Background(), key); !errors.Is(err, receiver.ErrNotFound) {
+			t.Error(err)
+		}
 	}
 }
 
@@ -119,6 +121,10 @@ func conflicts(t *testing.T, in Inbox) {
 	}
 	if s := get(t, in, a.Key); !slices.Equal(s.Raw, a.Raw) || s.Deliveries != 1 {
 		t.Errorf("%+v", s)
+	}
+	both, err := in.List(context.Background(), receiver.Filter{HookID: a.HookID})
+	if err != nil || len(both) != 2 || both[0].Status != receiver.Conflict || both[1].Key != a.Key {
+		t.Errorf("%+v %v", both, err)
 	}
 	s := get(t, in, a.Key+"#"+hex.EncodeToString(b.Hash[:]))
 	if !slices.Equal(s.Raw, b.Raw) || s.Deliveries != 3 || s.HookID != a.HookID {

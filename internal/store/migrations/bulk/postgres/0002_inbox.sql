@@ -21,6 +21,7 @@ CREATE TABLE hook (
     last_us       BIGINT  NOT NULL
 );
 CREATE INDEX hook_object ON hook (object_id, seq);
+CREATE INDEX hook_conflict ON hook (hook_id) WHERE status = 'conflict';
 CREATE INDEX hook_count ON hook (hook_type, status, seq);
 
 CREATE TABLE hook_attempt (
