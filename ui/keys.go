@@ -20,8 +20,12 @@ func (s *Shell) key(msg tea.KeyMsg) tea.Cmd {
 		return s.overlayKey(s.overlays[n-1], msg)
 	}
 	top := s.top()
-	if top == nil {
-		return nil
+	if top == nil { // the first screen could not be made
+		if s.keys.Global.Quit.Match(msg) || s.keys.Global.Back.Match(msg) {
+			return s.askLeave()
+		}
+		cmd, _ := s.jump(msg)
+		return cmd
 	}
 	if top.screen.Editing() {
 		return s.give(top, msg)

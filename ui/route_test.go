@@ -107,6 +107,20 @@ func TestUnknownPlace(t *testing.T) {
 	has(t, r, "There is no screen for this: nowhere.")
 }
 
+func TestNoFirstScreen(t *testing.T) {
+	w := newWorld()
+	o := w.options(ui.Test)
+	o.Start = ui.Place{Kind: "nowhere"}
+	r := uitest.Drive(t, ui.New(o), uitest.Size(80, 24))
+	has(t, r, "There is no screen for this: nowhere.")
+	r.Send(uitest.Keys("?", ":", "x", "5"))
+	has(t, r, "Limits")
+	r = uitest.Drive(t, ui.New(o), uitest.Size(80, 24), uitest.Key("q"), w.clock.Wait(armed), uitest.Key("y"))
+	if !r.Quit {
+		t.Error("there is no way out")
+	}
+}
+
 func TestTypedTextIsNotLost(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("/"), uitest.Type("acme 5q"), uitest.Key("enter"))
