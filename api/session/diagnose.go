@@ -1,10 +1,245 @@
 package session
 
-// Verdict is what the detective says about the session's last trouble.
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Culprit is what the detective names as the cause of a trouble.
+type Culprit string
+
+// The culprits.
+const (
+	Nobody        Culprit = ""                // nothing went wrong in the history
+	ItExpired     Culprit = "expired"         // the access token came to its end
+	OurRotation   Culprit = "own_rotation"    // one of our processes replaced the pair
+	NotYetKnown   Culprit = "not_yet_known"   // a new pair that a replica did not know
+	ForeignClient Culprit = "foreign_client"  // somebody else logged in
+	ShorterLife   Culprit = "shorter_life"    // tokens end earlier than announced
+	RevokedPair   Culprit = "revoked"         // taken back, and the login is refused as well
+	TwoFactorOn   Culprit = "two_factor"      // a code is demanded
+	BadPassword   Culprit = "password"        // login or password refused
+	StoreWentBack Culprit = "store_went_back" // an older state of the store came back
+	ClockJumped   Culprit = "clock"           // a host's clock was set, or it slept
+	LostAnswer    Culprit = "lost_answer"     // a login or refresh was sent, its answer never came
+	Unreachable   Culprit = "unreachable"     // the service cannot be reached
+	TooMany       Culprit = "too_many"        // 429, or our own budget
+)
+
+// Verdict is what the detective makes of the newest trouble.
 type Verdict struct {
-	Sentence string
-	Evidence []string
+	Culprit  Culprit
+	At       time.Time // when it happened, as well as can be told
+	Sentence string    // for people; times in UTC
+	Evidence []string  // what the sentence rests on
+	Healed   bool      // a rotation went well afterwards
 }
 
-// Diagnose looks at the history.
-func Diagnose(events []Event, row Row) Verdict { return Verdict{} }
+// Diagnose explains the newest trouble in a history (oldest first), given the row
+// as it is now. It is a pure function.
+func Diagnose(events []Event, row Row) Verdict {
+	for i, e := range slices.Backward(events) {
+		explain := explainer(e)
+		if explain == nil {
+			continue
+		}
+		v := explain(events[:i+1], e, row)
+		v.Healed = slices.ContainsFunc(events[i+1:], func(later Event) bool { return later.rotated() })
+		return v
+	}
+	return Verdict{}
+}
+
+// rotated reports whether e installed a pair.
+func (e Event) rotated() bool {
+	return (e.Kind == EventLogin || e.Kind == EventRefresh) && e.Outcome == OK
+}
+
+// explainer picks who explains e; nil: e is no trouble.
+func explainer(e Event) func([]Event, Event, Row) Verdict {
+	switch e.Kind {
+	case EventBlocked:
+		return explainBlocked
+	case EventPremature:
+		return explainPremature
+	case EventUnauthorized:
+		return explainUnauthorized
+	case EventRollback:
+		return explainRollback
+	case EventClock:
+		return explainClock
+	case EventLogin, EventRefresh:
+		if e.Outcome != OK {
+			return explainRotation
+		}
+	}
+	return nil
+}
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
+
+// when is the service's own time of an answer, if it told, else the store's.
+func (e Event) when() time.Time {
+	if !e.Served.IsZero() {
+		return e.Served
+	}
+	return e.At
+}
+
+func (o Owner) name() string {
+	if o.Host == "" {
+		return "one of our processes"
+	}
+	return fmt.Sprintf("%s, process %d", o.Host, o.PID)
+}
+
+func explainUnauthorized(past []Event, e Event, row Row) Verdict {
+	v := Verdict{At: e.when(), Evidence: []string{fmt.Sprintf("a call with generation %d was refused at %s", e.Gen, clock(e.when()))}}
+	switch e.Reason {
+	case OtherPair, OnItsWay:
+		v.Culprit = OurRotation
+		v.Sentence = "one of our own processes was replacing the pair while a call was on its way; the call was sent again"
+		if r, ok := replacedBy(past, e.Gen); ok {
+			v.At = r.At
+			v.Sentence = fmt.Sprintf("our own %s at %s (%s) replaced the pair while a call was on its way; the call was sent again", r.Kind, clock(r.At), r.Owner.name())
+			v.Evidence = append(v.Evidence, fmt.Sprintf("%s made generation %d at %s, fence %d", r.Owner.name(), r.Gen, clock(r.At), r.Fence))
+		}
+	case Expired:
+		v.Culprit = ItExpired
+		v.Sentence = "the access token had come to its end; it was replaced"
+		v.Evidence = append(v.Evidence, fmt.Sprintf("the pair was %s old, %s were left", short(e.Age), short(e.Left)))
+	case YoungPair:
+		v.Culprit = NotYetKnown
+		v.Sentence = "a new token was not yet known everywhere at the service; the call was repeated"
+		v.Evidence = append(v.Evidence, fmt.Sprintf("the pair was only %s old", short(e.Age)))
+	default:
+		return explainPremature(past, e, row)
+	}
+	return v
+}
+
+// replacedBy finds the rotation that followed generation gen.
+func replacedBy(past []Event, gen int64) (Event, bool) {
+	for _, e := range past {
+		if e.rotated() && e.Gen == gen+1 {
+			return e, true
+		}
+	}
+	return Event{}, false
+}
+
+// explainPremature finds out why a pair died before its time.
+func explainPremature(past []Event, e Event, row Row) Verdict {
+	v := Verdict{Culprit: ForeignClient, At: e.when()}
+	for _, u := range slices.Backward(past) { // the refused call knows the service's time
+		if u.Kind == EventUnauthorized && u.Reason == Early && u.Gen == e.Gen && u.Session == e.Session {
+			v.At = u.when()
+		}
+	}
+	v.Evidence = []string{fmt.Sprintf("generation %d was refused at %s, %s old, with %s still to live", e.Gen, clock(v.At), short(e.Age), short(e.Left))}
+	if !v.At.Equal(e.At) {
+		v.Evidence = append(v.Evidence, "the time is the service's own")
+	}
+	if c, ok := recent(past, e.At, EventClock, 10*time.Minute); ok && c.Took.Abs() > e.Left {
+		v.Culprit = ClockJumped
+		v.Sentence = fmt.Sprintf("the clock of %s jumped by %s, so the token was older than it seemed", c.Owner.Host, short(c.Took))
+		return v
+	}
+	if _, ok := recent(past, e.At, EventRollback, time.Minute); ok {
+		return explainRollback(past, e, row)
+	}
+	deaths := 0
+	for _, p := range past {
+		if p.Kind == EventPremature && e.At.Sub(p.At) < 10*time.Minute {
+			deaths++
+		}
+	}
+	if life := row.learnt(); life > 0 {
+		v.Culprit = ShorterLife
+		v.Sentence = fmt.Sprintf("the service ends access tokens after about %s, earlier than it announces, or another client logs in as regularly", short(life))
+		v.Evidence = append(v.Evidence, "two pairs in a row died at nearly the same age")
+		return v
+	}
+	v.Sentence = fmt.Sprintf("another client logged in or refreshed at about %s and replaced our pair", clock(v.At))
+	v.Evidence = append(v.Evidence, "none of our processes replaced this generation before it was refused")
+	if deaths > 1 {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("it happened %d times within ten minutes", deaths))
+	}
+	return v
+}
+
+// recent finds the newest event of kind within d before at.
+func recent(past []Event, at time.Time, kind EventKind, d time.Duration) (Event, bool) {
+	for _, e := range slices.Backward(past) {
+		if e.Kind == kind && at.Sub(e.At) <= d {
+			return e, true
+		}
+	}
+	return Event{}, false
+}
+
+func explainBlocked(past []Event, e Event, _ Row) Verdict {
+	v := Verdict{Culprit: BadPassword, At: e.when(), Sentence: "the service refuses the login and password; nobody tries them again until they change or the session is reset",
+		Evidence: []string{fmt.Sprintf("%s answered the login of %s", status(e.Status), e.Owner.name())}}
+	if e.Reason == BlockTwoFactor {
+		v.Culprit = TwoFactorOn
+		v.Sentence = "the service demands a two-factor code, which a machine account cannot give; switch two-factor authentication off for it"
+		return v
+	}
+	if p, ok := recent(past, e.At, EventPremature, 5*time.Minute); ok {
+		v.Culprit, v.At = RevokedPair, p.when()
+		v.Sentence = fmt.Sprintf("the pair was revoked at about %s and the login is refused as well: the password was changed or the account is locked", clock(v.At))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("generation %d died %s old, before its time", p.Gen, short(p.Age)))
+	}
+	return v
+}
+
+func explainRollback(_ []Event, e Event, _ Row) Verdict {
+	return Verdict{Culprit: StoreWentBack, At: e.At, Sentence: "the shared store went back to an older state (a restored copy?); a new login set it right",
+		Evidence: []string{fmt.Sprintf("generation %d, fence %d were read after higher ones", e.Gen, e.Fence)}}
+}
+
+func explainClock(_ []Event, e Event, _ Row) Verdict {
+	return Verdict{Culprit: ClockJumped, At: e.At, Sentence: fmt.Sprintf("the clock of %s jumped by %s: it was set, or the machine slept", e.Owner.Host, short(e.Took)),
+		Evidence: []string{"wall and steady clock drifted apart between two looks"}}
+}
+
+func explainRotation(past []Event, e Event, row Row) Verdict {
+	v := Verdict{At: e.when(), Evidence: []string{fmt.Sprintf("%s of %s at %s: %s", e.Kind, e.Owner.name(), clock(e.At), e.Outcome)}}
+	if e.Status != 0 {
+		v.Evidence = append(v.Evidence, status(e.Status))
+	}
+	if e.Detail != "" {
+		v.Evidence = append(v.Evidence, e.Detail)
+	}
+	switch e.Outcome {
+	case NotSent:
+		v.Culprit, v.Sentence = Unreachable, "the service cannot be reached; the pair is kept and used while it lives"
+	case Throttled, NoSlot:
+		v.Culprit, v.Sentence = TooMany, fmt.Sprintf("no further %s is allowed for now; the pair is used while it lives", e.Kind)
+	case TwoFactor, Refused:
+		if e.Kind == EventLogin || e.Outcome == TwoFactor {
+			b := e
+			b.Reason = map[Outcome]string{TwoFactor: BlockTwoFactor, Refused: BlockRefused}[e.Outcome]
+			return explainBlocked(past, b, row)
+		}
+		v.Culprit = ForeignClient
+		v.Sentence = fmt.Sprintf("the refresh token was refused at %s: another client logged in or refreshed before", clock(v.At))
+	case Fenced, Aborted:
+		v.Culprit, v.Sentence = OurRotation, fmt.Sprintf("%s stood still in the middle of a %s and another of our processes took over", e.Owner.name(), e.Kind)
+	default:
+		v.Culprit, v.Sentence = LostAnswer, fmt.Sprintf("a %s was sent, but no usable answer came back; the next step is a login", e.Kind)
+	}
+	return v
+}
+
+func status(code int) string { return fmt.Sprintf("HTTP status %d", code) }
+
+// short writes a length of time without fractions that nobody reads.
+func short(d time.Duration) string {
+	if d.Abs() < 10*time.Second {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
