@@ -38,10 +38,11 @@ type Options struct {
 	Now       func() time.Time
 	Sleep     func(ctx context.Context, d time.Duration) error // nil: a timer
 
-	// OnCall is told about every phase of every call, OnOperation about every operation that
-	// was read or changed. Both must be quick; they run on the caller's goroutine.
-	OnCall      func(Call)
-	OnOperation func(ctx context.Context, op Operation, seenAt time.Time)
+	// OnCall is told about every phase of every call, OnOperations about operations
+	// that were read or changed: a page of the list (page true) or a single one.
+	// Both must be quick; they run on the caller's goroutine.
+	OnCall       func(Call)
+	OnOperations func(ctx context.Context, ops []Operation, page bool, seenAt time.Time)
 }
 
 // Service holds what the service's documents leave open (config, [service]).

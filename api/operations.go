@@ -36,9 +36,7 @@ func (c *Client) operationOf(ctx context.Context, op string, a answer) (Operatio
 		return Operation{}, &Error{Op: op, Kind: Internal, Status: a.status, RequestID: a.id,
 			Public: "The service's answer holds no operation."}
 	}
-	if c.opt.OnOperation != nil {
-		c.opt.OnOperation(ctx, *body.Item, c.opt.Now())
-	}
+	c.seen(ctx, false, *body.Item)
 	return *body.Item, nil
 }
 
@@ -59,15 +57,25 @@ func (c *Client) Operations(ctx context.Context, q OperationQuery) (Page[Operati
 	setIf(v, "clientCuid", q.ClientCUID)
 	setIf(v, "clientName", q.ClientName)
 	page, err := list[Operation](ctx, c, "list operations", []string{"/v2/billing/operation"}, v)
-	if err == nil && c.opt.OnOperation != nil {
-		now := c.opt.Now()
-		for _, o := range page.Items {
-			if o.OPID != "" {
-				c.opt.OnOperation(ctx, o, now)
-			}
-		}
+	if err == nil {
+		c.seen(ctx, true, page.Items...)
 	}
 	return page, err
+}
+
+// seen shows operations to the observer; items that could not be read as
+// operations are left out.
+func (c *Client) seen(ctx context.Context, page bool, ops ...Operation) {
+	if c.opt.OnOperations == nil {
+		return
+	}
+	usable := make([]Operation, 0, len(ops))
+	for _, o := range ops {
+		if o.OPID != "" {
+			usable = append(usable, o)
+		}
+	}
+	c.opt.OnOperations(ctx, usable, page, c.opt.Now())
 }
 
 // OperationTree reads an operation and its children

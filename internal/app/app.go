@@ -24,6 +24,7 @@ import (
 	"opdeck/internal/approval"
 	"opdeck/internal/audit"
 	"opdeck/internal/config"
+	"opdeck/internal/index"
 	"opdeck/internal/journey"
 	"opdeck/internal/replace"
 	"opdeck/internal/sandbox"
@@ -59,6 +60,7 @@ type App struct {
 	Approvals *approval.Desk // always there; asked by the gate where the context wants it
 	Gate      *api.Gate
 	Client    *api.Client
+	Index     *index.Index
 	Jobs      *replace.Jobs
 	Journeys  *journey.Journeys
 	Sandbox   *sandbox.Service // nil against a real service
@@ -235,14 +237,14 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	}
 	a.Client, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
-		OnCall: a.calls.tell,
-		OnOperation: func(_ context.Context, op api.Operation, at time.Time) {
-			a.changes.tell(Operation{Op: op, SeenAt: at})
-		}})
+		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
 	}
 	scope := a.Scope()
+	if err := a.openIndex(ctx); err != nil {
+		return err
+	}
 	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: a.Client, Dir: filepath.Join(a.State, "jobs"), Now: a.Now}
 	a.Journeys = &journey.Journeys{Store: a.Store.Journeys(scope), Client: a.Client, Now: a.Now}
 	return nil

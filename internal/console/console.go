@@ -43,6 +43,7 @@ type Options struct {
 func Run(ctx context.Context, a *app.App, opt Options) error {
 	who := api.ActorOf(ctx)
 	copies := make(chan string, 4)
+	defer a.StartSync(ctx)()
 	feed := newFeed(ctx, a)
 	defer feed.close()
 	shell := ui.New(ui.Options{

@@ -14,6 +14,7 @@ import (
 	"opdeck/views/documents"
 	"opdeck/views/limits"
 	"opdeck/views/operation"
+	"opdeck/views/operations"
 	"opdeck/views/tokens"
 )
 
@@ -28,6 +29,8 @@ type desk struct {
 // screen makes the screen of a place.
 func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	switch p.Kind {
+	case ui.KindOperations:
+		return operations.New(env, listing{d.Index, d.Now}, d, d.listConfig(), p.Arg)
 	case ui.KindOperation:
 		return operation.New(env, d, p.ID)
 	case ui.KindDocuments:
@@ -47,11 +50,6 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 
 // MaxAge is how old what is known locally may be before it is read again.
 func (d *desk) MaxAge() time.Duration { return d.Config.Index.MaxAge.D() }
-
-// Known returns the newest state that is known without a call.
-func (d *desk) Known(ctx context.Context, opid string) (api.Operation, time.Time, bool) {
-	return api.Operation{}, time.Time{}, false
-}
 
 // Upload reads a file of this host and puts it into the customer's store.
 func (d *desk) Upload(ctx context.Context, cuid, path, kind, info string) (api.CustomerFile, error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -16,6 +17,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/ui"
 	"opdeck/views/limits"
+	"opdeck/views/operations"
 	"opdeck/views/tokens"
 )
 
@@ -37,6 +39,8 @@ type feed struct {
 	waiting map[string]any // guarded by mu: newest news by key
 	order   []string       // guarded by mu
 
+	sync atomic.Pointer[string] // a line about the background sync; nil while it rests
+
 	session ui.SessionFacts // as told last; touched by look only
 	status  session.Status
 	usage   []limit.Usage
@@ -48,7 +52,28 @@ func newFeed(ctx context.Context, a *app.App) *feed {
 		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c)) }),
 		a.OnOperation(func(o app.Operation) { f.changed(o.Op, "service") }),
 	}
+	changes, stop := a.Index.Changes()
+	done := make(chan struct{})
+	f.stops = append(f.stops, stop, func() { close(done) })
+	go func() {
+		for {
+			select {
+			case <-changes:
+				f.put("index", operations.News{})
+			case <-done:
+				return
+			}
+		}
+	}()
 	return f
+}
+
+// progress is the line about the background sync, as looked up last.
+func (f *feed) progress() (string, bool) {
+	if line := f.sync.Load(); line != nil {
+		return *line, true
+	}
+	return "", false
 }
 
 func (f *feed) close() {
@@ -124,6 +149,10 @@ func (f *feed) look() {
 			f.session = facts
 			f.put("session", facts)
 		}
+	}
+	f.sync.Store(nil)
+	if line, ok := f.app.SyncProgress(ctx); ok {
+		f.sync.Store(&line)
 	}
 	usage, err := f.app.Usage(ctx)
 	if err != nil || reflect.DeepEqual(rounded(usage), rounded(f.usage)) {

@@ -1,0 +1,62 @@
+package console
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
+	"opdeck/views/operations"
+)
+
+// listing asks the index with the console's clock.
+type listing struct {
+	x   *index.Index
+	now func() time.Time
+}
+
+func (l listing) Window(ctx context.Context, q index.Query) (index.Window, error) {
+	return l.x.Window(ctx, q, l.now())
+}
+
+func (l listing) Count(ctx context.Context, f filter.OperationExpr) (int64, error) {
+	return l.x.Count(ctx, f, l.now())
+}
+
+func (l listing) Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string) (index.Place, error) {
+	return l.x.Place(ctx, f, s, opid, l.now())
+}
+
+func (l listing) Totals(ctx context.Context, f filter.OperationExpr) ([]index.Sum, error) {
+	return l.x.Totals(ctx, f, l.now())
+}
+
+func (l listing) Groups(ctx context.Context, f filter.OperationExpr, by index.By, limit int) ([]index.Group, error) {
+	return l.x.Groups(ctx, f, by, limit, l.now())
+}
+
+func (l listing) Days(ctx context.Context, f filter.OperationExpr, n int) ([]index.Day, error) {
+	return l.x.Days(ctx, f, n, l.now())
+}
+
+func (l listing) Values(ctx context.Context, field, typed string, limit int) ([]string, error) {
+	return l.x.Values(ctx, field, typed, limit)
+}
+
+// listConfig is the config's part in the list of operations.
+func (d *desk) listConfig() operations.Config {
+	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress}
+	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
+		v := d.Config.Views[name]
+		c.Views = append(c.Views, operations.View{Name: name, Filter: v.Filter, Sort: v.Sort})
+	}
+	return c
+}
+
+// Export writes what a filter shows to a file of this host.
+func (d *desk) Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (int64, error) {
+	n, err := d.ExportOperations(ctx, f, s, index.Format(format), path, func(done, total int) { progress(int64(done), int64(total)) })
+	return int64(n), err
+}
