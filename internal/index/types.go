@@ -201,6 +201,11 @@ type Store interface {
 	// Get returns one operation, ErrNone when there is none.
 	Get(ctx context.Context, opid string) (Record, error)
 	Window(ctx context.Context, q Query, now time.Time) (Window, error)
+	// Each calls fn for every row in order, from a list that is frozen before the
+	// first call: no row comes twice, however the index changes. total is its length.
+	Each(ctx context.Context, f filter.OperationExpr, s Sort, now time.Time, fn func(total int, r Record) error) error
+	// Targets is such a list's identifiers, at most limit, for acts on many.
+	Targets(ctx context.Context, f filter.OperationExpr, s Sort, limit int, now time.Time) ([]string, error)
 	Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error)
 	Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error)
 	Totals(ctx context.Context, f filter.OperationExpr, now time.Time) ([]Sum, error)

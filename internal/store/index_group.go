@@ -70,7 +70,7 @@ func dayExpr(x *OperationIndex) string {
 }
 
 // tallyBy sums by a number: from the kept sums when nothing is filtered.
-func (p *plan) tallyBy(ctx context.Context, dim, expr string) (tally, error) {
+func (p *opPlan) tallyBy(ctx context.Context, dim, expr string) (tally, error) {
 	t := tally{}
 	key := func(n int64) string { return strconv.FormatInt(n, 10) }
 	if p.pure && p.all && !p.flagged(flagBad) {
@@ -88,11 +88,11 @@ func (p *plan) tallyBy(ctx context.Context, dim, expr string) (tally, error) {
 	}, t)
 }
 
-func (p *plan) flagged(bit int64) bool {
+func (p *opPlan) flagged(bit int64) bool {
 	return slices.ContainsFunc(p.kinds, func(k kind) bool { return k.key.flags&bit != 0 })
 }
 
-func (p *plan) kept(ctx context.Context, dim string, f func(item int64, currency string, s sums)) error {
+func (p *opPlan) kept(ctx context.Context, dim string, f func(item int64, currency string, s sums)) error {
 	q, err := p.x.db.Query(ctx, "SELECT item, currency, ops, hi, lo, nanos FROM index_sum WHERE scope = ? AND dim = ? AND ops > 0", p.x.scope, dim)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (p *plan) kept(ctx context.Context, dim string, f func(item int64, currency
 }
 
 // tallyKinds sums rows by the number and their kind, which has the currency.
-func (p *plan) tallyKinds(ctx context.Context, expr string, key func(int64) string, t tally) error {
+func (p *opPlan) tallyKinds(ctx context.Context, expr string, key func(int64) string, t tally) error {
 	byN := map[int64]kind{}
 	for _, k := range p.kinds {
 		byN[k.n] = k
@@ -200,7 +200,7 @@ func (x *OperationIndex) Days(ctx context.Context, f filter.OperationExpr, n int
 	return out, err
 }
 
-func (p *plan) countDays(ctx context.Context, first int64, add func(item, ops int64)) error {
+func (p *opPlan) countDays(ctx context.Context, first int64, add func(item, ops int64)) error {
 	c := p.where(filter.Cond{SQL: "o.created_us >= ?", Args: []any{first * int64(24*time.Hour/time.Microsecond)}})
 	head, args := "", []any(nil)
 	if p.driver.SQL != "" {

@@ -34,12 +34,12 @@ func (c *cursor) key() kindKey {
 }
 
 // byCode parts the plan by words, in order.
-func (p *plan) byCode(get func(kindKey) string) (words []string, parts map[string]*plan) {
+func (p *opPlan) byCode(get func(kindKey) string) (words []string, parts map[string]*opPlan) {
 	kinds := map[string][]kind{}
 	for _, k := range p.kinds {
 		kinds[get(k.key)] = append(kinds[get(k.key)], k)
 	}
-	parts = map[string]*plan{}
+	parts = map[string]*opPlan{}
 	for w, list := range kinds {
 		words = append(words, w)
 		parts[w] = p.with(list)
@@ -48,7 +48,7 @@ func (p *plan) byCode(get func(kindKey) string) (words []string, parts map[strin
 	return words, parts
 }
 
-func (p *plan) walkCodes(ctx context.Context, get func(kindKey) string, desc bool, at *cursor, back bool, skip, limit int) ([]int64, error) {
+func (p *opPlan) walkCodes(ctx context.Context, get func(kindKey) string, desc bool, at *cursor, back bool, skip, limit int) ([]int64, error) {
 	words, parts := p.byCode(get)
 	if desc {
 		slices.Reverse(words)
@@ -89,7 +89,7 @@ var sides = map[string]side{
 	"destination": {"o.destination", "index_op_destination", func(c *cursor) (string, int64) { return c.destinationSort, c.dest }},
 }
 
-func (p *plan) walkParties(ctx context.Context, s side, desc bool, at *cursor, skip, limit int) ([]int64, error) {
+func (p *opPlan) walkParties(ctx context.Context, s side, desc bool, at *cursor, skip, limit int) ([]int64, error) {
 	var out []int64
 	if at != nil {
 		c := p.where(s.same(at, desc))
@@ -132,7 +132,7 @@ func (s side) behind(at *cursor, desc bool, scope int64) filter.Cond {
 	return filter.All(c, filter.Cond{SQL: "(p.sort, p.n) " + sign + " (?, ?)", Args: []any{sort, n}})
 }
 
-func (p *plan) partyJoin(s side, what string, c filter.Cond) (sql string, args []any) {
+func (p *opPlan) partyJoin(s side, what string, c filter.Cond) (sql string, args []any) {
 	c = p.where(c)
 	if p.driver.SQL != "" {
 		return p.few() + "SELECT " + what + " FROM " + p.x.cross("d", "o.n = d.n") + "JOIN index_party p ON p.n = " + s.column + " WHERE " + c.SQL,
@@ -168,7 +168,7 @@ func (x *OperationIndex) Place(ctx context.Context, f filter.OperationExpr, s in
 	return out, err
 }
 
-func (p *plan) before(ctx context.Context, s index.Sort, at *cursor) (int64, error) {
+func (p *opPlan) before(ctx context.Context, s index.Sort, at *cursor) (int64, error) {
 	if k, ok := columns[cmp.Or(s.Field, "created")]; ok {
 		return p.countFrom(ctx, k.index, k.behind(at, !s.Desc))
 	}
@@ -206,7 +206,7 @@ func (p *plan) before(ctx context.Context, s index.Sort, at *cursor) (int64, err
 }
 
 // countFrom counts rows with one more condition that an index helps with.
-func (p *plan) countFrom(ctx context.Context, ix string, c filter.Cond) (n int64, err error) {
+func (p *opPlan) countFrom(ctx context.Context, ix string, c filter.Cond) (n int64, err error) {
 	switch {
 	case p.none():
 		return 0, nil

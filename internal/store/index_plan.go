@@ -14,9 +14,9 @@ import (
 // than these are found by walking in the order of the sort.
 const rare = 20_000
 
-// plan is a filter made ready for the tables: which kinds can match, what is
+// opPlan is a filter made ready for the tables: which kinds can match, what is
 // left to check, and where candidates come from when they are few.
-type plan struct {
+type opPlan struct {
 	x      *OperationIndex
 	now    time.Time
 	kinds  []kind // that match
@@ -28,7 +28,7 @@ type plan struct {
 	driver filter.Cond // SELECT n …, when few; candidates that rest and kinds decide
 }
 
-func (x *OperationIndex) plan(ctx context.Context, f filter.OperationExpr, now time.Time) (*plan, error) {
+func (x *OperationIndex) plan(ctx context.Context, f filter.OperationExpr, now time.Time) (*opPlan, error) {
 	all, err := x.loadKinds(ctx)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (x *OperationIndex) plan(ctx context.Context, f filter.OperationExpr, now t
 			restParts = append(restParts, n)
 		}
 	}
-	p := &plan{x: x, now: now, pure: len(restParts) == 0, rest: filter.True}
+	p := &opPlan{x: x, now: now, pure: len(restParts) == 0, rest: filter.True}
 	only := f.Of(kindParts)
 	for _, k := range all {
 		p.total += k.sum.ops
@@ -61,10 +61,10 @@ func (x *OperationIndex) plan(ctx context.Context, f filter.OperationExpr, now t
 }
 
 // none reports that nothing can match.
-func (p *plan) none() bool { return len(p.kinds) == 0 }
+func (p *opPlan) none() bool { return len(p.kinds) == 0 }
 
 // kindCond is the condition that the kinds put on a row.
-func (p *plan) kindCond() filter.Cond {
+func (p *opPlan) kindCond() filter.Cond {
 	if p.all {
 		return filter.True
 	}
@@ -101,7 +101,7 @@ func (x *OperationIndex) kindList(column string, kinds []kind) filter.Cond {
 }
 
 // where is the whole condition on a row o.
-func (p *plan) where(more ...filter.Cond) filter.Cond {
+func (p *opPlan) where(more ...filter.Cond) filter.Cond {
 	parts := []filter.Cond{{SQL: "o.scope = ?", Args: []any{p.x.scope}}}
 	for _, c := range append([]filter.Cond{p.kindCond(), p.rest}, more...) {
 		if c.SQL != filter.True.SQL {
@@ -112,7 +112,7 @@ func (p *plan) where(more ...filter.Cond) filter.Cond {
 }
 
 // with narrows the plan to some of its kinds.
-func (p *plan) with(kinds []kind) *plan {
+func (p *opPlan) with(kinds []kind) *opPlan {
 	q := *p
 	q.kinds, q.all, q.rows = kinds, false, 0
 	for _, k := range kinds {
@@ -122,7 +122,7 @@ func (p *plan) with(kinds []kind) *plan {
 }
 
 // chooseDriver looks for the part of the filter that leaves fewest candidates.
-func (p *plan) chooseDriver(ctx context.Context, parts filter.And) error {
+func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 	best := int64(rare)
 	if p.rows <= best && !p.all {
 		best = p.rows

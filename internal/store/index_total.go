@@ -24,7 +24,7 @@ func (x *OperationIndex) Count(ctx context.Context, f filter.OperationExpr, now 
 	return p.count(ctx)
 }
 
-func (p *plan) count(ctx context.Context) (int64, error) {
+func (p *opPlan) count(ctx context.Context) (int64, error) {
 	if p.none() || p.pure {
 		return p.rows, nil
 	}
@@ -32,7 +32,7 @@ func (p *plan) count(ctx context.Context) (int64, error) {
 }
 
 // cheapest is the index to count or sum with when nothing narrows: none.
-func (p *plan) cheapest() string { return "" }
+func (p *opPlan) cheapest() string { return "" }
 
 // tally collects sums by group and currency.
 type tally map[[2]string]*total
@@ -102,7 +102,7 @@ func (x *OperationIndex) Totals(ctx context.Context, f filter.OperationExpr, now
 }
 
 // tally sums by kind: from the kept sums when codes decide alone.
-func (p *plan) tally(ctx context.Context, group func(kindKey) string) (tally, error) {
+func (p *opPlan) tally(ctx context.Context, group func(kindKey) string) (tally, error) {
 	t := tally{}
 	byN := map[int64]kind{}
 	for _, k := range p.kinds {
@@ -125,7 +125,7 @@ func (p *plan) tally(ctx context.Context, group func(kindKey) string) (tally, er
 	return t, p.bigOnes(ctx, func(k kind, _, _ int64) string { return group(k.key) }, t)
 }
 
-func (p *plan) sums(ctx context.Context, by string, c filter.Cond, f func(item int64, s sums)) error {
+func (p *opPlan) sums(ctx context.Context, by string, c filter.Cond, f func(item int64, s sums)) error {
 	head, args := "", []any(nil)
 	if p.driver.SQL != "" {
 		head, args = p.few(), slices.Clone(p.driver.Args)
@@ -148,7 +148,7 @@ func (p *plan) sums(ctx context.Context, by string, c filter.Cond, f func(item i
 }
 
 // bigOnes adds amounts of 10^18 units and more, which the parts do not hold.
-func (p *plan) bigOnes(ctx context.Context, group func(k kind, customer, created int64) string, t tally) error {
+func (p *opPlan) bigOnes(ctx context.Context, group func(k kind, customer, created int64) string, t tally) error {
 	byN := map[int64]kind{}
 	var list []kind
 	for _, k := range p.kinds {

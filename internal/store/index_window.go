@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -95,7 +96,7 @@ func (x *OperationIndex) cursor(ctx context.Context, opid string) (*cursor, erro
 
 // walk gives the numbers of rows behind a cursor (nil: from the beginning), in
 // order or against it.
-func (p *plan) walk(ctx context.Context, s index.Sort, at *cursor, back bool, skip, limit int) ([]int64, error) {
+func (p *opPlan) walk(ctx context.Context, s index.Sort, at *cursor, back bool, skip, limit int) ([]int64, error) {
 	if p.none() || limit <= 0 {
 		return nil, nil
 	}
@@ -144,7 +145,7 @@ func (k column) behind(at *cursor, desc bool) filter.Cond {
 	return filter.Cond{SQL: "(" + k.expr + ", o.n) " + sign + " (?, ?)", Args: []any{k.of(at), at.n}}
 }
 
-func (p *plan) walkColumn(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
+func (p *opPlan) walkColumn(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
 	_, word := direction(desc)
 	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ? OFFSET ?"
 	c := p.where(k.behind(at, desc))
@@ -156,7 +157,7 @@ func (p *plan) walkColumn(ctx context.Context, k column, desc bool, at *cursor, 
 }
 
 // from is "SELECT o.n FROM" with the few candidates, or with the index walked.
-func (p *plan) from(index string) filter.Cond {
+func (p *opPlan) from(index string) filter.Cond {
 	d := p.source(index)
 	if p.driver.SQL == "" {
 		return filter.Cond{SQL: "SELECT o.n FROM " + d.SQL}
@@ -164,11 +165,11 @@ func (p *plan) from(index string) filter.Cond {
 	return filter.Cond{SQL: p.few() + "SELECT o.n FROM " + d.SQL, Args: slices.Clone(p.driver.Args)}
 }
 
-func (p *plan) few() string {
+func (p *opPlan) few() string {
 	return "WITH d (n) AS MATERIALIZED (SELECT DISTINCT n FROM (" + p.driver.SQL + ") AS c) "
 }
 
-func (p *plan) source(index string) filter.Cond {
+func (p *opPlan) source(index string) filter.Cond {
 	if p.driver.SQL == "" {
 		return filter.Cond{SQL: "index_op o " + p.x.by(index)}
 	}
@@ -179,7 +180,7 @@ func (p *plan) source(index string) filter.Cond {
 const mergeArgs = 2000
 
 // mergeKinds takes the first rows of every kind, each from its own index range.
-func (p *plan) mergeKinds(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
+func (p *opPlan) mergeKinds(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
 	_, word := direction(desc)
 	var parts []filter.Cond
 	for _, kd := range p.kinds {
@@ -191,7 +192,7 @@ func (p *plan) mergeKinds(ctx context.Context, k column, desc bool, at *cursor, 
 	return p.numbers(ctx, "SELECT n FROM ("+u.SQL+") AS u ORDER BY t"+word+", n"+word+" LIMIT ? OFFSET ?", append(u.Args, limit, skip)...)
 }
 
-func (p *plan) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
+func (p *opPlan) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
 	q, err := p.x.db.Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
@@ -252,4 +253,52 @@ func (x *OperationIndex) Window(ctx context.Context, q index.Query, now time.Tim
 		w.AnchorAt = -1
 	}
 	return w, nil
+}
+
+// Each calls fn for every row in order, from a list frozen before the first call.
+func (x *OperationIndex) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, now time.Time, fn func(total int, r index.Record) error) error {
+	ns, err := x.frozen(ctx, f, s, math.MaxInt32, now)
+	if err != nil {
+		return err
+	}
+	return chunks(ns, 400, func(part []int64) error {
+		rows, err := x.records(ctx, part)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := fn(len(ns), r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Targets is the identifiers of such a list, at most limit.
+func (x *OperationIndex) Targets(ctx context.Context, f filter.OperationExpr, s index.Sort, limit int, now time.Time) ([]string, error) {
+	ns, err := x.frozen(ctx, f, s, limit, now)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	err = chunks(ns, 400, func(part []int64) error {
+		rows, err := x.records(ctx, part)
+		for _, r := range rows {
+			out = append(out, string(r.Op.OPID))
+		}
+		return err
+	})
+	return out, err
+}
+
+func (x *OperationIndex) frozen(ctx context.Context, f filter.OperationExpr, s index.Sort, limit int, now time.Time) ([]int64, error) {
+	p, err := x.plan(ctx, f, now)
+	if err != nil {
+		return nil, err
+	}
+	if s.Field == "" {
+		s.Field = "created"
+	}
+	return p.walk(ctx, s, nil, false, 0, limit)
 }
