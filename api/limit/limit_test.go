@@ -1,7 +1,11 @@
 package limit_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"opdeck/api/limit"
@@ -22,4 +26,155 @@ func TestMemory(t *testing.T) {
 		m := limit.NewMemory(clock)
 		return limittest.Opened{Store: m, Peer: m, Shift: func(d time.Duration) { clock.by += d }}
 	})
+}
+
+func budgets(t *testing.T, change func(*limit.Config)) (*limit.Budgets, *limit.Memory) {
+	t.Helper()
+	m := limit.NewMemory(&shifted{})
+	cfg := limit.Config{Store: m, Key: limit.Key{BaseURL: "https://x.example", Account: "a"}}
+	if change != nil {
+		change(&cfg)
+	}
+	b, err := limit.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, m
+}
+
+// TestTakeWaits: twelve go at once, the thirteenth after the window, and a
+// caller without that much time is told so at once.
+func TestTakeWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := budgets(t, func(c *limit.Config) { c.MaxWait = 2 * time.Minute })
+		for range 12 {
+			take(t, b, context.Background(), 0)
+		}
+		var full *limit.Exhausted
+		short, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if _, err := b.Take(short, limit.Billing); !errors.As(err, &full) || full.RetryAfter < time.Minute || full.Class != limit.Billing {
+			t.Fatalf("%v", err)
+		}
+		left, cancel := context.WithCancel(context.Background())
+		go func() { time.Sleep(10 * time.Second); cancel() }()
+		if _, err := b.Take(left, limit.Billing); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v", err)
+		}
+		take(t, b, context.Background(), 52*time.Second) // the slot given back is used
+		if err := b.Note429(context.Background(), limit.Billing, 0); err != nil {
+			t.Fatal(err)
+		}
+		take(t, b, context.Background(), time.Minute)
+	})
+}
+
+func take(t *testing.T, b *limit.Budgets, ctx context.Context, want time.Duration) {
+	t.Helper()
+	start := time.Now()
+	if _, err := b.Take(ctx, limit.Billing); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); (d - want).Abs() > 100*time.Millisecond {
+		t.Fatalf("waited %s, want %s", d, want)
+	}
+}
+
+// TestBackgroundGivesWay: background work keeps four slots free for people, and
+// goes on by itself when there is room again.
+func TestBackgroundGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := budgets(t, nil)
+		bg := limit.Background(context.Background())
+		for range 8 {
+			take(t, b, bg, 0)
+		}
+		for range 4 {
+			take(t, b, context.Background(), 0)
+		}
+		take(t, b, bg, limit.Window)
+		ctx, cancel := context.WithTimeout(bg, time.Minute)
+		defer cancel()
+		for range 11 {
+			take(t, b, context.Background(), 0)
+		}
+		var full *limit.Exhausted
+		if _, err := b.Take(ctx, limit.Billing); !errors.As(err, &full) {
+			t.Fatalf("%v", err)
+		}
+	})
+}
+
+func TestPolicyWarn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := budgets(t, func(c *limit.Config) { c.Policy = limit.Warn })
+		over := 0
+		for range 15 {
+			o, err := b.Take(context.Background(), limit.Billing)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o {
+				over++
+			}
+			time.Sleep(time.Second)
+		}
+		u, err := b.Usage(context.Background())
+		if err != nil || over != 3 || u[4].Over != 3 || u[4].Used != 15 || u[4].Room != 0 {
+			t.Fatalf("%d over, %+v, %v", over, u[4], err)
+		}
+	})
+}
+
+func TestUsage(t *testing.T) {
+	rule := limit.Rule{N: 12, Window: limit.Window, Reserve: 4}
+	st := limit.State{Throttled: []time.Duration{time.Minute}}
+	for _, ago := range []time.Duration{9*time.Minute + 55*time.Second, 61 * time.Second, 30 * time.Second, 12 * time.Second, 11 * time.Second, 0} {
+		st.Slots = append(st.Slots, limit.Slot{Ago: ago})
+	}
+	u := limit.Summarise(limit.Billing, rule, st)
+	got, err := json.Marshal(u)
+	want := `{"class":"billing","recommended_per_minute":12,"used_last_minute":4,"room":7,"next_slot_in_seconds":0,"throttled":1,"waiting":0}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v, want %s", got, err, want)
+	}
+	if h := u.History; h[0] != 1 || h[59] != 1 || h[58] != 2 || h[56] != 1 || h[53] != 1 {
+		t.Errorf("history %v", u.History)
+	}
+	for range 9 {
+		st.Slots = append(st.Slots, limit.Slot{Ago: -time.Second})
+	}
+	if u = limit.Summarise(limit.Billing, rule, st); u.Waiting != 9 || u.Room != 0 || u.NextSlot < 1 {
+		t.Errorf("with waiters: %+v", u)
+	}
+	u = limit.Summarise(limit.Billing, rule, limit.State{NotBefore: 20 * time.Second})
+	if u.Room != 0 || u.NextSlot != 20 || u.Blocked != 20*time.Second {
+		t.Errorf("after a 429: %+v", u)
+	}
+	b, _ := budgets(t, nil)
+	all, err := b.Usage(context.Background())
+	if err != nil || len(all) != len(limit.Classes) || all[0].Class != limit.Login || all[0].Room != 6 || all[1].Room != 1 || all[5].Room != 20 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for _, c := range []limit.Config{
+		{Policy: "hope"},
+		{PerMinute: map[limit.Class]int{limit.Billing: 0}},
+		{PerMinute: map[limit.Class]int{limit.Billing: 10001}},
+		{Reserve: map[limit.Class]int{limit.Billing: 12}},
+		{Reserve: map[limit.Class]int{limit.Billing: -1}},
+	} {
+		if _, err := limit.New(c); err == nil {
+			t.Errorf("%+v passes", c)
+		}
+	}
+	b, _ := budgets(t, func(c *limit.Config) { c.PerMinute = map[limit.Class]int{limit.Billing: 30} })
+	if r := b.Rule(limit.Billing); r.N != 30 || r.Window != limit.Window || r.Reserve != 10 {
+		t.Errorf("%+v", r)
+	}
+	if r := b.Rule(limit.Refresh); r.N != 1 || r.Window != limit.AuthWindow || r.Reserve != 0 {
+		t.Errorf("%+v", r)
+	}
 }

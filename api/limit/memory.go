@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"crypto/rand"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -113,7 +114,7 @@ func (m *Memory) ring(key Key, class Class, now time.Duration) *memoryRing {
 	k := ringKey{key, class}
 	r := m.rings[k]
 	if r == nil {
-		r = &memoryRing{notBefore: -MaxAhead * 1e6}
+		r = &memoryRing{notBefore: math.MinInt64 / 2}
 		m.rings[k] = r
 	}
 	r.slots = slices.DeleteFunc(r.slots, func(s memorySlot) bool { return s.at <= now-Retention || s.at > now+MaxAhead })

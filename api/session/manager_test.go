@@ -1,0 +1,442 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+)
+
+// world is one service, one store and as many processes as a test makes.
+type world struct {
+	*testing.T
+	svc   *service
+	clock *simClock
+	store *Memory
+	n     uint64
+}
+
+// inWorld runs f in virtual time.
+func inWorld(t *testing.T, f func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, svc: newService(lockedRand(3, 1)), clock: newSimClock()}
+		w.store = NewMemory(w.clock)
+		f(w)
+	})
+}
+
+func (w *world) manager(change func(*Config)) *Manager { return w.on(w.store, change) }
+
+func (w *world) on(store Store, change func(*Config)) *Manager {
+	w.n++
+	return simManager(w.T, store, w.clock, w.svc, 3, 100+w.n, change)
+}
+
+// call makes one call with a deadline of a minute.
+func (w *world) call(m *Manager, opts ...Option) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return m.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(9, w.n)), opts...)
+}
+
+func (w *world) good(m *Manager) {
+	w.Helper()
+	if err := w.call(m); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// kindIs checks the kind of a session error.
+func (w *world) kindIs(err error, want ErrKind) *Error {
+	w.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != want {
+		w.Fatalf("%v, want an error of kind %s", err, want)
+	}
+	return e
+}
+
+func (w *world) counts(logins, refreshes int) {
+	w.Helper()
+	if len(w.svc.logins) != logins || len(w.svc.refreshes) != refreshes {
+		w.Fatalf("%d logins and %d refreshes, want %d and %d", len(w.svc.logins), len(w.svc.refreshes), logins, refreshes)
+	}
+}
+
+// TestKilledHolder kills a holder at each point; the next call of another
+// process pays no more than the protocol's table says.
+func TestKilledHolder(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		for point, want := range map[string]struct {
+			extraLogins, refreshes int
+			stall                  time.Duration
+		}{
+			"held": {0, 1, 5 * time.Second}, "marked": {1, 0, 15 * time.Second}, "answered": {1, 1, 15 * time.Second}, "installed": {0, 1, 0},
+		} {
+			t.Run(fmt.Sprintf("%s/lock=%v", point, live), func(t *testing.T) {
+				inWorld(t, func(w *world) {
+					shared := &sharedWorld{holds: map[string]int{}}
+					mk := func(n int) *Manager {
+						return w.manager(func(c *Config) {
+							if live {
+								c.Liveness = simLiveness{shared, n}
+							}
+						})
+					}
+					victim, other := mk(1), mk(2)
+					w.good(other)
+					time.Sleep(271 * time.Second)
+					ctx, kill := context.WithCancel(context.Background())
+					victim.crash = func(at string) {
+						if at == point {
+							kill()
+							shared.free(1)
+							runtime.Goexit()
+						}
+					}
+					_ = victim.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(1, 1)))
+					start := time.Now()
+					w.good(other)
+					stall := time.Since(start)
+					if live {
+						want.stall = min(want.stall, 200*time.Millisecond)
+					}
+					if stall > want.stall+500*time.Millisecond {
+						t.Errorf("the next call took %s, want about %s", stall, want.stall)
+					}
+					w.counts(1+want.extraLogins, want.refreshes)
+				})
+			})
+		}
+	}
+}
+
+// away is a store that can be switched off.
+type away struct {
+	*Memory
+	off bool
+}
+
+func (a *away) Load(ctx context.Context, k Key) (Row, error) {
+	if a.off {
+		return Row{}, errStore
+	}
+	return a.Memory.Load(ctx, k)
+}
+
+func (a *away) Enter(ctx context.Context, k Key, r limit.Request, ok func(Row) bool) (Row, limit.Grant, error) {
+	if a.off {
+		return Row{}, limit.Grant{}, errStore
+	}
+	return a.Memory.Enter(ctx, k, r, ok)
+}
+
+func (a *away) Install(ctx context.Context, k Key, in Install) (Row, error) {
+	if a.off {
+		return Row{}, errStore
+	}
+	return a.Memory.Install(ctx, k, in)
+}
+
+func TestWithoutStore(t *testing.T) {
+	inWorld(t, func(w *world) {
+		st := &away{Memory: w.store}
+		m := w.on(st, nil)
+		w.good(m)
+		st.off = true
+		time.Sleep(260 * time.Second)
+		w.good(m) // from memory, before the hand-over
+		if err := w.call(m); err != nil {
+			w.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(limit.Background(context.Background()), time.Second)
+		defer cancel()
+		w.kindIs(m.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(1, 1))), StoreUnavailable)
+		time.Sleep(20 * time.Second)
+		w.kindIs(w.call(m), StoreUnavailable)
+		w.counts(1, 0)
+		st.off = false
+		w.good(m)
+		w.counts(1, 1)
+	})
+}
+
+// TestStoreAwayAtInstall is rule K2: the pair is kept until it is stored.
+func TestStoreAwayAtInstall(t *testing.T) {
+	inWorld(t, func(w *world) {
+		st := &away{Memory: w.store}
+		m := w.on(st, nil)
+		m.crash = func(at string) { st.off = at == "answered" }
+		go func() { time.Sleep(3 * time.Second); st.off = false }()
+		w.good(m)
+		w.good(w.manager(nil))
+		w.counts(1, 0)
+	})
+}
+
+// TestStoreWentBack is rule A3: a restored row is noticed, the spent refresh
+// token is not presented again, and one login serves everybody.
+func TestStoreWentBack(t *testing.T) {
+	inWorld(t, func(w *world) {
+		a, b := w.manager(nil), w.manager(nil)
+		w.good(a)
+		saved := *w.store.rows[a.key]
+		time.Sleep(275 * time.Second)
+		w.good(a)
+		w.good(b)
+		w.counts(1, 1)
+		w.store.rows[a.key] = &saved
+		w.good(a)
+		w.good(b)
+		w.good(w.manager(nil))
+		w.counts(2, 1)
+		s, err := b.Status(context.Background())
+		if err != nil || s.Verdict.Culprit != StoreWentBack || !s.Verdict.Healed {
+			w.Fatalf("%+v, %v", s.Verdict, err)
+		}
+	})
+}
+
+func TestWrongPassword(t *testing.T) {
+	inWorld(t, func(w *world) {
+		word := "wrong"
+		change := func(c *Config) {
+			c.Password = func(context.Context) (secret.Value, error) { return secret.New(word), nil }
+		}
+		a, b := w.manager(change), w.manager(change)
+		e := w.kindIs(w.call(a), CredentialsRefused)
+		if e.RetryAfter == 0 {
+			w.Error("the confirming attempt is not told")
+		}
+		w.kindIs(w.call(b), CredentialsRefused)
+		w.counts(1, 0)
+		time.Sleep(61 * time.Second)
+		w.kindIs(w.call(b), CredentialsRefused)
+		time.Sleep(5 * time.Hour)
+		w.kindIs(w.call(a), CredentialsRefused)
+		w.kindIs(w.call(w.manager(change)), CredentialsRefused)
+		w.counts(2, 0)
+		if s, err := a.Status(context.Background()); err != nil || s.State != "blocked" || s.Warning == "" || s.Verdict.Culprit != BadPassword {
+			w.Fatalf("%s %q %+v, %v", s.State, s.Warning, s.Verdict, err)
+		}
+		if err := a.Reset(context.Background()); err != nil {
+			w.Fatal(err)
+		}
+		w.kindIs(w.call(a), CredentialsRefused)
+		w.counts(3, 0)
+		word = "right"
+		w.good(b) // another password is tried at once
+		w.counts(4, 0)
+	})
+}
+
+func TestTwoFactor(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.svc.twoFactor = true
+		m := w.manager(nil)
+		for range 4 * 58 {
+			w.kindIs(w.call(m), TwoFactorDemanded)
+			time.Sleep(15 * time.Second)
+		}
+		w.counts(1, 0)
+		w.svc.twoFactor = false
+		time.Sleep(3 * time.Minute)
+		w.good(m)
+		w.counts(2, 0)
+	})
+}
+
+func TestThreeSendsAtMost(t *testing.T) {
+	inWorld(t, func(w *world) {
+		m := w.manager(nil)
+		sends := 0
+		refuse := func(context.Context, Access) (int, http.Header, error) { sends++; return 401, nil, errors.New("mine") }
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+		defer cancel()
+		err := m.Do(ctx, limit.General, refuse)
+		w.kindIs(err, Unauthorized)
+		if sends != 3 || !strings.Contains(err.Error(), "mine") {
+			w.Fatalf("%d sends, %v", sends, err)
+		}
+		sends = 0
+		if w.kindIs(m.Do(ctx, limit.General, refuse, NoRepeat()), Unauthorized); sends != 1 {
+			w.Fatalf("%d sends of a call that cannot be repeated", sends)
+		}
+		sends = 0
+		forbid := func(context.Context, Access) (int, http.Header, error) { sends++; return 403, nil, nil }
+		if err := m.Do(ctx, limit.General, forbid); err != nil || sends != 1 {
+			w.Fatalf("403: %d sends, %v", sends, err)
+		}
+	})
+}
+
+// TestNoTimeAnswersAtOnce: who cannot wait for a back-off is told so.
+func TestNoTimeAnswersAtOnce(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.svc.after = func(_ int, _ bool, t *trip) { t.throttled = true }
+		m := w.manager(nil)
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		e := w.kindIs(m.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(1, 1))), ServiceUnavailable)
+		if e.RetryAfter < 50*time.Second || time.Since(start) > time.Second || !strings.Contains(e.Error(), "too many requests") {
+			w.Fatalf("after %s: %v", time.Since(start), e)
+		}
+	})
+}
+
+// TestCallersWait: a caller that leaves does not end what others wait for, and
+// what was announced is brought to its end (rules C5, C9).
+func TestCallersWait(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.svc.after = func(_ int, _ bool, t *trip) { t.down = 4 * time.Second }
+		m := w.manager(nil)
+		short, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		w.kindIs(m.Do(short, limit.General, w.svc.send(limit.General, lockedRand(1, 1))), TimedOut)
+		start := time.Now()
+		if err := m.Close(context.Background()); err != nil || time.Since(start) < 2*time.Second {
+			w.Fatalf("closed after %s: %v", time.Since(start), err)
+		}
+		w.kindIs(w.call(m), Closed)
+		w.good(w.manager(nil))
+		w.counts(1, 0)
+	})
+}
+
+func TestOperations(t *testing.T) {
+	inWorld(t, func(w *world) {
+		ctx := context.Background()
+		a, b := w.manager(nil), w.manager(nil)
+		w.good(a)
+		if err := b.Refresh(ctx); err != nil {
+			w.Fatal(err)
+		}
+		w.counts(1, 1)
+		var full *limit.Exhausted
+		if err := b.Refresh(ctx); !errors.As(err, &full) || full.Class != limit.Refresh {
+			w.Fatalf("a second refresh within the minute: %v", err)
+		}
+		w.good(a) // the pair is used all the same
+		if err := a.Login(ctx); err != nil {
+			w.Fatal(err)
+		}
+		w.counts(2, 1)
+		if err := b.Reset(ctx); err != nil {
+			w.Fatal(err)
+		}
+		if s, err := a.Status(ctx); err != nil || s.State != "none" || s.Access.TTL != 0 {
+			w.Fatalf("%+v, %v", s, err)
+		}
+		w.good(a)
+		w.counts(3, 1)
+		if n := w.svc.status[401]; n != 0 {
+			w.Fatalf("%d × 401", n)
+		}
+	})
+}
+
+func TestKeepAndWatch(t *testing.T) {
+	inWorld(t, func(w *world) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		keeper, viewer := w.manager(nil), w.manager(nil)
+		done := make(chan error)
+		go func() { done <- keeper.Keep(ctx) }()
+		var gens []int64
+		for s := range viewer.Watch(ctx, time.Second) {
+			if s.Generation > 0 && (len(gens) == 0 || gens[len(gens)-1] != s.Generation) {
+				gens = append(gens, s.Generation)
+			}
+		}
+		if err := <-done; err != nil {
+			w.Fatal(err)
+		}
+		w.counts(1, 13)
+		if len(gens) != 14 {
+			w.Fatalf("the watcher saw the generations %v", gens)
+		}
+	})
+}
+
+// TestStatusJSON holds the names of the command's object, and that nothing
+// secret is in it, in the log, or in the history.
+func TestStatusJSON(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var log bytes.Buffer
+		m := w.manager(func(c *Config) {
+			c.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		w.good(m)
+		time.Sleep(280 * time.Second)
+		w.svc.after = func(_ int, login bool, t *trip) { t.lost = !login }
+		w.good(m)
+		s, err := m.Status(context.Background())
+		if err != nil {
+			w.Fatal(err)
+		}
+		s.Context = "stage"
+		b, err := json.Marshal(s)
+		if err != nil {
+			w.Fatal(err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(b, &got); err != nil {
+			w.Fatal(err)
+		}
+		for _, name := range []string{"context", "base_url", "account", "state", "generation", "access", "refresh", "next_rotation_at", "holder", "instances", "counts", "last", "warning"} {
+			if _, ok := got[name]; !ok {
+				w.Errorf("%s is missing in %s", name, b)
+			}
+			delete(got, name)
+		}
+		if len(got) != 0 || s.State != "live" || s.Account != "m•••@example.com" || s.Counts.Logins != 2 || s.Last.Kind != ByLogin || s.Last.Outcome != OK || s.Instances != 1 {
+			w.Errorf("%s; unexpected: %v", b, got)
+		}
+		all := fmt.Sprintf("%s %+v %#v %s", b, s, s, log.String())
+		for _, word := range []string{"access-1", "refresh-1", "access-2", "refresh-2", "right"} {
+			if strings.Contains(all, word) {
+				w.Errorf("%q shows in %s", word, all)
+			}
+		}
+		if !strings.Contains(log.String(), `"outcome":"unknown"`) {
+			w.Errorf("the log misses the lost answer: %s", log.String())
+		}
+	})
+}
+
+func TestFileLiveness(t *testing.T) {
+	l, key := FileLiveness(t.TempDir()), Key{BaseURL: "https://x.example", Account: "a"}
+	if l == nil {
+		t.Skip("this system gives no such hint; the lease alone decides")
+	}
+	if !l.Gone(key) {
+		t.Fatal("nobody holds the lock, yet somebody lives")
+	}
+	release, ok := l.Hold(key)
+	if !ok || l.Gone(key) {
+		t.Fatal("the holder is not seen")
+	}
+	if _, twice := l.Hold(key); twice {
+		t.Fatal("two hold the lock")
+	}
+	if !l.Gone(Key{BaseURL: "https://x.example", Account: "b"}) {
+		t.Fatal("two accounts share a lock")
+	}
+	release()
+	if !l.Gone(key) {
+		t.Fatal("the lock outlives its holder")
+	}
+}
