@@ -67,6 +67,7 @@ type Table struct {
 	source  Source
 	w, h    int
 	shown   []shownColumn
+	wide    []int // by column: what the widest number seen takes
 
 	at, top int    // cursor and first drawn row
 	id      string // id of the row under the cursor
@@ -85,7 +86,8 @@ type shownColumn struct{ index, width int }
 // NewTable makes a table. keys come from the screen's Env; marking says whether
 // rows can be marked.
 func NewTable(th *theme.Theme, keys *keymap.Map, marking bool, columns ...Column) *Table {
-	return &Table{th: th, nav: keys.Nav, list: keys.List, columns: columns, source: none{}, marks: map[string]bool{}, marking: marking, sortBy: -1}
+	return &Table{th: th, nav: keys.Nav, list: keys.List, columns: columns, source: none{}, marks: map[string]bool{}, marking: marking, sortBy: -1,
+		wide: make([]int, len(columns))}
 }
 
 type none struct{}
@@ -149,13 +151,20 @@ func (t *Table) settle() {
 
 // SetSize sets the size of the whole table, head and footer included.
 func (t *Table) SetSize(w, h int) {
-	t.w, t.h = max(w, 0), max(h, 0)
+	w, h = max(w, 0), max(h, 0)
+	if w != t.w {
+		clear(t.wide)
+	}
+	t.w, t.h = w, h
 	t.shown = t.layout()
 	t.settle()
 }
 
 // SetColumns changes the columns.
-func (t *Table) SetColumns(c ...Column) { t.columns = c; t.shown = t.layout() }
+func (t *Table) SetColumns(c ...Column) {
+	t.columns, t.wide = c, make([]int, len(c))
+	t.shown = t.layout()
+}
 
 // SetSort marks the column that rows are sorted by; -1 for none.
 func (t *Table) SetSort(column int, down bool) { t.sortBy, t.sortDown = column, down }

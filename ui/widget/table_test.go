@@ -154,6 +154,12 @@ func TestColumnsDropWhenNarrow(t *testing.T) {
 func TestMoneyStandsByItsPoint(t *testing.T) {
 	tb := newTable(termenv.Ascii, nil, 60, 8)
 	tb.SetColumns(Column{Title: "Amount", Min: 14, Align: Decimal}, Column{Title: "N", Min: 5, Align: Right})
+	tb.SetSource(cells{{"123,456,789,012.00", "1234567"}})
+	tb.SetSize(60, 8)
+	if v := tb.View(); !strings.Contains(v, "123,456,789,012.00  1234567") {
+		t.Errorf("a wide number gets no room:\n%s", v)
+	}
+	tb.SetColumns(Column{Title: "Amount", Min: 14, Max: 14, Align: Decimal}, Column{Title: "N", Min: 5, Max: 5, Align: Right})
 	tb.SetSource(cells{{"1,234.50", "1"}, {"7", "22"}, {"0.125", "333"}, {"123,456,789,012.00", "1234567"}})
 	tb.SetSize(60, 8)
 	lines := strings.Split(tb.View(), "\n")

@@ -26,9 +26,9 @@ func (t *Table) layout() []shownColumn {
 	room := t.w - t.gutter()
 	in := make([]bool, len(t.columns))
 	need := -gap
-	for i, c := range t.columns {
+	for i := range t.columns {
 		in[i] = true
-		need += max(c.Min, 1) + gap
+		need += t.least(i) + gap
 	}
 	for need > room {
 		worst := -1
@@ -41,16 +41,71 @@ func (t *Table) layout() []shownColumn {
 			break
 		}
 		in[worst] = false
-		need -= max(t.columns[worst].Min, 1) + gap
+		need -= t.least(worst) + gap
 	}
 	var out []shownColumn
-	for i, c := range t.columns {
+	for i := range t.columns {
 		if in[i] {
-			out = append(out, shownColumn{i, max(c.Min, 1)})
+			out = append(out, shownColumn{i, t.least(i)})
 		}
 	}
 	t.grow(out, room-need)
 	return out
+}
+
+// least is the width below which column i is not drawn: its Min, or for numbers
+// what the widest one seen takes.
+func (t *Table) least(i int) int { return max(t.columns[i].Min, t.wide[i], 1) }
+
+// widen makes room for the numbers of the rows on screen, so that each is shown
+// in full: a number is never cut. It leaves the columns that are never dropped
+// their Min; others give way while such a number is on screen.
+func (t *Table) widen(rows []Row) {
+	room := t.w - t.gutter()
+	for _, c := range t.columns {
+		if c.Drop == 0 {
+			room -= max(c.Min, 1) + gap
+		}
+	}
+	changed := false
+	col := make([]string, 0, len(rows))
+	for i, c := range t.columns {
+		if c.Align == Left {
+			continue
+		}
+		col = col[:0]
+		for _, r := range rows {
+			if i < len(r.Cells) {
+				col = append(col, r.Cells[i])
+			}
+		}
+		want := widest(col, c.Align == Decimal)
+		if c.Drop == 0 {
+			want = min(want, room+gap+max(c.Min, 1))
+		}
+		if c.Max > 0 {
+			want = min(want, c.Max)
+		}
+		if want = max(want, c.Min); want != t.wide[i] {
+			t.wide[i] = want
+			changed = true
+		}
+	}
+	if changed {
+		t.shown = t.layout()
+	}
+}
+
+// widest is what a column of numbers takes, decimal points in one line or not.
+func widest(col []string, byPoint bool) int {
+	if byPoint {
+		col = text.Align(col)
+	}
+	w := 0
+	for _, s := range col {
+		w = max(w, text.Width(s))
+	}
+	return w
 }
 
 // grow shares spare cells out by Flex, up to Max.
@@ -95,19 +150,20 @@ func (t *Table) View() string {
 	var b strings.Builder
 	b.Grow(t.h * (t.w + 40))
 	lines := 0
+	n := t.source.Len()
+	from, to := t.Visible()
+	rows := make([]Row, 0, max(to-from, 0))
+	for i := from; i < to; i++ {
+		rows = append(rows, t.source.Row(i))
+	}
+	t.widen(rows)
 	if t.head() == 1 {
 		t.drawHead(&b)
 		lines++
 	}
-	n := t.source.Len()
 	if n == 0 {
 		lines += t.drawNotice(&b, lines)
 	} else {
-		from, to := t.Visible()
-		rows := make([]Row, 0, to-from)
-		for i := from; i < to; i++ {
-			rows = append(rows, t.source.Row(i))
-		}
 		cells := t.arrange(rows)
 		for i := range rows {
 			if lines > 0 {
@@ -213,26 +269,17 @@ func (t *Table) arrange(rows []Row) [][]string {
 	return out
 }
 
-// numbers fits a column of numbers to w cells. A number that does not fit is
-// never cut to another number.
+// numbers fits a column of numbers to w cells, in place.
 func numbers(col []string, w int, byPoint bool) {
-	fits := make([]int, 0, len(col))
-	aligned := make([]string, 0, len(col))
+	if byPoint {
+		copy(col, text.AlignTo(col, w))
+		return
+	}
 	for i, s := range col {
 		if text.Width(s) > w {
-			col[i] = strings.Repeat("#", w)
-			continue
+			s = strings.Repeat("#", w) // never cut to another number
 		}
-		fits = append(fits, i)
-		aligned = append(aligned, s)
-	}
-	if byPoint {
-		if a := text.Align(aligned); len(a) > 0 && text.Width(a[0]) <= w {
-			aligned = a
-		}
-	}
-	for j, i := range fits {
-		col[i] = text.PadLeft(aligned[j], w)
+		col[i] = text.PadLeft(s, w)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // columns of the list; sortColumn knows their order.
 var columns = []widget.Column{
 	{Title: "created", Min: 16, Drop: 3}, {Title: "status", Min: 12, Max: 16}, {Title: "type", Min: 9, Max: 12, Drop: 4},
-	{Title: "via", Min: 7, Max: 9, Drop: 5}, {Title: "amount", Min: 16, Max: 34, Flex: 1, Align: widget.Decimal},
+	{Title: "via", Min: 7, Max: 9, Drop: 5}, {Title: "amount", Min: 12, Align: widget.Decimal},
 	{Title: "customer", Min: 12, Max: 40, Flex: 2}, {Title: "to", Min: 12, Max: 40, Flex: 2, Drop: 2},
 	{Title: "docs", Min: 5, Drop: 6}, {Title: "updated", Min: 8, Drop: 7}, {Title: "id", Min: 13, Max: 36, Flex: 1, Middle: true, Drop: 1},
 }
