@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -147,7 +146,7 @@ func benchFlock() (func() error, func(), error) {
 	}
 	buf := make([]byte, 4096)
 	return func() error {
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		if err := store.LockFile(f); err != nil {
 			return err
 		}
 		n, err := f.ReadAt(buf, 0)
@@ -161,7 +160,7 @@ func benchFlock() (func() error, func(), error) {
 		if err := f.Sync(); err != nil {
 			return err
 		}
-		return syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+		return store.UnlockFile(f)
 	}, func() { _ = f.Close() }, nil
 }
 

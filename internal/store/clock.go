@@ -102,8 +102,9 @@ func (c *serverClock) settle(us int64) time.Duration {
 func (c *serverClock) wall(now time.Duration) time.Time { return time.Unix(0, int64(now)) }
 func (c *serverClock) boot() string                     { return "" }
 
-// bootAt names a run of a machine that has no name for it, by when it began.
-func bootAt(began time.Time) string { return "began " + strconv.FormatInt(began.Unix(), 10) }
+// beganAt starts the name of a run of a machine that has no other name for it
+// than when it began, in Unix seconds.
+const beganAt = "began "
 
 // sameBoot compares two names of runs. Those made from the time of their
 // beginning may differ a little, because the two clocks are read one after the
@@ -112,8 +113,8 @@ func sameBoot(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, okA := strings.CutPrefix(a, "began ")
-	y, okB := strings.CutPrefix(b, "began ")
+	x, okA := strings.CutPrefix(a, beganAt)
+	y, okB := strings.CutPrefix(b, beganAt)
 	if !okA || !okB {
 		return false
 	}

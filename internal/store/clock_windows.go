@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -8,5 +9,6 @@ import (
 
 // bootClock is the time since the start of the system, sleep included.
 func bootClock() (steady func() time.Duration, boot string, err error) {
-	return windows.DurationSinceBoot, bootAt(time.Now().Add(-windows.DurationSinceBoot())), nil
+	began := time.Now().Add(-windows.DurationSinceBoot())
+	return windows.DurationSinceBoot, beganAt + strconv.FormatInt(began.Unix(), 10), nil
 }

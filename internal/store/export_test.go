@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"os"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -85,3 +86,12 @@ func (db *DB) FillUp(t testing.TB) {
 		}
 	}
 }
+
+// LockFile takes an exclusive kernel lock.
+func LockFile(f *os.File) error {
+	_, err := lockFile(f, true, true)
+	return err
+}
+
+// UnlockFile gives it back.
+func UnlockFile(f *os.File) error { return unlockFile(f) }
