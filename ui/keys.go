@@ -131,7 +131,29 @@ func (s *Shell) jump(msg tea.KeyMsg) (tea.Cmd, bool) {
 		case KindCompliance:
 			p.ID = s.about(KindCompliance)
 		}
-		return s.open(p), true
+		return s.visit(p), true
 	}
 	return nil, false
+}
+
+// visit opens a place by its number. A place beside the work (limits, session,
+// events, audit) that was come to in the same way gives way: looking around
+// leaves no trail.
+func (s *Shell) visit(p Place) tea.Cmd {
+	top := s.top()
+	if top != nil && top.visited && len(s.stack) > 1 && aside(top.screen.Place().Kind) && !s.isOpen(p) {
+		cmd := s.replace(top, p)
+		s.top().visited = true
+		return cmd
+	}
+	n := s.lastID
+	cmd := s.open(p)
+	if top = s.top(); top != nil && top.id > n {
+		top.visited = true
+	}
+	return cmd
+}
+
+func aside(kind string) bool {
+	return kind == KindLimits || kind == KindSession || kind == KindEvents || kind == KindAudit
 }

@@ -94,11 +94,13 @@ func newHelp(s *Shell, top *seat) *pager {
 			}
 			out = append(out, s.th.Title.Render(title))
 			for _, k := range keys {
-				line := "  " + s.th.Key.Render(text.Fit(k.Binding.Help().Key, 8)) + k.Long
-				if why := k.Why(); why != "" {
-					line = "  " + s.th.Dim.Render(text.Fit(k.Binding.Help().Key, 8)+k.Long+"  "+s.th.Signs.Off+" off: "+why)
+				name := text.Fit(k.Binding.Help().Key, 10)
+				why := k.Why()
+				if why == "" {
+					out = append(out, "  "+s.th.Key.Render(name)+k.Long)
+					continue
 				}
-				out = append(out, line)
+				out = append(out, "  "+s.th.Dim.Render(name+k.Long), text.Space(12)+s.th.Warn.Render(s.th.Signs.Off+" off: "+why))
 			}
 		}
 		seen := map[string]bool{}
@@ -117,8 +119,8 @@ func newHelp(s *Shell, top *seat) *pager {
 		section("Places", global[:places])
 		section("Moving", keymap.All(s.keys.Nav))
 		out = append(out, "", s.th.Title.Render("Marks"),
-			"  ·       stands for a character that must not be drawn; the raw view is exact",
-			"          joined emoji and some Indic and Persian spellings show it too")
+			"  ·         stands for a character that must not be drawn; the raw view is exact",
+			"            joined emoji and some Indic and Persian spellings show it too")
 		return out
 	})
 }

@@ -14,6 +14,8 @@ type seat struct {
 	screen Screen
 	env    *Env
 	close  context.CancelFunc
+
+	visited bool // opened by its number
 }
 
 // maxDepth bounds the stack: beyond it the oldest screen but the root is closed.
@@ -33,6 +35,15 @@ func (s *Shell) find(id screenID) *seat {
 		}
 	}
 	return nil
+}
+
+func (s *Shell) isOpen(p Place) bool {
+	for _, st := range s.stack {
+		if st.screen.Place() == p {
+			return true
+		}
+	}
+	return false
 }
 
 // open puts the screen of a place on top, or goes back to it when it is open.

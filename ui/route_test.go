@@ -85,6 +85,21 @@ func TestJumpsAndBack(t *testing.T) {
 	}
 }
 
+// Looking around leaves no trail: one esc leads back to the work.
+func TestLookingAround(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Keys("5", "6", "7", "6", "8"))
+	has(t, r, "Operations › Documents 7f3a › Audit")
+	r.Send(uitest.Key("5"), uitest.Key("/"), uitest.Type("x"), uitest.Key("enter"), uitest.Key("6"))
+	has(t, r, "Discard what you typed?", "› Limits")
+	r.Send(w.clock.Wait(armed), uitest.Key("n"))
+	has(t, r, "› Limits")
+	r.Send(uitest.Key("6"), w.clock.Wait(armed), uitest.Key("y"))
+	has(t, r, "Operations › Documents 7f3a › Session")
+	r.Send(uitest.Key("esc"))
+	has(t, r, "Operations › Documents 7f3a ─")
+}
+
 func TestTwoNeedsAnOperation(t *testing.T) {
 	w := newWorld()
 	r := uitest.Drive(t, ui.New(w.options(ui.Test)), uitest.Size(80, 24), uitest.Key("2"))

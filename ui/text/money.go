@@ -98,31 +98,3 @@ func Money(m Moneyer) string {
 	}
 	return s + " " + c
 }
-
-// Align pads numbers (each may have a unit behind a space) so that their
-// decimal points stand in one column; all results have the same width.
-func Align(col []string) []string {
-	type parts struct{ whole, rest int }
-	var most parts
-	sizes := make([]parts, len(col))
-	for i, s := range col {
-		p := parts{whole: point(s)}
-		p.rest = Width(s) - p.whole
-		sizes[i] = p
-		most.whole, most.rest = max(most.whole, p.whole), max(most.rest, p.rest)
-	}
-	out := make([]string, len(col))
-	for i, s := range col {
-		out[i] = Space(most.whole-sizes[i].whole) + s + Space(most.rest-sizes[i].rest)
-	}
-	return out
-}
-
-// point is the number of cells before the decimal point, or before the unit or
-// the end when there is none.
-func point(s string) int {
-	if i := strings.IndexAny(s, ". "); i >= 0 {
-		return Width(s[:i])
-	}
-	return Width(s)
-}

@@ -142,11 +142,34 @@ func TestMoneyIsExact(t *testing.T) {
 }
 
 func TestAlign(t *testing.T) {
-	got := Align([]string{"1,234.50", "7", "-0.125", "12.5 EUR"})
-	want := []string{"1,234.50   ", "    7      ", "   -0.125  ", "   12.5 EUR"}
+	got := Align([]string{"1,234.50", "7", "-0.125", "12.5 EUR", "97 BTC"})
+	want := []string{"1,234.50     ", "    7        ", "   -0.125    ", "   12.5   EUR", "   97     BTC"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q", got)
 	}
+}
+
+func TestAlignTo(t *testing.T) {
+	got := AlignTo([]string{"1,234.50 USD", "7 JPY", "0.000000001 EUR", "12,345,678,901,234.00 USD", "-5.00 USD", ""}, 15)
+	want := []string{"   1,234.50 USD", "       7    JPY", "0.000000001 EUR", "###############", "      -5.00 USD", "               "}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := AlignTo([]string{"12.50"}, 0); got[0] != "" {
+		t.Errorf("%q in no cells", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		col := rapid.SliceOf(rapid.StringMatching(`-?[0-9]{1,12}(\.[0-9]{1,9})?( [A-Z]{3,5})?`)).Draw(t, "column")
+		w := rapid.IntRange(0, 24).Draw(t, "width")
+		for i, s := range AlignTo(col, w) {
+			if Width(s) != w {
+				t.Fatalf("%q is not %d cells", s, w)
+			}
+			if f := strings.Join(strings.Fields(s), " "); f != col[i] && strings.Trim(s, "#") != "" {
+				t.Fatalf("%q became %q", col[i], s)
+			}
+		}
+	})
 }
 
 func TestUntilNamesItsNextChange(t *testing.T) {
