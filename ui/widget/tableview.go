@@ -79,7 +79,7 @@ func (t *Table) widen(rows []Row) {
 				col = append(col, r.Cells[i])
 			}
 		}
-		want := widest(col, c.Align == Decimal)
+		want := widest(col)
 		if c.Drop == 0 {
 			want = min(want, room+gap+max(c.Min, 1))
 		}
@@ -96,11 +96,9 @@ func (t *Table) widen(rows []Row) {
 	}
 }
 
-// widest is what a column of numbers takes, decimal points in one line or not.
-func widest(col []string, byPoint bool) int {
-	if byPoint {
-		col = text.Align(col)
-	}
+// widest is what the widest number of a column takes. That decimal points stand
+// in one line is for the room there is: see text.AlignTo.
+func widest(col []string) int {
 	w := 0
 	for _, s := range col {
 		w = max(w, text.Width(s))
