@@ -201,12 +201,16 @@ func (x *OperationIndex) Days(ctx context.Context, f filter.OperationExpr, n int
 }
 
 func (p *opPlan) countDays(ctx context.Context, first int64, add func(item, ops int64)) error {
-	c := p.where(filter.Cond{SQL: "o.created_us >= ?", Args: []any{first * int64(24*time.Hour/time.Microsecond)}})
+	recent := filter.Cond{SQL: "o.created_us >= ?", Args: []any{first * int64(24*time.Hour/time.Microsecond)}}
+	from, c := p.source("index_op_created").SQL, p.where(recent)
 	head, args := "", []any(nil)
-	if p.driver.SQL != "" {
+	switch {
+	case p.driver.SQL != "":
 		head, args = p.few(), slices.Clone(p.driver.Args)
+	case p.pure: // the index of kinds has all that is asked for
+		from, c = "index_op o "+p.x.by("index_op_kind"), filter.All(p.x.kindIn("o.kind", p.kinds), recent)
 	}
-	q, err := p.x.db.Query(ctx, head+"SELECT "+dayExpr(p.x)+", count(*) FROM "+p.source("index_op_created").SQL+"WHERE "+c.SQL+" GROUP BY 1", append(args, c.Args...)...)
+	q, err := p.x.db.Query(ctx, head+"SELECT "+dayExpr(p.x)+", count(*) FROM "+from+"WHERE "+c.SQL+" GROUP BY 1", append(args, c.Args...)...)
 	if err != nil {
 		return err
 	}

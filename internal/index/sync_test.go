@@ -1,0 +1,278 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
+	"opdeck/internal/index/indextest"
+)
+
+// service is a list of operations behind a budget of one call in five seconds,
+// which people take before the sync.
+type service struct {
+	mu      sync.Mutex
+	ops     []api.Operation // newest first
+	next    time.Time       // guarded by mu; the next free slot
+	waiting int             // guarded by mu; people in the queue
+	calls   []time.Time     // guarded by mu
+	pages   []int           // guarded by mu
+	reads   []string        // guarded by mu
+	slowest time.Duration   // guarded by mu; a person's wait
+	fail    int             // guarded by mu; so many calls fail
+}
+
+const slot = 5 * time.Second
+
+func (s *service) take(ctx context.Context, person bool) error {
+	began := time.Now()
+	s.mu.Lock()
+	if person {
+		s.waiting++
+		defer func() { s.waiting-- }()
+	}
+	defer s.mu.Unlock()
+	for time.Now().Before(s.next) || !person && s.waiting > 0 {
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			s.mu.Lock()
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+		s.mu.Lock()
+	}
+	s.next = time.Now().Add(slot)
+	s.calls = append(s.calls, time.Now())
+	if person {
+		s.slowest = max(s.slowest, time.Since(began))
+	}
+	if s.fail > 0 {
+		s.fail--
+		return &api.Error{Kind: api.Unavailable, Public: "The service does not answer."}
+	}
+	return nil
+}
+
+func (s *service) ListPage(ctx context.Context, page, size int) (api.Page[api.Operation], error) {
+	if err := s.take(ctx, false); err != nil {
+		return api.Page[api.Operation]{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages = append(s.pages, page)
+	from, to := min(page*size, len(s.ops)), min((page+1)*size, len(s.ops))
+	return api.Page[api.Operation]{Items: s.ops[from:to], Page: page, PageSize: size, Total: api.Number(strconv.Itoa(len(s.ops)))}, nil
+}
+
+func (s *service) Operation(ctx context.Context, opid string) (api.Operation, error) {
+	if err := s.take(ctx, false); err != nil {
+		return api.Operation{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads = append(s.reads, opid)
+	for _, o := range s.ops {
+		if string(o.OPID) == opid {
+			return o, nil
+		}
+	}
+	return api.Operation{}, &api.Error{Kind: api.NotFound, Public: "Operation not found."}
+}
+
+func made(n int) []api.Operation {
+	var ops []api.Operation
+	for i := range n {
+		ops = append(ops, indextest.Options{Customers: 50, Parties: 200}.Make(i))
+	}
+	return ops
+}
+
+func progress(t *testing.T, x *index.Index) index.Progress {
+	t.Helper()
+	p, err := index.LoadProgress(context.Background(), x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func count(t *testing.T, x *index.Index) int64 {
+	t.Helper()
+	n, err := x.Count(context.Background(), filter.OperationExpr{}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestSyncOf50000LeavesPeopleFirst(t *testing.T) {
+	total := 50_000
+	if testing.Short() {
+		total = 5_000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(context.Background())
+		x, done := open(t, time.Now)
+		defer done()
+		s := &service{ops: made(total)}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			err := index.NewSyncer(x, s, index.SyncOptions{Owner: "one", MaxAge: 10 * time.Minute}).Run(ctx)
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() { // a person makes a call every 23 seconds
+			for ctx.Err() == nil {
+				time.Sleep(23 * time.Second)
+				_ = s.take(ctx, true)
+			}
+		})
+		for range 1000 {
+			time.Sleep(10 * time.Second)
+			if !progress(t, x).Finished.IsZero() {
+				break
+			}
+			if p := progress(t, x); p.Read > int64(total/2) && p.Read < int64(total) {
+				if _, ok := p.ETA(time.Now()); !ok {
+					t.Errorf("no time left can be told from %+v", p)
+				}
+			}
+		}
+		stop()
+		wg.Wait()
+		if n := count(t, x); n != int64(total) || progress(t, x).Finished.IsZero() {
+			t.Errorf("%d operations of %d, %+v", n, total, progress(t, x))
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.slowest > slot+200*time.Millisecond {
+			t.Errorf("a person waited %v", s.slowest)
+		}
+		for i := 12; i < len(s.calls); i++ {
+			if s.calls[i].Sub(s.calls[i-12]) < time.Minute {
+				t.Fatal("a 13th call within a minute")
+			}
+		}
+		t.Logf("%d operations, %d calls, %v of virtual time", total, len(s.calls), s.calls[len(s.calls)-1].Sub(s.calls[0]))
+	})
+}
+
+func TestSyncResumesAndOneInstanceWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, done := open(t, time.Now)
+		defer done()
+		s := &service{ops: made(1000), fail: 2}
+		run := func(owner string, d time.Duration) {
+			ctx, stop := context.WithTimeout(context.Background(), d)
+			defer stop()
+			_ = index.NewSyncer(x, s, index.SyncOptions{Owner: owner, MaxAge: time.Hour}).Run(ctx)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { run("one", 45*time.Second) })
+		wg.Go(func() { time.Sleep(time.Second); run("two", 10*time.Second) }) // while one holds the lease
+		time.Sleep(12 * time.Second)
+		if p := progress(t, x); p.Trouble != "The service does not answer." {
+			t.Errorf("trouble is not told: %+v", p)
+		}
+		wg.Wait()
+		half := progress(t, x)
+		if half.NextPage == 0 || !half.Finished.IsZero() || half.Trouble != "" {
+			t.Fatalf("%+v", half)
+		}
+		run("two", 5*time.Minute)
+		if n := count(t, x); n != 1000 {
+			t.Errorf("%d operations", n)
+		}
+		seen, twice := map[int]bool{}, 0
+		for _, p := range s.pages {
+			if seen[p] {
+				twice++
+			}
+			seen[p] = true
+		}
+		if twice > 1 { // the page that was on its way when the first one stopped
+			t.Errorf("pages were read again: %v", s.pages)
+		}
+	})
+}
+
+func TestSyncReadsNewsUntilNothingIsNewAndOwedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		x, done := open(t, time.Now)
+		defer done()
+		s := &service{ops: made(500)}
+		y := index.NewSyncer(x, s, index.SyncOptions{Owner: "one"})
+		steps := func(n int) {
+			for range n {
+				wait, err := y.Step(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(wait)
+			}
+		}
+		for progress(t, x).Finished.IsZero() {
+			steps(1)
+		}
+		news := made(760)
+		for i := range 260 { // 260 new ones stand before the others
+			o := news[500+i]
+			o.CreatedAt, o.UpdatedAt = api.At(time.Now()), api.At(time.Now())
+			s.ops = append([]api.Operation{o}, s.ops...)
+		}
+		s.pages = nil
+		id := string(s.ops[300].OPID)
+		if _, err := x.Event(ctx, index.Event{OPID: id, StatusCode: "9", Updated: time.Now().Add(time.Hour), Seen: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.Event(ctx, index.Event{OPID: "nowhere", Updated: time.Now(), Seen: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		steps(5)
+		if len(s.reads) == 0 || s.reads[0] != id && s.reads[0] != "nowhere" {
+			t.Errorf("reads %v", s.reads)
+		}
+		if n := count(t, x); n != 761 {
+			t.Errorf("%d operations", n)
+		}
+		if got := s.pages[:3]; got[0] != 0 || got[1] != 1 || got[2] != 2 {
+			t.Errorf("pages %v", s.pages)
+		}
+		if f, err := x.Freshness(ctx); err != nil || !f.Complete || time.Since(f.AsOf) > 3*time.Minute {
+			t.Errorf("%+v %v", f, err)
+		}
+	})
+}
+
+func TestLeaseIsForOne(t *testing.T) {
+	ctx := context.Background()
+	x, done := open(t, fixed)
+	defer done()
+	lease := func(owner string, at time.Time) bool {
+		ok, err := x.Lease(ctx, "l", owner, at, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	if !lease("a", now) || lease("b", now.Add(59*time.Second)) || !lease("a", now.Add(59*time.Second)) || lease("b", now.Add(time.Minute)) || !lease("b", now.Add(2*time.Minute)) {
+		t.Error("the lease is not exclusive, or never ends")
+	}
+	if err := x.Release(ctx, "l", "a"); err != nil || lease("c", now) {
+		t.Error("a stranger released it", err)
+	}
+	if err := x.Release(ctx, "l", "b"); err != nil || !lease("c", now) {
+		t.Error("it was not released", err)
+	}
+}
