@@ -169,6 +169,9 @@ func (r *root) command() *cobra.Command {
 	for _, add := range groups {
 		cmd.AddCommand(add(r))
 	}
+	if err := r.complete(cmd); err != nil {
+		panic("cli: completion of a flag that does not exist: " + err.Error())
+	}
 	strict(cmd)
 	cmd.SetHelpCommand(helpCommand())
 	return cmd
@@ -178,6 +181,8 @@ func (r *root) command() *cobra.Command {
 var groups = []func(*root) *cobra.Command{
 	(*root).operationCommand, (*root).documentCommand, (*root).customerCommand, (*root).complianceCommand,
 	(*root).sessionCommand, (*root).limitsCommand,
+	(*root).sandboxCommand, (*root).doctorCommand, (*root).configCommand,
+	(*root).versionCommand, (*root).completionCommand, (*root).manCommand,
 }
 
 // strict makes unknown sub-commands and missing ones usage errors: cobra would

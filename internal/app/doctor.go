@@ -1,0 +1,236 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/config"
+	"opdeck/internal/receiver"
+	"opdeck/internal/store"
+)
+
+// Health is the verdict of one finding.
+type Health string
+
+// The verdicts.
+const (
+	Healthy Health = "ok"
+	Warned  Health = "warning" // works, but somebody should look
+	Sick    Health = "failed"
+	Skipped Health = "skipped" // does not apply, or could not be looked at
+)
+
+// Finding is one line of the doctor. Text and Hint hold no secret.
+type Finding struct {
+	Name   string `json:"name"`
+	Health Health `json:"state"`
+	Text   string `json:"text"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+// checkTime bounds each look at something that may not answer.
+const checkTime = 10 * time.Second
+
+// doctor gathers findings.
+type doctor struct {
+	opt  Options
+	tell func(Finding)
+	sick bool
+}
+
+// Doctor looks at every step between this program and its service, in the order
+// in which they depend on each other, and tells each finding as it comes. With
+// login a session is made when there is none; otherwise nothing is sent but one
+// request without a login that reads the service's clock. It reports whether
+// nothing is wrong. shared is an App that is open already, nil to open one.
+func Doctor(ctx context.Context, opt Options, shared *App, login bool, tell func(Finding)) bool {
+	d := &doctor{opt: opt.filled(), tell: tell}
+	c, ok := d.config(shared)
+	if !ok {
+		for _, name := range []string{"name lookup", "tls", "clock", "store", "session", "budget", "audit", "feed"} {
+			d.add(name, Skipped, "needs the config", "")
+		}
+		return false
+	}
+	d.password(ctx, c)
+	reached := d.network(ctx, c)
+	a, err := shared, error(nil)
+	if a == nil {
+		a, err = Open(ctx, opt)
+	}
+	if err != nil {
+		e := api.AsError(err)
+		d.add("store", Sick, e.Public, e.Hint)
+		for _, name := range []string{"session", "budget", "audit", "feed"} {
+			d.add(name, Skipped, "needs the store", "")
+		}
+		return false
+	}
+	if shared == nil {
+		defer func() { _ = a.Close() }()
+		ctx = api.WithActor(ctx, a.LocalActor("command"))
+	}
+	d.clock(ctx, a, reached)
+	d.store(ctx, a)
+	d.session(ctx, a, login && reached)
+	d.budget(ctx, a)
+	d.audit(ctx, a)
+	d.feed(ctx, a)
+	return !d.sick
+}
+
+func (d *doctor) add(name string, h Health, text, hint string) {
+	d.sick = d.sick || h == Sick
+	d.tell(Finding{Name: name, Health: h, Text: text, Hint: hint})
+}
+
+func (d *doctor) config(shared *App) (config.Context, bool) {
+	if shared != nil {
+		d.add("config", Healthy, "in use by this server, context "+shared.Context.Name, "")
+		return shared.Context, true
+	}
+	path, named := config.Path(d.opt.ConfigFlag, d.opt.Getenv)
+	cfg, err := config.Load(path, named)
+	if err != nil {
+		d.add("config", Sick, err.Error(), "opdeck config check shows every mistake.")
+		return config.Context{}, false
+	}
+	c, err := pick(cfg, d.opt.Context)
+	if err == nil {
+		err = checkEnvironment(c, d.opt.Getenv)
+	}
+	if err != nil {
+		e := api.AsError(err)
+		d.add("config", Sick, e.Public, e.Hint)
+		return c, false
+	}
+	if cfg.Path == "" {
+		d.add("config", Healthy, "no file at "+path+"; the built-in service stands in", "opdeck config init makes one.")
+		return c, true
+	}
+	d.add("config", Healthy, fmt.Sprintf("%s, context %s (%s)", cfg.Path, c.Name, c.Kind), "")
+	return c, true
+}
+
+// password looks whether the password can be had. A command is not run: it may
+// ask somebody something.
+func (d *doctor) password(ctx context.Context, c config.Context) {
+	switch {
+	case c.Sandbox:
+		d.add("password", Skipped, "the built-in service knows it", "")
+	case c.PasswordCommand != "":
+		d.add("password", Skipped, "comes from password_command, which is not run here", "")
+	default:
+		if _, err := c.Password(ctx, d.opt.Getenv); err != nil {
+			d.add("password", Sick, err.Error(), "See password_env and password_file of the context.")
+			return
+		}
+		d.add("password", Healthy, "is there", "")
+	}
+}
+
+func (d *doctor) store(ctx context.Context, a *App) {
+	where := "in memory; nothing is kept"
+	switch {
+	case a.Store.Core.Engine() == store.Postgres:
+		where = "PostgreSQL"
+	case a.Store.Core.Path() != "":
+		where = "SQLite at " + a.Store.Core.Path() + ", on a local disk"
+	}
+	if err := a.Store.Core.Write(ctx, func(*store.Tx) error { return nil }); err != nil {
+		d.add("store", Sick, err.Error(), "Look at the disk, the folder's permissions or the database.")
+		return
+	}
+	d.add("store", Healthy, where+", can be written", "")
+}
+
+func (d *doctor) session(ctx context.Context, a *App, login bool) {
+	s, err := a.SessionStatus(ctx)
+	if err == nil && login && s.State == "none" {
+		if err = a.LoginSession(ctx); err == nil {
+			s, err = a.SessionStatus(ctx)
+		}
+	}
+	if err != nil {
+		e := api.AsError(err)
+		d.add("session", Sick, e.Public, e.Hint)
+		return
+	}
+	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation, int(max(0, s.Access.Remaining).Seconds()))
+	switch {
+	case s.State == "blocked":
+		d.add("session", Sick, "logins are blocked: "+s.Warning, "Correct the password, then opdeck session reset.")
+	case s.State == "doubtful":
+		d.add("session", Warned, text, "The next call clears it up.")
+	case s.Warning != "":
+		d.add("session", Warned, text+"; "+s.Warning, "opdeck session status tells more.")
+	case s.State == "none":
+		d.add("session", Healthy, "none yet for "+s.Account+"; the first call logs in", "")
+	case s.Access.Remaining <= 0 && s.State == "live":
+		d.add("session", Healthy, fmt.Sprintf("the tokens of generation %d have run out; the next call renews them", s.Generation), "")
+	default:
+		d.add("session", Healthy, text, "")
+	}
+}
+
+func (d *doctor) budget(ctx context.Context, a *App) {
+	use, err := a.Usage(ctx)
+	if err != nil {
+		d.add("budget", Sick, "The budgets cannot be read: "+err.Error(), "")
+		return
+	}
+	health, text := Healthy, ""
+	for _, u := range use {
+		if u.Throttled > 0 {
+			health = Warned
+			text += fmt.Sprintf("%s: %d answers 429 in the last hour; ", u.Class, u.Throttled)
+		}
+		if u.Room == 0 {
+			text += fmt.Sprintf("%s: next call in %.0f s; ", u.Class, u.NextSlot)
+		}
+	}
+	if text == "" {
+		text = "room in every class; "
+	}
+	d.add("budget", health, text[:len(text)-2], "")
+}
+
+func (d *doctor) audit(ctx context.Context, a *App) {
+	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
+		d.add("audit", Skipped, "your role may not read the trail", "")
+		return
+	}
+	rep, err := a.Audit.Verify(ctx)
+	switch {
+	case err != nil:
+		d.add("audit", Sick, "The trail cannot be checked: "+err.Error(), "")
+	case !rep.Intact():
+		d.add("audit", Sick, rep.Summary(), "opdeck audit verify shows every problem; keep the store and the checkpoints as they are.")
+	case len(rep.Unsettled) > 0:
+		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have no known outcome", rep.Summary(), len(rep.Unsettled)), "opdeck audit verify lists them.")
+	case rep.Records == 0:
+		d.add("audit", Healthy, "the trail is empty", "")
+	default:
+		d.add("audit", Healthy, rep.Summary(), "")
+	}
+}
+
+func (d *doctor) feed(ctx context.Context, a *App) {
+	if a.Config.Webhooks.Listen == "" {
+		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
+		return
+	}
+	times, err := a.Inbox().Times(ctx, 1000)
+	if err != nil {
+		d.add("feed", Sick, "The inbox cannot be read: "+err.Error(), "")
+		return
+	}
+	rhythm := receiver.Judge(times, d.opt.Now())
+	if rhythm.Deaf {
+		d.add("feed", Warned, rhythm.String(), "Look at the webhook settings (opdeck hook get) and at the receiver's counters.")
+		return
+	}
+	d.add("feed", Healthy, rhythm.String(), "")
+}

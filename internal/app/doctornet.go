@@ -1,0 +1,184 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/config"
+)
+
+// network looks the service's name up and shakes hands. It reports whether the
+// service can be reached.
+func (d *doctor) network(ctx context.Context, c config.Context) bool {
+	if c.Sandbox {
+		d.add("name lookup", Skipped, "the built-in service runs in this process", "")
+		d.add("tls", Skipped, "no network is used", "")
+		return true
+	}
+	u, err := url.Parse(c.BaseURL)
+	if err != nil { // the config's check has parsed it
+		d.add("name lookup", Sick, "base_url is no address", "")
+		return false
+	}
+	if !d.lookup(ctx, u.Hostname()) {
+		d.add("tls", Skipped, "needs the address", "")
+		d.add("clock", Skipped, "needs the service", "")
+		return false
+	}
+	if !d.shake(ctx, c, u) {
+		d.add("clock", Skipped, "needs the service", "")
+		return false
+	}
+	return true
+}
+
+func (d *doctor) lookup(ctx context.Context, host string) bool {
+	if net.ParseIP(host) != nil {
+		d.add("name lookup", Healthy, host+" is an address", "")
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	began := time.Now()
+	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		d.add("name lookup", Sick, fmt.Sprintf("%s cannot be looked up: %s", host, dnsReason(err)), "Check base_url and the name servers of this host.")
+		return false
+	}
+	d.add("name lookup", Healthy, fmt.Sprintf("%s has %d addresses, found in %d ms", host, len(addrs), time.Since(began).Milliseconds()), "")
+	return true
+}
+
+func dnsReason(err error) string {
+	var e *net.DNSError
+	switch {
+	case errors.As(err, &e) && e.IsNotFound:
+		return "no such name"
+	case errors.As(err, &e) && e.IsTimeout:
+		return "no answer in time"
+	case errors.As(err, &e):
+		return e.Err
+	}
+	return err.Error()
+}
+
+// shake connects and, over https, checks the certificate.
+func (d *doctor) shake(ctx context.Context, c config.Context, u *url.URL) bool {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	conf, err := tlsConfig(c)
+	if err != nil {
+		e := api.AsError(err)
+		d.add("tls", Sick, e.Public, e.Hint)
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		d.add("tls", Sick, "Nobody answers at port "+port+": "+plainNet(err), "Check base_url, the firewall and the network.")
+		return false
+	}
+	defer conn.Close()
+	if u.Scheme == "http" {
+		d.add("tls", Skipped, "plain HTTP to this host, port "+port+" answers", "")
+		return true
+	}
+	conf.ServerName = u.Hostname()
+	t := tls.Client(conn, conf)
+	if err := t.HandshakeContext(ctx); err != nil {
+		d.add("tls", Sick, "The certificate or the handshake is not good: "+plainNet(err), "A private authority goes into ca_file of the context.")
+		return false
+	}
+	st := t.ConnectionState()
+	until := st.PeerCertificates[0].NotAfter
+	left := until.Sub(d.opt.Now())
+	health, hint := Healthy, ""
+	if left < 14*24*time.Hour {
+		health, hint = Warned, "The service's certificate ends soon."
+	}
+	d.add("tls", health, fmt.Sprintf("%s, certificate good for %d days", tls.VersionName(st.Version), int(left.Hours()/24)), hint)
+	return true
+}
+
+func plainNet(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil {
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+// Differences of clocks beyond these are told, and are an illness.
+const (
+	skewTold = 30 * time.Second
+	skewSick = 5 * time.Minute
+)
+
+// clock compares this host's clock with the Date of an answer to a request
+// without a login.
+func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
+	if !reached {
+		return // told by network
+	}
+	rt, close, err := a.plainCarrier()
+	if err != nil {
+		d.add("clock", Skipped, api.AsError(err).Public, "")
+		return
+	}
+	defer close()
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, a.Context.BaseURL, nil)
+	if err != nil {
+		d.add("clock", Skipped, "base_url is no address", "")
+		return
+	}
+	began := d.opt.Now()
+	res, err := rt.RoundTrip(req)
+	if err != nil {
+		d.add("clock", Sick, "The service does not answer: "+plainNet(err), "Try again; if it goes on, ask the service's operator.")
+		return
+	}
+	_ = res.Body.Close()
+	middle := began.Add(d.opt.Now().Sub(began) / 2)
+	date, err := http.ParseTime(res.Header.Get("Date"))
+	if err != nil {
+		d.add("clock", Skipped, "the service tells no time", "")
+		return
+	}
+	skew := middle.Sub(date.Add(500 * time.Millisecond)) // Date has whole seconds
+	text := fmt.Sprintf("this clock and the service's differ by %.1f s", skew.Seconds())
+	switch {
+	case skew.Abs() > skewSick:
+		d.add("clock", Sick, text, "Set this host's clock (NTP).")
+	case skew.Abs() > skewTold:
+		d.add("clock", Warned, text, "Set this host's clock (NTP).")
+	case skew.Abs() < 1500*time.Millisecond:
+		d.add("clock", Healthy, "this clock agrees with the service's", "")
+	default:
+		d.add("clock", Healthy, text, "")
+	}
+}
+
+// plainCarrier is a transport of its own for a request without a login.
+func (a *App) plainCarrier() (rt http.RoundTripper, close func(), err error) {
+	if a.Sandbox != nil {
+		return a.Sandbox.Transport(), func() {}, nil
+	}
+	conf, err := tlsConfig(a.Context)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := newTransport(conf)
+	return t, t.CloseIdleConnections, nil
+}

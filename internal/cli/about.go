@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"opdeck/api"
+	"opdeck/internal/config"
+)
+
+func (r *root) versionCommand() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Version, commit and build", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if r.output == "json" {
+				return r.printJSON(map[string]string{"version": r.env.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+			}
+			_, err := fmt.Fprintf(r.env.Out, "opdeck %s, %s, %s/%s\n", oneLine(r.env.Version), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		}}
+}
+
+func (r *root) completionCommand() *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{Use: "completion SHELL", Short: "Completion script for bash, zsh, fish or powershell", ValidArgs: shells,
+		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Long: "Prints a script that completes commands, flags, contexts and ids. For example:\n\n" +
+			"  bash:  source <(opdeck completion bash)\n  zsh:   opdeck completion zsh > \"${fpath[1]}/_opdeck\"\n" +
+			"  fish:  opdeck completion fish > ~/.config/fish/completions/opdeck.fish",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			top := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return top.GenBashCompletionV2(r.env.Out, true)
+			case "zsh":
+				return top.GenZshCompletion(r.env.Out)
+			case "fish":
+				return top.GenFishCompletion(r.env.Out, true)
+			}
+			return top.GenPowerShellCompletionWithDesc(r.env.Out)
+		}}
+}
+
+func (r *root) manCommand() *cobra.Command {
+	return &cobra.Command{Use: "man [DIR]", Short: "The manual page, or all of them into a folder", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			top := cmd.Root()
+			top.DisableAutoGenTag = true
+			head := &doc.GenManHeader{Title: "OPDECK", Section: "1", Source: "opdeck " + r.env.Version, Manual: "opdeck"}
+			if len(args) == 0 {
+				var page bytes.Buffer
+				if err := doc.GenMan(top, head, &page); err != nil {
+					return err
+				}
+				_, err := r.env.Out.Write(page.Bytes())
+				return err
+			}
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return &api.Error{Kind: api.Usage, Public: "The folder for the pages cannot be made.", Err: err}
+			}
+			head.Title = ""
+			return doc.GenManTree(top, head, args[0])
+		}}
+}
+
+// contextNames completes --context.
+func (r *root) contextNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	cfg, err := config.Load(config.Path(r.config, r.env.Getenv))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	names := slices.Sorted(maps.Keys(cfg.Contexts))
+	if !slices.Contains(names, "sandbox") {
+		names = append(names, "sandbox")
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// complete registers what flags can be.
+func (r *root) complete(cmd *cobra.Command) error {
+	words := func(list ...string) cobra.CompletionFunc {
+		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+	}
+	return errors.Join(cmd.RegisterFlagCompletionFunc("context", r.contextNames),
+		cmd.RegisterFlagCompletionFunc("output", words(outputs...)))
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/internal/sandbox"
+)
+
+func (r *root) sandboxCommand() *cobra.Command {
+	opt := sandbox.Options{}
+	var addr, faults string
+	cmd := &cobra.Command{Use: "sandbox", Short: "Run the built-in service as a server of its own", Args: cobra.NoArgs,
+		Long: "Serves the built-in service until it is interrupted. It prints its address, its login, share\n" +
+			"tokens and a config that is ready to be used. Without --data everything is in memory.\n\n" +
+			"--fault makes it misbehave, for example drop=attach (the answer is lost), status=get:502:3\n" +
+			"(each third), delay=login:2s, busy=list:30s; several are separated by commas.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if opt.Operations < 0 || opt.AccessTTL < 0 || opt.RefreshTTL < 0 || opt.Activity < 0 {
+				return usage("numbers and lifetimes must not be negative")
+			}
+			var err error
+			if opt.Faults, err = sandbox.ParseFaults(faults); err != nil {
+				return usage("--fault: %s", err)
+			}
+			s, err := sandbox.Open(cmd.Context(), opt)
+			if err != nil {
+				return &api.Error{Kind: api.Unavailable, Public: "The built-in service cannot be opened: " + err.Error(), Err: err}
+			}
+			if err = s.Serve(cmd.Context(), addr, r.env.Out); err != nil {
+				err = &api.Error{Kind: api.Unavailable, Public: "The built-in service cannot be served: " + err.Error(),
+					Hint: "Another --addr may be free; 127.0.0.1:0 takes any port.", Err: err}
+			}
+			return errors.Join(err, s.Close())
+		}}
+	f := cmd.Flags()
+	f.StringVar(&addr, "addr", "127.0.0.1:8787", "address to listen at")
+	f.StringVar(&opt.Path, "data", "", "file that keeps the data; empty: memory")
+	f.IntVar(&opt.Operations, "operations", 0, "sample operations of a new file (default 500)")
+	f.Uint64Var(&opt.Seed, "seed", 0, "of the sample data of a new file")
+	f.DurationVar(&opt.AccessTTL, "access-ttl", 0, "life of access tokens (default 5m)")
+	f.DurationVar(&opt.RefreshTTL, "refresh-ttl", 0, "life of refresh tokens (default 15m)")
+	f.StringVar(&opt.HookURL, "hook-url", "", "send webhooks to this address")
+	f.BoolVar(&opt.HardLimits, "hard-limits", false, "answer 429 above the recommended rates")
+	f.StringVar(&faults, "fault", "", "misbehave, see above")
+	f.DurationVar(&opt.Activity, "activity", 0, "an operation changes this often (default never)")
+	return cmd
+}
