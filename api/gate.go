@@ -95,6 +95,7 @@ type Outcome struct {
 	Rule      Rule          `json:"rule,omitempty"`
 	Detail    string        `json:"detail,omitempty"` // safe text
 	RequestID string        `json:"request_id,omitempty"`
+	After     string        `json:"after,omitempty"` // digest of the object that came back
 	Took      time.Duration `json:"took_ns,omitempty"`
 }
 
@@ -160,6 +161,9 @@ func (g *Gate) Begin(ctx context.Context, act Act, guard func() error) (*Permit,
 	}
 	ref, err := g.Audit.Intent(ctx, who, act)
 	if err != nil {
+		if p.approval != "" { // it was spent for nothing: it may be used again
+			_ = g.Approve.Settle(context.WithoutCancel(ctx), p.approval, Outcome{Verdict: Failed})
+		}
 		return nil, &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleAudit,
 			Public: "The audit trail cannot be written, so nothing was sent.",
 			Hint:   "Look at the disk or the database of the store; reading goes on.", Err: err}

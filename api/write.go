@@ -46,6 +46,7 @@ func (c *Client) send(ctx context.Context, w write) (answer, error) {
 func (c *Client) verdict(a answer, err error) Outcome {
 	out := Outcome{Status: a.status, RequestID: a.id, Verdict: Done}
 	if err == nil {
+		out.After = HashHex(a.body)
 		return out
 	}
 	e := AsError(err)

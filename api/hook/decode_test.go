@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,9 @@ func TestMalformed(t *testing.T) {
 		"status as text":          {sample(`1`, "Operation", `{"opid":"x","status":"1"}`), ReasonShape, true},
 		"status with fraction":    {sample(`1`, "Operation", `{"opid":"x","status":1.5}`), ReasonShape, true},
 		"account's status broken": {sample(`4`, "Counterparty", `{"suid":"x","accounts":[{"status":"a"}]}`), ReasonShape, true},
+		"duplicate far behind":    {`{` + manyNames(40) + `,"n7":1}`, ReasonDuplicate, false},
+		"duplicate among many":    {`{` + manyNames(40) + `,"N39":1}`, ReasonDuplicate, false},
+		"many names":              {`{` + manyNames(40) + `}`, ReasonID, false},
 		"duplicate deep inside":   {sample(`1`, "Operation", `{"opid":"x","source_amount":{"sum":{"units":1,"Units":2}}}`), ReasonDuplicate, false},
 	}
 	for name, c := range cases {
@@ -204,6 +208,24 @@ func TestOddAmountsAndMoments(t *testing.T) {
 	}
 }
 
+func TestIssuePaths(t *testing.T) {
+	e, err := Decode([]byte(sample(`2`, "Account", `{"suid":"x","name":1,"hold":{"money":{"currency_code":"usd","units":1}},"requisites":[{},{"items":[{"key":[]}]}]}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, i := range e.Issues {
+		paths = append(paths, i.Path)
+	}
+	if got := strings.Join(paths, " "); got != "Account.name Account.hold.money Account.requisites[1].items[0].key" {
+		t.Error(got)
+	}
+	_, err = Decode([]byte(sample(`4`, "Counterparty", `{"suid":"x","accounts":[{"status":1},{"status":1.5}]}`)))
+	if err == nil || !strings.Contains(err.Error(), "Counterparty.accounts[1].status is no whole number") {
+		t.Error(err)
+	}
+}
+
 func TestStampOrder(t *testing.T) {
 	in := []Stamp{{}, {-1, 5, true}, {0, 0, true}, {7, 1, true}, {7, 2, true}}
 	for i, a := range in {
@@ -270,8 +292,8 @@ func plainValue(v value) any {
 		return m
 	case array:
 		a := make([]any, 0)
-		for _, x := range v.items {
-			a = append(a, plainValue(x))
+		for _, x := range v.members {
+			a = append(a, plainValue(x.val))
 		}
 		return a
 	case str:
@@ -290,4 +312,12 @@ func isPlain(s string) bool {
 		}
 	}
 	return true
+}
+
+func manyNames(n int) string {
+	var names []string
+	for i := range n {
+		names = append(names, `"n`+strconv.Itoa(i)+`":0`)
+	}
+	return strings.Join(names, ",")
 }

@@ -184,7 +184,7 @@ func (e *Envelope) data(data value) *Malformed {
 			return &Malformed{Reason: ReasonData, Detail: "hook_type " + k.name + " holds a thing named " + string(e.Object)}
 		}
 	}
-	r := reader{v: data.members[0].val, path: string(e.Object), root: e}
+	r := reader{v: data.members[0].val, path: [4]string{string(e.Object)}, root: e}
 	if r.v.kind != object {
 		return &Malformed{Reason: ReasonShape, Detail: string(e.Object) + " is no object: " + show(r.v)}
 	}

@@ -24,9 +24,8 @@ const (
 type value struct {
 	kind    kind
 	raw     []byte
-	text    string // of a string, decoded
-	members []member
-	items   []value
+	text    string   // of a string, decoded
+	members []member // of an object; of a list, with empty keys
 }
 
 type member struct {
@@ -36,8 +35,8 @@ type member struct {
 
 // get returns the member with exactly that name; null counts as missing.
 func (v value) get(key string) (value, bool) {
-	for _, m := range v.members {
-		if m.key == key {
+	for i := range v.members {
+		if m := &v.members[i]; m.key == key {
 			return m.val, !m.val.null()
 		}
 	}
@@ -115,8 +114,8 @@ func (p *parser) value(depth int) (v value) {
 }
 
 func (p *parser) object(depth int) value {
-	v := value{kind: object}
-	seen := keys{}
+	v := value{kind: object, members: make([]member, 0, 4)}
+	var many map[string]bool
 	p.i++
 	for p.space(); p.bad == nil && p.peek() != '}'; p.space() {
 		if len(v.members) > 0 && !p.comma() {
@@ -127,7 +126,10 @@ func (p *parser) object(depth int) value {
 			return v
 		}
 		key := p.string()
-		if seen.has(key) {
+		if len(v.members) == manyMembers {
+			many = folded(v.members)
+		}
+		if twice(v.members, many, key) {
 			p.fail(ReasonDuplicate, "a name stands twice in one object")
 			return v
 		}
@@ -147,10 +149,10 @@ func (p *parser) array(depth int) value {
 	v := value{kind: array}
 	p.i++
 	for p.space(); p.bad == nil && p.peek() != ']'; p.space() {
-		if len(v.items) > 0 && !p.comma() {
+		if len(v.members) > 0 && !p.comma() {
 			return v
 		}
-		v.items = append(v.items, p.value(depth+1))
+		v.members = append(v.members, member{val: p.value(depth + 1)})
 	}
 	p.i++
 	return v
@@ -339,62 +341,4 @@ func (p *parser) hex4() (r rune, ok bool) {
 	}
 	p.i += 4
 	return r, true
-}
-
-// keys are the names seen in one object, by their folded form.
-type keys struct {
-	few  []string
-	many map[string]bool
-}
-
-// has notes key and reports whether it was there already in any case.
-func (k *keys) has(key string) bool {
-	f := fold(key)
-	if k.many != nil {
-		old := k.many[f]
-		k.many[f] = true
-		return old
-	}
-	for _, s := range k.few {
-		if s == f {
-			return true
-		}
-	}
-	if k.few = append(k.few, f); len(k.few) > 32 {
-		k.many = make(map[string]bool, 64)
-		for _, s := range k.few {
-			k.many[s] = true
-		}
-	}
-	return false
-}
-
-// fold maps names that differ in case only (Unicode simple folding, as
-// encoding/json does: K, k and the Kelvin sign) to one text.
-func fold(s string) string {
-	plain := true
-	for i := 0; i < len(s) && plain; i++ {
-		plain = s[i] < utf8.RuneSelf && (s[i] < 'A' || s[i] > 'Z')
-	}
-	if plain {
-		return s
-	}
-	out := make([]byte, 0, len(s))
-	for _, r := range s {
-		out = utf8.AppendRune(out, foldRune(r))
-	}
-	return string(out)
-}
-
-// foldRune returns one character for the whole circle that r folds around: its
-// smallest, or the small letter for those of ASCII.
-func foldRune(r rune) rune {
-	low := r
-	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-		low = min(low, f)
-	}
-	if low >= 'A' && low <= 'Z' {
-		low += 'a' - 'A'
-	}
-	return low
 }

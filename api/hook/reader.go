@@ -11,21 +11,44 @@ import (
 // cannot be read makes it malformed; anything else becomes an Issue.
 type reader struct {
 	v    value
-	path string
+	path [4]string // names of the parts around it, outermost first; "" behind them
 	root *Envelope
 	bad  *Malformed
 }
 
 const maxIssues = 50 // of one delivery; a hostile one has no more to tell
 
+// at names a part for people: "Operation.source_amount.sum".
+func (r *reader) at(key string) string {
+	name := ""
+	for _, p := range r.path {
+		if p != "" {
+			name += p + "."
+		}
+	}
+	return name + key
+}
+
+// below is a reader of a part.
+func (r *reader) below(key string, v value) reader {
+	part := reader{v: v, path: r.path, root: r.root}
+	for i := range part.path {
+		if part.path[i] == "" {
+			part.path[i] = key
+			break
+		}
+	}
+	return part
+}
+
 func (r *reader) issue(key, why string) {
 	if len(r.root.Issues) < maxIssues {
-		r.root.Issues = append(r.root.Issues, Issue{Path: r.path + "." + key, Why: why})
+		r.root.Issues = append(r.root.Issues, Issue{Path: r.at(key), Why: why})
 	}
 }
 
 func (r *reader) fail(key, why string) {
-	r.bad = first(r.bad, &Malformed{Reason: ReasonShape, Detail: r.path + "." + key + " " + why})
+	r.bad = first(r.bad, &Malformed{Reason: ReasonShape, Detail: r.at(key) + " " + why})
 }
 
 func first(a, b *Malformed) *Malformed {
@@ -205,13 +228,13 @@ func (r *reader) literal(key string) api.Number {
 }
 
 // object steps into a part; one that is missing or no object reads as empty.
-func (r *reader) object(key string) *reader {
+func (r *reader) object(key string) reader {
 	v, ok := r.v.get(key)
 	if ok && v.kind != object {
 		r.issue(key, "is no object")
 		v = value{}
 	}
-	return &reader{v: v, path: r.path + "." + key, root: r.root}
+	return r.below(key, v)
 }
 
 // list steps into each object of a list.
@@ -224,14 +247,16 @@ func (r *reader) list(key string) []*reader {
 		r.issue(key, "is no list")
 		return nil
 	}
-	out := make([]*reader, 0, len(v.items))
-	for i, it := range v.items {
+	out := make([]*reader, 0, len(v.members))
+	for i, m := range v.members {
+		it := m.val
 		name := key + "[" + strconv.Itoa(i) + "]"
 		if it.kind != object {
 			r.issue(name, "is no object")
 			continue
 		}
-		out = append(out, &reader{v: it, path: r.path + "." + name, root: r.root})
+		part := r.below(name, it)
+		out = append(out, &part)
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
@@ -46,6 +47,9 @@ type Config struct {
 	Reserve map[Class]int
 	Policy  Policy        // "": Wait
 	MaxWait time.Duration // 0: 30 s; how long a person waits for a slot
+	// Random returns numbers in [0,1): background work of many processes does not
+	// come back at the same instant. nil: math/rand.
+	Random func() float64
 }
 
 // Budgets holds one key's calls to the recommended rates.
@@ -55,11 +59,15 @@ type Budgets struct {
 	rules   map[Class]Rule
 	warn    bool
 	maxWait time.Duration
+	random  func() float64
 }
 
 // New checks cfg and returns the budgets.
 func New(cfg Config) (*Budgets, error) {
-	b := &Budgets{store: cfg.Store, key: cfg.Key, rules: map[Class]Rule{}, warn: cfg.Policy == Warn, maxWait: cfg.MaxWait}
+	b := &Budgets{store: cfg.Store, key: cfg.Key, rules: map[Class]Rule{}, warn: cfg.Policy == Warn, maxWait: cfg.MaxWait, random: cfg.Random}
+	if b.random == nil {
+		b.random = rand.Float64
+	}
 	switch cfg.Policy {
 	case "", Wait, Warn:
 	default:
@@ -143,6 +151,9 @@ func (b *Budgets) Hold(ctx context.Context, req Request, g Grant) (Request, erro
 		return req, &Exhausted{Class: req.Class, RetryAfter: g.Wait}
 	}
 	req.Ticket = g.Ticket
+	if req.Background && !g.Taken {
+		g.Wait += time.Duration(b.random() * float64(apart))
+	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < g.Wait && req.Background {
 		return req, &Exhausted{Class: req.Class, RetryAfter: g.Wait}
 	}
@@ -153,6 +164,9 @@ func (b *Budgets) Hold(ctx context.Context, req Request, g Grant) (Request, erro
 	req.MaxWait = b.Request(ctx, req.Class).MaxWait
 	return req, nil
 }
+
+// apart spreads background work that waits for the same moment.
+const apart = 250 * time.Millisecond
 
 // Drop gives a slot back that its caller will not use; a failure costs one slot
 // and is not reported.

@@ -48,8 +48,8 @@ func (c Constants) check() error {
 	return nil
 }
 
-// callerDeadline is the least that a call should be given, so that a crashed
+// CallerDeadline is the least that a call should be given, so that a crashed
 // holder does not show as an error.
-func (c Constants) callerDeadline() time.Duration {
+func (c Constants) CallerDeadline() time.Duration {
 	return c.LeaseSent + c.AuthDeadline + 5*time.Second
 }

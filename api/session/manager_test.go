@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,25 +127,25 @@ func TestKilledHolder(t *testing.T) {
 // away is a store that can be switched off.
 type away struct {
 	*Memory
-	off bool
+	off atomic.Bool
 }
 
 func (a *away) Load(ctx context.Context, k Key) (Row, error) {
-	if a.off {
+	if a.off.Load() {
 		return Row{}, errStore
 	}
 	return a.Memory.Load(ctx, k)
 }
 
 func (a *away) Enter(ctx context.Context, k Key, r limit.Request, ok func(Row) bool) (Row, limit.Grant, error) {
-	if a.off {
+	if a.off.Load() {
 		return Row{}, limit.Grant{}, errStore
 	}
 	return a.Memory.Enter(ctx, k, r, ok)
 }
 
 func (a *away) Install(ctx context.Context, k Key, in Install) (Row, error) {
-	if a.off {
+	if a.off.Load() {
 		return Row{}, errStore
 	}
 	return a.Memory.Install(ctx, k, in)
@@ -155,7 +156,7 @@ func TestWithoutStore(t *testing.T) {
 		st := &away{Memory: w.store}
 		m := w.on(st, nil)
 		w.good(m)
-		st.off = true
+		st.off.Store(true)
 		time.Sleep(260 * time.Second)
 		w.good(m) // from memory, before the hand-over
 		if err := w.call(m); err != nil {
@@ -167,7 +168,7 @@ func TestWithoutStore(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		w.kindIs(w.call(m), StoreUnavailable)
 		w.counts(1, 0)
-		st.off = false
+		st.off.Store(false)
 		w.good(m)
 		w.counts(1, 1)
 	})
@@ -178,10 +179,33 @@ func TestStoreAwayAtInstall(t *testing.T) {
 	inWorld(t, func(w *world) {
 		st := &away{Memory: w.store}
 		m := w.on(st, nil)
-		m.crash = func(at string) { st.off = at == "answered" }
-		go func() { time.Sleep(3 * time.Second); st.off = false }()
+		m.crash = func(at string) { st.off.Store(at == "answered") }
+		go func() { time.Sleep(3 * time.Second); st.off.Store(false) }()
 		w.good(m)
 		w.good(w.manager(nil))
+		w.counts(1, 0)
+	})
+}
+
+// TestClockSetBackWithDeadHolder: the lease of a dead holder ends in time although
+// the host's clocks were set back by an hour (rules G2, G3).
+func TestClockSetBackWithDeadHolder(t *testing.T) {
+	inWorld(t, func(w *world) {
+		victim, other := w.manager(nil), w.manager(nil)
+		ctx, kill := context.WithCancel(context.Background())
+		victim.crash = func(at string) {
+			if at == "marked" {
+				kill()
+				runtime.Goexit()
+			}
+		}
+		_ = victim.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(1, 1)))
+		w.clock.jump(-time.Hour, -time.Hour)
+		start := time.Now()
+		w.good(other)
+		if d := time.Since(start); d > 16*time.Second {
+			t.Errorf("the next call took %s", d)
+		}
 		w.counts(1, 0)
 	})
 }

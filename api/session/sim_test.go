@@ -53,22 +53,23 @@ func lockedRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(se
 // simManager makes a process on store.
 func simManager(t testing.TB, store Store, clock Clock, auth *service, seed, stream uint64, change func(*Config)) *Manager {
 	key := Key{BaseURL: simURL, Account: simAccount}
-	budgets, err := limit.New(limit.Config{Store: store, Key: key, MaxWait: 4 * time.Minute})
+	rnd := lockedRand(seed, stream)
+	var mu sync.Mutex
+	random := func() float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return rnd.Float64()
+	}
+	budgets, err := limit.New(limit.Config{Store: store, Key: key, MaxWait: 4 * time.Minute, Random: random})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rnd := lockedRand(seed, stream)
-	var mu sync.Mutex
 	cfg := Config{
 		BaseURL: simURL, Account: simAccount, Store: store, Limits: budgets, Auth: auth, Clock: clock,
 		Password: func(context.Context) (secret.Value, error) { return secret.New("right"), nil },
 		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Owner:    Owner{Host: "host", PID: int(stream)},
-		Random: func() float64 {
-			mu.Lock()
-			defer mu.Unlock()
-			return rnd.Float64()
-		},
+		Random:   random,
 	}
 	if change != nil {
 		change(&cfg)

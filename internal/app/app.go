@@ -219,6 +219,11 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 	if a.Audit, err = audit.New(opt); err != nil {
 		return &api.Error{Kind: api.Internal, Public: "The audit trail cannot be opened: " + err.Error(), Err: err}
 	}
+	a.closers = append(a.closers, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		return a.Audit.Close(ctx)
+	})
 	a.Approvals = approval.New(store.NewApproval(a.Store.Core), a.Audit, a.Context.BaseURL, a.Context.Login, a.Now)
 	a.Gate = &api.Gate{ReadOnly: a.ReadOnly, Audit: a.Audit, Now: a.Now}
 	if a.Context.Approval == "second_person" {

@@ -150,7 +150,7 @@ func (r *Record) outcome(out api.Outcome) {
 	}
 	r.Status, r.Rule = out.Status, bounded(string(out.Rule), maxWord)
 	r.Error, r.Req = prose(out.Detail, maxText), bounded(out.RequestID, maxWord)
-	r.Took = out.Took.Microseconds()
+	r.Took, r.After = out.Took.Microseconds(), bounded(out.After, maxWord)
 	r.Method, r.Path, r.Body, r.Secret, r.Name, r.Summary, r.Reason, r.Before = "", "", "", "", "", "", "", ""
 	r.Code = code(r.Event, r.Phase, r.Outcome)
 }
