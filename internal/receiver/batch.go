@@ -10,6 +10,11 @@ import (
 // maxBatch is how many deliveries share one commit.
 const maxBatch = 64
 
+// linger is the longest that a batch waits to become as large as the one before.
+// Senders who were answered together come again together, a little apart: the
+// first of them alone is not worth a commit. One who sends alone never waits.
+const linger = time.Millisecond
+
 // Why a delivery could not be stored; the sender is told to come again.
 var (
 	ErrQueueFull = errors.New("the queue to the inbox is full")
@@ -81,7 +86,8 @@ func (b *batcher) run() {
 	for {
 		select {
 		case p := <-b.in:
-			b.commit(b.gather(append(batch[:0], p)))
+			batch = b.await(b.gather(append(batch[:0], p)), len(batch))
+			b.commit(batch)
 		case <-b.stop:
 			for {
 				rest := b.gather(batch[:0])
@@ -105,6 +111,26 @@ func (b *batcher) gather(batch []*pending) []*pending {
 		}
 	}
 	return batch
+}
+
+// await adds what comes within linger, until there are as many as before.
+func (b *batcher) await(batch []*pending, before int) []*pending {
+	if len(batch) >= before {
+		return batch
+	}
+	t := time.NewTimer(linger)
+	defer t.Stop()
+	for len(batch) < before {
+		select {
+		case p := <-b.in:
+			batch = append(batch, p)
+		case <-t.C:
+			return batch
+		case <-b.stop:
+			return batch
+		}
+	}
+	return b.gather(batch)
 }
 
 func (b *batcher) commit(batch []*pending) {

@@ -28,6 +28,7 @@ import (
 //	go test -run '^$' -bench Durable -benchtime 30000x ./internal/receiver
 func BenchmarkDurable(b *testing.B) {
 	b.Run("raw", benchRaw)
+	b.Run("inbox", benchInbox)
 	for _, senders := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("handler/senders=%d", senders), func(b *testing.B) { benchReceiver(b, senders, false) })
 	}
@@ -68,6 +69,23 @@ func benchRaw(b *testing.B) {
 			}
 		}
 		if err := tx.Commit(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	report(b, spent)
+}
+
+// benchInbox is benchRaw through Inbox.Insert.
+func benchInbox(b *testing.B) {
+	in := store.NewInbox(storetest.Open(b, store.SQLite).Bulk)
+	records := make([]receiver.Record, b.N)
+	for i := range records {
+		records[i] = receivertest.Record(i, "op")
+	}
+	b.ResetTimer()
+	spent := cpuTime()
+	for batch := range slices.Chunk(records, benchBatch) {
+		if _, err := in.Insert(context.Background(), batch); err != nil {
 			b.Fatal(err)
 		}
 	}
