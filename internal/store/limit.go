@@ -49,15 +49,19 @@ func (r *ring) args(more ...any) []any {
 // the same ring out.
 func (l *Limit) lockRing(ctx context.Context, tx *Tx, key limit.Key, class limit.Class) (*ring, error) {
 	r := &ring{key: key, class: class}
-	query := "SELECT not_before_ns, trimmed_ns FROM limit_ring" + ringWhere + tx.Engine().ForUpdate()
-	err := tx.QueryRow(ctx, query, r.args()...).Scan(&r.notBefore, &r.trimmed)
+	columns, dest := "not_before_ns, trimmed_ns", []any{&r.notBefore, &r.trimmed}
+	if tx.Engine() == Postgres {
+		columns, dest = columns+", "+impatient, append(dest, new(string))
+	}
+	query := "SELECT " + columns + " FROM limit_ring" + ringWhere + tx.Engine().ForUpdate()
+	err := tx.QueryRow(ctx, query, r.args()...).Scan(dest...)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return r, err
 	}
 	if _, err := tx.Exec(ctx, "INSERT INTO limit_ring (base_url, account, class) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", r.args()...); err != nil {
 		return nil, err
 	}
-	return r, tx.QueryRow(ctx, query, r.args()...).Scan(&r.notBefore, &r.trimmed)
+	return r, tx.QueryRow(ctx, query, r.args()...).Scan(dest...)
 }
 
 // Take implements limit.Store.

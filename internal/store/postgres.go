@@ -73,3 +73,8 @@ func (db *DB) lockPostgres(ctx context.Context) (unlock func(), err error) {
 	}
 	return func() { _ = tx.Rollback() }, nil
 }
+
+// impatient lets the server end the transaction of a process that was stopped
+// in the middle of it, so that its locks do not outlive a lease. It is part of
+// the statement that locks.
+const impatient = "set_config('idle_in_transaction_session_timeout', '10s', true)"

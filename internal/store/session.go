@@ -128,7 +128,7 @@ func (s *Session) change(ctx context.Context, key session.Key, fn func(*Tx, *rec
 	var row session.Row
 	err := s.db.Write(ctx, func(tx *Tx) error {
 		if tx.Engine() == Postgres { // the clock is read after the wait for the lock
-			_, err := tx.Exec(ctx, "SELECT 1 FROM session"+rowWhere+" FOR UPDATE", key.BaseURL, key.Account)
+			_, err := tx.Exec(ctx, "SELECT "+impatient+" FROM session"+rowWhere+" FOR UPDATE", key.BaseURL, key.Account)
 			if err != nil {
 				return err
 			}

@@ -29,11 +29,11 @@ func (s *Session) enterFast(ctx context.Context, key session.Key, req limit.Requ
 	defer func() { _ = c.Close() }()
 	err = c.Raw(func(driver any) error {
 		conn := driver.(*stdlib.Conn).Conn()
+		defer leave(ctx, conn)
 		var p planned
 		if row, p, err = s.enterRead(ctx, conn, key, req, usable); err != nil || (!p.put && !p.drop) {
 			grant = p.grant
-			_, e := conn.Exec(ctx, "ROLLBACK")
-			return errors.Join(err, s.db.explain(e))
+			return err // leave rolls back
 		}
 		b := new(pgx.Batch)
 		if p.drop {
@@ -52,13 +52,26 @@ func (s *Session) enterFast(ctx context.Context, key session.Key, req limit.Requ
 	return row, grant, err
 }
 
+// leave sees to it that no transaction stays open on a connection that goes back
+// to the pool, also when the caller's context has ended: it would keep its lock.
+func leave(ctx context.Context, conn *pgx.Conn) {
+	if conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if _, err := conn.Exec(ctx, "ROLLBACK"); err != nil {
+		_ = conn.Close(ctx)
+	}
+}
+
 // enterRead begins the transaction, locks the ring, reads row and slots, and
 // says what is to be written.
 func (s *Session) enterRead(ctx context.Context, conn *pgx.Conn, key session.Key, req limit.Request, usable func(session.Row) bool) (session.Row, planned, error) {
 	r := &ring{key: key, class: req.Class}
 	b := new(pgx.Batch)
 	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	b.Queue(s.db.bind("SELECT not_before_ns, trimmed_ns, set_config('synchronous_commit', 'off', true) FROM limit_ring"+ringWhere+" FOR UPDATE"), r.args()...)
+	b.Queue(s.db.bind("SELECT not_before_ns, trimmed_ns, set_config('synchronous_commit', 'off', true), "+impatient+" FROM limit_ring"+ringWhere+" FOR UPDATE"), r.args()...)
 	b.Queue(s.db.bind(s.rowQuery()), key.BaseURL, key.Account)
 	b.Queue(s.db.bind("SELECT at_ns, ticket FROM limit_slot"+ringWhere+" AND at_ns > "+serverMicros+" * 1000 + ?::BIGINT ORDER BY at_ns"),
 		r.args(int64(s.clock.settle(0)-reach(req)))...)
@@ -90,8 +103,8 @@ func (s *Session) enterAnswers(answers pgx.BatchResults, r *ring, req limit.Requ
 	if _, err = answers.Exec(); err != nil {
 		return nil, nil, nil, err
 	}
-	var setting string
-	if err = answers.QueryRow().Scan(&r.notBefore, &r.trimmed, &setting); err != nil {
+	var hasty, idle string
+	if err = answers.QueryRow().Scan(&r.notBefore, &r.trimmed, &hasty, &idle); err != nil {
 		return nil, nil, nil, err
 	}
 	if rec, err = s.decode(r.key, answers.QueryRow().Scan); err != nil {

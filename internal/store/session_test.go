@@ -178,3 +178,27 @@ func TestEnterConfirmsATicket(t *testing.T) {
 		}
 	})
 }
+
+// TestEnterLeavesNoLock ends the caller's context in the middle of an entry.
+func TestEnterLeavesNoLock(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, st *store.Store) {
+		s := storeSession(t, st)
+		installed(t, s, "acc", "ref")
+		req := limit.Request{Class: limit.Billing, Rule: limit.Rule{N: 100, Window: time.Minute}}
+		for range 5 {
+			ctx, cancel := context.WithCancel(context.Background())
+			_, g, err := s.Enter(ctx, key1, req, func(session.Row) bool { cancel(); return true })
+			if !errors.Is(err, context.Canceled) || g.Taken {
+				t.Fatalf("cancelled entry: %+v, %v", g, err)
+			}
+			ctx, cancel = context.WithTimeout(context.Background(), 3*time.Second)
+			if _, g, err = s.Enter(ctx, key1, req, func(session.Row) bool { return true }); err != nil || !g.Taken {
+				t.Fatalf("entry after it: %+v, %v", g, err)
+			}
+			cancel()
+		}
+		if state, err := s.State(context.Background(), key1); err != nil || len(state[limit.Billing].Slots) != 5 {
+			t.Errorf("%d slots, %v; want 5", len(state[limit.Billing].Slots), err)
+		}
+	})
+}

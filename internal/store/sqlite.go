@@ -27,7 +27,7 @@ func openSQLite(file string) (*DB, error) {
 	if err := ownFile(file); err != nil {
 		return nil, err
 	}
-	queue, err := openTurn(file + ".lock")
+	queue, err := openTurn(file)
 	if err != nil {
 		return nil, err
 	}

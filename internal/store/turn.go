@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 )
 
 // turn lines up the writers of one SQLite file, within the process and across
@@ -12,20 +13,26 @@ import (
 // The file lock only orders: SQLite's own lock still decides, and a program
 // that does not know the queue does no harm.
 type turn struct {
+	path string // of the database, for people
 	file *os.File
 	slot chan struct{} // guards file: a token is there when nobody here writes
 }
 
-// openTurn opens the lock file path, which is never deleted.
+// turnWait is how long a writer waits for the others: as long as for SQLite's
+// own lock.
+const turnWait = 10 * time.Second
+
+// openTurn opens the lock file of a database, which is never deleted.
 func openTurn(path string) (*turn, error) {
-	if err := ownFile(path); err != nil {
+	file := path + ".lock"
+	if err := ownFile(file); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0o600) // Go opens close-on-exec
+	f, err := os.OpenFile(file, os.O_RDWR, 0o600) // Go opens close-on-exec
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	t := &turn{file: f, slot: make(chan struct{}, 1)}
+	t := &turn{path: path, file: f, slot: make(chan struct{}, 1)}
 	t.slot <- struct{}{}
 	return t, nil
 }
@@ -38,17 +45,20 @@ func (t *turn) take(ctx context.Context) (done func(), err error) {
 	}
 	select {
 	case <-t.slot:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	default:
+		if err := t.await(ctx, t.slot, nil); err != nil {
+			return nil, err
+		}
 	}
 	ok, err := lockFile(t.file, true, false)
-	if err == nil && !ok {
-		err = t.wait(ctx)
-	} else if err != nil {
+	switch {
+	case err != nil:
 		t.slot <- struct{}{}
-	}
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("store: write queue: %w", err)
+	case !ok:
+		if err := t.wait(ctx); err != nil {
+			return nil, err
+		}
 	}
 	free := false
 	return func() {
@@ -59,29 +69,47 @@ func (t *turn) take(ctx context.Context) (done func(), err error) {
 	}, nil
 }
 
-// wait blocks in the kernel on another goroutine, so that the caller can give up.
-func (t *turn) wait(ctx context.Context) error {
-	got := make(chan error, 1)
-	go func() {
-		_, err := lockFile(t.file, true, true)
-		got <- err
-	}()
+// await takes a token from c; it gives up with ctx, or as Busy after turnWait.
+func (t *turn) await(ctx context.Context, c <-chan struct{}, gaveUp func()) error {
+	late := time.NewTimer(turnWait)
+	defer late.Stop()
+	var err error
 	select {
-	case err := <-got:
-		if err != nil {
-			t.slot <- struct{}{}
-			return fmt.Errorf("store: write queue: %w", err)
-		}
+	case <-c:
 		return nil
 	case <-ctx.Done():
-		go func() { // the lock comes some day: pass it on
-			if <-got == nil {
+		err = ctx.Err()
+	case <-late.C:
+		err = &Error{Kind: Busy, Where: t.path}
+	}
+	if gaveUp != nil {
+		gaveUp()
+	}
+	return err
+}
+
+// wait blocks in the kernel on another goroutine, so that the caller can give
+// up. The slot stays taken until the lock came and was passed on.
+func (t *turn) wait(ctx context.Context) error {
+	got := make(chan struct{})
+	var failed error
+	go func() {
+		_, failed = lockFile(t.file, true, true)
+		close(got)
+	}()
+	err := t.await(ctx, got, func() {
+		go func() {
+			if <-got; failed == nil {
 				_ = unlockFile(t.file)
 			}
 			t.slot <- struct{}{}
 		}()
-		return ctx.Err()
+	})
+	if err == nil && failed != nil {
+		t.slot <- struct{}{}
+		return fmt.Errorf("store: write queue: %w", failed)
 	}
+	return err
 }
 
 func (t *turn) release() {
