@@ -35,6 +35,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 		if why.force {
 			return m.notYet(wait)
 		}
+		wait += time.Duration(m.cfg.Random() * float64(m.c.PollMax)) // not everybody at once
 		if sleep(ctx, wait) != nil {
 			return errGone
 		}

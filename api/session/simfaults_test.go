@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -217,6 +218,21 @@ func TestFaultHours(t *testing.T) {
 	t.Logf("%d hours: %d calls, %d errors %v, %d killed; %d logins, %d refreshes, %d refused", n, calls, errs, kinds, killed, logins, refreshes, refused)
 	if *simSeed == 0 && errs*10 > calls {
 		t.Errorf("%d of %d calls failed", errs, calls)
+	}
+}
+
+// TestFaultHourRepeats: the same seed plays the same hour.
+func TestFaultHourRepeats(t *testing.T) {
+	var digests []string
+	for range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 7)
+			w.hour()
+			digests = append(digests, fmt.Sprint(w.calls, w.errs, w.kinds, w.killed, w.svc.logins, w.svc.refreshes, w.svc.calls[limit.Billing]))
+		})
+	}
+	if digests[0] != digests[1] || digests[0] != digests[2] {
+		t.Errorf("three runs differ:\n%.400s\n%.400s\n%.400s", digests[0], digests[1], digests[2])
 	}
 }
 
