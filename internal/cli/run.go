@@ -182,6 +182,7 @@ var groups = []func(*root) *cobra.Command{
 	(*root).operationCommand, (*root).documentCommand, (*root).customerCommand, (*root).complianceCommand,
 	(*root).sessionCommand, (*root).limitsCommand,
 	(*root).sandboxCommand, (*root).doctorCommand, (*root).configCommand,
+	(*root).auditCommand, (*root).approvalCommand,
 	(*root).versionCommand, (*root).completionCommand, (*root).manCommand,
 }
 
