@@ -4,6 +4,8 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
 )
 
 // revealFor is how long M shows masked values.
@@ -27,6 +29,23 @@ func (s *Shell) reveal() tea.Cmd {
 	if !s.shown.revealed.IsZero() {
 		s.shown.revealed = time.Time{}
 		return tea.Batch(s.tell(Told, "Values are masked again."), s.news(DisplayChanged{}))
+	}
+	if s.opt.Reveal == nil {
+		return s.revealed(revealedMsg{})
+	}
+	ask, ctx, at := s.opt.Reveal, s.root, Place{}
+	if st := s.top(); st != nil {
+		at = st.screen.Place()
+	}
+	return func() tea.Msg { return revealedMsg{ask(ctx, at)} }
+}
+
+// revealedMsg says whether masked values may be shown.
+type revealedMsg struct{ err error }
+
+func (s *Shell) revealed(m revealedMsg) tea.Cmd {
+	if m.err != nil {
+		return s.tell(Refused, api.AsError(m.err).Public)
 	}
 	s.shown.revealed = s.now().Add(revealFor)
 	return tea.Batch(s.tell(Warned, "Masked values are shown for 30 s."), s.news(DisplayChanged{}))

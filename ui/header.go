@@ -35,6 +35,9 @@ func (s *Shell) header(now time.Time) string {
 		t, _ := text.Until(s.shown.revealed, now)
 		right = append(right, s.th.Warn.Render("revealed "+t))
 	}
+	if st := s.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
+		right = append(right, s.th.Warn.Render(text.Cut(strings.Join(s.others.Others, ", "), 24)+" here too"))
+	}
 	if s.feed.State == "deaf" || s.feed.State == "quiet" {
 		right = append(right, s.th.Warn.Render("feed "+s.feed.State))
 	}

@@ -90,3 +90,19 @@ type CallFacts struct {
 // DisplayChanged is sent when local/UTC or masking changed: screens that keep
 // drawn text draw it anew.
 type DisplayChanged struct{ Broadcast }
+
+// Toast is a notice from outside the screens: somebody asks for an approval, a
+// job of yesterday stands still.
+type Toast struct {
+	Broadcast
+	Kind Kind
+	Text string // one safe line
+}
+
+// Presence tells who else is at a place. It is shown in the header while the
+// person is there too.
+type Presence struct {
+	Broadcast
+	At     Place
+	Others []string // names, safe; a trailing "?" marks an open question about a write
+}

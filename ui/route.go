@@ -217,6 +217,10 @@ func (s *Shell) news(msg News) tea.Cmd {
 		s.budgets[m.Class] = m
 	case FeedFacts:
 		s.feed = m
+	case Toast:
+		cmds = append(cmds, s.tell(m.Kind, m.Text))
+	case Presence:
+		s.others = m
 	case CallFacts:
 		s.activity.call(m)
 		if m.Phase == CallFailed || m.Phase == CallUnknown {

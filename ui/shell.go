@@ -33,6 +33,12 @@ type Options struct {
 	UTC      bool      // show UTC at first
 	Local    *time.Location
 	Mask     bool // mask account numbers and the like
+	// Reveal is asked before masked values are shown: it records that, and may
+	// refuse. nil: they are shown.
+	Reveal func(ctx context.Context, at Place) error
+	// OnPlace is told where the person is, and whether a question about a write is
+	// open, whenever that changes. It must not block. nil: nobody is told.
+	OnPlace func(At)
 
 	Clip Clip
 	// Copy writes a terminal sequence past the frames; called in a command.
@@ -40,6 +46,12 @@ type Options struct {
 	// Now and Tick are the clock; nil: the real one.
 	Now  func() time.Time
 	Tick func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
+}
+
+// At is where a person is.
+type At struct {
+	Place  Place
+	Asking bool // a question about a write is open
 }
 
 // Shell is the one tea.Model of the console. Make it with New.
@@ -61,6 +73,8 @@ type Shell struct {
 	session  SessionFacts
 	budgets  map[string]BudgetFacts
 	feed     FeedFacts
+	others   Presence
+	told     At // what OnPlace was told last
 	activity activity
 	notice   notice
 
@@ -122,7 +136,25 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, nil
 	}
 	cmd := s.take(msg)
+	s.tellPlace()
 	return s, tea.Batch(cmd, s.schedule())
+}
+
+// tellPlace says where the person is when that changed.
+func (s *Shell) tellPlace() {
+	if s.opt.OnPlace == nil || s.top() == nil {
+		return
+	}
+	at := At{Place: s.top().screen.Place()}
+	for _, o := range s.overlays {
+		if q, ok := o.(*question); ok && !q.c.Mild {
+			at.Asking = true
+		}
+	}
+	if at != s.told {
+		s.told = at
+		s.opt.OnPlace(at)
+	}
 }
 
 // take routes a message by its kind.
@@ -135,6 +167,8 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return nil
 	case tea.KeyMsg:
 		return s.key(msg)
+	case revealedMsg:
+		return s.revealed(msg)
 	case tickMsg:
 		return s.ticked(msg)
 	case Fed:

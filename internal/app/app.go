@@ -315,7 +315,7 @@ func (a *App) Scope() string {
 // LocalActor is the person at this terminal: the operating system's user, with
 // the context's role.
 func (a *App) LocalActor(via string) api.Actor {
-	return api.Actor{Name: userName(), Role: a.Context.Role, Via: via, From: hostName()}
+	return api.Actor{Name: userName(), Role: a.Context.Role, Via: via, From: HostName()}
 }
 
 func userName() string {
@@ -325,7 +325,8 @@ func userName() string {
 	return "unknown"
 }
 
-func hostName() string {
+// HostName is this host's name.
+func HostName() string {
 	h, err := os.Hostname()
 	if err != nil {
 		return "unknown"

@@ -17,6 +17,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/audit"
 	"opdeck/internal/config"
 	"opdeck/ui"
 	"opdeck/ui/paint"
@@ -43,12 +44,17 @@ type Options struct {
 func Run(ctx context.Context, a *app.App, opt Options) error {
 	who := api.ActorOf(ctx)
 	copies := make(chan string, 4)
-	defer a.StartSync(ctx)()
-	feed := newFeed(ctx, a)
+	opened(ctx, a, who)
+	defer closed(ctx, a, who)
+	defer background(ctx, a)()
+	folk := newPeople(a, who)
+	defer folk.leave()
+	feed := newFeed(ctx, a, folk)
 	defer feed.close()
 	shell := ui.New(ui.Options{
 		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: (&desk{App: a, Client: a.Client, feed: feed}).screen,
-		Feeds: []tea.Cmd{feed.next}, May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask,
+		Feeds: []tea.Cmd{feed.next}, May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
+		Reveal: reveal(a), OnPlace: folk.moved,
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now,
 		Copy: func(seq string) error {
 			select {
@@ -65,6 +71,32 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
 		}})
 	return left(err)
+}
+
+// background does what is due while a console is open: the sync of the index,
+// and the audit trail's outcomes and checkpoints.
+func background(ctx context.Context, a *app.App) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stopSync := a.StartSync(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); a.Audit.Run(ctx) }()
+	return func() { cancel(); stopSync(); <-done }
+}
+
+// opened records that a person came in.
+func opened(ctx context.Context, a *app.App, who api.Actor) {
+	e := api.Event{Name: audit.EventConsoleOpen, Object: "console", ID: a.Context.Name}
+	if err := a.Audit.Note(ctx, who, e); err != nil {
+		a.Log.Error("audit", "err", err) // reading goes on; writes are refused by the gate
+	}
+}
+
+// closed records that the person left.
+func closed(ctx context.Context, a *app.App, who api.Actor) {
+	e := api.Event{Name: audit.EventConsoleClose, Object: "console", ID: a.Context.Name}
+	if err := a.Audit.Note(context.WithoutCancel(ctx), who, e); err != nil {
+		a.Log.Error("audit", "err", err)
+	}
 }
 
 // left says which ways out are no failures.

@@ -32,6 +32,7 @@ const (
 type feed struct {
 	ctx   context.Context
 	app   *app.App
+	folk  *people
 	stops []func()
 	wake  chan struct{} // holds one token: there is news
 
@@ -42,15 +43,19 @@ type feed struct {
 	sync atomic.Pointer[string] // a line about the background sync; nil while it rests
 
 	session ui.SessionFacts // as told last; touched by look only
+	told    int // numbers news that must not replace each other
 	status  session.Status
 	usage   []limit.Usage
 }
 
-func newFeed(ctx context.Context, a *app.App) *feed {
-	f := &feed{ctx: ctx, app: a, wake: make(chan struct{}, 1), waiting: map[string]any{}}
+func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
+	f := &feed{ctx: ctx, app: a, folk: folk, wake: make(chan struct{}, 1), waiting: map[string]any{}}
 	f.stops = []func(){
 		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c)) }),
 		a.OnOperation(func(o app.Operation) { f.changed(o.Op, "service") }),
+	}
+	for i, r := range reminders(ctx, a) {
+		f.put("reminder "+strconv.Itoa(i), r)
 	}
 	changes, stop := a.Index.Changes()
 	done := make(chan struct{})
@@ -149,6 +154,10 @@ func (f *feed) look() {
 			f.session = facts
 			f.put("session", facts)
 		}
+	}
+	for _, n := range f.folk.look(ctx) {
+		f.told++
+		f.put("people "+strconv.Itoa(f.told), n)
 	}
 	f.sync.Store(nil)
 	if line, ok := f.app.SyncProgress(ctx); ok {

@@ -1,0 +1,186 @@
+package console
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/text"
+	"opdeck/internal/app"
+	"opdeck/internal/approval"
+	"opdeck/internal/audit"
+	"opdeck/internal/presence"
+	"opdeck/internal/store"
+	"opdeck/ui"
+	draw "opdeck/ui/text"
+)
+
+// people knows what other persons do on the same store: who is at the same
+// place, whose write waits for a second person.
+type people struct {
+	app   *app.App
+	who   api.Actor
+	board *presence.Board
+
+	places  chan ui.At // where the person is; only the newest counts
+	at      ui.At      // touched by look only
+	others  ui.Presence
+	version int64
+	known   map[string]approval.State
+}
+
+func newPeople(a *app.App, who api.Actor) *people {
+	return &people{app: a, who: who, places: make(chan ui.At, 1), known: map[string]approval.State{},
+		board: presence.New(store.NewPresence(a.Store.Core), a.Scope(), who.Name, app.HostName(), a.Now)}
+}
+
+// moved is told by the shell; it never blocks.
+func (p *people) moved(at ui.At) {
+	for {
+		select {
+		case p.places <- at:
+			return
+		default:
+		}
+		select {
+		case <-p.places:
+		default:
+		}
+	}
+}
+
+// objectOf is what presence calls a place; only single operations and customers
+// are worth telling.
+func objectOf(p ui.Place) (object string, ok bool) {
+	switch p.Kind {
+	case ui.KindOperation, ui.KindDocuments:
+		return "operation", p.ID != ""
+	case ui.KindCompliance:
+		return "customer", p.ID != ""
+	}
+	return "", false
+}
+
+// look writes where we are, and returns what changed about others. Trouble of
+// the store is left to those whose work it stops: this is a courtesy.
+func (p *people) look(ctx context.Context) []any {
+	select {
+	case p.at = <-p.places:
+	default:
+	}
+	var news []any
+	object, ok := objectOf(p.at.Place)
+	if !ok {
+		_ = p.board.Leave(ctx)
+		p.others = ui.Presence{}
+	} else if err := p.board.Here(ctx, object, p.at.Place.ID, p.at.Asking); err == nil {
+		news = append(news, p.company(ctx, object)...)
+	}
+	return append(news, p.requests(ctx)...)
+}
+
+func (p *people) company(ctx context.Context, object string) []any {
+	found, err := p.board.Others(ctx, object, p.at.Place.ID)
+	if err != nil {
+		return nil
+	}
+	now := ui.Presence{At: p.at.Place}
+	for _, o := range found {
+		name := text.Untrusted(o.Person).Line(20)
+		if o.Dialog {
+			name += "?"
+		}
+		now.Others = append(now.Others, name)
+	}
+	if now.At == p.others.At && slices.Equal(now.Others, p.others.Others) {
+		return nil
+	}
+	p.others = now
+	return []any{now}
+}
+
+// requests tells of new requests of others, and of what became of our own.
+func (p *people) requests(ctx context.Context) []any {
+	v, err := p.app.Approvals.Version(ctx)
+	if err != nil || v == p.version {
+		return nil
+	}
+	first := p.version == 0
+	list, err := p.app.Approvals.List(ctx)
+	if err != nil {
+		return nil
+	}
+	p.version = v
+	news := []any{ui.Changed{Kind: "approvals"}}
+	for _, r := range list {
+		before, seen := p.known[r.ID]
+		p.known[r.ID] = r.State
+		if seen && before == r.State {
+			continue
+		}
+		if t, ok := p.toast(r, first); ok {
+			news = append(news, t)
+		}
+	}
+	return news
+}
+
+func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
+	mine := r.Requester.Name == p.who.Name
+	what := text.Untrusted(r.Act.Summary).Line(100)
+	by := "somebody"
+	if r.Decider != nil {
+		by = text.Untrusted(r.Decider.Name).Line(30)
+	}
+	switch {
+	case r.State == approval.Open && !mine && p.who.Role.May(api.MayApprove):
+		return ui.Toast{Kind: ui.Warned, Text: text.Untrusted(r.Requester.Name).Line(30) + " asks for a second person: " + what + ". 8 then A shows it."}, true
+	case first || !mine:
+		return ui.Toast{}, false
+	case r.State == approval.Approved:
+		return ui.Toast{Kind: ui.Done, Text: by + " approved: " + what + ". Do it again to send it."}, true
+	case r.State == approval.Denied:
+		return ui.Toast{Kind: ui.Refused, Text: by + " denied: " + what + ". " + text.Untrusted(r.Comment).Line(100)}, true
+	}
+	return ui.Toast{}, false
+}
+
+// leave ends our presence.
+func (p *people) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = p.board.Leave(ctx)
+}
+
+// reveal records that masked values are shown; without a record they stay
+// masked.
+func reveal(a *app.App) func(context.Context, ui.Place) error {
+	return func(ctx context.Context, at ui.Place) error {
+		if err := api.Need(ctx, "reveal", api.MayReveal); err != nil {
+			return err
+		}
+		e := api.Event{Name: audit.EventReveal, Object: at.Kind, ID: at.ID, Detail: "masked values shown for 30 s"}
+		if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
+			return &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing is revealed.", Err: err}
+		}
+		return nil
+	}
+}
+
+// reminders are said once at the start: what an earlier shift or a crash left
+// unfinished.
+func reminders(ctx context.Context, a *app.App) []any {
+	var out []any
+	warn := func(s string) { out = append(out, ui.Toast{Kind: ui.Warned, Text: s}) }
+	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
+		warn("A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press R.")
+	}
+	if open, err := a.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {
+		warn(draw.Plural(len(open), "verification is", "verifications are") + " begun and not finalised; 4 lists them.")
+	}
+	if acts, err := a.Audit.Unsettled(ctx); err == nil && len(acts) > 0 {
+		warn(draw.Plural(len(acts), "write has", "writes have") + " no known outcome; 8 lists them.")
+	}
+	return out
+}
