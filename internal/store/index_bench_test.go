@@ -79,8 +79,8 @@ func BenchmarkIndexPut(b *testing.B) {
 	var took time.Duration
 	rows := 0
 	for b.Loop() {
-		took += fill(b, x, rows, rows+20_000, 10_000)
-		rows += 20_000
+		took += fill(b, x, rows, rows+50_000, 10_000)
+		rows += 50_000
 	}
 	b.ReportMetric(float64(rows)/took.Seconds(), "rows/s")
 }

@@ -51,9 +51,8 @@ func (b *batch) nameParties(ctx context.Context, list []*opRow) error {
 	b.x.mu.Lock()
 	for _, r := range list {
 		for _, p := range []party{r.customer, r.source, r.destination} {
-			key := p.key()
-			if n, ok := b.x.parties[key]; ok {
-				b.parties[key] = n
+			if n, ok := b.x.parties[p.key]; ok {
+				b.parties[p.key] = n
 			} else {
 				missing[p.digest()] = p
 			}
@@ -67,7 +66,7 @@ func (b *batch) nameParties(ctx context.Context, list []*opRow) error {
 		return err
 	}
 	for _, r := range list {
-		r.customerN, r.sourceN, r.destN = b.parties[r.customer.key()], b.parties[r.source.key()], b.parties[r.destination.key()]
+		r.customerN, r.sourceN, r.destN = b.parties[r.customer.key], b.parties[r.source.key], b.parties[r.destination.key]
 	}
 	return nil
 }
@@ -89,7 +88,7 @@ func (b *batch) findParties(ctx context.Context, missing map[string]party) error
 			if err := q.Scan(&d, &n); err != nil {
 				return err
 			}
-			b.parties[missing[d].key()] = n
+			b.parties[missing[d].key] = n
 			delete(missing, d)
 		}
 		return q.Err()
@@ -110,7 +109,7 @@ func (b *batch) makeParties(ctx context.Context, missing map[string]party) error
 		if err := rows.add(ctx, next, b.x.scope, d, p.id, p.name, cut(filter.Fold(p.name), maxSort), p.body, p.ids); err != nil {
 			return err
 		}
-		b.parties[p.key()] = next
+		b.parties[p.key] = next
 		next++
 	}
 	if err := rows.flush(ctx); err != nil || b.x.postgres() {

@@ -36,28 +36,22 @@ type batch struct {
 }
 
 type sumKey struct {
-	dim      string // "kind" (index_kind), "day", "customer"
+	dim      string // dimKind, or a dim of index_sum: "day", "customer"
 	item     int64
 	currency string
 }
 
+const dimKind = "kind" // kept in index_kind
+
 // Put merges a batch in one transaction.
 func (x *OperationIndex) Put(ctx context.Context, entries []index.Entry) (index.Merged, error) {
-	rows := make([]*opRow, 0, len(entries))
-	refused := 0
-	for _, e := range entries {
-		r, ok, err := newRow(e)
-		if err != nil {
-			return index.Merged{}, err
-		}
-		if !ok {
-			refused++
-			continue
-		}
-		rows = append(rows, &r)
+	rows, err := newRows(entries)
+	if err != nil {
+		return index.Merged{}, err
 	}
+	refused := len(entries) - len(rows)
 	var b *batch
-	err := x.db.Write(ctx, func(tx *Tx) error {
+	err = x.db.Write(ctx, func(tx *Tx) error {
 		b = &batch{x: x, tx: tx, known: map[string]*known{}, write: map[string]*opRow{}, doubt: map[string]*opRow{},
 			sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{}, parties: map[string]int64{}}
 		return b.run(ctx, rows)
@@ -311,7 +305,7 @@ func (b *batch) subtract(ctx context.Context, ns []any) error {
 }
 
 func (b *batch) count(kind int64, currency string, customer, created int64, s sums, sign int64) {
-	for _, k := range []sumKey{{"kind", kind, ""}, {"day", dayOf(created), currency}, {"customer", customer, currency}} {
+	for _, k := range []sumKey{{dimKind, kind, ""}, {"day", dayOf(created), currency}, {"customer", customer, currency}} {
 		have := b.sums[k]
 		if have == nil {
 			have = &sums{}
@@ -387,28 +381,4 @@ func (b *batch) insertWords(ctx context.Context, list []*opRow) error {
 		_, err := b.tx.Exec(ctx, from+"n IN ("+marks(len(part))+")", part...)
 		return err
 	})
-}
-
-func (b *batch) saveSums(ctx context.Context, _ []*opRow) error {
-	keys := slices.SortedFunc(maps.Keys(b.sums), func(a, c sumKey) int {
-		return cmp.Or(cmp.Compare(a.dim, c.dim), cmp.Compare(a.item, c.item), cmp.Compare(a.currency, c.currency))
-	})
-	for _, k := range keys {
-		s := *b.sums[k]
-		if s == (sums{}) {
-			continue
-		}
-		var err error
-		if k.dim == "kind" {
-			_, err = b.tx.Exec(ctx, "UPDATE index_kind SET ops = ops + ?, hi = hi + ?, lo = lo + ?, nanos = nanos + ? WHERE n = ?", s.ops, s.hi, s.lo, s.nanos, k.item)
-		} else {
-			_, err = b.tx.Exec(ctx, `INSERT INTO index_sum (scope, dim, item, currency, ops, hi, lo, nanos) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-				ON CONFLICT (scope, dim, item, currency) DO UPDATE SET ops = index_sum.ops + excluded.ops, hi = index_sum.hi + excluded.hi,
-				lo = index_sum.lo + excluded.lo, nanos = index_sum.nanos + excluded.nanos`, b.x.scope, k.dim, k.item, k.currency, s.ops, s.hi, s.lo, s.nanos)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -5,9 +5,13 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -45,12 +49,18 @@ func (s *sums) add(o sums, sign int64) {
 }
 
 // party is a customer or a side of an operation.
-type party struct{ id, name, body, ids string }
+type party struct {
+	id, name, body, ids string
+	key                 string // all of them: what makes it another party
+}
 
-func (p party) key() string { return p.id + "\x00" + p.name + "\x00" + p.body + "\x00" + p.ids }
+func (p party) keyed() party {
+	p.key = p.id + "\x00" + p.name + "\x00" + p.body + "\x00" + p.ids
+	return p
+}
 
 func (p party) digest() string {
-	h := sha256.Sum256([]byte(p.key()))
+	h := sha256.Sum256([]byte(p.key))
 	return hex.EncodeToString(h[:12])
 }
 
@@ -72,6 +82,34 @@ type opRow struct {
 	raw                              []byte
 	owed                             bool
 	kindN, customerN, sourceN, destN int64
+}
+
+// newRows works many out, on all processors when they are worth it. Rows with
+// an unusable identifier are left out.
+func newRows(entries []index.Entry) ([]*opRow, error) {
+	workers := 1
+	if len(entries) >= 500 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	rows, size := make([]*opRow, len(entries)), (len(entries)+workers-1)/workers
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w * size; i < min((w+1)*size, len(entries)); i++ {
+				r, ok, err := newRow(entries[i])
+				if err != nil {
+					errs[w] = err
+					return
+				}
+				if ok {
+					rows[i] = &r
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return slices.DeleteFunc(rows, func(r *opRow) bool { return r == nil }), errors.Join(errs...)
 }
 
 const (
@@ -167,11 +205,11 @@ func customerParty(c api.CustomerRef) party {
 	if c.CUID != "" {
 		p.ids = filter.JoinTexts([]string{string(c.CUID)})
 	}
-	return p
+	return p.keyed()
 }
 
 func sideParty(s api.Party) party {
-	return party{name: filter.Clean(string(s.Name())), body: filter.JoinTexts(filter.PartyTexts(s)), ids: filter.JoinTexts(filter.PartyIDs(s))}
+	return party{name: filter.Clean(string(s.Name())), body: filter.JoinTexts(filter.PartyTexts(s)), ids: filter.JoinTexts(filter.PartyIDs(s))}.keyed()
 }
 
 // values are the columns of index_op, in the order of opColumns.

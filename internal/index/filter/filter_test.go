@@ -120,6 +120,19 @@ func TestKeysSortLikeNumbers(t *testing.T) {
 	}
 }
 
+func TestMoneyKeysAgreeWithDecimals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := api.Money{CurrencyCode: "EUR", Units: api.Number(rapid.StringMatching(`-?[0-9]{0,22}|[0-9]x`).Draw(t, "units")), Nanos: api.Number(rapid.StringMatching(`-?[0-9]{0,10}`).Draw(t, "nanos"))}
+		want := KeyBad
+		if d, err := m.Decimal(); err == nil {
+			want, _ = DecimalKey(d.Text('f'))
+		}
+		if got := MoneyKey(m); got != want {
+			t.Fatalf("%s: %q, want %q", m, got, want)
+		}
+	})
+}
+
 func TestComplete(t *testing.T) {
 	seen := func(field, typed string) []string {
 		if field == "status" {

@@ -26,6 +26,9 @@ func MoneyKey(m api.Money) string {
 	if m.Empty() {
 		return KeyNone
 	}
+	if key, ok := quickKey(string(m.Units), string(m.Nanos)); ok {
+		return key
+	}
 	d, err := m.Decimal()
 	if err != nil {
 		return KeyBad
@@ -35,6 +38,28 @@ func MoneyKey(m api.Money) string {
 		return KeyBad
 	}
 	return key
+}
+
+// quickKey is the key of the usual amount: positive, at most 18 digits.
+func quickKey(units, nanos string) (key string, ok bool) {
+	if len(units) > 18 || len(nanos) > 9 {
+		return "", false
+	}
+	var b [32]byte
+	k := append(b[:0], "10000"...)
+	units = strings.TrimLeft(units, "0")
+	k[3], k[4] = byte('0'+len(units)/10), byte('0'+len(units)%10)
+	k = append(append(append(k, units...), "000000000"[len(nanos):]...), nanos...)
+	for _, c := range k[5:] {
+		if c < '0' || c > '9' {
+			return "", false
+		}
+	}
+	end := len(k)
+	for end > 5+len(units) && k[end-1] == '0' {
+		end--
+	}
+	return string(k[:end]), true
 }
 
 // DecimalKey is the sortable key of a decimal as people write it: digits, one
