@@ -54,7 +54,7 @@ func (c *Client) Share(ctx context.Context, cuid string, token secret.Value) (Sh
 	if err := CheckID("customer id", cuid); err != nil {
 		return ShareResult{}, err
 	}
-	before, err := c.applicationDigest(ctx, op, cuid)
+	before, err := c.applicationDigest(ctx, cuid)
 	if err != nil {
 		return ShareResult{}, err
 	}
@@ -83,11 +83,11 @@ func (c *Client) Share(ctx context.Context, cuid string, token secret.Value) (Sh
 
 // applicationDigest is what the application holds now; the digest of nothing
 // when there is none yet.
-func (c *Client) applicationDigest(ctx context.Context, op, cuid string) (string, error) {
+func (c *Client) applicationDigest(ctx context.Context, cuid string) (string, error) {
 	if dry(ctx) {
 		return "", nil
 	}
-	app, err := c.readApplication(ctx, op, cuid)
+	app, err := c.readApplication(ctx, "read application", cuid)
 	if err != nil && KindOf(err) != NotFound {
 		return "", err
 	}

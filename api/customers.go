@@ -106,7 +106,7 @@ func (c *Client) SetApplication(ctx context.Context, cuid string, body json.RawM
 	act.Summary = "Set the application of customer " + cuid
 	before := ""
 	if !dry(ctx) {
-		if app, err := c.readApplication(ctx, op, cuid); err == nil {
+		if app, err := c.readApplication(ctx, "read application", cuid); err == nil {
 			before = HashHex(app.Raw)
 		}
 	}
@@ -138,7 +138,7 @@ func (c *Client) Finalize(ctx context.Context, cuid string) (Result, error) {
 	var before Application
 	if !dry(ctx) {
 		var err error
-		if before, err = c.readApplication(ctx, op, cuid); err != nil {
+		if before, err = c.readApplication(ctx, "read application", cuid); err != nil {
 			return Result{}, err
 		}
 	}

@@ -51,7 +51,7 @@ func (c *Client) RemoveDocument(ctx context.Context, r RemoveDocument) (Operatio
 	var now Operation
 	if !dry(ctx) {
 		var err error
-		if now, err = c.readOperation(ctx, op, r.OPID); err != nil {
+		if now, err = c.readOperation(ctx, "read operation", r.OPID); err != nil {
 			return Operation{}, err
 		}
 	}

@@ -60,7 +60,7 @@ func (s *Screen) head() []string {
 
 func (s *Screen) steps() []widget.Step {
 	var out []widget.Step
-	next := true
+	next := s.j.Steps[len(s.j.Steps)-1].State != journey.Done // nothing is next once it was finalised
 	for _, st := range s.j.Steps {
 		w := widget.Step{Text: text.Fit(st.Name, 17), Note: untrusted.Untrusted(st.Note).Line(300)}
 		switch st.State {

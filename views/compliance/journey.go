@@ -271,7 +271,9 @@ func (s *Screen) linked(msg linkMsg) (ui.Action, tea.Cmd) {
 	if lines, err := widget.QR(string(msg.link.URL)); err == nil {
 		s.code = lines
 	}
-	return ui.Many{ui.Copy{Text: string(msg.link.URL), What: "the link"}}, s.load()
+	s.j.Record.LinkAt, s.j.Record.LinkUntil = msg.at, s.until
+	s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, msg.at)
+	return ui.Copy{Text: string(msg.link.URL), What: "the link"}, nil
 }
 
 func (s *Screen) askFinalize() ui.Action {

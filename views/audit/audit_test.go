@@ -1,0 +1,426 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/bubbles/help"
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	trail "opdeck/internal/audit"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// fakeLog counts what is asked of it; a function that is left nil panics in the
+// test that calls it.
+type fakeLog struct {
+	calls     int
+	queries   []trail.Query
+	find      func(trail.Query) (trail.Page, error)
+	unsettled func() ([]trail.Entry, error)
+	settle    func(who api.Actor, ref, note string) error
+	verify    func() (trail.Report, error)
+	export    func(io.Writer) (int64, error)
+	extract   func(w io.Writer, object, id string) error
+	health    trail.Health
+}
+
+func (f *fakeLog) Find(_ context.Context, q trail.Query) (trail.Page, error) {
+	f.calls++
+	f.queries = append(f.queries, q)
+	return f.find(q)
+}
+func (f *fakeLog) Unsettled(context.Context) ([]trail.Entry, error) { f.calls++; return f.unsettled() }
+func (f *fakeLog) Settle(_ context.Context, who api.Actor, ref, note string) error {
+	f.calls++
+	return f.settle(who, ref, note)
+}
+func (f *fakeLog) Verify(context.Context) (trail.Report, error) { f.calls++; return f.verify() }
+func (f *fakeLog) Export(_ context.Context, w io.Writer, from, to int64) (int64, error) {
+	f.calls++
+	if from != 1 || to != 0 {
+		return 0, errors.New("not the whole trail")
+	}
+	return f.export(w)
+}
+func (f *fakeLog) Extract(_ context.Context, w io.Writer, object, id string) error {
+	f.calls++
+	return f.extract(w, object, id)
+}
+func (f *fakeLog) Health() trail.Health { f.calls++; return f.health }
+
+var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+func entry(seq int64, event string, phase trail.Phase, out trail.Result) trail.Entry {
+	r := trail.Record{V: 1, Chain: "c1", Seq: seq, UID: fmt.Sprintf("01900000-0000-7000-8000-%012d", seq), At: noon.Add(-time.Duration(100-seq) * time.Minute), Boot: "b1",
+		Event: event, Code: "OP101I", Phase: phase, Outcome: out, Actor: trail.Person{Name: "ana", Role: "operator", Key: "SHA256:abc"}, Via: "ssh", From: "10.0.0.7:5022",
+		Context: trail.Context{Name: "stage", BaseURL: "https://stage.example.com", Account: "m***@example.com"},
+		Object:  "operation", ID: "7f3a2b10-0000-4000-8000-000000000001", Item: "d0c-1", Name: "invoice.pdf", Method: "DELETE", Path: "/v2/billing/operation/7f3a/document/d0c-1",
+		Summary: "Remove invoice.pdf", Reason: "wrong customer", Before: strings.Repeat("ab", 32), Act: strings.Repeat("cd", 32), Prev: strings.Repeat("0", 64), Req: "req-1"}
+	if phase == trail.PhaseOutcome {
+		r.Ref, r.Status, r.Took, r.After = "01900000-0000-7000-8000-000000000001", 200, 84_000, strings.Repeat("ef", 32)
+	}
+	return trail.Entry{Record: r, Hash: strings.Repeat("12", 32), Raw: []byte(`{"seq":` + fmt.Sprint(seq) + `}`)}
+}
+
+func sample() []trail.Entry {
+	note := entry(5, "denied", trail.PhaseNote, "")
+	note.Actor.Name, note.Detail = "bob", "document.remove: role"
+	note.Count, note.Since = 12, "2026-03-02T10:00:00Z"
+	return []trail.Entry{note, entry(4, "document.attach", trail.PhaseOutcome, trail.ResultUnknown), entry(3, "document.remove", trail.PhaseOutcome, trail.ResultDenied),
+		entry(2, "document.remove", trail.PhaseOutcome, trail.ResultOK), entry(1, "document.remove", trail.PhaseIntent, "")}
+}
+
+// fake is a log with the sample and one act without an outcome.
+func fake() *fakeLog {
+	return &fakeLog{
+		find: func(trail.Query) (trail.Page, error) { return trail.Page{Entries: sample()}, nil },
+		unsettled: func() ([]trail.Entry, error) {
+			return []trail.Entry{entry(9, "document.remove", trail.PhaseIntent, "")}, nil
+		},
+	}
+}
+
+var place = ui.Place{Kind: ui.KindAudit}
+
+func factory(log Log, cfg Config) ui.Factory {
+	return func(env *ui.Env, p ui.Place) ui.Screen {
+		if p.Kind != ui.KindAudit {
+			return &other{env: env, p: p}
+		}
+		return New(env, log, cfg, p.Arg)
+	}
+}
+
+func as(role api.Role) shelltest.Option {
+	return func(o *ui.Options) {
+		o.Context = api.WithActor(context.Background(), api.Actor{Name: "ana", Role: role})
+	}
+}
+
+func open(t *testing.T, log Log, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	return shelltest.Open(t, clock, factory(log, Config{}), place, append([]shelltest.Option{as(api.Admin)}, opts...)...), clock
+}
+
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(r.View(), w) {
+			t.Errorf("%q is not on screen\n%s", w, r.View())
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	r, _ := open(t, fake())
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestListWide(t *testing.T) {
+	r, _ := open(t, fake())
+	r.Send(uitest.Size(120, 40))
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestRecord(t *testing.T) {
+	r, _ := open(t, fake())
+	r.Send(uitest.Size(120, 40), uitest.Keys("down", "down", "down", "down", "enter"))
+	golden.RequireEqual(t, []byte(r.View()))
+	r.Send(uitest.Key("esc"))
+	has(t, r, "5 records")
+}
+
+func TestReports(t *testing.T) {
+	log := fake()
+	log.verify = func() (trail.Report, error) {
+		return trail.Report{Chain: "c1", Records: 90, First: 1, Last: 90, Head: strings.Repeat("9", 64), From: noon.Add(-time.Hour), Until: noon, Checkpoints: 2, Covered: 60,
+			Problems:   []trail.Problem{{Seq: 41, Kind: trail.Changed, Text: "record 41 was changed: its bytes are not those that were hashed"}, {Kind: trail.Cut, Text: "a checkpoint says there were 100 records; the log ends with 90"}},
+			Unsettled:  []trail.Doubt{{Seq: 9, At: noon, Event: "document.remove", Actor: "ana", Object: "operation", ID: "7f3a"}},
+			ClockSteps: []trail.Step{{Seq: 12, Back: 3 * time.Second}}, Warnings: []string{"the last line of a checkpoint file is torn"}}, nil
+	}
+	r, _ := open(t, log)
+	r.Send(uitest.Size(100, 40), uitest.Key("V"))
+	golden.RequireEqual(t, []byte(r.View()))
+	log.verify = func() (trail.Report, error) {
+		return trail.Report{Records: 90, First: 1, Last: 90, Covered: 90, Checkpoints: 1}, nil
+	}
+	r.Send(uitest.Key("esc"), uitest.Key("V"))
+	has(t, r, "✓ intact: 90 records are intact, all covered by checkpoints", "✓ none", "the clock never went back")
+	log.verify = func() (trail.Report, error) { return trail.Report{}, errors.New("disk gone") }
+	r.Send(uitest.Key("V"))
+	has(t, r, "could not be checked: disk gone", "V tries again")
+}
+
+// An answer to a verification that was left, and to an older question, is dropped.
+func TestStaleAnswers(t *testing.T) {
+	s := &Screen{}
+	clock := uitest.NewClock()
+	log := fake()
+	log.verify = func() (trail.Report, error) { return trail.Report{Records: 1}, nil }
+	shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, Config{}, ""); return s }, place, as(api.Admin))
+	first, second := s.load(), s.load()
+	log.find = func(trail.Query) (trail.Page, error) { return trail.Page{Entries: sample()[:1]}, nil }
+	late := first()
+	s.Update(second())
+	s.Update(late)
+	if n := len(s.rows.list); n != 1 {
+		t.Errorf("%d records after a stale answer", n)
+	}
+	check := s.verify()
+	s.Update(uitest.Key("esc"))
+	s.Update(check())
+	if s.page != nil {
+		t.Error("a verification that was stopped opens its page")
+	}
+}
+
+func TestFilterAsksOnceByEnter(t *testing.T) {
+	log := fake()
+	r, _ := open(t, log)
+	before := len(log.queries)
+	r.Send(uitest.Key("/"), uitest.Type("person:ana event:document.* since:2h invoice"))
+	if len(log.queries) != before {
+		t.Fatal("typing asks the trail, which records each question")
+	}
+	r.Send(uitest.Key("enter"))
+	q := log.queries[len(log.queries)-1]
+	if len(log.queries) != before+1 || q.Actor != "ana" || q.Event != "document.*" || !q.From.Equal(noon.Add(-2*time.Hour)) {
+		t.Errorf("asked %d times, last %+v", len(log.queries)-before, q)
+	}
+	has(t, r, "5 records", "/ person:ana")
+	r.Send(uitest.Key("/"), uitest.Type(" color:red"))
+	has(t, r, "There is no such field")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "There is no such field")
+	r.Send(uitest.Key("esc"), uitest.Key("esc"))
+	if q := log.queries[len(log.queries)-1]; q.Actor != "" {
+		t.Errorf("esc keeps the filter: %+v", q)
+	}
+}
+
+func TestParse(t *testing.T) {
+	for in, want := range map[string]string{
+		"phase:x": "phase is", "outcome:maybe": "outcome is", "since:soon": "since is", "person:": "Something must stand",
+		`person:"Ana Maria" "a:b"`: "", "since:2026-01-31 since:7d": "", "outcome:denied": "",
+	} {
+		f, bad := parse(in, noon)
+		switch {
+		case want == "" && bad != nil:
+			t.Errorf("%s: %s", in, bad.what)
+		case want != "" && (bad == nil || !strings.HasPrefix(bad.what, want)):
+			t.Errorf("%s: %+v", in, bad)
+		}
+		if strings.HasPrefix(in, `person:"`) && (f.query.Actor != "Ana Maria" || f.words[0] != "a:b") {
+			t.Errorf("%s: %+v", in, f)
+		}
+	}
+}
+
+// What the store cannot select is looked for through pages, a bounded number at a time.
+func TestWordsLookThroughPages(t *testing.T) {
+	log := &fakeLog{find: func(q trail.Query) (trail.Page, error) {
+		p := trail.Page{Next: q.Before + 10}
+		e := entry(q.Before+1, "denied", trail.PhaseNote, "")
+		if q.Before == 30 {
+			e.Detail, p.Next = "needle", 0
+		}
+		p.Entries = []trail.Entry{e}
+		return p, nil
+	}}
+	got, err := find(t.Context(), log, filter{words: []string{"needle"}}, 0)
+	if err != nil || len(got.entries) != 1 || got.seen != 4 || got.next != 0 {
+		t.Errorf("%+v %v", got, err)
+	}
+	log.calls = 0
+	got, _ = find(t.Context(), log, filter{words: []string{"nowhere"}}, 31)
+	if log.calls != maxPages || got.next == 0 {
+		t.Errorf("%d pages at once, next %d", log.calls, got.next)
+	}
+}
+
+func TestOlderRecordsAreReadWhenTheCursorComesNear(t *testing.T) {
+	log := fake()
+	log.find = func(q trail.Query) (trail.Page, error) {
+		p := trail.Page{Next: 101}
+		from := int64(300)
+		if q.Before != 0 {
+			from, p.Next = q.Before-1, 0
+		}
+		for i := from; i > from-200 && i > 0; i-- {
+			p.Entries = append(p.Entries, entry(i, "note", trail.PhaseNote, ""))
+		}
+		return p, nil
+	}
+	r, _ := open(t, log)
+	has(t, r, "older ones below", "1 of 201")
+	r.Send(uitest.Key("down"))
+	if len(log.queries) != 1 {
+		t.Error("older records are read before they are needed")
+	}
+	r.Send(uitest.Key("G"))
+	has(t, r, "300 records", "201 of 301")
+	if q := log.queries[1]; q.Before != 101 {
+		t.Errorf("the second page begins before %d", q.Before)
+	}
+}
+
+func TestUnsettledSaysWhatToDo(t *testing.T) {
+	log := fake()
+	r, _ := open(t, log)
+	has(t, r, "1 act has no known outcome", "? no outcome")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Open the operation and look", "Settle: write down")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "operation 7f3a2b10-0000-4000-8000-000000000001")
+	r.Send(uitest.Key("esc"))
+	var got []string
+	log.settle = func(who api.Actor, ref, note string) error { got = []string{who.Name, ref, note}; return nil }
+	r.Send(uitest.Keys("g", "enter", "down", "enter"), uitest.Type("x"), uitest.Key("enter"))
+	has(t, r, "a sentence is needed")
+	log.unsettled = func() ([]trail.Entry, error) { return nil, nil }
+	r.Send(uitest.Type(" it is still attached"), uitest.Key("enter"))
+	if strings.Join(got, "|") != "ana|01900000-0000-7000-8000-000000000009|x it is still attached" {
+		t.Errorf("settled %q", got)
+	}
+	has(t, r, "settled as unknown")
+	if strings.Contains(r.View(), "no known outcome") {
+		t.Error("it is still unsettled")
+	}
+}
+
+func TestExport(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	log := fake()
+	log.export = func(w io.Writer) (int64, error) { _, err := io.WriteString(w, "line\n"); return 7, err }
+	log.extract = func(w io.Writer, object, id string) error {
+		_, err := io.WriteString(w, object+" "+id)
+		return err
+	}
+	r, _ := open(t, log)
+	r.Send(uitest.Key("e"))
+	has(t, r, "Evidence pack of operation", "The whole trail")
+	r.Send(uitest.Keys("enter", "enter"))
+	b, err := os.ReadFile(filepath.Join(dir, "evidence-7f3a2b10-0000-4000-8000-000000000001.json"))
+	if err != nil || string(b) != "operation 7f3a2b10-0000-4000-8000-000000000001" {
+		t.Errorf("%q %v", b, err)
+	}
+	r.Send(uitest.Keys("e", "down", "enter", "enter"))
+	has(t, r, "7 records written to")
+	if st, err := os.Stat(filepath.Join(dir, "audit-2026-03-02.jsonl")); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", st, err)
+	}
+	r.Send(uitest.Keys("e", "down", "enter", "enter"))
+	has(t, r, "There is a file of that name already")
+	log.export = func(w io.Writer) (int64, error) { _, _ = io.WriteString(w, "half"); return 0, errors.New("broken") }
+	_ = os.Remove(filepath.Join(dir, "audit-2026-03-02.jsonl"))
+	r.Send(uitest.Key("enter"), uitest.Keys("e", "down", "enter", "enter"))
+	if _, err := os.Stat(filepath.Join(dir, "audit-2026-03-02.jsonl")); !os.IsNotExist(err) {
+		t.Error("half an export is left behind")
+	}
+}
+
+func TestExportIsTheRoles(t *testing.T) {
+	log := fake()
+	r, _ := open(t, log, as(api.Operator))
+	r.Send(uitest.Key("e"))
+	has(t, r, "Your role does not allow to export the audit trail; admin may.")
+}
+
+func TestStates(t *testing.T) {
+	log := fake()
+	log.unsettled = func() ([]trail.Entry, error) { return nil, nil }
+	log.find = func(trail.Query) (trail.Page, error) { return trail.Page{}, nil }
+	r, _ := open(t, log)
+	has(t, r, "The trail holds no record yet.")
+	log.find = func(trail.Query) (trail.Page, error) {
+		return trail.Page{}, &api.Error{Kind: api.Refused, Public: "Your role (viewer) does not allow to read the audit trail.", Hint: "Roles that do: admin."}
+	}
+	r.Send(uitest.Key("r"))
+	has(t, r, "does not allow to read the audit trail", "r tries again")
+	log = fake()
+	log.health = trail.Health{Err: errors.New("full"), Since: noon, Checkpoint: errors.New("x")}
+	r, _ = open(t, log)
+	has(t, r, "The trail cannot be written since 12:00:00", "last checkpoint")
+	r.Send(ui.Changed{Kind: ui.KindAudit})
+	has(t, r, "newer ones exist, r reads them")
+}
+
+func TestHostileText(t *testing.T) {
+	bad := "\x1b[2J\x1b]52;c;aGk=\a\u202efdp.exe\n\xff"
+	e := entry(1, bad, trail.PhaseOutcome, trail.Result(bad))
+	q := func(s string) string { return fmt.Sprintf("%+q", s) }
+	e.Actor = trail.Person{Name: q(bad), Role: bad, Key: bad}
+	e.ID, e.Item, e.Name, e.Object, e.Path, e.Reason, e.Summary = q(bad), bad, q(bad), bad, bad, bad, q(bad)
+	e.Error, e.Detail, e.Rule, e.Via, e.From, e.Sid, e.Req, e.Since, e.Build, e.Count = bad, bad, bad, bad, bad, bad, bad, bad, bad, 3
+	e.UID, e.Hash, e.Prev, e.Before, e.After, e.Act, e.Body, e.Secret, e.Chain, e.Boot, e.Code = bad, bad, bad, bad, bad, bad, bad, bad, bad, bad, bad
+	e.Context = trail.Context{Name: bad, BaseURL: bad, Account: bad}
+	log := fake()
+	log.find = func(trail.Query) (trail.Page, error) { return trail.Page{Entries: []trail.Entry{e}}, nil }
+	log.unsettled = func() ([]trail.Entry, error) { return []trail.Entry{e}, nil }
+	log.verify = func() (trail.Report, error) {
+		return trail.Report{Chain: bad, Head: bad, Problems: []trail.Problem{{Kind: trail.Trouble(bad), Text: bad}}, Warnings: []string{bad},
+			Unsettled: []trail.Doubt{{Event: bad, Actor: bad, Object: bad, ID: bad}}}, nil
+	}
+	r, _ := open(t, log)
+	r.Send(uitest.Keys("G", "enter"), uitest.Size(120, 60), uitest.Keys("J", "esc", "esc", "V", "esc", "g", "enter", "down", "enter"))
+	r.Send(uitest.Keys("esc", "e", "esc", "y", "Y"), uitest.Key("/"), uitest.Paste(bad))
+	shelltest.Sizes(r)
+}
+
+func TestSizes(t *testing.T) {
+	r, _ := open(t, fake())
+	shelltest.Sizes(r)
+	r.Send(uitest.Keys("G", "enter"))
+	shelltest.Sizes(r)
+}
+
+// Nothing is asked of the trail but in commands.
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	log := fake()
+	var s *Screen
+	make := func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, Config{}, ""); return s }
+	shelltest.PressAll(uitest.NewClock(), make, place)
+	s.rows.list, s.inited = sample(), true
+	s.settle()
+	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
+		s := New(env, log, Config{}, "")
+		s.rows.list, s.inited = sample(), true
+		s.settle()
+		return s
+	}, place)
+	if log.calls != 0 {
+		t.Errorf("%d questions outside a command", log.calls)
+	}
+}
+
+// other stands for the screens of other rooms.
+type other struct {
+	env  *ui.Env
+	p    ui.Place
+	w, h int
+}
+
+func (o *other) Init() tea.Cmd                       { return nil }
+func (o *other) Update(tea.Msg) (ui.Action, tea.Cmd) { return nil, nil }
+func (o *other) View() string                        { return o.p.Kind + " " + o.p.ID + strings.Repeat("\n", max(o.h-1, 0)) }
+func (o *other) SetSize(w, h int)                    { o.w, o.h = w, h }
+func (o *other) Help() help.KeyMap                   { return keymap.Help{} }
+func (o *other) Editing() bool                       { return false }
+func (o *other) Title() string                       { return o.p.Kind }
+func (o *other) Place() ui.Place                     { return o.p }
+func (o *other) Source() ui.Source                   { return ui.Source{} }

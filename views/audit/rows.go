@@ -1,0 +1,217 @@
+package audit
+
+import (
+	"time"
+
+	trail "opdeck/internal/audit"
+	"opdeck/ui"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// columns of the list; wide leaves room for seconds.
+func columns(wide bool) []widget.Column {
+	clock := 16
+	if wide {
+		clock = 19
+	}
+	return []widget.Column{{Title: "time", Min: clock, Drop: 1}, {Title: "person", Min: 8, Max: 20, Flex: 1, Drop: 3}, {Title: "event", Min: 15, Max: 28, Flex: 1},
+		{Title: "object", Min: 12, Max: 60, Flex: 3, Middle: true, Drop: 2}, {Title: "outcome", Min: 12}}
+}
+
+// openID marks the row of an unsettled act; its record stands in the list too.
+const openID = "unsettled "
+
+// rows are the unsettled acts and below them the records, newest first.
+type rows struct {
+	env        *ui.Env
+	open, list []trail.Entry
+	places     map[string]int
+	wide       bool // room for seconds
+}
+
+// index notes where each id stands; to be called after each change.
+func (r *rows) index() {
+	r.places = make(map[string]int, r.Len())
+	for i := range r.Len() {
+		r.places[r.id(i)] = i
+	}
+}
+
+func (r *rows) id(i int) string {
+	if i < len(r.open) {
+		return openID + r.open[i].UID
+	}
+	return r.list[i-len(r.open)].UID
+}
+
+func (r *rows) at(i int) trail.Entry {
+	if i < len(r.open) {
+		return r.open[i]
+	}
+	return r.list[i-len(r.open)]
+}
+
+func (r *rows) unsettled(id string) bool {
+	i, ok := r.places[id]
+	return ok && i < len(r.open)
+}
+
+func (r *rows) entry(id string) (trail.Entry, bool) {
+	i, ok := r.places[id]
+	if !ok {
+		return trail.Entry{}, false
+	}
+	return r.at(i), true
+}
+
+// Len implements widget.Source.
+func (r *rows) Len() int { return len(r.open) + len(r.list) }
+
+// IndexOf implements widget.Source.
+func (r *rows) IndexOf(id string) int {
+	if i, ok := r.places[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// Row implements widget.Source.
+func (r *rows) Row(i int) widget.Row {
+	e, th := r.at(i), r.env.Theme
+	look := outcome(th, e)
+	if i < len(r.open) {
+		look = outcomeLook{th.Signs.Unknown, "no outcome", theme.Bad}
+	}
+	out := widget.Row{ID: r.id(i),
+		Cells: []string{moment(e.At, r.env.Zone(), r.wide), text.Line(read(e.Actor.Name), 60), text.Line(read(e.Event), 60) + times(e), object(e), look.sign + " " + look.word},
+		Tones: []theme.Tone{theme.Dim, theme.Plain, theme.Plain, theme.Dim, look.tone}}
+	switch {
+	case i < len(r.open):
+		out.Sign, out.Tone = th.Signs.Unknown, theme.Bad
+	case e.Damaged:
+		out.Sign, out.Tone = th.Signs.Bad, theme.Bad
+	case odd(e):
+		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
+	}
+	return out
+}
+
+// moment is a time for a column: to the second where there is room.
+func moment(t time.Time, zone *time.Location, wide bool) string {
+	s := text.Minute(t, zone)
+	if wide && !t.IsZero() {
+		s += text.Clock(t, zone)[5:]
+	}
+	return s
+}
+
+func times(e trail.Entry) string {
+	if e.Count > 1 {
+		return " ×" + text.Count(int(e.Count))
+	}
+	return ""
+}
+
+// object is the id of an operation, and kind and id of anything else.
+func object(e trail.Entry) string {
+	kind, id := text.Line(read(e.Object), 30), text.Line(read(e.ID), 100)
+	switch {
+	case id == "":
+		return kind
+	case e.Object == "operation":
+		return id
+	}
+	return kind + " " + id
+}
+
+// odd reports whether a text of the record is not what it looks like.
+func odd(e trail.Entry) bool {
+	for _, s := range []string{e.Actor.Name, e.Event, e.ID, e.Item, e.Name} {
+		if read(s).Flags().Suspicious() {
+			return true
+		}
+	}
+	return false
+}
+
+type outcomeLook struct {
+	sign, word string
+	tone       theme.Tone
+}
+
+// outcome is how a record's result is drawn: sign, word and tone.
+func outcome(th *theme.Theme, e trail.Entry) outcomeLook {
+	s := th.Signs
+	switch {
+	case e.Damaged:
+		return outcomeLook{s.Bad, "damaged", theme.Bad}
+	case e.Outcome == trail.ResultOK:
+		return outcomeLook{s.Good, "done", theme.Good}
+	case e.Outcome == trail.ResultDenied:
+		return outcomeLook{s.Bad, "refused", theme.Bad}
+	case e.Outcome == trail.ResultFailed:
+		return outcomeLook{s.Bad, "failed", theme.Bad}
+	case e.Outcome == trail.ResultUnknown:
+		return outcomeLook{s.Unknown, "unknown", theme.Warn}
+	case e.Phase == trail.PhaseIntent:
+		return outcomeLook{s.Wait, "intent", theme.Info}
+	case e.Event == trail.EventDenied:
+		return outcomeLook{s.Bad, "denied", theme.Warn}
+	}
+	return outcomeLook{s.Info, "note", theme.Dim}
+}
+
+// above is what stands over the list: the filter being typed, or what is shown
+// and what needs a person.
+func (s *Screen) above() []string {
+	th := s.env.Theme
+	if s.bar != nil {
+		return s.bar.lines(th, s.w)
+	}
+	head := text.Plural(len(s.rows.list), "record", "records")
+	if s.next != 0 {
+		head += ", older ones below"
+	}
+	line := th.Strong.Render(head)
+	if s.text != "" {
+		line += th.Dim.Render("  / ") + th.Accent.Render(text.Line(read(s.text), max(s.w-44, 10)))
+	}
+	if s.doing != "" {
+		line += th.Info.Render("  " + s.doing + " …")
+	} else if s.newer {
+		line += th.Info.Render("  newer ones exist, r reads them")
+	}
+	out := []string{line}
+	if n := len(s.rows.open); n > 0 {
+		said := "acts have"
+		if n == 1 {
+			said = "act has"
+		}
+		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+text.Cut(text.Count(n)+" "+said+" no known outcome: it may have happened. enter on one says what to do.", s.w-2)))
+	}
+	return append(out, s.trouble()...)
+}
+
+// trouble is what keeps the trail from being written, and why old rows stand.
+func (s *Screen) trouble() []string {
+	th, h := s.env.Theme, s.health
+	var out []string
+	warn := func(tone theme.Tone, sign, line string) {
+		out = append(out, th.Tone(tone).Render(sign+" "+text.Cut(line, s.w-2)))
+	}
+	switch {
+	case h.Err != nil:
+		warn(theme.Bad, th.Signs.Bad, "The trail cannot be written since "+text.Clock(h.Since, s.env.Zone())+": nothing can be changed until the store works again.")
+	case h.Waiting > 0:
+		warn(theme.Warn, th.Signs.Warn, text.Plural(h.Waiting, "record waits", "records wait")+" to be stored; they are tried again by themselves.")
+	}
+	if h.Checkpoint != nil {
+		warn(theme.Warn, th.Signs.Warn, "The last checkpoint could not be written: a cut end would not be noticed.")
+	}
+	if s.err != nil && s.rows.Len() > 0 {
+		warn(theme.Warn, th.Signs.Warn, "Not read again: "+s.err.Public)
+	}
+	return out
+}
