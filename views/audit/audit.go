@@ -231,7 +231,11 @@ func (s *Screen) Help() help.KeyMap {
 	k := s.env.Keys
 	own := []keymap.Key{s.keys.Verify, s.keys.Approvals, s.keys.Export}
 	if s.page != nil {
-		return keymap.Help{Title: "Audit", List: append(append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev), keymap.Join(k.Item, k.Nav)...)}
+		own = append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev)
+		if _, on := s.current(); on {
+			own = append(own, keymap.All(k.Item)...)
+		}
+		return keymap.Help{Title: "Audit", List: append(own, keymap.All(k.Nav)...)}
 	}
 	list := append([]keymap.Key{k.List.Open, k.List.Filter}, own...)
 	return keymap.Help{Title: "Audit", List: append(append(list, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)}
