@@ -137,6 +137,8 @@ func (m *Manager) takeOff(ctx context.Context, why cause) *flight {
 // needed.
 func (m *Manager) fly(ctx context.Context, why cause) error {
 	poll := m.c.PollFirst
+	bell, listening := m.store.(Bell)
+	var changed <-chan struct{}
 	for {
 		row, before, err := m.load(ctx)
 		if err != nil {
@@ -152,10 +154,30 @@ func (m *Manager) fly(ctx context.Context, why cause) error {
 		if row.Phase == Free || over {
 			return m.attempt(ctx, row, before, why, byUs)
 		}
-		if err := sleep(ctx, time.Duration(float64(poll)*(0.75+m.cfg.Random()/2))); err != nil {
+		if listening {
+			var stop func()
+			changed, stop = bell.Changed(m.key)
+			defer stop()
+			listening = false // once is enough
+		}
+		if nap(ctx, time.Duration(float64(poll)*(0.75+m.cfg.Random()/2)), changed) != nil {
 			return errGone
 		}
 		poll = min(poll*3/2, m.c.PollMax)
+	}
+}
+
+// nap sleeps for d, less if something changed.
+func nap(ctx context.Context, d time.Duration, changed <-chan struct{}) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
