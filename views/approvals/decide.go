@@ -1,0 +1,129 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/internal/approval"
+	"opdeck/ui"
+	"opdeck/ui/text"
+	"opdeck/ui/widget"
+)
+
+// askApprove is the one question before an approval. It binds to the request's
+// digest: what is approved is what stands in it.
+func (s *Screen) askApprove(r approval.Request) ui.Action {
+	s.asking = r.ID
+	return ui.Confirm{ID: r.ID, Title: "Approve", Verb: "Approve",
+		Ask:   "Let " + line(r.Requester.Name, 40) + " do this: " + what(r.Act) + "?",
+		Facts: facts(r, ""), Risk: consequence(r.Act) + " The approval is good for one use and cannot be taken back.",
+		Yes: s.decide(r, approval.Approved, ""), No: s.unasked}
+}
+
+// askReason asks why, then once more whether.
+func (s *Screen) askReason(r approval.Request) ui.Action {
+	return ui.Ask{Title: "Deny " + what(r.Act), Verb: "go on",
+		Intro:  []string{line(r.Requester.Name, 40) + " is shown the reason."},
+		Fields: []widget.Field{{Label: "Reason", Max: 500, Paste: widget.PasteKeep, Hint: "why it must not be done", Check: checkReason}},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			reason := strings.TrimSpace(v.Text(0))
+			s.asking = r.ID
+			return ui.Confirm{ID: r.ID, Title: "Deny", Verb: "Deny", Mild: true,
+				Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + what(r.Act) + "?",
+				Facts: facts(r, reason), Yes: s.decide(r, approval.Denied, reason), No: s.unasked}, nil
+		}}
+}
+
+func checkReason(v string) error {
+	if len(strings.TrimSpace(v)) < 3 {
+		return errors.New("a reason is needed: the requester sees nothing else")
+	}
+	return nil
+}
+
+func (s *Screen) unasked() ui.Action {
+	s.asking = ""
+	return nil
+}
+
+const maxBody = 30 // lines of a body in a question
+
+// facts are the content of the question.
+func facts(r approval.Request, reason string) []widget.Pair {
+	p := []widget.Pair{{Label: "request", Value: r.ID}, {Label: "asked by", Value: r.Requester.Name + ", " + string(r.Requester.Role)},
+		{Label: "sends", Value: r.Act.Method + " " + r.Act.Path, Long: true}}
+	body, whole := text.JSON(r.Act.Body, maxBody)
+	for i, l := range body {
+		label := "body"
+		if i > 0 {
+			label = "·"
+		}
+		p = append(p, widget.Pair{Label: label, Value: l, Long: true})
+	}
+	if !whole {
+		p = append(p, widget.Pair{Label: "·", Value: "… longer; the request's page shows all of it"})
+	}
+	p = append(p, actPairs(r.Act)...)
+	if r.Act.Reason != "" {
+		p = append(p, widget.Pair{Label: "their reason", Value: r.Act.Reason, Long: true})
+	}
+	if reason != "" {
+		p = append(p, widget.Pair{Label: "your reason", Value: reason, Long: true})
+	}
+	return append(p, widget.Pair{Label: "digest", Value: r.Digest, Long: true})
+}
+
+type decidedMsg struct {
+	ui.Ticket
+	id, who string
+	to      approval.State
+	err     error
+}
+
+// Outcome implements ui.Outcome.
+func (m decidedMsg) Outcome() ui.Notify {
+	switch {
+	case m.err != nil:
+		return ui.Notify{Kind: ui.Failed, Text: "Request " + line(m.id, 20) + " was not decided: " + api.AsError(m.err).Public}
+	case m.to == approval.Denied:
+		return ui.Notify{Kind: ui.Done, Text: "Denied. " + line(m.who, 40) + " sees the reason."}
+	}
+	return ui.Notify{Kind: ui.Done, Text: "Approved. " + line(m.who, 40) + " repeats the act now, once."}
+}
+
+func (s *Screen) decide(r approval.Request, to approval.State, comment string) func(ui.Seen) tea.Cmd {
+	return func(ui.Seen) tea.Cmd {
+		s.asking, s.doing = "", "deciding"
+		s.switchKeys()
+		t, ctx, act := s.env.Ticket(), s.env.Root, s.desk.Approve
+		if to == approval.Denied {
+			act = s.desk.Deny
+		}
+		return send(ctx, t, act, r, to, comment)
+	}
+}
+
+// send owns copies of what it needs: it runs elsewhere.
+func send(ctx context.Context, t ui.Ticket, act func(context.Context, string, string, string) (approval.Request, error), r approval.Request, to approval.State, comment string) tea.Cmd {
+	return func() tea.Msg {
+		_, err := act(ctx, r.ID, r.Digest, comment)
+		return decidedMsg{t, r.ID, r.Requester.Name, to, err}
+	}
+}
+
+func (s *Screen) decided(msg decidedMsg) (ui.Action, tea.Cmd) {
+	s.doing = ""
+	s.switchKeys()
+	if msg.err != nil {
+		what := "The approval"
+		if msg.to == approval.Denied {
+			what = "The denial"
+		}
+		return ui.Failure(what, msg.err), s.load()
+	}
+	return msg.Outcome(), s.load()
+}

@@ -1,0 +1,143 @@
+package approvals
+
+import (
+	"opdeck/api"
+	untrusted "opdeck/api/text"
+	"opdeck/internal/approval"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// page shows one request, by id: what it says follows the list.
+type page struct {
+	id   string
+	view *widget.Viewer
+}
+
+func (s *Screen) show(id string) {
+	s.page = &page{id: id, view: widget.NewViewer(s.env.Theme, s.env.Keys)}
+	s.switchKeys()
+}
+
+func (p *page) draw(s *Screen, w, h int) []string {
+	p.view.SetSize(w, h)
+	r, ok := s.rows.request(p.id)
+	if !ok {
+		p.view.SetLines([]string{s.env.Theme.Dim.Render(text.Cut("This request is not among the newest any more. esc goes back.", w))})
+		return p.view.Lines()
+	}
+	p.view.SetLines(s.lines(r, w))
+	return p.view.Lines()
+}
+
+// lines draws a request: how it stands, what it would change, exactly what would
+// be sent, who asks and who decided.
+func (s *Screen) lines(r approval.Request, w int) []string {
+	th, now := s.env.Theme, s.env.Now()
+	st := state(r, now)
+	sign, tone := look(th, st)
+	out := []string{th.Title.Render(text.Cut("Request "+line(r.ID, 20)+": "+what(r.Act), w)), ""}
+	head := th.Tone(tone).Render(sign+" "+string(st)) + th.Dim.Render("  "+meaning(st))
+	if waits(r) && now.Before(r.Expires) {
+		left, _ := text.Until(r.Expires, now)
+		head += th.Warn.Render("  lapses in " + left)
+	}
+	out = append(out, head)
+	if why := s.why(r); why != "" && st == approval.Open {
+		for _, l := range text.Wrap(th.Signs.Off+" "+why, max(w, 1)) {
+			out = append(out, th.Warn.Render(l))
+		}
+	} else if st == approval.Open {
+		out = append(out, th.Dim.Render(text.Cut("P approves, N denies; both ask first.", w)))
+	}
+	out = append(out, "", th.Title.Render("What it would change"))
+	for _, l := range text.Wrap(consequence(r.Act), max(w, 1)) {
+		out = append(out, l)
+	}
+	out = append(out, "", th.Title.Render("Exactly what would be sent"), th.Strong.Render(line(r.Act.Method, 10)+" "+line(r.Act.Path, 400)))
+	body, whole := text.JSON(r.Act.Body, 200)
+	for _, l := range body {
+		out = append(out, "  "+l)
+	}
+	if len(r.Act.Body) == 0 {
+		out = append(out, th.Dim.Render("  no body"))
+	}
+	if !whole {
+		out = append(out, th.Warn.Render("  … cut here; J shows all of it"))
+	}
+	return append(append(out, ""), widget.Pairs(th, s.pairs(r), w)...)
+}
+
+func (s *Screen) pairs(r approval.Request) []widget.Pair {
+	zone, now := s.env.Zone(), s.env.Now()
+	asked, _ := text.Ago(r.Created, now)
+	p := []widget.Pair{{Value: "Act"}}
+	p = append(p, actPairs(r.Act)...)
+	p = append(p, widget.Pair{Label: "digest", Value: line(r.Digest, 128), Tone: theme.Dim, Long: true})
+	p = append(p, widget.Pair{Value: "Asked by"})
+	p = append(p, personPairs(r.Requester)...)
+	p = append(p, say("reason", r.Act.Reason, "none given")...)
+	p = append(p, widget.Pair{Label: "asked", Value: text.Time(r.Created, zone) + ", " + asked}, widget.Pair{Label: "lapses", Value: text.Time(r.Expires, zone)})
+	if r.Decider == nil {
+		return p
+	}
+	p = append(p, widget.Pair{Value: "Decided by"})
+	p = append(p, personPairs(*r.Decider)...)
+	p = append(p, widget.Pair{Label: "decided", Value: text.Time(r.Decided, zone)})
+	p = append(p, say("comment", r.Comment, "none")...)
+	if !r.Spent.IsZero() {
+		p = append(p, widget.Pair{Label: "used", Value: text.Time(r.Spent, zone)}, widget.Pair{Label: "outcome", Value: verdict(r.Verdict)})
+	}
+	return p
+}
+
+func verdict(v api.Verdict) string {
+	if v == "" {
+		return "not known yet"
+	}
+	return line(string(v), 20)
+}
+
+// actPairs is what an act is about and what its requester saw.
+func actPairs(a api.Act) []widget.Pair {
+	p := say("act", string(a.Kind), "–")
+	p = append(p, say("summary", a.Summary, "–")...)
+	p = append(p, say("object", a.Object, "–")...)
+	p = append(p, say("id", a.ID, "–")...)
+	if a.Item != "" {
+		p = append(p, say("item", a.Item, "")...)
+	}
+	if a.Name != "" {
+		p = append(p, say("name", a.Name, "")...)
+	}
+	p = append(p, say("content seen", a.Seen, "not noted")...)
+	if a.SecretDigest != "" {
+		p = append(p, say("secret or file", "sha256 "+a.SecretDigest, "")...)
+	}
+	return p
+}
+
+func personPairs(who approval.Person) []widget.Pair {
+	p := say("name", who.Name, "–")
+	p = append(p, say("role", string(who.Role), "–")...)
+	for _, x := range []struct{ label, value string }{{"key", who.Key}, {"via", who.Via}, {"from", who.From}} {
+		if x.value != "" {
+			p = append(p, say(x.label, x.value, "")...)
+		}
+	}
+	return p
+}
+
+// say makes pairs of a text from outside, with what is odd about it.
+func say(label, s, none string) []widget.Pair {
+	u := untrusted.Untrusted(s)
+	if u == "" {
+		return []widget.Pair{{Label: label, Value: none, Tone: theme.Dim}}
+	}
+	out := []widget.Pair{{Label: label, Value: u.Line(1000), Long: true}}
+	if odd := text.Suspect(u); odd != "" {
+		out = append(out, widget.Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
+	}
+	return out
+}

@@ -1,0 +1,176 @@
+package approvals
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"opdeck/api"
+	untrusted "opdeck/api/text"
+	"opdeck/internal/approval"
+	"opdeck/ui"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+var columns = []widget.Column{
+	{Title: "state", Min: 10}, {Title: "asked by", Min: 10, Max: 24, Flex: 1}, {Title: "act", Min: 15, Max: 24, Flex: 1}, {Title: "object", Min: 10, Max: 50, Flex: 3, Middle: true, Drop: 2},
+	{Title: "asked", Min: 8, Drop: 3, Align: widget.Right}, {Title: "time left", Min: 9, Drop: 1, Align: widget.Right},
+}
+
+// rows are the requests: those that wait first, each part newest first.
+type rows struct {
+	env  *ui.Env
+	me   api.Actor
+	list []approval.Request
+}
+
+func (r *rows) set(list []approval.Request, now time.Time) {
+	r.list = slices.Clone(list)
+	slices.SortStableFunc(r.list, func(a, b approval.Request) int {
+		if x, y := state(a, now) == approval.Open, state(b, now) == approval.Open; x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return b.Created.Compare(a.Created)
+	})
+}
+
+func (r *rows) request(id string) (approval.Request, bool) {
+	if i := r.IndexOf(id); i >= 0 {
+		return r.list[i], true
+	}
+	return approval.Request{}, false
+}
+
+// Len implements widget.Source.
+func (r *rows) Len() int { return len(r.list) }
+
+// IndexOf implements widget.Source.
+func (r *rows) IndexOf(id string) int {
+	return slices.IndexFunc(r.list, func(q approval.Request) bool { return q.ID == id })
+}
+
+// Row implements widget.Source.
+func (r *rows) Row(i int) widget.Row {
+	q, now := r.list[i], r.env.Now()
+	sign, tone := look(r.env.Theme, state(q, now))
+	asked, _ := text.Ago(q.Created, now)
+	left := ""
+	if waits(q) && now.Before(q.Expires) {
+		left, _ = text.Until(q.Expires, now)
+	}
+	who := line(q.Requester.Name, 40)
+	if own(r.me, q) {
+		who += " (you)"
+	}
+	out := widget.Row{ID: q.ID,
+		Cells: []string{sign + " " + string(state(q, now)), who, line(string(q.Act.Kind), 40), line(q.Act.ID, 100), asked, left},
+		Tones: []theme.Tone{tone, theme.Plain, theme.Plain, theme.Dim, theme.Dim, theme.Warn}}
+	for _, s := range []string{q.Requester.Name, q.Act.ID, q.Act.Item, q.Act.Name, q.Act.Reason} {
+		if untrusted.Untrusted(s).Flags().Suspicious() {
+			out.Sign, out.Tone = r.env.Theme.Signs.Warn, theme.Warn
+		}
+	}
+	return out
+}
+
+// state is where a request stands at now: time alone can end it.
+func state(r approval.Request, now time.Time) approval.State {
+	if waits(r) && !now.Before(r.Expires) {
+		return approval.Lapsed
+	}
+	return r.State
+}
+
+// waits reports whether time can end the request.
+func waits(r approval.Request) bool {
+	return r.State == approval.Open || r.State == approval.Approved
+}
+
+// look is sign and tone of a state; its word goes with them.
+func look(th *theme.Theme, st approval.State) (sign string, tone theme.Tone) {
+	switch st {
+	case approval.Open:
+		return th.Signs.Wait, theme.Warn
+	case approval.Approved:
+		return th.Signs.Good, theme.Good
+	case approval.Denied:
+		return th.Signs.Bad, theme.Bad
+	case approval.Spent:
+		return th.Signs.Info, theme.Info
+	}
+	return th.Signs.Off, theme.Dim
+}
+
+// meaning says what a state means for the two people.
+func meaning(st approval.State) string {
+	switch st {
+	case approval.Open:
+		return "waits for a second person"
+	case approval.Approved:
+		return "the requester may repeat the very same act, once"
+	case approval.Denied:
+		return "refused by the second person"
+	case approval.Lapsed:
+		return "its time ran out unused"
+	case approval.Spent:
+		return "the approved act went through"
+	case approval.Void:
+		return "the act was repeated with other content, so this counts no more"
+	}
+	return ""
+}
+
+// what is one safe line about an act.
+func what(a api.Act) string {
+	name := a.Name
+	if name == "" {
+		name = a.Item
+	}
+	out := line(string(a.Kind), 40)
+	if name != "" {
+		out += " " + line(name, 60)
+	}
+	return out + " on " + line(a.Object, 20) + " " + text.ID(a.ID, 40)
+}
+
+// consequence says what would be changed if the act went through.
+func consequence(a api.Act) string {
+	switch a.Kind {
+	case api.ActRemoveDocument:
+		return "Takes the document off the operation. The document itself stays in the customer's store and can be attached again."
+	case api.ActAttachDocument:
+		return "Attaches the document to the operation. It may get locked there, and then nobody can take it off."
+	case api.ActUploadDocument:
+		return "Puts a new file into the customer's store. It is attached to nothing by this."
+	case api.ActShare:
+		return "Transfers verified data with a single-use token. Once applied it cannot be repeated or undone for this customer."
+	case api.ActLink:
+		return "Makes a single-use link to the customer's verification form."
+	case api.ActFinalize:
+		return "Submits the customer's application as it stands."
+	case api.ActSetApplication:
+		return "Overwrites the customer's application with the fields below."
+	case api.ActSetHooks:
+		return "Changes where the service sends its webhooks, and the secret they are signed with, for everybody."
+	}
+	return "An act that this version has no description of; look at the request below."
+}
+
+func line(s string, max int) string { return untrusted.Untrusted(s).Line(max) }
+
+// asJSON is the request with its act, as it is stored.
+func asJSON(r approval.Request, view bool) ui.Action {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return ui.Notify{Kind: ui.Failed, Text: "The request cannot be written as JSON."}
+	}
+	if view {
+		return ui.Raw{Title: "Request " + line(r.ID, 20), JSON: b}
+	}
+	return ui.Copy{Text: string(b), What: "the request as JSON"}
+}

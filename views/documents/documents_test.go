@@ -1,0 +1,284 @@
+package documents
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/internal/replace"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+const opid = "5b55db86-17e5-4612-81f9-29d3bd5082a1"
+
+// fake is a client of functions; one that is left nil panics in the test that
+// calls it. calls counts them all.
+type fake struct {
+	op      api.Operation
+	calls   int
+	remove  func(api.RemoveDocument) (api.Operation, error)
+	attach  func(guid, name string) (api.Operation, error)
+	upload  func(path string) (api.CustomerFile, error)
+	replace func(path string) (replace.Job, error)
+	resume  func(id string) (replace.Job, error)
+	jobs    []replace.Job
+	err     error
+}
+
+func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
+	f.calls++
+	return api.Operation{}, time.Time{}, false
+}
+func (f *fake) MaxAge() time.Duration { return time.Minute }
+func (f *fake) Operation(context.Context, string) (api.Operation, error) {
+	f.calls++
+	return f.op, f.err
+}
+func (f *fake) RemoveDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
+	f.calls++
+	return f.remove(r)
+}
+func (f *fake) AttachDocument(_ context.Context, _, guid, name string) (api.Operation, error) {
+	f.calls++
+	return f.attach(guid, name)
+}
+func (f *fake) Upload(_ context.Context, _, path, _, _ string) (api.CustomerFile, error) {
+	f.calls++
+	return f.upload(path)
+}
+func (f *fake) Replace(_ context.Context, _ api.Operation, _, path, _, _ string, _ bool) (replace.Job, error) {
+	f.calls++
+	return f.replace(path)
+}
+func (f *fake) Resume(_ context.Context, id string) (replace.Job, error) {
+	f.calls++
+	return f.resume(id)
+}
+func (f *fake) Abandon(context.Context, string) (replace.Job, error) { f.calls++; panic("abandon") }
+func (f *fake) Unfinished(context.Context, string) ([]replace.Job, error) {
+	f.calls++
+	return f.jobs, nil
+}
+func (f *fake) Phase(op api.Operation) api.Phase { return op.Phase() }
+
+func without(op api.Operation, guid string) api.Operation {
+	var docs []api.Document
+	for _, d := range op.Documents {
+		if string(d.GUID) != guid {
+			docs = append(docs, d)
+		}
+	}
+	op.Documents = docs
+	return op
+}
+
+func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID) }
+	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: opid}, opts...), clock
+}
+
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(r.View(), w) {
+			t.Errorf("%q does not show in\n%s", w, r.View())
+		}
+	}
+}
+
+func TestScreens(t *testing.T) {
+	for name, c := range map[string]struct {
+		op   api.Operation
+		err  error
+		keys []string
+	}{
+		"list":     {op: apitest.Operation(nil)},
+		"empty":    {op: apitest.Operation(map[string]any{"documents": []any{}})},
+		"ended":    {op: apitest.Operation(map[string]any{"status": "SUCCESS"})},
+		"hostile":  {op: apitest.HostileOperation()},
+		"error":    {err: &api.Error{Kind: api.NotFound, Public: "The service knows no such operation.", Hint: "Check the opid."}},
+		"question": {op: apitest.Operation(nil), keys: []string{"x"}},
+		"locked":   {op: apitest.Operation(nil), keys: []string{"down", "down", "x"}},
+		"upload":   {op: apitest.Operation(nil), keys: []string{"u"}},
+	} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				r, _ := open(t, &fake{op: c.op, err: c.err})
+				r.Send(uitest.Size(wh[0], wh[1]))
+				for _, k := range c.keys {
+					r.Send(uitest.Key(k))
+				}
+				golden.RequireEqual(t, r.View())
+			})
+		}
+	}
+}
+
+// TestRemoveAndPutBack does the pair of acts that most people do.
+func TestRemoveAndPutBack(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil)}
+	var asked api.RemoveDocument
+	f.remove = func(r api.RemoveDocument) (api.Operation, error) {
+		asked = r
+		return without(f.op, r.GUID), nil
+	}
+	f.attach = func(guid, _ string) (api.Operation, error) {
+		if guid != asked.GUID {
+			t.Errorf("put back %s, removed %s", guid, asked.GUID)
+		}
+		return f.op, nil
+	}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("x"))
+	has(t, r, "Remove invoice.pdf from operation")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	if asked.OPID != opid || !strings.HasPrefix(asked.GUID, "ba464e45") || asked.Force || asked.Seen == nil {
+		t.Fatalf("asked for %+v", asked)
+	}
+	has(t, r, "Removed invoice.pdf; z puts it back.")
+	if strings.Contains(r.View(), "7.1 kB") || strings.Count(r.View(), "invoice.pdf") != 1 {
+		t.Errorf("the row is still there:\n%s", r.View())
+	}
+	r.Send(uitest.Key("z"))
+	has(t, r, "Put back invoice.pdf.")
+	r.Send(uitest.Key("z"))
+	has(t, r, "Nothing was removed here")
+}
+
+// TestNothingIsRemovedByAccident presses what is not a yes.
+func TestNothingIsRemovedByAccident(t *testing.T) {
+	for name, keys := range map[string]func(*uitest.Clock) []any{
+		"enter":       func(c *uitest.Clock) []any { return []any{c.Wait(shelltest.Armed), uitest.Key("enter")} },
+		"esc":         func(c *uitest.Clock) []any { return []any{c.Wait(shelltest.Armed), uitest.Key("esc")} },
+		"n":           func(c *uitest.Clock) []any { return []any{c.Wait(shelltest.Armed), uitest.Key("n")} },
+		"too early":   func(c *uitest.Clock) []any { return []any{uitest.Key("y")} },
+		"pasted":      func(c *uitest.Clock) []any { return []any{c.Wait(shelltest.Armed), uitest.Paste("y")} },
+		"typed burst": func(c *uitest.Clock) []any { return []any{c.Wait(shelltest.Armed), uitest.Burst("yes")} },
+		"x again":     func(c *uitest.Clock) []any { return []any{c.Wait(shelltest.Armed), uitest.Key("x")} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{op: apitest.Operation(nil)}
+			f.remove = func(api.RemoveDocument) (api.Operation, error) { t.Error("removed"); return f.op, nil }
+			r, clock := open(t, f)
+			r.Send(uitest.Key("x"))
+			for _, k := range keys(clock) {
+				r.Send(k)
+			}
+		})
+	}
+}
+
+func TestProductionWantsTheEndOfTheID(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil)}
+	n := 0
+	f.remove = func(r api.RemoveDocument) (api.Operation, error) { n++; return without(f.op, r.GUID), nil }
+	r, clock := open(t, f, shelltest.Production)
+	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"), clock.Wait(time.Second), uitest.Key("enter"))
+	if n != 0 {
+		t.Fatal("y is enough in production")
+	}
+	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed))
+	r.Send(uitest.Type("b79d"), clock.Wait(time.Second), uitest.Key("enter"))
+	if n != 1 {
+		t.Errorf("removed %d times after the id's end was typed:\n%s", n, r.View())
+	}
+}
+
+func TestLockedIsExplainedAndNeverSent(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil)}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("down"), uitest.Key("down"), uitest.Key("x"))
+	has(t, r, "This document is locked and cannot be removed.", "Only the compliance team can lift it.")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"), uitest.Key("enter"), uitest.Key("R"))
+	has(t, r, "cannot be replaced")
+}
+
+func TestRefusalsAreExplained(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want []string
+	}{
+		{api.Classify("remove document", 409, []byte(`{"error":"Cannot modify documents for completed operations"}`)), []string{"refused", "The operation has ended"}},
+		{api.Classify("remove document", 423, []byte(`{"error":"Document is locked and cannot be removed"}`)), []string{"refused", "ask it to lift"}},
+		{api.Classify("remove document", 404, []byte(`{"error":"Document not found: x"}`)), []string{"refused", "knows no such document"}},
+		{api.Classify("remove document", 409, []byte(`{"error":"Document x is not attached to operation y"}`)), []string{"refused", "not attached"}},
+		{&api.Error{Kind: api.UnknownOutcome, Public: "It was sent, the answer was lost.", Hint: "Look at the object."}, []string{"outcome unknown", "Look at the object."}},
+		{&api.Error{Kind: api.RateLimited, Public: "No room among the billing calls for another 12s."}, []string{"did not go through", "No room"}},
+	} {
+		f := &fake{op: apitest.Operation(nil)}
+		f.remove = func(api.RemoveDocument) (api.Operation, error) { return api.Operation{}, c.err }
+		r, clock := open(t, f)
+		r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		has(t, r, c.want...)
+		has(t, r, "invoice.pdf") // nothing is shown as done
+	}
+}
+
+// TestAChangeWithdrawsTheQuestion: while it is open, somebody else locks the
+// document.
+func TestAChangeWithdrawsTheQuestion(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil)}
+	f.remove = func(api.RemoveDocument) (api.Operation, error) {
+		t.Error("removed after it changed")
+		return f.op, nil
+	}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed))
+	changed := apitest.Operation(map[string]any{"documents": []any{apitest.Document("ba464e45", "invoice.pdf", true)}})
+	r.Send(ui.Changed{Kind: ui.KindOperation, ID: opid, Object: changed, Origin: "webhook"})
+	has(t, r, "changed meanwhile")
+	r.Send(uitest.Key("y"))
+}
+
+func TestUnfinishedJobIsOffered(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), jobs: []replace.Job{{ID: "j1", OPID: opid, OldGUID: "gone", OldName: "old.pdf", Step: replace.Removed}}}
+	resumed := ""
+	f.resume = func(id string) (replace.Job, error) {
+		resumed = id
+		f.jobs = nil
+		return replace.Job{OldName: "old.pdf", Step: replace.Attached}, nil
+	}
+	r, _ := open(t, f)
+	has(t, r, "A replacement of old.pdf stands still (removed)")
+	r.Send(uitest.Key("R"))
+	has(t, r, "Resume", "Give up")
+	r.Send(uitest.Key("enter"))
+	if resumed != "j1" {
+		t.Errorf("resumed %q", resumed)
+	}
+	has(t, r, "Replaced old.pdf.")
+}
+
+func TestReadOnlySaysWhy(t *testing.T) {
+	r, _ := open(t, &fake{op: apitest.Operation(nil)}, shelltest.ReadOnly)
+	for _, k := range []string{"x", "z", "a", "u", "R"} {
+		r.Send(uitest.Key(k))
+		has(t, r, "read-only")
+	}
+}
+
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil)}
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID) }
+	shelltest.PressAll(uitest.NewClock(), factory, ui.Place{Kind: ui.KindDocuments, ID: opid},
+		ui.Changed{Kind: ui.KindOperation, ID: opid, Object: f.op})
+	if f.calls != 0 {
+		t.Errorf("%d requests outside a command", f.calls)
+	}
+}
+
+func TestEverySize(t *testing.T) {
+	r, _ := open(t, &fake{op: apitest.HostileOperation()})
+	shelltest.Sizes(r)
+	r.Send(uitest.Key("x"))
+	shelltest.Sizes(r)
+}

@@ -1,0 +1,168 @@
+package operation
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+type fake struct {
+	op    api.Operation
+	tree  api.OperationTree
+	known time.Time // zero: not known locally
+	err   error
+	calls int
+	reads int // from the service
+}
+
+func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
+	f.calls++
+	return f.op, f.known, !f.known.IsZero()
+}
+func (f *fake) Operation(context.Context, string) (api.Operation, error) {
+	f.calls++
+	f.reads++
+	return f.op, f.err
+}
+func (f *fake) OperationTree(context.Context, string) (api.OperationTree, error) {
+	f.calls++
+	return f.tree, f.err
+}
+func (f *fake) Phase(op api.Operation) api.Phase { return op.Phase() }
+func (f *fake) MaxAge() time.Duration            { return time.Minute }
+
+func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID) }
+	place := ui.Place{Kind: ui.KindOperation, ID: string(f.op.OPID)}
+	return shelltest.Open(t, clock, factory, place, opts...), clock
+}
+
+// all scrolls through the screen and returns everything it shows.
+func all(r *uitest.Run) string {
+	var b strings.Builder
+	for range 12 {
+		b.WriteString(r.View())
+		r.Send(uitest.Key("pgdown"))
+	}
+	return b.String()
+}
+
+func TestScreens(t *testing.T) {
+	for name, op := range map[string]api.Operation{
+		"withdrawal": apitest.Operation(nil),
+		"hostile":    apitest.HostileOperation(),
+		"unknown":    apitest.Operation(map[string]any{"status": "ON_HOLD_REVIEW", "type": "LOAN", "scan": map[string]any{"pages": 3}}),
+		"bad money":  apitest.Operation(map[string]any{"sourceAmount": apitest.Amount("USD", "1", -1), "createdAt": "yesterday"}),
+	} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				r, _ := open(t, &fake{op: op})
+				r.Send(uitest.Size(wh[0], wh[1]))
+				golden.RequireEqual(t, r.View())
+			})
+		}
+	}
+}
+
+// TestEveryFieldShows looks for each value of the record.
+func TestEveryFieldShows(t *testing.T) {
+	op := apitest.Operation(map[string]any{"scan": "kept-all-the-same"})
+	r, _ := open(t, &fake{op: op}, shelltest.Unmasked)
+	text := all(r)
+	for _, want := range []string{"5b55db86-17e5-4612-81f9-29d3bd5082a1", "PENDING", "WITHDRAW", "SWIFT", "2026-03-02 10:15:00 UTC", "1h ago",
+		"2026-03-02 11:40:00 UTC", "19m ago", "UhcPVBEpjmtR", "USD main", "12345678904321", "DqCsgSE-4e95-ViYbNI", "Harbour & Finch Trading Ltd",
+		"UvYqyrDwqI", "Settlement", "DE02120300000000202051", "U6OFFpEoEdHA", "Oak & Iron Fabrication", "First Example Bank",
+		"1,250.50 USD", "1,156.25 EUR", "3.00 USD", "98,765,432.01 USD", "1 USD = ≈ 0.924630147941 EUR", "Invoice settlement", "SBX-68159091",
+		"invoice.pdf", "contract.pdf", "請求書.pdf", "locked", "kept-all-the-same", "parent", "visible"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q does not show", want)
+		}
+	}
+}
+
+func TestMoneyIsExact(t *testing.T) {
+	for _, c := range apitest.OddMoney() {
+		r, _ := open(t, &fake{op: c.Op})
+		if !strings.Contains(all(r), c.Want) {
+			t.Errorf("%s does not show", c.Want)
+		}
+	}
+}
+
+func TestAccountNumbersAreMasked(t *testing.T) {
+	r, clock := open(t, &fake{op: apitest.Operation(nil)})
+	if strings.Contains(all(r), "12345678904321") {
+		t.Error("an account number shows")
+	}
+	r.Send(uitest.Key("home"), uitest.Key("M"))
+	if !strings.Contains(all(r), "12345678904321") {
+		t.Error("M does not reveal it")
+	}
+	r.Send(clock.Wait(31 * time.Second))
+	if strings.Contains(all(r), "12345678904321") {
+		t.Error("it still shows after 30 s")
+	}
+}
+
+// TestAYoungStateCostsNoCall: what the index saw a moment ago is not read again.
+func TestAYoungStateCostsNoCall(t *testing.T) {
+	now := uitest.NewClock().Now()
+	young := &fake{op: apitest.Operation(nil), known: now.Add(-10 * time.Second)}
+	open(t, young)
+	old := &fake{op: apitest.Operation(nil), known: now.Add(-time.Hour)}
+	open(t, old)
+	if young.reads != 0 || old.reads != 1 {
+		t.Errorf("%d reads when young, %d when old", young.reads, old.reads)
+	}
+}
+
+func TestChildrenAreReadOnDemand(t *testing.T) {
+	op := apitest.Operation(map[string]any{"isParent": true})
+	child := apitest.Operation(map[string]any{"opid": "77777777-0000-4000-8000-000000000001", "type": "TRANSFER"})
+	r, _ := open(t, &fake{op: op, tree: api.OperationTree{Parent: op, Children: []api.Operation{child}}})
+	r.Send(uitest.Key("T"))
+	if text := all(r); !strings.Contains(text, "1 child operation") || !strings.Contains(text, "77777777-0000") {
+		t.Errorf("the child does not show:\n%s", text)
+	}
+}
+
+func TestAnErrorSaysWhatToDo(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), err: api.Classify("read operation", 404, []byte(`{"error":"Operation not found: x"}`))}
+	r, _ := open(t, f)
+	for _, want := range []string{"The service knows no such operation.", "Check the opid", "r tries again, esc goes back."} {
+		if !strings.Contains(r.View(), want) {
+			t.Errorf("%q does not show in\n%s", want, r.View())
+		}
+	}
+	f.err = nil
+	r.Send(uitest.Key("r"))
+	if !strings.Contains(r.View(), "PENDING") {
+		t.Errorf("r does not read it:\n%s", r.View())
+	}
+}
+
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil)}
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID) }
+	shelltest.PressAll(uitest.NewClock(), factory, ui.Place{Kind: ui.KindOperation, ID: string(f.op.OPID)},
+		ui.Changed{Kind: ui.KindOperation, ID: string(f.op.OPID), Object: f.op})
+	if f.calls != 0 {
+		t.Errorf("%d requests outside a command", f.calls)
+	}
+}
+
+func TestEverySize(t *testing.T) {
+	r, _ := open(t, &fake{op: apitest.HostileOperation()})
+	shelltest.Sizes(r)
+}
