@@ -25,8 +25,9 @@ var (
 // runs, the next batch gathers.
 type batcher struct {
 	inbox   Inbox
-	timeout time.Duration // of one commit
-	stored  func([]Result)
+	timeout time.Duration  // of one commit
+	count   func([]Result) // after a commit, before its answers
+	stored  func([]Result) // after the answers
 
 	in      chan *pending
 	stop    chan struct{} // closed once: take no more, finish what waits
@@ -44,8 +45,8 @@ type answer struct {
 	err error
 }
 
-func newBatcher(inbox Inbox, queue int, timeout time.Duration, stored func([]Result)) *batcher {
-	b := &batcher{inbox: inbox, timeout: timeout, stored: stored, in: make(chan *pending, queue),
+func newBatcher(inbox Inbox, queue int, timeout time.Duration, count, stored func([]Result)) *batcher {
+	b := &batcher{inbox: inbox, timeout: timeout, count: count, stored: stored, in: make(chan *pending, queue),
 		stop: make(chan struct{}), stopped: make(chan struct{})}
 	go b.run()
 	return b
@@ -143,6 +144,9 @@ func (b *batcher) commit(batch []*pending) {
 	results, err := b.inbox.Insert(ctx, records)
 	if err == nil && len(results) != len(batch) {
 		err = errors.New("the inbox answered for another number of events")
+	}
+	if err == nil {
+		b.count(results)
 	}
 	for i, p := range batch {
 		a := answer{err: err}

@@ -82,7 +82,7 @@ func New(opt Options) (*Receiver, error) {
 		return nil, errors.New("webhooks: verify = \"none\" is for this host only and cannot stand behind a proxy")
 	}
 	r := &Receiver{opt: opt, slots: make(chan struct{}, opt.InFlight), buckets: newBuckets(opt.PerSource)}
-	r.batch = newBatcher(opt.Inbox, opt.Queue, opt.StoreTimeout, r.stored)
+	r.batch = newBatcher(opt.Inbox, opt.Queue, opt.StoreTimeout, r.stats.count, r.stored)
 	return r, nil
 }
 
@@ -106,25 +106,18 @@ func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	return res, nil
 }
 
-// stored runs after a commit: counters, log and subscribers.
+// stored tells the log and the subscribers of new rows.
 func (r *Receiver) stored(results []Result) {
 	for _, res := range results {
 		s := res.Stored
-		switch res.Outcome {
-		case OutcomeDuplicate:
-			r.stats.duplicates.Add(1)
+		switch {
+		case res.Outcome == OutcomeDuplicate:
 			continue
-		case OutcomeConflict:
-			r.stats.conflicts.Add(1)
+		case res.Outcome == OutcomeConflict:
 			r.opt.Log.Warn("webhook conflict: a known hook_id came with another body", "hook_id", s.HookID, "source", string(s.Source))
-		case OutcomeNew:
-			r.stats.stored.Add(1)
-			if s.Status == Quarantined {
-				r.stats.quarantined.Add(1)
-				r.opt.Log.Warn("webhook set aside", "key", s.Key, "reason", string(s.Reason), "source", string(s.Source))
-			}
+		case s.Status == Quarantined:
+			r.opt.Log.Warn("webhook set aside", "key", s.Key, "reason", string(s.Reason), "source", string(s.Source))
 		}
-		r.stats.lastAt.Store(s.ReceivedAt.UnixNano())
 		r.hub.publish(s)
 	}
 }

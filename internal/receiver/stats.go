@@ -16,6 +16,24 @@ type stats struct {
 	reasons map[string]int64
 }
 
+func (s *stats) count(results []Result) {
+	for _, res := range results {
+		switch res.Outcome {
+		case OutcomeDuplicate:
+			s.duplicates.Add(1)
+			continue
+		case OutcomeConflict:
+			s.conflicts.Add(1)
+		case OutcomeNew:
+			s.stored.Add(1)
+			if res.Stored.Status == Quarantined {
+				s.quarantined.Add(1)
+			}
+		}
+		s.lastAt.Store(res.Stored.ReceivedAt.UnixNano())
+	}
+}
+
 func (s *stats) deny(reason string) {
 	s.unauthorized.Add(1)
 	s.mu.Lock()
