@@ -183,3 +183,19 @@ func BenchmarkOpen(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkEnter is one process that enters call after call.
+func BenchmarkEnter(b *testing.B) {
+	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
+		b.Run(e.String(), func(b *testing.B) {
+			ctx, s := context.Background(), storeSession(b, storetest.Open(b, e))
+			installed(b, s, "access-"+string(make([]byte, 800)), "refresh-"+string(make([]byte, 800)))
+			req := limit.Request{Class: limit.Billing, Rule: limit.Rule{N: 16, Window: time.Millisecond}, MaxWait: time.Minute}
+			for b.Loop() {
+				if _, _, err := s.Enter(ctx, key1, req, func(session.Row) bool { return true }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

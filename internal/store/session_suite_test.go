@@ -2,6 +2,10 @@ package store_test
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"opdeck/api/session"
@@ -66,12 +70,13 @@ func wipe(t testing.TB, st *store.Store) {
 // testKey is a random key for sealing.
 func testKey(t testing.TB) store.Key {
 	t.Helper()
-	m, err := store.Open(context.Background(), store.Options{URL: "memory"})
-	if err != nil {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random)
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(hex.EncodeToString(random)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = m.Close() }()
-	key, err := store.OpenKey("", m.Core)
+	key, err := store.OpenKey(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
