@@ -38,7 +38,7 @@ func (r *root) checkOutput(cmd *cobra.Command) error {
 	if want == "csv" {
 		r.output = "table"
 	}
-	return usage("%s has no %s; --output can be table or json here", cmd.CommandPath(), want)
+	return usage("%s has no %s; --output can be table or json here", path(cmd), want)
 }
 
 // wanted finds --output before the command line is parsed, so that a mistake in

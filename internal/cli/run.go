@@ -182,7 +182,7 @@ var groups = []func(*root) *cobra.Command{
 	(*root).operationCommand, (*root).documentCommand, (*root).customerCommand, (*root).complianceCommand,
 	(*root).sessionCommand, (*root).limitsCommand,
 	(*root).sandboxCommand, (*root).doctorCommand, (*root).configCommand,
-	(*root).auditCommand, (*root).approvalCommand,
+	(*root).auditCommand, (*root).approvalCommand, (*root).hookCommand, (*root).eventCommand,
 	(*root).versionCommand, (*root).completionCommand, (*root).manCommand,
 }
 
@@ -196,7 +196,7 @@ func strict(cmd *cobra.Command) {
 		inner := cmd.Args
 		cmd.Args = func(c *cobra.Command, args []string) error {
 			if err := inner(c, args); err != nil {
-				return usage("%s: %s", c.CommandPath(), err)
+				return usage("%s: %s", path(c), err)
 			}
 			return nil
 		}
@@ -211,11 +211,19 @@ func strict(cmd *cobra.Command) {
 				}
 			}
 			if len(args) > 0 {
-				return usage("%s has no command %q; there are %s", c.CommandPath(), args[0], strings.Join(names, ", "))
+				return usage("%s has no command %q; there are %s", path(c), args[0], strings.Join(names, ", "))
 			}
-			return usage("%s needs one of %s", c.CommandPath(), strings.Join(names, ", "))
+			return usage("%s needs one of %s", path(c), strings.Join(names, ", "))
 		}
 	}
+}
+
+// path is the command as people write it behind "opdeck".
+func path(c *cobra.Command) string {
+	if !c.HasParent() {
+		return c.Name()
+	}
+	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
 }
 
 func usage(format string, args ...any) error {

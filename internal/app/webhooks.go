@@ -1,0 +1,192 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/api/text"
+	"opdeck/internal/config"
+	"opdeck/internal/index"
+	"opdeck/internal/receiver"
+	"opdeck/internal/store"
+)
+
+// Inbox is the inbox of webhooks, shared by all processes on the store.
+func (a *App) Inbox() *store.Inbox { return store.NewInbox(a.Store.Bulk) }
+
+// Learner knows what the numeric codes of events mean, as far as all processes
+// have learnt it.
+func (a *App) Learner(ctx context.Context) (*hook.Learner, error) {
+	l := hook.NewLearner(a.Inbox())
+	return l, l.Load(ctx)
+}
+
+// HookSecrets reads the secret of [webhooks] from where the config says.
+func (a *App) HookSecrets(env func(string) string) (hook.Secrets, error) {
+	w := a.Config.Webhooks
+	switch {
+	case w.Verify == hook.VerifyNone:
+		return hook.Secrets{}, nil
+	case w.SecretEnv != "" && env(w.SecretEnv) == "":
+		return hook.Secrets{}, hookConfig(fmt.Sprintf("The environment variable %s (webhooks.secret_env) is empty or not set.", w.SecretEnv), nil)
+	case w.SecretEnv != "":
+		return hook.ParseSecrets(env(w.SecretEnv)), nil
+	case w.SecretFile != "":
+		v, err := config.SecretFile(w.SecretFile)
+		if err != nil {
+			return hook.Secrets{}, hookConfig("webhooks.secret_file: "+err.Error()+".", err)
+		}
+		return hook.ParseSecrets(v.Reveal()), nil
+	}
+	return hook.Secrets{}, hookConfig("[webhooks] names no secret.", nil)
+}
+
+func hookConfig(what string, err error) error {
+	return &api.Error{Kind: api.BadConfig, Public: what, Hint: "See secret_env and secret_file of [webhooks]; opdeck doctor looks at the feed.", Err: err}
+}
+
+// HookSigner makes deliveries that a receiver with our config accepts.
+func (a *App) HookSigner(env func(string) string) (hook.Signer, error) {
+	s, err := a.HookSecrets(env)
+	if err != nil {
+		return nil, err
+	}
+	sign, err := hook.NewSigner(a.Config.Webhooks.Verify, a.Config.Webhooks.Header, s.Now)
+	if err != nil {
+		return nil, hookConfig("The webhook secret cannot be used: "+err.Error()+".", err)
+	}
+	return sign, nil
+}
+
+// Receiver makes the webhook receiver of the config; without network nothing
+// verifies, and only Send and Replay work. The caller closes it.
+func (a *App) Receiver(env func(string) string, network bool) (*receiver.Receiver, error) {
+	w := a.Config.Webhooks
+	opt := receiver.Options{Inbox: a.Inbox(), Path: w.Path, Log: a.Log, Now: a.Now}
+	if network {
+		secrets, err := a.HookSecrets(env)
+		if err != nil {
+			return nil, err
+		}
+		if opt.Verifier, err = hook.NewVerifier(w.Verify, w.Header, secrets); err != nil {
+			return nil, hookConfig("The webhook secret cannot be used: "+err.Error()+".", err)
+		}
+		if w.BehindProxy { // the proxy stands on this host
+			opt.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+		}
+	}
+	rec, err := receiver.New(opt)
+	if err != nil {
+		return nil, &api.Error{Kind: api.Internal, Public: "The receiver cannot be made: " + err.Error(), Err: err}
+	}
+	return rec, nil
+}
+
+// HookServer opens the port of [webhooks] for rec.
+func (a *App) HookServer(ctx context.Context, rec *receiver.Receiver) (*receiver.Server, error) {
+	w := a.Config.Webhooks
+	opt := receiver.ServerOptions{Listen: w.Listen}
+	if w.TLSCert != "" {
+		cert, err := tls.LoadX509KeyPair(w.TLSCert, w.TLSKey)
+		if err != nil {
+			return nil, &api.Error{Kind: api.BadConfig, Public: "The certificate of [webhooks] cannot be used.", Hint: "See tls_cert and tls_key.", Err: err}
+		}
+		opt.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
+	}
+	srv, err := receiver.Listen(ctx, rec, opt)
+	if err != nil {
+		kind := api.BadConfig
+		if errors.As(err, new(*os.SyscallError)) {
+			kind = api.Unavailable
+		}
+		return nil, &api.Error{Kind: kind, Public: "Webhooks cannot be received: " + err.Error() + ".", Err: err}
+	}
+	return srv, nil
+}
+
+// TakeEvent merges a stored event into the index. One whose authentication
+// covers its body tells what it says; any other is a hint to read the operation
+// again. Events of other objects, and those set aside, change nothing.
+func (a *App) TakeEvent(ctx context.Context, s receiver.Stored, l *hook.Learner) error {
+	if s.Object != hook.ObjectOperation || s.Status == receiver.Quarantined || s.Status == receiver.Conflict {
+		return nil
+	}
+	e, err := s.Event()
+	if err != nil {
+		return err
+	}
+	if s.Verdict.Authenticated && s.Verdict.Bound {
+		_, err := a.Index.Event(ctx, toldBy(e, s.ReceivedAt, l))
+		return err
+	}
+	known, err := a.Index.Get(ctx, string(e.ObjectID))
+	if errors.Is(err, index.ErrNone) {
+		_, err = a.Index.Event(ctx, index.Event{OPID: string(e.ObjectID), Seen: s.ReceivedAt})
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.Index.Put(ctx, []index.Entry{{Op: known.Op, Origin: known.Origin, Seen: known.Seen, Owed: true}})
+	return err
+}
+
+// toldBy is what an event tells the index. Words are filled in only where the
+// evidence for a code's meaning has no contradiction.
+func toldBy(e hook.Event, seen time.Time, l *hook.Learner) index.Event {
+	word := func(f hook.Field, c hook.Code) (string, string) {
+		if !c.Given {
+			return "", ""
+		}
+		w, evidence, against := l.Meaning(f, c.Value)
+		if evidence == 0 || against > 0 {
+			w = ""
+		}
+		return string(w), c.String()
+	}
+	out := index.Event{OPID: string(e.ObjectID), CUID: string(e.CUID), Seen: seen}
+	out.Status, out.StatusCode = word(hook.FieldStatus, e.Status)
+	out.Type, out.TypeCode = word(hook.FieldType, e.OperationType)
+	out.PaymentType, out.PaymentCode = word(hook.FieldPaymentType, e.PaymentType)
+	out.Created, _ = e.CreatedAt.Time()
+	out.Updated, _ = e.UpdatedAt.Time()
+	if e.IsVisible != hook.NotGiven {
+		v := e.IsVisible == hook.Yes
+		out.Visible = &v
+	}
+	money := func(path string, amount api.Amount) *api.Money {
+		if amount.Sum.Empty() || doubted(e.Issues, path) {
+			return nil
+		}
+		return &amount.Sum
+	}
+	out.Source, out.Destination = money("source_amount", e.SourceAmount), money("destination_amount", e.DestinationAmount)
+	out.Commission, out.Balance = money("commission_amount", e.CommissionAmount), money("current_balance_amount", e.CurrentBalanceAmount)
+	return out
+}
+
+func doubted(issues []hook.Issue, path string) bool {
+	for _, i := range issues {
+		if strings.HasPrefix(i.Path, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// Learn keeps what a read of an operation, sent at that moment, shows about the
+// codes of its events. Trouble is logged only.
+func (a *App) Learn(ctx context.Context, op api.Operation, sent time.Time) {
+	l := hook.NewLearner(a.Inbox())
+	if _, err := receiver.Learn(ctx, a.Inbox(), l, op, sent); err != nil {
+		a.Log.Warn("codes", "opid", text.Untrusted(op.OPID).Line(64), "err", err)
+	}
+}

@@ -1,0 +1,333 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/internal/app"
+	"opdeck/internal/receiver"
+)
+
+func (r *root) eventCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "event", Aliases: []string{"events"}, Short: "Webhooks: receive, list, follow, replay, forward"}
+	cmd.AddCommand(r.eventListen(), r.eventList(), r.eventTail(), r.eventShow(), r.eventReplay(), r.eventForward(), r.eventSend(), r.eventCodes())
+	return cmd
+}
+
+// eventFilter is the flags that choose events.
+type eventFilter struct {
+	types, statuses []string
+	operation       string
+	since, until    string
+}
+
+func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringSliceVar(&f.types, "type", nil, "OPERATION, DEPOSIT_ACCOUNT, CLIENT, COUNTERPARTY, DEPOSIT_ACCOUNT_REQUISITE, or 1 to 5")
+	cmd.Flags().StringSliceVar(&f.statuses, "status", nil, "verified, unverified, quarantined, conflict")
+	cmd.Flags().StringVar(&f.operation, "operation", "", "of this operation")
+	return cmd
+}
+
+func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&f.since, "from", "", "received at or after (2026-01-31, or 2h for two hours ago)")
+	cmd.Flags().StringVar(&f.until, "until", "", "received before")
+	return cmd
+}
+
+var eventStatuses = []receiver.Status{receiver.Verified, receiver.Unverified, receiver.Quarantined, receiver.Conflict}
+
+func (f *eventFilter) filter(now time.Time) (receiver.Filter, error) {
+	var out receiver.Filter
+	for _, s := range f.types {
+		t, ok := hook.ParseType(s)
+		if !ok {
+			return out, usage("--type: there is no type %q", s)
+		}
+		out.Types = append(out.Types, t)
+	}
+	for _, s := range f.statuses {
+		if !slices.Contains(eventStatuses, receiver.Status(s)) {
+			return out, usage("--status must be verified, unverified, quarantined or conflict, not %q", s)
+		}
+		out.Statuses = append(out.Statuses, receiver.Status(s))
+	}
+	if f.operation != "" {
+		out.Object, out.ObjectID = hook.ObjectOperation, f.operation
+	}
+	var err error
+	if out.Since, err = when(f.since, now); err != nil {
+		return out, err
+	}
+	out.Until, err = when(f.until, now)
+	return out, err
+}
+
+func (r *root) eventList() *cobra.Command {
+	var f eventFilter
+	var before int64
+	var limit int
+	cmd := lists(f.times(f.flags(&cobra.Command{Use: "list", Short: "Stored events, newest first", Args: cobra.NoArgs,
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			choose, err := f.filter(a.Now())
+			if err != nil {
+				return err
+			}
+			if limit < 1 || limit > 1000 || before < 0 {
+				return usage("--limit must be from 1 to 1000, and --before not below 0")
+			}
+			choose.Before, choose.Limit = before, limit
+			events, err := a.Inbox().List(ctx, choose)
+			if err != nil {
+				return err
+			}
+			t := &table{head: []string{"SEQ", "RECEIVED", "TYPE", "OBJECT", "STATUS", "DELIVERIES", "HOOK ID"}, right: map[int]bool{0: true, 5: true}}
+			items := make([]eventJSON, 0, len(events))
+			for _, s := range events {
+				t.add(strconv.FormatInt(s.Seq, 10), s.ReceivedAt.UTC().Format("2006-01-02 15:04:05"), s.Type.String(), s.ObjectID.Line(64), string(s.Status), strconv.Itoa(s.Deliveries), oneLine(s.Key))
+				items = append(items, jsonOf(s, false))
+			}
+			return r.list(t, items, toAny(items))
+		})})))
+	cmd.Flags().Int64Var(&before, "before", 0, "events with a smaller number: the next page")
+	cmd.Flags().IntVar(&limit, "limit", 100, "events, 1 to 1000")
+	return cmd
+}
+
+// eventJSON is a stored event for programs.
+type eventJSON struct {
+	Seq           int64           `json:"seq"`
+	Key           string          `json:"key"`
+	HookID        string          `json:"hook_id"`
+	Type          int64           `json:"hook_type"`
+	TypeName      string          `json:"type"`
+	Object        string          `json:"object"`
+	ObjectID      string          `json:"object_id"`
+	CUID          string          `json:"cuid"`
+	Status        string          `json:"status"`
+	Received      time.Time       `json:"received_at"`
+	Last          time.Time       `json:"last_at"`
+	Deliveries    int             `json:"deliveries"`
+	Source        string          `json:"source"`
+	Verifier      string          `json:"verifier"`
+	Authenticated bool            `json:"authenticated"`
+	Bound         bool            `json:"bound"` // the authentication covers the body
+	Reason        string          `json:"reason,omitempty"`
+	Detail        string          `json:"detail,omitempty"`
+	Body          json.RawMessage `json:"body,omitempty"`     // as it came, when it is JSON
+	Raw           []byte          `json:"raw,omitempty"`      // else its bytes in base64
+	Attempts      []attemptJSON   `json:"attempts,omitempty"` // replays and forwards
+}
+
+type attemptJSON struct {
+	At      time.Time `json:"at"`
+	Act     string    `json:"act"`
+	Target  string    `json:"target"`
+	Status  int       `json:"status"`
+	TookMS  float64   `json:"took_ms"`
+	Problem string    `json:"problem,omitempty"`
+}
+
+func jsonOf(s receiver.Stored, body bool) eventJSON {
+	e := eventJSON{Seq: s.Seq, Key: s.Key, HookID: s.HookID, Type: int64(s.Type), TypeName: s.Type.String(), Object: string(s.Object),
+		ObjectID: string(s.ObjectID), CUID: string(s.CUID), Status: string(s.Status), Received: s.ReceivedAt.UTC(), Last: s.LastAt.UTC(),
+		Deliveries: s.Deliveries, Source: string(s.Source), Verifier: s.Verdict.Verifier, Authenticated: s.Verdict.Authenticated,
+		Bound: s.Verdict.Bound, Reason: string(s.Reason), Detail: s.Detail}
+	switch {
+	case !body:
+	case json.Valid(s.Raw):
+		e.Body = s.Raw
+	default:
+		e.Raw = s.Raw
+	}
+	return e
+}
+
+func attemptOf(a receiver.Attempt) attemptJSON {
+	return attemptJSON{At: a.At.UTC(), Act: a.Act, Target: a.Target, Status: a.Status, TookMS: float64(a.Latency.Microseconds()) / 1000, Problem: a.Error}
+}
+
+// inboxError words a missing event.
+func inboxError(err error) error {
+	if errors.Is(err, receiver.ErrNotFound) {
+		return &api.Error{Kind: api.NotFound, Public: "The inbox holds no such event.", Hint: "opdeck event list shows them.", Err: err}
+	}
+	return err
+}
+
+func (r *root) eventShow() *cobra.Command {
+	return &cobra.Command{Use: "show HOOKID", Short: "One event with its body and what became of it", Args: cobra.ExactArgs(1),
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			s, err := a.Inbox().Get(ctx, args[0])
+			if err != nil {
+				return inboxError(err)
+			}
+			tries, err := a.Inbox().Attempts(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if r.output != "table" {
+				e := jsonOf(s, true)
+				for _, t := range tries {
+					e.Attempts = append(e.Attempts, attemptOf(t))
+				}
+				return r.printJSON(e)
+			}
+			return r.eventCard(s, tries)
+		})}
+}
+
+func (r *root) eventCard(s receiver.Stored, tries []receiver.Attempt) error {
+	t := &table{head: []string{"FIELD", "VALUE"}}
+	t.add("hook_id", oneLine(s.Key))
+	t.add("type", s.Type.String())
+	t.add("object", oneLine(string(s.Object))+" "+s.ObjectID.Line(128))
+	t.add("customer", s.CUID.Line(128))
+	t.add("received", fmt.Sprintf("%s from %s, %d times", moment(s.ReceivedAt), oneLine(string(s.Source)), s.Deliveries))
+	t.add("status", string(s.Status))
+	bound := "the body is not bound to it: a hint, not a fact"
+	if s.Verdict.Bound {
+		bound = "it covers the body"
+	}
+	if s.Verdict.Authenticated {
+		t.add("authenticated", s.Verdict.Verifier+"; "+bound)
+	}
+	if s.Reason != "" {
+		t.add("set aside", oneLine(string(s.Reason)+": "+s.Detail))
+	}
+	for _, a := range tries {
+		t.add(a.Act, oneLine(attemptLine(a)))
+	}
+	if err := t.write(r.env.Out); err != nil {
+		return err
+	}
+	if json.Valid(s.Raw) {
+		return r.printJSON(json.RawMessage(s.Raw))
+	}
+	_, err := fmt.Fprintln(r.env.Out, strconv.QuoteToASCII(string(s.Raw)))
+	return err
+}
+
+func attemptLine(a receiver.Attempt) string {
+	result := strconv.Itoa(a.Status)
+	if a.Error != "" {
+		result = a.Error
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", moment(a.At), a.Target, result, a.Latency.Round(time.Millisecond)))
+}
+
+func (r *root) eventSend() *cobra.Command {
+	return &cobra.Command{Use: "send FILE|-", Short: "Put a stored body through the receiver, without the network", Args: cobra.ExactArgs(1),
+		Long: "Puts a webhook's body through the receiver as if it had been delivered. It is marked as manual\n" +
+			"and unverified, whatever it says of itself. A body that cannot be used is kept, set aside.",
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			if err := api.Need(ctx, "send event", api.MayHooks); err != nil {
+				return err
+			}
+			body, err := r.body(args[0])
+			if err != nil {
+				return err
+			}
+			return r.withReceiver(ctx, a, func(rec *receiver.Receiver) error {
+				res, err := rec.Send(ctx, body)
+				if err != nil {
+					return &api.Error{Kind: api.Unavailable, Public: "The event could not be stored: " + err.Error() + ".", Err: err}
+				}
+				if err := r.take(ctx, a, res.Stored); err != nil {
+					return err
+				}
+				return r.printSent(res)
+			})
+		})}
+}
+
+// body reads what is to be sent, no more of it than the receiver takes.
+func (r *root) body(name string) ([]byte, error) {
+	in, done, err := r.openAll([]string{name})
+	defer done()
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(in, receiver.MaxBody+1))
+	switch {
+	case err != nil:
+		return nil, &api.Error{Kind: api.Usage, Public: "The body cannot be read.", Err: err}
+	case len(b) > receiver.MaxBody:
+		return nil, usage("the body is larger than %d bytes, which the receiver does not take", receiver.MaxBody)
+	}
+	return b, nil
+}
+
+func (r *root) printSent(res receiver.Result) error {
+	s := res.Stored
+	if r.output != "table" {
+		if err := r.printJSON(map[string]any{"outcome": res.Outcome, "event": jsonOf(s, false)}); err != nil {
+			return err
+		}
+	} else if s.Status != receiver.Quarantined {
+		r.say("%s: %s %s, %s.", res.Outcome, s.Type, s.ObjectID.Line(64), s.Status)
+		if _, err := fmt.Fprintln(r.env.Out, oneLine(s.Key)); err != nil {
+			return err
+		}
+	}
+	if s.Status == receiver.Quarantined {
+		return &api.Error{Kind: api.Usage, Public: "The body cannot be used: " + s.Detail + ".", Hint: "It is kept, set aside, as " + s.Key + "."}
+	}
+	return nil
+}
+
+// withReceiver lends a receiver that takes nothing from the network.
+func (r *root) withReceiver(ctx context.Context, a *app.App, fn func(*receiver.Receiver) error) error {
+	rec, err := a.Receiver(r.env.Getenv, false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
+	return fn(rec)
+}
+
+// take merges one stored event into the index.
+func (r *root) take(ctx context.Context, a *app.App, s receiver.Stored) error {
+	l, err := a.Learner(ctx)
+	if err != nil {
+		return err
+	}
+	return a.TakeEvent(ctx, s, l)
+}
+
+func (r *root) eventCodes() *cobra.Command {
+	return lists(&cobra.Command{Use: "codes", Short: "What numeric codes of operations mean, as far as was learnt", Args: cobra.NoArgs,
+		Long: "The meaning of the numbers in operation webhooks is not published. What is shown here was seen:\n" +
+			"a webhook and a read of the same moment of the same operation. Nothing is guessed.",
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			l, err := a.Learner(ctx)
+			if err != nil {
+				return err
+			}
+			type row struct {
+				Field          string          `json:"field"`
+				Code           int64           `json:"code"`
+				Word           string          `json:"word"`
+				Evidence       int             `json:"evidence"`
+				Contradictions int             `json:"contradictions"`
+				All            []hook.Evidence `json:"all"`
+			}
+			t := &table{head: []string{"FIELD", "CODE", "WORD", "SEEN", "AGAINST"}, right: map[int]bool{1: true, 3: true, 4: true}}
+			rows := []row{}
+			for _, m := range l.Table() {
+				t.add(string(m.Field), strconv.FormatInt(m.Code, 10), m.Word.Line(40), strconv.Itoa(m.Evidence), strconv.Itoa(m.Contradictions))
+				rows = append(rows, row{string(m.Field), m.Code, string(m.Word), m.Evidence, m.Contradictions, m.All})
+			}
+			return r.list(t, rows, toAny(rows))
+		})})
+}
