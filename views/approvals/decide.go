@@ -50,14 +50,40 @@ func (s *Screen) unasked() ui.Action {
 	return nil
 }
 
-const maxBody = 30 // lines of a body in a question
+const (
+	maxBody = 30  // lines of a body in a question
+	oneLine = 200 // a body up to this many bytes stands on one line
+)
 
 // facts are the content of the question.
 func facts(r approval.Request, reason string) []widget.Pair {
-	p := []widget.Pair{{Label: "request", Value: r.ID}, {Label: "asked by", Value: r.Requester.Name + ", " + string(r.Requester.Role)},
-		{Label: "sends", Value: r.Act.Method + " " + r.Act.Path, Long: true}}
-	body, whole := text.JSON(r.Act.Body, maxBody)
-	for i, l := range body {
+	p := []widget.Pair{{Label: "asked by", Value: r.Requester.Name + ", " + string(r.Requester.Role)}, {Label: "sends", Value: r.Act.Method + " " + r.Act.Path, Long: true}}
+	if r.Act.Reason != "" {
+		p = append(p, widget.Pair{Label: "their reason", Value: r.Act.Reason, Long: true})
+	}
+	if reason != "" {
+		p = append(p, widget.Pair{Label: "your reason", Value: reason, Long: true})
+	}
+	p = append(p, bodyFacts(r.Act.Body)...)
+	for _, x := range []struct{ label, value string }{{line(r.Act.Object, 20), r.Act.ID}, {"item", r.Act.Item}, {"name", r.Act.Name}, {"content seen", r.Act.Seen},
+		{"secret or file", r.Act.SecretDigest}, {"digest of all", r.Digest}} {
+		if x.value != "" {
+			p = append(p, widget.Pair{Label: x.label, Value: x.value, Long: true})
+		}
+	}
+	return p
+}
+
+func bodyFacts(body []byte) []widget.Pair {
+	if len(body) == 0 {
+		return []widget.Pair{{Label: "body", Value: "none"}}
+	}
+	if len(body) <= oneLine {
+		return []widget.Pair{{Label: "body", Value: string(body), Long: true}}
+	}
+	var p []widget.Pair
+	lines, whole := text.JSON(body, maxBody)
+	for i, l := range lines {
 		label := "body"
 		if i > 0 {
 			label = "·"
@@ -67,14 +93,7 @@ func facts(r approval.Request, reason string) []widget.Pair {
 	if !whole {
 		p = append(p, widget.Pair{Label: "·", Value: "… longer; the request's page shows all of it"})
 	}
-	p = append(p, actPairs(r.Act)...)
-	if r.Act.Reason != "" {
-		p = append(p, widget.Pair{Label: "their reason", Value: r.Act.Reason, Long: true})
-	}
-	if reason != "" {
-		p = append(p, widget.Pair{Label: "your reason", Value: reason, Long: true})
-	}
-	return append(p, widget.Pair{Label: "digest", Value: r.Digest, Long: true})
+	return p
 }
 
 type decidedMsg struct {

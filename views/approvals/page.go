@@ -52,9 +52,7 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 		out = append(out, th.Dim.Render(text.Cut("P approves, N denies; both ask first.", w)))
 	}
 	out = append(out, "", th.Title.Render("What it would change"))
-	for _, l := range text.Wrap(consequence(r.Act), max(w, 1)) {
-		out = append(out, l)
-	}
+	out = append(out, text.Wrap(consequence(r.Act), max(w, 1))...)
 	out = append(out, "", th.Title.Render("Exactly what would be sent"), th.Strong.Render(line(r.Act.Method, 10)+" "+line(r.Act.Path, 400)))
 	body, whole := text.JSON(r.Act.Body, 200)
 	for _, l := range body {

@@ -144,7 +144,7 @@ func consequence(a api.Act) string {
 	case api.ActRemoveDocument:
 		return "Takes the document off the operation. The document itself stays in the customer's store and can be attached again."
 	case api.ActAttachDocument:
-		return "Attaches the document to the operation. It may get locked there, and then nobody can take it off."
+		return "Attaches the document to the operation. One that is locked there cannot be taken off again."
 	case api.ActUploadDocument:
 		return "Puts a new file into the customer's store. It is attached to nothing by this."
 	case api.ActShare:

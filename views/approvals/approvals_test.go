@@ -1,0 +1,307 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/internal/approval"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// fakeDesk counts what is asked of it; a function that is left nil panics.
+type fakeDesk struct {
+	calls   int
+	list    func() ([]approval.Request, error)
+	approve func(id, digest, comment string) (approval.Request, error)
+	deny    func(id, digest, comment string) (approval.Request, error)
+}
+
+func (f *fakeDesk) List(context.Context, ...approval.State) ([]approval.Request, error) {
+	f.calls++
+	return f.list()
+}
+func (f *fakeDesk) Approve(_ context.Context, id, digest, comment string) (approval.Request, error) {
+	f.calls++
+	return f.approve(id, digest, comment)
+}
+func (f *fakeDesk) Deny(_ context.Context, id, digest, comment string) (approval.Request, error) {
+	f.calls++
+	return f.deny(id, digest, comment)
+}
+
+var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+func request(id, who string, st approval.State, age time.Duration) approval.Request {
+	return approval.Request{ID: id, State: st, Requester: approval.Person{Name: who, Role: api.Operator, Key: "SHA256:" + who, Via: "ssh", From: "10.0.0.7:5022"},
+		Act: api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/v2/billing/operation/7f3a2b10/document/d0c1", Object: "operation", ID: "7f3a2b10-0000-4000-8000-000000000001",
+			Item: "d0c1", Name: "invoice.pdf", Summary: "Remove invoice.pdf", Reason: "wrong customer", Seen: strings.Repeat("ab", 32)},
+		Digest: strings.Repeat("cd", 32), Created: noon.Add(-age), Expires: noon.Add(approval.Lifetime - age)}
+}
+
+func sample() []approval.Request {
+	denied := request("rdenied00000", "bob", approval.Denied, 20*time.Minute)
+	denied.Decider, denied.Decided, denied.Comment = &approval.Person{Name: "cyd", Role: api.Admin}, noon.Add(-10*time.Minute), "ask the customer first"
+	spent := request("rspent000000", "bob", approval.Spent, 25*time.Minute)
+	spent.Decider, spent.Decided, spent.Spent, spent.Verdict = &approval.Person{Name: "cyd"}, noon.Add(-20*time.Minute), noon.Add(-19*time.Minute), api.Done
+	share := request("rshare000000", "bob", approval.Open, 2*time.Minute)
+	share.Act.Kind, share.Act.Method, share.Act.Path, share.Act.Object, share.Act.ID = api.ActShare, "POST", "/v2/compliance/c-1/share", "customer", "c-1"
+	share.Act.Item, share.Act.Name, share.Act.Body, share.Act.SecretDigest = "", "", json.RawMessage(`{"token":"•••","kind":"INDIVIDUAL"}`), strings.Repeat("ef", 32)
+	return []approval.Request{denied, request("rown00000000", "Ana", approval.Open, 5*time.Minute), share, spent,
+		request("rlapsed00000", "bob", approval.Approved, 40*time.Minute), request("rvoid0000000", "bob", approval.Void, time.Hour), request("ryes00000000", "bob", approval.Approved, time.Minute)}
+}
+
+func fake() *fakeDesk {
+	return &fakeDesk{list: func() ([]approval.Request, error) { return sample(), nil }}
+}
+
+var place = ui.Place{Kind: Kind}
+
+func as(name string, role api.Role) shelltest.Option {
+	return func(o *ui.Options) {
+		o.Context = api.WithActor(context.Background(), api.Actor{Name: name, Role: role, Key: "SHA256:mine"})
+	}
+}
+
+func open(t *testing.T, desk Desk, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, desk, p.ID) }, place,
+		append([]shelltest.Option{as("ana", api.Operator)}, opts...)...), clock
+}
+
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(r.View(), w) {
+			t.Errorf("%q is not on screen\n%s", w, r.View())
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	r, _ := open(t, fake())
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestListWide(t *testing.T) {
+	r, _ := open(t, fake())
+	r.Send(uitest.Size(120, 40))
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestRequest(t *testing.T) {
+	r, _ := open(t, fake())
+	r.Send(uitest.Size(120, 40), uitest.Key("enter"))
+	golden.RequireEqual(t, []byte(r.View()))
+	r.Send(uitest.Key("esc"))
+	has(t, r, "2 approvals wait, 1 of them asked by you")
+}
+
+func TestQuestion(t *testing.T) {
+	r, _ := open(t, fake())
+	r.Send(uitest.Size(100, 40), uitest.Key("P"))
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestApproveBindsToWhatWasShown(t *testing.T) {
+	desk := fake()
+	var got string
+	desk.approve = func(id, digest, comment string) (approval.Request, error) {
+		got = id + " " + digest + comment
+		return approval.Request{}, nil
+	}
+	r, clock := open(t, desk)
+	r.Send(uitest.Key("P"), uitest.Key("y"))
+	if got != "" {
+		t.Fatal("a key within 400 ms approves")
+	}
+	r.Send(clock.Wait(time.Second), uitest.Key("y"))
+	if got != "rshare000000 "+strings.Repeat("cd", 32) {
+		t.Errorf("approved %q", got)
+	}
+	has(t, r, "Approved. bob repeats the act now, once.")
+}
+
+func TestProductionWantsTheId(t *testing.T) {
+	desk := fake()
+	r, clock := open(t, desk, shelltest.Production)
+	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y")) // approve is nil: it would panic
+	has(t, r, "Approve")
+}
+
+func TestDenyWantsAReason(t *testing.T) {
+	desk := fake()
+	var got string
+	desk.deny = func(id, digest, comment string) (approval.Request, error) {
+		got = id + " " + comment
+		return approval.Request{}, nil
+	}
+	r, clock := open(t, desk)
+	r.Send(uitest.Key("N"), uitest.Key("enter"))
+	has(t, r, "a reason is needed")
+	r.Send(uitest.Type("no mandate"), uitest.Key("enter"), clock.Wait(time.Second))
+	has(t, r, "your reason", "no mandate")
+	r.Send(uitest.Key("y"))
+	if got != "rshare000000 no mandate" {
+		t.Errorf("denied %q", got)
+	}
+	has(t, r, "Denied. bob sees the reason.")
+}
+
+func TestKeysSayWhyTheyAreOff(t *testing.T) {
+	r, _ := open(t, fake())
+	r.Send(uitest.Key("down"), uitest.Key("P"))
+	has(t, r, "This is your own request")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "nobody decides about their own: ask a colleague")
+	r.Send(uitest.Key("esc"), uitest.Key("down"), uitest.Key("N"))
+	has(t, r, "does not wait any more: it is approved")
+	r, _ = open(t, fake(), as("eve", api.Viewer))
+	r.Send(uitest.Key("P"))
+	has(t, r, "Your role (viewer) does not allow to approve")
+	r, _ = open(t, fake(), as(" ", api.Admin))
+	r.Send(uitest.Key("P"))
+	has(t, r, "Nobody is signed in")
+	r, _ = open(t, fake(), func(o *ui.Options) {
+		o.Context = api.WithActor(context.Background(), api.Actor{Name: "ana2", Role: api.Operator, Key: "SHA256:bob"})
+	})
+	r.Send(uitest.Key("P"))
+	has(t, r, "Your key is the one that bob asked with")
+}
+
+func TestRefusalIsExplained(t *testing.T) {
+	desk := fake()
+	desk.approve = func(string, string, string) (approval.Request, error) {
+		return approval.Request{}, &api.Error{Kind: api.Refused, Rule: api.RuleChanged, Public: "This is not the request that you looked at.", Hint: "Open it again."}
+	}
+	r, clock := open(t, desk)
+	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y"))
+	has(t, r, "The approval refused", "not the request that you looked at", "Open it again.")
+}
+
+func TestNews(t *testing.T) {
+	desk := fake()
+	r, clock := open(t, desk)
+	fresh := request("rnew00000000", "cyd", approval.Open, 0)
+	desk.list = func() ([]approval.Request, error) { return append(sample(), fresh), nil }
+	r.Send(News{Open: []approval.Request{fresh}})
+	has(t, r, "New: cyd asks for a second person: document.remove invoice.pdf", "3 approvals wait")
+	r.Send(uitest.Key("g"), uitest.Key("P"), clock.Wait(time.Second))
+	desk.list = func() ([]approval.Request, error) { return sample()[:1], nil }
+	r.Send(News{Open: nil})
+	has(t, r, "does not wait any more: it was decided or lapsed", "No approval waits")
+	r.Send(uitest.Key("y"))
+	if desk.approve != nil {
+		t.Error("unreachable")
+	}
+}
+
+func TestTimeAloneEndsARequest(t *testing.T) {
+	r, clock := open(t, fake())
+	r.Send(clock.Wait(31 * time.Minute))
+	has(t, r, "No approval waits", "lapsed")
+	r.Send(uitest.Key("P"))
+	has(t, r, "it is lapsed")
+}
+
+func TestStaleAnswerIsDropped(t *testing.T) {
+	var s *Screen
+	desk := fake()
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, desk, ""); return s }, place)
+	first, second := s.load(), s.load()
+	late := first()
+	desk.list = func() ([]approval.Request, error) { return sample()[:1], nil }
+	s.Update(second())
+	s.Update(late)
+	if s.rows.Len() != 1 {
+		t.Errorf("%d rows after a stale answer", s.rows.Len())
+	}
+}
+
+func TestPlaceOpensARequest(t *testing.T) {
+	clock := uitest.NewClock()
+	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, fake(), p.ID) }, ui.Place{Kind: Kind, ID: "rdenied00000"}, as("ana", api.Operator))
+	has(t, r, "Request rdenied00000", "refused by the second person")
+}
+
+func TestStates(t *testing.T) {
+	desk := &fakeDesk{list: func() ([]approval.Request, error) { return nil, nil }}
+	r, _ := open(t, desk)
+	has(t, r, "Nobody has asked for a second person.")
+	desk.list = func() ([]approval.Request, error) {
+		return nil, &api.Error{Kind: api.Unavailable, Public: "The requests for approval cannot be read or written, so nothing was done."}
+	}
+	r.Send(uitest.Key("r"))
+	has(t, r, "cannot be read or written", "r tries again")
+}
+
+func TestWords(t *testing.T) {
+	if Badge(0) != "" || Badge(1) != "1 approval waits" || Badge(3) != "3 approvals wait" {
+		t.Error("badge")
+	}
+	if got := Toast(request("r1", "b\x1bob", approval.Open, 0)); strings.Contains(got, "\x1b") || !strings.Contains(got, "document.remove invoice.pdf") {
+		t.Errorf("%q", got)
+	}
+	for _, k := range api.ActKinds {
+		if !k.TouchesSession() && strings.HasPrefix(consequence(api.Act{Kind: k}), "An act that this version") {
+			t.Errorf("nobody is told what %s changes", k)
+		}
+	}
+	for _, st := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent, approval.Void} {
+		if meaning(st) == "" {
+			t.Errorf("%s has no meaning", st)
+		}
+	}
+}
+
+func TestHostileText(t *testing.T) {
+	bad := "\x1b[2J\x1b]52;c;aGk=\a\u202efdp.exe\n\xff"
+	q := request(bad, bad, approval.Open, 0)
+	q.Requester = approval.Person{Name: bad, Role: api.Role(bad), Key: bad, Via: bad, From: bad}
+	q.Decider, q.Comment, q.Verdict, q.Spent = &q.Requester, bad, api.Verdict(bad), noon
+	q.Digest = bad
+	body, _ := json.Marshal(map[string]string{"token": bad})
+	q.Act = api.Act{Kind: api.ActKind(bad), Method: bad, Path: bad, Body: body, Object: bad, ID: bad, Item: bad, Name: bad, Summary: bad, Reason: bad, Seen: bad, SecretDigest: bad}
+	long := q
+	long.ID, long.Act.Body = "rlong", json.RawMessage("["+strings.Repeat(fmt.Sprintf("%q,", bad), 300)+"1]")
+	desk := &fakeDesk{list: func() ([]approval.Request, error) { return []approval.Request{q, long}, nil }}
+	r, clock := open(t, desk)
+	r.Send(uitest.Keys("enter", "J", "esc", "esc", "y", "Y", "P"), clock.Wait(time.Second))
+	shelltest.Sizes(r)
+	r.Send(uitest.Key("n"), uitest.Key("down"), uitest.Key("enter"), uitest.Size(120, 60), uitest.Key("N"), uitest.Paste(bad), uitest.Key("enter"), clock.Wait(time.Second))
+	shelltest.Sizes(r)
+	r.Send(News{Open: []approval.Request{{ID: "x", Requester: q.Requester, Act: q.Act}}})
+}
+
+func TestSizes(t *testing.T) {
+	r, _ := open(t, fake())
+	shelltest.Sizes(r)
+	r.Send(uitest.Key("enter"))
+	shelltest.Sizes(r)
+}
+
+// Nothing is asked of the desk but in commands.
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	desk := fake()
+	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
+		s := New(env, desk, "")
+		s.me = api.Actor{Name: "ana", Role: api.Admin}
+		s.inited = true
+		s.rows.set(sample(), env.Now())
+		s.settle()
+		return s
+	}, place, tea.Msg(News{}))
+	if desk.calls != 0 {
+		t.Errorf("%d questions outside a command", desk.calls)
+	}
+}
