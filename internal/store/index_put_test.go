@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"opdeck/api"
 	"opdeck/api/text"
 	"opdeck/internal/index"
@@ -45,7 +43,7 @@ func TestIndexSumsStayExactThroughChanges(t *testing.T) {
 				t.Fatalf("%+v of %d", m, len(batch))
 			}
 		}
-		rapid.Check(t, func(rt *rapid.T) { checkTotals(rt, x, parse(t, ""), ops) })
+		checkTotals(t, x, parse(t, ""), ops, index.ByStatus, index.ByCurrency, index.ByCustomer, index.ByDay)
 		id := ops[5].OPID
 		for in, want := range map[string]int64{"ref:step-4-" + string(id[:6]): 0, "ref:" + string(ops[7].Reference[:9]): -1, "customer=changed": -1} {
 			e := parse(t, in)
@@ -106,7 +104,7 @@ func TestIndexTakesWritersAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		rapid.Check(t, func(rt *rapid.T) { checkTotals(rt, y, parse(t, ""), ops) })
+		checkTotals(t, y, parse(t, ""), ops, index.ByStatus, index.ByCurrency, index.ByCustomer, index.ByDay)
 		if n, err := x.Count(ctx, parse(t, ""), now); err != nil || n != 120 {
 			t.Errorf("%d, %v", n, err)
 		}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +65,7 @@ func sampleOps(n int) []api.Operation {
 	return ops
 }
 
-// TestSQLAndPredicateAgree holds the condition, the counts, the windows and the
+// TestIndexAnswersLikeThePredicate holds the condition, the counts, the windows and the
 // sums against the Go predicate and plain arithmetic.
 func TestIndexAnswersLikeThePredicate(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -75,12 +77,9 @@ func TestIndexAnswersLikeThePredicate(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, other, index.List, now, indextest.Options{Seed: 9}.Make(1))
-		rapid.Check(t, func(rt *rapid.T) {
-			in := drawFilter(rt, ops)
-			e, err := filter.Parse(in)
-			if err != nil {
-				rt.Fatalf("%q: %v", in, err)
-			}
+		for seed := range checks() {
+			c := questionGen(ops).Example(seed)
+			e := parse(t, c.filter)
 			var want []api.Operation
 			for _, o := range ops {
 				if e.Match(o, now) {
@@ -89,17 +88,45 @@ func TestIndexAnswersLikeThePredicate(t *testing.T) {
 			}
 			n, err := x.Count(ctx, e, now)
 			if err != nil || n != int64(len(want)) {
-				rt.Fatalf("%q counts %d, want %d, %v", in, n, len(want), err)
+				t.Fatalf("%q counts %d, want %d, %v", e, n, len(want), err)
 			}
-			sort := index.Sort{Field: rapid.SampledFrom(index.SortFields).Draw(rt, "sort"), Desc: rapid.Bool().Draw(rt, "desc")}
-			all, err := x.Window(ctx, index.Query{Filter: e, Sort: sort, After: 1000}, now)
+			all, err := x.Window(ctx, index.Query{Filter: e, Sort: c.sort, After: 1000}, now)
 			if err != nil || len(all.Rows) != len(want) || all.More {
-				rt.Fatalf("%q by %s gives %d rows, want %d, %v", in, sort, len(all.Rows), len(want), err)
+				t.Fatalf("%q by %s gives %d rows, want %d, %v", e, c.sort, len(all.Rows), len(want), err)
 			}
-			checkOrder(rt, all.Rows, sort)
-			checkWindow(rt, x, e, sort, all.Rows)
-			checkTotals(rt, x, e, want)
-		})
+			checkOrder(t, all.Rows, c.sort)
+			checkWindow(t, x, e, c, all.Rows)
+			checkTotals(t, x, e, want, c.by)
+		}
+	})
+}
+
+// checks is how many random questions are asked; OPDECK_INDEX_CHECKS asks more.
+func checks() int {
+	if n, err := strconv.Atoi(os.Getenv("OPDECK_INDEX_CHECKS")); err == nil {
+		return n
+	}
+	if slowRun {
+		return 10
+	}
+	return 60
+}
+
+// question is one random thing to ask.
+type question struct {
+	filter        string
+	sort          index.Sort
+	by            index.By
+	anchor        int // of 1000: where in the list
+	before, after int
+}
+
+func questionGen(ops []api.Operation) *rapid.Generator[question] {
+	return rapid.Custom(func(t *rapid.T) question {
+		return question{filter: drawFilter(t, ops),
+			sort:   index.Sort{Field: rapid.SampledFrom(index.SortFields).Draw(t, "sort"), Desc: rapid.Bool().Draw(t, "desc")},
+			by:     rapid.SampledFrom([]index.By{index.ByStatus, index.ByCurrency, index.ByCustomer, index.ByDay}).Draw(t, "by"),
+			anchor: rapid.IntRange(0, 999).Draw(t, "anchor"), before: rapid.IntRange(0, 5).Draw(t, "before"), after: rapid.IntRange(0, 5).Draw(t, "after")}
 	})
 }
 
@@ -188,7 +215,7 @@ func sortKey(o api.Operation, field string) string {
 	return cut(filter.Fold(string(o.Destination.Name())), 60)
 }
 
-func checkOrder(rt *rapid.T, rows []index.Record, s index.Sort) {
+func checkOrder(rt testing.TB, rows []index.Record, s index.Sort) {
 	for i := 1; i < len(rows); i++ {
 		c := strings.Compare(sortKey(rows[i-1].Op, s.Field), sortKey(rows[i].Op, s.Field))
 		if c > 0 && !s.Desc || c < 0 && s.Desc {
@@ -205,13 +232,12 @@ func ids(rows []index.Record) []string {
 	return out
 }
 
-func checkWindow(rt *rapid.T, x *store.OperationIndex, e filter.OperationExpr, s index.Sort, all []index.Record) {
+func checkWindow(rt testing.TB, x *store.OperationIndex, e filter.OperationExpr, c question, all []index.Record) {
 	if len(all) == 0 {
 		return
 	}
 	ctx := context.Background()
-	i := rapid.IntRange(0, len(all)-1).Draw(rt, "anchor")
-	b, a := rapid.IntRange(0, 5).Draw(rt, "before"), rapid.IntRange(0, 5).Draw(rt, "after")
+	s, i, b, a := c.sort, c.anchor*len(all)/1000, c.before, c.after
 	w, err := x.Window(ctx, index.Query{Filter: e, Sort: s, Anchor: string(all[i].Op.OPID), Before: b, After: a}, now)
 	from, to := max(0, i-b), min(len(all), i+a+1)
 	if err != nil || !slices.Equal(ids(w.Rows), ids(all[from:to])) || w.AnchorAt != i-from || w.More != (to < len(all)) {
@@ -231,41 +257,15 @@ func checkWindow(rt *rapid.T, x *store.OperationIndex, e filter.OperationExpr, s
 	}
 }
 
-func checkTotals(rt *rapid.T, x *store.OperationIndex, e filter.OperationExpr, want []api.Operation) {
+func checkTotals(rt testing.TB, x *store.OperationIndex, e filter.OperationExpr, want []api.Operation, groupings ...index.By) {
 	ctx := context.Background()
 	sums, err := x.Totals(ctx, e, now)
 	if err != nil {
 		rt.Fatal(err)
 	}
 	checkSums(rt, e.String(), sums, want)
-	for _, by := range []index.By{index.ByStatus, index.ByCurrency, index.ByCustomer, index.ByDay} {
-		groups, err := x.Groups(ctx, e, by, 0, now)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		parts := map[string][]api.Operation{}
-		for _, o := range want {
-			k := map[index.By]string{index.ByStatus: filter.Clean(string(o.Status)), index.ByCurrency: string(o.SourceAmount.Sum.CurrencyCode),
-				index.ByCustomer: filter.Clean(string(o.Customer.CUID)), index.ByDay: o.CreatedAt.UTC().Format(time.DateOnly)}[by]
-			if by == index.ByCustomer && k == "" {
-				k = " " + filter.Clean(string(o.Customer.Name))
-			}
-			parts[k] = append(parts[k], o)
-		}
-		for _, g := range groups {
-			k := string(g.Key)
-			if by == index.ByCustomer && k == "" {
-				k = " " + string(g.Name)
-			}
-			if g.Count != int64(len(parts[k])) {
-				rt.Fatalf("%q by %s: %q has %d, want %d", e, by, k, g.Count, len(parts[k]))
-			}
-			checkSums(rt, e.String()+" "+k, g.Sums, parts[k])
-			delete(parts, k)
-		}
-		if len(parts) > 0 {
-			rt.Fatalf("%q by %s: missing %d groups", e, by, len(parts))
-		}
+	for _, by := range groupings {
+		checkGroups(rt, x, e, want, by)
 	}
 	days, err := x.Days(ctx, e, 2, now)
 	if err != nil {
@@ -282,7 +282,37 @@ func checkTotals(rt *rapid.T, x *store.OperationIndex, e filter.OperationExpr, w
 	}
 }
 
-func checkSums(rt *rapid.T, what string, sums []index.Sum, want []api.Operation) {
+func checkGroups(rt testing.TB, x *store.OperationIndex, e filter.OperationExpr, want []api.Operation, by index.By) {
+	groups, err := x.Groups(context.Background(), e, by, 0, now)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	parts := map[string][]api.Operation{}
+	for _, o := range want {
+		k := map[index.By]string{index.ByStatus: filter.Clean(string(o.Status)), index.ByCurrency: string(o.SourceAmount.Sum.CurrencyCode),
+			index.ByCustomer: filter.Clean(string(o.Customer.CUID)), index.ByDay: o.CreatedAt.UTC().Format(time.DateOnly)}[by]
+		if by == index.ByCustomer && k == "" {
+			k = " " + filter.Clean(string(o.Customer.Name))
+		}
+		parts[k] = append(parts[k], o)
+	}
+	for _, g := range groups {
+		k := string(g.Key)
+		if by == index.ByCustomer && k == "" {
+			k = " " + string(g.Name)
+		}
+		if g.Count != int64(len(parts[k])) {
+			rt.Fatalf("%q by %s: %q has %d, want %d", e, by, k, g.Count, len(parts[k]))
+		}
+		checkSums(rt, e.String()+" "+k, g.Sums, parts[k])
+		delete(parts, k)
+	}
+	if len(parts) > 0 {
+		rt.Fatalf("%q by %s: missing %d groups", e, by, len(parts))
+	}
+}
+
+func checkSums(rt testing.TB, what string, sums []index.Sum, want []api.Operation) {
 	exact, counts, bad := map[string]*big.Rat{}, map[string]int64{}, map[string]int64{}
 	for _, o := range want {
 		c := string(o.SourceAmount.Sum.CurrencyCode)

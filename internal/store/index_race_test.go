@@ -1,0 +1,5 @@
+//go:build race
+
+package store_test
+
+const slowRun = true // the race detector makes everything ten times slower
