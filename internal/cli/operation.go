@@ -15,20 +15,24 @@ import (
 
 func (r *root) operationCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "operation", Aliases: []string{"op"}, Short: "Operations: list, read, children, history, export"}
-	cmd.AddCommand(r.operationGet(), r.operationTree())
+	cmd.AddCommand(r.operationList(), r.operationGet(), r.operationTree(), r.operationHistory(), r.operationExport())
 	return cmd
 }
 
 func (r *root) operationGet() *cobra.Command {
 	return forms(&cobra.Command{Use: "get OPID... [-]", Short: "One or many operations, as the service sent them", Args: cobra.MinimumNArgs(1),
 		Long: "Reads operations. With - the ids come from standard input, one a line, and each is\n" +
-			"answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).",
+			"answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).\n\n" +
+			"The JSON is the service's own. A role that may not reveal account numbers gets them masked,\n" +
+			"in JSON too; nothing else is changed.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if len(args) == 1 && args[0] != "-" {
+				sent := a.Now()
 				op, err := a.Client.Operation(ctx, args[0])
 				if err != nil {
 					return err
 				}
+				a.Learn(ctx, op, sent)
 				if r.output == "table" || r.output == "csv" {
 					return r.operationCard(op, a.Client.Phase(op))
 				}
@@ -50,7 +54,7 @@ func (r *root) getMany(ctx context.Context, a *app.App, args []string) error {
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		return r.answerLine(opid, op, err)
+		return r.answerLine(opid, op, a.Client.Phase(op), err)
 	}
 	for _, arg := range args {
 		if arg != "-" {
@@ -74,11 +78,11 @@ func (r *root) getMany(ctx context.Context, a *app.App, args []string) error {
 	return first
 }
 
-func (r *root) answerLine(opid string, op api.Operation, err error) error {
+func (r *root) answerLine(opid string, op api.Operation, phase api.Phase, err error) error {
 	e := api.AsError(err)
 	switch {
 	case err == nil && r.output == "table":
-		return r.operationCard(op, op.Phase())
+		return r.operationCard(op, phase)
 	case err == nil:
 		return r.printLine(map[string]any{"item": op})
 	case r.output == "table":

@@ -1,0 +1,370 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
+	ui "opdeck/ui/text"
+)
+
+// pagesAtOnce is how many pages a command reads at most to freshen the index.
+const pagesAtOnce = 6
+
+// choice is what the flags of list and export say.
+type choice struct {
+	filter, sort, view string
+	limit, page        int
+	live, cached       bool
+}
+
+func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&c.filter, "filter", "", `for example 'status:PENDING amount>=1000 currency:EUR created>2026-01-01 -has:locked "text"'`)
+	cmd.Flags().StringVar(&c.sort, "sort", "", "created, updated, amount, status, customer, …; - before it turns the order round (default -created)")
+	cmd.Flags().StringVar(&c.view, "view", "", "a saved view of the config: its filter and order")
+	return cmd
+}
+
+// parse reads filter and order; those of the flags go before the view's.
+func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
+	if c.view != "" {
+		v, ok := a.Config.Views[c.view]
+		if !ok {
+			return filter.OperationExpr{}, index.Sort{}, usage("there is no view %q in the config", c.view)
+		}
+		if c.filter == "" {
+			c.filter = v.Filter
+		}
+		if c.sort == "" {
+			c.sort = v.Sort
+		}
+	}
+	f, err := filter.Parse(c.filter)
+	if err != nil {
+		return f, index.Sort{}, usage("--filter: %s", err)
+	}
+	s, err := index.ParseSort(c.sort)
+	if err != nil {
+		return f, s, usage("--sort: %s; there are %s", err, fieldList())
+	}
+	return f, s, nil
+}
+
+func fieldList() string {
+	out := ""
+	for i, f := range index.SortFields {
+		if i > 0 {
+			out += ", "
+		}
+		out += f
+	}
+	return out
+}
+
+func (r *root) operationList() *cobra.Command {
+	var c choice
+	cmd := lists(c.flags(&cobra.Command{Use: "list", Short: "Operations, filtered and sorted", Args: cobra.NoArgs,
+		Long: "Lists operations of the local index. Where it is older than max_age of [index], up to six\n" +
+			"pages of news are read first (one billing call each); --cached reads nothing. --live asks the\n" +
+			"service for one page instead: filter and order then apply to that page only.\n\n" +
+			"The answer says how old it is and where it came from (json: as_of and source).",
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			if c.limit < 1 || c.limit > 10_000 || c.live && c.limit > 1000 {
+				return usage("--limit must be from 1 to 10000, with --live to 1000")
+			}
+			if c.page < 0 {
+				return usage("--page must not be below 0")
+			}
+			if c.live && c.cached {
+				return usage("--live and --cached do not go together")
+			}
+			f, s, err := c.parse(a)
+			if err != nil {
+				return err
+			}
+			if c.live {
+				return r.listLive(ctx, a, c, f, s)
+			}
+			return r.listIndex(ctx, a, c, f, s)
+		})}))
+	cmd.Flags().IntVar(&c.limit, "limit", 50, "operations a page")
+	cmd.Flags().IntVar(&c.page, "page", 0, "page, from 0")
+	cmd.Flags().BoolVar(&c.live, "live", false, "ask the service for one page")
+	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")
+	return cmd
+}
+
+// operationsJSON is the JSON of a list.
+type operationsJSON struct {
+	AsOf   *time.Time      `json:"as_of"`
+	Source string          `json:"source"`
+	Total  json.Number     `json:"total"`
+	Items  []api.Operation `json:"items"`
+}
+
+func (r *root) printOperations(l operationsJSON) error {
+	if l.Items == nil {
+		l.Items = []api.Operation{}
+	}
+	if l.AsOf != nil {
+		t := l.AsOf.UTC().Truncate(time.Millisecond)
+		l.AsOf = &t
+	}
+	if r.output == "table" {
+		as := "never read"
+		if l.AsOf != nil {
+			as = "as of " + moment(*l.AsOf)
+		}
+		defer r.say("%s of %s, from the %s, %s", ui.Plural(len(l.Items), "operation", "operations"), l.Total, l.Source, as)
+	}
+	return r.list(operationTable(l.Items), l, toAny(l.Items))
+}
+
+// listLive shows one page of the service.
+func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) error {
+	at := a.Now()
+	p, err := a.Client.Operations(ctx, api.OperationQuery{Page: c.page, Size: c.limit})
+	if err != nil {
+		return err
+	}
+	out := operationsJSON{AsOf: &at, Source: "service", Total: json.Number(p.Total), Items: p.Items}
+	if _, err := strconv.ParseUint(string(p.Total), 10, 64); err != nil {
+		out.Total = json.Number(strconv.Itoa(len(p.Items)))
+	}
+	if f.Empty() && c.sort == "" {
+		return r.printOperations(out)
+	}
+	if out.Items, err = sortPage(ctx, p.Items, f, s, at); err != nil {
+		return err
+	}
+	if !f.Empty() {
+		r.say("The filter was applied to this page of %d; without --live it is to all that the index holds.", len(p.Items))
+		out.Total = json.Number(strconv.Itoa(len(out.Items)))
+	}
+	return r.printOperations(out)
+}
+
+// sortPage filters and orders one page as the index would, in an index of its own.
+func sortPage(ctx context.Context, ops []api.Operation, f filter.OperationExpr, s index.Sort, at time.Time) ([]api.Operation, error) {
+	x, done, err := app.ScratchIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if _, err := x.Page(ctx, ops, at); err != nil {
+		return nil, err
+	}
+	w, err := x.Window(ctx, index.Query{Filter: f, Sort: s, After: len(ops)}, at)
+	if err != nil {
+		return nil, err
+	}
+	return operationsOf(w.Rows), nil
+}
+
+func operationsOf(rows []index.Record) []api.Operation {
+	out := make([]api.Operation, 0, len(rows))
+	for _, row := range rows {
+		out = append(out, row.Op)
+	}
+	return out
+}
+
+// listIndex shows a page of the index.
+func (r *root) listIndex(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) error {
+	if err := api.Need(ctx, "list operations", api.MayRead); err != nil {
+		return err
+	}
+	at, err := r.freshen(ctx, a, c.cached)
+	if err != nil {
+		return err
+	}
+	w, err := a.Index.Window(ctx, index.Query{Filter: f, Sort: s, Skip: c.page * c.limit, After: c.limit}, a.Now())
+	if err != nil {
+		return err
+	}
+	total, err := a.Index.Count(ctx, f, a.Now())
+	if err != nil {
+		return err
+	}
+	out := operationsJSON{Source: "index", Total: json.Number(strconv.FormatInt(total, 10)), Items: operationsOf(w.Rows)}
+	if !at.IsZero() {
+		out.AsOf = &at
+	}
+	return r.printOperations(out)
+}
+
+// freshen brings the index up to date as far as a command may, and says what is
+// lacking. When the service cannot be asked, an index that holds something is
+// still an answer.
+func (r *root) freshen(ctx context.Context, a *app.App, cached bool) (time.Time, error) {
+	var l app.Listing
+	var err error
+	if cached {
+		l, err = a.Listed(ctx)
+	} else {
+		l, err = a.Freshen(ctx, pagesAtOnce)
+	}
+	if err != nil && (l.Held == 0 || ctx.Err() != nil) {
+		return l.AsOf, err
+	}
+	if err != nil {
+		r.say("The service could not be asked: %s What follows is what the index holds.", asError(err).Public)
+	}
+	if l.Short() {
+		r.say("The index holds %d of %d operations so far; the console and opdeck serve fill it.", l.Held, l.Total)
+	}
+	return l.AsOf, nil
+}
+
+func (r *root) operationExport() *cobra.Command {
+	var c choice
+	cmd := lists(c.flags(&cobra.Command{Use: "export [--filter EXPR] -o csv|jsonl FILE", Short: "Write operations of the index to a new file", Args: cobra.ExactArgs(1),
+		Long: "Writes all operations that the filter lets through to a new file (mode 0600), as CSV for\n" +
+			"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
+			"The export is recorded.",
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			format := index.Format(r.output)
+			if format != index.CSV && format != index.JSONL {
+				return usage("operation export needs -o csv or -o jsonl")
+			}
+			f, s, err := c.parse(a)
+			if err != nil {
+				return err
+			}
+			if err := api.Need(ctx, "export", api.MayExport); err != nil {
+				return err
+			}
+			if _, err := r.freshen(ctx, a, c.cached); err != nil {
+				return err
+			}
+			n, err := a.ExportOperations(ctx, f, s, format, args[0], r.progress())
+			if err != nil {
+				return err
+			}
+			r.say("%s written to %s.", ui.Plural(n, "operation", "operations"), args[0])
+			return nil
+		})}))
+	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")
+	return cmd
+}
+
+// progress tells how far a long job is, at most twice a second.
+func (r *root) progress() func(done, total int) {
+	var last time.Time
+	return func(done, total int) {
+		if now := time.Now(); total > 0 && done < total && now.Sub(last) >= 500*time.Millisecond {
+			last = now
+			fmt.Fprintf(r.env.Err, "%s of %s (%d %%)\n", ui.Count(done), ui.Count(total), 100*done/total)
+		}
+	}
+}
+
+// happened is one line of an operation's timeline.
+type happened struct {
+	At      time.Time    `json:"at"`
+	Kind    string       `json:"kind"`   // "state" or "event"
+	Source  string       `json:"source"` // list, read, webhook
+	Status  string       `json:"status"`
+	HookID  string       `json:"hook_id,omitempty"`
+	Trust   string       `json:"trust,omitempty"` // of an event: verified, unverified, …
+	Changes []changeJSON `json:"changes,omitempty"`
+}
+
+type changeJSON struct {
+	Path   string `json:"path"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+func (r *root) operationHistory() *cobra.Command {
+	return lists(&cobra.Command{Use: "history OPID", Short: "Its timeline: what was read and which events came, with what changed", Args: cobra.ExactArgs(1),
+		Long: "Merges the states that were read and the webhooks that came, oldest first. An operation that\n" +
+			"the index does not hold yet is read once.",
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			if err := api.Need(ctx, "operation history", api.MayRead); err != nil {
+				return err
+			}
+			states, err := a.Index.History(ctx, args[0])
+			if errors.Is(err, index.ErrNone) || err == nil && len(states) == 0 {
+				if _, err = a.Client.Operation(ctx, args[0]); err == nil {
+					states, err = a.Index.History(ctx, args[0])
+				}
+			}
+			if err != nil {
+				return err
+			}
+			line, err := r.timeline(ctx, a, args[0], states)
+			if err != nil {
+				return err
+			}
+			return r.printTimeline(line)
+		})})
+}
+
+func (r *root) timeline(ctx context.Context, a *app.App, opid string, states []index.State) ([]happened, error) {
+	line := []happened{}
+	for i, s := range states {
+		h := happened{At: s.At.UTC(), Kind: "state", Source: s.Origin.String(), Status: string(s.Op.Status)}
+		if i > 0 {
+			for _, c := range index.Diff(states[i-1].Op, s.Op) {
+				h.Changes = append(h.Changes, changeJSON{c.Path, string(c.Before), string(c.After)})
+			}
+		}
+		line = append(line, h)
+	}
+	events, err := r.eventsOf(ctx, a, opid)
+	if err != nil {
+		return nil, err
+	}
+	line = append(line, events...)
+	slices.SortStableFunc(line, func(a, b happened) int { return a.At.Compare(b.At) })
+	return line, nil
+}
+
+func (r *root) printTimeline(line []happened) error {
+	t := &table{head: []string{"AT", "WHAT", "FROM", "STATUS", "CHANGES"}}
+	for _, h := range line {
+		text := ""
+		for _, c := range h.Changes {
+			if text != "" {
+				text += "; "
+			}
+			before, after := c.Before, c.After
+			if r.masked && isNumberPath(c.Path) {
+				before, after = "••••", "••••"
+			}
+			text += fmt.Sprintf("%s: %s → %s", c.Path, orNone(before), orNone(after))
+		}
+		if h.Kind == "event" {
+			text = h.HookID + " " + h.Trust
+		}
+		t.add(h.At.Format("2006-01-02 15:04:05.000"), h.Kind, h.Source, oneLine(h.Status), oneLine(text))
+	}
+	if r.masked {
+		for i := range line {
+			for j, c := range line[i].Changes {
+				if isNumberPath(c.Path) {
+					line[i].Changes[j].Before, line[i].Changes[j].After = "••••", "••••"
+				}
+			}
+		}
+	}
+	return r.list(t, line, toAny(line))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}
