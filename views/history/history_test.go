@@ -1,0 +1,259 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/internal/index"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// fakeIndex counts what is asked of it.
+type fakeIndex struct {
+	calls  int
+	states func() ([]index.State, error)
+	last   time.Time
+	looks  []string
+	look   error
+}
+
+func (f *fakeIndex) History(context.Context, string) ([]index.State, error) {
+	f.calls++
+	return f.states()
+}
+func (f *fakeIndex) LastLook(context.Context, string, string) (time.Time, error) {
+	f.calls++
+	return f.last, nil
+}
+func (f *fakeIndex) Look(_ context.Context, person, opid string, at time.Time) error {
+	f.calls++
+	f.looks = append(f.looks, person+" "+opid+" "+at.Format("15:04"))
+	return f.look
+}
+
+const opid = "7f3a2b10-0000-4000-8000-000000000001"
+
+var (
+	noon  = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	place = ui.Place{Kind: Kind, ID: opid}
+)
+
+func state(t testing.TB, ago time.Duration, from index.Origin, body string) index.State {
+	t.Helper()
+	var op api.Operation
+	if err := json.Unmarshal([]byte(body), &op); err != nil {
+		t.Fatal(err)
+	}
+	return index.State{Op: op, At: noon.Add(-ago), Origin: from}
+}
+
+func body(status, units string, nanos int, number, comment, docs string) string {
+	c, _ := json.Marshal(comment)
+	return fmt.Sprintf(`{"opid":%q,"status":%q,"sourceAmount":{"sum":{"currencyCode":"EUR","units":%q,"nanos":%d}},"source":{"account":{"number":%q,"name":"main"}},
+		"comment":%s,"documents":[%s],"customer":{"cuid":"c-1","name":"Acme"},"newField":{"deep":1}}`, opid, status, units, nanos, number, c, docs)
+}
+
+func sample(t testing.TB) []index.State {
+	const doc = `{"guid":"g-1","fileName":"invoice.pdf","isLock":false}`
+	return []index.State{
+		state(t, 3*time.Hour, index.List, body("PENDING", "1000", 0, "DE001234567890", "first", doc)),
+		state(t, 2*time.Hour, index.Hook, body("PENDING", "99999999999999999999", 1, "DE001234567890", "first", doc)),
+		state(t, 20*time.Minute, index.Read, body("PENDING", "99999999999999999999", 1, "DE009999998888", "second, and a text that is longer than one line of a window has room for, so that it is wrapped", "")),
+		state(t, time.Minute, index.Hook, body("SUCCESS", "99999999999999999999", 1, "DE009999998888", "second, and a text that is longer than one line of a window has room for, so that it is wrapped", "")),
+	}
+}
+
+func fake(t testing.TB) *fakeIndex {
+	return &fakeIndex{states: func() ([]index.State, error) { return sample(t), nil }, last: noon.Add(-time.Hour)}
+}
+
+func as(o *ui.Options) {
+	o.Context = api.WithActor(context.Background(), api.Actor{Name: "ana", Role: api.Operator})
+}
+
+func open(t *testing.T, ix Index, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, p.ID) }, place, append([]shelltest.Option{as}, opts...)...), clock
+}
+
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(r.View(), w) {
+			t.Errorf("%q is not on screen\n%s", w, r.View())
+		}
+	}
+}
+
+func TestTimeline(t *testing.T) {
+	r, _ := open(t, fake(t))
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestTimelineWide(t *testing.T) {
+	r, _ := open(t, fake(t))
+	r.Send(uitest.Size(120, 40))
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestDifference(t *testing.T) {
+	r, _ := open(t, fake(t))
+	r.Send(uitest.Size(120, 40), uitest.Keys(" ", "G", " ", "enter"))
+	golden.RequireEqual(t, []byte(r.View()))
+	r.Send(uitest.Key("M"))
+	has(t, r, "DE001234567890")
+}
+
+func TestEnterComparesWithTheStateBefore(t *testing.T) {
+	r, _ := open(t, fake(t))
+	r.Send(uitest.Key("enter"))
+	has(t, r, "What changed at this moment", "1 field differs", "PENDING → SUCCESS")
+	r.Send(uitest.Keys("esc", "G", "enter"))
+	has(t, r, "The first known state, whole", "1,000.00 EUR")
+}
+
+func TestOneMarkAndTheCursor(t *testing.T) {
+	r, _ := open(t, fake(t))
+	r.Send(uitest.Keys("G", " ", "enter")) // the cursor cannot go further down
+	has(t, r, "This is the marked moment itself")
+	r.Send(uitest.Keys("g", "enter"))
+	has(t, r, "Difference between two moments", "before 2026-03-02 09:00:00 UTC", "after  2026-03-02 11:59:00 UTC")
+	r.Send(uitest.Keys("esc", " ", " ", "enter"))
+	has(t, r, "3 moments are marked and two are compared")
+	r.Send(uitest.Keys("*"))
+	has(t, r, "Two moments are compared at a time")
+	r.Send(uitest.Key("esc"))
+	if strings.Contains(r.View(), "marked ") {
+		t.Errorf("esc keeps the marks\n%s", r.View())
+	}
+}
+
+func TestSinceYouLastLooked(t *testing.T) {
+	ix := fake(t)
+	r, _ := open(t, ix)
+	has(t, r, "2 changes since you last looked (2026-03-02 11:00:00 UTC)")
+	if strings.Join(ix.looks, "") != "ana "+opid+" 12:00" {
+		t.Errorf("looks %q", ix.looks)
+	}
+	ix.last = noon
+	r.Send(uitest.Key("r"))
+	has(t, r, "2 changes since you last looked")
+	if len(ix.looks) != 1 {
+		t.Error("a reload moves the mark")
+	}
+	ix = fake(t)
+	ix.last = time.Time{}
+	r, _ = open(t, ix)
+	has(t, r, "for the first time")
+	ix = fake(t)
+	ix.last = noon
+	r, _ = open(t, ix)
+	has(t, r, "Nothing changed since you last looked")
+}
+
+func TestCursorFollowsTheMoment(t *testing.T) {
+	ix := fake(t)
+	r, _ := open(t, ix)
+	r.Send(uitest.Keys("down", "down"))
+	more := append(sample(t), state(t, 0, index.Read, body("CANCELED", "1", 0, "", "", "")))
+	ix.states = func() ([]index.State, error) { return more, nil }
+	r.Send(ui.Changed{Kind: ui.KindOperation, ID: opid})
+	has(t, r, "4 of 5")
+	r.Send(ui.Changed{Kind: ui.KindOperation, ID: "another"})
+	r.Send(uitest.Key("enter"))
+	has(t, r, "99,999,999,999,999,999,999.000000001 EUR")
+}
+
+func TestStates(t *testing.T) {
+	for want, err := range map[string]error{"switched off, so no past": index.ErrOff, "Nothing is known of this operation's past": index.ErrNone, "cannot be read from the store": errors.New("disk")} {
+		r, _ := open(t, &fakeIndex{states: func() ([]index.State, error) { return nil, err }})
+		has(t, r, want)
+	}
+	ix := fake(t)
+	ix.look = errors.New("disk full")
+	r, _ := open(t, ix)
+	has(t, r, "4 states", "Not read whole from the store")
+	r, _ = openPlace(t, ix, ui.Place{Kind: Kind})
+	has(t, r, "No operation is open.")
+}
+
+func openPlace(t *testing.T, ix Index, p ui.Place) (*uitest.Run, *uitest.Clock) {
+	clock := uitest.NewClock()
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, p.ID) }, p), clock
+}
+
+func TestStaleAnswerIsDropped(t *testing.T) {
+	var s *Screen
+	ix := fake(t)
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, p.ID); return s }, place, as)
+	first := s.load()
+	if cmd := s.changed(); cmd != nil || !s.stale {
+		t.Error("a change during a read starts another at once")
+	}
+	second := s.load()
+	late := first()
+	ix.states = func() ([]index.State, error) { return sample(t)[:1], nil }
+	if _, again := s.Update(second()); again == nil {
+		t.Error("the change during the read is forgotten")
+	}
+	s.Update(late)
+	if s.rows.Len() != 1 {
+		t.Errorf("%d rows after a stale answer", s.rows.Len())
+	}
+}
+
+func TestAmount(t *testing.T) {
+	for in, want := range map[string]string{"EUR 12.5": "12.50 EUR", "JPY 1234": "1,234 JPY", "KWD 0.001": "0.001 KWD", "XYZ -5.000000001": "-5.000000001 XYZ",
+		"EUR 1e999999999": "EUR 1e999999999", "EUR": "EUR", "\x1b[2J 5": "5 ·[2J", "EUR --": "EUR --"} {
+		if got := amount(in); got != want {
+			t.Errorf("%q: %q, not %q", in, got, want)
+		}
+	}
+}
+
+func TestHostileText(t *testing.T) {
+	bad := "\x1b[2J\x1b]52;c;aGk=\a\u202efdp.exe\n"
+	name, _ := json.Marshal(bad)
+	a := state(t, time.Hour, index.Read, `{"opid":"x"}`)
+	b := state(t, time.Minute, index.Origin(99), fmt.Sprintf(`{"opid":%s,"status":%s,%s:%s,"source":{"account":{"number":%s}},"sourceAmount":{"sum":{"currencyCode":%s,"units":%s,"nanos":5}}}`,
+		name, name, name, name, name, name, name))
+	ix := &fakeIndex{states: func() ([]index.State, error) { return []index.State{a, a, b, b}, nil }}
+	clock := uitest.NewClock()
+	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, p.ID) }, ui.Place{Kind: Kind, ID: bad}, as, shelltest.Unmasked)
+	r.Send(uitest.Keys("down", "enter", "J", "esc"))
+	shelltest.Sizes(r)
+	r.Send(uitest.Keys("esc", "y", "Y"))
+	shelltest.Sizes(r)
+}
+
+func TestSizes(t *testing.T) {
+	r, _ := open(t, fake(t))
+	shelltest.Sizes(r)
+	r.Send(uitest.Keys("down", "enter"))
+	shelltest.Sizes(r)
+}
+
+// Nothing is asked of the index but in commands.
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	ix := fake(t)
+	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
+		s := New(env, ix, p.ID)
+		s.inited, s.rows.list = true, moments(sample(t))
+		s.settle()
+		return s
+	}, place, ui.Changed{Kind: ui.KindOperation, ID: opid})
+	if ix.calls != 0 {
+		t.Errorf("%d questions outside a command", ix.calls)
+	}
+}

@@ -1,0 +1,89 @@
+package history
+
+import (
+	"opdeck/internal/index"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// page is the difference between two moments over the list.
+type page struct {
+	title   string
+	a, b    moment // a is empty for the first known state
+	changes []index.Change
+	view    *widget.Viewer
+}
+
+func (s *Screen) show(title string, a, b moment) {
+	p := &page{title: title, a: a, b: b, view: widget.NewViewer(s.env.Theme, s.env.Keys)}
+	switch {
+	case a.id != "" && b.at == a.at+1:
+		p.changes = b.changes
+	default:
+		p.changes = index.Diff(a.state.Op, b.state.Op)
+	}
+	s.page = p
+}
+
+func (p *page) draw(s *Screen, w, h int) []string {
+	p.view.SetSize(w, h)
+	p.view.SetLines(p.lines(s, w))
+	return p.view.Lines()
+}
+
+// lines draws field by field what was and what is; money is exact, and what is
+// odd about a text stands below it.
+func (p *page) lines(s *Screen, w int) []string {
+	th, zone, masked := s.env.Theme, s.env.Zone(), s.env.Masked()
+	out := []string{th.Title.Render(text.Cut(p.title, w))}
+	whence := func(label string, m moment) {
+		out = append(out, th.Dim.Render(text.Fit(label, 7))+text.Time(m.state.At, zone)+th.Dim.Render("  from "+m.state.Origin.String()))
+	}
+	if p.a.id != "" {
+		whence("before", p.a)
+	}
+	whence("after", p.b)
+	out = append(out, "")
+	if len(p.changes) == 0 {
+		return append(out, th.Good.Render(text.Cut(th.Signs.Good+" No field differs. J shows the state as it came.", w)))
+	}
+	out = append(out, th.Strong.Render(text.Plural(len(p.changes), "field differs", "fields differ")), "")
+	label := 0
+	for _, c := range p.changes {
+		label = max(label, min(text.Width(path(c)), 40, w/2))
+	}
+	for _, c := range important(p.changes) {
+		out = append(out, p.change(th, c, label, w, masked)...)
+	}
+	return out
+}
+
+// change is one field: on one line when both values fit, else one below the other.
+func (p *page) change(th *theme.Theme, c index.Change, label, w int, masked bool) []string {
+	was, is := shown(c, c.Before, masked, 2000), shown(c, c.After, masked, 2000)
+	name := th.Dim.Render(text.Fit(path(c), label))
+	var out []string
+	if text.Width(was)+text.Width(is)+label+5 <= w {
+		out = append(out, name+"  "+th.Dim.Render(was)+th.Dim.Render(" → ")+th.Strong.Render(is))
+	} else {
+		out = append(out, name)
+		for _, l := range text.Wrap(was, max(w-9, 1)) {
+			out = append(out, th.Dim.Render("  was    ")+th.Dim.Render(l))
+		}
+		for _, l := range text.Wrap(is, max(w-9, 1)) {
+			out = append(out, th.Dim.Render("  is     ")+th.Strong.Render(l))
+		}
+	}
+	if masked && sensitive(c.Path) {
+		return out
+	}
+	for _, v := range []struct{ label, odd string }{{"was", text.Suspect(c.Before)}, {"is", text.Suspect(c.After)}} {
+		if v.odd != "" {
+			for _, l := range text.Wrap(th.Signs.Warn+" odd text, "+v.label+": "+v.odd, max(w-2, 1)) {
+				out = append(out, "  "+th.Warn.Render(l))
+			}
+		}
+	}
+	return out
+}
