@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
 	"sync"
 	"syscall"
@@ -35,6 +36,11 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if in.Body == nil {
 		in.Body = http.NoBody
+	}
+	// From here on the request may be processed; callers tell by this hook, as
+	// with a connection, whether a failed one was surely never sent.
+	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{})
 	}
 	reader, writer := io.Pipe()
 	w := &pipeWriter{header: http.Header{}, body: writer, ready: make(chan struct{})}

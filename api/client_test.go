@@ -1,0 +1,562 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+	"opdeck/api/session"
+	"opdeck/internal/sandbox"
+)
+
+// trail is an Auditor in memory. intentErr makes it refuse intents.
+type trail struct {
+	mu        sync.Mutex
+	intents   []api.Act
+	outcomes  []api.Outcome
+	notes     []api.Event
+	intentErr error
+}
+
+func (t *trail) Intent(_ context.Context, _ api.Actor, a api.Act) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.intentErr != nil {
+		return "", t.intentErr
+	}
+	t.intents = append(t.intents, a)
+	return fmt.Sprint(len(t.intents)), nil
+}
+
+func (t *trail) Outcome(_ context.Context, _ string, o api.Outcome) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.outcomes = append(t.outcomes, o)
+	return nil
+}
+
+func (t *trail) Note(_ context.Context, _ api.Actor, e api.Event) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.notes = append(t.notes, e)
+	return nil
+}
+
+// lending adapts the session, as the wiring does.
+type lending struct{ m *session.Manager }
+
+func (l lending) Do(ctx context.Context, class limit.Class, send api.Send) error {
+	return l.m.Do(ctx, class, func(ctx context.Context, a session.Access) (int, http.Header, error) { return send(ctx, a.Token) })
+}
+
+// rig is a client on a built-in service of its own.
+type rig struct {
+	t      *testing.T
+	ctx    context.Context
+	svc    *sandbox.Service
+	client *api.Client
+	trail  *trail
+	gate   *api.Gate
+	wire   *counter
+}
+
+// counter counts requests by method.
+type counter struct {
+	next http.RoundTripper
+	mu   sync.Mutex
+	n    map[string]int
+}
+
+func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	c.n[r.Method]++
+	c.mu.Unlock()
+	return c.next.RoundTrip(r)
+}
+
+func (c *counter) of(method string) int { c.mu.Lock(); defer c.mu.Unlock(); return c.n[method] }
+
+// newRig opens a service; contract holds both sides against the OpenAPI
+// document, which faults break on purpose.
+func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
+	t.Helper()
+	svc, err := sandbox.Open(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = svc.Close() })
+	next := svc.Transport()
+	if contract {
+		next = apitest.Contract(t, next)
+	}
+	const base = "https://sandbox.invalid"
+	key, err := session.NormalKey(base, "machine@sandbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := session.NewMemory(session.SystemClock())
+	many := map[limit.Class]int{}
+	for _, c := range limit.Classes {
+		many[c] = 10_000
+	}
+	budgets, err := limit.New(limit.Config{Store: rows, Key: key, PerMinute: many})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := session.New(session.Config{BaseURL: base, Account: "machine@sandbox", Store: rows, Limits: budgets, Auth: svc.Transport(),
+		Password: func(context.Context) (secret.Value, error) { return secret.New("sandbox"), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close(context.Background()) })
+	r := &rig{t: t, svc: svc, trail: &trail{}, wire: &counter{next: next, n: map[string]int{}}}
+	r.gate = &api.Gate{Audit: r.trail, Now: time.Now}
+	r.ctx = api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator})
+	r.client, err = api.New(api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}, Gate: r.gate, Timeout: 5 * time.Second, Now: time.Now,
+		UserAgent: "test", Sleep: func(context.Context, time.Duration) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *rig) fault(spec string) {
+	r.t.Helper()
+	f, err := sandbox.ParseFaults(spec)
+	if err == nil {
+		err = r.svc.SetFaults(r.ctx, f)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// pick returns an operation of the sample data for which ok holds.
+func (r *rig) pick(ok func(api.Operation) bool) api.Operation {
+	r.t.Helper()
+	for page := range 5 {
+		p, err := r.client.Operations(r.ctx, api.OperationQuery{Page: page})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, o := range p.Items {
+			if ok(o) {
+				return o
+			}
+		}
+	}
+	r.t.Fatal("no such operation in the sample data")
+	return api.Operation{}
+}
+
+func open(o api.Operation) bool {
+	return o.Phase() == api.PhaseOpen && len(o.Documents) > 1 && !o.Documents[0].IsLock
+}
+
+func (r *rig) customer(kind string) api.Customer {
+	r.t.Helper()
+	p, err := r.client.Customers(r.ctx, api.CustomerQuery{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, c := range p.Items {
+		if string(c.Type) == kind {
+			return c
+		}
+	}
+	r.t.Fatal("no customer of that kind")
+	return api.Customer{}
+}
+
+func wants(t *testing.T, err error, kind api.Kind, rule api.Rule) *api.Error {
+	t.Helper()
+	e := api.AsError(err)
+	if e == nil || e.Kind != kind || e.Rule != rule || e.Public == "" {
+		t.Fatalf("got %+v, want kind %s rule %s", e, kind, rule)
+	}
+	return e
+}
+
+func TestRemoveAndPutBack(t *testing.T) {
+	r := newRig(t, true, sandbox.Options{})
+	op := r.pick(open)
+	guid := string(op.Documents[0].GUID)
+	now, err := r.client.RemoveDocument(r.ctx, api.RemoveDocument{OPID: string(op.OPID), GUID: guid, Seen: &op})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, still := now.Document(guid); still || len(now.Documents) != len(op.Documents)-1 {
+		t.Error("the document is still there")
+	}
+	back, err := r.client.AttachDocument(r.ctx, string(op.OPID), guid, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, is := back.Document(guid); !is {
+		t.Error("the document was not put back")
+	}
+	if len(r.trail.intents) != 2 || len(r.trail.outcomes) != 2 || r.trail.outcomes[0].Verdict != api.Done || r.trail.intents[0].Item != guid {
+		t.Errorf("the trail holds %+v %+v", r.trail.intents, r.trail.outcomes)
+	}
+}
+
+// TestRefusals is the service's error table and our own guards.
+func TestRefusals(t *testing.T) {
+	r := newRig(t, true, sandbox.Options{})
+	op := r.pick(open)
+	other := r.pick(func(o api.Operation) bool { return open(o) && o.OPID != op.OPID })
+	ended := r.pick(func(o api.Operation) bool { return o.Phase().Ended() && len(o.Documents) > 0 && !o.Documents[0].IsLock })
+	locked := r.pick(func(o api.Operation) bool {
+		return o.Phase() == api.PhaseOpen && slices.ContainsFunc(o.Documents, func(d api.Document) bool { return d.IsLock })
+	})
+	lock := locked.Documents[slices.IndexFunc(locked.Documents, func(d api.Document) bool { return d.IsLock })]
+	remove := func(opid, guid string, force bool) error {
+		_, err := r.client.RemoveDocument(r.ctx, api.RemoveDocument{OPID: opid, GUID: guid, Force: force})
+		return err
+	}
+	const none = "00000000-0000-4000-8000-000000000000"
+	for name, c := range map[string]struct {
+		err  error
+		kind api.Kind
+		rule api.Rule
+	}{
+		"unknown operation":    {remove(none, none, false), api.NotFound, api.RuleOperationUnknown},
+		"not attached":         {remove(string(op.OPID), string(other.Documents[0].GUID), false), api.Refused, api.RuleNotAttached},
+		"locked":               {remove(string(locked.OPID), string(lock.GUID), false), api.Refused, api.RuleLocked},
+		"locked, forced":       {remove(string(locked.OPID), string(lock.GUID), true), api.Refused, api.RuleLocked},
+		"ended":                {remove(string(ended.OPID), string(ended.Documents[0].GUID), false), api.Refused, api.RuleEndState},
+		"ended, forced":        {remove(string(ended.OPID), string(ended.Documents[0].GUID), true), api.Refused, api.RuleEndState},
+		"id with a slash":      {remove("a/b", none, false), api.Usage, api.RuleIdentifier},
+		"id with dots":         {remove("..", none, false), api.Usage, api.RuleIdentifier},
+		"id with an escape":    {remove(none, "a\x1b[2J", false), api.Usage, api.RuleIdentifier},
+		"attach what is not":   {errOf(r.client.AttachDocument(r.ctx, string(op.OPID), none, "")), api.NotFound, api.RuleDocumentUnknown},
+		"attach to an unknown": {errOf(r.client.AttachDocument(r.ctx, none, string(op.Documents[0].GUID), "")), api.NotFound, api.RuleOperationUnknown},
+	} {
+		t.Run(name, func(t *testing.T) { wants(t, c.err, c.kind, c.rule) })
+	}
+	if n := r.wire.of("DELETE"); n != 1 { // the forced one on an ended operation
+		t.Errorf("%d DELETEs were sent", n)
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }
+
+// TestChangedSinceSeen: the document was locked after it was shown.
+func TestChangedSinceSeen(t *testing.T) {
+	r := newRig(t, true, sandbox.Options{})
+	op := r.pick(open)
+	seen := op
+	seen.Status = "PROCESSING_X"
+	_, err := r.client.RemoveDocument(r.ctx, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID), Seen: &seen})
+	wants(t, err, api.Refused, api.RuleChanged)
+	if r.wire.of("DELETE") != 0 {
+		t.Error("it was sent")
+	}
+}
+
+// TestLostAnswers: whatever happens to the answer, the write is sent once, and a
+// read tells what became of it.
+func TestLostAnswers(t *testing.T) {
+	for _, c := range []struct {
+		fault   string
+		kind    api.Kind // "" when the read shows that it was done
+		verdict api.Verdict
+	}{
+		{"drop=remove", "", api.Done},
+		{"reset=remove", "", api.Done},
+		{"truncate=remove", "", api.Done},
+		{"after=remove:504", "", api.Done},
+		{"status=remove:502", api.Unavailable, api.Failed},
+		{"rubbish=remove", "", api.Done},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			r := newRig(t, false, sandbox.Options{})
+			op := r.pick(open)
+			r.fault(c.fault)
+			_, err := r.client.RemoveDocument(r.ctx, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID)})
+			if api.KindOf(err) != c.kind {
+				t.Errorf("got %v", err)
+			}
+			if n := r.wire.of("DELETE"); n != 1 {
+				t.Errorf("%d DELETEs", n)
+			}
+			if out := r.trail.outcomes; len(out) != 1 || out[0].Verdict != c.verdict {
+				t.Errorf("the trail says %+v", out)
+			}
+		})
+	}
+}
+
+// TestUnknownOutcome: the answer is lost, and so is every read after it. The
+// write is not repeated, and the trail keeps it as unknown.
+func TestUnknownOutcome(t *testing.T) {
+	r := newRig(t, false, sandbox.Options{})
+	op := r.pick(open)
+	r.fault("drop=remove,status=get:503:2") // the first get is the one before the write
+	_, err := r.client.RemoveDocument(r.ctx, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID)})
+	if n := r.wire.of("DELETE"); n != 1 {
+		t.Errorf("%d DELETEs", n)
+	}
+	if api.KindOf(err) != "" { // the second try of the read got through
+		t.Errorf("the read's second try is not used: %v", err)
+	}
+	r.fault("drop=attach,drop=get")
+	_, err = r.client.AttachDocument(r.ctx, string(op.OPID), string(op.Documents[0].GUID), "")
+	wants(t, err, api.UnknownOutcome, "")
+	if n := r.wire.of("POST"); n != 1 {
+		t.Errorf("%d POSTs", n)
+	}
+	if out := r.trail.outcomes; out[len(out)-1].Verdict != api.Unclear {
+		t.Errorf("the trail says %+v", out)
+	}
+}
+
+func TestGateRefusals(t *testing.T) {
+	op := api.RemoveDocument{}
+	for name, c := range map[string]struct {
+		set  func(*rig)
+		rule api.Rule
+	}{
+		"role":      {func(r *rig) { r.ctx = api.WithActor(r.ctx, api.Actor{Name: "vic", Role: api.Viewer}) }, api.RuleRole},
+		"nobody":    {func(r *rig) { r.ctx = context.WithoutCancel(context.Background()) }, api.RuleRole},
+		"read-only": {func(r *rig) { r.gate.ReadOnly = true }, api.RuleReadOnly},
+		"audit":     {func(r *rig) { r.trail.intentErr = errors.New("disk full") }, api.RuleAudit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, true, sandbox.Options{})
+			o := r.pick(open)
+			op = api.RemoveDocument{OPID: string(o.OPID), GUID: string(o.Documents[0].GUID)}
+			c.set(r)
+			_, err := r.client.RemoveDocument(r.ctx, op)
+			wants(t, err, api.Refused, c.rule)
+			if r.wire.of("DELETE") != 0 {
+				t.Error("it was sent")
+			}
+			if name != "audit" && len(r.trail.notes) != 1 {
+				t.Errorf("the denied attempt is not recorded: %+v", r.trail.notes)
+			}
+		})
+	}
+}
+
+func TestShare(t *testing.T) {
+	r := newRig(t, true, sandbox.Options{})
+	for _, kind := range []string{api.Individual, api.Corporate} {
+		c := r.customer(kind)
+		cuid, word := string(c.CUID), strings.ToLower(kind)
+		res, err := r.client.Share(r.ctx, cuid, secret.New("demo-"+word+"-rejected-1"))
+		if err != nil || res.Applied || res.Message == "" {
+			t.Fatalf("a rejected token: %+v %v", res, err)
+		}
+		res, err = r.client.Share(r.ctx, cuid, secret.New("demo-"+word+"-outstanding-1"))
+		if err != nil || !res.Applied || len(res.Outstanding) == 0 || res.Outstanding[0].Name == "" {
+			t.Fatalf("a good token: %+v %v", res, err)
+		}
+		_, err = r.client.Share(r.ctx, cuid, secret.New("demo-"+word+"-ok-2"))
+		wants(t, err, api.Refused, api.RuleShared)
+		l, err := r.client.Link(r.ctx, cuid)
+		if err != nil || l.TTL <= 0 || !strings.HasPrefix(string(l.URL), "https://") {
+			t.Fatalf("link: %+v %v", l, err)
+		}
+		if f, err := r.client.Finalize(r.ctx, cuid); err != nil || !f.Success {
+			t.Fatalf("finalize: %+v %v", f, err)
+		}
+	}
+	for _, a := range r.trail.intents {
+		if b, _ := json.Marshal(a); bytes.Contains(b, []byte("demo-")) {
+			t.Errorf("the token is in the trail: %s", b)
+		}
+	}
+}
+
+func TestShareOnTheBaaSProgram(t *testing.T) {
+	r := newRig(t, true, sandbox.Options{BaaS: true})
+	_, err := r.client.Share(r.ctx, string(r.customer(api.Individual).CUID), secret.New("demo-individual-ok-1"))
+	wants(t, err, api.Refused, api.RuleBaaS)
+}
+
+// TestATokenIsPresentedOnce: the answer is lost, a read tells, and the service
+// has seen the token a single time.
+func TestATokenIsPresentedOnce(t *testing.T) {
+	for fault, applied := range map[string]bool{"drop=share": true, "after=share:500": true, "refuse=share": false, "status=share:503": false} {
+		t.Run(fault, func(t *testing.T) {
+			r := newRig(t, false, sandbox.Options{})
+			cuid := string(r.customer(api.Individual).CUID)
+			r.fault(fault)
+			before := r.wire.of("POST")
+			res, err := r.client.Share(r.ctx, cuid, secret.New("demo-individual-ok-9"))
+			if applied != (err == nil && res.Applied) {
+				t.Errorf("%+v %v", res, err)
+			}
+			if n := r.wire.of("POST") - before; n != 1 {
+				t.Errorf("presented %d times", n)
+			}
+			if err != nil && strings.Contains(fmt.Sprintf("%+v %v", err, errors.Unwrap(err)), "demo-") {
+				t.Errorf("the token is in the error: %v", err)
+			}
+		})
+	}
+}
+
+func TestUpload(t *testing.T) {
+	r := newRig(t, true, sandbox.Options{})
+	cuid := string(r.customer(api.Corporate).CUID)
+	f, err := r.client.UploadDocument(r.ctx, api.Upload{CUID: cuid, FileName: "Rechnung März.pdf", Content: []byte("%PDF-1.4 x"), Type: "INVOICE"})
+	if err != nil || f.ID == "" {
+		t.Fatal(f, err)
+	}
+	var b bytes.Buffer
+	if n, err := r.client.DownloadDocument(r.ctx, cuid, string(f.ID), &b); err != nil || n != 10 || b.String() != "%PDF-1.4 x" {
+		t.Errorf("%d %q %v", n, b.String(), err)
+	}
+	_, err = r.client.UploadDocument(r.ctx, api.Upload{CUID: cuid, FileName: "a.txt", Content: make([]byte, 2<<20)})
+	wants(t, err, api.Refused, api.RuleFile)
+	_, err = r.client.UploadDocument(r.ctx, api.Upload{CUID: cuid, FileName: "a.txt"})
+	wants(t, err, api.Refused, api.RuleFile)
+}
+
+func TestALostUploadIsFoundByReading(t *testing.T) {
+	r := newRig(t, false, sandbox.Options{})
+	cuid := string(r.customer(api.Corporate).CUID)
+	r.fault("drop=upload")
+	f, err := r.client.UploadDocument(r.ctx, api.Upload{CUID: cuid, FileName: "lost.pdf", Content: []byte("%PDF-lost")})
+	if err != nil || f.ID == "" || r.wire.of("POST") != 1 {
+		t.Errorf("%+v %v, %d POSTs", f, err, r.wire.of("POST"))
+	}
+}
+
+func TestReads(t *testing.T) {
+	r := newRig(t, true, sandbox.Options{})
+	p, err := r.client.Operations(r.ctx, api.OperationQuery{Size: 7, Page: 2})
+	if err != nil || len(p.Items) != 7 || p.Page != 2 || p.Total != "500" {
+		t.Fatalf("%d items, page %d, total %q, %v", len(p.Items), p.Page, p.Total, err)
+	}
+	parent := r.pick(func(o api.Operation) bool { return o.IsParent })
+	tree, err := r.client.OperationTree(r.ctx, string(parent.OPID))
+	if err != nil || tree.Parent.OPID != parent.OPID || len(tree.Children) == 0 {
+		t.Errorf("tree: %d children, %v", len(tree.Children), err)
+	}
+	h, err := r.client.Hooks(r.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ctx = api.WithActor(r.ctx, api.Actor{Name: "root", Role: api.Admin})
+	h.Enabled, h.HookURL, h.JWTSecret = true, "https://example.com/hooks", secret.New(strings.Repeat("s", 40))
+	if err := r.client.SetHooks(r.ctx, h); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := r.client.Hooks(r.ctx); err != nil || now.HookURL != h.HookURL || !now.JWTSecret.Equal(h.JWTSecret) {
+		t.Errorf("%+v %v", now, err)
+	}
+}
+
+// TestSpoiltReads: a read that went wrong on its way is tried once more, one
+// that answered nonsense is an error in words; nothing panics or hangs.
+func TestSpoiltReads(t *testing.T) {
+	for _, c := range []struct {
+		fault string
+		kind  api.Kind // "" when the second try succeeds
+		gets  int
+	}{
+		{"drop=get#1", "", 2},
+		{"status=get:503#1", "", 2},
+		{"status=get:503", api.Unavailable, 2},
+		{"rubbish=get", api.Internal, 1},
+		{"truncate=get", api.Unavailable, 2},
+		{"blank=get", "", 1},
+		{"huge=get:20971520", api.Unavailable, 1},
+		{"redirect=get:https://evil.example/", api.Unavailable, 2},
+		{"busy=get:30s", api.RateLimited, 1},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			r := newRig(t, false, sandbox.Options{})
+			op := r.pick(open)
+			before := r.wire.of("GET")
+			r.fault(c.fault)
+			_, err := r.client.Operation(r.ctx, string(op.OPID))
+			if api.KindOf(err) != c.kind {
+				t.Errorf("got %v (%s)", err, api.KindOf(err))
+			}
+			if n := r.wire.of("GET") - before; n != c.gets {
+				t.Errorf("%d GETs, want %d", n, c.gets)
+			}
+		})
+	}
+}
+
+func TestDryRunSendsNothing(t *testing.T) {
+	r := newRig(t, true, sandbox.Options{})
+	ctx, acts := api.DryRun(r.ctx)
+	for _, err := range []error{
+		errOf(r.client.RemoveDocument(ctx, api.RemoveDocument{OPID: "op", GUID: "doc"})),
+		errOf(r.client.AttachDocument(ctx, "op", "doc", "n")),
+		errOf(r.client.UploadDocument(ctx, api.Upload{CUID: "c", FileName: "a.pdf", Content: []byte("x")})),
+		errOf(r.client.Share(ctx, "c", secret.New("cnry-token"))),
+		errOf(r.client.Link(ctx, "c")),
+		errOf(r.client.Finalize(ctx, "c")),
+		errOf(r.client.SetApplication(ctx, "c", json.RawMessage(`{"individual":{}}`))),
+		r.client.SetHooks(ctx, api.HookSettings{JWTSecret: secret.New("cnry-secret")}),
+	} {
+		if !errors.Is(err, api.ErrDryRun) {
+			t.Error(err)
+		}
+	}
+	b, _ := json.Marshal(acts)
+	if len(*acts) != 8 || bytes.Contains(b, []byte("cnry")) {
+		t.Errorf("%s", b)
+	}
+	if len(r.wire.n) != 0 || len(r.trail.intents) != 0 {
+		t.Error("something was sent or recorded")
+	}
+}
+
+func TestListedOddItemIsKept(t *testing.T) {
+	r := newRig(t, false, sandbox.Options{Operations: 5})
+	p, err := r.client.Operations(r.ctx, api.OperationQuery{})
+	if err != nil || len(p.Items) == 0 {
+		t.Fatal(err)
+	}
+	for _, o := range p.Items {
+		if len(o.Raw) == 0 {
+			t.Error("an item without what the service sent")
+		}
+	}
+}
+
+func TestRolesAndActs(t *testing.T) {
+	for _, k := range api.ActKinds {
+		if k.Needs() == "" || !api.Admin.May(k.Needs()) || api.Viewer.May(k.Needs()) || api.Role("x").May(k.Needs()) || api.Role("").May(k.Needs()) {
+			t.Errorf("%s: who may is wrong", k)
+		}
+	}
+	if api.Operator.May(api.MaySession) || !api.OnCall.May(api.MaySession) || api.Analyst.May(api.MayDocuments) || !api.Analyst.May(api.MayExport) {
+		t.Error("the table of roles is wrong")
+	}
+}
+
+// TestImports: api knows neither screens nor SQL.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "opdeck/api", "opdeck/api/session", "opdeck/api/limit", "opdeck/api/hook").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range strings.Fields(string(out)) {
+		ours := strings.HasPrefix(p, "opdeck/") && !strings.HasPrefix(p, "opdeck/api")
+		if ours || strings.Contains(p, "bubbletea") || strings.Contains(p, "lipgloss") || p == "database/sql" {
+			t.Errorf("api depends on %s", p)
+		}
+	}
+}
