@@ -1,0 +1,242 @@
+package sshd
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"charm.land/ssh"
+	gossh "golang.org/x/crypto/ssh"
+)
+
+// An ended is a way out of a session that is not the person's own.
+type ended struct {
+	word string // for counters and the audit trail
+	say  string // to the person
+}
+
+func (e *ended) Error() string { return e.say }
+
+var (
+	errIdle     = &ended{"idle", "No key was pressed for too long. This session ends."}
+	errTooLong  = &ended{"time_limit", "This session has lasted as long as one may and ends."}
+	errRevoked  = &ended{"revoked", "The key or certificate of this session is not accepted any more. It ends."}
+	errChanged  = &ended{"role_changed", "Your role has changed. This session ends; connect again."}
+	errStopping = &ended{"server_stop", "The server is stopping. This session ends."}
+	errGone     = &ended{"disconnected", "The other side has left."}
+)
+
+// conn is one connection. Before the proof it is a place at the door.
+type conn struct {
+	net.Conn
+	srv   *Server
+	addr  netip.Addr
+	began time.Time
+	leave func() // gives the place at the door back
+
+	attempts attempts
+
+	proven atomic.Bool
+	// Set before proven, never changed afterwards.
+	person Person
+	key    gossh.PublicKey
+	user   string
+	hangUp func() // gives the person's connection back
+
+	once     sync.Once // the first session channel
+	gone     chan struct{}
+	closing  sync.Once
+	mu       sync.Mutex
+	sessions map[*session]bool // guarded by mu: those that run
+	channels int               // guarded by mu: those that are open
+	lone     *time.Timer       // guarded by mu: ends a connection without a session
+	ending   *ended            // guarded by mu: nobody may begin any more
+	told     map[string]bool   // guarded by mu: kinds of requests refused
+}
+
+// connKey finds the conn in the library's context.
+type connKey struct{}
+
+// accept takes a connection in from the listener. It runs on a goroutine of the
+// connection's own.
+func (s *Server) accept(ctx ssh.Context, nc net.Conn) net.Conn {
+	addr := addrOf(nc.RemoteAddr())
+	leave, ok := s.door.enter(addr, s.stopping)
+	if !ok {
+		s.stats.add(&s.stats.refused, "too_many_pending")
+		return nil
+	}
+	c := &conn{Conn: nc, srv: s, addr: addr, began: time.Now(), leave: leave, hangUp: func() {}, gone: make(chan struct{}),
+		sessions: map[*session]bool{}, told: map[string]bool{}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		leave()
+		return nil
+	}
+	s.running.Add(1)
+	s.conns[c] = false
+	ctx.SetValue(connKey{}, c)
+	return c
+}
+
+func addrOf(a net.Addr) netip.Addr {
+	if a == nil {
+		return netip.Addr{}
+	}
+	p, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return p.Addr().Unmap().WithZone("")
+}
+
+// Close ends the connection and with it everything on it.
+func (c *conn) Close() error {
+	err := net.ErrClosed
+	c.closing.Do(func() {
+		err = c.Conn.Close()
+		close(c.gone)
+		c.leave()
+		if c.proven.Load() {
+			c.hangUp()
+		} else {
+			c.failed()
+		}
+		c.mu.Lock()
+		if c.lone != nil {
+			c.lone.Stop()
+		}
+		c.mu.Unlock()
+		c.srv.mu.Lock()
+		delete(c.srv.conns, c)
+		c.srv.mu.Unlock()
+	})
+	return err
+}
+
+// Write bounds how long the network may not take what is written. Until the
+// proof the deadline of the handshake does that.
+func (c *conn) Write(b []byte) (int, error) {
+	if c.proven.Load() {
+		_ = c.SetWriteDeadline(time.Now().Add(c.srv.opt.Limits.Stall))
+	}
+	return c.Conn.Write(b)
+}
+
+// prove notes who the connection belongs to; the exchange is over.
+func (c *conn) prove(p Person, key gossh.PublicKey, user string, hangUp func()) {
+	c.person, c.key, c.user, c.hangUp = p, key, user, hangUp
+	c.proven.Store(true)
+	c.leave()
+	c.mu.Lock()
+	c.lone = time.AfterFunc(c.srv.opt.Limits.Lone, func() { _ = c.Close() })
+	c.mu.Unlock()
+	s := c.srv
+	s.mu.Lock()
+	if _, open := s.conns[c]; open {
+		s.conns[c] = true
+	}
+	s.mu.Unlock()
+	select {
+	case <-c.gone: // closed meanwhile
+		hangUp()
+	default:
+	}
+}
+
+// alive asks the other side for a sign of life again and again and ends the
+// connection when none comes.
+func (c *conn) alive(sc *gossh.ServerConn) {
+	l := c.srv.opt.Limits
+	dead := time.AfterFunc(l.KeepAlive*time.Duration(l.Misses), func() { _ = c.Close() })
+	defer dead.Stop()
+	tick := time.NewTicker(l.KeepAlive)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.gone:
+			return
+		case <-tick.C:
+		}
+		if _, _, err := sc.SendRequest("keepalive@openssh.com", true, nil); err != nil {
+			return
+		}
+		dead.Reset(l.KeepAlive * time.Duration(l.Misses)) // any answer will do
+	}
+}
+
+// begin counts a new session channel, or says why there may be none.
+func (c *conn) begin() (end func(), why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.ending != nil:
+		return nil, c.ending.say
+	case len(c.sessions) >= c.srv.opt.Limits.PerConn || c.channels >= 4*c.srv.opt.Limits.PerConn:
+		return nil, "this connection has as many sessions as one may have"
+	}
+	c.channels++
+	c.lone.Stop()
+	return sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.channels--; c.channels == 0 {
+			c.lone.Reset(c.srv.opt.Limits.Lone)
+		}
+	}), ""
+}
+
+// join and part keep the list of sessions that run.
+func (c *conn) join(s *session) (ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending != nil || len(c.sessions) >= c.srv.opt.Limits.PerConn {
+		return false
+	}
+	c.sessions[s] = true
+	return true
+}
+
+func (c *conn) part(s *session) {
+	c.mu.Lock()
+	delete(c.sessions, s)
+	last := c.ending != nil && len(c.sessions) == 0
+	c.mu.Unlock()
+	if last { // what was said on the way out still has to arrive
+		time.AfterFunc(500*time.Millisecond, func() { _ = c.Close() })
+	}
+}
+
+// dismiss ends all sessions of the connection, then the connection.
+func (c *conn) dismiss(why *ended) {
+	c.mu.Lock()
+	if c.ending == nil {
+		c.ending = why
+	}
+	var running []*session
+	for s := range c.sessions {
+		running = append(running, s)
+	}
+	c.mu.Unlock()
+	if len(running) == 0 {
+		_ = c.Close()
+		return
+	}
+	for _, s := range running {
+		s.end(why)
+	}
+}
+
+// once a connection, a kind of request that is refused is told.
+func (c *conn) first(kind string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.told[kind] || len(c.told) >= 8 {
+		return false
+	}
+	c.told[kind] = true
+	return true
+}

@@ -1,0 +1,187 @@
+package sshd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"opdeck/api"
+)
+
+// Person is who proved to hold a key.
+type Person struct {
+	Name string
+	Role api.Role
+	// Key is the key's fingerprint, or the certificate's serial number and the
+	// fingerprint of who signed it.
+	Key string
+	// NoTerminal is true for a certificate without permit-pty.
+	NoTerminal bool
+	// Until is when the key or certificate lapses; zero: never.
+	Until time.Time
+
+	certificate bool // the login name has been looked at
+}
+
+// Refusal says why a key is not accepted. It is for our log and audit trail; the
+// other side learns nothing of it.
+type Refusal struct {
+	Reason string // one of a few fixed words, for a counter
+	What   string // a sentence
+}
+
+func (r *Refusal) Error() string { return r.What }
+
+func refused(reason, what string) (Person, error) { return Person{}, &Refusal{reason, what} }
+
+// Ring holds the keys and authorities that let people in. It reads its files
+// again when they changed.
+type Ring struct {
+	keysFile, caFile string
+	now              func() time.Time
+	rules            atomic.Pointer[rules]
+
+	keys, ca fileState // touched by Reload only
+}
+
+// rules are what the files said at one moment.
+type rules struct {
+	keys map[string]entry
+	ca   authority
+	bad  []Mistake
+}
+
+// fileState is what is known of a file.
+type fileState struct {
+	b      []byte
+	failed int // times in a row that it could not be read
+}
+
+// NewRing reads authorized_keys and the file of authorities; either may be "".
+// A file that cannot be read, or that others may write, is an error; a bad line
+// is not, see Mistakes.
+func NewRing(keysFile, caFile string, now func() time.Time) (*Ring, error) {
+	if keysFile == "" && caFile == "" {
+		return nil, errors.New("neither authorized_keys nor trusted_ca is named: nobody could come in")
+	}
+	r := &Ring{keysFile: keysFile, caFile: caFile, now: now}
+	for _, f := range []struct {
+		path string
+		st   *fileState
+	}{{keysFile, &r.keys}, {caFile, &r.ca}} {
+		if f.path == "" {
+			continue
+		}
+		var err error
+		if f.st.b, err = readKeys(f.path); err != nil {
+			return nil, err
+		}
+	}
+	r.parse()
+	return r, nil
+}
+
+func readKeys(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%s: there is no such file", path)
+		}
+		return nil, fmt.Errorf("%s: the file cannot be opened", path)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	switch {
+	case err != nil || !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: it is not a regular file", path)
+	case st.Size() > maxKeyFile:
+		return nil, fmt.Errorf("%s: it is larger than %d bytes", path, maxKeyFile)
+	}
+	if err := trusted(st); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s: the file cannot be read", path)
+	}
+	return b, nil
+}
+
+func (r *Ring) parse() {
+	n := &rules{}
+	n.keys, n.bad = parseKeys(r.keysFile, r.keys.b)
+	ca, bad := parseCA(r.caFile, r.ca.b)
+	n.ca, n.bad = ca, append(n.bad, bad...)
+	r.rules.Store(n)
+}
+
+// Reload reads the files again. changed is true when they hold something else
+// than before. A file that cannot be read twice in a row counts as empty: a key
+// that may have been taken away lets nobody in. It is not safe for concurrent
+// use; Judge may go on meanwhile.
+func (r *Ring) Reload() (changed bool, err error) {
+	for _, f := range []struct {
+		path string
+		st   *fileState
+	}{{r.keysFile, &r.keys}, {r.caFile, &r.ca}} {
+		if f.path == "" {
+			continue
+		}
+		b, readErr := readKeys(f.path)
+		if readErr != nil {
+			err = errors.Join(err, readErr)
+			if f.st.failed++; f.st.failed < 2 {
+				continue
+			}
+			b = nil
+		} else {
+			f.st.failed = 0
+		}
+		if !bytes.Equal(b, f.st.b) {
+			f.st.b, changed = b, true
+		}
+	}
+	if changed {
+		r.parse()
+	}
+	return changed, err
+}
+
+// Mistakes are the lines that were left out.
+func (r *Ring) Mistakes() []Mistake { return r.rules.Load().bad }
+
+// Len is the number of keys and of authorities.
+func (r *Ring) Len() (keys, authorities int) {
+	n := r.rules.Load()
+	return len(n.keys), len(n.ca.keys)
+}
+
+// Judge says whose a key is, for a login as user from an address. The error is a
+// *Refusal. Whether the key is held, and whether the login name of a plain key
+// agrees, is for the caller.
+func (r *Ring) Judge(key gossh.PublicKey, user string, from netip.Addr) (Person, error) {
+	n, now := r.rules.Load(), r.now()
+	if c, is := key.(*gossh.Certificate); is {
+		return n.ca.judge(c, user, from, now)
+	}
+	raw := string(key.Marshal())
+	e, known := n.keys[raw]
+	switch {
+	case !known:
+		return refused("unknown_key", "the key is unknown")
+	case n.ca.revoked[raw]:
+		return refused("revoked", "the key is revoked")
+	case e.from != nil && !e.from.allow(from):
+		return refused("source_address", "the key is not for this address")
+	case !e.until.IsZero() && !now.Before(e.until):
+		return refused("expired", "the key has lapsed")
+	}
+	return Person{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Until: e.until}, nil
+}
