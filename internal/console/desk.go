@@ -6,10 +6,12 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
+	untrusted "opdeck/api/text"
 	"opdeck/internal/app"
 	"opdeck/internal/journey"
 	"opdeck/internal/replace"
 	"opdeck/ui"
+	"opdeck/ui/theme"
 	"opdeck/views/compliance"
 	"opdeck/views/documents"
 	"opdeck/views/limits"
@@ -131,4 +133,19 @@ func (d *desk) Link(ctx context.Context, cuid string) (api.Link, error) {
 // Finalize submits the application and keeps that it was done.
 func (d *desk) Finalize(ctx context.Context, cuid string) (api.Result, error) {
 	return d.Journeys.Finalize(ctx, cuid)
+}
+
+// Doctor looks at every step between this program and its service.
+func (d *desk) Doctor(ctx context.Context) []tokens.Finding {
+	tones := map[app.Health]theme.Tone{app.Healthy: theme.Good, app.Warned: theme.Warn, app.Sick: theme.Bad, app.Skipped: theme.Dim}
+	words := map[app.Health]string{app.Healthy: "ok", app.Warned: "look", app.Sick: "failed", app.Skipped: "skipped"}
+	var out []tokens.Finding
+	app.Doctor(ctx, app.Options{Version: d.Version, Now: d.Now}, d.App, false, func(f app.Finding) {
+		text := words[f.Health] + ": " + f.Text
+		if f.Hint != "" {
+			text += " " + f.Hint
+		}
+		out = append(out, tokens.Finding{Tone: tones[f.Health], Name: f.Name, Text: untrusted.Untrusted(text).Line(400)})
+	})
+	return out
 }

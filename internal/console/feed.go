@@ -43,7 +43,7 @@ type feed struct {
 	sync atomic.Pointer[string] // a line about the background sync; nil while it rests
 
 	session ui.SessionFacts // as told last; touched by look only
-	told    int // numbers news that must not replace each other
+	told    int             // numbers news that must not replace each other
 	status  session.Status
 	usage   []limit.Usage
 }

@@ -17,7 +17,6 @@ func contexts(m *Map) map[string][]Key {
 		"operation":    screen(m.Item, m.Operation),
 		"documents":    screen(m.List, m.Item, m.Documents),
 		"compliance":   screen(m.List, m.Item, m.Compliance),
-		"limits":       screen(m.Limits),
 		"session":      screen(m.Item, m.Session),
 		"events":       screen(m.List, m.Item, m.Events),
 		"audit":        screen(m.List, m.Item, m.Audit),

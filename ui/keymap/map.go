@@ -29,9 +29,6 @@ type Documents struct{ Remove, Restore, Attach, Upload, Replace Key }
 // Compliance belongs to customers and their verification.
 type Compliance struct{ Share, Link, Finalize, Operations Key }
 
-// Limits belongs to the budgets.
-type Limits struct{ Detail Key }
-
 // Session belongs to the token pair.
 type Session struct{ Refresh, Login, Reset, Doctor Key }
 
@@ -64,7 +61,6 @@ type Map struct {
 	Operation  Operation
 	Documents  Documents
 	Compliance Compliance
-	Limits     Limits
 	Session    Session
 	Events     Events
 	Audit      Audit
@@ -107,7 +103,6 @@ func New() *Map {
 			Finalize:   Bind("compliance.finalize", "finalize", "finalize the application", "f").writing(),
 			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
 		},
-		Limits: Limits{Detail: Bind("limits.detail", "calls", "calls of this class", "enter")},
 		Session: Session{
 			Refresh: Bind("session.refresh", "refresh now", "refresh the token pair now; everybody else's ends", "F").writing(),
 			Login:   Bind("session.login", "log in", "log in anew; everybody else's session ends", "L").writing(),

@@ -15,6 +15,7 @@ import (
 	"opdeck/api/session"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -24,6 +25,15 @@ type Client interface {
 	RefreshSession(ctx context.Context) error
 	LoginSession(ctx context.Context) error
 	ResetSession(ctx context.Context) error
+	// Doctor looks at every step to the service and tells a line of each.
+	Doctor(ctx context.Context) []Finding
+}
+
+// Finding is one line of the doctor: a sign's meaning, a name and a sentence.
+type Finding struct {
+	Tone theme.Tone
+	Name string
+	Text string
 }
 
 // News is the session as it is now, told whenever it changes.
@@ -55,6 +65,11 @@ type loadedMsg struct {
 	ui.Ticket
 	st  session.Status
 	err error
+}
+
+type doctorMsg struct {
+	ui.Ticket
+	findings []Finding
 }
 
 type actedMsg struct {
@@ -91,6 +106,13 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		s.draw()
 	case actedMsg:
 		return s.acted(msg)
+	case doctorMsg:
+		s.acting = ""
+		var facts []widget.Pair
+		for _, f := range msg.findings {
+			facts = append(facts, widget.Pair{Label: f.Name, Value: f.Text, Tone: f.Tone, Long: true})
+		}
+		return ui.Explain{Title: "Doctor", Lines: []string{"Each step from here to the service:"}, Facts: facts}, nil
 	case ui.DisplayChanged:
 		s.draw()
 	case tea.KeyMsg:
@@ -115,6 +137,10 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		return s.ask("Forget the session and what blocks it", "Reset", "reset",
 			"Sends nothing now: the stored pair is erased, refused passwords are forgiven, and the next call logs in.",
 			s.client.ResetSession), nil
+	case s.keys.Doctor.Match(msg) && s.acting == "":
+		s.acting = "doctor"
+		t, ctx, client := s.env.Ticket(), s.env.Ctx, s.client
+		return nil, func() tea.Msg { return doctorMsg{t, client.Doctor(ctx)} }
 	}
 	s.view.Update(msg)
 	return nil, nil

@@ -88,7 +88,7 @@ func PressAll(clock *uitest.Clock, make ui.Factory, start ui.Place, answers ...t
 	}
 	keys := keymap.New()
 	for _, k := range keymap.Join(keys.Nav, keys.List, keys.Item, keys.Operations, keys.Operation, keys.Documents, keys.Compliance,
-		keys.Limits, keys.Session, keys.Events, keys.Audit, keys.Global) {
+		keys.Session, keys.Events, keys.Audit, keys.Global) {
 		if k.Name == keys.Global.Leave.Name {
 			continue
 		}
