@@ -52,7 +52,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	feed := newFeed(ctx, a, folk)
 	defer feed.close()
 	shell := ui.New(ui.Options{
-		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: (&desk{App: a, Client: a.Client, feed: feed}).screen,
+		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: (&desk{App: a, Client: a.Client, feed: feed, cover: coverOf(who)}).screen,
 		Feeds: []tea.Cmd{feed.next}, May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
 		Reveal: reveal(a), OnPlace: folk.moved,
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now,

@@ -89,7 +89,7 @@ func (f *feed) close() {
 
 func (f *feed) changed(op api.Operation, origin string) {
 	id := string(op.OPID)
-	f.put("operation "+id, ui.Changed{Kind: ui.KindOperation, ID: id, Object: op, Origin: origin})
+	f.put("operation "+id, ui.Changed{Kind: ui.KindOperation, ID: id, Object: coverOf(f.folk.who).op(op), Origin: origin})
 }
 
 // put keeps the newest news of a key until the console takes it.

@@ -11,14 +11,17 @@ import (
 	"opdeck/views/operations"
 )
 
-// listing asks the index with the console's clock.
+// listing asks the index with the console's clock, and shows what the role may see.
 type listing struct {
-	x   *index.Index
-	now func() time.Time
+	x     *index.Index
+	now   func() time.Time
+	cover cover
 }
 
 func (l listing) Window(ctx context.Context, q index.Query) (index.Window, error) {
-	return l.x.Window(ctx, q, l.now())
+	w, err := l.x.Window(ctx, q, l.now())
+	w.Rows = l.cover.records(w.Rows)
+	return w, err
 }
 
 func (l listing) Count(ctx context.Context, f filter.OperationExpr) (int64, error) {
