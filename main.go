@@ -18,12 +18,16 @@ import (
 	"opdeck/internal/console"
 )
 
-func main() {
+func main() { os.Exit(program()) }
+
+// program runs with this process's arguments and streams and returns the exit
+// code. A closed pipe is an error of the write, not the end of the process, so
+// that what is open gets closed.
+func program() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a closed pipe is an error of the write, not the end: what is open gets closed
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	defer stop()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
 // run is the program; tests call it with their own world.

@@ -38,6 +38,9 @@ func SessionError(err error) error {
 		out.Hint = "Switch two-factor authentication off for the machine account, then opdeck session reset."
 	case session.NoPassword:
 		out.Kind, out.Hint = api.BadConfig, "See password_env, password_file and password_command of the context."
+		if e.Err != nil { // the config's own sentence; it never holds the password
+			out.Public = sentence("the password cannot be had: " + e.Err.Error())
+		}
 	case session.ServiceUnavailable, session.StoreUnavailable:
 		out.Kind, out.Hint = api.Unavailable, "opdeck doctor looks at each step."
 	case session.TimedOut:

@@ -89,8 +89,7 @@ func (r *root) answerLine(opid string, op api.Operation, phase api.Phase, err er
 		r.say("%s: %s", opid, e.Public)
 		return nil
 	}
-	return r.printLine(map[string]any{"opid": opid, "error": map[string]any{
-		"kind": e.Kind, "message": e.Public, "hint": e.Hint, "request_id": e.RequestID}})
+	return r.printLine(failure{OPID: opid, Error: errorJSON{e.Kind, e.Public, e.Hint, e.RequestID}})
 }
 
 // operationCard prints every field of an operation, exactly.
@@ -107,7 +106,7 @@ func (r *root) operationCard(op api.Operation, phase api.Phase) error {
 		name string
 		a    api.Amount
 	}{{"source amount", op.SourceAmount}, {"destination amount", op.DestinationAmount}, {"commission", op.CommissionAmount}, {"balance", op.CurrentBalanceAmount}} {
-		t.add(m.name, text.Money(m.a.Sum))
+		t.add(m.name, money(m.a.Sum))
 	}
 	if rate, exact, ok := api.Rate(op.SourceAmount.Sum, op.DestinationAmount.Sum); ok && op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
 		sign := "= "
@@ -133,6 +132,15 @@ func (r *root) operationCard(op api.Operation, phase api.Phase) error {
 		t.add(safeText(f.Path), safeText(string(f.Value)))
 	}
 	return t.write(r.env.Out)
+}
+
+// money is an amount, exact; one that cannot be trusted is shown as it came.
+func money(m api.Money) string {
+	s := text.Money(m)
+	if _, ok := text.Amount(m); !ok && !m.Empty() {
+		s += " (not to be trusted: " + oneLine(m.Raw()) + ")"
+	}
+	return s
 }
 
 func yesNo(b bool) string {
@@ -171,7 +179,7 @@ func (r *root) operationTree() *cobra.Command {
 func operationTable(ops []api.Operation) *table {
 	t := &table{head: []string{"OPID", "STATUS", "TYPE", "PAYMENT", "AMOUNT", "CUSTOMER", "TO", "UPDATED"}, right: map[int]bool{4: true}}
 	for _, o := range ops {
-		t.add(o.OPID.Line(64), o.Status.Line(20), o.Type.Line(20), o.PaymentType.Line(20), text.Money(o.SourceAmount.Sum),
+		t.add(o.OPID.Line(64), o.Status.Line(20), o.Type.Line(20), o.PaymentType.Line(20), money(o.SourceAmount.Sum),
 			o.Customer.Name.Line(40), o.Destination.Name().Line(40), o.UpdatedAt.Raw.Line(30))
 	}
 	return t

@@ -51,7 +51,7 @@ func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 	}
 	f, err := filter.Parse(c.filter)
 	if err != nil {
-		return f, index.Sort{}, usage("--filter: %s", err)
+		return f, index.Sort{}, usage("--%s", err)
 	}
 	s, err := index.ParseSort(c.sort)
 	if err != nil {
@@ -77,7 +77,8 @@ func (r *root) operationList() *cobra.Command {
 		Long: "Lists operations of the local index. Where it is older than max_age of [index], up to six\n" +
 			"pages of news are read first (one billing call each); --cached reads nothing. --live asks the\n" +
 			"service for one page instead: filter and order then apply to that page only.\n\n" +
-			"The answer says how old it is and where it came from (json: as_of and source).",
+			"The answer says how old it is and where it came from (json: as_of and source).\n\nThe language of --filter:\n\n" +
+			filter.Operations().Help(),
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			if c.limit < 1 || c.limit > 10_000 || c.live && c.limit > 1000 {
 				return usage("--limit must be from 1 to 10000, with --live to 1000")

@@ -49,8 +49,9 @@ type ConsoleOptions struct {
 
 // Run runs one command and returns its exit code.
 func Run(ctx context.Context, env Env) int {
-	r := &root{env: env, output: wanted(env.Args)}
+	r := &root{env: env}
 	cmd := r.command()
+	r.output = wanted(env.Args)
 	cmd.SetArgs(env.Args)
 	cmd.SetIn(env.In)
 	cmd.SetOut(env.Out)
@@ -106,9 +107,8 @@ func (r *root) printError(err error) {
 	}
 	e := asError(err)
 	if r.output == "json" || r.output == "jsonl" {
-		b, _ := json.Marshal(map[string]any{"error": map[string]any{
-			"kind": e.Kind, "message": e.Public, "hint": e.Hint, "request_id": e.RequestID}})
-		fmt.Fprintln(r.env.Err, string(b))
+		b, _ := json.Marshal(failure{Error: errorJSON{e.Kind, e.Public, e.Hint, e.RequestID}})
+		fmt.Fprintln(r.env.Err, escapeFormat(string(b)))
 		return
 	}
 	fmt.Fprintln(r.env.Err, "opdeck: "+safeText(e.Public))
@@ -121,6 +121,19 @@ func (r *root) printError(err error) {
 	if r.verbose && e.Err != nil {
 		fmt.Fprintln(r.env.Err, "  cause: "+safeText(api.Scrub(e.Err.Error())))
 	}
+}
+
+// failure is an error for programs; opid where it is the answer to one of many.
+type failure struct {
+	OPID  string    `json:"opid,omitempty"`
+	Error errorJSON `json:"error"`
+}
+
+type errorJSON struct {
+	Kind      api.Kind `json:"kind"`
+	Message   string   `json:"message"`
+	Hint      string   `json:"hint"`
+	RequestID string   `json:"request_id"`
 }
 
 // root holds the flags of every command.
