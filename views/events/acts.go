@@ -1,0 +1,103 @@
+package events
+
+import (
+	"errors"
+	"net"
+	"net/url"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/internal/receiver"
+	"opdeck/ui"
+	"opdeck/ui/text"
+	"opdeck/ui/widget"
+)
+
+// askReplay asks where to: through the receiver again, or to a URL.
+func (s *Screen) askReplay(it item) ui.Action {
+	return ui.Choose{Title: "Replay event " + text.ID(it.Key, 20), Items: []ui.Choice{
+		{Text: "Through the receiver", Note: "read anew; the list and the index hear of it"},
+		{Text: "To a URL", Note: "the stored body, byte for byte"},
+	}, Pick: func(i int) (ui.Action, tea.Cmd) {
+		if i == 0 {
+			return s.confirmReplay(it, ""), nil
+		}
+		return ui.Ask{Title: "Replay to a URL", Verb: "go on", Intro: []string{"The body is sent byte for byte, with a fresh signature where a secret is configured. Redirects are not followed."},
+			Fields: []widget.Field{{Label: "URL", Hint: "http://127.0.0.1:3000/hooks", Max: 2000, Check: checkURL}},
+			Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return s.confirmReplay(it, v.Text(0)), nil }}, nil
+	}}
+}
+
+// checkURL wants https, or http to this host, without a password in it.
+func checkURL(v string) error {
+	u, err := url.Parse(v)
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "":
+		return errors.New("write it like http://127.0.0.1:3000/hooks")
+	case u.User != nil:
+		return errors.New("no user or password in it, please")
+	case u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()):
+		return nil
+	}
+	return errors.New("it must be https, or http to this host")
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (s *Screen) confirmReplay(it item, target string) ui.Action {
+	ask, to := "Put this event through the receiver again?", "the receiver here"
+	risk := "Everybody who listens here hears of it once more; no second row is made."
+	if target != "" {
+		ask, to = "Send this event to "+line(target, 200)+"?", target
+		risk = "Whoever answers there gets the whole body, account numbers included."
+	}
+	return ui.Confirm{ID: it.Key, Title: "Replay", Ask: ask, Verb: "Replay", Risk: risk, Mild: true,
+		Facts: []widget.Pair{{Label: "type", Value: it.Type.String()}, {Label: "object", Value: string(it.ObjectID)}, {Label: "received", Value: text.Time(it.ReceivedAt, s.env.Zone())},
+			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: text.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
+		Yes: func(ui.Seen) tea.Cmd {
+			s.doing = "replaying"
+			s.switchKeys()
+			t, ctx, client, key := s.env.Ticket(), s.env.Root, s.client, it.Key
+			return func() tea.Msg {
+				a, err := client.ReplayEvent(ctx, key, target)
+				return replayedMsg{t, key, a, err}
+			}
+		}}
+}
+
+type replayedMsg struct {
+	ui.Ticket
+	key     string
+	attempt receiver.Attempt
+	err     error
+}
+
+// Outcome implements ui.Outcome.
+func (m replayedMsg) Outcome() ui.Notify {
+	switch {
+	case m.err != nil:
+		return ui.Notify{Kind: ui.Failed, Text: "Not replayed: " + line(api.AsError(m.err).Public, 300)}
+	case !m.attempt.OK():
+		return ui.Notify{Kind: ui.Failed, Text: line(m.attempt.Target, 200) + " did not take it: " + answer(m.attempt)}
+	case m.attempt.Act == "local":
+		return ui.Notify{Kind: ui.Done, Text: "The event went through the receiver again."}
+	}
+	return ui.Notify{Kind: ui.Done, Text: line(m.attempt.Target, 200) + " answered " + answer(m.attempt) + "."}
+}
+
+func (s *Screen) replayed(msg replayedMsg) (ui.Action, tea.Cmd) {
+	s.doing = ""
+	s.switchKeys()
+	var cmd tea.Cmd
+	if s.page != nil && s.page.key == msg.key {
+		cmd = s.loadTries(msg.key)
+	}
+	if msg.err != nil {
+		return ui.Failure("The replay", msg.err), cmd
+	}
+	return msg.Outcome(), cmd
+}

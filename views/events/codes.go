@@ -1,0 +1,62 @@
+package events
+
+import (
+	"strconv"
+
+	"opdeck/api/hook"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+// codeLines is the page of what was learnt about numeric codes: the word, what
+// speaks for it, and what against it.
+func (s *Screen) codeLines(w int) []string {
+	th := s.env.Theme
+	out := []string{th.Title.Render(text.Cut("Learnt meanings of numeric codes", w)), ""}
+	say := func(style theme.Style, l string) {
+		for _, part := range text.Wrap(l, max(w, 1)) {
+			out = append(out, style.Render(part))
+		}
+	}
+	say(th.Dim, "Webhooks tell operations' type, status and payment type as numbers whose meaning is not published. A number and a word count as a pair only when an authenticated event and a read show the same moment of one operation. Nothing is guessed.")
+	if len(s.rows.table) == 0 {
+		out = append(out, "")
+		say(theme.Style{}, "Nothing was learnt yet: it comes by itself with events and reads of the same operations.")
+		return out
+	}
+	last := hook.Field("")
+	for _, m := range s.rows.table {
+		if m.Field != last {
+			last = m.Field
+			out = append(out, "", th.Strong.Render(text.Cut(line(string(m.Field), 60), w)))
+		}
+		out = append(out, s.meaning(m, w)...)
+	}
+	return out
+}
+
+// meaning is one code: its line, and each word that was seen with it when there
+// are several.
+func (s *Screen) meaning(m hook.Meaning, w int) []string {
+	th := s.env.Theme
+	sign, tone, word := th.Signs.Good, theme.Good, m.Word.Line(64)
+	switch {
+	case m.Word == "":
+		sign, tone, word = th.Signs.Unknown, theme.Bad, "undecided"
+	case m.Contradictions > 0:
+		sign, tone = th.Signs.Warn, theme.Warn
+	}
+	note := "for " + strconv.Itoa(m.Evidence) + ", against " + strconv.Itoa(m.Contradictions)
+	if m.Word == "" {
+		note = strconv.Itoa(m.Contradictions) + " observations disagree"
+	}
+	out := []string{"  " + th.Tone(tone).Render(sign+" "+text.Fit(strconv.FormatInt(m.Code, 10), 4)+" "+text.Fit(word, 20)) + "  " + th.Dim.Render(text.Cut(note, max(w-31, 0)))}
+	for _, e := range m.All {
+		said := "      " + e.Word.Line(64) + ": " + strconv.Itoa(e.Count) + " seen, " + strconv.Itoa(e.Exact) + " to the nanosecond"
+		if e.Sample != "" {
+			said += ", for instance " + e.Sample.Line(64)
+		}
+		out = append(out, th.Dim.Render(text.Cut(said, w)))
+	}
+	return out
+}

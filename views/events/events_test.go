@@ -1,0 +1,345 @@
+package events
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/api/text"
+	"opdeck/internal/receiver"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+func TestList(t *testing.T) {
+	r, _ := open(t, full(), here)
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestListWide(t *testing.T) {
+	r, _ := open(t, full(), here)
+	r.Send(uitest.Size(120, 40))
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestEvent(t *testing.T) {
+	f := full()
+	f.attempts = []receiver.Attempt{{Act: "replay", Target: "https://x.example/in", At: noon, Status: 204, Latency: 84 * time.Millisecond}, {Act: "forward", Target: "https://y.example/", At: noon, Error: "the target did not answer in time"}}
+	r, _ := open(t, f, here)
+	r.Send(uitest.Size(120, 60), uitest.Keys("k", "enter"))
+	golden.RequireEqual(t, []byte(r.View()))
+	r.Send(uitest.Key("i"))
+	has(t, r, "operation "+opid)
+}
+
+func TestAccountNumbersAreMasked(t *testing.T) {
+	r, _ := open(t, full(), here)
+	r.Send(uitest.Size(120, 60), uitest.Keys("k", "k", "k", "k", "enter"))
+	has(t, r, "••••9012", "M reveals it for 30 s", "Nothing proves where it comes from")
+	hasNot(t, r, "DE00123456789012")
+	r.Send(uitest.Key("J"))
+	has(t, r, "M reveals masked values first")
+	r.Send(uitest.Key("M"))
+	has(t, r, "DE00123456789012")
+}
+
+func TestNothingConfigured(t *testing.T) {
+	f := &fake{hooks: func() (api.HookSettings, error) { return settings(), nil }}
+	r, _ := open(t, f, Config{})
+	golden.RequireEqual(t, []byte(r.View()))
+	r.Send(uitest.Key("W"))
+	has(t, r, "https://hooks.example.com/in", "nothing: [webhooks] listen is empty")
+	r, _ = open(t, full(), Config{})
+	has(t, r, "No receiver runs here")
+}
+
+func TestCodesPage(t *testing.T) {
+	r, _ := open(t, full(), here)
+	r.Send(uitest.Size(100, 30), uitest.Key("c"))
+	golden.RequireEqual(t, []byte(r.View()))
+	r, _ = open(t, &fake{}, here)
+	r.Send(uitest.Key("c"))
+	has(t, r, "Nothing was learnt yet")
+}
+
+func TestFollow(t *testing.T) {
+	f := full()
+	r, _ := open(t, f, here)
+	r.Send(uitest.Size(120, 30))
+	has(t, r, "following", "9 of 9")
+	f.coming = [][]receiver.Stored{{operation(10, 2, 200)}, {operation(11, 1, 300)}}
+	r.Send(uitest.Key("r"))
+	has(t, r, "11 of 11", "2 SUCCESS? → 1 PENDING")
+	if fmt.Sprint(f.waits) != "[9 9 10 11]" {
+		t.Errorf("waited behind %v", f.waits)
+	}
+	r.Send(uitest.Key("up"))
+	has(t, r, "not following, p does")
+	f.rows = append([]receiver.Stored{operation(11, 1, 300), operation(10, 2, 200)}, f.rows...)
+	f.coming = [][]receiver.Stored{{operation(12, 1, 400)}}
+	r.Send(uitest.Key("r"))
+	has(t, r, "10 of 12") // the cursor stays on its event
+	r.Send(uitest.Key("p"))
+	has(t, r, "12 of 12", "following")
+	r.Send(uitest.Key("p"))
+	has(t, r, "not following")
+}
+
+func TestStreamThatBreaks(t *testing.T) {
+	f := full()
+	f.broken = &api.Error{Kind: api.Unavailable, Public: "The inbox does not answer."}
+	r, _ := open(t, f, here)
+	has(t, r, "The live feed stopped: The inbox does not answer. r starts it again.")
+	f.broken = nil
+	f.coming = [][]receiver.Stored{{operation(10, 2, 200)}}
+	r.Send(uitest.Key("r"))
+	hasNot(t, r, "The live feed stopped")
+	has(t, r, "10 events")
+}
+
+func TestDeafFeed(t *testing.T) {
+	f := full()
+	for i := range 40 {
+		f.times = append(f.times, noon.Add(-2*time.Hour-time.Duration(i)*4*time.Minute))
+	}
+	r, _ := open(t, f, here)
+	has(t, r, "The feed may be deaf: no events for 2 h, usually every 4 min")
+	f.times = []time.Time{}
+	for i := range 40 {
+		f.times = append(f.times, noon.Add(-time.Duration(i)*4*time.Minute))
+	}
+	r, clock := open(t, f, here)
+	hasNot(t, r, "deaf")
+	r.Send(clock.Wait(time.Hour))
+	has(t, r, "The feed may be deaf")
+}
+
+func TestFilter(t *testing.T) {
+	f := full()
+	r, _ := open(t, f, here)
+	r.Send(uitest.Size(120, 30), uitest.Key("/"), uitest.Type("type:operation status:conflict"), uitest.Key("enter"))
+	has(t, r, "1 event", "/ type:operation status:conflict")
+	r.Send(uitest.Key("/"), uitest.Type(" size:1"))
+	has(t, r, "There is no such field")
+	r.Send(uitest.Keys("esc", "esc"))
+	has(t, r, "9 events")
+	r.Send(uitest.Key("/"), uitest.Type("shop"), uitest.Key("enter"))
+	has(t, r, "1 event", "COUNTERPARTY")
+	f.coming = [][]receiver.Stored{{operation(10, 2, 200)}}
+	r.Send(uitest.Key("r"))
+	has(t, r, "1 event")
+	r.Send(uitest.Key("/"), uitest.Type(" nowhere"), uitest.Key("enter"))
+	has(t, r, "No event matches the filter.")
+	for in, want := range map[string]string{"status:x": "status is", "since:x": "since is", "type:x": "type is", "id:": "Something must", "type:1 hook:a since:2h id:b c": ""} {
+		if _, bad := parse(in, noon); (bad == nil) != (want == "") || bad != nil && !strings.HasPrefix(bad.what, want) {
+			t.Errorf("%s: %+v", in, bad)
+		}
+	}
+}
+
+func TestOlderEventsAreReadOnTheWayUp(t *testing.T) {
+	f := &fake{}
+	for i := int64(700); i > 0; i-- {
+		f.rows = append(f.rows, operation(i, 1, int(i)))
+	}
+	r, _ := open(t, f, here)
+	has(t, r, "300 events, older ones above", "300 of 300")
+	r.Send(uitest.Key("g"))
+	has(t, r, "600 events", "301 of 600") // the cursor stays on its event
+	r.Send(uitest.Key("g"), uitest.Key("g"))
+	has(t, r, "700 events")
+	hasNot(t, r, "older ones above")
+}
+
+func TestOldRowsGo(t *testing.T) {
+	rows := newRows(nil)
+	var list []receiver.Stored
+	for i := range int64(maxRows + 5) {
+		s := receiver.Stored{Seq: i}
+		s.Key, s.Status = fmt.Sprint(i), receiver.Quarantined
+		list = append(list, s)
+	}
+	if n := rows.add(list); n != 5 || rows.Len() != maxRows || rows.IndexOf("5") != 0 || rows.IndexOf("0") != -1 {
+		t.Errorf("%d dropped, %d left, 5 at %d", n, rows.Len(), rows.IndexOf("5"))
+	}
+	if n := rows.add(list[10:20]); n != 0 || rows.Len() != maxRows {
+		t.Error("the same events twice")
+	}
+}
+
+func TestReplay(t *testing.T) {
+	f := full()
+	var got []string
+	f.replay = func(key, target string) (receiver.Attempt, error) {
+		got = append(got, key+" "+target)
+		if target == "" {
+			return receiver.Attempt{Act: "local", Target: "receiver", Status: 200}, nil
+		}
+		return receiver.Attempt{Act: "replay", Target: target, Status: 503, Latency: 12 * time.Millisecond}, nil
+	}
+	r, clock := open(t, f, here)
+	r.Send(uitest.Keys("w", "enter"), uitest.Key("y"), clock.Wait(time.Second))
+	if len(got) != 0 {
+		t.Fatal("replayed before the question took keys")
+	}
+	r.Send(uitest.Key("y"))
+	has(t, r, "went through the receiver again")
+	r.Send(uitest.Keys("w", "down", "enter"), uitest.Type("http://far.example/x"), uitest.Key("enter"))
+	has(t, r, "it must be https, or http to this host")
+	r.Send(uitest.Key("ctrl+u"), uitest.Type("https://x.example/in"), uitest.Key("enter"), clock.Wait(time.Second), uitest.Key("y"))
+	has(t, r, "https://x.example/in did not take it: 503 after 12ms")
+	if fmt.Sprint(got) != "["+hookID(9)+"  "+hookID(9)+" https://x.example/in]" {
+		t.Errorf("%q", got)
+	}
+	f.replay = func(string, string) (receiver.Attempt, error) { return receiver.Attempt{}, receiver.ErrNotFound }
+	r.Send(uitest.Keys("w", "enter"), clock.Wait(time.Second), uitest.Key("y"))
+	has(t, r, "The replay did not go through")
+}
+
+func TestSettings(t *testing.T) {
+	f := full()
+	var sent api.HookSettings
+	f.hooks = func() (api.HookSettings, error) { return settings(), nil }
+	f.set = func(h api.HookSettings) error { sent = h; return nil }
+	r, clock := open(t, f, here)
+	r.Send(uitest.Key("W"))
+	golden.RequireEqual(t, []byte(r.View()))
+	r.Send(uitest.Key("enter"), uitest.Key("tab"), uitest.Key("tab"), uitest.Type("short"), uitest.Key("tab"))
+	has(t, r, "this secret cannot be used")
+	r.Send(uitest.Key("shift+tab"), uitest.Type("-and-now-it-is-long-enough-for-a-key"), uitest.Keys("tab", "tab", "ctrl+u"), uitest.Type("off"),
+		uitest.Keys("tab", "tab", "enter"), clock.Wait(time.Second))
+	has(t, r, "customers", "on → off", "a new one")
+	hasNot(t, r, "long-enough")
+	r.Send(uitest.Key("y"))
+	if !sent.Enabled || sent.HookCustomer || sent.JWTSecret.Reveal() != "short-and-now-it-is-long-enough-for-a-key" || sent.HookURL != "https://hooks.example.com/in" {
+		t.Errorf("%+v", sent)
+	}
+	has(t, r, "The service has the new webhook settings.")
+	f.hooks = func() (api.HookSettings, error) {
+		return api.HookSettings{}, &api.Error{Kind: api.Unavailable, Public: "The service was not reached."}
+	}
+	r.Send(uitest.Key("r"))
+	has(t, r, "The service was not reached.")
+}
+
+func TestSettingsKeepTheSecret(t *testing.T) {
+	f := full()
+	var sent api.HookSettings
+	f.hooks = func() (api.HookSettings, error) { return settings(), nil }
+	f.set = func(h api.HookSettings) error { sent = h; return nil }
+	r, clock := open(t, f, here)
+	r.Send(uitest.Keys("W", "enter", "tab", "tab", "tab", "tab", "tab", "tab", "enter"), clock.Wait(time.Second))
+	has(t, r, "stays")
+	r.Send(uitest.Key("y"))
+	if !sent.JWTSecret.Equal(settings().JWTSecret) {
+		t.Error("the secret was lost")
+	}
+}
+
+func TestWhoMayChangeTheSettings(t *testing.T) {
+	f := full()
+	f.hooks = func() (api.HookSettings, error) { return settings(), nil }
+	r, _ := open(t, f, here, as(api.Operator))
+	r.Send(uitest.Keys("W", "enter"))
+	has(t, r, "Your role does not allow to change the webhook settings")
+	r, _ = open(t, f, here, shelltest.ReadOnly)
+	r.Send(uitest.Keys("W", "enter"))
+	has(t, r, "This context is read-only")
+	r.Send(uitest.Keys("esc", "w"))
+	has(t, r, "This context is read-only")
+}
+
+func TestStates(t *testing.T) {
+	r, _ := open(t, &fake{}, here)
+	has(t, r, "No event has come yet.")
+	f := full()
+	f.err = errors.New("disk")
+	r, _ = open(t, f, here)
+	has(t, r, "r tries again")
+	f.err = nil
+	r.Send(uitest.Key("r"))
+	has(t, r, "9 events")
+	r.Send(uitest.Keys("k", "k", "k", "i"))
+	has(t, r, "not about an operation")
+}
+
+func TestStaleAnswersAreDropped(t *testing.T) {
+	var s *Screen
+	f := full()
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, f, here, ""); return s }, place)
+	first, second := s.load(), s.load()
+	late := first()
+	f.rows = f.rows[:1]
+	s.Update(second())
+	s.Update(late)
+	if s.rows.Len() != 1 {
+		t.Errorf("%d rows after a stale answer", s.rows.Len())
+	}
+	f.hooks = func() (api.HookSettings, error) { return settings(), nil }
+	_, read := s.Update(uitest.Key("W"))
+	s.Update(uitest.Key("esc"))
+	s.Update(uitest.Key("W"))
+	s.Update(read())
+	if s.page.hooks != nil {
+		t.Error("settings of a page that was closed")
+	}
+}
+
+func TestHostileText(t *testing.T) {
+	bad := "\x1b[2J\x1b]52;c;aGk=\a\u202efdp.exe\n\xff"
+	f := full()
+	for i := range f.rows {
+		s := &f.rows[i]
+		s.ObjectID, s.CUID, s.Source, s.Detail, s.HookID = text.Untrusted(bad), text.Untrusted(bad), receiver.Source(bad), bad, bad
+		s.Verdict.Verifier = bad
+		if s.Status == receiver.Quarantined {
+			s.Raw, s.Reason, s.Key = []byte(bad), hook.Reason(bad), bad
+		}
+	}
+	f.rows[5] = stored(4, hook.TypeClient, hook.ObjectClient, `{"cuid":"c-1","status":3,"name":"\u001b[2J\u202e","lastname":"\u0007\n"}`)
+	f.attempts = []receiver.Attempt{{Act: bad, Target: bad, Error: bad}}
+	f.codes = []hook.Meaning{{Field: hook.Field(bad), Code: 1, Word: text.Untrusted(bad), Evidence: 1, All: []hook.Evidence{{Word: text.Untrusted(bad), Sample: text.Untrusted(bad)}}}}
+	f.hooks = func() (api.HookSettings, error) { return api.HookSettings{HookURL: text.Untrusted(bad)}, nil }
+	f.replay = func(string, string) (receiver.Attempt, error) { return receiver.Attempt{Target: bad, Error: bad}, nil }
+	r, clock := open(t, f, Config{Listen: bad, Path: bad, Verify: bad}, shelltest.Unmasked)
+	for range f.rows {
+		r.Send(uitest.Size(100, 60), uitest.Keys("enter", "J", "esc", "w", "enter"), clock.Wait(time.Second), uitest.Keys("y", "y", "Y", "esc", "up"))
+	}
+	r.Send(uitest.Keys("c"))
+	shelltest.Sizes(r)
+	r.Send(uitest.Keys("esc", "W", "enter"))
+	shelltest.Sizes(r)
+	r.Send(uitest.Keys("esc", "esc", "/"), uitest.Paste(bad))
+	shelltest.Sizes(r)
+}
+
+func TestSizes(t *testing.T) {
+	r, _ := open(t, full(), here)
+	shelltest.Sizes(r)
+	r.Send(uitest.Keys("k", "enter"))
+	shelltest.Sizes(r)
+	r, _ = open(t, &fake{}, Config{})
+	shelltest.Sizes(r)
+}
+
+// Nothing is asked of inbox or client but in commands.
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	f := full()
+	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
+		s := New(env, f, f, here, "")
+		s.rows.set(sample())
+		s.inited, s.older = true, 1
+		s.settle()
+		return s
+	}, place)
+	if f.calls != 0 {
+		t.Errorf("%d questions outside a command", f.calls)
+	}
+}

@@ -1,0 +1,321 @@
+package events
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	untrusted "opdeck/api/text"
+	"opdeck/internal/receiver"
+	"opdeck/ui"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// page is a text over the list: an event, the learnt codes, the settings.
+type page struct {
+	key      string // of the event; empty for other pages
+	item     item
+	tries    []receiver.Attempt
+	triesErr *api.Error
+
+	settings bool
+	hooks    *api.HookSettings
+	hooksAt  time.Time
+	hooksErr *api.Error
+
+	fill func(w int) []string
+	view *widget.Viewer
+}
+
+func (p *page) draw(w, h int) []string {
+	p.view.SetSize(w, h)
+	p.view.SetLines(p.fill(w))
+	return p.view.Lines()
+}
+
+func (s *Screen) open(p *page) {
+	s.tries.Stop()
+	s.hooks.Stop()
+	p.view = widget.NewViewer(s.env.Theme, s.env.Keys)
+	s.page = p
+	s.switchKeys()
+}
+
+type triesMsg struct {
+	ui.Ticket
+	key  string
+	list []receiver.Attempt
+	err  error
+}
+
+// show opens an event and reads where it was sent to.
+func (s *Screen) show(it item) tea.Cmd {
+	p := &page{key: it.Key, item: it}
+	p.fill = func(w int) []string { return s.eventLines(p, w) }
+	s.open(p)
+	return s.loadTries(it.Key)
+}
+
+func (s *Screen) loadTries(key string) tea.Cmd {
+	t, ctx := s.tries.Next(s.env.Ctx)
+	inbox := s.inbox
+	return func() tea.Msg {
+		list, err := inbox.Attempts(ctx, key)
+		return triesMsg{t, key, list, err}
+	}
+}
+
+const maxBody = 2000 // lines of a body on its page
+
+// eventLines draws all of an event: how it came, what it says, and its body.
+func (s *Screen) eventLines(p *page, w int) []string {
+	th, it := s.env.Theme, p.item
+	b := trust(th, it.Stored)
+	out := []string{th.Title.Render(text.Cut(it.Type.String(), max(w-16, 1))) + "  " + th.Tone(b.tone).Render(b.sign+" "+b.word)}
+	for _, l := range text.Wrap(b.long, max(w, 1)) {
+		out = append(out, th.Tone(b.tone).Render(l))
+	}
+	if what, tone := s.rows.change(it); it.good {
+		out = append(out, th.Dim.Render("change  ")+th.Tone(tone).Render(text.Cut(what, max(w-8, 1))))
+	}
+	pairs := s.delivery(it)
+	if it.good {
+		pairs = append(pairs, s.objectPairs(it)...)
+	}
+	out = append(append(out, ""), widget.Pairs(th, pairs, w)...)
+	for i, issue := range it.event.Issues {
+		if i == 0 {
+			out = append(out, "", th.Title.Render("Parts that cannot be used as they came"))
+		}
+		out = append(out, "  "+th.Warn.Render(text.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200), max(w-2, 1))))
+	}
+	out = append(out, s.tryLines(p, w)...)
+	out = append(out, "", th.Title.Render("Body as it came"))
+	if it.sensitive() && s.env.Masked() {
+		return append(out, th.Dim.Render(text.Cut("It may hold account numbers: M reveals it for 30 s.", w)))
+	}
+	body, whole := text.JSON(it.Raw, maxBody)
+	out = append(out, body...)
+	if !whole {
+		out = append(out, th.Warn.Render("… cut here; J shows more"))
+	}
+	return out
+}
+
+func (s *Screen) delivery(it item) []widget.Pair {
+	zone := s.env.Zone()
+	ago, _ := text.Ago(it.ReceivedAt, s.env.Now())
+	p := []widget.Pair{{Value: "Delivery"}}
+	p = append(p, say("hook_id", untrusted.Untrusted(it.HookID))...)
+	if it.Key != it.HookID {
+		p = append(p, say("kept as", untrusted.Untrusted(it.Key))...)
+	}
+	p = append(p, widget.Pair{Label: "received", Value: text.Time(it.ReceivedAt, zone) + ", " + ago}, widget.Pair{Label: "from", Value: line(string(it.Source), 100)})
+	times := "once"
+	if it.Deliveries > 1 {
+		times = text.Count(it.Deliveries) + " times with the same body, last " + text.Time(it.LastAt, zone)
+	}
+	p = append(p, widget.Pair{Label: "came", Value: times, Long: true}, widget.Pair{Label: "status", Value: line(string(it.Status), 40)},
+		widget.Pair{Label: "verified by", Value: line(it.Verdict.Verifier, 40)}, widget.Pair{Label: "authentic", Value: yesNo(it.Verdict.Authenticated)},
+		widget.Pair{Label: "body bound", Value: yesNo(it.Verdict.Bound)})
+	if it.Verdict.OldSecret {
+		p = append(p, widget.Pair{Label: "secret", Value: "the old one, on its way out", Tone: theme.Warn})
+	}
+	if it.Reason != "" {
+		p = append(p, widget.Pair{Label: "set aside", Value: line(string(it.Reason)+": "+it.Detail, 400), Tone: theme.Warn, Long: true})
+	}
+	return append(p, widget.Pair{Label: "number", Value: text.Count(int(it.Seq))}, widget.Pair{Label: "SHA-256", Value: hex.EncodeToString(it.Hash[:]), Tone: theme.Dim, Long: true})
+}
+
+// objectPairs is what the event says of its object, with codes as far as they
+// are known.
+func (s *Screen) objectPairs(it item) []widget.Pair {
+	p := []widget.Pair{{Value: line(string(it.Object), 40)}}
+	e := it.env
+	switch {
+	case e.Operation != nil:
+		return append(p, s.operationPairs(it, e.Operation)...)
+	case e.Client != nil:
+		c := e.Client
+		p = append(p, say("cuid", c.CUID)...)
+		p = append(p, say("name", c.Name)...)
+		p = append(p, say("last name", c.Lastname)...)
+		return append(p, widget.Pair{Label: "status", Value: hook.StatusText(it.Object, c.Status)}, s.stamp("created", c.CreateAt), s.stamp("updated", c.UpdateAt), s.stamp("onboarded", c.OnboardingAt))
+	case e.Account != nil:
+		return append(p, s.accountPairs(it, e.Account)...)
+	case e.Counterparty != nil:
+		c := e.Counterparty
+		p = append(p, say("suid", c.SUID)...)
+		p = append(p, say("cuid", c.CUID)...)
+		p = append(p, say("description", c.Description)...)
+		for i, a := range c.Accounts {
+			p = append(p, widget.Pair{Label: "account " + strconv.Itoa(i+1), Value: a.SUID.Line(100) + " " + a.CurrencyISO.Line(12) + ", " + hook.StatusText(it.Object, a.Status), Long: true})
+		}
+	}
+	return p
+}
+
+func (s *Screen) operationPairs(it item, o *hook.Operation) []widget.Pair {
+	p := say("opid", o.OPID)
+	p = append(p, say("cuid", o.CUID)...)
+	for _, c := range []struct {
+		label string
+		f     hook.Field
+		code  hook.Code
+	}{{"status", hook.FieldStatus, o.Status}, {"type", hook.FieldType, o.Type}, {"payment type", hook.FieldPaymentType, o.PaymentType}} {
+		p = append(p, widget.Pair{Label: c.label, Value: s.learnt(c.f, c.code), Long: true})
+	}
+	p = append(p, widget.Pair{Label: "visible", Value: flag(o.IsVisible)}, s.stamp("created", o.CreatedAt), s.stamp("updated", o.UpdatedAt))
+	for _, side := range []struct {
+		label string
+		s     hook.Side
+	}{{"source", o.Source}, {"destination", o.Destination}} {
+		p = append(p, say(side.label+" account", side.s.Account)...)
+		p = append(p, say(side.label+" beneficiary", side.s.Beneficiar)...)
+	}
+	was := it.before
+	for _, a := range []struct {
+		label  string
+		is     api.Amount
+		before func(*hook.Event) api.Amount
+	}{{"source amount", o.SourceAmount, func(e *hook.Event) api.Amount { return e.SourceAmount }}, {"destination amount", o.DestinationAmount, func(e *hook.Event) api.Amount { return e.DestinationAmount }},
+		{"commission", o.CommissionAmount, func(e *hook.Event) api.Amount { return e.CommissionAmount }}, {"balance", o.CurrentBalanceAmount, func(e *hook.Event) api.Amount { return e.CurrentBalanceAmount }}} {
+		v := money(a.is)
+		if was != nil {
+			if b := money(a.before(was)); b != v {
+				v = b + " → " + v
+			}
+		}
+		p = append(p, widget.Pair{Label: a.label, Value: v, Long: true})
+	}
+	return p
+}
+
+func (s *Screen) accountPairs(it item, a *hook.Account) []widget.Pair {
+	masked := s.env.Masked()
+	p := say("suid", a.SUID)
+	p = append(p, say("cuid", a.CUID)...)
+	p = append(p, say("name", a.Name)...)
+	p = append(p, widget.Pair{Label: "number", Value: text.Sensitive(a.Number, masked, 200)}, widget.Pair{Label: "currency", Value: a.CurrencyISO.Line(12)},
+		widget.Pair{Label: "status", Value: hook.StatusText(it.Object, a.Status)}, widget.Pair{Label: "default", Value: flag(a.IsDefault)},
+		widget.Pair{Label: "balance", Value: money(a.Balance)}, widget.Pair{Label: "held", Value: money(a.Hold)})
+	for _, q := range a.Requisites {
+		p = append(p, widget.Pair{Value: "Requisites: " + q.Title.Line(60)})
+		for _, i := range q.Items {
+			p = append(p, widget.Pair{Label: i.Key.Line(40), Value: text.Sensitive(i.Value, masked, 400), Long: true})
+		}
+	}
+	return p
+}
+
+// learnt is a code of an operation with the evidence for its meaning.
+func (s *Screen) learnt(f hook.Field, c hook.Code) string {
+	m, ok := s.rows.codes[code{f, c.Value}]
+	if !c.Given || !ok {
+		return c.String()
+	}
+	return line(m.String(), 200)
+}
+
+func (s *Screen) stamp(label string, t hook.Stamp) widget.Pair {
+	at, ok := t.Time()
+	switch {
+	case ok:
+		ago, _ := text.Ago(at, s.env.Now())
+		return widget.Pair{Label: label, Value: text.Time(at, s.env.Zone()) + ", " + ago}
+	case t.Given:
+		return widget.Pair{Label: label, Value: "out of range: " + t.String(), Tone: theme.Warn}
+	}
+	return widget.Pair{Label: label, Value: "not given", Tone: theme.Dim}
+}
+
+func (s *Screen) tryLines(p *page, w int) []string {
+	th := s.env.Theme
+	var out []string
+	switch {
+	case p.triesErr != nil:
+		out = append(out, th.Warn.Render(text.Cut(th.Signs.Warn+" Where it was sent to could not be read: "+line(p.triesErr.Public, 200), w)))
+	case len(p.tries) == 0:
+		return nil
+	}
+	out = append([]string{"", th.Title.Render("Replays and forwards")}, out...)
+	for _, a := range p.tries {
+		style, sign := th.Good, th.Signs.Good
+		if !a.OK() {
+			style, sign = th.Bad, th.Signs.Bad
+		}
+		out = append(out, "  "+style.Render(sign+" "+answer(a))+th.Dim.Render(text.Cut("  "+line(a.Act, 20)+" to "+line(a.Target, 200)+", "+text.Time(a.At, s.env.Zone()), max(w-6-text.Width(answer(a)), 0))))
+	}
+	return out
+}
+
+// answer is what came back: status and latency, or why nothing did.
+func answer(a receiver.Attempt) string {
+	if a.Error != "" {
+		return line(a.Error, 200)
+	}
+	return strconv.Itoa(a.Status) + " after " + text.Took(a.Latency)
+}
+
+// money is an exact amount of a webhook.
+func money(a api.Amount) string {
+	if a.Sum.Empty() {
+		return "–"
+	}
+	if _, err := a.Sum.Decimal(); err != nil {
+		return "? " + line(a.Sum.Raw(), 200)
+	}
+	return text.Money(a.Sum)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func flag(f hook.Flag) string {
+	if f == hook.NotGiven {
+		return "not given"
+	}
+	return yesNo(f == hook.Yes)
+}
+
+// say makes pairs of a text from outside, with what is odd about it.
+func say(label string, u untrusted.Untrusted) []widget.Pair {
+	if u == "" {
+		return []widget.Pair{{Label: label, Value: "–", Tone: theme.Dim}}
+	}
+	out := []widget.Pair{{Label: label, Value: u.Line(600), Long: true}}
+	if odd := text.Suspect(u); odd != "" {
+		out = append(out, widget.Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
+	}
+	return out
+}
+
+// switchOn is the page that stands here while no receiver is configured and
+// nothing has come by other ways.
+func (s *Screen) switchOn(w int) []string {
+	th := s.env.Theme
+	out := []string{th.Title.Render(text.Cut("No receiver is configured", w)), ""}
+	say := func(l string) {
+		out = append(out, text.Wrap(l, max(w, 1))...)
+		out = append(out, "")
+	}
+	say("The service sends a webhook for each change. To receive them, add to the config:")
+	for _, l := range strings.Split("[webhooks]\nlisten = \"127.0.0.1:8788\"  # where to listen\npath = \"/hooks\"\nverify = \"jwt\"             # how a delivery proves its origin\nsecret_env = \"OPDECK_HOOK_SECRET\"", "\n") {
+		out = append(out, th.Accent.Render(text.Cut("  "+l, w)))
+	}
+	out = append(out, "")
+	say("and start again. Outside this host it needs TLS, or a proxy in front of it. opdeck event listen receives without the console.")
+	say("W shows where the service sends now, and changes it. r looks whether events came by other processes.")
+	return out
+}

@@ -1,0 +1,228 @@
+package events
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/api/secret"
+	"opdeck/api/text"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	draw "opdeck/ui/text"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+type hooksMsg struct {
+	ui.Ticket
+	hooks api.HookSettings
+	at    time.Time
+	err   error
+}
+
+// loadHooks reads the service's settings: one general call.
+func (s *Screen) loadHooks() tea.Cmd {
+	t, ctx := s.hooks.Next(s.env.Ctx)
+	client, now := s.client, s.env.Now
+	return func() tea.Msg {
+		h, err := client.Hooks(ctx)
+		return hooksMsg{t, h, now(), err}
+	}
+}
+
+func (s *Screen) gotHooks(msg hooksMsg) {
+	if !s.hooks.Current(msg.Ticket) || s.page == nil {
+		return
+	}
+	if s.page.hooksErr = api.AsError(msg.err); msg.err == nil {
+		s.page.hooks, s.page.hooksAt = &msg.hooks, msg.at
+	}
+}
+
+// change is enter on the page of the settings.
+func (s *Screen) change() keymap.Key {
+	k := s.env.Keys.List.Open
+	k.SetHelp("enter", "change")
+	k.Name, k.Long, k.Writes = "events.sethooks", "change the service's webhook settings (asks)", true
+	switch {
+	case s.env.About.ReadOnly:
+		k.Off("This context is read-only: nothing can be changed from here.")
+	case !s.me.Role.May(api.MayHooks):
+		k.Off("Your role does not allow to " + string(api.MayHooks) + "; " + api.WhoMay(api.MayHooks) + " may.")
+	case s.page == nil || s.page.hooks == nil:
+		k.Off("The settings were not read yet.")
+	case s.doing != "":
+		k.Off("One thing at a time: " + s.doing + ".")
+	}
+	return k
+}
+
+func (s *Screen) settingLines(w int) []string {
+	th, p := s.env.Theme, s.page
+	out := []string{th.Title.Render(draw.Cut("The service's webhook settings", w)), ""}
+	if p.hooksErr != nil {
+		for _, l := range draw.Wrap(th.Signs.Bad+" "+p.hooksErr.Public+" "+p.hooksErr.Hint+" r tries again.", max(w, 1)) {
+			out = append(out, th.Bad.Render(l))
+		}
+	}
+	if p.hooks == nil {
+		if p.hooksErr == nil {
+			out = append(out, th.Dim.Render("Reading them from the service …"))
+		}
+		return out
+	}
+	pairs := append([]widget.Pair{{Value: "At the service"}}, hookPairs(*p.hooks)...)
+	listen := "nothing: [webhooks] listen is empty"
+	if s.cfg.Listen != "" {
+		listen = line(s.cfg.Listen+s.cfg.Path, 200) + ", verify = " + line(s.cfg.Verify, 40)
+	}
+	pairs = append(pairs, widget.Pair{Value: "Here"}, widget.Pair{Label: "listening at", Value: listen, Long: true})
+	out = append(out, widget.Pairs(th, pairs, w)...)
+	out = append(out, "")
+	why := "enter changes them, behind a question."
+	if off := s.change().Why(); off != "" {
+		why = off
+	}
+	for _, l := range draw.Wrap(why+" They hold for everybody who uses this account.", max(w, 1)) {
+		out = append(out, th.Dim.Render(l))
+	}
+	return out
+}
+
+// hookPairs are settings without the secret.
+func hookPairs(h api.HookSettings) []widget.Pair {
+	p := []widget.Pair{{Label: "webhooks", Value: onOff(h.Enabled)}}
+	if !h.Enabled {
+		p[0].Tone = theme.Warn
+	}
+	p = append(p, say("sent to", h.HookURL)...)
+	key := "set, " + h.JWTSecret.String()
+	if h.JWTSecret.Empty() {
+		key = "none"
+	}
+	return append(p, widget.Pair{Label: "secret", Value: key}, widget.Pair{Label: "operations", Value: onOff(h.HookOperation)}, widget.Pair{Label: "customers", Value: onOff(h.HookCustomer)},
+		widget.Pair{Label: "accounts", Value: onOff(h.HookDepositAccount)}, widget.Pair{Label: "counterparties", Value: onOff(h.HookCounterparty)})
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+// askSettings is the form; the secret is asked for and never shown.
+func (s *Screen) askSettings() ui.Action {
+	old := *s.page.hooks
+	hint := "empty: it stays as it is"
+	if old.JWTSecret.Empty() {
+		hint = "the service told none: without one, deliveries prove nothing"
+	}
+	word := func(label string, b bool) widget.Field {
+		return widget.Field{Label: label + " (on or off)", Value: onOff(b), Max: 3, Check: checkOnOff}
+	}
+	return ui.Ask{Title: "Change the webhook settings", Verb: "go on", Intro: []string{"Nothing is sent before the question that follows."},
+		Fields: []widget.Field{word("Webhooks", old.Enabled), {Label: "Sent to", Value: string(old.HookURL), Max: 2000, Check: checkHookURL},
+			{Label: "New secret", Secret: true, Hint: hint, Max: 1000, Check: checkSecret},
+			word("Operations", old.HookOperation), word("Customers", old.HookCustomer), word("Accounts", old.HookDepositAccount), word("Counterparties", old.HookCounterparty)},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			is := func(i int) bool { return strings.EqualFold(v.Text(i), "on") }
+			h := api.HookSettings{Enabled: is(0), HookURL: text.Untrusted(v.Text(1)), JWTSecret: old.JWTSecret,
+				HookOperation: is(3), HookCustomer: is(4), HookDepositAccount: is(5), HookCounterparty: is(6)}
+			fresh := !v.Secret(2).Empty()
+			if fresh {
+				h.JWTSecret = v.Secret(2)
+			}
+			return s.confirmSettings(old, h, fresh), nil
+		}}
+}
+
+func checkOnOff(v string) error {
+	if !strings.EqualFold(v, "on") && !strings.EqualFold(v, "off") {
+		return errors.New("on or off")
+	}
+	return nil
+}
+
+func checkHookURL(v string) error {
+	if v == "" {
+		return nil // nowhere
+	}
+	return checkURL(v)
+}
+
+func checkSecret(v string) error {
+	if v == "" {
+		return nil
+	}
+	if _, err := hook.NewVerifier(hook.VerifyJWT, "", hook.Secrets{Now: secret.New(v)}); err != nil {
+		var bad *hook.SecretError
+		if errors.As(err, &bad) {
+			return errors.New("this secret cannot be used: " + bad.Error())
+		}
+		return errors.New("this secret cannot be used")
+	}
+	return nil
+}
+
+// confirmSettings asks with what was and what would be.
+func (s *Screen) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action {
+	was, is := hookPairs(old), hookPairs(h)
+	var facts []widget.Pair
+	before := map[string]string{}
+	for _, p := range was {
+		before[p.Label] = p.Value
+	}
+	for _, p := range is {
+		if p.Label == "secret" {
+			p.Value = "stays"
+			if fresh {
+				p.Value = "a new one"
+			}
+		} else if b, ok := before[p.Label]; ok && b != p.Value {
+			p.Value = b + " → " + p.Value
+		}
+		p.Long = true
+		facts = append(facts, p)
+	}
+	return ui.Confirm{ID: "webhook-settings", Title: "Webhook settings", Ask: "Write these webhook settings to the service?", Verb: "Write", Facts: facts,
+		Risk: "They hold for everybody who uses this account; a wrong address or secret makes every receiver deaf.",
+		Yes: func(ui.Seen) tea.Cmd {
+			s.doing = "writing the settings"
+			s.switchKeys()
+			t, ctx, client := s.env.Ticket(), s.env.Root, s.client
+			return func() tea.Msg { return setMsg{t, client.SetHooks(ctx, h)} }
+		}}
+}
+
+type setMsg struct {
+	ui.Ticket
+	err error
+}
+
+// Outcome implements ui.Outcome.
+func (m setMsg) Outcome() ui.Notify {
+	if m.err != nil {
+		return ui.Notify{Kind: ui.Failed, Text: "The webhook settings: " + api.AsError(m.err).Public}
+	}
+	return ui.Notify{Kind: ui.Done, Text: "The service has the new webhook settings."}
+}
+
+// set reads the settings again: what stands there is what the service says.
+func (s *Screen) set(msg setMsg) (ui.Action, tea.Cmd) {
+	s.doing = ""
+	s.switchKeys()
+	var cmd tea.Cmd
+	if s.page != nil && s.page.settings {
+		cmd = s.loadHooks()
+	}
+	if msg.err != nil {
+		return ui.Failure("The change of the settings", msg.err), cmd
+	}
+	return msg.Outcome(), cmd
+}
