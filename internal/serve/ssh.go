@@ -1,0 +1,53 @@
+package serve
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/console"
+	"opdeck/internal/sshd"
+)
+
+// openSSH reads the keys and opens the port.
+func (s *server) openSSH(ctx context.Context) error {
+	c := s.app.Config.SSH
+	if c.Listen == "" {
+		return nil
+	}
+	key, err := sshd.LoadHostKey(c.HostKey)
+	if err != nil {
+		return cannot("[ssh]", err)
+	}
+	ring, err := sshd.NewRing(c.AuthorizedKeys, c.TrustedCA, time.Now)
+	if err != nil {
+		return cannot("[ssh]", err)
+	}
+	for _, m := range ring.Mistakes() { // they keep nobody else out, but somebody is waiting behind each
+		if err := s.warn(m.Error()); err != nil {
+			return err
+		}
+	}
+	limits := s.opt.Limits
+	limits.Idle = c.IdleTimeout.D()
+	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Ring: ring, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
+		Settle: s.acts.settled, Console: s.console,
+		Exec: func(ctx context.Context, c sshd.Command) int { return s.opt.Exec(ctx, s.app, c) }})
+	if err != nil {
+		return cannot("[ssh]", err)
+	}
+	var lc net.ListenConfig
+	if s.sshAt, err = lc.Listen(ctx, "tcp", c.Listen); err != nil {
+		return cannot("[ssh] listen", err)
+	}
+	return nil
+}
+
+// console shows the console to the person in ctx.
+func (s *server) console(ctx context.Context, t sshd.Terminal) error {
+	return console.Run(ctx, s.app, console.Options{In: t.In, Out: t.Out, Getenv: t.Getenv, NoColor: t.Getenv("NO_COLOR") != "",
+		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter})
+}
+
+var _ api.Auditor = (*inFlight)(nil)
