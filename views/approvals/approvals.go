@@ -17,7 +17,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Kind is the kind of this place; its ID is a request's, or empty.
+// Kind is the kind of this place, and of the ui.Changed that says that requests
+// changed, here or elsewhere. The place's ID is a request's, or empty.
 const Kind = "approvals"
 
 // Desk takes decisions; *approval.Desk has these methods. The person is the one
@@ -26,12 +27,6 @@ type Desk interface {
 	List(ctx context.Context, states ...approval.State) ([]approval.Request, error)
 	Approve(ctx context.Context, id, digest, comment string) (approval.Request, error)
 	Deny(ctx context.Context, id, digest, comment string) (approval.Request, error)
-}
-
-// News says that requests changed, here or elsewhere; Open are all that wait now.
-type News struct {
-	ui.Broadcast
-	Open []approval.Request
 }
 
 // Badge is the mark that n requests wait, "" for none.
@@ -43,11 +38,6 @@ func Badge(n int) string {
 		return "1 approval waits"
 	}
 	return text.Count(n) + " approvals wait"
-}
-
-// Toast is one safe line about a new request, for people on other screens.
-func Toast(r approval.Request) string {
-	return line(r.Requester.Name, 40) + " asks for a second person: " + what(r.Act) + ". A on the Audit screen lists it."
 }
 
 // Screen implements ui.Screen.
@@ -63,8 +53,7 @@ type Screen struct {
 	at     time.Time
 	err    *api.Error
 	inited bool
-	known  map[string]bool // open requests that were seen
-	asking string          // the request that a question is open about
+	asking string // the request that a question is open about
 	doing  string
 
 	page  *page
@@ -75,7 +64,7 @@ type Screen struct {
 // New makes the screen. id opens one request; empty lists all.
 func New(env *ui.Env, desk Desk, id string) *Screen {
 	me := api.ActorOf(env.Ctx)
-	s := &Screen{env: env, desk: desk, me: me, id: id, keys: env.Keys.Audit, loads: env.Loads(), rows: &rows{env: env, me: me}, known: map[string]bool{},
+	s := &Screen{env: env, desk: desk, me: me, id: id, keys: env.Keys.Audit, loads: env.Loads(), rows: &rows{env: env, me: me},
 		table: widget.NewTable(env.Theme, env.Keys, false, columns...)}
 	s.settle()
 	return s
@@ -105,8 +94,10 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case loadedMsg:
 		return s.loaded(msg), nil
-	case News:
-		return s.news(msg), s.load()
+	case ui.Changed:
+		if msg.Kind == Kind {
+			return nil, s.load()
+		}
 	case decidedMsg:
 		return s.decided(msg)
 	case ui.Shown:
@@ -131,36 +122,11 @@ func (s *Screen) loaded(msg loadedMsg) ui.Action {
 	}
 	s.rows.set(msg.list, s.env.Now())
 	s.at = msg.at
-	for _, r := range msg.list {
-		s.known[r.ID] = true
-	}
 	s.settle()
 	if first && s.id != "" && s.table.Select(s.id) {
 		s.show(s.id)
 	}
 	return s.withdraw(msg.list)
-}
-
-// news tells of requests of others that were not there before; the list itself
-// is read anew.
-func (s *Screen) news(n News) ui.Action {
-	var act ui.Many
-	for _, r := range n.Open {
-		if s.known[r.ID] {
-			continue
-		}
-		s.known[r.ID] = true
-		if s.inited && !s.own(r) {
-			act = append(act, ui.Notify{Kind: ui.Warned, Text: "New: " + line(r.Requester.Name, 40) + " asks for a second person: " + what(r.Act) + "."})
-		}
-	}
-	if w := s.withdraw(n.Open); w != nil {
-		act = append(act, w)
-	}
-	if len(act) == 0 {
-		return nil
-	}
-	return act
 }
 
 // withdraw closes the question about a request that waits no longer.
@@ -338,7 +304,7 @@ func (s *Screen) Help() help.KeyMap {
 	k := s.env.Keys
 	list := []keymap.Key{s.keys.Approve, s.keys.Deny}
 	if s.page != nil {
-		return keymap.Help{Title: "Approvals", List: append(append(list, k.Viewer.Search, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)}
+		return keymap.Help{Title: "Approvals", List: append(append(list, k.Viewer.Search, k.Viewer.Next, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)}
 	}
 	return keymap.Help{Title: "Approvals", List: append(append([]keymap.Key{k.List.Open}, append(list, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)}
 }

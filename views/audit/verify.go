@@ -72,10 +72,14 @@ func (s *Screen) report(r trail.Report, w int) []string {
 		out = append(out, th.Tone(tone).Render(l))
 	}
 	zone := s.env.Zone()
+	points := "none: a cut end would not be noticed"
+	if r.Checkpoints > 0 {
+		points = text.Count(r.Checkpoints) + ", good up to record " + text.Count(int(r.Covered))
+	}
 	out = append(out, "")
 	out = append(out, widget.Pairs(th, []widget.Pair{{Value: "What was checked"}, {Label: "records", Value: text.Count(int(r.Records))},
 		{Label: "from", Value: text.Count(int(r.First)) + ", " + text.Time(r.From, zone)}, {Label: "until", Value: text.Count(int(r.Last)) + ", " + text.Time(r.Until, zone)},
-		{Label: "checkpoints", Value: text.Count(r.Checkpoints) + ", good up to record " + text.Count(int(r.Covered))},
+		{Label: "checkpoints", Value: points},
 		{Label: "log", Value: safe(r.Chain), Tone: theme.Dim}, {Label: "last hash", Value: safe(r.Head), Tone: theme.Dim, Long: true}}, w)...)
 	section := func(title, none string, tone theme.Tone, lines []string) {
 		out = append(out, "", th.Title.Render(text.Cut(title, w)))

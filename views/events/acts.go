@@ -56,7 +56,7 @@ func (s *Screen) confirmReplay(it item, target string) ui.Action {
 		risk = "Whoever answers there gets the whole body, account numbers included."
 	}
 	return ui.Confirm{ID: it.Key, Title: "Replay", Ask: ask, Verb: "Replay", Risk: risk, Mild: true,
-		Facts: []widget.Pair{{Label: "type", Value: it.Type.String()}, {Label: "object", Value: string(it.ObjectID)}, {Label: "received", Value: text.Time(it.ReceivedAt, s.env.Zone())},
+		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)}, {Label: "received", Value: text.Time(it.ReceivedAt, s.env.Zone())},
 			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: text.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
 		Yes: func(ui.Seen) tea.Cmd {
 			s.doing = "replaying"

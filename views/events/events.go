@@ -296,11 +296,11 @@ func (s *Screen) Help() help.KeyMap {
 	var list []keymap.Key
 	switch {
 	case s.page != nil && s.page.settings:
-		list = []keymap.Key{s.change(), k.Global.Reload, k.Viewer.Search}
+		list = []keymap.Key{s.change(), k.Global.Reload, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
 	case s.page != nil && !on:
 		list = []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload, s.keys.Settings}
 	case s.page != nil:
-		list = append([]keymap.Key{s.keys.Replay, s.keys.Operation, k.Viewer.Search, s.keys.Codes, s.keys.Settings}, keymap.All(k.Item)...)
+		list = append([]keymap.Key{s.keys.Replay, s.keys.Operation, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, s.keys.Codes, s.keys.Settings}, keymap.All(k.Item)...)
 	default:
 		list = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.keys), k.Global.Reload)...)
 		list = append(list, keymap.All(k.Item)...)

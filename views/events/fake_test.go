@@ -95,6 +95,8 @@ func (f *fake) ReplayEvent(_ context.Context, key, target string) (receiver.Atte
 func (f *fake) Hooks(context.Context) (api.HookSettings, error)      { f.calls++; return f.hooks() }
 func (f *fake) SetHooks(_ context.Context, h api.HookSettings) error { f.calls++; return f.set(h) }
 
+var _ Inbox = receiver.Inbox(nil) // what the receiver keeps is what this screen reads
+
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 const opid = "0f0e6c5e-1111-4222-8333-444455556666"

@@ -72,13 +72,21 @@ func (s *Screen) loadTries(key string) tea.Cmd {
 	}
 }
 
+// typeName is a type by the service's name for it.
+func typeName(t hook.Type) string {
+	if t == 0 {
+		return "Unknown type"
+	}
+	return t.String()
+}
+
 const maxBody = 2000 // lines of a body on its page
 
 // eventLines draws all of an event: how it came, what it says, and its body.
 func (s *Screen) eventLines(p *page, w int) []string {
 	th, it := s.env.Theme, p.item
 	b := trust(th, it.Stored)
-	out := []string{th.Title.Render(text.Cut(it.Type.String(), max(w-16, 1))) + "  " + th.Tone(b.tone).Render(b.sign+" "+b.word)}
+	out := []string{th.Title.Render(text.Cut(typeName(it.Type), max(w-16, 1))) + "  " + th.Tone(b.tone).Render(b.sign+" "+b.word)}
 	for _, l := range text.Wrap(b.long, max(w, 1)) {
 		out = append(out, th.Tone(b.tone).Render(l))
 	}

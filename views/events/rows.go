@@ -28,6 +28,9 @@ func shortType(t hook.Type) string {
 	if s, ok := shortTypes[t]; ok {
 		return s
 	}
+	if t == 0 {
+		return "unknown" // it was no whole number
+	}
 	return t.String()
 }
 

@@ -41,6 +41,8 @@ func (f *fakeIndex) Look(_ context.Context, person, opid string, at time.Time) e
 	return f.look
 }
 
+var _ Index = (*index.Index)(nil)
+
 const opid = "7f3a2b10-0000-4000-8000-000000000001"
 
 var (
