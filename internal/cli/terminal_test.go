@@ -1,0 +1,110 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"opdeck/internal/cli"
+)
+
+// person is somebody at a terminal.
+type person struct {
+	t        *testing.T
+	dir      string
+	flags    []string
+	out, err bytes.Buffer
+}
+
+func atTerminal(t *testing.T) *person {
+	dir := t.TempDir()
+	return &person{t: t, dir: dir, flags: []string{"--config", filepath.Join(dir, "c.toml"), "--state", filepath.Join(dir, "state")}}
+}
+
+// runs runs a command with what is typed and what is typed hidden.
+func (p *person) runs(typed, hidden string, args ...string) int {
+	p.out.Reset()
+	p.err.Reset()
+	env := cli.Env{Args: append(p.flags, args...), In: strings.NewReader(typed), Out: &p.out, Err: &p.err, InTTY: true,
+		Getenv: func(k string) string { return map[string]string{"HOME": p.dir}[k] }, Version: "test",
+		Secret: func(prompt string) (string, error) { p.err.WriteString(prompt); return hidden, nil }}
+	return cli.Run(context.Background(), env)
+}
+
+func TestConfigInitAsks(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	answers := "st ge\n\nhttp://far.example.com\nhttps://stage.example.com\nm@example.com\nfile:/run/secret\n\n"
+	if code := p.runs(answers, "", "config", "init", "--offline"); code != 2 { // a name with a space
+		t.Errorf("exit %d: %s", code, p.err.String())
+	}
+	answers = "stage\nhttp://far.example.com\nhttps://stage.example.com\nm@example.com\nfile:/run/secret\nmaybe\nproduction\n"
+	if code := p.runs(answers, "", "config", "init", "--offline"); code != 0 {
+		t.Fatalf("exit %d: %s", code, p.err.String())
+	}
+	for _, want := range []string{"Name of the context: ", "plain http:// is refused", "Kind: test or production [test]: "} {
+		if !strings.Contains(p.err.String(), want) {
+			t.Errorf("%q was not said: %s", want, p.err.String())
+		}
+	}
+	file := filepath.Join(p.dir, "c.toml")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"[contexts.stage]", `base_url = "https://stage.example.com"`, `password_file = "/run/secret"`, `kind = "production"`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s is not in\n%s", want, b)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v %v", info.Mode(), err)
+	}
+	if code := p.runs("", "", "config", "check"); code != 0 {
+		t.Errorf("what init wrote has mistakes: %s", p.err.String())
+	}
+}
+
+func TestConfigInitStops(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	if code := p.runs("stage\n", "", "config", "init", "--offline"); code != 130 {
+		t.Errorf("exit %d: %s", code, p.err.String())
+	}
+	if code := p.runs("stage\nhttps://x.example\nm\nhunter 2!\n\n", "", "config", "init", "--offline"); code != 2 || strings.Contains(p.err.String(), "hunter") {
+		t.Errorf("a password as the name of a variable: exit %d: %s", code, p.err.String())
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "c.toml")); err == nil {
+		t.Error("something was written")
+	}
+}
+
+func TestQuestionsOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	p.flags = p.flags[2:] // no config: the built-in service
+	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
+		t.Fatal(p.err.String())
+	}
+	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
+	for _, no := range []string{"\n", "n\n", "no\n", "yess\n"} {
+		if code := p.runs(no, "", "compliance", "finalize", cuid); code != 2 || !strings.Contains(p.err.String(), "nothing was sent") {
+			t.Errorf("%q: exit %d: %s", no, code, p.err.String())
+		}
+	}
+	if code := p.runs("", "", "compliance", "finalize", cuid); code != 130 {
+		t.Errorf("end of input: exit %d: %s", code, p.err.String())
+	}
+	if code := p.runs("", "demo-corporate-ok-77", "compliance", "share", cuid); code != 0 || !strings.Contains(p.err.String(), "Share token (not shown)") {
+		t.Errorf("exit %d: %s", code, p.err.String())
+	}
+	if strings.Contains(p.out.String()+p.err.String(), "demo-corporate") {
+		t.Error("the token is shown")
+	}
+	if code := p.runs("y\n", "", "compliance", "finalize", cuid); code != 0 {
+		t.Errorf("exit %d: %s", code, p.err.String())
+	}
+}
