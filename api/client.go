@@ -39,7 +39,8 @@ type Options struct {
 	Sleep     func(ctx context.Context, d time.Duration) error // nil: a timer
 
 	// OnCall is told about every phase of every call, OnOperations about operations
-	// that were read or changed: a page of the list (page true) or a single one.
+	// that were read or changed: a page of the list (page true) or a single one, as
+	// they were at the moment of asking or later.
 	// Both must be quick; they run on the caller's goroutine.
 	OnCall       func(Call)
 	OnOperations func(ctx context.Context, ops []Operation, page bool, seenAt time.Time)

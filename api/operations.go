@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 // Operation reads one operation (GET /v2/billing/operation/{id}; one billing call).
@@ -36,7 +37,7 @@ func (c *Client) operationOf(ctx context.Context, op string, a answer) (Operatio
 		return Operation{}, &Error{Op: op, Kind: Internal, Status: a.status, RequestID: a.id,
 			Public: "The service's answer holds no operation."}
 	}
-	c.seen(ctx, false, *body.Item)
+	c.seen(ctx, a.at, false, *body.Item)
 	return *body.Item, nil
 }
 
@@ -56,16 +57,17 @@ func (c *Client) Operations(ctx context.Context, q OperationQuery) (Page[Operati
 	setIf(v, "account", q.Account)
 	setIf(v, "clientCuid", q.ClientCUID)
 	setIf(v, "clientName", q.ClientName)
+	asked := c.opt.Now()
 	page, err := list[Operation](ctx, c, "list operations", []string{"/v2/billing/operation"}, v)
 	if err == nil {
-		c.seen(ctx, true, page.Items...)
+		c.seen(ctx, asked, true, page.Items...)
 	}
 	return page, err
 }
 
 // seen shows operations to the observer; items that could not be read as
 // operations are left out.
-func (c *Client) seen(ctx context.Context, page bool, ops ...Operation) {
+func (c *Client) seen(ctx context.Context, at time.Time, page bool, ops ...Operation) {
 	if c.opt.OnOperations == nil {
 		return
 	}
@@ -75,7 +77,7 @@ func (c *Client) seen(ctx context.Context, page bool, ops ...Operation) {
 			usable = append(usable, o)
 		}
 	}
-	c.opt.OnOperations(ctx, usable, page, c.opt.Now())
+	c.opt.OnOperations(ctx, usable, page, at)
 }
 
 // OperationTree reads an operation and its children

@@ -47,9 +47,10 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	id     string // of the request
-	sent   bool   // a connection was had, so the service may have got it
-	err    error  // no usable answer
+	id     string    // of the request
+	at     time.Time // when the last attempt began: what it tells was true then or later
+	sent   bool      // a connection was had, so the service may have got it
+	err    error     // no usable answer
 }
 
 // exchange sends r through the session and the budgets. The error is about the
@@ -84,7 +85,7 @@ func (c *Client) attempt(ctx context.Context, r request, token secret.Value, id 
 	var got atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { got.Store(true) }})
 	path, _ := paths(r.parts...)
-	a := answer{id: id}
+	a := answer{id: id, at: c.opt.Now()}
 	req, err := http.NewRequestWithContext(ctx, r.method, c.base.String()+path, nil)
 	if err != nil {
 		a.err = errors.New("the request cannot be built")

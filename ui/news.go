@@ -29,7 +29,9 @@ type Fed struct {
 // Changed says that an object has a new state: every open screen sees it.
 type Changed struct {
 	Broadcast
-	Kind   string // KindOperation, KindCompliance (a customer), KindEvents, KindAudit
+	// Kind is KindOperation, KindCompliance (a customer), KindEvents, KindAudit; or
+	// KindOperations without an ID when the local index changed.
+	Kind   string
 	ID     string
 	Object any // the new state, when the teller has it (api.Operation)
 	Origin string

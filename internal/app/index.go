@@ -53,6 +53,7 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 		return // the index tells that it changed
 	}
 	for _, op := range ops {
+		a.Learn(ctx, op, at)
 		a.changes.tell(Operation{Op: op, SeenAt: at})
 	}
 }

@@ -47,6 +47,11 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	opened(ctx, a, who)
 	defer closed(ctx, a, who)
 	defer background(ctx, a)()
+	_, stopHooks, err := a.StartHooks(ctx, opt.Getenv)
+	if err != nil {
+		return err
+	}
+	defer stopHooks()
 	folk := newPeople(a, who)
 	defer folk.leave()
 	feed := newFeed(ctx, a, folk)
@@ -65,7 +70,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 			}
 		},
 	})
-	_, err := paint.Run(ctx, &copier{Shell: shell, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
+	_, err = paint.Run(ctx, &copier{Shell: shell, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
 		Title: "opdeck", Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
 		OnPanic: func(v any, stack []byte) {
 			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))

@@ -17,7 +17,6 @@ import (
 	"opdeck/internal/app"
 	"opdeck/ui"
 	"opdeck/views/limits"
-	"opdeck/views/operations"
 	"opdeck/views/tokens"
 )
 
@@ -64,7 +63,7 @@ func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 		for {
 			select {
 			case <-changes:
-				f.put("index", operations.News{})
+				f.put("index", ui.Changed{Kind: ui.KindOperations})
 			case <-done:
 				return
 			}

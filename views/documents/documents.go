@@ -105,6 +105,18 @@ func (s *Screen) Init() tea.Cmd {
 	}
 }
 
+// newerMsg is what the index holds after it changed.
+type newerMsg knownMsg
+
+// look asks the index alone, after it changed: no call.
+func (s *Screen) look() tea.Cmd {
+	t, ctx, client, id := s.env.Ticket(), s.env.Ctx, s.client, s.id
+	return func() tea.Msg {
+		op, at, ok := client.Known(ctx, id)
+		return newerMsg{Ticket: t, op: op, at: at, ok: ok}
+	}
+}
+
 func (s *Screen) load() tea.Cmd {
 	t, ctx := s.loads.Next(s.env.Ctx)
 	client, id, now := s.client, s.id, s.env.Now
@@ -138,12 +150,19 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 			return nil, nil
 		}
 		return s.show(msg.op, msg.at, "service"), nil
+	case newerMsg:
+		if msg.ok && msg.at.After(s.at) && s.doing == "" {
+			return s.show(msg.op, msg.at, "index"), nil
+		}
 	case wroteMsg:
 		return s.wrote(msg)
 	case jobMsg:
 		s.jobs = msg.jobs
 		return s.wrote(msg.wroteMsg)
 	case ui.Changed:
+		if msg.Kind == ui.KindOperations && s.id != "" && !s.loads.Busy() {
+			return nil, s.look()
+		}
 		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation && msg.ID == s.id {
 			return s.show(op, s.env.Now(), msg.Origin), nil
 		}

@@ -98,6 +98,18 @@ func (s *Screen) load() tea.Cmd {
 	}
 }
 
+// newerMsg is what the index holds after it changed.
+type newerMsg knownMsg
+
+// look asks the index alone, after it changed: no call.
+func (s *Screen) look() tea.Cmd {
+	t, ctx, client, id := s.env.Ticket(), s.env.Ctx, s.client, s.id
+	return func() tea.Msg {
+		op, at, ok := client.Known(ctx, id)
+		return newerMsg{t, op, at, ok}
+	}
+}
+
 func (s *Screen) loadTree() tea.Cmd {
 	t, ctx := s.trees.Next(s.env.Ctx)
 	client, id := s.client, s.id
@@ -122,7 +134,14 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 			s.tree = &msg.tree
 		}
 		s.draw()
+	case newerMsg:
+		if msg.ok && msg.at.After(s.at) {
+			s.show(msg.op, msg.at, "index")
+		}
 	case ui.Changed:
+		if msg.Kind == ui.KindOperations && s.id != "" && !s.loads.Busy() {
+			return nil, s.look()
+		}
 		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation && msg.ID == s.id {
 			s.show(op, s.env.Now(), msg.Origin)
 		}

@@ -48,7 +48,7 @@ func read(ctx context.Context, t ui.Ticket, ix Index, q index.Query) windowMsg {
 		}
 	}
 	if q.Anchor == "" && !q.FromEnd {
-		q.Before, q.After = 0, 2*ahead
+		q.Before, q.After = 0, first
 	}
 	w, err := ix.Window(ctx, q)
 	if err != nil {

@@ -51,6 +51,7 @@ type Config struct {
 }
 
 const (
+	first  = 100  // rows read before anything is shown
 	ahead  = 300  // rows read before and behind what is on screen
 	keeps  = 1500 // rows kept at most
 	panelH = 9    // lines of the totals
@@ -124,9 +125,10 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	case rereadMsg:
 		s.doing = ""
 		return ui.Notify{Kind: ui.Done, Text: msg.said}, s.load(s.table.SelectedID())
-	case News:
-		return nil, s.changed()
 	case ui.Changed:
+		if msg.Kind == ui.KindOperations {
+			return nil, s.changed()
+		}
 		if msg.Kind == ui.KindOperation {
 			if op, ok := msg.Object.(api.Operation); ok {
 				s.rows.replace(op, s.env.Now())
@@ -141,9 +143,6 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	}
 	return nil, nil
 }
-
-// News says that the index changed, by this process or another.
-type News struct{ ui.Broadcast }
 
 // changed reads the list again around the row under the cursor, unless a read is
 // under way: then once more after it.

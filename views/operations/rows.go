@@ -37,9 +37,17 @@ type rows struct {
 	base  int
 	recs  []index.Record
 	known map[string]int // places of ids that were seen in this list
+	drawn map[int]drawn  // rows as they were drawn last, by place in the list
 }
 
-func newRows(env *ui.Env) *rows { return &rows{env: env, known: map[string]int{}} }
+// drawn is a row and until when it looks like this.
+type drawn struct {
+	row   widget.Row
+	until time.Time
+	zone  *time.Location
+}
+
+func newRows(env *ui.Env) *rows { return &rows{env: env, known: map[string]int{}, drawn: map[int]drawn{}} }
 
 // set replaces what is held.
 func (r *rows) set(total, base int, recs []index.Record) {
@@ -48,7 +56,9 @@ func (r *rows) set(total, base int, recs []index.Record) {
 	r.note()
 }
 
+// note remembers where rows are; what was drawn may be out of date.
 func (r *rows) note() {
+	clear(r.drawn)
 	for i, rec := range r.recs {
 		r.known[string(rec.Op.OPID)] = r.base + i
 	}
@@ -78,6 +88,7 @@ func (r *rows) replace(op api.Operation, seen time.Time) {
 	i, ok := r.known[string(op.OPID)]
 	if i -= r.base; ok && i >= 0 && i < len(r.recs) && !op.UpdatedAt.Before(r.recs[i].Op.UpdatedAt.Time) {
 		r.recs[i].Op, r.recs[i].Seen = op, seen
+		delete(r.drawn, r.base+i)
 	}
 }
 
@@ -112,15 +123,28 @@ func (r *rows) IndexOf(id string) int {
 	return -1
 }
 
-// Row implements widget.Source.
+// Row implements widget.Source. A row is made once and kept while it looks the
+// same: a key then costs what it changes.
 func (r *rows) Row(i int) widget.Row {
-	if i -= r.base; i < 0 || i >= len(r.recs) {
+	at := i - r.base
+	if at < 0 || at >= len(r.recs) {
 		return widget.Row{Cells: []string{r.env.Theme.Signs.More}}
 	}
-	return row(r.env, r.recs[i])
+	now, zone := r.env.Now(), r.env.Zone()
+	if d, ok := r.drawn[i]; ok && now.Before(d.until) && d.zone == zone {
+		return d.row
+	}
+	d := drawn{zone: zone}
+	d.row, d.until = row(r.env, r.recs[at], now)
+	if len(r.drawn) > keeps {
+		clear(r.drawn)
+	}
+	r.drawn[i] = d
+	return d.row
 }
 
-func row(env *ui.Env, rec index.Record) widget.Row {
+// row draws a record, and tells until when it looks like this.
+func row(env *ui.Env, rec index.Record, now time.Time) (widget.Row, time.Time) {
 	o, th := rec.Op, env.Theme
 	st := th.Status(string(o.Status))
 	docs, locked := len(o.Documents), false
@@ -134,7 +158,10 @@ func row(env *ui.Env, rec index.Record) widget.Row {
 			paper += " " + th.Signs.Locked
 		}
 	}
-	updated, _ := text.Ago(o.UpdatedAt.Time, env.Now())
+	updated, until := text.Ago(o.UpdatedAt.Time, now)
+	if until.IsZero() {
+		until = now.Add(time.Hour) // nothing of it is told by time
+	}
 	out := widget.Row{ID: string(o.OPID),
 		Cells: []string{text.Minute(o.CreatedAt.Time, env.Zone()), st.Sign + " " + o.Status.Line(20), o.Type.Line(20), o.PaymentType.Line(20),
 			text.Money(o.SourceAmount.Sum), o.Customer.Name.Line(100), o.Destination.Name().Line(100), paper, updated, o.OPID.Line(64)},
@@ -147,5 +174,5 @@ func row(env *ui.Env, rec index.Record) widget.Row {
 	case !o.IsVisible:
 		out.Sign, out.Tone = th.Signs.Off, theme.Dim
 	}
-	return out
+	return out, until
 }
