@@ -281,27 +281,3 @@ func TestStatusJSON(t *testing.T) {
 		}
 	})
 }
-
-func TestFileLiveness(t *testing.T) {
-	l, key := FileLiveness(t.TempDir()), Key{BaseURL: "https://x.example", Account: "a"}
-	if l == nil {
-		t.Skip("this system gives no such hint; the lease alone decides")
-	}
-	if !l.Gone(key) {
-		t.Fatal("nobody holds the lock, yet somebody lives")
-	}
-	release, ok := l.Hold(key)
-	if !ok || l.Gone(key) {
-		t.Fatal("the holder is not seen")
-	}
-	if _, twice := l.Hold(key); twice {
-		t.Fatal("two hold the lock")
-	}
-	if !l.Gone(Key{BaseURL: "https://x.example", Account: "b"}) {
-		t.Fatal("two accounts share a lock")
-	}
-	release()
-	if !l.Gone(key) {
-		t.Fatal("the lock outlives its holder")
-	}
-}

@@ -113,7 +113,7 @@ func (m *Manager) over(r Row) (over, byUs bool) {
 	if w.incarnation == r.Incarnation && w.fence == r.Fence && w.phase == r.Phase && now-w.since >= r.LeaseFor {
 		return true, true
 	}
-	if r.HasLock && m.cfg.Liveness != nil && r.Owner.ID != m.owner.ID && r.Owner.Host == m.owner.Host && m.cfg.Liveness.Gone(m.key) {
+	if r.HasLock && m.cfg.Liveness != nil && r.Owner.ID != m.owner.ID && m.cfg.Liveness.Gone(m.key) {
 		return true, true
 	}
 	return false, false

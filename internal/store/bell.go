@@ -27,6 +27,7 @@ const (
 	probeWait   = time.Second            // until a probe's own hint must have come back (rule A7)
 	taskWait    = 500 * time.Millisecond // for a question on the connection
 	reconnectIn = time.Second
+	firstWait   = 250 * time.Millisecond // for the first connection, once
 )
 
 // keySum names a key without telling it.
@@ -84,6 +85,7 @@ type bell struct {
 	done chan struct{}
 
 	tasks chan func(context.Context, *pgx.Conn)
+	tried chan struct{} // closed when the first connection is known to hear or not
 
 	mu    sync.Mutex // guards what follows
 	hears bool       // a probe came back on the present connection
@@ -95,7 +97,7 @@ type bell struct {
 func newBell(db *DB, log *slog.Logger) *bell {
 	ctx, end := context.WithCancel(context.Background())
 	b := &bell{db: db, log: log, ctx: ctx, end: end, done: make(chan struct{}),
-		tasks: make(chan func(context.Context, *pgx.Conn), 16), subs: map[string][]chan struct{}{}, held: map[int64]bool{}}
+		tasks: make(chan func(context.Context, *pgx.Conn), 16), tried: make(chan struct{}), subs: map[string][]chan struct{}{}, held: map[int64]bool{}}
 	go b.run()
 	return b
 }
@@ -115,8 +117,11 @@ var errLost = errors.New("store: the listening connection broke")
 // come through.
 func (b *bell) run() {
 	defer close(b.done)
+	first := sync.OnceFunc(func() { close(b.tried) })
+	defer first()
 	for b.ctx.Err() == nil {
-		err := b.serve()
+		err := b.serve(first)
+		first()
 		b.setHears(false)
 		if errors.Is(err, errDeaf) {
 			b.log.Info("store: NOTIFY does not come through (a pooler in transaction mode?); looking once a second instead")
@@ -130,8 +135,20 @@ func (b *bell) run() {
 	}
 }
 
-// serve listens on one connection until it breaks.
-func (b *bell) serve() error {
+// awaitFirst waits until the first connection is known to hear or not, for d at
+// most.
+func (b *bell) awaitFirst(d time.Duration) {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-b.tried:
+	case <-late.C:
+	}
+}
+
+// serve listens on one connection until it breaks; it calls ready when hints
+// come through.
+func (b *bell) serve(ready func()) error {
 	cfg, err := postgresConfig(b.db.dsn)
 	if err != nil {
 		return err
@@ -158,6 +175,7 @@ func (b *bell) serve() error {
 		_, _ = conn.Exec(b.ctx, "SELECT pg_try_advisory_lock($1)", id)
 	}
 	b.setHears(true)
+	ready()
 	b.tellAll()
 	for {
 		if err := b.wait(conn); err != nil {

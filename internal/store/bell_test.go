@@ -149,3 +149,21 @@ func TestLivenessOnFiles(t *testing.T) {
 		t.Error("still held after release")
 	}
 }
+
+func TestLivenessOnTheServer(t *testing.T) {
+	url := storetest.URL(t, store.Postgres)
+	one, two := storeSession(t, storetest.OpenURL(t, url)), storeSession(t, storetest.OpenURL(t, url))
+	release, ok := one.Liveness().Hold(key1) // at once: the connection is not there yet
+	if !ok {
+		t.Fatal("a process that has just started gets no lock")
+	}
+	if one.Liveness().Gone(key1) {
+		t.Error("to its own process the holder is gone")
+	}
+	waitUntil(t, func() bool { return storeReady(two.Liveness()) })
+	if two.Liveness().Gone(key1) {
+		t.Error("to another process the holder is gone")
+	}
+	release()
+	waitUntil(t, func() bool { return two.Liveness().Gone(key1) })
+}

@@ -63,9 +63,12 @@ func (l fileLiveness) Gone(key session.Key) bool {
 // serverLiveness asks on the listening connection.
 type serverLiveness struct{ bell *bell }
 
-// Hold implements session.Liveness.
+// Hold implements session.Liveness. A process that has just started waits a
+// moment for its connection: without the lock, its death would stall the others
+// for a whole lease.
 func (l serverLiveness) Hold(key session.Key) (release func(), ok bool) {
 	id := lockID(key)
+	l.bell.awaitFirst(firstWait)
 	if !l.query("SELECT pg_try_advisory_lock($1)", id) {
 		return func() {}, false
 	}
@@ -76,9 +79,13 @@ func (l serverLiveness) Hold(key session.Key) (release func(), ok bool) {
 	}, true
 }
 
-// Gone implements session.Liveness.
+// Gone implements session.Liveness. The server would grant a connection its own
+// lock again, so what this process holds is asked here.
 func (l serverLiveness) Gone(key session.Key) bool {
 	id := lockID(key)
+	if l.bell.holds(id) {
+		return false
+	}
 	return l.query("SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN pg_advisory_unlock_shared($1) ELSE false END", id)
 }
 
@@ -91,6 +98,12 @@ func (l serverLiveness) query(sql string, id int64) bool {
 		answer <- yes && err == nil
 	})
 	return ran && <-answer
+}
+
+func (b *bell) holds(id int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held[id]
 }
 
 // hold remembers locks to take again when the connection was lost.
