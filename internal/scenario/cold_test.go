@@ -1,0 +1,118 @@
+package scenario
+
+import (
+	"testing"
+	"time"
+
+	"opdeck/internal/sandbox"
+)
+
+// wants checks what the service has seen; -1: not asked.
+type wants struct{ logins, refreshes, unauthorized int64 }
+
+func (s *service) check(t testing.TB, w wants) sandbox.Stats {
+	t.Helper()
+	st := s.stats()
+	if w.logins >= 0 && st.Logins+st.LoginsRefused != w.logins {
+		t.Errorf("%d logins and %d refused, want %d", st.Logins, st.LoginsRefused, w.logins)
+	}
+	if w.refreshes >= 0 && st.Refreshes != w.refreshes {
+		t.Errorf("%d refreshes, want %d", st.Refreshes, w.refreshes)
+	}
+	if w.unauthorized >= 0 && st.Unauthorized != w.unauthorized {
+		t.Errorf("%d × 401, want %d", st.Unauthorized, w.unauthorized)
+	}
+	if st.RefreshesRefused != 0 {
+		t.Errorf("%d refreshes were refused", st.RefreshesRefused)
+	}
+	s.once(t)
+	return st
+}
+
+// once checks that no refresh token was shown twice.
+func (s *service) once(t testing.TB) {
+	t.Helper()
+	if n, wire := s.stats().MostPresentations, s.mostPresentations(); n > 1 || wire > 1 {
+		t.Errorf("a refresh token was presented %d times (%d on the wire)", n, wire)
+	}
+}
+
+func noErrors(t testing.TB, r callReport) {
+	t.Helper()
+	if len(r.Errors) > 0 {
+		t.Errorf("calls failed: %v", r.Errors)
+	}
+}
+
+// S01: all start at once on an empty store, one call each. S04: silent past the
+// hand-over, then a call each at the same instant. S29: idle longer than the
+// refresh token lives, then one call.
+func TestS01S04S29ColdStartHerdIdle(t *testing.T) {
+	stores(t, true, func(t *testing.T, p place) {
+		s := newService(t, serviceOptions{Access: 6 * time.Second, Refresh: 11 * time.Second})
+		ws := startMany(t, pick(16, 32), p, s)
+		for _, w := range ws {
+			w.do(order{Do: "stall"}) // answers once it runs
+		}
+		began := time.Now()
+		r := joined(all(ws, order{Do: "calls"}))
+		took := time.Since(began)
+		noErrors(t, r)
+		s.check(t, wants{logins: 1})
+		if took > pick(4*time.Second, 2*time.Second) {
+			t.Errorf("all were served after %v", took)
+		}
+		t.Logf("S01: %d processes, all served after %v", len(ws), took.Round(time.Millisecond))
+
+		time.Sleep(time.Until(began.Add(took + 4200*time.Millisecond)))
+		again := joined(all(ws, order{Do: "calls"}))
+		noErrors(t, again)
+		s.check(t, wants{logins: 1, refreshes: 1})
+		t.Logf("S04: slowest %v", again.slowest().Round(time.Millisecond))
+
+		time.Sleep(11500 * time.Millisecond)
+		noErrors(t, joined(all(ws[:1], order{Do: "calls"})))
+		s.check(t, wants{logins: 2, refreshes: 1})
+	})
+}
+
+// S02: steady calls of many processes over three lifetimes.
+func TestS02Steady(t *testing.T) {
+	stores(t, true, func(t *testing.T, p place) {
+		access := 5 * time.Second
+		s := newService(t, serviceOptions{Access: access, Refresh: 20 * time.Second})
+		ws := startMany(t, pick(12, 32), p, s)
+		r := joined(all(ws, order{Do: "calls", For: 3 * access, Gap: 400 * time.Millisecond}))
+		noErrors(t, r)
+		st := s.check(t, wants{logins: 1, refreshes: -1})
+		want := int64(3 * access / (access * 2 / 3)) // a third of so short a life is margin
+		if st.Refreshes < want-1 || st.Refreshes > want+1 {
+			t.Errorf("%d refreshes, want %d ± 1", st.Refreshes, want)
+		}
+		t.Logf("%d processes, %d calls, %d refreshes, p50 %v, slowest %v", len(ws), r.OK, st.Refreshes, r.Took[len(r.Took)/2].Round(10*time.Microsecond), r.slowest().Round(time.Millisecond))
+	})
+}
+
+// S03: a new process for each call.
+func TestS03ShortLived(t *testing.T) {
+	stores(t, true, func(t *testing.T, p place) {
+		access := 5 * time.Second
+		s := newService(t, serviceOptions{Access: access, Refresh: 20 * time.Second})
+		end := time.Now().Add(3 * access)
+		n := 0
+		for time.Now().Before(end) {
+			ws := startMany(t, pick(1, 8), p, s)
+			noErrors(t, joined(all(ws, order{Do: "calls"})))
+			for _, w := range ws {
+				w.kill()
+			}
+			n += len(ws)
+			time.Sleep(pick(350*time.Millisecond, 250*time.Millisecond))
+		}
+		st := s.check(t, wants{logins: 1, refreshes: -1})
+		if st.Refreshes < 3 || st.Refreshes > 5 {
+			t.Errorf("%d refreshes, want 4 ± 1", st.Refreshes)
+		}
+		t.Logf("%d processes, %d refreshes", n, st.Refreshes)
+	})
+}

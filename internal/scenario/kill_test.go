@@ -1,0 +1,209 @@
+package scenario
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fast gives a worker an auth deadline of 2 s and a lease of 4 s.
+func fast(s *workerSettings) { s.Fast = true }
+
+func stalling(point string) func(*workerSettings) {
+	return func(s *workerSettings) { s.Stall = point }
+}
+
+// S05 to S08: the holder is killed at each point of a rotation. Behind a pooler
+// there is no liveness lock, and the lease decides.
+func TestS05toS08KilledHolder(t *testing.T) {
+	for _, point := range []string{"held", "marked", "sent", "answered"} {
+		t.Run(point, func(t *testing.T) {
+			stores(t, true, func(t *testing.T, p place) {
+				s := newService(t, serviceOptions{Access: 5 * time.Minute, Refresh: 15 * time.Minute})
+				survivor := start(t, p, s, fast)
+				survivor.must(order{Do: "open"})
+				noErrors(t, survivor.do(order{Do: "calls"}).Calls)
+				most := time.Duration(0)
+				for range pick(2, 20) {
+					most = max(most, killAt(t, p, s, survivor, point))
+				}
+				p.sound(t)
+				t.Logf("the next call is served after at most %v", most.Round(time.Millisecond))
+			})
+		})
+	}
+}
+
+// killAt kills a worker at a point of a refresh and tells how long the next
+// caller waited.
+func killAt(t *testing.T, p place, s *service, survivor *process, point string) time.Duration {
+	t.Helper()
+	before, from := s.stats(), survivor.status()
+	if point == "sent" {
+		s.faults("delay=refresh:30s#1")
+	}
+	victim := start(t, p, s, fast, stalling(point))
+	victim.must(order{Do: "open"})
+	began := time.Now()
+	victim.order(order{Do: "refresh"})
+	if point == "sent" {
+		until(t, "the refresh is sent", func() bool { return len(s.seen(refreshLine, began)) > 0 })
+	} else {
+		victim.awaitPoint(point)
+	}
+	if h := survivor.status().Holder; h == nil || h.PID != victim.cmd.Process.Pid {
+		t.Errorf("the status names holder %+v, not process %d", h, victim.cmd.Process.Pid)
+	}
+	victim.kill()
+	began = time.Now()
+	logins := int64(1)
+	if point == "held" { // the pair is untouched; somebody wants it renewed all the same
+		logins = 0
+		survivor.must(order{Do: "refresh", Deadline: 30 * time.Second})
+	}
+	noErrors(t, survivor.do(order{Do: "calls"}).Calls)
+	took := time.Since(began)
+	if limit := time.Second; took > limit && !p.pooled() {
+		t.Errorf("served after %v, want at most %v", took, limit)
+	} else if took > 7*time.Second {
+		t.Errorf("served after %v, want the lease's 4 s", took)
+	}
+	s.faults("")
+	after := s.stats()
+	if n := after.Logins - before.Logins; n != logins {
+		t.Errorf("%d logins, want %d", n, logins)
+	}
+	s.once(t)
+	if st := survivor.status(); st.Fence <= from.Fence || st.Generation <= from.Generation {
+		t.Errorf("fence %d → %d, generation %d → %d", from.Fence, st.Fence, from.Generation, st.Generation)
+	}
+	return took
+}
+
+// until waits for something to become true.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience / 2); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never came to pass: %s", what)
+		}
+	}
+}
+
+// The lock of PostgreSQL is the server's: it tells of a holder on another host.
+func TestKilledHolderOnAnotherHost(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "PostgreSQL")
+	s := newService(t, serviceOptions{Access: 5 * time.Minute, Refresh: 15 * time.Minute})
+	here, there := start(t, p, s, fast), start(t, p, s, fast, stalling("marked"), func(s *workerSettings) { s.Host = "another-host" })
+	here.must(order{Do: "open"})
+	there.must(order{Do: "open"})
+	noErrors(t, here.do(order{Do: "calls"}).Calls)
+	there.order(order{Do: "refresh"})
+	there.awaitPoint("marked")
+	there.kill()
+	began := time.Now()
+	noErrors(t, here.do(order{Do: "calls"}).Calls)
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("served after %v, want at most 1 s", took)
+	}
+	s.check(t, wants{logins: 2, unauthorized: -1})
+}
+
+// S09: workers are killed all the time.
+func TestS09KillStorm(t *testing.T) {
+	stores(t, true, func(t *testing.T, p place) {
+		s := newService(t, serviceOptions{Access: 5 * time.Second, Refresh: 20 * time.Second, Faults: "delay=login:200ms,delay=refresh:200ms"})
+		n, every, length := pick(4, 16), pick(250*time.Millisecond, 20*time.Millisecond), pick(6*time.Second, time.Minute)
+		calm := storm(t, p, s, n, 0, pick(3*time.Second, 10*time.Second))
+		wild := storm(t, p, s, n, every, length)
+		s.once(t)
+		p.sound(t)
+		if wild.rate < calm.rate/2 {
+			t.Errorf("%.0f calls/s under the storm, %.0f without", wild.rate, calm.rate)
+		}
+		t.Logf("%d kills in %v; %.0f calls/s, %.0f/s without kills; logins %d", wild.kills, length, wild.rate, calm.rate, s.stats().Logins)
+	})
+}
+
+type stormy struct {
+	kills int64
+	rate  float64
+}
+
+// storm lets n workers call, one replaced every so often (0: never).
+func storm(t *testing.T, p place, s *service, n int, every, length time.Duration) stormy {
+	t.Helper()
+	end := time.Now().Add(length)
+	began := time.Now()
+	var kills atomic.Int64
+	before := s.stats().Requests["billing"] - s.stats().Unauthorized
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			time.Sleep(every * time.Duration(i))
+			for time.Now().Before(end) {
+				w := start(t, p, s, fast)
+				life := time.Until(end)
+				if every > 0 {
+					life = min(life, every*time.Duration(n))
+				}
+				reply := w.order(order{Do: "calls", For: time.Until(end), Gap: 40 * time.Millisecond})
+				select {
+				case <-time.After(life):
+				case <-reply:
+				}
+				w.kill()
+				kills.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	done := s.stats().Requests["billing"] - s.stats().Unauthorized - before
+	return stormy{kills: kills.Load(), rate: float64(done) / time.Since(began).Seconds()}
+}
+
+// S10: the holder is stopped beyond its lease, another takes over, and the
+// stopped one wakes up.
+func TestS10StoppedHolder(t *testing.T) {
+	stores(t, true, func(t *testing.T, p place) {
+		s := newService(t, serviceOptions{Access: 5 * time.Minute, Refresh: 15 * time.Minute})
+		victim, other := start(t, p, s, fast), start(t, p, s, fast)
+		victim.must(order{Do: "open"})
+		other.must(order{Do: "open"})
+		noErrors(t, other.do(order{Do: "calls"}).Calls)
+		s.faults("late=refresh:1s#1") // processed at once, answered later
+		began := time.Now()
+		victim.order(order{Do: "refresh"})
+		until(t, "the refresh is sent", func() bool { return len(s.seen(refreshLine, began)) > 0 })
+		victim.signal(syscall.SIGSTOP)
+		noErrors(t, other.do(order{Do: "calls"}).Calls)
+		took := time.Since(began)
+		if took < 3500*time.Millisecond || took > 7*time.Second {
+			t.Errorf("taken over after %v, want the lease's 4 s", took)
+		}
+		st := other.status()
+		victim.signal(syscall.SIGCONT)
+		noErrors(t, victim.do(order{Do: "calls"}).Calls)
+		if now := other.status(); now.Generation != st.Generation || now.State != "live" {
+			t.Errorf("generation %d, %s; it was %d", now.Generation, now.State, st.Generation)
+		}
+		noErrors(t, other.do(order{Do: "calls"}).Calls)
+		s.check(t, wants{logins: 2, refreshes: 1, unauthorized: -1})
+		t.Logf("taken over after %v", took.Round(time.Millisecond))
+	})
+}
+
+// gens are the generations that calls were sent with, in the order seen first.
+func (r callReport) gens() []string {
+	var out []string
+	for _, g := range r.Gens {
+		if !slices.Contains(out, g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}

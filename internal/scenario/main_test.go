@@ -1,0 +1,61 @@
+package scenario
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"opdeck/internal/cli"
+)
+
+// roleEnv makes the test binary play another part.
+const roleEnv = "OPDECK_SCENARIO_ROLE"
+
+func TestMain(m *testing.M) {
+	switch role := os.Getenv(roleEnv); role {
+	case "":
+		flag.Parse()
+		if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+			_ = flag.Set("test.parallel", "24") // scenarios mostly wait for time to pass
+		}
+		os.Exit(m.Run())
+	case "service":
+		playServices()
+	case "worker":
+		playWorker()
+	case "opdeck":
+		os.Exit(playOpdeck())
+	default:
+		fmt.Fprintf(os.Stderr, "no role %q\n", role)
+		os.Exit(2)
+	}
+}
+
+// playOpdeck is the program's main with the same handling of signals.
+func playOpdeck() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return cli.Run(ctx, cli.Env{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Version: "test"})
+}
+
+// full reports whether the long versions run.
+func full() bool { return os.Getenv("OPDECK_SCENARIOS") == "full" }
+
+// pick is short, or long in the full run.
+func pick[T any](short, long T) T {
+	if full() {
+		return long
+	}
+	return short
+}
+
+func longOnly(t *testing.T) {
+	t.Helper()
+	if !full() {
+		t.Skip("minutes long: OPDECK_SCENARIOS=full runs it")
+	}
+}

@@ -1,0 +1,280 @@
+package scenario
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+	"opdeck/api/session"
+	"opdeck/internal/app"
+	"opdeck/internal/store"
+)
+
+// workerEnv holds a worker's settings as JSON.
+const workerEnv = "OPDECK_SCENARIO_WORKER"
+
+// workerSettings say how a worker is set up.
+type workerSettings struct {
+	Store, KeyFile    string
+	BaseURL, Password string
+	PerMinute         map[limit.Class]int
+	Fast              bool          // an auth deadline of 2 s and a lease of 4 s
+	Stall             string        // point of a rotation where the worker stops
+	AuthVia           string        // address that logins and refreshes go to
+	Host              string        // "": the real one
+	Skew              time.Duration // of the wall clock
+	Window            time.Duration // of API budgets; 0: the real one
+	NoLock            bool          // no liveness lock: the lease alone decides
+	Log               string        // file for a verbose log
+}
+
+// fastConstants are for outages that would last the lease's 15 s.
+func fastConstants() session.Constants {
+	c := session.Defaults()
+	c.AuthDeadline, c.LeaseHeld, c.LeaseSent = 2*time.Second, 2100*time.Millisecond, 4*time.Second
+	return c
+}
+
+// order is a line to a worker, reply a line from it.
+type order struct {
+	ID       int
+	Do       string
+	Calls    int           // of "calls": how many, one after the other
+	For      time.Duration // of "calls": or for how long
+	Gap      time.Duration // between two calls
+	Parallel int           // so many at once, each doing Calls
+	Deadline time.Duration // of each call
+	Point    string        // of "stall"
+}
+
+type reply struct {
+	ID     int
+	At     string // a point was reached; ID is 0
+	Err    string
+	Kind   string // of the session's error
+	Retry  time.Duration
+	Took   time.Duration
+	Calls  callReport
+	Status json.RawMessage
+}
+
+// callReport is what became of many calls.
+type callReport struct {
+	OK       int
+	Errors   map[string]int // by sentence
+	Took     []time.Duration
+	Started  []time.Time // of good calls, beside Gens
+	Gens     []string    // incarnation and generation of the last send
+	MaxSends int
+}
+
+// worker is a process with a session and a client.
+type worker struct {
+	set    workerSettings
+	points *points
+	out    sync.Mutex // guards standard output
+
+	once    sync.Once
+	err     error
+	store   *store.Store
+	rows    *store.Session
+	session *session.Manager
+	client  *api.Client
+}
+
+// playWorker obeys orders until standard input ends.
+func playWorker() {
+	w := &worker{points: &points{goOn: make(chan struct{}, 1)}}
+	if err := json.Unmarshal([]byte(os.Getenv(workerEnv)), &w.set); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	w.points.say = func(p string) { w.answer(reply{At: p}) }
+	w.points.arm(w.set.Stall)
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var o order
+		if err := json.Unmarshal(in.Bytes(), &o); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		go w.obey(o)
+	}
+	os.Exit(0)
+}
+
+func (w *worker) answer(r reply) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	w.out.Lock()
+	defer w.out.Unlock()
+	_, _ = os.Stdout.Write(append(line, '\n'))
+}
+
+func (w *worker) obey(o order) {
+	r := reply{ID: o.ID}
+	defer func() { w.answer(r) }()
+	began := time.Now()
+	defer func() { r.Took = time.Since(began) }()
+	switch o.Do {
+	case "go":
+		w.points.goOn <- struct{}{}
+		return
+	case "stall":
+		w.points.arm(o.Point)
+		return
+	}
+	ctx := api.WithActor(context.Background(), api.Actor{Name: "worker", Role: api.Admin, Via: "test"})
+	w.once.Do(func() { w.err = w.open(ctx) })
+	err := w.err
+	if err == nil {
+		err = w.act(ctx, o, &r)
+	}
+	if err != nil {
+		r.Err = err.Error()
+		if e, ok := asSession(err); ok {
+			r.Kind, r.Retry = string(e.Kind), e.RetryAfter
+		}
+	}
+}
+
+func (w *worker) act(ctx context.Context, o order, r *reply) (err error) {
+	if o.Deadline > 0 && o.Do != "calls" {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Deadline)
+		defer cancel()
+	}
+	switch o.Do {
+	case "open":
+		return w.awaitHints(ctx)
+	case "calls":
+		r.Calls = w.calls(ctx, o)
+		return nil
+	case "refresh":
+		return w.session.Refresh(ctx)
+	case "login":
+		return w.session.Login(ctx)
+	case "reset":
+		return w.session.Reset(ctx)
+	case "close":
+		return w.session.Close(ctx)
+	case "status":
+		st, err := w.session.Status(ctx)
+		if err != nil {
+			return err
+		}
+		r.Status, err = json.Marshal(statusReport{State: st.State, Generation: st.Generation, Fence: st.Fence, Phase: string(st.Phase),
+			AccessTTL: st.Access.TTL, RefreshTTL: st.Refresh.TTL, Holder: st.Holder, Premature: st.Counts.Premature, Logins: st.Counts.Logins,
+			Culprit: string(st.Verdict.Culprit), Sentence: st.Verdict.Sentence, Warning: st.Warning, Instances: st.Instances})
+		return err
+	}
+	return fmt.Errorf("unknown order %q", o.Do)
+}
+
+// statusReport is what a scenario looks at.
+type statusReport struct {
+	State                      string
+	Generation, Fence          int64
+	Phase                      string
+	AccessTTL, RefreshTTL      time.Duration
+	Holder                     *session.Owner
+	Premature, Logins          int64
+	Culprit, Sentence, Warning string
+	Instances                  int
+}
+
+// open wires what internal/app wires, with the scenario's twists.
+func (w *worker) open(ctx context.Context) (err error) {
+	s := w.set
+	if w.store, err = store.Open(ctx, store.Options{URL: s.Store}); err != nil {
+		return err
+	}
+	log := slog.New(slog.DiscardHandler)
+	if s.Log != "" {
+		f, err := os.OpenFile(s.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
+		log = app.NewLog(f, true)
+	}
+	key, err := store.OpenKey(s.KeyFile, w.store.Core)
+	if err != nil {
+		return err
+	}
+	if w.rows, err = store.NewSession(ctx, w.store.Core, store.SessionOptions{Key: key, Log: log}); err != nil {
+		return err
+	}
+	name, err := session.NormalKey(s.BaseURL, account)
+	if err != nil {
+		return err
+	}
+	shared := &twistedStore{Session: w.rows, points: w.points, window: s.Window}
+	budgets, err := limit.New(limit.Config{Store: shared, Key: name, PerMinute: s.PerMinute})
+	if err != nil {
+		return err
+	}
+	cfg := session.Config{BaseURL: s.BaseURL, Account: account, Store: shared, Limits: budgets, Auth: w.auth(), Log: log,
+		Password: func(context.Context) (secret.Value, error) { return secret.New(s.Password), nil },
+		Clock:    skewed{session.SystemClock(), s.Skew}, Owner: session.Owner{User: "worker", Version: "test", Host: s.Host}}
+	if s.Fast {
+		cfg.Constants = fastConstants()
+	}
+	if !s.NoLock {
+		cfg.Liveness = w.rows.Liveness()
+	}
+	if w.session, err = session.New(cfg); err != nil {
+		return err
+	}
+	w.client, err = api.New(api.Options{BaseURL: s.BaseURL, Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Session: &sends{m: w.session},
+		Gate: &api.Gate{ReadOnly: true}, Timeout: 15 * time.Second, Now: time.Now, Log: log})
+	return err
+}
+
+// auth is the transport of logins and refreshes, by another way if asked.
+func (w *worker) auth() http.RoundTripper {
+	t := session.NewAuthTransport(nil)
+	if w.set.AuthVia != "" {
+		t.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, w.set.AuthVia)
+		}
+	}
+	return t
+}
+
+// awaitHints waits until the liveness hints of PostgreSQL work, a second at most.
+func (w *worker) awaitHints(ctx context.Context) error {
+	if strings.HasPrefix(w.set.Store, "sqlite") || w.set.NoLock {
+		return nil
+	}
+	nobody := session.Key{BaseURL: "https://none.example", Account: "nobody"}
+	for range 50 {
+		if w.rows.Liveness().Gone(nobody) {
+			return nil
+		}
+		if err := limit.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skewed is a host whose wall clock is off.
+type skewed struct {
+	session.Clock
+	by time.Duration
+}
+
+func (c skewed) Wall() time.Time { return c.Clock.Wall().Add(c.by) }

@@ -1,0 +1,155 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/session"
+	"opdeck/internal/app"
+	"opdeck/internal/store"
+)
+
+// points stop a worker in the middle of a rotation.
+type points struct {
+	say  func(string)
+	goOn chan struct{}
+
+	mu    sync.Mutex
+	armed string // guarded by mu
+}
+
+func (p *points) arm(point string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = point
+}
+
+// at stops here, once, if the point is armed, until "go" or for ever.
+func (p *points) at(point string) {
+	p.mu.Lock()
+	stop := p.armed == point
+	if stop {
+		p.armed = ""
+	}
+	p.mu.Unlock()
+	if stop {
+		p.say(point)
+		<-p.goOn
+	}
+}
+
+// twistedStore is the shared store with points, and with shorter windows.
+type twistedStore struct {
+	*store.Session
+	points *points
+	window time.Duration
+}
+
+func (s *twistedStore) Enter(ctx context.Context, key session.Key, req limit.Request, usable func(session.Row) bool) (session.Row, limit.Grant, error) {
+	if s.window > 0 {
+		req.Rule.Window = s.window
+	}
+	return s.Session.Enter(ctx, key, req, usable)
+}
+
+func (s *twistedStore) Acquire(ctx context.Context, key session.Key, c session.Claim) (session.Row, bool, error) {
+	row, ok, err := s.Session.Acquire(ctx, key, c)
+	if ok {
+		s.points.at("held")
+	}
+	return row, ok, err
+}
+
+func (s *twistedStore) Mark(ctx context.Context, key session.Key, m session.Mark) (time.Duration, error) {
+	wait, err := s.Session.Mark(ctx, key, m)
+	if err == nil && wait == 0 {
+		s.points.at("marked")
+	}
+	return wait, err
+}
+
+func (s *twistedStore) Install(ctx context.Context, key session.Key, in session.Install) (session.Row, error) {
+	s.points.at("answered")
+	return s.Session.Install(ctx, key, in)
+}
+
+// sends lends the session to the client as internal/app does, and counts sends.
+type sends struct{ m *session.Manager }
+
+// tally is filled during one call.
+type tally struct {
+	sends int
+	gen   string
+}
+
+type tallyKey struct{}
+
+func (s *sends) Do(ctx context.Context, class limit.Class, send api.Send) error {
+	t, _ := ctx.Value(tallyKey{}).(*tally)
+	err := s.m.Do(ctx, class, func(ctx context.Context, a session.Access) (int, http.Header, error) {
+		if t != nil {
+			t.sends, t.gen = a.Attempt, fmt.Sprintf("%s/%d", a.Incarnation, a.Gen)
+		}
+		return send(ctx, a.Token)
+	})
+	return app.SessionError(err)
+}
+
+// asSession finds the session's error.
+func asSession(err error) (*session.Error, bool) {
+	var e *session.Error
+	ok := errors.As(err, &e)
+	return e, ok
+}
+
+// calls makes calls as ordered.
+func (w *worker) calls(ctx context.Context, o order) callReport {
+	rep := callReport{Errors: map[string]int{}}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range max(1, o.Parallel) {
+		all.Go(func() {
+			end := time.Now().Add(o.For)
+			for i := 0; (o.For == 0 && i < max(1, o.Calls)) || (o.For > 0 && time.Now().Before(end)); i++ {
+				if i > 0 {
+					time.Sleep(o.Gap)
+				}
+				w.call(ctx, o.Deadline, &rep, &mu)
+			}
+		})
+	}
+	all.Wait()
+	return rep
+}
+
+func (w *worker) call(ctx context.Context, deadline time.Duration, rep *callReport, mu *sync.Mutex) {
+	if deadline == 0 {
+		deadline = time.Minute
+	}
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	t := new(tally)
+	began := time.Now()
+	_, err := w.client.Operations(context.WithValue(ctx, tallyKey{}, t), api.OperationQuery{Size: 1})
+	took := time.Since(began)
+	mu.Lock()
+	defer mu.Unlock()
+	rep.Took = append(rep.Took, took)
+	rep.MaxSends = max(rep.MaxSends, t.sends)
+	if err == nil {
+		rep.OK++
+		rep.Started, rep.Gens = append(rep.Started, began), append(rep.Gens, t.gen)
+		return
+	}
+	if e, ok := asSession(err); ok {
+		rep.Errors[string(e.Kind)]++
+		return
+	}
+	rep.Errors[fmt.Sprintf("%s: %s", api.KindOf(err), err)]++
+}
