@@ -13,6 +13,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/approval"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
@@ -297,5 +298,21 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	}, place, ui.Changed{Kind: Kind})
 	if desk.calls != 0 {
 		t.Errorf("%d questions outside a command", desk.calls)
+	}
+}
+
+// The same for every key on a request's page.
+func TestKeysOnPagesNeverWait(t *testing.T) {
+	var s *Screen
+	desk := fake()
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, desk, ""); return s }, place, as("ana", api.Operator))
+	before, k := desk.calls, keymap.New()
+	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Audit, k.Viewer, k.Global) {
+		s.show("rshare000000")
+		s.Update(key.Msg())
+		_ = s.View()
+	}
+	if desk.calls != before {
+		t.Errorf("%d questions outside a command", desk.calls-before)
 	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 var columns = []widget.Column{
-	{Title: "state", Min: 10}, {Title: "asked by", Min: 10, Max: 24, Flex: 1}, {Title: "act", Min: 15, Max: 24, Flex: 1}, {Title: "object", Min: 10, Max: 50, Flex: 3, Middle: true, Drop: 2},
-	{Title: "asked", Min: 8, Drop: 3, Align: widget.Right}, {Title: "time left", Min: 9, Drop: 1, Align: widget.Right},
+	{Title: "state", Min: 10}, {Title: "asked by", Min: 6, Max: 24, Flex: 2}, {Title: "act", Min: 15, Max: 24, Flex: 1, Drop: 1}, {Title: "object", Min: 10, Max: 50, Flex: 3, Middle: true, Drop: 3},
+	{Title: "asked", Min: 8, Drop: 4, Align: widget.Right}, {Title: "time left", Min: 9, Drop: 2, Align: widget.Right},
 }
 
 // rows are the requests: those that wait first, each part newest first.

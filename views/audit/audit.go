@@ -71,7 +71,7 @@ type Screen struct {
 func New(env *ui.Env, log Log, cfg Config, start string) *Screen {
 	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, rows: &rows{env: env},
 		loads: env.Loads(), more: env.Loads(), doubts: env.Loads(), checks: env.Loads(),
-		table: widget.NewTable(env.Theme, env.Keys, false, columns(false)...)}
+		table: widget.NewTable(env.Theme, env.Keys, false, columns(0)...)}
 	if f, bad := parse(start, env.Now()); bad == nil {
 		s.filter, s.text = f, start
 	}
@@ -222,8 +222,8 @@ func (s *Screen) View() string {
 // SetSize implements ui.Screen.
 func (s *Screen) SetSize(w, h int) {
 	s.w, s.h = w, h
-	s.rows.wide = w >= 100
-	s.table.SetColumns(columns(s.rows.wide)...)
+	s.rows.wide = w >= wide
+	s.table.SetColumns(columns(w)...)
 }
 
 // Help implements ui.Screen.

@@ -15,6 +15,7 @@ import (
 	"opdeck/api"
 	trail "opdeck/internal/audit"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
@@ -294,5 +295,25 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	}, place)
 	if log.calls != 0 {
 		t.Errorf("%d questions outside a command", log.calls)
+	}
+}
+
+// The same for every key on a record's page and while a filter is typed.
+func TestKeysOnPagesNeverWait(t *testing.T) {
+	var s *Screen
+	log := fake()
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, Config{}, ""); return s }, place, as(api.Admin))
+	before, k := log.calls, keymap.New()
+	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Audit, k.Viewer, k.Global) {
+		s.show(sample()[3])
+		s.Update(key.Msg())
+		_ = s.View()
+		s.page, s.bar = nil, newBar("person:ana")
+		s.Update(key.Msg())
+		_ = s.View()
+		s.bar = nil
+	}
+	if log.calls != before {
+		t.Errorf("%d questions outside a command", log.calls-before)
 	}
 }

@@ -10,15 +10,21 @@ import (
 	"opdeck/ui/widget"
 )
 
-// columns of the list; wide leaves room for seconds.
-func columns(wide bool) []widget.Column {
-	clock := 16
-	if wide {
+// columns of the list in a window of w cells: seconds where there is room, and
+// the outcome in view wherever it is drawn at all.
+func columns(w int) []widget.Column {
+	clock, event, result := 16, 15, 12
+	switch {
+	case w >= wide:
 		clock = 19
+	case w < 34:
+		event, result = 6, 10
 	}
-	return []widget.Column{{Title: "time", Min: clock, Drop: 1}, {Title: "person", Min: 8, Max: 20, Flex: 1, Drop: 3}, {Title: "event", Min: 15, Max: 28, Flex: 1},
-		{Title: "object", Min: 12, Max: 60, Flex: 3, Middle: true, Drop: 2}, {Title: "outcome", Min: 12}}
+	return []widget.Column{{Title: "time", Min: clock, Drop: 1}, {Title: "person", Min: 8, Max: 20, Flex: 1, Drop: 3}, {Title: "event", Min: event, Max: 28, Flex: 1},
+		{Title: "object", Min: 12, Max: 60, Flex: 3, Middle: true, Drop: 2}, {Title: "outcome", Min: result}}
 }
+
+const wide = 100 // cells from which on times have seconds
 
 // openID marks the row of an unsettled act; its record stands in the list too.
 const openID = "unsettled "

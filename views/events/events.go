@@ -87,7 +87,7 @@ type Screen struct {
 func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Screen {
 	s := &Screen{env: env, inbox: inbox, client: client, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, rows: newRows(env), follow: true,
 		counts: map[receiver.Status]int64{}, loads: env.Loads(), more: env.Loads(), stream: env.Loads(), tries: env.Loads(), hooks: env.Loads(),
-		table: widget.NewTable(env.Theme, env.Keys, false, columns...)}
+		table: widget.NewTable(env.Theme, env.Keys, false, columns(0)...)}
 	if f, bad := parse(start, env.Now()); bad == nil {
 		s.filter, s.text = f, start
 	}
@@ -287,7 +287,10 @@ func (s *Screen) View() string {
 }
 
 // SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
+func (s *Screen) SetSize(w, h int) {
+	s.w, s.h = w, h
+	s.table.SetColumns(columns(w)...)
+}
 
 // Help implements ui.Screen.
 func (s *Screen) Help() help.KeyMap {

@@ -14,6 +14,7 @@ import (
 	"opdeck/api/text"
 	"opdeck/internal/receiver"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
@@ -341,5 +342,27 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	}, place)
 	if f.calls != 0 {
 		t.Errorf("%d questions outside a command", f.calls)
+	}
+}
+
+// The same for every key on each page and while a filter is typed.
+func TestKeysOnPagesNeverWait(t *testing.T) {
+	var s *Screen
+	f := full()
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, f, here, ""); return s }, place, as(api.Admin))
+	before, k, h := f.calls, keymap.New(), settings()
+	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Events, k.Viewer, k.Global) {
+		for _, open := range []func(){
+			func() { s.show(s.rows.list[0]) }, func() { s.open(&page{fill: s.codeLines}) }, func() { s.open(&page{settings: true, hooks: &h, fill: s.settingLines}) },
+			func() { s.page, s.bar = nil, newBar("type:1") },
+		} {
+			open()
+			s.Update(key.Msg())
+			_ = s.View()
+			s.bar = nil
+		}
+	}
+	if f.calls != before {
+		t.Errorf("%d questions outside a command", f.calls-before)
 	}
 }

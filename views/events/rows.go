@@ -15,9 +15,17 @@ import (
 	"opdeck/ui/widget"
 )
 
-var columns = []widget.Column{
-	{Title: "received", Min: 16, Drop: 4}, {Title: "type", Min: 9, Max: 12, Flex: 1, Drop: 2}, {Title: "object", Min: 11, Max: 36, Flex: 1, Middle: true, Drop: 1}, {Title: "change", Min: 14, Flex: 3},
-	{Title: "age", Min: 5, Align: widget.Right, Drop: 3}, {Title: "trust", Min: 13},
+// columns of the list in a window of w cells; how far an event can be trusted is
+// in view wherever it is drawn at all.
+func columns(w int) []widget.Column {
+	change, badge := 14, 13
+	if w < 34 {
+		change, badge = 6, 10
+	}
+	return []widget.Column{
+		{Title: "received", Min: 16, Drop: 4}, {Title: "type", Min: 9, Max: 12, Flex: 1, Drop: 2}, {Title: "object", Min: 11, Max: 36, Flex: 1, Middle: true, Drop: 1},
+		{Title: "change", Min: change, Flex: 3}, {Title: "age", Min: 5, Align: widget.Right, Drop: 3}, {Title: "trust", Min: badge},
+	}
 }
 
 // shortTypes are the words for types in the list.

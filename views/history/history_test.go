@@ -14,6 +14,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/index"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
@@ -257,5 +258,21 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	}, place, ui.Changed{Kind: ui.KindOperation, ID: opid})
 	if ix.calls != 0 {
 		t.Errorf("%d questions outside a command", ix.calls)
+	}
+}
+
+// The same for every key on the page of a difference.
+func TestKeysOnPagesNeverWait(t *testing.T) {
+	var s *Screen
+	ix := fake(t)
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, p.ID); return s }, place, as)
+	before, k := ix.calls, keymap.New()
+	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Operation, k.Viewer, k.Global) {
+		s.between(s.rows.list[0], s.rows.list[2])
+		s.Update(key.Msg())
+		_ = s.View()
+	}
+	if ix.calls != before {
+		t.Errorf("%d questions outside a command", ix.calls-before)
 	}
 }
