@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,10 +26,30 @@ import (
 
 // TestMain makes the test binary run as opdeck in scripts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"opdeck": func() { os.Exit(program()) }})
+	programs := map[string]func(){"opdeck": func() { os.Exit(program()) }}
+	if raceEnabled {
+		programs = nil
+	}
+	testscript.Main(m, programs)
+}
+
+// built is a folder with the program built without the race detector, whose
+// start would take longer than the scripts' hundreds of commands; "" when the
+// test binary itself serves.
+func built(t *testing.T) string {
+	t.Helper()
+	if !raceEnabled {
+		return ""
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "opdeck"), ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return dir
 }
 
 func TestScripts(t *testing.T) {
+	dir := built(t)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
@@ -36,6 +58,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_CONFIG_HOME", "")
 			e.Setenv("XDG_STATE_HOME", "")
 			e.Setenv("PW", sandbox.DefaultPassword)
+			if dir != "" {
+				e.Setenv("PATH", dir+string(os.PathListSeparator)+e.Getenv("PATH"))
+			}
 			e.Values["world"] = &world{}
 			return os.Mkdir(home, 0o700)
 		},
@@ -310,17 +335,33 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 	}
 }
 
+// first calls tell once, when somebody says the first word.
+type first struct {
+	once sync.Once
+	tell func()
+}
+
+func (f *first) Write(b []byte) (int, error) {
+	f.once.Do(f.tell)
+	return len(b), nil
+}
+
 // TestInterruptedServers: an interruption is the orderly end of what runs until then.
 func TestInterruptedServers(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"session", "keep"}, {"session", "status", "--watch"}, {"event", "tail"},
+	event := `{"hook_id":"11111111-2222-4333-8444-555555555555","hook_type":1}`
+	for _, args := range [][]string{{"session", "keep"}, {"session", "status", "--watch"}, {"event", "tail", "--last", "1"},
 		{"event", "listen", "--addr", "127.0.0.1:0", "--verify", "none"}, {"sandbox", "--addr", "127.0.0.1:0", "--operations", "1"}} {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(150*time.Millisecond, cancel)
-		var out, errs strings.Builder
-		if code := run(ctx, append(narrow(t, "1s"), args...), strings.NewReader(""), &out, &errs); code != 0 {
-			t.Errorf("%v: exit %d: %s", args, code, errs.String())
+		flags := narrow(t, "1s")
+		if code := run(t.Context(), append(flags, "event", "send", "-"), strings.NewReader(event), io.Discard, io.Discard); code != 2 {
+			t.Fatal("send", code)
 		}
+		ctx, cancel := context.WithCancel(t.Context())
+		word := &first{tell: cancel}
+		if code := run(ctx, append(flags, args...), strings.NewReader(""), word, word); code != 0 {
+			t.Errorf("%v: exit %d", args, code)
+		}
+		cancel()
 	}
 }
 
