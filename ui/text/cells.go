@@ -8,6 +8,7 @@ package text
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -24,8 +25,9 @@ func Width(s string) int {
 	return ansi.StringWidth(s)
 }
 
-// quick counts what nearly every line of a frame is made of: ASCII, the signs
-// of the theme, SGR sequences. Anything else is not ok.
+// quick counts what nearly every line of a frame is made of: ASCII, the letters
+// of common scripts, the signs of the theme, SGR sequences. Anything else, and
+// with it whatever joins to a character before it, is not ok.
 func quick(s string) (n int, ok bool) {
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
@@ -42,16 +44,14 @@ func quick(s string) (n int, ok bool) {
 				return 0, false
 			}
 			i++
-		case c == 0xe2 && i+2 < len(s): // U+2000..U+2FFF
-			r := rune(c&0x0f)<<12 | rune(s[i+1]&0x3f)<<6 | rune(s[i+2]&0x3f)
-			if !narrow(r) {
+		case c >= 0xc2:
+			r, size := utf8.DecodeRuneInString(s[i:])
+			w := cells(r)
+			if w == 0 {
 				return 0, false
 			}
-			n++
-			i += 3
-		case c == 0xc2 && i+1 < len(s) && s[i+1] == 0xb7: // ·
-			n++
-			i += 2
+			n += w
+			i += size
 		default:
 			return 0, false
 		}
@@ -59,8 +59,25 @@ func quick(s string) (n int, ok bool) {
 	return n, true
 }
 
-func narrow(r rune) bool {
-	return r >= 0x2500 && r <= 0x259f || r >= 0x2010 && r <= 0x2026 || r == '›' || r == '●' || r == '▣' || r == '▲' || r == '▼' || r == '◌' || r == '✓' || r == '✗'
+// cells is how many cells a character takes that joins with no neighbour of
+// these ranges; 0 where that needs a closer look.
+func cells(r rune) int {
+	switch {
+	case r < 0x80:
+		return 0
+	case r >= 0xa1 && r <= 0x24f && r != 0xad, // Latin
+		r >= 0x391 && r <= 0x3c9 && r != 0x3a2, // Greek
+		r >= 0x400 && r <= 0x481, r >= 0x48a && r <= 0x52f, // Cyrillic
+		r >= 0x2010 && r <= 0x2026, r >= 0x2500 && r <= 0x259f,
+		r == '›', r == '●', r == '▣', r == '▲', r == '▼', r == '◌', r == '✓', r == '✗':
+		if r == 0xa9 || r == 0xae { // they may be drawn as pictures
+			return 0
+		}
+		return 1
+	case r >= 0x3041 && r <= 0x3096, r >= 0x30a1 && r <= 0x30fa, r >= 0x4e00 && r <= 0x9fff:
+		return 2
+	}
+	return 0
 }
 
 func ascii(s string) bool {
@@ -83,7 +100,7 @@ func Cut(s string, w int) string {
 			return s
 		}
 		return s[:w-1] + ellipsis
-	case ansi.StringWidth(s) <= w:
+	case Width(s) <= w:
 		return s
 	}
 	return ansi.Truncate(s, w, ellipsis)

@@ -1,0 +1,27 @@
+package text
+
+import (
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// TestQuickWidthOfScripts holds the quick count against the library, for every character
+// that it takes, alone and between others.
+func TestQuickWidthOfScripts(t *testing.T) {
+	for r := rune(0x80); r <= 0xffff; r++ {
+		if cells(r) == 0 {
+			continue
+		}
+		for _, s := range []string{string(r), "a" + string(r) + "é", "Ж" + string(r) + "界" + string(r), "\x1b[1m" + string(r) + "\x1b[0m"} {
+			if got, want := Width(s), ansi.StringWidth(s); got != want {
+				t.Errorf("%U in %q: %d cells, the library says %d", r, s, got, want)
+			}
+		}
+	}
+	for _, s := range []string{"e\u0301", "か\u3099", "©\ufe0f", "界\u200d界", "👩‍🚀", "ｱ"} {
+		if got, want := Width(s), ansi.StringWidth(s); got != want {
+			t.Errorf("%q: %d cells, the library says %d", s, got, want)
+		}
+	}
+}
