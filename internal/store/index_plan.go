@@ -26,9 +26,24 @@ type opPlan struct {
 	rest   filter.Cond
 	pure   bool        // rest holds always
 	driver filter.Cond // SELECT n …, when few; candidates that rest and kinds decide
+
+	parts  filter.And  // what the kinds do not decide
+	driven bool        // driver has been chosen
+	single filter.Cond // rest, for rows that are looked at one by one; SQLite only
 }
 
+// plan makes a filter ready for questions about all its rows.
 func (x *OperationIndex) plan(ctx context.Context, f filter.OperationExpr, now time.Time) (*opPlan, error) {
+	p, err := x.outline(ctx, f, now)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.drive(ctx)
+}
+
+// outline is a plan that has not looked for candidates: for the first rows of a
+// list that may not need them.
+func (x *OperationIndex) outline(ctx context.Context, f filter.OperationExpr, now time.Time) (*opPlan, error) {
 	all, err := x.loadKinds(ctx)
 	if err != nil {
 		return nil, err
@@ -51,13 +66,24 @@ func (x *OperationIndex) plan(ctx context.Context, f filter.OperationExpr, now t
 		}
 	}
 	p.all = len(p.kinds) == len(all)
-	if len(p.kinds) == 0 {
+	p.parts = restParts
+	if len(p.kinds) == 0 || p.pure {
 		return p, nil
 	}
-	if !p.pure {
-		p.rest = filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now) })
+	p.rest = filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now, x.partyIn) })
+	if !x.postgres() {
+		p.single = filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now, x.partyOf) })
 	}
-	return p, p.chooseDriver(ctx, restParts)
+	return p, nil
+}
+
+// drive looks for candidates, once.
+func (p *opPlan) drive(ctx context.Context) error {
+	if p.driven || p.none() {
+		return nil
+	}
+	p.driven = true
+	return p.chooseDriver(ctx, p.parts)
 }
 
 // none reports that nothing can match.
@@ -225,6 +251,24 @@ func (x *OperationIndex) ofParty(column string, l *filter.Leaf) filter.Cond {
 
 // parties1 selects the parties that a leaf lets through.
 func (x *OperationIndex) parties1(l *filter.Leaf) filter.Cond {
+	c := x.partyCond(l, true)
+	return filter.Cond{SQL: "SELECT p.n FROM index_party p WHERE p.scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}
+}
+
+// partyIn is the condition that a row's party is one of those a leaf lets through.
+func (x *OperationIndex) partyIn(column string, l *filter.Leaf) filter.Cond {
+	p := x.parties1(l)
+	return filter.Cond{SQL: "o." + column + " IN (" + p.SQL + ")", Args: p.Args}
+}
+
+// partyOf is the same by a look at the row's own party.
+func (x *OperationIndex) partyOf(column string, l *filter.Leaf) filter.Cond {
+	c := x.partyCond(l, false)
+	return filter.Cond{SQL: "EXISTS (SELECT 1 FROM index_party p WHERE p.n = o." + column + " AND (" + c.SQL + "))", Args: c.Args}
+}
+
+// partyCond is a leaf's condition on a party p; by words first when all are searched.
+func (x *OperationIndex) partyCond(l *filter.Leaf, words bool) filter.Cond {
 	var alts []filter.Cond
 	for _, v := range l.Values {
 		want, whole := filter.Fold(v.Text), filter.Joined(v.Text)
@@ -232,13 +276,12 @@ func (x *OperationIndex) parties1(l *filter.Leaf) filter.Cond {
 			want = whole
 		}
 		c := filter.Cond{SQL: x.engine.Instr + "(p.body, ?) > 0 OR " + x.engine.Instr + "(p.ids, ?) > 0", Args: []any{want, whole}}
-		if utf8.RuneCountInString(filter.Fold(v.Text)) >= 3 {
+		if words && utf8.RuneCountInString(filter.Fold(v.Text)) >= 3 {
 			c = filter.All(x.narrow(v.Text), c)
 		}
 		alts = append(alts, c)
 	}
-	c := filter.Any(alts...)
-	return filter.Cond{SQL: "SELECT p.n FROM index_party p WHERE p.scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}
+	return filter.Any(alts...)
 }
 
 func (x *OperationIndex) narrow(s string) filter.Cond {
@@ -279,15 +322,13 @@ func (x *OperationIndex) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
 	return filter.Cond{SQL: "SELECT rowid AS n FROM index_words WHERE index_words MATCH ?", Args: []any{strings.Join(match, " OR ")}}, true
 }
 
-// leaf is the exact condition of one comparison on a row o.
-func (x *OperationIndex) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time.Time) filter.Cond {
+// leaf is the exact condition of one comparison on a row o; party asks for the
+// party in a column.
+func (x *OperationIndex) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time.Time, party func(string, *filter.Leaf) filter.Cond) filter.Cond {
 	if o, ok := ordered[l.Field]; ok {
 		return l.Column(x.engine, "o."+o[0], now)
 	}
-	in := func(column string) filter.Cond {
-		p := x.parties1(l)
-		return filter.Cond{SQL: "o." + column + " IN (" + p.SQL + ")", Args: p.Args}
-	}
+	in := func(column string) filter.Cond { return party(column, l) }
 	switch l.Field {
 	case "customer", "source", "destination":
 		return in(l.Field)

@@ -100,7 +100,16 @@ func (p *opPlan) walk(ctx context.Context, s index.Sort, at *cursor, back bool, 
 	if p.none() || limit <= 0 {
 		return nil, nil
 	}
-	if key, ok := columns[s.Field]; ok {
+	key, ok := columns[s.Field]
+	if ok {
+		if ns, found, err := p.nearby(ctx, key, s.Desc != back, at, skip, limit); found || err != nil {
+			return ns, err
+		}
+	}
+	if err := p.drive(ctx); err != nil {
+		return nil, err
+	}
+	if ok {
 		return p.walkColumn(ctx, key, s.Desc != back, at, skip, limit)
 	}
 	if get, ok := codes[s.Field]; ok {
@@ -154,6 +163,24 @@ func (p *opPlan) walkColumn(ctx context.Context, k column, desc bool, at *cursor
 	}
 	from := p.from(k.index)
 	return p.numbers(ctx, from.SQL+"WHERE "+c.SQL+order, append(append(from.Args, c.Args...), limit, skip)...)
+}
+
+// near is how many rows are looked at one by one before candidates are searched.
+const near = 2000
+
+// nearby looks for the rows among the next few of the list: what many rows match
+// is found at once, however long the search for all that match would take.
+// found is false when there are not enough, and once candidates are known.
+func (p *opPlan) nearby(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) (ns []int64, found bool, err error) {
+	if p.single.SQL == "" || p.driven || skip > 0 || limit > near/4 {
+		return nil, false, nil
+	}
+	_, word := direction(desc)
+	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ?"
+	c := filter.All(filter.Cond{SQL: "o.scope = ?", Args: []any{p.x.scope}}, p.kindCond(), k.behind(at, desc))
+	ns, err = p.numbers(ctx, "SELECT o.n FROM (SELECT o.* FROM index_op o "+p.x.by(k.index)+"WHERE "+c.SQL+order+") AS o WHERE "+p.single.SQL+" LIMIT ?",
+		append(append(append(c.Args, near), p.single.Args...), limit)...)
+	return ns, len(ns) == limit, err
 }
 
 // from is "SELECT o.n FROM" with the few candidates, or with the index walked.
@@ -215,7 +242,7 @@ func (x *OperationIndex) Window(ctx context.Context, q index.Query, now time.Tim
 	if q.Sort.Field == "" {
 		q.Sort.Field = "created"
 	}
-	p, err := x.plan(ctx, q.Filter, now)
+	p, err := x.outline(ctx, q.Filter, now)
 	if err != nil {
 		return w, err
 	}
