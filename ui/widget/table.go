@@ -184,6 +184,10 @@ func (t *Table) Selected() (Row, bool) {
 // SelectedID is the id of the row under the cursor, "" when there is none.
 func (t *Table) SelectedID() string { return t.id }
 
+// Restart puts the cursor on the first row, whatever row it was on: the next rows
+// are another list.
+func (t *Table) Restart() { t.at, t.top, t.id = 0, 0, "" }
+
 // Cursor is the index of the row under the cursor.
 func (t *Table) Cursor() int { return t.at }
 

@@ -88,8 +88,8 @@ func (s *Screen) tryFilter() tea.Cmd {
 	if q.String() == s.query.String() {
 		return nil
 	}
-	s.query = q
-	return s.load(s.table.SelectedID())
+	s.query, s.typed = q, true
+	return s.load("")
 }
 
 func (s *Screen) applyFilter() (ui.Action, tea.Cmd) {

@@ -13,10 +13,18 @@ import (
 // windowMsg is the list read anew.
 type windowMsg struct {
 	ui.Ticket
-	window index.Window
-	total  int
-	base   int
-	err    error
+	window  index.Window
+	total   int
+	base    int
+	counted bool // total is how many there are; else it is still to be counted
+	err     error
+}
+
+// countMsg is how many rows there are.
+type countMsg struct {
+	ui.Ticket
+	n   int64
+	err error
 }
 
 // moreMsg is rows further on.
@@ -33,8 +41,35 @@ type moreMsg struct {
 func (s *Screen) load(anchor string) tea.Cmd {
 	t, ctx := s.loads.Next(s.env.Ctx)
 	s.more.Stop()
+	s.tallies.Stop()
 	ix, q := s.index, index.Query{Filter: s.query, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead}
+	if anchor == "" {
+		q.Before, q.After = 0, first
+	}
 	return func() tea.Msg { return read(ctx, t, ix, q) }
+}
+
+// tally counts the rows: that may take longer than to find the first of them.
+func (s *Screen) tally() tea.Cmd {
+	t, ctx := s.tallies.Next(s.env.Ctx)
+	ix, f := s.index, s.query
+	return func() tea.Msg {
+		n, err := ix.Count(ctx, f)
+		return countMsg{t, n, err}
+	}
+}
+
+func (s *Screen) counted(msg countMsg) tea.Cmd {
+	if !s.tallies.Current(msg.Ticket) {
+		return nil
+	}
+	if msg.err != nil {
+		s.err = api.AsError(msg.err)
+		return nil
+	}
+	s.rows.total = max(int(msg.n), s.rows.base+len(s.rows.recs))
+	s.table.SetSource(s.rows)
+	return s.reach()
 }
 
 func read(ctx context.Context, t ui.Ticket, ix Index, q index.Query) windowMsg {
@@ -44,29 +79,29 @@ func read(ctx context.Context, t ui.Ticket, ix Index, q index.Query) windowMsg {
 		if err != nil || !place.In {
 			q.Anchor = ""
 		} else {
-			m.total, m.base = int(place.Total), int(place.Before)
+			m.total, m.base, m.counted = int(place.Total), int(place.Before), true
 		}
 	}
 	if q.Anchor == "" && !q.FromEnd {
-		q.Before, q.After = 0, first
+		q.Before, q.After = 0, max(q.After, first)
 	}
 	w, err := ix.Window(ctx, q)
 	if err != nil {
 		m.err = err
 		return m
 	}
-	if q.Anchor != "" && w.AnchorAt >= 0 {
+	switch {
+	case q.Anchor != "" && w.AnchorAt >= 0:
 		m.base -= w.AnchorAt
-	} else {
+	case !q.FromEnd:
+		m.base, m.total, m.counted = 0, len(w.Rows), !w.More && q.Skip == 0
+	default:
 		n, err := ix.Count(ctx, q.Filter)
 		if err != nil {
 			m.err = err
 			return m
 		}
-		m.total, m.base = int(n), 0
-		if q.FromEnd {
-			m.base = max(int(n)-len(w.Rows), 0)
-		}
+		m.total, m.base, m.counted = int(n), max(int(n)-len(w.Rows), 0), true
 	}
 	m.window = w
 	return m
@@ -81,8 +116,15 @@ func (s *Screen) took(msg windowMsg) tea.Cmd {
 		s.rows.set(msg.total, max(msg.base, 0), msg.window.Rows)
 		s.at, s.seen = s.rows.newest(), s.env.Now()
 	}
+	if s.typed {
+		s.typed = false
+		s.table.Restart()
+	}
 	s.settle()
 	var again tea.Cmd
+	if msg.err == nil && !msg.counted {
+		again = s.tally()
+	}
 	if s.stale {
 		s.stale = false
 		again = s.load(s.table.SelectedID())
@@ -164,7 +206,11 @@ func (s *Screen) tookMore(msg moreMsg) tea.Cmd {
 		return nil
 	}
 	if msg.whole != nil {
-		s.rows.set(msg.whole.total, msg.whole.base, msg.whole.window.Rows)
+		total := msg.whole.total
+		if !msg.whole.counted {
+			total = max(total, s.rows.total)
+		}
+		s.rows.set(total, msg.whole.base, msg.whole.window.Rows)
 	} else {
 		s.rows.add(msg.recs, msg.before)
 	}

@@ -72,16 +72,18 @@ type Screen struct {
 	seen  time.Time // when the list was read from the index
 	err   *api.Error
 
-	loads  *ui.Loads // rows and count
-	more   *ui.Loads // rows further on
-	lives  *ui.Loads // pages from the service
-	counts *ui.Loads // totals and groups
-	out    *ui.Loads // exports and counts of views
+	loads   *ui.Loads // rows and count
+	more    *ui.Loads // rows further on
+	tallies *ui.Loads // how many there are
+	lives   *ui.Loads // pages from the service
+	counts  *ui.Loads // totals and groups
+	out     *ui.Loads // exports and counts of views
 
 	bar    *bar // the filter being typed; nil: none
 	panel  panel
 	doing  string
 	stale  bool // news came while a read was under way
+	typed  bool // the filter being typed has changed: the list begins anew
 	inited bool
 
 	table *widget.Table
@@ -91,7 +93,7 @@ type Screen struct {
 // New makes the list; start is a filter to begin with.
 func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen {
 	s := &Screen{env: env, index: ix, client: client, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
-		loads: env.Loads(), more: env.Loads(), lives: env.Loads(), counts: env.Loads(), out: env.Loads(),
+		loads: env.Loads(), more: env.Loads(), tallies: env.Loads(), lives: env.Loads(), counts: env.Loads(), out: env.Loads(),
 		table: widget.NewTable(env.Theme, env.Keys, true, columns...)}
 	if q, err := filter.Parse(start); err == nil {
 		s.query, s.text = q, start
@@ -108,6 +110,8 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case windowMsg:
 		return nil, s.took(msg)
+	case countMsg:
+		return nil, s.counted(msg)
 	case moreMsg:
 		return nil, s.tookMore(msg)
 	case liveMsg:
@@ -260,7 +264,12 @@ func (s *Screen) above() []string {
 		return s.bar.lines(th, s.w)
 	}
 	head := text.Plural(s.rows.total, "operation", "operations")
-	if !s.query.Empty() {
+	switch busy := s.tallies.Busy(); {
+	case busy && s.query.Empty():
+		head = text.Count(s.rows.total) + " or more operations"
+	case busy:
+		head = text.Count(s.rows.total) + " or more match"
+	case !s.query.Empty():
 		head = text.Count(s.rows.total) + " match"
 	}
 	line := th.Strong.Render(head)

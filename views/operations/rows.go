@@ -47,7 +47,9 @@ type drawn struct {
 	zone  *time.Location
 }
 
-func newRows(env *ui.Env) *rows { return &rows{env: env, known: map[string]int{}, drawn: map[int]drawn{}} }
+func newRows(env *ui.Env) *rows {
+	return &rows{env: env, known: map[string]int{}, drawn: map[int]drawn{}}
+}
 
 // set replaces what is held.
 func (r *rows) set(total, base int, recs []index.Record) {
