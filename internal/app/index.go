@@ -84,7 +84,6 @@ func (a *App) StartSync(ctx context.Context) (stop func()) {
 			a.Log.Error("sync ended", "err", err)
 		}
 	})
-	wg.Go(func() { a.Index.Watch(ctx, time.Second) })
 	return func() { cancel(); wg.Wait() }
 }
 

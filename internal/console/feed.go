@@ -15,14 +15,16 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/app"
+	"opdeck/internal/store"
 	"opdeck/ui"
 	"opdeck/views/limits"
 	"opdeck/views/tokens"
 )
 
 const (
-	lookEvery = time.Second // at the store, for what other processes did
-	maxNews   = 512         // that wait to be drawn
+	lookEvery  = time.Second      // whether the store was written to
+	lookAnyway = 10 * time.Second // at the store, for what changes by time
+	maxNews    = 512              // that wait to be drawn
 )
 
 // feed gathers news for one console: calls of this process as they happen, and
@@ -43,6 +45,9 @@ type feed struct {
 
 	session ui.SessionFacts // as told last; touched by look only
 	told    int             // numbers news that must not replace each other
+	stamp   store.Stamp     // of the store when it was looked at last
+	looked  time.Time
+	moving  bool // what was seen changes by itself, second by second
 	status  session.Status
 	usage   []limit.Usage
 }
@@ -124,7 +129,7 @@ func (f *feed) take() ui.Msgs {
 func (f *feed) next() tea.Msg {
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
-	f.look()
+	f.glance()
 	for {
 		if news := f.take(); len(news) > 0 {
 			return ui.Fed{Msg: news, Next: f.next}
@@ -132,7 +137,7 @@ func (f *feed) next() tea.Msg {
 		select {
 		case <-f.wake:
 		case <-timer.C:
-			f.look()
+			f.glance()
 			timer.Reset(lookEvery)
 		case <-f.ctx.Done():
 			return nil
@@ -140,13 +145,33 @@ func (f *feed) next() tea.Msg {
 	}
 }
 
-// look reads session and budgets and puts what changed since it was told.
-func (f *feed) look() {
+// glance looks at the store when that can bring anything: it was written to, the
+// person went elsewhere, what was seen changes by itself, or it is long ago. A
+// store that cannot tell whether it was written to is looked at every time.
+func (f *feed) glance() {
+	stamp, tells := f.app.Store.Stamp()
+	now := f.app.Now()
+	age := now.Sub(f.looked)
+	if tells && stamp == f.stamp && !f.moving && !f.folk.went() && age >= 0 && age < lookAnyway {
+		return
+	}
+	f.stamp, f.looked = stamp, now
+	if tells { // a local file answers at once; a context that can end costs a goroutine a question
+		f.look(context.WithoutCancel(f.ctx))
+		return
+	}
 	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
 	defer cancel()
+	f.look(ctx)
+}
+
+// look reads session, budgets and index and puts what changed since it was told.
+func (f *feed) look(ctx context.Context) {
+	_, _ = f.app.Index.Poll(ctx) // what it tells comes through Changes; the next look asks again
+	f.moving = false
 	if st, err := f.app.SessionStatus(ctx); err != nil {
 		f.put("session", ui.SessionFacts{State: "unknown", Note: "the store does not answer"})
-	} else if !same(st, f.status) {
+	} else if f.moving = st.Holder != nil || st.LoginWait > 0 || st.RefreshWait > 0; !same(st, f.status) {
 		f.status = st
 		f.put("status", tokens.News{Status: st})
 		if facts := sessionFacts(st); facts != f.session {
@@ -163,6 +188,9 @@ func (f *feed) look() {
 		f.sync.Store(&line)
 	}
 	usage, err := f.app.Usage(ctx)
+	for _, u := range usage {
+		f.moving = f.moving || u.Room < u.Recommended || u.Throttled > 0 || u.Blocked > 0
+	}
 	if err != nil || reflect.DeepEqual(rounded(usage), rounded(f.usage)) {
 		return
 	}

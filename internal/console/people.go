@@ -50,6 +50,9 @@ func (p *people) moved(at ui.At) {
 	}
 }
 
+// went reports whether the person is at another place than when looked at last.
+func (p *people) went() bool { return len(p.places) > 0 }
+
 // objectOf is what presence calls a place; only single operations and customers
 // are worth telling.
 func objectOf(p ui.Place) (object string, ok bool) {

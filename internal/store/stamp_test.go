@@ -1,0 +1,50 @@
+package store_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"opdeck/internal/store"
+)
+
+func TestStampTellsOfWrites(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	open := func() *store.Store {
+		s, err := store.Open(context.Background(), store.Options{URL: "sqlite", Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	mine, others := open(), open()
+	first, ok := mine.Stamp()
+	if !ok {
+		t.Fatal("files tell no stamp")
+	}
+	if again, _ := mine.Stamp(); again != first {
+		t.Error("the stamp changed and nobody wrote")
+	}
+	if _, err := others.Core.Exec(context.Background(), "CREATE TABLE stamp_test (n INTEGER)"); err != nil {
+		t.Fatal(err)
+	}
+	core, _ := mine.Stamp()
+	if core == first {
+		t.Error("a write to the core database left the stamp as it was")
+	}
+	if _, err := others.Bulk.Exec(context.Background(), "CREATE TABLE stamp_test (n INTEGER)"); err != nil {
+		t.Fatal(err)
+	}
+	if bulk, _ := mine.Stamp(); bulk == core {
+		t.Error("a write to the bulk database left the stamp as it was")
+	}
+	mem, err := store.Open(context.Background(), store.Options{URL: "memory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mem.Close()
+	if _, ok := mem.Stamp(); ok {
+		t.Error("memory has no files, and yet a stamp")
+	}
+}
