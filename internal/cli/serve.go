@@ -94,12 +94,15 @@ var remoteFiles = map[string]int{
 	"document download": 2, "event send": 0, "audit export": 0,
 }
 
-// remoteFlags are those that may be given over SSH. All others are refused: they
-// are about the server's files, its config, its other contexts, or addresses of
-// the caller's choice.
-var remoteFlags = []string{"output", "no-color", "help", "yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation",
-	"filter", "sort", "view", "limit", "page", "live", "last", "since", "until", "before", "from", "status", "object", "id", "event", "phase",
-	"actor", "note", "abandon", "qr", "check", "warn", "crit", "watch", "all", "wait", "source", "level", "reply", "conflicts", "login"}
+// remoteGlobals and remoteFlags are the flags that may be given over SSH, those
+// of every command and of one. All others are refused: they are about the
+// server's files, its config, its other contexts, or addresses to send to.
+var remoteGlobals = []string{"output", "no-color", "help"}
+
+var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation", "filter", "sort", "view",
+	"cached", "live", "limit", "page", "last", "since", "until", "before", "from", "to", "status", "state", "object", "id", "event", "phase",
+	"person", "note", "digest", "abandon", "qr", "check", "warn", "crit", "watch", "login", "enabled", "url", "new-secret", "operations",
+	"customers", "accounts", "counterparties"}
 
 // offered says why a command line is not run over SSH.
 func (r *root) offered(role api.Role) (path string, err error) {
@@ -129,8 +132,13 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	case parse != nil:
 		return path, usage("%s", parse)
 	}
+	own := cmd.LocalNonPersistentFlags()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if !slices.Contains(remoteFlags, f.Name) {
+		allowed := remoteGlobals
+		if own.Lookup(f.Name) == f {
+			allowed = slices.Concat(allowed, remoteFlags)
+		}
+		if !slices.Contains(allowed, f.Name) {
 			err = notOffered("--" + f.Name + " is not offered over SSH.")
 		}
 	})

@@ -1,0 +1,269 @@
+package sshd
+
+import (
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"opdeck/api"
+)
+
+func TestWhoComesIn(t *testing.T) {
+	h := open(t, nil)
+	out, err := run1(h, "ana", "operation get 'o 1'")
+	if got := exitOf(err); got != 7 || out != "ana operator ssh [\"operation\" \"get\" \"o 1\"]\n" {
+		t.Errorf("ana ran %q, exit %d (%v)", out, got, err)
+	}
+	stranger := key(t, h.dir, "stranger")
+	if _, err := h.dial("ana", stranger); err == nil {
+		t.Error("a stranger came in as ana")
+	}
+	soon(t, "the refusal is recorded", func() bool { return len(h.trail.find("ssh.refused", "as 'ana'")) == 1 })
+	if n := h.srv.Counters().Refused["unknown_key"]; n != 1 {
+		t.Errorf("%d refusals counted", n)
+	}
+	for _, method := range []gossh.AuthMethod{gossh.Password("x"), gossh.KeyboardInteractive(func(_, _ string, q []string, _ []bool) ([]string, error) { return make([]string, len(q)), nil })} {
+		if _, err := gossh.Dial("tcp", h.addr, &gossh.ClientConfig{User: "ana", Auth: []gossh.AuthMethod{method}, HostKeyCallback: gossh.InsecureIgnoreHostKey()}); err == nil {
+			t.Errorf("%T let somebody in", method)
+		}
+	}
+	if _, err := gossh.Dial("tcp", h.addr, &gossh.ClientConfig{User: "ana", HostKeyCallback: gossh.InsecureIgnoreHostKey()}); err == nil {
+		t.Error("nothing at all let somebody in")
+	}
+}
+
+// run1 runs one command as a person on a connection of its own.
+func run1(h *house, user, command string) (string, error) {
+	h.t.Helper()
+	c := h.login(user)
+	defer c.Close()
+	s, err := c.NewSession()
+	if err != nil {
+		return "", err
+	}
+	out, err := s.Output(command)
+	return string(out), err
+}
+
+func exitOf(err error) int {
+	if err == nil {
+		return 0
+	}
+	if e, ok := err.(*gossh.ExitError); ok {
+		return e.ExitStatus()
+	}
+	return -1
+}
+
+// The identity is that of the key that was proven, whatever was tried before and
+// whatever name is given.
+func TestAnotherPersonsKey(t *testing.T) {
+	h := open(t, nil)
+	ana, bo, stranger := h.signer("ana"), h.signer("bo"), key(t, h.dir, "stranger")
+	if _, err := h.dial("bo", ana); err == nil {
+		t.Error("ana's key came in under bo's name")
+	}
+	soon(t, "both names are recorded", func() bool {
+		n := h.trail.find("ssh.refused", "the key is ana's")
+		return len(n) == 1 && strings.Contains(n[0].event.Detail, "as 'bo'")
+	})
+
+	// A first attempt under ana's name, then bo's name with ana's key, on one
+	// connection: x/crypto's client cannot change the name, so the exchange is
+	// asked directly, in the order of the library.
+	nc, _ := net.Pipe()
+	c := &conn{Conn: nc, srv: h.srv, gone: make(chan struct{}), leave: func() {}, hangUp: func() {}}
+	if _, err := c.offered(meta("ana"), stranger.PublicKey()); err == nil {
+		t.Fatal("a stranger's key was welcome")
+	}
+	perms, err := c.offered(meta("bo"), ana.PublicKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.verified(meta("bo"), ana.PublicKey(), perms); err == nil || c.proven.Load() {
+		t.Error("bo came in with ana's key")
+	}
+	line, last, _ := c.attempts.tell()
+	if !strings.Contains(line, "as 'ana'") || !strings.Contains(line, "as 'bo'") || last != "bo" {
+		t.Errorf("the attempts are told as %q", line)
+	}
+
+	// Offering bo's key and proving ana's makes ana (S02).
+	client, err := h.dial("ana", onlyOffered{bo}, ana)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s, _ := client.NewSession()
+	if out, _ := s.Output("who"); !strings.HasPrefix(string(out), "ana operator") {
+		t.Errorf("the session is %q", out)
+	}
+}
+
+// onlyOffered has a public key and cannot sign with it.
+type onlyOffered struct{ gossh.Signer }
+
+type meta string
+
+func (m meta) User() string        { return string(m) }
+func (meta) SessionID() []byte     { return nil }
+func (meta) ClientVersion() []byte { return nil }
+func (meta) ServerVersion() []byte { return nil }
+func (meta) RemoteAddr() net.Addr  { return nil }
+func (meta) LocalAddr() net.Addr   { return nil }
+
+func TestOneBadLineLocksNobodyOut(t *testing.T) {
+	dir := t.TempDir()
+	a, b, c, d := key(t, dir, "a"), key(t, dir, "b"), key(t, dir, "c"), key(t, dir, "d")
+	file := strings.Join([]string{
+		`# people`,
+		`name="ana",role="operator" ` + line(a),
+		`this is no key at all`,
+		`name="x",role="emperor" ` + line(c),
+		`name="x" ` + line(c),
+		`role="viewer" ` + line(c),
+		`name="bo",role="viewer",from="10.0.0.0/8,!10.6.*",expiry-time="20990101" ` + line(b),
+		`name="x",role="admin",command="/bin/sh" ` + line(c),
+		`name="x",role="admin",from="evil.example.com" ` + line(c),
+		`name="x",role="admin",expiry-time="tomorrow" ` + line(c),
+		`name="e\x1b[2J",role="admin" ` + line(c),
+		`name="eve",role="admin" ` + line(a),
+		`cert-authority,name="x",role="admin" ` + line(c),
+		strings.Repeat("x", 10_000),
+		`no-pty,name="x",role="admin" ` + line(c),
+		`name="dora",role="admin",no-port-forwarding,no-X11-forwarding ` + line(d),
+	}, "\n")
+	keys, bad := parseKeys("f", []byte(strings.ReplaceAll(file, "\n\n", "\n")))
+	if len(keys) != 3 || keys[string(a.PublicKey().Marshal())].name != "ana" || keys[string(d.PublicKey().Marshal())].name != "dora" {
+		t.Errorf("%d keys: %+v", len(keys), keys)
+	}
+	var lines []int
+	for _, m := range bad {
+		lines = append(lines, m.Line)
+		if strings.Contains(m.Error(), "AAAA") || strings.Contains(m.Error(), "\x1b") {
+			t.Errorf("a mistake shows the line: %s", m)
+		}
+	}
+	if len(bad) != 12 {
+		t.Errorf("%d mistakes at %v", len(bad), lines)
+	}
+	e := keys[string(b.PublicKey().Marshal())]
+	for from, want := range map[string]bool{"10.1.2.3": true, "10.6.2.3": false, "192.0.2.1": false, "::ffff:10.1.2.3": true} {
+		if e.from.allow(addr(from)) != want {
+			t.Errorf("from %s: %v", from, !want)
+		}
+	}
+	if e.until.Year() != 2099 {
+		t.Errorf("until %s", e.until)
+	}
+}
+
+func TestKeysAreReadAgain(t *testing.T) {
+	h := open(t, nil)
+	ana := h.console(h.login("ana"))
+	bo := h.console(h.login("bo"))
+	ana.shows(t, "hello ana")
+	bo.shows(t, "hello bo")
+
+	// bo may do more now: the session that has the old role ends; ana stays.
+	keys := "name=\"ana\",role=\"operator\" " + line(h.signer("ana")) + "name=\"bo\",role=\"operator\" " + line(h.signer("bo"))
+	write(t, h.keys(), keys)
+	ended := bo.Wait()
+	if exitOf(ended) != api.Interrupted.Exit() || !strings.Contains(bo.out.String(), "Your role has changed") {
+		t.Errorf("bo's session ended with %v: %s", ended, bo.out)
+	}
+	if out, _ := run1(h, "bo", "who"); !strings.HasPrefix(out, "bo operator") {
+		t.Errorf("bo is now %q", out)
+	}
+	ana.key(t, "x")
+	ana.shows(t, "x]")
+
+	write(t, h.keys(), "name=\"bo\",role=\"operator\" "+line(h.signer("bo"))) // ana is gone
+	if err := ana.Wait(); err == nil || !strings.Contains(ana.out.String(), "not accepted any more") {
+		t.Errorf("ana's session ended with %v: %s", err, ana.out)
+	}
+	if _, err := h.dial("ana", h.signer("ana")); err == nil {
+		t.Error("ana came in with a key that was taken away")
+	}
+	if err := os.Remove(h.keys()); err != nil { // nobody may come in
+		t.Fatal(err)
+	}
+	soon(t, "bo is out", func() bool {
+		c, err := h.dial("bo", h.signer("bo"))
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	})
+	if n := h.trail.find("config.reload", "ssh keys read again"); len(n) < 2 {
+		t.Errorf("%d reloads recorded", len(n))
+	}
+	if n := h.trail.find("console.close", "revoked after"); len(n) != 1 {
+		t.Errorf("the end by revocation is recorded %d times", len(n))
+	}
+}
+
+func TestHostKey(t *testing.T) {
+	dir := t.TempDir()
+	key(t, dir, "good")
+	for _, c := range []struct {
+		name string
+		make func(path string)
+		want string
+	}{
+		{"missing", func(string) {}, "no such file"},
+		{"open", func(p string) { copyFile(t, dir+"/good", p, 0o644) }, "0644"},
+		{"group", func(p string) { copyFile(t, dir+"/good", p, 0o640) }, "0640"},
+		{"garbage", func(p string) {
+			write(t, p, "-----BEGIN OPENSSH PRIVATE KEY-----\nrubbish\n-----END OPENSSH PRIVATE KEY-----\n")
+		}, "no private key"},
+		{"link", func(p string) { _ = os.Symlink(dir+"/good", p) }, "not a regular file"},
+		{"folder", func(p string) { _ = os.Mkdir(p, 0o700) }, "not a regular file"},
+		{"fine", func(p string) { copyFile(t, dir+"/good", p, 0o400) }, ""},
+	} {
+		path := dir + "/" + c.name
+		c.make(path)
+		_, err := LoadHostKey(path)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if _, err := os.Lstat(dir + "/missing"); err == nil {
+		t.Error("a host key was made")
+	}
+}
+
+func copyFile(t *testing.T, from, to string, mode os.FileMode) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, b, mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(to, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNobodyWithoutRules(t *testing.T) {
+	if _, err := NewRing("", "", time.Now); err == nil {
+		t.Error("a ring without files")
+	}
+	path := t.TempDir() + "/keys"
+	write(t, path, "")
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewRing(path, "", time.Now); err == nil || !strings.Contains(err.Error(), "others may write") {
+		t.Errorf("a file that others may write: %v", err)
+	}
+	if _, err := New(Options{}); err == nil {
+		t.Error("a server without keys")
+	}
+}
