@@ -47,6 +47,9 @@ func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
 // what they found. The trail keeps it as an outcome that stays unknown, since
 // nobody can prove which act made the object what it is.
 func (l *Log) Settle(ctx context.Context, who api.Actor, ref, note string) error {
+	if err := api.Need(api.WithActor(ctx, who), "settle", api.MayAudit); err != nil {
+		return err
+	}
 	open, err := l.Unsettled(ctx)
 	if err != nil {
 		return err

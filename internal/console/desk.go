@@ -12,8 +12,12 @@ import (
 	"opdeck/internal/replace"
 	"opdeck/ui"
 	"opdeck/ui/theme"
+	"opdeck/views/approvals"
+	"opdeck/views/audit"
 	"opdeck/views/compliance"
 	"opdeck/views/documents"
+	"opdeck/views/events"
+	"opdeck/views/history"
 	"opdeck/views/limits"
 	"opdeck/views/operation"
 	"opdeck/views/operations"
@@ -47,6 +51,31 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return limits.New(env, d, d.Config.Limits.Policy)
 	case ui.KindSession:
 		return tokens.New(env, d)
+	case ui.KindEvents:
+		w := d.Config.Webhooks
+		return events.New(env, d.Inbox(), d, events.Config{Listen: w.Listen, Path: w.Path, Verify: w.Verify}, p.Arg)
+	case ui.KindAudit:
+		return audit.New(env, d.Audit, audit.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
+	case approvals.Kind:
+		return approvals.New(env, d.Approvals, p.ID)
+	case history.Kind:
+		return history.New(env, past{d.Index, d.cover}, p.ID)
+	}
+	return nil
+}
+
+// noFiles says why files of this host are out of reach, "" when they are not:
+// over SSH they are the server's, not the person's.
+func noFiles(ctx context.Context) string {
+	if api.ActorOf(ctx).Via == "ssh" {
+		return "Files would be the server's, not yours; use the command over SSH, with - for the file."
+	}
+	return ""
+}
+
+func refuseFiles(ctx context.Context, op string) error {
+	if why := noFiles(ctx); why != "" {
+		return api.Refusal(op, api.RuleFile, "%s", why)
 	}
 	return nil
 }
@@ -56,6 +85,9 @@ func (d *desk) MaxAge() time.Duration { return d.Config.Index.MaxAge.D() }
 
 // Upload reads a file of this host and puts it into the customer's store.
 func (d *desk) Upload(ctx context.Context, cuid, path, kind, info string) (api.CustomerFile, error) {
+	if err := refuseFiles(ctx, "upload document"); err != nil {
+		return api.CustomerFile{}, err
+	}
 	u, err := app.ReadUpload(path)
 	if err != nil {
 		return api.CustomerFile{}, err
@@ -66,6 +98,9 @@ func (d *desk) Upload(ctx context.Context, cuid, path, kind, info string) (api.C
 
 // Replace plans a replacement and runs it.
 func (d *desk) Replace(ctx context.Context, op api.Operation, guid, path, kind, info string, force bool) (replace.Job, error) {
+	if err := refuseFiles(ctx, "replace document"); err != nil {
+		return replace.Job{}, err
+	}
 	u, err := app.ReadUpload(path)
 	if err != nil {
 		return replace.Job{}, err

@@ -60,6 +60,9 @@ func (d *desk) listConfig() operations.Config {
 
 // Export writes what a filter shows to a file of this host.
 func (d *desk) Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (int64, error) {
+	if err := refuseFiles(ctx, "export"); err != nil {
+		return 0, err
+	}
 	n, err := d.ExportOperations(ctx, f, s, index.Format(format), path, func(done, total int) { progress(int64(done), int64(total)) })
 	return int64(n), err
 }

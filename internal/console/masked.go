@@ -78,3 +78,18 @@ func (d *desk) AttachDocument(ctx context.Context, opid, guid, name string) (api
 	op, err := d.Client.AttachDocument(ctx, opid, guid, name)
 	return d.cover.op(op), err
 }
+
+// past is the index's history as the person may see it.
+type past struct {
+	*index.Index
+	cover cover
+}
+
+// History returns the states of an operation, oldest first.
+func (p past) History(ctx context.Context, opid string) ([]index.State, error) {
+	states, err := p.Index.History(ctx, opid)
+	for i := range states {
+		states[i].Op = p.cover.op(states[i].Op)
+	}
+	return states, err
+}

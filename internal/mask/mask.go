@@ -118,3 +118,11 @@ func unquote(raw string) string {
 	}
 	return s
 }
+
+// Shown is raw as it may be shown or copied now: masked or as it came.
+func Shown(raw []byte, masked bool) []byte {
+	if masked {
+		return JSON(raw)
+	}
+	return raw
+}

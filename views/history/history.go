@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/index"
+	"opdeck/internal/mask"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/text"
@@ -183,7 +184,7 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 
 // json is a state as the service sent it.
 func (s *Screen) json(m moment, view bool) ui.Action {
-	raw := m.state.Op.Raw
+	raw := mask.Shown(m.state.Op.Raw, s.env.Masked())
 	if len(raw) == 0 {
 		return ui.Notify{Kind: ui.Refused, Text: "This state was not sent as JSON by the service; it was put together here."}
 	}

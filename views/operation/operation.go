@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/mask"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/text"
@@ -192,19 +193,19 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 			return nil, tea.Batch(s.load(), s.loadTree())
 		}
 		return nil, s.load()
-	case s.op == nil:
-	case item.CopyID.Match(msg):
-		return ui.Copy{Text: string(s.op.OPID), What: "the operation id"}, nil
-	case item.CopyJSON.Match(msg):
-		return ui.Copy{Text: string(s.op.Raw), What: "the operation as JSON"}, nil
-	case item.Raw.Match(msg):
-		return ui.Raw{Title: "Operation " + s.id, JSON: s.op.Raw}, nil
-	case s.keys.Documents.Match(msg):
+	case item.CopyID.Match(msg) && s.id != "":
+		return ui.Copy{Text: s.id, What: "the operation id"}, nil
+	case s.keys.Documents.Match(msg) && s.id != "":
 		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: s.id}}, nil
+	case s.keys.History.Match(msg) && s.id != "":
+		return ui.Open{Place: ui.Place{Kind: "history", ID: s.id}}, nil
+	case s.op == nil:
+	case item.CopyJSON.Match(msg):
+		return ui.Copy{Text: string(mask.Shown(s.op.Raw, s.env.Masked())), What: "the operation as JSON"}, nil
+	case item.Raw.Match(msg):
+		return ui.Raw{Title: "Operation " + s.id, JSON: mask.Shown(s.op.Raw, s.env.Masked())}, nil
 	case s.keys.Tree.Match(msg):
 		return nil, s.loadTree()
-	case s.keys.History.Match(msg):
-		return ui.Open{Place: ui.Place{Kind: "history", ID: s.id}}, nil
 	case s.keys.Customer.Match(msg):
 		return s.customer(), nil
 	}
