@@ -151,6 +151,10 @@ func (x *session) request(req *gossh.Request) (ok bool) {
 		return true
 	case "signal":
 		return x.signal(req.Payload)
+	case "eow@openssh.com": // the client writes nowhere any more; of a shared connection it is the only sign
+		if x.run != nil {
+			x.run.cancel(errGone)
+		}
 	case "shell":
 		return x.prepare("", false)
 	case "exec":
