@@ -123,6 +123,23 @@ func TestTwoFactor(t *testing.T) {
 	})
 }
 
+// A code that is demanded for a refresh says nothing about the access token.
+func TestTwoFactorAtRefresh(t *testing.T) {
+	inWorld(t, func(w *world) {
+		m := w.manager(nil)
+		w.good(m)
+		w.svc.twoFactor = true
+		w.kindIs(m.Refresh(context.Background()), TwoFactorDemanded)
+		for range 4 {
+			w.good(m)
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(time.Minute)
+		w.kindIs(w.call(m), TwoFactorDemanded)
+		w.counts(1, 1)
+	})
+}
+
 func TestThreeSendsAtMost(t *testing.T) {
 	inWorld(t, func(w *world) {
 		m := w.manager(nil)

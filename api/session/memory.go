@@ -201,6 +201,9 @@ func (m *Memory) Release(_ context.Context, key Key, rel Release) error {
 	if rel.Clear {
 		r.Fails, r.loginFrom, r.refreshFrom, r.premature, r.blocks = 0, now, now, nil, nil
 	}
+	if rel.Spent {
+		r.Refresh = secret.Value{}
+	}
 	switch rel.State {
 	case Doubtful:
 		if r.State != None {

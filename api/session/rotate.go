@@ -205,10 +205,10 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error) {
 	m := r.m
 	if r.kind == ByRefresh {
-		r.doubt = true
+		r.doubt = a.outcome == Refused
 		err := r.readyToLogin(ctx, r.row, m.c.LeaseSent-m.c.AuthDeadline-time.Second)
 		if err != nil && (r.fingerprint == "" || a.outcome != TwoFactor) {
-			r.release(ctx, Release{State: Doubtful})
+			r.release(ctx, Release{State: r.state(), Spent: true})
 			return false, err
 		}
 		if a.outcome == Refused {
@@ -220,7 +220,7 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 	if a.outcome == TwoFactor {
 		b.Reason = BlockTwoFactor
 	}
-	r.release(ctx, Release{State: r.state(), Block: &b, Fail: true})
+	r.release(ctx, Release{State: r.state(), Spent: r.kind == ByRefresh, Block: &b, Fail: true})
 	m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence, Session: r.row.Incarnation, Status: a.status, Served: a.served})
 	e := blockedError(b)
 	e.RetryAfter, _ = b.holds()

@@ -159,7 +159,7 @@ func (s *service) process(req *http.Request, body string, t *trip) (int, string)
 			s.presented[token]-- // refused before it was looked at
 		}
 		return 429, `{"error":"too many requests"}`
-	case login && s.twoFactor:
+	case s.twoFactor:
 		return 401, `{"error":"TOTP code required"}`
 	case login && !strings.Contains(body, `"password":"`+s.password+`"`):
 		s.badLogins++

@@ -188,7 +188,10 @@ type Release struct {
 	Fence       int64
 	// State: "" keeps the pair; Doubtful erases the refresh token; None erases
 	// both tokens.
-	State       PairState
+	State PairState
+	// Spent erases the refresh token and keeps the pair: the service refused it for
+	// a reason that says nothing about the access token (rule D6).
+	Spent       bool
 	LoginWait   time.Duration // > 0: login_not_before = now + LoginWait
 	RefreshWait time.Duration
 	Fail        bool   // Fails + 1

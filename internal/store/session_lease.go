@@ -195,6 +195,9 @@ func (rec *record) release(rel session.Release) {
 	if rel.Clear {
 		r.Fails, rec.loginFrom, rec.refreshFrom, rec.premature, rec.blocks = 0, 0, 0, nil, nil
 	}
+	if rel.Spent {
+		rec.sealedRefresh = nil
+	}
 	switch rel.State {
 	case session.Doubtful:
 		if r.State != session.None {

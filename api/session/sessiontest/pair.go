@@ -123,6 +123,11 @@ func release(b *bench) {
 	}
 	got := b.load()
 	b.pair(got, session.Live, "a1", "refresh of a1")
+	again := b.acquire(nil)
+	if err := b.Store.Release(ctx, key, session.Release{Incarnation: again.Incarnation, Fence: again.Fence, Spent: true}); err != nil {
+		b.Fatal(err)
+	}
+	b.pair(b.load(), session.Live, "a1", "")
 	if got.Phase != session.Free || got.HasLock || got.LeaseLeft != 0 || got.Fence != r.Fence || got.Gen != 1 {
 		b.Fatalf("after the release: %+v", got)
 	}
