@@ -335,6 +335,35 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 	}
 }
 
+// TestInterruptedWhileLoggingIn stops a command that waits for a session.
+func TestInterruptedWhileLoggingIn(t *testing.T) {
+	t.Parallel()
+	faults, err := sandbox.ParseFaults("delay=login:1500ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sandbox.Open(t.Context(), sandbox.Options{Operations: 1, Faults: faults})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s.Handler())
+	t.Cleanup(func() { server.Close(); _ = s.Close() })
+	dir := t.TempDir()
+	file := filepath.Join(dir, "c.toml")
+	src := fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = %q\npassword_command = \"echo sandbox\"\n", server.URL, sandbox.DefaultLogin)
+	if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	var out, errs strings.Builder
+	began := time.Now()
+	code := run(ctx, []string{"--config", file, "--state", filepath.Join(dir, "s"), "customer", "list"}, strings.NewReader(""), &out, &errs)
+	if code != 130 || time.Since(began) > 10*time.Second {
+		t.Errorf("exit %d after %s: %s", code, time.Since(began), errs.String())
+	}
+}
+
 // first calls tell once, when somebody says the first word.
 type first struct {
 	once sync.Once

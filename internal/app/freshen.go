@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -98,4 +99,17 @@ func ScratchIndex(ctx context.Context) (x *index.Index, done func(), err error) 
 		return nil, nil, errors.Join(err, st.Close())
 	}
 	return index.New(rows, index.Memory, time.Now), func() { _ = st.Close() }, nil
+}
+
+// ExportOperationsTo writes what a filter shows to w, which gets nothing that
+// could act on a terminal but what the records hold; the export is recorded.
+func (a *App) ExportOperationsTo(ctx context.Context, w io.Writer, f filter.OperationExpr, s index.Sort, format index.Format, progress func(done, total int)) (int, error) {
+	if err := api.Need(ctx, "export", api.MayExport); err != nil {
+		return 0, err
+	}
+	e := api.Event{Name: "export", Object: "operations", Detail: fmt.Sprintf("%s of %q", format, f.String())}
+	if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
+		return 0, &api.Error{Op: "export", Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
+	}
+	return a.Index.Export(ctx, w, format, f, s, progress)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,7 +14,10 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"opdeck/api"
+	"opdeck/internal/app"
 	"opdeck/internal/config"
+	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
 )
 
 func (r *root) versionCommand() *cobra.Command {
@@ -85,9 +89,48 @@ func (r *root) contextNames(*cobra.Command, []string, string) ([]string, cobra.S
 
 // complete registers what flags can be.
 func (r *root) complete(cmd *cobra.Command) error {
+	r.completeIDs(cmd)
 	words := func(list ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 	}
 	return errors.Join(cmd.RegisterFlagCompletionFunc("context", r.contextNames),
 		cmd.RegisterFlagCompletionFunc("output", words(outputs...)))
+}
+
+// operationIDs completes an opid with what the index holds; nothing is asked of
+// the service.
+func (r *root) operationIDs(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 && cmd.Name() != "get" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var found []string
+	err := r.with(cmd.Context(), "completion", func(ctx context.Context, a *app.App) error {
+		expr := ""
+		if typed != "" {
+			expr = "id:" + typed
+		}
+		f, err := filter.Parse(expr)
+		if err != nil {
+			return err
+		}
+		w, err := a.Index.Window(ctx, index.Query{Filter: f, After: 20}, a.Now())
+		for _, row := range w.Rows {
+			found = append(found, row.Op.OPID.Line(64)+"\t"+row.Op.Status.Line(20)+" "+money(row.Op.SourceAmount.Sum))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeIDs lets the commands about one operation complete its id.
+func (r *root) completeIDs(top *cobra.Command) {
+	for _, path := range [][]string{{"operation", "get"}, {"operation", "tree"}, {"operation", "history"}, {"document", "list"},
+		{"document", "remove"}, {"document", "restore"}, {"document", "attach"}, {"document", "replace"}} {
+		if cmd, _, err := top.Find(path); err == nil {
+			cmd.ValidArgsFunction = r.operationIDs
+		}
+	}
 }

@@ -23,8 +23,9 @@ func (r *root) writeFlags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// confirm asks on the terminal; without one, a write needs --yes.
-func (r *root) confirm(question string) error {
+// confirm asks on the terminal; without one, a write needs --yes. In a
+// production context the answer is the end of the id of what is changed.
+func (r *root) confirm(question, id string) error {
 	switch {
 	case r.yes || r.dryRun:
 		return nil
@@ -32,15 +33,30 @@ func (r *root) confirm(question string) error {
 		return &api.Error{Kind: api.Usage, Public: "This changes something and standard input is no terminal.",
 			Hint: "Give --yes to confirm, or --dry-run to see what would be sent."}
 	}
-	fmt.Fprintf(r.env.Err, "%s [y/N] ", safeText(question))
+	tail := lastRunes(id, 4)
+	if r.real && tail != "" {
+		fmt.Fprintf(r.env.Err, "PRODUCTION. %s\nType the last characters of the id, %s, to go on: ", safeText(question), oneLine(tail))
+	} else {
+		fmt.Fprintf(r.env.Err, "%s [y/N] ", safeText(question))
+	}
 	line, err := bufio.NewReader(r.env.In).ReadString('\n')
 	if err != nil && line == "" {
 		return &api.Error{Kind: api.Interrupted, Public: "Not confirmed."}
 	}
-	if a := strings.ToLower(strings.TrimSpace(line)); a != "y" && a != "yes" {
+	answer := strings.TrimSpace(line)
+	good := strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
+	if r.real && tail != "" {
+		good = answer == tail
+	}
+	if !good {
 		return &api.Error{Kind: api.Usage, Public: "Not confirmed; nothing was sent."}
 	}
 	return nil
+}
+
+func lastRunes(s string, n int) string {
+	r := []rune(s)
+	return string(r[max(0, len(r)-n):])
 }
 
 // write runs fn, or in a dry run prints the acts that it would have sent.

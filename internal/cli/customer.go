@@ -107,7 +107,7 @@ func (r *root) customerSetApplication() *cobra.Command {
 			if err != nil {
 				return &api.Error{Kind: api.Usage, Public: "The file cannot be read.", Err: err}
 			}
-			if err := r.confirm("Replace the application of customer " + args[0] + "?"); err != nil {
+			if err := r.confirm("Replace the application of customer "+args[0]+"?", args[0]); err != nil {
 				return err
 			}
 			return r.write(ctx, func(ctx context.Context) error {

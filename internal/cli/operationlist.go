@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -232,7 +231,7 @@ func (r *root) operationExport() *cobra.Command {
 	cmd := lists(c.flags(&cobra.Command{Use: "export [--filter EXPR] -o csv|jsonl FILE", Short: "Write operations of the index to a new file", Args: cobra.ExactArgs(1),
 		Long: "Writes all operations that the filter lets through to a new file (mode 0600), as CSV for\n" +
 			"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
-			"The export is recorded.",
+			"FILE may be -, standard output. The export is recorded.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			format := index.Format(r.output)
 			if format != index.CSV && format != index.JSONL {
@@ -247,6 +246,11 @@ func (r *root) operationExport() *cobra.Command {
 			}
 			if _, err := r.freshen(ctx, a, c.cached); err != nil {
 				return err
+			}
+			if args[0] == "-" {
+				w := &safeLines{w: r.env.Out, clean: cleanFor(format)}
+				_, err := a.ExportOperationsTo(ctx, w, f, s, format, r.progress())
+				return errors.Join(err, w.Close())
 			}
 			n, err := a.ExportOperations(ctx, f, s, format, args[0], r.progress())
 			if err != nil {
@@ -268,104 +272,4 @@ func (r *root) progress() func(done, total int) {
 			fmt.Fprintf(r.env.Err, "%s of %s (%d %%)\n", ui.Count(done), ui.Count(total), 100*done/total)
 		}
 	}
-}
-
-// happened is one line of an operation's timeline.
-type happened struct {
-	At      time.Time    `json:"at"`
-	Kind    string       `json:"kind"`   // "state" or "event"
-	Source  string       `json:"source"` // list, read, webhook
-	Status  string       `json:"status"`
-	HookID  string       `json:"hook_id,omitempty"`
-	Trust   string       `json:"trust,omitempty"` // of an event: verified, unverified, …
-	Changes []changeJSON `json:"changes,omitempty"`
-}
-
-type changeJSON struct {
-	Path   string `json:"path"`
-	Before string `json:"before"`
-	After  string `json:"after"`
-}
-
-func (r *root) operationHistory() *cobra.Command {
-	return lists(&cobra.Command{Use: "history OPID", Short: "Its timeline: what was read and which events came, with what changed", Args: cobra.ExactArgs(1),
-		Long: "Merges the states that were read and the webhooks that came, oldest first. An operation that\n" +
-			"the index does not hold yet is read once.",
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if err := api.Need(ctx, "operation history", api.MayRead); err != nil {
-				return err
-			}
-			states, err := a.Index.History(ctx, args[0])
-			if errors.Is(err, index.ErrNone) || err == nil && len(states) == 0 {
-				if _, err = a.Client.Operation(ctx, args[0]); err == nil {
-					states, err = a.Index.History(ctx, args[0])
-				}
-			}
-			if err != nil {
-				return err
-			}
-			line, err := r.timeline(ctx, a, args[0], states)
-			if err != nil {
-				return err
-			}
-			return r.printTimeline(line)
-		})})
-}
-
-func (r *root) timeline(ctx context.Context, a *app.App, opid string, states []index.State) ([]happened, error) {
-	line := []happened{}
-	for i, s := range states {
-		h := happened{At: s.At.UTC(), Kind: "state", Source: s.Origin.String(), Status: string(s.Op.Status)}
-		if i > 0 {
-			for _, c := range index.Diff(states[i-1].Op, s.Op) {
-				h.Changes = append(h.Changes, changeJSON{c.Path, string(c.Before), string(c.After)})
-			}
-		}
-		line = append(line, h)
-	}
-	events, err := r.eventsOf(ctx, a, opid)
-	if err != nil {
-		return nil, err
-	}
-	line = append(line, events...)
-	slices.SortStableFunc(line, func(a, b happened) int { return a.At.Compare(b.At) })
-	return line, nil
-}
-
-func (r *root) printTimeline(line []happened) error {
-	t := &table{head: []string{"AT", "WHAT", "FROM", "STATUS", "CHANGES"}}
-	for _, h := range line {
-		text := ""
-		for _, c := range h.Changes {
-			if text != "" {
-				text += "; "
-			}
-			before, after := c.Before, c.After
-			if r.masked && isNumberPath(c.Path) {
-				before, after = "••••", "••••"
-			}
-			text += fmt.Sprintf("%s: %s → %s", c.Path, orNone(before), orNone(after))
-		}
-		if h.Kind == "event" {
-			text = h.HookID + " " + h.Trust
-		}
-		t.add(h.At.Format("2006-01-02 15:04:05.000"), h.Kind, h.Source, oneLine(h.Status), oneLine(text))
-	}
-	if r.masked {
-		for i := range line {
-			for j, c := range line[i].Changes {
-				if isNumberPath(c.Path) {
-					line[i].Changes[j].Before, line[i].Changes[j].After = "••••", "••••"
-				}
-			}
-		}
-	}
-	return r.list(t, line, toAny(line))
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "nothing"
-	}
-	return s
 }

@@ -51,7 +51,6 @@ type ConsoleOptions struct {
 func Run(ctx context.Context, env Env) int {
 	r := &root{env: env}
 	cmd := r.command()
-	r.output = wanted(env.Args)
 	cmd.SetArgs(env.Args)
 	cmd.SetIn(env.In)
 	cmd.SetOut(env.Out)
@@ -151,6 +150,7 @@ type root struct {
 	dryRun   bool
 	yes      bool // of a write: do not ask
 	masked   bool // the person may not see account numbers
+	real     bool // the context is a production one
 }
 
 func (r *root) command() *cobra.Command {
@@ -174,6 +174,7 @@ func (r *root) command() *cobra.Command {
 	f.BoolVar(&r.plain, "plain", false, "spoken mode: menus and sentences, no drawing")
 	f.StringVar(&r.logFile, "log-file", "", "append a log to this file")
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
+	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return r.checkOutput(cmd) }
 	cmd.CompletionOptions.DisableDefaultCmd = true
@@ -261,7 +262,7 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 	if who.Name == "" {
 		who = a.LocalActor(via)
 	}
-	r.masked = !who.Role.May(api.MayReveal)
+	r.masked, r.real = !who.Role.May(api.MayReveal), a.Context.Kind == config.Production
 	return fn(api.WithActor(ctx, who), a)
 }
 

@@ -108,3 +108,27 @@ func TestQuestionsOnATerminal(t *testing.T) {
 		t.Errorf("exit %d: %s", code, p.err.String())
 	}
 }
+
+// TestProductionAsksForTheID: y is not enough where it is real.
+func TestProductionAsksForTheID(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	if err := os.WriteFile(filepath.Join(p.dir, "c.toml"), []byte("[contexts.live]\nsandbox = true\nkind = \"production\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
+		t.Fatal(p.err.String())
+	}
+	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
+	if code := p.runs("", "demo-corporate-ok-78", "compliance", "share", cuid); code != 0 {
+		t.Fatal(p.err.String())
+	}
+	for _, no := range []string{"y\n", "yes\n", "\n"} {
+		if code := p.runs(no, "", "compliance", "finalize", cuid); code != 2 || !strings.Contains(p.err.String(), "PRODUCTION") {
+			t.Errorf("%q: exit %d: %s", no, code, p.err.String())
+		}
+	}
+	if code := p.runs(cuid[len(cuid)-4:]+"\n", "", "compliance", "finalize", cuid); code != 0 {
+		t.Errorf("exit %d: %s", code, p.err.String())
+	}
+}
