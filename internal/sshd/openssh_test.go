@@ -277,7 +277,7 @@ func TestOpenSSHControlMaster(t *testing.T) {
 	socket := filepath.Join(h.dir, "m")
 	// The view ticks, as the real one does: OpenSSH tells of the end of a shared
 	// session when it is woken next.
-	master := h.ssh(context.Background(), "ana", "-M", "-N", "-S", socket, "ana@127.0.0.1")
+	master := h.ssh(context.Background(), "ana", "-M", "-N", "-S", socket, "-o", "SendEnv=LC_TICK", "ana@127.0.0.1")
 	if err := master.Start(); err != nil {
 		t.Fatal(err)
 	}
