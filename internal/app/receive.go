@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/hook"
 	"opdeck/internal/audit"
 	"opdeck/internal/receiver"
 )
@@ -49,6 +50,8 @@ func (a *App) applyFrom(ctx context.Context, sub *receiver.Subscription) error {
 		return err
 	}
 	seq, _ := strconv.ParseInt(mark, 10, 64) // no mark: from the first event
+	prompt := newPrompt(ctx, a)
+	defer prompt.stop()
 	f := receiver.Follow(a.Inbox(), seq, inboxEvery, sub.C)
 	for {
 		events, err := f.Next(ctx)
@@ -60,6 +63,9 @@ func (a *App) applyFrom(ctx context.Context, sub *receiver.Subscription) error {
 				a.Log.Warn("event not merged", "key", e.Key, "err", err)
 			}
 			a.alarming(ctx, e)
+			if e.Object == hook.ObjectOperation {
+				prompt.want(string(e.ObjectID))
+			}
 		}
 		if err := a.Index.SetMeta(ctx, appliedMark, strconv.FormatInt(f.Seq(), 10)); err != nil {
 			return err

@@ -28,8 +28,8 @@ const (
 )
 
 // feed gathers news for one console: calls of this process as they happen, and
-// the store's state of session and budgets, looked at once a second and told
-// only when it changed.
+// the store's state of session and budgets, looked at often and told only when it
+// changed.
 type feed struct {
 	ctx   context.Context
 	app   *app.App
@@ -169,6 +169,9 @@ func (f *feed) glance() {
 func (f *feed) look(ctx context.Context) {
 	_, _ = f.app.Index.Poll(ctx) // what it tells comes through Changes; the next look asks again
 	f.moving = false
+	if _, err := f.app.Index.Poll(ctx); err != nil {
+		f.app.Log.Warn("index", "err", err)
+	}
 	if st, err := f.app.SessionStatus(ctx); err != nil {
 		f.put("session", ui.SessionFacts{State: "unknown", Note: "the store does not answer"})
 	} else if f.moving = st.Holder != nil || st.LoginWait > 0 || st.RefreshWait > 0; !same(st, f.status) {

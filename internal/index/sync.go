@@ -127,14 +127,37 @@ func (s *Syncer) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			wait = s.trouble(ctx, err)
-		} else {
-			s.pause = 0
+			if err := sleep(ctx, s.trouble(ctx, err)); err != nil {
+				return err
+			}
+			continue
 		}
-		if err := sleep(ctx, wait); err != nil {
+		s.pause = 0
+		if err := s.rest(ctx, wait); err != nil {
 			return err
 		}
 	}
+}
+
+// rest sleeps, but not on when a change of the index owes a read.
+func (s *Syncer) rest(ctx context.Context, d time.Duration) error {
+	changes, stop := s.index.Changes()
+	defer stop()
+	end := time.NewTimer(d)
+	defer end.Stop()
+	for d > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end.C:
+			return nil
+		case <-changes:
+			if owed, err := s.index.Owed(ctx, s.opt.Now(), 1); err == nil && len(owed) > 0 {
+				return nil
+			}
+		}
+	}
+	return ctx.Err()
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

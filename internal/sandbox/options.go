@@ -14,7 +14,7 @@ const (
 	DefaultPassword   = "sandbox"
 	DefaultAccessTTL  = 5 * time.Minute
 	DefaultRefreshTTL = 15 * time.Minute
-	DefaultHookSecret = "sandbox-hook-secret"
+	DefaultHookSecret = "sandbox-hook-secret-of-36-characters"
 	// DefaultShareTokenField is the body field that carries a share token.
 	DefaultShareTokenField = "token"
 )

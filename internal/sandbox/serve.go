@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -79,6 +80,14 @@ login = %q
 password_env = "OPDECK_PASSWORD"
 kind = "test"
 `, base, st.Login)
+	if u, err := url.Parse(st.Hook.URL); err == nil && u.Host != "" {
+		fmt.Fprintf(out, `
+[webhooks]
+listen = %q
+path = %q
+secret_env = "OPDECK_HOOK_SECRET" # %s
+`, u.Host, u.Path, st.Hook.JWTSecret)
+	}
 	_, err = fmt.Fprintln(out)
 	return err
 }
