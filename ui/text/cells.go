@@ -103,7 +103,53 @@ func Cut(s string, w int) string {
 	case Width(s) <= w:
 		return s
 	}
+	if head, ok := take(s, w-1); ok {
+		return head + ellipsis
+	}
 	return ansi.Truncate(s, w, ellipsis)
+}
+
+// take is the beginning of a plain text in at most w cells; not ok where a
+// character needs the library's look.
+func take(s string, w int) (string, bool) {
+	n, end := 0, -1
+	for i, r := range s {
+		c := cells(r)
+		if r >= 0x20 && r < 0x7f {
+			c = 1
+		}
+		if c == 0 {
+			return "", false
+		}
+		if n += c; n > w && end < 0 {
+			end = i
+		}
+	}
+	if end < 0 {
+		end = len(s)
+	}
+	return s[:end], true
+}
+
+// drop is the end of a plain text without its first w cells; a wide character
+// that is in the way goes as well.
+func drop(s string, w int) (string, bool) {
+	n := 0
+	for i, r := range s {
+		if n >= w {
+			_, ok := take(s[i:], 0)
+			return s[i:], ok
+		}
+		c := cells(r)
+		if r >= 0x20 && r < 0x7f {
+			c = 1
+		}
+		if c == 0 {
+			return "", false
+		}
+		n += c
+	}
+	return "", true
 }
 
 // spaces is long enough for the widest windows; longer ones are made.
@@ -156,6 +202,11 @@ func Middle(s string, w int) string {
 	}
 	tail := (w - 1) / 2
 	head := w - 1 - tail
+	if end, ok := drop(s, n-tail); ok {
+		if front, ok := take(s, head); ok {
+			return front + ellipsis + end
+		}
+	}
 	end := ansi.TruncateLeft(s, n-tail, "")
 	if Width(end) > tail { // it began in the middle of a wide character
 		end = ansi.TruncateLeft(s, n-tail+1, "")

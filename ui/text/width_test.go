@@ -25,3 +25,18 @@ func TestQuickWidthOfScripts(t *testing.T) {
 		}
 	}
 }
+
+// TestQuickCuts holds the quick ways to cut a text against the library's.
+func TestQuickCuts(t *testing.T) {
+	for _, s := range []string{"Möller Maschinenbau GmbH", "ひかり 物流 AS 6", "Северный Лес", "Oak & Iron Fabrication", "a界b界c界d界e", "файл-с-именем.pdf"} {
+		for w := 1; w <= Width(s)+1; w++ {
+			if got, want := Cut(s, w), ansi.Truncate(s, w, ellipsis); got != want {
+				t.Errorf("Cut(%q, %d) = %q, the library says %q", s, w, got, want)
+			}
+			m := Middle(s, w)
+			if Width(m) > w || w >= 5 && Width(m) < min(w, Width(s))-2 {
+				t.Errorf("Middle(%q, %d) = %q of %d cells", s, w, m, Width(m))
+			}
+		}
+	}
+}

@@ -109,7 +109,7 @@ func selectedStyle(r *lipgloss.Renderer, p Palette, t Tone) Style {
 	if t == Dim {
 		c = p.SelectDim
 	}
-	return take(st.Foreground(c.terminal()).Background(p.Select.Ground.terminal()).Bold(t == Strong || t == Bad || t == Accent))
+	return take(st.Foreground(c.terminal()).Background(p.Select.Ground.terminal()).Bold(t == Strong || t == Bad))
 }
 
 // take reads the escape sequences of a lipgloss style.

@@ -110,11 +110,14 @@ func TestProfiles(t *testing.T) {
 		p    termenv.Profile
 		want string
 	}{
-		{termenv.TrueColor, "\x1b[38;2;"}, {termenv.ANSI256, "\x1b[38;5;"}, {termenv.ANSI, "\x1b[9"},
+		{termenv.TrueColor, "\x1b[38;5;114m"}, {termenv.ANSI256, "\x1b[38;5;"}, {termenv.ANSI, "\x1b[9"},
 	} {
 		if got := New(renderer(c.p), Night()).Good.Render("ok"); !strings.HasPrefix(got, c.want) || ansi.Strip(got) != "ok" {
 			t.Errorf("profile %v: %q", c.p, got)
 		}
+	}
+	if got := New(renderer(termenv.TrueColor), Night()).Selected(Plain).Open(); !strings.Contains(got, "48;2;43;58;85") {
+		t.Errorf("a colour without a number of its own: %q", got)
 	}
 	if got := New(renderer(termenv.Ascii), Night()).Production.Render("x"); got != "x" {
 		t.Errorf("plain output holds escapes: %q", got)

@@ -349,18 +349,18 @@ func (t *Table) drawNotice(b *strings.Builder, before int) int {
 }
 
 func (t *Table) drawFoot(b *strings.Builder, n int) {
-	s := ""
+	at, s := "", "" // the number that changes with each key is plain: fewer bytes
 	if n > 0 {
-		s = text.Count(t.at+1) + " of " + text.Count(n)
+		at, s = text.Count(t.at+1), " of "+text.Count(n)
 	}
 	if len(t.order) > 0 {
 		s += " " + t.th.Signs.Sep + " " + text.Count(len(t.order)) + " marked"
 	}
 	if t.note != "" {
-		b.WriteString(text.Lay([]string{text.Spread("  "+t.th.Warn.Render(t.note), t.th.Dim.Render(s), t.w)}, t.w, 1)[0])
+		b.WriteString(text.Lay([]string{text.Spread("  "+t.th.Warn.Render(t.note), at+t.th.Dim.Render(s), t.w)}, t.w, 1)[0])
 		return
 	}
-	b.WriteString(t.th.Dim.Render(text.Cut("  "+s, t.w)))
+	b.WriteString(text.Lay([]string{"  " + at + t.th.Dim.Render(s)}, t.w, 1)[0])
 }
 
 // pen joins neighbours of the same style into one sequence.

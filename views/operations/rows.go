@@ -167,7 +167,7 @@ func row(env *ui.Env, rec index.Record, now time.Time) (widget.Row, time.Time) {
 	out := widget.Row{ID: string(o.OPID),
 		Cells: []string{text.Minute(o.CreatedAt.Time, env.Zone()), st.Sign + " " + o.Status.Line(20), o.Type.Line(20), o.PaymentType.Line(20),
 			text.Money(o.SourceAmount.Sum), o.Customer.Name.Line(100), o.Destination.Name().Line(100), paper, updated, o.OPID.Line(64)},
-		Tones: []theme.Tone{theme.Dim, st.Tone, theme.Plain, theme.Dim, theme.Plain, theme.Plain, theme.Plain, theme.Dim, theme.Dim, theme.Dim}}
+		Tones: []theme.Tone{theme.Plain, st.Tone, theme.Plain, theme.Plain, theme.Plain, theme.Plain, theme.Plain, theme.Dim, theme.Dim, theme.Dim}}
 	switch {
 	case o.Customer.Name.Flags().Suspicious() || o.Destination.Name().Flags().Suspicious() || o.Comment.Flags().Suspicious():
 		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
