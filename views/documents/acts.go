@@ -3,7 +3,6 @@ package documents
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -142,7 +141,7 @@ func (s *Screen) askAttach() ui.Action {
 
 func checkID(v string) error {
 	if err := api.CheckID("document id", v); err != nil {
-		return errors.New(api.AsError(err).Public)
+		return api.AsError(err)
 	}
 	return nil
 }
@@ -159,10 +158,10 @@ func fileFields() []widget.Field {
 // checkFile looks at the file's name only: the rest is read by the command.
 func checkFile(v string) error {
 	if v == "" {
-		return errors.New("Name a file.")
+		return &api.Error{Kind: api.Usage, Public: "Name a file."}
 	}
 	if strings.ContainsRune(v, 0) {
-		return errors.New("This is no file name.")
+		return &api.Error{Kind: api.Usage, Public: "This is no file name."}
 	}
 	return nil
 }

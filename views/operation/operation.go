@@ -44,7 +44,6 @@ type Screen struct {
 
 	tree    *api.OperationTree
 	treeErr *api.Error
-	raw     bool // unknown fields and odd texts are drawn in full
 
 	view *widget.Viewer
 	w, h int

@@ -2,7 +2,6 @@ package operations
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -126,7 +125,7 @@ func checkExport(v string) error {
 	case ".csv", ".jsonl":
 		return nil
 	}
-	return errors.New("The name must end in .csv or .jsonl.")
+	return &api.Error{Kind: api.Usage, Public: "The name must end in .csv or .jsonl."}
 }
 
 func (s *Screen) export(path string) tea.Cmd {
