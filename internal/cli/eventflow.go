@@ -53,24 +53,17 @@ func (r *root) listen(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	learner, err := a.Learner(ctx)
-	if err != nil {
-		return err
-	}
 	r.say("Receiving webhooks at %s%s (%s); ctrl+c ends it.", srv.Addr(), a.Config.Webhooks.Path, a.Config.Webhooks.Verify)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan error, 1)
+	done, applied := make(chan error, 1), make(chan struct{})
 	go func() { done <- srv.Serve(ctx); cancel() }()
+	go func() { a.ApplyEvents(ctx, rec); close(applied) }()
 	sub := rec.Subscribe(256)
 	defer sub.Close()
-	err = r.follow(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), receiver.Filter{}, func(s receiver.Stored) error {
-		if err := a.TakeEvent(ctx, s, learner); err != nil {
-			a.Log.Warn("event not merged", "key", s.Key, "err", err)
-		}
-		return nil
-	})
+	err = r.follow(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), receiver.Filter{})
 	cancel()
+	<-applied
 	if served := <-done; err == nil && served != nil {
 		err = &api.Error{Kind: api.Unavailable, Public: "Receiving ended: " + served.Error() + ".", Err: served}
 	}
@@ -78,7 +71,7 @@ func (r *root) listen(ctx context.Context, a *app.App) error {
 }
 
 // follow prints what the filter chooses of all that comes, until ctx ends.
-func (r *root) follow(ctx context.Context, f *receiver.Follower, choose receiver.Filter, also func(receiver.Stored) error) error {
+func (r *root) follow(ctx context.Context, f *receiver.Follower, choose receiver.Filter) error {
 	for {
 		events, err := f.Next(ctx)
 		if ctx.Err() != nil {
@@ -88,9 +81,6 @@ func (r *root) follow(ctx context.Context, f *receiver.Follower, choose receiver
 			return err
 		}
 		for _, s := range events {
-			if err := also(s); err != nil {
-				return err
-			}
 			if !choose.Match(s) {
 				continue
 			}
@@ -113,7 +103,7 @@ func (r *root) eventLine(s receiver.Stored) error {
 	return err
 }
 
-// place is the number behind which a follower begins.
+// startSeq is the number behind which a follower begins.
 func (r *root) startSeq(ctx context.Context, a *app.App, last int) (int64, error) {
 	seq, err := a.Inbox().LastSeq(ctx)
 	return max(0, seq-int64(max(0, last))), err
@@ -132,7 +122,7 @@ func (r *root) eventTail() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.follow(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose, func(receiver.Stored) error { return nil })
+			return r.follow(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose)
 		})}), "jsonl")
 	cmd.Flags().IntVar(&last, "last", 0, "begin with that many events of the past")
 	return cmd

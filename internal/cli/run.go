@@ -177,6 +177,7 @@ func (r *root) command() *cobra.Command {
 	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return r.checkOutput(cmd) }
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.Version = r.env.Version
 	cmd.SetVersionTemplate("opdeck {{.Version}}\n")
@@ -210,7 +211,7 @@ func strict(cmd *cobra.Command) {
 		inner := cmd.Args
 		cmd.Args = func(c *cobra.Command, args []string) error {
 			if err := inner(c, args); err != nil {
-				return usage("%s: %s", path(c), err)
+				return argsError(c, args, err)
 			}
 			return nil
 		}
@@ -230,6 +231,24 @@ func strict(cmd *cobra.Command) {
 			return usage("%s needs one of %s", path(c), strings.Join(names, ", "))
 		}
 	}
+}
+
+// argsError says what a command takes.
+func argsError(c *cobra.Command, args []string, err error) error {
+	takes := strings.TrimSpace(strings.TrimPrefix(c.Use, c.Name()))
+	switch {
+	case !c.HasParent() && len(args) > 0:
+		more := ""
+		if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+			more = "; is " + strings.Join(like, " or ") + " meant?"
+		}
+		return usage("there is no command %q%s", args[0], more)
+	case len(c.ValidArgs) > 0 && len(args) == 1:
+		return usage("%s: %s", path(c), err)
+	case takes == "":
+		return usage("%s takes no arguments", path(c))
+	}
+	return usage("%s takes %s; %d given", path(c), takes, len(args))
 }
 
 // path is the command as people write it behind "opdeck".
