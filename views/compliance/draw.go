@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -66,9 +67,8 @@ func (s *Screen) steps() []widget.Step {
 		switch st.State {
 		case journey.Done, journey.Optional:
 			w.State = widget.StepDone
-			if st.State == journey.Optional {
+			if st.State == journey.Optional && st.Key == "link" {
 				w.State = widget.StepOpen
-				w.Note = "not needed: " + w.Note
 			}
 		case journey.Blocked:
 			w.State = widget.StepFailed
@@ -118,13 +118,25 @@ func (s *Screen) application() []string {
 	}
 	out := []string{"", th.Title.Render("Application") + th.Dim.Render("  J shows it as it came")}
 	if app.Deprecated != "" {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+app.Deprecated.Line(200)))
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Cut("The service will drop this form of the application: "+app.Deprecated.Line(200)+".", max(s.w-2, 1))))
 	}
 	body := app.Individual
 	if app.Kind() == api.Corporate {
 		body = app.Corporate
 	}
-	return append(out, widget.Pairs(th, flat("", body), s.w)...)
+	return append(out, widget.Pairs(th, plain(flat("", body)), s.w)...)
+}
+
+// plain leaves out the word "application." that every path begins with, and
+// shows what is empty as a dash.
+func plain(list []widget.Pair) []widget.Pair {
+	for i := range list {
+		list[i].Label = strings.TrimPrefix(list[i].Label, "application.")
+		if list[i].Value == "" {
+			list[i].Value, list[i].Tone = "–", theme.Dim
+		}
+	}
+	return list
 }
 
 const maxFields = 200

@@ -2,7 +2,6 @@ package compliance
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -38,6 +37,7 @@ type Screen struct {
 	at    time.Time
 	err   *api.Error
 	doing string
+	stale bool // something was written; what is shown is from before
 
 	asked time.Time // when the token form was opened: a token issued then lives 20 minutes
 	link  *api.Link
@@ -101,10 +101,13 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		if !s.loads.Current(msg.Ticket) {
 			return nil, nil
 		}
+		s.stale = s.stale && msg.err != nil
+		var act ui.Action
 		if s.err = api.AsError(msg.err); msg.err == nil {
-			s.j, s.at = &msg.j, msg.at
+			act = s.took(msg)
 		}
 		s.settle()
+		return act, nil
 	case sharedMsg:
 		return s.shared(msg)
 	case linkMsg:
@@ -120,6 +123,28 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		return s.key(msg)
 	}
 	return nil, nil
+}
+
+// took shows what was read. A question that is open was asked about what is no
+// longer so: it is closed when the customer or the journey moved on.
+func (s *Screen) took(msg journeyMsg) ui.Action {
+	before := s.j
+	s.j, s.at = &msg.j, msg.at
+	if before == nil || standing(*before) == standing(msg.j) {
+		return nil
+	}
+	return ui.Withdraw{ID: s.id, Why: "The customer or the application changed meanwhile; look again."}
+}
+
+// standing is what the questions of this screen depend on.
+func standing(j journey.Journey) string {
+	out := string(j.Customer.Status) + " " + string(j.Application.Status)
+	for _, st := range j.Steps {
+		if st.Key != "link" {
+			out += " " + string(st.State)
+		}
+	}
+	return out
 }
 
 func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
@@ -156,6 +181,10 @@ func (s *Screen) settle() {
 		why = "Wait for what is under way: " + s.doing + "."
 	case s.j == nil:
 		why = "The customer is not read yet."
+	case s.stale && s.loads.Busy():
+		why = "Wait: the customer is read again after what was done."
+	case s.stale:
+		why = "Something was sent and the customer could not be read since; press r first."
 	}
 	s.keys.Share.Set(why)
 	s.keys.Link.Set(why)
@@ -207,6 +236,9 @@ func (s *Screen) askShare() ui.Action {
 			if err != nil {
 				return ui.Explain{Title: "Share token", Lines: []string{api.AsError(err).Public}}, nil
 			}
+			if why := s.keys.Share.Why(); why != "" { // it changed while the token was typed
+				return ui.Explain{Title: "Share token", Lines: []string{why, "The token was not presented."}}, nil
+			}
 			return ui.Confirm{ID: s.id, Title: "Share verified data", Verb: "Share", Facts: s.facts(),
 				Ask:  "Present this token for " + s.j.Customer.FullName().Line(60) + "?",
 				Risk: "Once applied, the customer cannot be shared again.",
@@ -216,7 +248,7 @@ func (s *Screen) askShare() ui.Action {
 
 func checkToken(v string) error {
 	if _, err := api.CheckShareToken(v); err != nil {
-		return errors.New(api.AsError(err).Public)
+		return &api.Error{Kind: api.Usage, Public: api.AsError(err).Public}
 	}
 	return nil
 }
@@ -231,15 +263,22 @@ func (s *Screen) share(token secret.Value) tea.Cmd {
 	}
 }
 
-func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
-	s.doing = ""
+// again reads the customer after a write; its keys are off until then.
+func (s *Screen) again() tea.Cmd {
+	s.doing, s.stale = "", true
+	cmd := s.load()
 	s.settle()
+	return cmd
+}
+
+func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
+	again := s.again()
 	switch {
 	case msg.err != nil:
-		return ui.Failure("Share", msg.err), s.load()
+		return ui.Failure("Share", msg.err), again
 	case !msg.res.Applied:
 		return ui.Explain{Title: "The token was not applied", Lines: []string{msg.res.Message.Line(400),
-			"Nothing was changed. It can be tried again with a corrected token (S)."}}, s.load()
+			"Nothing was changed. It can be tried again with a corrected token (S)."}}, again
 	}
 	s.asked = time.Time{}
 	told := "Applied. "
@@ -248,7 +287,7 @@ func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
 	} else {
 		told += "Finalize with f."
 	}
-	return ui.Notify{Kind: ui.Done, Text: told}, s.load()
+	return ui.Notify{Kind: ui.Done, Text: told}, again
 }
 
 func (s *Screen) makeLink() ui.Action {
@@ -299,12 +338,11 @@ func (s *Screen) askFinalize() ui.Action {
 }
 
 func (s *Screen) finalized(msg finalizedMsg) (ui.Action, tea.Cmd) {
-	s.doing = ""
-	s.settle()
+	again := s.again()
 	if msg.err != nil {
-		return ui.Failure("Finalize", msg.err), s.load()
+		return ui.Failure("Finalize", msg.err), again
 	}
-	return ui.Notify{Kind: ui.Done, Text: "Finalized. " + msg.res.Message.Line(200)}, s.load()
+	return ui.Notify{Kind: ui.Done, Text: "Finalized. " + msg.res.Message.Line(200)}, again
 }
 
 // Counts implements ui.Counter: the lives of token and link run down.
@@ -363,4 +401,9 @@ func (s *Screen) Subject(kind string) string {
 		return s.id
 	}
 	return ""
+}
+
+// Commands implements ui.Commander: 4 leads to the customer at hand.
+func (s *Screen) Commands() []ui.Command {
+	return []ui.Command{{Title: "all customers", Do: ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}}}
 }

@@ -61,7 +61,7 @@ func said(label string, u untrusted.Untrusted, shown string) []widget.Pair {
 	}
 	out := []widget.Pair{{Label: label, Value: shown, Long: true}}
 	if odd := text.Suspect(u); odd != "" {
-		out = append(out, widget.Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
+		out = append(out, widget.Pair{Label: "! odd", Value: odd, Tone: theme.Warn, Long: true})
 	}
 	return out
 }
