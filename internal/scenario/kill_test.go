@@ -1,7 +1,8 @@
+//go:build unix
+
 package scenario
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -195,15 +196,4 @@ func TestS10StoppedHolder(t *testing.T) {
 		s.check(t, wants{logins: 2, refreshes: 1, unauthorized: -1})
 		t.Logf("taken over after %v", took.Round(time.Millisecond))
 	})
-}
-
-// gens are the generations that calls were sent with, in the order seen first.
-func (r callReport) gens() []string {
-	var out []string
-	for _, g := range r.Gens {
-		if !slices.Contains(out, g) {
-			out = append(out, g)
-		}
-	}
-	return out
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package scenario
 
 import (
@@ -20,7 +22,7 @@ func TestMain(m *testing.M) {
 	case "":
 		flag.Parse()
 		if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-			_ = flag.Set("test.parallel", "24") // scenarios mostly wait for time to pass
+			_ = flag.Set("test.parallel", "48") // scenarios mostly wait for time to pass
 		}
 		os.Exit(m.Run())
 	case "service":

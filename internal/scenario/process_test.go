@@ -1,3 +1,5 @@
+//go:build unix
+
 package scenario
 
 import (
@@ -247,6 +249,12 @@ func (w *process) status() statusReport {
 		w.t.Fatal(err)
 	}
 	return st
+}
+
+// events counts an outcome, or a kind of event, in the shared history.
+func (w *process) events(name string) int {
+	w.t.Helper()
+	return w.status().Outcomes[name]
 }
 
 // awaitPoint waits until the worker stands at a point.

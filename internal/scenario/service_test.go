@@ -1,3 +1,5 @@
+//go:build unix
+
 package scenario
 
 import (
@@ -198,11 +200,4 @@ func (s *service) stats() sandbox.Stats {
 	var st sandbox.Stats
 	s.admin("GET", "stats", nil, &st)
 	return st
-}
-
-func (s *service) authLog() []sandbox.AuthEvent {
-	s.t.Helper()
-	var list []sandbox.AuthEvent
-	s.admin("GET", "auth-log", nil, &list)
-	return list
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package scenario
 
 import (
@@ -178,7 +180,7 @@ func (w *worker) act(ctx context.Context, o order, r *reply) (err error) {
 		}
 		r.Status, err = json.Marshal(statusReport{State: st.State, Generation: st.Generation, Fence: st.Fence, Phase: string(st.Phase),
 			AccessTTL: st.Access.TTL, RefreshTTL: st.Refresh.TTL, Holder: st.Holder, Premature: st.Counts.Premature, Logins: st.Counts.Logins,
-			Culprit: string(st.Verdict.Culprit), Sentence: st.Verdict.Sentence, Warning: st.Warning, Instances: st.Instances})
+			Outcomes: outcomes(st.History), Culprit: string(st.Verdict.Culprit), Sentence: st.Verdict.Sentence, Warning: st.Warning, Instances: st.Instances})
 		return err
 	}
 	return fmt.Errorf("unknown order %q", o.Do)
@@ -192,8 +194,21 @@ type statusReport struct {
 	AccessTTL, RefreshTTL      time.Duration
 	Holder                     *session.Owner
 	Premature, Logins          int64
+	Outcomes                   map[string]int // of the rotations in the history, and kinds of other events
 	Culprit, Sentence, Warning string
 	Instances                  int
+}
+
+func outcomes(events []session.Event) map[string]int {
+	n := map[string]int{}
+	for _, e := range events {
+		if e.Outcome != "" {
+			n[string(e.Outcome)]++
+		} else {
+			n[string(e.Kind)]++
+		}
+	}
+	return n
 }
 
 // open wires what internal/app wires, with the scenario's twists.

@@ -146,6 +146,21 @@ func TestNetworkDiskIsRefusedUntouched(t *testing.T) {
 	if asked != filepath.Dir(dir) {
 		t.Errorf("asked about %q, want the nearest existing folder %q", asked, filepath.Dir(dir))
 	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "opdeck.db")
+	if err := os.WriteFile(file, []byte("of another host"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(context.Background(), opt); !errors.As(err, &disk) {
+		t.Errorf("%v", err)
+	}
+	text, err := os.ReadFile(file)
+	left, err2 := os.ReadDir(dir)
+	if string(text) != "of another host" || len(left) != 1 || errors.Join(err, err2) != nil {
+		t.Errorf("the folder was touched: %q, %v, %v", text, left, errors.Join(err, err2))
+	}
 }
 
 func TestDamagedFileIsNamedAndKept(t *testing.T) {
