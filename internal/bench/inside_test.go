@@ -75,18 +75,23 @@ func inside(b *testing.B, rows int) (press func(string)) {
 // BenchmarkKey is one key from the terminal to the terminal, drawn.
 func BenchmarkKey(b *testing.B) {
 	rows := 20_000
-	for name, way := range map[string]string{"down": "", "scroll": strings.Repeat(keyDown, lines)} {
+	for name, way := range map[string]string{"down": "", "scroll": strings.Repeat(keyDown, lines), "page": keyHome} {
 		b.Run(name, func(b *testing.B) {
 			press := inside(b, rows)
 			if way != "" {
-				press(way)
+				press(keyDown + way)
 				press("")
 			}
 			i := 0
 			for b.Loop() {
 				k := keyDown
-				if way == "" && i%2 == 1 {
+				switch {
+				case way == "" && i%2 == 1:
 					k = keyUp
+				case way == keyHome && i%500 == 499:
+					k = keyHome
+				case way == keyHome:
+					k = keyPage
 				}
 				press(k)
 				i++

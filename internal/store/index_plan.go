@@ -29,6 +29,7 @@ type opPlan struct {
 
 	parts  filter.And  // what the kinds do not decide
 	driven bool        // driver has been chosen
+	whole  bool        // everything matches; kinds were not even read
 	single filter.Cond // rest, for rows that are looked at one by one; SQLite only
 }
 
@@ -79,7 +80,7 @@ func (x *OperationIndex) outline(ctx context.Context, f filter.OperationExpr, no
 
 // drive looks for candidates, once.
 func (p *opPlan) drive(ctx context.Context) error {
-	if p.driven || p.none() {
+	if p.driven || p.whole || p.none() {
 		return nil
 	}
 	p.driven = true
@@ -87,7 +88,7 @@ func (p *opPlan) drive(ctx context.Context) error {
 }
 
 // none reports that nothing can match.
-func (p *opPlan) none() bool { return len(p.kinds) == 0 }
+func (p *opPlan) none() bool { return len(p.kinds) == 0 && !p.whole }
 
 // kindCond is the condition that the kinds put on a row.
 func (p *opPlan) kindCond() filter.Cond {

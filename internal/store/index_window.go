@@ -242,9 +242,12 @@ func (x *OperationIndex) Window(ctx context.Context, q index.Query, now time.Tim
 	if q.Sort.Field == "" {
 		q.Sort.Field = "created"
 	}
-	p, err := x.outline(ctx, q.Filter, now)
-	if err != nil {
-		return w, err
+	p := &opPlan{x: x, now: now, all: true, pure: true, rest: filter.True, whole: true}
+	var err error
+	if _, plain := columns[q.Sort.Field]; !plain || !q.Filter.Empty() {
+		if p, err = x.outline(ctx, q.Filter, now); err != nil {
+			return w, err
+		}
 	}
 	var at *cursor
 	if q.Anchor != "" {

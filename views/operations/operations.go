@@ -52,10 +52,10 @@ type Config struct {
 }
 
 const (
-	first  = 100  // rows read before anything is shown
-	ahead  = 300  // rows read before and behind what is on screen
-	keeps  = 1500 // rows kept at most
-	panelH = 9    // lines of the totals
+	first  = 100 // rows read before anything is shown
+	ahead  = 200 // rows read before and behind what is on screen
+	keeps  = 900 // rows kept at most
+	panelH = 9   // lines of the totals
 )
 
 // Screen implements ui.Screen.
