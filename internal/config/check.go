@@ -61,8 +61,8 @@ func (c *Config) checkGeneral(k *checker) {
 		if !slices.Contains(limit.Classes, class) {
 			k.add("is no endpoint class; there are login, refresh, account, customer, billing, general", "limits", "per_minute", string(class))
 		}
-		if n < 1 || n > 100_000 {
-			k.add("must be from 1 to 100000 calls", "limits", "per_minute", string(class))
+		if n < 1 || n > 10_000 {
+			k.add("must be from 1 to 10000 calls", "limits", "per_minute", string(class))
 		}
 	}
 	if n := c.Service.ListPageSize; n < 1 || n > 1000 {
