@@ -1,0 +1,109 @@
+//go:build linux
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/internal/sandbox"
+)
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sandbox.Options{}, "read_only = true")
+	x := w.console(80, 24)
+	x.shows("READ-ONLY", "TEST")
+	x.press("d").shows("1 of 3")
+	for _, k := range []string{"x", "a", "u", "R", "z"} {
+		x.press(k).shows("This context is read-only").shows("1 of 3")
+	}
+	x.quit()
+}
+
+// TestProduction is marked by word and wants the end of the id typed.
+func TestProduction(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sandbox.Options{}, `kind = "production"`)
+	op := w.operations()[0]
+	x := w.console(80, 24)
+	x.shows("PRODUCTION", "━━")
+	x.press("d").shows("1 of 3").press("x").armed("Remove invoice.pdf", "Type the last 4 characters of the id:")
+	x.press("y", enter).gone("[ No ]")
+	if got := w.names(op.Opid); !strings.Contains(got, "invoice.pdf") {
+		t.Fatal("y was enough in production")
+	}
+	guid := op.Documents[0].GUID
+	x.press("x").armed("Remove invoice.pdf")
+	for i, r := range guid[len(guid)-4:] { // one by one: together they count as pasted
+		x.press(string(r)).shows("of the id: " + guid[len(guid)-4:][:i+1])
+	}
+	time.Sleep(200 * time.Millisecond) // enter right behind typed characters counts as pasted
+	x.press(enter).shows("Removed invoice.pdf; z puts it back.")
+	x.quit()
+}
+
+// TestViewer: a role that may not reveal sees no account number anywhere, and is
+// told why its keys are off.
+func TestViewer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sandbox.Options{}, `role = "viewer"`)
+	op := w.operations()[0]
+	x := w.console(120, 40)
+	x.press("J").shows(`"number"`, "••••").escape()
+	x.press("Y").shows("as JSON")
+	x.press("M").shows("does not allow")
+	x.press(enter).shows(op.Opid, "••••0000").press("J").shows(`"number"`, "••••").escape()
+	x.press("Y").press("d").shows("1 of 3").press("x").shows("Your role (viewer) does not allow")
+	for _, number := range numbers(t, w, op.Opid) {
+		if strings.Contains(string(x.output()), number) {
+			t.Errorf("the account number %s was shown", number)
+		}
+	}
+	copied(t, x, func(s string) {
+		for _, number := range numbers(t, w, op.Opid) {
+			if strings.Contains(s, number) {
+				t.Errorf("the account number %s was copied", number)
+			}
+		}
+	})
+	x.quit()
+}
+
+// TestWrongClock: the service's clock is an hour off; lifetimes are counted here.
+func TestWrongClock(t *testing.T) {
+	t.Parallel()
+	for _, skew := range []string{"skew=1h", "skew=-1h"} {
+		faults, err := sandbox.ParseFaults(skew)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, sandbox.Options{Faults: faults}, "")
+		x := w.console(80, 24)
+		x.shows("access 4m")
+		x.press("6").shows("live").press("r", "1").shows("60 operations")
+		if st := w.stats(); st.Logins != 1 || st.Unauthorized != 0 {
+			t.Errorf("%s: %d logins, %d refused calls", skew, st.Logins, st.Unauthorized)
+		}
+		x.quit()
+	}
+}
+
+// TestTwoAtOnce: two consoles on one state folder share one session.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sandbox.Options{}, "")
+	op := w.operations()[0]
+	a, b := w.console(80, 24), w.console(80, 24)
+	a.press(enter).shows(op.Opid).press("d").shows("1 of 3")
+	b.press(enter).shows(op.Opid).press("d").shows("1 of 3")
+	a.press("x").armed("Remove invoice.pdf").press("y").shows("Removed invoice.pdf")
+	b.press("r").shows("1 of 2")
+	b.press("6").matches(`Instances|instances`)
+	if st := w.stats(); st.Logins != 1 || st.MostPresentations > 1 {
+		t.Errorf("%d logins, a refresh token shown %d times", st.Logins, st.MostPresentations)
+	}
+	a.quit()
+	b.quit()
+}

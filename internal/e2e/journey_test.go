@@ -1,0 +1,199 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"opdeck/internal/sandbox"
+)
+
+// TestFirstRun is an empty home: no config, no state, nothing asked.
+func TestFirstRun(t *testing.T) {
+	atSizes(t, func(t *testing.T, w, h int) {
+		home := t.TempDir()
+		x := start(t, w, h, home, nil)
+		x.shows("SANDBOX", "500 operations", "PENDING", "1 of 500", "access 4m 5")
+		x.press("q").armed("Leave the console?").press(enter).gone("Leave the console?")
+		x.press("q").armed("Leave the console?").press("y")
+		x.leaves(0)
+		folder, err := os.Stat(filepath.Join(home, ".local/state/opdeck"))
+		if err != nil || folder.Mode().Perm() != 0o700 {
+			t.Errorf("the state folder is %v, %v", folder, err)
+		}
+	})
+}
+
+// TestDocuments is the journey of an operation's documents.
+func TestDocuments(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		w := newWorld(t, sandbox.Options{}, "")
+		op := w.operations()[0]
+		x := w.console(width, height)
+		x.press("o").shows("Operation id").types(op.Opid).press(enter)
+		x.shows(op.Opid, "WITHDRAW", "SWIFT", "Harbour & Finch", "••••0000")
+		x.press(end).shows("3 documents", "invoice.pdf", "locked")
+		x.press("d").shows("1 of 3", "contract.pdf", "ba464e45")
+
+		x.press("x").armed("Remove invoice.pdf from operation").press(enter).gone("[ No ]") // enter is no
+		x.press("x").armed("Remove invoice.pdf from operation").press("y")
+		x.shows("Removed invoice.pdf; z puts it back.", "1 of 2")
+		if got := w.names(op.Opid); strings.Contains(got, "invoice.pdf") {
+			t.Errorf("the service still has %s", got)
+		}
+		x.press("z").shows("Put back invoice.pdf.", "2 of 3")
+
+		file := w.file("amended.pdf")
+		x.press(home).shows("1 of 3").press("R").shows("File on this host").types(file).press(enter, enter, enter)
+		x.armed("by amended.pdf?").press("y").shows("Replaced ")
+		if got := w.names(op.Opid); !strings.Contains(got, "amended.pdf") {
+			t.Errorf("the service has %s", got)
+		}
+		x.press(end, "x") // the locked one, wherever it stands
+		for range 3 {
+			if strings.Contains(x.screen(), "is locked and cannot be removed") {
+				break
+			}
+			if strings.Contains(x.screen(), "[ No ]") {
+				x.armed().press("n").gone("[ No ]")
+			}
+			x.press(up, "x").until("an explanation or a question", func(s string) bool {
+				return strings.Contains(s, "cannot be removed") || strings.Contains(s, "[ No ]")
+			})
+		}
+		x.shows("This document is locked and cannot be removed.", "Only the compliance team can lift it.")
+		if n := w.stats().Logins; n != 1 {
+			t.Errorf("%d logins", n)
+		}
+		x.quit()
+	})
+}
+
+// shared opens a customer of a kind and hands a token over.
+func shared(t *testing.T, w *world, x *terminal, kind, token string) {
+	t.Helper()
+	cuid := ""
+	list, err := w.service.ShareTokens(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		if s.Kind == kind && s.Scenario == sandbox.ScenarioOK && strings.Contains(w.command("operation", "list", "--filter", "customer:"+s.Customer, "-o", "json"), s.Customer) {
+			cuid = s.Customer
+			break
+		}
+	}
+	if cuid == "" {
+		t.Fatalf("there is no %s to share", kind)
+	}
+	x.press("/").shows("status:PENDING amount").types("customer:" + cuid).shows(cuid).press(enter).shows(" match").shows(cuid)
+	x.press("4").shows("Verification", cuid, kind)
+	x.press("S").shows("Share token", "A token works once").types(token).press(enter)
+	x.armed("Present this token for", cuid).press("y")
+}
+
+// TestCustomer carries verifications from the token to the end.
+func TestCustomer(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		w := newWorld(t, sandbox.Options{Operations: 300}, "")
+		x := w.console(width, height)
+		shared(t, w, x, "INDIVIDUAL", "demo-individual-ok-1")
+		x.shows("Applied. Finalize with f.")
+		x.shows("Next: Finalize the application (f).").press("S").shows("A token was applied already")
+		x.press("f").armed("Submit the application").press("y").shows("Finalized.")
+		x.shows("Next: Wait for the review").press("f").shows("submitted already")
+		x.escape().shows(" match").escape()
+
+		shared(t, w, x, "CORPORATE", "demo-corporate-outstanding-1")
+		x.shows("document sets are outstanding")
+		x.shows("Next: Make a link (l)").press("l").shows("sent to the terminal by OSC 52")
+		link := regexp.MustCompile(`\x1b\]52;c;([A-Za-z0-9+/=]+)`).FindSubmatch(x.output())
+		if link == nil {
+			t.Fatal("the link was not copied")
+		}
+		url, err := base64.StdEncoding.DecodeString(string(link[1]))
+		if err != nil || !strings.HasPrefix(string(url), "http") {
+			t.Errorf("what was copied is %q, %v", url, err)
+		}
+		x.press("f").armed("Submit the application").press("y").matches(`Finalized|did not go through|refused`)
+		for _, secret := range []string{"demo-individual-ok-1", "demo-corporate-outstanding-1"} {
+			if bytes.Contains(x.output(), []byte(secret)) {
+				t.Errorf("%s was shown", secret)
+			}
+		}
+		x.quit()
+	})
+}
+
+// TestEverywhere visits what is left: the other screens, the palette, help, the
+// filter, raw JSON, copies, and the keys of the display.
+func TestEverywhere(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		w := newWorld(t, sandbox.Options{}, "")
+		x := w.console(width, height)
+		x.press("5").shows("Limits", "billing", "Policy wait")
+		x.press("6").shows("Session", "generation", "live  the pair is good")
+		x.press("F").armed("Refresh the token pair now?", "Every other").press("y").shows("The pair was refreshed.")
+		x.escape().shows("60 operations")
+		x.press("?").shows("help").escape()
+		x.press(":").shows("type to filter").types("sess").shows("Session").press(enter).shows("generation").closes("generation")
+		x.press("/").shows("status:PENDING amount").types("status:PEND").shows("PEND").types("ING currency:EUR").press(enter).matches(`\d+ match`)
+		x.escape().shows("60 operations")
+		x.press("J").shows(`"opid"`).escape()
+		x.press("y").shows("he operation id sent to the terminal by OSC 52")
+		x.press("Y").shows("he operation as JSON sent")
+		x.press("t").shows("Times are")
+		x.press("M").shows("Masked values are shown for 30 s.")
+		x.press("!").shows("list operations").escape()
+		x.press("T").shows("by status").escape().gone("by status")
+		x.press("s").shows("Sort by").types("amount").shows("amount").press(enter).gone("Sort by")
+		x.press(" ").shows("1 marked").escape().gone("marked")
+		x.press(pgdown, end).shows("60 of 60").press(home).shows("1 of 60")
+		if n := len(regexp.MustCompile(`\x1b\]52;`).FindAll(x.output(), -1)); n != 2 {
+			t.Errorf("%d copies, want two", n)
+		}
+		x.quit()
+	})
+}
+
+// TestCopyInTmux looks at the wrapping of a copy.
+func TestCopyInTmux(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sandbox.Options{}, "")
+	x := w.console(80, 24, "TMUX=/tmp/tmux-0/default,1,0", "TERM=tmux-256color")
+	x.press("y").shows("OSC 52")
+	if !bytes.Contains(x.output(), []byte("\x1bPtmux;\x1b\x1b]52;c;")) {
+		t.Error("the copy is not wrapped for tmux")
+	}
+	x.quit()
+}
+
+// TestHostileData looks at operations whose texts would act on a terminal.
+func TestHostileData(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sandbox.Options{}, "")
+	ops := w.operations()
+	x := w.console(100, 30)
+	for n := 16; n <= 21; n++ {
+		x.press("o").shows("Operation id").types(ops[n].Opid).press(enter).shows(ops[n].Opid)
+		x.press(pgdown, end).press("J").shows(`"comment"`).closes(`"comment"`)
+		x.press("d").shows("Documents").closes("Documents").closes("Operation id"[:9] + " " + ops[n].Opid[:6]).shows("60 operations")
+	}
+	x.quit() // what was written is checked at the end of every test
+}
+
+// TestMoney shows exact amounts of the sample data on both screens.
+func TestMoney(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sandbox.Options{}, "")
+	x := w.console(120, 40)
+	x.shows("98,765,432,109,876,543,210.99 EUR", "-1,234.56 EUR", "0.000000001 EUR", "9.999999999 USD", "4,200.12345678 XQZ")
+	x.press("o").types(w.operations()[10].Opid).press(enter).shows("source", "98,765,432,109,876,543,210.99 EUR")
+	x.quit()
+}
