@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"opdeck/internal/index/indextest"
 )
 
 // Keys as a terminal sends them.
@@ -44,6 +46,11 @@ type bench struct {
 
 // ready is on the screen when the list shows its rows.
 func (b *bench) ready() string { return fmt.Sprintf("%s operations", grouped(b.w.rows)) }
+
+// newest is on the screen when there are rows.
+func (b *bench) newest() string {
+	return indextest.Options{Raw: true}.Make(0).CreatedAt.UTC().Format("2006-01-02 15:04")
+}
 
 // grouped writes a number as the screen does.
 func grouped(n int) string {
@@ -121,7 +128,7 @@ func (b *bench) start() error {
 		at, err := r.until(10*time.Second, func() bool { return strings.TrimSpace(r.text()) != "" })
 		if err == nil {
 			first = append(first, at.Sub(r.began))
-			at, err = r.shows(b.ready(), 10*time.Second)
+			at, err = r.shows(b.newest(), 10*time.Second)
 			ready = append(ready, at.Sub(r.began))
 		}
 		if err == nil {
@@ -449,7 +456,11 @@ func (b *bench) wait(r *run, name string, bytes float64) error {
 		cpu = 0.05
 	}
 	b.add(name+": bytes a second", bytes, float64(r.bytes-wrote)/s, "bytes")
-	b.add(name+": wake-ups a second", 2, float64(after.wakeups-before.wakeups)/s, "")
+	if bytes == 0 {
+		b.add(name+": wake-ups a second", 2, float64(after.wakeups-before.wakeups)/s, "")
+	} else {
+		b.tell(name+": wake-ups a second", float64(after.wakeups-before.wakeups)/s, "")
+	}
 	b.add(name+": CPU", cpu, 100*(after.cpu-before.cpu).Seconds()/s, "%")
 	return nil
 }

@@ -59,7 +59,7 @@ func (w *world) config() string { return filepath.Join(w.dir, "config.toml") }
 // environ is the environment of the programs: a home of their own, a terminal of
 // many colours.
 func (w *world) environ() []string {
-	return []string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color", "COLORTERM=truecolor",
+	return []string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "TERM=xterm-256color", "COLORTERM=truecolor",
 		"OPDECK_STATE=" + w.state(), "OPDECK_CONFIG=" + w.config()}
 }
 

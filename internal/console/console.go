@@ -44,8 +44,9 @@ type Options struct {
 func Run(ctx context.Context, a *app.App, opt Options) error {
 	who := api.ActorOf(ctx)
 	copies := make(chan string, 4)
-	opened(ctx, a, who)
-	defer closed(ctx, a, who)
+	came := make(chan struct{}) // the first frame does not wait for the disk
+	go func() { defer close(came); opened(ctx, a, who) }()
+	defer func() { <-came; closed(ctx, a, who) }()
 	defer background(ctx, a)()
 	_, stopHooks, err := a.StartHooks(ctx, opt.Getenv)
 	if err != nil {

@@ -58,13 +58,14 @@ func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c)) }),
 		a.OnOperation(func(o app.Operation) { f.changed(o.Op, "service") }),
 	}
-	for i, r := range reminders(ctx, a) {
-		f.put("reminder "+strconv.Itoa(i), r)
-	}
 	changes, stop := a.Index.Changes()
-	done := make(chan struct{})
-	f.stops = append(f.stops, stop, func() { close(done) })
+	done, ended := make(chan struct{}), make(chan struct{})
+	f.stops = append(f.stops, stop, func() { close(done); <-ended })
 	go func() {
+		defer close(ended)
+		for i, r := range reminders(ctx, a) {
+			f.put("reminder "+strconv.Itoa(i), r)
+		}
 		for {
 			select {
 			case <-changes:

@@ -40,11 +40,16 @@ func (s *Store) Index(ctx context.Context, baseURL, account string) (*OperationI
 	if err := x.tune(ctx); err != nil {
 		return nil, err
 	}
-	err := s.Bulk.Write(ctx, func(tx *Tx) error {
+	const known = "SELECT n FROM index_scope WHERE base_url = ? AND account = ?"
+	err := s.Bulk.QueryRow(ctx, known, baseURL, account).Scan(&x.scope)
+	if err == nil {
+		return x, nil
+	}
+	err = s.Bulk.Write(ctx, func(tx *Tx) error {
 		if err := x.lock(ctx, tx); err != nil {
 			return err
 		}
-		err := tx.QueryRow(ctx, "SELECT n FROM index_scope WHERE base_url = ? AND account = ?", baseURL, account).Scan(&x.scope)
+		err := tx.QueryRow(ctx, known, baseURL, account).Scan(&x.scope)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
