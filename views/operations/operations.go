@@ -252,7 +252,7 @@ func (s *Screen) settle() {
 // View implements ui.Screen.
 func (s *Screen) View() string {
 	top := s.above()
-	foot := s.panel.lines(s.env.Theme, s.w, min(panelH, s.h/2))
+	foot := s.panel.lines(s.env.Theme, s.w, min(max(panelH, s.h/3), s.h/2))
 	s.table.SetSize(s.w, max(s.h-len(top)-len(foot), 1))
 	lines := append(top, strings.Split(s.table.View(), "\n")...)
 	return strings.Join(text.Lay(append(lines, foot...), s.w, s.h), "\n")
@@ -266,6 +266,8 @@ func (s *Screen) above() []string {
 	}
 	head := text.Plural(s.rows.total, "operation", "operations")
 	switch busy := s.tallies.Busy(); {
+	case !s.inited || s.err != nil && s.rows.total == 0: // how many is not known
+		head = "operations"
 	case busy && s.query.Empty():
 		head = text.Count(s.rows.total) + " or more operations"
 	case busy:
@@ -299,6 +301,13 @@ func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 // Help implements ui.Screen.
 func (s *Screen) Help() help.KeyMap {
 	k := s.env.Keys
+	if s.bar != nil {
+		next, apply, cancel := k.Form.Next, k.Form.Submit, k.Form.Cancel
+		next.SetHelp("tab", "complete")
+		apply.SetHelp("enter", "apply")
+		cancel.SetHelp("esc", "as before")
+		return keymap.Help{List: []keymap.Key{apply, cancel, next}}
+	}
 	return keymap.Help{List: append(keymap.Join(k.List, k.Operations, k.Item, k.Nav), k.Global.Reload)}
 }
 

@@ -1,0 +1,542 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/exp/golden"
+	"github.com/cockroachdb/apd/v3"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// fake is an index of n rows that are made when they are asked for; a filter
+// leaves every second one. calls counts all questions, most is the largest
+// window that was asked for.
+type fake struct {
+	n       int
+	ops     []api.Operation // instead of made ones
+	calls   int
+	most    int
+	err     error
+	window  func() // called before each window
+	pages   int    // read from the service
+	reads   []string
+	readErr error
+	export  func(progress func(done, total int64)) (int64, error)
+}
+
+func (f *fake) len(q filter.OperationExpr) int {
+	n := f.n
+	if f.ops != nil {
+		n = len(f.ops)
+	}
+	if !q.Empty() {
+		n /= 2
+	}
+	return n
+}
+
+func id(i int) string { return fmt.Sprintf("%08d-0000-4000-8000-000000000000", i) }
+
+func (f *fake) at(q filter.OperationExpr, i int) index.Record {
+	if !q.Empty() {
+		i *= 2
+	}
+	seen := uitest.NewClock().Now().Add(-30 * time.Second)
+	if f.ops != nil {
+		return index.Record{Op: f.ops[i], Seen: seen}
+	}
+	return index.Record{Op: apitest.Operation(map[string]any{"opid": id(i)}), Seen: seen}
+}
+
+func (f *fake) place(q filter.OperationExpr, anchor string) int {
+	for i := range f.ops {
+		if string(f.ops[i].OPID) == anchor {
+			return i
+		}
+	}
+	var i int
+	if _, err := fmt.Sscanf(anchor, "%08d-", &i); err != nil || f.ops != nil {
+		return -1
+	}
+	if !q.Empty() {
+		if i%2 == 1 {
+			return -1
+		}
+		i /= 2
+	}
+	return i
+}
+
+func (f *fake) Window(ctx context.Context, q index.Query) (index.Window, error) {
+	f.calls++
+	if f.window != nil {
+		f.window()
+	}
+	if f.err != nil || ctx.Err() != nil {
+		return index.Window{}, errors.Join(f.err, ctx.Err())
+	}
+	f.most = max(f.most, q.Before+q.After)
+	n := f.len(q.Filter)
+	from, to, at := q.Skip, q.Skip+q.After, -1
+	switch p := f.place(q.Filter, q.Anchor); {
+	case q.FromEnd:
+		from, to = n-q.Before, n
+	case q.Anchor != "" && p >= 0:
+		from, to = max(p-q.Before, 0), p+q.After+1
+		at = p - from
+	}
+	w := index.Window{AnchorAt: at, More: to < n}
+	for i := max(from, 0); i < min(to, n); i++ {
+		w.Rows = append(w.Rows, f.at(q.Filter, i))
+	}
+	return w, nil
+}
+
+func (f *fake) Count(_ context.Context, q filter.OperationExpr) (int64, error) {
+	f.calls++
+	return int64(f.len(q)), f.err
+}
+
+func (f *fake) Place(_ context.Context, q filter.OperationExpr, _ index.Sort, opid string) (index.Place, error) {
+	f.calls++
+	p := f.place(q, opid)
+	return index.Place{Before: int64(max(p, 0)), Total: int64(f.len(q)), In: p >= 0}, f.err
+}
+
+func (f *fake) Totals(context.Context, filter.OperationExpr) ([]index.Sum, error) {
+	f.calls++
+	var out []index.Sum
+	for _, c := range apitest.OddMoney() {
+		d, err := c.Op.SourceAmount.Sum.Decimal()
+		if err == nil {
+			out = append(out, index.Sum{Currency: c.Op.SourceAmount.Sum.CurrencyCode, Count: 1, Amount: d})
+		}
+	}
+	return append(out, index.Sum{Currency: "EUR" + apitest.Hostile, Count: 2, Bad: 1, Amount: apd.New(125, -2)}), f.err
+}
+
+func (f *fake) Groups(_ context.Context, _ filter.OperationExpr, by index.By, _ int) ([]index.Group, error) {
+	f.calls++
+	return []index.Group{{Key: "PENDING", Count: 7, Sums: []index.Sum{{Currency: "EUR", Count: 7, Amount: apd.New(99, 0)}}}, {Key: "x" + apitest.Hostile, Count: 2}}, f.err
+}
+
+func (f *fake) Days(_ context.Context, _ filter.OperationExpr, n int) ([]index.Day, error) {
+	f.calls++
+	return make([]index.Day, n), f.err
+}
+
+func (f *fake) Values(context.Context, string, string, int) ([]string, error) {
+	f.calls++
+	return nil, f.err
+}
+
+func (f *fake) Operations(context.Context, api.OperationQuery) (api.Page[api.Operation], error) {
+	f.calls++
+	f.pages++
+	return api.Page[api.Operation]{}, f.readErr
+}
+
+func (f *fake) Operation(_ context.Context, opid string) (api.Operation, error) {
+	f.calls++
+	f.reads = append(f.reads, opid)
+	return api.Operation{}, f.readErr
+}
+
+func (f *fake) Export(_ context.Context, _ filter.OperationExpr, _ index.Sort, _, _ string, progress func(done, total int64)) (int64, error) {
+	f.calls++
+	return f.export(progress)
+}
+
+var views = []View{{Name: "pending", Filter: "status:PENDING", Sort: "-amount"}, {Name: "broken", Filter: "amount>=x"}, {Name: "odd", Filter: "", Sort: "colour"}}
+
+// admin may export.
+func admin(o *ui.Options) { o.About.Role = string(api.Admin) }
+
+// news says that the index changed.
+var news = ui.Changed{Kind: ui.KindOperations}
+
+// desk is the list in a shell.
+type desk struct {
+	*uitest.Run
+	clock *uitest.Clock
+	list  *Screen
+	f     *fake
+}
+
+func open(t *testing.T, f *fake, opts ...shelltest.Option) *desk {
+	t.Helper()
+	d := &desk{clock: uitest.NewClock(), f: f}
+	factory := func(env *ui.Env, p ui.Place) ui.Screen {
+		if p.Kind != ui.KindOperations {
+			return nil
+		}
+		s := New(env, f, f, Config{Views: views, Now: d.clock.Now}, p.Arg)
+		if d.list == nil {
+			d.list = s
+		}
+		return s
+	}
+	d.Run = shelltest.Open(t, d.clock, factory, ui.Place{Kind: ui.KindOperations}, opts...)
+	return d
+}
+
+func (d *desk) keys(names ...string) *desk {
+	for _, n := range names {
+		d.Send(uitest.Key(n))
+	}
+	return d
+}
+
+func has(t *testing.T, d *desk, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(d.View(), w) {
+			t.Errorf("%q does not show in\n%s", w, d.View())
+		}
+	}
+}
+
+func under(d *desk) string { return d.list.table.SelectedID() }
+
+func odd() []api.Operation {
+	var out []api.Operation
+	for _, c := range apitest.OddMoney() {
+		out = append(out, c.Op)
+	}
+	return out
+}
+
+func TestScreens(t *testing.T) {
+	refused := &api.Error{Kind: api.Unavailable, Public: "The index cannot be read."}
+	for name, c := range map[string]struct {
+		f    *fake
+		keys []string
+		text string
+	}{
+		"list":     {f: &fake{ops: odd()}},
+		"empty":    {f: &fake{}},
+		"error":    {f: &fake{err: refused}},
+		"hostile":  {f: &fake{ops: []api.Operation{apitest.HostileOperation(), apitest.Operation(nil)}}},
+		"long":     {f: &fake{n: 100_000}},
+		"marked":   {f: &fake{n: 30}, keys: []string{" ", " "}},
+		"filter":   {f: &fake{n: 30}, keys: []string{"/"}, text: "status:PENDING am"},
+		"wrong":    {f: &fake{n: 30}, keys: []string{"/"}, text: "status:PENDING amount>=x"},
+		"totals":   {f: &fake{ops: odd()}, keys: []string{"T"}},
+		"bystatus": {f: &fake{ops: odd()}, keys: []string{"T", "T"}},
+		"sort":     {f: &fake{n: 30}, keys: []string{"s"}},
+		"views":    {f: &fake{n: 30}, keys: []string{"v"}},
+		"reread":   {f: &fake{n: 30}, keys: []string{" ", " ", " ", "r"}},
+		"export":   {f: &fake{n: 30}, keys: []string{"e"}},
+	} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				d := open(t, c.f, admin)
+				d.Send(uitest.Size(wh[0], wh[1]))
+				d.keys(c.keys...)
+				if c.text != "" {
+					d.Send(uitest.Type(c.text))
+				}
+				golden.RequireEqual(t, d.View())
+			})
+		}
+	}
+}
+
+func TestMoneyIsExact(t *testing.T) {
+	d := open(t, &fake{ops: odd()})
+	d.Send(uitest.Size(120, 60))
+	for _, c := range apitest.OddMoney() {
+		number, _, _ := strings.Cut(c.Want, " ")
+		has(t, d, number)
+	}
+	d.keys("T").Send(uitest.Size(120, 100))
+	for _, c := range apitest.OddMoney() {
+		number, _, _ := strings.Cut(c.Want, " ")
+		if strings.Count(d.View(), number) < 2 && d.list.panel.open() && len(d.list.panel.sums) < panelH-3 {
+			t.Errorf("%s is not among the totals", number)
+		}
+	}
+}
+
+// TestAHundredThousandRows: whatever is looked at, only a window of it is read.
+func TestAHundredThousandRows(t *testing.T) {
+	f := &fake{n: 100_000}
+	d := open(t, f)
+	has(t, d, "100,000 operations", "1 of 100,000")
+	for range 120 {
+		d.keys("pgdown")
+	}
+	if got := under(d); got <= id(1000) || got >= id(5000) {
+		t.Errorf("after 120 pages the cursor is on %s", got)
+	}
+	if strings.Contains(d.View(), "…\n") {
+		t.Errorf("rows are missing:\n%s", d.View())
+	}
+	d.keys("end")
+	has(t, d, "100,000 of 100,000")
+	if under(d) != id(99_999) {
+		t.Errorf("end is %s", under(d))
+	}
+	for range 60 {
+		d.keys("pgup")
+	}
+	if got := under(d); got >= id(99_500) || got <= id(90_000) {
+		t.Errorf("60 pages above the end the cursor is on %s", got)
+	}
+	d.keys("home")
+	if under(d) != id(0) {
+		t.Errorf("home is %s", under(d))
+	}
+	if f.most > 6*ahead {
+		t.Errorf("%d rows were asked for at once", f.most)
+	}
+	if held := len(d.list.rows.recs); held > keeps {
+		t.Errorf("%d rows are held", held)
+	}
+}
+
+// TestTheCursorFollowsTheOperation when rows come above it.
+func TestTheCursorFollowsTheOperation(t *testing.T) {
+	f := &fake{ops: odd()[:5]}
+	d := open(t, f)
+	d.keys("down", "down", " ")
+	was := under(d)
+	f.ops = append([]api.Operation{apitest.Operation(map[string]any{"opid": "ffffffff-0000-4000-8000-000000000000"})}, f.ops...)
+	d.Send(news)
+	has(t, d, "6 operations", "1 marked")
+	if under(d) == "" || d.list.table.Marked()[0] == under(d) {
+		t.Logf("the cursor is on %s, the mark on %v", under(d), d.list.table.Marked())
+	}
+	if now := under(d); now != was {
+		t.Errorf("the cursor went from %s to %s", was, now)
+	}
+}
+
+func TestFilterWhileTyped(t *testing.T) {
+	f := &fake{n: 40}
+	d := open(t, f)
+	d.keys("/")
+	d.Send(uitest.Type("status:PENDING"))
+	if n := d.list.rows.total; n != 20 {
+		t.Errorf("%d rows while it is typed", n)
+	}
+	d.keys("esc")
+	has(t, d, "40 operations")
+	d.keys("/")
+	d.Send(uitest.Type("status:PENDING"))
+	d.keys("enter")
+	has(t, d, "20 match", "status:PENDING")
+	d.keys("/")
+	d.Send(uitest.Type(" amount>=x"))
+	has(t, d, "is no amount", "^")
+	before := f.calls
+	d.keys("enter") // what is wrong is not applied, and stays to be mended
+	has(t, d, "is no amount")
+	if f.calls != before {
+		t.Error("a wrong filter was asked for")
+	}
+	d.keys("esc")
+	has(t, d, "20 match")
+	d.keys("esc")
+	has(t, d, "40 operations")
+	d.keys("esc")
+	has(t, d, "Leave the console?")
+}
+
+func TestTypedFilterIsNotLostUnasked(t *testing.T) {
+	d := open(t, &fake{n: 4})
+	d.keys("/")
+	d.Send(uitest.Type("status:X"))
+	d.keys("ctrl+c")
+	has(t, d, "Discard what you typed?", "The filter you typed.")
+}
+
+// TestStaleWindowIsDropped: the answer to an older filter changes nothing.
+func TestStaleWindowIsDropped(t *testing.T) {
+	f := &fake{n: 40}
+	d := open(t, f)
+	old := d.list.load("")
+	d.keys("/")
+	d.Send(uitest.Type("status:PENDING"))
+	d.keys("enter")
+	d.Send(old())
+	has(t, d, "20 match")
+}
+
+func TestMarksSurviveNewsAndSorting(t *testing.T) {
+	f := &fake{n: 40}
+	d := open(t, f)
+	d.keys(" ", " ", " ")
+	has(t, d, "3 marked")
+	d.Send(news)
+	has(t, d, "3 marked")
+	d.keys("y")
+	has(t, d, "3 operation ids")
+	d.keys("esc")
+	if strings.Contains(d.View(), "marked") {
+		t.Error("esc does not unmark")
+	}
+	f.n = 100_000
+	d.Send(news)
+	d.keys("*")
+	has(t, d, "Filter first")
+}
+
+func TestRereadAsksForTheFrozenList(t *testing.T) {
+	f := &fake{n: 40}
+	d := open(t, f)
+	d.keys(" ", " ", " ", "r")
+	has(t, d, "Read 3 marked operations again, one by one?", "3 billing calls", id(0))
+	d.keys() // nothing is read yet
+	if len(f.reads) != 0 {
+		t.Fatal("read before the answer")
+	}
+	d.list.table.Unmark() // what happens meanwhile does not matter
+	d.Send(d.clock.Wait(shelltest.Armed), uitest.Key("y"))
+	if len(f.reads) != 3 || f.reads[0] != id(0) || f.reads[2] != id(2) {
+		t.Errorf("read %v", f.reads)
+	}
+	has(t, d, "3 operations read again.")
+	f.readErr = &api.Error{Kind: api.NotFound, Public: "gone"}
+	d.keys(" ", "r")
+	d.Send(d.clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, d, "could not be read")
+}
+
+func TestReloadReadsOnePage(t *testing.T) {
+	f := &fake{n: 4}
+	d := open(t, f)
+	d.keys("r")
+	if f.pages != 1 {
+		t.Errorf("%d pages", f.pages)
+	}
+	f.readErr = &api.Error{Kind: api.RateLimited, Public: "No room among the billing calls for another 12s."}
+	d.keys("r")
+	has(t, d, "No room among the billing calls", "4 operations")
+}
+
+func TestSortMenu(t *testing.T) {
+	d := open(t, &fake{n: 4})
+	d.keys("s")
+	has(t, d, "created, reversed", "smallest or oldest first", "amount")
+	d.keys("enter")
+	if d.list.sort.Desc || d.list.sort.Field != "created" {
+		t.Errorf("sorted by %v", d.list.sort)
+	}
+	d.keys("s")
+	d.Send(uitest.Type("amou"))
+	d.keys("enter")
+	if d.list.sort.String() != "-amount" {
+		t.Errorf("sorted by %v", d.list.sort)
+	}
+}
+
+func TestViewsAreCounted(t *testing.T) {
+	d := open(t, &fake{n: 40})
+	d.keys("v")
+	has(t, d, "everything", "pending", "20 operations", "is no amount")
+	d.keys("down", "enter")
+	has(t, d, "20 match", "status:PENDING")
+	d.keys("v", "down", "down", "enter")
+	has(t, d, "Mend it under [views]")
+	d.Send(d.clock.Wait(time.Second))
+	d.keys("esc", "v", "down", "down", "down", "enter")
+	has(t, d, "a field that there is not: colour")
+}
+
+func TestExport(t *testing.T) {
+	f := &fake{n: 4}
+	f.export = func(progress func(done, total int64)) (int64, error) {
+		progress(1, 4)
+		return 4, nil
+	}
+	d := open(t, f, admin)
+	d.keys("e")
+	has(t, d, "Export 4 operations", "operations.csv")
+	d.Send(uitest.Type("x"))
+	d.keys("enter")
+	has(t, d, "must end in .csv or .jsonl")
+	d.keys("backspace", "enter")
+	has(t, d, "Exported 4 operations to operations.csv.")
+	f.export = func(func(done, total int64)) (int64, error) {
+		return 1, &api.Error{Kind: api.Usage, Public: "The file is there already."}
+	}
+	d.keys("e", "enter")
+	has(t, d, "The export", "The file is there already.")
+}
+
+func TestExportNeedsTheRole(t *testing.T) {
+	d := open(t, &fake{n: 4}, func(o *ui.Options) { o.About.Role = string(api.Viewer) })
+	d.keys("e")
+	has(t, d, "Your role does not allow to export")
+}
+
+func TestPanelGoesThroughItsPages(t *testing.T) {
+	d := open(t, &fake{ops: odd()})
+	for _, want := range []string{"last 60 days", "PENDING", "PENDING", "PENDING", "PENDING", "PENDING"} {
+		d.keys("T")
+		has(t, d, "by status", want)
+	}
+	d.keys("T")
+	if strings.Contains(d.View(), "by status") {
+		t.Error("the panel does not close")
+	}
+	d.keys("T", "esc")
+	if strings.Contains(d.View(), "by status") {
+		t.Error("esc does not close the panel")
+	}
+}
+
+func TestOpensWhatIsUnderTheCursor(t *testing.T) {
+	d := open(t, &fake{n: 0})
+	d.keys("enter", "d", "y", "J", "Y") // nothing is there: nothing happens
+	d2 := open(t, &fake{n: 4})
+	d2.keys("J")
+	has(t, d2, `"comment": "Invoice settlement"`)
+}
+
+// TestAChangedOperationShowsAtOnce, an older state never.
+func TestAChangedOperationShowsAtOnce(t *testing.T) {
+	d := open(t, &fake{n: 4})
+	newer := apitest.Operation(map[string]any{"opid": id(1), "status": "FAILED", "updatedAt": "2026-03-02T11:50:00Z"})
+	d.Send(ui.Changed{Kind: ui.KindOperation, ID: id(1), Object: newer})
+	has(t, d, "FAILED")
+	older := apitest.Operation(map[string]any{"opid": id(1), "status": "PROCESSING", "updatedAt": "2026-03-02T11:00:00Z"})
+	d.Send(ui.Changed{Kind: ui.KindOperation, ID: id(1), Object: older})
+	has(t, d, "FAILED")
+}
+
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	f := &fake{n: 40}
+	clock := uitest.NewClock()
+	factory := func(env *ui.Env, p ui.Place) ui.Screen {
+		return New(env, f, f, Config{Views: views, Now: clock.Now}, p.Arg)
+	}
+	shelltest.PressAll(clock, factory, ui.Place{Kind: ui.KindOperations},
+		ui.Changed{Kind: ui.KindOperation, ID: id(1), Object: f.at(filter.OperationExpr{}, 1).Op}, news)
+	if f.calls != 0 {
+		t.Errorf("%d questions outside a command", f.calls)
+	}
+}
+
+func TestEverySize(t *testing.T) {
+	d := open(t, &fake{ops: []api.Operation{apitest.HostileOperation()}})
+	shelltest.Sizes(d.Run)
+	d.keys("T")
+	shelltest.Sizes(d.Run)
+	d.keys("/")
+	d.Send(uitest.Type("amount>=x"))
+	shelltest.Sizes(d.Run)
+}
