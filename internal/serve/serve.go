@@ -24,7 +24,7 @@ type Options struct {
 	Out    io.Writer // one line for each thing that is served
 	Getenv func(string) string
 	// Exec runs a command for the person in ctx and returns its exit code.
-	Exec func(ctx context.Context, a *app.App, c sshd.Command) int
+	Exec   func(ctx context.Context, a *app.App, c sshd.Command) int
 	Limits sshd.Limits // zero fields: the defaults; Idle is the config's
 	// Ready is told when everything listens; nil for nobody.
 	Ready func(Addresses)
@@ -48,7 +48,6 @@ type server struct {
 	metrics *metrics.Metrics
 	metered *metrics.Server
 	acts    *inFlight
-	seq     int64 // of the last event that was taken
 	served  bool
 }
 
@@ -105,7 +104,7 @@ func (s *server) run(ctx context.Context) error {
 	}
 	if s.hooksAt != nil {
 		part("The webhook receiver", s.hooksAt.Serve)
-		part("The index of events", s.takeEvents)
+		front.Go(func() { s.app.ApplyEvents(ctx, s.hooks) })
 	}
 	if s.metered != nil {
 		part("Metrics", s.metered.Serve)

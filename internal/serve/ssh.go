@@ -44,9 +44,17 @@ func (s *server) openSSH(ctx context.Context) error {
 	return nil
 }
 
-// console shows the console to the person in ctx.
+// console shows the console to the person in ctx. A console looks for a webhook
+// receiver of its own, and finds ours; it asks for the secret first, which is in
+// the server's environment and not in the person's.
 func (s *server) console(ctx context.Context, t sshd.Terminal) error {
-	return console.Run(ctx, s.app, console.Options{In: t.In, Out: t.Out, Getenv: t.Getenv, NoColor: t.Getenv("NO_COLOR") != "",
+	env := func(name string) string {
+		if name != "" && name == s.app.Config.Webhooks.SecretEnv {
+			return s.opt.Getenv(name)
+		}
+		return t.Getenv(name)
+	}
+	return console.Run(ctx, s.app, console.Options{In: t.In, Out: t.Out, Getenv: env, NoColor: t.Getenv("NO_COLOR") != "",
 		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter})
 }
 

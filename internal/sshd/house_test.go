@@ -66,7 +66,6 @@ type screen struct {
 	w, h  int
 	sizes int
 	tick  bool
-	boom  bool
 }
 
 type ticked struct{}

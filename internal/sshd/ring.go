@@ -171,12 +171,12 @@ func (r *Ring) Judge(key gossh.PublicKey, user string, from netip.Addr) (Person,
 	if c, is := key.(*gossh.Certificate); is {
 		return n.ca.judge(c, user, from, now)
 	}
-	raw := string(key.Marshal())
-	e, known := n.keys[raw]
+	raw := key.Marshal()
+	e, known := n.keys[string(raw)]
 	switch {
 	case !known:
 		return refused("unknown_key", "the key is unknown")
-	case n.ca.revoked[raw]:
+	case n.ca.revoked[string(raw)]:
 		return refused("revoked", "the key is revoked")
 	case e.from != nil && !e.from.allow(from):
 		return refused("source_address", "the key is not for this address")

@@ -1,0 +1,529 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"opdeck/api"
+	"opdeck/internal/cli"
+)
+
+// childKey names the folder of the server that this process is to be.
+const childKey = "OPDECK_TEST_SERVE"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childKey); dir != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		os.Exit(cli.Run(ctx, cli.Env{Args: arguments(dir), In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Version: "test", Getenv: os.Getenv}))
+	}
+	os.Exit(m.Run())
+}
+
+// place is opdeck serve on the built-in service.
+type place struct {
+	t                      testing.TB
+	dir                    string
+	ssh, webhooks, metrics string
+	out, errs              *buffer
+	stop                   func() int
+	people                 map[string]gossh.Signer
+}
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *buffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *buffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func newKey(t testing.TB, path string) gossh.Signer {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := gossh.MarshalPrivateKey(private, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := gossh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const secret = "0123456789abcdef-not-a-real-one-ABCDEF"
+
+func arguments(dir string) []string {
+	return []string{"serve", "--config", filepath.Join(dir, "config.toml"), "--state", filepath.Join(dir, "state"), "--log-file", filepath.Join(dir, "log")}
+}
+
+// begin starts the server as the command does and waits until it listens.
+func begin(t testing.TB, also string) *place {
+	t.Helper()
+	p := prepare(t, also)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan int, 1)
+	go func() {
+		done <- cli.Run(ctx, cli.Env{Args: arguments(p.dir), In: strings.NewReader(""), Out: p.out, Err: p.errs, Version: "test",
+			Getenv: func(name string) string {
+				if name == "HOOK_SECRET" {
+					return secret
+				}
+				return ""
+			}})
+	}()
+	p.stop = sync.OnceValue(func() int { cancel(); return <-done })
+	t.Cleanup(func() { p.stop() })
+	p.listens()
+	return p
+}
+
+// prepare writes config and keys.
+func prepare(t testing.TB, also string) *place {
+	t.Helper()
+	p := &place{t: t, dir: t.TempDir(), out: &buffer{}, errs: &buffer{}, people: map[string]gossh.Signer{}}
+	newKey(t, p.file("host"))
+	keys := ""
+	for _, role := range api.Roles {
+		name := "p-" + string(role)
+		p.people[name] = newKey(t, p.file(name))
+		keys += fmt.Sprintf("name=%q,role=%q %s", name, role, gossh.MarshalAuthorizedKey(p.people[name].PublicKey()))
+	}
+	p.write("keys", keys)
+	p.write("config.toml", fmt.Sprintf(`
+[store]
+url = "sqlite"
+[contexts.box]
+sandbox = true
+[limits]
+policy = "warn"
+[ssh]
+listen = "127.0.0.1:0"
+host_key = %q
+authorized_keys = %q
+[webhooks]
+listen = %q
+verify = "header"
+header = "X-Secret"
+secret_env = "HOOK_SECRET"
+[serve]
+metrics = ":0"
+%s`, p.file("host"), p.file("keys"), freePort(t), also))
+	return p
+}
+
+// listens waits until the server listens and learns where.
+func (p *place) listens() {
+	t := p.t
+	t.Helper()
+	soon(t, "the server listens", func() bool { return strings.Contains(p.out.String(), "ctrl+c ends") || p.errs.String() != "" })
+	for _, line := range strings.Split(p.out.String(), "\n") {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		switch f[0] {
+		case "ssh":
+			p.ssh = strings.TrimSuffix(f[1], ",")
+		case "webhooks":
+			p.webhooks = strings.TrimSuffix(f[1], ",")
+		case "metrics":
+			p.metrics = f[1]
+		}
+	}
+	if p.ssh == "" || p.webhooks == "" || p.metrics == "" {
+		t.Fatalf("it said %q and %q", p.out, p.errs)
+	}
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (p *place) file(name string) string { return filepath.Join(p.dir, name) }
+
+func (p *place) write(name, text string) {
+	p.t.Helper()
+	if err := os.WriteFile(p.file(name), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func soon(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("not in time: %s", what)
+}
+
+func (p *place) login(role api.Role) *gossh.Client {
+	p.t.Helper()
+	name := "p-" + string(role)
+	c, err := gossh.Dial("tcp", p.ssh, &gossh.ClientConfig{User: name, Auth: []gossh.AuthMethod{gossh.PublicKeys(p.people[name])},
+		HostKeyCallback: gossh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// run runs one command as somebody of a role.
+func (p *place) run(role api.Role, in, command string) (out, errs string, code int) {
+	p.t.Helper()
+	c := p.login(role)
+	defer c.Close()
+	s, err := c.NewSession()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var o, e bytes.Buffer
+	s.Stdout, s.Stderr, s.Stdin = &o, &e, strings.NewReader(in)
+	err = s.Run(command)
+	if exit, is := err.(*gossh.ExitError); is {
+		code = exit.ExitStatus()
+	} else if err != nil {
+		p.t.Fatalf("%s: %v", command, err)
+	}
+	return o.String(), e.String(), code
+}
+
+// opid is some operation of the sample data with an unlocked document, and that.
+func (p *place) opid() (opid, guid string) {
+	p.t.Helper()
+	out, errs, code := p.run(api.Admin, "", "operation list --live --limit 100 -o json")
+	if code != 0 {
+		p.t.Fatal(errs)
+	}
+	var list struct {
+		Items []struct {
+			OPID, Status string
+			Documents    []struct {
+				GUID   string
+				IsLock bool
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, op := range list.Items {
+		for _, d := range op.Documents {
+			if op.Status == "PENDING" && !d.IsLock {
+				return op.OPID, d.GUID
+			}
+		}
+	}
+	p.t.Fatal("no operation with a document")
+	return "", ""
+}
+
+// The commands over SSH are those of the program, with the role of the key.
+func TestCommandsOverSSH(t *testing.T) {
+	p := begin(t, "")
+	opid, guid := p.opid()
+	out, errs, code := p.run(api.Viewer, "", "operation get "+opid+" -o json")
+	var one struct{ Item struct{ OPID string } }
+	if err := json.Unmarshal([]byte(out), &one); err != nil || one.Item.OPID != opid || code != 0 {
+		t.Errorf("operation get: %q %q, exit %d", out, errs, code)
+	}
+	out, _, code = p.run(api.Viewer, opid+"\n"+opid+"\n", "operation get - -o jsonl")
+	if strings.Count(out, "\n") != 2 || code != 0 {
+		t.Errorf("operation get -: %q, exit %d", out, code)
+	}
+
+	remove := "document remove " + opid + " " + guid
+	for _, role := range []api.Role{api.Viewer, api.Analyst, api.OnCall} {
+		if _, errs, code := p.run(role, "", remove+" --yes"); code != 5 || !strings.Contains(errs, "Your role") {
+			t.Errorf("%s removed: %q, exit %d", role, errs, code)
+		}
+	}
+	if _, errs, code := p.run(api.Operator, "", remove); code != 2 {
+		t.Errorf("a write without --yes: %q, exit %d", errs, code)
+	}
+	if _, errs, code := p.run(api.Operator, "", remove+" --yes"); code != 0 {
+		t.Errorf("an operator's removal: %q, exit %d", errs, code)
+	}
+	if _, errs, code := p.run(api.Operator, "", "session refresh --yes"); code != 5 {
+		t.Errorf("an operator's refresh: %q, exit %d", errs, code)
+	}
+	if _, errs, code := p.run(api.OnCall, "", "session refresh --yes"); code != 0 {
+		t.Errorf("the refresh of who is on call: %q, exit %d", errs, code)
+	}
+	if _, errs, code := p.run(api.Operator, "", "doctor"); code != 5 || !strings.Contains(errs, "oncall, admin") {
+		t.Errorf("an operator's doctor: %q, exit %d", errs, code)
+	}
+
+	// The trail has the person, the key and the session of each act.
+	out, errs, code = p.run(api.Admin, "", "audit list -o json --limit 200")
+	if code != 0 || !strings.Contains(out, "p-operator") || !strings.Contains(out, "SHA256:") || !strings.Contains(out, "document.remove") {
+		t.Errorf("the trail: %.300q %q, exit %d", out, errs, code)
+	}
+	if code := p.stop(); code != 0 {
+		t.Errorf("the server's exit is %d: %s", code, p.errs)
+	}
+}
+
+// What is about the server and its files is out of reach, for an admin too.
+func TestNotOverSSH(t *testing.T) {
+	p := begin(t, "")
+	p.write("trap", "content of the server")
+	trap := p.file("trap")
+	for _, command := range []string{
+		"serve", "sandbox", "config show", "config init", "completion bash", "man /tmp", "session keep", "event listen", "event forward --to http://127.0.0.1:1",
+		"event replay x --to http://127.0.0.1:1", "__complete operation", "bash -c id", "--config " + p.file("config.toml") + " limits", "limits --state " + p.dir,
+		"limits -c other", "limits --context=other", "limits --log-file " + p.file("new"), "limits --read-only", "limits --verbose", "--plain",
+		"document upload " + trap + " --customer c", "document upload - --customer c", "document replace o d " + trap, "document download c d " + p.file("new"),
+		"compliance share c --token-file " + trap, "customer set-application c " + trap, "operation export -o csv " + p.file("new"), "event send " + trap,
+		"audit export " + p.file("new"), "audit verify --file " + trap, "audit verify --evidence " + trap, "hook set --secret-file " + trap, "",
+	} {
+		out, errs, code := p.run(api.Admin, "", command)
+		if code == 0 || strings.Contains(out+errs, "content of the server") {
+			t.Errorf("%q: %q %q, exit %d", command, out, errs, code)
+		}
+	}
+	if _, err := os.Stat(p.file("new")); err == nil {
+		t.Error("a file was made on the server")
+	}
+	for _, command := range []string{"help", "help operation", "--help", "operation --help", "operation get --help", "version", "limits -o json", "doctor"} {
+		if out, errs, code := p.run(api.Admin, "", command); code != 0 || out == "" {
+			t.Errorf("%q: %q %q, exit %d", command, out, errs, code)
+		}
+	}
+}
+
+// window is a console over SSH.
+type window struct {
+	*gossh.Session
+	in  io.WriteCloser
+	out *buffer
+}
+
+func (p *place) console(c *gossh.Client) *window {
+	p.t.Helper()
+	s, err := c.NewSession()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	w := &window{Session: s, out: &buffer{}}
+	s.Stdout, s.Stderr = w.out, w.out
+	if w.in, err = s.StdinPipe(); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := s.RequestPty("xterm-256color", 30, 120, nil); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := s.Shell(); err != nil {
+		p.t.Fatal(err)
+	}
+	soon(p.t, "the first frame: "+w.out.String(), func() bool { return strings.Contains(w.out.String(), "SANDBOX") })
+	return w
+}
+
+// The console itself, over SSH.
+func TestConsoleOverSSH(t *testing.T) {
+	p := begin(t, "")
+	for _, role := range []api.Role{api.Viewer, api.Operator} {
+		w := p.console(p.login(role))
+		soon(t, "the person and the role", func() bool { return strings.Contains(w.out.String(), "p-"+string(role)) })
+		_, _ = io.WriteString(w.in, "\x03")
+		if err := w.Wait(); err != nil {
+			t.Errorf("leaving with ctrl+c: %v: %.300q", err, w.out.String())
+		}
+		if !strings.Contains(w.out.String(), "\x1b[?1049l") {
+			t.Error("the terminal was not restored")
+		}
+	}
+	for _, role := range []api.Role{api.Viewer, api.Operator} { // the end of the server, with people inside
+		p.console(p.login(role))
+	}
+	began := time.Now()
+	if code := p.stop(); code != 0 || time.Since(began) > 10*time.Second {
+		t.Errorf("the end took %s, exit %d: %s", time.Since(began), code, p.errs)
+	}
+}
+
+// TestMemoryOfARealConsole measures the process of a server, without clients, by
+// its own metrics. Garbage is collected often, so that the figure is what is held.
+func TestMemoryOfARealConsole(t *testing.T) {
+	p := prepare(t, "")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childKey+"="+p.dir, "HOOK_SECRET="+secret, "GOGC=10")
+	cmd.Stdout, cmd.Stderr = p.out, p.errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		began := time.Now()
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil || time.Since(began) > 10*time.Second {
+			t.Errorf("SIGTERM: %v after %s: %s", err, time.Since(began), p.errs)
+		}
+	}()
+	p.listens()
+	p.console(p.login(api.Admin)) // what is made once
+	time.Sleep(time.Second)
+	before := p.held()
+	n := 16
+	if raceOn || testing.Short() {
+		n = 4
+	}
+	began := time.Now()
+	for i := range n {
+		p.console(p.login(api.Roles[i%4]))
+	}
+	took := time.Since(began)
+	time.Sleep(time.Second)
+	each := (p.held() - before) / float64(n)
+	t.Logf("%.0f KB held by each of %d idle consoles, %.0f new ones a second one after the other", each/1024, n, float64(n)/took.Seconds())
+	if each > 1<<20 && !raceOn {
+		t.Errorf("%.0f bytes for an idle console, want below 1 MB", each)
+	}
+}
+
+// held is the memory of the heap and of stacks in bytes.
+func (p *place) held() (sum float64) {
+	p.t.Helper()
+	for line := range strings.Lines(p.scrape()) {
+		f := strings.Fields(line)
+		if len(f) != 2 || f[0] != "go_memstats_alloc_bytes" && f[0] != "go_memstats_stack_inuse_bytes" {
+			continue
+		}
+		v, err := strconv.ParseFloat(f[1], 64)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		sum += v
+	}
+	return sum
+}
+
+func TestWebhooksAndMetrics(t *testing.T) {
+	p := begin(t, "")
+	opid, _ := p.opid()
+	body := fmt.Sprintf(`{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8c","hook_type":1,"Data":{"Operation":{"opid":%q,"status":2,"type":1}}}`, opid)
+	for _, with := range []string{secret, "wrong"} {
+		req, err := http.NewRequest(http.MethodPost, "http://"+p.webhooks, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Secret", with)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if want := map[bool]int{true: 200, false: 401}[with == secret]; res.StatusCode != want {
+			t.Errorf("a webhook was answered %d, want %d", res.StatusCode, want)
+		}
+	}
+	if !strings.HasPrefix(p.metrics, "http://127.0.0.1:") {
+		t.Errorf("metrics without a host listen at %s", p.metrics)
+	}
+	text := p.scrape()
+	for _, want := range []string{
+		`opdeck_ssh_sessions{kind="console"} 0`, `opdeck_ssh_logins_total{with="key"} 1`, `opdeck_budget_room{class="billing"}`,
+		`opdeck_budget_waiting{class="login"} 0`, `opdeck_budget_throttled{class="general"} 0`, `opdeck_token_remaining_seconds{token="access"}`,
+		`opdeck_rotations_total{kind="login",outcome="ok"} 1`, `opdeck_calls_total{class="billing",kind="ok"}`, `opdeck_hook_events_total{as="new"} 1`,
+		`opdeck_hook_events_total{as="quarantined"} 0`, `opdeck_hook_unauthorized_total{reason=`, `opdeck_index_operations`, `opdeck_audit_healthy 1`,
+		`opdeck_build_info{version="test"} 1`, `opdeck_session_state{state="live"} 1`, `opdeck_call_seconds_bucket`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the metrics have no %s", want)
+		}
+	}
+	for _, bad := range []string{opid, "p-admin", "machine@", secret, "127.0.0.1", "SHA256"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the metrics hold %q", bad)
+		}
+	}
+	for _, path := range []string{"/", "/debug/pprof/", "/metrics/x"} {
+		res, err := http.Get(strings.TrimSuffix(p.metrics, "/metrics") + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusNotFound {
+			t.Errorf("%s is answered %d", path, res.StatusCode)
+		}
+	}
+}
+
+func (p *place) scrape() string {
+	p.t.Helper()
+	res, err := http.Get(p.metrics)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestNothingToServe(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ name, config, want string }{
+		{"nothing", "", "asks for nothing to be served"},
+		{"no host key", "[ssh]\nlisten=\"127.0.0.1:0\"\nhost_key=\"" + dir + "/none\"\nauthorized_keys=\"" + dir + "/none\"\n", "no such file"},
+		{"port in use", "[serve]\nmetrics=\"256.0.0.1:1\"\n", "metrics"},
+	} {
+		path := filepath.Join(dir, "c.toml")
+		if err := os.WriteFile(path, []byte("[store]\nurl=\"memory\"\n"+c.config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		code := cli.Run(t.Context(), cli.Env{Args: []string{"serve", "--config", path, "--state", filepath.Join(dir, "state")}, In: strings.NewReader(""),
+			Out: io.Discard, Err: &errs, Getenv: func(string) string { return "" }})
+		if code != 2 || !strings.Contains(errs.String(), c.want) {
+			t.Errorf("%s: exit %d, %s", c.name, code, &errs)
+		}
+	}
+}
