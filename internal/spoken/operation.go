@@ -187,12 +187,20 @@ func (c *console) sayOperation(now current) {
 	op := now.op
 	phase := c.app.Client.Phase(op)
 	c.talk.Say("Operation " + op.OPID.Line(128) + ".")
-	s := "Status " + safe(op.Status, 60) + ", which means " + phase.Word() + ". " + safe(op.Type, 60) + " by " + safe(op.PaymentType, 60) + ", " + money(op.SourceAmount.Sum)
+	s := "Status " + safe(op.Status, 60) + ", which means " + meaning(phase) + ". " + safe(op.Type, 60) + " by " + safe(op.PaymentType, 60) + ", " + money(op.SourceAmount.Sum)
 	if op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode && !op.DestinationAmount.Sum.Empty() {
 		s += ", received as " + money(op.DestinationAmount.Sum)
 	}
 	c.talk.Say(s+".", "Customer "+safe(op.Customer.Name, 200)+", from "+safe(op.Source.Name(), 200)+" to "+safe(op.Destination.Name(), 200)+".",
 		"It has "+documentsLine(op)+".", "From the "+now.origin+", read "+plain.Ago(now.at, c.app.Now())+". all says every field.")
+}
+
+// meaning says what a status word stands for; one that is not known is not guessed.
+func meaning(p api.Phase) string {
+	if p == api.PhaseUnknown {
+		return "unknown, the word is not known here"
+	}
+	return p.Word()
 }
 
 // allFields says everything about the operation, exactly.
@@ -202,6 +210,7 @@ func (c *console) allFields(op api.Operation) []string {
 	add("All fields.")
 	add(field("Id", op.OPID)...)
 	add(field("Status", op.Status)...)
+	add("Which means: " + meaning(c.app.Client.Phase(op)))
 	add(field("Type", op.Type)...)
 	add(field("Payment type", op.PaymentType)...)
 	add(field("Reference", op.Reference)...)

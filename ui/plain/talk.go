@@ -101,16 +101,24 @@ func (t *Talk) lay(l string) []string {
 	return draw.Wrap(l, t.opt.Width)
 }
 
-// ascii writes what is not ASCII as the escapes of a Go string.
+// ascii writes what is not ASCII as the escapes of a Go string, but for the
+// marks that our own texts hold.
 func ascii(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r < 0x7f {
+		switch {
+		case r < 0x7f:
 			b.WriteRune(r)
-			continue
+		case r == text.Mark:
+			b.WriteByte('.')
+		case r == '…':
+			b.WriteString("...")
+		case r == '–':
+			b.WriteByte('-')
+		default:
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
 		}
-		q := strconv.QuoteRuneToASCII(r)
-		b.WriteString(q[1 : len(q)-1])
 	}
 	return b.String()
 }

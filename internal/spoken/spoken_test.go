@@ -1,0 +1,481 @@
+package spoken_test
+
+import (
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/api/secret"
+	"opdeck/internal/audit"
+	"opdeck/internal/config"
+	"opdeck/internal/spoken"
+)
+
+var update = flag.Bool("update", false, "write the transcript anew")
+
+// TestTranscript holds one session against a file, word for word.
+func TestTranscript(t *testing.T) {
+	a := mirrored(t)
+	op := newest(t, a, 0)
+	p, _ := sit(t, a, ana, nil)
+	for _, l := range []string{"?", "1", "next", "first", "filter status:PENDING currency:EUR", "totals", "group status", "views pending", "sort created", "filter off", "1",
+		"all", "history", "documents", "3", "remove 3", "remove 1", "y", "remove 1", "yes", "putback", "yes", "back", "back", "open " + string(op.OPID), "menu", "7", "back"} {
+		p.say(l)
+	}
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join("testdata", "session.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(p.transcript()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, wanted := strings.Split(p.transcript(), "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(got), len(wanted)) {
+		if got[i] != wanted[i] {
+			t.Fatalf("line %d (go test -update writes it anew):\n got %s\nwant %s", i+1, got[i], wanted[i])
+		}
+	}
+	if len(got) != len(wanted) {
+		t.Errorf("%d lines, want %d", len(got), len(wanted))
+	}
+}
+
+func TestDocumentsFromEndToEnd(t *testing.T) {
+	a := filled(t, "")
+	op := newest(t, a, 0)
+	id := string(op.OPID)
+	p, _ := sit(t, a, ana, nil)
+	p.say("open "+id, "Operation "+id, "Status PENDING, which means open.")
+	p.say("all", "Reference: ", "Source number: masked", "End of the operation.")
+	p.say("reveal", "Source number: "+op.Source.Account.Number.Line(0))
+	p.say("raw", `"opid": "`+id+`"`)
+	p.say("documents", "1. "+op.Documents[0].FileName.Line(0), "LOCKED")
+	p.say("remove 3", "is locked and cannot be removed. Nothing was sent.", "Only the compliance team")
+	p.say("remove 9", "1 to 3")
+	p.say("remove 1", "SANDBOX. Context desk", "Document id: "+op.Documents[0].GUID.Line(0), "Type yes to remove")
+	p.say("yes", "Done. Removed", "putback puts it back.", "has 2 documents")
+	if _, still := now(t, a, id).Document(string(op.Documents[0].GUID)); still {
+		t.Error("the document is still there")
+	}
+	p.say("putback", "Type yes to put back")
+	p.say("yes", "Done. Put back", "has 3 documents")
+	p.say("putback", "putback cannot be used now. Nothing was removed")
+
+	file := filepath.Join(t.TempDir(), "new contract.txt")
+	if err := os.WriteFile(file, []byte("the new text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.say("replace 1", "one job", "File on this host, or back:")
+	p.say("/no/such/file", "cannot be opened")
+	p.say(file, "Type, or an empty line for none:")
+	p.say("CONTRACT", "Description")
+	p.say("", "Replace ", "Between removal and attaching")
+	p.say("yes", "Step 1 of 3", "Step 2 of 3", "Step 3 of 3", "Done. Replaced", "new contract.txt")
+	p.say("upload "+file, "Type, or")
+	p.say("", "Description")
+	p.say("", "Upload new contract.txt")
+	p.say("no", "No. Nothing was sent.")
+	p.say("attach "+op.Documents[0].GUID.Line(0), "What it is called there")
+	p.say("", "Type yes to attach it")
+	p.say("yes", "Done. Attached.", "has 4 documents")
+	p.say("back", "Operation, id ending in "+id[len(id)-4:])
+	p.say("history", "documents[", "from a read")
+	p.say("children")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
+	a := filled(t, "")
+	op := newest(t, a, 0)
+	ctx := api.WithActor(t.Context(), ana)
+	u := api.Upload{CUID: string(op.Customer.CUID), FileName: "new.txt", Content: []byte("text")}
+	if _, err := a.Jobs.Plan(ctx, op, string(op.Documents[1].GUID), u, false); err != nil {
+		t.Fatal(err)
+	}
+	p, greeting := sit(t, a, ana, nil)
+	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "stands at: planned.") || !strings.Contains(all, "1. Resume") {
+		t.Fatalf("not offered:\n%s", all)
+	}
+	p.say("1", "Type yes to resume it")
+	p.say("yes", "Step 1 of 3", "It is attached.", "Done. Replaced contract.pdf by new.txt.", "Main menu.")
+	if got := now(t, a, string(op.OPID)); got.Documents[len(got.Documents)-1].FileName != "new.txt" {
+		t.Errorf("documents are %v", got.Documents)
+	}
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNothingIsConfirmedByAccident(t *testing.T) {
+	a := filled(t, "")
+	op := newest(t, a, 0)
+	p, _ := sit(t, a, ana, nil)
+	p.say("open " + string(op.OPID))
+	p.say("documents")
+	for _, answer := range []string{"", "y", "Y", "1", "yes.", "yes yes", "remove 1", "back", "\x1b[A"} {
+		p.say("remove 1", "Type yes")
+		p.say(answer, "No. Nothing was sent.", "Documents of the operation")
+	}
+	// A paste: command and answers in one piece. The answers are gone; the question waits.
+	p.say("remove 1\nyes\nyes", "Type yes to remove")
+	p.say("", "No. Nothing was sent.")
+	p.say("remove 1", "Type yes to remove")
+	p.say("yes\nback", "That counts as No.")
+	p.say("back")
+	page, err := a.Audit.Find(api.WithActor(t.Context(), ana), audit.Query{Event: string(api.ActRemoveDocument)})
+	if err != nil || len(page.Entries) != 0 {
+		t.Errorf("%d records of removals, %v", len(page.Entries), err)
+	}
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestProductionAsksForTheIdsEnd(t *testing.T) {
+	a := filled(t, "")
+	op := newest(t, a, 0)
+	a.Context.Sandbox, a.Context.Kind = false, config.Production // the service stays the built-in one
+	p, greeting := sit(t, a, ana, nil)
+	if !strings.Contains(strings.Join(greeting, "\n"), "PRODUCTION. Context desk.") {
+		t.Errorf("greeting: %q", greeting)
+	}
+	guid := string(op.Documents[0].GUID)
+	p.say("open " + string(op.OPID))
+	p.say("documents")
+	for _, wrong := range []string{"yes", "", guid[len(guid)-3:], guid} {
+		p.say("remove 1", "PRODUCTION.", "Type the last 4 characters of the document id to remove")
+		p.say(wrong, "No. Nothing was sent.")
+	}
+	p.say("remove 1")
+	p.say(guid[len(guid)-4:], "Done. Removed")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestVerificationFromEndToEnd(t *testing.T) {
+	a := filled(t, "")
+	token := "demo-corporate-rejected-1"
+	p, _ := sit(t, a, ana, func(o *spoken.Options) { o.Secret = func(string) (string, error) { return token, nil } })
+	p.say("4", "Customers 1 to 10 of 20")
+	p.say("next", "Customers 11 to 20 of 20")
+	p.say("find Harbour", "1. Harbour & Finch")
+	p.say("1", "1. Share: to do.", "5. Finalize", "Next. Present a share token with share.")
+	p.say("share "+token, "never typed behind the command")
+	p.say("share", "CORPORATE: one token", "not shown, kept or logged", "Type yes to share")
+	p.say("yes", "The token was not applied.", "It can be tried again")
+	token = "demo-corporate-outstanding-2"
+	p.say("1", "Type yes to share")
+	p.say("yes", "Applied. Outstanding: ", "2. Outstanding sets: to do.", "Next. Make a link with link")
+	p.say("share", "a customer is shared once")
+	p.say("link", "Type yes to make the link")
+	heard := p.say("yes", "Its host is ", "It lapses in ")
+	if l := find(t, heard, "The link:"); !strings.HasPrefix(l, "http") {
+		t.Errorf("link %q", l)
+	}
+	p.say("application", "Application, corporate", "application companyName: Harbour & Finch")
+	p.say("finalize", "Outstanding: ", "cannot be taken back")
+	p.say("yes", "Done. Finalized.", "5. Finalize: done.")
+	p.say("finalize", "submitted already")
+	p.say("operations", "Operations 1 to", "filter customer:")
+	p.say("back", "Verification.")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(p.transcript(), token) {
+		t.Error("the token was said")
+	}
+}
+
+func TestRefusedSharesAreExplained(t *testing.T) {
+	a := filled(t, "")
+	ctx := api.WithActor(t.Context(), ana)
+	page, err := a.Client.Customers(ctx, api.CustomerQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, other := string(page.Items[0].CUID), string(page.Items[1].CUID)
+	if res, err := a.Client.Share(ctx, shared, secret.New("demo-"+strings.ToLower(string(page.Items[0].Type))+"-ok-x")); err != nil || !res.Applied {
+		t.Fatal(res, err) // by somebody whose store is another one
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "token")
+	if err := os.WriteFile(file, []byte("demo-corporate-ok-zz\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := sit(t, a, ana, nil) // no way to hide what is typed
+	p.say("compliance")
+	p.say("customer "+shared, "Verification")
+	p.say("share", "A secret cannot be typed hidden here", "reads it from standard input", "File with the token")
+	p.say(file, "Type yes to share")
+	p.say("yes", "Share: refused. A share token was already applied", "finalize it", "Applied; a customer is shared once.")
+	settings(t, a, `{"baas": true}`)
+	p.say("back")
+	p.say("customer " + other)
+	p.say("share")
+	p.say(file)
+	p.say("yes", "Share: refused. Your account is on the BaaS verification program", "Use the compliance link instead", "1. Share: blocked.")
+	p.say("share", "link makes a link instead")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSessionAndLimits(t *testing.T) {
+	a := filled(t, "")
+	p, _ := sit(t, a, ana, nil)
+	p.say("1")
+	p.say("live")
+	p.say("menu")
+	p.say("5", "billing: ", " of 1000 used, room for ", "Policy wait")
+	p.say("back")
+	p.say("6", "The session is live.", "Access token: ", "of 5 minutes left", "Refresh token: ", "Token pair number 1")
+	p.say("history", "newest first", "login, ok")
+	p.say("instances", "process")
+	p.say("refresh", "It costs the one refresh", "Type yes to Refresh")
+	p.say("yes", "Done. The pair was refreshed.", "Token pair number 2")
+	p.say("login", "It costs one of six logins")
+	p.say("", "No. Nothing was sent.")
+	p.say("reset", "It sends nothing now")
+	p.say("yes", "Done. The session was reset", "The session is none.")
+	p.say("where", "SANDBOX.", "The session is none.")
+	p.say("calls", "list operations")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASecondPerson(t *testing.T) {
+	a := filled(t, `approval = "second_person"`)
+	op := newest(t, a, 0)
+	asker, _ := sit(t, a, ben, nil)
+	asker.say("open " + string(op.OPID))
+	asker.say("documents")
+	asker.say("remove 1")
+	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague", "Approvals, request r")
+
+	judge, greeting := sit(t, a, ana, nil)
+	if !strings.Contains(strings.Join(greeting, "\n"), "News. ben asks for a second person") {
+		t.Errorf("no news:\n%s", strings.Join(greeting, "\n"))
+	}
+	judge.say("9", "1 request waits", "asked by ben")
+	judge.say("1", "What: Remove document "+string(op.Documents[0].GUID), "Would be sent: DELETE /v2/billing/operation/", "are as the requester saw them")
+	judge.say("look", "News. ben is at this operation too.")
+	judge.say("back")
+	judge.say("approve", "Comment, or an empty line")
+	judge.say("looks right", "Your comment: looks right", "Type yes to approve")
+	judge.say("y", "No. Nothing was sent.")
+	judge.say("approve")
+	judge.say("")
+	judge.say("yes", "Done. Approved.", "Approvals.")
+
+	asker.say("again", "News. ana approved: Remove document")
+	asker.say("remove 1")
+	asker.say("yes", "Done. Removed")
+	asker.say("putback")
+	asker.say("yes", "waits for a second person")
+	asker.say("menu")
+	asker.say("9", "1 request waits")
+	asker.say("1", "Request r")
+	asker.say("approve", "Nobody approves or denies their own request.")
+	if err := asker.leave(); err != nil {
+		t.Error(err)
+	}
+	judge.say("again", "News. ben asks", "1 request waits")
+	judge.say("1")
+	judge.say("deny", "Comment, or back:")
+	judge.say("not today", "Type yes to deny")
+	judge.say("yes", "Done. Denied.")
+	judge.say("all", "denied, asked by ben", "spent, asked by ben")
+	if err := judge.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHostileSamplesAreReadSafely(t *testing.T) {
+	a := filled(t, "")
+	p, _ := sit(t, a, ana, nil) // every byte is checked as it is heard
+	p.say("1")
+	p.say("filter ref:ODD", "with odd text")
+	p.say("menu")
+	for _, n := range []int{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 35} {
+		op := newest(t, a, n)
+		p.say("open " + string(op.OPID))
+		all := strings.Join(p.say("all", "End of the operation."), "\n")
+		p.say("reveal")
+		p.say("raw", "As it came")
+		p.say("history")
+		p.say("documents")
+		p.say("1")
+		p.say("menu")
+		for _, want := range map[int][]string{
+			10: {"98,765,432,109,876,543,210.99 EUR"}, 11: {"-1,234.56 EUR"}, 12: {"0.000000001 EUR"}, 13: {"9.999999999 USD"},
+			14: {"4,200.12345678 XQZ"}, 15: {"cannot be trusted", `units "5" nanos "-500000000"`},
+			16: {"odd text: control characters", `\x1b]52;c;`}, 17: {"hidden characters", `\u202e`}, 18: {`\u200b`}, 19: {`\x00`},
+			20: {"goes on."}, 21: {"Which means: unknown", "riskScore: 0.12345678901234568", "bigNumber: 12345678901234567890"}, 35: {"Commission: not given", "Comment: not given"},
+		}[n] {
+			if !strings.Contains(all, want) {
+				t.Errorf("operation %d: %q was not said:\n%s", n, want, all)
+			}
+		}
+	}
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRolesAndReadOnly(t *testing.T) {
+	a := filled(t, "read_only = true")
+	op := newest(t, a, 0)
+	p, greeting := sit(t, a, ana, nil)
+	if !strings.Contains(strings.Join(greeting, "\n"), "READ-ONLY") {
+		t.Errorf("greeting: %q", greeting)
+	}
+	p.say("open " + string(op.OPID))
+	p.say("documents")
+	p.say("remove 1", "remove cannot be used now. This context is READ-ONLY.")
+	p.say("?", "remove NUMBER: takes a document off the operation, after a question. Not now. This context is READ-ONLY.")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+	v, _ := sit(t, a, api.Actor{Name: "vic", Role: api.Viewer, Via: "ssh"}, nil)
+	v.say("open " + string(op.OPID))
+	v.say("reveal", "Your role (viewer) does not allow to reveal masked values")
+	v.never("all", op.Source.Account.Number.Line(0))
+	v.never("raw", op.Source.Account.Number.Line(0))
+	v.say("menu")
+	v.say("8", "The audit trail cannot be read. Your role (viewer)")
+	v.say("6")
+	v.say("login", "Your role (viewer) does not allow to act on the session")
+	if err := v.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAuditAndEvents(t *testing.T) {
+	a := filled(t, "")
+	op := newest(t, a, 0)
+	p, _ := sit(t, a, ana, nil)
+	p.say("open " + string(op.OPID))
+	p.say("documents")
+	p.say("remove 1")
+	p.say("yes", "Done.")
+	p.say("menu")
+	p.say("8", "records, newest first")
+	p.say("operation "+string(op.OPID), "document.remove, outcome, outcome ok", "document.remove, intent")
+	p.say("3", "Digest of the act: ", "Hash: ")
+	p.say("event console.*", "ana: console.open")
+	p.say("unsettled", "0 writes have no known outcome.")
+	p.say("settle 1", "Type unsettled first")
+	p.say("menu")
+	p.say("7", "No events.")
+	p.say("about x", "No events.")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestListAndExport(t *testing.T) {
+	a := mirrored(t)
+	p, _ := sit(t, a, ana, nil)
+	p.say("1", "Operations 1 to 10 of 500")
+	p.say("last", "Operations 491 to 500 of 500")
+	p.say("next", "no further page")
+	p.say("first")
+	p.say("previous", "This is the first page.")
+	p.say("11", "Give a number of this page: 1 to 10.")
+	p.say("id 2", "The id is ")
+	p.say("sort", "Fields: created")
+	p.say("sort amount", "sorted by amount, newest or largest first", "98,765,432,109,876,543,210.99 EUR")
+	p.say("sort amount", "sorted by amount, oldest or smallest first")
+	p.say("sort colour", "cannot be sorted by that")
+	p.say("filter statsu:PENDING", "The filter was not understood.", "The list stays as it was.")
+	p.say("filter help", "status: the service's status word")
+	p.say("views", "pending: status:PENDING, ")
+	p.say("view pending", "View pending.", "filter status:PENDING")
+	p.say("group", "Group by status")
+	p.say("group currency", "EUR: ")
+	file := filepath.Join(t.TempDir(), "out.csv")
+	p.say("export "+file, "Exported ")
+	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "PENDING") {
+		t.Errorf("export: %v", err)
+	}
+	p.say("export "+file, "There is a file of that name already.")
+	p.say("documents 1", "Documents of the operation")
+	p.say("menu")
+	p.say("open no/such", "This is no operation id")
+	p.say("open 0000-none", "The operation: not found.", "Main menu")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEnds(t *testing.T) {
+	a := world(t, "", false)
+	p, _ := sit(t, a, ana, nil)
+	_ = p.in.Close()
+	if err := p.end(); err != nil || !strings.Contains(p.transcript(), "The input has ended.") {
+		t.Errorf("end of input: %v", err)
+	}
+	p, _ = sit(t, a, ana, nil)
+	p.stop()
+	if err := p.end(); api.KindOf(err) != api.Interrupted {
+		t.Errorf("interrupted: %v", err)
+	}
+	p, _ = sit(t, a, ana, nil)
+	if _, err := io.WriteString(p.in, "ope\x03"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.end(); api.KindOf(err) != api.Interrupted {
+		t.Errorf("ctrl+c: %v", err)
+	}
+}
+
+func TestWidthCharactersAndEcho(t *testing.T) {
+	a := filled(t, "")
+	p, _ := sit(t, a, ana, func(o *spoken.Options) {
+		o.Width, o.Echo = 40, true
+		o.Getenv = func(name string) string { return map[string]string{"LANG": "C"}[name] }
+	})
+	p.say("1", "You typed 1.")
+	p.say("filter customer:株式会社", "Operations 1 to", `\u682a\u5f0f`)
+	_ = p.in.Close()
+	if err := p.end(); err != nil {
+		t.Error(err)
+	}
+	for l := range strings.SplitSeq(p.transcript(), "\n") {
+		for _, r := range l {
+			if r > 0x7e {
+				t.Fatalf("%q is not ASCII", l)
+			}
+		}
+		if len(l) > 40 {
+			t.Errorf("%q is longer than 40", l)
+		}
+	}
+}
+
+func TestSessionThatDiesIsTold(t *testing.T) {
+	a := filled(t, "")
+	p, _ := sit(t, a, ana, nil)
+	// Somebody else logs the account in: our pair dies before its time.
+	admin(t, a, "POST", "login", "{}")
+	p.say("1")
+	p.say("live", "News. The session died before its time: ")
+	p.never("again", "News.") // once is enough
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
