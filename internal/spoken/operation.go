@@ -115,13 +115,7 @@ func (c *console) operation(ctx context.Context, opid string) error {
 			}},
 			{Name: "reveal", Help: "says masked account numbers until you leave this operation; it is recorded.",
 				Why: func() string { return c.mayNotRead(api.MayReveal) },
-				Do: func(ctx context.Context, _ string) error {
-					if err := c.reveal(ctx, opid); err != nil {
-						return c.failed(ctx, "Reveal", err)
-					}
-					c.talk.Say(c.parties(now.op)...)
-					return nil
-				}},
+				Do: func(ctx context.Context, _ string) error { return c.sayRevealed(ctx, now.op) }},
 			{Name: "raw", Alias: []string{"json"}, Help: "says the record as it came, as JSON.", Do: func(context.Context, string) error {
 				c.sayRaw(opid, now.op.Raw)
 				return nil
@@ -148,6 +142,14 @@ func plainly(err error) error {
 type errSentence string
 
 func (e errSentence) Error() string { return string(e) }
+
+func (c *console) sayRevealed(ctx context.Context, op api.Operation) error {
+	if err := c.reveal(ctx, string(op.OPID)); err != nil {
+		return c.failed(ctx, "Reveal", err)
+	}
+	c.talk.Say(c.parties(op)...)
+	return nil
+}
 
 // reveal records that masked values are said; without a record they stay masked.
 func (c *console) reveal(ctx context.Context, opid string) error {
