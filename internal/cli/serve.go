@@ -90,7 +90,7 @@ var remoteCommands = map[string][]api.Role{
 // be one of the server's, so only - is taken: standard input or output. -1: the
 // command cannot do that yet and is not offered.
 var remoteFiles = map[string]int{
-	"operation export": -1, "document upload": -1, "document replace": -1, "customer set-application": -1,
+	"operation export": 0, "document upload": -1, "document replace": -1, "customer set-application": -1,
 	"document download": 2, "event send": 0, "audit export": 0,
 }
 

@@ -236,6 +236,13 @@ func (p *place) run(role api.Role, in, command string) (out, errs string, code i
 // opid is some operation of the sample data with an unlocked document, and that.
 func (p *place) opid() (opid, guid string) {
 	p.t.Helper()
+	opid, guid, _ = p.sample()
+	return opid, guid
+}
+
+// sample is opid with the operation's customer.
+func (p *place) sample() (opid, guid, cuid string) {
+	p.t.Helper()
 	out, errs, code := p.run(api.Admin, "", "operation list --live --limit 100 -o json")
 	if code != 0 {
 		p.t.Fatal(errs)
@@ -243,6 +250,7 @@ func (p *place) opid() (opid, guid string) {
 	var list struct {
 		Items []struct {
 			OPID, Status string
+			Customer     struct{ CUID string }
 			Documents    []struct {
 				GUID   string
 				IsLock bool
@@ -255,12 +263,12 @@ func (p *place) opid() (opid, guid string) {
 	for _, op := range list.Items {
 		for _, d := range op.Documents {
 			if op.Status == "PENDING" && !d.IsLock {
-				return op.OPID, d.GUID
+				return op.OPID, d.GUID, op.Customer.CUID
 			}
 		}
 	}
 	p.t.Fatal("no operation with a document")
-	return "", ""
+	return "", "", ""
 }
 
 // The commands over SSH are those of the program, with the role of the key.
@@ -306,6 +314,38 @@ func TestCommandsOverSSH(t *testing.T) {
 	}
 	if code := p.stop(); code != 0 {
 		t.Errorf("the server's exit is %d: %s", code, p.errs)
+	}
+}
+
+// The whole matrix of roles and acts, through SSH: who lacks the permission is
+// told so, and who has it gets as far as the service.
+func TestRolesOverSSH(t *testing.T) {
+	p := begin(t, "")
+	opid, guid, cuid := p.sample()
+	for command, need := range map[string]api.Permission{
+		"document remove " + opid + " none --yes":                   api.MayDocuments,
+		"document attach " + opid + " none --yes":                   api.MayDocuments,
+		"document restore " + opid + " " + guid + " --yes":          api.MayDocuments,
+		"compliance share " + cuid + " --yes":                       api.MayCompliance,
+		"compliance link " + cuid + " --yes":                        api.MayCompliance,
+		"compliance finalize " + cuid + " --yes":                    api.MayCompliance,
+		"hook set --enabled=true --url https://example.com/h --yes": api.MayHooks,
+		"session refresh --yes":                                     api.MaySession,
+		"session login --yes":                                       api.MaySession,
+		"session reset --yes":                                       api.MaySession,
+		"operation export - -o jsonl":                               api.MayExport,
+		"audit list":                                                api.MayAudit,
+		"audit export -":                                            api.MayAuditOut,
+		"operation get " + opid:                                     api.MayRead,
+		"limits":                                                    api.MayRead,
+	} {
+		for _, role := range api.Roles {
+			_, errs, code := p.run(role, "a-share-token\n", command)
+			refused := code == 5 && strings.Contains(errs, "Your role ("+string(role)+")")
+			if refused == role.May(need) {
+				t.Errorf("%s: %q: exit %d, %q", role, command, code, errs)
+			}
+		}
 	}
 }
 
