@@ -115,7 +115,7 @@ func (c *console) operation(ctx context.Context, opid string) error {
 			}},
 			{Name: "reveal", Help: "says masked account numbers until you leave this operation; it is recorded.",
 				Why: func() string { return c.mayNotRead(api.MayReveal) },
-				Do: func(ctx context.Context, _ string) error { return c.sayRevealed(ctx, now.op) }},
+				Do:  func(ctx context.Context, _ string) error { return c.sayRevealed(ctx, now.op) }},
 			{Name: "raw", Alias: []string{"json"}, Help: "says the record as it came, as JSON.", Do: func(context.Context, string) error {
 				c.sayRaw(opid, now.op.Raw)
 				return nil
