@@ -39,7 +39,7 @@ func (s *Screen) lines() []string {
 	if s.j.Problem != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+s.j.Problem))
 	}
-	if !s.asked.IsZero() && !s.j.Record.Applied {
+	if !s.asked.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
 		left, _ := text.Until(s.asked.Add(api.ShareTokenLife), now)
 		out = append(out, th.Dim.Render("A token issued when the form was opened lapses in "+left+"."))
 	}
@@ -61,7 +61,7 @@ func (s *Screen) head() []string {
 
 func (s *Screen) steps() []widget.Step {
 	var out []widget.Step
-	next := s.j.Steps[len(s.j.Steps)-1].State != journey.Done // nothing is next once it was finalised
+	next := s.j.Steps[len(s.j.Steps)-1].State != journey.Done && !s.j.Record.Unclear // nothing is next once it was finalised, or before a lost answer is cleared up
 	for _, st := range s.j.Steps {
 		w := widget.Step{Text: text.Fit(st.Name, 17), Note: untrusted.Untrusted(st.Note).Line(300)}
 		switch st.State {

@@ -196,16 +196,16 @@ func (s *Screen) settle() {
 	case r.Applied:
 		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize with f.")
 	case r.BaaS:
-		s.keys.Share.Set("Your account is on the BaaS verification program, where data cannot be shared. Make a link with l.")
+		s.keys.Share.Set("On the BaaS program data cannot be shared; l makes a link.")
 	case r.Unclear:
-		s.keys.Share.Set("The last share's answer was lost. Press r: the application tells whether it took effect.")
+		s.keys.Share.Set("Its answer was lost: press r, the application tells what became of it.")
 	}
 	for _, st := range s.j.Steps {
 		if st.Key == "finalize" && st.State == journey.Done {
 			s.keys.Finalize.Set("The application was submitted already.")
 		}
 		if st.Key == "finalize" && st.State == journey.NotYet {
-			s.keys.Finalize.Set("There is nothing to submit yet: share a token or have the customer use the link first.")
+			s.keys.Finalize.Set("Nothing to submit yet: share a token, or have the customer use the link.")
 		}
 	}
 }

@@ -1,0 +1,401 @@
+package compliance
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/api/secret"
+	"opdeck/api/text"
+	"opdeck/internal/journey"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+const (
+	cuid  = "DqCsgSE-4e95-ViYbNI"
+	token = "sbxshare_SECRETsecretSECRET"
+)
+
+// fake is one customer's service and store; a call without a function panics.
+type fake struct {
+	customer api.Customer
+	app      api.Application
+	rec      journey.Record
+	problem  string
+	err      error
+	calls    int
+	shares   []string
+	share    func() (api.ShareResult, error)
+	link     func() (api.Link, error)
+	finalize func() (api.Result, error)
+	page     api.Page[api.Customer]
+	open     []journey.Record
+	asked    []api.CustomerQuery
+	now      func() time.Time
+}
+
+func (f *fake) Journey(context.Context, string) (journey.Journey, error) {
+	f.calls++
+	j := journey.Journey{CUID: cuid, Customer: f.customer, Application: f.app, Record: f.rec, Problem: f.problem}
+	j.Steps, j.Next = journey.Steps(f.customer, f.app, f.rec, f.now())
+	return j, f.err
+}
+
+func (f *fake) Share(_ context.Context, _ string, t secret.Value) (api.ShareResult, error) {
+	f.calls++
+	f.shares = append(f.shares, t.Reveal())
+	return f.share()
+}
+func (f *fake) Link(context.Context, string) (api.Link, error)       { f.calls++; return f.link() }
+func (f *fake) Finalize(context.Context, string) (api.Result, error) { f.calls++; return f.finalize() }
+func (f *fake) Customers(_ context.Context, q api.CustomerQuery) (api.Page[api.Customer], error) {
+	f.calls++
+	f.asked = append(f.asked, q)
+	return f.page, f.err
+}
+func (f *fake) UnfinishedJourneys(context.Context) ([]journey.Record, error) {
+	f.calls++
+	return f.open, nil
+}
+
+func customer(id, name, kind, status string) api.Customer {
+	return api.Customer{CUID: text.Untrusted(id), Name: text.Untrusted(name), Type: text.Untrusted(kind), Status: text.Untrusted(status),
+		Raw: json.RawMessage(`{"cuid":"` + id + `"}`)}
+}
+
+func individual() *fake {
+	return &fake{customer: customer(cuid, "Ana Kovačević", api.Individual, "NEW"),
+		app: api.Application{Status: "DRAFT", Individual: json.RawMessage(`{"application":{"firstName":"Ana","middleName":"","beneficiaries":[{"share":60}]}}`),
+			Raw: json.RawMessage(`{"individual":{}}`)}}
+}
+
+func hostile() *fake {
+	f := individual()
+	f.customer.Name += apitest.Hostile
+	f.customer.Status += apitest.Hostile
+	f.customer.Type += apitest.Hostile
+	f.app.Status += apitest.Hostile
+	f.app.Deprecated = "true" + apitest.Hostile
+	b, _ := json.Marshal(map[string]any{"a" + apitest.Hostile: "b" + apitest.Hostile})
+	f.app.Individual = b
+	f.rec.Rejected = text.Untrusted("no" + apitest.Hostile).Line(100)
+	return f
+}
+
+func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	f.now = clock.Now
+	return shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance, ID: cuid}, opts...), clock
+}
+
+func factory(f *fake) ui.Factory {
+	return func(env *ui.Env, p ui.Place) ui.Screen {
+		switch {
+		case p.Kind != ui.KindCompliance:
+			return nil
+		case p.ID == "":
+			return NewCustomers(env, f, p.Arg)
+		}
+		return New(env, f, p.ID)
+	}
+}
+
+// has looks for words; a box may wrap them.
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	view := r.View()
+	flat := strings.Join(strings.Fields(strings.ReplaceAll(view, "│", " ")), " ")
+	for _, w := range want {
+		if !strings.Contains(view, w) && !strings.Contains(flat, w) {
+			t.Errorf("%q does not show in\n%s", w, view)
+		}
+	}
+}
+
+// handOver types the token and says yes.
+func handOver(t *testing.T, r *uitest.Run, clock *uitest.Clock) {
+	t.Helper()
+	r.Send(uitest.Key("S"))
+	for _, c := range token {
+		r.Send(uitest.Key(string(c)))
+		if strings.Contains(r.View(), token[:4]) {
+			t.Fatal("the token shows while it is typed")
+		}
+	}
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Present this token for Ana Kovačević?", cuid, "cannot be shared again")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	if strings.Contains(r.View(), token) {
+		t.Error("the token shows")
+	}
+}
+
+func TestScreens(t *testing.T) {
+	linked := individual()
+	linked.link = func() (api.Link, error) {
+		return api.Link{URL: "https://verify.example.com/kyc/0123456789abcdef", TTL: 900}, nil
+	}
+	for name, c := range map[string]struct {
+		f    *fake
+		keys []string
+	}{
+		"todo": {f: individual()},
+		"outstanding": {f: with(func(f *fake) {
+			f.rec = journey.Record{Applied: true, Outstanding: []string{"PROOF_OF_RESIDENCE", "UBO_POA"}}
+		})},
+		"unclear": {f: with(func(f *fake) { f.rec = journey.Record{Unclear: true} })},
+		"baas":    {f: with(func(f *fake) { f.rec = journey.Record{BaaS: true} })},
+		"finalized": {f: with(func(f *fake) {
+			f.rec = journey.Record{Applied: true, FinalizedAt: time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC), By: "ana"}
+		})},
+		"problem": {f: with(func(f *fake) {
+			f.app, f.problem = api.Application{}, "The application could not be read: the service did not answer."
+		})},
+		"error": {f: with(func(f *fake) {
+			f.err = &api.Error{Kind: api.NotFound, Public: "The service knows no such customer.", Hint: "Check the id."}
+		})},
+		"hostile":  {f: hostile()},
+		"token":    {f: individual(), keys: []string{"S"}},
+		"question": {f: with(func(f *fake) { f.rec = journey.Record{Applied: true} }), keys: []string{"f"}},
+		"link":     {f: linked, keys: []string{"l", "end"}},
+	} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				r, _ := open(t, c.f)
+				r.Send(uitest.Size(wh[0], wh[1]))
+				for _, k := range c.keys {
+					r.Send(uitest.Key(k))
+				}
+				golden.RequireEqual(t, r.View())
+			})
+		}
+	}
+}
+
+func with(change func(*fake)) *fake { f := individual(); change(f); return f }
+
+func TestShareAppliesOnce(t *testing.T) {
+	f := individual()
+	f.share = func() (api.ShareResult, error) {
+		f.rec.Applied = true
+		return api.ShareResult{Applied: true}, nil
+	}
+	r, clock := open(t, f)
+	handOver(t, r, clock)
+	if len(f.shares) != 1 || f.shares[0] != token {
+		t.Fatalf("presented %d times", len(f.shares))
+	}
+	has(t, r, "Applied. Finalize with f.")
+	r.Send(uitest.Key("S"))
+	has(t, r, "A token was applied already: a customer is shared once.")
+}
+
+// TestKeysWaitForAFreshRead: between a write and the read after it nothing can
+// be pressed again.
+func TestKeysWaitForAFreshRead(t *testing.T) {
+	f := individual()
+	f.rec.Applied = true
+	clock := uitest.NewClock()
+	f.now = clock.Now
+	var s *Screen
+	make := func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, p.ID); return s }
+	r := shelltest.Open(t, clock, make, ui.Place{Kind: ui.KindCompliance, ID: cuid})
+	again := s.again() // not answered yet
+	r.Send(uitest.Key("f"))
+	has(t, r, "the customer is read again after what was done")
+	r.Send(again(), uitest.Key("f"))
+	has(t, r, "Submit the application of")
+}
+
+// TestAMovedJourneyWithdrawsTheQuestion: somebody else finalised meanwhile.
+func TestAMovedJourneyWithdrawsTheQuestion(t *testing.T) {
+	f := individual()
+	f.rec.Applied = true
+	f.finalize = func() (api.Result, error) { t.Error("finalized"); return api.Result{}, nil }
+	clock := uitest.NewClock()
+	f.now = clock.Now
+	var s *Screen
+	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, p.ID); return s }, ui.Place{Kind: ui.KindCompliance, ID: cuid})
+	r.Send(uitest.Key("f"))
+	f.rec.FinalizedAt, f.customer.Status = clock.Now(), "MODERATION"
+	r.Send(s.load()())
+	has(t, r, "changed meanwhile; look again")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+}
+
+func TestRejectedTokenMayBeTriedAgain(t *testing.T) {
+	f := individual()
+	f.share = func() (api.ShareResult, error) {
+		return api.ShareResult{Message: "Profile is not verified" + apitest.Hostile}, nil
+	}
+	r, clock := open(t, f)
+	handOver(t, r, clock)
+	has(t, r, "The token was not applied", "Profile is not verified", "corrected token")
+	r.Send(clock.Wait(time.Second), uitest.Key("enter"), uitest.Key("S"))
+	has(t, r, "What you paste is not shown, kept or logged.")
+}
+
+func TestRefusalsInWords(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		after journey.Record
+		want  []string
+		off   string
+	}{
+		"409": {&api.Error{Kind: api.Refused, Rule: api.RuleShared, Status: 409, Public: "A share token was already applied to this customer.", Hint: "Finalize the application."},
+			journey.Record{Applied: true}, []string{"refused", "already applied", "Finalize"}, "shared once"},
+		"403": {&api.Error{Kind: api.Refused, Rule: api.RuleBaaS, Status: 403, Public: "Accounts on the BaaS verification program cannot share data.", Hint: "Use the link."},
+			journey.Record{BaaS: true}, []string{"BaaS", "Use the link."}, "l makes a link"},
+		"unknown": {&api.Error{Kind: api.UnknownOutcome, Public: "The token was sent, the answer was lost.", Hint: "Look at the application."},
+			journey.Record{Unclear: true}, []string{"outcome unknown", "Look at the application."}, "what became of it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := individual()
+			f.share = func() (api.ShareResult, error) { f.rec = c.after; return api.ShareResult{}, c.err }
+			r, clock := open(t, f)
+			handOver(t, r, clock)
+			has(t, r, c.want...)
+			r.Send(clock.Wait(time.Second), uitest.Key("enter"), uitest.Key("S"))
+			has(t, r, c.off)
+			if len(f.shares) != 1 {
+				t.Errorf("the token was presented %d times", len(f.shares))
+			}
+		})
+	}
+}
+
+func TestWhatIsNoTokenIsNotAsked(t *testing.T) {
+	r, _ := open(t, individual())
+	r.Send(uitest.Key("S"), uitest.Paste("two words here"), uitest.Key("enter"))
+	has(t, r, "white space inside")
+	if strings.Contains(r.View(), "two words") {
+		t.Error("it shows")
+	}
+}
+
+func TestLinkIsCopiedAndLapses(t *testing.T) {
+	f := individual()
+	f.link = func() (api.Link, error) {
+		return api.Link{URL: "https://verify.example.com/kyc/0123456789abcdef", TTL: 900}, nil
+	}
+	var copies []string
+	r, clock := open(t, f, shelltest.Copies(&copies))
+	r.Send(uitest.Size(100, 60), uitest.Key("l"))
+	has(t, r, "host  https://verify.example.com", "lapses in 15m", "█")
+	if len(copies) != 1 {
+		t.Errorf("copied %d times", len(copies))
+	}
+	r.Send(clock.Wait(16 * time.Minute))
+	has(t, r, "has lapsed; l makes another")
+}
+
+func TestFinalize(t *testing.T) {
+	f := individual()
+	f.rec.Applied = true
+	n := 0
+	f.finalize = func() (api.Result, error) {
+		n++
+		f.rec.FinalizedAt = f.now()
+		return api.Result{Success: true, Message: "submitted"}, nil
+	}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("f"), clock.Wait(shelltest.Armed), uitest.Key("enter"))
+	if n != 0 {
+		t.Fatal("enter is yes")
+	}
+	r.Send(uitest.Key("f"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "Finalized.")
+	r.Send(uitest.Key("f"))
+	has(t, r, "The application was submitted already.")
+	if n != 1 {
+		t.Errorf("finalized %d times", n)
+	}
+}
+
+func TestKeysOffSayWhy(t *testing.T) {
+	f := with(func(f *fake) { f.app = api.Application{} })
+	r, _ := open(t, f)
+	r.Send(uitest.Key("f"))
+	has(t, r, "Nothing to submit yet")
+	ro, _ := open(t, individual(), shelltest.ReadOnly)
+	for _, k := range []string{"S", "f"} {
+		ro.Send(uitest.Key(k))
+		has(t, ro, "read-only")
+	}
+}
+
+func TestCustomerList(t *testing.T) {
+	f := individual()
+	f.page = api.Page[api.Customer]{Total: "3", Items: []api.Customer{customer("C1", "Zed", api.Corporate, "ACCEPT"), customer(cuid, "Ana", api.Individual, "NEW"),
+		customer("C3", "Odd"+apitest.Hostile, "X", "BANNED")}}
+	f.open = []journey.Record{{CUID: cuid, Applied: true, Outstanding: []string{"X"}}}
+	clock := uitest.NewClock()
+	f.now = clock.Now
+	r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
+	has(t, r, "3 customers of 3", "1 verification is begun and not finalised", "outstanding")
+	if strings.Index(r.View(), "Ana") > strings.Index(r.View(), "Zed") {
+		t.Errorf("the unfinished one does not stand first:\n%s", r.View())
+	}
+	t.Run("80x24", func(t *testing.T) { golden.RequireEqual(t, r.View()) })
+	r.Send(uitest.Size(120, 40))
+	t.Run("120x40", func(t *testing.T) { golden.RequireEqual(t, r.View()) })
+	r.Send(uitest.Key("/"), uitest.Type("ana"), uitest.Key("enter"))
+	if q := f.asked[len(f.asked)-1]; q.Name != "ana" {
+		t.Errorf("asked for %+v", q)
+	}
+	has(t, r, "name holds “ana”")
+	f.page.Items = []api.Customer{}
+	r.Send(uitest.Key("r"))
+	has(t, r, "No customer's name holds “ana”.")
+	r.Send(uitest.Key("esc"))
+	if q := f.asked[len(f.asked)-1]; q.Name != "" {
+		t.Errorf("esc asked for %+v", q)
+	}
+	f.err = &api.Error{Kind: api.Unavailable, Public: "The service did not answer."}
+	r.Send(uitest.Key("r"))
+	has(t, r, "The service did not answer.")
+	shelltest.Sizes(r)
+}
+
+// TestTheListIsWithinReach of a customer's screen.
+func TestTheListIsWithinReach(t *testing.T) {
+	f := individual()
+	f.page = api.Page[api.Customer]{Total: "1", Items: []api.Customer{customer(cuid, "Ana", api.Individual, "NEW")}}
+	r, _ := open(t, f)
+	r.Send(uitest.Key(":"), uitest.Type("all customers"), uitest.Key("enter"))
+	has(t, r, "1 customer of 1")
+}
+
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	for _, p := range []ui.Place{{Kind: ui.KindCompliance, ID: cuid}, {Kind: ui.KindCompliance}} {
+		f := individual()
+		clock := uitest.NewClock()
+		f.now = clock.Now
+		shelltest.PressAll(clock, factory(f), p, ui.Changed{Kind: ui.KindCompliance, ID: cuid, Object: f.rec})
+		if f.calls != 0 {
+			t.Errorf("%d requests outside a command", f.calls)
+		}
+	}
+}
+
+func TestEverySize(t *testing.T) {
+	f := hostile()
+	f.link = func() (api.Link, error) {
+		return api.Link{URL: text.Untrusted("https://x.example/" + strings.Repeat("a", 300) + apitest.Hostile), TTL: 60}, nil
+	}
+	r, _ := open(t, f)
+	shelltest.Sizes(r)
+	r.Send(uitest.Key("l"))
+	shelltest.Sizes(r)
+	r.Send(uitest.Key("S"))
+	shelltest.Sizes(r)
+}
