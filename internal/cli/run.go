@@ -17,6 +17,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/config"
+	"opdeck/internal/spoken"
 	"opdeck/internal/store"
 )
 
@@ -43,7 +44,6 @@ type Env struct {
 
 // ConsoleOptions are what the command line says about the console.
 type ConsoleOptions struct {
-	Plain   bool
 	NoColor bool
 }
 
@@ -293,10 +293,15 @@ func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error)
 }
 
 func (r *root) console(ctx context.Context) error {
+	if r.plain {
+		return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
+			return spoken.Run(ctx, a, spoken.Options{In: r.env.In, Out: r.env.Out, Getenv: r.env.Getenv, Secret: r.env.Secret})
+		})
+	}
 	if r.env.Console == nil {
-		return usage("the console needs a terminal; see opdeck --help for the commands")
+		return usage("the console needs a terminal; --plain does without, and opdeck --help lists the commands")
 	}
 	return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
-		return r.env.Console(ctx, a, ConsoleOptions{Plain: r.plain, NoColor: r.noColor || os.Getenv("NO_COLOR") != ""})
+		return r.env.Console(ctx, a, ConsoleOptions{NoColor: r.noColor || os.Getenv("NO_COLOR") != ""})
 	})
 }
