@@ -25,7 +25,7 @@ func TestS12LostAnswers(t *testing.T) {
 		s := newService(t, serviceOptions{Access: 3 * time.Second, Refresh: 20 * time.Second, Faults: "drop=refresh:3"})
 		ws := startMany(t, 3, p, s)
 		length := pick(18*time.Second, 2*time.Minute)
-		r := joined(all(ws, order{Do: "calls", For: length, Gap: 100 * time.Millisecond}))
+		r := joined(all(ws, order{Do: "calls", For: length, Gap: 300 * time.Millisecond}))
 		noErrors(t, r)
 		s.faults("")
 		st := s.stats()
@@ -149,7 +149,7 @@ func TestS16ConnectionRefused(t *testing.T) {
 		closed := time.Now()
 		reports := make(chan callReport, 1)
 		go func() {
-			reports <- joined(all(ws, order{Do: "calls", For: gone + 3*time.Second, Gap: 100 * time.Millisecond}))
+			reports <- joined(all(ws, order{Do: "calls", For: gone + 3*time.Second, Gap: 300 * time.Millisecond}))
 		}()
 		time.Sleep(time.Second + gone)
 		auth.up(t)

@@ -42,6 +42,9 @@ func TestS28Units(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s, opaque %v", unit, opaque), func(t *testing.T) {
 				stores(t, false, func(t *testing.T, p place) {
+					if raceEnabled && !p.sqlite() {
+						t.Skip("the answers are read the same way; without the race detector both stores run")
+					}
 					s := newService(t, serviceOptions{Access: time.Minute, Refresh: 3 * time.Minute, Unit: unit, Opaque: opaque})
 					w := start(t, p, s)
 					noErrors(t, w.do(order{Do: "calls"}).Calls)
@@ -75,7 +78,7 @@ func TestS30Clocks(t *testing.T) {
 			return func(set *workerSettings) { set.Skew, set.NoLock = by, true }
 		}
 		ws := []*process{start(t, p, s, fast, off(0)), start(t, p, s, fast, off(time.Hour)), start(t, p, s, fast, off(-time.Hour))}
-		r := joined(all(ws, order{Do: "calls", For: pick(7*time.Second, time.Minute), Gap: 100 * time.Millisecond}))
+		r := joined(all(ws, order{Do: "calls", For: pick(7*time.Second, time.Minute), Gap: 300 * time.Millisecond}))
 		noErrors(t, r)
 		s.check(t, wants{logins: 1, refreshes: -1, unauthorized: 0})
 
@@ -86,8 +89,8 @@ func TestS30Clocks(t *testing.T) {
 		ahead(t, p, time.Hour)
 		began := time.Now()
 		noErrors(t, joined(all(ws, order{Do: "calls"})))
-		if took := time.Since(began); took > 6*time.Second {
-			t.Errorf("the fleet stood for %v; the lease is 4 s", took)
+		if took := time.Since(began); took > fastLease()+unlessRace(2*time.Second, 5*time.Second) {
+			t.Errorf("the fleet stood for %v; the lease is %v", took, fastLease())
 		} else {
 			t.Logf("served %v after the clock was set back with a dead holder", took.Round(time.Millisecond))
 		}

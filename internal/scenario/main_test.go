@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	case "":
 		flag.Parse()
 		if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-			_ = flag.Set("test.parallel", "48") // scenarios mostly wait for time to pass
+			_ = flag.Set("test.parallel", "20") // scenarios mostly wait for time to pass
 		}
 		os.Exit(m.Run())
 	case "service":
@@ -44,6 +44,10 @@ func playOpdeck() int {
 	return cli.Run(ctx, cli.Env{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Version: "test"})
 }
 
+// childEnv is the environment of another part: under the race detector a process
+// would otherwise linger for a second when it ends.
+func childEnv() []string { return append(os.Environ(), "GORACE=atexit_sleep_ms=0") }
+
 // full reports whether the long versions run.
 func full() bool { return os.Getenv("OPDECK_SCENARIOS") == "full" }
 
@@ -53,6 +57,15 @@ func pick[T any](short, long T) T {
 		return long
 	}
 	return short
+}
+
+// unlessRace is usual, or raced under the race detector, where everything takes
+// ten times the work.
+func unlessRace[T any](usual, raced T) T {
+	if raceEnabled {
+		return raced
+	}
+	return usual
 }
 
 func longOnly(t *testing.T) {

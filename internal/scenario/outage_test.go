@@ -88,9 +88,9 @@ func TestS18StoreGoneForHalf(t *testing.T) {
 	length := pick(12*time.Second, 2*time.Minute)
 	reports := make(chan callReport, 1)
 	go func() {
-		reports <- joined(all(unlucky, order{Do: "calls", For: length, Gap: 100 * time.Millisecond, Deadline: 3 * time.Second}))
+		reports <- joined(all(unlucky, order{Do: "calls", For: length, Gap: 300 * time.Millisecond, Deadline: 3 * time.Second}))
 	}()
-	good := joined(all(lucky, order{Do: "calls", For: length, Gap: 100 * time.Millisecond}))
+	good := joined(all(lucky, order{Do: "calls", For: length, Gap: 300 * time.Millisecond}))
 	noErrors(t, good)
 	bad := <-reports
 	if len(bad.Errors) == 0 {
@@ -110,7 +110,7 @@ func TestS19StoreDiesBeforeInstall(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone   time.Duration
 		logins int64
-	}{"back in time": {2500 * time.Millisecond, 1}, "back after the lease": {6 * time.Second, 2}} {
+	}{"back in time": {2500 * time.Millisecond, 1}, "back after the lease": {fastLease() + 2*time.Second, 2}} {
 		t.Run(name, func(t *testing.T) {
 			stores(t, false, func(t *testing.T, p place) {
 				if p.sqlite() && c.logins > 1 {

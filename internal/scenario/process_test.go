@@ -139,7 +139,7 @@ func start(t testing.TB, p place, s *service, twist ...func(*workerSettings)) *p
 		t.Fatal(err)
 	}
 	w := &process{t: t, cmd: exec.Command(os.Args[0]), waiting: map[int]chan reply{}, points: make(chan string, 8), gone: make(chan struct{})}
-	w.cmd.Env = append(os.Environ(), roleEnv+"=worker", workerEnv+"="+string(text))
+	w.cmd.Env = append(childEnv(), roleEnv+"=worker", workerEnv+"="+string(text))
 	w.cmd.Stderr = &w.stderr
 	in, err1 := w.cmd.StdinPipe()
 	out, err2 := w.cmd.StdoutPipe()

@@ -55,7 +55,7 @@ type run struct {
 func (x *program) start(args ...string) *run {
 	x.t.Helper()
 	r := &run{cmd: exec.Command(os.Args[0], append([]string{"--config", x.config, "--state", filepath.Join(x.home, "state"), "--verbose", "--log-file", x.log}, args...)...)}
-	r.cmd.Env = append(os.Environ(), roleEnv+"=opdeck", "HOME="+x.home)
+	r.cmd.Env = append(childEnv(), roleEnv+"=opdeck", "HOME="+x.home)
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.err
 	if err := r.cmd.Start(); err != nil {
 		x.t.Fatal(err)

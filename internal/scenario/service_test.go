@@ -97,7 +97,7 @@ type services struct {
 
 var theServices = sync.OnceValues(func() (*services, error) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleEnv+"=service")
+	cmd.Env = append(childEnv(), roleEnv+"=service")
 	cmd.Stderr = os.Stderr
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()

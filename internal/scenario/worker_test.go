@@ -31,7 +31,7 @@ type workerSettings struct {
 	Store, KeyFile    string
 	BaseURL, Password string
 	PerMinute         map[limit.Class]int
-	Fast              bool          // an auth deadline of 2 s and a lease of 4 s
+	Fast              bool          // short deadline and lease; see fastDeadline
 	Stall             string        // point of a rotation where the worker stops
 	AuthVia           string        // address that logins and refreshes go to
 	Host              string        // "": the real one
@@ -41,10 +41,14 @@ type workerSettings struct {
 	Log               string        // file for a verbose log
 }
 
-// fastConstants are for outages that would last the lease's 15 s.
+// fastDeadline and fastLease replace 10 s and 15 s where a scenario waits for
+// them: 2 s and 4 s, more under the race detector.
+func fastDeadline() time.Duration { return unlessRace(2*time.Second, 5*time.Second) }
+func fastLease() time.Duration    { return fastDeadline() + 2*time.Second }
+
 func fastConstants() session.Constants {
 	c := session.Defaults()
-	c.AuthDeadline, c.LeaseHeld, c.LeaseSent = 2*time.Second, 2100*time.Millisecond, 4*time.Second
+	c.AuthDeadline, c.LeaseHeld, c.LeaseSent = fastDeadline(), 2100*time.Millisecond, fastLease()
 	return c
 }
 
