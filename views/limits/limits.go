@@ -138,11 +138,39 @@ func (s *Screen) table() []string {
 	return lines
 }
 
+// left is what is left now of a time that was told when the usage was read, in
+// whole seconds, rounded up: the last one is "1s".
+func (s *Screen) left(d time.Duration) time.Duration {
+	d -= s.env.Now().Sub(s.at)
+	return max((d + time.Second - 1).Truncate(time.Second), 0)
+}
+
+// slot is the time to the next slot of a class.
+func (s *Screen) slot(u limit.Usage) time.Duration {
+	if u.NextSlot <= 0 {
+		return 0
+	}
+	return s.left(time.Duration(u.NextSlot * float64(time.Second)))
+}
+
+// Counts implements ui.Counter: slots and waits run down.
+func (s *Screen) Counts(now time.Time) time.Time {
+	var next time.Time
+	for _, u := range s.usage {
+		for _, d := range []time.Duration{time.Duration(u.NextSlot * float64(time.Second)), u.Blocked} {
+			if left := s.at.Add(d).Sub(now); d > 0 && left > 0 {
+				next = ui.Sooner(next, now.Add((left-1)%time.Second+1))
+			}
+		}
+	}
+	return next
+}
+
 func (s *Screen) row(u limit.Usage, c columns) string {
 	th := s.env.Theme
 	sign, tone := th.Signs.Good, theme.Good
 	switch {
-	case u.Blocked > 0 || u.Over > 0 || u.Throttled > 0:
+	case s.left(u.Blocked) > 0 || u.Over > 0 || u.Throttled > 0:
 		sign, tone = th.Signs.Bad, theme.Bad
 	case u.Room == 0:
 		sign, tone = th.Signs.Warn, theme.Warn
@@ -150,8 +178,8 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 		sign, tone = th.Signs.Wait, theme.Warn
 	}
 	next := "now"
-	if u.NextSlot > 0 {
-		next = text.Took(time.Duration(u.NextSlot * float64(time.Second)).Round(time.Second))
+	if left := s.slot(u); left > 0 {
+		next = text.Took(left)
 	}
 	line := th.Tone(tone).Render(sign) + " " + text.Fit(string(u.Class), 9) + widget.Gauge(th, u.Used, u.Recommended, c.gauge, tone) +
 		text.FitRight(fmt.Sprintf("%d/%d", u.Used, u.Recommended), 8) + text.FitRight(fmt.Sprint(u.Room), 6) +
@@ -167,12 +195,12 @@ func (s *Screen) sentences() []string {
 	var out []string
 	for _, u := range s.usage {
 		switch {
-		case u.Blocked > 0:
-			out = append(out, fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s.", u.Class, text.Took(u.Blocked.Round(time.Second))))
+		case s.left(u.Blocked) > 0:
+			out = append(out, fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s.", u.Class, text.Took(s.left(u.Blocked))))
 		case u.Over > 0:
 			out = append(out, fmt.Sprintf("%s: %d calls in the last minute went beyond the recommendation.", u.Class, u.Over))
-		case u.Room == 0:
-			out = append(out, fmt.Sprintf("%s: used up; the next call waits %s by itself.", u.Class, text.Took(time.Duration(u.NextSlot*float64(time.Second)).Round(time.Second))))
+		case u.Room == 0 && s.slot(u) > 0:
+			out = append(out, fmt.Sprintf("%s: used up; the next call waits %s by itself.", u.Class, text.Took(s.slot(u))))
 		}
 	}
 	if s.policy == "warn" {

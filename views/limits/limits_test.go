@@ -1,0 +1,153 @@
+package limits
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api/limit"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+type fake struct {
+	usage []limit.Usage
+	err   error
+	calls int
+}
+
+func (f *fake) Usage(context.Context) ([]limit.Usage, error) { f.calls++; return f.usage, f.err }
+
+// classes are the six budgets with changes to some.
+func classes(change map[limit.Class]func(*limit.Usage)) []limit.Usage {
+	var out []limit.Usage
+	for i, c := range limit.Classes {
+		u := limit.Usage{Class: c, Recommended: 12, Used: i, Room: 12 - i}
+		for n := range u.History {
+			u.History[n] = n % 7
+		}
+		if f := change[c]; f != nil {
+			f(&u)
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+func open(t *testing.T, f *fake, policy string) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return New(env, f, policy) }
+	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindLimits}), clock
+}
+
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	flat := strings.Join(strings.Fields(r.View()), " ")
+	for _, w := range want {
+		if !strings.Contains(flat, w) {
+			t.Errorf("%q does not show in\n%s", w, r.View())
+		}
+	}
+}
+
+var (
+	usedUp    = map[limit.Class]func(*limit.Usage){"billing": func(u *limit.Usage) { u.Used, u.Room, u.NextSlot = 12, 0, 17 }}
+	waiting   = map[limit.Class]func(*limit.Usage){"billing": func(u *limit.Usage) { u.Used, u.Room, u.NextSlot, u.Waiting = 12, 0, 42, 3 }}
+	throttled = map[limit.Class]func(*limit.Usage){"general": func(u *limit.Usage) { u.Throttled, u.Room, u.NextSlot, u.Blocked = 4, 0, 30, 30*time.Second }}
+	over      = map[limit.Class]func(*limit.Usage){"customer": func(u *limit.Usage) { u.Used, u.Room, u.Over = 19, 0, 7 }}
+)
+
+func TestScreens(t *testing.T) {
+	for name, c := range map[string]struct {
+		f      *fake
+		policy string
+	}{
+		"calm":      {&fake{usage: classes(nil)}, "wait"},
+		"usedup":    {&fake{usage: classes(usedUp)}, "wait"},
+		"waiting":   {&fake{usage: classes(waiting)}, "wait"},
+		"throttled": {&fake{usage: classes(throttled)}, "wait"},
+		"over":      {&fake{usage: classes(over)}, "warn"},
+		"error":     {&fake{err: errors.New("disk")}, "wait"},
+	} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				r, _ := open(t, c.f, c.policy)
+				r.Send(uitest.Size(wh[0], wh[1]))
+				golden.RequireEqual(t, r.View())
+			})
+		}
+	}
+}
+
+func TestStatesInWords(t *testing.T) {
+	for _, c := range []struct {
+		change map[limit.Class]func(*limit.Usage)
+		policy string
+		want   []string
+	}{
+		{usedUp, "wait", []string{"billing: used up; the next call waits 17s by itself.", "12/12", "Policy wait"}},
+		{waiting, "wait", []string{"12/12 0 42s 3"}},
+		{throttled, "wait", []string{"general: the service asked everybody to wait; the next call goes in 30s."}},
+		{over, "warn", []string{"customer: 7 calls in the last minute went beyond the recommendation.", "Policy warn", "19/12"}},
+	} {
+		r, _ := open(t, &fake{usage: classes(c.change)}, c.policy)
+		has(t, r, c.want...)
+	}
+}
+
+func TestNewsAndErrors(t *testing.T) {
+	f := &fake{err: errors.New("disk")}
+	r, clock := open(t, f, "wait")
+	has(t, r, "The budgets cannot be read from the store.", "r tries again")
+	r.Send(News{Usage: classes(usedUp), At: clock.Now()})
+	has(t, r, "used up")
+	f.err, f.usage = nil, classes(nil)
+	r.Send(uitest.Key("r"))
+	if strings.Contains(r.View(), "used up") {
+		t.Errorf("r does not read anew:\n%s", r.View())
+	}
+}
+
+// TestTheCountdownRuns by the clock, without anybody being asked.
+func TestTheCountdownRuns(t *testing.T) {
+	f := &fake{usage: classes(usedUp)}
+	r, clock := open(t, f, "wait")
+	calls, ticks := f.calls, r.Ticks
+	r.Send(clock.Wait(10 * time.Second))
+	has(t, r, "the next call waits 7s by itself.")
+	if f.calls != calls {
+		t.Error("the store was asked")
+	}
+	if n := r.Ticks - ticks; n > 12 {
+		t.Errorf("%d wake-ups in ten seconds", n)
+	}
+	r.Send(clock.Wait(20 * time.Second))
+	has(t, r, "12/12 0 now")
+	calm, clock := open(t, &fake{usage: classes(nil)}, "wait")
+	ticks = calm.Ticks
+	calm.Send(clock.Wait(50 * time.Second))
+	if n := calm.Ticks - ticks; n > 12 { // the age in the header
+		t.Errorf("%d wake-ups though nothing counts", n)
+	}
+}
+
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	f := &fake{usage: classes(waiting)}
+	clock := uitest.NewClock()
+	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return New(env, f, "wait") }
+	shelltest.PressAll(clock, factory, ui.Place{Kind: ui.KindLimits}, News{Usage: f.usage, At: clock.Now()})
+	if f.calls != 0 {
+		t.Errorf("%d questions outside a command", f.calls)
+	}
+}
+
+func TestEverySize(t *testing.T) {
+	r, _ := open(t, &fake{usage: classes(throttled)}, "warn")
+	shelltest.Sizes(r)
+}
