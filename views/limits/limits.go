@@ -145,6 +145,11 @@ func (s *Screen) left(d time.Duration) time.Duration {
 	return max((d + time.Second - 1).Truncate(time.Second), 0)
 }
 
+func (s *Screen) told(left time.Duration) string {
+	out, _ := text.Until(s.env.Now().Add(left), s.env.Now())
+	return out
+}
+
 // slot is the time to the next slot of a class.
 func (s *Screen) slot(u limit.Usage) time.Duration {
 	if u.NextSlot <= 0 {
@@ -179,7 +184,7 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 	}
 	next := "now"
 	if left := s.slot(u); left > 0 {
-		next = text.Took(left)
+		next = s.told(left)
 	}
 	line := th.Tone(tone).Render(sign) + " " + text.Fit(string(u.Class), 9) + widget.Gauge(th, u.Used, u.Recommended, c.gauge, tone) +
 		text.FitRight(fmt.Sprintf("%d/%d", u.Used, u.Recommended), 8) + text.FitRight(fmt.Sprint(u.Room), 6) +
@@ -196,11 +201,11 @@ func (s *Screen) sentences() []string {
 	for _, u := range s.usage {
 		switch {
 		case s.left(u.Blocked) > 0:
-			out = append(out, fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s.", u.Class, text.Took(s.left(u.Blocked))))
+			out = append(out, fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s.", u.Class, s.told(s.left(u.Blocked))))
 		case u.Over > 0:
 			out = append(out, fmt.Sprintf("%s: %d calls in the last minute went beyond the recommendation.", u.Class, u.Over))
 		case u.Room == 0 && s.slot(u) > 0:
-			out = append(out, fmt.Sprintf("%s: used up; the next call waits %s by itself.", u.Class, text.Took(s.slot(u))))
+			out = append(out, fmt.Sprintf("%s: used up; the next call waits %s by itself.", u.Class, s.told(s.slot(u))))
 		}
 	}
 	if s.policy == "warn" {
