@@ -48,6 +48,7 @@ type place struct {
 	out, errs              *buffer
 	stop                   func() int
 	people                 map[string]gossh.Signer
+	shared                 map[api.Role]*gossh.Client // for commands
 }
 
 type buffer struct {
@@ -117,7 +118,7 @@ func begin(t testing.TB, also string) *place {
 // prepare writes config and keys.
 func prepare(t testing.TB, also string) *place {
 	t.Helper()
-	p := &place{t: t, dir: t.TempDir(), out: &buffer{}, errs: &buffer{}, people: map[string]gossh.Signer{}}
+	p := &place{t: t, dir: t.TempDir(), out: &buffer{}, errs: &buffer{}, people: map[string]gossh.Signer{}, shared: map[api.Role]*gossh.Client{}}
 	newKey(t, p.file("host"))
 	keys := ""
 	for _, role := range api.Roles {
@@ -216,12 +217,14 @@ func (p *place) login(role api.Role) *gossh.Client {
 // run runs one command as somebody of a role.
 func (p *place) run(role api.Role, in, command string) (out, errs string, code int) {
 	p.t.Helper()
-	c := p.login(role)
-	defer c.Close()
-	s, err := c.NewSession()
+	if p.shared[role] == nil {
+		p.shared[role] = p.login(role)
+	}
+	s, err := p.shared[role].NewSession()
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	defer s.Close()
 	var o, e bytes.Buffer
 	s.Stdout, s.Stderr, s.Stdin = &o, &e, strings.NewReader(in)
 	err = s.Run(command)

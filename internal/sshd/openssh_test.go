@@ -245,9 +245,7 @@ func TestOpenSSHConsole(t *testing.T) {
 	if err := s.Cmd.Wait(); err != nil {
 		t.Errorf("leaving: %v", err)
 	}
-	if !strings.Contains(s.out.String(), "\x1b[?1049l") {
-		t.Error("the terminal was not restored")
-	}
+	s.shows(t, "\x1b[?1049l") // the terminal is restored
 	soon(t, "the end is recorded", func() bool { return len(h.trail.find("console.close", "left after")) == 1 })
 
 	c := h.sit("ana", "ana@127.0.0.1")
