@@ -199,3 +199,22 @@ func BenchmarkEnter(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCommit is one small transaction that waits for the disk, and one that
+// does not (WriteHasty).
+func BenchmarkCommit(b *testing.B) {
+	st := storetest.Open(b, store.SQLite)
+	for name, write := range map[string]func(context.Context, func(*store.Tx) error) error{"durable": st.Core.Write, "hasty": st.Core.WriteHasty} {
+		b.Run(name, func(b *testing.B) {
+			ctx := context.Background()
+			for b.Loop() {
+				if err := write(ctx, func(tx *store.Tx) error {
+					_, err := tx.Exec(ctx, "UPDATE store_clock SET boot = boot")
+					return err
+				}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
