@@ -98,11 +98,11 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 			return nil, nil
 		}
 		if s.err = api.AsError(msg.err); msg.err == nil {
-			s.st, s.loaded = msg.st, true
+			s.st, s.loaded = clean(msg.st), true
 		}
 		s.draw()
 	case News:
-		s.st, s.loaded, s.err = msg.Status, true, nil
+		s.st, s.loaded, s.err = clean(msg.Status), true, nil
 		s.draw()
 	case actedMsg:
 		return s.acted(msg)
@@ -110,7 +110,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		s.acting = ""
 		var facts []widget.Pair
 		for _, f := range msg.findings {
-			facts = append(facts, widget.Pair{Label: f.Name, Value: f.Text, Tone: f.Tone, Long: true})
+			facts = append(facts, widget.Pair{Label: s.sign(f.Tone) + " " + f.Name, Value: f.Text, Tone: f.Tone, Long: true})
 		}
 		return ui.Explain{Title: "Doctor", Lines: []string{"Each step from here to the service:"}, Facts: facts}, nil
 	case ui.DisplayChanged:
@@ -119,6 +119,20 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		return s.key(msg)
 	}
 	return nil, nil
+}
+
+// sign tells by its shape what the tone tells by colour.
+func (s *Screen) sign(t theme.Tone) string {
+	signs := s.env.Theme.Signs
+	switch t {
+	case theme.Good:
+		return signs.Good
+	case theme.Warn:
+		return signs.Warn
+	case theme.Bad:
+		return signs.Bad
+	}
+	return signs.Sep
 }
 
 func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
@@ -153,7 +167,7 @@ func (s *Screen) ask(question, verb, what, risk string, act func(context.Context
 	}
 	env := s.env
 	return ui.Confirm{ID: s.st.Account, Title: "Session", Ask: question + "?", Risk: risk, Verb: verb,
-		Facts: []widget.Pair{{Label: "account", Value: s.st.Account}, {Label: "state", Value: s.st.State},
+		Facts: []widget.Pair{{Label: "state", Value: s.st.State},
 			{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: fmt.Sprint(s.st.Instances)}},
 		Yes: func(ui.Seen) tea.Cmd {
 			s.acting = what
