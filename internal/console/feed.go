@@ -43,13 +43,14 @@ type feed struct {
 
 	sync atomic.Pointer[string] // a line about the background sync; nil while it rests
 
-	session ui.SessionFacts // as told last; touched by look only
-	told    int             // numbers news that must not replace each other
-	stamp   store.Stamp     // of the store when it was looked at last
-	looked  time.Time
-	moving  bool // what was seen changes by itself, second by second
-	status  session.Status
-	usage   []limit.Usage
+	session  ui.SessionFacts // as told last; touched by look only
+	told     int             // numbers news that must not replace each other
+	stamp    store.Stamp     // of the store when it was looked at last
+	looked   time.Time
+	moving   bool // the session changes by itself, second by second
+	counting bool // the budgets do
+	status   session.Status
+	usage    []limit.Usage
 }
 
 func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
@@ -154,6 +155,9 @@ func (f *feed) glance() {
 	now := f.app.Now()
 	age := now.Sub(f.looked)
 	if tells && stamp == f.stamp && !f.moving && !f.folk.went() && age >= 0 && age < lookAnyway {
+		if f.counting {
+			f.lookUsage(context.WithoutCancel(f.ctx))
+		}
 		return
 	}
 	f.stamp, f.looked = stamp, now
@@ -191,9 +195,16 @@ func (f *feed) look(ctx context.Context) {
 	if line, ok := f.app.SyncProgress(ctx); ok {
 		f.sync.Store(&line)
 	}
+	f.lookUsage(ctx)
+}
+
+// lookUsage reads the budgets; while calls of the last minute run out, that
+// changes without anybody writing.
+func (f *feed) lookUsage(ctx context.Context) {
 	usage, err := f.app.Usage(ctx)
+	f.counting = false
 	for _, u := range usage {
-		f.moving = f.moving || u.Room < u.Recommended || u.Throttled > 0 || u.Blocked > 0
+		f.counting = f.counting || u.Room < u.Recommended || u.Used > 0 || u.Blocked > 0
 	}
 	if err != nil || reflect.DeepEqual(rounded(usage), rounded(f.usage)) {
 		return
