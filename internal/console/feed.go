@@ -229,7 +229,7 @@ func still(s session.Status) session.Status {
 	s.Seen = slices.Clone(s.Seen)
 	for i := range s.Seen {
 		s.Seen[i].Ago = s.Seen[i].Ago.Round(10 * time.Second)
-		s.Seen[i].SeenAt = time.Time{}
+		s.Seen[i].SeenAt, s.Seen[i].Started = time.Time{}, time.Time{} // Started is reckoned anew at each look
 	}
 	return s
 }
