@@ -68,6 +68,8 @@ type App struct {
 	calls   observers[api.Call]
 	changes observers[Operation]
 	closers []func() error
+
+	ownClock bool // Now is not the host's: what the store tells is moved to it
 }
 
 // Operation is one that was read or changed, and when.
@@ -79,13 +81,14 @@ type Operation struct {
 // Open reads the config and opens everything that one context needs. Nothing is
 // sent. The caller must Close.
 func Open(ctx context.Context, opt Options) (_ *App, err error) {
+	ownClock := opt.Now != nil
 	opt = opt.filled()
 	path, named := config.Path(opt.ConfigFlag, opt.Getenv)
 	cfg, err := config.Load(path, named)
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Version: opt.Version, Now: opt.Now}
+	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Version: opt.Version, Now: opt.Now, ownClock: ownClock}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/limit"
@@ -16,7 +18,36 @@ func (a *App) SessionStatus(ctx context.Context) (session.Status, error) {
 		return st, SessionError(err)
 	}
 	st.Context = a.Context.Name
+	if a.ownClock {
+		shift(&st, a.Now().Sub(st.AsOf))
+	}
 	return st, nil
+}
+
+// shift moves what the store's clock told to the clock that the App was given.
+func shift(st *session.Status, by time.Duration) {
+	move := func(t *time.Time) {
+		if !t.IsZero() {
+			*t = t.Add(by)
+		}
+	}
+	for _, t := range []*time.Time{&st.AsOf, &st.Access.ExpiresAt, &st.Refresh.ExpiresAt, &st.NextRotation} {
+		move(t)
+	}
+	if st.Last != nil {
+		last := *st.Last
+		move(&last.At)
+		st.Last = &last
+	}
+	st.Seen, st.History = slices.Clone(st.Seen), slices.Clone(st.History)
+	for i := range st.Seen {
+		move(&st.Seen[i].Started)
+		move(&st.Seen[i].SeenAt)
+	}
+	for i := range st.History {
+		move(&st.History[i].At)
+		move(&st.History[i].Served)
+	}
 }
 
 // Usage reads the budgets; it costs no call.
