@@ -93,11 +93,12 @@ func (w *world) fill(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	seen := time.Now().Add(-73 * time.Hour) // "3d ago" stays that for the time of a measurement
 	made := indextest.Options{Raw: true}
 	for n := int(have); n < w.rows; {
 		var batch []index.Entry
 		for range min(10_000, w.rows-n) {
-			batch = append(batch, index.Entry{Op: made.Make(n), Origin: index.List, Seen: time.Now()})
+			batch = append(batch, index.Entry{Op: made.Make(n), Origin: index.List, Seen: seen})
 			n++
 		}
 		if _, err := x.Put(ctx, batch); err != nil {
