@@ -42,17 +42,17 @@ type Options struct {
 
 // Run shows the console until it is left. The person is the one in ctx.
 func Run(ctx context.Context, a *app.App, opt Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	who := api.ActorOf(ctx)
 	copies := make(chan string, 4)
-	came := make(chan struct{}) // the first frame does not wait for the disk
-	go func() { defer close(came); opened(ctx, a, who) }()
-	defer func() { <-came; closed(ctx, a, who) }()
-	defer background(ctx, a)()
-	_, stopHooks, err := a.StartHooks(ctx, opt.Getenv)
-	if err != nil {
-		return err
+	if opt.Local { // a server does this once for all its consoles
+		stop, err := keep(ctx, a, who, opt.Getenv)
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
-	defer stopHooks()
 	folk := newPeople(a, who)
 	defer folk.leave()
 	feed := newFeed(ctx, a, folk)
@@ -71,12 +71,30 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 			}
 		},
 	})
-	_, err = paint.Run(ctx, &copier{Shell: shell, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
+	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
 		Title: "opdeck", Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
 		OnPanic: func(v any, stack []byte) {
 			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
 		}})
 	return left(err)
+}
+
+// keep does what a program does around its console: it records that the person
+// came and left, works in the background and receives webhooks.
+func keep(ctx context.Context, a *app.App, who api.Actor, env func(string) string) (stop func(), err error) {
+	_, stopHooks, err := a.StartHooks(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	came := make(chan struct{}) // the first frame does not wait for the disk
+	go func() { defer close(came); opened(ctx, a, who) }()
+	stopWork := background(ctx, a)
+	return func() {
+		stopHooks()
+		stopWork()
+		<-came
+		closed(ctx, a, who)
+	}, nil
 }
 
 // background does what is due while a console is open: the sync of the index,
@@ -120,6 +138,7 @@ func left(err error) error {
 // copier lets a copy reach the painter from a command.
 type copier struct {
 	*ui.Shell
+	ctx    context.Context
 	copies <-chan string
 }
 
@@ -127,11 +146,12 @@ type copier struct {
 func (c *copier) Init() tea.Cmd { return tea.Batch(c.Shell.Init(), c.wait) }
 
 func (c *copier) wait() tea.Msg {
-	seq, ok := <-c.copies
-	if !ok {
+	select {
+	case seq := <-c.copies:
+		return tea.BatchMsg{paint.Raw(seq), c.wait}
+	case <-c.ctx.Done():
 		return nil
 	}
-	return tea.BatchMsg{paint.Raw(seq), c.wait}
 }
 
 // Update implements tea.Model.
