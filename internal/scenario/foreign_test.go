@@ -10,6 +10,7 @@ import (
 
 // S23: another client logs in, again and again.
 func TestS23ForeignLogins(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		every time.Duration

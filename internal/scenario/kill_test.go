@@ -20,6 +20,7 @@ func stalling(point string) func(*workerSettings) {
 // S05 to S08: the holder is killed at each point of a rotation. Behind a pooler
 // there is no liveness lock, and the lease decides.
 func TestS05toS08KilledHolder(t *testing.T) {
+	t.Parallel()
 	for _, point := range []string{"held", "marked", "sent", "answered"} {
 		t.Run(point, func(t *testing.T) {
 			stores(t, true, func(t *testing.T, p place) {
@@ -120,7 +121,7 @@ func TestKilledHolderOnAnotherHost(t *testing.T) {
 func TestS09KillStorm(t *testing.T) {
 	stores(t, true, func(t *testing.T, p place) {
 		s := newService(t, serviceOptions{Access: 5 * time.Second, Refresh: 20 * time.Second, Faults: "delay=login:200ms,delay=refresh:200ms"})
-		n, every, length := pick(unlessRace(4, 3), 16), pick(unlessRace(250*time.Millisecond, 700*time.Millisecond), 20*time.Millisecond), pick(6*time.Second, time.Minute)
+		n, every, length := pick(unlessRace(4, 3), 16), pick(unlessRace(250*time.Millisecond, 700*time.Millisecond), 100*time.Millisecond), pick(6*time.Second, time.Minute)
 		calm := storm(t, p, s, n, 0, pick(3*time.Second, 10*time.Second))
 		wild := storm(t, p, s, n, every, length)
 		s.once(t)
@@ -148,19 +149,28 @@ func storm(t *testing.T, p place, s *service, n int, every, length time.Duration
 	for i := range n {
 		all.Go(func() {
 			time.Sleep(every * time.Duration(i))
-			for time.Now().Before(end) {
+			ready := func() *process { // its start is not what is measured
 				w := start(t, p, s, fast)
+				w.order(order{Do: "open"})
+				return w
+			}
+			for w := ready(); time.Now().Before(end); {
+				next := w
+				if every > 0 {
+					next = ready()
+				}
 				life := time.Until(end)
 				if every > 0 {
 					life = min(life, every*time.Duration(n))
 				}
-				reply := w.order(order{Do: "calls", For: time.Until(end), Gap: pick(150*time.Millisecond, 40*time.Millisecond)})
+				reply := w.order(order{Do: "calls", For: time.Until(end), Gap: 150 * time.Millisecond})
 				select {
 				case <-time.After(life):
 				case <-reply:
 				}
 				w.kill()
 				kills.Add(1)
+				w = next
 			}
 		})
 	}

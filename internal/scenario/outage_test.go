@@ -107,6 +107,7 @@ func TestS18StoreGoneForHalf(t *testing.T) {
 
 // S19: the store dies between answer and install.
 func TestS19StoreDiesBeforeInstall(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		gone   time.Duration
 		logins int64

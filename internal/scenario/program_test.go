@@ -76,6 +76,7 @@ func (r *run) wait(t testing.TB) int {
 
 // S11: an interrupt while a refresh is on its way.
 func TestS11Interrupt(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, fault string
 		after, most time.Duration

@@ -69,6 +69,7 @@ func TestS21WrongPassword(t *testing.T) {
 
 // S22: two-factor authentication is demanded, at a login and at a refresh.
 func TestS22TwoFactor(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"login", "refresh"} {
 		t.Run(at, func(t *testing.T) {
 			stores(t, false, func(t *testing.T, p place) {
