@@ -11,7 +11,8 @@ import (
 // NewAuthTransport returns the transport for logins and refreshes, which sends
 // each request at most once (rule H1): HTTP/1.1 only and no kept connections,
 // because net/http silently repeats a GET that dies on a used connection, and up
-// to eight times over HTTP/2. Proxies come from the environment. tlsConfig may
+// to eight times over HTTP/2. Proxies of the environment are not used, as for API
+// calls: passwords and tokens do not go where a stray variable points. tlsConfig may
 // be nil; it is copied, and TLS 1.2 is the least.
 func NewAuthTransport(tlsConfig *tls.Config) *http.Transport {
 	cfg := tlsConfig.Clone()
@@ -23,7 +24,6 @@ func NewAuthTransport(tlsConfig *tls.Config) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 8 * time.Second}).DialContext,
 		TLSClientConfig:        cfg,
 		TLSHandshakeTimeout:    8 * time.Second,

@@ -220,3 +220,9 @@ func TestNotSent(t *testing.T) {
 		}
 	}
 }
+
+func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
+	if NewAuthTransport(nil).Proxy != nil {
+		t.Error("logins go where HTTPS_PROXY points")
+	}
+}
