@@ -2,6 +2,7 @@ package sshd
 
 import (
 	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,8 @@ func (r *run) runConsole() (code int, say string) {
 }
 
 // watch counts a session's time: idle from the last key, and in all. Only keys
-// and the mouse count: a view that ticks is no sign of a person.
+// and the mouse count, and what is typed into a console in lines: a view that
+// ticks is no sign of a person.
 type watch struct {
 	r    *run
 	last atomic.Int64 // ns from began to the last key
@@ -58,9 +60,16 @@ func (w *watch) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	return msg
 }
 
-// tell shows a line in the console. The program is made to look at its size,
+// typed counts what a person typed into a console in lines.
+func (w *watch) typed() { w.last.Store(int64(time.Since(w.r.began))) }
+
+// tell shows a line in the console. A drawn one is made to look at its size,
 // which brings a message to the filter even when nothing else happens.
 func (w *watch) tell(line string) {
+	if w.r.spoken {
+		_, _ = io.WriteString(w.r.out, line+w.r.x.lineEnd())
+		return
+	}
 	w.say.Store(&line)
 	w.r.x.size.nudge()
 }
@@ -90,7 +99,7 @@ func (w *watch) run() {
 			w.tell(fmt.Sprintf("This session has lasted %s and ends in %s. Connect again to go on.", short(now), short(l.Warn)))
 		case idle && warnedAt != last && quiet >= l.Idle-l.IdleWarn:
 			warnedAt = last
-			w.tell(fmt.Sprintf("No key for %s: this session ends in %s unless you press one.", short(quiet), short(l.IdleWarn)))
+			w.tell(w.quiet(short(quiet), short(l.IdleWarn)))
 		}
 		if idle {
 			next := l.Idle - quiet
@@ -107,6 +116,14 @@ func (w *watch) run() {
 			return
 		}
 	}
+}
+
+// quiet is the warning of who does nothing.
+func (w *watch) quiet(since, left string) string {
+	if w.r.spoken {
+		return "Nothing was typed for " + since + ": this session ends in " + left + " unless something is."
+	}
+	return "No key for " + since + ": this session ends in " + left + " unless you press one."
 }
 
 // short is a duration as people say it.

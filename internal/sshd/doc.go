@@ -4,7 +4,8 @@
 // nothing else: the login name of a connection must agree with it but decides
 // nothing. There is no password, no forwarding, no agent, no subsystem and no
 // shell. The package knows nothing of consoles or commands; it is given one
-// function for each and brings the person, a terminal and limits.
+// function for each (a console comes drawn or in lines) and brings the person, a
+// terminal and limits.
 //
 // charm.land/ssh does the connection and the authentication exchange. Its session
 // handler is not used: it keeps any number of environment variables, stops

@@ -17,7 +17,7 @@ import (
 	"opdeck/api/text"
 )
 
-// run is the program of a session: the console, or one command.
+// run is the program of a session: the console, drawn or in lines, or one command.
 type run struct {
 	x       *session
 	command string
@@ -27,6 +27,7 @@ type run struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	out     io.Writer
+	spoken  bool        // the console in lines
 	ending  atomic.Bool // keys do nothing any more
 	over    chan struct{}
 	fault   bool // the program panicked
@@ -39,7 +40,12 @@ func newRun(x *session, command string, exec bool) *run {
 	x.who = x.c.actor(r.id)
 	base := api.WithActor(x.srv.background(), x.who)
 	r.ctx, r.cancel = context.WithCancelCause(base)
+	r.spoken = x.srv.opt.Spoken != nil && (exec && asksPlain(command) || !exec && (!x.pty || x.term == "dumb"))
+	r.exec = exec && !r.spoken
 	r.out = &stallWriter{w: x.ch, limit: x.srv.opt.Limits.Stall, stalled: func() { r.cancel(errGone); _ = x.c.Close() }}
+	if r.spoken { // the watch speaks too
+		r.out = &whole{w: r.out}
+	}
 	r.watch.init(r)
 	return r
 }
@@ -96,8 +102,13 @@ func (r *run) body() {
 }
 
 func (r *run) opening() string {
-	if r.exec {
+	switch {
+	case r.exec:
 		return "a command"
+	case r.spoken && !r.x.pty:
+		return "spoken, no terminal"
+	case r.spoken:
+		return "spoken, terminal " + r.x.term + ", " + r.x.size.String()
 	}
 	return "terminal " + r.x.term + ", " + r.x.size.String()
 }
@@ -125,8 +136,11 @@ func (r *run) guarded() (code int, say string) {
 			code, say = api.Internal.Exit(), "The console met a fault of its own and had to stop."
 		}
 	}()
-	if r.exec {
+	switch {
+	case r.exec:
 		return r.runCommand(), ""
+	case r.spoken:
+		return r.runSpoken()
 	}
 	return r.runConsole()
 }
@@ -137,10 +151,18 @@ func (r *run) finish(code int, say string) {
 	cut := time.AfterFunc(5*time.Second, func() { _ = r.x.c.Close() })
 	defer cut.Stop()
 	if say != "" {
-		_, _ = io.WriteString(r.x.ch.Stderr(), say+"\r\n")
+		_, _ = io.WriteString(r.x.ch.Stderr(), say+r.x.lineEnd())
 	}
 	_, _ = r.x.ch.SendRequest("exit-status", false, gossh.Marshal(struct{ Code uint32 }{uint32(code)}))
 	_ = r.x.ch.Close()
+}
+
+// lineEnd ends a line at the other end.
+func (x *session) lineEnd() string {
+	if x.pty {
+		return "\r\n"
+	}
+	return "\n"
 }
 
 // end makes the session leave: keys do nothing any more, what was sent is

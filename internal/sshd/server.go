@@ -30,6 +30,17 @@ type Terminal struct {
 	Filter func(tea.Model, tea.Msg) tea.Msg
 }
 
+// Line is a channel that can only print: lines are read and written, and nothing
+// is drawn.
+type Line struct {
+	In     io.Reader
+	Out    io.Writer           // takes LF; a terminal gets CRLF
+	Getenv func(string) string // as of a Terminal
+	// Raw is true for a terminal: it does not show what is typed.
+	Raw   bool
+	Width int // of the terminal in cells as it was at the beginning; 0: there is none
+}
+
 // Command is one command to run without a terminal.
 type Command struct {
 	Args     []string
@@ -49,6 +60,10 @@ type Options struct {
 	// Console shows the console to the person in ctx until they leave or ctx
 	// ends; its cause says why.
 	Console func(ctx context.Context, t Terminal) error
+	// Spoken is the console in lines, for who comes without a terminal, on one that
+	// cannot draw (TERM is dumb or unknown), or asks for it by the command plain. It
+	// ends as Console does. nil: they are told that they need a terminal.
+	Spoken func(ctx context.Context, l Line) error
 	// Exec runs a command for the person in ctx and returns its exit code.
 	Exec func(ctx context.Context, c Command) int
 	// Settle waits until nothing that a session sent is unanswered, or ctx ends.
