@@ -95,7 +95,6 @@ func startProgram(t *testing.T, program string, w, h int, home string, env []str
 		<-read
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		_ = x.emu.Close()
 		if err := (paint.Checker{Title: "opdeck", Copy: true}).Check(x.raw); err != nil && !x.cut {
 			t.Errorf("what the program wrote: %v", err)
 		}
@@ -104,7 +103,9 @@ func startProgram(t *testing.T, program string, w, h int, home string, env []str
 }
 
 func (x *terminal) read() {
-	go func() { _, _ = io.Copy(io.Discard, x.emu) }() // answers of the emulator; the program asks nothing
+	// Answers of the emulator; the program asks nothing. It ends with the tests:
+	// closing the emulator would race with its own Read.
+	go func() { _, _ = io.Copy(io.Discard, x.emu) }()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := x.master.Read(buf)
@@ -203,6 +204,18 @@ func (x *terminal) matches(re string) *terminal {
 	return x.until(re, r.MatchString)
 }
 
+// wrote waits until n matches are in what the program wrote, and returns the last.
+func (x *terminal) wrote(re string, n int) [][]byte {
+	x.t.Helper()
+	r := regexp.MustCompile(re)
+	var found [][][]byte
+	x.until(fmt.Sprintf("%d of %s in the output", n, re), func(string) bool {
+		found = r.FindAllSubmatch(x.output(), -1)
+		return len(found) >= n
+	})
+	return found[len(found)-1]
+}
+
 // gone waits until a text is not on the screen.
 func (x *terminal) gone(text string) *terminal {
 	x.t.Helper()
@@ -215,17 +228,29 @@ const (
 	down, up, pgdown, home, end   = "\x1b[B", "\x1b[A", "\x1b[6~", "\x1b[H", "\x1b[F"
 )
 
-// press writes keys, one write each, as a keyboard does. Letters that arrive
-// together count as pasted: where two follow each other, wait for what the first does.
+// press writes keys one after the other, as a keyboard does. Letters that arrive
+// together count as pasted, so each waits until the one before was read.
 func (x *terminal) press(keys ...string) *terminal {
 	x.t.Helper()
 	for _, k := range keys {
 		if _, err := x.master.WriteString(k); err != nil {
 			x.t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // typed, not pasted
+		x.taken()
 	}
 	return x
+}
+
+// taken waits until the program has read what was typed: then the next key comes
+// by itself.
+func (x *terminal) taken() {
+	time.Sleep(10 * time.Millisecond) // the kernel hands it over by and by
+	for range 2000 {
+		if n, err := unix.IoctlGetInt(int(x.slave.Fd()), unix.TIOCINQ); err != nil || n == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // types writes a text into a field; all at once, as a slow line delivers it.
