@@ -91,7 +91,7 @@ func shared(t *testing.T, w *world, x *terminal, kind, token string) {
 	if cuid == "" {
 		t.Fatalf("there is no %s to share", kind)
 	}
-	x.press("/").shows("status:PENDING amount").types("customer:" + cuid).shows(cuid).press(enter).shows(" match").shows(cuid)
+	x.press("/").shows("status:PENDING amount").types("customer:" + cuid).shows(cuid).press(enter).shows(" match").gone("loading")
 	x.press("4").shows("Verification", cuid, kind)
 	x.press("S").shows("Share token", "A token works once").types(token).press(enter)
 	x.armed("Present this token for", cuid).press("y")
