@@ -13,20 +13,31 @@ import (
 // can take.
 func ReadUpload(path string) (api.Upload, error) {
 	name := text.Untrusted(filepath.Base(path)).Line(80)
-	bad := func(what string, err error) (api.Upload, error) {
-		return api.Upload{}, &api.Error{Op: "upload document", Kind: api.Usage, Public: what, Err: err}
-	}
 	f, err := os.Open(path)
 	if err != nil {
-		return bad("The file cannot be opened: "+name+".", err)
+		return badUpload("The file cannot be opened: "+name+".", err)
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return bad(name+" is no regular file.", err)
+		return badUpload(name+" is no regular file.", err)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, api.MaxUpload+1))
+	return ReadUploadFrom(f, path)
+}
+
+// ReadUploadFrom reads from r what is to be uploaded under the last element of
+// name, no more of it than the service can take.
+func ReadUploadFrom(r io.Reader, name string) (api.Upload, error) {
+	base := filepath.Base(name)
+	if base == "." || base == ".." || base == string(filepath.Separator) {
+		return badUpload("The file needs a name.", nil)
+	}
+	b, err := io.ReadAll(io.LimitReader(r, api.MaxUpload+1))
 	if err != nil {
-		return bad("The file cannot be read: "+name+".", err)
+		return badUpload("The file cannot be read: "+text.Untrusted(base).Line(80)+".", err)
 	}
-	return api.Upload{FileName: filepath.Base(path), Content: b}, nil
+	return api.Upload{FileName: base, Content: b}, nil
+}
+
+func badUpload(what string, err error) (api.Upload, error) {
+	return api.Upload{}, &api.Error{Op: "upload document", Kind: api.Usage, Public: what, Err: err}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -100,12 +101,39 @@ func (r *root) customerFiles() *cobra.Command {
 
 func jsonText(v any) string { b, _ := json.Marshal(v); return string(b) }
 
+// maxApplication bounds an application that is read, in bytes.
+const maxApplication = 1 << 20
+
+// readApplication reads the file that an argument names, or standard input for -.
+func (r *root) readApplication(arg string) ([]byte, error) {
+	in := r.env.In
+	if arg != "-" {
+		f, err := os.Open(arg)
+		if err != nil {
+			return nil, &api.Error{Kind: api.Usage, Public: "The file cannot be read.", Err: err}
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxApplication+1))
+	switch {
+	case err != nil:
+		return nil, &api.Error{Kind: api.Usage, Public: "The file cannot be read.", Err: err}
+	case len(b) > maxApplication:
+		return nil, &api.Error{Kind: api.Usage, Public: "The application is larger than 1 MB; nothing was sent."}
+	}
+	return b, nil
+}
+
 func (r *root) customerSetApplication() *cobra.Command {
-	cmd := r.writeFlags(&cobra.Command{Use: "set-application CUID FILE", Short: "Replace a customer's application (soon deprecated by the service)", Args: cobra.ExactArgs(2),
+	cmd := r.writeFlags(&cobra.Command{Use: "set-application CUID FILE", Short: "Replace a customer's application by a file (- is standard input; soon deprecated by the service)", Args: cobra.ExactArgs(2),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			body, err := os.ReadFile(args[1])
+			if err := r.askable(args[1]); err != nil {
+				return err
+			}
+			body, err := r.readApplication(args[1])
 			if err != nil {
-				return &api.Error{Kind: api.Usage, Public: "The file cannot be read.", Err: err}
+				return err
 			}
 			if err := r.confirm("Replace the application of customer "+args[0]+"?", args[0]); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -117,13 +118,13 @@ func (r *root) attach(ctx context.Context, a *app.App, opid, guid, name, sentenc
 }
 
 func (r *root) documentUpload() *cobra.Command {
-	var cuid, kind, info string
-	cmd := r.writeFlags(&cobra.Command{Use: "upload FILE", Short: "Put a file into a customer's store", Args: cobra.ExactArgs(1),
+	var cuid, kind, info, name string
+	cmd := r.writeFlags(&cobra.Command{Use: "upload FILE", Short: "Put a file into a customer's store (- is standard input)", Args: cobra.ExactArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if cuid == "" {
 				return usage("--customer is needed: whose file is it?")
 			}
-			u, err := app.ReadUpload(args[0])
+			u, err := r.upload(args[0], name)
 			if err != nil {
 				return err
 			}
@@ -142,17 +143,47 @@ func (r *root) documentUpload() *cobra.Command {
 			})
 		})})
 	cmd.Flags().StringVar(&cuid, "customer", "", "cuid of the customer whose file it is")
+	cmd.Flags().StringVar(&name, "name", "", nameHelp)
 	cmd.Flags().StringVar(&kind, "type", "", "document type, for example INVOICE")
 	cmd.Flags().StringVar(&info, "info", "", "free description")
 	return cmd
 }
 
+const nameHelp = "what the file is called there; needed with -"
+
+// upload reads the file that an argument names, or standard input for -. name is
+// what it is called there; "" leaves a file its own.
+func (r *root) upload(arg, name string) (api.Upload, error) {
+	if arg == "-" {
+		if name == "" {
+			return api.Upload{}, usage("--name is needed with -: what is the file called?")
+		}
+		return app.ReadUploadFrom(r.env.In, name)
+	}
+	u, err := app.ReadUpload(arg)
+	if err == nil && name != "" {
+		u.FileName = filepath.Base(name)
+	}
+	return u, err
+}
+
+// askable refuses to ask where the answer would be part of the content.
+func (r *root) askable(arg string) error {
+	if arg == "-" && !r.yes && !r.dryRun {
+		return usage("the content comes from standard input, so nothing can be asked: give --yes to confirm, or --dry-run")
+	}
+	return nil
+}
+
 func (r *root) documentReplace() *cobra.Command {
 	var force bool
-	var kind, info string
-	cmd := r.writeFlags(&cobra.Command{Use: "replace OPID DOCID FILE", Short: "Replace a document: remove, upload, attach as one job", Args: cobra.ExactArgs(3),
+	var kind, info, name string
+	cmd := r.writeFlags(&cobra.Command{Use: "replace OPID DOCID FILE", Short: "Replace a document by a file (- is standard input): remove, upload, attach as one job", Args: cobra.ExactArgs(3),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			u, err := app.ReadUpload(args[2])
+			if err := r.askable(args[2]); err != nil {
+				return err
+			}
+			u, err := r.upload(args[2], name)
 			if err != nil {
 				return err
 			}
@@ -175,6 +206,7 @@ func (r *root) documentReplace() *cobra.Command {
 			return r.runJob(ctx, a, job)
 		})})
 	cmd.Flags().BoolVar(&force, "force", false, "lift opdeck's own guard for end states, never a lock")
+	cmd.Flags().StringVar(&name, "name", "", nameHelp)
 	cmd.Flags().StringVar(&kind, "type", "", "document type, for example INVOICE")
 	cmd.Flags().StringVar(&info, "info", "", "free description")
 	return cmd

@@ -87,10 +87,9 @@ var remoteCommands = map[string][]api.Role{
 }
 
 // remoteFiles says which argument of a command names a file. Over SSH that would
-// be one of the server's, so only - is taken: standard input or output. -1: the
-// command cannot do that yet and is not offered.
+// be one of the server's, so only - is taken: standard input or output.
 var remoteFiles = map[string]int{
-	"operation export": 0, "document upload": -1, "document replace": -1, "customer set-application": -1,
+	"operation export": 0, "document upload": 0, "document replace": 2, "customer set-application": 1,
 	"document download": 2, "event send": 0, "audit export": 0,
 }
 
@@ -151,11 +150,8 @@ func (r *root) offered(role api.Role) (path string, err error) {
 // checkFiles refuses arguments that name files of the server.
 func checkFiles(path string, args []string) error {
 	at, has := remoteFiles[path]
-	switch {
-	case !has, at >= 0 && at >= len(args) || at >= 0 && args[at] == "-":
+	if !has || at >= len(args) || args[at] == "-" {
 		return nil
-	case at < 0:
-		return notOffered("opdeck " + path + " works with files of the host it runs on and is not offered over SSH.")
 	}
 	return notOffered("Over SSH the file can only be -: standard input or output. A name would be a file of the server.")
 }
