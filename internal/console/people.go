@@ -23,6 +23,7 @@ type people struct {
 	who   api.Actor
 	board *presence.Board
 
+	stir    func()     // told when the person goes elsewhere; nil: nobody
 	places  chan ui.At // where the person is; only the newest counts
 	at      ui.At      // touched by look only
 	others  ui.Presence
@@ -40,6 +41,9 @@ func (p *people) moved(at ui.At) {
 	for {
 		select {
 		case p.places <- at:
+			if p.stir != nil {
+				p.stir()
+			}
 			return
 		default:
 		}
@@ -180,7 +184,7 @@ func reminders(ctx context.Context, a *app.App) []any {
 		warn("A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press R.")
 	}
 	if open, err := a.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {
-		warn(draw.Plural(len(open), "verification is", "verifications are") + " begun and not finalised; 4 lists them.")
+		warn(draw.Plural(len(open), "verification is", "verifications are") + " begun and not finalised; : and “all customers” lists them.")
 	}
 	if acts, err := a.Audit.Unsettled(ctx); err == nil && len(acts) > 0 {
 		warn(draw.Plural(len(acts), "write has", "writes have") + " no known outcome; 8 lists them.")
