@@ -34,7 +34,7 @@ type world struct {
 // build compiles the program into dir.
 func build(ctx context.Context, dir string) (string, error) {
 	bin := filepath.Join(dir, "opdeck")
-	out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", bin, "opdeck").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, "opdeck").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}

@@ -23,7 +23,7 @@ import (
 
 const (
 	lookEvery  = time.Second      // whether the store was written to
-	lookAnyway = 10 * time.Second // at the store, for what changes by time
+	lookAnyway = 30 * time.Second // at the store, for what changes by time
 	maxNews    = 512              // that wait to be drawn
 )
 
@@ -37,6 +37,10 @@ type feed struct {
 	stops []func()
 	wake  chan struct{} // holds one token: there is news
 
+	written <-chan struct{} // the store was written to
+	watches bool            // written tells; else one must look
+	stirred chan struct{}   // holds one token: the person went elsewhere
+
 	mu      sync.Mutex
 	waiting map[string]any // guarded by mu: newest news by key
 	order   []string       // guarded by mu
@@ -47,6 +51,7 @@ type feed struct {
 	told     int             // numbers news that must not replace each other
 	stamp    store.Stamp     // of the store when it was looked at last
 	looked   time.Time
+	glanced  time.Time
 	moving   bool // the session changes by itself, second by second
 	counting bool // the budgets do
 	status   session.Status
@@ -54,8 +59,12 @@ type feed struct {
 }
 
 func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
-	f := &feed{ctx: ctx, app: a, folk: folk, wake: make(chan struct{}, 1), waiting: map[string]any{}}
+	f := &feed{ctx: ctx, app: a, folk: folk, wake: make(chan struct{}, 1), stirred: make(chan struct{}, 1), waiting: map[string]any{}}
+	watching, unwatch := context.WithCancel(ctx)
+	f.written, f.watches = a.Store.Watch(watching)
+	folk.stir = f.stir
 	f.stops = []func(){
+		unwatch,
 		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c)) }),
 		a.OnOperation(func(o app.Operation) { f.changed(o.Op, "service") }),
 	}
@@ -127,24 +136,46 @@ func (f *feed) take() ui.Msgs {
 	return out
 }
 
-// next waits for news; it is one of the shell's feeds.
+// stir makes the feed look soon.
+func (f *feed) stir() {
+	select {
+	case f.stirred <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for news; it is one of the shell's feeds. Where the system tells of
+// writes it sleeps until there is one, or until time changes something.
 func (f *feed) next() tea.Msg {
-	timer := time.NewTimer(lookEvery)
-	defer timer.Stop()
 	f.glance()
+	timer := time.NewTimer(f.pause())
+	defer timer.Stop()
+	soon := func() { timer.Reset(max(lookEvery-f.app.Now().Sub(f.glanced), 0)) }
 	for {
 		if news := f.take(); len(news) > 0 {
 			return ui.Fed{Msg: news, Next: f.next}
 		}
 		select {
 		case <-f.wake:
+		case <-f.written:
+			soon()
+		case <-f.stirred:
+			soon()
 		case <-timer.C:
 			f.glance()
-			timer.Reset(lookEvery)
+			timer.Reset(f.pause())
 		case <-f.ctx.Done():
 			return nil
 		}
 	}
+}
+
+// pause is how long nothing needs to be looked at when nobody writes.
+func (f *feed) pause() time.Duration {
+	if f.watches && !f.moving && !f.counting {
+		return lookAnyway
+	}
+	return lookEvery
 }
 
 // glance looks at the store when that can bring anything: it was written to, the
@@ -154,6 +185,7 @@ func (f *feed) glance() {
 	stamp, tells := f.app.Store.Stamp()
 	now := f.app.Now()
 	age := now.Sub(f.looked)
+	f.glanced = now
 	if tells && stamp == f.stamp && !f.moving && !f.folk.went() && age >= 0 && age < lookAnyway {
 		if f.counting {
 			f.lookUsage(context.WithoutCancel(f.ctx))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"opdeck/internal/store"
 )
@@ -46,5 +47,32 @@ func TestStampTellsOfWrites(t *testing.T) {
 	defer mem.Close()
 	if _, ok := mem.Stamp(); ok {
 		t.Error("memory has no files, and yet a stamp")
+	}
+}
+
+func TestWatchTellsOfWritesOfOthers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var both [2]*store.Store
+	for i := range both {
+		s, err := store.Open(ctx, store.Options{URL: "sqlite", Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		both[i] = s
+	}
+	written, ok := both[0].Watch(ctx)
+	if !ok {
+		t.Skip("this system does not tell")
+	}
+	if _, err := both[1].Core.Exec(ctx, "CREATE TABLE watch_test (n INTEGER)"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-written:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing was told of a write")
 	}
 }
