@@ -66,7 +66,7 @@ func cells(r rune) int {
 	case r < 0x80:
 		return 0
 	case r >= 0xa1 && r <= 0x24f && r != 0xad, // Latin
-		r >= 0x391 && r <= 0x3c9 && r != 0x3a2, // Greek
+		r >= 0x391 && r <= 0x3c9 && r != 0x3a2,             // Greek
 		r >= 0x400 && r <= 0x481, r >= 0x48a && r <= 0x52f, // Cyrillic
 		r >= 0x2010 && r <= 0x2026, r >= 0x2500 && r <= 0x259f,
 		r == '›', r == '●', r == '▣', r == '▲', r == '▼', r == '◌', r == '✓', r == '✗':
