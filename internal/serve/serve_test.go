@@ -385,7 +385,7 @@ func TestNotOverSSH(t *testing.T) {
 	for _, command := range []string{
 		"serve", "sandbox", "config show", "config init", "completion bash", "man /tmp", "session keep", "event listen", "event forward --to http://127.0.0.1:1",
 		"event replay x --to http://127.0.0.1:1", "__complete operation", "bash -c id", "--config " + p.file("config.toml") + " limits", "limits --state " + p.dir,
-		"limits -c other", "limits --context=other", "limits --log-file " + p.file("new"), "limits --read-only", "limits --verbose", "--plain",
+		"limits -c other", "limits --context=other", "limits --log-file " + p.file("new"), "limits --read-only", "limits --verbose",
 		"document upload " + trap + " --customer c", "document upload " + trap + " --name f.pdf --customer c", "document replace o d " + trap, "document download c d " + p.file("new"),
 		"compliance share c --token-file " + trap, "customer set-application c " + trap, "operation export -o csv " + p.file("new"), "event send " + trap,
 		"audit export " + p.file("new"), "audit verify --file " + trap, "audit verify --evidence " + trap, "hook set --secret-file " + trap, "",

@@ -7,6 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/console"
+	"opdeck/internal/spoken"
 	"opdeck/internal/sshd"
 )
 
@@ -32,7 +33,7 @@ func (s *server) openSSH(ctx context.Context) error {
 	limits := s.opt.Limits
 	limits.Idle = c.IdleTimeout.D()
 	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Ring: ring, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
-		Settle: s.acts.settled, Console: s.console,
+		Settle: s.acts.settled, Console: s.console, Spoken: s.spoken,
 		Exec: func(ctx context.Context, c sshd.Command) int { return s.opt.Exec(ctx, s.app, c) }})
 	if err != nil {
 		return cannot("[ssh]", err)
@@ -56,6 +57,11 @@ func (s *server) console(ctx context.Context, t sshd.Terminal) error {
 	}
 	return console.Run(ctx, s.app, console.Options{In: t.In, Out: t.Out, Getenv: env, NoColor: t.Getenv("NO_COLOR") != "",
 		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter})
+}
+
+// spoken talks with the person in ctx in lines.
+func (s *server) spoken(ctx context.Context, l sshd.Line) error {
+	return spoken.Run(ctx, s.app, spoken.Options{In: l.In, Out: l.Out, Width: l.Width, Getenv: l.Getenv, Echo: l.Raw})
 }
 
 var _ api.Auditor = (*inFlight)(nil)

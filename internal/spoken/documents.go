@@ -1,6 +1,7 @@
 package spoken
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -28,6 +29,7 @@ func (c *console) documents(ctx context.Context, opid string) error {
 	d := &desk{console: c, opid: opid}
 	defer c.enter("operation", opid)()
 	may := func() string { return c.mayNot(api.MayDocuments) }
+	file := func() string { return cmp.Or(may(), c.noFiles()) }
 	return c.talk.Menu(ctx, plain.Menu{Name: "Documents of the operation" + ending(opid), Numbers: "says everything about that document",
 		Intro: func(ctx context.Context) error { return d.read(ctx, false) },
 		Pick: func(_ context.Context, n int) error {
@@ -40,8 +42,8 @@ func (c *console) documents(ctx context.Context, opid string) error {
 			{Name: "remove", Alias: []string{"x"}, Args: "NUMBER", Help: "takes a document off the operation, after a question.", Why: may, Do: d.remove},
 			{Name: "putback", Alias: []string{"restore", "z"}, Help: "puts back the document that was removed here last.", Why: d.cannotPutBack, Do: d.putBack},
 			{Name: "attach", Args: "ID", Help: "links an uploaded document to the operation by its id.", Why: may, Do: d.attach},
-			{Name: "upload", Args: "FILE", Help: "uploads a file of this host and attaches it.", Why: may, Do: d.upload},
-			{Name: "replace", Args: "NUMBER", Help: "replaces a document by a file of this host, as one job.", Why: may, Do: d.replace},
+			{Name: "upload", Args: "FILE", Help: "uploads a file of this host and attaches it.", Why: file, Do: d.upload},
+			{Name: "replace", Args: "NUMBER", Help: "replaces a document by a file of this host, as one job.", Why: file, Do: d.replace},
 			{Name: "resume", Help: "offers replacements of this operation that stand still.", Why: may,
 				Do: func(ctx context.Context, _ string) error { return d.resume(ctx) }},
 			{Name: "reload", Alias: []string{"r"}, Help: "reads the operation from the service; costs one billing call.",
@@ -232,6 +234,10 @@ type file struct {
 
 // askFile asks for a file of this host and looks at it before anything else.
 func (d *desk) askFile(ctx context.Context, path string) (f file, u api.Upload, err error) {
+	if why := d.noFiles(); why != "" {
+		d.talk.Say(why)
+		return f, u, plain.ErrBack
+	}
 	check := func(p string) error {
 		if u, err = readFile(expand(p), string(d.op.Customer.CUID)); err != nil {
 			return plainly(err)

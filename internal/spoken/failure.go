@@ -82,6 +82,18 @@ func (c *console) mayNot(p api.Permission) string {
 	return ""
 }
 
+// served is true for who talks over SSH: files of this host are the server's,
+// and the server does the background work.
+func (c *console) served() bool { return c.who.Via == "ssh" }
+
+// noFiles says why files of this host are out of reach, "" when they are not.
+func (c *console) noFiles() string {
+	if c.served() {
+		return "Files would be the server's, not yours; use the command over SSH, with - for the file."
+	}
+	return ""
+}
+
 // write says the context, asks, and does it. It reports whether it was done;
 // the error is set only when the person wants elsewhere.
 func (c *console) write(ctx context.Context, q plain.Question, what, doing string, do func(context.Context) error) (done bool, err error) {

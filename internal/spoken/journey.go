@@ -215,6 +215,11 @@ func (w *way) tokenText(ctx context.Context) (string, error) {
 		w.talk.Say("What you paste is not shown, kept or logged.")
 		return w.talk.Secret(ctx, "Share token")
 	}
+	if w.served() {
+		w.talk.Say("A secret cannot be typed hidden here, so it is not taken from what you type.",
+			"Give it to the command over SSH: compliance share "+w.cuid+" reads it from standard input.")
+		return "", plain.ErrBack
+	}
 	w.talk.Say("A secret cannot be typed hidden here, so it is not taken from what you type.",
 		"Put the token into a file of this host and name the file, or give it to the command: opdeck compliance share "+w.cuid+" reads it from standard input or with --token-file.")
 	path, err := w.talk.Ask(ctx, plain.Field{Label: "File with the token", Help: "The file is read once and should be removed then."})

@@ -1,6 +1,7 @@
 package spoken
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -45,7 +46,7 @@ func (c *console) operations(ctx context.Context) error {
 			{Name: "documents", Args: "NUMBER", Help: "opens the documents of an operation on this page.", Do: c.documentsOfRow},
 			{Name: "live", Alias: []string{"reload"}, Help: "reads the newest page from the service; costs one billing call.", Do: c.live},
 			{Name: "export", Args: "FILE", Help: "writes what is shown to a new file of this host, ending in .csv or .jsonl.",
-				Why: func() string { return c.mayNotRead(api.MayExport) }, Do: c.export},
+				Why: func() string { return cmp.Or(c.mayNotRead(api.MayExport), c.noFiles()) }, Do: c.export},
 		}})
 }
 

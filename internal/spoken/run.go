@@ -70,10 +70,12 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 		Secret: opt.Secret, Pause: opt.Pause, Before: c.before, Why: c.calls.why})
 	defer c.talk.Close()
 	defer a.OnCall(c.calls.take)()
-	c.note(ctx, audit.EventConsoleOpen)
-	defer c.note(context.WithoutCancel(ctx), audit.EventConsoleClose)
+	if !c.served() { // a server does this for all
+		c.note(ctx, audit.EventConsoleOpen)
+		defer c.note(context.WithoutCancel(ctx), audit.EventConsoleClose)
+		defer background(ctx, a)()
+	}
 	defer c.gone()
-	defer background(ctx, a)()
 	c.everywhere()
 	return c.left(ctx, c.begin(ctx))
 }
