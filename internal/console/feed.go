@@ -172,10 +172,13 @@ func (f *feed) next() tea.Msg {
 
 // pause is how long nothing needs to be looked at when nobody writes.
 func (f *feed) pause() time.Duration {
-	if f.watches && !f.moving && !f.counting {
-		return lookAnyway
+	switch {
+	case !f.watches || f.moving:
+		return lookEvery
+	case f.counting:
+		return 2 * lookEvery
 	}
-	return lookEvery
+	return lookAnyway
 }
 
 // glance looks at the store when that can bring anything: it was written to, the
