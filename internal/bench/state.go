@@ -25,10 +25,9 @@ const settings = "[index]\nmax_age = \"24h\"\n"
 
 // world is what the programs under test live in.
 type world struct {
-	bin   string
-	dir   string // state folder, config and home
-	rows  int
-	clean func()
+	bin  string
+	dir  string // state folder, config and home
+	rows int
 }
 
 // build compiles the program into dir.
