@@ -136,6 +136,11 @@ func (r *rotation) readyToLogin(ctx context.Context, row Row, within time.Durati
 		return &Error{Kind: NoPassword, Public: "the password of the machine account cannot be had", Err: err}
 	}
 	r.password, r.fingerprint = password, fingerprint(row.Pepper, r.m.key, password)
+	return r.blockedBy(row)
+}
+
+// blockedBy tells whether row keeps the password at hand from being tried.
+func (r *rotation) blockedBy(row Row) error {
 	for _, b := range row.Blocks {
 		if b.Fingerprint != r.fingerprint {
 			continue

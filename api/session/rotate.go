@@ -44,8 +44,12 @@ func (r *rotation) underLease(ctx context.Context, before seen) error {
 		r.release(ctx, rel)
 		return r.after
 	}
-	if kind == ByLogin && r.password.Empty() {
-		if err := r.readyToLogin(ctx, r.row, r.m.c.LeaseHeld/2); err != nil {
+	if kind == ByLogin { // the row in hand before may be older than a refusal
+		err := r.blockedBy(r.row)
+		if r.password.Empty() {
+			err = r.readyToLogin(ctx, r.row, r.m.c.LeaseHeld/2)
+		}
+		if err != nil {
 			r.release(ctx, Release{})
 			return err
 		}
