@@ -142,14 +142,14 @@ func TestS16ConnectionRefused(t *testing.T) {
 		due := access * 2 / 3
 		if access > time.Minute {
 			due = access - 15*time.Second
-			gone = 12 * time.Second
+			gone = 5 * time.Second
 		}
 		time.Sleep(due - time.Second)
 		auth.down()
 		closed := time.Now()
 		reports := make(chan callReport, 1)
 		go func() {
-			reports <- joined(all(ws, order{Do: "calls", For: gone + 3*time.Second, Gap: 300 * time.Millisecond}))
+			reports <- joined(all(ws, order{Do: "calls", For: gone + pick(3*time.Second, 10*time.Second), Gap: 300 * time.Millisecond}))
 		}()
 		time.Sleep(time.Second + gone)
 		auth.up(t)

@@ -126,7 +126,11 @@ func TestS09KillStorm(t *testing.T) {
 		wild := storm(t, p, s, n, every, length)
 		s.once(t)
 		p.sound(t)
-		if wild.rate < calm.rate*unlessRace(0.5, 0.1) || wild.rate == 0 {
+		share := unlessRace(0.5, 0.1)
+		if p.pooled() && !full() {
+			share = 0.1 // a lease is most of so short a storm
+		}
+		if wild.rate < calm.rate*share || wild.rate == 0 {
 			t.Errorf("%.1f calls/s under the storm, %.1f without", wild.rate, calm.rate)
 		}
 		t.Logf("%d kills in %v; %.0f calls/s, %.0f/s without kills; logins %d", wild.kills, length, wild.rate, calm.rate, s.stats().Logins)

@@ -54,8 +54,8 @@ func TestS21WrongPassword(t *testing.T) {
 		}
 		joined(all(startMany(t, 4, p, s, wrong), order{Do: "calls", Deadline: 2 * time.Second}))
 		n := s.stats().LoginsRefused
-		if n < 1 || n > 2 {
-			t.Errorf("%d logins with the wrong password, want 1 or 2", n)
+		if n < 1 || n > pick[int64](1, 2) {
+			t.Errorf("%d logins with the wrong password, want 1, and 1 more after a minute", n)
 		}
 		began := time.Now()
 		right := start(t, p, s)

@@ -137,7 +137,6 @@ func (r *relay) closeAll() {
 
 func (r *relay) carry(client net.Conn) {
 	defer func() { _ = client.Close() }()
-	r.hold()
 	server, err := net.Dial(r.network, r.target)
 	if err != nil {
 		return
@@ -155,8 +154,9 @@ func (r *relay) carry(client net.Conn) {
 	r.copy(server, client, true)
 }
 
-// hold waits while the relay is stalled.
-func (r *relay) hold() {
+// hold waits while the relay is stalled, and tells whether it was: what went into
+// the hole is lost.
+func (r *relay) hold() (lost bool) {
 	r.mu.Lock()
 	wait, jitter := r.stalled, r.jitter
 	r.mu.Unlock()
@@ -166,6 +166,7 @@ func (r *relay) hold() {
 	if wait != nil {
 		<-wait
 	}
+	return wait != nil
 }
 
 func (r *relay) copy(to, from net.Conn, watch bool) {
@@ -176,7 +177,10 @@ func (r *relay) copy(to, from net.Conn, watch bool) {
 			if watch {
 				r.see(buf[:n])
 			}
-			r.hold()
+			if r.hold() {
+				_, _ = to.Close(), from.Close()
+				return
+			}
 			if _, werr := to.Write(buf[:n]); werr != nil {
 				return
 			}
