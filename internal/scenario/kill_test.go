@@ -88,7 +88,7 @@ func killAt(t *testing.T, p place, s *service, survivor *process, point string) 
 // until waits for something to become true.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience / 2); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it never came to pass: %s", what)
 		}

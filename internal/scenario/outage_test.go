@@ -39,7 +39,12 @@ func TestS17BlackHole(t *testing.T) {
 		}
 		before := s.stats()
 		s.pass()
+		healed := time.Now()
+		until(t, "a call goes well", func() bool { // after minutes the back-off is up to 90 s, which a caller is told at once
+			return ws[0].do(order{Do: "calls", Deadline: time.Minute}).Calls.OK > 0
+		})
 		noErrors(t, joined(all(ws, order{Do: "calls", Deadline: time.Minute})))
+		t.Logf("served %v after healing", time.Since(healed).Round(100*time.Millisecond))
 		after := s.stats()
 		if n := after.Logins - before.Logins; n > 1 {
 			t.Errorf("%d logins after healing", n)
