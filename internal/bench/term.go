@@ -38,6 +38,8 @@ type run struct {
 	began  time.Time
 	ended  chan struct{}
 
+	drained chan struct{} // closed when nobody reads the emulator's answers any more
+
 	w, h   int
 	bytes  int // written by the program so far
 	inSync bool
@@ -48,7 +50,8 @@ type run struct {
 func start(w *world, args ...string) (*run, error) {
 	r := &run{cmd: exec.Command(w.bin, args...), chunks: make(chan chunk, 4096), ended: make(chan struct{}), w: cols, h: lines, emu: vt.NewEmulator(cols, lines)}
 	r.cmd.Env = w.environ()
-	go func() { _, _ = io.Copy(io.Discard, r.emu) }() // the console asks nothing; answers have nowhere to go
+	r.drained = make(chan struct{})
+	go func() { defer close(r.drained); _, _ = io.Copy(io.Discard, r.emu) }() // the console asks nothing; answers have nowhere to go
 	r.began = time.Now()
 	f, err := pty.StartWithSize(r.cmd, &pty.Winsize{Cols: cols, Rows: lines})
 	if err != nil {
@@ -91,6 +94,11 @@ func (r *run) stop() {
 		<-done
 	}
 	_ = r.pty.Close()
+	// The emulator's Close is not made for a Read under way: that is ended first.
+	if pipe, ok := r.emu.InputPipe().(io.Closer); ok {
+		_ = pipe.Close()
+		<-r.drained
+	}
 	_ = r.emu.Close()
 }
 
