@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -157,8 +158,10 @@ func (m *Manager) warning(r Row, v Verdict) string {
 		}
 	}
 	switch {
-	case recent >= 2:
+	case recent >= 2 && (v.Culprit == ForeignClient || v.Culprit == ShorterLife):
 		return "another client uses this account: " + v.Sentence
+	case recent >= 2: // what happened last was something else
+		return fmt.Sprintf("another client uses this account: %d pairs died before their time within ten minutes", recent)
 	case r.Fails > 0 && r.LoginWait+r.RefreshWait > 0:
 		return "the session cannot be renewed at present"
 	case r.learnt() > 0:
