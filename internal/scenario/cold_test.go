@@ -80,7 +80,7 @@ func TestS01S04S29ColdStartHerdIdle(t *testing.T) {
 
 // S02: steady calls of many processes over three lifetimes.
 func TestS02Steady(t *testing.T) {
-	stores(t, true, func(t *testing.T, p place) {
+	stores(t, !raceEnabled, func(t *testing.T, p place) {
 		access := 5 * time.Second
 		s := newService(t, serviceOptions{Access: access, Refresh: 20 * time.Second})
 		ws := startMany(t, pick(unlessRace(12, 6), 32), p, s)
@@ -97,7 +97,7 @@ func TestS02Steady(t *testing.T) {
 
 // S03: a new process for each call.
 func TestS03ShortLived(t *testing.T) {
-	stores(t, true, func(t *testing.T, p place) {
+	stores(t, !raceEnabled, func(t *testing.T, p place) {
 		access := 5 * time.Second
 		s := newService(t, serviceOptions{Access: access, Refresh: 20 * time.Second})
 		end := time.Now().Add(3 * access)

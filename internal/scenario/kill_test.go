@@ -119,7 +119,7 @@ func TestKilledHolderOnAnotherHost(t *testing.T) {
 
 // S09: workers are killed all the time.
 func TestS09KillStorm(t *testing.T) {
-	stores(t, true, func(t *testing.T, p place) {
+	stores(t, !raceEnabled, func(t *testing.T, p place) {
 		s := newService(t, serviceOptions{Access: 5 * time.Second, Refresh: 20 * time.Second, Faults: "delay=login:200ms,delay=refresh:200ms"})
 		n, every, length := pick(unlessRace(4, 3), 16), pick(unlessRace(250*time.Millisecond, 700*time.Millisecond), 100*time.Millisecond), pick(6*time.Second, time.Minute)
 		calm := storm(t, p, s, n, 0, pick(3*time.Second, 10*time.Second))

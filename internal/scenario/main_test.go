@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	case "":
 		flag.Parse()
 		if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-			_ = flag.Set("test.parallel", "20") // scenarios mostly wait for time to pass
+			_ = flag.Set("test.parallel", "28") // scenarios mostly wait for time to pass
 		}
 		os.Exit(m.Run())
 	case "service":
