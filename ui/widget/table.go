@@ -79,6 +79,7 @@ type Table struct {
 	sortDown bool
 	notice   Notice
 	note     string // one line for the footer until the next key
+	keep     keep
 }
 
 type shownColumn struct{ index, width int }

@@ -162,14 +162,15 @@ func (t *Table) View() string {
 	if n == 0 {
 		lines += t.drawNotice(&b, lines)
 	} else {
-		cells := t.arrange(rows)
+		t.fit(rows)
 		for i := range rows {
 			if lines > 0 {
 				b.WriteByte('\n')
 			}
-			t.drawRow(&b, rows[i], cells[i], from+i == t.at)
+			b.WriteString(t.line(i, rows[i], from+i))
 			lines++
 		}
+		t.swap(from, len(rows))
 	}
 	for ; lines < t.h-t.foot(); lines++ {
 		if lines > 0 {
@@ -232,41 +233,6 @@ func (t *Table) need() int {
 	return n
 }
 
-// arrange fits the cells of the rows on screen to their columns.
-func (t *Table) arrange(rows []Row) [][]string {
-	out := make([][]string, len(rows))
-	flat := make([]string, len(rows)*len(t.shown))
-	for i := range out {
-		out[i] = flat[i*len(t.shown) : (i+1)*len(t.shown)]
-	}
-	col := make([]string, len(rows))
-	for k, c := range t.shown {
-		d := t.columns[c.index]
-		for i, r := range rows {
-			col[i] = ""
-			if c.index < len(r.Cells) {
-				col[i] = r.Cells[c.index]
-			}
-		}
-		switch {
-		case d.Align != Left:
-			numbers(col, c.width, d.Align == Decimal)
-		case d.Middle:
-			for i, s := range col {
-				col[i] = text.Pad(text.Middle(s, c.width), c.width)
-			}
-		default:
-			for i, s := range col {
-				col[i] = text.Fit(s, c.width)
-			}
-		}
-		for i, s := range col {
-			out[i][k] = s
-		}
-	}
-	return out
-}
-
 // numbers fits a column of numbers to w cells, in place.
 func numbers(col []string, w int, byPoint bool) {
 	if byPoint {
@@ -281,11 +247,12 @@ func numbers(col []string, w int, byPoint bool) {
 	}
 }
 
-func (t *Table) drawRow(b *strings.Builder, r Row, cells []string, selected bool) {
-	start := b.Len()
-	p := pen{b: b}
+func (t *Table) drawRow(r Row, k, at int) string {
+	var b strings.Builder
+	b.Grow(t.w + 120)
+	p := pen{b: &b}
 	style := t.th.Tone
-	if selected {
+	if at == t.at {
 		style = t.th.Selected
 		p.write(style(theme.Accent), t.th.Signs.Cursor)
 	} else {
@@ -306,13 +273,14 @@ func (t *Table) drawRow(b *strings.Builder, r Row, cells []string, selected bool
 		if c.index < len(r.Tones) {
 			tone = r.Tones[c.index]
 		}
-		p.write(style(tone), cells[i])
+		p.write(style(tone), t.cell(r, i, k))
 	}
-	if selected {
+	if at == t.at {
 		p.write(style(theme.Plain), text.Space(t.w-t.need()))
 	}
 	p.end()
-	t.clip(b, start)
+	t.clip(&b, 0)
+	return b.String()
 }
 
 // drawMark writes one gutter cell: the mark, or the row's sign.
