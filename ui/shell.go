@@ -235,15 +235,17 @@ func (s *Shell) View() string {
 	}
 	now := s.now()
 	lines := make([]string, 0, s.h)
-	lines = append(lines, s.header(now), s.rule(now))
+	lines = append(lines, text.Lay([]string{s.header(now), s.rule(now)}, s.w, 2)...)
 	lines = append(lines, s.drawBody(now)...)
 	if len(lines) < s.h {
+		var below []string
 		if s.chrome() == 4 {
-			lines = append(lines, s.status())
+			below = append(below, s.status())
 		}
-		lines = append(lines, s.hints())
+		below = append(below, s.hints())
+		lines = append(lines, text.Lay(below, s.w, s.h-len(lines))...)
 	}
-	return s.th.Spell(strings.Join(text.Lay(lines, s.w, s.h), "\n"))
+	return s.th.Spell(strings.Join(lines, "\n"))
 }
 
 // stage is the room for dialogs: the body, and in a low window the lines below too.

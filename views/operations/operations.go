@@ -88,6 +88,7 @@ type Screen struct {
 	inited bool
 
 	table *widget.Table
+	keys  []keymap.Key
 	w, h  int
 }
 
@@ -254,8 +255,8 @@ func (s *Screen) View() string {
 	top := s.above()
 	foot := s.panel.lines(s.env.Theme, s.w, min(max(panelH, s.h/3), s.h/2))
 	s.table.SetSize(s.w, max(s.h-len(top)-len(foot), 1))
-	lines := append(top, strings.Split(s.table.View(), "\n")...)
-	return strings.Join(text.Lay(append(lines, foot...), s.w, s.h), "\n")
+	lines := append(text.Lay(top, s.w, len(top)), strings.Split(s.table.View(), "\n")...)
+	return strings.Join(append(lines, text.Lay(foot, s.w, s.h-len(lines))...), "\n")
 }
 
 // above is the line that says what is shown, or the filter being typed.
@@ -308,7 +309,10 @@ func (s *Screen) Help() help.KeyMap {
 		cancel.SetHelp("esc", "as before")
 		return keymap.Help{List: []keymap.Key{apply, cancel, next}}
 	}
-	return keymap.Help{List: append(keymap.Join(k.List, k.Operations, k.Item, k.Nav), k.Global.Reload)}
+	if s.keys == nil { // asked for with each key and each frame
+		s.keys = append(keymap.Join(k.List, k.Operations, k.Item, k.Nav), k.Global.Reload)
+	}
+	return keymap.Help{List: s.keys}
 }
 
 // Editing implements ui.Screen.
