@@ -7,9 +7,17 @@ import (
 	"opdeck/ui/widget"
 )
 
-// key takes one key: the top dialog, else global keys unless text is typed,
-// else the top screen.
+// key takes what was typed: one key, or several in a burst.
 func (s *Shell) key(msg tea.KeyMsg) tea.Cmd {
+	if isBurst(msg) {
+		return s.burst(msg)
+	}
+	return s.press(msg)
+}
+
+// press takes one key: the top dialog, else global keys unless text is typed,
+// else the top screen.
+func (s *Shell) press(msg tea.KeyMsg) tea.Cmd {
 	if s.keys.Global.Leave.Match(msg) {
 		return s.interrupt()
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// armAfter is how long a new question ignores every key.
+	// armAfter is how long a question ignores every key, from when it was first
+	// drawn: what was typed before that was typed at something else.
 	armAfter = 400 * time.Millisecond
 	// quiet is the silence that a question wants after a key it ignored, and
 	// before Enter behind typed characters: a held key repeats faster, pasted
@@ -37,6 +38,7 @@ type question struct {
 	want   string
 	edit   widget.Edit
 	yes    bool      // the marked answer; No at first
+	drawn  bool      // it was on screen since its content is what it is
 	armed  time.Time // keys count from here on
 	last   time.Time // the last typed character
 	note   string
@@ -62,7 +64,7 @@ func (q *question) set(c Confirm, now time.Time) {
 	q.c = c
 	q.yes, q.scroll = false, 0
 	q.edit = widget.Edit{Max: 32}
-	q.armed = now.Add(armAfter)
+	q.drawn, q.armed = false, now.Add(armAfter)
 }
 
 func safeFacts(list []widget.Pair) []widget.Pair {
@@ -112,11 +114,22 @@ func lastOf(id string) string {
 
 func (q *question) owner() screenID { return q.screen }
 
-func (q *question) ready(now time.Time) bool { return !now.Before(q.armed) }
+func (q *question) ready(now time.Time) bool { return q.drawn && !now.Before(q.armed) }
+
+// show notes that the question reaches the screen now. The painter asks for a
+// frame only when it can draw it; keys that wait were typed before.
+func (q *question) show(now time.Time) {
+	if !q.drawn {
+		q.drawn, q.armed = true, later(q.armed, now.Add(armAfter))
+	}
+}
 
 func (q *question) counts(_ *Shell, now time.Time) time.Time {
-	if q.ready(now) {
+	switch {
+	case q.ready(now):
 		return time.Time{}
+	case !q.drawn:
+		return now.Add(armAfter)
 	}
 	return q.armed
 }
@@ -217,6 +230,7 @@ func (q *question) keys() []keymap.Key {
 }
 
 func (q *question) box(s *Shell, w, h int, now time.Time) []string {
+	q.show(now)
 	th := s.th
 	bw := min(w, 76)
 	in := bw - 4

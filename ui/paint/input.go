@@ -9,8 +9,8 @@ import (
 )
 
 // input stands between the terminal and Bubble Tea's decoder. It reads more than
-// the decoder asks for, so that it knows whether keys wait, and its reads can be
-// ended.
+// the decoder asks for, so that it knows whether keys wait; its reads can be
+// ended; and it marks what was pasted without marks (see sieve).
 //
 // The decoder sends each message on an unbuffered channel and reads again after
 // the last one: a call of Read means that the loop has taken everything that was
@@ -25,8 +25,11 @@ type input struct {
 	idle   func()
 	closed bool
 
-	buf        [4096]byte // Read's own
-	start, end int
+	// Read's own.
+	buf   [4096]byte
+	kept  int    // bytes at the front of buf: the beginning of a sequence
+	next  []byte // read and not handed out
+	sieve sieve
 }
 
 // newInput reads from in until close. idle is called when all keys have been
@@ -42,13 +45,14 @@ func newInput(in io.Reader, idle func(), ended func(error)) *input {
 	return i
 }
 
-// Read implements io.Reader for Bubble Tea.
+// Read implements io.Reader for Bubble Tea. It never fills b: the decoder takes
+// a full buffer for one with more behind it and holds back what it has, until
+// another key comes. What it hands out ends where a key ends.
 func (i *input) Read(b []byte) (int, error) {
-	if i.start == i.end {
+	if len(i.next) == 0 {
 		i.set(false)
 		i.idle()
-		n, err := i.in.Read(i.buf[:])
-		i.start, i.end = 0, max(n, 0)
+		n, err := i.in.Read(i.buf[i.kept:])
 		if n <= 0 {
 			if err == nil {
 				return 0, nil
@@ -58,11 +62,26 @@ func (i *input) Read(b []byte) (int, error) {
 			}
 			return 0, io.EOF
 		}
+		i.fill(i.kept + n)
+		if len(i.next) == 0 { // nothing of it is a key
+			return 0, nil
+		}
 	}
 	i.set(true)
-	n := copy(b, i.buf[i.start:i.end])
-	i.start += n
+	n := copy(b, i.next[:fitting(i.next, max(len(b)-1, 1))])
+	i.next = i.next[n:]
 	return n, nil
+}
+
+// fill takes n bytes of buf. A sequence that the end of a full buffer cut waits
+// for its rest.
+func (i *input) fill(n int) {
+	whole := n
+	if n == len(i.buf) {
+		whole = complete(i.buf[:n])
+	}
+	i.next = i.sieve.pass(i.buf[:whole])
+	i.kept = copy(i.buf[:], i.buf[whole:n])
 }
 
 func (i *input) set(busy bool) {

@@ -1,0 +1,117 @@
+package ui_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+)
+
+// What a slow line brings at once is what was typed.
+func TestBurstIsTyping(t *testing.T) {
+	for name, c := range map[string]struct {
+		send []tea.Msg
+		see  []string
+	}{
+		"a filter":       {[]tea.Msg{uitest.Burst("/status:PENDING"), uitest.Key("enter")}, nil},
+		"a held key":     {[]tea.Msg{uitest.Burst("jjjjjjjj")}, []string{"3 of 3"}},
+		"down and up":    {[]tea.Msg{uitest.Burst("jjk")}, []string{"2 of 3"}},
+		"the palette":    {[]tea.Msg{uitest.Burst(":whatis")}, []string{"Commands", "whatis", "what is going on"}},
+		"its choice":     {[]tea.Msg{uitest.Burst(":whatisgoing"), uitest.Key("enter")}, []string{"What is going on"}},
+		"a number":       {[]tea.Msg{uitest.Burst("j5")}, []string{"Limits"}},
+		"an id":          {[]tea.Msg{uitest.Burst("o9f1c"), uitest.Key("enter")}, []string{"Operation 9f1c"}},
+		"a search":       {[]tea.Msg{uitest.Burst("J/unit")}, []string{"unit"}},
+		"help and back":  {[]tea.Msg{uitest.Burst("?q")}, []string{"1 of 3"}},
+		"a wide letter":  {[]tea.Msg{uitest.Burst("/日本")}, []string{"日本"}},
+		"off, then more": {[]tea.Msg{uitest.Burst("#j")}, []string{"2 of 3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			r := w.start(t, w.options(ui.Test)).Send(c.send...)
+			has(t, r, c.see...)
+			hasNot(t, r, "Pasted text")
+			if name == "a filter" && w.top().filter.Value() != "status:PENDING" {
+				t.Errorf("the filter is %q", w.top().filter.Value())
+			}
+			if len(w.removed) > 0 {
+				t.Errorf("removed %v", w.removed)
+			}
+		})
+	}
+}
+
+// A marked paste is none.
+func TestMarkedPasteIsNoKey(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Paste("jj5"))
+	has(t, r, "Pasted text does nothing here.", "1 of 3")
+}
+
+// Nothing of the burst that opened a question answers it or goes on behind it,
+// not even when the time of its arming is over before it was drawn.
+func TestBurstIsNoAnswer(t *testing.T) {
+	for name, burst := range map[string]string{"at once": "xy", "behind moves": "jjkxyyyy", "with the id": "xb1c2", "no and on": "xnjjxy", "tab": "x\ty"} {
+		t.Run(name, func(t *testing.T) {
+			for _, g := range []ui.Ground{ui.Test, ui.Production} {
+				w := newWorld()
+				r := w.start(t, w.options(g)).Send(uitest.Burst(burst))
+				has(t, r, "Remove document", "[ No ]", "wait, keys count")
+				r.Send(w.clock.Wait(armed), uitest.Key("enter"))
+				hasNot(t, r, "Remove document")
+				if len(w.removed) > 0 {
+					t.Errorf("removed %v", w.removed)
+				}
+			}
+		})
+	}
+}
+
+// A locked document's explanation is not closed by what was typed before it.
+func TestBurstDoesNotCloseAnExplanation(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	w.top().locked = "The compliance team has locked it."
+	has(t, r.Send(uitest.Burst("xqqq")), "The compliance team has locked it.")
+}
+
+// Keys count from when the question was drawn, however long that took: a
+// terminal that does not read shows no frame.
+func TestQuestionIsArmedWhenItIsSeen(t *testing.T) {
+	w := newWorld()
+	m := w.start(t, w.options(ui.Test)).Model
+	send := func(msgs ...tea.Msg) {
+		for _, msg := range msgs {
+			m, _ = m.Update(msg)
+		}
+	}
+	send(uitest.Key("x"))
+	for range 20 { // no frame is drawn
+		uitest.Drive(t, still{}, w.clock.Wait(time.Second))
+		send(uitest.Key("y"))
+	}
+	if len(w.screens) != 2 || len(w.top().seen) != 0 {
+		t.Fatal("a question that nobody saw was answered")
+	}
+	if v := m.View(); !strings.Contains(v, "wait, keys count") {
+		t.Fatalf("the question takes keys at once:\n%s", v)
+	}
+	uitest.Drive(t, still{}, w.clock.Wait(armed-1))
+	if send(uitest.Key("y")); len(w.top().seen) != 0 {
+		t.Fatal("answered too early")
+	}
+	uitest.Drive(t, still{}, w.clock.Wait(armed))
+	if send(uitest.Key("y")); len(w.top().seen) != 1 {
+		t.Error("no answer was taken")
+	}
+}
+
+// still is a model without a frame, to let time pass.
+type still struct{}
+
+func (still) Init() tea.Cmd                         { return nil }
+func (s still) Update(tea.Msg) (tea.Model, tea.Cmd) { return s, nil }
+func (still) View() string                          { return "" }
