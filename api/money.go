@@ -37,7 +37,7 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	switch {
 	case string(b) == "null":
 		*n = ""
-	case json.Unmarshal(b, &s) == nil:
+	case len(b) > 0 && b[0] == '"' && json.Unmarshal(b, &s) == nil:
 		*n = Number(s)
 	default:
 		*n = Number(b)

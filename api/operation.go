@@ -80,18 +80,6 @@ type Document struct {
 	CreateAt Time           `json:"createAt"`
 }
 
-// UnmarshalJSON keeps the record as it came beside the named fields.
-func (o *Operation) UnmarshalJSON(b []byte) error {
-	type plain Operation
-	var p plain
-	if err := json.Unmarshal(b, &p); err != nil {
-		return err
-	}
-	*o = Operation(p)
-	o.Raw = append(json.RawMessage(nil), b...)
-	return nil
-}
-
 // MarshalJSON writes the record as it came; one that was made here is written
 // from its fields.
 func (o Operation) MarshalJSON() ([]byte, error) {

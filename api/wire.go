@@ -23,15 +23,20 @@ type Time struct {
 func (t *Time) UnmarshalJSON(b []byte) error {
 	var n Number
 	_ = n.UnmarshalJSON(b)
-	t.Raw = text.Untrusted(n)
-	t.Time = time.Time{}
+	*t = timeOf(n)
+	return nil
+}
+
+// timeOf reads a moment from its text.
+func timeOf(n Number) Time {
+	t := Time{Raw: text.Untrusted(n)}
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
-		if at, err := time.Parse(layout, string(t.Raw)); err == nil {
+		if at, err := time.Parse(layout, string(n)); err == nil {
 			t.Time = at.UTC()
 			break
 		}
 	}
-	return nil
+	return t
 }
 
 // MarshalJSON writes the moment as it came, or in RFC 3339 if it was made here.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -64,8 +63,9 @@ func (x *OperationIndex) History(ctx context.Context, opid string) ([]index.Stat
 	return append(out, index.State{Op: present.Op, At: present.Changed, Origin: present.Origin, Current: true}), nil
 }
 
+// decodeOp reads a stored operation, which keeps body.
 func decodeOp(body []byte) (o api.Operation, err error) {
-	if err := json.Unmarshal(body, &o); err != nil {
+	if o, err = api.ReadOperation(body); err != nil {
 		return o, fmt.Errorf("index: a stored operation cannot be read: %w", err)
 	}
 	return o, nil

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// library reads an operation with encoding/json alone.
+func library(b []byte) (Operation, error) {
+	type plain Operation
+	var p plain
+	err := json.Unmarshal(b, &p)
+	return Operation(p), err
+}
+
+const fullOperation = `{"opid":"a1","isVisible":true,"status":"PENDING","type":"WITHDRAW","paymentType":"SWIFT",
+ "createdAt":"2026-01-02T03:04:05.678Z","updatedAt":"2026-01-02T03:04:06Z",
+ "source":{"account":{"id":"1","name":"Main \u0026 Co","number":"DE89","customer":{"cuid":"c","name":"Ünï 秀英"}}},
+ "destination":{"counterpartyAccount":{"id":"2","name":"n","number":"x","counterparty":{"suid":"s","name":"N","bankName":"B"}}},
+ "sourceAmount":{"sum":{"currencyCode":"EUR","units":"12","nanos":500000000}},
+ "destinationAmount":{"sum":{"currencyCode":"USD","units":12,"nanos":0},"default":{"currencyCode":"USD","units":"1","nanos":null}},
+ "commissionAmount":{"sum":{"currencyCode":"","units":"","nanos":0}},"currentBalanceAmount":null,
+ "comment":"tab\there","isParent":false,"reference":null,"customer":{"cuid":"c","name":"n"},
+ "documents":[{"guid":"g","fileName":"f.pdf","size":123,"mime":"m","docType":"d","info":"i","isLock":true,"createAt":"2026-01-02"},null],
+ "extra":{"a":[1,2,{"b":"}"}]}}`
+
+var oddOperations = []string{`{}`, `null`, ` { } `, `{"OPID":"x"}`, `{"opid":"a","opid":"b"}`, `{"opid":1}`, `{"isVisible":"yes"}`,
+	`{"documents":[]}`, `{"documents":{}}`, `{"documents":[{"size":1.5}]}`, `{"documents":[{"size":-0}]}`, `{"documents":[{"size":9223372036854775808}]}`,
+	`{"source":[]}`, `{"source":{"account":null,"account":{}}}`, `{"createdAt":12}`, `{"createdAt":{}}`, `{"sourceAmount":{"sum":{"units":1e3}}}`,
+	`{"sourceAmount":{"sum":{"units":01}}}`, `{"sourceAmount":{"sum":{"units":"\u0031"}}}`, `{"opid":"\ud800"}`, "{\"opid\":\"\xff\"}", `{"opid":"a"}x`,
+	`{"x":,}`, `{"x":tru}`, `{"x":[}`, `{"x":"\q"}`, `{"opid":"a",}`, `{"opid" "a"}`, `{"\u006fpid":"a"}`, `{"o\u017fid":"a"}`, `{"ſtatus":"x"}`, ``, `{`, `{"x":1 2}`}
+
+// FuzzOperation: where the fast reader answers, its answer is the library's.
+func FuzzOperation(f *testing.F) {
+	f.Add([]byte(fullOperation))
+	for _, s := range oddOperations {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var got Operation
+		if !got.fast(b) {
+			return
+		}
+		want, err := library(b)
+		if err != nil {
+			t.Fatalf("%q was read, but the library says %v", b, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q\n got %+v\nwant %+v", b, got, want)
+		}
+	})
+}
+
+func TestReadOperation(t *testing.T) {
+	var o Operation
+	if !o.fast([]byte(fullOperation)) {
+		t.Fatal("the usual shape is left to the library")
+	}
+	for _, s := range append(oddOperations, fullOperation) {
+		want, wantErr := library([]byte(s))
+		want.Raw = json.RawMessage(s)
+		got, err := ReadOperation([]byte(s))
+		if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\n got %+v, %v\nwant %+v, %v", s, got, err, want, wantErr)
+		}
+	}
+}
+
+// TestNames: a field that is added to a type without its name here would be
+// read by the library alone, and one in another order wrongly.
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		of    any
+		names []string
+	}{
+		{Operation{}, operationNames}, {Party{}, partyNames}, {PartyAccount{}, accountNames}, {CounterpartyAccount{}, beneficiaryNames},
+		{CounterpartyRef{}, counterpartyNames}, {CustomerRef{}, customerNames}, {Document{}, documentNames}, {Amount{}, amountNames}, {Money{}, moneyNames},
+	} {
+		var want []string
+		for f := range reflect.TypeOf(c.of).Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
+				want = append(want, name)
+			}
+		}
+		if !reflect.DeepEqual(c.names, want) {
+			t.Errorf("%T: %v, want %v", c.of, c.names, want)
+		}
+	}
+}
+
+func BenchmarkReadOperation(b *testing.B) {
+	body := []byte(fullOperation)
+	b.Run("fast", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := ReadOperation(body); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("library", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := library(body); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
