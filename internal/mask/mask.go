@@ -1,123 +1,80 @@
 // Package mask hides account numbers from people whose role may not see them:
-// in operations, and in their JSON as it came, where everything else stays to
-// the letter. Masking what is masked already changes nothing.
+// in operations, in webhooks, and in any JSON as it came, where everything else
+// stays to the letter. A number is known by the name of its field (number, iban,
+// accountNumber, the values of requisites) and, in any text, by its shape: an
+// IBAN whose check digits are right. Masking what is masked already changes
+// nothing.
 package mask
 
 import (
-	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"opdeck/api"
 	"opdeck/api/text"
-	draw "opdeck/ui/text"
 )
 
-// Operation is op with the numbers of both accounts masked, in its fields and in
-// Raw. op itself is not changed.
+const dots = "••••"
+
+// Number is an account number with all but its last four letters and digits as
+// dots, "••••1234"; how long it was is not told. Four or fewer are dots only.
+func Number(n text.Untrusted) text.Untrusted {
+	s := strings.TrimRight(n.Line(128), " ")
+	if s == "" {
+		return ""
+	}
+	r := []rune(s)
+	if len(r) <= 4 {
+		return dots
+	}
+	return text.Untrusted(dots + string(r[len(r)-4:]))
+}
+
+// Operation is op with account numbers masked, in its fields and in Raw. op
+// itself is not changed.
 func Operation(op api.Operation) api.Operation {
-	op.Source, op.Destination = party(op.Source), party(op.Destination)
+	op.Source, op.Destination = Party(op.Source), Party(op.Destination)
+	op.Customer.Name = shaped(op.Customer.Name)
+	op.Comment, op.Reference = shaped(op.Comment), shaped(op.Reference)
+	op.Documents = documents(op.Documents)
 	op.Raw = JSON(op.Raw)
 	return op
 }
 
-func party(p api.Party) api.Party {
+// Party is one side of an operation with its account number masked.
+func Party(p api.Party) api.Party {
 	if p.Account != nil {
 		a := *p.Account
-		a.Number = number(a.Number)
+		a.ID, a.Name, a.Number = shaped(a.ID), shaped(a.Name), Number(a.Number)
+		a.Customer.Name = shaped(a.Customer.Name)
 		p.Account = &a
 	}
 	if p.CounterpartyAccount != nil {
 		a := *p.CounterpartyAccount
-		a.Number = number(a.Number)
+		a.ID, a.Name, a.Number = shaped(a.ID), shaped(a.Name), Number(a.Number)
+		a.Counterparty.Name, a.Counterparty.BankName = shaped(a.Counterparty.Name), shaped(a.Counterparty.BankName)
 		p.CounterpartyAccount = &a
 	}
 	return p
 }
 
-func number(n text.Untrusted) text.Untrusted { return text.Untrusted(draw.Mask(n)) }
-
-// JSON masks the value of every "number" directly within an account or a
-// counterparty's account of valid JSON, in whatever case the keys are written.
-// A text without one is returned as it is.
-func JSON(raw []byte) []byte {
-	s := string(raw)
-	var b strings.Builder
-	var at []level
-	kept := 0
-	for i := 0; i < len(s); {
-		top := len(at) - 1
-		switch c := s[i]; {
-		case c == '{' || c == '[':
-			at = append(at, level{object: c == '{', isKey: c == '{'})
-			i++
-		case (c == '}' || c == ']') && top >= 0:
-			at = at[:top]
-			i++
-		case c == ',' && top >= 0:
-			at[top].isKey = at[top].object
-			i++
-		case c <= ' ' || c == ':' || c == ',' || c == '}' || c == ']':
-			i++
-		default:
-			end := scalar(s, i)
-			switch {
-			case top >= 0 && at[top].isKey:
-				at[top].key, at[top].isKey = unquote(s[i:end]), false
-			case isNumber(at) && s[i:end] != "null":
-				masked, _ := json.Marshal(draw.Mask(text.Untrusted(unquote(s[i:end]))))
-				b.WriteString(s[kept:i])
-				b.Write(masked)
-				kept = end
-			}
-			i = end
-		}
+func documents(docs []api.Document) []api.Document {
+	told := false
+	for _, d := range docs {
+		told = told || Hides(string(d.FileName)) || Hides(string(d.Info))
 	}
-	if kept == 0 {
-		return raw
+	if !told {
+		return docs
 	}
-	return []byte(b.String() + s[kept:])
+	out := make([]api.Document, len(docs))
+	for i, d := range docs {
+		d.FileName, d.Info = shaped(d.FileName), shaped(d.Info)
+		out[i] = d
+	}
+	return out
 }
 
-// level is where the scanner stands: in an object or a list, under a key.
-type level struct {
-	object bool
-	key    string
-	isKey  bool // the next string is a key
-}
-
-func isNumber(at []level) bool {
-	top := len(at) - 1
-	if top < 1 || !at[top].object || !strings.EqualFold(at[top].key, "number") {
-		return false
-	}
-	for top--; top > 0 && !at[top].object; top-- { // a list of accounts
-	}
-	return strings.EqualFold(at[top].key, "account") || strings.EqualFold(at[top].key, "counterpartyAccount")
-}
-
-// scalar is where the string, number or word that begins at i ends.
-func scalar(s string, i int) int {
-	if s[i] != '"' {
-		for i++; i < len(s) && !strings.ContainsRune(" \t\r\n,:{}[]\"", rune(s[i])); i++ {
-		}
-		return i
-	}
-	for i++; i < len(s) && s[i] != '"'; i++ {
-		if s[i] == '\\' {
-			i++
-		}
-	}
-	return min(i+1, len(s))
-}
-
-// unquote is the text of a JSON string; a number or word stays as it is.
-func unquote(raw string) string {
-	var s string
-	if json.Unmarshal([]byte(raw), &s) != nil {
-		return raw
-	}
-	return s
-}
+func shaped(s text.Untrusted) text.Untrusted { return text.Untrusted(Text(string(s))) }
 
 // Shown is raw as it may be shown or copied now: masked or as it came.
 func Shown(raw []byte, masked bool) []byte {
@@ -125,4 +82,32 @@ func Shown(raw []byte, masked bool) []byte {
 		return JSON(raw)
 	}
 	return raw
+}
+
+// Body is the body of a webhook as it may be shown: JSON as JSON does it. In a
+// body that is no JSON nothing tells what is a number, so that every run of five
+// digits and more is hidden.
+func Body(raw []byte) []byte {
+	if valid(raw) {
+		return JSON(raw)
+	}
+	s := Text(strings.ToValidUTF8(string(JSON(raw)), string(utf8.RuneError)))
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		j := i
+		for j < len(s) && digit(s[j]) {
+			j++
+		}
+		switch {
+		case j-i >= 5:
+			b.WriteString(dots)
+		case j > i:
+			b.WriteString(s[i:j])
+		default:
+			j++
+			b.WriteByte(s[i])
+		}
+		i = j
+	}
+	return []byte(b.String())
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -19,7 +20,8 @@ import (
 )
 
 // Sizes of the measurements: OPDECK_INDEX_ROWS operations (20,000 unless told;
-// 1000000 for the real thing), kept and used again in OPDECK_INDEX_DIR when it is set.
+// 1000000 for the real thing), kept and used again in OPDECK_INDEX_DIR, or in the
+// store that OPDECK_INDEX_URL names (postgres://…), when one is set.
 func benchRows() int {
 	if n, err := strconv.Atoi(os.Getenv("OPDECK_INDEX_ROWS")); err == nil {
 		return n
@@ -29,11 +31,11 @@ func benchRows() int {
 
 func benchIndex(b *testing.B) (*store.OperationIndex, string) {
 	b.Helper()
-	dir := os.Getenv("OPDECK_INDEX_DIR")
+	dir, url := os.Getenv("OPDECK_INDEX_DIR"), cmp.Or(os.Getenv("OPDECK_INDEX_URL"), "sqlite")
 	if dir == "" {
 		dir = filepath.Join(b.TempDir(), "state")
 	}
-	s, err := store.Open(context.Background(), store.Options{URL: "sqlite", Dir: dir})
+	s, err := store.Open(context.Background(), store.Options{URL: url, Dir: dir})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -46,6 +48,9 @@ func benchIndex(b *testing.B) (*store.OperationIndex, string) {
 	if int(have) < benchRows() {
 		took := fill(b, x, int(have), benchRows(), 10_000)
 		fmt.Printf("%d operations put in %v: %.0f rows/s\n", benchRows()-int(have), took.Round(time.Millisecond), float64(benchRows()-int(have))/took.Seconds())
+	}
+	if url != "sqlite" {
+		return x, ""
 	}
 	return x, filepath.Join(dir, "opdeck-index.db")
 }
@@ -173,7 +178,7 @@ func BenchmarkIndexQuestions(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms")
-			if sqlite3 != "" && q.plain != "" {
+			if sqlite3 != "" && q.plain != "" && file != "" {
 				b.ReportMetric(askProgram(b, sqlite3, file, q.plain), "sqlite3-ms")
 			}
 		})

@@ -1,0 +1,135 @@
+package mask
+
+import "strings"
+
+// lengths are the lengths of IBANs by country, of the registry of SWIFT.
+var lengths = map[string]int{
+	"AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BI": 27, "BR": 29, "BY": 28,
+	"CH": 21, "CR": 22, "CY": 28, "CZ": 24, "DE": 22, "DJ": 27, "DK": 18, "DO": 28, "EE": 20, "EG": 29, "ES": 24, "FI": 18,
+	"FK": 18, "FO": 18, "FR": 27, "GB": 22, "GE": 22, "GI": 23, "GL": 18, "GR": 27, "GT": 28, "HN": 28, "HR": 21, "HU": 28,
+	"IE": 22, "IL": 23, "IQ": 23, "IS": 26, "IT": 27, "JO": 30, "KW": 30, "KZ": 20, "LB": 28, "LC": 32, "LI": 21, "LT": 20,
+	"LU": 20, "LV": 21, "LY": 25, "MC": 27, "MD": 24, "ME": 22, "MK": 19, "MN": 20, "MR": 27, "MT": 31, "MU": 30, "NI": 28,
+	"NL": 18, "NO": 15, "OM": 23, "PK": 24, "PL": 28, "PS": 29, "PT": 25, "QA": 29, "RO": 24, "RS": 22, "RU": 33, "SA": 24,
+	"SC": 31, "SD": 18, "SE": 24, "SI": 19, "SK": 24, "SM": 27, "SO": 23, "ST": 25, "SV": 28, "TL": 23, "TN": 24, "TR": 26,
+	"UA": 29, "VA": 22, "VG": 24, "XK": 20, "YE": 30,
+}
+
+// Text is s with every IBAN in it masked, "••••1234": written in one piece, in
+// capitals or not, or in groups of four parted by a space, a dot or a dash each.
+func Text(s string) string {
+	for {
+		next := once(s)
+		if next == s {
+			return s
+		}
+		s = next // what is left of two IBANs may be a third: again, with fewer letters each time
+	}
+}
+
+// Hides reports whether Text changes s.
+func Hides(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if ibanAt(s, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func once(s string) string {
+	var b strings.Builder
+	kept := 0
+	for i := 0; i+15 <= len(s); {
+		end := ibanAt(s, i)
+		if end == 0 {
+			i++
+			continue
+		}
+		b.WriteString(s[kept:i])
+		b.WriteString(dots)
+		b.WriteString(tail(s[i:end]))
+		i, kept = end, end
+	}
+	if kept == 0 {
+		return s
+	}
+	return b.String() + s[kept:]
+}
+
+// tail is the last four letters and digits of an IBAN.
+func tail(s string) string {
+	var out []byte
+	for i := len(s) - 1; i >= 0 && len(out) < 4; i-- {
+		if digit(s[i]) || letter(s[i]) {
+			out = append([]byte{s[i]}, out...)
+		}
+	}
+	return string(out)
+}
+
+// ibanAt is where an IBAN ends that begins at s[i], 0 when none does.
+func ibanAt(s string, i int) int {
+	if i+15 > len(s) || !letter(s[i]) || !letter(s[i+1]) {
+		return 0
+	}
+	n := lengths[string([]byte{s[i] &^ 0x20, s[i+1] &^ 0x20})]
+	if n == 0 {
+		return 0
+	}
+	if end := take(s, i, n, false); end > 0 {
+		return end
+	}
+	return take(s, i, n, true)
+}
+
+// take reads n letters and digits from s[i], in groups of four when grouped, and
+// gives the end when their check digits are right.
+func take(s string, i, n int, grouped bool) int {
+	var c [34]byte
+	for got := 0; got < n; got++ {
+		if grouped && got > 0 && got%4 == 0 {
+			w := gap(s, i)
+			if w == 0 {
+				return 0
+			}
+			i += w
+		}
+		if i >= len(s) || !digit(s[i]) && !letter(s[i]) || (got == 2 || got == 3) && !digit(s[i]) {
+			return 0
+		}
+		c[got] = s[i]
+		i++
+	}
+	if !checked(c[:n]) {
+		return 0
+	}
+	return i
+}
+
+// gap is the width of what parts two groups.
+func gap(s string, i int) int {
+	for _, g := range []string{" ", "-", ".", "\u00a0", "\u202f"} {
+		if strings.HasPrefix(s[i:], g) {
+			return len(g)
+		}
+	}
+	return 0
+}
+
+// checked computes ISO 7064, mod 97-10, over the number with its first four
+// characters at the end; letters count from 10.
+func checked(c []byte) bool {
+	r := 0
+	for k := range c {
+		switch b := c[(k+4)%len(c)]; {
+		case digit(b):
+			r = (r*10 + int(b-'0')) % 97
+		default:
+			r = (r*100 + int(b&^0x20-'A') + 10) % 97
+		}
+	}
+	return r == 1
+}
+
+func digit(b byte) bool  { return b >= '0' && b <= '9' }
+func letter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
