@@ -18,10 +18,13 @@ const (
 
 // next is when anything on screen changes by time alone; zero when nothing does.
 func (s *Shell) next(now time.Time) time.Time {
-	if s.gone || s.w < MinWidth || s.h < MinHeight {
-		return s.shown.revealed
+	switch {
+	case s.veil.down: // nothing is seen
+		return time.Time{}
+	case s.gone || s.w < MinWidth || s.h < MinHeight:
+		return Sooner(s.shown.revealed, s.veilNext())
 	}
-	at := Sooner(s.headerNext(now), s.notice.until, s.shown.revealed)
+	at := Sooner(s.headerNext(now), s.notice.until, s.shown.revealed, s.veilNext())
 	for _, o := range s.overlays {
 		at = Sooner(at, o.counts(s, now))
 	}
@@ -45,27 +48,41 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// tick is a wake-up that was asked for.
+type tick struct {
+	seq uint64
+	at  time.Time
+}
+
 // schedule asks for one wake-up at the next change, unless one at least as early
-// is under way already.
+// is under way already. A later one that is under way stays: it is used when its
+// time comes, so that there is never a second one for the same far time.
 func (s *Shell) schedule() tea.Cmd {
 	now := s.now()
 	at := s.next(now)
-	if at.IsZero() || !s.tickAt.IsZero() && !at.Before(s.tickAt) {
+	if at.IsZero() {
 		return nil
 	}
-	s.tickAt = at
+	for _, t := range s.ticks {
+		if !t.at.After(at) {
+			return nil
+		}
+	}
 	s.tickSeq++
 	seq := s.tickSeq
+	s.ticks = append(s.ticks, tick{seq, at})
 	return s.opt.Tick(at.Sub(now), func(time.Time) tea.Msg { return tickMsg{seq} })
 }
 
-// ticked handles a wake-up; those that an earlier one has replaced do nothing.
+// ticked handles a wake-up.
 func (s *Shell) ticked(msg tickMsg) tea.Cmd {
-	if msg.seq != s.tickSeq {
-		return nil
+	for i, t := range s.ticks {
+		if t.seq == msg.seq {
+			s.ticks = append(s.ticks[:i], s.ticks[i+1:]...)
+			now := s.now()
+			s.notice.expire(now)
+			return s.cover(now)
+		}
 	}
-	s.tickAt = time.Time{}
-	now := s.now()
-	s.notice.expire(now)
-	return s.cover(now)
+	return nil
 }

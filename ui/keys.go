@@ -9,6 +9,9 @@ import (
 
 // key takes what was typed: one key, or several in a burst.
 func (s *Shell) key(msg tea.KeyMsg) tea.Cmd {
+	if s.touch() {
+		return nil
+	}
 	if isBurst(msg) {
 		return s.burst(msg)
 	}

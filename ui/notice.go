@@ -30,7 +30,12 @@ func (s *Shell) tell(k Kind, line string) tea.Cmd {
 	if k == Failed || k == Refused || k == Warned {
 		stand = noticeLong
 	}
-	s.notice = notice{k, line, now.Add(stand)}
+	n := notice{k, line, now.Add(stand)}
+	if s.veil.down {
+		s.veil.keep(&s.notice, n)
+	} else {
+		s.notice = n
+	}
 	s.activity.note(now, k, line)
 	return nil
 }

@@ -33,6 +33,9 @@ type Options struct {
 	UTC      bool      // show UTC at first
 	Local    *time.Location
 	Mask     bool // mask account numbers and the like
+	// Veil is how long no key is pressed before the screen goes blank until one
+	// is; 0: never. Questions that are open then lapse.
+	Veil time.Duration
 	// Reveal is asked before masked values are shown: it records that, and may
 	// refuse. nil: they are shown.
 	Reveal func(ctx context.Context, at Place) error
@@ -78,8 +81,9 @@ type Shell struct {
 	activity activity
 	notice   notice
 
-	tickAt  time.Time
+	ticks   []tick // under way
 	tickSeq uint64
+	veil    veil
 
 	writes  map[uint64]string // sent and not answered yet
 	written uint64
@@ -110,6 +114,7 @@ func New(o Options) *Shell {
 		shown:   &display{local: o.Local, zone: o.Local, masked: o.Mask},
 		subject: map[string]string{}, budgets: map[string]BudgetFacts{}, writes: map[uint64]string{},
 	}
+	s.veil.last = s.now()
 	s.root, s.end = context.WithCancel(o.Context)
 	if o.UTC {
 		s.shown.zone = time.UTC
@@ -135,9 +140,10 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if s.gone {
 		return s, nil
 	}
+	veil := s.drawVeil(s.now())
 	cmd := s.take(msg)
 	s.tellPlace()
-	return s, tea.Batch(cmd, s.schedule())
+	return s, tea.Batch(veil, cmd, s.schedule())
 }
 
 // tellPlace says where the person is when that changed.
@@ -232,6 +238,8 @@ func (s *Shell) View() string {
 		return text.Cut("Window too small: needs 20x5.", s.w) + strings.Repeat("\n", s.h-1)
 	case s.gone:
 		return strings.Repeat("\n", s.h-1)
+	case s.veil.down:
+		return s.th.Spell(strings.Join(text.Lay(s.blank(), s.w, s.h), "\n"))
 	}
 	now := s.now()
 	lines := make([]string, 0, s.h)
