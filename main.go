@@ -34,7 +34,7 @@ func program() int {
 // run is the program; tests call it with their own world.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	env := cli.Env{Args: args, In: in, Out: out, Err: errs, Getenv: os.Getenv,
-		InTTY: isTerminal(in), OutTTY: isTerminal(out), Secret: hidden(in, errs), Version: version()}
+		InTTY: isTerminal(in), OutTTY: isTerminal(out), Secret: hidden(in, errs), Build: build()}
 	if env.InTTY && env.OutTTY {
 		env.Console = func(ctx context.Context, a *app.App, opt cli.ConsoleOptions) error {
 			return console.Run(ctx, a, console.Options{Getenv: os.Getenv, NoColor: opt.NoColor, Local: true})
@@ -62,23 +62,33 @@ func hidden(in io.Reader, prompts io.Writer) func(string) (string, error) {
 	}
 }
 
-// release is set when a release is built.
-var release = "dev"
+// release, commit and builtAt (RFC 3339) are set when a release is built; without
+// them the commit is the one that the go command found.
+var release, commit, builtAt = "dev", "", ""
 
-// version names the release and the commit it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return release
+// build tells what this program was built from.
+func build() cli.Build {
+	b := cli.Build{Release: release, Commit: commit, Built: builtAt}
+	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {
+		b.Commit = revision(info.Settings)
 	}
-	commit, dirty := "", ""
-	for _, s := range info.Settings {
+	return b
+}
+
+// revision is the commit in the build's settings, with ".dirty" behind it when
+// there was more than was committed; empty when they do not tell.
+func revision(settings []debug.BuildSetting) string {
+	rev, dirty := "", ""
+	for _, s := range settings {
 		switch {
-		case s.Key == "vcs.revision" && len(s.Value) >= 12:
-			commit = "+" + s.Value[:12]
+		case s.Key == "vcs.revision":
+			rev = s.Value
 		case s.Key == "vcs.modified" && s.Value == "true":
 			dirty = ".dirty"
 		}
 	}
-	return release + commit + dirty
+	if rev == "" {
+		return ""
+	}
+	return rev + dirty
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -20,13 +21,46 @@ import (
 	"opdeck/internal/index/filter"
 )
 
+// Build is what a program was built from.
+type Build struct {
+	Release string // "1.4.0", or "dev"
+	Commit  string // in full, ".dirty" behind it when there were changes; empty: not known
+	Built   string // RFC 3339; empty: not known
+}
+
+// Word is release and short commit as one word: "1.4.0+0123456789ab".
+func (b Build) Word() string {
+	if b.Commit == "" {
+		return b.Release
+	}
+	rev, dirty, _ := strings.Cut(b.Commit, ".")
+	if dirty != "" {
+		dirty = "." + dirty
+	}
+	return b.Release + "+" + rev[:min(len(rev), 12)] + dirty
+}
+
+// about tells the build in one line.
+func (b Build) about(version string) string {
+	line := "opdeck " + version
+	if b.Commit != "" {
+		line += ", commit " + b.Commit
+	}
+	if b.Built != "" {
+		line += ", built " + b.Built
+	}
+	return line + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH
+}
+
 func (r *root) versionCommand() *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Version, commit and build", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			b := r.env.Build
 			if r.output == "json" {
-				return r.printJSON(map[string]string{"version": r.env.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+				return r.printJSON(map[string]string{"version": r.env.Version, "commit": b.Commit, "built": b.Built,
+					"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 			}
-			_, err := fmt.Fprintf(r.env.Out, "opdeck %s, %s, %s/%s\n", oneLine(r.env.Version), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(r.env.Out, oneLine(b.about(r.env.Version)))
 			return err
 		}}
 }

@@ -38,8 +38,10 @@ type Env struct {
 	Actor api.Actor
 	// App, when set, is used instead of opening one (SSH exec shares the server's).
 	App *app.App
-	// Version tells program version, commit and build.
+	// Version is release and commit in one word; empty: Build's.
 	Version string
+	// Build tells more of the same to who asks for the version.
+	Build Build
 }
 
 // ConsoleOptions are what the command line says about the console.
@@ -49,6 +51,9 @@ type ConsoleOptions struct {
 
 // Run runs one command and returns its exit code.
 func Run(ctx context.Context, env Env) int {
+	if env.Version == "" {
+		env.Version = env.Build.Word()
+	}
 	r := &root{env: env}
 	cmd := r.command()
 	cmd.SetArgs(env.Args)

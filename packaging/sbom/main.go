@@ -1,7 +1,7 @@
 // Command sbom writes the bill of materials of a built program as CycloneDX 1.5
 // JSON: the modules that the program itself says it was built from.
 //
-//	go run ./packaging/sbom dist/opdeck-linux-amd64 > dist/opdeck.cdx.json
+//	go run ./packaging/sbom 1.0.0 COMMIT dist/opdeck-linux-amd64 > dist/opdeck.cdx.json
 package main
 
 import (
@@ -17,13 +17,13 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "sbom: give the built program")
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "sbom: give version, commit and the built program")
 		os.Exit(2)
 	}
-	info, err := buildinfo.ReadFile(os.Args[1])
+	info, err := buildinfo.ReadFile(os.Args[3])
 	if err == nil {
-		err = write(os.Stdout, info)
+		err = write(os.Stdout, os.Args[1], os.Args[2], info)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
@@ -69,11 +69,13 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// write makes the bill of a program from what the linker wrote into it.
-func write(w io.Writer, info *debug.BuildInfo) error {
-	main := component{Type: "application", Ref: info.Main.Path, Name: info.Main.Path, Version: info.Main.Version}
+// write makes the bill of a program from what the linker wrote into it. The same
+// program gives the same bill.
+func write(w io.Writer, version, commit string, info *debug.BuildInfo) error {
+	main := component{Type: "application", Ref: info.Main.Path, Name: info.Main.Path, Version: version,
+		Properties: []property{{"vcs.revision", commit}}}
 	for _, s := range info.Settings {
-		if s.Key == "GOOS" || s.Key == "GOARCH" || s.Key == "CGO_ENABLED" || strings.HasPrefix(s.Key, "vcs.") {
+		if s.Key == "GOOS" || s.Key == "GOARCH" || s.Key == "CGO_ENABLED" {
 			main.Properties = append(main.Properties, property{"go:" + s.Key, s.Value})
 		}
 	}
