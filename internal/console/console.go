@@ -38,6 +38,9 @@ type Options struct {
 	Resizes <-chan paint.Size
 	// Filter sees every message first (idle time over SSH).
 	Filter func(tea.Model, tea.Msg) tea.Msg
+	// Shared is what this console has in common with others of its process; nil:
+	// it is alone.
+	Shared *Shared
 }
 
 // Run shows the console until it is left. The person is the one in ctx.
@@ -58,7 +61,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	feed := newFeed(ctx, a, folk)
 	defer feed.close()
 	shell := ui.New(ui.Options{
-		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: (&desk{App: a, Client: a.Client, feed: feed, cover: coverOf(who)}).screen,
+		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: (&desk{App: a, Client: a.Client, feed: feed, cover: coverOf(who), shared: opt.Shared}).screen,
 		Feeds: []tea.Cmd{feed.next}, May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
 		Reveal: reveal(a), OnPlace: folk.moved,
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now,

@@ -29,15 +29,16 @@ import (
 type desk struct {
 	*app.App
 	*api.Client
-	feed  *feed
-	cover cover
+	feed   *feed
+	cover  cover
+	shared *Shared // nil: this console is alone
 }
 
 // screen makes the screen of a place.
 func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	switch p.Kind {
 	case ui.KindOperations:
-		return operations.New(env, listing{d.Index, d.Now, d.cover}, d, d.listConfig(), p.Arg)
+		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now, d.cover}), d, d.listConfig(), p.Arg)
 	case ui.KindOperation:
 		return operation.New(env, d, p.ID)
 	case ui.KindDocuments:

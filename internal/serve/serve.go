@@ -14,6 +14,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/console"
 	"opdeck/internal/metrics"
 	"opdeck/internal/receiver"
 	"opdeck/internal/sshd"
@@ -48,6 +49,7 @@ type server struct {
 	metrics *metrics.Metrics
 	metered *metrics.Server
 	acts    *inFlight
+	shared  *console.Shared // by all consoles over SSH
 	served  bool
 }
 
@@ -61,7 +63,7 @@ func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 		return &api.Error{Kind: api.BadConfig, Public: "The config asks for nothing to be served.",
 			Hint: "Set listen of [ssh], listen of [webhooks] or metrics of [serve]; opdeck config show tells which file is read."}
 	}
-	s := &server{app: a, opt: opt, acts: watchActs(a)}
+	s := &server{app: a, opt: opt, acts: watchActs(a), shared: console.NewShared(a)}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	for _, open := range []func(context.Context) error{s.openSSH, s.openHooks, s.openMetrics} {
 		if err := open(ctx); err != nil {

@@ -12,10 +12,8 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,6 +32,7 @@ const childKey = "OPDECK_TEST_SERVE"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childKey); dir != "" {
+		go tidyOnWord()
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
 		os.Exit(cli.Run(ctx, cli.Env{Args: arguments(dir), In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Version: "test", Getenv: os.Getenv}))
@@ -146,8 +145,12 @@ func prepare(t testing.TB, also string) *place {
 	p := &place{t: t, dir: t.TempDir(), out: &buffer{}, errs: &buffer{}, people: map[string]gossh.Signer{}, shared: map[api.Role]*gossh.Client{}}
 	newKey(t, p.file("host"))
 	keys := ""
-	for _, role := range api.Roles {
+	for i := range crowd + len(api.Roles) {
+		role := api.Roles[i%len(api.Roles)]
 		name := "p-" + string(role)
+		if i >= len(api.Roles) {
+			name = fmt.Sprintf("p-%d", i-len(api.Roles))
+		}
 		p.people[name] = newKey(t, p.file(name))
 		keys += fmt.Sprintf("name=%q,role=%q %s", name, role, gossh.MarshalAuthorizedKey(p.people[name].PublicKey()))
 	}
@@ -229,7 +232,11 @@ func soon(t testing.TB, what string, ok func() bool) {
 
 func (p *place) login(role api.Role) *gossh.Client {
 	p.t.Helper()
-	name := "p-" + string(role)
+	return p.loginAs("p-" + string(role))
+}
+
+func (p *place) loginAs(name string) *gossh.Client {
+	p.t.Helper()
 	c, err := gossh.Dial("tcp", p.ssh, &gossh.ClientConfig{User: name, Auth: []gossh.AuthMethod{gossh.PublicKeys(p.people[name])},
 		HostKeyCallback: gossh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second})
 	if err != nil {
@@ -454,61 +461,6 @@ func TestConsoleOverSSH(t *testing.T) {
 	if code := p.stop(); code != 0 || time.Since(began) > 10*time.Second {
 		t.Errorf("the end took %s, exit %d: %s", time.Since(began), code, p.errs)
 	}
-}
-
-// TestMemoryOfARealConsole measures the process of a server, without clients, by
-// its own metrics. Garbage is collected often, so that the figure is what is held.
-func TestMemoryOfARealConsole(t *testing.T) {
-	p := prepare(t, "")
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childKey+"="+p.dir, "HOOK_SECRET="+secret, "GOGC=10")
-	cmd.Stdout, cmd.Stderr = p.out, p.errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		began := time.Now()
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil || time.Since(began) > 10*time.Second {
-			t.Errorf("SIGTERM: %v after %s: %s", err, time.Since(began), p.errs)
-		}
-	}()
-	p.listens()
-	p.console(p.login(api.Admin)) // what is made once
-	time.Sleep(time.Second)
-	before := p.held()
-	n := 16
-	if raceOn || testing.Short() {
-		n = 4
-	}
-	began := time.Now()
-	for i := range n {
-		p.console(p.login(api.Roles[i%4]))
-	}
-	took := time.Since(began)
-	time.Sleep(time.Second)
-	each := (p.held() - before) / float64(n)
-	t.Logf("%.0f KB held by each of %d idle consoles, %.0f new ones a second one after the other", each/1024, n, float64(n)/took.Seconds())
-	if each > 1<<20 && !raceOn {
-		t.Errorf("%.0f bytes for an idle console, want below 1 MB", each)
-	}
-}
-
-// held is the memory of the heap and of stacks in bytes.
-func (p *place) held() (sum float64) {
-	p.t.Helper()
-	for line := range strings.Lines(p.scrape()) {
-		f := strings.Fields(line)
-		if len(f) != 2 || f[0] != "go_memstats_alloc_bytes" && f[0] != "go_memstats_stack_inuse_bytes" {
-			continue
-		}
-		v, err := strconv.ParseFloat(f[1], 64)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		sum += v
-	}
-	return sum
 }
 
 func TestWebhooksAndMetrics(t *testing.T) {

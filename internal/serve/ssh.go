@@ -56,7 +56,7 @@ func (s *server) console(ctx context.Context, t sshd.Terminal) error {
 		return t.Getenv(name)
 	}
 	return console.Run(ctx, s.app, console.Options{In: t.In, Out: t.Out, Getenv: env, NoColor: t.Getenv("NO_COLOR") != "",
-		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter})
+		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter, Shared: s.shared})
 }
 
 // spoken talks with the person in ctx in lines.

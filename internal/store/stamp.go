@@ -29,3 +29,10 @@ func (s *Store) Stamp() (st Stamp, ok bool) {
 	}
 	return st, true
 }
+
+// Index is the part of the stamp that is about the bulk database, which holds
+// the index and the webhooks.
+func (s Stamp) Index() Stamp {
+	s.at[0], s.at[1], s.size[0], s.size[1] = time.Time{}, time.Time{}, 0, 0
+	return s
+}

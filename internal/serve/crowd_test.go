@@ -1,0 +1,155 @@
+package serve_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"opdeck/api"
+)
+
+// crowd is how many more people there are, beside one of each role: p-0, p-1, …,
+// of all roles in turn.
+const crowd = 8
+
+// tidyOnWord collects garbage whenever a byte comes through standard input.
+func tidyOnWord() {
+	b := make([]byte, 1)
+	for {
+		if _, err := os.Stdin.Read(b); err != nil {
+			return
+		}
+		debug.FreeOSMemory()
+	}
+}
+
+// apart is opdeck serve in a process of its own, with the collector as users have
+// it; tidy makes it collect its garbage.
+func apart(t *testing.T) (p *place, pid int, tidy func()) {
+	t.Helper()
+	p = prepare(t, "")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childKey+"="+p.dir, "HOOK_SECRET="+secret)
+	cmd.Stdout, cmd.Stderr = p.out, p.errs
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		began := time.Now()
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil || time.Since(began) > 10*time.Second {
+			t.Errorf("SIGTERM: %v after %s: %s", err, time.Since(began), p.errs)
+		}
+	})
+	p.listens()
+	return p, cmd.Process.Pid, func() {
+		if _, err := io.WriteString(in, "x"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond) // it takes some ten
+	}
+}
+
+// Each idle console of a server holds less than a megabyte: rows are held once
+// for all who look at them.
+func TestMemoryOfARealConsole(t *testing.T) {
+	p, pid, tidy := apart(t)
+	p.console(p.login(api.Admin)) // what is made once
+	p.console(p.login(api.Viewer))
+	tidy()
+	before, rss := p.held(), resident(pid)
+	n := 24
+	if raceOn || testing.Short() {
+		n = 4
+	}
+	for i := range n {
+		p.console(p.loginAs(fmt.Sprintf("p-%d", i%crowd)))
+	}
+	time.Sleep(500 * time.Millisecond)
+	grown := (resident(pid) - rss) / float64(n)
+	tidy()
+	each := (p.held() - before) / float64(n)
+	t.Logf("each of %d idle consoles holds %.0f KB (heap and stacks); the process grew by %.0f KB for each before its garbage was collected, %.0f KB after",
+		n, each/1024, grown/1024, (resident(pid)-rss)/float64(n)/1024)
+	if each > 1<<20 && !raceOn {
+		t.Errorf("%.0f bytes for an idle console, want below 1 MB", each)
+	}
+}
+
+// New consoles, to their first frame: one after the other, and eight people at a
+// time. Clients and server share this host's processors.
+func TestNewConsolesASecond(t *testing.T) {
+	p, _, _ := apart(t)
+	p.console(p.login(api.Admin))
+	visit := func(i int) {
+		c := p.loginAs(fmt.Sprintf("p-%d", i%crowd))
+		w := p.console(c)
+		_, _ = w.Close(), c.Close()
+	}
+	n := 100
+	if raceOn || testing.Short() {
+		n = 10
+	}
+	best := 0.0
+	for _, people := range []int{1, 8} {
+		began := time.Now()
+		var group sync.WaitGroup
+		for of := range people {
+			group.Go(func() {
+				for i := of; i < n; i += people {
+					visit(i)
+				}
+			})
+		}
+		group.Wait()
+		rate := float64(n) / time.Since(began).Seconds()
+		best = max(best, rate)
+		t.Logf("%.0f new consoles a second, %d at a time", rate, people)
+	}
+	if best < 50 && !raceOn && !testing.Short() && os.Getenv("OPDECK_TEST_REQUIRE") == "" { // a busy builder tells nothing
+		t.Errorf("%.0f new consoles a second, want 50", best)
+	}
+}
+
+// held is the memory of the heap and of stacks in bytes.
+func (p *place) held() (sum float64) {
+	p.t.Helper()
+	for line := range strings.Lines(p.scrape()) {
+		f := strings.Fields(line)
+		if len(f) != 2 || f[0] != "go_memstats_alloc_bytes" && f[0] != "go_memstats_stack_inuse_bytes" {
+			continue
+		}
+		v, err := strconv.ParseFloat(f[1], 64)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		sum += v
+	}
+	return sum
+}
+
+// resident is the memory of a process in bytes; 0 where the system does not tell.
+func resident(pid int) float64 {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		return 0
+	}
+	f := strings.Fields(string(b))
+	pages, err := strconv.ParseFloat(f[1], 64)
+	if err != nil {
+		return 0
+	}
+	return pages * float64(os.Getpagesize())
+}
