@@ -76,6 +76,9 @@ func (c *Config) checkGeneral(k *checker) {
 	}
 	k.oneOf(c.UI.Theme, []string{"auto", "dark", "light", "mono", "high-contrast"}, "ui", "theme")
 	k.oneOf(c.UI.TimeZone, []string{"local", "UTC"}, "ui", "time_zone")
+	if v := c.UI.IdleVeil.D(); v != 0 && (v < 10*time.Second || v > 24*time.Hour) {
+		k.add("must be from 10s to 24h, or 0 for never", "ui", "idle_veil")
+	}
 	k.positive(c.Limits.MaxWait, "limits", "max_wait")
 	k.positive(c.Index.MaxAge, "index", "max_age")
 	k.positive(c.SSH.IdleTimeout, "ssh", "idle_timeout")

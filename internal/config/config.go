@@ -123,6 +123,8 @@ type UI struct {
 	Theme    string `toml:"theme"`
 	TimeZone string `toml:"time_zone"`
 	Mask     bool   `toml:"mask"`
+	// IdleVeil is how long no key is pressed before the local console goes blank; 0: never.
+	IdleVeil Duration `toml:"idle_veil"`
 }
 
 // View is a saved view of the operations list.
@@ -161,7 +163,7 @@ func Default() Config {
 		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute)},
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization"},
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
-		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true},
+		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute)},
 		Views:    map[string]View{},
 	}
 }
