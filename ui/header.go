@@ -20,6 +20,9 @@ func (s *Shell) header(now time.Time) string {
 	a := s.opt.About
 	who := safe(a.Context)
 	if s.compact() {
+		if feed := s.hears(); feed != "" { // matters more than the name
+			left += " " + feed
+		}
 		room := s.w - text.Width(left) - 1
 		if room < 3 || who == "" {
 			return text.Lay([]string{left}, s.w, 1)[0]
@@ -38,8 +41,8 @@ func (s *Shell) header(now time.Time) string {
 	if st := s.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
 		right = append(right, s.th.Warn.Render(text.Cut(strings.Join(s.others.Others, ", "), 24)+" here too"))
 	}
-	if s.feed.State == "deaf" || s.feed.State == "quiet" {
-		right = append(right, s.th.Warn.Render("feed "+s.feed.State))
+	if feed := s.hears(); feed != "" {
+		right = append(right, feed)
 	}
 	right = append(right, s.access(now, true), s.room(now, true))
 	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
@@ -49,6 +52,15 @@ func (s *Shell) header(now time.Time) string {
 		left = text.Lay([]string{left}, max(text.Width(left)-over, 0), 1)[0]
 	}
 	return text.Spread(left, facts, s.w)
+}
+
+// hears warns when news of the service do not arrive as they used to: what is
+// shown may be older than it looks.
+func (s *Shell) hears() string {
+	if s.feed.State != "deaf" && s.feed.State != "quiet" {
+		return ""
+	}
+	return s.th.Warn.Render(s.th.Signs.Warn + " feed " + s.feed.State)
 }
 
 func person(a About) string {

@@ -62,7 +62,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	defer feed.close()
 	shell := ui.New(ui.Options{
 		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: (&desk{App: a, Client: a.Client, feed: feed, cover: coverOf(who), shared: opt.Shared}).screen,
-		Feeds: []tea.Cmd{feed.next}, May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
+		Feeds: []tea.Cmd{feed.next, newEar(ctx, a).next}, Veil: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
 		Reveal: reveal(a), OnPlace: folk.moved,
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now,
 		Copy: func(seq string) error {

@@ -1,0 +1,105 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"opdeck/ui"
+)
+
+// inbox is deliveries of a test, oldest first.
+type inbox struct {
+	times []time.Time
+	err   error
+	asked int
+}
+
+func (i *inbox) newest(_ context.Context, n int) ([]time.Time, error) {
+	i.asked++
+	return i.times[max(len(i.times)-n, 0):], i.err
+}
+
+// deliver adds n deliveries, the last one now, each a minute after the one before.
+func (i *inbox) deliver(n int) {
+	for k := range n {
+		i.times = append(i.times, time.Now().Add(-time.Duration(n-1-k)*time.Minute))
+	}
+}
+
+// hears runs an ear until its next news, at most for d.
+func hears(t *testing.T, next func() any, d time.Duration) (ui.Msgs, func() any) {
+	t.Helper()
+	got := make(chan any, 1)
+	go func() { got <- next() }()
+	select {
+	case m := <-got:
+		if m == nil {
+			return nil, nil
+		}
+		fed := m.(ui.Fed)
+		return fed.Msg.(ui.Msgs), func() any { return fed.Next() }
+	case <-time.After(d):
+		t.Fatalf("nothing in %s", d)
+		return nil, nil
+	}
+}
+
+func TestEar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		box := &inbox{}
+		e := &ear{ctx: ctx, now: time.Now, times: box.newest, listens: true, wait: sleep}
+		step := func(next func() any, d time.Duration, state string, say string) func() any {
+			t.Helper()
+			msgs, more := hears(t, next, d)
+			if f := msgs[0].(ui.FeedFacts); f.State != state {
+				t.Fatalf("the feed is %q, want %q", f.State, state)
+			}
+			text := ""
+			if len(msgs) > 1 {
+				text = msgs[1].(ui.Toast).Text
+			}
+			if say == "" && text != "" || !strings.Contains(text, say) {
+				t.Errorf("it says %q", text)
+			}
+			return more
+		}
+		next := step(func() any { return e.next() }, time.Second, "off", "")
+		box.deliver(30)
+		next = step(next, 2*time.Minute, "live", "")
+		began, asked := time.Now(), box.asked
+		next = step(next, 20*time.Minute, "deaf", "no events for 5 min")
+		if took := time.Since(began); took < 4*time.Minute || took > 6*time.Minute+5*time.Second {
+			t.Errorf("told after %s", took)
+		}
+		if n := box.asked - asked; n > 3 {
+			t.Errorf("the inbox was read %d times", n)
+		}
+		box.deliver(1)
+		next = step(next, time.Minute, "live", "arrive again")
+		// A store that does not answer is no silence.
+		box.err = errors.New("gone")
+		go func() { time.Sleep(30 * time.Minute); box.err = nil; box.deliver(1) }()
+		go func() { time.Sleep(50 * time.Minute); cancel() }()
+		if msgs, _ := hears(t, next, time.Hour); msgs != nil && msgs[0].(ui.FeedFacts).State != "deaf" {
+			t.Errorf("it tells %v", msgs)
+		}
+		cancel()
+	})
+}
+
+// A feed that was given up is off; where webhooks are awaited it stays deaf.
+func TestForgottenFeed(t *testing.T) {
+	box := &inbox{}
+	box.deliver(30)
+	for listens, want := range map[bool]string{true: "deaf", false: "off"} {
+		e := &ear{ctx: t.Context(), now: func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }, times: box.newest, listens: listens}
+		if f, _, _ := e.listen(); f.State != want {
+			t.Errorf("%v: %q", listens, f.State)
+		}
+	}
+}
