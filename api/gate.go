@@ -177,7 +177,7 @@ func (g *Gate) refuse(ctx context.Context, act Act, guard func() error) error {
 	if !known {
 		return &Error{Op: string(act.Kind), Kind: Internal, Public: "This act is not known to the gate."}
 	}
-	if err := Need(ctx, string(act.Kind), need); err != nil {
+	if err := lacks(ctx, string(act.Kind), need); err != nil { // denied records it
 		return err
 	}
 	if g.ReadOnly && !act.Kind.TouchesSession() {

@@ -39,6 +39,9 @@ const (
 	MayAuditOut   Permission = "export the audit trail"
 )
 
+// Permissions lists them all, in the order of their declaration.
+var Permissions = []Permission{MayRead, MayReveal, MayExport, MayDocuments, MayCompliance, MayApprove, MaySession, MayHooks, MayAudit, MayAuditOut}
+
 var grants = map[Permission][]Role{
 	MayRead:       {Viewer, Analyst, Operator, OnCall},
 	MayReveal:     {Analyst, Operator},
@@ -96,8 +99,26 @@ func ActorOf(ctx context.Context) Actor {
 	return a
 }
 
-// Need returns a refusal unless the person in ctx may do p.
+type trailKey struct{}
+
+// WithTrail makes refusals for want of a permission leave a record: Need tells
+// trail of each. nil ends that.
+func WithTrail(ctx context.Context, trail Auditor) context.Context {
+	return context.WithValue(ctx, trailKey{}, trail)
+}
+
+// Need returns a refusal unless the person in ctx may do p, and records it in the
+// trail of ctx, if there is one. A trail that cannot be written changes nothing.
 func Need(ctx context.Context, op string, p Permission) error {
+	err := lacks(ctx, op, p)
+	if trail, _ := ctx.Value(trailKey{}).(Auditor); err != nil && trail != nil {
+		_ = trail.Note(context.WithoutCancel(ctx), ActorOf(ctx), Event{Name: "denied", Object: "permission", ID: string(p), Detail: op + ": " + string(RuleRole)})
+	}
+	return err
+}
+
+// lacks is Need without a record.
+func lacks(ctx context.Context, op string, p Permission) error {
 	a := ActorOf(ctx)
 	if a.Role.May(p) {
 		return nil

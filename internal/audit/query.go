@@ -61,7 +61,7 @@ func (l *Log) find(ctx context.Context, q Query) (Page, error) {
 
 // need is api.Need that leaves a record of a refusal.
 func (l *Log) need(ctx context.Context, op string, p api.Permission) error {
-	err := api.Need(ctx, op, p)
+	err := api.Need(api.WithTrail(ctx, nil), op, p)
 	if err != nil {
 		_ = l.Note(ctx, api.ActorOf(ctx), api.Event{Name: EventDenied, Object: "audit", Detail: op})
 	}

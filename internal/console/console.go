@@ -45,7 +45,7 @@ type Options struct {
 
 // Run shows the console until it is left. The person is the one in ctx.
 func Run(ctx context.Context, a *app.App, opt Options) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(api.WithTrail(ctx, a.Audit))
 	defer cancel()
 	who := api.ActorOf(ctx)
 	copies := make(chan string, 4)
@@ -60,26 +60,32 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	defer folk.leave()
 	feed := newFeed(ctx, a, folk)
 	defer feed.close()
-	shell := ui.New(ui.Options{
-		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: (&desk{App: a, Client: a.Client, feed: feed, cover: coverOf(who), shared: opt.Shared}).screen,
-		Feeds: []tea.Cmd{feed.next, newEar(ctx, a).next}, Veil: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
-		Reveal: reveal(a), OnPlace: folk.moved,
-		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now,
-		Copy: func(seq string) error {
-			select {
-			case copies <- seq:
-				return nil
-			default:
-				return errors.New("the terminal is too slow to take another copy")
-			}
-		},
-	})
-	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
+	shell := ui.New(shellOptions(ctx, a, who, opt, feed, func(seq string) error {
+		select {
+		case copies <- seq:
+			return nil
+		default:
+			return errors.New("the terminal is too slow to take another copy")
+		}
+	}))
+	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies, bars: barsOf(a.Audit, who)}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
 		Title: "opdeck", Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
 		OnPanic: func(v any, stack []byte) {
 			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
 		}})
 	return left(err)
+}
+
+// shellOptions are those of a person's console: its screens, what the role may
+// press and see, and the news.
+func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
+	d := &desk{App: a, Client: a.Client, feed: feed, cover: coverOf(who), shared: opt.Shared}
+	return ui.Options{
+		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: d.screen,
+		Feeds: []tea.Cmd{feed.next, newEar(ctx, a).next}, Veil: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
+		Reveal: reveal(a), OnPlace: feed.folk.moved,
+		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
+	}
 }
 
 // keep does what a program does around its console: it records that the person
@@ -138,11 +144,13 @@ func left(err error) error {
 	return &api.Error{Kind: api.Internal, Public: "The console ended by a fault of its own.", Hint: "--log-file keeps what is known about it.", Err: err}
 }
 
-// copier lets a copy reach the painter from a command.
+// copier lets a copy reach the painter from a command, and refused keys reach the
+// audit trail.
 type copier struct {
 	*ui.Shell
 	ctx    context.Context
 	copies <-chan string
+	bars   bars
 }
 
 // Init implements tea.Model.
@@ -160,6 +168,9 @@ func (c *copier) wait() tea.Msg {
 // Update implements tea.Model.
 func (c *copier) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	_, cmd := c.Shell.Update(msg)
+	if key, is := msg.(tea.KeyMsg); is {
+		cmd = tea.Batch(cmd, c.bars.pressed(c.ctx, key, c.Shell.View))
+	}
 	return c, cmd
 }
 
@@ -217,24 +228,4 @@ func darkGround(getenv func(string) string) bool {
 		return false
 	}
 	return true
-}
-
-// needs says which permission a writing key asks for.
-var needs = map[string]api.Permission{
-	"documents.remove": api.MayDocuments, "documents.restore": api.MayDocuments, "documents.attach": api.MayDocuments,
-	"documents.upload": api.MayDocuments, "documents.replace": api.MayDocuments,
-	"compliance.share": api.MayCompliance, "compliance.link": api.MayCompliance, "compliance.finalize": api.MayCompliance,
-	"session.refresh": api.MaySession, "session.login": api.MaySession, "session.reset": api.MaySession,
-	"events.replay": api.MayHooks, "audit.approve": api.MayApprove, "audit.deny": api.MayApprove,
-}
-
-// mayPress says why a role may not press a key; the gate decides again.
-func mayPress(role api.Role) func(string) string {
-	return func(name string) string {
-		p, ok := needs[name]
-		if !ok || role.May(p) {
-			return ""
-		}
-		return fmt.Sprintf("Your role (%s) does not allow to %s; %s may.", role, p, api.WhoMay(p))
-	}
 }
