@@ -37,6 +37,10 @@ type input struct {
 func newInput(in io.Reader, idle func(), ended func(error)) *input {
 	i := &input{in: in, cancel: func() {}, idle: idle, ended: ended}
 	if f, ok := in.(*os.File); ok {
+		if p := poll(f); p != nil {
+			i.in, i.cancel = p, p.Cancel
+			return i
+		}
 		// Not every file can be waited for; the rest is read plainly.
 		if r, err := cancelreader.NewReader(f); err == nil {
 			i.in, i.cancel = r, func() { r.Cancel() }
