@@ -287,7 +287,7 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 		who = a.LocalActor(via)
 	}
 	r.masked, r.real = !who.Role.May(api.MayReveal), a.Context.Kind == config.Production
-	return fn(api.WithActor(ctx, who), a)
+	return fn(api.WithTrail(api.WithActor(ctx, who), a.Audit), a)
 }
 
 // do is with for a command's RunE.
