@@ -69,7 +69,7 @@ func tail(s string) string {
 
 // ibanAt is where an IBAN ends that begins at s[i], 0 when none does.
 func ibanAt(s string, i int) int {
-	if i+15 > len(s) || !letter(s[i]) || !letter(s[i+1]) {
+	if i+15 > len(s) || !digit(s[i+2]) || !digit(s[i+3]) || !letter(s[i]) || !letter(s[i+1]) {
 		return 0
 	}
 	n := lengths[string([]byte{s[i] &^ 0x20, s[i+1] &^ 0x20})]
@@ -94,7 +94,7 @@ func take(s string, i, n int, grouped bool) int {
 			}
 			i += w
 		}
-		if i >= len(s) || !digit(s[i]) && !letter(s[i]) || (got == 2 || got == 3) && !digit(s[i]) {
+		if i >= len(s) || !digit(s[i]) && !letter(s[i]) {
 			return 0
 		}
 		c[got] = s[i]

@@ -14,7 +14,10 @@ import (
 	"opdeck/api/text"
 )
 
-const dots = "••••"
+// Dot stands for what is hidden.
+const Dot = "•"
+
+const dots = Dot + Dot + Dot + Dot
 
 // Number is an account number with all but its last four letters and digits as
 // dots, "••••1234"; how long it was is not told. Four or fewer are dots only.

@@ -43,7 +43,7 @@ func (s *Store) Index(ctx context.Context, baseURL, account string) (*OperationI
 	const known = "SELECT n FROM index_scope WHERE base_url = ? AND account = ?"
 	err := s.Bulk.QueryRow(ctx, known, baseURL, account).Scan(&x.scope)
 	if err == nil {
-		return x, nil
+		return x, x.fillShown(ctx)
 	}
 	err = s.Bulk.Write(ctx, func(tx *Tx) error {
 		if err := x.lock(ctx, tx); err != nil {
@@ -56,7 +56,10 @@ func (s *Store) Index(ctx context.Context, baseURL, account string) (*OperationI
 		if err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(n), 0) + 1 FROM index_scope").Scan(&x.scope); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "INSERT INTO index_scope (n, base_url, account) VALUES (?, ?, ?)", x.scope, baseURL, account)
+		if _, err = tx.Exec(ctx, "INSERT INTO index_scope (n, base_url, account) VALUES (?, ?, ?)", x.scope, baseURL, account); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?) ON CONFLICT (scope, name) DO NOTHING", x.scope, shownName, shownVersion)
 		return err
 	})
 	if err != nil {

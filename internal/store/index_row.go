@@ -18,6 +18,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/index"
 	"opdeck/internal/index/filter"
+	"opdeck/internal/mask"
 )
 
 // Flags of a kind.
@@ -51,7 +52,8 @@ func (s *sums) add(o sums, sign int64) {
 // party is a customer or a side of an operation.
 type party struct {
 	id, name, body, ids string
-	key                 string // all of them: what makes it another party
+	shown               string // body as the mask leaves it
+	key                 string // the first four: what makes it another party
 }
 
 func (p party) keyed() party {
@@ -79,6 +81,7 @@ type opRow struct {
 	digest                           int64
 	amountKey, receivedKey, feeKey   string
 	reference, comment, docText      string
+	hidden                           filter.Hidden
 	raw                              []byte
 	owed                             bool
 	kindN, customerN, sourceN, destN int64
@@ -138,7 +141,7 @@ func newRow(e index.Entry) (r opRow, ok bool, err error) {
 		created: o.CreatedAt.UnixMicro(), updated: o.UpdatedAt.UnixMicro(), updatedNs: int64(o.UpdatedAt.Nanosecond() % 1000),
 		docs:      int64(len(o.Documents)),
 		amountKey: filter.MoneyKey(o.SourceAmount.Sum), receivedKey: filter.MoneyKey(o.DestinationAmount.Sum), feeKey: filter.MoneyKey(o.CommissionAmount.Sum),
-		reference: filter.Fold(string(o.Reference)), comment: filter.Fold(string(o.Comment)), docText: filter.JoinTexts(filter.DocTexts(o.Documents)),
+		reference: filter.Fold(string(o.Reference)), comment: filter.Fold(string(o.Comment)), docText: filter.JoinTexts(filter.DocTexts(o.Documents)), hidden: filter.HiddenIn(o),
 		customer: customerParty(o.Customer), source: sideParty(o.Source), destination: sideParty(o.Destination),
 	}
 	r.kind = kindKey{status: code(string(o.Status)), typ: code(string(o.Type)), payment: code(string(o.PaymentType)),
@@ -201,6 +204,7 @@ func customerParty(c api.CustomerRef) party {
 	p := party{id: filter.Clean(string(c.CUID)), name: filter.Clean(string(c.Name))}
 	if c.Name != "" {
 		p.body = filter.JoinTexts([]string{string(c.Name)})
+		p.shown = filter.JoinTexts([]string{mask.Text(string(c.Name))})
 	}
 	if c.CUID != "" {
 		p.ids = filter.JoinTexts([]string{string(c.CUID)})
@@ -209,18 +213,19 @@ func customerParty(c api.CustomerRef) party {
 }
 
 func sideParty(s api.Party) party {
-	return party{name: filter.Clean(string(s.Name())), body: filter.JoinTexts(filter.PartyTexts(s)), ids: filter.JoinTexts(filter.PartyIDs(s))}.keyed()
+	return party{name: filter.Clean(string(s.Name())), body: filter.JoinTexts(filter.PartyTexts(s)), ids: filter.JoinTexts(filter.PartyIDs(s)),
+		shown: filter.JoinTexts(filter.ShownTexts(s))}.keyed()
 }
 
 // values are the columns of index_op, in the order of opColumns.
 func (r *opRow) values(scope int64) []any {
 	return []any{r.n, scope, r.kindN, r.customerN, r.sourceN, r.destN, r.created, r.updated, r.updatedNs, r.sum.hi, r.sum.lo, r.sum.nanos, r.docs,
 		r.seen, r.changed, int64(r.origin), r.doubt, r.doubtAt, r.digest, r.amountKey, r.receivedKey, r.feeKey,
-		r.opid, filter.Fold(r.opid), r.reference, r.comment, r.docText}
+		r.opid, filter.Fold(r.opid), r.reference, r.comment, r.docText, int64(r.hidden)}
 }
 
 const opColumns = `n, scope, kind, customer, source, destination, created_us, updated_us, updated_ns, hi, lo, nanos, docs,
- seen_us, changed_us, origin, doubt, doubt_us, digest, amount_key, received_key, fee_key, opid, opid_fold, reference, comment, doc_text`
+ seen_us, changed_us, origin, doubt, doubt_us, digest, amount_key, received_key, fee_key, opid, opid_fold, reference, comment, doc_text, hidden`
 
 var opWidth = strings.Count(opColumns, ",") + 1
 

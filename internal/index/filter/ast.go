@@ -47,7 +47,10 @@ type Leaf struct {
 	Kind   Kind
 	Op     Op
 	Values []Value
-	index  int
+	// Covered leaves match only what a person sees whose role may not reveal
+	// account numbers; see Expr.Covered.
+	Covered bool
+	index   int
 }
 
 // Value is one value as it was written, and what it means.
@@ -237,4 +240,32 @@ func (e Expr[T]) Parts() []Node {
 	default:
 		return []Node{n}
 	}
+}
+
+// Covered is the filter for a person whose role may not reveal account numbers:
+// it finds nothing by what the mask hides, so that nobody can guess a number
+// digit by digit. It prints as e does.
+func (e Expr[T]) Covered() Expr[T] { return Expr[T]{root: covered(e.root), table: e.table} }
+
+func covered(n Node) Node {
+	each := func(parts []Node) []Node {
+		out := make([]Node, len(parts))
+		for i, p := range parts {
+			out[i] = covered(p)
+		}
+		return out
+	}
+	switch n := n.(type) {
+	case And:
+		return And(each(n))
+	case Or:
+		return Or(each(n))
+	case Not:
+		return Not{covered(n.X)}
+	case *Leaf:
+		l := *n
+		l.Covered = true
+		return &l
+	}
+	return n
 }

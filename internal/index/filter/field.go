@@ -39,6 +39,8 @@ type Field[T any] struct {
 
 	// Strings gives the record's values of a Code, Text, Ident or Free field.
 	Strings func(T) []string
+	// Shown is Strings as the mask leaves them, for covered leaves; nil is Strings.
+	Shown func(T) []string
 	// IDs gives identifiers that a Text field's value may equal as a whole.
 	IDs func(T) []string
 	// Key gives a Money field's sortable key (MoneyKey); "" for no amount.

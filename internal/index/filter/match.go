@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"opdeck/internal/mask"
 )
 
 // Match tells whether the record passes the filter; now is what ages count from.
@@ -39,11 +41,14 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 	case Flag:
 		return f.Flag(r, v.Text)
 	}
-	want := Fold(v.Text)
-	if f.IDs != nil && slices.ContainsFunc(f.IDs(r), func(id string) bool { return Fold(id) == want }) {
+	want, texts := Fold(v.Text), f.Strings
+	if l.Covered && f.Shown != nil {
+		texts = f.Shown
+	}
+	if f.IDs != nil && !l.Conceals(v) && slices.ContainsFunc(f.IDs(r), func(id string) bool { return Fold(id) == want }) {
 		return true
 	}
-	return slices.ContainsFunc(f.Strings(r), func(s string) bool {
+	return slices.ContainsFunc(texts(r), func(s string) bool {
 		switch s = Fold(s); {
 		case f.Kind == Code || l.Op == Eq:
 			return s == want
@@ -53,3 +58,7 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 		return strings.Contains(s, want)
 	})
 }
+
+// Conceals reports whether no identifier may equal v: the leaf is covered and v
+// is what the mask hides.
+func (l *Leaf) Conceals(v Value) bool { return l.Covered && mask.Hides(Fold(v.Text)) }

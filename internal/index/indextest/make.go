@@ -83,9 +83,11 @@ func (o Options) Make(n int) api.Operation {
 
 var oddTexts = []text.Untrusted{"", "ÄÖ ÜBER", "per%cent_under\\score", "a\"quote", "İstanbul", "nul\x00byte", "tab\tand (brackets)", "x", "ΟΔΟΣ", "ab\x1fcd"}
 
+const iban = "DE89370400440532013000" // an example of everywhere
+
 func odd(r *rand.Rand, op *api.Operation) {
 	pick := func() text.Untrusted { return oddTexts[r.IntN(len(oddTexts))] }
-	switch r.IntN(12) {
+	switch r.IntN(16) {
 	case 0:
 		op.SourceAmount.Sum.Units = api.Number(fmt.Sprintf("%d%019d", r.IntN(100)-50, r.Int64()%1e18))
 		op.SourceAmount.Sum.Nanos = "0"
@@ -108,5 +110,12 @@ func odd(r *rand.Rand, op *api.Operation) {
 		op.Status, op.Type = pick(), "warp"
 	case 9:
 		op.Documents = append(op.Documents, api.Document{FileName: pick(), Info: pick(), GUID: "g"})
+	case 10:
+		op.Comment, op.Reference = "to "+iban, pick()
+	case 11:
+		op.Customer.Name, op.Destination.CounterpartyAccount.Name = iban, "of "+iban
+	case 12:
+		op.Documents = append(op.Documents, api.Document{FileName: iban + ".pdf", GUID: "h"})
+		op.Source.Account.ID = iban
 	}
 }
