@@ -11,6 +11,9 @@ import (
 	"opdeck/internal/receiver"
 )
 
+// receiverActor is who merges events: no person, with no role.
+var receiverActor = api.Actor{Name: "receiver", Via: "service"}
+
 const (
 	inboxEvery  = 5 * time.Second // at the inbox, for events of other processes
 	appliedMark = "events"        // in the index: the last event that was merged
@@ -21,6 +24,7 @@ const (
 // were acknowledged before a crash are merged after it; merging one twice
 // changes nothing. Trouble of the store is waited out: the inbox has the events.
 func (a *App) ApplyEvents(ctx context.Context, rec *receiver.Receiver) {
+	ctx = api.WithActor(ctx, receiverActor) // whoever started it may see less than is merged
 	sub := rec.Subscribe(256)
 	defer sub.Close()
 	for ctx.Err() == nil {
@@ -50,7 +54,7 @@ func (a *App) applyFrom(ctx context.Context, sub *receiver.Subscription) error {
 		return err
 	}
 	seq, _ := strconv.ParseInt(mark, 10, 64) // no mark: from the first event
-	prompt := newPrompt(ctx, a)
+	prompt := newPrompt(api.WithActor(ctx, api.Actor{Name: "receiver", Role: api.Viewer, Via: "service"}), a)
 	defer prompt.stop()
 	f := receiver.Follow(a.Inbox(), seq, inboxEvery, sub.C)
 	for {
@@ -78,7 +82,8 @@ func (a *App) alarming(ctx context.Context, e receiver.Stored) {
 	if !e.Alarming() {
 		return
 	}
-	who := api.Actor{Name: "receiver", Via: "service", From: string(e.Source)}
+	who := receiverActor
+	who.From = string(e.Source)
 	note := api.Event{Name: audit.EventQuarantine, Object: "event", ID: e.Key, Detail: string(e.Status) + ": " + string(e.Reason)}
 	if err := a.Audit.Note(ctx, who, note); err != nil {
 		a.Log.Error("audit", "err", err)

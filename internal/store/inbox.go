@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/api/text"
+	"opdeck/internal/mask"
 	"opdeck/internal/receiver"
 )
 
@@ -65,7 +67,7 @@ func (b *Inbox) hooks(ctx context.Context, q Querier, rest string, args ...any) 
 		if err != nil {
 			return nil, b.db.explain(err)
 		}
-		out = append(out, s)
+		out = append(out, inboxShown(ctx, s))
 	}
 	return out, b.db.explain(rows.Err())
 }
@@ -79,7 +81,17 @@ func (b *Inbox) Get(ctx context.Context, key string) (receiver.Stored, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, receiver.ErrNotFound
 	}
-	return s, err
+	return inboxShown(ctx, s), err
+}
+
+// inboxShown is s as the person in ctx may see it: with account numbers in its
+// body masked for a role that may not reveal them. Hash stays that of the body
+// as it came. Nobody is the program itself.
+func inboxShown(ctx context.Context, s receiver.Stored) receiver.Stored {
+	if who := api.ActorOf(ctx); who.Role != "" && !who.Role.May(api.MayReveal) {
+		s.Raw = mask.Body(s.Raw)
+	}
+	return s
 }
 
 const (
