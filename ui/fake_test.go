@@ -48,6 +48,7 @@ type fake struct {
 	seen   []ui.Seen
 	answer string
 	w, h   int
+	frame  string // drawn instead of the table
 	extra  func(tea.Msg) (ui.Action, tea.Cmd, bool)
 }
 
@@ -201,6 +202,9 @@ func (f *fake) ask() ui.Action {
 }
 
 func (f *fake) View() string {
+	if f.frame != "" {
+		return f.frame
+	}
 	v := f.table.View()
 	if f.typing {
 		lines := strings.Split(v, "\n")

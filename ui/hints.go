@@ -7,34 +7,6 @@ import (
 	"opdeck/ui/text"
 )
 
-// status is the line of notices. In production it is a heavy line otherwise.
-func (s *Shell) status() string {
-	line := s.noticeLine(s.w - 4)
-	if s.opt.About.Ground != Production {
-		if line == "" {
-			return ""
-		}
-		return " " + line
-	}
-	sign, style := s.frame()
-	if line == "" {
-		return style.Render(strings.Repeat(sign, s.w))
-	}
-	rest := s.w - 4 - text.Width(line)
-	return style.Render(strings.Repeat(sign, 2)) + " " + line + " " + style.Render(strings.Repeat(sign, max(rest, 0)))
-}
-
-func (s *Shell) noticeLine(w int) string {
-	if s.leaving {
-		return s.th.Warn.Render(text.Cut(s.th.Signs.Wait+" Leaving as soon as it is answered: "+strings.Join(s.writeNames(), ", "), w))
-	}
-	if s.notice.text == "" {
-		return ""
-	}
-	sign, _, tone := s.notice.kind.look(s.th)
-	return s.th.Tone(tone).Render(text.Cut(sign+" "+s.notice.text, w))
-}
-
 // hints is the last line: what can be pressed here.
 func (s *Shell) hints() string {
 	if s.chrome() == 3 {
@@ -49,44 +21,84 @@ func (s *Shell) hints() string {
 	if top == nil {
 		return ""
 	}
-	keys := s.screenKeys(top)
+	if top.screen.Editing() { // the others are letters now
+		return s.hintLine(s.screenKeys(top), nil)
+	}
+	last := []keymap.Key{s.keys.Global.Help, s.keys.Global.Palette}
 	if src := top.screen.Source(); src.Class != "" {
 		k := s.keys.Global.Reload
 		k.SetHelp("r", "reload ("+safe(src.Class)+")")
-		keys = append(keys[:len(keys):len(keys)], k)
+		last = append(last, k)
 	}
-	return s.hintLine(keys, []keymap.Key{s.keys.Global.Help, s.keys.Global.Palette})
+	return s.hintLine(s.offered(s.screenKeys(top)), last)
 }
 
-// hintLine writes as many keys as fit; last is kept at the right edge.
-func (s *Shell) hintLine(keys, last []keymap.Key) string {
-	one := func(k keymap.Key) (string, int) {
-		h := k.Binding.Help()
-		return s.th.Key.Render(h.Key) + " " + s.th.Dim.Render(h.Desc), text.Width(h.Key) + 1 + text.Width(h.Desc)
-	}
-	var right []string
-	rw := 0
-	for _, k := range last {
-		t, n := one(k)
-		if rw+n+2 > s.w-1 {
-			break
+// offered are the keys of a screen that can be pressed now: the one that opens
+// first, then in the order of the screen, which begins with its main act.
+func (s *Shell) offered(keys []keymap.Key) []keymap.Key {
+	var out []keymap.Key
+	for _, k := range keys {
+		if k.Name == s.keys.List.Open.Name {
+			out = append([]keymap.Key{k}, out...)
+		} else {
+			out = append(out, k)
 		}
-		right = append(right, t)
-		rw += n + 2
 	}
-	out, used := " ", 1
+	return out
+}
+
+// hint is one key as drawn.
+type hint struct {
+	text  string
+	cells int
+}
+
+func (s *Shell) hint(k keymap.Key) hint {
+	h := k.Binding.Help()
+	return hint{s.th.Key.Render(h.Key) + " " + s.th.Dim.Render(h.Desc), text.Width(h.Key) + 1 + text.Width(h.Desc) + 2}
+}
+
+// hintLine writes as many keys as fit, each whole. last are kept at the right
+// edge, the most important one first: where there is little room it stays, then
+// the first of keys, and so on in turn.
+func (s *Shell) hintLine(keys, last []keymap.Key) string {
+	var left, right []hint
 	seen := map[string]bool{}
+	for _, k := range last {
+		seen[k.Name] = true
+		right = append(right, s.hint(k))
+	}
 	for _, k := range keys {
 		if k.Extra || !k.Enabled() || seen[k.Name] {
 			continue
 		}
 		seen[k.Name] = true
-		t, n := one(k)
-		if used+n+2+rw > s.w {
-			break
-		}
-		out += t + "  "
-		used += n + 2
+		left = append(left, s.hint(k))
 	}
-	return text.Spread(out, strings.Join(right, "  "), s.w-1)
+	room := s.w
+	fits := func(list []hint, i int) bool {
+		if i >= len(list) || list[i].cells > room-1 {
+			return false
+		}
+		room -= list[i].cells
+		return true
+	}
+	l, r, lmore, rmore := 0, 0, true, true
+	for lmore || rmore {
+		if rmore = rmore && fits(right, r); rmore {
+			r++
+		}
+		if lmore = lmore && fits(left, l); lmore {
+			l++
+		}
+	}
+	var end []string
+	for _, h := range append(right[min(r, 2):r:r], right[:min(r, 2)]...) { // as one reads: reload, help, commands
+		end = append(end, h.text)
+	}
+	out := " "
+	for _, h := range left[:l] {
+		out += h.text + "  "
+	}
+	return text.Spread(out, strings.Join(end, "  "), s.w-1)
 }

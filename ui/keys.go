@@ -139,8 +139,10 @@ func (s *Shell) jump(msg tea.KeyMsg) (tea.Cmd, bool) {
 				s.askID(r.kind)
 				return nil, true
 			}
-		case KindCompliance:
-			p.ID = s.about(KindCompliance)
+		case KindCompliance: // the customer, and from there all customers
+			if top := s.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {
+				p.ID = s.about(KindCompliance)
+			}
 		}
 		return s.visit(p), true
 	}

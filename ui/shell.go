@@ -248,7 +248,7 @@ func (s *Shell) View() string {
 	if len(lines) < s.h {
 		var below []string
 		if s.chrome() == 4 {
-			below = append(below, s.status())
+			below = append(below, s.notify(lines))
 		}
 		below = append(below, s.hints())
 		lines = append(lines, text.Lay(below, s.w, s.h-len(lines))...)

@@ -1,0 +1,116 @@
+package ui
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"opdeck/ui/text"
+)
+
+// noticeMost is how many lines a notice takes at most: a refusal names its cure
+// behind its reason.
+const noticeMost = 3
+
+// status is the line of notices. In production it is a heavy line otherwise.
+func (s *Shell) status(line string) string {
+	if s.opt.About.Ground != Production {
+		if line == "" {
+			return ""
+		}
+		return " " + line
+	}
+	sign, style := s.frame()
+	if line == "" {
+		return style.Render(strings.Repeat(sign, s.w))
+	}
+	rest := s.w - 4 - text.Width(line)
+	return style.Render(strings.Repeat(sign, 2)) + " " + line + " " + style.Render(strings.Repeat(sign, max(rest, 0)))
+}
+
+// noticeLine is the notice in one line.
+func (s *Shell) noticeLine(w int) string {
+	lines := s.noticeLines(w, 1)
+	if len(lines) == 0 {
+		return ""
+	}
+	return lines[0]
+}
+
+// noticeLines is the notice in at most most lines of w cells; none when there is
+// no notice.
+func (s *Shell) noticeLines(w, most int) []string {
+	sign, line, style := s.th.Signs.Wait, "", s.th.Warn
+	if s.leaving {
+		line = "Leaving as soon as it is answered: " + strings.Join(s.writeNames(), ", ")
+	} else if s.notice.text != "" {
+		look, _, tone := s.notice.kind.look(s.th)
+		sign, line, style = look, s.notice.text, s.th.Tone(tone)
+	}
+	if line == "" {
+		return nil
+	}
+	in := max(w-2, 1)
+	parts := text.Wrap(line, in)
+	if len(parts) > most {
+		parts = append(parts[:most-1:most-1], text.Cut(strings.Join(parts[most-1:], " "), in))
+	}
+	for i, p := range parts {
+		lead := sign + " "
+		if i > 0 {
+			lead = "  "
+		}
+		parts[i] = style.Render(text.Cut(lead+p, w))
+	}
+	return parts
+}
+
+// notify puts the notice into a frame that is drawn down to its body, and
+// returns the line below that. What it needs beyond that line it takes from the
+// end of the body, which is not laid out anew: no row moves. The row under the
+// cursor is never covered; when it is down there, the notice stands at the top.
+func (s *Shell) notify(frame []string) string {
+	most := noticeMost
+	if s.h < 12 || s.questioned() {
+		most = 1
+	}
+	lines := s.noticeLines(s.w-4, most)
+	if len(lines) == 0 {
+		return s.status("")
+	}
+	for i := range lines {
+		lines[i] = s.status(lines[i])
+	}
+	more, body := len(lines)-1, len(frame)
+	switch {
+	case !s.cursorIn(frame[body-more:]):
+		copy(frame[body-more:], lines[:more])
+		return lines[more]
+	case body-2 > 2*len(lines) && !s.cursorIn(frame[2:2+len(lines)]):
+		copy(frame[2:], lines)
+		return s.status("")
+	}
+	return s.status(s.noticeLine(s.w - 4))
+}
+
+// questioned is true while a question is open: nothing may cover it.
+func (s *Shell) questioned() bool {
+	for _, o := range s.overlays {
+		if _, ok := o.(*question); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// cursorIn tells whether one of the lines holds the cursor of a list.
+func (s *Shell) cursorIn(lines []string) bool {
+	sign := s.th.Signs.Cursor
+	for _, l := range lines {
+		plain := strings.TrimLeft(ansi.Strip(l), " ")
+		if strings.HasPrefix(plain, sign) || sign[0] >= 0x80 && strings.Contains(plain, sign) {
+			return true
+		}
+	}
+	return false
+}
