@@ -56,6 +56,10 @@ func (r *root) initConfig(ctx context.Context, d *draft) error {
 	if _, err := os.Lstat(path); err == nil && !d.force {
 		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.", Hint: "--force replaces it, --config names another file."}
 	}
+	if r.env.InTTY && !d.complete() {
+		r.say("This makes %s with one context. ctrl+c stops, and nothing is written then;\n"+
+			"every answer can be changed in the file later.\n", path)
+	}
 	if err := r.fillDraft(ctx, d); err != nil {
 		return err
 	}
@@ -70,9 +74,15 @@ func (r *root) initConfig(ctx context.Context, d *draft) error {
 	if d.offline {
 		return nil
 	}
+	r.say("Looking at each step from here to the service:")
 	opt := r.appOptions()
 	opt.ConfigFlag, opt.Context = path, d.name
-	return r.doctor(ctx, opt, false)
+	if err := r.doctor(ctx, opt, false); err != nil {
+		r.say("Mend what failed, then: opdeck doctor. The file stays as it is.")
+		return err
+	}
+	r.say("Now: opdeck opens the console, opdeck doctor --login tries the password.")
+	return nil
 }
 
 // question is one thing to ask for.
@@ -80,6 +90,8 @@ type question struct {
 	to       *string
 	ask, def string
 	check    func(string) error
+	before   string // lines above it on a terminal
+	offered  bool   // def is only offered on a terminal: elsewhere a flag must say it
 }
 
 // fillDraft asks on a terminal for what is missing; elsewhere that is a mistake.
@@ -90,7 +102,7 @@ func (r *root) fillDraft(ctx context.Context, d *draft) error {
 			continue
 		}
 		if !r.env.InTTY {
-			if q.def == "" {
+			if q.def == "" || q.offered {
 				return &api.Error{Kind: api.Usage, Public: "Standard input is no terminal, so the flags must say everything.",
 					Hint: "Needed: --name, --base-url, --login and one of --password-env, --password-file, --password-command; or --sandbox."}
 			}
@@ -105,6 +117,9 @@ func (r *root) fillDraft(ctx context.Context, d *draft) error {
 }
 
 func (r *root) askLine(ctx context.Context, in *bufio.Reader, q question) error {
+	if q.before != "" {
+		r.say("%s", q.before)
+	}
 	for {
 		def := ""
 		if q.def != "" {
@@ -141,28 +156,57 @@ func checkAnswer(q question, line string) error {
 	return q.check(line)
 }
 
+// complete reports that nothing is left to ask.
+func (d *draft) complete() bool {
+	for _, q := range d.questions() {
+		if *q.to == "" {
+			return false
+		}
+	}
+	return true
+}
+
 // questions are in the order in which they are asked.
 func (d *draft) questions() []question {
-	list := []question{{&d.name, "Name of the context", "stage", nil}}
+	name := question{to: &d.name, ask: "Name of the context", def: "stage", offered: !d.builtIn}
+	kind := question{to: &d.kind, ask: "Kind, test or production", def: "test", check: checkKind}
 	if d.builtIn {
-		return append(list, question{&d.kind, "Kind: test or production", "test", checkKind})
+		return []question{name, kind}
 	}
 	if !d.hasPassword() {
 		d.asked = true
 	}
-	list[0].def = ""
-	list = append(list,
-		question{&d.baseURL, "Address of the service (https://…)", "", func(s string) error {
+	list := []question{name,
+		{to: &d.baseURL, ask: "Address of the service, https://…", check: func(s string) error {
 			if err := config.CheckBaseURL(s); err != nil {
 				return fmt.Errorf("the address %w", err)
 			}
 			return nil
 		}},
-		question{&d.login, "Login of the machine account", "", nil})
+		{to: &d.login, ask: "Login of the machine account"}}
 	if d.asked {
-		list = append(list, question{&d.passEnv, "Where is the password? The name of an environment variable, file:PATH or command:COMMAND", "", nil})
+		list = append(list, question{to: &d.passEnv, ask: "Where it is", def: "OPDECK_PASSWORD", check: checkWhere, offered: true,
+			before: "The password itself is not asked for: the file says where it is found.\n" +
+				"  NAME           in this environment variable\n" +
+				"  file:PATH      in this file (mode 0400 or 0600)\n" +
+				"  command:WORDS  printed by this command"})
 	}
-	return append(list, question{&d.kind, "Kind: test or production", "test", checkKind})
+	return append(list, kind)
+}
+
+// checkWhere refuses what is no place of a password, perhaps the password
+// itself; it is not repeated.
+func checkWhere(s string) error {
+	if rest, ok := strings.CutPrefix(s, "file:"); ok && rest != "" {
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(s, "command:"); ok && rest != "" {
+		return nil
+	}
+	if strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return errors.New("that is no name of an environment variable; the password itself does not belong into the file")
+	}
+	return nil
 }
 
 func checkKind(s string) error {
@@ -179,12 +223,13 @@ func (d *draft) wherePassword() error {
 	if !d.asked {
 		return nil
 	}
+	if err := checkWhere(d.passEnv); err != nil {
+		return usage("%s", err)
+	}
 	if rest, ok := strings.CutPrefix(d.passEnv, "file:"); ok {
 		d.passEnv, d.passFile = "", rest
 	} else if rest, ok := strings.CutPrefix(d.passEnv, "command:"); ok {
 		d.passEnv, d.passCommand = "", rest
-	} else if strings.Trim(d.passEnv, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-		return usage("that is no name of an environment variable; the password itself does not belong into the file")
 	}
 	return nil
 }

@@ -307,6 +307,18 @@ func (r *root) console(ctx context.Context) error {
 		return usage("the console needs a terminal; --plain does without, and opdeck --help lists the commands")
 	}
 	return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
-		return r.env.Console(ctx, a, ConsoleOptions{NoColor: r.noColor || os.Getenv("NO_COLOR") != ""})
+		err := r.env.Console(ctx, a, ConsoleOptions{NoColor: r.noColor || os.Getenv("NO_COLOR") != ""})
+		if err == nil && a.Config.Path == "" && a.Context.Sandbox {
+			r.farewell(a.State)
+		}
+		return err
 	})
+}
+
+// farewell says to who tried the built-in service how to go on.
+func (r *root) farewell(state string) {
+	r.say("That was the built-in service; nothing left this machine. Its data stay in %s.\n"+
+		"  opdeck config init   connects a real service\n"+
+		"  opdeck --help        every act as a command\n"+
+		"  opdeck doctor        looks at each step in between", state)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"opdeck/internal/app"
 	"opdeck/internal/cli"
 )
 
@@ -45,7 +46,7 @@ func TestConfigInitAsks(t *testing.T) {
 	if code := p.runs(answers, "", "config", "init", "--offline"); code != 0 {
 		t.Fatalf("exit %d: %s", code, p.err.String())
 	}
-	for _, want := range []string{"Name of the context: ", "plain http:// is refused", "Kind: test or production [test]: "} {
+	for _, want := range []string{"This makes ", "Name of the context [stage]: ", "plain http:// is refused", "Where it is [OPDECK_PASSWORD]: ", "Kind, test or production [test]: "} {
 		if !strings.Contains(p.err.String(), want) {
 			t.Errorf("%q was not said: %s", want, p.err.String())
 		}
@@ -74,11 +75,55 @@ func TestConfigInitStops(t *testing.T) {
 	if code := p.runs("stage\n", "", "config", "init", "--offline"); code != 130 {
 		t.Errorf("exit %d: %s", code, p.err.String())
 	}
-	if code := p.runs("stage\nhttps://x.example\nm\nhunter 2!\n\n", "", "config", "init", "--offline"); code != 2 || strings.Contains(p.err.String(), "hunter") {
+	if code := p.runs("stage\nhttps://x.example\nm\nhunter 2!\n\n", "", "config", "init", "--offline"); code != 130 || strings.Contains(p.err.String(), "hunter") ||
+		!strings.Contains(p.err.String(), "the password itself does not belong into the file") {
 		t.Errorf("a password as the name of a variable: exit %d: %s", code, p.err.String())
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "c.toml")); err == nil {
 		t.Error("something was written")
+	}
+}
+
+// TestConfigInitLooks: after the questions each step to the service is looked at,
+// and the last line says what comes next.
+func TestConfigInitLooks(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{"echo secret": "Now: opdeck opens the console", "false": "Mend what failed, then: opdeck doctor"} {
+		p := atTerminal(t)
+		// Nobody listens on port 1; the built-in service needs no address.
+		args := []string{"config", "init", "--name", "s", "--sandbox", "--kind", "test"}
+		if command == "false" {
+			args = []string{"config", "init", "--name", "s", "--base-url", "http://127.0.0.1:1", "--login", "m", "--password-command", command, "--kind", "test"}
+		}
+		code := p.runs("", "", args...)
+		if (code == 0) != (command != "false") || !strings.Contains(p.err.String(), want) || strings.Contains(p.err.String(), "This makes") {
+			t.Errorf("%s: exit %d: %s%s", command, code, p.err.String(), p.out.String())
+		}
+	}
+}
+
+// TestFarewell: who tried the built-in service is told how to go on; who has a
+// config is not.
+func TestFarewell(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "c.toml")
+	if err := os.WriteFile(file, []byte("[contexts.s]\nsandbox = true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{{"--state", filepath.Join(dir, "a")}, {"--state", filepath.Join(dir, "b"), "--config", file}} {
+		var out, errs bytes.Buffer
+		opened := false
+		env := cli.Env{Args: flags, In: strings.NewReader(""), Out: &out, Err: &errs, InTTY: true, OutTTY: true,
+			Getenv:  func(k string) string { return map[string]string{"HOME": dir}[k] },
+			Console: func(context.Context, *app.App, cli.ConsoleOptions) error { opened = true; return nil }}
+		if code := cli.Run(t.Context(), env); code != 0 || !opened {
+			t.Fatalf("exit %d: %s", code, errs.String())
+		}
+		said := strings.Contains(errs.String(), "opdeck config init") && strings.Contains(errs.String(), "opdeck --help") && strings.Contains(errs.String(), "opdeck doctor")
+		if said != (len(flags) == 2) || out.Len() > 0 {
+			t.Errorf("%v: %q", flags, errs.String())
+		}
 	}
 }
 

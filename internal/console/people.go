@@ -175,10 +175,13 @@ func reveal(a *app.App) func(context.Context, ui.Place) error {
 	}
 }
 
-// reminders are said once at the start: what an earlier shift or a crash left
-// unfinished.
+// reminders are said once at the start: a greeting, and what an earlier shift or
+// a crash left unfinished.
 func reminders(ctx context.Context, a *app.App) []any {
 	var out []any
+	if line := greeting(a); line != "" {
+		out = append(out, ui.Toast{Kind: ui.Told, Text: line})
+	}
 	warn := func(s string) { out = append(out, ui.Toast{Kind: ui.Warned, Text: s}) }
 	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
 		warn("A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press R.")

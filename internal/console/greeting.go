@@ -1,0 +1,12 @@
+package console
+
+import "opdeck/internal/app"
+
+// greeting is said at the start to who came without a config: where they are,
+// and three ways to go on. It fits a terminal of 80 columns.
+func greeting(a *app.App) string {
+	if a.Config.Path != "" || !a.Context.Sandbox {
+		return ""
+	}
+	return "Built-in service: nothing here is real. enter opens, ? keys, : commands."
+}
