@@ -7,7 +7,6 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"opdeck/internal/app"
+	"opdeck/internal/listen"
 	"opdeck/internal/receiver"
 	"opdeck/internal/sshd"
 )
@@ -78,10 +78,9 @@ func Listen(ctx context.Context, m *Metrics, addr string) (*Server, error) {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	l, err := listen.Open(ctx, "metrics", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
+		return nil, err
 	}
 	return &Server{listener: l, http: &http.Server{Handler: m.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}}, nil
@@ -95,19 +94,5 @@ func (s *Server) Close() error { return s.listener.Close() }
 
 // Serve answers until ctx ends and returns nil then.
 func (s *Server) Serve(ctx context.Context) error {
-	done := make(chan error, 1)
-	go func() { done <- s.http.Serve(s.listener) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("metrics: %w", err)
-	case <-ctx.Done():
-	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	err := s.http.Shutdown(end)
-	if err != nil {
-		err = errors.Join(err, s.http.Close())
-	}
-	<-done
-	return err
+	return listen.Serve(ctx, "metrics", s.http, s.listener, 2*time.Second)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"opdeck/api/hook"
+	"opdeck/internal/listen"
 )
 
 // ServerOptions say where to listen. Zero fields have the defaults named.
@@ -44,10 +45,9 @@ func Listen(ctx context.Context, r *Receiver, opt ServerOptions) (*Server, error
 	if err := allowed(r, opt); err != nil {
 		return nil, err
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", opt.Listen)
+	l, err := listen.Open(ctx, "webhooks", opt.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("webhooks: %w", err)
+		return nil, err
 	}
 	if opt.TLS != nil {
 		c := opt.TLS.Clone()
@@ -105,21 +105,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // Serve answers until ctx ends, then finishes the requests at work within five
 // seconds. It returns nil after such an end. The receiver stays open.
 func (s *Server) Serve(ctx context.Context) error {
-	done := make(chan error, 1)
-	go func() { done <- s.http.Serve(s.listener) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("webhooks: %w", err)
-	case <-ctx.Done():
-	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	err := s.http.Shutdown(end)
-	if err != nil {
-		err = errors.Join(err, s.http.Close())
-	}
-	<-done
-	return err
+	return listen.Serve(ctx, "webhooks", s.http, s.listener, 5*time.Second)
 }
 
 // conns bounds open connections: a new one beyond max takes the place of the

@@ -1,0 +1,42 @@
+// Package listen is how the program's HTTP servers open their port and end.
+package listen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Open opens a TCP port. what names the server in errors.
+func Open(ctx context.Context, what, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return l, nil
+}
+
+// Serve answers on l until ctx ends, then lets the requests at work finish for as
+// long as grace and cuts those that do not. It returns nil after an end in which
+// none was cut.
+func Serve(ctx context.Context, what string, s *http.Server, l net.Listener, grace time.Duration) error {
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("%s: %w", what, err)
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	err := s.Shutdown(end)
+	if err != nil {
+		err = errors.Join(err, s.Close())
+	}
+	<-done
+	return err
+}
