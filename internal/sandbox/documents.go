@@ -57,21 +57,7 @@ func (s *Service) removeDocument(c *call) (answer, error) {
 
 // removable checks in the order: operation, document, link, state, lock.
 func removable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file int64, err error) {
-	o, found, err := findOperation(c.ctx, tx, c.st.Seed, opid)
-	if err != nil {
-		return o, 0, err
-	}
-	if !found {
-		return o, 0, operationNotFound(opid)
-	}
-	f, found, err := findFile(c.ctx, tx, document, storeCustomer)
-	if err != nil {
-		return o, 0, err
-	}
-	if !found {
-		return o, 0, documentNotFound(document)
-	}
-	links, err := count(c.ctx, tx, `SELECT count(*) FROM link WHERE op = ? AND file = ?`, o.n, f.n)
+	o, f, links, err := findBoth(c, tx, opid, document)
 	switch {
 	case err != nil:
 		return o, 0, err
@@ -83,6 +69,26 @@ func removable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file
 		return o, 0, refuse(http.StatusLocked, textLocked)
 	}
 	return o, f.n, nil
+}
+
+// findBoth finds an operation, then a document, and counts the links between them.
+func findBoth(c *call, tx *sql.Tx, opid, document string) (o operationRow, f fileRow, links int64, err error) {
+	o, found, err := findOperation(c.ctx, tx, c.st.Seed, opid)
+	if err == nil && !found {
+		err = operationNotFound(opid)
+	}
+	if err != nil {
+		return o, f, 0, err
+	}
+	f, found, err = findFile(c.ctx, tx, document, storeCustomer)
+	if err == nil && !found {
+		err = documentNotFound(document)
+	}
+	if err != nil {
+		return o, f, 0, err
+	}
+	links, err = count(c.ctx, tx, `SELECT count(*) FROM link WHERE op = ? AND file = ?`, o.n, f.n)
+	return o, f, links, err
 }
 
 // touched marks o as changed, raises its event and answers with it.
@@ -132,21 +138,7 @@ func (s *Service) attachDocument(c *call) (answer, error) {
 }
 
 func attachable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file int64, err error) {
-	o, found, err := findOperation(c.ctx, tx, c.st.Seed, opid)
-	if err != nil {
-		return o, 0, err
-	}
-	if !found {
-		return o, 0, operationNotFound(opid)
-	}
-	f, found, err := findFile(c.ctx, tx, document, storeCustomer)
-	if err != nil {
-		return o, 0, err
-	}
-	if !found {
-		return o, 0, documentNotFound(document)
-	}
-	links, err := count(c.ctx, tx, `SELECT count(*) FROM link WHERE op = ? AND file = ?`, o.n, f.n)
+	o, f, links, err := findBoth(c, tx, opid, document)
 	switch {
 	case err != nil:
 		return o, 0, err

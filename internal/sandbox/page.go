@@ -10,7 +10,7 @@ import (
 
 const (
 	defaultPageSize = 20
-	maxPageSize     = 100
+	maxPageSize     = 1000 // the spec tells none; the client may be told to ask for as many
 )
 
 // page is the window of a list: page from 0.
@@ -41,7 +41,7 @@ func (c *call) page() (page, error) {
 		*at = n
 	}
 	if p.size < 1 || p.size > maxPageSize {
-		return p, refuse(http.StatusBadRequest, "meta.pageSize must be between 1 and 100")
+		return p, refuse(http.StatusBadRequest, "meta.pageSize must be between 1 and "+strconv.Itoa(maxPageSize))
 	}
 	return p, nil
 }
