@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"opdeck/internal/index/filter"
-	"opdeck/internal/mask"
 )
 
 // rare is up to how many candidates are looked at one by one and sorted. More
@@ -162,6 +161,16 @@ func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 		if !ok || best < 200 {
 			continue
 		}
+		ns, err := p.numbers(ctx, "SELECT n FROM ("+d.SQL+") AS c LIMIT ?", append(append([]any{}, d.Args...), listed+1)...)
+		if err != nil {
+			return err
+		}
+		if len(ns) <= listed {
+			if int64(len(ns)) < best {
+				best, p.driver = int64(len(ns)), p.x.list(ns)
+			}
+			continue
+		}
 		var found int64
 		if err := p.x.db.QueryRow(ctx, "SELECT count(*) FROM (SELECT n FROM ("+d.SQL+") AS c LIMIT ?) AS c2", append(append([]any{}, d.Args...), best)...).Scan(&found); err != nil {
 			return err
@@ -171,6 +180,23 @@ func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 		}
 	}
 	return nil
+}
+
+// listed is how many candidates are kept as they were found, so that they are
+// searched once.
+const listed = 5000
+
+// list is a SELECT of these numbers.
+func (x *OperationIndex) list(ns []int64) filter.Cond {
+	text := make([]string, len(ns))
+	for i, n := range ns {
+		text[i] = strconv.FormatInt(n, 10)
+	}
+	all := strings.Join(text, ",")
+	if x.postgres() {
+		return filter.Cond{SQL: "SELECT unnest(CAST(string_to_array(?, ',') AS BIGINT[])) AS n", Args: []any{all}}
+	}
+	return filter.Cond{SQL: "SELECT value AS n FROM json_each(?)", Args: []any{"[" + all + "]"}}
 }
 
 // candidates is a SELECT of numbers that holds at least all rows that n lets
@@ -277,15 +303,8 @@ func (x *OperationIndex) partyCond(l *filter.Leaf, words bool) filter.Cond {
 		if l.Op == filter.Eq {
 			want = whole
 		}
-		text := "p.body"
-		if l.Covered {
-			text = "p.shown"
-		}
-		c := filter.Cond{SQL: x.engine.Instr + "(" + text + ", ?) > 0", Args: []any{want}}
-		if !l.Conceals(v) {
-			c = filter.Cond{SQL: c.SQL + " OR " + x.engine.Instr + "(p.ids, ?) > 0", Args: []any{want, whole}}
-		}
-		if words && utf8.RuneCountInString(filter.Fold(v.Text)) >= 3 && !(l.Covered && strings.Contains(v.Text, mask.Dot)) {
+		c := filter.Cond{SQL: x.engine.Instr + "(p.body, ?) > 0 OR " + x.engine.Instr + "(p.ids, ?) > 0", Args: []any{want, whole}}
+		if words && utf8.RuneCountInString(filter.Fold(v.Text)) >= 3 {
 			c = filter.All(x.narrow(v.Text), c)
 		}
 		alts = append(alts, c)
@@ -343,10 +362,8 @@ func (x *OperationIndex) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind
 		return in(l.Field)
 	case "party":
 		return filter.Any(in("source"), in("destination"))
-	case "reference":
-		return open(l, filter.HiddenReference, l.Column(x.engine, "o.reference", now))
-	case "comment":
-		return open(l, filter.HiddenComment, l.Column(x.engine, "o.comment", now))
+	case "reference", "comment":
+		return l.Column(x.engine, "o."+l.Field, now)
 	case "doc":
 		var alts []filter.Cond
 		for _, v := range l.Values {
@@ -356,11 +373,7 @@ func (x *OperationIndex) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind
 	case "":
 		want := l.Values[0].Text
 		id := filter.Cond{SQL: "o.opid_fold = ?", Args: []any{filter.Fold(want)}}
-		if l.Conceals(l.Values[0]) {
-			id = filter.False
-		}
-		return filter.Any(open(l, filter.HiddenReference, l.Column(x.engine, "o.reference", now)), open(l, filter.HiddenComment, l.Column(x.engine, "o.comment", now)),
-			x.docCond(l, want), id, in("customer"), in("source"), in("destination"))
+		return filter.Any(l.Column(x.engine, "o.reference", now), l.Column(x.engine, "o.comment", now), x.docCond(l, want), id, in("customer"), in("source"), in("destination"))
 	}
 	var match []kind
 	only := f.Of(l)
@@ -387,13 +400,5 @@ func (x *OperationIndex) docCond(l *filter.Leaf, v string) filter.Cond {
 	if l.Op == filter.Eq {
 		want = filter.Joined(v)
 	}
-	return open(l, filter.HiddenDocs, filter.Cond{SQL: x.engine.Instr + "(o.doc_text, ?) > 0", Args: []any{want}})
-}
-
-// open is c, for covered leaves only where the mask hides nothing in the text.
-func open(l *filter.Leaf, text filter.Hidden, c filter.Cond) filter.Cond {
-	if !l.Covered {
-		return c
-	}
-	return filter.All(filter.Cond{SQL: "(o.hidden & ?) = 0", Args: []any{int64(text)}}, c)
+	return filter.Cond{SQL: x.engine.Instr + "(o.doc_text, ?) > 0", Args: []any{want}}
 }
