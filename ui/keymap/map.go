@@ -35,6 +35,9 @@ type Session struct{ Refresh, Login, Reset, Doctor Key }
 // Events belongs to webhooks.
 type Events struct{ Follow, Replay, Codes, Settings, Operation Key }
 
+// Hooks belongs to the page of the service's webhook settings.
+type Hooks struct{ Change Key }
+
 // Audit belongs to the audit trail and approvals.
 type Audit struct{ Verify, Export, Approvals, Approve, Deny Key }
 
@@ -63,6 +66,7 @@ type Map struct {
 	Compliance Compliance
 	Session    Session
 	Events     Events
+	Hooks      Hooks
 	Audit      Audit
 	Dialog     Dialog
 	Form       Form
@@ -114,6 +118,7 @@ func New() *Map {
 			Codes: Bind("events.codes", "codes", "learnt meanings of numeric codes", "c"), Settings: Bind("events.settings", "settings", "the service's webhook settings", "W").extra(),
 			Operation: Bind("events.operation", "operation", "open the operation of this event", "i"),
 		},
+		Hooks: Hooks{Change: Bind("events.sethooks", "change", "change the service's webhook settings (asks)", "enter").writing()},
 		Audit: Audit{
 			Verify: Bind("audit.verify", "verify", "check the chain of the trail", "V"), Export: Bind("audit.export", "export", "export the trail", "e").extra(),
 			Approvals: Bind("audit.approvals", "approvals", "writes that wait for a second person", "A"),
