@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"opdeck/internal/index/filter"
+	"opdeck/internal/mask"
 )
 
 // rare is up to how many candidates are looked at one by one and sorted. More
@@ -303,8 +304,15 @@ func (x *OperationIndex) partyCond(l *filter.Leaf, words bool) filter.Cond {
 		if l.Op == filter.Eq {
 			want = whole
 		}
-		c := filter.Cond{SQL: x.engine.Instr + "(p.body, ?) > 0 OR " + x.engine.Instr + "(p.ids, ?) > 0", Args: []any{want, whole}}
-		if words && utf8.RuneCountInString(filter.Fold(v.Text)) >= 3 {
+		text := "p.body"
+		if l.Covered {
+			text = "p.shown"
+		}
+		c := filter.Cond{SQL: x.engine.Instr + "(" + text + ", ?) > 0", Args: []any{want}}
+		if !l.Conceals(v) {
+			c = filter.Cond{SQL: c.SQL + " OR " + x.engine.Instr + "(p.ids, ?) > 0", Args: []any{want, whole}}
+		}
+		if words && utf8.RuneCountInString(filter.Fold(v.Text)) >= 3 && !(l.Covered && strings.Contains(v.Text, mask.Dot)) {
 			c = filter.All(x.narrow(v.Text), c)
 		}
 		alts = append(alts, c)
@@ -362,8 +370,10 @@ func (x *OperationIndex) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind
 		return in(l.Field)
 	case "party":
 		return filter.Any(in("source"), in("destination"))
-	case "reference", "comment":
-		return l.Column(x.engine, "o."+l.Field, now)
+	case "reference":
+		return open(l, filter.HiddenReference, l.Column(x.engine, "o.reference", now))
+	case "comment":
+		return open(l, filter.HiddenComment, l.Column(x.engine, "o.comment", now))
 	case "doc":
 		var alts []filter.Cond
 		for _, v := range l.Values {
@@ -373,7 +383,11 @@ func (x *OperationIndex) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind
 	case "":
 		want := l.Values[0].Text
 		id := filter.Cond{SQL: "o.opid_fold = ?", Args: []any{filter.Fold(want)}}
-		return filter.Any(l.Column(x.engine, "o.reference", now), l.Column(x.engine, "o.comment", now), x.docCond(l, want), id, in("customer"), in("source"), in("destination"))
+		if l.Conceals(l.Values[0]) {
+			id = filter.False
+		}
+		return filter.Any(open(l, filter.HiddenReference, l.Column(x.engine, "o.reference", now)), open(l, filter.HiddenComment, l.Column(x.engine, "o.comment", now)),
+			x.docCond(l, want), id, in("customer"), in("source"), in("destination"))
 	}
 	var match []kind
 	only := f.Of(l)
@@ -400,5 +414,13 @@ func (x *OperationIndex) docCond(l *filter.Leaf, v string) filter.Cond {
 	if l.Op == filter.Eq {
 		want = filter.Joined(v)
 	}
-	return filter.Cond{SQL: x.engine.Instr + "(o.doc_text, ?) > 0", Args: []any{want}}
+	return open(l, filter.HiddenDocs, filter.Cond{SQL: x.engine.Instr + "(o.doc_text, ?) > 0", Args: []any{want}})
+}
+
+// open is c, for covered leaves only where the mask hides nothing in the text.
+func open(l *filter.Leaf, text filter.Hidden, c filter.Cond) filter.Cond {
+	if !l.Covered {
+		return c
+	}
+	return filter.All(filter.Cond{SQL: "(o.hidden & ?) = 0", Args: []any{int64(text)}}, c)
 }
