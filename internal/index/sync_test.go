@@ -2,7 +2,6 @@ package index_test
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"testing"
@@ -111,59 +110,6 @@ func count(t *testing.T, x *index.Index) int64 {
 		t.Fatal(err)
 	}
 	return n
-}
-
-func TestSyncOf50000LeavesPeopleFirst(t *testing.T) {
-	total := 50_000
-	if testing.Short() || slowRun {
-		total = 3_000
-	}
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(context.Background())
-		x, done := open(t, time.Now)
-		defer done()
-		s := &service{ops: made(total)}
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			err := index.NewSyncer(x, s, index.SyncOptions{Owner: "one", MaxAge: 10 * time.Minute}).Run(ctx)
-			if !errors.Is(err, context.Canceled) {
-				t.Error(err)
-			}
-		})
-		wg.Go(func() { // a person makes a call every 23 seconds
-			for ctx.Err() == nil {
-				time.Sleep(23 * time.Second)
-				_ = s.take(ctx, true)
-			}
-		})
-		for range 1000 {
-			time.Sleep(10 * time.Second)
-			if !progress(t, x).Finished.IsZero() {
-				break
-			}
-			if p := progress(t, x); p.Read > int64(total/2) && p.Read < int64(total) {
-				if _, ok := p.ETA(time.Now()); !ok {
-					t.Errorf("no time left can be told from %+v", p)
-				}
-			}
-		}
-		stop()
-		wg.Wait()
-		if n := count(t, x); n != int64(total) || progress(t, x).Finished.IsZero() {
-			t.Errorf("%d operations of %d, %+v", n, total, progress(t, x))
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.slowest > slot+200*time.Millisecond {
-			t.Errorf("a person waited %v", s.slowest)
-		}
-		for i := 12; i < len(s.calls); i++ {
-			if s.calls[i].Sub(s.calls[i-12]) < time.Minute {
-				t.Fatal("a 13th call within a minute")
-			}
-		}
-		t.Logf("%d operations, %d calls, %v of virtual time", total, len(s.calls), s.calls[len(s.calls)-1].Sub(s.calls[0]))
-	})
 }
 
 func TestSyncResumesAndOneInstanceWorks(t *testing.T) {
