@@ -47,8 +47,11 @@ func (s *Shell) press(msg tea.KeyMsg) tea.Cmd {
 	if cmd, ok := s.globalKey(top, msg); ok {
 		return cmd
 	}
-	known, why := s.known(top, msg)
-	if why != "" {
+	k, known := s.known(top, msg)
+	if why := k.Why(); why != "" {
+		if k.Barred() && s.opt.OnBarred != nil {
+			s.opt.OnBarred(k.Name, top.screen.Place())
+		}
 		return s.tell(Refused, why)
 	}
 	a, cmd := top.screen.Update(msg)
@@ -58,29 +61,29 @@ func (s *Shell) press(msg tea.KeyMsg) tea.Cmd {
 	return tea.Batch(s.act(top, a), cmd)
 }
 
-// known looks a key up among those that a screen declares; why tells that it is
-// off. A key that is on anywhere is not off.
-func (s *Shell) known(top *seat, msg tea.KeyMsg) (known bool, why string) {
+// known looks a key up among those that a screen declares. The key tells when it
+// is off; one that is on anywhere is not off.
+func (s *Shell) known(top *seat, msg tea.KeyMsg) (off keymap.Key, known bool) {
 	for _, k := range s.screenKeys(top) {
 		if !k.Pressed(msg) {
 			continue
 		}
-		known = true
 		if k.Enabled() {
-			return true, ""
+			return keymap.Key{}, true
 		}
-		if why == "" {
-			why = k.Why()
+		if !known {
+			off = k
 		}
+		known = true
 	}
 	if !known {
 		for _, k := range keymap.Join(s.keys.Nav, s.keys.Global) {
 			if k.Pressed(msg) {
-				return true, ""
+				return keymap.Key{}, true
 			}
 		}
 	}
-	return known, why
+	return off, known
 }
 
 func (s *Shell) screenKeys(st *seat) []keymap.Key {

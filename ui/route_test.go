@@ -356,3 +356,23 @@ func TestNoRequestInUpdateOrView(t *testing.T) {
 		t.Errorf("%d reads, %v removed outside a command", w.reads, w.removed)
 	}
 }
+
+// An attempt at a barred key is told, also when it came in a burst; one that the
+// screen has switched off is no attempt.
+func TestBarredKeysAreTold(t *testing.T) {
+	w := newWorld()
+	o := w.options(ui.Test)
+	var told []string
+	o.OnBarred = func(name string, at ui.Place) { told = append(told, name+" "+at.Kind) }
+	o.May = func(name string) string {
+		if name == "documents.remove" {
+			return "Your role does not allow it."
+		}
+		return ""
+	}
+	r := w.start(t, o).Send(uitest.Key("x"), uitest.Burst("jx"), uitest.Key("z"), uitest.Key("#"))
+	r.Send(uitest.Key("/"), uitest.Type("xx"))
+	if got := strings.Join(told, ", "); got != "documents.remove documents, documents.remove documents" {
+		t.Errorf("told: %s", got)
+	}
+}

@@ -28,7 +28,10 @@ type Options struct {
 	Feeds   []tea.Cmd // each waits for one message and returns it as Fed
 	// May says why a person's role may not press a writing key, "" when it may;
 	// name is keymap.Key.Name. nil: everything.
-	May      func(name string) (why string)
+	May func(name string) (why string)
+	// OnBarred is told when a key was pressed that read-only mode or the role bars,
+	// by the key's name. It must not block. nil: nobody is told.
+	OnBarred func(name string, at Place)
 	Commands []Command // further entries of the palette
 	UTC      bool      // show UTC at first
 	Local    *time.Location
