@@ -34,6 +34,31 @@ func (e *Edit) Value() string { return string(e.value) }
 // Set replaces the text; the cursor goes behind it.
 func (e *Edit) Set(s string) { e.value, e.from = []rune(s), 0; e.at = len(e.value) }
 
+// At is where the cursor stands: the bytes of Value before it.
+func (e *Edit) At() int { return len(string(e.value[:e.at])) }
+
+// Replace puts t in the place of the bytes from..to of Value; the cursor goes
+// behind it. Places outside of the text are moved into it.
+func (e *Edit) Replace(from, to int, t string) {
+	v := e.Value()
+	from = max(min(from, len(v)), 0)
+	to = max(min(to, len(v)), from)
+	head := v[:from] + t
+	e.value, e.from = []rune(head+v[to:]), 0
+	e.at = len([]rune(head))
+}
+
+// Cell is the cell in which character i was drawn by the last View of w cells,
+// wide characters counted; 0 or w-1 when it was scrolled out of view.
+func (e *Edit) Cell(i, w int) int {
+	cells := e.cells()
+	n := 0
+	for j := e.from; j < min(i, len(cells)); j++ {
+		n += text.Width(cells[j])
+	}
+	return max(min(n, w-1), 0)
+}
+
 // Wipe overwrites the text and empties the field.
 func (e *Edit) Wipe() {
 	clear(e.value[:cap(e.value)])

@@ -45,6 +45,8 @@ type Column struct {
 	Drop   int // narrow windows leave out the column with the highest Drop first; 0: never
 	Align  Align
 	Middle bool // cut in the middle, both ends kept (ids, file names)
+	Firm   bool // a number that is wider than its column's Cap does not push this column out
+	Cap    int  // numbers: room for a wider one is taken from columns that are not Firm only; 0: from all that may be dropped
 }
 
 // Notice is a sentence in the place of rows.
@@ -74,6 +76,7 @@ type Table struct {
 	order   []string
 	marks   map[string]bool
 	marking bool
+	apart   bool // a space stands between the row's sign and the first cell
 
 	sortBy   int
 	sortDown bool
@@ -163,8 +166,38 @@ func (t *Table) SetSize(w, h int) {
 
 // SetColumns changes the columns.
 func (t *Table) SetColumns(c ...Column) {
-	t.columns, t.wide = c, make([]int, len(c))
+	t.columns, t.wide, t.keep = c, make([]int, len(c)), keep{}
 	t.shown = t.layout()
+}
+
+// Apart puts a space between the row's sign and the first cell, for tables whose
+// first cell could be read together with it ("!2026-01-31").
+func (t *Table) Apart() { t.apart = true }
+
+// Width is how many cells column i takes; 0 when the window has no room for it.
+func (t *Table) Width(i int) int {
+	for _, c := range t.shown {
+		if c.index == i {
+			return c.width
+		}
+	}
+	return 0
+}
+
+// TooWide lists the columns in which the row under the cursor has a number that
+// is not drawn, because its column is narrower. A screen shows it elsewhere.
+func (t *Table) TooWide() []int {
+	r, ok := t.Selected()
+	if !ok {
+		return nil
+	}
+	var out []int
+	for _, c := range t.shown {
+		if t.columns[c.index].Align != Left && text.Width(cellOf(r, c.index)) > c.width {
+			out = append(out, c.index)
+		}
+	}
+	return out
 }
 
 // SetSort marks the column that rows are sorted by; -1 for none.

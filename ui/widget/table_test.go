@@ -166,10 +166,62 @@ func TestMoneyStandsByItsPoint(t *testing.T) {
 	if a, b, c := strings.Index(lines[1], ".50")-len("▌")+1, strings.Index(lines[2], "7")+1, strings.Index(lines[3], ".125"); a != b || b != c {
 		t.Errorf("points at %d %d %d:\n%s", a, b, c, tb.View())
 	}
-	if !strings.Contains(lines[4], "##############") || !strings.Contains(lines[4], "#####") || strings.Contains(lines[4], "789") {
+	if !strings.Contains(lines[4], "      too wide  #####") || strings.ContainsAny(lines[4], "0123456789") {
 		t.Errorf("a number that does not fit is cut to another: %q", lines[4])
 	}
 }
+
+// TestOneHugeNumberLeavesFirmColumns: it takes the room of others up to its Cap,
+// then only of those that are not firm; what still does not fit holds no digit.
+func TestOneHugeNumberLeavesFirmColumns(t *testing.T) {
+	tb := newTable(termenv.Ascii, nil, 60, 8)
+	tb.SetColumns(Column{Title: "Created", Min: 16, Drop: 1, Firm: true}, Column{Title: "Amount", Min: 12, Cap: 20, Align: Decimal}, Column{Title: "Id", Min: 10, Drop: 2})
+	const usual, huge = "9,999,999.99 EUR", "98,765,432,109,876,543,210.99 EUR"
+	for _, c := range []struct {
+		w            int
+		amount, want string
+	}{
+		{60, usual, "2026-01-31 10:00 9,999,999.99 EUR abcdefghij"},
+		{60, huge, "2026-01-31 10:00 " + huge},
+		{50, huge, "2026-01-31 10:00 too wide EUR abcdefghij"},
+		{50, usual, "2026-01-31 10:00 9,999,999.99 EUR abcdefghij"},
+		{32, usual, usual},
+		{28, huge, "too wide EUR"},
+		{17, huge, "too wide EUR"},
+	} {
+		tb.SetSource(cells{{"2026-01-31 10:00", c.amount, "abcdefghij"}})
+		tb.SetSize(c.w, 8)
+		line := strings.Join(strings.Fields(strings.TrimPrefix(strings.Split(tb.View(), "\n")[1], "▌")), " ")
+		if line != c.want {
+			t.Errorf("at %d cells: %q, want %q", c.w, line, c.want)
+		}
+		if lost := len(tb.TooWide()) > 0; lost != strings.Contains(line, "too wide") {
+			t.Errorf("at %d cells: TooWide says %v of %q", c.w, lost, line)
+		}
+	}
+	if tb.Width(0) != 0 || tb.Width(1) == 0 {
+		t.Errorf("widths %d and %d", tb.Width(0), tb.Width(1))
+	}
+}
+
+// TestSignsStandApart from the first cell where the table asks for it.
+func TestSignsStandApart(t *testing.T) {
+	tb := newTable(termenv.Ascii, few{"a"}, 60, 8)
+	tb.Apart()
+	tb.SetSource(signed{})
+	for _, w := range []int{60, 30} {
+		tb.SetSize(w, 8)
+		if v := tb.View(); !strings.Contains(v, "! x-1") || uitest.CheckFrame(v, w, 8) != nil {
+			t.Errorf("at %d cells\n%s", w, v)
+		}
+	}
+}
+
+type signed struct{}
+
+func (signed) Len() int           { return 1 }
+func (signed) Row(int) Row        { return Row{ID: "x-1", Cells: []string{"x-1"}, Sign: "!"} }
+func (signed) IndexOf(string) int { return 0 }
 
 type cells [][]string
 

@@ -12,7 +12,7 @@ const gap = 2 // cells between columns
 func (t *Table) head() int   { return btoi(t.h >= 3) }
 func (t *Table) foot() int   { return btoi(t.h >= 6) }
 func (t *Table) page() int   { return max(t.h-t.head()-t.foot(), 1) }
-func (t *Table) gutter() int { return 2 + btoi(t.w >= 40) }
+func (t *Table) gutter() int { return 2 + btoi(t.w >= 40) + btoi(t.apart) }
 
 func btoi(b bool) int {
 	if b {
@@ -49,6 +49,11 @@ func (t *Table) layout() []shownColumn {
 			out = append(out, shownColumn{i, t.least(i)})
 		}
 	}
+	for i := len(out) - 1; i >= 0 && need > room; i-- { // not even these fit: a number shows as "###" then, never cut
+		less := min(out[i].width-1, need-room)
+		out[i].width -= less
+		need -= less
+	}
 	t.grow(out, room-need)
 	return out
 }
@@ -56,55 +61,6 @@ func (t *Table) layout() []shownColumn {
 // least is the width below which column i is not drawn: its Min, or for numbers
 // what the widest one seen takes.
 func (t *Table) least(i int) int { return max(t.columns[i].Min, t.wide[i], 1) }
-
-// widen makes room for the numbers of the rows on screen, so that each is shown
-// in full: a number is never cut. It leaves the columns that are never dropped
-// their Min; others give way while such a number is on screen.
-func (t *Table) widen(rows []Row) {
-	room := t.w - t.gutter()
-	for _, c := range t.columns {
-		if c.Drop == 0 {
-			room -= max(c.Min, 1) + gap
-		}
-	}
-	changed := false
-	col := make([]string, 0, len(rows))
-	for i, c := range t.columns {
-		if c.Align == Left {
-			continue
-		}
-		col = col[:0]
-		for _, r := range rows {
-			if i < len(r.Cells) {
-				col = append(col, r.Cells[i])
-			}
-		}
-		want := widest(col)
-		if c.Drop == 0 {
-			want = min(want, room+gap+max(c.Min, 1))
-		}
-		if c.Max > 0 {
-			want = min(want, c.Max)
-		}
-		if want = max(want, c.Min); want != t.wide[i] {
-			t.wide[i] = want
-			changed = true
-		}
-	}
-	if changed {
-		t.shown = t.layout()
-	}
-}
-
-// widest is what the widest number of a column takes. That decimal points stand
-// in one line is for the room there is: see text.AlignTo.
-func widest(col []string) int {
-	w := 0
-	for _, s := range col {
-		w = max(w, text.Width(s))
-	}
-	return w
-}
 
 // grow shares spare cells out by Flex, up to Max.
 func (t *Table) grow(cols []shownColumn, spare int) {
@@ -233,20 +189,6 @@ func (t *Table) need() int {
 	return n
 }
 
-// numbers fits a column of numbers to w cells, in place.
-func numbers(col []string, w int, byPoint bool) {
-	if byPoint {
-		copy(col, text.AlignTo(col, w))
-		return
-	}
-	for i, s := range col {
-		if text.Width(s) > w {
-			s = strings.Repeat("#", w) // never cut to another number
-		}
-		col[i] = text.PadLeft(s, w)
-	}
-}
-
 func (t *Table) drawRow(r Row, k, at int) string {
 	var b strings.Builder
 	b.Grow(t.w + 120)
@@ -259,11 +201,14 @@ func (t *Table) drawRow(r Row, k, at int) string {
 		p.write(theme.Style{}, " ")
 	}
 	marked := t.marks[r.ID]
-	if t.gutter() == 2 {
+	if t.w < 40 {
 		t.drawMark(&p, r, marked, style, marked)
 	} else {
 		t.drawMark(&p, r, marked, style, true)
 		t.drawMark(&p, r, false, style, false)
+	}
+	if t.apart {
+		p.write(style(theme.Plain), " ")
 	}
 	for i, c := range t.shown {
 		if i > 0 {

@@ -1,0 +1,215 @@
+package widget
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+// Offer is one way to go on in a filter: the bytes From..To of what was typed
+// become Text.
+type Offer struct {
+	Text     string
+	From, To int
+}
+
+// FilterBar is a filter while it is typed: the line itself, what is wrong with it
+// and where, what is shown meanwhile, and how it could go on. It knows no language:
+// the screen says what is wrong and offers. Make one with NewFilterBar.
+type FilterBar struct {
+	edit   Edit
+	hint   string
+	column int    // of the first wrong character, from 1, in characters; 0: nothing is wrong
+	what   string // is wrong
+	still  string // what is shown while it is wrong
+	offers []Offer
+	chosen int // into offers; -1: none yet
+	end    int // where the chosen one ends
+}
+
+// NewFilterBar begins with a filter of at most limit characters. hint stands in
+// the empty line: an example of the language.
+func NewFilterBar(value, hint string, limit int) *FilterBar {
+	b := &FilterBar{edit: Edit{Max: limit}, hint: hint, chosen: -1}
+	b.edit.Set(value)
+	return b
+}
+
+// Value is the filter as typed.
+func (b *FilterBar) Value() string { return b.edit.Value() }
+
+// At is where the cursor stands, in bytes of Value.
+func (b *FilterBar) At() int { return b.edit.At() }
+
+// Type takes a key and reports whether the filter changed. A key that only moves
+// the cursor ends a choice among offers.
+func (b *FilterBar) Type(msg tea.KeyMsg) (changed bool) {
+	at := b.At()
+	changed = b.edit.Type(msg)
+	if changed || b.At() != at {
+		b.chosen = -1
+	}
+	return changed
+}
+
+// Wrong points at the first wrong character (from 1, in characters) and says what
+// is wrong. still names what the list shows meanwhile; empty: it is not said.
+func (b *FilterBar) Wrong(column int, what, still string) {
+	b.column, b.what, b.still = max(column, 1), what, still
+}
+
+// Right takes back what Wrong said.
+func (b *FilterBar) Right() { b.column, b.what, b.still = 0, "", "" }
+
+// IsWrong reports whether something is wrong.
+func (b *FilterBar) IsWrong() bool { return b.column > 0 }
+
+// Offer sets how to go on at the cursor. While somebody goes through the offers
+// they stay as they are.
+func (b *FilterBar) Offer(list []Offer) {
+	if b.chosen < 0 {
+		b.offers = list
+	}
+}
+
+// Choosing reports whether somebody goes through the offers: they hold then.
+func (b *FilterBar) Choosing() bool { return b.chosen >= 0 }
+
+// Complete puts the next offer in its place and reports whether there was one.
+// An only offer is done with at once: the next ones belong behind it.
+func (b *FilterBar) Complete() bool {
+	if len(b.offers) == 0 {
+		return false
+	}
+	to := b.end
+	if b.chosen < 0 {
+		to = b.offers[0].To
+	}
+	b.chosen = (b.chosen + 1) % len(b.offers)
+	o := b.offers[b.chosen]
+	b.edit.Replace(o.From, to, o.Text)
+	b.end = o.From + len(o.Text)
+	if len(b.offers) == 1 {
+		b.offers, b.chosen = nil, -1
+	}
+	return true
+}
+
+// Lines draws the bar in lines of at most w cells: one when all is well and there
+// is nothing to offer, five at most.
+func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
+	room := max(w-2, 1)
+	out := []string{th.Accent.Render("/ ") + b.edit.View(th, room, true, b.hint)}
+	if b.column > 0 {
+		if b.unfinished() { // the end is missing, and the offers say how it may go on
+			out = append(out, th.Dim.Render(text.Cut(b.what, w)))
+		} else {
+			out = append(out, text.Space(2+b.edit.Cell(b.column-1, room))+th.Bad.Render("^"), th.Bad.Render(text.Cut(th.Signs.Bad+" "+b.what, w)))
+		}
+		if b.still != "" {
+			out = append(out, th.Warn.Render(text.Cut(b.still, w)))
+		}
+	}
+	if offers := b.offerLine(th, w); offers != "" {
+		out = append(out, offers)
+	}
+	return out
+}
+
+// unfinished reports whether what is wrong is at the end, where offers go on.
+func (b *FilterBar) unfinished() bool {
+	return len(b.offers) > 0 && b.column > utf8.RuneCountInString(b.Value())
+}
+
+func (b *FilterBar) offerLine(th *theme.Theme, w int) string {
+	first := 0
+	if b.chosen > 3 { // the chosen one stays in view
+		first = b.chosen - 3
+	}
+	var parts []string
+	used := 4
+	for i, o := range b.offers[first:] {
+		said := safeLine(o.Text, 60) // values come from outside
+		if used += text.Width(said) + 2; used > w {
+			break
+		}
+		style := th.Dim
+		if first+i == b.chosen {
+			style = th.Accent
+		}
+		parts = append(parts, style.Render(said))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return th.Key.Render("tab") + " " + strings.Join(parts, "  ")
+}
+
+// MostSeen lists values, each once, the most frequent first; equals in their order.
+func MostSeen(all []string) []string {
+	count := map[string]int{}
+	var out []string
+	for _, v := range all {
+		if count[v]++; count[v] == 1 && v != "" {
+			out = append(out, v)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return count[b] - count[a] })
+	return out
+}
+
+// Words is a simple filter language for completion: names, each ending in a
+// colon, and what may stand behind each.
+type Words struct {
+	Names  []string
+	Values func(name string) []string // best first; nil: none are known
+}
+
+// Offers lists how a filter may go on at a place of it (bytes).
+func (l Words) Offers(v string, at int) []Offer {
+	at = max(min(at, len(v)), 0)
+	from := strings.LastIndexByte(v[:at], ' ') + 1
+	name, typed, named := strings.Cut(v[from:at], ":")
+	if !named {
+		var out []Offer
+		for _, n := range l.Names {
+			if strings.HasPrefix(n, strings.ToLower(name)) {
+				out = append(out, Offer{n, from, at})
+			}
+		}
+		return out
+	}
+	if l.Values == nil {
+		return nil
+	}
+	return pick(l.Values(strings.ToLower(name)+":"), typed, from+len(name)+1, at)
+}
+
+const maxOffers = 12
+
+// pick lists values that begin with what was typed, then those that hold it.
+func pick(values []string, typed string, from, to int) []Offer {
+	var begins, holds []Offer
+	met := map[string]bool{}
+	typed = strings.ToLower(typed)
+	for _, v := range values {
+		low := strings.ToLower(v)
+		if v == "" || met[low] || strings.ContainsAny(v, " \"") {
+			continue
+		}
+		met[low] = true
+		switch {
+		case strings.HasPrefix(low, typed):
+			begins = append(begins, Offer{v, from, to})
+		case strings.Contains(low, typed):
+			holds = append(holds, Offer{v, from, to})
+		}
+	}
+	all := append(begins, holds...)
+	return all[:min(len(all), maxOffers)]
+}
