@@ -14,6 +14,7 @@ func contexts(m *Map) map[string][]Key {
 	screen := func(groups ...any) []Key { return Join(append([]any{m.Global, m.Nav}, groups...)...) }
 	return map[string][]Key{
 		"operations":   screen(m.List, m.Item, m.Operations),
+		"columns":      Join(m.Columns, m.Nav),
 		"operation":    screen(m.Item, m.Operation),
 		"documents":    screen(m.List, m.Item, m.Documents),
 		"compliance":   screen(m.List, m.Item, m.Compliance),

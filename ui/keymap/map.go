@@ -18,7 +18,10 @@ type List struct{ Open, Filter, Sort, Views, Mark, MarkAll Key }
 type Item struct{ CopyID, CopyJSON, Raw Key }
 
 // Operations belongs to the list of operations.
-type Operations struct{ Documents, Live, Totals, Export Key }
+type Operations struct{ Documents, Live, Totals, Export, Columns Key }
+
+// Columns are the keys while columns of a list are chosen.
+type Columns struct{ Show, Narrower, Wider, Earlier, Later, Reset, Keep, Cancel Key }
 
 // Operation belongs to one operation.
 type Operation struct{ Documents, Tree, History, Customer Key }
@@ -61,6 +64,7 @@ type Map struct {
 	List       List
 	Item       Item
 	Operations Operations
+	Columns    Columns
 	Operation  Operation
 	Documents  Documents
 	Compliance Compliance
@@ -94,8 +98,10 @@ func New() *Map {
 		},
 		Operations: Operations{
 			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"), Live: Bind("operations.live", "live", "read this page from the service", "L").extra(),
-			Totals: Bind("operations.totals", "totals", "totals by currency", "T").extra(), Export: Bind("operations.export", "export", "export what the filter shows", "e").extra(),
+			Totals: Bind("operations.totals", "totals", "totals by currency", "T"), Export: Bind("operations.export", "export", "export what the filter shows", "e").extra(),
+			Columns: Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c"),
 		},
+		Columns: columnKeys(),
 		Operation: Operation{
 			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: Bind("operation.tree", "tree", "child operations", "T"),
 			History: Bind("operation.history", "history", "what happened to it, event by event", "h"), Customer: Bind("operation.customer", "customer", "the customer's verification", "c"),
@@ -209,6 +215,16 @@ func (m *Map) Allow(may func(name string) (why string)) {
 			k.Bar(why)
 		}
 	})
+}
+
+func columnKeys() Columns {
+	return Columns{
+		Show:     Bind("columns.show", "show or hide", "show or hide the column; one without room is kept before others", " "),
+		Narrower: Bind("columns.narrower", "narrower", "narrower", "left", "-"), Wider: Bind("columns.wider", "wider", "wider", "right", "+"),
+		Earlier: Bind("columns.earlier", "earlier", "move it to the left", "K", "<"), Later: Bind("columns.later", "later", "move it to the right", "J", ">"),
+		Reset: Bind("columns.reset", "reset", "the usual columns again", "r"),
+		Keep:  Bind("columns.keep", "keep", "keep the choice", "enter", "c"), Cancel: Bind("columns.cancel", "as before", "as before", "esc", "q"),
+	}
 }
 
 func dialogKeys() Dialog {
