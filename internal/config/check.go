@@ -12,6 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"opdeck/api/limit"
+	"opdeck/internal/columns"
 )
 
 // checker gathers mistakes with the lines of their keys.
@@ -79,6 +80,10 @@ func (c *Config) checkGeneral(k *checker) {
 	if v := c.UI.IdleVeil.D(); v != 0 && (v < 10*time.Second || v > 24*time.Hour) {
 		k.add("must be from 10s to 24h, or 0 for never", "ui", "idle_veil")
 	}
+	k.columns(c.UI.Columns, "ui", "columns")
+	for name, v := range c.Views {
+		k.columns(v.Columns, "views", name, "columns")
+	}
 	k.positive(c.Limits.MaxWait, "limits", "max_wait")
 	k.positive(c.Index.MaxAge, "index", "max_age")
 	k.positive(c.SSH.IdleTimeout, "ssh", "idle_timeout")
@@ -86,6 +91,12 @@ func (c *Config) checkGeneral(k *checker) {
 		k.add("must be at least 1", "ssh", "max_sessions")
 	}
 	c.checkListeners(k)
+}
+
+func (k *checker) columns(list []string, path ...string) {
+	if _, err := columns.Parse(list); err != nil {
+		k.add(err.Error(), path...)
+	}
 }
 
 func (k *checker) positive(d Duration, path ...string) {

@@ -125,12 +125,16 @@ type UI struct {
 	Mask     bool   `toml:"mask"`
 	// IdleVeil is how long no key is pressed before the local console goes blank; 0: never.
 	IdleVeil Duration `toml:"idle_veil"`
+	// Columns are those of the operations list for whoever has chosen none, as
+	// package columns writes them; none: the usual ones.
+	Columns []string `toml:"columns"`
 }
 
 // View is a saved view of the operations list.
 type View struct {
-	Filter string `toml:"filter"`
-	Sort   string `toml:"sort"`
+	Filter  string   `toml:"filter"`
+	Sort    string   `toml:"sort"`
+	Columns []string `toml:"columns"` // none: those of UI
 }
 
 // Duration is a time.Duration written as text ("15s", "5m").
@@ -163,7 +167,7 @@ func Default() Config {
 		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute)},
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization"},
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
-		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute)},
+		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},
 		Views:    map[string]View{},
 	}
 }

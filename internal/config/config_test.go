@@ -62,7 +62,7 @@ func TestExampleShowsEveryKey(t *testing.T) {
 	if x != want {
 		t.Errorf("the example's context is\n%+v\nwant\n%+v", x, want)
 	}
-	if c.Views["pending-eur"] != (View{Filter: "status:PENDING currency:EUR", Sort: "-amount"}) {
+	if want := (View{Filter: "status:PENDING currency:EUR", Sort: "-amount", Columns: []string{"created", "status", "amount", "fee", "reference"}}); !reflect.DeepEqual(c.Views["pending-eur"], want) {
 		t.Errorf("the example's view is %+v", c.Views)
 	}
 }
@@ -84,6 +84,10 @@ func TestMistakesNameLineAndKey(t *testing.T) {
 		{"[limits]\nper_minute = { biling = 3 }\n", `limits.per_minute.biling: is no endpoint class`},
 		{"[limits.per_minute]\nbilling = 0\n", `f:2: limits.per_minute.billing: must be from 1`},
 		{"[ui]\ntheme = \"pink\"\n", `f:2: ui.theme: must be one of auto`},
+		{"[ui]\ncolumns = [\"id\", \"colour\"]\n", `f:2: ui.columns: there is no column "colour"; there are created, status`},
+		{"[views.a]\nfilter = \"\"\ncolumns = [\"fee\", \"fee\"]\n", `f:3: views.a.columns: the column fee comes twice`},
+		{"[views.a]\ncolumns = [\"created:5\"]\n", `f:2: views.a.columns: the width of created is a number from 16 to 200`},
+		{"[views.a]\ncolumns = \"fee\"\n", `f:2: views.a.columns: `},
 		{"default_context = \"b\"\n" + ctx, `f:1: default_context: there is no [contexts.b]`},
 		{strings.Replace(ctx, "https://x", "http://far.example.com", 1), `f:2: contexts.a.base_url: plain http:// is refused`},
 		{ctx + "password_file = \"x\"\n", `f:1: contexts.a: exactly one of password_env`},
