@@ -32,6 +32,8 @@ type desk struct {
 	feed   *feed
 	cover  cover
 	shared *Shared // nil: this console is alone
+
+	choices choices
 }
 
 // screen makes the screen of a place.

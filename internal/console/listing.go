@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"opdeck/internal/columns"
 	"opdeck/internal/index"
 	"opdeck/internal/index/filter"
 	"opdeck/views/operations"
@@ -50,12 +51,22 @@ func (l listing) Values(ctx context.Context, field, typed string, limit int) ([]
 
 // listConfig is the config's part in the list of operations.
 func (d *desk) listConfig() operations.Config {
-	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress}
+	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress,
+		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns}
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
 		v := d.Config.Views[name]
-		c.Views = append(c.Views, operations.View{Name: name, Filter: v.Filter, Sort: v.Sort})
+		c.Views = append(c.Views, operations.View{Name: name, Filter: v.Filter, Sort: v.Sort, Columns: chosenColumns(v.Columns)})
 	}
 	return c
+}
+
+// chosenColumns reads columns of the config, which was checked when it was read.
+func chosenColumns(list []string) []columns.Shown {
+	out, err := columns.Parse(list)
+	if err != nil {
+		return nil
+	}
+	return out
 }
 
 // Export writes what a filter shows to a file of this host.

@@ -1,38 +1,22 @@
 package operations
 
 import (
+	"context"
 	"errors"
-	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/internal/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/text"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-// bar is the filter while it is typed: what is right is applied at once, what is
-// wrong is pointed at.
-type bar struct {
-	edit    widget.Edit
-	wrong   *filter.Error
-	offered []filter.Suggestion
-	chosen  int
-}
-
-func newBar(text string) *bar {
-	b := &bar{edit: widget.Edit{Max: 1000}}
-	b.edit.Set(text)
-	b.offer()
-	return b
-}
-
-// offer lists how to go on at the end of what was typed.
-func (b *bar) offer() {
-	v := b.edit.Value()
-	b.offered, b.chosen = filter.Operations().Complete(v, len(v), nil), -1
+// openBar begins to type a filter: what is right is applied with each key, what is
+// wrong is pointed at while the list shows what was right last.
+func (s *Screen) openBar() tea.Cmd {
+	s.bar = widget.NewFilterBar(s.text, "status:PENDING amount>=1000 customer:acme updated<2h", 1000)
+	return s.offer()
 }
 
 // typing takes a key while the filter is typed.
@@ -44,19 +28,27 @@ func (s *Screen) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	case k.Submit.Match(msg):
 		return s.applyFilter()
 	case k.Next.Match(msg):
-		s.bar.complete()
-		return nil, s.tryFilter()
+		if !s.bar.Complete() {
+			return nil, nil
+		}
+		if s.bar.Choosing() {
+			return nil, s.tryFilter()
+		}
+		return nil, tea.Batch(s.tryFilter(), s.offer())
 	}
-	if s.bar.edit.Type(msg) {
-		s.bar.offer()
-		return nil, s.tryFilter()
+	at := s.bar.At()
+	switch changed := s.bar.Type(msg); {
+	case changed:
+		return nil, tea.Batch(s.tryFilter(), s.offer())
+	case at != s.bar.At():
+		return nil, s.offer()
 	}
 	return nil, nil
 }
 
 // cancelFilter goes back to the filter that held before.
 func (s *Screen) cancelFilter() tea.Cmd {
-	s.bar = nil
+	s.closeBar()
 	before, err := filter.Parse(s.text)
 	if err != nil || before.String() == s.query.String() {
 		return nil
@@ -65,26 +57,24 @@ func (s *Screen) cancelFilter() tea.Cmd {
 	return s.load(s.table.SelectedID())
 }
 
-// complete puts the next suggestion in the place of what it completes.
-func (b *bar) complete() {
-	if len(b.offered) == 0 {
-		return
-	}
-	b.chosen = (b.chosen + 1) % len(b.offered)
-	o := b.offered[b.chosen]
-	v := b.edit.Value()
-	from := min(o.From, len(v))
-	b.edit.Set(v[:from] + o.Text)
+func (s *Screen) closeBar() {
+	s.bar = nil
+	s.seek.Stop()
 }
 
 // tryFilter applies what was typed when it is right; the rows follow each key.
 func (s *Screen) tryFilter() tea.Cmd {
-	q, err := filter.Parse(s.bar.edit.Value())
-	s.bar.wrong = nil
-	if err != nil {
-		errors.As(err, &s.bar.wrong)
+	q, err := filter.Parse(s.bar.Value())
+	var wrong *filter.Error
+	if errors.As(err, &wrong) {
+		what := wrong.What
+		if wrong.Hint != "" {
+			what += " " + wrong.Hint
+		}
+		s.bar.Wrong(wrong.Column, what, s.still())
 		return nil
 	}
+	s.bar.Right()
 	if q.String() == s.query.String() {
 		return nil
 	}
@@ -92,39 +82,69 @@ func (s *Screen) tryFilter() tea.Cmd {
 	return s.load("")
 }
 
+// still says what the list shows while the filter is wrong.
+func (s *Screen) still() string {
+	if s.query.Empty() {
+		return "showing everything"
+	}
+	return "showing the last right filter: " + text.Cut(s.query.String(), 200)
+}
+
 func (s *Screen) applyFilter() (ui.Action, tea.Cmd) {
 	cmd := s.tryFilter()
-	if s.bar.wrong != nil {
+	if s.bar.IsWrong() {
 		return nil, nil
 	}
-	s.text = s.bar.edit.Value()
-	s.bar = nil
+	s.text = s.bar.Value()
+	s.closeBar()
 	s.settle()
 	return nil, cmd
 }
 
-// lines draws the field, what is wrong, and what could come next.
-func (b *bar) lines(th *theme.Theme, w int) []string {
-	out := []string{th.Accent.Render("/ ") + b.edit.View(th, max(w-2, 1), true, "status:PENDING amount>=1000 customer:acme updated<2h")}
-	if b.wrong != nil {
-		out = append(out, text.Space(min(b.wrong.Column+1, w))+th.Bad.Render("^"),
-			th.Bad.Render(th.Signs.Bad+" "+text.Cut(b.wrong.What+" "+b.wrong.Hint, max(w-2, 1))))
-		return out
+// offersMsg is how a filter may go on, with values that the index has seen.
+type offersMsg struct {
+	ui.Ticket
+	offers []widget.Offer
+}
+
+const seen = 12 // values asked for
+
+// offer lists how to go on at the cursor: at once what the language knows, and by
+// a question to the index, which the next key cancels, values that were seen.
+func (s *Screen) offer() tea.Cmd {
+	v, at := s.bar.Value(), s.bar.At()
+	asked := false
+	s.bar.Offer(complete(v, at, func(string, string) []string { asked = true; return nil }))
+	s.seek.Stop()
+	if !asked {
+		return nil
 	}
-	var parts []string
-	used := 0
-	for i, o := range b.offered {
-		if used += text.Width(o.Text) + 2; used > w-12 {
-			break
-		}
-		style := th.Dim
-		if i == b.chosen {
-			style = th.Accent
-		}
-		parts = append(parts, style.Render(o.Text))
+	t, ctx := s.seek.Next(s.env.Ctx)
+	ix := s.index
+	return func() tea.Msg {
+		return offersMsg{t, complete(v, at, func(field, typed string) []string { return values(ctx, ix, field, typed) })}
 	}
-	if len(parts) > 0 {
-		out = append(out, th.Key.Render("tab")+" "+strings.Join(parts, "  "))
+}
+
+// values asks the index; no values are no suggestions.
+func values(ctx context.Context, ix Index, field, typed string) []string {
+	list, err := ix.Values(ctx, field, typed, seen)
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+func complete(v string, at int, known filter.Seen) []widget.Offer {
+	var out []widget.Offer
+	for _, o := range filter.Operations().Complete(v, at, known) {
+		out = append(out, widget.Offer{Text: o.Text, From: o.From, To: o.To})
 	}
 	return out
+}
+
+func (s *Screen) offered(msg offersMsg) {
+	if s.seek.Current(msg.Ticket) && s.bar != nil {
+		s.bar.Offer(msg.offers)
+	}
 }

@@ -16,7 +16,8 @@ type windowMsg struct {
 	window  index.Window
 	total   int
 	base    int
-	counted bool // total is how many there are; else it is still to be counted
+	counted bool                // total is how many there are; else it is still to be counted
+	chosen  map[string][]string // the person's columns, with the first answer; nil: not asked for
 	err     error
 }
 
@@ -112,6 +113,9 @@ func (s *Screen) took(msg windowMsg) tea.Cmd {
 		return nil
 	}
 	s.inited = true
+	if msg.chosen != nil {
+		s.recalled(msg.chosen)
+	}
 	if s.err = api.AsError(msg.err); msg.err == nil {
 		s.rows.set(msg.total, max(msg.base, 0), msg.window.Rows)
 		s.at, s.seen = s.rows.newest(), s.env.Now()

@@ -93,7 +93,8 @@ func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
 		return ui.Explain{Title: "View " + v.Name, Lines: []string{"It sorts by a field that there is not: " + v.Sort + ".",
 			"There are " + strings.Join(index.SortFields, ", ") + "."}}, nil
 	}
-	s.query, s.text, s.sort = q, v.Filter, order
+	s.query, s.text, s.sort, s.view = q, v.Filter, order, v.Name
+	s.show(s.columnsOf(v.Name))
 	s.settle()
 	return nil, s.load("")
 }

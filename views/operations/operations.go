@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/columns"
 	"opdeck/internal/index"
 	"opdeck/internal/index/filter"
 	"opdeck/internal/mask"
@@ -41,7 +42,10 @@ type Client interface {
 }
 
 // View is a saved view of the config.
-type View struct{ Name, Filter, Sort string }
+type View struct {
+	Name, Filter, Sort string
+	Columns            []columns.Shown // nil: those of the list
+}
 
 // Config is what does not change while the console runs.
 type Config struct {
@@ -49,6 +53,13 @@ type Config struct {
 	Off      bool                          // no background sync: the index holds what was read here
 	Now      func() time.Time              // for relative times in filters
 	Progress func() (line string, ok bool) // how far the background sync is; ok false: it rests
+	Columns  []columns.Shown               // what is shown to somebody who has chosen nothing; nil: the usual ones
+
+	// Recall reads what the person in ctx chose before, by view ("" for all that
+	// have no choice of their own); Keep remembers a choice, nil forgets it. Both
+	// may wait. Nil: a choice ends with the screen.
+	Recall func(ctx context.Context) (map[string][]string, error)
+	Keep   func(ctx context.Context, view string, columns []string) error
 }
 
 const (
@@ -80,12 +91,17 @@ type Screen struct {
 	counts  *ui.Loads // totals and groups
 	out     *ui.Loads // exports and counts of views
 
-	bar    *bar // the filter being typed; nil: none
-	panel  panel
-	doing  string
-	stale  bool // news came while a read was under way
-	typed  bool // the filter being typed has changed: the list begins anew
-	inited bool
+	bar     *widget.FilterBar          // the filter being typed; nil: none
+	seek    *ui.Loads                  // values for it
+	chooser *chooser                   // columns being chosen; nil: none
+	shown   []columns.Shown            // columns of the list
+	chosen  map[string][]columns.Shown // by view: what the person chose
+	view    string                     // the view of the config that was taken last
+	panel   panel
+	doing   string
+	stale   bool // news came while a read was under way
+	typed   bool // the filter being typed has changed: the list begins anew
+	inited  bool
 
 	table *widget.Table
 	keys  []keymap.Key
@@ -96,7 +112,9 @@ type Screen struct {
 func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen {
 	s := &Screen{env: env, index: ix, client: client, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
 		loads: env.Loads(), more: env.Loads(), tallies: env.Loads(), lives: env.Loads(), counts: env.Loads(), out: env.Loads(),
-		table: widget.NewTable(env.Theme, env.Keys, true, columns...)}
+		seek: env.Loads(), table: widget.NewTable(env.Theme, env.Keys, true)}
+	s.table.Apart()
+	s.show(s.columnsOf(""))
 	if q, err := filter.Parse(start); err == nil {
 		s.query, s.text = q, start
 	}
@@ -105,7 +123,21 @@ func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen
 }
 
 // Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.load("") }
+func (s *Screen) Init() tea.Cmd {
+	load, recall, ctx := s.load(""), s.cfg.Recall, s.env.Ctx
+	if recall == nil {
+		return load
+	}
+	return func() tea.Msg { // together: the list is not drawn in columns that change at once
+		all, err := recall(ctx)
+		msg := load()
+		if m, ok := msg.(windowMsg); ok && err == nil {
+			m.chosen = all
+			return m
+		}
+		return msg
+	}
+}
 
 // Update implements ui.Screen.
 func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
@@ -128,6 +160,10 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		}
 	case exportMsg:
 		return s.exported(msg)
+	case keptMsg:
+		return s.kept(msg), nil
+	case offersMsg:
+		s.offered(msg)
 	case rereadMsg:
 		s.doing = ""
 		return ui.Notify{Kind: ui.Done, Text: msg.said}, s.load(s.table.SelectedID())
@@ -161,8 +197,11 @@ func (s *Screen) changed() tea.Cmd {
 }
 
 func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
-	if s.bar != nil {
+	switch {
+	case s.bar != nil:
 		return s.typing(msg)
+	case s.chooser != nil:
+		return s.choosing(msg)
 	}
 	k := s.env.Keys
 	id := s.table.SelectedID()
@@ -172,14 +211,16 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	case k.Global.Reload.Match(msg), k.Operations.Live.Match(msg):
 		return nil, s.live()
 	case k.List.Filter.Match(msg):
-		s.bar = newBar(s.text)
-		return nil, nil
+		return nil, s.openBar()
 	case k.List.Sort.Match(msg):
 		return s.chooseSort(), nil
 	case k.List.Views.Match(msg):
 		return nil, s.countViews()
 	case k.Operations.Totals.Match(msg):
 		return nil, s.nextPanel()
+	case k.Operations.Columns.Match(msg):
+		s.chooser = newChooser(s.shown)
+		return nil, nil
 	case k.Operations.Export.Match(msg):
 		return s.askExport(), nil
 	case k.Global.Back.Match(msg):
@@ -235,7 +276,7 @@ func (s *Screen) json(id string, view bool) ui.Action {
 // settle gives the table what it needs from the state.
 func (s *Screen) settle() {
 	s.table.SetSource(s.rows)
-	s.table.SetSort(sortColumn(s.sort.Field), s.sort.Desc)
+	s.table.SetSort(s.sortColumn(), s.sort.Desc)
 	switch {
 	case s.err != nil && s.rows.total == 0:
 		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: "r reads from the service"})
@@ -248,52 +289,6 @@ func (s *Screen) settle() {
 	default:
 		s.table.SetNotice(widget.Notice{Text: "No operation is known yet.", Hint: "r reads the newest from the service"})
 	}
-}
-
-// View implements ui.Screen.
-func (s *Screen) View() string {
-	top := s.above()
-	foot := s.panel.lines(s.env.Theme, s.w, min(max(panelH, s.h/3), s.h/2))
-	s.table.SetSize(s.w, max(s.h-len(top)-len(foot), 1))
-	lines := append(text.Lay(top, s.w, len(top)), strings.Split(s.table.View(), "\n")...)
-	return strings.Join(append(lines, text.Lay(foot, s.w, s.h-len(lines))...), "\n")
-}
-
-// above is the line that says what is shown, or the filter being typed.
-func (s *Screen) above() []string {
-	th := s.env.Theme
-	if s.bar != nil {
-		return s.bar.lines(th, s.w)
-	}
-	head := text.Plural(s.rows.total, "operation", "operations")
-	switch busy := s.tallies.Busy(); {
-	case !s.inited || s.err != nil && s.rows.total == 0: // how many is not known
-		head = "operations"
-	case busy && s.query.Empty():
-		head = text.Count(s.rows.total) + " or more operations"
-	case busy:
-		head = text.Count(s.rows.total) + " or more match"
-	case !s.query.Empty():
-		head = text.Count(s.rows.total) + " match"
-	}
-	line := th.Strong.Render(head)
-	if !s.query.Empty() {
-		line += th.Dim.Render("  / ") + th.Accent.Render(text.Cut(s.query.String(), max(s.w-40, 10)))
-	}
-	if n := len(s.table.Marked()); n > 0 {
-		line += th.Info.Render("  " + th.Signs.Mark + " " + text.Count(n) + " marked")
-	}
-	if s.doing != "" {
-		line += th.Info.Render("  " + s.doing)
-	} else if s.cfg.Progress != nil {
-		if p, ok := s.cfg.Progress(); ok {
-			line += th.Dim.Render("  " + p)
-		}
-	}
-	if s.err != nil && s.rows.total > 0 {
-		line += th.Warn.Render("  " + th.Signs.Warn + " " + text.Cut(s.err.Public, 60))
-	}
-	return []string{line}
 }
 
 // SetSize implements ui.Screen.
@@ -309,18 +304,24 @@ func (s *Screen) Help() help.KeyMap {
 		cancel.SetHelp("esc", "as before")
 		return keymap.Help{List: []keymap.Key{apply, cancel, next}}
 	}
+	if s.chooser != nil {
+		c := k.Columns
+		return keymap.Help{Title: "Columns", List: append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset}, keymap.All(k.Nav)...)}
+	}
 	if s.keys == nil { // asked for with each key and each frame
-		s.keys = append(keymap.Join(k.List, k.Operations, k.Item, k.Nav), k.Global.Reload)
+		o := k.Operations
+		s.keys = append(keymap.All(k.List), o.Documents, o.Totals, k.Item.CopyID, k.Global.Reload, o.Columns, o.Live, o.Export, k.Item.CopyJSON, k.Item.Raw)
+		s.keys = append(s.keys, keymap.All(k.Nav)...)
 	}
 	return keymap.Help{List: s.keys}
 }
 
 // Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return s.bar != nil }
+func (s *Screen) Editing() bool { return s.bar != nil || s.chooser != nil }
 
 // Unsaved implements ui.Keeper.
 func (s *Screen) Unsaved() string {
-	if s.bar != nil && s.bar.edit.Value() != s.text {
+	if s.bar != nil && s.bar.Value() != s.text {
 		return "The filter you typed."
 	}
 	return ""

@@ -34,6 +34,7 @@ type fake struct {
 	reads   []string
 	readErr error
 	export  func(progress func(done, total int64)) (int64, error)
+	values  func(ctx context.Context, field, typed string) ([]string, error)
 }
 
 func (f *fake) len(q filter.OperationExpr) int {
@@ -137,8 +138,11 @@ func (f *fake) Days(_ context.Context, _ filter.OperationExpr, n int) ([]index.D
 	return make([]index.Day, n), f.err
 }
 
-func (f *fake) Values(context.Context, string, string, int) ([]string, error) {
+func (f *fake) Values(ctx context.Context, field, typed string, _ int) ([]string, error) {
 	f.calls++
+	if f.values != nil {
+		return f.values(ctx, field, typed)
+	}
 	return nil, f.err
 }
 
@@ -171,18 +175,24 @@ var news = ui.Changed{Kind: ui.KindOperations}
 type desk struct {
 	*uitest.Run
 	clock *uitest.Clock
-	list  *Screen
+	list  *Screen // opened first
 	f     *fake
 }
 
 func open(t *testing.T, f *fake, opts ...shelltest.Option) *desk {
+	t.Helper()
+	return openWith(t, f, Config{Views: views}, opts...)
+}
+
+func openWith(t *testing.T, f *fake, cfg Config, opts ...shelltest.Option) *desk {
 	t.Helper()
 	d := &desk{clock: uitest.NewClock(), f: f}
 	factory := func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind != ui.KindOperations {
 			return nil
 		}
-		s := New(env, f, f, Config{Views: views, Now: d.clock.Now}, p.Arg)
+		cfg.Now = d.clock.Now
+		s := New(env, f, f, cfg, p.Arg)
 		if d.list == nil {
 			d.list = s
 		}
@@ -234,6 +244,7 @@ func TestScreens(t *testing.T) {
 		"filter":   {f: &fake{n: 30}, keys: []string{"/"}, text: "status:PENDING am"},
 		"wrong":    {f: &fake{n: 30}, keys: []string{"/"}, text: "status:PENDING amount>=x"},
 		"totals":   {f: &fake{ops: odd()}, keys: []string{"T"}},
+		"columns":  {f: &fake{ops: odd()}, keys: []string{"c", "G", "k", "k", " "}},
 		"bystatus": {f: &fake{ops: odd()}, keys: []string{"T", "T"}},
 		"sort":     {f: &fake{n: 30}, keys: []string{"s"}},
 		"views":    {f: &fake{n: 30}, keys: []string{"v"}},
@@ -536,7 +547,9 @@ func TestEverySize(t *testing.T) {
 	shelltest.Sizes(d.Run)
 	d.keys("T")
 	shelltest.Sizes(d.Run)
-	d.keys("/")
+	d.keys("c", "down", "down")
+	shelltest.Sizes(d.Run)
+	d.keys("esc", "/")
 	d.Send(uitest.Type("amount>=x"))
 	shelltest.Sizes(d.Run)
 }

@@ -1,0 +1,108 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/text"
+	"opdeck/ui/uitest"
+)
+
+// typed opens the filter and types text into it.
+func (d *desk) typed(text string) *desk {
+	d.keys("/")
+	d.Send(uitest.Type(text))
+	return d
+}
+
+func TestValuesThatWereSeenAreOffered(t *testing.T) {
+	var asked []string
+	f := &fake{n: 30, values: func(_ context.Context, field, typed string) ([]string, error) {
+		asked = append(asked, field+" "+typed)
+		return []string{"Acme Ltd", "株式会社", "x\x1b[2J"}, nil
+	}}
+	d := open(t, f).typed("customer:")
+	has(t, d, `"Acme Ltd"`, "株式会社", "x·[2J")
+	d.keys("tab")
+	has(t, d, `/ customer:"Acme Ltd"`)
+	d.keys("tab")
+	has(t, d, "/ customer:株式会社")
+	if n := len(asked); n == 0 || asked[n-1] != "customer " {
+		t.Errorf("asked for %q", asked)
+	}
+	d.Send(uitest.Type(" status:PEN"))
+	if last := asked[len(asked)-1]; last != "status PEN" {
+		t.Errorf("asked for %q", last)
+	}
+}
+
+// TestValuesAreAskedInACommand that the next key cancels.
+func TestValuesAreAskedInACommand(t *testing.T) {
+	f := &fake{n: 30}
+	d := open(t, f)
+	s := d.list
+	d.keys("/")
+	f.values = func(ctx context.Context, _, _ string) ([]string, error) { return []string{"OLD"}, ctx.Err() }
+	s.bar.Type(uitest.Key("s").(tea.KeyMsg))
+	for _, k := range []string{"t", "a", "t", "u", "s", ":"} {
+		s.bar.Type(uitest.Key(k).(tea.KeyMsg))
+	}
+	calls := f.calls
+	late := s.offer()
+	if f.calls != calls || late == nil {
+		t.Fatal("asked in the update loop, or not at all")
+	}
+	s.bar.Type(uitest.Key("P").(tea.KeyMsg))
+	if s.offer() == nil {
+		t.Fatal("not asked again")
+	}
+	d.Send(late())
+	if strings.Contains(d.View(), "OLD") {
+		t.Errorf("an answer to an older question is shown\n%s", d.View())
+	}
+	f.values = func(context.Context, string, string) ([]string, error) { return nil, errors.New("busy") }
+	d.Send(s.offer()()) // no values are no failure
+	has(t, d, "/ status:P")
+}
+
+func TestTheLastRightFilterIsNamed(t *testing.T) {
+	d := open(t, &fake{n: 30}).typed("amount>=x")
+	has(t, d, "is no amount", "showing the last right filter: amount") // "amount" alone was a word
+	d.keys("esc")
+	d.typed("(")
+	has(t, d, "showing everything", "1 of 30")
+	d.keys("esc")
+	d.typed("status:PENDING currency>5")
+	has(t, d, "showing the last right filter: status:PENDING", "15")
+	if n := d.list.rows.total; n != 15 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// TestTheCaretStandsUnderTheCharacter, wide ones counted.
+func TestTheCaretStandsUnderTheCharacter(t *testing.T) {
+	for _, typed := range []string{"amount>=x", "customer:株式会社 amount>=x", "customer:é amount>=x", strings.Repeat("株 ", 60) + "amount>=x"} {
+		d := open(t, &fake{n: 30}).typed(typed)
+		var line, caret string
+		lines := strings.Split(d.View(), "\n")
+		for i, l := range lines {
+			if strings.TrimSpace(l) == "^" {
+				line, caret = lines[i-1], l
+			}
+		}
+		at := text.Width(caret[:strings.Index(caret, "^")])
+		if x := strings.LastIndex(line, "x"); caret == "" || x < 0 || text.Width(line[:x]) != at {
+			t.Errorf("%q: the caret is wrong\n%s\n%s", typed, line, caret)
+		}
+	}
+}
+
+func TestCompletesInTheMiddle(t *testing.T) {
+	d := open(t, &fake{n: 30}).typed("sta amount>=5")
+	d.keys("home", "right", "right", "right", "tab")
+	has(t, d, "/ status: amount>=5")
+}

@@ -1,0 +1,294 @@
+package operations
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/internal/columns"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+// chooser is the choice of columns while it is made: each change shows at once in
+// the list above it.
+type chooser struct {
+	list   []entry // those that are shown in their order; the others keep the place they had
+	at     int
+	before []columns.Shown
+	note   string // why a key did nothing
+}
+
+type entry struct {
+	columns.Shown
+	on bool
+}
+
+func newChooser(shown []columns.Shown) *chooser {
+	c := &chooser{before: shown}
+	c.fill(shown)
+	return c
+}
+
+func (c *chooser) fill(shown []columns.Shown) {
+	c.list = c.list[:0]
+	for _, s := range shown {
+		c.list = append(c.list, entry{s, true})
+	}
+	for _, name := range columns.Names() {
+		if !slices.ContainsFunc(shown, func(s columns.Shown) bool { return s.Name == name }) {
+			c.list = append(c.list, entry{columns.Shown{Name: name}, false})
+		}
+	}
+}
+
+// shown is the choice as it is now.
+func (c *chooser) shown() []columns.Shown {
+	var out []columns.Shown
+	for _, e := range c.list {
+		if e.on {
+			out = append(out, e.Shown)
+		}
+	}
+	return out
+}
+
+// width is how many cells a column takes in the table now; 0: none.
+func (s *Screen) width(name string) int {
+	i := slices.IndexFunc(s.shown, func(o columns.Shown) bool { return o.Name == name })
+	if i < 0 {
+		return 0
+	}
+	return s.table.Width(i)
+}
+
+// choosing takes a key while columns are chosen.
+func (s *Screen) choosing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+	k, nav, c := s.env.Keys.Columns, s.env.Keys.Nav, s.chooser
+	e := &c.list[c.at]
+	c.note = ""
+	switch {
+	case k.Keep.Match(msg):
+		s.chooser = nil
+		return nil, s.keepColumns()
+	case k.Cancel.Match(msg):
+		s.chooser = nil
+		s.show(c.before)
+		return ui.Handled{}, nil
+	case nav.Up.Match(msg):
+		c.at = max(c.at-1, 0)
+		return nil, nil
+	case nav.Down.Match(msg):
+		c.at = min(c.at+1, len(c.list)-1)
+		return nil, nil
+	case nav.Top.Match(msg), nav.PageUp.Match(msg):
+		c.at = 0
+		return nil, nil
+	case nav.Bottom.Match(msg), nav.PageDown.Match(msg):
+		c.at = len(c.list) - 1
+		return nil, nil
+	case k.Show.Match(msg):
+		c.toggle(e, s.width(e.Name))
+	case k.Narrower.Match(msg):
+		c.resize(e, s.width(e.Name), -1)
+	case k.Wider.Match(msg):
+		c.resize(e, s.width(e.Name), 1)
+	case k.Earlier.Match(msg):
+		c.move(-1)
+	case k.Later.Match(msg):
+		c.move(1)
+	case k.Reset.Match(msg):
+		c.fill(s.usualFor(s.view))
+	default:
+		return nil, nil
+	}
+	s.show(c.shown())
+	return nil, nil
+}
+
+// toggle shows a hidden column and hides a shown one; one that has no room yet is
+// kept before others first.
+func (c *chooser) toggle(e *entry, drawn int) {
+	switch {
+	case !e.on:
+		e.on, e.Kept = true, true
+	case drawn == 0 && !e.Kept:
+		e.Kept = true
+	case len(c.shown()) == 1:
+		c.note = "One column stays."
+	default:
+		*e = entry{columns.Shown{Name: e.Name}, false}
+	}
+}
+
+func (c *chooser) resize(e *entry, drawn, by int) {
+	if !e.on {
+		c.note = "space shows it first."
+		return
+	}
+	spec := offered[place(e.Name)]
+	if drawn == 0 {
+		drawn = max(e.Width, spec.Min)
+	}
+	w := drawn + by
+	switch {
+	case w < columns.Least(e.Name):
+		c.note = "Narrower it could not be read."
+	case w > columns.MaxWidth:
+		c.note = "Wider it cannot be."
+	default:
+		e.Width = w
+	}
+}
+
+// move moves the column under the cursor past its neighbour among those shown.
+func (c *chooser) move(by int) {
+	to := c.at + by
+	if to < 0 || to >= len(c.list) {
+		return
+	}
+	c.list[c.at], c.list[to] = c.list[to], c.list[c.at]
+	c.at = to
+}
+
+// keptMsg says whether a choice was kept for the next time.
+type keptMsg struct {
+	ui.Ticket
+	err error
+}
+
+// keepColumns remembers the choice for this person.
+func (s *Screen) keepColumns() tea.Cmd {
+	name := s.choiceOf(s.view)
+	list := s.shown
+	if slices.Equal(list, s.usualFor(name)) {
+		list = nil
+	}
+	if s.chosen == nil {
+		s.chosen = map[string][]columns.Shown{}
+	}
+	s.chosen[name] = list
+	if s.cfg.Keep == nil {
+		return nil
+	}
+	t, ctx, keep, words := s.env.Ticket(), context.WithoutCancel(s.env.Ctx), s.cfg.Keep, columns.Strings(list)
+	return func() tea.Msg { return keptMsg{t, keep(ctx, name, words)} }
+}
+
+func (s *Screen) kept(msg keptMsg) ui.Action {
+	if msg.err == nil {
+		return nil
+	}
+	return ui.Notify{Kind: ui.Warned, Text: "The columns hold until you leave; they could not be kept: " + api.AsError(msg.err).Public}
+}
+
+// recalled takes what a person chose before. What cannot be read any more counts
+// as no choice.
+func (s *Screen) recalled(all map[string][]string) {
+	s.chosen = map[string][]columns.Shown{}
+	for view, words := range all {
+		if list, err := columns.Parse(words); err == nil && len(list) > 0 {
+			s.chosen[view] = list
+		}
+	}
+	s.show(s.columnsOf(s.view))
+}
+
+// choiceOf is under which name a choice made in a view is kept: a view that names
+// its own columns has its own choice, all others share one.
+func (s *Screen) choiceOf(view string) string {
+	if len(s.viewColumns(view)) > 0 || len(s.chosen[view]) > 0 {
+		return view
+	}
+	return ""
+}
+
+// columnsOf is what a view shows: what the person chose there, else what the
+// config says of it, else what the person chose for all, else the config's.
+func (s *Screen) columnsOf(view string) []columns.Shown {
+	if list := s.chosen[s.choiceOf(view)]; len(list) > 0 {
+		return list
+	}
+	return s.usualFor(view)
+}
+
+// usualFor is what a view shows to somebody who has chosen nothing.
+func (s *Screen) usualFor(view string) []columns.Shown {
+	for _, list := range [][]columns.Shown{s.viewColumns(view), s.cfg.Columns} {
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return columns.Usual()
+}
+
+func (s *Screen) viewColumns(view string) []columns.Shown {
+	for _, v := range s.cfg.Views {
+		if v.Name == view && view != "" {
+			return v.Columns
+		}
+	}
+	return nil
+}
+
+// chooserHeight is how many lines the choice takes: half of the window at most.
+func (s *Screen) chooserHeight() int {
+	if s.chooser == nil {
+		return 0
+	}
+	return min(max(s.h/2, 3), 2+len(s.chooser.list))
+}
+
+// chooserLines draws the choice in h lines.
+func (s *Screen) chooserLines(w, h int) []string {
+	c, th := s.chooser, s.env.Theme
+	title := th.Title.Render("Columns")
+	if c.note != "" {
+		title += "  " + th.Warn.Render(text.Cut(c.note, max(w-9, 0)))
+	} else {
+		title += th.Dim.Render(text.Cut("  "+s.chooserKeys(), max(w-7, 0)))
+	}
+	out := []string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))), title}
+	rows := min(h-len(out), len(c.list))
+	from := max(min(c.at-rows/2, len(c.list)-rows), 0)
+	for i := from; i < from+rows; i++ {
+		out = append(out, s.chooserLine(th, c.list[i], i == c.at, w))
+	}
+	return text.Lay(out, w, h)
+}
+
+// chooserKeys are those that a narrow hint line has no room for.
+func (s *Screen) chooserKeys() string {
+	k := s.env.Keys.Columns
+	var out []string
+	for _, one := range []keymap.Key{k.Earlier, k.Later, k.Narrower, k.Wider, k.Reset} {
+		out = append(out, one.Help().Key+" "+one.Help().Desc)
+	}
+	return strings.Join(out, "  ")
+}
+
+func (s *Screen) chooserLine(th *theme.Theme, e entry, marked bool, w int) string {
+	sign, state, tone := th.Signs.Off, "hidden", theme.Dim
+	if e.on {
+		drawn := s.width(e.Name)
+		sign, state, tone = th.Signs.Good, strconv.Itoa(drawn), theme.Plain
+		switch {
+		case drawn == 0:
+			sign, state, tone = th.Signs.Warn, "no room", theme.Warn
+		case e.Width > 0:
+			state += " set"
+		}
+	}
+	style, cursor := th.Tone, " "
+	if marked {
+		style, cursor = th.Selected, th.Signs.Cursor
+	}
+	line := text.Fit(" "+sign+" "+text.Pad(e.Name, 10)+" "+text.Pad(state, 8)+" "+offered[place(e.Name)].about, max(w-1, 0))
+	return style(theme.Accent).Render(cursor) + style(tone).Render(line)
+}

@@ -1,0 +1,264 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"opdeck/api/apitest"
+	"opdeck/internal/columns"
+	"opdeck/internal/index"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// heads are the columns that a frame shows.
+func heads(d *desk) []string {
+	for _, l := range strings.Split(d.View(), "\n") {
+		if f := strings.Fields(strings.NewReplacer("▼", "", "▲", "").Replace(l)); len(f) > 1 && place(f[0]) >= 0 && place(f[1]) >= 0 {
+			return f
+		}
+	}
+	return nil
+}
+
+func want(t *testing.T, d *desk, cols string) {
+	t.Helper()
+	if got := strings.Join(heads(d), " "); got != cols {
+		t.Errorf("shown are %q, want %q\n%s", got, cols, d.View())
+	}
+}
+
+// memory remembers choices as the state folder does.
+type memory struct {
+	chosen map[string][]string
+	err    error
+	keeps  int
+}
+
+func (m *memory) config() Config {
+	return Config{Views: append([]View{{Name: "money", Columns: []columns.Shown{{Name: "amount"}, {Name: "fee"}, {Name: "id"}}}}, views...),
+		Recall: func(context.Context) (map[string][]string, error) { return maps.Clone(m.chosen), nil },
+		Keep: func(_ context.Context, view string, list []string) error {
+			m.keeps++
+			if m.err != nil {
+				return m.err
+			}
+			if m.chosen == nil {
+				m.chosen = map[string][]string{}
+			}
+			m.chosen[view] = list
+			return nil
+		}}
+}
+
+const at80 = "created status amount customer id"
+
+// TestEveryColumnIsKnown: what package columns names, the list can show.
+func TestEveryColumnIsKnown(t *testing.T) {
+	var names []string
+	for _, c := range offered {
+		names = append(names, c.Title)
+		if c.sort != "" && !slices.Contains(index.SortFields, c.sort) {
+			t.Errorf("%s sorts by %s", c.Title, c.sort)
+		}
+		if least := columns.Least(c.Title); least == 0 || least > c.Min {
+			t.Errorf("%s is %d wide, and %d at least", c.Title, c.Min, least)
+		}
+	}
+	if !slices.Equal(names, columns.Names()) {
+		t.Errorf("the list has %v\nthere are %v", names, columns.Names())
+	}
+}
+
+func TestColumnsAreChosenAndKept(t *testing.T) {
+	m := &memory{}
+	d := openWith(t, &fake{n: 30}, m.config())
+	want(t, d, at80)
+	d.keys("c")
+	has(t, d, "Columns", "! via        no room")
+	d.keys("G", "k", "k", "k", "k", "k")
+	has(t, d, "▌ – fee        hidden")
+	d.keys(" ")
+	want(t, d, "created status amount customer fee")
+	d.keys("K", "K", "K", "K", "K", "K", "K", "K", "K", "K", "K") // to the front
+	want(t, d, "fee created status amount customer")
+	d.keys("down", " ")
+	want(t, d, "fee status amount customer id")
+	if m.keeps != 0 {
+		t.Error("kept before it was done")
+	}
+	d.keys("enter")
+	if got := strings.Join(m.chosen[""], " "); got != "fee status type via amount customer to docs updated id" {
+		t.Errorf("kept %q", got)
+	}
+	again := openWith(t, &fake{n: 30}, m.config())
+	want(t, again, "fee status amount customer id")
+	again.keys("c", "r", "enter")
+	want(t, again, at80)
+	if len(m.chosen[""]) != 0 {
+		t.Errorf("the usual ones are kept as a choice: %v", m.chosen)
+	}
+}
+
+func TestEscLeavesColumnsAsTheyWere(t *testing.T) {
+	m := &memory{}
+	d := openWith(t, &fake{n: 30}, m.config())
+	d.keys("c", " ", "down", " ")
+	want(t, d, "type amount customer to id")
+	d.keys("esc")
+	want(t, d, at80)
+	has(t, d, "30 operations")
+	if m.keeps != 0 {
+		t.Error("kept all the same")
+	}
+}
+
+func TestOneColumnStays(t *testing.T) {
+	d := open(t, &fake{n: 3})
+	d.keys("c")
+	for range columns.Names() {
+		d.keys(" ", " ", "down") // one without room is kept at first
+	}
+	d.keys("home")
+	for range columns.Names() {
+		if len(d.list.shown) == 1 {
+			break
+		}
+		if slices.ContainsFunc(d.list.shown, func(s columns.Shown) bool { return s.Name == d.list.chooser.list[d.list.chooser.at].Name }) {
+			d.keys(" ", " ")
+		}
+		d.keys("down")
+	}
+	if len(d.list.shown) == 0 {
+		t.Fatal("no column is left")
+	}
+}
+
+// TestAColumnWithoutRoomIsKeptFirst, and hidden by the next press.
+func TestAColumnWithoutRoomIsKeptFirst(t *testing.T) {
+	d := open(t, &fake{n: 30})
+	d.keys("c", "down", "down", "down", "down", "down", "down", "down") // docs
+	has(t, d, "▌ ! docs       no room")
+	d.keys(" ")
+	want(t, d, "created status amount customer docs")
+	d.keys(" ")
+	has(t, d, "▌ – docs       hidden")
+	want(t, d, at80)
+}
+
+func TestWidths(t *testing.T) {
+	m := &memory{}
+	d := openWith(t, &fake{n: 30}, m.config())
+	d.keys("c", "left")
+	has(t, d, "Narrower it could not be read.")
+	d.keys("down", "right", "right", "right")
+	has(t, d, "15 set")
+	d.keys("down", "down", "down", "down", "-", "-")
+	d.keys("enter")
+	if got := strings.Join(m.chosen[""], " "); !strings.Contains(got, "status:15") || !strings.Contains(got, "customer:") {
+		t.Errorf("kept %q", got)
+	}
+	d.keys("c", "end", "right")
+	has(t, d, "space shows it first.")
+}
+
+// TestANarrowAmountIsNeverAnother: the person made its column too narrow.
+func TestANarrowAmountIsNeverAnother(t *testing.T) {
+	m := &memory{chosen: map[string][]string{"": {"amount:12", "id"}}}
+	f := &fake{ops: odd()}
+	d := openWith(t, f, m.config())
+	has(t, d, "too wide EUR", "amount 99,999,999,999,999,999,999.999999999 EUR")
+	for _, l := range strings.Split(d.View(), "\n") {
+		if strings.Contains(l, "999…") || strings.Contains(l, "…999") {
+			t.Errorf("an amount is cut: %q", l)
+		}
+	}
+	d.Send(uitest.Size(40, 24))
+	has(t, d, "enter shows the amount")
+}
+
+func TestViewsHaveColumnsOfTheirOwn(t *testing.T) {
+	m := &memory{}
+	d := openWith(t, &fake{n: 30}, m.config())
+	d.keys("v", "down", "enter")
+	want(t, d, "amount fee id")
+	d.keys("c", "down", " ", "enter") // without the fee
+	if got := strings.Join(m.chosen["money"], " "); got != "amount id" || len(m.chosen[""]) != 0 {
+		t.Errorf("kept %v", m.chosen)
+	}
+	d.keys("v", "enter")
+	want(t, d, at80)
+	d.keys("v", "down", "enter")
+	want(t, d, "amount id")
+	d.keys("c", "r", "enter") // the view's own again
+	want(t, d, "amount fee id")
+}
+
+func TestColumnsOfTheConfig(t *testing.T) {
+	m := &memory{chosen: map[string][]string{"": {"colour"}}} // from another version
+	cfg := m.config()
+	cfg.Columns = []columns.Shown{{Name: "reference"}, {Name: "amount"}}
+	d := openWith(t, &fake{n: 30}, cfg)
+	want(t, d, "reference amount")
+	has(t, d, "by created ▼", "SBX-68159091")
+}
+
+func TestEveryCellIsDrawn(t *testing.T) {
+	m := &memory{chosen: map[string][]string{"": columns.Names()}}
+	d := openWith(t, &fake{n: 2}, m.config())
+	d.Send(uitest.Size(420, 20))
+	want(t, d, strings.Join(columns.Names(), " "))
+	has(t, d, "1,156.25 EUR", "3.00 USD", "SBX-68159091", "Invoice settlement", "DqCsgSE-4e95-ViYbNI", "Harbour & Finch Trading Ltd", "3 ▣")
+	hostile := openWith(t, &fake{ops: append(odd(), apitest.HostileOperation())}, m.config())
+	shelltest.Sizes(hostile.Run) // no escape of a comment or reference reaches a frame
+}
+
+func TestAChoiceThatCannotBeKeptHolds(t *testing.T) {
+	m := &memory{err: errors.New("read-only")}
+	d := openWith(t, &fake{n: 30}, m.config())
+	d.keys("c", " ", "enter")
+	want(t, d, "status amount customer to id")
+	has(t, d, "The columns hold until you leave")
+}
+
+// TestRowsArriveMeanwhile: columns, marks and groups go on while the list changes
+// under them, and the cursor stays on its operation.
+func TestRowsArriveMeanwhile(t *testing.T) {
+	f := &fake{ops: odd()[:5]}
+	d := open(t, f)
+	arrive := func(n string) {
+		f.ops = slices.Insert(slices.Clone(f.ops), 0, apitest.Operation(map[string]any{"opid": n + "-0000-4000-8000-000000000000"}))
+		d.Send(news)
+	}
+	d.keys("down", " ", "down")
+	was, marked := under(d), d.list.table.Marked()
+	d.keys("c", "down")
+	arrive("aaaaaaaa")
+	has(t, d, "6 operations", "▌ ✓ status")
+	d.keys(" ", "enter", "T", "T")
+	arrive("bbbbbbbb")
+	has(t, d, "7 operations", "1 marked", "PENDING")
+	want(t, d, "created amount customer")
+	d.keys("s", "down", "enter")
+	arrive("cccccccc")
+	if got := d.list.table.Marked(); !slices.Equal(got, marked) {
+		t.Errorf("marked is %v, was %v", got, marked)
+	}
+	d.keys("home")
+	d.list.table.Select(was)
+	arrive("dddddddd")
+	if now := under(d); now != was {
+		t.Errorf("the cursor went from %s to %s", was, now)
+	}
+}
+
+func TestAChoiceThatCannotBeReadIsNone(t *testing.T) {
+	m := &memory{chosen: map[string][]string{"": {"id"}}}
+	cfg := m.config()
+	cfg.Recall = func(context.Context) (map[string][]string, error) { return nil, errors.New("no such folder") }
+	want(t, openWith(t, &fake{n: 3}, cfg), at80)
+}
