@@ -60,8 +60,8 @@ type Screen struct {
 	newer  bool // records came since the list was read
 	doing  string
 
-	bar  *bar  // the filter while it is typed
-	page *page // a record or a report over the list
+	bar  *widget.FilterBar // the filter while it is typed
+	page *page             // a record or a report over the list
 
 	table *widget.Table
 	w, h  int
@@ -72,6 +72,7 @@ func New(env *ui.Env, log Log, cfg Config, start string) *Screen {
 	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, rows: &rows{env: env},
 		loads: env.Loads(), more: env.Loads(), doubts: env.Loads(), checks: env.Loads(),
 		table: widget.NewTable(env.Theme, env.Keys, false, columns(0)...)}
+	s.table.Apart()
 	if f, bad := parse(start, env.Now()); bad == nil {
 		s.filter, s.text = f, start
 	}
@@ -157,7 +158,7 @@ func (s *Screen) listKey(msg tea.KeyMsg, e trail.Entry, on bool) (ui.Action, tea
 	k := s.env.Keys
 	switch {
 	case k.List.Filter.Match(msg):
-		s.bar = newBar(s.text)
+		s.bar = s.newBar(s.text)
 		return nil, nil
 	case k.Global.Back.Match(msg), k.Global.Quit.Match(msg):
 		if s.text == "" {
@@ -246,7 +247,7 @@ func (s *Screen) Editing() bool { return s.bar != nil || s.page != nil && s.page
 
 // Unsaved implements ui.Keeper.
 func (s *Screen) Unsaved() string {
-	if s.bar != nil && s.bar.edit.Value() != s.text {
+	if s.bar != nil && s.bar.Value() != s.text {
 		return "The filter you typed."
 	}
 	return ""

@@ -308,7 +308,7 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 		s.show(sample()[3])
 		s.Update(key.Msg())
 		_ = s.View()
-		s.page, s.bar = nil, newBar("person:ana")
+		s.page, s.bar = nil, s.newBar("person:ana")
 		s.Update(key.Msg())
 		_ = s.View()
 		s.bar = nil

@@ -174,7 +174,7 @@ func outcome(th *theme.Theme, e trail.Entry) outcomeLook {
 func (s *Screen) above() []string {
 	th := s.env.Theme
 	if s.bar != nil {
-		return s.bar.lines(th, s.w)
+		return s.bar.Lines(th, s.w)
 	}
 	head := text.Plural(len(s.rows.list), "record", "records")
 	if s.next != 0 {

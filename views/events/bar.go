@@ -1,25 +1,22 @@
 package events
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api/text"
+	"opdeck/internal/receiver"
 	"opdeck/ui"
-	"opdeck/ui/text"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-// bar is the filter while it is typed. It is applied by enter.
-type bar struct {
-	edit  widget.Edit
-	wrong *problem
-}
-
-func newBar(s string) *bar {
-	b := &bar{edit: widget.Edit{Max: 500}}
-	b.edit.Set(s)
+// newBar begins to type a filter. It is applied by enter.
+func (s *Screen) newBar(start string) *widget.FilterBar {
+	b := widget.NewFilterBar(start, "type:operation status:conflict id:7f3a since:2h", 500)
+	b.Offer(s.words().Offers(start, b.At()))
 	return b
 }
 
@@ -30,48 +27,66 @@ func (s *Screen) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		s.bar = nil
 		return ui.Handled{}, nil
 	case k.Submit.Match(msg):
-		f, wrong := parse(b.edit.Value(), s.env.Now())
-		if b.wrong = wrong; wrong != nil {
+		f, wrong := parse(b.Value(), s.env.Now())
+		if s.judge(wrong); wrong != nil {
 			return nil, nil
 		}
-		s.filter, s.text, s.bar = f, strings.TrimSpace(b.edit.Value()), nil
+		s.filter, s.text, s.bar = f, strings.TrimSpace(b.Value()), nil
 		return nil, s.load()
 	case k.Next.Match(msg):
-		b.complete()
-		return nil, nil
+		b.Complete()
+	default:
+		b.Type(msg)
 	}
-	if b.edit.Type(msg) {
-		_, b.wrong = parse(b.edit.Value(), s.env.Now())
-		if b.wrong != nil && strings.HasSuffix(b.edit.Value(), ":") {
-			b.wrong = nil // still being written
-		}
-	}
+	_, wrong := parse(b.Value(), s.env.Now())
+	s.judge(wrong)
+	b.Offer(s.words().Offers(b.Value(), b.At()))
 	return nil, nil
 }
 
-// complete finishes the name of a field, or puts the next one in its place.
-func (b *bar) complete() {
-	v := b.edit.Value()
-	from := strings.LastIndexByte(v, ' ') + 1
-	typed := v[from:]
-	for i, f := range fields {
-		if f == typed {
-			b.edit.Set(v[:from] + fields[(i+1)%len(fields)])
-			return
-		}
+// judge tells the bar what is wrong, and what the list shows meanwhile.
+func (s *Screen) judge(wrong *problem) {
+	if wrong == nil {
+		s.bar.Right()
+		return
 	}
-	for _, f := range fields {
-		if strings.HasPrefix(f, typed) {
-			b.edit.Set(v[:from] + f)
-			return
-		}
+	still := "showing everything"
+	if s.text != "" {
+		still = "showing the last right filter: " + line(s.text, 200)
 	}
+	v := s.bar.Value()
+	s.bar.Wrong(utf8.RuneCountInString(v[:min(wrong.column, len(v))])+1, wrong.what, still)
 }
 
-func (b *bar) lines(th *theme.Theme, w int) []string {
-	out := []string{th.Accent.Render("/ ") + b.edit.View(th, max(w-2, 1), true, "type:operation status:conflict id:7f3a since:2h")}
-	if b.wrong != nil {
-		return append(out, th.Bad.Render(text.Cut(th.Signs.Bad+" at "+text.Count(b.wrong.column+1)+": "+b.wrong.what, w)))
+// words are the language for completion, with the values that are on screen.
+func (s *Screen) words() widget.Words { return widget.Words{Names: fields, Values: s.seenValues} }
+
+func (s *Screen) seenValues(name string) []string {
+	var all []string
+	switch name {
+	case "type:":
+		for _, short := range shortTypes {
+			all = append(all, strings.ToLower(short))
+		}
+		slices.Sort(all)
+		return all
+	case "status:":
+		return []string{string(receiver.Verified), string(receiver.Unverified), string(receiver.Quarantined), string(receiver.Conflict)}
+	case "since:":
+		return []string{"30m", "2h", "24h", "168h"}
 	}
-	return append(out, th.Key.Render("tab")+" "+th.Dim.Render(text.Cut(strings.Join(fields, "  ")+"  words", max(w-4, 1))))
+	for _, it := range slices.Backward(s.rows.list) { // the newest first
+		switch {
+		case len(all) == seenRows:
+			return widget.MostSeen(all)
+		case name == "id:" && !it.ObjectID.Flags().Suspicious(): // what is offered must be what is typed
+			all = append(all, it.ObjectID.Line(128))
+		case name == "hook:" && !text.Untrusted(it.HookID).Flags().Suspicious():
+			all = append(all, line(it.HookID, 128))
+		}
+	}
+	return widget.MostSeen(all)
 }
+
+// seenRows is how many of the newest rows values are taken from.
+const seenRows = 1000

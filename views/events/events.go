@@ -77,7 +77,7 @@ type Screen struct {
 	follow bool
 	doing  string
 
-	bar   *bar
+	bar   *widget.FilterBar
 	page  *page
 	table *widget.Table
 	w, h  int
@@ -88,6 +88,7 @@ func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Scr
 	s := &Screen{env: env, inbox: inbox, client: client, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, rows: newRows(env), follow: true,
 		counts: map[receiver.Status]int64{}, loads: env.Loads(), more: env.Loads(), stream: env.Loads(), tries: env.Loads(), hooks: env.Loads(),
 		table: widget.NewTable(env.Theme, env.Keys, false, columns(0)...)}
+	s.table.Apart()
 	if f, bad := parse(start, env.Now()); bad == nil {
 		s.filter, s.text = f, start
 	}
@@ -209,7 +210,7 @@ func (s *Screen) listKey(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	k := s.env.Keys
 	switch {
 	case k.List.Filter.Match(msg):
-		s.bar = newBar(s.text)
+		s.bar = s.newBar(s.text)
 		return nil, nil
 	case k.Global.Back.Match(msg), k.Global.Quit.Match(msg):
 		if s.text == "" {
@@ -304,6 +305,12 @@ func (s *Screen) Help() help.KeyMap {
 		list = []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload, s.keys.Settings}
 	case s.page != nil:
 		list = append([]keymap.Key{s.keys.Replay, s.keys.Operation, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, s.keys.Codes, s.keys.Settings}, keymap.All(k.Item)...)
+	case s.cfg.Listen == "": // nothing comes by itself: where the service sends is what matters
+		settings := s.keys.Settings
+		settings.SetHelp(settings.Help().Key, "where it sends")
+		settings.Extra = false
+		list = []keymap.Key{settings, k.Global.Reload, k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Operation}
+		list = append(list, keymap.All(k.Item)...)
 	default:
 		list = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.keys), k.Global.Reload)...)
 		list = append(list, keymap.All(k.Item)...)
@@ -316,7 +323,7 @@ func (s *Screen) Editing() bool { return s.bar != nil || s.page != nil && s.page
 
 // Unsaved implements ui.Keeper.
 func (s *Screen) Unsaved() string {
-	if s.bar != nil && s.bar.edit.Value() != s.text {
+	if s.bar != nil && s.bar.Value() != s.text {
 		return "The filter you typed."
 	}
 	return ""

@@ -354,7 +354,7 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Events, k.Viewer, k.Global) {
 		for _, open := range []func(){
 			func() { s.show(s.rows.list[0]) }, func() { s.open(&page{fill: s.codeLines}) }, func() { s.open(&page{settings: true, hooks: &h, fill: s.settingLines}) },
-			func() { s.page, s.bar = nil, newBar("type:1") },
+			func() { s.page, s.bar = nil, s.newBar("type:1") },
 		} {
 			open()
 			s.Update(key.Msg())

@@ -260,7 +260,7 @@ func line(s string, max int) string { return untrusted.Untrusted(s).Line(max) }
 func (s *Screen) above() []string {
 	th := s.env.Theme
 	if s.bar != nil {
-		return s.bar.lines(th, s.w)
+		return s.bar.Lines(th, s.w)
 	}
 	head := th.Strong.Render(text.Plural(s.rows.Len(), "event", "events"))
 	if s.older != 0 {
@@ -308,7 +308,7 @@ func (s *Screen) warnings() []string {
 		warn(theme.Warn, "Not read again: "+line(s.err.Public, 200))
 	}
 	if s.cfg.Listen == "" && s.rows.Len() > 0 {
-		out = append(out, th.Dim.Render(text.Cut("No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand.", s.w)))
+		out = append(out, th.Dim.Render(text.Cut("No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand. W shows where the service sends.", s.w)))
 	}
 	return out
 }
