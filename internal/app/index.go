@@ -69,14 +69,23 @@ func (l lister) Operation(ctx context.Context, opid string) (api.Operation, erro
 	return l.c.Operation(limit.Background(ctx), opid)
 }
 
+// indexEvery is how often this process asks a database that cannot tell, which
+// is PostgreSQL, whether another one changed the index: one small read for all
+// consoles of the process.
+const indexEvery = 400 * time.Millisecond
+
 // StartSync fills the index in the background until the returned function is
-// called. With the index off or in memory switched off it does nothing.
+// called, and looks for what other processes put into it. With the index off or
+// in memory switched off it does nothing.
 func (a *App) StartSync(ctx context.Context) (stop func()) {
 	if !a.Config.Index.Enabled {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(api.WithActor(ctx, api.Actor{Name: "sync", Role: api.Viewer, Via: "service"}))
 	var wg sync.WaitGroup
+	if _, tells := a.Store.Stamp(); !tells && a.Index.Mode() == index.Shared {
+		wg.Go(func() { a.Index.Watch(ctx, indexEvery) })
+	}
 	wg.Go(func() {
 		s := index.NewSyncer(a.Index, lister{a.Client}, index.SyncOptions{Owner: a.Session.Owner().ID, PageSize: a.Config.Service.ListPageSize,
 			MaxAge: a.Config.Index.MaxAge.D(), Now: a.Now, Log: a.Log})

@@ -158,6 +158,7 @@ func (f *feed) next() tea.Msg {
 		select {
 		case <-f.wake:
 		case <-f.written:
+			f.changes() // rows must not wait for their turn
 			soon()
 		case <-f.stirred:
 			soon()
@@ -168,6 +169,11 @@ func (f *feed) next() tea.Msg {
 			return nil
 		}
 	}
+}
+
+// changes asks the index alone whether it changed: one small read.
+func (f *feed) changes() {
+	_, _ = f.app.Index.Poll(context.WithoutCancel(f.ctx)) // the look that follows soon tells of trouble
 }
 
 // pause is how long nothing needs to be looked at when nobody writes.
@@ -207,9 +213,8 @@ func (f *feed) glance() {
 
 // look reads session, budgets and index and puts what changed since it was told.
 func (f *feed) look(ctx context.Context) {
-	_, _ = f.app.Index.Poll(ctx) // what it tells comes through Changes; the next look asks again
 	f.moving = false
-	if _, err := f.app.Index.Poll(ctx); err != nil {
+	if _, err := f.app.Index.Poll(ctx); err != nil { // what it tells comes through Changes
 		f.app.Log.Warn("index", "err", err)
 	}
 	if st, err := f.app.SessionStatus(ctx); err != nil {
