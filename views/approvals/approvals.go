@@ -259,7 +259,7 @@ func (s *Screen) Counts(now time.Time) time.Time {
 func (s *Screen) View() string {
 	s.switchKeys() // time alone can end a request
 	if s.page != nil {
-		return strings.Join(s.page.draw(s, s.w, s.h), "\n")
+		return strings.Join(text.Lay(s.page.draw(s, s.w, s.h), s.w, s.h), "\n")
 	}
 	top := s.above()
 	if len(top) > s.h/2 {
@@ -279,7 +279,10 @@ func (s *Screen) above() []string {
 			}
 		}
 	}
-	head := th.Dim.Render("No approval waits")
+	head := ""
+	if !s.at.IsZero() {
+		head = th.Dim.Render("No approval waits")
+	}
 	if open > 0 {
 		head = th.Warn.Render(th.Signs.Wait + " " + Badge(open))
 	}

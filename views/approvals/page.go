@@ -1,6 +1,8 @@
 package approvals
 
 import (
+	"strings"
+
 	"opdeck/api"
 	untrusted "opdeck/api/text"
 	"opdeck/internal/approval"
@@ -21,6 +23,9 @@ func (s *Screen) show(id string) {
 }
 
 func (p *page) draw(s *Screen, w, h int) []string {
+	if h > 2 {
+		h-- // the last line tells where one is in what does not fit
+	}
 	p.view.SetSize(w, h)
 	r, ok := s.rows.request(p.id)
 	if !ok {
@@ -28,7 +33,16 @@ func (p *page) draw(s *Screen, w, h int) []string {
 		return p.view.Lines()
 	}
 	p.view.SetLines(s.lines(r, w))
-	return p.view.Lines()
+	lines := p.view.Lines()
+	if where := p.view.Position(); where != "" {
+		last, all, _ := strings.Cut(where, " of ")
+		where = "  " + where + " lines"
+		if last != all {
+			where += ", " + s.env.Keys.Nav.PageDown.Binding.Help().Key + " shows more"
+		}
+		lines = append(lines, s.env.Theme.Dim.Render(text.Cut(where, w)))
+	}
+	return lines
 }
 
 // lines draws a request: how it stands, what it would change, exactly what would

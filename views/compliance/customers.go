@@ -173,9 +173,9 @@ func (s *Customers) settle() {
 	s.table.SetSource(people{s})
 	s.table.SetSort(s.sortBy-1, s.down)
 	switch {
-	case s.err != nil && s.items == nil:
+	case s.err != nil && s.at.IsZero():
 		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: "r tries again"})
-	case s.items == nil:
+	case s.at.IsZero():
 		s.table.SetNotice(widget.Notice{Text: "Reading the customers …"})
 	case s.name != "":
 		s.table.SetNotice(widget.Notice{Text: "No customer's name holds “" + s.name + "”.", Hint: "esc lists all"})
@@ -247,7 +247,10 @@ func look(th *theme.Theme, status string) theme.Status {
 // View implements ui.Screen.
 func (s *Customers) View() string {
 	th := s.env.Theme
-	head := text.Plural(len(s.items), "customer", "customers")
+	head := ""
+	if !s.at.IsZero() {
+		head = text.Plural(len(s.items), "customer", "customers")
+	}
 	if s.total != "" {
 		head += " of " + s.total
 	}

@@ -26,12 +26,12 @@ func (s *Screen) lines() []string {
 	now := s.env.Now()
 	out := s.head()
 	out = append(out, "", th.Title.Render("Verification"))
-	out = append(out, widget.Checklist(th, s.steps(), s.w)...)
+	out = append(out, s.checklist()...)
 	out = append(out, "")
 	if s.doing != "" {
 		out = append(out, th.Info.Render(th.Signs.Info+" "+s.doing+" …"))
 	} else {
-		out = append(out, th.Strong.Render("Next: ")+s.j.Next)
+		out = append(out, th.Strong.Render("Next: ")+s.next())
 	}
 	if s.err != nil {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
@@ -59,9 +59,51 @@ func (s *Screen) head() []string {
 	return out
 }
 
+// noteAt is the column where the notes of the checklist begin.
+const noteAt = 30
+
+// checklist draws the steps; a note that is too long goes on below itself.
+func (s *Screen) checklist() []string {
+	th := s.env.Theme
+	var out []string
+	for _, st := range s.steps() {
+		note := []string{st.Note}
+		if room := s.w - noteAt; room >= 20 && st.Note != "" {
+			note = text.Wrap(st.Note, room)
+		}
+		st.Note = note[0]
+		out = append(out, widget.Checklist(th, []widget.Step{st}, s.w)...)
+		for _, l := range note[1:] {
+			out = append(out, text.Space(noteAt)+th.Dim.Render(l))
+		}
+	}
+	return out
+}
+
+// waits reports that a link was made and it is the customer's turn: the service
+// does not tell when they are through.
+func (s *Screen) waits() bool {
+	r := s.j.Record
+	return r.Applied && len(r.Outstanding) > 0 && !r.LinkAt.IsZero() && !s.finalised()
+}
+
+func (s *Screen) finalised() bool { return s.j.Steps[len(s.j.Steps)-1].State == journey.Done }
+
+// next says what to do now.
+func (s *Screen) next() string {
+	link, finalize := s.keys.Link.Binding.Help().Key, s.keys.Finalize.Binding.Help().Key
+	if s.waits() && !s.env.Now().Before(s.j.Record.LinkUntil) {
+		return "The link has lapsed: make another (" + link + ") unless the customer is through with it, then finalize (" + finalize + ")."
+	}
+	if s.waits() {
+		return "The customer opens the link and hands in what is outstanding; then finalize (" + finalize + ")."
+	}
+	return s.j.Next
+}
+
 func (s *Screen) steps() []widget.Step {
 	var out []widget.Step
-	next := s.j.Steps[len(s.j.Steps)-1].State != journey.Done && !s.j.Record.Unclear // nothing is next once it was finalised, or before a lost answer is cleared up
+	next := !s.finalised() && !s.j.Record.Unclear // nothing is next once it was finalised, or before a lost answer is cleared up
 	for _, st := range s.j.Steps {
 		w := widget.Step{Text: text.Fit(st.Name, 17), Note: untrusted.Untrusted(st.Note).Line(300)}
 		switch st.State {
@@ -75,13 +117,23 @@ func (s *Screen) steps() []widget.Step {
 		case journey.Unclear:
 			w.State = widget.StepUnknown
 		case journey.Todo:
-			if next {
+			if next && st.Key != "outstanding" { // the link is what one does about those
 				w.State, next = widget.StepNext, false
 			}
+		}
+		if app := s.j.Application; st.Key == "application" && st.State == journey.Done {
+			w.Note = "There is one, " + strings.ToLower(app.Kind()) + "; its status is " + dash(app.Status.Line(30)) + "."
 		}
 		out = append(out, w)
 	}
 	return out
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
 }
 
 // linkLines show the link: host apart from the rest, never as a hyperlink, and

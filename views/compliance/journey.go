@@ -226,10 +226,13 @@ func (s *Screen) askShare() ui.Action {
 	case api.Corporate:
 		kind = "CORPORATE: one token carries the company with its verified beneficiaries."
 	}
-	return ui.Ask{Title: "Share token", Verb: "Go on",
-		Intro: []string{s.j.Customer.FullName().Line(80) + ", " + kind,
-			"A token works once and lives about 20 minutes: one issued just now lapses at " + text.Clock(s.asked.Add(api.ShareTokenLife), s.env.Zone()) + ".",
-			"What you paste is not shown, kept or logged."},
+	intro := []string{s.j.Customer.FullName().Line(80) + ", " + kind,
+		"A token works once and lives about 20 minutes: one issued just now lapses at " + text.Clock(s.asked.Add(api.ShareTokenLife), s.env.Zone()) + ".",
+		"What you paste is not shown, kept or logged."}
+	if s.env.About.Ground == ui.Sandbox {
+		intro = append(intro, demoTokens(s.j.Customer.Type == api.Corporate))
+	}
+	return ui.Ask{Title: "Share token", Verb: "Go on", Intro: intro,
 		Fields: []widget.Field{{Label: "Token", Secret: true, Max: 4096, Check: checkToken}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			token, err := api.CheckShareToken(v.Secret(0).Reveal())
@@ -244,6 +247,15 @@ func (s *Screen) askShare() ui.Action {
 				Risk: "Once applied, the customer cannot be shared again.",
 				Yes:  func(ui.Seen) tea.Cmd { return s.share(token) }}, nil
 		}}
+}
+
+// demoTokens says what the built-in service takes for a token.
+func demoTokens(corporate bool) string {
+	kind := "individual"
+	if corporate {
+		kind = "corporate"
+	}
+	return "Built-in service: type demo-" + kind + "-ok-1, demo-" + kind + "-outstanding-1 or demo-" + kind + "-rejected-1. Each works once; another ending makes another token."
 }
 
 func checkToken(v string) error {
@@ -360,11 +372,26 @@ func (s *Screen) Counts(now time.Time) time.Time {
 // View implements ui.Screen.
 func (s *Screen) View() string {
 	s.view.SetLines(s.lines())
-	return strings.Join(s.view.Lines(), "\n")
+	lines := s.view.Lines()
+	if where := s.view.Position(); where != "" && s.h > 2 {
+		last, all, _ := strings.Cut(where, " of ")
+		where = "  " + where + " lines"
+		if last != all {
+			where += ", " + s.env.Keys.Nav.PageDown.Binding.Help().Key + " shows more"
+		}
+		lines = append(lines, s.env.Theme.Dim.Render(text.Cut(where, s.w)))
+	}
+	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
 }
 
 // SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h; s.view.SetSize(w, h) }
+func (s *Screen) SetSize(w, h int) {
+	s.w, s.h = w, h
+	if h > 2 {
+		h-- // the last line tells where one is in what does not fit
+	}
+	s.view.SetSize(w, h)
+}
 
 // Help implements ui.Screen.
 func (s *Screen) Help() help.KeyMap {

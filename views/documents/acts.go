@@ -72,12 +72,13 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 		"This document is locked and cannot be " + act + ".",
 		"A lock is set by a compliance team, usually while it reviews the document. The service tells neither who set it nor when; the document itself is there since the time below.",
 		"Only the compliance team can lift it. Ask it, and name the ids below; then press r to read the operation again.",
-	}, Facts: s.facts(d)}
+	}, Facts: append([]widget.Pair{{Label: "guid", Value: d.GUID.Line(64)}}, s.facts(d)...)}
 }
 
+// facts are what a question about a document shows; its id stands above them.
 func (s *Screen) facts(d api.Document) []widget.Pair {
 	return []widget.Pair{
-		{Label: "document", Value: d.FileName.Line(200), Long: true}, {Label: "guid", Value: d.GUID.Line(64)},
+		{Label: "document", Value: d.FileName.Line(200), Long: true},
 		{Label: "type", Value: d.DocType.Line(64) + ", " + draw.Size(d.Size)},
 		{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone())},
 		{Label: "operation", Value: s.id}, {Label: "status", Value: s.op.Status.Line(40)},
@@ -245,13 +246,28 @@ func (s *Screen) job(guid string) (replace.Job, bool) {
 	return replace.Job{}, false
 }
 
+// standing says in words how far a job came.
+func standing(j replace.Job) string {
+	switch j.Step {
+	case replace.Planned:
+		return "nothing was sent yet"
+	case replace.Removing:
+		return "the removal was sent, its outcome is open"
+	case replace.Removed:
+		return "the old document is off, the new one is not uploaded"
+	case replace.Uploading:
+		return "the old document is off, the upload is open"
+	case replace.Uploaded:
+		return "the old document is off, the new one is uploaded but not attached"
+	case replace.Attaching:
+		return "the new document was sent for attaching, its outcome is open"
+	}
+	return string(j.Step)
+}
+
 // askResume offers to go on with a job that stands still, or to give it up.
 func (s *Screen) askResume(j replace.Job) ui.Action {
-	step := "It stands at: " + string(j.Step) + "."
-	if j.Problem != "" {
-		step += " " + j.Problem
-	}
-	return ui.Choose{Title: "A replacement of " + j.OldName + " stands still. " + step,
+	return ui.Choose{Title: "Replacement of " + draw.Middle(j.OldName, 30),
 		Items: []ui.Choice{{Text: "Resume", Note: "go on where it stopped, after a read"},
 			{Text: "Give up", Note: "put the old document back"}, {Text: "Leave it", Note: "decide later"}},
 		Pick: func(i int) (ui.Action, tea.Cmd) {

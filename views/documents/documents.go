@@ -314,12 +314,23 @@ func (s *Screen) above() []string {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
 	}
 	for _, j := range s.jobs {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still ("+string(j.Step)+"): R goes on with it."))
+		out = append(out, th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still; "+s.keys.Replace.Binding.Help().Key+" resumes it or gives it up."))
+		for _, l := range text.Wrap(standing(j)+mindful(j.Problem), max(s.w-2, 1)) {
+			out = append(out, th.Warn.Render("  "+l))
+		}
 	}
 	if s.doing != "" {
 		out = append(out, th.Info.Render(th.Signs.Info+" "+s.doing+" …"))
 	}
 	return append(out, "")
+}
+
+// mindful is a job's problem behind how it stands.
+func mindful(problem string) string {
+	if problem == "" {
+		return "."
+	}
+	return ": " + problem
 }
 
 // below is the detail of the document under the cursor.

@@ -28,7 +28,7 @@ func (s *Screen) lines() []string {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public), "")
 	}
 	now := s.env.Now()
-	out = append(out, s.headline(), "")
+	out = append(out, s.headline(), s.attached(), "")
 	out = append(out, widget.Pairs(th, s.pairs(now), s.w)...)
 	out = append(out, s.amounts()...)
 	out = append(out, s.documents()...)
@@ -47,6 +47,24 @@ func (s *Screen) headline() string {
 		line += th.Dim.Render(" → ") + th.Strong.Render(text.Money(op.DestinationAmount.Sum))
 	}
 	return line
+}
+
+// attached says in a line what hangs on it and whose it is.
+func (s *Screen) attached() string {
+	th, n, locked := s.env.Theme, len(s.op.Documents), 0
+	for _, d := range s.op.Documents {
+		if d.IsLock {
+			locked++
+		}
+	}
+	line := "no document"
+	if n > 0 {
+		line = text.Plural(n, "document", "documents")
+	}
+	if locked > 0 {
+		line += ", " + text.Count(locked) + " locked"
+	}
+	return th.Dim.Render(line + "  " + text.Line(s.op.Customer.Name, max(s.w-len(line)-4, 10)))
 }
 
 // say makes pairs of a text from outside: the safe text, and below it what is
@@ -160,12 +178,16 @@ func (s *Screen) amounts() []string {
 func (s *Screen) documents() []string {
 	th := s.env.Theme
 	out := []string{"", th.Title.Render(text.Plural(len(s.op.Documents), "document", "documents")) + th.Dim.Render("  d opens them")}
+	room, longest := max(min(s.w-30, 60), 12), 0
+	for _, d := range s.op.Documents {
+		longest = max(longest, text.Width(text.File(d.FileName, room)))
+	}
 	for _, d := range s.op.Documents {
 		lock := "  "
 		if d.IsLock {
 			lock = th.Locked.Render(th.Signs.Locked + " ")
 		}
-		line := lock + text.File(d.FileName, max(min(s.w-30, 60), 12)) + "  " + th.Dim.Render(d.DocType.Line(30)+", "+text.Size(d.Size))
+		line := lock + text.Pad(text.File(d.FileName, room), longest) + "  " + th.Dim.Render(d.DocType.Line(30)+", "+text.Size(d.Size))
 		if d.IsLock {
 			line += th.Locked.Render("  locked")
 		}
@@ -176,6 +198,9 @@ func (s *Screen) documents() []string {
 	}
 	return out
 }
+
+// childRest is the width of a child's line without its id.
+const childRest = 46
 
 func (s *Screen) children() []string {
 	th := s.env.Theme
@@ -193,7 +218,7 @@ func (s *Screen) children() []string {
 	for _, c := range s.tree.Children {
 		st := th.Status(string(c.Status))
 		out = append(out, th.Tone(st.Tone).Render(st.Sign+" "+text.Fit(c.Status.Line(14), 10))+"  "+text.Fit(c.Type.Line(14), 10)+
-			text.PadLeft(text.Money(c.SourceAmount.Sum), 20)+"  "+c.OPID.Line(64))
+			text.PadLeft(text.Money(c.SourceAmount.Sum), 20)+"  "+text.ID(c.OPID.Line(64), max(s.w-childRest, 13)))
 	}
 	return out
 }

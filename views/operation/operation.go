@@ -51,8 +51,26 @@ type Screen struct {
 
 // New makes the screen of one operation.
 func New(env *ui.Env, client Client, opid string) *Screen {
-	return &Screen{env: env, client: client, id: opid, loads: env.Loads(), trees: env.Loads(), keys: env.Keys.Operation,
+	s := &Screen{env: env, client: client, id: opid, loads: env.Loads(), trees: env.Loads(), keys: env.Keys.Operation,
 		view: widget.NewViewer(env.Theme, env.Keys)}
+	s.settle()
+	return s
+}
+
+// settle switches keys by what is there; a key that is off says why.
+func (s *Screen) settle() {
+	open, read := "", ""
+	if s.op == nil {
+		read = "The operation is not read yet."
+	}
+	if s.id == "" {
+		open = "No operation is open; " + s.env.Keys.Global.OpenID.Binding.Help().Key + " opens one by its id."
+		read = open
+	}
+	s.keys.Documents.Set(open)
+	s.keys.History.Set(open)
+	s.keys.Tree.Set(read)
+	s.keys.Customer.Set(read)
 }
 
 type knownMsg struct {
@@ -181,6 +199,7 @@ func (s *Screen) loaded(msg loadedMsg) (ui.Action, tea.Cmd) {
 
 func (s *Screen) show(op api.Operation, at time.Time, origin string) {
 	s.op, s.at, s.origin, s.err = &op, at, origin, nil
+	s.settle()
 	s.draw()
 }
 
@@ -232,15 +251,36 @@ func (s *Screen) Counts(now time.Time) time.Time {
 // View implements ui.Screen.
 func (s *Screen) View() string {
 	s.draw()
-	return strings.Join(s.view.Lines(), "\n")
+	lines := s.view.Lines()
+	if where := s.view.Position(); where != "" && s.h > 2 {
+		lines = append(lines, s.env.Theme.Dim.Render(text.Cut(further(where, s.env.Keys.Nav.PageDown), s.w)))
+	}
+	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
 }
 
-func (s *Screen) draw() { s.view.SetLines(s.lines()) }
+// further says where one is in what does not fit, and how to see more of it.
+func further(where string, pageDown keymap.Key) string {
+	last, all, _ := strings.Cut(where, " of ")
+	if last == all {
+		return "  " + where + " lines"
+	}
+	return "  " + where + " lines, " + pageDown.Binding.Help().Key + " shows more"
+}
+
+// draw gives the viewer its lines. The last line of the screen is kept for where
+// one is in them.
+func (s *Screen) draw() {
+	s.view.SetLines(s.lines())
+	h := s.h
+	if h > 2 {
+		h--
+	}
+	s.view.SetSize(s.w, h)
+}
 
 // SetSize implements ui.Screen.
 func (s *Screen) SetSize(w, h int) {
 	s.w, s.h = w, h
-	s.view.SetSize(w, h)
 	s.draw()
 }
 

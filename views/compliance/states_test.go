@@ -1,0 +1,111 @@
+package compliance
+
+import (
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/internal/journey"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// mute and muteList are screens whose first load is never answered.
+type (
+	mute     struct{ *Screen }
+	muteList struct{ *Customers }
+)
+
+func (mute) Init() tea.Cmd     { return nil }
+func (muteList) Init() tea.Cmd { return nil }
+
+func builtIn(o *ui.Options) { o.About.Ground = ui.Sandbox }
+
+// state is a screen to keep.
+type state struct {
+	f    *fake
+	id   string
+	arg  string
+	opts []shelltest.Option
+	mute bool
+	keys []string
+	err  error // from the first read on
+}
+
+func (c state) view(t *testing.T, w, h int) string {
+	t.Helper()
+	clock := uitest.NewClock()
+	f := *c.f
+	f.now = clock.Now
+	make := func(env *ui.Env, p ui.Place) ui.Screen {
+		switch s := factory(&f)(env, p).(type) {
+		case *Screen:
+			if c.mute {
+				return mute{s}
+			}
+			return s
+		case *Customers:
+			if c.mute {
+				return muteList{s}
+			}
+			return s
+		}
+		return nil
+	}
+	r := shelltest.Open(t, clock, make, ui.Place{Kind: ui.KindCompliance, ID: c.id, Arg: c.arg}, c.opts...)
+	r.Send(uitest.Size(w, h))
+	if c.err != nil {
+		f.err = c.err
+	}
+	for _, k := range c.keys {
+		r.Send(uitest.Key(k))
+	}
+	return r.View()
+}
+
+// TestStates keeps the screens of the customer and of the list that are not the
+// usual ones.
+func TestStates(t *testing.T) {
+	gone := &api.Error{Kind: api.Unavailable, Public: "The service did not answer within 15 s.", Hint: "r tries again."}
+	noon := uitest.NewClock().Now()
+	corporate := with(func(f *fake) { f.customer.Type = api.Corporate })
+	for name, c := range map[string]state{
+		"loading":  {f: individual(), id: cuid, mute: true},
+		"stale":    {f: individual(), id: cuid, keys: []string{"r"}, err: gone},
+		"readonly": {f: individual(), id: cuid, opts: []shelltest.Option{shelltest.ReadOnly}, keys: []string{"S"}},
+		"rejected": {f: with(func(f *fake) {
+			f.rec = journey.Record{Rejected: "The profile behind this token was not verified to the level that is asked for"}
+		}), id: cuid},
+		"waiting": {f: with(func(f *fake) {
+			f.rec = journey.Record{Applied: true, Outstanding: []string{"PROOF_OF_RESIDENCE"}, LinkAt: noon.Add(-time.Minute), LinkUntil: noon.Add(14 * time.Minute)}
+		}), id: cuid},
+		"lapsed": {f: with(func(f *fake) {
+			f.rec = journey.Record{Applied: true, Outstanding: []string{"PROOF_OF_RESIDENCE"}, LinkAt: noon.Add(-time.Hour), LinkUntil: noon.Add(-45 * time.Minute)}
+		}), id: cuid},
+		"accepted": {f: with(func(f *fake) {
+			f.customer.Status, f.app.Status = "ACCEPT", "SUBMITTED"
+			f.rec = journey.Record{Applied: true, FinalizedAt: noon.Add(-time.Hour), By: "ana"}
+		}), id: cuid},
+		"corporate":  {f: corporate, id: cuid, keys: []string{"S"}},
+		"demo":       {f: corporate, id: cuid, keys: []string{"S"}, opts: []shelltest.Option{builtIn}},
+		"production": {f: with(func(f *fake) { f.rec = journey.Record{Applied: true} }), id: cuid, opts: []shelltest.Option{shelltest.Production}, keys: []string{"f"}},
+
+		"list-loading": {f: individual(), mute: true},
+		"list-empty":   {f: individual()},
+		"list-nobody":  {f: individual(), arg: "zz"},
+		"list-error":   {f: with(func(f *fake) { f.err = gone })},
+		"list-stale": {f: with(func(f *fake) {
+			f.page = api.Page[api.Customer]{Items: []api.Customer{customer(cuid, "Ana Kovačević", api.Individual, "NEW")}, Total: "1"}
+		}), keys: []string{"r"}, err: gone},
+	} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				golden.RequireEqual(t, c.view(t, wh[0], wh[1]))
+			})
+		}
+	}
+}
