@@ -314,7 +314,7 @@ func (s *Screen) above() []string {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
 	}
 	for _, j := range s.jobs {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still; "+s.keys.Replace.Binding.Help().Key+" resumes it or gives it up."))
+		out = append(out, th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still; "+s.keys.Replace.Binding.Help().Key+" goes on with it or gives it up."))
 		for _, l := range text.Wrap(standing(j)+mindful(j.Problem), max(s.w-2, 1)) {
 			out = append(out, th.Warn.Render("  "+l))
 		}

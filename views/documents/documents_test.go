@@ -248,7 +248,7 @@ func TestUnfinishedJobIsOffered(t *testing.T) {
 		return replace.Job{OldName: "old.pdf", Step: replace.Attached}, nil
 	}
 	r, _ := open(t, f)
-	has(t, r, "A replacement of old.pdf stands still; R resumes it", "the old document is off, the new one is not uploaded")
+	has(t, r, "A replacement of old.pdf stands still; R goes on with it", "the old document is off, the new one is not uploaded")
 	r.Send(uitest.Key("R"))
 	has(t, r, "Resume", "Give up")
 	r.Send(uitest.Key("enter"))
