@@ -28,7 +28,7 @@ func run(ctx context.Context, out, only string, text bool) error {
 	if err := os.MkdirAll(out, 0o755); err != nil { //nolint:gosec // documentation
 		return err
 	}
-	for _, sc := range scenes {
+	for _, sc := range scenes() {
 		if !strings.Contains(sc.name, only) {
 			continue
 		}

@@ -1,38 +1,95 @@
 package main
 
 import (
+	"context"
 	"time"
+
+	"opdeck/internal/app"
 )
 
 // noon is the time in every picture.
 var noon = time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC)
 
-// scene is one picture: keys, each with what must be on the screen before the
-// next one is pressed.
+// scene is one picture: keys, each with what comes to the screen because of it.
 type scene struct {
 	name, title string
 	w, h        int
+	// where must stand in the line of the screen's title at the end, word anywhere:
+	// a picture of something else is none.
+	where, word string
 	steps       []step
+	more        string                                                    // settings beside the usual ones
+	before      func(ctx context.Context, a *app.App, ids []string) error // what happened before; ids are operations
 }
 
+// step is a key, or a text typed quickly, and what appears because of it: it must
+// not be there before.
 type step struct{ key, then string }
 
 // list waits for the operations, all of them.
 var list = step{"", "500 operations"}
 
+// Ways that several scenes go.
+var (
+	toDocuments = []step{list, {"/", "esc as before"}, {"docs>=2 status:PENDING" + enter, "match"}, {"d", "attach"}}
+	toCustomer  = []step{list, {enter, "h history"}, {"c", "Verification"}}
+	removed     = then(toDocuments, step{"x", "[ No ]"}, step{"y", "Removed "})
+)
+
+func then(way []step, more ...step) []step { return append(append([]step(nil), way...), more...) }
+
+// at is a scene at another size.
+func (s scene) at(w, h int) scene {
+	s.w, s.h = w, h
+	s.name += "-80x24"
+	s.title += ", in a small terminal"
+	return s
+}
+
+// secondPerson makes every write wait for another person.
+const secondPerson = `default_context = "desk"
+[contexts.desk]
+sandbox = true
+approval = "second_person"
+`
+
+// large are the pictures at 120x40.
+var large = []scene{
+	{name: "operations", title: "The list of operations, from the local index", where: "Operations", word: "3 of 500", steps: []step{list, {down, "2 of 500"}, {down, "3 of 500"}}},
+	{name: "filter", title: "A filter being typed, its rows below", where: "Operations", word: "status:PENDING cur", steps: []step{list, {"/", "esc as before"}, {"status:PENDING cur", "status:PENDING cur"}}},
+	{name: "totals", title: "Totals by currency", where: "Operations", word: "by status", steps: []step{list, {"T", "by status"}}},
+	{name: "operation", title: "One operation", where: "Operations › ", word: "reference", steps: []step{list, {enter, "h history"}}},
+	{name: "history", title: "What happened to an operation", where: "› History", word: "2 states", steps: then(removed, step{"2", "› Operation"}, step{"h", "› History"})},
+	{name: "documents", title: "The documents of an operation", where: "› Documents", word: "remove", steps: toDocuments},
+	{name: "question", title: "The question before a document is removed", where: "› Documents", word: "[ No ]", steps: then(toDocuments, step{"x", "[ No ]"})},
+	{name: "compliance", title: "A customer's verification, step by step", where: "› Harbour ", word: "Next: ", steps: toCustomer},
+	{name: "customers", title: "All customers", where: "› Compliance", word: "20 customers", steps: then(toCustomer, step{"4", "20 customers"})},
+	{name: "limits", title: "Budgets per endpoint class", where: "› Limits", word: "Policy wait", steps: []step{list, {"5", "Policy wait"}}},
+	{name: "session", title: "The one shared session", where: "› Session", word: "generation", steps: []step{list, {"6", "generation"}}},
+	{name: "events", title: "Webhook events", where: "› Events", word: "bound", before: deliver, steps: []step{list, {"7", "Events"}}},
+	{name: "audit", title: "The audit trail", where: "› Audit", word: "remove", steps: then(removed, step{"8", "› Audit"})},
+	{name: "approvals", title: "Writes that wait for a second person", where: "› Approvals", word: "P approve", more: secondPerson, before: request, steps: []step{list, {"8", "› Audit"}, {"A", "› Approvals"}}},
+	{name: "help", title: "Help: every key of this screen", where: "Operations", word: "╭─ Help", steps: []step{list, {"?", "╭─ Help"}}},
+	{name: "palette", title: "The palette: everything by name", where: "Operations", word: "╭─ Commands", steps: []step{list, {":", "╭─ Commands"}}},
+	{name: "activity", title: "What is going on", where: "› Documents", word: "remove document", steps: then(removed, step{"!", "What is going on"})},
+}
+
+// small are the scenes that are shown at 80x24 too.
+var small = []string{"operations", "operation", "documents", "question", "compliance", "limits", "session", "events", "audit"}
+
 // scenes are the pictures of README and guides.
-var scenes = []scene{
-	{"operations", "The list of operations, from the local index", 120, 40, []step{list, {down, "2 of 500"}, {down, "3 of 500"}}},
-	{"filter", "A filter being typed, its rows below", 120, 40, []step{list, {"/", "tab"}, {"status:PENDING cur", "/ status:PENDING cur"}}},
-	{"operations-80x24", "The list in a small terminal", 80, 24, []step{list, {down, "2 of 500"}}},
-	{"operation", "One operation", 120, 40, []step{list, {enter, "opens them"}}},
-	{"documents", "The documents of an operation", 120, 40, []step{list, {"/", "tab"}, {"docs>=2 status:PENDING" + enter, "match"}, {"d", "remove"}}},
-	{"question", "The question before a document is removed", 120, 40, []step{list, {"/", "tab"}, {"docs>=2 status:PENDING" + enter, "match"}, {"d", "remove"}, {"x", "enter"}}},
-	{"compliance", "A customer's verification, step by step", 120, 40, []step{list, {enter, "opens them"}, {"c", "Verification"}}},
-	{"limits", "Budgets per endpoint class", 120, 40, []step{list, {"5", "billing"}}},
-	{"session", "The one shared session", 120, 40, []step{list, {"6", "live"}}},
-	{"help", "Help: every key of this screen", 120, 40, []step{list, {"?", "╭─ Help"}}},
-	{"palette", "The palette: everything by name", 120, 40, []step{list, {":", "╭"}}},
+func scenes() []scene {
+	var out []scene
+	for _, s := range large {
+		s.w, s.h = 120, 40
+		out = append(out, s)
+		for _, name := range small {
+			if s.name == name {
+				out = append(out, s.at(80, 24))
+			}
+		}
+	}
+	return out
 }
 
 // Keys as a terminal sends them.

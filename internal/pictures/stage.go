@@ -30,6 +30,9 @@ url = "memory"
 [ui]
 theme = %q
 time_zone = "UTC"
+[webhooks]
+verify = "jwt"
+secret_env = "HOOK"
 `
 
 // frame is what the terminal shows: cells in rows.
@@ -110,20 +113,27 @@ func play(ctx context.Context, sc scene, theme string) (f frame, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	conf := filepath.Join(dir, "config.toml")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, settings, theme), 0o600); err != nil {
+	if err := os.WriteFile(conf, fmt.Appendf(nil, sc.more+settings, theme), 0o600); err != nil {
 		return f, err
 	}
-	env := map[string]string{"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+	env := map[string]string{"HOOK": hookSecret, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 	getenv := func(k string) string { return env[k] }
 	a, err := app.Open(ctx, app.Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: getenv, Now: clock(), Version: "1.0.0"})
 	if err != nil {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if err := fill(ctx, a); err != nil {
+	ids, err := fill(ctx, a)
+	if err != nil {
 		return f, err
 	}
-	ctx, cancel := context.WithCancel(api.WithActor(ctx, api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk"}))
+	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(ctx, api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk"}), a.Audit))
+	defer cancel()
+	if sc.before != nil {
+		if err := sc.before(ctx, a, ids); err != nil {
+			return f, fmt.Errorf("%s: %w", sc.name, err)
+		}
+	}
 	in, keys := io.Pipe()
 	out := newScreen(sc.w, sc.h)
 	ended := make(chan struct{})
@@ -133,6 +143,9 @@ func play(ctx context.Context, sc scene, theme string) (f frame, err error) {
 	}()
 	defer func() { cancel(); _ = keys.Close(); <-ended }()
 	for _, st := range sc.steps {
+		if st.key != "" && strings.Contains(f.text(), st.then) {
+			return f, fmt.Errorf("%s: %q is there before %q is pressed and proves nothing", sc.name, st.then, st.key)
+		}
 		if err := press(keys, st.key); err != nil {
 			return f, err
 		}
@@ -140,7 +153,20 @@ func play(ctx context.Context, sc scene, theme string) (f frame, err error) {
 			return f, fmt.Errorf("%s, after %q: %w", sc.name, st.key, err)
 		}
 	}
-	return f, nil
+	return f, sc.check(f)
+}
+
+// check says whether a frame is the one that the scene is about.
+func (sc scene) check(f frame) error {
+	switch {
+	case sc.where == "" || sc.word == "":
+		return fmt.Errorf("%s: nothing says what it shows", sc.name)
+	case !strings.Contains(f.lines()[1], sc.where):
+		return fmt.Errorf("%s: this is not %q:\n%s", sc.name, sc.where, f.text())
+	case !strings.Contains(f.text(), sc.word):
+		return fmt.Errorf("%s: %q is not on the screen:\n%s", sc.name, sc.word, f.text())
+	}
+	return nil
 }
 
 // clock runs from noon on.
@@ -152,31 +178,31 @@ func clock() func() time.Time {
 // passing are words that go away by themselves.
 var passing = []string{"loading…", "sync ", "or more", "keys count in a moment", "Looking into"}
 
-// press writes keys one at a time, as a person does.
+// press writes a key, or a text as somebody types it: what it does is awaited
+// before the next one.
 func press(w io.Writer, keys string) error {
-	if strings.HasPrefix(keys, "\x1b") {
-		_, err := io.WriteString(w, keys)
-		return err
+	if keys == "" {
+		return nil
 	}
-	for _, r := range keys {
-		if _, err := io.WriteString(w, string(r)); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := io.WriteString(w, keys)
+	return err
 }
 
-// fill reads the whole list, as the background sync does in some minutes.
-func fill(ctx context.Context, a *app.App) error {
+// fill reads the whole list, as the background sync does in some minutes, and
+// returns the ids.
+func fill(ctx context.Context, a *app.App) (ids []string, err error) {
 	p := index.Progress{Started: noon, Finished: noon, Newest: noon, PageSize: 100}
 	for n := 0; ; n++ {
 		page, err := a.Client.Operations(ctx, api.OperationQuery{Page: n, Size: p.PageSize})
 		if err != nil {
-			return err
+			return nil, err
+		}
+		for _, op := range page.Items {
+			ids = append(ids, string(op.OPID))
 		}
 		p.Read += int64(len(page.Items))
 		if p.Total, err = strconv.ParseInt(string(page.Total), 10, 64); err != nil {
-			return err
+			return nil, err
 		}
 		if p.Read >= p.Total || len(page.Items) == 0 {
 			break
@@ -184,9 +210,9 @@ func fill(ctx context.Context, a *app.App) error {
 	}
 	b, err := json.Marshal(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.Index.SetMeta(ctx, "sync", string(b))
+	return ids, a.Index.SetMeta(ctx, "sync", string(b))
 }
 
 // shows waits until text is on a screen that has come to rest.

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+)
+
+// hookSecret signs the deliveries of the events' picture.
+const hookSecret = "Zk3!x9-Qv7_Lm2@Rt5#Yp8$Wn4%Bc6&H"
+
+// deliver lets some webhooks arrive: signed ones, one twice, and a forged one.
+func deliver(ctx context.Context, a *app.App, ids []string) error {
+	env := func(string) string { return hookSecret }
+	rec, err := a.Receiver(env, true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
+	sign, err := a.HookSigner(env)
+	if err != nil {
+		return err
+	}
+	post := func(body []byte, signed bool) error {
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, a.Config.Webhooks.Path, bytes.NewReader(body))
+		if signed {
+			if err := sign(req.Header, body, a.Now()); err != nil {
+				return err
+			}
+		}
+		w := httptest.NewRecorder()
+		if rec.ServeHTTP(w, req); signed && w.Code/100 != 2 {
+			return fmt.Errorf("a delivery was answered %d", w.Code)
+		}
+		return nil
+	}
+	for n, id := range ids[:min(12, len(ids))] {
+		body := fmt.Appendf(nil, `{"hook_id":"%08x-0000-4000-8000-%012x","hook_type":1,"Data":{"Operation":{"opid":"%s","cuid":"C%03d","status":%d,"type":3,"updated_at":{"seconds":%d}}}}`,
+			0x5e11+n*7919, n+1, id, n+1, 1+n%3, noon.Unix()-int64(60*n))
+		if err := post(body, n != 5); err != nil {
+			return err
+		}
+		if n == 3 {
+			if err := post(body, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// request asks for writes that another person has to approve.
+func request(ctx context.Context, a *app.App, _ []string) error {
+	ctx = api.WithActor(ctx, api.Actor{Name: "ben", Role: api.Operator, Via: "ssh", From: "192.0.2.7"})
+	page, err := a.Client.Operations(ctx, api.OperationQuery{Size: 100})
+	if err != nil {
+		return err
+	}
+	asked := 0
+	for _, op := range page.Items {
+		for _, d := range op.Documents {
+			if d.IsLock || asked == 3 {
+				continue
+			}
+			if _, err := a.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: string(op.OPID), GUID: string(d.GUID)}); err != nil {
+				asked++
+			}
+			break
+		}
+	}
+	if asked == 0 {
+		return fmt.Errorf("no write was held back for a second person")
+	}
+	return nil
+}
