@@ -33,7 +33,7 @@ func TestWebhookChangesScreens(t *testing.T) {
 			op := w.operations()[0]
 			receives, other := w.console(120, 40), w.console(120, 40)
 			for _, x := range []*terminal{receives, other} {
-				x.press("/").types("id:"+op.Opid).press(enter).shows("1 of 1")
+				x.press("/").types("id:" + op.Opid).press(enter).shows("1 of 1")
 			}
 			w.measure(op.Opid, "a row of the list", receives, other)
 			for _, x := range []*terminal{receives, other} {

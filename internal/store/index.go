@@ -173,8 +173,10 @@ func chunks[T any](list []T, n int, f func([]T) error) error {
 	return nil
 }
 
-// inserter writes rows many at a time; statements of the full size are prepared
-// once a transaction.
+// inserter writes rows, to PostgreSQL many at a time; statements of the full
+// size are prepared once a transaction. SQLite is asked for one row at a time: a
+// statement that inserts many keeps a journal to be undone by itself, which costs
+// more than the calls do.
 type inserter struct {
 	tx    *Tx
 	head  string // INSERT INTO t (a, b)
@@ -183,21 +185,29 @@ type inserter struct {
 	full  *sql.Stmt
 }
 
-const insertRows = 40
+func (in *inserter) atOnce() int {
+	if in.tx.Engine() == SQLite {
+		return 1
+	}
+	return 40
+}
 
 func (in *inserter) add(ctx context.Context, row ...any) error {
 	in.rows = append(in.rows, row...)
-	if len(in.rows) < insertRows*in.width {
+	if len(in.rows) < in.atOnce()*in.width {
 		return nil
 	}
 	if in.full == nil {
-		st, err := in.tx.tx.PrepareContext(ctx, in.tx.db.bind(in.text(insertRows)))
+		st, err := in.tx.tx.PrepareContext(ctx, in.tx.db.bind(in.text(in.atOnce())))
 		if err != nil {
 			return in.tx.db.explain(err)
 		}
 		in.full = st
 	}
-	_, err := in.full.ExecContext(ctx, in.rows...)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, err := in.full.ExecContext(context.WithoutCancel(ctx), in.rows...) // a context that can end costs a goroutine a row
 	in.rows = in.rows[:0]
 	return in.tx.db.explain(err)
 }

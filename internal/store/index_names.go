@@ -106,7 +106,7 @@ func (b *batch) makeParties(ctx context.Context, missing map[string]party) error
 	rows := &inserter{tx: b.tx, head: "INSERT INTO index_party (n, scope, digest, id, name, sort, body, ids, shown)", width: 9}
 	first := next
 	for d, p := range missing {
-		if err := rows.add(ctx, next, b.x.scope, d, p.id, p.name, cut(filter.Fold(p.name), maxSort), p.body, p.ids, p.shown); err != nil {
+		if err := rows.add(ctx, next, b.x.scope, d, p.id, p.name, cut(filter.Fold(p.name), maxSort), p.body, p.ids, p.shown()); err != nil {
 			return err
 		}
 		b.parties[p.key] = next

@@ -52,8 +52,8 @@ func (s *sums) add(o sums, sign int64) {
 // party is a customer or a side of an operation.
 type party struct {
 	id, name, body, ids string
-	shown               string // body as the mask leaves it
-	key                 string // the first four: what makes it another party
+	shown               func() string // body as the mask leaves it; worked out for new ones only
+	key                 string        // the first four: what makes it another party
 }
 
 func (p party) keyed() party {
@@ -201,10 +201,14 @@ func parts(m api.Money, flags *int64) sums {
 }
 
 func customerParty(c api.CustomerRef) party {
-	p := party{id: filter.Clean(string(c.CUID)), name: filter.Clean(string(c.Name))}
+	p := party{id: filter.Clean(string(c.CUID)), name: filter.Clean(string(c.Name)), shown: func() string {
+		if c.Name == "" {
+			return ""
+		}
+		return filter.JoinTexts([]string{mask.Text(string(c.Name))})
+	}}
 	if c.Name != "" {
 		p.body = filter.JoinTexts([]string{string(c.Name)})
-		p.shown = filter.JoinTexts([]string{mask.Text(string(c.Name))})
 	}
 	if c.CUID != "" {
 		p.ids = filter.JoinTexts([]string{string(c.CUID)})
@@ -214,7 +218,7 @@ func customerParty(c api.CustomerRef) party {
 
 func sideParty(s api.Party) party {
 	return party{name: filter.Clean(string(s.Name())), body: filter.JoinTexts(filter.PartyTexts(s)), ids: filter.JoinTexts(filter.PartyIDs(s)),
-		shown: filter.JoinTexts(filter.ShownTexts(s))}.keyed()
+		shown: func() string { return filter.JoinTexts(filter.ShownTexts(s)) }}.keyed()
 }
 
 // values are the columns of index_op, in the order of opColumns.

@@ -79,7 +79,7 @@ func (x *OperationIndex) shownOf(ctx context.Context, n int64) (string, error) {
 		}
 		for _, r := range rows {
 			if p := s.of(r.Op); p.digest() == digest {
-				return p.shown, nil
+				return p.shown(), nil
 			}
 		}
 	}

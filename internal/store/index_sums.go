@@ -30,15 +30,19 @@ func (b *batch) saveSums(ctx context.Context, _ []*opRow) error {
 		return err
 	}
 	defer others.Close()
+	sure := context.WithoutCancel(ctx) // a context that can end costs a goroutine a statement
 	for _, k := range keys {
 		s := *b.sums[k]
 		if s == (sums{}) {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if k.dim == dimKind {
-			_, err = kinds.ExecContext(ctx, s.ops, s.hi, s.lo, s.nanos, k.item)
+			_, err = kinds.ExecContext(sure, s.ops, s.hi, s.lo, s.nanos, k.item)
 		} else {
-			_, err = others.ExecContext(ctx, b.x.scope, k.dim, k.item, k.currency, s.ops, s.hi, s.lo, s.nanos)
+			_, err = others.ExecContext(sure, b.x.scope, k.dim, k.item, k.currency, s.ops, s.hi, s.lo, s.nanos)
 		}
 		if err != nil {
 			return b.tx.db.explain(err)

@@ -103,6 +103,9 @@ const joint = "\x1f"
 // Fold is the form in which texts are compared: small letters, no NUL, valid
 // UTF-8. The store keeps folded copies of what is searched.
 func Fold(s string) string {
+	if plain(s) {
+		return strings.ToLower(s)
+	}
 	return strings.ReplaceAll(strings.ToLower(Clean(s)), joint, " ")
 }
 
@@ -126,5 +129,18 @@ func Joined(s string) string { return joint + Fold(s) + joint }
 
 // Clean replaces what databases do not take in a text (NUL, broken UTF-8) by U+FFFD.
 func Clean(s string) string {
+	if plain(s) {
+		return s
+	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// plain reports whether all of s is printable ASCII, as most texts are.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
