@@ -20,8 +20,11 @@ var needs = map[string]api.Permission{
 	"compliance.share": api.MayCompliance, "compliance.link": api.MayCompliance, "compliance.finalize": api.MayCompliance,
 	"session.refresh": api.MaySession, "session.login": api.MaySession, "session.reset": api.MaySession,
 	"events.replay": api.MayHooks, "audit.approve": api.MayApprove, "audit.deny": api.MayApprove,
-	"operations.export": api.MayExport, "audit.export": api.MayAuditOut,
+	"operations.export": api.MayExport, "audit.export": api.MayAuditOut, setHooks: api.MayHooks,
 }
+
+// setHooks is what enter does on the page of the webhook settings.
+const setHooks = "events.sethooks"
 
 // mayPress says why a role may not press a key; the gate decides again.
 func mayPress(role api.Role) func(string) string {
@@ -45,7 +48,9 @@ type bars struct {
 func barsOf(trail api.Auditor, who api.Actor) bars {
 	b := bars{trail: trail, who: who}
 	m := keymap.New()
-	for _, k := range keymap.Join(m.Operations, m.Documents, m.Compliance, m.Session, m.Events, m.Audit) {
+	open := m.List.Open
+	open.Name = setHooks
+	for _, k := range append(keymap.Join(m.Operations, m.Documents, m.Compliance, m.Session, m.Events, m.Audit), open) {
 		if p, ok := needs[k.Name]; ok && !who.Role.May(p) && k.Name != "compliance.link" { // that one gets as far as the gate
 			b.keys = append(b.keys, k)
 		}
@@ -64,8 +69,7 @@ func (b bars) pressed(ctx context.Context, msg tea.KeyMsg, view func() string) t
 		if frame == "" {
 			frame = ansi.Strip(view())
 		}
-		if !strings.Contains(frame, "Your role ("+string(b.who.Role)+") does not allow to "+string(needs[k.Name])) &&
-			!strings.Contains(frame, "Your role does not allow to "+string(needs[k.Name])) {
+		if !b.says(frame, k.Name) {
 			continue
 		}
 		e := api.Event{Name: "denied", Object: "key", ID: k.Name, Detail: string(needs[k.Name]) + ": " + string(api.RuleRole)}
@@ -75,4 +79,11 @@ func (b bars) pressed(ctx context.Context, msg tea.KeyMsg, view func() string) t
 		}
 	}
 	return nil
+}
+
+// says reports whether a frame tells that the role may not press a key. The page
+// of the webhook settings tells it in words of its own.
+func (b bars) says(frame, name string) bool {
+	what := " does not allow to " + string(needs[name])
+	return strings.Contains(frame, "Your role"+what) || name != setHooks && strings.Contains(frame, "Your role ("+string(b.who.Role)+")"+what)
 }

@@ -165,7 +165,9 @@ func (p *people) leave() {
 func reveal(a *app.App) func(context.Context, ui.Place) error {
 	return func(ctx context.Context, at ui.Place) error {
 		if err := api.Need(ctx, "reveal", api.MayReveal); err != nil {
-			return err
+			e := *api.AsError(err)
+			e.Public += " " + e.Hint // a notice shows no more than that
+			return &e
 		}
 		e := api.Event{Name: audit.EventReveal, Object: at.Kind, ID: at.ID, Detail: "masked values shown for 30 s"}
 		if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {

@@ -36,7 +36,10 @@ func inPairs(t *testing.T) *place {
 }
 
 // startAt is start with a clock of the test.
-func (p *place) startAt(now func() time.Time) {
+func (p *place) startAt(now func() time.Time) { p.startOn(now, func(*app.App) {}) }
+
+// startOn is startAt, and tells of the App before anybody is let in.
+func (p *place) startOn(now func() time.Time, tell func(*app.App)) {
 	t := p.t
 	t.Helper()
 	env := func(name string) string { return map[string]string{"HOOK_SECRET": secret}[name] }
@@ -45,6 +48,7 @@ func (p *place) startAt(now func() time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tell(a)
 	done := make(chan error, 1)
 	go func() {
 		done <- serve.Run(ctx, a, serve.Options{Out: p.out, Getenv: env, Exec: func(ctx context.Context, a *app.App, c sshd.Command) int {

@@ -352,38 +352,6 @@ func TestCommandsOverSSH(t *testing.T) {
 	}
 }
 
-// The whole matrix of roles and acts, through SSH: who lacks the permission is
-// told so, and who has it gets as far as the service.
-func TestRolesOverSSH(t *testing.T) {
-	p := begin(t, "")
-	opid, guid, cuid := p.sample()
-	for command, need := range map[string]api.Permission{
-		"document remove " + opid + " none --yes":                   api.MayDocuments,
-		"document attach " + opid + " none --yes":                   api.MayDocuments,
-		"document restore " + opid + " " + guid + " --yes":          api.MayDocuments,
-		"compliance share " + cuid + " --yes":                       api.MayCompliance,
-		"compliance link " + cuid + " --yes":                        api.MayCompliance,
-		"compliance finalize " + cuid + " --yes":                    api.MayCompliance,
-		"hook set --enabled=true --url https://example.com/h --yes": api.MayHooks,
-		"session refresh --yes":                                     api.MaySession,
-		"session login --yes":                                       api.MaySession,
-		"session reset --yes":                                       api.MaySession,
-		"operation export - -o jsonl":                               api.MayExport,
-		"audit list":                                                api.MayAudit,
-		"audit export -":                                            api.MayAuditOut,
-		"operation get " + opid:                                     api.MayRead,
-		"limits":                                                    api.MayRead,
-	} {
-		for _, role := range api.Roles {
-			_, errs, code := p.run(role, "a-share-token\n", command)
-			refused := code == 5 && strings.Contains(errs, "Your role ("+string(role)+")")
-			if refused == role.May(need) {
-				t.Errorf("%s: %q: exit %d, %q", role, command, code, errs)
-			}
-		}
-	}
-}
-
 // What is about the server and its files is out of reach, for an admin too.
 func TestNotOverSSH(t *testing.T) {
 	p := begin(t, "")
