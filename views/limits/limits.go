@@ -123,7 +123,11 @@ func (s *Screen) table() []string {
 	head := text.Fit("  class", 11) + text.Fit("last 60 s", c.gauge) + text.FitRight("used", 8) + text.FitRight("room", 6) +
 		text.FitRight("next", 9) + text.FitRight("waiting", 9) + text.FitRight("429", 5)
 	if c.spark > 0 {
-		head += "  " + text.Fit("last 10 minutes", c.spark)
+		title := "last 10 minutes"
+		if c.spark < len(title) {
+			title = "10 minutes"
+		}
+		head += "  " + text.Fit(title, c.spark)
 	}
 	lines := []string{th.Dim.Render(text.Cut(head, s.w))}
 	for _, u := range s.usage {

@@ -58,6 +58,9 @@ func (s *Screen) state(now time.Time) []string {
 	return []string{line}
 }
 
+// roomy is the width from which on facts stand in two columns.
+const roomy = 100
+
 // life draws one token's lifetime as a bar that runs down. It is computed from
 // the end time at each drawing; nothing counts.
 func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
@@ -141,6 +144,10 @@ func (s *Screen) facts(now time.Time) []widget.Pair {
 		}
 	}
 	c := s.st.Counts
+	if s.w < roomy { // one column: the history is not pushed off the screen
+		return append(p, widget.Pair{Label: "counts", Value: fmt.Sprintf("%s, %s, %s, %d died early", text.Plural(int(c.Logins), "login", "logins"),
+			text.Plural(int(c.Refreshes), "refresh", "refreshes"), text.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature)})
+	}
 	return append(p, widget.Pair{Value: "Counts"}, widget.Pair{Label: "logins", Value: fmt.Sprint(c.Logins)},
 		widget.Pair{Label: "refreshes", Value: fmt.Sprint(c.Refreshes)}, widget.Pair{Label: "401 answers", Value: fmt.Sprint(c.Unauthorized)},
 		widget.Pair{Label: "died early", Value: fmt.Sprint(c.Premature)})
