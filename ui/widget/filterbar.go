@@ -60,7 +60,7 @@ func (b *FilterBar) Type(msg tea.KeyMsg) (changed bool) {
 // Wrong points at the first wrong character (from 1, in characters) and says what
 // is wrong. still names what the list shows meanwhile; empty: it is not said.
 func (b *FilterBar) Wrong(column int, what, still string) {
-	b.column, b.what, b.still = max(column, 1), what, still
+	b.column, b.what, b.still = max(column, 1), safeLine(what, maxSaid), safeLine(still, maxSaid) // both may hold what was pasted
 }
 
 // Right takes back what Wrong said.
@@ -162,6 +162,8 @@ func MostSeen(all []string) []string {
 	slices.SortStableFunc(out, func(a, b string) int { return count[b] - count[a] })
 	return out
 }
+
+const maxSaid = 400 // characters
 
 // Words is a simple filter language for completion: names, each ending in a
 // colon, and what may stand behind each.

@@ -5,7 +5,6 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api/text"
 	trail "opdeck/internal/audit"
 	"opdeck/ui"
 	"opdeck/ui/widget"
@@ -51,7 +50,7 @@ func (s *Screen) judge(wrong *problem) {
 	}
 	still := "showing everything"
 	if s.text != "" {
-		still = "showing the last right filter: " + text.Untrusted(s.text).Line(200)
+		still = "showing the last right filter: " + s.text
 	}
 	s.bar.Wrong(wrong.column+1, wrong.what, still)
 }

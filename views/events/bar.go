@@ -52,7 +52,7 @@ func (s *Screen) judge(wrong *problem) {
 	}
 	still := "showing everything"
 	if s.text != "" {
-		still = "showing the last right filter: " + line(s.text, 200)
+		still = "showing the last right filter: " + s.text
 	}
 	v := s.bar.Value()
 	s.bar.Wrong(utf8.RuneCountInString(v[:min(wrong.column, len(v))])+1, wrong.what, still)

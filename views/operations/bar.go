@@ -8,7 +8,6 @@ import (
 
 	"opdeck/internal/index/filter"
 	"opdeck/ui"
-	"opdeck/ui/text"
 	"opdeck/ui/widget"
 )
 
@@ -87,7 +86,7 @@ func (s *Screen) still() string {
 	if s.query.Empty() {
 		return "showing everything"
 	}
-	return "showing the last right filter: " + text.Cut(s.query.String(), 200)
+	return "showing the last right filter: " + s.query.String()
 }
 
 func (s *Screen) applyFilter() (ui.Action, tea.Cmd) {

@@ -106,3 +106,18 @@ func TestCompletesInTheMiddle(t *testing.T) {
 	d.keys("home", "right", "right", "right", "tab")
 	has(t, d, "/ status: amount>=5")
 }
+
+// TestAPastedEscapeReachesNoFrame, neither in the bar nor in the line above.
+func TestAPastedEscapeReachesNoFrame(t *testing.T) {
+	d := open(t, &fake{n: 30})
+	d.keys("/")
+	d.Send(uitest.Paste("customer:\x1b[2J\u202ex has:\x1b]0;y\a"))
+	d.Send(uitest.Size(81, 24), uitest.Size(80, 24))
+	d.keys("esc", "/")
+	d.Send(uitest.Paste("customer:\x1b[2J\u202ex"))
+	d.keys("enter")
+	has(t, d, "match")
+	if v := d.View(); strings.ContainsAny(v, "\x1b\u202e\a") {
+		t.Errorf("%q", v)
+	}
+}

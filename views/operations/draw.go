@@ -3,6 +3,7 @@ package operations
 import (
 	"strings"
 
+	untrusted "opdeck/api/text"
 	"opdeck/ui/text"
 )
 
@@ -51,7 +52,7 @@ func (s *Screen) above() string {
 		line += th.Warn.Render(wide)
 	}
 	if !s.query.Empty() {
-		line += th.Dim.Render("  / ") + th.Accent.Render(text.Cut(s.query.String(), max(s.w-40, 10)))
+		line += th.Dim.Render("  / ") + th.Accent.Render(text.Line(untrusted.Untrusted(s.query.String()), max(s.w-40, 10)))
 	}
 	if s.sortColumn() < 0 {
 		sign := th.Signs.Up

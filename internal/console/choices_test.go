@@ -1,0 +1,137 @@
+package console
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/columns"
+)
+
+func person(name, via string) context.Context {
+	return api.WithActor(context.Background(), api.Actor{Name: name, Role: api.Viewer, Via: via})
+}
+
+func chosen(t *testing.T, d *desk, ctx context.Context) string {
+	t.Helper()
+	all, err := d.Columns(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(all[""], " ")
+}
+
+// TestEverybodyHasTheirOwnChoice: over SSH by name, on the host by user, and it is
+// there again in the next console.
+func TestEverybodyHasTheirOwnChoice(t *testing.T) {
+	a, _ := open(t)
+	for _, p := range []struct{ name, via, column string }{{"ana", "ssh", "fee"}, {"bob", "ssh", "docs!"}, {"ana", "console", "id"}, {"../../x", "ssh", "cuid"}} {
+		if err := (&desk{App: a}).KeepColumns(person(p.name, p.via), "", []string{p.column}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []struct{ name, via, column string }{{"ana", "ssh", "fee"}, {"bob", "ssh", "docs!"}, {"ana", "console", "id"}, {"../../x", "ssh", "cuid"}, {"eve", "ssh", ""}} {
+		if got := chosen(t, &desk{App: a}, person(p.name, p.via)); got != p.column {
+			t.Errorf("%s has %q, chose %q", p.name, got, p.column)
+		}
+	}
+	files, err := os.ReadDir(filepath.Join(a.State, choicesFolder))
+	if err != nil || len(files) != 4 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 || strings.Contains(f.Name(), "ana") {
+			t.Errorf("%s %v", f.Name(), info.Mode())
+		}
+	}
+}
+
+// TestTwoConsolesOfOnePerson keep choices for different views.
+func TestTwoConsolesOfOnePerson(t *testing.T) {
+	a, _ := open(t)
+	ctx := person("ana", "ssh")
+	one, two := &desk{App: a}, &desk{App: a}
+	chosen(t, one, ctx)
+	chosen(t, two, ctx)
+	for _, err := range []error{one.KeepColumns(ctx, "", []string{"id"}), two.KeepColumns(ctx, "money", []string{"fee"})} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	all, err := (&desk{App: a}).Columns(ctx)
+	if err != nil || !slices.Equal(all[""], []string{"id"}) || !slices.Equal(all["money"], []string{"fee"}) {
+		t.Errorf("%v %v", all, err)
+	}
+	if err := two.KeepColumns(ctx, "", nil); err != nil || chosen(t, &desk{App: a}, ctx) != "" {
+		t.Errorf("a choice is not forgotten: %v", err)
+	}
+}
+
+func TestADamagedChoiceIsNone(t *testing.T) {
+	a, _ := open(t)
+	ctx := person("ana", "ssh")
+	path := (&desk{App: a}).choicesFile(ctx)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"", "{", "[]", `{"operations": 7}`, `{"operations": {"": ["id"]}}` + strings.Repeat(" ", maxChoices)} {
+		if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := chosen(t, &desk{App: a}, ctx); got != "" {
+			t.Errorf("%.20q gives %q", s, got)
+		}
+	}
+	if err := (&desk{App: a}).KeepColumns(ctx, "", []string{"colour"}); err == nil {
+		t.Error("a column that there is not is kept")
+	}
+	if err := (&desk{App: a}).KeepColumns(ctx, "", []string{"id"}); err != nil || chosen(t, &desk{App: a}, ctx) != "id" {
+		t.Errorf("a damaged file stays: %v", err)
+	}
+}
+
+// TestAStateFolderThatCannotBeWritten: the choice holds for this console.
+func TestAStateFolderThatCannotBeWritten(t *testing.T) {
+	a, _ := open(t)
+	ctx := person("ana", "ssh")
+	if err := os.WriteFile(filepath.Join(a.State, choicesFolder), nil, 0o600); err != nil { // a file where the folder belongs
+		t.Fatal(err)
+	}
+	d := &desk{App: a}
+	err := d.KeepColumns(ctx, "", []string{"id"})
+	if err == nil || strings.Contains(api.AsError(err).Public, a.State) {
+		t.Errorf("%v", err)
+	}
+	if chosen(t, d, ctx) != "id" {
+		t.Error("the choice is gone")
+	}
+}
+
+// TestAStoreInMemoryWritesNothing, and the choice outlives the screen.
+func TestAStoreInMemoryWritesNothing(t *testing.T) {
+	a, _ := open(t)
+	copied := app.App{Config: a.Config, State: a.State}
+	copied.Config.Store.URL = "memory"
+	ctx, d := person("ana", "ssh"), &desk{App: &copied}
+	if err := d.KeepColumns(ctx, "", []string{"id"}); err != nil || chosen(t, d, ctx) != "id" {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(a.State, choicesFolder)); err == nil {
+		t.Error("the choice was written")
+	}
+}
+
+// TestTheConfigsColumnsReachTheList.
+func TestTheConfigsColumnsReachTheList(t *testing.T) {
+	if got := chosenColumns([]string{"id", "fee:20"}); !slices.Equal(got, []columns.Shown{{Name: "id"}, {Name: "fee", Width: 20}}) {
+		t.Errorf("%v", got)
+	}
+	if got := chosenColumns([]string{"colour"}); got != nil {
+		t.Errorf("%v", got)
+	}
+}

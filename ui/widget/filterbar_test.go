@@ -1,0 +1,117 @@
+package widget
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+	"pgregory.net/rapid"
+
+	"opdeck/ui/theme"
+	"opdeck/ui/uitest"
+)
+
+func typeInto(b *FilterBar, s string) {
+	for _, r := range s {
+		b.Type(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}})
+	}
+}
+
+func plain() *theme.Theme { return theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()) }
+
+func TestOffersAreGoneThrough(t *testing.T) {
+	b := NewFilterBar("status:", "", 100)
+	offers := []Offer{{"PENDING", 7, 7}, {"SUCCESS", 7, 7}}
+	b.Offer(offers)
+	for _, want := range []string{"status:PENDING", "status:SUCCESS", "status:PENDING"} {
+		if !b.Complete() || b.Value() != want || b.At() != len(want) || !b.Choosing() {
+			t.Errorf("%q, want %q", b.Value(), want)
+		}
+		b.Offer(nil) // while somebody goes through them they hold
+	}
+	typeInto(b, " x")
+	if b.Choosing() {
+		t.Error("typing does not end the choice")
+	}
+	b.Offer(nil)
+	if b.Complete() || b.Value() != "status:PENDING x" {
+		t.Errorf("completed to %q", b.Value())
+	}
+	b.Offer([]Offer{{"status:", 0, 6}}) // an only one, in the middle
+	if !b.Complete() || b.Choosing() || b.Value() != "status::PENDING x" || b.At() != 7 {
+		t.Errorf("%q at %d", b.Value(), b.At())
+	}
+}
+
+func TestWhatIsWrongIsShown(t *testing.T) {
+	b := NewFilterBar("株 x", "", 100)
+	b.Wrong(3, "x\x1b[2J is not known.", "showing everything")
+	lines := b.Lines(plain(), 60)
+	if len(lines) != 4 || lines[1] != "     ^" || !strings.Contains(lines[2], "x·[2J is not known.") || lines[3] != "showing everything" {
+		t.Errorf("%q", lines)
+	}
+	b.Offer([]Offer{{"y", 4, 4}})
+	b.Wrong(4, "Something is missing.", "") // at the end: it goes on
+	if lines := b.Lines(plain(), 60); len(lines) != 3 || lines[1] != "Something is missing." || lines[2] != "tab y" {
+		t.Errorf("%q", lines)
+	}
+	if !b.IsWrong() {
+		t.Error("wrong is right")
+	}
+	b.Right()
+	if lines := b.Lines(plain(), 60); b.IsWrong() || len(lines) != 2 {
+		t.Errorf("%q", lines)
+	}
+}
+
+func TestWords(t *testing.T) {
+	l := Words{Names: []string{"person:", "phase:", "id:"}, Values: func(name string) []string {
+		return map[string][]string{"person:": {"ana", "bob", "Anna", "ana", "two words", ""}}[name]
+	}}
+	for _, c := range []struct {
+		typed string
+		want  string
+	}{{"", "person: phase: id:"}, {"x P", "person: phase:"}, {"person:", "ana bob Anna"}, {"PERSON:an", "ana Anna"}, {"person:na", "ana Anna"}, {"nothing:", ""}, {"id:7", ""}} {
+		var got []string
+		for _, o := range l.Offers(c.typed, len(c.typed)) {
+			got = append(got, o.Text)
+			if o.To != len(c.typed) || o.From > o.To {
+				t.Errorf("%q: %+v", c.typed, o)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%q offers %q, want %q", c.typed, got, c.want)
+		}
+	}
+	if got := (Words{Names: []string{"id:"}}).Offers("id:", 3); got != nil {
+		t.Errorf("values from nowhere: %v", got)
+	}
+	if got := MostSeen([]string{"a", "b", "", "b", "c", "a", "b"}); !slices.Equal(got, []string{"b", "a", "c"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestFilterBarAtAnySize(t *testing.T) {
+	th := plain()
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.StringOfN(rapid.RuneFrom([]rune("ab: 株\x1b\u202e\"()")), 0, 40, -1).Draw(t, "text")
+		b := NewFilterBar("", "an example of it", 100)
+		typeInto(b, v)
+		b.Wrong(rapid.IntRange(0, 45).Draw(t, "column"), v, v)
+		at := rapid.IntRange(0, len(b.Value())).Draw(t, "at")
+		b.Offer([]Offer{{v, at, at}, {"b", at, at}})
+		for range rapid.IntRange(0, 3).Draw(t, "tabs") {
+			b.Complete()
+		}
+		w := rapid.IntRange(1, 100).Draw(t, "w")
+		lines := b.Lines(th, w)
+		if w < 6 { // the sign, the cursor and the caret take that much
+			return
+		}
+		if err := uitest.CheckFrame(strings.Join(lines, "\n"), w, len(lines)); err != nil {
+			t.Fatalf("%q in %d: %v\n%q", v, w, err, lines)
+		}
+	})
+}
