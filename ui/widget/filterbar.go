@@ -106,7 +106,7 @@ func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
 	room := max(w-2, 1)
 	out := []string{th.Accent.Render("/ ") + b.edit.View(th, room, true, b.hint)}
 	if b.column > 0 {
-		if b.unfinished() { // the end is missing, and the offers say how it may go on
+		if b.unfinished() { // somebody is about to type it
 			out = append(out, th.Dim.Render(text.Cut(b.what, w)))
 		} else {
 			out = append(out, text.Space(2+b.edit.Cell(b.column-1, room))+th.Bad.Render("^"), th.Bad.Render(text.Cut(th.Signs.Bad+" "+b.what, w)))
@@ -121,10 +121,8 @@ func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
 	return out
 }
 
-// unfinished reports whether what is wrong is at the end, where offers go on.
-func (b *FilterBar) unfinished() bool {
-	return len(b.offers) > 0 && b.column > utf8.RuneCountInString(b.Value())
-}
+// unfinished reports whether nothing is wrong but that the end is missing.
+func (b *FilterBar) unfinished() bool { return b.column > utf8.RuneCountInString(b.Value()) }
 
 func (b *FilterBar) offerLine(th *theme.Theme, w int) string {
 	first := 0

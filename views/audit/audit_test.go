@@ -107,6 +107,32 @@ func TestFilterAsksOnceByEnter(t *testing.T) {
 	}
 }
 
+// TestTheFilterOffersWhatIsOnScreen, without a question to the trail.
+func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
+	log := fake()
+	r, _ := open(t, log)
+	before := log.calls
+	r.Send(uitest.Key("/"))
+	has(t, r, "tab person:  event:  id:")
+	r.Send(uitest.Type("person:"))
+	has(t, r, "tab ana  bob", "Something must stand behind the colon.", "showing everything")
+	r.Send(uitest.Key("tab"), uitest.Key("tab"))
+	has(t, r, "/ person:bob")
+	r.Send(uitest.Type(" outcome:"))
+	has(t, r, "tab ok  denied  failed  unknown")
+	r.Send(uitest.Type("x"))
+	has(t, r, "/ person:bob outcome:x", "\n                     ^", "outcome is ok, denied, failed or unknown.")
+	r.Send(uitest.Key("ctrl+u"), uitest.Type("event:document.r"))
+	has(t, r, "tab document.remove")
+	for _, field := range []string{"object:", "phase:", "since:", "id:"} {
+		r.Send(uitest.Key("ctrl+u"), uitest.Type(field))
+		has(t, r, "\ntab ")
+	}
+	if log.calls != before {
+		t.Errorf("%d questions while it is typed", log.calls-before)
+	}
+}
+
 func TestParse(t *testing.T) {
 	for in, want := range map[string]string{
 		"phase:x": "phase is", "outcome:maybe": "outcome is", "since:soon": "since is", "person:": "Something must stand",

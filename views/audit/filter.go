@@ -1,8 +1,10 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"opdeck/api/text"
 	trail "opdeck/internal/audit"
@@ -37,7 +39,11 @@ func parse(s string, now time.Time) (filter, *problem) {
 		}
 		value = strings.Trim(value, `"`)
 		if what := f.set(strings.ToLower(name), value, now); what != "" {
-			return filter{}, &problem{tok.column, what}
+			at := tok.column
+			if slices.Contains(fields, strings.ToLower(name)+":") { // the value is wrong, not the name
+				at += utf8.RuneCountInString(name) + 1
+			}
+			return filter{}, &problem{at, what}
 		}
 	}
 	return f, nil

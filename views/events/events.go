@@ -309,8 +309,10 @@ func (s *Screen) Help() help.KeyMap {
 		settings := s.keys.Settings
 		settings.SetHelp(settings.Help().Key, "where it sends")
 		settings.Extra = false
-		list = []keymap.Key{settings, k.Global.Reload, k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Operation}
-		list = append(list, keymap.All(k.Item)...)
+		list = []keymap.Key{settings, k.Global.Reload, s.keys.Codes, k.List.Filter}
+		if s.rows.Len() > 0 {
+			list = append([]keymap.Key{k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Operation, settings, k.Global.Reload}, keymap.All(k.Item)...)
+		}
 	default:
 		list = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.keys), k.Global.Reload)...)
 		list = append(list, keymap.All(k.Item)...)

@@ -145,6 +145,36 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// TestTheFilterOffersWhatIsOnScreen, without a question to the inbox.
+func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
+	f := full()
+	r, _ := open(t, f, here)
+	before := f.calls
+	r.Send(uitest.Key("/"), uitest.Type("type:c"))
+	has(t, r, "tab client  counterparty  account", "showing everything")
+	r.Send(uitest.Key("tab"))
+	has(t, r, "/ type:client")
+	r.Send(uitest.Type(" status:x"))
+	has(t, r, "/ type:client status:x", "\n                     ^", "status is verified")
+	for field, want := range map[string]string{"status:": "verified  unverified  quarantined  conflict", "since:": "30m", "id:": "0f0e6c5", "hook:": "00000"} {
+		r.Send(uitest.Key("ctrl+u"), uitest.Type(field))
+		has(t, r, "\ntab "+want)
+	}
+	if f.calls != before {
+		t.Errorf("%d questions while it is typed", f.calls-before)
+	}
+}
+
+// TestWithoutAReceiverTheHintIsW: where the service sends is what matters then.
+func TestWithoutAReceiverTheHintIsW(t *testing.T) {
+	r, _ := open(t, &fake{}, Config{})
+	has(t, r, "W where it sends")
+	hasNot(t, r, "enter open", "p follow")
+	r, _ = open(t, full(), Config{})
+	r.Send(uitest.Size(140, 30))
+	has(t, r, "W where it sends", "W shows where the service sends.")
+}
+
 func TestOlderEventsAreReadOnTheWayUp(t *testing.T) {
 	f := &fake{}
 	for i := int64(700); i > 0; i-- {

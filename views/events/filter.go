@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ func parse(s string, now time.Time) (filter, *problem) {
 		if !named {
 			f.words = append(f.words, strings.ToLower(word))
 		} else if what := f.set(strings.ToLower(name), value, now); what != "" {
+			if slices.Contains(fields, strings.ToLower(name)+":") { // the value is wrong, not the name
+				at += len(name) + 1
+			}
 			return filter{}, &problem{at, what}
 		}
 		at += len(word)
