@@ -88,14 +88,14 @@ func TestJumpsAndBack(t *testing.T) {
 // 4 is the customer, and from there all customers.
 func TestFourAgainIsAllCustomers(t *testing.T) {
 	w := newWorld()
-	r := uitest.Drive(t, ui.New(w.options(ui.Test)), uitest.Size(80, 24), uitest.Key("4"))
+	uitest.Drive(t, ui.New(w.options(ui.Test)), uitest.Size(80, 24), uitest.Key("4"))
 	if p := w.top().place; p != (ui.Place{Kind: ui.KindCompliance}) {
 		t.Fatalf("without a customer 4 opened %v", p)
 	}
 	w = newWorld()
 	o := w.options(ui.Test)
 	o.Start = ui.Place{Kind: ui.KindCompliance, ID: "c-17"}
-	r = uitest.Drive(t, ui.New(o), uitest.Size(80, 24), uitest.Key("5"), uitest.Key("4"))
+	r := uitest.Drive(t, ui.New(o), uitest.Size(80, 24), uitest.Key("5"), uitest.Key("4"))
 	has(t, r, "Compliance c-17")
 	r.Send(uitest.Key("4"))
 	if p := w.top().place; p != (ui.Place{Kind: ui.KindCompliance}) {

@@ -140,7 +140,7 @@ func New() *Map {
 func globalKeys() Global {
 	return Global{
 		Operations: Bind("go.operations", "operations", "Operations", "1").extra(), Operation: Bind("go.operation", "operation", "Operation", "2").extra(),
-		Documents: Bind("go.documents", "documents", "Documents", "3").extra(), Compliance: Bind("go.compliance", "compliance", "Compliance", "4").extra(),
+		Documents: Bind("go.documents", "documents", "Documents", "3").extra(), Compliance: Bind("go.compliance", "compliance", "Compliance: the customer, from there all customers", "4").extra(),
 		Limits: Bind("go.limits", "limits", "Limits", "5").extra(), Session: Bind("go.session", "session", "Session", "6").extra(),
 		Events: Bind("go.events", "events", "Events", "7").extra(), Audit: Bind("go.audit", "audit", "Audit", "8").extra(),
 		Help: Bind("help", "help", "help for this screen", "?"), Palette: Bind("palette", "commands", "command palette (fuzzy)", ":"),
