@@ -44,6 +44,7 @@ func (s *Screen) lines() []string {
 		out = append(out, th.Dim.Render("A token issued when the form was opened lapses in "+left+"."))
 	}
 	out = append(out, s.linkLines(now)...)
+	out = append(out, s.codeLines(now, out)...)
 	return append(out, s.application()...)
 }
 
@@ -136,8 +137,7 @@ func dash(s string) string {
 	return s
 }
 
-// linkLines show the link: host apart from the rest, never as a hyperlink, and
-// as a QR code where there is room.
+// linkLines show the link: host apart from the rest, never as a hyperlink.
 func (s *Screen) linkLines(now time.Time) []string {
 	if s.link == nil {
 		return nil
@@ -155,11 +155,28 @@ func (s *Screen) linkLines(now time.Time) []string {
 		tone, said = th.Bad, "has lapsed; l makes another"
 	}
 	out = append(out, th.Dim.Render("host  ")+untrusted.Untrusted(host).Line(120)+"  "+tone.Render(said), s.link.URL.Line(2000))
-	if s.w >= 44 && now.Before(s.until) {
-		out = append(out, "")
-		out = append(out, s.code...)
-	}
 	return out
+}
+
+// codeLines is the link as a QR code below what stands above. Where it does not
+// fit there, it begins on a page of its own, so that a camera sees all of it.
+func (s *Screen) codeLines(now time.Time, above []string) []string {
+	page := max(s.h-1, 1)
+	if s.link == nil || s.w < 44 || !now.Before(s.until) {
+		return nil
+	}
+	rows := 1
+	for _, l := range above {
+		rows += max(len(text.Wrap(l, max(s.w, 2))), 1)
+	}
+	out := []string{""}
+	if on := rows % page; on+len(s.code) > page && len(s.code) <= page {
+		out[0] = s.env.Theme.Dim.Render(s.env.Keys.Nav.PageDown.Binding.Help().Key + " shows it as a QR code")
+		for range page - on {
+			out = append(out, "")
+		}
+	}
+	return append(out, s.code...)
 }
 
 // application lists the application's own fields, whatever they are called.
@@ -170,7 +187,7 @@ func (s *Screen) application() []string {
 	}
 	out := []string{"", th.Title.Render("Application") + th.Dim.Render("  J shows it as it came")}
 	if app.Deprecated != "" {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Cut("The service will drop this form of the application: "+app.Deprecated.Line(200)+".", max(s.w-2, 1))))
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Cut("The service ends this form of the application ("+app.Deprecated.Line(200)+"); a link replaces it.", max(s.w-2, 1))))
 	}
 	body := app.Individual
 	if app.Kind() == api.Corporate {

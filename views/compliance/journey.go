@@ -210,9 +210,10 @@ func (s *Screen) settle() {
 	}
 }
 
+// facts are what a question shows below the customer's id.
 func (s *Screen) facts() []widget.Pair {
 	c := s.j.Customer
-	return []widget.Pair{{Label: "customer", Value: c.FullName().Line(200), Long: true}, {Label: "cuid", Value: s.id},
+	return []widget.Pair{{Label: "customer", Value: c.FullName().Line(200), Long: true},
 		{Label: "kind", Value: c.Type.Line(30)}, {Label: "status", Value: c.Status.Line(30)}}
 }
 

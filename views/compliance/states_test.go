@@ -1,6 +1,7 @@
 package compliance
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
+	"opdeck/ui/widget"
 )
 
 // mute and muteList are screens whose first load is never answered.
@@ -106,6 +108,34 @@ func TestStates(t *testing.T) {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				golden.RequireEqual(t, c.view(t, wh[0], wh[1]))
 			})
+		}
+	}
+}
+
+// TestTheCodeIsWhole: at each height that can hold it, some page shows the whole
+// QR code.
+func TestTheCodeIsWhole(t *testing.T) {
+	for _, h := range []int{24, 25, 26, 28, 30, 34, 40, 50} {
+		f := individual()
+		f.link = func() (api.Link, error) {
+			return api.Link{URL: "https://verify.example.com/kyc/0123456789abcdef", TTL: 900}, nil
+		}
+		r, _ := open(t, f)
+		r.Send(uitest.Size(80, h), uitest.Key("l"))
+		most := 0
+		for range 6 {
+			n := 0
+			for _, l := range strings.Split(r.View(), "\n") {
+				if strings.HasPrefix(strings.TrimSpace(l), "██") {
+					n++
+				}
+			}
+			most = max(most, n)
+			r.Send(uitest.Key("pgdown"))
+		}
+		code, err := widget.QR("https://verify.example.com/kyc/0123456789abcdef")
+		if err != nil || most != len(code) {
+			t.Errorf("at %d lines %d of %d lines of the code show at once (%v)\n%s", h, most, len(code), err, r.View())
 		}
 	}
 }
