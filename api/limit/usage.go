@@ -18,6 +18,7 @@ type Usage struct {
 	Reserve int           `json:"-"` // slots that background work leaves free
 	Over    int           `json:"-"` // calls beyond the budget in the last minute (policy "warn")
 	Blocked time.Duration `json:"-"` // left of a 429's not_before
+	Changes time.Duration `json:"-"` // until the line changes though nobody calls; 0: it does not
 	History History       `json:"-"`
 }
 
@@ -48,6 +49,7 @@ func Summarise(c Class, rule Rule, st State) Usage {
 	times := make([]time.Duration, 0, len(st.Slots)) // relative to now
 	for _, s := range st.Slots {
 		times = append(times, -s.Ago)
+		u.changesIn(-s.Ago, time.Minute-s.Ago, rule.Window-s.Ago)
 		switch {
 		case s.Ago < -Soon:
 			u.Waiting++
@@ -69,8 +71,21 @@ func Summarise(c Class, rule Rule, st State) Usage {
 	if at > Soon {
 		u.NextSlot = at.Seconds()
 	}
+	if u.NextSlot > 0 || u.Blocked > 0 { // seconds run
+		u.changesIn(time.Second)
+	}
 	if u.NextSlot == 0 {
 		u.Room = max(0, rule.N-inWindow-u.Waiting)
 	}
 	return u
+}
+
+// changesIn notes moments at which the line changes; those that have passed do
+// not count.
+func (u *Usage) changesIn(moments ...time.Duration) {
+	for _, m := range moments {
+		if m > 0 && (u.Changes == 0 || m < u.Changes) {
+			u.Changes = m
+		}
+	}
 }

@@ -52,8 +52,8 @@ type feed struct {
 	stamp    store.Stamp     // of the store when it was looked at last
 	looked   time.Time
 	glanced  time.Time
-	moving   bool // the session changes by itself, second by second
-	counting bool // the budgets do
+	moving   bool          // the session changes by itself, second by second
+	counting time.Duration // until the budgets do; 0: they do not
 	status   session.Status
 	usage    []limit.Usage
 }
@@ -181,8 +181,8 @@ func (f *feed) pause() time.Duration {
 	switch {
 	case !f.watches || f.moving:
 		return lookEvery
-	case f.counting:
-		return 2 * lookEvery
+	case f.counting > 0: // calls that run out together are seen together
+		return min(max(f.counting+lookEvery/2, 2*lookEvery), lookAnyway)
 	}
 	return lookAnyway
 }
@@ -196,7 +196,7 @@ func (f *feed) glance() {
 	age := now.Sub(f.looked)
 	f.glanced = now
 	if tells && stamp == f.stamp && !f.moving && !f.folk.went() && age >= 0 && age < lookAnyway {
-		if f.counting {
+		if f.counting > 0 {
 			f.lookUsage(context.WithoutCancel(f.ctx))
 		}
 		return
@@ -242,9 +242,11 @@ func (f *feed) look(ctx context.Context) {
 // changes without anybody writing.
 func (f *feed) lookUsage(ctx context.Context) {
 	usage, err := f.app.Usage(ctx)
-	f.counting = false
+	f.counting = 0
 	for _, u := range usage {
-		f.counting = f.counting || u.Room < u.Recommended || u.Used > 0 || u.Blocked > 0
+		if u.Changes > 0 && (f.counting == 0 || u.Changes < f.counting) {
+			f.counting = u.Changes
+		}
 	}
 	if err != nil || reflect.DeepEqual(rounded(usage), rounded(f.usage)) {
 		return
