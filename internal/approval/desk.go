@@ -152,6 +152,10 @@ func tell(r Request) string {
 	return s
 }
 
+// SamePerson reports whether two names are one person's: letters of either case
+// and spaces around them make no other person.
+func SamePerson(a, b string) bool { return name(a) == name(b) }
+
 // name is a person's name as it is compared.
 func name(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 

@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/presence"
 	"opdeck/internal/store"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	draw "opdeck/ui/text"
 )
 
@@ -134,15 +135,15 @@ func (p *people) requests(ctx context.Context) []any {
 }
 
 func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
-	mine := r.Requester.Name == p.who.Name
-	what := text.Untrusted(r.Act.Summary).Line(100)
+	mine := approval.SamePerson(r.Requester.Name, p.who.Name)
+	what, keys := text.Untrusted(r.Act.Summary).Line(100), keymap.New()
 	by := "somebody"
 	if r.Decider != nil {
 		by = text.Untrusted(r.Decider.Name).Line(30)
 	}
 	switch {
 	case r.State == approval.Open && !mine && p.who.Role.May(api.MayApprove):
-		return ui.Toast{Kind: ui.Warned, Text: text.Untrusted(r.Requester.Name).Line(30) + " asks for a second person: " + what + ". 8 then A shows it."}, true
+		return ui.Toast{Kind: ui.Warned, Text: text.Untrusted(r.Requester.Name).Line(30) + " asks for a second person: " + what + ". " + press(keys.Global.Audit) + " then " + press(keys.Audit.Approvals) + " shows it."}, true
 	case first || !mine:
 		return ui.Toast{}, false
 	case r.State == approval.Approved:
@@ -152,6 +153,9 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	}
 	return ui.Toast{}, false
 }
+
+// press names a key as the help does.
+func press(k keymap.Key) string { return k.Help().Key }
 
 // leave ends our presence.
 func (p *people) leave() {
@@ -184,15 +188,16 @@ func reminders(ctx context.Context, a *app.App) []any {
 	if line := greeting(a); line != "" {
 		out = append(out, ui.Toast{Kind: ui.Told, Text: line})
 	}
+	keys := keymap.New()
 	warn := func(s string) { out = append(out, ui.Toast{Kind: ui.Warned, Text: s}) }
 	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
-		warn("A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press R.")
+		warn("A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press " + press(keys.Documents.Replace) + ".")
 	}
 	if open, err := a.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {
-		warn(draw.Plural(len(open), "verification is", "verifications are") + " begun and not finalised; : and “all customers” lists them.")
+		warn(draw.Plural(len(open), "verification is", "verifications are") + " begun and not finalised; " + press(keys.Global.Palette) + " and “all customers” lists them.")
 	}
 	if acts, err := a.Audit.Unsettled(ctx); err == nil && len(acts) > 0 {
-		warn(draw.Plural(len(acts), "write has", "writes have") + " no known outcome; 8 lists them.")
+		warn(draw.Plural(len(acts), "write has", "writes have") + " no known outcome; " + press(keys.Global.Audit) + " lists them.")
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
+	"opdeck/ui/keymap"
 )
 
 // State is where one step stands.
@@ -268,8 +269,12 @@ func orDash(s string) string {
 	return s
 }
 
+// Press is how Next names the key of an act, for surfaces that have other words.
+func Press(k keymap.Key) string { return " (" + k.Help().Key + ")" }
+
 // next says in a sentence what to do now.
 func next(steps []Step, c api.Customer, r Record, finalized bool) string {
+	keys := keymap.New().Compliance
 	state := func(key string) State {
 		for _, s := range steps {
 			if s.Key == key {
@@ -286,11 +291,11 @@ func next(steps []Step, c api.Customer, r Record, finalized bool) string {
 	case r.Unclear:
 		return "Look at the application: did the token take effect?"
 	case state("link") == Todo:
-		return "Make a link (l) for the outstanding document sets."
+		return "Make a link" + Press(keys.Link) + " for the outstanding document sets."
 	case r.Applied || state("finalize") == Todo && state("share") != Todo:
-		return "Finalize the application (f)."
+		return "Finalize the application" + Press(keys.Finalize) + "."
 	case state("share") == Todo:
-		return "Present a share token (S)."
+		return "Present a share token" + Press(keys.Share) + "."
 	}
-	return "Make a link (l)."
+	return "Make a link" + Press(keys.Link) + "."
 }

@@ -244,7 +244,7 @@ func TestTwoProcessesAtOneJob(t *testing.T) {
 	if err := r.run(j); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.jobs().Run(t.Context(), j); !errors.Is(err, replace.ErrTaken) {
+	if _, err := r.jobs().Run(t.Context(), j); !errors.Is(err, replace.ErrTaken) || api.KindOf(err) != api.Refused || api.AsError(err).Hint == "" {
 		t.Errorf("the late one got %v", err)
 	}
 	r.want("remove", "upload", "attach")

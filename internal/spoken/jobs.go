@@ -2,7 +2,6 @@ package spoken
 
 import (
 	"context"
-	"errors"
 
 	"opdeck/api"
 	"opdeck/api/text"
@@ -37,9 +36,6 @@ func (c *console) runJob(ctx context.Context, j replace.Job) (replace.Job, error
 		}
 	}
 	j, err := jobs.Run(ctx, j)
-	if errors.Is(err, replace.ErrTaken) {
-		err = &api.Error{Kind: api.Refused, Public: "Another process is at this replacement.", Hint: "Wait for it, then reload.", Err: err}
-	}
 	return j, err
 }
 

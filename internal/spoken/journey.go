@@ -17,6 +17,7 @@ import (
 	"opdeck/api/text"
 	"opdeck/internal/index/filter"
 	"opdeck/internal/journey"
+	"opdeck/ui/keymap"
 	"opdeck/ui/plain"
 )
 
@@ -79,7 +80,8 @@ func (w *way) sayAll() {
 
 // words turns the keys of the full-screen console into what is typed here.
 func words(s string) string {
-	return strings.NewReplacer(" (l)", " with link", " (f)", " with finalize", " (S)", " with share").Replace(s)
+	k := keymap.New().Compliance
+	return strings.NewReplacer(journey.Press(k.Link), " with link", journey.Press(k.Finalize), " with finalize", journey.Press(k.Share), " with share").Replace(s)
 }
 
 // step does what a number stands for.

@@ -2,7 +2,6 @@ package spoken
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"opdeck/api"
@@ -73,7 +72,7 @@ func (c *console) requestNews(ctx context.Context) {
 }
 
 func (c *console) requestLine(r approval.Request, first bool) string {
-	mine := strings.EqualFold(strings.TrimSpace(r.Requester.Name), strings.TrimSpace(c.who.Name))
+	mine := approval.SamePerson(r.Requester.Name, c.who.Name)
 	what := sentence(text.Untrusted(r.Act.Summary).Line(300))
 	by := "Somebody"
 	if r.Decider != nil {

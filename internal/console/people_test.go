@@ -1,0 +1,93 @@
+package console
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/approval"
+	"opdeck/ui"
+)
+
+// TestWhoseRequest: a person is the same whatever the case of the name, as at the
+// desk that lets nobody approve their own; keys are those of the keymap.
+func TestWhoseRequest(t *testing.T) {
+	p := &people{who: api.Actor{Name: " ANA", Role: api.Operator}}
+	open := approval.Request{State: approval.Open, Requester: approval.Person{Name: "ana"}}
+	if toast, told := p.toast(open, false); told {
+		t.Errorf("ana is asked about her own request: %v", toast)
+	}
+	open.Requester.Name = "bo"
+	if toast, told := p.toast(open, false); !told || !strings.HasSuffix(toast.Text, "8 then A shows it.") {
+		t.Errorf("%v %v", toast, told)
+	}
+	mine := approval.Request{State: approval.Approved, Requester: approval.Person{Name: "Ana "}, Decider: &approval.Person{Name: "bo"}}
+	if toast, told := p.toast(mine, false); !told || toast.Kind != ui.Done {
+		t.Errorf("%v %v", toast, told)
+	}
+}
+
+// TestPresenceIsSeenAtOnce: who comes to an operation, asks, or leaves is seen by
+// a console of another process within about a second, with nobody else writing.
+func TestPresenceIsSeenAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	sit := func(name string) (*feed, <-chan ui.Presence) {
+		env := map[string]string{"HOME": dir, "OPDECK_STATE": dir}
+		a, err := app.Open(t.Context(), app.Options{Getenv: func(k string) string { return env[k] }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		who := api.Actor{Name: name, Role: api.Operator, Via: "console"}
+		f := newFeed(api.WithActor(t.Context(), who), a, newPeople(a, who))
+		seen := make(chan ui.Presence, 64)
+		go func() {
+			defer close(seen)
+			for {
+				fed, is := f.next().(ui.Fed)
+				if !is {
+					return
+				}
+				for _, m := range fed.Msg.(ui.Msgs) {
+					if p, is := m.(ui.Presence); is {
+						seen <- p
+					}
+				}
+			}
+		}()
+		t.Cleanup(func() { f.close(); f.folk.leave(); _ = a.Close() })
+		return f, seen
+	}
+	ana, _ := sit("ana")
+	bo, seen := sit("bo")
+	at := ui.At{Place: ui.Place{Kind: ui.KindOperation, ID: "op-1"}}
+	bo.folk.moved(at)
+	asking := at
+	asking.Asking = true
+	time.Sleep(1500 * time.Millisecond) // both have looked around and rest
+	for _, step := range []struct {
+		does string
+		to   ui.At
+		want string
+	}{{"comes", at, "ana"}, {"asks", asking, "ana?"}, {"goes", ui.At{Place: ui.Place{Kind: ui.KindOperations}}, ""}} {
+		began := time.Now()
+		ana.folk.moved(step.to)
+		for late := time.After(5 * time.Second); ; {
+			var p ui.Presence
+			select {
+			case p = <-seen:
+			case <-late:
+				t.Fatalf("nobody saw that ana %s", step.does)
+			}
+			if strings.Join(p.Others, ",") == step.want {
+				break
+			}
+		}
+		took := time.Since(began)
+		t.Logf("ana %s: seen after %s", step.does, took.Round(time.Millisecond))
+		if took > 3*time.Second {
+			t.Errorf("ana %s: seen after %s", step.does, took)
+		}
+	}
+}
