@@ -187,7 +187,7 @@ func (s *Screen) application() []string {
 	}
 	out := []string{"", th.Title.Render("Application") + th.Dim.Render("  J shows it as it came")}
 	if app.Deprecated != "" {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Cut("The service ends this form of the application ("+app.Deprecated.Line(200)+"); a link replaces it.", max(s.w-2, 1))))
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Cut("The service ends this form ("+app.Deprecated.Line(200)+"); a link replaces it.", max(s.w-2, 1))))
 	}
 	body := app.Individual
 	if app.Kind() == api.Corporate {

@@ -65,7 +65,7 @@ type Screen struct {
 func New(env *ui.Env, client Client, opid string) *Screen {
 	s := &Screen{env: env, client: client, id: opid, loads: env.Loads(), keys: env.Keys.Documents,
 		table: widget.NewTable(env.Theme, env.Keys, false,
-			widget.Column{Title: "name", Min: 14, Flex: 3, Middle: true}, widget.Column{Title: "type", Min: 12, Max: 24, Flex: 1, Drop: 2},
+			widget.Column{Title: "name", Min: 14, Flex: 3, Middle: true}, widget.Column{Title: "type", Min: 18, Max: 24, Flex: 1, Drop: 2},
 			widget.Column{Title: "media type", Min: 15, Max: 30, Flex: 1, Drop: 4}, widget.Column{Title: "size", Min: 8, Align: widget.Right},
 			widget.Column{Title: "created", Min: 16, Drop: 3}, widget.Column{Title: "lock", Min: 8},
 			widget.Column{Title: "info", Min: 10, Flex: 2, Drop: 5})}
