@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,18 +14,36 @@ import (
 
 // inbox is deliveries of a test, oldest first.
 type inbox struct {
+	mu    sync.Mutex // guards the rest
 	times []time.Time
 	err   error
 	asked int
 }
 
 func (i *inbox) newest(_ context.Context, n int) ([]time.Time, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.asked++
-	return i.times[max(len(i.times)-n, 0):], i.err
+	return append([]time.Time(nil), i.times[max(len(i.times)-n, 0):]...), i.err
+}
+
+// fail makes the store answer with err.
+func (i *inbox) fail(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.err = err
+}
+
+func (i *inbox) reads() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.asked
 }
 
 // deliver adds n deliveries, the last one now, each a minute after the one before.
 func (i *inbox) deliver(n int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	for k := range n {
 		i.times = append(i.times, time.Now().Add(-time.Duration(n-1-k)*time.Minute))
 	}
@@ -71,22 +90,26 @@ func TestEar(t *testing.T) {
 		next := step(func() any { return e.next() }, time.Second, "off", "")
 		box.deliver(30)
 		next = step(next, 2*time.Minute, "live", "")
-		began, asked := time.Now(), box.asked
+		began, asked := time.Now(), box.reads()
 		next = step(next, 20*time.Minute, "deaf", "no events for 5 min")
 		if took := time.Since(began); took < 4*time.Minute || took > 6*time.Minute+5*time.Second {
 			t.Errorf("told after %s", took)
 		}
-		if n := box.asked - asked; n > 3 {
+		if n := box.reads() - asked; n > 3 {
 			t.Errorf("the inbox was read %d times", n)
 		}
 		box.deliver(1)
 		next = step(next, time.Minute, "live", "arrive again")
 		// A store that does not answer is no silence.
-		box.err = errors.New("gone")
-		go func() { time.Sleep(30 * time.Minute); box.err = nil; box.deliver(1) }()
+		box.fail(errors.New("gone"))
+		began = time.Now()
+		go func() { time.Sleep(30 * time.Minute); box.fail(nil); box.deliver(1) }()
 		go func() { time.Sleep(50 * time.Minute); cancel() }()
 		if msgs, _ := hears(t, next, time.Hour); msgs != nil && msgs[0].(ui.FeedFacts).State != "deaf" {
 			t.Errorf("it tells %v", msgs)
+		}
+		if took := time.Since(began); took < 30*time.Minute {
+			t.Errorf("told after %s, while nothing could be known", took)
 		}
 		cancel()
 	})
