@@ -30,12 +30,19 @@ import (
 // childKey names the folder of the server that this process is to be.
 const childKey = "OPDECK_TEST_SERVE"
 
+// verboseKey makes such a server tell its log everything.
+const verboseKey = "OPDECK_TEST_VERBOSE"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childKey); dir != "" {
 		go tidyOnWord()
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		os.Exit(cli.Run(ctx, cli.Env{Args: arguments(dir), In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Version: "test", Getenv: os.Getenv}))
+		args := arguments(dir)
+		if os.Getenv(verboseKey) != "" {
+			args = append(args, "--verbose")
+		}
+		os.Exit(cli.Run(ctx, cli.Env{Args: args, In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Version: "test", Getenv: os.Getenv}))
 	}
 	code := m.Run()
 	if code == 0 {
@@ -404,7 +411,7 @@ func (p *place) console(c *gossh.Client) *window {
 	if err := s.Shell(); err != nil {
 		p.t.Fatal(err)
 	}
-	soon(p.t, "the first frame: "+w.out.String(), func() bool { return strings.Contains(w.out.String(), "SANDBOX") })
+	soon(p.t, "the first frame: "+w.out.String(), func() bool { return strings.Contains(w.out.String(), "SANDBOX") || strings.Contains(w.out.String(), "TEST") })
 	return w
 }
 
