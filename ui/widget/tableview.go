@@ -49,13 +49,28 @@ func (t *Table) layout() []shownColumn {
 			out = append(out, shownColumn{i, t.least(i)})
 		}
 	}
-	for i := len(out) - 1; i >= 0 && need > room; i-- { // not even these fit: a number shows as "###" then, never cut
-		less := min(out[i].width-1, need-room)
-		out[i].width -= less
-		need -= less
-	}
+	need = t.squeeze(out, need, room)
 	t.grow(out, room-need)
 	return out
+}
+
+// squeeze narrows columns of which not even those fit that are never dropped: texts
+// first, which say that they are cut, then numbers, which show as "###" then.
+func (t *Table) squeeze(cols []shownColumn, need, room int) int {
+	for _, numbers := range []bool{false, true} {
+		for i := len(cols) - 1; i >= 0 && need > room; i-- {
+			least := 6
+			if numbers {
+				least = 1
+			} else if t.columns[cols[i].index].Align != Left {
+				continue
+			}
+			less := max(min(cols[i].width-least, need-room), 0)
+			cols[i].width -= less
+			need -= less
+		}
+	}
+	return need
 }
 
 // least is the width below which column i is not drawn: its Min, or for numbers

@@ -12,7 +12,6 @@ import (
 	"opdeck/internal/columns"
 	"opdeck/internal/index"
 	"opdeck/ui/uitest"
-	"opdeck/ui/uitest/shelltest"
 )
 
 // heads are the columns that a frame shows.
@@ -214,7 +213,9 @@ func TestEveryCellIsDrawn(t *testing.T) {
 	want(t, d, strings.Join(columns.Names(), " "))
 	has(t, d, "1,156.25 EUR", "3.00 USD", "SBX-68159091", "Invoice settlement", "DqCsgSE-4e95-ViYbNI", "Harbour & Finch Trading Ltd", "3 ▣")
 	hostile := openWith(t, &fake{ops: append(odd(), apitest.HostileOperation())}, m.config())
-	shelltest.Sizes(hostile.Run) // no escape of a comment or reference reaches a frame
+	for _, w := range []int{20, 33, 80, 131, 420} { // no escape of a comment or reference reaches a frame
+		hostile.Send(uitest.Size(w, 24))
+	}
 }
 
 func TestAChoiceThatCannotBeKeptHolds(t *testing.T) {

@@ -548,7 +548,9 @@ func TestEverySize(t *testing.T) {
 	d.keys("T")
 	shelltest.Sizes(d.Run)
 	d.keys("c", "down", "down")
-	shelltest.Sizes(d.Run)
+	for _, wh := range [][2]int{{20, 5}, {30, 8}, {50, 16}, {79, 23}, {200, 60}} {
+		d.Send(uitest.Size(wh[0], wh[1]))
+	}
 	d.keys("esc", "/")
 	d.Send(uitest.Type("amount>=x"))
 	shelltest.Sizes(d.Run)
