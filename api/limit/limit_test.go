@@ -141,6 +141,12 @@ func TestUsage(t *testing.T) {
 	if h := u.History; h[0] != 1 || h[59] != 1 || h[58] != 2 || h[56] != 1 || h[53] != 1 {
 		t.Errorf("history %v", u.History)
 	}
+	if u.Changes != time.Second { // the one of 61 s ago leaves the window of 62 s
+		t.Errorf("changes in %v", u.Changes)
+	}
+	if idle := limit.Summarise(limit.Billing, rule, limit.State{Slots: []limit.Slot{{Ago: 5 * time.Minute}}}); idle.Changes != 0 {
+		t.Errorf("an idle class changes in %v", idle.Changes)
+	}
 	for range 9 {
 		st.Slots = append(st.Slots, limit.Slot{Ago: -time.Second})
 	}
@@ -148,7 +154,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("with waiters: %+v", u)
 	}
 	u = limit.Summarise(limit.Billing, rule, limit.State{NotBefore: 20 * time.Second})
-	if u.Room != 0 || u.NextSlot != 20 || u.Blocked != 20*time.Second {
+	if u.Room != 0 || u.NextSlot != 20 || u.Blocked != 20*time.Second || u.Changes != time.Second {
 		t.Errorf("after a 429: %+v", u)
 	}
 	b, _ := budgets(t, nil)
