@@ -288,7 +288,7 @@ func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
 	again := s.again()
 	switch {
 	case msg.err != nil:
-		return ui.Failure("Share", msg.err), again
+		return failure("Share", msg.err), again
 	case !msg.res.Applied:
 		return ui.Explain{Title: "The token was not applied", Lines: []string{msg.res.Message.Line(400),
 			"Nothing was changed. It can be tried again with a corrected token (S)."}}, again
@@ -301,6 +301,15 @@ func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
 		told += "Finalize with f."
 	}
 	return ui.Notify{Kind: ui.Done, Text: told}, again
+}
+
+// failure explains what went wrong. A write that waits for a second person did
+// not: it says where the colleague finds it.
+func failure(what string, err error) ui.Action {
+	if e := api.AsError(err); e.Rule == api.RuleApproval {
+		return ui.Explain{Title: what + ": waits for a second person", Lines: []string{e.Public, e.Hint, "In the console they find it with 8, then A."}}
+	}
+	return ui.Failure(what, err)
 }
 
 func (s *Screen) makeLink() ui.Action {
@@ -317,7 +326,7 @@ func (s *Screen) linked(msg linkMsg) (ui.Action, tea.Cmd) {
 	s.doing = ""
 	s.settle()
 	if msg.err != nil {
-		return ui.Failure("Link", msg.err), nil
+		return failure("Link", msg.err), nil
 	}
 	s.link, s.until = &msg.link, msg.at.Add(time.Duration(msg.link.TTL)*time.Second)
 	if lines, err := widget.QR(string(msg.link.URL)); err == nil {
@@ -353,7 +362,7 @@ func (s *Screen) askFinalize() ui.Action {
 func (s *Screen) finalized(msg finalizedMsg) (ui.Action, tea.Cmd) {
 	again := s.again()
 	if msg.err != nil {
-		return ui.Failure("Finalize", msg.err), again
+		return failure("Finalize", msg.err), again
 	}
 	return ui.Notify{Kind: ui.Done, Text: "Finalized. " + msg.res.Message.Line(200)}, again
 }

@@ -76,3 +76,14 @@ func TestStates(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitingIsNoFailure: a write that becomes a request says where it waits.
+func TestWaitingIsNoFailure(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil)}
+	f.remove = func(api.RemoveDocument) (api.Operation, error) {
+		return api.Operation{}, &api.Error{Kind: api.Refused, Rule: api.RuleApproval, Public: "A second person must approve this first: request r1.", Hint: "Ask a colleague."}
+	}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "Removal: waits for a second person", "request r1", "Ask a colleague.", "8, then A")
+}
