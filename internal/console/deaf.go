@@ -13,6 +13,7 @@ import (
 
 const (
 	rhythmOf  = 500                // deliveries that the rhythm is learnt from, as on the events screen
+	deafFirst = 2 * time.Second    // the first look does not hold up the first frames
 	deafCheck = 15 * time.Second   // whether events came again
 	deafLearn = time.Minute        // whether there is a rhythm by now
 	deafAfter = time.Second        // behind the moment at which silence becomes unusual
@@ -35,7 +36,10 @@ func newEar(ctx context.Context, a *app.App) *ear {
 	return &ear{ctx: ctx, now: a.Now, times: a.Inbox().Times, listens: a.Config.Webhooks.Listen != "", wait: sleep}
 }
 
-// next waits for a change; it is one of the shell's feeds.
+// start is next for a console that opens; it is one of the shell's feeds.
+func (e *ear) start() tea.Msg { return e.later(deafFirst)() }
+
+// next waits for a change.
 func (e *ear) next() tea.Msg {
 	for {
 		facts, rhythm, again := e.listen()
