@@ -31,7 +31,7 @@ type opPlan struct {
 	parts  filter.And  // what the kinds do not decide
 	driven bool        // driver has been chosen
 	whole  bool        // everything matches; kinds were not even read
-	single filter.Cond // rest, for rows that are looked at one by one; SQLite only
+	single filter.Cond // rest, for rows that are looked at one by one
 }
 
 // plan makes a filter ready for questions about all its rows.
@@ -73,9 +73,7 @@ func (x *OperationIndex) outline(ctx context.Context, f filter.OperationExpr, no
 		return p, nil
 	}
 	p.rest = filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now, x.partyIn) })
-	if !x.postgres() {
-		p.single = filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now, x.partyOf) })
-	}
+	p.single = filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now, x.partyOf) })
 	return p, nil
 }
 

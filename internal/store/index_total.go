@@ -125,13 +125,30 @@ func (p *opPlan) tally(ctx context.Context, group func(kindKey) string) (tally, 
 	return t, p.bigOnes(ctx, func(k kind, _, _ int64) string { return group(k.key) }, t)
 }
 
+// summing is the index that has all that sums by kind ask for, when nothing but
+// codes and amounts is filtered; else none.
+func (p *opPlan) summing(by string) string {
+	if by != "o.kind" {
+		return ""
+	}
+	only := true
+	filter.NodeSQL(p.parts, func(l *filter.Leaf) filter.Cond {
+		only = only && l.Field == "amount"
+		return filter.True
+	})
+	if !only {
+		return ""
+	}
+	return "index_op_sums"
+}
+
 func (p *opPlan) sums(ctx context.Context, by string, c filter.Cond, f func(item int64, s sums)) error {
 	head, args := "", []any(nil)
 	if p.driver.SQL != "" {
 		head, args = p.few(), slices.Clone(p.driver.Args)
 	}
 	q, err := p.x.db.Query(ctx, head+"SELECT "+by+", count(*), CAST(sum(o.hi) AS BIGINT), CAST(sum(o.lo) AS BIGINT), CAST(sum(o.nanos) AS BIGINT) FROM "+
-		p.source("").SQL+"WHERE "+c.SQL+" GROUP BY 1", append(args, c.Args...)...)
+		p.source(p.summing(by)).SQL+"WHERE "+c.SQL+" GROUP BY 1", append(args, c.Args...)...)
 	if err != nil {
 		return err
 	}
