@@ -211,6 +211,9 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 				a.Log.Error("audit", "err", err)
 			}
 		}}
+	if boots := a.Store.Boots(); boots != nil {
+		opt.Alive = boots
+	}
 	if a.Config.Store.URL == "memory" {
 		opt.Checkpoints = ""
 	} else if err := os.MkdirAll(points, 0o700); err != nil {

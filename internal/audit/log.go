@@ -29,9 +29,20 @@ type Options struct {
 	// Grace is how long another process may take from intent to outcome before
 	// its act counts as unsettled; 0 means 5 minutes.
 	Grace time.Duration
+	// Alive knows processes that ended without a word, so that their acts need no
+	// Grace; nil: nobody does.
+	Alive Alive
 	// Alarm is told, without locks held, when the trail or its checkpoints
 	// cannot be written, and with nil when they can again. It must not block.
 	Alarm func(error)
+}
+
+// Alive marks processes that have acts under way, by their Boot.
+type Alive interface {
+	// Hold marks this process until release is called or it ends.
+	Hold(boot string) (release func(), ok bool)
+	// Gone reports that a process was marked and has ended; false when in doubt.
+	Gone(boot string) bool
 }
 
 // Log keeps the trail. It implements api.Auditor. Many Logs, in one process or
@@ -42,6 +53,9 @@ type Log struct {
 	began time.Time
 	newID func() string
 	wake  chan struct{} // holds one token: there is work for Run
+
+	marking sync.Once
+	release func() // ends the mark of this process; nil: there is none
 
 	flushing sync.Mutex // serialises work on pending
 	mu       sync.Mutex
@@ -88,6 +102,16 @@ func newUUID() string { return uuid.Must(uuid.NewV7()).String() }
 func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, error) {
 	if err := l.Flush(ctx); err != nil { // outcomes that wait come first: one trail, one order
 		return "", err
+	}
+	if l.opt.Alive != nil {
+		l.marking.Do(func() {
+			release, ok := l.opt.Alive.Hold(l.boot)
+			if ok {
+				l.mu.Lock()
+				l.release = release
+				l.mu.Unlock()
+			}
+		})
 	}
 	r := l.record(who, string(act.Kind), PhaseIntent)
 	r.act(act)

@@ -171,6 +171,40 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// alive knows who has ended.
+type alive map[string]bool
+
+func (alive) Hold(string) (func(), bool) { return func() {}, true }
+func (a alive) Gone(boot string) bool    { return a[boot] }
+
+// An act of a process that has ended for sure is shown at once; that of one which
+// may be at it still is not.
+func TestActsOfTheDeadAreShownAtOnce(t *testing.T) {
+	mem, clk, dead := &memory{}, newClock(), alive{}
+	open := func() *audit.Log {
+		return newLog(t, audit.Options{Store: mem, Now: clk.Now, Alive: dead})
+	}
+	one, two := open(), open()
+	if _, err := one.Intent(t.Context(), api.Actor{Name: "ana", Role: api.Operator}, api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op-1"}); err != nil {
+		t.Fatal(err)
+	}
+	clk.add(time.Second)
+	if list, err := two.Unsettled(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("%d acts of the living, %v", len(list), err)
+	}
+	rows, err := mem.Open(t.Context())
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	dead[rows[0].Boot] = true
+	if list, err := two.Unsettled(t.Context()); err != nil || len(list) != 1 || list[0].ID != "op-1" {
+		t.Errorf("%d acts of the dead, %v", len(list), err)
+	}
+	if list, err := one.Unsettled(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("%d acts of our own, %v", len(list), err)
+	}
+}
+
 func TestFloodOfDeniedAttempts(t *testing.T) {
 	m, c := &memory{}, newClock()
 	l := newLog(t, audit.Options{Store: m, Now: c.Now})

@@ -98,5 +98,12 @@ func (l *Log) Close(ctx context.Context) error {
 	if wrote {
 		err = errors.Join(err, l.checkpoint(ctx, who != nil))
 	}
+	l.mu.Lock()
+	release := l.release
+	l.release = nil
+	l.mu.Unlock()
+	if release != nil {
+		release()
+	}
 	return err
 }

@@ -18,8 +18,8 @@ type Entry struct {
 // Unsettled lists the intents of which nobody knows what became of them, oldest
 // first: the process ended in between, or the outcome could not be stored. The
 // writes may have happened: read their objects again, then call Settle. Acts
-// that are under way, here or (for Options.Grace) in other processes, are not
-// listed.
+// that are under way, here or (for Options.Grace, unless they are known to have
+// ended) in other processes, are not listed.
 func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
 	rows, err := l.opt.Store.Open(ctx)
 	if err != nil {
@@ -35,13 +35,21 @@ func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
 	now := l.opt.Now()
 	for _, row := range rows {
 		age := now.Sub(row.At)
-		if row.Boot == l.boot && !waiting[row.UID] || row.Boot != l.boot && age >= 0 && age < l.opt.Grace {
+		switch {
+		case row.Boot == l.boot:
+			if !waiting[row.UID] {
+				continue
+			}
+		case age >= 0 && age < l.opt.Grace && !l.gone(row.Boot):
 			continue
 		}
 		out = append(out, entry(row))
 	}
 	return out, nil
 }
+
+// gone reports that the process of an intent has ended for sure.
+func (l *Log) gone(boot string) bool { return l.opt.Alive != nil && l.opt.Alive.Gone(boot) }
 
 // Settle closes an unsettled intent: who looked, and note says in a sentence
 // what they found. The trail keeps it as an outcome that stays unknown, since
