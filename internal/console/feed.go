@@ -281,6 +281,7 @@ func rounded(u []limit.Usage) []limit.Usage {
 	for i := range u {
 		u[i].NextSlot = float64(int(u[i].NextSlot))
 		u[i].Blocked = u[i].Blocked.Round(time.Second)
+		u[i].Changes = 0
 	}
 	return u
 }
