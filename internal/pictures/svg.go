@@ -73,6 +73,8 @@ var varying = []struct {
 	{regexp.MustCompile(`(?m)^\S+ +process \d+ .*$`), "HOST"},
 	{regexp.MustCompile(`\S+/\d{2,}$|\S+/\d{3,}`), "HOST"},
 	{regexp.MustCompile(`after \d+(\.\d+)?(ms|s)`), "after …"},
+	{regexp.MustCompile(`(status \d+)  \S+$`), "$1  HOST"},
+	{regexp.MustCompile(`, \d+s ago`), ", now"},
 	{regexp.MustCompile(`(access|took) \d+\S*( \d+s)?`), "$1 …"},
 	{regexp.MustCompile(`\d+:\d\d(:\d\d)?( of \d+:\d\d)?`), "…"},
 	{regexp.MustCompile(`[█░▁▂▃▄▅▆▇]+`), "▁"},
