@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -189,7 +190,8 @@ func reminders(ctx context.Context, a *app.App) []any {
 		out = append(out, ui.Toast{Kind: ui.Told, Text: line})
 	}
 	keys := keymap.New()
-	warn := func(s string) { out = append(out, ui.Toast{Kind: ui.Warned, Text: s}) }
+	var left []string // in one notice: a second one would take the first one's place
+	warn := func(s string) { left = append(left, s) }
 	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
 		warn("A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press " + press(keys.Documents.Replace) + ".")
 	}
@@ -198,6 +200,9 @@ func reminders(ctx context.Context, a *app.App) []any {
 	}
 	if acts, err := a.Audit.Unsettled(ctx); err == nil && len(acts) > 0 {
 		warn(draw.Plural(len(acts), "write has", "writes have") + " no known outcome; " + press(keys.Global.Audit) + " lists them.")
+	}
+	if len(left) > 0 {
+		out = append(out, ui.Toast{Kind: ui.Warned, Text: strings.Join(left, " ")})
 	}
 	return out
 }

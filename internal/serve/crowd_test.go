@@ -89,9 +89,11 @@ func TestMemoryOfARealConsole(t *testing.T) {
 }
 
 // New consoles, to their first frame: one after the other, and eight people at a
-// time. Clients and server share this host's processors.
+// time. Clients and server share this host's processors with whatever else runs,
+// so that the rate is told, and what one console costs the server is held: fifty a
+// second are to take no more than one processor.
 func TestNewConsolesASecond(t *testing.T) {
-	p, _, _ := apart(t)
+	p, pid, _ := apart(t)
 	p.console(p.login(api.Admin))
 	visit := func(i int) {
 		c := p.loginAs(fmt.Sprintf("p-%d", i%crowd))
@@ -102,9 +104,8 @@ func TestNewConsolesASecond(t *testing.T) {
 	if raceOn || testing.Short() {
 		n = 10
 	}
-	best := 0.0
 	for _, people := range []int{1, 8} {
-		began := time.Now()
+		began, used := time.Now(), processor(pid)
 		var group sync.WaitGroup
 		for of := range people {
 			group.Go(func() {
@@ -114,13 +115,31 @@ func TestNewConsolesASecond(t *testing.T) {
 			})
 		}
 		group.Wait()
-		rate := float64(n) / time.Since(began).Seconds()
-		best = max(best, rate)
-		t.Logf("%.0f new consoles a second, %d at a time", rate, people)
+		each := (processor(pid) - used) / time.Duration(n)
+		t.Logf("%.0f new consoles a second, %d at a time; each takes %s of the server's processor", float64(n)/time.Since(began).Seconds(), people, each)
+		if each > 20*time.Millisecond && !raceOn {
+			t.Errorf("a new console takes %s of a processor, want 20 ms for fifty a second", each)
+		}
 	}
-	if best < 50 && !raceOn && !testing.Short() && os.Getenv("OPDECK_TEST_REQUIRE") == "" { // a busy builder tells nothing
-		t.Errorf("%.0f new consoles a second, want 50", best)
+}
+
+// processor is the time that a process was on a processor; 0 where the system
+// does not tell.
+func processor(pid int) time.Duration {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
 	}
+	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	sum := time.Duration(0)
+	for _, i := range []int{11, 12} { // user and system, in hundredths of a second
+		n, err := strconv.Atoi(f[i])
+		if err != nil {
+			return 0
+		}
+		sum += time.Duration(n) * 10 * time.Millisecond
+	}
+	return sum
 }
 
 // held is the memory of the heap and of stacks in bytes.

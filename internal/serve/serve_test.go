@@ -411,7 +411,9 @@ func (p *place) console(c *gossh.Client) *window {
 	if err := s.Shell(); err != nil {
 		p.t.Fatal(err)
 	}
-	soon(p.t, "the first frame: "+w.out.String(), func() bool { return strings.Contains(w.out.String(), "SANDBOX") || strings.Contains(w.out.String(), "TEST") })
+	soon(p.t, "the first frame: "+w.out.String(), func() bool {
+		return strings.Contains(w.out.String(), "SANDBOX") || strings.Contains(w.out.String(), "TEST")
+	})
 	return w
 }
 

@@ -76,3 +76,36 @@ func TestWatchTellsOfWritesOfOthers(t *testing.T) {
 		t.Fatal("nothing was told of a write")
 	}
 }
+
+// Any number of consoles watch through one look at the folder, which ends with
+// the last of them and begins anew with the next.
+func TestManyWatch(t *testing.T) {
+	s, err := store.Open(t.Context(), store.Options{URL: "sqlite", Dir: filepath.Join(t.TempDir(), "state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for round := range 2 {
+		ctx, leave := context.WithCancel(t.Context())
+		var all []<-chan struct{}
+		for range 300 { // more than a system has instances for
+			written, ok := s.Watch(ctx)
+			if !ok {
+				t.Skip("this system does not tell")
+			}
+			all = append(all, written)
+		}
+		if _, err := s.Core.Exec(ctx, "CREATE TABLE many_"+string(rune('a'+round))+" (n INTEGER)"); err != nil {
+			t.Fatal(err)
+		}
+		late := time.After(20 * time.Second)
+		for i, written := range all {
+			select {
+			case <-written:
+			case <-late:
+				t.Fatalf("nothing was told to the %dth", i)
+			}
+		}
+		leave()
+	}
+}

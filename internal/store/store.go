@@ -33,6 +33,8 @@ type Options struct {
 type Store struct {
 	Core *DB
 	Bulk *DB
+
+	watching watchers
 }
 
 // Open opens and migrates the databases. Any number of processes may do so at

@@ -4,11 +4,20 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
 // settle is how long events gather before they are told as one.
 const settle = 250 * time.Millisecond
+
+// watchers are those who want to be told of writes; one look at the folder serves
+// them all, however many consoles a server has.
+type watchers struct {
+	mu   sync.Mutex
+	subs map[chan struct{}]struct{} // guarded by mu
+	end  context.CancelFunc         // guarded by mu: of the look; nil while nobody watches
+}
 
 // Watch gives a value soon after any process wrote to the databases, until ctx
 // ends. It is a hint: some are about nothing, and where the system cannot tell
@@ -17,21 +26,44 @@ func (s *Store) Watch(ctx context.Context) (written <-chan struct{}, ok bool) {
 	if s.Core.engine != SQLite || s.Core.path == "" {
 		return nil, false
 	}
-	events, err := watchFolder(filepath.Dir(s.Core.path))
-	if err != nil {
-		return nil, false
+	w := &s.watching
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.end == nil {
+		events, err := watchFolder(filepath.Dir(s.Core.path))
+		if err != nil {
+			return nil, false
+		}
+		look, end := context.WithCancel(context.WithoutCancel(ctx))
+		w.subs, w.end = map[chan struct{}]struct{}{}, end
+		stop := context.AfterFunc(look, func() { _ = events.Close() })
+		go func() {
+			defer stop()
+			w.look(look, events)
+		}()
 	}
 	out := make(chan struct{}, 1)
-	stop := context.AfterFunc(ctx, func() { _ = events.Close() })
-	go func() {
-		defer stop()
-		tell(ctx, events, out)
-	}()
+	w.subs[out] = struct{}{}
+	context.AfterFunc(ctx, func() { w.leave(out) })
 	return out, true
 }
 
-// tell passes events on until they end.
-func tell(ctx context.Context, events io.Reader, out chan<- struct{}) {
+// leave takes one away; the last one ends the look.
+func (w *watchers) leave(out chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, there := w.subs[out]; !there {
+		return
+	}
+	delete(w.subs, out)
+	if len(w.subs) == 0 {
+		w.end()
+		w.subs, w.end = nil, nil
+	}
+}
+
+// look passes events on to all until they end.
+func (w *watchers) look(ctx context.Context, events io.Reader) {
 	buf := make([]byte, 4096)
 	for {
 		if _, err := events.Read(buf); err != nil {
@@ -44,6 +76,17 @@ func tell(ctx context.Context, events io.Reader, out chan<- struct{}) {
 			t.Stop()
 			return
 		}
+		w.tell(ctx)
+	}
+}
+
+func (w *watchers) tell(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() != nil { // those who watch now have a look of their own
+		return
+	}
+	for out := range w.subs {
 		select {
 		case out <- struct{}{}:
 		default:
