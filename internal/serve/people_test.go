@@ -165,6 +165,64 @@ func TestTwoPeople(t *testing.T) {
 	}
 }
 
+// The requester leaves, the server is started anew, two people approve at once: the
+// approval counts once, for who asked, as long as their role allows it.
+func TestApprovalOutlivesServerAndConnection(t *testing.T) {
+	p := inPairs(t)
+	p.start()
+	opid, guid := p.opid()
+	remove := "document remove " + opid + " " + guid + " --yes"
+	r := p.ask(remove)
+	_ = p.shared[api.Operator].Close() // the requester is gone
+	if code := p.stop(); code != 0 {
+		t.Fatalf("the server's exit is %d: %s", code, p.errs)
+	}
+	p.out, p.errs, p.shared = &buffer{}, &buffer{}, map[api.Role]*gossh.Client{}
+	p.start()
+	if got := p.requests("open"); len(got) != 1 || got[0].ID != r.ID {
+		t.Fatalf("after the restart: %+v", got)
+	}
+	approve := "approval approve " + r.ID
+	judges := []*gossh.Client{p.login(api.Admin), p.loginAs("p-4")} // p-4 is an admin too
+	codes := make([]int, len(judges))
+	var wg sync.WaitGroup
+	for i, c := range judges {
+		s, err := c.NewSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() { codes[i] = exitOf(s.Run(approve)) })
+	}
+	wg.Wait()
+	if codes[0]+codes[1] != 5 || codes[0] != 0 && codes[1] != 0 {
+		t.Errorf("two approve at once: exits %v, want one 0 and one 5", codes)
+	}
+	p.want(api.Admin, remove, 5, "second person") // it is not theirs
+
+	// The requester's role is lowered meanwhile: the approval does not help.
+	keys, err := os.ReadFile(p.file("keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write("keys", strings.Replace(string(keys), `name="p-operator",role="operator"`, `name="p-operator",role="viewer"`, 1))
+	if code := p.stop(); code != 0 {
+		t.Fatalf("the server's exit is %d: %s", code, p.errs)
+	}
+	p.out, p.errs, p.shared = &buffer{}, &buffer{}, map[api.Role]*gossh.Client{}
+	p.start()
+	p.want(api.Operator, remove, 5, "Your role (viewer)")
+	p.write("keys", string(keys))
+	if code := p.stop(); code != 0 {
+		t.Fatalf("the server's exit is %d: %s", code, p.errs)
+	}
+	p.out, p.errs, p.shared = &buffer{}, &buffer{}, map[api.Role]*gossh.Client{}
+	p.start()
+	p.want(api.Operator, remove, 0, "Removed")
+	if p.attached(opid, guid) {
+		t.Error("the document is there")
+	}
+}
+
 // An approval that is not used in time is none.
 func TestApprovalLapses(t *testing.T) {
 	p := inPairs(t)
