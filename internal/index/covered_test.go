@@ -76,7 +76,11 @@ func asked(t *testing.T, e filter.OperationExpr, x *index.Index, ctx context.Con
 // TestNobodyGuessesWhatIsMasked asks every field for every part of an account
 // number, as people who see numbers and as people who do not.
 func TestNobodyGuessesWhatIsMasked(t *testing.T) {
-	for _, place := range []string{"source", "destination", "comment", "reference", "file", "info", "customer", "name", "account"} {
+	places, step := []string{"source", "comment", "customer", "destination", "reference", "file", "info", "name", "account"}, 1
+	if slowRun {
+		places, step = places[:3], 5
+	}
+	for _, place := range places {
 		t.Run(place, func(t *testing.T) {
 			x, done := open(t, fixed)
 			defer done()
@@ -85,7 +89,10 @@ func TestNobodyGuessesWhatIsMasked(t *testing.T) {
 			}
 			told := false
 			for _, field := range []string{"", "source:", "source=", "to:", "to=", "party:", "party=", "customer:", "customer=", "ref:", "ref=", "comment:", "comment=", "doc:", "doc=", "id:", "-party:"} {
-				for _, p := range probes() {
+				for n, p := range probes() {
+					if n%step != 0 {
+						continue
+					}
 					e, err := filter.Parse(fmt.Sprintf("%s%q", field, p))
 					if err != nil {
 						t.Fatal(err)
