@@ -52,6 +52,7 @@ type feed struct {
 	stamp    store.Stamp     // of the store when it was looked at last
 	looked   time.Time
 	glanced  time.Time
+	hinted   bool          // somebody wrote, whatever the stamp says; touched by next only
 	moving   bool          // the session changes by itself, second by second
 	counting time.Duration // until the budgets do; 0: they do not
 	status   session.Status
@@ -158,6 +159,7 @@ func (f *feed) next() tea.Msg {
 		select {
 		case <-f.wake:
 		case <-f.written:
+			f.hinted = true
 			f.changes() // rows must not wait for their turn
 			soon()
 		case <-f.stirred:
@@ -195,7 +197,9 @@ func (f *feed) glance() {
 	now := f.app.Now()
 	age := now.Sub(f.looked)
 	f.glanced = now
-	if tells && stamp == f.stamp && !f.moving && !f.folk.went() && age >= 0 && age < lookAnyway {
+	hinted := f.hinted // two writes within a tick of the file system's clock may bear one stamp
+	f.hinted = false
+	if tells && stamp == f.stamp && !hinted && !f.moving && !f.folk.went() && age >= 0 && age < lookAnyway {
 		if f.counting > 0 {
 			f.lookUsage(context.WithoutCancel(f.ctx))
 		}
