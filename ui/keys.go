@@ -49,10 +49,11 @@ func (s *Shell) press(msg tea.KeyMsg) tea.Cmd {
 	}
 	k, known := s.known(top, msg)
 	if why := k.Why(); why != "" {
+		told := s.tell(Refused, why)
 		if k.Barred() && s.opt.OnBarred != nil {
-			s.opt.OnBarred(k.Name, top.screen.Place())
+			return tea.Batch(told, s.opt.OnBarred(k.Name, top.screen.Place()))
 		}
-		return s.tell(Refused, why)
+		return told
 	}
 	a, cmd := top.screen.Update(msg)
 	if a == nil && cmd == nil && !known {

@@ -363,7 +363,10 @@ func TestBarredKeysAreTold(t *testing.T) {
 	w := newWorld()
 	o := w.options(ui.Test)
 	var told []string
-	o.OnBarred = func(name string, at ui.Place) { told = append(told, name+" "+at.Kind) }
+	o.OnBarred = func(name string, at ui.Place) tea.Cmd {
+		told = append(told, name+" "+at.Kind)
+		return nil
+	}
 	o.May = func(name string) string {
 		if name == "documents.remove" {
 			return "Your role does not allow it."

@@ -26,12 +26,12 @@ type Options struct {
 	Make    Factory
 	Start   Place     // the root screen; KindOperations when empty
 	Feeds   []tea.Cmd // each waits for one message and returns it as Fed
-	// May says why a person's role may not press a writing key, "" when it may;
+	// May says why a person's role may not press a key, "" when it may;
 	// name is keymap.Key.Name. nil: everything.
 	May func(name string) (why string)
 	// OnBarred is told when a key was pressed that read-only mode or the role bars,
-	// by the key's name. It must not block. nil: nobody is told.
-	OnBarred func(name string, at Place)
+	// by the key's name. What it returns is run. nil: nobody is told.
+	OnBarred func(name string, at Place) tea.Cmd
 	Commands []Command // further entries of the palette
 	UTC      bool      // show UTC at first
 	Local    *time.Location

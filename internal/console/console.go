@@ -68,7 +68,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 			return errors.New("the terminal is too slow to take another copy")
 		}
 	}))
-	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies, bars: barsOf(a.Audit, who)}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
+	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
 		Title: "opdeck", Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
 		OnPanic: func(v any, stack []byte) {
 			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
@@ -83,7 +83,7 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 	return ui.Options{
 		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: d.screen,
 		Feeds: []tea.Cmd{feed.next, newEar(ctx, a).start}, Veil: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
-		Reveal: reveal(a), OnPlace: feed.folk.moved,
+		Reveal: reveal(a), OnPlace: feed.folk.moved, OnBarred: denied(ctx, a.Audit, who),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
 	}
 }
@@ -144,13 +144,11 @@ func left(err error) error {
 	return &api.Error{Kind: api.Internal, Public: "The console ended by a fault of its own.", Hint: "--log-file keeps what is known about it.", Err: err}
 }
 
-// copier lets a copy reach the painter from a command, and refused keys reach the
-// audit trail.
+// copier lets a copy reach the painter from a command.
 type copier struct {
 	*ui.Shell
 	ctx    context.Context
 	copies <-chan string
-	bars   bars
 }
 
 // Init implements tea.Model.
@@ -168,9 +166,6 @@ func (c *copier) wait() tea.Msg {
 // Update implements tea.Model.
 func (c *copier) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	_, cmd := c.Shell.Update(msg)
-	if key, is := msg.(tea.KeyMsg); is {
-		cmd = tea.Batch(cmd, c.bars.pressed(c.ctx, key, c.Shell.View))
-	}
 	return c, cmd
 }
 

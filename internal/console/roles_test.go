@@ -113,7 +113,7 @@ func sitDown(t *testing.T, a *app.App, who api.Actor, at ui.Place) (run *uitest.
 	clock = uitest.NewClock()
 	opt := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, func(string) error { return nil })
 	opt.Feeds, opt.Start, opt.Now, opt.Tick = nil, at, clock.Now, clock.Tick
-	d := desktop{&copier{Shell: ui.New(opt), ctx: ctx, bars: barsOf(a.Audit, who)}, 5 * time.Second}
+	d := desktop{&copier{Shell: ui.New(opt), ctx: ctx}, 5 * time.Second}
 	if at.Kind == ui.KindEvents { // it waits for the next one
 		d.patience = 200 * time.Millisecond
 	}

@@ -204,11 +204,11 @@ func (m *Map) ReadOnly(why string) {
 	})
 }
 
-// Allow bars every writing key whose name may refuses; it returns the reason
+// Allow bars every key whose name may refuses; it returns the reason
 // or "". Use it for roles: names are those of Key.Name.
 func (m *Map) Allow(may func(name string) (why string)) {
 	m.each(func(k *Key) {
-		if !k.Writes || k.barred != "" {
+		if k.barred != "" {
 			return
 		}
 		if why := may(k.Name); why != "" {

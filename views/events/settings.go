@@ -46,12 +46,9 @@ func (s *Screen) gotHooks(msg hooksMsg) {
 
 // change is enter on the page of the settings.
 func (s *Screen) change() keymap.Key {
-	k := s.env.Keys.List.Open
-	k.SetHelp("enter", "change")
-	k.Name, k.Long, k.Writes = "events.sethooks", "change the service's webhook settings (asks)", true
+	k := s.env.Keys.Hooks.Change
 	switch {
-	case s.env.About.ReadOnly:
-		k.Off("This context is read-only: nothing can be changed from here.")
+	case !k.Enabled():
 	case !s.me.Role.May(api.MayHooks):
 		k.Off("Your role does not allow to " + string(api.MayHooks) + "; " + api.WhoMay(api.MayHooks) + " may.")
 	case s.page == nil || s.page.hooks == nil:
