@@ -15,6 +15,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/app"
+	"opdeck/internal/presence"
 	"opdeck/internal/store"
 	"opdeck/ui"
 	"opdeck/views/limits"
@@ -22,9 +23,10 @@ import (
 )
 
 const (
-	lookEvery  = time.Second      // whether the store was written to
-	lookAnyway = 30 * time.Second // at the store, for what changes by time
-	maxNews    = 512              // that wait to be drawn
+	lookEvery  = time.Second            // whether the store was written to
+	lookAnyway = time.Minute            // at the store, for what changes by time; half of what a process counts as alive
+	lookHere   = presence.Lapse * 2 / 3 // on an operation or a customer, so that others go on to see it
+	maxNews    = 512                    // that wait to be drawn
 )
 
 // feed gathers news for one console: calls of this process as they happen, and
@@ -184,7 +186,15 @@ func (f *feed) pause() time.Duration {
 	case !f.watches || f.moving:
 		return lookEvery
 	case f.counting > 0: // calls that run out together are seen together
-		return min(max(f.counting+lookEvery/2, 2*lookEvery), lookAnyway)
+		return min(max(f.counting+lookEvery/2, 2*lookEvery), f.rest())
+	}
+	return f.rest()
+}
+
+// rest is how long the store is left alone when nothing happens.
+func (f *feed) rest() time.Duration {
+	if _, ok := objectOf(f.folk.at.Place); ok {
+		return lookHere
 	}
 	return lookAnyway
 }
@@ -199,7 +209,7 @@ func (f *feed) glance() {
 	f.glanced = now
 	hinted := f.hinted // two writes within a tick of the file system's clock may bear one stamp
 	f.hinted = false
-	if tells && stamp == f.stamp && !hinted && !f.moving && !f.folk.went() && age >= 0 && age < lookAnyway {
+	if tells && stamp == f.stamp && !hinted && !f.moving && !f.folk.went() && age >= 0 && age < f.rest() {
 		if f.counting > 0 {
 			f.lookUsage(context.WithoutCancel(f.ctx))
 		}
