@@ -47,7 +47,7 @@ func TestContract(t *testing.T) {
 		{"bad request was taken", "POST", share, `{}`, true, 200, `{"applied":true}`, "was taken"},
 		{"bad request was refused", "POST", share, `{}`, true, 400, `{"error":"no"}`, ""},
 		{"no token was taken", "POST", share, `{"token":"x"}`, false, 200, `{"applied":true}`, "no access token"},
-		{"page size out of range was taken", "GET", "/v2/customer?meta.pageSize=1000", "", true, 200, `{"meta":{"pageSize":1,"page":0,"total":"0"},"items":[]}`, "meta.pageSize"},
+		{"page size out of range was taken", "GET", "/v2/customer?meta.pageSize=1001", "", true, 200, `{"meta":{"pageSize":1,"page":0,"total":"0"},"items":[]}`, "meta.pageSize"},
 		{"unknown path was taken", "GET", "/v2/other", "", true, 200, `{}`, "not in the contract"},
 		{"unknown path was refused", "GET", "/v2/other", "", true, 404, `{}`, ""},
 		{"not the service's", "GET", "/sandbox/stats", "", false, 200, `{}`, ""},

@@ -83,7 +83,11 @@ var roles = map[string]func(context.Context) error{
 		live := s.Liveness()
 		locked := false
 		for range 100 { // PostgreSQL: the listening connection takes a moment
-			if _, locked = live.Hold(key1); locked {
+			// The lock lives in what releases it: were that forgotten, the collector
+			// would close the file.
+			release, ok := live.Hold(key1)
+			if locked = ok; locked {
+				defer release()
 				break
 			}
 			time.Sleep(20 * time.Millisecond)
