@@ -65,6 +65,14 @@ type display struct {
 // Zone is where times are shown: local or UTC.
 func (e *Env) Zone() *time.Location { return e.shared.zone }
 
+// Still returns the environment as it is now, for drawing away from the loop: what
+// the person switches later does not reach it.
+func (e *Env) Still() *Env {
+	still, shown := *e, *e.shared
+	still.shared = &shown
+	return &still
+}
+
 // Masked reports whether account numbers and the like are drawn masked.
 func (e *Env) Masked() bool { return e.shared.masked && e.shared.revealed.IsZero() }
 

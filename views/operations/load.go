@@ -32,6 +32,7 @@ type countMsg struct {
 type moreMsg struct {
 	ui.Ticket
 	recs   []index.Record
+	drawn  draft
 	before bool
 	anchor string
 	whole  *windowMsg // a jump: what is held is replaced
@@ -163,11 +164,13 @@ func (s *Screen) extend(anchor string, n int, before bool) tea.Cmd {
 	} else {
 		q.After = n
 	}
+	draw := s.rows.draft()
 	return func() tea.Msg {
 		w, err := ix.Window(ctx, q)
 		m := moreMsg{Ticket: t, before: before, anchor: anchor, err: err}
 		if err == nil {
 			m.recs = without(w, before)
+			m.drawn = draw(m.recs)
 		}
 		return m
 	}
@@ -216,7 +219,7 @@ func (s *Screen) tookMore(msg moreMsg) tea.Cmd {
 		}
 		s.rows.set(total, msg.whole.base, msg.whole.window.Rows)
 	} else {
-		s.rows.add(msg.recs, msg.before)
+		s.rows.add(msg.recs, msg.drawn, msg.before)
 	}
 	s.at = s.rows.newest()
 	s.table.SetSource(s.rows)

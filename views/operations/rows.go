@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"maps"
 	"time"
 
 	"opdeck/api"
@@ -59,8 +60,41 @@ func (r *rows) note(from, to int) {
 	}
 }
 
+// draft draws rows away from the loop of keys: what comes on the screen later has
+// cost its key nothing. It keeps the look of the moment it was made for.
+func (r *rows) draft() func([]index.Record) draft {
+	env, columns := r.env.Still(), r.columns
+	return func(recs []index.Record) draft {
+		d := draft{columns: columns, rows: make([]drawn, len(recs))}
+		for i := range recs {
+			d.rows[i].zone = env.Zone()
+			d.rows[i].row, d.rows[i].until = row(env, columns, recs[i], env.Now())
+		}
+		return d
+	}
+}
+
+// draft is rows drawn ahead.
+type draft struct {
+	columns []column
+	rows    []drawn
+}
+
+// lay takes over rows drawn ahead, from the held row from on, unless the columns
+// are other ones by now.
+func (r *rows) lay(d draft, from int) {
+	if len(d.columns) == 0 || len(r.columns) == 0 || &d.columns[0] != &r.columns[0] {
+		return
+	}
+	for i, one := range d.rows {
+		if at := from + i; at >= 0 && at < len(r.recs) && one.row.ID == string(r.recs[at].Op.OPID) {
+			r.drawn[r.base+at] = one
+		}
+	}
+}
+
 // add puts rows behind (or before) what is held and drops the far end.
-func (r *rows) add(recs []index.Record, before bool) {
+func (r *rows) add(recs []index.Record, d draft, before bool) {
 	if before {
 		r.recs = append(pointers(recs), r.recs...)
 		fresh := len(recs)
@@ -71,6 +105,7 @@ func (r *rows) add(recs []index.Record, before bool) {
 		r.base = max(r.base-len(recs), 0)
 		r.recs = r.recs[:min(len(r.recs), keeps)]
 		r.note(0, min(fresh, len(r.recs)))
+		r.lay(d, 0)
 	} else {
 		r.recs = append(r.recs, pointers(recs)...)
 		if over := len(r.recs) - keeps; over > 0 {
@@ -78,6 +113,7 @@ func (r *rows) add(recs []index.Record, before bool) {
 			r.base += over
 		}
 		r.note(max(len(r.recs)-len(recs), 0), len(r.recs))
+		r.lay(d, len(r.recs)-len(recs))
 	}
 	r.total = max(r.total, r.base+len(r.recs))
 }
@@ -137,8 +173,8 @@ func (r *rows) Row(i int) widget.Row {
 	}
 	d := drawn{zone: zone}
 	d.row, d.until = row(r.env, r.columns, *r.recs[at], now)
-	if len(r.drawn) > keeps {
-		clear(r.drawn)
+	if len(r.drawn) > 2*keeps { // what is not held any more goes
+		maps.DeleteFunc(r.drawn, func(at int, _ drawn) bool { return at < r.base || at >= r.base+len(r.recs) })
 	}
 	r.drawn[i] = d
 	return d.row
