@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"opdeck/api/text"
+	"opdeck/internal/mask"
 )
 
 // Bounds of a text in a record, in bytes before quoting.
@@ -30,7 +31,8 @@ var secrets = []struct {
 	{regexp.MustCompile(`(?i)((?:token|secret|password|passwd|api[_-]?key|authorization)["']?\s*[:=]\s*["']?)[^\s"'&,;]+`), "${1}***"},
 }
 
-// accounts are runs that may be account numbers: an IBAN, or ten digits and more.
+// accounts are runs that may be account numbers: what has the shape of an IBAN,
+// with wrong check digits too, or ten digits and more.
 var accounts = regexp.MustCompile(`[0-9A-Za-z][0-9A-Za-z-]{8,}[0-9A-Za-z]`)
 
 var accountShape = regexp.MustCompile(`^(?:[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}|[0-9]{10,})$`)
@@ -43,17 +45,21 @@ func scrub(s string) string {
 	return s
 }
 
-// mask leaves the last four characters of what looks like an account number.
+// hidden stands before the last four characters of an account number.
+const hidden = "***"
+
+// covered leaves the last four characters of what looks like an account number:
+// IBANs as everywhere in the program, and here longer numbers of any kind too.
 // Identifiers in UUID form stay.
-func mask(s string) string {
-	return accounts.ReplaceAllStringFunc(s, func(m string) string {
+func covered(s string) string {
+	return accounts.ReplaceAllStringFunc(mask.Hiding(s, hidden), func(m string) string {
 		if uuid.Validate(m) == nil {
 			return m
 		}
 		parts := strings.Split(m, "-")
 		for i, p := range parts {
 			if accountShape.MatchString(p) {
-				parts[i] = "***" + p[len(p)-4:]
+				parts[i] = hidden + p[len(p)-4:]
 			}
 		}
 		return strings.Join(parts, "-")
@@ -66,7 +72,7 @@ func bounded(s string, max int) string { return keep(s, max, scrub) }
 
 // prose is bounded for sentences, in which account numbers are masked too.
 func prose(s string, max int) string {
-	return keep(s, max, func(s string) string { return mask(scrub(s)) })
+	return keep(s, max, func(s string) string { return covered(scrub(s)) })
 }
 
 func keep(s string, max int, clean func(string) string) string {

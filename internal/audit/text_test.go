@@ -85,6 +85,10 @@ func TestNoSecrets(t *testing.T) {
 		`{"refreshToken":"canary","password": "canary"}`: `"{\"refreshToken\":\"***\",\"password\": \"***\"}"`,
 		"token=canary&x=1":                               "token=***&x=1",
 		"to DE89370400440532013000":                      "to ***3000",
+		"to GB29 NWBK 6016 1331 9268 19, please":         "to ***6819, please",
+		"to gb29nwbk60161331926819":                      "to ***6819",
+		"to no93-8601-1117-947 or NO93.8601.1117.947":    "to ***7947 or ***7947",
+		"to DE89370400440532013001":                      "to ***3001", // wrong check digits
 		"account 40702810900000012345":                   "account ***2345",
 		"operation 01a1fd2b-54f8-7047-87a1-691597536428": "operation 01a1fd2b-54f8-7047-87a1-691597536428",
 		"ticket 123456":                                  "ticket 123456",

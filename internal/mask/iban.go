@@ -1,6 +1,10 @@
 package mask
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
 
 // lengths are the lengths of IBANs by country, of the registry of SWIFT.
 var lengths = map[string]int{
@@ -16,14 +20,29 @@ var lengths = map[string]int{
 
 // Text is s with every IBAN in it masked, "••••1234": written in one piece, in
 // capitals or not, or in groups of four parted by a space, a dot or a dash each.
-func Text(s string) string {
-	for {
-		next := once(s)
-		if next == s {
-			return s
+func Text(s string) string { return Hiding(s, dots) }
+
+// Hiding is Text with what the caller puts before the last four characters; it
+// must have no letters and digits.
+func Hiding(s, with string) string {
+	var b strings.Builder
+	for i := 0; i+15 <= len(s); {
+		end := ibanAt(s, i)
+		if end == 0 {
+			i++
+			continue
 		}
-		s = next // what is left of two IBANs may be a third: again, with fewer letters each time
+		b.WriteString(s[:i])
+		b.WriteString(with)
+		// What is left of one may be the beginning of the next.
+		if last := tail(s[i:end]); last == s[end-4:end] {
+			s = s[end-4:]
+		} else {
+			s = last + s[end:]
+		}
+		i = 0
 	}
+	return b.String() + s
 }
 
 // Hides reports whether Text changes s.
@@ -34,26 +53,6 @@ func Hides(s string) bool {
 		}
 	}
 	return false
-}
-
-func once(s string) string {
-	var b strings.Builder
-	kept := 0
-	for i := 0; i+15 <= len(s); {
-		end := ibanAt(s, i)
-		if end == 0 {
-			i++
-			continue
-		}
-		b.WriteString(s[kept:i])
-		b.WriteString(dots)
-		b.WriteString(tail(s[i:end]))
-		i, kept = end, end
-	}
-	if kept == 0 {
-		return s
-	}
-	return b.String() + s[kept:]
 }
 
 // tail is the last four letters and digits of an IBAN.
@@ -79,7 +78,23 @@ func ibanAt(s string, i int) int {
 	if end := take(s, i, n, false); end > 0 {
 		return end
 	}
-	return take(s, i, n, true)
+	if end := take(s, i, n, true); end > 0 && !inUUID(s, i) {
+		return end
+	}
+	return 0
+}
+
+// inUUID reports whether s[i] stands in an identifier in UUID form. Some of them
+// hold what reads as a short IBAN in groups: one in twenty thousand.
+func inUUID(s string, i int) bool {
+	for from := max(0, i-35); from <= i && from+36 <= len(s); from++ {
+		before := from > 0 && (digit(s[from-1]) || letter(s[from-1]))
+		after := from+36 < len(s) && (digit(s[from+36]) || letter(s[from+36]))
+		if !before && !after && uuid.Validate(s[from:from+36]) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // take reads n letters and digits from s[i], in groups of four when grouped, and

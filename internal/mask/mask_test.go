@@ -78,6 +78,9 @@ func TestText(t *testing.T) {
 		"IBANNO9386011117947, NO93.8601.1117.947!":        "IBAN••••7947, ••••7947!",
 		"NO9386011117947NO9386011117947":                  "••••7947••••7947",
 		"5b55db86-17e5-4612-81f9-29d3bd5082a1":            "5b55db86-17e5-4612-81f9-29d3bd5082a1",
+		"0a55be68-5390-0754-7034-29d3bd5082a1":            "0a55be68-5390-0754-7034-29d3bd5082a1", // an identifier
+		"0a55db86-be68-5390-0754-7034bd5082a1.":           "0a55db86-be68-5390-0754-7034bd5082a1.",
+		"x0a55be68-5390-0754-7034-29d3bd5082a1":           "x0a55••••7034-29d3bd5082a1",
 		"NO9386011117948":                                 "NO9386011117948",
 		"MT84 MALT 0110 0001 2345 MTLC AST0 01S to Malta": "••••001S to Malta",
 		"NO93\u00a08601\u00a01117\u00a0947":               "••••7947",
@@ -88,6 +91,26 @@ func TestText(t *testing.T) {
 		if Hides(in) != (in != want) {
 			t.Errorf("Hides(%q) is %v", in, Hides(in))
 		}
+	}
+}
+
+// What is left of an IBAN may begin another one: that is masked too, and a chain of
+// them as long as a body is masked in one pass.
+func TestIBANsThatOverlap(t *testing.T) {
+	const links = 4000
+	chain := "NO93"
+	for range links { // each ends in the first four characters of the next
+		chain = link(t, chain)
+	}
+	got := Text(chain)
+	if want := strings.Repeat(dots, links) + chain[len(chain)-4:]; got != want {
+		t.Errorf("%.80q… became %.80q…, want %.80q…", chain, got, want)
+	}
+	if again := Text(got); again != got {
+		t.Errorf("masked again: %.80q", again)
+	}
+	if got, want := Hiding("to GB29 NWBK 6016 1331 9268 19.", "***"), "to ***6819."; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -139,6 +162,21 @@ func FuzzJSON(f *testing.F) {
 			}
 		}
 	})
+}
+
+// link goes on from the beginning of a Norwegian IBAN at the end of s, so that what
+// is left of it begins the next.
+func link(t *testing.T, s string) string {
+	t.Helper()
+	head := s[len(s)-4:]
+	for check := 2; check < 99; check++ {
+		rest := fmt.Sprintf("8601111NO%02d", check)
+		if checked([]byte(head + rest)) {
+			return s + rest
+		}
+	}
+	t.Fatalf("nothing goes on from %s", head)
+	return ""
 }
 
 // german is an IBAN with right check digits.
