@@ -31,17 +31,17 @@ func (r *root) serveCommand() *cobra.Command {
 				return usage("serve is a command of the server itself")
 			}
 			return r.with(cmd.Context(), "service", func(ctx context.Context, a *app.App) error {
-				return serve.Run(ctx, a, serve.Options{Out: r.env.Out, Getenv: r.env.Getenv, Exec: remote(r.env.Version)})
+				return serve.Run(ctx, a, serve.Options{Out: r.env.Out, Getenv: r.env.Getenv, Exec: remote(r.env.Version, r.env.Build)})
 			})
 		}}
 }
 
 // remote runs commands for people at the other end of an SSH connection: with
 // the server's App, as the person in ctx, and only those that offered allows.
-func remote(version string) func(ctx context.Context, a *app.App, c sshd.Command) int {
+func remote(version string, build Build) func(ctx context.Context, a *app.App, c sshd.Command) int {
 	return func(ctx context.Context, a *app.App, c sshd.Command) int {
 		env := Env{Args: c.Args, In: c.In, Out: c.Out, Err: c.Err, Getenv: func(string) string { return "" }, App: a,
-			Actor: api.ActorOf(ctx), Version: version}
+			Actor: api.ActorOf(ctx), Version: version, Build: build}
 		r := &root{env: env, output: wanted(c.Args)}
 		if env.Actor.Name == "" { // the local user would stand in
 			r.printError(&api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "Nobody is signed in."})

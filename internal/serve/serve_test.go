@@ -114,6 +114,9 @@ func newKey(t testing.TB, path string) gossh.Signer {
 
 const secret = "0123456789abcdef-not-a-real-one-ABCDEF"
 
+// built is what the server says that it was built from.
+var built = cli.Build{Release: "0.0.0", Commit: "0123456789abcdef0123456789abcdef01234567", Built: "2026-01-02T03:04:05Z"}
+
 func arguments(dir string) []string {
 	return []string{"serve", "--config", filepath.Join(dir, "config.toml"), "--state", filepath.Join(dir, "state"), "--log-file", filepath.Join(dir, "log")}
 }
@@ -133,7 +136,7 @@ func (p *place) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan int, 1)
 	go func() {
-		done <- cli.Run(ctx, cli.Env{Args: arguments(p.dir), In: strings.NewReader(""), Out: p.out, Err: p.errs, Version: "test",
+		done <- cli.Run(ctx, cli.Env{Args: arguments(p.dir), In: strings.NewReader(""), Out: p.out, Err: p.errs, Version: "test", Build: built,
 			Getenv: func(name string) string {
 				if name == "HOOK_SECRET" {
 					return secret
@@ -379,6 +382,12 @@ func TestNotOverSSH(t *testing.T) {
 	}
 	if _, err := os.Stat(p.file("new")); err == nil {
 		t.Error("a file was made on the server")
+	}
+	if out, errs, code := p.run(api.Viewer, "", "version -o json"); code != 0 || !strings.Contains(out, `"version": "test"`) || !strings.Contains(out, built.Commit) || !strings.Contains(out, built.Built) {
+		t.Errorf("version: %q %q, exit %d", out, errs, code)
+	}
+	if out, _, _ := p.run(api.Viewer, "", "version"); !strings.HasPrefix(out, "opdeck test, commit "+built.Commit+", built "+built.Built+", go") {
+		t.Errorf("version: %q", out)
 	}
 	for _, command := range []string{"help", "help operation", "--help", "operation --help", "operation get --help", "version", "limits -o json", "doctor"} {
 		if out, errs, code := p.run(api.Admin, "", command); code != 0 || out == "" {
