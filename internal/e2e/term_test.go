@@ -228,8 +228,9 @@ const (
 	down, up, pgdown, home, end   = "\x1b[B", "\x1b[A", "\x1b[6~", "\x1b[H", "\x1b[F"
 )
 
-// press writes keys one after the other, as a keyboard does. Letters that arrive
-// together count as pasted, so each waits until the one before was read.
+// press writes keys one after the other, as a keyboard does. Each waits until the
+// one before was read: characters that are read together are pressed one after the
+// other, but an open question takes them for pasted text.
 func (x *terminal) press(keys ...string) *terminal {
 	x.t.Helper()
 	for _, k := range keys {
