@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
-	"opdeck/api/hook"
 	"opdeck/internal/app"
 	"opdeck/internal/receiver"
+	ui "opdeck/ui/text"
 )
 
 func (r *root) eventCommand() *cobra.Command {
@@ -25,76 +24,27 @@ func (r *root) eventCommand() *cobra.Command {
 	return cmd
 }
 
-// eventFilter is the flags that choose events.
-type eventFilter struct {
-	types, statuses []string
-	operation       string
-	since, until    string
-}
-
-func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringSliceVar(&f.types, "type", nil, "OPERATION, DEPOSIT_ACCOUNT, CLIENT, COUNTERPARTY, DEPOSIT_ACCOUNT_REQUISITE, or 1 to 5")
-	cmd.Flags().StringSliceVar(&f.statuses, "status", nil, "verified, unverified, quarantined, conflict")
-	cmd.Flags().StringVar(&f.operation, "operation", "", "of this operation")
-	return cmd
-}
-
-func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&f.since, "from", "", "received at or after (2026-01-31, or 2h for two hours ago)")
-	cmd.Flags().StringVar(&f.until, "until", "", "received before")
-	return cmd
-}
-
-var eventStatuses = []receiver.Status{receiver.Verified, receiver.Unverified, receiver.Quarantined, receiver.Conflict}
-
-func (f *eventFilter) filter(now time.Time) (receiver.Filter, error) {
-	var out receiver.Filter
-	for _, s := range f.types {
-		t, ok := hook.ParseType(s)
-		if !ok {
-			return out, usage("--type: there is no type %q", s)
-		}
-		out.Types = append(out.Types, t)
-	}
-	for _, s := range f.statuses {
-		if !slices.Contains(eventStatuses, receiver.Status(s)) {
-			return out, usage("--status must be verified, unverified, quarantined or conflict, not %q", s)
-		}
-		out.Statuses = append(out.Statuses, receiver.Status(s))
-	}
-	if f.operation != "" {
-		out.Object, out.ObjectID = hook.ObjectOperation, f.operation
-	}
-	var err error
-	if out.Since, err = when(f.since, now); err != nil {
-		return out, err
-	}
-	out.Until, err = when(f.until, now)
-	return out, err
-}
-
 func (r *root) eventList() *cobra.Command {
 	var f eventFilter
 	var before int64
 	var limit int
 	cmd := lists(f.times(f.flags(&cobra.Command{Use: "list", Short: "Stored events, newest first", Args: cobra.NoArgs,
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			choose, err := f.filter(a.Now())
+			choose, err := f.choose(ctx, a)
 			if err != nil {
 				return err
 			}
 			if limit < 1 || limit > 1000 || before < 0 {
 				return usage("--limit must be from 1 to 1000, and --before not below 0")
 			}
-			choose.Before, choose.Limit = before, limit
-			events, err := a.Inbox().List(ctx, choose)
+			events, err := choose.list(ctx, a.Inbox(), before, limit)
 			if err != nil {
 				return err
 			}
-			t := &table{head: []string{"SEQ", "RECEIVED", "TYPE", "OBJECT", "STATUS", "DELIVERIES", "HOOK ID"}, right: map[int]bool{0: true, 5: true}}
+			t := &table{head: []string{"SEQ", "RECEIVED", "TYPE", "OBJECT", "STATUS", "DELIVERIES", "HOOK ID", "SET ASIDE"}, right: map[int]bool{0: true, 5: true}}
 			items := make([]eventJSON, 0, len(events))
 			for _, s := range events {
-				t.add(strconv.FormatInt(s.Seq, 10), s.ReceivedAt.UTC().Format("2006-01-02 15:04:05"), s.Type.String(), s.ObjectID.Line(64), string(s.Status), strconv.Itoa(s.Deliveries), oneLine(s.Key))
+				t.add(strconv.FormatInt(s.Seq, 10), s.ReceivedAt.UTC().Format("2006-01-02 15:04:05"), s.Type.String(), s.ObjectID.Line(64), string(s.Status), strconv.Itoa(s.Deliveries), oneLine(s.Key), setAside(s))
 				items = append(items, jsonOf(s, false))
 			}
 			return r.list(t, items, toAny(items))
@@ -102,6 +52,14 @@ func (r *root) eventList() *cobra.Command {
 	cmd.Flags().Int64Var(&before, "before", 0, "events with a smaller number: the next page")
 	cmd.Flags().IntVar(&limit, "limit", 100, "events, 1 to 1000")
 	return cmd
+}
+
+// setAside is why an event cannot be used; "" for one that can.
+func setAside(s receiver.Stored) string {
+	if s.Reason == "" {
+		return ""
+	}
+	return oneLine(string(s.Reason) + ": " + s.Detail)
 }
 
 // eventJSON is a stored event for programs.
@@ -193,7 +151,7 @@ func (r *root) eventCard(s receiver.Stored, tries []receiver.Attempt) error {
 	t.add("type", s.Type.String())
 	t.add("object", oneLine(string(s.Object))+" "+s.ObjectID.Line(128))
 	t.add("customer", s.CUID.Line(128))
-	t.add("received", fmt.Sprintf("%s from %s, %d times", moment(s.ReceivedAt), oneLine(string(s.Source)), s.Deliveries))
+	t.add("received", fmt.Sprintf("%s from %s, %s", moment(s.ReceivedAt), oneLine(string(s.Source)), ui.Plural(s.Deliveries, "delivery", "deliveries")))
 	t.add("status", string(s.Status))
 	bound := "the body is not bound to it: a hint, not a fact"
 	if s.Verdict.Bound {
@@ -203,7 +161,7 @@ func (r *root) eventCard(s receiver.Stored, tries []receiver.Attempt) error {
 		t.add("authenticated", s.Verdict.Verifier+"; "+bound)
 	}
 	if s.Reason != "" {
-		t.add("set aside", oneLine(string(s.Reason)+": "+s.Detail))
+		t.add("set aside", setAside(s))
 	}
 	for _, a := range tries {
 		t.add(a.Act, oneLine(attemptLine(a)))
@@ -303,31 +261,4 @@ func (r *root) take(ctx context.Context, a *app.App, s receiver.Stored) error {
 		return err
 	}
 	return a.TakeEvent(ctx, s, l)
-}
-
-func (r *root) eventCodes() *cobra.Command {
-	return lists(&cobra.Command{Use: "codes", Short: "What numeric codes of operations mean, as far as was learnt", Args: cobra.NoArgs,
-		Long: "The meaning of the numbers in operation webhooks is not published. What is shown here was seen:\n" +
-			"a webhook and a read of the same moment of the same operation. Nothing is guessed.",
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			l, err := a.Learner(ctx)
-			if err != nil {
-				return err
-			}
-			type row struct {
-				Field          string          `json:"field"`
-				Code           int64           `json:"code"`
-				Word           string          `json:"word"`
-				Evidence       int             `json:"evidence"`
-				Contradictions int             `json:"contradictions"`
-				All            []hook.Evidence `json:"all"`
-			}
-			t := &table{head: []string{"FIELD", "CODE", "WORD", "SEEN", "AGAINST"}, right: map[int]bool{1: true, 3: true, 4: true}}
-			rows := []row{}
-			for _, m := range l.Table() {
-				t.add(string(m.Field), strconv.FormatInt(m.Code, 10), m.Word.Line(40), strconv.Itoa(m.Evidence), strconv.Itoa(m.Contradictions))
-				rows = append(rows, row{string(m.Field), m.Code, string(m.Word), m.Evidence, m.Contradictions, m.All})
-			}
-			return r.list(t, rows, toAny(rows))
-		})})
 }

@@ -61,7 +61,7 @@ func (r *root) listen(ctx context.Context, a *app.App) error {
 	go func() { a.ApplyEvents(ctx, rec); close(applied) }()
 	sub := rec.Subscribe(256)
 	defer sub.Close()
-	err = r.follow(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), receiver.Filter{})
+	err = r.follow(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), func(receiver.Stored) bool { return true })
 	cancel()
 	<-applied
 	if served := <-done; err == nil && served != nil {
@@ -70,8 +70,8 @@ func (r *root) listen(ctx context.Context, a *app.App) error {
 	return err
 }
 
-// follow prints what the filter chooses of all that comes, until ctx ends.
-func (r *root) follow(ctx context.Context, f *receiver.Follower, choose receiver.Filter) error {
+// follow prints what is chosen of all that comes, until ctx ends.
+func (r *root) follow(ctx context.Context, f *receiver.Follower, choose func(receiver.Stored) bool) error {
 	for {
 		events, err := f.Next(ctx)
 		if ctx.Err() != nil {
@@ -81,7 +81,7 @@ func (r *root) follow(ctx context.Context, f *receiver.Follower, choose receiver
 			return err
 		}
 		for _, s := range events {
-			if !choose.Match(s) {
+			if !choose(s) {
 				continue
 			}
 			if err := r.eventLine(s); err != nil {
@@ -114,7 +114,7 @@ func (r *root) eventTail() *cobra.Command {
 	var last int
 	cmd := forms(f.flags(&cobra.Command{Use: "tail", Short: "Follow the inbox until interrupted, one line an event", Args: cobra.NoArgs,
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			choose, err := f.filter(a.Now())
+			choose, err := f.choose(ctx, a)
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (r *root) eventTail() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.follow(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose)
+			return r.follow(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match)
 		})}), "jsonl")
 	cmd.Flags().IntVar(&last, "last", 0, "begin with that many events of the past")
 	return cmd
@@ -226,7 +226,7 @@ func (r *root) eventForward() *cobra.Command {
 			if to == "" {
 				return usage("--to is needed: where to?")
 			}
-			choose, err := f.filter(a.Now())
+			choose, err := f.choose(ctx, a)
 			if err != nil {
 				return err
 			}
@@ -243,7 +243,7 @@ func (r *root) eventForward() *cobra.Command {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			var failed error
-			err = fw.Run(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose, func(s receiver.Stored, try receiver.Attempt) {
+			err = fw.Run(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match, func(s receiver.Stored, try receiver.Attempt) {
 				if failed = r.forwardLine(s, try); failed != nil {
 					cancel()
 				}

@@ -115,10 +115,10 @@ func (f *Forwarder) Replay(ctx context.Context, key string) (Attempt, error) {
 	return f.Forward(ctx, s, "replay")
 }
 
-// Run forwards what the filter chooses of all that follow brings, in order, and
-// tells each attempt to report, until ctx ends; then it returns nil. A failed
-// attempt is reported and not repeated.
-func (f *Forwarder) Run(ctx context.Context, follow *Follower, choose Filter, report func(Stored, Attempt)) error {
+// Run forwards what is chosen of all that follow brings, in order, and tells each
+// attempt to report, until ctx ends; then it returns nil. A failed attempt is
+// reported and not repeated.
+func (f *Forwarder) Run(ctx context.Context, follow *Follower, choose func(Stored) bool, report func(Stored, Attempt)) error {
 	for {
 		events, err := follow.Next(ctx)
 		if ctx.Err() != nil {
@@ -128,7 +128,7 @@ func (f *Forwarder) Run(ctx context.Context, follow *Follower, choose Filter, re
 			return err
 		}
 		for _, s := range events {
-			if !choose.Match(s) {
+			if !choose(s) {
 				continue
 			}
 			a, err := f.Forward(ctx, s, "forward")

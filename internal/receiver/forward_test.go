@@ -120,7 +120,7 @@ func TestForwardRun(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	n := 0
-	err := f.Run(ctx, receiver.Follow(in, 0, time.Millisecond, nil), receiver.Filter{Statuses: []receiver.Status{receiver.Verified}}, func(_ receiver.Stored, a receiver.Attempt) {
+	err := f.Run(ctx, receiver.Follow(in, 0, time.Millisecond, nil), receiver.Filter{Statuses: []receiver.Status{receiver.Verified}}.Match, func(_ receiver.Stored, a receiver.Attempt) {
 		if a.Status != 307 || a.OK() || a.Error != "" {
 			t.Errorf("%+v", a)
 		}

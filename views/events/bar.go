@@ -3,20 +3,20 @@ package events
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api/text"
-	"opdeck/internal/receiver"
+	untrusted "opdeck/api/text"
+	"opdeck/internal/eventfilter"
+	language "opdeck/internal/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/widget"
 )
 
 // newBar begins to type a filter. It is applied by enter.
 func (s *Screen) newBar(start string) *widget.FilterBar {
-	b := widget.NewFilterBar(start, "type:operation status:conflict id:7f3a since:2h", 500)
-	b.Offer(s.words().Offers(start, b.At()))
+	b := widget.NewFilterBar(start, "type:operation -status:verified id:7f3a received<2h", 500)
+	b.Offer(s.offers(start, b.At()))
 	return b
 }
 
@@ -27,7 +27,7 @@ func (s *Screen) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		s.bar = nil
 		return ui.Handled{}, nil
 	case k.Submit.Match(msg):
-		f, wrong := parse(b.Value(), s.env.Now())
+		f, wrong := parse(s.env.Ctx, b.Value())
 		if s.judge(wrong); wrong != nil {
 			return nil, nil
 		}
@@ -38,14 +38,14 @@ func (s *Screen) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	default:
 		b.Type(msg)
 	}
-	_, wrong := parse(b.Value(), s.env.Now())
+	_, wrong := parse(s.env.Ctx, b.Value())
 	s.judge(wrong)
-	b.Offer(s.words().Offers(b.Value(), b.At()))
+	b.Offer(s.offers(b.Value(), b.At()))
 	return nil, nil
 }
 
 // judge tells the bar what is wrong, and what the list shows meanwhile.
-func (s *Screen) judge(wrong *problem) {
+func (s *Screen) judge(wrong *language.Error) {
 	if wrong == nil {
 		s.bar.Right()
 		return
@@ -54,35 +54,40 @@ func (s *Screen) judge(wrong *problem) {
 	if s.text != "" {
 		still = "showing the last right filter: " + s.text
 	}
-	v := s.bar.Value()
-	s.bar.Wrong(utf8.RuneCountInString(v[:min(wrong.column, len(v))])+1, wrong.what, still)
+	s.bar.Wrong(wrong.Column, strings.TrimSpace(wrong.What+" "+wrong.Hint), still)
 }
 
-// words are the language for completion, with the values that are on screen.
-func (s *Screen) words() widget.Words { return widget.Words{Names: fields, Values: s.seenValues} }
-
-func (s *Screen) seenValues(name string) []string {
-	var all []string
-	switch name {
-	case "type:":
-		for _, short := range shortTypes {
-			all = append(all, strings.ToLower(short))
-		}
-		slices.Sort(all)
-		return all
-	case "status:":
-		return []string{string(receiver.Verified), string(receiver.Unverified), string(receiver.Quarantined), string(receiver.Conflict)}
-	case "since:":
-		return []string{"30m", "2h", "24h", "168h"}
+// offers are the ways to go on, with the values that are on screen.
+func (s *Screen) offers(v string, at int) []widget.Offer {
+	var out []widget.Offer
+	for _, o := range eventfilter.Table().Complete(v, at, s.seenValues) {
+		out = append(out, widget.Offer{Text: o.Text, From: o.From, To: o.To})
 	}
-	for _, it := range slices.Backward(s.rows.list) { // the newest first
-		switch {
-		case len(all) == seenRows:
-			return widget.MostSeen(all)
-		case name == "id:" && !it.ObjectID.Flags().Suspicious(): // what is offered must be what is typed
-			all = append(all, it.ObjectID.Line(128))
-		case name == "hook:" && !text.Untrusted(it.HookID).Flags().Suspicious():
-			all = append(all, line(it.HookID, 128))
+	return out
+}
+
+// seenValues are the values of a field in the newest rows, the commonest first.
+func (s *Screen) seenValues(field, _ string) []string {
+	var all []string
+	for _, it := range slices.Backward(s.rows.list) {
+		if len(all) == seenRows {
+			break
+		}
+		v := untrusted.Untrusted("")
+		switch field {
+		case "id":
+			v = it.ObjectID
+		case "hook":
+			v = untrusted.Untrusted(it.HookID)
+		case "customer":
+			v = it.CUID
+		case "source":
+			v = untrusted.Untrusted(it.Source)
+		case "reason":
+			v = untrusted.Untrusted(it.Reason)
+		}
+		if v != "" && !v.Flags().Suspicious() { // what is offered must be what is typed
+			all = append(all, v.Line(128))
 		}
 	}
 	return widget.MostSeen(all)

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
+	"opdeck/internal/eventfilter"
 	"opdeck/internal/receiver"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
@@ -62,7 +63,7 @@ type Screen struct {
 	tries  *ui.Loads // replays of the event on the page
 	hooks  *ui.Loads // the service's settings
 
-	filter filter
+	filter eventfilter.Expr
 	text   string // of the filter as typed
 	rows   *rows
 	seq    int64 // newest event that the stream brought, or stood at when it began
@@ -89,7 +90,7 @@ func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Scr
 		counts: map[receiver.Status]int64{}, loads: env.Loads(), more: env.Loads(), stream: env.Loads(), tries: env.Loads(), hooks: env.Loads(),
 		table: widget.NewTable(env.Theme, env.Keys, false, columns(0)...)}
 	s.table.Apart()
-	if f, bad := parse(start, env.Now()); bad == nil {
+	if f, bad := parse(env.Ctx, start); bad == nil {
 		s.filter, s.text = f, start
 	}
 	s.settle()
@@ -216,7 +217,7 @@ func (s *Screen) listKey(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		if s.text == "" {
 			return nil, nil
 		}
-		s.filter, s.text = filter{}, ""
+		s.filter, s.text = eventfilter.Expr{}, ""
 		return ui.Handled{}, s.load()
 	case s.keys.Follow.Match(msg):
 		s.follow = !s.follow

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
+	"opdeck/internal/eventfilter"
 	"opdeck/internal/receiver"
 	"opdeck/ui"
 	"opdeck/ui/theme"
@@ -23,11 +24,11 @@ const (
 )
 
 // find reads the newest events that the filter chooses, newest first, and says
-// below which Seq there may be more (0: none). Words are not the inbox's to
-// choose by: pages are looked through until one is full.
-func find(ctx context.Context, inbox Inbox, f filter, before int64) ([]receiver.Stored, int64, error) {
+// below which Seq there may be more (0: none). Not all of a filter is the inbox's
+// to choose by: pages are looked through until one is full.
+func find(ctx context.Context, inbox Inbox, f eventfilter.Expr, now time.Time, before int64) ([]receiver.Stored, int64, error) {
 	var out []receiver.Stored
-	q := f.query
+	q := eventfilter.Narrow(f, now)
 	q.Before, q.Limit = before, pageSize
 	for range maxPages {
 		got, err := inbox.List(ctx, q)
@@ -35,7 +36,7 @@ func find(ctx context.Context, inbox Inbox, f filter, before int64) ([]receiver.
 			return nil, 0, err
 		}
 		for _, e := range got {
-			if f.words.match(e) {
+			if f.Match(e, now) {
 				out = append(out, e)
 			}
 		}
@@ -71,7 +72,7 @@ func (s *Screen) load() tea.Cmd {
 		m := loadedMsg{Ticket: t, at: now()}
 		steps := []func() error{
 			func() (err error) { m.seq, err = inbox.LastSeq(ctx); return }, // first: what comes meanwhile comes by the stream too
-			func() (err error) { m.list, m.older, err = find(ctx, inbox, f, 0); return },
+			func() (err error) { m.list, m.older, err = find(ctx, inbox, f, m.at, 0); return },
 			func() (err error) { m.counts, err = inbox.Counts(ctx); return },
 			func() (err error) { m.times, err = inbox.Times(ctx, pauses); return },
 			func() (err error) { m.codes, err = client.EventCodes(ctx); return },
@@ -146,7 +147,7 @@ func (s *Screen) arrived(msg arrivedMsg) tea.Cmd {
 		if e.Status != receiver.Quarantined && e.Source != receiver.Manual {
 			s.times = append(s.times, e.ReceivedAt)
 		}
-		if s.filter.match(e) {
+		if s.filter.Match(e, s.env.Now()) {
 			mine = append(mine, e)
 		}
 	}
@@ -176,9 +177,9 @@ func (s *Screen) reach() tea.Cmd {
 		return nil
 	}
 	t, ctx := s.more.Next(s.env.Ctx)
-	inbox, f, before := s.inbox, s.filter, s.older
+	inbox, f, now, before := s.inbox, s.filter, s.env.Now(), s.older
 	return func() tea.Msg {
-		list, older, err := find(ctx, inbox, f, before)
+		list, older, err := find(ctx, inbox, f, now, before)
 		return olderMsg{t, list, older, err}
 	}
 }
