@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	"opdeck/ui/keymap"
@@ -36,15 +37,46 @@ func (s *Shell) hints() string {
 // offered are the keys of a screen that can be pressed now: the one that opens
 // first, then in the order of the screen, which begins with its main act.
 func (s *Shell) offered(keys []keymap.Key) []keymap.Key {
-	var out []keymap.Key
-	for _, k := range keys {
-		if k.Name == s.keys.List.Open.Name {
-			out = append([]keymap.Key{k}, out...)
-		} else {
-			out = append(out, k)
+	at := slices.IndexFunc(keys, func(k keymap.Key) bool { return k.Name == s.keys.List.Open.Name })
+	if at <= 0 {
+		return keys
+	}
+	out := make([]keymap.Key, 0, len(keys))
+	out = append(append(out, keys[at]), keys[:at]...)
+	return append(out, keys[at+1:]...)
+}
+
+// label is one key as the hint line names it.
+type label struct{ key, does string }
+
+// hinted is the hint line that was drawn last and what from, so that a press that
+// changes no key draws none.
+type hinted struct {
+	left, right []label
+	width       int
+	line        string
+}
+
+// hintLine writes as many keys as fit, each whole. last are kept at the right
+// edge.
+func (s *Shell) hintLine(keys, last []keymap.Key) string {
+	now := hinted{left: make([]label, 0, len(keys)), right: make([]label, 0, len(last)), width: s.w}
+	names := make([]string, 0, len(keys)+len(last))
+	for i := range last {
+		h := last[i].Help()
+		now.right, names = append(now.right, label{h.Key, h.Desc}), append(names, last[i].Name)
+	}
+	for i := range keys {
+		if k := &keys[i]; !k.Extra && k.Enabled() && !slices.Contains(names, k.Name) {
+			h := k.Help()
+			now.left, names = append(now.left, label{h.Key, h.Desc}), append(names, k.Name)
 		}
 	}
-	return out
+	if was := &s.hinted; was.width != now.width || !slices.Equal(was.left, now.left) || !slices.Equal(was.right, now.right) {
+		now.line = s.drawHints(now.left, now.right)
+		s.hinted = now
+	}
+	return s.hinted.line
 }
 
 // hint is one key as drawn.
@@ -53,27 +85,20 @@ type hint struct {
 	cells int
 }
 
-func (s *Shell) hint(k keymap.Key) hint {
-	h := k.Binding.Help()
-	return hint{s.th.Key.Render(h.Key) + " " + s.th.Dim.Render(h.Desc), text.Width(h.Key) + 1 + text.Width(h.Desc) + 2}
+func (s *Shell) hint(l label) hint {
+	return hint{s.th.Key.Render(l.key) + " " + s.th.Dim.Render(l.does), text.Width(l.key) + 1 + text.Width(l.does) + 2}
 }
 
-// hintLine writes as many keys as fit, each whole. last are kept at the right
-// edge, the most important one first: where there is little room it stays, then
-// the first of keys, and so on in turn.
-func (s *Shell) hintLine(keys, last []keymap.Key) string {
+// drawHints writes as many as fit. Of those at the right edge the most important
+// one is the first: where there is little room it stays, then the first of the
+// others, and so on in turn.
+func (s *Shell) drawHints(keys, last []label) string {
 	var left, right []hint
-	seen := map[string]bool{}
-	for _, k := range last {
-		seen[k.Name] = true
-		right = append(right, s.hint(k))
+	for _, l := range last {
+		right = append(right, s.hint(l))
 	}
-	for _, k := range keys {
-		if k.Extra || !k.Enabled() || seen[k.Name] {
-			continue
-		}
-		seen[k.Name] = true
-		left = append(left, s.hint(k))
+	for _, l := range keys {
+		left = append(left, s.hint(l))
 	}
 	room := s.w
 	fits := func(list []hint, i int) bool {

@@ -84,6 +84,7 @@ type Shell struct {
 	activity activity
 	notice   notice
 
+	hinted  hinted
 	ticks   []tick // under way
 	tickSeq uint64
 	veil    veil
