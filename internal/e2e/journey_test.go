@@ -103,7 +103,7 @@ func TestCustomer(t *testing.T) {
 		w := newWorld(t, sandbox.Options{Operations: 300}, "")
 		x := w.console(width, height)
 		shared(t, w, x, "INDIVIDUAL", "demo-individual-ok-1")
-		x.shows("Applied. Finalize with f.")
+		x.shows("Applied. Finalize the application (f).")
 		x.shows("Next: Finalize the application (f).").press("S").shows("A token was applied already")
 		x.press("f").armed("Submit the application").press("y").shows("Finalized.")
 		x.shows("Next: Wait for the review").press("f").shows("submitted already")

@@ -193,6 +193,9 @@ var submittedStates = map[string]bool{"SUBMITTED": true, "MODERATION": true, "MO
 func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step, string) {
 	finalized := !r.FinalizedAt.IsZero() || submittedStates[strings.ToUpper(string(app.Status))] || finalStates[strings.ToUpper(string(app.Status))] != ""
 	share := shareStep(c, r)
+	if settled(c, r) && share.State == Todo {
+		share.State = Optional
+	}
 	outstanding := outstandingStep(r)
 	link := linkStep(r, now)
 	application := Step{Key: "application", Name: "Application", State: Todo, Note: "No application is there yet."}
@@ -210,7 +213,7 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 		finalize.State = Todo
 	}
 	steps := []Step{share, outstanding, link, application, finalize}
-	return steps, next(steps, c, r, finalized)
+	return steps, next(steps, c, r, finalized, now)
 }
 
 func shareStep(c api.Customer, r Record) Step {
@@ -269,11 +272,18 @@ func orDash(s string) string {
 	return s
 }
 
+// final is the word for a customer after whose state nothing is left to do, ""
+// for other states.
+func final(c api.Customer) string { return finalStates[strings.ToUpper(string(c.Status))] }
+
+// settled reports that the customer needs no verification and none was begun.
+func settled(c api.Customer, r Record) bool { return final(c) != "" && !r.Unfinished() }
+
 // Press is how Next names the key of an act, for surfaces that have other words.
 func Press(k keymap.Key) string { return " (" + k.Help().Key + ")" }
 
-// next says in a sentence what to do now.
-func next(steps []Step, c api.Customer, r Record, finalized bool) string {
+// next says in a sentence what to do now, and who does it.
+func next(steps []Step, c api.Customer, r Record, finalized bool, now time.Time) string {
 	keys := keymap.New().Compliance
 	state := func(key string) State {
 		for _, s := range steps {
@@ -284,14 +294,24 @@ func next(steps []Step, c api.Customer, r Record, finalized bool) string {
 		return ""
 	}
 	switch {
-	case finalized && finalStates[strings.ToUpper(string(c.Status))] != "":
-		return "Nothing: the customer is " + finalStates[strings.ToUpper(string(c.Status))] + "."
+	case finalized && final(c) != "":
+		return "Nothing: the customer is " + final(c) + "."
 	case finalized:
 		return "Wait for the review's result."
+	case settled(c, r) && strings.EqualFold(string(c.Status), "BANNED"):
+		return "Nothing: the customer is banned."
+	case settled(c, r):
+		return "Nothing: the customer is " + final(c) + ". To verify them anew, present a share token" + Press(keys.Share) + "."
 	case r.Unclear:
 		return "Look at the application: did the token take effect?"
-	case state("link") == Todo:
+	case state("link") == Todo && len(r.Outstanding) > 0:
 		return "Make a link" + Press(keys.Link) + " for the outstanding document sets."
+	case state("link") == Todo:
+		return "Make a link" + Press(keys.Link) + " for the customer."
+	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
+		return "Wait for the customer: they open the link and hand in what is missing. Then finalize" + Press(keys.Finalize) + "."
+	case !r.LinkAt.IsZero():
+		return "The link has lapsed. Is the customer through with it? Then finalize" + Press(keys.Finalize) + ", else make another" + Press(keys.Link) + "."
 	case r.Applied || state("finalize") == Todo && state("share") != Todo:
 		return "Finalize the application" + Press(keys.Finalize) + "."
 	case state("share") == Todo:

@@ -5,7 +5,8 @@ package compliance
 
 import (
 	"context"
-	"sort"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ type Customers struct {
 	client Directory
 	loads  *ui.Loads
 	name   string // part of the name that was asked for
-	page   int
+	page   int    // the last one that was read, from 0
 	items  []api.Customer
 	total  string
 	open   map[string]journey.Record
@@ -47,17 +48,26 @@ type Customers struct {
 
 // NewCustomers makes the list; name narrows it to a part of the name.
 func NewCustomers(env *ui.Env, client Directory, name string) *Customers {
-	s := &Customers{env: env, client: client, loads: env.Loads(), name: name,
-		table: widget.NewTable(env.Theme, env.Keys, false,
-			widget.Column{Title: "name", Min: 16, Flex: 3}, widget.Column{Title: "kind", Min: 10}, widget.Column{Title: "status", Min: 12},
-			widget.Column{Title: "journey", Min: 12, Flex: 1, Drop: 2}, widget.Column{Title: "cuid", Min: 13, Max: 26, Flex: 1, Middle: true, Drop: 1},
-			widget.Column{Title: "updated", Min: 16, Drop: 3})}
+	s := &Customers{env: env, client: client, loads: env.Loads(), name: name, table: widget.NewTable(env.Theme, env.Keys, false, customerColumns(false)...)}
+	s.table.Apart()
 	s.settle()
 	return s
 }
 
+// customerColumns are those of the list; where no journey is open their column
+// gives its room to the names.
+func customerColumns(journeys bool) []widget.Column {
+	out := []widget.Column{{Title: "name", Min: 16, Flex: 3}, {Title: "kind", Min: 10}, {Title: "status", Min: 12}, {Title: "journey", Min: 13, Drop: 1},
+		{Title: "cuid", Min: 13, Max: 26, Flex: 1, Middle: true, Drop: 2}, {Title: "updated", Min: 16, Drop: 3}}
+	if !journeys {
+		out = slices.Delete(out, 3, 4)
+	}
+	return out
+}
+
 type customersMsg struct {
 	ui.Ticket
+	want int // page
 	page api.Page[api.Customer]
 	open []journey.Record
 	at   time.Time
@@ -67,17 +77,33 @@ type customersMsg struct {
 // Init implements ui.Screen.
 func (s *Customers) Init() tea.Cmd { return s.load() }
 
-func (s *Customers) load() tea.Cmd {
+func (s *Customers) load() tea.Cmd { return s.read(0) }
+
+// further reads the next page when the cursor stands on the last row.
+func (s *Customers) further() tea.Cmd {
+	if s.whole() || s.loads.Busy() || s.table.Cursor() < len(s.items)-1 {
+		return nil
+	}
+	return s.read(s.page + 1)
+}
+
+// whole reports that nothing is left to read.
+func (s *Customers) whole() bool {
+	n, err := strconv.Atoi(s.total)
+	return err != nil || len(s.items) >= n || len(s.items) == 0
+}
+
+func (s *Customers) read(page int) tea.Cmd {
 	t, ctx := s.loads.Next(s.env.Ctx)
-	client, q, now := s.client, api.CustomerQuery{Name: s.name, Page: s.page}, s.env.Now
+	client, q, now := s.client, api.CustomerQuery{Name: s.name, Page: page}, s.env.Now
 	s.settle()
-	return func() tea.Msg {
+	return func() tea.Msg { // reading anew begins at the first page
 		page, err := client.Customers(ctx, q)
 		open, storeErr := client.UnfinishedJourneys(ctx)
 		if err == nil {
 			err = storeErr
 		}
-		return customersMsg{t, page, open, now(), err}
+		return customersMsg{t, q.Page, page, open, now(), err}
 	}
 }
 
@@ -89,12 +115,13 @@ func (s *Customers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 			return nil, nil
 		}
 		if s.err = api.AsError(msg.err); msg.err == nil {
-			s.items, s.total, s.at = msg.page.Items, string(msg.page.Total), msg.at
+			s.take(msg)
 			s.open = map[string]journey.Record{}
 			for _, r := range msg.open {
 				s.open[r.CUID] = r
 			}
 			s.order()
+			s.table.SetColumns(customerColumns(len(s.open) > 0)...)
 		}
 		s.settle()
 	case ui.Changed:
@@ -103,6 +130,7 @@ func (s *Customers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 			if r.Unfinished() {
 				s.open[r.CUID] = r
 			}
+			s.table.SetColumns(customerColumns(len(s.open) > 0)...)
 			s.settle()
 		}
 	case ui.DisplayChanged:
@@ -111,6 +139,21 @@ func (s *Customers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		return s.key(msg)
 	}
 	return nil, nil
+}
+
+// take keeps a page: the first one begins anew, others are added.
+func (s *Customers) take(msg customersMsg) {
+	if s.page = msg.want; msg.want == 0 {
+		s.items = nil
+	}
+	for _, c := range msg.page.Items {
+		if !slices.ContainsFunc(s.items, func(o api.Customer) bool { return o.CUID == c.CUID }) { // pages shift when customers come
+			s.items = append(s.items, c)
+		}
+	}
+	if s.total, s.at = string(msg.page.Total), msg.at; len(msg.page.Items) == 0 {
+		s.total = strconv.Itoa(len(s.items))
+	}
 }
 
 func (s *Customers) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
@@ -122,10 +165,12 @@ func (s *Customers) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	case k.List.Filter.Match(msg):
 		return s.askName(), nil
 	case k.Global.Back.Match(msg) && s.name != "":
-		s.name, s.page = "", 0
+		s.name = ""
 		return ui.Handled{}, s.load()
 	case k.List.Sort.Match(msg):
-		s.sortBy, s.down = (s.sortBy+1)%4, false
+		if s.down = s.sortBy > 0 && !s.down; !s.down { // up, down, then the next column
+			s.sortBy = (s.sortBy + 1) % 4
+		}
 		s.order()
 		s.settle()
 		return nil, nil
@@ -136,7 +181,9 @@ func (s *Customers) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	case k.Compliance.Operations.Match(msg) && id != "":
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + id}}, nil
 	}
-	s.table.Update(msg)
+	if s.table.Update(msg) {
+		return nil, s.further()
+	}
 	return nil, nil
 }
 
@@ -144,7 +191,7 @@ func (s *Customers) askName() ui.Action {
 	return ui.Ask{Title: "Find customers", Verb: "Find", Intro: []string{"Part of the name; the service searches. One customer call."},
 		Fields: []widget.Field{{Label: "Name", Value: s.name, Max: 100}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			s.name, s.page = strings.TrimSpace(v.Text(0)), 0
+			s.name = strings.TrimSpace(v.Text(0))
 			return nil, s.load()
 		}}
 }
@@ -166,7 +213,12 @@ func (s *Customers) order() {
 		}
 		return "1"
 	}
-	sort.SliceStable(s.items, func(i, j int) bool { return key(s.items[i]) < key(s.items[j]) })
+	slices.SortStableFunc(s.items, func(a, b api.Customer) int {
+		if s.down {
+			a, b = b, a
+		}
+		return strings.Compare(key(a), key(b))
+	})
 }
 
 func (s *Customers) settle() {
@@ -174,11 +226,11 @@ func (s *Customers) settle() {
 	s.table.SetSort(s.sortBy-1, s.down)
 	switch {
 	case s.err != nil && s.at.IsZero():
-		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: "r tries again"})
+		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.env.Keys.Global.Reload.Help().Key + " tries again"})
 	case s.at.IsZero():
 		s.table.SetNotice(widget.Notice{Text: "Reading the customers …"})
 	case s.name != "":
-		s.table.SetNotice(widget.Notice{Text: "No customer's name holds “" + s.name + "”.", Hint: "esc lists all"})
+		s.table.SetNotice(widget.Notice{Text: "No customer's name holds “" + s.name + "”.", Hint: s.env.Keys.Global.Back.Help().Key + " lists all"})
 	default:
 		s.table.SetNotice(widget.Notice{Text: "There are no customers."})
 	}
@@ -203,11 +255,14 @@ func (p people) IndexOf(id string) int {
 func (p people) Row(i int) widget.Row {
 	c, th := p.s.items[i], p.s.env.Theme
 	st := look(th, string(c.Status))
-	row := widget.Row{ID: string(c.CUID), Tones: []theme.Tone{theme.Plain, theme.Dim, st.Tone, theme.Warn, theme.Dim, theme.Dim},
-		Cells: []string{c.FullName().Line(200), strings.ToLower(c.Type.Line(20)), st.Sign + " " + c.Status.Line(20), "", c.CUID.Line(64),
+	row := widget.Row{ID: string(c.CUID), Tones: []theme.Tone{theme.Plain, theme.Dim, st.Tone, theme.Dim, theme.Dim},
+		Cells: []string{c.FullName().Line(200), strings.ToLower(c.Type.Line(20)), st.Sign + " " + c.Status.Line(20), c.CUID.Line(64),
 			text.Minute(c.UpdatedAt.Time, p.s.env.Zone())}}
+	if len(p.s.open) > 0 {
+		row.Cells, row.Tones = slices.Insert(row.Cells, 3, ""), slices.Insert(row.Tones, 3, theme.Warn)
+	}
 	if r, ok := p.s.open[string(c.CUID)]; ok {
-		row.Cells[3] = begun(r)
+		row.Cells[3] = begun(r, p.s.env.Now())
 		row.Sign, row.Tone = th.Signs.Warn, theme.Warn
 	}
 	if c.FullName().Flags().Suspicious() {
@@ -217,16 +272,18 @@ func (p people) Row(i int) widget.Row {
 }
 
 // begun says where an unfinished journey stands, in a word or two.
-func begun(r journey.Record) string {
+func begun(r journey.Record, now time.Time) string {
 	switch {
 	case r.Unclear:
 		return "share unclear"
+	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
+		return "link is out"
+	case !r.LinkAt.IsZero():
+		return "link lapsed"
 	case r.Applied && len(r.Outstanding) > 0:
-		return "outstanding"
-	case r.Applied:
-		return "to finalize"
+		return "needs a link"
 	}
-	return "link made"
+	return "to finalize"
 }
 
 // look is sign and tone of a customer's status (service's webhook page).
@@ -251,8 +308,8 @@ func (s *Customers) View() string {
 	if !s.at.IsZero() {
 		head = text.Plural(len(s.items), "customer", "customers")
 	}
-	if s.total != "" {
-		head += " of " + s.total
+	if !s.whole() {
+		head += " of " + s.total + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
 	}
 	if s.name != "" {
 		head += ", name holds “" + s.name + "”"
@@ -278,7 +335,7 @@ func (s *Customers) Help() help.KeyMap {
 func (s *Customers) Editing() bool { return false }
 
 // Title implements ui.Screen.
-func (s *Customers) Title() string { return "Compliance" }
+func (s *Customers) Title() string { return "Customers" }
 
 // Place implements ui.Screen.
 func (s *Customers) Place() ui.Place { return ui.Place{Kind: ui.KindCompliance, Arg: s.name} }

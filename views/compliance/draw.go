@@ -16,14 +16,15 @@ import (
 )
 
 func (s *Screen) lines() []string {
-	th := s.env.Theme
+	th, k := s.env.Theme, s.env.Keys.Global
 	switch {
 	case s.j == nil && s.err != nil:
-		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render("r tries again, esc goes back.")}
+		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(k.Reload.Help().Key + " tries again, " + k.Back.Help().Key + " goes back.")}
 	case s.j == nil:
 		return []string{th.Dim.Render("Reading the customer and the application …")}
 	}
 	now := s.env.Now()
+	s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, now) // a link lapses while one looks
 	out := s.head()
 	out = append(out, "", th.Title.Render("Verification"))
 	out = append(out, s.checklist()...)
@@ -31,7 +32,7 @@ func (s *Screen) lines() []string {
 	if s.doing != "" {
 		out = append(out, th.Info.Render(th.Signs.Info+" "+s.doing+" …"))
 	} else {
-		out = append(out, th.Strong.Render("Next: ")+s.next())
+		out = append(out, th.Strong.Render("Next: ")+s.j.Next)
 	}
 	if s.err != nil {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
@@ -81,37 +82,21 @@ func (s *Screen) checklist() []string {
 	return out
 }
 
-// waits reports that a link was made and it is the customer's turn: the service
-// does not tell when they are through.
-func (s *Screen) waits() bool {
-	r := s.j.Record
-	return r.Applied && len(r.Outstanding) > 0 && !r.LinkAt.IsZero() && !s.finalised()
-}
-
 func (s *Screen) finalised() bool { return s.j.Steps[len(s.j.Steps)-1].State == journey.Done }
-
-// next says what to do now.
-func (s *Screen) next() string {
-	link, finalize := s.keys.Link.Binding.Help().Key, s.keys.Finalize.Binding.Help().Key
-	if s.waits() && !s.env.Now().Before(s.j.Record.LinkUntil) {
-		return "The link has lapsed: make another (" + link + ") unless the customer is through with it, then finalize (" + finalize + ")."
-	}
-	if s.waits() {
-		return "The customer opens the link and hands in what is outstanding; then finalize (" + finalize + ")."
-	}
-	return s.j.Next
-}
 
 func (s *Screen) steps() []widget.Step {
 	var out []widget.Step
-	next := !s.finalised() && !s.j.Record.Unclear // nothing is next once it was finalised, or before a lost answer is cleared up
+	// Nothing is next once it was finalised, before a lost answer is cleared up, and
+	// while it is the customer's turn.
+	next := !s.finalised() && !s.j.Record.Unclear && s.j.Record.LinkAt.IsZero()
 	for _, st := range s.j.Steps {
 		w := widget.Step{Text: text.Fit(st.Name, 17), Note: untrusted.Untrusted(st.Note).Line(300)}
 		switch st.State {
-		case journey.Done, journey.Optional:
+		case journey.Done:
 			w.State = widget.StepDone
-			if st.State == journey.Optional && st.Key == "link" {
-				w.State = widget.StepOpen
+		case journey.Optional:
+			if w.State = widget.StepOptional; st.Key == "outstanding" {
+				w.State = widget.StepDone
 			}
 		case journey.Blocked:
 			w.State = widget.StepFailed
@@ -148,11 +133,11 @@ func (s *Screen) linkLines(now time.Time) []string {
 	if u, err := url.Parse(string(s.link.URL)); err == nil {
 		host = u.Scheme + "://" + u.Host
 	}
-	out := []string{"", th.Title.Render("Link") + th.Dim.Render("  for the customer's own browser; works once; Y copies it")}
+	out := []string{"", th.Title.Render("Link") + th.Dim.Render("  for the customer's own browser; works once; "+s.env.Keys.Item.CopyJSON.Help().Key+" copies it")}
 	tone := th.Good
 	said := "lapses in " + left
 	if !now.Before(s.until) {
-		tone, said = th.Bad, "has lapsed; l makes another"
+		tone, said = th.Bad, "has lapsed; "+s.keys.Link.Help().Key+" makes another"
 	}
 	out = append(out, th.Dim.Render("host  ")+untrusted.Untrusted(host).Line(120)+"  "+tone.Render(said), s.link.URL.Line(2000))
 	return out
@@ -185,7 +170,7 @@ func (s *Screen) application() []string {
 	if app.Kind() == "" {
 		return nil
 	}
-	out := []string{"", th.Title.Render("Application") + th.Dim.Render("  J shows it as it came")}
+	out := []string{"", th.Title.Render("Application") + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows it as it came")}
 	if app.Deprecated != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Cut("The service ends this form ("+app.Deprecated.Line(200)+"); a link replaces it.", max(s.w-2, 1))))
 	}

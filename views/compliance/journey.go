@@ -51,7 +51,7 @@ type Screen struct {
 // New makes the screen of one customer.
 func New(env *ui.Env, client Client, cuid string) *Screen {
 	s := &Screen{env: env, client: client, id: cuid, loads: env.Loads(), keys: env.Keys.Compliance,
-		view: widget.NewViewer(env.Theme, env.Keys)}
+		view: widget.NewViewer(env.Theme, env.Keys).Footed()}
 	s.settle()
 	return s
 }
@@ -150,6 +150,11 @@ func standing(j journey.Journey) string {
 func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	k := s.env.Keys
 	switch {
+	case s.view.Searching(): // every key is text
+		s.view.Update(msg)
+		return nil, nil
+	case (k.Global.Back.Match(msg) || k.Global.Quit.Match(msg)) && s.view.Clear():
+		return ui.Handled{}, nil
 	case k.Global.Reload.Match(msg):
 		return nil, s.load()
 	case s.keys.Share.Match(msg):
@@ -184,7 +189,7 @@ func (s *Screen) settle() {
 	case s.stale && s.loads.Busy():
 		why = "Wait: the customer is read again after what was done."
 	case s.stale:
-		why = "Something was sent and the customer could not be read since; press r first."
+		why = "Something was sent and the customer could not be read since: reload first" + journey.Press(s.env.Keys.Global.Reload) + "."
 	}
 	s.keys.Share.Set(why)
 	s.keys.Link.Set(why)
@@ -194,11 +199,11 @@ func (s *Screen) settle() {
 	}
 	switch r := s.j.Record; {
 	case r.Applied:
-		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize with f.")
+		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize" + journey.Press(s.keys.Finalize) + ".")
 	case r.BaaS:
-		s.keys.Share.Set("On the BaaS program data cannot be shared; l makes a link.")
+		s.keys.Share.Set("On the BaaS program data cannot be shared; make a link" + journey.Press(s.keys.Link) + ".")
 	case r.Unclear:
-		s.keys.Share.Set("Its answer was lost: press r, the application tells what became of it.")
+		s.keys.Share.Set("Its answer was lost: reload" + journey.Press(s.env.Keys.Global.Reload) + ", the application tells what became of it.")
 	}
 	for _, st := range s.j.Steps {
 		if st.Key == "finalize" && st.State == journey.Done {
@@ -225,15 +230,6 @@ func (s *Screen) again() tea.Cmd {
 	return cmd
 }
 
-// failure explains what went wrong. A write that waits for a second person did
-// not: it says where the colleague finds it.
-func failure(what string, err error) ui.Action {
-	if e := api.AsError(err); e.Rule == api.RuleApproval {
-		return ui.Explain{Title: what + ": waits for a second person", Lines: []string{e.Public, e.Hint, "In the console they find it with 8, then A."}}
-	}
-	return ui.Failure(what, err)
-}
-
 func (s *Screen) makeLink() ui.Action {
 	s.doing = "making a link"
 	s.settle()
@@ -248,14 +244,13 @@ func (s *Screen) linked(msg linkMsg) (ui.Action, tea.Cmd) {
 	s.doing = ""
 	s.settle()
 	if msg.err != nil {
-		return failure("Link", msg.err), nil
+		return ui.Failure("Link", msg.err), nil
 	}
 	s.link, s.until = &msg.link, msg.at.Add(time.Duration(msg.link.TTL)*time.Second)
 	if lines, err := widget.QR(string(msg.link.URL)); err == nil {
 		s.code = lines
 	}
 	s.j.Record.LinkAt, s.j.Record.LinkUntil = msg.at, s.until
-	s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, msg.at)
 	return ui.Copy{Text: string(msg.link.URL), What: "the link"}, nil
 }
 
@@ -284,7 +279,7 @@ func (s *Screen) askFinalize() ui.Action {
 func (s *Screen) finalized(msg finalizedMsg) (ui.Action, tea.Cmd) {
 	again := s.again()
 	if msg.err != nil {
-		return failure("Finalize", msg.err), again
+		return ui.Failure("Finalize", msg.err), again
 	}
 	return ui.Notify{Kind: ui.Done, Text: "Finalized. " + msg.res.Message.Line(200)}, again
 }
@@ -304,31 +299,22 @@ func (s *Screen) Counts(now time.Time) time.Time {
 // View implements ui.Screen.
 func (s *Screen) View() string {
 	s.view.SetLines(s.lines())
-	lines := s.view.Lines()
-	if where := s.view.Position(); where != "" && s.h > 2 {
-		last, all, _ := strings.Cut(where, " of ")
-		where = "  " + where + " lines"
-		if last != all {
-			where += ", " + s.env.Keys.Nav.PageDown.Binding.Help().Key + " shows more"
-		}
-		lines = append(lines, s.env.Theme.Dim.Render(text.Cut(where, s.w)))
-	}
-	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
+	return strings.Join(text.Lay(s.view.Lines(), s.w, s.h), "\n")
 }
 
 // SetSize implements ui.Screen.
 func (s *Screen) SetSize(w, h int) {
 	s.w, s.h = w, h
-	if h > 2 {
-		h-- // the last line tells where one is in what does not fit
-	}
 	s.view.SetSize(w, h)
 }
 
 // Help implements ui.Screen.
 func (s *Screen) Help() help.KeyMap {
-	k := s.env.Keys
-	return keymap.Help{List: append(keymap.Join(s.keys, k.Item, k.Nav), k.Global.Reload)}
+	hits, k := s.view.Hints(), s.env.Keys
+	if s.view.Searching() {
+		return keymap.Help{List: hits}
+	}
+	return keymap.Help{List: append(append(hits, keymap.Join(s.keys, k.Item, k.Nav)...), k.Global.Reload, k.Viewer.Search)}
 }
 
 // Editing implements ui.Screen.

@@ -194,7 +194,7 @@ func TestShareAppliesOnce(t *testing.T) {
 	if len(f.shares) != 1 || f.shares[0] != token {
 		t.Fatalf("presented %d times", len(f.shares))
 	}
-	has(t, r, "Applied. Finalize with f.")
+	has(t, r, "Applied. Finalize the application (f).")
 	r.Send(uitest.Key("S"))
 	has(t, r, "A token was applied already: a customer is shared once.")
 }
@@ -254,7 +254,7 @@ func TestRefusalsInWords(t *testing.T) {
 		"409": {&api.Error{Kind: api.Refused, Rule: api.RuleShared, Status: 409, Public: "A share token was already applied to this customer.", Hint: "Finalize the application."},
 			journey.Record{Applied: true}, []string{"refused", "already applied", "Finalize"}, "shared once"},
 		"403": {&api.Error{Kind: api.Refused, Rule: api.RuleBaaS, Status: 403, Public: "Accounts on the BaaS verification program cannot share data.", Hint: "Use the link."},
-			journey.Record{BaaS: true}, []string{"BaaS", "Use the link."}, "l makes a link"},
+			journey.Record{BaaS: true}, []string{"BaaS", "Use the link."}, "make a link (l)"},
 		"unknown": {&api.Error{Kind: api.UnknownOutcome, Public: "The token was sent, the answer was lost.", Hint: "Look at the application."},
 			journey.Record{Unclear: true}, []string{"outcome unknown", "Look at the application."}, "what became of it"},
 	} {
@@ -341,7 +341,7 @@ func TestCustomerList(t *testing.T) {
 	clock := uitest.NewClock()
 	f.now = clock.Now
 	r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
-	has(t, r, "3 customers of 3", "1 verification is begun and not finalised", "outstanding")
+	has(t, r, "3 customers", "1 verification is begun and not finalised", "needs a link")
 	if strings.Index(r.View(), "Ana") > strings.Index(r.View(), "Zed") {
 		t.Errorf("the unfinished one does not stand first:\n%s", r.View())
 	}
@@ -372,7 +372,7 @@ func TestTheListIsWithinReach(t *testing.T) {
 	f.page = api.Page[api.Customer]{Total: "1", Items: []api.Customer{customer(cuid, "Ana", api.Individual, "NEW")}}
 	r, _ := open(t, f)
 	r.Send(uitest.Key(":"), uitest.Type("all customers"), uitest.Key("enter"))
-	has(t, r, "1 customer of 1")
+	has(t, r, "› Customers", "1 customer")
 }
 
 func TestUpdateAndViewNeverWait(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
+	"opdeck/internal/journey"
 	"opdeck/ui"
 	"opdeck/ui/text"
 	"opdeck/ui/widget"
@@ -75,17 +76,17 @@ func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
 	again := s.again()
 	switch {
 	case msg.err != nil:
-		return failure("Share", msg.err), again
+		return ui.Failure("Share", msg.err), again
 	case !msg.res.Applied:
 		return ui.Explain{Title: "The token was not applied", Lines: []string{msg.res.Message.Line(400),
-			"Nothing was changed. It can be tried again with a corrected token (S)."}}, again
+			"Nothing was changed. It can be tried again with a corrected token" + journey.Press(s.keys.Share) + "."}}, again
 	}
 	s.asked = time.Time{}
 	told := "Applied. "
 	if n := len(msg.res.Outstanding); n > 0 {
-		told += text.Plural(n, "document set is", "document sets are") + " outstanding: make a link with l."
+		told += text.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + journey.Press(s.keys.Link) + " for the customer."
 	} else {
-		told += "Finalize with f."
+		told += "Finalize the application" + journey.Press(s.keys.Finalize) + "."
 	}
 	return ui.Notify{Kind: ui.Done, Text: told}, again
 }

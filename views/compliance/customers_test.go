@@ -1,0 +1,73 @@
+package compliance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/internal/journey"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// pages are 250 customers, 100 a page.
+type pages struct{ asked []int }
+
+func (p *pages) Customers(_ context.Context, q api.CustomerQuery) (api.Page[api.Customer], error) {
+	p.asked = append(p.asked, q.Page)
+	out := api.Page[api.Customer]{Page: q.Page, Total: "250"}
+	for i := 100 * q.Page; i < min(100*q.Page+100, 250); i++ {
+		out.Items = append(out.Items, customer(fmt.Sprintf("C%03d", i), fmt.Sprintf("Name %03d", 999-i), api.Individual, "NEW"))
+	}
+	return out, nil
+}
+
+func (p *pages) UnfinishedJourneys(context.Context) ([]journey.Record, error) { return nil, nil }
+
+// TestCustomersBeyondAPage: the end of what was read reads on, and says so.
+func TestCustomersBeyondAPage(t *testing.T) {
+	p := &pages{}
+	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { return NewCustomers(env, p, "") }, ui.Place{Kind: ui.KindCompliance})
+	has(t, r, "100 customers of 250, end reads more", "1 of 100")
+	r.Send(uitest.Key("G"))
+	has(t, r, "200 customers of 250, end reads more", "100 of 200")
+	r.Send(uitest.Key("G"))
+	has(t, r, "250 customers", "200 of 250")
+	r.Send(uitest.Key("G"), uitest.Key("G"))
+	if has(t, r, "250 of 250"); fmt.Sprint(p.asked) != "[0 1 2]" {
+		t.Errorf("pages %v were asked for", p.asked)
+	}
+	r.Send(uitest.Key("s"))
+	first := func() string { r.Send(uitest.Key("g")); return strings.Split(r.View(), "\n")[4] }
+	if l := first(); !strings.Contains(l, "Name 750") {
+		t.Errorf("sorted by name: %q", l)
+	}
+	r.Send(uitest.Key("s"))
+	if l := first(); !strings.Contains(l, "Name 999") {
+		t.Errorf("again reverses: %q", l)
+	}
+	r.Send(uitest.Key("r"))
+	has(t, r, "100 customers of 250")
+}
+
+// TestTypingASearchDoesNothingElse: letters that are keys elsewhere are text.
+func TestTypingASearchDoesNothingElse(t *testing.T) {
+	f := individual()
+	r, _ := open(t, f)
+	before := f.calls
+	r.Send(uitest.Key("/"))
+	has(t, r, "enter find", "esc end the search")
+	r.Send(uitest.Type("rSlfOyYJ"), uitest.Key("enter"))
+	has(t, r, "/rSlfOyYJ", "no hit", "esc end the search")
+	if f.calls != before {
+		t.Errorf("%d calls while a search was typed", f.calls-before)
+	}
+	r.Send(uitest.Key("esc"))
+	has(t, r, "Verification")
+	if strings.Contains(r.View(), "no hit") {
+		t.Error("esc does not end the search")
+	}
+}
