@@ -3,23 +3,31 @@ package ui
 import (
 	"opdeck/api"
 	untrusted "opdeck/api/text"
+	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
 
 // Failure explains an act that was refused, that failed, or whose outcome nobody
-// knows: the sentence, what can be done, and the request's id.
+// knows: the sentence, what can be done, and the request's id. An act that waits
+// for a second person did not fail: it says where the colleague finds it.
 func Failure(what string, err error) Explain {
 	e := api.AsError(err)
 	title := what + " did not go through"
-	switch e.Kind {
-	case api.UnknownOutcome:
+	switch {
+	case e.Rule == api.RuleApproval:
+		title = what + ": waits for a second person"
+	case e.Kind == api.UnknownOutcome:
 		title = what + ": outcome unknown"
-	case api.Refused, api.NotFound:
+	case e.Kind == api.Refused, e.Kind == api.NotFound:
 		title = what + " refused"
 	}
 	lines := []string{e.Public}
 	if e.Hint != "" {
 		lines = append(lines, e.Hint)
+	}
+	if e.Rule == api.RuleApproval {
+		k := keymap.New()
+		lines = append(lines, "In the console they find it with "+k.Global.Audit.Help().Key+", then "+k.Audit.Approvals.Help().Key+".")
 	}
 	var facts []widget.Pair
 	if e.RequestID != "" {

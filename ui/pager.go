@@ -37,6 +37,9 @@ func (p *pager) counts(s *Shell, now time.Time) time.Time {
 }
 
 func (p *pager) keys() []keymap.Key {
+	if hits := p.view.Hints(); hits != nil {
+		return hits
+	}
 	if p.copy.Text == "" {
 		return []keymap.Key{p.k.Search, p.k.Next, p.k.Close}
 	}

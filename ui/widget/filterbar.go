@@ -7,6 +7,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/ui/keymap"
 	"opdeck/ui/text"
 	"opdeck/ui/theme"
 )
@@ -212,4 +213,14 @@ func pick(values []string, typed string, from, to int) []Offer {
 	}
 	all := append(begins, holds...)
 	return all[:min(len(all), maxOffers)]
+}
+
+// FilterKeys are the keys while a filter is typed, under the words that they have
+// there.
+func FilterKeys(k *keymap.Map) []keymap.Key {
+	apply, cancel, next := k.Form.Submit, k.Form.Cancel, k.Form.Next
+	apply.SetHelp(apply.Help().Key, "apply")
+	cancel.SetHelp(cancel.Help().Key, "as before")
+	next.SetHelp(next.Help().Key, "complete")
+	return []keymap.Key{apply, cancel, next}
 }

@@ -126,7 +126,8 @@ const (
 	StepNext           // the one to do now
 	StepDone
 	StepFailed
-	StepUnknown // sent, outcome not known
+	StepUnknown  // sent, outcome not known
+	StepOptional // can be done and need not be
 )
 
 // Checklist draws steps with sign, word and colour, one line each.
@@ -159,6 +160,8 @@ func stepLook(th *theme.Theme, s StepState) (sign, word string, tone theme.Tone)
 		return th.Signs.Bad, "failed", theme.Bad
 	case StepUnknown:
 		return th.Signs.Unknown, "unknown", theme.Warn
+	case StepOptional:
+		return th.Signs.Off, "optional", theme.Dim
 	}
 	return th.Signs.Wait, "open", theme.Dim
 }

@@ -206,3 +206,34 @@ func TestViewer(t *testing.T) {
 		}
 	}
 }
+
+// TestFootedViewer: what does not fit is told, and how to see it, all the way to
+// the end; where all fits nothing is told.
+func TestFootedViewer(t *testing.T) {
+	v := NewViewer(plainTheme, keymap.New()).Footed()
+	lines := make([]string, 30)
+	for i := range lines {
+		lines[i] = "line " + string(rune('a'+i%26))
+	}
+	draw := func() []string { // as screens do: set anew for each frame
+		v.SetLines(lines)
+		v.SetSize(40, 12)
+		return v.Lines()
+	}
+	foot := func() string { l := draw(); return l[len(l)-1] }
+	if got := foot(); got != "  11 of 30 lines, pgdown shows more" {
+		t.Errorf("%q", got)
+	}
+	v.Update(keymap.Parse("end"))
+	if got := draw(); got[10] != lines[29] || got[11] != "  30 of 30 lines, pgup goes back up" {
+		t.Errorf("the end is %q", got[10:])
+	}
+	v.Update(keymap.Parse("/"))
+	if !strings.HasPrefix(foot(), "/") || len(v.Hints()) != 2 {
+		t.Errorf("the search line is %q", foot())
+	}
+	v.Clear()
+	if lines = lines[:12]; foot() != lines[11] || v.Hints() != nil {
+		t.Errorf("all fits, and the last line is %q", foot())
+	}
+}

@@ -17,11 +17,13 @@ type Viewer struct {
 	th    *theme.Theme
 	nav   keymap.Nav
 	keys  keymap.Viewer
+	form  keymap.Form
 	lines []string // as given
 	rows  []string // wrapped to w
 	w, h  int
 	top   int
 
+	foot      bool // the last line says where one is in what does not fit
 	searching bool
 	query     Edit
 	hits      []int // rows
@@ -30,7 +32,14 @@ type Viewer struct {
 
 // NewViewer makes a viewer.
 func NewViewer(th *theme.Theme, keys *keymap.Map) *Viewer {
-	return &Viewer{th: th, nav: keys.Nav, keys: keys.Viewer, query: Edit{Max: 200}}
+	return &Viewer{th: th, nav: keys.Nav, keys: keys.Viewer, form: keys.Form, query: Edit{Max: 200}}
+}
+
+// Footed makes v say on its last line where one is in a text that does not fit,
+// and which key shows more of it.
+func (v *Viewer) Footed() *Viewer {
+	v.foot = true
+	return v
 }
 
 // SetLines replaces the text; the place stays where it can.
@@ -66,18 +75,41 @@ func (v *Viewer) wrap() {
 func (v *Viewer) settle() { v.top = max(min(v.top, len(v.rows)-v.page()), 0) }
 
 func (v *Viewer) page() int {
-	if v.h > 1 && (v.searching || v.query.Value() != "") {
+	if v.h > 1 && v.Seeking() || v.footed() {
 		return v.h - 1
 	}
 	return max(v.h, 1)
 }
 
+func (v *Viewer) footed() bool { return v.foot && v.h > 2 && len(v.rows) > v.h }
+
 // Searching reports that printable keys go to the search line.
 func (v *Viewer) Searching() bool { return v.searching }
 
+// Seeking reports that something is searched for: the keys for hits do something.
+func (v *Viewer) Seeking() bool { return v.searching || v.query.Value() != "" }
+
+// Hints are the keys for hits while something is searched for, nil otherwise: a
+// screen shows them in place of its own.
+func (v *Viewer) Hints() []keymap.Key {
+	if !v.Seeking() {
+		return nil
+	}
+	if v.searching {
+		find, end := v.form.Submit, v.form.Cancel
+		find.SetHelp(find.Help().Key, "find")
+		end.SetHelp(end.Help().Key, "end the search")
+		return []keymap.Key{find, end}
+	}
+	prev, end := v.keys.Prev, v.keys.Close
+	prev.Extra = false
+	end.SetHelp(end.Help().Key, "end the search")
+	return append([]keymap.Key{end, v.keys.Next, prev, v.keys.Search}, keymap.All(v.nav)...)
+}
+
 // Clear ends a search and reports whether there was one.
 func (v *Viewer) Clear() bool {
-	had := v.searching || v.query.Value() != ""
+	had := v.Seeking()
 	v.searching = false
 	v.query.Set("")
 	v.hits = nil
@@ -131,6 +163,7 @@ func (v *Viewer) typing(msg tea.KeyMsg) bool {
 }
 
 func (v *Viewer) search(move bool) {
+	was := v.hit
 	v.hits, v.hit = nil, 0
 	q := strings.ToLower(v.query.Value())
 	if q == "" {
@@ -147,10 +180,12 @@ func (v *Viewer) search(move bool) {
 	if len(v.hits) == 0 {
 		return
 	}
-	v.hit %= len(v.hits)
-	if move {
-		v.jump(0)
+	if !move { // the same text drawn anew: one stays at the hit
+		v.hit = min(was, len(v.hits)-1)
+		return
 	}
+	v.hit %= len(v.hits)
+	v.jump(0)
 }
 
 func (v *Viewer) jump(n int) {
@@ -171,6 +206,16 @@ func (v *Viewer) Position() string {
 	return text.Count(min(v.top+v.page(), len(v.rows))) + " of " + text.Count(len(v.rows))
 }
 
+// further says where one is in what does not fit, and how to see the rest of it.
+func (v *Viewer) further() string {
+	last := min(v.top+v.page(), len(v.rows))
+	where := text.Count(last) + " of " + text.Count(len(v.rows)) + " lines, "
+	if last < len(v.rows) {
+		return where + v.nav.PageDown.Help().Key + " shows more"
+	}
+	return where + v.nav.PageUp.Help().Key + " goes back up"
+}
+
 // Lines draws the viewer: as many lines as its height.
 func (v *Viewer) Lines() []string {
 	page := v.page()
@@ -182,7 +227,8 @@ func (v *Viewer) Lines() []string {
 		}
 		out = append(out, l)
 	}
-	if page < v.h {
+	switch {
+	case v.Seeking() && page < v.h:
 		out = text.Lay(out, v.w, page)
 		q := v.query.View(v.th, max(v.w-16, 1), v.searching, "")
 		found := "no hit"
@@ -193,6 +239,8 @@ func (v *Viewer) Lines() []string {
 			found = ""
 		}
 		out = append(out, text.Spread(v.th.Accent.Render("/")+q, v.th.Dim.Render(found), v.w))
+	case v.footed():
+		out = append(text.Lay(out, v.w, page), v.th.Dim.Render(text.Cut("  "+v.further(), v.w)))
 	}
 	return text.Lay(out, v.w, v.h)
 }

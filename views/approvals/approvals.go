@@ -66,6 +66,7 @@ func New(env *ui.Env, desk Desk, id string) *Screen {
 	me := api.ActorOf(env.Ctx)
 	s := &Screen{env: env, desk: desk, me: me, id: id, keys: env.Keys.Audit, loads: env.Loads(), rows: &rows{env: env, me: me},
 		table: widget.NewTable(env.Theme, env.Keys, false, columns...)}
+	s.table.Apart()
 	s.settle()
 	return s
 }
@@ -154,9 +155,9 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	switch {
 	case k.Global.Reload.Match(msg):
 		return nil, s.load()
-	case on && s.keys.Approve.Match(msg):
+	case on && !s.seeking() && s.keys.Approve.Match(msg):
 		return s.askApprove(r), nil
-	case on && s.keys.Deny.Match(msg):
+	case on && !s.seeking() && s.keys.Deny.Match(msg):
 		return s.askReason(r), nil
 	case on && k.Item.CopyID.Match(msg):
 		return ui.Copy{Text: r.ID, What: "the request's id"}, nil
@@ -181,6 +182,10 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
+// seeking reports that hits are looked for in the request's text: the keys that
+// decide go to them then, and decide nothing.
+func (s *Screen) seeking() bool { return s.page != nil && s.page.view.Seeking() }
+
 // current is the request on the page, else the one under the cursor.
 func (s *Screen) current() (approval.Request, bool) {
 	if s.page != nil {
@@ -192,10 +197,10 @@ func (s *Screen) current() (approval.Request, bool) {
 // settle gives the table what it needs from the state.
 func (s *Screen) settle() {
 	s.table.SetSource(s.rows)
-	n := widget.Notice{Text: "Nobody has asked for a second person.", Hint: "With approval = \"second_person\" a write becomes a request here; r looks again"}
+	n := widget.Notice{Text: "Nobody has asked for a second person.", Hint: "With approval = \"second_person\" in the config, each write becomes a request here."}
 	switch {
 	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " r tries again."}
+		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
 	case !s.inited:
 		n = widget.Notice{Text: "Reading the requests …"}
 	}
@@ -217,7 +222,7 @@ func (s *Screen) switchKeys() {
 func (s *Screen) own(r approval.Request) bool { return own(s.me, r) }
 
 func own(me api.Actor, r approval.Request) bool {
-	return me.Name != "" && strings.EqualFold(strings.TrimSpace(me.Name), strings.TrimSpace(r.Requester.Name))
+	return strings.TrimSpace(me.Name) != "" && approval.SamePerson(me.Name, r.Requester.Name)
 }
 
 // why says why this person cannot decide about r; "" when they can. The desk
@@ -306,8 +311,14 @@ func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 func (s *Screen) Help() help.KeyMap {
 	k := s.env.Keys
 	list := []keymap.Key{s.keys.Approve, s.keys.Deny}
+	if s.seeking() {
+		return keymap.Help{Title: "Approvals", List: s.page.view.Hints()}
+	}
 	if s.page != nil {
 		return keymap.Help{Title: "Approvals", List: append(append(list, k.Viewer.Search, k.Viewer.Next, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)}
+	}
+	if s.rows.Len() == 0 {
+		return keymap.Help{Title: "Approvals", List: append([]keymap.Key{k.Global.Reload}, keymap.Join(k.Nav)...)}
 	}
 	return keymap.Help{Title: "Approvals", List: append(append([]keymap.Key{k.List.Open}, append(list, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)}
 }

@@ -316,3 +316,21 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 		t.Errorf("%d questions outside a command", desk.calls-before)
 	}
 }
+
+// TestHitsAreNoDecisions: n and N go to hits while something is searched for; the
+// keys that decide are back when the search ends.
+func TestHitsAreNoDecisions(t *testing.T) {
+	r, _ := open(t, fake()) // approve and deny are nil: they would panic
+	r.Send(uitest.Key("enter"), uitest.Key("/"), uitest.Type("NP"))
+	has(t, r, "enter find", "esc end the search")
+	r.Send(uitest.Key("enter"), uitest.Key("esc"), uitest.Key("/"), uitest.Type("o"), uitest.Key("enter"))
+	has(t, r, "1/", "esc end the search  n next  N previous")
+	r.Send(uitest.Key("n"), uitest.Key("n"), uitest.Key("N"))
+	has(t, r, "2/")
+	r.Send(uitest.Key("P"))
+	has(t, r, "P does nothing here")
+	r.Send(uitest.Key("esc"))
+	has(t, r, "P approve  N deny")
+	r.Send(uitest.Key("N"))
+	has(t, r, "Deny compliance.share")
+}

@@ -1,8 +1,6 @@
 package approvals
 
 import (
-	"strings"
-
 	"opdeck/api"
 	untrusted "opdeck/api/text"
 	"opdeck/internal/approval"
@@ -18,31 +16,19 @@ type page struct {
 }
 
 func (s *Screen) show(id string) {
-	s.page = &page{id: id, view: widget.NewViewer(s.env.Theme, s.env.Keys)}
+	s.page = &page{id: id, view: widget.NewViewer(s.env.Theme, s.env.Keys).Footed()}
 	s.switchKeys()
 }
 
 func (p *page) draw(s *Screen, w, h int) []string {
-	if h > 2 {
-		h-- // the last line tells where one is in what does not fit
-	}
 	p.view.SetSize(w, h)
 	r, ok := s.rows.request(p.id)
 	if !ok {
-		p.view.SetLines([]string{s.env.Theme.Dim.Render(text.Cut("This request is not among the newest any more. esc goes back.", w))})
+		p.view.SetLines([]string{s.env.Theme.Dim.Render(text.Cut("This request is not among the newest any more. "+s.env.Keys.Global.Back.Help().Key+" goes back.", w))})
 		return p.view.Lines()
 	}
 	p.view.SetLines(s.lines(r, w))
-	lines := p.view.Lines()
-	if where := p.view.Position(); where != "" {
-		last, all, _ := strings.Cut(where, " of ")
-		where = "  " + where + " lines"
-		if last != all {
-			where += ", " + s.env.Keys.Nav.PageDown.Binding.Help().Key + " shows more"
-		}
-		lines = append(lines, s.env.Theme.Dim.Render(text.Cut(where, w)))
-	}
-	return lines
+	return p.view.Lines()
 }
 
 // lines draws a request: how it stands, what it would change, exactly what would
@@ -63,7 +49,7 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 			out = append(out, th.Warn.Render(l))
 		}
 	} else if st == approval.Open {
-		out = append(out, th.Dim.Render(text.Cut("P approves, N denies; both ask first.", w)))
+		out = append(out, th.Dim.Render(text.Cut(s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.", w)))
 	}
 	out = append(out, "", th.Title.Render("What it would change"))
 	out = append(out, text.Wrap(consequence(r.Act), max(w, 1))...)
@@ -76,7 +62,7 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 		out = append(out, th.Dim.Render("  no body"))
 	}
 	if !whole {
-		out = append(out, th.Warn.Render("  … cut here; J shows all of it"))
+		out = append(out, th.Warn.Render("  … cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows all of it"))
 	}
 	return append(append(out, ""), widget.Pairs(th, s.pairs(r), w)...)
 }

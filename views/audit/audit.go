@@ -231,6 +231,12 @@ func (s *Screen) SetSize(w, h int) {
 func (s *Screen) Help() help.KeyMap {
 	k := s.env.Keys
 	own := []keymap.Key{s.keys.Verify, s.keys.Approvals, s.keys.Export}
+	if s.bar != nil {
+		return keymap.Help{Title: "Audit", List: widget.FilterKeys(k)}
+	}
+	if s.page != nil && s.page.view.Seeking() {
+		return keymap.Help{Title: "Audit", List: s.page.view.Hints()}
+	}
 	if s.page != nil {
 		own = append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev)
 		if _, on := s.current(); on {

@@ -26,7 +26,7 @@ func (p *page) draw(env *ui.Env, w, h int) []string {
 }
 
 func (s *Screen) open(title string, e trail.Entry, fill func(w int) []string) {
-	s.page = &page{title: title, entry: e, fill: fill, view: widget.NewViewer(s.env.Theme, s.env.Keys)}
+	s.page = &page{title: title, entry: e, fill: fill, view: widget.NewViewer(s.env.Theme, s.env.Keys).Footed()}
 }
 
 // show opens a record.

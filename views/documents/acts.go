@@ -321,7 +321,7 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 	}
 	if msg.err != nil {
 		s.settle()
-		return append(acts, failure(msg.what, msg.err)), s.reread(msg.err)
+		return append(acts, ui.Failure(msg.what, msg.err)), s.reread(msg.err)
 	}
 	if msg.took != nil {
 		s.undone = append(s.undone, *msg.took)
@@ -331,15 +331,6 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 	}
 	s.settle()
 	return append(acts, ui.Notify{Kind: ui.Done, Text: msg.done}), nil
-}
-
-// failure explains what went wrong. A write that waits for a second person did
-// not: it says where the colleague finds it.
-func failure(what string, err error) ui.Action {
-	if e := api.AsError(err); e.Rule == api.RuleApproval {
-		return ui.Explain{Title: what + ": waits for a second person", Lines: []string{e.Public, e.Hint, "In the console they find it with 8, then A."}}
-	}
-	return ui.Failure(what, err)
 }
 
 // reread looks again when what we show cannot be right any more.

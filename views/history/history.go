@@ -298,6 +298,9 @@ func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 // Help implements ui.Screen.
 func (s *Screen) Help() help.KeyMap {
 	k := s.env.Keys
+	if s.page != nil && s.page.view.Seeking() {
+		return keymap.Help{Title: "History", List: s.page.view.Hints()}
+	}
 	if s.page != nil {
 		return keymap.Help{Title: "History", List: append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload}, keymap.Join(k.Item, k.Nav)...)}
 	}

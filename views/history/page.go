@@ -16,7 +16,7 @@ type page struct {
 }
 
 func (s *Screen) show(title string, a, b moment) {
-	p := &page{title: title, a: a, b: b, view: widget.NewViewer(s.env.Theme, s.env.Keys)}
+	p := &page{title: title, a: a, b: b, view: widget.NewViewer(s.env.Theme, s.env.Keys).Footed()}
 	switch {
 	case a.id != "" && b.at == a.at+1:
 		p.changes = b.changes

@@ -52,7 +52,7 @@ type Screen struct {
 // New makes the screen of one operation.
 func New(env *ui.Env, client Client, opid string) *Screen {
 	s := &Screen{env: env, client: client, id: opid, loads: env.Loads(), trees: env.Loads(), keys: env.Keys.Operation,
-		view: widget.NewViewer(env.Theme, env.Keys)}
+		view: widget.NewViewer(env.Theme, env.Keys).Footed()}
 	s.settle()
 	return s
 }
@@ -206,6 +206,11 @@ func (s *Screen) show(op api.Operation, at time.Time, origin string) {
 func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	g, item := s.env.Keys.Global, s.env.Keys.Item
 	switch {
+	case s.view.Searching(): // every key is text
+		s.view.Update(msg)
+		return nil, nil
+	case (g.Back.Match(msg) || g.Quit.Match(msg)) && s.view.Clear():
+		return ui.Handled{}, nil
 	case g.Reload.Match(msg) && s.id != "":
 		if s.tree != nil {
 			return nil, tea.Batch(s.load(), s.loadTree())
@@ -251,31 +256,12 @@ func (s *Screen) Counts(now time.Time) time.Time {
 // View implements ui.Screen.
 func (s *Screen) View() string {
 	s.draw()
-	lines := s.view.Lines()
-	if where := s.view.Position(); where != "" && s.h > 2 {
-		lines = append(lines, s.env.Theme.Dim.Render(text.Cut(further(where, s.env.Keys.Nav.PageDown), s.w)))
-	}
-	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
+	return strings.Join(text.Lay(s.view.Lines(), s.w, s.h), "\n")
 }
 
-// further says where one is in what does not fit, and how to see more of it.
-func further(where string, pageDown keymap.Key) string {
-	last, all, _ := strings.Cut(where, " of ")
-	if last == all {
-		return "  " + where + " lines"
-	}
-	return "  " + where + " lines, " + pageDown.Binding.Help().Key + " shows more"
-}
-
-// draw gives the viewer its lines. The last line of the screen is kept for where
-// one is in them.
 func (s *Screen) draw() {
 	s.view.SetLines(s.lines())
-	h := s.h
-	if h > 2 {
-		h--
-	}
-	s.view.SetSize(s.w, h)
+	s.view.SetSize(s.w, s.h)
 }
 
 // SetSize implements ui.Screen.
@@ -286,8 +272,11 @@ func (s *Screen) SetSize(w, h int) {
 
 // Help implements ui.Screen.
 func (s *Screen) Help() help.KeyMap {
-	k := s.env.Keys
-	return keymap.Help{List: append(keymap.Join(s.keys, k.Item, k.Nav), k.Global.Reload)}
+	hits, k := s.view.Hints(), s.env.Keys
+	if s.view.Searching() {
+		return keymap.Help{List: hits}
+	}
+	return keymap.Help{List: append(append(hits, keymap.Join(s.keys, k.Item, k.Nav)...), k.Global.Reload, k.Viewer.Search)}
 }
 
 // Editing implements ui.Screen.

@@ -9,7 +9,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/apitest"
 	"opdeck/ui"
-	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
@@ -63,15 +62,5 @@ func TestStates(t *testing.T) {
 				golden.RequireEqual(t, r.View())
 			})
 		}
-	}
-}
-
-// TestTheEndSaysSo: what does not fit is told, and its end too.
-func TestTheEndSaysSo(t *testing.T) {
-	if got := further("19 of 42", keymap.New().Nav.PageDown); got != "  19 of 42 lines, pgdown shows more" {
-		t.Errorf("%q", got)
-	}
-	if got := further("42 of 42", keymap.New().Nav.PageDown); got != "  42 of 42 lines" {
-		t.Errorf("%q", got)
 	}
 }

@@ -298,11 +298,7 @@ func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 func (s *Screen) Help() help.KeyMap {
 	k := s.env.Keys
 	if s.bar != nil {
-		next, apply, cancel := k.Form.Next, k.Form.Submit, k.Form.Cancel
-		next.SetHelp("tab", "complete")
-		apply.SetHelp("enter", "apply")
-		cancel.SetHelp("esc", "as before")
-		return keymap.Help{List: []keymap.Key{apply, cancel, next}}
+		return keymap.Help{List: widget.FilterKeys(k)}
 	}
 	if s.chooser != nil {
 		c := k.Columns

@@ -58,7 +58,7 @@ type Screen struct {
 
 // New makes the screen.
 func New(env *ui.Env, client Client) *Screen {
-	return &Screen{env: env, client: client, loads: env.Loads(), keys: env.Keys.Session, view: widget.NewViewer(env.Theme, env.Keys)}
+	return &Screen{env: env, client: client, loads: env.Loads(), keys: env.Keys.Session, view: widget.NewViewer(env.Theme, env.Keys).Footed()}
 }
 
 type loadedMsg struct {
@@ -136,8 +136,14 @@ func (s *Screen) sign(t theme.Tone) string {
 }
 
 func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+	k := s.env.Keys.Global
 	switch {
-	case s.env.Keys.Global.Reload.Match(msg):
+	case s.view.Searching():
+		s.view.Update(msg)
+		return nil, nil
+	case (k.Back.Match(msg) || k.Quit.Match(msg)) && s.view.Clear():
+		return ui.Handled{}, nil
+	case k.Reload.Match(msg):
 		return nil, s.load()
 	case s.keys.Refresh.Match(msg):
 		return s.ask("Refresh the token pair now", "Refresh", "refresh",
@@ -219,7 +225,11 @@ func (s *Screen) SetSize(w, h int) {
 
 // Help implements ui.Screen.
 func (s *Screen) Help() help.KeyMap {
-	return keymap.Help{List: append(keymap.All(s.keys), keymap.Join(s.env.Keys.Nav)...)}
+	hits, k := s.view.Hints(), s.env.Keys
+	if s.view.Searching() {
+		return keymap.Help{List: hits}
+	}
+	return keymap.Help{List: append(append(append(hits, keymap.All(s.keys)...), k.Global.Reload, k.Viewer.Search), keymap.All(k.Nav)...)}
 }
 
 // Editing implements ui.Screen.
