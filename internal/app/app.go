@@ -288,6 +288,9 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 		return bad(err)
 	}
 	a.closers = append(a.closers, rows.Close)
+	if boots := rows.Boots(); boots != nil {
+		a.Audit.Mark(boots)
+	}
 	name, err := session.NormalKey(a.Context.BaseURL, a.Context.Login)
 	if err != nil {
 		return bad(err)

@@ -30,7 +30,7 @@ type Options struct {
 	// its act counts as unsettled; 0 means 5 minutes.
 	Grace time.Duration
 	// Alive knows processes that ended without a word, so that their acts need no
-	// Grace; nil: nobody does.
+	// Grace; nil: nobody does. See also Log.Mark.
 	Alive Alive
 	// Alarm is told, without locks held, when the trail or its checkpoints
 	// cannot be written, and with nil when they can again. It must not block.
@@ -41,7 +41,8 @@ type Options struct {
 type Alive interface {
 	// Hold marks this process until release is called or it ends.
 	Hold(boot string) (release func(), ok bool)
-	// Gone reports that a process was marked and has ended; false when in doubt.
+	// Gone reports that a process has ended; false when in doubt. It is asked only
+	// about processes that were marked.
 	Gone(boot string) bool
 }
 
@@ -56,6 +57,7 @@ type Log struct {
 
 	marking sync.Once
 	release func() // ends the mark of this process; nil: there is none
+	marked  bool   // set before the first intent, never changed afterwards
 
 	flushing sync.Mutex // serialises work on pending
 	mu       sync.Mutex
@@ -87,6 +89,10 @@ func New(opt Options) (*Log, error) {
 	return l, nil
 }
 
+// Mark is Options.Alive for what is known only after New. It must be called before
+// anything else.
+func (l *Log) Mark(alive Alive) { l.opt.Alive = alive }
+
 func orElse[T int64 | time.Duration](v, def T) T {
 	if v > 0 {
 		return v
@@ -103,17 +109,18 @@ func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, e
 	if err := l.Flush(ctx); err != nil { // outcomes that wait come first: one trail, one order
 		return "", err
 	}
-	if l.opt.Alive != nil {
-		l.marking.Do(func() {
-			release, ok := l.opt.Alive.Hold(l.boot)
-			if ok {
-				l.mu.Lock()
-				l.release = release
-				l.mu.Unlock()
-			}
-		})
-	}
+	l.marking.Do(func() {
+		if l.opt.Alive == nil {
+			return
+		}
+		if release, ok := l.opt.Alive.Hold(l.boot); ok {
+			l.mu.Lock()
+			l.release, l.marked = release, true
+			l.mu.Unlock()
+		}
+	})
 	r := l.record(who, string(act.Kind), PhaseIntent)
+	r.Marked = l.marked
 	r.act(act)
 	if err := l.append(ctx, &r); err != nil {
 		return "", err

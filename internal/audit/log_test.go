@@ -197,6 +197,14 @@ func TestActsOfTheDeadAreShownAtOnce(t *testing.T) {
 		t.Fatal(rows, err)
 	}
 	dead[rows[0].Boot] = true
+	unmarked := newLog(t, audit.Options{Store: mem, Now: clk.Now}) // nobody would notice its end
+	if _, err := unmarked.Intent(t.Context(), api.Actor{Name: "bo", Role: api.Operator}, api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op-2"}); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err = mem.Open(t.Context()); err != nil || len(rows) != 2 {
+		t.Fatal(rows, err)
+	}
+	dead[rows[1].Boot] = true
 	if list, err := two.Unsettled(t.Context()); err != nil || len(list) != 1 || list[0].ID != "op-1" {
 		t.Errorf("%d acts of the dead, %v", len(list), err)
 	}

@@ -63,7 +63,8 @@ type Record struct {
 	Event   string    `json:"event"`
 	Code    string    `json:"code"`
 	Phase   Phase     `json:"phase"`
-	Ref     string    `json:"ref,omitempty"` // outcome: the UID of the intent
+	Marked  bool      `json:"marked,omitempty"` // intent: the end of its process can be noticed
+	Ref     string    `json:"ref,omitempty"`    // outcome: the UID of the intent
 	Context Context   `json:"context"`
 	Actor   Person    `json:"actor"`
 	Via     string    `json:"via,omitempty"`
@@ -144,7 +145,7 @@ func (r *Record) act(a api.Act) {
 
 // outcome makes r the outcome of the intent that it is a copy of.
 func (r *Record) outcome(out api.Outcome) {
-	r.Phase, r.Outcome = PhaseOutcome, results[out.Verdict]
+	r.Phase, r.Marked, r.Outcome = PhaseOutcome, false, results[out.Verdict]
 	if r.Outcome == "" {
 		r.Outcome = ResultUnknown
 	}

@@ -1,11 +1,14 @@
 package audit_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -218,36 +221,85 @@ func TestDiskFull(t *testing.T) {
 
 const crashURL = "OPDECK_AUDIT_CRASH"
 
+// boots knows the processes that share the database of s.
+func boots(t *testing.T, s *store.Store) audit.Alive {
+	t.Helper()
+	if b := s.Boots(); b != nil {
+		return b
+	}
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, bytes.Repeat([]byte("0f"), 32), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key, err := store.OpenKey(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := store.NewSession(t.Context(), s.Core, store.SessionOptions{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	b := session.Boots()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if release, ok := b.Hold("tried"); ok { // its connection is there
+			release()
+			break
+		}
+	}
+	return b
+}
+
 // TestCrashBetweenIntentAndOutcome kills a process (this test again, as a child)
-// that has stored an intent and not yet its outcome.
+// that has stored an intent and not yet its outcome. As long as it lives the act is
+// under way; as soon as it is dead the act is shown.
 func TestCrashBetweenIntentAndOutcome(t *testing.T) {
 	if url := os.Getenv(crashURL); url != "" {
 		s, err := store.Open(context.Background(), store.Options{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := newLog(t, audit.Options{Store: store.NewAudit(s.Core)})
+		l := newLog(t, audit.Options{Store: store.NewAudit(s.Core), Alive: boots(t, s)})
 		write(t, l, 1)
 		if _, err := l.Intent(as(ana), ana, act); err != nil {
 			t.Fatal(err)
 		}
-		p, err := os.FindProcess(os.Getpid())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = p.Kill() // nothing is flushed, closed or deferred
-		select {}
+		fmt.Println("stored")
+		select {} // until it is killed
 	}
-	url := storetest.URL(t, store.SQLite)
+	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
+		t.Run(e.String(), func(t *testing.T) { crash(t, storetest.URL(t, e)) })
+	}
+}
+
+func crash(t *testing.T, url string) {
+	s := storetest.OpenURL(t, url)
+	l := newLog(t, audit.Options{Store: store.NewAudit(s.Core), Alive: boots(t, s)})
 	child := exec.Command(os.Args[0], "-test.run=^TestCrashBetweenIntentAndOutcome$")
 	child.Env = append(os.Environ(), crashURL+"="+url)
-	if out, err := child.CombinedOutput(); err == nil {
-		t.Fatalf("the child was not killed:\n%s", out)
+	said, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	later := func() time.Time { return time.Now().Add(6 * time.Minute) }
-	l := newLog(t, audit.Options{Store: store.NewAudit(storetest.OpenURL(t, url).Core), Now: later})
-	open, err := l.Unsettled(context.Background())
-	if err != nil || len(open) != 1 || open[0].Seq != 3 || open[0].ID != "op-1" || open[0].Damaged {
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(said).ReadString('\n'); line != "stored\n" {
+		_ = child.Process.Kill()
+		t.Fatalf("the child said %q, %v", line, err)
+	}
+	if open, err := l.Unsettled(t.Context()); err != nil || len(open) != 0 {
+		t.Errorf("while it lives: %+v, %v", open, err)
+	}
+	_ = child.Process.Kill() // nothing is flushed, closed or deferred
+	_ = child.Wait()
+	var open []audit.Entry
+	for end := time.Now().Add(10 * time.Second); len(open) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if open, err = l.Unsettled(t.Context()); err != nil { // PostgreSQL notices the end by and by
+			t.Fatal(err)
+		}
+	}
+	if len(open) != 1 || open[0].Seq != 3 || open[0].ID != "op-1" || open[0].Damaged {
 		t.Fatalf("unsettled: %+v, %v", open, err)
 	}
 	r, err := l.Verify(as(admin))

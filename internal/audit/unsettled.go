@@ -34,22 +34,24 @@ func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
 	var out []Entry
 	now := l.opt.Now()
 	for _, row := range rows {
-		age := now.Sub(row.At)
+		age, e := now.Sub(row.At), entry(row)
 		switch {
 		case row.Boot == l.boot:
 			if !waiting[row.UID] {
 				continue
 			}
-		case age >= 0 && age < l.opt.Grace && !l.gone(row.Boot):
+		case age >= 0 && age < l.opt.Grace && !l.gone(e):
 			continue
 		}
-		out = append(out, entry(row))
+		out = append(out, e)
 	}
 	return out, nil
 }
 
-// gone reports that the process of an intent has ended for sure.
-func (l *Log) gone(boot string) bool { return l.opt.Alive != nil && l.opt.Alive.Gone(boot) }
+// gone reports that the process of an intent is known to have ended.
+func (l *Log) gone(e Entry) bool {
+	return l.opt.Alive != nil && e.Marked && !e.Damaged && l.opt.Alive.Gone(e.Boot)
+}
 
 // Settle closes an unsettled intent: who looked, and note says in a sentence
 // what they found. The trail keeps it as an outcome that stays unknown, since

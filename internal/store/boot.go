@@ -1,10 +1,14 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"opdeck/internal/audit"
 )
 
 const (
@@ -18,7 +22,8 @@ const (
 type Boots struct{ dir string }
 
 // Boots returns the marks beside the core database; nil where there is no folder
-// that all processes share, as with PostgreSQL and in memory.
+// that all processes share, as in memory, and with PostgreSQL, for which there is
+// Session.Boots.
 func (s *Store) Boots() *Boots {
 	if s.Core.engine != SQLite || s.Core.path == "" {
 		return nil
@@ -73,4 +78,30 @@ func (b *Boots) sweep() {
 			_ = os.Remove(name)
 		}
 	}
+}
+
+// serverBoots marks processes by advisory locks on the listening connection.
+type serverBoots struct{ on serverLiveness }
+
+// Boots returns the marks of processes that share a PostgreSQL; nil for others. A
+// lock leaves no trace: Gone is to be asked only about processes whose Hold was
+// granted. While a lost connection is made anew, for a second or two, a process
+// counts as gone that is not. Behind a pooler nobody can be marked.
+func (s *Session) Boots() audit.Alive {
+	if s.db.engine != Postgres {
+		return nil
+	}
+	return serverBoots{serverLiveness{s.startBell()}}
+}
+
+// Hold implements audit.Alive.
+func (b serverBoots) Hold(boot string) (release func(), ok bool) { return b.on.hold(bootID(boot)) }
+
+// Gone implements audit.Alive.
+func (b serverBoots) Gone(boot string) bool { return b.on.gone(bootID(boot)) }
+
+// bootID is the number of a process's advisory lock.
+func bootID(boot string) int64 {
+	sum := sha256.Sum256([]byte("boot\x00" + boot))
+	return int64(binary.BigEndian.Uint64(sum[:8]))
 }

@@ -66,8 +66,9 @@ type serverLiveness struct{ bell *bell }
 // Hold implements session.Liveness. A process that has just started waits a
 // moment for its connection: without the lock, its death would stall the others
 // for a whole lease.
-func (l serverLiveness) Hold(key session.Key) (release func(), ok bool) {
-	id := lockID(key)
+func (l serverLiveness) Hold(key session.Key) (release func(), ok bool) { return l.hold(lockID(key)) }
+
+func (l serverLiveness) hold(id int64) (release func(), ok bool) {
 	l.bell.awaitFirst(firstWait)
 	if !l.query("SELECT pg_try_advisory_lock($1)", id) {
 		return func() {}, false
@@ -81,8 +82,9 @@ func (l serverLiveness) Hold(key session.Key) (release func(), ok bool) {
 
 // Gone implements session.Liveness. The server would grant a connection its own
 // lock again, so what this process holds is asked here.
-func (l serverLiveness) Gone(key session.Key) bool {
-	id := lockID(key)
+func (l serverLiveness) Gone(key session.Key) bool { return l.gone(lockID(key)) }
+
+func (l serverLiveness) gone(id int64) bool {
 	if l.bell.holds(id) {
 		return false
 	}
