@@ -121,6 +121,13 @@ func newHelp(s *Shell, top *seat) *pager {
 		section("Anywhere", global[places:])
 		section("Places", global[:places])
 		section("Moving", keymap.All(s.keys.Nav))
+		if g, ok := top.screen.(Guide); ok {
+			title, lines := g.Guide()
+			out = append(out, "", s.th.Title.Render(title))
+			for _, l := range lines {
+				out = append(out, "  "+l)
+			}
+		}
 		out = append(out, "", s.th.Title.Render("Marks"),
 			"  ·         stands for a character that must not be drawn; the raw view is exact",
 			"            joined emoji and some Indic and Persian spellings show it too")

@@ -13,6 +13,11 @@ import (
 	"opdeck/ui/widget"
 )
 
+// Guide implements ui.Guide: the language of the filter.
+func (s *Screen) Guide() (string, []string) {
+	return "Filter ( / )", eventfilter.Table().Guide()
+}
+
 // newBar begins to type a filter. It is applied by enter.
 func (s *Screen) newBar(start string) *widget.FilterBar {
 	b := widget.NewFilterBar(start, "type:operation -status:verified id:7f3a received<2h", 500)

@@ -162,6 +162,15 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	}
 }
 
+// TestTheHelpHasTheLanguage: every field of the filter, with an example.
+func TestTheHelpHasTheLanguage(t *testing.T) {
+	r, _ := open(t, full(), here)
+	r.Send(uitest.Key("?"), uitest.Key("/"), uitest.Type("-has:bound"), uitest.Key("enter"))
+	has(t, r, "Help · Events", "has, is", "-has:bound")
+	r.Send(uitest.Keys("esc", "G"))
+	has(t, r, "contained in any of these, or in the body")
+}
+
 // TestWithoutAReceiverTheHintIsW: where the service sends is what matters then.
 func TestWithoutAReceiverTheHintIsW(t *testing.T) {
 	r, _ := open(t, &fake{}, Config{})

@@ -11,6 +11,9 @@ import (
 	"opdeck/ui/widget"
 )
 
+// Guide implements ui.Guide: the language of the filter.
+func (s *Screen) Guide() (string, []string) { return "Filter ( / )", filter.Operations().Guide() }
+
 // openBar begins to type a filter: what is right is applied with each key, what is
 // wrong is pointed at while the list shows what was right last.
 func (s *Screen) openBar() tea.Cmd {
