@@ -264,6 +264,7 @@ func TestCrashBetweenIntentAndOutcome(t *testing.T) {
 		if _, err := l.Intent(as(ana), ana, act); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = l.Close(context.Background()) }) // never: it keeps l and its mark from the collector
 		fmt.Println("stored")
 		select {} // until it is killed
 	}
