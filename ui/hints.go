@@ -79,51 +79,40 @@ func (s *Shell) hintLine(keys, last []keymap.Key) string {
 	return s.hinted.line
 }
 
-// hint is one key as drawn.
-type hint struct {
-	text  string
-	cells int
-}
-
-func (s *Shell) hint(l label) hint {
-	return hint{s.th.Key.Render(l.key) + " " + s.th.Dim.Render(l.does), text.Width(l.key) + 1 + text.Width(l.does) + 2}
-}
-
-// drawHints writes as many as fit. Of those at the right edge the most important
-// one is the first: where there is little room it stays, then the first of the
-// others, and so on in turn.
+// drawHints writes as many as fit, each whole. Of those at the right edge the most
+// important one is the first: where there is little room it stays, then the first
+// of the others, and so on in turn. The edge stays free unless a key needs it.
 func (s *Shell) drawHints(keys, last []label) string {
-	var left, right []hint
-	for _, l := range last {
-		right = append(right, s.hint(l))
-	}
-	for _, l := range keys {
-		left = append(left, s.hint(l))
-	}
-	room := s.w
-	fits := func(list []hint, i int) bool {
-		if i >= len(list) || list[i].cells > room-1 {
+	room := s.w + 1 // nothing stands behind the last one
+	fits := func(list []label, i int) bool {
+		if i >= len(list) {
 			return false
 		}
-		room -= list[i].cells
+		cells := text.Width(list[i].key) + 1 + text.Width(list[i].does) + 2
+		if cells > room {
+			return false
+		}
+		room -= cells
 		return true
 	}
 	l, r, lmore, rmore := 0, 0, true, true
 	for lmore || rmore {
-		if rmore = rmore && fits(right, r); rmore {
+		if rmore = rmore && fits(last, r); rmore {
 			r++
 		}
-		if lmore = lmore && fits(left, l); lmore {
+		if lmore = lmore && fits(keys, l); lmore {
 			l++
 		}
 	}
-	var end []string
-	for _, h := range append(right[min(r, 2):r:r], right[:min(r, 2)]...) { // as one reads: reload, help, commands
-		end = append(end, h.text)
+	right := append(last[min(r, 2):r:r], last[:min(r, 2)]...) // as one reads: reload, help, commands
+	return text.Spread(" "+s.labels(keys[:l]), s.labels(right), s.w-min(room, 1))
+}
+
+// labels draws keys on one line.
+func (s *Shell) labels(list []label) string {
+	out := make([]string, len(list))
+	for i, l := range list {
+		out[i] = s.th.Key.Render(l.key) + " " + s.th.Dim.Render(l.does)
 	}
-	out := " "
-	for _, h := range left[:l] {
-		out += h.text + "  "
-	}
-	return text.Spread(out, strings.Join(end, "  "), s.w-1)
+	return strings.Join(out, "  ")
 }

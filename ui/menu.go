@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -55,6 +57,21 @@ func (m *menu) filter() {
 	for _, f := range fuzzy.FindFrom(m.edit.Value(), m) {
 		m.hits = append(m.hits, f.Index)
 	}
+	slices.SortStableFunc(m.hits, func(a, b int) int { return m.far(a) - m.far(b) })
+}
+
+// far tells how far an item is from what was typed: one that has it at the
+// beginning of a word comes before one that has it within, and that before one
+// that only has its letters.
+func (m *menu) far(i int) int {
+	name, typed := strings.ToLower(m.items[i].Text), strings.ToLower(strings.TrimSpace(m.edit.Value()))
+	switch {
+	case strings.Contains(" "+name, " "+typed):
+		return 0
+	case strings.Contains(name, typed):
+		return 1
+	}
+	return 2
 }
 
 func (m *menu) owner() screenID                    { return m.screen }

@@ -64,10 +64,7 @@ func (p *pager) key(s *Shell, msg tea.KeyMsg) (result, bool) {
 }
 
 func (p *pager) box(s *Shell, w, h int, _ time.Time) []string {
-	bw, bh := w, h
-	if w >= 60 {
-		bw = min(w-4, 120)
-	}
+	bw, bh := min(w, 120), h // all the height: an edge of what lies behind would only be in the way
 	p.view.SetSize(max(bw-4, 1), max(h-2, 1))
 	if !p.filled || p.live != nil {
 		p.view.SetLines(p.lines(s))

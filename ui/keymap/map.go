@@ -24,10 +24,10 @@ type Operations struct{ Documents, Live, Totals, Export, Columns Key }
 type Columns struct{ Show, Narrower, Wider, Earlier, Later, Reset, Keep, Cancel Key }
 
 // Operation belongs to one operation.
-type Operation struct{ Documents, Tree, History, Customer Key }
+type Operation struct{ Documents, History, Customer, Tree Key }
 
 // Documents belongs to the documents of an operation.
-type Documents struct{ Remove, Restore, Attach, Upload, Replace Key }
+type Documents struct{ Remove, Restore, Replace, Attach, Upload Key }
 
 // Compliance belongs to customers and their verification.
 type Compliance struct{ Share, Link, Finalize, Operations Key }

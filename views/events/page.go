@@ -43,7 +43,7 @@ func (p *page) draw(w, h int) []string {
 func (s *Screen) open(p *page) {
 	s.tries.Stop()
 	s.hooks.Stop()
-	p.view = widget.NewViewer(s.env.Theme, s.env.Keys)
+	p.view = widget.NewViewer(s.env.Theme, s.env.Keys).Footed()
 	s.page = p
 	s.switchKeys()
 }

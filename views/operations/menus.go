@@ -80,7 +80,21 @@ func (s *Screen) chooseView(msg viewsMsg) ui.Action {
 	for i, v := range s.cfg.Views {
 		items = append(items, ui.Choice{Text: v.Name, Note: msg.counts[i] + "  " + v.Filter})
 	}
-	return ui.Choose{Title: "Views", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) { return s.useView(views[i]) }}
+	if len(s.cfg.Views) == 0 {
+		items = append(items, ui.Choice{Text: "your own …", Note: "how to keep a filter under a name"})
+	}
+	return ui.Choose{Title: "Views", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
+		if i == len(views) {
+			return aboutViews(), nil
+		}
+		return s.useView(views[i])
+	}}
+}
+
+// aboutViews says where views come from, for who has none yet.
+func aboutViews() ui.Action {
+	return ui.Explain{Title: "Views of your own", Lines: []string{"A view is a filter and an order under a name. They stand in the config file and are here at the next start:", "",
+		"[views.pending-eur]", `filter = "status:PENDING currency:EUR"`, `sort = "-amount"`, "", "opdeck config path says where that file is."}}
 }
 
 func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {

@@ -306,10 +306,33 @@ func (s *Screen) Help() help.KeyMap {
 	}
 	if s.keys == nil { // asked for with each key and each frame
 		o := k.Operations
-		s.keys = append(keymap.All(k.List), o.Documents, o.Totals, k.Item.CopyID, k.Global.Reload, o.Columns, o.Live, o.Export, k.Item.CopyJSON, k.Item.Raw)
+		l := k.List
+		s.keys = []keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, l.Mark, k.Item.CopyID, k.Global.Reload, l.MarkAll, o.Live, o.Export, k.Item.CopyJSON, k.Item.Raw}
 		s.keys = append(s.keys, keymap.All(k.Nav)...)
 	}
-	return keymap.Help{List: s.keys}
+	return keymap.Help{List: append(s.now(), s.keys...)}
+}
+
+// now are the keys that matter more than the others at the moment: with rows
+// marked what is done to all of them, with the totals open how they go on.
+func (s *Screen) now() []keymap.Key {
+	k := s.env.Keys
+	var out []keymap.Key
+	if n := len(s.table.Marked()); n > 0 {
+		ids, none := k.Item.CopyID, k.Global.Back
+		ids.SetHelp(ids.Help().Key, "copy "+text.Plural(n, "id", "ids"))
+		none.SetHelp(none.Help().Key, "unmark")
+		none.Extra = false
+		return append(out, ids, none)
+	}
+	if s.panel.open() {
+		next, shut := k.Operations.Totals, k.Global.Back
+		next.SetHelp(next.Help().Key, s.panel.next())
+		shut.SetHelp(shut.Help().Key, "close")
+		shut.Extra = false
+		out = append(out, next, shut)
+	}
+	return out
 }
 
 // Editing implements ui.Screen.

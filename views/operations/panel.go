@@ -20,6 +20,9 @@ import (
 // pages of the panel, in the order of the key that opens it.
 var pages = []index.By{"", "totals", index.ByStatus, index.ByType, index.ByCustomer, index.ByCurrency, index.ByDay}
 
+// tabs are the pages' names.
+var tabs = []string{"totals", "by status", "by type", "by customer", "by currency", "by day"}
+
 const spark = 60 // days
 
 // panel shows exact totals of what is filtered, and how it divides.
@@ -34,6 +37,14 @@ type panel struct {
 }
 
 func (p panel) open() bool { return p.page > 0 }
+
+// next is what the key that opened the panel shows next.
+func (p panel) next() string {
+	if p.page == len(pages)-1 {
+		return "close"
+	}
+	return tabs[p.page]
+}
 
 type panelMsg struct {
 	ui.Ticket
@@ -82,8 +93,7 @@ func (p panel) lines(th *theme.Theme, w, h int) []string {
 	if !p.open() || h < 3 {
 		return nil
 	}
-	names := []string{"totals", "by status", "by type", "by customer", "by currency", "by day"}
-	out := []string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))), widget.Tabs(th, names, p.page-1, w)}
+	out := []string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))), widget.Tabs(th, tabs, p.page-1, w)}
 	switch {
 	case p.err != nil:
 		out = append(out, th.Bad.Render(th.Signs.Bad+" The totals could not be computed."))
