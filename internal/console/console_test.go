@@ -102,6 +102,29 @@ func TestTheFeedTellsOnlyChanges(t *testing.T) {
 }
 
 // TestNewsOfOneObjectReplaceEachOther, and there is an end to what waits.
+// TestTheListHearsThatItWasConfirmed: a page without news makes what is shown
+// younger; the same page told twice does not.
+func TestTheListHearsThatItWasConfirmed(t *testing.T) {
+	a, _ := open(t)
+	ctx, _, f := newDesk(a, api.Admin)
+	defer f.close()
+	for i, step := range []struct {
+		newest string
+		want   int
+	}{{"", 0}, {"2026-03-02T12:00:00Z", 0}, {"2026-03-02T12:00:00Z", 0}, {"2026-03-02T12:01:00Z", 1}, {"2026-03-02T12:01:00Z", 0}} {
+		if step.newest != "" {
+			if err := a.Index.SetMeta(ctx, "sync", `{"newest":"`+step.newest+`"}`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told(f)
+		f.look(ctx)
+		if got := told(f)["changed "+ui.KindOperations]; got != step.want {
+			t.Errorf("step %d: told %d times, want %d", i, got, step.want)
+		}
+	}
+}
+
 func TestNewsOfOneObjectReplaceEachOther(t *testing.T) {
 	a, _ := open(t)
 	_, _, f := newDesk(a, api.Admin)

@@ -15,6 +15,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/app"
+	"opdeck/internal/index"
 	"opdeck/internal/presence"
 	"opdeck/internal/store"
 	"opdeck/ui"
@@ -59,6 +60,7 @@ type feed struct {
 	counting time.Duration // until the budgets do; 0: they do not
 	status   session.Status
 	usage    []limit.Usage
+	newest   time.Time // when the newest page of the list was read last; touched by look only
 }
 
 func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
@@ -249,7 +251,21 @@ func (f *feed) look(ctx context.Context) {
 	if line, ok := f.app.SyncProgress(ctx); ok {
 		f.sync.Store(&line)
 	}
+	f.confirm(ctx)
 	f.lookUsage(ctx)
+}
+
+// confirm tells the list when the newest page was read again and nothing on it had
+// changed: what is shown is younger than it says.
+func (f *feed) confirm(ctx context.Context) {
+	p, err := index.LoadProgress(ctx, f.app.Index)
+	if err != nil || !p.Newest.After(f.newest) {
+		return
+	}
+	if !f.newest.IsZero() {
+		f.put("index", ui.Changed{Kind: ui.KindOperations})
+	}
+	f.newest = p.Newest
 }
 
 // lookUsage reads the budgets; while calls of the last minute run out, that
