@@ -101,7 +101,6 @@ func TestTheFeedTellsOnlyChanges(t *testing.T) {
 	}
 }
 
-// TestNewsOfOneObjectReplaceEachOther, and there is an end to what waits.
 // TestTheListHearsThatItWasConfirmed: a page without news makes what is shown
 // younger; the same page told twice does not.
 func TestTheListHearsThatItWasConfirmed(t *testing.T) {
@@ -125,6 +124,7 @@ func TestTheListHearsThatItWasConfirmed(t *testing.T) {
 	}
 }
 
+// TestNewsOfOneObjectReplaceEachOther, and there is an end to what waits.
 func TestNewsOfOneObjectReplaceEachOther(t *testing.T) {
 	a, _ := open(t)
 	_, _, f := newDesk(a, api.Admin)
