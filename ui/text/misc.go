@@ -53,3 +53,17 @@ func Plural(n int, one, many string) string {
 	}
 	return Count(n) + " " + many
 }
+
+// Fitting is the first of the sentences that fits w cells, the fullest one first;
+// where none does, the last one is cut.
+func Fitting(w int, sentences ...string) string {
+	for _, s := range sentences {
+		if Width(s) <= w {
+			return s
+		}
+	}
+	if len(sentences) == 0 {
+		return ""
+	}
+	return Cut(sentences[len(sentences)-1], w)
+}

@@ -142,13 +142,13 @@ func (s *Screen) settle() {
 	n := widget.Notice{Text: "The trail holds no record yet."}
 	switch {
 	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " r tries again."}
+		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
 	case !s.inited || s.loads.Busy():
 		n = widget.Notice{Text: "Reading the audit trail …"}
 	case s.text != "" && s.next != 0:
-		n = widget.Notice{Text: "No record matches among those read so far.", Hint: "down reads older ones, / changes the filter, esc clears it"}
+		n = widget.Notice{Text: "No record matches among those read so far.", Hint: s.env.Keys.Nav.Down.Help().Key + " reads older ones, " + s.env.Keys.List.Filter.Help().Key + " changes the filter, " + s.env.Keys.Global.Back.Help().Key + " clears it"}
 	case s.text != "":
-		n = widget.Notice{Text: "No record matches the filter.", Hint: "/ changes it, esc clears it"}
+		n = widget.Notice{Text: "No record matches the filter.", Hint: s.env.Keys.List.Filter.Help().Key + " changes it, " + s.env.Keys.Global.Back.Help().Key + " clears it"}
 	}
 	s.table.SetNotice(n)
 }

@@ -41,7 +41,7 @@ func (s *Screen) record(e trail.Entry, w int) []string {
 	look := outcome(th, e)
 	var out []string
 	if e.Damaged {
-		for _, l := range text.Wrap(th.Signs.Bad+" The stored bytes are not those that were hashed. Nothing below can be trusted; V names the first bad record.", max(w, 1)) {
+		for _, l := range text.Wrap(th.Signs.Bad+" The stored bytes are not those that were hashed. Nothing below can be trusted; "+s.keys.Verify.Help().Key+" names the first bad record.", max(w, 1)) {
 			out = append(out, th.Bad.Render(l))
 		}
 		out = append(out, "")

@@ -187,7 +187,7 @@ func (s *Screen) above() []string {
 	if s.doing != "" {
 		line += th.Info.Render("  " + s.doing + " …")
 	} else if s.newer {
-		line += th.Info.Render("  newer ones exist, r reads them")
+		line += th.Info.Render("  newer ones exist, " + s.env.Keys.Global.Reload.Help().Key + " reads them")
 	}
 	out := []string{line}
 	if n := len(s.rows.open); n > 0 {

@@ -24,7 +24,7 @@ func (s *Screen) verify() tea.Cmd {
 	t, ctx := s.checks.Next(s.env.Ctx)
 	log := s.log
 	s.open("Verification", trail.Entry{}, func(w int) []string {
-		return []string{s.env.Theme.Dim.Render(text.Cut("Reading every record and checking its hash … esc stops.", w))}
+		return []string{s.env.Theme.Dim.Render(text.Cut("Reading every record and checking its hash … "+s.env.Keys.Global.Back.Help().Key+" stops.", w))}
 	})
 	return func() tea.Msg {
 		r, err := log.Verify(ctx)
@@ -53,7 +53,7 @@ func (s *Screen) unverified(e *api.Error, w int) []string {
 	for _, l := range text.Wrap(untrusted.Untrusted(e.Hint).Line(400), max(w, 1)) {
 		out = append(out, th.Dim.Render(l))
 	}
-	return append(out, "", th.Dim.Render("V tries again, esc goes back."))
+	return append(out, "", th.Dim.Render(s.keys.Verify.Help().Key+" tries again, "+s.env.Keys.Global.Back.Help().Key+" goes back."))
 }
 
 // report draws what the verification found: the verdict, the first bad record,

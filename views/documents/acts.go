@@ -71,7 +71,7 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 	return ui.Explain{Title: "Locked", Lines: []string{
 		"This document is locked and cannot be " + act + ".",
 		"A lock is set by a compliance team, usually while it reviews the document. The service tells neither who set it nor when; the document itself is there since the time below.",
-		"Only the compliance team can lift it. Ask it, and name the ids below; then press r to read the operation again.",
+		"Only the compliance team can lift it. Ask it, and name the ids below; then press " + s.env.Keys.Global.Reload.Help().Key + " to read the operation again.",
 	}, Facts: append([]widget.Pair{{Label: "guid", Value: d.GUID.Line(64)}}, s.facts(d)...)}
 }
 

@@ -233,7 +233,7 @@ func (s *Screen) notice() widget.Notice {
 	case s.id == "":
 		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them"}
 	case s.err != nil && s.op == nil:
-		return widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: "r tries again, esc goes back"}
+		return widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.env.Keys.Global.Reload.Help().Key + " tries again, " + s.env.Keys.Global.Back.Help().Key + " goes back"}
 	case s.op == nil:
 		return widget.Notice{Text: "Reading the documents …"}
 	}

@@ -201,16 +201,16 @@ func (s *Screen) settle() {
 	if n := s.rows.Len(); s.follow && n > 0 {
 		s.table.Select(s.rows.list[n-1].Key)
 	}
-	n := widget.Notice{Text: "No event has come yet.", Hint: "Each change at the service sends one here; W shows where it sends them"}
+	n := widget.Notice{Text: "No event has come yet.", Hint: "Each change at the service sends one here; " + s.keys.Settings.Help().Key + " shows where it sends them"}
 	switch {
 	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " r tries again."}
+		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
 	case !s.inited || s.loads.Busy():
 		n = widget.Notice{Text: "Reading the inbox …"}
 	case s.text != "" && s.older != 0:
-		n = widget.Notice{Text: "No event matches among those read so far.", Hint: "up reads older ones, / changes the filter, esc clears it"}
+		n = widget.Notice{Text: "No event matches among those read so far.", Hint: s.env.Keys.Nav.Up.Help().Key + " reads older ones, " + s.env.Keys.List.Filter.Help().Key + " changes the filter, " + s.env.Keys.Global.Back.Help().Key + " clears it"}
 	case s.text != "":
-		n = widget.Notice{Text: "No event matches the filter.", Hint: "/ changes it, esc clears it"}
+		n = widget.Notice{Text: "No event matches the filter.", Hint: s.env.Keys.List.Filter.Help().Key + " changes it, " + s.env.Keys.Global.Back.Help().Key + " clears it"}
 	}
 	s.table.SetNotice(n)
 	s.switchKeys()

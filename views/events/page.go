@@ -112,7 +112,7 @@ func (s *Screen) eventLines(p *page, w int) []string {
 	body, whole := text.JSON(it.Raw, maxBody)
 	out = append(out, body...)
 	if !whole {
-		out = append(out, th.Warn.Render("… cut here; J shows more"))
+		out = append(out, th.Warn.Render("… cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more"))
 	}
 	return out
 }
@@ -324,6 +324,6 @@ func (s *Screen) switchOn(w int) []string {
 	}
 	out = append(out, "")
 	say("and start again. Outside this host it needs TLS, or a proxy in front of it. opdeck event listen receives without the console.")
-	say("W shows where the service sends now, and changes it. r looks whether events came by other processes.")
+	say(s.keys.Settings.Help().Key + " shows where the service sends now, and changes it. " + s.env.Keys.Global.Reload.Help().Key + " looks whether events came by other processes.")
 	return out
 }

@@ -269,7 +269,7 @@ func (s *Screen) above() []string {
 	if s.follow {
 		head += th.Good.Render("  " + th.Signs.Down + " following")
 	} else {
-		head += th.Dim.Render("  " + th.Signs.Off + " not following, p does")
+		head += th.Dim.Render("  " + th.Signs.Off + " not following, " + s.keys.Follow.Help().Key + " does")
 	}
 	for _, x := range []struct {
 		st   receiver.Status
@@ -288,6 +288,14 @@ func (s *Screen) above() []string {
 	return append([]string{head}, s.warnings()...)
 }
 
+// unheard says that nothing is received here, and what to do: in a small window
+// less of why.
+func (s *Screen) unheard() string {
+	cure := s.keys.Settings.Help().Key + " shows where the service sends."
+	return text.Fitting(s.w, "No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand. "+cure,
+		"No receiver runs here: set [webhooks] listen. "+cure, "No receiver here. "+cure, "No receiver here; "+s.keys.Settings.Help().Key+" tells more.")
+}
+
 // warnings say why less may be shown than there is.
 func (s *Screen) warnings() []string {
 	th := s.env.Theme
@@ -298,7 +306,9 @@ func (s *Screen) warnings() []string {
 	if r := s.rhythm; r.Known {
 		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
 			r.Deaf = true
-			warn(theme.Bad, "The feed may be deaf: "+r.String()+". W shows where the service sends; rows may be out of date.")
+			cure := s.keys.Settings.Help().Key + " shows where the service sends."
+			warn(theme.Bad, text.Fitting(s.w-2, "The feed may be deaf: "+r.String()+"; rows may be out of date. "+cure, "The feed may be deaf: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
+				"The feed may be deaf. "+s.keys.Settings.Help().Key+" tells more."))
 		}
 	}
 	if s.mute != nil {
@@ -308,7 +318,7 @@ func (s *Screen) warnings() []string {
 		warn(theme.Warn, "Not read again: "+line(s.err.Public, 200))
 	}
 	if s.cfg.Listen == "" && s.rows.Len() > 0 {
-		out = append(out, th.Dim.Render(text.Cut("No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand. W shows where the service sends.", s.w)))
+		out = append(out, th.Dim.Render(s.unheard()))
 	}
 	return out
 }

@@ -174,7 +174,7 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		}
 		return nil, nil
 	case k.List.MarkAll.Match(msg):
-		return ui.Notify{Kind: ui.Refused, Text: "Two moments are compared at a time: mark them with space."}, nil
+		return ui.Notify{Kind: ui.Refused, Text: "Two moments are compared at a time: mark them with " + s.env.Keys.List.Mark.Help().Key + "."}, nil
 	case on && k.List.Open.Match(msg):
 		return s.compare(m), nil
 	}
@@ -219,7 +219,7 @@ func (s *Screen) compare(m moment) ui.Action {
 		s.between(a, b)
 		return nil
 	}
-	return ui.Notify{Kind: ui.Refused, Text: text.Count(len(marked)) + " moments are marked and two are compared at a time: unmark some with space, or all with esc."}
+	return ui.Notify{Kind: ui.Refused, Text: text.Count(len(marked)) + " moments are marked and two are compared at a time: unmark some with " + s.env.Keys.List.Mark.Help().Key + ", or all with " + s.env.Keys.Global.Back.Help().Key + "."}
 }
 
 func (s *Screen) between(a, b moment) {
@@ -240,7 +240,7 @@ func (s *Screen) settle() {
 		n = widget.Notice{Text: "The local index is switched off, so no past is kept.", Hint: "[index] enabled = true in the config keeps it"}
 	case errors.Is(s.err, index.ErrNone):
 	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: "The past cannot be read from the store.", Hint: "r tries again; opdeck doctor looks at the store"}
+		n = widget.Notice{Tone: theme.Bad, Text: "The past cannot be read from the store.", Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor looks at the store"}
 	case !s.inited:
 		n = widget.Notice{Text: "Reading what is known of the past …"}
 	}
@@ -287,7 +287,7 @@ func (s *Screen) above() []string {
 		out = append(out, th.Dim.Render(text.Cut(th.Signs.Good+" Nothing changed since you last looked ("+text.Time(s.look, s.env.Zone())+")", s.w)))
 	}
 	if s.err != nil {
-		out = append(out, th.Warn.Render(text.Cut(th.Signs.Warn+" Not read whole from the store; r tries again.", s.w)))
+		out = append(out, th.Warn.Render(text.Cut(th.Signs.Warn+" Not read whole from the store; "+s.env.Keys.Global.Reload.Help().Key+" tries again.", s.w)))
 	}
 	return out
 }

@@ -46,7 +46,7 @@ func (p *page) lines(s *Screen, w int) []string {
 	whence("after", p.b)
 	out = append(out, "")
 	if len(p.changes) == 0 {
-		return append(out, th.Good.Render(text.Cut(th.Signs.Good+" No field differs. J shows the state as it came.", w)))
+		return append(out, th.Good.Render(text.Cut(th.Signs.Good+" No field differs. "+s.env.Keys.Item.Raw.Help().Key+" shows the state as it came.", w)))
 	}
 	out = append(out, th.Strong.Render(text.Plural(len(p.changes), "field differs", "fields differ")), "")
 	label := 0

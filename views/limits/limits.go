@@ -95,7 +95,7 @@ func (s *Screen) View() string {
 	var lines []string
 	switch {
 	case s.err != "":
-		lines = append(lines, th.Bad.Render(th.Signs.Bad+" "+s.err), th.Dim.Render("r tries again; opdeck doctor looks at the store."))
+		lines = append(lines, th.Bad.Render(th.Signs.Bad+" "+s.err), th.Dim.Render(s.env.Keys.Global.Reload.Help().Key+" tries again; opdeck doctor looks at the store."))
 	case s.usage == nil:
 		lines = append(lines, th.Dim.Render("Reading the budgets …"))
 	default:

@@ -19,7 +19,7 @@ func (s *Screen) lines() []string {
 	case s.id == "":
 		return []string{th.Dim.Render("No operation is open."), th.Dim.Render("o opens one by its id, 1 lists them.")}
 	case s.op == nil && s.err != nil:
-		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render("r tries again, esc goes back.")}
+		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again, " + s.env.Keys.Global.Back.Help().Key + " goes back.")}
 	case s.op == nil:
 		return []string{th.Dim.Render("Reading operation " + text.ID(s.id, 40) + " …")}
 	}
@@ -91,7 +91,7 @@ func (s *Screen) pairs(now time.Time) []widget.Pair {
 	out = append(out, say("reference", op.Reference)...)
 	out = append(out, say("comment", op.Comment)...)
 	out = append(out, s.when("created", op.CreatedAt, now), s.when("updated", op.UpdatedAt, now))
-	out = append(out, widget.Pair{Label: "parent", Value: mark(op.IsParent, "yes, it spawned others (T shows them)", "no")},
+	out = append(out, widget.Pair{Label: "parent", Value: mark(op.IsParent, "yes, it spawned others ("+s.keys.Tree.Help().Key+" shows them)", "no")},
 		widget.Pair{Label: "visible", Value: mark(op.IsVisible, "yes", "no, hidden from the customer")})
 	out = append(out, widget.Pair{Value: "Customer"})
 	out = append(out, say("name", op.Customer.Name)...)
@@ -210,7 +210,7 @@ func (s *Screen) children() []string {
 	case s.tree == nil && s.trees.Busy():
 		return []string{"", th.Title.Render("Children"), th.Dim.Render("Reading the tree …")}
 	case s.tree == nil && s.op.IsParent:
-		return []string{"", th.Title.Render("Children") + th.Dim.Render("  T reads them (one billing call)")}
+		return []string{"", th.Title.Render("Children") + th.Dim.Render("  "+s.keys.Tree.Help().Key+" reads them (one billing call)")}
 	case s.tree == nil:
 		return nil
 	}
@@ -230,7 +230,7 @@ func (s *Screen) unknown() []string {
 		return nil
 	}
 	th := s.env.Theme
-	out := []string{"", th.Title.Render("Fields without a name here") + th.Dim.Render("  J shows everything as it came")}
+	out := []string{"", th.Title.Render("Fields without a name here") + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows everything as it came")}
 	for _, f := range fields {
 		out = append(out, th.Dim.Render(untrusted.Untrusted(f.Path).Line(80))+"  "+untrusted.Untrusted(f.Value).Line(wide))
 	}

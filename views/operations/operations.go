@@ -279,15 +279,15 @@ func (s *Screen) settle() {
 	s.table.SetSort(s.sortColumn(), s.sort.Desc)
 	switch {
 	case s.err != nil && s.rows.total == 0:
-		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: "r reads from the service"})
+		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.env.Keys.Global.Reload.Help().Key + " reads from the service"})
 	case !s.inited:
 		s.table.SetNotice(widget.Notice{Text: "Looking into the index …"})
 	case s.lives.Busy():
 		s.table.SetNotice(widget.Notice{Text: "Reading operations from the service …"})
 	case !s.query.Empty():
-		s.table.SetNotice(widget.Notice{Text: "No operation matches the filter.", Hint: "esc clears it, / changes it"})
+		s.table.SetNotice(widget.Notice{Text: "No operation matches the filter.", Hint: s.env.Keys.Global.Back.Help().Key + " clears it, " + s.env.Keys.List.Filter.Help().Key + " changes it"})
 	default:
-		s.table.SetNotice(widget.Notice{Text: "No operation is known yet.", Hint: "r reads the newest from the service"})
+		s.table.SetNotice(widget.Notice{Text: "No operation is known yet.", Hint: s.env.Keys.Global.Reload.Help().Key + " reads the newest from the service"})
 	}
 }
 

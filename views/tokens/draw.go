@@ -17,7 +17,7 @@ func (s *Screen) lines() []string {
 	th := s.env.Theme
 	switch {
 	case s.err != nil && !s.loaded:
-		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint)}
+		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again.")}
 	case !s.loaded:
 		return []string{th.Dim.Render("Reading the session from the store …")}
 	}
