@@ -1,6 +1,9 @@
 package audit
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Health is the state of the trail, for a banner.
 type Health struct {
@@ -12,6 +15,16 @@ type Health struct {
 
 // OK reports whether there is nothing to tell.
 func (h Health) OK() bool { return h.Err == nil && h.Waiting == 0 && h.Checkpoint == nil }
+
+// Tampered returns what a checkpoint found wrong with the trail: then none is
+// signed until somebody has looked; nil when it found nothing.
+func (h Health) Tampered() *TamperedError {
+	var bad *TamperedError
+	if errors.As(h.Checkpoint, &bad) {
+		return bad
+	}
+	return nil
+}
 
 // Health returns the present state.
 func (l *Log) Health() Health {

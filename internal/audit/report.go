@@ -99,7 +99,10 @@ func ExitCode(r Report, err error) int {
 func (r Report) Summary() string {
 	switch {
 	case !r.Intact():
-		return fmt.Sprintf("NOT intact: %d problems; the first: %s", len(r.Problems)+r.More, r.Problems[0].Text)
+		if n := len(r.Problems) + r.More; n > 1 {
+			return fmt.Sprintf("NOT intact: %d problems; the first: %s", n, r.Problems[0].Text)
+		}
+		return "NOT intact: " + r.Problems[0].Text
 	case r.Covered == 0:
 		return fmt.Sprintf("%d records hold together; without checkpoints nobody can tell whether the end was cut or all was written anew", r.Records)
 	case r.Covered < r.Last:

@@ -167,7 +167,7 @@ func TestTamperingIsNoticedBeforeSigning(t *testing.T) {
 					t.Fatalf("%v, want a TamperedError", err)
 				}
 			}
-			if last := m.rows[len(m.rows)-1]; last.Event != audit.EventTamper || len(alarms) != 1 || l.Health().OK() {
+			if last := m.rows[len(m.rows)-1]; last.Event != audit.EventTamper || len(alarms) != 1 || l.Health().OK() || l.Health().Tampered() == nil {
 				t.Errorf("last event %s, %d alarms", last.Event, len(alarms))
 			}
 			if list, _ := place(t, l); len(list) != 1 {
@@ -182,7 +182,7 @@ func TestSecondPlaceGone(t *testing.T) {
 	key, _ := audit.NewKey(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: filepath.Join(t.TempDir(), "no", "such", "folder")})
 	write(t, l, 1)
-	if err := l.Checkpoint(context.Background()); err == nil || l.Health().Checkpoint == nil {
+	if err := l.Checkpoint(context.Background()); err == nil || l.Health().Checkpoint == nil || l.Health().Tampered() != nil {
 		t.Errorf("%v, health %+v", err, l.Health())
 	}
 	write(t, l, 1) // acts go on; the health tells

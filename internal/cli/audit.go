@@ -246,7 +246,11 @@ func (r *root) printReport(rep audit.Report) error {
 	} else {
 		fmt.Fprintln(r.env.Out, oneLine(rep.Summary()))
 		for _, p := range rep.Problems {
-			fmt.Fprintf(r.env.Out, "✗ record %d, line %d: %s: %s\n", p.Seq, p.Line, p.Kind, oneLine(p.Text))
+			at := ""
+			if p.Seq > 0 { // it is not a checkpoint alone
+				at = fmt.Sprintf("record %d, line %d: ", p.Seq, p.Line)
+			}
+			fmt.Fprintf(r.env.Out, "✗ %s%s: %s\n", at, p.Kind, oneLine(p.Text))
 		}
 		for _, d := range rep.Unsettled {
 			fmt.Fprintf(r.env.Out, "! record %d has no outcome: %s %s %s by %s (%s)\n", d.Seq, said(d.Event), said(d.Object), said(d.ID), said(d.Actor), d.UID)

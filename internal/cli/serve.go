@@ -40,9 +40,13 @@ func (r *root) serveCommand() *cobra.Command {
 // the server's App, as the person in ctx, and only those that offered allows.
 func remote(version string, build Build) func(ctx context.Context, a *app.App, c sshd.Command) int {
 	return func(ctx context.Context, a *app.App, c sshd.Command) int {
-		env := Env{Args: c.Args, In: c.In, Out: c.Out, Err: c.Err, Getenv: func(string) string { return "" }, App: a,
+		args := c.Args
+		if len(args) > 0 && args[0] == "opdeck" { // as it is typed on a host of one's own
+			args = args[1:]
+		}
+		env := Env{Args: args, In: c.In, Out: c.Out, Err: c.Err, Getenv: func(string) string { return "" }, App: a,
 			Actor: api.ActorOf(ctx), Version: version, Build: build}
-		r := &root{env: env, output: wanted(c.Args)}
+		r := &root{env: env, output: wanted(args)}
 		if env.Actor.Name == "" { // the local user would stand in
 			r.printError(&api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "Nobody is signed in."})
 			return api.Refused.Exit()

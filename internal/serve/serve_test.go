@@ -368,7 +368,7 @@ func TestNotOverSSH(t *testing.T) {
 	p.write("trap", "content of the server")
 	trap := p.file("trap")
 	for _, command := range []string{
-		"serve", "sandbox", "config show", "config init", "completion bash", "man /tmp", "session keep", "event listen", "event forward --to http://127.0.0.1:1",
+		"serve", "opdeck serve", "opdeck", "opdeck opdeck version", "sandbox", "config show", "config init", "completion bash", "man /tmp", "session keep", "event listen", "event forward --to http://127.0.0.1:1",
 		"event replay x --to http://127.0.0.1:1", "__complete operation", "bash -c id", "--config " + p.file("config.toml") + " limits", "limits --state " + p.dir,
 		"limits -c other", "limits --context=other", "limits --log-file " + p.file("new"), "limits --read-only", "limits --verbose",
 		"document upload " + trap + " --customer c", "document upload " + trap + " --name f.pdf --customer c", "document replace o d " + trap, "document download c d " + p.file("new"),
@@ -389,7 +389,7 @@ func TestNotOverSSH(t *testing.T) {
 	if out, _, _ := p.run(api.Viewer, "", "version"); !strings.HasPrefix(out, "opdeck test, commit "+built.Commit+", built "+built.Built+", go") {
 		t.Errorf("version: %q", out)
 	}
-	for _, command := range []string{"help", "help operation", "--help", "operation --help", "operation get --help", "version", "limits -o json", "doctor"} {
+	for _, command := range []string{"help", "help operation", "--help", "operation --help", "operation get --help", "version", "limits -o json", "doctor", "opdeck version", "opdeck operation list --limit 1"} {
 		if out, errs, code := p.run(api.Admin, "", command); code != 0 || out == "" {
 			t.Errorf("%q: %q %q, exit %d", command, out, errs, code)
 		}

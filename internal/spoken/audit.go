@@ -63,9 +63,7 @@ func (t *trail) read(ctx context.Context) error {
 		return t.failed(ctx, "The audit trail", err)
 	}
 	t.page = page
-	if h := t.app.Audit.Health(); h.Err != nil {
-		t.talk.Say("Attention. The audit trail cannot be written at present, so writes are refused.")
-	}
+	t.health(t.app.Audit.Health())
 	t.talk.Say(plural(len(page.Entries), "record", "records") + ", newest first.")
 	for i, e := range page.Entries {
 		t.talk.Say(numbered(i+1, t.record(e)))
@@ -74,6 +72,19 @@ func (t *trail) read(ctx context.Context) error {
 		t.talk.Say("next says older ones.")
 	}
 	return nil
+}
+
+// health says what is wrong with the trail.
+func (t *trail) health(h audit.Health) {
+	switch bad := h.Tampered(); {
+	case bad != nil:
+		t.talk.Say("Attention: " + sentence(bad.Error()))
+	case h.Checkpoint != nil:
+		t.talk.Say("Attention. The last checkpoint could not be written: a cut end of the trail would not be noticed.")
+	}
+	if h.Err != nil {
+		t.talk.Say("Attention. The audit trail cannot be written at present, so writes are refused.")
+	}
 }
 
 // said is a text of a record as one safe line.

@@ -1,6 +1,7 @@
 package spoken_test
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -89,6 +90,53 @@ func TestAuditAndEvents(t *testing.T) {
 	p.say("menu")
 	p.say("7", "No events.")
 	p.say("about x", "No events.")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A trail whose checkpoints fail says so before its records.
+func TestTroubleOfTheTrailIsSaid(t *testing.T) {
+	a := filled(t, "")
+	ctx := api.WithActor(t.Context(), ana)
+	if err := a.Audit.Note(ctx, ana, api.Event{Name: "reveal"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Audit.Checkpoint(ctx); err != nil {
+		t.Fatal(err)
+	}
+	name, err := a.Audit.CheckpointFile(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hears := func(says string) {
+		t.Helper()
+		p, _ := sit(t, a, ana, nil)
+		p.say("8", says, "newest first")
+		if err := p.leave(); err != nil {
+			t.Error(err)
+		}
+	}
+	forged := strings.Replace(string(good), `"n":`, `"n":1`, 1)
+	if err := os.WriteFile(name, []byte(forged), 0o600); err != nil || a.Audit.Checkpoint(ctx) == nil {
+		t.Fatalf("a forged checkpoint passes, %v", err)
+	}
+	hears("Attention: the audit trail was tampered with: ")
+	if err := errors.Join(os.Remove(name), os.Mkdir(name, 0o700)); err != nil || a.Audit.Checkpoint(ctx) == nil {
+		t.Fatalf("a checkpoint was written into nothing, %v", err)
+	}
+	hears("Attention. The last checkpoint could not be written")
+	if err := errors.Join(os.Remove(name), os.WriteFile(name, good, 0o600), a.Audit.Checkpoint(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := sit(t, a, ana, nil)
+	if heard := p.say("8"); strings.Contains(strings.Join(heard, "\n"), "Attention") {
+		t.Errorf("all is well, and it is said: %q", heard)
+	}
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
