@@ -16,7 +16,7 @@ var needs = map[string]api.Permission{
 	"documents.remove": api.MayDocuments, "documents.restore": api.MayDocuments, "documents.attach": api.MayDocuments,
 	"documents.upload": api.MayDocuments, "documents.replace": api.MayDocuments,
 	"compliance.share": api.MayCompliance, "compliance.link": api.MayCompliance, "compliance.finalize": api.MayCompliance,
-	"session.refresh": api.MaySession, "session.login": api.MaySession, "session.reset": api.MaySession,
+	"session.refresh": api.MaySession, "session.login": api.MaySession, "session.reset": api.MaySession, "session.doctor": api.MaySession,
 	"events.replay": api.MayHooks, "audit.approve": api.MayApprove, "audit.deny": api.MayApprove,
 	"operations.export": api.MayExport, "audit.export": api.MayAuditOut, "events.sethooks": api.MayHooks,
 }

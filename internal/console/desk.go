@@ -176,6 +176,10 @@ func (d *desk) Finalize(ctx context.Context, cuid string) (api.Result, error) {
 
 // Doctor looks at every step between this program and its service.
 func (d *desk) Doctor(ctx context.Context) []tokens.Finding {
+	if err := api.Need(ctx, "doctor", api.MaySession); err != nil {
+		e := api.AsError(err)
+		return []tokens.Finding{{Tone: theme.Bad, Name: "doctor", Text: e.Public + " " + e.Hint}}
+	}
 	tones := map[app.Health]theme.Tone{app.Healthy: theme.Good, app.Warned: theme.Warn, app.Sick: theme.Bad, app.Skipped: theme.Dim}
 	words := map[app.Health]string{app.Healthy: "ok", app.Warned: "look", app.Sick: "failed", app.Skipped: "skipped"}
 	var out []tokens.Finding
