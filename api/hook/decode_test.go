@@ -262,9 +262,10 @@ func FuzzDecode(f *testing.F) {
 			var want any
 			d := json.NewDecoder(strings.NewReader(before))
 			d.UseNumber()
-			if !json.Valid(b) || d.Decode(&want) != nil || !reflect.DeepEqual(plainValue(v), want) {
-				t.Fatalf("read %q as %v, encoding/json as %v", b, plainValue(v), want)
+			if !json.Valid(b) || d.Decode(&want) != nil || !reflect.DeepEqual(plainValue(v.value), want) {
+				t.Fatalf("read %q as %v, encoding/json as %v", b, plainValue(v.value), want)
 			}
+			v.free()
 		}
 		e, err := Decode(b)
 		var m *Malformed

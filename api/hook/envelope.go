@@ -145,29 +145,35 @@ func decode(raw []byte) (e Envelope, bad *Malformed) {
 	if bad != nil {
 		return e, bad
 	}
+	defer v.free()
 	e.Raw = raw
+	bad = e.read(v.value)
+	return e, bad
+}
+
+func (e *Envelope) read(v value) (bad *Malformed) {
 	if v.kind != object {
-		return e, &Malformed{Reason: ReasonEnvelope, Detail: "the body is no object"}
+		return &Malformed{Reason: ReasonEnvelope, Detail: "the body is no object"}
 	}
 	if bad := exactNames(v, "hook_id", "hook_type", "Data"); bad != nil {
-		return e, bad
+		return bad
 	}
 	id, _ := v.get("hook_id")
 	if id.kind != str || !isUUID4(id.text) {
-		return e, &Malformed{Reason: ReasonID, Detail: "hook_id is no lower-case UUID version 4: " + show(id)}
+		return &Malformed{Reason: ReasonID, Detail: "hook_id is no lower-case UUID version 4: " + show(id)}
 	}
 	e.ID = id.text
 	data, ok := v.get("Data")
 	if ok && data.kind == object {
 		if bad := exactNames(data, objects...); bad != nil {
-			return e, bad
+			return bad
 		}
 		e.Object = onlyObject(data)
 	}
 	if e.Type, bad = hookType(v); bad != nil {
-		return e, bad
+		return bad
 	}
-	return e, e.data(data)
+	return e.data(data)
 }
 
 func (e *Envelope) data(data value) *Malformed {

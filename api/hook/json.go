@@ -2,6 +2,7 @@ package hook
 
 import (
 	"strconv"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -45,12 +46,26 @@ func (v value) get(key string) (value, bool) {
 
 func (v value) null() bool { return v.kind == word && string(v.raw) == "null" }
 
+// parsed is a JSON text taken apart. free gives its lists of members to the next
+// text: afterwards the value may not be looked at, but the texts in it last.
+type parsed struct {
+	value
+	p *parser
+}
+
+func (d parsed) free() {
+	if d.p != nil {
+		d.p.free()
+	}
+}
+
 // parse reads one JSON text (RFC 8259) and refuses what readers of JSON
 // disagree about: keys that are equal but for case within one object, bytes
 // that are no UTF-8, lone surrogates, a byte order mark, anything after the
 // value, and more than maxDepth levels.
-func parse(b []byte) (value, *Malformed) {
-	p := parser{b: b}
+func parse(b []byte) (parsed, *Malformed) {
+	p := parsers.Get().(*parser)
+	p.b, p.s, p.i, p.bad = b, string(b), 0, nil
 	p.space()
 	v := p.value(0)
 	p.space()
@@ -58,15 +73,45 @@ func parse(b []byte) (value, *Malformed) {
 		p.fail(ReasonJSON, "something follows the JSON value")
 	}
 	if p.bad != nil {
-		return value{}, p.bad
+		bad := p.bad
+		p.free()
+		return parsed{}, bad
 	}
-	return v, nil
+	return parsed{v, p}, nil
 }
 
 type parser struct {
 	b   []byte
+	s   string // b once more: texts without escapes are parts of it
 	i   int
 	bad *Malformed // the first mistake; ends the reading
+
+	open []member // of the objects and lists around the place, the innermost last
+	done []member // of those that are read
+}
+
+// parsers are kept for their lists: most of the memory that reading takes.
+var parsers = sync.Pool{New: func() any { return new(parser) }}
+
+// maxKept is how many members a kept list holds; an ordinary body has about 60.
+const maxKept = 512
+
+func (p *parser) free() {
+	if cap(p.open) > maxKept || cap(p.done) > maxKept {
+		return
+	}
+	clear(p.open[:cap(p.open)])
+	clear(p.done[:cap(p.done)])
+	*p = parser{open: p.open[:0], done: p.done[:0]}
+	parsers.Put(p)
+}
+
+// close moves the members behind from to those that are read.
+func (p *parser) close(from int) []member {
+	at := len(p.done)
+	p.done = append(p.done, p.open[from:]...)
+	p.open = p.open[:from]
+	return p.done[at:len(p.done):len(p.done)]
 }
 
 func (p *parser) fail(r Reason, what string) {
@@ -114,11 +159,13 @@ func (p *parser) value(depth int) (v value) {
 }
 
 func (p *parser) object(depth int) value {
-	v := value{kind: object, members: make([]member, 0, 4)}
+	v := value{kind: object}
 	var many map[string]bool
+	from := len(p.open)
 	p.i++
 	for p.space(); p.bad == nil && p.peek() != '}'; p.space() {
-		if len(v.members) > 0 && !p.comma() {
+		members := p.open[from:]
+		if len(members) > 0 && !p.comma() {
 			return v
 		}
 		if p.peek() != '"' {
@@ -126,10 +173,10 @@ func (p *parser) object(depth int) value {
 			return v
 		}
 		key := p.string()
-		if len(v.members) == manyMembers {
-			many = folded(v.members)
+		if len(members) == manyMembers {
+			many = folded(members)
 		}
-		if twice(v.members, many, key) {
+		if twice(members, many, key) {
 			p.fail(ReasonDuplicate, "a name stands twice in one object")
 			return v
 		}
@@ -139,22 +186,27 @@ func (p *parser) object(depth int) value {
 		}
 		p.i++
 		p.space()
-		v.members = append(v.members, member{key, p.value(depth + 1)})
+		val := p.value(depth + 1)
+		p.open = append(p.open, member{key, val})
 	}
 	p.i++
+	v.members = p.close(from)
 	return v
 }
 
 func (p *parser) array(depth int) value {
 	v := value{kind: array}
+	from := len(p.open)
 	p.i++
 	for p.space(); p.bad == nil && p.peek() != ']'; p.space() {
-		if len(v.members) > 0 && !p.comma() {
+		if len(p.open) > from && !p.comma() {
 			return v
 		}
-		v.members = append(v.members, member{val: p.value(depth + 1)})
+		val := p.value(depth + 1)
+		p.open = append(p.open, member{val: val})
 	}
 	p.i++
+	v.members = p.close(from)
 	return v
 }
 
@@ -222,7 +274,7 @@ func (p *parser) string() string {
 		switch c := p.b[p.i]; {
 		case c == '"':
 			p.i++
-			return string(p.b[from : p.i-1])
+			return p.s[from : p.i-1]
 		case c == '\\':
 			return p.escaped(from)
 		case c < 0x20:

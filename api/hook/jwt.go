@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -19,6 +20,8 @@ import (
 const (
 	maxToken = 8 << 10 // bytes
 	hs256    = "HS256"
+
+	usualHead = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9" // {"alg":"HS256","typ":"JWT"}
 )
 
 var strict64 = base64.RawURLEncoding.Strict()
@@ -26,7 +29,7 @@ var strict64 = base64.RawURLEncoding.Strict()
 // jwt accepts JSON Web Tokens in compact form.
 type jwt struct {
 	header string
-	keys   [][]byte
+	keys   []*signingKey
 	seen   *memory
 }
 
@@ -38,18 +41,18 @@ func (j *jwt) Verify(d Delivery) (Verdict, error) {
 		return refuse("header")
 	}
 	token := bearer(got)
-	head, claims, signature, ok := splitToken(token)
+	t, ok := splitToken(token)
 	if !ok {
 		return refuse("token")
 	}
-	which := matching(j.keys, signature, token[:strings.LastIndexByte(token, '.')])
+	which := matching(j.keys, t.signature, t.signed)
 	if which < 0 {
 		return refuse("signature")
 	}
-	if !isHS256(head) {
+	if !t.usual && !isHS256(t.head) {
 		return refuse("algorithm")
 	}
-	c, ok := readClaims(claims)
+	c, ok := readClaims(t.claims)
 	if !ok {
 		return refuse("claims")
 	}
@@ -67,31 +70,47 @@ func (j *jwt) Verify(d Delivery) (Verdict, error) {
 	return Verdict{Verifier: VerifyJWT, Authenticated: true, Bound: bound, OldSecret: which > 0}, nil
 }
 
+// tokenParts are the parts of a compact token.
+type tokenParts struct {
+	signed, head, claims, signature []byte // the first as it is written, the others decoded
+
+	usual bool // the head is the one that nearly everybody writes, HS256
+}
+
 // splitToken takes a compact token apart: three parts of unpadded base64url in
 // their only spelling.
-func splitToken(token string) (head, claims, signature []byte, ok bool) {
-	if len(token) > maxToken || strings.Count(token, ".") != 2 {
-		return nil, nil, nil, false
+func splitToken(token string) (t tokenParts, ok bool) {
+	if len(token) > maxToken || strings.Count(token, ".") != 2 || strings.ContainsAny(token, "\r\n") { // the decoder skips line ends
+		return t, false
 	}
-	var parts [3][]byte
-	for i, p := range strings.Split(token, ".") {
-		b, err := strict64.DecodeString(p)
-		if err != nil || len(b) == 0 || strings.ContainsAny(p, "\r\n") { // the decoder skips line ends
-			return nil, nil, nil, false
+	b := []byte(token)
+	t.signed = b[:strings.LastIndexByte(token, '.')]
+	head, claims, _ := bytes.Cut(t.signed, []byte("."))
+	out := make([]byte, 0, len(b))
+	for _, part := range []struct {
+		at   *[]byte
+		text []byte
+	}{{&t.head, head}, {&t.claims, claims}, {&t.signature, b[len(t.signed)+1:]}} {
+		from := len(out)
+		var err error
+		if out, err = strict64.AppendDecode(out, part.text); err != nil || len(out) == from {
+			return t, false
 		}
-		parts[i] = b
+		*part.at = out[from:len(out):len(out)]
 	}
-	return parts[0], parts[1], parts[2], len(parts[2]) == sha256.Size
+	t.usual = string(head) == usualHead
+	return t, len(t.signature) == sha256.Size
 }
 
 func isHS256(head []byte) bool {
 	v, bad := parse(head)
-	if bad != nil || v.kind != object {
+	if bad != nil {
 		return false
 	}
+	defer v.free()
 	alg, _ := v.get("alg")
 	_, critical := v.get("crit") // RFC 7515 4.1.11: not understood, so refused
-	return alg.kind == str && alg.text == hs256 && !critical
+	return v.kind == object && alg.kind == str && alg.text == hs256 && !critical
 }
 
 type claims struct {
@@ -107,11 +126,13 @@ type claimTime struct {
 
 // readClaims reads what is judged; a claim of the wrong kind spoils the token.
 func readClaims(b []byte) (c claims, ok bool) {
-	v, bad := parse(b)
-	if bad != nil || v.kind != object {
+	d, bad := parse(b)
+	if bad != nil {
 		return c, false
 	}
-	ok = true
+	defer d.free()
+	v := d.value
+	ok = v.kind == object
 	c.exp = readTime(v, "exp", &ok)
 	c.iat = readTime(v, "iat", &ok)
 	c.nbf = readTime(v, "nbf", &ok)

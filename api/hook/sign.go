@@ -51,21 +51,21 @@ func NewSigner(kind, header string, key secret.Value) (Signer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return standardSigner(k), nil
+		return standardSigner(newSigningKey(k)), nil
 	}
 	return nil, fmt.Errorf("webhooks: cannot sign as %q", kind)
 }
 
-func standardSigner(key []byte) Signer {
+func standardSigner(key *signingKey) Signer {
 	return func(h http.Header, body []byte, at time.Time) error {
 		id := "msg_" + uuid.NewString()
 		if e, err := Decode(body); err == nil {
 			id = e.ID // stays the same when the delivery is repeated
 		}
 		stamp := strconv.FormatInt(at.Unix(), 10)
-		signature := mac(key, id, ".", stamp, ".", string(body))
+		signature := key.sum([]byte(id+"."+stamp+"."), body)
 		h[headerID], h[headerTimestamp] = []string{id}, []string{stamp}
-		h[headerSignature] = []string{"v1," + base64.StdEncoding.EncodeToString(signature)}
+		h[headerSignature] = []string{"v1," + base64.StdEncoding.EncodeToString(signature[:])}
 		return nil
 	}
 }
@@ -84,6 +84,7 @@ func SignJWT(key secret.Value, claims map[string]any) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("webhooks: claims: %w", err)
 	}
-	signed := strict64.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + strict64.EncodeToString(b)
-	return signed + "." + strict64.EncodeToString(mac([]byte(key.Reveal()), signed)), nil
+	signed := usualHead + "." + strict64.EncodeToString(b)
+	signature := newSigningKey([]byte(key.Reveal())).sum([]byte(signed))
+	return signed + "." + strict64.EncodeToString(signature[:]), nil
 }

@@ -18,7 +18,7 @@ const (
 	maxSignatures = 16
 )
 
-type standard struct{ keys [][]byte }
+type standard struct{ keys []*signingKey }
 
 func (*standard) Name() string { return VerifyStandard }
 
@@ -29,9 +29,9 @@ func (s *standard) Verify(d Delivery) (Verdict, error) {
 	if !ok1 || !ok2 || !ok3 || len(id) > 256 {
 		return refuse("header")
 	}
-	which := -1
+	which, head := -1, []byte(id+"."+stamp+".")
 	for _, signature := range splitSignatures(list) {
-		if i := matching(s.keys, signature, id, ".", stamp, ".", string(d.Body)); i >= 0 && (which < 0 || i < which) {
+		if i := matching(s.keys, signature, head, d.Body); i >= 0 && (which < 0 || i < which) {
 			which = i
 		}
 	}
@@ -71,14 +71,14 @@ func splitSignatures(header string) (out [][]byte) {
 }
 
 // standardKeys decodes secrets that start with whsec_ and takes others as they are.
-func standardKeys(s Secrets) ([][]byte, error) {
-	var out [][]byte
+func standardKeys(s Secrets) ([]*signingKey, error) {
+	var out []*signingKey
 	for _, v := range s.list() {
 		k, err := standardKey(v.Reveal())
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, k)
+		out = append(out, newSigningKey(k))
 	}
 	return out, nil
 }

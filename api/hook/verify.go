@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -201,30 +200,9 @@ func bearer(s string) string {
 	return s
 }
 
-func rawKeys(s Secrets) [][]byte {
-	var out [][]byte
+func rawKeys(s Secrets) (out []*signingKey) {
 	for _, v := range s.list() {
-		out = append(out, []byte(v.Reveal()))
+		out = append(out, newSigningKey([]byte(v.Reveal())))
 	}
 	return out
-}
-
-func mac(key []byte, parts ...string) []byte {
-	h := hmac.New(sha256.New, key)
-	for _, p := range parts {
-		h.Write([]byte(p))
-	}
-	return h.Sum(nil)
-}
-
-// matching returns the number of the key that made signature over parts, or -1.
-// It tries every key.
-func matching(keys [][]byte, signature []byte, parts ...string) int {
-	which := -1
-	for i, k := range keys {
-		if hmac.Equal(signature, mac(k, parts...)) && which < 0 {
-			which = i
-		}
-	}
-	return which
 }
