@@ -44,7 +44,7 @@ func Record(n int, opid string) receiver.Record {
 // Run runs the suite; open returns an empty inbox.
 func Run(t *testing.T, open func(t *testing.T) Inbox) {
 	for name, test := range map[string]func(*testing.T, Inbox){
-		"keeps every byte": keeps, "same twice": duplicates, "conflict": conflicts, "one batch": oneBatch, "raised": raised, "lists": lists,
+		"keeps every byte": keeps, "same twice": duplicates, "conflict": conflicts, "one batch": oneBatch, "some known": someKnown, "raised": raised, "lists": lists,
 		"after": after, "parallel": parallel, "attempts": attempts, "codes": codes, "times": times,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
@@ -129,6 +129,35 @@ func conflicts(t *testing.T, in Inbox) {
 	s := get(t, in, a.Key+"#"+hex.EncodeToString(b.Hash[:]))
 	if !slices.Equal(s.Raw, b.Raw) || s.Deliveries != 3 || s.HookID != a.HookID {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Of a batch in which some are there already, each gets its own number.
+func someKnown(t *testing.T, in Inbox) {
+	var all []receiver.Record
+	for n := range 90 {
+		all = append(all, Record(n, "op"))
+	}
+	old := map[string]int64{}
+	for _, res := range insert(t, in, all[3], all[17], all[40], all[89]) {
+		old[res.Stored.Key] = res.Stored.Seq
+	}
+	last := int64(0)
+	for i, res := range insert(t, in, all...) {
+		s := get(t, in, all[i].Key)
+		want := receiver.OutcomeNew
+		if seq, known := old[s.Key]; known {
+			if want = receiver.OutcomeDuplicate; s.Seq != seq || s.Deliveries != 2 {
+				t.Errorf("%+v", s)
+			}
+		} else if s.Seq <= last || s.Deliveries != 1 {
+			t.Errorf("number %d after %d", s.Seq, last)
+		} else {
+			last = s.Seq
+		}
+		if res.Outcome != want || res.Stored.Seq != s.Seq || res.Stored.Key != s.Key || !slices.Equal(s.Raw, all[i].Raw) {
+			t.Errorf("%d: %+v, want %s", i, res, want)
+		}
 	}
 }
 
