@@ -7,8 +7,14 @@ import (
 	"time"
 )
 
-// maxBatch is how many deliveries share one commit.
-const maxBatch = 64
+// maxBatch is how many deliveries share one commit at most. For more than enough
+// nothing is awaited: while those are written, the next ones are read and judged.
+// On a disk whose commits take longer than slow, fewer commits are worth the wait.
+const (
+	maxBatch = 64
+	enough   = 32
+	slow     = 4 * time.Millisecond
+)
 
 // linger is the longest that a batch waits to become as large as the one before.
 // Senders who were answered together come again together, a little apart: the
@@ -25,7 +31,7 @@ var (
 // runs, the next batch gathers.
 type batcher struct {
 	inbox   Inbox
-	timeout time.Duration  // of one commit
+	timeout time.Duration  // of one commit, and of one record's wait for it
 	count   func([]Result) // after a commit, before its answers
 	stored  func([]Result) // after the answers
 
@@ -52,8 +58,8 @@ func newBatcher(inbox Inbox, queue int, timeout time.Duration, count, stored fun
 	return b
 }
 
-// put queues rec and waits until it is durable. When ctx ends first, the record
-// may still be stored.
+// put queues rec and waits until it is durable. When ctx or the batcher's timeout
+// ends first, the record may still be stored.
 func (b *batcher) put(ctx context.Context, rec Record) (Result, error) {
 	p := &pending{rec: rec, answer: make(chan answer, 1)}
 	select {
@@ -66,11 +72,15 @@ func (b *batcher) put(ctx context.Context, rec Record) (Result, error) {
 	default:
 		return Result{}, ErrQueueFull
 	}
+	late := time.NewTimer(b.timeout) // a context with an end costs five times as much
+	defer late.Stop()
 	select {
 	case a := <-p.answer:
 		return a.res, a.err
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
+	case <-late.C:
+		return Result{}, context.DeadlineExceeded
 	case <-b.stopped:
 	}
 	select { // the last batch may have held it
@@ -84,11 +94,18 @@ func (b *batcher) put(ctx context.Context, rec Record) (Result, error) {
 func (b *batcher) run() {
 	defer close(b.stopped)
 	batch := make([]*pending, 0, maxBatch)
+	var took time.Duration // of the last commit
 	for {
 		select {
 		case p := <-b.in:
-			batch = b.await(b.gather(append(batch[:0], p)), len(batch))
+			want := len(batch)
+			if took < slow {
+				want = min(want, enough)
+			}
+			batch = b.await(b.gather(append(batch[:0], p)), want)
+			began := time.Now()
 			b.commit(batch)
+			took = time.Since(began)
 		case <-b.stop:
 			for {
 				rest := b.gather(batch[:0])
@@ -114,14 +131,14 @@ func (b *batcher) gather(batch []*pending) []*pending {
 	return batch
 }
 
-// await adds what comes within linger, until there are as many as before.
-func (b *batcher) await(batch []*pending, before int) []*pending {
-	if len(batch) >= before {
+// await adds what comes within linger, until there are as many as wanted.
+func (b *batcher) await(batch []*pending, want int) []*pending {
+	if len(batch) >= want {
 		return batch
 	}
 	t := time.NewTimer(linger)
 	defer t.Stop()
-	for len(batch) < before {
+	for len(batch) < want {
 		select {
 		case p := <-b.in:
 			batch = append(batch, p)

@@ -37,10 +37,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 func say(w http.ResponseWriter, code int, line string) {
-	h := w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
+	h, v := w.Header(), [...]string{"text/plain; charset=utf-8", "nosniff", "no-store"}
+	h["Content-Type"], h["X-Content-Type-Options"], h["Cache-Control"] = v[0:1:1], v[1:2:2], v[2:3:3]
 	w.WriteHeader(code)
 	_, _ = io.WriteString(w, strings.ToLower(line)+"\n")
 }

@@ -95,8 +95,6 @@ func (r *Receiver) Close(ctx context.Context) error {
 
 // accept stores a delivery that was let in.
 func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.opt.StoreTimeout)
-	defer cancel()
 	res, err := r.batch.put(ctx, read(d))
 	if err != nil {
 		r.stats.refused.Add(1)
