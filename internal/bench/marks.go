@@ -72,7 +72,7 @@ func measure(ctx context.Context, w *world, o options, log io.Writer) (string, e
 		take func() error
 	}{
 		{"start", b.start}, {"keys", b.keys}, {"filter", b.filter}, {"held", b.held}, {"burst", b.burst}, {"storm", b.stormed},
-		{"idle", func() error { return b.idle("idle on the list", "", 0) }},
+		{"idle", func() error { return b.still(ctx) }},
 		{"idle counting", func() error { return b.counting(ctx) }},
 	} {
 		if ctx.Err() != nil {
@@ -463,6 +463,14 @@ func (b *bench) wait(r *run, name string, bytes float64) error {
 	}
 	b.add(name+": CPU", cpu, 100*(after.cpu-before.cpu).Seconds()/s, "%")
 	return nil
+}
+
+// still waits on the list while nothing counts down: no session lives.
+func (b *bench) still(ctx context.Context) error {
+	if err := b.w.command(ctx, "session", "reset", "--yes"); err != nil {
+		return err
+	}
+	return b.idle("idle on the list", "", 0)
 }
 
 // counting waits on the limits screen with a session whose time runs.
