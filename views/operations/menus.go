@@ -113,16 +113,6 @@ func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
 	return nil, s.load("")
 }
 
-// exportMsg tells how far an export is, or that it ended.
-type exportMsg struct {
-	ui.Ticket
-	done, total int64
-	path        string
-	ended       bool
-	err         error
-	next        tea.Cmd
-}
-
 // askExport asks for the file; what is exported is frozen when it is answered.
 func (s *Screen) askExport() ui.Action {
 	if s.env.About.Role != "" && !api.Role(s.env.About.Role).May(api.MayExport) {
@@ -144,52 +134,26 @@ func checkExport(v string) error {
 }
 
 func (s *Screen) export(path string) tea.Cmd {
-	t, ctx := s.out.Next(s.env.Ctx)
 	client, q, order := s.client, s.query, s.sort
-	s.doing = "exporting …"
-	steps := make(chan exportMsg, 1)
-	go func() {
-		defer close(steps)
+	return s.work("exporting …", func(ctx context.Context, tell func(string)) ended {
 		n, err := client.Export(ctx, q, order, strings.TrimPrefix(filepath.Ext(path), "."), path, func(done, total int64) {
-			select {
-			case steps <- exportMsg{done: done, total: total}:
-			default: // the screen is behind: the next step tells more
+			if total > 0 {
+				tell(fmt.Sprintf("exporting %s of %s …", text.Count(int(done)), text.Count(int(total))))
 			}
 		})
-		steps <- exportMsg{done: n, path: path, ended: true, err: err}
-	}()
-	var next tea.Cmd
-	next = func() tea.Msg {
-		m, ok := <-steps
-		if !ok {
-			return nil
+		if err != nil {
+			return ended{notice: failed("The export", err)}
 		}
-		m.Ticket, m.next = t, next
-		return m
-	}
-	return next
+		return ended{notice: ui.Notify{Kind: ui.Done, Text: "Exported " + text.Plural(int(n), "operation", "operations") + " to " + filepath.Base(path) + "."}}
+	})
 }
 
-func (s *Screen) exported(msg exportMsg) (ui.Action, tea.Cmd) {
-	if !msg.ended {
-		if s.out.Partly(msg.Ticket) && msg.total > 0 {
-			s.doing = fmt.Sprintf("exporting %s of %s …", text.Count(int(msg.done)), text.Count(int(msg.total)))
-		}
-		return nil, msg.next
+// failed words a failure; what was stopped on purpose is none.
+func failed(what string, err error) ui.Action {
+	if e := api.AsError(err); e.Kind == api.Interrupted {
+		return ui.Notify{Kind: ui.Done, Text: e.Public}
 	}
-	if s.out.Current(msg.Ticket) {
-		s.doing = ""
-	}
-	if msg.err != nil {
-		return ui.Failure("The export", msg.err), nil
-	}
-	return ui.Notify{Kind: ui.Done, Text: "Exported " + text.Plural(int(msg.done), "operation", "operations") + " to " + filepath.Base(msg.path) + "."}, nil
-}
-
-// rereadMsg tells what came of reading marked operations again.
-type rereadMsg struct {
-	ui.Ticket
-	said string
+	return ui.Failure(what, err)
 }
 
 // askReread freezes the marked operations and says what reading them costs.
@@ -199,24 +163,37 @@ func (s *Screen) askReread() ui.Action {
 		Ask:   fmt.Sprintf("Read %s again, one by one?", text.Plural(len(ids), "marked operation", "marked operations")),
 		Facts: []widget.Pair{{Label: "cost", Value: text.Plural(len(ids), "billing call", "billing calls") + ", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
 		Yes: func(ui.Seen) tea.Cmd {
-			s.doing = "reading " + text.Plural(len(ids), "operation", "operations") + " again …"
-			t, ctx, client := s.env.Ticket(), s.env.Ctx, s.client
-			return func() tea.Msg { return rereadMsg{t, reread(ctx, client, ids)} }
+			client := s.client
+			return s.work("reading "+text.Plural(len(ids), "operation", "operations")+" again …", func(ctx context.Context, tell func(string)) ended {
+				return ended{notice: ui.Notify{Kind: ui.Done, Text: reread(ctx, client, ids, tell)}, reload: true}
+			})
 		}}
 }
 
-func reread(ctx context.Context, c Client, ids []string) string {
-	good := 0
+func reread(ctx context.Context, c Client, ids []string, tell func(string)) string {
+	good, tried := 0, 0
 	for _, id := range ids {
+		if ctx.Err() != nil {
+			break
+		}
+		tell(fmt.Sprintf("reading %s of %s again …", text.Count(tried+1), text.Count(len(ids))))
 		if _, err := c.Operation(ctx, id); err == nil {
 			good++
 		} else if ctx.Err() != nil {
 			break
 		}
+		tried++
 	}
 	said := text.Plural(good, "operation", "operations") + " read again."
-	if bad := len(ids) - good; bad > 0 {
+	if bad := tried - good; bad > 0 {
 		said += " " + text.Count(bad) + " could not be read."
+	}
+	if left := len(ids) - tried; left > 0 {
+		were := " were"
+		if left == 1 {
+			were = " was"
+		}
+		said = "Stopped: " + said + " " + text.Count(left) + were + " not asked for."
 	}
 	return said
 }

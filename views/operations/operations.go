@@ -89,7 +89,8 @@ type Screen struct {
 	tallies *ui.Loads // how many there are
 	lives   *ui.Loads // pages from the service
 	counts  *ui.Loads // totals and groups
-	out     *ui.Loads // exports and counts of views
+	out     *ui.Loads // counts of views
+	works   *ui.Loads // an export, or reading many again
 
 	bar     *widget.FilterBar          // the filter being typed; nil: none
 	seek    *ui.Loads                  // values for it
@@ -111,7 +112,7 @@ type Screen struct {
 // New makes the list; start is a filter to begin with.
 func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen {
 	s := &Screen{env: env, index: ix, client: client, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
-		loads: env.Loads(), more: env.Loads(), tallies: env.Loads(), lives: env.Loads(), counts: env.Loads(), out: env.Loads(),
+		loads: env.Loads(), more: env.Loads(), tallies: env.Loads(), lives: env.Loads(), counts: env.Loads(), out: env.Loads(), works: env.Loads(),
 		seek: env.Loads(), table: widget.NewTable(env.Theme, env.Keys, true)}
 	s.table.Apart()
 	s.show(s.columnsOf(""))
@@ -158,15 +159,12 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		if s.out.Current(msg.Ticket) {
 			return s.chooseView(msg), nil
 		}
-	case exportMsg:
-		return s.exported(msg)
+	case workMsg:
+		return s.worked(msg)
 	case keptMsg:
 		return s.kept(msg), nil
 	case offersMsg:
 		s.offered(msg)
-	case rereadMsg:
-		s.doing = ""
-		return ui.Notify{Kind: ui.Done, Text: msg.said}, s.load(s.table.SelectedID())
 	case ui.Changed:
 		if msg.Kind == ui.KindOperations {
 			return nil, s.changed()
@@ -207,6 +205,9 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	id := s.table.SelectedID()
 	switch {
 	case k.Global.Reload.Match(msg) && len(s.table.Marked()) > 0:
+		if busy, ok := s.busyNow(); ok {
+			return busy, nil
+		}
 		return s.askReread(), nil
 	case k.Global.Reload.Match(msg), k.Operations.Live.Match(msg):
 		return nil, s.live()
@@ -222,6 +223,9 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		s.chooser = newChooser(s.shown)
 		return nil, nil
 	case k.Operations.Export.Match(msg):
+		if busy, ok := s.busyNow(); ok {
+			return busy, nil
+		}
 		return s.askExport(), nil
 	case k.Global.Back.Match(msg):
 		return s.back()
@@ -240,9 +244,12 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	return nil, s.reach()
 }
 
-// back undoes one thing at a time: marks, totals, the filter.
+// back undoes one thing at a time: long work, marks, totals, the filter.
 func (s *Screen) back() (ui.Action, tea.Cmd) {
 	switch {
+	case s.works.Busy():
+		s.stopWork()
+		return ui.Notify{Kind: ui.Told, Text: "Stopping …"}, nil
 	case s.table.Unmark():
 		return ui.Handled{}, nil
 	case s.panel.open():
@@ -318,6 +325,12 @@ func (s *Screen) Help() help.KeyMap {
 func (s *Screen) now() []keymap.Key {
 	k := s.env.Keys
 	var out []keymap.Key
+	if s.works.Busy() {
+		stop := k.Global.Back
+		stop.SetHelp(stop.Help().Key, "stop")
+		stop.Extra = false
+		return append(out, stop)
+	}
 	if n := len(s.table.Marked()); n > 0 {
 		ids, none := k.Item.CopyID, k.Global.Back
 		ids.SetHelp(ids.Help().Key, "copy "+text.Plural(n, "id", "ids"))

@@ -1,0 +1,85 @@
+package operations
+
+import (
+	"context"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+)
+
+// workMsg tells how far long work is, or that it ended.
+type workMsg struct {
+	ui.Ticket
+	doing string
+	end   *ended
+	next  tea.Cmd
+}
+
+// ended is how long work ended: what to tell, and whether rows may have changed.
+type ended struct {
+	notice ui.Action
+	reload bool
+}
+
+// work does what takes long, one such thing at a time: do says by tell how far it
+// is, and ends early with ctx.
+func (s *Screen) work(first string, do func(ctx context.Context, tell func(string)) ended) tea.Cmd {
+	t, ctx := s.works.Next(s.env.Ctx)
+	s.doing = first
+	steps := make(chan workMsg, 1)
+	var next tea.Cmd
+	next = func() tea.Msg {
+		m, ok := <-steps
+		if !ok {
+			return nil
+		}
+		m.Ticket, m.next = t, next
+		return m
+	}
+	return func() tea.Msg {
+		go func() {
+			defer close(steps)
+			e := do(ctx, func(doing string) {
+				select {
+				case steps <- workMsg{doing: doing}:
+				default: // the screen is behind: the next step tells more
+				}
+			})
+			steps <- workMsg{end: &e}
+		}()
+		return next()
+	}
+}
+
+// worked takes a step or the end of long work. What was stopped still tells how it
+// ended.
+func (s *Screen) worked(msg workMsg) (ui.Action, tea.Cmd) {
+	if msg.end == nil {
+		if s.works.Partly(msg.Ticket) {
+			s.doing = msg.doing
+		}
+		return nil, msg.next
+	}
+	if s.works.Current(msg.Ticket) {
+		s.doing = ""
+	}
+	if msg.end.reload {
+		return msg.end.notice, s.load(s.table.SelectedID())
+	}
+	return msg.end.notice, nil
+}
+
+// stopWork ends long work before its time.
+func (s *Screen) stopWork() {
+	s.works.Stop()
+	s.doing = ""
+}
+
+// busyNow refuses to begin long work while there is some.
+func (s *Screen) busyNow() (ui.Action, bool) {
+	if !s.works.Busy() {
+		return nil, false
+	}
+	return ui.Notify{Kind: ui.Refused, Text: "One thing at a time: " + s.doing + " " + s.env.Keys.Global.Back.Help().Key + " stops it."}, true
+}

@@ -1,0 +1,58 @@
+package operations
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+)
+
+// TestLongWorkIsStopped: esc stops an export and nothing else; what was stopped is
+// told when it has ended, and meanwhile nothing else of the kind begins.
+func TestLongWorkIsStopped(t *testing.T) {
+	d := open(t, &fake{n: 40})
+	d.keys(" ", " ")
+	first := d.list.work("exporting …", func(ctx context.Context, tell func(string)) ended {
+		tell("exporting 1 of 40 …")
+		<-ctx.Done()
+		return ended{notice: failed("The export", &api.Error{Kind: api.Interrupted, Public: "The export was stopped; its file was removed."})}
+	})
+	_, next := d.list.Update(first())
+	for _, k := range []string{"e", "r"} {
+		d.keys(k)
+		has(t, d, "One thing at a time: exporting 1 of 40 … esc stops it.", "exporting 1 of 40", "esc stop")
+	}
+	d.keys("v", "esc") // views are counted beside it
+	has(t, d, "exporting 1 of 40")
+	d.keys("esc")
+	lacks(t, d, "exporting 1 of 40")
+	has(t, d, "Stopping …")
+	has(t, d, "2 marked") // the next esc is theirs
+	d.Send(next())
+	has(t, d, "The export was stopped; its file was removed.", "2 marked")
+	d.keys("esc")
+	lacks(t, d, "marked")
+}
+
+func lacks(t *testing.T, d *desk, what string) {
+	t.Helper()
+	if strings.Contains(d.View(), what) {
+		t.Errorf("%q is on screen\n%s", what, d.View())
+	}
+}
+
+// TestReadingManyIsStopped between two calls, and says what was not asked for.
+func TestReadingManyIsStopped(t *testing.T) {
+	f := &fake{n: 40}
+	ctx, stop := context.WithCancel(context.Background())
+	var told []string
+	said := reread(ctx, f, []string{id(0), id(1), id(2)}, func(s string) {
+		if told = append(told, s); len(told) == 2 {
+			stop()
+		}
+	})
+	if want := "Stopped: 2 operations read again. 1 was not asked for."; said != want || len(f.reads) != 2 || told[1] != "reading 2 of 3 again …" {
+		t.Errorf("%s; read %v, told %q", said, f.reads, told)
+	}
+}
