@@ -212,6 +212,9 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	case r.Applied || app.Kind() != "":
 		finalize.State = Todo
 	}
+	if settled(c, r) && finalize.State == Todo {
+		finalize.State = Optional
+	}
 	steps := []Step{share, outstanding, link, application, finalize}
 	return steps, next(steps, c, r, finalized, now)
 }

@@ -40,6 +40,9 @@ func TestNextSaysWhoActs(t *testing.T) {
 		if !strings.HasPrefix(next, tc.next) || name == "banned" && next != tc.next {
 			t.Errorf("%s: %q instead of %q", name, next, tc.next)
 		}
+		if nothing := strings.HasPrefix(next, "Nothing"); nothing && steps[4].State == Todo {
+			t.Errorf("%s: nothing is to be done, and finalize is", name)
+		}
 		if steps[0].State != tc.share {
 			t.Errorf("%s: share is %q", name, steps[0].State)
 		}

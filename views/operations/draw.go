@@ -20,7 +20,7 @@ func (s *Screen) View() string {
 	var foot []string
 	low := s.chooserHeight()
 	if s.chooser == nil {
-		foot = s.panel.lines(th, s.w, min(max(panelH, s.h/3), s.h/2))
+		foot = s.panel.lines(th, s.w, min(max(panelH, s.h/3, s.panel.needs()), s.h*3/5))
 		low = len(foot)
 	}
 	s.table.SetSize(s.w, max(s.h-high-low, 1))

@@ -291,6 +291,8 @@ func (s *Screen) settle() {
 		s.table.SetNotice(widget.Notice{Text: "Looking into the index …"})
 	case s.lives.Busy():
 		s.table.SetNotice(widget.Notice{Text: "Reading operations from the service …"})
+	case !s.query.Empty() && s.bar != nil: // its keys are text now
+		s.table.SetNotice(widget.Notice{Text: "No operation matches the filter."})
 	case !s.query.Empty():
 		s.table.SetNotice(widget.Notice{Text: "No operation matches the filter.", Hint: s.env.Keys.Global.Back.Help().Key + " clears it, " + s.env.Keys.List.Filter.Help().Key + " changes it"})
 	default:

@@ -88,6 +88,14 @@ func compute(ctx context.Context, t ui.Ticket, ix Index, q filter.OperationExpr,
 	return m
 }
 
+// needs is how many lines all totals take; groups are as many as there is room for.
+func (p panel) needs() int {
+	if pages[p.page] != "totals" {
+		return 0
+	}
+	return 3 + len(p.sums)
+}
+
 // lines draws the panel in at most h lines.
 func (p panel) lines(th *theme.Theme, w, h int) []string {
 	if !p.open() || h < 3 {
