@@ -78,7 +78,7 @@ func (p *pager) box(s *Shell, w, h int, _ time.Time) []string {
 		}
 		return out
 	}
-	return widget.Box(s.th, p.title, p.view.Lines(), p.view.Position(), bw, bh, theme.Accent)
+	return widget.Box(s.th, p.title, p.view.Lines(), p.view.Further(), bw, bh, theme.Accent)
 }
 
 // newHelp is the help of a screen, made from its keys.

@@ -62,6 +62,10 @@ type Palette struct {
 // Text colours are chosen from xterm's numbers: they look the same everywhere and
 // take half the bytes, which over a slow line is half the wait.
 
+// codePair is for codes that a camera reads: light on dark whatever the terminal's
+// ground, since many cameras read no inverted ones.
+var codePair = Pair{Color{"#ffffff", "231", "15"}, Color{"#000000", "16", "0"}}
+
 // nightPalette is for dark terminals.
 var nightPalette = Palette{
 	Name: "dark", Dark: true, Grounds: []string{"#000000", "#1e1e2e", "#282c34"},

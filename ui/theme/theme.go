@@ -64,6 +64,7 @@ type Theme struct {
 	Locked                                     Style
 	Production, Test, Sandbox, ReadOnly        Style // badges: text on a ground
 	Cursor                                     Style // the cell of a text cursor
+	Code                                       Style // QR codes: their light parts are light on every ground
 
 	tone     [tones]Style
 	selected [tones]Style
@@ -97,6 +98,9 @@ func New(r *lipgloss.Renderer, p Palette) *Theme {
 	th.Bad, th.Info, th.Strong = th.tone[Bad], th.tone[Info], th.tone[Strong]
 	th.Title, th.Rule, th.Key = take(fg(p.Accent).Bold(true)), take(fg(p.Rule)), th.tone[Accent]
 	th.Locked, th.Cursor = th.tone[Warn], take(plain.Reverse(true))
+	if !p.Reverse {
+		th.Code = take(fg(codePair.Text).Background(codePair.Ground.terminal()))
+	}
 	return th
 }
 

@@ -191,3 +191,19 @@ func TestPick(t *testing.T) {
 		t.Error("auto on a light ground is dark")
 	}
 }
+
+// A camera reads light on dark: the code has both colours on every ground, and
+// none where colours are off.
+func TestCodesBringTheirGround(t *testing.T) {
+	for _, p := range []Palette{Night(), Day(), Bright(), Ink(), Mono()} {
+		for _, depth := range []termenv.Profile{termenv.TrueColor, termenv.ANSI256, termenv.ANSI} {
+			r := lipgloss.NewRenderer(io.Discard)
+			r.SetColorProfile(depth)
+			open := New(r, p).Code.Open()
+			fg, bg := strings.Contains(open, "38;5;231") || strings.Contains(open, "97"), strings.Contains(open, "48;5;16") || strings.Contains(open, "40")
+			if want := !p.Reverse; fg != want || bg != want {
+				t.Errorf("%s at depth %d: %q", p.Name, depth, open)
+			}
+		}
+	}
+}

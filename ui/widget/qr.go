@@ -8,7 +8,7 @@ import (
 )
 
 // QR draws text as a QR code with a quiet border, two rows of modules a line.
-// It draws the light modules, so that the code is right on a dark ground.
+// It draws the light modules: theme.Code gives them a dark ground.
 func QR(s string) ([]string, error) {
 	code, err := qr.Encode(s, qr.L)
 	if err != nil {

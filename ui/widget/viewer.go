@@ -206,8 +206,12 @@ func (v *Viewer) Position() string {
 	return text.Count(min(v.top+v.page(), len(v.rows))) + " of " + text.Count(len(v.rows))
 }
 
-// further says where one is in what does not fit, and how to see the rest of it.
-func (v *Viewer) further() string {
+// Further says where one is in what does not fit, and how to see the rest of it;
+// empty when all is seen.
+func (v *Viewer) Further() string {
+	if v.Position() == "" {
+		return ""
+	}
 	last := min(v.top+v.page(), len(v.rows))
 	where := text.Count(last) + " of " + text.Count(len(v.rows)) + " lines, "
 	if last < len(v.rows) {
@@ -240,7 +244,7 @@ func (v *Viewer) Lines() []string {
 		}
 		out = append(out, text.Spread(v.th.Accent.Render("/")+q, v.th.Dim.Render(found), v.w))
 	case v.footed():
-		out = append(text.Lay(out, v.w, page), v.th.Dim.Render(text.Cut("  "+v.further(), v.w)))
+		out = append(text.Lay(out, v.w, page), v.th.Dim.Render(text.Cut("  "+v.Further(), v.w)))
 	}
 	return text.Lay(out, v.w, v.h)
 }

@@ -161,7 +161,10 @@ func (s *Screen) codeLines(now time.Time, above []string) []string {
 			out = append(out, "")
 		}
 	}
-	return append(out, s.code...)
+	for _, l := range s.code {
+		out = append(out, s.env.Theme.Code.Render(l))
+	}
+	return out
 }
 
 // application lists the application's own fields, whatever they are called.
