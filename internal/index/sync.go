@@ -192,6 +192,9 @@ func (s *Syncer) trouble(ctx context.Context, err error) time.Duration {
 // Step does one piece of work, at most one page and some single reads, and says
 // how long nothing needs to be done.
 func (s *Syncer) Step(ctx context.Context) (wait time.Duration, err error) {
+	if wait, err := s.idle(ctx); err != nil || wait > 0 {
+		return wait, err
+	}
 	mine, err := s.index.Lease(ctx, leaseName, s.opt.Owner, s.opt.Now(), s.opt.Lease)
 	if err != nil {
 		return 0, err
@@ -210,14 +213,38 @@ func (s *Syncer) Step(ctx context.Context) (wait time.Duration, err error) {
 		p.NextPage = p.NextPage * p.PageSize / s.opt.PageSize
 		p.PageSize, p.Behind = s.opt.PageSize, 0
 	}
-	age := s.opt.Now().Sub(p.Newest)
 	switch {
-	case p.Behind > 0 || age >= s.opt.MaxAge:
+	case s.stale(p):
 		return 0, s.news(ctx, p)
 	case p.Finished.IsZero():
 		return 0, s.full(ctx, p)
 	}
-	return min(s.opt.MaxAge-age, s.opt.Lease/2), nil
+	return s.due(p), nil
+}
+
+// stale reports that the newest page is to be read, or the ones behind it.
+func (s *Syncer) stale(p Progress) bool {
+	return p.Behind > 0 || s.opt.Now().Sub(p.Newest) >= s.opt.MaxAge
+}
+
+// due is how long the newest page is good for; owed reads are looked for sooner.
+func (s *Syncer) due(p Progress) time.Duration {
+	return min(s.opt.MaxAge-s.opt.Now().Sub(p.Newest), s.opt.Lease/2)
+}
+
+// idle tells, by reading only, how long there is nothing to do: 0 when there is.
+// An idle process then writes nothing, not even the lease, which would wake all
+// that watch the store.
+func (s *Syncer) idle(ctx context.Context) (time.Duration, error) {
+	p, err := LoadProgress(ctx, s.index.Store)
+	if err != nil || p.PageSize != s.opt.PageSize || p.Finished.IsZero() || s.stale(p) {
+		return 0, err
+	}
+	owed, err := s.index.Owed(ctx, s.opt.Now(), 1)
+	if err != nil || len(owed) > 0 {
+		return 0, err
+	}
+	return s.due(p), nil
 }
 
 // payOwed reads operations whose state is in doubt.

@@ -222,3 +222,45 @@ func TestLeaseIsForOne(t *testing.T) {
 		t.Error("it was not released", err)
 	}
 }
+
+// An index that is whole and fresh is left alone: the lease is not even taken, so
+// that nothing is written and nobody who watches the store wakes up.
+func TestNothingToDoWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		x, done := open(t, time.Now)
+		defer done()
+		s := &service{ops: made(30)}
+		one := index.NewSyncer(x, s, index.SyncOptions{Owner: "one", PageSize: 10, MaxAge: time.Minute})
+		wait := time.Duration(0)
+		for range 20 {
+			var err error
+			if wait, err = one.Step(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if wait > 0 {
+				break
+			}
+		}
+		if wait <= 0 {
+			t.Fatal("the pass does not end")
+		}
+		if err := x.Release(ctx, "sync", "one"); err != nil {
+			t.Fatal(err)
+		}
+		calls := len(s.calls)
+		if again, err := one.Step(ctx); err != nil || again <= 0 || again > wait || len(s.calls) != calls {
+			t.Errorf("wait %v (was %v), %d calls, %v", again, wait, len(s.calls)-calls, err)
+		}
+		if free, err := x.Lease(ctx, "sync", "two", time.Now(), time.Minute); err != nil || !free {
+			t.Errorf("an idle process took the lease: %v", err)
+		}
+		if err := x.Release(ctx, "sync", "two"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // virtual
+		if again, err := one.Step(ctx); err != nil || again != 0 || len(s.calls) != calls+1 {
+			t.Errorf("once the newest page is old: wait %v, %d calls, %v", again, len(s.calls)-calls, err)
+		}
+	})
+}
