@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,29 +87,17 @@ func fill(t testing.TB, h *house, people []gossh.Signer, n, at int) []*console {
 func TestTwoHundredAtOnce(t *testing.T) {
 	n := scaled(200, 60)
 	h, people := crowd(t, 20, func(o *Options) { o.MaxSessions = 300 })
-	began := time.Now()
+	began, used := time.Now(), processor(t)
 	all := fill(t, h, people, n, 5)
-	rate := float64(n) / time.Since(began).Seconds()
-	for range 3 { // the machine may have had something else to do
-		if rate >= 50 || raceOn {
-			break
-		}
-		began = time.Now()
-		more := fill(t, h, people, 30, 5)
-		rate = 30 / time.Since(began).Seconds()
-		for _, c := range more {
-			c.key(t, "q")
-			_ = c.Wait()
-		}
-	}
+	rate, each := float64(n)/time.Since(began).Seconds(), (processor(t)-used)/time.Duration(n)
 	if got := h.srv.Counters().Sessions["console"]; got != n {
 		t.Errorf("%d sessions are open", got)
 	}
 	all[n-1].key(t, "z")
 	all[n-1].shows(t, "z]")
-	t.Logf("%d sessions, %.0f new sessions a second (client and server on these cores), %d goroutines for both sides", n, rate, runtime.NumGoroutine())
-	if !raceOn && rate < 50 {
-		t.Errorf("%.0f new sessions a second, want 50", rate)
+	t.Logf("%d sessions, %.0f new sessions a second, %s of a processor for both sides of each, %d goroutines", n, rate, each, runtime.NumGoroutine())
+	if !raceOn && each > 20*time.Millisecond { // the rate depends on what else this host does
+		t.Errorf("a new session takes %s of a processor, want 20 ms for fifty a second", each)
 	}
 	h.stop()
 	if c := h.srv.Counters(); c.Sessions["console"] != 0 || c.Connections != 0 || c.Closed["server_stop"] != int64(n) {
@@ -120,6 +109,16 @@ func TestTwoHundredAtOnce(t *testing.T) {
 			break
 		}
 	}
+}
+
+// processor is the time that this process was on a processor.
+func processor(t testing.TB) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // The memory of idle sessions, both sides of each in this process, so the figure

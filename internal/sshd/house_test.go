@@ -144,6 +144,7 @@ type house struct {
 	log   *lockedBuffer
 	stop  func()
 	host  gossh.PublicKey
+	known sync.Once // the clients' file of host keys is written
 }
 
 type lockedBuffer struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	gossh "golang.org/x/crypto/ssh"
 
@@ -73,8 +74,7 @@ func TestAnotherPersonsKey(t *testing.T) {
 	})
 
 	// A first attempt under ana's name, then bo's name with ana's key, on one
-	// connection: x/crypto's client cannot change the name, so the exchange is
-	// asked directly, in the order of the library.
+	// connection, as the library asks.
 	nc, _ := net.Pipe()
 	c := &conn{Conn: nc, srv: h.srv, gone: make(chan struct{}), leave: func() {}, hangUp: func() {}}
 	if _, err := c.offered(meta("ana"), stranger.PublicKey()); err == nil {
@@ -103,6 +103,64 @@ func TestAnotherPersonsKey(t *testing.T) {
 		t.Errorf("the session is %q", out)
 	}
 }
+
+// The same over the wire. A client's name is a string whose bytes change between
+// two attempts: no other way makes x/crypto's client log in under two names.
+func TestAnotherNameOnOneConnection(t *testing.T) {
+	h := open(t, func(h *house, o *Options) {
+		write(t, h.keys(), `name="eva",role="operator" `+line(key(t, h.dir, "eva"))+`name="bob",role="viewer" `+line(key(t, h.dir, "bob")))
+		var err error
+		if o.Ring, err = NewRing(h.keys(), "", time.Now); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, c := range []struct {
+		first, then, by string
+		in              string // who is in; "" for nobody
+	}{
+		{"eva", "bob", "eva", ""}, // bob's name, eva's key
+		{"eva", "bob", "bob", "bob viewer"},
+		{"bob", "eva", "eva", "eva operator"},
+	} {
+		name := []byte(c.first)
+		turn := turning{h.signer(c.by), func() { copy(name, c.then) }}
+		client, err := gossh.Dial("tcp", h.addr, &gossh.ClientConfig{User: unsafe.String(&name[0], len(name)),
+			Auth: []gossh.AuthMethod{gossh.PublicKeys(key(t, h.dir, "stranger"), turn)}, HostKeyCallback: gossh.FixedHostKey(h.host), Timeout: 10 * time.Second})
+		if c.in == "" {
+			if err == nil {
+				_ = client.Close()
+				t.Errorf("%+v: somebody came in", c)
+			}
+			soon(t, "both names are recorded", func() bool {
+				n := h.trail.find("ssh.refused", "as 'eva' with")
+				return len(n) == 1 && strings.Contains(n[0].event.Detail, "as 'bob' with") && strings.Contains(n[0].event.Detail, "the key is eva's")
+			})
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		s, err := client.NewSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, _ := s.Output("who"); !strings.HasPrefix(string(out), c.in) {
+			t.Errorf("%+v: the session is %q", c, out)
+		}
+		_ = client.Close()
+		soon(t, "the first name is recorded", func() bool {
+			return len(h.trail.find("ssh.refused", "before "+c.then+" came in: as '"+c.first+"'")) == 1
+		})
+	}
+}
+
+// turning is a key that changes something when it is looked at.
+type turning struct {
+	gossh.Signer
+	turn func()
+}
+
+func (s turning) PublicKey() gossh.PublicKey { s.turn(); return s.Signer.PublicKey() }
 
 // onlyOffered has a public key and cannot sign with it.
 type onlyOffered struct{ gossh.Signer }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -32,8 +33,10 @@ func needSSH(t testing.TB) {
 func (h *house) ssh(ctx context.Context, key string, args ...string) *exec.Cmd {
 	_, port, _ := net.SplitHostPort(h.addr)
 	known := filepath.Join(h.dir, "known_hosts")
-	b, _ := os.ReadFile(filepath.Join(h.dir, "host.pub"))
-	_ = os.WriteFile(known, []byte(fmt.Sprintf("[127.0.0.1]:%s %s", port, b)), 0o600)
+	h.known.Do(func() {
+		b, _ := os.ReadFile(filepath.Join(h.dir, "host.pub"))
+		_ = os.WriteFile(known, []byte(fmt.Sprintf("[127.0.0.1]:%s %s", port, b)), 0o600)
+	})
 	base := []string{"-F", "none", "-p", port, "-i", filepath.Join(h.dir, key), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes",
 		"-o", "UserKnownHostsFile=" + known, "-o", "GlobalKnownHostsFile=none", "-o", "StrictHostKeyChecking=yes", "-o", "IdentityAgent=none"}
 	c := exec.CommandContext(ctx, "ssh", append(base, args...)...)
@@ -241,6 +244,11 @@ func TestOpenSSHConsole(t *testing.T) {
 	s.shows(t, "abc")
 	_ = pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 100})
 	s.shows(t, "100x30")
+	for i := range 300 { // as fast as the client takes them
+		_ = pty.Setsize(s.tty, &pty.Winsize{Rows: uint16(20 + i%10), Cols: uint16(70 + i%50)})
+	}
+	_ = pty.Setsize(s.tty, &pty.Winsize{Rows: 31, Cols: 123})
+	s.shows(t, "123x31")
 	_, _ = s.tty.WriteString("q")
 	if err := s.Cmd.Wait(); err != nil {
 		t.Errorf("leaving: %v", err)
@@ -316,4 +324,43 @@ func TestOpenSSHStopped(t *testing.T) {
 		t.Errorf("another session waited %s", took)
 	}
 	soon(t, "the stopped client is out", func() bool { return len(h.trail.find("console.close", "disconnected")) == 1 })
+}
+
+// Two hundred of the real client at once, each with a console of its own: nothing
+// of them is left.
+func TestOpenSSHCrowd(t *testing.T) {
+	needSSH(t)
+	const n = 200
+	h, _ := crowd(t, 20, func(o *Options) { o.MaxSessions = 300 })
+	all := make([]*sitting, n)
+	var group sync.WaitGroup
+	for of := range 4 {
+		group.Go(func() {
+			for i := of; i < n; i += 4 {
+				who := fmt.Sprintf("p%d", i%20)
+				all[i] = h.sit(who, who+"@127.0.0.1")
+				all[i].shows(t, "hello "+who)
+			}
+		})
+	}
+	group.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	if got := h.srv.Counters(); got.Sessions["console"] != n || got.Connections != n {
+		t.Errorf("%d sessions on %d connections, want %d", got.Sessions["console"], got.Connections, n)
+	}
+	_, _ = all[n-1].tty.WriteString("z")
+	all[n-1].shows(t, "z]")
+	for i, s := range all { // some leave, the others are killed
+		if i%2 == 0 {
+			_, _ = s.tty.WriteString("q")
+		} else {
+			_ = s.Process.Kill()
+		}
+	}
+	soon(t, "everybody is gone", func() bool {
+		got := h.srv.Counters()
+		return got.Sessions["console"] == 0 && got.Connections == 0
+	})
 }
