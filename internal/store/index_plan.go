@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"opdeck/internal/index/filter"
-	"opdeck/internal/mask"
 )
 
 // rare is up to how many candidates are looked at one by one and sorted. More
@@ -28,10 +27,11 @@ type opPlan struct {
 	pure   bool        // rest holds always
 	driver filter.Cond // SELECT n …, when few; candidates that rest and kinds decide
 
-	parts  filter.And  // what the kinds do not decide
-	driven bool        // driver has been chosen
-	whole  bool        // everything matches; kinds were not even read
-	single filter.Cond // rest, for rows that are looked at one by one
+	parts  filter.And                // what the kinds do not decide
+	driven bool                      // driver has been chosen
+	whole  bool                      // everything matches; kinds were not even read
+	single filter.Cond               // rest, for rows that are looked at one by one
+	restBy func(partyIs) filter.Cond // rest, with another condition on parties; nil: rest holds always
 }
 
 // plan makes a filter ready for questions about all its rows.
@@ -72,8 +72,10 @@ func (x *OperationIndex) outline(ctx context.Context, f filter.OperationExpr, no
 	if len(p.kinds) == 0 || p.pure {
 		return p, nil
 	}
-	p.rest = filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now, x.partyIn) })
-	p.single = filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now, x.partyOf) })
+	p.restBy = func(party partyIs) filter.Cond {
+		return filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now, party) })
+	}
+	p.rest, p.single = p.restBy(x.partyIn), p.restBy(x.partyOf)
 	return p, nil
 }
 
@@ -271,60 +273,6 @@ func (x *OperationIndex) by(name string) string {
 	return "INDEXED BY " + name + " "
 }
 
-func (x *OperationIndex) ofParty(column string, l *filter.Leaf) filter.Cond {
-	p := x.parties1(l)
-	return filter.Cond{SQL: "SELECT n FROM index_op WHERE " + column + " IN (" + p.SQL + ")", Args: p.Args}
-}
-
-// parties1 selects the parties that a leaf lets through.
-func (x *OperationIndex) parties1(l *filter.Leaf) filter.Cond {
-	c := x.partyCond(l, true)
-	return filter.Cond{SQL: "SELECT p.n FROM index_party p WHERE p.scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}
-}
-
-// partyIn is the condition that a row's party is one of those a leaf lets through.
-func (x *OperationIndex) partyIn(column string, l *filter.Leaf) filter.Cond {
-	p := x.parties1(l)
-	return filter.Cond{SQL: "o." + column + " IN (" + p.SQL + ")", Args: p.Args}
-}
-
-// partyOf is the same by a look at the row's own party.
-func (x *OperationIndex) partyOf(column string, l *filter.Leaf) filter.Cond {
-	c := x.partyCond(l, false)
-	return filter.Cond{SQL: "EXISTS (SELECT 1 FROM index_party p WHERE p.n = o." + column + " AND (" + c.SQL + "))", Args: c.Args}
-}
-
-// partyCond is a leaf's condition on a party p; by words first when all are searched.
-func (x *OperationIndex) partyCond(l *filter.Leaf, words bool) filter.Cond {
-	var alts []filter.Cond
-	for _, v := range l.Values {
-		want, whole := filter.Fold(v.Text), filter.Joined(v.Text)
-		if l.Op == filter.Eq {
-			want = whole
-		}
-		text := "p.body"
-		if l.Covered {
-			text = "p.shown"
-		}
-		c := filter.Cond{SQL: x.engine.Instr + "(" + text + ", ?) > 0", Args: []any{want}}
-		if !l.Conceals(v) {
-			c = filter.Cond{SQL: c.SQL + " OR " + x.engine.Instr + "(p.ids, ?) > 0", Args: []any{want, whole}}
-		}
-		if words && utf8.RuneCountInString(filter.Fold(v.Text)) >= 3 && !(l.Covered && strings.Contains(v.Text, mask.Dot)) {
-			c = filter.All(x.narrow(v.Text), c)
-		}
-		alts = append(alts, c)
-	}
-	return filter.Any(alts...)
-}
-
-func (x *OperationIndex) narrow(s string) filter.Cond {
-	if x.postgres() {
-		return filter.Cond{SQL: "(p.body || p.ids) LIKE ?", Args: []any{likeAny(s)}}
-	}
-	return filter.Cond{SQL: "p.n IN (SELECT rowid FROM index_party_words WHERE index_party_words MATCH ?)", Args: []any{trigrams(s)}}
-}
-
 func likeAny(s string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(filter.Fold(s)) + "%"
 }
@@ -358,7 +306,7 @@ func (x *OperationIndex) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
 
 // leaf is the exact condition of one comparison on a row o; party asks for the
 // party in a column.
-func (x *OperationIndex) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time.Time, party func(string, *filter.Leaf) filter.Cond) filter.Cond {
+func (x *OperationIndex) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time.Time, party partyIs) filter.Cond {
 	if o, ok := ordered[l.Field]; ok {
 		return l.Column(x.engine, "o."+o[0], now)
 	}

@@ -165,8 +165,12 @@ func (p *opPlan) walkColumn(ctx context.Context, k column, desc bool, at *cursor
 	return p.numbers(ctx, from.SQL+"WHERE "+c.SQL+order, append(append(from.Args, c.Args...), limit, skip)...)
 }
 
-// near is how many rows are looked at one by one before candidates are searched.
-const near = 2000
+// near is how many rows are looked at one by one before candidates are searched;
+// nearer is how many more when the first ones show that these will be enough.
+const (
+	near   = 2000
+	nearer = 8 * near
+)
 
 // nearby looks for the rows among the next few of the list: what many rows match
 // is found at once, however long the search for all that match would take.
@@ -175,12 +179,23 @@ func (p *opPlan) nearby(ctx context.Context, k column, desc bool, at *cursor, sk
 	if p.single.SQL == "" || p.driven || skip > 0 || limit > near/4 {
 		return nil, false, nil
 	}
+	ns, err = p.among(ctx, k, desc, at, near, limit)
+	if err != nil || len(ns) == limit || len(ns) == 0 {
+		return ns, len(ns) == limit, err
+	}
+	if enough := near * limit / len(ns) * 3 / 2; enough <= nearer {
+		ns, err = p.among(ctx, k, desc, at, enough, limit)
+	}
+	return ns, len(ns) == limit, err
+}
+
+// among gives the first matching rows among the next so many of the list.
+func (p *opPlan) among(ctx context.Context, k column, desc bool, at *cursor, rows, limit int) ([]int64, error) {
 	_, word := direction(desc)
 	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ?"
 	c := filter.All(filter.Cond{SQL: "o.scope = ?", Args: []any{p.x.scope}}, p.kindCond(), k.behind(at, desc))
-	ns, err = p.numbers(ctx, "SELECT o.n FROM (SELECT o.* FROM index_op o "+p.x.by(k.index)+"WHERE "+c.SQL+order+") AS o WHERE "+p.single.SQL+" LIMIT ?",
-		append(append(append(c.Args, near), p.single.Args...), limit)...)
-	return ns, len(ns) == limit, err
+	return p.numbers(ctx, "SELECT o.n FROM (SELECT o.* FROM index_op o "+p.x.by(k.index)+"WHERE "+c.SQL+order+") AS o WHERE "+p.single.SQL+" LIMIT ?",
+		append(append(append(c.Args, rows), p.single.Args...), limit)...)
 }
 
 // from is "SELECT o.n FROM" with the few candidates, or with the index walked.
@@ -207,16 +222,23 @@ func (p *opPlan) source(index string) filter.Cond {
 const mergeArgs = 2000
 
 // mergeKinds takes the first rows of every kind, each from its own index range.
+// Parties are searched once for all kinds.
 func (p *opPlan) mergeKinds(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
 	_, word := direction(desc)
+	lists := partyLists{x: p.x, at: map[*filter.Leaf]int{}}
+	rest := p.rest
+	if p.restBy != nil {
+		rest = p.restBy(lists.in)
+	}
 	var parts []filter.Cond
 	for _, kd := range p.kinds {
-		c := filter.All(filter.Cond{SQL: "o.kind = ?", Args: []any{kd.n}}, k.behind(at, desc), p.rest)
+		c := filter.All(filter.Cond{SQL: "o.kind = ?", Args: []any{kd.n}}, k.behind(at, desc), rest)
 		parts = append(parts, filter.Cond{SQL: "SELECT * FROM (SELECT o.n AS n, o.created_us AS t FROM index_op o " + p.x.by("index_op_kind") + "WHERE " + c.SQL +
 			" ORDER BY o.created_us" + word + ", o.n" + word + " LIMIT ?) AS m", Args: append(c.Args, limit+skip)})
 	}
-	u := union(parts...)
-	return p.numbers(ctx, "SELECT n FROM ("+u.SQL+") AS u ORDER BY t"+word+", n"+word+" LIMIT ? OFFSET ?", append(u.Args, limit, skip)...)
+	head, u := lists.with(), union(parts...)
+	return p.numbers(ctx, head.SQL+"SELECT n FROM ("+u.SQL+") AS u ORDER BY t"+word+", n"+word+" LIMIT ? OFFSET ?",
+		append(append(head.Args, u.Args...), limit, skip)...)
 }
 
 func (p *opPlan) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
