@@ -2,6 +2,8 @@ package ui
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -46,6 +48,8 @@ func (s *Shell) noticeLines(w, most int) []string {
 	} else if s.notice.text != "" {
 		look, _, tone := s.notice.kind.look(s.th)
 		sign, line, style = look, s.notice.text, s.th.Tone(tone)
+	} else if line = s.stranded(); line != "" {
+		sign = s.th.Signs.Warn
 	}
 	if line == "" {
 		return nil
@@ -63,6 +67,20 @@ func (s *Shell) noticeLines(w, most int) []string {
 		parts[i] = style.Render(text.Cut(lead+p, w))
 	}
 	return parts
+}
+
+// stranded says that there is no session to be had, as long as that is so: what is
+// asked for only waits then, and nothing else on the screen says why. The screen of
+// the session says it itself.
+func (s *Shell) stranded() string {
+	top := s.top()
+	if s.session.Note == "" || s.session.State == "live" || s.session.State == "rotating" || top == nil || top.screen.Place().Kind == KindSession {
+		return ""
+	}
+	said := safe(s.session.Note)
+	first, size := utf8.DecodeRuneInString(said)
+	said = strings.TrimRight(string(unicode.ToUpper(first))+said[size:], ".")
+	return said + ". " + s.keys.Global.Session.Help().Key + " tells more."
 }
 
 // notify puts the notice into a frame that is drawn down to its body, and

@@ -3,6 +3,7 @@ package ui_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/exp/golden"
@@ -118,4 +119,23 @@ func TestLongNoticeBesideAQuestion(t *testing.T) {
 			t.Errorf("line %d is covered: %q", i+1, after[i])
 		}
 	}
+}
+
+// TestNoSessionToBeHad: what only waits says why, as long as that is so, and a
+// notice of the moment goes before it.
+func TestNoSessionToBeHad(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(80, 24))
+	const why = "The session cannot be renewed at present. 6 tells more."
+	r.Send(ui.SessionFacts{State: "none"})
+	hasNot(t, r, "cannot be renewed")
+	r.Send(ui.SessionFacts{State: "none", Note: "the session cannot be renewed at present"})
+	has(t, r, why)
+	r.Send(uitest.Key("#"))
+	has(t, r, "# does nothing here")
+	hasNot(t, r, why)
+	r.Send(w.clock.Wait(time.Minute))
+	has(t, r, why)
+	r.Send(ui.SessionFacts{State: "live", Note: "another client logs in"})
+	hasNot(t, r, "6 tells more")
 }

@@ -63,7 +63,7 @@ var large = []scene{
 	{name: "documents", title: "The documents of an operation", where: "› Documents", word: "remove", steps: toDocuments},
 	{name: "question", title: "The question before a document is removed", where: "› Documents", word: "[ No ]", steps: then(toDocuments, step{"x", "[ No ]"})},
 	{name: "compliance", title: "A customer's verification, step by step", where: "› Harbour ", word: "Next: ", steps: toCustomer},
-	{name: "customers", title: "All customers", where: "› Compliance", word: "20 customers", steps: then(toCustomer, step{"4", "20 customers"})},
+	{name: "customers", title: "All customers", where: "› Customers", word: "20 customers", steps: then(toCustomer, step{"4", "20 customers"})},
 	{name: "limits", title: "Budgets per endpoint class", where: "› Limits", word: "Policy wait", steps: []step{list, {"5", "Policy wait"}}},
 	{name: "session", title: "The one shared session", where: "› Session", word: "generation", steps: []step{list, {"6", "generation"}}},
 	{name: "events", title: "Webhook events", where: "› Events", word: "bound", before: deliver, steps: []step{list, {"7", "Events"}}},
