@@ -73,7 +73,9 @@ type Counter interface{ Counts(now time.Time) time.Time }
 
 // Guide is for screens that have more to explain than their keys, as the language
 // of their filter. Guide returns safe, unstyled lines for the help and their title.
-type Guide interface{ Guide() (title string, lines []string) }
+type Guide interface {
+	Guide() (title string, lines []string)
+}
 
 // Keeper is for screens that may hold typed text. Unsaved returns a sentence
 // naming what would be lost ("The filter you typed."), or "". The shell asks
