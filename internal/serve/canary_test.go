@@ -48,6 +48,7 @@ func leaked(b []byte) (out []string) {
 // server, its consoles, its commands, faults and a crash, and are in no file, no
 // output, no frame, no metric, no record, no evidence and no trace.
 func TestNoSecretAnywhere(t *testing.T) {
+	t.Parallel()
 	box, err := sandbox.Open(t.Context(), sandbox.Options{Password: canaries["the password"], MarkerPrefix: canaries["a token of the pair"]})
 	if err != nil {
 		t.Fatal(err)

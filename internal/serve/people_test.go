@@ -117,6 +117,7 @@ func (p *place) attached(opid, guid string) bool {
 
 // One asks, a colleague on another connection sees it and lets it pass once.
 func TestTwoPeople(t *testing.T) {
+	t.Parallel()
 	p := inPairs(t)
 	p.start()
 	opid, guid := p.opid()
@@ -168,6 +169,7 @@ func TestTwoPeople(t *testing.T) {
 // The requester leaves, the server is started anew, two people approve at once: the
 // approval counts once, for who asked, as long as their role allows it.
 func TestApprovalOutlivesServerAndConnection(t *testing.T) {
+	t.Parallel()
 	p := inPairs(t)
 	p.start()
 	opid, guid := p.opid()
@@ -225,6 +227,7 @@ func TestApprovalOutlivesServerAndConnection(t *testing.T) {
 
 // An approval that is not used in time is none.
 func TestApprovalLapses(t *testing.T) {
+	t.Parallel()
 	p := inPairs(t)
 	var ahead atomic.Int64
 	p.startAt(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
@@ -245,6 +248,7 @@ func TestApprovalLapses(t *testing.T) {
 // Two people remove the same document at once: it is removed once, and who came
 // second is told in words (security case S26).
 func TestTwoRemoveTheSame(t *testing.T) {
+	t.Parallel()
 	p := begin(t, "")
 	opid, guid := p.opid()
 	roles := []api.Role{api.Operator, api.Admin}
@@ -282,6 +286,7 @@ func TestTwoRemoveTheSame(t *testing.T) {
 
 // What is uploaded over SSH comes through standard input; its name is told.
 func TestFilesThroughStandardInput(t *testing.T) {
+	t.Parallel()
 	p := begin(t, "")
 	opid, guid, cuid := p.sample()
 	pdf := "%PDF-1.4\n" + strings.Repeat("x", 5000)

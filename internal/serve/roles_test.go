@@ -17,6 +17,7 @@ import (
 // name the roles that have it, nothing is sent, and the attempt is recorded once;
 // who has it gets as far as the service.
 func TestEveryRoleTriesEveryCommand(t *testing.T) {
+	t.Parallel()
 	p := prepare(t, "")
 	b, err := os.ReadFile(p.file("config.toml"))
 	if err != nil {

@@ -318,6 +318,7 @@ func (p *place) sample() (opid, guid, cuid string) {
 
 // The commands over SSH are those of the program, with the role of the key.
 func TestCommandsOverSSH(t *testing.T) {
+	t.Parallel()
 	p := begin(t, "")
 	opid, guid := p.opid()
 	out, errs, code := p.run(api.Viewer, "", "operation get "+opid+" -o json")
@@ -364,6 +365,7 @@ func TestCommandsOverSSH(t *testing.T) {
 
 // What is about the server and its files is out of reach, for an admin too.
 func TestNotOverSSH(t *testing.T) {
+	t.Parallel()
 	p := begin(t, "")
 	p.write("trap", "content of the server")
 	trap := p.file("trap")
@@ -428,6 +430,7 @@ func (p *place) console(c *gossh.Client) *window {
 
 // The console itself, over SSH.
 func TestConsoleOverSSH(t *testing.T) {
+	t.Parallel()
 	p := begin(t, "")
 	for _, role := range []api.Role{api.Viewer, api.Operator} {
 		w := p.console(p.login(role))
@@ -450,6 +453,7 @@ func TestConsoleOverSSH(t *testing.T) {
 }
 
 func TestWebhooksAndMetrics(t *testing.T) {
+	t.Parallel()
 	p := begin(t, "")
 	opid, _ := p.opid()
 	body := fmt.Sprintf(`{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8c","hook_type":1,"Data":{"Operation":{"opid":%q,"status":2,"type":1}}}`, opid)
@@ -515,6 +519,7 @@ func (p *place) scrape() string {
 }
 
 func TestNothingToServe(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, c := range []struct{ name, config, want string }{
 		{"nothing", "", "asks for nothing to be served"},

@@ -116,6 +116,7 @@ func (l *listener) say(line string, want ...string) {
 // A document is removed and put back over ssh -T, on a dumb terminal, and by
 // asking for lines, by somebody who only reads lines and answers.
 func TestSpokenOverSSH(t *testing.T) {
+	t.Parallel()
 	p := begin(t, "")
 	opid, guid := p.opid()
 	p.write("trap.pdf", "content of the server")

@@ -13,6 +13,7 @@ import (
 )
 
 func TestHostileSamplesAreReadSafely(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	p, _ := sit(t, a, ana, nil) // every byte is checked as it is heard
 	p.say("1")
@@ -45,6 +46,7 @@ func TestHostileSamplesAreReadSafely(t *testing.T) {
 }
 
 func TestRolesAndReadOnly(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "read_only = true")
 	op := newest(t, a, 0)
 	p, greeting := sit(t, a, ana, nil)
@@ -73,6 +75,7 @@ func TestRolesAndReadOnly(t *testing.T) {
 }
 
 func TestAuditAndEvents(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	op := newest(t, a, 0)
 	p, _ := sit(t, a, ana, nil)
@@ -97,6 +100,7 @@ func TestAuditAndEvents(t *testing.T) {
 
 // A trail whose checkpoints fail says so before its records.
 func TestTroubleOfTheTrailIsSaid(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	ctx := api.WithActor(t.Context(), ana)
 	if err := a.Audit.Note(ctx, ana, api.Event{Name: "reveal"}); err != nil {
@@ -143,6 +147,7 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 }
 
 func TestListAndExport(t *testing.T) {
+	t.Parallel()
 	a := mirrored(t)
 	p, _ := sit(t, a, ana, nil)
 	p.say("1", "Operations 1 to 10 of 500")
@@ -178,6 +183,7 @@ func TestListAndExport(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	a := world(t, "", false)
 	p, _ := sit(t, a, ana, nil)
 	_ = p.in.Close()
@@ -199,6 +205,7 @@ func TestEnds(t *testing.T) {
 }
 
 func TestWidthCharactersAndEcho(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	p, _ := sit(t, a, ana, func(o *spoken.Options) {
 		o.Width, o.Echo = 40, true
@@ -223,6 +230,7 @@ func TestWidthCharactersAndEcho(t *testing.T) {
 }
 
 func TestSessionThatDiesIsTold(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	p, _ := sit(t, a, ana, nil)
 	// Somebody else logs the account in: our pair dies before its time.

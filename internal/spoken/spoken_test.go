@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write the transcript anew")
 
 // TestTranscript holds one session against a file, word for word.
 func TestTranscript(t *testing.T) {
+	t.Parallel()
 	a := mirrored(t)
 	op := newest(t, a, 0)
 	p, _ := sit(t, a, ana, nil)
@@ -50,6 +51,7 @@ func TestTranscript(t *testing.T) {
 }
 
 func TestDocumentsFromEndToEnd(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	op := newest(t, a, 0)
 	id := string(op.OPID)
@@ -96,6 +98,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 }
 
 func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	op := newest(t, a, 0)
 	ctx := api.WithActor(t.Context(), ana)
@@ -118,6 +121,7 @@ func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
 }
 
 func TestNothingIsConfirmedByAccident(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	op := newest(t, a, 0)
 	p, _ := sit(t, a, ana, nil)
@@ -143,6 +147,7 @@ func TestNothingIsConfirmedByAccident(t *testing.T) {
 }
 
 func TestProductionAsksForTheIdsEnd(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	op := newest(t, a, 0)
 	a.Context.Sandbox, a.Context.Kind = false, config.Production // the service stays the built-in one
@@ -165,6 +170,7 @@ func TestProductionAsksForTheIdsEnd(t *testing.T) {
 }
 
 func TestVerificationFromEndToEnd(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	token := "demo-corporate-rejected-1"
 	p, _ := sit(t, a, ana, func(o *spoken.Options) { o.Secret = func(string) (string, error) { return token, nil } })
@@ -199,6 +205,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 }
 
 func TestRefusedSharesAreExplained(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	ctx := api.WithActor(t.Context(), ana)
 	page, err := a.Client.Customers(ctx, api.CustomerQuery{})
@@ -233,6 +240,7 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 }
 
 func TestSessionAndLimits(t *testing.T) {
+	t.Parallel()
 	a := filled(t, "")
 	p, _ := sit(t, a, ana, nil)
 	p.say("1")
@@ -257,6 +265,7 @@ func TestSessionAndLimits(t *testing.T) {
 }
 
 func TestASecondPerson(t *testing.T) {
+	t.Parallel()
 	a := filled(t, `approval = "second_person"`)
 	op := newest(t, a, 0)
 	asker, _ := sit(t, a, ben, nil)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -69,7 +70,7 @@ func (w *World) Use(t testing.TB, a *app.App) {
 	}
 	for _, c := range customers.Items {
 		j, err := a.Journeys.Read(ctx, string(c.CUID))
-		if err == nil && stands(j, "share") && stands(j, "finalize") {
+		if err == nil && stands(j, "share", journey.Todo, journey.Optional) && stands(j, "finalize", journey.Todo, journey.Optional) {
 			w.apply = append(w.apply, c)
 		}
 	}
@@ -85,13 +86,9 @@ func unlocked(op api.Operation) bool {
 	return true
 }
 
-func stands(j journey.Journey, key string) bool {
-	for _, s := range j.Steps {
-		if s.Key == key {
-			return s.State == journey.Todo
-		}
-	}
-	return false
+// stands reports whether a step of a verification is in one of the states.
+func stands(j journey.Journey, key string, states ...journey.State) bool {
+	return slices.ContainsFunc(j.Steps, func(s journey.Step) bool { return s.Key == key && slices.Contains(states, s.State) })
 }
 
 func (w *World) as(name string, role api.Role) context.Context {
