@@ -96,11 +96,21 @@ func newHelp(s *Shell, top *seat) *pager {
 			for _, k := range keys {
 				name := text.Fit(k.Binding.Help().Key, 10)
 				why := k.Why()
+				long, style := text.Wrap(k.Long, max(min(s.w, 120)-4-12, 8)), theme.Style{}
 				if why == "" {
-					out = append(out, "  "+s.th.Key.Render(name)+k.Long)
-					continue
+					name = s.th.Key.Render(name)
+				} else {
+					name, style = s.th.Dim.Render(name), s.th.Dim
 				}
-				out = append(out, "  "+s.th.Dim.Render(name+k.Long), text.Space(12)+s.th.Warn.Render(s.th.Signs.Off+" off: "+why))
+				for i, l := range long {
+					if i > 0 {
+						name = text.Space(10)
+					}
+					out = append(out, "  "+name+style.Render(l))
+				}
+				if why != "" {
+					out = append(out, text.Space(12)+s.th.Warn.Render(s.th.Signs.Off+" off: "+why))
+				}
 			}
 		}
 		seen := map[string]bool{}

@@ -26,13 +26,15 @@ func (s *Screen) lines() []string {
 	now := s.env.Now()
 	s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, now) // a link lapses while one looks
 	out := s.head()
-	out = append(out, "", th.Title.Render("Verification"))
-	out = append(out, s.checklist()...)
-	out = append(out, "")
+	next := th.Strong.Render("Next: ") + s.j.Next
 	if s.doing != "" {
-		out = append(out, th.Info.Render(th.Signs.Info+" "+s.doing+" …"))
+		next = th.Info.Render(th.Signs.Info + " " + s.doing + " …")
+	}
+	list := append([]string{"", th.Title.Render("Verification")}, s.checklist()...)
+	if len(out)+len(list)+3 < s.h { // what comes next is in view, whatever the window
+		out = append(append(out, list...), "", next)
 	} else {
-		out = append(out, th.Strong.Render("Next: ")+s.j.Next)
+		out = append(append(out, next), list...)
 	}
 	if s.err != nil {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))

@@ -146,7 +146,7 @@ func (s *Screen) facts(now time.Time) []widget.Pair {
 	c := s.st.Counts
 	if s.w < roomy { // one column: the history is not pushed off the screen
 		return append(p, widget.Pair{Label: "counts", Value: fmt.Sprintf("%s, %s, %s, %d died early", text.Plural(int(c.Logins), "login", "logins"),
-			text.Plural(int(c.Refreshes), "refresh", "refreshes"), text.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature)})
+			text.Plural(int(c.Refreshes), "refresh", "refreshes"), text.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature), Long: true})
 	}
 	return append(p, widget.Pair{Value: "Counts"}, widget.Pair{Label: "logins", Value: fmt.Sprint(c.Logins)},
 		widget.Pair{Label: "refreshes", Value: fmt.Sprint(c.Refreshes)}, widget.Pair{Label: "401 answers", Value: fmt.Sprint(c.Unauthorized)},
