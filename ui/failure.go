@@ -25,8 +25,11 @@ func Failure(what string, err error) Explain {
 	if e.Hint != "" {
 		lines = append(lines, e.Hint)
 	}
+	k := keymap.New()
+	if e.Kind == api.RateLimited {
+		lines = append(lines, k.Global.Limits.Help().Key+" shows when there is room; do it again then.")
+	}
 	if e.Rule == api.RuleApproval {
-		k := keymap.New()
 		lines = append(lines, "In the console they find it with "+k.Global.Audit.Help().Key+", then "+k.Audit.Approvals.Help().Key+".")
 	}
 	var facts []widget.Pair

@@ -126,7 +126,7 @@ func dash(s string) string {
 
 // linkLines show the link: host apart from the rest, never as a hyperlink.
 func (s *Screen) linkLines(now time.Time) []string {
-	if s.link == nil {
+	if s.link == nil || s.finalised() {
 		return nil
 	}
 	th := s.env.Theme
@@ -149,7 +149,7 @@ func (s *Screen) linkLines(now time.Time) []string {
 // fit there, it begins on a page of its own, so that a camera sees all of it.
 func (s *Screen) codeLines(now time.Time, above []string) []string {
 	page := max(s.h-1, 1)
-	if s.link == nil || s.w < 44 || !now.Before(s.until) {
+	if s.link == nil || s.w < 44 || !now.Before(s.until) || s.finalised() {
 		return nil
 	}
 	rows := 1

@@ -276,7 +276,13 @@ func (s *Screen) Help() help.KeyMap {
 	if s.view.Searching() {
 		return keymap.Help{List: hits}
 	}
-	return keymap.Help{List: append(append(hits, keymap.Join(s.keys, k.Item, k.Nav)...), k.Global.Reload, k.Viewer.Search)}
+	own := append(hits, keymap.All(s.keys)...)
+	if s.env.Masked() {
+		show := k.Global.Reveal
+		show.Extra = false
+		own = append(own, show)
+	}
+	return keymap.Help{List: append(append(own, keymap.Join(k.Item, k.Nav)...), k.Global.Reload, k.Viewer.Search)}
 }
 
 // Editing implements ui.Screen.
