@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/limit"
@@ -12,12 +13,31 @@ import (
 	"opdeck/internal/config"
 )
 
+// patience is how long a person's call waits for a session at least, before it is
+// told that there is none (session protocol, caller deadline): longer than others
+// need to notice that who renewed it has died.
+const patience = 60 * time.Second
+
 // sessionAdapter lends the session to the client and words its errors.
-type sessionAdapter struct{ m *session.Manager }
+type sessionAdapter struct {
+	m interface {
+		Do(ctx context.Context, class limit.Class, send session.Send, opts ...session.Option) error
+	}
+	wait time.Duration // of a person's call for pair and slot; background work waits on
+}
+
+// waitFor is the wait that leaves [limits] max_wait whole.
+func waitFor(maxWait time.Duration) time.Duration { return max(patience, maxWait+patience/2) }
 
 func (s sessionAdapter) Do(ctx context.Context, class limit.Class, send api.Send) error {
-	err := s.m.Do(ctx, class, func(ctx context.Context, a session.Access) (int, http.Header, error) {
-		return send(ctx, a.Token)
+	bound := ctx
+	if !limit.IsBackground(ctx) {
+		var stop context.CancelFunc
+		bound, stop = context.WithTimeout(ctx, s.wait)
+		defer stop()
+	}
+	err := s.m.Do(bound, class, func(_ context.Context, a session.Access) (int, http.Header, error) {
+		return send(ctx, a.Token) // what is under way has a time of its own
 	})
 	return SessionError(err)
 }

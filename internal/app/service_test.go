@@ -1,0 +1,63 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+	"opdeck/api/session"
+)
+
+// waiting is a session that cannot be had for a while, as Manager.Do does it.
+type waiting struct{ d time.Duration }
+
+func (w waiting) Do(ctx context.Context, _ limit.Class, send session.Send, _ ...session.Option) error {
+	select {
+	case <-time.After(w.d):
+		_, _, err := send(ctx, session.Access{})
+		return err
+	case <-ctx.Done():
+		return &session.Error{Kind: session.TimedOut, Public: "no session in time", Err: ctx.Err()}
+	}
+}
+
+// TestNobodyWaitsForEver: a person's call is told in the end that there is no
+// session (unavailable, exit 1); background work waits on, and a request that is
+// under way is not cut short by what was waited before.
+func TestNobodyWaitsForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		send := func(ctx context.Context, _ secret.Value) (int, http.Header, error) {
+			select {
+			case <-time.After(10 * time.Second):
+				return 200, nil, nil
+			case <-ctx.Done():
+				return 0, nil, ctx.Err()
+			}
+		}
+		for name, c := range map[string]struct {
+			ctx   context.Context
+			after time.Duration // until there is a session
+			took  time.Duration
+			kind  api.Kind
+		}{
+			"at once":    {context.Background(), 0, 10 * time.Second, ""},
+			"late":       {context.Background(), 59 * time.Second, 69 * time.Second, ""},
+			"never":      {context.Background(), 24 * time.Hour, time.Minute, api.Unavailable},
+			"background": {limit.Background(context.Background()), time.Hour, time.Hour + 10*time.Second, ""},
+		} {
+			began := time.Now()
+			err := sessionAdapter{waiting{c.after}, waitFor(30 * time.Second)}.Do(c.ctx, limit.Billing, send)
+			if took := time.Since(began); took != c.took || api.KindOf(err) != c.kind {
+				t.Errorf("%s: %v after %s, want %s after %s", name, err, took, c.kind, c.took)
+			}
+		}
+	})
+	if w := waitFor(5 * time.Minute); w <= 5*time.Minute {
+		t.Errorf("max_wait of five minutes is cut to %s", w)
+	}
+}
