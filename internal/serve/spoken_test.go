@@ -78,7 +78,7 @@ func (p *place) listen(role api.Role, term string, args ...string) *listener {
 func (l *listener) hear() []string {
 	l.t.Helper()
 	var heard []string
-	late := time.After(20 * time.Second)
+	late := time.After(60 * time.Second)
 	for {
 		select {
 		case s, ok := <-l.lines:

@@ -96,8 +96,8 @@ func TestTwoHundredAtOnce(t *testing.T) {
 	all[n-1].key(t, "z")
 	all[n-1].shows(t, "z]")
 	t.Logf("%d sessions, %.0f new sessions a second, %s of a processor for both sides of each, %d goroutines", n, rate, each, runtime.NumGoroutine())
-	if !raceOn && each > 20*time.Millisecond { // the rate depends on what else this host does
-		t.Errorf("a new session takes %s of a processor, want 20 ms for fifty a second", each)
+	if most := time.Duration(scaled(20, 160)) * time.Millisecond; each > most { // the rate depends on what else this host does
+		t.Errorf("a new session takes %s of a processor, want %s; 20 ms without the race detector are fifty a second", each, most)
 	}
 	h.stop()
 	if c := h.srv.Counters(); c.Sessions["console"] != 0 || c.Connections != 0 || c.Closed["server_stop"] != int64(n) {
@@ -124,7 +124,7 @@ func processor(t testing.TB) time.Duration {
 // The memory of idle sessions, both sides of each in this process, so the figure
 // is above what the server alone takes.
 func TestMemoryOfAnIdleSession(t *testing.T) {
-	n := scaled(100, 20)
+	const n = 100
 	h, people := crowd(t, 20, nil)
 	before := memory()
 	fill(t, h, people, n, 5)
@@ -214,7 +214,7 @@ func TestOnePersonsSessions(t *testing.T) {
 // those inside do not notice.
 func TestSilentConnections(t *testing.T) {
 	h := open(t, func(_ *house, o *Options) {
-		o.Limits.Handshake, o.Limits.Patience = 400*time.Millisecond, 50*time.Millisecond
+		o.Limits.Handshake, o.Limits.Patience = 2*time.Second, 50*time.Millisecond // others shake hands within it on a busy machine
 	})
 	x := h.console(h.login("ana"))
 	x.shows(t, "hello ana")

@@ -110,7 +110,7 @@ func (s *screen) View() string {
 // showScreen is a Console.
 func showScreen(ctx context.Context, t Terminal) error {
 	m := &screen{who: api.ActorOf(ctx), tick: t.Getenv("LC_TICK") != ""}
-	_, err := paint.Run(ctx, m, paint.Options{In: t.In, Out: t.Out, Size: t.Size, Resizes: t.Resizes, Filter: t.Filter, CloseWithin: 200 * time.Millisecond})
+	_, err := paint.Run(ctx, m, paint.Options{In: t.In, Out: t.Out, Size: t.Size, Resizes: t.Resizes, Filter: t.Filter, CloseWithin: 2 * time.Second})
 	if err == paint.ErrInputClosed {
 		return nil
 	}
@@ -234,8 +234,8 @@ func open(t testing.TB, change func(h *house, o *Options)) *house {
 			if err != nil {
 				t.Errorf("Serve: %v", err)
 			}
-		case <-time.After(10 * time.Second):
-			t.Error("the server did not end within 10 s")
+		case <-time.After(30 * time.Second):
+			t.Error("the server did not end within 30 s")
 		}
 	})
 	t.Cleanup(h.stop)
@@ -316,7 +316,7 @@ func (c *console) key(t testing.TB, keys string) {
 // soon waits until a condition holds.
 func soon(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}

@@ -172,7 +172,7 @@ func TestOpenSSHCertificates(t *testing.T) {
 
 func TestOpenSSHNothingElse(t *testing.T) {
 	needSSH(t)
-	h := open(t, func(_ *house, o *Options) { o.Limits.Lone = 300 * time.Millisecond })
+	h := open(t, func(_ *house, o *Options) { o.Limits.Lone = 2 * time.Second })
 	target, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -297,7 +297,7 @@ func TestOpenSSHControlMaster(t *testing.T) {
 	began := time.Now()
 	_ = s.Process.Kill() // the channel is closed, the connection stays
 	soon(t, "the program has ended", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 4*time.Second { // a second, and what a busy machine adds
 		t.Errorf("the program lived for %s", took)
 	}
 	if n := h.srv.Counters().Connections; n != 1 {
@@ -320,7 +320,7 @@ func TestOpenSSHStopped(t *testing.T) {
 	began := time.Now()
 	other.key(t, "x")
 	other.shows(t, "x]")
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 4*time.Second { // a few hundredths, and what a busy machine adds
 		t.Errorf("another session waited %s", took)
 	}
 	soon(t, "the stopped client is out", func() bool { return len(h.trail.find("console.close", "disconnected")) == 1 })
