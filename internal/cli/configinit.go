@@ -168,7 +168,7 @@ func (d *draft) complete() bool {
 
 // questions are in the order in which they are asked.
 func (d *draft) questions() []question {
-	name := question{to: &d.name, ask: "Name of the context", def: "stage", offered: !d.builtIn}
+	name := question{to: &d.name, ask: "Name of the context", def: "stage", check: checkName, offered: !d.builtIn}
 	kind := question{to: &d.kind, ask: "Kind, test or production", def: "test", check: checkKind}
 	if d.builtIn {
 		return []question{name, kind}
@@ -177,12 +177,7 @@ func (d *draft) questions() []question {
 		d.asked = true
 	}
 	list := []question{name,
-		{to: &d.baseURL, ask: "Address of the service, https://…", check: func(s string) error {
-			if err := config.CheckBaseURL(s); err != nil {
-				return fmt.Errorf("the address %w", err)
-			}
-			return nil
-		}},
+		{to: &d.baseURL, ask: "Address of the service, https://…", check: checkAddress},
 		{to: &d.login, ask: "Login of the machine account"}}
 	if d.asked {
 		list = append(list, question{to: &d.passEnv, ask: "Where it is", def: "OPDECK_PASSWORD", check: checkWhere, offered: true,
@@ -192,6 +187,22 @@ func (d *draft) questions() []question {
 				"  command:WORDS  printed by this command"})
 	}
 	return append(list, kind)
+}
+
+// checkName refuses what cannot name a context, before more is asked for.
+func checkName(s string) error {
+	if _, err := config.Parse("", []byte("[contexts."+strconv.Quote(s)+"]\nsandbox = true\n")); err != nil {
+		return errors.New("a context's name is letters, digits, dot, dash and underscore")
+	}
+	return nil
+}
+
+func checkAddress(s string) error {
+	err := config.CheckBaseURL(s)
+	if err == nil || strings.HasPrefix(err.Error(), "plain ") {
+		return err
+	}
+	return fmt.Errorf("the address %w", err)
 }
 
 // checkWhere refuses what is no place of a password, perhaps the password

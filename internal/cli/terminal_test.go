@@ -38,15 +38,11 @@ func (p *person) runs(typed, hidden string, args ...string) int {
 func TestConfigInitAsks(t *testing.T) {
 	t.Parallel()
 	p := atTerminal(t)
-	answers := "st ge\n\nhttp://far.example.com\nhttps://stage.example.com\nm@example.com\nfile:/run/secret\n\n"
-	if code := p.runs(answers, "", "config", "init", "--offline"); code != 2 { // a name with a space
-		t.Errorf("exit %d: %s", code, p.err.String())
-	}
-	answers = "stage\nhttp://far.example.com\nhttps://stage.example.com\nm@example.com\nfile:/run/secret\nmaybe\nproduction\n"
+	answers := "st ge\nsandbox!\n\"\nstage\nhttp://far.example.com\nhttps://stage.example.com\nm@example.com\nfile:/run/secret\nmaybe\nproduction\n"
 	if code := p.runs(answers, "", "config", "init", "--offline"); code != 0 {
 		t.Fatalf("exit %d: %s", code, p.err.String())
 	}
-	for _, want := range []string{"This makes ", "Name of the context [stage]: ", "plain http:// is refused", "Where it is [OPDECK_PASSWORD]: ", "Kind, test or production [test]: "} {
+	for _, want := range []string{"This makes ", "Name of the context [stage]: a context's name is letters", "…: plain http:// is refused", "Where it is [OPDECK_PASSWORD]: ", "Kind, test or production [test]: "} {
 		if !strings.Contains(p.err.String(), want) {
 			t.Errorf("%q was not said: %s", want, p.err.String())
 		}
