@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unsafe"
 
 	gossh "golang.org/x/crypto/ssh"
@@ -161,6 +162,45 @@ type turning struct {
 }
 
 func (s turning) PublicKey() gossh.PublicKey { s.turn(); return s.Signer.PublicKey() }
+
+// Three proofs are tried on a connection, no more (security case S09).
+func TestThreeTries(t *testing.T) {
+	h := open(t, nil)
+	strangers := []gossh.Signer{key(t, h.dir, "s1"), key(t, h.dir, "s2"), key(t, h.dir, "s3")}
+	c, err := h.dial("ana", strangers[0], strangers[1], h.signer("ana"))
+	if err != nil {
+		t.Fatalf("a third key that is right: %v", err)
+	}
+	_ = c.Close()
+	if c, err := h.dial("ana", append(strangers, h.signer("ana"))...); err == nil {
+		_ = c.Close()
+		t.Error("a fourth key was tried")
+	}
+	soon(t, "the tries are recorded in one line", func() bool { return len(h.trail.find("ssh.refused", "")) == 1 })
+	if n := strings.Count(h.trail.find("ssh.refused", "")[0].event.Detail, "the key is unknown"); n != 3 {
+		t.Errorf("%d tries are recorded", n)
+	}
+}
+
+// A login name is a message from outside: it is bounded and shown by marks in log
+// and trail (security case S25).
+func TestHostileLoginName(t *testing.T) {
+	h := open(t, nil)
+	for _, name := range []string{"ana\x1b[2J\r\nlevel=INFO msg=\"ana came in\"", "\u202eana", strings.Repeat("a", 30_000), "\xff\xfe"} {
+		before := len(h.trail.find("ssh.refused", ""))
+		if _, err := h.dial(name, h.signer("ana")); err == nil {
+			t.Errorf("%.20q came in", name)
+		}
+		soon(t, "it is recorded", func() bool { return len(h.trail.find("ssh.refused", "")) == before+1 })
+		n := h.trail.find("ssh.refused", "")[before]
+		if told := n.who.Name + n.event.Detail; len(told) > 600 || strings.ContainsFunc(told, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%.20q is recorded as %.700q", name, told)
+		}
+	}
+	if log := h.log.String(); strings.Contains(log, "\x1b") || strings.Count(log, "\n") != 4 {
+		t.Errorf("the log: %q", log)
+	}
+}
 
 // onlyOffered has a public key and cannot sign with it.
 type onlyOffered struct{ gossh.Signer }
