@@ -100,9 +100,10 @@ func TestS03ShortLived(t *testing.T) {
 	stores(t, !raceEnabled, func(t *testing.T, p place) {
 		access := 5 * time.Second
 		s := newService(t, serviceOptions{Access: access, Refresh: 20 * time.Second})
-		end := time.Now().Add(3 * access)
+		began := time.Now()
 		n := 0
-		for time.Now().Before(end) {
+		// On a busy machine processes come too seldom for as many refreshes: it goes on.
+		for time.Since(began) < 3*access || s.stats().Refreshes < 3 && time.Since(began) < 9*access {
 			ws := startMany(t, pick(1, 8), p, s)
 			noErrors(t, joined(all(ws, order{Do: "calls"})))
 			for _, w := range ws {
@@ -112,8 +113,8 @@ func TestS03ShortLived(t *testing.T) {
 			time.Sleep(pick(unlessRace(350*time.Millisecond, time.Second), 250*time.Millisecond))
 		}
 		st := s.check(t, wants{logins: 1, refreshes: -1})
-		if st.Refreshes < 3 || st.Refreshes > 5 {
-			t.Errorf("%d refreshes, want 4 ± 1", st.Refreshes)
+		if most := int64(time.Since(began)/access) + 2; st.Refreshes < 3 || st.Refreshes > most {
+			t.Errorf("%d refreshes, want 3 to %d", st.Refreshes, most)
 		}
 		t.Logf("%d processes, %d refreshes", n, st.Refreshes)
 	})

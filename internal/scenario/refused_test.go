@@ -26,7 +26,7 @@ func TestS20Throttled(t *testing.T) {
 			t.Errorf("%d logins, want 2 with %v between", len(logins), wait)
 		}
 		s.faults("busy=refresh:" + wait.String() + "#1")
-		r := joined(all(ws, order{Do: "calls", For: due + wait + time.Second, Gap: 300 * time.Millisecond}))
+		r := joined(all(ws, order{Do: "calls", For: due + wait + 4*time.Second, Gap: 300 * time.Millisecond}))
 		noErrors(t, r)
 		refreshes := s.seen(refreshLine, time.Time{})
 		if len(refreshes) != 2 || refreshes[1].At.Sub(refreshes[0].At) < wait {
