@@ -283,7 +283,8 @@ func (s *Shell) age(now time.Time) string {
 		join(s.th.Info.Render("loading…"))
 	}
 	if src.Problem != "" {
-		join(s.th.Warn.Render(s.th.Signs.Warn + " " + text.Cut(safe(src.Problem), 40)))
+		room := s.w - text.Width(s.title()) - text.Width(out) - 16 // the title stays: a screen says itself what is wrong
+		join(s.th.Warn.Render(s.th.Signs.Warn + " " + text.Cut(safe(src.Problem), max(min(room, 40), 12))))
 	}
 	return out
 }
