@@ -25,7 +25,7 @@ func (r *root) writeFlags(cmd *cobra.Command) *cobra.Command {
 
 // confirm asks on the terminal; without one, a write needs --yes. In a
 // production context the answer is the end of the id of what is changed.
-func (r *root) confirm(question, id string) error {
+func (r *root) confirm(ctx context.Context, question, id string) error {
 	switch {
 	case r.yes || r.dryRun:
 		return nil
@@ -39,9 +39,9 @@ func (r *root) confirm(question, id string) error {
 	} else {
 		fmt.Fprintf(r.env.Err, "%s [y/N] ", safeText(question))
 	}
-	line, err := bufio.NewReader(r.env.In).ReadString('\n')
+	line, err := readLine(ctx, bufio.NewReader(r.env.In))
 	if err != nil && line == "" {
-		return &api.Error{Kind: api.Interrupted, Public: "Not confirmed."}
+		return &api.Error{Kind: api.Interrupted, Public: "Not confirmed; nothing was sent."}
 	}
 	answer := strings.TrimSpace(line)
 	good := strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
@@ -52,6 +52,26 @@ func (r *root) confirm(question, id string) error {
 		return &api.Error{Kind: api.Usage, Public: "Not confirmed; nothing was sent."}
 	}
 	return nil
+}
+
+// readLine reads a line that a person types, and ends at once with ctx: ctrl+c does
+// not wait for enter. What is typed after that is nobody's.
+func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	typed := make(chan answer, 1)
+	go func() {
+		line, err := in.ReadString('\n')
+		typed <- answer{line, err}
+	}()
+	select {
+	case a := <-typed:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 func lastRunes(s string, n int) string {
@@ -93,7 +113,11 @@ func (r *root) readSecret(file, prompt string) (string, error) {
 		}
 		return string(b[:min(len(b), maxSecretInput)]), nil
 	case r.env.InTTY && r.env.Secret != nil:
-		return r.env.Secret(prompt)
+		s, err := r.env.Secret(prompt)
+		if errors.Is(err, context.Canceled) {
+			return "", &api.Error{Kind: api.Interrupted, Public: "Stopped; nothing was sent.", Err: err}
+		}
+		return s, err
 	}
 	b, err := io.ReadAll(io.LimitReader(r.env.In, maxSecretInput))
 	if err != nil {

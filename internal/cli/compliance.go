@@ -116,7 +116,7 @@ func (r *root) printQR(s string) error {
 func (r *root) complianceFinalize() *cobra.Command {
 	cmd := r.writeFlags(&cobra.Command{Use: "finalize CUID", Short: "Submit the customer's application for review", Args: cobra.ExactArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if err := r.confirm(fmt.Sprintf("Submit the application of customer %s for review?", args[0]), args[0]); err != nil {
+			if err := r.confirm(ctx, fmt.Sprintf("Submit the application of customer %s for review?", args[0]), args[0]); err != nil {
 				return err
 			}
 			return r.write(ctx, func(ctx context.Context) error {

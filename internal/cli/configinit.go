@@ -126,7 +126,7 @@ func (r *root) askLine(ctx context.Context, in *bufio.Reader, q question) error 
 			def = " [" + q.def + "]"
 		}
 		fmt.Fprintf(r.env.Err, "%s%s: ", q.ask, def)
-		line, err := in.ReadString('\n')
+		line, err := readLine(ctx, in)
 		line = strings.TrimSpace(line)
 		if ctx.Err() != nil || err != nil && line == "" {
 			return &api.Error{Kind: api.Interrupted, Public: "Stopped; nothing was written."}

@@ -135,7 +135,7 @@ func (r *root) customerSetApplication() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := r.confirm("Replace the application of customer "+args[0]+"?", args[0]); err != nil {
+			if err := r.confirm(ctx, "Replace the application of customer "+args[0]+"?", args[0]); err != nil {
 				return err
 			}
 			return r.write(ctx, func(ctx context.Context) error {

@@ -57,7 +57,7 @@ func (r *root) documentRemove() *cobra.Command {
 			"that have ended; the service may still refuse.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			ask := fmt.Sprintf("Remove document %s from operation %s?", args[1], args[0])
-			if err := r.confirm(ask, args[1]); err != nil {
+			if err := r.confirm(ctx, ask, args[1]); err != nil {
 				return err
 			}
 			return r.write(ctx, func(ctx context.Context) error {
@@ -191,7 +191,7 @@ func (r *root) documentReplace() *cobra.Command {
 			if r.dryRun {
 				return r.dryReplace(ctx, a, args[0], args[1], u)
 			}
-			if err := r.confirm(fmt.Sprintf("Replace document %s of operation %s by %s?", args[1], args[0], u.FileName), args[1]); err != nil {
+			if err := r.confirm(ctx, fmt.Sprintf("Replace document %s of operation %s by %s?", args[1], args[0], u.FileName), args[1]); err != nil {
 				return err
 			}
 			op, err := a.Client.Operation(ctx, args[0])

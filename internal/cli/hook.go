@@ -111,7 +111,7 @@ func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange) error {
 	}
 	c.apply(&h, key)
 	ask := fmt.Sprintf("Set the webhook settings of %s: %s?", a.Context.Name, c.words())
-	if err := r.confirm(ask, a.Context.Name); err != nil {
+	if err := r.confirm(ctx, ask, a.Context.Name); err != nil {
 		return err
 	}
 	if err := a.Client.SetHooks(ctx, h); err != nil {
