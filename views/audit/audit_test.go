@@ -88,6 +88,7 @@ func TestFilterAsksOnceByEnter(t *testing.T) {
 	r, _ := open(t, log)
 	before := len(log.queries)
 	r.Send(uitest.Key("/"), uitest.Type("person:ana event:document.* since:2h invoice"))
+	has(t, r, "enter apply  esc as before  tab complete")
 	if len(log.queries) != before {
 		t.Fatal("typing asks the trail, which records each question")
 	}

@@ -300,6 +300,10 @@ func (s *Screen) Help() help.KeyMap {
 	_, on := s.current()
 	var list []keymap.Key
 	switch {
+	case s.bar != nil:
+		return keymap.Help{Title: "Events", List: widget.FilterKeys(k)}
+	case s.page != nil && s.page.view.Seeking():
+		return keymap.Help{Title: "Events", List: s.page.view.Hints()}
 	case s.page != nil && s.page.settings:
 		list = []keymap.Key{s.change(), k.Global.Reload, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
 	case s.page != nil && !on:

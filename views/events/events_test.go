@@ -148,6 +148,7 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	r, _ := open(t, f, here)
 	before := f.calls
 	r.Send(uitest.Key("/"), uitest.Type("type:c"))
+	has(t, r, "enter apply  esc as before  tab complete")
 	has(t, r, "tab client  counterparty  account", "showing everything")
 	r.Send(uitest.Key("tab"))
 	has(t, r, "/ type:client")
