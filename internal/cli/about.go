@@ -127,7 +127,7 @@ func (r *root) complete(cmd *cobra.Command) error {
 	words := func(list ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 	}
-	return errors.Join(cmd.RegisterFlagCompletionFunc("context", r.contextNames),
+	return errors.Join(r.completeFlags(cmd), cmd.RegisterFlagCompletionFunc("context", r.contextNames),
 		cmd.RegisterFlagCompletionFunc("output", words(outputs...)))
 }
 
