@@ -95,9 +95,10 @@ type session struct {
 
 	firstSize Size
 	signals   chan os.Signal
-	stoppable bool // there is a shell that could continue us
-	suspended atomic.Bool
-	continued chan struct{} // a SIGCONT while suspended
+	stoppable bool          // there is a shell that could continue us
+	ownStop   atomic.Bool   // the SIGTSTP to come is of our own making
+	owedCont  atomic.Bool   // the SIGCONT to come ends our own stop
+	continued chan struct{} // that it came
 
 	stopped chan struct{} // closed when cause is set
 	mu      sync.Mutex

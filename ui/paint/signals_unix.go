@@ -35,11 +35,11 @@ func (s *session) watchSignals() {
 		case sig := <-s.signals:
 			switch sig {
 			case syscall.SIGTSTP:
-				if !s.suspended.Load() { // else it is our own
+				if !s.ownStop.CompareAndSwap(true, false) {
 					s.program.Send(suspendMsg{})
 				}
-			case syscall.SIGCONT:
-				if s.suspended.Load() {
+			case syscall.SIGCONT: // on a busy machine it may come when we go on already
+				if s.owedCont.CompareAndSwap(true, false) {
 					offer(s.continued, struct{}{})
 				} else {
 					s.program.Send(resumeMsg{})
@@ -68,14 +68,18 @@ func (s *session) suspend() {
 	_ = s.painter.Leave(s.opt.CloseWithin)
 	_ = s.tty.restore()
 
-	s.suspended.Store(true)
+	select { // of the last time, when it came late
+	case <-s.continued:
+	default:
+	}
+	s.ownStop.Store(true)
+	s.owedCont.Store(true)
 	_ = syscall.Kill(0, syscall.SIGTSTP)
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
 	s.wait(s.continued, stopWait)
 	if !s.tty.foreground() {
 		s.wait(nil, fateWait)
 	}
-	s.suspended.Store(false)
 	if s.reason() == nil {
 		s.resume()
 	}
