@@ -99,13 +99,13 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 		Blocks: row.Blocks, Premature: row.Premature, Seen: instances, History: events, AsOf: now,
 	}
 	if row.State != None && row.Gen > 0 {
-		s.Access = lifetime(row.AccessTTL, row.AccessLeft, now)
+		s.Access = lifetime(row.AccessTTL, row.AccessLeft, row.Age, now)
 		s.Age, s.From, s.By = row.Age, row.From, row.By
 	}
 	if !row.Refresh.Empty() {
-		s.Refresh = lifetime(row.RefreshTTL, row.RefreshLeft, now)
+		s.Refresh = lifetime(row.RefreshTTL, row.RefreshLeft, row.Age, now)
 	}
-	if row.State == Live {
+	if row.State == Live && s.State != string(None) {
 		s.NextRotation = now.Add(max(0, row.AccessLeft-m.c.margin(row.AccessTTL)))
 	}
 	if row.Phase != Free && row.LeaseLeft > 0 {
@@ -140,6 +140,8 @@ func (m *Manager) stateOf(r Row) string {
 		if _, holds := r.Blocks[len(r.Blocks)-1].holds(); holds {
 			return "blocked"
 		}
+	case r.State == Live && (r.Refresh.Empty() || r.RefreshLeft <= 0): // a pair that nothing can be done with
+		return string(None)
 	}
 	return string(r.State)
 }
@@ -170,8 +172,13 @@ func (m *Manager) warning(r Row, v Verdict) string {
 	return ""
 }
 
-func lifetime(ttl, left time.Duration, now time.Time) Lifetime {
-	return Lifetime{TTL: ttl, Remaining: left, ExpiresAt: now.Add(left)}
+// lifetime is a token's: one that is over ended when its pair, of that age, was ttl old.
+func lifetime(ttl, left, age time.Duration, now time.Time) Lifetime {
+	end := now.Add(left)
+	if past := now.Add(ttl - age); left <= 0 && past.Before(end) {
+		end = past
+	}
+	return Lifetime{TTL: ttl, Remaining: left, ExpiresAt: end}
 }
 
 // MaskAccount shows the first letter and what follows the @: "m•••@example.com".
