@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
+	untrusted "opdeck/api/text"
 	"opdeck/internal/app"
 	"opdeck/internal/index"
 	"opdeck/internal/receiver"
@@ -131,14 +133,22 @@ func (r *root) eventsOf(ctx context.Context, a *app.App, opid string) ([]happene
 	for _, s := range events {
 		h := happened{At: s.ReceivedAt.UTC(), Kind: "event", Source: "webhook", HookID: s.Key, Trust: string(s.Status)}
 		if e, err := s.Event(); err == nil && e.Status.Given {
-			h.Status = e.Status.String()
-			if word, _, against := learner.Meaning(hook.FieldStatus, e.Status.Value); word != "" && against == 0 {
-				h.Status += " " + string(word)
-			}
+			h.Status = codeText(e.Status, learner)
 		}
 		out = append(out, h)
 	}
 	return out, nil
+}
+
+// codeText is a status code with the word that was learnt for it, or said to be
+// unlisted where nothing is known or something speaks against it.
+func codeText(c hook.Code, learner interface {
+	Meaning(f hook.Field, code int64) (word untrusted.Untrusted, evidence, against int)
+}) string {
+	if word, _, against := learner.Meaning(hook.FieldStatus, c.Value); word != "" && against == 0 {
+		return strconv.FormatInt(c.Value, 10) + " " + string(word)
+	}
+	return c.String()
 }
 
 // isNumberPath reports whether a path of a change leads to an account's number.

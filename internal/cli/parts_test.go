@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"opdeck/api/hook"
+	untrusted "opdeck/api/text"
 )
 
 func TestWanted(t *testing.T) {
@@ -58,5 +61,27 @@ func TestTableIsAligned(t *testing.T) {
 	}
 	if want := "NAME    N  LAST\n漢字    1  x\na     100  \n"; b.String() != want {
 		t.Errorf("%q", b.String())
+	}
+}
+
+// learnt is what is known of codes.
+type learnt map[int64]struct {
+	word    untrusted.Untrusted
+	against int
+}
+
+func (l learnt) Meaning(_ hook.Field, code int64) (untrusted.Untrusted, int, int) {
+	m := l[code]
+	return m.word, 3, m.against
+}
+
+// TestCodesInAHistory: a learnt code is not called unlisted, a doubtful one has no
+// word.
+func TestCodesInAHistory(t *testing.T) {
+	l := learnt{2: {"PROCESSING", 0}, 3: {"SUCCESS", 1}}
+	for code, want := range map[int64]string{2: "2 PROCESSING", 3: "3 (unlisted)", 4: "4 (unlisted)"} {
+		if got := codeText(hook.Code{Value: code, Given: true}, l); got != want {
+			t.Errorf("%d: %s, want %s", code, got, want)
+		}
 	}
 }
