@@ -103,13 +103,14 @@ func (p *Painter) Repaint() {
 	p.wake()
 }
 
-// Reenter sets the modes and draws everything once more, for a terminal that
-// somebody else has used meanwhile. Outside it does nothing.
+// Reenter takes the terminal over like Enter; where it was not left, it sets the
+// modes and draws everything once more, for a terminal that somebody else has used
+// meanwhile. Either way the terminal is set up once.
 func (p *Painter) Reenter() {
 	p.mu.Lock()
 	p.again = p.want == inside
 	p.mu.Unlock()
-	p.wake()
+	p.Enter()
 }
 
 // Passthrough writes a sequence between two frames. It takes nothing but an

@@ -68,7 +68,6 @@ func (s *session) resume() {
 		s.stop(err)
 		return
 	}
-	s.painter.Enter()
 	s.painter.Reenter()
 	size := sizeMsg(s.size())
 	changed := size != s.model.size // while we were away
