@@ -202,6 +202,12 @@ func TestHeaderTellsTrouble(t *testing.T) {
 	has(t, r, "session blocked", "feed deaf", "billing 0 of 12, next 4s 429")
 	r.Send(w.clock.Wait(2 * time.Second))
 	has(t, r, "next 2s")
+	r.Send(ui.Asked{Waiting: 2})
+	has(t, r, "2 to approve")
+	r.Send(uitest.Size(50, 24))
+	has(t, r, "!2")
+	r.Send(uitest.Size(120, 24), ui.Asked{})
+	hasNot(t, r, "to approve")
 	o := w.options(ui.Test)
 	o.About.Context = "st\x1b]0;x\a"
 	o.About.Person = "a\u202eb"

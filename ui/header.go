@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ func (s *Shell) header(now time.Time) string {
 	a := s.opt.About
 	who := safe(a.Context)
 	if s.compact() {
+		if asked := s.waiting(false); asked != "" {
+			left += " " + asked
+		}
 		if feed := s.hears(); feed != "" { // matters more than the name
 			left += " " + feed
 		}
@@ -41,6 +45,9 @@ func (s *Shell) header(now time.Time) string {
 	if st := s.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
 		right = append(right, s.th.Warn.Render(text.Cut(strings.Join(s.others.Others, ", "), 24)+" here too"))
 	}
+	if asked := s.waiting(true); asked != "" {
+		right = append(right, asked)
+	}
 	if feed := s.hears(); feed != "" {
 		right = append(right, feed)
 	}
@@ -52,6 +59,17 @@ func (s *Shell) header(now time.Time) string {
 		left = text.Lay([]string{left}, max(text.Width(left)-over, 0), 1)[0]
 	}
 	return text.Spread(left, facts, s.w)
+}
+
+// waiting tells that colleagues ask for this person's approval.
+func (s *Shell) waiting(long bool) string {
+	switch {
+	case s.asked <= 0:
+		return ""
+	case !long:
+		return s.th.Warn.Render(s.th.Signs.Warn + strconv.Itoa(s.asked))
+	}
+	return s.th.Warn.Render(s.th.Signs.Warn + " " + strconv.Itoa(s.asked) + " to approve")
 }
 
 // hears warns when news of the service do not arrive as they used to: what is

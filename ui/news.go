@@ -108,3 +108,10 @@ type Presence struct {
 	At     Place
 	Others []string // names, safe; a trailing "?" marks an open question about a write
 }
+
+// Asked tells how many writes of others wait for this person's word. The header
+// says so on every screen until none does.
+type Asked struct {
+	Broadcast
+	Waiting int
+}

@@ -221,6 +221,8 @@ func (s *Shell) news(msg News) tea.Cmd {
 		cmds = append(cmds, s.tell(m.Kind, m.Text))
 	case Presence:
 		s.others = m
+	case Asked:
+		s.asked = m.Waiting
 	case CallFacts:
 		s.activity.call(m)
 		if m.Phase == CallFailed || m.Phase == CallUnknown {

@@ -80,6 +80,7 @@ type Shell struct {
 	budgets  map[string]BudgetFacts
 	feed     FeedFacts
 	others   Presence
+	asked    int // writes of others that wait for this person
 	told     At // what OnPlace was told last
 	activity activity
 	notice   notice

@@ -31,6 +31,8 @@ type people struct {
 	others  ui.Presence
 	version int64
 	known   map[string]approval.State
+	open    []time.Time // until when requests wait for this person's word
+	asked   int         // of these, as told last
 }
 
 func newPeople(a *app.App, who api.Actor) *people {
@@ -86,7 +88,23 @@ func (p *people) look(ctx context.Context) []any {
 	} else if err := p.board.Here(ctx, object, p.at.Place.ID, p.at.Asking); err == nil {
 		news = append(news, p.company(ctx, object)...)
 	}
-	return append(news, p.requests(ctx)...)
+	return append(append(news, p.requests(ctx)...), p.waiting()...)
+}
+
+// waiting tells how many requests wait for this person, when that changed: by a
+// request, a decision, or time.
+func (p *people) waiting() []any {
+	n, now := 0, p.app.Now()
+	for _, end := range p.open {
+		if now.Before(end) {
+			n++
+		}
+	}
+	if n == p.asked {
+		return nil
+	}
+	p.asked = n
+	return []any{ui.Asked{Waiting: n}}
 }
 
 func (p *people) company(ctx context.Context, object string) []any {
@@ -121,8 +139,12 @@ func (p *people) requests(ctx context.Context) []any {
 		return nil
 	}
 	p.version = v
+	p.open = p.open[:0]
 	news := []any{ui.Changed{Kind: "approvals"}}
 	for _, r := range list {
+		if p.mayDecide(r) {
+			p.open = append(p.open, r.Expires)
+		}
 		before, seen := p.known[r.ID]
 		p.known[r.ID] = r.State
 		if seen && before == r.State {
@@ -135,6 +157,11 @@ func (p *people) requests(ctx context.Context) []any {
 	return news
 }
 
+// mayDecide reports whether a request waits for this person.
+func (p *people) mayDecide(r approval.Request) bool {
+	return r.State == approval.Open && !approval.SamePerson(r.Requester.Name, p.who.Name) && p.who.Role.May(api.MayApprove)
+}
+
 func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	mine := approval.SamePerson(r.Requester.Name, p.who.Name)
 	what, keys := text.Untrusted(r.Act.Summary).Line(100), keymap.New()
@@ -143,7 +170,7 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 		by = text.Untrusted(r.Decider.Name).Line(30)
 	}
 	switch {
-	case r.State == approval.Open && !mine && p.who.Role.May(api.MayApprove):
+	case p.mayDecide(r):
 		return ui.Toast{Kind: ui.Warned, Text: text.Untrusted(r.Requester.Name).Line(30) + " asks for a second person: " + what + ". " + press(keys.Global.Audit) + " then " + press(keys.Audit.Approvals) + " shows it."}, true
 	case first || !mine:
 		return ui.Toast{}, false

@@ -29,6 +29,43 @@ func TestWhoseRequest(t *testing.T) {
 	}
 }
 
+// TestWaitingRequests: what waits for a person is counted until it is decided or
+// its time is over, and told only when that changed.
+func TestWaitingRequests(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	p := &people{who: api.Actor{Name: "ana", Role: api.Operator}, app: &app.App{Now: func() time.Time { return now }}}
+	asked := func(want int) {
+		t.Helper()
+		news := p.waiting()
+		if want < 0 {
+			if len(news) > 0 {
+				t.Errorf("told %v, want nothing", news)
+			}
+			return
+		}
+		if len(news) != 1 || news[0].(ui.Asked).Waiting != want {
+			t.Errorf("told %v, want %d", news, want)
+		}
+	}
+	asked(-1)
+	for _, r := range []approval.Request{
+		{State: approval.Open, Requester: approval.Person{Name: "bo"}, Expires: now.Add(time.Minute)},
+		{State: approval.Open, Requester: approval.Person{Name: "Ana"}, Expires: now.Add(time.Minute)},
+		{State: approval.Denied, Requester: approval.Person{Name: "bo"}, Expires: now.Add(time.Minute)},
+	} {
+		if p.mayDecide(r) {
+			p.open = append(p.open, r.Expires)
+		}
+	}
+	asked(1)
+	asked(-1)
+	now = now.Add(time.Minute)
+	asked(0)
+	if p.who.Role = api.Viewer; p.mayDecide(approval.Request{State: approval.Open, Requester: approval.Person{Name: "bo"}}) {
+		t.Error("a viewer is asked to approve")
+	}
+}
+
 // TestPresenceIsSeenAtOnce: who comes to an operation, asks, or leaves is seen by
 // a console of another process within about a second, with nobody else writing.
 func TestPresenceIsSeenAtOnce(t *testing.T) {

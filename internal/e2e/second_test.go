@@ -156,14 +156,14 @@ func TestSecondPerson(t *testing.T) {
 		ana.press("x").armed("Remove").press("y").shows("waits for a second person").closes("waits for a second person")
 	}
 	ask()
-	bo.shows("ana asks for a second person: Remove document", op.Opid[:8]) // wherever bo is
+	bo.shows("ana asks for a second person: Remove document", op.Opid[:8], "1 to approve") // wherever bo is
 	bo.press("8").press("A").shows("1 approval waits", "document.remove", "ana")
 	bo.press(enter).shows("What it would change", "Exactly what would be sent", "DELETE /v2/billing/operation/"+op.Opid, "Takes the document off")
 
 	ana.press("8").press("A").shows("1 approval waits").press("P").shows("own request") // nobody lets their own pass
 	ana.closes("Approvals").closes("Audit").matches(`1 of \d+`)
 
-	bo.press("N").shows("Reason").types("no mandate" + enter).armed("Deny").press("y").shows("Denied")
+	bo.press("N").shows("Reason").types("no mandate" + enter).armed("Deny").press("y").shows("Denied").gone("1 to approve")
 	ana.shows("bo denied: Remove document", "no mandate")
 	if !held(0) {
 		t.Error("what was denied was done")

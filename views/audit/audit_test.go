@@ -280,6 +280,9 @@ func TestStates(t *testing.T) {
 	has(t, r, "The trail cannot be written since 12:00:00", "last checkpoint")
 	r.Send(ui.Changed{Kind: ui.KindAudit})
 	has(t, r, "newer ones exist, r reads them")
+	log.health = trail.Health{Checkpoint: &trail.TamperedError{N: 3, Reason: "the record is another one"}}
+	r, _ = open(t, log)
+	has(t, r, "The trail was tampered with: the record is another one.")
 }
 
 func TestHostileText(t *testing.T) {

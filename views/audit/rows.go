@@ -213,7 +213,10 @@ func (s *Screen) trouble() []string {
 	case h.Waiting > 0:
 		warn(theme.Warn, th.Signs.Warn, text.Plural(h.Waiting, "record waits", "records wait")+" to be stored; they are tried again by themselves.")
 	}
-	if h.Checkpoint != nil {
+	switch bad := h.Tampered(); {
+	case bad != nil:
+		warn(theme.Bad, th.Signs.Bad, "The trail was tampered with: "+bad.Reason+". Verify it, and keep a copy of the store.")
+	case h.Checkpoint != nil:
 		warn(theme.Warn, th.Signs.Warn, "The last checkpoint could not be written: a cut end would not be noticed.")
 	}
 	if s.err != nil && s.rows.Len() > 0 {
