@@ -14,6 +14,13 @@ import (
 )
 
 func main() {
+	if os.Getenv(floorVar) != "" {
+		if err := floorKeys(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := command(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {

@@ -71,7 +71,7 @@ func measure(ctx context.Context, w *world, o options, log io.Writer) (string, e
 		name string
 		take func() error
 	}{
-		{"start", b.start}, {"keys", b.keys}, {"filter", b.filter}, {"held", b.held}, {"burst", b.burst}, {"storm", b.stormed},
+		{"start", b.start}, {"keys", b.keys}, {"floor of keys", b.floor}, {"filter", b.filter}, {"held", b.held}, {"burst", b.burst}, {"storm", b.stormed},
 		{"idle", func() error { return b.still(ctx) }},
 		{"idle counting", func() error { return b.counting(ctx) }},
 	} {
@@ -191,33 +191,44 @@ func (b *bench) keys() error {
 
 // presses presses a key at moments that do not repeat.
 func (b *bench) presses(r *run, name string, maxBytes float64, keys func(int) string) error {
-	var took []time.Duration
-	var wrote []int
+	p, err := b.timed(r, keys)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	b.add("key to changed screen, "+name+", p50", 0.5, percentile(p.took, 50), "ms")
+	b.add("key to changed screen, "+name+", p99", 2, percentile(p.took, 99), "ms")
+	b.add("bytes, "+name, maxBytes, middle(p.wrote), "bytes")
+	b.add("CPU a key, "+name, 0.5, p.cpu, "ms")
+	return nil
+}
+
+// pressed is what keys cost.
+type pressed struct {
+	took  []time.Duration
+	wrote []int
+	cpu   float64 // milliseconds a key
+}
+
+func (b *bench) timed(r *run, keys func(int) string) (p pressed, err error) {
 	before, err := usage(r.cmd.Process.Pid)
 	if err != nil {
-		return err
+		return p, err
 	}
 	for i := range b.p.keys {
 		at := r.bytes
 		d, err := r.press(keys(i), 2*time.Second)
 		if err != nil {
-			return fmt.Errorf("%s, key %d: %w", name, i, err)
+			return p, fmt.Errorf("key %d: %w", i, err)
 		}
-		took = append(took, d)
+		p.took = append(p.took, d)
 		if _, err := r.quiet(time.Duration(8+b.rnd.IntN(17)) * time.Millisecond); err != nil {
-			return err
+			return p, err
 		}
-		wrote = append(wrote, r.bytes-at)
+		p.wrote = append(p.wrote, r.bytes-at)
 	}
 	after, err := usage(r.cmd.Process.Pid)
-	if err != nil {
-		return err
-	}
-	b.add("key to changed screen, "+name+", p50", 0.5, percentile(took, 50), "ms")
-	b.add("key to changed screen, "+name+", p99", 2, percentile(took, 99), "ms")
-	b.add("bytes, "+name, maxBytes, middle(wrote), "bytes")
-	b.add("CPU a key, "+name, 0.5, ms(after.cpu-before.cpu)/float64(b.p.keys), "ms")
-	return nil
+	p.cpu = ms(after.cpu-before.cpu) / float64(b.p.keys)
+	return p, err
 }
 
 // filter types filters; every key that gives another answer is timed until its

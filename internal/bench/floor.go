@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// floorVar makes this program the one that is measured for the floor.
+const floorVar = "OPDECK_BENCH_FLOOR"
+
+// floorRow is as much as the console writes for a cursor that goes down.
+const floorRow = 347
+
+// floorPage is as much as it writes for a page.
+const floorPage = 4258
+
+// floorKeys answers every key at once with as many bytes as the console would: a
+// read, one hand-over between goroutines, a write. What it costs is the machine's,
+// its terminal's and the Go runtime's.
+func floorKeys(in *os.File, out io.Writer) error {
+	old, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = term.Restore(int(in.Fd()), old) }()
+	read := make(chan string)
+	go func() {
+		defer close(read)
+		buf := make([]byte, 256)
+		for {
+			n, err := in.Read(buf)
+			if err != nil {
+				return
+			}
+			read <- string(buf[:n])
+		}
+	}()
+	n := 0
+	frame := func(size int) error {
+		n++
+		head := fmt.Sprintf("\x1b[?2026h\x1b[H%06d ", n)
+		const tail = "\x1b[?2026l"
+		// Attributes, as most of a frame is: they move nothing.
+		fill := strings.Repeat("\x1b[1m", (size-len(head)-len(tail))/4)
+		_, err := io.WriteString(out, head+fill+tail)
+		return err
+	}
+	if err := frame(floorRow); err != nil {
+		return err
+	}
+	for k := range read {
+		size := floorRow
+		switch k {
+		case "q":
+			return nil
+		case keyPage:
+			size = floorPage
+		}
+		if err := frame(size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// floor measures the same keys on a program that only answers.
+func (b *bench) floor() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	w := *b.w
+	w.bin = self
+	w.extra = []string{floorVar + "=1"}
+	r, err := start(&w)
+	if err != nil {
+		return err
+	}
+	defer r.stop()
+	if _, err := r.shows("000001", 5*time.Second); err != nil {
+		return err
+	}
+	for _, k := range []struct{ name, key string }{{"a row", keyDown}, {"a page", keyPage}} {
+		p, err := b.timed(r, func(int) string { return k.key })
+		if err != nil {
+			return err
+		}
+		what := "a program that only writes as much: " + k.name
+		b.tell(what+", p50", percentile(p.took, 50), "ms")
+		b.tell(what+", p99", percentile(p.took, 99), "ms")
+		b.tell(what+", CPU a key", p.cpu, "ms")
+	}
+	return nil
+}
