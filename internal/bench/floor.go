@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	_ "opdeck/ui/paint" // keeps Bubble Tea from asking the terminal for its colours
 )
 
 // floorVar makes this program the one that is measured for the floor.
