@@ -81,7 +81,7 @@ type Shell struct {
 	feed     FeedFacts
 	others   Presence
 	asked    int // writes of others that wait for this person
-	told     At // what OnPlace was told last
+	told     At  // what OnPlace was told last
 	activity activity
 	notice   notice
 
