@@ -13,16 +13,6 @@ import (
 	"opdeck/internal/index/indextest"
 )
 
-// Keys as a terminal sends them.
-const (
-	keyDown = "\x1b[B"
-	keyUp   = "\x1b[A"
-	keyPage = "\x1b[6~"
-	keyHome = "\x1b[H"
-	keyEnd  = "\x1b[F"
-	keyEsc  = "\x1b"
-)
-
 // plan is how much is measured.
 type plan struct {
 	starts, keys, filters int
@@ -148,87 +138,6 @@ func (b *bench) start() error {
 	b.tell("exec to the list with data, slowest", percentile(ready, 100), "ms")
 	b.tell("CPU of a start", percentile(cpu, 50), "ms")
 	return nil
-}
-
-// keys measures one key at a time.
-func (b *bench) keys() error {
-	r, err := b.open()
-	if err != nil {
-		return err
-	}
-	defer r.stop()
-	for _, k := range []struct {
-		name  string
-		bytes float64
-		keys  func(i int) string
-		ready string // keys before
-	}{
-		{"cursor down", 350, func(i int) string { return []string{keyDown, keyDown, keyDown, keyUp, keyUp, keyUp}[i%6] }, keyHome},
-		{"scroll by a line", 400, func(int) string { return keyDown }, keyHome + strings.Repeat(keyDown, lines)},
-		{"page", 5000, func(int) string { return keyPage }, keyHome},
-	} {
-		if _, err := r.key(k.ready); err != nil {
-			return err
-		}
-		if _, err := r.quiet(500 * time.Millisecond); err != nil {
-			return err
-		}
-		if err := b.presses(r, k.name, k.bytes, k.keys); err != nil {
-			return err
-		}
-	}
-	u, err := usage(r.cmd.Process.Pid)
-	if err != nil {
-		return err
-	}
-	mark := 60.0
-	if b.w.rows > 100_000 {
-		mark = 150
-	}
-	b.add("peak memory", mark, float64(u.peak)/1e6, "MB")
-	return nil
-}
-
-// presses presses a key at moments that do not repeat.
-func (b *bench) presses(r *run, name string, maxBytes float64, keys func(int) string) error {
-	p, err := b.timed(r, keys)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	b.add("key to changed screen, "+name+", p50", 0.5, percentile(p.took, 50), "ms")
-	b.add("key to changed screen, "+name+", p99", 2, percentile(p.took, 99), "ms")
-	b.add("bytes, "+name, maxBytes, middle(p.wrote), "bytes")
-	b.add("CPU a key, "+name, 0.5, p.cpu, "ms")
-	return nil
-}
-
-// pressed is what keys cost.
-type pressed struct {
-	took  []time.Duration
-	wrote []int
-	cpu   float64 // milliseconds a key
-}
-
-func (b *bench) timed(r *run, keys func(int) string) (p pressed, err error) {
-	before, err := usage(r.cmd.Process.Pid)
-	if err != nil {
-		return p, err
-	}
-	for i := range b.p.keys {
-		at := r.bytes
-		d, err := r.press(keys(i), 2*time.Second)
-		if err != nil {
-			return p, fmt.Errorf("key %d: %w", i, err)
-		}
-		p.took = append(p.took, d)
-		if _, err := r.quiet(time.Duration(8+b.rnd.IntN(17)) * time.Millisecond); err != nil {
-			return p, err
-		}
-		p.wrote = append(p.wrote, r.bytes-at)
-	}
-	after, err := usage(r.cmd.Process.Pid)
-	p.cpu = ms(after.cpu-before.cpu) / float64(b.p.keys)
-	return p, err
 }
 
 // filter types filters; every key that gives another answer is timed until its
@@ -423,71 +332,4 @@ func (b *bench) stormed() error {
 func (r *run) rows() []string {
 	all := strings.Split(r.text(), "\n")
 	return slices.Concat(all[2:3], all[4:])
-}
-
-// idle waits. where names keys that lead to a screen; bytes is the mark for what
-// is written, a second.
-func (b *bench) idle(name, where string, bytes float64) error {
-	r, err := b.open()
-	if err != nil {
-		return err
-	}
-	defer r.stop()
-	if _, err := r.key(where); err != nil {
-		return err
-	}
-	if _, err := r.quiet(3 * time.Second); err != nil { // what a start leaves behind
-		return err
-	}
-	return b.wait(r, name, bytes)
-}
-
-func (b *bench) wait(r *run, name string, bytes float64) error {
-	before, err := usage(r.cmd.Process.Pid)
-	if err != nil {
-		return err
-	}
-	wrote, end := r.bytes, time.Now().Add(b.p.idle)
-	for {
-		_, err := r.next(time.Until(end))
-		if errors.Is(err, errLate) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-	}
-	after, err := usage(r.cmd.Process.Pid)
-	if err != nil {
-		return err
-	}
-	s := b.p.idle.Seconds()
-	cpu := 0.01
-	if bytes > 0 {
-		cpu = 0.05
-	}
-	b.add(name+": bytes a second", bytes, float64(r.bytes-wrote)/s, "bytes")
-	if bytes == 0 {
-		b.add(name+": wake-ups a second", 2, float64(after.wakeups-before.wakeups)/s, "")
-	} else {
-		b.tell(name+": wake-ups a second", float64(after.wakeups-before.wakeups)/s, "")
-	}
-	b.add(name+": CPU", cpu, 100*(after.cpu-before.cpu).Seconds()/s, "%")
-	return nil
-}
-
-// still waits on the list while nothing counts down: no session lives.
-func (b *bench) still(ctx context.Context) error {
-	if err := b.w.command(ctx, "session", "reset", "--yes"); err != nil {
-		return err
-	}
-	return b.idle("idle on the list", "", 0)
-}
-
-// counting waits on the limits screen with a session whose time runs.
-func (b *bench) counting(ctx context.Context) error {
-	if err := b.w.command(ctx, "session", "login"); err != nil {
-		return err
-	}
-	return b.idle("idle on the limits, a session's time running", "5", 20)
 }
