@@ -109,6 +109,11 @@ func (r *root) printQR(s string) error {
 	if err != nil {
 		return &api.Error{Kind: api.Internal, Public: "The link is too long for a QR code.", Err: err}
 	}
+	if r.env.OutTTY && !r.noColor && r.env.Getenv("NO_COLOR") == "" {
+		for i, l := range lines { // light on dark, whatever the terminal's ground: many cameras do not read it inverted
+			lines[i] = "\x1b[97;40m" + l + "\x1b[m"
+		}
+	}
 	_, err = fmt.Fprintln(r.env.Out, strings.Join(lines, "\n"))
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,35 @@ func TestFarewell(t *testing.T) {
 		said := strings.Contains(errs.String(), "opdeck config init") && strings.Contains(errs.String(), "opdeck --help") && strings.Contains(errs.String(), "opdeck doctor")
 		if said != (len(flags) == 2) || out.Len() > 0 {
 			t.Errorf("%v: %q", flags, errs.String())
+		}
+	}
+}
+
+// TestCodeOnATerminal: a QR code brings its ground where colours may be used.
+func TestCodeOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	p.flags = p.flags[2:] // no config: the built-in service
+	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
+		t.Fatal(p.err.String())
+	}
+	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
+	for _, c := range []struct {
+		tty, noColor, want bool
+	}{{true, false, true}, {true, true, false}, {false, false, false}} {
+		var out, errs bytes.Buffer
+		env := cli.Env{Args: append(slices.Clone(p.flags), "compliance", "link", cuid, "--qr"), In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: c.tty,
+			Getenv: func(k string) string {
+				if k == "NO_COLOR" && c.noColor {
+					return "1"
+				}
+				return map[string]string{"HOME": p.dir}[k]
+			}}
+		if code := cli.Run(t.Context(), env); code != 0 || !strings.Contains(out.String(), "█▀") {
+			t.Fatalf("exit %d: %s%s", code, out.String(), errs.String())
+		}
+		if got := strings.Contains(out.String(), "\x1b[97;40m"); got != c.want {
+			t.Errorf("%+v: a ground of its own: %v", c, got)
 		}
 	}
 }
