@@ -55,28 +55,30 @@ type hinted struct {
 	left, right []label
 	width       int
 	line        string
+	names       []string // of the keys, while they are gathered
 }
 
 // hintLine writes as many keys as fit, each whole. last are kept at the right
 // edge.
 func (s *Shell) hintLine(keys, last []keymap.Key) string {
-	now := hinted{left: make([]label, 0, len(keys)), right: make([]label, 0, len(last)), width: s.w}
-	names := make([]string, 0, len(keys)+len(last))
+	was, now := &s.hinted[0], &s.hinted[1]
+	now.width, now.left, now.right, now.names = s.w, now.left[:0], now.right[:0], now.names[:0]
 	for i := range last {
 		h := last[i].Help()
-		now.right, names = append(now.right, label{h.Key, h.Desc}), append(names, last[i].Name)
+		now.right, now.names = append(now.right, label{h.Key, h.Desc}), append(now.names, last[i].Name)
 	}
 	for i := range keys {
-		if k := &keys[i]; !k.Extra && k.Enabled() && !slices.Contains(names, k.Name) {
+		if k := &keys[i]; !k.Extra && k.Enabled() && !slices.Contains(now.names, k.Name) {
 			h := k.Help()
-			now.left, names = append(now.left, label{h.Key, h.Desc}), append(names, k.Name)
+			now.left, now.names = append(now.left, label{h.Key, h.Desc}), append(now.names, k.Name)
 		}
 	}
-	if was := &s.hinted; was.width != now.width || !slices.Equal(was.left, now.left) || !slices.Equal(was.right, now.right) {
-		now.line = s.drawHints(now.left, now.right)
-		s.hinted = now
+	if was.width == now.width && slices.Equal(was.left, now.left) && slices.Equal(was.right, now.right) {
+		return was.line
 	}
-	return s.hinted.line
+	now.line = s.drawHints(now.left, now.right)
+	s.hinted[0], s.hinted[1] = s.hinted[1], s.hinted[0]
+	return s.hinted[0].line
 }
 
 // drawHints writes as many as fit, each whole. Of those at the right edge the most

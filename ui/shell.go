@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,7 +86,8 @@ type Shell struct {
 	activity activity
 	notice   notice
 
-	hinted  hinted
+	hinted  [2]hinted // as it was drawn, and the next
+	laid    text.Laid
 	ticks   []tick // under way
 	tickSeq uint64
 	veil    veil
@@ -235,30 +237,44 @@ func (s *Shell) chrome() int {
 }
 
 // View implements tea.Model: exactly the lines of the window, none wider.
-func (s *Shell) View() string {
+func (s *Shell) View() string { return strings.Join(s.Lines(), "\n") }
+
+// Lines is the view in lines; those that look as before are the same strings.
+func (s *Shell) Lines() []string {
+	if s.w <= 0 || s.h <= 0 {
+		return nil
+	}
+	lines := s.laid.Lay(s.draw(), s.w, s.h)
+	if s.th.OnlyASCII {
+		lines = slices.Clone(lines) // the others are compared with the next
+		for i, l := range lines {
+			lines[i] = s.th.Spell(l)
+		}
+	}
+	return lines
+}
+
+// draw draws the lines of the window.
+func (s *Shell) draw() []string {
 	switch {
-	case s.w <= 0 || s.h <= 0:
-		return ""
 	case s.w < MinWidth || s.h < MinHeight:
-		return text.Cut("Window too small: needs 20x5.", s.w) + strings.Repeat("\n", s.h-1)
+		return []string{text.Cut("Window too small: needs 20x5.", s.w)}
 	case s.gone:
-		return strings.Repeat("\n", s.h-1)
+		return nil
 	case s.veil.down:
-		return s.th.Spell(strings.Join(text.Lay(s.blank(), s.w, s.h), "\n"))
+		return s.blank()
 	}
 	now := s.now()
 	lines := make([]string, 0, s.h)
-	lines = append(lines, text.Lay([]string{s.header(now), s.rule(now)}, s.w, 2)...)
+	lines = append(lines, s.header(now), s.rule(now))
 	lines = append(lines, s.drawBody(now)...)
 	if len(lines) < s.h {
-		var below []string
 		if s.chrome() == 4 {
-			below = append(below, s.notify(lines))
+			lines = append(lines, s.notify(lines))
 		}
-		below = append(below, s.hints())
-		lines = append(lines, text.Lay(below, s.w, s.h-len(lines))...)
+		lines = append(lines, s.hints())
 	}
-	return s.th.Spell(strings.Join(lines, "\n"))
+	return lines
 }
 
 // stage is the room for dialogs: the body, and in a low window the lines below too.
@@ -277,9 +293,15 @@ func (s *Shell) drawBody(now time.Time) []string {
 	}
 	var lines []string
 	if top := s.top(); top != nil {
-		lines = strings.Split(top.screen.View(), "\n")
+		if l, ok := top.screen.(interface{ Lines() []string }); ok {
+			lines = l.Lines()
+		} else {
+			lines = strings.Split(top.screen.View(), "\n")
+		}
 	}
-	lines = text.Lay(lines, w, h)
+	if len(lines) != h || len(s.overlays) > 0 { // else they are laid with the others
+		lines = text.Lay(lines, w, h)
+	}
 	for _, o := range s.overlays {
 		lines = lay(s, o, lines, now)
 	}

@@ -15,15 +15,12 @@ type list struct {
 
 func newList(w, h int) *list { return &list{w: w, h: h, lines: map[int]string{}} }
 
-func (l *list) view() string {
-	var b strings.Builder
-	b.WriteString("\x1b[1m" + pad("id      time                 status     kind               name                    amount", l.w) + "\x1b[0m\n")
+func (l *list) view() []string {
+	out := []string{"\x1b[1m" + pad("id      time                 status     kind               name                    amount", l.w) + "\x1b[0m"}
 	for y := range max(0, l.h-2) {
-		b.WriteString(l.line(l.top+y, l.top+y == l.cur))
-		b.WriteByte('\n')
+		out = append(out, l.line(l.top+y, l.top+y == l.cur))
 	}
-	fmt.Fprintf(&b, "row %d of 100000", l.cur+1)
-	return b.String()
+	return append(out, fmt.Sprintf("row %d of 100000", l.cur+1))
 }
 
 func (l *list) line(i int, selected bool) string {
@@ -71,7 +68,7 @@ func BenchmarkFrame(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			l := newList(120, 40)
 			l.top, l.cur = c.start.top, c.start.cur
-			var views []string
+			var views [][]string
 			for i := range 1000 {
 				if c.key != nil {
 					c.key(l, i)

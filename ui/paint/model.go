@@ -1,6 +1,7 @@
 package paint
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -16,11 +17,12 @@ type drawMsg struct{}
 // suspendMsg is a suspension from outside.
 type suspendMsg struct{}
 
-// model stands between Bubble Tea's loop and the program's model. The loop calls
-// View after every message; model passes that on only when a frame can be drawn
-// now: not while more keys wait, for at most mergeFor, and not while the painter
-// still writes the frame before. Whoever ends such a state asks for the frame
-// that was put off. All but due and late run on the loop's goroutine.
+// model stands between Bubble Tea's loop and the program's model. It draws after
+// every message, before the loop wakes the goroutine that runs commands, and only
+// when a frame can be drawn now: not while more keys wait, for at most mergeFor,
+// and not while the painter still writes the frame before. Whoever ends such a
+// state asks for the frame that was put off. All but due and late run on the
+// loop's goroutine.
 type model struct {
 	inner   tea.Model
 	painter *Painter
@@ -30,6 +32,7 @@ type model struct {
 	size    tea.WindowSizeMsg
 	first   func(tea.Msg) tea.Msg // the program's filter, for the first size
 	now     func() time.Time
+	begun   bool // something was drawn
 
 	mu   sync.Mutex
 	late bool // a frame was put off
@@ -40,44 +43,70 @@ type model struct {
 func (m *model) Init() tea.Cmd {
 	cmd := guard(m.inner.Init(), m.caught)
 	if msg := m.first(m.size); msg != nil {
-		_, more := m.Update(msg)
+		more := m.take(msg)
 		cmd = tea.Batch(cmd, more)
 	}
 	return cmd
 }
 
-// Update handles what is the painter's and passes on the rest.
+// Update takes a message and draws what it changed.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.take(msg)
+	m.draw()
+	return m, cmd
+}
+
+// take handles what is the painter's and passes on the rest.
+func (m *model) take(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case drawMsg:
-		return m, nil
+		return nil
 	case RepaintMsg:
 		m.painter.Repaint()
-		return m, nil
+		return nil
 	case RawMsg:
 		_ = m.painter.Passthrough(msg.Seq) // refused: nothing is written
-		return m, nil
+		return nil
 	case CopyMsg:
 		if seq, err := copySequence(msg.Text); err == nil {
 			_ = m.painter.Passthrough(seq)
 		}
-		return m, nil
+		return nil
 	case tea.WindowSizeMsg:
 		m.size = msg
 		m.painter.Invalidate() // what a terminal keeps when it is resized is its own affair
 	}
 	var cmd tea.Cmd
 	m.inner, cmd = m.inner.Update(msg)
-	return m, guard(cmd, m.caught)
+	return guard(cmd, m.caught)
 }
 
-// View hands a frame to the painter when it is time for one.
+// View draws the first frame; the loop asks for it before any message.
 func (m *model) View() string {
-	if m.putOff() {
-		return ""
+	if !m.begun {
+		m.draw()
 	}
-	m.painter.Frame(m.inner.View(), m.size.Width, m.size.Height)
 	return ""
+}
+
+// draw hands a frame to the painter when it is time for one.
+func (m *model) draw() {
+	m.begun = true
+	if m.putOff() {
+		return
+	}
+	m.painter.Frame(linesOf(m.inner), m.size.Width, m.size.Height)
+}
+
+// Liner is a model that has its view in lines. Those that stay as they were are
+// the same strings from frame to frame; they are not copied, nor read again.
+type Liner interface{ Lines() []string }
+
+func linesOf(m tea.Model) []string {
+	if l, ok := m.(Liner); ok {
+		return l.Lines()
+	}
+	return strings.Split(m.View(), "\n")
 }
 
 // putOff decides whether the frame can wait.

@@ -46,7 +46,7 @@ type Painter struct {
 	want    place
 	have    place
 	reached chan struct{} // closed when have == want; nil if nobody waits
-	view    string
+	view    []string
 	w, h    int
 	fresh   bool // view has not been drawn
 	invalid bool // the next frame is drawn in full
@@ -71,10 +71,11 @@ func New(out io.Writer, opt PainterOptions) *Painter {
 	return p
 }
 
-// Frame shows a view on a terminal of w by h cells, or as much of it as there is
-// place for. It never waits: while something is being written the newest view
-// waits in the place of the one before.
-func (p *Painter) Frame(view string, w, h int) {
+// Frame shows the lines of a view on a terminal of w by h cells, or as much of it
+// as there is place for; the caller does not change them afterwards. It never
+// waits: while something is being written the newest view waits in the place of
+// the one before.
+func (p *Painter) Frame(view []string, w, h int) {
 	if w <= 0 || h <= 0 {
 		return
 	}
@@ -292,7 +293,7 @@ type job struct {
 	enter, leave  bool
 	raw           string
 	draw, invalid bool
-	view          string
+	view          []string
 	w, h          int
 	then          step
 }

@@ -64,11 +64,11 @@ func TestNewestFrameWins(t *testing.T) {
 	g := newGate()
 	p := New(g, PainterOptions{})
 	p.Enter()
-	p.Frame("first", 20, 2)
+	p.Frame([]string{"first"}, 20, 2)
 	<-g.entered
 	start := time.Now()
 	for i := range 1000 {
-		p.Frame(fmt.Sprintf("frame %d", i), 20, 2)
+		p.Frame([]string{fmt.Sprintf("frame %d", i)}, 20, 2)
 	}
 	if d := time.Since(start); d > patience {
 		t.Errorf("Frame waited for the terminal: %v", d)
@@ -127,13 +127,13 @@ func TestLeaveAndEnterAgain(t *testing.T) {
 		t.Fatalf("Leave before Enter: %v, wrote %q", err, out.Bytes())
 	}
 	p.Enter()
-	p.Frame("hello", 10, 1)
+	p.Frame([]string{"hello"}, 10, 1)
 	settle(t, p)
 	if err := p.Leave(patience); err != nil {
 		t.Fatal(err)
 	}
 	before := out.Len()
-	p.Frame("while away", 10, 1)
+	p.Frame([]string{"while away"}, 10, 1)
 	p.Enter()
 	settle(t, p)
 	if err := p.Close(patience); err != nil {
@@ -168,7 +168,7 @@ func TestBrokenTerminalIsReportedOnce(t *testing.T) {
 	if err := <-failed; !errors.Is(err, errBroken) {
 		t.Errorf("told of %v", err)
 	}
-	p.Frame("x", 5, 5)
+	p.Frame([]string{"x"}, 5, 5)
 	if err := p.Close(patience); !errors.Is(err, errBroken) {
 		t.Errorf("Close: %v", err)
 	}
@@ -237,7 +237,7 @@ func TestPanicWhileDrawingStillLeaves(t *testing.T) {
 	p := New(&out, PainterOptions{Fail: func(err error) { failed <- err }})
 	p.screen = nil
 	p.Enter()
-	p.Frame("x", 5, 5)
+	p.Frame([]string{"x"}, 5, 5)
 	if err := <-failed; !isPanic(err) {
 		t.Fatalf("told of %v", err)
 	}

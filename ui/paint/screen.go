@@ -1,7 +1,5 @@
 package paint
 
-import "strings"
-
 // screen knows what the terminal shows and writes what turns it into the next
 // frame. It is used by one goroutine at a time.
 //
@@ -30,7 +28,7 @@ func (s *screen) invalidate() { s.valid = false }
 
 // draw appends to b what changes the terminal to the view. It appends nothing
 // when nothing changed.
-func (s *screen) draw(b []byte, view string, w, h int) []byte {
+func (s *screen) draw(b []byte, view []string, w, h int) []byte {
 	s.pen.begin(b, w, h)
 	if s.parser.full() {
 		s.parser.reset()
@@ -65,17 +63,16 @@ func (s *screen) reset(w, h int) {
 	s.valid = true
 }
 
-// read takes the view apart and returns how many rows differ from those shown.
-func (s *screen) read(view string) int {
+// read takes the lines of the view and returns how many rows differ from those
+// shown. A line that is the very string of the frame before costs one look.
+func (s *screen) read(view []string) int {
 	count := 0
 	st := style{}
 	s.near = 0
 	for y := range s.rows {
-		line := view
-		if i := strings.IndexByte(view, '\n'); i >= 0 {
-			line, view = view[:i], view[i+1:]
-		} else {
-			view = ""
+		line := ""
+		if y < len(view) {
+			line = view[y]
 		}
 		shown := &s.rows[y]
 		s.changed[y] = shown.start != st || shown.src != line
@@ -84,7 +81,7 @@ func (s *screen) read(view string) int {
 			s.take(y, line, st)
 			st = s.next[y].end
 		} else {
-			shown.src = line // do not keep an old view alive
+			shown.src = line // the next frame's is most likely the same string
 			st = shown.end
 		}
 	}

@@ -86,7 +86,7 @@ func TestTerminalShowsTheLastFrame(t *testing.T) {
 			}
 			lines = genNext(rt, lines, w, h)
 			view := strings.Join(lines, "\n")
-			b := s.draw(nil, view, w, h)
+			b := s.draw(nil, strings.Split(view, "\n"), w, h)
 			if err := Check(b); err != nil {
 				rt.Fatalf("%v in %q", err, b)
 			}
@@ -94,7 +94,7 @@ func TestTerminalShowsTheLastFrame(t *testing.T) {
 			if err := differ(e, reference(t, view, w, h)); err != nil {
 				rt.Fatalf("%v\nwritten %q", err, b)
 			}
-			if again := s.draw(nil, view, w, h); len(again) != 0 {
+			if again := s.draw(nil, strings.Split(view, "\n"), w, h); len(again) != 0 {
 				rt.Fatalf("the same frame again writes %q", again)
 			}
 		}
@@ -105,13 +105,13 @@ func TestTerminalShowsTheLastFrame(t *testing.T) {
 func TestFrameIsCutToTheTerminal(t *testing.T) {
 	e, s := newTerminal(t, 5, 3), newScreen()
 	e.feed(modes{}.enter(nil))
-	e.feed(s.draw(nil, "abcdefgh\n漢字漢字\n\x1b[7mabcd漢\x1b[0m\nno place", 5, 3))
+	e.feed(s.draw(nil, strings.Split("abcdefgh\n漢字漢字\n\x1b[7mabcd漢\x1b[0m\nno place", "\n"), 5, 3))
 	for y, want := range []string{"abcde", "漢字", "abcd"} {
 		if got := e.text(y); got != want {
 			t.Errorf("row %d is %q, want %q", y, got, want)
 		}
 	}
-	e.feed(s.draw(nil, "x", 5, 3))
+	e.feed(s.draw(nil, []string{"x"}, 5, 3))
 	if got := e.text(0) + e.text(1) + e.text(2); got != "x" {
 		t.Errorf("left behind: %q", got)
 	}
@@ -138,7 +138,7 @@ func TestHostileViewIsDrawnAsMarks(t *testing.T) {
 		"\x1b[38;5mx\x1b[38m": "x",
 	} {
 		e, s := newTerminal(t, 40, 1), newScreen()
-		b := s.draw(nil, view, 40, 1)
+		b := s.draw(nil, strings.Split(view, "\n"), 40, 1)
 		if err := Check(b); err != nil {
 			t.Errorf("%q: %v", view, err)
 		}
@@ -154,7 +154,7 @@ func TestHostileViewIsDrawnAsMarks(t *testing.T) {
 func TestNeighboursDoNotJoin(t *testing.T) {
 	s, e := newScreen(), newTerminal(t, 30, 1)
 	// two halves of a flag, kept apart by a style that is then the same
-	b := s.draw(nil, "\U0001f1e9\x1b[0m\U0001f1eax \u1100\x1b[0m\u1161y e\x1b[0m\u0301z"+strings.Repeat("\u0301", 200)+"!", 30, 1)
+	b := s.draw(nil, []string{"\U0001f1e9\x1b[0m\U0001f1eax \u1100\x1b[0m\u1161y e\x1b[0m\u0301z" + strings.Repeat("\u0301", 200) + "!"}, 30, 1)
 	if err := Check(b); err != nil {
 		t.Error(err)
 	}
@@ -174,15 +174,15 @@ func TestNeighboursDoNotJoin(t *testing.T) {
 func TestClustersOfDoubtfulWidthMoveNothing(t *testing.T) {
 	for _, c := range []string{"❤\ufe0f", "🇩🇪", "👍🏽"} {
 		s := newScreen()
-		b := string(s.draw(nil, c+"x", 10, 1))
+		b := string(s.draw(nil, []string{c + "x"}, 10, 1))
 		if !strings.Contains(b, "  \x1b[G"+c+"\x1b[3Gx") {
 			t.Errorf("%s is written as %q", c, b)
 		}
 	}
 	// what stands behind it is drawn again with it
 	s := newScreen()
-	s.draw(nil, "ab❤\ufe0fcd", 10, 1)
-	if b := string(s.draw(nil, "aB❤\ufe0fcd", 10, 1)); !strings.Contains(b, "cd") {
+	s.draw(nil, []string{"ab❤\ufe0fcd"}, 10, 1)
+	if b := string(s.draw(nil, []string{"aB❤\ufe0fcd"}, 10, 1)); !strings.Contains(b, "cd") {
 		t.Errorf("the rest of the line is not drawn: %q", b)
 	}
 }
@@ -199,7 +199,7 @@ func TestAllSizes(t *testing.T) {
 			l.top, l.cur = i*i, i*i+i
 			view := l.view()
 			e.feed(s.draw(nil, view, z.W, z.H))
-			if err := differ(e, reference(t, clip(view, z.W), z.W, z.H)); err != nil {
+			if err := differ(e, reference(t, clip(strings.Join(view, "\n"), z.W), z.W, z.H)); err != nil {
 				t.Fatalf("%v, frame %d: %v", z, i, err)
 			}
 		}
@@ -223,7 +223,7 @@ func TestHostileLinesAreReadInLinearTime(t *testing.T) {
 		strings.Repeat("\U0001f1e9", 100_000), strings.Repeat("\U0001f469\u200d", 50_000), strings.Repeat("\xff", 300_000), strings.Repeat("\n", 300_000),
 	} {
 		start := time.Now()
-		if err := Check(newScreen().draw(nil, in, 500, 200)); err != nil {
+		if err := Check(newScreen().draw(nil, strings.Split(in, "\n"), 500, 200)); err != nil {
 			t.Error(err)
 		}
 		if d := time.Since(start); d > 2*time.Second {
@@ -240,7 +240,7 @@ func FuzzView(f *testing.F) {
 		s := newScreen()
 		width, height := int(w)+1, int(h)%40+1
 		for _, view := range []string{one, two, one + "\n" + two, two + "\n" + one} {
-			b := s.draw(nil, view, width, height)
+			b := s.draw(nil, strings.Split(view, "\n"), width, height)
 			if err := Check(b); err != nil {
 				t.Fatalf("%v in %q", err, b)
 			}

@@ -1,5 +1,7 @@
 package paint
 
+import "slices"
+
 // Rows below which shifts are not looked for, and what a shift costs in bytes.
 const (
 	minShift  = 3
@@ -9,8 +11,9 @@ const (
 
 // shifter finds blocks of rows that moved up or down.
 type shifter struct {
-	cost  []int // bytes it takes to draw a row as things stand
-	spare []row
+	cost    []int // bytes it takes to draw a row as things stand
+	offsets []int // at which some row stands that is wanted elsewhere
+	spare   []row
 }
 
 // block is a shift of the rows [top, bottom) by d: the row wanted at y, for the
@@ -80,10 +83,7 @@ func (s *screen) want(y int) *row {
 // bestShift finds the block that saves most.
 func (s *screen) bestShift() block {
 	best := block{}
-	for d := 1 - s.h; d < s.h; d++ {
-		if d == 0 {
-			continue
-		}
+	for _, d := range s.findOffsets() {
 		lo, hi := max(0, -d), min(s.h, s.h-d)
 		for y := lo; y < hi; {
 			if !s.moved(y, d) {
@@ -102,6 +102,24 @@ func (s *screen) bestShift() block {
 		}
 	}
 	return best
+}
+
+// findOffsets lists how far rows moved that are to be drawn: shifts by anything else
+// would save nothing.
+func (s *screen) findOffsets() []int {
+	out := s.shifts.offsets[:0]
+	for y := range s.rows {
+		if !s.changed[y] {
+			continue
+		}
+		for at := range s.rows {
+			if d := at - y; d != 0 && s.moved(y, d) && !slices.Contains(out, d) {
+				out = append(out, d)
+			}
+		}
+	}
+	s.shifts.offsets = out
+	return out
 }
 
 // moved is true when the row wanted at y is the one shown at y+d.

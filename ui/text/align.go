@@ -48,35 +48,57 @@ func Align(col []string) []string {
 // another number.
 func AlignTo(col []string, width int) []string {
 	out := make([]string, len(col))
-	list := make([]number, len(col))
-	limit := 0 // of decimals
+	at := PointsOf(col, width)
 	for i, s := range col {
-		list[i] = parts(s)
-		if Width(s) <= width {
-			limit = max(limit, list[i].p)
-		}
-	}
-	var w, p, u int
-	for ; ; limit-- {
-		w, p, u = 0, 0, 0
-		for i, n := range list {
-			if n.p <= limit && Width(col[i]) <= width {
-				w, p, u = max(w, n.w), max(p, n.p), max(u, n.u)
-			}
-		}
-		if w+p+u <= width || limit <= 0 {
-			break
-		}
-	}
-	for i, n := range list {
-		switch {
-		case Width(col[i]) > width:
-			out[i] = strings.Repeat("#", max(width, 0))
-		case n.p <= limit && w+p+u <= width:
-			out[i] = PadLeft(n.in(w, p, u), width)
-		default:
-			out[i] = PadLeft(col[i], width)
-		}
+		out[i] = at.Put(s)
 	}
 	return out
 }
+
+// Points is where a column of numbers has its decimal points and units.
+type Points struct {
+	width   int
+	limit   int // of decimals; numbers with more stand alone
+	w, p, u int // cells of the three parts
+}
+
+// PointsOf finds the place of the points of a column, see [AlignTo].
+func PointsOf(col []string, width int) Points {
+	at := Points{width: width}
+	list := make([]number, 0, len(col))
+	for _, s := range col {
+		if fits(s, width) {
+			n := parts(s)
+			list = append(list, n)
+			at.limit = max(at.limit, n.p)
+		}
+	}
+	for ; ; at.limit-- {
+		at.w, at.p, at.u = 0, 0, 0
+		for i := range list {
+			if n := &list[i]; n.p <= at.limit {
+				at.w, at.p, at.u = max(at.w, n.w), max(at.p, n.p), max(at.u, n.u)
+			}
+		}
+		if at.inLine() || at.limit <= 0 {
+			return at
+		}
+	}
+}
+
+func (at Points) inLine() bool { return at.w+at.p+at.u <= at.width }
+
+// Put places one number of the column.
+func (at Points) Put(s string) string {
+	if !fits(s, at.width) {
+		return strings.Repeat("#", max(at.width, 0))
+	}
+	n := parts(s)
+	if n.p <= at.limit && at.inLine() {
+		return Space(at.width-at.p-at.u-n.w) + n.whole + n.part + Space(at.p-n.p) + n.unit + Space(at.u-n.u)
+	}
+	return PadLeft(s, at.width)
+}
+
+// fits tells whether s takes at most w cells; no character has more cells than bytes.
+func fits(s string, w int) bool { return len(s) <= w || Width(s) <= w }

@@ -262,6 +262,41 @@ func Lay(lines []string, w, h int) []string {
 	return out
 }
 
+// Laid lays out frame after frame. A line that it let through before is not
+// measured again.
+type Laid struct {
+	w     int
+	lines []string
+}
+
+// Lay is [Lay] of the next frame.
+func (l *Laid) Lay(lines []string, w, h int) []string {
+	out := make([]string, max(h, 0))
+	for i := range out {
+		if i >= len(lines) {
+			break
+		}
+		if out[i] = lines[i]; !l.passed(lines[i], w, i) {
+			out[i] = cutStyled(lines[i], w)
+		}
+	}
+	l.w, l.lines = w, out
+	return out
+}
+
+// passed tells whether a line was laid where it is now, or next to it.
+func (l *Laid) passed(line string, w, at int) bool {
+	if w != l.w {
+		return false
+	}
+	for _, i := range [...]int{at, at + 1, at - 1} {
+		if i >= 0 && i < len(l.lines) && l.lines[i] == line {
+			return true
+		}
+	}
+	return false
+}
+
 const reset = "\x1b[0m"
 
 func cutStyled(s string, w int) string {

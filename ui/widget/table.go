@@ -156,6 +156,9 @@ func (t *Table) settle() {
 // SetSize sets the size of the whole table, head and footer included.
 func (t *Table) SetSize(w, h int) {
 	w, h = max(w, 0), max(h, 0)
+	if w == t.w && h == t.h && t.shown != nil {
+		return
+	}
 	if w != t.w {
 		clear(t.wide)
 	}

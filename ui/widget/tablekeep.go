@@ -12,7 +12,17 @@ type keep struct {
 	from int
 	rows []keptRow
 	next []keptRow // of the frame being drawn
+	seen []Row     // of the source, in that frame
 	cols []keptColumn
+	head keptHead
+}
+
+// keptHead is the line of titles and what it depends on.
+type keptHead struct {
+	w, sortBy int
+	sortDown  bool
+	shown     []shownColumn
+	line      string
 }
 
 // keptRow is a drawn row and all that its look depends on.
@@ -30,6 +40,10 @@ type keptColumn struct {
 	width int
 	in    []string
 	out   []string
+
+	at       text.Points // what the numbers in drawn were placed by
+	drawnFor int
+	drawn    map[string]string
 }
 
 // fit fits the columns of numbers of the rows on screen: their points stand in
@@ -56,8 +70,7 @@ func (t *Table) fit(rows []Row) {
 		for _, r := range rows {
 			was.in = append(was.in, cellOf(r, c.index))
 		}
-		was.out = append(was.out[:0], was.in...)
-		numbers(was.out, c.width, d.Align == Decimal)
+		was.numbers(d.Align == Decimal)
 	}
 }
 

@@ -62,28 +62,36 @@ func (t *Table) widen(rows []Row) {
 	}
 }
 
-// numbers fits a column of numbers to w cells, in place. Points stand in one line
-// when byPoint is set.
-func numbers(col []string, w int, byPoint bool) {
-	var lost map[int]string
-	for i, s := range col {
-		if text.Width(s) > w {
-			if lost == nil {
-				lost = map[int]string{}
-			}
-			lost[i], col[i] = tooWide(s, w), "" // it must not move the others
-		}
-	}
+// numbers fits the column's numbers to its width. Points stand in one line when
+// byPoint is set; one that does not fit must not move the others.
+func (c *keptColumn) numbers(byPoint bool) {
+	var at text.Points
 	if byPoint {
-		copy(col, text.AlignTo(col, w))
+		at = text.PointsOf(c.in, c.width)
 	}
-	for i, s := range col {
-		if lost[i] != "" {
-			s = lost[i]
+	if c.drawn == nil || at != c.at || c.width != c.drawnFor || len(c.drawn) > keptNumbers {
+		c.at, c.drawnFor, c.drawn = at, c.width, make(map[string]string, len(c.in))
+	}
+	c.out = c.out[:0]
+	for _, s := range c.in {
+		d, ok := c.drawn[s]
+		if !ok {
+			switch {
+			case len(s) > c.width && text.Width(s) > c.width:
+				d = text.PadLeft(tooWide(s, c.width), c.width)
+			case byPoint:
+				d = at.Put(s)
+			default:
+				d = text.PadLeft(s, c.width)
+			}
+			c.drawn[s] = d
 		}
-		col[i] = text.PadLeft(s, w)
+		c.out = append(c.out, d)
 	}
 }
+
+// keptNumbers bounds the numbers of a column that are kept as drawn.
+const keptNumbers = 1000
 
 // tooWide stands for a number that does not fit into w cells. It holds no digit:
 // the beginning of a number with "…" behind it, or a rounded one, would be read

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"slices"
 	"strings"
 
 	"opdeck/ui/text"
@@ -111,52 +112,57 @@ func (t *Table) grow(cols []shownColumn, spare int) {
 	}
 }
 
-// View draws the table: exactly the lines of SetSize, none wider.
-func (t *Table) View() string {
+// Lines draws the table: exactly the lines of SetSize, none wider. A row that
+// looks as before is the string of before.
+func (t *Table) Lines() []string {
 	if t.h == 0 || t.w == 0 {
-		return strings.Repeat("\n", max(t.h-1, 0))
+		return make([]string, t.h)
 	}
-	var b strings.Builder
-	b.Grow(t.h * (t.w + 40))
-	lines := 0
+	lines := make([]string, 0, t.h)
 	n := t.source.Len()
 	from, to := t.Visible()
-	rows := make([]Row, 0, max(to-from, 0))
+	rows := t.keep.seen[:0]
 	for i := from; i < to; i++ {
 		rows = append(rows, t.source.Row(i))
 	}
+	t.keep.seen = rows
 	t.widen(rows)
 	if t.head() == 1 {
-		t.drawHead(&b)
-		lines++
+		lines = append(lines, t.headLine())
 	}
 	if n == 0 {
-		lines += t.drawNotice(&b, lines)
+		lines = append(lines, t.drawNotice(t.h-t.head()-t.foot())...)
 	} else {
 		t.fit(rows)
 		for i := range rows {
-			if lines > 0 {
-				b.WriteByte('\n')
-			}
-			b.WriteString(t.line(i, rows[i], from+i))
-			lines++
+			lines = append(lines, t.line(i, rows[i], from+i))
 		}
 		t.swap(from, len(rows))
 	}
-	for ; lines < t.h-t.foot(); lines++ {
-		if lines > 0 {
-			b.WriteByte('\n')
-		}
+	for len(lines) < t.h-t.foot() {
+		lines = append(lines, "")
 	}
 	if t.foot() == 1 {
-		b.WriteByte('\n')
-		t.drawFoot(&b, n)
+		lines = append(lines, t.drawFoot(n))
 	}
-	return b.String()
+	return lines
 }
 
-func (t *Table) drawHead(b *strings.Builder) {
-	p := pen{b: b}
+// View is Lines in one string.
+func (t *Table) View() string { return strings.Join(t.Lines(), "\n") }
+
+// headLine is the line of titles.
+func (t *Table) headLine() string {
+	h := &t.keep.head
+	if h.line == "" || h.w != t.w || h.sortBy != t.sortBy || h.sortDown != t.sortDown || !slices.Equal(h.shown, t.shown) {
+		*h = keptHead{t.w, t.sortBy, t.sortDown, t.shown, t.drawHead()}
+	}
+	return h.line
+}
+
+func (t *Table) drawHead() string {
+	var b strings.Builder
+	p := pen{b: &b}
 	p.write(t.th.Dim, text.Space(min(t.gutter(), t.w)))
 	for i, c := range t.shown {
 		if i > 0 {
@@ -180,20 +186,16 @@ func (t *Table) drawHead(b *strings.Builder) {
 		p.write(style, title)
 	}
 	p.end()
-	t.clip(b, 0)
+	return t.clip(b.String())
 }
 
-// clip cuts what was written since start to the width: only when not even the
-// columns that are never dropped fit.
-func (t *Table) clip(b *strings.Builder, start int) {
+// clip cuts a line to the width: only when not even the columns that are never
+// dropped fit.
+func (t *Table) clip(line string) string {
 	if t.need() <= t.w {
-		return
+		return line
 	}
-	all := b.String()
-	line := text.Lay([]string{all[start:]}, t.w, 1)[0]
-	b.Reset()
-	b.WriteString(all[:start])
-	b.WriteString(line)
+	return text.Lay([]string{line}, t.w, 1)[0]
 }
 
 func (t *Table) need() int {
@@ -239,8 +241,7 @@ func (t *Table) drawRow(r Row, k, at int) string {
 		p.write(style(theme.Plain), text.Space(t.w-t.need()))
 	}
 	p.end()
-	t.clip(&b, 0)
-	return b.String()
+	return t.clip(b.String())
 }
 
 // drawMark writes one gutter cell: the mark, or the row's sign.
@@ -255,9 +256,10 @@ func (t *Table) drawMark(p *pen, r Row, marked bool, style func(theme.Tone) them
 	}
 }
 
-func (t *Table) drawNotice(b *strings.Builder, before int) int {
+// drawNotice draws what stands in the place of rows, in at most h lines.
+func (t *Table) drawNotice(h int) []string {
 	lines := []string{}
-	if t.h-before-t.foot() >= 4 {
+	if h >= 4 {
 		lines = append(lines, "")
 	}
 	for _, l := range text.Wrap(t.notice.Text, t.w-4) {
@@ -266,17 +268,10 @@ func (t *Table) drawNotice(b *strings.Builder, before int) int {
 	for _, l := range text.Wrap(t.notice.Hint, t.w-4) {
 		lines = append(lines, "  "+t.th.Dim.Render(l))
 	}
-	lines = text.Lay(lines, t.w, min(len(lines), t.h-before-t.foot()))
-	for i, l := range lines {
-		if before+i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(l)
-	}
-	return len(lines)
+	return text.Lay(lines, t.w, min(len(lines), h))
 }
 
-func (t *Table) drawFoot(b *strings.Builder, n int) {
+func (t *Table) drawFoot(n int) string {
 	at, s := "", "" // the number that changes with each key is plain: fewer bytes
 	if n > 0 {
 		at, s = text.Count(t.at+1), " of "+text.Count(n)
@@ -285,10 +280,9 @@ func (t *Table) drawFoot(b *strings.Builder, n int) {
 		s += " " + t.th.Signs.Sep + " " + text.Count(len(t.order)) + " marked"
 	}
 	if t.note != "" {
-		b.WriteString(text.Lay([]string{text.Spread("  "+t.th.Warn.Render(t.note), at+t.th.Dim.Render(s), t.w)}, t.w, 1)[0])
-		return
+		return text.Lay([]string{text.Spread("  "+t.th.Warn.Render(t.note), at+t.th.Dim.Render(s), t.w)}, t.w, 1)[0]
 	}
-	b.WriteString(text.Lay([]string{"  " + at + t.th.Dim.Render(s)}, t.w, 1)[0])
+	return text.Lay([]string{"  " + at + t.th.Dim.Render(s)}, t.w, 1)[0]
 }
 
 // pen joins neighbours of the same style into one sequence.

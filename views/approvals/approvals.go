@@ -271,7 +271,7 @@ func (s *Screen) View() string {
 		top = top[:s.h/2]
 	}
 	s.table.SetSize(s.w, max(s.h-len(top), 1))
-	return strings.Join(text.Lay(append(top, strings.Split(s.table.View(), "\n")...), s.w, s.h), "\n")
+	return strings.Join(text.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
 }
 
 // above says how many wait, and for whom.

@@ -318,7 +318,7 @@ func (s *Customers) View() string {
 		head += "  " + th.Signs.Warn + " " + text.Plural(n, "verification is", "verifications are") + " begun and not finalised"
 	}
 	s.table.SetSize(s.w, max(s.h-1, 1))
-	lines := append([]string{th.Dim.Render(text.Cut(head, s.w))}, strings.Split(s.table.View(), "\n")...)
+	lines := append([]string{th.Dim.Render(text.Cut(head, s.w))}, s.table.Lines()...)
 	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
 }
 

@@ -293,7 +293,7 @@ func (s *Screen) View() string {
 	top := s.above()
 	foot := s.below()
 	s.table.SetSize(s.w, max(s.h-len(top)-len(foot), 1))
-	lines := append(top, strings.Split(s.table.View(), "\n")...)
+	lines := append(top, s.table.Lines()...)
 	return strings.Join(text.Lay(append(lines, foot...), s.w, s.h), "\n")
 }
 

@@ -8,7 +8,10 @@ import (
 )
 
 // View implements ui.Screen.
-func (s *Screen) View() string {
+func (s *Screen) View() string { return strings.Join(s.Lines(), "\n") }
+
+// Lines is the view in lines; rows that look as before are the same strings.
+func (s *Screen) Lines() []string {
 	th := s.env.Theme
 	var top []string
 	high := 1
@@ -24,7 +27,7 @@ func (s *Screen) View() string {
 		low = len(foot)
 	}
 	s.table.SetSize(s.w, max(s.h-high-low, 1))
-	body := strings.Split(s.table.View(), "\n")
+	body := s.table.Lines()
 	if top == nil {
 		top = []string{s.above()} // after the table: it says what the table had no room for
 	}
@@ -36,7 +39,7 @@ func (s *Screen) View() string {
 	if len(lines) != s.h {
 		lines = text.Lay(lines, s.w, s.h)
 	}
-	return strings.Join(lines, "\n")
+	return lines
 }
 
 // above is the line that says what is shown.

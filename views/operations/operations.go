@@ -319,7 +319,10 @@ func (s *Screen) Help() help.KeyMap {
 		s.keys = []keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, l.Mark, k.Item.CopyID, k.Global.Reload, l.MarkAll, o.Live, o.Export, k.Item.CopyJSON, k.Item.Raw}
 		s.keys = append(s.keys, keymap.All(k.Nav)...)
 	}
-	return keymap.Help{List: append(s.now(), s.keys...)}
+	if now := s.now(); len(now) > 0 {
+		return keymap.Help{List: append(now, s.keys...)}
+	}
+	return keymap.Help{List: s.keys}
 }
 
 // now are the keys that matter more than the others at the moment: with rows
