@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -23,19 +24,26 @@ const floorPage = 4258
 
 // floorKeys answers every key at once with as many bytes as the console would: a
 // read, one hand-over between goroutines, a write. What it costs is the machine's,
-// its terminal's and the Go runtime's.
+// its terminal's and the Go runtime's. It reads as the console does, through the
+// runtime's poller: a read that holds a thread keeps the runtime's monitor awake
+// for 10 ms, which costs more than all the rest (0.74 instead of 0.34 ms a key).
 func floorKeys(in *os.File, out io.Writer) error {
 	old, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = term.Restore(int(in.Fd()), old) }()
+	polled, err := os.OpenFile("/dev/tty", os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = polled.Close() }()
 	read := make(chan string)
 	go func() {
 		defer close(read)
 		buf := make([]byte, 256)
 		for {
-			n, err := in.Read(buf)
+			n, err := polled.Read(buf)
 			if err != nil {
 				return
 			}
