@@ -287,21 +287,30 @@ func trigrams(s string) string {
 	return strings.Join(out, " AND ")
 }
 
+// ofWords finds texts of operations by the three letters in a row that are indexed,
+// in SQLite two letters too, by all terms that begin with them. One letter is in
+// nearly every text.
 func (x *OperationIndex) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
-	var match []string
-	var like []filter.Cond
+	var match, like []filter.Cond
 	for _, v := range l.Values {
-		if utf8.RuneCountInString(filter.Fold(v.Text)) < 3 {
+		by := filter.Cond{SQL: "SELECT rowid AS n FROM index_words WHERE index_words MATCH ?", Args: []any{trigrams(v.Text)}}
+		short := filter.Fold(v.Text)
+		switch n := utf8.RuneCountInString(short); {
+		case n == 2 && !x.postgres():
+			by = filter.Cond{SQL: `SELECT rowid AS n FROM index_words WHERE index_words MATCH (
+				SELECT ifnull(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') FROM index_terms WHERE term >= ? AND term < ?)`,
+				Args: []any{short, short + string(utf8.MaxRune)}}
+		case n < 3:
 			return c, false
 		}
-		match = append(match, "("+trigrams(v.Text)+")")
+		match = append(match, by)
 		like = append(like, filter.Cond{SQL: "(reference || comment || doc_text) LIKE ?", Args: []any{likeAny(v.Text)}})
 	}
 	if x.postgres() {
 		c = filter.Any(like...)
 		return filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}, true
 	}
-	return filter.Cond{SQL: "SELECT rowid AS n FROM index_words WHERE index_words MATCH ?", Args: []any{strings.Join(match, " OR ")}}, true
+	return union(match...), true
 }
 
 // leaf is the exact condition of one comparison on a row o; party asks for the

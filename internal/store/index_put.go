@@ -361,7 +361,7 @@ func (b *batch) insert(ctx context.Context, list []*opRow) error {
 // insertWords fills the substring index. FTS5 writes a segment to disk for each
 // statement, so new rows, which have the highest numbers, go in with one.
 func (b *batch) insertWords(ctx context.Context, list []*opRow) error {
-	const from = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text FROM index_op
+	const from = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text || char(2, 2) FROM index_op
 		WHERE (reference <> '' OR comment <> '' OR doc_text <> '') AND `
 	var old []any
 	first := int64(math.MaxInt64)

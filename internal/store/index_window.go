@@ -176,8 +176,16 @@ const (
 // is found at once, however long the search for all that match would take.
 // found is false when there are not enough, and once candidates are known.
 func (p *opPlan) nearby(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) (ns []int64, found bool, err error) {
-	if p.single.SQL == "" || p.driven || skip > 0 || limit > near/4 {
+	if p.all && p.pure || p.driven || skip > 0 || limit > near/4 {
 		return nil, false, nil
+	}
+	if p.pure { // how many of the rows match is known
+		rows := limit * int(p.total/max(p.rows, 1)+1) * 3 / 2
+		if rows > nearer {
+			return nil, false, nil
+		}
+		ns, err = p.among(ctx, k, desc, at, rows, limit)
+		return ns, len(ns) == limit, err
 	}
 	ns, err = p.among(ctx, k, desc, at, near, limit)
 	if err != nil || len(ns) == limit || len(ns) == 0 {
@@ -189,13 +197,18 @@ func (p *opPlan) nearby(ctx context.Context, k column, desc bool, at *cursor, sk
 	return ns, len(ns) == limit, err
 }
 
-// among gives the first matching rows among the next so many of the list.
+// among gives the first matching rows among the next so many of the list; where
+// anything but the kind decides, among the next of those kinds.
 func (p *opPlan) among(ctx context.Context, k column, desc bool, at *cursor, rows, limit int) ([]int64, error) {
 	_, word := direction(desc)
 	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ?"
-	c := filter.All(filter.Cond{SQL: "o.scope = ?", Args: []any{p.x.scope}}, p.kindCond(), k.behind(at, desc))
-	return p.numbers(ctx, "SELECT o.n FROM (SELECT o.* FROM index_op o "+p.x.by(k.index)+"WHERE "+c.SQL+order+") AS o WHERE "+p.single.SQL+" LIMIT ?",
-		append(append(append(c.Args, rows), p.single.Args...), limit)...)
+	inner, outer := p.kindCond(), p.single
+	if p.pure {
+		inner, outer = filter.True, p.kindCond()
+	}
+	c := filter.All(filter.Cond{SQL: "o.scope = ?", Args: []any{p.x.scope}}, inner, k.behind(at, desc))
+	return p.numbers(ctx, "SELECT o.n FROM (SELECT o.* FROM index_op o "+p.x.by(k.index)+"WHERE "+c.SQL+order+") AS o WHERE "+outer.SQL+" LIMIT ?",
+		append(append(append(c.Args, rows), outer.Args...), limit)...)
 }
 
 // from is "SELECT o.n FROM" with the few candidates, or with the index walked.

@@ -1,0 +1,10 @@
+-- +goose Up
+-- The end of a text counts as two letters, so that every one or two letters of it
+-- begin a term; and the terms, to look them up.
+INSERT INTO index_words (index_words) VALUES ('delete-all');
+INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text || char(2, 2) FROM index_op
+    WHERE reference <> '' OR comment <> '' OR doc_text <> '';
+CREATE VIRTUAL TABLE index_terms USING fts5vocab (index_words, row);
+
+-- +goose Down
+DROP TABLE index_terms;
