@@ -15,7 +15,7 @@ type kind struct {
 	n    int64
 	key  kindKey
 	sum  sums
-	like api.Operation
+	like *api.Operation
 }
 
 // kindFields are the fields that a kind decides alone.
@@ -59,7 +59,8 @@ func (x *OperationIndex) loadKinds(ctx context.Context) ([]kind, error) {
 		if err := q.Scan(&k.n, &c.status, &c.typ, &c.payment, &c.currency, &c.tocurrency, &c.flags, &k.sum.ops, &k.sum.hi, &k.sum.lo, &k.sum.nanos); err != nil {
 			return nil, err
 		}
-		k.like = c.operation()
+		like := c.operation()
+		k.like = &like
 		list = append(list, k)
 	}
 	if err := q.Err(); err != nil {

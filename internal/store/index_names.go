@@ -115,6 +115,6 @@ func (b *batch) makeParties(ctx context.Context, missing map[string]party) error
 	if err := rows.flush(ctx); err != nil || b.x.postgres() {
 		return err
 	}
-	_, err = b.tx.Exec(ctx, "INSERT INTO index_party_words (rowid, body) SELECT n, body || ids FROM index_party WHERE n >= ? AND body || ids <> ''", first)
+	_, err = b.tx.Exec(ctx, "INSERT INTO index_party_words (rowid, body) SELECT n, body || ids || char(2, 2) FROM index_party WHERE n >= ? AND body || ids <> ''", first)
 	return err
 }

@@ -27,6 +27,7 @@ type opPlan struct {
 	pure   bool        // rest holds always
 	driver filter.Cond // SELECT n …, when few; candidates that rest and kinds decide
 
+	short  bool                      // driver is a list of at most listed numbers
 	parts  filter.And                // what the kinds do not decide
 	driven bool                      // driver has been chosen
 	whole  bool                      // everything matches; kinds were not even read
@@ -62,10 +63,13 @@ func (x *OperationIndex) outline(ctx context.Context, f filter.OperationExpr, no
 	only := f.Of(kindParts)
 	for _, k := range all {
 		p.total += k.sum.ops
-		if only.Match(k.like, now) {
+		if len(kindParts) > 0 && only.Match(*k.like, now) {
 			p.kinds = append(p.kinds, k)
 			p.rows += k.sum.ops
 		}
+	}
+	if len(kindParts) == 0 {
+		p.kinds, p.rows = all, p.total
 	}
 	p.all = len(p.kinds) == len(all)
 	p.parts = restParts
@@ -86,6 +90,31 @@ func (p *opPlan) drive(ctx context.Context) error {
 	}
 	p.driven = true
 	return p.chooseDriver(ctx, p.parts)
+}
+
+// driveFew looks for candidates and tells whether it found few; if not, it has
+// chosen nothing.
+func (p *opPlan) driveFew(ctx context.Context) (bool, error) {
+	for _, n := range p.parts {
+		d, ok := p.x.candidates(n, p.now)
+		if !ok {
+			continue
+		}
+		ns, err := p.firstOf(ctx, d)
+		if err != nil {
+			return false, err
+		}
+		if len(ns) <= listed {
+			p.driver, p.short, p.driven = p.x.list(ns), true, true
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// firstOf gives as many candidates as are kept in a list, and one more.
+func (p *opPlan) firstOf(ctx context.Context, d filter.Cond) ([]int64, error) {
+	return p.numbers(ctx, "SELECT n FROM ("+d.SQL+") AS c LIMIT ?", append(append([]any{}, d.Args...), listed+1)...)
 }
 
 // none reports that nothing can match.
@@ -128,10 +157,15 @@ func (x *OperationIndex) kindList(column string, kinds []kind) filter.Cond {
 	return filter.Cond{SQL: column + " IN (SELECT value FROM json_each(?))", Args: []any{"[" + all + "]"}}
 }
 
-// where is the whole condition on a row o.
+// where is the whole condition on a row o. Of few rows each is looked at alone:
+// to search all parties would take longer.
 func (p *opPlan) where(more ...filter.Cond) filter.Cond {
+	rest := p.rest
+	if p.short && p.single.SQL != "" {
+		rest = p.single
+	}
 	parts := []filter.Cond{{SQL: "o.scope = ?", Args: []any{p.x.scope}}}
-	for _, c := range append([]filter.Cond{p.kindCond(), p.rest}, more...) {
+	for _, c := range append([]filter.Cond{p.kindCond(), rest}, more...) {
 		if c.SQL != filter.True.SQL {
 			parts = append(parts, c)
 		}
@@ -162,13 +196,13 @@ func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 		if !ok || best < 200 {
 			continue
 		}
-		ns, err := p.numbers(ctx, "SELECT n FROM ("+d.SQL+") AS c LIMIT ?", append(append([]any{}, d.Args...), listed+1)...)
+		ns, err := p.firstOf(ctx, d)
 		if err != nil {
 			return err
 		}
 		if len(ns) <= listed {
 			if int64(len(ns)) < best {
-				best, p.driver = int64(len(ns)), p.x.list(ns)
+				best, p.driver, p.short = int64(len(ns)), p.x.list(ns), true
 			}
 			continue
 		}
@@ -177,7 +211,7 @@ func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 			return err
 		}
 		if found < best {
-			best, p.driver = found, d
+			best, p.driver, p.short = found, d, false
 		}
 	}
 	return nil
@@ -251,13 +285,13 @@ func (x *OperationIndex) leafCandidates(l *filter.Leaf, now time.Time) (c filter
 	case "customer", "source", "destination":
 		return x.ofParty(l.Field, l), true
 	case "party":
-		return union(x.ofParty("source", l), x.ofParty("destination", l)), true
+		return x.ofParties(l, "source", "destination"), true
 	case "reference", "comment", "doc":
 		return x.ofWords(l)
 	case "":
 		words, ok := x.ofWords(l)
 		id := filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ?", Args: []any{x.scope, filter.Fold(l.Values[0].Text)}}
-		return union(words, x.ofParty("customer", l), x.ofParty("source", l), x.ofParty("destination", l), id), ok
+		return union(words, x.ofParties(l, "customer", "source", "destination"), id), ok
 	}
 	return c, false
 }
@@ -287,23 +321,14 @@ func trigrams(s string) string {
 	return strings.Join(out, " AND ")
 }
 
-// ofWords finds texts of operations by the three letters in a row that are indexed,
-// in SQLite two letters too, by all terms that begin with them. One letter is in
-// nearly every text.
 func (x *OperationIndex) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
 	var match, like []filter.Cond
 	for _, v := range l.Values {
-		by := filter.Cond{SQL: "SELECT rowid AS n FROM index_words WHERE index_words MATCH ?", Args: []any{trigrams(v.Text)}}
-		short := filter.Fold(v.Text)
-		switch n := utf8.RuneCountInString(short); {
-		case n == 2 && !x.postgres():
-			by = filter.Cond{SQL: `SELECT rowid AS n FROM index_words WHERE index_words MATCH (
-				SELECT ifnull(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') FROM index_terms WHERE term >= ? AND term < ?)`,
-				Args: []any{short, short + string(utf8.MaxRune)}}
-		case n < 3:
+		in, ok := x.wordsWith("index_words", v.Text)
+		if !ok {
 			return c, false
 		}
-		match = append(match, by)
+		match = append(match, filter.Cond{SQL: "SELECT rowid AS n FROM index_words WHERE " + in.SQL, Args: in.Args})
 		like = append(like, filter.Cond{SQL: "(reference || comment || doc_text) LIKE ?", Args: []any{likeAny(v.Text)}})
 	}
 	if x.postgres() {
@@ -311,6 +336,21 @@ func (x *OperationIndex) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
 		return filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}, true
 	}
 	return union(match...), true
+}
+
+// wordsWith is the condition on a word index that a text may hold s: by all three
+// letters in a row of it, in SQLite by two letters too, with all terms that begin
+// with them. ok is false for less: one letter is in nearly every text.
+func (x *OperationIndex) wordsWith(table, s string) (c filter.Cond, ok bool) {
+	s = filter.Fold(s)
+	switch n := utf8.RuneCountInString(s); {
+	case n >= 3:
+		return filter.Cond{SQL: table + " MATCH ?", Args: []any{trigrams(s)}}, true
+	case n == 2 && !x.postgres():
+		return filter.Cond{SQL: table + ` MATCH (SELECT ifnull(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') FROM ` +
+			table + `_terms WHERE term >= ? AND term < ?)`, Args: []any{s, s + string(utf8.MaxRune)}}, true
+	}
+	return c, false
 }
 
 // leaf is the exact condition of one comparison on a row o; party asks for the
@@ -347,7 +387,7 @@ func (x *OperationIndex) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind
 	var match []kind
 	only := f.Of(l)
 	for _, k := range all {
-		if only.Match(k.like, now) {
+		if only.Match(*k.like, now) {
 			match = append(match, k)
 		}
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"opdeck/internal/index/filter"
 	"opdeck/internal/mask"
@@ -16,6 +15,16 @@ type partyIs func(column string, l *filter.Leaf) filter.Cond
 func (x *OperationIndex) ofParty(column string, l *filter.Leaf) filter.Cond {
 	p := x.parties1(l)
 	return filter.Cond{SQL: "SELECT n FROM index_op WHERE " + column + " IN (" + p.SQL + ")", Args: p.Args}
+}
+
+// ofParties is ofParty for several columns with one search for the parties.
+func (x *OperationIndex) ofParties(l *filter.Leaf, columns ...string) filter.Cond {
+	p := x.parties1(l)
+	var parts []filter.Cond
+	for _, c := range columns {
+		parts = append(parts, filter.Cond{SQL: "SELECT n FROM index_op WHERE " + c + " IN (SELECT n FROM party)"})
+	}
+	return filter.Cond{SQL: "SELECT n FROM (WITH party (n) AS MATERIALIZED (" + p.SQL + ") " + union(parts...).SQL + ") AS byparty", Args: p.Args}
 }
 
 // parties1 selects the parties that a leaf lets through.
@@ -84,17 +93,19 @@ func (x *OperationIndex) partyCond(l *filter.Leaf, words bool) filter.Cond {
 		if !l.Conceals(v) {
 			c = filter.Cond{SQL: c.SQL + " OR " + x.engine.Instr + "(p.ids, ?) > 0", Args: []any{want, whole}}
 		}
-		if words && utf8.RuneCountInString(filter.Fold(v.Text)) >= 3 && !(l.Covered && strings.Contains(v.Text, mask.Dot)) {
-			c = filter.All(x.narrow(v.Text), c)
+		if in, ok := x.narrow(v.Text); ok && words && !(l.Covered && strings.Contains(v.Text, mask.Dot)) {
+			c = filter.All(in, c)
 		}
 		alts = append(alts, c)
 	}
 	return filter.Any(alts...)
 }
 
-func (x *OperationIndex) narrow(s string) filter.Cond {
+// narrow is the condition that a party's texts may hold s, by the word index.
+func (x *OperationIndex) narrow(s string) (c filter.Cond, ok bool) {
+	c, ok = x.wordsWith("index_party_words", s)
 	if x.postgres() {
-		return filter.Cond{SQL: "(p.body || p.ids) LIKE ?", Args: []any{likeAny(s)}}
+		return filter.Cond{SQL: "(p.body || p.ids) LIKE ?", Args: []any{likeAny(s)}}, ok
 	}
-	return filter.Cond{SQL: "p.n IN (SELECT rowid FROM index_party_words WHERE index_party_words MATCH ?)", Args: []any{trigrams(s)}}
+	return filter.Cond{SQL: "p.n IN (SELECT rowid FROM index_party_words WHERE " + c.SQL + ")", Args: c.Args}, ok
 }

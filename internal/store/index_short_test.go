@@ -30,8 +30,9 @@ func TestIndexFindsTwoLetters(t *testing.T) {
 			ops[i].Comment = text.Untrusted(c)
 		}
 		ops[20].Reference = "zq-1"
+		ops[21].Customer.Name = "Firma Äöqv"
 		put(t, x, index.List, now, ops...)
-		for _, q := range []string{"comment:zq", "comment:xz", "comment:qx", "comment:jj", `comment:"q\""`, `comment:"*w"`, "comment:юж", "comment:漢字", "comment:字", "comment:\" ю\"", "comment:jj,zq", "comment:jj,zqx", "zq", "reference:zq"} {
+		for _, q := range []string{"comment:zq", "comment:xz", "comment:qx", "comment:jj", `comment:"q\""`, `comment:"*w"`, "comment:юж", "comment:漢字", "comment:字", "comment:\" ю\"", "comment:jj,zq", "comment:jj,zqx", "zq", "reference:zq", "customer:qv", "qv", "customer:äö", "customer:jj"} {
 			e := parse(t, q)
 			want := map[string]bool{}
 			for _, o := range ops {

@@ -166,7 +166,8 @@ func (p *opPlan) walkColumn(ctx context.Context, k column, desc bool, at *cursor
 }
 
 // near is how many rows are looked at one by one before candidates are searched;
-// nearer is how many more when the first ones show that these will be enough.
+// nearer is how many more when the first ones show that these will be enough, and
+// candidates are not few.
 const (
 	near   = 2000
 	nearer = 8 * near
@@ -191,9 +192,14 @@ func (p *opPlan) nearby(ctx context.Context, k column, desc bool, at *cursor, sk
 	if err != nil || len(ns) == limit || len(ns) == 0 {
 		return ns, len(ns) == limit, err
 	}
-	if enough := near * limit / len(ns) * 3 / 2; enough <= nearer {
-		ns, err = p.among(ctx, k, desc, at, enough, limit)
+	enough := near * limit / len(ns) * 3 / 2
+	if enough > nearer {
+		return ns, false, nil
 	}
+	if few, err := p.driveFew(ctx); few || err != nil {
+		return nil, false, err
+	}
+	ns, err = p.among(ctx, k, desc, at, enough, limit)
 	return ns, len(ns) == limit, err
 }
 
