@@ -1,0 +1,218 @@
+package hook
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gojwt "github.com/golang-jwt/jwt/v5"
+
+	"opdeck/api/secret"
+)
+
+// W01, W02: only HS256 over our secret, in one spelling.
+func TestJWTRefusesOtherTokens(t *testing.T) {
+	good := sign(t, secretA, map[string]any{"iat": at.Unix()})
+	parts := strings.Split(good, ".")
+	flip := func(i int) string {
+		sig, _ := strict64.DecodeString(parts[2])
+		sig[i] ^= 1
+		return parts[0] + "." + parts[1] + "." + strict64.EncodeToString(sig)
+	}
+	claims := fmt.Sprintf(`{"iat":%d}`, at.Unix())
+	hs384 := func() string {
+		signed := strict64.EncodeToString([]byte(`{"alg":"HS384"}`)) + "." + parts[1]
+		m := hmac.New(sha512.New384, []byte(secretA))
+		m.Write([]byte(signed))
+		return signed + "." + strict64.EncodeToString(m.Sum(nil))
+	}
+	cases := map[string]string{
+		"no header": "", "Basic": "Basic dXNlcjpwYXNz", "Bearer alone": "Bearer ", "junk": "a.b.c",
+		"alg none":           strict64.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + ".",
+		"alg none, signed":   tokenWith(`{"alg":"none"}`, claims),
+		"alg None":           tokenWith(`{"alg":"None"}`, claims),
+		"alg hs256":          tokenWith(`{"alg":"hs256"}`, claims),
+		"alg twice":          tokenWith(`{"alg":"HS256","alg":"none"}`, claims),
+		"alg in other case":  tokenWith(`{"ALG":"HS256"}`, claims),
+		"crit":               tokenWith(`{"alg":"HS256","crit":["b64"],"b64":false}`, claims),
+		"claims twice":       tokenWith(`{"alg":"HS256"}`, `{"iat":1,"iat":`+strconv.FormatInt(at.Unix(), 10)+`}`),
+		"HS384":              hs384(),
+		"first byte":         flip(0),
+		"last byte":          flip(31),
+		"padded":             good + "=",
+		"standard alphabet":  parts[0] + "." + parts[1] + "." + standardAlphabet(parts[2]),
+		"trailing bits":      good[:len(good)-1] + string(otherTail(good[len(good)-1])),
+		"line end inside":    parts[0] + "." + parts[1] + "." + parts[2][:9] + "\n" + parts[2][9:],
+		"trailing dot":       good + ".",
+		"four parts":         good + "." + parts[2],
+		"two parts":          parts[0] + "." + parts[1],
+		"a megabyte":         strings.Repeat("a", 1<<20) + "." + parts[1] + "." + parts[2],
+		"of another secret":  sign(t, secretB, map[string]any{"iat": at.Unix()}),
+		"public key as mac":  publicKeyToken(t, claims),
+		"kid with SQL":       strings.Replace(tokenWith(`{"alg":"HS256","kid":"' OR 1=1"}`, claims), ".", ".x", 1),
+		"kid asks for a key": kidToken(claims),
+	}
+	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
+	for name, token := range cases {
+		for _, prefix := range []string{"", "Bearer "} {
+			if verdict, err := v.Verify(withAuthorization(prefix + token)); err == nil || verdict.Authenticated {
+				t.Errorf("%s%s was accepted", prefix, name)
+			}
+		}
+	}
+	for _, prefix := range []string{"", "Bearer ", "bearer "} {
+		verdict, err := v.Verify(withAuthorization(prefix + good))
+		if err != nil || !verdict.Authenticated || verdict.Bound {
+			t.Errorf("%q: %+v %v", prefix, verdict, err)
+		}
+	}
+	d := withAuthorization(good)
+	d.Header["Authorization"] = []string{good, good}
+	if _, err := v.Verify(d); reason(err) != "header" {
+		t.Error("two headers:", err)
+	}
+	if _, err := v.Verify(withAuthorization(tokenWith(`{"alg":"HS256","kid":"../../etc/x","jku":"https://evil.test"}`, claims))); err != nil {
+		t.Error("hints are not looked at:", err)
+	}
+}
+
+func standardAlphabet(s string) string {
+	if !strings.ContainsAny(s, "-_") {
+		return s + "+" // cannot be decoded either
+	}
+	return strings.NewReplacer("-", "+", "_", "/").Replace(s)
+}
+
+// otherTail returns a character that decodes to the same last byte.
+func otherTail(c byte) byte {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	return alphabet[strings.IndexByte(alphabet, c)|1]
+}
+
+func publicKeyToken(t *testing.T, claims string) string {
+	t.Helper()
+	k, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := strict64.EncodeToString([]byte(`{"alg":"RS256"}`)) + "." + strict64.EncodeToString([]byte(claims))
+	return signed + "." + strict64.EncodeToString(mac(k.N.Bytes(), signed))
+}
+
+func kidToken(claims string) string {
+	signed := strict64.EncodeToString([]byte(`{"alg":"HS256","kid":"/dev/null"}`)) + "." + strict64.EncodeToString([]byte(claims))
+	return signed + "." + strict64.EncodeToString(mac(nil, signed))
+}
+
+// W03: a time must be there, and be near.
+func TestJWTTimes(t *testing.T) {
+	now := at.Unix()
+	cases := []struct {
+		claims string
+		want   string
+	}{
+		{`{}`, "no_time"}, {`{"nbf":1}`, "no_time"},
+		{fmt.Sprintf(`{"iat":%d}`, now), ""}, {fmt.Sprintf(`{"iat":%d.25}`, now), ""},
+		{fmt.Sprintf(`{"iat":%d}`, now+60), ""}, {fmt.Sprintf(`{"iat":%d}`, now+61), "from_the_future"}, {fmt.Sprintf(`{"iat":%d}`, now+600), "from_the_future"},
+		{fmt.Sprintf(`{"iat":%d}`, now-360), ""}, {fmt.Sprintf(`{"iat":%d}`, now-361), "too_old"},
+		{fmt.Sprintf(`{"exp":%d}`, now-60), ""}, {fmt.Sprintf(`{"exp":%d}`, now-61), "expired"},
+		{fmt.Sprintf(`{"exp":%d}`, now+360), ""}, {fmt.Sprintf(`{"exp":%d}`, now+361), "lives_too_long"},
+		{fmt.Sprintf(`{"iat":%d,"exp":%d}`, now, now+86400), ""}, {fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-400, now+86400), "too_old"},
+		{fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-10, now-61), "expired"},
+		{fmt.Sprintf(`{"iat":%d,"nbf":%d}`, now, now+61), "not_yet"},
+		{fmt.Sprintf(`{"iat":%d,"exp":1e18}`, now), "claims"}, {`{"exp":1e18}`, "claims"}, {`{"exp":1e999}`, "claims"},
+		{fmt.Sprintf(`{"exp":"%d"}`, now+10), "claims"}, {fmt.Sprintf(`{"iat":%d,"exp":null}`, now), ""},
+		{fmt.Sprintf(`{"iat":%d,"jti":7}`, now), "claims"}, {`[]`, "claims"}, {`"x"`, "claims"},
+	}
+	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
+	for _, c := range cases {
+		_, err := v.Verify(withAuthorization(tokenWith(`{"alg":"HS256"}`, c.claims)))
+		if (err == nil) != (c.want == "") || err != nil && reason(err) != c.want {
+			t.Errorf("%s: %v, want %q", c.claims, err, c.want)
+		}
+	}
+}
+
+// W04: a hash of the body binds it; without one the verdict says unbound.
+func TestJWTBody(t *testing.T) {
+	sum := sha256.Sum256(body)
+	right := hex.EncodeToString(sum[:])
+	wrong := strings.Repeat("0", 64)
+	cases := []struct {
+		claims map[string]any
+		bound  bool
+		reason string
+	}{
+		{map[string]any{}, false, ""},
+		{map[string]any{"body_sha256": right}, true, ""},
+		{map[string]any{"request_body_sha256": strings.ToUpper(right)}, true, ""},
+		{map[string]any{"body_sha256": right, "request_body_sha256": wrong}, false, "body"},
+		{map[string]any{"body_sha256": wrong}, false, "body"},
+		{map[string]any{"body_sha256": ""}, false, "body"},
+		{map[string]any{"body_sha256": 7}, false, "claims"},
+	}
+	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
+	for _, c := range cases {
+		c.claims["iat"] = at.Unix()
+		verdict, err := v.Verify(withAuthorization(sign(t, secretA, c.claims)))
+		if verdict.Bound != c.bound || err != nil && reason(err) != c.reason || (err == nil) != (c.reason == "") {
+			t.Errorf("%v: %+v %v", c.claims, verdict, err)
+		}
+	}
+}
+
+func TestJWTTokenOverAnotherBody(t *testing.T) {
+	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
+	d := withAuthorization(sign(t, secretA, map[string]any{"iat": at.Unix(), "jti": "one"}))
+	for range 3 {
+		if _, err := v.Verify(d); err != nil {
+			t.Fatal("a repeated delivery:", err)
+		}
+	}
+	d.Body = []byte(`{"forged":true}`)
+	if _, err := v.Verify(d); reason(err) != "token_reused" {
+		t.Fatal(err)
+	}
+	for _, b := range []string{"a", "b"} { // bound tokens prove their body, whatever their id
+		sum := sha256.Sum256([]byte(b))
+		d := withAuthorization(sign(t, secretA, map[string]any{"iat": at.Unix(), "jti": "two", "body_sha256": hex.EncodeToString(sum[:])}))
+		d.Body = []byte(b)
+		if verdict, err := v.Verify(d); err != nil || !verdict.Bound {
+			t.Error(verdict, err)
+		}
+	}
+	m := newMemory(time.Minute)
+	a, b := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b"))
+	for i := range 5 { // across the turns of the memory
+		id := strconv.Itoa(i)
+		when := at.Add(time.Duration(i) * 50 * time.Second)
+		if !m.first(id, a, when) || m.first(id, b, when.Add(59*time.Second)) {
+			t.Fatal(i)
+		}
+	}
+}
+
+// Our tokens are those of a JWT library, and the other way round.
+func TestJWTInterop(t *testing.T) {
+	theirs, err := gojwt.NewWithClaims(gojwt.SigningMethodHS256, gojwt.MapClaims{"iat": at.Unix(), "exp": at.Add(time.Minute).Unix()}).SignedString([]byte(secretA))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)}).Verify(withAuthorization("Bearer " + theirs)); err != nil {
+		t.Error(err)
+	}
+	ours := sign(t, secretA, BodyClaims(body, at))
+	tok, err := gojwt.Parse(ours, func(*gojwt.Token) (any, error) { return []byte(secretA), nil },
+		gojwt.WithValidMethods([]string{"HS256"}), gojwt.WithTimeFunc(func() time.Time { return at }), gojwt.WithIssuedAt(), gojwt.WithStrictDecoding())
+	if err != nil || !tok.Valid {
+		t.Error(err)
+	}
+}

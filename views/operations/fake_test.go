@@ -1,0 +1,228 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// fake is an index of n rows that are made when they are asked for; a filter
+// leaves every second one. calls counts all questions, most is the largest
+// window that was asked for.
+type fake struct {
+	n       int
+	ops     []api.Operation // instead of made ones
+	calls   int
+	most    int
+	err     error
+	window  func() // called before each window
+	pages   int    // read from the service
+	reads   []string
+	readErr error
+	export  func(progress func(done, total int64)) (int64, error)
+	values  func(ctx context.Context, field, typed string) ([]string, error)
+}
+
+func (f *fake) len(q filter.OperationExpr) int {
+	n := f.n
+	if f.ops != nil {
+		n = len(f.ops)
+	}
+	if !q.Empty() {
+		n /= 2
+	}
+	return n
+}
+
+func id(i int) string { return fmt.Sprintf("%08d-0000-4000-8000-000000000000", i) }
+
+func (f *fake) at(q filter.OperationExpr, i int) index.Record {
+	if !q.Empty() {
+		i *= 2
+	}
+	seen := uitest.NewClock().Now().Add(-30 * time.Second)
+	if f.ops != nil {
+		return index.Record{Op: f.ops[i], Seen: seen}
+	}
+	return index.Record{Op: apitest.Operation(map[string]any{"opid": id(i)}), Seen: seen}
+}
+
+func (f *fake) place(q filter.OperationExpr, anchor string) int {
+	for i := range f.ops {
+		if string(f.ops[i].OPID) == anchor {
+			return i
+		}
+	}
+	var i int
+	if _, err := fmt.Sscanf(anchor, "%08d-", &i); err != nil || f.ops != nil {
+		return -1
+	}
+	if !q.Empty() {
+		if i%2 == 1 {
+			return -1
+		}
+		i /= 2
+	}
+	return i
+}
+
+func (f *fake) Window(ctx context.Context, q index.Query) (index.Window, error) {
+	f.calls++
+	if f.window != nil {
+		f.window()
+	}
+	if f.err != nil || ctx.Err() != nil {
+		return index.Window{}, errors.Join(f.err, ctx.Err())
+	}
+	f.most = max(f.most, q.Before+q.After)
+	n := f.len(q.Filter)
+	from, to, at := q.Skip, q.Skip+q.After, -1
+	switch p := f.place(q.Filter, q.Anchor); {
+	case q.FromEnd:
+		from, to = n-q.Before, n
+	case q.Anchor != "" && p >= 0:
+		from, to = max(p-q.Before, 0), p+q.After+1
+		at = p - from
+	}
+	w := index.Window{AnchorAt: at, More: to < n}
+	for i := max(from, 0); i < min(to, n); i++ {
+		w.Rows = append(w.Rows, f.at(q.Filter, i))
+	}
+	return w, nil
+}
+
+func (f *fake) Count(_ context.Context, q filter.OperationExpr) (int64, error) {
+	f.calls++
+	return int64(f.len(q)), f.err
+}
+
+func (f *fake) Place(_ context.Context, q filter.OperationExpr, _ index.Sort, opid string) (index.Place, error) {
+	f.calls++
+	p := f.place(q, opid)
+	return index.Place{Before: int64(max(p, 0)), Total: int64(f.len(q)), In: p >= 0}, f.err
+}
+
+func (f *fake) Totals(context.Context, filter.OperationExpr) ([]index.Sum, error) {
+	f.calls++
+	var out []index.Sum
+	for _, c := range apitest.OddMoney() {
+		d, err := c.Op.SourceAmount.Sum.Decimal()
+		if err == nil {
+			out = append(out, index.Sum{Currency: c.Op.SourceAmount.Sum.CurrencyCode, Count: 1, Amount: d})
+		}
+	}
+	return append(out, index.Sum{Currency: "EUR" + apitest.Hostile, Count: 2, Bad: 1, Amount: apd.New(125, -2)}), f.err
+}
+
+func (f *fake) Groups(_ context.Context, _ filter.OperationExpr, by index.By, _ int) ([]index.Group, error) {
+	f.calls++
+	return []index.Group{{Key: "PENDING", Count: 7, Sums: []index.Sum{{Currency: "EUR", Count: 7, Amount: apd.New(99, 0)}}}, {Key: "x" + apitest.Hostile, Count: 2}}, f.err
+}
+
+func (f *fake) Days(_ context.Context, _ filter.OperationExpr, n int) ([]index.Day, error) {
+	f.calls++
+	return make([]index.Day, n), f.err
+}
+
+func (f *fake) Values(ctx context.Context, field, typed string, _ int) ([]string, error) {
+	f.calls++
+	if f.values != nil {
+		return f.values(ctx, field, typed)
+	}
+	return nil, f.err
+}
+
+func (f *fake) Operations(context.Context, api.OperationQuery) (api.Page[api.Operation], error) {
+	f.calls++
+	f.pages++
+	return api.Page[api.Operation]{}, f.readErr
+}
+
+func (f *fake) Operation(_ context.Context, opid string) (api.Operation, error) {
+	f.calls++
+	f.reads = append(f.reads, opid)
+	return api.Operation{}, f.readErr
+}
+
+func (f *fake) Export(_ context.Context, _ filter.OperationExpr, _ index.Sort, _, _ string, progress func(done, total int64)) (int64, error) {
+	f.calls++
+	return f.export(progress)
+}
+
+var views = []View{{Name: "pending", Filter: "status:PENDING", Sort: "-amount"}, {Name: "broken", Filter: "amount>=x"}, {Name: "odd", Filter: "", Sort: "colour"}}
+
+// admin may export.
+func admin(o *ui.Options) { o.About.Role = string(api.Admin) }
+
+// news says that the index changed.
+var news = ui.Changed{Kind: ui.KindOperations}
+
+// desk is the list in a shell.
+type desk struct {
+	*uitest.Run
+	clock *uitest.Clock
+	list  *Screen // opened first
+	f     *fake
+}
+
+func open(t *testing.T, f *fake, opts ...shelltest.Option) *desk {
+	t.Helper()
+	return openWith(t, f, Config{Views: views}, opts...)
+}
+
+func openWith(t *testing.T, f *fake, cfg Config, opts ...shelltest.Option) *desk {
+	t.Helper()
+	d := &desk{clock: uitest.NewClock(), f: f}
+	factory := func(env *ui.Env, p ui.Place) ui.Screen {
+		if p.Kind != ui.KindOperations {
+			return nil
+		}
+		cfg.Now = d.clock.Now
+		s := New(env, f, f, cfg, p.Arg)
+		if d.list == nil {
+			d.list = s
+		}
+		return s
+	}
+	d.Run = shelltest.Open(t, d.clock, factory, ui.Place{Kind: ui.KindOperations}, opts...)
+	return d
+}
+
+func (d *desk) keys(names ...string) *desk {
+	for _, n := range names {
+		d.Send(uitest.Key(n))
+	}
+	return d
+}
+
+func has(t *testing.T, d *desk, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(d.View(), w) {
+			t.Errorf("%q does not show in\n%s", w, d.View())
+		}
+	}
+}
+
+func under(d *desk) string { return d.list.table.SelectedID() }
+
+func odd() []api.Operation {
+	var out []api.Operation
+	for _, c := range apitest.OddMoney() {
+		out = append(out, c.Op)
+	}
+	return out
+}
