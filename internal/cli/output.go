@@ -21,15 +21,15 @@ func safeText(s string) string {
 // encoder; direction and other format characters are escaped here, so that a
 // terminal that shows the output is safe too. The JSON stays equal.
 func (r *root) printJSON(v any) error {
-	return r.encode(v, "  ")
+	return r.encode(r.env.Out, v, "  ")
 }
 
 // printLine writes v as one line of JSON.
 func (r *root) printLine(v any) error {
-	return r.encode(v, "")
+	return r.encode(r.env.Out, v, "")
 }
 
-func (r *root) encode(v any, indent string) error {
+func (r *root) encode(w io.Writer, v any, indent string) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -41,7 +41,7 @@ func (r *root) encode(v any, indent string) error {
 	if r.masked {
 		s = maskNumbers(s)
 	}
-	_, err := io.WriteString(r.env.Out, escapeFormat(s))
+	_, err := io.WriteString(w, escapeFormat(s))
 	return err
 }
 

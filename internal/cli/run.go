@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -111,8 +110,7 @@ func (r *root) printError(err error) {
 	}
 	e := asError(err)
 	if r.output == "json" || r.output == "jsonl" {
-		b, _ := json.Marshal(failure{Error: errorJSON{e.Kind, e.Public, e.Hint, e.RequestID}})
-		fmt.Fprintln(r.env.Err, escapeFormat(string(b)))
+		_ = r.encode(r.env.Err, failure{Error: errorJSON{e.Kind, e.Public, e.Hint, e.RequestID}}, "") // there is nowhere left to tell
 		return
 	}
 	fmt.Fprintln(r.env.Err, "opdeck: "+safeText(e.Public))
