@@ -92,23 +92,22 @@ func (p *opPlan) drive(ctx context.Context) error {
 }
 
 // driveFew looks for candidates and tells whether it found few; if not, it has
-// chosen nothing.
+// chosen nothing. Of a filter in several parts each lets more through than all, so
+// that they are not asked one after the other.
 func (p *opPlan) driveFew(ctx context.Context) (bool, error) {
-	for _, n := range p.parts {
-		d, ok := p.x.candidates(n, p.now)
-		if !ok {
-			continue
-		}
-		ns, err := p.firstOf(ctx, d)
-		if err != nil {
-			return false, err
-		}
-		if len(ns) <= listed {
-			p.driver, p.short, p.driven = p.x.list(ns), true, true
-			return true, nil
-		}
+	if len(p.parts) != 1 {
+		return false, nil
 	}
-	return false, nil
+	d, ok := p.x.candidates(p.parts[0], p.now)
+	if !ok {
+		return false, nil
+	}
+	ns, err := p.firstOf(ctx, d)
+	if err != nil || len(ns) > listed {
+		return false, err
+	}
+	p.driver, p.short, p.driven = p.x.list(ns), true, true
+	return true, nil
 }
 
 // firstOf gives as many candidates as are kept in a list, and one more.
