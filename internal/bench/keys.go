@@ -16,6 +16,29 @@ const (
 	keyEsc  = "\x1b"
 )
 
+// keyMark is a key that has a mark.
+type keyMark struct {
+	name  string
+	bytes float64
+	keys  func(i int) string
+	ready string // keys before
+}
+
+var keyMarks = []keyMark{
+	{"cursor down", 350, func(i int) string { return []string{keyDown, keyDown, keyDown, keyUp, keyUp, keyUp}[i%6] }, keyHome},
+	{"scroll by a line", 400, func(int) string { return keyDown }, keyHome + strings.Repeat(keyDown, lines)},
+	{"page", 5000, func(int) string { return keyPage }, keyHome},
+}
+
+// prepare goes where the key is measured.
+func (k keyMark) prepare(r *run) error {
+	if _, err := r.key(k.ready); err != nil {
+		return err
+	}
+	_, err := r.quiet(500 * time.Millisecond)
+	return err
+}
+
 // keys measures one key at a time.
 func (b *bench) keys() error {
 	r, err := b.open()
@@ -23,20 +46,8 @@ func (b *bench) keys() error {
 		return err
 	}
 	defer r.stop()
-	for _, k := range []struct {
-		name  string
-		bytes float64
-		keys  func(i int) string
-		ready string // keys before
-	}{
-		{"cursor down", 350, func(i int) string { return []string{keyDown, keyDown, keyDown, keyUp, keyUp, keyUp}[i%6] }, keyHome},
-		{"scroll by a line", 400, func(int) string { return keyDown }, keyHome + strings.Repeat(keyDown, lines)},
-		{"page", 5000, func(int) string { return keyPage }, keyHome},
-	} {
-		if _, err := r.key(k.ready); err != nil {
-			return err
-		}
-		if _, err := r.quiet(500 * time.Millisecond); err != nil {
+	for _, k := range keyMarks {
+		if err := k.prepare(r); err != nil {
 			return err
 		}
 		if err := b.presses(r, k.name, k.bytes, k.keys); err != nil {

@@ -37,6 +37,7 @@ type options struct {
 	bin     string
 	dir     string
 	only    string
+	against string
 }
 
 // command runs the measurements and prints the table; an error when they could
@@ -51,6 +52,7 @@ func command(ctx context.Context, args []string, out, log io.Writer) (err error)
 	f.StringVar(&o.bin, "bin", "", "the program to measure; empty: built from this module")
 	f.StringVar(&o.dir, "dir", "", "keep state folders here for the next time; empty: a temporary folder")
 	f.StringVar(&o.only, "only", "", "only marks whose name holds this")
+	f.StringVar(&o.against, "against", "", "only compare keys with this build, each key to both in turn")
 	if err := f.Parse(args); err != nil {
 		return err
 	}

@@ -32,6 +32,8 @@ type bench struct {
 	w   *world
 	p   plan
 	rnd *rand.Rand
+
+	other string // the program to compare with
 }
 
 // ready is on the screen when the list shows its rows.
@@ -51,20 +53,27 @@ func grouped(n int) string {
 	return s
 }
 
+// mark is one part of the measurement.
+type mark struct {
+	name string
+	take func() error
+}
+
 // measure takes every mark.
 func measure(ctx context.Context, w *world, o options, log io.Writer) (string, error) {
-	b := &bench{w: w, p: o.plan(), rnd: rand.New(rand.NewPCG(1, 2))}
+	b := &bench{w: w, p: o.plan(), rnd: rand.New(rand.NewPCG(1, 2)), other: o.against}
 	if err := w.warm(ctx); err != nil {
 		return "", err
 	}
-	for _, m := range []struct {
-		name string
-		take func() error
-	}{
+	marks := []mark{
 		{"start", b.start}, {"keys", b.keys}, {"floor of keys", b.floor}, {"filter", b.filter}, {"held", b.held}, {"burst", b.burst}, {"storm", b.stormed},
 		{"idle", func() error { return b.still(ctx) }},
 		{"idle counting", func() error { return b.counting(ctx) }},
-	} {
+	}
+	if b.other != "" {
+		marks = []mark{{"keys in turn", b.turns}}
+	}
+	for _, m := range marks {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
@@ -94,8 +103,10 @@ func (w *world) warm(context.Context) error {
 }
 
 // open starts a console and waits for the list.
-func (b *bench) open() (*run, error) {
-	r, err := start(b.w)
+func (b *bench) open() (*run, error) { return b.openOn(b.w) }
+
+func (b *bench) openOn(w *world) (*run, error) {
+	r, err := start(w)
 	if err != nil {
 		return nil, err
 	}
