@@ -17,12 +17,11 @@ type drawMsg struct{}
 // suspendMsg is a suspension from outside.
 type suspendMsg struct{}
 
-// model stands between Bubble Tea's loop and the program's model. It draws after
-// every message, before the loop wakes the goroutine that runs commands, and only
-// when a frame can be drawn now: not while more keys wait, for at most mergeFor,
-// and not while the painter still writes the frame before. Whoever ends such a
-// state asks for the frame that was put off. All but due and late run on the
-// loop's goroutine.
+// model stands between Bubble Tea's loop and the program's model. The loop calls
+// View after every message; model passes that on only when a frame can be drawn
+// now: not while more keys wait, for at most mergeFor, and not while the painter
+// still writes the frame before. Whoever ends such a state asks for the frame
+// that was put off. All but due and late run on the loop's goroutine.
 type model struct {
 	inner   tea.Model
 	painter *Painter
@@ -32,7 +31,6 @@ type model struct {
 	size    tea.WindowSizeMsg
 	first   func(tea.Msg) tea.Msg // the program's filter, for the first size
 	now     func() time.Time
-	begun   bool // something was drawn
 
 	mu   sync.Mutex
 	late bool // a frame was put off
@@ -43,59 +41,44 @@ type model struct {
 func (m *model) Init() tea.Cmd {
 	cmd := guard(m.inner.Init(), m.caught)
 	if msg := m.first(m.size); msg != nil {
-		more := m.take(msg)
+		_, more := m.Update(msg)
 		cmd = tea.Batch(cmd, more)
 	}
 	return cmd
 }
 
-// Update takes a message and draws what it changed.
+// Update handles what is the painter's and passes on the rest.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	cmd := m.take(msg)
-	m.draw()
-	return m, cmd
-}
-
-// take handles what is the painter's and passes on the rest.
-func (m *model) take(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case drawMsg:
-		return nil
+		return m, nil
 	case RepaintMsg:
 		m.painter.Repaint()
-		return nil
+		return m, nil
 	case RawMsg:
 		_ = m.painter.Passthrough(msg.Seq) // refused: nothing is written
-		return nil
+		return m, nil
 	case CopyMsg:
 		if seq, err := copySequence(msg.Text); err == nil {
 			_ = m.painter.Passthrough(seq)
 		}
-		return nil
+		return m, nil
 	case tea.WindowSizeMsg:
 		m.size = msg
 		m.painter.Invalidate() // what a terminal keeps when it is resized is its own affair
 	}
 	var cmd tea.Cmd
 	m.inner, cmd = m.inner.Update(msg)
-	return guard(cmd, m.caught)
+	return m, guard(cmd, m.caught)
 }
 
-// View draws the first frame; the loop asks for it before any message.
+// View hands a frame to the painter when it is time for one.
 func (m *model) View() string {
-	if !m.begun {
-		m.draw()
-	}
-	return ""
-}
-
-// draw hands a frame to the painter when it is time for one.
-func (m *model) draw() {
-	m.begun = true
 	if m.putOff() {
-		return
+		return ""
 	}
 	m.painter.Frame(linesOf(m.inner), m.size.Width, m.size.Height)
+	return ""
 }
 
 // Liner is a model that has its view in lines. Those that stay as they were are
