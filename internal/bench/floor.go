@@ -96,7 +96,7 @@ func (b *bench) floor() error {
 		return err
 	}
 	for _, k := range []struct{ name, key string }{{"a row", keyDown}, {"a page", keyPage}} {
-		p, err := b.timed(r, func(int) string { return k.key })
+		p, err := b.timed(r, func(int) string { return k.key }, b.apart)
 		if err != nil {
 			return err
 		}

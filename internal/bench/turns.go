@@ -32,7 +32,7 @@ func (b *bench) turns() error {
 		for i := range b.p.keys {
 			for n := range pair {
 				at := (i + n) % 2
-				p, err := one.timed(pair[at], func(int) string { return k.keys(i) })
+				p, err := one.timed(pair[at], func(int) string { return k.keys(i) }, one.apart)
 				if err != nil {
 					return fmt.Errorf("%s: %w", k.name, err)
 				}
