@@ -42,6 +42,7 @@ type Options struct {
 	Getenv     func(string) string // nil: os.Getenv
 	Version    string
 	Now        func() time.Time // nil: time.Now
+	Upgrading  func()           // see store.Options
 }
 
 // App is one context, open.
@@ -163,8 +164,8 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 	return nil
 }
 
-func (a *App) openStore(ctx context.Context, _ Options) error {
-	st, err := store.Open(ctx, store.Options{URL: a.Config.Store.URL, Dir: a.State})
+func (a *App) openStore(ctx context.Context, opt Options) error {
+	st, err := store.Open(ctx, store.Options{URL: a.Config.Store.URL, Dir: a.State, Upgrading: opt.Upgrading})
 	if err != nil {
 		return &api.Error{Kind: api.Unavailable, Public: err.Error(), Hint: "opdeck doctor looks at the store.", Err: err}
 	}

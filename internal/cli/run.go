@@ -268,7 +268,14 @@ func usage(format string, args ...any) error {
 
 func (r *root) appOptions() app.Options {
 	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
-		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version}
+		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Upgrading: r.upgrading}
+}
+
+// upgrading tells people why nothing happens for a while; programs are not told.
+func (r *root) upgrading() {
+	if r.output == "table" {
+		fmt.Fprintln(r.env.Err, "Bringing the store of an older opdeck up to date. A large index takes some seconds.")
+	}
 }
 
 // with opens the App for one command and closes it afterwards.

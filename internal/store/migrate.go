@@ -30,7 +30,7 @@ type history struct{ newest, count int64 }
 // migrate brings the tables of r to the newest version, once, however many
 // processes start together: the host's lock file (SQLite) or a transaction's
 // advisory lock (PostgreSQL) lets one through, the others look again.
-func (db *DB) migrate(ctx context.Context, r room) error {
+func (db *DB) migrate(ctx context.Context, r room, upgrading func()) error {
 	dir, err := fs.Sub(migrations, path.Join("migrations", string(r), db.engine.dir()))
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -57,6 +57,9 @@ func (db *DB) migrate(ctx context.Context, r room) error {
 	}
 	if known.count == 0 {
 		return nil
+	}
+	if have, err := db.seenHistory(ctx, r); err == nil && have.count > 0 && upgrading != nil {
+		upgrading()
 	}
 	return db.up(ctx, r, dir)
 }

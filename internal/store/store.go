@@ -25,6 +25,9 @@ type Options struct {
 	URL string
 	// Dir is the state folder; it is created with mode 0700 when missing.
 	Dir string
+	// Upgrading is called before tables of an older program are changed, which
+	// takes a while when they are large; nil: nobody is told.
+	Upgrading func()
 
 	system func(dir string) (string, error) // tests: names the remote file system of dir
 }
@@ -42,13 +45,13 @@ type Store struct {
 func Open(ctx context.Context, opt Options) (*Store, error) {
 	switch {
 	case opt.URL == "memory":
-		return openPair(ctx, func(r room) (*DB, error) { return openMemory(r) })
+		return openPair(ctx, opt.Upgrading, func(r room) (*DB, error) { return openMemory(r) })
 	case opt.URL == "" || opt.URL == "sqlite":
-		return openFiles(ctx, filepath.Join(opt.Dir, "opdeck.db"), opt.system)
+		return openFiles(ctx, filepath.Join(opt.Dir, "opdeck.db"), opt)
 	case strings.HasPrefix(opt.URL, "sqlite:"):
-		return openFiles(ctx, strings.TrimPrefix(opt.URL, "sqlite:"), opt.system)
+		return openFiles(ctx, strings.TrimPrefix(opt.URL, "sqlite:"), opt)
 	case strings.HasPrefix(opt.URL, "postgres://"), strings.HasPrefix(opt.URL, "postgresql://"):
-		return openPostgresPair(ctx, opt.URL)
+		return openPostgresPair(ctx, opt)
 	}
 	return nil, fmt.Errorf("store: %q is neither sqlite, sqlite:PATH nor postgres://…", redactURL(opt.URL))
 }
@@ -62,16 +65,16 @@ func (s *Store) Close() error {
 }
 
 // openFiles checks the folder before it opens or creates anything in it.
-func openFiles(ctx context.Context, core string, system func(string) (string, error)) (*Store, error) {
+func openFiles(ctx context.Context, core string, opt Options) (*Store, error) {
 	dir := filepath.Dir(core)
-	if err := refuseNetworkDisk(dir, system); err != nil {
+	if err := refuseNetworkDisk(dir, opt.system); err != nil {
 		return nil, err
 	}
 	if err := ownFolder(dir); err != nil {
 		return nil, err
 	}
 	bulk := strings.TrimSuffix(core, ".db") + "-index.db"
-	return openPair(ctx, func(r room) (*DB, error) {
+	return openPair(ctx, opt.Upgrading, func(r room) (*DB, error) {
 		if r == roomCore {
 			return openSQLite(core)
 		}
@@ -79,31 +82,31 @@ func openFiles(ctx context.Context, core string, system func(string) (string, er
 	})
 }
 
-func openPair(ctx context.Context, open func(room) (*DB, error)) (*Store, error) {
+func openPair(ctx context.Context, upgrading func(), open func(room) (*DB, error)) (*Store, error) {
 	core, err := open(roomCore)
 	if err != nil {
 		return nil, err
 	}
-	if err := core.migrate(ctx, roomCore); err != nil {
+	if err := core.migrate(ctx, roomCore, upgrading); err != nil {
 		return nil, errors.Join(err, core.Close())
 	}
 	bulk, err := open(roomBulk)
 	if err != nil {
 		return nil, errors.Join(err, core.Close())
 	}
-	if err := bulk.migrate(ctx, roomBulk); err != nil {
+	if err := bulk.migrate(ctx, roomBulk, upgrading); err != nil {
 		return nil, errors.Join(err, bulk.Close(), core.Close())
 	}
 	return &Store{Core: core, Bulk: bulk}, nil
 }
 
-func openPostgresPair(ctx context.Context, url string) (*Store, error) {
-	db, err := openPostgres(url)
+func openPostgresPair(ctx context.Context, opt Options) (*Store, error) {
+	db, err := openPostgres(opt.URL)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range []room{roomCore, roomBulk} {
-		if err := db.migrate(ctx, r); err != nil {
+		if err := db.migrate(ctx, r, opt.Upgrading); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
