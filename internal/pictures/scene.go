@@ -74,20 +74,12 @@ var large = []scene{
 	{name: "activity", title: "What is going on", where: "› Documents", word: "remove document", steps: then(removed, step{"!", "What is going on"})},
 }
 
-// small are the scenes that are shown at 80x24 too.
-var small = []string{"operations", "operation", "documents", "question", "compliance", "limits", "session", "events", "audit"}
-
-// scenes are the pictures of README and guides.
+// scenes are the pictures of README and guides, in a large and in a small terminal.
 func scenes() []scene {
 	var out []scene
 	for _, s := range large {
 		s.w, s.h = 120, 40
-		out = append(out, s)
-		for _, name := range small {
-			if s.name == name {
-				out = append(out, s.at(80, 24))
-			}
-		}
+		out = append(out, s, s.at(80, 24))
 	}
 	return out
 }
