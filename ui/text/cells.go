@@ -167,10 +167,28 @@ func Space(n int) string {
 }
 
 // Pad fills s with spaces on the right to w cells; a longer s stays.
-func Pad(s string, w int) string { return s + Space(w-Width(s)) }
+func Pad(s string, w int) string {
+	n, plain := quick(s)
+	if plain {
+		return s + Space(w-n)
+	}
+	for n = Width(s); n < w; n = Width(s) { // its end may join with a space
+		s += Space(w - n)
+	}
+	return s
+}
 
 // PadLeft fills s with spaces on the left to w cells.
-func PadLeft(s string, w int) string { return Space(w-Width(s)) + s }
+func PadLeft(s string, w int) string {
+	n, plain := quick(s)
+	if plain {
+		return Space(w-n) + s
+	}
+	for n = Width(s); n < w; n = Width(s) { // its beginning may join with a space
+		s = Space(w-n) + s
+	}
+	return s
+}
 
 // Fit is Cut and Pad: exactly w cells.
 func Fit(s string, w int) string { return Pad(Cut(s, w), w) }
@@ -208,8 +226,8 @@ func Middle(s string, w int) string {
 		}
 	}
 	end := ansi.TruncateLeft(s, n-tail, "")
-	if Width(end) > tail { // it began in the middle of a wide character
-		end = ansi.TruncateLeft(s, n-tail+1, "")
+	for from := n - tail + 1; Width(end) > tail && from <= n; from++ { // it began in the middle of a wide character
+		end = ansi.TruncateLeft(s, from, "")
 	}
 	return ansi.Truncate(s, head, "") + ellipsis + end
 }

@@ -36,6 +36,19 @@ func TestFitIsExact(t *testing.T) {
 	})
 }
 
+// A character that joins with the space beside it: a skin tone, a prepended mark.
+func TestPadBesideWhatJoins(t *testing.T) {
+	for _, s := range []string{"🏻", "🏻a", "a\u0d4e", "\u0d4e", "ﾞ"} {
+		for w := 1; w < 6; w++ {
+			for name, got := range map[string]string{"Pad": Pad(s, w), "PadLeft": PadLeft(s, w)} {
+				if n := ansi.StringWidth(got); n != max(w, ansi.StringWidth(s)) {
+					t.Errorf("%s(%q, %d) = %q: %d cells", name, s, w, got, n)
+				}
+			}
+		}
+	}
+}
+
 // The quick count is the library's count, or says that it cannot tell.
 func TestQuickWidth(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"a", " ", "·", "…", "─", "▌", "✓", "✗", "◌", "▲", "株", "e\u0301", "\u0301", "\ufe0f", "é", "🇩🇪", "\x1b[0m", "\x1b[1;38;2;1;2;3m", "\x1b[", "\x1b", "~", "–", "•", "›"})
