@@ -17,6 +17,8 @@ type Screen interface {
 	// returns what it wants from the shell (nil: nothing).
 	Update(tea.Msg) (Action, tea.Cmd)
 	// View draws exactly the size given by SetSize: h lines of at most w cells.
+	// A screen that has a method Lines() []string too is asked for that instead:
+	// lines that stay the same strings from frame to frame cost nothing.
 	View() string
 	// SetSize is told before the first View and whenever the body changes size.
 	SetSize(w, h int)

@@ -21,7 +21,7 @@ func (s *service) check(t testing.TB, w wants) sandbox.Stats {
 	if w.refreshes >= 0 && st.Refreshes != w.refreshes {
 		t.Errorf("%d refreshes, want %d", st.Refreshes, w.refreshes)
 	}
-	if w.unauthorized >= 0 && st.Unauthorized > w.unauthorized+unlessRace[int64](0, 8) { // slow machines have calls on their way at a hand-over
+	if w.unauthorized >= 0 && st.Unauthorized > w.unauthorized+pick(unlessRace[int64](2, 8), unlessRace[int64](0, 8)) { // busy machines have calls on their way at a hand-over
 		t.Errorf("%d × 401, want %d", st.Unauthorized, w.unauthorized)
 	}
 	if st.RefreshesRefused != 0 {
@@ -61,7 +61,7 @@ func TestS01S04S29ColdStartHerdIdle(t *testing.T) {
 		took := time.Since(began)
 		noErrors(t, r)
 		s.check(t, wants{logins: 1})
-		if took > unlessRace(2*time.Second, 8*time.Second) {
+		if took > pick(8*time.Second, unlessRace(2*time.Second, 8*time.Second)) { // in the short run a compiler may be at work beside it
 			t.Errorf("all were served after %v", took)
 		}
 		t.Logf("S01: %d processes, all served after %v", len(ws), took.Round(time.Millisecond))
