@@ -241,7 +241,7 @@ func boots(t *testing.T, s *store.Store) audit.Alive {
 	}
 	t.Cleanup(func() { _ = session.Close() })
 	b := session.Boots()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if release, ok := b.Hold("tried"); ok { // its connection is there
 			release()
 			break
@@ -295,7 +295,7 @@ func crash(t *testing.T, url string) {
 	_ = child.Process.Kill() // nothing is flushed, closed or deferred
 	_ = child.Wait()
 	var open []audit.Entry
-	for end := time.Now().Add(10 * time.Second); len(open) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(open) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if open, err = l.Unsettled(t.Context()); err != nil { // PostgreSQL notices the end by and by
 			t.Fatal(err)
 		}

@@ -129,7 +129,7 @@ func (x *terminal) stop() {
 	_ = x.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-x.ended:
-	case <-time.After(15 * time.Second):
+	case <-time.After(patience):
 		x.cut = true
 		_ = x.cmd.Process.Kill()
 		<-x.ended
@@ -159,7 +159,7 @@ func (x *terminal) output() []byte {
 	return bytes.Clone(x.raw)
 }
 
-const patience = 15 * time.Second
+const patience = time.Minute
 
 // until waits until ok holds of the screen.
 func (x *terminal) until(what string, ok func(screen string) bool) *terminal {

@@ -34,7 +34,7 @@ func TestBuiltInService(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wait, cancel := context.WithTimeout(ctx, 20*time.Second)
+	wait, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for seen := 0; seen < 5; {
 		rows, err := follow.Next(wait)

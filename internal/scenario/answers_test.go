@@ -21,7 +21,7 @@ func long() serviceOptions {
 
 // S12: each third answer to a refresh is lost after it was processed.
 func TestS12LostAnswers(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, serviceOptions{Access: 3 * time.Second, Refresh: 20 * time.Second, Faults: "drop=refresh:3"})
 		ws := startMany(t, 3, p, s)
 		length := pick(18*time.Second, 2*time.Minute)
@@ -33,7 +33,7 @@ func TestS12LostAnswers(t *testing.T) {
 		if lost < 2 || st.Logins != 1+lost {
 			t.Errorf("%d lost answers, %d logins; want 1 and one for each", lost, st.Logins)
 		}
-		s.once(t)
+		s.unrepeated(t)
 		t.Logf("%d refreshes sent, %d answers lost, %d logins, %d calls", len(s.seen(refreshLine, time.Time{})), lost, st.Logins, r.OK)
 	})
 }
@@ -41,7 +41,7 @@ func TestS12LostAnswers(t *testing.T) {
 // S13: the service processes a refresh and ends or resets the connection, with
 // other connections warm. (HTTP/2: TestRefreshIsSentOnceToHTTP2Servers.)
 func TestS13ReusedConnections(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, long())
 		w := start(t, p, s)
 		for i, fault := range []string{"drop", "reset", "refuse", "truncate"} {
@@ -60,7 +60,7 @@ func TestS13ReusedConnections(t *testing.T) {
 
 // S14: a redirect leads nowhere.
 func TestS14Redirect(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		var asked atomic.Int64
 		second := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 		defer second.Close()
@@ -76,13 +76,13 @@ func TestS14Redirect(t *testing.T) {
 			t.Errorf("the second host was asked %d times", n)
 		}
 		noErrors(t, w.do(order{Do: "calls"}).Calls)
-		s.once(t)
+		s.unrepeated(t)
 	})
 }
 
 // S15: rubbish of all kinds as the answer to a refresh.
 func TestS15Rubbish(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, long())
 		w := start(t, p, s)
 		noErrors(t, w.do(order{Do: "calls"}).Calls)
@@ -108,7 +108,7 @@ func TestS15Rubbish(t *testing.T) {
 
 // peakMemory is what the worker's memory came to, in KiB; 0 where the system
 // does not tell.
-func peakMemory(t *testing.T, w *process) int {
+func peakMemory(t testing.TB, w *process) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(w.cmd.Process.Pid) + "/status")
 	if err != nil {
@@ -133,7 +133,7 @@ func authVia(r *relay) func(*workerSettings) {
 
 // S16: nobody listens where refreshes go, for a while.
 func TestS16ConnectionRefused(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		access, gone := pick(9*time.Second, 120*time.Second), pick(2*time.Second, 60*time.Second)
 		s := newService(t, serviceOptions{Access: access, Refresh: 3 * access})
 		auth := newRelay(t, "tcp", s.addr)
@@ -165,7 +165,7 @@ func TestS16ConnectionRefused(t *testing.T) {
 
 // S37: refresh tokens with odd characters, and long ones.
 func TestS37OddTokens(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		for _, suffix := range []string{"/a/b", "%2F%zz%", "+&=?#", "/../..", "..", ";,:@!$'()*~", `"<>\^{}|` + "`", strings.Repeat("x/%y", 2048)} {
 			o := long()
 			o.Suffix = suffix
@@ -184,7 +184,7 @@ func TestS37OddTokens(t *testing.T) {
 
 // S38: two spellings of the address are one session.
 func TestS38Spellings(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, long())
 		host, port, err := net.SplitHostPort(s.relay.addr)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 // S33: eight workers want more than the budget allows. The short run has windows
 // of a tenth of the real length, and a second to spare for a busy machine.
 func TestS33Budgets(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		scale := pick(10*time.Second, time.Second) / time.Second // how much shorter everything is
 		window, minute := pick(7*time.Second, 0), time.Minute/time.Duration(scale)
 		s := newService(t, long())
@@ -62,14 +62,14 @@ func TestS33Budgets(t *testing.T) {
 // S31: behind a pooler the log says once that hints do not come through. (The
 // scenarios S01 to S10 run through it as well.)
 func TestS31PoolerIsNamedOnce(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t, "PgBouncer")
-	s := newService(t, serviceOptions{Access: 5 * time.Second, Refresh: 20 * time.Second})
-	log := filepath.Join(t.TempDir(), "log")
-	w := start(t, p, s, func(set *workerSettings) { set.Log = log })
-	noErrors(t, w.do(order{Do: "calls", For: 5 * time.Second, Gap: 100 * time.Millisecond}).Calls)
-	text, err := os.ReadFile(log)
-	if err != nil || strings.Count(string(text), "NOTIFY does not come through") != 1 {
-		t.Errorf("%v; the log says:\n%s", err, text)
-	}
+	on(t, []string{"PgBouncer"}, func(t testing.TB, p place) {
+		s := newService(t, serviceOptions{Access: 5 * time.Second, Refresh: 20 * time.Second})
+		log := filepath.Join(t.TempDir(), "log")
+		w := start(t, p, s, func(set *workerSettings) { set.Log = log })
+		noErrors(t, w.do(order{Do: "calls", For: 5 * time.Second, Gap: 100 * time.Millisecond}).Calls)
+		text, err := os.ReadFile(log)
+		if err != nil || strings.Count(string(text), "NOTIFY does not come through") != 1 {
+			t.Errorf("%v; the log says:\n%s", err, text)
+		}
+	})
 }

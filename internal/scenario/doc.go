@@ -6,5 +6,6 @@
 //
 // Lifetimes are short (access 3 to 12 s), so that the whole package is over in
 // a minute and a half. OPDECK_SCENARIOS=full runs the long versions as well:
-// more repetitions and minutes instead of seconds.
+// more repetitions and minutes instead of seconds. What fails in the short run is
+// tried again alone, unless no machine excuses it.
 package scenario

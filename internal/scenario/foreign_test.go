@@ -20,7 +20,7 @@ func TestS23ForeignLogins(t *testing.T) {
 			if c.only {
 				longOnly(t)
 			}
-			stores(t, false, func(t *testing.T, p place) {
+			stores(t, false, func(t testing.TB, p place) {
 				s := newService(t, long())
 				ws := startMany(t, 4, p, s)
 				noErrors(t, joined(all(ws, order{Do: "calls"})))
@@ -53,7 +53,7 @@ func TestS23ForeignLogins(t *testing.T) {
 				if st.Premature < 1 || !strings.HasPrefix(st.Warning, "another client uses this account") || strings.Contains(st.Warning, "our own") {
 					t.Errorf("%d premature deaths, warning %q", st.Premature, st.Warning)
 				}
-				s.once(t)
+				s.unrepeated(t)
 				t.Logf("%d foreign logins, %d of ours, at most %d in a minute; %d calls, errors %v, slowest %v, %d × 401", foreign, len(logins),
 					mostWithin(logins, time.Minute), r.OK, r.Errors, r.slowest().Round(time.Millisecond), s.stats().Unauthorized)
 			})
@@ -63,7 +63,7 @@ func TestS23ForeignLogins(t *testing.T) {
 
 // S24: two stores on one account fight without knowing each other.
 func TestS24TwoStores(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, long())
 		q := newPlace(t, p.name)
 		one, two := start(t, p, s), start(t, q, s)
@@ -79,14 +79,14 @@ func TestS24TwoStores(t *testing.T) {
 			}
 		}
 		r := joined(replies)
-		s.once(t)
+		s.unrepeated(t)
 		t.Logf("%d logins, at most %d in a minute; %d calls, errors %v, slowest %v", len(logins), mostWithin(logins, time.Minute), r.OK, r.Errors, r.slowest().Round(time.Millisecond))
 	})
 }
 
 // S25: the pair is revoked while 200 calls are on their way.
 func TestS25Storm401(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, long())
 		ws := startMany(t, 4, p, s)
 		noErrors(t, joined(all(ws, order{Do: "calls"})))
@@ -110,7 +110,7 @@ func TestS25Storm401(t *testing.T) {
 
 // S26: a new token is not known everywhere for a while.
 func TestS26ReplicaLag(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, serviceOptions{Access: 8 * time.Second, Refresh: 24 * time.Second, Faults: "lag=1.5s"})
 		ws := startMany(t, 4, p, s)
 		r := joined(all(ws, order{Do: "calls", For: pick(14*time.Second, 3*time.Minute), Gap: 300 * time.Millisecond}))
@@ -122,7 +122,7 @@ func TestS26ReplicaLag(t *testing.T) {
 
 // S36: the session is reset while others work.
 func TestS36Reset(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, long())
 		ws := startMany(t, pick(5, 8), p, s)
 		noErrors(t, joined(all(ws, order{Do: "calls"})))

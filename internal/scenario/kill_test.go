@@ -23,7 +23,7 @@ func TestS05toS08KilledHolder(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"held", "marked", "sent", "answered"} {
 		t.Run(point, func(t *testing.T) {
-			stores(t, true, func(t *testing.T, p place) {
+			stores(t, true, func(t testing.TB, p place) {
 				s := newService(t, serviceOptions{Access: 5 * time.Minute, Refresh: 15 * time.Minute})
 				survivor := start(t, p, s, fast)
 				survivor.must(order{Do: "open"})
@@ -41,7 +41,7 @@ func TestS05toS08KilledHolder(t *testing.T) {
 
 // killAt kills a worker at a point of a refresh and tells how long the next
 // caller waited.
-func killAt(t *testing.T, p place, s *service, survivor *process, point string) time.Duration {
+func killAt(t testing.TB, p place, s *service, survivor *process, point string) time.Duration {
 	t.Helper()
 	before, from := s.stats(), survivor.status()
 	if point == "sent" {
@@ -78,7 +78,7 @@ func killAt(t *testing.T, p place, s *service, survivor *process, point string) 
 	if n := after.Logins - before.Logins; n != logins {
 		t.Errorf("%d logins, want %d", n, logins)
 	}
-	s.once(t)
+	s.unrepeated(t)
 	if st := survivor.status(); st.Fence <= from.Fence || st.Generation <= from.Generation {
 		t.Errorf("fence %d → %d, generation %d → %d", from.Fence, st.Fence, from.Generation, st.Generation)
 	}
@@ -97,34 +97,34 @@ func until(t testing.TB, what string, ok func() bool) {
 
 // The lock of PostgreSQL is the server's: it tells of a holder on another host.
 func TestKilledHolderOnAnotherHost(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t, "PostgreSQL")
-	s := newService(t, serviceOptions{Access: 5 * time.Minute, Refresh: 15 * time.Minute})
-	here, there := start(t, p, s, fast), start(t, p, s, fast, stalling("marked"), func(s *workerSettings) { s.Host = "another-host" })
-	here.must(order{Do: "open"})
-	there.must(order{Do: "open"})
-	noErrors(t, here.do(order{Do: "calls"}).Calls)
-	there.order(order{Do: "refresh"})
-	there.awaitPoint("marked")
-	there.kill()
-	began := time.Now()
-	noErrors(t, here.do(order{Do: "calls"}).Calls)
-	took := time.Since(began)
-	t.Logf("served after %v", took.Round(time.Millisecond))
-	if took > unlessRace(time.Second, 3*time.Second) {
-		t.Errorf("served after %v, want at most 1 s", took)
-	}
-	s.check(t, wants{logins: 2, unauthorized: -1})
+	on(t, []string{"PostgreSQL"}, func(t testing.TB, p place) {
+		s := newService(t, serviceOptions{Access: 5 * time.Minute, Refresh: 15 * time.Minute})
+		here, there := start(t, p, s, fast), start(t, p, s, fast, stalling("marked"), func(s *workerSettings) { s.Host = "another-host" })
+		here.must(order{Do: "open"})
+		there.must(order{Do: "open"})
+		noErrors(t, here.do(order{Do: "calls"}).Calls)
+		there.order(order{Do: "refresh"})
+		there.awaitPoint("marked")
+		there.kill()
+		began := time.Now()
+		noErrors(t, here.do(order{Do: "calls"}).Calls)
+		took := time.Since(began)
+		t.Logf("served after %v", took.Round(time.Millisecond))
+		if took > unlessRace(time.Second, 3*time.Second) {
+			t.Errorf("served after %v, want at most 1 s", took)
+		}
+		s.check(t, wants{logins: 2, unauthorized: -1})
+	})
 }
 
 // S09: workers are killed all the time.
 func TestS09KillStorm(t *testing.T) {
-	stores(t, !raceEnabled, func(t *testing.T, p place) {
+	stores(t, !raceEnabled, func(t testing.TB, p place) {
 		s := newService(t, serviceOptions{Access: 5 * time.Second, Refresh: 20 * time.Second, Faults: "delay=login:200ms,delay=refresh:200ms"})
 		n, every, length := pick(unlessRace(4, 3), 16), pick(unlessRace(250*time.Millisecond, 700*time.Millisecond), 100*time.Millisecond), pick(6*time.Second, time.Minute)
 		calm := storm(t, p, s, n, 0, pick(3*time.Second, 10*time.Second))
 		wild := storm(t, p, s, n, every, length)
-		s.once(t)
+		s.unrepeated(t)
 		p.sound(t)
 		share := unlessRace(0.5, 0.1)
 		if p.pooled() && !full() {
@@ -143,7 +143,7 @@ type stormy struct {
 }
 
 // storm lets n workers call, one replaced every so often (0: never).
-func storm(t *testing.T, p place, s *service, n int, every, length time.Duration) stormy {
+func storm(t testing.TB, p place, s *service, n int, every, length time.Duration) stormy {
 	t.Helper()
 	end := time.Now().Add(length)
 	began := time.Now()
@@ -186,7 +186,7 @@ func storm(t *testing.T, p place, s *service, n int, every, length time.Duration
 // S10: the holder is stopped beyond its lease, another takes over, and the
 // stopped one wakes up.
 func TestS10StoppedHolder(t *testing.T) {
-	stores(t, true, func(t *testing.T, p place) {
+	stores(t, true, func(t testing.TB, p place) {
 		s := newService(t, serviceOptions{Access: 5 * time.Minute, Refresh: 15 * time.Minute})
 		victim, other := start(t, p, s, fast), start(t, p, s, fast)
 		victim.must(order{Do: "open"})

@@ -32,11 +32,11 @@ func traces() [][]byte {
 }
 
 // clean fails the test if a marker shows in text.
-func clean(t *testing.T, where string, text []byte) {
+func clean(t testing.TB, where string, text []byte) {
 	t.Helper()
 	for _, m := range traces() {
 		if i := bytes.Index(text, m); i >= 0 {
-			t.Errorf("%s holds a secret: %q", where, text[max(0, i-80):min(len(text), i+40)])
+			grave(t, "%s holds a secret: %q", where, text[max(0, i-80):min(len(text), i+40)])
 			return
 		}
 	}
@@ -45,7 +45,7 @@ func clean(t *testing.T, where string, text []byte) {
 // S34: no token and no password is anywhere but in the path of a refresh, the
 // body of a login and the Authorization of a call.
 func TestS34Leaks(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, long())
 		x, y := newProgram(t, p, s, password), newProgram(t, p, s, "pw-MARKERwrong")
 		commands(t, s, x, y)
@@ -77,7 +77,7 @@ func TestS34Leaks(t *testing.T) {
 }
 
 // commands runs opdeck through good and bad times; what it says must be clean.
-func commands(t *testing.T, s *service, x, y *program) {
+func commands(t testing.TB, s *service, x, y *program) {
 	t.Helper()
 	for _, c := range []struct {
 		x     *program
@@ -110,7 +110,7 @@ func commands(t *testing.T, s *service, x, y *program) {
 }
 
 // quit makes a worker with a pair and a call on its way dump its stacks.
-func quit(t *testing.T, p place, s *service) []byte {
+func quit(t testing.TB, p place, s *service) []byte {
 	t.Helper()
 	w := start(t, p, s)
 	noErrors(t, w.do(order{Do: "calls"}).Calls)
@@ -125,7 +125,7 @@ func quit(t *testing.T, p place, s *service) []byte {
 	return []byte(w.stderr.String())
 }
 
-func read(t *testing.T, file string) []byte {
+func read(t testing.TB, file string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -135,7 +135,7 @@ func read(t *testing.T, file string) []byte {
 }
 
 // scan looks through all files of a folder that this user may read.
-func scan(t *testing.T, dir string) (files int) {
+func scan(t testing.TB, dir string) (files int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -160,7 +160,7 @@ var (
 )
 
 // wire takes the three places out of every request and looks at the rest.
-func wire(t *testing.T, s *service) int {
+func wire(t testing.TB, s *service) int {
 	t.Helper()
 	hits := s.seen("", time.Time{})
 	for _, h := range hits {

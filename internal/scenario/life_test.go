@@ -17,7 +17,7 @@ func TestS27ShortLives(t *testing.T) {
 	lives := pick([]int{10, 5}, []int{120, 60, 30, 10, 5})
 	for _, seconds := range lives {
 		t.Run(fmt.Sprintf("%d s", seconds), func(t *testing.T) {
-			stores(t, false, func(t *testing.T, p place) {
+			stores(t, false, func(t testing.TB, p place) {
 				s := newService(t, serviceOptions{Access: time.Duration(seconds) * time.Second, Refresh: time.Duration(3*seconds) * time.Second})
 				ws := startMany(t, 3, p, s, realAuth)
 				r := joined(all(ws, order{Do: "calls", For: pick(14*time.Second, 130*time.Second), Gap: 500 * time.Millisecond, Deadline: time.Minute}))
@@ -26,7 +26,7 @@ func TestS27ShortLives(t *testing.T) {
 				if l, f := mostWithin(logins, time.Minute), mostWithin(refreshes, time.Minute); l > 6 || f > 1 {
 					t.Errorf("%d logins and %d refreshes in a minute", l, f)
 				}
-				s.once(t)
+				s.unrepeated(t)
 				t.Logf("%d logins, %d refreshes, %d × 401, %d calls, slowest %v", len(logins), len(refreshes), s.stats().Unauthorized, r.OK, r.slowest().Round(time.Millisecond))
 			})
 		})
@@ -43,7 +43,7 @@ func TestS28Units(t *testing.T) {
 				continue // minutes are never guessed without a JWT
 			}
 			t.Run(fmt.Sprintf("%s, opaque %v", unit, opaque), func(t *testing.T) {
-				stores(t, false, func(t *testing.T, p place) {
+				stores(t, false, func(t testing.TB, p place) {
 					if raceEnabled && !p.sqlite() {
 						t.Skip("the answers are read the same way; without the race detector both stores run")
 					}
@@ -74,7 +74,7 @@ func TestS28Units(t *testing.T) {
 // S30: hosts whose wall clocks are off, and a store whose times lie an hour
 // ahead because the clock was set back while a holder lay dead.
 func TestS30Clocks(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, serviceOptions{Access: 5 * time.Second, Refresh: 20 * time.Second})
 		off := func(by time.Duration) func(*workerSettings) { // without the lock, so that clocks alone decide
 			return func(set *workerSettings) { set.Skew, set.NoLock = by, true }
@@ -102,7 +102,7 @@ func TestS30Clocks(t *testing.T) {
 
 // ahead moves every stored time by d, as they lie after the clock was set back
 // by d.
-func ahead(t *testing.T, p place, d time.Duration) {
+func ahead(t testing.TB, p place, d time.Duration) {
 	t.Helper()
 	db := p.open(t).Core
 	for _, q := range []string{
@@ -122,7 +122,7 @@ func ahead(t *testing.T, p place, d time.Duration) {
 
 // S32: the store goes back to an older row, or loses it.
 func TestS32StoreWentBack(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, long())
 		ws := startMany(t, 4, p, s)
 		noErrors(t, joined(all(ws, order{Do: "calls"})))

@@ -68,7 +68,7 @@ func unlessRace[T any](usual, raced T) T {
 	return usual
 }
 
-func longOnly(t *testing.T) {
+func longOnly(t testing.TB) {
 	t.Helper()
 	if !full() {
 		t.Skip("minutes long: OPDECK_SCENARIOS=full runs it")

@@ -23,7 +23,7 @@ func realAuth(s *workerSettings) {
 
 // S17: everything between client and service is a black hole for a while.
 func TestS17BlackHole(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		hole := pick(9*time.Second, 5*time.Minute)
 		s := newService(t, serviceOptions{Access: 6 * time.Second, Refresh: 24 * time.Second})
 		ws := startMany(t, 4, p, s, fast, realAuth)
@@ -53,13 +53,13 @@ func TestS17BlackHole(t *testing.T) {
 		if l, f := mostWithin(logins, time.Minute), mostWithin(refreshes, time.Minute); l > 6 || f > 1 {
 			t.Errorf("%d logins and %d refreshes in a minute", l, f)
 		}
-		s.once(t)
+		s.unrepeated(t)
 		t.Logf("%d logins and %d refreshes sent; answers to callers %v, slowest %v", len(logins), len(refreshes), r.Errors, r.slowest().Round(time.Millisecond))
 	})
 }
 
 // storeRelay stands before PostgreSQL; the returned place goes through it.
-func storeRelay(t *testing.T, p place) (*relay, place) {
+func storeRelay(t testing.TB, p place) (*relay, place) {
 	t.Helper()
 	u, err := url.Parse(p.url)
 	if err != nil {
@@ -81,33 +81,33 @@ func storeRelay(t *testing.T, p place) (*relay, place) {
 
 // S18: the store is a black hole for half of the workers.
 func TestS18StoreGoneForHalf(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t, "PostgreSQL")
-	hole, cut := storeRelay(t, p)
-	s := newService(t, serviceOptions{Access: 6 * time.Second, Refresh: 24 * time.Second})
-	theirs := newRelay(t, "tcp", s.addr)
-	lucky, unlucky := startMany(t, 3, p, s, fast), startMany(t, 3, cut, s, fast, authVia(theirs))
-	noErrors(t, joined(all(lucky, order{Do: "calls"})))
-	noErrors(t, joined(all(unlucky, order{Do: "calls"})))
-	hole.stall()
-	length := pick(12*time.Second, 2*time.Minute)
-	reports := make(chan callReport, 1)
-	go func() {
-		reports <- joined(all(unlucky, order{Do: "calls", For: length, Gap: 300 * time.Millisecond, Deadline: 3 * time.Second}))
-	}()
-	good := joined(all(lucky, order{Do: "calls", For: length, Gap: 300 * time.Millisecond}))
-	noErrors(t, good)
-	bad := <-reports
-	if len(bad.Errors) == 0 {
-		t.Error("the unlucky half has noticed nothing")
-	}
-	if n := len(theirs.seen(loginLine, time.Time{})) + len(theirs.seen(refreshLine, time.Time{})); n != 0 {
-		t.Errorf("the half without a store sent %d logins or refreshes", n)
-	}
-	s.check(t, wants{logins: 1, refreshes: -1, unauthorized: -1})
-	hole.pass()
-	noErrors(t, joined(all(unlucky, order{Do: "calls"})))
-	t.Logf("with the store %d calls; without it %d and errors %v, slowest %v; %d × 401", good.OK, bad.OK, bad.Errors, bad.slowest().Round(time.Millisecond), s.stats().Unauthorized)
+	on(t, []string{"PostgreSQL"}, func(t testing.TB, p place) {
+		hole, cut := storeRelay(t, p)
+		s := newService(t, serviceOptions{Access: 6 * time.Second, Refresh: 24 * time.Second})
+		theirs := newRelay(t, "tcp", s.addr)
+		lucky, unlucky := startMany(t, 3, p, s, fast), startMany(t, 3, cut, s, fast, authVia(theirs))
+		noErrors(t, joined(all(lucky, order{Do: "calls"})))
+		noErrors(t, joined(all(unlucky, order{Do: "calls"})))
+		hole.stall()
+		length := pick(12*time.Second, 2*time.Minute)
+		reports := make(chan callReport, 1)
+		go func() {
+			reports <- joined(all(unlucky, order{Do: "calls", For: length, Gap: 300 * time.Millisecond, Deadline: 3 * time.Second}))
+		}()
+		good := joined(all(lucky, order{Do: "calls", For: length, Gap: 300 * time.Millisecond}))
+		noErrors(t, good)
+		bad := <-reports
+		if len(bad.Errors) == 0 {
+			t.Error("the unlucky half has noticed nothing")
+		}
+		if n := len(theirs.seen(loginLine, time.Time{})) + len(theirs.seen(refreshLine, time.Time{})); n != 0 {
+			grave(t, "the half without a store sent %d logins or refreshes", n)
+		}
+		s.check(t, wants{logins: 1, refreshes: -1, unauthorized: -1})
+		hole.pass()
+		noErrors(t, joined(all(unlucky, order{Do: "calls"})))
+		t.Logf("with the store %d calls; without it %d and errors %v, slowest %v; %d × 401", good.OK, bad.OK, bad.Errors, bad.slowest().Round(time.Millisecond), s.stats().Unauthorized)
+	})
 }
 
 // S19: the store dies between answer and install.
@@ -118,7 +118,7 @@ func TestS19StoreDiesBeforeInstall(t *testing.T) {
 		logins int64
 	}{"back in time": {2500 * time.Millisecond, 1}, "back after the lease": {fastLease() + 2*time.Second, 2}} {
 		t.Run(name, func(t *testing.T) {
-			stores(t, false, func(t *testing.T, p place) {
+			stores(t, false, func(t testing.TB, p place) {
 				if p.sqlite() && c.logins > 1 {
 					t.Skip("while the one file is locked, nobody can take over")
 				}
@@ -153,7 +153,7 @@ func TestS19StoreDiesBeforeInstall(t *testing.T) {
 }
 
 // deadStore is a store that can die: behind a relay, or locked by somebody.
-func deadStore(t *testing.T, p place) (die, heal func(), seen place) {
+func deadStore(t testing.TB, p place) (die, heal func(), seen place) {
 	t.Helper()
 	if !p.sqlite() {
 		r, seen := storeRelay(t, p)

@@ -42,22 +42,28 @@ func (p place) pooled() bool { return p.name == "PgBouncer" }
 
 // stores runs run on both stores at the same time, and through a pooler when
 // asked (S31).
-func stores(t *testing.T, pooled bool, run func(t *testing.T, p place)) {
+func stores(t *testing.T, pooled bool, run func(t testing.TB, p place)) {
 	t.Helper()
-	t.Parallel()
 	names := []string{"SQLite", "PostgreSQL"}
 	if pooled {
 		names = append(names, "PgBouncer")
 	}
+	on(t, names, run)
+}
+
+// on runs run on the named stores at the same time.
+func on(t *testing.T, names []string, run func(t testing.TB, p place)) {
+	t.Helper()
+	t.Parallel()
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, newPlace(t, name))
+			try(t, func(t testing.TB) { run(t, newPlace(t, name)) })
 		})
 	}
 }
 
-func newPlace(t *testing.T, name string) place {
+func newPlace(t testing.TB, name string) place {
 	t.Helper()
 	p := place{name: name, keyFile: filepath.Join(t.TempDir(), "key")}
 	if err := os.WriteFile(p.keyFile, []byte(strings.Repeat("0123456789abcdef", 4)), 0o600); err != nil {
@@ -76,7 +82,7 @@ func newPlace(t *testing.T, name string) place {
 }
 
 // open opens the store in the test's own process, to look and to spoil.
-func (p place) open(t *testing.T) *store.Store {
+func (p place) open(t testing.TB) *store.Store {
 	t.Helper()
 	if p.direct != "" {
 		return storetest.OpenURL(t, p.direct)
@@ -85,14 +91,14 @@ func (p place) open(t *testing.T) *store.Store {
 }
 
 // sound checks that SQLite's file is in order.
-func (p place) sound(t *testing.T) {
+func (p place) sound(t testing.TB) {
 	t.Helper()
 	if !p.sqlite() {
 		return
 	}
 	var said string
 	if err := p.open(t).Core.QueryRow(context.Background(), "PRAGMA integrity_check").Scan(&said); err != nil || said != "ok" {
-		t.Errorf("integrity_check: %q, %v", said, err)
+		grave(t, "integrity_check: %q, %v", said, err)
 	}
 }
 

@@ -86,7 +86,7 @@ func TestS11Interrupt(t *testing.T) {
 		{"never answered", "late=refresh:60s#1", 9 * time.Second, 13 * time.Second, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stores(t, !raceEnabled, func(t *testing.T, p place) {
+			stores(t, !raceEnabled, func(t testing.TB, p place) {
 				s := newService(t, long())
 				x := newProgram(t, p, s, password)
 				if first := x.start("operation", "list", "--live", "-o", "json"); first.wait(t) != 0 {

@@ -10,7 +10,7 @@ import (
 
 // S20: 429 with Retry-After, on a refresh and on a login.
 func TestS20Throttled(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		access, wait := pick(12*time.Second, 2*time.Minute), pick(2*time.Second, 12*time.Second) // a busy machine is late by as much again
 		due := pick(8*time.Second, 105*time.Second)
 		s := newService(t, serviceOptions{Access: access, Refresh: 3 * access})
@@ -40,7 +40,7 @@ func TestS20Throttled(t *testing.T) {
 
 // S21: the password is wrong; later it is corrected.
 func TestS21WrongPassword(t *testing.T) {
-	stores(t, false, func(t *testing.T, p place) {
+	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, long())
 		wrong := func(set *workerSettings) { set.Password = "pw-MARKERwrong" }
 		ws := startMany(t, pick(6, 32), p, s, wrong)
@@ -72,7 +72,7 @@ func TestS22TwoFactor(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"login", "refresh"} {
 		t.Run(at, func(t *testing.T) {
-			stores(t, false, func(t *testing.T, p place) {
+			stores(t, false, func(t testing.TB, p place) {
 				s := newService(t, long())
 				ws := startMany(t, 4, p, s)
 				if at == "refresh" {

@@ -49,7 +49,7 @@ func apart(t *testing.T) (p *place, pid int, tidy func()) {
 	t.Cleanup(func() {
 		began := time.Now()
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil || time.Since(began) > 10*time.Second {
+		if err := cmd.Wait(); err != nil || time.Since(began) > 20*time.Second {
 			t.Errorf("SIGTERM: %v after %s: %s", err, time.Since(began), p.errs)
 		}
 	})

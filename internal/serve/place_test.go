@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 // cannot be stopped and runs out soon after; nothing is excused.
 func leaks() (code int) {
 	var err error
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
 		if err = goleak.Find(); err == nil {
 			return 0
 		}

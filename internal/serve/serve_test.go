@@ -149,7 +149,7 @@ func TestConsoleOverSSH(t *testing.T) {
 		p.console(p.login(role))
 	}
 	began := time.Now()
-	if code := p.stop(); code != 0 || time.Since(began) > 10*time.Second {
+	if code := p.stop(); code != 0 || time.Since(began) > 20*time.Second {
 		t.Errorf("the end took %s, exit %d: %s", time.Since(began), code, p.errs)
 	}
 }

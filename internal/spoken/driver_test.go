@@ -162,7 +162,7 @@ func isPrompt(l string) bool {
 func (p *person) hear() []string {
 	p.t.Helper()
 	var out []string
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		select {
 		case l, ok := <-p.lines:
@@ -218,7 +218,7 @@ func (p *person) end() error {
 	select {
 	case err := <-p.done:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		p.t.Fatal("Run did not return")
 		return nil
 	}

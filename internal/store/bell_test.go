@@ -59,7 +59,7 @@ func TestHintArrives(t *testing.T) {
 	select {
 	case <-changed:
 		t.Logf("a pair and its hint took %v", time.Since(began))
-	case <-time.After(2 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("no hint")
 	}
 }
@@ -87,7 +87,7 @@ func TestHintAfterReconnect(t *testing.T) {
 	}
 	select {
 	case <-changed: // whatever happened meanwhile was not heard: look
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no hint after the connection was lost")
 	}
 	s, _ := listening(t, url, key)

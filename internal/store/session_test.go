@@ -57,7 +57,7 @@ func TestPairSurvivesReopening(t *testing.T) {
 			if row.State != session.Live || row.Access.Reveal() != "acc" || row.Refresh.Reveal() != "ref" || row.Gen != 1 {
 				t.Errorf("state %s gen %d, tokens empty: %v %v", row.State, row.Gen, row.Access.Empty(), row.Refresh.Empty())
 			}
-			if row.AccessLeft > 299*time.Second || row.AccessLeft < 290*time.Second {
+			if row.AccessLeft > 299*time.Second || row.AccessLeft < 270*time.Second {
 				t.Errorf("access left %v, want just under 299 s", row.AccessLeft)
 			}
 		})
@@ -191,7 +191,7 @@ func TestEnterLeavesNoLock(t *testing.T) {
 			if !errors.Is(err, context.Canceled) || g.Taken {
 				t.Fatalf("cancelled entry: %+v, %v", g, err)
 			}
-			ctx, cancel = context.WithTimeout(context.Background(), 3*time.Second)
+			ctx, cancel = context.WithTimeout(context.Background(), time.Minute)
 			if _, g, err = s.Enter(ctx, key1, req, func(session.Row) bool { return true }); err != nil || !g.Taken {
 				t.Fatalf("entry after it: %+v, %v", g, err)
 			}

@@ -38,7 +38,7 @@ func (g *gate) all() []byte {
 	return bytes.Join(g.writes, nil)
 }
 
-const patience = 5 * time.Second
+const patience = 30 * time.Second
 
 // settle waits until the painter has nothing left to do.
 func settle(t *testing.T, p *Painter) {

@@ -262,18 +262,13 @@ func TestSuspendAndContinue(t *testing.T) {
 			c.out.until(t, "0 keys")
 			suspend(c)
 			c.out.until(t, "shell: stopped, terminal as before: true")
-			before := len(c.out.String())
+			shown := strings.Count(c.out.String(), "keys")
 			if !strings.HasSuffix(strings.SplitN(c.out.String(), "shell:", 2)[0], "\x1b[?1049l\x1b[23;2t") {
 				t.Errorf("not left before the stop: %q", c.out)
 			}
 			_ = pty.Setsize(c.tty, &pty.Winsize{Cols: 50, Rows: 4})
 			c.keys("fg\n")
-			for end := time.Now().Add(patience); !strings.Contains(c.out.String()[before:], "keys"); {
-				if time.Now().After(end) {
-					t.Fatalf("not drawn again: %q", c.out)
-				}
-				time.Sleep(time.Millisecond)
-			}
+			c.out.times(t, "keys", shown+1)
 			c.keys("q")
 			c.end()
 			c.out.until(t, "ended: <nil>")
@@ -301,12 +296,7 @@ func TestContinuedAfterSIGSTOP(t *testing.T) {
 	_ = c.cmd.Process.Signal(syscall.SIGSTOP)
 	_ = term.Restore(int(c.tty.Fd()), c.before) // as a shell does
 	_ = c.cmd.Process.Signal(syscall.SIGCONT)
-	for end := time.Now().Add(patience); strings.Count(c.out.String(), "0 keys") < 2; {
-		if time.Now().After(end) {
-			t.Fatalf("not drawn again: %q", c.out)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	c.out.times(t, "0 keys", 2)
 	if raw, _ := term.GetState(int(c.tty.Fd())); reflect.DeepEqual(raw, c.before) {
 		t.Error("not in raw mode again")
 	}
@@ -338,12 +328,7 @@ func TestWindowSize(t *testing.T) {
 	for i := range 30 {
 		_ = pty.Setsize(c.tty, &pty.Winsize{Cols: uint16(1 + i), Rows: uint16(1 + i%7)})
 	}
-	for end := time.Now().Add(patience); strings.Count(c.out.String(), "\x1b[2J") < 2; {
-		if time.Now().After(end) {
-			t.Fatalf("not drawn again: %q", c.out)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	c.out.times(t, "\x1b[2J", 2)
 	c.keys("q")
 	c.end()
 	c.wantModes(1)

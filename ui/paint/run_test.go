@@ -20,6 +20,7 @@ type counter struct {
 	keys, views int
 	sizes       []tea.WindowSizeMsg
 	onKey       func(c *counter, k tea.KeyMsg) tea.Cmd
+	onSize      func(z tea.WindowSizeMsg)
 	init        tea.Cmd
 	onView      func()
 	seen        chan int // the count after every key
@@ -31,6 +32,9 @@ func (c *counter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		c.sizes = append(c.sizes, msg)
+		if c.onSize != nil {
+			c.onSize(msg)
+		}
 	case tea.KeyMsg:
 		c.keys++
 		if c.seen != nil {
@@ -83,12 +87,18 @@ func (r *record) String() string {
 // until waits for text in what was written.
 func (r *record) until(t *testing.T, text string) {
 	t.Helper()
+	r.times(t, text, 1)
+}
+
+// times waits until text was written n times.
+func (r *record) times(t *testing.T, text string, n int) {
+	t.Helper()
 	late := time.After(patience)
-	for !strings.Contains(r.String(), text) {
+	for strings.Count(r.String(), text) < n {
 		select {
 		case <-r.changed:
 		case <-late:
-			t.Fatalf("%q is not written: %q", text, r.String())
+			t.Fatalf("%q is not written %d times: %q", text, n, r.String())
 		}
 	}
 }
@@ -257,8 +267,13 @@ func TestStoppedTerminalDoesNotBlockUpdate(t *testing.T) {
 // impossible sizes are ignored and huge ones cut.
 func TestResizes(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	sizes := make(chan Size)
-	keys, out, done := start(t, context.Background(), &counter{}, Options{Resizes: sizes})
+	sizes, largest := make(chan Size), make(chan struct{})
+	told := func(z tea.WindowSizeMsg) {
+		if z == (tea.WindowSizeMsg{Width: MaxWidth, Height: MaxHeight}) {
+			close(largest)
+		}
+	}
+	keys, out, done := start(t, context.Background(), &counter{onSize: told}, Options{Resizes: sizes})
 	out.until(t, "0 keys")
 	for i := range 200 {
 		sizes <- Size{1 + i*7%300, 1 + i*3%100} // never waits for the loop
@@ -267,9 +282,11 @@ func TestResizes(t *testing.T) {
 	sizes <- Size{-1, 10}
 	sizes <- Size{1 << 30, 1 << 30}
 	close(sizes)
-	_, _ = io.WriteString(keys, "a")
-	out.until(t, "1")
-	time.Sleep(10 * time.Millisecond) // the last size is on its way
+	select {
+	case <-largest:
+	case <-time.After(patience):
+		t.Fatal("the last size does not arrive")
+	}
 	_, _ = io.WriteString(keys, "q")
 	r := finish(t, done)
 	got := r.m.(*counter).sizes
@@ -329,8 +346,9 @@ func TestCopyRepaintAndFilter(t *testing.T) {
 	_, _ = io.WriteString(keys, "c")
 	out.until(t, "\x1b]52;c;T1AtMQ==\a")
 	_, _ = io.WriteString(keys, "w")
+	out.until(t, "\x1b[H2")
 	_, _ = io.WriteString(keys, "r")
-	out.until(t, "3 keys") // in full
+	out.times(t, "\x1b[2J", 2)
 	_, _ = io.WriteString(keys, "q")
 	out.until(t, "\x1b[H4")
 	_, _ = io.WriteString(keys, "q")

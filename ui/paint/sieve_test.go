@@ -97,7 +97,7 @@ func (h *heard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // hear runs the decoder behind an input until done.
 func hear(t *testing.T, in io.Reader, done func(*heard) bool) *heard {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	h := &heard{done: done}
 	_, err := Run(ctx, h, Options{In: in, Out: io.Discard, Size: func() (int, int) { return 80, 24 }})

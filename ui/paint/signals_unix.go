@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	// stopWait bounds the wait for being continued, measured while running: a
-	// stopped process does not notice it.
-	stopWait = 200 * time.Millisecond
+	// stopWait bounds the wait for being continued, measured while running.
+	stopWait = 500 * time.Millisecond
 	// fateWait is how long a program that was continued in the background waits
 	// for the signal that ends it: a shell sends both to a stopped job.
 	fateWait = 50 * time.Millisecond
@@ -85,14 +84,25 @@ func (s *session) suspend() {
 	}
 }
 
-// wait waits for a continuation, the end of the program, or d.
+// wait waits for a continuation, the end of the program, or d while running. The
+// clock goes on while a process is stopped, and the stop may come after the wait
+// has begun: a wait that took much longer than d begins anew once.
 func (s *session) wait(continued <-chan struct{}, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-continued:
-	case <-s.stopped:
-	case <-t.C:
+	for range 2 {
+		began := time.Now()
+		t := time.NewTimer(d)
+		select {
+		case <-continued:
+			t.Stop()
+			return
+		case <-s.stopped:
+			t.Stop()
+			return
+		case <-t.C:
+			if time.Since(began) < d+d/4 {
+				return
+			}
+		}
 	}
 }
 
