@@ -49,6 +49,8 @@ func (l listing) Values(ctx context.Context, field, typed string, limit int) ([]
 	return l.x.Values(ctx, field, typed, limit)
 }
 
+func (l listing) Freshness(ctx context.Context) (index.Freshness, error) { return l.x.Freshness(ctx) }
+
 // listConfig is the config's part in the list of operations.
 func (d *desk) listConfig() operations.Config {
 	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress,

@@ -34,6 +34,7 @@ type fake struct {
 	readErr error
 	export  func(progress func(done, total int64)) (int64, error)
 	values  func(ctx context.Context, field, typed string) ([]string, error)
+	fresh   index.Freshness
 }
 
 func (f *fake) len(q filter.OperationExpr) int {
@@ -143,6 +144,11 @@ func (f *fake) Values(ctx context.Context, field, typed string, _ int) ([]string
 		return f.values(ctx, field, typed)
 	}
 	return nil, f.err
+}
+
+func (f *fake) Freshness(context.Context) (index.Freshness, error) {
+	f.calls++
+	return f.fresh, f.err
 }
 
 func (f *fake) Operations(context.Context, api.OperationQuery) (api.Page[api.Operation], error) {

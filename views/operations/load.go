@@ -17,6 +17,7 @@ type windowMsg struct {
 	total   int
 	base    int
 	counted bool                // total is how many there are; else it is still to be counted
+	fresh   index.Freshness     // of the index as a whole, where no row tells
 	chosen  map[string][]string // the person's columns, with the first answer; nil: not asked for
 	err     error
 }
@@ -106,6 +107,9 @@ func read(ctx context.Context, t ui.Ticket, ix Index, q index.Query) windowMsg {
 		m.total, m.base, m.counted = int(n), max(int(n)-len(w.Rows), 0), true
 	}
 	m.window = w
+	if len(w.Rows) == 0 {
+		m.fresh, m.err = ix.Freshness(ctx)
+	}
 	return m
 }
 
@@ -120,6 +124,9 @@ func (s *Screen) took(msg windowMsg) tea.Cmd {
 	if s.err = api.AsError(msg.err); msg.err == nil {
 		s.rows.set(msg.total, max(msg.base, 0), msg.window.Rows)
 		s.at, s.seen = s.rows.newest(), s.env.Now()
+		if s.partial = len(msg.window.Rows) == 0 && !msg.fresh.Complete; len(msg.window.Rows) == 0 {
+			s.at = msg.fresh.AsOf
+		}
 	}
 	if s.typed {
 		s.typed = false

@@ -31,6 +31,7 @@ type Index interface {
 	Groups(ctx context.Context, f filter.OperationExpr, by index.By, limit int) ([]index.Group, error)
 	Days(ctx context.Context, f filter.OperationExpr, n int) ([]index.Day, error)
 	Values(ctx context.Context, field, typed string, limit int) ([]string, error)
+	Freshness(ctx context.Context) (index.Freshness, error)
 }
 
 // Client reads from the service what the index does not hold yet.
@@ -103,6 +104,7 @@ type Screen struct {
 	stale   bool // news came while a read was under way
 	typed   bool // the filter being typed has changed: the list begins anew
 	inited  bool
+	partial bool // nothing is shown, and the index does not hold everything yet
 
 	table *widget.Table
 	keys  []keymap.Key
@@ -292,12 +294,24 @@ func (s *Screen) settle() {
 	case s.lives.Busy():
 		s.table.SetNotice(widget.Notice{Text: "Reading operations from the service …"})
 	case !s.query.Empty() && s.bar != nil: // its keys are text now
-		s.table.SetNotice(widget.Notice{Text: "No operation matches the filter."})
+		s.table.SetNotice(widget.Notice{Text: s.nothing()})
 	case !s.query.Empty():
-		s.table.SetNotice(widget.Notice{Text: "No operation matches the filter.", Hint: s.env.Keys.Global.Back.Help().Key + " clears it, " + s.env.Keys.List.Filter.Help().Key + " changes it"})
+		s.table.SetNotice(widget.Notice{Text: s.nothing(), Hint: s.env.Keys.Global.Back.Help().Key + " clears it, " + s.env.Keys.List.Filter.Help().Key + " changes it"})
 	default:
 		s.table.SetNotice(widget.Notice{Text: "No operation is known yet.", Hint: s.env.Keys.Global.Reload.Help().Key + " reads the newest from the service"})
 	}
+}
+
+// nothing says that nothing matches, and what that is worth while the index does
+// not hold everything.
+func (s *Screen) nothing() string {
+	switch {
+	case s.partial && s.cfg.Off:
+		return "None of the operations that were read here matches the filter."
+	case s.partial:
+		return "No operation matches the filter so far; older ones are still being read."
+	}
+	return "No operation matches the filter."
 }
 
 // SetSize implements ui.Screen.

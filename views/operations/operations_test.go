@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/internal/index"
 	"opdeck/internal/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
@@ -341,4 +342,37 @@ func TestEverySize(t *testing.T) {
 	d.keys("esc", "/")
 	d.Send(uitest.Type("amount>=x"))
 	shelltest.Sizes(d.Run)
+}
+
+// An empty answer says how old it is, and what it is worth while the index does
+// not hold everything.
+func TestNothingMatches(t *testing.T) {
+	asOf := uitest.NewClock().Now().Add(-5 * time.Minute)
+	for name, c := range map[string]struct {
+		fresh index.Freshness
+		off   bool
+		says  string
+		age   bool
+	}{
+		"complete": {index.Freshness{AsOf: asOf, Complete: true}, false, "No operation matches the filter.", true},
+		"reading":  {index.Freshness{AsOf: asOf}, false, "No operation matches the filter so far; older ones are still being read.", true},
+		"off":      {index.Freshness{}, true, "None of the operations that were read here matches the filter.", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{n: 1, fresh: c.fresh}
+			d := openWith(t, f, Config{Views: views, Off: c.off}, admin)
+			d.keys("/").Send(uitest.Type("status:PENDING"))
+			has(t, d, c.says)
+			d.keys("enter")
+			has(t, d, c.says, "clears it")
+			if strings.Contains(d.View(), "index, 5m ago") != c.age {
+				t.Errorf("the age:\n%s", d.View())
+			}
+			f.n = 30
+			d.keys("esc")
+			if strings.Contains(d.View(), c.says) || !strings.Contains(d.View(), "index, 30s ago") {
+				t.Errorf("with rows again:\n%s", d.View())
+			}
+		})
+	}
 }
