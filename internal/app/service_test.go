@@ -33,7 +33,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		send := func(ctx context.Context, _ secret.Value) (int, http.Header, error) {
 			select {
-			case <-time.After(time.Minute):
+			case <-time.After(10 * time.Second):
 				return 200, nil, nil
 			case <-ctx.Done():
 				return 0, nil, ctx.Err()

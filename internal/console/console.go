@@ -82,7 +82,7 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 	d := &desk{App: a, Client: a.Client, feed: feed, cover: coverOf(who), shared: opt.Shared}
 	return ui.Options{
 		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: d.screen,
-		Feeds: []tea.Cmd{feed.next, newEar(ctx, a).start}, Veil: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
+		Feeds: []tea.Cmd{feed.next, newEar(ctx, a, feed.wait).start}, Veil: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
 		Reveal: reveal(a), OnPlace: feed.folk.moved, OnBarred: denied(ctx, a.Audit, who),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
 	}

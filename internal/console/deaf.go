@@ -15,7 +15,7 @@ const (
 	rhythmOf  = 500                // deliveries that the rhythm is learnt from, as on the events screen
 	deafFirst = 2 * time.Second    // the first look does not hold up the first frames
 	deafCheck = 15 * time.Second   // whether events came again
-	deafLearn = time.Minute        // whether there is a rhythm by now
+	deafLearn = lookAnyway         // whether there is a rhythm by now
 	deafAfter = time.Second        // behind the moment at which silence becomes unusual
 	forgotten = 7 * 24 * time.Hour // a feed that nobody here listens to is over after this silence
 )
@@ -32,8 +32,8 @@ type ear struct {
 	toldOnce bool
 }
 
-func newEar(ctx context.Context, a *app.App) *ear {
-	return &ear{ctx: ctx, now: a.Now, times: a.Inbox().Times, listens: a.Config.Webhooks.Listen != "", wait: sleep}
+func newEar(ctx context.Context, a *app.App, wait func(context.Context, time.Duration) bool) *ear {
+	return &ear{ctx: ctx, now: a.Now, times: a.Inbox().Times, listens: a.Config.Webhooks.Listen != "", wait: wait}
 }
 
 // start is next for a console that opens; it is one of the shell's feeds.

@@ -43,6 +43,7 @@ type feed struct {
 	written <-chan struct{} // the store was written to
 	watches bool            // written tells; else one must look
 	stirred chan struct{}   // holds one token: the person went elsewhere
+	looks   chan struct{}   // holds one token: the store was looked at
 
 	mu      sync.Mutex
 	waiting map[string]any // guarded by mu: newest news by key
@@ -55,7 +56,6 @@ type feed struct {
 	stamp    store.Stamp     // of the store when it was looked at last
 	looked   time.Time
 	glanced  time.Time
-	hinted   bool          // somebody wrote, whatever the stamp says; touched by next only
 	moving   bool          // the session changes by itself, second by second
 	counting time.Duration // until the budgets do; 0: they do not
 	status   session.Status
@@ -64,7 +64,7 @@ type feed struct {
 }
 
 func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
-	f := &feed{ctx: ctx, app: a, folk: folk, wake: make(chan struct{}, 1), stirred: make(chan struct{}, 1), waiting: map[string]any{}}
+	f := &feed{ctx: ctx, app: a, folk: folk, wake: make(chan struct{}, 1), stirred: make(chan struct{}, 1), looks: make(chan struct{}, 1), waiting: map[string]any{}}
 	watching, unwatch := context.WithCancel(ctx)
 	f.written, f.watches = a.Store.Watch(watching)
 	folk.stir = f.stir
@@ -163,7 +163,9 @@ func (f *feed) next() tea.Msg {
 		select {
 		case <-f.wake:
 		case <-f.written:
-			f.hinted = true
+			if stamp, tells := f.app.Store.Stamp(context.WithoutCancel(f.ctx)); tells && f.known(stamp) {
+				break
+			}
 			f.changes() // rows must not wait for their turn
 			soon()
 		case <-f.stirred:
@@ -205,13 +207,11 @@ func (f *feed) rest() time.Duration {
 // person went elsewhere, what was seen changes by itself, or it is long ago. A
 // store that cannot tell whether it was written to is looked at every time.
 func (f *feed) glance() {
-	stamp, tells := f.app.Store.Stamp()
+	stamp, tells := f.app.Store.Stamp(context.WithoutCancel(f.ctx))
 	now := f.app.Now()
 	age := now.Sub(f.looked)
 	f.glanced = now
-	hinted := f.hinted // two writes within a tick of the file system's clock may bear one stamp
-	f.hinted = false
-	if tells && stamp == f.stamp && !hinted && !f.moving && !f.folk.went() && age >= 0 && age < f.rest() {
+	if tells && f.known(stamp) && !f.moving && !f.folk.went() && age >= 0 && age < f.rest() {
 		if f.counting > 0 {
 			f.lookUsage(context.WithoutCancel(f.ctx))
 		}
@@ -225,6 +225,35 @@ func (f *feed) glance() {
 	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
 	defer cancel()
 	f.look(ctx)
+}
+
+// known reports whether the store is as it was looked at last, but for this
+// process's sign of life.
+func (f *feed) known(stamp store.Stamp) bool {
+	if stamp != f.stamp && stamp == f.app.Store.Echo(f.stamp) {
+		f.stamp = stamp
+	}
+	return stamp == f.stamp
+}
+
+// wait sleeps for d, false when ctx ended first. Who has nothing to do for as long
+// as the feed rests wakes with its next look that is about that far off: two that
+// wake apart cost twice.
+func (f *feed) wait(ctx context.Context, d time.Duration) bool {
+	if d != lookAnyway {
+		return sleep(ctx, d)
+	}
+	due := f.app.Now().Add(d - d/4)
+	for {
+		select {
+		case <-f.looks:
+			if !f.app.Now().Before(due) {
+				return true
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // look reads session, budgets and index and puts what changed since it was told.
@@ -253,6 +282,10 @@ func (f *feed) look(ctx context.Context) {
 	}
 	f.confirm(ctx)
 	f.lookUsage(ctx)
+	select {
+	case f.looks <- struct{}{}:
+	default:
+	}
 }
 
 // confirm tells the list when the newest page was read again and nothing on it had

@@ -95,7 +95,7 @@ func (c common) Count(ctx context.Context, f filter.OperationExpr) (int64, error
 // current reports whether answers can be shared, and drops those about an
 // earlier state of the index. Only files tell whether they were written to.
 func (s *Shared) current(ctx context.Context) bool {
-	stamp, tells := s.app.Store.Stamp()
+	stamp, tells := s.app.Store.Stamp(ctx)
 	if !tells || s.app.Index.Mode() != index.Shared {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Engine is the kind of database behind a DB.
@@ -54,6 +55,9 @@ type DB struct {
 	turn   *turn   // SQLite file: the queue of writers; else nil
 	memo   sync.Map
 	stmts  statements // SQLite file: what transactions run again and again
+
+	observer observer             // SQLite file
+	echo     atomic.Pointer[echo] // SQLite file
 }
 
 // Engine tells which engine db has.
@@ -64,6 +68,7 @@ func (db *DB) Path() string { return db.path }
 
 // Close closes the connections.
 func (db *DB) Close() error {
+	db.observer.close()
 	errs := []error{db.w.Close()}
 	if db.r != db.w {
 		errs = append(errs, db.r.Close(), db.hasty.Close())
@@ -140,6 +145,9 @@ type Tx struct {
 	pool *sql.DB
 	tx   *sql.Tx
 	want []string // statements to prepare for next time
+
+	unheard bool
+	before  mark // when unheard
 }
 
 // Engine tells which engine the transaction runs on.
@@ -209,6 +217,9 @@ func (db *DB) write(ctx context.Context, pool *sql.DB, fn func(tx *Tx) error) er
 	}
 	if err := t.Commit(); err != nil {
 		return db.explainCommit(err)
+	}
+	if tx.unheard {
+		db.echo.Store(&echo{tx.before, db.observe(ctx)})
 	}
 	tx.keep(ctx)
 	return nil

@@ -103,6 +103,7 @@ func (s *Session) Beat(ctx context.Context, key session.Key, o session.Owner) er
 		if err != nil {
 			return err
 		}
+		tx.Unheard(ctx)
 		if _, err := tx.Exec(ctx, "DELETE FROM session_instance"+rowWhere+" AND seen_ns < ?",
 			key.BaseURL, key.Account, int64(now-instanceLife)); err != nil {
 			return err

@@ -1,38 +1,99 @@
 package store
 
 import (
-	"os"
-	"time"
+	"context"
+	"database/sql"
+	"sync"
 )
 
-// Stamp tells whether anybody has written to a database since an earlier stamp:
-// equal stamps, nothing was written. It costs no query. Times are those of the
-// file system, so that two writes within a few milliseconds may look like one
-// of them; look now and then all the same.
-type Stamp struct {
-	at   [4]time.Time
-	size [4]int64
-}
-
-// Stamp reads the stamp of both databases; ok is false where files do not tell,
-// as with PostgreSQL and in memory.
-func (s *Store) Stamp() (st Stamp, ok bool) {
-	if s.Core.engine != SQLite || s.Core.path == "" {
-		return st, false
-	}
-	for i, name := range [...]string{s.Core.path, s.Core.path + "-wal", s.Bulk.path, s.Bulk.path + "-wal"} {
-		f, err := os.Stat(name)
-		if err != nil { // the write-ahead log comes with the first write
-			continue
-		}
-		st.at[i], st.size[i] = f.ModTime(), f.Size()
-	}
-	return st, true
-}
+// Stamp tells whether anybody has written to a database since an earlier stamp of
+// the same Store: equal stamps, nothing was written.
+type Stamp struct{ core, bulk mark }
 
 // Index is the part of the stamp that is about the bulk database, which holds
 // the index and the webhooks.
-func (s Stamp) Index() Stamp {
-	s.at[0], s.at[1], s.size[0], s.size[1] = time.Time{}, time.Time{}, 0, 0
-	return s
+func (s Stamp) Index() Stamp { return Stamp{bulk: s.bulk} }
+
+// Stamps reports whether the store has stamps: not where they would be a question
+// to a server, as with PostgreSQL, and not in memory.
+func (s *Store) Stamps() bool { return s.Core.engine == SQLite && s.Core.path != "" }
+
+// Stamp reads the stamp of both databases, some ten microseconds; ok is false
+// where there is none.
+func (s *Store) Stamp(ctx context.Context) (st Stamp, ok bool) {
+	if !s.Stamps() {
+		return st, false
+	}
+	return Stamp{s.Core.observe(ctx), s.Bulk.observe(ctx)}, true
+}
+
+// Echo is what st has become when nothing was written since but a sign of life of
+// this process, which is no news to it; st itself when there was none.
+func (s *Store) Echo(st Stamp) Stamp {
+	if e := s.Core.echo.Load(); e != nil && e.before == st.core {
+		st.core = e.after
+	}
+	return st
+}
+
+// mark is what an observer saw: equal marks, nobody has committed between them.
+type mark struct {
+	observer int64 // which one looked; marks of two cannot be compared
+	version  int64 // SQLite's data_version
+}
+
+// observer is a connection that never writes, so that SQLite tells it of every
+// commit of all others, here and in other processes.
+type observer struct {
+	mu   sync.Mutex
+	conn *sql.Conn // guarded by mu; nil: not open
+	n    int64     // guarded by mu: connections opened so far
+}
+
+// observe reads the mark of a SQLite file. What cannot be read is different from
+// everything before.
+func (db *DB) observe(ctx context.Context) mark {
+	o := &db.observer
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.conn == nil {
+		o.n++
+		conn, err := db.r.Conn(ctx)
+		if err != nil {
+			return mark{o.n, -1}
+		}
+		o.conn = conn
+	}
+	m := mark{observer: o.n}
+	if err := o.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&m.version); err != nil {
+		o.drop()
+		return mark{o.n, -1}
+	}
+	return m
+}
+
+// drop gives the connection back. The caller holds mu.
+func (o *observer) drop() {
+	if o.conn != nil {
+		_ = o.conn.Close()
+		o.conn = nil
+	}
+}
+
+func (o *observer) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drop()
+}
+
+// echo is the last writing transaction that is no news to the process it came
+// from: the marks before and behind it, with nobody else between.
+type echo struct{ before, after mark }
+
+// Unheard says that this transaction is no news to its own process (see Echo).
+func (tx *Tx) Unheard(ctx context.Context) {
+	if tx.db.turn != nil { // others wait for their turn, so that the marks are about us alone
+		tx.before = tx.db.observe(ctx)
+		tx.unheard = true
+	}
 }

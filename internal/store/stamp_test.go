@@ -2,11 +2,13 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"opdeck/internal/store"
+	"opdeck/internal/store/storetest"
 )
 
 func TestStampTellsOfWrites(t *testing.T) {
@@ -20,24 +22,24 @@ func TestStampTellsOfWrites(t *testing.T) {
 		return s
 	}
 	mine, others := open(), open()
-	first, ok := mine.Stamp()
+	first, ok := mine.Stamp(t.Context())
 	if !ok {
 		t.Fatal("files tell no stamp")
 	}
-	if again, _ := mine.Stamp(); again != first {
+	if again, _ := mine.Stamp(t.Context()); again != first {
 		t.Error("the stamp changed and nobody wrote")
 	}
 	if _, err := others.Core.Exec(context.Background(), "CREATE TABLE stamp_test (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
-	core, _ := mine.Stamp()
+	core, _ := mine.Stamp(t.Context())
 	if core == first {
 		t.Error("a write to the core database left the stamp as it was")
 	}
 	if _, err := others.Bulk.Exec(context.Background(), "CREATE TABLE stamp_test (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
-	if bulk, _ := mine.Stamp(); bulk == core {
+	if bulk, _ := mine.Stamp(t.Context()); bulk == core {
 		t.Error("a write to the bulk database left the stamp as it was")
 	}
 	mem, err := store.Open(context.Background(), store.Options{URL: "memory"})
@@ -45,8 +47,93 @@ func TestStampTellsOfWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mem.Close()
-	if _, ok := mem.Stamp(); ok {
+	if _, ok := mem.Stamp(t.Context()); ok {
 		t.Error("memory has no files, and yet a stamp")
+	}
+}
+
+// Two writes in one instant are two, one of this process is told as well, and
+// what was not committed is none.
+func TestStampIsExact(t *testing.T) {
+	ctx := t.Context()
+	s := storetest.Open(t, store.SQLite)
+	if _, err := s.Core.Exec(ctx, "CREATE TABLE exact (n INTEGER)"); err != nil {
+		t.Fatal(err)
+	}
+	last, _ := s.Stamp(ctx)
+	for i := range 100 {
+		if _, err := s.Core.Exec(ctx, "INSERT INTO exact VALUES (?)", i); err != nil {
+			t.Fatal(err)
+		}
+		now, _ := s.Stamp(ctx)
+		if now == last || now.Index() != last.Index() {
+			t.Fatalf("write %d: %v after %v", i, now, last)
+		}
+		last = now
+	}
+	undone := errors.New("undone")
+	if err := s.Core.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, "INSERT INTO exact VALUES (1)")
+		return errors.Join(err, undone)
+	}); !errors.Is(err, undone) {
+		t.Fatal(err)
+	}
+	if now, _ := s.Stamp(ctx); now != last {
+		t.Error("what was taken back is told")
+	}
+}
+
+// A sign of life is no news to the process that gave it, unless somebody else
+// wrote as well; to others it is.
+func TestEcho(t *testing.T) {
+	ctx := t.Context()
+	url, key := storetest.URL(t, store.SQLite), testKey(t)
+	mine, others := storetest.OpenURL(t, url), storetest.OpenURL(t, url)
+	s := newSession(t, mine, key, new(store.Shift), "")
+	if _, err := others.Core.Exec(ctx, "CREATE TABLE echo_test (n INTEGER)"); err != nil {
+		t.Fatal(err)
+	}
+	stamp := func(st *store.Store) store.Stamp {
+		at, ok := st.Stamp(ctx)
+		if !ok {
+			t.Fatal("no stamp")
+		}
+		return at
+	}
+	beat := func() {
+		t.Helper()
+		if err := s.Beat(ctx, key1, owner("a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func() {
+		t.Helper()
+		if _, err := others.Core.Exec(ctx, "INSERT INTO echo_test VALUES (1)"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, seen := stamp(mine), stamp(others)
+	beat()
+	after := stamp(mine)
+	if after == before || mine.Echo(before) != after {
+		t.Error("the own sign of life is news")
+	}
+	if stamp(others) == seen || others.Echo(seen) != seen {
+		t.Error("another's sign of life is no news")
+	}
+	if mine.Echo(after) != after {
+		t.Error("an echo of nothing")
+	}
+	write()
+	beat()
+	if now := stamp(mine); mine.Echo(after) == now {
+		t.Error("a write before it is not seen")
+	}
+	before = stamp(mine)
+	beat()
+	write()
+	if now := stamp(mine); mine.Echo(before) == now {
+		t.Error("a write behind it is not seen")
 	}
 }
 

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"io"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -63,7 +63,7 @@ func (w *watchers) leave(out chan struct{}) {
 }
 
 // look passes events on to all until they end.
-func (w *watchers) look(ctx context.Context, events io.Reader) {
+func (w *watchers) look(ctx context.Context, events *os.File) {
 	buf := make([]byte, 4096)
 	for {
 		if _, err := events.Read(buf); err != nil {
@@ -76,6 +76,7 @@ func (w *watchers) look(ctx context.Context, events io.Reader) {
 			t.Stop()
 			return
 		}
+		drainEvents(events, buf) // they are told with the first
 		w.tell(ctx)
 	}
 }

@@ -1,14 +1,13 @@
 package store
 
 import (
-	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
 // watchFolder gives bytes when a file of a folder is written to.
-func watchFolder(dir string) (io.ReadCloser, error) {
+func watchFolder(dir string) (*os.File, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, err
@@ -19,4 +18,19 @@ func watchFolder(dir string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// drainEvents reads away what has gathered.
+func drainEvents(events *os.File, buf []byte) {
+	raw, err := events.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Read(func(fd uintptr) bool {
+		for {
+			if n, err := unix.Read(int(fd), buf); n <= 0 || err != nil {
+				return true // without waiting for more
+			}
+		}
+	})
 }

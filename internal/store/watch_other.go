@@ -4,8 +4,10 @@ package store
 
 import (
 	"errors"
-	"io"
+	"os"
 )
 
 // watchFolder is for Linux only: elsewhere the caller looks now and then.
-func watchFolder(string) (io.ReadCloser, error) { return nil, errors.ErrUnsupported }
+func watchFolder(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func drainEvents(*os.File, []byte) {}

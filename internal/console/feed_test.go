@@ -1,0 +1,60 @@
+package console
+
+import (
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+)
+
+// A console that rests looks at the store when somebody else wrote to it, and not
+// because of its own sign of life.
+func TestFeedDoesNotHearItself(t *testing.T) {
+	dir := t.TempDir()
+	env := map[string]string{"HOME": dir, "OPDECK_STATE": dir}
+	open := func() *app.App {
+		a, err := app.Open(t.Context(), app.Options{Getenv: func(k string) string { return env[k] }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = a.Close() })
+		return a
+	}
+	first, a, other := open(), open(), open()
+	if _, err := first.SessionStatus(t.Context()); err != nil { // the first of all makes the session's row
+		t.Fatal(err)
+	}
+	who := api.Actor{Name: "ana", Role: api.Operator, Via: "console"}
+	f := newFeed(api.WithActor(t.Context(), who), a, newPeople(a, who))
+	t.Cleanup(f.close)
+
+	looks := func() bool {
+		f.looked = f.looked.Add(-time.Millisecond) // so that a look can be told from none
+		before := f.looked
+		f.glance()
+		return !f.looked.Equal(before)
+	}
+	before, tells := a.Store.Stamp(t.Context())
+	if !tells {
+		t.Fatal("the store has no stamp")
+	}
+	if f.glance(); f.looked.IsZero() {
+		t.Fatal("it does not look at first")
+	}
+	if after, _ := a.Store.Stamp(t.Context()); after == before {
+		t.Fatal("the first look gives no sign of life")
+	}
+	if looks() {
+		t.Error("it looks because of its own sign of life")
+	}
+	if _, err := other.SessionStatus(t.Context()); err != nil { // the other's sign of life
+		t.Fatal(err)
+	}
+	if !looks() {
+		t.Error("it does not look when another process came")
+	}
+	if looks() {
+		t.Error("it looks when nobody wrote")
+	}
+}
