@@ -107,7 +107,7 @@ func (s *Service) openFile(ctx context.Context, o Options) error {
 		}
 		s.ro.SetMaxOpenConns(4)
 		s.ro.SetMaxIdleConns(4)
-		return s.adopt(ctx, o)
+		return whenFree(ctx, func() error { return s.adopt(ctx, o) })
 	}
 	if err := populate(ctx, db, o); err != nil {
 		return err
@@ -136,9 +136,20 @@ func (s *Service) createFile(ctx context.Context, o Options) error {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
+	return whenFree(ctx, func() error { return populate(ctx, db, o) })
+}
+
+// whenFree runs f until the file is not in use by others who make it: SQLite does
+// not wait for those who change the mode of a file, as it does for writers.
+func whenFree(ctx context.Context, f func() error) error {
 	for {
-		err = populate(ctx, db, o)
-		if !isBusy(err) || ctx.Err() != nil {
+		err := f()
+		if !isBusy(err) {
+			return err
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
 			return err
 		}
 	}
