@@ -17,7 +17,7 @@ import (
 
 var (
 	simSeed  = flag.Uint64("sim.seed", 0, "play only this seed of the fault simulation")
-	simHours = flag.Int("sim.hours", 100, "simulated hours of faults")
+	simHours = flag.Int("sim.hours", hoursByDefault, "simulated hours of faults")
 )
 
 // errStore is what a store that is away answers.
