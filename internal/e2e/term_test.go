@@ -23,11 +23,15 @@ import (
 	"opdeck/ui/paint"
 )
 
-// binary is the program, built once for all tests.
-var binary string
+// binary is the program, built once for all tests; $OPDECK_TEST_PROGRAM is one that
+// was built before.
+var binary = os.Getenv("OPDECK_TEST_PROGRAM")
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
+		if binary != "" {
+			return m.Run()
+		}
 		dir, err := os.MkdirTemp("", "opdeck-e2e")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -153,6 +157,13 @@ func (x *terminal) screen() string {
 	return x.emu.String()
 }
 
+// written is how many bytes the program has written.
+func (x *terminal) written() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.raw)
+}
+
 func (x *terminal) output() []byte {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -165,10 +176,15 @@ const patience = time.Minute
 func (x *terminal) until(what string, ok func(screen string) bool) *terminal {
 	x.t.Helper()
 	end, gone := time.Now().Add(patience), false
+	s, drawn, asked := "", -1, time.Time{}
 	for {
-		s := x.screen()
-		if ok(s) {
-			return x
+		// Drawing takes most of a test's time: only what is new, and now and then for
+		// what changes by time.
+		if n := x.written(); n != drawn || time.Since(asked) > 100*time.Millisecond {
+			s, drawn, asked = x.screen(), n, time.Now()
+			if ok(s) {
+				return x
+			}
 		}
 		select {
 		case <-x.ended:

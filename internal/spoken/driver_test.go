@@ -66,7 +66,7 @@ func mirrored(t *testing.T) *app.App {
 	ctx := api.WithActor(t.Context(), ana)
 	stop := a.StartSync(ctx)
 	defer stop()
-	for range 1000 {
+	for range 12_000 { // a minute
 		if p, err := index.LoadProgress(ctx, a.Index); err == nil && !p.Finished.IsZero() {
 			return a
 		}
