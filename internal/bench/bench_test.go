@@ -26,7 +26,8 @@ func TestQuick(t *testing.T) {
 		t.Skip("runs the built console, on Linux")
 	}
 	var out, log bytes.Buffer
-	if err := command(context.Background(), []string{"-quick", "-rows", "2000"}, &out, &log); err != nil {
+	// $OPDECK_TEST_PROGRAM was built before; without it the console is built here.
+	if err := command(context.Background(), []string{"-quick", "-rows", "2000", "-bin", os.Getenv("OPDECK_TEST_PROGRAM")}, &out, &log); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
 	for _, what := range []string{"exec to first paint, p50", "key to changed screen, cursor down, p99", "bytes, page", "CPU a key", "only writes as much: a page, p50", "peak memory", "filter: key to first",
