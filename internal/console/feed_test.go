@@ -1,7 +1,9 @@
 package console
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"opdeck/api"
@@ -57,4 +59,31 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 	if looks() {
 		t.Error("it looks when nobody wrote")
 	}
+}
+
+// Who waits as long as the feed rests wakes with its look, not with one that is
+// much too early; other waits are exact, and all end with ctx.
+func TestWaitingWithTheFeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{app: &app.App{Now: time.Now}, looks: make(chan struct{}, 1)}
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		go func() {
+			for range 3 {
+				time.Sleep(25 * time.Second)
+				f.looks <- struct{}{}
+			}
+		}()
+		if !f.wait(ctx, lookAnyway) || time.Since(began) != 50*time.Second {
+			t.Errorf("woken after %v, want the look after 50 s", time.Since(began))
+		}
+		began = time.Now()
+		if !f.wait(ctx, deafCheck) || time.Since(began) != deafCheck {
+			t.Errorf("woken after %v, want %v", time.Since(began), deafCheck)
+		}
+		time.AfterFunc(time.Hour, cancel)
+		if f.wait(ctx, lookAnyway) { // the third look is much too early
+			t.Error("it waits on when it is over")
+		}
+	})
 }

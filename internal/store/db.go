@@ -68,8 +68,7 @@ func (db *DB) Path() string { return db.path }
 
 // Close closes the connections.
 func (db *DB) Close() error {
-	db.observer.close()
-	errs := []error{db.w.Close()}
+	errs := []error{db.observer.close(), db.w.Close()}
 	if db.r != db.w {
 		errs = append(errs, db.r.Close(), db.hasty.Close())
 	}

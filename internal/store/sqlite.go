@@ -40,7 +40,8 @@ func openSQLite(file string) (*DB, error) {
 	}{
 		{&db.w, "_txlock=immediate" + full, 1},
 		{&db.hasty, "_txlock=immediate" + normal, 1},
-		{&db.r, "_pragma=query_only(1)" + normal, 5}, // one of them observes
+		{&db.r, "_pragma=query_only(1)" + normal, 4},
+		{&db.observer.pool, "_pragma=query_only(1)" + normal, 1},
 	} {
 		p, err := sql.Open("sqlite", dsn+pool.opts)
 		if err != nil { // only for a driver that is not there

@@ -18,8 +18,8 @@ func (s Stamp) Index() Stamp { return Stamp{bulk: s.bulk} }
 // to a server, as with PostgreSQL, and not in memory.
 func (s *Store) Stamps() bool { return s.Core.engine == SQLite && s.Core.path != "" }
 
-// Stamp reads the stamp of both databases, some ten microseconds; ok is false
-// where there is none.
+// Stamp reads the stamp of both databases, some 10 µs (BenchmarkStamp); ok is false where
+// there is none.
 func (s *Store) Stamp(ctx context.Context) (st Stamp, ok bool) {
 	if !s.Stamps() {
 		return st, false
@@ -45,6 +45,7 @@ type mark struct {
 // observer is a connection that never writes, so that SQLite tells it of every
 // commit of all others, here and in other processes.
 type observer struct {
+	pool *sql.DB // of its own: a writer that looks never waits for readers
 	mu   sync.Mutex
 	conn *sql.Conn // guarded by mu; nil: not open
 	n    int64     // guarded by mu: connections opened so far
@@ -58,7 +59,7 @@ func (db *DB) observe(ctx context.Context) mark {
 	defer o.mu.Unlock()
 	if o.conn == nil {
 		o.n++
-		conn, err := db.r.Conn(ctx)
+		conn, err := o.pool.Conn(ctx)
 		if err != nil {
 			return mark{o.n, -1}
 		}
@@ -80,10 +81,14 @@ func (o *observer) drop() {
 	}
 }
 
-func (o *observer) close() {
+func (o *observer) close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.drop()
+	if o.pool == nil {
+		return nil
+	}
+	return o.pool.Close()
 }
 
 // echo is the last writing transaction that is no news to the process it came

@@ -196,3 +196,12 @@ func TestManyWatch(t *testing.T) {
 		leave()
 	}
 }
+
+func BenchmarkStamp(b *testing.B) {
+	s := storetest.Open(b, store.SQLite)
+	for b.Loop() {
+		if _, ok := s.Stamp(b.Context()); !ok {
+			b.Fatal("no stamp")
+		}
+	}
+}
