@@ -112,7 +112,7 @@ func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
 	}
 	line = fmt.Sprintf("sync %d of %d", p.Read, p.Total)
 	if left, ok := p.ETA(a.Now()); ok {
-		line += ", about " + left.Round(time.Minute).String() + " left"
+		line += fmt.Sprintf(", about %d min left", max(1, left.Round(time.Minute)/time.Minute))
 	}
 	return line, true
 }

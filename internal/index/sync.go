@@ -45,10 +45,11 @@ type Progress struct {
 }
 
 // ETA guesses when the full pass will be finished, from its pace so far; ok is
-// false when it cannot be told.
+// false when it cannot be told. That includes the first minute, which spends its
+// calls at once and then waits for the next.
 func (p Progress) ETA(now time.Time) (left time.Duration, ok bool) {
 	took := now.Sub(p.Started)
-	if !p.Finished.IsZero() || p.Started.IsZero() || p.Read == 0 || p.Total <= p.Read || took <= 0 {
+	if !p.Finished.IsZero() || p.Started.IsZero() || p.Read == 0 || p.Total <= p.Read || took < time.Minute {
 		return 0, false
 	}
 	return time.Duration(float64(took) / float64(p.Read) * float64(p.Total-p.Read)), true

@@ -264,3 +264,24 @@ func TestNothingToDoWritesNothing(t *testing.T) {
 		}
 	})
 }
+
+// What a first minute reads at once is no pace.
+func TestETA(t *testing.T) {
+	began := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		after time.Duration
+		read  int64
+		left  time.Duration
+		ok    bool
+	}{
+		{time.Second, 800, 0, false},
+		{59 * time.Second, 1200, 0, false},
+		{2 * time.Minute, 2000, 18 * time.Minute, true},
+		{20 * time.Minute, 20_000, 0, false},
+	} {
+		p := index.Progress{Total: 20_000, Read: c.read, Started: began}
+		if left, ok := p.ETA(began.Add(c.after)); left != c.left || ok != c.ok {
+			t.Errorf("%d read after %v: %v %v, want %v %v", c.read, c.after, left, ok, c.left, c.ok)
+		}
+	}
+}
