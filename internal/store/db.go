@@ -55,6 +55,7 @@ type DB struct {
 	turn   *turn   // SQLite file: the queue of writers; else nil
 	memo   sync.Map
 	stmts  statements // SQLite file: what transactions run again and again
+	source timeSource // of Now
 
 	observer observer             // SQLite file
 	echo     atomic.Pointer[echo] // SQLite file

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Options says where the databases are.
@@ -28,6 +29,9 @@ type Options struct {
 	// Upgrading is called before tables of an older program are changed, which
 	// takes a while when they are large; nil: nobody is told.
 	Upgrading func()
+	// Now replaces the store's clock (DB.Now), for tests and for programs that were
+	// given a time of their own; nil: the store's clock.
+	Now func() time.Time
 
 	system func(dir string) (string, error) // tests: names the remote file system of dir
 }
@@ -43,6 +47,17 @@ type Store struct {
 // Open opens and migrates the databases. Any number of processes may do so at
 // the same moment; one of them migrates.
 func Open(ctx context.Context, opt Options) (*Store, error) {
+	s, err := openURL(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.readClocks(ctx, opt.Now); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func openURL(ctx context.Context, opt Options) (*Store, error) {
 	switch {
 	case opt.URL == "memory":
 		return openPair(ctx, opt.Upgrading, func(r room) (*DB, error) { return openMemory(r) })
