@@ -57,6 +57,8 @@ type DB struct {
 	stmts  statements // SQLite file: what transactions run again and again
 	source timeSource // of Now
 
+	notices notices
+
 	observer observer             // SQLite file
 	echo     atomic.Pointer[echo] // SQLite file
 }

@@ -38,6 +38,9 @@ type Error struct {
 func (e *Error) Error() string {
 	switch e.Kind {
 	case Busy:
+		if e.text != "" {
+			return "store: " + e.Where + ": " + e.text
+		}
 		return "store: " + e.Where + " is held by another process for too long; try again, or see which program has it open"
 	case Full:
 		return "store: no room left for " + e.Where + "; nothing was written, reading goes on; make room on the disk"
@@ -81,7 +84,11 @@ func (db *DB) explain(err error) error {
 	if kind == "" {
 		return fmt.Errorf("store: %w", err)
 	}
-	return &Error{Kind: kind, Where: db.where(), Err: err, text: plain(err)}
+	e := &Error{Kind: kind, Where: db.where(), Err: err}
+	if kind == Unavailable {
+		e.text = plain(err)
+	}
+	return e
 }
 
 // explainCommit is explain for the answer to a COMMIT, which may be lost. The
