@@ -183,6 +183,9 @@ func (c *call) withoutStore(ctx context.Context, cause error) (entry, error) {
 	m.mu.Lock()
 	cp := m.copied
 	m.mu.Unlock()
+	if errors.Is(cause, ErrStoreLost) { // others share another store by now, and their pair
+		return entry{}, storeError(cause)
+	}
 	if limit.IsBackground(ctx) || cp.access.Token.Empty() || m.clock.Steady() >= cp.steadyUntil || !m.clock.Wall().Before(cp.wallUntil) {
 		return entry{}, storeError(cause)
 	}

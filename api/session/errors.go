@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -55,6 +56,10 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 func storeError(err error) *Error {
+	var known *Error
+	if errors.As(err, &known) && known.Kind == StoreUnavailable {
+		return known
+	}
 	return &Error{Kind: StoreUnavailable, Public: "the shared store does not answer, and without it no session can be renewed", Err: err}
 }
 

@@ -11,6 +11,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/config"
+	"opdeck/internal/store"
 )
 
 // patience is how long a person's call waits for a session at least, before it is
@@ -61,10 +62,15 @@ func SessionError(err error) error {
 		if e.Err != nil { // the config's own sentence; it never holds the password
 			out.Public = sentence("the password cannot be had: " + e.Err.Error())
 		}
-	case session.ServiceUnavailable, session.StoreUnavailable:
+	case session.StoreUnavailable:
+		storeTrouble(out, e.Err)
+	case session.ServiceUnavailable:
 		out.Kind, out.Hint = api.Unavailable, "opdeck doctor looks at each step."
 	case session.TimedOut:
 		out.Kind = api.Unavailable
+		if trouble := (*store.Error)(nil); errors.As(e.Err, &trouble) {
+			storeTrouble(out, trouble)
+		}
 		if errors.Is(err, context.Canceled) {
 			out.Kind = api.Interrupted
 		}
@@ -72,6 +78,20 @@ func SessionError(err error) error {
 		out.Kind = api.Interrupted
 	}
 	return out
+}
+
+// storeTrouble words an error of the store: the store knows what is wrong and what
+// helps.
+func storeTrouble(out *api.Error, err error) {
+	out.Kind, out.Hint = api.Unavailable, "opdeck doctor looks at each step."
+	var known *store.Error
+	if !errors.As(err, &known) {
+		return
+	}
+	out.Public, out.Hint = sentence(strings.TrimPrefix(known.Error(), "store: ")), "Without the shared store nothing is sent."
+	if known.Kind == store.Lost {
+		out.Hint = "Put the file back, or end this program and start it again."
+	}
 }
 
 // sentence gives a text a capital letter and a full stop.

@@ -77,7 +77,7 @@ func (db *DB) stepPostgres(ctx context.Context, r room, dir fs.FS, upgrading fun
 		if err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock(?)", int64(migrationLock)).Scan(&free); err != nil || !free {
 			return err
 		}
-		names, have, err := db.missing(ctx, tx, r, dir)
+		names, have, err := db.notApplied(ctx, tx, r, dir)
 		if err != nil {
 			return err
 		}
@@ -94,9 +94,9 @@ func (db *DB) stepPostgres(ctx context.Context, r room, dir fs.FS, upgrading fun
 	return left, err
 }
 
-// missing names the migrations that were not applied, oldest first; have tells
+// notApplied names the migrations that were not applied, oldest first; have tells
 // that some were before. It makes the table that counts them.
-func (db *DB) missing(ctx context.Context, tx *Tx, r room, dir fs.FS) (names []string, have bool, err error) {
+func (db *DB) notApplied(ctx context.Context, tx *Tx, r room, dir fs.FS) (names []string, have bool, err error) {
 	names, err = fs.Glob(dir, "*.sql")
 	if err != nil {
 		return nil, false, fmt.Errorf("store: %w", err)

@@ -54,7 +54,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.readClocks(ctx, opt.Now); err != nil {
+	if err := errors.Join(s.Core.identity.inUse(), s.Bulk.identity.inUse(), s.readClocks(ctx, opt.Now)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -94,9 +94,9 @@ func openFiles(ctx context.Context, core string, opt Options) (*Store, error) {
 	bulk := strings.TrimSuffix(core, ".db") + "-index.db"
 	return openPair(ctx, opt, func(r room) (*DB, error) {
 		if r == roomCore {
-			return openSQLite(core)
+			return openSQLite(ctx, core, opt.Notice)
 		}
-		return openSQLite(bulk)
+		return openSQLite(ctx, bulk, opt.Notice)
 	})
 }
 
@@ -105,7 +105,6 @@ func openPair(ctx context.Context, opt Options, open func(room) (*DB, error)) (*
 	if err != nil {
 		return nil, err
 	}
-	core.notices.tell = opt.Notice
 	if err := core.migrate(ctx, roomCore, opt.Upgrading); err != nil {
 		return nil, errors.Join(err, core.Close())
 	}
@@ -113,7 +112,6 @@ func openPair(ctx context.Context, opt Options, open func(room) (*DB, error)) (*
 	if err != nil {
 		return nil, errors.Join(err, core.Close())
 	}
-	bulk.notices.tell = opt.Notice
 	if err := bulk.migrate(ctx, roomBulk, opt.Upgrading); err != nil {
 		return nil, errors.Join(err, bulk.Close(), core.Close())
 	}
