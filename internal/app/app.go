@@ -43,6 +43,7 @@ type Options struct {
 	Version    string
 	Now        func() time.Time // nil: time.Now
 	Upgrading  func()           // see store.Options
+	Notice     func(string)     // see store.Options; nil: the log only
 }
 
 // App is one context, open.
@@ -165,9 +166,22 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 }
 
 func (a *App) openStore(ctx context.Context, opt Options) error {
-	st, err := store.Open(ctx, store.Options{URL: a.Config.Store.URL, Dir: a.State, Upgrading: opt.Upgrading})
+	notice := func(s string) {
+		a.Log.Warn("store", "notice", s)
+		if opt.Notice != nil {
+			opt.Notice(s)
+		}
+	}
+	at := store.Options{URL: a.Config.Store.URL, Dir: a.State, Upgrading: opt.Upgrading, Notice: notice}
+	if a.ownClock {
+		at.Now = a.Now
+	}
+	st, err := store.Open(ctx, at)
 	if err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: err.Error(), Hint: "opdeck doctor looks at the store.", Err: err}
+		e := &api.Error{Kind: api.Unavailable, Public: err.Error(), Err: err}
+		storeTrouble(e, err)
+		e.Hint = "opdeck doctor looks at the store."
+		return e
 	}
 	a.Store = st
 	a.closers = append(a.closers, st.Close)

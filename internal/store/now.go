@@ -27,23 +27,12 @@ type timeSource struct {
 // So differences are exact within a run; a stored time that lies in the future is
 // to be cut to Now, and a stored end to Now plus its whole length (rule G3). The
 // value is near the time of day but need not equal it: tell people ages, or use
-// ToWall. Both databases of a Store tell the same time. Inside a transaction use
+// limit.ToWall. Both databases of a Store tell the same time. Inside a transaction use
 // Tx.Now.
 func (db *DB) Now(ctx context.Context) (time.Time, error) { return db.nowOn(ctx, db) }
 
 // Now is DB.Now on the transaction's connection, after its locks.
 func (tx *Tx) Now(ctx context.Context) (time.Time, error) { return tx.db.nowOn(ctx, tx) }
-
-// ToWall moves t, a time of the store's clock, to this host's time of day, given
-// now by both clocks. Differences below two seconds stay, so that the same time
-// is told the same way twice.
-func ToWall(t, storeNow, hostNow time.Time) time.Time {
-	off := hostNow.Sub(storeNow).Round(time.Second)
-	if t.IsZero() || off.Abs() < 2*time.Second {
-		return t
-	}
-	return t.Add(off)
-}
 
 func (db *DB) nowOn(ctx context.Context, q Querier) (time.Time, error) {
 	if db.source.fake != nil {
