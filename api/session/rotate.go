@@ -220,9 +220,12 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 			return true, nil
 		}
 	}
-	b := Block{Fingerprint: r.fingerprint, Reason: BlockRefused, Tries: r.tries + 1}
-	if a.outcome == TwoFactor {
+	b := Block{Fingerprint: r.fingerprint, Reason: BlockRefused, Tries: r.tries + 1, Said: a.said.words(r.password.Reveal())}
+	switch {
+	case a.outcome == TwoFactor:
 		b.Reason = BlockTwoFactor
+	case a.unclear:
+		b.Reason = BlockUnclear
 	}
 	r.release(ctx, Release{State: r.state(), Spent: r.kind == ByRefresh, Block: &b, Fail: true})
 	m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence, Session: r.row.Incarnation, Status: a.status, Served: a.served})
