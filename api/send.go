@@ -155,7 +155,7 @@ func (c *Client) get(ctx context.Context, r request, out any) (answer, error) {
 
 func again(err error) bool {
 	e := AsError(err)
-	return e != nil && e.Kind == Unavailable && !errors.Is(err, errTooLarge) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+	return e != nil && e.Kind == Unavailable && !knowsMore(err) && !errors.Is(err, errTooLarge) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 // decode reads the answer's JSON; an answer that is not JSON is an error whose

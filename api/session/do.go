@@ -155,7 +155,7 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	_, wait := c.m.plan(row, before, why)
 	err := error(nil)
 	if d, ok := ctx.Deadline(); ok && wait > 0 && time.Until(d) < wait {
-		err = c.m.notYet(wait)
+		err = c.m.notYet(ctx, row, wait)
 	} else {
 		err = c.m.await(ctx, why)
 	}

@@ -69,10 +69,8 @@ type Manager struct {
 	beaten time.Duration // steady time of the last beat, 0: none
 	flight *flight       // nil: nobody rotates in this process
 	closed bool
-	// trouble is what kept the last rotation of this process from going well.
-	trouble string
-	busy    sync.WaitGroup // flights
-	crash   func(point string)
+	busy   sync.WaitGroup // flights
+	crash  func(point string)
 }
 
 // seen is the newest state known of a row, to notice a store that went back.

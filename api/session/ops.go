@@ -78,7 +78,6 @@ func (m *Manager) reset(ctx context.Context, row Row, byUs bool) (done bool, err
 	if err != nil {
 		return false, storeError(err)
 	}
-	m.setTrouble("")
 	m.note(ctx, Event{Kind: EventReset, Gen: got.Gen, Fence: got.Fence, Session: got.Incarnation})
 	return true, nil
 }

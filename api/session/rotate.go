@@ -120,7 +120,6 @@ func (r *rotation) noSlot(ctx context.Context, class limit.Class, wait time.Dura
 		}
 	}
 	r.note(ctx, answer{outcome: NoSlot}, 0, r.row.Gen)
-	m.setTrouble("the budget of " + string(class) + " calls is used up")
 	r.release(ctx, r.waiting(wait))
 	if r.why.force {
 		return false, &limit.Exhausted{Class: class, RetryAfter: wait}
@@ -168,7 +167,6 @@ func (r *rotation) exchange(ctx context.Context, class limit.Class) (again bool,
 		return false, r.install(ctx, a, sent)
 	}
 	r.note(ctx, a, took, r.row.Gen)
-	m.setTrouble("the last " + string(r.kind) + " failed: " + a.detail)
 	return r.failed(ctx, class, a)
 }
 
@@ -199,7 +197,7 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 	}
 	r.release(ctx, rel)
 	if r.why.force {
-		return false, m.notYet(max(rel.LoginWait, rel.RefreshWait))
+		return false, m.notYet(ctx, r.row, max(rel.LoginWait, rel.RefreshWait))
 	}
 	return false, nil
 }
@@ -240,12 +238,6 @@ func (m *Manager) backoff(fails int) time.Duration {
 	return time.Duration(float64(d) * (0.5 + m.cfg.Random()))
 }
 
-func (m *Manager) setTrouble(s string) {
-	m.mu.Lock()
-	m.trouble = s
-	m.mu.Unlock()
-}
-
 // installFor bounds how long a holder tries to store a new pair while the store
 // is away (rule K2); by then the lease is over and others have logged in.
 const installFor = time.Minute
@@ -271,7 +263,6 @@ func (r *rotation) install(ctx context.Context, a answer, sent time.Duration) er
 		case err == nil:
 			m.crash("installed")
 			m.saw(row, start)
-			m.setTrouble("")
 			if a.warning != "" {
 				a.detail = a.warning
 			}

@@ -43,7 +43,8 @@ type Options struct {
 	Version    string
 	Now        func() time.Time // nil: time.Now
 	Upgrading  func()           // see store.Options
-	Notice     func(string)     // see store.Options; nil: the log only
+	Notice     func(string)     // is told of trouble with the store; see store.Options
+	Waits      func(string)     // is told what a call waits for when it takes long, from any goroutine
 }
 
 // App is one context, open.
@@ -166,12 +167,7 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 }
 
 func (a *App) openStore(ctx context.Context, opt Options) error {
-	notice := func(s string) {
-		a.Log.Warn("store", "notice", s)
-		if opt.Notice != nil {
-			opt.Notice(s)
-		}
-	}
+	notice := a.noticeTo(opt.Notice)
 	at := store.Options{URL: a.Config.Store.URL, Dir: a.State, Upgrading: opt.Upgrading, Notice: notice}
 	if a.ownClock {
 		at.Now = a.Now
@@ -186,6 +182,16 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 	a.Store = st
 	a.closers = append(a.closers, st.Close)
 	return nil
+}
+
+// noticeTo logs a notice and passes it on.
+func (a *App) noticeTo(tell func(string)) func(string) {
+	return func(s string) {
+		a.Log.Warn("notice", "text", s)
+		if tell != nil {
+			tell(s)
+		}
+	}
 }
 
 // openService readies what carries calls: the network, or the built-in service
@@ -266,6 +272,9 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
+	}
+	if opt.Waits != nil {
+		a.tellWaits(opt.Waits)
 	}
 	scope := a.Scope()
 	if err := a.openIndex(ctx); err != nil {

@@ -54,7 +54,7 @@ func SessionError(err error) error {
 		Hint: "opdeck session status tells why."}
 	switch e.Kind {
 	case session.CredentialsRefused:
-		out.Hint = "Correct the login or the password of the context; opdeck session reset tries again with the same ones."
+		out.Hint = "Correct the login or the password of the context, and see that two-factor authentication is off for the machine account; opdeck session reset tries again with the same ones."
 	case session.TwoFactorDemanded:
 		out.Hint = "Switch two-factor authentication off for the machine account, then opdeck session reset."
 	case session.NoPassword:
@@ -66,6 +66,9 @@ func SessionError(err error) error {
 		storeTrouble(out, e.Err)
 	case session.ServiceUnavailable:
 		out.Kind, out.Hint = api.Unavailable, "opdeck doctor looks at each step."
+		if e.RetryAfter > 0 {
+			out.Hint = "The next try is in " + max(e.RetryAfter, time.Second).Round(time.Second).String() + ", by whoever calls first. " + out.Hint
+		}
 	case session.TimedOut:
 		out.Kind = api.Unavailable
 		if trouble := (*store.Error)(nil); errors.As(e.Err, &trouble) {
