@@ -91,7 +91,12 @@ func storeTrouble(out *api.Error, err error) {
 	if !errors.As(err, &known) {
 		return
 	}
-	out.Public, out.Hint = sentence(strings.TrimPrefix(known.Error(), "store: ")), "Without the shared store nothing is sent."
+	out.Public, out.Hint = strings.TrimPrefix(known.Error(), "store: "), "Without the shared store nothing is sent."
+	if !strings.HasPrefix(out.Public, known.Where) { // a path stays as it is
+		out.Public = sentence(out.Public)
+	} else {
+		out.Public += "."
+	}
 	if known.Kind == store.Lost {
 		out.Hint = "Put the file back, or end this program and start it again."
 	}
