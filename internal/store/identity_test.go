@@ -5,10 +5,12 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -228,4 +230,65 @@ func TestLostStoreIsNamedToTheSession(t *testing.T) {
 	if !errors.Is(err, session.ErrStoreLost) {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestDeletedUnderLoad: writers of several handles go on while the file is deleted
+// again and again and others come; what was acknowledged is found afterwards.
+func TestDeletedUnderLoad(t *testing.T) {
+	both(t, func(t *testing.T, url string, pick func(*store.Store) *store.DB) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		var mu sync.Mutex
+		var acked []string
+		refused := 0
+		var writers sync.WaitGroup
+		for w := range 3 {
+			db := pick(storetest.OpenURL(t, url))
+			writers.Go(func() {
+				for n := 0; ctx.Err() == nil; n++ {
+					v := fmt.Sprintf("%d/%d", w, n)
+					err := write(context.Background(), db, v)
+					mu.Lock()
+					switch {
+					case err == nil:
+						acked = append(acked, v)
+					case store.IsKind(err, store.Lost):
+						refused++
+					default:
+						t.Errorf("%s: %v", v, err)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		count := func() int { mu.Lock(); defer mu.Unlock(); return len(acked) }
+		await := func(n int) {
+			for end := time.Now().Add(20 * time.Second); count() < n; time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("%d acknowledged, %d refused; want %d", count(), refused, n)
+				}
+			}
+		}
+		await(30)
+		file := pick(storetest.OpenURL(t, url)).Path()
+		for round := range 5 {
+			for _, part := range []string{"", "-wal", "-shm"}[:1+round%3] {
+				_ = os.Remove(file + part)
+			}
+			s, err := store.Open(context.Background(), store.Options{URL: url})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			await(count() + 30)
+		}
+		cancel()
+		writers.Wait()
+		db := pick(storetest.OpenURL(t, url))
+		holds(context.Background(), t, db, acked...)
+		checkIntegrity(t, db)
+		t.Logf("%d acknowledged, %d refused", len(acked), refused)
+	})
 }

@@ -13,9 +13,10 @@ const (
 )
 
 // openUsers marks this process as a user of a database file, until the file that
-// it returns is closed or the process ends. When the database file is missing and
-// other processes use it, it was deleted under them: they put it back, and this
-// process waits a moment for that instead of beginning a second store.
+// it returns is closed or the process ends. When the file or its write-ahead log is
+// missing although other processes use it, it was deleted under them: they put it
+// back, and this process waits a moment for that. Otherwise it would begin a second
+// store, or read an older state of this one and present a refresh token again.
 func (db *DB) openUsers(ctx context.Context) (*os.File, error) {
 	name := db.path + ".open"
 	if err := ownFile(name); err != nil {
@@ -26,7 +27,7 @@ func (db *DB) openUsers(ctx context.Context) (*os.File, error) {
 		return nil, fileError(name, err)
 	}
 	for end := time.Now().Add(putBackWait); time.Now().Before(end) && ctx.Err() == nil; {
-		if _, err := os.Lstat(db.path); !missing(err) {
+		if complete(db.path) {
 			break
 		}
 		alone, err := lockFile(f, true, false)
@@ -45,4 +46,15 @@ func (db *DB) openUsers(ctx context.Context) (*os.File, error) {
 		return nil, fileError(name, err)
 	}
 	return f, nil
+}
+
+// complete reports whether a database file and its write-ahead log are there, as
+// they are while anybody has it open.
+func complete(path string) bool {
+	for _, part := range []string{path, path + "-wal"} {
+		if _, err := os.Lstat(part); missing(err) {
+			return false
+		}
+	}
+	return true
 }
