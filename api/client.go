@@ -16,7 +16,7 @@ import (
 
 // Session lends the shared access token to calls. Do reserves a slot of the
 // class, waits for a live pair, and calls send at most three times: again only
-// after a 401, which says that nothing was done.
+// after a status 401, which says that nothing was done.
 type Session interface {
 	Do(ctx context.Context, class limit.Class, send Send) error
 }
@@ -86,6 +86,8 @@ type Client struct {
 	opt  Options
 	base *url.URL
 	http *http.Client
+
+	refusals refusals
 }
 
 // New checks the options and makes a Client.

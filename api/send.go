@@ -61,6 +61,7 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	a := answer{id: uuid.NewString()}
 	call := c.call(r, a.id, began)
 	c.tell(call, CallWaits)
+	try := 0
 	err := c.opt.Session.Do(ctx, r.class(), func(ctx context.Context, token secret.Value) (int, http.Header, error) {
 		if r.write {
 			ctx = context.WithoutCancel(ctx)
@@ -69,7 +70,8 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 		defer cancel()
 		c.tell(call, CallRuns)
 		a = c.attempt(ctx, r, token, call.ID)
-		return a.status, a.header, a.err
+		try++
+		return c.forSession(r, a, try), a.header, a.err
 	})
 	e := c.fault(ctx, r, a, err)
 	c.report(call, a, e)
@@ -153,7 +155,7 @@ func (c *Client) get(ctx context.Context, r request, out any) (answer, error) {
 
 func again(err error) bool {
 	e := AsError(err)
-	return e != nil && e.Kind == Unavailable && !errors.Is(err, errTooLarge) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+	return e != nil && e.Kind == Unavailable && !knowsMore(err) && !errors.Is(err, errTooLarge) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 // decode reads the answer's JSON; an answer that is not JSON is an error whose

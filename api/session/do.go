@@ -155,7 +155,7 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	_, wait := c.m.plan(row, before, why)
 	err := error(nil)
 	if d, ok := ctx.Deadline(); ok && wait > 0 && time.Until(d) < wait {
-		err = c.m.notYet(wait)
+		err = c.m.notYet(ctx, row, wait)
 	} else {
 		err = c.m.await(ctx, why)
 	}
@@ -183,6 +183,9 @@ func (c *call) withoutStore(ctx context.Context, cause error) (entry, error) {
 	m.mu.Lock()
 	cp := m.copied
 	m.mu.Unlock()
+	if errors.Is(cause, ErrStoreLost) { // others share another store by now, and their pair
+		return entry{}, storeError(cause)
+	}
 	if limit.IsBackground(ctx) || cp.access.Token.Empty() || m.clock.Steady() >= cp.steadyUntil || !m.clock.Wall().Before(cp.wallUntil) {
 		return entry{}, storeError(cause)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -154,6 +155,9 @@ type root struct {
 	yes      bool // of a write: do not ask
 	masked   bool // the person may not see account numbers
 	real     bool // the context is a production one
+
+	drawn  atomic.Bool // the screen is the console's
+	served atomic.Bool // calls are a server's
 }
 
 func (r *root) command() *cobra.Command {
@@ -268,13 +272,27 @@ func usage(format string, args ...any) error {
 
 func (r *root) appOptions() app.Options {
 	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
-		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Upgrading: r.upgrading}
+		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
 }
 
 // upgrading tells people why nothing happens for a while; programs are not told.
 func (r *root) upgrading() {
 	if r.output == "table" {
 		fmt.Fprintln(r.env.Err, "Bringing the store of an older opdeck up to date. A large index takes some seconds.")
+	}
+}
+
+// notice tells of trouble with the store, unless the screen is the console's.
+func (r *root) notice(sentence string) {
+	if !r.drawn.Load() {
+		fmt.Fprintln(r.env.Err, sentence)
+	}
+}
+
+// waits tells what a command waits for. A server's background calls wait as a rule.
+func (r *root) waits(sentence string) {
+	if !r.served.Load() {
+		r.notice(sentence)
 	}
 }
 
@@ -312,6 +330,7 @@ func (r *root) console(ctx context.Context) error {
 		return usage("the console needs a terminal; --plain does without, and opdeck --help lists the commands")
 	}
 	return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
+		r.drawn.Store(true)
 		err := r.env.Console(ctx, a, ConsoleOptions{NoColor: r.noColor || os.Getenv("NO_COLOR") != ""})
 		if err == nil && a.Config.Path == "" && a.Context.Sandbox {
 			r.farewell(a.State)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,24 @@ func TestManyProcessesOpenAndMigrateAtOnce(t *testing.T) {
 					continue // no bulk tables yet
 				}
 				if err != nil || all != distinct {
+					t.Errorf("%s: %d rows for %d migrations, %v", table, all, distinct, err)
+				}
+			}
+		})
+	}
+}
+
+// TestColdStartBehindSmallPools: as many processes as a fleet has start at once on
+// an empty database behind a pooler with fewer connections.
+func TestColdStartBehindSmallPools(t *testing.T) {
+	for _, size := range []int{12, 2, 1} {
+		t.Run(strconv.Itoa(size), func(t *testing.T) {
+			direct := storetest.Bare(t, store.Postgres)
+			finish(t, startMany(t, 24, "open", storetest.PooledBy(t, direct, size), ""))
+			for _, table := range []string{"opdeck_core_version", "opdeck_bulk_version"} {
+				var all, distinct int
+				err := storetest.OpenURL(t, direct).Core.QueryRow(context.Background(), "SELECT COUNT(*), COUNT(DISTINCT version_id) FROM "+table).Scan(&all, &distinct)
+				if err != nil || all < 2 || all != distinct {
 					t.Errorf("%s: %d rows for %d migrations, %v", table, all, distinct, err)
 				}
 			}
