@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+
+	"opdeck/api"
 )
 
 // States of a customer's application.
@@ -125,7 +127,7 @@ func checkApplication(body []byte, kind string) error {
 		return refuseAction(http.StatusBadRequest, "firstName and lastName are required")
 	}
 	for _, d := range in.Documents {
-		if !slices.Contains(applicationDocumentTypes, d.Type) {
+		if !slices.Contains(api.ApplicationDocumentTypes(), d.Type) {
 			return refuseAction(http.StatusBadRequest, "Unknown document type: "+d.Type)
 		}
 	}

@@ -1,7 +1,8 @@
 // Package sandbox is the built-in service: the payment operations, compliance
 // and webhook service of the specification as a real HTTP server, with its data
 // in one SQLite file. The console embeds it through Transport (no port is
-// opened); "opdeck sandbox" serves it on TCP. It imports nothing else of opdeck.
+// opened); "opdeck sandbox" serves it on TCP. Of opdeck it uses only the names
+// that the specification lists (api.DocumentTypes).
 //
 // What the service's documents leave open is decided here and marked
 // x-assumption in api/openapi.yaml.
