@@ -71,10 +71,12 @@ func parseReply(text string) (r reply, err error) {
 		r.body = "=" + said
 		return r, err
 	}
-	words := append([]string{"", "own"}, operationBodies...)
+	words := append([]string{"own"}, operationBodies...)
 	words = slices.AppendSeq(slices.AppendSeq(words, maps.Keys(bodies)), maps.Keys(sayings))
 	slices.Sort(words)
-	_, err = oneOf(body, words)
+	if body != "" {
+		_, err = oneOf(body, words)
+	}
 	return r, err
 }
 
