@@ -18,8 +18,9 @@ import (
 // outcomes need. It shares no code with internal/sandbox, keeps everything in
 // memory, and answers one write at a time as a test tells it to.
 type other struct {
-	t    testing.TB
-	base string
+	t      testing.TB
+	base   string
+	server *httptest.Server
 
 	mu        sync.Mutex
 	ops       map[string]*otherOperation // guarded by mu, like all below
@@ -53,11 +54,25 @@ type otherFile struct {
 // otherAnswer is how a write is answered. The zero value: properly.
 type otherAnswer struct {
 	undone bool          // the act is not done
-	after  time.Duration // it is done this long after the answer
+	hold   chan struct{} // it is done after the answer, once this is closed
 	status int           // 0: the service's own answer
 	kind   string        // Content-Type
 	body   string        // OPID, CUID, DOC stand for ids
 	way    string        // "cut", "drop", "hang": what happens to the answer on its way
+}
+
+// counts tells how often a write came in and how often it was done.
+func (o *other) counts(kind, key string) (sent, done int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.sent[kind+" "+key], o.done[kind+" "+key]
+}
+
+// answers tells how writes of a kind are answered from now on.
+func (o *other) answers(kind string, how otherAnswer) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.next[kind] = how
 }
 
 func newOther(t testing.TB) *other {
@@ -103,7 +118,7 @@ func newOther(t testing.TB) *other {
 		server.Close()
 		o.late.Wait()
 	})
-	o.base = server.URL
+	o.base, o.server = server.URL, server
 	return o
 }
 
@@ -240,16 +255,16 @@ func (o *other) write(kind string, act func(*http.Request) (int, any)) func(*htt
 			}
 			return status, body
 		}
-		if how.after > 0 {
+		if how.hold != nil {
 			o.late.Go(func() {
-				time.Sleep(how.after)
+				<-how.hold
 				o.mu.Lock()
 				defer o.mu.Unlock()
 				do()
 			})
 		}
 		status, body := how.status, any(nil)
-		if how.after == 0 && !how.undone {
+		if how.hold == nil && !how.undone {
 			if own, b := do(); how.status == 0 {
 				status, body = own, b
 			}
