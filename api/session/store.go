@@ -247,6 +247,8 @@ type Instance struct {
 	Started time.Time     `json:"started"`   // the store's wall clock
 	Ago     time.Duration `json:"-"`         // since it was last seen, ≥ 0
 	SeenAt  time.Time     `json:"last_seen"` // the store's wall clock
+	Sure    bool          `json:"-"`         // the store knows whether it runs, beyond its heartbeat
+	Gone    bool          `json:"-"`         // it has ended
 }
 
 // Store keeps sessions for all processes. Every method is one transaction

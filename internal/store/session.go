@@ -30,6 +30,7 @@ type Session struct {
 	seal     *sealer
 	log      *slog.Logger
 	reported sync.Map // incarnation and gen of pairs whose damage was logged
+	marked   sync.Map // IDs of this process's instances that hold a lock
 
 	listen sync.Mutex // guards bell
 	bell   *bell      // PostgreSQL: started on first use
