@@ -127,7 +127,7 @@ func TestJourneyOnScreen(t *testing.T) {
 			x.press("/").shows("status:PENDING amount").types("customer:" + cuid).shows(cuid).press(enter).shows(" match").gone("loading")
 			x.press("4").shows("Verification", cuid)
 			x.press("S").shows("Share token").types(token).press(enter)
-			x.armed("Present this token for", cuid).press("y").shows("document set")
+			x.armed("Present this token for", cuid).press("y").shows("Next: Make a link (l)")
 			x.press("l").matches(`OSC 52|\[ No \]`)
 			if strings.Contains(x.screen(), "[ No ]") {
 				x.armed().press("y").shows("OSC 52")
