@@ -35,7 +35,7 @@ type Customer struct {
 func (c *Customer) UnmarshalJSON(b []byte) error {
 	type plain Customer
 	var p plain
-	if err := json.Unmarshal(b, &p); err != nil {
+	if err := readRecord(b, &p); err != nil {
 		return err
 	}
 	*c = Customer(p)
@@ -164,7 +164,7 @@ type CustomerFile struct {
 	Type       text.Untrusted `json:"type"`
 	Info       text.Untrusted `json:"info"`
 	Status     text.Untrusted `json:"status"`
-	Size       int64          `json:"size"`
+	Size       int64          `json:"size"` // bytes; -1: it came and cannot be read
 
 	Raw json.RawMessage `json:"-"`
 }

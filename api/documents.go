@@ -340,7 +340,7 @@ func (f CustomerFile) before(t time.Time) bool {
 func (f *CustomerFile) UnmarshalJSON(b []byte) error {
 	type plain CustomerFile
 	var p plain
-	if err := json.Unmarshal(b, &p); err != nil {
+	if err := readRecord(b, &p); err != nil {
 		return err
 	}
 	*f = CustomerFile(p)

@@ -25,7 +25,7 @@ type Operation struct {
 	IsParent             bool           `json:"isParent"`
 	Reference            text.Untrusted `json:"reference"`
 	Customer             CustomerRef    `json:"customer"`
-	Documents            []Document     `json:"documents"`
+	Documents            []Document     `json:"documents"` // nil: the answer told none; empty: it told that there are none
 
 	// Raw is the record as it came, to the letter, fields without a name included.
 	Raw json.RawMessage `json:"-"`
@@ -72,11 +72,11 @@ type CustomerRef struct {
 type Document struct {
 	GUID     text.Untrusted `json:"guid"`
 	FileName text.Untrusted `json:"fileName"`
-	Size     int64          `json:"size"` // bytes
+	Size     int64          `json:"size"` // bytes; -1: it came and cannot be read
 	MIME     text.Untrusted `json:"mime"`
 	DocType  text.Untrusted `json:"docType"`
 	Info     text.Untrusted `json:"info"`
-	IsLock   bool           `json:"isLock"` // cannot be detached
+	IsLock   bool           `json:"isLock" unread:"true"` // cannot be detached; what cannot be read counts as a lock
 	CreateAt Time           `json:"createAt"`
 }
 
