@@ -40,6 +40,9 @@ func (c *Customer) UnmarshalJSON(b []byte) error {
 	}
 	*c = Customer(p)
 	c.Raw = append(json.RawMessage(nil), b...)
+	if c.CUID == "" {
+		c.CUID = text.Untrusted(textOf(object(b), customerThing.ids...))
+	}
 	return nil
 }
 
@@ -70,7 +73,6 @@ type Application struct {
 	Individual json.RawMessage `json:"individual,omitempty"`
 	Corporate  json.RawMessage `json:"corporate,omitempty"`
 	Raw        json.RawMessage `json:"-"`
-	Deprecated text.Untrusted  `json:"-"` // what the answer's Deprecation or Sunset header said
 }
 
 // Kind tells which of the two an application is, "" when neither is there.

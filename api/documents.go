@@ -345,6 +345,9 @@ func (f *CustomerFile) UnmarshalJSON(b []byte) error {
 	}
 	*f = CustomerFile(p)
 	f.Raw = append(json.RawMessage(nil), b...)
+	if f.ID == "" {
+		f.ID = text.Untrusted(textOf(object(b), fileThing.ids...))
+	}
 	return nil
 }
 
@@ -354,7 +357,7 @@ func (c *Client) CustomerFiles(ctx context.Context, cuid string, page int) (Page
 	if err := CheckID("customer id", cuid); err != nil {
 		return Page[CustomerFile]{}, err
 	}
-	return list[CustomerFile](ctx, c, "list customer's documents", []string{"/v2/customer", ":" + cuid, "/file"}, c.paging(page, 0))
+	return list[CustomerFile](ctx, c, fileThing, []string{"/v2/customer", ":" + cuid, "/file"}, c.paging(page, 0))
 }
 
 // DownloadDocument writes a customer's file to w

@@ -154,15 +154,10 @@ func (p Phase) Word() string {
 
 // Page is one page of a list.
 type Page[T any] struct {
-	Items    []T
+	Items    []T // as they came: Unusable of them have no identifier
 	Page     int // from 0
 	PageSize int
-	Total    Number // text on the wire
-}
-
-// OperationTree is an operation with the operations it spawned.
-type OperationTree struct {
-	Parent   Operation
-	Children []Operation
-	Raw      json.RawMessage
+	Total    Number // text on the wire; "" when the service did not tell
+	Unusable int    // items without an identifier: they can be shown, but not asked for
+	Shape    Shape  // how the answer carried them
 }

@@ -68,9 +68,6 @@ func (r *root) customerApplication() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if app.Deprecated != "" {
-				r.say("The service says: %s", app.Deprecated.Line(200))
-			}
 			return r.printJSON(app.Raw)
 		})}
 }

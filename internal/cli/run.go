@@ -292,6 +292,7 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 		who = a.LocalActor(via)
 	}
 	r.masked, r.real = !who.Role.May(api.MayReveal), a.Context.Kind == config.Production
+	ctx = api.WithAnnouncements(ctx, func(op, said string) { r.say("%s", api.Announcement(op, said)) })
 	return fn(api.WithTrail(api.WithActor(ctx, who), a.Audit), a)
 }
 

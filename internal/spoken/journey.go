@@ -278,9 +278,6 @@ func (w *way) application() {
 		return
 	}
 	w.talk.Say("Application, " + strings.ToLower(a.Kind()) + ", status " + safe(a.Status, 60) + ".")
-	if a.Deprecated != "" {
-		w.talk.Say("The service announces: " + a.Deprecated.Line(300))
-	}
 	body := a.Individual
 	if a.Kind() == api.Corporate {
 		body = a.Corporate

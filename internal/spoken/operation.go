@@ -291,7 +291,11 @@ func (c *console) children(ctx context.Context, opid string) error {
 	}
 	c.talk.Say(yesNo(len(tree.Children) == 0, "It has no children.", plural(len(tree.Children), "child operation", "child operations")+"."))
 	for i, o := range tree.Children {
-		c.talk.Say(numbered(i+1, strings.Join([]string{o.Status.Line(40), o.Type.Line(40)}, " ")+", "+money(o.SourceAmount.Sum)+", id "+o.OPID.Line(128)+"."))
+		level := yesNo(o.Depth > 1, "level "+count(o.Depth)+", ", "")
+		c.talk.Say(numbered(i+1, level+strings.Join([]string{o.Status.Line(40), o.Type.Line(40)}, " ")+", "+money(o.SourceAmount.Sum)+", id "+o.OPID.Line(128)+"."))
+	}
+	if tree.Unread > 0 {
+		c.talk.Say("Attention. " + plural(tree.Unread, "child", "children") + " in the service's answer could not be read.")
 	}
 	if len(tree.Children) > 0 {
 		c.talk.Say("open and an id opens one.")

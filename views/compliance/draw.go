@@ -176,9 +176,6 @@ func (s *Screen) application() []string {
 		return nil
 	}
 	out := []string{"", th.Title.Render("Application") + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows it as it came")}
-	if app.Deprecated != "" {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Cut("The service ends this form ("+app.Deprecated.Line(200)+"); a link replaces it.", max(s.w-2, 1))))
-	}
 	body := app.Individual
 	if app.Kind() == api.Corporate {
 		body = app.Corporate

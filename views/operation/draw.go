@@ -215,13 +215,20 @@ func (s *Screen) children() []string {
 		return nil
 	}
 	out := []string{"", th.Title.Render(text.Plural(len(s.tree.Children), "child operation", "child operations"))}
+	if n := s.tree.Unread; n > 0 {
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Plural(n, "child", "children")+" in the service's answer could not be read."))
+	}
 	for _, c := range s.tree.Children {
 		st := th.Status(string(c.Status))
-		out = append(out, th.Tone(st.Tone).Render(st.Sign+" "+text.Fit(c.Status.Line(14), 10))+"  "+text.Fit(c.Type.Line(14), 10)+
-			text.PadLeft(text.Money(c.SourceAmount.Sum), 20)+"  "+text.ID(c.OPID.Line(64), max(s.w-childRest, 13)))
+		out = append(out, branch(c.Depth)+th.Tone(st.Tone).Render(st.Sign+" "+text.Fit(c.Status.Line(14), 10))+"  "+text.Fit(c.Type.Line(14), 10)+
+			text.PadLeft(text.Money(c.SourceAmount.Sum), 20)+"  "+text.ID(c.OPID.Line(64), max(s.w-childRest-len(branch(c.Depth)), 13)))
 	}
 	return out
 }
+
+// branch is the indent of a child by its depth; from the sixth level on it is the
+// same.
+func branch(depth int) string { return text.Space(2 * (min(max(depth, 1), 6) - 1)) }
 
 // unknown lists what the service sent and this program has no name for.
 func (s *Screen) unknown() []string {
