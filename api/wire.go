@@ -49,10 +49,15 @@ func timeOf(n Number) Time {
 
 // MarshalJSON writes the moment as it came, or in RFC 3339 if it was made here.
 func (t Time) MarshalJSON() ([]byte, error) {
+	return json.Marshal(string(t.text()))
+}
+
+// text is the moment as it came, or in RFC 3339 if it was made here.
+func (t Time) text() text.Untrusted {
 	if t.Raw != "" || t.IsZero() {
-		return json.Marshal(string(t.Raw))
+		return t.Raw
 	}
-	return json.Marshal(t.UTC().Format(time.RFC3339Nano))
+	return text.Untrusted(t.UTC().Format(time.RFC3339Nano))
 }
 
 // At makes a Time.

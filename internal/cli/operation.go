@@ -130,7 +130,7 @@ func (r *root) operationCard(op api.Operation, phase api.Phase) error {
 		t.add("document", d.GUID.Line(64)+" "+d.FileName.Line(80)+lock)
 	}
 	for _, f := range op.Unknown() {
-		t.add(safeText(f.Path), safeText(string(f.Value)))
+		t.add(safeText(f.Path), safeText(string(f.Value))+oddMark(f.Odd))
 	}
 	return t.write(r.env.Out)
 }

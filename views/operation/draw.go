@@ -230,6 +230,16 @@ func (s *Screen) children() []string {
 // same.
 func branch(depth int) string { return text.Space(2 * (min(max(depth, 1), 6) - 1)) }
 
+// unnamed is the heading of what cannot be shown among the other fields.
+func unnamed(fields []api.Field) string {
+	for _, f := range fields {
+		if f.Odd {
+			return "Fields without a name here, or of a kind that cannot be read"
+		}
+	}
+	return "Fields without a name here"
+}
+
 // unknown lists what the service sent and this program has no name for.
 func (s *Screen) unknown() []string {
 	fields := s.op.Unknown()
@@ -237,9 +247,9 @@ func (s *Screen) unknown() []string {
 		return nil
 	}
 	th := s.env.Theme
-	out := []string{"", th.Title.Render("Fields without a name here") + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows everything as it came")}
+	out := []string{"", th.Title.Render(unnamed(fields)) + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows everything as it came")}
 	for _, f := range fields {
-		out = append(out, th.Dim.Render(untrusted.Untrusted(f.Path).Line(80))+"  "+untrusted.Untrusted(f.Value).Line(wide))
+		out = append(out, th.Dim.Render(untrusted.Untrusted(f.Path).Line(80))+"  "+untrusted.Untrusted(f.Value).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
 	}
 	return out
 }
