@@ -50,7 +50,7 @@ type console struct {
 
 	list    listing
 	removed map[string][]removed // by opid: taken off here, newest last
-	shown   map[string]bool      // opids whose account numbers were revealed here
+	shown   map[string]bool      // ids of what was revealed here
 	news    news
 	calls   calls
 

@@ -2,6 +2,7 @@ package compliance
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -324,7 +325,13 @@ func (s *Screen) Help() help.KeyMap {
 	if s.view.Searching() {
 		return keymap.Help{List: hits}
 	}
-	return keymap.Help{List: append(append(hits, keymap.Join(s.keys, k.Item, k.Nav)...), k.Global.Reload, k.Viewer.Search)}
+	list := append(hits, keymap.Join(s.keys, k.Item, k.Nav)...)
+	if s.j != nil && s.env.Masked() && slices.ContainsFunc(s.j.Customer.Details(), func(d api.Detail) bool { return d.Personal }) {
+		show := k.Global.Reveal
+		show.Extra = false
+		list = append(list, show)
+	}
+	return keymap.Help{List: append(list, k.Global.Reload, k.Viewer.Search)}
 }
 
 // Editing implements ui.Screen.
