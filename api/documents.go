@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -196,8 +197,8 @@ func CheckUpload(u Upload) error {
 	case len(u.Content) == 0:
 		return Refusal(op, RuleFile, "The file is empty.")
 	case len(u.Content) > limit:
-		e := Refusal(op, RuleFile, "The file is too large: %.1f MB; the service takes up to %d MB of %s.",
-			float64(len(u.Content))/(1<<20), limit>>20, kind)
+		e := Refusal(op, RuleFile, "The file is too large: it has %s bytes, and the service takes %s files of up to %s bytes (%d MB).",
+			grouped(len(u.Content)), kindWord(kind), grouped(limit), limit>>20)
 		e.Hint = "Nothing was sent."
 		return e
 	}
@@ -235,6 +236,23 @@ func (c *Client) UploadDocument(ctx context.Context, u Upload) (CustomerFile, er
 		return f, err
 	}
 	return c.fileOf(op, a)
+}
+
+// kindWord is a media type without its parameters.
+func kindWord(mediaType string) string {
+	if kind, _, err := mime.ParseMediaType(mediaType); err == nil {
+		return kind
+	}
+	return mediaType
+}
+
+// grouped writes a count with a comma before every third digit from the end.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 func multipartOf(u Upload) ([]byte, string, error) {

@@ -416,5 +416,8 @@ func (w *way) operations(ctx context.Context, _ string) error {
 	was := w.list
 	defer func() { w.list = was }()
 	w.list = listing{query: q}
+	if fresh, err := w.app.Index.Freshness(ctx); err == nil && !fresh.Complete {
+		w.talk.Say("The index does not hold everything yet. live asks the service for this customer's operations.")
+	}
 	return w.console.operations(ctx)
 }
