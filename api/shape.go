@@ -24,14 +24,16 @@ type thing struct {
 	sure      int      // how many of ids tell a record wherever it stands
 	wraps     []string // names of an object around one
 	lists     []string // names of an array of them
+	expected  []string // fields that every record is expected to have
 }
 
 var (
-	operationThing = thing{"operation", "operations", []string{"opid"}, 1, []string{"operation", "general", "parent"}, []string{"operations", "operationList"}}
-	customerThing  = thing{"customer", "customers", []string{"cuid", "customerId", "id"}, 1, []string{"customer", "client"}, []string{"customers", "clients"}}
-	fileThing      = thing{"document", "documents", []string{"id", "guid", "documentId", "fileId", "uuid"}, 1, []string{"file", "document"}, []string{"files", "documents"}}
-	hooksThing     = thing{"webhook settings", "webhook settings", []string{"hookUrl", "enabled"}, 2, []string{"parameters", "hook", "settings"}, nil}
-	applyThing     = thing{"application", "applications", []string{"individual", "corporate"}, 2, []string{"application"}, nil}
+	operationThing = thing{"operation", "operations", []string{"opid"}, 1, []string{"operation", "general", "parent"}, []string{"operations", "operationList"}, operationNames}
+	customerThing  = thing{"customer", "customers", []string{"cuid", "customerId", "id"}, 1, []string{"customer", "client"}, []string{"customers", "clients"}, []string{"cuid", "name", "type", "status"}}
+	fileThing      = thing{"document", "documents", []string{"id", "guid", "documentId", "fileId", "uuid"}, 1, []string{"file", "document"}, []string{"files", "documents"}, []string{"id", "size"}}
+	hooksThing     = thing{"webhook settings", "webhook settings", []string{"hookUrl", "enabled"}, 2, []string{"parameters", "hook", "settings"}, nil,
+		[]string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount", "hookCounterparty"}}
+	applyThing = thing{"application", "applications", []string{"individual", "corporate"}, 2, []string{"application"}, nil, nil}
 )
 
 // around are the names of an object around any record or list, the likeliest first.
