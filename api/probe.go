@@ -96,7 +96,17 @@ func (c *Client) ProbeOperation(ctx context.Context, opid string) Probe {
 
 // ProbeApplication reads a customer's application (one customer call).
 func (c *Client) ProbeApplication(ctx context.Context, cuid string) Probe {
-	return c.probeOne(ctx, request{op: "read application", parts: applicationPath(cuid), method: http.MethodGet}, applyThing, Application{})
+	r := request{op: "read application", parts: applicationPath(cuid), method: http.MethodGet}
+	a, p := c.probe(ctx, r)
+	if p.Err != nil {
+		return p
+	}
+	app, err := applicationOf(r, a)
+	if p.Err = err; err == nil {
+		_, p.At, _ = applyThing.find(a.body)
+		p.look(applyThing, []json.RawMessage{app.Raw}, app)
+	}
+	return p
 }
 
 // ProbeHooks reads the webhook settings (one general call).
