@@ -85,13 +85,16 @@ func (c Customer) Details() []Detail {
 		if !ok {
 			value = string(f.Value)
 		}
-		out = append(out, Detail{Label: safeLine(f.Path, 60), Value: text.Untrusted(value), Odd: f.Odd, Personal: personal.MatchString(f.Path)})
+		out = append(out, Detail{Label: safeLine(f.Path, 60), Value: text.Untrusted(value), Odd: f.Odd, Personal: Personal(f.Path)})
 	}
 	return out
 }
 
 // personal are names of fields that lead to a person.
 var personal = regexp.MustCompile(`(?i)mail|phone|mobile|telephone|iban|passport|tax`)
+
+// Personal reports whether a field of that name leads to a person.
+func Personal(name string) bool { return personal.MatchString(name) }
 
 // FullName joins name and last name.
 func (c Customer) FullName() text.Untrusted {

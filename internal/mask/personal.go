@@ -20,7 +20,7 @@ func Detail(d api.Detail, masked bool) text.Untrusted {
 	return text.Untrusted(Text(string(d.Value)))
 }
 
-// Personal leaves the first letter and the host of a mail address, and the last
+// Personal leaves nothing of "", the first letter and the host of a mail address, and the last
 // two characters of anything else longer than four.
 func Personal(s string) string {
 	if at := strings.LastIndexByte(s, '@'); at > 0 {
@@ -28,7 +28,10 @@ func Personal(s string) string {
 		return s[:first] + dots + s[at:]
 	}
 	r := []rune(s)
-	if len(r) <= 4 {
+	switch {
+	case len(r) == 0:
+		return ""
+	case len(r) <= 4:
 		return dots
 	}
 	return dots + string(r[len(r)-2:])

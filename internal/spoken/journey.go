@@ -333,7 +333,7 @@ func (w *way) application() {
 	if a.Kind() == api.Corporate {
 		body = a.Corporate
 	}
-	lines := flat("", body)
+	lines := flat("", body, w.hidden(w.cuid))
 	w.talk.Say(lines[:min(len(lines), maxFields)]...)
 	if len(lines) > maxFields {
 		w.talk.Say("There are more fields than that; the rest is not said.")
@@ -344,7 +344,8 @@ func (w *way) application() {
 const maxFields = 400
 
 // flat turns nested JSON into lines, in the order of their paths.
-func flat(path string, raw json.RawMessage) []string {
+// What leads to a person is masked where masked says so.
+func flat(path string, raw json.RawMessage, masked bool) []string {
 	var obj map[string]json.RawMessage
 	var arr []json.RawMessage
 	var out []string
@@ -356,19 +357,22 @@ func flat(path string, raw json.RawMessage) []string {
 		}
 		slices.Sort(names)
 		for _, n := range names {
-			out = append(out, flat(strings.TrimSpace(path+" "+n), obj[n])...)
+			out = append(out, flat(strings.TrimSpace(path+" "+n), obj[n], masked)...)
 		}
 	case json.Unmarshal(raw, &arr) == nil && arr != nil:
 		if len(arr) == 0 {
 			return []string{untrusted(path).Line(200) + ": none"}
 		}
 		for i, v := range arr {
-			out = append(out, flat(path+" "+strconv.Itoa(i+1), v)...)
+			out = append(out, flat(path+" "+strconv.Itoa(i+1), v, masked)...)
 		}
 	default:
 		var s string
 		if json.Unmarshal(raw, &s) != nil {
 			s = string(raw)
+		}
+		if masked && api.Personal(path) {
+			s = mask.Personal(s)
 		}
 		out = field(untrusted(path).Line(200), untrusted(s))
 	}

@@ -226,7 +226,13 @@ func (s *Screen) application() []string {
 	if app.Kind() == api.Corporate {
 		body = app.Corporate
 	}
-	return append(out, widget.Pairs(th, plain(flat("", body)), s.w)...)
+	list := plain(flat("", body))
+	for i, p := range list {
+		if s.env.Masked() && p.Tone != theme.Dim && api.Personal(p.Label) {
+			list[i].Value = mask.Personal(p.Value)
+		}
+	}
+	return append(out, widget.Pairs(th, list, s.w)...)
 }
 
 // plain leaves out the word "application." that every path begins with, and
