@@ -57,7 +57,8 @@ func (d *doctor) probed(name string, p api.Probe) {
 	f := Finding{Name: name, Health: Healthy, Text: callLine(p)}
 	if p.Err != nil {
 		e := api.AsError(p.Err)
-		f.Health, f.Text, f.Hint = Sick, f.Text+": "+e.Public, e.Hint
+		public, _, _ := strings.Cut(e.Public, " It says: ") // the service's words may name somebody
+		f.Health, f.Text, f.Hint = Sick, f.Text+": "+public, e.Hint
 		if strings.Contains(e.Hint, "doctor --deep") && !strings.Contains(e.Hint, "list_field") {
 			f.Hint = ""
 		}
