@@ -49,6 +49,7 @@ type Options struct {
 // Service holds what the service's documents leave open (config, [service]).
 type Service struct {
 	ShareTokenField string           // "token"
+	ListField       string           // of the array that holds a list, "data.rows"; "": found by itself
 	PageSize        int              // 100
 	Phases          map[string]Phase // status words beside the known ones
 }
@@ -83,11 +84,11 @@ type Call struct {
 
 // Client makes calls. It is safe for concurrent use.
 type Client struct {
-	opt  Options
-	base *url.URL
-	http *http.Client
-
-	refusals refusals
+	opt       Options
+	base      *url.URL
+	http      *http.Client
+	customers formOf // how this service reads one customer
+	refusals  refusals
 }
 
 // New checks the options and makes a Client.

@@ -3,11 +3,9 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -75,6 +73,7 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	})
 	e := c.fault(ctx, r, a, err)
 	c.report(call, a, e)
+	announce(ctx, r.op, a.header)
 	if e != nil {
 		return a, e
 	}
@@ -143,14 +142,20 @@ func cause(err error) error {
 // more; nothing else in this client repeats anything.
 func (c *Client) get(ctx context.Context, r request, out any) (answer, error) {
 	r.method = http.MethodGet
-	a, err := c.exchange(ctx, r)
-	if again(err) && c.opt.Sleep(ctx, retryPause) == nil {
-		a, err = c.exchange(ctx, r)
-	}
+	a, err := c.read(ctx, r)
 	if err != nil {
 		return a, err
 	}
 	return a, c.decode(r, a, out)
+}
+
+// read sends a call that changes nothing, and once more when it failed on its way.
+func (c *Client) read(ctx context.Context, r request) (answer, error) {
+	a, err := c.exchange(ctx, r)
+	if again(err) && c.opt.Sleep(ctx, retryPause) == nil {
+		a, err = c.exchange(ctx, r)
+	}
+	return a, err
 }
 
 func again(err error) bool {
@@ -164,16 +169,11 @@ func (c *Client) decode(r request, a answer, out any) error {
 	if out == nil {
 		return nil
 	}
-	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
-	if kind != "application/json" && !strings.HasSuffix(kind, "+json") {
-		return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
-			Public: fmt.Sprintf("The service answered with %s instead of JSON.", orNothing(kind)),
-			Hint:   "Is base_url the address of the service, and not of a proxy or a web page?"}
+	if err := a.json(r); err != nil {
+		return err
 	}
-	if err := json.Unmarshal(a.body, out); err != nil {
-		return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
-			Public: "The service's answer could not be understood.", Hint: "Tell the request id to the operator of the service.",
-			Err: fmt.Errorf("%d bytes: %w", len(a.body), err)}
+	if err := readRecord(a.body, out); err != nil {
+		return notUnderstood(r, a, err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -310,7 +311,36 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 		who = a.LocalActor(via)
 	}
 	r.masked, r.real = !who.Role.May(api.MayReveal), a.Context.Kind == config.Production
+	ctx, announced := r.announcements(ctx)
+	defer func() { announced(err) }()
 	return fn(api.WithTrail(api.WithActor(ctx, who), a.Audit), a)
+}
+
+// announcements tells people at once what the service announces of its calls.
+// Programs read an error from standard error: they are told at the end of a
+// command that went well.
+func (r *root) announcements(ctx context.Context) (_ context.Context, end func(error)) {
+	var mu sync.Mutex
+	var late []string
+	ctx = api.WithAnnouncements(ctx, func(op, said string) {
+		line := api.Announcement(op, said)
+		if r.output == "table" {
+			r.say("%s", line)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		late = append(late, line)
+	})
+	return ctx, func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, line := range late {
+			if err == nil {
+				r.say("%s", line)
+			}
+		}
+	}
 }
 
 // do is with for a command's RunE.
