@@ -23,7 +23,6 @@ import (
 
 const (
 	maxAnswer   = 16 << 20               // bytes of a JSON answer
-	settleTime  = 30 * time.Second       // for the read that clears up a lost answer
 	retryPause  = 300 * time.Millisecond // before a failed read is tried once more
 	requestIDIn = "X-Request-Id"
 )
@@ -51,6 +50,9 @@ type answer struct {
 	at     time.Time // when the last attempt began: what it tells was true then or later
 	sent   bool      // a connection was had, so the service may have got it
 	err    error     // no usable answer
+
+	settled bool   // not the write's own answer: that of a read which showed that it was done
+	file    string // settled: the uploaded file's id
 }
 
 // exchange sends r through the session and the budgets. The error is about the
@@ -142,7 +144,7 @@ func cause(err error) error {
 func (c *Client) get(ctx context.Context, r request, out any) (answer, error) {
 	r.method = http.MethodGet
 	a, err := c.exchange(ctx, r)
-	if again(err) && c.opt.Sleep(ctx, retryPause) == nil {
+	if again(err) && ctx.Value(onceKey{}) == nil && c.opt.Sleep(ctx, retryPause) == nil {
 		a, err = c.exchange(ctx, r)
 	}
 	if err != nil {

@@ -248,7 +248,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		return err
 	}
 	a.Client, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(a.Config.Limits.MaxWait.D())}, Gate: a.Gate,
-		Timeout: a.Context.Timeout.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
+		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
@@ -257,7 +257,8 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	if err := a.openIndex(ctx); err != nil {
 		return err
 	}
-	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: a.Client, Dir: filepath.Join(a.State, "jobs"), Now: a.Now}
+	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: a.Client, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
+		LateAfter: a.Config.Writes.LateAfter.D()}
 	a.Journeys = &journey.Journeys{Store: a.Store.Journeys(scope), Client: a.Client, Now: a.Now}
 	return nil
 }
