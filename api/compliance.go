@@ -77,14 +77,14 @@ func (c *Client) Share(ctx context.Context, cuid string, token secret.Value) (Sh
 // outstanding may be absent, which means none; in a shape that cannot be read
 // they are not known.
 func shareResult(b []byte) ShareResult {
-	res := ShareResult{Applied: true, Raw: b}
+	res := ShareResult{Applied: true, Outstanding: []OutstandingSet{}, Raw: b}
 	for _, o := range replyOf(b).inside() {
 		if m := scalar(o["message"]); m != "" && res.Message == "" {
 			res.Message = text.Untrusted(m)
 		}
 		raw, there := o["outstanding"]
 		if there && string(raw) != "null" && json.Unmarshal(raw, &res.Outstanding) != nil {
-			res.Outstanding, res.OutstandingUnknown = nil, true
+			res.Outstanding = nil
 		}
 	}
 	return res

@@ -88,10 +88,8 @@ func (a Application) Kind() string {
 type ShareResult struct {
 	Applied     bool             `json:"applied"`
 	Message     text.Untrusted   `json:"message"`     // the reason when applied is false
-	Outstanding []OutstandingSet `json:"outstanding"` // document sets still to be given; may be empty or absent
-	// OutstandingUnknown: the answer does not tell what is outstanding.
-	OutstandingUnknown bool            `json:"outstanding_unknown,omitempty"`
-	Raw                json.RawMessage `json:"-"`
+	Outstanding []OutstandingSet `json:"outstanding"` // document sets still to be given: none when empty, not known when nil
+	Raw         json.RawMessage  `json:"-"`
 }
 
 // OutstandingSet is one remaining document set. The element type is not

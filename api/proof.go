@@ -76,6 +76,11 @@ func (p Probe) shown(body reply, answer bool) bool {
 	return false
 }
 
+// ProvenBy reports whether an operation that was read shows the wanted state.
+func (p Probe) ProvenBy(op Operation) bool {
+	return (p.Kind == ActRemoveDocument || p.Kind == ActAttachDocument) && p.shown(replyOf(op.Raw), false)
+}
+
 // linked tells whether the body's operation holds the document. told is false
 // when it is not that operation, or does not list its documents so that each can
 // be recognised.

@@ -24,6 +24,7 @@ import (
 	"opdeck/internal/approval"
 	"opdeck/internal/audit"
 	"opdeck/internal/config"
+	"opdeck/internal/followup"
 	"opdeck/internal/index"
 	"opdeck/internal/journey"
 	"opdeck/internal/replace"
@@ -64,6 +65,7 @@ type App struct {
 	Index     *index.Index
 	Jobs      *replace.Jobs
 	Journeys  *journey.Journeys
+	Follow    *followup.Desk
 	Sandbox   *sandbox.Service // nil against a real service
 
 	calls   observers[api.Call]
@@ -254,12 +256,13 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		return err
 	}
 	scope := a.Scope()
-	if err := a.openIndex(ctx); err != nil {
+	if err := errors.Join(a.openIndex(ctx), a.openFollow(ctx)); err != nil {
 		return err
 	}
-	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: a.Client, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
+	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: jobClient{a.Client, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
 		LateAfter: a.Config.Writes.LateAfter.D()}
 	a.Journeys = &journey.Journeys{Store: a.Store.Journeys(scope), Client: a.Client, Now: a.Now}
+	a.followers()
 	return nil
 }
 

@@ -58,7 +58,7 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 		w := d.Config.Webhooks
 		return events.New(env, d.Inbox(), d, events.Config{Listen: w.Listen, Path: w.Path, Verify: w.Verify}, p.Arg)
 	case ui.KindAudit:
-		return audit.New(env, d.Audit, audit.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
+		return audit.New(env, d.Trail(), audit.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:

@@ -84,10 +84,11 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 // and the audit trail's outcomes and checkpoints.
 func background(ctx context.Context, a *app.App) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	stopFollow := a.StartFollow(ctx)
 	stopSync := a.StartSync(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); a.Audit.Run(ctx) }()
-	return func() { cancel(); stopSync(); <-done }
+	return func() { cancel(); stopFollow(); stopSync(); <-done }
 }
 
 func (c *console) note(ctx context.Context, event string) {
@@ -169,7 +170,7 @@ func (c *console) remind(ctx context.Context) {
 	if open, err := c.app.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {
 		c.talk.Say(plural(len(open), "verification is", "verifications are") + " begun and not finalised. Compliance lists them.")
 	}
-	if acts, err := c.app.Audit.Unsettled(ctx); err == nil && len(acts) > 0 {
+	if acts, err := c.app.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
 		c.talk.Say(plural(len(acts), "write has", "writes have") + " no known outcome. Audit, unsettled, lists them.")
 	}
 }
