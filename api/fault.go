@@ -101,7 +101,7 @@ var messages = []struct {
 	{known(`Customer not found\b`), NotFound, RuleCustomerUnknown,
 		"The service knows no such customer.", "Check the cuid; it may belong to another account or context."},
 	{known(`(The )?Application (is )?not configured\b`), Refused, RuleApplication,
-		"The customer has no application to submit yet.", "Share a token, set the application, or have the customer use the link first."},
+		"The service refused this: there is no application to submit yet.", "Share a token, set the application, or have the customer use the link first."},
 }
 
 // known matches a message from its beginning, in any case, also behind what RPC

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -170,6 +171,12 @@ func (d *Desk) Pending(ctx context.Context) ([]Row, error) {
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// Of lists those of one object, without looking whether processes died.
+func (d *Desk) Of(ctx context.Context, id string) ([]Row, error) {
+	rows, err := d.opt.Store.Rows(ctx)
+	return slices.DeleteFunc(rows, func(r Row) bool { return r.ID != id || r.State == Sending }), err
 }
 
 // closed looks at a row whose intent has an outcome although the row does not

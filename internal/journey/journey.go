@@ -272,7 +272,7 @@ func shareStep(c api.Customer, r Record) Step {
 	case r.BaaS:
 		s.State, s.Note = Blocked, "The service forbade it (403), as for accounts on the BaaS verification program. Use the link, or try again."
 		if r.BaaSSaid != "" {
-			s.Note = r.BaaSSaid + " Use the link, or try again."
+			s.Note = strings.TrimRight(r.BaaSSaid, ".") + ". Use the link, or try again."
 		}
 	case r.Rejected != "":
 		s.Note = "Last token rejected: " + r.Rejected

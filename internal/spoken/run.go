@@ -70,6 +70,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 		Secret: opt.Secret, Pause: opt.Pause, Before: c.before, Why: c.calls.why})
 	defer c.talk.Close()
 	defer a.OnCall(c.calls.take)()
+	defer a.OnSettled(c.news.took)()
 	if !c.served() { // a server does this for all
 		c.note(ctx, audit.EventConsoleOpen)
 		defer c.note(context.WithoutCancel(ctx), audit.EventConsoleClose)
