@@ -74,8 +74,8 @@ func (c *Client) mayRemove(op string, now Operation, r RemoveDocument) error {
 	doc, ok := now.Document(r.GUID)
 	switch {
 	case !ok:
-		return &Error{Op: op, Kind: Refused, Rule: RuleNotAttached, Public: "The operation holds no document with this id.",
-			Hint: "Somebody may have removed it already, or the id is not that of a document of this operation. Nothing was sent."}
+		return &Error{Op: op, Kind: Refused, Rule: RuleNotAttached, Public: "The document is not attached to this operation.",
+			Hint: "The operation was just read and lists no document with this id: somebody may have removed it, or the id is wrong. Nothing was sent."}
 	case doc.IsLock:
 		return &Error{Op: op, Kind: Refused, Rule: RuleLocked, Public: "The document is locked and cannot be removed.",
 			Hint: "Locks are set by a compliance team; ask it to lift this one. Nothing was sent."}
