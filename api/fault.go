@@ -45,7 +45,7 @@ func (c *Client) noAnswer(ctx context.Context, r request, a answer) error {
 	case errors.Is(a.err, context.DeadlineExceeded):
 		e.Public = "The service did not answer within " + c.opt.Timeout.String() + "."
 	case !a.sent:
-		e.Public = "There is no connection to the service."
+		e.Public, e.RequestID = "There is no connection to the service.", "" // nobody got it
 	}
 	return e
 }
@@ -67,7 +67,7 @@ func wayError(ctx context.Context, op string, a answer, err error) error {
 		out.Op = op
 		return &out
 	case errors.As(err, &full):
-		return &Error{Op: op, Kind: RateLimited, Rule: RuleRate, RetryAfter: full.RetryAfter, RequestID: a.id, Err: err,
+		return &Error{Op: op, Kind: RateLimited, Rule: RuleRate, RetryAfter: full.RetryAfter, Err: err,
 			Public: "No room among the " + string(full.Class) + " calls for another " + full.RetryAfter.Round(time.Second).String() + ".",
 			Hint:   "The service recommends a rate a minute for all consoles together; opdeck limits shows it."}
 	case ctx.Err() != nil:

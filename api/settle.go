@@ -67,7 +67,7 @@ func (c *Client) settle(ctx context.Context, w write, a answer, out Outcome, los
 	var lookErr error
 	for i, part := range settleAt {
 		wait := began.Add(time.Duration(part * float64(c.opt.SettleWait))).Sub(c.opt.Now())
-		if !w.probe.Readable() || i > 0 && (c.opt.SettleWait <= 0 || c.opt.Sleep(ctx, max(wait, 0)) != nil) {
+		if !w.probe.Readable() || i > 0 && (c.opt.SettleWait <= 0 || c.opt.Now().After(until) || c.opt.Sleep(ctx, max(wait, 0)) != nil) {
 			break
 		}
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(until.Sub(c.opt.Now()), min(minLook, c.opt.Timeout)))

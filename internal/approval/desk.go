@@ -94,7 +94,7 @@ func (d *Desk) judge(who api.Actor, act api.Act, known []Request) (v verdict) {
 			v.change(r, "approval.spent")
 		case r.State == Open && v.id == "" && v.refusal == nil:
 			v.refusal = waiting(r)
-		case same && v.id == "" && v.refusal == nil && now.Before(r.Expires) && (r.State == Denied || r.State == Spent && r.Verdict == ""):
+		case same && v.id == "" && v.refusal == nil && now.Before(r.Expires) && (r.State == Denied || r.State == Spent && (r.Verdict == "" || r.Verdict == api.Unclear)):
 			v.refusal = over(r)
 		}
 	}
