@@ -57,7 +57,7 @@ func newState(a *app.App) *state {
 		auditOK:      desc("audit_healthy", "1 while the audit trail can be written."),
 		auditWaiting: desc("audit_waiting", "Records that wait to be stored."),
 		auditPoint:   desc("audit_checkpoint_healthy", "1 unless the last checkpoint failed."),
-		unsettled:    desc("unsettled_writes", "Writes whose outcome is not known.", "state"),
+		unsettled:    desc("unsettled_writes", "Writes whose outcome is not known."),
 		readable:     desc("store_readable", "1 when a part of the state could be read.", "part"),
 		done:         map[[2]string]int64{},
 	}
@@ -105,14 +105,13 @@ func (s *state) collectWrites(ctx context.Context, ch chan<- prometheus.Metric) 
 	if err != nil {
 		return
 	}
-	late := 0
+	open := 0
 	for _, r := range rows {
-		if r.State == followup.NotSeen {
-			late++
+		if r.State != followup.NotSeen {
+			open++
 		}
 	}
-	gauge(ch, s.unsettled, float64(len(rows)-late), string(followup.Unknown))
-	gauge(ch, s.unsettled, float64(late), string(followup.NotSeen))
+	gauge(ch, s.unsettled, float64(open))
 }
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
