@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -98,7 +99,7 @@ func unsettled(w write, a answer, sent, looked time.Time, err error, lost *Error
 	case w.probe.Readable():
 		e.Public = "Sent at " + sent.UTC().Format(clock) + ", and it could not be looked at since: whether it was done is not known yet."
 	}
-	e.Hint = lost.Public + " " + Advice(w.act.Kind)
+	e.Hint = strings.TrimRight(lost.Public, ".") + ". " + Advice(w.act.Kind)
 	return e
 }
 

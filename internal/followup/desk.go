@@ -330,6 +330,33 @@ func (d *Desk) settle(ctx context.Context, r Row, out api.Outcome) error {
 	}
 	d.mu.Lock()
 	delete(d.known, r.Ref)
+	d.mu.Unlock()
+	if out.Verdict == api.NotSeen {
+		err = errors.Join(err, d.remember(ctx, r, now))
+	} else {
+		err = errors.Join(err, d.opt.Store.Forget(ctx, r.Ref))
+	}
+	d.say(s)
+	return err
+}
+
+// remember keeps a write that was not seen, so that a later sight still proves it.
+func (d *Desk) remember(ctx context.Context, r Row, now time.Time) error {
+	rows, err := d.opt.Store.Rows(ctx)
+	for _, is := range rows {
+		if is.Ref == r.Ref {
+			next := is
+			next.State, next.Looked, next.Looks, next.Next = NotSeen, r.Looked, r.Looks, now.Add(remembered)
+			_, err = d.opt.Store.Move(ctx, is, next)
+			return err
+		}
+	}
+	return err
+}
+
+// say tells those who asked to be told.
+func (d *Desk) say(s Settled) {
+	d.mu.Lock()
 	tell := make([]func(Settled), 0, len(d.tell))
 	for _, fn := range d.tell {
 		tell = append(tell, fn)
@@ -338,19 +365,6 @@ func (d *Desk) settle(ctx context.Context, r Row, out api.Outcome) error {
 	for _, fn := range tell {
 		fn(s)
 	}
-	if out.Verdict == api.NotSeen {
-		rows, rowsErr := d.opt.Store.Rows(ctx)
-		for _, is := range rows {
-			if is.Ref == r.Ref {
-				next := is
-				next.State, next.Looked, next.Looks, next.Next = NotSeen, r.Looked, r.Looks, now.Add(remembered)
-				_, moveErr := d.opt.Store.Move(ctx, is, next)
-				return errors.Join(err, moveErr)
-			}
-		}
-		return errors.Join(err, rowsErr)
-	}
-	return errors.Join(err, d.opt.Store.Forget(ctx, r.Ref))
 }
 
 // Saw takes operations that were read for whatever reason: what they prove is
@@ -527,13 +541,5 @@ func (d *Desk) tellFound(ctx context.Context, r Row) {
 	if err != nil || !some || v == "" {
 		return
 	}
-	d.mu.Lock()
-	tell := make([]func(Settled), 0, len(d.tell))
-	for _, fn := range d.tell {
-		tell = append(tell, fn)
-	}
-	d.mu.Unlock()
-	for _, fn := range tell {
-		fn(Settled{Row: r, Outcome: api.Outcome{Verdict: v, Detail: audit.Reading(last.Error).Line(300)}})
-	}
+	d.say(Settled{Row: r, Outcome: api.Outcome{Verdict: v, Detail: audit.Reading(last.Error).Line(300)}})
 }

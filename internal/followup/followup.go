@@ -68,10 +68,7 @@ type Settled struct {
 
 // Sentence says it to people.
 func (s Settled) Sentence() string {
-	what := s.Row.Summary
-	if what == "" {
-		what = string(s.Row.Kind) + " " + s.Row.ID
-	}
+	what := s.Row.What()
 	switch s.Outcome.Verdict {
 	case api.Done:
 		return what + ": now proven done."
@@ -79,6 +76,29 @@ func (s Settled) Sentence() string {
 		return what + ": " + s.Outcome.Detail + ". " + lateAdvice(s.Row.Kind)
 	}
 	return what + ": " + string(s.Outcome.Verdict) + "."
+}
+
+// acts name the writes for people.
+var acts = map[api.ActKind]string{api.ActRemoveDocument: "Removing", api.ActAttachDocument: "Attaching", api.ActUploadDocument: "Uploading",
+	api.ActShare: "The share", api.ActLink: "The link", api.ActFinalize: "Finalizing", api.ActSetApplication: "Setting the application",
+	api.ActSetHooks: "Setting the webhooks"}
+
+// What names the write in a few words: "Removing invoice.pdf, operation 62387cd9".
+func (r Row) What() string {
+	what := acts[r.Kind]
+	if what == "" {
+		what = string(r.Kind)
+	}
+	switch {
+	case r.Name != "":
+		what += " " + r.Name
+	case r.Item != "":
+		what += " " + r.Item
+	}
+	if r.Object == "operation" || r.Object == "customer" {
+		what += ", " + r.Object + " " + r.ID[:min(len(r.ID), 8)]
+	}
+	return what
 }
 
 // Advice says what to do about a write whose outcome is not known.

@@ -83,7 +83,7 @@ func (r *rig) process() (*audit.Log, *followup.Desk) {
 	return log, d
 }
 
-var removal = api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op1", Item: "d1", Summary: "Remove a.pdf"}
+var removal = api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op1", Item: "d1", Name: "a.pdf", Summary: "Remove a.pdf"}
 
 // send sends a write through a gate; end is told unless the process dies.
 func (r *rig) send(log *audit.Log, d *followup.Desk, act api.Act, dies bool) (ref string) {
@@ -172,7 +172,7 @@ func TestFoundLater(t *testing.T) {
 		if n := len(at); n < 3 || n > 5 {
 			t.Errorf("looked at %v", at)
 		}
-		if len(r.told) != 1 || r.told[0].Outcome.Verdict != api.Done || followed != 1 || !strings.Contains(r.told[0].Sentence(), "Remove a.pdf: now proven done") {
+		if len(r.told) != 1 || r.told[0].Outcome.Verdict != api.Done || followed != 1 || !strings.Contains(r.told[0].Sentence(), "Removing a.pdf, operation op1: now proven done") {
 			t.Errorf("told %+v, followed %d", r.told, followed)
 		}
 		if left := r.pending(); len(left) != 0 {

@@ -240,7 +240,9 @@ func (s *Screen) settle() {
 	if doc, ok := s.selected(); why == "" && ok {
 		for _, r := range s.open {
 			if r.Item == string(doc.GUID) && r.State != followup.NotSeen {
-				s.keys.Remove.Set(s.waits(r) + " " + s.env.Keys.Global.Reload.Help().Key + " looks now.")
+				off := s.waits(r) + " " + s.env.Keys.Global.Reload.Help().Key + " looks now."
+				s.keys.Remove.Set(off)
+				s.keys.Replace.Set(off)
 			}
 		}
 	}
@@ -248,10 +250,7 @@ func (s *Screen) settle() {
 
 // waits says that the outcome of a write is not known.
 func (s *Screen) waits(r followup.Row) string {
-	what := text.Line(untrusted.Untrusted(r.Summary), 90)
-	if r.Item != "" && r.Name != "" {
-		what = map[api.ActKind]string{api.ActRemoveDocument: "Removing ", api.ActAttachDocument: "Attaching "}[r.Kind] + r.Name
-	}
+	what := text.Line(untrusted.Untrusted(r.What()), 90)
 	sent := text.Clock(r.Sent, s.env.Zone())
 	if r.State == followup.NotSeen {
 		return what + ": sent at " + sent + ", not seen in time. " + r.Advice()
