@@ -17,6 +17,7 @@ var befores = map[Step]Step{Removing: Planned, Uploading: Removed, Attaching: Up
 // after it was not seen within LateAfter. For an upload that means a second file
 // if the first one arrives after all.
 func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
+	ctx = at(ctx, j)
 	before, ok := befores[j.Step]
 	switch {
 	case !ok:
@@ -61,6 +62,7 @@ func (r *Jobs) Use(ctx context.Context, j Job, file string) (Job, error) {
 // new one that was attached already is left alone. The job ends when a read or an
 // answer shows the old document attached; until then it stays open.
 func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
+	ctx = at(ctx, j)
 	switch {
 	case j.Step.Ended():
 		return j, nil
@@ -134,7 +136,7 @@ func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error 
 	}
 	for _, j := range open {
 		next, ok := follows(j, p)
-		if !ok {
+		if !ok || ctx.Value(atKey{}) == j.ID {
 			continue
 		}
 		if j.Step == Uploading {

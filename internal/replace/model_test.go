@@ -24,8 +24,8 @@ type fickle struct {
 	docs    []string
 	files   []string
 	later   []func()
-	uploads int // that took effect
-	die     bool
+	uploads int           // that took effect
+	jobs    *replace.Jobs // hears of each sight, as in the program
 }
 
 // fall lets what was held up happen.
@@ -91,7 +91,17 @@ func (w *fickle) ProbeUpload(context.Context, api.Upload) api.Probe {
 	return api.Probe{Kind: api.ActUploadDocument, Before: slices.Clone(w.files), Whole: true}
 }
 
-func (w *fickle) Look(_ context.Context, p api.Probe) (api.Sight, error) {
+func (w *fickle) Look(ctx context.Context, p api.Probe) (api.Sight, error) {
+	s, err := w.look(p)
+	if s.Shown {
+		if err := w.jobs.Settled(ctx, p, api.Outcome{Verdict: api.Done, Found: s.File}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return s, err
+}
+
+func (w *fickle) look(p api.Probe) (api.Sight, error) {
 	if rapid.IntRange(0, 4).Draw(w.t, "look fails") == 0 {
 		return api.Sight{}, &api.Error{Kind: api.Unavailable, Public: "no answer"}
 	}
@@ -129,7 +139,8 @@ func TestAnyAnswersAnyKills(t *testing.T) {
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		w := &fickle{t: t, docs: []string{"old", "other"}}
 		jobs := func() *replace.Jobs {
-			return &replace.Jobs{Store: st.Jobs(scope), Client: w, Dir: dir, LateAfter: 15 * time.Minute, Now: func() time.Time { now = now.Add(time.Second); return now }}
+			w.jobs = &replace.Jobs{Store: st.Jobs(scope), Client: w, Dir: dir, LateAfter: 15 * time.Minute, Now: func() time.Time { now = now.Add(time.Second); return now }}
+			return w.jobs
 		}
 		ctx := context.Background()
 		j, err := jobs().Plan(ctx, w.op(), "old", api.Upload{CUID: "c1", FileName: "b.pdf", Content: []byte("%PDF-new")}, false)
@@ -165,15 +176,15 @@ func TestAnyAnswersAnyKills(t *testing.T) {
 		}
 		steps := rapid.IntRange(1, 12).Draw(t, "steps")
 		for range steps {
-			switch rapid.IntRange(0, 6).Draw(t, "what") {
+			switch rapid.IntRange(0, 7).Draw(t, "what") {
 			case 0:
 				now = now.Add(20 * time.Minute)
 				w.fall()
 			case 1:
 				w.fall()
 			case 2:
-				now = now.Add(16 * time.Minute)
 				if len(w.later) == 0 { // what comes later than LateAfter is a person's risk
+					now = now.Add(16 * time.Minute)
 					if j.Step == replace.Uploading {
 						allowed++
 					}
@@ -183,8 +194,18 @@ func TestAnyAnswersAnyKills(t *testing.T) {
 				if rapid.Bool().Draw(t, "really") {
 					_ = quietly(func() error { _, err := jobs().Abandon(ctx, j); return err })
 				}
+			case 4: // the worker finds it
+				_ = quietly(func() error {
+					s, _ := w.look(api.Probe{Kind: api.ActRemoveDocument, GUID: "old"})
+					if s.Shown {
+						return jobs().Settled(ctx, api.Probe{Kind: api.ActRemoveDocument, OPID: "op1", GUID: "old"}, api.Outcome{Verdict: api.Done})
+					}
+					return nil
+				})
 			default:
-				_ = quietly(func() error { _, err := jobs().Run(ctx, j); return err })
+				if err := quietly(func() error { _, err := jobs().Run(ctx, j); return err }); errors.Is(err, replace.ErrTaken) {
+					t.Fatal("it took the job from itself")
+				}
 			}
 			check()
 		}

@@ -156,6 +156,7 @@ func (r *Jobs) keep(j Job, content []byte) error {
 // Run takes the steps that are left. It returns the job as it stands and, when
 // it stopped before the end, why; Run again to go on.
 func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
+	ctx = at(ctx, j)
 	for !j.Step.Ended() {
 		next, err := r.advance(ctx, j)
 		if errors.Is(err, ErrTaken) {
@@ -171,6 +172,12 @@ func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
 	_ = os.Remove(r.path(j)) // a file that stays is swept by no one, but harms no one
 	return j, nil
 }
+
+// atKey marks the context of who takes a job's steps: what is seen meanwhile is
+// theirs to write down, and Settled leaves the job alone.
+type atKey struct{}
+
+func at(ctx context.Context, j Job) context.Context { return context.WithValue(ctx, atKey{}, j.ID) }
 
 // save writes the job at a step, over the version that j is.
 func (r *Jobs) save(ctx context.Context, j Job, step Step) (Job, error) {

@@ -78,6 +78,9 @@ func (s *Screen) share(token secret.Value) tea.Cmd {
 
 func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
 	again := s.again()
+	if api.KindOf(msg.err) == api.UnknownOutcome {
+		s.asked = time.Time{} // that token is not presented again
+	}
 	switch {
 	case msg.err != nil:
 		return ui.Failure("Share", msg.err), again
