@@ -24,6 +24,7 @@ import (
 	"opdeck/internal/approval"
 	"opdeck/internal/audit"
 	"opdeck/internal/config"
+	"opdeck/internal/followup"
 	"opdeck/internal/index"
 	"opdeck/internal/journey"
 	"opdeck/internal/replace"
@@ -66,6 +67,7 @@ type App struct {
 	Index     *index.Index
 	Jobs      *replace.Jobs
 	Journeys  *journey.Journeys
+	Follow    *followup.Desk
 	Sandbox   *sandbox.Service // nil against a real service
 
 	calls   observers[api.Call]
@@ -268,7 +270,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		return err
 	}
 	a.Client, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(a.Config.Limits.MaxWait.D())}, Gate: a.Gate,
-		Timeout: a.Context.Timeout.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
+		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
@@ -277,11 +279,13 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		a.tellWaits(opt.Waits)
 	}
 	scope := a.Scope()
-	if err := a.openIndex(ctx); err != nil {
+	if err := errors.Join(a.openIndex(ctx), a.openFollow(ctx)); err != nil {
 		return err
 	}
-	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: a.Client, Dir: filepath.Join(a.State, "jobs"), Now: a.Now}
+	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: jobClient{a.Client, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
+		LateAfter: a.Config.Writes.LateAfter.D()}
 	a.Journeys = &journey.Journeys{Store: a.Store.Journeys(scope), Client: a.Client, Now: a.Now}
+	a.followers()
 	return nil
 }
 

@@ -235,7 +235,7 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 	case !rep.Intact():
 		d.add("audit", Sick, rep.Summary(), "opdeck audit verify shows every problem; keep the store and the checkpoints as they are.")
 	case len(rep.Unsettled) > 0:
-		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have no known outcome", rep.Summary(), len(rep.Unsettled)), "opdeck audit verify lists them.")
+		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have no known outcome", rep.Summary(), len(rep.Unsettled)), "opdeck audit unsettled lists them.")
 	case rep.Records == 0:
 		d.add("audit", Healthy, "the trail is empty", "")
 	default:

@@ -49,6 +49,7 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	if err != nil {
 		a.Log.Warn("index", "err", err)
 	}
+	a.Follow.Saw(ctx, ops)
 	if page {
 		return // the index tells that it changed
 	}

@@ -67,6 +67,7 @@ func (a *App) applyFrom(ctx context.Context, sub *receiver.Subscription) error {
 				a.Log.Warn("event not merged", "key", e.Key, "err", err)
 			}
 			a.alarming(ctx, e)
+			a.Follow.Stirred(ctx, string(e.ObjectID))
 			if e.Object == hook.ObjectOperation {
 				prompt.want(string(e.ObjectID))
 			}

@@ -90,6 +90,10 @@ func (c *Config) checkGeneral(k *checker) {
 	}
 	k.positive(c.Limits.MaxWait, "limits", "max_wait")
 	k.positive(c.Index.MaxAge, "index", "max_age")
+	k.positive(c.Writes.LateAfter, "writes", "late_after")
+	if w := c.Writes.SettleWait.D(); w < 0 || w > 5*time.Minute {
+		k.add("must be from 0 to 5m", "writes", "settle_wait")
+	}
 	k.positive(c.SSH.IdleTimeout, "ssh", "idle_timeout")
 	if c.SSH.MaxSessions < 1 {
 		k.add("must be at least 1", "ssh", "max_sessions")

@@ -17,6 +17,7 @@ type Config struct {
 	Contexts       map[string]Context `toml:"contexts"`
 	Limits         Limits             `toml:"limits"`
 	Service        Service            `toml:"service"`
+	Writes         Writes             `toml:"writes"`
 	Index          Index              `toml:"index"`
 	Webhooks       Webhooks           `toml:"webhooks"`
 	SSH            SSH                `toml:"ssh"`
@@ -74,8 +75,15 @@ type Limits struct {
 type Service struct {
 	ShareTokenField string            `toml:"share_token_field"`
 	ListField       string            `toml:"list_field"`
+	UploadIDField   string            `toml:"upload_id_field"`
 	ListPageSize    int               `toml:"list_page_size"`
 	StatusWords     map[string]string `toml:"status_words"`
+}
+
+// Writes is how long the outcome of a write is looked for.
+type Writes struct {
+	SettleWait Duration `toml:"settle_wait"`
+	LateAfter  Duration `toml:"late_after"`
 }
 
 // Index is the local mirror of operations.
@@ -165,6 +173,7 @@ func Default() Config {
 		Contexts: map[string]Context{},
 		Limits:   Limits{Policy: "wait", MaxWait: Duration(30 * time.Second), PerMinute: limit.Recommended()},
 		Service:  Service{ShareTokenField: "token", ListPageSize: 100, StatusWords: map[string]string{}},
+		Writes:   Writes{SettleWait: Duration(10 * time.Second), LateAfter: Duration(15 * time.Minute)},
 		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute)},
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization"},
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},

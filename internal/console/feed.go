@@ -14,7 +14,10 @@ import (
 	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/api/session"
+	"opdeck/api/text"
 	"opdeck/internal/app"
+	"opdeck/internal/approval"
+	"opdeck/internal/followup"
 	"opdeck/internal/index"
 	"opdeck/internal/presence"
 	"opdeck/internal/store"
@@ -72,6 +75,7 @@ func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 		unwatch,
 		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c)) }),
 		a.OnOperation(func(o app.Operation) { f.changed(o.Op, "service") }),
+		a.OnSettled(f.settled),
 	}
 	changes, stop := a.Index.Changes()
 	done, ended := make(chan struct{}), make(chan struct{})
@@ -110,6 +114,27 @@ func (f *feed) close() {
 func (f *feed) changed(op api.Operation, origin string) {
 	id := string(op.OPID)
 	f.put("operation "+id, ui.Changed{Kind: ui.KindOperation, ID: id, Object: coverOf(f.folk.who).op(op), Origin: origin})
+}
+
+// settled tells that a write got an outcome after it had been told as unknown:
+// the person whose write it was, and every screen that shows its object.
+func (f *feed) settled(s followup.Settled) {
+	if approval.SamePerson(s.Row.Who, f.folk.who.Name) {
+		kind := ui.Warned
+		if s.Outcome.Verdict == api.Done {
+			kind = ui.Done
+		}
+		f.put("settled "+s.Row.Ref, ui.Toast{Kind: kind, Text: text.Untrusted(s.Sentence()).Line(300)})
+	}
+	switch s.Row.Object {
+	case "operation":
+		f.put("index", ui.Changed{Kind: ui.KindOperations})
+	case "customer":
+		if r, err := f.app.Journeys.Store.Journey(context.WithoutCancel(f.ctx), s.Row.ID); err == nil {
+			f.put("customer "+s.Row.ID, ui.Changed{Kind: ui.KindCompliance, ID: s.Row.ID, Object: r})
+		}
+	}
+	f.put("audit", ui.Changed{Kind: ui.KindAudit})
 }
 
 // put keeps the newest news of a key until the console takes it.

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api/session"
 	"opdeck/internal/app"
+	"opdeck/internal/followup"
 	"opdeck/internal/index/filter"
 )
 
@@ -27,7 +28,7 @@ type state struct {
 	ttl, left, sessionState, generation, instances, authCounts, rotations *prometheus.Desc
 	limits, used, room, waiting, throttled, nextSlot                      *prometheus.Desc
 	operations, indexAge, owed, complete                                  *prometheus.Desc
-	auditOK, auditWaiting, auditPoint, readable                           *prometheus.Desc
+	auditOK, auditWaiting, auditPoint, readable, unsettled                *prometheus.Desc
 
 	mu   sync.Mutex
 	seen int64               // guarded by mu: the last rotation counted
@@ -56,6 +57,7 @@ func newState(a *app.App) *state {
 		auditOK:      desc("audit_healthy", "1 while the audit trail can be written."),
 		auditWaiting: desc("audit_waiting", "Records that wait to be stored."),
 		auditPoint:   desc("audit_checkpoint_healthy", "1 unless the last checkpoint failed."),
+		unsettled:    desc("unsettled_writes", "Writes whose outcome is not known."),
 		readable:     desc("store_readable", "1 when a part of the state could be read.", "part"),
 		done:         map[[2]string]int64{},
 	}
@@ -77,7 +79,7 @@ func newState(a *app.App) *state {
 func (s *state) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.ttl, s.left, s.sessionState, s.generation, s.instances, s.authCounts, s.rotations,
 		s.limits, s.used, s.room, s.waiting, s.throttled, s.nextSlot, s.operations, s.indexAge, s.owed, s.complete,
-		s.auditOK, s.auditWaiting, s.auditPoint, s.readable} {
+		s.auditOK, s.auditWaiting, s.auditPoint, s.readable, s.unsettled} {
 		ch <- d
 	}
 }
@@ -89,10 +91,27 @@ func (s *state) Collect(ch chan<- prometheus.Metric) {
 	s.collectSession(ctx, ch)
 	s.collectBudgets(ctx, ch)
 	s.collectIndex(ctx, ch)
+	s.collectWrites(ctx, ch)
 	h := s.app.Audit.Health()
 	gauge(ch, s.auditOK, flag(h.Err == nil))
 	gauge(ch, s.auditWaiting, float64(h.Waiting))
 	gauge(ch, s.auditPoint, flag(h.Checkpoint == nil))
+}
+
+// collectWrites counts writes whose outcome is not known.
+func (s *state) collectWrites(ctx context.Context, ch chan<- prometheus.Metric) {
+	rows, err := s.app.Follow.Pending(ctx)
+	gauge(ch, s.readable, flag(err == nil), "writes")
+	if err != nil {
+		return
+	}
+	open := 0
+	for _, r := range rows {
+		if r.State != followup.NotSeen {
+			open++
+		}
+	}
+	gauge(ch, s.unsettled, float64(open))
 }
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/internal/followup"
 	"opdeck/internal/replace"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
@@ -29,6 +30,7 @@ type fake struct {
 	replace func(path string) (replace.Job, error)
 	resume  func(id string) (replace.Job, error)
 	jobs    []replace.Job
+	open    []followup.Row
 	err     error
 }
 
@@ -65,6 +67,12 @@ func (f *fake) Abandon(context.Context, string) (replace.Job, error) { f.calls++
 func (f *fake) Unfinished(context.Context, string) ([]replace.Job, error) {
 	f.calls++
 	return f.jobs, nil
+}
+func (f *fake) Again(context.Context, string) (replace.Job, error)       { f.calls++; panic("again") }
+func (f *fake) Use(context.Context, string, string) (replace.Job, error) { f.calls++; panic("use") }
+func (f *fake) OpenWrites(context.Context, string) ([]followup.Row, error) {
+	f.calls++
+	return f.open, nil
 }
 func (f *fake) Phase(op api.Operation) api.Phase { return op.Phase() }
 
