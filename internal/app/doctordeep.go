@@ -23,14 +23,14 @@ func (d *doctor) deep(ctx context.Context, a *App, live bool) {
 		return
 	}
 	c := a.Client
-	ops, opid, cuid := c.ProbeOperations(ctx)
+	ops, opid, cuid := c.LookAtOperations(ctx)
 	d.probed("operations", ops)
 	if opid == "" {
 		d.add("operation", Skipped, "there is no operation to read", "")
 	} else {
-		d.probed("operation", c.ProbeOperation(ctx, opid))
+		d.probed("operation", c.LookAtOperation(ctx, opid))
 	}
-	customers, first := c.ProbeCustomers(ctx)
+	customers, first := c.LookAtCustomers(ctx)
 	d.probed("customers", customers)
 	if first != "" {
 		cuid = first
@@ -40,20 +40,20 @@ func (d *doctor) deep(ctx context.Context, a *App, live bool) {
 			d.add(name, Skipped, "there is no customer to read", "")
 		}
 	} else {
-		d.probed("customer", c.ProbeCustomer(ctx, cuid))
-		d.probed("documents", c.ProbeFiles(ctx, cuid))
-		app := c.ProbeApplication(ctx, cuid)
+		d.probed("customer", c.LookAtCustomer(ctx, cuid))
+		d.probed("documents", c.LookAtFiles(ctx, cuid))
+		app := c.LookAtApplication(ctx, cuid)
 		if api.KindOf(app.Err) == api.NotFound {
 			d.add("application", Skipped, fmt.Sprintf("%s: %d, the first customer has no application", app.Call, app.Status), "")
 		} else {
 			d.probed("application", app)
 		}
 	}
-	d.probed("webhooks", c.ProbeHooks(ctx))
+	d.probed("webhooks", c.LookAtHooks(ctx))
 }
 
 // probed tells what one call showed.
-func (d *doctor) probed(name string, p api.Probe) {
+func (d *doctor) probed(name string, p api.Look) {
 	f := Finding{Name: name, Health: Healthy, Text: callLine(p)}
 	if p.Err != nil {
 		e := api.AsError(p.Err)
@@ -78,7 +78,7 @@ func (d *doctor) probed(name string, p api.Probe) {
 	d.find(f)
 }
 
-func callLine(p api.Probe) string {
+func callLine(p api.Look) string {
 	status := "no answer"
 	if p.Status > 0 {
 		status = fmt.Sprint(p.Status)
@@ -87,7 +87,7 @@ func callLine(p api.Probe) string {
 }
 
 // listLine says how much of a list came.
-func listLine(p api.Probe) string {
+func listLine(p api.Look) string {
 	s := fmt.Sprintf("%d read", p.Items)
 	if p.Total != "" {
 		s += " of " + string(p.Total)
@@ -102,7 +102,7 @@ func listLine(p api.Probe) string {
 }
 
 // differs says in a line each what is otherwise than expected.
-func differs(p api.Probe) []string {
+func differs(p api.Look) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	list := p.Asked > 0
@@ -159,7 +159,7 @@ func differs(p api.Probe) []string {
 }
 
 // pageSize says when a page has another size than was asked for.
-func pageSize(p api.Probe) []string {
+func pageSize(p api.Look) []string {
 	total := 0
 	_, err := fmt.Sscan(string(p.Total), &total)
 	switch {
