@@ -81,7 +81,7 @@ func (c Customer) Details() []Detail {
 		}
 	}
 	for _, f := range c.Unknown() {
-		value, ok := scalar(f.Value)
+		value, ok := textual(f.Value)
 		if !ok {
 			value = string(f.Value)
 		}

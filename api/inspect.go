@@ -50,7 +50,7 @@ const (
 	NoOrder     Order = "in no order of time"
 )
 
-// Names found by an inspection are safe to draw and this many at most.
+// Names found by an Inspection are safe to draw and this many at most.
 const maxNames = 12
 
 // InspectOperations reads a page of the list of operations (one billing call). opid
@@ -97,14 +97,14 @@ func (c *Client) InspectOperation(ctx context.Context, opid string) Inspection {
 // InspectApplication reads a customer's application (one customer call).
 func (c *Client) InspectApplication(ctx context.Context, cuid string) Inspection {
 	r := request{op: "read application", parts: applicationPath(cuid), method: http.MethodGet}
-	a, p := c.probe(ctx, r)
+	a, p := c.inspect(ctx, r)
 	if p.Err != nil {
 		return p
 	}
 	app, err := applicationOf(r, a)
 	if p.Err = err; err == nil {
 		_, p.At, _ = applyThing.find(a.body)
-		p.look(applyThing, []json.RawMessage{app.Raw}, app)
+		p.compare(applyThing, []json.RawMessage{app.Raw}, app)
 	}
 	return p
 }
@@ -130,11 +130,11 @@ func (c *Client) InspectCustomer(ctx context.Context, cuid string) Inspection {
 		return p
 	}
 	p.Status = http.StatusOK
-	p.look(customerThing, []json.RawMessage{cu.Raw}, Customer{})
+	p.compare(customerThing, []json.RawMessage{cu.Raw}, Customer{})
 	return p
 }
 
-func (c *Client) probe(ctx context.Context, r request) (answer, Inspection) {
+func (c *Client) inspect(ctx context.Context, r request) (answer, Inspection) {
 	began := c.opt.Now()
 	_, route := paths(r.parts...)
 	a, err := c.read(ctx, r)
@@ -147,7 +147,7 @@ func (c *Client) probe(ctx context.Context, r request) (answer, Inspection) {
 }
 
 func (c *Client) inspectOne(ctx context.Context, r request, t thing, record any) Inspection {
-	a, p := c.probe(ctx, r)
+	a, p := c.inspect(ctx, r)
 	if p.Err != nil {
 		return p
 	}
@@ -156,14 +156,14 @@ func (c *Client) inspectOne(ctx context.Context, r request, t thing, record any)
 		return p
 	}
 	_, p.At, _ = t.find(a.body)
-	p.look(t, []json.RawMessage{raw}, record)
+	p.compare(t, []json.RawMessage{raw}, record)
 	return p
 }
 
 func inspectList[T record](ctx context.Context, c *Client, t thing, parts []string) (Page[T], Inspection) {
 	v := c.paging(0, 0)
 	r := request{op: "list " + t.many, parts: parts, query: v, method: http.MethodGet}
-	a, p := c.probe(ctx, r)
+	a, p := c.inspect(ctx, r)
 	if p.Asked = c.opt.Service.PageSize; p.Err != nil {
 		return Page[T]{}, p
 	}
@@ -173,12 +173,12 @@ func inspectList[T record](ctx context.Context, c *Client, t thing, parts []stri
 	p.Items, p.Unusable, p.Total, p.Told = len(page.Items), page.Unusable, page.Total, page.PageSize
 	l, _ := t.findList(a.body, c.opt.Service.ListField)
 	var one T
-	p.look(t, l.items, one)
+	p.compare(t, l.items, one)
 	return page, p
 }
 
-// look compares records with what is expected of them.
-func (p *Inspection) look(t thing, raws []json.RawMessage, record any) {
+// compare compares records with what is expected of them.
+func (p *Inspection) compare(t thing, raws []json.RawMessage, record any) {
 	const enough = 25
 	kinds, unknown, odd, came := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, raw := range raws[:min(len(raws), enough)] {

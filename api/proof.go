@@ -106,7 +106,7 @@ func (p Probe) linked(body reply) (is, told bool) {
 
 // wordOf is a text, number or boolean as text; "" for anything else.
 func wordOf(raw json.RawMessage) string {
-	s, _ := scalar(bytes.TrimSpace(raw))
+	s, _ := textual(bytes.TrimSpace(raw))
 	return s
 }
 

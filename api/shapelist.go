@@ -24,7 +24,6 @@ type listing struct {
 	items      []json.RawMessage // the records, unwrapped
 	total      Number            // "" when it was not told
 	page, size int               // as told; 0 when not
-	keys       string            // what the answer holds, for an error
 }
 
 // usualList is the shape that the service's pages describe.

@@ -106,8 +106,8 @@ func differs(p api.Inspection) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	list := p.Asked > 0
-	if p.Content != "" && p.Content != "application/json" {
-		add("the content type is %s", p.Content)
+	if p.Content != "" && p.Content != "application/json" && p.Status < 300 {
+		add("the answer comes with %s instead of application/json", p.Content)
 	}
 	if strings.HasPrefix(p.Call, "POST") || strings.Contains(p.Call, "narrowed") {
 		add("one customer is not read by GET /v2/customer/{}; opdeck found this way by itself")
@@ -166,7 +166,7 @@ func pageSize(p api.Inspection) []string {
 	case p.Items > p.Asked:
 		return []string{fmt.Sprintf("the page has %d records, though %d were asked for", p.Items, p.Asked)}
 	case err == nil && p.Items < p.Asked && p.Items < total:
-		return []string{fmt.Sprintf("the page has %d records of %d, though %d were asked for: set [service] list_page_size to what the service gives", p.Items, total, p.Asked)}
+		return []string{fmt.Sprintf("the page has %d records of %d, though %d were asked for: set [service] list_page_size = %d", p.Items, total, p.Asked, p.Items)}
 	case p.Told > 0 && p.Told != p.Asked:
 		return []string{fmt.Sprintf("a page size of %d is told, though %d was asked for", p.Told, p.Asked)}
 	}

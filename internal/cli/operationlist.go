@@ -144,9 +144,7 @@ func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.Oper
 	} else if p, err = a.Client.Operations(ctx, api.OperationQuery{Page: c.page, Size: c.limit}); err != nil {
 		return err
 	}
-	if p.Unusable > 0 {
-		r.say("%s in the service's answer without an opid.", ui.Plural(p.Unusable, "record is", "records are"))
-	}
+	r.sayUnusable(p.Unusable)
 	out := operationsJSON{AsOf: &at, Source: "service", Total: json.Number(p.Total), Items: p.Items}
 	if _, err := strconv.ParseUint(string(p.Total), 10, 64); err != nil {
 		out.Total = json.Number(strconv.Itoa(len(p.Items)))
