@@ -26,6 +26,7 @@ import (
 	"opdeck/internal/config"
 	"opdeck/internal/index"
 	"opdeck/internal/journey"
+	"opdeck/internal/receiver"
 	"opdeck/internal/replace"
 	"opdeck/internal/sandbox"
 	"opdeck/internal/store"
@@ -66,6 +67,7 @@ type App struct {
 	Journeys  *journey.Journeys
 	Sandbox   *sandbox.Service // nil against a real service
 
+	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
 	calls   observers[api.Call]
 	changes observers[Operation]
 	closers []func() error

@@ -201,10 +201,7 @@ func (r *root) eventSend() *cobra.Command {
 				if err != nil {
 					return &api.Error{Kind: api.Unavailable, Public: "The event could not be stored: " + err.Error() + ".", Err: err}
 				}
-				if err := r.take(ctx, a, res.Stored); err != nil {
-					return err
-				}
-				return r.printSent(res)
+				return errors.Join(r.printSent(res), a.MergeEvent(ctx, res.Stored))
 			})
 		})}
 }
@@ -252,13 +249,4 @@ func (r *root) withReceiver(ctx context.Context, a *app.App, fn func(*receiver.R
 	}
 	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
 	return fn(rec)
-}
-
-// take merges one stored event into the index.
-func (r *root) take(ctx context.Context, a *app.App, s receiver.Stored) error {
-	l, err := a.Learner(ctx)
-	if err != nil {
-		return err
-	}
-	return a.TakeEvent(ctx, s, l)
 }

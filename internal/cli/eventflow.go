@@ -185,7 +185,7 @@ func (r *root) replayHere(ctx context.Context, a *app.App, key string) error {
 		if err != nil {
 			return inboxError(err)
 		}
-		if err := r.take(ctx, a, s); err != nil {
+		if err := a.MergeEvent(ctx, s); err != nil {
 			return err
 		}
 		if r.output != "table" {

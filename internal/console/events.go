@@ -62,9 +62,5 @@ func (d *desk) replayHere(ctx context.Context, key string) (receiver.Attempt, er
 	case err != nil:
 		return try, err
 	}
-	l, err := d.Learner(ctx)
-	if err != nil {
-		return try, err
-	}
-	return try, d.TakeEvent(ctx, stored, l)
+	return try, d.MergeEvent(ctx, stored)
 }

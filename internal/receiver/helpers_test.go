@@ -24,7 +24,7 @@ var clock = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 func inbox(t testing.TB) *store.Inbox {
 	t.Helper()
-	return store.NewInbox(storetest.Open(t, store.SQLite).Bulk)
+	return store.NewInbox(storetest.Open(t, store.SQLite).Bulk, "https://service.test", "machine")
 }
 
 func verifier(t testing.TB, kind string) hook.Verifier {
