@@ -31,6 +31,8 @@ type fake struct {
 	times    []time.Time
 	attempts []receiver.Attempt
 	codes    []hook.Meaning
+	bad      receiver.Trouble
+	rejected []receiver.Rejection
 	coming   [][]receiver.Stored // what the stream brings; then it ends
 	broken   error               // how the stream ends; nil: with the screen
 	waits    []int64
@@ -87,7 +89,12 @@ func (f *fake) NextEvents(_ context.Context, seq int64) ([]receiver.Stored, erro
 	f.coming = f.coming[1:]
 	return next, nil
 }
-func (f *fake) EventCodes(context.Context) ([]hook.Meaning, error) { f.calls++; return f.codes, nil }
+func (f *fake) EventCodes(context.Context) ([]hook.Meaning, error)     { f.calls++; return f.codes, nil }
+func (f *fake) EventTrouble(context.Context) (receiver.Trouble, error) { f.calls++; return f.bad, nil }
+func (f *fake) RejectedEvents(context.Context) ([]receiver.Rejection, error) {
+	f.calls++
+	return f.rejected, nil
+}
 func (f *fake) ReplayEvent(_ context.Context, key, target string) (receiver.Attempt, error) {
 	f.calls++
 	return f.replay(key, target)
