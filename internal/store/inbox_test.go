@@ -16,8 +16,9 @@ import (
 func TestInbox(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {
-			receivertest.Run(t, func(t *testing.T) receivertest.Inbox {
-				return store.NewInbox(storetest.Open(t, e).Bulk, "https://service.test", "machine")
+			receivertest.Run(t, func(t *testing.T) receivertest.Account {
+				s := storetest.Open(t, e)
+				return func(name string) receivertest.Inbox { return store.NewInbox(s.Bulk, "https://service.test", name) }
 			})
 		})
 	}
