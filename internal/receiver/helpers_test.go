@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,4 +141,12 @@ func stored(t testing.TB, in receiver.Inbox) []receiver.Stored {
 		}
 		all, seq = append(all, rows...), rows[len(rows)-1].Seq
 	}
+}
+
+// countLines counts what a log writes.
+type countLines struct{ n atomic.Int64 }
+
+func (c *countLines) Write(b []byte) (int, error) {
+	c.n.Add(int64(bytes.Count(b, []byte("\n"))))
+	return len(b), nil
 }
