@@ -52,3 +52,9 @@ func (s *slots) give(source netip.Addr) {
 		delete(s.by, source)
 	}
 }
+
+func (s *slots) inUse() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}

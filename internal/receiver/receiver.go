@@ -38,6 +38,7 @@ type Options struct {
 	BodyTimeout  time.Duration // 10 s: for all of a body
 	StoreTimeout time.Duration // 8 s: then the sender is told to come again
 	RetryAfter   time.Duration // 5 s: what the sender is told
+	RejectEvery  time.Duration // 1 s: the shortest time between two writes to Rejects
 
 	Log *slog.Logger     // discards
 	Now func() time.Time // time.Now
@@ -52,6 +53,7 @@ func (o *Options) defaults() {
 	set(&o.BodyTimeout, 10*time.Second)
 	set(&o.StoreTimeout, 8*time.Second)
 	set(&o.RetryAfter, 5*time.Second)
+	set(&o.RejectEvery, time.Second)
 	set(&o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
@@ -90,7 +92,7 @@ func New(opt Options) (*Receiver, error) {
 		return nil, errors.New("webhooks: verify = \"none\" is for this host only and cannot stand behind a proxy")
 	}
 	r := &Receiver{opt: opt, slots: newSlots(opt.InFlight, opt.InFlightEach), buckets: newBuckets(opt.PerSource),
-		rejects: newRejector(opt.Rejects, opt.Log)}
+		rejects: newRejector(opt.Rejects, opt.RejectEvery, opt.Log)}
 	r.batch = newBatcher(opt.Inbox, opt.Queue, opt.StoreTimeout, r.stats.count, r.stored)
 	return r, nil
 }

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	rejectPause = time.Second      // between two writes of what was rejected
-	rejectFlood = 10 * time.Second // the same, while very much is
-	rejectWrite = 8 * time.Second  // for one write
+	rejectFlood = 10              // times the pause, while very much is rejected
+	rejectWrite = 8 * time.Second // for one write
 )
 
 // rejector gathers what was not accepted and writes it from time to time, so that
 // whoever sends rubbish costs the store next to nothing. What cannot be written
 // waits, within its bounds.
 type rejector struct {
-	store Rejects // nil: nothing is kept
+	store Rejects       // nil: nothing is kept
+	pause time.Duration // between two writes
 	log   *slog.Logger
 	quiet Quiet
 
@@ -32,8 +32,8 @@ type rejector struct {
 	stopped chan struct{}
 }
 
-func newRejector(store Rejects, log *slog.Logger) *rejector {
-	r := &rejector{store: store, log: log, counts: map[string]*RejectCount{}, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+func newRejector(store Rejects, pause time.Duration, log *slog.Logger) *rejector {
+	r := &rejector{store: store, pause: pause, log: log, counts: map[string]*RejectCount{}, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
 	go r.run()
 	return r
 }
@@ -81,9 +81,9 @@ func (r *rejector) run() {
 			r.write()
 			return
 		}
-		pause := rejectPause
+		pause := r.pause
 		if r.write() >= MaxRejected/2 {
-			pause = rejectFlood
+			pause *= rejectFlood
 		}
 		t := time.NewTimer(pause)
 		select {
