@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"opdeck/api/hook"
@@ -67,7 +66,7 @@ const (
 )
 
 // harmless are the names whose values are kept: none of them proves anything.
-var harmless = []string{"Accept", "Accept-Encoding", "Content-Encoding", "Content-Type", "Date", "Expect", "Transfer-Encoding", "User-Agent",
+var harmless = []string{"Accept", "Accept-Encoding", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Expect", "Transfer-Encoding", "User-Agent",
 	"Via", "Webhook-Id", "Webhook-Timestamp", "X-Forwarded-For", "X-Forwarded-Proto", "X-Request-Id"}
 
 // safeHeader is a request's header without what may be a secret: the values of
@@ -75,9 +74,6 @@ var harmless = []string{"Accept", "Accept-Encoding", "Content-Encoding", "Conten
 // anywhere. proof is the name whose value is left out in any case.
 func safeHeader(req *http.Request, proof string) []HeaderField {
 	out := []HeaderField{{"Host", text.Untrusted(req.Host).Line(maxHeaderValue)}}
-	if req.ContentLength >= 0 {
-		out = append(out, HeaderField{"Content-Length", strconv.FormatInt(req.ContentLength, 10)})
-	}
 	names := make([]string, 0, len(req.Header))
 	for name := range req.Header {
 		names = append(names, name)
