@@ -10,10 +10,12 @@ import (
 )
 
 // conns bounds open connections, in all and of one source. A connection is at
-// work from the moment its request was read to its answer; before that, and
-// between two requests, it waits for its sender, and gives way to a new one: the
-// oldest one of the same source, or, when the house is full, of the source that
-// has most.
+// work from the moment its request was read to its answer. Any other may have to
+// give way to a new one: of the same source, or, when all places are taken, of the
+// source that has most. First go those that wait for their sender, with a header
+// and no body or between two requests, then those of which nothing was read yet;
+// the oldest first. So a sender that sends at once is not pushed out by many that
+// do not.
 type conns struct {
 	max, each int
 	proxies   []netip.Prefix // have no bound of their own: they stand for many
@@ -24,8 +26,25 @@ type conns struct {
 
 type connection struct {
 	source netip.Addr
-	since  time.Time // when it opened, or gave its last answer
-	busy   bool
+	since  time.Time // when it came into its phase
+	phase  phase
+}
+
+// phase is where a connection is; the higher go first.
+type phase int
+
+const (
+	working phase = iota // never goes
+	fresh                // nothing was read yet
+	waiting              // for its sender
+)
+
+// before reports whether k gives way before o.
+func (k *connection) before(o *connection) bool {
+	if k.phase != o.phase {
+		return k.phase > o.phase
+	}
+	return k.since.Before(o.since)
 }
 
 // state is the server's ConnState.
@@ -39,7 +58,11 @@ func (c *conns) state(conn net.Conn, st http.ConnState) {
 			hangUp(conn)
 			return
 		}
-		c.open[conn] = &connection{source: source, since: time.Now()}
+		c.open[conn] = &connection{source: source, since: time.Now(), phase: fresh}
+	case http.StateIdle: // its answer has left
+		if k := c.open[conn]; k != nil {
+			k.phase, k.since = waiting, time.Now()
+		}
 	case http.StateClosed, http.StateHijacked:
 		delete(c.open, conn)
 	}
@@ -58,29 +81,29 @@ func (c *conns) room(source netip.Addr) bool {
 	if len(c.open) < c.max {
 		return true
 	}
-	waiting, most := map[netip.Addr]int{}, 0
+	idle, most := map[netip.Addr]int{}, 0
 	for _, k := range c.open {
-		if !k.busy {
-			waiting[k.source]++
-			most = max(most, waiting[k.source])
+		if k.phase != working {
+			idle[k.source]++
+			most = max(most, idle[k.source])
 		}
 	}
-	return c.evict(func(a netip.Addr) bool { return waiting[a] == most })
+	return c.evict(func(a netip.Addr) bool { return idle[a] == most })
 }
 
-// evict closes the oldest waiting connection of the sources that are chosen.
+// evict closes the connection of the chosen sources that gives way first.
 func (c *conns) evict(chosen func(netip.Addr) bool) bool {
-	var oldest net.Conn
+	var first net.Conn
 	for conn, k := range c.open {
-		if !k.busy && chosen(k.source) && (oldest == nil || k.since.Before(c.open[oldest].since)) {
-			oldest = conn
+		if k.phase != working && chosen(k.source) && (first == nil || k.before(c.open[first])) {
+			first = conn
 		}
 	}
-	if oldest == nil {
+	if first == nil {
 		return false
 	}
-	delete(c.open, oldest)
-	hangUp(oldest)
+	delete(c.open, first)
+	hangUp(first)
 	return true
 }
 
@@ -95,28 +118,26 @@ func peerOf(conn net.Conn) netip.Addr {
 	return sourceOf(p.Addr())
 }
 
-// busyKey is where a request's context holds the function that marks its
-// connection.
-type busyKey struct{}
+// phaseKey is where a request's context holds the function that sets the phase of
+// its connection.
+type phaseKey struct{}
 
 // mark is the server's ConnContext.
 func (c *conns) mark(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, busyKey{}, func(busy bool) {
+	return context.WithValue(ctx, phaseKey{}, func(p phase) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if k := c.open[conn]; k != nil {
-			k.busy, k.since = busy, time.Now()
+			k.phase, k.since = p, time.Now()
 		}
 	})
 }
 
-// working marks the connection of a request, if a Server has it, as at work until
-// the returned function is called.
-func working(ctx context.Context) (done func()) {
-	mark, ok := ctx.Value(busyKey{}).(func(bool))
-	if !ok {
-		return func() {}
+// phaseOf returns the function that sets the phase of a request's connection, if a
+// Server has it.
+func phaseOf(ctx context.Context) func(phase) {
+	if set, ok := ctx.Value(phaseKey{}).(func(phase)); ok {
+		return set
 	}
-	mark(true)
-	return func() { mark(false) }
+	return func(phase) {}
 }

@@ -25,10 +25,12 @@ import (
 // verifying and storing only.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.stats.requests.Add(1)
+	enter := phaseOf(req.Context())
+	enter(waiting)
 	from, through := sender(req, r.opt.Proxies)
 	body, no := r.read(w, req, from, through)
 	if no == nil {
-		defer working(req.Context())()
+		enter(working) // until its answer has left, which the server sees
 		var res Result
 		if res, no = r.handle(req, body, from); no == nil {
 			say(w, http.StatusOK, string(res.Outcome))
@@ -86,7 +88,7 @@ func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Resu
 		body: body, verdict: verdict, source: Source(from.String()), at: now, encoded: encoded(req.Header)})
 	switch {
 	case err != nil:
-		return Result{}, &refusal{code: http.StatusServiceUnavailable, reason: "not_stored", detail: "It could not be stored in time; the log tells why. Its sender was told to come again."}
+		return Result{}, &refusal{code: http.StatusServiceUnavailable, reason: reasonNotStored, detail: "It could not be stored in time; the log tells why. Its sender was told to come again."}
 	case res.Outcome == OutcomeReused:
 		return Result{}, unauthorized(&hook.AuthError{Reason: hook.ReasonTokenReused, Detail: hook.TokenReused})
 	}
@@ -149,7 +151,7 @@ func (r *Receiver) authenticate(req *http.Request, body []byte, from netip.Addr,
 	if v.OldSecret {
 		r.stats.oldSecret.Add(1)
 		if n, ok := r.quiet.Allow("old secret "+from.String(), now); ok {
-			r.opt.Log.Info("webhook authenticated with the old secret", "source", from.String(), "before", n)
+			r.opt.Log.Info("webhook authenticated with the old secret", "source", from.String(), "held_back", n)
 		}
 	}
 	return v, nil

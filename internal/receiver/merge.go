@@ -51,7 +51,7 @@ func (m *Merger) Run(ctx context.Context, wake <-chan Stored, every time.Duratio
 			rest = min(max(2*rest, mergeRest), mergeAtMost)
 			pause = rest
 			if n, ok := m.trouble.Allow(err.Error(), m.Now()); ok {
-				m.Log.Warn("events cannot be merged now", "err", err, "before", n)
+				m.Log.Warn("events cannot be merged now", "err", err, "held_back", n)
 			}
 		case again == 0:
 			rest = 0

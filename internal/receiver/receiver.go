@@ -24,7 +24,7 @@ type Options struct {
 	// Send and Replay work.
 	Verifier hook.Verifier
 	// Header is where the proof of a delivery is found; its value is never kept.
-	Header string
+	Header string // "Authorization"
 	Path   string // "/hooks"
 	// Proxies are the addresses of the proxy in front. Only they may then
 	// connect, and the sender is the last address in X-Forwarded-For that is
@@ -38,13 +38,14 @@ type Options struct {
 	BodyTimeout  time.Duration // 10 s: for all of a body
 	StoreTimeout time.Duration // 8 s: then the sender is told to come again
 	RetryAfter   time.Duration // 5 s: what the sender is told
-	RejectEvery  time.Duration // 1 s: the shortest time between two writes to Rejects
+	RejectEvery  time.Duration // 200 ms: the shortest time between two writes to Rejects
 
 	Log *slog.Logger     // discards
 	Now func() time.Time // time.Now
 }
 
 func (o *Options) defaults() {
+	set(&o.Header, "Authorization")
 	set(&o.Path, "/hooks")
 	set(&o.Queue, 512)
 	set(&o.InFlight, 256)
@@ -53,7 +54,7 @@ func (o *Options) defaults() {
 	set(&o.BodyTimeout, 10*time.Second)
 	set(&o.StoreTimeout, 8*time.Second)
 	set(&o.RetryAfter, 5*time.Second)
-	set(&o.RejectEvery, time.Second)
+	set(&o.RejectEvery, 200*time.Millisecond)
 	set(&o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
@@ -110,7 +111,7 @@ func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	if err != nil {
 		r.stats.refused.Add(1)
 		if n, ok := r.quiet.Allow("not stored "+err.Error(), r.opt.Now()); ok {
-			r.opt.Log.Error("webhooks cannot be stored; their senders are told to come again", "err", err, "source", string(d.source), "before", n)
+			r.opt.Log.Error("webhooks cannot be stored; their senders are told to come again", "err", err, "source", string(d.source), "held_back", n)
 		}
 		return Result{}, err
 	}

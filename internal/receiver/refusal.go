@@ -12,9 +12,11 @@ import (
 
 // Reasons that the code asks for; the others stand where they are given.
 const (
-	reasonPath    = "path"
-	reasonMethod  = "method"
-	reasonTooMany = "too_many"
+	reasonPath      = "path"
+	reasonMethod    = "method"
+	reasonStray     = "stray" // either of these, without anything that could be a proof
+	reasonTooMany   = "too_many"
+	reasonNotStored = "not_stored"
 )
 
 // refusal is why a delivery was not accepted.
@@ -40,6 +42,9 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *r
 	case no.code != http.StatusServiceUnavailable:
 		r.stats.rejected.Add(1)
 	}
+	if (no.reason == reasonPath || no.reason == reasonMethod) && req.Header.Get(r.opt.Header) == "" {
+		no.reason = reasonStray
+	}
 	now := r.opt.Now().UTC()
 	x := Rejection{At: now, Status: no.code, Reason: no.reason, Detail: no.detail, Source: Source(from.String()), Algorithm: no.algorithm, Claims: no.claims}
 	if !from.IsValid() {
@@ -52,11 +57,11 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *r
 		x.Body = slices.Clone(body[:min(len(body), MaxRejectedBody)])
 	}
 	r.rejects.add(x, !busy)
-	if no.reason == "not_stored" {
+	if no.reason == reasonNotStored {
 		return // told where it failed
 	}
 	if n, ok := r.quiet.Allow(sourceOf(from).String()+" "+no.reason, now); ok {
-		r.opt.Log.Warn("webhook rejected", "reason", no.reason, "status", no.code, "source", string(x.Source), "detail", no.detail, "before", n)
+		r.opt.Log.Warn("webhook rejected", "reason", no.reason, "status", no.code, "source", string(x.Source), "detail", no.detail, "held_back", n)
 	}
 }
 

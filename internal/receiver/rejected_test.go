@@ -136,8 +136,15 @@ func TestRejected(t *testing.T) {
 	}
 	var tr receiver.Trouble
 	_, tr.Rejected = kept(t, in, int64(len(cases)))
-	if n, last := tr.Refusals(); n != int64(len(cases)-2) || last.Reason == "path" || last.Reason == "method" {
+	if n, last := tr.Refusals(); n != int64(len(cases)) || last.Reason == "" {
 		t.Error(n, last)
+	}
+	passer := path(t, body, "/.env")()
+	passer.Header.Del("Authorization")
+	serve(r, passer)
+	_, tr.Rejected = kept(t, in, int64(len(cases)+1))
+	if n, _ := tr.Refusals(); n != int64(len(cases)) || !slices.ContainsFunc(tr.Rejected, func(c receiver.RejectCount) bool { return c.Reason == "stray" && c.Stray() && c.N == 1 }) {
+		t.Error(n, tr.Rejected)
 	}
 }
 

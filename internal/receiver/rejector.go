@@ -116,7 +116,7 @@ func (r *rejector) write() int {
 		return len(kept)
 	}
 	if n, ok := r.quiet.Allow(err.Error(), time.Now()); ok {
-		r.log.Warn("rejected webhooks cannot be noted now", "err", err, "before", n)
+		r.log.Warn("rejected webhooks cannot be noted now", "err", err, "held_back", n)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -64,9 +64,12 @@ type RejectCount struct {
 	Source      Source // of the last one
 }
 
-// Stray reports whether the reason is what any passer-by causes who tries paths;
-// it says nothing about the feed.
-func (c RejectCount) Stray() bool { return c.Reason == reasonPath || c.Reason == reasonMethod }
+// Stray reports whether it is what any passer-by causes who tries paths, without
+// anything that could prove a delivery; it says nothing about the feed.
+func (c RejectCount) Stray() bool { return c.Reason == reasonStray }
+
+// Passing reports whether the sender was told to come again.
+func (c RejectCount) Passing() bool { return c.Reason == reasonTooMany || c.Reason == reasonNotStored }
 
 // Rejects keeps what was not accepted, of one account.
 type Rejects interface {
@@ -87,11 +90,11 @@ type Trouble struct {
 	Rejected []RejectCount // the reason that came last first
 }
 
-// Refusals sums up the reasons that concern the feed: how many there were, and
-// the last one.
+// Refusals sums up the reasons that concern the feed and do not pass by
+// themselves: how many there were, and the last one.
 func (t Trouble) Refusals() (n int64, last RejectCount) {
 	for _, c := range t.Rejected {
-		if c.Stray() {
+		if c.Stray() || c.Passing() {
 			continue
 		}
 		if n == 0 {

@@ -22,8 +22,8 @@ type ServerOptions struct {
 	TLS    *tls.Config // nil: plain HTTP, for loopback or behind the proxy of Options.Proxies
 
 	// MaxConns (512) and PerSource (128) bound the connections, in all and of one
-	// source. Beyond that the oldest one that waits for its sender is closed for a
-	// new one; a source is an IPv4 address or an IPv6 /64, and no proxy.
+	// source. Beyond that one that waits for its sender is closed for a new one, the
+	// oldest first; a source is an IPv4 address or an IPv6 /64, and no proxy.
 	MaxConns      int
 	PerSource     int
 	HeaderTimeout time.Duration // 5 s

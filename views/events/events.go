@@ -67,6 +67,7 @@ type Screen struct {
 	tries  *ui.Loads // replays of the event on the page
 	hooks  *ui.Loads // the service's settings
 	denied *ui.Loads // the deliveries that were not accepted
+	watch  *ui.Loads // how many of these there are, and what waits
 
 	filter eventfilter.Expr
 	text   string // of the filter as typed
@@ -93,7 +94,7 @@ type Screen struct {
 // New makes the screen. start is a filter to begin with, as it is typed.
 func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Screen {
 	s := &Screen{env: env, inbox: inbox, client: client, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, rows: newRows(env), follow: true,
-		counts: map[receiver.Status]int64{}, loads: env.Loads(), more: env.Loads(), stream: env.Loads(), tries: env.Loads(), hooks: env.Loads(), denied: env.Loads(),
+		counts: map[receiver.Status]int64{}, loads: env.Loads(), more: env.Loads(), stream: env.Loads(), tries: env.Loads(), hooks: env.Loads(), denied: env.Loads(), watch: env.Loads(),
 		table: widget.NewTable(env.Theme, env.Keys, false, columns(0)...)}
 	s.table.Apart()
 	if f, bad := parse(env.Ctx, start); bad == nil {
@@ -123,6 +124,10 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		s.gotHooks(msg)
 	case rejectedMsg:
 		s.gotRejected(msg)
+	case troubleMsg:
+		s.gotTrouble(msg)
+	case ui.FeedFacts:
+		return nil, s.loadTrouble()
 	case replayedMsg:
 		return s.replayed(msg)
 	case setMsg:

@@ -34,6 +34,29 @@ func (s *Screen) troubles() []string {
 	return out
 }
 
+type troubleMsg struct {
+	ui.Ticket
+	bad receiver.Trouble
+	err error
+}
+
+// loadTrouble reads what was rejected and what waits, when the header hears that
+// it changed.
+func (s *Screen) loadTrouble() tea.Cmd {
+	t, ctx := s.watch.Next(s.env.Ctx)
+	client := s.client
+	return func() tea.Msg {
+		bad, err := client.EventTrouble(ctx)
+		return troubleMsg{t, bad, err}
+	}
+}
+
+func (s *Screen) gotTrouble(msg troubleMsg) {
+	if s.watch.Current(msg.Ticket) && msg.err == nil { // the store says elsewhere that it is in trouble
+		s.bad = msg.bad
+	}
+}
+
 type rejectedMsg struct {
 	ui.Ticket
 	list []receiver.Rejection
@@ -82,12 +105,14 @@ func (s *Screen) rejectedLines(w int) []string {
 	}
 	for _, c := range s.bad.Rejected {
 		ago, _ := text.Ago(c.Last, s.env.Now())
-		style := th.Warn
-		if c.Stray() {
-			style = th.Dim
+		style, sign := th.Warn, th.Signs.Warn
+		if c.Stray() || c.Passing() {
+			style, sign = th.Dim, th.Signs.Sep
 		}
-		say(style, th.Signs.Warn+" "+text.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source), 64))
-		say(theme.Style{}, "  "+line(c.Detail, 400))
+		say(style, sign+" "+text.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source), 64))
+		for _, part := range text.Wrap(line(c.Detail, 400), max(w-2, 1)) {
+			out = append(out, "  "+part)
+		}
 	}
 	if len(p.rejected) > 0 {
 		out = append(out, "", th.Title.Render(text.Cut("The last "+strconv.Itoa(len(p.rejected))+", newest first", w)))
