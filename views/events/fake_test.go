@@ -33,12 +33,14 @@ type fake struct {
 	codes    []hook.Meaning
 	bad      receiver.Trouble
 	rejected []receiver.Rejection
-	coming   [][]receiver.Stored // what the stream brings; then it ends
-	broken   error               // how the stream ends; nil: with the screen
-	waits    []int64
-	replay   func(key, target string) (receiver.Attempt, error)
-	hooks    func() (api.HookSettings, error)
-	set      func(api.HookSettings) error
+
+	rejectedErr error
+	coming      [][]receiver.Stored // what the stream brings; then it ends
+	broken      error               // how the stream ends; nil: with the screen
+	waits       []int64
+	replay      func(key, target string) (receiver.Attempt, error)
+	hooks       func() (api.HookSettings, error)
+	set         func(api.HookSettings) error
 }
 
 func (f *fake) List(_ context.Context, q receiver.Filter) ([]receiver.Stored, error) {
@@ -93,7 +95,7 @@ func (f *fake) EventCodes(context.Context) ([]hook.Meaning, error)     { f.calls
 func (f *fake) EventTrouble(context.Context) (receiver.Trouble, error) { f.calls++; return f.bad, nil }
 func (f *fake) RejectedEvents(context.Context) ([]receiver.Rejection, error) {
 	f.calls++
-	return f.rejected, nil
+	return f.rejected, f.rejectedErr
 }
 func (f *fake) ReplayEvent(_ context.Context, key, target string) (receiver.Attempt, error) {
 	f.calls++
