@@ -20,12 +20,15 @@ func (r Retry) Waiting() bool { return r.Tries > 0 }
 
 // Backlog is how far the index is behind the inbox.
 type Backlog struct {
-	Behind  int64     // events that were not looked at yet
+	Behind  int64     // events that were not looked at yet; counted up to MaxBehind
 	Waiting int64     // events that could not be merged and are tried again
 	Oldest  time.Time // first try of the one that waits longest
 	Next    time.Time // when one is tried again
 	Reason  string    // why the last try of one failed
 }
+
+// MaxBehind is as far as Backlog counts.
+const MaxBehind = 10_000
 
 // Ledger keeps how far an inbox was merged into an index, and what could not be.
 // Every event up to the mark is in the index or in the list of retries.
@@ -38,7 +41,7 @@ type Ledger interface {
 	// Settle takes a key off the list.
 	Settle(ctx context.Context, key string) error
 	// Due returns what is to be tried at now, the longest due first. A time of
-	// another host's clock counts for no more than maxRetry ahead.
+	// another host's clock counts for no more than MaxRetry ahead.
 	Due(ctx context.Context, now time.Time, limit int) ([]Retry, error)
 	// Backlog sums up.
 	Backlog(ctx context.Context) (Backlog, error)

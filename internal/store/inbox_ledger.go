@@ -91,6 +91,6 @@ func (b *Inbox) Backlog(ctx context.Context) (out receiver.Backlog, err error) {
 		return out, err
 	}
 	where, of = b.account.in("h")
-	err = b.db.QueryRow(ctx, "SELECT COUNT(*) FROM hook h WHERE "+where+" AND seq > ?", append(of, mark)...).Scan(&out.Behind)
+	err = b.db.QueryRow(ctx, "SELECT COUNT(*) FROM (SELECT seq FROM hook h WHERE "+where+" AND seq > ? LIMIT ?) behind", append(of, mark, receiver.MaxBehind)...).Scan(&out.Behind)
 	return out, err
 }
