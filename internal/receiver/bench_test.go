@@ -148,8 +148,8 @@ func newRawInserter(b *testing.B) func([]receiver.Record) []time.Duration {
 	}
 	b.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
-	insert, err := db.Prepare(`INSERT INTO hook (hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
- verifier, authenticated, bound, status, reason, detail, last_us) VALUES (?,?,1,'Operation',?,'D1',?,?,?,'192.0.2.1','jwt',1,1,'verified','','',?)`)
+	insert, err := db.Prepare(`INSERT INTO hook (scope, hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
+ verifier, authenticated, bound, status, reason, detail, last_us) VALUES (1,?,?,1,'Operation',?,'D1',?,?,?,'192.0.2.1','jwt',1,1,'verified','','',?)`)
 	if err != nil {
 		b.Fatal(err)
 	}
