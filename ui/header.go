@@ -75,10 +75,20 @@ func (s *Shell) waiting(long bool) string {
 // hears warns when news of the service do not arrive as they used to: what is
 // shown may be older than it looks.
 func (s *Shell) hears() string {
-	if s.feed.State != "deaf" && s.feed.State != "quiet" {
+	var said []string
+	if s.feed.State == "deaf" || s.feed.State == "quiet" {
+		said = append(said, "feed "+s.feed.State)
+	}
+	if s.feed.Rejected > 0 {
+		said = append(said, "hooks rejected")
+	}
+	if n := s.feed.Waiting; n > 0 {
+		said = append(said, strconv.FormatInt(n, 10)+" not merged")
+	}
+	if len(said) == 0 {
 		return ""
 	}
-	return s.th.Warn.Render(s.th.Signs.Warn + " feed " + s.feed.State)
+	return s.th.Warn.Render(s.th.Signs.Warn + " " + strings.Join(said, ", "))
 }
 
 func person(a About) string {

@@ -27,6 +27,7 @@ import (
 	"opdeck/internal/followup"
 	"opdeck/internal/index"
 	"opdeck/internal/journey"
+	"opdeck/internal/receiver"
 	"opdeck/internal/replace"
 	"opdeck/internal/sandbox"
 	"opdeck/internal/store"
@@ -70,6 +71,7 @@ type App struct {
 	Follow    *followup.Desk
 	Sandbox   *sandbox.Service // nil against a real service
 
+	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
 	calls   observers[api.Call]
 	changes observers[Operation]
 	closers []func() error

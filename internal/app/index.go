@@ -32,7 +32,7 @@ func (a *App) openIndex(ctx context.Context) error {
 	if err != nil {
 		return &api.Error{Kind: api.Unavailable, Public: "The index cannot be opened: " + err.Error(), Err: err}
 	}
-	a.Index = index.New(rows, mode, a.Now)
+	a.Index, a.ledger = index.New(rows, mode, a.Now), a.inboxIn(st)
 	return nil
 }
 

@@ -121,6 +121,15 @@ func (c *Config) checkListeners(k *checker) {
 	if !strings.HasPrefix(w.Path, "/") {
 		k.add("must begin with /", "webhooks", "path")
 	}
+	if len(w.Algorithms) == 0 {
+		k.add("must name at least one of HS256, HS384, HS512", "webhooks", "algorithms")
+	}
+	for _, a := range w.Algorithms {
+		k.oneOf(a, []string{"HS256", "HS384", "HS512"}, "webhooks", "algorithms")
+	}
+	if w.MaxAge.D() < 0 || w.MaxAge.D() > 30*24*time.Hour {
+		k.add("must be from 0s (no bound) to 720h", "webhooks", "max_age")
+	}
 	if w.Listen != "" {
 		loop := k.listen(w.Listen, "webhooks", "listen")
 		if w.Verify == "none" && !loop {

@@ -95,15 +95,17 @@ type Index struct {
 
 // Webhooks is the receiver.
 type Webhooks struct {
-	Listen      string `toml:"listen"`
-	Path        string `toml:"path"`
-	Verify      string `toml:"verify"`
-	Header      string `toml:"header"`
-	SecretEnv   string `toml:"secret_env"`
-	SecretFile  string `toml:"secret_file"`
-	TLSCert     string `toml:"tls_cert"`
-	TLSKey      string `toml:"tls_key"`
-	BehindProxy bool   `toml:"behind_proxy"`
+	Listen      string   `toml:"listen"`
+	Path        string   `toml:"path"`
+	Verify      string   `toml:"verify"`
+	Header      string   `toml:"header"`
+	Algorithms  []string `toml:"algorithms"`
+	MaxAge      Duration `toml:"max_age"`
+	SecretEnv   string   `toml:"secret_env"`
+	SecretFile  string   `toml:"secret_file"`
+	TLSCert     string   `toml:"tls_cert"`
+	TLSKey      string   `toml:"tls_key"`
+	BehindProxy bool     `toml:"behind_proxy"`
 }
 
 // SSH serves the console.
@@ -175,7 +177,7 @@ func Default() Config {
 		Service:  Service{ShareTokenField: "token", ListPageSize: 100, StatusWords: map[string]string{}},
 		Writes:   Writes{SettleWait: Duration(10 * time.Second), LateAfter: Duration(15 * time.Minute)},
 		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute)},
-		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization"},
+		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"}, MaxAge: Duration(5 * time.Minute)},
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
 		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},
 		Views:    map[string]View{},

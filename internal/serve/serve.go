@@ -108,8 +108,8 @@ func (s *server) run(ctx context.Context) error {
 	}
 	if s.hooksAt != nil {
 		part("The webhook receiver", s.hooksAt.Serve)
-		front.Go(func() { s.app.ApplyEvents(ctx, s.hooks) })
 	}
+	front.Go(func() { s.app.ApplyEvents(ctx, s.hooks) })
 	if s.metered != nil {
 		part("Metrics", s.metered.Serve)
 	}
