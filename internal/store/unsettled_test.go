@@ -24,7 +24,7 @@ func TestUnsettledRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		now, err := rows.Now(ctx)
-		if err != nil || now.Sub(time.Now()).Abs() > time.Hour {
+		if err != nil || time.Until(now).Abs() > time.Hour {
 			t.Fatalf("the store's time is %s: %v", now, err)
 		}
 		r := followup.Row{Ref: "r1", State: followup.Sending, Sent: now, Next: now.Add(time.Minute), Write: followup.Write{Kind: api.ActUploadDocument,

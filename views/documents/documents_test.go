@@ -307,7 +307,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	}
 	f.open = nil
 	r.Send(uitest.Key("r"))
-	if strings.Contains(r.View(), "not known yet") {
+	if strings.Contains(r.View(), "? Removing") {
 		t.Error("what is settled is still said to be open")
 	}
 }
