@@ -35,7 +35,6 @@ type contrary struct {
 	kind    api.ActKind
 	sent    int
 	applied bool
-	listed  int
 }
 
 // reaction is how the service answers a write.
@@ -49,7 +48,6 @@ type reaction struct {
 	cut    bool                            // the body breaks off
 	late   time.Duration                   // the write is applied this long after its answer
 	header http.Header                     // of the answer
-	only   func(api.ActKind) bool          // nil: for all kinds
 	proper bool                            // body is the kind's own good answer
 	tells  func(k api.ActKind) api.Verdict // what the answer proves by itself
 }
@@ -73,7 +71,6 @@ func (w *contrary) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	w.got(r)
 	w.sent++
-	began := time.Now()
 	if w.reads == "new" && w.answer.late > 0 {
 		time.AfterFunc(w.answer.late, func() { w.applied = true })
 	} else {
@@ -82,7 +79,6 @@ func (w *contrary) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.answer.fail != nil {
 		return nil, w.answer.fail(r)
 	}
-	_ = began
 	body := w.answer.body
 	if w.answer.proper {
 		body = w.good()

@@ -165,6 +165,9 @@ func submitted(body reply) bool {
 func leavesOf(raw json.RawMessage, path, salt string) []string {
 	var out []string
 	var list []json.RawMessage
+	if strings.Count(path, ".") > 64 {
+		return nil // no application is that deep
+	}
 	if in := replyOf(raw); in != nil {
 		for k, v := range in {
 			at := path + "." + k

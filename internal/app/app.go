@@ -76,7 +76,8 @@ type App struct {
 	changes observers[Operation]
 	closers []func() error
 
-	ownClock bool // Now is not the host's: what the store tells is moved to it
+	alive    audit.Alive // nil: the end of processes cannot be noticed
+	ownClock bool        // Now is not the host's: what the store tells is moved to it
 }
 
 // Operation is one that was read or changed, and when.
@@ -237,7 +238,7 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 			}
 		}}
 	if boots := a.Store.Boots(); boots != nil {
-		opt.Alive = boots
+		opt.Alive, a.alive = boots, boots
 	}
 	if a.Config.Store.URL == "memory" {
 		opt.Checkpoints = ""
@@ -285,7 +286,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		return err
 	}
 	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: jobClient{a.Client, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
-		LateAfter: a.Config.Writes.LateAfter.D()}
+		LateAfter: a.Config.Writes.LateAfter.D(), Witness: a.witness()}
 	a.Journeys = &journey.Journeys{Store: a.Store.Journeys(scope), Client: a.Client, Now: a.Now}
 	a.followers()
 	return nil
@@ -320,6 +321,7 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	a.closers = append(a.closers, rows.Close)
 	if boots := rows.Boots(); boots != nil {
 		a.Audit.Mark(boots)
+		a.alive = boots
 	}
 	name, err := session.NormalKey(a.Context.BaseURL, a.Context.Login)
 	if err != nil {

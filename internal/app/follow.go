@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"sync"
+	"time"
 
 	"opdeck/api"
 	"opdeck/internal/audit"
 	"opdeck/internal/followup"
+	"opdeck/internal/replace"
 )
 
 // openFollow makes the desk that settles writes whose outcome is not known.
@@ -65,6 +67,33 @@ func (c jobClient) Look(ctx context.Context, p api.Probe) (api.Sight, error) {
 		c.desk.Shown(ctx, p, s)
 	}
 	return s, err
+}
+
+// witness proves for replacements that a call was never sent.
+type witness struct {
+	*audit.Log
+	alive audit.Alive
+	sure  time.Duration // a process may count as gone by mistake for less than that
+	now   func() time.Time
+}
+
+// Hold marks this process.
+func (w witness) Hold(runner string) (func(), bool) { return w.alive.Hold(runner) }
+
+// Gone reports that a runner has ended.
+func (w witness) Gone(runner string, asked time.Time) bool {
+	return w.now().Sub(asked) >= w.sure && w.alive.Gone(runner)
+}
+
+// witness of this App; nil where the end of processes cannot be noticed.
+func (a *App) witness() replace.Witness {
+	switch {
+	case a.alive == nil:
+		return nil
+	case a.Store.Boots() != nil: // a kernel lock
+		return witness{a.Audit, a.alive, 0, a.Now}
+	}
+	return witness{a.Audit, a.alive, 2 * time.Minute, a.Now}
 }
 
 // Trail is the audit trail as people look at it: what is unsettled includes

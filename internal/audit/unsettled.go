@@ -57,6 +57,19 @@ func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[strin
 	return unsettled, flying, nil
 }
 
+// Last is the number of the newest record, 0 for none.
+func (l *Log) Last(ctx context.Context) (int64, error) {
+	h, err := l.opt.Store.Head(ctx)
+	return h.N, err
+}
+
+// Began reports whether an act on the object with that id was begun after the
+// record of that number. An act that was not begun was not sent.
+func (l *Log) Began(ctx context.Context, after int64, event, id string) (bool, error) {
+	rows, err := l.opt.Store.Find(ctx, Query{ID: id, Event: event, Phase: PhaseIntent, Limit: 1})
+	return len(rows) > 0 && rows[0].Seq > after, err
+}
+
 // Entry returns the record with that UID.
 func (l *Log) Entry(ctx context.Context, uid string) (Entry, error) {
 	row, err := l.opt.Store.Get(ctx, uid)

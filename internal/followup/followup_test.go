@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,12 +26,15 @@ func (virtual) Now(context.Context) (time.Time, error) {
 
 // world is a service of which a look sees only whether the wanted state shows.
 type world struct {
+	mu    sync.Mutex // all below: the test changes it while the worker looks
 	shown bool
 	fail  error
 	looks []time.Time
 }
 
 func (w *world) Look(context.Context, api.Probe) (api.Sight, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.looks = append(w.looks, time.Now())
 	return api.Sight{Shown: w.shown && w.fail == nil, File: "f1"}, w.fail
 }
@@ -160,7 +164,7 @@ func TestFoundLater(t *testing.T) {
 		r.desk.Follow(func(_ context.Context, s followup.Settled) error { followed++; return nil })
 		began := time.Now()
 		ref := r.send(r.log, r.desk, removal, false)
-		time.AfterFunc(100*time.Second, func() { r.w.shown = true })
+		time.AfterFunc(100*time.Second, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.shown = true })
 		r.run(r.desk, 10*time.Minute)
 		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultOK}) {
 			t.Errorf("the trail says %v", got)
@@ -288,7 +292,7 @@ func TestTwoProcesses(t *testing.T) {
 		var toldThere []followup.Settled
 		other.OnSettled(func(s followup.Settled) { toldThere = append(toldThere, s) })
 		ref := r.send(r.log, r.desk, removal, false)
-		time.AfterFunc(time.Minute, func() { r.w.shown = true })
+		time.AfterFunc(time.Minute, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.shown = true })
 		done := make(chan struct{})
 		go func() { defer close(done); r.run(other, 5*time.Minute) }()
 		r.run(r.desk, 5*time.Minute)
@@ -324,7 +328,7 @@ func TestLooksThatFail(t *testing.T) {
 	in(t, func(r *rig) {
 		ref := r.send(r.log, r.desk, removal, false)
 		r.w.fail = errors.New("no answer")
-		time.AfterFunc(5*time.Minute, func() { r.w.fail, r.w.shown = nil, true })
+		time.AfterFunc(5*time.Minute, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.fail, r.w.shown = nil, true })
 		r.run(r.desk, 4*time.Minute)
 		if len(r.outcomes(ref)) != 1 {
 			t.Error("a failing look settled it")

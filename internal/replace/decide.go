@@ -17,7 +17,8 @@ var befores = map[Step]Step{Removing: Planned, Uploading: Removed, Attaching: Up
 // after it was not seen within LateAfter. For an upload that means a second file
 // if the first one arrives after all.
 func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
-	ctx = at(ctx, j)
+	ctx, release := r.at(ctx, j)
+	defer release()
 	before, ok := befores[j.Step]
 	switch {
 	case !ok:
@@ -62,7 +63,8 @@ func (r *Jobs) Use(ctx context.Context, j Job, file string) (Job, error) {
 // new one that was attached already is left alone. The job ends when a read or an
 // answer shows the old document attached; until then it stays open.
 func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
-	ctx = at(ctx, j)
+	ctx, release := r.at(ctx, j)
+	defer release()
 	switch {
 	case j.Step.Ended():
 		return j, nil
@@ -95,6 +97,9 @@ func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
 // not show is sent again only after LateAfter.
 func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
 	shown, err := r.look(ctx, api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: j.OldGUID})
+	if !shown && err == nil && r.unsent(ctx, j, api.ActAttachDocument, j.OPID) {
+		j.Asked = time.Time{}
+	}
 	switch {
 	case shown:
 		return r.ended(ctx, j, Abandoned)
@@ -136,7 +141,7 @@ func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error 
 	}
 	for _, j := range open {
 		next, ok := follows(j, p)
-		if !ok || ctx.Value(atKey{}) == j.ID {
+		if !ok || isAt(ctx, j) {
 			continue
 		}
 		if j.Step == Uploading {
@@ -155,6 +160,11 @@ func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error 
 		}
 	}
 	return nil
+}
+
+func isAt(ctx context.Context, j Job) bool {
+	is, ok := ctx.Value(atKey{}).(running)
+	return ok && is.job == j.ID
 }
 
 // follows tells to which step the proof of a write leads a job.

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"opdeck/api"
@@ -69,6 +70,11 @@ type Job struct {
 	// proven: it may take effect at any time.
 	Asked time.Time `json:"asked,omitzero"`
 	Sent  []Step    `json:"sent,omitempty"`
+	// Mark is the trail's last record from before the call, plus one; Runner the mark
+	// of the process that made it. With both it can be proven that a process which
+	// was killed had not sent anything yet.
+	Mark   int64  `json:"mark,omitempty"`
+	Runner string `json:"runner,omitempty"`
 	// Probe finds the upload; Candidates are the files that it may be.
 	Probe      *api.Probe `json:"probe,omitempty"`
 	Candidates []string   `json:"candidates,omitempty"`
@@ -95,6 +101,21 @@ type Client interface {
 	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
 }
 
+// Witness knows whether a process that took a step has ended, and whether it had
+// come to the sending.
+type Witness interface {
+	// Hold marks this process as runner until release is called or it ends.
+	Hold(runner string) (release func(), ok bool)
+	// Gone reports that a runner, which began a step at asked, has ended; false when
+	// in doubt.
+	Gone(runner string, asked time.Time) bool
+	// Last is the number of the audit trail's newest record.
+	Last(ctx context.Context) (int64, error)
+	// Began reports whether an act on that object was begun after a record: what was
+	// not begun was not sent.
+	Began(ctx context.Context, after int64, event, id string) (bool, error)
+}
+
 // Jobs runs jobs. Files are kept in Dir (0600) until their job has ended, so
 // that a job survives the loss of the original file.
 type Jobs struct {
@@ -105,6 +126,8 @@ type Jobs struct {
 	// LateAfter is how long a call whose outcome is not known is waited for before
 	// a person is asked.
 	LateAfter time.Duration
+	// Witness proves that a call was never sent; nil: nobody does.
+	Witness Witness
 	// OnStep is told about every step; may be nil.
 	OnStep func(Job)
 }
@@ -156,7 +179,8 @@ func (r *Jobs) keep(j Job, content []byte) error {
 // Run takes the steps that are left. It returns the job as it stands and, when
 // it stopped before the end, why; Run again to go on.
 func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
-	ctx = at(ctx, j)
+	ctx, release := r.at(ctx, j)
+	defer release()
 	for !j.Step.Ended() {
 		next, err := r.advance(ctx, j)
 		if errors.Is(err, ErrTaken) {
@@ -177,7 +201,46 @@ func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
 // theirs to write down, and Settled leaves the job alone.
 type atKey struct{}
 
-func at(ctx context.Context, j Job) context.Context { return context.WithValue(ctx, atKey{}, j.ID) }
+// here are the runners of this process: a lock of one's own tells nothing.
+var here sync.Map
+
+// running is who takes a job's steps.
+type running struct{ job, runner string }
+
+func (r *Jobs) at(ctx context.Context, j Job) (context.Context, func()) {
+	if is, ok := ctx.Value(atKey{}).(running); ok && is.job == j.ID {
+		return ctx, func() {}
+	}
+	is, release := running{job: j.ID}, func() {}
+	if r.Witness != nil {
+		runner := newID()
+		if let, ok := r.Witness.Hold(runner); ok {
+			here.Store(runner, true)
+			is.runner, release = runner, func() { here.Delete(runner); let() }
+		}
+	}
+	return context.WithValue(ctx, atKey{}, is), release
+}
+
+// unsent reports that the call of the step under way is proven not to have left:
+// the process that was to send it has ended, and it never came to the intent that
+// stands in the audit trail before anything is sent.
+func (r *Jobs) unsent(ctx context.Context, j Job, kind api.ActKind, id string) bool {
+	if r.Witness == nil || j.Mark == 0 || j.Runner == "" || !r.Witness.Gone(j.Runner, j.Asked) {
+		return false
+	}
+	if _, ours := here.Load(j.Runner); ours {
+		return false
+	}
+	began, err := r.Witness.Began(ctx, j.Mark-1, string(kind), id)
+	return err == nil && !began
+}
+
+// anew goes back to the step before one that is proven not to have left.
+func (r *Jobs) anew(ctx context.Context, j Job, before Step) (Job, error) {
+	j.Asked, j.Problem = time.Time{}, ""
+	return r.save(ctx, j, before)
+}
 
 // save writes the job at a step, over the version that j is.
 func (r *Jobs) save(ctx context.Context, j Job, step Step) (Job, error) {
@@ -220,7 +283,12 @@ func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
 
 // begin writes down that the call of a step goes out now.
 func (r *Jobs) begin(ctx context.Context, j Job, step Step) (Job, error) {
-	j.Asked = r.Now().UTC()
+	j.Asked, j.Mark, j.Runner = r.Now().UTC(), 0, ""
+	if is, ok := ctx.Value(atKey{}).(running); ok && is.runner != "" {
+		if last, err := r.Witness.Last(ctx); err == nil {
+			j.Mark, j.Runner = last+1, is.runner
+		}
+	}
 	if !slices.Contains(j.Sent, step) {
 		j.Sent = append(slices.Clone(j.Sent), step)
 	}
@@ -270,6 +338,9 @@ func (r *Jobs) afterRemoving(ctx context.Context, j Job) (Job, error) {
 	shown, err := r.look(ctx, api.Probe{Kind: api.ActRemoveDocument, OPID: j.OPID, GUID: j.OldGUID})
 	if shown {
 		return r.done(ctx, j, Removed)
+	}
+	if r.unsent(ctx, j, api.ActRemoveDocument, j.OPID) {
+		return r.anew(ctx, j, Planned)
 	}
 	return j, r.open(j, "The removal of "+j.OldName, err)
 }
@@ -335,6 +406,9 @@ func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
 		j.NewGUID, j.Candidates = s.File, nil
 		return r.done(ctx, j, Uploaded)
 	}
+	if r.unsent(ctx, j, api.ActUploadDocument, j.CUID) {
+		return r.anew(ctx, j, Removed)
+	}
 	if err == nil {
 		j.Candidates = s.Candidates
 	}
@@ -379,6 +453,9 @@ func (r *Jobs) afterAttaching(ctx context.Context, j Job) (Job, error) {
 	shown, err := r.look(ctx, api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: j.NewGUID})
 	if shown {
 		return r.done(ctx, j, Attached)
+	}
+	if r.unsent(ctx, j, api.ActAttachDocument, j.OPID) {
+		return r.anew(ctx, j, Uploaded)
 	}
 	return j, r.open(j, "Attaching the new document", err)
 }

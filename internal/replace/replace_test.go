@@ -329,3 +329,55 @@ func TestGuards(t *testing.T) {
 		t.Error("a refused plan leaves a file")
 	}
 }
+
+// witness is a trail and a process table.
+type witness struct {
+	last  int64
+	gone  bool
+	begun map[string]int64 // number of the newest intent of an event
+}
+
+func (w *witness) Hold(string) (func(), bool)          { return func() {}, true }
+func (w *witness) Gone(string, time.Time) bool         { return w.gone }
+func (w *witness) Last(context.Context) (int64, error) { return w.last, nil }
+func (w *witness) Began(_ context.Context, after int64, event, _ string) (bool, error) {
+	return w.begun[event] > after, nil
+}
+
+// TestKilledBeforeTheIntent: a process that ended before its call stood in the
+// trail has sent nothing, so the step is taken anew at once; one that got that far
+// may have sent it.
+func TestKilledBeforeTheIntent(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		gone, begun bool
+		waits       bool
+	}{{"gone, not begun", true, false, false}, {"gone, begun", true, true, true}, {"alive", false, false, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			w := &witness{last: 7, begun: map[string]int64{string(api.ActRemoveDocument): 3}}
+			jobs := func() *replace.Jobs { j := r.jobs(); j.Witness = w; return j }
+			j := r.plan()
+			r.w.die = 1 // before the removal has an effect
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = jobs().Run(t.Context(), j)
+			}()
+			w.gone = c.gone
+			if c.begun {
+				w.begun[string(api.ActRemoveDocument)] = 8
+			}
+			open, err := r.st.Jobs("ctx").Unfinished(t.Context())
+			if err != nil || len(open) != 1 || open[0].Step != replace.Removing {
+				t.Fatalf("%+v %v", open, err)
+			}
+			_, err = jobs().Run(t.Context(), open[0])
+			if c.waits != (api.KindOf(err) == api.UnknownOutcome) || !c.waits && err != nil {
+				t.Fatalf("got %v", err)
+			}
+			if !c.waits {
+				r.want()
+			}
+		})
+	}
+}

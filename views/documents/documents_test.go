@@ -290,3 +290,33 @@ func TestEverySize(t *testing.T) {
 	r.Send(uitest.Key("x"))
 	shelltest.Sizes(r)
 }
+
+// TestWhatIsNotKnownIsSaid: a removal whose outcome is not known stands on the
+// screen, and its document is not removed or replaced meanwhile.
+func TestWhatIsNotKnownIsSaid(t *testing.T) {
+	op := apitest.Operation(nil)
+	guid := string(op.Documents[0].GUID)
+	f := &fake{op: op, open: []followup.Row{{State: followup.Unknown, Sent: time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC),
+		Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: opid, Item: guid, Name: "invoice.pdf"}}}}
+	r, _ := open(t, f)
+	r.Send(uitest.Size(200, 40)) // where nothing is wrapped
+	has(t, r, "? Removing invoice.pdf", "it is not known yet whether it was done. opdeck looks again by itself.")
+	for _, key := range []string{"x", "R"} {
+		r.Send(uitest.Key(key))
+		has(t, r, "r looks now")
+	}
+	f.open = nil
+	r.Send(uitest.Key("r"))
+	if strings.Contains(r.View(), "? Removing") {
+		t.Error("what is settled is still said to be open")
+	}
+}
+
+// TestDoneAndNotShown: a proven write is done, also when the operation could not be
+// read to show it.
+func TestDoneAndNotShown(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), remove: func(api.RemoveDocument) (api.Operation, error) { return api.Operation{}, nil }}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "Removed", "could not be read to", "from before the last write")
+}
