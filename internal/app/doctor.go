@@ -164,9 +164,13 @@ func (d *doctor) store(ctx context.Context, a *App) {
 	case a.Store.Core.Path() != "":
 		where = "SQLite at " + a.Store.Core.Path() + ", on a local disk"
 	}
-	if err := a.Store.Core.Write(ctx, func(*store.Tx) error { return nil }); err != nil {
-		d.add("store", Sick, err.Error(), "Look at the disk, the folder's permissions or the database.")
-		return
+	for _, db := range []*store.DB{a.Store.Core, a.Store.Bulk} {
+		if err := db.Write(ctx, func(*store.Tx) error { return nil }); err != nil {
+			e := &api.Error{Public: err.Error(), Hint: "Look at the disk, the folder's permissions or the database."}
+			storeTrouble(e, err)
+			d.add("store", Sick, e.Public, e.Hint)
+			return
+		}
 	}
 	d.add("store", Healthy, where+", can be written", "")
 }
