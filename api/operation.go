@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"time"
 
 	"opdeck/api/text"
 )
@@ -157,7 +158,8 @@ type Page[T any] struct {
 	Items    []T
 	Page     int // from 0
 	PageSize int
-	Total    Number // text on the wire
+	Total    Number    // text on the wire
+	At       time.Time // when the request was sent: the rows are at least that new
 }
 
 // OperationTree is an operation with the operations it spawned.

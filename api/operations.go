@@ -57,10 +57,9 @@ func (c *Client) Operations(ctx context.Context, q OperationQuery) (Page[Operati
 	setIf(v, "account", q.Account)
 	setIf(v, "clientCuid", q.ClientCUID)
 	setIf(v, "clientName", q.ClientName)
-	asked := c.opt.Now()
 	page, err := list[Operation](ctx, c, "list operations", []string{"/v2/billing/operation"}, v)
 	if err == nil {
-		c.seen(ctx, asked, true, page.Items...)
+		c.seen(ctx, page.At, true, page.Items...)
 	}
 	return page, err
 }
@@ -152,10 +151,11 @@ func list[T any](ctx context.Context, c *Client, op string, parts []string, v ur
 		} `json:"meta"`
 		Items []json.RawMessage `json:"items"`
 	}
-	if _, err := c.get(ctx, request{op: op, parts: parts, query: v}, &body); err != nil {
+	a, err := c.get(ctx, request{op: op, parts: parts, query: v}, &body)
+	if err != nil {
 		return Page[T]{}, err
 	}
-	p := Page[T]{Items: readItems[T](body.Items), Total: body.Meta.Total}
+	p := Page[T]{Items: readItems[T](body.Items), Total: body.Meta.Total, At: a.at}
 	p.Page, _ = strconv.Atoi(string(body.Meta.Page))
 	p.PageSize, _ = strconv.Atoi(string(body.Meta.PageSize))
 	return p, nil

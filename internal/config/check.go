@@ -86,6 +86,9 @@ func (c *Config) checkGeneral(k *checker) {
 	}
 	k.positive(c.Limits.MaxWait, "limits", "max_wait")
 	k.positive(c.Index.MaxAge, "index", "max_age")
+	if n := c.Index.MaxPageSize; n < 1 || n > 10_000 {
+		k.add("must be from 1 to 10000", "index", "max_page_size")
+	}
 	k.positive(c.SSH.IdleTimeout, "ssh", "idle_timeout")
 	if c.SSH.MaxSessions < 1 {
 		k.add("must be at least 1", "ssh", "max_sessions")

@@ -79,9 +79,10 @@ type Service struct {
 
 // Index is the local mirror of operations.
 type Index struct {
-	Enabled bool     `toml:"enabled"`
-	MaxAge  Duration `toml:"max_age"`
-	Memory  bool     `toml:"memory"`
+	Enabled     bool     `toml:"enabled"`
+	MaxAge      Duration `toml:"max_age"`
+	MaxPageSize int      `toml:"max_page_size"`
+	Memory      bool     `toml:"memory"`
 }
 
 // Webhooks is the receiver.
@@ -164,7 +165,7 @@ func Default() Config {
 		Contexts: map[string]Context{},
 		Limits:   Limits{Policy: "wait", MaxWait: Duration(30 * time.Second), PerMinute: limit.Recommended()},
 		Service:  Service{ShareTokenField: "token", ListPageSize: 100, StatusWords: map[string]string{}},
-		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute)},
+		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute), MaxPageSize: 1000},
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization"},
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
 		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},

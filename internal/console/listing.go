@@ -76,6 +76,6 @@ func (d *desk) Export(ctx context.Context, f filter.OperationExpr, s index.Sort,
 	if err := refuseFiles(ctx, "export"); err != nil {
 		return 0, err
 	}
-	n, err := d.ExportOperations(ctx, f, s, index.Format(format), path, func(done, total int) { progress(int64(done), int64(total)) })
+	n, _, err := d.ExportOperations(ctx, f, s, index.Format(format), path, func(done, total int) { progress(int64(done), int64(total)) })
 	return int64(n), err
 }

@@ -65,7 +65,7 @@ func fill(tb testing.TB, x *store.OperationIndex, from, to, batch int) (took tim
 			from++
 		}
 		began := time.Now()
-		if _, err := x.Put(context.Background(), list); err != nil {
+		if _, err := x.Put(context.Background(), index.Batch{Entries: list}); err != nil {
 			tb.Fatal(err)
 		}
 		took += time.Since(began)
