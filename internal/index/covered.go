@@ -150,18 +150,19 @@ func (x *Index) Values(ctx context.Context, field, typed string, limit int) ([]s
 
 // Look notes that a person has seen the operation ("" for the list).
 func (x *Index) Look(ctx context.Context, person, opid string, at time.Time) error {
-	at, err := x.StoreTime(ctx, at)
+	by, err := x.shift(ctx)
 	if err != nil {
 		return err
 	}
-	return x.Store.Look(ctx, person, opid, at)
+	return x.Store.Look(ctx, person, opid, at.Add(-by))
 }
 
 // LastLook is when that was; the zero time for never.
 func (x *Index) LastLook(ctx context.Context, person, opid string) (time.Time, error) {
 	at, err := x.Store.LastLook(ctx, person, opid)
-	if err != nil {
+	if err != nil || at.IsZero() {
 		return at, err
 	}
-	return x.Here(ctx, at), nil
+	by, err := x.shift(ctx)
+	return at.Add(by), err
 }

@@ -114,7 +114,6 @@ func (x *Index) freshness(ctx context.Context) (f Freshness, err error) {
 	if f.Progress, err = LoadProgress(ctx, x.Store); err != nil {
 		return f, err
 	}
-	f.Progress.forget(now)
 	if f.Sights, err = x.Store.Sights(ctx); err != nil {
 		return f, err
 	}
@@ -125,7 +124,7 @@ func (x *Index) freshness(ctx context.Context) (f Freshness, err error) {
 	by, err := x.shift(ctx)
 	p := f.Progress
 	f.Owed, f.Total = len(owed), p.Total
-	f.Complete = p.complete(f.Sights)
+	f.Complete = p.complete(f.Sights) && !p.ahead(now)
 	if at := f.asOf(p, now); !at.IsZero() {
 		f.AsOf = x.here(at, by)
 	}
@@ -141,7 +140,7 @@ func (f Freshness) asOf(p Progress, now time.Time) time.Time {
 		at = p.Last.Started
 	}
 	switch {
-	case f.Unseen > 0 || f.Newest.After(now):
+	case f.Unseen > 0 || f.Newest.After(now) || p.ahead(now):
 		return time.Time{}
 	case f.Rows == 0, f.Oldest.IsZero():
 		return at

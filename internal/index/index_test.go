@@ -30,7 +30,7 @@ func open(t testing.TB, clock func() time.Time) (*index.Index, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return index.New(x, index.Memory, clock), func() {
+	return index.New(x.WithClock(clock), index.Memory, clock), func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -28,7 +28,7 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 	was := n.Total
 	p.Total, n.Total = page.Total, page.Total
 	if fit := p.fit(page, n.Page, n.Size); fit != n.Size { // pages have another size now
-		*p = p.resized(fit, s.opt.PageSize)
+		*p = p.resized()
 		return s.commit(ctx, *p, Batch{Entries: entries(page)})
 	}
 	p.judge(page.Items, false)
@@ -38,14 +38,16 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 	}
 	n.Top = max(n.Top, n.By.top(page.Items, page.Sent))
 	switch {
+	case n.By.backwards() && was >= 0 && n.Total > was && !n.Seek: // rows moved behind, perhaps onto pages that are read
+		n.Page += int(n.Total-was+int64(n.Size)-1) / n.Size
 	case n.By.backwards():
 		p.backwards(page.Items)
-	case was >= 0 && n.Total >= 0 && n.Total < was && !began: // rows moved forward
-		n.Page = max(p.First, n.Page-int(was-n.Total+int64(n.Size)-1)/n.Size)
+	case was >= 0 && n.Total >= 0 && n.Total < was && !began: // rows moved forward, likewise
+		n.Page = max(0, n.Page-int(was-n.Total+int64(n.Size)-1)/n.Size)
 	case rows < n.Size || n.Mark == 0 || reaches(n.By, page.Items[rows-1], n.Mark):
-		n.finish(p.First)
+		n.finish()
 	case n.Size < p.PageSize: // many: on with large pages
-		n.Page, n.Size = p.First+(n.Page+1-p.First)*n.Size/p.PageSize, p.PageSize
+		n.Page, n.Size = (n.Page+1)*n.Size/p.PageSize, p.PageSize
 	default:
 		n.Page++
 	}
@@ -58,7 +60,7 @@ func (s *Syncer) beginNews(p *Progress) {
 	if n.By != p.Order {
 		*n = News{By: p.Order}
 	}
-	n.Began, n.Page, n.Size, n.Seek, n.Top, n.Total = zero, p.First, p.NewsSize, false, 0, -1
+	n.Began, n.Page, n.Size, n.Seek, n.Top, n.Total = zero, 0, p.NewsSize, false, 0, -1
 	if n.By.backwards() {
 		n.Page, n.Seek = p.lastPage(n.Size), true
 	}
@@ -70,7 +72,7 @@ func (p Progress) lastPage(size int) int {
 	if rows < 0 {
 		rows = p.Last.Held
 	}
-	return p.First + int(max(rows-1, 0))/size
+	return p.Offset + int(max(rows-1, 0))/size
 }
 
 // backwards takes a page of a list that grows at its end.
@@ -79,7 +81,7 @@ func (p *Progress) backwards(rows []api.Operation) {
 	if n.Seek {
 		last := p.lastPage(n.Size)
 		switch {
-		case len(rows) == 0 && n.Page > p.First:
+		case len(rows) == 0 && n.Page > 0:
 			n.Page--
 			if p.Total >= 0 {
 				n.Page = min(n.Page, last)
@@ -96,8 +98,8 @@ func (p *Progress) backwards(rows []api.Operation) {
 		}
 		n.Seek = false
 	}
-	if len(rows) == 0 || n.Page <= p.First || n.Mark == 0 || reaches(n.By, rows[0], n.Mark) {
-		n.finish(p.First)
+	if len(rows) == 0 || n.Page <= 0 || n.Mark == 0 || reaches(n.By, rows[0], n.Mark) {
+		n.finish()
 		return
 	}
 	n.Page--
@@ -110,8 +112,8 @@ func reaches(o Order, op api.Operation, mark int64) bool {
 	return ok && k < mark
 }
 
-func (n *News) finish(first int) {
-	n.At, n.Began, n.Page = n.Began, zero, first
+func (n *News) finish() {
+	n.At, n.Began, n.Page = n.Began, zero, 0
 	if n.Top != 0 {
 		n.Mark = n.Top
 	}

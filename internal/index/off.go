@@ -78,7 +78,7 @@ func (offStore) Sights(context.Context) (Sights, error) { return Sights{}, nil }
 
 func (offStore) Candidates(context.Context, time.Time, int) ([]string, error) { return nil, nil }
 
-func (offStore) Distrust(context.Context, time.Time) error { return nil }
+func (offStore) Distrust(context.Context) error { return nil }
 
 func (offStore) Reset(context.Context, ...string) error { return ErrOff }
 

@@ -17,9 +17,6 @@ func (s *Syncer) readPass(ctx context.Context, p *Progress, held int64, inspect 
 		return s.commit(ctx, *p, Batch{})
 	}
 	n, size := p.Pass.Page, s.size(*p)
-	if p.Pass.Started.IsZero() {
-		n = p.First
-	}
 	page, err := s.from.ListPage(ctx, n, size)
 	if err != nil {
 		if p.smaller(s, size, err) {
@@ -55,7 +52,7 @@ func (s *Syncer) size(p Progress) int {
 
 // probing reports that a larger page is to be tried.
 func (p Progress) probing(s *Syncer) bool {
-	atStart := p.Pass.Started.IsZero() || p.Pass.Page == p.First
+	atStart := p.Pass.Page == 0
 	return !p.Tried && atStart && p.PageSize > 0 && p.PageSize < s.opt.MaxSize && (p.Total < 0 || p.Total > int64(p.PageSize))
 }
 
@@ -80,7 +77,7 @@ func (p *Progress) smaller(s *Syncer, size int, err error) bool {
 		return false
 	default:
 		s.large = 0
-		p.Pass = Pass{Page: p.First, At: p.Pass.At}
+		p.Pass = Pass{At: p.Pass.At}
 		p.PageSize = p.NewsSize
 		p.refusedSize(size)
 	}
@@ -105,9 +102,9 @@ func (p Progress) fit(page Listed, n, size int) int {
 		return size
 	case rows > size:
 		return rows
-	case page.Total >= 0 && int64(n-p.First)*int64(size)+int64(rows) < page.Total: // short, and not the last one
+	case page.Total >= 0 && int64(n)*int64(size)+int64(rows) < page.Total: // short, and not the last one
 		return rows
-	case page.Total < 0 && n == p.First && page.PageSize != size: // perhaps
+	case page.Total < 0 && n == 0 && page.PageSize != size: // perhaps
 		return rows
 	}
 	return size
@@ -118,7 +115,7 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	rows := len(page.Items)
 	first, probed, fit := p.PageSize == 0, p.probing(s), p.fit(page, n, size)
 	if p.Pass.Started.IsZero() {
-		p.Pass = Pass{Started: page.Sent, Page: p.First, Total: -1}
+		p.Pass = Pass{Started: page.Sent, Total: -1}
 	}
 	t := &p.Pass
 	was := t.Total
@@ -131,19 +128,19 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	p.judge(page.Items, follows)
 	t.Top = max(t.Top, p.Order.top(page.Items, page.Sent))
 	if first && p.Order.Sorted() && !p.Order.backwards() { // it is the first page of news, too
-		p.News = News{By: p.Order, At: page.Sent, Mark: t.Top, Page: p.First}
+		p.News = News{By: p.Order, At: page.Sent, Mark: t.Top}
 	}
 	if t.Page = n + 1; first && p.probing(s) {
-		t.Page = p.First
+		t.Page = 0
 	}
-	if first && t.Page == p.First {
+	if first && t.Page == 0 {
 		return // again, with a larger page
 	}
-	p.repeated(digest(page.Items), n, rows)
+	p.repeated(digest(page.Items), n, rows, page.Total == was)
 	switch gone := int(was - page.Total); {
 	case was >= 0 && page.Total >= 0 && gone > 0: // rows behind moved forward, perhaps onto pages that are read
 		t.Disturbed = true
-		t.Page = p.First + max(0, (n-p.First)*p.PageSize-gone)/p.PageSize
+		t.Page = max(0, (n-p.Offset)*p.PageSize-gone) / p.PageSize
 	case rows < p.PageSize:
 		t.Listed = true
 	}
@@ -163,39 +160,42 @@ func (p *Progress) learn(s *Syncer, size, fit int, first, probed bool, n int) (a
 		p.refusedSize(size)
 		again = true
 	case probed:
-		p.PageSize, p.Tried = fit, true
-	case fit != size && n == p.First:
+		p.PageSize, p.NewsSize, p.Tried = fit, min(fit, s.opt.PageSize), true
+	case fit != size && n == 0:
 		p.PageSize, p.NewsSize = fit, min(fit, p.NewsSize)
 	case fit != size: // under the pass
-		*p = p.resized(fit, s.opt.PageSize)
+		*p = p.resized()
 		again = true
 	}
 	if again {
-		p.Pass = Pass{Page: p.First, At: at}
+		p.Pass = Pass{At: at}
 	}
 	return again
 }
 
-// resized is p for a service whose pages have another size now.
-func (p Progress) resized(fit, news int) Progress {
-	p.PageSize, p.NewsSize, p.Tried, p.Probe = fit, min(fit, news), false, 0
-	p.Pass = Pass{Page: p.First, At: p.Pass.At}
-	p.News.Began = zero
+// resized is p for a service whose pages turned out to have another size: a page
+// in the middle does not tell which, so that it is learnt anew from the first.
+func (p Progress) resized() Progress {
+	p.PageSize, p.NewsSize, p.Tried, p.Probe = 0, 0, false, 0
+	p.Pass, p.News.Began = Pass{At: p.Pass.At}, zero
 	return p
 }
 
 // repeated looks for pages that come again: a list that counts its pages from 1,
 // one that answers with its last page for all behind it, or one without pages.
-func (p *Progress) repeated(ids string, n, rows int) {
+func (p *Progress) repeated(ids string, n, rows int, still bool) {
 	t := &p.Pass
-	same := rows > 0 && ids == t.Ids
+	same := rows > 0 && ids == t.Ids && still
+	if n == 1 {
+		p.Offset = 0
+		if same {
+			p.Offset = 1
+		}
+	}
 	switch {
 	case !same:
-		if t.Repeats == 1 && n == 2 && p.First == 0 {
-			p.First = 1
-		}
 		t.Repeats = 0
-	case n > p.First+1 && t.Repeats == 0, p.Total < 0 && t.Repeats > 0: // the last page
+	case n > 1 && t.Repeats == 0, p.Total < 0 && t.Repeats > 0: // the last page
 		t.Listed = true
 	case t.Repeats > 0:
 		t.Listed, t.Stuck = true, true
@@ -214,7 +214,7 @@ func (p *Progress) judge(rows []api.Operation, follows bool) {
 // ended reports that all pages are read, without asking for one that is empty.
 func (p Progress) ended(held int64) bool {
 	t := p.Pass
-	return t.Pages > 0 && p.Total >= 0 && held >= p.Total && int64(t.Page-p.First)*int64(p.PageSize) >= p.Total
+	return t.Pages > 0 && p.Total >= 0 && held >= p.Total && int64(t.Page-p.Offset)*int64(p.PageSize) >= p.Total
 }
 
 // verifyNext asks for one operation that no page of the pass has shown, or ends the
@@ -237,6 +237,7 @@ func (s *Syncer) verifyNext(ctx context.Context, p *Progress, held int64) error 
 		return err
 	}
 	p.Pass.Asked++
+	p.Pass.Gone += len(b.Gone)
 	return s.commit(ctx, *p, b)
 }
 
@@ -276,7 +277,7 @@ const pagesRepeat = "The service answers with the same page for every page numbe
 // something is, the next pass begins at once.
 func (p *Progress) endPass(held int64, now time.Time, whole bool) {
 	t, same := p.Pass, 0
-	p.Pass, p.Note = Pass{Page: p.First, At: t.At}, ""
+	p.Pass, p.Note = Pass{At: t.At}, ""
 	switch {
 	case t.Stuck:
 		p.Note = pagesRepeat
@@ -287,14 +288,14 @@ func (p *Progress) endPass(held int64, now time.Time, whole bool) {
 		}
 		return
 	}
-	if p.Last.Held == held && p.Last.Total == p.Total {
+	if p.Last.Held == held && p.Last.Total == p.Total && t.Gone == 0 {
 		same = p.Last.Same + 1
 	}
 	p.Last = Done{Started: t.Started, Finished: now, Pages: t.Pages, Held: held, Total: p.Total, Same: same}
 	switch {
 	case p.Order.Sorted() && (p.Order != p.News.By || p.News.Mark == 0):
-		p.News = News{By: p.Order, At: t.Started, Mark: t.Top, Page: p.First}
+		p.News = News{By: p.Order, At: t.Started, Mark: t.Top}
 	case !p.Order.Sorted() || p.short():
-		p.News.At, p.News.Mark = t.Started, t.Top
+		p.News.At, p.News.Mark, p.News.Began = t.Started, t.Top, zero
 	}
 }

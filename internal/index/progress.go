@@ -15,15 +15,15 @@ type Progress struct {
 	Version int `json:"version"`
 
 	// What the answers showed of the list.
-	Total    int64  `json:"total"`           // operations, as the service last said; -1: it does not say
-	Order    Order  `json:"order,omitempty"` // judged anew with every page
-	First    int    `json:"first,omitempty"` // number of the first page: 0, or 1 where page 0 is page 1 again
-	PageSize int    `json:"page_size"`       // rows of a page of the rolling pass; 0: not known yet
-	NewsSize int    `json:"news_size"`       // rows of a page of news
-	Start    int    `json:"start,omitempty"` // the size that the first page is asked for with, where the usual one is refused
-	Probe    int    `json:"probe,omitempty"` // the larger size that is tried next
-	Tried    bool   `json:"tried,omitempty"` // larger sizes were tried
-	Note     string `json:"note,omitempty"`  // what about the list keeps the index from being complete, a sentence
+	Total    int64  `json:"total"`            // operations, as the service last said; -1: it does not say
+	Order    Order  `json:"order,omitempty"`  // judged anew with every page
+	Offset   int    `json:"offset,omitempty"` // 1 where page 1 is page 0 again: the service counts from 1
+	PageSize int    `json:"page_size"`        // rows of a page of the rolling pass; 0: not known yet
+	NewsSize int    `json:"news_size"`        // rows of a page of news
+	Start    int    `json:"start,omitempty"`  // the size that the first page is asked for with, where the usual one is refused
+	Probe    int    `json:"probe,omitempty"`  // the larger size that is tried next
+	Tried    bool   `json:"tried,omitempty"`  // larger sizes were tried
+	Note     string `json:"note,omitempty"`   // what about the list keeps the index from being complete, a sentence
 
 	Pass Pass `json:"pass"`
 	Last Done `json:"last"`
@@ -49,6 +49,7 @@ type Pass struct {
 	Disturbed bool      `json:"disturbed,omitempty"` // rows left the list while it ran
 	Listed    bool      `json:"listed,omitempty"`    // all pages are read; what they did not show is read alone
 	Asked     int       `json:"asked,omitempty"`     // single reads so far
+	Gone      int       `json:"gone,omitempty"`      // of them: the service did not have it
 	Top       int64     `json:"top,omitempty"`       // newest key of its rows
 	Seen      Evidence  `json:"evidence"`
 }
@@ -135,10 +136,17 @@ func (p Progress) differs(held int64) bool {
 
 func (p Progress) off(held int64) bool { return p.Total >= 0 && p.Total != held }
 
+// proven reports that the last pass showed the whole list. Where the service tells
+// no total, nothing shows that rows moved forward onto pages that were read: only
+// two passes in a row that end alike do.
+func (p Progress) proven() bool {
+	return !p.Last.Started.IsZero() && (p.Total >= 0 || p.Last.Same > 0)
+}
+
 // complete reports that every page was read, and no fewer rows are held than the
 // service says there are.
 func (p Progress) complete(s Sights) bool {
-	return !p.Last.Started.IsZero() && p.Note == "" && s.Unseen == 0 && s.Rows >= p.Total && p.News.Began.IsZero()
+	return p.proven() && p.Note == "" && s.Unseen == 0 && s.Rows >= p.Total && p.News.Began.IsZero()
 }
 
 // ETA guesses when the first pass will be finished, from its pace so far; ok is

@@ -238,21 +238,40 @@ func (s *Syncer) Round(ctx context.Context, calls int) error {
 
 // settled reports that nothing but the time makes the next page of the pass due.
 func (p Progress) settled(held int64) bool {
-	return !p.Last.Started.IsZero() && !p.differs(held) && !p.Hurry.After(p.Last.Started)
+	return p.proven() && p.PageSize > 0 && !p.differs(held) && !p.Hurry.After(p.Last.Started)
 }
 
-// now is the store's time. Sights that lie ahead of it are of a clock that has been
-// set back since; nobody knows when they were.
+// now is the store's time. When a sight lies ahead of it, the clock has been set
+// back since: how long ago the others were is not known either.
 func (s *Syncer) now(ctx context.Context) (time.Time, error) {
 	now, err := s.index.Store.Now(ctx)
 	if err != nil {
 		return now, err
 	}
 	seen, err := s.index.Store.Sights(ctx)
-	if err == nil && seen.Newest.After(now) {
-		err = s.index.Distrust(ctx, now)
+	if err != nil {
+		return now, err
 	}
-	return now, err
+	p, err := LoadProgress(ctx, s.index.Store)
+	if err != nil || !seen.Newest.After(now) && !p.ahead(now) {
+		return now, err
+	}
+	if err := s.index.Distrust(ctx); err != nil {
+		return now, err
+	}
+	p.News = News{By: p.News.By, Mark: p.News.Mark}
+	p.Pass, p.Last, p.Hurry = Pass{}, Done{}, time.Time{}
+	return now, p.save(ctx, s.index.Store)
+}
+
+// ahead reports that p has times of a clock that has been set back since.
+func (p Progress) ahead(now time.Time) bool {
+	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished, p.Hurry} {
+		if t.After(now) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
@@ -272,7 +291,6 @@ func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int6
 	if p, err = LoadProgress(ctx, s.index.Store); err != nil {
 		return p, 0, rest, 0, err
 	}
-	p.forget(now)
 	seen, err := s.index.Store.Sights(ctx)
 	if err != nil {
 		return p, 0, rest, 0, err
@@ -294,22 +312,6 @@ func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int6
 		return p, held, page, 0, nil
 	}
 	return p, held, rest, min(forNews, forPass, s.opt.Lease/2), nil
-}
-
-// forget drops times that lie ahead: of a clock that has been set back since.
-func (p *Progress) forget(now time.Time) {
-	if p.News.At.After(now) || p.News.Began.After(now) {
-		p.News.At, p.News.Began = time.Time{}, time.Time{}
-	}
-	if p.Pass.Started.After(now) || p.Pass.At.After(now) {
-		p.Pass = Pass{}
-	}
-	if p.Last.Started.After(now) {
-		p.Last = Done{}
-	}
-	if p.Hurry.After(now) {
-		p.Hurry = time.Time{}
-	}
 }
 
 // never is a wait that is longer than any other.
@@ -361,7 +363,7 @@ func (s *Syncer) payOwed(ctx context.Context, now time.Time) error {
 	id := opids[0]
 	op, sent, err := s.from.Operation(ctx, id)
 	if err == nil {
-		_, err = s.index.Read(ctx, op, sent)
+		_, err = s.index.Put(ctx, []Entry{{Op: op, Origin: Read, Seen: sent}})
 		return err
 	}
 	if k := api.KindOf(err); k != api.NotFound && k != api.Refused {

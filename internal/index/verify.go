@@ -33,7 +33,7 @@ func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comp
 		return c, err
 	}
 	found := map[string]bool{}
-	p.Pass, p.Note = Pass{Page: p.First}, ""
+	p.Pass, p.Note = Pass{}, ""
 	for !p.Pass.Listed {
 		if p.Pass.Pages == 0 {
 			clear(found)

@@ -118,7 +118,7 @@ func (b *batch) merge(ctx context.Context) error {
 	list := slices.SortedFunc(maps.Values(b.write), func(a, c *opRow) int { // a fixed order, so that neighbours stay neighbours
 		return cmp.Or(cmp.Compare(c.created, a.created), cmp.Compare(a.opid, c.opid))
 	})
-	for _, step := range []func(context.Context, []*opRow) error{b.replaceOld, b.number, b.nameKinds, b.nameParties, b.insert, b.saveSums} {
+	for _, step := range []func(context.Context, []*opRow) error{b.number, b.replaceOld, b.nameKinds, b.nameParties, b.insert, b.saveSums} {
 		if err := step(ctx, list); err != nil {
 			return err
 		}
@@ -294,7 +294,6 @@ func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
 		if k == nil {
 			continue
 		}
-		r.n = k.n
 		ns = append(ns, k.n)
 		if k.words {
 			words = append(words, k.n)
@@ -363,17 +362,20 @@ func (b *batch) count(kind int64, currency string, customer, created int64, s su
 	}
 }
 
-// number gives new operations their numbers, in the order of the list.
+// number gives new operations their numbers, in the order of the list, before the
+// rows that are replaced leave the table: they keep theirs.
 func (b *batch) number(ctx context.Context, list []*opRow) error {
 	next, err := b.next(ctx, "index_op")
 	if err != nil {
 		return err
 	}
 	for _, r := range list {
-		if r.n == 0 {
-			r.n = next
-			next++
+		if k := b.known[r.opid]; k != nil {
+			r.n = k.n
+			continue
 		}
+		r.n = next
+		next++
 	}
 	return nil
 }

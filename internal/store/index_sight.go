@@ -47,9 +47,9 @@ func (x *OperationIndex) Candidates(ctx context.Context, t time.Time, limit int)
 		ORDER BY s.seen_us LIMIT ?`, x.scope, us, us, limit)
 }
 
-// Distrust forgets sights that lie ahead of now.
-func (x *OperationIndex) Distrust(ctx context.Context, now time.Time) error {
-	_, err := x.db.Exec(ctx, "UPDATE index_sight SET seen_us = 0, asked_us = 0 WHERE scope = ? AND (seen_us > ? OR asked_us > ?)", x.scope, now.UnixMicro(), now.UnixMicro())
+// Distrust forgets all sights.
+func (x *OperationIndex) Distrust(ctx context.Context) error {
+	_, err := x.db.Exec(ctx, "UPDATE index_sight SET seen_us = 0, asked_us = 0 WHERE scope = ?", x.scope)
 	return err
 }
 
