@@ -27,7 +27,8 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 	rows := len(page.Items)
 	was := n.Total
 	p.Total, n.Total = page.Total, page.Total
-	if fit := p.fit(page, n.Page, n.Size); fit != n.Size { // pages have another size now
+	nothing := rows == 0 && n.Page > 0 && page.Total > int64(n.Page)*int64(n.Size) // where there should be something
+	if fit := p.fit(page, n.Page, n.Size); fit != n.Size || nothing { // pages have another size now
 		*p = p.resized()
 		return s.commit(ctx, *p, Batch{Entries: entries(page)})
 	}
@@ -61,7 +62,8 @@ func (s *Syncer) beginNews(p *Progress) {
 		*n = News{By: p.Order}
 	}
 	n.Began, n.Page, n.Size, n.Seek, n.Top, n.Total = zero, 0, p.NewsSize, false, 0, -1
-	if n.By.backwards() {
+	if n.By.backwards() { // in pages of the pass, whose size the first page has shown
+		n.Size = p.PageSize
 		n.Page, n.Seek = p.lastPage(n.Size), true
 	}
 }

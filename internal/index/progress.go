@@ -29,6 +29,7 @@ type Progress struct {
 	Last Done `json:"last"`
 	News News `json:"news"`
 
+	Look    time.Time `json:"look,omitzero"`     // somebody waits for news that are read after this
 	Hurry   time.Time `json:"hurry,omitzero"`    // somebody waits for a pass that began after this
 	Trouble string    `json:"trouble,omitempty"` // why the sync waits, a sentence
 
@@ -135,6 +136,21 @@ func (p Progress) differs(held int64) bool {
 }
 
 func (p Progress) off(held int64) bool { return p.Total >= 0 && p.Total != held }
+
+// Hint says what keeps the index from being complete, a sentence; "" for nothing.
+func (p Progress) Hint(held int64) string {
+	switch {
+	case p.Note != "":
+		return p.Note
+	case p.off(held) && !p.differs(held):
+		return fmt.Sprintf("The service tells a total of %d, and its pages show %d operations.", p.Total, held)
+	case p.off(held) && p.proven():
+		return fmt.Sprintf("The service has %d operations, the index holds %d; another pass is under way.", p.Total, held)
+	case p.Order == OrderNone && p.proven():
+		return "The service's list has no order, so that new operations are found by the pass over all pages."
+	}
+	return ""
+}
 
 // proven reports that the last pass showed the whole list. Where the service tells
 // no total, nothing shows that rows moved forward onto pages that were read: only

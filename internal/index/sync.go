@@ -260,13 +260,13 @@ func (s *Syncer) now(ctx context.Context) (time.Time, error) {
 		return now, err
 	}
 	p.News = News{By: p.News.By, Mark: p.News.Mark}
-	p.Pass, p.Last, p.Hurry = Pass{}, Done{}, time.Time{}
+	p.Pass, p.Last, p.Hurry, p.Look = Pass{}, Done{}, time.Time{}, time.Time{}
 	return now, p.save(ctx, s.index.Store)
 }
 
 // ahead reports that p has times of a clock that has been set back since.
 func (p Progress) ahead(now time.Time) bool {
-	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished, p.Hurry} {
+	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished, p.Hurry, p.Look} {
 		if t.After(now) {
 			return true
 		}
@@ -324,7 +324,7 @@ func (s *Syncer) newsDue(p Progress, now time.Time) time.Duration {
 		return never
 	case p.News.Mark == 0 && !p.Last.Started.IsZero(): // the end of the pass sets the mark
 		return never
-	case !p.News.Began.IsZero(), p.Hurry.After(p.News.At):
+	case !p.News.Began.IsZero(), p.Look.After(p.News.At), p.Hurry.After(p.News.At):
 		return 0
 	}
 	return s.opt.MaxAge - now.Sub(p.News.At)
@@ -339,19 +339,35 @@ func (s *Syncer) passDue(p Progress, held int64, now time.Time) time.Duration {
 	if p.Pass.Listed || p.Note == "" && !p.settled(held) {
 		return 0
 	}
-	round := passAges * s.opt.MaxAge
-	if p.short() || !p.Order.Sorted() {
-		round = s.opt.MaxAge
-	}
-	gap := max(round/time.Duration(p.pages(held)), passShare*time.Minute/time.Duration(s.opt.PerMinute))
-	if p.short() {
-		gap = s.opt.MaxAge
-	}
+	gap := s.gap(p, held)
 	at := p.Pass.At
 	if at.IsZero() {
 		at = p.Last.Finished
 	}
 	return gap - now.Sub(at)
+}
+
+// gap is how long a settled sync waits between two pages of the pass.
+func (s *Syncer) gap(p Progress, held int64) time.Duration {
+	round := passAges * s.opt.MaxAge
+	if p.short() || !p.Order.Sorted() { // the pass is what finds new operations
+		round = s.opt.MaxAge
+	}
+	gap := round / time.Duration(p.pages(held))
+	if !p.short() {
+		gap = max(gap, passShare*time.Minute/time.Duration(s.opt.PerMinute))
+	}
+	return gap
+}
+
+// PassTime is how many pages a pass has and how long it takes at the present rate.
+func (s *Syncer) PassTime(p Progress, held int64) (pages int, took time.Duration) {
+	pages = p.pages(held)
+	gap := s.gap(p, held)
+	if !p.settled(held) {
+		gap = time.Minute * 3 / time.Duration(2*s.opt.PerMinute) // two thirds of the calls are for background work
+	}
+	return pages, time.Duration(pages) * gap
 }
 
 // payOwed reads one operation whose state is in doubt.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"opdeck/api"
 )
 
 // Comparison is how the index differed from the service, before it was repaired.
@@ -116,11 +118,55 @@ func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string
 	}
 }
 
-// Hurry asks whoever syncs to look for news now and to finish a pass that begins
-// from now on without the pauses that leave room, and returns the store's time.
-func (s *Syncer) Hurry(ctx context.Context) (time.Time, error) {
+// LookNow makes whoever syncs look for news now.
+func (s *Syncer) LookNow(ctx context.Context) error {
+	_, err := s.request(ctx, func(p *Progress, now time.Time) { p.Look = now })
+	return err
+}
+
+// Through syncs until a whole pass that began after the call has ended and the
+// counts agree, without the pauses that leave room; if another instance syncs, that
+// one is made to. tell is told how it stands, about once a second. It gives up
+// after a few failures in a row.
+func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
+	since, err := s.request(ctx, func(p *Progress, now time.Time) { p.Hurry = now })
+	if err != nil {
+		return err
+	}
+	failed := 0
 	for {
-		now, err := s.index.Store.Now(ctx)
+		did, wait, err := s.step(ctx)
+		if err != nil {
+			if failed++; failed > 3 || ctx.Err() != nil || !transient(err) {
+				return err
+			}
+			wait = s.trouble(ctx, err)
+		} else if did != rest {
+			failed = 0
+		}
+		f, err := s.index.Freshness(ctx)
+		if err != nil {
+			return err
+		}
+		tell(f)
+		if p := f.Progress; !p.Last.Started.Before(since) && p.settled(f.Rows) {
+			return nil
+		}
+		if err := sleep(ctx, min(wait, time.Second)); err != nil {
+			return err
+		}
+	}
+}
+
+func transient(err error) bool {
+	k := api.KindOf(err)
+	return k == api.Unavailable || k == api.RateLimited
+}
+
+// request changes the progress, also while others work, and returns the store's time.
+func (s *Syncer) request(ctx context.Context, change func(p *Progress, now time.Time)) (time.Time, error) {
+	for {
+		now, err := s.now(ctx)
 		if err != nil {
 			return now, err
 		}
@@ -128,7 +174,7 @@ func (s *Syncer) Hurry(ctx context.Context) (time.Time, error) {
 		if err != nil {
 			return now, err
 		}
-		p.Hurry = now
+		change(&p, now)
 		swap, err := p.swap()
 		if err != nil {
 			return now, err
