@@ -28,7 +28,7 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 	was := n.Total
 	p.Total, n.Total = page.Total, page.Total
 	nothing := rows == 0 && n.Page > 0 && page.Total > int64(n.Page)*int64(n.Size) // where there should be something
-	if fit := p.fit(page, n.Page, n.Size); fit != n.Size || nothing { // pages have another size now
+	if fit := p.fit(page, n.Page, n.Size); fit != n.Size || nothing {              // pages have another size now
 		*p = p.resized()
 		return s.commit(ctx, *p, Batch{Entries: entries(page)})
 	}

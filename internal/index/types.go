@@ -209,7 +209,7 @@ type State struct {
 	At      time.Time // when it was first seen here
 	Origin  Origin
 	Current bool
-	Gone    bool // no state: from here on the service did not have it
+	Gone    bool // from here on the service did not have it; Op is the state before
 }
 
 // Sights is how long ago the rows of the index were seen, in the store's time.

@@ -55,6 +55,8 @@ func (x *OperationIndex) History(ctx context.Context, opid string) ([]index.Stat
 			if s.Op, err = decodeOp(body); err != nil {
 				return nil, err
 			}
+		} else if len(out) > 0 {
+			s.Op = out[len(out)-1].Op
 		}
 		s.At = micros(at)
 		out = append(out, s)
