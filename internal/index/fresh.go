@@ -16,6 +16,7 @@ type Freshness struct {
 	Complete bool
 	Total    int64 // operations, as the service last said; -1: not known
 	Owed     int   // operations that wait for a single read now, at most 1,000
+	Version  int64 // of the index: answers of two versions do not belong together
 	Progress Progress
 }
 
@@ -119,6 +120,9 @@ func (x *Index) freshness(ctx context.Context) (f Freshness, err error) {
 	}
 	owed, err := x.Owed(ctx, now, 1000)
 	if err != nil {
+		return f, err
+	}
+	if f.Version, err = x.Version(ctx); err != nil {
 		return f, err
 	}
 	by, err := x.shift(ctx)
