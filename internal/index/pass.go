@@ -127,7 +127,7 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	}
 	p.judge(page.Items, follows)
 	t.Top = max(t.Top, p.Order.top(page.Items, page.Sent))
-	if first && p.Order.Sorted() && !p.Order.backwards() { // it is the first page of news, too
+	if first && p.Last.Started.IsZero() && p.Order.Sorted() && !p.Order.backwards() { // it is the first page of news, too
 		p.News = News{By: p.Order, At: page.Sent, Mark: t.Top}
 	}
 	if t.Page = n + 1; first && p.probing(s) {
