@@ -121,14 +121,17 @@ func (c *console) head() string {
 // age says how old what the index answers is, and what it lacks.
 func (c *console) age(f index.Freshness) string {
 	now := c.app.Now()
+	newest, oldest := plain.Ago(f.Newest, now), plain.Ago(f.AsOf, now)
 	var s string
 	switch {
 	case f.Rows == 0 && f.AsOf.IsZero():
 		s = "The list was not read from the service yet."
 	case f.AsOf.IsZero():
 		s = "Not all of it was seen at the service."
+	case f.Rows == 0 || newest == oldest:
+		s = "Read from the service " + oldest + "."
 	default:
-		s = "The newest row was seen at the service " + plain.Ago(f.Newest, now) + ", the oldest " + plain.Ago(f.AsOf, now) + "."
+		s = "The newest row was seen at the service " + newest + ", the oldest " + oldest + "."
 	}
 	switch {
 	case !c.app.Config.Index.Enabled:

@@ -268,7 +268,7 @@ func TestExport(t *testing.T) {
 	d.keys("enter")
 	has(t, d, "must end in .csv or .jsonl")
 	d.keys("backspace", "enter")
-	has(t, d, "Exported 4 operations to operations.csv.")
+	has(t, d, "Exported 4 operations to operations.csv, as of")
 	f.export = func(func(done, total int64)) (int64, error) {
 		return 1, &api.Error{Kind: api.Usage, Public: "The file is there already."}
 	}
