@@ -130,12 +130,10 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	if first && p.Last.Started.IsZero() && p.Order.Sorted() && !p.Order.backwards() { // it is the first page of news, too
 		p.News = News{By: p.Order, At: page.Sent, Mark: t.Top}
 	}
-	if t.Page = n + 1; first && p.probing(s) {
-		t.Page = 0
-	}
-	if first && t.Page == 0 {
+	if t.Page = 0; first && p.probing(s) {
 		return // again, with a larger page
 	}
+	t.Page = n + 1
 	p.repeated(digest(page.Items), n, rows, page.Total == was)
 	switch gone := int(was - page.Total); {
 	case was >= 0 && page.Total >= 0 && gone > 0: // rows behind moved forward, perhaps onto pages that are read
@@ -160,7 +158,7 @@ func (p *Progress) learn(s *Syncer, size, fit int, first, probed bool, n int) (a
 		p.refusedSize(size)
 		again = true
 	case probed:
-		p.PageSize, p.NewsSize, p.Tried = fit, min(fit, s.opt.PageSize), true
+		p.PageSize, p.NewsSize, p.Tried = fit, max(p.NewsSize, min(fit, s.opt.PageSize)), true
 	case fit != size && n == 0:
 		p.PageSize, p.NewsSize = fit, min(fit, p.NewsSize)
 	case fit != size: // under the pass
