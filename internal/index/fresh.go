@@ -31,29 +31,17 @@ type Answer struct {
 // apart is how far two clocks may be apart to pass for one.
 const apart = 2 * time.Second
 
-// clockEvery is how often this host's clock is compared with the store's.
-const clockEvery = 10 * time.Second
-
 // shift is what is added to a time of the store to have this host's.
 func (x *Index) shift(ctx context.Context) (time.Duration, error) {
-	here := x.now()
-	x.mu.Lock()
-	ahead, age := x.ahead, here.Sub(x.asked)
-	x.mu.Unlock()
-	if age >= 0 && age < clockEvery {
-		return ahead, nil
+	if x.ahead != nil {
+		return *x.ahead, nil
 	}
 	at, err := x.Store.Now(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if ahead = here.Round(0).Sub(at); max(ahead, -ahead) < apart {
+	ahead := x.now().Round(0).Sub(at)
+	if max(ahead, -ahead) < apart {
 		ahead = 0
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.ahead, x.asked = ahead, here
-	return ahead, nil
+	return ahead, err
 }
 
 // StoreTime is the store's time of a moment of this host.
@@ -91,7 +79,7 @@ func (x *Index) Consistent(ctx context.Context, fn func(*Index) error) error {
 		return fn(x)
 	}
 	return x.Store.Snapshot(ctx, func(s Store) error {
-		return fn(&Index{Store: s, mode: x.mode, now: x.now, ahead: by, asked: x.now()})
+		return fn(&Index{Store: s, mode: x.mode, now: x.now, ahead: &by})
 	})
 }
 

@@ -26,12 +26,13 @@ type Index struct {
 	Store
 	mode Mode
 	now  func() time.Time
+	// ahead is how far this host's clock is before the store's, where that is fixed
+	// for several questions; nil: looked up for each.
+	ahead *time.Duration
 
 	mu      sync.Mutex
 	subs    map[chan int64]struct{} // guarded by mu
 	version int64                   // guarded by mu; the last one told
-	ahead   time.Duration           // guarded by mu; of this host's clock before the store's
-	asked   time.Time               // guarded by mu; when that was looked up
 }
 
 // New makes an index over a store. With Off the store may be nil.
