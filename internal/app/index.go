@@ -172,6 +172,25 @@ func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
 	return line, true
 }
 
+// Missing adds to the service's "no such operation" what the index knows of it.
+func (a *App) Missing(ctx context.Context, opid string, err error) error {
+	if err == nil || api.KindOf(err) != api.NotFound {
+		return err
+	}
+	rec, known := a.Index.Get(ctx, opid)
+	if known != nil {
+		return err
+	}
+	e := *api.AsError(err)
+	if rec.Gone.IsZero() {
+		e.Hint = "The index still lists it; the next pass of the sync decides whether it is gone."
+		return &e
+	}
+	e.Public = "The operation is gone at the service since " + rec.Gone.UTC().Format("2006-01-02 15:04:05 UTC") + "."
+	e.Hint = "Its last known states are in its history (key h; opdeck operation history)."
+	return &e
+}
+
 // Known returns the newest state that is known without a call.
 func (a *App) Known(ctx context.Context, opid string) (api.Operation, time.Time, bool) {
 	rec, err := a.Index.Get(ctx, opid)

@@ -9,13 +9,9 @@ import (
 
 var zero time.Time
 
-// readPass reads the next page of the rolling pass. inspect, if any, is shown the
-// page before it is merged.
-func (s *Syncer) readPass(ctx context.Context, p *Progress, held int64, inspect func(Listed) error) error {
-	if p.ended(held) {
-		p.Pass.Listed = true
-		return s.commit(ctx, *p, Batch{})
-	}
+// readPass reads the next page of the rolling pass, until one is not full: that
+// the rows held are as many as the total proves nothing.
+func (s *Syncer) readPass(ctx context.Context, p *Progress) error {
 	n, size := p.Pass.Page, s.size(*p)
 	page, err := s.from.ListPage(ctx, n, size)
 	if err != nil {
@@ -25,11 +21,6 @@ func (s *Syncer) readPass(ctx context.Context, p *Progress, held int64, inspect 
 		return err
 	}
 	s.large = 0
-	if inspect != nil {
-		if err := inspect(page); err != nil {
-			return err
-		}
-	}
 	p.take(s, page, n, size)
 	return s.commit(ctx, *p, Batch{Entries: entries(page)})
 }
@@ -207,12 +198,6 @@ func (p *Progress) repeated(ids string, n, rows int, still bool) {
 func (p *Progress) judge(rows []api.Operation, follows bool) {
 	p.Pass.Seen.see(rows, follows)
 	p.Order = p.Pass.Seen.judge(p.Order)
-}
-
-// ended reports that all pages are read, without asking for one that is empty.
-func (p Progress) ended(held int64) bool {
-	t := p.Pass
-	return t.Pages > 0 && p.Total >= 0 && held >= p.Total && int64(t.Page-p.Offset)*int64(p.PageSize) >= p.Total
 }
 
 // verifyNext asks for one operation that no page of the pass has shown, or ends the

@@ -200,7 +200,7 @@ func (s *Syncer) step(ctx context.Context) (did job, wait time.Duration, err err
 	case news:
 		err = s.readNews(ctx, &p)
 	case page:
-		err = s.readPass(ctx, &p, held, nil)
+		err = s.readPass(ctx, &p)
 	case verify:
 		err = s.verifyNext(ctx, &p, held)
 	}

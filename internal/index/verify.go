@@ -52,9 +52,6 @@ func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comp
 		}
 		c.Compared, c.Total = int64(len(found)), p.Total
 		tell(c.Compared, p.Total)
-		if p.ended(c.Compared) {
-			break
-		}
 	}
 	return c, s.phantoms(ctx, p.Pass.Started, found, &c)
 }
