@@ -268,7 +268,7 @@ func pageOf[T record](c *Client, r request, a answer, t thing, page int) (Page[T
 			l.shape.Total = "X-Total-Count"
 		}
 	}
-	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, Shape: l.shape}
+	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, At: a.at, Shape: l.shape}
 	if len(l.items) == 0 {
 		if err := saidNo(r, a, "list of "+t.many); err != nil {
 			return p, err

@@ -143,16 +143,7 @@ func (a *App) TakeEvent(ctx context.Context, s receiver.Stored, l *hook.Learner)
 		_, err := a.Index.Event(ctx, toldBy(e, s.ReceivedAt, l))
 		return err
 	}
-	known, err := a.Index.Get(ctx, string(e.ObjectID))
-	if errors.Is(err, index.ErrNone) {
-		_, err = a.Index.Event(ctx, index.Event{OPID: string(e.ObjectID), Seen: s.ReceivedAt})
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	_, err = a.Index.Put(ctx, []index.Entry{{Op: known.Op, Origin: known.Origin, Seen: known.Seen, Owed: true}})
-	return err
+	return a.Index.Owe(ctx, string(e.ObjectID))
 }
 
 // toldBy is what an event tells the index. Words are filled in only where the

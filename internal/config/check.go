@@ -94,6 +94,9 @@ func (c *Config) checkGeneral(k *checker) {
 	if w := c.Writes.SettleWait.D(); w < 0 || w > 5*time.Minute {
 		k.add("must be from 0 to 5m", "writes", "settle_wait")
 	}
+	if n := c.Index.MaxPageSize; n < 1 || n > 10_000 {
+		k.add("must be from 1 to 10000", "index", "max_page_size")
+	}
 	k.positive(c.SSH.IdleTimeout, "ssh", "idle_timeout")
 	if c.SSH.MaxSessions < 1 {
 		k.add("must be at least 1", "ssh", "max_sessions")

@@ -88,9 +88,10 @@ type Writes struct {
 
 // Index is the local mirror of operations.
 type Index struct {
-	Enabled bool     `toml:"enabled"`
-	MaxAge  Duration `toml:"max_age"`
-	Memory  bool     `toml:"memory"`
+	Enabled     bool     `toml:"enabled"`
+	MaxAge      Duration `toml:"max_age"`
+	MaxPageSize int      `toml:"max_page_size"`
+	Memory      bool     `toml:"memory"`
 }
 
 // Webhooks is the receiver.
@@ -176,7 +177,7 @@ func Default() Config {
 		Limits:   Limits{Policy: "wait", MaxWait: Duration(30 * time.Second), PerMinute: limit.Recommended()},
 		Service:  Service{ShareTokenField: "token", ListPageSize: 100, StatusWords: map[string]string{}},
 		Writes:   Writes{SettleWait: Duration(10 * time.Second), LateAfter: Duration(15 * time.Minute)},
-		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute)},
+		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute), MaxPageSize: 1000},
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"}, MaxAge: Duration(5 * time.Minute)},
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
 		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},

@@ -63,7 +63,7 @@ type feed struct {
 	counting time.Duration // until the budgets do; 0: they do not
 	status   session.Status
 	usage    []limit.Usage
-	newest   time.Time // when the newest page of the list was read last; touched by look only
+	listed   time.Time // when all that the list may show was last looked for; touched by look only
 }
 
 func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
@@ -313,17 +313,24 @@ func (f *feed) look(ctx context.Context) {
 	}
 }
 
-// confirm tells the list when the newest page was read again and nothing on it had
+// confirm tells the list when news or a whole pass were read again and nothing had
 // changed: what is shown is younger than it says.
 func (f *feed) confirm(ctx context.Context) {
-	p, err := index.LoadProgress(ctx, f.app.Index)
-	if err != nil || !p.Newest.After(f.newest) {
+	p, err := index.LoadProgress(ctx, f.app.Index.Store)
+	if err != nil {
 		return
 	}
-	if !f.newest.IsZero() {
+	at := p.News.At
+	if p.Last.Finished.After(at) {
+		at = p.Last.Finished
+	}
+	if at.Equal(f.listed) {
+		return
+	}
+	if !f.listed.IsZero() {
 		f.put("index", ui.Changed{Kind: ui.KindOperations})
 	}
-	f.newest = p.Newest
+	f.listed = at
 }
 
 // lookUsage reads the budgets; while calls of the last minute run out, that
