@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"opdeck/api"
+	"opdeck/api/text"
 )
 
 // Person is one side of a request, as api.Actor tells of them.
@@ -35,7 +36,7 @@ func person(a api.Actor) Person {
 
 // String is the name and what it rests on.
 func (p Person) String() string {
-	switch claim := (api.Actor{UID: p.UID, LoginUID: p.LoginUID, Doubt: p.Doubt}).Claim(); {
+	switch claim := p.Claim(); {
 	case claim != "":
 		return p.Name + " (" + claim + ")"
 	case p.Cert != "":
@@ -44,6 +45,11 @@ func (p Person) String() string {
 		return fmt.Sprintf("%s (key %s)", p.Name, p.Key)
 	}
 	return p.Name
+}
+
+// Claim says what the name of a local person rests on; see api.Actor.
+func (p Person) Claim() string {
+	return api.Actor{UID: p.UID, LoginUID: p.LoginUID, Doubt: p.Doubt}.Claim()
 }
 
 // Local reports whether the person is known by a user id of a host.
@@ -98,7 +104,7 @@ func Bars(who api.Actor, requester Person) *api.Error {
 	case fold(p.Name) == "":
 		return refuse(api.RuleRole, "Nobody is signed in, so nobody can approve.", "Start with a name: a person's own account, or an SSH key with name=….")
 	case p.Key != "" && p.Key == q.Key && fold(p.Name) != fold(q.Name):
-		return refuse(api.RuleRole, fmt.Sprintf("This key is the one that %s asked with.", q.Name), "A second person needs a key of their own.")
+		return refuse(api.RuleRole, fmt.Sprintf("Your key is the one that %s asked with.", text.Untrusted(q.Name).Line(64)), "A second person needs a key of their own.")
 	case overlap(p.names(), q.names()):
 		return refuse(api.RuleRole, "Nobody approves or denies their own request.", "Ask a colleague; an admin needs one as well. A request that is not used lapses by itself.")
 	case !p.proven() || !q.proven():

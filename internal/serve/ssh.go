@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/internal/approval"
 	"opdeck/internal/console"
 	"opdeck/internal/spoken"
 	"opdeck/internal/sshd"
@@ -33,16 +34,27 @@ func (s *server) openSSH(ctx context.Context) error {
 	limits := s.opt.Limits
 	limits.Idle = c.IdleTimeout.D()
 	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Ring: ring, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
-		Settle: s.acts.settled, Console: s.console, Spoken: s.spoken,
+		Settle: s.acts.settled, Rechecked: s.recheck, Console: s.console, Spoken: s.spoken,
 		Exec: func(ctx context.Context, c sshd.Command) int { return s.opt.Exec(ctx, s.app, c) }})
 	if err != nil {
 		return cannot("[ssh]", err)
 	}
+	s.app.JudgeSSH(func(p approval.Person) (api.Role, error) {
+		now, err := ring.Standing(p.Proof, p.Login, p.From)
+		return now.Role, err
+	})
 	var lc net.ListenConfig
 	if s.sshAt, err = lc.Listen(ctx, "tcp", c.Listen); err != nil {
 		return cannot("[ssh] listen", err)
 	}
 	return nil
+}
+
+// recheck ends approvals of people who lost their key or their role.
+func (s *server) recheck(ctx context.Context) {
+	if err := s.app.Approvals.Recheck(ctx, s.ssh.Fingerprint()); err != nil && ctx.Err() == nil {
+		s.app.Log.Error("approvals cannot be looked at", "err", err)
+	}
 }
 
 // console shows the console to the person in ctx. A console looks for a webhook

@@ -17,17 +17,21 @@ import (
 
 // Person is who proved to hold a key.
 type Person struct {
+	// Name is what people read: that of authorized_keys, or the certificate's key id.
 	Name string
 	Role api.Role
-	// Key is the key's fingerprint, or the certificate's serial number and the
-	// fingerprint of who signed it.
+	// Key is the fingerprint of the key, of the certified one where a certificate was
+	// used.
 	Key string
+	// Login is the name that the person logs in with: a principal of the certificate.
+	Login string
+	// Cert is the certificate's key id; Serial its serial number and the fingerprint of
+	// who signed it. "" without a certificate.
+	Cert, Serial string
 	// NoTerminal is true for a certificate without permit-pty.
 	NoTerminal bool
 	// Until is when the key or certificate lapses; zero: never.
 	Until time.Time
-
-	certificate bool // the login name has been looked at
 }
 
 // Refusal says why a key is not accepted. It is for our log and audit trail; the
@@ -183,5 +187,19 @@ func (r *Ring) Judge(key gossh.PublicKey, user string, from netip.Addr) (Person,
 	case !e.until.IsZero() && !now.Before(e.until):
 		return refused("expired", "the key has lapsed")
 	}
-	return Person{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Until: e.until}, nil
+	return Person{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Login: e.name, Until: e.until}, nil
+}
+
+// Standing judges once more who logged in before as user from an address, with the
+// key or certificate that they proved, as authorized_keys has it.
+func (r *Ring) Standing(proof, user, from string) (Person, error) {
+	key, _, _, _, err := gossh.ParseAuthorizedKey([]byte(proof))
+	if err != nil {
+		return refused("no_proof", "nothing is kept of the key")
+	}
+	p, err := r.Judge(key, user, hostOf(from))
+	if err == nil && p.Login != user {
+		return refused("other_name", "the key is "+p.Name+"'s")
+	}
+	return p, err
 }
