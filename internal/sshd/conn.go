@@ -37,10 +37,14 @@ type conn struct {
 	leave func() // gives the place before authentication back
 
 	attempts attempts
-	reading  atomic.Int64 // ns from began to the Read that waits for the client; 0: none
-	idle     atomic.Int64 // ns that earlier ones waited
-	keyKnown atomic.Bool  // a key was offered that is accepted
-	dropped  atomic.Bool  // another one took its place
+	spoke    chan struct{} // closed when first bytes have come, or none will
+	ahead    []byte        // of these, what was not read yet; set before spoke is closed
+	failure  error         // of the reading of these
+	reading  atomic.Int64  // ns from began to the Read that waits for the client; 0: none
+	idle     atomic.Int64  // ns that earlier ones waited
+	heard    atomic.Bool   // the client has sent something
+	keyKnown atomic.Bool   // a key was offered that is accepted
+	dropped  atomic.Bool   // another one took its place
 
 	proven atomic.Bool
 	// Set before proven, never changed afterwards.
@@ -68,7 +72,8 @@ type connKey struct{}
 func (s *Server) accept(ctx ssh.Context, nc net.Conn) net.Conn {
 	addr := addrOf(nc.RemoteAddr())
 	c := &conn{Conn: nc, srv: s, addr: addr, began: time.Now(), hangUp: func() {}, gone: make(chan struct{}),
-		sessions: map[*session]bool{}, told: map[string]bool{}}
+		spoke: make(chan struct{}), sessions: map[*session]bool{}, told: map[string]bool{}}
+	go c.hear()
 	var ok bool
 	if c.leave, ok = s.preAuth.enter(addr, c, s.stopping); !ok {
 		s.stats.add(&s.stats.refused, "too_many_pending")
@@ -127,6 +132,16 @@ func (c *conn) Close() error {
 	return err
 }
 
+// hear reads the first bytes of the client while the connection waits for a place:
+// whoever means it speaks at once.
+func (c *conn) hear() {
+	defer close(c.spoke)
+	b := make([]byte, 256)
+	n, err := c.Conn.Read(b)
+	c.ahead, c.failure = b[:n], err
+	c.heard.Store(n > 0)
+}
+
 // Read counts how long the client keeps us waiting, until the proof.
 func (c *conn) Read(b []byte) (int, error) {
 	if c.proven.Load() {
@@ -134,19 +149,33 @@ func (c *conn) Read(b []byte) (int, error) {
 	}
 	at := int64(time.Since(c.began))
 	c.reading.Store(max(at, 1))
-	n, err := c.Conn.Read(b)
+	n, err := c.read(b)
 	c.reading.Store(0)
 	c.idle.Add(int64(time.Since(c.began)) - at)
 	return n, err
 }
 
-// waited implements client.
-func (c *conn) waited() time.Duration {
-	d := c.idle.Load()
-	if at := c.reading.Load(); at > 0 {
-		d += int64(time.Since(c.began)) - at
+// read is Read with the first bytes before all others.
+func (c *conn) read(b []byte) (int, error) {
+	<-c.spoke
+	switch {
+	case len(c.ahead) > 0:
+		n := copy(b, c.ahead)
+		c.ahead = c.ahead[n:]
+		return n, nil
+	case c.failure != nil:
+		return 0, c.failure
 	}
-	return time.Duration(d)
+	return c.Conn.Read(b)
+}
+
+// waited implements client.
+func (c *conn) waited() (d time.Duration, silent bool) {
+	d = time.Duration(c.idle.Load())
+	if at := c.reading.Load(); at > 0 {
+		d += time.Since(c.began) - time.Duration(at)
+	}
+	return d, !c.heard.Load()
 }
 
 // proving implements client.

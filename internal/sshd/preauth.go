@@ -12,8 +12,9 @@ import (
 // addresses) and from one wide one (/24, /48). Some places are kept for sources
 // that somebody logged in from before; the wide bound is not theirs.
 //
-// A connection beyond a bound takes the place of the one that its client kept
-// waiting the longest. When all make progress, it waits its turn.
+// A connection beyond a bound takes the place of the one whose client keeps us
+// waiting the longest, silent ones first. When all make progress, it waits its turn;
+// those whose client has said something come before those that are silent.
 type preAuthLimit struct {
 	all, kept    int           // places, and those of them for known sources
 	narrow, wide int           // places of one network
@@ -32,8 +33,9 @@ type preAuthLimit struct {
 
 // client is the connection of a place.
 type client interface {
-	// waited is how long it has kept us waiting in all.
-	waited() time.Duration
+	// waited is how long it has kept us waiting in all, silent whether it has never
+	// sent anything.
+	waited() (d time.Duration, silent bool)
 	// proving reports that it has offered a key that is accepted, so that a person
 	// may be asked for a touch or a passphrase.
 	proving() bool
@@ -46,13 +48,20 @@ type place struct {
 	narrow, wide netip.Prefix
 	known        bool
 	client       client
-	admitted     chan struct{} // closed when it is inside
+	decided      chan struct{} // closed when it left the queue
+	admitted     bool          // set before decided is closed
 }
 
+func (p *place) silent() bool { _, silent := p.client.waited(); return silent }
+
+func (p *place) decide(admitted bool) { p.admitted = admitted; close(p.decided) }
+
 // queueFactor is how many may wait for each place, retryEvery how often those are
-// looked at while nobody leaves.
+// looked at while nobody leaves. slowFactor is how much longer than a silent client
+// one that says something may keep us waiting.
 const (
-	queueFactor = 4
+	queueFactor = 8
+	slowFactor  = 4
 	retryEvery  = 50 * time.Millisecond
 )
 
@@ -77,7 +86,7 @@ func networks(a netip.Addr) (narrow, wide netip.Prefix) {
 // enter takes a place for a connection; ok is false when there was none in time.
 // leave gives it back and may be called twice.
 func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leave func(), ok bool) {
-	p := &place{client: c, admitted: make(chan struct{})}
+	p := &place{client: c, decided: make(chan struct{})}
 	p.narrow, p.wide = networks(a)
 	p.known = l.known.has(p.narrow)
 	if !l.line(p) {
@@ -87,45 +96,58 @@ func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leav
 	t := time.NewTimer(l.patience)
 	defer t.Stop()
 	select {
-	case <-p.admitted:
+	case <-p.decided:
 	case <-t.C:
 	case <-stop:
 	}
-	if l.unline(p) {
+	if l.unline(p); !p.admitted {
 		return nil, false
 	}
 	return sync.OnceFunc(func() { l.leave(p) }), true
 }
 
-// line puts p at the end of the queue, unless that is full.
-func (l *preAuthLimit) line(p *place) bool {
+// line puts p at the end of the queue. When that is full, the silent one in it that
+// came first is turned away; ok is false when there is none.
+func (l *preAuthLimit) line(p *place) (ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	same, near := 0, 0
-	for _, q := range l.queue {
-		if q.narrow == p.narrow {
-			same++
+	for _, bound := range []struct {
+		most int
+		of   func(*place) bool
+	}{
+		{queueFactor * l.narrow, func(q *place) bool { return q.narrow == p.narrow }},
+		{queueFactor * l.wide, func(q *place) bool { return !p.known && !q.known && q.wide == p.wide }},
+		{queueFactor * l.all, func(*place) bool { return true }},
+	} {
+		n, out := 0, -1
+		for i, q := range l.queue {
+			if !bound.of(q) {
+				continue
+			}
+			if n++; out < 0 && q.silent() {
+				out = i
+			}
 		}
-		if !q.known && q.wide == p.wide {
-			near++
+		switch {
+		case n < bound.most:
+		case out < 0:
+			return false
+		default:
+			l.queue[out].decide(false)
+			l.queue = slices.Delete(l.queue, out, out+1)
 		}
-	}
-	if len(l.queue) >= queueFactor*l.all || same >= queueFactor*l.narrow || !p.known && near >= queueFactor*l.wide {
-		return false
 	}
 	l.queue = append(l.queue, p)
 	return true
 }
 
-// unline takes p out of the queue and reports whether it was still there.
-func (l *preAuthLimit) unline(p *place) bool {
+// unline takes p out of the queue if it is still there.
+func (l *preAuthLimit) unline(p *place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.Index(l.queue, p)
-	if i >= 0 {
+	if i := slices.Index(l.queue, p); i >= 0 {
 		l.queue = slices.Delete(l.queue, i, i+1)
 	}
-	return i >= 0
 }
 
 // admit gives places to those in the queue, in its order, and ends the connections
@@ -133,22 +155,27 @@ func (l *preAuthLimit) unline(p *place) bool {
 func (l *preAuthLimit) admit() {
 	l.mu.Lock()
 	var dropped []*place
-	l.queue = slices.DeleteFunc(l.queue, func(p *place) bool {
-		if full := l.full(p); full != nil {
-			victim := l.slowest(full)
-			if victim == nil {
+	for _, silent := range []bool{false, true} {
+		l.queue = slices.DeleteFunc(l.queue, func(p *place) bool {
+			if p.silent() != silent {
 				return false
 			}
-			l.remove(victim)
-			dropped = append(dropped, victim)
-			if l.full(p) != nil { // another bound holds as well
-				return false
+			if full := l.full(p); full != nil {
+				victim := l.slowest(full)
+				if victim == nil {
+					return false
+				}
+				l.remove(victim)
+				dropped = append(dropped, victim)
+				if l.full(p) != nil { // another bound holds as well
+					return false
+				}
 			}
-		}
-		l.add(p)
-		close(p.admitted)
-		return true
-	})
+			l.add(p)
+			p.decide(true)
+			return true
+		})
+	}
 	if len(l.queue) > 0 {
 		if l.retry == nil {
 			l.retry = time.AfterFunc(retryEvery, l.admit)
@@ -181,19 +208,27 @@ func (l *preAuthLimit) full(p *place) func(*place) bool {
 	return nil
 }
 
-// slowest is the place of those whose client kept us waiting the longest; nil when
-// all of them make progress. mu is held.
-func (l *preAuthLimit) slowest(of func(*place) bool) (worst *place) {
-	most := l.quiet
+// slowest is the place that is taken away first: that of the silent client which
+// kept us waiting the longest, for quiet at least, then that of the slowest one, for
+// slowFactor times as long. nil: all of them make progress. mu is held.
+func (l *preAuthLimit) slowest(of func(*place) bool) *place {
+	var mute, slow *place
+	most, mostSlow := l.quiet, slowFactor*l.quiet
 	for p := range l.inside {
 		if !of(p) || p.client.proving() {
 			continue
 		}
-		if w := p.client.waited(); w >= most {
-			worst, most = p, w
+		switch w, silent := p.client.waited(); {
+		case silent && w >= most:
+			mute, most = p, w
+		case !silent && w >= mostSlow:
+			slow, mostSlow = p, w
 		}
 	}
-	return worst
+	if mute != nil {
+		return mute
+	}
+	return slow
 }
 
 func (l *preAuthLimit) add(p *place) {

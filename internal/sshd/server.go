@@ -90,8 +90,8 @@ type Limits struct {
 	PendingKept int           // 32 of them for networks that somebody logged in from before
 	PerSource   int           // 8 of them from one /32 or /64
 	PerNetwork  int           // 32 of them from one /24 or /48, known sources aside
-	Quiet       time.Duration // 500 ms that a client may keep us waiting before another one can take its place
-	Patience    time.Duration // 5 s that one beyond the bounds waits for its turn
+	Quiet       time.Duration // 500 ms that a silent client may keep us waiting before another one can take its place
+	Patience    time.Duration // 8 s that one beyond the bounds waits for its turn
 
 	PerPerson int           // 4 sessions of one person
 	PerConn   int           // 2 sessions on one connection
@@ -120,7 +120,7 @@ func (l *Limits) defaults() {
 	or(&l.PerSource, 8)
 	or(&l.PerNetwork, 32)
 	or(&l.Quiet, 500*time.Millisecond)
-	or(&l.Patience, 5*time.Second)
+	or(&l.Patience, 8*time.Second)
 	or(&l.PerPerson, 4)
 	or(&l.PerConn, 2)
 	or(&l.Conns, 8)
