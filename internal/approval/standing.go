@@ -47,6 +47,17 @@ func lost(r Request) error {
 	return refuse(api.RuleApproval, "Approval "+r.ID+" does not count any more. "+r.Ended+".", "Repeat the act: that asks for a new approval.")
 }
 
+// Waiting counts the requests that are open, and those that were approved and not
+// used yet, by state; 1000 at most.
+func (d *Desk) Waiting(ctx context.Context) (map[State]int, error) {
+	list, err := d.store.List(ctx, Filter{Scope: d.scope, States: []State{Open, Approved}, Limit: 1000})
+	n := map[State]int{}
+	for _, r := range list {
+		n[r.at(d.now()).State]++
+	}
+	return n, err
+}
+
 // Recheck ends what rests on somebody who is known at host and has lost the key or
 // the role that it rests on: approvals that were not used yet, and requests of keys
 // that are gone.
