@@ -61,12 +61,7 @@ func (s *server) recheck(ctx context.Context) {
 // receiver of its own, and finds ours; it asks for the secret first, which is in
 // the server's environment and not in the person's.
 func (s *server) console(ctx context.Context, t sshd.Terminal) error {
-	env := func(name string) string {
-		if name != "" && name == s.app.Config.Webhooks.SecretEnv {
-			return s.opt.Getenv(name)
-		}
-		return t.Getenv(name)
-	}
+	env := s.app.SecretEnv(s.opt.Getenv, t.Getenv)
 	return console.Run(ctx, s.app, console.Options{In: t.In, Out: t.Out, Getenv: env, NoColor: t.Getenv("NO_COLOR") != "",
 		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter, Shared: s.shared})
 }

@@ -13,6 +13,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/internal/filecheck"
 )
 
 // Person is who proved to hold a key.
@@ -108,7 +109,7 @@ func readKeys(path string) ([]byte, error) {
 	case st.Size() > maxKeyFile:
 		return nil, fmt.Errorf("%s: it is larger than %d bytes", path, maxKeyFile)
 	}
-	if err := trusted(st); err != nil {
+	if err := filecheck.Trusted(st); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
