@@ -23,6 +23,7 @@ import (
 	"opdeck/internal/approval"
 	"opdeck/internal/audit"
 	"opdeck/internal/config"
+	"opdeck/internal/filecheck"
 	"opdeck/internal/index"
 	"opdeck/internal/journey"
 	"opdeck/internal/localuser"
@@ -155,9 +156,9 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 	if opt.LogFile == "" {
 		return nil
 	}
-	f, err := os.OpenFile(opt.LogFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := filecheck.Append(opt.LogFile)
 	if err != nil {
-		return &api.Error{Kind: api.Usage, Public: "The log file cannot be opened.", Err: err}
+		return &api.Error{Kind: api.Usage, Public: "The log file cannot be used: " + err.Error() + ".", Hint: "--log-file takes a regular file, or a name that is free.", Err: err}
 	}
 	a.closers = append(a.closers, f.Close)
 	a.Log = NewLog(f, opt.Verbose)

@@ -6,6 +6,8 @@ package filecheck
 
 import "os"
 
+const noFollow = 0
+
 // Private says why a file is not ours alone.
 func Private(os.FileInfo) error { return nil }
 

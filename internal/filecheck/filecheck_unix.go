@@ -10,6 +10,10 @@ import (
 	"syscall"
 )
 
+// noFollow keeps Append from following a link that took the file's place, and from
+// waiting for the reader of a pipe.
+const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
 // Private says why a file is not ours alone: it must belong to the user of this
 // process and have mode 0400 or 0600.
 func Private(st os.FileInfo) error {
