@@ -36,6 +36,8 @@ func (a *answer) read(resp *http.Response, raw []byte, login bool) {
 		a.outcome, a.detail = TwoFactor, "a two-factor code is demanded"
 	case refusal(code, login):
 		a.outcome, a.detail = Refused, "refused"
+	case code/100 == 3:
+		a.detail = faultRedirected
 	default:
 		a.detail = "not a usable answer"
 	}

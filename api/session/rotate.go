@@ -198,6 +198,9 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 		}
 	}
 	r.release(ctx, rel)
+	if err := permanentError(a.detail, max(rel.LoginWait, rel.RefreshWait)); err != nil {
+		return false, err
+	}
 	if r.why.force {
 		return false, m.notYet(max(rel.LoginWait, rel.RefreshWait))
 	}
