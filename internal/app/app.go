@@ -158,7 +158,7 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 	}
 	f, err := filecheck.Append(opt.LogFile)
 	if err != nil {
-		return &api.Error{Kind: api.Usage, Public: "The log file cannot be used: " + err.Error() + ".", Hint: "--log-file takes a regular file, or a name that is free.", Err: err}
+		return &api.Error{Kind: api.Usage, Public: "The log file cannot be opened: " + err.Error() + ".", Hint: "--log-file takes a regular file, or a name that is free.", Err: err}
 	}
 	a.closers = append(a.closers, f.Close)
 	a.Log = NewLog(f, opt.Verbose)

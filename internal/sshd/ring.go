@@ -61,6 +61,8 @@ type rules struct {
 	keys map[string]entry
 	ca   authority
 	bad  []Mistake
+
+	keysFile, caFile []byte // what they were read from
 }
 
 // fileState is what is known of a file.
@@ -119,12 +121,32 @@ func readKeys(path string) ([]byte, error) {
 	return b, nil
 }
 
-func (r *Ring) parse() {
-	n := &rules{}
-	n.keys, n.bad = parseKeys(r.keysFile, r.keys.b)
-	ca, bad := parseCA(r.caFile, r.ca.b)
-	n.ca, n.bad = ca, append(n.bad, bad...)
-	r.rules.Store(n)
+func (r *Ring) parse() { r.rules.Store(r.parsed(r.keys.b, r.ca.b)) }
+
+func (r *Ring) parsed(keys, ca []byte) *rules {
+	n := &rules{keysFile: keys, caFile: ca}
+	n.keys, n.bad = parseKeys(r.keysFile, keys)
+	signers, bad := parseCA(r.caFile, ca)
+	n.ca, n.bad = signers, append(n.bad, bad...)
+	return n
+}
+
+// fresh is what the files say at this moment, whatever Reload has seen.
+func (r *Ring) fresh() (*rules, error) {
+	var b [2][]byte
+	for i, path := range []string{r.keysFile, r.caFile} {
+		if path == "" {
+			continue
+		}
+		var err error
+		if b[i], err = readKeys(path); err != nil {
+			return nil, err
+		}
+	}
+	if n := r.rules.Load(); bytes.Equal(n.keysFile, b[0]) && bytes.Equal(n.caFile, b[1]) {
+		return n, nil
+	}
+	return r.parsed(b[0], b[1]), nil
 }
 
 // Reload reads the files again. changed is true when they hold something else
@@ -172,7 +194,10 @@ func (r *Ring) Len() (keys, authorities int) {
 // *Refusal. Whether the key is held, and whether the login name of a plain key
 // agrees, is for the caller.
 func (r *Ring) Judge(key gossh.PublicKey, user string, from netip.Addr) (Person, error) {
-	n, now := r.rules.Load(), r.now()
+	return r.rules.Load().judge(key, user, from, r.now())
+}
+
+func (n *rules) judge(key gossh.PublicKey, user string, from netip.Addr, now time.Time) (Person, error) {
 	if c, is := key.(*gossh.Certificate); is {
 		return n.ca.judge(c, user, from, now)
 	}
@@ -192,13 +217,18 @@ func (r *Ring) Judge(key gossh.PublicKey, user string, from netip.Addr) (Person,
 }
 
 // Standing judges once more who logged in before as user from an address, with the
-// key or certificate that they proved, as authorized_keys has it.
+// key or certificate that they proved, as authorized_keys has it. The files are read
+// anew; one that cannot be read lets nobody stand.
 func (r *Ring) Standing(proof, user, from string) (Person, error) {
 	key, _, _, _, err := gossh.ParseAuthorizedKey([]byte(proof))
 	if err != nil {
 		return refused("no_proof", "nothing is kept of the key")
 	}
-	p, err := r.Judge(key, user, hostOf(from))
+	n, err := r.fresh()
+	if err != nil {
+		return Person{}, err
+	}
+	p, err := n.judge(key, user, hostOf(from), r.now())
 	if err == nil && p.Login != user {
 		return refused("other_name", "the key is "+p.Name+"'s")
 	}
