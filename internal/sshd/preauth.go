@@ -161,7 +161,7 @@ func (l *preAuthLimit) admit() {
 				return false
 			}
 			if full := l.full(p); full != nil {
-				victim := l.slowest(full)
+				victim := l.slowest(full, silent)
 				if victim == nil {
 					return false
 				}
@@ -209,9 +209,10 @@ func (l *preAuthLimit) full(p *place) func(*place) bool {
 }
 
 // slowest is the place that is taken away first: that of the silent client which
-// kept us waiting the longest, for quiet at least, then that of the slowest one, for
-// slowFactor times as long. nil: all of them make progress. mu is held.
-func (l *preAuthLimit) slowest(of func(*place) bool) *place {
+// kept us waiting the longest, for quiet at least, then, unless it is for a silent one,
+// that of the slowest client, for slowFactor times as long. nil: all of them make
+// progress. mu is held.
+func (l *preAuthLimit) slowest(of func(*place) bool, forSilent bool) *place {
 	var mute, slow *place
 	most, mostSlow := l.quiet, slowFactor*l.quiet
 	for p := range l.inside {
@@ -225,7 +226,7 @@ func (l *preAuthLimit) slowest(of func(*place) bool) *place {
 			slow, mostSlow = p, w
 		}
 	}
-	if mute != nil {
+	if mute != nil || forSilent {
 		return mute
 	}
 	return slow

@@ -99,7 +99,10 @@ func TestTheSlowestLosesItsPlace(t *testing.T) {
 		}
 		slow := g.comeAs("192.0.2.5", &caller{began: time.Now(), spoke: true}) // next has lost its place
 		began = time.Now()
-		if g.come("192.0.2.6") == nil || !slow.gone.Load() {
+		if g.come("192.0.2.6") != nil {
+			t.Error("a silent one takes the place of one that speaks")
+		}
+		if g.comeAs("192.0.2.6", &caller{began: time.Now(), spoke: true}) == nil || !slow.gone.Load() {
 			t.Error("one that is slow for four seconds keeps its place")
 		}
 		if took := time.Since(began); took < 4*time.Second-time.Millisecond {
@@ -208,14 +211,15 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 	}
 	for name, sources := range map[string]struct{ first, n int }{"from elsewhere": {2, 20}, "from their own address too": {1, 20}} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, nil)
+			h := open(t, func(_ *house, o *Options) { o.Limits.Handshake, o.Limits.Patience = time.Minute, time.Minute }) // the network's time is not what is tested
+			limit := 10 * time.Second
 			login := func() error {
 				nc, err := from(t, "127.0.0.1", h.addr)
 				if err != nil {
 					return err
 				}
 				defer nc.Close()
-				_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
+				_ = nc.SetDeadline(time.Now().Add(max(limit, time.Minute)))
 				c, chans, reqs, err := gossh.NewClientConn(nc, h.addr, &gossh.ClientConfig{User: "ana", Auth: []gossh.AuthMethod{gossh.PublicKeys(h.signer("ana"))},
 					HostKeyCallback: gossh.FixedHostKey(h.host)})
 				if err != nil {
@@ -223,31 +227,36 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 				}
 				return gossh.NewClient(c, chans, reqs).Close()
 			}
+			began := time.Now()
 			if err := login(); err != nil {
 				t.Fatal(err)
+			}
+			if base := time.Since(began); base > 50*time.Millisecond { // a busy machine, or the race detector
+				limit *= base / (50 * time.Millisecond)
 			}
 			over := make(chan struct{})
 			var wg sync.WaitGroup
 			defer func() { close(over); wg.Wait() }()
 			var made atomic.Int64
-			for i := range 500 {
+			n := scaled(500, 200)
+			for i := range n {
 				source := fmt.Sprintf("127.0.0.%d", sources.first+i%sources.n)
 				wg.Go(func() { silent(t, source, h.addr, over, &made) })
 			}
-			soon(t, "all of them have come", func() bool { return made.Load() >= 500 })
+			soon(t, "all of them have come", func() bool { return made.Load() >= int64(n) })
 			for i := range 10 {
 				began := time.Now()
 				if err := login(); err != nil {
 					t.Errorf("login %d: after %s: %v", i, time.Since(began).Round(time.Millisecond), err)
-				} else if took := time.Since(began); took > 10*time.Second {
-					t.Errorf("login %d took %s", i, took)
+				} else if took := time.Since(began); took > limit {
+					t.Errorf("login %d took %s, want at most %s", i, took, limit)
 				} else {
 					t.Logf("login %d took %s", i, took.Round(time.Millisecond))
 				}
 			}
 			lines := strings.Count(h.log.String(), "ssh: not let in")
 			t.Logf("%d silent connections; %d lines in the log; %v", made.Load(), lines, h.srv.Counters().Refused)
-			if lines > 2*3*20 { // sources, reasons, minutes
+			if lines > 2*20*(1+int(time.Since(began)/time.Minute)) { // reasons, sources, minutes
 				t.Errorf("%d lines in the log", lines)
 			}
 		})
