@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"net"
+	"path/filepath"
 	"time"
 
 	"opdeck/api"
@@ -34,7 +35,7 @@ func (s *server) openSSH(ctx context.Context) error {
 	limits := s.opt.Limits
 	limits.Idle = c.IdleTimeout.D()
 	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Ring: ring, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
-		Settle: s.acts.settled, Rechecked: s.recheck, Console: s.console, Spoken: s.spoken,
+		Settle: s.acts.settled, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console, Spoken: s.spoken,
 		Exec: func(ctx context.Context, c sshd.Command) int { return s.opt.Exec(ctx, s.app, c) }})
 	if err != nil {
 		return cannot("[ssh]", err)
@@ -48,6 +49,14 @@ func (s *server) openSSH(ctx context.Context) error {
 		return cannot("[ssh] listen", err)
 	}
 	return nil
+}
+
+// knownSources is the file of networks that people logged in from.
+func (s *server) knownSources() string {
+	if s.app.Config.Store.URL == "memory" {
+		return ""
+	}
+	return filepath.Join(s.app.State, "ssh-sources")
 }
 
 // recheck ends approvals of people who lost their key or their role.

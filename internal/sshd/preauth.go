@@ -67,7 +67,7 @@ const (
 
 func newPreAuthLimit(l Limits) *preAuthLimit {
 	return &preAuthLimit{all: l.Pending, kept: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork, patience: l.Patience, quiet: l.Quiet,
-		known: newKnownSources(maxKnown), inside: map[*place]bool{}, from: map[netip.Prefix]int{}, around: map[netip.Prefix]int{}}
+		known: &knownSources{max: maxKnown}, inside: map[*place]bool{}, from: map[netip.Prefix]int{}, around: map[netip.Prefix]int{}}
 }
 
 // networks are the narrow and the wide network of an address; without an address
@@ -269,46 +269,4 @@ func (l *preAuthLimit) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.inside)
-}
-
-// maxKnown bounds the networks that are remembered.
-const maxKnown = 4096
-
-// knownSources remembers the networks that people logged in from, the newest ones.
-type knownSources struct {
-	max int
-
-	mu   sync.Mutex
-	seen map[netip.Prefix]int64 // guarded by mu: when last, as a count of logins
-	n    int64                  // guarded by mu
-}
-
-func newKnownSources(most int) *knownSources {
-	return &knownSources{max: most, seen: map[netip.Prefix]int64{}}
-}
-
-func (k *knownSources) has(p netip.Prefix) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	_, is := k.seen[p]
-	return is && p.IsValid()
-}
-
-// add remembers the network of an address that somebody logged in from.
-func (k *knownSources) add(a netip.Addr) {
-	p, _ := networks(a)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.n++
-	k.seen[p] = k.n
-	if len(k.seen) <= k.max {
-		return
-	}
-	oldest := p
-	for q, at := range k.seen {
-		if at < k.seen[oldest] {
-			oldest = q
-		}
-	}
-	delete(k.seen, oldest)
 }

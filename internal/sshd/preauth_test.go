@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -181,18 +183,41 @@ func TestWaitingForAPlace(t *testing.T) {
 }
 
 func TestKnownSources(t *testing.T) {
-	k := newKnownSources(3)
+	path := filepath.Join(t.TempDir(), "sources")
+	k := &knownSources{max: 3, path: path}
+	if err := k.load(); err != nil {
+		t.Fatal(err)
+	}
 	for _, a := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.3", "2001:db8::1"} {
 		k.add(addr(a))
 	}
-	for a, want := range map[string]bool{"192.0.2.1": true, "192.0.2.2": false, "192.0.2.3": true, "2001:db8::ffff": true, "2001:db8:0:1::1": false} {
-		n, _ := networks(addr(a))
-		if k.has(n) != want {
-			t.Errorf("%s is known: %v", a, !want)
+	k.add(netip.Addr{})
+	k.add(addr("192.0.2.1"))
+	if err := k.save(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || string(b) != "192.0.2.3/32\n2001:db8::/64\n192.0.2.1/32\n" {
+		t.Errorf("kept: %q, %v", b, err)
+	}
+	write(t, path, "rubbish\n"+string(b))
+	again := &knownSources{max: 3, path: path}
+	if err := again.load(); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []*knownSources{k, again} {
+		for a, want := range map[string]bool{"192.0.2.1": true, "192.0.2.2": false, "192.0.2.3": true, "2001:db8::ffff": true, "2001:db8:0:1::1": false} {
+			n, _ := networks(addr(a))
+			if k.has(n) != want {
+				t.Errorf("%s is known: %v", a, !want)
+			}
+		}
+		if k.has(netip.Prefix{}) {
+			t.Error("no address is known")
 		}
 	}
-	if k.has(netip.Prefix{}) {
-		t.Error("no address is known")
+	if st, err := os.Stat(path); err != nil || again.dirty {
+		t.Errorf("%v, %v, %v", st, err, again.dirty)
 	}
 }
 

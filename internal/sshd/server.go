@@ -77,6 +77,10 @@ type Options struct {
 	Log    *slog.Logger     // nil: discards
 	Now    func() time.Time // nil: time.Now; for lifetimes of keys only
 
+	// KnownSources is a file that remembers the networks that people logged in from,
+	// for which places before authentication are kept. "": they are forgotten at the end.
+	KnownSources string
+
 	MaxSessions int // 200, of which 4 are kept for oncall and admin
 	Limits      Limits
 }
@@ -191,6 +195,10 @@ func New(opt Options) (*Server, error) {
 	l := opt.Limits
 	s := &Server{opt: opt, preAuth: newPreAuthLimit(l), seats: newSeats(opt.MaxSessions, l.PerPerson, l.Conns),
 		stopping: make(chan struct{}), reload: make(chan struct{}, 1), conns: map[*conn]bool{}}
+	s.preAuth.known.path = opt.KnownSources
+	if err := s.preAuth.known.load(); err != nil {
+		return nil, err
+	}
 	s.ssh = &ssh.Server{
 		HostSigners: []ssh.Signer{opt.HostKey}, Version: "opdeck", HandshakeTimeout: l.Handshake,
 		Handler:                 func(ssh.Session) {}, // never called: the session channel is ours
@@ -264,6 +272,14 @@ func (s *Server) stop(l net.Listener) {
 		_ = c.Close()
 	}
 	<-out
+	s.remember()
+}
+
+// remember saves the networks that people logged in from.
+func (s *Server) remember() {
+	if err := s.preAuth.known.save(); err != nil {
+		s.opt.Log.Error("ssh: logins from known networks may have to wait after a restart", "err", err)
+	}
 }
 
 // all are the connections, inside those that proved who they are.
@@ -298,6 +314,7 @@ func (s *Server) watch(ctx context.Context) {
 			continue
 		case <-s.reload:
 		case <-look.C:
+			s.remember()
 		}
 		changed, err := s.opt.Ring.Reload()
 		if err != nil && err.Error() != trouble {
