@@ -97,13 +97,14 @@ func quiet(fd int, before term.State) {
 	}
 }
 
-// release, commit and builtAt (RFC 3339) are set when a release is built; without
-// them the commit is the one that the go command found.
-var release, commit, builtAt = "dev", "", ""
+// release, commit, builtAt (RFC 3339) and releaseKey (the public key of releases)
+// are set when a release is built; without them the commit is the one that the go
+// command found.
+var release, commit, builtAt, releaseKey = "dev", "", "", ""
 
 // build tells what this program was built from.
 func build() cli.Build {
-	b := cli.Build{Release: release, Commit: commit, Built: builtAt}
+	b := cli.Build{Release: release, Commit: commit, Built: builtAt, Key: releaseKey}
 	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {
 		b.Commit = revision(info.Settings)
 	}

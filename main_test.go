@@ -76,6 +76,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": cmdCode, "service": cmdService, "stats": cmdStats, "faults": cmdFaults, "json": cmdJSON, "safe": cmdSafe,
 			"sharetoken": cmdShareToken, "change": cmdChange, "save": cmdSave, "spread": cmdSpread, "until": cmdUntil,
+			"answers": cmdAnswers,
 		},
 	})
 }

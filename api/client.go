@@ -16,7 +16,7 @@ import (
 
 // Session lends the shared access token to calls. Do reserves a slot of the
 // class, waits for a live pair, and calls send at most three times: again only
-// after a 401, which says that nothing was done.
+// after a status 401, which says that nothing was done.
 type Session interface {
 	Do(ctx context.Context, class limit.Class, send Send) error
 }
@@ -49,6 +49,7 @@ type Options struct {
 // Service holds what the service's documents leave open (config, [service]).
 type Service struct {
 	ShareTokenField string           // "token"
+	ListField       string           // of the array that holds a list, "data.rows"; "": found by itself
 	PageSize        int              // 100
 	Phases          map[string]Phase // status words beside the known ones
 }
@@ -83,9 +84,11 @@ type Call struct {
 
 // Client makes calls. It is safe for concurrent use.
 type Client struct {
-	opt  Options
-	base *url.URL
-	http *http.Client
+	opt       Options
+	base      *url.URL
+	http      *http.Client
+	customers formOf // how this service reads one customer
+	refusals  refusals
 }
 
 // New checks the options and makes a Client.

@@ -148,7 +148,12 @@ func linkLost(context.Context) (Verdict, error) { return Failed, nil }
 
 // Hooks reads the webhook settings (GET /v2/hook/get; a general call).
 func (c *Client) Hooks(ctx context.Context) (HookSettings, error) {
-	raw, a, err := c.getItem(ctx, request{op: "read webhook settings", parts: []string{"/v2/hook/get"}})
+	r := request{op: "read webhook settings", parts: []string{"/v2/hook/get"}}
+	a, err := c.get(ctx, r, nil)
+	if err != nil {
+		return HookSettings{}, err
+	}
+	raw, err := c.one(r, a, hooksThing)
 	if err != nil {
 		return HookSettings{}, err
 	}
@@ -160,7 +165,7 @@ func hooksOf(raw []byte, id string) (HookSettings, error) {
 		HookSettings
 		Secret string `json:"jwtSecret"`
 	}
-	if err := json.Unmarshal(raw, &wire); err != nil {
+	if err := readRecord(raw, &wire); err != nil {
 		return HookSettings{}, &Error{Op: "read webhook settings", Kind: Internal, RequestID: id,
 			Public: "The service's answer could not be understood."}
 	}

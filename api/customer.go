@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"regexp"
 
 	"opdeck/api/secret"
 	"opdeck/api/text"
@@ -25,6 +26,7 @@ type Customer struct {
 	Status    text.Untrusted `json:"status"`
 	Comment   text.Untrusted `json:"comment"`
 	Email     text.Untrusted `json:"email"`
+	Phone     text.Untrusted `json:"phone"`
 	CreatedAt Time           `json:"createdAt"`
 	UpdatedAt Time           `json:"updatedAt"`
 
@@ -35,11 +37,14 @@ type Customer struct {
 func (c *Customer) UnmarshalJSON(b []byte) error {
 	type plain Customer
 	var p plain
-	if err := json.Unmarshal(b, &p); err != nil {
+	if err := readRecord(b, &p); err != nil {
 		return err
 	}
 	*c = Customer(p)
 	c.Raw = append(json.RawMessage(nil), b...)
+	if c.CUID == "" {
+		c.CUID = text.Untrusted(textOf(object(b), customerThing.ids...))
+	}
 	return nil
 }
 
@@ -54,6 +59,42 @@ func (c Customer) MarshalJSON() ([]byte, error) {
 
 // Unknown lists the fields of the record that this program has no name for.
 func (c Customer) Unknown() []Field { return Unknown(c.Raw, c) }
+
+// Detail is one field of a record for people.
+type Detail struct {
+	Label    string // safe to draw
+	Value    text.Untrusted
+	At       Time // of a moment; Value holds its text
+	Personal bool // it leads to the person: shown masked where account numbers are
+	Odd      bool // it came and cannot be read as what it ought to be
+}
+
+// Details are all fields of the record beside name, kind and status that hold
+// anything: those with a name here first, then the others by their paths.
+func (c Customer) Details() []Detail {
+	var out []Detail
+	for _, d := range []Detail{{Label: "cuid", Value: c.CUID}, {Label: "company", Value: c.Company}, {Label: "email", Value: c.Email, Personal: true},
+		{Label: "phone", Value: c.Phone, Personal: true}, {Label: "comment", Value: c.Comment}, {Label: "puid", Value: c.PUID},
+		{Label: "created", Value: c.CreatedAt.text(), At: c.CreatedAt}, {Label: "updated", Value: c.UpdatedAt.text(), At: c.UpdatedAt}} {
+		if d.Value != "" {
+			out = append(out, d)
+		}
+	}
+	for _, f := range c.Unknown() {
+		value, ok := scalar(f.Value)
+		if !ok {
+			value = string(f.Value)
+		}
+		out = append(out, Detail{Label: safeLine(f.Path, 60), Value: text.Untrusted(value), Odd: f.Odd, Personal: Personal(f.Path)})
+	}
+	return out
+}
+
+// personal are names of fields that lead to a person.
+var personal = regexp.MustCompile(`(?i)mail|phone|mobile|telephone|iban|passport|tax`)
+
+// Personal reports whether a field of that name leads to a person.
+func Personal(name string) bool { return personal.MatchString(name) }
 
 // FullName joins name and last name.
 func (c Customer) FullName() text.Untrusted {
@@ -70,7 +111,7 @@ type Application struct {
 	Individual json.RawMessage `json:"individual,omitempty"`
 	Corporate  json.RawMessage `json:"corporate,omitempty"`
 	Raw        json.RawMessage `json:"-"`
-	Deprecated text.Untrusted  `json:"-"` // what the answer's Deprecation or Sunset header said
+	Unread     bool            `json:"-"` // it could not be read: nothing is known of it
 }
 
 // Kind tells which of the two an application is, "" when neither is there.
@@ -164,7 +205,7 @@ type CustomerFile struct {
 	Type       text.Untrusted `json:"type"`
 	Info       text.Untrusted `json:"info"`
 	Status     text.Untrusted `json:"status"`
-	Size       int64          `json:"size"`
+	Size       int64          `json:"size"` // bytes; -1: it came and cannot be read
 
 	Raw json.RawMessage `json:"-"`
 }

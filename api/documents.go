@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -196,8 +197,8 @@ func CheckUpload(u Upload) error {
 	case len(u.Content) == 0:
 		return Refusal(op, RuleFile, "The file is empty.")
 	case len(u.Content) > limit:
-		e := Refusal(op, RuleFile, "The file is too large: %.1f MB; the service takes up to %d MB of %s.",
-			float64(len(u.Content))/(1<<20), limit>>20, kind)
+		e := Refusal(op, RuleFile, "The file is too large: it has %s bytes, and the service takes %s files of up to %s bytes (%d MB).",
+			grouped(len(u.Content)), kindWord(kind), grouped(limit), limit>>20)
 		e.Hint = "Nothing was sent."
 		return e
 	}
@@ -235,6 +236,23 @@ func (c *Client) UploadDocument(ctx context.Context, u Upload) (CustomerFile, er
 		return f, err
 	}
 	return c.fileOf(op, a)
+}
+
+// kindWord is a media type without its parameters.
+func kindWord(mediaType string) string {
+	if kind, _, err := mime.ParseMediaType(mediaType); err == nil {
+		return kind
+	}
+	return mediaType
+}
+
+// grouped writes a count with a comma before every third digit from the end.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 func multipartOf(u Upload) ([]byte, string, error) {
@@ -340,11 +358,14 @@ func (f CustomerFile) before(t time.Time) bool {
 func (f *CustomerFile) UnmarshalJSON(b []byte) error {
 	type plain CustomerFile
 	var p plain
-	if err := json.Unmarshal(b, &p); err != nil {
+	if err := readRecord(b, &p); err != nil {
 		return err
 	}
 	*f = CustomerFile(p)
 	f.Raw = append(json.RawMessage(nil), b...)
+	if f.ID == "" {
+		f.ID = text.Untrusted(textOf(object(b), fileThing.ids...))
+	}
 	return nil
 }
 
@@ -354,7 +375,7 @@ func (c *Client) CustomerFiles(ctx context.Context, cuid string, page int) (Page
 	if err := CheckID("customer id", cuid); err != nil {
 		return Page[CustomerFile]{}, err
 	}
-	return list[CustomerFile](ctx, c, "list customer's documents", []string{"/v2/customer", ":" + cuid, "/file"}, c.paging(page, 0))
+	return list[CustomerFile](ctx, c, fileThing, []string{"/v2/customer", ":" + cuid, "/file"}, c.paging(page, 0))
 }
 
 // DownloadDocument writes a customer's file to w

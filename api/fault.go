@@ -20,7 +20,7 @@ func (c *Client) fault(ctx context.Context, r request, a answer, err error) erro
 	switch {
 	case a.err != nil:
 		return c.noAnswer(ctx, r, a)
-	case err != nil && a.status != http.StatusUnauthorized:
+	case err != nil && (a.status != http.StatusUnauthorized || knowsMore(err)):
 		return wayError(ctx, r.op, a, err)
 	case a.status >= 200 && a.status < 300:
 		return nil

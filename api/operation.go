@@ -25,7 +25,7 @@ type Operation struct {
 	IsParent             bool           `json:"isParent"`
 	Reference            text.Untrusted `json:"reference"`
 	Customer             CustomerRef    `json:"customer"`
-	Documents            []Document     `json:"documents"`
+	Documents            []Document     `json:"documents"` // nil: the answer told none; empty: it told that there are none
 
 	// Raw is the record as it came, to the letter, fields without a name included.
 	Raw json.RawMessage `json:"-"`
@@ -72,11 +72,11 @@ type CustomerRef struct {
 type Document struct {
 	GUID     text.Untrusted `json:"guid"`
 	FileName text.Untrusted `json:"fileName"`
-	Size     int64          `json:"size"` // bytes
+	Size     int64          `json:"size"` // bytes; -1: it came and cannot be read
 	MIME     text.Untrusted `json:"mime"`
 	DocType  text.Untrusted `json:"docType"`
 	Info     text.Untrusted `json:"info"`
-	IsLock   bool           `json:"isLock"` // cannot be detached
+	IsLock   bool           `json:"isLock" unread:"true"` // cannot be detached; what cannot be read counts as a lock
 	CreateAt Time           `json:"createAt"`
 }
 
@@ -154,15 +154,10 @@ func (p Phase) Word() string {
 
 // Page is one page of a list.
 type Page[T any] struct {
-	Items    []T
+	Items    []T // as they came: Unusable of them have no identifier
 	Page     int // from 0
 	PageSize int
-	Total    Number // text on the wire
-}
-
-// OperationTree is an operation with the operations it spawned.
-type OperationTree struct {
-	Parent   Operation
-	Children []Operation
-	Raw      json.RawMessage
+	Total    Number // text on the wire; "" when the service did not tell
+	Unusable int    // items without an identifier: they can be shown, but not asked for
+	Shape    Shape  // how the answer carried them
 }

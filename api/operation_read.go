@@ -7,11 +7,11 @@ import (
 // Reading operations is what browsing costs most: each page of the list reads
 // dozens of them from the index. fast reads the usual shapes of one without
 // reflection; what is unusual (a name in another case, a name twice, a value of
-// another kind) it leaves to encoding/json. Where it answers, its answer is that
-// of encoding/json: FuzzOperation holds the two together.
+// another kind) it leaves to readRecord. Where it answers, its answer is that of
+// readRecord: FuzzOperation holds the two together.
 
 // ReadOperation reads an operation and keeps body as its Raw: the caller gives
-// body away. It fails where encoding/json does.
+// body away. It fails where body is no JSON object.
 func ReadOperation(body []byte) (Operation, error) {
 	var o Operation
 	if o.fast(body) {
@@ -37,7 +37,7 @@ func (o *Operation) UnmarshalJSON(b []byte) error {
 func (o *Operation) slow(b []byte) error {
 	type plain Operation
 	var p plain
-	if err := json.Unmarshal(b, &p); err != nil {
+	if err := readRecord(b, &p); err != nil {
 		return err
 	}
 	*o = Operation(p)

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"strconv"
 	"time"
@@ -25,20 +24,20 @@ func (c *Client) readOperation(ctx context.Context, op, opid string) (Operation,
 	return c.operationOf(ctx, op, a)
 }
 
-// operationOf reads the operation under "item" and shows it to the observers.
+// operationOf reads the operation that an answer holds and shows it to the
+// observers.
 func (c *Client) operationOf(ctx context.Context, op string, a answer) (Operation, error) {
-	var body struct {
-		Item *Operation `json:"item"`
-	}
-	if err := c.decode(request{op: op}, a, &body); err != nil {
+	r := request{op: op}
+	raw, err := c.one(r, a, operationThing)
+	if err != nil {
 		return Operation{}, err
 	}
-	if body.Item == nil || body.Item.OPID == "" {
-		return Operation{}, &Error{Op: op, Kind: Internal, Status: a.status, RequestID: a.id,
-			Public: "The service's answer holds no operation."}
+	o, err := ReadOperation(raw)
+	if err != nil {
+		return Operation{}, notUnderstood(r, a, err)
 	}
-	c.seen(ctx, a.at, false, *body.Item)
-	return *body.Item, nil
+	c.seen(ctx, a.at, false, o)
+	return o, nil
 }
 
 // OperationQuery are the service's own filters; an empty one lists everything.
@@ -58,7 +57,7 @@ func (c *Client) Operations(ctx context.Context, q OperationQuery) (Page[Operati
 	setIf(v, "clientCuid", q.ClientCUID)
 	setIf(v, "clientName", q.ClientName)
 	asked := c.opt.Now()
-	page, err := list[Operation](ctx, c, "list operations", []string{"/v2/billing/operation"}, v)
+	page, err := list[Operation](ctx, c, operationThing, []string{"/v2/billing/operation"}, v)
 	if err == nil {
 		c.seen(ctx, asked, true, page.Items...)
 	}
@@ -80,55 +79,6 @@ func (c *Client) seen(ctx context.Context, at time.Time, page bool, ops ...Opera
 	c.opt.OnOperations(ctx, usable, page, at)
 }
 
-// OperationTree reads an operation and its children
-// (GET /v2/billing/operation/{id}/tree; one billing call). The answer's keys are
-// not published: the parent is looked for under item, operation, parent and
-// general, the children under children, operations, items and childs.
-func (c *Client) OperationTree(ctx context.Context, opid string) (OperationTree, error) {
-	const op = "read operation tree"
-	if err := CheckID("operation id", opid); err != nil {
-		return OperationTree{}, err
-	}
-	var body map[string]json.RawMessage
-	a, err := c.get(ctx, request{op: op, parts: []string{"/v2/billing/operation", ":" + opid, "/tree"}}, &body)
-	if err != nil {
-		return OperationTree{}, err
-	}
-	t := OperationTree{Raw: a.body}
-	if item, ok := body["item"]; ok { // {"item": {…, "children": […]}} or {"item": {…}, "children": […]}
-		var inner map[string]json.RawMessage
-		if json.Unmarshal(item, &inner) == nil && inner["opid"] == nil && len(inner) > 0 {
-			body = inner
-		}
-	}
-	for _, k := range []string{"item", "operation", "parent", "general"} {
-		if raw, ok := body[k]; ok && json.Unmarshal(raw, &t.Parent) == nil && t.Parent.OPID != "" {
-			break
-		}
-	}
-	t.Children = children(body)
-	if t.Children == nil && t.Parent.Raw != nil {
-		var inner map[string]json.RawMessage
-		if json.Unmarshal(t.Parent.Raw, &inner) == nil {
-			t.Children = children(inner)
-		}
-	}
-	if t.Parent.OPID == "" {
-		return t, &Error{Op: op, Kind: Internal, Status: a.status, RequestID: a.id, Public: "The service's answer holds no operation."}
-	}
-	return t, nil
-}
-
-func children(body map[string]json.RawMessage) []Operation {
-	for _, k := range []string{"children", "operations", "items", "childs"} {
-		var raws []json.RawMessage
-		if json.Unmarshal(body[k], &raws) == nil && body[k] != nil {
-			return readItems[Operation](raws)
-		}
-	}
-	return nil
-}
-
 func (c *Client) paging(page, size int) url.Values {
 	if size == 0 {
 		size = c.opt.Service.PageSize
@@ -142,37 +92,13 @@ func setIf(v url.Values, key, value string) {
 	}
 }
 
-// list reads {"meta": {...}, "items": [...]}.
-func list[T any](ctx context.Context, c *Client, op string, parts []string, v url.Values) (Page[T], error) {
-	var body struct {
-		Meta struct {
-			Page     Number `json:"page"`
-			PageSize Number `json:"pageSize"`
-			Total    Number `json:"total"`
-		} `json:"meta"`
-		Items []json.RawMessage `json:"items"`
-	}
-	if _, err := c.get(ctx, request{op: op, parts: parts, query: v}, &body); err != nil {
+// list reads a page of records.
+func list[T record](ctx context.Context, c *Client, t thing, parts []string, v url.Values) (Page[T], error) {
+	r := request{op: "list " + t.many, parts: parts, query: v}
+	a, err := c.get(ctx, r, nil)
+	if err != nil {
 		return Page[T]{}, err
 	}
-	p := Page[T]{Items: readItems[T](body.Items), Total: body.Meta.Total}
-	p.Page, _ = strconv.Atoi(string(body.Meta.Page))
-	p.PageSize, _ = strconv.Atoi(string(body.Meta.PageSize))
-	return p, nil
-}
-
-// readItems reads each item by itself, so that one odd item hides no other. An
-// Operation that cannot be read is kept with its Raw alone.
-func readItems[T any](raws []json.RawMessage) []T {
-	out := make([]T, 0, len(raws))
-	for _, raw := range raws {
-		var it T
-		if err := json.Unmarshal(raw, &it); err != nil {
-			if o, ok := any(&it).(*Operation); ok {
-				*o = Operation{Raw: raw}
-			}
-		}
-		out = append(out, it)
-	}
-	return out
+	page, _ := strconv.Atoi(v.Get("meta.page"))
+	return pageOf[T](c, r, a, t, page)
 }

@@ -205,7 +205,10 @@ func (r *reader) text(t *text.Untrusted) {
 	if r.bad || r.null() {
 		return
 	}
-	r.space()
+	if c := r.next(); c == '-' || c >= '0' && c <= '9' { // an id as a number
+		*t = text.Untrusted(r.digits())
+		return
+	}
 	from := r.i
 	if s := r.plain(); !r.bad {
 		*t = text.Untrusted(s)
@@ -244,8 +247,12 @@ func (r *reader) flag(f *bool) {
 		*f = true
 	case r.word("false"):
 		*f = false
-	case !r.null():
-		r.fail()
+	case r.null():
+	default: // "true", 1
+		is, ok := flagWord(string(r.number()))
+		if *f = is; !ok {
+			r.fail()
+		}
 	}
 }
 
@@ -281,7 +288,20 @@ func (r *reader) digits() []byte {
 	return r.b[from:r.i]
 }
 
+// whole is a whole number, or the text of one.
 func (r *reader) whole(v *int64) {
+	if r.next() != '"' {
+		r.short(v)
+		return
+	}
+	n, ok := wholeWord(string(r.plain()))
+	if *v = n; !ok {
+		r.fail()
+	}
+}
+
+// short is a whole number of up to 18 digits, or null.
+func (r *reader) short(v *int64) {
 	if r.null() {
 		return
 	}

@@ -3,11 +3,9 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -61,6 +59,7 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	a := answer{id: uuid.NewString()}
 	call := c.call(r, a.id, began)
 	c.tell(call, CallWaits)
+	try := 0
 	err := c.opt.Session.Do(ctx, r.class(), func(ctx context.Context, token secret.Value) (int, http.Header, error) {
 		if r.write {
 			ctx = context.WithoutCancel(ctx)
@@ -69,10 +68,12 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 		defer cancel()
 		c.tell(call, CallRuns)
 		a = c.attempt(ctx, r, token, call.ID)
-		return a.status, a.header, a.err
+		try++
+		return c.forSession(r, a, try), a.header, a.err
 	})
 	e := c.fault(ctx, r, a, err)
 	c.report(call, a, e)
+	announce(ctx, r.op, a.header)
 	if e != nil {
 		return a, e
 	}
@@ -141,19 +142,25 @@ func cause(err error) error {
 // more; nothing else in this client repeats anything.
 func (c *Client) get(ctx context.Context, r request, out any) (answer, error) {
 	r.method = http.MethodGet
-	a, err := c.exchange(ctx, r)
-	if again(err) && c.opt.Sleep(ctx, retryPause) == nil {
-		a, err = c.exchange(ctx, r)
-	}
+	a, err := c.read(ctx, r)
 	if err != nil {
 		return a, err
 	}
 	return a, c.decode(r, a, out)
 }
 
+// read sends a call that changes nothing, and once more when it failed on its way.
+func (c *Client) read(ctx context.Context, r request) (answer, error) {
+	a, err := c.exchange(ctx, r)
+	if again(err) && c.opt.Sleep(ctx, retryPause) == nil {
+		a, err = c.exchange(ctx, r)
+	}
+	return a, err
+}
+
 func again(err error) bool {
 	e := AsError(err)
-	return e != nil && e.Kind == Unavailable && !errors.Is(err, errTooLarge) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+	return e != nil && e.Kind == Unavailable && !knowsMore(err) && !errors.Is(err, errTooLarge) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 // decode reads the answer's JSON; an answer that is not JSON is an error whose
@@ -162,16 +169,11 @@ func (c *Client) decode(r request, a answer, out any) error {
 	if out == nil {
 		return nil
 	}
-	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
-	if kind != "application/json" && !strings.HasSuffix(kind, "+json") {
-		return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
-			Public: fmt.Sprintf("The service answered with %s instead of JSON.", orNothing(kind)),
-			Hint:   "Is base_url the address of the service, and not of a proxy or a web page?"}
+	if err := a.json(r); err != nil {
+		return err
 	}
-	if err := json.Unmarshal(a.body, out); err != nil {
-		return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
-			Public: "The service's answer could not be understood.", Hint: "Tell the request id to the operator of the service.",
-			Err: fmt.Errorf("%d bytes: %w", len(a.body), err)}
+	if err := readRecord(a.body, out); err != nil {
+		return notUnderstood(r, a, err)
 	}
 	return nil
 }

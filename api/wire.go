@@ -12,8 +12,9 @@ import (
 	"opdeck/api/text"
 )
 
-// Time is a moment as the service writes it (ISO 8601, UTC). What cannot be
-// read as one stays in Raw, and Time is zero.
+// Time is a moment as the service writes it: ISO 8601, in UTC where no zone is
+// told; seconds or milliseconds since 1970 are read as well. What cannot be read
+// as one stays in Raw, and Time is zero.
 type Time struct {
 	time.Time
 	Raw text.Untrusted
@@ -33,32 +34,47 @@ func timeOf(n Number) Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
 		if at, err := time.Parse(layout, string(n)); err == nil {
 			t.Time = at.UTC()
-			break
+			return t
 		}
+	}
+	switch since, err := strconv.ParseInt(string(n), 10, 64); { // 2001 to 2286, told by their length
+	case err != nil:
+	case len(n) == 10:
+		t.Time = time.Unix(since, 0).UTC()
+	case len(n) == 13:
+		t.Time = time.UnixMilli(since).UTC()
 	}
 	return t
 }
 
 // MarshalJSON writes the moment as it came, or in RFC 3339 if it was made here.
 func (t Time) MarshalJSON() ([]byte, error) {
+	return json.Marshal(string(t.text()))
+}
+
+// text is the moment as it came, or in RFC 3339 if it was made here.
+func (t Time) text() text.Untrusted {
 	if t.Raw != "" || t.IsZero() {
-		return json.Marshal(string(t.Raw))
+		return t.Raw
 	}
-	return json.Marshal(t.UTC().Format(time.RFC3339Nano))
+	return text.Untrusted(t.UTC().Format(time.RFC3339Nano))
 }
 
 // At makes a Time.
 func At(t time.Time) Time { return Time{Time: t.UTC()} }
 
-// Field is one value of an answer that this program has no name for.
+// Field is one value of an answer that this program has no name for, or one that
+// has a name and cannot be read.
 type Field struct {
 	Path  string // "source.account.iban", "documents[2].scan"
 	Value json.RawMessage
+	Odd   bool // it has a name, and its value is of no kind that can be read
 }
 
-// Unknown lists the fields of raw that the Go type of known does not name, in
-// the order of their paths. Nothing of the wire is lost: such fields are kept
-// in Raw, shown in the details and passed on in JSON.
+// Unknown lists the fields of raw that the Go type of known does not name, and
+// those that it names but cannot read, in the order of their paths. Nothing of
+// the wire is lost: such fields are kept in Raw, shown in the details and passed
+// on in JSON.
 func Unknown(raw json.RawMessage, known any) []Field {
 	var out []Field
 	unknown(raw, reflect.TypeOf(known), "", &out)
@@ -66,7 +82,8 @@ func Unknown(raw json.RawMessage, known any) []Field {
 	return out
 }
 
-var leaves = []reflect.Type{reflect.TypeFor[Time](), reflect.TypeFor[json.RawMessage]()}
+// leaves are read by themselves, whatever comes.
+var leaves = []reflect.Type{reflect.TypeFor[Time](), reflect.TypeFor[Number](), reflect.TypeFor[json.RawMessage]()}
 
 func unknown(raw json.RawMessage, t reflect.Type, path string, out *[]Field) {
 	for t != nil && t.Kind() == reflect.Pointer {
@@ -77,6 +94,8 @@ func unknown(raw json.RawMessage, t reflect.Type, path string, out *[]Field) {
 		return
 	}
 	switch {
+	case !fits(raw, t) && path != "":
+		*out = append(*out, Field{Path: path, Value: raw, Odd: true})
 	case t.Kind() == reflect.Slice && raw[0] == '[':
 		var items []json.RawMessage
 		if json.Unmarshal(raw, &items) != nil {

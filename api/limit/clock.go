@@ -11,3 +11,14 @@ type Clock interface {
 	// G1); only differences mean anything.
 	Steady() time.Duration
 }
+
+// ToWall moves t, a time of a shared store's clock, to this host's time of day,
+// given now by both clocks, so that people can compare it with their own. What is
+// less than two seconds off stays, so that one time is told the same way twice.
+func ToWall(t, storeNow, hostNow time.Time) time.Time {
+	off := hostNow.Sub(storeNow).Round(time.Second)
+	if t.IsZero() || off.Abs() < 2*time.Second {
+		return t
+	}
+	return t.Add(off)
+}

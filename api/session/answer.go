@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"opdeck/api/secret"
 )
-
-// twoFactor finds an answer that asks for a one-time code.
-var twoFactor = regexp.MustCompile(`(?i)(^|[^a-z0-9])(t?otp|2fa|mfa)([^a-z0-9]|$)|two[-_ ]?factor|one[-_ ]?time[-_ ]?(code|password)|authenticator`)
 
 // read judges a complete answer (rules D1, D3, D4, D6, D7).
 func (a *answer) read(resp *http.Response, raw []byte, login bool) {
@@ -26,29 +22,52 @@ func (a *answer) read(resp *http.Response, raw []byte, login bool) {
 	switch {
 	case code/100 == 2:
 		a.readPair(resp, raw)
-		if a.outcome == Unknown && twoFactor.Match(head(raw)) {
-			a.outcome, a.detail = TwoFactor, "a two-factor code is demanded"
+		if a.outcome == Unknown && !pairLike(raw) {
+			a.readWords(code, raw, login)
 		}
 	case code == http.StatusTooManyRequests:
 		a.outcome, a.detail = Throttled, "too many requests"
 		a.retryAfter = RetryAfter(resp.Header)
-	case code >= 400 && code < 500 && twoFactor.Match(head(raw)):
-		a.outcome, a.detail = TwoFactor, "a two-factor code is demanded"
-	case refusal(code, login):
-		a.outcome, a.detail = Refused, "refused"
 	case code/100 == 3:
 		a.detail = faultRedirected
 	default:
 		a.detail = "not a usable answer"
+		a.readWords(code, raw, login)
 	}
 }
 
-func head(raw []byte) []byte { return raw[:min(len(raw), 4<<10)] }
+// readWords judges an answer without tokens: its words decide at any status, and
+// where they tell nothing, the status does.
+func (a *answer) readWords(code int, raw []byte, login bool) {
+	s := hear(raw)
+	out, unclear := s.verdict()
+	switch {
+	case out == TwoFactor:
+		a.outcome, a.detail = TwoFactor, "a two-factor code is demanded"
+	case !login && (out == Refused || Dead(code, raw, false) || refusal(code, login)):
+		a.outcome, a.detail = Refused, "refused"
+	case login && out == Refused:
+		a.outcome, a.detail, a.unclear = Refused, "refused", unclear
+	case login && refusal(code, login), login && code/100 == 2 && s.object && len(s.texts) > 0 && !s.isData && !s.success && !s.matches(passing):
+		a.outcome, a.detail, a.unclear = Refused, "refused", code != http.StatusUnauthorized
+	}
+	if a.outcome == Refused || a.outcome == TwoFactor {
+		a.said = s
+	}
+}
+
+// pairLike reports whether an answer means to hold a pair.
+func pairLike(raw []byte) bool {
+	var body pairBody
+	return json.Unmarshal(raw, &body) == nil && body.AccessToken != ""
+}
 
 func refusal(code int, login bool) bool {
 	switch code {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
 		return true
+	case http.StatusUnprocessableEntity:
+		return login
 	case http.StatusNotFound, http.StatusGone:
 		return !login
 	}

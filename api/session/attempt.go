@@ -33,7 +33,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 	kind, wait := m.plan(row, before, why)
 	if wait > 0 && !why.doubt {
 		if why.force {
-			return m.notYet(wait)
+			return m.notYet(ctx, row, wait)
 		}
 		wait += time.Duration(m.cfg.Random() * float64(m.c.PollMax)) // not everybody at once
 		if sleep(ctx, wait) != nil {
@@ -110,17 +110,6 @@ func (m *Manager) noteClaim(ctx context.Context, was, got Row, why cause, rolled
 		e.Kind, e.Reason, e.Detail = EventRollback, "", ""
 		m.note(ctx, e)
 	}
-}
-
-// notYet is the answer to whoever cannot or does not want to wait out a back-off.
-func (m *Manager) notYet(wait time.Duration) *Error {
-	public := "the session cannot be renewed yet"
-	m.mu.Lock()
-	if m.trouble != "" {
-		public += ": " + m.trouble
-	}
-	m.mu.Unlock()
-	return &Error{Kind: ServiceUnavailable, Public: public, RetryAfter: wait}
 }
 
 // readyToLogin fetches the password and refuses one that the service has refused

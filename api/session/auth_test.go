@@ -118,7 +118,7 @@ func TestLifetimes(t *testing.T) {
 		{300, 0, five}, {300, five, five}, {300000, 0, five}, {300000, five, five}, {5, five, five}, {5, 0, 5 * time.Second},
 		{epoch + 300, 0, five}, {epoch + 300, five, five}, {(epoch + 300) * 1e3, 0, five}, {(epoch + 300) * 1e3, five, five},
 		{3600, 0, time.Hour}, {3600, five, five}, {120, five, 2 * time.Minute}, {0, 0, 0}, {0, five, five}, {-1, 0, 0}, {-1, five, five},
-		{1e15, 0, 0}, {1e15, five, five}, {2592000, five, five}, {86400, 0, 86400 * time.Millisecond}, {1, 0, time.Second}, {0.5, 0, 0}, {299, five, 299 * time.Second},
+		{1e15, 0, 0}, {1e15, five, five}, {2592000, five, five}, {86400, 0, 24 * time.Hour}, {36000, 0, 10 * time.Hour}, {36000, five, five}, {900000, 0, 15 * time.Minute}, {1, 0, time.Second}, {0.5, 0, 0}, {299, five, 299 * time.Second},
 	} {
 		got, _, warning, ok := accessLife(c.v, c.jwt, now)
 		if (got-c.want).Abs() > time.Second || ok != (c.want > 0) {
@@ -131,7 +131,7 @@ func TestLifetimes(t *testing.T) {
 		want time.Duration
 	}{
 		{900, seconds, 15 * time.Minute}, {900000, millis, 15 * time.Minute}, {15, minutes, 15 * time.Minute}, {0, seconds, 15 * time.Minute},
-		{900, noUnit, 15 * time.Minute}, {2592000, seconds, 720 * time.Hour}, {1e12, seconds, 15 * time.Minute},
+		{900, noUnit, 15 * time.Minute}, {36000, noUnit, 10 * time.Hour}, {2592000, seconds, 720 * time.Hour}, {1e12, seconds, 15 * time.Minute},
 	} {
 		if got := refreshLife(c.v, c.u, now); got != c.want {
 			t.Errorf("refreshLife(%v, %d) = %s, want %s", c.v, c.u, got, c.want)

@@ -187,7 +187,10 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 		v.Sentence = "the service demands a two-factor code, which a machine account cannot give; switch two-factor authentication off for it"
 		return v
 	}
-	if p, ok := recent(past, e.At, EventPremature, 5*time.Minute); ok {
+	if e.Reason == BlockUnclear {
+		v.Sentence = "the service refuses the login, and its words do not tell why: the login or the password is wrong, or it wants a two-factor code; nobody tries again until they change or the session is reset"
+	}
+	if p, ok := recent(past, e.At, EventPremature, 5*time.Minute); ok && e.Reason != BlockUnclear {
 		v.Culprit, v.At = RevokedPair, p.when()
 		v.Sentence = fmt.Sprintf("the pair was revoked at about %s and the login is refused as well: the password was changed or the account is locked", clock(v.At))
 		v.Evidence = append(v.Evidence, fmt.Sprintf("generation %d died %s old, before its time", p.Gen, short(p.Age)))

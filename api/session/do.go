@@ -161,7 +161,7 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	if d, ok := ctx.Deadline(); fault != nil {
 		err = fault
 	} else if ok && wait > 0 && time.Until(d) < wait {
-		err = c.m.notYet(wait)
+		err = c.m.notYet(ctx, row, wait)
 	} else {
 		err = c.m.await(ctx, why)
 	}
@@ -192,6 +192,9 @@ func (c *call) withoutStore(ctx context.Context, cause error) (entry, error) {
 	m.mu.Lock()
 	cp := m.copied
 	m.mu.Unlock()
+	if errors.Is(cause, ErrStoreLost) { // others share another store by now, and their pair
+		return entry{}, storeError(cause)
+	}
 	if limit.IsBackground(ctx) || cp.access.Token.Empty() || m.clock.Steady() >= cp.steadyUntil || !m.clock.Wall().Before(cp.wallUntil) {
 		return entry{}, storeError(cause)
 	}

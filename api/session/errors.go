@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -32,7 +33,7 @@ const (
 )
 
 // Error is what a Manager returns when there is no session to be had. It holds
-// no token, password, address or text of the service.
+// no token, password or address; text of the service only as Block.Said.
 type Error struct {
 	Kind ErrKind
 	// Public is a sentence for people.
@@ -57,6 +58,10 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 func storeError(err error) *Error {
+	var known *Error
+	if errors.As(err, &known) && known.Kind == StoreUnavailable {
+		return known
+	}
 	return &Error{Kind: StoreUnavailable, Public: "the shared store does not answer, and without it no session can be renewed", Err: err}
 }
 
@@ -65,8 +70,18 @@ func timedOut(err error, what string) *Error {
 }
 
 func blockedError(b Block) *Error {
-	if b.Reason == BlockTwoFactor {
-		return &Error{Kind: TwoFactorDemanded, Public: "the service demands a two-factor code, which a machine account cannot give: two-factor authentication must be switched off for it"}
+	e := &Error{Kind: CredentialsRefused}
+	switch b.Reason {
+	case BlockTwoFactor:
+		e.Kind = TwoFactorDemanded
+		e.Public = "the service demands a two-factor code, which a machine account cannot give: two-factor authentication must be switched off for it"
+	case BlockUnclear:
+		e.Public = "the service refuses the login, and its words do not tell why: the login or the password is wrong, or it wants a two-factor code; nobody tries again until they change or the session is reset"
+	default:
+		e.Public = "the service refuses this login and password; correct them, or reset the session to try again"
 	}
-	return &Error{Kind: CredentialsRefused, Public: "the service refuses this login and password; correct them, or reset the session to try again"}
+	if b.Said != "" {
+		e.Public += "; it says: " + b.Said
+	}
+	return e
 }

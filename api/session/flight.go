@@ -107,7 +107,7 @@ func (m *Manager) await(ctx context.Context, why cause) error {
 		f.leaveNow()
 	}
 	m.mu.Unlock()
-	return timedOut(ctx.Err(), "waiting for a login or refresh")
+	return timedOut(ctx.Err(), "waiting for a login or refresh"+m.because(ctx))
 }
 
 // takeOff starts a flight; m.mu is held. The flight keeps the starter's values

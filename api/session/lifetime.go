@@ -101,8 +101,18 @@ func accessLife(v float64, jwt time.Duration, now time.Time) (life time.Duration
 		}
 		return jwt, noUnit, "the service announces a lifetime that its own token contradicts; the token is believed", true
 	}
-	life, u = nearest(v, documentedAccess, now)
+	life, u = likely(v, 24*time.Hour, documentedAccess, now)
 	return life, u, "", u != noUnit
+}
+
+// likely reads an announced lifetime that nothing else tells about. The documents
+// call it seconds and authoritative, so seconds it is, unless that would be longer
+// than most; then the reading that is nearest to documented.
+func likely(v float64, most, documented time.Duration, now time.Time) (time.Duration, unit) {
+	if d := seconds.read(v, now); d >= time.Second && d <= most {
+		return d, seconds
+	}
+	return nearest(v, documented, now)
 }
 
 // nearest picks the reading that is nearest in ratio to documented. Minutes are
@@ -132,7 +142,7 @@ func refreshLife(v float64, u unit, now time.Time) time.Duration {
 			return min(d, most)
 		}
 	}
-	if d, u := nearest(v, documentedRefresh, now); u != noUnit {
+	if d, u := likely(v, most, documentedRefresh, now); u != noUnit {
 		return d
 	}
 	return documentedRefresh

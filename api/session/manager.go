@@ -69,10 +69,8 @@ type Manager struct {
 	beaten time.Duration // steady time of the last beat, 0: none
 	flight *flight       // nil: nobody rotates in this process
 	closed bool
-	// trouble is what kept the last rotation of this process from going well.
-	trouble string
-	busy    sync.WaitGroup // flights
-	crash   func(point string)
+	busy   sync.WaitGroup // flights
+	crash  func(point string)
 }
 
 // seen is the newest state known of a row, to notice a store that went back.
@@ -188,5 +186,8 @@ func (m *Manager) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return timedOut(ctx.Err(), "a login or refresh is still on its way")
 	}
-	return m.store.Leave(ctx, m.key, m.owner.ID)
+	if err := m.store.Leave(ctx, m.key, m.owner.ID); err != nil { // what was done is done
+		m.log.Warn("session: still listed as an instance", "err", err)
+	}
+	return nil
 }

@@ -82,7 +82,7 @@ func (m *Memory) Instances(_ context.Context, key Key) ([]Instance, error) {
 			delete(r.instances, id)
 			continue
 		}
-		in.v.Ago = now - in.at
+		in.v.Ago, in.v.Sure = now-in.at, true // all of them are in this process
 		out = append(out, in.v)
 	}
 	slices.SortFunc(out, func(a, b Instance) int {

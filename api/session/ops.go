@@ -78,18 +78,20 @@ func (m *Manager) reset(ctx context.Context, row Row, byUs bool) (done bool, err
 	if err != nil {
 		return false, storeError(err)
 	}
-	m.setTrouble("")
 	m.note(ctx, Event{Kind: EventReset, Gen: got.Gen, Fence: got.Fence, Session: got.Incarnation})
 	return true, nil
 }
 
 // Keep holds the session alive until ctx ends: it renews the pair when its
 // hand-over is due, and tries again after failures. It returns nil when ctx
-// ends, or an *Error of kind Closed. Between two acts it sleeps, 30 s at most.
+// ends, an *Error of kind Closed, or one that wraps ErrStoreLost. Between two acts it sleeps, 30 s at most.
 func (m *Manager) Keep(ctx context.Context) error {
 	for {
 		m.beat(ctx)
-		wait := m.keepOnce(ctx)
+		wait, err := m.keepOnce(ctx)
+		if err != nil {
+			return err
+		}
 		if m.isClosed() {
 			return &Error{Kind: Closed, Public: "the session is closed"}
 		}
@@ -99,14 +101,18 @@ func (m *Manager) Keep(ctx context.Context) error {
 	}
 }
 
-// keepOnce renews the pair if it is due and tells when to look again.
-func (m *Manager) keepOnce(ctx context.Context) time.Duration {
+// keepOnce renews the pair if it is due and tells when to look again. An error
+// says that nothing will change.
+func (m *Manager) keepOnce(ctx context.Context) (time.Duration, error) {
 	row, before, err := m.load(ctx)
 	if err == nil && !m.usable(row, before) {
 		err = m.await(ctx, need(row, before))
 		if err == nil {
-			return m.c.PollFirst
+			return m.c.PollFirst, nil
 		}
+	}
+	if errors.Is(err, ErrStoreLost) {
+		return 0, storeError(err)
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -117,10 +123,10 @@ func (m *Manager) keepOnce(ctx context.Context) time.Duration {
 		if errors.As(err, &e) && e.RetryAfter > 0 {
 			wait = min(e.RetryAfter, beatEvery)
 		}
-		return wait
+		return wait, nil
 	}
 	if left := row.AccessLeft - m.c.margin(row.AccessTTL); left > 0 {
-		return min(left, beatEvery)
+		return min(left, beatEvery), nil
 	}
-	return min(max(row.waitFor(row.kind()), m.c.PollMax), beatEvery)
+	return min(max(row.waitFor(row.kind()), m.c.PollMax), beatEvery), nil
 }

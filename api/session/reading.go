@@ -79,9 +79,6 @@ func (m *Manager) saw(r Row, start time.Duration) {
 	now := m.clock.Steady()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r.Incarnation != m.seen.incarnation || r.Gen > m.seen.gen {
-		m.trouble = "" // somebody has rotated since
-	}
 	if r.Incarnation != m.seen.incarnation {
 		m.seen = seen{r.Incarnation, r.Gen, r.Fence}
 	} else {

@@ -120,7 +120,6 @@ func (r *rotation) noSlot(ctx context.Context, class limit.Class, wait time.Dura
 		}
 	}
 	r.note(ctx, answer{outcome: NoSlot}, 0, r.row.Gen)
-	m.setTrouble("the budget of " + string(class) + " calls is used up")
 	r.release(ctx, r.waiting(wait))
 	if r.why.force {
 		return false, &limit.Exhausted{Class: class, RetryAfter: wait}
@@ -168,7 +167,6 @@ func (r *rotation) exchange(ctx context.Context, class limit.Class) (again bool,
 		return false, r.install(ctx, a, sent)
 	}
 	r.note(ctx, a, took, r.row.Gen)
-	m.setTrouble("the last " + string(r.kind) + " failed: " + a.detail)
 	return r.failed(ctx, class, a)
 }
 
@@ -202,7 +200,7 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 		return false, err
 	}
 	if r.why.force {
-		return false, m.notYet(max(rel.LoginWait, rel.RefreshWait))
+		return false, m.notYet(ctx, r.row, max(rel.LoginWait, rel.RefreshWait))
 	}
 	return false, nil
 }
@@ -223,9 +221,12 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 			return true, nil
 		}
 	}
-	b := Block{Fingerprint: r.fingerprint, Reason: BlockRefused, Tries: r.tries + 1}
-	if a.outcome == TwoFactor {
+	b := Block{Fingerprint: r.fingerprint, Reason: BlockRefused, Tries: r.tries + 1, Said: a.said.words(r.password.Reveal())}
+	switch {
+	case a.outcome == TwoFactor:
 		b.Reason = BlockTwoFactor
+	case a.unclear:
+		b.Reason = BlockUnclear
 	}
 	r.release(ctx, Release{State: r.state(), Spent: r.kind == ByRefresh, Block: &b, Fail: true})
 	m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence, Session: r.row.Incarnation, Status: a.status, Served: a.served})
@@ -238,12 +239,6 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 func (m *Manager) backoff(fails int) time.Duration {
 	d := min(time.Second<<min(max(fails, 0), 6), time.Minute)
 	return time.Duration(float64(d) * (0.5 + m.cfg.Random()))
-}
-
-func (m *Manager) setTrouble(s string) {
-	m.mu.Lock()
-	m.trouble = s
-	m.mu.Unlock()
 }
 
 // installFor bounds how long a holder tries to store a new pair while the store
@@ -271,7 +266,6 @@ func (r *rotation) install(ctx context.Context, a answer, sent time.Duration) er
 		case err == nil:
 			m.crash("installed")
 			m.saw(row, start)
-			m.setTrouble("")
 			if a.warning != "" {
 				a.detail = a.warning
 			}

@@ -23,7 +23,8 @@ type Status struct {
 	// NextRotation is when the pair is due to be replaced; zero when there is none.
 	NextRotation time.Time
 	Holder       *Owner // nobody rotates: nil
-	Instances    int    // seen within two minutes
+	Instances    int    // that run: seen within two minutes, and not known to have ended
+	AtMost       bool   // some of them may have ended without a word
 	Counts       Counts
 	Last         *Last
 	Warning      string
@@ -43,6 +44,14 @@ type Status struct {
 	History     []Event    // oldest first, the last 100
 	Verdict     Verdict    // what the detective makes of it
 	AsOf        time.Time  // this host's wall clock at the read
+}
+
+// InstancesText is how many processes share the session, as people read it.
+func (s Status) InstancesText() string {
+	if s.AtMost {
+		return fmt.Sprintf("at most %d", s.Instances)
+	}
+	return fmt.Sprint(s.Instances)
 }
 
 // Lifetime of a token.
@@ -113,8 +122,9 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 		s.Holder = &holder
 	}
 	for _, in := range instances {
-		if in.Ago <= aliveFor {
+		if in.Ago <= aliveFor && !in.Gone {
 			s.Instances++
+			s.AtMost = s.AtMost || !in.Sure && in.Owner.ID != m.owner.ID
 		}
 	}
 	for _, e := range slices.Backward(events) {
@@ -286,6 +296,6 @@ func (s Status) mark() string {
 	if n := len(s.History); n > 0 {
 		seq = s.History[n-1].Seq
 	}
-	b, _ := json.Marshal([]any{s.State, s.Generation, s.Phase, s.Fence, s.Instances, s.Warning, seq, s.Holder, s.LoginWait > 0, s.RefreshWait > 0})
+	b, _ := json.Marshal([]any{s.State, s.Generation, s.Phase, s.Fence, s.Instances, s.AtMost, s.Warning, seq, s.Holder, s.LoginWait > 0, s.RefreshWait > 0})
 	return string(b)
 }

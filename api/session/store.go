@@ -42,6 +42,9 @@ var (
 	// ErrFenced: the lease is not ours any more (or the row is another
 	// incarnation); nothing was written.
 	ErrFenced = errors.New("session: the lease has passed to somebody else")
+	// ErrStoreLost: the store was taken away from under this process, and others may
+	// share another one by now. A pair from memory must not be used any more.
+	ErrStoreLost = errors.New("session: the store is lost to this process")
 )
 
 // Maxima that a stored time is cut to when it lies further ahead; the cut value
@@ -74,12 +77,14 @@ type Premature struct {
 const (
 	BlockRefused   = "refused"
 	BlockTwoFactor = "two_factor"
+	BlockUnclear   = "unclear" // refused, by the password or for want of a code
 )
 
 // Block records a credential that the service refused (rule D6).
 type Block struct {
 	Fingerprint string        `json:"fingerprint"` // HMAC, see Row.Pepper
-	Reason      string        `json:"reason"`      // BlockRefused or BlockTwoFactor
+	Reason      string        `json:"reason"`      // BlockRefused, BlockTwoFactor or BlockUnclear
+	Said        string        `json:"said"`        // the service's words, safe to draw; "" for none
 	Tries       int           `json:"tries"`       // refusals so far, ≥ 1
 	Ago         time.Duration `json:"-"`           // since the last refusal; set by the store, ≥ 0
 }
@@ -242,6 +247,8 @@ type Instance struct {
 	Started time.Time     `json:"started"`   // the store's wall clock
 	Ago     time.Duration `json:"-"`         // since it was last seen, ≥ 0
 	SeenAt  time.Time     `json:"last_seen"` // the store's wall clock
+	Sure    bool          `json:"-"`         // the store knows whether it runs, beyond its heartbeat
+	Gone    bool          `json:"-"`         // it has ended
 }
 
 // Store keeps sessions for all processes. Every method is one transaction

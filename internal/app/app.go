@@ -44,6 +44,8 @@ type Options struct {
 	Version    string
 	Now        func() time.Time // nil: time.Now
 	Upgrading  func()           // see store.Options
+	Notice     func(string)     // is told of trouble with the store; see store.Options
+	Waits      func(string)     // is told what a call waits for when it takes long, from any goroutine
 }
 
 // App is one context, open.
@@ -166,13 +168,31 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 }
 
 func (a *App) openStore(ctx context.Context, opt Options) error {
-	st, err := store.Open(ctx, store.Options{URL: a.Config.Store.URL, Dir: a.State, Upgrading: opt.Upgrading})
+	notice := a.noticeTo(opt.Notice)
+	at := store.Options{URL: a.Config.Store.URL, Dir: a.State, Upgrading: opt.Upgrading, Notice: notice}
+	if a.ownClock {
+		at.Now = a.Now
+	}
+	st, err := store.Open(ctx, at)
 	if err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: err.Error(), Hint: "opdeck doctor looks at the store.", Err: err}
+		e := &api.Error{Kind: api.Unavailable, Public: err.Error(), Err: err}
+		storeTrouble(e, err)
+		e.Hint = "opdeck doctor looks at the store."
+		return e
 	}
 	a.Store = st
 	a.closers = append(a.closers, st.Close)
 	return nil
+}
+
+// noticeTo logs a notice and passes it on.
+func (a *App) noticeTo(tell func(string)) func(string) {
+	return func(s string) {
+		a.Log.Warn("notice", "text", s)
+		if tell != nil {
+			tell(s)
+		}
+	}
 }
 
 // openService readies what carries calls: the network, or the built-in service
@@ -254,6 +274,9 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
+	}
+	if opt.Waits != nil {
+		a.tellWaits(opt.Waits)
 	}
 	scope := a.Scope()
 	if err := a.openIndex(ctx); err != nil {

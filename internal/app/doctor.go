@@ -28,7 +28,20 @@ type Finding struct {
 	Health Health `json:"state"`
 	Text   string `json:"text"`
 	Hint   string `json:"hint,omitempty"`
+	// Differs is what a deep look found in the service's answers other than
+	// expected: names of fields and kinds of values, never a value.
+	Differs []string `json:"differs,omitempty"`
 }
+
+// Depth is how far the doctor goes.
+type Depth int
+
+// The depths. Deep makes a session as well, and reads a page of each list.
+const (
+	Shallow Depth = iota // no call but one without a login, for the clock
+	WithLogin
+	Deep
+)
 
 // checkTime bounds each look at something that may not answer.
 const checkTime = 10 * time.Second
@@ -41,15 +54,18 @@ type doctor struct {
 }
 
 // Doctor looks at every step between this program and its service, in the order
-// in which they depend on each other, and tells each finding as it comes. With
-// login a session is made when there is none; otherwise nothing is sent but one
-// request without a login that reads the service's clock. It reports whether
-// nothing is wrong. shared is an App that is open already, nil to open one.
-func Doctor(ctx context.Context, opt Options, shared *App, login bool, tell func(Finding)) bool {
+// in which they depend on each other, and tells each finding as it comes. It
+// reports whether nothing is wrong. shared is an App that is open already, nil to
+// open one.
+func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell func(Finding)) bool {
 	d := &doctor{opt: opt.filled(), tell: tell}
+	last := []string{"session", "budget", "audit", "feed"}
+	if depth == Deep {
+		last = append(last, deepNames...)
+	}
 	c, ok := d.config(shared)
 	if !ok {
-		for _, name := range []string{"name lookup", "tls", "clock", "store", "session", "budget", "audit", "feed"} {
+		for _, name := range append([]string{"name lookup", "tls", "clock", "store"}, last...) {
 			d.add(name, Skipped, "needs the config", "")
 		}
 		return false
@@ -63,7 +79,7 @@ func Doctor(ctx context.Context, opt Options, shared *App, login bool, tell func
 	if err != nil {
 		e := api.AsError(err)
 		d.add("store", Sick, e.Public, e.Hint)
-		for _, name := range []string{"session", "budget", "audit", "feed"} {
+		for _, name := range last {
 			d.add(name, Skipped, "needs the store", "")
 		}
 		return false
@@ -74,16 +90,23 @@ func Doctor(ctx context.Context, opt Options, shared *App, login bool, tell func
 	}
 	d.clock(ctx, a, reached)
 	d.store(ctx, a)
-	d.session(ctx, a, login && reached)
+	live := d.session(ctx, a, depth != Shallow && reached)
 	d.budget(ctx, a)
 	d.audit(ctx, a)
 	d.feed(ctx, a)
+	if depth == Deep {
+		d.deep(ctx, a, reached && live)
+	}
 	return !d.sick
 }
 
 func (d *doctor) add(name string, h Health, text, hint string) {
-	d.sick = d.sick || h == Sick
-	d.tell(Finding{Name: name, Health: h, Text: text, Hint: hint})
+	d.find(Finding{Name: name, Health: h, Text: text, Hint: hint})
+}
+
+func (d *doctor) find(f Finding) {
+	d.sick = d.sick || f.Health == Sick
+	d.tell(f)
 }
 
 func (d *doctor) config(shared *App) (config.Context, bool) {
@@ -146,7 +169,9 @@ func (d *doctor) store(ctx context.Context, a *App) {
 	d.add("store", Healthy, where+", can be written", "")
 }
 
-func (d *doctor) session(ctx context.Context, a *App, login bool) {
+// session looks at the session, and makes one where there is none and login says
+// so. It reports whether calls can be made.
+func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	s, err := a.SessionStatus(ctx)
 	if err == nil && login && s.State == "none" {
 		if err = a.LoginSession(ctx); err == nil {
@@ -156,7 +181,7 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) {
 	if err != nil {
 		e := api.AsError(err)
 		d.add("session", Sick, e.Public, e.Hint)
-		return
+		return false
 	}
 	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation, int(max(0, s.Access.Remaining).Seconds()))
 	switch {
@@ -173,6 +198,7 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) {
 	default:
 		d.add("session", Healthy, text, "")
 	}
+	return s.State != "blocked"
 }
 
 func (d *doctor) budget(ctx context.Context, a *App) {

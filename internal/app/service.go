@@ -11,6 +11,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/config"
+	"opdeck/internal/store"
 )
 
 // patience is how long a person's call waits for a session at least, before it is
@@ -53,7 +54,7 @@ func SessionError(err error) error {
 		Hint: "opdeck session status tells why."}
 	switch e.Kind {
 	case session.CredentialsRefused:
-		out.Hint = "Correct the login or the password of the context; opdeck session reset tries again with the same ones."
+		out.Hint = "Correct the login or the password of the context, and see that two-factor authentication is off for the machine account; opdeck session reset tries again with the same ones."
 	case session.TwoFactorDemanded:
 		out.Hint = "Switch two-factor authentication off for the machine account, then opdeck session reset."
 	case session.NoPassword:
@@ -61,10 +62,18 @@ func SessionError(err error) error {
 		if e.Err != nil { // the config's own sentence; it never holds the password
 			out.Public = sentence("the password cannot be had: " + e.Err.Error())
 		}
-	case session.ServiceUnavailable, session.StoreUnavailable:
+	case session.StoreUnavailable:
+		storeTrouble(out, e.Err)
+	case session.ServiceUnavailable:
 		out.Kind, out.Hint = api.Unavailable, "opdeck doctor looks at each step."
+		if e.RetryAfter > 0 {
+			out.Hint = "The next try is in " + max(e.RetryAfter, time.Second).Round(time.Second).String() + ", by whoever calls first. " + out.Hint
+		}
 	case session.TimedOut:
 		out.Kind = api.Unavailable
+		if trouble := (*store.Error)(nil); errors.As(e.Err, &trouble) {
+			storeTrouble(out, trouble)
+		}
 		if errors.Is(err, context.Canceled) {
 			out.Kind = api.Interrupted
 		}
@@ -72,6 +81,25 @@ func SessionError(err error) error {
 		out.Kind = api.Interrupted
 	}
 	return out
+}
+
+// storeTrouble words an error of the store: the store knows what is wrong and what
+// helps.
+func storeTrouble(out *api.Error, err error) {
+	out.Kind, out.Hint = api.Unavailable, "opdeck doctor looks at each step."
+	var known *store.Error
+	if !errors.As(err, &known) {
+		return
+	}
+	out.Public, out.Hint = strings.TrimPrefix(known.Error(), "store: "), "Without the shared store nothing is sent."
+	if !strings.HasPrefix(out.Public, known.Where) { // a path stays as it is
+		out.Public = sentence(out.Public)
+	} else {
+		out.Public += "."
+	}
+	if known.Kind == store.Lost {
+		out.Hint = "Put the file back, or end this program and start it again."
+	}
 }
 
 // sentence gives a text a capital letter and a full stop.
@@ -88,7 +116,7 @@ func sentence(s string) string {
 
 func serviceOf(c config.Service) api.Service {
 	words := map[string]api.Phase{"open": api.PhaseOpen, "completed": api.PhaseCompleted, "failed": api.PhaseFailed, "canceled": api.PhaseCanceled}
-	out := api.Service{ShareTokenField: c.ShareTokenField, PageSize: c.ListPageSize, Phases: map[string]api.Phase{}}
+	out := api.Service{ShareTokenField: c.ShareTokenField, ListField: c.ListField, PageSize: c.ListPageSize, Phases: map[string]api.Phase{}}
 	for word, phase := range c.StatusWords {
 		out.Phases[word] = words[phase]
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/text"
@@ -44,9 +45,14 @@ func (d *Desk) decide(ctx context.Context, id, digest, comment string, to State)
 			return r, untold(err)
 		}
 	}
-	r, err = d.store.Decide(ctx, d.scope, id, Open, d.now().UTC(), func(r *Request) {
-		r.State, r.Decider, r.Decided, r.Comment = to, &me, d.now().UTC(), comment
+	r, err = d.store.Decide(ctx, d.scope, id, Open, func(now time.Time, r *Request) {
+		r.State, r.Decider, r.Decided, r.Comment = to, &me, now, comment
 	})
+	now, e := d.store.Now(ctx)
+	if e != nil { // the times only serve display now
+		now = d.now()
+	}
+	r = r.told(now, d.now())
 	switch {
 	case errors.Is(err, ErrState):
 		_ = d.audit.Note(ctx, who, api.Event{Name: "approval.refused", Object: r.Act.Object, ID: r.Act.ID,
@@ -71,11 +77,10 @@ func (d *Desk) mayDecide(ctx context.Context, who api.Actor, id, digest string) 
 	if err := d.lapse(ctx); err != nil {
 		return Request{}, broken(err)
 	}
-	r, err := d.store.Get(ctx, d.scope, id)
+	r, err := d.get(ctx, id)
 	if err != nil {
-		return Request{}, missing(id, err)
+		return Request{}, err
 	}
-	r = r.at(d.now())
 	switch {
 	case Bars(who, r.Requester) != nil:
 		return r, Bars(who, r.Requester)
@@ -102,11 +107,20 @@ func (d *Desk) Show(ctx context.Context, id string) (Request, error) {
 	if err := api.Need(ctx, op, api.MayRead); err != nil {
 		return Request{}, err
 	}
+	return d.get(ctx, id)
+}
+
+// get returns a request as it stands by the store's clock, told by this host's.
+func (d *Desk) get(ctx context.Context, id string) (Request, error) {
 	r, err := d.store.Get(ctx, d.scope, id)
 	if err != nil {
 		return Request{}, missing(id, err)
 	}
-	return r.at(d.now()), nil
+	now, err := d.store.Now(ctx)
+	if err != nil {
+		return Request{}, broken(err)
+	}
+	return r.at(now).told(now, d.now()), nil
 }
 
 // List returns the newest requests first; only those in the given states when
@@ -121,6 +135,13 @@ func (d *Desk) List(ctx context.Context, states ...State) ([]Request, error) {
 	list, err := d.store.List(ctx, Filter{Scope: d.scope, States: states, Limit: 200})
 	if err != nil {
 		return nil, broken(err)
+	}
+	now, err := d.store.Now(ctx)
+	if err != nil {
+		return nil, broken(err)
+	}
+	for i, here := 0, d.now(); i < len(list); i++ {
+		list[i] = list[i].told(now, here)
 	}
 	return list, nil
 }

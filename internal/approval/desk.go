@@ -18,14 +18,15 @@ type Desk struct {
 	store Store
 	audit api.Auditor
 	scope string
-	now   func() time.Time
-	judge Judge // nil: nobody's word counts
+	now   func() time.Time // for people only
+	judge Judge            // nil: nobody's word counts
 }
 
 var _ api.Approver = (*Desk)(nil)
 
 // New returns the desk for a service and an account: approvals of one pair are
-// worth nothing at another. now is nil for time.Now.
+// worth nothing at another. What lapses, lapses by the store's clock; now is this
+// host's, by which people are told times, nil for time.Now.
 func New(store Store, audit api.Auditor, baseURL, account string, now func() time.Time) *Desk {
 	if now == nil {
 		now = time.Now
@@ -47,8 +48,8 @@ func (d *Desk) Check(ctx context.Context, who api.Actor, act api.Act) (string, e
 		return "", broken(err)
 	}
 	var v verdict
-	err := d.store.Update(ctx, d.scope, person(who).id(), target(act), func(known []Request) ([]Request, error) {
-		v = d.weigh(who, act, known)
+	err := d.store.Update(ctx, d.scope, person(who).id(), target(act), func(now time.Time, known []Request) ([]Request, error) {
+		v = d.weigh(who, act, now, known)
 		return v.changed, nil
 	})
 	if err != nil {
@@ -79,10 +80,10 @@ func (v *verdict) change(r Request, event string) {
 	v.changed, v.events = append(v.changed, r), append(v.events, event)
 }
 
-// weigh decides about an act. known are requests for the same target that were
-// filed under who's login name or user id, newest first.
-func (d *Desk) weigh(who api.Actor, act api.Act, known []Request) (v verdict) {
-	now, digest := d.now().UTC(), act.Digest()
+// weigh decides about an act at the store's time now. known are requests for the same
+// target that were filed under who's login name or user id, newest first.
+func (d *Desk) weigh(who api.Actor, act api.Act, now time.Time, known []Request) (v verdict) {
+	digest, here := act.Digest(), d.now()
 	for _, r := range known {
 		if r = r.at(now); !Asked(who, r) {
 			continue
@@ -101,9 +102,9 @@ func (d *Desk) weigh(who api.Actor, act api.Act, known []Request) (v verdict) {
 			r.State, r.Spent, v.id = Spent, now, r.ID
 			v.change(r, "approval.spent")
 		case r.State == Open && v.id == "" && v.refusal == nil:
-			v.refusal = waiting(r)
+			v.refusal = waiting(r.told(now, here))
 		case same && v.id == "" && v.refusal == nil && now.Before(r.Expires) && (r.State == Denied || r.State == Spent && r.Verdict == ""):
-			v.refusal = over(r)
+			v.refusal = over(r.told(now, here))
 		}
 	}
 	switch {
@@ -114,7 +115,7 @@ func (d *Desk) weigh(who api.Actor, act api.Act, known []Request) (v verdict) {
 	default:
 		r := d.file(who, act, now)
 		v.change(r, "approval.requested")
-		v.refusal = waiting(r)
+		v.refusal = waiting(r.told(now, here))
 	}
 	return v
 }
@@ -137,7 +138,7 @@ func (d *Desk) Settle(ctx context.Context, id string, out api.Outcome) error {
 
 // lapse ends what has run out of time, and records it.
 func (d *Desk) lapse(ctx context.Context) error {
-	gone, err := d.store.Lapse(ctx, d.scope, d.now().UTC())
+	gone, err := d.store.Lapse(ctx, d.scope)
 	for _, r := range gone {
 		_ = d.audit.Note(ctx, api.Actor{Name: "opdeck", Via: "service"},
 			api.Event{Name: "approval.lapsed", Object: r.Act.Object, ID: r.Act.ID, Detail: tell(r)})

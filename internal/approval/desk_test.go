@@ -19,21 +19,25 @@ func TestDesk(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {
 			url := storetest.URL(t, e)
-			run(t, func() approval.Store { return store.NewApproval(storetest.OpenURL(t, url).Core) })
+			run(t, func(now func() time.Time) approval.Store {
+				return store.NewApproval(storetest.OpenAt(t, url, now).Core)
+			})
 		})
 	}
 }
 
 // run runs the suite; each part has an account of its own in one database.
-func run(t *testing.T, open func() approval.Store) {
-	first := open()
+func run(t *testing.T, open func(now func() time.Time) approval.Store) {
+	var f *fixture
+	first := open(func() time.Time { return f.now })
 	for name, part := range map[string]func(*testing.T, *fixture){
 		"approve and spend": approveAndSpend, "own request": ownRequest, "who may decide": whoMayDecide, "deny": deny,
 		"content changed": contentChanged, "lapse": lapse, "survives": survives, "other context": otherContext,
-		"race to spend": race, "standing": standing, "race to decide": raceToDecide, "outcome": outcome, "trail": trailFails, "gate": throughTheGate,
+		"race to spend": race, "standing": standing, "race to decide": raceToDecide, "outcome": outcome, "other clocks": otherClocks, "trail": trailFails, "gate": throughTheGate,
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &fixture{trail: &trail{}, today: map[string]api.Role{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), open: open}
+			f = &fixture{trail: &trail{}, today: map[string]api.Role{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+				open: func() approval.Store { return open(func() time.Time { return f.now }) }}
 			f.Desk = f.deskOn(first, service, name)
 			part(t, f)
 		})
@@ -224,6 +228,50 @@ func lapse(t *testing.T, f *fixture) {
 	list, err := f.List(as(ana), approval.Lapsed)
 	if err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// otherClocks: a host whose clock is far off neither lapses nor lengthens what
+// others asked for, and reads the times by its own clock.
+func otherClocks(t *testing.T, f *fixture) {
+	for _, off := range []time.Duration{40 * time.Minute, -40 * time.Minute} {
+		a := act
+		a.Item = off.String()
+		r := f.filed(t, ana, a)
+		there := approval.New(f.open(), f.trail, service, "other clocks", func() time.Time { return f.now.Add(off) })
+		list, err := there.List(as(bo), approval.Open)
+		if err != nil || len(list) != 1 || !list[0].Expires.Equal(r.Expires.Add(off)) {
+			t.Fatalf("%s off: %+v, %v", off, list, err)
+		}
+		if got := f.state(t, r.ID); got != approval.Open {
+			t.Errorf("%s off: the list made it %s", off, got)
+		}
+		f.now = f.now.Add(approval.Lifetime - time.Second)
+		got, err := there.Approve(as(bo), r.ID, r.Digest, "")
+		if err != nil || !got.Decided.Equal(f.now.Add(off)) {
+			t.Errorf("%s off: %+v, %v", off, got, err)
+		}
+		f.now = f.now.Add(time.Second)
+		if _, err := there.Check(as(ana), ana, a); api.AsError(err).Rule != api.RuleApproval {
+			t.Errorf("%s off: spent after its end: %v", off, err)
+		}
+		if got := f.state(t, r.ID); got != approval.Lapsed {
+			t.Errorf("%s off: %s", off, got)
+		}
+		f.now = f.now.Add(approval.Lifetime)
+		if _, err := f.List(as(bo)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The store's clock itself is set back: what was asked for lives its time at most.
+	r := f.filed(t, ana, act)
+	f.now = f.now.Add(-2 * time.Hour)
+	if _, err := f.List(as(bo)); err != nil {
+		t.Fatal(err)
+	}
+	f.now = f.now.Add(approval.Lifetime)
+	if got := f.state(t, r.ID); got != approval.Lapsed {
+		t.Errorf("after the clock was set back: %s", got)
 	}
 }
 

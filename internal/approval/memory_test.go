@@ -16,14 +16,19 @@ type memory struct {
 	by   []string           // who asked, as the desk names them
 }
 
-func (m *memory) Update(_ context.Context, _, requester, target string, change func([]approval.Request) ([]approval.Request, error)) error {
+// now is the store's time; it stands still.
+var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+func (m *memory) Now(context.Context) (time.Time, error) { return now, nil }
+
+func (m *memory) Update(_ context.Context, _, requester, target string, change func(time.Time, []approval.Request) ([]approval.Request, error)) error {
 	var known []approval.Request
 	for i, r := range slices.Backward(m.list) {
 		if m.by[i] == requester && r.Target == target {
 			known = append(known, r)
 		}
 	}
-	changed, err := change(known)
+	changed, err := change(now, known)
 	for _, r := range changed {
 		if i := slices.IndexFunc(m.list, func(q approval.Request) bool { return q.ID == r.ID }); i >= 0 {
 			m.list[i] = r
@@ -34,10 +39,10 @@ func (m *memory) Update(_ context.Context, _, requester, target string, change f
 	return err
 }
 
-func (m *memory) Decide(_ context.Context, _, id string, from approval.State, now time.Time, change func(*approval.Request)) (approval.Request, error) {
+func (m *memory) Decide(_ context.Context, _, id string, from approval.State, change func(time.Time, *approval.Request)) (approval.Request, error) {
 	for i, r := range m.list {
 		if r.ID == id && r.State == from && now.Before(r.Expires) {
-			change(&m.list[i])
+			change(now, &m.list[i])
 			return m.list[i], nil
 		}
 	}
@@ -54,7 +59,7 @@ func (m *memory) approve(id string, by api.Actor) {
 	}
 }
 
-func (m *memory) Lapse(context.Context, string, time.Time) ([]approval.Request, error) {
+func (m *memory) Lapse(context.Context, string) ([]approval.Request, error) {
 	return nil, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/limit"
 )
 
 // Lifetime is how long after its filing a request, approved or not, can be used.
@@ -49,6 +50,28 @@ func target(a api.Act) string {
 		t.Item = a.Name
 	}
 	return t.Digest()
+}
+
+// Cut bounds times that lie further ahead than they can: the store's clock was set
+// back, or a host's own clock wrote them. It reports whether it changed anything.
+func (r *Request) Cut(now time.Time) bool {
+	if !r.Expires.After(now.Add(Lifetime)) {
+		return false
+	}
+	r.Expires = now.Add(Lifetime)
+	if r.Created.After(now) {
+		r.Created = now
+	}
+	return true
+}
+
+// told returns the request as people at this host read it: its times moved from
+// the store's clock to the host's time of day.
+func (r Request) told(storeNow, hostNow time.Time) Request {
+	for _, t := range []*time.Time{&r.Created, &r.Expires, &r.Decided, &r.Spent} {
+		*t = limit.ToWall(*t, storeNow, hostNow)
+	}
+	return r
 }
 
 // at returns the request as it stands at that moment: time alone can end it.

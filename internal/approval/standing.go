@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"errors"
+	"time"
 
 	"opdeck/api"
 )
@@ -51,9 +52,13 @@ func lost(r Request) error {
 // used yet, by state; 1000 at most.
 func (d *Desk) Waiting(ctx context.Context) (map[State]int, error) {
 	list, err := d.store.List(ctx, Filter{Scope: d.scope, States: []State{Open, Approved}, Limit: 1000})
+	if err != nil {
+		return nil, err
+	}
+	now, err := d.store.Now(ctx)
 	n := map[State]int{}
 	for _, r := range list {
-		n[r.at(d.now()).State]++
+		n[r.at(now).State]++
 	}
 	return n, err
 }
@@ -68,7 +73,7 @@ func (d *Desk) Recheck(ctx context.Context, host string) error {
 		if why == "" {
 			continue
 		}
-		r, lapseErr := d.store.Decide(ctx, d.scope, r.ID, r.State, d.now().UTC(), func(r *Request) { r.State, r.Ended = Lapsed, why })
+		r, lapseErr := d.store.Decide(ctx, d.scope, r.ID, r.State, func(_ time.Time, r *Request) { r.State, r.Ended = Lapsed, why })
 		switch {
 		case errors.Is(lapseErr, ErrState):
 		case lapseErr != nil:

@@ -22,17 +22,21 @@ type Filter struct {
 	Limit  int     // newest ones; 0 means 100
 }
 
-// Store keeps requests. Each change raises the version by at least one.
+// Store keeps requests. Each change raises the version by at least one. All times
+// are the store's: hosts that share it need not agree about the time of day. What
+// lies further ahead than it can is cut (session protocol, rule G3).
 type Store interface {
-	// Update calls change, in one transaction, with the newest requests of that
-	// scope, requester and target (at most ten), and stores those it returns: new
-	// ones are added, known ones replaced. No other Update or Decide runs beside it.
-	Update(ctx context.Context, scope, requester, target string, change func([]Request) ([]Request, error)) error
-	// Decide changes a request if it is in state from and has not expired at now;
-	// ErrState if not, ErrNotFound if there is none.
-	Decide(ctx context.Context, scope, id string, from State, now time.Time, change func(*Request)) (Request, error)
-	// Lapse sets the state of what has expired at now to Lapsed, and returns those.
-	Lapse(ctx context.Context, scope string, now time.Time) ([]Request, error)
+	// Now is the store's clock.
+	Now(ctx context.Context) (time.Time, error)
+	// Update calls change, in one transaction, with the time and the newest requests
+	// of that scope, requester and target (at most ten), and stores those it returns:
+	// new ones are added, known ones replaced. No other Update or Decide runs beside it.
+	Update(ctx context.Context, scope, requester, target string, change func(now time.Time, known []Request) ([]Request, error)) error
+	// Decide changes a request if it is in state from and has not expired; ErrState
+	// if not, ErrNotFound if there is none.
+	Decide(ctx context.Context, scope, id string, from State, change func(now time.Time, r *Request)) (Request, error)
+	// Lapse sets the state of what has expired to Lapsed, and returns those.
+	Lapse(ctx context.Context, scope string) ([]Request, error)
 	// Settle notes what became of a spent request.
 	Settle(ctx context.Context, scope, id string, v api.Verdict) error
 	// Get returns one request, or ErrNotFound.

@@ -19,6 +19,7 @@ import (
 	"opdeck/internal/config"
 	"opdeck/internal/index"
 	"opdeck/internal/index/filter"
+	"opdeck/internal/release"
 )
 
 // Build is what a program was built from.
@@ -26,6 +27,7 @@ type Build struct {
 	Release string // "1.4.0", or "dev"
 	Commit  string // in full, ".dirty" behind it when there were changes; empty: not known
 	Built   string // RFC 3339; empty: not known
+	Key     string // public key of releases, NAME+HASH+BASE64; empty: none is built in
 }
 
 // Word is release and short commit as one word: "1.4.0+0123456789ab".
@@ -53,8 +55,14 @@ func (b Build) about(version string) string {
 }
 
 func (r *root) versionCommand() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Version, commit and build", Args: cobra.NoArgs,
+	var file, sums, pub string
+	cmd := &cobra.Command{Use: "version", Short: "Version, commit and build; --verify checks a release's file", Args: cobra.NoArgs,
+		Long: "Prints version, commit and build. With --verify FILE it checks, without a network, that FILE is one of a release:\n" +
+			"the signed list " + release.FileName + " beside it (or --sums) must hold its SHA-256 sum, and the release key must have signed the list.",
 		RunE: func(*cobra.Command, []string) error {
+			if file != "" {
+				return r.verifyRelease(file, sums, pub)
+			}
 			b := r.env.Build
 			if r.output == "json" {
 				return r.printJSON(map[string]string{"version": r.env.Version, "commit": b.Commit, "built": b.Built,
@@ -63,6 +71,10 @@ func (r *root) versionCommand() *cobra.Command {
 			_, err := fmt.Fprintln(r.env.Out, oneLine(b.about(r.env.Version)))
 			return err
 		}}
+	cmd.Flags().StringVar(&file, "verify", "", "check that `FILE` belongs to a release")
+	cmd.Flags().StringVar(&sums, "sums", "", "the release's signed list `FILE` (default: "+release.FileName+" beside the file)")
+	cmd.Flags().StringVar(&pub, "pub", "", "the release's public `KEY` NAME+HASH+BASE64, or a file that holds it (default: the one built in)")
+	return cmd
 }
 
 func (r *root) completionCommand() *cobra.Command {

@@ -146,6 +146,11 @@ func (r *root) complianceJourney() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, missing := range []string{j.NoRecord, j.Problem} {
+				if missing != "" {
+					r.say("%s", missing)
+				}
+			}
 			t := &table{head: []string{"STEP", "STATE", "WHAT"}}
 			for i, s := range j.Steps {
 				t.add(strconv.Itoa(i+1)+" "+s.Name, string(s.State), safeText(s.Note))

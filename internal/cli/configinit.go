@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/internal/app"
 	"opdeck/internal/config"
 )
 
@@ -77,7 +78,7 @@ func (r *root) initConfig(ctx context.Context, d *draft) error {
 	r.say("Looking at each step from here to the service:")
 	opt := r.appOptions()
 	opt.ConfigFlag, opt.Context = path, d.name
-	if err := r.doctor(ctx, opt, false); err != nil {
+	if err := r.doctor(ctx, opt, app.Shallow); err != nil {
 		r.say("Mend what failed, then: opdeck doctor. The file stays as it is.")
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/mask"
 )
 
 func (r *root) customerCommand() *cobra.Command {
@@ -49,16 +50,22 @@ func (r *root) customerGet() *cobra.Command {
 				return r.printJSON(c)
 			}
 			t := &table{head: []string{"FIELD", "VALUE"}}
-			t.add("cuid", c.CUID.Line(64))
 			t.add("name", c.FullName().Line(100))
 			t.add("type", c.Type.Line(30))
 			t.add("status", c.Status.Line(30))
-			t.add("created", c.CreatedAt.Raw.Line(40))
-			for _, f := range c.Unknown() {
-				t.add(safeText(f.Path), safeText(string(f.Value)))
+			for _, d := range c.Details() {
+				t.add(d.Label, mask.Detail(d, r.masked).Line(500)+oddMark(d.Odd))
 			}
 			return t.write(r.env.Out)
 		})}
+}
+
+// oddMark says behind a value that it is not what its field ought to hold.
+func oddMark(odd bool) string {
+	if odd {
+		return " (cannot be read)"
+	}
+	return ""
 }
 
 func (r *root) customerApplication() *cobra.Command {
@@ -67,9 +74,6 @@ func (r *root) customerApplication() *cobra.Command {
 			app, err := a.Client.Application(ctx, args[0])
 			if err != nil {
 				return err
-			}
-			if app.Deprecated != "" {
-				r.say("The service says: %s", app.Deprecated.Line(200))
 			}
 			return r.printJSON(app.Raw)
 		})}

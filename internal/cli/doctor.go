@@ -12,24 +12,39 @@ import (
 )
 
 func (r *root) doctorCommand() *cobra.Command {
-	var login bool
+	var login, deep bool
 	cmd := &cobra.Command{Use: "doctor", Short: "Look at each step between here and the service", Args: cobra.NoArgs,
 		Long: "Looks at config, name lookup, TLS, clock, store, session, budget, audit trail and webhook\n" +
 			"feed: one line each, without secrets. Exit 1 when something is wrong. Nothing is sent but\n" +
 			"one request without a login, which reads the service's clock; --login also makes a session\n" +
-			"when there is none.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return r.doctor(cmd.Context(), r.appOptions(), login) }}
+			"when there is none.\n\n" +
+			"--deep makes a session too and reads a page of each list, one record of each kind and the\n" +
+			"webhook settings, and tells what differs in the service's answers from what opdeck expects:\n" +
+			"names of fields and kinds of values, never a value, and what to set in [service]. It costs two\n" +
+			"billing calls, one general call and four customer calls; up to two customer calls more where\n" +
+			"the service does not take GET for one customer. A failed read is tried once more.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			depth := app.Shallow
+			switch {
+			case deep:
+				depth = app.Deep
+			case login:
+				depth = app.WithLogin
+			}
+			return r.doctor(cmd.Context(), r.appOptions(), depth)
+		}}
 	cmd.Flags().BoolVar(&login, "login", false, "log in when there is no session")
+	cmd.Flags().BoolVar(&deep, "deep", false, "log in, read a page of each list and tell how the service's answers differ")
 	return cmd
 }
 
 // doctor prints the findings; exit 1 when something is wrong.
-func (r *root) doctor(ctx context.Context, opt app.Options, login bool) error {
+func (r *root) doctor(ctx context.Context, opt app.Options, depth app.Depth) error {
 	if r.env.App != nil {
 		ctx = api.WithActor(ctx, r.env.Actor)
 	}
 	all := []app.Finding{}
-	well := app.Doctor(ctx, opt, r.env.App, login, func(f app.Finding) {
+	well := app.Doctor(ctx, opt, r.env.App, depth, func(f app.Finding) {
 		all = append(all, f)
 		if r.output == "table" {
 			r.printFinding(f)
@@ -57,4 +72,7 @@ func (r *root) printFinding(f app.Finding) {
 		line = strings.TrimRight(line, ".") + ". " + f.Hint
 	}
 	fmt.Fprintf(r.env.Out, "%s  %-11s  %s\n", healthSigns[f.Health], f.Name, oneLine(line))
+	for _, l := range f.Differs {
+		fmt.Fprintf(r.env.Out, "%s  %-11s  differs: %s\n", strings.Repeat(" ", 9), "", oneLine(l))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -129,7 +130,7 @@ func (r *root) operationCard(op api.Operation, phase api.Phase) error {
 		t.add("document", d.GUID.Line(64)+" "+d.FileName.Line(80)+lock)
 	}
 	for _, f := range op.Unknown() {
-		t.add(safeText(f.Path), safeText(string(f.Value)))
+		t.add(safeText(f.Path), safeText(string(f.Value))+oddMark(f.Odd))
 	}
 	return t.write(r.env.Out)
 }
@@ -171,8 +172,19 @@ func (r *root) operationTree() *cobra.Command {
 			if r.output == "json" {
 				return r.printJSON(json.RawMessage(tree.Raw))
 			}
-			all := append([]api.Operation{tree.Parent}, tree.Children...)
-			return r.list(operationTable(all), nil, toAny(all))
+			if tree.Unread > 0 {
+				r.say("%s in the service's answer could not be read; -o json shows it as it came.", text.Plural(tree.Unread, "child", "children"))
+			}
+			all, levels := []api.Operation{tree.Parent}, []string{"0"}
+			for _, c := range tree.Children {
+				all, levels = append(all, c.Operation), append(levels, strconv.Itoa(c.Depth))
+			}
+			t := operationTable(all)
+			t.head = append(t.head, "LEVEL")
+			for i := range t.rows {
+				t.rows[i] = append(t.rows[i], levels[i])
+			}
+			return r.list(t, nil, toAny(all))
 		})})
 }
 

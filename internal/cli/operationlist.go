@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/index"
 	"opdeck/internal/index/filter"
+	"opdeck/internal/narrow"
 	ui "opdeck/ui/text"
 )
 
@@ -133,9 +134,18 @@ func (r *root) printOperations(l operationsJSON) error {
 // listLive shows one page of the service.
 func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) error {
 	at := a.Now()
-	p, err := a.Client.Operations(ctx, api.OperationQuery{Page: c.page, Size: c.limit})
+	ans, err := narrow.Ask(ctx, a.Client, f, c.page, c.limit, at)
 	if err != nil {
 		return err
+	}
+	p := ans.Page
+	if ans.Asked != "" {
+		r.say("%s", ans.Said())
+	} else if p, err = a.Client.Operations(ctx, api.OperationQuery{Page: c.page, Size: c.limit}); err != nil {
+		return err
+	}
+	if p.Unusable > 0 {
+		r.say("%s in the service's answer without an opid.", ui.Plural(p.Unusable, "record is", "records are"))
 	}
 	out := operationsJSON{AsOf: &at, Source: "service", Total: json.Number(p.Total), Items: p.Items}
 	if _, err := strconv.ParseUint(string(p.Total), 10, 64); err != nil {
@@ -147,7 +157,7 @@ func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.Oper
 	if out.Items, err = sortPage(ctx, p.Items, f, s, at); err != nil {
 		return err
 	}
-	if !f.Empty() {
+	if !f.Empty() && !(ans.Asked != "" && ans.Held && ans.Whole) {
 		r.say("The filter was applied to this page of %d; without --live it is to all that the index holds.", len(p.Items))
 		out.Total = json.Number(strconv.Itoa(len(out.Items)))
 	}
@@ -179,6 +189,21 @@ func operationsOf(rows []index.Record) []api.Operation {
 	return out
 }
 
+// askNarrowed asks the service by its own filters for what f lets through, while
+// the index does not hold everything: the answer goes to the index.
+func (r *root) askNarrowed(ctx context.Context, a *app.App, f filter.OperationExpr) {
+	if l, err := a.Listed(ctx); err != nil || !l.Short() {
+		return
+	}
+	ans, err := narrow.Ask(ctx, a.Client, f, 0, 0, a.Now())
+	switch {
+	case err != nil:
+		r.say("The service could not be asked for what the filter names: %s", asError(err).Public)
+	case ans.Asked != "":
+		r.say("%s", ans.Said())
+	}
+}
+
 // listIndex shows a page of the index.
 func (r *root) listIndex(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) error {
 	if err := api.Need(ctx, "list operations", api.MayRead); err != nil {
@@ -187,6 +212,9 @@ func (r *root) listIndex(ctx context.Context, a *app.App, c choice, f filter.Ope
 	at, err := r.freshen(ctx, a, c.cached)
 	if err != nil {
 		return err
+	}
+	if !c.cached {
+		r.askNarrowed(ctx, a, f)
 	}
 	w, err := a.Index.Window(ctx, index.Query{Filter: f, Sort: s, Skip: c.page * c.limit, After: c.limit}, a.Now())
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -156,6 +158,9 @@ type root struct {
 	need     api.Permission // that it asks for; "" for none
 	masked   bool           // the person may not see account numbers
 	real     bool           // the context is a production one
+
+	drawn  atomic.Bool // the screen is the console's
+	served atomic.Bool // calls are a server's
 }
 
 func (r *root) command() *cobra.Command {
@@ -273,13 +278,27 @@ func usage(format string, args ...any) error {
 
 func (r *root) appOptions() app.Options {
 	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
-		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Upgrading: r.upgrading}
+		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
 }
 
 // upgrading tells people why nothing happens for a while; programs are not told.
 func (r *root) upgrading() {
 	if r.output == "table" {
 		fmt.Fprintln(r.env.Err, "Bringing the store of an older opdeck up to date. A large index takes some seconds.")
+	}
+}
+
+// notice tells of trouble with the store, unless the screen is the console's.
+func (r *root) notice(sentence string) {
+	if !r.drawn.Load() {
+		fmt.Fprintln(r.env.Err, sentence)
+	}
+}
+
+// waits tells what a command waits for. A server's background calls wait as a rule.
+func (r *root) waits(sentence string) {
+	if !r.served.Load() {
+		r.notice(sentence)
 	}
 }
 
@@ -304,7 +323,36 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 			return err
 		}
 	}
+	ctx, announced := r.announcements(ctx)
+	defer func() { announced(err) }()
 	return fn(ctx, a)
+}
+
+// announcements tells people at once what the service announces of its calls.
+// Programs read an error from standard error: they are told at the end of a
+// command that went well.
+func (r *root) announcements(ctx context.Context) (_ context.Context, end func(error)) {
+	var mu sync.Mutex
+	var late []string
+	ctx = api.WithAnnouncements(ctx, func(op, said string) {
+		line := api.Announcement(op, said)
+		if r.output == "table" {
+			r.say("%s", line)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		late = append(late, line)
+	})
+	return ctx, func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, line := range late {
+			if err == nil {
+				r.say("%s", line)
+			}
+		}
+	}
 }
 
 // do is with for a command's RunE.
@@ -324,6 +372,7 @@ func (r *root) console(ctx context.Context) error {
 		return usage("the console needs a terminal; --plain does without, and opdeck --help lists the commands")
 	}
 	return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
+		r.drawn.Store(true)
 		err := r.env.Console(ctx, a, ConsoleOptions{NoColor: r.noColor || os.Getenv("NO_COLOR") != ""})
 		if err == nil && a.Config.Path == "" && a.Context.Sandbox {
 			r.farewell(a.State)

@@ -15,8 +15,10 @@ func (r *root) sandboxCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "sandbox", Short: "Run the built-in service as a server of its own", Args: cobra.NoArgs,
 		Long: "Serves the built-in service until it is interrupted. It prints its address, its login, share\n" +
 			"tokens and a config that is ready to be used. Without --data everything is in memory.\n\n" +
-			"--fault makes it misbehave, for example drop=attach (the answer is lost), status=get:502:3\n" +
-			"(each third), delay=login:2s, busy=list:30s; several are separated by commas.",
+			"--fault makes it answer otherwise, for example drop=attach (the answer is lost),\n" +
+			"after=remove:html (done, answered by an HTML page), later=remove:4s/502 (answered by 502, done\n" +
+			"four seconds later), rename=list:items/data (another name in the same answer), order=oldest.\n" +
+			sandbox.FaultHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opt.Operations < 0 || opt.AccessTTL < 0 || opt.RefreshTTL < 0 || opt.Activity < 0 {
 				return usage("numbers and lifetimes must not be negative")
@@ -44,7 +46,7 @@ func (r *root) sandboxCommand() *cobra.Command {
 	f.DurationVar(&opt.RefreshTTL, "refresh-ttl", 0, "life of refresh tokens (default 15m)")
 	f.StringVar(&opt.HookURL, "hook-url", "", "send webhooks to this address")
 	f.BoolVar(&opt.HardLimits, "hard-limits", false, "answer 429 above the recommended rates")
-	f.StringVar(&faults, "fault", "", "misbehave, see above")
+	f.StringVar(&faults, "fault", "", "answer otherwise, see above")
 	f.DurationVar(&opt.Activity, "activity", 0, "an operation changes this often (default never)")
 	return cmd
 }

@@ -31,6 +31,7 @@ func (r *root) serveCommand() *cobra.Command {
 				return usage("serve is a command of the server itself")
 			}
 			return r.with(cmd.Context(), "service", func(ctx context.Context, a *app.App) error {
+				r.served.Store(true)
 				return serve.Run(ctx, a, serve.Options{Out: r.env.Out, Getenv: r.env.Getenv, Exec: remote(r.env.Version, r.env.Build, r.env.Getenv)})
 			})
 		}}

@@ -78,7 +78,7 @@ func (r *root) printSession(s session.Status) error {
 		holder = fmt.Sprintf("%s, process %d", safeText(s.Holder.Host), s.Holder.PID)
 	}
 	t.add("holder", holder)
-	t.add("instances", strconv.Itoa(s.Instances))
+	t.add("instances", s.InstancesText())
 	t.add("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, premature %d", s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized, s.Counts.Premature))
 	if l := s.Last; l != nil {
 		t.add("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,9 @@ func (c *Config) checkGeneral(k *checker) {
 	if c.Service.ShareTokenField == "" {
 		k.add("must not be empty", "service", "share_token_field")
 	}
+	if f := c.Service.ListField; f != "" && !listField.MatchString(f) {
+		k.add(`must be a field's name, or names with dots between them, like "operations" or "data.rows"`, "service", "list_field")
+	}
 	for word, phase := range c.Service.StatusWords {
 		k.oneOf(phase, []string{"open", "completed", "failed", "canceled"}, "service", "status_words", word)
 	}
@@ -92,6 +96,8 @@ func (c *Config) checkGeneral(k *checker) {
 	}
 	c.checkListeners(k)
 }
+
+var listField = regexp.MustCompile(`^[^\s.]+(\.[^\s.]+){0,2}$`)
 
 func (k *checker) columns(list []string, path ...string) {
 	if _, err := columns.Parse(list); err != nil {
@@ -180,7 +186,8 @@ func (x Context) check(k *checker, name string) {
 }
 
 // CheckBaseURL accepts https:// anywhere and http:// to a literal loopback
-// address only; no user information, query or fragment (security rule 3.2.4).
+// address only; no version of the service in the path, which every call has
+// already, and no user information, query or fragment (security rule 3.2.4).
 func CheckBaseURL(s string) error {
 	if s == "" {
 		return fmt.Errorf("is required, for example https://stage.example.com")
@@ -199,6 +206,8 @@ func CheckBaseURL(s string) error {
 		return fmt.Errorf("names no host")
 	case !portOK(u.Port()):
 		return fmt.Errorf("has no valid port")
+	case slices.Contains(strings.Split(strings.ToLower(u.Path), "/"), "v2"):
+		return fmt.Errorf("must not hold /v2: every call adds it, so %s/auth/login would be asked for; leave it and what follows away", strings.TrimRight(u.Path, "/")+"/v2")
 	case u.Scheme == "https":
 		return nil
 	case u.Scheme != "http":

@@ -73,6 +73,7 @@ type Limits struct {
 // Service holds what the service's documents leave open.
 type Service struct {
 	ShareTokenField string            `toml:"share_token_field"`
+	ListField       string            `toml:"list_field"`
 	ListPageSize    int               `toml:"list_page_size"`
 	StatusWords     map[string]string `toml:"status_words"`
 }

@@ -121,10 +121,11 @@ func TestOneClassKeepsTheOthers(t *testing.T) {
 }
 
 func TestCheckBaseURL(t *testing.T) {
-	good := []string{"https://a.example", "https://a.example:8443/x/", "http://127.0.0.1:8787", "http://[::1]:1", "http://127.8.9.1", "HTTPS://A.example"}
+	good := []string{"https://a.example", "https://a.example:8443/x/", "http://127.0.0.1:8787", "http://[::1]:1", "http://127.8.9.1", "https://a.example/v2x/pay-v2", "HTTPS://A.example"}
 	bad := []string{"", "a.example", "ftp://x", "http://localhost", "http://localhost:80", "http://127.0.0.1.evil.example", "http://2130706433",
 		"http://0x7f000001", "http://127.1", "http://0.0.0.0", "https://u:p@x", "https://x?q=1", "https://x?", "https://x#f", "https://x\\y",
-		"https://x\n", "http://[fe80::1%25eth0]", "https://", "https://x:99999", "https://x:0", "https:x", "//x", "http://10.0.0.1"}
+		"https://x\n", "http://[fe80::1%25eth0]", "https://", "https://x:99999", "https://x:0", "https:x", "//x", "http://10.0.0.1",
+		"https://a.example/v2", "https://a.example/v2/", "https://a.example/api/V2", "https://a.example/v2/auth/login"}
 	for _, u := range good {
 		if err := CheckBaseURL(u); err != nil {
 			t.Errorf("%q refused: %v", u, err)

@@ -60,7 +60,10 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	defer folk.leave()
 	feed := newFeed(ctx, a, folk)
 	defer feed.close()
-	shell := ui.New(shellOptions(ctx, a, who, opt, feed, func(seq string) error {
+	told := api.WithAnnouncements(ctx, func(op, said string) {
+		feed.put("announced "+op, ui.Toast{Kind: ui.Warned, Text: api.Announcement(op, said)})
+	})
+	shell := ui.New(shellOptions(told, a, who, opt, feed, func(seq string) error {
 		select {
 		case copies <- seq:
 			return nil

@@ -183,7 +183,7 @@ func (d *desk) Doctor(ctx context.Context) []tokens.Finding {
 	tones := map[app.Health]theme.Tone{app.Healthy: theme.Good, app.Warned: theme.Warn, app.Sick: theme.Bad, app.Skipped: theme.Dim}
 	words := map[app.Health]string{app.Healthy: "ok", app.Warned: "look", app.Sick: "failed", app.Skipped: "skipped"}
 	var out []tokens.Finding
-	app.Doctor(ctx, app.Options{Version: d.Version, Now: d.Now}, d.App, false, func(f app.Finding) {
+	app.Doctor(ctx, app.Options{Version: d.Version, Now: d.Now}, d.App, app.Shallow, func(f app.Finding) {
 		text := words[f.Health] + ": " + f.Text
 		if f.Hint != "" {
 			text += " " + f.Hint

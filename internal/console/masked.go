@@ -60,7 +60,10 @@ func (d *desk) Operations(ctx context.Context, q api.OperationQuery) (api.Page[a
 // OperationTree reads an operation with its children.
 func (d *desk) OperationTree(ctx context.Context, opid string) (api.OperationTree, error) {
 	t, err := d.Client.OperationTree(ctx, opid)
-	t.Parent, t.Children = d.cover.op(t.Parent), d.cover.ops(t.Children)
+	t.Parent = d.cover.op(t.Parent)
+	for i := range t.Children {
+		t.Children[i].Operation = d.cover.op(t.Children[i].Operation)
+	}
 	if d.cover {
 		t.Raw = mask.JSON(t.Raw)
 	}

@@ -303,6 +303,23 @@ func (x *terminal) armed(texts ...string) *terminal {
 	return x.shows(append(texts, "[ No ]")...).gone("keys count in a moment")
 }
 
+// confirms presses enter behind typed characters until a text shows: right behind
+// them enter counts as pasted and is ignored, and how soon that is depends on how
+// busy the machine is.
+func (x *terminal) confirms(text string) *terminal {
+	x.t.Helper()
+	for range 20 {
+		time.Sleep(200 * time.Millisecond)
+		x.press(enter)
+		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if strings.Contains(x.screen(), text) {
+				return x
+			}
+		}
+	}
+	return x.shows(text)
+}
+
 func (x *terminal) resize(w, h int) {
 	x.t.Helper()
 	x.mu.Lock()

@@ -73,9 +73,10 @@ func hooked(t *testing.T, url string) *world {
 	return w
 }
 
-// measure changes the operation five times and holds the median of how long each
-// screen took against fastEnough. A first change is not counted: the meaning of
-// its code is not known yet.
+// measure changes the operation five times and holds the fastest of how long each
+// screen took against fastEnough: a loaded machine delays some, a screen that does
+// not hear of changes shows them all late. A first change is not counted: the
+// meaning of its code is not known yet.
 func (w *world) measure(opid, what string, screens ...*terminal) {
 	w.t.Helper()
 	const times = 5
@@ -96,8 +97,8 @@ func (w *world) measure(opid, what string, screens ...*terminal) {
 		slices.Sort(d)
 		who := []string{"the receiving console", "another process"}[i]
 		w.t.Logf("%s, %s: median %v, slowest %v", what, who, d[times/2].Round(time.Millisecond), d[times-1].Round(time.Millisecond))
-		if d[times/2] >= fastEnough {
-			w.t.Errorf("%s shows %s after %v (median of %d)", who, what, d[times/2], times)
+		if d[0] >= fastEnough {
+			w.t.Errorf("%s shows %s after %v (the fastest of %d)", who, what, d[0], times)
 		}
 	}
 }

@@ -66,10 +66,13 @@ func (w *world) console(width, height int, env ...string) *terminal {
 func (w *world) command(args ...string) string {
 	w.t.Helper()
 	cmd := exec.Command(binary, append(args, "-c", "all")...)
+	cmd.Dir = w.home
 	cmd.Env = append([]string{"HOME=" + w.home, "PW=sandbox"}, w.env...)
+	var errs strings.Builder
+	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		w.t.Fatalf("%v: %v", args, err)
+		w.t.Fatalf("%v: %v\n%s", args, err, errs.String())
 	}
 	return string(out)
 }
@@ -152,6 +155,14 @@ func (w *world) stats() sandbox.Stats {
 		w.t.Fatal(err)
 	}
 	return st
+}
+
+// write puts a file into the home.
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.home, name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // file writes a file that can be uploaded.

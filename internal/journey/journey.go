@@ -13,6 +13,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
+	"opdeck/api/text"
 	"opdeck/ui/keymap"
 )
 
@@ -65,8 +66,9 @@ type Journey struct {
 	Application api.Application `json:"-"`
 	Record      Record          `json:"record"`
 	Steps       []Step          `json:"steps"`
-	Next        string          `json:"next"` // a sentence
-	Problem     string          `json:"problem,omitempty"`
+	Next        string          `json:"next"`                       // a sentence
+	Problem     string          `json:"problem,omitempty"`          // why the application could not be read
+	NoRecord    string          `json:"customer_problem,omitempty"` // why the customer's record could not be; Customer then holds little but the cuid
 }
 
 // Store keeps records of one account.
@@ -92,26 +94,54 @@ type Journeys struct {
 	Now    func() time.Time
 }
 
-// Read looks at customer and application (two customer calls) and at what is kept.
+// Read looks at customer and application (two customer calls, more until it is
+// known how the service tells of one customer) and at what is kept. Neither record
+// is needed: what could not be read is told. It fails when the service knows no
+// such customer, or when nothing could be asked.
 func (j *Journeys) Read(ctx context.Context, cuid string) (Journey, error) {
-	c, err := j.Client.Customer(ctx, cuid)
-	if err != nil {
-		return Journey{}, err
-	}
 	rec, err := j.Store.Journey(ctx, cuid)
 	if err != nil {
 		return Journey{}, err
 	}
-	out := Journey{CUID: cuid, Customer: c, Record: rec}
+	out := Journey{CUID: cuid, Record: rec}
+	c, noRecord := j.Client.Customer(ctx, cuid)
+	if out.Customer = c; noRecord != nil {
+		if unasked(ctx, noRecord) {
+			return Journey{}, noRecord
+		}
+		out.Customer = api.Customer{CUID: text.Untrusted(cuid)}
+		out.NoRecord = "The customer record could not be read: " + api.AsError(noRecord).Public
+	}
 	app, err := j.Client.Application(ctx, cuid)
-	switch {
+	switch e := api.AsError(err); {
 	case err == nil:
 		out.Application = app
-	case api.KindOf(err) != api.NotFound:
-		out.Problem = "The application could not be read: " + api.AsError(err).Public
+	case noRecord != nil && (unasked(ctx, err) || nobody(noRecord, e) || e.Status == 0 && api.AsError(noRecord).Status == 0):
+		return Journey{}, noRecord
+	case e.Kind != api.NotFound:
+		out.Problem, out.Application.Unread = "The application could not be read: "+e.Public, true
 	}
-	out.Steps, out.Next = Steps(c, out.Application, rec, j.Now())
+	if out.Customer.Type == "" {
+		out.Customer.Type = text.Untrusted(out.Application.Kind())
+	}
+	out.Steps, out.Next = Steps(out.Customer, out.Application, rec, j.Now())
 	return out, nil
+}
+
+// unasked reports that the failure lies before the service's answer, and another
+// call would meet it as well.
+func unasked(ctx context.Context, err error) bool {
+	switch api.KindOf(err) {
+	case api.AuthFailed, api.RateLimited, api.Interrupted, api.BadConfig, api.Usage:
+		return true
+	}
+	return ctx.Err() != nil
+}
+
+// nobody reports that the service says in its own words that there is no such
+// customer, and shows no application either.
+func nobody(noRecord error, noApplication *api.Error) bool {
+	return api.AsError(noRecord).Rule == api.RuleCustomerUnknown && noApplication.Kind == api.NotFound
 }
 
 // Share presents a token once and keeps what the service said. A lost answer
@@ -199,7 +229,9 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	outstanding := outstandingStep(r)
 	link := linkStep(r, now)
 	application := Step{Key: "application", Name: "Application", State: Todo, Note: "No application is there yet."}
-	if app.Kind() != "" {
+	if app.Unread {
+		application.State, application.Note = Unclear, "It could not be read."
+	} else if app.Kind() != "" {
 		application.State, application.Note = Done, strings.ToLower(app.Kind())+", "+orDash(app.Status.Line(30))
 	}
 	finalize := Step{Key: "finalize", Name: "Finalize", State: NotYet, Note: "Submits the application for review."}
@@ -209,7 +241,7 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 		if !r.FinalizedAt.IsZero() {
 			finalize.Note = "Submitted by " + orDash(r.By) + "."
 		}
-	case r.Applied || app.Kind() != "":
+	case r.Applied || app.Kind() != "" || app.Unread:
 		finalize.State = Todo
 	}
 	if settled(c, r) && finalize.State == Todo {

@@ -33,16 +33,18 @@ type Place struct {
 
 // Store keeps places; one for each console.
 type Store interface {
-	// Put writes the place of a console, instead of the one it had.
+	// Put writes the place of a console, instead of the one it had. Seen becomes the
+	// store's time, and Since stays as long before it: hosts that share a store need
+	// not agree about the time of day.
 	Put(ctx context.Context, p Place) error
 	// Leave removes the place of a console.
 	Leave(ctx context.Context, console string) error
-	// At returns who is at an object with a sign of life after since, longest there first.
-	At(ctx context.Context, scope, object, id string, since time.Time) ([]Place, error)
+	// At returns who is at an object and gave a sign of life within the time given,
+	// longest there first; its times are moved to the clock of a host at now.
+	At(ctx context.Context, scope, object, id string, within time.Duration, now time.Time) ([]Place, error)
 }
 
-// Board is one console's view. Clocks of hosts that share a store should not be
-// apart by more than some seconds.
+// Board is one console's view.
 type Board struct {
 	store        Store
 	scope        string
@@ -105,7 +107,7 @@ func (b *Board) Leave(ctx context.Context) error {
 // Others returns who else is at an object, longest there first; another console
 // of the same person counts too.
 func (b *Board) Others(ctx context.Context, object, id string) ([]Place, error) {
-	all, err := b.store.At(ctx, b.scope, object, id, b.now().Add(-Lapse))
+	all, err := b.store.At(ctx, b.scope, object, id, Lapse, b.now())
 	if err != nil {
 		return nil, err
 	}

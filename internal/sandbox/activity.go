@@ -39,7 +39,7 @@ func (s *Service) Step(ctx context.Context) error {
 			return err
 		}
 		o := ops[0]
-		return s.moveOperation(ctx, tx, st, o, following(o))
+		return s.moveOperation(ctx, tx, st, o, following(o), move{})
 	})
 }
 
@@ -53,12 +53,24 @@ func following(o operationRow) int {
 	return statusPending
 }
 
+// move says how a change of an operation is made known.
+type move struct {
+	quiet bool // without a webhook
+	still bool // updatedAt stays as it was
+}
+
 // moveOperation sets the status and raises the event.
-func (s *Service) moveOperation(ctx context.Context, tx *sql.Tx, st settings, o operationRow, status int) error {
+func (s *Service) moveOperation(ctx context.Context, tx *sql.Tx, st settings, o operationRow, status int, how move) error {
 	at := s.now()
-	o.status, o.updated = status, max(at.UnixNano(), o.updated+1)
+	o.status = status
+	if !how.still {
+		o.updated = max(at.UnixNano(), o.updated+1)
+	}
 	if _, err := tx.ExecContext(ctx, `UPDATE operation SET status = ?, updated = ? WHERE n = ?`, o.status, o.updated, o.n); err != nil {
 		return err
+	}
+	if how.quiet {
+		return nil
 	}
 	return s.raiseOperation(ctx, tx, st, o, at)
 }

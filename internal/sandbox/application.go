@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+
+	"opdeck/api"
 )
 
 // States of a customer's application.
@@ -16,12 +18,17 @@ const (
 	appSubmitted = "SUBMITTED"
 )
 
+const textUnconfigured = "Application is not configured"
+
 // getApplication: GET /v2/customer/{customerId}/application. It shows what was
 // set, or the customer's own profile before that; either individual or corporate.
 func (s *Service) getApplication(c *call) (answer, error) {
 	row, err := s.customer(c, s.ro, c.params[0])
 	if err != nil {
 		return answer{}, err
+	}
+	if c.varied[variantHidden] {
+		return answer{}, refuse(http.StatusNotFound, textUnconfigured)
 	}
 	out := map[string]any{"status": row.appStatus, "outstanding": row.outstanding(), "shared": row.shared != 0}
 	if row.appStatus == appNone {
@@ -32,7 +39,7 @@ func (s *Service) getApplication(c *call) (answer, error) {
 		body = row.defaultApplication()
 	}
 	out[row.applicationKey()] = body
-	return announced(c, out), nil
+	return ok(out)
 }
 
 func (c *customerRow) applicationKey() string {
@@ -120,7 +127,7 @@ func checkApplication(body []byte, kind string) error {
 		return refuseAction(http.StatusBadRequest, "firstName and lastName are required")
 	}
 	for _, d := range in.Documents {
-		if !slices.Contains(applicationDocumentTypes, d.Type) {
+		if !slices.Contains(api.ApplicationDocumentTypes(), d.Type) {
 			return refuseAction(http.StatusBadRequest, "Unknown document type: "+d.Type)
 		}
 	}
@@ -136,8 +143,8 @@ func (s *Service) finalize(c *call) (answer, error) {
 			return err
 		case !found:
 			return refuseAction(http.StatusNotFound, "Customer not found: "+c.params[0])
-		case row.appStatus == appNone:
-			return refuseAction(http.StatusConflict, "Application is not configured")
+		case row.appStatus == appNone && !(c.varied[variantApart] && row.shared != 0):
+			return refuseAction(http.StatusConflict, textUnconfigured)
 		case row.appStatus == appSubmitted:
 			return refuseAction(http.StatusConflict, "Application is already submitted")
 		}

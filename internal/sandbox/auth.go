@@ -24,6 +24,7 @@ const (
 	textCodeWrong  = "Invalid two-factor authentication code"
 	textBadLogin   = "Invalid login or password"
 	textNoRefresh  = "Invalid or expired refresh token"
+	textBadAccess  = "Invalid or expired access token"
 	textRevoked    = "Token revoked. Please log in again"
 )
 
@@ -166,7 +167,7 @@ func (s *Service) authorize(c *call) error {
 	case !dead && c.at.UnixNano() < until && c.at.UnixNano() >= issued+int64(c.lag):
 		return nil
 	}
-	return s.unauthorized(c, "Invalid or expired access token")
+	return s.unauthorized(c, textBadAccess)
 }
 
 func (s *Service) unauthorized(c *call, message string) error {

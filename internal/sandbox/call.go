@@ -2,34 +2,39 @@ package sandbox
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"time"
 )
 
 // call is one request on its way through the service.
 type call struct {
-	ctx    context.Context // does not end with the caller: what was taken in is processed
-	r      *http.Request
-	params []string // values of the path's "*" segments
-	st     settings
-	at     time.Time // of the service's clock; what is stored and compared
-	now    time.Time // the same as told to clients: skewed when asked for
-	faults []fault   // those that fire for this call
-	lag    time.Duration
-	warned string // text of the rate warning
-	token  string // fingerprint of the access token
+	ctx     context.Context // does not end with the caller: what was taken in is processed
+	r       *http.Request
+	params  []string // values of the path's "*" segments
+	st      settings
+	at      time.Time // of the service's clock; what is stored and compared
+	now     time.Time // the same as told to clients: skewed when asked for
+	faults  []fault   // those that fire for this call
+	lag     time.Duration
+	order   string          // of lists of operations
+	varied  map[string]bool // variants that are on
+	before  []byte          // the call's operation before it was processed, when a reply wants it
+	present []byte          // the same as it is now
+	warned  string          // text of the rate warning
+	token   string          // fingerprint of the access token
 }
 
 // answer is a finished answer; it is sent only after the faults had their say.
 type answer struct {
-	status int
-	header http.Header
-	body   []byte
+	status  int
+	header  http.Header
+	body    []byte
+	refused bool // by the service itself, in its own words
 }
 
 // refusal is an answer that ends a handler early.
@@ -72,6 +77,7 @@ func failure(err error) answer {
 		return jsonAnswer(http.StatusInternalServerError, map[string]string{"error": "internal error: " + err.Error()})
 	}
 	a := jsonAnswer(r.status, r.body)
+	a.refused = r.status >= 400 && r.status < 500
 	for k, v := range r.header {
 		a.header[k] = v
 	}
@@ -88,21 +94,37 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a, err := s.gate(c, rt)
-	if err == nil && a == nil {
-		a, err = s.before(c)
-	}
-	if err != nil {
-		s.send(w, c, failure(err))
-		return
-	}
-	if a != nil {
+	if err == nil && a != nil { // above the hard limits
 		s.send(w, c, *a)
 		return
 	}
-	done := s.run(c, rt, known)
-	if s.after(w, c, &done) {
-		s.send(w, c, done)
+	if err == nil {
+		a, err = s.before(c, rt)
 	}
+	var out answer
+	switch {
+	case err != nil:
+		out = failure(err)
+		out.refused = false
+	case a != nil:
+		out = *a
+	default:
+		out = s.process(c, rt, known)
+	}
+	if s.after(w, c, &out) {
+		s.send(w, c, out)
+	}
+}
+
+// process runs the request and counts a write that was done.
+func (s *Service) process(c *call, rt route, known bool) answer {
+	a := s.run(c, rt, known)
+	if c.r.Method != http.MethodGet && a.status < 300 {
+		if err := s.write(c.ctx, func(tx *sql.Tx) error { return bump(c.ctx, tx, "done."+rt.name) }); err != nil {
+			return failure(err)
+		}
+	}
+	return a
 }
 
 func (s *Service) run(c *call, rt route, known bool) answer {
@@ -111,6 +133,9 @@ func (s *Service) run(c *call, rt route, known bool) answer {
 			return failure(refuse(http.StatusMethodNotAllowed, "Method not allowed"))
 		}
 		return failure(refuse(http.StatusNotFound, "Not found"))
+	}
+	if rt.variant != "" && !c.varied[rt.variant] || rt.name == "customer-get" && rt.variant == "" && c.varied[variantPost] {
+		return failure(refuse(http.StatusMethodNotAllowed, "Method not allowed"))
 	}
 	if !rt.open {
 		if err := s.authorize(c); err != nil {
@@ -126,17 +151,17 @@ func (s *Service) run(c *call, rt route, known bool) answer {
 
 // send writes a to the wire.
 func (s *Service) send(w http.ResponseWriter, c *call, a answer) {
-	h := w.Header()
-	for k, v := range a.header {
+	if c.warned != "" {
+		w.Header().Set("X-RateLimit-Warning", c.warned)
+	}
+	s.head(w, c, a)
+	w.Write(a.body) // the reader may be gone; nobody is left to tell
+}
+
+func setHeader(h, from http.Header) {
+	for k, v := range from {
 		h[k] = v
 	}
-	h.Set("Date", c.now.UTC().Format(http.TimeFormat))
-	h.Set("Content-Length", strconv.Itoa(len(a.body)))
-	if c.warned != "" {
-		h.Set("X-RateLimit-Warning", c.warned)
-	}
-	w.WriteHeader(a.status)
-	w.Write(a.body) // the reader may be gone; nobody is left to tell
 }
 
 const maxJSONBody = 1 << 20

@@ -21,6 +21,8 @@ type Change struct {
 	Lock   *bool           `json:"lock,omitempty"`  // document
 	Set    json.RawMessage `json:"set,omitempty"`   // operation: merge patch over its REST shape; requisite: the new list
 	Unset  bool            `json:"unset,omitempty"` // operation: forget an earlier patch
+	Quiet  bool            `json:"quiet,omitempty"` // operation: no webhook
+	Still  bool            `json:"still,omitempty"` // operation: updatedAt stays as it was
 }
 
 // Change makes a change of data.
@@ -87,7 +89,7 @@ func (s *Service) changeOperation(c *call, tx *sql.Tx, ch Change) error {
 	if _, err := tx.ExecContext(c.ctx, `UPDATE operation SET extra = ? WHERE n = ?`, o.extra, o.n); err != nil {
 		return err
 	}
-	return s.moveOperation(c.ctx, tx, c.st, o, status)
+	return s.moveOperation(c.ctx, tx, c.st, o, status, move{ch.Quiet, ch.Still})
 }
 
 func (s *Service) changeCustomer(c *call, tx *sql.Tx, ch Change) error {
@@ -180,7 +182,7 @@ func (s *Service) changeDocument(c *call, tx *sql.Tx, ch Change) error {
 		return err
 	}
 	for _, o := range ops {
-		if err := s.moveOperation(c.ctx, tx, c.st, o, o.status); err != nil {
+		if err := s.moveOperation(c.ctx, tx, c.st, o, o.status, move{}); err != nil {
 			return err
 		}
 	}

@@ -58,21 +58,3 @@ func nameOf(names []string, code int) string {
 
 // codeOf returns the code of name, or -1.
 func codeOf(names []string, name string) int { return slices.Index(names, name) }
-
-// applicationDocumentTypes are those of the customer application record (spec).
-var applicationDocumentTypes = []string{
-	"SOURCE_OF_FUNDS", "TYPE_VISA", "IDENTIFY_BIOMETRICS", "INCUMBENCY_CERT", "PHOTO", "COMPLIANCE_OFFICER_RESUME", "REGULATORY_LICENSE",
-	"SANCTIONS_AUDIT", "SANCTIONS_POLICY", "TRADE_LICENSE", "COMMERCIAL_LICENSE", "WOLFSBERG_GCBDDQ", "SOURCE_OF_WEALTH_COMPANY",
-	"SOURCE_OF_WEALTH_SHAREHOLDER", "ORG_CHART", "AML_KYC_POLICY", "OWNERSHIP_STRUCTURE", "UBO_POA", "DIRECTOR_POA", "UBO_LIVENESS",
-	"DIRECTOR_LIVENESS", "CONTRACT", "INVOICE", "TERM_SHEET", "BILL_OF_LADING", "PROOF_OF_RESIDENCE",
-}
-
-// fileTypes are accepted for uploads besides applicationDocumentTypes.
-var fileTypes = []string{
-	"OPERATION_DOCUMENT", "PASSPORT", "ACCOUNT_AGREEMENT", "L2_ACCOUNT_AGREEMENT", "INCORPORATION_DOCUMENTS", "BANK_STATEMENT", "UTILITY_BILL",
-	"LEASE_AGREEMENT", "LLC_AGREEMENT", "ARTICLES_OF_INCORPORATION",
-}
-
-func knownDocumentType(name string) bool {
-	return slices.Contains(applicationDocumentTypes, name) || slices.Contains(fileTypes, name)
-}

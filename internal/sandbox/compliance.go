@@ -15,6 +15,8 @@ import (
 // linkTTL is how long a compliance link may be opened, once.
 const linkTTL = 15 * time.Minute
 
+const textBaaS = "Sharing is not available for partners on the BaaS verification program"
+
 type shareJSON struct {
 	Applied     bool     `json:"applied"`
 	Message     string   `json:"message"`
@@ -35,7 +37,7 @@ func (s *Service) share(c *call) (answer, error) {
 		case err != nil:
 			return err
 		case c.st.BaaS:
-			return refuse(http.StatusForbidden, "Sharing is not available for partners on the BaaS verification program")
+			return refuse(http.StatusForbidden, textBaaS)
 		case row.shared != 0:
 			return refuse(http.StatusConflict, "A share token was already applied to customer "+row.cuid)
 		}
@@ -110,6 +112,9 @@ func (s *Service) applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenR
 		}
 	}
 	row.shared = c.at.UnixNano()
+	if c.varied[variantApart] {
+		return out, s.saveCustomer(c, tx, row)
+	}
 	row.setOutstanding(out.Outstanding)
 	if row.appStatus == appNone {
 		row.appStatus, row.application = appDraft, string(row.sharedApplication())

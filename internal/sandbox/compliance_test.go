@@ -208,10 +208,13 @@ func TestSetApplication(t *testing.T) {
 			if r.status != tt.status || v["success"] != (tt.status == 200) || !strings.Contains(v["message"].(string), tt.text) {
 				t.Errorf("%d %s", r.status, r.body)
 			}
+			if told := r.header.Get("Deprecation") == "true" && strings.Contains(r.header.Get("Link"), "web_sdk_link"); told != (r.status == 200) {
+				t.Errorf("headers %v", r.header)
+			}
 		})
 	}
 	r := c.do("GET", ana, nil)
-	if r.header.Get("Deprecation") != "true" || !strings.Contains(r.header.Get("Link"), "web_sdk_link") {
+	if r.header.Get("Deprecation") != "" { // the specification deprecates Set, not Get
 		t.Errorf("headers %v", r.header)
 	}
 	if v := r.json(t); v["status"] != "DRAFT" || v["individual"].(map[string]any)["more"] != float64(1) || v["corporate"] != nil {

@@ -1,7 +1,8 @@
 // Package sandbox is the built-in service: the payment operations, compliance
 // and webhook service of the specification as a real HTTP server, with its data
 // in one SQLite file. The console embeds it through Transport (no port is
-// opened); "opdeck sandbox" serves it on TCP. It imports nothing else of opdeck.
+// opened); "opdeck sandbox" serves it on TCP. Of opdeck it uses only the names
+// that the specification lists (api.DocumentTypes).
 //
 // What the service's documents leave open is decided here and marked
 // x-assumption in api/openapi.yaml.
@@ -70,34 +71,9 @@
 //
 // # Faults
 //
-// A list of faults is separated by commas. Most are
-//
-//	KIND=TARGET[:ARGUMENT][:EVERY][@CHANCE][#TIMES]
-//
-// TARGET is a class (login, refresh, account, customer, billing, general), an
-// endpoint (list, get, tree, attach, remove, customers, upload, application,
-// set-application, finalize, files, download, share, link, accounts, hook-get,
-// hook-set …), write (all but GET), api (all but login and refresh) or *.
-// EVERY 3 strikes at each third matching call, CHANCE 0.2 at a fifth of those,
-// TIMES 1 once in all.
-//
-//	delay=TARGET:2s         waits before the request is processed
-//	late=TARGET:2s          waits after it was processed, before the answer
-//	refuse=TARGET           connection closed, not processed
-//	drop=TARGET             processed, connection closed without an answer
-//	reset=TARGET            processed, connection reset (TCP RST)
-//	truncate=TARGET         processed, half of the answer, then closed
-//	status=TARGET:502       not processed, this status
-//	after=TARGET:504        processed, this status
-//	busy=TARGET:30s         not processed, 429 with Retry-After 30
-//	redirect=TARGET:URL     not processed, 302 to the URL (takes no EVERY)
-//	rubbish=TARGET          processed, 200 with an HTML page
-//	huge=TARGET:10485760    processed, an answer with that many bytes of padding
-//	blank=TARGET            processed, every text of the answer empty
-//	omit=TARGET:FIELD       processed, FIELD left out
-//	lag=1.5s                a fresh access token is unknown (401) for that long
-//	skew=-40s               the Date header and the times in tokens are off
-//	probability=0.2         CHANCE of all rules that give none
+// The service answers otherwise on demand: lost, late, without proof, in other
+// words, shapes and orders. faults.txt is the grammar; "opdeck sandbox --help"
+// prints it.
 //
 // # Admin endpoint
 //
@@ -114,6 +90,9 @@
 //	POST   revoke         {}: every pair ends
 //	POST   change         a change of data, see Change
 //	POST   step           an open operation moves on
+//	GET    operations     all operations, as they are
+//	POST   insert         {"count": 3}: new operations, see Insert
+//	POST   remove         {"ids": [opid …]}: operations are gone
 //	GET    share-tokens   ready tokens; POST {"kind","scenario","customer"} issues one
 //	GET    verify/ID      the page behind a compliance link; POST hands in what is asked
 package sandbox

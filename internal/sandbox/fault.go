@@ -2,20 +2,31 @@ package sandbox
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Faults are the mistakes the service makes on demand; see ParseFaults.
+// FaultHelp is the grammar of faults, for people.
+//
+//go:embed faults.txt
+var FaultHelp string
+
+// Faults are what the service does otherwise on demand; see ParseFaults.
 type Faults struct {
-	text  string
-	rules []fault
-	lag   time.Duration
-	skew  time.Duration
+	text     string
+	rules    []fault
+	lag      time.Duration
+	skew     time.Duration
+	order    string          // of lists of operations; "": newest
+	variants map[string]bool // see variantWords
 }
 
 // String returns the text the faults were read from.
@@ -25,26 +36,33 @@ func (f Faults) String() string { return f.text }
 type fault struct {
 	text   string
 	kind   string
-	class  string
-	wait   time.Duration // delay, late, busy
-	number int           // status, after: code; huge: bytes
-	arg    string        // redirect: target; omit: field
+	target string
+	wait   time.Duration // delay, late, later, busy, drip
+	number int           // huge, cut: bytes; cap, most, fixed: page size; arrive …: how many
+	reply  reply         // status, after, later, unauthorized, refusal
+	arg    string        // redirect: where to; omit: field; shape: word …
+	to     string        // rename: the new name
 	every  int           // fires at every n-th matching call
+	skip   int           // not at the first so many
 	chance float64       // of firing then
 	times  int           // fires at most this often; 0: no bound
 }
 
-// argument of each kind of rule.
+// faultKinds gives the argument of each kind of rule.
 var faultKinds = map[string]string{
 	"drop": "", "reset": "", "refuse": "", "rubbish": "", "truncate": "", "blank": "",
-	"delay": "duration", "late": "duration", "busy": "duration",
-	"status": "code", "after": "code", "huge": "bytes", "omit": "field", "redirect": "url",
+	"delay": "duration", "late": "duration", "busy": "duration", "drip": "duration",
+	"status": "answer", "after": "answer", "unauthorized": "answer", "refusal": "answer", "later": "late answer",
+	"huge": "bytes", "cut": "bytes", "redirect": "url", "resend": "url", "moved": "url",
+	"omit": "field", "without": "field", "lift": "field", "under": "field", "wrap": "field", "rename": "old/new",
+	"shape": "shape", "style": "style", "mime": "type",
+	"cap": "count", "most": "count", "fixed": "count", "arrive": "count", "vanish": "count", "silent": "count", "touch": "count",
 }
 
-// ParseFaults reads a list of faults, separated by commas. The package
-// documentation has the table. An empty text is no faults.
+// ParseFaults reads a list of faults, separated by commas, as FaultHelp
+// tells. An empty text is no faults.
 func ParseFaults(spec string) (Faults, error) {
-	f := Faults{text: strings.TrimSpace(spec)}
+	f := Faults{text: strings.TrimSpace(spec), variants: map[string]bool{}}
 	probability := 1.0
 	for item := range strings.SplitSeq(f.text, ",") {
 		item = strings.TrimSpace(item)
@@ -63,6 +81,12 @@ func ParseFaults(spec string) (Faults, error) {
 			f.skew, err = time.ParseDuration(value)
 		case "probability":
 			probability, err = strconv.ParseFloat(value, 64)
+		case "order":
+			f.order, err = oneOf(value, slices.Sorted(maps.Keys(orders)))
+		case "variant":
+			if value, err = oneOf(value, variantWords); err == nil {
+				f.variants[value] = true
+			}
 		default:
 			var r fault
 			if r, err = parseRule(item, kind, value); err == nil {
@@ -86,12 +110,19 @@ func ParseFaults(spec string) (Faults, error) {
 
 func faultError(item, why string) error { return fmt.Errorf("sandbox: fault %q: %s", item, why) }
 
-// parseRule reads CLASS[:ARGUMENT][:EVERY][@CHANCE][#TIMES].
+func oneOf(value string, words []string) (string, error) {
+	if !slices.Contains(words, value) {
+		return "", fmt.Errorf("%q is unknown; there are %s", value, strings.Join(words, ", "))
+	}
+	return value, nil
+}
+
+// parseRule reads TARGET[:ARGUMENT][:EVERY][~SKIP][@CHANCE][#TIMES].
 func parseRule(item, kind, value string) (r fault, err error) {
 	r = fault{text: item, kind: kind, every: 1}
 	argument, known := faultKinds[kind]
 	if !known {
-		return r, fmt.Errorf("unknown kind; there are %s, lag, skew, probability", strings.Join(sortedKinds(), ", "))
+		return r, fmt.Errorf("unknown kind; there are %s, lag, skew, probability, order, variant", strings.Join(slices.Sorted(maps.Keys(faultKinds)), ", "))
 	}
 	if value, err = r.suffixes(value); err != nil {
 		return r, err
@@ -100,10 +131,13 @@ func parseRule(item, kind, value string) (r fault, err error) {
 	if argument == "url" {
 		parts = strings.SplitN(value, ":", 2)
 	}
-	r.class, parts = parts[0], parts[1:]
+	if r.target, err = oneOf(parts[0], targets()); err != nil {
+		return r, err
+	}
+	parts = parts[1:]
 	if argument != "" {
 		if len(parts) == 0 {
-			return r, fmt.Errorf("needs a %s: %s=CLASS:%s", argument, kind, strings.ToUpper(argument))
+			return r, fmt.Errorf("needs a %s: %s=TARGET:%s", argument, kind, strings.ToUpper(argument))
 		}
 		if err := r.argument(argument, parts[0]); err != nil {
 			return r, err
@@ -114,25 +148,44 @@ func parseRule(item, kind, value string) (r fault, err error) {
 		return r, fmt.Errorf("too many parts")
 	}
 	if len(parts) == 1 {
-		if r.every, err = strconv.Atoi(parts[0]); err != nil || r.every < 1 {
-			return r, fmt.Errorf("%q is no count", parts[0])
+		if r.every, err = countOf(parts[0]); err != nil {
+			return r, err
 		}
 	}
 	return r, nil
 }
 
+func countOf(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q is no count", text)
+	}
+	return n, nil
+}
+
+// suffixes takes #TIMES, @CHANCE and ~SKIP off the end, in this order.
 func (r *fault) suffixes(value string) (string, error) {
 	value, times, found := strings.Cut(value, "#")
 	var err error
 	if found {
-		if r.times, err = strconv.Atoi(times); err != nil || r.times < 1 {
-			return "", fmt.Errorf("%q is no count", times)
+		if r.times, err = countOf(times); err != nil {
+			return "", err
 		}
 	}
 	value, chance, found := strings.Cut(value, "@")
 	if found {
-		if r.chance, err = strconv.ParseFloat(chance, 64); err != nil || r.chance <= 0 || r.chance > 1 {
+		number, percent := strings.CutSuffix(chance, "%")
+		if r.chance, err = strconv.ParseFloat(number, 64); percent {
+			r.chance /= 100
+		}
+		if err != nil || r.chance <= 0 || r.chance > 1 {
 			return "", fmt.Errorf("%q is no chance between 0 and 1", chance)
+		}
+	}
+	value, skip, found := strings.Cut(value, "~")
+	if found {
+		if r.skip, err = countOf(skip); err != nil {
+			return "", err
 		}
 	}
 	return value, nil
@@ -142,35 +195,69 @@ func (r *fault) argument(kind, text string) (err error) {
 	switch kind {
 	case "duration":
 		r.wait, err = time.ParseDuration(text)
-	case "code":
-		if r.number, err = strconv.Atoi(text); err == nil && (r.number < 200 || r.number > 599) {
-			err = fmt.Errorf("%d is no status", r.number)
+	case "answer":
+		r.reply, err = parseReply(text)
+	case "late answer":
+		wait, then, given := strings.Cut(text, "/")
+		if r.wait, err = time.ParseDuration(wait); err == nil {
+			if !given {
+				then = "504"
+			}
+			r.reply, err = parseReply(then)
 		}
 	case "bytes":
-		r.number, err = strconv.Atoi(text)
+		if r.number, err = strconv.Atoi(text); err == nil && r.number < 0 {
+			err = fmt.Errorf("%d is no number of bytes", r.number)
+		}
+	case "count":
+		r.number, err = countOf(text)
+	case "old/new":
+		var found bool
+		if r.arg, r.to, found = strings.Cut(text, "/"); !found || r.arg == "" || r.to == "" {
+			err = fmt.Errorf("%q: write the old and the new name with a slash between", text)
+		}
+	case "shape":
+		r.arg, err = oneOf(text, slices.Sorted(maps.Keys(shapes)))
+	case "style":
+		r.arg, err = oneOf(text, slices.Sorted(maps.Keys(styles)))
+	case "type":
+		r.arg, err = url.PathUnescape(text)
 	default:
 		r.arg = text
 	}
 	return err
 }
 
-func sortedKinds() []string {
-	kinds := make([]string, 0, len(faultKinds))
-	for k := range faultKinds {
-		kinds = append(kinds, k)
-	}
-	slices.Sort(kinds)
-	return kinds
+// targets are the names that a rule may aim at; made when first asked for,
+// because the table of routes leads back here.
+func targets() []string {
+	targetNames.Do(func() {
+		names := map[string]bool{"*": true, "all": true, "api": true, "read": true, "write": true}
+		for _, r := range new(Service).table() {
+			if r.class != classAdmin {
+				names[r.class], names[r.name] = true, true
+			}
+		}
+		targetNames.list = slices.Sorted(maps.Keys(names))
+	})
+	return targetNames.list
 }
 
-// matches: a class, the name of an endpoint, "write" (not GET), "api" (neither
-// login nor refresh), "*" or "all".
+var targetNames struct {
+	sync.Once
+	list []string
+}
+
+// matches: a class, the name of an endpoint, "write" (not GET), "read", "api"
+// (neither login nor refresh), "*" or "all".
 func (r *fault) matches(rt route, method string) bool {
-	switch r.class {
+	switch r.target {
 	case rt.class, rt.name, "*", "all":
 		return true
 	case "write":
 		return method != "GET"
+	case "read":
+		return method == "GET"
 	case "api":
 		return rt.class != classLogin && rt.class != classRefresh
 	}
@@ -185,12 +272,12 @@ func fire(ctx context.Context, q querier, f Faults, rt route, method string) ([]
 		if !r.matches(rt, method) {
 			continue
 		}
-		if r.every > 1 {
+		if r.every > 1 || r.skip > 0 {
 			n, err := bumped(ctx, q, "fault."+r.text)
 			if err != nil {
 				return nil, err
 			}
-			if n%int64(r.every) != 0 {
+			if n -= int64(r.skip); n <= 0 || n%int64(r.every) != 0 {
 				continue
 			}
 		}

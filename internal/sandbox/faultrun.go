@@ -3,36 +3,69 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"database/sql"
+	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
 
-// before runs the faults that strike before the request is processed.
-func (s *Service) before(c *call) (*answer, error) {
+// before runs the faults that strike before the request is processed. An
+// answer from it means that the request is not processed, or later.
+func (s *Service) before(c *call, rt route) (*answer, error) {
+	if err := s.present(c); err != nil {
+		return nil, err
+	}
+	c.before = c.present
 	for _, f := range c.faults {
 		switch f.kind {
 		case "delay":
 			if err := sleep(c.r.Context(), f.wait); err != nil {
 				panic(http.ErrAbortHandler) // nobody waits for the answer any more
 			}
+		case "arrive":
+			if _, err := s.Insert(c.ctx, Insert{Count: f.number}); err != nil {
+				return nil, err
+			}
 		case "refuse":
 			panic(http.ErrAbortHandler)
 		case "busy":
 			return nil, tooMany(int(f.wait / time.Second))
 		case "status":
-			return nil, refuse(f.number, http.StatusText(f.number))
+			a := f.reply.over(c, answer{status: http.StatusOK})
+			return &a, nil
 		case "redirect":
 			return &answer{status: http.StatusFound, header: http.Header{"Location": {f.arg}}}, nil
+		case "resend":
+			return &answer{status: http.StatusTemporaryRedirect, header: http.Header{"Location": {f.arg}}}, nil
+		case "later":
+			return s.later(c, rt, f)
 		}
 	}
 	return nil, nil
 }
 
-// after runs those that strike once it is processed; false: nothing is left to send.
+// after runs those that strike once there is an answer, in the order in which
+// they are written; false: nothing is left to send.
 func (s *Service) after(w http.ResponseWriter, c *call, a *answer) bool {
+	if err := s.present(c); err != nil {
+		*a = failure(err)
+	}
+	for _, f := range c.faults {
+		if err := s.disturb(c, f, *a); err != nil {
+			*a = failure(err)
+		}
+	}
+	for _, f := range c.faults {
+		f.edit(c, a)
+	}
+	return s.deliverSpoilt(w, c, a)
+}
+
+// deliverSpoilt runs the faults of the way back; false: nothing is left to send.
+func (s *Service) deliverSpoilt(w http.ResponseWriter, c *call, a *answer) bool {
 	for _, f := range c.faults {
 		switch f.kind {
 		case "late":
@@ -44,20 +77,57 @@ func (s *Service) after(w http.ResponseWriter, c *call, a *answer) bool {
 		case "reset":
 			reset(w)
 			panic(http.ErrAbortHandler)
-		case "after":
-			*a = failure(refuse(f.number, http.StatusText(f.number)))
-		case "rubbish":
-			*a = answer{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html"}}, body: []byte("<!doctype html><title>Maintenance</title><p>Back soon.")}
-		case "huge":
-			a.body = append([]byte(`{"padding":"`), append(bytes.Repeat([]byte("x"), f.number), `"}`...)...)
-		case "blank", "omit":
-			a.body = mangle(a.body, f)
 		case "truncate":
-			s.truncate(w, c, *a)
+			s.head(w, c, *a)
+			cutOff(w, a.body[:len(a.body)/2])
+		case "cut":
+			s.head(w, c, *a)
+			cutOff(w, a.body[:min(f.number, len(a.body))])
+		case "drip":
+			s.head(w, c, *a)
+			drip(c.r.Context(), w, a.body, f.wait)
 			return false
 		}
 	}
 	return true
+}
+
+// later answers now and executes the request f.wait later, whether the caller
+// still waits or not; what waits ends with the process. A reply of "hang" gives
+// no answer before that.
+func (s *Service) later(c *call, rt route, f fault) (*answer, error) {
+	body, err := io.ReadAll(io.LimitReader(c.r.Body, 64<<20))
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "The body could not be read")
+	}
+	act := *c
+	act.r = c.r.Clone(c.ctx)
+	act.r.Body = io.NopCloser(bytes.NewReader(body))
+	acted := make(chan answer, 1)
+	s.work.Go(func() {
+		if sleep(s.running, f.wait) != nil {
+			return
+		}
+		act.at = s.now()
+		a := s.process(&act, rt, true)
+		// Only a count; what was done was done.
+		_ = s.write(act.ctx, func(tx *sql.Tx) error { return bump(act.ctx, tx, "late") })
+		acted <- a
+	})
+	switch {
+	case f.reply.drop:
+		panic(http.ErrAbortHandler)
+	case !f.reply.hang:
+		a := f.reply.over(c, answer{status: http.StatusOK})
+		return &a, nil
+	}
+	select {
+	case a := <-acted:
+		return &a, nil
+	case <-c.r.Context().Done():
+	case <-s.running.Done():
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // resetter is implemented by the in-process transport.
@@ -79,32 +149,33 @@ func reset(w http.ResponseWriter) {
 	conn.Close()
 }
 
-// truncate announces the whole answer and sends half of it.
-func (s *Service) truncate(w http.ResponseWriter, c *call, a answer) {
-	for k, v := range a.header {
-		w.Header()[k] = v
-	}
+// head announces the whole answer.
+func (s *Service) head(w http.ResponseWriter, c *call, a answer) {
+	setHeader(w.Header(), a.header)
 	w.Header().Set("Date", c.now.UTC().Format(http.TimeFormat))
-	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	if a.status != http.StatusNoContent && a.status != http.StatusNotModified {
+		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
 	w.WriteHeader(a.status)
-	w.Write(a.body[:len(a.body)/2])
+}
+
+// cutOff sends the beginning of an answer and closes the connection.
+func cutOff(w http.ResponseWriter, part []byte) {
+	w.Write(part)
 	http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
 }
 
-// mangle empties every text ("blank") or leaves out one field ("omit").
-func mangle(body []byte, f fault) []byte {
-	var v map[string]any
-	if json.Unmarshal(body, &v) != nil {
-		return body
-	}
-	for k, field := range v {
-		if _, isText := field.(string); isText && f.kind == "blank" {
-			v[k] = ""
+// drip sends the body in twenty pieces over d.
+func drip(ctx context.Context, w http.ResponseWriter, body []byte, d time.Duration) {
+	const pieces = 20
+	for part := range slices.Chunk(body, len(body)/pieces+1) {
+		if sleep(ctx, d/pieces) != nil {
+			panic(http.ErrAbortHandler)
 		}
+		w.Write(part)
+		http.NewResponseController(w).Flush()
 	}
-	delete(v, f.arg)
-	return encode(v)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

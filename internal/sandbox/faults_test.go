@@ -29,6 +29,8 @@ func TestParseFaults(t *testing.T) {
 	for _, spec := range []string{
 		"", "drop=refresh:3", "delay=billing:2s", "status=login:502", "rubbish=*", "truncate=api:2@0.5#4", "lag=1.5s", "skew=-40s", "probability=0.2,drop=all",
 		"redirect=refresh:http://127.0.0.1:9/x", "busy=login:30s", "omit=login:refreshToken", "blank=refresh", "huge=login:10485760", "after=remove:504", "late=share:1s:2",
+		"status=remove:200/ended", "after=upload:html", "status=login:400/=Code%20is%20required", "later=remove:4s/hang", "later=write:1s/502/none", "refusal=*:500/own", "unauthorized=api:403/revoked",
+		"rename=list:items/operations", "shape=*:numbers-as-text~2@20%#3", "style=*:success", "mime=list:text/plain", "cap=list:50", "arrive=list:2:3", "order=oldest", "variant=share-apart",
 	} {
 		if f, err := sandbox.ParseFaults(spec); err != nil || f.String() != spec {
 			t.Errorf("%q: %q, %v", spec, f.String(), err)
@@ -37,6 +39,9 @@ func TestParseFaults(t *testing.T) {
 	for spec, part := range map[string]string{
 		"drop": "kind=value", "smash=login": "unknown kind", "delay=billing": "needs a duration", "delay=billing:soon": "duration", "status=login:99": "no status",
 		"drop=login:0": "no count", "drop=login@2": "no chance", "drop=login#x": "no count", "lag=later": "duration", "probability=3": "between 0 and 1", "drop=login:1:2": "too many",
+		"drop=lst": "there are", "status=remove:700": "no status", "status=remove:200/nonsense": "there are", "status=remove:ok/ended": "no status", "later=remove:soon": "duration",
+		"rename=list:items": "slash", "shape=list:odd": "there are", "style=list:odd": "there are", "cap=list:0": "no count", "cut=list:-1": "bytes", "order=sideways": "there are", "variant=odd": "there are",
+		"drop=login~x": "no count", "drop=login@0%": "no chance",
 	} {
 		if _, err := sandbox.ParseFaults(spec); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q: %v", spec, err)

@@ -25,13 +25,15 @@ func (s *Service) gate(c *call, rt route) (*answer, error) {
 		if err != nil {
 			return err
 		}
-		c.lag = f.lag
+		c.lag, c.order, c.varied = f.lag, f.order, f.variants
 		c.now = c.at.Add(f.skew)
 		if c.faults, err = fire(c.ctx, tx, f, rt, c.r.Method); err != nil {
 			return err
 		}
-		blocked, err = s.countRate(c, tx, rt.class)
-		return err
+		if blocked, err = s.countRate(c, tx, rt.class); err != nil || blocked != nil {
+			return err
+		}
+		return bump(c.ctx, tx, "calls."+rt.name)
 	})
 	return blocked, err
 }

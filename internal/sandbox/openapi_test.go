@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"opdeck/api"
 )
 
 const contractFile = "../../api/openapi.yaml"
@@ -29,7 +31,7 @@ func TestContractIsTheRouteTable(t *testing.T) {
 		}
 	}
 	for _, r := range new(Service).table() {
-		if r.class != classAdmin {
+		if r.class != classAdmin && r.variant == "" {
 			served = append(served, r.method+" "+r.path)
 		}
 	}
@@ -115,5 +117,21 @@ func TestDollars(t *testing.T) {
 		if got := tt.in.inDollars(); got != tt.want {
 			t.Errorf("%v: %v, want %v", tt.in, got, tt.want)
 		}
+	}
+}
+
+// TestDocumentTypesAreTheContract: the names in the document are those of api.
+func TestDocumentTypesAreTheContract(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromFile(contractFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	field := doc.Components.Schemas["Application"].Value.Properties["documents"].Value.Items.Value.Properties["type"].Value
+	var known []string
+	for _, name := range field.Extensions["x-known-values"].([]any) {
+		known = append(known, name.(string))
+	}
+	if !slices.Equal(known, api.ApplicationDocumentTypes()) || len(known) != 26 {
+		t.Errorf("documented %v", known)
 	}
 }

@@ -57,7 +57,27 @@ func (s *Service) operationTree(c *call) (answer, error) {
 	}{mergePatch(list[0], provider), list[1:]})
 }
 
-// listOperations: GET /v2/billing/operation, newest first.
+// orders of lists of operations. "newest" is the usual one; the rows of "none"
+// stand in no order, but always in the same; those of "unstable" do not.
+var orders = map[string]string{
+	"newest": "o.created DESC, o.n", "oldest": "o.created, o.n DESC", "updated": "o.updated DESC, o.n", "updated-oldest": "o.updated, o.n",
+	"none": "(o.n * 2654435761) % 4294967296, o.n", "unstable": "random()",
+}
+
+// orderOf is the ORDER BY of a list. Numbers are enough, and fast, while they
+// run in the order of time.
+func (s *Service) orderOf(c *call) (string, error) {
+	if c.order != "" && c.order != "newest" {
+		return orders[c.order], nil
+	}
+	gaps, err := isIrregular(c.ctx, s.ro)
+	if err != nil || gaps {
+		return orders["newest"], err
+	}
+	return "o.n", nil
+}
+
+// listOperations: GET /v2/billing/operation, newest first unless told.
 func (s *Service) listOperations(c *call) (answer, error) {
 	p, err := c.page()
 	if err != nil {
@@ -72,7 +92,11 @@ func (s *Service) listOperations(c *call) (answer, error) {
 		return answer{}, err
 	}
 	// The window is cut on ids alone: skipped rows are then never joined.
-	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY n LIMIT ? OFFSET ?) ORDER BY o.n`
+	order, err := s.orderOf(c)
+	if err != nil {
+		return answer{}, err
+	}
+	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY ` + order + ` LIMIT ? OFFSET ?) ORDER BY ` + order
 	ops, err := queryOperations(c.ctx, s.ro, tail, append(w.args, p.size, p.offset())...)
 	if err != nil {
 		return answer{}, err
@@ -128,6 +152,13 @@ func (s *Service) operationFilter(c *call) (*where, error) {
 func (s *Service) createdBetween(c *call, w *where) error {
 	times := &where{}
 	if err := times.between(c, "", "fromCreatedAt", "toCreatedAt"); err != nil || len(times.terms) == 0 {
+		return err
+	}
+	gaps, err := isIrregular(c.ctx, s.ro)
+	if err == nil && gaps {
+		return w.between(c, "o.created", "fromCreatedAt", "toCreatedAt")
+	}
+	if err != nil {
 		return err
 	}
 	total, err := countOperations(c.ctx, s.ro, &where{})

@@ -14,7 +14,10 @@ const (
 )
 
 // page is the window of a list: page from 0.
-type page struct{ number, size int }
+type page struct {
+	number, size int
+	told         int // the size that the answer tells
+}
 
 type metaJSON struct {
 	PageSize int    `json:"pageSize"`
@@ -29,6 +32,12 @@ type listJSON struct {
 
 func (c *call) page() (page, error) {
 	p := page{size: defaultPageSize}
+	limit := maxPageSize
+	for _, f := range c.faults {
+		if f.kind == "most" {
+			limit = f.number
+		}
+	}
 	for name, at := range map[string]*int{"meta.page": &p.number, "meta.pageSize": &p.size} {
 		text := c.r.URL.Query().Get(name)
 		if text == "" {
@@ -40,14 +49,23 @@ func (c *call) page() (page, error) {
 		}
 		*at = n
 	}
-	if p.size < 1 || p.size > maxPageSize {
-		return p, refuse(http.StatusBadRequest, "meta.pageSize must be between 1 and "+strconv.Itoa(maxPageSize))
+	if p.size < 1 || p.size > limit {
+		return p, refuse(http.StatusBadRequest, "meta.pageSize must be between 1 and "+strconv.Itoa(limit))
+	}
+	p.told = p.size
+	for _, f := range c.faults {
+		switch f.kind {
+		case "cap": // silently
+			p.size = min(p.size, f.number)
+		case "fixed":
+			p.size, p.told = f.number, f.number
+		}
 	}
 	return p, nil
 }
 
 func (p page) list(total int64, items any) (answer, error) {
-	return ok(listJSON{Meta: metaJSON{PageSize: p.size, Page: p.number, Total: strconv.FormatInt(total, 10)}, Items: items})
+	return ok(listJSON{Meta: metaJSON{PageSize: p.told, Page: p.number, Total: strconv.FormatInt(total, 10)}, Items: items})
 }
 
 func (p page) offset() int { return p.number * p.size }

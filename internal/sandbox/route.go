@@ -28,42 +28,44 @@ type route struct {
 	method, path string
 	name         string // for faults
 	class        string
-	open         bool // needs no access token
+	open         bool   // needs no access token
+	variant      string // there only with this variant
 	handle       func(*call) (answer, error)
 }
 
 func (s *Service) table() []route {
 	routes := []route{
-		{"POST", "/v2/auth/login", "login", classLogin, true, s.login},
-		{"GET", "/v2/auth/refresh/*", "refresh", classRefresh, true, s.refresh},
-		{"GET", "/v2/billing/operation", "list", classBilling, false, s.listOperations},
-		{"GET", "/v2/billing/operation/*", "get", classBilling, false, s.getOperation},
-		{"GET", "/v2/billing/operation/*/tree", "tree", classBilling, false, s.operationTree},
-		{"POST", "/v2/billing/operation/*/document", "attach", classBilling, false, s.attachDocument},
-		{"DELETE", "/v2/billing/operation/*/document/*", "remove", classBilling, false, s.removeDocument},
-		{"GET", "/v2/customer", "customers", classCustomer, false, s.listCustomers},
-		{"POST", "/v2/customer/file", "upload", classCustomer, false, s.uploadFile},
-		{"GET", "/v2/customer/*", "customer-get", classCustomer, false, s.getCustomer},
-		{"GET", "/v2/customer/*/application", "application", classCustomer, false, s.getApplication},
-		{"POST", "/v2/customer/*/application", "set-application", classCustomer, false, s.setApplication},
-		{"PATCH", "/v2/customer/*/application", "finalize", classCustomer, false, s.finalize},
-		{"GET", "/v2/customer/*/file", "files", classCustomer, false, s.listFiles},
-		{"GET", "/v2/customer/*/file/*", "download", classCustomer, false, s.downloadFile},
-		{"DELETE", "/v2/customer/*/file/*", "delete-file", classCustomer, false, s.deleteFile},
-		{"POST", "/v2/storage", "store", classGeneral, false, s.uploadStored},
-		{"GET", "/v2/storage/file", "stored", classGeneral, false, s.listStored},
-		{"GET", "/v2/storage/file/*", "stored-get", classGeneral, false, s.downloadStored},
-		{"DELETE", "/v2/storage/file/*", "stored-delete", classGeneral, false, s.deleteStored},
-		{"POST", "/v2/compliance/*/share", "share", classGeneral, false, s.share},
-		{"GET", "/v2/compliance/*/web_sdk_link", "link", classGeneral, false, s.webLink},
-		{"GET", "/v2/account", "accounts", classAccount, false, s.listAccounts},
-		{"GET", "/v2/account/*", "account-get", classAccount, false, s.getAccount},
-		{"GET", "/v2/counterparty", "counterparties", classGeneral, false, s.listCounterparties},
-		{"GET", "/v2/counterparty/account", "counterparty-accounts", classGeneral, false, s.listCounterpartyAccounts},
-		{"GET", "/v2/counterparty/account/*", "counterparty-account", classGeneral, false, s.getCounterpartyAccount},
-		{"GET", "/v2/counterparty/*", "counterparty", classGeneral, false, s.getCounterparty},
-		{"GET", "/v2/hook/get", "hook-get", classGeneral, false, s.getHook},
-		{"POST", "/v2/hook/set", "hook-set", classGeneral, false, s.setHook},
+		{"POST", "/v2/auth/login", "login", classLogin, true, "", s.login},
+		{"GET", "/v2/auth/refresh/*", "refresh", classRefresh, true, "", s.refresh},
+		{"GET", "/v2/billing/operation", "list", classBilling, false, "", s.listOperations},
+		{"GET", "/v2/billing/operation/*", "get", classBilling, false, "", s.getOperation},
+		{"GET", "/v2/billing/operation/*/tree", "tree", classBilling, false, "", s.operationTree},
+		{"POST", "/v2/billing/operation/*/document", "attach", classBilling, false, "", s.attachDocument},
+		{"DELETE", "/v2/billing/operation/*/document/*", "remove", classBilling, false, "", s.removeDocument},
+		{"GET", "/v2/customer", "customers", classCustomer, false, "", s.listCustomers},
+		{"POST", "/v2/customer/file", "upload", classCustomer, false, "", s.uploadFile},
+		{"GET", "/v2/customer/*", "customer-get", classCustomer, false, "", s.getCustomer},
+		{"POST", "/v2/customer/*", "customer-get", classCustomer, false, variantPost, s.getCustomer},
+		{"GET", "/v2/customer/*/application", "application", classCustomer, false, "", s.getApplication},
+		{"POST", "/v2/customer/*/application", "set-application", classCustomer, false, "", s.setApplication},
+		{"PATCH", "/v2/customer/*/application", "finalize", classCustomer, false, "", s.finalize},
+		{"GET", "/v2/customer/*/file", "files", classCustomer, false, "", s.listFiles},
+		{"GET", "/v2/customer/*/file/*", "download", classCustomer, false, "", s.downloadFile},
+		{"DELETE", "/v2/customer/*/file/*", "delete-file", classCustomer, false, "", s.deleteFile},
+		{"POST", "/v2/storage", "store", classGeneral, false, "", s.uploadStored},
+		{"GET", "/v2/storage/file", "stored", classGeneral, false, "", s.listStored},
+		{"GET", "/v2/storage/file/*", "stored-get", classGeneral, false, "", s.downloadStored},
+		{"DELETE", "/v2/storage/file/*", "stored-delete", classGeneral, false, "", s.deleteStored},
+		{"POST", "/v2/compliance/*/share", "share", classGeneral, false, "", s.share},
+		{"GET", "/v2/compliance/*/web_sdk_link", "link", classGeneral, false, "", s.webLink},
+		{"GET", "/v2/account", "accounts", classAccount, false, "", s.listAccounts},
+		{"GET", "/v2/account/*", "account-get", classAccount, false, "", s.getAccount},
+		{"GET", "/v2/counterparty", "counterparties", classGeneral, false, "", s.listCounterparties},
+		{"GET", "/v2/counterparty/account", "counterparty-accounts", classGeneral, false, "", s.listCounterpartyAccounts},
+		{"GET", "/v2/counterparty/account/*", "counterparty-account", classGeneral, false, "", s.getCounterpartyAccount},
+		{"GET", "/v2/counterparty/*", "counterparty", classGeneral, false, "", s.getCounterparty},
+		{"GET", "/v2/hook/get", "hook-get", classGeneral, false, "", s.getHook},
+		{"POST", "/v2/hook/set", "hook-set", classGeneral, false, "", s.setHook},
 	}
 	return append(routes, s.adminTable()...)
 }

@@ -17,9 +17,10 @@ type Service struct {
 	now    func() time.Time
 	routes []route
 
-	stop context.CancelFunc
-	wake chan struct{} // something was put into the outbox
-	work sync.WaitGroup
+	running context.Context // ends with Close; for what outlives the call that began it
+	stop    context.CancelFunc
+	wake    chan struct{} // something was put into the outbox
+	work    sync.WaitGroup
 }
 
 // Open opens the data file, makes it with its sample data when it is new, and
@@ -43,11 +44,10 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 		s.closePools()
 		return nil, err
 	}
-	run, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	s.work.Go(func() { s.deliver(run) })
+	s.running, s.stop = context.WithCancel(context.Background())
+	s.work.Go(func() { s.deliver(s.running) })
 	if st.Activity > 0 {
-		s.work.Go(func() { s.act(run, time.Duration(st.Activity)) })
+		s.work.Go(func() { s.act(s.running, time.Duration(st.Activity)) })
 	}
 	return s, nil
 }

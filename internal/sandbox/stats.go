@@ -35,24 +35,30 @@ type Stats struct {
 	Presentations     map[string]int64 `json:"presentations"`
 	MostPresentations int64            `json:"most_presentations"`
 
+	Calls map[string]int64 `json:"calls"` // by endpoint: requests taken in
+	Done  map[string]int64 `json:"done"`  // by endpoint: writes that were done, late ones too
+	Late  int64            `json:"late"`  // requests that were executed after their answer
+
 	OutboxWaiting int64 `json:"outbox_waiting"`
 }
 
 // Stats returns what the server has seen.
 func (s *Service) Stats(ctx context.Context) (Stats, error) {
-	st := Stats{Requests: map[string]int64{}, Warned: map[string]int64{}, Throttled: map[string]int64{}, MaxPerMinute: map[string]int64{}}
+	st := Stats{Requests: map[string]int64{}, Warned: map[string]int64{}, Throttled: map[string]int64{}, MaxPerMinute: map[string]int64{},
+		Calls: map[string]int64{}, Done: map[string]int64{}}
 	counters, err := counts(ctx, s.ro, `SELECT name, value FROM counter`)
 	if err != nil {
 		return st, err
 	}
-	byPrefix := map[string]map[string]int64{"requests": st.Requests, "warned": st.Warned, "throttled": st.Throttled, "max": st.MaxPerMinute}
+	byPrefix := map[string]map[string]int64{"requests": st.Requests, "warned": st.Warned, "throttled": st.Throttled, "max": st.MaxPerMinute,
+		"calls": st.Calls, "done": st.Done}
 	for name, n := range counters {
 		prefix, class, dot := strings.Cut(name, ".")
 		if into := byPrefix[prefix]; dot && into != nil {
 			into[class] = n
 		}
 	}
-	st.Unauthorized = counters["unauthorized"]
+	st.Unauthorized, st.Late = counters["unauthorized"], counters["late"]
 	auth, err := counts(ctx, s.ro, `SELECT kind || iif(outcome = 'ok', '', '!'), count(*) FROM authlog GROUP BY 1`)
 	if err != nil {
 		return st, err
@@ -110,7 +116,7 @@ func (s *Service) AuthLog(ctx context.Context) ([]AuthEvent, error) {
 // ResetStats forgets counts, windows, auth log and presentations.
 func (s *Service) ResetStats(ctx context.Context) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM authlog; DELETE FROM presented; DELETE FROM request; DELETE FROM counter WHERE name <> 'operations'`)
+		_, err := tx.ExecContext(ctx, `DELETE FROM authlog; DELETE FROM presented; DELETE FROM request; DELETE FROM counter WHERE name NOT IN ('operations', 'inserted')`)
 		return err
 	})
 }

@@ -8,9 +8,12 @@ import (
 	"mime/multipart"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"opdeck/api"
 )
 
 // upload is what came in a multipart body.
@@ -78,7 +81,7 @@ func (u *upload) check() error {
 	case len(u.content) == 0:
 		return refuse(http.StatusBadRequest, "The file is empty")
 	}
-	if t := u.fields["type"]; t != "" && !knownDocumentType(t) {
+	if t := u.fields["type"]; t != "" && !slices.Contains(api.DocumentTypes(), t) {
 		return refuse(http.StatusBadRequest, "Unknown document type: "+t)
 	}
 	return nil

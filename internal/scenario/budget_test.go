@@ -15,11 +15,11 @@ import (
 )
 
 // S33: eight workers want more than the budget allows. The short run has windows
-// of a tenth of the real length, and a second to spare for a busy machine.
+// of a tenth of the real length, and the real two seconds to spare.
 func TestS33Budgets(t *testing.T) {
 	stores(t, false, func(t testing.TB, p place) {
 		scale := pick(10*time.Second, time.Second) / time.Second // how much shorter everything is
-		window, minute := pick(7*time.Second, 0), time.Minute/time.Duration(scale)
+		window, minute := pick(8*time.Second, 0), time.Minute/time.Duration(scale)
 		s := newService(t, long())
 		uplink := 2 * time.Second / time.Duration(scale)
 		s.mu.Lock()
@@ -43,7 +43,7 @@ func TestS33Budgets(t *testing.T) {
 		hits := s.seen("GET /v2/billing", time.Time{})
 		most := mostWithin(hits, minute)
 		if most > 12 {
-			t.Errorf("%d calls in %v, 12 are allowed", most, minute)
+			grave(t, "%d calls in %v, 12 are allowed", most, minute)
 		}
 		least, largest := 1<<30, 0
 		for _, one := range rs {

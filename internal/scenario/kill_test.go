@@ -206,7 +206,7 @@ func TestS10StoppedHolder(t *testing.T) {
 		victim.signal(syscall.SIGCONT)
 		noErrors(t, victim.do(order{Do: "calls"}).Calls)
 		if now := other.status(); now.Generation != st.Generation || now.State != "live" {
-			t.Errorf("generation %d, %s; it was %d", now.Generation, now.State, st.Generation)
+			grave(t, "the woken one changed the stored pair: generation %d, %s; it was %d", now.Generation, now.State, st.Generation)
 		}
 		noErrors(t, other.do(order{Do: "calls"}).Calls)
 		s.check(t, wants{logins: 2, refreshes: 1, unauthorized: -1})

@@ -51,7 +51,7 @@ func TestS17BlackHole(t *testing.T) {
 		}
 		logins, refreshes := s.seen(loginLine, time.Time{}), s.seen(refreshLine, time.Time{})
 		if l, f := mostWithin(logins, time.Minute), mostWithin(refreshes, time.Minute); l > 6 || f > 1 {
-			t.Errorf("%d logins and %d refreshes in a minute", l, f)
+			grave(t, "%d logins and %d refreshes in a minute", l, f)
 		}
 		s.unrepeated(t)
 		t.Logf("%d logins and %d refreshes sent; answers to callers %v, slowest %v", len(logins), len(refreshes), r.Errors, r.slowest().Round(time.Millisecond))

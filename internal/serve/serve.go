@@ -99,6 +99,7 @@ func (s *server) run(ctx context.Context) error {
 		})
 	}
 	stopSync := s.app.StartSync(ctx)
+	part("The store", func(ctx context.Context) error { return s.app.Store.WatchLost(ctx) })
 	part("The session keeper", func(ctx context.Context) error { return app.SessionError(s.app.Session.Keep(ctx)) })
 	if s.ssh != nil {
 		part("SSH", func(ctx context.Context) error { return s.ssh.Serve(ctx, s.sshAt) })

@@ -2,6 +2,7 @@ package spoken
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"opdeck/api"
@@ -75,7 +76,7 @@ func (d *directory) read(ctx context.Context) error {
 	if err != nil {
 		return d.failed(ctx, "The customers", err)
 	}
-	d.items, d.total = page.Items, string(page.Total)
+	d.items, d.total = slices.DeleteFunc(page.Items, func(cu api.Customer) bool { return cu.CUID == "" }), string(page.Total)
 	open := map[string]journey.Record{}
 	if list, err := d.app.Journeys.Store.UnfinishedJourneys(ctx); err == nil {
 		for _, r := range list {
@@ -94,6 +95,9 @@ func (d *directory) read(ctx context.Context) error {
 		s += ", name holds " + untrusted(d.name).Line(100)
 	}
 	d.talk.Say(s + ".")
+	if page.Unusable > 0 {
+		d.talk.Say("Attention. " + plural(page.Unusable, "record", "records") + " in the service's answer without an id are left out.")
+	}
 	for i, cu := range d.items {
 		line := safe(cu.FullName(), 200) + ", " + strings.ToLower(safe(cu.Type, 30)) + ", status " + safe(cu.Status, 30)
 		if r, ok := open[string(cu.CUID)]; ok {

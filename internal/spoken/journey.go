@@ -17,6 +17,7 @@ import (
 	"opdeck/api/text"
 	"opdeck/internal/index/filter"
 	"opdeck/internal/journey"
+	"opdeck/internal/mask"
 	"opdeck/ui/keymap"
 	"opdeck/ui/plain"
 )
@@ -35,11 +36,22 @@ type way struct {
 func (c *console) customer(ctx context.Context, cuid string) error {
 	w := &way{console: c, cuid: cuid}
 	defer c.enter("customer", cuid)()
+	defer delete(c.shown, cuid)
 	return c.talk.Menu(ctx, plain.Menu{Name: "Verification", Intro: w.load,
 		Numbers: "does that step, where it is one to do", Pick: w.step,
 		Commands: []plain.Command{
 			{Name: "share", Alias: []string{"s"}, Help: "presents a share token, after a question.", Why: w.noShare, Do: w.share},
 			{Name: "link", Alias: []string{"l"}, Help: "makes a link for the customer's own browser, after a question.", Why: func() string { return c.mayNot(api.MayCompliance) }, Do: w.link},
+			{Name: "record", Help: "says every field of the customer's record.", Do: func(context.Context, string) error { w.record(); return nil }},
+			{Name: "reveal", Help: "says the record without masks until you leave this customer; it is recorded.",
+				Why: func() string { return w.mayNotRead(api.MayReveal) },
+				Do: func(ctx context.Context, _ string) error {
+					if err := w.reveal(ctx, "customer", w.cuid); err != nil {
+						return w.failed(ctx, "Reveal", err)
+					}
+					w.record()
+					return nil
+				}},
 			{Name: "application", Help: "says the application.", Do: func(context.Context, string) error { w.application(); return nil }},
 			{Name: "finalize", Alias: []string{"finalise", "f"}, Help: "submits the application for review, after a question.", Why: w.noFinalize, Do: w.finalize},
 			{Name: "operations", Help: "lists this customer's operations.", Do: w.operations},
@@ -66,10 +78,14 @@ func (w *way) load(ctx context.Context) error {
 
 func (w *way) sayAll() {
 	cu := w.j.Customer
-	w.talk.Say(field("Customer", cu.FullName())...)
-	w.talk.Say("Customer id: "+w.cuid, "Kind: "+safe(cu.Type, 30), "Status: "+safe(cu.Status, 30))
-	if w.j.Problem != "" {
-		w.talk.Say("Attention. " + sentence(w.j.Problem))
+	if cu.FullName() != "" {
+		w.talk.Say(field("Customer", cu.FullName())...)
+	}
+	w.talk.Say("Customer id: "+w.cuid, "Kind: "+known(cu.Type), "Status: "+known(cu.Status))
+	for _, missing := range []string{w.j.NoRecord, w.j.Problem} {
+		if missing != "" {
+			w.talk.Say("Attention. " + sentence(untrusted(missing).Line(600)))
+		}
 	}
 	w.talk.Say("Verification, " + plural(len(w.j.Steps), "step", "steps") + ".")
 	for i, s := range w.j.Steps {
@@ -136,8 +152,6 @@ func (w *way) noFinalize() string {
 		case s.Key != "finalize":
 		case s.State == journey.Done:
 			return "The application was submitted already."
-		case s.State == journey.NotYet:
-			return "There is nothing to submit yet: share a token or have the customer use the link first."
 		}
 	}
 	return ""
@@ -145,8 +159,41 @@ func (w *way) noFinalize() string {
 
 func (w *way) facts() []plain.Pair {
 	cu := w.j.Customer
-	return []plain.Pair{{Label: "Customer", Value: safe(cu.FullName(), 400)}, {Label: "Customer id", Value: w.cuid},
-		{Label: "Kind", Value: safe(cu.Type, 30)}, {Label: "Status", Value: safe(cu.Status, 30)}}
+	return []plain.Pair{{Label: "Customer", Value: w.name()}, {Label: "Customer id", Value: w.cuid},
+		{Label: "Kind", Value: known(cu.Type)}, {Label: "Status", Value: known(cu.Status)}}
+}
+
+// name is what the customer is called here: by the record, else by the id.
+func (w *way) name() string {
+	if n := w.j.Customer.FullName().Line(200); n != "" {
+		return n
+	}
+	return "customer " + w.cuid
+}
+
+func known(u text.Untrusted) string {
+	if u == "" {
+		return "not known"
+	}
+	return safe(u, 30)
+}
+
+// record says every field of the customer's record.
+func (w *way) record() {
+	if w.j.NoRecord != "" {
+		w.talk.Say(sentence(untrusted(w.j.NoRecord).Line(600)))
+		return
+	}
+	masked := w.hidden(w.cuid)
+	w.talk.Say("The customer's record.")
+	for _, d := range w.j.Customer.Details() {
+		said := field(d.Label, mask.Detail(d, masked))
+		if d.Odd {
+			said = append(said, "That value cannot be read as what this field ought to hold.")
+		}
+		w.talk.Say(said...)
+	}
+	w.talk.Say("End of the record." + yesNo(masked, " What leads to the person is masked; reveal says it, where your role may.", ""))
 }
 
 // share takes the token unseen, then asks with the customer's id and kind.
@@ -167,7 +214,7 @@ func (w *way) share(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	name := w.j.Customer.FullName().Line(80)
+	name := w.name()
 	var res api.ShareResult
 	done, err := w.write(ctx, plain.Question{Ask: "Present this token for " + name + "?", Facts: w.facts(),
 		Risk: "Once applied, the customer cannot be shared again.", Deed: "share", ID: w.cuid, IDLabel: "customer id"},
@@ -244,7 +291,7 @@ func (w *way) tokenText(ctx context.Context) (string, error) {
 
 func (w *way) link(ctx context.Context, _ string) error {
 	var l api.Link
-	done, err := w.write(ctx, plain.Question{Ask: "Make a verification link for " + w.j.Customer.FullName().Line(80) + "?", Facts: w.facts(),
+	done, err := w.write(ctx, plain.Question{Ask: "Make a verification link for " + w.name() + "?", Facts: w.facts(),
 		Risk: "It works once, lives shortly, and is said here in full. Give it to nobody but the customer.", Deed: "make the link", ID: w.cuid, IDLabel: "customer id"},
 		"Link", "making the link", func(ctx context.Context) (err error) {
 			l, err = w.app.Journeys.Link(ctx, w.cuid)
@@ -273,19 +320,20 @@ func (w *way) sayLink(l api.Link) {
 // application says the application's own fields, whatever they are called.
 func (w *way) application() {
 	a := w.j.Application
-	if a.Kind() == "" {
+	switch {
+	case a.Unread:
+		w.talk.Say(sentence(untrusted(w.j.Problem).Line(600)))
+		return
+	case a.Kind() == "":
 		w.talk.Say("There is no application yet.")
 		return
 	}
 	w.talk.Say("Application, " + strings.ToLower(a.Kind()) + ", status " + safe(a.Status, 60) + ".")
-	if a.Deprecated != "" {
-		w.talk.Say("The service announces: " + a.Deprecated.Line(300))
-	}
 	body := a.Individual
 	if a.Kind() == api.Corporate {
 		body = a.Corporate
 	}
-	lines := flat("", body)
+	lines := flat("", body, w.hidden(w.cuid))
 	w.talk.Say(lines[:min(len(lines), maxFields)]...)
 	if len(lines) > maxFields {
 		w.talk.Say("There are more fields than that; the rest is not said.")
@@ -296,7 +344,8 @@ func (w *way) application() {
 const maxFields = 400
 
 // flat turns nested JSON into lines, in the order of their paths.
-func flat(path string, raw json.RawMessage) []string {
+// What leads to a person is masked where masked says so.
+func flat(path string, raw json.RawMessage, masked bool) []string {
 	var obj map[string]json.RawMessage
 	var arr []json.RawMessage
 	var out []string
@@ -308,19 +357,22 @@ func flat(path string, raw json.RawMessage) []string {
 		}
 		slices.Sort(names)
 		for _, n := range names {
-			out = append(out, flat(strings.TrimSpace(path+" "+n), obj[n])...)
+			out = append(out, flat(strings.TrimSpace(path+" "+n), obj[n], masked)...)
 		}
 	case json.Unmarshal(raw, &arr) == nil && arr != nil:
 		if len(arr) == 0 {
 			return []string{untrusted(path).Line(200) + ": none"}
 		}
 		for i, v := range arr {
-			out = append(out, flat(path+" "+strconv.Itoa(i+1), v)...)
+			out = append(out, flat(path+" "+strconv.Itoa(i+1), v, masked)...)
 		}
 	default:
 		var s string
 		if json.Unmarshal(raw, &s) != nil {
 			s = string(raw)
+		}
+		if masked && api.Personal(path) {
+			s = mask.Personal(s)
 		}
 		out = field(untrusted(path).Line(200), untrusted(s))
 	}
@@ -329,14 +381,19 @@ func flat(path string, raw json.RawMessage) []string {
 
 func (w *way) finalize(ctx context.Context, _ string) error {
 	facts := w.facts()
-	if k := w.j.Application.Kind(); k != "" {
+	switch k := w.j.Application.Kind(); {
+	case w.j.Application.Unread:
+		facts = append(facts, plain.Pair{Label: "Application", Value: "could not be read"})
+	case k == "":
+		facts = append(facts, plain.Pair{Label: "Application", Value: "none seen"})
+	default:
 		facts = append(facts, plain.Pair{Label: "Application", Value: strings.ToLower(k) + ", " + safe(w.j.Application.Status, 60)})
 	}
 	if out := w.j.Record.Outstanding; len(out) > 0 {
 		facts = append(facts, plain.Pair{Label: "Outstanding", Value: plain.List(out)})
 	}
 	var res api.Result
-	done, err := w.write(ctx, plain.Question{Ask: "Submit the application of " + w.j.Customer.FullName().Line(80) + " for review?", Facts: facts,
+	done, err := w.write(ctx, plain.Question{Ask: "Submit the application of " + w.name() + " for review?", Facts: facts,
 		Risk: "A submitted application cannot be taken back from here.", Deed: "finalize", ID: w.cuid, IDLabel: "customer id"},
 		"Finalize", "submitting the application", func(ctx context.Context) (err error) {
 			res, err = w.app.Journeys.Finalize(ctx, w.cuid)
@@ -363,5 +420,8 @@ func (w *way) operations(ctx context.Context, _ string) error {
 	was := w.list
 	defer func() { w.list = was }()
 	w.list = listing{query: q}
+	if fresh, err := w.app.Index.Freshness(ctx); err == nil && !fresh.Complete {
+		w.talk.Say("The index does not hold everything yet. live asks the service for this customer's operations.")
+	}
 	return w.console.operations(ctx)
 }

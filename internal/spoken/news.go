@@ -2,6 +2,7 @@ package spoken
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"opdeck/api"
@@ -20,6 +21,27 @@ type news struct {
 	state    string
 	warning  string
 	company  string
+}
+
+// announcements are what the service announced of its calls and nobody was told
+// yet; its methods may be called from many goroutines.
+type announcements struct {
+	mu   sync.Mutex
+	said []string // guarded by mu
+}
+
+func (a *announcements) add(op, said string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.said = append(a.said, api.Announcement(op, said))
+}
+
+func (a *announcements) take() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := a.said
+	a.said = nil
+	return out
 }
 
 const lookFor = 2 * time.Second // a store that hangs holds no prompt up for longer
@@ -42,6 +64,9 @@ func (n *news) begin(ctx context.Context, c *console) {
 func (c *console) before(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
+	for _, said := range c.announcements.take() {
+		c.talk.Say("News. " + said)
+	}
 	c.requestNews(ctx)
 	c.sessionNews(ctx)
 	c.at(ctx, false)

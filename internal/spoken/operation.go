@@ -144,7 +144,7 @@ type errSentence string
 func (e errSentence) Error() string { return string(e) }
 
 func (c *console) sayRevealed(ctx context.Context, op api.Operation) error {
-	if err := c.reveal(ctx, string(op.OPID)); err != nil {
+	if err := c.reveal(ctx, "operation", string(op.OPID)); err != nil {
 		return c.failed(ctx, "Reveal", err)
 	}
 	c.talk.Say(c.parties(op)...)
@@ -152,15 +152,15 @@ func (c *console) sayRevealed(ctx context.Context, op api.Operation) error {
 }
 
 // reveal records that masked values are said; without a record they stay masked.
-func (c *console) reveal(ctx context.Context, opid string) error {
+func (c *console) reveal(ctx context.Context, object, id string) error {
 	if err := api.Need(ctx, "reveal", api.MayReveal); err != nil {
 		return err
 	}
-	e := api.Event{Name: audit.EventReveal, Object: "operation", ID: opid, Detail: "masked values said in spoken mode"}
+	e := api.Event{Name: audit.EventReveal, Object: object, ID: id, Detail: "masked values said in spoken mode"}
 	if err := c.app.Audit.Note(ctx, c.who, e); err != nil {
 		return &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing is revealed.", Err: err}
 	}
-	c.shown[opid] = true
+	c.shown[id] = true
 	return nil
 }
 
@@ -291,7 +291,11 @@ func (c *console) children(ctx context.Context, opid string) error {
 	}
 	c.talk.Say(yesNo(len(tree.Children) == 0, "It has no children.", plural(len(tree.Children), "child operation", "child operations")+"."))
 	for i, o := range tree.Children {
-		c.talk.Say(numbered(i+1, strings.Join([]string{o.Status.Line(40), o.Type.Line(40)}, " ")+", "+money(o.SourceAmount.Sum)+", id "+o.OPID.Line(128)+"."))
+		level := yesNo(o.Depth > 1, "level "+count(o.Depth)+", ", "")
+		c.talk.Say(numbered(i+1, level+strings.Join([]string{o.Status.Line(40), o.Type.Line(40)}, " ")+", "+money(o.SourceAmount.Sum)+", id "+o.OPID.Line(128)+"."))
+	}
+	if tree.Unread > 0 {
+		c.talk.Say("Attention. " + plural(tree.Unread, "child", "children") + " in the service's answer could not be read.")
 	}
 	if len(tree.Children) > 0 {
 		c.talk.Say("open and an id opens one.")

@@ -12,6 +12,7 @@ import (
 	"opdeck/internal/config"
 	"opdeck/internal/index"
 	"opdeck/internal/index/filter"
+	"opdeck/internal/narrow"
 	"opdeck/ui/plain"
 )
 
@@ -44,7 +45,7 @@ func (c *console) operations(ctx context.Context) error {
 			{Name: "group", Args: "[FIELD]", Help: "counts what is shown by status, type, payment, currency, customer or day.", Do: c.group},
 			{Name: "id", Args: "NUMBER", Help: "says the id of an operation on this page.", Do: c.sayID},
 			{Name: "documents", Args: "NUMBER", Help: "opens the documents of an operation on this page.", Do: c.documentsOfRow},
-			{Name: "live", Alias: []string{"reload"}, Help: "reads the newest page from the service; costs one billing call.", Do: c.live},
+			{Name: "live", Alias: []string{"reload"}, Help: "reads the newest page from the service, of the customer or account that the filter names; costs one billing call, two where that is not clear.", Do: c.live},
 			{Name: "export", Args: "FILE", Help: "writes what is shown to a new file of this host, ending in .csv or .jsonl.",
 				Why: func() string { return cmp.Or(c.mayNotRead(api.MayExport), c.noFiles()) }, Do: c.export},
 		}})
@@ -319,12 +320,18 @@ func (c *console) useView(ctx context.Context, name string, v config.View) error
 
 // live reads the newest page from the service: one billing call.
 func (c *console) live(ctx context.Context, _ string) error {
-	err := c.talk.Work(ctx, "reading operations from the service", func(ctx context.Context) error {
-		_, err := c.app.Client.Operations(ctx, api.OperationQuery{})
+	var ans narrow.Answer
+	err := c.talk.Work(ctx, "reading operations from the service", func(ctx context.Context) (err error) {
+		if ans, err = narrow.Ask(ctx, c.app.Client, c.list.query, 0, 0, c.app.Now()); err == nil && ans.Asked == "" {
+			_, err = c.app.Client.Operations(ctx, api.OperationQuery{})
+		}
 		return err
 	})
 	if err != nil {
 		return c.failed(ctx, "The list", err)
+	}
+	if ans.Asked != "" {
+		c.talk.Say(ans.Said())
 	}
 	c.list.from = 0
 	return c.page(ctx)

@@ -50,12 +50,14 @@ type console struct {
 
 	list    listing
 	removed map[string][]removed // by opid: taken off here, newest last
-	shown   map[string]bool      // opids whose account numbers were revealed here
+	shown   map[string]bool      // ids of what was revealed here
 	news    news
 	calls   calls
-	board   *presence.Board
-	object  string // where the person is, for presence: "operation" or "customer"
-	id      string
+
+	announcements announcements
+	board         *presence.Board
+	object        string // where the person is, for presence: "operation" or "customer"
+	id            string
 }
 
 // Run talks until the person quits or the input ends (nil) or they interrupt it
@@ -77,6 +79,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	}
 	defer c.gone()
 	c.everywhere()
+	ctx = api.WithAnnouncements(ctx, c.announcements.add)
 	return c.left(ctx, c.begin(ctx))
 }
 

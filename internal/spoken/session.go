@@ -148,7 +148,7 @@ func (c *console) sessionAct(d sessionDeed) func(context.Context, string) error 
 		}
 		done, err := c.write(ctx, plain.Question{Ask: d.ask, Risk: d.cost, Deed: d.name, ID: st.Account, IDLabel: "account",
 			Facts: []plain.Pair{{Label: "Account", Value: untrusted(st.Account).Line(100)}, {Label: "State", Value: st.State},
-				{Label: "Instances that share it", Value: strconv.Itoa(st.Instances)}}},
+				{Label: "Instances that share it", Value: st.InstancesText()}}},
 			d.name, d.doing, func(ctx context.Context) error { return d.do(c, ctx) })
 		if err != nil || !done {
 			return err

@@ -22,15 +22,23 @@ var _ approval.Store = (*ApprovalStore)(nil)
 // NewApproval returns the requests of db.
 func NewApproval(db *DB) *ApprovalStore { return &ApprovalStore{db: db} }
 
+// Now is the store's clock.
+func (s *ApprovalStore) Now(ctx context.Context) (time.Time, error) { return s.db.Now(ctx) }
+
 // change runs fn in a transaction that no other change runs beside, and raises
-// the version if fn says that something changed.
-func (s *ApprovalStore) change(ctx context.Context, fn func(tx *Tx) (bool, error)) error {
+// the version if fn says that something changed. now is the store's time after the
+// wait for the others.
+func (s *ApprovalStore) change(ctx context.Context, fn func(tx *Tx, now time.Time) (bool, error)) error {
 	return s.db.Write(ctx, func(tx *Tx) error {
 		var n int64
 		if err := tx.QueryRow(ctx, "SELECT n FROM approval_version WHERE one = 1"+tx.Engine().ForUpdate()).Scan(&n); err != nil {
 			return err
 		}
-		changed, err := fn(tx)
+		now, err := tx.Now(ctx)
+		if err != nil {
+			return err
+		}
+		changed, err := fn(tx, now)
 		if err != nil || !changed {
 			return err
 		}
@@ -40,17 +48,18 @@ func (s *ApprovalStore) change(ctx context.Context, fn func(tx *Tx) (bool, error
 }
 
 // Update changes the requests for one target.
-func (s *ApprovalStore) Update(ctx context.Context, scope, requester, target string, change func([]approval.Request) ([]approval.Request, error)) error {
-	return s.change(ctx, func(tx *Tx) (bool, error) {
+func (s *ApprovalStore) Update(ctx context.Context, scope, requester, target string, change func(time.Time, []approval.Request) ([]approval.Request, error)) error {
+	return s.change(ctx, func(tx *Tx, now time.Time) (bool, error) {
 		known, err := s.read(ctx, tx, "scope = ? AND requester = ? AND target = ? ORDER BY created_us DESC LIMIT 10", scope, requester, target)
 		if err != nil {
 			return false, err
 		}
 		ids := map[string]bool{}
-		for _, r := range known {
-			ids[r.ID] = true
+		for i := range known {
+			known[i].Cut(now)
+			ids[known[i].ID] = true
 		}
-		changed, err := change(known)
+		changed, err := change(now, known)
 		if err != nil {
 			return false, err
 		}
@@ -69,44 +78,58 @@ func (s *ApprovalStore) Update(ctx context.Context, scope, requester, target str
 }
 
 // Decide changes a request that is still in state from.
-func (s *ApprovalStore) Decide(ctx context.Context, scope, id string, from approval.State, now time.Time, change func(*approval.Request)) (approval.Request, error) {
+func (s *ApprovalStore) Decide(ctx context.Context, scope, id string, from approval.State, change func(time.Time, *approval.Request)) (approval.Request, error) {
 	var r approval.Request
-	err := s.change(ctx, func(tx *Tx) (bool, error) {
+	err := s.change(ctx, func(tx *Tx, now time.Time) (bool, error) {
 		var err error
 		if r, err = s.one(ctx, tx, scope, id); err != nil {
 			return false, err
 		}
+		r.Cut(now)
 		if r.State != from || !now.Before(r.Expires) {
 			return false, approval.ErrState
 		}
-		change(&r)
+		change(now, &r)
 		return true, s.replace(ctx, tx, r)
 	})
 	return r, err
 }
 
-const approvalLive = "scope = ? AND state IN ('open', 'approved') AND expires_us <= ?"
+// approvalDue selects what has expired, and what lies further ahead than it can.
+const approvalDue = "scope = ? AND state IN ('open', 'approved') AND (expires_us <= ? OR expires_us > ?)"
+
+func dueArgs(scope string, now time.Time) []any {
+	return []any{scope, now.UnixMicro(), now.Add(approval.Lifetime).UnixMicro()}
+}
 
 // Lapse ends what has expired.
-func (s *ApprovalStore) Lapse(ctx context.Context, scope string, now time.Time) ([]approval.Request, error) {
+func (s *ApprovalStore) Lapse(ctx context.Context, scope string) ([]approval.Request, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var n int
-	err := s.db.QueryRow(ctx, "SELECT COUNT(*) FROM approval WHERE "+approvalLive, scope, now.UnixMicro()).Scan(&n)
+	err = s.db.QueryRow(ctx, "SELECT COUNT(*) FROM approval WHERE "+approvalDue, dueArgs(scope, now)...).Scan(&n)
 	if err != nil || n == 0 {
 		return nil, err
 	}
 	var gone []approval.Request
-	err = s.change(ctx, func(tx *Tx) (bool, error) {
-		gone, err = s.read(ctx, tx, approvalLive+" ORDER BY created_us", scope, now.UnixMicro())
+	err = s.change(ctx, func(tx *Tx, now time.Time) (bool, error) {
+		gone = nil
+		due, err := s.read(ctx, tx, approvalDue+" ORDER BY created_us", dueArgs(scope, now)...)
 		if err != nil {
 			return false, err
 		}
-		for i := range gone {
-			gone[i].State = approval.Lapsed
-			if err := s.replace(ctx, tx, gone[i]); err != nil {
+		for _, r := range due {
+			if !r.Cut(now) {
+				r.State = approval.Lapsed
+				gone = append(gone, r)
+			}
+			if err := s.replace(ctx, tx, r); err != nil {
 				return false, err
 			}
 		}
-		return len(gone) > 0, nil
+		return len(due) > 0, nil
 	})
 	if err != nil {
 		return nil, err
@@ -116,7 +139,7 @@ func (s *ApprovalStore) Lapse(ctx context.Context, scope string, now time.Time) 
 
 // Settle notes what became of a spent request.
 func (s *ApprovalStore) Settle(ctx context.Context, scope, id string, v api.Verdict) error {
-	return s.change(ctx, func(tx *Tx) (bool, error) {
+	return s.change(ctx, func(tx *Tx, _ time.Time) (bool, error) {
 		r, err := s.one(ctx, tx, scope, id)
 		if err != nil {
 			return false, err
@@ -171,7 +194,8 @@ func (s *ApprovalStore) replace(ctx context.Context, tx *Tx, r approval.Request)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	_, err = tx.Exec(ctx, "UPDATE approval SET state = ?, body = ? WHERE scope = ? AND id = ?", string(r.State), string(body), r.Scope, r.ID)
+	_, err = tx.Exec(ctx, "UPDATE approval SET state = ?, expires_us = ?, body = ? WHERE scope = ? AND id = ?",
+		string(r.State), r.Expires.UnixMicro(), string(body), r.Scope, r.ID)
 	return err
 }
 

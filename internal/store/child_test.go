@@ -104,6 +104,16 @@ var roles = map[string]func(context.Context) error{
 		}
 		return holdUntilKilled()
 	},
+	"beat": func(ctx context.Context) error {
+		s, _, err := openChild(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.Beat(ctx, key1, owner("child")); err != nil {
+			return err
+		}
+		return holdUntilKilled()
+	},
 	"bench": benchChild,
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,6 +56,11 @@ type DB struct {
 	turn   *turn   // SQLite file: the queue of writers; else nil
 	memo   sync.Map
 	stmts  statements // SQLite file: what transactions run again and again
+	source timeSource // of Now
+
+	notices  notices
+	identity identity // SQLite file
+	users    *os.File // SQLite file: locked while this process uses it
 
 	observer observer             // SQLite file
 	echo     atomic.Pointer[echo] // SQLite file
@@ -72,6 +78,10 @@ func (db *DB) Close() error {
 	if db.r != db.w {
 		errs = append(errs, db.r.Close(), db.hasty.Close())
 	}
+	db.identity.close()
+	if db.users != nil {
+		errs = append(errs, db.users.Close())
+	}
 	return errors.Join(append(errs, db.turn.close())...)
 }
 
@@ -88,7 +98,7 @@ type Row struct {
 	db   *DB
 	row  *sql.Row
 	err  error
-	done func()
+	stop func() // ends the notice of a long wait
 }
 
 // Scan copies the columns into dest; sql.ErrNoRows when there is no row. It
@@ -98,43 +108,60 @@ func (r *Row) Scan(dest ...any) error {
 		return r.err
 	}
 	err := r.row.Scan(dest...)
-	if r.done != nil {
-		r.done()
-	}
+	r.stop()
 	return r.db.explain(err)
 }
 
 // Exec runs one writing statement.
 func (db *DB) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	done, err := db.turn.take(ctx)
+	done, err := db.turnToWrite(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	res, err := db.w.ExecContext(ctx, db.bind(query), args...)
-	return res, db.explain(err)
+	defer db.slow()()
+	var res sql.Result
+	err = db.patiently(ctx, func() (err error) {
+		res, err = db.w.ExecContext(ctx, db.bind(query), args...)
+		return db.written(err)
+	})
+	return res, err
+}
+
+// turnToWrite waits for the other writers of a file that is still in its place.
+func (db *DB) turnToWrite(ctx context.Context) (done func(), err error) {
+	if err := db.inPlace(ctx); err != nil {
+		return nil, err
+	}
+	return db.turn.take(ctx)
+}
+
+// written is the outcome of a write whose commit answered err: what went into a
+// file that was deleted or replaced is lost, and was not written.
+func (db *DB) written(err error) error {
+	if err == nil {
+		return db.identity.look(true)
+	}
+	return db.explain(err)
 }
 
 // Query reads rows from a snapshot that no writer blocks.
 func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := db.inPlace(ctx); err != nil {
+		return nil, err
+	}
+	defer db.slow()()
 	rows, err := db.r.QueryContext(ctx, db.bind(query), args...)
 	return rows, db.explain(err)
 }
 
-// QueryRow reads one row. For a statement that writes and returns a row
-// (UPDATE … RETURNING) use WriteRow.
+// QueryRow reads one row.
 func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *Row {
-	return &Row{db: db, row: db.r.QueryRowContext(ctx, db.bind(query), args...)}
-}
-
-// WriteRow runs one statement that writes and returns a row. The answer must be
-// scanned: until then other writers wait.
-func (db *DB) WriteRow(ctx context.Context, query string, args ...any) *Row {
-	done, err := db.turn.take(ctx)
-	if err != nil {
+	if err := db.inPlace(ctx); err != nil {
 		return &Row{db: db, err: err}
 	}
-	return &Row{db: db, row: db.w.QueryRowContext(ctx, db.bind(query), args...), done: done}
+	stop := db.slow()
+	return &Row{db: db, row: db.r.QueryRowContext(ctx, db.bind(query), args...), stop: stop}
 }
 
 // Tx is a writing transaction: BEGIN IMMEDIATE in SQLite (rule A5), READ
@@ -175,9 +202,9 @@ func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 // QueryRow reads one row.
 func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
 	if st := tx.prepared(ctx, query); st != nil {
-		return &Row{db: tx.db, row: st.QueryRowContext(ctx, args...)}
+		return &Row{db: tx.db, row: st.QueryRowContext(ctx, args...), stop: func() {}}
 	}
-	return &Row{db: tx.db, row: tx.tx.QueryRowContext(ctx, tx.db.bind(query), args...)}
+	return &Row{db: tx.db, stop: func() {}, row: tx.tx.QueryRowContext(ctx, tx.db.bind(query), args...)}
 }
 
 // Write runs fn in one writing transaction and commits if it returns nil. An
@@ -196,18 +223,29 @@ func (db *DB) WriteHasty(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 func (db *DB) write(ctx context.Context, pool *sql.DB, fn func(tx *Tx) error) error {
-	done, err := db.turn.take(ctx)
+	done, err := db.turnToWrite(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
+	stop := db.slow()
+	if db.engine == Postgres {
+		defer stop() // any statement may stall
+	}
 	var opt *sql.TxOptions
 	if db.engine == Postgres {
 		opt = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 	}
-	t, err := pool.BeginTx(ctx, opt)
-	if err != nil {
+	var t *sql.Tx
+	err = db.patiently(ctx, func() (err error) {
+		t, err = pool.BeginTx(ctx, opt)
 		return db.explain(err)
+	})
+	if db.engine == SQLite {
+		stop() // what follows is our own work
+	}
+	if err != nil {
+		return err
 	}
 	tx := &Tx{db: db, pool: pool, tx: t}
 	if err := fn(tx); err != nil {
@@ -216,6 +254,9 @@ func (db *DB) write(ctx context.Context, pool *sql.DB, fn func(tx *Tx) error) er
 	}
 	if err := t.Commit(); err != nil {
 		return db.explainCommit(err)
+	}
+	if err := db.written(nil); err != nil {
+		return err
 	}
 	if tx.unheard {
 		db.echo.Store(&echo{tx.before, db.observe(ctx)})

@@ -5,10 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"syscall"
+	"path/filepath"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
+
+	"opdeck/api/session"
 )
 
 // Kind is what kind of trouble the store is in.
@@ -16,13 +18,15 @@ type Kind string
 
 // The kinds of trouble.
 const (
-	Busy        Kind = "busy"        // another process held the write lock for ten seconds
+	Busy        Kind = "busy"        // another process holds the store for longer than the caller waited
 	Full        Kind = "full"        // no room on the disk; nothing was written, reading goes on
 	Damaged     Kind = "damaged"     // no database, or a broken one; it was not touched
 	ReadOnly    Kind = "read_only"   // the file or the folder cannot be written
 	Unavailable Kind = "unavailable" // PostgreSQL does not answer or refuses us
 	Unknown     Kind = "unknown"     // the connection broke while committing: it may have happened
 	Newer       Kind = "newer"       // tables of a newer program
+	Lost        Kind = "lost"        // the file was deleted or replaced while this process had it open
+	Failing     Kind = "failing"     // the disk reports errors
 )
 
 // Error is trouble with the store itself. Where is the file or the server,
@@ -38,15 +42,22 @@ type Error struct {
 func (e *Error) Error() string {
 	switch e.Kind {
 	case Busy:
+		if e.text != "" {
+			return "store: " + e.Where + ": " + e.text
+		}
 		return "store: " + e.Where + " is held by another process for too long; try again, or see which program has it open"
 	case Full:
-		return "store: no room left for " + e.Where + "; nothing was written, reading goes on; make room on the disk"
+		return "store: no room left for " + e.Where + "; nothing was written, reading goes on; make room on the disk (space, files or quota)"
 	case Damaged:
 		return "store: " + e.Where + " is not an opdeck database or is damaged; it was left as it is: move it away, or put a good copy in its place"
 	case ReadOnly:
 		return "store: " + e.Where + " cannot be written; check the permissions of the file and of its folder"
 	case Unavailable:
 		return "store: " + e.Where + " does not answer: " + e.text
+	case Lost:
+		return "store: " + e.Where + " is lost to this process: " + e.text + " while it was in use; nothing more is written to the old file: put it back, or start opdeck again"
+	case Failing:
+		return "store: the disk of " + e.Where + " reports an error (" + e.text + "); look at the system's log"
 	case Unknown:
 		return "store: the connection to " + e.Where + " broke while a change was being saved; it may or may not have been saved"
 	}
@@ -55,6 +66,11 @@ func (e *Error) Error() string {
 
 // Unwrap gives the driver's error.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Is tells the session that its store is not coming back.
+func (e *Error) Is(target error) bool {
+	return e.Kind == Lost && target == session.ErrStoreLost
+}
 
 // IsKind reports whether err is store trouble of kind k.
 func IsKind(err error, k Kind) bool {
@@ -72,16 +88,23 @@ func (db *DB) explain(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
+	if lost := db.identity.look(true); lost != nil { // whatever SQLite makes of it
+		return lost
+	}
 	kind := Kind("")
 	if db.engine == Postgres {
 		kind = postgresKind(err)
 	} else {
-		kind = sqliteKind(err)
+		kind = db.sqliteKind(err)
 	}
 	if kind == "" {
 		return fmt.Errorf("store: %w", err)
 	}
-	return &Error{Kind: kind, Where: db.where(), Err: err, text: plain(err)}
+	e := &Error{Kind: kind, Where: db.where(), Err: err}
+	if kind == Unavailable || kind == Failing {
+		e.text = plain(err)
+	}
+	return e
 }
 
 // explainCommit is explain for the answer to a COMMIT, which may be lost. The
@@ -105,27 +128,58 @@ func (db *DB) where() string {
 	return db.path
 }
 
-// sqliteKind reads the primary result code (sqlite.org/rescode.html).
-func sqliteKind(err error) Kind {
+// Result codes of SQLite (sqlite.org/rescode.html).
+const (
+	liteBusy      = 5
+	liteLocked    = 6
+	liteReadOnly  = 8
+	liteIO        = 10
+	liteCorrupt   = 11
+	liteFull      = 13
+	liteCantOpen  = 14
+	liteAuth      = 23
+	liteNotADB    = 26
+	liteShortRead = liteIO | 2<<8
+)
+
+// sqliteKind reads the result code. SQLite does not pass on why the system
+// refused something, so that is asked for.
+func (db *DB) sqliteKind(err error) Kind {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return ""
 	}
-	switch e.Code() & 0xff {
-	case 5, 6: // BUSY, LOCKED
-		return Busy
-	case 13: // FULL
-		return Full
-	case 11, 26: // CORRUPT, NOTADB
+	if e.Code() == liteShortRead {
 		return Damaged
-	case 8, 14, 23: // READONLY, CANTOPEN, AUTH
-		return ReadOnly
-	case 10: // IOERR
-		if errors.Is(err, syscall.ENOSPC) {
-			return Full
-		}
+	}
+	switch e.Code() & 0xff {
+	case liteBusy, liteLocked:
+		return Busy
+	case liteFull:
+		return Full
+	case liteCorrupt, liteNotADB:
+		return Damaged
+	case liteReadOnly, liteCantOpen, liteAuth, liteIO:
+		return db.systemKind(e.Code() & 0xff)
 	}
 	return ""
+}
+
+// systemKind finds out what the system has against the database's folder.
+func (db *DB) systemKind(code int) Kind {
+	kind := ReadOnly
+	if code == liteIO {
+		kind = Failing
+	}
+	if db.path == "" {
+		return kind
+	}
+	if err := probeFolder(filepath.Dir(db.path)); err != nil {
+		if k := fileKind(err); k != "" {
+			return k
+		}
+	}
+	return kind
 }
 
 // postgresKind reads the class of the SQLSTATE; an error that the server did

@@ -95,3 +95,10 @@ func LockFile(f *os.File) error {
 
 // UnlockFile gives it back.
 func UnlockFile(f *os.File) error { return unlockFile(f) }
+
+// ForgetLook makes the next use look at the file's name, as it does a second later.
+func (db *DB) ForgetLook() {
+	db.identity.mu.Lock()
+	defer db.identity.mu.Unlock()
+	db.identity.looked = time.Time{}
+}

@@ -22,7 +22,7 @@ func ownFolder(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("store: %w", err)
+			return fileError(dir, err)
 		}
 		info, err = os.Lstat(dir)
 	}
@@ -80,14 +80,14 @@ func ownFile(file string) error {
 func createFile(file string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".new-*") // mode 0600
 	if err != nil {
-		return fmt.Errorf("store: %w", err)
+		return fileError(file, err)
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }()
 	if err := tmp.Close(); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	if err := os.Link(tmp.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("store: %w", err)
+		return fileError(file, err)
 	}
 	return nil
 }

@@ -20,12 +20,8 @@ type Limit struct {
 var _ limit.Store = (*Limit)(nil)
 
 // NewLimit returns the budgets in core.
-func NewLimit(ctx context.Context, core *DB) (*Limit, error) {
-	c, err := openClock(ctx, core)
-	if err != nil {
-		return nil, err
-	}
-	return &Limit{db: core, clock: c}, nil
+func NewLimit(_ context.Context, core *DB) (*Limit, error) {
+	return &Limit{db: core, clock: core.source.clock}, nil
 }
 
 // trimEvery is how often a ring drops slots that are too old to matter.

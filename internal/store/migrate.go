@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
-	"strings"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
@@ -42,7 +40,10 @@ func (db *DB) migrate(ctx context.Context, r room, upgrading func()) error {
 	if current, err := db.current(ctx, r, known); err != nil || current {
 		return err
 	}
-	unlock, err := db.lockMigration(ctx)
+	if db.engine == Postgres {
+		return db.upPostgres(ctx, r, dir, upgrading)
+	}
+	unlock, err := db.turn.take(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,10 +51,8 @@ func (db *DB) migrate(ctx context.Context, r room, upgrading func()) error {
 	if current, err := db.current(ctx, r, known); err != nil || current {
 		return err
 	}
-	if db.engine == SQLite {
-		if err := db.switchToWAL(ctx); err != nil {
-			return err
-		}
+	if err := db.switchToWAL(ctx); err != nil {
+		return err
 	}
 	if known.count == 0 {
 		return nil
@@ -64,7 +63,7 @@ func (db *DB) migrate(ctx context.Context, r room, upgrading func()) error {
 	return db.up(ctx, r, dir)
 }
 
-// up applies what is missing. The caller holds the migration lock.
+// up applies what is missing to a SQLite file. The caller holds its write queue.
 func (db *DB) up(ctx context.Context, r room, dir fs.FS) error {
 	st, err := database.NewStore(db.dialect(), r.table())
 	if err != nil {
@@ -118,14 +117,6 @@ func (db *DB) dialect() database.Dialect {
 	return database.DialectSQLite3
 }
 
-// lockMigration lets one process at a time create or change tables.
-func (db *DB) lockMigration(ctx context.Context) (unlock func(), err error) {
-	if db.engine == Postgres {
-		return db.lockPostgres(ctx)
-	}
-	return db.turn.take(ctx)
-}
-
 // seenHistory reads which migrations the database has had; none when the table
 // is missing.
 func (db *DB) seenHistory(ctx context.Context, r room) (history, error) {
@@ -145,9 +136,9 @@ func knownHistory(dir fs.FS) (history, error) {
 	}
 	h := history{count: int64(len(names))}
 	for _, n := range names {
-		v, err := strconv.ParseInt(strings.SplitN(n, "_", 2)[0], 10, 64)
+		v, err := versionOf(n)
 		if err != nil {
-			return history{}, fmt.Errorf("store: migration %s has no number", n)
+			return history{}, err
 		}
 		h.newest = max(h.newest, v)
 	}

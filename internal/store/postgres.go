@@ -1,10 +1,10 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -25,12 +25,19 @@ func openPostgres(dsn string) (*DB, error) {
 	return &DB{engine: Postgres, dsn: dsn, w: pool, r: pool, hasty: pool}, nil
 }
 
+// connectTimeout is how long a server may take to answer a connection, unless the
+// address says connect_timeout.
+const connectTimeout = 5 * time.Second
+
 func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("store: the PostgreSQL address cannot be read: %s", redactURL(dsn))
 	}
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
 	return cfg, nil
 }
 
@@ -54,24 +61,6 @@ func sqlState(err error) string {
 		return ""
 	}
 	return e.Code
-}
-
-// migrationLock is an arbitrary number that only opdeck's migrations take.
-const migrationLock = 0x6f706465636b
-
-// lockPostgres holds an advisory lock in a transaction of its own while the
-// migrations run on another connection: it works behind a transaction pooler
-// and ends with the connection.
-func (db *DB) lockPostgres(ctx context.Context) (unlock func(), err error) {
-	tx, err := db.w.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, db.explain(err)
-	}
-	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock)); err != nil {
-		_ = tx.Rollback()
-		return nil, db.explain(err)
-	}
-	return func() { _ = tx.Rollback() }, nil
 }
 
 // impatient lets the server end the transaction of a process that was stopped

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"opdeck/api/limit"
 	"opdeck/internal/presence"
 )
 
@@ -24,15 +25,20 @@ func NewPresence(db *DB) *PresenceStore { return &PresenceStore{db: db} }
 // Put writes the place of a console and clears away forgotten ones.
 func (s *PresenceStore) Put(ctx context.Context, p presence.Place) error {
 	return s.db.WriteHasty(ctx, func(tx *Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO presence (console, scope, object, object_id, person, host, since_us, seen_us, dialog)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (console) DO UPDATE SET scope = excluded.scope, object = excluded.object, object_id = excluded.object_id,
-person = excluded.person, host = excluded.host, since_us = excluded.since_us, seen_us = excluded.seen_us, dialog = excluded.dialog`,
-			p.Console, p.Scope, p.Object, p.ID, p.Person, p.Host, p.Since.UnixMicro(), p.Seen.UnixMicro(), number(p.Dialog))
+		now, err := tx.Now(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "DELETE FROM presence WHERE seen_us < ?", p.Seen.Add(-presenceKept).UnixMicro())
+		since := now.Add(-max(0, p.Seen.Sub(p.Since)))
+		_, err = tx.Exec(ctx, `INSERT INTO presence (console, scope, object, object_id, person, host, since_us, seen_us, dialog)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (console) DO UPDATE SET scope = excluded.scope, object = excluded.object, object_id = excluded.object_id,
+person = excluded.person, host = excluded.host, since_us = excluded.since_us, seen_us = excluded.seen_us, dialog = excluded.dialog`,
+			p.Console, p.Scope, p.Object, p.ID, p.Person, p.Host, since.UnixMicro(), now.UnixMicro(), number(p.Dialog))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "DELETE FROM presence WHERE seen_us < ? OR seen_us > ?", now.Add(-presenceKept).UnixMicro(), now.UnixMicro())
 		return err
 	})
 }
@@ -53,9 +59,13 @@ func (s *PresenceStore) Leave(ctx context.Context, console string) error {
 }
 
 // At returns who is at an object, longest there first.
-func (s *PresenceStore) At(ctx context.Context, scope, object, id string, since time.Time) ([]presence.Place, error) {
+func (s *PresenceStore) At(ctx context.Context, scope, object, id string, within time.Duration, hostNow time.Time) ([]presence.Place, error) {
+	now, err := s.db.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := s.db.Query(ctx, `SELECT console, person, host, since_us, seen_us, dialog FROM presence
-WHERE scope = ? AND object = ? AND object_id = ? AND seen_us > ? ORDER BY since_us, console`, scope, object, id, since.UnixMicro())
+WHERE scope = ? AND object = ? AND object_id = ? AND seen_us > ? ORDER BY since_us, console`, scope, object, id, now.Add(-within).UnixMicro())
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +78,8 @@ WHERE scope = ? AND object = ? AND object_id = ? AND seen_us > ? ORDER BY since_
 		if err := rows.Scan(&p.Console, &p.Person, &p.Host, &from, &seen, &dialog); err != nil {
 			return nil, fmt.Errorf("store: %w", err)
 		}
-		p.Since, p.Seen, p.Dialog = time.UnixMicro(from).UTC(), time.UnixMicro(seen).UTC(), dialog == 1
+		p.Since, p.Seen = limit.ToWall(time.UnixMicro(from).UTC(), now, hostNow), limit.ToWall(time.UnixMicro(seen).UTC(), now, hostNow)
+		p.Dialog = dialog == 1
 		out = append(out, p)
 	}
 	return out, s.db.explain(rows.Err())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,57 @@ func TestManyProcessesOpenAndMigrateAtOnce(t *testing.T) {
 					t.Errorf("%s: %d rows for %d migrations, %v", table, all, distinct, err)
 				}
 			}
+		})
+	}
+}
+
+// TestColdStartBehindSmallPools: as many processes as a fleet has start at once on
+// an empty database behind a pooler with fewer connections.
+func TestColdStartBehindSmallPools(t *testing.T) {
+	for _, size := range []int{12, 2, 1} {
+		t.Run(strconv.Itoa(size), func(t *testing.T) {
+			direct := storetest.Bare(t, store.Postgres)
+			finish(t, startMany(t, 24, "open", storetest.PooledBy(t, direct, size), ""))
+			for _, table := range []string{"opdeck_core_version", "opdeck_bulk_version"} {
+				var all, distinct int
+				err := storetest.OpenURL(t, direct).Core.QueryRow(context.Background(), "SELECT COUNT(*), COUNT(DISTINCT version_id) FROM "+table).Scan(&all, &distinct)
+				if err != nil || all < 2 || all != distinct {
+					t.Errorf("%s: %d rows for %d migrations, %v", table, all, distinct, err)
+				}
+			}
+		})
+	}
+}
+
+// TestKilledInstanceIsKnown: on one host the kernel knows at once which instances
+// have ended; with PostgreSQL nobody claims to know.
+func TestKilledInstanceIsKnown(t *testing.T) {
+	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
+		t.Run(e.String(), func(t *testing.T) {
+			ctx := context.Background()
+			url, keyFile := storetest.URL(t, e), writeKey(t)
+			s := storeSession(t, storetest.OpenURL(t, url))
+			if err := s.Beat(ctx, key1, owner("me")); err != nil {
+				t.Fatal(err)
+			}
+			p := start(t, "beat", url, keyFile)
+			p.awaitHeld(t)
+			known := e == store.SQLite && runtime.GOOS == "linux"
+			look := func(gone bool) {
+				t.Helper()
+				list, err := s.Instances(ctx, key1)
+				if err != nil || len(list) != 2 {
+					t.Fatalf("%+v, %v", list, err)
+				}
+				for _, in := range list {
+					if child := in.Owner.ID == "child"; in.Sure != (known || !child && in.Sure) || in.Gone != (known && child && gone) {
+						t.Errorf("%s, killed %v: sure %v, gone %v", in.Owner.ID, gone, in.Sure, in.Gone)
+					}
+				}
+			}
+			look(false)
+			p.kill(t)
+			look(true)
 		})
 	}
 }

@@ -30,6 +30,7 @@ type Session struct {
 	seal     *sealer
 	log      *slog.Logger
 	reported sync.Map // incarnation and gen of pairs whose damage was logged
+	marked   sync.Map // IDs of this process's instances that hold a lock
 
 	listen sync.Mutex // guards bell
 	bell   *bell      // PostgreSQL: started on first use
@@ -38,7 +39,7 @@ type Session struct {
 var _ session.Store = (*Session)(nil)
 
 // NewSession returns the sessions in core.
-func NewSession(ctx context.Context, core *DB, opt SessionOptions) (*Session, error) {
+func NewSession(_ context.Context, core *DB, opt SessionOptions) (*Session, error) {
 	if opt.Key.master == nil {
 		return nil, errors.New("store: sessions need a key")
 	}
@@ -46,11 +47,7 @@ func NewSession(ctx context.Context, core *DB, opt SessionOptions) (*Session, er
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	if opt.clock == nil {
-		c, err := openClock(ctx, core)
-		if err != nil {
-			return nil, err
-		}
-		opt.clock = c
+		opt.clock = core.source.clock
 	}
 	seal, err := newSealer(opt.Key)
 	if err != nil {

@@ -94,7 +94,7 @@ const instanceLife = 24 * time.Hour
 
 // Beat implements session.Store.
 func (s *Session) Beat(ctx context.Context, key session.Key, o session.Owner) error {
-	owner, err := json.Marshal(o)
+	owner, err := json.Marshal(beating{o, s.markInstance(o.ID)})
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
@@ -139,9 +139,12 @@ func (s *Session) Instances(ctx context.Context, key session.Key) ([]session.Ins
 		impossible = impossible || seen > now
 		seen, started = min(seen, now), min(started, now)
 		in := session.Instance{Started: wall.Add(started - now), Ago: now - seen, SeenAt: wall.Add(seen - now)}
-		if err := json.Unmarshal(owner, &in.Owner); err != nil {
+		var b beating
+		if err := json.Unmarshal(owner, &b); err != nil {
 			return fmt.Errorf("store: an instance of the session is damaged: %w", err)
 		}
+		in.Owner = b.Owner
+		in.Sure, in.Gone = s.runs(b)
 		out = append(out, in)
 		return nil
 	}, "SELECT owner, started_ns, seen_ns FROM session_instance"+rowWhere+" AND seen_ns >= ? ORDER BY seen_ns DESC, started_ns DESC",

@@ -5,17 +5,18 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"sync/atomic"
-	"time"
 
 	"modernc.org/sqlite" // the pure Go engine
 )
 
-// pragmas hold for every pooled connection. full: a commit that was reported
+// pragmas hold for every pooled connection; busy_timeout is liteWait. full: a commit that was reported
 // survives a power cut (rule A5). normal: it survives everything else.
 const (
-	pragmas = "&_pragma=busy_timeout(10000)&_pragma=foreign_keys(ON)"
+	pragmas = "&_pragma=busy_timeout(2500)&_pragma=foreign_keys(ON)"
 	full    = pragmas + "&_pragma=synchronous(FULL)"
 	normal  = pragmas + "&_pragma=synchronous(NORMAL)"
 )
@@ -23,16 +24,20 @@ const (
 // openSQLite opens file with two writing connections, whose transactions take
 // the write lock when they begin and of which one is used at a time, and a few
 // reading ones.
-func openSQLite(file string) (*DB, error) {
-	if err := ownFile(file); err != nil {
-		return nil, err
-	}
+func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, error) {
 	queue, err := openTurn(file)
 	if err != nil {
 		return nil, err
 	}
-	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?"
 	db := &DB{engine: SQLite, path: file, turn: queue}
+	queue.slow, db.notices.tell = db.slow, notice
+	if db.users, err = db.openUsers(ctx); err != nil {
+		return nil, errors.Join(err, queue.close())
+	}
+	if err := db.create(ctx); err != nil {
+		return nil, errors.Join(err, db.users.Close(), queue.close())
+	}
+	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?mode=rw&" // SQLite must not make a second file
 	for _, pool := range []struct {
 		at   **sql.DB
 		opts string
@@ -43,15 +48,37 @@ func openSQLite(file string) (*DB, error) {
 		{&db.r, "_pragma=query_only(1)" + normal, 4},
 		{&db.observer.pool, "_pragma=query_only(1)" + normal, 1},
 	} {
-		p, err := sql.Open("sqlite", dsn+pool.opts)
+		p, err := openPool(&db.identity, dsn+pool.opts, pool.size)
 		if err != nil { // only for a driver that is not there
-			return nil, errors.Join(fmt.Errorf("store: %w", err), queue.close())
+			return nil, errors.Join(err, db.users.Close(), queue.close())
 		}
-		p.SetMaxOpenConns(pool.size)
-		p.SetMaxIdleConns(pool.size)
 		*pool.at = p
 	}
 	return db, nil
+}
+
+// create makes the file unless it is there, and remembers which one it is. A
+// write-ahead log and its index that are left of a deleted file belong to that one:
+// SQLite would take them for the new file's.
+func (db *DB) create(ctx context.Context) error {
+	if _, err := os.Lstat(db.path); errors.Is(err, fs.ErrNotExist) {
+		done, err := db.turn.take(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		if _, err := os.Lstat(db.path); errors.Is(err, fs.ErrNotExist) { // nobody was faster
+			for _, rest := range []string{"-wal", "-shm"} {
+				if err := os.Remove(db.path + rest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return fileError(db.path+rest, err)
+				}
+			}
+		}
+	}
+	if err := ownFile(db.path); err != nil {
+		return err
+	}
+	return db.identity.begin(db.path)
 }
 
 var memories atomic.Int64 // names of in-memory databases must differ within a process
@@ -87,24 +114,14 @@ func (db *DB) switchToWAL(ctx context.Context) error {
 	if db.path == "" {
 		return nil
 	}
-	for try := 0; ; try++ {
+	return db.patiently(ctx, func() error {
 		var mode string
 		err := db.w.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
 		if err == nil && mode != "wal" {
 			return fmt.Errorf("store: %s cannot be kept in write-ahead mode (it is %q)", db.path, mode)
 		}
-		if err == nil {
-			return nil
-		}
-		if err = db.explain(err); !IsKind(err, Busy) || try == 200 {
-			return err
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+		return db.explain(err)
+	})
 }
 
 // missingTable reports whether err says that a table does not exist.

@@ -57,6 +57,10 @@ func (db *DB) observe(ctx context.Context) mark {
 	o := &db.observer
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if db.identity.look(false) != nil { // different from everything: whoever looks finds the error
+		o.n++
+		return mark{o.n, -1}
+	}
 	if o.conn == nil {
 		o.n++
 		conn, err := o.pool.Conn(ctx)

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Options says where the databases are.
@@ -28,6 +29,12 @@ type Options struct {
 	// Upgrading is called before tables of an older program are changed, which
 	// takes a while when they are large; nil: nobody is told.
 	Upgrading func()
+	// Notice is told a sentence when something keeps a caller waiting for more than
+	// two seconds; nil: nobody is told. It is called from any goroutine.
+	Notice func(string)
+	// Now replaces the store's clock (DB.Now), for tests and for programs that were
+	// given a time of their own; nil: the store's clock.
+	Now func() time.Time
 
 	system func(dir string) (string, error) // tests: names the remote file system of dir
 }
@@ -43,9 +50,20 @@ type Store struct {
 // Open opens and migrates the databases. Any number of processes may do so at
 // the same moment; one of them migrates.
 func Open(ctx context.Context, opt Options) (*Store, error) {
+	s, err := openURL(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(s.Core.identity.inUse(), s.Bulk.identity.inUse(), s.readClocks(ctx, opt.Now)); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func openURL(ctx context.Context, opt Options) (*Store, error) {
 	switch {
 	case opt.URL == "memory":
-		return openPair(ctx, opt.Upgrading, func(r room) (*DB, error) { return openMemory(r) })
+		return openPair(ctx, opt, func(r room) (*DB, error) { return openMemory(r) })
 	case opt.URL == "" || opt.URL == "sqlite":
 		return openFiles(ctx, filepath.Join(opt.Dir, "opdeck.db"), opt)
 	case strings.HasPrefix(opt.URL, "sqlite:"):
@@ -74,27 +92,27 @@ func openFiles(ctx context.Context, core string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	bulk := strings.TrimSuffix(core, ".db") + "-index.db"
-	return openPair(ctx, opt.Upgrading, func(r room) (*DB, error) {
+	return openPair(ctx, opt, func(r room) (*DB, error) {
 		if r == roomCore {
-			return openSQLite(core)
+			return openSQLite(ctx, core, opt.Notice)
 		}
-		return openSQLite(bulk)
+		return openSQLite(ctx, bulk, opt.Notice)
 	})
 }
 
-func openPair(ctx context.Context, upgrading func(), open func(room) (*DB, error)) (*Store, error) {
+func openPair(ctx context.Context, opt Options, open func(room) (*DB, error)) (*Store, error) {
 	core, err := open(roomCore)
 	if err != nil {
 		return nil, err
 	}
-	if err := core.migrate(ctx, roomCore, upgrading); err != nil {
+	if err := core.migrate(ctx, roomCore, opt.Upgrading); err != nil {
 		return nil, errors.Join(err, core.Close())
 	}
 	bulk, err := open(roomBulk)
 	if err != nil {
 		return nil, errors.Join(err, core.Close())
 	}
-	if err := bulk.migrate(ctx, roomBulk, upgrading); err != nil {
+	if err := bulk.migrate(ctx, roomBulk, opt.Upgrading); err != nil {
 		return nil, errors.Join(err, bulk.Close(), core.Close())
 	}
 	return &Store{Core: core, Bulk: bulk}, nil
@@ -105,6 +123,7 @@ func openPostgresPair(ctx context.Context, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	db.notices.tell = opt.Notice
 	for _, r := range []room{roomCore, roomBulk} {
 		if err := db.migrate(ctx, r, opt.Upgrading); err != nil {
 			return nil, errors.Join(err, db.Close())

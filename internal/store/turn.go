@@ -15,12 +15,10 @@ import (
 type turn struct {
 	path string // of the database, for people
 	file *os.File
-	slot chan struct{} // guards file: a token is there when nobody here writes
+	slot chan struct{}        // guards file: a token is there when nobody here writes
+	slow func() (stop func()) // tells people of a long wait
+	busy *patience
 }
-
-// turnWait is how long a writer waits for the others: as long as for SQLite's
-// own lock.
-const turnWait = 10 * time.Second
 
 // openTurn opens the lock file of a database, which is never deleted.
 func openTurn(path string) (*turn, error) {
@@ -30,9 +28,9 @@ func openTurn(path string) (*turn, error) {
 	}
 	f, err := os.OpenFile(file, os.O_RDWR, 0o600) // Go opens close-on-exec
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, fileError(file, err)
 	}
-	t := &turn{path: path, file: f, slot: make(chan struct{}, 1)}
+	t := &turn{path: path, file: f, slot: make(chan struct{}, 1), slow: func() func() { return func() {} }, busy: new(patience)}
 	t.slot <- struct{}{}
 	return t, nil
 }
@@ -69,18 +67,20 @@ func (t *turn) take(ctx context.Context) (done func(), err error) {
 	}, nil
 }
 
-// await takes a token from c; it gives up with ctx, or as Busy after turnWait.
+// await takes a token from c; it gives up with ctx, or as Busy when its patience
+// ends.
 func (t *turn) await(ctx context.Context, c <-chan struct{}, gaveUp func()) error {
-	late := time.NewTimer(turnWait)
+	defer t.slow()()
+	late := time.NewTimer(t.busy.left())
 	defer late.Stop()
 	var err error
 	select {
 	case <-c:
 		return nil
 	case <-ctx.Done():
-		err = ctx.Err()
+		err = t.busy.gaveUp(t.path, ctx.Err())
 	case <-late.C:
-		err = &Error{Kind: Busy, Where: t.path}
+		err = t.busy.gaveUp(t.path, nil)
 	}
 	if gaveUp != nil {
 		gaveUp()

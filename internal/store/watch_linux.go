@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchFolder gives bytes when a file of a folder is written to.
+// watchFolder gives bytes when a file of a folder is written to, comes or goes.
 func watchFolder(dir string) (*os.File, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), "inotify") // reads wait in the runtime's poller
-	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_MODIFY|unix.IN_CREATE|unix.IN_MOVED_TO); err != nil {
+	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_MODIFY|unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_DELETE|unix.IN_MOVED_FROM); err != nil {
 		_ = f.Close()
 		return nil, err
 	}

@@ -36,6 +36,7 @@ type Customers struct {
 	name   string // part of the name that was asked for
 	page   int    // the last one that was read, from 0
 	items  []api.Customer
+	odd    int // records of the service without an identifier
 	total  string
 	open   map[string]journey.Record
 	at     time.Time
@@ -144,10 +145,11 @@ func (s *Customers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 // take keeps a page: the first one begins anew, others are added.
 func (s *Customers) take(msg customersMsg) {
 	if s.page = msg.want; msg.want == 0 {
-		s.items = nil
+		s.items, s.odd = nil, 0
 	}
+	s.odd += msg.page.Unusable
 	for _, c := range msg.page.Items {
-		if !slices.ContainsFunc(s.items, func(o api.Customer) bool { return o.CUID == c.CUID }) { // pages shift when customers come
+		if c.CUID != "" && !slices.ContainsFunc(s.items, func(o api.Customer) bool { return o.CUID == c.CUID }) { // pages shift when customers come
 			s.items = append(s.items, c)
 		}
 	}
@@ -176,6 +178,8 @@ func (s *Customers) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		return nil, nil
 	case k.List.Open.Match(msg) && id != "":
 		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: id}}, nil
+	case k.List.Open.Match(msg):
+		return s.askID(), nil
 	case k.Item.CopyID.Match(msg) && id != "":
 		return ui.Copy{Text: id, What: "the customer id"}, nil
 	case k.Compliance.Operations.Match(msg) && id != "":
@@ -194,6 +198,23 @@ func (s *Customers) askName() ui.Action {
 			s.name = strings.TrimSpace(v.Text(0))
 			return nil, s.load()
 		}}
+}
+
+// askID opens a customer by a typed id, where there is no list to choose from.
+func (s *Customers) askID() ui.Action {
+	return ui.Ask{Title: "Open a customer", Verb: "Open", Intro: []string{"Share, link and finalize need no more than the customer's id."},
+		Fields: []widget.Field{{Label: "Customer id", Max: 64, Check: checkCUID}},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: strings.TrimSpace(v.Text(0))}}, nil
+		}}
+}
+
+// checkCUID accepts what may be a customer's id.
+func checkCUID(v string) error {
+	if err := api.CheckID("customer id", strings.TrimSpace(v)); err != nil {
+		return &api.Error{Kind: api.Usage, Public: api.AsError(err).Public}
+	}
+	return nil
 }
 
 // order sorts what the service sent; 0 leaves its order, with unfinished
@@ -226,14 +247,19 @@ func (s *Customers) settle() {
 	s.table.SetSort(s.sortBy-1, s.down)
 	switch {
 	case s.err != nil && s.at.IsZero():
-		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.env.Keys.Global.Reload.Help().Key + " tries again"})
+		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.env.Keys.Global.Reload.Help().Key + " tries again, " + s.typeID()})
 	case s.at.IsZero():
 		s.table.SetNotice(widget.Notice{Text: "Reading the customers …"})
 	case s.name != "":
 		s.table.SetNotice(widget.Notice{Text: "No customer's name holds “" + s.name + "”.", Hint: s.env.Keys.Global.Back.Help().Key + " lists all"})
 	default:
-		s.table.SetNotice(widget.Notice{Text: "There are no customers."})
+		s.table.SetNotice(widget.Notice{Text: "There are no customers.", Hint: s.typeID()})
 	}
+}
+
+// typeID says how a customer is opened without the list.
+func (s *Customers) typeID() string {
+	return s.env.Keys.List.Open.Help().Key + " opens a customer by a typed id"
 }
 
 type people struct{ s *Customers }
@@ -314,6 +340,9 @@ func (s *Customers) View() string {
 	if s.name != "" {
 		head += ", name holds “" + s.name + "”"
 	}
+	if s.odd > 0 {
+		head += "  " + th.Signs.Warn + " " + text.Plural(s.odd, "record has", "records have") + " no id and cannot be shown"
+	}
 	if n := len(s.open); n > 0 {
 		head += "  " + th.Signs.Warn + " " + text.Plural(n, "verification is", "verifications are") + " begun and not finalised"
 	}
@@ -347,6 +376,11 @@ func (s *Customers) Source() ui.Source {
 		src.Problem = s.err.Public
 	}
 	return src
+}
+
+// Commands implements ui.Commander.
+func (s *Customers) Commands() []ui.Command {
+	return []ui.Command{{Title: "open a customer by id", Do: s.askID()}}
 }
 
 // Subject implements ui.Subjecter.

@@ -10,6 +10,7 @@ import (
 	"opdeck/api"
 	untrusted "opdeck/api/text"
 	"opdeck/internal/journey"
+	"opdeck/internal/mask"
 	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -39,8 +40,10 @@ func (s *Screen) lines() []string {
 	if s.err != nil {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
 	}
-	if s.j.Problem != "" {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+s.j.Problem))
+	for _, missing := range []string{s.j.NoRecord, s.j.Problem} {
+		if missing != "" {
+			out = append(out, th.Warn.Render(th.Signs.Warn+" "+untrusted.Untrusted(missing).Line(wide)))
+		}
 	}
 	if !s.asked.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
 		left, _ := text.Until(s.asked.Add(api.ShareTokenLife), now)
@@ -48,15 +51,24 @@ func (s *Screen) lines() []string {
 	}
 	out = append(out, s.linkLines(now)...)
 	out = append(out, s.codeLines(now, out)...)
+	out = append(out, s.record()...)
 	return append(out, s.application()...)
 }
 
+const wide = 2000 // characters of a line that goes on below itself
+
 func (s *Screen) head() []string {
 	th, c := s.env.Theme, s.j.Customer
-	st := look(th, string(c.Status))
-	out := []string{th.Strong.Render(text.Line(c.FullName(), max(s.w-34, 10))) + "  " + text.Line(c.Type, 12) + "  " +
-		th.Tone(st.Tone).Render(st.Sign+" "+c.Status.Line(20))}
-	out = append(out, th.Dim.Render("cuid "+c.CUID.Line(64)))
+	kind, status := th.Dim.Render("kind not known"), th.Dim.Render("status not known")
+	if c.Type != "" {
+		kind = text.Line(c.Type, 12)
+	}
+	if c.Status != "" {
+		st := look(th, string(c.Status))
+		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
+	}
+	out := []string{th.Strong.Render(text.Cut(s.name(), max(s.w-34, 10))) + "  " + kind + "  " + status}
+	out = append(out, th.Dim.Render("cuid "+untrusted.Untrusted(s.id).Line(64)))
 	if odd := text.Suspect(c.FullName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))
 	}
@@ -169,6 +181,40 @@ func (s *Screen) codeLines(now time.Time, above []string) []string {
 	return out
 }
 
+// name is what the customer is called here: by the record, else by the id.
+func (s *Screen) name() string {
+	if n := s.j.Customer.FullName().Line(200); n != "" {
+		return n
+	}
+	return "Customer " + untrusted.Untrusted(s.id).Line(64)
+}
+
+// record lists the fields of the customer's record beside those of the head.
+func (s *Screen) record() []string {
+	th := s.env.Theme
+	var list []widget.Pair
+	for _, d := range s.j.Customer.Details() {
+		if d.Label == "cuid" { // stands in the head
+			continue
+		}
+		value := mask.Detail(d, s.env.Masked())
+		p := widget.Pair{Label: d.Label, Value: value.Line(300), Long: true}
+		switch {
+		case !d.At.IsZero():
+			p.Value = text.Minute(d.At.Time, s.env.Zone())
+		case d.Odd:
+			p.Value, p.Tone = p.Value+"  "+th.Signs.Warn+" cannot be read", theme.Warn
+		case value.Flags().Suspicious():
+			p.Value, p.Tone = text.Suspect(value), theme.Warn
+		}
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return append([]string{"", th.Title.Render("Customer")}, widget.Pairs(th, list[:min(len(list), maxFields)], s.w)...)
+}
+
 // application lists the application's own fields, whatever they are called.
 func (s *Screen) application() []string {
 	th, app := s.env.Theme, s.j.Application
@@ -176,14 +222,17 @@ func (s *Screen) application() []string {
 		return nil
 	}
 	out := []string{"", th.Title.Render("Application") + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows it as it came")}
-	if app.Deprecated != "" {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Cut("The service ends this form ("+app.Deprecated.Line(200)+"); a link replaces it.", max(s.w-2, 1))))
-	}
 	body := app.Individual
 	if app.Kind() == api.Corporate {
 		body = app.Corporate
 	}
-	return append(out, widget.Pairs(th, plain(flat("", body)), s.w)...)
+	list := plain(flat("", body))
+	for i, p := range list {
+		if s.env.Masked() && p.Tone != theme.Dim && api.Personal(p.Label) {
+			list[i].Value = mask.Personal(p.Value)
+		}
+	}
+	return append(out, widget.Pairs(th, list, s.w)...)
 }
 
 // plain leaves out the word "application." that every path begins with, and

@@ -2,6 +2,7 @@ package compliance
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
+	untrusted "opdeck/api/text"
 	"opdeck/internal/journey"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
@@ -169,7 +171,7 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		return ui.Copy{Text: s.id, What: "the customer id"}, nil
 	case k.Item.CopyJSON.Match(msg) && s.link != nil:
 		return ui.Copy{Text: string(s.link.URL), What: "the link"}, nil
-	case k.Item.CopyJSON.Match(msg) && s.j != nil:
+	case k.Item.CopyJSON.Match(msg) && s.j != nil && len(s.j.Customer.Raw) > 0:
 		return ui.Copy{Text: string(s.j.Customer.Raw), What: "the customer as JSON"}, nil
 	case k.Item.Raw.Match(msg) && s.j != nil && len(s.j.Application.Raw) > 0:
 		return ui.Raw{Title: "Application of " + s.id, JSON: s.j.Application.Raw}, nil
@@ -209,17 +211,21 @@ func (s *Screen) settle() {
 		if st.Key == "finalize" && st.State == journey.Done {
 			s.keys.Finalize.Set("The application was submitted already.")
 		}
-		if st.Key == "finalize" && st.State == journey.NotYet {
-			s.keys.Finalize.Set("Nothing to submit yet: share a token, or have the customer use the link.")
-		}
 	}
+}
+
+func known(u untrusted.Untrusted) string {
+	if u == "" {
+		return "not known"
+	}
+	return u.Line(30)
 }
 
 // facts are what a question shows below the customer's id.
 func (s *Screen) facts() []widget.Pair {
 	c := s.j.Customer
-	return []widget.Pair{{Label: "customer", Value: c.FullName().Line(200), Long: true},
-		{Label: "kind", Value: c.Type.Line(30)}, {Label: "status", Value: c.Status.Line(30)}}
+	return []widget.Pair{{Label: "customer", Value: s.name(), Long: true},
+		{Label: "kind", Value: known(c.Type)}, {Label: "status", Value: known(c.Status)}}
 }
 
 // again reads the customer after a write; its keys are off until then.
@@ -256,14 +262,19 @@ func (s *Screen) linked(msg linkMsg) (ui.Action, tea.Cmd) {
 
 func (s *Screen) askFinalize() ui.Action {
 	facts := s.facts()
-	if k := s.j.Application.Kind(); k != "" {
-		facts = append(facts, widget.Pair{Label: "application", Value: strings.ToLower(k) + ", " + s.j.Application.Status.Line(30)})
+	switch k := s.j.Application.Kind(); {
+	case k != "":
+		facts = append(facts, widget.Pair{Label: "application", Value: strings.ToLower(k) + ", " + dash(s.j.Application.Status.Line(30))})
+	case s.j.Application.Unread:
+		facts = append(facts, widget.Pair{Label: "application", Value: "could not be read"})
+	default:
+		facts = append(facts, widget.Pair{Label: "application", Value: "none seen"})
 	}
 	if out := s.j.Record.Outstanding; len(out) > 0 {
 		facts = append(facts, widget.Pair{Label: "outstanding", Value: strings.Join(out, ", "), Long: true})
 	}
 	return ui.Confirm{ID: s.id, Title: "Finalize application", Verb: "Finalize", Facts: facts,
-		Ask:  "Submit the application of " + s.j.Customer.FullName().Line(60) + " for review?",
+		Ask:  "Submit the application of " + text.Cut(s.name(), 60) + " for review?",
 		Risk: "A submitted application cannot be taken back from here.",
 		Yes: func(ui.Seen) tea.Cmd {
 			s.doing = "finalizing"
@@ -314,7 +325,13 @@ func (s *Screen) Help() help.KeyMap {
 	if s.view.Searching() {
 		return keymap.Help{List: hits}
 	}
-	return keymap.Help{List: append(append(hits, keymap.Join(s.keys, k.Item, k.Nav)...), k.Global.Reload, k.Viewer.Search)}
+	list := append(hits, keymap.Join(s.keys, k.Item, k.Nav)...)
+	if s.j != nil && s.env.Masked() && slices.ContainsFunc(s.j.Customer.Details(), func(d api.Detail) bool { return d.Personal }) {
+		show := k.Global.Reveal
+		show.Extra = false
+		list = append(list, show)
+	}
+	return keymap.Help{List: append(list, k.Global.Reload, k.Viewer.Search)}
 }
 
 // Editing implements ui.Screen.
@@ -322,7 +339,7 @@ func (s *Screen) Editing() bool { return s.view.Searching() }
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string {
-	if s.j != nil {
+	if s.j != nil && s.j.Customer.FullName() != "" {
 		return s.j.Customer.FullName().Line(30)
 	}
 	return "Customer " + text.ID(s.id, 13)

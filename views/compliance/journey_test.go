@@ -30,6 +30,7 @@ type fake struct {
 	app      api.Application
 	rec      journey.Record
 	problem  string
+	noRecord string
 	err      error
 	calls    int
 	shares   []string
@@ -44,7 +45,7 @@ type fake struct {
 
 func (f *fake) Journey(context.Context, string) (journey.Journey, error) {
 	f.calls++
-	j := journey.Journey{CUID: cuid, Customer: f.customer, Application: f.app, Record: f.rec, Problem: f.problem}
+	j := journey.Journey{CUID: cuid, Customer: f.customer, Application: f.app, Record: f.rec, Problem: f.problem, NoRecord: f.noRecord}
 	j.Steps, j.Next = journey.Steps(f.customer, f.app, f.rec, f.now())
 	return j, f.err
 }
@@ -83,7 +84,8 @@ func hostile() *fake {
 	f.customer.Status += apitest.Hostile
 	f.customer.Type += apitest.Hostile
 	f.app.Status += apitest.Hostile
-	f.app.Deprecated = "true" + apitest.Hostile
+	f.customer.Comment += apitest.Hostile
+	f.customer.Raw = []byte(`{"cuid":"c","extra":"x"}`)
 	b, _ := json.Marshal(map[string]any{"a" + apitest.Hostile: "b" + apitest.Hostile})
 	f.app.Individual = b
 	f.rec.Rejected = text.Untrusted("no" + apitest.Hostile).Line(100)
@@ -324,8 +326,8 @@ func TestFinalize(t *testing.T) {
 func TestKeysOffSayWhy(t *testing.T) {
 	f := with(func(f *fake) { f.app = api.Application{} })
 	r, _ := open(t, f)
-	r.Send(uitest.Key("f"))
-	has(t, r, "Nothing to submit yet")
+	r.Send(uitest.Key("f")) // what the console did not see is for the service to decide
+	has(t, r, "Submit the application of", "none seen")
 	ro, _ := open(t, individual(), shelltest.ReadOnly)
 	for _, k := range []string{"S", "f"} {
 		ro.Send(uitest.Key(k))
@@ -398,4 +400,61 @@ func TestEverySize(t *testing.T) {
 	shelltest.Sizes(r)
 	r.Send(uitest.Key("S"))
 	shelltest.Sizes(r)
+}
+
+// TestWithoutRecords: share, link and finalize need no more than the customer's id.
+func TestWithoutRecords(t *testing.T) {
+	f := &fake{customer: api.Customer{CUID: cuid}, app: api.Application{Unread: true}, noRecord: "The customer record could not be read: The service knows no such thing.",
+		problem:  "The application could not be read: The service failed (500).",
+		share:    func() (api.ShareResult, error) { return api.ShareResult{Applied: true}, nil },
+		link:     func() (api.Link, error) { return api.Link{URL: "https://verify.example.com/x", TTL: 900}, nil },
+		finalize: func() (api.Result, error) { return api.Result{Success: true}, nil }}
+	r, clock := open(t, f)
+	has(t, r, "Customer "+cuid, "kind not known", "status not known", "The customer record could not be read", "The application could not be read")
+	r.Send(uitest.Key("S"), uitest.Type(token), uitest.Key("enter"), clock.Wait(time.Second), uitest.Key("y"))
+	if len(f.shares) != 1 {
+		t.Fatalf("the token was presented %d times\n%s", len(f.shares), r.View())
+	}
+	r.Send(uitest.Key("l"))
+	has(t, r, "https://verify.example.com/x")
+	r.Send(uitest.Key("f"))
+	has(t, r, "Submit the application of Customer "+cuid, "could not be read")
+	r.Send(clock.Wait(time.Second), uitest.Key("y"))
+	has(t, r, "Finalized.")
+}
+
+// TestTheRecordShows: every field of the record is on screen, and what leads to the
+// person is masked until it is revealed.
+func TestTheRecordShows(t *testing.T) {
+	f := individual()
+	var c api.Customer
+	if err := json.Unmarshal([]byte(`{"cuid":"`+cuid+`","name":"Ana","company":"Tallinn Tools","email":"ana@example.com","phone":"+37255512345","comment":"vip","puid":"P1",
+		"updatedAt":"2026-01-02T03:04:05Z","riskLevel":"low","tags":{"a":1}}`), &c); err != nil {
+		t.Fatal(err)
+	}
+	f.customer = c
+	r, _ := open(t, f, func(o *ui.Options) { o.Mask = false })
+	r.Send(uitest.Size(100, 60))
+	has(t, r, "Tallinn Tools", "ana@example.com", "+37255512345", "vip", "P1", "2026-01-02", "riskLevel", "low", `{"a":1}`)
+	masked, _ := open(t, f, func(o *ui.Options) { o.Mask = true })
+	masked.Send(uitest.Size(100, 60))
+	has(t, masked, "a••••@example.com", "••••45", "Tallinn Tools")
+	if v := masked.View(); strings.Contains(v, "ana@") || strings.Contains(v, "555") {
+		t.Errorf("not masked:\n%s", v)
+	}
+}
+
+// TestACustomerByTypedID: without a list a customer is opened by a typed id.
+func TestACustomerByTypedID(t *testing.T) {
+	f := individual()
+	f.err = &api.Error{Kind: api.NotFound, Public: "The service knows no such thing."}
+	clock := uitest.NewClock()
+	f.now = clock.Now
+	r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
+	has(t, r, "opens a customer by a typed id")
+	f.err = nil
+	r.Send(uitest.Key("enter"), uitest.Type("a b"), uitest.Key("enter"))
+	has(t, r, "no customer id")
+	r.Send(uitest.Key("backspace"), uitest.Key("backspace"), uitest.Key("backspace"), uitest.Type(cuid), uitest.Key("enter"))
+	has(t, r, "Verification", cuid)
 }

@@ -23,7 +23,7 @@ func (s *Screen) askShare() ui.Action {
 	case api.Corporate:
 		kind = "CORPORATE: one token carries the company with its verified beneficiaries."
 	}
-	intro := []string{s.j.Customer.FullName().Line(80) + ", " + kind,
+	intro := []string{text.Cut(s.name(), 80) + ", " + kind,
 		"A token works once and lives about 20 minutes: one issued just now lapses at " + text.Clock(s.asked.Add(api.ShareTokenLife), s.env.Zone()) + ".",
 		"What you paste is not shown, kept or logged."}
 	if s.env.About.Ground == ui.Sandbox {
@@ -40,7 +40,7 @@ func (s *Screen) askShare() ui.Action {
 				return ui.Explain{Title: "Share token", Lines: []string{why, "The token was not presented."}}, nil
 			}
 			return ui.Confirm{ID: s.id, Title: "Share verified data", Verb: "Share", Facts: s.facts(),
-				Ask:  "Present this token for " + s.j.Customer.FullName().Line(60) + "?",
+				Ask:  "Present this token for " + text.Cut(s.name(), 60) + "?",
 				Risk: "Once applied, the customer cannot be shared again.",
 				Yes:  func(ui.Seen) tea.Cmd { return s.share(token) }}, nil
 		}}

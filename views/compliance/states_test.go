@@ -1,6 +1,7 @@
 package compliance
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,16 @@ func TestStates(t *testing.T) {
 		"demo":       {f: corporate, id: cuid, keys: []string{"S"}, opts: []shelltest.Option{builtIn}},
 		"production": {f: with(func(f *fake) { f.rec = journey.Record{Applied: true} }), id: cuid, opts: []shelltest.Option{shelltest.Production}, keys: []string{"f"}},
 
+		"norecord": {f: with(func(f *fake) {
+			f.customer = api.Customer{CUID: cuid, Type: api.Individual}
+			f.noRecord = "The customer record could not be read: The service knows no such thing. It says: no such route"
+		}), id: cuid},
+		"nothing": {f: &fake{customer: api.Customer{CUID: cuid}, app: api.Application{Unread: true},
+			noRecord: "The customer record could not be read: The service refused this (405).", problem: "The application could not be read: The service failed (500)."}, id: cuid},
+		"record": {f: with(func(f *fake) {
+			f.customer.Company, f.customer.Email, f.customer.Phone, f.customer.PUID = "Tallinn Tools", "ana@example.com", "+37255512345", "7f0c"
+			f.customer.Raw = json.RawMessage(`{"cuid":"x","riskLevel":"low"}`)
+		}), id: cuid},
 		"list-loading": {f: individual(), mute: true},
 		"list-empty":   {f: individual()},
 		"list-nobody":  {f: individual(), arg: "zz"},

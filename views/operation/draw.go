@@ -215,12 +215,29 @@ func (s *Screen) children() []string {
 		return nil
 	}
 	out := []string{"", th.Title.Render(text.Plural(len(s.tree.Children), "child operation", "child operations"))}
+	if n := s.tree.Unread; n > 0 {
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Plural(n, "child", "children")+" in the service's answer could not be read."))
+	}
 	for _, c := range s.tree.Children {
 		st := th.Status(string(c.Status))
-		out = append(out, th.Tone(st.Tone).Render(st.Sign+" "+text.Fit(c.Status.Line(14), 10))+"  "+text.Fit(c.Type.Line(14), 10)+
-			text.PadLeft(text.Money(c.SourceAmount.Sum), 20)+"  "+text.ID(c.OPID.Line(64), max(s.w-childRest, 13)))
+		out = append(out, branch(c.Depth)+th.Tone(st.Tone).Render(st.Sign+" "+text.Fit(c.Status.Line(14), 10))+"  "+text.Fit(c.Type.Line(14), 10)+
+			text.PadLeft(text.Money(c.SourceAmount.Sum), 20)+"  "+text.ID(c.OPID.Line(64), max(s.w-childRest-len(branch(c.Depth)), 13)))
 	}
 	return out
+}
+
+// branch is the indent of a child by its depth; from the sixth level on it is the
+// same.
+func branch(depth int) string { return text.Space(2 * (min(max(depth, 1), 6) - 1)) }
+
+// unnamed is the heading of what cannot be shown among the other fields.
+func unnamed(fields []api.Field) string {
+	for _, f := range fields {
+		if f.Odd {
+			return "Fields without a name here, or of a kind that cannot be read"
+		}
+	}
+	return "Fields without a name here"
 }
 
 // unknown lists what the service sent and this program has no name for.
@@ -230,9 +247,9 @@ func (s *Screen) unknown() []string {
 		return nil
 	}
 	th := s.env.Theme
-	out := []string{"", th.Title.Render("Fields without a name here") + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows everything as it came")}
+	out := []string{"", th.Title.Render(unnamed(fields)) + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows everything as it came")}
 	for _, f := range fields {
-		out = append(out, th.Dim.Render(untrusted.Untrusted(f.Path).Line(80))+"  "+untrusted.Untrusted(f.Value).Line(wide))
+		out = append(out, th.Dim.Render(untrusted.Untrusted(f.Path).Line(80))+"  "+untrusted.Untrusted(f.Value).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
 	}
 	return out
 }

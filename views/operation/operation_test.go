@@ -130,7 +130,7 @@ func TestAYoungStateCostsNoCall(t *testing.T) {
 func TestChildrenAreReadOnDemand(t *testing.T) {
 	op := apitest.Operation(map[string]any{"isParent": true})
 	child := apitest.Operation(map[string]any{"opid": "77777777-0000-4000-8000-000000000001", "type": "TRANSFER"})
-	r, _ := open(t, &fake{op: op, tree: api.OperationTree{Parent: op, Children: []api.Operation{child}}})
+	r, _ := open(t, &fake{op: op, tree: api.OperationTree{Parent: op, Children: []api.Child{{Operation: child, Depth: 1}}}})
 	r.Send(uitest.Key("T"))
 	if text := all(r); !strings.Contains(text, "1 child operation") || !strings.Contains(text, "77777777-0000") {
 		t.Errorf("the child does not show:\n%s", text)

@@ -36,7 +36,7 @@ func TestStates(t *testing.T) {
 		"nothing":  {},
 		"error":    {f: fake{op: op, err: gone}},
 		"stale":    {f: fake{op: op}, keys: []string{"r"}, fail: true},
-		"children": {f: fake{op: op, tree: api.OperationTree{Parent: op, Children: []api.Operation{child, child}}}, keys: []string{"T", "end"}},
+		"children": {f: fake{op: op, tree: api.OperationTree{Parent: op, Children: []api.Child{{Operation: child, Depth: 1}, {Operation: child, Depth: 2}}}}, keys: []string{"T", "end"}},
 		"childerr": {f: fake{op: op}, keys: []string{"T", "end"}, fail: true},
 		"bare":     {f: fake{op: bare}},
 		"readonly": {f: fake{op: op}, opts: []shelltest.Option{shelltest.ReadOnly}},

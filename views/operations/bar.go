@@ -100,7 +100,7 @@ func (s *Screen) applyFilter() (ui.Action, tea.Cmd) {
 	s.text = s.bar.Value()
 	s.closeBar()
 	s.settle()
-	return nil, cmd
+	return nil, tea.Batch(cmd, s.lacking())
 }
 
 // offersMsg is how a filter may go on, with values that the index has seen.

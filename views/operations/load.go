@@ -2,11 +2,14 @@ package operations
 
 import (
 	"context"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/internal/index"
+	"opdeck/internal/index/filter"
+	"opdeck/internal/narrow"
 	"opdeck/ui"
 )
 
@@ -236,19 +239,43 @@ func (s *Screen) tookMore(msg moreMsg) tea.Cmd {
 // liveMsg is a page from the service; the index took it already.
 type liveMsg struct {
 	ui.Ticket
-	n   int
-	err error
+	said string // what the service was asked for, "" for the newest of all
+	none bool   // nothing needed to be asked
+	err  error
 }
 
-// live reads the newest page from the service: one billing call.
+// live reads the newest page from the service, of the customer or account that the
+// filter names: one billing call, two where it is not clear what a value is.
 func (s *Screen) live() tea.Cmd {
 	t, ctx := s.lives.Next(s.env.Ctx)
-	client := s.client
+	client, f, now := s.client, s.query, s.env.Now
 	s.settle()
-	return func() tea.Msg {
-		p, err := client.Operations(ctx, api.OperationQuery{})
-		return liveMsg{t, len(p.Items), err}
+	return func() tea.Msg { return readLive(ctx, t, client, f, now()) }
+}
+
+// lacking asks the service for what the filter names while the index does not hold
+// everything; nil when the service has no filter for it.
+func (s *Screen) lacking() tea.Cmd {
+	if len(narrow.Questions(s.query)) == 0 {
+		return nil
 	}
+	t, ctx := s.lives.Next(s.env.Ctx)
+	client, ix, f, now := s.client, s.index, s.query, s.env.Now
+	return func() tea.Msg {
+		if fresh, err := ix.Freshness(ctx); err != nil || fresh.Complete {
+			return liveMsg{Ticket: t, none: true}
+		}
+		return readLive(ctx, t, client, f, now())
+	}
+}
+
+func readLive(ctx context.Context, t ui.Ticket, client Client, f filter.OperationExpr, now time.Time) liveMsg {
+	ans, err := narrow.Ask(ctx, client, f, 0, 0, now)
+	if err != nil || ans.Asked != "" {
+		return liveMsg{Ticket: t, said: ans.Said(), err: err}
+	}
+	_, err = client.Operations(ctx, api.OperationQuery{})
+	return liveMsg{Ticket: t, err: err}
 }
 
 func (s *Screen) tookLive(msg liveMsg) (ui.Action, tea.Cmd) {
@@ -258,6 +285,13 @@ func (s *Screen) tookLive(msg liveMsg) (ui.Action, tea.Cmd) {
 	if s.err = api.AsError(msg.err); msg.err != nil {
 		s.settle()
 		return ui.Notify{Kind: ui.Failed, Text: s.err.Public}, nil
+	}
+	switch {
+	case msg.none:
+		s.settle()
+		return nil, nil
+	case msg.said != "":
+		return ui.Notify{Kind: ui.Told, Text: msg.said}, s.load(s.table.SelectedID())
 	}
 	return nil, s.load(s.table.SelectedID())
 }

@@ -128,10 +128,11 @@ func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen
 // Init implements ui.Screen.
 func (s *Screen) Init() tea.Cmd {
 	load, recall, ctx := s.load(""), s.cfg.Recall, s.env.Ctx
+	lacking := s.lacking()
 	if recall == nil {
-		return load
+		return tea.Batch(load, lacking)
 	}
-	return func() tea.Msg { // together: the list is not drawn in columns that change at once
+	return tea.Batch(lacking, func() tea.Msg { // together: the list is not drawn in columns that change at once
 		all, err := recall(ctx)
 		msg := load()
 		if m, ok := msg.(windowMsg); ok && err == nil {
@@ -139,7 +140,7 @@ func (s *Screen) Init() tea.Cmd {
 			return m
 		}
 		return msg
-	}
+	})
 }
 
 // Update implements ui.Screen.
@@ -391,6 +392,11 @@ func (s *Screen) Source() ui.Source {
 		src.Problem = s.err.Public
 	}
 	return src
+}
+
+// Commands implements ui.Commander: the notice at the start names it.
+func (s *Screen) Commands() []ui.Command {
+	return []ui.Command{{Title: "all customers", Do: ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}}}
 }
 
 // Subject implements ui.Subjecter.

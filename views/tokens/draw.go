@@ -162,7 +162,11 @@ func (s *Screen) instances(now time.Time) []string {
 	for _, i := range s.st.Seen[:min(len(s.st.Seen), 12)] {
 		ago, _ := text.Ago(now.Add(-i.Ago), now)
 		line := fmt.Sprintf("%s  process %-7d  %s  %s", text.Fit(i.Owner.Host, 18), i.Owner.PID, text.Fit(i.Owner.User, 12), text.Fit(i.Owner.Version, 12))
-		out = append(out, text.Cut(line, max(s.w-14, 1))+"  "+th.Dim.Render("seen "+ago))
+		seen := "seen " + ago
+		if i.Gone {
+			seen = "ended"
+		}
+		out = append(out, text.Cut(line, max(s.w-14, 1))+"  "+th.Dim.Render(seen))
 	}
 	return append(out, "")
 }

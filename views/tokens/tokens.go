@@ -174,7 +174,7 @@ func (s *Screen) ask(question, verb, what, risk string, act func(context.Context
 	env := s.env
 	return ui.Confirm{ID: s.st.Account, Title: "Session", Ask: question + "?", Risk: risk, Verb: verb,
 		Facts: []widget.Pair{{Label: "state", Value: s.st.State},
-			{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: fmt.Sprint(s.st.Instances)}},
+			{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: s.st.InstancesText()}},
 		Yes: func(ui.Seen) tea.Cmd {
 			s.acting = what
 			t, ctx := env.Ticket(), env.Root

@@ -12,19 +12,29 @@ import (
 	"testing"
 )
 
-// bouncers starts at most one PgBouncer per test process.
-var bouncers = sync.OnceValues(startBouncer)
+// bouncers holds the PgBouncers of this test process by the size of their pools.
+var bouncers sync.Map // int: func() (running, error)
+
+// DefaultPool is the size of PgBouncer's pools unless somebody sets it.
+const DefaultPool = 20
 
 // Pooled returns the way to database, an answer of URL, through a PgBouncer in
-// transaction mode. Without PgBouncer t is skipped, or fails when
+// transaction mode with DefaultPool connections. Without PgBouncer t is skipped, or fails when
 // $OPDECK_TEST_REQUIRE names pgbouncer.
 func Pooled(t testing.TB, database string) string {
+	t.Helper()
+	return PooledBy(t, database, DefaultPool)
+}
+
+// PooledBy is Pooled with a pooler that has size connections to a database.
+func PooledBy(t testing.TB, database string, size int) string {
 	t.Helper()
 	if _, err := bouncer(); err != nil {
 		Missing(t, "pgbouncer", "PgBouncer is not installed")
 	}
 	Server(t)
-	pool, err := bouncers()
+	start, _ := bouncers.LoadOrStore(size, sync.OnceValues(func() (running, error) { return startBouncer(size) }))
+	pool, err := start.(func() (running, error))()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +54,8 @@ func bouncer() (string, error) {
 	return exec.LookPath("/usr/sbin/pgbouncer")
 }
 
-// startBouncer runs a pooler; it is at the folder of its socket.
-func startBouncer() (running, error) {
+// startBouncer runs a pooler with size connections to a database; it is at the folder of its socket.
+func startBouncer(size int) (running, error) {
 	program, err := bouncer()
 	if err != nil {
 		return running{}, err
@@ -70,7 +80,7 @@ func startBouncer() (running, error) {
 	if err != nil {
 		return running{}, err
 	}
-	if err := writeBouncer(dir, u); err != nil {
+	if err := writeBouncer(dir, u, size); err != nil {
 		return running{}, err
 	}
 	life, err := guard(dir, as, "TERM", program, filepath.Join(dir, "ini"))
@@ -82,7 +92,7 @@ func startBouncer() (running, error) {
 }
 
 // writeBouncer writes the settings and the list of users.
-func writeBouncer(dir string, server *url.URL) error {
+func writeBouncer(dir string, server *url.URL, size int) error {
 	target := "host=" + server.Query().Get("host")
 	if server.Host != "" {
 		target = "host=" + server.Hostname()
@@ -100,9 +110,9 @@ unix_socket_dir = %s
 auth_type = trust
 auth_file = %s/users
 pool_mode = transaction
-default_pool_size = 20
+default_pool_size = %d
 max_client_conn = 500
-`, target, server.User.Username(), dir, dir)
+`, target, server.User.Username(), dir, dir, size)
 	users := fmt.Sprintf("\"opdeck\" \"\"\n\"%s\" \"%s\"\n", server.User.Username(), password)
 	if server.User.Username() == "opdeck" {
 		users = fmt.Sprintf("\"opdeck\" \"%s\"\n", password)

@@ -34,3 +34,9 @@ func Pooled(t testing.TB, _ string) string {
 	t.Skip("PgBouncer is started on Unix only")
 	return ""
 }
+
+// DefaultPool is the size of PgBouncer's pools where there is one.
+const DefaultPool = 20
+
+// PooledBy skips t, as Pooled does.
+func PooledBy(t testing.TB, database string, _ int) string { return Pooled(t, database) }

@@ -54,7 +54,13 @@ func Bare(t testing.TB, e store.Engine) string {
 // OpenURL opens a store at url, an answer of URL, until t ends.
 func OpenURL(t testing.TB, url string) *store.Store {
 	t.Helper()
-	s, err := store.Open(context.Background(), store.Options{URL: url})
+	return OpenAt(t, url, nil)
+}
+
+// OpenAt is OpenURL with a clock of the test's own; nil: the store's.
+func OpenAt(t testing.TB, url string, now func() time.Time) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), store.Options{URL: url, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"opdeck/api/session"
+)
+
+// wordsIgnored is how long a route's words are not believed after new tokens were
+// answered with the same words: there they mean a refusal.
+const wordsIgnored = 5 * time.Minute
+
+// maxTries is how often the session sends a call in all.
+const maxTries = 3
+
+// refusals remembers the routes whose answers sound like the end of the session and
+// are none.
+type refusals struct {
+	mu     sync.Mutex
+	routes map[string]time.Time // guarded by mu: until when
+}
+
+// forSession is the status that the session is told of the try-th answer to r: 401
+// where the service says in other words that the token is over. A route that goes
+// on saying so to new tokens is not believed for a while, or every call of it would
+// cost a login.
+func (c *Client) forSession(r request, a answer, try int) int {
+	if a.err != nil || a.status == http.StatusUnauthorized || r.raw && a.status < 300 || !session.Dead(a.status, a.body, r.ownToken()) {
+		return a.status
+	}
+	_, route := paths(r.parts...)
+	now := c.opt.Now()
+	c.refusals.mu.Lock()
+	defer c.refusals.mu.Unlock()
+	if now.Before(c.refusals.routes[route]) {
+		return a.status
+	}
+	if try >= maxTries {
+		if c.refusals.routes == nil {
+			c.refusals.routes = map[string]time.Time{}
+		}
+		c.refusals.routes[route] = now.Add(wordsIgnored)
+		return a.status
+	}
+	return http.StatusUnauthorized
+}
+
+// ownToken reports whether r carries a token beside the session's, which the
+// service's words may be about.
+func (r request) ownToken() bool {
+	return slices.ContainsFunc(r.parts, func(p string) bool { return p == "/share" || strings.HasPrefix(p, "/v2/hook/") })
+}
+
+// knowsMore reports whether the session's error tells why there is no session,
+// beyond that the service refused the token.
+func knowsMore(err error) bool {
+	var e *session.Error
+	return errors.As(err, &e) && e.Kind != session.Unauthorized
+}

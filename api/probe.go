@@ -1,0 +1,299 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"opdeck/api/text"
+)
+
+// Probe is what one read told about the shape of the service's answers: names of
+// fields and kinds of values, never a value.
+type Probe struct {
+	Call      string        // "GET /v2/billing/operation"
+	Status    int           // 0: no answer
+	Content   string        // media type as told, "no content type"
+	Took      time.Duration // slot and session included
+	At        string        // where the record or list stood: "item", "items", "" for the answer itself
+	Wrapper   string        // of a list: the key around each record
+	Items     int           // of a list
+	Unusable  int           // of those, without an identifier
+	Total     Number        // of a list; "" when not told
+	TotalAt   string        // "meta.total"
+	Asked     int           // of a list: the page size that was asked for
+	Told      int           // and the one that was told; 0 when it was not
+	Order     Order         // of a list of operations
+	Kinds     []string      // "documents[].size: text instead of number"
+	Unknown   []string      // names of fields without a name here
+	Odd       []string      // names of fields whose values cannot be read
+	Missing   []string      // names of fields that are expected and came nowhere
+	Words     int           // status words that mean nothing here
+	Announced string        // what the service says of the end of this call
+	Err       error         // the call failed, or its answer could not be read
+}
+
+// Order is how a list is ordered by the time of creation.
+type Order string
+
+// The orders; "" when too few records tell.
+const (
+	NewestFirst Order = "newest first"
+	OldestFirst Order = "oldest first"
+	NoOrder     Order = "in no order of time"
+)
+
+// Names found by a probe are safe to draw and this many at most.
+const maxNames = 12
+
+// ProbeOperations reads a page of the list of operations (one billing call). opid
+// and cuid are an operation and a customer to go on with, "" when there is none.
+func (c *Client) ProbeOperations(ctx context.Context) (p Probe, opid, cuid string) {
+	page, p := probeList[Operation](ctx, c, operationThing, []string{"/v2/billing/operation"})
+	for _, o := range page.Items {
+		if opid == "" {
+			opid = string(o.OPID)
+		}
+		if cuid == "" {
+			cuid = string(o.Customer.CUID)
+		}
+		if o.OPID != "" && c.Phase(o) == PhaseUnknown {
+			p.Words++
+		}
+	}
+	p.Order = orderOf(page.Items)
+	return p, opid, cuid
+}
+
+// ProbeCustomers reads a page of customers (one customer call); cuid is the first.
+func (c *Client) ProbeCustomers(ctx context.Context) (p Probe, cuid string) {
+	page, p := probeList[Customer](ctx, c, customerThing, []string{"/v2/customer"})
+	for _, cu := range page.Items {
+		if cu.CUID != "" {
+			return p, string(cu.CUID)
+		}
+	}
+	return p, ""
+}
+
+// ProbeFiles reads a page of a customer's documents (one customer call).
+func (c *Client) ProbeFiles(ctx context.Context, cuid string) Probe {
+	_, p := probeList[CustomerFile](ctx, c, fileThing, []string{"/v2/customer", ":" + cuid, "/file"})
+	return p
+}
+
+// ProbeOperation reads one operation (one billing call).
+func (c *Client) ProbeOperation(ctx context.Context, opid string) Probe {
+	return c.probeOne(ctx, request{op: "read operation", parts: []string{"/v2/billing/operation", ":" + opid}, method: http.MethodGet}, operationThing, Operation{})
+}
+
+// ProbeApplication reads a customer's application (one customer call).
+func (c *Client) ProbeApplication(ctx context.Context, cuid string) Probe {
+	r := request{op: "read application", parts: applicationPath(cuid), method: http.MethodGet}
+	a, p := c.probe(ctx, r)
+	if p.Err != nil {
+		return p
+	}
+	app, err := applicationOf(r, a)
+	if p.Err = err; err == nil {
+		_, p.At, _ = applyThing.find(a.body)
+		p.look(applyThing, []json.RawMessage{app.Raw}, app)
+	}
+	return p
+}
+
+// ProbeHooks reads the webhook settings (one general call).
+func (c *Client) ProbeHooks(ctx context.Context) Probe {
+	type settings struct {
+		HookSettings
+		Secret text.Untrusted `json:"jwtSecret"`
+	}
+	return c.probeOne(ctx, request{op: "read webhook settings", parts: []string{"/v2/hook/get"}, method: http.MethodGet}, hooksThing, settings{})
+}
+
+// ProbeCustomer finds out how the service tells of one customer (one to three
+// customer calls).
+func (c *Client) ProbeCustomer(ctx context.Context, cuid string) Probe {
+	began := c.opt.Now()
+	cu, err := c.Customer(ctx, cuid)
+	p := Probe{Call: []string{"GET /v2/customer/{}", "POST /v2/customer/{}", "GET /v2/customer, narrowed to the customer"}[c.customers.get()],
+		Took: c.opt.Now().Sub(began), Err: err}
+	if e := AsError(err); e != nil {
+		p.Status = e.Status
+		return p
+	}
+	p.Status = http.StatusOK
+	p.look(customerThing, []json.RawMessage{cu.Raw}, Customer{})
+	return p
+}
+
+func (c *Client) probe(ctx context.Context, r request) (answer, Probe) {
+	began := c.opt.Now()
+	_, route := paths(r.parts...)
+	a, err := c.read(ctx, r)
+	p := Probe{Call: r.method + " " + route, Status: a.status, Took: c.opt.Now().Sub(began), Err: err}
+	if a.header != nil {
+		kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+		p.Content, p.Announced = orNothing(kind), ending(a.header)
+	}
+	return a, p
+}
+
+func (c *Client) probeOne(ctx context.Context, r request, t thing, record any) Probe {
+	a, p := c.probe(ctx, r)
+	if p.Err != nil {
+		return p
+	}
+	raw, err := c.one(r, a, t)
+	if p.Err = err; err != nil {
+		return p
+	}
+	_, p.At, _ = t.find(a.body)
+	p.look(t, []json.RawMessage{raw}, record)
+	return p
+}
+
+func probeList[T record](ctx context.Context, c *Client, t thing, parts []string) (Page[T], Probe) {
+	v := c.paging(0, 0)
+	r := request{op: "list " + t.many, parts: parts, query: v, method: http.MethodGet}
+	a, p := c.probe(ctx, r)
+	if p.Asked = c.opt.Service.PageSize; p.Err != nil {
+		return Page[T]{}, p
+	}
+	page, err := pageOf[T](c, r, a, t, 0)
+	p.Err = err
+	p.At, p.Wrapper, p.TotalAt = page.Shape.Key, page.Shape.Wrapper, page.Shape.Total
+	p.Items, p.Unusable, p.Total, p.Told = len(page.Items), page.Unusable, page.Total, page.PageSize
+	l, _ := t.findList(a.body, c.opt.Service.ListField)
+	var one T
+	p.look(t, l.items, one)
+	return page, p
+}
+
+// look compares records with what is expected of them.
+func (p *Probe) look(t thing, raws []json.RawMessage, record any) {
+	const enough = 25
+	kinds, unknown, odd, came := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, raw := range raws[:min(len(raws), enough)] {
+		for _, f := range Unknown(raw, record) {
+			if f.Odd {
+				odd[plainPath(f.Path)] = true
+			} else {
+				unknown[plainPath(f.Path)] = true
+			}
+		}
+		differing(raw, reflect.TypeOf(record), "", kinds)
+		for name := range object(raw) {
+			came[name] = true
+		}
+	}
+	p.Kinds, p.Unknown, p.Odd = names(kinds), names(unknown), names(odd)
+	if len(raws) == 0 {
+		return
+	}
+	for _, name := range t.expected {
+		if !came[name] {
+			p.Missing = append(p.Missing, name)
+		}
+	}
+}
+
+func names(set map[string]bool) []string {
+	var out []string
+	for _, n := range slices.Sorted(maps.Keys(set)) {
+		if len(out) == maxNames {
+			return append(out, fmt.Sprintf("and %d more", len(set)-maxNames))
+		}
+		out = append(out, safeLine(n, 120))
+	}
+	return out
+}
+
+// plainPath is a path without the numbers of elements: "documents[].scan".
+func plainPath(path string) string {
+	var b strings.Builder
+	in := false
+	for _, r := range path {
+		if in = in && r != ']'; !in {
+			b.WriteRune(r)
+		}
+		in = in || r == '['
+	}
+	return b.String()
+}
+
+// differing gathers the fields of raw whose JSON kind is not the one that the
+// service's pages show for them.
+func differing(raw json.RawMessage, t reflect.Type, path string, out map[string]bool) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || null(raw) || t == reflect.TypeFor[json.RawMessage]() {
+		return
+	}
+	want, came := expectedKind(t, path), kindOf(raw)
+	switch {
+	case want != "" && came != want:
+		out[path+": "+came+" instead of "+want] = true
+	case want != "":
+	case t.Kind() == reflect.Slice:
+		items, _ := array(raw)
+		for _, it := range items {
+			differing(it, t.Elem(), path+"[]", out)
+		}
+	case t.Kind() == reflect.Struct:
+		m := object(raw)
+		for name, ft := range fieldTypes(t) {
+			if v, ok := m[name]; ok {
+				differing(v, ft, under(path, name), out)
+			}
+		}
+	}
+}
+
+// expectedKind is the JSON kind of a scalar of type t, "" for what has parts.
+func expectedKind(t reflect.Type, path string) string {
+	switch {
+	case t == reflect.TypeFor[Number]() && strings.HasSuffix(path, "nanos"):
+		return "number"
+	case t == reflect.TypeFor[Number](), t == reflect.TypeFor[Time](), t.Kind() == reflect.String:
+		return "text"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Int64:
+		return "number"
+	}
+	return ""
+}
+
+func orderOf(ops []Operation) Order {
+	up, down := false, false
+	var before time.Time
+	for _, o := range ops {
+		at := o.CreatedAt.Time
+		if at.IsZero() {
+			continue
+		}
+		if !before.IsZero() {
+			up, down = up || at.After(before), down || at.Before(before)
+		}
+		before = at
+	}
+	switch {
+	case up && down:
+		return NoOrder
+	case up:
+		return OldestFirst
+	case down:
+		return NewestFirst
+	}
+	return ""
+}

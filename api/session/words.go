@@ -1,0 +1,211 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"opdeck/api/text"
+)
+
+// The service's documents print its error texts without a status beside them, so
+// the words count as much as the status. What is not recognised is judged by the
+// status alone.
+
+// said is what an error answer says.
+type said struct {
+	texts   []string // its sentences, codes in capitals among them, as plain lower-case words
+	quote   string   // the first sentence as it came, for people
+	code    bool     // it asks for the login's field "code", or says that two-factor is on
+	object  bool     // it is a JSON object
+	isData  bool     // it holds something else than an error
+	success bool     // it says that all went well
+}
+
+// errorKeys are the members that error answers consist of.
+var errorKeys = []string{"error", "errors", "message", "messages", "msg", "detail", "details", "description", "errordescription", "reason", "title",
+	"code", "errorcode", "errorkey", "status", "statuscode", "success", "ok", "type", "path", "timestamp", "requestid", "traceid", "field", "fault", "result", "exception"}
+
+// wordKeys are those of them that hold sentences or codes.
+var wordKeys = []string{"error", "errors", "message", "messages", "msg", "detail", "details", "description", "errordescription", "reason", "title",
+	"code", "errorcode", "errorkey", "fault", "exception", "field", "status"}
+
+// hear reads an error answer: JSON of any of the usual shapes, or a short plain
+// text.
+func hear(raw []byte) said {
+	var s said
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw[:min(len(raw), maxAnswer)]))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		if line := strings.TrimSpace(string(raw)); len(line) <= 200 && !strings.Contains(line, "<") {
+			s.add(line)
+		}
+		return s
+	}
+	if line, ok := v.(string); ok {
+		s.add(line)
+		return s
+	}
+	_, s.object = v.(map[string]any)
+	s.walk(v, "", 0)
+	return s
+}
+
+// plainKey makes one spelling of a member's name.
+func plainKey(k string) string {
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(k))
+}
+
+func (s *said) walk(v any, key string, depth int) {
+	if depth > 4 {
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			plain := plainKey(k)
+			if depth == 0 && !slices.Contains(errorKeys, plain) {
+				s.isData = true
+			}
+			s.demand(plain, v[k])
+			if depth > 0 || slices.Contains(wordKeys, plain) {
+				s.walk(v[k], plain, depth+1)
+			}
+		}
+	case []any:
+		for _, e := range v {
+			s.walk(e, key, depth+1)
+		}
+	case string:
+		s.add(v)
+	}
+}
+
+var codeKey = regexp.MustCompile(`2fa|twofactor|secondfactor|totp|^otp|otp(required|needed)|mfa`)
+
+// demand notices members that say that a code is wanted: {"is2fa": true},
+// {"code": ["required"]}, {"field": "code"}.
+func (s *said) demand(key string, v any) {
+	switch v := v.(type) {
+	case bool:
+		s.code = s.code || v && codeKey.MatchString(key)
+		s.success = s.success || v && (key == "success" || key == "ok")
+	case []any:
+		s.code = s.code || len(v) > 0 && (key == "code" || codeKey.MatchString(key))
+	case map[string]any:
+		s.code = s.code || len(v) > 0 && key == "code"
+	case string:
+		word := strings.ToLower(v)
+		s.code = s.code || (key == "field" || key == "param" || key == "property") && word == "code" ||
+			key == "code" && codeWanted.MatchString("code "+word)
+	}
+}
+
+func (s *said) add(line string) {
+	line = strings.TrimSpace(line)
+	if line == "" || len(line) > 400 {
+		return
+	}
+	if s.quote == "" || !strings.Contains(s.quote, " ") && strings.Contains(line, " ") { // a sentence rather than a code
+		s.quote = line
+	}
+	s.texts = append(s.texts, strings.Join(strings.Fields(strings.NewReplacer("_", " ", "-", " ", ".", " ", ",", " ", ":", " ", "!", " ", "'", "", "’", "").Replace(strings.ToLower(line))), " "))
+}
+
+func (s said) matches(re *regexp.Regexp) bool { return slices.ContainsFunc(s.texts, re.MatchString) }
+
+// maxQuote bounds what is kept of the service's words, in characters.
+const maxQuote = 160
+
+var longWord = regexp.MustCompile(`\S{40,}`)
+
+// words is the quote, safe to draw and to keep: without what could be a token, and
+// without the secret given.
+func (s said) words(secret string) string {
+	q := longWord.ReplaceAllString(s.quote, "…")
+	if secret != "" {
+		q = strings.ReplaceAll(q, secret, "…")
+	}
+	return text.Untrusted(q).Line(maxQuote)
+}
+
+// Words, all in lower case and without punctuation.
+var (
+	// otherToken names tokens that are no session.
+	otherToken = regexp.MustCompile(`\b(share|sharing|verification|kyc|kyb|sumsub|csrf|xsrf|recovery|reset|webhook|hook|push|device|document|upload|idempotency|invite|invitation|sdk) (token|link|code|session)\b`)
+
+	// deadSession says beyond doubt that the session is meant.
+	deadSession = regexp.MustCompile(`^(error )?(401 )?(unauthori[sz]ed|unauthenticated|not authenticated|not authori[sz]ed)( request)?$|` +
+		`\b(log|sign) ?in again\b|\bplease (log|sign) ?in\b|\b(re ?login|re ?authenticate)\b|\bnot logged in\b|\bunauthenticated\b|` +
+		`\b(session|login) (is |has |was |has been )?(expired|ended|closed|revoked|terminated|invalidated|invalid|over|not found)\b|\b(invalid|expired|no active) session\b|` +
+		`\b(access|bearer|auth|authentication|authorization|session) token (is |was |has |has been )?(invalid|expired|revoked|missing|required|unknown|not valid|blacklisted|not found)\b|` +
+		`\b(invalid|expired|revoked|missing|unknown|no|bad)( or (expired|invalid|missing|revoked))? (access|bearer|auth|authentication|authorization|session) (token|header)\b|` +
+		`\bauthentication (is )?(required|expired|failed)\b|\bauthorization (header )?(is )?(required|missing)\b|\bfull authentication is required\b`)
+
+	// deadToken says that a token is over; in a request that carries no other token
+	// it is the session's.
+	deadToken = regexp.MustCompile(`\b(token|jwt)( signature)? (is |was |has |has been |is not |not )?(revoked|expired|invalid|invalidated|malformed|blacklisted|inactive|no longer valid|not valid|valid yet|active|over|unknown|not found)\b|` +
+		`\b(invalid|expired|revoked|malformed|unknown|inactive|bad)( or (expired|invalid|revoked|malformed))? (refresh )?(token|jwt)\b`)
+
+	codeWanted = regexp.MustCompile(`\b(t?otp|2fa|mfa|is2fa)\b|\b(two|second|2) ?(factor|step)\b|\bone ?time ?(code|password|passcode|pin)\b|\bauthenticator\b|` +
+		`\b(verification|confirmation|security|authentication|auth|sms|login|access) (code|pin)\b|` +
+		`\bcode( field)? (is |was |has |must |should |not |cannot )?(be )?(required|missing|invalid|incorrect|wrong|expired|needed|empty|blank|not valid|blank|provided|mismatch)\b|` +
+		`\b(invalid|incorrect|wrong|missing|expired|empty|bad|enter|provide|requires?|no)( the| a| your)? (code|passcode)\b|\b(or|and)( the| a| your)? code\b`)
+
+	passwordWrong = regexp.MustCompile(`\b(login|user ?name|password|credentials?)\b.{0,40}\b(incorrect|wrong|invalid|mismatch|not match|not recogni[sz]ed|rejected)\b|\b(incorrect|wrong|invalid)\b.{0,30}\b(login|user ?name|password|credentials?)\b|` +
+		`\b(invalid|incorrect|wrong|bad|unknown|mismatched)( the| your)? (login|log in|user ?name|user|password|pass|passwd|credentials?|e ?mail|account)\b|` +
+		`\b(login|log in|user ?name|user|e ?mail|password|passwd|credentials?|account)( or | and |\/)?(login|password|credentials?)? ?(is |are |was |were |has |have |has been |does |do |did |must |must be )?(not )?(invalid|incorrect|wrong|unknown|found|exists?|match|valid|expired|changed|recogni[sz]ed|blocked|locked|disabled|inactive|suspended|deleted|deactivated|rejected|refused)\b|` +
+		`\b(login|authentication|sign ?in) (failed|failure|denied|refused|rejected)\b|\bno such (user|account|login)\b|\btoo many (failed|wrong|invalid)\b`)
+
+	// passing says that another try later may go well.
+	passing = regexp.MustCompile(`\b(temporar(y|ily)|unavailable|try (again )?later|time ?out|timed out|maintenance|overload(ed)?|internal|unexpected|too many requests|rate limit|gateway|upstream|connection)\b`)
+)
+
+// Dead reports whether an answer says that the session's token is over: by its
+// status 401, or by its words at another status. Such a call was not processed. A
+// request that carries a token of its own (ownToken), as a share does, needs
+// words that can mean the session only. An answer with data, and what gateways
+// answer by themselves (408, 429, 502, 503, 504), is never taken for one.
+func Dead(status int, body []byte, ownToken bool) bool {
+	switch status {
+	case http.StatusUnauthorized:
+		return true
+	case 0, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return false
+	}
+	if status >= 300 && status < 400 || len(body) > maxAnswer {
+		return false
+	}
+	s := hear(body)
+	if status < 300 && (!s.object || s.isData || s.success) {
+		return false
+	}
+	for _, line := range s.texts {
+		switch {
+		case otherToken.MatchString(line):
+		case deadSession.MatchString(line), !ownToken && deadToken.MatchString(line):
+			return true
+		}
+	}
+	return false
+}
+
+// verdict judges the words of an answer without tokens to a login: TwoFactor,
+// Refused, or "" when they tell neither. unclear tells that they may mean either.
+func (s said) verdict() (out Outcome, unclear bool) {
+	code, password := s.code || s.matches(codeWanted), s.matches(passwordWrong)
+	switch {
+	case code && password:
+		return Refused, true
+	case code:
+		return TwoFactor, false
+	case password:
+		return Refused, false
+	}
+	return "", false
+}

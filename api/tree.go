@@ -1,0 +1,160 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// OperationTree is an operation with the operations it spawned, at any depth.
+type OperationTree struct {
+	Parent   Operation
+	Children []Child // each before those that it spawned itself
+	Unread   int     // children that hold no operation that can be read
+	Raw      json.RawMessage
+}
+
+// Child is an operation that another one spawned.
+type Child struct {
+	Operation
+	Depth int // 1: spawned by the tree's parent, 2: by one of those, …
+}
+
+// OperationTree reads an operation and its children
+// (GET /v2/billing/operation/{id}/tree; one billing call). The answer's keys are
+// not published. An operation is known by its opid, by itself or in an object of
+// its own; children are the operations in an array beside or inside it.
+func (c *Client) OperationTree(ctx context.Context, opid string) (OperationTree, error) {
+	const op = "read operation tree"
+	if err := CheckID("operation id", opid); err != nil {
+		return OperationTree{}, err
+	}
+	r := request{op: op, parts: []string{"/v2/billing/operation", ":" + opid, "/tree"}}
+	a, err := c.get(ctx, r, nil)
+	if err != nil {
+		return OperationTree{}, err
+	}
+	return c.treeOf(r, a, opid)
+}
+
+func (c *Client) treeOf(r request, a answer, opid string) (OperationTree, error) {
+	if err := a.json(r); err != nil {
+		return OperationTree{}, err
+	}
+	b := branches{seen: map[string]bool{}}
+	b.walk(a.body, 0)
+	t := OperationTree{Unread: b.unread, Raw: a.body}
+	if len(b.found) == 0 {
+		_, err := c.one(r, a, operationThing)
+		return t, err
+	}
+	at := max(slices.IndexFunc(b.found, func(c Child) bool { return string(c.OPID) == opid }), 0)
+	t.Parent = b.found[at].Operation
+	top := b.found[at].Depth
+	if top > 0 { // the answer is of a larger tree
+		b.found, at = b.found[at:], 0
+		if end := slices.IndexFunc(b.found[1:], func(c Child) bool { return c.Depth <= top }); end >= 0 {
+			b.found = b.found[:end+1]
+		}
+	}
+	for _, child := range slices.Delete(b.found, at, at+1) {
+		child.Depth = max(child.Depth-top, 1) // a flat list holds the parent beside its children
+		t.Children = append(t.Children, child)
+	}
+	return t, nil
+}
+
+// maxDepth bounds how deep a tree is followed, objects around operations included.
+const maxDepth = 64
+
+// branches gathers the operations of a tree in the order in which they stand.
+type branches struct {
+	found  []Child
+	unread int
+	seen   map[string]bool
+	deep   int // of the walk
+}
+
+// walk reads what raw holds: an operation with what it spawned, objects around
+// one, arrays of them. It reports whether there was any.
+func (b *branches) walk(raw json.RawMessage, depth int) bool {
+	if b.deep++; b.deep > maxDepth {
+		b.deep--
+		return false
+	}
+	defer func() { b.deep-- }()
+	if items, ok := array(raw); ok {
+		for _, it := range items {
+			if !b.walk(it, depth) {
+				b.unread++
+			}
+		}
+		return len(items) > 0
+	}
+	m := object(raw)
+	own, key := b.own(raw, m)
+	if own == nil {
+		any := false
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if mayBranch(m[name]) && !slices.Contains(asides, name) {
+				any = b.walk(m[name], depth) || any
+			}
+		}
+		return any
+	}
+	if id := string(own.OPID); !b.seen[id] {
+		b.seen[id] = true
+		b.found = append(b.found, Child{*own, depth})
+	}
+	if key != "" {
+		b.children(object(m[key]), "", depth)
+	}
+	b.children(m, key, depth)
+	return true
+}
+
+// own is the operation that raw is, or that stands under a key of it.
+func (b *branches) own(raw json.RawMessage, m map[string]json.RawMessage) (*Operation, string) {
+	try := func(raw json.RawMessage) *Operation {
+		if !operationThing.isRecord(raw) {
+			return nil
+		}
+		o, err := ReadOperation(raw)
+		if err != nil || o.OPID == "" {
+			return nil
+		}
+		return &o
+	}
+	if o := try(raw); o != nil {
+		return o, ""
+	}
+	for _, name := range operationThing.order(m) {
+		if o := try(m[name]); o != nil {
+			return o, name
+		}
+	}
+	return nil, ""
+}
+
+// children walks what m holds beside its own operation, which stands under key.
+func (b *branches) children(m map[string]json.RawMessage, key string, depth int) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		items, is := array(m[name])
+		switch {
+		case name == key:
+		case is && (childNames[name] || slices.ContainsFunc(items, holdsOperation)), !is && childNames[name] && mayBranch(m[name]):
+			b.walk(m[name], depth+1)
+		}
+	}
+}
+
+// childNames are the usual names of what holds children.
+var childNames = map[string]bool{"children": true, "operations": true, "items": true, "childs": true, "child": true, "nodes": true, "spawned": true}
+
+func mayBranch(raw json.RawMessage) bool { k := kindOf(raw); return k == "object" || k == "array" }
+
+func holdsOperation(raw json.RawMessage) bool {
+	_, _, ok := operationThing.find(raw)
+	return ok
+}

@@ -1,0 +1,174 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"opdeck/api"
+)
+
+// deepNames are the findings of a deep look.
+var deepNames = []string{"operations", "operation", "customers", "customer", "documents", "application", "webhooks"}
+
+// deep reads a page of each list and a record of each kind, and tells how the
+// service's answers differ from what is expected: two billing calls, four customer
+// calls (up to two more) and one general one.
+func (d *doctor) deep(ctx context.Context, a *App, live bool) {
+	if !live {
+		for _, name := range deepNames {
+			d.add(name, Skipped, "needs the service and a session", "")
+		}
+		return
+	}
+	c := a.Client
+	ops, opid, cuid := c.ProbeOperations(ctx)
+	d.probed("operations", ops)
+	if opid == "" {
+		d.add("operation", Skipped, "there is no operation to read", "")
+	} else {
+		d.probed("operation", c.ProbeOperation(ctx, opid))
+	}
+	customers, first := c.ProbeCustomers(ctx)
+	d.probed("customers", customers)
+	if first != "" {
+		cuid = first
+	}
+	if cuid == "" {
+		for _, name := range []string{"customer", "documents", "application"} {
+			d.add(name, Skipped, "there is no customer to read", "")
+		}
+	} else {
+		d.probed("customer", c.ProbeCustomer(ctx, cuid))
+		d.probed("documents", c.ProbeFiles(ctx, cuid))
+		app := c.ProbeApplication(ctx, cuid)
+		if api.KindOf(app.Err) == api.NotFound {
+			d.add("application", Skipped, fmt.Sprintf("%s: %d, the first customer has no application", app.Call, app.Status), "")
+		} else {
+			d.probed("application", app)
+		}
+	}
+	d.probed("webhooks", c.ProbeHooks(ctx))
+}
+
+// probed tells what one call showed.
+func (d *doctor) probed(name string, p api.Probe) {
+	f := Finding{Name: name, Health: Healthy, Text: callLine(p)}
+	if p.Err != nil {
+		e := api.AsError(p.Err)
+		public, _, _ := strings.Cut(e.Public, " It says: ") // the service's words may name somebody
+		f.Health, f.Text, f.Hint = Sick, f.Text+": "+public, e.Hint
+		if strings.Contains(e.Hint, "doctor --deep") && !strings.Contains(e.Hint, "list_field") {
+			f.Hint = ""
+		}
+		f.Differs = differs(p)
+		d.find(f)
+		return
+	}
+	if p.TotalAt != "" || p.Asked > 0 {
+		f.Text += ", " + listLine(p)
+	}
+	if f.Differs = differs(p); len(f.Differs) > 0 {
+		f.Health = Warned
+	}
+	if len(p.Unknown) > 0 { // the service's pages are not complete: no reason to worry
+		f.Differs = append(f.Differs, fmt.Sprintf("fields without a name here, which are kept and shown: %s", strings.Join(p.Unknown, ", ")))
+	}
+	d.find(f)
+}
+
+func callLine(p api.Probe) string {
+	status := "no answer"
+	if p.Status > 0 {
+		status = fmt.Sprint(p.Status)
+	}
+	return fmt.Sprintf("%s: %s after %d ms", p.Call, status, p.Took.Round(time.Millisecond).Milliseconds())
+}
+
+// listLine says how much of a list came.
+func listLine(p api.Probe) string {
+	s := fmt.Sprintf("%d read", p.Items)
+	if p.Total != "" {
+		s += " of " + string(p.Total)
+	}
+	if p.Items == p.Asked {
+		s += fmt.Sprintf(", page size %d honoured", p.Asked)
+	}
+	if p.Order != "" {
+		s += ", " + string(p.Order)
+	}
+	return s
+}
+
+// differs says in a line each what is otherwise than expected.
+func differs(p api.Probe) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	list := p.Asked > 0
+	if p.Content != "" && p.Content != "application/json" {
+		add("the content type is %s", p.Content)
+	}
+	if strings.HasPrefix(p.Call, "POST") || strings.Contains(p.Call, "narrowed") {
+		add("one customer is not read by GET /v2/customer/{}; opdeck found this way by itself")
+	}
+	switch {
+	case p.Err != nil:
+	case list && p.At == "":
+		add("the answer is the list itself, not an object around it")
+	case list && p.At != "items":
+		add("the list stands under “%s”, not under “items”; found by itself, and [service] list_field = %q makes it sure", p.At, p.At)
+	case !list && strings.Contains(p.Call, "operation") && p.At == "":
+		add("the record stands by itself, not under “item”")
+	case !list && p.At != "" && p.At != "item":
+		add("the record stands under “%s”", p.At)
+	}
+	if p.Err == nil && list {
+		if p.Wrapper != "" {
+			add("each record stands in an object of its own, under “%s”", p.Wrapper)
+		}
+		switch {
+		case p.TotalAt == "" && p.Items > 0:
+			add("no total is told: opdeck cannot say how many there are")
+		case p.TotalAt != "" && p.TotalAt != "meta.total":
+			add("the total stands at “%s”, not at “meta.total”", p.TotalAt)
+		}
+		out = append(out, pageSize(p)...)
+	}
+	if p.Unusable > 0 {
+		add("%d of %d records have no identifier and cannot be used", p.Unusable, p.Items)
+	}
+	if p.Order == api.OldestFirst || p.Order == api.NoOrder {
+		add("the list comes %s, not newest first", p.Order)
+	}
+	for _, group := range []struct {
+		words string
+		names []string
+	}{{"expected fields that came nowhere", p.Missing}, {"values that cannot be read", p.Odd}, {"values of another kind, which are read all the same", p.Kinds}} {
+		if len(group.names) > 0 {
+			add("%s: %s", group.words, strings.Join(group.names, ", "))
+		}
+	}
+	if p.Words > 0 {
+		add("status words that opdeck has no meaning for, on %d of the operations: see [service] status_words", p.Words)
+	}
+	if p.Announced != "" {
+		add("the service announces the end of this call: %s", p.Announced)
+	}
+	return out
+}
+
+// pageSize says when a page has another size than was asked for.
+func pageSize(p api.Probe) []string {
+	total := 0
+	_, err := fmt.Sscan(string(p.Total), &total)
+	switch {
+	case p.Items > p.Asked:
+		return []string{fmt.Sprintf("the page has %d records, though %d were asked for", p.Items, p.Asked)}
+	case err == nil && p.Items < p.Asked && p.Items < total:
+		return []string{fmt.Sprintf("the page has %d records of %d, though %d were asked for: set [service] list_page_size to what the service gives", p.Items, total, p.Asked)}
+	case p.Told > 0 && p.Told != p.Asked:
+		return []string{fmt.Sprintf("a page size of %d is told, though %d was asked for", p.Told, p.Asked)}
+	}
+	return nil
+}

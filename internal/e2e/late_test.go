@@ -1,0 +1,224 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLateDelivery: a gateway answers 504 and delivers the write afterwards. The
+// command says that it does not know; a look after the delivery finds it done.
+func TestLateDelivery(t *testing.T) {
+	settles(t)
+	for _, write := range theWrites {
+		if !write.readable {
+			continue
+		}
+		t.Run(write.kind, func(t *testing.T) {
+			t.Parallel()
+			w := newOtherWorld(t)
+			if !w.knows(write) {
+				t.Skip("the program has no command for it")
+			}
+			w.late1(write, otherAnswer{status: 504, kind: "text/html", body: "<h1>504 Gateway Time-out</h1>"})
+		})
+	}
+	t.Run("no answer in time", func(t *testing.T) {
+		t.Parallel()
+		newPatientWorld(t, 2*time.Second, settleWait).late1(theWrites[0], otherAnswer{way: "hang"})
+	})
+}
+
+// late1 runs a write whose act is done only after the command has ended.
+func (w *otherWorld) late1(write aWrite, how otherAnswer) {
+	w.t.Helper()
+	how.hold = make(chan struct{})
+	w.answers(write.kind, how)
+	args, key := write.object(w, 1)
+	if got := w.run(append(args, "-o", "json")...); got.code != 7 {
+		w.t.Errorf("exit code %d, want 7\n%s%s", got.code, got.out, got.err)
+	}
+	if rows := w.unsettled(7, "--settle"); len(rows) != 1 || rows[0].State != "unknown" {
+		w.t.Errorf("unsettled: %v", rows)
+	}
+	close(how.hold)
+	w.until("the late delivery", func() bool { _, done := w.counts(write.kind, key); return done == 1 })
+	if rows := w.unsettled(0, "--settle"); len(rows) != 0 {
+		w.t.Errorf("still unsettled: %v", rows)
+	}
+	if sent, done := w.counts(write.kind, key); sent != 1 || done != 1 {
+		w.t.Errorf("sent %d times, done %d times", sent, done)
+	}
+	if trail := w.run("audit", "list", "--phase", "outcome", "-o", "json"); !strings.Contains(trail.out, `"ok"`) {
+		w.t.Errorf("the trail does not say that it was done:\n%s", trail.out)
+	}
+}
+
+// unsettled is opdeck audit unsettled, with its exit code.
+func (w *otherWorld) unsettled(code int, args ...string) (rows []struct{ State, ID string }) {
+	w.t.Helper()
+	got := w.run(append([]string{"audit", "unsettled", "-o", "json"}, args...)...)
+	if got.code != code {
+		w.t.Errorf("audit unsettled: exit code %d, want %d\n%s%s", got.code, code, got.out, got.err)
+	}
+	var wrapped struct{ Items json.RawMessage }
+	raw := json.RawMessage(got.out)
+	if json.Unmarshal(raw, &wrapped) == nil && wrapped.Items != nil {
+		raw = wrapped.Items
+	}
+	if err := json.Unmarshal(raw, &rows); err != nil {
+		w.t.Errorf("audit unsettled: %v\n%s", err, got.out)
+	}
+	return rows
+}
+
+// until waits for something at the service.
+func (w *otherWorld) until(what string, ok func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+// knows reports whether the program has the command.
+func (w *otherWorld) knows(write aWrite) bool {
+	args, _ := write.object(w, 0)
+	return strings.Contains(w.run(append(args[:2], "--help")...).out, "--yes")
+}
+
+// TestALookInTimeFindsIt: a delivery within settle_wait is told as done.
+func TestALookInTimeFindsIt(t *testing.T) {
+	settles(t)
+	t.Parallel()
+	w := newPatientWorld(t, 20*time.Second, 20*time.Second) // the second look is after 2 s
+	hold := make(chan struct{})
+	w.answers("remove", otherAnswer{status: 502, hold: hold})
+	args, opid := theWrites[0].object(w, 1)
+	go func() {
+		w.until("the removal", func() bool { sent, _ := w.counts("remove", opid); return sent == 1 })
+		close(hold)
+	}()
+	if got := w.run(args...); got.code != 0 {
+		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+}
+
+// TestNeverSent: a write that never left is told as such.
+func TestNeverSent(t *testing.T) {
+	settles(t)
+	t.Parallel()
+	w := newOtherWorld(t)
+	c := w.newCustomer()
+	if got := w.run("customer", "application", c.cuid); got.code != 0 { // there is a session now
+		t.Fatalf("%s%s", got.out, got.err)
+	}
+	w.server.CloseClientConnections()
+	w.server.Close()
+	if got := w.run("compliance", "link", c.cuid, "--yes", "-o", "json"); got.code != 1 || !strings.Contains(got.err, "unavailable") {
+		t.Errorf("exit code %d\n%s", got.code, got.err)
+	}
+	if rows := w.unsettled(0); len(rows) != 0 {
+		t.Errorf("unsettled: %v", rows)
+	}
+}
+
+// TestReplaceOutcomes: each step of a replacement against answers that prove
+// nothing. Nothing is sent twice, and the operation never lacks its document
+// without an open job.
+func TestReplaceOutcomes(t *testing.T) {
+	settles(t)
+	names := []string{"200 {}", "200 success", "204", "502 html", "cut", "no answer"}
+	for _, step := range []string{"remove", "attach", "upload"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			w := newOtherWorld(t)
+			for _, u := range unproven {
+				if !slices.Contains(names, u.name) {
+					continue
+				}
+				for _, undone := range []bool{false, true} {
+					how := u.answer
+					if how.undone = undone; undone && how.status == 0 {
+						how.status = 200 // never seen
+					}
+					w.replaces(step, fmt.Sprintf("%s, not done %v", u.name, undone), how)
+				}
+			}
+			for _, status := range []int{200, 409, 500} {
+				w.replaces(step, fmt.Sprintf("refused with %d", status), otherAnswer{undone: true, status: status, kind: "application/json", body: ended.body})
+			}
+		})
+	}
+}
+
+// replaces runs one replacement with a step answered as told, then resumes it
+// with a service that answers properly.
+func (w *otherWorld) replaces(step, name string, how otherAnswer) {
+	w.t.Helper()
+	w.tries++
+	op, file := w.newOperation(), fmt.Sprintf("new-%d.pdf", w.tries)
+	old := op.documents[0].id
+	w.answers(step, how)
+	first := w.run("document", "replace", op.opid, old, w.file(file, "%PDF-1.4\nnew\n"), "--yes", "-o", "json")
+	w.answers(step, otherAnswer{})
+	job := w.jobOf(op.opid)
+	var second ran
+	if job != "" {
+		second = w.run("document", "resume", job, "-o", "json")
+	}
+	w.mu.Lock()
+	hasOld, hasNew := false, false
+	for _, d := range op.documents {
+		hasOld, hasNew = hasOld || d.id == old, hasNew || d.name == file
+	}
+	w.mu.Unlock()
+	open := w.jobOf(op.opid) != ""
+	problem := func(format string, args ...any) {
+		w.t.Helper()
+		w.t.Errorf("%s %s: %s\nreplace: %d\n%s%s\nresume: %d\n%s%s", step, name, fmt.Sprintf(format, args...), first.code, first.out, first.err, second.code, second.out, second.err)
+	}
+	for kind, key := range map[string]string{"remove": op.opid, "attach": op.opid, "upload": file} {
+		again := 1
+		if strings.HasPrefix(name, "refused") && kind == step {
+			again = 2 // what was refused may be tried again
+		}
+		if sent, done := w.counts(kind, key); sent > again || done > 1 {
+			problem("%s was sent %d times and done %d times", kind, sent, done)
+		}
+	}
+	switch {
+	case !hasOld && !hasNew && !open:
+		problem("the operation lacks its document, and no job is open")
+	case !open && hasOld && hasNew:
+		problem("the operation holds both documents")
+	case !how.undone && (open || !hasNew || hasOld):
+		problem("everything was done, but open job %v, old document %v, new document %v", open, hasOld, hasNew)
+	case first.code == 0 && (!hasNew || hasOld):
+		problem("told as done, with old document %v, new document %v", hasOld, hasNew)
+	}
+}
+
+// jobOf is the unfinished replacement of an operation, "" for none.
+func (w *otherWorld) jobOf(opid string) string {
+	w.t.Helper()
+	var jobs []struct{ ID, OPID string }
+	raw := json.RawMessage(w.run("document", "resume", "-o", "json").out)
+	var wrapped struct{ Items json.RawMessage }
+	if json.Unmarshal(raw, &wrapped) == nil && wrapped.Items != nil {
+		raw = wrapped.Items
+	}
+	if err := json.Unmarshal(raw, &jobs); err != nil {
+		w.t.Fatalf("document resume: %v\n%s", err, raw)
+	}
+	for _, j := range jobs {
+		if j.OPID == opid {
+			return j.ID
+		}
+	}
+	return ""
+}

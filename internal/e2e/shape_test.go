@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/internal/sandbox"
+)
+
+// journeyShapes are services that answer otherwise where their documents say
+// nothing; with each the journey of a customer works.
+var journeyShapes = []string{
+	"", // the service as it is
+	"shape=api:numbers-as-text", "shape=api:text-as-numbers", "shape=api:booleans-as-text", "shape=api:empty-as-null", "shape=api:empty-left-out",
+	"under=application:item", "under=share:item", "under=link:data", "under=finalize:item", "lift=customer-get:item", "under=customer-get:data",
+	"rename=customers:items/customers", "rename=customers:items/data", "lift=customers:items", "wrap=customers:item", "without=customers:total", "under=customers:data", "fixed=customers:5",
+	"status=customer-get:404/no-route", "status=customer-get:500", "variant=customer-by-post",
+	"status=application:404/unconfigured", "status=application:500", "variant=hidden-application", "variant=share-apart", "without=application:status",
+	"variant=customer-by-post,variant=hidden-application,variant=share-apart",
+	"status=customers:404/no-route,status=customer-get:404/no-route,variant=hidden-application", // nothing can be read
+	"mime=api:text/plain", "mime=api:none", "style=api:success", "refusal=*:200/own", "shape=*:numbers-as-text",
+}
+
+// spokenShapes are those that are tried in spoken mode, which waits for a person.
+var spokenShapes = []string{
+	"", "shape=api:booleans-as-text,shape=api:numbers-as-text", "under=application:item,under=share:item,under=link:data,under=finalize:item,under=customer-get:data",
+	"variant=customer-by-post,variant=hidden-application,variant=share-apart", "status=customer-get:500,status=application:500",
+	"status=customers:404/no-route,status=customer-get:404/no-route,variant=hidden-application", "mime=api:text/plain,style=api:success",
+}
+
+// screenShapes are those of which the Compliance screen knows most.
+var screenShapes = []string{
+	"variant=customer-by-post", "variant=share-apart,variant=hidden-application", "shape=api:booleans-as-text,shape=api:numbers-as-text",
+	"status=customer-get:404/no-route,status=application:500",
+}
+
+// journeyOf is a customer that can be shared, before the faults begin.
+func journeyOf(t *testing.T, spec string) (w *world, cuid, token string) {
+	t.Helper()
+	w = newWorld(t, sandbox.Options{Operations: 40}, "")
+	list, err := w.service.ShareTokens(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		if s.Kind == "INDIVIDUAL" && s.Scenario == sandbox.ScenarioOutstanding {
+			cuid, token = s.Customer, s.Token
+			break
+		}
+	}
+	w.write("token", token+"\n")
+	w.faults(spec)
+	return w, cuid, token
+}
+
+// journeyDone checks that the service did each step once.
+func (w *world) journeyDone() {
+	w.t.Helper()
+	st := w.stats()
+	for name, calls := range map[string]int64{"share": st.Done["share"], "link": st.Calls["link"], "finalize": st.Done["finalize"]} {
+		if calls != 1 || st.Calls[name] != 1 {
+			w.t.Errorf("%s was sent %d times and done %d times", name, st.Calls[name], calls)
+		}
+	}
+}
+
+// TestJourneyByCommand: share, link, finalize with each shape.
+func TestJourneyByCommand(t *testing.T) {
+	settles(t)
+	for _, spec := range journeyShapes {
+		t.Run(strings.NewReplacer("/", " ", "=", " ").Replace(spec), func(t *testing.T) {
+			t.Parallel()
+			w, cuid, token := journeyOf(t, spec)
+			out := w.command("compliance", "share", cuid, "--token-file", "token", "--yes", "-o", "json")
+			if !strings.Contains(out, "PROOF_OF_RESIDENCE") || strings.Contains(out, token) {
+				t.Errorf("share: %s", out)
+			}
+			if out = w.command("compliance", "link", cuid, "--yes"); !strings.Contains(out, "http://") {
+				t.Errorf("link: %s", out)
+			}
+			w.command("compliance", "finalize", cuid, "--yes")
+			w.journeyDone()
+			w.command("compliance", "journey", cuid)
+		})
+	}
+}
+
+// TestJourneySpoken: the same in lines of text.
+func TestJourneySpoken(t *testing.T) {
+	settles(t)
+	for _, spec := range spokenShapes {
+		t.Run(strings.NewReplacer("/", " ", "=", " ").Replace(spec), func(t *testing.T) {
+			t.Parallel()
+			w, cuid, token := journeyOf(t, spec)
+			p := w.speak()
+			p.says("compliance", menu)
+			p.says("customer "+cuid, `(?s)Verification.*`+menu)
+			p.says("share", `File with the token`)
+			p.says(w.home+"/token", `Type yes`)
+			p.says("yes", `(?s)Applied.*`+menu)
+			p.says("link", `Type yes`)
+			p.says("yes", `(?s)http://.*`+menu)
+			p.says("finalize", `Type yes`)
+			p.says("yes", `(?s)Finalized.*`+menu)
+			p.leave()
+			if strings.Contains(p.all, token) {
+				t.Error("the token was said")
+			}
+			w.journeyDone()
+		})
+	}
+}
+
+// TestJourneyOnScreen: the same on the Compliance screen.
+func TestJourneyOnScreen(t *testing.T) {
+	settles(t)
+	for _, spec := range screenShapes {
+		t.Run(strings.NewReplacer("/", " ", "=", " ").Replace(spec), func(t *testing.T) {
+			t.Parallel()
+			w, cuid, token := journeyOf(t, spec)
+			x := w.console(100, 30)
+			x.press("/").shows("status:PENDING amount").types("customer:" + cuid).shows(cuid).press(enter).shows(" match").gone("loading")
+			x.press("4").shows("Verification", cuid)
+			x.press("S").shows("Share token").types(token).press(enter)
+			x.armed("Present this token for", cuid).press("y").shows("Next: Make a link (l)")
+			x.press("l").matches(`OSC 52|\[ No \]`)
+			if strings.Contains(x.screen(), "[ No ]") {
+				x.armed().press("y").shows("OSC 52")
+			}
+			x.press("f").armed("Submit the application").press("y").matches(`Finalized|submitted`)
+			x.quit()
+			w.journeyDone()
+		})
+	}
+}
+
+// speaker is the program in spoken mode (--plain).
+type speaker struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines chan string
+	last  string // what the last answer was
+	all   string
+}
+
+func (w *world) speak() *speaker {
+	w.t.Helper()
+	cmd := exec.Command(binary, "--plain", "-c", "all")
+	cmd.Env = append([]string{"HOME=" + w.home, "PW=sandbox", "TZ=UTC"}, w.env...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		cmd.Stderr = cmd.Stdout
+		err = cmd.Start()
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p := &speaker{t: w.t, cmd: cmd, in: in, lines: make(chan string, 10_000)}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		defer close(p.lines)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			p.lines <- lines.Text()
+		}
+	}()
+	w.t.Cleanup(func() {
+		_ = in.Close()
+		<-read
+		_ = cmd.Wait()
+	})
+	p.until(menu)
+	return p
+}
+
+// menu is what every menu says when it waits for a line.
+const menu = `A number, a command, or \? for help`
+
+// says types a line and waits for an answer that matches.
+func (p *speaker) says(line, re string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+	p.until(re)
+}
+
+func (p *speaker) until(re string) {
+	p.t.Helper()
+	want, end := regexp.MustCompile(re), time.After(patience)
+	p.last = ""
+	for {
+		select {
+		case line, open := <-p.lines:
+			p.last += line + "\n"
+			p.all += line + "\n"
+			if want.MatchString(p.last) {
+				return
+			}
+			if regexp.MustCompile(menu).MatchString(p.last) {
+				p.t.Fatalf("it answered something other than %s:\n%s", re, p.last)
+			}
+			if !open {
+				p.t.Fatalf("it ended before it said %s:\n%s", re, p.all)
+			}
+		case <-end:
+			p.t.Fatalf("it never said %s, but\n%s", re, p.all)
+		}
+	}
+}
+
+func (p *speaker) leave() {
+	_ = p.in.Close()
+	for line := range p.lines {
+		p.all += line + "\n"
+	}
+}

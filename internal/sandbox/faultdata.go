@@ -1,0 +1,67 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+)
+
+// present notes the call's operation as it is now, when a reply wants it.
+func (s *Service) present(c *call) error {
+	wanted := false
+	for _, f := range c.faults {
+		for _, name := range operationBodies {
+			wanted = wanted || f.reply.body == name
+		}
+	}
+	if !wanted || len(c.params) == 0 {
+		return nil
+	}
+	o, found, err := findOperation(c.ctx, s.ro, c.st.Seed, c.params[0])
+	if err != nil || !found {
+		return err
+	}
+	a, err := s.showOperation(c, s.ro, o)
+	c.present = a.body
+	return err
+}
+
+// disturb runs the faults that change data at the service as calls come in.
+func (s *Service) disturb(c *call, f fault, a answer) error {
+	switch f.kind {
+	case "vanish":
+		var page struct{ Items []struct{ Opid string } }
+		if json.Unmarshal(a.body, &page) != nil {
+			return nil
+		}
+		var gone []string
+		for _, item := range page.Items[:min(f.number, len(page.Items))] {
+			gone = append(gone, item.Opid)
+		}
+		return s.Remove(c.ctx, gone...)
+	case "silent", "touch":
+		return s.drift(c.ctx, f.number, f.kind == "silent")
+	}
+	return nil
+}
+
+// drift changes the status of count operations drawn at random; silently means
+// without a webhook and with updatedAt as it was.
+func (s *Service) drift(ctx context.Context, count int, silently bool) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		st, err := loadSettings(ctx, tx)
+		if err != nil {
+			return err
+		}
+		ops, err := queryOperations(ctx, tx, `WHERE o.n IN (SELECT n FROM operation ORDER BY random() LIMIT ?)`, count)
+		if err != nil {
+			return err
+		}
+		for _, o := range ops {
+			if err := s.moveOperation(ctx, tx, st, o, following(o), move{quiet: silently, still: silently}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

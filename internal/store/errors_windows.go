@@ -1,0 +1,13 @@
+package store
+
+import (
+	"errors"
+
+	"golang.org/x/sys/windows"
+)
+
+// noRoom reports that the disk or the user's quota is used up.
+func noRoom(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
+		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED)
+}

@@ -1,0 +1,57 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// timeSource is where a DB's Now comes from.
+type timeSource struct {
+	clock clock
+	fake  func() time.Time // Options.Now; nil: clock
+}
+
+// Now is the store's time in UTC, the only clock that times of two processes or
+// two hosts may be compared by (session protocol, rules G1 and G3). Take it for
+// leases, for what lapses, and for "last seen" times; never time.Now.
+//
+//   - PostgreSQL: the server's clock, one exchange. All hosts read the same one. It
+//     steps only when somebody sets the server's clock.
+//   - SQLite and in memory: the machine's boot clock, which no setting of the time
+//     moves and which goes on while the machine sleeps, plus an offset that all
+//     processes of this run of the machine share. It never goes back while the
+//     machine is up, and costs no query after the first. After a restart of the
+//     machine it begins at the time of day, which may be before the last time
+//     stored.
+//
+// So differences are exact within a run; a stored time that lies in the future is
+// to be cut to Now, and a stored end to Now plus its whole length (rule G3). The
+// value is near the time of day but need not equal it: tell people ages, or use
+// limit.ToWall. Both databases of a Store tell the same time. Inside a transaction use
+// Tx.Now.
+func (db *DB) Now(ctx context.Context) (time.Time, error) { return db.nowOn(ctx, db) }
+
+// Now is DB.Now on the transaction's connection, after its locks.
+func (tx *Tx) Now(ctx context.Context) (time.Time, error) { return tx.db.nowOn(ctx, tx) }
+
+func (db *DB) nowOn(ctx context.Context, q Querier) (time.Time, error) {
+	if db.source.fake != nil {
+		return db.source.fake().UTC(), nil
+	}
+	now, err := db.source.clock.now(ctx, q)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Unix(0, int64(now)).UTC(), nil
+}
+
+// readClocks gives both databases the clock that the core database keeps.
+func (s *Store) readClocks(ctx context.Context, fake func() time.Time) error {
+	c, err := openClock(ctx, s.Core)
+	if err != nil {
+		return err
+	}
+	s.Core.source = timeSource{c, fake}
+	s.Bulk.source = s.Core.source
+	return nil
+}
