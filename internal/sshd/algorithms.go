@@ -22,10 +22,9 @@ var (
 var algorithms = []string{gossh.KeyAlgoED25519, gossh.KeyAlgoSKED25519, gossh.KeyAlgoECDSA256, gossh.KeyAlgoSKECDSA256,
 	gossh.KeyAlgoRSASHA512, gossh.KeyAlgoRSASHA256}
 
-// weakSignature reports whether a signature of this format rests on SHA-1.
-func weakSignature(format string) bool {
-	return format == gossh.KeyAlgoRSA || format == gossh.InsecureKeyAlgoDSA
-}
+// weakSignature reports whether a signature of this format rests on SHA-1: ssh-rsa.
+// DSA keys are not accepted at all, see usable.
+func weakSignature(format string) bool { return format == gossh.KeyAlgoRSA }
 
 // usable refuses keys that are too weak.
 func usable(pub gossh.PublicKey) error {
