@@ -18,6 +18,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/cli"
 	"opdeck/internal/console"
+	"opdeck/internal/harden"
 )
 
 func main() { os.Exit(program()) }
@@ -26,6 +27,7 @@ func main() { os.Exit(program()) }
 // code. A closed pipe is an error of the write, not the end of the process, so
 // that what is open gets closed.
 func program() int {
+	_ = harden.Process() // a system that forbids it runs the program all the same
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once

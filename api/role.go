@@ -76,16 +76,6 @@ func WhoMay(p Permission) string {
 	return strings.Join(w, ", ")
 }
 
-// Actor is the person behind a call.
-type Actor struct {
-	Name    string `json:"name"`
-	Role    Role   `json:"role"`
-	Via     string `json:"via"`               // console, command, ssh, service
-	From    string `json:"from,omitempty"`    // address and port over SSH, terminal locally
-	Key     string `json:"key,omitempty"`     // fingerprint or certificate serial
-	Session string `json:"session,omitempty"` // one console or connection
-}
-
 type actorKey struct{}
 
 // WithActor puts the person into the context of everything they do.

@@ -199,8 +199,9 @@ func readClaims(b []byte) (c claims, ok bool) {
 	c.nbf = readTime(v, "nbf", &ok)
 	c.jti = readText(v, "jti", &ok)
 	for _, name := range []string{"body_sha256", "request_body_sha256"} {
-		if _, there := v.get(name); there {
-			c.hashes = append(c.hashes, readText(v, name, &ok))
+		if hash, there := v.get(name); there || hash.null() { // null is no hash, and not the absence of one
+			ok = ok && hash.kind == str
+			c.hashes = append(c.hashes, hash.text)
 		}
 	}
 	return c, ok

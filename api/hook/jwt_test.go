@@ -274,6 +274,8 @@ func TestJWTBody(t *testing.T) {
 		{map[string]any{"body_sha256": wrong}, false, "body"},
 		{map[string]any{"body_sha256": ""}, false, "body"},
 		{map[string]any{"body_sha256": 7}, false, "claims"},
+		{map[string]any{"body_sha256": nil}, false, "claims"},
+		{map[string]any{"request_body_sha256": nil, "body_sha256": right}, false, "claims"},
 	}
 	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
 	for _, c := range cases {

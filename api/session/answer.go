@@ -29,7 +29,7 @@ func (a *answer) read(resp *http.Response, raw []byte, login bool) {
 		a.outcome, a.detail = Throttled, "too many requests"
 		a.retryAfter = RetryAfter(resp.Header)
 	case code/100 == 3:
-		a.detail = "not a usable answer"
+		a.detail = faultRedirected
 	default:
 		a.detail = "not a usable answer"
 		a.readWords(code, raw, login)

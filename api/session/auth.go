@@ -103,7 +103,7 @@ func (a *authClient) send(ctx context.Context, method, path string, body []byte)
 	case err != nil:
 		ans.detail = "the answer broke off: " + causeOf(err)
 	case len(raw) > maxAnswer:
-		ans.detail = "the answer is longer than 64 KiB"
+		ans.detail = faultTooLong
 	default:
 		ans.read(resp, raw, method == http.MethodPost)
 	}
@@ -116,7 +116,10 @@ func causeOf(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
 	var timeout net.Error
+	fault, permanent := Permanent(err)
 	switch {
+	case permanent:
+		return fault
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time"
 	case errors.Is(err, context.Canceled):

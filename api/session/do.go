@@ -154,10 +154,19 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	why := need(row, before)
 	_, wait := c.m.plan(row, before, why)
 	err := error(nil)
-	if d, ok := ctx.Deadline(); ok && wait > 0 && time.Until(d) < wait {
+	fault := (*Error)(nil)
+	if wait > 0 && !limit.IsBackground(ctx) {
+		fault = c.m.faultBefore(ctx, wait)
+	}
+	if d, ok := ctx.Deadline(); fault != nil {
+		err = fault
+	} else if ok && wait > 0 && time.Until(d) < wait {
 		err = c.m.notYet(ctx, row, wait)
 	} else {
 		err = c.m.await(ctx, why)
+	}
+	if limit.IsBackground(ctx) && isPermanent(err) { // it waits for the next try
+		err = nil
 	}
 	var e *Error
 	if c.rounds++; err == nil && c.rounds > 3 { // never in a hurry when things go round

@@ -42,6 +42,8 @@ type Error struct {
 	RetryAfter time.Duration
 	// Err is the cause, if it has more to tell: a context's or the store's error.
 	Err error
+
+	permanent bool // no further try mends it: see Permanent
 }
 
 // Error returns the sentence.

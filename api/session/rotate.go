@@ -196,6 +196,9 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 		}
 	}
 	r.release(ctx, rel)
+	if err := permanentError(a.detail, max(rel.LoginWait, rel.RefreshWait)); err != nil {
+		return false, err
+	}
 	if r.why.force {
 		return false, m.notYet(ctx, r.row, max(rel.LoginWait, rel.RefreshWait))
 	}

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -24,9 +23,11 @@ import (
 	"opdeck/internal/approval"
 	"opdeck/internal/audit"
 	"opdeck/internal/config"
+	"opdeck/internal/filecheck"
 	"opdeck/internal/followup"
 	"opdeck/internal/index"
 	"opdeck/internal/journey"
+	"opdeck/internal/localuser"
 	"opdeck/internal/receiver"
 	"opdeck/internal/replace"
 	"opdeck/internal/sandbox"
@@ -162,9 +163,9 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 	if opt.LogFile == "" {
 		return nil
 	}
-	f, err := os.OpenFile(opt.LogFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := filecheck.Append(opt.LogFile)
 	if err != nil {
-		return &api.Error{Kind: api.Usage, Public: "The log file cannot be opened.", Err: err}
+		return &api.Error{Kind: api.Usage, Public: "The log file cannot be opened: " + err.Error() + ".", Hint: "--log-file takes a regular file, or a name that is free.", Err: err}
 	}
 	a.closers = append(a.closers, f.Close)
 	a.Log = NewLog(f, opt.Verbose)
@@ -257,6 +258,7 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 		return a.Audit.Close(ctx)
 	})
 	a.Approvals = approval.New(store.NewApproval(a.Store.Core), a.Audit, a.Context.BaseURL, a.Context.Login, a.Now)
+	a.Approvals.SetJudge(a.judgeLocal)
 	a.Gate = &api.Gate{ReadOnly: a.ReadOnly, Audit: a.Audit, Now: a.Now}
 	if a.Context.Approval == "second_person" {
 		a.Gate.Approve = a.Approvals
@@ -335,7 +337,7 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	a.Session, err = session.New(session.Config{BaseURL: a.Context.BaseURL, Account: a.Context.Login,
 		Password: func(ctx context.Context) (secret.Value, error) { return a.Context.Password(ctx, opt.Getenv) },
 		Store:    rows, Limits: a.Limits, Auth: auth, Liveness: rows.Liveness(), Log: a.Log,
-		Owner: session.Owner{User: userName(), Version: a.Version}, UserAgent: "opdeck/" + a.Version})
+		Owner: session.Owner{User: localuser.Current().Name, Version: a.Version}, UserAgent: "opdeck/" + a.Version})
 	if err != nil {
 		return bad(err)
 	}
@@ -353,17 +355,34 @@ func (a *App) Scope() string {
 	return k.BaseURL + " " + k.Account
 }
 
-// LocalActor is the person at this terminal: the operating system's user, with
-// the context's role.
+// LocalActor is the person at this terminal: the user id that the kernel knows,
+// with the context's role. The name is a label.
 func (a *App) LocalActor(via string) api.Actor {
-	return api.Actor{Name: userName(), Role: a.Context.Role, Via: via, From: HostName()}
+	u := localuser.Current()
+	return api.Actor{Name: u.Name, Role: a.Context.Role, Via: via, From: HostName(), UID: u.UID, LoginUID: u.LoginUID, Host: u.Host, Doubt: u.Doubt}
 }
 
-func userName() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
+// judgeLocal is the approval.Judge of people who are known by a user id: they have
+// the role that the context says, while they have an entry in /etc/passwd.
+func (a *App) judgeLocal(p approval.Person) (api.Role, error) {
+	switch {
+	case !p.Local():
+		return "", errors.New("only opdeck serve knows the keys of people over SSH")
+	case !localuser.Known(p.UID):
+		return "", errors.New("user id " + p.UID + " has no entry in /etc/passwd")
 	}
-	return "unknown"
+	return a.Context.Role, nil
+}
+
+// JudgeSSH makes over the judge of people who are known by an SSH key, for
+// approvals. It must be called before anybody is let in.
+func (a *App) JudgeSSH(over approval.Judge) {
+	a.Approvals.SetJudge(func(p approval.Person) (api.Role, error) {
+		if p.Local() {
+			return a.judgeLocal(p)
+		}
+		return over(p)
+	})
 }
 
 // HostName is this host's name.

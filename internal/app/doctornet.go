@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/session"
 	"opdeck/internal/config"
 )
 
@@ -96,7 +97,11 @@ func (d *doctor) shake(ctx context.Context, c config.Context, u *url.URL) bool {
 	conf.ServerName = u.Hostname()
 	t := tls.Client(conn, conf)
 	if err := t.HandshakeContext(ctx); err != nil {
-		d.add("tls", Sick, "The certificate or the handshake is not good: "+plainNet(err), "A private authority goes into ca_file of the context.")
+		text, known := session.Permanent(err)
+		if !known {
+			text = "the TLS handshake failed: " + plainNet(err)
+		}
+		d.add("tls", Sick, sentence(text), "")
 		return false
 	}
 	st := t.ConnectionState()

@@ -82,12 +82,8 @@ func (d *Desk) mayDecide(ctx context.Context, who api.Actor, id, digest string) 
 		return Request{}, err
 	}
 	switch {
-	case name(who.Name) == "":
-		return r, refuse(api.RuleRole, "Nobody is signed in, so nobody can approve.", "Start with a name: a person's own account, or an SSH key with name=….")
-	case name(who.Name) == name(r.Requester.Name):
-		return r, refuse(api.RuleRole, "Nobody approves or denies their own request.", "Ask a colleague; an admin needs one as well. A request that is not used lapses by itself.")
-	case who.Key != "" && who.Key == r.Requester.Key:
-		return r, refuse(api.RuleRole, fmt.Sprintf("This key is the one that %s asked with.", r.Requester.Name), "A second person needs a key of their own.")
+	case Bars(who, r.Requester) != nil:
+		return r, Bars(who, r.Requester)
 	case r.State != Open:
 		return r, closed(r)
 	case digest != "" && digest != r.Digest:

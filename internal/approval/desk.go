@@ -19,6 +19,7 @@ type Desk struct {
 	audit api.Auditor
 	scope string
 	now   func() time.Time // for people only
+	judge Judge            // nil: nobody's word counts
 }
 
 var _ api.Approver = (*Desk)(nil)
@@ -40,15 +41,15 @@ const op = "approval"
 // (wait), RuleDenied, or RuleChanged when the content differs from what was
 // asked about; the next attempt then files a new request.
 func (d *Desk) Check(ctx context.Context, who api.Actor, act api.Act) (string, error) {
-	if name(who.Name) == "" {
+	if fold(who.Name) == "" {
 		return "", refuse(api.RuleApproval, "Nobody is signed in, so nobody can be asked to approve.", "Start with a name: a person's own account, or an SSH key with name=….")
 	}
 	if err := d.lapse(ctx); err != nil {
 		return "", broken(err)
 	}
 	var v verdict
-	err := d.store.Update(ctx, d.scope, name(who.Name), target(act), func(now time.Time, known []Request) ([]Request, error) {
-		v = d.judge(who, act, now, known)
+	err := d.store.Update(ctx, d.scope, person(who).id(), target(act), func(now time.Time, known []Request) ([]Request, error) {
+		v = d.weigh(who, act, now, known)
 		return v.changed, nil
 	})
 	if err != nil {
@@ -79,14 +80,21 @@ func (v *verdict) change(r Request, event string) {
 	v.changed, v.events = append(v.changed, r), append(v.events, event)
 }
 
-// judge decides about an act at the store's time now. known are the requester's
-// requests for the same target, newest first.
-func (d *Desk) judge(who api.Actor, act api.Act, now time.Time, known []Request) (v verdict) {
+// weigh decides about an act at the store's time now. known are requests for the same
+// target that were filed under who's login name or user id, newest first.
+func (d *Desk) weigh(who api.Actor, act api.Act, now time.Time, known []Request) (v verdict) {
 	digest, here := act.Digest(), d.now()
 	for _, r := range known {
-		r = r.at(now)
+		if r = r.at(now); !Asked(who, r) {
+			continue
+		}
 		same := r.Digest == digest
+		why := d.spoiled(who, r)
 		switch {
+		case why != nil:
+			r.State, r.Ended = Lapsed, why.Public
+			v.change(r, "approval.lapsed")
+			v.refusal = lost(r)
 		case (r.State == Open || r.State == Approved) && !same:
 			r.State = Void
 			v.change(r, "approval.void")
@@ -140,9 +148,12 @@ func (d *Desk) lapse(ctx context.Context) error {
 
 // tell is what the trail keeps of a request.
 func tell(r Request) string {
-	s := fmt.Sprintf("approval %s of %s for %s, act %s", r.ID, r.Act.Kind, r.Requester.Name, r.Digest)
+	s := fmt.Sprintf("approval %s of %s for %s, act %s", r.ID, r.Act.Kind, r.Requester, r.Digest)
 	if r.Decider != nil {
-		s += ", decided by " + r.Decider.Name
+		s += ", decided by " + r.Decider.String()
+	}
+	if r.Ended != "" {
+		s += ", " + r.Ended
 	}
 	if r.Act.Item != "" {
 		s += ", item " + r.Act.Item
@@ -152,13 +163,6 @@ func tell(r Request) string {
 	}
 	return s
 }
-
-// SamePerson reports whether two names are one person's: letters of either case
-// and spaces around them make no other person.
-func SamePerson(a, b string) bool { return name(a) == name(b) }
-
-// name is a person's name as it is compared.
-func name(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
 func refuse(rule api.Rule, public, hint string) *api.Error {
 	return &api.Error{Op: op, Kind: api.Refused, Rule: rule, Public: public, Hint: hint}

@@ -33,10 +33,10 @@ func run(t *testing.T, open func(now func() time.Time) approval.Store) {
 	for name, part := range map[string]func(*testing.T, *fixture){
 		"approve and spend": approveAndSpend, "own request": ownRequest, "who may decide": whoMayDecide, "deny": deny,
 		"content changed": contentChanged, "lapse": lapse, "survives": survives, "other context": otherContext,
-		"race to spend": race, "race to decide": raceToDecide, "outcome": outcome, "other clocks": otherClocks, "trail": trailFails, "gate": throughTheGate,
+		"race to spend": race, "standing": standing, "race to decide": raceToDecide, "outcome": outcome, "other clocks": otherClocks, "trail": trailFails, "gate": throughTheGate,
 	} {
 		t.Run(name, func(t *testing.T) {
-			f = &fixture{trail: &trail{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+			f = &fixture{trail: &trail{}, today: map[string]api.Role{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
 				open: func() approval.Store { return open(func() time.Time { return f.now }) }}
 			f.Desk = f.deskOn(first, service, name)
 			part(t, f)
@@ -114,7 +114,9 @@ func ownRequest(t *testing.T, f *fixture) {
 func whoMayDecide(t *testing.T, f *fixture) {
 	r := f.filed(t, ana, act)
 	for _, role := range api.Roles {
-		err := f.MayDecide(as(api.Actor{Name: "bo", Role: role}), r)
+		who := bo
+		who.Role = role
+		err := f.MayDecide(as(who), r)
 		if (err == nil) != role.May(api.MayApprove) {
 			t.Errorf("%s: %v", role, err)
 		}
@@ -334,7 +336,7 @@ func raceToDecide(t *testing.T, f *fixture) {
 	var group sync.WaitGroup
 	done := make(chan approval.State, 4)
 	for i, name := range []string{"bo", "cy", "di", "ed"} {
-		desk, who := f.desk(service, "race to decide"), api.Actor{Name: name, Role: api.Operator}
+		desk, who := f.desk(service, "race to decide"), overSSH(name)
 		group.Go(func() {
 			decide := desk.Approve
 			if i%2 == 0 {

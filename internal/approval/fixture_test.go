@@ -2,6 +2,7 @@ package approval_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -17,8 +18,8 @@ const (
 )
 
 var (
-	ana = api.Actor{Name: "ana", Role: api.Operator, Via: "ssh", Key: "SHA256:ana"}
-	bo  = api.Actor{Name: "bo", Role: api.Operator, Via: "ssh", Key: "SHA256:bo"}
+	ana = api.Actor{Name: "ana", Role: api.Operator, Via: "ssh", Key: "SHA256:ana", Login: "ana"}
+	bo  = api.Actor{Name: "bo", Role: api.Operator, Via: "ssh", Key: "SHA256:bo", Login: "bo"}
 	act = api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/v2/billing/operation/op-1/document/doc-1",
 		Object: "operation", ID: "op-1", Item: "doc-1", Name: "invoice.pdf", Summary: "Remove invoice.pdf", Reason: "wrong file", Seen: "before"}
 )
@@ -56,6 +57,7 @@ type fixture struct {
 	trail *trail
 	now   time.Time
 	open  func() approval.Store // another handle on the same database
+	today map[string]api.Role   // roles that changed; "": the key is gone
 }
 
 // desk is the desk of another process, or of another context.
@@ -64,7 +66,27 @@ func (f *fixture) desk(service, account string) *approval.Desk {
 }
 
 func (f *fixture) deskOn(st approval.Store, service, account string) *approval.Desk {
-	return approval.New(st, f.trail, service, account, func() time.Time { return f.now })
+	d := approval.New(st, f.trail, service, account, func() time.Time { return f.now })
+	d.SetJudge(f.standing)
+	return d
+}
+
+// standing is a Judge: everybody is an operator, but for those whom a test put into
+// f.today.
+func (f *fixture) standing(p approval.Person) (api.Role, error) {
+	switch role, changed := f.today[p.Name]; {
+	case !changed:
+		return api.Operator, nil
+	case role == "":
+		return "", errors.New("the key is unknown")
+	default:
+		return role, nil
+	}
+}
+
+// overSSH is somebody with a key of their own.
+func overSSH(name string) api.Actor {
+	return api.Actor{Name: name, Role: api.Operator, Via: "ssh", Key: "SHA256:" + name, Login: name}
 }
 
 func as(a api.Actor) context.Context { return api.WithActor(context.Background(), a) }

@@ -92,6 +92,7 @@ func spend(t *testing.T, url string) {
 	}
 	defer func() { _ = s.Close() }()
 	desk := approval.New(store.NewApproval(s.Core), &trail{}, service, account, nil)
+	desk.SetJudge((&fixture{}).standing)
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	id, err := desk.Check(as(ana), ana, act)

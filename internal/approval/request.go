@@ -23,19 +23,6 @@ const (
 	Void     State = "void"   // the act was repeated with other content
 )
 
-// Person is one side of a request.
-type Person struct {
-	Name string   `json:"name"`
-	Role api.Role `json:"role"`
-	Key  string   `json:"key,omitempty"` // fingerprint, where there is one
-	Via  string   `json:"via,omitempty"`
-	From string   `json:"from,omitempty"`
-}
-
-func person(a api.Actor) Person {
-	return Person{Name: a.Name, Role: a.Role, Key: a.Key, Via: a.Via, From: a.From}
-}
-
 // Request is a write that waits for, or had, a second person.
 type Request struct {
 	ID        string      `json:"id"`
@@ -51,6 +38,7 @@ type Request struct {
 	Decided   time.Time   `json:"decided,omitzero"`
 	Comment   string      `json:"comment,omitempty"`
 	Spent     time.Time   `json:"spent,omitzero"`
+	Ended     string      `json:"ended,omitempty"`   // why it lapsed before its time
 	Verdict   api.Verdict `json:"verdict,omitempty"` // what became of the act
 }
 

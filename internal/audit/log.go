@@ -175,7 +175,7 @@ func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
 // record begins a record of now.
 func (l *Log) record(who api.Actor, event string, phase Phase) Record {
 	r := Record{Event: event, Phase: phase, Context: l.context(),
-		Actor: Person{Name: bounded(who.Name, maxWord), Role: bounded(string(who.Role), maxWord), Key: bounded(who.Key, maxWord)},
+		Actor: personOf(who),
 		Via:   bounded(who.Via, maxWord), From: bounded(who.From, maxWord), Sid: bounded(who.Session, maxWord)}
 	r.Code = code(event, phase, "")
 	l.stamp(&r)

@@ -44,13 +44,6 @@ type Context struct {
 	Account string `json:"account,omitempty"`
 }
 
-// Person is the one behind a record.
-type Person struct {
-	Name string `json:"name,omitempty"`
-	Role string `json:"role,omitempty"`
-	Key  string `json:"key,omitempty"` // fingerprint or certificate serial
-}
-
 // Record is one record of the trail. Its texts are as bounded makes them: plain,
 // or in double quotes with everything unusual escaped; Reading undoes that.
 type Record struct {

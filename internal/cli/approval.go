@@ -80,17 +80,29 @@ func (r *root) printRequest(q approval.Request) error {
 	t.add("object", oneLine(q.Act.Object+" "+q.Act.ID))
 	t.add("item", oneLine(strings.TrimSpace(q.Act.Item+" "+q.Act.Name)))
 	t.add("reason", oneLine(q.Act.Reason))
-	t.add("asked by", oneLine(q.Requester.Name)+" at "+moment(q.Created))
+	t.add("asked by", oneLine(q.Requester.String())+" at "+moment(q.Created))
 	t.add("good until", moment(q.Expires))
 	if q.Decider != nil {
-		t.add("decided by", oneLine(q.Decider.Name)+" at "+moment(q.Decided))
+		t.add("decided by", oneLine(q.Decider.String())+" at "+moment(q.Decided))
 		t.add("comment", oneLine(q.Comment))
 	}
 	if !q.Spent.IsZero() {
 		t.add("used", moment(q.Spent)+" "+string(q.Verdict))
 	}
+	if q.Ended != "" {
+		t.add("ended", oneLine(q.Ended))
+	}
+	t.add("binds", binds(q))
 	t.add("digest", q.Digest)
 	return t.write(r.env.Out)
+}
+
+// binds says who can be the second person for a request, and who is not held by it.
+func binds(q approval.Request) string {
+	if q.Requester.Local() {
+		return "another user id of this one host; not root, nor who holds the password of the account or of the store"
+	}
+	return "another key, login name and certificate over SSH; not who holds the password of the account or of the store"
 }
 
 // approvalDecide is approve or deny.
@@ -98,8 +110,12 @@ func (r *root) approvalDecide(name, short, sentence string, needsReason bool,
 	decide func(*approval.Desk, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
 	var reason, digest string
 	cmd := &cobra.Command{Use: name + " ID", Short: short, Args: cobra.ExactArgs(1),
-		Long: short + ". Nobody decides about their own request. --digest (from approval show)\n" +
-			"makes sure that the request is the one that you looked at.",
+		Long: short + ". Nobody decides about their own request. Over SSH a person is a key,\n" +
+			"a login name and a certificate id, locally the user id that the kernel of this host knows;\n" +
+			"one of these in common with the requester is too much, and so is another host or one side\n" +
+			"over SSH and the other not. Root and whoever holds the password of the account or of the\n" +
+			"store are not held by it. --digest (from approval show) makes sure that the request is the\n" +
+			"one that you looked at.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if needsReason && strings.TrimSpace(reason) == "" {
 				return usage("--reason is needed; the requester sees it")

@@ -107,7 +107,7 @@ func (r *root) printRecords(page audit.Page) error {
 		if e.Damaged {
 			what = "DAMAGED: its bytes are not those that were hashed"
 		}
-		t.add(strconv.FormatInt(e.Seq, 10), e.At.UTC().Format("2006-01-02 15:04:05.000"), said(e.Actor.Name), said(e.Via), said(e.Event), string(e.Phase),
+		t.add(strconv.FormatInt(e.Seq, 10), e.At.UTC().Format("2006-01-02 15:04:05.000"), said(e.Actor.Who()), said(e.Via), said(e.Event), string(e.Phase),
 			string(e.Outcome), said(e.Object), said(e.ID), said(e.Item), what)
 		raws = append(raws, recordJSON(e))
 	}

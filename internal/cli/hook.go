@@ -72,7 +72,8 @@ func (r *root) hookSet() *cobra.Command {
 	cmd := r.writeFlags(&cobra.Command{Use: "set", Short: "Change them; what no flag names stays", Args: cobra.NoArgs,
 		Long: "Reads the settings, changes what the flags name, and writes them back. A new secret comes from\n" +
 			"--secret-file, or with --new-secret from standard input or a hidden prompt; never from an\n" +
-			"argument. A dry run reads nothing: null stands for what stays as it is.",
+			"argument. When nothing is given there, --new-secret takes the one that [webhooks] of the\n" +
+			"config names. A dry run reads nothing: null stands for what stays as it is.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error { return r.setHooks(ctx, a, &c) })})
 	f := cmd.Flags()
 	c.flags = f
@@ -93,11 +94,10 @@ func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange) error {
 		return err
 	}
 	if c.secretFile != "" || c.newSecret {
-		s, err := r.readSecret(c.secretFile, "New webhook secret (not shown): ")
-		if err != nil {
+		var err error
+		if key, err = r.newHookSecret(a, c.secretFile); err != nil {
 			return err
 		}
-		key = secret.New(strings.TrimSpace(s))
 		if _, err := hook.NewVerifier(hook.VerifyJWT, "", hook.Secrets{Now: key}); err != nil {
 			return &api.Error{Kind: api.Usage, Public: "This secret cannot be used: " + reasonOf(err) + ".", Hint: "Nothing was sent.", Err: err}
 		}
@@ -119,6 +119,24 @@ func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange) error {
 	}
 	r.say("Set.")
 	return r.printHooks(h)
+}
+
+// newHookSecret is the secret from the file, the prompt or standard input. When that
+// is empty it is the one that the config names, which our receiver verifies with.
+func (r *root) newHookSecret(a *app.App, file string) (secret.Value, error) {
+	s, err := r.readSecret(file, "New webhook secret (not shown): ")
+	if err != nil {
+		return secret.Value{}, err
+	}
+	if s = strings.TrimSpace(s); s != "" || file != "" {
+		return secret.New(s), nil
+	}
+	named, err := a.HookSecrets(r.env.Getenv)
+	if err != nil || named.Now.Empty() {
+		return secret.Value{}, usage("no new secret was given, and the config names none")
+	}
+	r.say("No new secret was given: the one that [webhooks] of the config names is used.")
+	return named.Now, nil
 }
 
 func reasonOf(err error) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"opdeck/api/text"
+	"opdeck/internal/csvcell"
 )
 
 func safeText(s string) string {
@@ -110,8 +111,8 @@ func (t *table) write(w io.Writer) error {
 	return err
 }
 
-// csv prints the rows for a spreadsheet: text that would start a formula gets an
-// apostrophe; numbers stay numbers.
+// csv prints the rows for a spreadsheet, in which no text is a formula and numbers
+// stay numbers.
 func (t *table) csv(w io.Writer) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(t.head); err != nil {
@@ -120,10 +121,9 @@ func (t *table) csv(w io.Writer) error {
 	for _, row := range t.rows {
 		out := make([]string, len(row))
 		for i, cell := range row {
-			if !t.right[i] && cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-				cell = "'" + cell
+			if out[i] = csvcell.Text(cell); t.right[i] {
+				out[i] = csvcell.Number(cell)
 			}
-			out[i] = cell
 		}
 		if err := c.Write(out); err != nil {
 			return err

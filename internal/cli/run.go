@@ -153,9 +153,11 @@ type root struct {
 	logFile  string
 	verbose  bool
 	dryRun   bool
-	yes      bool // of a write: do not ask
-	masked   bool // the person may not see account numbers
-	real     bool // the context is a production one
+	yes      bool           // of a write: do not ask
+	act      string         // the command that runs
+	need     api.Permission // that it asks for; "" for none
+	masked   bool           // the person may not see account numbers
+	real     bool           // the context is a production one
 
 	drawn  atomic.Bool // the screen is the console's
 	served atomic.Bool // calls are a server's
@@ -184,7 +186,10 @@ func (r *root) command() *cobra.Command {
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
 	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
-	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return r.checkOutput(cmd) }
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		r.act, r.need = path(cmd), needOf(cmd, args)
+		return r.checkOutput(cmd)
+	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.Version = r.env.Version
@@ -297,7 +302,8 @@ func (r *root) waits(sentence string) {
 	}
 }
 
-// with opens the App for one command and closes it afterwards.
+// with opens the App for one command and closes it afterwards. Who lacks the
+// permission that the command asks for is refused before it does anything.
 func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context, a *app.App) error) (err error) {
 	a := r.env.App
 	if a == nil {
@@ -311,9 +317,15 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 		who = a.LocalActor(via)
 	}
 	r.masked, r.real = !who.Role.May(api.MayReveal), a.Context.Kind == config.Production
+	ctx = api.WithTrail(api.WithActor(ctx, who), a.Audit)
+	if r.need != "" {
+		if err := api.Need(ctx, r.act, r.need); err != nil {
+			return err
+		}
+	}
 	ctx, announced := r.announcements(ctx)
 	defer func() { announced(err) }()
-	return fn(api.WithTrail(api.WithActor(ctx, who), a.Audit), a)
+	return fn(ctx, a)
 }
 
 // announcements tells people at once what the service announces of its calls.

@@ -32,20 +32,21 @@ func (r *root) serveCommand() *cobra.Command {
 			}
 			return r.with(cmd.Context(), "service", func(ctx context.Context, a *app.App) error {
 				r.served.Store(true)
-				return serve.Run(ctx, a, serve.Options{Out: r.env.Out, Getenv: r.env.Getenv, Exec: remote(r.env.Version, r.env.Build)})
+				return serve.Run(ctx, a, serve.Options{Out: r.env.Out, Getenv: r.env.Getenv, Exec: remote(r.env.Version, r.env.Build, r.env.Getenv)})
 			})
 		}}
 }
 
 // remote runs commands for people at the other end of an SSH connection: with
-// the server's App, as the person in ctx, and only those that offered allows.
-func remote(version string, build Build) func(ctx context.Context, a *app.App, c sshd.Command) int {
+// the server's App, as the person in ctx, and only those that offered allows. Of the
+// server's environment they see the secrets that the config names.
+func remote(version string, build Build, getenv func(string) string) func(ctx context.Context, a *app.App, c sshd.Command) int {
 	return func(ctx context.Context, a *app.App, c sshd.Command) int {
 		args := c.Args
 		if len(args) > 0 && args[0] == "opdeck" { // as it is typed on a host of one's own
 			args = args[1:]
 		}
-		env := Env{Args: args, In: c.In, Out: c.Out, Err: c.Err, Getenv: func(string) string { return "" }, App: a,
+		env := Env{Args: args, In: c.In, Out: c.Out, Err: c.Err, Getenv: a.SecretEnv(getenv, nil), App: a,
 			Actor: api.ActorOf(ctx), Version: version, Build: build}
 		r := &root{env: env, output: wanted(args)}
 		if env.Actor.Name == "" { // the local user would stand in

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"opdeck/internal/filecheck"
 )
 
 var errDuration = errors.New(`a duration like "15s" or "5m" is needed`)
@@ -85,7 +87,9 @@ func xdg(env func(string) string, name, under string) string {
 	return filepath.Join(home, under)
 }
 
-// Load reads and checks the file. A missing file that nobody named gives the
+// Load reads and checks the file. It must belong to us or to root and nobody else
+// may write to it: it names commands that are run, where the password is sent, and
+// who may come in. A missing file that nobody named gives the
 // defaults. Errors are Mistakes.
 func Load(path string, named bool) (Config, error) {
 	b, err := read(path)
@@ -104,6 +108,13 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	st, err := f.Stat()
+	if err == nil {
+		err = filecheck.Trusted(st)
+	}
+	if err != nil {
+		return nil, err
+	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(b) > maxFile {
 		return nil, fmt.Errorf("larger than %d bytes", maxFile)

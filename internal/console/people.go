@@ -159,11 +159,11 @@ func (p *people) requests(ctx context.Context) []any {
 
 // mayDecide reports whether a request waits for this person.
 func (p *people) mayDecide(r approval.Request) bool {
-	return r.State == approval.Open && !approval.SamePerson(r.Requester.Name, p.who.Name) && p.who.Role.May(api.MayApprove)
+	return r.State == approval.Open && approval.Bars(p.who, r.Requester) == nil && p.who.Role.May(api.MayApprove)
 }
 
 func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
-	mine := approval.SamePerson(r.Requester.Name, p.who.Name)
+	mine := approval.Asked(p.who, r)
 	what, keys := text.Untrusted(r.Act.Summary).Line(100), keymap.New()
 	by := "somebody"
 	if r.Decider != nil {

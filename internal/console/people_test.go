@@ -11,19 +11,19 @@ import (
 	"opdeck/ui"
 )
 
-// TestWhoseRequest: a person is the same whatever the case of the name, as at the
-// desk that lets nobody approve their own; keys are those of the keymap.
+// TestWhoseRequest: a request is of the user id that made it, as at the desk that
+// lets nobody approve their own; keys are those of the keymap.
 func TestWhoseRequest(t *testing.T) {
-	p := &people{who: api.Actor{Name: " ANA", Role: api.Operator}}
-	open := approval.Request{State: approval.Open, Requester: approval.Person{Name: "ana"}}
+	p := &people{who: api.Actor{Name: "ana", Role: api.Operator, UID: "1001", Host: "here"}}
+	open := approval.Request{State: approval.Open, Requester: approval.Person{Name: "ana", UID: "1001", Host: "here"}}
 	if toast, told := p.toast(open, false); told {
 		t.Errorf("ana is asked about her own request: %v", toast)
 	}
-	open.Requester.Name = "bo"
+	open.Requester = approval.Person{Name: "bo", UID: "1002", Host: "here"}
 	if toast, told := p.toast(open, false); !told || !strings.HasSuffix(toast.Text, "8 then A shows it.") {
 		t.Errorf("%v %v", toast, told)
 	}
-	mine := approval.Request{State: approval.Approved, Requester: approval.Person{Name: "Ana "}, Decider: &approval.Person{Name: "bo"}}
+	mine := approval.Request{State: approval.Approved, Requester: approval.Person{Name: "Ana ", UID: "1001", Host: "here"}, Decider: &approval.Person{Name: "bo"}}
 	if toast, told := p.toast(mine, false); !told || toast.Kind != ui.Done {
 		t.Errorf("%v %v", toast, told)
 	}
@@ -33,7 +33,7 @@ func TestWhoseRequest(t *testing.T) {
 // its time is over, and told only when that changed.
 func TestWaitingRequests(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	p := &people{who: api.Actor{Name: "ana", Role: api.Operator}, app: &app.App{Now: func() time.Time { return now }}}
+	p := &people{who: api.Actor{Name: "ana", Role: api.Operator, UID: "1001", Host: "here"}, app: &app.App{Now: func() time.Time { return now }}}
 	asked := func(want int) {
 		t.Helper()
 		news := p.waiting()
@@ -49,9 +49,9 @@ func TestWaitingRequests(t *testing.T) {
 	}
 	asked(-1)
 	for _, r := range []approval.Request{
-		{State: approval.Open, Requester: approval.Person{Name: "bo"}, Expires: now.Add(time.Minute)},
-		{State: approval.Open, Requester: approval.Person{Name: "Ana"}, Expires: now.Add(time.Minute)},
-		{State: approval.Denied, Requester: approval.Person{Name: "bo"}, Expires: now.Add(time.Minute)},
+		{State: approval.Open, Requester: approval.Person{Name: "bo", UID: "1002", Host: "here"}, Expires: now.Add(time.Minute)},
+		{State: approval.Open, Requester: approval.Person{Name: "Ana", UID: "1001", Host: "here"}, Expires: now.Add(time.Minute)},
+		{State: approval.Denied, Requester: approval.Person{Name: "bo", UID: "1002", Host: "here"}, Expires: now.Add(time.Minute)},
 	} {
 		if p.mayDecide(r) {
 			p.open = append(p.open, r.Expires)

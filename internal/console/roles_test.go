@@ -79,7 +79,7 @@ func TestEveryRoleTriesEveryKey(t *testing.T) {
 		w.Later()
 		for _, role := range api.Roles {
 			words := w.Objects(r)
-			who := api.Actor{Name: "c-" + string(role), Role: role, Via: "console", From: "here"}
+			who := roletest.Known(api.Actor{Name: "c-" + string(role), Role: role, Via: "console", From: "here"})
 			run, clock, leave := sitDown(t, a, who, ui.Place{Kind: r.Place, ID: words.Fill(r.ID)})
 			m := w.Mark()
 			said := ""

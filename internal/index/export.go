@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/internal/csvcell"
 	"opdeck/internal/index/filter"
 )
 
@@ -123,17 +124,17 @@ func csvRow(o api.Operation) []string {
 		}
 		d, err := a.Sum.Decimal()
 		if err != nil {
-			return Cell(string(a.Sum.CurrencyCode)), Cell(a.Sum.Raw())
+			return csvcell.Text(string(a.Sum.CurrencyCode)), csvcell.Text(a.Sum.Raw())
 		}
-		return Cell(string(a.Sum.CurrencyCode)), d.Text('f')
+		return csvcell.Text(string(a.Sum.CurrencyCode)), d.Text('f')
 	}
-	row := []string{Cell(string(o.OPID)), Cell(string(o.Status)), Cell(string(o.Type)), Cell(string(o.PaymentType)), moment(o.CreatedAt), moment(o.UpdatedAt)}
+	row := []string{csvcell.Text(string(o.OPID)), csvcell.Text(string(o.Status)), csvcell.Text(string(o.Type)), csvcell.Text(string(o.PaymentType)), moment(o.CreatedAt), moment(o.UpdatedAt)}
 	for _, a := range []api.Amount{o.SourceAmount, o.DestinationAmount, o.CommissionAmount} {
 		c, v := amount(a)
 		row = append(row, c, v)
 	}
-	return append(row, Cell(string(o.Customer.CUID)), Cell(string(o.Customer.Name)), Cell(string(o.Source.Name())), Cell(accountNumber(o.Source)),
-		Cell(string(o.Destination.Name())), Cell(accountNumber(o.Destination)), Cell(string(o.Reference)), Cell(string(o.Comment)),
+	return append(row, csvcell.Text(string(o.Customer.CUID)), csvcell.Text(string(o.Customer.Name)), csvcell.Text(string(o.Source.Name())), csvcell.Text(accountNumber(o.Source)),
+		csvcell.Text(string(o.Destination.Name())), csvcell.Text(accountNumber(o.Destination)), csvcell.Text(string(o.Reference)), csvcell.Text(string(o.Comment)),
 		fmt.Sprint(len(o.Documents)), fmt.Sprint(locked))
 }
 
@@ -149,19 +150,7 @@ func accountNumber(p api.Party) string {
 
 func moment(t api.Time) string {
 	if t.IsZero() {
-		return Cell(string(t.Raw))
+		return csvcell.Text(string(t.Raw))
 	}
 	return t.UTC().Format(time.RFC3339Nano)
-}
-
-// Cell makes a text safe for spreadsheets: one that a program could take for a
-// formula gets an apostrophe before it. Numbers are written without Cell.
-func Cell(s string) string {
-	if s == "" {
-		return s
-	}
-	if strings.ContainsRune("=+-@\t\r\n|%", rune(s[0])) || strings.HasPrefix(s, "＝") || strings.HasPrefix(s, "＋") || strings.HasPrefix(s, "－") || strings.HasPrefix(s, "＠") {
-		return "'" + s
-	}
-	return s
 }

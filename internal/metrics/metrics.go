@@ -39,7 +39,7 @@ type Metrics struct {
 func New(a *app.App, src Sources) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), calls: newCalls()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.calls.total, m.calls.took, newState(a), &sources{src}, build(a.Version))
+		m.calls.total, m.calls.took, newState(a), newApprovals(a), &sources{src}, build(a.Version))
 	m.stop = a.OnCall(m.calls.saw)
 	return m
 }

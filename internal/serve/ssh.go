@@ -3,9 +3,11 @@ package serve
 import (
 	"context"
 	"net"
+	"path/filepath"
 	"time"
 
 	"opdeck/api"
+	"opdeck/internal/approval"
 	"opdeck/internal/console"
 	"opdeck/internal/spoken"
 	"opdeck/internal/sshd"
@@ -33,11 +35,15 @@ func (s *server) openSSH(ctx context.Context) error {
 	limits := s.opt.Limits
 	limits.Idle = c.IdleTimeout.D()
 	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Ring: ring, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
-		Settle: s.acts.settled, Console: s.console, Spoken: s.spoken,
+		Settle: s.acts.settled, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console, Spoken: s.spoken,
 		Exec: func(ctx context.Context, c sshd.Command) int { return s.opt.Exec(ctx, s.app, c) }})
 	if err != nil {
 		return cannot("[ssh]", err)
 	}
+	s.app.JudgeSSH(func(p approval.Person) (api.Role, error) {
+		now, err := ring.Standing(p.Proof, p.Login, p.From)
+		return now.Role, err
+	})
 	var lc net.ListenConfig
 	if s.sshAt, err = lc.Listen(ctx, "tcp", c.Listen); err != nil {
 		return cannot("[ssh] listen", err)
@@ -45,16 +51,26 @@ func (s *server) openSSH(ctx context.Context) error {
 	return nil
 }
 
+// knownSources is the file of networks that people logged in from.
+func (s *server) knownSources() string {
+	if s.app.Config.Store.URL == "memory" {
+		return ""
+	}
+	return filepath.Join(s.app.State, "ssh-sources")
+}
+
+// recheck ends approvals of people who lost their key or their role.
+func (s *server) recheck(ctx context.Context) {
+	if err := s.app.Approvals.Recheck(ctx, s.ssh.Fingerprint()); err != nil && ctx.Err() == nil {
+		s.app.Log.Error("approvals cannot be looked at", "err", err)
+	}
+}
+
 // console shows the console to the person in ctx. A console looks for a webhook
 // receiver of its own, and finds ours; it asks for the secret first, which is in
 // the server's environment and not in the person's.
 func (s *server) console(ctx context.Context, t sshd.Terminal) error {
-	env := func(name string) string {
-		if name != "" && name == s.app.Config.Webhooks.SecretEnv {
-			return s.opt.Getenv(name)
-		}
-		return t.Getenv(name)
-	}
+	env := s.app.SecretEnv(s.opt.Getenv, t.Getenv)
 	return console.Run(ctx, s.app, console.Options{In: t.In, Out: t.Out, Getenv: env, NoColor: t.Getenv("NO_COLOR") != "",
 		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter, Shared: s.shared})
 }

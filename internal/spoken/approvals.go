@@ -118,8 +118,17 @@ func (c *console) requestFacts(q approval.Request) []plain.Pair {
 	if q.Act.Reason != "" {
 		out = append(out, plain.Pair{Label: "Reason", Value: untrusted(q.Act.Reason).Line(400)})
 	}
-	return append(out, plain.Pair{Label: "Asked by", Value: untrusted(q.Requester.Name).Line(60) + ", role " + string(q.Requester.Role) + ", " + plain.Ago(q.Created, c.app.Now())},
+	return append(out, plain.Pair{Label: "Asked by", Value: asker(q) + ", role " + string(q.Requester.Role) + ", " + plain.Ago(q.Created, c.app.Now())},
 		plain.Pair{Label: "Good until", Value: c.clock(q.Expires)})
+}
+
+// asker is who asked, with what a local name rests on.
+func asker(q approval.Request) string {
+	s := untrusted(q.Requester.Name).Line(60)
+	if claim := q.Requester.Claim(); claim != "" {
+		s += " (" + untrusted(claim).Line(200) + ")"
+	}
+	return s
 }
 
 // seenStill says whether the object is what the requester saw, as far as is known

@@ -77,8 +77,8 @@ func mirrored(t *testing.T) *app.App {
 }
 
 var (
-	ana = api.Actor{Name: "ana", Role: api.Admin, Via: "console"}
-	ben = api.Actor{Name: "ben", Role: api.Operator, Via: "console"}
+	ana = api.Actor{Name: "ana", Role: api.Admin, Via: "console", Key: "SHA256:ana", Login: "ana"}
+	ben = api.Actor{Name: "ben", Role: api.Operator, Via: "console", Key: "SHA256:ben", Login: "ben"}
 )
 
 // person only reads lines and answers.

@@ -93,7 +93,7 @@ func (c *console) settledNews() {
 	c.news.settled = nil
 	c.news.mu.Unlock()
 	for _, s := range list {
-		if approval.SamePerson(s.Row.Who, c.who.Name) {
+		if s.Row.Who == c.who.Name {
 			c.talk.Say("News. " + sentence(text.Untrusted(s.Sentence()).Line(300)))
 		}
 	}
@@ -123,14 +123,14 @@ func (c *console) requestNews(ctx context.Context) {
 }
 
 func (c *console) requestLine(r approval.Request, first bool) string {
-	mine := approval.SamePerson(r.Requester.Name, c.who.Name)
+	mine := approval.Asked(c.who, r)
 	what := sentence(text.Untrusted(r.Act.Summary).Line(300))
 	by := "Somebody"
 	if r.Decider != nil {
 		by = text.Untrusted(r.Decider.Name).Line(60)
 	}
 	switch {
-	case r.State == approval.Open && !mine && c.who.Role.May(api.MayApprove):
+	case r.State == approval.Open && approval.Bars(c.who, r.Requester) == nil && c.who.Role.May(api.MayApprove):
 		return text.Untrusted(r.Requester.Name).Line(60) + " asks for a second person, request " + r.ID + ": " + what + " Approvals shows it."
 	case first || !mine:
 		return ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,9 @@ const (
 	extName       = "opdeck-name"
 	extRole       = "opdeck-role"
 	extKey        = "opdeck-key"
+	extLogin      = "opdeck-login"
+	extCert       = "opdeck-cert"
+	extSerial     = "opdeck-serial"
 	extNoTerminal = "opdeck-no-terminal"
 )
 
@@ -74,6 +78,7 @@ func (a *attempts) tell() (line, last string, reasons []string) {
 func (s *Server) config(ctx ssh.Context) *gossh.ServerConfig {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return &gossh.ServerConfig{
+		Config:                  gossh.Config{KeyExchanges: exchanges, Ciphers: ciphers, MACs: macs},
 		MaxAuthTries:            s.opt.Limits.Tries,
 		PublicKeyAuthAlgorithms: algorithms,
 		PublicKeyCallback:       c.offered,
@@ -91,7 +96,9 @@ func (c *conn) offered(m gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permis
 		c.missed(m.User(), key, err)
 		return nil, errors.New("not accepted")
 	}
-	perms := &gossh.Permissions{Extensions: map[string]string{extName: p.Name, extRole: string(p.Role), extKey: p.Key}}
+	c.keyKnown.Store(true)
+	perms := &gossh.Permissions{Extensions: map[string]string{extName: p.Name, extRole: string(p.Role), extKey: p.Key,
+		extLogin: p.Login, extCert: p.Cert, extSerial: p.Serial}}
 	if p.NoTerminal {
 		perms.Extensions[extNoTerminal] = "yes"
 	}
@@ -104,11 +111,11 @@ func (c *conn) offered(m gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permis
 // verified comes after the proof that the key is held.
 func (c *conn) verified(m gossh.ConnMetadata, key gossh.PublicKey, perms *gossh.Permissions) (*gossh.Permissions, error) {
 	p := personOf(perms)
-	if _, cert := key.(*gossh.Certificate); !cert && m.User() != p.Name {
+	if m.User() != p.Login {
 		c.missed(m.User(), key, &Refusal{"other_name", "the key is " + p.Name + "'s"})
 		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: "This key is " + p.Name + "'s: log in with that name.\r\n"}
 	}
-	hangUp, ok := c.srv.seats.connect(p.Name)
+	hangUp, ok := c.srv.seats.connect(p.Login)
 	if !ok {
 		c.missed(m.User(), key, &Refusal{"too_many_connections", "the person has too many connections"})
 		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: "You have as many connections open as one person may have.\r\n"}
@@ -129,7 +136,8 @@ func personOf(p *gossh.Permissions) Person {
 	if p == nil {
 		return Person{}
 	}
-	return Person{Name: p.Extensions[extName], Role: api.Role(p.Extensions[extRole]), Key: p.Extensions[extKey], NoTerminal: p.Extensions[extNoTerminal] != ""}
+	return Person{Name: p.Extensions[extName], Role: api.Role(p.Extensions[extRole]), Key: p.Extensions[extKey], Login: p.Extensions[extLogin],
+		Cert: p.Extensions[extCert], Serial: p.Extensions[extSerial], NoTerminal: p.Extensions[extNoTerminal] != ""}
 }
 
 // missed notes a try that failed.
@@ -154,7 +162,12 @@ func (c *conn) failed() {
 	s := c.srv
 	_, _, reasons := c.attempts.tell()
 	if len(reasons) == 0 { // nobody tried: a scanner, a probe, a broken line
-		s.stats.add(&s.stats.refused, "no_attempt")
+		reason := "no_attempt"
+		if c.dropped.Load() {
+			reason = "silent"
+		}
+		s.stats.add(&s.stats.refused, reason)
+		s.logRefused(c.addr, reason)
 		return
 	}
 	for _, r := range reasons {
@@ -163,10 +176,19 @@ func (c *conn) failed() {
 	c.tellRefused("")
 }
 
+// logRefused logs a connection that was not let in: one line a minute for each
+// network and reason, with the number of those that it stands for.
+func (s *Server) logRefused(from netip.Addr, reason string, more ...any) {
+	narrow, _ := networks(from)
+	if n, ok := s.refusals.Allow(narrow.String(), reason); ok {
+		s.opt.Log.Warn("ssh: not let in", append([]any{"from", from.String(), "reason", reason, "unlogged_before", n}, more...)...)
+	}
+}
+
 // tellRefused records the failed tries of a connection. The trail bounds them.
 func (c *conn) tellRefused(before string) {
-	line, last, _ := c.attempts.tell()
-	c.srv.opt.Log.Warn("ssh: not let in", "from", c.addr.String(), "tries", before+line)
+	line, last, reasons := c.attempts.tell()
+	c.srv.logRefused(c.addr, strings.Join(reasons, ","), "tries", before+line)
 	who := api.Actor{Name: last, Via: "ssh", From: c.addr.String()} // as they called themselves
 	c.srv.note(context.Background(), who, api.Event{Name: eventRefused, Object: "ssh", Detail: before + line})
 }

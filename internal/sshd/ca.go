@@ -106,8 +106,13 @@ func (a authority) judge(c *gossh.Certificate, user string, from netip.Addr, now
 	if err != nil {
 		return Person{}, err
 	}
-	if c.KeyId == "" || checkName(c.KeyId) != nil {
+	switch {
+	case c.KeyId == "" || checkName(c.KeyId) != nil:
 		return refused("key_id", "the certificate's key id is no name of a person")
+	case checkName(user) != nil:
+		return refused("principal", "the login name is no name of a person")
+	case c.Signature == nil || weakSignature(c.Signature.Format):
+		return refused("weak_signature", "the certificate is signed with SHA-1")
 	}
 	// Signature, and the same once more by the library.
 	check := gossh.CertChecker{SupportedCriticalOptions: []string{"source-address"}, Clock: func() time.Time { return now }}
@@ -115,8 +120,9 @@ func (a authority) judge(c *gossh.Certificate, user string, from netip.Addr, now
 		return refused("certificate", "the certificate does not hold")
 	}
 	_, pty := c.Extensions["permit-pty"]
-	return Person{Name: c.KeyId, Role: role, Key: "certificate " + strconv.FormatUint(c.Serial, 10) + " of " + gossh.FingerprintSHA256(c.SignatureKey),
-		NoTerminal: !pty, Until: time.Unix(int64(c.ValidBefore), 0), certificate: true}, nil
+	return Person{Name: c.KeyId, Role: role, Key: gossh.FingerprintSHA256(c.Key), Login: user, Cert: c.KeyId,
+		Serial:     strconv.FormatUint(c.Serial, 10) + " of " + gossh.FingerprintSHA256(c.SignatureKey),
+		NoTerminal: !pty, Until: time.Unix(int64(c.ValidBefore), 0)}, nil
 }
 
 func (a authority) isRevoked(c *gossh.Certificate) bool {

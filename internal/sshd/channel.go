@@ -62,7 +62,9 @@ func known(what string) string {
 
 // actor is the person of the connection, for the trail and the gate.
 func (c *conn) actor(session string) api.Actor {
-	return api.Actor{Name: c.person.Name, Role: c.person.Role, Via: "ssh", From: c.RemoteAddr().String(), Key: c.person.Key, Session: session}
+	p := c.person
+	return api.Actor{Name: p.Name, Role: p.Role, Via: "ssh", From: c.RemoteAddr().String(), Session: session, Host: c.srv.Fingerprint(),
+		Key: p.Key, Login: p.Login, Cert: p.Cert, Serial: p.Serial, Proof: strings.TrimSpace(string(gossh.MarshalAuthorizedKey(c.key)))}
 }
 
 // session is one session channel.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestSplitWords(t *testing.T) {
@@ -76,48 +75,5 @@ func TestTypedLines(t *testing.T) {
 	var out bytes.Buffer
 	if n, err := (&crlf{w: &out}).Write([]byte("a\nb\n")); n != 4 || err != nil || out.String() != "a\r\nb\r\n" {
 		t.Errorf("%d, %v, %q", n, err, &out)
-	}
-}
-
-func TestDoor(t *testing.T) {
-	d := newDoor(3, 2, time.Millisecond)
-	in := func(from string) (func(), bool) { return d.enter(addr(from), nil) }
-	a, _ := in("192.0.2.1")
-	if _, ok := in("192.0.2.1"); !ok {
-		t.Fatal("a second one of an address")
-	}
-	if _, ok := in("::ffff:192.0.2.1"); ok {
-		t.Error("a third one of an address, written otherwise")
-	}
-	b, ok := in("2001:db8::1")
-	if !ok {
-		t.Fatal("another address")
-	}
-	if _, ok := in("198.51.100.1"); ok {
-		t.Error("a fourth one")
-	}
-	b()
-	b() // twice is once
-	c, ok := in("2001:db8::2")
-	if !ok {
-		t.Error("no place where one became free")
-	}
-	c()
-	a()
-	if n := d.count(); n != 1 {
-		t.Errorf("%d inside", n)
-	}
-	if network(addr("2001:db8::1")) != network(addr("2001:db8::ffff")) || network(addr("2001:db8::1")) == network(addr("2001:db8:0:1::1")) {
-		t.Error("a /64 counts as one")
-	}
-	// One who waits gets the place of one who leaves.
-	patient := newDoor(1, 1, time.Minute)
-	leave, _ := patient.enter(addr("192.0.2.1"), nil)
-	got := make(chan bool)
-	go func() { _, ok := patient.enter(addr("192.0.2.1"), nil); got <- ok }()
-	soon(t, "one waits", func() bool { patient.mu.Lock(); defer patient.mu.Unlock(); return patient.waiting == 1 })
-	leave()
-	if !<-got {
-		t.Error("who waited got nothing")
 	}
 }

@@ -28,15 +28,23 @@ var (
 	errGone     = &ended{"disconnected", "The other side has left."}
 )
 
-// conn is one connection. Before the proof it is a place at the door.
+// conn is one connection. Before the proof it is bounded by preAuthLimit.
 type conn struct {
 	net.Conn
 	srv   *Server
 	addr  netip.Addr
 	began time.Time
-	leave func() // gives the place at the door back
+	leave func() // gives the place before authentication back
 
 	attempts attempts
+	spoke    chan struct{} // closed when first bytes have come, or none will
+	ahead    []byte        // of these, what was not read yet; set before spoke is closed
+	failure  error         // of the reading of these
+	reading  atomic.Int64  // ns from began to the Read that waits for the client; 0: none
+	idle     atomic.Int64  // ns that earlier ones waited
+	heard    atomic.Bool   // the client has sent something
+	keyKnown atomic.Bool   // a key was offered that is accepted
+	dropped  atomic.Bool   // another one took its place
 
 	proven atomic.Bool
 	// Set before proven, never changed afterwards.
@@ -63,17 +71,19 @@ type connKey struct{}
 // connection's own.
 func (s *Server) accept(ctx ssh.Context, nc net.Conn) net.Conn {
 	addr := addrOf(nc.RemoteAddr())
-	leave, ok := s.door.enter(addr, s.stopping)
-	if !ok {
+	c := &conn{Conn: nc, srv: s, addr: addr, began: time.Now(), hangUp: func() {}, gone: make(chan struct{}),
+		spoke: make(chan struct{}), sessions: map[*session]bool{}, told: map[string]bool{}}
+	go c.hear()
+	var ok bool
+	if c.leave, ok = s.preAuth.enter(addr, c, s.stopping); !ok {
 		s.stats.add(&s.stats.refused, "too_many_pending")
+		s.logRefused(addr, "too_many_pending")
 		return nil
 	}
-	c := &conn{Conn: nc, srv: s, addr: addr, began: time.Now(), leave: leave, hangUp: func() {}, gone: make(chan struct{}),
-		sessions: map[*session]bool{}, told: map[string]bool{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
-		leave()
+		c.leave()
 		return nil
 	}
 	s.running.Add(1)
@@ -86,7 +96,12 @@ func addrOf(a net.Addr) netip.Addr {
 	if a == nil {
 		return netip.Addr{}
 	}
-	p, err := netip.ParseAddrPort(a.String())
+	return hostOf(a.String())
+}
+
+// hostOf is the address in "address:port"; the zero Addr when there is none.
+func hostOf(s string) netip.Addr {
+	p, err := netip.ParseAddrPort(s)
 	if err != nil {
 		return netip.Addr{}
 	}
@@ -117,6 +132,62 @@ func (c *conn) Close() error {
 	return err
 }
 
+// hear reads the first bytes of the client while the connection waits for a place:
+// whoever means it speaks at once.
+func (c *conn) hear() {
+	defer close(c.spoke)
+	b := make([]byte, 256)
+	n, err := c.Conn.Read(b)
+	c.ahead, c.failure = b[:n], err
+	c.heard.Store(n > 0)
+}
+
+// Read counts how long the client keeps us waiting, until the proof.
+func (c *conn) Read(b []byte) (int, error) {
+	if c.proven.Load() {
+		return c.Conn.Read(b)
+	}
+	at := int64(time.Since(c.began))
+	c.reading.Store(max(at, 1))
+	n, err := c.read(b)
+	c.reading.Store(0)
+	c.idle.Add(int64(time.Since(c.began)) - at)
+	return n, err
+}
+
+// read is Read with the first bytes before all others.
+func (c *conn) read(b []byte) (int, error) {
+	<-c.spoke
+	switch {
+	case len(c.ahead) > 0:
+		n := copy(b, c.ahead)
+		c.ahead = c.ahead[n:]
+		return n, nil
+	case c.failure != nil:
+		return 0, c.failure
+	}
+	return c.Conn.Read(b)
+}
+
+// waited implements client.
+func (c *conn) waited() (d time.Duration, silent bool) {
+	d = time.Duration(c.idle.Load())
+	if at := c.reading.Load(); at > 0 {
+		d += time.Since(c.began) - time.Duration(at)
+	}
+	return d, !c.heard.Load()
+}
+
+// proving implements client.
+func (c *conn) proving() bool { return c.keyKnown.Load() }
+
+// drop implements client. The place was taken away before, so the connection may
+// not even be counted yet: its network end is closed, and the exchange ends with it.
+func (c *conn) drop() {
+	c.dropped.Store(true)
+	_ = c.Conn.Close()
+}
+
 // Write bounds how long the network may not take what is written. Until the
 // proof the deadline of the handshake does that.
 func (c *conn) Write(b []byte) (int, error) {
@@ -131,6 +202,7 @@ func (c *conn) prove(p Person, key gossh.PublicKey, user string, hangUp func()) 
 	c.person, c.key, c.user, c.hangUp = p, key, user, hangUp
 	c.proven.Store(true)
 	c.leave()
+	c.srv.preAuth.known.add(c.addr)
 	c.mu.Lock()
 	c.lone = time.AfterFunc(c.srv.opt.Limits.Lone, func() { _ = c.Close() })
 	c.mu.Unlock()

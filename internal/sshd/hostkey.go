@@ -7,6 +7,8 @@ import (
 	"os"
 
 	gossh "golang.org/x/crypto/ssh"
+
+	"opdeck/internal/filecheck"
 )
 
 // maxKeyFile is the largest file of keys that is read, in bytes.
@@ -55,7 +57,7 @@ func readPrivate(path string) ([]byte, error) {
 	if err != nil || !os.SameFile(st, now) { // exchanged since
 		return nil, errors.New("it is not a regular file")
 	}
-	if err := private(now); err != nil {
+	if err := filecheck.Private(now); err != nil {
 		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(f, maxKeyFile))

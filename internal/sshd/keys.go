@@ -2,7 +2,6 @@ package sshd
 
 import (
 	"bytes"
-	"crypto/rsa"
 	"errors"
 	"fmt"
 	"strings"
@@ -161,24 +160,4 @@ func parseExpiry(s string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, errors.New("expiry-time is no time like 20270131 or 202701311800Z")
-}
-
-// algorithms are those that a person may sign with.
-var algorithms = []string{gossh.KeyAlgoED25519, gossh.KeyAlgoSKED25519, gossh.KeyAlgoECDSA256, gossh.KeyAlgoSKECDSA256,
-	gossh.KeyAlgoRSASHA512, gossh.KeyAlgoRSASHA256}
-
-// usable refuses keys that are too weak.
-func usable(pub gossh.PublicKey) error {
-	switch pub.Type() {
-	case gossh.KeyAlgoED25519, gossh.KeyAlgoSKED25519, gossh.KeyAlgoECDSA256, gossh.KeyAlgoSKECDSA256:
-		return nil
-	case gossh.KeyAlgoRSA:
-		if c, ok := pub.(gossh.CryptoPublicKey); ok {
-			if k, ok := c.CryptoPublicKey().(*rsa.PublicKey); ok && k.N.BitLen() >= 2048 {
-				return nil
-			}
-		}
-		return errors.New("the RSA key has less than 2048 bits")
-	}
-	return errors.New("this type of key is not accepted; there are ed25519, ecdsa-256 and rsa")
 }

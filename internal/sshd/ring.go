@@ -13,21 +13,26 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/internal/filecheck"
 )
 
 // Person is who proved to hold a key.
 type Person struct {
+	// Name is what people read: that of authorized_keys, or the certificate's key id.
 	Name string
 	Role api.Role
-	// Key is the key's fingerprint, or the certificate's serial number and the
-	// fingerprint of who signed it.
+	// Key is the fingerprint of the key, of the certified one where a certificate was
+	// used.
 	Key string
+	// Login is the name that the person logs in with: a principal of the certificate.
+	Login string
+	// Cert is the certificate's key id; Serial its serial number and the fingerprint of
+	// who signed it. "" without a certificate.
+	Cert, Serial string
 	// NoTerminal is true for a certificate without permit-pty.
 	NoTerminal bool
 	// Until is when the key or certificate lapses; zero: never.
 	Until time.Time
-
-	certificate bool // the login name has been looked at
 }
 
 // Refusal says why a key is not accepted. It is for our log and audit trail; the
@@ -56,6 +61,8 @@ type rules struct {
 	keys map[string]entry
 	ca   authority
 	bad  []Mistake
+
+	keysFile, caFile []byte // what they were read from
 }
 
 // fileState is what is known of a file.
@@ -104,7 +111,7 @@ func readKeys(path string) ([]byte, error) {
 	case st.Size() > maxKeyFile:
 		return nil, fmt.Errorf("%s: it is larger than %d bytes", path, maxKeyFile)
 	}
-	if err := trusted(st); err != nil {
+	if err := filecheck.Trusted(st); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
@@ -114,12 +121,32 @@ func readKeys(path string) ([]byte, error) {
 	return b, nil
 }
 
-func (r *Ring) parse() {
-	n := &rules{}
-	n.keys, n.bad = parseKeys(r.keysFile, r.keys.b)
-	ca, bad := parseCA(r.caFile, r.ca.b)
-	n.ca, n.bad = ca, append(n.bad, bad...)
-	r.rules.Store(n)
+func (r *Ring) parse() { r.rules.Store(r.parsed(r.keys.b, r.ca.b)) }
+
+func (r *Ring) parsed(keys, ca []byte) *rules {
+	n := &rules{keysFile: keys, caFile: ca}
+	n.keys, n.bad = parseKeys(r.keysFile, keys)
+	signers, bad := parseCA(r.caFile, ca)
+	n.ca, n.bad = signers, append(n.bad, bad...)
+	return n
+}
+
+// fresh is what the files say at this moment, whatever Reload has seen.
+func (r *Ring) fresh() (*rules, error) {
+	var b [2][]byte
+	for i, path := range []string{r.keysFile, r.caFile} {
+		if path == "" {
+			continue
+		}
+		var err error
+		if b[i], err = readKeys(path); err != nil {
+			return nil, err
+		}
+	}
+	if n := r.rules.Load(); bytes.Equal(n.keysFile, b[0]) && bytes.Equal(n.caFile, b[1]) {
+		return n, nil
+	}
+	return r.parsed(b[0], b[1]), nil
 }
 
 // Reload reads the files again. changed is true when they hold something else
@@ -167,7 +194,10 @@ func (r *Ring) Len() (keys, authorities int) {
 // *Refusal. Whether the key is held, and whether the login name of a plain key
 // agrees, is for the caller.
 func (r *Ring) Judge(key gossh.PublicKey, user string, from netip.Addr) (Person, error) {
-	n, now := r.rules.Load(), r.now()
+	return r.rules.Load().judge(key, user, from, r.now())
+}
+
+func (n *rules) judge(key gossh.PublicKey, user string, from netip.Addr, now time.Time) (Person, error) {
 	if c, is := key.(*gossh.Certificate); is {
 		return n.ca.judge(c, user, from, now)
 	}
@@ -183,5 +213,24 @@ func (r *Ring) Judge(key gossh.PublicKey, user string, from netip.Addr) (Person,
 	case !e.until.IsZero() && !now.Before(e.until):
 		return refused("expired", "the key has lapsed")
 	}
-	return Person{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Until: e.until}, nil
+	return Person{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Login: e.name, Until: e.until}, nil
+}
+
+// Standing judges once more who logged in before as user from an address, with the
+// key or certificate that they proved, as authorized_keys has it. The files are read
+// anew; one that cannot be read lets nobody stand.
+func (r *Ring) Standing(proof, user, from string) (Person, error) {
+	key, _, _, _, err := gossh.ParseAuthorizedKey([]byte(proof))
+	if err != nil {
+		return refused("no_proof", "nothing is kept of the key")
+	}
+	n, err := r.fresh()
+	if err != nil {
+		return Person{}, err
+	}
+	p, err := n.judge(key, user, hostOf(from), r.now())
+	if err == nil && p.Login != user {
+		return refused("other_name", "the key is "+p.Name+"'s")
+	}
+	return p, err
 }

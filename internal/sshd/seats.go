@@ -14,8 +14,8 @@ type seats struct {
 
 	mu     sync.Mutex
 	taken  int            // guarded by mu
-	person map[string]int // guarded by mu: sessions
-	lines  map[string]int // guarded by mu: connections
+	person map[string]int // guarded by mu: sessions, by login name
+	lines  map[string]int // guarded by mu: connections, by login name
 }
 
 func newSeats(all, each, conns int) *seats {
@@ -35,37 +35,37 @@ func (s *seats) sit(p Person) (rise func(), why string) {
 		room -= s.kept
 	}
 	switch {
-	case s.person[p.Name] >= s.each:
+	case s.person[p.Login] >= s.each:
 		return nil, "you have as many sessions open as one person may have"
 	case s.taken >= room:
 		return nil, "the server has as many sessions open as it may have"
 	}
 	s.taken++
-	s.person[p.Name]++
+	s.person[p.Login]++
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.taken--
-		less(s.person, p.Name)
+		less(s.person, p.Login)
 	}), ""
 }
 
 // connect counts a connection of a person; ok is false when there are too many.
-func (s *seats) connect(name string) (leave func(), ok bool) {
+func (s *seats) connect(login string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lines[name] >= s.conns {
+	if s.lines[login] >= s.conns {
 		return nil, false
 	}
-	s.lines[name]++
+	s.lines[login]++
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		less(s.lines, name)
+		less(s.lines, login)
 	}), true
 }
 
-func less(m map[string]int, key string) {
+func less[K comparable](m map[K]int, key K) {
 	if m[key]--; m[key] == 0 {
 		delete(m, key)
 	}

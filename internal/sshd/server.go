@@ -15,6 +15,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/internal/listen"
 	"opdeck/ui/paint"
 )
 
@@ -66,12 +67,19 @@ type Options struct {
 	Spoken func(ctx context.Context, l Line) error
 	// Exec runs a command for the person in ctx and returns its exit code.
 	Exec func(ctx context.Context, c Command) int
+	// Rechecked is told after each look at the people inside, and at once when the key
+	// files say something else. nil: nobody.
+	Rechecked func(ctx context.Context)
 	// Settle waits until nothing that a session sent is unanswered, or ctx ends.
 	// nil: nothing is waited for.
 	Settle func(ctx context.Context, session string)
 	Audit  Auditor
 	Log    *slog.Logger     // nil: discards
 	Now    func() time.Time // nil: time.Now; for lifetimes of keys only
+
+	// KnownSources is a file that remembers the networks that people logged in from,
+	// for which places before authentication are kept. "": they are forgotten at the end.
+	KnownSources string
 
 	MaxSessions int // 200, of which 4 are kept for oncall and admin
 	Limits      Limits
@@ -81,9 +89,13 @@ type Options struct {
 type Limits struct {
 	Handshake time.Duration // 10 s from the connection to the proof
 	Tries     int           // 3 proofs tried on one connection
-	Pending   int           // 20 connections without a proof
-	PerSource int           // 5 of them from one /32 or /64
-	Patience  time.Duration // 2 s that one beyond these waits for its turn
+
+	Pending     int           // 128 connections without a proof
+	PendingKept int           // 32 of them for networks that somebody logged in from before
+	PerSource   int           // 8 of them from one /32 or /64
+	PerNetwork  int           // 32 of them from one /24 or /48, known sources aside
+	Quiet       time.Duration // 500 ms that a silent client may keep us waiting before another one can take its place
+	Patience    time.Duration // 8 s that one beyond the bounds waits for its turn
 
 	PerPerson int           // 4 sessions of one person
 	PerConn   int           // 2 sessions on one connection
@@ -107,9 +119,12 @@ type Limits struct {
 func (l *Limits) defaults() {
 	or(&l.Handshake, 10*time.Second)
 	or(&l.Tries, 3)
-	or(&l.Pending, 20)
-	or(&l.PerSource, 5)
-	or(&l.Patience, 2*time.Second)
+	or(&l.Pending, 128)
+	or(&l.PendingKept, l.Pending/4)
+	or(&l.PerSource, 8)
+	or(&l.PerNetwork, 32)
+	or(&l.Quiet, 500*time.Millisecond)
+	or(&l.Patience, 8*time.Second)
 	or(&l.PerPerson, 4)
 	or(&l.PerConn, 2)
 	or(&l.Conns, 8)
@@ -135,11 +150,12 @@ func or[T comparable](v *T, def T) {
 
 // Server serves one listener.
 type Server struct {
-	opt   Options
-	ssh   *ssh.Server
-	door  *door
-	seats *seats
-	stats stats
+	opt      Options
+	ssh      *ssh.Server
+	preAuth  *preAuthLimit
+	seats    *seats
+	stats    stats
+	refusals listen.LogLimit
 
 	stopping chan struct{} // closed when nobody more is let in
 	running  sync.WaitGroup
@@ -166,12 +182,23 @@ func New(opt Options) (*Server, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
+	if opt.Rechecked == nil {
+		opt.Rechecked = func(context.Context) {}
+	}
 	if opt.Settle == nil {
 		opt.Settle = func(context.Context, string) {}
 	}
+	var err error
+	if opt.HostKey, err = withoutSHA1(opt.HostKey); err != nil {
+		return nil, err
+	}
 	l := opt.Limits
-	s := &Server{opt: opt, door: newDoor(l.Pending, l.PerSource, l.Patience), seats: newSeats(opt.MaxSessions, l.PerPerson, l.Conns),
+	s := &Server{opt: opt, preAuth: newPreAuthLimit(l), seats: newSeats(opt.MaxSessions, l.PerPerson, l.Conns),
 		stopping: make(chan struct{}), reload: make(chan struct{}, 1), conns: map[*conn]bool{}}
+	s.preAuth.known.path = opt.KnownSources
+	if err := s.preAuth.known.load(); err != nil {
+		return nil, err
+	}
 	s.ssh = &ssh.Server{
 		HostSigners: []ssh.Signer{opt.HostKey}, Version: "opdeck", HandshakeTimeout: l.Handshake,
 		Handler:                 func(ssh.Session) {}, // never called: the session channel is ours
@@ -245,6 +272,14 @@ func (s *Server) stop(l net.Listener) {
 		_ = c.Close()
 	}
 	<-out
+	s.remember()
+}
+
+// remember saves the networks that people logged in from.
+func (s *Server) remember() {
+	if err := s.preAuth.known.save(); err != nil {
+		s.opt.Log.Error("ssh: logins from known networks may have to wait after a restart", "err", err)
+	}
 }
 
 // all are the connections, inside those that proved who they are.
@@ -275,10 +310,11 @@ func (s *Server) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-again.C:
-			s.recheck()
+			s.recheck(ctx)
 			continue
 		case <-s.reload:
 		case <-look.C:
+			s.remember()
 		}
 		changed, err := s.opt.Ring.Reload()
 		if err != nil && err.Error() != trouble {
@@ -290,7 +326,7 @@ func (s *Server) watch(ctx context.Context) {
 		}
 		if changed {
 			s.reloaded(ctx)
-			s.recheck()
+			s.recheck(ctx)
 		}
 	}
 }
@@ -308,13 +344,14 @@ func (s *Server) reloaded(ctx context.Context) {
 }
 
 // recheck looks whether everybody inside would still be let in as who they are.
-func (s *Server) recheck() {
+func (s *Server) recheck(ctx context.Context) {
+	defer s.opt.Rechecked(ctx)
 	for _, c := range s.inside() {
 		p, err := s.opt.Ring.Judge(c.key, c.user, c.addr)
 		switch {
 		case err != nil:
 			c.dismiss(errRevoked)
-		case p.Name != c.person.Name || p.Role != c.person.Role || p.NoTerminal != c.person.NoTerminal:
+		case p.Name != c.person.Name || p.Login != c.person.Login || p.Role != c.person.Role || p.NoTerminal != c.person.NoTerminal:
 			c.dismiss(errChanged)
 		}
 	}

@@ -219,25 +219,19 @@ func (s *Screen) switchKeys() {
 }
 
 // own reports whether the person here asked.
-func (s *Screen) own(r approval.Request) bool { return own(s.me, r) }
-
-func own(me api.Actor, r approval.Request) bool {
-	return strings.TrimSpace(me.Name) != "" && approval.SamePerson(me.Name, r.Requester.Name)
-}
+func (s *Screen) own(r approval.Request) bool { return approval.Asked(s.me, r) }
 
 // why says why this person cannot decide about r; "" when they can. The desk
 // decides again.
 func (s *Screen) why(r approval.Request) string {
-	st := state(r, s.env.Now())
+	st, bars := state(r, s.env.Now()), approval.Bars(s.me, r.Requester)
 	switch {
 	case s.doing != "":
 		return "One decision is under way."
-	case strings.TrimSpace(s.me.Name) == "":
-		return "Nobody is signed in, so nobody can decide. Start with a name: a person's own account, or an SSH key with name=…."
 	case s.own(r):
 		return "This is your own request, and nobody decides about their own: ask a colleague. Unused it lapses by itself."
-	case s.me.Key != "" && s.me.Key == r.Requester.Key:
-		return "Your key is the one that " + line(r.Requester.Name, 40) + " asked with; a second person needs a key of their own."
+	case bars != nil:
+		return bars.Public + " " + bars.Hint
 	case !s.me.Role.May(api.MayApprove):
 		return "Your role (" + string(s.me.Role) + ") does not allow to " + string(api.MayApprove) + "; " + api.WhoMay(api.MayApprove) + " may."
 	case st != approval.Open:

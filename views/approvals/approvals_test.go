@@ -44,7 +44,7 @@ var _ Desk = (*approval.Desk)(nil)
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func request(id, who string, st approval.State, age time.Duration) approval.Request {
-	return approval.Request{ID: id, State: st, Requester: approval.Person{Name: who, Role: api.Operator, Key: "SHA256:" + who, Via: "ssh", From: "10.0.0.7:5022"},
+	return approval.Request{ID: id, State: st, Requester: approval.Person{Name: who, Role: api.Operator, Key: "SHA256:" + who, Login: who, Via: "ssh", From: "10.0.0.7:5022"},
 		Act: api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/v2/billing/operation/7f3a2b10/document/d0c1", Object: "operation", ID: "7f3a2b10-0000-4000-8000-000000000001",
 			Item: "d0c1", Name: "invoice.pdf", Summary: "Remove invoice.pdf", Reason: "wrong customer", Seen: strings.Repeat("ab", 32)},
 		Digest: strings.Repeat("cd", 32), Created: noon.Add(-age), Expires: noon.Add(approval.Lifetime - age)}
@@ -70,7 +70,7 @@ var place = ui.Place{Kind: Kind}
 
 func as(name string, role api.Role) shelltest.Option {
 	return func(o *ui.Options) {
-		o.Context = api.WithActor(context.Background(), api.Actor{Name: name, Role: role, Key: "SHA256:mine"})
+		o.Context = api.WithActor(context.Background(), api.Actor{Name: name, Role: role, Key: "SHA256:mine", Login: name})
 	}
 }
 

@@ -122,7 +122,11 @@ func actPairs(a api.Act) []widget.Pair {
 func personPairs(who approval.Person) []widget.Pair {
 	p := say("name", who.Name, "–")
 	p = append(p, say("role", string(who.Role), "–")...)
-	for _, x := range []struct{ label, value string }{{"key", who.Key}, {"via", who.Via}, {"from", who.From}} {
+	login := who.Login
+	if login == who.Name {
+		login = ""
+	}
+	for _, x := range []struct{ label, value string }{{"login", login}, {"key", who.Key}, {"certificate", who.Serial}, {"known as", who.Claim()}, {"via", who.Via}, {"from", who.From}} {
 		if x.value != "" {
 			p = append(p, say(x.label, x.value, "")...)
 		}

@@ -64,7 +64,7 @@ func (r *rows) Row(i int) widget.Row {
 		left, _ = text.Until(q.Expires, now)
 	}
 	who := line(q.Requester.Name, 40)
-	if own(r.me, q) {
+	if approval.Asked(r.me, q) {
 		who += " (you)"
 	}
 	out := widget.Row{ID: q.ID,

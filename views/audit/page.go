@@ -98,7 +98,12 @@ func personPairs(e trail.Entry) []widget.Pair {
 	p := []widget.Pair{{Value: "Person"}}
 	p = append(p, say("name", e.Actor.Name)...)
 	p = append(p, say("role", e.Actor.Role)...)
+	if e.Actor.Login != e.Actor.Name {
+		p = append(p, say("login", e.Actor.Login)...)
+	}
 	p = append(p, say("key", e.Actor.Key)...)
+	p = append(p, say("certificate", e.Actor.Serial)...)
+	p = append(p, say("known as", e.Actor.Claim)...)
 	p = append(p, say("via", e.Via)...)
 	p = append(p, say("from", e.From)...)
 	p = append(p, say("session", e.Sid)...)

@@ -156,9 +156,15 @@ func (w *World) used(r Row) {
 	}
 }
 
+// Known gives a person a key of their own, as people over SSH have.
+func Known(who api.Actor) api.Actor {
+	who.Key, who.Login = "SHA256:"+who.Name, who.Name
+	return who
+}
+
 // request is a write of somebody else that waits for a second person.
 func (w *World) request(op api.Operation) string {
-	asker := api.Actor{Name: fmt.Sprintf("asker-%d", w.n), Role: api.Operator}
+	asker := Known(api.Actor{Name: fmt.Sprintf("asker-%d", w.n), Role: api.Operator, Via: "ssh"})
 	_, err := w.App.Approvals.Check(api.WithActor(w.T.Context(), asker), asker,
 		api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/x", Object: "operation", ID: string(op.OPID), Item: "d"})
 	if e := api.AsError(err); e == nil || e.Rule != api.RuleApproval {

@@ -1,0 +1,96 @@
+package session
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Faults of an exchange that no further try mends: somebody has to look at the
+// service's certificate or at base_url. They are fixed sentences, so that the history
+// shows nothing of what the service sent.
+const (
+	faultAuthority  = "the service's certificate is not good: an authority that is not known here has signed it (a private one goes into ca_file of the context)"
+	faultName       = "the service's certificate is not good: it is for another host name than that of base_url"
+	faultTime       = "the service's certificate is not good: it has expired or is not valid yet, or this host's clock is wrong"
+	faultCert       = "the service's certificate is not good: it does not hold"
+	faultHandshake  = "the TLS handshake with the service failed: it speaks no TLS 1.2 or newer that both sides accept, or no TLS at all"
+	faultRedirected = "the service sends the login elsewhere, which opdeck does not follow; is base_url right?"
+	faultTooLong    = "the answer is longer than 64 KiB, which no answer to a login is; is base_url right?"
+)
+
+var permanentFaults = []string{faultAuthority, faultName, faultTime, faultCert, faultHandshake, faultRedirected, faultTooLong}
+
+// Permanent says in a sentence without capital and full stop what about a failed
+// exchange no further try mends; ok is false when another try may help.
+func Permanent(err error) (sentence string, ok bool) {
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &authority):
+		return faultAuthority, true
+	case errors.As(err, &host):
+		return faultName, true
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return faultTime, true
+	case errors.As(err, &invalid), errors.As(err, &cert):
+		return faultCert, true
+	case errors.As(err, &record), errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"): // an alert of TLS
+		return faultHandshake, true
+	case err != nil && strings.HasPrefix(err.Error(), "tls: "):
+		return faultHandshake, true
+	}
+	return "", false
+}
+
+// permanentError ends the waiting of a person at once; nil for a detail of an
+// exchange that another try may mend.
+func permanentError(detail string, wait time.Duration) *Error {
+	if !slices.Contains(permanentFaults, detail) {
+		return nil
+	}
+	return &Error{Kind: ServiceUnavailable, Public: detail, RetryAfter: wait, permanent: true}
+}
+
+// tellAtOnce is the wait for the next try from which on a person is told of the last
+// one's permanent fault instead.
+const tellAtOnce = 5 * time.Second
+
+// faultBefore is the error of the last rotation of all processes, when it was a
+// permanent one and the next try is some time away.
+func (m *Manager) faultBefore(ctx context.Context, wait time.Duration) *Error {
+	if wait < tellAtOnce {
+		return nil
+	}
+	events, err := m.store.Events(ctx, m.key, 0, 20)
+	if err != nil {
+		return nil
+	}
+	for _, e := range slices.Backward(events) {
+		if e.Kind != EventLogin && e.Kind != EventRefresh {
+			continue
+		}
+		out := permanentError(e.Detail, wait)
+		if out != nil {
+			out.Public += fmt.Sprintf("; it was tried at %s, and the next try is in %s", clock(e.when()), short(wait))
+		}
+		return out
+	}
+	return nil
+}
+
+// isPermanent reports whether err is a permanentError.
+func isPermanent(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.permanent
+}

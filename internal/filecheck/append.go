@@ -1,0 +1,38 @@
+package filecheck
+
+import (
+	"errors"
+	"os"
+)
+
+// errNotRegular says that a name is that of a folder, a pipe, a device or a link.
+var errNotRegular = errors.New("it is not a regular file")
+
+// Append opens a regular file to write at its end, and makes it with mode 0600 when
+// there is none. A link, a pipe, a device or a folder is refused; it never waits.
+func Append(path string) (*os.File, error) {
+	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|noFollow, 0o600)
+	if err != nil {
+		return nil, why(err)
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// why is an error without the path, which the caller names.
+func why(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

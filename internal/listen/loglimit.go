@@ -1,0 +1,72 @@
+package listen
+
+import (
+	"sync"
+	"time"
+)
+
+// LogLimit lets one line a minute through for each source and reason, so that those
+// who are turned away cannot fill the disk with the log. The zero value is ready.
+type LogLimit struct {
+	mu    sync.Mutex
+	lines map[logKey]*logLine // guarded by mu
+	now   func() time.Time    // nil: time.Now
+}
+
+type logKey struct{ source, reason string }
+
+type logLine struct {
+	at     time.Time // of the last line
+	missed int64     // since then
+}
+
+// logEvery is the time from one line to the next, maxLines how many sources and
+// reasons are told apart; all beyond share one line for each reason.
+const (
+	logEvery = time.Minute
+	maxLines = 1000
+)
+
+// Allow reports whether a line is due, and how many were not written since the last
+// one.
+func (l *LogLimit) Allow(source, reason string) (missed int64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now
+	if l.now != nil {
+		now = l.now
+	}
+	at := now()
+	if l.lines == nil {
+		l.lines = map[logKey]*logLine{}
+	}
+	k := logKey{source, reason}
+	line := l.lines[k]
+	if line == nil && len(l.lines) >= maxLines {
+		l.prune(at)
+	}
+	if line == nil && len(l.lines) >= maxLines {
+		k.source = "" // some source
+		line = l.lines[k]
+	}
+	switch {
+	case line == nil:
+		l.lines[k] = &logLine{at: at}
+		return 0, true
+	case at.Sub(line.at) < logEvery:
+		line.missed++
+		return 0, false
+	}
+	missed = line.missed
+	*line = logLine{at: at}
+	return missed, true
+}
+
+// prune forgets lines that nobody would miss. mu is held.
+func (l *LogLimit) prune(at time.Time) {
+	for k, line := range l.lines {
+		if at.Sub(line.at) >= logEvery {
+			delete(l.lines, k)
+		}
+	}
+}
