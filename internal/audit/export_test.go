@@ -11,7 +11,7 @@ var (
 
 // Sign makes a checkpoint line.
 func (k *Key) Sign(c Checkpoint) []byte {
-	s, err := k.sign(c)
+	s, err := k.signNote(c)
 	if err != nil {
 		panic(err)
 	}

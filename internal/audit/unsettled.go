@@ -2,7 +2,9 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"opdeck/api"
 )
@@ -12,7 +14,8 @@ type Entry struct {
 	Record
 	Hash    string
 	Raw     []byte // the exact bytes
-	Damaged bool   // the bytes are not those that were hashed, or no record
+	Damaged bool   // the bytes are not those that were hashed, or no record, or a column beside them differs
+	Why     string // what is damaged, for a sentence; "" when nothing is
 }
 
 // Unsettled lists the intents of which nobody knows what became of them, oldest
@@ -25,6 +28,9 @@ func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	if rows, err = l.withHidden(ctx, rows); err != nil {
+		return nil, err
+	}
 	waiting := map[string]bool{}
 	l.mu.Lock()
 	for _, r := range l.pending {
@@ -34,10 +40,11 @@ func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
 	var out []Entry
 	now := l.opt.Now()
 	for _, row := range rows {
-		age, e := now.Sub(row.At), entry(row)
+		e := entry(row)
+		age := now.Sub(e.At)
 		switch {
-		case row.Boot == l.boot:
-			if !waiting[row.UID] {
+		case e.Boot == l.boot:
+			if !waiting[e.UID] {
 				continue
 			}
 		case age >= 0 && age < l.opt.Grace && !l.gone(e):
@@ -79,4 +86,52 @@ func (l *Log) Settle(ctx context.Context, who api.Actor, ref, note string) error
 	}
 	return &api.Error{Op: "settle", Kind: api.NotFound, Public: "There is no unsettled act with that reference.",
 		Hint: "Another person may have settled it, or its outcome arrived meanwhile."}
+}
+
+// recent is what a Log has read of the newest records: the intents among them
+// that have no outcome, by their bytes.
+type recent struct {
+	next int64
+	open map[string]Row
+}
+
+// withHidden adds to the intents without an outcome those that the store's list
+// of them does not hold though the newest records do.
+func (l *Log) withHidden(ctx context.Context, rows []Row) ([]Row, error) {
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	if l.recent.open == nil || l.recent.next > head.N+1 {
+		l.recent = recent{next: max(1, head.N-maxComplete+1), open: map[string]Row{}}
+	}
+	err = l.each(ctx, l.recent.next, head.N, func(row Row) error {
+		var r link
+		if json.Unmarshal(row.Bytes, &r) == nil {
+			switch r.Phase {
+			case PhaseIntent:
+				l.recent.open[r.UID] = row
+			case PhaseOutcome:
+				delete(l.recent.open, r.Ref)
+			}
+		}
+		l.recent.next = row.Seq + 1
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	listed := map[int64]bool{}
+	for _, row := range rows {
+		listed[row.Seq] = true
+	}
+	for _, row := range l.recent.open {
+		if !listed[row.Seq] {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b Row) int { return int(a.Seq - b.Seq) })
+	return rows, nil
 }

@@ -84,7 +84,7 @@ func (r *root) verifyFiles(in auditFiles) error {
 		if err != nil {
 			return err
 		}
-		rep, err := audit.VerifyEvidence(bytes.NewReader(b), keys...)
+		rep, err := audit.VerifyEvidence(bytes.NewReader(b), nil, keys...)
 		if err != nil {
 			return err
 		}
