@@ -138,6 +138,10 @@ func parseNote(text string) (Signed, error) {
 	return s, nil
 }
 
+// ParseCheckpoint reads a checkpoint that is a signed note, to the letter. Its
+// signatures are for By and Cosignatures to check.
+func ParseCheckpoint(text string) (Signed, error) { return parseNote(text) }
+
 func sigLine(name string, raw []byte) string {
 	return "— " + name + " " + base64.StdEncoding.EncodeToString(raw) + "\n"
 }

@@ -54,6 +54,9 @@ func (l *Log) chainName(ctx context.Context) (string, error) {
 	return l.chain, nil
 }
 
+// Chain is the name of the log, "" before its first record.
+func (l *Log) Chain(ctx context.Context) (string, error) { return l.chainName(ctx) }
+
 func (l *Log) checkpointSuffix() string {
 	if l.opt.Key == nil {
 		return ".jsonl"

@@ -11,17 +11,30 @@ import (
 	"time"
 )
 
-// Verify checks an exported log, whole or several exports one after the other,
-// against checkpoint files and the keys that may have signed them. It needs
-// neither config nor network and writes nothing. The error says that something
-// could not be read; what is wrong with the log stands in the Report.
+// Beside is what an exported log is checked against.
+type Beside struct {
+	Checkpoints []io.Reader         // checkpoint files
+	Keys        []ed25519.PublicKey // that may have signed them
+	Witnesses   []*Cosigner         // whose signatures are counted
+}
+
+// Verify is VerifyLog without witnesses.
 func Verify(log io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (Report, error) {
+	return VerifyLog(log, Beside{Checkpoints: checkpoints, Keys: keys})
+}
+
+// VerifyLog checks an exported log, whole or several exports one after the other,
+// against what is given beside it. It needs neither config nor network and writes
+// nothing. The error says that something could not be read; what is wrong with the
+// log stands in the Report.
+func VerifyLog(log io.Reader, with Beside) (Report, error) {
 	v := newVerifier()
-	for _, c := range checkpoints {
-		if len(keys) == 0 {
+	v.named = with.Witnesses
+	for _, c := range with.Checkpoints {
+		if len(with.Keys) == 0 {
 			return Report{}, errors.New("audit: checkpoints cannot be checked without the public key")
 		}
-		if err := v.checkpoints(c, keys...); err != nil {
+		if err := v.checkpoints(c, with.Keys...); err != nil {
 			return Report{}, err
 		}
 	}
