@@ -18,12 +18,14 @@ const clockSlack = 2 * time.Second
 func (l *Log) append(ctx context.Context, r *Record) error {
 	sign, cannot := l.signing(ctx, r)
 	var point *Signed
+	var from, to Head
 	store := func(h Head) (rows []Row, err error) {
 		if !h.Edge.fits(h.N) {
 			return nil, errBehind
 		}
-		point = nil
+		point, from = nil, h
 		rows, h, err = l.rows(h, r)
+		to = h
 		if err != nil || !sign {
 			return rows, err
 		}
@@ -45,6 +47,7 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 	}
 	l.fine()
 	l.counted()
+	l.continued(from, to, point)
 	switch {
 	case point != nil:
 		_ = l.pointed(ctx, l.publish(ctx, *point)) // told by Health and Alarm

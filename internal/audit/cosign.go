@@ -14,8 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/mod/sumdb/tlog"
 )
 
 // Trusted is the key of another host that signs for the same store.
@@ -107,7 +105,7 @@ func (l *Log) cosign(ctx context.Context, always bool) error {
 	if lines != "" {
 		cosigned, err := parseNote(s.Note + lines)
 		if err == nil {
-			err = addLine(name, cosigned.Line, func(last Signed) bool { return last.N <= cosigned.N })
+			err = l.addLine(name, cosigned.Line, func(last Signed) bool { return last.N <= cosigned.N })
 		}
 		errs = append(errs, err)
 	}
@@ -199,7 +197,7 @@ func (l *Log) holds(ctx context.Context, n int64) bool {
 func (l *Log) post(ctx context.Context, w Witness, s Signed, old int64) (status int, body string, err error) {
 	b := fmt.Appendf(nil, "old %d\n", old)
 	if old > 0 && old < s.N {
-		proof, err := tlog.ProveTree(s.N, old, l.storedHashes(ctx))
+		proof, err := l.continuation(ctx, old, s.N)
 		if err != nil {
 			return 0, "", fmt.Errorf("audit: proof for witness %s: %w", w.Key.name, err)
 		}

@@ -125,9 +125,9 @@ func (l *Log) proofs(ctx context.Context, ev *Evidence) error {
 		if x.Seq > last.N {
 			continue
 		}
-		proof, err := tlog.ProveRecord(last.N, x.Seq-1, l.storedHashes(ctx))
+		proof, err := l.inclusion(ctx, last.N, x.Seq)
 		if err != nil {
-			return fmt.Errorf("audit: proof of record %d: %w", x.Seq, err)
+			return err
 		}
 		ev.Records[i].Proof = proof
 	}

@@ -82,6 +82,10 @@ type Log struct {
 	newest    Signed // guarded by mu: of ours, to be published
 	published int64  // guarded by mu: records of the newest of ours that was
 
+	parsedLast Signed // guarded by mu: the last line that was read of a checkpoint file
+	trusted    Head   // guarded by mu: an end of the trail that continues the newest checkpoint, as far as this process knows
+	trustedBy  []byte // guarded by mu: the line of that checkpoint
+
 	compared  time.Time // guarded by mu: when Run last held the trail against its checkpoint
 	submitted time.Time // guarded by mu: when witnesses were last asked
 	witnessed int64     // guarded by mu: records of the newest checkpoint that was submitted
@@ -157,7 +161,7 @@ func (l *Log) Outcome(ctx context.Context, ref string, out api.Outcome) error {
 		return err
 	}
 	l.stamp(&r)
-	r.Ref = ref
+	r.Ref, r.Seq = ref, 0 // it has no place in the chain yet
 	r.outcome(out)
 	l.mu.Lock()
 	l.pending = append(l.pending, &r)

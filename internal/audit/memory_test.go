@@ -3,8 +3,10 @@ package audit_test
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -244,4 +246,20 @@ func export(t *testing.T, m *memory) []string {
 
 func join(lines []string) *bytes.Reader {
 	return bytes.NewReader([]byte(strings.Join(lines, "\n") + "\n"))
+}
+
+func readers(files ...[]byte) []io.Reader {
+	var out []io.Reader
+	for _, b := range files {
+		out = append(out, bytes.NewReader(b))
+	}
+	return out
+}
+
+func publics(keys ...*audit.Key) []ed25519.PublicKey {
+	var out []ed25519.PublicKey
+	for _, k := range keys {
+		out = append(out, k.Public())
+	}
+	return out
 }

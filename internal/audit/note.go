@@ -108,7 +108,8 @@ func (k *Key) signNote(c Checkpoint) (Signed, error) {
 	if err != nil {
 		return Signed{}, fmt.Errorf("audit: checkpoint: %w", err)
 	}
-	return parseNote(string(b))
+	c.V = Version2
+	return Signed{Checkpoint: c, Note: string(b), Line: noteLine(string(b))}, nil
 }
 
 // parseNote reads a signed note; its signatures are for By and cosigners to check.

@@ -139,19 +139,41 @@ func (l *Log) lastPoint(ctx context.Context) (Signed, error) {
 		return Signed{}, fmt.Errorf("audit: checkpoints: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	s, _, _, err := tailOf(f)
-	return s, err
+	line, _, _, err := tailOf(f)
+	if err != nil || len(line) == 0 {
+		return Signed{}, err
+	}
+	return l.parsed(line)
+}
+
+// parsed is parseSigned, which remembers the last one: most often nobody else has
+// signed since.
+func (l *Log) parsed(line []byte) (Signed, error) {
+	l.mu.Lock()
+	last := l.parsedLast
+	l.mu.Unlock()
+	if bytes.Equal(line, last.Line) {
+		return last, nil
+	}
+	s, err := parseSigned(line)
+	if err != nil {
+		return Signed{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.parsedLast = s
+	return s, nil
 }
 
 // tailSize is how much is read of the end of a checkpoint file. A line is shorter.
 const tailSize = 8 << 10
 
-// tailOf reads the last whole line of a checkpoint file, where it ends, and the
-// size of the file.
+// tailOf reads the last whole line of a checkpoint file, without its end, where it
+// ends, and the size of the file.
 func tailOf(f interface {
 	io.ReaderAt
 	Stat() (fs.FileInfo, error)
-}) (last Signed, end, size int64, err error) {
+}) (last []byte, end, size int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return last, 0, 0, fmt.Errorf("audit: checkpoints: %w", err)
@@ -164,25 +186,27 @@ func tailOf(f interface {
 	whole := b[:bytes.LastIndexByte(b, '\n')+1]
 	end = from + int64(len(whole))
 	whole = bytes.TrimSuffix(whole, []byte("\n"))
-	if len(whole) == 0 {
-		return last, end, info.Size(), nil
-	}
-	last, err = parseSigned(whole[bytes.LastIndexByte(whole, '\n')+1:])
-	return last, end, info.Size(), err
+	return whole[bytes.LastIndexByte(whole, '\n')+1:], end, info.Size(), nil
 }
 
 // addLine writes a line at the end of a checkpoint file, durably, when want says
 // so after it has seen the last one. A torn line before it is cut off.
-func addLine(name string, line []byte, want func(last Signed) bool) error {
+func (l *Log) addLine(name string, line []byte, want func(last Signed) bool) error {
 	fail := func(err error) error { return fmt.Errorf("audit: the checkpoint could not be written: %w", err) }
 	file, err := lockedfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fail(err)
 	}
 	defer func() { _ = file.Close() }()
-	last, end, size, err := tailOf(file)
+	lastLine, end, size, err := tailOf(file)
 	if err != nil {
 		return err
+	}
+	var last Signed
+	if len(lastLine) > 0 {
+		if last, err = l.parsed(lastLine); err != nil {
+			return err
+		}
 	}
 	if !want(last) {
 		return nil

@@ -73,9 +73,9 @@ func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if len(rows) == 0 || rows[0].Seq != seq {
 		return Proof{}, fmt.Errorf("audit: record %d is missing; run the verification", seq)
 	}
-	proof, err := tlog.ProveRecord(point.N, seq-1, l.storedHashes(ctx))
+	proof, err := l.inclusion(ctx, point.N, seq)
 	if err != nil {
-		return Proof{}, fmt.Errorf("audit: proof of record %d: %w", seq, err)
+		return Proof{}, err
 	}
 	p := Proof{Record: rows[0].Bytes, Hashes: spelled(proof), Checkpoint: point}
 	if err := p.holds(); err != nil {
@@ -119,9 +119,9 @@ func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
 	}
 	p := Proof{Old: &old, Checkpoint: point}
 	if m < n {
-		proof, err := tlog.ProveTree(n, m, l.storedHashes(ctx))
+		proof, err := l.continuation(ctx, m, n)
 		if err != nil {
-			return Proof{}, fmt.Errorf("audit: proof: %w", err)
+			return Proof{}, err
 		}
 		p.Hashes = spelled(proof)
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -126,7 +127,7 @@ func (l *Log) publish(ctx context.Context, s Signed) error {
 		return err
 	}
 	if name != "" {
-		if err := addLine(name, newest.Line, func(last Signed) bool { return last.N < newest.N }); err != nil {
+		if err := l.addLine(name, newest.Line, func(last Signed) bool { return last.N < newest.N }); err != nil {
 			return err
 		}
 	}
@@ -159,7 +160,38 @@ func (l *Log) before(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.consistent(ctx, last, head)
+	l.mu.Lock()
+	known := head.N > 0 && l.trusted.N == head.N && l.trusted.Hash == head.Hash && l.trusted.Chain == head.Chain && last.N <= head.N &&
+		bytes.Equal(last.Line, l.trustedBy)
+	l.mu.Unlock()
+	if known { // nobody else has written since
+		return nil
+	}
+	if err := l.consistent(ctx, last, head); err != nil {
+		return err
+	}
+	l.trust(head, last)
+	return nil
+}
+
+// trust notes that head continues the checkpoint last.
+func (l *Log) trust(head Head, last Signed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trusted, l.trustedBy = head, last.Line
+}
+
+// continued notes that this process has added records to from, up to to, and
+// which checkpoint covers them, if one does.
+func (l *Log) continued(from, to Head, point *Signed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.trusted.N != from.N || l.trusted.Hash != from.Hash || from.N == 0 {
+		return
+	}
+	if l.trusted = to; point != nil {
+		l.trustedBy = point.Line
+	}
 }
 
 // consistent holds the trail against its last checkpoint.

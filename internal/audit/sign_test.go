@@ -31,8 +31,9 @@ func TestKeyFile(t *testing.T) {
 	if err != nil || made || !again.Public().Equal(k.Public()) {
 		t.Errorf("another key: made %v, %v", made, err)
 	}
-	pubs, err := audit.ReadPublic(strings.NewReader(k.PublicPEM() + again.PublicPEM()))
-	if err != nil || len(pubs) != 2 || !pubs[0].Equal(k.Public()) {
+	other, _ := audit.NewKey(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+	pubs, err := audit.ReadPublic(strings.NewReader(k.VerifierKey("c") + "\n" + k.PublicPEM() + other.PublicPEM()))
+	if err != nil || len(pubs) != 2 || !pubs[0].Equal(k.Public()) || !pubs[1].Equal(other.Public()) {
 		t.Errorf("%d public keys, %v", len(pubs), err)
 	}
 	if _, err := audit.ReadPublic(strings.NewReader("hello")); err == nil {

@@ -46,6 +46,9 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	l.pointsOf(v, before, points, files)
+	if _, v.treeEnd, err = l.opt.Store.TreeSize(ctx); err != nil {
+		return Report{}, err
+	}
 	side, err := l.walk(ctx, v)
 	if err != nil {
 		return Report{}, err
@@ -258,7 +261,7 @@ func (l *Log) page(ctx context.Context, v *verifier, from, to int64) (int64, err
 				v.problem(r.Seq, Column, "the column %s of record %d is not what the record says: lists and searches would show something else", name, r.Seq)
 			}
 		}
-		if have, ok := nodes[r.Seq]; v.hashes != nil && ok && !bytes.Equal(have, v.hashes) {
+		if have, ok := nodes[r.Seq]; v.hashes != nil && (ok || r.Seq <= v.treeEnd) && !bytes.Equal(have, v.hashes) {
 			v.problem(r.Seq, SideTable, "the stored tree differs from record %d; it is made again when the table audit_tree is emptied", r.Seq)
 		}
 	}
@@ -304,6 +307,9 @@ func (v *verifier) side(s Side) {
 	slices.Sort(extra)
 	for _, seq := range extra {
 		v.problem(seq, SideTable, "the list of unsettled writes holds record %d, which has an outcome or is no intent", seq)
+	}
+	if v.treeEnd > v.r.Last {
+		v.problem(v.r.Last+1, SideTable, "the stored tree is of %d records, and there are %d", v.treeEnd, v.r.Last)
 	}
 	if n := v.r.Last; s.Head.N == n && n > 0 && (s.Head.Chain != v.r.Chain || s.Head.At.UnixMicro() != v.r.Until.UnixMicro()) {
 		v.problem(n, HeadDiffer, "the store's note of the end is not what record %d says", n)

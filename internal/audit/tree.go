@@ -119,6 +119,37 @@ func (l *Log) rootAt(ctx context.Context, n int64) (tlog.Hash, error) {
 	return tlog.TreeHash(n, l.storedHashes(ctx))
 }
 
+// proof is what make returns with the stored hashes, which are made again when
+// some are missing.
+func (l *Log) proof(ctx context.Context, make func(tlog.HashReader) ([]tlog.Hash, error)) ([]tlog.Hash, error) {
+	p, err := make(l.storedHashes(ctx))
+	if !errors.Is(err, errBehind) {
+		return p, err
+	}
+	if err := l.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	return make(l.storedHashes(ctx))
+}
+
+// inclusion proves that record seq stands in the tree of n records.
+func (l *Log) inclusion(ctx context.Context, n, seq int64) ([]tlog.Hash, error) {
+	p, err := l.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveRecord(n, seq-1, r) })
+	if err != nil {
+		return nil, fmt.Errorf("audit: proof of record %d: %w", seq, err)
+	}
+	return p, nil
+}
+
+// continuation proves that the tree of n records continues that of m.
+func (l *Log) continuation(ctx context.Context, m, n int64) ([]tlog.Hash, error) {
+	p, err := l.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveTree(n, m, r) })
+	if err != nil {
+		return nil, fmt.Errorf("audit: proof from %d to %d records: %w", m, n, err)
+	}
+	return p, nil
+}
+
 // edge returns the end of the chain with the edge of its tree.
 func (l *Log) edge(ctx context.Context) (Head, error) {
 	for try := 0; ; try++ {

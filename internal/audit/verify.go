@@ -102,7 +102,8 @@ type verifier struct {
 	edge   Edge   // of the tree over the records so far; nil when it is not known
 	hashes []byte // of the tree, with the last record
 
-	rewritten bool // a checkpoint was found to say something else
+	treeEnd   int64 // up to where the store has hashes of the tree
+	rewritten bool  // a checkpoint was found to say something else
 }
 
 func newVerifier() *verifier {

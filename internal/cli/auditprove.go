@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/ed25519"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -43,11 +44,15 @@ func (r *root) auditProve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if r.output == "json" && len(args) < 2 {
-				return r.printJSON(p.JSON())
-			}
 			return r.toFile(args[1:], func(w io.Writer) error {
-				_, err := w.Write(p.Text())
+				b := p.Text()
+				if r.output == "json" {
+					if b, err = json.MarshalIndent(p.JSON(), "", "  "); err != nil {
+						return fmt.Errorf("proof: %w", err)
+					}
+					b = append(b, '\n')
+				}
+				_, err := w.Write(b)
 				return err
 			})
 		})}
