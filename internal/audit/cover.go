@@ -70,6 +70,7 @@ func (v *verifier) uncovered() {
 	if v.partial {
 		return
 	}
+	v.line = 0 // it is about all of them
 	for _, key := range slices.Sorted(maps.Keys(v.claimed)) {
 		v.unsigned(key, v.claimed[key])
 	}

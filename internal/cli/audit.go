@@ -265,8 +265,11 @@ func (r *root) printReport(rep audit.Report) error {
 		fmt.Fprintln(r.env.Out, oneLine(rep.Summary()))
 		for _, p := range rep.Problems {
 			at := ""
-			if p.Seq > 0 { // it is not a checkpoint alone
+			switch {
+			case p.Seq > 0 && p.Line > 0:
 				at = fmt.Sprintf("record %d, line %d: ", p.Seq, p.Line)
+			case p.Seq > 0:
+				at = fmt.Sprintf("record %d: ", p.Seq)
 			}
 			fmt.Fprintf(r.env.Out, "✗ %s%s: %s\n", at, p.Kind, oneLine(p.Text))
 		}
