@@ -18,6 +18,10 @@ type Entry struct {
 	Why     string // what is damaged, for a sentence; "" when nothing is
 }
 
+// Genuine reports whether the bytes are those that were hashed, so that what the
+// record says can be relied on even when a column beside it was changed.
+func (e Entry) Genuine() bool { return Hash(e.Raw) == e.Hash }
+
 // Unsettled lists the intents of which nobody knows what became of them, oldest
 // first: the process ended in between, or the outcome could not be stored. The
 // writes may have happened: read their objects again, then call Settle. Acts

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -105,7 +106,7 @@ func (r *root) printRecords(page audit.Page) error {
 			}
 		}
 		if e.Damaged {
-			what = "DAMAGED: " + e.Why + "; run opdeck audit verify"
+			what = strings.TrimSuffix("DAMAGED: "+e.Why+"; "+what, "; ")
 		}
 		t.add(strconv.FormatInt(e.Seq, 10), e.At.UTC().Format("2006-01-02 15:04:05.000"), said(e.Actor.Name), said(e.Via), said(e.Event), string(e.Phase),
 			string(e.Outcome), said(e.Object), said(e.ID), said(e.Item), what)
