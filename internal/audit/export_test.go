@@ -1,5 +1,11 @@
 package audit
 
+import (
+	"context"
+
+	"opdeck/api"
+)
+
 // SetIDs replaces the source of UUIDs, for test vectors.
 func (l *Log) SetIDs(next func() string) { l.newID, l.boot = next, next() }
 
@@ -16,4 +22,26 @@ func (k *Key) Sign(c Checkpoint) []byte {
 		panic(err)
 	}
 	return append(s.Line, '\n')
+}
+
+// Fill writes n whole acts in one transaction.
+func (l *Log) Fill(ctx context.Context, who api.Actor, act api.Act, n int) error {
+	return l.opt.Store.Append(ctx, func(h Head) (rows []Row, err error) {
+		for range n / 2 {
+			in := l.record(who, string(act.Kind), PhaseIntent)
+			in.act(act)
+			out := in
+			l.stamp(&out)
+			out.Ref = in.UID
+			out.outcome(api.Outcome{Verdict: api.Done})
+			for _, r := range []*Record{&in, &out} {
+				var more []Row
+				if more, h, err = l.rows(h, r); err != nil {
+					return nil, err
+				}
+				rows = append(rows, more...)
+			}
+		}
+		return rows, nil
+	})
 }
