@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"fmt"
 
 	"opdeck/api"
 )
@@ -27,8 +28,9 @@ func (k *Key) Sign(c Checkpoint) []byte {
 // Fill writes n whole acts in one transaction.
 func (l *Log) Fill(ctx context.Context, who api.Actor, act api.Act, n int) error {
 	return l.opt.Store.Append(ctx, func(h Head) (rows []Row, err error) {
-		for range n / 2 {
+		for i := range n / 2 {
 			in := l.record(who, string(act.Kind), PhaseIntent)
+			act.ID, act.Item = fmt.Sprintf("op-%d", i), fmt.Sprintf("doc-%d", i)
 			in.act(act)
 			out := in
 			l.stamp(&out)
