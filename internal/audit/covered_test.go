@@ -79,6 +79,16 @@ func TestCoveredBeforeTold(t *testing.T) {
 		if r := p.verify(); !r.Intact() || r.Covered != 2+2*3*3*2 {
 			t.Errorf("%+v", r)
 		}
+		l := newLog(t, p.opt)
+		if n, err := l.Uncovered(context.Background()); n != 0 || err != nil {
+			t.Errorf("%d uncovered, %v", n, err)
+		}
+		if err := l.Note(as(ana), ana, api.Event{Name: "reveal"}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := l.Uncovered(context.Background()); n != 1 || err != nil {
+			t.Errorf("%d uncovered after a note, %v", n, err)
+		}
 	})
 }
 

@@ -114,13 +114,12 @@ func (k *Key) signNote(c Checkpoint) (Signed, error) {
 
 // parseNote reads a signed note; its signatures are for By and cosigners to check.
 func parseNote(text string) (Signed, error) {
-	n, err := note.Open([]byte(text), note.VerifierList())
+	_, err := note.Open([]byte(text), note.VerifierList())
 	var unverified *note.UnverifiedNoteError
 	if !errors.As(err, &unverified) {
 		return Signed{}, errNoNote
 	}
-	n = unverified.Note
-	s := Signed{Note: text}
+	n, s := unverified.Note, Signed{Note: text}
 	if s.Checkpoint, err = parseText(n.Text); err != nil {
 		return Signed{}, err
 	}

@@ -98,6 +98,32 @@ func (l *Log) pointed(ctx context.Context, err error) error {
 	return err
 }
 
+// Uncovered is the number of records that no checkpoint covers, by this key or by
+// one in Options.Trusted; 0 when nothing is signed here.
+func (l *Log) Uncovered(ctx context.Context) (int64, error) {
+	if !l.signs() {
+		return 0, nil
+	}
+	last, err := l.lastPoint(ctx)
+	if err != nil {
+		return 0, err
+	}
+	points, err := l.opt.Store.Points(ctx)
+	if err != nil {
+		return 0, err
+	}
+	covered := last.N
+	for _, p := range points {
+		for _, t := range l.opt.Trusted {
+			if s, err := parseNote(p.Note); err == nil && s.By(t.Key) {
+				covered = max(covered, s.N)
+			}
+		}
+	}
+	head, err := l.opt.Store.Head(ctx)
+	return max(0, head.N-covered), err
+}
+
 // remark records what this package itself has to tell. It may be called while
 // other records wait.
 func (l *Log) remark(ctx context.Context, event, detail string) {
