@@ -285,13 +285,20 @@ func (v *verifier) end(head *Head) Report {
 		}
 	}
 	slices.Sort(beyond)
+	newest := int64(0)
 	for _, n := range beyond {
-		s := v.points[n][0]
-		if v.r.Chain != "" && s.Chain != v.r.Chain {
+		if s := v.points[n][0]; v.r.Chain != "" && s.Chain != v.r.Chain {
 			v.problem(0, OtherLog, "the checkpoint for %d records belongs to another log", n)
 			continue
 		}
-		v.problem(v.r.Last+1, Cut, "the end was cut: there are records up to %d, and a checkpoint says %d", v.r.Last, n)
+		newest = n
+	}
+	switch {
+	case newest == 0:
+	case head != nil:
+		v.problem(v.r.Last+1, Cut, "the end was cut: there are records up to %d, and a checkpoint says %d", v.r.Last, newest)
+	default:
+		v.problem(v.r.Last+1, Cut, "the end was cut, or this copy is older than its checkpoints: there are records up to %d, and a checkpoint says %d", v.r.Last, newest)
 	}
 	v.uncovered()
 	v.witnesses()
