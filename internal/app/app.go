@@ -222,50 +222,6 @@ func (a *App) openService(ctx context.Context, opt Options) error {
 	return nil
 }
 
-func (a *App) openAudit(_ context.Context, _ Options) error {
-	keyFile := a.Config.Audit.KeyFile
-	if keyFile == "" {
-		keyFile = filepath.Join(a.State, "audit.key")
-	}
-	points := a.Config.Audit.Checkpoints
-	if points == "" {
-		points = filepath.Join(a.State, "checkpoints")
-	}
-	opt := audit.Options{Store: store.NewAudit(a.Store.Core), Build: a.Version, Now: a.Now, Checkpoints: points,
-		Context: audit.Context{Name: a.Context.Name, BaseURL: a.Context.BaseURL, Account: a.Context.Login},
-		Alarm: func(err error) {
-			if err != nil {
-				a.Log.Error("audit", "err", err)
-			}
-		}}
-	if boots := a.Store.Boots(); boots != nil {
-		opt.Alive, a.alive = boots, boots
-	}
-	if a.Config.Store.URL == "memory" {
-		opt.Checkpoints = ""
-	} else if err := os.MkdirAll(points, 0o700); err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: "The folder for audit checkpoints cannot be made.", Err: err}
-	} else if opt.Key, _, err = audit.OpenKey(keyFile); err != nil {
-		return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be used: " + err.Error(), Err: err}
-	}
-	var err error
-	if a.Audit, err = audit.New(opt); err != nil {
-		return &api.Error{Kind: api.Internal, Public: "The audit trail cannot be opened: " + err.Error(), Err: err}
-	}
-	a.closers = append(a.closers, func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		return a.Audit.Close(ctx)
-	})
-	a.Approvals = approval.New(store.NewApproval(a.Store.Core), a.Audit, a.Context.BaseURL, a.Context.Login, a.Now)
-	a.Approvals.SetJudge(a.judgeLocal)
-	a.Gate = &api.Gate{ReadOnly: a.ReadOnly, Audit: a.Audit, Now: a.Now}
-	if a.Context.Approval == "second_person" {
-		a.Gate.Approve = a.Approvals
-	}
-	return nil
-}
-
 func (a *App) openClient(ctx context.Context, opt Options) error {
 	calls, auth, err := a.carriers()
 	if err != nil {

@@ -1,6 +1,16 @@
 package app
 
-import "path/filepath"
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/approval"
+	"opdeck/internal/audit"
+	"opdeck/internal/store"
+)
 
 // AuditKeyFile is where the key stands that signs the audit trail's checkpoints.
 func (a *App) AuditKeyFile() string {
@@ -8,4 +18,69 @@ func (a *App) AuditKeyFile() string {
 		return a.Config.Audit.KeyFile
 	}
 	return filepath.Join(a.State, "audit.key")
+}
+
+func (a *App) openAudit(_ context.Context, _ Options) error {
+	points := a.Config.Audit.Checkpoints
+	if points == "" {
+		points = filepath.Join(a.State, "checkpoints")
+	}
+	opt := audit.Options{Store: store.NewAudit(a.Store.Core), Build: a.Version, Now: a.Now, Checkpoints: points,
+		Context: audit.Context{Name: a.Context.Name, BaseURL: a.Context.BaseURL, Account: a.Context.Login},
+		Alarm: func(err error) {
+			if err != nil {
+				a.Log.Error("audit", "err", err)
+			}
+		}}
+	if boots := a.Store.Boots(); boots != nil {
+		opt.Alive, a.alive = boots, boots
+	}
+	if a.Config.Store.URL == "memory" {
+		opt.Checkpoints = ""
+	} else if err := os.MkdirAll(points, 0o700); err != nil {
+		return &api.Error{Kind: api.Unavailable, Public: "The folder for audit checkpoints cannot be made.", Err: err}
+	} else if opt.Key, _, err = audit.OpenKey(a.AuditKeyFile()); err != nil {
+		return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be used: " + err.Error(), Err: err}
+	}
+	var err error
+	if opt.Trusted, opt.Witnesses, err = a.vouchers(); err != nil {
+		return err
+	}
+	if a.Audit, err = audit.New(opt); err != nil {
+		return &api.Error{Kind: api.Internal, Public: "The audit trail cannot be opened: " + err.Error(), Err: err}
+	}
+	a.closers = append(a.closers, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		return a.Audit.Close(ctx)
+	})
+	a.Approvals = approval.New(store.NewApproval(a.Store.Core), a.Audit, a.Context.BaseURL, a.Context.Login, a.Now)
+	a.Approvals.SetJudge(a.judgeLocal)
+	a.Gate = &api.Gate{ReadOnly: a.ReadOnly, Audit: a.Audit, Now: a.Now}
+	if a.Context.Approval == "second_person" {
+		a.Gate.Approve = a.Approvals
+	}
+	return nil
+}
+
+// vouchers are the keys of other hosts and the witnesses that the config names.
+func (a *App) vouchers() (keys []audit.Trusted, witnesses []audit.Witness, err error) {
+	bad := func(err error) error {
+		return &api.Error{Kind: api.BadConfig, Public: "A key in [audit] cannot be read: " + err.Error(), Err: err}
+	}
+	for _, s := range a.Config.Audit.Keys {
+		key, chain, err := audit.ReadVerifierKey(s)
+		if err != nil {
+			return nil, nil, bad(err)
+		}
+		keys = append(keys, audit.Trusted{Chain: chain, Key: key})
+	}
+	for _, w := range a.Config.Audit.Witnesses {
+		key, err := audit.ReadCosigner(w.Key)
+		if err != nil {
+			return nil, nil, bad(err)
+		}
+		witnesses = append(witnesses, audit.Witness{URL: w.URL, Key: key})
+	}
+	return keys, witnesses, nil
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -11,26 +12,101 @@ import (
 // record says that the clock went back.
 const clockSlack = 2 * time.Second
 
-// append stores r at the end of the chain. When the store reports an error the
-// record is looked for: a commit whose answer got lost did happen.
+// append stores r at the end of the chain, an outcome together with a checkpoint
+// that covers it, which then goes to the second place. When the store reports an
+// error the record is looked for: a commit whose answer got lost did happen.
 func (l *Log) append(ctx context.Context, r *Record) error {
-	err := l.opt.Store.Append(ctx, func(h Head) ([]Row, error) {
-		var rows []Row
-		if back := h.At.Sub(r.At); back > clockSlack {
-			step, err := l.clockStep(r, back).row(h)
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, step)
-			h = step.head(h.Chain)
+	sign, cannot := l.signing(ctx, r)
+	var point *Signed
+	var from, to Head
+	store := func(h Head) (rows []Row, err error) {
+		if !h.Edge.fits(h.N) {
+			return nil, errBehind
 		}
-		row, err := r.row(h)
-		return append(rows, row), err
-	})
+		point, from = nil, h
+		rows, h, err = l.rows(h, r)
+		to = h
+		if err != nil || !sign {
+			return rows, err
+		}
+		s, err := l.signAt(h, l.opt.Now())
+		if err != nil {
+			return nil, err
+		}
+		point, rows[len(rows)-1].Point = &s, l.point(s)
+		return rows, nil
+	}
+	err := l.opt.Store.Append(ctx, store)
+	for try := 0; errors.Is(err, errBehind) && try < maxBehind; try++ {
+		if err = l.catchUp(ctx); err == nil {
+			err = l.opt.Store.Append(ctx, store)
+		}
+	}
 	if err != nil && !l.stored(ctx, r) {
 		return l.trouble(err)
 	}
 	l.fine()
+	l.counted()
+	l.continued(from, to, point)
+	switch {
+	case point != nil:
+		_ = l.pointed(ctx, l.publish(ctx, *point)) // told by Health and Alarm
+	case cannot != nil:
+		_ = l.pointed(ctx, cannot)
+	}
+	return nil
+}
+
+// signing readies r for the checkpoint that comes with it, if one does, and
+// tells why none can. The record says which key signs, and up to where it knows
+// checkpoints of it: their loss shows.
+func (l *Log) signing(ctx context.Context, r *Record) (sign bool, cannot error) {
+	if !l.signs() {
+		return false, nil
+	}
+	l.leftBehind(ctx)
+	l.mu.Lock()
+	known := l.known
+	l.mu.Unlock()
+	if r.Phase == PhaseOutcome {
+		cannot = l.before(ctx)
+	} else if known < 0 {
+		if last, err := l.lastPoint(ctx); err == nil {
+			l.mu.Lock()
+			l.known = max(l.known, last.N)
+			l.mu.Unlock()
+		}
+	}
+	l.mu.Lock()
+	r.Signer, r.Signed = l.fingerprint(), max(l.known, 0)
+	l.mu.Unlock()
+	return r.Phase == PhaseOutcome && cannot == nil, cannot
+}
+
+// rows makes the rows of r after h, and the head that they lead to.
+func (l *Log) rows(h Head, r *Record) ([]Row, Head, error) {
+	var rows []Row
+	add := func(r *Record) error {
+		row, err := r.row(h)
+		if err != nil {
+			return err
+		}
+		next := Head{Chain: h.Chain, N: row.Seq, Hash: row.Hash, At: row.At}
+		row.Tree, next.Edge = h.Edge.grow(h.N, row.Bytes)
+		rows, h = append(rows, row), next
+		return nil
+	}
+	if back := h.At.Sub(r.At); back > clockSlack {
+		if err := add(l.clockStep(r, back)); err != nil {
+			return nil, h, err
+		}
+	}
+	err := add(r)
+	return rows, h, err
+}
+
+// counted notes that a record of ours was stored.
+func (l *Log) counted() {
 	l.mu.Lock()
 	if l.since++; l.since == 1 {
 		l.first = l.opt.Now()
@@ -38,19 +114,16 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 	due := l.since >= l.opt.Every || l.since == 1 // the first starts Run's timer
 	l.mu.Unlock()
 	if due {
-		l.rouse()
+		l.notify()
 	}
-	return nil
 }
 
 // clockStep is the record that goes before one whose clock went back.
 func (l *Log) clockStep(r *Record, back time.Duration) *Record {
 	return &Record{UID: l.newID(), At: r.At, Mono: r.Mono, Boot: r.Boot, Event: EventClock, Phase: PhaseNote,
-		Code: code(EventClock, PhaseNote, ""), Context: r.Context, Build: r.Build,
+		Code: code(EventClock, PhaseNote, ""), Context: r.Context, Build: r.Build, Signer: r.Signer, Signed: r.Signed,
 		Detail: fmt.Sprintf("the clock is %s behind the record before", back.Round(time.Millisecond))}
 }
-
-func (r Row) head(chain string) Head { return Head{Chain: chain, N: r.Seq, Hash: r.Hash, At: r.At} }
 
 // stored reports whether r is in the store after all.
 func (l *Log) stored(ctx context.Context, r *Record) bool {
@@ -84,7 +157,7 @@ func (l *Log) Flush(ctx context.Context) error {
 		l.mu.Unlock()
 		if !l.stored(ctx, r) {
 			if err := l.append(ctx, r); err != nil {
-				l.rouse()
+				l.notify()
 				return err
 			}
 		}

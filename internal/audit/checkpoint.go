@@ -10,32 +10,40 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Checkpoint says how the chain stood at a moment.
+// Version2 is the version of checkpoints that are signed notes; those of Version
+// are lines of JSON, which are still read and verified.
+const Version2 = 2
+
+// Checkpoint says how the trail stood at a moment.
 type Checkpoint struct {
 	V     int       `json:"v"`
 	Chain string    `json:"chain"`
 	N     int64     `json:"n"`    // records
 	Head  string    `json:"head"` // hash of record n
 	At    time.Time `json:"at"`
-	Boot  string    `json:"boot"` // the process that signed
+	Root  tlog.Hash `json:"-"` // of the Merkle tree over the records; Version has none
 }
 
 // Signed is a checkpoint with its signature, as one line of a file.
 type Signed struct {
 	Checkpoint
-	Key  string // fingerprint of the key that signed
+	Note string // the signed note; "" for Version
 	Line []byte // the exact line, without its end
 
-	message   []byte
-	signature []byte
+	key       string // Version: fingerprint of the key that signed
+	message   []byte // Version
+	signature []byte // Version
 }
 
-// signing stands before the bytes of a checkpoint in what is signed.
+// signing stands before the bytes of a checkpoint of Version in what is signed.
 const signing = "opdeck audit checkpoint v1\n"
 
 const (
+	noteOpen = `{"note":"`
 	lineOpen = `{"checkpoint":`
 	lineKey  = `,"key":"`
 	lineSig  = `","sig":"`
@@ -47,31 +55,34 @@ const (
 // errTorn is a last line without its end: a power cut while writing.
 var errTorn = errors.New("audit: the last line is torn")
 
-// sign makes the line of a checkpoint.
-func (k *Key) sign(c Checkpoint) (Signed, error) {
-	b, err := json.Marshal(c)
-	if err != nil {
-		return Signed{}, fmt.Errorf("audit: checkpoint: %w", err)
-	}
-	s := Signed{Checkpoint: c, Key: Fingerprint(k.Public()), message: append([]byte(signing), b...)}
-	s.signature = ed25519.Sign(k.private, s.message)
-	s.Line = fmt.Appendf(nil, "%s%s%s%s%s%x%s", lineOpen, b, lineKey, s.Key, lineSig, s.signature, lineEnd)
-	return s, nil
-}
-
 // By reports whether one of the keys signed s.
-func (s Signed) By(keys ...ed25519.PublicKey) bool {
+func (s Signed) By(keys ...ed25519.PublicKey) bool { return s.signer(keys) != "" }
+
+// signer is the fingerprint of the key among keys that signed s, "" for none.
+func (s Signed) signer(keys []ed25519.PublicKey) string {
 	for _, k := range keys {
-		if Fingerprint(k) == s.Key && ed25519.Verify(k, s.message, s.signature) {
-			return true
+		switch {
+		case s.Note != "":
+			if s.signedBy(k) {
+				return Fingerprint(k)
+			}
+		case Fingerprint(k) == s.key && ed25519.Verify(k, s.message, s.signature):
+			return s.key
 		}
 	}
-	return false
+	return ""
 }
 
 // parseSigned reads a line to the letter: nothing may stand anywhere else.
 func parseSigned(line []byte) (Signed, error) {
 	bad := errors.New("audit: this is no line of a checkpoint file")
+	if bytes.HasPrefix(line, []byte(noteOpen)) {
+		s, err := parseNoteLine(line)
+		if err != nil {
+			return Signed{}, bad
+		}
+		return s, nil
+	}
 	if len(line) <= len(lineOpen)+tailLen || !bytes.HasPrefix(line, []byte(lineOpen)) {
 		return Signed{}, bad
 	}
@@ -81,7 +92,7 @@ func parseSigned(line []byte) (Signed, error) {
 	if err != nil || tail != lineKey+key+lineSig+hex.EncodeToString(raw)+lineEnd {
 		return Signed{}, bad
 	}
-	s := Signed{Key: key, Line: bytes.Clone(line), message: append([]byte(signing), body...), signature: raw}
+	s := Signed{key: key, Line: bytes.Clone(line), message: append([]byte(signing), body...), signature: raw}
 	if err := json.Unmarshal(body, &s.Checkpoint); err != nil || s.V != Version {
 		return Signed{}, bad
 	}

@@ -13,7 +13,9 @@ const (
 	EventEvidence = "audit.extract" // somebody took the records of one object away
 	EventClock    = "clock.step"    // the clock went back
 	EventTamper   = "audit.tampered"
-	EventDenied   = "denied"
+	// EventUncovered says that a checkpoint was missing from the checkpoint file.
+	EventUncovered = "audit.uncovered"
+	EventDenied    = "denied"
 )
 
 // Names of events that other packages note, so that they have stable codes.
@@ -36,7 +38,7 @@ var numbers = map[string]string{
 	string(api.ActSessionRefresh): "401", string(api.ActSessionLogin): "402", string(api.ActSessionReset): "403",
 	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
-	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807",
+	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807", EventUncovered: "808",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903",
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventReveal: "701", EventTakeAway: "702",
 }

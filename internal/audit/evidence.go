@@ -8,8 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"opdeck/api"
 )
@@ -27,9 +31,10 @@ type Evidence struct {
 	MadeAt      time.Time         `json:"made_at"`
 	MadeBy      Person            `json:"made_by"`
 	Build       string            `json:"build,omitempty"`
-	Records     []Exhibit         `json:"records"`     // oldest first
-	Checkpoints []json.RawMessage `json:"checkpoints"` // the first that covers each record, as signed
-	Keys        []string          `json:"public_keys"` // PEM
+	Records     []Exhibit         `json:"records"`             // oldest first
+	Checkpoints []json.RawMessage `json:"checkpoints"`         // the first that covers each record, and that of the proofs, as signed
+	ProvenBy    int64             `json:"proven_by,omitempty"` // the checkpoint that the proofs lead to: its number of records
+	Keys        []string          `json:"public_keys"`         // PEM
 }
 
 // Exhibit is a record with the hashes around it.
@@ -39,6 +44,7 @@ type Exhibit struct {
 	Hash     string          `json:"hash"`
 	NextHash string          `json:"next_hash,omitempty"` // of the record after; none at the end
 	Record   json.RawMessage `json:"record"`              // the exact bytes
+	Proof    []tlog.Hash     `json:"proof,omitempty"`     // that it stands in the tree (RFC 6962, 2.1.1)
 }
 
 // Extract writes the evidence pack of an object as JSON. The person in ctx needs
@@ -50,11 +56,17 @@ func (l *Log) Extract(ctx context.Context, w io.Writer, object, id string) error
 	who := l.record(api.ActorOf(ctx), EventEvidence, PhaseNote)
 	ev := Evidence{Format: evidenceFormat, Object: bounded(object, maxWord), ID: bounded(id, maxWord),
 		MadeAt: who.At, MadeBy: who.Actor, Build: who.Build, Records: []Exhibit{}, Checkpoints: []json.RawMessage{}, Keys: []string{}}
+	signed := l.Checkpoint(ctx) // so that all of it can be proven; else Health tells
 	if err := l.exhibits(ctx, &ev); err != nil {
 		return err
 	}
 	if err := l.covering(ctx, &ev); err != nil {
 		return err
+	}
+	if signed == nil {
+		if err := l.proofs(ctx, &ev); err != nil {
+			return err
+		}
 	}
 	b, err := json.Marshal(ev) // no indentation: it would change the records' bytes
 	if err != nil {
@@ -64,30 +76,69 @@ func (l *Log) Extract(ctx context.Context, w io.Writer, object, id string) error
 	return err
 }
 
-// exhibits collects the records, that of this extract included.
+// exhibits collects the records, that of this extract included. It looks at the
+// bytes of all records: columns may have been changed so that some are not found.
 func (l *Log) exhibits(ctx context.Context, ev *Evidence) error {
-	q := Query{Object: ev.Object, ID: ev.ID, Limit: 1000}
-	for {
-		p, err := l.find(ctx, q)
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := json.Marshal(ev.ID)
+	if err != nil {
+		return fmt.Errorf("audit: evidence: %w", err)
+	}
+	before := int64(-1) // Seq of the row before, if that is an exhibit
+	return l.each(ctx, 1, head.N, func(row Row) error {
+		if n := len(ev.Records); before == row.Seq-1 {
+			ev.Records[n-1].NextHash = row.Hash
+		}
+		mine := row.Object == ev.Object && (row.ID == ev.ID || row.Item == ev.ID)
+		if !mine && !bytes.Contains(row.Bytes, id) {
+			return nil
+		}
+		e := entry(row)
+		if !mine && (e.Object != ev.Object || e.Record.ID != ev.ID && e.Item != ev.ID) {
+			return nil
+		}
+		if e.Object != ev.Object && Hash(row.Bytes) == row.Hash {
+			return nil // its columns say so only
+		}
+		if e.Chain != "" {
+			ev.Chain = e.Chain
+		}
+		if !json.Valid(row.Bytes) {
+			return fmt.Errorf("audit: record %d is damaged; run the verification, and take the whole log as evidence", row.Seq)
+		}
+		ev.Records = append(ev.Records, Exhibit{Seq: row.Seq, PrevHash: e.Prev, Hash: row.Hash, Record: row.Bytes})
+		before = row.Seq
+		return nil
+	})
+}
+
+// proofs adds that each record stands in the tree of the newest checkpoint.
+func (l *Log) proofs(ctx context.Context, ev *Evidence) error {
+	last, err := l.lastPoint(ctx)
+	if err != nil || last.Note == "" || last.Chain != ev.Chain {
+		return err
+	}
+	for i, x := range ev.Records {
+		if x.Seq > last.N {
+			continue
+		}
+		proof, err := l.inclusion(ctx, last.N, x.Seq)
 		if err != nil {
 			return err
 		}
-		for _, e := range p.Entries {
-			x := Exhibit{Seq: e.Seq, PrevHash: e.Prev, Hash: e.Hash, Record: e.Raw}
-			next, err := l.opt.Store.Rows(ctx, e.Seq+1, 1)
-			if err != nil {
-				return err
-			}
-			if len(next) == 1 && next[0].Seq == e.Seq+1 {
-				x.NextHash = next[0].Hash
-			}
-			ev.Chain = e.Chain
-			ev.Records = append([]Exhibit{x}, ev.Records...)
-		}
-		if q.Before = p.Next; q.Before == 0 {
+		ev.Records[i].Proof = proof
+	}
+	ev.ProvenBy = last.N
+	for _, have := range ev.Checkpoints {
+		if bytes.Equal(have, last.Line) {
 			return nil
 		}
 	}
+	ev.Checkpoints = append(ev.Checkpoints, last.Line)
+	return nil
 }
 
 // covering adds, for each record, the first checkpoint that covers it.
@@ -128,40 +179,110 @@ func (l *Log) covering(ctx context.Context, ev *Evidence) error {
 	return nil
 }
 
-// VerifyEvidence checks what can be checked of a pack without the log: that each
-// record is what its hash says and holds the hash of the one before, and that
-// the checkpoints were signed by one of the keys, which must not be taken from
-// the pack itself. That the records stand in the log is for Verify to say.
-func VerifyEvidence(in io.Reader, keys ...ed25519.PublicKey) (Report, error) {
+// VerifyEvidence checks a pack without the log: that each record is what its hash
+// says, holds the hash of the one before, and stands in the tree of a checkpoint
+// that one of the keys signed, which must not be taken from the pack itself. When
+// checkpoint files are given, those of the pack must stand in them. That no record
+// about the object was left out is for Verify with the whole log to say.
+func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (Report, error) {
 	var ev Evidence
 	d := json.NewDecoder(in)
 	if err := d.Decode(&ev); err != nil || ev.Format != evidenceFormat {
 		return Report{}, errors.New("audit: this is no evidence pack")
 	}
 	v := newVerifier()
-	v.r.Chain = ev.Chain
+	v.r.Chain, v.r.Evidence, v.partial, v.edge = ev.Chain, true, true, nil
+	known, err := v.given(checkpoints, keys)
+	if err != nil {
+		return Report{}, err
+	}
+	v.points = map[int64][]Signed{} // ends beyond the pack are no cut
 	for _, raw := range ev.Checkpoints {
 		if err := v.checkpoints(bytes.NewReader(append(bytes.Clone(raw), '\n')), keys...); err != nil {
 			return Report{}, err
 		}
 	}
+	if len(checkpoints) > 0 {
+		v.among(known)
+	}
 	for i, x := range ev.Records {
 		v.line, v.r.Records = int64(i+1), v.r.Records+1
-		var r link
-		err := json.Unmarshal(x.Record, &r)
-		switch {
-		case Hash(x.Record) != x.Hash:
-			v.problem(x.Seq, Changed, "record %d was changed: its bytes are not those that were hashed", x.Seq)
-		case err != nil || r.Seq != x.Seq || r.Prev != x.PrevHash || r.Chain != ev.Chain:
-			v.problem(x.Seq, Misplaced, "record %d is not the one that the pack says", x.Seq)
-		case r.Object != ev.Object || r.ID != ev.ID && r.Item != ev.ID:
-			v.problem(x.Seq, Misplaced, "record %d is about another object", x.Seq)
-		default:
-			v.anchor(x.Seq, x.Hash)
-			v.people(r)
-		}
+		v.exhibit(ev, x)
 		v.r.Last = max(v.r.Last, x.Seq)
 	}
-	v.points = map[int64][]Signed{} // ends beyond the pack are no cut
+	v.points = map[int64][]Signed{}
 	return v.end(nil), nil
+}
+
+// given reads the checkpoints that somebody brings beside a pack.
+func (v *verifier) given(files []io.Reader, keys []ed25519.PublicKey) (map[int64][]Signed, error) {
+	if len(files) > 0 && len(keys) == 0 {
+		return nil, errors.New("audit: checkpoints cannot be checked without the public key")
+	}
+	for _, f := range files {
+		if err := v.checkpoints(f, keys...); err != nil {
+			return nil, err
+		}
+	}
+	return v.points, nil
+}
+
+// among holds the checkpoints of the pack against those that were given.
+func (v *verifier) among(known map[int64][]Signed) {
+	newest := int64(0)
+	for n, list := range known {
+		for _, s := range list {
+			if s.Chain == v.r.Chain {
+				newest = max(newest, n)
+			}
+		}
+	}
+	if newest == 0 {
+		v.problem(0, OtherLog, "none of the given checkpoints is of the log of this pack")
+		return
+	}
+	for _, n := range slices.Sorted(maps.Keys(v.points)) {
+		for _, s := range v.points[n] {
+			same := slices.ContainsFunc(known[n], func(k Signed) bool {
+				return k.Chain == s.Chain && k.Head == s.Head && (k.Note == "" || s.Note == "" || k.Root == s.Root)
+			})
+			switch {
+			case same:
+			case n > newest:
+				v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("the pack's checkpoint for %d records is newer than those given, which end at %d", n, newest))
+			default:
+				v.problem(0, Forged, "the pack's checkpoint for %d records is not among those given", n)
+			}
+		}
+	}
+}
+
+// exhibit checks one record of a pack.
+func (v *verifier) exhibit(ev Evidence, x Exhibit) {
+	var r link
+	err := json.Unmarshal(x.Record, &r)
+	switch {
+	case Hash(x.Record) != x.Hash:
+		v.problem(x.Seq, Changed, "record %d was changed: its bytes are not those that were hashed", x.Seq)
+		return
+	case err != nil || r.Seq != x.Seq || r.Prev != x.PrevHash || r.Chain != ev.Chain:
+		v.problem(x.Seq, Misplaced, "record %d is not the one that the pack says", x.Seq)
+		return
+	case r.Object != ev.Object || r.ID != ev.ID && r.Item != ev.ID:
+		v.problem(x.Seq, Misplaced, "record %d is about another object", x.Seq)
+		return
+	}
+	v.anchor(x.Seq, x.Hash)
+	v.people(r)
+	if ev.ProvenBy < x.Seq {
+		return // a pack of an older program, or written while nothing could be signed
+	}
+	for _, s := range v.points[ev.ProvenBy] {
+		if s.Note != "" && s.Chain == ev.Chain && tlog.CheckRecord(x.Proof, s.N, s.Root, x.Seq-1, tlog.RecordHash(x.Record)) == nil {
+			v.r.Proven++
+			v.r.Covered = max(v.r.Covered, s.N)
+			return
+		}
+	}
+	v.problem(x.Seq, Unproven, "record %d is not proven to stand in the log: no good checkpoint, or the proof does not lead to it", x.Seq)
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"opdeck/api"
 )
@@ -103,48 +102,4 @@ func (l *Log) each(ctx context.Context, from, to int64, fn func(Row) error) erro
 		from = rows[len(rows)-1].Seq + 1
 	}
 	return nil
-}
-
-// Verify checks the stored trail where it is, against the checkpoints that this
-// Log writes and the key that it signs with. The person in ctx needs
-// api.MayAudit.
-func (l *Log) Verify(ctx context.Context) (Report, error) {
-	if err := l.need(ctx, "verify the audit trail", api.MayAudit); err != nil {
-		return Report{}, err
-	}
-	v := newVerifier()
-	name, err := l.CheckpointFile(ctx)
-	if err != nil {
-		return Report{}, err
-	}
-	if name != "" && l.opt.Key != nil {
-		f, err := os.Open(name)
-		switch {
-		case err == nil:
-			err = v.checkpoints(f, l.opt.Key.Public())
-			_ = f.Close()
-			if err != nil {
-				return Report{}, err
-			}
-		case !errors.Is(err, os.ErrNotExist):
-			return Report{}, fmt.Errorf("audit: checkpoints: %w", err)
-		}
-	}
-	others, err := l.otherLogs(name)
-	if err != nil {
-		return Report{}, err
-	}
-	v.r.Warnings = append(v.r.Warnings, others...)
-	head, err := l.opt.Store.Head(ctx)
-	if err != nil {
-		return Report{}, err
-	}
-	err = l.each(ctx, 1, head.N, func(r Row) error {
-		v.record(r.Hash, r.Bytes)
-		return nil
-	})
-	if err != nil {
-		return Report{}, err
-	}
-	return v.end(&head), nil
 }

@@ -67,8 +67,8 @@ func (l *Log) alarm(err error) {
 	}
 }
 
-// rouse tells Run that there is work.
-func (l *Log) rouse() {
+// notify tells Run that there is work.
+func (l *Log) notify() {
 	select {
 	case l.wake <- struct{}{}:
 	default:

@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 )
 
 // maxKeyFile is the size of the largest file that is read as a key.
@@ -119,13 +121,19 @@ func (k *Key) PublicPEM() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
-// ReadPublic reads the public keys of a PEM file, one or more.
+// ReadPublic reads the public keys of a file, one or more: in PEM form, and as lines
+// of name+hash+key. A key that stands there in both forms is one.
 func ReadPublic(r io.Reader) ([]ed25519.PublicKey, error) {
 	rest, err := io.ReadAll(io.LimitReader(r, 1<<20))
 	if err != nil {
 		return nil, fmt.Errorf("audit: public key: %w", err)
 	}
 	var keys []ed25519.PublicKey
+	for line := range strings.Lines(string(rest)) {
+		if key, _, err := ReadVerifierKey(strings.TrimSpace(line)); err == nil {
+			keys = append(keys, key)
+		}
+	}
 	for {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
@@ -139,10 +147,12 @@ func ReadPublic(r io.Reader) ([]ed25519.PublicKey, error) {
 		if !ok {
 			return nil, errors.New("audit: the public key is no Ed25519 key")
 		}
-		keys = append(keys, key)
+		if !slices.ContainsFunc(keys, func(k ed25519.PublicKey) bool { return k.Equal(key) }) {
+			keys = append(keys, key)
+		}
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("audit: no public key in PEM form")
+		return nil, errors.New("audit: no public key, in PEM form or as one line")
 	}
 	return keys, nil
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Key         *Key          // signs checkpoints; nil: none are made
 	Checkpoints string        // their file, or a folder for it; "" for none
 	Hook        io.Writer     // gets each checkpoint's line as well; nil for none
+	Trusted     []Trusted     // keys of other hosts that sign for the same store
+	Witnesses   []Witness     // co-sign checkpoints elsewhere
 	Every       int64         // records from one checkpoint to the next at most; 0 means 100
 	Interval    time.Duration // time from one checkpoint to the next while records come; 0 means 60 s
 
@@ -59,15 +61,34 @@ type Log struct {
 	release func() // ends the mark of this process; nil: there is none
 	marked  bool   // set before the first intent, never changed afterwards
 
-	flushing sync.Mutex // serialises work on pending
-	mu       sync.Mutex
-	flights  map[string]Record // guarded by mu: intents of ours without an outcome
-	pending  []*Record         // guarded by mu: records that could not be stored, in order
-	bounds   map[string]*bound // guarded by mu: floods, by event
-	health   Health            // guarded by mu
-	since    int64             // guarded by mu: records of ours since our last checkpoint
-	first    time.Time         // guarded by mu: when the first of them was written
-	started  *api.Actor        // guarded by mu: who started us, for the end
+	flushing   sync.Mutex // serialises work on pending
+	growing    sync.Mutex // serialises work on a tree that is behind
+	publishing sync.Mutex // serialises work at the second place
+	reading    sync.Mutex
+	recent     recent // guarded by reading
+
+	mu      sync.Mutex
+	flights map[string]Record // guarded by mu: intents of ours without an outcome
+	pending []*Record         // guarded by mu: records that could not be stored, in order
+	bounds  map[string]*bound // guarded by mu: floods, by event
+	health  Health            // guarded by mu
+	since   int64             // guarded by mu: records of ours since our last checkpoint
+	first   time.Time         // guarded by mu: when the first of them was written
+	started *api.Actor        // guarded by mu: who started us, for the end
+
+	chain     string // guarded by mu: name of the log, once known
+	looked    bool   // guarded by mu: leftBehind was done
+	known     int64  // guarded by mu: records of the newest checkpoint seen at the second place; -1: not looked
+	newest    Signed // guarded by mu: of ours, to be published
+	published int64  // guarded by mu: records of the newest of ours that was
+
+	parsedLast Signed // guarded by mu: the last line that was read of a checkpoint file
+	trusted    Head   // guarded by mu: an end of the trail that continues the newest checkpoint, as far as this process knows
+	trustedBy  []byte // guarded by mu: the line of that checkpoint
+
+	compared  time.Time // guarded by mu: when Run last held the trail against its checkpoint
+	submitted time.Time // guarded by mu: when witnesses were last asked
+	witnessed int64     // guarded by mu: records of the newest checkpoint that was submitted
 }
 
 var _ api.Auditor = (*Log)(nil)
@@ -84,7 +105,7 @@ func New(opt Options) (*Log, error) {
 	opt.Interval = orElse(opt.Interval, time.Minute)
 	opt.Grace = orElse(opt.Grace, 5*time.Minute)
 	l := &Log{opt: opt, began: opt.Now(), newID: newUUID, wake: make(chan struct{}, 1),
-		flights: map[string]Record{}, bounds: map[string]*bound{}}
+		flights: map[string]Record{}, bounds: map[string]*bound{}, known: -1}
 	l.boot = l.newID()
 	return l, nil
 }
@@ -140,7 +161,7 @@ func (l *Log) Outcome(ctx context.Context, ref string, out api.Outcome) error {
 		return err
 	}
 	l.stamp(&r)
-	r.Ref = ref
+	r.Ref, r.Seq = ref, 0 // it has no place in the chain yet
 	r.outcome(out)
 	l.mu.Lock()
 	l.pending = append(l.pending, &r)
@@ -163,7 +184,7 @@ func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
 		l.mu.Unlock()
 	}
 	if drop {
-		l.rouse()
+		l.notify()
 		return nil
 	}
 	if err := l.Flush(ctx); err != nil {

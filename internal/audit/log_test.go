@@ -343,40 +343,66 @@ func TestRunRetriesAndSigns(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		done := make(chan struct{})
 		go func() { l.Run(ctx); close(done) }()
+		defer func() { stop(); <-done }()
+		points := func(want ...int64) {
+			t.Helper()
+			synctest.Wait()
+			list, _, err := audit.ReadCheckpoints(place.reader())
+			var got []int64
+			for _, s := range list {
+				if got = append(got, s.N); !s.By(key.Public()) {
+					t.Error("not signed by the key")
+				}
+			}
+			if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("checkpoints %v, %v; want %v", got, err, want)
+			}
+		}
+		time.Sleep(time.Second)
 		ref, err := l.Intent(as(ana), ana, act)
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.trouble(errFull, nil)
 		_ = l.Outcome(as(ana), ref, api.Outcome{Verdict: api.Done})
-		time.Sleep(30 * time.Second)
+		time.Sleep(29 * time.Second)
+		points()
 		m.trouble(nil, nil)
 		time.Sleep(6 * time.Second)
-		synctest.Wait()
+		points(2) // with the outcome, as soon as it is stored
 		if len(m.rows) != 2 || !l.Health().OK() {
 			t.Errorf("%d records after recovery, health %+v", len(m.rows), l.Health())
 		}
-		if place.reader().Len() != 0 {
-			t.Error("a checkpoint before its time")
+		write(t, l, 1)
+		points(2, 4)
+		note := func(l *audit.Log) {
+			if err := l.Note(as(ana), ana, api.Event{Name: "reveal", Object: "operation", ID: "op-1"}); err != nil {
+				t.Fatal(err)
+			}
 		}
+		note(l)
+		points(2, 4)
+		time.Sleep(time.Minute)
+		points(2, 4, 5) // a note within the minute
+		for range 10 {
+			note(l)
+		}
+		points(2, 4, 5, 15) // or when there are many
+		note(newLog(t, audit.Options{Store: m}))
+		time.Sleep(time.Minute)
+		points(2, 4, 5, 15, 16) // what others wrote as well
+		time.Sleep(time.Hour)
+		points(2, 4, 5, 15, 16)
+		if h := l.Health(); !h.OK() {
+			t.Errorf("%+v", h)
+		}
+		m.mu.Lock()
+		m.rows = m.rows[:15]
+		m.mu.Unlock()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		list, _, err := audit.ReadCheckpoints(place.reader())
-		if err != nil || len(list) != 1 || list[0].N != 2 || !list[0].By(key.Public()) {
-			t.Fatalf("checkpoints %v, %v", list, err)
+		if bad := l.Health().Tampered(); bad == nil || bad.N != 16 {
+			t.Errorf("a cut end is not noticed: %+v", l.Health())
 		}
-		write(t, l, 5)
-		synctest.Wait()
-		if list, _, _ = audit.ReadCheckpoints(place.reader()); len(list) != 2 || list[1].N != 12 {
-			t.Errorf("checkpoints after ten more records: %v", list)
-		}
-		before := time.Now()
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		if list, _, _ = audit.ReadCheckpoints(place.reader()); len(list) != 2 {
-			t.Errorf("%d checkpoints after an idle hour (%s)", len(list), time.Since(before))
-		}
-		stop()
-		<-done
 	})
 }

@@ -3,8 +3,11 @@ package audit_test
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +22,8 @@ import (
 type memory struct {
 	mu   sync.Mutex
 	rows []audit.Row
+	tree map[int64][]byte
+	sign map[string]audit.Point
 	fail error // of Append
 	lost error // of Append, after the rows are stored
 }
@@ -35,9 +40,18 @@ func (m *memory) Append(_ context.Context, next func(audit.Head) ([]audit.Row, e
 	if m.fail != nil {
 		return m.fail
 	}
-	rows, err := next(m.head())
+	head := m.head()
+	head.Edge, _ = audit.EdgeOf(head.N, func([]int64) (map[int64][]byte, error) { return m.tree, nil })
+	rows, err := next(head)
 	if err == nil {
-		m.rows = append(m.rows, rows...)
+		for _, r := range rows {
+			m.put(audit.Node{Seq: r.Seq, Hashes: r.Tree})
+			if r.Point != nil {
+				m.point(*r.Point)
+			}
+			r.Tree, r.Point = nil, nil
+			m.rows = append(m.rows, r)
+		}
 	}
 	return errors.Join(err, m.lost)
 }
@@ -96,6 +110,74 @@ func (m *memory) Open(context.Context) ([]audit.Row, error) {
 		closed[r.Ref] = true
 	}
 	return m.filter(func(r audit.Row) bool { return r.Phase == audit.PhaseIntent && !closed[r.UID] }), nil
+}
+
+func (m *memory) put(n audit.Node) {
+	if m.tree == nil {
+		m.tree, m.sign = map[int64][]byte{}, map[string]audit.Point{}
+	}
+	m.tree[n.Seq] = n.Hashes
+}
+
+func (m *memory) point(p audit.Point) {
+	if m.sign[p.Key].N < p.N {
+		m.sign[p.Key] = p
+	}
+}
+
+func (m *memory) Side(ctx context.Context) (audit.Side, error) {
+	open, err := m.Open(ctx)
+	s := audit.Side{Open: map[string]int64{}}
+	for _, r := range open {
+		s.Open[r.UID] = r.Seq
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.Head = m.head()
+	return s, err
+}
+
+func (m *memory) Nodes(_ context.Context, seqs []int64) (map[int64][]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[int64][]byte{}
+	for _, seq := range seqs {
+		if h, ok := m.tree[seq]; ok {
+			out[seq] = h
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) PutNodes(_ context.Context, nodes []audit.Node) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, n := range nodes {
+		m.put(n)
+	}
+	return nil
+}
+
+func (m *memory) TreeSize(context.Context) (count, last int64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for seq := range m.tree {
+		last = max(last, seq)
+	}
+	return int64(len(m.tree)), last, nil
+}
+
+func (m *memory) Points(context.Context) ([]audit.Point, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Values(m.sign)), nil
+}
+
+func (m *memory) PutPoint(_ context.Context, p audit.Point) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.point(p)
+	return nil
 }
 
 // clock is a time that a test sets.
@@ -164,4 +246,20 @@ func export(t *testing.T, m *memory) []string {
 
 func join(lines []string) *bytes.Reader {
 	return bytes.NewReader([]byte(strings.Join(lines, "\n") + "\n"))
+}
+
+func readers(files ...[]byte) []io.Reader {
+	var out []io.Reader
+	for _, b := range files {
+		out = append(out, bytes.NewReader(b))
+	}
+	return out
+}
+
+func publics(keys ...*audit.Key) []ed25519.PublicKey {
+	var out []ed25519.PublicKey
+	for _, k := range keys {
+		out = append(out, k.Public())
+	}
+	return out
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"opdeck/api"
 )
@@ -14,13 +16,28 @@ type Page struct {
 	Next    int64 // Query.Before of the next page; 0 at the end
 }
 
-// entry reads a stored row.
+// entry reads a stored row. All it tells comes from the bytes that were hashed,
+// as long as they are these.
 func entry(row Row) Entry {
 	e := Entry{Hash: row.Hash, Raw: row.Bytes}
-	if err := json.Unmarshal(row.Bytes, &e.Record); err != nil || Hash(row.Bytes) != row.Hash || e.UID != row.UID || e.Seq != row.Seq {
-		e.Damaged = true
-		e.Seq, e.UID, e.At = row.Seq, row.UID, row.At
+	switch {
+	case Hash(row.Bytes) != row.Hash:
+		e.Why = "its bytes are not those that were hashed"
+	case json.Unmarshal(row.Bytes, &e.Record) != nil:
+		e.Why = "it is no record"
+	default:
+		r := e.Record
+		if name := (link{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Phase: r.Phase, Ref: r.Ref, Boot: r.Boot,
+			Actor: r.Actor, Object: r.Object, ID: r.ID, Item: r.Item}).differs(row); name != "" {
+			e.Damaged, e.Why = true, "the column "+name+" beside it was changed"
+		}
+		return e
 	}
+	e.Damaged = true
+	if json.Unmarshal(row.Bytes, &e.Record) != nil {
+		e.Record = Record{}
+	}
+	e.Seq, e.UID, e.At = row.Seq, row.UID, row.At
 	return e
 }
 
@@ -48,15 +65,79 @@ func (l *Log) find(ctx context.Context, q Query) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	var p Page
-	if len(rows) > limit {
-		rows = rows[:limit]
-		p.Next = rows[limit-1].Seq
-	}
+	var list []Entry
 	for _, row := range rows {
-		p.Entries = append(p.Entries, entry(row))
+		list = append(list, entry(row))
 	}
+	if q.selects() {
+		if list, err = l.complete(ctx, q, list); err != nil {
+			return Page{}, err
+		}
+	}
+	var p Page
+	if len(list) > limit {
+		list = list[:limit]
+		p.Next = list[limit-1].Seq
+	}
+	p.Entries = list
 	return p, nil
+}
+
+// maxComplete is over how many records the answer to a question is made complete
+// by reading them; beyond that columns that were changed are for Verify to find.
+const maxComplete = 5000
+
+// complete adds to the answer of a question the records that answer it by their
+// bytes and were not found by their columns, which somebody may have changed.
+func (l *Log) complete(ctx context.Context, q Query, found []Entry) ([]Entry, error) {
+	to := q.Before - 1
+	if to < 0 {
+		head, err := l.opt.Store.Head(ctx)
+		if err != nil {
+			return nil, err
+		}
+		to = head.N
+	}
+	from := int64(1)
+	if len(found) >= q.Limit {
+		from = found[len(found)-1].Seq
+	}
+	from = max(from, to-maxComplete+1)
+	have := map[int64]bool{}
+	for _, e := range found {
+		have[e.Seq] = true
+	}
+	err := l.each(ctx, from, to, func(row Row) error {
+		var r link
+		if have[row.Seq] || json.Unmarshal(row.Bytes, &r) == nil && r.differs(row) == "" {
+			return nil // its columns were searched
+		}
+		if e := entry(row); q.matches(e) {
+			found = append(found, e)
+		}
+		return nil
+	})
+	slices.SortFunc(found, func(a, b Entry) int { return int(b.Seq - a.Seq) })
+	if len(found) > q.Limit {
+		found = found[:q.Limit]
+	}
+	return found, err
+}
+
+// selects reports whether q leaves anything out by a column.
+func (q Query) selects() bool {
+	return q.Actor != "" || q.Object != "" || q.ID != "" || q.Event != "" || q.Phase != "" || !q.From.IsZero() || !q.Until.IsZero()
+}
+
+// matches reports whether q selects the record, by its bytes.
+func (q Query) matches(e Entry) bool {
+	event := q.Event == "" || e.Event == q.Event
+	if start, ok := strings.CutSuffix(q.Event, "*"); ok {
+		event = strings.HasPrefix(e.Event, start)
+	}
+	return event && (q.Actor == "" || e.Actor.Name == q.Actor) && (q.Object == "" || e.Object == q.Object) &&
+		(q.ID == "" || e.Record.ID == q.ID || e.Item == q.ID) && (q.Phase == "" || e.Phase == q.Phase) &&
+		(q.From.IsZero() || !e.At.Before(q.From)) && (q.Until.IsZero() || e.At.Before(q.Until))
 }
 
 // need is api.Need that leaves a record of a refusal.

@@ -87,7 +87,9 @@ type Record struct {
 	Count   int64     `json:"count,omitempty"` // more than one: a record that stands for so many
 	Since   string    `json:"since,omitempty"` // the first of them
 	Build   string    `json:"build,omitempty"`
-	Prev    string    `json:"prev"` // hash of the record before, zeros for the first
+	Signer  string    `json:"signer,omitempty"` // fingerprint of the key with which its process signs checkpoints
+	Signed  int64     `json:"signed,omitempty"` // records of the newest checkpoint of that key when it was written
+	Prev    string    `json:"prev"`             // hash of the record before, zeros for the first
 }
 
 // zeroHash stands before the first record.

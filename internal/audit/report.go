@@ -31,6 +31,11 @@ const (
 	Rewritten  Trouble = "rewritten" // a checkpoint says there was another record
 	Unproven   Trouble = "unproven"  // the first record is not number 1 and no checkpoint leads to it
 	HeadDiffer Trouble = "head"      // the store's note of the end is not the end
+	Column     Trouble = "column"    // a column beside a record is not what the record says
+	SideTable  Trouble = "side"      // a table beside the records is not what the records say
+	Unsigned   Trouble = "unsigned"  // a checkpoint that ought to be there is not
+	NoSigner   Trouble = "signer"    // nobody vouches for a key that the records name
+	Exchanged  Trouble = "exchanged" // there are checkpoints of another log beside this one
 )
 
 // Problem is one thing that is wrong.
@@ -74,6 +79,18 @@ type Report struct {
 	Unsettled   []Doubt   `json:"unsettled"`
 	ClockSteps  []Step    `json:"clock_steps"`
 	Warnings    []string  `json:"warnings"`
+
+	Witnesses []Witnessed `json:"witnesses"`        // those that were named
+	Proven    int64       `json:"proven,omitempty"` // records of an evidence pack that are proven to stand in the log
+	Evidence  bool        `json:"evidence,omitempty"`
+}
+
+// Witnessed is what one witness has signed.
+type Witnessed struct {
+	Name        string    `json:"name"`
+	Checkpoints int       `json:"checkpoints"`
+	Covered     int64     `json:"covered"` // records of the newest
+	At          time.Time `json:"at"`      // of the newest
 }
 
 // Intact reports whether nothing is wrong.
@@ -103,6 +120,10 @@ func (r Report) Summary() string {
 			return fmt.Sprintf("NOT intact: %d problems; the first: %s", n, r.Problems[0].Text)
 		}
 		return "NOT intact: " + r.Problems[0].Text
+	case r.Evidence && r.Records > 0 && r.Proven == r.Records:
+		return fmt.Sprintf("%d records are proven to stand in the log, by a checkpoint for %d records", r.Records, r.Covered)
+	case r.Evidence:
+		return fmt.Sprintf("%d records are as they were hashed; that they stand in the log is proven for %d", r.Records, r.Proven)
 	case r.Covered == 0:
 		return fmt.Sprintf("%d records hold together; without checkpoints nobody can tell whether the end was cut or all was written anew", r.Records)
 	case r.Covered < r.Last:

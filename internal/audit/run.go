@@ -21,8 +21,10 @@ func (l *Log) Start(ctx context.Context, who api.Actor) error {
 }
 
 // Run does in the background what is due: outcomes that could not be stored,
-// numbers of attempts that were only counted, checkpoints. It sleeps while
-// nothing is due and returns when ctx ends.
+// numbers of attempts that were only counted, checkpoints of what anybody wrote,
+// signatures of witnesses. It holds the trail against its newest checkpoint at the
+// start and every Interval; beside that it sleeps while nothing is due. It returns
+// when ctx ends.
 func (l *Log) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -61,10 +63,13 @@ func (l *Log) nextWork() (wait time.Duration, some bool) {
 			soonest(b.began.Add(floodWindow).Sub(now))
 		}
 	}
-	if l.opt.Key != nil && l.since > 0 {
-		soonest(l.first.Add(l.opt.Interval).Sub(now))
+	if l.signs() {
+		soonest(l.compared.Add(l.opt.Interval).Sub(now))
 		if l.since >= l.opt.Every {
 			soonest(0)
+		}
+		if l.unwitnessed() {
+			soonest(l.submitted.Add(submitPause).Sub(now))
 		}
 	}
 	return wait, some
@@ -74,29 +79,42 @@ func (l *Log) nextWork() (wait time.Duration, some bool) {
 func (l *Log) work(ctx context.Context) {
 	l.mu.Lock()
 	l.pending = append(l.pending, l.ended(false)...)
-	due := l.since >= l.opt.Every || l.since > 0 && l.opt.Now().Sub(l.first) >= l.opt.Interval
+	now := l.opt.Now()
+	due := l.signs() && (l.since >= l.opt.Every || now.Sub(l.compared) >= l.opt.Interval)
+	if due {
+		l.compared = now
+	}
+	submit := l.unwitnessed() && now.Sub(l.submitted) >= submitPause
 	l.mu.Unlock()
 	_ = l.Flush(ctx) // told by Health and Alarm
 	if due {
-		_ = l.checkpoint(ctx, true)
+		_ = l.Checkpoint(ctx)
+	}
+	if submit {
+		l.submit(ctx)
 	}
 }
 
-// Close stores what waits, records the end if Start was called, and makes a
-// checkpoint when one is due. The Log must not be used afterwards. The error
+// Close stores what waits, records the end if Start was called, and signs the end
+// of the trail, whoever wrote it. The Log must not be used afterwards. The error
 // tells what could not be stored: those acts stay unsettled.
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.pending = append(l.pending, l.ended(true)...)
-	who, wrote := l.started, l.since > 0
+	who, wrote := l.started, l.since > 0 || l.published > 0
 	l.mu.Unlock()
 	err := l.Flush(ctx)
 	if who != nil {
 		err = errors.Join(err, l.Note(ctx, *who, api.Event{Name: EventStop, Object: "audit", Detail: "process " + l.boot}))
-		wrote = true
 	}
-	if wrote {
-		err = errors.Join(err, l.checkpoint(ctx, who != nil))
+	if signed := l.Checkpoint(ctx); wrote || who != nil {
+		err = errors.Join(err, signed) // else it is told by Health and Alarm
+	}
+	l.mu.Lock()
+	submit := l.unwitnessed()
+	l.mu.Unlock()
+	if submit {
+		l.submit(ctx)
 	}
 	l.mu.Lock()
 	release := l.release

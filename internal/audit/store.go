@@ -15,6 +15,7 @@ type Head struct {
 	N     int64     // number of records, the Seq of the last
 	Hash  string    // of the last; zeros when there is none
 	At    time.Time // of the last; zero when there is none
+	Edge  Edge      // of the tree of N records; only Append tells it, nil when the store lacks hashes
 }
 
 // Row is a stored record: its exact bytes, their hash, and copies of some fields
@@ -33,6 +34,22 @@ type Row struct {
 	Item   string
 	Bytes  []byte
 	Hash   string
+
+	Tree  []byte // for Append: the hashes of Node
+	Point *Point // for Append: a checkpoint that covers the trail up to this record; nil for none
+}
+
+// Point is the newest checkpoint of one key, as the store keeps it.
+type Point struct {
+	Key  string // fingerprint
+	N    int64  // records it covers
+	Note string // a signed note
+}
+
+// Side is what the store says about the trail beside the records, at one moment.
+type Side struct {
+	Head Head
+	Open map[string]int64 // intents without an outcome: Seq by UID
 }
 
 // Query selects records. Empty fields select all.
@@ -63,4 +80,17 @@ type Store interface {
 	Find(ctx context.Context, q Query) ([]Row, error)
 	// Open returns the intents without an outcome, oldest first.
 	Open(ctx context.Context) ([]Row, error)
+	// Side returns what stands beside the records, in one snapshot.
+	Side(ctx context.Context) (Side, error)
+
+	// Nodes returns the stored hashes of the tree by Seq; what is missing is left out.
+	Nodes(ctx context.Context, seqs []int64) (map[int64][]byte, error)
+	// PutNodes stores hashes of the tree, in place of those that are there.
+	PutNodes(ctx context.Context, nodes []Node) error
+	// TreeSize returns for how many records hashes are stored, and the last of them.
+	TreeSize(ctx context.Context) (count, last int64, err error)
+	// Points returns the newest checkpoint of each key.
+	Points(ctx context.Context) ([]Point, error)
+	// PutPoint stores a checkpoint unless the key has one for as many records.
+	PutPoint(ctx context.Context, p Point) error
 }

@@ -2,7 +2,9 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"opdeck/api"
 )
@@ -12,8 +14,13 @@ type Entry struct {
 	Record
 	Hash    string
 	Raw     []byte // the exact bytes
-	Damaged bool   // the bytes are not those that were hashed, or no record
+	Damaged bool   // the bytes are not those that were hashed, or no record, or a column beside them differs
+	Why     string // what is damaged, for a sentence; "" when nothing is
 }
+
+// Genuine reports whether the bytes are those that were hashed, so that what the
+// record says can be relied on even when a column beside it was changed.
+func (e Entry) Genuine() bool { return Hash(e.Raw) == e.Hash }
 
 // Unsettled lists the intents of which nobody knows what became of them, oldest
 // first: the process ended in between, or the outcome could not be stored. The
@@ -32,6 +39,9 @@ func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[strin
 	if err != nil {
 		return nil, nil, err
 	}
+	if rows, err = l.withHidden(ctx, rows); err != nil {
+		return nil, nil, err
+	}
 	waiting := map[string]bool{}
 	l.mu.Lock()
 	for _, r := range l.pending {
@@ -41,15 +51,16 @@ func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[strin
 	flying = map[string]bool{}
 	now := l.opt.Now()
 	for _, row := range rows {
-		age, e := now.Sub(row.At), entry(row)
+		e := entry(row)
+		age := now.Sub(e.At)
 		switch {
-		case row.Boot == l.boot:
-			if !waiting[row.UID] {
-				flying[row.UID] = true
+		case e.Boot == l.boot:
+			if !waiting[e.UID] {
+				flying[e.UID] = true
 				continue
 			}
 		case age >= 0 && age < l.opt.Grace && !l.gone(e):
-			flying[row.UID] = true
+			flying[e.UID] = true
 			continue
 		}
 		unsettled = append(unsettled, e)
@@ -66,8 +77,8 @@ func (l *Log) Last(ctx context.Context) (int64, error) {
 // Began reports whether an act on the object with that id was begun after the
 // record of that number. An act that was not begun was not sent.
 func (l *Log) Began(ctx context.Context, after int64, event, id string) (bool, error) {
-	rows, err := l.opt.Store.Find(ctx, Query{ID: id, Event: event, Phase: PhaseIntent, Limit: 1})
-	return len(rows) > 0 && rows[0].Seq > after, err
+	p, err := l.find(ctx, Query{ID: id, Event: event, Phase: PhaseIntent, Limit: 1})
+	return len(p.Entries) > 0 && p.Entries[0].Seq > after, err
 }
 
 // Entry returns the record with that UID.
@@ -82,13 +93,13 @@ func (l *Log) Entry(ctx context.Context, uid string) (Entry, error) {
 // LastOutcome returns the newest outcome of an intent, "" when it has none. What
 // was unknown at first may have a later one.
 func (l *Log) LastOutcome(ctx context.Context, intent Entry) (Entry, bool, error) {
-	rows, err := l.opt.Store.Find(ctx, Query{Object: intent.Object, ID: intent.ID, Event: intent.Event, Phase: PhaseOutcome, Limit: 1000})
+	p, err := l.find(ctx, Query{Object: intent.Object, ID: intent.ID, Event: intent.Event, Phase: PhaseOutcome, Limit: 1000})
 	if err != nil {
 		return Entry{}, false, err
 	}
-	for _, row := range rows {
-		if row.Ref == intent.UID {
-			return entry(row), true, nil
+	for _, e := range p.Entries {
+		if e.Ref == intent.UID {
+			return e, true, nil
 		}
 	}
 	return Entry{}, false, nil
@@ -131,4 +142,52 @@ func (l *Log) Conclude(ctx context.Context, who api.Actor, e Entry, note string)
 	r.Object, r.ID, r.Item, r.Act = e.Object, e.ID, e.Item, e.Act
 	r.Code, r.Detail = code(r.Event, r.Phase, r.Outcome), prose(note, maxText)
 	return l.append(ctx, &r)
+}
+
+// recent is what a Log has read of the newest records: the intents among them
+// that have no outcome, by their bytes.
+type recent struct {
+	next int64
+	open map[string]Row
+}
+
+// withHidden adds to the intents without an outcome those that the store's list
+// of them does not hold though the newest records do.
+func (l *Log) withHidden(ctx context.Context, rows []Row) ([]Row, error) {
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	if l.recent.open == nil || l.recent.next > head.N+1 {
+		l.recent = recent{next: max(1, head.N-maxComplete+1), open: map[string]Row{}}
+	}
+	err = l.each(ctx, l.recent.next, head.N, func(row Row) error {
+		var r link
+		if json.Unmarshal(row.Bytes, &r) == nil {
+			switch r.Phase {
+			case PhaseIntent:
+				l.recent.open[r.UID] = row
+			case PhaseOutcome:
+				delete(l.recent.open, r.Ref)
+			}
+		}
+		l.recent.next = row.Seq + 1
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	listed := map[int64]bool{}
+	for _, row := range rows {
+		listed[row.Seq] = true
+	}
+	for _, row := range l.recent.open {
+		if !listed[row.Seq] {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b Row) int { return int(a.Seq - b.Seq) })
+	return rows, nil
 }

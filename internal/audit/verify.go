@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
@@ -10,17 +11,30 @@ import (
 	"time"
 )
 
-// Verify checks an exported log, whole or several exports one after the other,
-// against checkpoint files and the keys that may have signed them. It needs
-// neither config nor network and writes nothing. The error says that something
-// could not be read; what is wrong with the log stands in the Report.
+// Beside is what an exported log is checked against.
+type Beside struct {
+	Checkpoints []io.Reader         // checkpoint files
+	Keys        []ed25519.PublicKey // that may have signed them
+	Witnesses   []*Cosigner         // whose signatures are counted
+}
+
+// Verify is VerifyLog without witnesses.
 func Verify(log io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (Report, error) {
+	return VerifyLog(log, Beside{Checkpoints: checkpoints, Keys: keys})
+}
+
+// VerifyLog checks an exported log, whole or several exports one after the other,
+// against what is given beside it. It needs neither config nor network and writes
+// nothing. The error says that something could not be read; what is wrong with the
+// log stands in the Report.
+func VerifyLog(log io.Reader, with Beside) (Report, error) {
 	v := newVerifier()
-	for _, c := range checkpoints {
-		if len(keys) == 0 {
+	v.named = with.Witnesses
+	for _, c := range with.Checkpoints {
+		if len(with.Keys) == 0 {
 			return Report{}, errors.New("audit: checkpoints cannot be checked without the public key")
 		}
-		if err := v.checkpoints(c, keys...); err != nil {
+		if err := v.checkpoints(c, with.Keys...); err != nil {
 			return Report{}, err
 		}
 	}
@@ -62,10 +76,14 @@ type link struct {
 	Event  string    `json:"event"`
 	Phase  Phase     `json:"phase"`
 	Ref    string    `json:"ref"`
+	Boot   string    `json:"boot"`
 	Actor  Person    `json:"actor"`
 	Object string    `json:"object"`
 	ID     string    `json:"id"`
 	Item   string    `json:"item"`
+	Detail string    `json:"detail"`
+	Signer string    `json:"signer"`
+	Signed int64     `json:"signed"`
 	Prev   string    `json:"prev"`
 }
 
@@ -79,11 +97,18 @@ type verifier struct {
 	at     time.Time
 	open   map[string]Doubt
 	points map[int64][]Signed // good checkpoints by N
+	cover                     // who signed what, and what the records say of it
+
+	edge   Edge   // of the tree over the records so far; nil when it is not known
+	hashes []byte // of the tree, with the last record
+
+	treeEnd   int64 // up to where the store has hashes of the tree
+	rewritten bool  // a checkpoint was found to say something else
 }
 
 func newVerifier() *verifier {
-	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []Doubt{}, ClockSteps: []Step{}, Warnings: []string{}},
-		prev: zeroHash, want: 1, open: map[string]Doubt{}, points: map[int64][]Signed{}}
+	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []Doubt{}, ClockSteps: []Step{}, Warnings: []string{}, Witnesses: []Witnessed{}},
+		prev: zeroHash, want: 1, open: map[string]Doubt{}, points: map[int64][]Signed{}, cover: newCover(), edge: Edge{}}
 }
 
 func (v *verifier) problem(seq int64, kind Trouble, format string, args ...any) {
@@ -105,41 +130,67 @@ func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 	}
 	var last Signed
 	for i, s := range list {
+		by := s.signer(keys)
 		switch {
-		case !s.By(keys...):
+		case by == "":
 			v.problem(0, Forged, "checkpoint %d of a file (for %d records) was signed by none of the given keys", i+1, s.N)
 			continue
-		case i > 0 && s.N <= last.N:
+		case i > 0 && (s.N < last.N || bytes.Equal(s.Line, last.Line)):
 			v.problem(0, Reordered, "checkpoint %d of a file (for %d records) stands after one for %d", i+1, s.N, last.N)
 		}
 		last = s
-		v.points[s.N] = append(v.points[s.N], s)
+		v.point(s, by)
 		v.r.Checkpoints++
 	}
 	return nil
 }
 
-// record checks the next record.
-func (v *verifier) record(hash string, b []byte) {
+// point takes a good checkpoint.
+func (v *verifier) point(s Signed, by string) {
+	for _, have := range v.points[s.N] {
+		if have.Note != "" && have.Checkpoint == s.Checkpoint {
+			v.sign(s, by)
+			return
+		}
+	}
+	v.points[s.N] = append(v.points[s.N], s)
+	v.sign(s, by)
+}
+
+// record checks the next record and returns what it says; false when its bytes
+// cannot be relied on.
+func (v *verifier) record(hash string, b []byte) (r link, ok bool) {
 	v.r.Records++
+	v.hashes = nil
 	real := Hash(b)
-	var r link
 	err := json.Unmarshal(b, &r)
 	seq := r.Seq
 	switch {
 	case real != hash:
 		v.problem(v.want, Changed, "record %d was changed: its bytes are not those that were hashed", v.want)
 		v.follow(v.want, hash)
-		return
+		return r, false
 	case err != nil || r.V != Version || seq < 1:
 		v.problem(v.want, Malformed, "record %d cannot be read", v.want)
 		v.follow(v.want, hash)
-		return
+		return r, false
 	}
 	v.first(r)
 	v.place(r, hash)
+	v.leaf(seq, b)
 	v.anchor(seq, hash)
 	v.people(r)
+	v.claims(r)
+	return r, true
+}
+
+// leaf adds the record to the tree, as long as all before it are there.
+func (v *verifier) leaf(seq int64, b []byte) {
+	if len(v.r.Problems) > 0 || !v.edge.fits(seq-1) {
+		v.edge = nil
+		return
+	}
+	v.hashes, v.edge = v.edge.grow(seq-1, b)
 }
 
 // first takes the name of the log and, when the log does not begin at record 1,
@@ -201,8 +252,13 @@ func (v *verifier) anchor(seq int64, hash string) {
 		switch {
 		case s.Chain != v.r.Chain:
 			v.problem(seq, OtherLog, "the checkpoint for %d records belongs to another log", seq)
+		case s.Head != hash && v.rewritten: // said once: every later checkpoint differs too
 		case s.Head != hash:
+			v.rewritten = true
 			v.problem(seq, Rewritten, "record %d is not the one that its checkpoint signed: the log was rewritten before %d", seq, seq+1)
+		case s.Note != "" && v.edge != nil && v.edge.root() != s.Root:
+			v.edge = nil
+			v.problem(seq, Rewritten, "the first %d records are not those of the tree that their checkpoint signed", seq)
 		default:
 			v.r.Covered = max(v.r.Covered, seq)
 		}
@@ -229,14 +285,23 @@ func (v *verifier) end(head *Head) Report {
 		}
 	}
 	slices.Sort(beyond)
+	newest := int64(0)
 	for _, n := range beyond {
-		s := v.points[n][0]
-		if v.r.Chain != "" && s.Chain != v.r.Chain {
+		if s := v.points[n][0]; v.r.Chain != "" && s.Chain != v.r.Chain {
 			v.problem(0, OtherLog, "the checkpoint for %d records belongs to another log", n)
 			continue
 		}
-		v.problem(v.r.Last+1, Cut, "the end was cut: there are records up to %d, and a checkpoint says %d", v.r.Last, n)
+		newest = n
 	}
+	switch {
+	case newest == 0:
+	case head != nil:
+		v.problem(v.r.Last+1, Cut, "the end was cut: there are records up to %d, and a checkpoint says %d", v.r.Last, newest)
+	default:
+		v.problem(v.r.Last+1, Cut, "the end was cut, or this copy is older than its checkpoints: there are records up to %d, and a checkpoint says %d", v.r.Last, newest)
+	}
+	v.uncovered()
+	v.witnesses()
 	if head != nil && (head.N != v.r.Last || head.N > 0 && head.Hash != v.r.Head) {
 		v.problem(head.N, HeadDiffer, "the store says that record %d is the last, the last one found is %d", head.N, v.r.Last)
 	}

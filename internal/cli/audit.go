@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,8 +17,8 @@ import (
 )
 
 func (r *root) auditCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "audit", Short: "The audit trail: list, verify, export"}
-	cmd.AddCommand(r.auditList(), r.auditVerify(), r.auditExport(), r.auditKey(), r.auditUnsettled(), r.auditSettle())
+	cmd := &cobra.Command{Use: "audit", Short: "The audit trail: list, verify, export, prove"}
+	cmd.AddCommand(r.auditList(), r.auditVerify(), r.auditExport(), r.auditProve(), r.auditKey(), r.auditWitness(), r.auditUnsettled(), r.auditSettle())
 	return cmd
 }
 
@@ -105,7 +106,7 @@ func (r *root) printRecords(page audit.Page) error {
 			}
 		}
 		if e.Damaged {
-			what = "DAMAGED: its bytes are not those that were hashed"
+			what = strings.TrimSuffix("DAMAGED: "+e.Why+"; "+what, "; ")
 		}
 		t.add(strconv.FormatInt(e.Seq, 10), e.At.UTC().Format("2006-01-02 15:04:05.000"), said(e.Actor.Who()), said(e.Via), said(e.Event), string(e.Phase),
 			string(e.Outcome), said(e.Object), said(e.ID), said(e.Item), what)
@@ -124,7 +125,7 @@ func said(s string) string { return audit.Reading(s).Line(300) }
 func recordJSON(e audit.Entry) json.RawMessage {
 	v := map[string]any{"hash": e.Hash, "damaged": e.Damaged, "record": json.RawMessage(e.Raw)}
 	if e.Damaged {
-		v["record"] = e.Record
+		v["record"], v["why"] = e.Record, e.Why
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -174,6 +175,8 @@ func (r *root) auditExport() *cobra.Command {
 
 func (r *root) auditKey() *cobra.Command {
 	return &cobra.Command{Use: "key", Short: "The public key that verifies the checkpoints, and where they are", Args: cobra.NoArgs,
+		Long: "Prints the public key twice: as PEM, and as tools for signed notes read it (one line that names\n" +
+			"this log; a witness and [audit] keys of other hosts take that line). --pub takes either.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			key, _, err := audit.OpenKey(a.AuditKeyFile())
 			if err != nil {
@@ -183,13 +186,29 @@ func (r *root) auditKey() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			chain, err := a.Audit.Chain(ctx)
+			if err != nil {
+				return err
+			}
+			line := ""
+			if chain != "" {
+				line = key.VerifierKey(chain)
+			}
+			if r.env.App != nil {
+				file = "" // over SSH: where files are is the host's business
+			}
 			if r.output == "json" {
-				return r.printJSON(map[string]string{"fingerprint": audit.Fingerprint(key.Public()), "public_key": key.PublicPEM(), "checkpoints": file})
+				return r.printJSON(map[string]string{"fingerprint": audit.Fingerprint(key.Public()), "public_key": key.PublicPEM(), "verifier_key": line, "checkpoints": file})
 			}
 			if file != "" {
 				r.say("Checkpoints: %s", file)
 			}
-			_, err = io.WriteString(r.env.Out, key.PublicPEM())
+			if line == "" {
+				r.say("The trail is empty: the line for signed notes names the log and comes with its first record.")
+			} else {
+				line += "\n"
+			}
+			_, err = io.WriteString(r.env.Out, line+key.PublicPEM())
 			return err
 		})}
 }
@@ -227,8 +246,11 @@ func (r *root) printReport(rep audit.Report) error {
 		fmt.Fprintln(r.env.Out, oneLine(rep.Summary()))
 		for _, p := range rep.Problems {
 			at := ""
-			if p.Seq > 0 { // it is not a checkpoint alone
+			switch {
+			case p.Seq > 0 && p.Line > 0:
 				at = fmt.Sprintf("record %d, line %d: ", p.Seq, p.Line)
+			case p.Seq > 0:
+				at = fmt.Sprintf("record %d: ", p.Seq)
 			}
 			fmt.Fprintf(r.env.Out, "✗ %s%s: %s\n", at, p.Kind, oneLine(p.Text))
 		}
@@ -237,6 +259,11 @@ func (r *root) printReport(rep audit.Report) error {
 		}
 		for _, w := range rep.Warnings {
 			fmt.Fprintln(r.env.Out, "! "+oneLine(w))
+		}
+		for _, w := range rep.Witnesses {
+			if w.Checkpoints > 0 {
+				fmt.Fprintf(r.env.Out, "witness %s has signed %d checkpoints, the newest for %d records at %s\n", oneLine(w.Name), w.Checkpoints, w.Covered, w.At.Format("2006-01-02 15:04:05 UTC"))
+			}
 		}
 		for _, c := range rep.ClockSteps {
 			fmt.Fprintf(r.env.Out, "! before record %d the clock went back by %s\n", c.Seq, c.Back)

@@ -87,7 +87,7 @@ var remoteCommands = map[string][]api.Role{
 	"session status": anyone, "session refresh": anyone, "session login": anyone, "session reset": anyone, "limits": anyone,
 	"event list": anyone, "event tail": anyone, "event show": anyone, "event codes": anyone, "event send": anyone,
 	"hook get": anyone, "hook set": anyone,
-	"audit list": anyone, "audit verify": anyone, "audit export": anyone, "audit unsettled": anyone, "audit settle": anyone, "audit key": anyone,
+	"audit list": anyone, "audit verify": anyone, "audit export": anyone, "audit prove": anyone, "audit unsettled": anyone, "audit settle": anyone, "audit key": anyone,
 	"approval list": anyone, "approval show": anyone, "approval approve": anyone, "approval deny": anyone,
 	"doctor": keepers, "version": anyone, "help": anyone,
 }
@@ -96,7 +96,7 @@ var remoteCommands = map[string][]api.Role{
 // be one of the server's, so only - is taken: standard input or output.
 var remoteFiles = map[string]int{
 	"operation export": 0, "document upload": 0, "document replace": 2, "customer set-application": 1,
-	"document download": 2, "event send": 0, "audit export": 0,
+	"document download": 2, "event send": 0, "audit export": 0, "audit prove": 1,
 }
 
 // remoteGlobals and remoteFlags are the flags that may be given over SSH, those
@@ -107,7 +107,7 @@ var remoteGlobals = []string{"output", "no-color", "help"}
 var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation", "filter", "sort", "view",
 	"cached", "live", "limit", "page", "last", "since", "until", "before", "from", "to", "status", "state", "object", "id", "event", "phase",
 	"person", "note", "digest", "abandon", "qr", "check", "warn", "crit", "watch", "login", "enabled", "url", "new-secret", "operations",
-	"customers", "accounts", "counterparties", "rejected", "waiting", "unassigned"}
+	"customers", "accounts", "counterparties", "rejected", "waiting", "unassigned", "consistency"}
 
 // offered says why a command line is not run over SSH.
 func (r *root) offered(role api.Role) (path string, err error) {

@@ -128,6 +128,17 @@ type Serve struct {
 type Audit struct {
 	Checkpoints string `toml:"checkpoints"`
 	KeyFile     string `toml:"key_file"`
+	// Keys are those of other hosts that sign for the same store, as opdeck audit key prints them.
+	Keys []string `toml:"keys"`
+	// Witnesses co-sign the checkpoints.
+	Witnesses []Witness `toml:"witnesses"`
+}
+
+// Witness is a process elsewhere that co-signs checkpoints.
+type Witness struct {
+	Name string `toml:"name"` // as in the key; "" is allowed
+	URL  string `toml:"url"`
+	Key  string `toml:"key"` // as opdeck audit witness prints it
 }
 
 // UI is how the console looks.
@@ -180,6 +191,7 @@ func Default() Config {
 		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute), MaxPageSize: 1000},
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"}, MaxAge: Duration(5 * time.Minute)},
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
+		Audit:    Audit{Keys: []string{}, Witnesses: []Witness{}},
 		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},
 		Views:    map[string]View{},
 	}

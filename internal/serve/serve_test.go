@@ -77,7 +77,7 @@ func TestNotOverSSH(t *testing.T) {
 		"limits -c other", "limits --context=other", "limits --log-file " + p.file("new"), "limits --read-only", "limits --verbose",
 		"document upload " + trap + " --customer c", "document upload " + trap + " --name f.pdf --customer c", "document replace o d " + trap, "document download c d " + p.file("new"),
 		"compliance share c --token-file " + trap, "customer set-application c " + trap, "operation export -o csv " + p.file("new"), "event send " + trap,
-		"audit export " + p.file("new"), "audit verify --file " + trap, "audit verify --evidence " + trap, "hook set --secret-file " + trap, "",
+		"audit export " + p.file("new"), "audit prove 1 " + p.file("new"), "audit verify --proof " + trap, "audit verify --pub " + trap, "audit witness", "audit verify --file " + trap, "audit verify --evidence " + trap, "hook set --secret-file " + trap, "",
 	} {
 		out, errs, code := p.run(api.Admin, "", command)
 		if code == 0 || strings.Contains(out+errs, "content of the server") {
@@ -86,6 +86,11 @@ func TestNotOverSSH(t *testing.T) {
 	}
 	if _, err := os.Stat(p.file("new")); err == nil {
 		t.Error("a file was made on the server")
+	}
+	for _, command := range []string{"audit key", "audit key -o json"} {
+		if out, errs, code := p.run(api.Admin, "", command); code != 0 || !strings.Contains(out, "PUBLIC KEY") || strings.Contains(out+errs, p.dir) || strings.Contains(out+errs, "checkpoints/") {
+			t.Errorf("%s: %q %q, exit %d", command, out, errs, code)
+		}
 	}
 	if out, errs, code := p.run(api.Viewer, "", "version -o json"); code != 0 || !strings.Contains(out, `"version": "test"`) || !strings.Contains(out, built.Commit) || !strings.Contains(out, built.Built) {
 		t.Errorf("version: %q %q, exit %d", out, errs, code)

@@ -92,10 +92,15 @@ func said(s string, max int) string { return audit.Reading(s).Line(max) }
 
 // record is one record in a sentence.
 func (t *trail) record(e audit.Entry) string {
+	damaged := ""
 	if e.Damaged {
-		return "Record " + strconv.FormatInt(e.Seq, 10) + " is DAMAGED: its bytes are not those that were hashed."
+		damaged = "Record " + strconv.FormatInt(e.Seq, 10) + " is DAMAGED: " + e.Why + "."
+		if !e.Genuine() {
+			return damaged
+		}
+		damaged += " It says: "
 	}
-	s := t.moment(e.At) + ", " + orNone(said(e.Actor.Name, 60)) + ": " + said(e.Event, 60) + ", " + string(e.Phase)
+	s := damaged + t.moment(e.At) + ", " + orNone(said(e.Actor.Name, 60)) + ": " + said(e.Event, 60) + ", " + string(e.Phase)
 	if e.Outcome != "" {
 		s += ", outcome " + string(e.Outcome)
 	}

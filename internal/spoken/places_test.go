@@ -125,7 +125,7 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	forged := strings.Replace(string(good), `"n":`, `"n":1`, 1)
+	forged := strings.ReplaceAll(string(good), `\ntime 2`, `\ntime 3`)
 	if err := os.WriteFile(name, []byte(forged), 0o600); err != nil || a.Audit.Checkpoint(ctx) == nil {
 		t.Fatalf("a forged checkpoint passes, %v", err)
 	}

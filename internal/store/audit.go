@@ -29,6 +29,10 @@ func (s *AuditStore) Append(ctx context.Context, next func(audit.Head) ([]audit.
 		if err != nil {
 			return err
 		}
+		head.Edge, err = audit.EdgeOf(head.N, func(seqs []int64) (map[int64][]byte, error) { return treeHashes(ctx, tx, seqs) })
+		if err != nil {
+			return err
+		}
 		rows, err := next(head)
 		if err != nil {
 			return err
@@ -93,8 +97,18 @@ func insertAudit(ctx context.Context, tx *Tx, r audit.Row) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "UPDATE audit_head SET n = ?, hash = ?, at_us = ? WHERE one = 1", r.Seq, r.Hash, r.At.UnixMicro())
-	return err
+	if _, err = tx.Exec(ctx, "UPDATE audit_head SET n = ?, hash = ?, at_us = ? WHERE one = 1", r.Seq, r.Hash, r.At.UnixMicro()); err != nil {
+		return err
+	}
+	if len(r.Tree) > 0 {
+		if err := putNode(ctx, tx, audit.Node{Seq: r.Seq, Hashes: r.Tree}); err != nil {
+			return err
+		}
+	}
+	if r.Point != nil {
+		return putPoint(ctx, tx, *r.Point)
+	}
+	return nil
 }
 
 // Head returns the end of the chain.

@@ -41,7 +41,11 @@ func (s *Screen) record(e trail.Entry, w int) []string {
 	look := outcome(th, e)
 	var out []string
 	if e.Damaged {
-		for _, l := range text.Wrap(th.Signs.Bad+" The stored bytes are not those that were hashed. Nothing below can be trusted; "+s.keys.Verify.Help().Key+" names the first bad record.", max(w, 1)) {
+		what := "The stored bytes are not those that were hashed. Nothing below can be trusted; "
+		if e.Genuine() {
+			what = "Below stands what was hashed, but " + e.Why + ": somebody wanted lists and searches to show something else; "
+		}
+		for _, l := range text.Wrap(th.Signs.Bad+" "+what+s.keys.Verify.Help().Key+" names all bad records.", max(w, 1)) {
 			out = append(out, th.Bad.Render(l))
 		}
 		out = append(out, "")

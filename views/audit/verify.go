@@ -77,10 +77,14 @@ func (s *Screen) report(r trail.Report, w int) []string {
 		points = text.Count(r.Checkpoints) + ", good up to record " + text.Count(int(r.Covered))
 	}
 	out = append(out, "")
-	out = append(out, widget.Pairs(th, []widget.Pair{{Value: "What was checked"}, {Label: "records", Value: text.Count(int(r.Records))},
+	witnesses := make([]widget.Pair, 0, len(r.Witnesses))
+	for _, x := range r.Witnesses {
+		witnesses = append(witnesses, widget.Pair{Label: "witness " + safe(x.Name), Value: text.Plural(x.Checkpoints, "checkpoint", "checkpoints") + ", up to record " + text.Count(int(x.Covered))})
+	}
+	out = append(out, widget.Pairs(th, append([]widget.Pair{{Value: "What was checked"}, {Label: "records", Value: text.Count(int(r.Records))},
 		{Label: "from", Value: text.Count(int(r.First)) + ", " + text.Time(r.From, zone)}, {Label: "until", Value: text.Count(int(r.Last)) + ", " + text.Time(r.Until, zone)},
 		{Label: "checkpoints", Value: points},
-		{Label: "log", Value: safe(r.Chain), Tone: theme.Dim}, {Label: "last hash", Value: safe(r.Head), Tone: theme.Dim, Long: true}}, w)...)
+		{Label: "log", Value: safe(r.Chain), Tone: theme.Dim}, {Label: "last hash", Value: safe(r.Head), Tone: theme.Dim, Long: true}}, witnesses...), w)...)
 	section := func(title, none string, tone theme.Tone, lines []string) {
 		out = append(out, "", th.Title.Render(text.Cut(title, w)))
 		if len(lines) == 0 {

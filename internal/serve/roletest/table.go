@@ -91,5 +91,6 @@ var Table = []Row{
 	{Name: "send event", Need: api.MayHooks, Command: "event send -", In: `{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8d","hook_type":1,"Data":{"Operation":{"opid":"{op}","status":2,"type":1}}}`},
 	{Name: "read the trail", Need: api.MayAudit, Event: "audit.read", Command: "audit list", Place: "audit", Keys: []string{"r"}},
 	{Name: "verify the trail", Need: api.MayAudit, Command: "audit verify", Place: "audit", Keys: []string{"V"}},
+	{Name: "prove a record", Need: api.MayAuditOut, Event: "audit.extract", Command: "audit prove 1"},
 	{Name: "export the trail", Need: api.MayAuditOut, Event: "audit.export", Command: "audit export -", Place: "audit", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
 }

@@ -1,0 +1,133 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// cover is what a verification knows about who signed the trail.
+type cover struct {
+	signed   map[string]map[int64]bool  // by key: the records that its checkpoints are for
+	claimed  map[string]map[int64]int64 // by key: the checkpoints that records speak of, and the first of these records
+	outcomes []doubtful                 // outcomes that are signed as soon as they are stored
+	vouched  map[string]int64           // keys of other hosts: what the store says that they signed, to where
+	partial  bool                       // only some records are there: nothing can be missing
+
+	named []*Cosigner
+	seen  map[string]Witnessed
+}
+
+// doubtful is an outcome that wants a checkpoint.
+type doubtful struct {
+	seq    int64
+	signer string
+}
+
+func newCover() cover {
+	return cover{signed: map[string]map[int64]bool{}, claimed: map[string]map[int64]int64{}, vouched: map[string]int64{}, seen: map[string]Witnessed{}}
+}
+
+// sign notes a checkpoint by that key.
+func (v *verifier) sign(s Signed, by string) {
+	if v.signed[by] == nil {
+		v.signed[by] = map[int64]bool{}
+	}
+	v.signed[by][s.N] = true
+	for _, c := range s.Cosignatures(v.named) {
+		w := v.seen[c.Name]
+		w.Checkpoints++
+		if s.N >= w.Covered {
+			w.Covered, w.At = s.N, c.At
+		}
+		v.seen[c.Name] = w
+	}
+}
+
+// claims notes what a record says about checkpoints.
+func (v *verifier) claims(r link) {
+	if r.Signer == "" {
+		return
+	}
+	claims := v.claimed[r.Signer]
+	if claims == nil {
+		claims = map[int64]int64{}
+		v.claimed[r.Signer] = claims
+	}
+	if _, ok := claims[r.Signed]; !ok && r.Signed > 0 {
+		claims[r.Signed] = r.Seq
+	}
+	if r.Phase == PhaseOutcome {
+		v.outcomes = append(v.outcomes, doubtful{r.Seq, r.Signer})
+	}
+	if r.Event == EventUncovered && r.Phase == PhaseNote {
+		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("record %d: %s", r.Seq, r.Detail))
+	}
+}
+
+// uncovered tells which checkpoints ought to be there and are not.
+func (v *verifier) uncovered() {
+	if v.partial {
+		return
+	}
+	v.line = 0 // it is about all of them
+	for _, key := range slices.Sorted(maps.Keys(v.claimed)) {
+		v.unsigned(key, v.claimed[key])
+	}
+	n := 0
+	var first, last int64
+	for _, o := range v.outcomes {
+		if o.seq > v.r.Covered {
+			if n++; n == 1 {
+				first = o.seq
+			}
+			last = o.seq
+		}
+	}
+	switch {
+	case n == 1:
+		v.problem(first, Unsigned, "record %d is an outcome that no checkpoint covers: its process ended before it signed, or checkpoints were removed", first)
+	case n > 1:
+		v.problem(first, Unsigned, "%d outcomes, records %d to %d, are covered by no checkpoint: their processes ended before they signed, or checkpoints were removed", n, first, last)
+	}
+}
+
+// unsigned tells which checkpoints of one key the records speak of are missing.
+func (v *verifier) unsigned(key string, claims map[int64]int64) {
+	var missing []int64
+	for n := range claims {
+		if !v.signed[key][n] && n >= v.r.First && n > v.vouched[key] {
+			missing = append(missing, n)
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	slices.Sort(missing)
+	newest := missing[len(missing)-1]
+	switch {
+	case len(v.signed[key]) == 0 && v.vouched[key] == 0:
+		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and none of its checkpoints is there: "+
+			"they or the key were lost, or not given (--checkpoints, --pub; for another host [audit] keys)", claims[newest], key, newest)
+	case len(missing) == 1:
+		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and it is not there", claims[newest], key, newest)
+	default:
+		v.problem(claims[newest], Unsigned, "%d checkpoints of key %s that records speak of are not there; the newest is for %d records (record %d)",
+			len(missing), key, newest, claims[newest])
+	}
+}
+
+// witnesses tells what the named witnesses have signed.
+func (v *verifier) witnesses() {
+	for _, c := range v.named {
+		w := v.seen[c.name]
+		w.Name = c.name
+		v.r.Witnesses = append(v.r.Witnesses, w)
+		switch {
+		case w.Checkpoints == 0:
+			v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("witness %s has signed no checkpoint", w.Name))
+		case w.Covered < v.r.Covered:
+			v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("witness %s has signed up to record %d; its signature is missing for the %d records after it", w.Name, w.Covered, v.r.Covered-w.Covered))
+		}
+	}
+}

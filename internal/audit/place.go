@@ -1,0 +1,226 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// CheckpointFile is the file of the checkpoints that this Log signs, "" when
+// there is none. In a folder each log and each key has its own.
+func (l *Log) CheckpointFile(ctx context.Context) (string, error) {
+	return l.pointFile(ctx, l.checkpointSuffix())
+}
+
+// pointFile is the file of checkpoints with that end of its name.
+func (l *Log) pointFile(ctx context.Context, suffix string) (string, error) {
+	folder, err := l.checkpointFolder()
+	if err != nil || folder == "" {
+		return l.opt.Checkpoints, err
+	}
+	chain, err := l.chainName(ctx)
+	if err != nil || chain == "" {
+		return "", err
+	}
+	return filepath.Join(folder, "audit-"+chain+suffix), nil
+}
+
+// chainName is the name of the log, "" before its first record. A Log keeps to
+// the one that it saw first.
+func (l *Log) chainName(ctx context.Context) (string, error) {
+	l.mu.Lock()
+	chain := l.chain
+	l.mu.Unlock()
+	if chain != "" {
+		return chain, nil
+	}
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil || head.Chain == "" {
+		return "", err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.chain == "" {
+		l.chain = head.Chain
+	}
+	return l.chain, nil
+}
+
+// Chain is the name of the log, "" before its first record.
+func (l *Log) Chain(ctx context.Context) (string, error) { return l.chainName(ctx) }
+
+func (l *Log) checkpointSuffix() string {
+	if l.opt.Key == nil {
+		return ".jsonl"
+	}
+	return "-" + l.fingerprint() + ".jsonl"
+}
+
+// cosignedSuffix ends the name of the file of checkpoints with the signatures of
+// witnesses.
+func (l *Log) cosignedSuffix() string {
+	return strings.TrimSuffix(l.checkpointSuffix(), ".jsonl") + ".cosigned.jsonl"
+}
+
+// cosignedFile is the file of the checkpoints that witnesses have signed.
+func (l *Log) cosignedFile(ctx context.Context) (string, error) {
+	name, err := l.pointFile(ctx, l.cosignedSuffix())
+	if name != "" && name == l.opt.Checkpoints { // a file, no folder
+		name += ".cosigned"
+	}
+	return name, err
+}
+
+func (l *Log) fingerprint() string { return Fingerprint(l.opt.Key.Public()) }
+
+// checkpointFolder is Options.Checkpoints if that is a folder, which is made
+// when the name ends in a separator.
+func (l *Log) checkpointFolder() (string, error) {
+	place := l.opt.Checkpoints
+	if place == "" {
+		return "", nil
+	}
+	if strings.HasSuffix(place, string(filepath.Separator)) || strings.HasSuffix(place, "/") {
+		if err := os.MkdirAll(place, 0o700); err != nil {
+			return "", fmt.Errorf("audit: checkpoints: %w", err)
+		}
+	}
+	if info, err := os.Stat(place); err != nil || !info.IsDir() {
+		return "", nil
+	}
+	return place, nil
+}
+
+// otherLogs names the files of checkpoints that this key signed for other logs:
+// the store may have been exchanged for another one.
+func (l *Log) otherLogs(own string) ([]string, error) {
+	folder, err := l.checkpointFolder()
+	if err != nil || folder == "" || l.opt.Key == nil {
+		return nil, err
+	}
+	names, err := filepath.Glob(filepath.Join(folder, "audit-*"+l.checkpointSuffix()))
+	if err != nil {
+		return nil, fmt.Errorf("audit: checkpoints: %w", err)
+	}
+	var others []string
+	for _, name := range names {
+		if name != own {
+			others = append(others, filepath.Base(name))
+		}
+	}
+	return others, nil
+}
+
+// lastPoint reads the newest checkpoint at the second place; the zero Signed when
+// there is none. What another process is writing just now is left out.
+func (l *Log) lastPoint(ctx context.Context) (Signed, error) {
+	name, err := l.CheckpointFile(ctx)
+	if err != nil {
+		return Signed{}, err
+	}
+	if name == "" { // there is no file: what this process has signed
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.newest, nil
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Signed{}, nil
+	}
+	if err != nil {
+		return Signed{}, fmt.Errorf("audit: checkpoints: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	line, _, _, err := tailOf(f)
+	if err != nil || len(line) == 0 {
+		return Signed{}, err
+	}
+	return l.parsed(line)
+}
+
+// parsed is parseSigned, which remembers the last one: most often nobody else has
+// signed since.
+func (l *Log) parsed(line []byte) (Signed, error) {
+	l.mu.Lock()
+	last := l.parsedLast
+	l.mu.Unlock()
+	if bytes.Equal(line, last.Line) {
+		return last, nil
+	}
+	s, err := parseSigned(line)
+	if err != nil {
+		return Signed{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.parsedLast = s
+	return s, nil
+}
+
+// tailSize is how much is read of the end of a checkpoint file. A line is shorter.
+const tailSize = 8 << 10
+
+// tailOf reads the last whole line of a checkpoint file, without its end, where it
+// ends, and the size of the file.
+func tailOf(f interface {
+	io.ReaderAt
+	Stat() (fs.FileInfo, error)
+}) (last []byte, end, size int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return last, 0, 0, fmt.Errorf("audit: checkpoints: %w", err)
+	}
+	from := max(0, info.Size()-tailSize)
+	b := make([]byte, info.Size()-from)
+	if _, err := f.ReadAt(b, from); err != nil && err != io.EOF {
+		return last, 0, 0, fmt.Errorf("audit: checkpoints: %w", err)
+	}
+	whole := b[:bytes.LastIndexByte(b, '\n')+1]
+	end = from + int64(len(whole))
+	whole = bytes.TrimSuffix(whole, []byte("\n"))
+	return whole[bytes.LastIndexByte(whole, '\n')+1:], end, info.Size(), nil
+}
+
+// addLine writes a line at the end of a checkpoint file, durably, when want says
+// so after it has seen the last one. A torn line before it is cut off.
+func (l *Log) addLine(name string, line []byte, want func(last Signed) bool) error {
+	fail := func(err error) error { return fmt.Errorf("audit: the checkpoint could not be written: %w", err) }
+	file, err := lockedfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = file.Close() }()
+	lastLine, end, size, err := tailOf(file)
+	if err != nil {
+		return err
+	}
+	var last Signed
+	if len(lastLine) > 0 {
+		if last, err = l.parsed(lastLine); err != nil {
+			return err
+		}
+	}
+	if !want(last) {
+		return nil
+	}
+	if end < size {
+		if err := file.Truncate(end); err != nil {
+			return fail(err)
+		}
+	}
+	if _, err := file.WriteAt(append(bytes.Clone(line), '\n'), end); err != nil {
+		return fail(err)
+	}
+	if err := file.Sync(); err != nil {
+		return fail(err)
+	}
+	return nil
+}

@@ -1,0 +1,374 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"opdeck/api"
+)
+
+// Proof shows with a few hashes that a record stands in the log that a checkpoint
+// signed (inclusion), or that one checkpoint's log continues another's
+// (consistency). It tells nothing of other records.
+//
+// An inclusion proof is the record as one line, and below it a proof as
+// c2sp.org/tlog-proof has it. A consistency proof is consistencyHead, the hashes,
+// and the two checkpoints, the older one first, with an empty line before each.
+type Proof struct {
+	Record     []byte   `json:"-"`      // exact bytes; inclusion only
+	Hashes     []string `json:"hashes"` // base64
+	Old        *Signed  `json:"-"`      // consistency only
+	Checkpoint Signed   `json:"-"`
+}
+
+const (
+	proofHead       = "c2sp.org/tlog-proof@v1"
+	consistencyHead = "opdeck.audit/consistency@v1"
+)
+
+// maxProof is the size of the largest file that is read as a proof, in bytes.
+const maxProof = 64 << 10
+
+var errNoProof = errors.New("audit: this is no proof")
+
+// Prove proves that record seq stands in the log, against the newest checkpoint,
+// with the signatures of witnesses where there are any. The person in ctx needs
+// api.MayAuditOut, and the proof is recorded as an export is.
+func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
+	if err := l.takeAway(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
+		return Proof{}, err
+	}
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil {
+		return Proof{}, err
+	}
+	if seq < 1 || seq > head.N {
+		return Proof{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no record %d; the trail ends at %d.", seq, head.N)}
+	}
+	if !l.signs() || l.opt.Checkpoints == "" {
+		return Proof{}, errNoSecondPlace
+	}
+	if err := l.Checkpoint(ctx); err != nil {
+		return Proof{}, err
+	}
+	point, err := l.pointFrom(ctx, seq)
+	if err != nil {
+		return Proof{}, err
+	}
+	rows, err := l.opt.Store.Rows(ctx, seq, 1)
+	if err != nil {
+		return Proof{}, err
+	}
+	if len(rows) == 0 || rows[0].Seq != seq {
+		return Proof{}, fmt.Errorf("audit: record %d is missing; run the verification", seq)
+	}
+	proof, err := l.inclusion(ctx, point.N, seq)
+	if err != nil {
+		return Proof{}, err
+	}
+	p := Proof{Record: rows[0].Bytes, Hashes: spelled(proof), Checkpoint: point}
+	if err := p.holds(); err != nil {
+		return Proof{}, fmt.Errorf("%w; run the verification", err)
+	}
+	return p, nil
+}
+
+var errNoSecondPlace = &api.Error{Op: "prove", Kind: api.BadConfig, Public: "There are no checkpoints to prove anything against.",
+	Hint: "The built-in store in memory has none; use one that lasts."}
+
+// ProveConsistency proves that the trail of n records continues that of m. For
+// both there must be a checkpoint, or n is 0 for the newest.
+func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
+	if err := l.takeAway(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
+		return Proof{}, err
+	}
+	if !l.signs() || l.opt.Checkpoints == "" {
+		return Proof{}, errNoSecondPlace
+	}
+	if n == 0 {
+		if err := l.Checkpoint(ctx); err != nil {
+			return Proof{}, err
+		}
+		last, err := l.lastPoint(ctx)
+		if err != nil {
+			return Proof{}, err
+		}
+		n = last.N
+	}
+	old, err := l.pointAt(ctx, m)
+	if err != nil {
+		return Proof{}, err
+	}
+	point, err := l.pointAt(ctx, n)
+	if err != nil {
+		return Proof{}, err
+	}
+	if m > n {
+		return Proof{}, &api.Error{Op: "prove", Kind: api.Usage, Public: "The older checkpoint comes first."}
+	}
+	p := Proof{Old: &old, Checkpoint: point}
+	if m < n {
+		proof, err := l.continuation(ctx, m, n)
+		if err != nil {
+			return Proof{}, err
+		}
+		p.Hashes = spelled(proof)
+	}
+	if err := p.holds(); err != nil {
+		return Proof{}, fmt.Errorf("%w; run the verification", err)
+	}
+	return p, nil
+}
+
+// notes calls fn for the signed notes in a file of ours, in order.
+func (l *Log) notes(name string, fn func(Signed)) error {
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("audit: checkpoints: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	list, _, err := ReadCheckpoints(f)
+	for _, s := range list {
+		if s.Note != "" {
+			fn(s)
+		}
+	}
+	return err
+}
+
+// pointFrom is the newest checkpoint that covers record seq: one with signatures
+// of witnesses if there is any.
+func (l *Log) pointFrom(ctx context.Context, seq int64) (Signed, error) {
+	name, err := l.cosignedFile(ctx)
+	if err != nil {
+		return Signed{}, err
+	}
+	var best Signed
+	if err := l.notes(name, func(s Signed) {
+		if s.N >= seq {
+			best = s
+		}
+	}); err != nil || best.N > 0 {
+		return best, err
+	}
+	return l.lastPoint(ctx)
+}
+
+// pointAt is the checkpoint for n records.
+func (l *Log) pointAt(ctx context.Context, n int64) (Signed, error) {
+	name, err := l.CheckpointFile(ctx)
+	if err != nil {
+		return Signed{}, err
+	}
+	var at Signed
+	var below, above int64
+	if err := l.notes(name, func(s Signed) {
+		switch {
+		case s.N == n:
+			at = s
+		case s.N < n:
+			below = s.N
+		case above == 0:
+			above = s.N
+		}
+	}); err != nil {
+		return at, err
+	}
+	if at.N == 0 {
+		hint := "There is none."
+		if below > 0 || above > 0 {
+			hint = fmt.Sprintf("The nearest are for %d and %d records.", below, above)
+		}
+		return at, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no checkpoint for %d records.", n), Hint: hint}
+	}
+	return at, nil
+}
+
+func spelled(hashes []tlog.Hash) []string {
+	out := make([]string, len(hashes))
+	for i, h := range hashes {
+		out[i] = base64.StdEncoding.EncodeToString(h[:])
+	}
+	return out
+}
+
+// Seq is the number of the proven record.
+func (p Proof) Seq() int64 {
+	var r link
+	_ = json.Unmarshal(p.Record, &r) // Prove and ParseProof have read it
+	return r.Seq
+}
+
+// Text is the proof as a file.
+func (p Proof) Text() []byte {
+	var b bytes.Buffer
+	if p.Old != nil {
+		b.WriteString(consistencyHead + "\n")
+	} else {
+		fmt.Fprintf(&b, "%s\n%s\nindex %d\n", p.Record, proofHead, p.Seq()-1)
+	}
+	for _, h := range p.Hashes {
+		b.WriteString(h + "\n")
+	}
+	if p.Old != nil {
+		b.WriteString("\n" + p.Old.Note)
+	}
+	b.WriteString("\n" + p.Checkpoint.Note)
+	return b.Bytes()
+}
+
+// jsonProof is a proof in JSON: the parts of its text.
+type jsonProof struct {
+	Seq    int64  `json:"seq,omitempty"`
+	Record string `json:"record,omitempty"` // the exact bytes
+	Proof  string `json:"proof"`            // the rest of the text
+}
+
+// JSON is the proof in JSON.
+func (p Proof) JSON() any {
+	text := string(p.Text())
+	if p.Old != nil {
+		return jsonProof{Proof: text}
+	}
+	record, rest, _ := strings.Cut(text, "\n")
+	return jsonProof{p.Seq(), record, rest}
+}
+
+// ParseProof reads a proof, as text or JSON, to the letter.
+func ParseProof(b []byte) (Proof, error) {
+	if len(b) > maxProof {
+		return Proof{}, errNoProof
+	}
+	text := string(b)
+	var j jsonProof
+	if json.Unmarshal(b, &j) == nil && j.Proof != "" {
+		if text = j.Proof; j.Record != "" {
+			text = j.Record + "\n" + j.Proof
+		}
+	}
+	var p Proof
+	var hashes string
+	parts := strings.Split(text, "\n\n")
+	switch {
+	case strings.HasPrefix(text, consistencyHead+"\n") && len(parts) == 5:
+		old, err := parseNote(parts[1] + "\n\n" + parts[2] + "\n")
+		if err != nil {
+			return p, errNoProof
+		}
+		p.Old = &old
+		_, hashes, _ = strings.Cut(parts[0], "\n")
+		parts = parts[2:]
+	case len(parts) == 3:
+		record, rest, _ := strings.Cut(parts[0], "\n")
+		var found bool
+		if rest, found = strings.CutPrefix(rest, proofHead+"\nindex "); !found {
+			return p, errNoProof
+		}
+		var index string
+		index, hashes, _ = strings.Cut(rest, "\n")
+		p.Record = []byte(record)
+		if strconv.FormatInt(p.Seq()-1, 10) != index {
+			return p, errNoProof
+		}
+	default:
+		return p, errNoProof
+	}
+	var err error
+	if p.Checkpoint, err = parseNote(parts[1] + "\n\n" + parts[2]); err != nil {
+		return p, errNoProof
+	}
+	if hashes != "" {
+		p.Hashes = strings.Split(hashes, "\n")
+	}
+	if string(p.Text()) != text || j.Seq != 0 && j.Seq != p.Seq() {
+		return p, errNoProof
+	}
+	return p, nil
+}
+
+// holds checks the hashes of the proof against its checkpoints.
+func (p Proof) holds() error {
+	hashes := make([]tlog.Hash, len(p.Hashes))
+	for i, s := range p.Hashes {
+		h, err := tlog.ParseHash(s)
+		if err != nil || base64.StdEncoding.EncodeToString(h[:]) != s {
+			return errNoProof
+		}
+		hashes[i] = h
+	}
+	c := p.Checkpoint
+	var r link
+	switch {
+	case p.Old != nil && p.Old.Chain != c.Chain:
+		return errors.New("audit: the checkpoints are of two logs")
+	case p.Old != nil && p.Old.N == c.N:
+		if p.Old.Root != c.Root || len(hashes) > 0 {
+			return errors.New("audit: the checkpoints say different things of the same records")
+		}
+		return nil
+	case p.Old != nil:
+		if p.Old.N > c.N || tlog.CheckTree(hashes, c.N, c.Root, p.Old.N, p.Old.Root) != nil {
+			return errors.New("audit: the newer checkpoint does not continue the older one")
+		}
+		return nil
+	case json.Unmarshal(p.Record, &r) != nil || r.Chain != c.Chain || r.Seq < 1 || r.Seq > c.N:
+		return errors.New("audit: the record is not of the log that the checkpoint is for")
+	case tlog.CheckRecord(hashes, c.N, c.Root, r.Seq-1, tlog.RecordHash(p.Record)) != nil:
+		return errors.New("audit: the proof does not lead from the record to the checkpoint")
+	}
+	return nil
+}
+
+// Proven is what a good proof shows.
+type Proven struct {
+	Log      string          `json:"log"`
+	Seq      int64           `json:"seq,omitempty"` // inclusion
+	Record   json.RawMessage `json:"record,omitempty"`
+	From     int64           `json:"from,omitempty"` // consistency: records of the older checkpoint
+	Records  int64           `json:"records"`        // of the checkpoint
+	At       time.Time       `json:"at"`             // of the checkpoint
+	Key      string          `json:"key"`            // fingerprint of the key that signed it
+	Cosigned []string        `json:"cosigned"`       // good signatures of the given witnesses
+}
+
+// VerifyProof checks a proof with nothing but public keys: of the log, which must
+// not come with the proof, and of witnesses whose signatures shall count.
+func VerifyProof(b []byte, keys []ed25519.PublicKey, witnesses []*Cosigner) (Proven, error) {
+	p, err := ParseProof(b)
+	if err != nil {
+		return Proven{}, err
+	}
+	out := Proven{Log: p.Checkpoint.Chain, Records: p.Checkpoint.N, At: p.Checkpoint.At, Key: p.Checkpoint.signer(keys), Cosigned: []string{}}
+	if out.Key == "" || p.Old != nil && p.Old.signer(keys) == "" {
+		return Proven{}, errors.New("audit: none of the given keys signed the checkpoint")
+	}
+	if err := p.holds(); err != nil {
+		return Proven{}, err
+	}
+	if name := p.Checkpoint.miscosigned(witnesses); name != "" {
+		return Proven{}, fmt.Errorf("audit: the signature of witness %s is not good", name)
+	}
+	for _, c := range p.Checkpoint.Cosignatures(witnesses) {
+		out.Cosigned = append(out.Cosigned, c.Name)
+	}
+	if p.Old != nil {
+		out.From = p.Old.N
+	} else {
+		out.Seq, out.Record = p.Seq(), p.Record
+	}
+	return out, nil
+}

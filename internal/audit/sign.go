@@ -1,0 +1,313 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"opdeck/api"
+)
+
+// TamperedError says that the trail is not what a signed checkpoint says.
+type TamperedError struct {
+	N      int64 // the checkpoint
+	Reason string
+}
+
+// Error is a sentence for people.
+func (e *TamperedError) Error() string {
+	return fmt.Sprintf("the audit trail was tampered with: %s (checkpoint %d); run the verification and keep a copy of the store", e.Reason, e.N)
+}
+
+// signs reports whether this Log signs checkpoints.
+func (l *Log) signs() bool {
+	return l.opt.Key != nil && (l.opt.Checkpoints != "" || l.opt.Hook != nil)
+}
+
+// Checkpoint signs the end of the trail, whoever wrote it, and writes that to the
+// second place, unless it stands there already. Before that it holds the trail
+// against the checkpoint before; a *TamperedError says that they differ, and then
+// nothing is signed.
+func (l *Log) Checkpoint(ctx context.Context) error {
+	if !l.signs() {
+		return nil
+	}
+	l.leftBehind(ctx)
+	return l.pointed(ctx, l.signHead(ctx))
+}
+
+func (l *Log) signHead(ctx context.Context) error {
+	l.mu.Lock()
+	counted := l.since // these the head below holds
+	l.mu.Unlock()
+	last, err := l.lastPoint(ctx) // before the head: it cannot be ahead of it
+	if err != nil {
+		return err
+	}
+	head, err := l.edge(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.consistent(ctx, last, head); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.since -= min(counted, l.since)
+	l.known = max(l.known, last.N)
+	l.mu.Unlock()
+	if last.N == head.N {
+		return nil
+	}
+	s, err := l.signAt(head, l.opt.Now())
+	if err != nil {
+		return err
+	}
+	if err := l.opt.Store.PutPoint(ctx, *l.point(s)); err != nil {
+		return err
+	}
+	return l.publish(ctx, s)
+}
+
+// signAt signs the trail as it stands at head, whose edge is known.
+func (l *Log) signAt(head Head, at time.Time) (Signed, error) {
+	return l.opt.Key.signNote(Checkpoint{Chain: head.Chain, N: head.N, Head: head.Hash, Root: head.Edge.root(), At: at.UTC().Truncate(time.Millisecond)})
+}
+
+func (l *Log) point(s Signed) *Point { return &Point{Key: l.fingerprint(), N: s.N, Note: s.Note} }
+
+// pointed notes what became of a checkpoint and passes err on. What is new is
+// told, and what looks like tampering is recorded.
+func (l *Log) pointed(ctx context.Context, err error) error {
+	l.mu.Lock()
+	news := err != nil && l.health.Checkpoint == nil
+	l.health.Checkpoint = err
+	if err != nil {
+		l.since, l.first = max(l.since, 1), l.opt.Now() // try again an interval later
+	}
+	l.mu.Unlock()
+	if !news {
+		return err
+	}
+	var bad *TamperedError
+	if errors.As(err, &bad) {
+		l.remark(ctx, EventTamper, bad.Error())
+	}
+	l.alarm(err)
+	return err
+}
+
+// Uncovered is the number of records that no checkpoint covers, by this key or by
+// one in Options.Trusted; 0 when nothing is signed here.
+func (l *Log) Uncovered(ctx context.Context) (int64, error) {
+	if !l.signs() {
+		return 0, nil
+	}
+	last, err := l.lastPoint(ctx)
+	if err != nil {
+		return 0, err
+	}
+	points, err := l.opt.Store.Points(ctx)
+	if err != nil {
+		return 0, err
+	}
+	covered := last.N
+	for _, p := range points {
+		for _, t := range l.opt.Trusted {
+			if s, err := parseNote(p.Note); err == nil && s.By(t.Key) {
+				covered = max(covered, s.N)
+			}
+		}
+	}
+	head, err := l.opt.Store.Head(ctx)
+	return max(0, head.N-covered), err
+}
+
+// remark records what this package itself has to tell. It may be called while
+// other records wait.
+func (l *Log) remark(ctx context.Context, event, detail string) {
+	r := l.record(api.Actor{Name: "opdeck", Via: "service"}, event, PhaseNote)
+	r.Object, r.Detail = "audit", prose(detail, maxText)
+	_ = l.append(ctx, &r) // told by Health and Alarm
+}
+
+// publish writes a checkpoint to the second place, durably, and to the hook.
+// Many that come at once are written as one: the newest covers all.
+func (l *Log) publish(ctx context.Context, s Signed) error {
+	l.mu.Lock()
+	if s.N > l.newest.N {
+		l.newest = s
+	}
+	l.mu.Unlock()
+	l.publishing.Lock()
+	defer l.publishing.Unlock()
+	l.mu.Lock()
+	covered, newest := l.published >= s.N, l.newest
+	l.mu.Unlock()
+	if covered {
+		return nil
+	}
+	name, err := l.CheckpointFile(ctx)
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		if err := l.addLine(name, newest.Line, func(last Signed) bool { return last.N < newest.N }); err != nil {
+			return err
+		}
+	}
+	if l.opt.Hook != nil {
+		if _, err := l.opt.Hook.Write(append(newest.Line, '\n')); err != nil {
+			return fmt.Errorf("audit: the checkpoint could not be written: %w", err)
+		}
+	}
+	l.mu.Lock()
+	l.published, l.known = newest.N, max(l.known, newest.N)
+	l.mu.Unlock()
+	l.notify()
+	return nil
+}
+
+// before readies the signing of the next record: it holds the trail against the
+// newest checkpoint at the second place.
+func (l *Log) before(ctx context.Context) error {
+	last, err := l.lastPoint(ctx)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.known = max(l.known, last.N)
+	l.mu.Unlock()
+	if last.N == 0 {
+		return nil
+	}
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	known := head.N > 0 && l.trusted.N == head.N && l.trusted.Hash == head.Hash && l.trusted.Chain == head.Chain && last.N <= head.N &&
+		bytes.Equal(last.Line, l.trustedBy)
+	l.mu.Unlock()
+	if known { // nobody else has written since
+		return nil
+	}
+	if err := l.consistent(ctx, last, head); err != nil {
+		return err
+	}
+	l.trust(head, last)
+	return nil
+}
+
+// trust notes that head continues the checkpoint last.
+func (l *Log) trust(head Head, last Signed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trusted, l.trustedBy = head, last.Line
+}
+
+// continued notes that this process has added records to from, up to to, and
+// which checkpoint covers them, if one does.
+func (l *Log) continued(from, to Head, point *Signed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.trusted.N != from.N || l.trusted.Hash != from.Hash || from.N == 0 {
+		return
+	}
+	if l.trusted = to; point != nil {
+		l.trustedBy = point.Line
+	}
+}
+
+// consistent holds the trail against its last checkpoint.
+func (l *Log) consistent(ctx context.Context, last Signed, head Head) error {
+	switch {
+	case last.N == 0:
+		return nil
+	case !last.By(l.opt.Key.Public()):
+		return &TamperedError{last.N, "the last checkpoint was not signed by this key"}
+	case last.Chain != head.Chain:
+		return &TamperedError{last.N, "the checkpoints belong to another log"}
+	case last.N > head.N:
+		return &TamperedError{last.N, fmt.Sprintf("it has %d records, and a checkpoint says %d", head.N, last.N)}
+	}
+	rows, err := l.opt.Store.Rows(ctx, last.N, 1)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 || rows[0].Seq != last.N || Hash(rows[0].Bytes) != last.Head {
+		return &TamperedError{last.N, fmt.Sprintf("record %d is not the one that was signed", last.N)}
+	}
+	if last.Note == "" {
+		return nil
+	}
+	root, err := l.rootAt(ctx, last.N)
+	if errors.Is(err, errBehind) { // made again from the records before anything is signed
+		return nil
+	}
+	if err == nil && root != last.Root {
+		err = &TamperedError{last.N, fmt.Sprintf("the stored tree of the first %d records is not the one that was signed", last.N)}
+	}
+	return err
+}
+
+// late is how long a process may take from storing a checkpoint to writing it to
+// the second place.
+const late = 10 * time.Second
+
+// leftBehind writes to the second place the checkpoint that a process stored and
+// did not write there before it ended, once, and records that. It keeps the
+// trail going: what is wrong is told by Verify.
+func (l *Log) leftBehind(ctx context.Context) {
+	l.mu.Lock()
+	done := l.looked
+	l.looked = true
+	l.mu.Unlock()
+	if done {
+		return
+	}
+	points, err := l.opt.Store.Points(ctx)
+	if err != nil {
+		return
+	}
+	last, err := l.lastPoint(ctx)
+	if err != nil || l.opt.Checkpoints == "" {
+		return
+	}
+	for _, p := range points {
+		s, err := parseNote(p.Note)
+		if p.Key != l.fingerprint() || err != nil || s.N <= last.N || !s.By(l.opt.Key.Public()) {
+			continue
+		}
+		head, err := l.opt.Store.Head(ctx)
+		if err != nil || l.consistent(ctx, s, head) != nil || l.consistent(ctx, last, head) != nil {
+			return
+		}
+		if l.endedAt(ctx, s) {
+			l.remark(ctx, EventUncovered, fmt.Sprintf("the checkpoint for %d records of %s was missing from the checkpoint file, which ended at %d: "+
+				"the process ended before it wrote it, or it was removed; it was written now", s.N, s.At.Format(timeForm), last.N))
+		}
+		_ = l.publish(ctx, s)
+	}
+}
+
+// endedAt reports that the process that stored s will not write it any more.
+func (l *Log) endedAt(ctx context.Context, s Signed) bool {
+	rows, err := l.opt.Store.Rows(ctx, s.N, 1)
+	if err != nil || len(rows) == 0 {
+		return false
+	}
+	e := entry(rows[0])
+	if e.Boot == l.boot {
+		return false
+	}
+	if age := l.opt.Now().Sub(s.At); age < 0 || age > late {
+		return true
+	}
+	if e.Ref == "" {
+		return false
+	}
+	intent, err := l.opt.Store.Get(ctx, e.Ref)
+	return err == nil && l.gone(entry(intent))
+}

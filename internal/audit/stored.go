@@ -1,0 +1,317 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"opdeck/api"
+)
+
+// Verify checks the stored trail where it is: the records, every column and table
+// that is derived from them, the checkpoints that this Log writes, those of the
+// keys in Options.Trusted, and the signatures of the witnesses, who are asked
+// where they stand. The person in ctx needs api.MayAudit.
+func (l *Log) Verify(ctx context.Context) (Report, error) {
+	if err := l.need(ctx, "verify the audit trail", api.MayAudit); err != nil {
+		return Report{}, err
+	}
+	v := newVerifier()
+	v.named = l.cosigners()
+	var forked *TamperedError
+	if len(l.opt.Witnesses) > 0 && l.signs() {
+		askCtx, cancel := context.WithTimeout(ctx, submitTime)
+		_ = errors.As(l.cosign(askCtx, true), &forked)
+		cancel()
+	}
+	if err := l.underWay(ctx); err != nil {
+		return Report{}, err
+	}
+	before, err := l.opt.Store.Points(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	files, err := l.readPoints(ctx, v)
+	if err != nil {
+		return Report{}, err
+	}
+	points, err := l.opt.Store.Points(ctx) // after the files, before the records: what was stored first is read last
+	if err != nil {
+		return Report{}, err
+	}
+	l.pointsOf(v, before, points, files)
+	if _, v.treeEnd, err = l.opt.Store.TreeSize(ctx); err != nil {
+		return Report{}, err
+	}
+	side, err := l.walk(ctx, v)
+	if err != nil {
+		return Report{}, err
+	}
+	if forked != nil {
+		v.problem(v.r.Last, Cut, "%s", forked.Reason)
+	}
+	v.side(side)
+	return v.end(&side.Head), nil
+}
+
+// underWay waits a moment for checkpoints that another process has stored and is
+// just writing to the second place.
+func (l *Log) underWay(ctx context.Context) error {
+	if !l.signs() || l.opt.Checkpoints == "" {
+		return nil
+	}
+	for range 20 {
+		points, err := l.opt.Store.Points(ctx)
+		if err != nil {
+			return err
+		}
+		last, err := l.lastPoint(ctx)
+		if err != nil {
+			return nil // the reading of the whole file tells
+		}
+		soon := false
+		for _, p := range points {
+			if s, err := parseNote(p.Note); err == nil && p.Key == l.fingerprint() && s.N > last.N && l.opt.Now().Sub(s.At).Abs() < late {
+				soon = true
+			}
+		}
+		if !soon {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// readPoints reads the checkpoint files of the keys that are trusted, and says up
+// to where our own goes, by key; a key without a file is not in it.
+func (l *Log) readPoints(ctx context.Context, v *verifier) (map[string]int64, error) {
+	newest := map[string]int64{}
+	own, err := l.CheckpointFile(ctx)
+	if err != nil || l.opt.Key == nil {
+		return newest, err
+	}
+	read := func(name string, key ed25519.PublicKey) error {
+		f, err := os.Open(name)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("audit: checkpoints: %w", err)
+		}
+		defer func() { _ = f.Close() }()
+		by := Fingerprint(key)
+		newest[by] = max(newest[by], 0)
+		if err := v.checkpoints(f, key); err != nil {
+			return err
+		}
+		for n := range v.signed[by] {
+			newest[by] = max(newest[by], n)
+		}
+		return nil
+	}
+	if own != "" {
+		if err := read(own, l.opt.Key.Public()); err != nil {
+			return nil, err
+		}
+		cosigned, err := l.cosignedFile(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := read(cosigned, l.opt.Key.Public()); err != nil {
+			return nil, err
+		}
+	}
+	if folder, err := l.checkpointFolder(); err != nil {
+		return nil, err
+	} else if folder != "" {
+		for _, t := range l.opt.Trusted {
+			if err := read(filepath.Join(folder, "audit-"+t.Chain+"-"+Fingerprint(t.Key)+".jsonl"), t.Key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	others, err := l.otherLogs(own)
+	for _, name := range others {
+		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was exchanged or removed. If this store was set up anew on purpose, move that file away", name)
+	}
+	return newest, err
+}
+
+// pointsOf holds the newest checkpoints that the store keeps against the files.
+// before and points are those that it kept before and after they were read: others
+// go on signing.
+func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int64) {
+	first := map[string]int64{}
+	for _, p := range before {
+		first[p.Key] = p.N
+	}
+	keys := map[string]ed25519.PublicKey{}
+	for _, t := range l.opt.Trusted {
+		keys[Fingerprint(t.Key)] = t.Key
+	}
+	own := ""
+	if l.opt.Key != nil {
+		own = l.fingerprint()
+		keys[own] = l.opt.Key.Public()
+	}
+	stored := map[string]int64{}
+	for _, p := range points {
+		key, known := keys[p.Key]
+		if !known {
+			continue // the records tell whether it matters
+		}
+		s, err := parseNote(p.Note)
+		if err != nil || s.N != p.N || !s.By(key) {
+			v.problem(0, Forged, "the checkpoint that the store keeps of key %s was not signed by it", p.Key)
+			continue
+		}
+		stored[p.Key] = s.N
+		newest, there := files[p.Key]
+		switch {
+		case p.Key == own && l.opt.Checkpoints == "": // they go elsewhere
+			v.point(s, p.Key)
+			continue
+		case p.Key != own && !there:
+			v.vouched[p.Key] = s.N
+		case s.N > newest && s.N <= first[p.Key]:
+			v.problem(0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint for %d: "+
+				"a process ended before it wrote it, or the end of the file was removed", p.Key, newest, s.N)
+		}
+		v.points[s.N] = append(v.points[s.N], s)
+	}
+	for key, newest := range files {
+		if newest > stored[key] && v.isNote(key, newest) {
+			v.problem(0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its file holds one for %d", key, stored[key], newest)
+		}
+	}
+}
+
+// isNote reports whether a checkpoint by key for n records is a signed note; only
+// those are kept in the store.
+func (v *verifier) isNote(key string, n int64) bool {
+	for _, s := range v.points[n] {
+		if s.Note != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// walk checks all records, and up to the moment of the Side that it returns.
+func (l *Log) walk(ctx context.Context, v *verifier) (Side, error) {
+	next := int64(1)
+	for {
+		n, err := l.page(ctx, v, next, 0)
+		if err != nil {
+			return Side{}, err
+		}
+		if next += n; n == 0 {
+			break
+		}
+	}
+	side, err := l.opt.Store.Side(ctx)
+	for err == nil && next <= side.Head.N {
+		var n int64
+		if n, err = l.page(ctx, v, next, side.Head.N); n == 0 {
+			break
+		}
+		next += n
+	}
+	return side, err
+}
+
+// verifyPage is how many records are read at once.
+const verifyPage = 500
+
+// page checks the next records from Seq from on, not beyond to unless that is 0,
+// and returns how far it got.
+func (l *Log) page(ctx context.Context, v *verifier, from, to int64) (int64, error) {
+	rows, err := l.opt.Store.Rows(ctx, from, verifyPage)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	seqs := make([]int64, len(rows))
+	for i, r := range rows {
+		seqs[i] = r.Seq
+	}
+	nodes, err := l.opt.Store.Nodes(ctx, seqs)
+	if err != nil {
+		return 0, err
+	}
+	last := from - 1
+	for _, r := range rows {
+		if to > 0 && r.Seq > to {
+			break
+		}
+		last = r.Seq
+		v.line++
+		if rec, ok := v.record(r.Hash, r.Bytes); ok {
+			if name := rec.differs(r); name != "" {
+				v.problem(r.Seq, Column, "the column %s of record %d is not what the record says: lists and searches would show something else", name, r.Seq)
+			}
+		}
+		if have, ok := nodes[r.Seq]; v.hashes != nil && (ok || r.Seq <= v.treeEnd) && !bytes.Equal(have, v.hashes) {
+			v.problem(r.Seq, SideTable, "the stored tree differs from record %d; it is made again when the table audit_tree is emptied", r.Seq)
+		}
+	}
+	return last - from + 1, nil
+}
+
+// differs names the first column of row that is not what its bytes say; "" for
+// none.
+func (r link) differs(row Row) string {
+	for _, c := range []struct {
+		name string
+		same bool
+	}{
+		{"seq", r.Seq == row.Seq}, {"uid", r.UID == row.UID}, {"at_us", r.At.UnixMicro() == row.At.UnixMicro()}, {"event", r.Event == row.Event},
+		{"phase", r.Phase == row.Phase}, {"ref", r.Ref == row.Ref}, {"boot", r.Boot == row.Boot}, {"actor", r.Actor.Name == row.Actor},
+		{"object", r.Object == row.Object}, {"object_id", r.ID == row.ID}, {"item", r.Item == row.Item},
+	} {
+		if !c.same {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// side holds what stands beside the records against them.
+func (v *verifier) side(s Side) {
+	var missing []Doubt
+	for uid, d := range v.open {
+		if seq, ok := s.Open[uid]; !ok || seq != d.Seq {
+			missing = append(missing, d)
+		}
+	}
+	slices.SortFunc(missing, func(a, b Doubt) int { return int(a.Seq - b.Seq) })
+	for _, d := range missing {
+		v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of unsettled writes does not hold it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)
+	}
+	var extra []int64
+	for uid, seq := range s.Open {
+		if _, ok := v.open[uid]; !ok {
+			extra = append(extra, seq)
+		}
+	}
+	slices.Sort(extra)
+	for _, seq := range extra {
+		v.problem(seq, SideTable, "the list of unsettled writes holds record %d, which has an outcome or is no intent", seq)
+	}
+	if v.treeEnd > v.r.Last {
+		v.problem(v.r.Last+1, SideTable, "the stored tree is of %d records, and there are %d", v.treeEnd, v.r.Last)
+	}
+	if n := v.r.Last; s.Head.N == n && n > 0 && (s.Head.Chain != v.r.Chain || s.Head.At.UnixMicro() != v.r.Until.UnixMicro()) {
+		v.problem(n, HeadDiffer, "the store's note of the end is not what record %d says", n)
+	}
+}

@@ -1,0 +1,226 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Node holds the hashes of the Merkle tree (RFC 6962, the leaves are the records'
+// bytes) that become final with one record: of the record itself, then of each
+// subtree that it completes, smallest first.
+type Node struct {
+	Seq    int64
+	Hashes []byte // 32 bytes each
+}
+
+// Edge is the right edge of the tree: the hashes of its complete subtrees,
+// largest first. It is enough to add a record and to compute the root.
+type Edge []tlog.Hash
+
+// errBehind says that the stored hashes of the tree do not reach the head.
+var errBehind = errors.New("audit: the stored tree does not reach the end of the trail")
+
+// EdgeOf returns the edge of a tree of n records, nil when hashes are missing.
+// nodes returns the stored hashes of records by Seq.
+func EdgeOf(n int64, nodes func([]int64) (map[int64][]byte, error)) (Edge, error) {
+	var seqs []int64
+	var levels []int
+	at := int64(0)
+	for level := 62; level >= 0; level-- {
+		if n>>level&1 == 1 {
+			at += 1 << level
+			seqs, levels = append(seqs, at), append(levels, level)
+		}
+	}
+	if len(seqs) == 0 {
+		return Edge{}, nil
+	}
+	stored, err := nodes(seqs)
+	if err != nil {
+		return nil, err
+	}
+	edge := make(Edge, 0, len(seqs))
+	for i, seq := range seqs {
+		h, ok := hashAt(stored[seq], levels[i])
+		if !ok {
+			return nil, nil
+		}
+		edge = append(edge, h)
+	}
+	return edge, nil
+}
+
+// hashAt is the hash of a level among those of one record.
+func hashAt(hashes []byte, level int) (h tlog.Hash, ok bool) {
+	if len(hashes) < (level+1)*tlog.HashSize {
+		return h, false
+	}
+	copy(h[:], hashes[level*tlog.HashSize:])
+	return h, true
+}
+
+// grow adds record n+1 to a tree of n records with that edge.
+func (e Edge) grow(n int64, record []byte) (hashes []byte, next Edge) {
+	h := tlog.RecordHash(record)
+	hashes = append(hashes, h[:]...)
+	next = append(make(Edge, 0, len(e)+1), e...)
+	for range bits.TrailingZeros64(^uint64(n)) {
+		last := len(next) - 1
+		h = tlog.NodeHash(next[last], h)
+		next = next[:last]
+		hashes = append(hashes, h[:]...)
+	}
+	return hashes, append(next, h)
+}
+
+// fits reports whether e can be the edge of a tree of n records.
+func (e Edge) fits(n int64) bool { return e != nil && len(e) == bits.OnesCount64(uint64(n)) }
+
+// root is the root hash of a tree that is not empty.
+func (e Edge) root() tlog.Hash {
+	h := e[len(e)-1]
+	for i := len(e) - 2; i >= 0; i-- {
+		h = tlog.NodeHash(e[i], h)
+	}
+	return h
+}
+
+// stored reads the tree's hashes from the store, as package tlog numbers them.
+func (l *Log) storedHashes(ctx context.Context) tlog.HashReaderFunc {
+	return func(indexes []int64) ([]tlog.Hash, error) {
+		seqs := make([]int64, len(indexes))
+		levels := make([]int, len(indexes))
+		for i, x := range indexes {
+			level, n := tlog.SplitStoredHashIndex(x)
+			seqs[i], levels[i] = (n+1)<<level, level
+		}
+		nodes, err := l.opt.Store.Nodes(ctx, seqs)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]tlog.Hash, len(indexes))
+		for i, seq := range seqs {
+			h, ok := hashAt(nodes[seq], levels[i])
+			if !ok {
+				return nil, errBehind
+			}
+			out[i] = h
+		}
+		return out, nil
+	}
+}
+
+// rootAt is the root of the tree of the first n records, by the stored hashes.
+func (l *Log) rootAt(ctx context.Context, n int64) (tlog.Hash, error) {
+	return tlog.TreeHash(n, l.storedHashes(ctx))
+}
+
+// proof is what make returns with the stored hashes, which are made again when
+// some are missing.
+func (l *Log) proof(ctx context.Context, make func(tlog.HashReader) ([]tlog.Hash, error)) ([]tlog.Hash, error) {
+	p, err := make(l.storedHashes(ctx))
+	if !errors.Is(err, errBehind) {
+		return p, err
+	}
+	if err := l.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	return make(l.storedHashes(ctx))
+}
+
+// inclusion proves that record seq stands in the tree of n records.
+func (l *Log) inclusion(ctx context.Context, n, seq int64) ([]tlog.Hash, error) {
+	p, err := l.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveRecord(n, seq-1, r) })
+	if err != nil {
+		return nil, fmt.Errorf("audit: proof of record %d: %w", seq, err)
+	}
+	return p, nil
+}
+
+// continuation proves that the tree of n records continues that of m.
+func (l *Log) continuation(ctx context.Context, m, n int64) ([]tlog.Hash, error) {
+	p, err := l.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveTree(n, m, r) })
+	if err != nil {
+		return nil, fmt.Errorf("audit: proof from %d to %d records: %w", m, n, err)
+	}
+	return p, nil
+}
+
+// edge returns the end of the chain with the edge of its tree.
+func (l *Log) edge(ctx context.Context) (Head, error) {
+	for try := 0; ; try++ {
+		head, err := l.opt.Store.Head(ctx)
+		if err != nil {
+			return head, err
+		}
+		head.Edge, err = EdgeOf(head.N, func(seqs []int64) (map[int64][]byte, error) { return l.opt.Store.Nodes(ctx, seqs) })
+		if err != nil || head.Edge.fits(head.N) {
+			return head, err
+		}
+		if try == maxBehind {
+			return head, errBehind
+		}
+		if err := l.catchUp(ctx); err != nil {
+			return head, err
+		}
+	}
+}
+
+// maxBehind is how often the tree is completed for one record: an older program
+// that writes to the same store leaves it behind again.
+const maxBehind = 5
+
+// catchUpPage is how many records of an older trail are added to the tree at once.
+const catchUpPage = 2000
+
+// catchUp completes the stored tree up to the head: a trail that an older program
+// wrote has none. Where hashes are missing in between, all are made again.
+func (l *Log) catchUp(ctx context.Context) error {
+	l.growing.Lock()
+	defer l.growing.Unlock()
+	count, last, err := l.opt.Store.TreeSize(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if count != last || last >= head.N { // a gap: nothing of it is relied on
+		last = 0
+	}
+	nodes := func(seqs []int64) (map[int64][]byte, error) { return l.opt.Store.Nodes(ctx, seqs) }
+	edge, err := EdgeOf(last, nodes)
+	if err != nil {
+		return err
+	}
+	if !edge.fits(last) {
+		last, edge = 0, Edge{}
+	}
+	for last < head.N {
+		rows, err := l.opt.Store.Rows(ctx, last+1, catchUpPage)
+		if err != nil {
+			return err
+		}
+		page := make([]Node, 0, len(rows))
+		for _, r := range rows {
+			if r.Seq != last+1 {
+				break
+			}
+			n := Node{Seq: r.Seq}
+			n.Hashes, edge = edge.grow(last, r.Bytes)
+			page, last = append(page, n), r.Seq
+		}
+		if len(page) == 0 {
+			return &TamperedError{last + 1, fmt.Sprintf("record %d is missing", last+1)}
+		}
+		if err := l.opt.Store.PutNodes(ctx, page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
