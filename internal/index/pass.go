@@ -274,7 +274,11 @@ func (p *Progress) endPass(held int64, now time.Time, whole bool) {
 	if p.Last.Held == held && p.Last.Total == p.Total && t.Gone == 0 {
 		same = p.Last.Same + 1
 	}
-	p.Last = Done{Started: t.Started, Finished: now, Pages: t.Pages, Held: held, Total: p.Total, Same: same}
+	even := 0
+	if held == p.Total {
+		even = p.Last.Even + 1
+	}
+	p.Last = Done{Started: t.Started, Finished: now, Pages: t.Pages, Held: held, Total: p.Total, Same: same, Even: even}
 	switch {
 	case p.Order.Sorted() && (p.Order != p.News.By || p.News.Mark == 0):
 		p.News = News{By: p.Order, At: t.Started, Mark: t.Top}

@@ -64,6 +64,7 @@ type Done struct {
 	Held     int64     `json:"held"`  // rows in the list then
 	Total    int64     `json:"total"` // as the service said then
 	Same     int       `json:"same"`  // passes before it that ended with the same two numbers
+	Even     int       `json:"even"`  // passes in a row, with it, that ended with two equal numbers
 }
 
 // News is how far the list's growing end has been read.
@@ -153,10 +154,16 @@ func (p Progress) Hint(held int64) string {
 }
 
 // proven reports that the last pass showed the whole list. Where the service tells
-// no total, nothing shows that rows moved forward onto pages that were read: only
-// two passes in a row that end alike do.
+// no total, or its list has no order, nothing shows that rows moved onto pages that
+// were read already: there it takes two passes in a row that end alike, or evenly.
 func (p Progress) proven() bool {
-	return !p.Last.Started.IsZero() && (p.Total >= 0 || p.Last.Same > 0)
+	switch {
+	case p.Last.Started.IsZero():
+		return false
+	case p.Total >= 0 && (p.Order.Sorted() || p.short()):
+		return true
+	}
+	return p.Last.Same > 0 || p.Total >= 0 && p.Last.Even > 1
 }
 
 // complete reports that every page was read, and no fewer rows are held than the
