@@ -32,11 +32,14 @@ type Options struct {
 	Session   Session
 	Gate      *Gate
 	Timeout   time.Duration // of one attempt
-	Service   Service
-	UserAgent string
-	Log       *slog.Logger
-	Now       func() time.Time
-	Sleep     func(ctx context.Context, d time.Duration) error // nil: a timer
+	// SettleWait is how long a write whose answer proves nothing is looked at
+	// before it is told as unknown; 0: one look.
+	SettleWait time.Duration
+	Service    Service
+	UserAgent  string
+	Log        *slog.Logger
+	Now        func() time.Time
+	Sleep      func(ctx context.Context, d time.Duration) error // nil: a timer
 
 	// OnCall is told about every phase of every call, OnOperations about operations
 	// that were read or changed: a page of the list (page true) or a single one, as
@@ -50,6 +53,7 @@ type Options struct {
 type Service struct {
 	ShareTokenField string           // "token"
 	ListField       string           // of the array that holds a list, "data.rows"; "": found by itself
+	UploadIDField   string           // where an upload's answer holds the id, beside the known names; "a.b" for b within a
 	PageSize        int              // 100
 	Phases          map[string]Phase // status words beside the known ones
 }

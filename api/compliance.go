@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/google/uuid"
 
 	"opdeck/api/secret"
 	"opdeck/api/text"
@@ -45,17 +48,13 @@ func CheckShareToken(s string) (secret.Value, error) {
 }
 
 // Share presents a share token once
-// (POST /v2/compliance/{customerId}/share; a general call, and a customer call
-// before it to see what the application holds). A token is never presented
-// twice: if the answer is lost, the application is read again, and a change of
-// it says that the token was applied.
+// (POST /v2/compliance/{customerId}/share; a general call). A token is never
+// presented twice. No read proves what became of it: no document says what a
+// share changes, and the application may change for other reasons. A token that
+// was rejected comes back as a result that is not Applied.
 func (c *Client) Share(ctx context.Context, cuid string, token secret.Value) (ShareResult, error) {
 	const op = "share"
 	if err := CheckID("customer id", cuid); err != nil {
-		return ShareResult{}, err
-	}
-	before, err := c.applicationDigest(ctx, cuid)
-	if err != nil {
 		return ShareResult{}, err
 	}
 	field := c.opt.Service.ShareTokenField
@@ -64,53 +63,59 @@ func (c *Client) Share(ctx context.Context, cuid string, token secret.Value) (Sh
 	act := newAct(ActShare, req, "customer", cuid, map[string]string{field: secret.Dots})
 	act.SecretDigest = HashHex([]byte("share:" + token.Reveal()))
 	act.Summary = "Share verified data with customer " + cuid
-	a, err := c.send(ctx, write{act: act, req: req, settle: func(ctx context.Context) (Verdict, error) {
-		return c.applicationChanged(ctx, cuid, before)
-	}})
+	a, err := c.send(ctx, write{act: act, req: req, probe: Probe{CUID: cuid}})
+	if e := AsError(err); e != nil && e.Rule == RuleRejected {
+		return ShareResult{Message: text.Untrusted(e.Public), Raw: a.body}, nil
+	}
 	if err != nil {
 		return ShareResult{}, shareError(err)
 	}
-	if a.status == 0 {
-		return ShareResult{Applied: true, Message: "The answer was lost; the application now holds the shared data."}, nil
-	}
-	res := ShareResult{Raw: a.body}
-	if err := c.decode(req, a, &res); err != nil {
-		return ShareResult{}, err
-	}
-	res.Raw = a.body
-	return res, nil
+	return shareResult(a.body), nil
 }
 
-// applicationDigest is what the application holds now; the digest of nothing
-// when there is none yet.
-func (c *Client) applicationDigest(ctx context.Context, cuid string) (string, error) {
-	if dry(ctx) {
-		return "", nil
+// shareResult reads the answer of a token that was applied. Sets that are
+// outstanding may be absent, which means none; in a shape that cannot be read
+// they are not known.
+func shareResult(b []byte) ShareResult {
+	res := ShareResult{Applied: true, Outstanding: []OutstandingSet{}, Raw: b}
+	for _, o := range replyOf(b).inside() {
+		if m := wordOf(o["message"]); m != "" && res.Message == "" {
+			res.Message = text.Untrusted(m)
+		}
+		raw, there := o["outstanding"]
+		if there && string(raw) != "null" && json.Unmarshal(raw, &res.Outstanding) != nil {
+			res.Outstanding = nil
+		}
 	}
-	app, err := c.readApplication(ctx, "read application", cuid)
-	if err != nil && KindOf(err) != NotFound {
-		return "", err
-	}
-	return HashHex(app.Raw), nil
+	return res
 }
 
 // shareError words what 409 and 403 mean here (spec, Share rules 5 and 6).
 func shareError(err error) error {
-	e := AsError(err)
-	out := *e
+	out := *AsError(err)
 	switch {
-	case e.Status == http.StatusConflict:
+	case out.Kind == UnknownOutcome || out.Kind == AuthFailed:
+	case out.Status == http.StatusConflict:
 		out.Kind, out.Rule = Refused, RuleShared
 		out.Public = "A share token was already applied to this customer; it cannot be shared again."
-		out.Hint = "Nothing is lost: look at the application and finalize it."
-	case e.Status == http.StatusForbidden:
-		out.Kind, out.Rule = Refused, RuleBaaS
-		out.Public = "Your account is on the BaaS verification program, where verified data cannot be shared."
-		out.Hint = "Use the compliance link instead: the customer gives the documents there."
-	case e.Kind == Unavailable && e.RequestID != "" && e.Status == 0:
-		out.Hint = "The token may be used up all the same: ask for a new one rather than presenting it again."
+		out.Hint = "Which document sets are outstanding was told in the answer to that share. Where it was not seen, a link shows the customer what is missing."
+	case out.Rule == RuleBaaS:
+		out.Kind = Refused
+		out.Public = strings.TrimSpace("The service forbids the share (403), which it documents for accounts on the BaaS verification program. " + serviceSaid(out.Err))
+		out.Hint = "Use the compliance link instead: the customer gives the documents there. If this is no such account, try again."
 	}
 	return &out
+}
+
+// serviceSaid is what the service said, as Classify keeps it.
+func serviceSaid(err error) string {
+	if err == nil {
+		return ""
+	}
+	if s, ok := strings.CutPrefix(err.Error(), "service: "); ok {
+		return "It says: " + s
+	}
+	return ""
 }
 
 // Link makes a short-lived, single-use address for the customer
@@ -123,28 +128,19 @@ func (c *Client) Link(ctx context.Context, cuid string) (Link, error) {
 	req := request{op: op, method: http.MethodGet, parts: []string{"/v2/compliance", ":" + cuid, "/web_sdk_link"}}
 	act := newAct(ActLink, req, "customer", cuid, nil)
 	act.Summary = "Make a verification link for customer " + cuid
-	a, err := c.send(ctx, write{act: act, req: req, settle: linkLost})
+	a, err := c.send(ctx, write{act: act, req: req, probe: Probe{CUID: cuid}})
 	if err != nil {
 		return Link{}, err
 	}
-	var body struct {
-		URL text.Untrusted `json:"url"`
-		TTL json.Number    `json:"ttlInSeconds"`
+	l := Link{Raw: a.body}
+	for _, o := range replyOf(a.body).inside() {
+		if l.TTL == 0 {
+			l.TTL, _ = strconv.ParseInt(wordOf(o["ttlinseconds"]), 10, 64)
+		}
 	}
-	if err := c.decode(req, a, &body); err != nil {
-		return Link{}, err
-	}
-	ttl, _ := body.TTL.Int64()
-	l := Link{URL: body.URL, TTL: ttl, Raw: a.body}
-	if !strings.HasPrefix(string(l.URL), "https://") && !strings.HasPrefix(string(l.URL), "http://") || l.URL.Flags().Suspicious() {
-		return Link{}, &Error{Op: op, Kind: Internal, RequestID: a.id, Public: "The service's answer holds no usable link."}
-	}
+	l.URL, _ = linkIn(replyOf(a.body))
 	return l, nil
 }
-
-// linkLost: a link whose address nobody saw harms nobody and lapses by itself,
-// so for our purpose it was not made.
-func linkLost(context.Context) (Verdict, error) { return Failed, nil }
 
 // Hooks reads the webhook settings (GET /v2/hook/get; a general call).
 func (c *Client) Hooks(ctx context.Context) (HookSettings, error) {
@@ -188,22 +184,8 @@ func (c *Client) SetHooks(ctx context.Context, h HookSettings) error {
 	act := newAct(ActSetHooks, req, "hooks", "settings", body{wire{h, h.JWTSecret.String()}})
 	act.SecretDigest = HashHex([]byte("hook:" + h.JWTSecret.Reveal()))
 	act.Summary = "Set the service's webhook settings"
-	_, err := c.send(ctx, write{act: act, req: req, settle: func(ctx context.Context) (Verdict, error) {
-		now, err := c.Hooks(ctx)
-		switch {
-		case err != nil:
-			return Unclear, err
-		case sameHooks(now, h):
-			return Done, nil
-		}
-		return Failed, nil
-	}})
+	salt := uuid.NewString()
+	_, err := c.send(ctx, write{act: act, req: req,
+		probe: Probe{Salt: salt, Leaves: hookLeaves(salt, h.JWTSecret.Reveal(), replyOf(jsonBody(h)))}})
 	return err
-}
-
-func sameHooks(a, b HookSettings) bool {
-	secrets := a.JWTSecret.Equal(b.JWTSecret)
-	a.JWTSecret, b.JWTSecret = secret.Value{}, secret.Value{}
-	return secrets && a.Enabled == b.Enabled && a.HookURL == b.HookURL && a.HookCustomer == b.HookCustomer &&
-		a.HookOperation == b.HookOperation && a.HookDepositAccount == b.HookDepositAccount && a.HookCounterparty == b.HookCounterparty
 }

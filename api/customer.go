@@ -81,7 +81,7 @@ func (c Customer) Details() []Detail {
 		}
 	}
 	for _, f := range c.Unknown() {
-		value, ok := scalar(f.Value)
+		value, ok := textual(f.Value)
 		if !ok {
 			value = string(f.Value)
 		}
@@ -129,7 +129,7 @@ func (a Application) Kind() string {
 type ShareResult struct {
 	Applied     bool             `json:"applied"`
 	Message     text.Untrusted   `json:"message"`     // the reason when applied is false
-	Outstanding []OutstandingSet `json:"outstanding"` // document sets still to be given; may be empty or absent
+	Outstanding []OutstandingSet `json:"outstanding"` // document sets still to be given: none when empty, not known when nil
 	Raw         json.RawMessage  `json:"-"`
 }
 

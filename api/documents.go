@@ -43,7 +43,8 @@ func SeenDigest(o Operation, guid string) string {
 // RemoveDocument takes a document off an operation
 // (DELETE /v2/billing/operation/{id}/document/{documentId}). It reads the
 // operation first, so that it decides on what is there now: two billing calls.
-// The operation comes back without the document.
+// The operation comes back without the document; it comes back empty when the
+// removal is proven and the operation cannot be shown.
 func (c *Client) RemoveDocument(ctx context.Context, r RemoveDocument) (Operation, error) {
 	const op = "remove document"
 	if err := checkPair(r.OPID, r.GUID); err != nil {
@@ -62,9 +63,8 @@ func (c *Client) RemoveDocument(ctx context.Context, r RemoveDocument) (Operatio
 	act.Item, act.Name, act.Reason = r.GUID, doc.FileName.Line(80), r.Reason
 	act.Seen = SeenDigest(now, r.GUID)
 	act.Summary = strings.TrimSpace(fmt.Sprintf("Remove document %s from operation %s: %s", r.GUID, r.OPID, act.Name))
-	a, err := c.send(ctx, write{act: act, req: req,
-		guard:  func() error { return c.mayRemove(op, now, r) },
-		settle: func(ctx context.Context) (Verdict, error) { return c.attached(ctx, r.OPID, r.GUID, false) }})
+	a, err := c.send(ctx, write{act: act, req: req, probe: Probe{OPID: r.OPID, GUID: r.GUID},
+		guard: func() error { return c.mayRemove(op, now, r) }})
 	return c.afterWrite(ctx, op, r.OPID, a, err)
 }
 
@@ -74,7 +74,7 @@ func (c *Client) mayRemove(op string, now Operation, r RemoveDocument) error {
 	switch {
 	case !ok:
 		return &Error{Op: op, Kind: Refused, Rule: RuleNotAttached, Public: "The document is not attached to this operation.",
-			Hint: "Somebody may have removed it already; reload the operation."}
+			Hint: "The operation was just read and lists no document with this id: somebody may have removed it, or the id is wrong. Nothing was sent."}
 	case doc.IsLock:
 		return &Error{Op: op, Kind: Refused, Rule: RuleLocked, Public: "The document is locked and cannot be removed.",
 			Hint: "Locks are set by a compliance team; ask it to lift this one. Nothing was sent."}
@@ -106,35 +106,27 @@ func (c *Client) AttachDocument(ctx context.Context, opid, guid, name string) (O
 	act := newAct(ActAttachDocument, req, "operation", opid, body)
 	act.Item, act.Name = guid, safeLine(name, 80)
 	act.Summary = fmt.Sprintf("Attach document %s to operation %s", guid, opid)
-	a, err := c.send(ctx, write{act: act, req: req,
-		settle: func(ctx context.Context) (Verdict, error) { return c.attached(ctx, opid, guid, true) }})
+	a, err := c.send(ctx, write{act: act, req: req, probe: Probe{OPID: opid, GUID: guid}})
 	return c.afterWrite(ctx, op, opid, a, err)
 }
 
-// attached reads the operation and tells whether the link is as it was wanted.
-func (c *Client) attached(ctx context.Context, opid, guid string, want bool) (Verdict, error) {
-	o, err := c.readOperation(ctx, "check operation", opid)
-	if err != nil {
-		return Unclear, err
-	}
-	if _, is := o.Document(guid); is == want {
-		return Done, nil
-	}
-	return Failed, nil
-}
-
-// afterWrite returns the operation that a write answered with, or reads it when
-// the answer was lost or holds none.
+// afterWrite returns the operation that a write, or the read that proved it,
+// answered with. Where the answer holds none that can be shown it is read once
+// more; if that fails too, the operation is empty: the write was done all the
+// same.
 func (c *Client) afterWrite(ctx context.Context, op, opid string, a answer, err error) (Operation, error) {
 	if err != nil {
 		return Operation{}, err
 	}
-	if a.status != 0 {
-		if o, err := c.operationOf(ctx, op, a); err == nil {
-			return o, nil
-		}
+	if o, err := c.operationOf(ctx, op, a); err == nil {
+		return o, nil
 	}
-	return c.readOperation(context.WithoutCancel(ctx), op, opid)
+	o, err := c.readOperation(context.WithValue(context.WithoutCancel(ctx), onceKey{}, true), op, opid)
+	if err != nil {
+		c.opt.Log.Warn("done, but the operation cannot be shown", "op", op, "err", err)
+		return Operation{}, nil
+	}
+	return o, nil
 }
 
 func checkPair(opid, guid string) error {
@@ -151,6 +143,10 @@ type Upload struct {
 	Content  []byte
 	Type     string // for example INVOICE; optional
 	Info     string // free description; optional
+
+	// Probe is what ProbeUpload told before, for who had to write it down; nil: the
+	// upload asks for itself.
+	Probe *Probe
 }
 
 // Size limits by kind in bytes (service's upload page; its table is cut, so an
@@ -206,7 +202,8 @@ func CheckUpload(u Upload) error {
 }
 
 // UploadDocument puts a file into a customer's store
-// (POST /v2/customer/file, multipart; one customer call).
+// (POST /v2/customer/file, multipart; one customer call, and before it one a page
+// of the customer's files, see ProbeUpload).
 func (c *Client) UploadDocument(ctx context.Context, u Upload) (CustomerFile, error) {
 	const op = "upload document"
 	if err := CheckID("customer id", u.CUID); err != nil {
@@ -221,21 +218,23 @@ func (c *Client) UploadDocument(ctx context.Context, u Upload) (CustomerFile, er
 		"size": len(u.Content), "type": u.Type, "info": u.Info})
 	act.Name, act.SecretDigest = safeLine(u.FileName, 80), HashHex(u.Content)
 	act.Summary = fmt.Sprintf("Upload %s for customer %s", act.Name, u.CUID)
-	began := c.opt.Now()
-	a, err := c.send(ctx, write{act: act, req: req,
-		guard: func() error { return CheckUpload(u) },
-		settle: func(ctx context.Context) (Verdict, error) {
-			_, v, err := c.findUpload(ctx, u, began)
-			return v, err
-		}})
-	switch {
-	case err != nil:
-		return CustomerFile{}, err
-	case a.status == 0:
-		f, _, err := c.findUpload(context.WithoutCancel(ctx), u, began)
-		return f, err
+	if err := CheckUpload(u); err == nil && u.Probe == nil {
+		p := c.ProbeUpload(ctx, u)
+		u.Probe = &p
+	} else if u.Probe == nil {
+		u.Probe = &Probe{}
 	}
-	return c.fileOf(op, a)
+	u.Probe.IDField = c.opt.Service.UploadIDField
+	a, err := c.send(ctx, write{act: act, req: req, probe: *u.Probe, guard: func() error { return CheckUpload(u) }})
+	if err != nil {
+		return CustomerFile{}, err
+	}
+	f := CustomerFile{ID: text.Untrusted(a.file), CustomerID: text.Untrusted(u.CUID), FileName: text.Untrusted(u.FileName), Size: int64(len(u.Content))}
+	if !a.settled {
+		f.ID = text.Untrusted(uploadID(replyOf(a.body), u.Probe.IDField))
+		f.Raw = a.body
+	}
+	return f, nil
 }
 
 // kindWord is a media type without its parameters.
@@ -282,79 +281,34 @@ func multipartOf(u Upload) ([]byte, string, error) {
 	return b.Bytes(), w.FormDataContentType(), nil
 }
 
-// fileOf reads an upload's answer: the file itself, or under item.
-func (c *Client) fileOf(op string, a answer) (CustomerFile, error) {
-	var body struct {
-		CustomerFile
-		GUID text.Untrusted  `json:"guid"`
-		Item json.RawMessage `json:"item"`
-	}
-	if err := c.decode(request{op: op}, a, &body); err != nil {
-		return CustomerFile{}, err
-	}
-	if body.Item != nil {
-		if err := json.Unmarshal(body.Item, &body.CustomerFile); err != nil {
-			return CustomerFile{}, &Error{Op: op, Kind: Internal, RequestID: a.id, Public: "The service's answer could not be understood.", Err: err}
-		}
-	}
-	f := body.CustomerFile
-	f.Raw = a.body
-	if f.ID == "" {
-		f.ID = body.GUID
-	}
-	if f.ID == "" {
-		return f, &Error{Op: op, Kind: Internal, RequestID: a.id, Public: "The service took the file but told no id for it.",
-			Hint: "Look at the customer's documents."}
-	}
-	return f, nil
-}
-
-// FindUpload looks for a file that an upload begun at began may have left, after
-// a crash: the verdict is Done with the file, Failed when there is surely none,
-// Unclear otherwise. One customer call.
-func (c *Client) FindUpload(ctx context.Context, u Upload, began time.Time) (CustomerFile, Verdict, error) {
-	return c.findUpload(ctx, u, began)
-}
-
-// findUpload looks for the one file of that name and size that appeared since
-// the upload began.
-func (c *Client) findUpload(ctx context.Context, u Upload, began time.Time) (CustomerFile, Verdict, error) {
-	page, err := c.CustomerFiles(ctx, u.CUID, 0)
-	if err != nil {
-		return CustomerFile{}, Unclear, err
-	}
-	var found []CustomerFile
-	for _, f := range page.Items {
-		if f.Size == int64(len(u.Content)) && (string(f.FileName) == u.FileName || string(f.Name) == u.FileName) && !f.before(began.Add(-2*time.Minute)) {
-			found = append(found, f)
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return found[0], Done, nil
-	case len(found) == 0 && len(page.Items) < c.opt.Service.PageSize:
-		return CustomerFile{}, Failed, nil
-	}
-	return CustomerFile{}, Unclear, fmt.Errorf("%d files of that name and size", len(found))
-}
-
-// before reports whether the file says that it is older than t.
-func (f CustomerFile) before(t time.Time) bool {
-	var at struct {
-		CreateAt  Time `json:"createAt"`
-		CreatedAt Time `json:"createdAt"`
-	}
-	if json.Unmarshal(f.Raw, &at) != nil {
+// is reports whether the file has that name and size.
+func (f CustomerFile) is(name string, size int64) bool {
+	r := replyOf(f.Raw)
+	if wordOf(r["size"]) != strconv.FormatInt(size, 10) {
 		return false
 	}
-	made := at.CreatedAt.Time
-	if made.IsZero() {
-		made = at.CreateAt.Time
+	for _, k := range []string{"filename", "name", "originalname"} {
+		if wordOf(r[k]) == name {
+			return true
+		}
 	}
-	return !made.IsZero() && made.Before(t)
+	return false
 }
 
-// UnmarshalJSON keeps the record as it came beside the named fields.
+// made is when the file says that it was made; zero when it does not.
+func (f CustomerFile) made() time.Time {
+	r := replyOf(f.Raw)
+	for _, k := range []string{"createdat", "createat", "uploadedat"} {
+		var at Time
+		if json.Unmarshal(r[k], &at) == nil && !at.IsZero() {
+			return at.Time
+		}
+	}
+	return time.Time{}
+}
+
+// UnmarshalJSON keeps the record as it came beside the named fields. Its id may
+// have any of the names that an upload's may have.
 func (f *CustomerFile) UnmarshalJSON(b []byte) error {
 	type plain CustomerFile
 	var p plain

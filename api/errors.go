@@ -19,7 +19,7 @@ const (
 	NotFound       Kind = "not_found"       // unknown operation, document, customer
 	Refused        Kind = "refused"         // a rule, of the service or ours, says no
 	RateLimited    Kind = "rate_limited"    // no room in the budget in time, or 429
-	UnknownOutcome Kind = "unknown_outcome" // sent, no answer, and a read could not tell
+	UnknownOutcome Kind = "unknown_outcome" // sent, and nothing proves yet what became of it
 	Interrupted    Kind = "interrupted"     // the person stopped it
 )
 
@@ -56,8 +56,10 @@ const (
 	RuleLocked           Rule = "locked"            // Document is locked and cannot be removed
 	RuleShared           Rule = "already_shared"    // 409 on share
 	RuleBaaS             Rule = "baas"              // 403 on share
+	RuleRejected         Rule = "rejected"          // share answered applied false
 	RuleCustomerUnknown  Rule = "customer_unknown"
-	RuleFile             Rule = "file" // too large, or of a kind that is not taken
+	RuleApplication      Rule = "application" // Application is not configured
+	RuleFile             Rule = "file"        // too large, or of a kind that is not taken
 	RuleForbidden        Rule = "forbidden"
 	RuleRate             Rule = "rate"
 	RuleReadOnly         Rule = "read_only"

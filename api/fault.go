@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"regexp"
@@ -46,7 +45,7 @@ func (c *Client) noAnswer(ctx context.Context, r request, a answer) error {
 	case errors.Is(a.err, context.DeadlineExceeded):
 		e.Public = "The service did not answer within " + c.opt.Timeout.String() + "."
 	case !a.sent:
-		e.Public = "There is no connection to the service."
+		e.Public, e.RequestID = "There is no connection to the service.", "" // nobody got it
 	}
 	return e
 }
@@ -68,7 +67,7 @@ func wayError(ctx context.Context, op string, a answer, err error) error {
 		out.Op = op
 		return &out
 	case errors.As(err, &full):
-		return &Error{Op: op, Kind: RateLimited, Rule: RuleRate, RetryAfter: full.RetryAfter, RequestID: a.id, Err: err,
+		return &Error{Op: op, Kind: RateLimited, Rule: RuleRate, RetryAfter: full.RetryAfter, Err: err,
 			Public: "No room among the " + string(full.Class) + " calls for another " + full.RetryAfter.Round(time.Second).String() + ".",
 			Hint:   "The service recommends a rate a minute for all consoles together; opdeck limits shows it."}
 	case ctx.Err() != nil:
@@ -78,8 +77,10 @@ func wayError(ctx context.Context, op string, a answer, err error) error {
 		Hint: "opdeck session status tells why."}
 }
 
-// The five messages of document removal (spec, Errors) and two of their kin.
-// The service's documents print no status beside them, so the words decide.
+// The five messages of document removal (spec, Errors) and those of the public
+// pages. The service's documents print no status beside them, so the words
+// decide: they are the service's own no at any status that does not itself say
+// that the call got lost.
 var messages = []struct {
 	re   *regexp.Regexp
 	kind Kind
@@ -87,19 +88,42 @@ var messages = []struct {
 	say  string
 	hint string
 }{
-	{regexp.MustCompile(`^Operation not found\b`), NotFound, RuleOperationUnknown,
+	{known(`Operation not found\b`), NotFound, RuleOperationUnknown,
 		"The service knows no such operation.", "Check the opid; it may belong to another account or context."},
-	{regexp.MustCompile(`^Document not found\b`), NotFound, RuleDocumentUnknown,
+	{known(`Document not found\b`), NotFound, RuleDocumentUnknown,
 		"The service knows no such document.", "Reload the operation; its documents may have changed."},
-	{regexp.MustCompile(`^Document .* is not attached to operation\b`), Refused, RuleNotAttached,
+	{known(`Document .* is not attached to operation\b`), Refused, RuleNotAttached,
 		"The document is not attached to this operation.", "Somebody may have removed it already; reload the operation."},
-	{regexp.MustCompile(`^Cannot modify documents for \w+ operations`), Refused, RuleEndState,
+	{known(`Cannot modify documents for \w+ operations`), Refused, RuleEndState,
 		"The operation has ended, and the service no longer changes its documents.", "Only the service's operator can make an exception."},
-	{regexp.MustCompile(`^Document is locked and cannot be removed`), Refused, RuleLocked,
+	{known(`Document is locked and cannot be removed`), Refused, RuleLocked,
 		"The document is locked and cannot be removed.", "Locks are set by a compliance team; ask it to lift this one."},
-	{regexp.MustCompile(`^Customer not found\b`), NotFound, RuleCustomerUnknown,
+	{known(`Customer not found\b`), NotFound, RuleCustomerUnknown,
 		"The service knows no such customer.", "Check the cuid; it may belong to another account or context."},
+	{known(`(The )?Application (is )?not configured\b`), Refused, RuleApplication,
+		"The service refused this: there is no application to submit yet.", "Share a token, set the application, or have the customer use the link first."},
 }
+
+// known matches a message from its beginning, in any case, also behind what RPC
+// libraries and loggers put before it ("rpc error: code = NotFound desc = …").
+func known(re string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^((?:rpc error:\s*)?(?:code\s*=\s*\w+\s*)?(?:desc\s*=\s*)?(?:\w*error:\s*)?)["']?(?:` + re + `)`)
+}
+
+// knownMessage reports whether these are words that the service's documents know.
+// A gateway's complaint before them makes them none.
+func knownMessage(said string) bool {
+	for _, m := range messages {
+		if at := m.re.FindStringSubmatch(said); at != nil {
+			return !trouble.MatchString(at[1])
+		}
+	}
+	return false
+}
+
+// sessionOver matches how the service says that the session is over, at any
+// status: such words are about the session and not about the object.
+var sessionOver = regexp.MustCompile(`(?i)^(unauthori[sz]ed|not authori[sz]ed)\b|token (was |is |has been )?(revoked|expired|invalid)|(invalid|expired|revoked) (or expired )?(access |session )?token|log ?in again|session (has )?expired`)
 
 // Classify makes an Error of an answer that is no success: by its words where
 // the status does not tell, else by its status.
@@ -144,23 +168,13 @@ func (e *Error) byStatus(status int) {
 }
 
 // Said finds the sentence in an error answer: {"error": "…"}, {"message": "…"},
-// or the same one level down. It is safe to draw, at most 300 characters, and
-// holds no token.
+// or the same further down. It is safe to draw, at most 300 characters, and holds
+// no token.
 func Said(body []byte) string {
-	var m map[string]json.RawMessage
-	if len(body) > maxAnswer || json.Unmarshal(body, &m) != nil {
+	if len(body) > maxAnswer {
 		return ""
 	}
-	for _, k := range []string{"error", "message", "detail"} {
-		var s string
-		if json.Unmarshal(m[k], &s) == nil && s != "" {
-			return safeLine(Scrub(s), 300)
-		}
-		if inner := Said(m[k]); inner != "" {
-			return inner
-		}
-	}
-	return ""
+	return replyOf(body).words("error", "errors", "message", "detail", "description", "reason", "title")
 }
 
 func safeLine(s string, max int) string { return text.Untrusted(s).Line(max) }

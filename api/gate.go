@@ -82,10 +82,11 @@ type Verdict string
 
 // The verdicts.
 const (
-	Done    Verdict = "done"
-	Denied  Verdict = "refused" // the service said no
-	Failed  Verdict = "failed"  // provably not done
-	Unclear Verdict = "unknown" // sent, and nothing could tell
+	Done    Verdict = "done"     // the answer or a read shows the wanted state
+	Denied  Verdict = "refused"  // the service said no
+	Failed  Verdict = "failed"   // nothing was sent
+	Unclear Verdict = "unknown"  // sent, and nothing proves yet what became of it
+	NotSeen Verdict = "not_seen" // the wanted state did not show in time; it may still have been done
 )
 
 // Outcome is what became of a write, for the audit trail.
@@ -97,6 +98,8 @@ type Outcome struct {
 	RequestID string        `json:"request_id,omitempty"`
 	After     string        `json:"after,omitempty"` // digest of the object that came back
 	Took      time.Duration `json:"took_ns,omitempty"`
+	Found     string        `json:"found,omitempty"` // id of the uploaded file
+	Looked    time.Time     `json:"looked,omitzero"` // unknown: when it was last looked at
 }
 
 // Event is something worth recording that is not a write: a denied attempt, a
@@ -124,6 +127,23 @@ type Approver interface {
 	Settle(ctx context.Context, id string, out Outcome) error
 }
 
+// Pending is a write that leaves, as it is kept until its outcome is known.
+type Pending struct {
+	Ref      string // of the intent in the audit trail
+	Act      Act
+	Who      Actor
+	Approval string // of the second person, "" for none
+	Probe    Probe
+}
+
+// Follower keeps writes until they are settled, across processes.
+type Follower interface {
+	// Sending keeps a write before it leaves; it is durable when Sending returns.
+	Sending(ctx context.Context, p Pending) error
+	// Ended takes the outcome: an unknown one is followed, any other forgotten.
+	Ended(ctx context.Context, ref string, out Outcome) error
+}
+
 // Gate is what every write passes, in this order: role, read-only, guard,
 // approval, audit intent; then the call; then its outcome. Nothing else in this
 // program sends a write.
@@ -131,6 +151,7 @@ type Gate struct {
 	ReadOnly bool             // the context forbids writes
 	Audit    Auditor          // required
 	Approve  Approver         // nil: one person is enough
+	Follow   Follower         // nil: nobody looks again
 	Now      func() time.Time // required
 }
 
@@ -140,6 +161,8 @@ type Permit struct {
 	ref      string
 	approval string
 	began    time.Time
+	who      Actor
+	followed bool
 }
 
 // Begin lets an act through or refuses it. guard is the console's own check of
@@ -150,7 +173,7 @@ func (g *Gate) Begin(ctx context.Context, act Act, guard func() error) (*Permit,
 		g.denied(ctx, who, act, err)
 		return nil, err
 	}
-	p := &Permit{Act: act, began: g.Now()}
+	p := &Permit{Act: act, began: g.Now(), who: who}
 	if g.Approve != nil && !act.Kind.TouchesSession() {
 		id, err := g.Approve.Check(ctx, who, act)
 		if err != nil {
@@ -170,6 +193,21 @@ func (g *Gate) Begin(ctx context.Context, act Act, guard func() error) (*Permit,
 	}
 	p.ref = ref
 	return p, nil
+}
+
+// follow keeps the act, so that any process can find out what became of it. What
+// cannot be kept is not sent.
+func (g *Gate) follow(ctx context.Context, p *Permit, probe Probe) error {
+	if g.Follow == nil {
+		return nil
+	}
+	err := g.Follow.Sending(ctx, Pending{Ref: p.ref, Act: p.Act, Who: p.who, Approval: p.approval, Probe: probe})
+	if p.followed = err == nil; p.followed {
+		return nil
+	}
+	return &Error{Op: string(p.Act.Kind), Kind: Refused, Rule: RuleAudit,
+		Public: "The write cannot be noted in the store, so nothing was sent.", Hint: "Look at the disk or the database of the store; reading goes on.",
+		Err: errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit, Detail: "the write could not be noted in the store"}))}
 }
 
 func (g *Gate) refuse(ctx context.Context, act Act, guard func() error) error {
@@ -207,6 +245,9 @@ func (g *Gate) End(ctx context.Context, p *Permit, out Outcome) error {
 	err := g.Audit.Outcome(ctx, p.ref, out)
 	if p.approval != "" {
 		err = errors.Join(err, g.Approve.Settle(ctx, p.approval, out))
+	}
+	if p.followed && err == nil { // else it stays open, and is looked at like one whose process died
+		err = g.Follow.Ended(ctx, p.ref, out)
 	}
 	return err
 }

@@ -56,7 +56,7 @@ func lenient(raw json.RawMessage, v reflect.Value, unread string) bool {
 	case reflect.Slice:
 		return lenientSlice(raw, v)
 	case reflect.String:
-		s, ok := scalar(raw)
+		s, ok := textual(raw)
 		v.SetString(s)
 		return ok
 	case reflect.Bool:
@@ -123,8 +123,8 @@ func member(fields map[string]json.RawMessage, name string) (json.RawMessage, bo
 	return nil, false
 }
 
-// scalar is the text of a text, a number or a flag.
-func scalar(raw json.RawMessage) (string, bool) {
+// textual is the text of a text, a number or a flag.
+func textual(raw json.RawMessage) (string, bool) {
 	var s string
 	switch {
 	case len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || string(raw) == "null":
@@ -137,7 +137,7 @@ func scalar(raw json.RawMessage) (string, bool) {
 
 // flagOf reads a flag from what is usual for one.
 func flagOf(raw json.RawMessage) (is, ok bool) {
-	s, ok := scalar(raw)
+	s, ok := textual(raw)
 	if !ok {
 		return false, false
 	}
@@ -156,7 +156,7 @@ func flagWord(s string) (is, ok bool) {
 
 // wholeOf reads a whole number from a number or its text; "" is 0.
 func wholeOf(raw json.RawMessage) (int64, bool) {
-	s, ok := scalar(raw)
+	s, ok := textual(raw)
 	if !ok {
 		return 0, false
 	}
@@ -184,7 +184,7 @@ func fits(raw json.RawMessage, t reflect.Type) bool {
 	ok := true
 	switch t.Kind() {
 	case reflect.String:
-		_, ok = scalar(raw)
+		_, ok = textual(raw)
 	case reflect.Bool:
 		_, ok = flagOf(raw)
 	case reflect.Int, reflect.Int64:

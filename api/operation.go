@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"time"
 
 	"opdeck/api/text"
 )
@@ -157,7 +158,8 @@ type Page[T any] struct {
 	Items    []T // as they came: Unusable of them have no identifier
 	Page     int // from 0
 	PageSize int
-	Total    Number // text on the wire; "" when the service did not tell
-	Unusable int    // items without an identifier: they can be shown, but not asked for
-	Shape    Shape  // how the answer carried them
+	Total    Number    // text on the wire; "" when the service did not tell
+	At       time.Time // when the request was sent: the rows are at least that new
+	Unusable int       // items without an identifier: they can be shown, but not asked for
+	Shape    Shape     // how the answer carried them
 }

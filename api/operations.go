@@ -56,10 +56,9 @@ func (c *Client) Operations(ctx context.Context, q OperationQuery) (Page[Operati
 	setIf(v, "account", q.Account)
 	setIf(v, "clientCuid", q.ClientCUID)
 	setIf(v, "clientName", q.ClientName)
-	asked := c.opt.Now()
 	page, err := list[Operation](ctx, c, operationThing, []string{"/v2/billing/operation"}, v)
 	if err == nil {
-		c.seen(ctx, asked, true, page.Items...)
+		c.seen(ctx, page.At, true, page.Items...)
 	}
 	return page, err
 }

@@ -119,7 +119,7 @@ func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 	r := &rig{t: t, svc: svc, trail: &trail{}, wire: &counter{next: next, n: map[string]int{}}}
 	r.gate = &api.Gate{Audit: r.trail, Now: time.Now}
 	r.ctx = api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator})
-	r.client, err = api.New(api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}, Gate: r.gate, Timeout: 5 * time.Second, Now: time.Now,
+	r.client, err = api.New(api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}, Gate: r.gate, Timeout: 5 * time.Second, SettleWait: time.Second, Now: time.Now,
 		UserAgent: "test", Sleep: func(context.Context, time.Duration) error { return nil }})
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,6 @@ import (
 
 const (
 	maxAnswer   = 16 << 20               // bytes of a JSON answer
-	settleTime  = 30 * time.Second       // for the read that clears up a lost answer
 	retryPause  = 300 * time.Millisecond // before a failed read is tried once more
 	requestIDIn = "X-Request-Id"
 )
@@ -49,6 +48,9 @@ type answer struct {
 	at     time.Time // when the last attempt began: what it tells was true then or later
 	sent   bool      // a connection was had, so the service may have got it
 	err    error     // no usable answer
+
+	settled bool   // not the write's own answer: that of a read which showed that it was done
+	file    string // settled: the uploaded file's id
 }
 
 // exchange sends r through the session and the budgets. The error is about the

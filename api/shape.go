@@ -69,7 +69,7 @@ func null(b json.RawMessage) bool { return string(bytes.TrimSpace(b)) == "null" 
 func textOf(m map[string]json.RawMessage, names ...string) string {
 	for _, n := range names {
 		if raw, ok := member(m, n); ok {
-			if s, ok := scalar(bytes.TrimSpace(raw)); ok && s != "" {
+			if s, ok := textual(bytes.TrimSpace(raw)); ok && s != "" {
 				return s
 			}
 		}

@@ -24,7 +24,6 @@ type listing struct {
 	items      []json.RawMessage // the records, unwrapped
 	total      Number            // "" when it was not told
 	page, size int               // as told; 0 when not
-	keys       string            // what the answer holds, for an error
 }
 
 // usualList is the shape that the service's pages describe.
@@ -269,7 +268,7 @@ func pageOf[T record](c *Client, r request, a answer, t thing, page int) (Page[T
 			l.shape.Total = "X-Total-Count"
 		}
 	}
-	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, Shape: l.shape}
+	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, At: a.at, Shape: l.shape}
 	if len(l.items) == 0 {
 		if err := saidNo(r, a, "list of "+t.many); err != nil {
 			return p, err

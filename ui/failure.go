@@ -26,6 +26,9 @@ func Failure(what string, err error) Explain {
 		lines = append(lines, e.Hint)
 	}
 	k := keymap.New()
+	if e.Kind == api.UnknownOutcome {
+		lines = append(lines, "A notice tells when its outcome is known; "+k.Global.Audit.Help().Key+" lists what is open.")
+	}
 	if e.Kind == api.RateLimited {
 		lines = append(lines, k.Global.Limits.Help().Key+" shows when there is room; do it again then.")
 	}

@@ -75,10 +75,20 @@ func (s *Shell) waiting(long bool) string {
 // hears warns when news of the service do not arrive as they used to: what is
 // shown may be older than it looks.
 func (s *Shell) hears() string {
-	if s.feed.State != "deaf" && s.feed.State != "quiet" {
+	var said []string
+	if s.feed.State == "deaf" || s.feed.State == "quiet" {
+		said = append(said, "feed "+s.feed.State)
+	}
+	if s.feed.Rejected > 0 {
+		said = append(said, "hooks rejected")
+	}
+	if n := s.feed.Waiting; n > 0 {
+		said = append(said, strconv.FormatInt(n, 10)+" not merged")
+	}
+	if len(said) == 0 {
 		return ""
 	}
-	return s.th.Warn.Render(s.th.Signs.Warn + " feed " + s.feed.State)
+	return s.th.Warn.Render(s.th.Signs.Warn + " " + strings.Join(said, ", "))
 }
 
 func person(a About) string {
@@ -196,9 +206,12 @@ func (s *Shell) headerNext(now time.Time) time.Time {
 		at = Sooner(at, t)
 	}
 	if top := s.top(); top != nil {
-		if src := top.screen.Source(); !src.At.IsZero() {
-			_, t := text.Ago(src.At, now)
-			at = Sooner(at, t)
+		src := top.screen.Source()
+		for _, moment := range []time.Time{src.At, src.Oldest} {
+			if !moment.IsZero() {
+				_, t := text.Ago(moment, now)
+				at = Sooner(at, t)
+			}
 		}
 	}
 	return at
@@ -275,8 +288,13 @@ func (s *Shell) age(now time.Time) string {
 	}
 	src := top.screen.Source()
 	ago, _ := text.Ago(src.At, now)
+	oldest, _ := text.Ago(src.Oldest, now)
+	two := !src.Oldest.IsZero() && !src.At.IsZero() && src.Oldest.Before(src.At) && oldest != ago
 	if s.compact() {
 		short := strings.TrimSuffix(ago, " ago")
+		if two {
+			short += "–" + strings.TrimSuffix(oldest, " ago")
+		}
 		switch {
 		case src.Problem != "":
 			return s.th.Warn.Render(s.th.Signs.Warn + short)
@@ -288,7 +306,10 @@ func (s *Shell) age(now time.Time) string {
 		return s.th.Dim.Render(short)
 	}
 	out := ""
-	if !src.At.IsZero() {
+	switch {
+	case two:
+		out = s.th.Dim.Render(safe(src.Origin) + ", newest " + strings.TrimSuffix(ago, " ago") + ", oldest " + strings.TrimSuffix(oldest, " ago"))
+	case !src.At.IsZero():
 		out = s.th.Dim.Render(safe(src.Origin) + ", " + ago)
 	}
 	join := func(part string) {

@@ -59,8 +59,10 @@ type BudgetFacts struct {
 // FeedFacts tells whether news of the service arrive.
 type FeedFacts struct {
 	Broadcast
-	State string // "off", "live", "quiet", "deaf"
-	Last  time.Time
+	State    string // "off", "live", "quiet", "deaf"
+	Last     time.Time
+	Rejected int64 // deliveries that were not accepted, all in all; 0 when none was lately
+	Waiting  int64 // events that could not be merged into the index yet
 }
 
 // CallPhase is where a call is.

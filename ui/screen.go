@@ -61,7 +61,8 @@ type Factory func(env *Env, p Place) Screen
 // Source is where the shown data came from.
 type Source struct {
 	Origin  string    // "service", "index", "events", "this console"; empty: nothing loaded yet
-	At      time.Time // when it was true; zero: unknown
+	At      time.Time // when it was true; of rows, when the newest one was seen; zero: unknown
+	Oldest  time.Time // of rows, when the oldest one was seen that the screen rests on; zero: as At
 	Class   string    // budget class that a reload costs ("billing"); empty: costs nothing
 	Loading bool      // a read is on its way
 	Problem string    // why the data is old ("service not reached"); one safe line, empty when fine

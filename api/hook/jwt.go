@@ -10,16 +10,18 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"opdeck/api/text"
 )
 
 // The service documents only that deliveries carry a JWT made with the
-// configured secret. This is the narrowest reading of that: HMAC-SHA256 and no
-// other algorithm, whatever the token's header asks for; key hints (kid, jku,
-// x5u, jwk) are not looked at.
+// configured secret. So the algorithms and the age are settings, within what can
+// be proven: HMAC with the shared secret, and no algorithm that the config does
+// not name, whatever the token's header asks for. Key hints (kid, jku, x5u, jwk)
+// are not looked at.
 
 const (
 	maxToken = 8 << 10 // bytes
-	hs256    = "HS256"
 
 	usualHead = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9" // {"alg":"HS256","typ":"JWT"}
 )
@@ -29,7 +31,8 @@ var strict64 = base64.RawURLEncoding.Strict()
 // jwt accepts JSON Web Tokens in compact form.
 type jwt struct {
 	header string
-	keys   []*signingKey
+	keys   keyring
+	maxAge time.Duration // 0: no bound
 	seen   *memory
 }
 
@@ -38,36 +41,72 @@ func (*jwt) Name() string { return VerifyJWT }
 func (j *jwt) Verify(d Delivery) (Verdict, error) {
 	got, ok := single(d.Header, j.header)
 	if !ok {
-		return refuse("header")
+		return refuse("header", missing(d.Header, j.header))
 	}
 	token := bearer(got)
 	t, ok := splitToken(token)
 	if !ok {
-		return refuse("token")
+		return refuse("token", "The header "+j.header+" holds no JWT: three parts of base64url with a dot between them.")
 	}
-	which := matching(j.keys, t.signature, t.signed)
+	verdict, err := j.judge(d, t)
+	if err == nil {
+		return verdict, nil
+	}
+	err.Algorithm, err.Claims = text.Untrusted(algorithmOf(t.head)).Line(40), claimNames(t.claims)
+	return Verdict{}, err
+}
+
+// judge checks a token's algorithm, then its signature, and only then reads what
+// it claims.
+func (j *jwt) judge(d Delivery, t tokenParts) (Verdict, *AuthError) {
+	alg := HS256
+	if !t.usual {
+		alg = algorithmOf(t.head)
+	}
+	keys := j.keys[alg]
+	if keys == nil {
+		return Verdict{}, &AuthError{Reason: "algorithm", Detail: j.notAllowed(alg)}
+	}
+	which := matching(keys, t.signature, t.signed)
 	if which < 0 {
-		return refuse("signature")
-	}
-	if !t.usual && !isHS256(t.head) {
-		return refuse("algorithm")
+		return Verdict{}, &AuthError{Reason: "signature", Detail: "The signature does not fit: the service's jwtSecret and the secret of [webhooks] differ."}
 	}
 	c, ok := readClaims(t.claims)
 	if !ok {
-		return refuse("claims")
-	}
-	if reason := c.timely(d.At); reason != "" {
-		return refuse(reason)
+		return Verdict{}, &AuthError{Reason: "claims", Detail: "A claim has the wrong kind: exp, iat and nbf are numbers of seconds, jti and hashes are texts."}
 	}
 	sum := sha256.Sum256(d.Body)
 	bound, right := c.covers(sum)
 	if !right {
-		return refuse("body")
+		return Verdict{}, &AuthError{Reason: "body", Detail: "The token's hash of the body is that of another body: something on the way changed it, or it is forged."}
 	}
-	if !bound && c.jti != "" && !j.seen.first(c.jti, sum, d.At) {
-		return refuse("token_reused")
+	late, bad := c.timely(d.At, j.maxAge, bound)
+	if bad != nil {
+		return Verdict{}, bad
 	}
-	return Verdict{Verifier: VerifyJWT, Authenticated: true, Bound: bound, OldSecret: which > 0}, nil
+	v := Verdict{Verifier: VerifyJWT, Authenticated: true, Bound: bound, OldSecret: which > 0}
+	if bound || j.maxAge == 0 {
+		return v, nil
+	}
+	if c.jti != "" && !late && !j.seen.first(c.jti, sum, d.At) {
+		return Verdict{}, &AuthError{Reason: ReasonTokenReused,
+			Detail: "The token's id (jti) came before with another body: it may have been captured. Only [webhooks] max_age = \"0s\" lets one token bring many bodies."}
+	}
+	v.Token = c.use(t.signed, d.At, j.maxAge, late)
+	return v, nil
+}
+
+// notAllowed says why an algorithm is refused, and what to set.
+func (j *jwt) notAllowed(alg string) string {
+	switch {
+	case alg == "":
+		return "The token's header names no algorithm that could be read, or asks for extensions (crit)."
+	case strings.EqualFold(alg, "none"):
+		return "A token without a signature (alg none) is never accepted."
+	case hashOf(alg) == nil:
+		return quote(alg) + " is not supported: only " + strings.Join(Algorithms, ", ") + ", which use the shared secret."
+	}
+	return alg + " is not allowed: [webhooks] algorithms lists " + strings.Join(j.keys.names(), ", ") + "."
 }
 
 // tokenParts are the parts of a compact token.
@@ -78,7 +117,8 @@ type tokenParts struct {
 }
 
 // splitToken takes a compact token apart: three parts of unpadded base64url in
-// their only spelling.
+// their only spelling. The signature may be empty, so that "none" can be named
+// when it is refused.
 func splitToken(token string) (t tokenParts, ok bool) {
 	if len(token) > maxToken || strings.Count(token, ".") != 2 || strings.ContainsAny(token, "\r\n") { // the decoder skips line ends
 		return t, false
@@ -93,24 +133,45 @@ func splitToken(token string) (t tokenParts, ok bool) {
 	}{{&t.head, head}, {&t.claims, claims}, {&t.signature, b[len(t.signed)+1:]}} {
 		from := len(out)
 		var err error
-		if out, err = strict64.AppendDecode(out, part.text); err != nil || len(out) == from {
+		if out, err = strict64.AppendDecode(out, part.text); err != nil || len(out) == from && part.at != &t.signature {
 			return t, false
 		}
 		*part.at = out[from:len(out):len(out)]
 	}
 	t.usual = string(head) == usualHead
-	return t, len(t.signature) == sha256.Size
+	return t, true
 }
 
-func isHS256(head []byte) bool {
+// algorithmOf is the algorithm that a token's header names; "" when it cannot be
+// read, or asks for extensions that are not understood (RFC 7515 4.1.11).
+func algorithmOf(head []byte) string {
 	v, bad := parse(head)
 	if bad != nil {
-		return false
+		return ""
 	}
 	defer v.free()
 	alg, _ := v.get("alg")
-	_, critical := v.get("crit") // RFC 7515 4.1.11: not understood, so refused
-	return v.kind == object && alg.kind == str && alg.text == hs256 && !critical
+	if _, critical := v.get("crit"); v.kind != object || alg.kind != str || critical {
+		return ""
+	}
+	return strings.Clone(alg.text)
+}
+
+// maxClaims is how many claims are named of a token that was refused.
+const maxClaims = 20
+
+// claimNames are the names of a token's claims, without their values.
+func claimNames(b []byte) []string {
+	d, bad := parse(b)
+	if bad != nil {
+		return nil
+	}
+	defer d.free()
+	var out []string
+	for _, m := range d.members[:min(len(d.members), maxClaims)] {
+		out = append(out, text.Untrusted(m.key).Line(40))
+	}
+	return out
 }
 
 type claims struct {
@@ -166,26 +227,55 @@ func readText(v value, name string, ok *bool) string {
 	return s.text
 }
 
-// timely returns "" for a token of the last MaxAge. Without iat, exp must show
-// that: a token that ends much later could be replayed until then.
-func (c claims) timely(at time.Time) string {
+// timely judges a token's times. A token whose hash covers the body needs none:
+// it can only bring that body again, which is known by its hook_id. Any other is
+// accepted when it was made within maxAge (0: whenever). One that is older, or
+// does not say, but has not expired, is late: a retry carries the token of its
+// first attempt, so it may come, with the body that it came with first.
+func (c claims) timely(at time.Time, maxAge time.Duration, bound bool) (late bool, bad *AuthError) {
 	now := float64(at.UnixNano()) / 1e9
-	skew, age := Skew.Seconds(), MaxAge.Seconds()
-	switch {
-	case !c.exp.given && !c.iat.given:
-		return "no_time"
-	case c.exp.given && now > c.exp.seconds+skew:
-		return "expired"
-	case c.nbf.given && now < c.nbf.seconds-skew:
-		return "not_yet"
-	case c.iat.given && now < c.iat.seconds-skew:
-		return "from_the_future"
-	case c.iat.given && now > c.iat.seconds+age+skew:
-		return "too_old"
-	case !c.iat.given && c.exp.seconds > now+age+skew:
-		return "lives_too_long"
+	skew, age := Skew.Seconds(), maxAge.Seconds()
+	no := func(reason, detail string) (bool, *AuthError) {
+		return false, &AuthError{Reason: reason, Detail: detail}
 	}
-	return ""
+	switch {
+	case c.exp.given && now > c.exp.seconds+skew:
+		return no("expired", "The token expired "+seconds(now-c.exp.seconds)+" before it came.")
+	case c.nbf.given && now < c.nbf.seconds-skew:
+		return no("not_yet", "The token is valid only in "+seconds(c.nbf.seconds-now)+": the clocks differ (opdeck doctor).")
+	case c.iat.given && now < c.iat.seconds-skew:
+		return no("from_the_future", "The token was made "+seconds(c.iat.seconds-now)+" from now: the clocks differ (opdeck doctor).")
+	case bound || maxAge == 0:
+		return false, nil
+	case !c.exp.given && !c.iat.given:
+		return no("no_time", "The token has neither iat nor exp, and no hash of the body: only [webhooks] max_age = \"0s\" accepts such tokens.")
+	case c.iat.given && now <= c.iat.seconds+age+skew, !c.iat.given && c.exp.seconds <= now+age+skew:
+		return false, nil
+	case !c.exp.given:
+		return no("too_old", "The token was made "+seconds(now-c.iat.seconds)+" ago and has no exp: [webhooks] max_age is "+maxAge.String()+".")
+	}
+	return true, nil
+}
+
+// seconds writes a span for people.
+func seconds(s float64) string {
+	if s > 1e9 {
+		return "decades"
+	}
+	return (time.Duration(s) * time.Second).String()
+}
+
+// use is what must be remembered of a token that does not cover the body: nil
+// when it expires before it could come late.
+func (c claims) use(signed []byte, at time.Time, maxAge time.Duration, late bool) *TokenUse {
+	if !c.exp.given || !late && c.iat.given && c.exp.seconds <= c.iat.seconds+maxAge.Seconds() {
+		return nil
+	}
+	until := at.Add(maxRemember)
+	if left := c.exp.seconds - float64(at.UnixNano())/1e9; left < maxRemember.Seconds() {
+		until = at.Add(time.Duration(left*float64(time.Second)) + 2*Skew)
+	}
+	return &TokenUse{ID: sha256.Sum256(signed), Until: until, Late: late}
 }
 
 // covers reports whether the token names a hash of the body, and whether every

@@ -7,7 +7,9 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	gojwt "github.com/golang-jwt/jwt/v5"
 
 	"opdeck/api/secret"
+	"opdeck/api/text"
 )
 
 // W01, W02: only HS256 over our secret, in one spelling.
@@ -124,8 +127,8 @@ func TestJWTTimes(t *testing.T) {
 		{fmt.Sprintf(`{"iat":%d}`, now+60), ""}, {fmt.Sprintf(`{"iat":%d}`, now+61), "from_the_future"}, {fmt.Sprintf(`{"iat":%d}`, now+600), "from_the_future"},
 		{fmt.Sprintf(`{"iat":%d}`, now-360), ""}, {fmt.Sprintf(`{"iat":%d}`, now-361), "too_old"},
 		{fmt.Sprintf(`{"exp":%d}`, now-60), ""}, {fmt.Sprintf(`{"exp":%d}`, now-61), "expired"},
-		{fmt.Sprintf(`{"exp":%d}`, now+360), ""}, {fmt.Sprintf(`{"exp":%d}`, now+361), "lives_too_long"},
-		{fmt.Sprintf(`{"iat":%d,"exp":%d}`, now, now+86400), ""}, {fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-400, now+86400), "too_old"},
+		{fmt.Sprintf(`{"exp":%d}`, now+360), ""}, {fmt.Sprintf(`{"exp":%d}`, now+361), "late"}, {fmt.Sprintf(`{"exp":%d}`, now+86400*365*20), "late"},
+		{fmt.Sprintf(`{"iat":%d,"exp":%d}`, now, now+86400), ""}, {fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-400, now+86400), "late"},
 		{fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-10, now-61), "expired"},
 		{fmt.Sprintf(`{"iat":%d,"nbf":%d}`, now, now+61), "not_yet"},
 		{fmt.Sprintf(`{"iat":%d,"exp":1e18}`, now), "claims"}, {`{"exp":1e18}`, "claims"}, {`{"exp":1e999}`, "claims"},
@@ -134,10 +137,123 @@ func TestJWTTimes(t *testing.T) {
 	}
 	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
 	for _, c := range cases {
-		_, err := v.Verify(withAuthorization(tokenWith(`{"alg":"HS256"}`, c.claims)))
-		if (err == nil) != (c.want == "") || err != nil && reason(err) != c.want {
-			t.Errorf("%s: %v, want %q", c.claims, err, c.want)
+		verdict, err := v.Verify(withAuthorization(tokenWith(`{"alg":"HS256"}`, c.claims)))
+		if (err == nil) != (c.want == "" || c.want == "late") || err != nil && reason(err) != c.want || (verdict.Token != nil && verdict.Token.Late) != (c.want == "late") {
+			t.Errorf("%s: %+v %v, want %q", c.claims, verdict.Token, err, c.want)
 		}
+	}
+}
+
+// A hash of the body makes the age of a token harmless; its end still counts.
+func TestJWTBoundAges(t *testing.T) {
+	now, sum := at.Unix(), sha256.Sum256(body)
+	hash := hex.EncodeToString(sum[:])
+	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
+	for claims, want := range map[string]string{
+		`"x":1`: "", fmt.Sprintf(`"iat":%d`, now-86400*30): "", fmt.Sprintf(`"iat":%d,"exp":%d`, now-86400, now+60): "",
+		fmt.Sprintf(`"iat":%d,"exp":%d`, now-86400, now-61): "expired", fmt.Sprintf(`"iat":%d`, now+61): "from_the_future",
+	} {
+		verdict, err := v.Verify(withAuthorization(tokenWith(`{"alg":"HS256"}`, `{"body_sha256":"`+hash+`",`+claims+`}`)))
+		if want == "" && (err != nil || !verdict.Bound || verdict.Token != nil) || want != "" && reason(err) != want {
+			t.Errorf("%s: %+v %v, want %q", claims, verdict, err, want)
+		}
+	}
+}
+
+// What must be remembered of a token: whatever could come late, for as long as it
+// could, and nothing else.
+func TestJWTTokenUse(t *testing.T) {
+	now := at.Unix()
+	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
+	for claims, kept := range map[string]time.Duration{
+		fmt.Sprintf(`{"iat":%d}`, now): 0, fmt.Sprintf(`{"iat":%d,"exp":%d}`, now, now+300): 0,
+		fmt.Sprintf(`{"iat":%d,"exp":%d}`, now, now+301): 301 * time.Second, fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-600, now+3000): 3000 * time.Second,
+		fmt.Sprintf(`{"exp":%d}`, now+60): 60 * time.Second, fmt.Sprintf(`{"exp":%d}`, now+86400*365*100): maxRemember - 2*Skew,
+	} {
+		verdict, err := v.Verify(withAuthorization(tokenWith(`{"alg":"HS256"}`, claims)))
+		if err != nil || (verdict.Token != nil) != (kept > 0) || kept > 0 && !verdict.Token.Until.Equal(at.Add(kept+2*Skew)) {
+			t.Errorf("%s: %+v %v", claims, verdict.Token, err)
+		}
+	}
+}
+
+// The rules: which algorithms, and how old.
+func TestJWTRules(t *testing.T) {
+	now := at.Unix()
+	token := func(alg, claims string) string {
+		signed := strict64.EncodeToString([]byte(`{"alg":"`+alg+`"}`)) + "." + strict64.EncodeToString([]byte(claims))
+		m := hmac.New(hashOf(alg), []byte(secretA))
+		m.Write([]byte(signed))
+		return signed + "." + strict64.EncodeToString(m.Sum(nil))
+	}
+	fresh := fmt.Sprintf(`{"iat":%d}`, now)
+	for _, c := range []struct {
+		rules       Rules
+		alg, claims string
+		want, told  string
+	}{
+		{Rules{}, "HS512", fresh, "algorithm", "HS512 is not allowed: [webhooks] algorithms lists HS256."},
+		{Rules{Algorithms: []string{"HS512", "HS256"}}, "HS512", fresh, "", ""},
+		{Rules{Algorithms: []string{"HS512", "HS256"}}, "HS256", fresh, "", ""},
+		{Rules{Algorithms: []string{"HS512", "HS256"}}, "HS384", fresh, "algorithm", "HS384 is not allowed: [webhooks] algorithms lists HS256, HS512."},
+		{Rules{Algorithms: []string{"HS384"}}, "HS256", fresh, "algorithm", "HS256 is not allowed: [webhooks] algorithms lists HS384."},
+		{Rules{MaxAge: time.Hour}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-3600), "", ""},
+		{Rules{MaxAge: time.Hour}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-3661), "too_old", "max_age is 1h0m0s"},
+		{Rules{MaxAge: time.Minute}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-121), "too_old", "made 2m1s ago"},
+		{Rules{MaxAge: -1}, "HS256", `{}`, "", ""}, {Rules{MaxAge: -1}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-86400*365), "", ""},
+		{Rules{MaxAge: -1}, "HS256", fmt.Sprintf(`{"exp":%d}`, now-61), "expired", "expired 1m1s before"},
+		{Rules{}, "HS256", `{}`, "no_time", `max_age = "0s"`},
+	} {
+		v, err := c.rules.Verifier(VerifyJWT, "", Secrets{Now: secret.New(secretA)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = v.Verify(withAuthorization(token(c.alg, c.claims)))
+		var bad *AuthError
+		if (err == nil) != (c.want == "") || err != nil && (!errors.As(err, &bad) || bad.Reason != c.want || !strings.Contains(bad.Detail, c.told) || bad.Algorithm != c.alg) {
+			t.Errorf("%+v %s %s: %v %+v", c.rules, c.alg, c.claims, err, bad)
+		}
+	}
+	for _, bad := range []string{"none", "RS256", "hs256", ""} {
+		if _, err := (Rules{Algorithms: []string{bad}}).Verifier(VerifyJWT, "", Secrets{Now: secret.New(secretA)}); err == nil {
+			t.Errorf("the algorithm %q was allowed", bad)
+		}
+	}
+	h := http.Header{}
+	rules := Rules{Algorithms: []string{"HS512"}}
+	s, err := rules.Signer(VerifyJWT, "", secret.New(secretA))
+	if err != nil || s(h, body, at) != nil {
+		t.Fatal(err)
+	}
+	v, _ := rules.Verifier(VerifyJWT, "", Secrets{Now: secret.New(secretA)})
+	if verdict, err := v.Verify(Delivery{Header: h, Body: body, At: at}); err != nil || !verdict.Bound {
+		t.Error(verdict, err)
+	}
+}
+
+// What a refusal tells holds nothing that could act on a terminal.
+func TestRefusalsAreSafeText(t *testing.T) {
+	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
+	for _, token := range []string{tokenWith(`{"alg":"\u001b]0;x\u0007"}`, `{"\u001b[2J":1}`), tokenWith(`{"alg":"HS256"}`, "{\"a\u202eb\":1}"), "\x1b[31m", "a.b.c"} {
+		_, err := v.Verify(withAuthorization(token))
+		var bad *AuthError
+		if !errors.As(err, &bad) {
+			t.Fatal(err)
+		}
+		for _, s := range append(bad.Claims, bad.Detail) {
+			if text.Untrusted(s).Flags().Suspicious() {
+				t.Errorf("%q", s)
+			}
+		}
+		if bad.Detail == "" {
+			t.Errorf("%s tells nothing", bad.Reason)
+		}
+	}
+	d := withAuthorization("")
+	d.Header = http.Header{"X-Signature": {sign(t, secretA, map[string]any{"iat": at.Unix()})}}
+	var bad *AuthError
+	if _, err := v.Verify(d); !errors.As(err, &bad) || !strings.Contains(bad.Detail, "X-Signature holds what looks like a token") {
+		t.Errorf("%+v", bad)
 	}
 }
 

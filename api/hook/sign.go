@@ -22,6 +22,12 @@ type Signer func(h http.Header, body []byte, at time.Time) error
 // NewSigner is the counterpart of NewVerifier, for one secret. A JWT made here
 // covers the body. The kind none sets nothing.
 func NewSigner(kind, header string, key secret.Value) (Signer, error) {
+	return Rules{}.Signer(kind, header, key)
+}
+
+// Signer is the counterpart of Verifier: a JWT is signed with the first of the
+// algorithms.
+func (r Rules) Signer(kind, header string, key secret.Value) (Signer, error) {
 	if header == "" {
 		header = "Authorization"
 	}
@@ -32,10 +38,17 @@ func NewSigner(kind, header string, key secret.Value) (Signer, error) {
 	if err := (Secrets{Now: key}).check(); err != nil {
 		return nil, err
 	}
+	alg := HS256
+	if len(r.Algorithms) > 0 {
+		alg = r.Algorithms[0]
+	}
 	switch kind {
 	case VerifyJWT:
+		if hashOf(alg) == nil {
+			return nil, fmt.Errorf("webhooks: cannot sign with %q", alg)
+		}
 		return func(h http.Header, body []byte, at time.Time) error {
-			token, err := SignJWT(key, BodyClaims(body, at))
+			token, err := signJWT(alg, key, BodyClaims(body, at))
 			if err == nil {
 				h[header] = []string{"Bearer " + token}
 			}
@@ -51,7 +64,7 @@ func NewSigner(kind, header string, key secret.Value) (Signer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return standardSigner(newSigningKey(k)), nil
+		return standardSigner(newSigningKey(k, sha256.New)), nil
 	}
 	return nil, fmt.Errorf("webhooks: cannot sign as %q", kind)
 }
@@ -65,7 +78,7 @@ func standardSigner(key *signingKey) Signer {
 		stamp := strconv.FormatInt(at.Unix(), 10)
 		signature := key.sum([]byte(id+"."+stamp+"."), body)
 		h[headerID], h[headerTimestamp] = []string{id}, []string{stamp}
-		h[headerSignature] = []string{"v1," + base64.StdEncoding.EncodeToString(signature[:])}
+		h[headerSignature] = []string{"v1," + base64.StdEncoding.EncodeToString(signature)}
 		return nil
 	}
 }
@@ -80,11 +93,18 @@ func BodyClaims(body []byte, at time.Time) map[string]any {
 
 // SignJWT makes a compact HS256 token of the claims.
 func SignJWT(key secret.Value, claims map[string]any) (string, error) {
+	return signJWT(HS256, key, claims)
+}
+
+func signJWT(alg string, key secret.Value, claims map[string]any) (string, error) {
 	b, err := json.Marshal(claims)
 	if err != nil {
 		return "", fmt.Errorf("webhooks: claims: %w", err)
 	}
-	signed := usualHead + "." + strict64.EncodeToString(b)
-	signature := newSigningKey([]byte(key.Reveal())).sum([]byte(signed))
-	return signed + "." + strict64.EncodeToString(signature[:]), nil
+	head := usualHead
+	if alg != HS256 {
+		head = strict64.EncodeToString([]byte(`{"alg":"` + alg + `","typ":"JWT"}`))
+	}
+	signed := head + "." + strict64.EncodeToString(b)
+	return signed + "." + strict64.EncodeToString(newSigningKey([]byte(key.Reveal()), hashOf(alg)).sum([]byte(signed))), nil
 }

@@ -1,9 +1,11 @@
 package hook
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The Standard Webhooks scheme: HMAC-SHA256 over "id.timestamp.body", one or
@@ -18,7 +20,10 @@ const (
 	maxSignatures = 16
 )
 
-type standard struct{ keys []*signingKey }
+type standard struct {
+	keys   []*signingKey
+	maxAge time.Duration // 0: no bound
+}
 
 func (*standard) Name() string { return VerifyStandard }
 
@@ -27,7 +32,7 @@ func (s *standard) Verify(d Delivery) (Verdict, error) {
 	stamp, ok2 := single(d.Header, headerTimestamp)
 	list, ok3 := single(d.Header, headerSignature)
 	if !ok1 || !ok2 || !ok3 || len(id) > 256 {
-		return refuse("header")
+		return refuse("header", "One of the headers "+headerID+", "+headerTimestamp+" and "+headerSignature+" is missing or there more than once.")
 	}
 	which, head := -1, []byte(id+"."+stamp+".")
 	for _, signature := range splitSignatures(list) {
@@ -36,17 +41,17 @@ func (s *standard) Verify(d Delivery) (Verdict, error) {
 		}
 	}
 	if which < 0 {
-		return refuse("signature")
+		return refuse("signature", "No signature fits: the sender's secret and that of [webhooks] differ, or the body was changed on the way.")
 	}
 	sec, ok := integer(stamp)
 	if !ok {
-		return refuse("timestamp")
+		return refuse("timestamp", headerTimestamp+" is no whole number of seconds.")
 	}
-	switch age := d.At.Unix() - sec; {
-	case age > int64(MaxAge.Seconds()):
-		return refuse("too_old")
-	case age < -int64(MaxAge.Seconds()):
-		return refuse("from_the_future")
+	switch age, most := d.At.Unix()-sec, int64(s.maxAge.Seconds()); {
+	case most > 0 && age > most:
+		return refuse("too_old", "It was signed "+seconds(float64(age))+" ago: [webhooks] max_age is "+s.maxAge.String()+".")
+	case age < -max(most, int64(MaxAge.Seconds())):
+		return refuse("from_the_future", "It was signed "+seconds(-float64(age))+" from now: the clocks differ (opdeck doctor).")
 	}
 	return Verdict{Verifier: VerifyStandard, Authenticated: true, Bound: true, OldSecret: which > 0}, nil
 }
@@ -78,7 +83,7 @@ func standardKeys(s Secrets) ([]*signingKey, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, newSigningKey(k))
+		out = append(out, newSigningKey(k, sha256.New))
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -10,13 +11,18 @@ import (
 	"time"
 
 	"opdeck/api/secret"
+	"opdeck/api/text"
 )
 
 // Limits of every verifier that knows a time.
 const (
 	Skew   = 60 * time.Second // clocks may differ by this much
-	MaxAge = 5 * time.Minute  // of a delivery
+	MaxAge = 5 * time.Minute  // of a delivery, unless Rules say otherwise
 )
+
+// maxRemember bounds how long a token that does not cover the body is remembered;
+// one that is valid for longer is accepted late once more after that.
+const maxRemember = 90 * 24 * time.Hour
 
 // MinSecret is the shortest secret that is accepted, in bytes of its text.
 const MinSecret = 32
@@ -36,6 +42,21 @@ type Verdict struct {
 	Authenticated bool
 	Bound         bool // the authentication covers the body; else it is only a hint
 	OldSecret     bool // the secret that is on its way out was used
+
+	// Token is set for a token that does not cover the body and may come again
+	// when it is older than the rules allow. The inbox settles that.
+	Token *TokenUse
+}
+
+// TokenUse ties a token that does not cover the body to the first body that it
+// came with.
+type TokenUse struct {
+	ID    [sha256.Size]byte // of the token; tells nothing of it
+	Until time.Time         // when it can be forgotten
+	// Late: the token is older than the rules allow, or does not say how old it
+	// is, and has not expired. It counts only with the body that it came with
+	// first.
+	Late bool
 }
 
 // Verifier judges deliveries. It is safe for concurrent use.
@@ -49,12 +70,35 @@ type Verifier interface {
 // AuthError says why a delivery was not accepted.
 type AuthError struct {
 	Reason string // one of a few fixed words, for a counter: "signature", "expired"
+	// Detail is a sentence for whoever runs the receiver: what is wrong, and what
+	// to set. It is safe to print and holds no secret.
+	Detail    string
+	Algorithm string   // what a JWT's header asks for, safe to print; "" when not known
+	Claims    []string // the names of its claims, safe to print
 }
 
 // Error names the reason; it holds nothing of the delivery.
 func (e *AuthError) Error() string { return "webhook not authenticated: " + e.Reason }
 
-func refuse(reason string) (Verdict, error) { return Verdict{}, &AuthError{Reason: reason} }
+func refuse(reason, detail string) (Verdict, error) {
+	return Verdict{}, &AuthError{Reason: reason, Detail: detail}
+}
+
+// ReasonTokenReused and TokenReused say that a token came before with another body.
+const (
+	ReasonTokenReused = "token_reused"
+	TokenReused       = "The token came before with another body and does not cover either: it may have been captured. A service that uses one token for many deliveries needs [webhooks] max_age above the token's life."
+)
+
+// missing says that a header is not there once, and where else a token stands.
+func missing(h http.Header, name string) string {
+	for other, values := range h {
+		if other != name && len(values) == 1 && strings.HasPrefix(bearer(values[0]), "eyJ") && strings.Count(values[0], ".") == 2 {
+			return "The header " + name + " is missing, and " + text.Untrusted(other).Line(60) + " holds what looks like a token: [webhooks] header names the header."
+		}
+	}
+	return "The header " + name + " is missing, empty or there more than once: [webhooks] header names where the proof is found."
+}
 
 // The kinds of verifier (config key webhooks.verify).
 const (
@@ -111,10 +155,24 @@ func (s Secrets) list() []secret.Value {
 	return []secret.Value{s.Now, s.Old}
 }
 
-// NewVerifier makes the verifier of that kind. header is where a JWT or the
-// header secret is found, "" for Authorization. The secret must be at least
-// MinSecret bytes and no placeholder; the kind none takes no secret.
+// Rules are what a verifier may accept. The zero value has the defaults named.
+type Rules struct {
+	Algorithms []string // of a JWT, from Algorithms; empty: HS256
+	// MaxAge bounds how long ago a proof was made that does not cover the body, or
+	// that a Standard Webhooks signature dates; 0: MaxAge. Negative: no bound, and
+	// tokens without any time are accepted.
+	MaxAge time.Duration
+}
+
+// NewVerifier is Rules.Verifier with the defaults.
 func NewVerifier(kind, header string, secrets Secrets) (Verifier, error) {
+	return Rules{}.Verifier(kind, header, secrets)
+}
+
+// Verifier makes the verifier of that kind. header is where a JWT or the header
+// secret is found, "" for Authorization. The secret must be at least MinSecret
+// bytes and no placeholder; the kind none takes no secret.
+func (r Rules) Verifier(kind, header string, secrets Secrets) (Verifier, error) {
 	if header == "" {
 		header = "Authorization"
 	}
@@ -128,9 +186,18 @@ func NewVerifier(kind, header string, secrets Secrets) (Verifier, error) {
 	if err := secrets.check(); err != nil {
 		return nil, err
 	}
+	if len(r.Algorithms) == 0 {
+		r.Algorithms = []string{HS256}
+	}
+	for _, a := range r.Algorithms {
+		if hashOf(a) == nil {
+			return nil, fmt.Errorf("webhooks: algorithms: %q is none of %s", a, strings.Join(Algorithms, ", "))
+		}
+	}
+	age := max(cmp.Or(r.MaxAge, MaxAge), 0)
 	switch kind {
 	case VerifyJWT:
-		return &jwt{header: header, keys: rawKeys(secrets), seen: newMemory(MaxAge + 2*Skew)}, nil
+		return &jwt{header: header, keys: newKeyring(secrets.list(), r.Algorithms), maxAge: age, seen: newMemory(age + 2*Skew)}, nil
 	case VerifyHeader:
 		return &headerSecret{header: header, secrets: secrets.list()}, nil
 	case VerifyStandard:
@@ -138,7 +205,7 @@ func NewVerifier(kind, header string, secrets Secrets) (Verifier, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &standard{keys: keys}, nil
+		return &standard{keys: keys, maxAge: age}, nil
 	}
 	return nil, fmt.Errorf("webhooks: verify = %q is none of jwt, header, standard_webhooks, none", kind)
 }
@@ -150,7 +217,7 @@ func (none) Name() string { return VerifyNone }
 
 func (none) Verify(d Delivery) (Verdict, error) {
 	if !d.Loopback {
-		return refuse("not_loopback")
+		return refuse("not_loopback", "verify = \"none\" takes deliveries of this host only, neither through a proxy nor from a web page.")
 	}
 	return Verdict{Verifier: VerifyNone}, nil
 }
@@ -167,7 +234,7 @@ func (*headerSecret) Name() string { return VerifyHeader }
 func (h *headerSecret) Verify(d Delivery) (Verdict, error) {
 	got, ok := single(d.Header, h.header)
 	if !ok {
-		return refuse("header")
+		return refuse("header", missing(d.Header, h.header))
 	}
 	sum := sha256.Sum256([]byte(bearer(got)))
 	which := -1
@@ -178,7 +245,7 @@ func (h *headerSecret) Verify(d Delivery) (Verdict, error) {
 		}
 	}
 	if which < 0 {
-		return refuse("secret")
+		return refuse("secret", "The secret in "+h.header+" is not that of [webhooks].")
 	}
 	return Verdict{Verifier: VerifyHeader, Authenticated: true, OldSecret: which > 0}, nil
 }
@@ -198,11 +265,4 @@ func bearer(s string) string {
 		return strings.TrimLeft(rest, " ")
 	}
 	return s
-}
-
-func rawKeys(s Secrets) (out []*signingKey) {
-	for _, v := range s.list() {
-		out = append(out, newSigningKey([]byte(v.Reveal())))
-	}
-	return out
 }

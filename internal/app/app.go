@@ -24,9 +24,11 @@ import (
 	"opdeck/internal/audit"
 	"opdeck/internal/config"
 	"opdeck/internal/filecheck"
+	"opdeck/internal/followup"
 	"opdeck/internal/index"
 	"opdeck/internal/journey"
 	"opdeck/internal/localuser"
+	"opdeck/internal/receiver"
 	"opdeck/internal/replace"
 	"opdeck/internal/sandbox"
 	"opdeck/internal/store"
@@ -67,13 +69,16 @@ type App struct {
 	Index     *index.Index
 	Jobs      *replace.Jobs
 	Journeys  *journey.Journeys
+	Follow    *followup.Desk
 	Sandbox   *sandbox.Service // nil against a real service
 
+	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
 	calls   observers[api.Call]
 	changes observers[Operation]
 	closers []func() error
 
-	ownClock bool // Now is not the host's: what the store tells is moved to it
+	alive    audit.Alive // nil: the end of processes cannot be noticed
+	ownClock bool        // Now is not the host's: what the store tells is moved to it
 }
 
 // Operation is one that was read or changed, and when.
@@ -234,7 +239,7 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 			}
 		}}
 	if boots := a.Store.Boots(); boots != nil {
-		opt.Alive = boots
+		opt.Alive, a.alive = boots, boots
 	}
 	if a.Config.Store.URL == "memory" {
 		opt.Checkpoints = ""
@@ -270,7 +275,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		return err
 	}
 	a.Client, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(a.Config.Limits.MaxWait.D())}, Gate: a.Gate,
-		Timeout: a.Context.Timeout.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
+		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
@@ -279,11 +284,13 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		a.tellWaits(opt.Waits)
 	}
 	scope := a.Scope()
-	if err := a.openIndex(ctx); err != nil {
+	if err := errors.Join(a.openIndex(ctx), a.openFollow(ctx)); err != nil {
 		return err
 	}
-	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: a.Client, Dir: filepath.Join(a.State, "jobs"), Now: a.Now}
+	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: jobClient{a.Client, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
+		LateAfter: a.Config.Writes.LateAfter.D(), Witness: a.witness()}
 	a.Journeys = &journey.Journeys{Store: a.Store.Journeys(scope), Client: a.Client, Now: a.Now}
+	a.followers()
 	return nil
 }
 
@@ -316,6 +323,7 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	a.closers = append(a.closers, rows.Close)
 	if boots := rows.Boots(); boots != nil {
 		a.Audit.Mark(boots)
+		a.alive = boots
 	}
 	name, err := session.NormalKey(a.Context.BaseURL, a.Context.Login)
 	if err != nil {

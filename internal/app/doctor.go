@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/text"
 	"opdeck/internal/config"
 	"opdeck/internal/receiver"
 	"opdeck/internal/store"
@@ -162,9 +164,13 @@ func (d *doctor) store(ctx context.Context, a *App) {
 	case a.Store.Core.Path() != "":
 		where = "SQLite at " + a.Store.Core.Path() + ", on a local disk"
 	}
-	if err := a.Store.Core.Write(ctx, func(*store.Tx) error { return nil }); err != nil {
-		d.add("store", Sick, err.Error(), "Look at the disk, the folder's permissions or the database.")
-		return
+	for _, db := range []*store.DB{a.Store.Core, a.Store.Bulk} {
+		if err := db.Write(ctx, func(*store.Tx) error { return nil }); err != nil {
+			e := &api.Error{Public: err.Error(), Hint: "Look at the disk, the folder's permissions or the database."}
+			storeTrouble(e, err)
+			d.add("store", Sick, e.Public, e.Hint)
+			return
+		}
 	}
 	d.add("store", Healthy, where+", can be written", "")
 }
@@ -235,7 +241,7 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 	case !rep.Intact():
 		d.add("audit", Sick, rep.Summary(), "opdeck audit verify shows every problem; keep the store and the checkpoints as they are.")
 	case len(rep.Unsettled) > 0:
-		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have no known outcome", rep.Summary(), len(rep.Unsettled)), "opdeck audit verify lists them.")
+		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have no known outcome", rep.Summary(), len(rep.Unsettled)), "opdeck audit unsettled lists them.")
 	case rep.Records == 0:
 		d.add("audit", Healthy, "the trail is empty", "")
 	default:
@@ -244,19 +250,52 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 }
 
 func (d *doctor) feed(ctx context.Context, a *App) {
-	if a.Config.Webhooks.Listen == "" {
-		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
-		return
-	}
-	times, err := a.Inbox().Times(ctx, 1000)
+	t, err := a.HookTrouble(ctx)
 	if err != nil {
 		d.add("feed", Sick, "The inbox cannot be read: "+err.Error(), "")
 		return
 	}
-	rhythm := receiver.Judge(times, d.opt.Now())
-	if rhythm.Deaf {
+	if a.Config.Webhooks.Listen == "" {
+		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
+	} else if times, err := a.Inbox().Times(ctx, 1000); err != nil {
+		d.add("feed", Sick, "The inbox cannot be read: "+err.Error(), "")
+	} else if rhythm := receiver.Judge(times, d.opt.Now()); rhythm.Deaf {
 		d.add("feed", Warned, rhythm.String(), "Look at the webhook settings (opdeck hook get) and at the receiver's counters.")
+	} else {
+		d.add("feed", Healthy, rhythm.String(), "")
+	}
+	d.rejected(t)
+	d.unmerged(t.Backlog)
+}
+
+// rejectedLately is how long a delivery that was not accepted is a warning.
+const rejectedLately = 24 * time.Hour
+
+func (d *doctor) rejected(t receiver.Trouble) {
+	n, last := t.Refusals()
+	if n == 0 {
 		return
 	}
-	d.add("feed", Healthy, rhythm.String(), "")
+	line := fmt.Sprintf("%s rejected so far, the last one at %s from %s: %s", plural(n, "delivery", "deliveries"), last.Last.UTC().Format(time.RFC3339),
+		text.Untrusted(last.Source).Line(64), text.Untrusted(last.Detail).Line(300))
+	if d.opt.Now().Sub(last.Last) > rejectedLately {
+		d.add("hooks", Healthy, line, "")
+		return
+	}
+	d.add("hooks", Warned, line, "opdeck event list --rejected shows the last ones.")
+}
+
+func (d *doctor) unmerged(b receiver.Backlog) {
+	if b.Waiting == 0 {
+		return
+	}
+	d.add("merge", Warned, fmt.Sprintf("%s could not be merged into the index yet, the oldest since %s: %s", plural(b.Waiting, "event", "events"),
+		b.Oldest.UTC().Format(time.RFC3339), text.Untrusted(b.Reason).Line(300)), "opdeck event list --waiting shows them; opdeck serve and the console try again.")
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(n, 10) + " " + many
 }

@@ -23,14 +23,14 @@ func (d *doctor) deep(ctx context.Context, a *App, live bool) {
 		return
 	}
 	c := a.Client
-	ops, opid, cuid := c.ProbeOperations(ctx)
+	ops, opid, cuid := c.InspectOperations(ctx)
 	d.probed("operations", ops)
 	if opid == "" {
 		d.add("operation", Skipped, "there is no operation to read", "")
 	} else {
-		d.probed("operation", c.ProbeOperation(ctx, opid))
+		d.probed("operation", c.InspectOperation(ctx, opid))
 	}
-	customers, first := c.ProbeCustomers(ctx)
+	customers, first := c.InspectCustomers(ctx)
 	d.probed("customers", customers)
 	if first != "" {
 		cuid = first
@@ -40,20 +40,20 @@ func (d *doctor) deep(ctx context.Context, a *App, live bool) {
 			d.add(name, Skipped, "there is no customer to read", "")
 		}
 	} else {
-		d.probed("customer", c.ProbeCustomer(ctx, cuid))
-		d.probed("documents", c.ProbeFiles(ctx, cuid))
-		app := c.ProbeApplication(ctx, cuid)
+		d.probed("customer", c.InspectCustomer(ctx, cuid))
+		d.probed("documents", c.InspectFiles(ctx, cuid))
+		app := c.InspectApplication(ctx, cuid)
 		if api.KindOf(app.Err) == api.NotFound {
 			d.add("application", Skipped, fmt.Sprintf("%s: %d, the first customer has no application", app.Call, app.Status), "")
 		} else {
 			d.probed("application", app)
 		}
 	}
-	d.probed("webhooks", c.ProbeHooks(ctx))
+	d.probed("webhooks", c.InspectHooks(ctx))
 }
 
 // probed tells what one call showed.
-func (d *doctor) probed(name string, p api.Probe) {
+func (d *doctor) probed(name string, p api.Inspection) {
 	f := Finding{Name: name, Health: Healthy, Text: callLine(p)}
 	if p.Err != nil {
 		e := api.AsError(p.Err)
@@ -78,7 +78,7 @@ func (d *doctor) probed(name string, p api.Probe) {
 	d.find(f)
 }
 
-func callLine(p api.Probe) string {
+func callLine(p api.Inspection) string {
 	status := "no answer"
 	if p.Status > 0 {
 		status = fmt.Sprint(p.Status)
@@ -87,7 +87,7 @@ func callLine(p api.Probe) string {
 }
 
 // listLine says how much of a list came.
-func listLine(p api.Probe) string {
+func listLine(p api.Inspection) string {
 	s := fmt.Sprintf("%d read", p.Items)
 	if p.Total != "" {
 		s += " of " + string(p.Total)
@@ -102,12 +102,12 @@ func listLine(p api.Probe) string {
 }
 
 // differs says in a line each what is otherwise than expected.
-func differs(p api.Probe) []string {
+func differs(p api.Inspection) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	list := p.Asked > 0
-	if p.Content != "" && p.Content != "application/json" {
-		add("the content type is %s", p.Content)
+	if p.Content != "" && p.Content != "application/json" && p.Status < 300 {
+		add("the answer comes with %s instead of application/json", p.Content)
 	}
 	if strings.HasPrefix(p.Call, "POST") || strings.Contains(p.Call, "narrowed") {
 		add("one customer is not read by GET /v2/customer/{}; opdeck found this way by itself")
@@ -159,14 +159,14 @@ func differs(p api.Probe) []string {
 }
 
 // pageSize says when a page has another size than was asked for.
-func pageSize(p api.Probe) []string {
+func pageSize(p api.Inspection) []string {
 	total := 0
 	_, err := fmt.Sscan(string(p.Total), &total)
 	switch {
 	case p.Items > p.Asked:
 		return []string{fmt.Sprintf("the page has %d records, though %d were asked for", p.Items, p.Asked)}
 	case err == nil && p.Items < p.Asked && p.Items < total:
-		return []string{fmt.Sprintf("the page has %d records of %d, though %d were asked for: set [service] list_page_size to what the service gives", p.Items, total, p.Asked)}
+		return []string{fmt.Sprintf("the page has %d records of %d, though %d were asked for: set [service] list_page_size = %d", p.Items, total, p.Asked, p.Items)}
 	case p.Told > 0 && p.Told != p.Asked:
 		return []string{fmt.Sprintf("a page size of %d is told, though %d was asked for", p.Told, p.Asked)}
 	}

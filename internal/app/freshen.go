@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"opdeck/api"
@@ -15,77 +13,18 @@ import (
 	"opdeck/internal/store"
 )
 
-// Listing is how far the index answers for the whole list.
-type Listing struct {
-	AsOf  time.Time // when the newest page was last read; zero for never
-	Held  int64     // operations in the index
-	Total int64     // as the service last said; 0 when that is not known
-}
-
-// Short reports whether the index is known to lack operations.
-func (l Listing) Short() bool { return l.Held < l.Total }
-
-// listedName keeps what one-shot commands know of the list, where all instances
-// find it.
-const listedName = "listed"
-
-// Listed tells how old the index is, by the background sync or by Freshen.
-func (a *App) Listed(ctx context.Context) (Listing, error) {
-	var l Listing
-	v, err := a.Index.Meta(ctx, listedName)
-	if err != nil {
-		return l, err
+// Freshen lets the sync do what is due, with at most so many billing calls. It is
+// for commands; consoles and servers run the sync in the background, and while
+// one does, nothing is read here. What was known stays known when it fails.
+func (a *App) Freshen(ctx context.Context, calls int) (index.Freshness, error) {
+	var err error
+	if a.Config.Index.Enabled {
+		s := a.syncer(true)
+		err = s.Round(ctx, calls)
+		s.Release(ctx)
 	}
-	if v != "" && json.Unmarshal([]byte(v), &l) != nil {
-		l = Listing{} // written by a program that differs
-	}
-	p, err := index.LoadProgress(ctx, a.Index)
-	if err != nil {
-		return l, err
-	}
-	if p.Newest.After(l.AsOf) {
-		l.AsOf, l.Total = p.Newest, p.Total
-	}
-	l.Held, err = a.Index.Count(ctx, filter.OperationExpr{}, a.Now())
-	return l, err
-}
-
-// Freshen reads the newest page of the list when the index is older than
-// [index] max_age, and while the index lacks operations further pages, at most
-// pages in all: one billing call each. It is for commands; consoles and servers
-// run the background sync. What was known stays known when it fails.
-func (a *App) Freshen(ctx context.Context, pages int) (Listing, error) {
-	l, err := a.Listed(ctx)
-	if err != nil || a.Now().Sub(l.AsOf) < a.Config.Index.MaxAge.D() {
-		return l, err
-	}
-	size := a.Config.Service.ListPageSize
-	next := 0
-	for range pages {
-		began := a.Now()
-		page, err := a.Client.Operations(ctx, api.OperationQuery{Page: next, Size: size}) // goes to the index by itself
-		if err != nil {
-			return l, err
-		}
-		if next == 0 {
-			l.AsOf = began
-		}
-		if n, err := strconv.ParseInt(string(page.Total), 10, 64); err == nil {
-			l.Total = n
-		}
-		if l.Held, err = a.Index.Count(ctx, filter.OperationExpr{}, a.Now()); err != nil {
-			return l, err
-		}
-		next = max(next+1, int(l.Held)/size)
-		if len(page.Items) < size || !l.Short() {
-			break
-		}
-	}
-	b, err := json.Marshal(l)
-	if err != nil {
-		return l, fmt.Errorf("index: %w", err)
-	}
-	return l, a.Index.SetMeta(ctx, listedName, string(b))
+	f, fresh := a.Index.Freshness(context.WithoutCancel(ctx))
+	return f, errors.Join(err, fresh)
 }
 
 // ScratchIndex is an empty index in memory, for one answer; done closes it.
@@ -102,14 +41,42 @@ func ScratchIndex(ctx context.Context) (x *index.Index, done func(), err error) 
 }
 
 // ExportOperationsTo writes what a filter shows to w, which gets nothing that
-// could act on a terminal but what the records hold; the export is recorded.
-func (a *App) ExportOperationsTo(ctx context.Context, w io.Writer, f filter.OperationExpr, s index.Sort, format index.Format, progress func(done, total int)) (int, error) {
+// could act on a terminal but what the records hold; the export is recorded with
+// how old the list was.
+func (a *App) ExportOperationsTo(ctx context.Context, w io.Writer, f filter.OperationExpr, s index.Sort, format index.Format, progress func(done, total int)) (int, index.Freshness, error) {
+	fresh, err := a.noteExport(ctx, f, format)
+	if err != nil {
+		return 0, fresh, err
+	}
+	n, err := a.Index.Export(ctx, w, format, f, s, progress)
+	return n, fresh, err
+}
+
+// noteExport records an export. How old the list is is read before it is frozen:
+// it can only be newer then.
+func (a *App) noteExport(ctx context.Context, f filter.OperationExpr, format index.Format) (index.Freshness, error) {
 	if err := api.Need(ctx, "export", api.MayExport); err != nil {
-		return 0, err
+		return index.Freshness{}, err
 	}
-	e := api.Event{Name: "export", Object: "operations", Detail: fmt.Sprintf("%s of %q", format, f.String())}
+	fresh, err := a.Index.Freshness(ctx)
+	if err != nil {
+		return fresh, err
+	}
+	e := api.Event{Name: "export", Object: "operations", Detail: fmt.Sprintf("%s of %q, %s", format, f.String(), AsOf(fresh))}
 	if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
-		return 0, &api.Error{Op: "export", Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
+		return fresh, &api.Error{Op: "export", Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
 	}
-	return a.Index.Export(ctx, w, format, f, s, progress)
+	return fresh, nil
+}
+
+// AsOf words how old an answer of the index is.
+func AsOf(f index.Freshness) string {
+	s := "age not known"
+	if !f.AsOf.IsZero() {
+		s = "as of " + f.AsOf.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	if !f.Complete {
+		s += ", index not complete"
+	}
+	return s
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -32,14 +33,25 @@ func (a *App) openIndex(ctx context.Context) error {
 	if err != nil {
 		return &api.Error{Kind: api.Unavailable, Public: "The index cannot be opened: " + err.Error(), Err: err}
 	}
-	a.Index = index.New(rows, mode, a.Now)
+	if a.ownClock {
+		rows = rows.WithClock(a.Now)
+	}
+	a.Index, a.ledger = index.New(rows, mode, a.Now), a.inboxIn(st)
 	return nil
 }
+
+// sight is where a call of the sync learns when its request was sent. What such a
+// call reads goes to the index from the sync itself, with its progress.
+type sight struct{ at time.Time }
+
+type sightKey struct{}
 
 // sawOperations takes what a call read: into the index, and to whoever watches.
 func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool, at time.Time) {
 	var err error
-	if page {
+	if s, ok := ctx.Value(sightKey{}).(*sight); ok {
+		s.at = at
+	} else if page {
 		_, err = a.Index.Page(ctx, ops, at)
 	} else {
 		for _, op := range ops {
@@ -49,6 +61,7 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	if err != nil {
 		a.Log.Warn("index", "err", err)
 	}
+	a.Follow.Saw(ctx, ops)
 	if page {
 		return // the index tells that it changed
 	}
@@ -58,15 +71,50 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	}
 }
 
-// lister reads for the background sync: only what people leave of the budget.
-type lister struct{ c *api.Client }
-
-func (l lister) ListPage(ctx context.Context, page, size int) (api.Page[api.Operation], error) {
-	return l.c.Operations(limit.Background(ctx), api.OperationQuery{Page: page, Size: size})
+// lister reads for the sync; in the background only what people leave of the
+// budget.
+type lister struct {
+	app    *App
+	urgent bool // somebody waits for it
 }
 
-func (l lister) Operation(ctx context.Context, opid string) (api.Operation, error) {
-	return l.c.Operation(limit.Background(ctx), opid)
+func (l lister) context(ctx context.Context) (context.Context, *sight) {
+	if !l.urgent {
+		ctx = limit.Background(ctx)
+	}
+	s := &sight{}
+	return context.WithValue(ctx, sightKey{}, s), s
+}
+
+// ListPage implements index.Lister.
+func (l lister) ListPage(ctx context.Context, page, size int) (index.Listed, error) {
+	call, _ := l.context(ctx)
+	p, err := l.app.Client.Operations(call, api.OperationQuery{Page: page, Size: size})
+	if err != nil {
+		return index.Listed{}, err
+	}
+	out := index.Listed{Items: p.Items, PageSize: p.PageSize, Total: -1}
+	if n, err := strconv.ParseInt(string(p.Total), 10, 64); err == nil && n >= 0 {
+		out.Total = n
+	}
+	out.Sent, err = l.app.Index.StoreTime(ctx, p.At)
+	return out, err
+}
+
+// Operation implements index.Lister.
+func (l lister) Operation(ctx context.Context, opid string) (op api.Operation, sent time.Time, err error) {
+	call, s := l.context(ctx)
+	if op, err = l.app.Client.Operation(call, opid); err != nil {
+		return op, sent, err
+	}
+	sent, err = l.app.Index.StoreTime(ctx, s.at)
+	return op, sent, err
+}
+
+// syncer is the sync of this process.
+func (a *App) syncer(urgent bool) *index.Syncer {
+	return index.NewSyncer(a.Index, lister{a, urgent}, index.SyncOptions{Owner: a.Session.Owner().ID, PageSize: a.Config.Service.ListPageSize,
+		MaxSize: a.Config.Index.MaxPageSize, MaxAge: a.Config.Index.MaxAge.D(), PerMinute: a.Limits.Rule(limit.Billing).N, Log: a.Log})
 }
 
 // indexEvery is how often this process asks a database that cannot tell, which
@@ -87,9 +135,7 @@ func (a *App) StartSync(ctx context.Context) (stop func()) {
 		wg.Go(func() { a.Index.Watch(ctx, indexEvery) })
 	}
 	wg.Go(func() {
-		s := index.NewSyncer(a.Index, lister{a.Client}, index.SyncOptions{Owner: a.Session.Owner().ID, PageSize: a.Config.Service.ListPageSize,
-			MaxAge: a.Config.Index.MaxAge.D(), Now: a.Now, Log: a.Log})
-		if err := s.Run(ctx); err != nil && ctx.Err() == nil {
+		if err := a.syncer(false).Run(ctx); err != nil && ctx.Err() == nil {
 			a.Log.Error("sync ended", "err", err)
 		}
 	})
@@ -101,20 +147,49 @@ func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
 	if !a.Config.Index.Enabled {
 		return "", false
 	}
-	p, err := index.LoadProgress(ctx, a.Index)
-	switch {
-	case err != nil:
+	f, err := a.Index.Freshness(ctx)
+	if err != nil {
 		return "the index cannot be read", true
+	}
+	p := f.Progress
+	switch {
 	case p.Trouble != "":
 		return "sync waits: " + p.Trouble, true
-	case !p.Finished.IsZero() || p.Started.IsZero():
+	case p.Note != "":
+		return p.Note, true
+	case f.Complete, p.Pass.Started.IsZero() && p.Last.Started.IsZero():
 		return "", false
+	case f.Total < 0:
+		return fmt.Sprintf("sync %d so far", f.Rows), true
+	case !p.Last.Started.IsZero():
+		return fmt.Sprintf("%d of %d known, reading on", f.Rows, f.Total), true
 	}
-	line = fmt.Sprintf("sync %d of %d", p.Read, p.Total)
-	if left, ok := p.ETA(a.Now()); ok {
-		line += fmt.Sprintf(", about %d min left", max(1, left.Round(time.Minute)/time.Minute))
+	line = fmt.Sprintf("sync %d of %d", f.Rows, f.Total)
+	if now, err := a.Index.Store.Now(ctx); err == nil {
+		if left, ok := p.ETA(now); ok {
+			line += fmt.Sprintf(", about %d min left", max(1, left.Round(time.Minute)/time.Minute))
+		}
 	}
 	return line, true
+}
+
+// Missing adds to the service's "no such operation" what the index knows of it.
+func (a *App) Missing(ctx context.Context, opid string, err error) error {
+	if err == nil || api.KindOf(err) != api.NotFound {
+		return err
+	}
+	rec, known := a.Index.Get(ctx, opid)
+	if known != nil {
+		return err
+	}
+	e := *api.AsError(err)
+	if rec.Gone.IsZero() {
+		e.Hint = "The index still lists it; the next pass of the sync decides whether it is gone."
+		return &e
+	}
+	e.Public = "The operation is gone at the service since " + rec.Gone.UTC().Format("2006-01-02 15:04:05 UTC") + "."
+	e.Hint = "Its last known states are in its history (key h; opdeck operation history)."
+	return &e
 }
 
 // Known returns the newest state that is known without a call.
@@ -127,14 +202,11 @@ func (a *App) Known(ctx context.Context, opid string) (api.Operation, time.Time,
 }
 
 // ExportOperations writes what a filter shows to a new file of mode 0600; the
-// export is recorded.
-func (a *App) ExportOperations(ctx context.Context, f filter.OperationExpr, s index.Sort, format index.Format, path string, progress func(done, total int)) (int, error) {
-	if err := api.Need(ctx, "export", api.MayExport); err != nil {
-		return 0, err
-	}
-	e := api.Event{Name: "export", Object: "operations", Detail: fmt.Sprintf("%s of %q", format, f.String())}
-	if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
-		return 0, &api.Error{Op: "export", Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
+// export is recorded with how old the list was.
+func (a *App) ExportOperations(ctx context.Context, f filter.OperationExpr, s index.Sort, format index.Format, path string, progress func(done, total int)) (int, index.Freshness, error) {
+	fresh, err := a.noteExport(ctx, f, format)
+	if err != nil {
+		return 0, fresh, err
 	}
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -142,15 +214,15 @@ func (a *App) ExportOperations(ctx context.Context, f filter.OperationExpr, s in
 		if errors.Is(err, os.ErrExist) {
 			what = "There is a file of that name already."
 		}
-		return 0, &api.Error{Op: "export", Kind: api.Usage, Public: what, Err: err}
+		return 0, fresh, &api.Error{Op: "export", Kind: api.Usage, Public: what, Err: err}
 	}
 	n, err := a.Index.Export(ctx, out, format, f, s, progress)
 	if err := errors.Join(err, out.Close()); err != nil {
 		_ = os.Remove(path)
 		if ctx.Err() != nil {
-			return n, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.", Err: err}
+			return n, fresh, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.", Err: err}
 		}
-		return n, &api.Error{Op: "export", Kind: api.Internal, Public: "The export could not be written; its file was removed.", Err: err}
+		return n, fresh, &api.Error{Op: "export", Kind: api.Internal, Public: "The export could not be written; its file was removed.", Err: err}
 	}
-	return n, nil
+	return n, fresh, nil
 }

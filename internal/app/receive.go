@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"strconv"
+	"sync"
 	"time"
 
 	"opdeck/api"
@@ -15,66 +15,75 @@ import (
 var receiverActor = api.Actor{Name: "receiver", Via: "service"}
 
 const (
-	inboxEvery  = 5 * time.Second // at the inbox, for events of other processes
-	appliedMark = "events"        // in the index: the last event that was merged
+	inboxEvery = 5 * time.Second  // at the inbox, where webhooks are received
+	inboxElse  = 30 * time.Second // the same where none are: for what other processes left
 )
 
 // ApplyEvents merges what rec stores, and what other processes store, into the
-// index until ctx ends. The place is kept in the index, so that events which
-// were acknowledged before a crash are merged after it; merging one twice
-// changes nothing. Trouble of the store is waited out: the inbox has the events.
+// index until ctx ends, and tries again what could not be merged. rec is nil
+// where nothing is received. The place is kept beside the index, so that events
+// which were acknowledged before a crash are merged after it; merging one twice
+// changes nothing.
 func (a *App) ApplyEvents(ctx context.Context, rec *receiver.Receiver) {
 	ctx = api.WithActor(ctx, receiverActor) // whoever started it may see less than is merged
-	sub := rec.Subscribe(256)
-	defer sub.Close()
-	for ctx.Err() == nil {
-		if err := a.applyFrom(ctx, sub); err != nil && ctx.Err() == nil {
-			a.Log.Warn("events cannot be read now", "err", err)
-		}
-		wait(ctx, inboxEvery)
+	every := inboxElse
+	var wake <-chan receiver.Stored
+	if rec != nil {
+		sub := rec.Subscribe(256)
+		defer sub.Close()
+		every, wake = inboxEvery, sub.C
 	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
-func (a *App) applyFrom(ctx context.Context, sub *receiver.Subscription) error {
-	learner, err := a.Learner(ctx)
-	if err != nil {
-		return err
-	}
-	mark, err := a.Index.Meta(ctx, appliedMark)
-	if err != nil {
-		return err
-	}
-	seq, _ := strconv.ParseInt(mark, 10, 64) // no mark: from the first event
 	prompt := newPrompt(api.WithActor(ctx, api.Actor{Name: "receiver", Role: api.Viewer, Via: "service"}), a)
 	defer prompt.stop()
-	f := receiver.Follow(a.Inbox(), seq, inboxEvery, sub.C)
-	for {
-		events, err := f.Next(ctx)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			if err := a.TakeEvent(ctx, e, learner); err != nil {
-				a.Log.Warn("event not merged", "key", e.Key, "err", err)
-			}
-			a.alarming(ctx, e)
-			if e.Object == hook.ObjectOperation {
-				prompt.want(string(e.ObjectID))
-			}
-		}
-		if err := a.Index.SetMeta(ctx, appliedMark, strconv.FormatInt(f.Seq(), 10)); err != nil {
-			return err
+	m := a.merger()
+	m.Passed = func(ctx context.Context, s receiver.Stored) {
+		a.alarming(ctx, s)
+		a.Follow.Stirred(ctx, string(s.ObjectID))
+		if s.Object == hook.ObjectOperation {
+			prompt.want(string(s.ObjectID))
 		}
 	}
+	m.Run(ctx, wake, every)
+}
+
+// learntFor is how long one look at what the codes mean serves for merging.
+const learntFor = 5 * time.Second
+
+// merger brings the events of this account into its index.
+func (a *App) merger() *receiver.Merger {
+	var known *hook.Learner
+	var at time.Time
+	take := func(ctx context.Context, s receiver.Stored) error {
+		if known == nil || time.Since(at) > learntFor {
+			l, err := a.Learner(ctx)
+			if err != nil {
+				return err
+			}
+			known, at = l, time.Now()
+		}
+		return a.TakeEvent(ctx, s, known)
+	}
+	return &receiver.Merger{Inbox: a.Inbox(), Ledger: a.ledger, Take: take, Now: a.Now, Log: a.Log}
+}
+
+// MergeEvent merges one event now, for somebody who waits. One that cannot be
+// merged is tried again later, by whichever process runs; the error says so.
+func (a *App) MergeEvent(ctx context.Context, s receiver.Stored) error {
+	if err := a.merger().Merge(ctx, s); err != nil {
+		return &api.Error{Op: "merge event", Kind: api.Unavailable, Public: "The event is kept, and the index could not take it yet: " + err.Error() + ".",
+			Hint: "It is tried again by the console and by opdeck serve; opdeck event list --waiting shows it.", Err: err}
+	}
+	return nil
+}
+
+// HookTrouble tells what waits to be merged and what was not accepted, of all
+// processes.
+func (a *App) HookTrouble(ctx context.Context) (t receiver.Trouble, err error) {
+	if t.Backlog, err = a.ledger.Backlog(ctx); err != nil {
+		return t, err
+	}
+	t.Rejected, err = a.Inbox().RejectCounts(ctx)
+	return t, err
 }
 
 // alarming records events that somebody should look at.
@@ -90,35 +99,49 @@ func (a *App) alarming(ctx context.Context, e receiver.Stored) {
 	}
 }
 
-// StartHooks receives webhooks at the configured address, if there is one, until
-// stop is called; addr is "" when nothing is received here. An address that is
-// taken is no error: another instance receives for all.
+// StartHooks receives webhooks at the configured address, if there is one, and
+// merges them until stop is called; addr is "" when nothing is received here. An
+// address that is taken is no error: another instance receives for all. Either
+// way what others received, or left unmerged, is merged.
 func (a *App) StartHooks(ctx context.Context, env func(string) string) (addr string, stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	rec, srv, err := a.openHooks(ctx, env)
+	if err != nil {
+		cancel()
+		return "", nil, err
+	}
+	var parts sync.WaitGroup
+	if srv != nil {
+		addr = srv.Addr().String()
+		parts.Go(func() { _ = srv.Serve(ctx) })
+	}
+	parts.Go(func() { a.ApplyEvents(ctx, rec) })
+	return addr, func() {
+		cancel()
+		parts.Wait()
+		if rec != nil {
+			_ = rec.Close(context.WithoutCancel(ctx))
+		}
+	}, nil
+}
+
+// openHooks opens the configured address; both are nil where nothing is received.
+func (a *App) openHooks(ctx context.Context, env func(string) string) (*receiver.Receiver, *receiver.Server, error) {
 	if a.Config.Webhooks.Listen == "" {
-		return "", func() {}, nil
+		return nil, nil, nil
 	}
 	rec, err := a.Receiver(env, true)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
 	srv, err := a.HookServer(ctx, rec)
-	if err != nil {
-		cancel()
-		closeErr := rec.Close(context.WithoutCancel(ctx))
-		if api.KindOf(err) == api.Unavailable && closeErr == nil {
-			a.Log.Info("webhooks are received by another process", "err", err)
-			return "", func() {}, nil
-		}
-		return "", nil, err
+	if err == nil {
+		return rec, srv, nil
 	}
-	done := make(chan struct{}, 2)
-	go func() { _ = srv.Serve(ctx); done <- struct{}{} }()
-	go func() { a.ApplyEvents(ctx, rec); done <- struct{}{} }()
-	return srv.Addr().String(), func() {
-		cancel()
-		<-done
-		<-done
-		_ = rec.Close(context.WithoutCancel(ctx))
-	}, nil
+	closeErr := rec.Close(context.WithoutCancel(ctx))
+	if api.KindOf(err) == api.Unavailable && closeErr == nil {
+		a.Log.Info("webhooks are received by another process", "err", err)
+		return nil, nil, nil
+	}
+	return nil, nil, err
 }

@@ -116,7 +116,8 @@ func sentence(s string) string {
 
 func serviceOf(c config.Service) api.Service {
 	words := map[string]api.Phase{"open": api.PhaseOpen, "completed": api.PhaseCompleted, "failed": api.PhaseFailed, "canceled": api.PhaseCanceled}
-	out := api.Service{ShareTokenField: c.ShareTokenField, ListField: c.ListField, PageSize: c.ListPageSize, Phases: map[string]api.Phase{}}
+	out := api.Service{ShareTokenField: c.ShareTokenField, ListField: c.ListField, UploadIDField: c.UploadIDField, PageSize: c.ListPageSize,
+		Phases: map[string]api.Phase{}}
 	for word, phase := range c.StatusWords {
 		out.Phases[word] = words[phase]
 	}

@@ -19,8 +19,24 @@ import (
 	"opdeck/internal/store"
 )
 
-// Inbox is the inbox of webhooks, shared by all processes on the store.
-func (a *App) Inbox() *store.Inbox { return store.NewInbox(a.Store.Bulk) }
+// Inbox is the inbox of this account's webhooks, shared by all processes on the
+// store.
+func (a *App) Inbox() *store.Inbox { return a.inboxIn(a.Store) }
+
+func (a *App) inboxIn(s *store.Store) *store.Inbox {
+	key := a.Session.Key()
+	return store.NewInbox(s.Bulk, key.BaseURL, key.Account)
+}
+
+// hookRules are what [webhooks] lets a delivery prove itself by.
+func (a *App) hookRules() hook.Rules {
+	w := a.Config.Webhooks
+	r := hook.Rules{Algorithms: w.Algorithms, MaxAge: w.MaxAge.D()}
+	if r.MaxAge == 0 {
+		r.MaxAge = -1 // no bound
+	}
+	return r
+}
 
 // Learner knows what the numeric codes of events mean, as far as all processes
 // have learnt it.
@@ -59,7 +75,7 @@ func (a *App) HookSigner(env func(string) string) (hook.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	sign, err := hook.NewSigner(a.Config.Webhooks.Verify, a.Config.Webhooks.Header, s.Now)
+	sign, err := a.hookRules().Signer(a.Config.Webhooks.Verify, a.Config.Webhooks.Header, s.Now)
 	if err != nil {
 		return nil, hookConfig("The webhook secret cannot be used: "+err.Error()+".", err)
 	}
@@ -70,13 +86,13 @@ func (a *App) HookSigner(env func(string) string) (hook.Signer, error) {
 // verifies, and only Send and Replay work. The caller closes it.
 func (a *App) Receiver(env func(string) string, network bool) (*receiver.Receiver, error) {
 	w := a.Config.Webhooks
-	opt := receiver.Options{Inbox: a.Inbox(), Path: w.Path, Log: a.Log, Now: a.Now}
+	opt := receiver.Options{Inbox: a.Inbox(), Rejects: a.Inbox(), Header: w.Header, Path: w.Path, Log: a.Log, Now: a.Now}
 	if network {
 		secrets, err := a.HookSecrets(env)
 		if err != nil {
 			return nil, err
 		}
-		if opt.Verifier, err = hook.NewVerifier(w.Verify, w.Header, secrets); err != nil {
+		if opt.Verifier, err = a.hookRules().Verifier(w.Verify, w.Header, secrets); err != nil {
 			return nil, hookConfig("The webhook secret cannot be used: "+err.Error()+".", err)
 		}
 		if w.BehindProxy { // the proxy stands on this host
@@ -127,16 +143,7 @@ func (a *App) TakeEvent(ctx context.Context, s receiver.Stored, l *hook.Learner)
 		_, err := a.Index.Event(ctx, toldBy(e, s.ReceivedAt, l))
 		return err
 	}
-	known, err := a.Index.Get(ctx, string(e.ObjectID))
-	if errors.Is(err, index.ErrNone) {
-		_, err = a.Index.Event(ctx, index.Event{OPID: string(e.ObjectID), Seen: s.ReceivedAt})
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	_, err = a.Index.Put(ctx, []index.Entry{{Op: known.Op, Origin: known.Origin, Seen: known.Seen, Owed: true}})
-	return err
+	return a.Index.Owe(ctx, string(e.ObjectID))
 }
 
 // toldBy is what an event tells the index. Words are filled in only where the

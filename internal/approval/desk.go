@@ -103,7 +103,7 @@ func (d *Desk) weigh(who api.Actor, act api.Act, now time.Time, known []Request)
 			v.change(r, "approval.spent")
 		case r.State == Open && v.id == "" && v.refusal == nil:
 			v.refusal = waiting(r.told(now, here))
-		case same && v.id == "" && v.refusal == nil && now.Before(r.Expires) && (r.State == Denied || r.State == Spent && r.Verdict == ""):
+		case same && v.id == "" && v.refusal == nil && now.Before(r.Expires) && (r.State == Denied || r.State == Spent && (r.Verdict == "" || r.Verdict == api.Unclear)):
 			v.refusal = over(r.told(now, here))
 		}
 	}

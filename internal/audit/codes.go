@@ -64,6 +64,8 @@ func letter(phase Phase, res Result) string {
 		return "D"
 	case res == ResultFailed:
 		return "F"
+	case res == ResultNotSeen:
+		return "L"
 	}
 	return "U"
 }

@@ -32,8 +32,9 @@ type Result string
 const (
 	ResultOK      Result = "ok"
 	ResultDenied  Result = "denied"
-	ResultFailed  Result = "failed"
-	ResultUnknown Result = "unknown" // sent or perhaps sent, and nothing could tell
+	ResultFailed  Result = "failed"   // nothing was sent
+	ResultUnknown Result = "unknown"  // sent or perhaps sent, and nothing proves what became of it
+	ResultNotSeen Result = "not_seen" // it did not show in time; it may have been done all the same
 )
 
 // Context names the service and the account that a record is about.
@@ -149,4 +150,5 @@ func (r *Record) outcome(out api.Outcome) {
 	r.Code = code(r.Event, r.Phase, r.Outcome)
 }
 
-var results = map[api.Verdict]Result{api.Done: ResultOK, api.Denied: ResultDenied, api.Failed: ResultFailed, api.Unclear: ResultUnknown}
+var results = map[api.Verdict]Result{api.Done: ResultOK, api.Denied: ResultDenied, api.Failed: ResultFailed, api.Unclear: ResultUnknown,
+	api.NotSeen: ResultNotSeen}

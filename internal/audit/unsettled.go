@@ -21,9 +21,16 @@ type Entry struct {
 // that are under way, here or (for Options.Grace, unless they are known to have
 // ended) in other processes, are not listed.
 func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
+	out, _, err := l.Standing(ctx)
+	return out, err
+}
+
+// Standing is Unsettled, and beside it the UIDs of the intents that are under way
+// here or may be in other processes.
+func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[string]bool, err error) {
 	rows, err := l.opt.Store.Open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	waiting := map[string]bool{}
 	l.mu.Lock()
@@ -31,21 +38,60 @@ func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
 		waiting[r.Ref] = true
 	}
 	l.mu.Unlock()
-	var out []Entry
+	flying = map[string]bool{}
 	now := l.opt.Now()
 	for _, row := range rows {
 		age, e := now.Sub(row.At), entry(row)
 		switch {
 		case row.Boot == l.boot:
 			if !waiting[row.UID] {
+				flying[row.UID] = true
 				continue
 			}
 		case age >= 0 && age < l.opt.Grace && !l.gone(e):
+			flying[row.UID] = true
 			continue
 		}
-		out = append(out, e)
+		unsettled = append(unsettled, e)
 	}
-	return out, nil
+	return unsettled, flying, nil
+}
+
+// Last is the number of the newest record, 0 for none.
+func (l *Log) Last(ctx context.Context) (int64, error) {
+	h, err := l.opt.Store.Head(ctx)
+	return h.N, err
+}
+
+// Began reports whether an act on the object with that id was begun after the
+// record of that number. An act that was not begun was not sent.
+func (l *Log) Began(ctx context.Context, after int64, event, id string) (bool, error) {
+	rows, err := l.opt.Store.Find(ctx, Query{ID: id, Event: event, Phase: PhaseIntent, Limit: 1})
+	return len(rows) > 0 && rows[0].Seq > after, err
+}
+
+// Entry returns the record with that UID.
+func (l *Log) Entry(ctx context.Context, uid string) (Entry, error) {
+	row, err := l.opt.Store.Get(ctx, uid)
+	if err != nil {
+		return Entry{}, err
+	}
+	return entry(row), nil
+}
+
+// LastOutcome returns the newest outcome of an intent, "" when it has none. What
+// was unknown at first may have a later one.
+func (l *Log) LastOutcome(ctx context.Context, intent Entry) (Entry, bool, error) {
+	rows, err := l.opt.Store.Find(ctx, Query{Object: intent.Object, ID: intent.ID, Event: intent.Event, Phase: PhaseOutcome, Limit: 1000})
+	if err != nil {
+		return Entry{}, false, err
+	}
+	for _, row := range rows {
+		if row.Ref == intent.UID {
+			return entry(row), true, nil
+		}
+	}
+	return Entry{}, false, nil
 }
 
 // gone reports that the process of an intent is known to have ended.
@@ -68,15 +114,21 @@ func (l *Log) Settle(ctx context.Context, who api.Actor, ref, note string) error
 		if e.UID != ref {
 			continue
 		}
-		if e.Damaged {
-			return fmt.Errorf("audit: the record of %s is damaged; run the verification", ref)
-		}
-		r := l.record(who, e.Event, PhaseOutcome)
-		r.Ref, r.Outcome = ref, ResultUnknown
-		r.Object, r.ID, r.Item, r.Act = e.Object, e.ID, e.Item, e.Act
-		r.Code, r.Detail = code(r.Event, r.Phase, r.Outcome), prose(note, maxText)
-		return l.append(ctx, &r)
+		return l.Conclude(ctx, who, e, note)
 	}
 	return &api.Error{Op: "settle", Kind: api.NotFound, Public: "There is no unsettled act with that reference.",
 		Hint: "Another person may have settled it, or its outcome arrived meanwhile."}
+}
+
+// Conclude appends what a person found about an act whose outcome is unknown. See
+// Settle; the caller has asked whether they may.
+func (l *Log) Conclude(ctx context.Context, who api.Actor, e Entry, note string) error {
+	if e.Damaged {
+		return fmt.Errorf("audit: the record of %s is damaged; run the verification", e.UID)
+	}
+	r := l.record(who, e.Event, PhaseOutcome)
+	r.Ref, r.Outcome = e.UID, ResultUnknown
+	r.Object, r.ID, r.Item, r.Act = e.Object, e.ID, e.Item, e.Act
+	r.Code, r.Detail = code(r.Event, r.Phase, r.Outcome), prose(note, maxText)
+	return l.append(ctx, &r)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -102,14 +101,17 @@ func (w *world) fill(ctx context.Context) (err error) {
 			batch = append(batch, index.Entry{Op: made.Make(n), Origin: index.List, Seen: seen})
 			n++
 		}
-		if _, err := x.Put(ctx, batch); err != nil {
+		if _, err := x.Put(ctx, index.Batch{Entries: batch}); err != nil {
 			return err
 		}
 	}
-	now := time.Now()
-	b, err := json.Marshal(index.Progress{Total: int64(w.rows), Read: int64(w.rows), Started: now, Finished: now, Newest: now, PageSize: 100})
+	now, err := x.Now(ctx)
 	if err != nil {
 		return err
 	}
-	return x.SetMeta(ctx, "sync", string(b))
+	name, progress, err := indextest.Whole(now, int64(w.rows), now)
+	if err != nil {
+		return err
+	}
+	return x.SetMeta(ctx, name, progress)
 }

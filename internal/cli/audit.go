@@ -194,26 +194,6 @@ func (r *root) auditKey() *cobra.Command {
 		})}
 }
 
-func (r *root) auditUnsettled() *cobra.Command {
-	return lists(&cobra.Command{Use: "unsettled", Short: "Writes of which nobody knows what became", Args: cobra.NoArgs,
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			if err := api.Need(ctx, "read the audit trail", api.MayAudit); err != nil {
-				return err
-			}
-			open, err := a.Audit.Unsettled(ctx)
-			if err != nil {
-				return err
-			}
-			t := &table{head: []string{"REF", "AT", "WHO", "EVENT", "OBJECT", "ID", "ITEM"}}
-			raws := make([]json.RawMessage, 0, len(open))
-			for _, e := range open {
-				t.add(e.UID, e.At.UTC().Format("2006-01-02 15:04:05"), said(e.Actor.Who()), said(e.Event), said(e.Object), said(e.ID), said(e.Item))
-				raws = append(raws, recordJSON(e))
-			}
-			return r.list(t, raws, toAny(raws))
-		})})
-}
-
 func (r *root) auditSettle() *cobra.Command {
 	var note string
 	cmd := &cobra.Command{Use: "settle REF --note TEXT", Short: "Close an unsettled write after its object was looked at", Args: cobra.ExactArgs(1),
@@ -224,7 +204,7 @@ func (r *root) auditSettle() *cobra.Command {
 			if err := api.Need(ctx, "settle an act", api.MayAudit); err != nil {
 				return err
 			}
-			if err := a.Audit.Settle(ctx, api.ActorOf(ctx), args[0], note); err != nil {
+			if err := a.Trail().Settle(ctx, api.ActorOf(ctx), args[0], note); err != nil {
 				return err
 			}
 			r.say("Settled. Its outcome stays unknown in the trail, with your note.")

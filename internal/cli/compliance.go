@@ -62,6 +62,9 @@ func (r *root) printShare(cuid string, res api.ShareResult) error {
 		return nil
 	}
 	r.say("Applied. %s", res.Message.Line(300))
+	if res.Outstanding == nil {
+		r.say("What is outstanding is not known. opdeck compliance link %s makes an address that shows the customer what is missing.", cuid)
+	}
 	if len(res.Outstanding) > 0 {
 		r.say("Outstanding: %s. opdeck compliance link %s makes an address where the customer gives them.", outstanding(res), cuid)
 	}

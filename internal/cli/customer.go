@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/mask"
+	"opdeck/ui/text"
 )
 
 func (r *root) customerCommand() *cobra.Command {
@@ -28,6 +30,7 @@ func (r *root) customerList() *cobra.Command {
 				return err
 			}
 			t := &table{head: []string{"CUID", "NAME", "TYPE", "STATUS"}}
+			r.sayUnusable(p.Unusable)
 			for _, c := range p.Items {
 				t.add(c.CUID.Line(64), c.FullName().Line(60), c.Type.Line(20), c.Status.Line(20))
 			}
@@ -89,12 +92,13 @@ func (r *root) customerFiles() *cobra.Command {
 			}
 			t := &table{head: []string{"ID", "NAME", "TYPE", "SIZE", "STATUS"}}
 			raws := make([]json.RawMessage, 0, len(p.Items))
+			r.sayUnusable(p.Unusable)
 			for _, f := range p.Items {
 				name := f.FileName
 				if name == "" {
 					name = f.Name
 				}
-				t.add(f.ID.Line(64), name.Line(60), f.Type.Line(30), jsonText(f.Size), f.Status.Line(20))
+				t.add(f.ID.Line(64), name.Line(60), f.Type.Line(30), sizeText(f.Size), f.Status.Line(20))
 				raws = append(raws, f.Raw)
 			}
 			return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": raws}, toAny(raws))
@@ -103,7 +107,20 @@ func (r *root) customerFiles() *cobra.Command {
 	return cmd
 }
 
-func jsonText(v any) string { b, _ := json.Marshal(v); return string(b) }
+// sizeText is a size in bytes, ? for one that cannot be read.
+func sizeText(n int64) string {
+	if n < 0 {
+		return "?"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// sayUnusable says that a list holds records that nothing can be done with.
+func (r *root) sayUnusable(n int) {
+	if n > 0 {
+		r.say("%s in the service's answer without an identifier.", text.Plural(n, "record is", "records are"))
+	}
+}
 
 // maxApplication bounds an application that is read, in bytes.
 const maxApplication = 1 << 20

@@ -74,8 +74,16 @@ func (r *root) documentRemove() *cobra.Command {
 }
 
 // changed prints the operation that came back: all of it as JSON, one sentence
-// as a table.
+// as a table. An empty one means that the write is proven done and the operation
+// could not be read.
 func (r *root) changed(op api.Operation, sentence string) error {
+	if op.OPID == "" {
+		r.say("%s The operation could not be read to show it.", sentence)
+		if r.output == "json" || r.output == "jsonl" {
+			return r.printLine(map[string]any{"item": nil, "done": true})
+		}
+		return nil
+	}
 	if r.output == "json" || r.output == "jsonl" {
 		return r.printItem(op)
 	}
@@ -135,7 +143,11 @@ func (r *root) documentUpload() *cobra.Command {
 					return err
 				}
 				if r.output != "table" {
-					return r.printJSON(f.Raw)
+					raw := any(f.Raw)
+					if len(f.Raw) == 0 { // a read showed that it is there
+						raw = map[string]any{"id": f.ID, "name": f.FileName, "size": f.Size}
+					}
+					return r.printJSON(raw)
 				}
 				r.say("Uploaded. opdeck document attach OPID %s links it to an operation.", f.ID.Line(64))
 				_, err = fmt.Fprintln(r.env.Out, f.ID.Line(64))
@@ -203,7 +215,7 @@ func (r *root) documentReplace() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.runJob(ctx, a, job)
+			return r.runJob(ctx, job, a.Jobs.Run)
 		})})
 	cmd.Flags().BoolVar(&force, "force", false, "lift opdeck's own guard for end states, never a lock")
 	cmd.Flags().StringVar(&name, "name", "", nameHelp)
@@ -222,15 +234,19 @@ func (r *root) dryReplace(ctx context.Context, a *app.App, opid, guid string, u 
 	})
 }
 
-// runJob takes the steps that are left and says where the job stands.
-func (r *root) runJob(ctx context.Context, a *app.App, job replace.Job) error {
-	job, err := a.Jobs.Run(ctx, job)
+// runJob takes steps and says where the job stands.
+func (r *root) runJob(ctx context.Context, job replace.Job, run func(context.Context, replace.Job) (replace.Job, error)) error {
+	job, err := run(ctx, job)
 	if err != nil {
-		r.say("The job %s stands at %q. opdeck document resume goes on with it.", job.ID, string(job.Step))
+		r.say("The job %s stands at %q. opdeck document resume %s goes on with it.", job.ID, string(job.Step), job.ID)
 		return err
 	}
 	if r.output != "table" {
 		return r.printJSON(job)
+	}
+	if job.Step == replace.Abandoned {
+		r.say("Given up: the operation holds the old document %s.", job.OldGUID)
+		return nil
 	}
 	r.say("Replaced: %s is now %s.", job.OldGUID, job.NewGUID)
 	_, err = fmt.Fprintln(r.env.Out, job.NewGUID)
@@ -238,8 +254,13 @@ func (r *root) runJob(ctx context.Context, a *app.App, job replace.Job) error {
 }
 
 func (r *root) documentResume() *cobra.Command {
-	var abandon bool
+	var abandon, again, upload bool
+	var use string
 	cmd := lists(&cobra.Command{Use: "resume [JOB]", Short: "List unfinished replacements, or go on with one", Args: cobra.MaximumNArgs(1),
+		Long: "Without JOB it lists the replacements that stand still. With JOB it looks what became of the\n" +
+			"step under way and goes on. A step whose outcome is not known is never sent again by itself:\n" +
+			"--again does that for a removal or an attachment, --upload-again for the file, both only after\n" +
+			"[writes] late_after; --use takes a file of the customer as the uploaded one.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if len(args) == 0 {
 				return r.listJobs(ctx, a)
@@ -248,16 +269,25 @@ func (r *root) documentResume() *cobra.Command {
 			if err != nil {
 				return &api.Error{Kind: api.NotFound, Public: "There is no such job.", Hint: "opdeck document resume lists them.", Err: err}
 			}
-			if abandon {
-				if job, err = a.Jobs.Abandon(ctx, job); err != nil {
-					return err
-				}
-				r.say("Given up: %s.", string(job.Step))
-				return nil
+			switch uploading := job.Step == replace.Uploading; {
+			case abandon:
+				return r.runJob(ctx, job, a.Jobs.Abandon)
+			case use != "":
+				return r.runJob(ctx, job, func(ctx context.Context, j replace.Job) (replace.Job, error) { return a.Jobs.Use(ctx, j, use) })
+			case again && uploading:
+				return usage("the file is what is open: --upload-again uploads it once more, --use FILEID takes one that is there")
+			case upload && !uploading:
+				return usage("the upload is not what is open; the job stands at %q", string(job.Step))
+			case again || upload:
+				return r.runJob(ctx, job, a.Jobs.Again)
 			}
-			return r.runJob(ctx, a, job)
+			return r.runJob(ctx, job, a.Jobs.Run)
 		})})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "give the job up and put the old document back")
+	cmd.Flags().BoolVar(&again, "again", false, "send the removal or attachment once more that was not seen in time")
+	cmd.Flags().BoolVar(&upload, "upload-again", false, "upload the file once more that was not found")
+	cmd.Flags().StringVar(&use, "use", "", "id of the customer's file that the upload became")
+	cmd.MarkFlagsMutuallyExclusive("abandon", "again", "upload-again", "use")
 	return cmd
 }
 

@@ -15,6 +15,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/receiver"
+	"opdeck/internal/store"
 	ui "opdeck/ui/text"
 )
 
@@ -28,6 +29,7 @@ func (r *root) eventList() *cobra.Command {
 	var f eventFilter
 	var before int64
 	var limit int
+	var rejected, unassigned bool
 	cmd := lists(f.times(f.flags(&cobra.Command{Use: "list", Short: "Stored events, newest first", Args: cobra.NoArgs,
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			choose, err := f.choose(ctx, a)
@@ -37,21 +39,54 @@ func (r *root) eventList() *cobra.Command {
 			if limit < 1 || limit > 1000 || before < 0 {
 				return usage("--limit must be from 1 to 1000, and --before not below 0")
 			}
-			events, err := choose.list(ctx, a.Inbox(), before, limit)
+			if rejected {
+				if f.any() || before > 0 || unassigned {
+					return usage("--rejected takes --limit and no other choice")
+				}
+				return r.rejectedList(ctx, a, limit)
+			}
+			inbox, whose := inboxOf(a, unassigned)
+			events, err := choose.list(ctx, inbox, before, limit)
 			if err != nil {
 				return err
 			}
-			t := &table{head: []string{"SEQ", "RECEIVED", "TYPE", "OBJECT", "STATUS", "DELIVERIES", "HOOK ID", "SET ASIDE"}, right: map[int]bool{0: true, 5: true}}
-			items := make([]eventJSON, 0, len(events))
-			for _, s := range events {
-				t.add(strconv.FormatInt(s.Seq, 10), s.ReceivedAt.UTC().Format("2006-01-02 15:04:05"), s.Type.String(), s.ObjectID.Line(64), string(s.Status), strconv.Itoa(s.Deliveries), oneLine(s.Key), setAside(s))
-				items = append(items, jsonOf(s, false))
-			}
-			return r.list(t, items, toAny(items))
+			return r.events(events, whose)
 		})})))
 	cmd.Flags().Int64Var(&before, "before", 0, "events with a smaller number: the next page")
 	cmd.Flags().IntVar(&limit, "limit", 100, "events, 1 to 1000")
+	cmd.Flags().BoolVar(&rejected, "rejected", false, "the last deliveries that were not accepted, and why")
+	cmd.Flags().BoolVar(&unassigned, "unassigned", false, unassignedHelp)
 	return cmd
+}
+
+const unassignedHelp = "events that an older opdeck stored and that cannot be told to belong to one context"
+
+// inboxOf is the context's inbox, or that of the events of no context, and whose
+// it is.
+func inboxOf(a *app.App, unassigned bool) (*store.Inbox, string) {
+	if unassigned {
+		return a.Inbox().Unassigned(), "unknown"
+	}
+	return a.Inbox(), a.Context.Name
+}
+
+func (r *root) events(events []receiver.Stored, whose string) error {
+	t := &table{head: []string{"SEQ", "RECEIVED", "CONTEXT", "TYPE", "OBJECT", "STATUS", "DELIVERIES", "HOOK ID", "PROBLEM"}, right: map[int]bool{0: true, 6: true}}
+	items := make([]eventJSON, 0, len(events))
+	for _, s := range events {
+		t.add(strconv.FormatInt(s.Seq, 10), s.ReceivedAt.UTC().Format("2006-01-02 15:04:05"), oneLine(whose), s.Type.String(), s.ObjectID.Line(64), string(s.Status), strconv.Itoa(s.Deliveries), oneLine(s.Key), problem(s))
+		items = append(items, jsonOf(s, whose, false))
+	}
+	return r.list(t, items, toAny(items))
+}
+
+// problem is why an event cannot be used, or is not in the index yet; "" for one
+// that is.
+func problem(s receiver.Stored) string {
+	if s.Retry.Waiting() {
+		return oneLine("not merged yet (" + ui.Plural(s.Retry.Tries, "try", "tries") + "): " + s.Retry.Reason)
+	}
+	return setAside(s)
 }
 
 // setAside is why an event cannot be used; "" for one that can.
@@ -64,6 +99,7 @@ func setAside(s receiver.Stored) string {
 
 // eventJSON is a stored event for programs.
 type eventJSON struct {
+	Context       string          `json:"context"` // "unknown": it cannot be told to belong to one
 	Seq           int64           `json:"seq"`
 	Key           string          `json:"key"`
 	HookID        string          `json:"hook_id"`
@@ -85,6 +121,15 @@ type eventJSON struct {
 	Body          json.RawMessage `json:"body,omitempty"`     // as it came, when it is JSON
 	Raw           []byte          `json:"raw,omitempty"`      // else its bytes in base64
 	Attempts      []attemptJSON   `json:"attempts,omitempty"` // replays and forwards
+	Waiting       *waitingJSON    `json:"waiting,omitempty"`  // it could not be merged into the index yet
+}
+
+// waitingJSON is an event that is merged again later.
+type waitingJSON struct {
+	Tries  int       `json:"tries"`
+	Reason string    `json:"reason"`
+	First  time.Time `json:"first_at"`
+	Next   time.Time `json:"next_at"`
 }
 
 type attemptJSON struct {
@@ -96,11 +141,14 @@ type attemptJSON struct {
 	Problem string    `json:"problem,omitempty"`
 }
 
-func jsonOf(s receiver.Stored, body bool) eventJSON {
-	e := eventJSON{Seq: s.Seq, Key: s.Key, HookID: s.HookID, Type: int64(s.Type), TypeName: s.Type.String(), Object: string(s.Object),
+func jsonOf(s receiver.Stored, whose string, body bool) eventJSON {
+	e := eventJSON{Context: whose, Seq: s.Seq, Key: s.Key, HookID: s.HookID, Type: int64(s.Type), TypeName: s.Type.String(), Object: string(s.Object),
 		ObjectID: string(s.ObjectID), CUID: string(s.CUID), Status: string(s.Status), Received: s.ReceivedAt.UTC(), Last: s.LastAt.UTC(),
 		Deliveries: s.Deliveries, Source: string(s.Source), Verifier: s.Verdict.Verifier, Authenticated: s.Verdict.Authenticated,
 		Bound: s.Verdict.Bound, Reason: string(s.Reason), Detail: s.Detail}
+	if s.Retry.Waiting() {
+		e.Waiting = &waitingJSON{s.Retry.Tries, s.Retry.Reason, s.Retry.First.UTC(), s.Retry.Next.UTC()}
+	}
 	switch {
 	case !body:
 	case json.Valid(s.Raw):
@@ -124,30 +172,40 @@ func inboxError(err error) error {
 }
 
 func (r *root) eventShow() *cobra.Command {
-	return &cobra.Command{Use: "show HOOKID", Short: "One event with its body and what became of it", Args: cobra.ExactArgs(1),
+	var unassigned bool
+	cmd := &cobra.Command{Use: "show HOOKID", Short: "One event with its body and what became of it", Args: cobra.ExactArgs(1),
+		Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one delivery that was\n" +
+			"not accepted.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			s, err := a.Inbox().Get(ctx, args[0])
+			if id, is := receiver.RejectionID(args[0]); is {
+				return r.rejectedCard(ctx, a, id)
+			}
+			inbox, whose := inboxOf(a, unassigned)
+			s, err := inbox.Get(ctx, args[0])
 			if err != nil {
 				return inboxError(err)
 			}
-			tries, err := a.Inbox().Attempts(ctx, args[0])
+			tries, err := inbox.Attempts(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			if r.output != "table" {
-				e := jsonOf(s, true)
+				e := jsonOf(s, whose, true)
 				for _, t := range tries {
 					e.Attempts = append(e.Attempts, attemptOf(t))
 				}
 				return r.printJSON(e)
 			}
-			return r.eventCard(s, tries)
+			return r.eventCard(s, whose, tries)
 		})}
+	cmd.Flags().BoolVar(&unassigned, "unassigned", false, unassignedHelp)
+	return cmd
 }
 
-func (r *root) eventCard(s receiver.Stored, tries []receiver.Attempt) error {
+func (r *root) eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) error {
 	t := &table{head: []string{"FIELD", "VALUE"}}
 	t.add("hook_id", oneLine(s.Key))
+	t.add("context", oneLine(whose))
 	t.add("type", s.Type.String())
 	t.add("object", oneLine(string(s.Object))+" "+s.ObjectID.Line(128))
 	t.add("customer", s.CUID.Line(128))
@@ -162,6 +220,9 @@ func (r *root) eventCard(s receiver.Stored, tries []receiver.Attempt) error {
 	}
 	if s.Reason != "" {
 		t.add("set aside", setAside(s))
+	}
+	if w := s.Retry; w.Waiting() {
+		t.add("not merged", oneLine(fmt.Sprintf("%s since %s; the next at %s: %s", ui.Plural(w.Tries, "try", "tries"), moment(w.First), moment(w.Next), w.Reason)))
 	}
 	for _, a := range tries {
 		t.add(a.Act, oneLine(attemptLine(a)))
@@ -201,10 +262,7 @@ func (r *root) eventSend() *cobra.Command {
 				if err != nil {
 					return &api.Error{Kind: api.Unavailable, Public: "The event could not be stored: " + err.Error() + ".", Err: err}
 				}
-				if err := r.take(ctx, a, res.Stored); err != nil {
-					return err
-				}
-				return r.printSent(res)
+				return errors.Join(r.printSent(res, a.Context.Name), a.MergeEvent(ctx, res.Stored))
 			})
 		})}
 }
@@ -226,10 +284,10 @@ func (r *root) body(name string) ([]byte, error) {
 	return b, nil
 }
 
-func (r *root) printSent(res receiver.Result) error {
+func (r *root) printSent(res receiver.Result, whose string) error {
 	s := res.Stored
 	if r.output != "table" {
-		if err := r.printJSON(map[string]any{"outcome": res.Outcome, "event": jsonOf(s, false)}); err != nil {
+		if err := r.printJSON(map[string]any{"outcome": res.Outcome, "event": jsonOf(s, whose, false)}); err != nil {
 			return err
 		}
 	} else if s.Status != receiver.Quarantined {
@@ -252,13 +310,4 @@ func (r *root) withReceiver(ctx context.Context, a *app.App, fn func(*receiver.R
 	}
 	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
 	return fn(rec)
-}
-
-// take merges one stored event into the index.
-func (r *root) take(ctx context.Context, a *app.App, s receiver.Stored) error {
-	l, err := a.Learner(ctx)
-	if err != nil {
-		return err
-	}
-	return a.TakeEvent(ctx, s, l)
 }

@@ -20,6 +20,12 @@ type eventFilter struct {
 	operation       string
 	since, until    string
 	expr            string
+	waiting         bool
+}
+
+// any reports whether anything is chosen.
+func (f *eventFilter) any() bool {
+	return len(f.types) > 0 || len(f.statuses) > 0 || f.operation != "" || f.since != "" || f.until != "" || f.expr != "" || f.waiting
 }
 
 // chosen is what the flags choose: by columns of the inbox, and by the filter.
@@ -78,6 +84,7 @@ func narrowed(q, more receiver.Filter) receiver.Filter {
 	if q.ObjectID == "" {
 		q.ObjectID = more.ObjectID
 	}
+	q.Waiting = q.Waiting || more.Waiting
 	return q
 }
 
@@ -85,6 +92,7 @@ func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.types, "type", nil, "OPERATION, DEPOSIT_ACCOUNT, CLIENT, COUNTERPARTY, DEPOSIT_ACCOUNT_REQUISITE, or 1 to 5")
 	cmd.Flags().StringSliceVar(&f.statuses, "status", nil, "verified, unverified, quarantined, conflict")
 	cmd.Flags().StringVar(&f.operation, "operation", "", "of this operation")
+	cmd.Flags().BoolVar(&f.waiting, "waiting", false, "that could not be merged into the index yet")
 	cmd.Flags().StringVar(&f.expr, "filter", "", `for example 'type:operation status:quarantined received<2h -has:bound "text"'`)
 	cmd.Long = strings.TrimLeft(cmd.Long+"\n\nThe language of --filter:\n\n", "\n") + eventfilter.Table().Help()
 	return cmd
@@ -112,7 +120,7 @@ func (f *eventFilter) choose(ctx context.Context, a *app.App) (chosen, error) {
 }
 
 func (f *eventFilter) filter(now time.Time) (receiver.Filter, error) {
-	var out receiver.Filter
+	out := receiver.Filter{Waiting: f.waiting}
 	for _, s := range f.types {
 		t, ok := hook.ParseType(s)
 		if !ok {

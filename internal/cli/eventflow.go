@@ -61,7 +61,7 @@ func (r *root) listen(ctx context.Context, a *app.App) error {
 	go func() { a.ApplyEvents(ctx, rec); close(applied) }()
 	sub := rec.Subscribe(256)
 	defer sub.Close()
-	err = r.follow(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), func(receiver.Stored) bool { return true })
+	err = r.follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), func(receiver.Stored) bool { return true })
 	cancel()
 	<-applied
 	if served := <-done; err == nil && served != nil {
@@ -71,7 +71,7 @@ func (r *root) listen(ctx context.Context, a *app.App) error {
 }
 
 // follow prints what is chosen of all that comes, until ctx ends.
-func (r *root) follow(ctx context.Context, f *receiver.Follower, choose func(receiver.Stored) bool) error {
+func (r *root) follow(ctx context.Context, whose string, f *receiver.Follower, choose func(receiver.Stored) bool) error {
 	for {
 		events, err := f.Next(ctx)
 		if ctx.Err() != nil {
@@ -84,16 +84,16 @@ func (r *root) follow(ctx context.Context, f *receiver.Follower, choose func(rec
 			if !choose(s) {
 				continue
 			}
-			if err := r.eventLine(s); err != nil {
+			if err := r.eventLine(s, whose); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (r *root) eventLine(s receiver.Stored) error {
+func (r *root) eventLine(s receiver.Stored, whose string) error {
 	if r.output != "table" {
-		return r.printLine(jsonOf(s, true))
+		return r.printLine(jsonOf(s, whose, true))
 	}
 	line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s", s.ReceivedAt.UTC().Format("15:04:05"), s.Type, s.Status, s.ObjectID.Line(64), s.Key)
 	if s.Reason != "" {
@@ -103,10 +103,20 @@ func (r *root) eventLine(s receiver.Stored) error {
 	return err
 }
 
-// startSeq is the number behind which a follower begins.
+// startSeq is the number behind which a follower begins: before the last events
+// that are asked for. Other contexts' events have numbers between them.
 func (r *root) startSeq(ctx context.Context, a *app.App, last int) (int64, error) {
-	seq, err := a.Inbox().LastSeq(ctx)
-	return max(0, seq-int64(max(0, last))), err
+	if last > 1000 {
+		return 0, usage("--last must be at most 1000")
+	}
+	if last > 0 {
+		events, err := a.Inbox().List(ctx, receiver.Filter{Limit: last})
+		if err != nil || len(events) == 0 {
+			return 0, err
+		}
+		return events[len(events)-1].Seq - 1, nil
+	}
+	return a.Inbox().LastSeq(ctx)
 }
 
 func (r *root) eventTail() *cobra.Command {
@@ -122,7 +132,7 @@ func (r *root) eventTail() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.follow(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match)
+			return r.follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match)
 		})}), "jsonl")
 	cmd.Flags().IntVar(&last, "last", 0, "begin with that many events of the past")
 	return cmd
@@ -185,11 +195,11 @@ func (r *root) replayHere(ctx context.Context, a *app.App, key string) error {
 		if err != nil {
 			return inboxError(err)
 		}
-		if err := r.take(ctx, a, s); err != nil {
+		if err := a.MergeEvent(ctx, s); err != nil {
 			return err
 		}
 		if r.output != "table" {
-			return r.printJSON(jsonOf(s, false))
+			return r.printJSON(jsonOf(s, a.Context.Name, false))
 		}
 		r.say("Replayed through our own receiver.")
 		return nil
@@ -244,7 +254,7 @@ func (r *root) eventForward() *cobra.Command {
 			defer cancel()
 			var failed error
 			err = fw.Run(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match, func(s receiver.Stored, try receiver.Attempt) {
-				if failed = r.forwardLine(s, try); failed != nil {
+				if failed = r.forwardLine(s, a.Context.Name, try); failed != nil {
 					cancel()
 				}
 			})
@@ -259,9 +269,9 @@ func (r *root) eventForward() *cobra.Command {
 	return cmd
 }
 
-func (r *root) forwardLine(s receiver.Stored, a receiver.Attempt) error {
+func (r *root) forwardLine(s receiver.Stored, whose string, a receiver.Attempt) error {
 	if r.output != "table" {
-		return r.printLine(map[string]any{"event": jsonOf(s, false), "attempt": attemptOf(a)})
+		return r.printLine(map[string]any{"event": jsonOf(s, whose, false), "attempt": attemptOf(a)})
 	}
 	_, err := fmt.Fprintln(r.env.Out, oneLine(s.Key+"  "+attemptLine(a)))
 	return err

@@ -37,7 +37,7 @@ func runbook(t *testing.T) string { return guides(t)["oncall.md"] }
 // TestRunbookQuotesTheProgram: what stands in italics as a warning is one that
 // the program can show, and what it measures exists.
 func TestRunbookQuotesTheProgram(t *testing.T) {
-	said := sources(t, "api", "api/session", "internal/app", "internal/console", "views/documents", "views/compliance", "views/events", "internal/serve")
+	said := sources(t, "api", "api/session", "internal/app", "internal/store", "internal/console", "views/documents", "views/compliance", "views/events", "internal/serve", "internal/followup")
 	quoted := regexp.MustCompile(`(?m)^\| \*([^*]+)\*`).FindAllStringSubmatch(runbook(t), -1)
 	for _, m := range quoted {
 		if !strings.Contains(said, m[1]) {

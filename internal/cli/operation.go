@@ -31,7 +31,7 @@ func (r *root) operationGet() *cobra.Command {
 				sent := a.Now()
 				op, err := a.Client.Operation(ctx, args[0])
 				if err != nil {
-					return err
+					return a.Missing(ctx, args[0], err)
 				}
 				a.Learn(ctx, op, sent)
 				if r.output == "table" || r.output == "csv" {
@@ -49,6 +49,7 @@ func (r *root) getMany(ctx context.Context, a *app.App, args []string) error {
 	var first error
 	one := func(opid string) error {
 		op, err := a.Client.Operation(ctx, opid)
+		err = a.Missing(ctx, opid, err)
 		if err != nil && first == nil {
 			first = err
 		}

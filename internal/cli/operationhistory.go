@@ -22,7 +22,7 @@ import (
 // happened is one line of an operation's timeline.
 type happened struct {
 	At      time.Time    `json:"at"`
-	Kind    string       `json:"kind"`   // "state" or "event"
+	Kind    string       `json:"kind"`   // "state", "event", or "gone": from here on the service did not have it
 	Source  string       `json:"source"` // list, read, webhook
 	Status  string       `json:"status"`
 	HookID  string       `json:"hook_id,omitempty"`
@@ -38,24 +38,33 @@ type changeJSON struct {
 
 func (r *root) operationHistory() *cobra.Command {
 	return lists(&cobra.Command{Use: "history OPID", Short: "Its timeline: what was read and which events came, with what changed", Args: cobra.ExactArgs(1),
-		Long: "Merges the states that were read and the webhooks that came, oldest first. An operation that\n" +
-			"the index does not hold yet is read once.",
+		Long: "Merges the states that were read and the webhooks that came, oldest first; \"gone\" is when the\n" +
+			"service was first known not to have it any more. An operation that the index does not hold yet\n" +
+			"is read once.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if err := api.Need(ctx, "operation history", api.MayRead); err != nil {
 				return err
 			}
 			states, err := a.Index.History(ctx, args[0])
+			var unread error
 			if errors.Is(err, index.ErrNone) || err == nil && len(states) == 0 {
-				if _, err = a.Client.Operation(ctx, args[0]); err == nil {
+				if _, unread = a.Client.Operation(ctx, args[0]); unread == nil {
 					states, err = a.Index.History(ctx, args[0])
+				} else {
+					states, err = nil, nil
 				}
 			}
 			if err != nil {
 				return err
 			}
 			line, err := r.timeline(ctx, a, args[0], states)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case unread != nil && len(line) == 0:
+				return unread
+			case unread != nil:
+				r.say("It could not be read: %s What follows is what webhooks told.", asError(unread).Public)
 			}
 			return r.printTimeline(line)
 		})})
@@ -65,7 +74,9 @@ func (r *root) timeline(ctx context.Context, a *app.App, opid string, states []i
 	line := []happened{}
 	for i, s := range states {
 		h := happened{At: s.At.UTC(), Kind: "state", Source: s.Origin.String(), Status: string(s.Op.Status)}
-		if i > 0 {
+		if s.Gone {
+			h.Kind, h.Status = "gone", ""
+		} else if i > 0 {
 			for _, c := range index.Diff(states[i-1].Op, s.Op) {
 				h.Changes = append(h.Changes, changeJSON{c.Path, string(c.Before), string(c.After)})
 			}

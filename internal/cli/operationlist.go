@@ -74,10 +74,13 @@ func fieldList() string {
 func (r *root) operationList() *cobra.Command {
 	var c choice
 	cmd := lists(c.flags(&cobra.Command{Use: "list", Short: "Operations, filtered and sorted", Args: cobra.NoArgs,
-		Long: "Lists operations of the local index. Where it is older than max_age of [index], up to six\n" +
-			"pages of news are read first (one billing call each); --cached reads nothing. --live asks the\n" +
-			"service for one page instead: filter and order then apply to that page only.\n\n" +
-			"The answer says how old it is and where it came from (json: as_of and source).\n\nThe language of --filter:\n\n" +
+		Long: "Lists operations of the local index. Where news are older than max_age of [index], or the\n" +
+			"index is not complete, up to six pages are read first (one billing call each); --cached reads\n" +
+			"nothing. --live asks the service for one page instead: filter and order then apply to that page\n" +
+			"only.\n\n" +
+			"The answer says where it came from and how old it is: as_of is when the row was last seen at the\n" +
+			"service that was not seen for longest, because the total rests on all of them. complete is false\n" +
+			"while operations are known to be missing (json; docs/index.md).\n\nThe language of --filter:\n\n" +
 			filter.Operations().Help(),
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			if c.limit < 1 || c.limit > 10_000 || c.live && c.limit > 1000 {
@@ -107,22 +110,36 @@ func (r *root) operationList() *cobra.Command {
 
 // operationsJSON is the JSON of a list.
 type operationsJSON struct {
-	AsOf   *time.Time      `json:"as_of"`
-	Source string          `json:"source"`
-	Total  json.Number     `json:"total"`
-	Items  []api.Operation `json:"items"`
+	AsOf       *time.Time      `json:"as_of"` // null: not known
+	Source     string          `json:"source"`
+	Complete   bool            `json:"complete"`    // nothing is known to be missing
+	Indexed    int64           `json:"indexed"`     // operations in the index
+	KnownTotal *int64          `json:"known_total"` // operations at the service, as it said last; null: it does not
+	Total      json.Number     `json:"total"`       // that the filter lets through
+	Items      []api.Operation `json:"items"`
+}
+
+// newList is an answer without rows.
+func newList(source string, f index.Freshness) operationsJSON {
+	l := operationsJSON{Source: source, Complete: f.Complete, Indexed: f.Rows, AsOf: moments(f.AsOf), Items: []api.Operation{}}
+	if f.Total >= 0 {
+		l.KnownTotal = &f.Total
+	}
+	return l
+}
+
+// moments is t for JSON, in whole milliseconds and never later than t; nil for none.
+func moments(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
 }
 
 func (r *root) printOperations(l operationsJSON) error {
-	if l.Items == nil {
-		l.Items = []api.Operation{}
-	}
-	if l.AsOf != nil {
-		t := l.AsOf.UTC().Truncate(time.Millisecond)
-		l.AsOf = &t
-	}
 	if r.output == "table" {
-		as := "never read"
+		as := "age not known"
 		if l.AsOf != nil {
 			as = "as of " + moment(*l.AsOf)
 		}
@@ -133,8 +150,7 @@ func (r *root) printOperations(l operationsJSON) error {
 
 // listLive shows one page of the service.
 func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) error {
-	at := a.Now()
-	ans, err := narrow.Ask(ctx, a.Client, f, c.page, c.limit, at)
+	ans, err := narrow.Ask(ctx, a.Client, f, c.page, c.limit, a.Now())
 	if err != nil {
 		return err
 	}
@@ -144,20 +160,31 @@ func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.Oper
 	} else if p, err = a.Client.Operations(ctx, api.OperationQuery{Page: c.page, Size: c.limit}); err != nil {
 		return err
 	}
-	if p.Unusable > 0 {
-		r.say("%s in the service's answer without an opid.", ui.Plural(p.Unusable, "record is", "records are"))
+	r.sayUnusable(p.Unusable)
+	fresh, err := a.Index.Freshness(ctx)
+	if err != nil {
+		return err
 	}
-	out := operationsJSON{AsOf: &at, Source: "service", Total: json.Number(p.Total), Items: p.Items}
-	if _, err := strconv.ParseUint(string(p.Total), 10, 64); err != nil {
+	out := newList("service", fresh)
+	out.AsOf, out.Items, out.Total = moments(p.At), p.Items, json.Number(p.Total)
+	n, err := strconv.ParseInt(string(p.Total), 10, 64)
+	if err != nil {
 		out.Total = json.Number(strconv.Itoa(len(p.Items)))
 	}
+	exact := f.Empty() || ans.Asked != "" && ans.Held && ans.Whole // the service counted what the filter lets through
+	if ans.Asked == "" {
+		if out.KnownTotal = &n; err != nil {
+			out.KnownTotal = nil
+		}
+	}
+	out.Complete = err == nil && (exact && c.sort == "" || int64(len(p.Items)) == n)
 	if f.Empty() && c.sort == "" {
 		return r.printOperations(out)
 	}
-	if out.Items, err = sortPage(ctx, p.Items, f, s, at); err != nil {
+	if out.Items, err = sortPage(ctx, p.Items, f, s, p.At); err != nil {
 		return err
 	}
-	if !f.Empty() && !(ans.Asked != "" && ans.Held && ans.Whole) {
+	if !exact {
 		r.say("The filter was applied to this page of %d; without --live it is to all that the index holds.", len(p.Items))
 		out.Total = json.Number(strconv.Itoa(len(out.Items)))
 	}
@@ -192,7 +219,7 @@ func operationsOf(rows []index.Record) []api.Operation {
 // askNarrowed asks the service by its own filters for what f lets through, while
 // the index does not hold everything: the answer goes to the index.
 func (r *root) askNarrowed(ctx context.Context, a *app.App, f filter.OperationExpr) {
-	if l, err := a.Listed(ctx); err != nil || !l.Short() {
+	if fresh, err := a.Index.Freshness(ctx); err != nil || fresh.Complete {
 		return
 	}
 	ans, err := narrow.Ask(ctx, a.Client, f, 0, 0, a.Now())
@@ -209,49 +236,51 @@ func (r *root) listIndex(ctx context.Context, a *app.App, c choice, f filter.Ope
 	if err := api.Need(ctx, "list operations", api.MayRead); err != nil {
 		return err
 	}
-	at, err := r.freshen(ctx, a, c.cached)
-	if err != nil {
+	if err := r.freshen(ctx, a, c.cached); err != nil {
 		return err
 	}
 	if !c.cached {
 		r.askNarrowed(ctx, a, f)
 	}
-	w, err := a.Index.Window(ctx, index.Query{Filter: f, Sort: s, Skip: c.page * c.limit, After: c.limit}, a.Now())
+	w, err := a.Index.Answer(ctx, index.Query{Filter: f, Sort: s, Skip: c.page * c.limit, After: c.limit}, a.Now())
 	if err != nil {
 		return err
 	}
-	total, err := a.Index.Count(ctx, f, a.Now())
-	if err != nil {
-		return err
-	}
-	out := operationsJSON{Source: "index", Total: json.Number(strconv.FormatInt(total, 10)), Items: operationsOf(w.Rows)}
-	if !at.IsZero() {
-		out.AsOf = &at
-	}
+	r.lacking(a, w.Fresh)
+	out := newList("index", w.Fresh)
+	out.Total, out.Items = json.Number(strconv.FormatInt(w.Total, 10)), operationsOf(w.Window.Rows)
 	return r.printOperations(out)
 }
 
-// freshen brings the index up to date as far as a command may, and says what is
-// lacking. When the service cannot be asked, an index that holds something is
-// still an answer.
-func (r *root) freshen(ctx context.Context, a *app.App, cached bool) (time.Time, error) {
-	var l app.Listing
-	var err error
+// freshen brings the index up to date as far as a command may. When the service
+// cannot be asked, an index that holds something is still an answer.
+func (r *root) freshen(ctx context.Context, a *app.App, cached bool) error {
 	if cached {
-		l, err = a.Listed(ctx)
-	} else {
-		l, err = a.Freshen(ctx, pagesAtOnce)
+		return nil
 	}
-	if err != nil && (l.Held == 0 || ctx.Err() != nil) {
-		return l.AsOf, err
+	f, err := a.Freshen(ctx, pagesAtOnce)
+	if err != nil && (f.Rows == 0 || ctx.Err() != nil) {
+		return err
 	}
 	if err != nil {
 		r.say("The service could not be asked: %s What follows is what the index holds.", asError(err).Public)
 	}
-	if l.Short() {
-		r.say("The index holds %d of %d operations so far; the console and opdeck serve fill it.", l.Held, l.Total)
+	return nil
+}
+
+// lacking says what an answer of the index lacks.
+func (r *root) lacking(a *app.App, f index.Freshness) {
+	switch {
+	case !a.Config.Index.Enabled:
+		r.say("The index is switched off ([index] enabled): it holds what this command has read.")
+	case f.Complete:
+	case f.Total < 0:
+		r.say("The index holds %d operations and is not complete; opdeck index sync --wait reads the rest.", f.Rows)
+	case f.Rows < f.Total:
+		r.say("The index holds %d of %d operations so far; the console and opdeck serve fill it, or opdeck index sync --wait.", f.Rows, f.Total)
+	default:
+		r.say("The index is not complete; opdeck index status says why.")
 	}
-	return l.AsOf, nil
 }
 
 func (r *root) operationExport() *cobra.Command {
@@ -272,19 +301,25 @@ func (r *root) operationExport() *cobra.Command {
 			if err := api.Need(ctx, "export", api.MayExport); err != nil {
 				return err
 			}
-			if _, err := r.freshen(ctx, a, c.cached); err != nil {
+			if err := r.freshen(ctx, a, c.cached); err != nil {
 				return err
 			}
 			if args[0] == "-" {
 				w := &safeLines{w: r.env.Out, clean: cleanFor(format)}
-				_, err := a.ExportOperationsTo(ctx, w, f, s, format, r.progress())
-				return errors.Join(err, w.Close())
+				n, fresh, err := a.ExportOperationsTo(ctx, w, f, s, format, r.progress())
+				if err := errors.Join(err, w.Close()); err != nil {
+					return err
+				}
+				r.say("%s, %s.", ui.Plural(n, "operation", "operations"), app.AsOf(fresh))
+				r.lacking(a, fresh)
+				return nil
 			}
-			n, err := a.ExportOperations(ctx, f, s, format, args[0], r.progress())
+			n, fresh, err := a.ExportOperations(ctx, f, s, format, args[0], r.progress())
 			if err != nil {
 				return err
 			}
-			r.say("%s written to %s.", ui.Plural(n, "operation", "operations"), args[0])
+			r.say("%s written to %s, %s.", ui.Plural(n, "operation", "operations"), args[0], app.AsOf(fresh))
+			r.lacking(a, fresh)
 			return nil
 		})}))
 	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")

@@ -207,7 +207,7 @@ func (r *root) command() *cobra.Command {
 
 // groups are the command groups; each file of this package adds its own.
 var groups = []func(*root) *cobra.Command{
-	(*root).operationCommand, (*root).documentCommand, (*root).customerCommand, (*root).complianceCommand,
+	(*root).operationCommand, (*root).indexCommand, (*root).documentCommand, (*root).customerCommand, (*root).complianceCommand,
 	(*root).sessionCommand, (*root).limitsCommand,
 	(*root).sandboxCommand, (*root).doctorCommand, (*root).configCommand,
 	(*root).auditCommand, (*root).approvalCommand, (*root).hookCommand, (*root).eventCommand,

@@ -90,6 +90,13 @@ func (c *Config) checkGeneral(k *checker) {
 	}
 	k.positive(c.Limits.MaxWait, "limits", "max_wait")
 	k.positive(c.Index.MaxAge, "index", "max_age")
+	k.positive(c.Writes.LateAfter, "writes", "late_after")
+	if w := c.Writes.SettleWait.D(); w < 0 || w > 5*time.Minute {
+		k.add("must be from 0 to 5m", "writes", "settle_wait")
+	}
+	if n := c.Index.MaxPageSize; n < 1 || n > 10_000 {
+		k.add("must be from 1 to 10000", "index", "max_page_size")
+	}
 	k.positive(c.SSH.IdleTimeout, "ssh", "idle_timeout")
 	if c.SSH.MaxSessions < 1 {
 		k.add("must be at least 1", "ssh", "max_sessions")
@@ -116,6 +123,15 @@ func (c *Config) checkListeners(k *checker) {
 	k.oneOf(w.Verify, []string{"jwt", "header", "standard_webhooks", "none"}, "webhooks", "verify")
 	if !strings.HasPrefix(w.Path, "/") {
 		k.add("must begin with /", "webhooks", "path")
+	}
+	if len(w.Algorithms) == 0 {
+		k.add("must name at least one of HS256, HS384, HS512", "webhooks", "algorithms")
+	}
+	for _, a := range w.Algorithms {
+		k.oneOf(a, []string{"HS256", "HS384", "HS512"}, "webhooks", "algorithms")
+	}
+	if w.MaxAge.D() < 0 || w.MaxAge.D() > 30*24*time.Hour {
+		k.add("must be from 0s (no bound) to 720h", "webhooks", "max_age")
 	}
 	if w.Listen != "" {
 		loop := k.listen(w.Listen, "webhooks", "listen")

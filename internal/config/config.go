@@ -17,6 +17,7 @@ type Config struct {
 	Contexts       map[string]Context `toml:"contexts"`
 	Limits         Limits             `toml:"limits"`
 	Service        Service            `toml:"service"`
+	Writes         Writes             `toml:"writes"`
 	Index          Index              `toml:"index"`
 	Webhooks       Webhooks           `toml:"webhooks"`
 	SSH            SSH                `toml:"ssh"`
@@ -74,28 +75,38 @@ type Limits struct {
 type Service struct {
 	ShareTokenField string            `toml:"share_token_field"`
 	ListField       string            `toml:"list_field"`
+	UploadIDField   string            `toml:"upload_id_field"`
 	ListPageSize    int               `toml:"list_page_size"`
 	StatusWords     map[string]string `toml:"status_words"`
 }
 
+// Writes is how long the outcome of a write is looked for.
+type Writes struct {
+	SettleWait Duration `toml:"settle_wait"`
+	LateAfter  Duration `toml:"late_after"`
+}
+
 // Index is the local mirror of operations.
 type Index struct {
-	Enabled bool     `toml:"enabled"`
-	MaxAge  Duration `toml:"max_age"`
-	Memory  bool     `toml:"memory"`
+	Enabled     bool     `toml:"enabled"`
+	MaxAge      Duration `toml:"max_age"`
+	MaxPageSize int      `toml:"max_page_size"`
+	Memory      bool     `toml:"memory"`
 }
 
 // Webhooks is the receiver.
 type Webhooks struct {
-	Listen      string `toml:"listen"`
-	Path        string `toml:"path"`
-	Verify      string `toml:"verify"`
-	Header      string `toml:"header"`
-	SecretEnv   string `toml:"secret_env"`
-	SecretFile  string `toml:"secret_file"`
-	TLSCert     string `toml:"tls_cert"`
-	TLSKey      string `toml:"tls_key"`
-	BehindProxy bool   `toml:"behind_proxy"`
+	Listen      string   `toml:"listen"`
+	Path        string   `toml:"path"`
+	Verify      string   `toml:"verify"`
+	Header      string   `toml:"header"`
+	Algorithms  []string `toml:"algorithms"`
+	MaxAge      Duration `toml:"max_age"`
+	SecretEnv   string   `toml:"secret_env"`
+	SecretFile  string   `toml:"secret_file"`
+	TLSCert     string   `toml:"tls_cert"`
+	TLSKey      string   `toml:"tls_key"`
+	BehindProxy bool     `toml:"behind_proxy"`
 }
 
 // SSH serves the console.
@@ -165,8 +176,9 @@ func Default() Config {
 		Contexts: map[string]Context{},
 		Limits:   Limits{Policy: "wait", MaxWait: Duration(30 * time.Second), PerMinute: limit.Recommended()},
 		Service:  Service{ShareTokenField: "token", ListPageSize: 100, StatusWords: map[string]string{}},
-		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute)},
-		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization"},
+		Writes:   Writes{SettleWait: Duration(10 * time.Second), LateAfter: Duration(15 * time.Minute)},
+		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute), MaxPageSize: 1000},
+		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"}, MaxAge: Duration(5 * time.Minute)},
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
 		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},
 		Views:    map[string]View{},

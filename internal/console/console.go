@@ -113,10 +113,11 @@ func keep(ctx context.Context, a *app.App, who api.Actor, env func(string) strin
 // and the audit trail's outcomes and checkpoints.
 func background(ctx context.Context, a *app.App) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	stopFollow := a.StartFollow(ctx)
 	stopSync := a.StartSync(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); a.Audit.Run(ctx) }()
-	return func() { cancel(); stopSync(); <-done }
+	return func() { cancel(); stopFollow(); stopSync(); <-done }
 }
 
 // opened records that a person came in.

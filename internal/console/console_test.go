@@ -112,7 +112,7 @@ func TestTheListHearsThatItWasConfirmed(t *testing.T) {
 		want   int
 	}{{"", 0}, {"2026-03-02T12:00:00Z", 0}, {"2026-03-02T12:00:00Z", 0}, {"2026-03-02T12:01:00Z", 1}, {"2026-03-02T12:01:00Z", 0}} {
 		if step.newest != "" {
-			if err := a.Index.SetMeta(ctx, "sync", `{"newest":"`+step.newest+`"}`); err != nil {
+			if err := a.Index.SetMeta(ctx, "sync", `{"version":2,"news":{"at":"`+step.newest+`"}}`); err != nil {
 				t.Fatal(err)
 			}
 		}

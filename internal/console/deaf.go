@@ -18,6 +18,8 @@ const (
 	deafLearn = lookAnyway         // whether there is a rhythm by now
 	deafAfter = time.Second        // behind the moment at which silence becomes unusual
 	forgotten = 7 * 24 * time.Hour // a feed that nobody here listens to is over after this silence
+	troubled  = 15 * time.Second   // whether deliveries were rejected or could not be merged
+	rejected  = time.Hour          // for so long the header tells of a delivery that was rejected
 )
 
 // ear tells the header whether webhooks still arrive. It sleeps until the moment
@@ -26,6 +28,7 @@ type ear struct {
 	ctx      context.Context
 	now      func() time.Time
 	times    func(ctx context.Context, n int) ([]time.Time, error) // of the newest deliveries
+	trouble  func(ctx context.Context) (receiver.Trouble, error)   // nil: nobody knows of any
 	listens  bool                                                  // this program, or one with its config, receives webhooks
 	wait     func(ctx context.Context, d time.Duration) bool       // false: it is over
 	told     ui.FeedFacts
@@ -33,7 +36,7 @@ type ear struct {
 }
 
 func newEar(ctx context.Context, a *app.App, wait func(context.Context, time.Duration) bool) *ear {
-	return &ear{ctx: ctx, now: a.Now, times: a.Inbox().Times, listens: a.Config.Webhooks.Listen != "", wait: wait}
+	return &ear{ctx: ctx, now: a.Now, times: a.Inbox().Times, trouble: a.HookTrouble, listens: a.Config.Webhooks.Listen != "", wait: wait}
 }
 
 // start is next for a console that opens; it is one of the shell's feeds.
@@ -43,7 +46,11 @@ func (e *ear) start() tea.Msg { return e.later(deafFirst)() }
 func (e *ear) next() tea.Msg {
 	for {
 		facts, rhythm, again := e.listen()
-		if !e.toldOnce || facts.State != e.told.State {
+		if e.trouble != nil {
+			e.troubles(&facts)
+			again = min(again, troubled)
+		}
+		if !e.toldOnce || facts.State != e.told.State || facts.Rejected != e.told.Rejected || facts.Waiting != e.told.Waiting {
 			was := e.told.State
 			e.told, e.toldOnce = facts, true
 			return ui.Fed{Msg: news(facts, was, rhythm), Next: e.later(again)}
@@ -68,12 +75,26 @@ func (e *ear) later(d time.Duration) tea.Cmd {
 func news(facts ui.FeedFacts, was string, r receiver.Rhythm) ui.Msgs {
 	out := ui.Msgs{facts}
 	switch {
-	case facts.State == "deaf":
+	case facts.State == "deaf" && was != "deaf":
 		out = append(out, ui.Toast{Kind: ui.Warned, Text: "The webhook feed may be deaf: " + r.String() + ". What is shown may be out of date; 7 opens Events."})
 	case was == "deaf" && facts.State == "live":
 		out = append(out, ui.Toast{Kind: ui.Done, Text: "Webhook events arrive again."})
 	}
 	return out
+}
+
+// troubles adds what was rejected lately and what waits to be merged.
+func (e *ear) troubles(facts *ui.FeedFacts) {
+	t, err := e.trouble(e.ctx)
+	if err != nil { // the store says so elsewhere; what was known stays
+		facts.Rejected, facts.Waiting = e.told.Rejected, e.told.Waiting
+		return
+	}
+	n, last := t.Refusals()
+	if n > 0 && e.now().Sub(last.Last) < rejected {
+		facts.Rejected = n
+	}
+	facts.Waiting = t.Backlog.Waiting
 }
 
 // listen judges the silence, and says when to look again.

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"opdeck/internal/receiver"
 	"opdeck/ui"
 )
 
@@ -125,4 +126,49 @@ func TestForgottenFeed(t *testing.T) {
 			t.Errorf("%v: %q", listens, f.State)
 		}
 	}
+}
+
+// The header hears of what was rejected lately and of what waits, without a toast,
+// and keeps what it knew while the store does not answer.
+func TestEarHearsTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var mu sync.Mutex
+		now, gone := receiver.Trouble{}, error(nil)
+		tell := func(x receiver.Trouble, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			now, gone = x, err
+		}
+		e := &ear{ctx: ctx, now: time.Now, times: (&inbox{}).newest, listens: true, wait: sleep, trouble: func(context.Context) (receiver.Trouble, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return now, gone
+		}}
+		next := func() any { return e.next() }
+		step := func(d time.Duration, rejected, waiting int64) {
+			t.Helper()
+			var msgs ui.Msgs
+			msgs, next = hears(t, next, d)
+			if f := msgs[0].(ui.FeedFacts); f.Rejected != rejected || f.Waiting != waiting || len(msgs) != 1 {
+				t.Fatalf("%+v", msgs)
+			}
+		}
+		step(time.Second, 0, 0)
+		tell(receiver.Trouble{Rejected: []receiver.RejectCount{{Reason: "stray", N: 9, Last: time.Now()}, {Reason: "signature", N: 3, Last: time.Now()}}}, nil)
+		step(20*time.Second, 3, 0)
+		bad := now
+		bad.Backlog.Waiting = 2
+		tell(bad, nil)
+		step(20*time.Second, 3, 2)
+		tell(receiver.Trouble{}, errors.New("locked"))
+		go func() { time.Sleep(10 * time.Minute); bad.Backlog.Waiting = 0; tell(bad, nil) }()
+		began := time.Now()
+		step(11*time.Minute, 3, 0)
+		if time.Since(began) < 10*time.Minute {
+			t.Error("a store that does not answer is no good news")
+		}
+		step(time.Hour, 0, 0) // an hour later it is no news
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"opdeck/api/secret"
 	untrusted "opdeck/api/text"
 	"opdeck/internal/app"
+	"opdeck/internal/followup"
 	"opdeck/internal/journey"
 	"opdeck/internal/replace"
 	"opdeck/ui"
@@ -58,7 +59,7 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 		w := d.Config.Webhooks
 		return events.New(env, d.Inbox(), d, events.Config{Listen: w.Listen, Path: w.Path, Verify: w.Verify}, p.Arg)
 	case ui.KindAudit:
-		return audit.New(env, d.Audit, audit.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
+		return audit.New(env, d.Trail(), audit.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:
@@ -132,6 +133,29 @@ func (d *desk) Abandon(ctx context.Context, id string) (replace.Job, error) {
 		return j, err
 	}
 	return d.Jobs.Abandon(ctx, j)
+}
+
+// Again sends once more what a job sent and was not seen in time.
+func (d *desk) Again(ctx context.Context, id string) (replace.Job, error) {
+	j, err := d.Jobs.Store.Job(ctx, id)
+	if err != nil {
+		return j, err
+	}
+	return d.Jobs.Again(ctx, j)
+}
+
+// Use takes a file of the customer as the one that a job uploaded.
+func (d *desk) Use(ctx context.Context, id, file string) (replace.Job, error) {
+	j, err := d.Jobs.Store.Job(ctx, id)
+	if err != nil {
+		return j, err
+	}
+	return d.Jobs.Use(ctx, j, file)
+}
+
+// OpenWrites lists the writes to an operation whose outcome is not known.
+func (d *desk) OpenWrites(ctx context.Context, opid string) ([]followup.Row, error) {
+	return d.Follow.Of(ctx, opid)
 }
 
 // Unfinished lists the jobs of an operation that stand still.

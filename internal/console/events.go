@@ -25,6 +25,14 @@ func (d *desk) EventCodes(ctx context.Context) ([]hook.Meaning, error) {
 	return l.Table(), nil
 }
 
+// EventTrouble is what waits to be merged and what was not accepted.
+func (d *desk) EventTrouble(ctx context.Context) (receiver.Trouble, error) { return d.HookTrouble(ctx) }
+
+// RejectedEvents are the last deliveries that were not accepted, newest first.
+func (d *desk) RejectedEvents(ctx context.Context) ([]receiver.Rejection, error) {
+	return d.Inbox().Rejected(ctx, receiver.MaxRejected)
+}
+
 // ReplayEvent puts a stored event through the receiver again, or sends it to a
 // URL, signed as the config says.
 func (d *desk) ReplayEvent(ctx context.Context, key, target string) (receiver.Attempt, error) {
@@ -62,9 +70,5 @@ func (d *desk) replayHere(ctx context.Context, key string) (receiver.Attempt, er
 	case err != nil:
 		return try, err
 	}
-	l, err := d.Learner(ctx)
-	if err != nil {
-		return try, err
-	}
-	return try, d.TakeEvent(ctx, stored, l)
+	return try, d.MergeEvent(ctx, stored)
 }

@@ -14,7 +14,10 @@ import (
 	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/api/session"
+	"opdeck/api/text"
 	"opdeck/internal/app"
+	"opdeck/internal/approval"
+	"opdeck/internal/followup"
 	"opdeck/internal/index"
 	"opdeck/internal/presence"
 	"opdeck/internal/store"
@@ -60,7 +63,7 @@ type feed struct {
 	counting time.Duration // until the budgets do; 0: they do not
 	status   session.Status
 	usage    []limit.Usage
-	newest   time.Time // when the newest page of the list was read last; touched by look only
+	listed   time.Time // when all that the list may show was last looked for; touched by look only
 }
 
 func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
@@ -72,6 +75,7 @@ func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 		unwatch,
 		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c)) }),
 		a.OnOperation(func(o app.Operation) { f.changed(o.Op, "service") }),
+		a.OnSettled(f.settled),
 	}
 	changes, stop := a.Index.Changes()
 	done, ended := make(chan struct{}), make(chan struct{})
@@ -110,6 +114,27 @@ func (f *feed) close() {
 func (f *feed) changed(op api.Operation, origin string) {
 	id := string(op.OPID)
 	f.put("operation "+id, ui.Changed{Kind: ui.KindOperation, ID: id, Object: coverOf(f.folk.who).op(op), Origin: origin})
+}
+
+// settled tells that a write got an outcome after it had been told as unknown:
+// the person whose write it was, and every screen that shows its object.
+func (f *feed) settled(s followup.Settled) {
+	if approval.SameName(s.Row.Who, f.folk.who.Name) {
+		kind := ui.Warned
+		if s.Outcome.Verdict == api.Done {
+			kind = ui.Done
+		}
+		f.put("settled "+s.Row.Ref, ui.Toast{Kind: kind, Text: text.Untrusted(s.Sentence()).Line(300)})
+	}
+	switch s.Row.Object {
+	case "operation":
+		f.put("index", ui.Changed{Kind: ui.KindOperations})
+	case "customer":
+		if r, err := f.app.Journeys.Store.Journey(context.WithoutCancel(f.ctx), s.Row.ID); err == nil {
+			f.put("customer "+s.Row.ID, ui.Changed{Kind: ui.KindCompliance, ID: s.Row.ID, Object: r})
+		}
+	}
+	f.put("audit", ui.Changed{Kind: ui.KindAudit})
 }
 
 // put keeps the newest news of a key until the console takes it.
@@ -288,17 +313,24 @@ func (f *feed) look(ctx context.Context) {
 	}
 }
 
-// confirm tells the list when the newest page was read again and nothing on it had
+// confirm tells the list when news or a whole pass were read again and nothing had
 // changed: what is shown is younger than it says.
 func (f *feed) confirm(ctx context.Context) {
-	p, err := index.LoadProgress(ctx, f.app.Index)
-	if err != nil || !p.Newest.After(f.newest) {
+	p, err := index.LoadProgress(ctx, f.app.Index.Store)
+	if err != nil {
 		return
 	}
-	if !f.newest.IsZero() {
+	at := p.News.At
+	if p.Last.Finished.After(at) {
+		at = p.Last.Finished
+	}
+	if at.Equal(f.listed) {
+		return
+	}
+	if !f.listed.IsZero() {
 		f.put("index", ui.Changed{Kind: ui.KindOperations})
 	}
-	f.newest = p.Newest
+	f.listed = at
 }
 
 // lookUsage reads the budgets; while calls of the last minute run out, that

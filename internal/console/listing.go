@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"opdeck/internal/app"
 	"opdeck/internal/columns"
 	"opdeck/internal/index"
 	"opdeck/internal/index/filter"
@@ -51,6 +52,11 @@ func (l listing) Values(ctx context.Context, field, typed string, limit int) ([]
 
 func (l listing) Freshness(ctx context.Context) (index.Freshness, error) { return l.x.Freshness(ctx) }
 
+// Consistent answers from a snapshot.
+func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error) error {
+	return l.x.Consistent(ctx, func(x *index.Index) error { return fn(listing{x, l.now, l.cover}) })
+}
+
 // listConfig is the config's part in the list of operations.
 func (d *desk) listConfig() operations.Config {
 	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress,
@@ -72,10 +78,10 @@ func chosenColumns(list []string) []columns.Shown {
 }
 
 // Export writes what a filter shows to a file of this host.
-func (d *desk) Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (int64, error) {
+func (d *desk) Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (int64, string, error) {
 	if err := refuseFiles(ctx, "export"); err != nil {
-		return 0, err
+		return 0, "", err
 	}
-	n, err := d.ExportOperations(ctx, f, s, index.Format(format), path, func(done, total int) { progress(int64(done), int64(total)) })
-	return int64(n), err
+	n, fresh, err := d.ExportOperations(ctx, f, s, index.Format(format), path, func(done, total int) { progress(int64(done), int64(total)) })
+	return int64(n), app.AsOf(fresh), err
 }

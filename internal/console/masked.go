@@ -47,7 +47,7 @@ func (d *desk) Known(ctx context.Context, opid string) (api.Operation, time.Time
 // Operation reads one operation.
 func (d *desk) Operation(ctx context.Context, opid string) (api.Operation, error) {
 	op, err := d.Client.Operation(ctx, opid)
-	return d.cover.op(op), err
+	return d.cover.op(op), d.Missing(ctx, opid, err)
 }
 
 // Operations reads a page of the list.

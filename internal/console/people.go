@@ -225,7 +225,7 @@ func reminders(ctx context.Context, a *app.App) []any {
 	if open, err := a.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {
 		warn(draw.Plural(len(open), "verification is", "verifications are") + " begun and not finalised; " + press(keys.Global.Palette) + " and “all customers” lists them.")
 	}
-	if acts, err := a.Audit.Unsettled(ctx); err == nil && len(acts) > 0 {
+	if acts, err := a.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
 		warn(draw.Plural(len(acts), "write has", "writes have") + " no known outcome; " + press(keys.Global.Audit) + " lists them.")
 	}
 	if len(left) > 0 {

@@ -83,6 +83,22 @@ func (c common) Window(ctx context.Context, q index.Query) (index.Window, error)
 	return w, err
 }
 
+// Consistent answers from what consoles have in common where nobody writes to the
+// index meanwhile, else from a snapshot of this console's own.
+func (c common) Consistent(ctx context.Context, fn func(operations.Index) error) error {
+	before, err := c.x.Version(ctx)
+	if err != nil {
+		return err
+	}
+	if err := fn(c); err != nil {
+		return err
+	}
+	if after, err := c.x.Version(ctx); err != nil || after == before {
+		return err
+	}
+	return c.listing.Consistent(ctx, fn)
+}
+
 // Count counts all rows once for each state of the index.
 func (c common) Count(ctx context.Context, f filter.OperationExpr) (int64, error) {
 	read := func() (int64, error) { return c.listing.Count(ctx, f) }

@@ -72,7 +72,7 @@ func fields() []filter.Field[receiver.Stored] {
 		{Name: "source", Aliases: []string{"from"}, Kind: filter.Text, Help: "the address that it came from, or manual", Example: "source:manual",
 			Strings: one(func(s event) string { return string(s.Source) })},
 		{Name: "reason", Kind: filter.Text, Help: "why it is set aside", Example: "reason:duplicate_key", Strings: func(s event) []string { return []string{string(s.Reason), s.Detail} }},
-		{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag, Help: "a property that holds or not", Example: "-has:bound", Values: []string{"authenticated", "bound", "reason"}, Flag: has},
+		{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag, Help: "a property that holds or not", Example: "-has:bound", Values: []string{"authenticated", "bound", "reason", "waiting"}, Flag: has},
 		{Kind: filter.Free, Help: "contained in any of these, or in the body", Example: `"free text"`, Strings: texts, Shown: shown},
 	}
 }
@@ -90,6 +90,8 @@ func has(s receiver.Stored, v string) bool {
 		return s.Verdict.Authenticated
 	case "bound":
 		return s.Verdict.Bound
+	case "waiting":
+		return s.Retry.Waiting()
 	}
 	return s.Reason != ""
 }
@@ -177,6 +179,8 @@ func Narrow(e Expr, now time.Time) receiver.Filter {
 				all = append(all, receiver.Status(v.Text))
 			}
 			f.Statuses = narrower(f.Statuses, all)
+		case "has":
+			f.Waiting = f.Waiting || len(l.Values) == 1 && l.Values[0].Text == "waiting"
 		case "received":
 			times(&f, l, now)
 		case "id":

@@ -46,6 +46,7 @@ func inbox(t *testing.T) []receiver.Stored {
 	}
 	account := event(2, hook.TypeDepositAccount, hook.ObjectAccount, `{"cuid":"D7k3","suid":"UhcPVBEpjmtR","name":"Treasury","currency_iso":"USD","status":3,
 		"number":"DE89370400440532013000","balance":{"money":{"currency_code":"USD","units":7},"default":{"currency_code":"USD","units":7}}}`)
+	account.Retry = receiver.Retry{}.Again(account.Key, "locked", noon)
 	client := event(3, hook.TypeClient, hook.ObjectClient, `{"cuid":"D7k3","status":6,"name":"Oak & Iron","lastname":"Ltd"}`)
 	client.Deliveries, client.Verdict.Bound = 2, false
 	bad := event(4, 77, "", `{}`)
@@ -102,6 +103,12 @@ func TestEvents(t *testing.T) {
 		"has:reason":                               "4",
 		"-has:bound":                               "3",
 		"is:authenticated":                         "12345",
+		"has:waiting":                              "2",
+		"-has:waiting":                             "1345",
+		"has!=waiting":                             "1345",
+		"has:waiting,reason":                       "24",
+		"has:waiting OR type:client":               "23",
+		"-(has:waiting OR type:client)":            "145",
 		`"oak & iron"`:                             "3",
 		"conflict":                                 "5",
 		"DE8937":                                   "2",

@@ -27,19 +27,36 @@ func cover(ctx context.Context, f filter.OperationExpr) filter.OperationExpr {
 	return f
 }
 
-func coverRecord(ctx context.Context, r Record) Record {
+// shown is a record as the person may see it, in this host's time.
+func (x *Index) shown(ctx context.Context, r Record, by time.Duration) Record {
 	if masks(ctx) {
 		r.Op = mask.Operation(r.Op)
 	}
+	r.Seen, r.Changed, r.Gone = x.here(r.Seen, by), x.here(r.Changed, by), x.here(r.Gone, by)
 	return r
+}
+
+// Get returns one operation, as it came; also one that is gone.
+func (x *Index) Get(ctx context.Context, opid string) (Record, error) {
+	r, err := x.Store.Get(ctx, opid)
+	if err != nil {
+		return r, err
+	}
+	by, err := x.shift(ctx)
+	r.Seen, r.Changed, r.Gone = x.here(r.Seen, by), x.here(r.Changed, by), x.here(r.Gone, by)
+	return r, err
 }
 
 // Window reads the rows around a place in the list.
 func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, error) {
 	q.Filter = cover(ctx, q.Filter)
+	by, err := x.shift(ctx)
+	if err != nil {
+		return Window{AnchorAt: -1}, err
+	}
 	w, err := x.Store.Window(ctx, q, now)
 	for i, r := range w.Rows {
-		w.Rows[i] = coverRecord(ctx, r)
+		w.Rows[i] = x.shown(ctx, r, by)
 	}
 	return w, err
 }
@@ -47,7 +64,11 @@ func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, err
 // Each calls fn for every row in order, from a list that is frozen before the
 // first call.
 func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now time.Time, fn func(total int, r Record) error) error {
-	return x.Store.Each(ctx, cover(ctx, f), s, now, func(total int, r Record) error { return fn(total, coverRecord(ctx, r)) })
+	by, err := x.shift(ctx)
+	if err != nil {
+		return err
+	}
+	return x.Store.Each(ctx, cover(ctx, f), s, now, func(total int, r Record) error { return fn(total, x.shown(ctx, r, by)) })
 }
 
 // Targets is such a list's identifiers, at most limit.
@@ -88,14 +109,23 @@ func (x *Index) Days(ctx context.Context, f filter.OperationExpr, n int, now tim
 
 // ChangedSince counts operations whose state changed here after t.
 func (x *Index) ChangedSince(ctx context.Context, f filter.OperationExpr, t time.Time, now time.Time) (int64, error) {
-	return x.Store.ChangedSince(ctx, cover(ctx, f), t, now)
+	by, err := x.shift(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return x.Store.ChangedSince(ctx, cover(ctx, f), t.Add(-by), now)
 }
 
 // History returns the states of an operation, oldest first, the present last.
 func (x *Index) History(ctx context.Context, opid string) ([]State, error) {
+	by, err := x.shift(ctx)
+	if err != nil {
+		return nil, err
+	}
 	states, err := x.Store.History(ctx, opid)
-	if masks(ctx) {
-		for i := range states {
+	for i := range states {
+		states[i].At = x.here(states[i].At, by)
+		if masks(ctx) {
 			states[i].Op = mask.Operation(states[i].Op)
 		}
 	}
@@ -116,4 +146,23 @@ func (x *Index) Values(ctx context.Context, field, typed string, limit int) ([]s
 		}
 	}
 	return out, err
+}
+
+// Look notes that a person has seen the operation ("" for the list).
+func (x *Index) Look(ctx context.Context, person, opid string, at time.Time) error {
+	by, err := x.shift(ctx)
+	if err != nil {
+		return err
+	}
+	return x.Store.Look(ctx, person, opid, at.Add(-by))
+}
+
+// LastLook is when that was; the zero time for never.
+func (x *Index) LastLook(ctx context.Context, person, opid string) (time.Time, error) {
+	at, err := x.Store.LastLook(ctx, person, opid)
+	if err != nil || at.IsZero() {
+		return at, err
+	}
+	by, err := x.shift(ctx)
+	return at.Add(by), err
 }

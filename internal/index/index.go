@@ -26,6 +26,9 @@ type Index struct {
 	Store
 	mode Mode
 	now  func() time.Time
+	// ahead is how far this host's clock is before the store's, where that is fixed
+	// for several questions; nil: looked up for each.
+	ahead *time.Duration
 
 	mu      sync.Mutex
 	subs    map[chan int64]struct{} // guarded by mu
@@ -43,30 +46,59 @@ func New(store Store, mode Mode, now func() time.Time) *Index {
 // Mode tells what the index keeps.
 func (x *Index) Mode() Mode { return x.mode }
 
-// Page merges a page of the list. With Off it does nothing, as do the others.
-func (x *Index) Page(ctx context.Context, ops []api.Operation, seen time.Time) (Merged, error) {
-	entries := make([]Entry, len(ops))
-	for i, o := range ops {
-		entries[i] = Entry{Op: o, Origin: List, Seen: seen}
-	}
-	return x.Put(ctx, entries)
+// Page merges a page of the list that somebody else than the sync has read; sent
+// is this host's time of the request. With Off it does nothing, as do the others.
+func (x *Index) Page(ctx context.Context, ops []api.Operation, sent time.Time) (Merged, error) {
+	return x.saw(ctx, List, ops, sent)
 }
 
 // Read merges the answer to a single read or a write.
-func (x *Index) Read(ctx context.Context, op api.Operation, seen time.Time) (Merged, error) {
-	return x.Put(ctx, []Entry{{Op: op, Origin: Read, Seen: seen}})
+func (x *Index) Read(ctx context.Context, op api.Operation, sent time.Time) (Merged, error) {
+	return x.saw(ctx, Read, []api.Operation{op}, sent)
 }
 
-// Put merges states and tells those who wait for changes.
-func (x *Index) Put(ctx context.Context, entries []Entry) (Merged, error) {
-	if x.mode == Off || len(entries) == 0 {
+func (x *Index) saw(ctx context.Context, from Origin, ops []api.Operation, sent time.Time) (Merged, error) {
+	if x.mode == Off || len(ops) == 0 {
 		return Merged{}, nil
 	}
-	m, err := x.Store.Put(ctx, entries)
+	at, err := x.StoreTime(ctx, sent)
+	if err != nil {
+		return Merged{}, err
+	}
+	entries := make([]Entry, len(ops))
+	for i, o := range ops {
+		entries[i] = Entry{Op: o, Origin: from, Seen: at}
+	}
+	return x.Commit(ctx, Batch{Entries: entries})
+}
+
+// Put merges states; their times are the store's.
+func (x *Index) Put(ctx context.Context, entries []Entry) (Merged, error) {
+	return x.Commit(ctx, Batch{Entries: entries})
+}
+
+// Commit commits a batch and tells those who wait for changes.
+func (x *Index) Commit(ctx context.Context, b Batch) (Merged, error) {
+	if x.mode == Off || len(b.Entries) == 0 && len(b.Gone) == 0 && b.Swap == nil {
+		return Merged{}, nil
+	}
+	m, err := x.Store.Put(ctx, b)
 	if err == nil && m.Fresh() {
 		_, err = x.Poll(ctx)
 	}
 	return m, err
+}
+
+// Owe makes a single read of an operation due, whether it is known or not.
+func (x *Index) Owe(ctx context.Context, opid string) error {
+	if x.mode == Off {
+		return nil
+	}
+	now, err := x.Store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	return x.Store.Owe(ctx, opid, now)
 }
 
 // Event merges a webhook. The operation is owed a read unless the event gave
@@ -75,11 +107,14 @@ func (x *Index) Event(ctx context.Context, e Event) (Merged, error) {
 	if x.mode == Off {
 		return Merged{}, nil
 	}
-	known, err := x.Get(ctx, e.OPID)
+	known, err := x.Store.Get(ctx, e.OPID)
 	if err != nil && !errors.Is(err, ErrNone) {
 		return Merged{}, err
 	}
-	entry, same, err := e.entry(known, err == nil)
+	if e.Seen, err = x.StoreTime(ctx, e.Seen); err != nil {
+		return Merged{}, err
+	}
+	entry, same, err := e.entry(known, len(known.Op.Raw) > 0)
 	if err != nil {
 		return Merged{}, err
 	}
@@ -143,23 +178,6 @@ func (x *Index) Watch(ctx context.Context, every time.Duration) {
 			_, _ = x.Poll(ctx) // the next tick asks again
 		}
 	}
-}
-
-// Freshness is how old the index as a whole is.
-type Freshness struct {
-	AsOf     time.Time // when the newest page of the list was last read; zero for never
-	Complete bool      // every page has been read once
-	Owed     int       // operations that wait for a single read now, at most 1,000
-}
-
-// Freshness tells how old what the list shows is.
-func (x *Index) Freshness(ctx context.Context) (Freshness, error) {
-	p, err := LoadProgress(ctx, x.Store)
-	if err != nil {
-		return Freshness{}, err
-	}
-	owed, err := x.Owed(ctx, x.now(), 1000)
-	return Freshness{AsOf: p.Newest, Complete: !p.Finished.IsZero(), Owed: len(owed)}, err
 }
 
 // Suggest is filter completion with the values that the index has seen.

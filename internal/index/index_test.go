@@ -30,7 +30,7 @@ func open(t testing.TB, clock func() time.Time) (*index.Index, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return index.New(x, index.Memory, clock), func() {
+	return index.New(x.WithClock(clock), index.Memory, clock), func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -179,9 +179,11 @@ func TestEventChangesTheRowAndOwesARead(t *testing.T) {
 
 func TestSinceLastLook(t *testing.T) {
 	ctx := context.Background()
-	x, done := open(t, fixed)
+	at := now
+	x, done := open(t, func() time.Time { return at })
 	defer done()
-	read := func(status, updated string, at time.Time) {
+	read := func(status, updated string, moment time.Time) {
+		at = moment
 		if _, err := x.Read(ctx, op("a", status, updated), at); err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +201,7 @@ func TestSinceLastLook(t *testing.T) {
 	if err != nil || len(c) != 2 || c[0].Path != "status" || c[0].Before != "NEW" || c[0].After != "SUCCESS" {
 		t.Errorf("%v, %v", c, err)
 	}
-	n, err := x.ChangedSince(ctx, filter.OperationExpr{}, now.Add(time.Minute), now)
+	n, err := x.ChangedSince(ctx, filter.OperationExpr{}, now.Add(time.Minute), at)
 	if err != nil || n != 1 {
 		t.Errorf("%d changed, %v", n, err)
 	}

@@ -10,7 +10,7 @@ import (
 // offStore is the store of an index that is switched off.
 type offStore struct{}
 
-func (offStore) Put(context.Context, []Entry) (Merged, error)     { return Merged{}, ErrOff }
+func (offStore) Put(context.Context, Batch) (Merged, error)       { return Merged{}, ErrOff }
 func (offStore) Get(context.Context, string) (Record, error)      { return Record{}, ErrOff }
 func (offStore) Version(context.Context) (int64, error)           { return 0, nil }
 func (offStore) Meta(context.Context, string) (string, error)     { return "", nil }
@@ -69,3 +69,17 @@ func (offStore) LastLook(context.Context, string, string) (time.Time, error) {
 func (offStore) ChangedSince(context.Context, filter.OperationExpr, time.Time, time.Time) (int64, error) {
 	return 0, ErrOff
 }
+
+func (offStore) Now(context.Context) (time.Time, error) { return time.Now(), nil }
+
+func (offStore) Snapshot(context.Context, func(Store) error) error { return ErrOff }
+
+func (offStore) Sights(context.Context) (Sights, error) { return Sights{}, nil }
+
+func (offStore) Candidates(context.Context, time.Time, int) ([]string, error) { return nil, nil }
+
+func (offStore) Distrust(context.Context) error { return nil }
+
+func (offStore) Reset(context.Context, ...string) error { return ErrOff }
+
+func (offStore) Owe(context.Context, string, time.Time) error { return ErrOff }

@@ -2,93 +2,59 @@ package index
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"opdeck/api"
 )
 
+// Listed is one page of the service's list.
+type Listed struct {
+	Items    []api.Operation
+	PageSize int       // as the answer says; 0: it does not
+	Total    int64     // likewise; -1: it does not
+	Sent     time.Time // the store's time at which the request was sent
+}
+
 // Lister reads from the service with background priority: it waits until
 // nobody else needs the budget. The sync never hurries it.
 type Lister interface {
-	// ListPage reads one page of the list, newest first, from 0.
-	ListPage(ctx context.Context, page, size int) (api.Page[api.Operation], error)
-	// Operation reads one operation.
-	Operation(ctx context.Context, opid string) (api.Operation, error)
+	// ListPage reads one page of the list.
+	ListPage(ctx context.Context, page, size int) (Listed, error)
+	// Operation reads one operation; sent is the store's time of the request.
+	Operation(ctx context.Context, opid string) (op api.Operation, sent time.Time, err error)
 }
 
 // SyncOptions say how the sync works. Zero values take the defaults.
 type SyncOptions struct {
-	Owner    string        // this process, unique; required
-	PageSize int           // 100
-	MaxAge   time.Duration // how long a finished pass is fresh ([index] max_age): 60 s
-	Lease    time.Duration // 2 min: how long another instance waits for a dead one
-	Now      func() time.Time
-	Log      *slog.Logger
-}
-
-// Progress is where the sync stands; it is kept in the store, so that any
-// instance can show it and go on.
-type Progress struct {
-	NextPage int       `json:"next_page"`         // of the first full pass
-	Total    int64     `json:"total"`             // operations, as the service last said
-	Read     int64     `json:"read"`              // rows read in the full pass
-	Started  time.Time `json:"started,omitzero"`  // of the full pass
-	Finished time.Time `json:"finished,omitzero"` // of the full pass; zero: not yet
-	Newest   time.Time `json:"newest,omitzero"`   // when page 0 was last read
-	Behind   int       `json:"behind,omitempty"`  // pages of news still to be read
-	Trouble  string    `json:"trouble,omitempty"` // why it waits, a sentence
-	PageSize int       `json:"page_size,omitempty"`
-}
-
-// ETA guesses when the full pass will be finished, from its pace so far; ok is
-// false when it cannot be told. That includes the first minute, which spends its
-// calls at once and then waits for the next.
-func (p Progress) ETA(now time.Time) (left time.Duration, ok bool) {
-	took := now.Sub(p.Started)
-	if !p.Finished.IsZero() || p.Started.IsZero() || p.Read == 0 || p.Total <= p.Read || took < time.Minute {
-		return 0, false
-	}
-	return time.Duration(float64(took) / float64(p.Read) * float64(p.Total-p.Read)), true
+	Owner     string        // this process, unique; required
+	PageSize  int           // of news and of the first page: 100 ([service] list_page_size)
+	MaxSize   int           // the largest page that the rolling pass asks for: 1000 ([index] max_page_size)
+	MaxAge    time.Duration // how old news may be ([index] max_age): 60 s
+	PerMinute int           // calls that the service recommends for lists: 12
+	Lease     time.Duration // 2 min: how long another instance waits for a dead one
+	Log       *slog.Logger
 }
 
 const (
-	progressName = "sync"
-	leaseName    = "sync"
-	maxPause     = 5 * time.Minute
-	owedAtOnce   = 20 // single reads between two pages
+	maxPause   = 5 * time.Minute
+	owedInARow = 5  // single reads before a page has its turn
+	passAges   = 15 // a complete index is read again within this many max_age, where the budget allows it
+	passShare  = 3  // and with at most this part of the recommended calls
 )
-
-// LoadProgress reads the shared progress.
-func LoadProgress(ctx context.Context, s Store) (p Progress, err error) {
-	v, err := s.Meta(ctx, progressName)
-	if err != nil || v == "" {
-		return p, err
-	}
-	if err := json.Unmarshal([]byte(v), &p); err != nil {
-		return Progress{}, nil // written by a program that differs: begin anew
-	}
-	return p, nil
-}
-
-func saveProgress(ctx context.Context, s Store, p Progress) error {
-	b, err := json.Marshal(p)
-	if err != nil {
-		return fmt.Errorf("index: %w", err)
-	}
-	return s.SetMeta(ctx, progressName, string(b))
-}
 
 // Syncer fills an index in the background. One instance works for all: the
 // holder of a lease in the store; the others wait and take over when it ends.
+// Should two work at once, the progress of one is refused by the store.
 type Syncer struct {
 	index *Index
 	from  Lister
 	opt   SyncOptions
-	pause time.Duration // after trouble; doubles
+
+	pause  time.Duration // after trouble; doubles
+	leased time.Time     // until when the lease is ours for sure; the store's time
+	owed   int           // single reads in a row
+	large  int           // failures of a large page in a row
 }
 
 // NewSyncer makes a syncer; Run starts it.
@@ -96,14 +62,15 @@ func NewSyncer(x *Index, from Lister, opt SyncOptions) *Syncer {
 	if opt.PageSize == 0 {
 		opt.PageSize = 100
 	}
+	opt.MaxSize = max(opt.MaxSize, opt.PageSize)
 	if opt.MaxAge == 0 {
 		opt.MaxAge = time.Minute
 	}
+	if opt.PerMinute == 0 {
+		opt.PerMinute = 12
+	}
 	if opt.Lease == 0 {
 		opt.Lease = 2 * time.Minute
-	}
-	if opt.Now == nil {
-		opt.Now = time.Now
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -111,17 +78,12 @@ func NewSyncer(x *Index, from Lister, opt SyncOptions) *Syncer {
 	return &Syncer{index: x, from: from, opt: opt}
 }
 
-// Run works until ctx ends: owed reads first, then news, then the rest of the
-// full pass. With the index off it returns at once.
+// Run works until ctx ends. With the index off it returns at once.
 func (s *Syncer) Run(ctx context.Context) error {
 	if s.index.Mode() == Off {
 		return nil
 	}
-	defer func() { // ctx has ended: the lease goes back all the same
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		_ = s.index.Release(end, leaseName, s.opt.Owner) // else it runs out
-	}()
+	defer s.Release(ctx)
 	for {
 		wait, err := s.Step(ctx)
 		if ctx.Err() != nil {
@@ -140,6 +102,14 @@ func (s *Syncer) Run(ctx context.Context) error {
 	}
 }
 
+// Release gives the lease back, also after ctx has ended.
+func (s *Syncer) Release(ctx context.Context) {
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	s.leased = time.Time{}
+	_ = s.index.Release(end, leaseName, s.opt.Owner) // else it runs out
+}
+
 // rest sleeps, but not on when a change of the index owes a read.
 func (s *Syncer) rest(ctx context.Context, d time.Duration) error {
 	changes, stop := s.index.Changes()
@@ -153,7 +123,11 @@ func (s *Syncer) rest(ctx context.Context, d time.Duration) error {
 		case <-end.C:
 			return nil
 		case <-changes:
-			if owed, err := s.index.Owed(ctx, s.opt.Now(), 1); err == nil && len(owed) > 0 {
+			now, err := s.index.Store.Now(ctx)
+			if err != nil {
+				continue
+			}
+			if owed, err := s.index.Owed(ctx, now, 1); err == nil && len(owed) > 0 {
 				return nil
 			}
 		}
@@ -168,10 +142,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
-	case <-ctx.Done():
-		return ctx.Err()
 	case <-t.C:
 		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -182,159 +156,183 @@ func (s *Syncer) trouble(ctx context.Context, err error) time.Duration {
 	e := api.AsError(err)
 	s.pause = max(s.pause, min(e.RetryAfter, maxPause))
 	s.opt.Log.Warn("index sync", "kind", string(e.Kind), "pause", s.pause)
-	p, perr := LoadProgress(ctx, s.index.Store)
-	if perr == nil {
+	if p, err := LoadProgress(ctx, s.index.Store); err == nil && p.Trouble != e.Public {
 		p.Trouble = e.Public
-		_ = saveProgress(ctx, s.index.Store, p) // only told to people; the next step writes again
+		_ = p.save(ctx, s.index.Store) // only told to people; the next step writes again
 	}
 	return s.pause
 }
 
-// Step does one piece of work, at most one page and some single reads, and says
-// how long nothing needs to be done.
+// job is what is due.
+type job int
+
+const (
+	rest   job = iota
+	single     // a read that is owed
+	news       // the list's growing end
+	page       // the next page of the pass
+	verify     // what the pass did not show, alone
+)
+
+// Step does one piece of work, at most one call, and says how long nothing needs
+// to be done.
 func (s *Syncer) Step(ctx context.Context) (wait time.Duration, err error) {
-	if wait, err := s.idle(ctx); err != nil || wait > 0 {
-		return wait, err
-	}
-	mine, err := s.index.Lease(ctx, leaseName, s.opt.Owner, s.opt.Now(), s.opt.Lease)
+	_, wait, err = s.step(ctx)
+	return wait, err
+}
+
+func (s *Syncer) step(ctx context.Context) (did job, wait time.Duration, err error) {
+	now, err := s.now(ctx)
 	if err != nil {
-		return 0, err
+		return rest, 0, err
 	}
-	if !mine {
-		return s.opt.Lease / 2, nil
+	p, held, what, wait, err := s.plan(ctx, now)
+	if err != nil || what == rest { // nothing is written: that would wake all that watch the store
+		return rest, wait, err
 	}
-	if err := s.payOwed(ctx); err != nil {
-		return 0, err
+	if mine, err := s.lease(ctx, now); err != nil || !mine {
+		return rest, s.opt.Lease / 2, err
 	}
-	p, err := LoadProgress(ctx, s.index.Store)
-	if err != nil {
-		return 0, err
+	switch what {
+	case single:
+		s.owed++
+		return what, 0, s.payOwed(ctx, now)
+	case news:
+		err = s.readNews(ctx, &p)
+	case page:
+		err = s.readPass(ctx, &p)
+	case verify:
+		err = s.verifyNext(ctx, &p, held)
 	}
-	if p.PageSize != s.opt.PageSize { // page numbers of another size mean nothing
-		p.NextPage = p.NextPage * p.PageSize / s.opt.PageSize
-		p.PageSize, p.Behind = s.opt.PageSize, 0
-	}
-	switch {
-	case s.stale(p):
-		return 0, s.news(ctx, p)
-	case p.Finished.IsZero():
-		return 0, s.full(ctx, p)
-	}
-	return s.due(p), nil
+	s.owed = 0
+	return what, 0, err
 }
 
-// stale reports that the newest page is to be read, or the ones behind it.
-func (s *Syncer) stale(p Progress) bool {
-	return p.Behind > 0 || s.opt.Now().Sub(p.Newest) >= s.opt.MaxAge
-}
-
-// due is how long the newest page is good for; owed reads are looked for sooner.
-func (s *Syncer) due(p Progress) time.Duration {
-	return min(s.opt.MaxAge-s.opt.Now().Sub(p.Newest), s.opt.Lease/2)
-}
-
-// idle tells, by reading only, how long there is nothing to do: 0 when there is.
-// An idle process then writes nothing, not even the lease, which would wake all
-// that watch the store.
-func (s *Syncer) idle(ctx context.Context) (time.Duration, error) {
-	p, err := LoadProgress(ctx, s.index.Store)
-	if err != nil || p.PageSize != s.opt.PageSize || p.Finished.IsZero() || s.stale(p) {
-		return 0, err
-	}
-	owed, err := s.index.Owed(ctx, s.opt.Now(), 1)
-	if err != nil || len(owed) > 0 {
-		return 0, err
-	}
-	return s.due(p), nil
-}
-
-// payOwed reads operations whose state is in doubt.
-func (s *Syncer) payOwed(ctx context.Context) error {
-	opids, err := s.index.Owed(ctx, s.opt.Now(), owedAtOnce)
-	if err != nil {
-		return err
-	}
-	for _, id := range opids {
-		op, err := s.from.Operation(ctx, id)
-		if k := api.KindOf(err); k == api.NotFound || k == api.Refused {
-			if err := s.index.Postpone(ctx, id, s.opt.Now().Add(24*time.Hour)); err != nil {
-				return err
-			}
-			continue
-		}
+// Round does what is due now, for a command that nobody keeps running: news and
+// the rest of an unfinished pass, and one page or read of what has time. It sends
+// at most so many calls, and none while another instance works.
+func (s *Syncer) Round(ctx context.Context, calls int) error {
+	s.owed = owedInARow // reads that are owed come last
+	patient := false
+	for range calls {
+		now, err := s.now(ctx)
 		if err != nil {
 			return err
 		}
-		if _, err := s.index.Read(ctx, op, s.opt.Now()); err != nil {
+		p, held, what, _, err := s.plan(ctx, now)
+		if err != nil || what == rest {
+			return err
+		}
+		if what == single || what != news && p.settled(held) {
+			if patient {
+				return nil
+			}
+			patient = true
+		}
+		if did, _, err := s.step(ctx); err != nil || did == rest {
 			return err
 		}
 	}
 	return nil
 }
 
-// page reads and merges one page.
-func (s *Syncer) page(ctx context.Context, n int, p *Progress) (m Merged, rows int, err error) {
-	page, err := s.from.ListPage(ctx, n, s.opt.PageSize)
+// settled reports that nothing but the time makes the next page of the pass due.
+func (p Progress) settled(held int64) bool {
+	return p.proven() && p.PageSize > 0 && !p.differs(held) && !p.Hurry.After(p.Last.Started)
+}
+
+// now is the store's time. When a sight lies ahead of it, the clock has been set
+// back since: how long ago the others were is not known either.
+func (s *Syncer) now(ctx context.Context) (time.Time, error) {
+	now, err := s.index.Store.Now(ctx)
 	if err != nil {
-		return m, 0, err
+		return now, err
 	}
-	if t, err := strconv.ParseInt(string(page.Total), 10, 64); err == nil {
-		p.Total = t
-	}
-	p.Trouble = ""
-	m, err = s.index.Page(ctx, page.Items, s.opt.Now())
-	return m, len(page.Items), err
-}
-
-// news reads from the newest page on until a page brings nothing new.
-func (s *Syncer) news(ctx context.Context, p Progress) error {
-	n := p.Behind
-	began := s.opt.Now()
-	m, rows, err := s.page(ctx, n, &p)
+	seen, err := s.index.Store.Sights(ctx)
 	if err != nil {
-		return err
+		return now, err
 	}
-	if n == 0 {
-		p.Newest = began
-	}
-	if p.Started.IsZero() { // the very first page begins the full pass
-		p.Started, p.NextPage, p.Read = began, 1, int64(rows)
-		p.done(rows, s.opt)
-		return saveProgress(ctx, s.index.Store, p)
-	}
-	p.Behind = 0
-	more := rows == s.opt.PageSize && m.Fresh()
-	if more && (!p.Finished.IsZero() || n+1 < p.NextPage) {
-		p.Behind = n + 1
-	}
-	return saveProgress(ctx, s.index.Store, p)
-}
-
-// full goes on with the full pass, newest first.
-func (s *Syncer) full(ctx context.Context, p Progress) error {
-	_, rows, err := s.page(ctx, p.NextPage, &p)
-	if err != nil {
-		return err
-	}
-	p.NextPage++
-	p.Read += int64(rows)
-	p.done(rows, s.opt)
-	return saveProgress(ctx, s.index.Store, p)
-}
-
-// done ends the full pass with a page that is not full.
-func (p *Progress) done(rows int, opt SyncOptions) {
-	if rows < opt.PageSize {
-		p.Finished = opt.Now()
-	}
-}
-
-// Again starts the full pass anew, for when the index is doubted as a whole.
-func (s *Syncer) Again(ctx context.Context) error {
 	p, err := LoadProgress(ctx, s.index.Store)
+	if err != nil || !seen.Newest.After(now) && !p.ahead(now) {
+		return now, err
+	}
+	if err := s.index.Distrust(ctx); err != nil {
+		return now, err
+	}
+	p.News = News{By: p.News.By, Mark: p.News.Mark}
+	p.Pass, p.Last, p.Hurry, p.Look = Pass{}, Done{}, time.Time{}, time.Time{}
+	return now, p.save(ctx, s.index.Store)
+}
+
+// ahead reports that p has times of a clock that has been set back since.
+func (p Progress) ahead(now time.Time) bool {
+	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished, p.Hurry, p.Look} {
+		if t.After(now) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
+	if left := s.leased.Sub(now); left > s.opt.Lease/2 && left <= s.opt.Lease {
+		return true, nil
+	}
+	mine, err := s.index.Lease(ctx, leaseName, s.opt.Owner, now, s.opt.Lease)
+	if mine {
+		s.leased = now.Add(s.opt.Lease)
+	}
+	return mine, err
+}
+
+// payOwed reads one operation whose state is in doubt.
+func (s *Syncer) payOwed(ctx context.Context, now time.Time) error {
+	opids, err := s.index.Owed(ctx, now, 1)
+	if err != nil || len(opids) == 0 {
+		return err
+	}
+	id := opids[0]
+	op, sent, err := s.from.Operation(ctx, id)
+	if err == nil {
+		_, err = s.index.Put(ctx, []Entry{{Op: op, Origin: Read, Seen: sent}})
+		return err
+	}
+	if k := api.KindOf(err); k != api.NotFound && k != api.Refused {
+		return err
+	}
+	if api.KindOf(err) == api.NotFound && s.unlisted(ctx, id) { // announced, or gone already
+		_, err := s.index.Commit(ctx, Batch{Gone: []Gone{{OPID: id, At: now}}})
+		return err
+	}
+	return s.index.Postpone(ctx, id, now.Add(24*time.Hour)) // the pass decides whether it is gone
+}
+
+func (s *Syncer) unlisted(ctx context.Context, id string) bool {
+	rec, err := s.index.Store.Get(ctx, id)
+	return err == ErrNone || err == nil && !rec.Gone.IsZero()
+}
+
+// commit writes rows and progress in one transaction. If another instance went on
+// meanwhile, the rows are kept and the progress is not: the next step reads it.
+func (s *Syncer) commit(ctx context.Context, p Progress, b Batch) error {
+	p.Trouble = ""
+	swap, err := p.swap()
 	if err != nil {
 		return err
 	}
-	p.NextPage, p.Read, p.Started, p.Finished, p.Behind, p.Newest = 0, 0, time.Time{}, time.Time{}, 0, time.Time{}
-	return saveProgress(ctx, s.index.Store, p)
+	b.Swap = swap
+	m, err := s.index.Commit(ctx, b)
+	if err == nil && !m.Swapped {
+		s.leased = time.Time{}
+	}
+	return err
+}
+
+// entries are the rows of a page.
+func entries(page Listed) []Entry {
+	out := make([]Entry, len(page.Items))
+	for i, o := range page.Items {
+		out[i] = Entry{Op: o, Origin: List, Seen: page.Sent}
+	}
+	return out
 }

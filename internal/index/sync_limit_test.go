@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -49,16 +48,16 @@ func (s *limited) take(ctx context.Context) error {
 	return nil
 }
 
-func (s *limited) ListPage(ctx context.Context, page, size int) (api.Page[api.Operation], error) {
+func (s *limited) ListPage(ctx context.Context, page, size int) (index.Listed, error) {
 	if err := s.take(limit.Background(ctx)); err != nil {
-		return api.Page[api.Operation]{}, err
+		return index.Listed{}, err
 	}
 	from, to := min(page*size, len(s.ops)), min((page+1)*size, len(s.ops))
-	return api.Page[api.Operation]{Items: s.ops[from:to], Page: page, PageSize: size, Total: api.Number(strconv.Itoa(len(s.ops)))}, nil
+	return index.Listed{Items: s.ops[from:to], PageSize: size, Total: int64(len(s.ops)), Sent: time.Now()}, nil
 }
 
-func (s *limited) Operation(context.Context, string) (api.Operation, error) {
-	return api.Operation{}, errors.New("nothing is owed")
+func (s *limited) Operation(context.Context, string) (api.Operation, time.Time, error) {
+	return api.Operation{}, time.Time{}, errors.New("nothing is owed")
 }
 
 // people make a call every 19 seconds, and every five minutes nine at once,
@@ -109,16 +108,16 @@ func TestSyncOf50000LeavesPeopleFirst(t *testing.T) {
 		for range 1000 {
 			time.Sleep(20 * time.Second)
 			p := progress(t, x)
-			if !p.Finished.IsZero() {
+			if !p.Last.Finished.IsZero() {
 				break
 			}
-			if _, ok := p.ETA(time.Now()); !ok && p.Read > int64(total/2) && p.Read < int64(total) {
+			if _, ok := p.ETA(time.Now()); !ok && p.Pass.Read > int64(total/2) && p.Pass.Read < int64(total) {
 				t.Errorf("no time left can be told from %+v", p)
 			}
 		}
 		stop()
 		wg.Wait()
-		if n := count(t, x); n != int64(total) || progress(t, x).Finished.IsZero() {
+		if n := count(t, x); n != int64(total) || progress(t, x).Last.Finished.IsZero() {
 			t.Errorf("%d operations of %d, %+v", n, total, progress(t, x))
 		}
 		checkCalls(t, s.calls)

@@ -2,7 +2,6 @@ package index_test
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -60,30 +59,30 @@ func (s *service) take(ctx context.Context, person bool) error {
 	return nil
 }
 
-func (s *service) ListPage(ctx context.Context, page, size int) (api.Page[api.Operation], error) {
+func (s *service) ListPage(ctx context.Context, page, size int) (index.Listed, error) {
 	if err := s.take(ctx, false); err != nil {
-		return api.Page[api.Operation]{}, err
+		return index.Listed{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pages = append(s.pages, page)
 	from, to := min(page*size, len(s.ops)), min((page+1)*size, len(s.ops))
-	return api.Page[api.Operation]{Items: s.ops[from:to], Page: page, PageSize: size, Total: api.Number(strconv.Itoa(len(s.ops)))}, nil
+	return index.Listed{Items: s.ops[from:to], PageSize: size, Total: int64(len(s.ops)), Sent: time.Now()}, nil
 }
 
-func (s *service) Operation(ctx context.Context, opid string) (api.Operation, error) {
+func (s *service) Operation(ctx context.Context, opid string) (api.Operation, time.Time, error) {
 	if err := s.take(ctx, false); err != nil {
-		return api.Operation{}, err
+		return api.Operation{}, time.Time{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads = append(s.reads, opid)
 	for _, o := range s.ops {
 		if string(o.OPID) == opid {
-			return o, nil
+			return o, time.Now(), nil
 		}
 	}
-	return api.Operation{}, &api.Error{Kind: api.NotFound, Public: "Operation not found."}
+	return api.Operation{}, time.Time{}, &api.Error{Kind: api.NotFound, Rule: api.RuleOperationUnknown, Public: "Operation not found."}
 }
 
 func made(n int) []api.Operation {
@@ -96,7 +95,7 @@ func made(n int) []api.Operation {
 
 func progress(t *testing.T, x *index.Index) index.Progress {
 	t.Helper()
-	p, err := index.LoadProgress(context.Background(), x)
+	p, err := index.LoadProgress(context.Background(), x.Store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +130,7 @@ func TestSyncResumesAndOneInstanceWorks(t *testing.T) {
 		}
 		wg.Wait()
 		half := progress(t, x)
-		if half.NextPage == 0 || !half.Finished.IsZero() || half.Trouble != "" {
+		if half.Pass.Page == 0 || !half.Last.Started.IsZero() || half.Trouble != "" {
 			t.Fatalf("%+v", half)
 		}
 		run("two", 5*time.Minute)
@@ -151,9 +150,10 @@ func TestSyncResumesAndOneInstanceWorks(t *testing.T) {
 	})
 }
 
-func TestSyncReadsNewsUntilNothingIsNewAndOwedFirst(t *testing.T) {
+func TestSyncReadsNewsDownToTheMarkAndOwedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
+		time.Sleep(time.Until(now.Add(time.Hour))) // behind all that is listed
 		x, done := open(t, time.Now)
 		defer done()
 		s := &service{ops: made(500)}
@@ -167,7 +167,7 @@ func TestSyncReadsNewsUntilNothingIsNewAndOwedFirst(t *testing.T) {
 				time.Sleep(wait)
 			}
 		}
-		for progress(t, x).Finished.IsZero() {
+		for progress(t, x).Last.Started.IsZero() {
 			steps(1)
 		}
 		news := made(760)
@@ -215,11 +215,14 @@ func TestLeaseIsForOne(t *testing.T) {
 	if !lease("a", now) || lease("b", now.Add(59*time.Second)) || !lease("a", now.Add(59*time.Second)) || lease("b", now.Add(time.Minute)) || !lease("b", now.Add(2*time.Minute)) {
 		t.Error("the lease is not exclusive, or never ends")
 	}
-	if err := x.Release(ctx, "l", "a"); err != nil || lease("c", now) {
+	if err := x.Release(ctx, "l", "a"); err != nil || lease("c", now.Add(2*time.Minute)) {
 		t.Error("a stranger released it", err)
 	}
-	if err := x.Release(ctx, "l", "b"); err != nil || !lease("c", now) {
+	if err := x.Release(ctx, "l", "b"); err != nil || !lease("c", now.Add(2*time.Minute)) {
 		t.Error("it was not released", err)
+	}
+	if !lease("d", now) {
+		t.Error("a lease that lies further ahead than any can is of a clock that was set back")
 	}
 }
 
@@ -279,7 +282,7 @@ func TestETA(t *testing.T) {
 		{2 * time.Minute, 2000, 18 * time.Minute, true},
 		{20 * time.Minute, 20_000, 0, false},
 	} {
-		p := index.Progress{Total: 20_000, Read: c.read, Started: began}
+		p := index.Progress{Total: 20_000, Pass: index.Pass{Read: c.read, Started: began}}
 		if left, ok := p.ETA(began.Add(c.after)); left != c.left || ok != c.ok {
 			t.Errorf("%d read after %v: %v %v, want %v %v", c.read, c.after, left, ok, c.left, c.ok)
 		}

@@ -34,10 +34,38 @@ func (o Origin) String() string {
 type Entry struct {
 	Op     api.Operation // with Raw when it came from the service
 	Origin Origin
-	Seen   time.Time // when the answer or event arrived
+	// Seen is the store's time (Store.Now) at which the request that brought it was
+	// sent, so that the content is at least as new; of a webhook, when it came. A
+	// webhook is no sight: the row keeps the one it had, and a new one gets the
+	// moment that the webhook tells of.
+	Seen time.Time
 	// Owed asks for a single read in any case: the state is known to be incomplete.
 	Owed bool
 }
+
+// Batch is what one transaction commits: all of it, or nothing.
+type Batch struct {
+	Entries []Entry
+	// Gone are operations that the service says it does not have. A row that was
+	// seen by a later request stays.
+	Gone []Gone
+	// Swap replaces a small fact, if it still is what the caller read: else the
+	// batch is committed without it and Merged.Swapped is false.
+	Swap *Swap
+	// Asked are operations whose single read, because a pass had not shown them,
+	// was answered; Candidates names them again only after the next pass.
+	Asked []string
+}
+
+// Gone is an operation that the service does not have, as the answer to a request
+// sent at the store's time At says.
+type Gone struct {
+	OPID string
+	At   time.Time
+}
+
+// Swap is a fact as it was read and as it shall be.
+type Swap struct{ Name, Old, New string }
 
 // Event is what a webhook tells about an operation. Words are filled in only
 // when the meaning of the codes is known; otherwise they stay empty and the
@@ -57,9 +85,10 @@ type Event struct {
 type Record struct {
 	Op      api.Operation
 	Origin  Origin
-	Seen    time.Time // last confirmed by the service
+	Seen    time.Time // when the last request was sent that showed this state; zero: never seen at the service
 	Changed time.Time // when this state was first seen here
 	Owed    bool      // a single read is due: the state may be incomplete or outdated
+	Gone    time.Time // when the service was first known not to have it; zero: it has
 }
 
 // Age is how long ago the service confirmed the state.
@@ -69,11 +98,13 @@ func (r Record) Age(now time.Time) time.Duration { return max(now.Sub(r.Seen), 0
 type Merged struct {
 	New, Changed, Same, Older int
 	Refused                   int      // no usable identifier
+	Gone, Back                int      // left the list; came back into it
+	Swapped                   bool     // the batch's Swap was made
 	Touched                   []string // opids of New and Changed, at most 1,000
 }
 
 // Fresh reports whether the batch brought anything.
-func (m Merged) Fresh() bool { return m.New+m.Changed > 0 }
+func (m Merged) Fresh() bool { return m.New+m.Changed+m.Gone > 0 }
 
 // Sort is an order of rows. Equal ones stand newest first.
 type Sort struct {
@@ -178,6 +209,15 @@ type State struct {
 	At      time.Time // when it was first seen here
 	Origin  Origin
 	Current bool
+	Gone    bool // from here on the service did not have it; Op is the state before
+}
+
+// Sights is how long ago the rows of the index were seen, in the store's time.
+type Sights struct {
+	Rows           int64     // in the list
+	Gone           int64     // known, and not at the service any more
+	Unseen         int64     // of Rows: never seen at the service, counted to 1,000
+	Oldest, Newest time.Time // of the rows that were seen; zero: none
 }
 
 // Place is where an operation stands in a list.
@@ -195,10 +235,27 @@ var ErrOff = errors.New("index: the local index is switched off ([index] enabled
 // Store keeps one scope's operations: those of one machine account of one
 // service. Its methods may be called from many goroutines and processes.
 type Store interface {
-	// Put merges a batch in one transaction. More than a few thousand entries
-	// hold the write lock for long.
-	Put(ctx context.Context, entries []Entry) (Merged, error)
-	// Get returns one operation, ErrNone when there is none.
+	// Now is the store's time: one clock for all processes that share it, which no
+	// setting of a host's clock moves. Everything that is compared between hosts or
+	// kept for later is a time of this clock.
+	Now(ctx context.Context) (time.Time, error)
+	// Snapshot runs fn with a Store that answers every question from one state of
+	// the index. fn must only read, and only through that Store.
+	Snapshot(ctx context.Context, fn func(Store) error) error
+	// Put commits a batch. More than a few thousand entries hold the write lock for
+	// long.
+	Put(ctx context.Context, b Batch) (Merged, error)
+	// Sights tells how long ago the rows were seen, by indexed lookups.
+	Sights(ctx context.Context) (Sights, error)
+	// Candidates lists rows that no request since t has shown, and that were not
+	// asked for alone since then, oldest first.
+	Candidates(ctx context.Context, t time.Time, limit int) ([]string, error)
+	// Distrust forgets all sights: the store's clock was set back, and nobody knows
+	// how long ago they were.
+	Distrust(ctx context.Context) error
+	// Reset drops all rows of the scope, and the facts named.
+	Reset(ctx context.Context, facts ...string) error
+	// Get returns one operation, ErrNone when there is none; also one that is gone.
 	Get(ctx context.Context, opid string) (Record, error)
 	Window(ctx context.Context, q Query, now time.Time) (Window, error)
 	// Each calls fn for every row in order, from a list that is frozen before the
@@ -218,6 +275,8 @@ type Store interface {
 
 	// Owed lists operations whose single read is due, longest first.
 	Owed(ctx context.Context, now time.Time, limit int) ([]string, error)
+	// Owe makes a single read of an operation due, whether it is in the list or not.
+	Owe(ctx context.Context, opid string, at time.Time) error
 	// Postpone puts off a read that failed.
 	Postpone(ctx context.Context, opid string, until time.Time) error
 
@@ -226,8 +285,9 @@ type Store interface {
 	// Meta reads and SetMeta writes a small fact; missing is "".
 	Meta(ctx context.Context, name string) (string, error)
 	SetMeta(ctx context.Context, name, value string) error
-	// Lease takes or prolongs a lease for owner if it is free, theirs or run
-	// out, and reports whether owner holds it. Release gives it back.
+	// Lease takes or prolongs a lease for owner if it is free, theirs, run out or
+	// longer than ttl ahead (the clock was set back), and reports whether owner
+	// holds it. now is the store's time. Release gives it back.
 	Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
 	Release(ctx context.Context, name, owner string) error
 

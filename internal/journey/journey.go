@@ -27,7 +27,7 @@ const (
 	NotYet   State = "not yet"
 	Blocked  State = "blocked"
 	Optional State = "not needed"
-	Unclear  State = "unclear" // an answer was lost
+	Unclear  State = "not known" // an answer was not seen
 )
 
 // Step is one line of the checklist.
@@ -40,23 +40,30 @@ type Step struct {
 
 // Record is what is kept of a customer's journey.
 type Record struct {
-	CUID        string    `json:"cuid"`
-	Applied     bool      `json:"applied"`
-	AppliedAt   time.Time `json:"applied_at,omitzero"`
-	Outstanding []string  `json:"outstanding,omitempty"` // safe to draw
-	Rejected    string    `json:"rejected,omitempty"`    // the last rejection's reason
-	BaaS        bool      `json:"baas,omitempty"`        // 403: share is not for this account
-	Unclear     bool      `json:"unclear,omitempty"`     // a share's answer was lost and no read could tell
-	LinkAt      time.Time `json:"link_at,omitzero"`
-	LinkUntil   time.Time `json:"link_until,omitzero"`
-	FinalizedAt time.Time `json:"finalized_at,omitzero"`
-	By          string    `json:"by,omitempty"` // person of the last act
-	Updated     time.Time `json:"updated,omitzero"`
+	CUID      string    `json:"cuid"`
+	Applied   bool      `json:"applied"`
+	AppliedAt time.Time `json:"applied_at,omitzero"`
+	// Outstanding are the sets that the answer to the share named, safe to draw:
+	// none when empty, not known when nil (the answer was not seen).
+	Outstanding []string `json:"outstanding"`
+	Rejected    string   `json:"rejected,omitempty"`  // the last rejection's reason
+	BaaS        bool     `json:"baas,omitempty"`      // the last share was answered 403
+	BaaSSaid    string   `json:"baas_said,omitempty"` // and what the service said; safe to draw
+	Unclear     bool     `json:"unclear,omitempty"`   // a share was sent whose outcome is not known
+	// FinalizeUnclear: finalize was sent, and its outcome is not known. FinalizeLate:
+	// it did not show in time.
+	FinalizeLate    bool      `json:"finalize_late,omitempty"`
+	FinalizeUnclear bool      `json:"finalize_unclear,omitempty"`
+	LinkAt          time.Time `json:"link_at,omitzero"`
+	LinkUntil       time.Time `json:"link_until,omitzero"`
+	FinalizedAt     time.Time `json:"finalized_at,omitzero"`
+	By              string    `json:"by,omitempty"` // person of the last act
+	Updated         time.Time `json:"updated,omitzero"`
 }
 
 // Unfinished reports whether something was begun and not finalised.
 func (r Record) Unfinished() bool {
-	return r.FinalizedAt.IsZero() && (r.Applied || r.Unclear || !r.LinkAt.IsZero())
+	return r.FinalizedAt.IsZero() && (r.Applied || r.Unclear || r.FinalizeUnclear || !r.LinkAt.IsZero())
 }
 
 // Journey is the whole as it stands now.
@@ -153,16 +160,20 @@ func (j *Journeys) Share(ctx context.Context, cuid string, token secret.Value) (
 		switch {
 		case err == nil && res.Applied:
 			r.Applied, r.AppliedAt, r.Rejected, r.Unclear = true, j.Now().UTC(), "", false
+			r.BaaS, r.BaaSSaid = false, ""
 			r.Outstanding = nil
+			if res.Outstanding != nil {
+				r.Outstanding = []string{}
+			}
 			for _, o := range res.Outstanding {
 				r.Outstanding = append(r.Outstanding, o.Name.Line(80))
 			}
-		case err == nil:
-			r.Rejected, r.Unclear = res.Message.Line(300), false
+		case err == nil: // what a share before it did stays open: this one was judged by its token
+			r.Rejected, r.BaaS, r.BaaSSaid = res.Message.Line(300), false, ""
 		case e.Rule == api.RuleShared:
-			r.Applied, r.Unclear = true, false
+			r.Applied, r.Unclear, r.BaaS, r.BaaSSaid = true, false, false, ""
 		case e.Rule == api.RuleBaaS:
-			r.BaaS = true
+			r.BaaS, r.BaaSSaid = true, text.Untrusted(e.Public).Line(300)
 		case e.Kind == api.UnknownOutcome:
 			r.Unclear = true
 		}
@@ -184,8 +195,29 @@ func (j *Journeys) Link(ctx context.Context, cuid string) (api.Link, error) {
 func (j *Journeys) Finalize(ctx context.Context, cuid string) (api.Result, error) {
 	res, err := j.Client.Finalize(ctx, cuid)
 	return res, j.note(ctx, cuid, err, func(r *Record) {
-		if err == nil {
-			r.FinalizedAt = j.Now().UTC()
+		switch api.KindOf(err) {
+		case "":
+			r.FinalizedAt, r.FinalizeUnclear, r.FinalizeLate = j.Now().UTC(), false, false
+		case api.UnknownOutcome:
+			r.FinalizeUnclear, r.FinalizeLate = true, false
+		}
+	})
+}
+
+// Settled follows an outcome that was found after it had been told as unknown, or
+// that nobody was told because the process ended.
+func (j *Journeys) Settled(ctx context.Context, kind api.ActKind, cuid, who string, out api.Outcome) error {
+	if kind != api.ActShare && kind != api.ActFinalize {
+		return nil
+	}
+	return j.note(api.WithActor(ctx, api.Actor{Name: who}), cuid, nil, func(r *Record) {
+		switch {
+		case kind == api.ActFinalize && out.Verdict == api.Done:
+			r.FinalizedAt, r.FinalizeUnclear, r.FinalizeLate = j.Now().UTC(), false, false
+		case kind == api.ActFinalize && r.FinalizedAt.IsZero():
+			r.FinalizeUnclear, r.FinalizeLate = false, true
+		case !r.Applied:
+			r.Unclear = true
 		}
 	})
 }
@@ -226,8 +258,13 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	if settled(c, r) && share.State == Todo {
 		share.State = Optional
 	}
-	outstanding := outstandingStep(r)
-	link := linkStep(r, now)
+	outstanding, link := outstandingStep(r), linkStep(r, now)
+	if finalized && link.State == Todo {
+		link.State = Optional
+	}
+	if settled(c, r) && !r.Applied {
+		outstanding.State, outstanding.Note = Optional, "Nothing is asked for."
+	}
 	application := Step{Key: "application", Name: "Application", State: Todo, Note: "No application is there yet."}
 	if app.Unread {
 		application.State, application.Note = Unclear, "It could not be read."
@@ -236,13 +273,18 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	}
 	finalize := Step{Key: "finalize", Name: "Finalize", State: NotYet, Note: "Submits the application for review."}
 	switch {
+	case r.FinalizeUnclear && !finalized:
+		finalize.State, finalize.Note = Unclear, "Sent; nothing shows yet whether it was done. opdeck looks again by itself."
 	case finalized:
 		finalize.State, finalize.Note = Done, "Submitted."
 		if !r.FinalizedAt.IsZero() {
 			finalize.Note = "Submitted by " + orDash(r.By) + "."
 		}
-	case r.Applied || app.Kind() != "" || app.Unread:
+	case r.Applied || app.Kind() != "" || app.Unread || !r.LinkAt.IsZero():
 		finalize.State = Todo
+	}
+	if r.FinalizeLate && !finalized {
+		finalize.Note = "Sent before, and not seen in time. Look at the application, then finalize again."
 	}
 	if settled(c, r) && finalize.State == Todo {
 		finalize.State = Optional
@@ -256,10 +298,13 @@ func shareStep(c api.Customer, r Record) Step {
 	switch {
 	case r.Applied:
 		s.State, s.Note = Done, "Applied; a customer is shared once."
-	case r.BaaS:
-		s.State, s.Note = Blocked, "Not for accounts on the BaaS verification program; use the link."
 	case r.Unclear:
-		s.State, s.Note = Unclear, "The answer was lost. Look at the application before another token is tried."
+		s.State, s.Note = Unclear, "Sent, and its outcome is not known. A new token tells: the service answers 409 if the first was applied."
+	case r.BaaS:
+		s.State, s.Note = Blocked, "The service forbade it (403), as for accounts on the BaaS verification program. Use the link, or try again."
+		if r.BaaSSaid != "" {
+			s.Note = strings.TrimRight(r.BaaSSaid, ".") + ". Use the link, or try again."
+		}
 	case r.Rejected != "":
 		s.Note = "Last token rejected: " + r.Rejected
 	}
@@ -281,6 +326,8 @@ func outstandingStep(r Record) Step {
 	switch {
 	case r.Applied && len(r.Outstanding) > 0:
 		s.State, s.Note = Todo, strings.Join(r.Outstanding, ", ")
+	case r.Applied && r.Outstanding == nil:
+		s.State, s.Note = Unclear, "The answer was not seen; make a link to find out what is missing."
 	case r.Applied:
 		s.State, s.Note = Optional, "Nothing was reported outstanding."
 	}
@@ -294,7 +341,7 @@ func linkStep(r Record, now time.Time) Step {
 		s.State, s.Note = Done, "Made; valid until "+r.LinkUntil.UTC().Format("15:04:05")+" UTC, once."
 	case !r.LinkAt.IsZero():
 		s.State, s.Note = Done, "Made at "+r.LinkAt.UTC().Format("2006-01-02 15:04")+" UTC; it has lapsed."
-	case len(r.Outstanding) > 0 || r.BaaS:
+	case len(r.Outstanding) > 0 || r.BaaS || r.Applied && r.Outstanding == nil:
 		s.State = Todo
 	}
 	return s
@@ -337,8 +384,12 @@ func next(steps []Step, c api.Customer, r Record, finalized bool, now time.Time)
 		return "Nothing: the customer is banned."
 	case settled(c, r):
 		return "Nothing: the customer is " + final(c) + ". To verify them anew, present a share token" + Press(keys.Share) + "."
+	case r.FinalizeUnclear:
+		return "Wait, or reload: finalize was sent, and the application tells when it was submitted."
 	case r.Unclear:
-		return "Look at the application: did the token take effect?"
+		return "Present a new token" + Press(keys.Share) + ": the service answers 409 if the first one was applied. Never the same token again."
+	case state("link") == Todo && r.Applied && r.Outstanding == nil:
+		return "Make a link" + Press(keys.Link) + ": what is outstanding is not known, and the link shows the customer what is missing."
 	case state("link") == Todo && len(r.Outstanding) > 0:
 		return "Make a link" + Press(keys.Link) + " for the outstanding document sets."
 	case state("link") == Todo:

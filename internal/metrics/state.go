@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api/session"
 	"opdeck/internal/app"
+	"opdeck/internal/followup"
 	"opdeck/internal/index/filter"
 )
 
@@ -27,7 +28,8 @@ type state struct {
 	ttl, left, sessionState, generation, instances, authCounts, rotations *prometheus.Desc
 	limits, used, room, waiting, throttled, nextSlot                      *prometheus.Desc
 	operations, indexAge, owed, complete                                  *prometheus.Desc
-	auditOK, auditWaiting, auditPoint, readable                           *prometheus.Desc
+	auditOK, auditWaiting, auditPoint, readable, unsettled                *prometheus.Desc
+	hookWaiting, hookOldest, hookBehind, hookRejected, hookRejectedAt     *prometheus.Desc
 
 	mu   sync.Mutex
 	seen int64               // guarded by mu: the last rotation counted
@@ -36,28 +38,35 @@ type state struct {
 
 func newState(a *app.App) *state {
 	s := &state{app: a,
-		ttl:          desc("token_ttl_seconds", "Life of a token when it was made.", "token"),
-		left:         desc("token_remaining_seconds", "What is left of it; 0 when there is none.", "token"),
-		sessionState: desc("session_state", "1 for the state that the shared session is in.", "state"),
-		generation:   desc("session_generation", "Grows with every new pair of tokens."),
-		instances:    desc("session_instances", "Processes that use the session."),
-		authCounts:   desc("session_events_total", "Since the store was made, of all processes.", "event"),
-		rotations:    desc("rotations_total", "Rotations of the pair seen since this process began, of all processes.", "kind", "outcome"),
-		limits:       desc("budget_limit", "Calls a minute that are recommended.", "class"),
-		used:         desc("budget_used", "Calls in the last minute, of all processes.", "class"),
-		room:         desc("budget_room", "Calls that may go now.", "class"),
-		waiting:      desc("budget_waiting", "Calls that hold a slot ahead.", "class"),
-		throttled:    desc("budget_throttled", "429 answers in the last hour.", "class"),
-		nextSlot:     desc("budget_next_slot_seconds", "Until one more call may go.", "class"),
-		operations:   desc("index_operations", "Operations in the index."),
-		indexAge:     desc("index_age_seconds", "Since the newest page of the list was read; absent before the first time."),
-		owed:         desc("index_owed", "Operations that wait for a read, at most 1000."),
-		complete:     desc("index_complete", "1 when every page has been read once."),
-		auditOK:      desc("audit_healthy", "1 while the audit trail can be written."),
-		auditWaiting: desc("audit_waiting", "Records that wait to be stored."),
-		auditPoint:   desc("audit_checkpoint_healthy", "1 unless the last checkpoint failed."),
-		readable:     desc("store_readable", "1 when a part of the state could be read.", "part"),
-		done:         map[[2]string]int64{},
+		ttl:            desc("token_ttl_seconds", "Life of a token when it was made.", "token"),
+		left:           desc("token_remaining_seconds", "What is left of it; 0 when there is none.", "token"),
+		sessionState:   desc("session_state", "1 for the state that the shared session is in.", "state"),
+		generation:     desc("session_generation", "Grows with every new pair of tokens."),
+		instances:      desc("session_instances", "Processes that use the session."),
+		authCounts:     desc("session_events_total", "Since the store was made, of all processes.", "event"),
+		rotations:      desc("rotations_total", "Rotations of the pair seen since this process began, of all processes.", "kind", "outcome"),
+		limits:         desc("budget_limit", "Calls a minute that are recommended.", "class"),
+		used:           desc("budget_used", "Calls in the last minute, of all processes.", "class"),
+		room:           desc("budget_room", "Calls that may go now.", "class"),
+		waiting:        desc("budget_waiting", "Calls that hold a slot ahead.", "class"),
+		throttled:      desc("budget_throttled", "429 answers in the last hour.", "class"),
+		nextSlot:       desc("budget_next_slot_seconds", "Until one more call may go.", "class"),
+		operations:     desc("index_operations", "Operations in the index."),
+		indexAge:       desc("index_age_seconds", "Since the newest page of the list was read; absent before the first time."),
+		owed:           desc("index_owed", "Operations that wait for a read, at most 1000."),
+		complete:       desc("index_complete", "1 when every page has been read once."),
+		auditOK:        desc("audit_healthy", "1 while the audit trail can be written."),
+		auditWaiting:   desc("audit_waiting", "Records that wait to be stored."),
+		auditPoint:     desc("audit_checkpoint_healthy", "1 unless the last checkpoint failed."),
+		unsettled:      desc("unsettled_writes", "Writes whose outcome is not known."),
+		hookWaiting:    desc("hook_waiting", "Events that could not be merged into the index yet and are tried again."),
+		hookOldest:     desc("hook_waiting_oldest_timestamp_seconds", "When the one that waits longest was tried first; absent when none waits."),
+		hookBehind:     desc("hook_behind", "Stored events that were not looked at yet."),
+		hookRejected:   desc("hook_rejected_total", "Deliveries of this account that were not accepted, since the store was made, of all processes.", "reason"),
+		hookRejectedAt: desc("hook_last_rejected_timestamp_seconds", "When the last of these came.", "reason"),
+
+		readable: desc("store_readable", "1 when a part of the state could be read.", "part"),
+		done:     map[[2]string]int64{},
 	}
 	for _, kind := range []session.EventKind{session.EventLogin, session.EventRefresh} {
 		for _, o := range []session.Outcome{session.OK, session.NotSent, session.Unknown, session.Throttled, session.Refused,
@@ -77,7 +86,7 @@ func newState(a *app.App) *state {
 func (s *state) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.ttl, s.left, s.sessionState, s.generation, s.instances, s.authCounts, s.rotations,
 		s.limits, s.used, s.room, s.waiting, s.throttled, s.nextSlot, s.operations, s.indexAge, s.owed, s.complete,
-		s.auditOK, s.auditWaiting, s.auditPoint, s.readable} {
+		s.auditOK, s.auditWaiting, s.auditPoint, s.readable, s.hookWaiting, s.hookOldest, s.hookBehind, s.hookRejected, s.hookRejectedAt, s.unsettled} {
 		ch <- d
 	}
 }
@@ -89,10 +98,28 @@ func (s *state) Collect(ch chan<- prometheus.Metric) {
 	s.collectSession(ctx, ch)
 	s.collectBudgets(ctx, ch)
 	s.collectIndex(ctx, ch)
+	s.collectWrites(ctx, ch)
+	s.collectHooks(ctx, ch)
 	h := s.app.Audit.Health()
 	gauge(ch, s.auditOK, flag(h.Err == nil))
 	gauge(ch, s.auditWaiting, float64(h.Waiting))
 	gauge(ch, s.auditPoint, flag(h.Checkpoint == nil))
+}
+
+// collectWrites counts writes whose outcome is not known.
+func (s *state) collectWrites(ctx context.Context, ch chan<- prometheus.Metric) {
+	rows, err := s.app.Follow.Pending(ctx)
+	gauge(ch, s.readable, flag(err == nil), "writes")
+	if err != nil {
+		return
+	}
+	open := 0
+	for _, r := range rows {
+		if r.State != followup.NotSeen {
+			open++
+		}
+	}
+	gauge(ch, s.unsettled, float64(open))
 }
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
@@ -176,4 +203,21 @@ func (s *state) collectIndex(ctx context.Context, ch chan<- prometheus.Metric) {
 		}
 	}
 	gauge(ch, s.readable, flag(err == nil), "index")
+}
+
+func (s *state) collectHooks(ctx context.Context, ch chan<- prometheus.Metric) {
+	t, err := s.app.HookTrouble(ctx)
+	gauge(ch, s.readable, flag(err == nil), "hooks")
+	if err != nil {
+		return
+	}
+	gauge(ch, s.hookWaiting, float64(t.Backlog.Waiting))
+	gauge(ch, s.hookBehind, float64(t.Backlog.Behind))
+	if t.Backlog.Waiting > 0 {
+		gauge(ch, s.hookOldest, float64(t.Backlog.Oldest.Unix()))
+	}
+	for _, c := range t.Rejected {
+		count(ch, s.hookRejected, c.N, c.Reason)
+		gauge(ch, s.hookRejectedAt, float64(c.Last.Unix()), c.Reason)
+	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"image/color"
@@ -21,7 +20,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/console"
-	"opdeck/internal/index"
+	"opdeck/internal/index/indextest"
 )
 
 // settings keep everything in memory.
@@ -191,28 +190,27 @@ func press(w io.Writer, keys string) error {
 // fill reads the whole list, as the background sync does in some minutes, and
 // returns the ids.
 func fill(ctx context.Context, a *app.App) (ids []string, err error) {
-	p := index.Progress{Started: noon, Finished: noon, Newest: noon, PageSize: 100}
 	for n := 0; ; n++ {
-		page, err := a.Client.Operations(ctx, api.OperationQuery{Page: n, Size: p.PageSize})
+		page, err := a.Client.Operations(ctx, api.OperationQuery{Page: n, Size: 100})
 		if err != nil {
 			return nil, err
 		}
 		for _, op := range page.Items {
 			ids = append(ids, string(op.OPID))
 		}
-		p.Read += int64(len(page.Items))
-		if p.Total, err = strconv.ParseInt(string(page.Total), 10, 64); err != nil {
+		total, err := strconv.ParseInt(string(page.Total), 10, 64)
+		if err != nil {
 			return nil, err
 		}
-		if p.Read >= p.Total || len(page.Items) == 0 {
+		if int64(len(ids)) >= total || len(page.Items) == 0 {
 			break
 		}
 	}
-	b, err := json.Marshal(p)
+	name, progress, err := indextest.Whole(noon, int64(len(ids)), noon)
 	if err != nil {
 		return nil, err
 	}
-	return ids, a.Index.SetMeta(ctx, "sync", string(b))
+	return ids, a.Index.SetMeta(ctx, name, progress)
 }
 
 // shows waits until text is on a screen that has come to rest.

@@ -70,7 +70,7 @@ func median(v []float64) float64 {
 
 func benchBeside(b *testing.B, senders int, tcp bool) {
 	raw := newRawInserter(b)
-	r := start(b, receiver.Options{Inbox: store.NewInbox(storetest.Open(b, store.SQLite).Bulk), PerSource: -1})
+	r := start(b, receiver.Options{Inbox: store.NewInbox(storetest.Open(b, store.SQLite).Bulk, "https://service.test", "machine"), PerSource: -1})
 	prepare := func(senders int, requests []*http.Request) func() []time.Duration {
 		return func() []time.Duration {
 			return sendAll(b, senders, requests, func(req *http.Request) int { return serve(r, req).Code })
@@ -148,8 +148,8 @@ func newRawInserter(b *testing.B) func([]receiver.Record) []time.Duration {
 	}
 	b.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
-	insert, err := db.Prepare(`INSERT INTO hook (hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
- verifier, authenticated, bound, status, reason, detail, last_us) VALUES (?,?,1,'Operation',?,'D1',?,?,?,'192.0.2.1','jwt',1,1,'verified','','',?)`)
+	insert, err := db.Prepare(`INSERT INTO hook (scope, hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
+ verifier, authenticated, bound, status, reason, detail, last_us) VALUES (1,?,?,1,'Operation',?,'D1',?,?,?,'192.0.2.1','jwt',1,1,'verified','','',?)`)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func newRawInserter(b *testing.B) func([]receiver.Record) []time.Duration {
 
 // benchInbox is the plain insertion through Inbox.Insert.
 func benchInbox(b *testing.B) {
-	in := store.NewInbox(storetest.Open(b, store.SQLite).Bulk)
+	in := store.NewInbox(storetest.Open(b, store.SQLite).Bulk, "https://service.test", "machine")
 	var figures rounds
 	n := 0
 	for b.Loop() {

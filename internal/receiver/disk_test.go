@@ -17,7 +17,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	ctx := context.Background()
 	db := storetest.Open(t, store.SQLite).Bulk
-	in := store.NewInbox(db)
+	in := store.NewInbox(db, "https://service.test", "machine")
 	r := start(t, receiver.Options{Inbox: in})
 	if _, err := db.Exec(ctx, "PRAGMA max_page_count = 120"); err != nil { // about 480 kB
 		t.Fatal(err)

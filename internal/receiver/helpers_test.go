@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ var clock = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 func inbox(t testing.TB) *store.Inbox {
 	t.Helper()
-	return store.NewInbox(storetest.Open(t, store.SQLite).Bulk)
+	return store.NewInbox(storetest.Open(t, store.SQLite).Bulk, "https://service.test", "machine")
 }
 
 func verifier(t testing.TB, kind string) hook.Verifier {
@@ -140,4 +141,12 @@ func stored(t testing.TB, in receiver.Inbox) []receiver.Stored {
 		}
 		all, seq = append(all, rows...), rows[len(rows)-1].Seq
 	}
+}
+
+// countLines counts what a log writes.
+type countLines struct{ n atomic.Int64 }
+
+func (c *countLines) Write(b []byte) (int, error) {
+	c.n.Add(int64(bytes.Count(b, []byte("\n"))))
+	return len(b), nil
 }

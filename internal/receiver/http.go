@@ -20,20 +20,33 @@ import (
 //	400 no body, or one that broke off 403 not through the proxy
 //	404, 405 another path or method    408, 413 too slow, too large
 //	503 with Retry-After: too much at once, or it cannot be stored
+//
+// Nothing is held for a sender before its body is there: a slot is taken for
+// verifying and storing only.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.stats.requests.Add(1)
-	code, res := r.take(w, req)
-	switch {
-	case code == http.StatusOK:
-		say(w, code, string(res.Outcome))
-		return
-	case code == http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", strconv.Itoa(int((r.opt.RetryAfter+time.Second-1)/time.Second)))
-	case code == http.StatusUnauthorized:
-	default:
-		r.stats.rejected.Add(1)
+	enter := phaseOf(req.Context())
+	enter(waiting)
+	from, through := sender(req, r.opt.Proxies)
+	body, no := r.read(w, req, from, through)
+	if no == nil {
+		enter(working) // until its answer has left, which the server sees
+		var res Result
+		if res, no = r.handle(req, body, from); no == nil {
+			say(w, http.StatusOK, string(res.Outcome))
+			return
+		}
 	}
-	say(w, code, http.StatusText(code))
+	switch no.code {
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", strconv.Itoa(int((r.opt.RetryAfter+time.Second-1)/time.Second)))
+	case http.StatusMethodNotAllowed:
+		w.Header().Set("Allow", http.MethodPost)
+	case http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
+		w.Header().Set("Connection", "close")
+	}
+	say(w, no.code, http.StatusText(no.code))
+	r.reject(req, from, body, no)
 }
 
 func say(w http.ResponseWriter, code int, line string) {
@@ -43,108 +56,105 @@ func say(w http.ResponseWriter, code int, line string) {
 	_, _ = io.WriteString(w, strings.ToLower(line)+"\n")
 }
 
-func (r *Receiver) take(w http.ResponseWriter, req *http.Request) (code int, res Result) {
-	if req.URL.EscapedPath() != r.opt.Path {
-		return http.StatusNotFound, res
+// read returns the body of a delivery that may come in.
+func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Addr, through bool) ([]byte, *refusal) {
+	switch {
+	case req.URL.EscapedPath() != r.opt.Path:
+		return nil, &refusal{code: http.StatusNotFound, reason: reasonPath, detail: "It came to another path: [webhooks] path is " + r.opt.Path + "."}
+	case req.Method != http.MethodPost:
+		return nil, &refusal{code: http.StatusMethodNotAllowed, reason: reasonMethod, detail: "Deliveries come by POST."}
+	case !through:
+		return nil, &refusal{code: http.StatusForbidden, reason: "not_by_proxy", detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy demands."}
+	case !r.buckets.take(sourceOf(from), r.opt.Now()):
+		return nil, tooMany("One source sends more than the receiver takes in a second.")
 	}
-	if req.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		return http.StatusMethodNotAllowed, res
+	return r.body(w, req)
+}
+
+// handle verifies and stores a body.
+func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Result, *refusal) {
+	source := sourceOf(from)
+	if !r.slots.take(source) {
+		return Result{}, tooMany("Too many deliveries were at work at the same time.")
 	}
-	from, ok := sender(req, r.opt.Proxies)
-	if !ok {
-		return http.StatusForbidden, res
-	}
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	default:
-		r.stats.limited.Add(1)
-		return http.StatusServiceUnavailable, res
-	}
+	defer r.slots.give(source)
 	now := r.opt.Now()
-	if !r.buckets.take(from, now) {
-		r.stats.limited.Add(1)
-		return http.StatusServiceUnavailable, res
-	}
-	body, code := r.body(w, req)
-	if code != 0 {
-		return code, res
-	}
-	verdict, ok := r.authenticate(req, body, from, now)
-	if !ok {
-		return http.StatusUnauthorized, res
+	verdict, no := r.authenticate(req, body, from, now)
+	if no != nil {
+		return Result{}, no
 	}
 	// The row stays when the sender leaves now: its next try is a duplicate.
 	res, err := r.accept(context.WithoutCancel(req.Context()), delivery{
 		body: body, verdict: verdict, source: Source(from.String()), at: now, encoded: encoded(req.Header)})
-	if err != nil {
-		return http.StatusServiceUnavailable, res
+	switch {
+	case err != nil:
+		return Result{}, &refusal{code: http.StatusServiceUnavailable, reason: reasonNotStored, detail: "It could not be stored in time; the log tells why. Its sender was told to come again."}
+	case res.Outcome == OutcomeReused:
+		return Result{}, unauthorized(&hook.AuthError{Reason: hook.ReasonTokenReused, Detail: hook.TokenReused})
 	}
-	return http.StatusOK, res
+	return res, nil
+}
+
+func tooMany(why string) *refusal {
+	return &refusal{code: http.StatusServiceUnavailable, reason: reasonTooMany, detail: why + " Its sender was told to come again."}
 }
 
 // trusted is how large a body may call itself before memory is set aside for it.
 const trusted = 16 << 10
 
-// body reads at most MaxBody bytes within BodyTimeout; code is 0 when it did.
-func (r *Receiver) body(w http.ResponseWriter, req *http.Request) (body []byte, code int) {
+// body reads at most MaxBody bytes within BodyTimeout.
+func (r *Receiver) body(w http.ResponseWriter, req *http.Request) ([]byte, *refusal) {
 	if req.ContentLength > MaxBody {
-		w.Header().Set("Connection", "close")
-		return nil, http.StatusRequestEntityTooLarge
+		return nil, bodyError(&http.MaxBytesError{Limit: MaxBody})
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(r.opt.BodyTimeout)) // a recorder in a test has none
 	limited := http.MaxBytesReader(w, req.Body, MaxBody)
 	if n := req.ContentLength; n > 0 && n <= trusted {
-		body = make([]byte, n)
-		_, err := io.ReadFull(limited, body)
-		return body, bodyError(w, err)
+		body := make([]byte, n)
+		got, err := io.ReadFull(limited, body)
+		return body[:got], bodyError(err)
 	}
 	body, err := io.ReadAll(limited)
 	if err == nil && len(body) == 0 {
-		return nil, http.StatusBadRequest
+		return nil, &refusal{code: http.StatusBadRequest, reason: "empty", detail: "The request has no body."}
 	}
-	return body, bodyError(w, err)
+	return body, bodyError(err)
 }
 
-func bodyError(w http.ResponseWriter, err error) int {
+func bodyError(err error) *refusal {
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
-		return 0
+		return nil
 	case errors.As(err, &large):
-		return http.StatusRequestEntityTooLarge
+		return &refusal{code: http.StatusRequestEntityTooLarge, reason: "too_large", detail: "The body is larger than " + strconv.Itoa(MaxBody) + " bytes."}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &refusal{code: http.StatusRequestTimeout, reason: "too_slow", detail: "The body did not come in time."}
 	}
-	w.Header().Set("Connection", "close")
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return http.StatusRequestTimeout
-	}
-	return http.StatusBadRequest
+	return &refusal{code: http.StatusBadRequest, reason: "cut_off", detail: "The body ended before its end."}
 }
 
-func (r *Receiver) authenticate(req *http.Request, body []byte, from netip.Addr, now time.Time) (hook.Verdict, bool) {
+func (r *Receiver) authenticate(req *http.Request, body []byte, from netip.Addr, now time.Time) (hook.Verdict, *refusal) {
 	if r.opt.Verifier == nil {
-		r.stats.deny("no_verifier")
-		return hook.Verdict{}, false
+		return hook.Verdict{}, unauthorized(&hook.AuthError{Reason: "no_verifier", Detail: "This receiver takes nothing from the network."})
 	}
 	v, err := r.opt.Verifier.Verify(hook.Delivery{
 		Header: req.Header, Body: body, Loopback: len(r.opt.Proxies) == 0 && from.IsLoopback() && local(req), At: now})
 	if err != nil {
-		reason := "other"
 		var a *hook.AuthError
-		if errors.As(err, &a) {
-			reason = a.Reason
+		if !errors.As(err, &a) {
+			a = &hook.AuthError{Reason: "other"}
 		}
-		r.stats.deny(reason)
-		r.opt.Log.Warn("webhook not authenticated", "reason", reason, "source", from.String())
-		return v, false
+		return v, unauthorized(a)
 	}
 	if v.OldSecret {
 		r.stats.oldSecret.Add(1)
-		r.opt.Log.Info("webhook authenticated with the old secret", "source", from.String())
+		if n, ok := r.quiet.Allow("old secret "+from.String(), now); ok {
+			r.opt.Log.Info("webhook authenticated with the old secret", "source", from.String(), "held_back", n)
+		}
 	}
-	return v, true
+	return v, nil
 }
 
 // sender returns the address a request comes from; ok is false when it should

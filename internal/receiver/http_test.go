@@ -234,7 +234,7 @@ func TestLostCommit(t *testing.T) {
 // in the queue is stored all the same.
 func TestBounded(t *testing.T) {
 	in := &faulty{Inbox: inbox(t), gate: make(chan struct{})}
-	r := start(t, receiver.Options{Inbox: in, Queue: 2, InFlight: 4})
+	r := start(t, receiver.Options{Inbox: in, Queue: 2, InFlight: 4, InFlightEach: 4})
 	answers := make(chan int, 100)
 	var wg sync.WaitGroup
 	send := func(n int) {

@@ -46,6 +46,10 @@ type Record struct {
 	Status     Status
 	Reason     hook.Reason // why it is set aside, else ""
 	Detail     string      // a sentence about that, safe to print
+
+	// Token is what must be remembered of a token that does not cover the body;
+	// nil for every other delivery. It is not read back.
+	Token *hook.TokenUse
 }
 
 // ConflictKey is the key under which r is kept beside another delivery of its id.
@@ -57,6 +61,7 @@ type Stored struct {
 	Seq        int64     // rises with every new row, in the order of commit
 	Deliveries int       // how often it came
 	LastAt     time.Time // when it came last
+	Retry      Retry     // why it is not in the index yet; zero when nothing is wrong
 }
 
 // Alarming reports whether a person should look at it.
@@ -79,6 +84,7 @@ const (
 	OutcomeNew       Outcome = "new"
 	OutcomeDuplicate Outcome = "duplicate" // the same body was there already
 	OutcomeConflict  Outcome = "conflict"  // a new row beside another body of that hook_id
+	OutcomeReused    Outcome = "reused"    // not stored: a late token that came before with another body
 )
 
 // Result is the answer to one record.
@@ -96,6 +102,7 @@ type Filter struct {
 	Statuses []Status
 	Since    time.Time // received at or after
 	Until    time.Time // received before
+	Waiting  bool      // only those that wait to be merged into the index again
 	Before   int64     // Seq below: the next page
 	Limit    int       // 0: 100; at most 1000
 }
@@ -104,7 +111,7 @@ type Filter struct {
 func (f Filter) Match(s Stored) bool {
 	return (f.HookID == "" || f.HookID == s.HookID) && anyOf(f.Types, s.Type) && anyOf(f.Statuses, s.Status) &&
 		(f.Object == "" || f.Object == s.Object) && (f.ObjectID == "" || f.ObjectID == string(s.ObjectID)) &&
-		(f.Since.IsZero() || !s.ReceivedAt.Before(f.Since)) && (f.Until.IsZero() || s.ReceivedAt.Before(f.Until))
+		(!f.Waiting || s.Retry.Waiting()) && (f.Since.IsZero() || !s.ReceivedAt.Before(f.Since)) && (f.Until.IsZero() || s.ReceivedAt.Before(f.Until))
 }
 
 func anyOf[T comparable](set []T, v T) bool {
@@ -140,8 +147,9 @@ func (a Attempt) OK() bool { return a.Error == "" && a.Status >= 200 && a.Status
 // ErrNotFound says that the inbox holds no such delivery.
 var ErrNotFound = errors.New("the inbox holds no such event")
 
-// Inbox keeps deliveries for all processes that share a database. It never
-// forgets an id.
+// Inbox keeps one machine account's deliveries for all processes that share a
+// database: what came for one account never shows for another. It never forgets
+// an id.
 type Inbox interface {
 	// Insert stores records in their order, all or none, and returns only when
 	// they would survive a power cut. After an error it is unknown whether they

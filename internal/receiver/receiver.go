@@ -18,34 +18,43 @@ const MaxBody = 256 << 10
 // Options of a Receiver. Zero fields have the defaults named.
 type Options struct {
 	Inbox Inbox // needed
+	// Rejects keeps what was not accepted; nil: it is only counted.
+	Rejects Rejects
 	// Verifier judges what comes over HTTP. Without one nothing is taken there;
 	// Send and Replay work.
 	Verifier hook.Verifier
-	Path     string // "/hooks"
+	// Header is where the proof of a delivery is found; its value is never kept.
+	Header string // "Authorization"
+	Path   string // "/hooks"
 	// Proxies are the addresses of the proxy in front. Only they may then
 	// connect, and the sender is the last address in X-Forwarded-For that is
 	// not one of them. Empty: no proxy, and that header is not looked at.
 	Proxies []netip.Prefix
 
 	Queue        int           // 512: deliveries that may wait for the inbox
-	InFlight     int           // 256: requests at work at a time
-	PerSource    float64       // 5000: requests a second from one address; negative: no bound
-	BodyTimeout  time.Duration // 10 s
+	InFlight     int           // 256: requests that are verified and stored at a time
+	InFlightEach int           // 128: of these, from one source
+	PerSource    float64       // 5000: requests a second from one source; negative: no bound
+	BodyTimeout  time.Duration // 10 s: for all of a body
 	StoreTimeout time.Duration // 8 s: then the sender is told to come again
 	RetryAfter   time.Duration // 5 s: what the sender is told
+	RejectEvery  time.Duration // 200 ms: the shortest time between two writes to Rejects
 
 	Log *slog.Logger     // discards
 	Now func() time.Time // time.Now
 }
 
 func (o *Options) defaults() {
+	set(&o.Header, "Authorization")
 	set(&o.Path, "/hooks")
 	set(&o.Queue, 512)
 	set(&o.InFlight, 256)
+	set(&o.InFlightEach, max(o.InFlight/2, 1))
 	set(&o.PerSource, 5000)
 	set(&o.BodyTimeout, 10*time.Second)
 	set(&o.StoreTimeout, 8*time.Second)
 	set(&o.RetryAfter, 5*time.Second)
+	set(&o.RejectEvery, 200*time.Millisecond)
 	set(&o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
@@ -64,10 +73,12 @@ func set[T comparable](v *T, value T) {
 type Receiver struct {
 	opt     Options
 	batch   *batcher
-	slots   chan struct{} // one for each request at work
+	slots   *slots
 	buckets *buckets
 	hub     hub
 	stats   stats
+	rejects *rejector
+	quiet   Quiet // log lines about deliveries
 }
 
 // New starts a receiver.
@@ -81,14 +92,15 @@ func New(opt Options) (*Receiver, error) {
 	case opt.Verifier != nil && opt.Verifier.Name() == hook.VerifyNone && len(opt.Proxies) > 0:
 		return nil, errors.New("webhooks: verify = \"none\" is for this host only and cannot stand behind a proxy")
 	}
-	r := &Receiver{opt: opt, slots: make(chan struct{}, opt.InFlight), buckets: newBuckets(opt.PerSource)}
+	r := &Receiver{opt: opt, slots: newSlots(opt.InFlight, opt.InFlightEach), buckets: newBuckets(opt.PerSource),
+		rejects: newRejector(opt.Rejects, opt.RejectEvery, opt.Log)}
 	r.batch = newBatcher(opt.Inbox, opt.Queue, opt.StoreTimeout, r.stats.count, r.stored)
 	return r, nil
 }
 
 // Close takes nothing more, stores what waits and ends the subscriptions.
 func (r *Receiver) Close(ctx context.Context) error {
-	err := r.batch.close(ctx)
+	err := errors.Join(r.batch.close(ctx), r.rejects.close(ctx))
 	r.hub.close()
 	return err
 }
@@ -98,7 +110,9 @@ func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	res, err := r.batch.put(ctx, read(d))
 	if err != nil {
 		r.stats.refused.Add(1)
-		r.opt.Log.Error("webhook not stored", "err", err, "source", string(d.source))
+		if n, ok := r.quiet.Allow("not stored "+err.Error(), r.opt.Now()); ok {
+			r.opt.Log.Error("webhooks cannot be stored; their senders are told to come again", "err", err, "source", string(d.source), "held_back", n)
+		}
 		return Result{}, err
 	}
 	return res, nil
@@ -109,7 +123,7 @@ func (r *Receiver) stored(results []Result) {
 	for _, res := range results {
 		s := res.Stored
 		switch {
-		case res.Outcome == OutcomeDuplicate:
+		case res.Outcome == OutcomeDuplicate, res.Outcome == OutcomeReused:
 			continue
 		case res.Outcome == OutcomeConflict:
 			r.opt.Log.Warn("webhook conflict: a known hook_id came with another body", "hook_id", s.HookID, "source", string(s.Source))

@@ -24,6 +24,7 @@ func read(d delivery) Record {
 	r := Record{
 		Raw: d.body, Hash: sha256.Sum256(d.body), ReceivedAt: d.at.UTC(), Source: d.source, Verdict: d.verdict, Status: Unverified,
 	}
+	r.Token, r.Verdict.Token = d.verdict.Token, nil
 	if d.verdict.Authenticated {
 		r.Status = Verified
 	}

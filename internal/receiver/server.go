@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"opdeck/api/hook"
@@ -22,7 +21,11 @@ type ServerOptions struct {
 	Listen string      // "127.0.0.1:8788"
 	TLS    *tls.Config // nil: plain HTTP, for loopback or behind the proxy of Options.Proxies
 
-	MaxConns      int           // 512: the idle one that is open longest is closed for a new one
+	// MaxConns (512) and PerSource (128) bound the connections, in all and of one
+	// source. Beyond that one that waits for its sender is closed for a new one, the
+	// oldest first; a source is an IPv4 address or an IPv6 /64, and no proxy.
+	MaxConns      int
+	PerSource     int
 	HeaderTimeout time.Duration // 5 s
 	IdleTimeout   time.Duration // 60 s
 }
@@ -40,6 +43,7 @@ type Server struct {
 // on, unless a proxy is configured; verify = "none" only on loopback.
 func Listen(ctx context.Context, r *Receiver, opt ServerOptions) (*Server, error) {
 	set(&opt.MaxConns, 512)
+	set(&opt.PerSource, 128)
 	set(&opt.HeaderTimeout, 5*time.Second)
 	set(&opt.IdleTimeout, 60*time.Second)
 	if err := allowed(r, opt); err != nil {
@@ -55,11 +59,11 @@ func Listen(ctx context.Context, r *Receiver, opt ServerOptions) (*Server, error
 		c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
 		l = tls.NewListener(l, c)
 	}
-	s := &Server{listener: l, conns: conns{max: opt.MaxConns, open: map[net.Conn]time.Time{}}}
+	s := &Server{listener: l, conns: conns{max: opt.MaxConns, each: opt.PerSource, proxies: r.opt.Proxies, open: map[net.Conn]*connection{}}}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	s.http = &http.Server{
-		Handler: r, Protocols: protocols, MaxHeaderBytes: maxHeader, ConnState: s.conns.state,
+		Handler: r, Protocols: protocols, MaxHeaderBytes: maxHeader, ConnState: s.conns.state, ConnContext: s.conns.mark,
 		ReadHeaderTimeout: opt.HeaderTimeout, ReadTimeout: opt.HeaderTimeout + r.opt.BodyTimeout,
 		WriteTimeout: opt.HeaderTimeout + r.opt.BodyTimeout + r.opt.StoreTimeout + 5*time.Second, IdleTimeout: opt.IdleTimeout,
 		ErrorLog: slog.NewLogLogger(r.opt.Log.Handler(), slog.LevelDebug),
@@ -106,52 +110,4 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // seconds. It returns nil after such an end. The receiver stays open.
 func (s *Server) Serve(ctx context.Context) error {
 	return listen.Serve(ctx, "webhooks", s.http, s.listener, 5*time.Second)
-}
-
-// conns bounds open connections: a new one beyond max takes the place of the
-// one that is idle longest, or is closed when all are at work.
-type conns struct {
-	max int
-
-	mu   sync.Mutex             // guards open
-	open map[net.Conn]time.Time // when it became idle; zero: at work
-}
-
-func (c *conns) state(conn net.Conn, st http.ConnState) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch st {
-	case http.StateNew:
-		if len(c.open) >= c.max && !c.evict() {
-			go func() { _ = conn.Close() }()
-			return
-		}
-		c.open[conn] = time.Now() // it may send nothing
-	case http.StateActive:
-		if _, ours := c.open[conn]; ours {
-			c.open[conn] = time.Time{}
-		}
-	case http.StateIdle:
-		if _, ours := c.open[conn]; ours {
-			c.open[conn] = time.Now()
-		}
-	case http.StateClosed, http.StateHijacked:
-		delete(c.open, conn)
-	}
-}
-
-func (c *conns) evict() bool {
-	var oldest net.Conn
-	var since time.Time
-	for conn, t := range c.open {
-		if !t.IsZero() && (oldest == nil || t.Before(since)) {
-			oldest, since = conn, t
-		}
-	}
-	if oldest == nil {
-		return false
-	}
-	delete(c.open, oldest)
-	go func() { _ = oldest.Close() }() // TLS may take its time to say goodbye
-	return true
 }

@@ -56,7 +56,8 @@ type Counters struct {
 	Refused      int64 // could not be stored in time: 503
 	Limited      int64 // too much at once: 503
 	Rejected     int64 // wrong method, path, size or body: 4xx
-	Queued       int   // waiting now
+	Working      int   // verified or stored now
+	Queued       int   // of these, waiting for the inbox
 	Dropped      int64 // notes that slow subscribers missed; the inbox has the events
 
 	Reasons map[string]int64 // of 401, by the verifier's word
@@ -69,7 +70,7 @@ func (r *Receiver) Counters() Counters {
 	c := Counters{
 		Requests: s.requests.Load(), Stored: s.stored.Load(), Duplicates: s.duplicates.Load(), Conflicts: s.conflicts.Load(),
 		Quarantined: s.quarantined.Load(), Unauthorized: s.unauthorized.Load(), OldSecret: s.oldSecret.Load(), Refused: s.refused.Load(),
-		Limited: s.limited.Load(), Rejected: s.rejected.Load(), Queued: r.batch.depth(), Dropped: r.hub.dropped.Load(), Reasons: map[string]int64{},
+		Limited: s.limited.Load(), Rejected: s.rejected.Load(), Working: r.slots.inUse(), Queued: r.batch.depth(), Dropped: r.hub.dropped.Load(), Reasons: map[string]int64{},
 	}
 	if ns := s.lastAt.Load(); ns != 0 {
 		c.LastAt = time.Unix(0, ns).UTC()

@@ -1,8 +1,11 @@
 // Package replace replaces a document of an operation: remove, upload, attach
 // (spec, Remove a document, rule 6), as one job whose every step is in a journal
 // before it is taken. A crash at any moment leaves a job that tells where it
-// stood; Resume finds out by reading what became of the step under way and goes
-// on. Nothing is sent twice on a guess.
+// stood; running it again finds out by reading what became of the step under way
+// and goes on. A step is taken back on proof only: nothing was sent, or the
+// service refused. While its outcome is not known the job waits, and after
+// LateAfter it asks a person. Nothing is sent twice on a guess, and no job ends
+// while its operation lacks the document.
 package replace
 
 import (
@@ -13,6 +16,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"opdeck/api"
@@ -30,8 +36,10 @@ const (
 	Uploading Step = "uploading"
 	Uploaded  Step = "uploaded"
 	Attaching Step = "attaching"
-	Attached  Step = "attached"  // done
-	Abandoned Step = "abandoned" // given up; the old document was put back or never removed
+	Attached  Step = "attached" // done
+
+	Abandoning Step = "abandoning" // the old document is being put back
+	Abandoned  Step = "abandoned"  // given up; the old document is attached or was never removed
 )
 
 // Ended reports whether nothing is left to do.
@@ -56,6 +64,20 @@ type Job struct {
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
 	Began    time.Time `json:"began,omitzero"` // of the upload
+
+	// Asked is when the call of an -ing step was sent, zero when its outcome is
+	// proven. Sent lists the steps of which a call went out whose outcome was never
+	// proven: it may take effect at any time.
+	Asked time.Time `json:"asked,omitzero"`
+	Sent  []Step    `json:"sent,omitempty"`
+	// Mark is the trail's last record from before the call, plus one; Runner the mark
+	// of the process that made it. With both it can be proven that a process which
+	// was killed had not sent anything yet.
+	Mark   int64  `json:"mark,omitempty"`
+	Runner string `json:"runner,omitempty"`
+	// Probe finds the upload; Candidates are the files that it may be.
+	Probe      *api.Probe `json:"probe,omitempty"`
+	Candidates []string   `json:"candidates,omitempty"`
 }
 
 // ErrTaken means that another process moved the job meanwhile.
@@ -72,11 +94,26 @@ type Store interface {
 
 // Client is what a job needs of the service.
 type Client interface {
-	Operation(ctx context.Context, opid string) (api.Operation, error)
 	RemoveDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error)
 	UploadDocument(ctx context.Context, u api.Upload) (api.CustomerFile, error)
-	FindUpload(ctx context.Context, u api.Upload, began time.Time) (api.CustomerFile, api.Verdict, error)
+	ProbeUpload(ctx context.Context, u api.Upload) api.Probe
+	Look(ctx context.Context, p api.Probe) (api.Sight, error)
 	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
+}
+
+// Witness knows whether a process that took a step has ended, and whether it had
+// come to the sending.
+type Witness interface {
+	// Hold marks this process as runner until release is called or it ends.
+	Hold(runner string) (release func(), ok bool)
+	// Gone reports that a runner, which began a step at asked, has ended; false when
+	// in doubt.
+	Gone(runner string, asked time.Time) bool
+	// Last is the number of the audit trail's newest record.
+	Last(ctx context.Context) (int64, error)
+	// Began reports whether an act on that object was begun after a record: what was
+	// not begun was not sent.
+	Began(ctx context.Context, after int64, event, id string) (bool, error)
 }
 
 // Jobs runs jobs. Files are kept in Dir (0600) until their job has ended, so
@@ -86,6 +123,11 @@ type Jobs struct {
 	Client Client
 	Dir    string
 	Now    func() time.Time
+	// LateAfter is how long a call whose outcome is not known is waited for before
+	// a person is asked.
+	LateAfter time.Duration
+	// Witness proves that a call was never sent; nil: nobody does.
+	Witness Witness
 	// OnStep is told about every step; may be nil.
 	OnStep func(Job)
 }
@@ -137,6 +179,8 @@ func (r *Jobs) keep(j Job, content []byte) error {
 // Run takes the steps that are left. It returns the job as it stands and, when
 // it stopped before the end, why; Run again to go on.
 func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
+	ctx, release := r.at(ctx, j)
+	defer release()
 	for !j.Step.Ended() {
 		next, err := r.advance(ctx, j)
 		if errors.Is(err, ErrTaken) {
@@ -151,6 +195,51 @@ func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
 	}
 	_ = os.Remove(r.path(j)) // a file that stays is swept by no one, but harms no one
 	return j, nil
+}
+
+// atKey marks the context of who takes a job's steps: what is seen meanwhile is
+// theirs to write down, and Settled leaves the job alone.
+type atKey struct{}
+
+// here are the runners of this process: a lock of one's own tells nothing.
+var here sync.Map
+
+// running is who takes a job's steps.
+type running struct{ job, runner string }
+
+func (r *Jobs) at(ctx context.Context, j Job) (context.Context, func()) {
+	if is, ok := ctx.Value(atKey{}).(running); ok && is.job == j.ID {
+		return ctx, func() {}
+	}
+	is, release := running{job: j.ID}, func() {}
+	if r.Witness != nil {
+		runner := newID()
+		if let, ok := r.Witness.Hold(runner); ok {
+			here.Store(runner, true)
+			is.runner, release = runner, func() { here.Delete(runner); let() }
+		}
+	}
+	return context.WithValue(ctx, atKey{}, is), release
+}
+
+// unsent reports that the call of the step under way is proven not to have left:
+// the process that was to send it has ended, and it never came to the intent that
+// stands in the audit trail before anything is sent.
+func (r *Jobs) unsent(ctx context.Context, j Job, kind api.ActKind, id string) bool {
+	if r.Witness == nil || j.Mark == 0 || j.Runner == "" || !r.Witness.Gone(j.Runner, j.Asked) {
+		return false
+	}
+	if _, ours := here.Load(j.Runner); ours {
+		return false
+	}
+	began, err := r.Witness.Began(ctx, j.Mark-1, string(kind), id)
+	return err == nil && !began
+}
+
+// anew goes back to the step before one that is proven not to have left.
+func (r *Jobs) anew(ctx context.Context, j Job, before Step) (Job, error) {
+	j.Asked, j.Problem = time.Time{}, ""
+	return r.save(ctx, j, before)
 }
 
 // save writes the job at a step, over the version that j is.
@@ -186,40 +275,94 @@ func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
 		return r.attach(ctx, j)
 	case Attaching:
 		return r.afterAttaching(ctx, j)
+	case Abandoning:
+		return r.putBack(ctx, j)
 	}
 	return j, fmt.Errorf("replace: unknown step %q", j.Step)
 }
 
-func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
-	j, err := r.save(ctx, j, Removing)
-	if err != nil {
-		return j, err
+// begin writes down that the call of a step goes out now.
+func (r *Jobs) begin(ctx context.Context, j Job, step Step) (Job, error) {
+	j.Asked, j.Mark, j.Runner = r.Now().UTC(), 0, ""
+	if is, ok := ctx.Value(atKey{}).(running); ok && is.runner != "" {
+		if last, err := r.Witness.Last(ctx); err == nil {
+			j.Mark, j.Runner = last+1, is.runner
+		}
 	}
-	if _, err := r.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"}); err != nil {
-		return r.back(ctx, j, Planned, err)
+	if !slices.Contains(j.Sent, step) {
+		j.Sent = append(slices.Clone(j.Sent), step)
 	}
-	return r.save(ctx, j, Removed)
+	return r.save(ctx, j, step)
 }
 
-// back returns to the step before when a call surely did nothing, so that
-// resuming repeats it; an unknown outcome stays where it is.
-func (r *Jobs) back(ctx context.Context, j Job, before Step, err error) (Job, error) {
+// done writes down that the wanted state was shown.
+func (r *Jobs) done(ctx context.Context, j Job, step Step) (Job, error) {
+	j.Asked, j.Problem = time.Time{}, ""
+	return r.save(context.WithoutCancel(ctx), j, step)
+}
+
+// back returns to the step before when it is proven that a call did nothing; an
+// unknown outcome stays where it is. sent is Job.Sent from before the call.
+func (r *Jobs) back(ctx context.Context, j Job, before Step, sent []Step, err error) (Job, error) {
 	if api.KindOf(err) == api.UnknownOutcome {
 		return j, err
 	}
+	j.Asked, j.Sent = time.Time{}, sent
 	saved, saveErr := r.save(context.WithoutCancel(ctx), j, before)
 	return saved, errors.Join(err, saveErr)
 }
 
-func (r *Jobs) afterRemoving(ctx context.Context, j Job) (Job, error) {
-	op, err := r.Client.Operation(ctx, j.OPID)
+// Late reports whether the call of the step under way was not seen within
+// LateAfter, so that a person decides.
+func (r *Jobs) Late(j Job) bool {
+	return j.Asked.IsZero() || r.Now().Sub(j.Asked) >= r.LateAfter
+}
+
+func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
+	sent := j.Sent
+	j, err := r.begin(ctx, j, Removing)
 	if err != nil {
 		return j, err
 	}
-	if _, still := op.Document(j.OldGUID); still {
-		return r.save(ctx, j, Planned)
+	_, err = r.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"})
+	if e := api.AsError(err); e != nil && e.Rule == api.RuleNotAttached && slices.Contains(sent, Removing) {
+		err = nil // an earlier call of this job took effect after all
 	}
-	return r.save(ctx, j, Removed)
+	if err != nil {
+		return r.back(ctx, j, Planned, sent, err)
+	}
+	return r.done(ctx, j, Removed)
+}
+
+func (r *Jobs) afterRemoving(ctx context.Context, j Job) (Job, error) {
+	shown, err := r.look(ctx, api.Probe{Kind: api.ActRemoveDocument, OPID: j.OPID, GUID: j.OldGUID})
+	if shown {
+		return r.done(ctx, j, Removed)
+	}
+	if r.unsent(ctx, j, api.ActRemoveDocument, j.OPID) {
+		return r.anew(ctx, j, Planned)
+	}
+	return j, r.open(j, "The removal of "+j.OldName, err)
+}
+
+func (r *Jobs) look(ctx context.Context, p api.Probe) (bool, error) {
+	s, err := r.Client.Look(ctx, p)
+	return s.Shown, err
+}
+
+// open says that the outcome of the step under way is not known, and what to do.
+func (r *Jobs) open(j Job, what string, looked error) error {
+	e := &api.Error{Op: "replace document", Kind: api.UnknownOutcome, Err: looked,
+		Public: what + " was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " and is not visible yet.",
+		Hint:   "Look again later: opdeck document resume " + j.ID + ". It is not sent again by itself."}
+	if r.Late(j) {
+		e.Public = what + " is not visible, " + r.LateAfter.String() + " after it was sent."
+		e.Hint = "Decide: opdeck document resume " + j.ID + " --again sends it once more, --abandon gives the job up."
+	}
+	if looked != nil {
+		e.Public += " The last look failed: " + api.AsError(looked).Public
+	}
+	return e
 }
 
 func (r *Jobs) file(j Job) (api.Upload, error) {
@@ -237,77 +380,82 @@ func (r *Jobs) upload(ctx context.Context, j Job) (Job, error) {
 	if err != nil {
 		return j, err
 	}
-	j.Began = r.Now().UTC()
-	if j, err = r.save(ctx, j, Uploading); err != nil {
+	probe := r.Client.ProbeUpload(ctx, u)
+	sent := j.Sent
+	j.Probe, u.Probe, j.Candidates, j.Began = &probe, &probe, nil, r.Now().UTC()
+	if j, err = r.begin(ctx, j, Uploading); err != nil {
 		return j, err
 	}
 	f, err := r.Client.UploadDocument(ctx, u)
 	if err != nil {
-		return r.back(ctx, j, Removed, err)
+		return r.back(ctx, j, Removed, sent, err)
 	}
 	j.NewGUID = string(f.ID)
-	return r.save(ctx, j, Uploaded)
+	return r.done(ctx, j, Uploaded)
 }
 
+// afterUploading looks for the file that was sent. It is never sent again from
+// here: a person chooses among what was found.
 func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
-	u, err := r.file(j)
+	p, err := r.probe(j)
 	if err != nil {
 		return j, err
 	}
-	f, v, err := r.Client.FindUpload(ctx, u, j.Began)
-	switch v {
-	case api.Done:
-		j.NewGUID = string(f.ID)
-		return r.save(ctx, j, Uploaded)
-	case api.Failed:
-		return r.save(ctx, j, Removed)
+	s, err := r.Client.Look(ctx, p)
+	if err == nil && s.Shown && s.File != "" {
+		j.NewGUID, j.Candidates = s.File, nil
+		return r.done(ctx, j, Uploaded)
 	}
-	return j, &api.Error{Op: "replace document", Kind: api.UnknownOutcome, Err: err,
-		Public: "It cannot be told whether the new file arrived.",
-		Hint:   "Look at the customer's documents; attach the new one by its id, or abandon the job."}
+	if r.unsent(ctx, j, api.ActUploadDocument, j.CUID) {
+		return r.anew(ctx, j, Removed)
+	}
+	if err == nil {
+		j.Candidates = s.Candidates
+	}
+	e := api.AsError(r.open(j, "The upload of "+j.FileName, err))
+	if n := len(j.Candidates); n > 0 {
+		e.Public = fmt.Sprintf("The upload of %s was sent, and which file it became cannot be told: %d of that name and size may be it (%s).",
+			j.FileName, n, strings.Join(j.Candidates[:min(n, 5)], ", "))
+	}
+	if len(j.Candidates) > 0 || r.Late(j) {
+		e.Hint = "Decide: opdeck document resume " + j.ID + " --use FILEID takes one of the customer's files, --upload-again uploads it once more, --abandon puts the old document back."
+	}
+	return j, e
+}
+
+// probe is what finds the upload; a job of an older opdeck has none.
+func (r *Jobs) probe(j Job) (api.Probe, error) {
+	if j.Probe != nil {
+		return *j.Probe, nil
+	}
+	u, err := r.file(j)
+	return api.Probe{Kind: api.ActUploadDocument, CUID: j.CUID, FileName: j.FileName, Size: int64(len(u.Content)), Since: j.Began}, err
 }
 
 func (r *Jobs) attach(ctx context.Context, j Job) (Job, error) {
-	j, err := r.save(ctx, j, Attaching)
+	sent := j.Sent
+	if slices.Contains(sent, Attaching) { // an earlier call may have taken effect meanwhile
+		if shown, _ := r.look(ctx, api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: j.NewGUID}); shown {
+			return r.done(ctx, j, Attached)
+		}
+	}
+	j, err := r.begin(ctx, j, Attaching)
 	if err != nil {
 		return j, err
 	}
 	if _, err := r.Client.AttachDocument(ctx, j.OPID, j.NewGUID, j.FileName); err != nil {
-		return r.back(ctx, j, Uploaded, err)
+		return r.back(ctx, j, Uploaded, sent, err)
 	}
-	return r.save(ctx, j, Attached)
+	return r.done(ctx, j, Attached)
 }
 
 func (r *Jobs) afterAttaching(ctx context.Context, j Job) (Job, error) {
-	op, err := r.Client.Operation(ctx, j.OPID)
-	if err != nil {
-		return j, err
+	shown, err := r.look(ctx, api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: j.NewGUID})
+	if shown {
+		return r.done(ctx, j, Attached)
 	}
-	if _, is := op.Document(j.NewGUID); is {
-		return r.save(ctx, j, Attached)
+	if r.unsent(ctx, j, api.ActAttachDocument, j.OPID) {
+		return r.anew(ctx, j, Uploaded)
 	}
-	return r.save(ctx, j, Uploaded)
-}
-
-// Abandon gives a job up: the old document is put back if it was removed, and a
-// new one that was attached already is left alone.
-func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
-	if j.Step.Ended() {
-		return j, nil
-	}
-	op, err := r.Client.Operation(ctx, j.OPID)
-	if err != nil {
-		return j, err
-	}
-	if _, still := op.Document(j.OldGUID); !still {
-		if _, err := r.Client.AttachDocument(ctx, j.OPID, j.OldGUID, ""); err != nil {
-			return j, err
-		}
-	}
-	j.Problem = ""
-	if j, err = r.save(ctx, j, Abandoned); err != nil {
-		return j, err
-	}
-	_ = os.Remove(r.path(j))
-	return j, nil
+	return j, r.open(j, "Attaching the new document", err)
 }

@@ -24,6 +24,7 @@ type world struct {
 	die     int
 	lose    string // the call whose answer is lost, once
 	refused error
+	blind   bool // looks fail
 }
 
 type crash struct{}
@@ -50,8 +51,6 @@ func (w *world) op() api.Operation {
 	return api.Operation{OPID: "op1", Customer: api.CustomerRef{CUID: "c1"}, Documents: slices.Clone(w.docs)}
 }
 
-func (w *world) Operation(context.Context, string) (api.Operation, error) { return w.op(), nil }
-
 func (w *world) RemoveDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
 	if w.refused != nil {
 		return api.Operation{}, w.refused
@@ -71,11 +70,35 @@ func (w *world) UploadDocument(_ context.Context, u api.Upload) (api.CustomerFil
 	return f, err
 }
 
-func (w *world) FindUpload(_ context.Context, u api.Upload, _ time.Time) (api.CustomerFile, api.Verdict, error) {
-	if len(w.files) == 1 {
-		return w.files[0], api.Done, nil
+func (w *world) ProbeUpload(_ context.Context, u api.Upload) api.Probe {
+	p := api.Probe{Kind: api.ActUploadDocument, CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)), Whole: true}
+	for _, f := range w.files {
+		p.Before = append(p.Before, string(f.ID))
 	}
-	return api.CustomerFile{}, api.Failed, nil
+	return p
+}
+
+func (w *world) Look(_ context.Context, p api.Probe) (api.Sight, error) {
+	if w.blind {
+		return api.Sight{}, &api.Error{Kind: api.Unavailable, Public: "No answer."}
+	}
+	_, is := w.op().Document(p.GUID)
+	switch p.Kind {
+	case api.ActRemoveDocument:
+		return api.Sight{Shown: !is}, nil
+	case api.ActAttachDocument:
+		return api.Sight{Shown: is}, nil
+	}
+	var s api.Sight
+	for _, f := range w.files {
+		if !slices.Contains(p.Before, string(f.ID)) {
+			s.Candidates = append(s.Candidates, string(f.ID))
+		}
+	}
+	if s.Shown = len(s.Candidates) == 1; s.Shown {
+		s.File = s.Candidates[0]
+	}
+	return s, nil
 }
 
 func (w *world) AttachDocument(_ context.Context, _, guid, name string) (api.Operation, error) {
@@ -108,7 +131,7 @@ func newRig(t *testing.T) *rig {
 
 // jobs is a fresh process over the same store, folder and service.
 func (r *rig) jobs() *replace.Jobs {
-	return &replace.Jobs{Store: r.st.Jobs("ctx"), Client: r.w, Dir: r.dir, Now: func() time.Time {
+	return &replace.Jobs{Store: r.st.Jobs("ctx"), Client: r.w, Dir: r.dir, LateAfter: 15 * time.Minute, Now: func() time.Time {
 		r.when = r.when.Add(time.Second)
 		return r.when
 	}}
@@ -145,6 +168,16 @@ func (r *rig) resume() error {
 	return r.run(open[0])
 }
 
+// again is a person's decision to send once more what was not seen.
+func (r *rig) again() error {
+	open, err := r.st.Jobs("ctx").Unfinished(r.t.Context())
+	if err != nil || len(open) != 1 {
+		r.t.Fatalf("%d unfinished jobs, %v", len(open), err)
+	}
+	_, err = r.jobs().Again(r.t.Context(), open[0])
+	return err
+}
+
 func (r *rig) want(calls ...string) {
 	r.t.Helper()
 	var got []string
@@ -171,7 +204,8 @@ func TestReplace(t *testing.T) {
 }
 
 // TestCrashAtEachStep ends the process before and after the effect of each call
-// and resumes: the result is the same, and nothing took effect twice.
+// and resumes: the result is the same, and nothing took effect twice. Where the
+// effect does not show, the job waits, and after LateAfter a person decides.
 func TestCrashAtEachStep(t *testing.T) {
 	for at := 1; at <= 6; at++ {
 		r := newRig(t)
@@ -180,7 +214,19 @@ func TestCrashAtEachStep(t *testing.T) {
 		if err := r.run(j); err == nil || err.Error() != "crashed" {
 			t.Fatalf("crash %d: %v", at, err)
 		}
-		if err := r.resume(); err != nil {
+		if err := r.resume(); at%2 == 1 {
+			if api.KindOf(err) != api.UnknownOutcome {
+				t.Fatalf("crash %d: an effect that does not show: %v", at, err)
+			}
+			if err := r.again(); api.KindOf(err) != api.Refused {
+				t.Fatalf("crash %d: sent again at once: %v", at, err)
+			}
+			r.when = r.when.Add(15 * time.Minute)
+			err = r.again()
+			if err != nil {
+				t.Fatalf("crash %d: %v", at, err)
+			}
+		} else if err != nil {
 			t.Fatalf("crash %d: %v", at, err)
 		}
 		r.want()
@@ -254,7 +300,7 @@ func TestLostFileIsNoticedBeforeTheUpload(t *testing.T) {
 	r := newRig(t)
 	j := r.plan()
 	r.w.die = 2
-	_ = r.run(j)
+	_ = r.run(j) // removed
 	left, _ := os.ReadDir(r.dir)
 	if err := os.WriteFile(r.dir+"/"+left[0].Name(), []byte("other"), 0o600); err != nil {
 		t.Fatal(err)
@@ -281,5 +327,57 @@ func TestGuards(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(r.dir); len(left) != 0 {
 		t.Error("a refused plan leaves a file")
+	}
+}
+
+// witness is a trail and a process table.
+type witness struct {
+	last  int64
+	gone  bool
+	begun map[string]int64 // number of the newest intent of an event
+}
+
+func (w *witness) Hold(string) (func(), bool)          { return func() {}, true }
+func (w *witness) Gone(string, time.Time) bool         { return w.gone }
+func (w *witness) Last(context.Context) (int64, error) { return w.last, nil }
+func (w *witness) Began(_ context.Context, after int64, event, _ string) (bool, error) {
+	return w.begun[event] > after, nil
+}
+
+// TestKilledBeforeTheIntent: a process that ended before its call stood in the
+// trail has sent nothing, so the step is taken anew at once; one that got that far
+// may have sent it.
+func TestKilledBeforeTheIntent(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		gone, begun bool
+		waits       bool
+	}{{"gone, not begun", true, false, false}, {"gone, begun", true, true, true}, {"alive", false, false, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			w := &witness{last: 7, begun: map[string]int64{string(api.ActRemoveDocument): 3}}
+			jobs := func() *replace.Jobs { j := r.jobs(); j.Witness = w; return j }
+			j := r.plan()
+			r.w.die = 1 // before the removal has an effect
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = jobs().Run(t.Context(), j)
+			}()
+			w.gone = c.gone
+			if c.begun {
+				w.begun[string(api.ActRemoveDocument)] = 8
+			}
+			open, err := r.st.Jobs("ctx").Unfinished(t.Context())
+			if err != nil || len(open) != 1 || open[0].Step != replace.Removing {
+				t.Fatalf("%+v %v", open, err)
+			}
+			_, err = jobs().Run(t.Context(), open[0])
+			if c.waits != (api.KindOf(err) == api.UnknownOutcome) || !c.waits && err != nil {
+				t.Fatalf("got %v", err)
+			}
+			if !c.waits {
+				r.want()
+			}
+		})
 	}
 }

@@ -98,6 +98,7 @@ func (s *server) run(ctx context.Context) error {
 			}
 		})
 	}
+	defer s.app.StartFollow(ctx)()
 	stopSync := s.app.StartSync(ctx)
 	part("The store", func(ctx context.Context) error { return s.app.Store.WatchLost(ctx) })
 	part("The session keeper", func(ctx context.Context) error { return app.SessionError(s.app.Session.Keep(ctx)) })
@@ -107,8 +108,8 @@ func (s *server) run(ctx context.Context) error {
 	}
 	if s.hooksAt != nil {
 		part("The webhook receiver", s.hooksAt.Serve)
-		front.Go(func() { s.app.ApplyEvents(ctx, s.hooks) })
 	}
+	front.Go(func() { s.app.ApplyEvents(ctx, s.hooks) })
 	if s.metered != nil {
 		part("Metrics", s.metered.Serve)
 	}

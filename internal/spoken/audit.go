@@ -140,7 +140,7 @@ func (t *trail) pick(_ context.Context, n int) error {
 }
 
 func (t *trail) listUnsettled(ctx context.Context) error {
-	open, err := t.app.Audit.Unsettled(ctx)
+	open, err := t.app.Trail().Unsettled(ctx)
 	if err != nil {
 		return t.failed(ctx, "The unsettled writes", err)
 	}
@@ -172,7 +172,7 @@ func (t *trail) settle(ctx context.Context, arg string) error {
 	if err != nil || !yes {
 		return err
 	}
-	if err := t.app.Audit.Settle(ctx, t.who, e.UID, note); err != nil {
+	if err := t.app.Trail().Settle(ctx, t.who, e.UID, note); err != nil {
 		return t.failed(ctx, "Settling", err)
 	}
 	t.talk.Say("Done. Settled.")

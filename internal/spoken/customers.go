@@ -124,9 +124,13 @@ func (d *directory) unfinished(ctx context.Context) error {
 func begun(r journey.Record) string {
 	switch {
 	case r.Unclear:
-		return "share unclear"
+		return "the outcome of the share is not known"
+	case r.FinalizeUnclear:
+		return "the outcome of finalize is not known"
 	case r.Applied && len(r.Outstanding) > 0:
 		return "document sets outstanding"
+	case r.Applied && r.Outstanding == nil:
+		return "what is outstanding is not known"
 	case r.Applied:
 		return "to be finalised"
 	}

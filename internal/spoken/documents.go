@@ -151,8 +151,18 @@ func (d *desk) remove(ctx context.Context, arg string) error {
 		return err
 	}
 	d.console.removed[d.opid] = append(d.console.removed[d.opid], removed{string(doc.GUID), name})
-	d.op = now
 	d.talk.Say("Done. Removed " + name + ". putback puts it back.")
+	return d.now(ctx, now)
+}
+
+// now takes the operation that a write came back with and says it. An empty one
+// could not be read, although the write was done.
+func (d *desk) now(_ context.Context, op api.Operation) error {
+	if op.OPID == "" {
+		d.talk.Say("The operation could not be read to say it. reload reads it.")
+		return nil
+	}
+	d.op = op
 	d.list()
 	return nil
 }
@@ -170,28 +180,24 @@ func (d *desk) cannotPutBack() string {
 func (d *desk) putBack(ctx context.Context, _ string) error {
 	stack := d.console.removed[d.opid]
 	last := stack[len(stack)-1]
-	done, err := d.link(ctx, "Put back "+last.name, "put back "+last.name, "Putting back", last.guid, "")
+	now, done, err := d.link(ctx, "Put back "+last.name, "put back "+last.name, "Putting back", last.guid, "")
 	if err == nil && done {
 		d.console.removed[d.opid] = stack[:len(stack)-1]
 		d.talk.Say("Done. Put back " + last.name + ".")
-		d.list()
+		return d.now(ctx, now)
 	}
 	return err
 }
 
 // link asks and attaches a document.
-func (d *desk) link(ctx context.Context, ask, deed, what, guid, name string) (bool, error) {
-	var now api.Operation
-	done, err := d.write(ctx, plain.Question{Ask: ask + " to operation " + d.opid + "?", Deed: deed, ID: guid, IDLabel: "document id",
+func (d *desk) link(ctx context.Context, ask, deed, what, guid, name string) (now api.Operation, done bool, err error) {
+	done, err = d.write(ctx, plain.Question{Ask: ask + " to operation " + d.opid + "?", Deed: deed, ID: guid, IDLabel: "document id",
 		Facts: []plain.Pair{{Label: "Document id", Value: guid}, {Label: "Operation id", Value: d.opid}, {Label: "Status", Value: safe(d.op.Status, 60)}}},
 		what, "attaching the document", func(ctx context.Context) (err error) {
 			now, err = d.app.Client.AttachDocument(ctx, d.opid, guid, name)
 			return err
 		})
-	if done {
-		d.op = now
-	}
-	return done, err
+	return now, done, err
 }
 
 func (d *desk) attach(ctx context.Context, guid string) error {
@@ -208,10 +214,10 @@ func (d *desk) attach(ctx context.Context, guid string) error {
 	if err != nil {
 		return err
 	}
-	done, err := d.link(ctx, "Attach document "+guid, "attach it", "Attaching", guid, name)
+	now, done, err := d.link(ctx, "Attach document "+guid, "attach it", "Attaching", guid, name)
 	if err == nil && done {
 		d.talk.Say("Done. Attached.")
-		d.list()
+		return d.now(ctx, now)
 	}
 	return err
 }
@@ -290,10 +296,8 @@ func (d *desk) upload(ctx context.Context, path string) error {
 	if err != nil || !done {
 		return err
 	}
-	d.op = now
 	d.talk.Say("Done. Uploaded and attached " + f.name + ".")
-	d.list()
-	return nil
+	return d.now(ctx, now)
 }
 
 func (f file) facts() []plain.Pair {

@@ -67,7 +67,7 @@ func mirrored(t *testing.T) *app.App {
 	stop := a.StartSync(ctx)
 	defer stop()
 	for range 12_000 { // a minute
-		if p, err := index.LoadProgress(ctx, a.Index); err == nil && !p.Finished.IsZero() {
+		if p, err := index.LoadProgress(ctx, a.Index.Store); err == nil && !p.Last.Finished.IsZero() {
 			return a
 		}
 		time.Sleep(5 * time.Millisecond)

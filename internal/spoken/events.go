@@ -59,6 +59,13 @@ func (c *console) events(ctx context.Context) error {
 				b.filter, b.before = receiver.Filter{Statuses: []receiver.Status{receiver.Quarantined, receiver.Conflict}}, nil
 				return b.read(ctx)
 			}},
+			{Name: "waiting", Help: "lists only events that could not be merged into the index yet.", Do: func(ctx context.Context, _ string) error {
+				b.filter, b.before = receiver.Filter{Waiting: true}, nil
+				return b.read(ctx)
+			}},
+			{Name: "rejected", Help: "says which deliveries were not accepted, and why.", Do: func(ctx context.Context, _ string) error {
+				return b.rejected(ctx)
+			}},
 			{Name: "newest", Alias: []string{"reload", "r"}, Help: "lists the newest events of all kinds.", Do: func(ctx context.Context, _ string) error {
 				b.filter, b.before = receiver.Filter{}, nil
 				return b.read(ctx)
@@ -73,6 +80,9 @@ func (b *inbox) read(ctx context.Context) error {
 		return b.failed(ctx, "The events", err)
 	}
 	b.items = list
+	if err := b.trouble(ctx); err != nil {
+		return err
+	}
 	if len(list) == 0 {
 		b.talk.Say("No events. They come by webhooks, where a receiver listens.")
 		return nil
@@ -80,6 +90,47 @@ func (b *inbox) read(ctx context.Context) error {
 	b.talk.Say(plural(len(list), "event", "events") + ", newest first.")
 	for i, s := range list {
 		b.talk.Say(numbered(i+1, plain.Ago(s.ReceivedAt, b.app.Now())+", "+eventLine(s)))
+	}
+	return nil
+}
+
+// trouble says what was rejected and what waits.
+func (b *inbox) trouble(ctx context.Context) error {
+	t, err := b.app.HookTrouble(ctx)
+	if err != nil {
+		return b.failed(ctx, "The state of the feed", err)
+	}
+	if n, last := t.Refusals(); n > 0 {
+		b.talk.Say("Attention. " + plural(int(n), "delivery was", "deliveries were") + " rejected, the last " + plain.Ago(last.Last, b.app.Now()) + ". rejected says more.")
+	}
+	if n := t.Backlog.Waiting; n > 0 {
+		b.talk.Say("Attention. " + plural(int(n), "event", "events") + " could not be merged into the index yet. waiting lists them.")
+	}
+	return nil
+}
+
+// rejected says how many deliveries were not accepted by reason, with what to do,
+// and the last ones.
+func (b *inbox) rejected(ctx context.Context) error {
+	t, err := b.app.HookTrouble(ctx)
+	if err != nil {
+		return b.failed(ctx, "The rejected deliveries", err)
+	}
+	if len(t.Rejected) == 0 {
+		b.talk.Say("No delivery was rejected.")
+		return nil
+	}
+	for _, c := range t.Rejected {
+		b.talk.Say(plural(int(c.N), "time", "times") + ", " + untrusted(c.Reason).Line(40) + ", last " + plain.Ago(c.Last, b.app.Now()) + " from " +
+			untrusted(string(c.Source)).Line(64) + ". " + untrusted(c.Detail).Line(400))
+	}
+	list, err := b.app.Inbox().Rejected(ctx, pageEvents)
+	if err != nil {
+		return b.failed(ctx, "The rejected deliveries", err)
+	}
+	b.talk.Say("The last " + plural(len(list), "one", "ones") + ", newest first.")
+	for i, x := range list {
+		b.talk.Say(numbered(i+1, plain.Ago(x.At, b.app.Now())+", from "+untrusted(string(x.Source)).Line(64)+", "+untrusted(x.Reason).Line(40)+", "+untrusted(x.Request).Line(200)+"."))
 	}
 	return nil
 }

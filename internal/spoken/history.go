@@ -45,6 +45,10 @@ func (c *console) history(ctx context.Context, opid string) error {
 func (c *console) state(states []index.State, i int, s index.State) moment {
 	m := moment{at: s.At}
 	head := c.moment(s.At) + ", from a " + s.Origin.String() + ": "
+	if s.Gone {
+		m.lines = []string{c.moment(s.At) + ", gone: the service does not have it any more."}
+		return m
+	}
 	if i == 0 {
 		m.lines = []string{head + "first seen here, status " + safe(s.Op.Status, 60) + ", " + money(s.Op.SourceAmount.Sum) + ", " + documentsLine(s.Op) + "."}
 		return m

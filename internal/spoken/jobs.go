@@ -141,23 +141,37 @@ func (c *console) offerJobs(ctx context.Context) error {
 func (c *console) offerJob(ctx context.Context, j replace.Job) error {
 	old, name := text.Untrusted(j.OldName).Line(80), text.Untrusted(j.FileName).Line(80)
 	c.talk.Say("The replacement of " + old + " by " + name + " on operation " + j.OPID + " stands at: " + string(j.Step) + ". " + sentence(j.Problem))
-	what, err := c.talk.Choose(ctx, "What about it", "Resume: go on where it stopped, after a read.", "Give up: put the old document back.", "Leave it for later.")
-	if err != nil || what == 2 {
+	type way struct {
+		offer, ask, deed, said string
+		run                    func(context.Context, replace.Job) (replace.Job, error)
+	}
+	ways := []way{{"Resume: look what became of it, then go on.", "Resume the replacement of " + old + "?", "resume it", "Done. Replaced " + old + " by " + name + ".", c.runJob}}
+	for _, file := range j.Candidates[:min(len(j.Candidates), 4)] {
+		ways = append(ways, way{"Take the customer's file " + file + " as the uploaded one.", "Take file " + file + " as the uploaded one and attach it?", "take it",
+			"Done. Replaced " + old + " by " + name + ".", func(ctx context.Context, j replace.Job) (replace.Job, error) { return c.app.Jobs.Use(ctx, j, file) }})
+	}
+	switch j.Step {
+	case replace.Removing, replace.Uploading, replace.Attaching:
+		ways = append(ways, way{"Send again what was not seen in time.", "Send it again?", "send it again", "Done. Replaced " + old + " by " + name + ".", c.app.Jobs.Again})
+	}
+	ways = append(ways, way{"Give up: put the old document back.", "Give up the replacement of " + old + " and put it back?", "give it up", "Given up. " + old + " is attached.", c.app.Jobs.Abandon})
+	var offers []string
+	for _, w := range ways {
+		offers = append(offers, w.offer)
+	}
+	what, err := c.talk.Choose(ctx, "What about it", append(offers, "Leave it for later.")...)
+	if err != nil || what >= len(ways) {
 		return err
 	}
-	q := plain.Question{Ask: "Resume the replacement of " + old + "?", Deed: "resume it", ID: j.OldGUID, IDLabel: "document id",
+	chosen := ways[what]
+	q := plain.Question{Ask: chosen.ask, Deed: chosen.deed, ID: j.OldGUID, IDLabel: "document id",
 		Facts: []plain.Pair{{Label: "Operation id", Value: j.OPID}, {Label: "Document id", Value: j.OldGUID}, {Label: "New file", Value: name}}}
-	run, said := c.runJob, "Done. Replaced "+old+" by "+name+"."
-	if what == 1 {
-		q.Ask, q.Deed = "Give up the replacement of "+old+" and put it back?", "give it up"
-		run, said = c.app.Jobs.Abandon, "Given up. "+old+" is attached."
-	}
 	done, err := c.write(ctx, q, "Replacement", "at the replacement", func(ctx context.Context) error {
-		_, err := run(ctx, j)
+		_, err := chosen.run(ctx, j)
 		return err
 	})
 	if done {
-		c.talk.Say(said)
+		c.talk.Say(chosen.said)
 	}
 	return err
 }

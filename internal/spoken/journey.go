@@ -135,10 +135,6 @@ func (w *way) noShare() string {
 		return why
 	case r.Applied:
 		return "A token was applied already: a customer is shared once. finalize submits the application."
-	case r.BaaS:
-		return "Your account is on the BaaS verification program, where data cannot be shared. link makes a link instead."
-	case r.Unclear:
-		return "The last share's answer was lost. reload: the application tells whether it took effect."
 	}
 	return ""
 }
@@ -152,6 +148,8 @@ func (w *way) noFinalize() string {
 		case s.Key != "finalize":
 		case s.State == journey.Done:
 			return "The application was submitted already."
+		case s.State == journey.Unclear:
+			return "It was sent, and its outcome is not known yet. reload looks again."
 		}
 	}
 	return ""
@@ -215,9 +213,13 @@ func (w *way) share(ctx context.Context, arg string) error {
 		return err
 	}
 	name := w.name()
+	risk := "Once applied, the customer cannot be shared again."
+	if w.j.Record.Unclear {
+		risk = "An earlier token was sent and its outcome is not known: present a new one, never the same. " + risk
+	}
 	var res api.ShareResult
 	done, err := w.write(ctx, plain.Question{Ask: "Present this token for " + name + "?", Facts: w.facts(),
-		Risk: "Once applied, the customer cannot be shared again.", Deed: "share", ID: w.cuid, IDLabel: "customer id"},
+		Risk: risk, Deed: "share", ID: w.cuid, IDLabel: "customer id"},
 		"Share", "presenting the token", func(ctx context.Context) (err error) {
 			res, err = w.app.Journeys.Share(ctx, w.cuid, token)
 			return err
@@ -228,6 +230,8 @@ func (w *way) share(ctx context.Context, arg string) error {
 	switch {
 	case done && !res.Applied:
 		w.talk.Say("The token was not applied. "+sentence(safe(res.Message, 400)), "Nothing was changed. It can be tried again with a corrected token.")
+	case done && res.Outstanding == nil:
+		w.talk.Say("Applied. What is outstanding is not known. link makes a link, which shows the customer what is missing.")
 	case done && len(res.Outstanding) > 0:
 		var sets []string
 		for _, o := range res.Outstanding {
@@ -389,8 +393,11 @@ func (w *way) finalize(ctx context.Context, _ string) error {
 	default:
 		facts = append(facts, plain.Pair{Label: "Application", Value: strings.ToLower(k) + ", " + safe(w.j.Application.Status, 60)})
 	}
-	if out := w.j.Record.Outstanding; len(out) > 0 {
-		facts = append(facts, plain.Pair{Label: "Outstanding", Value: plain.List(out)})
+	switch r := w.j.Record; {
+	case len(r.Outstanding) > 0:
+		facts = append(facts, plain.Pair{Label: "Outstanding", Value: plain.List(r.Outstanding)})
+	case r.Applied && r.Outstanding == nil:
+		facts = append(facts, plain.Pair{Label: "Outstanding", Value: "not known, the answer to the share was not seen"})
 	}
 	var res api.Result
 	done, err := w.write(ctx, plain.Question{Ask: "Submit the application of " + w.name() + " for review?", Facts: facts,

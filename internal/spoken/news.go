@@ -9,6 +9,7 @@ import (
 	"opdeck/api/session"
 	"opdeck/api/text"
 	"opdeck/internal/approval"
+	"opdeck/internal/followup"
 	"opdeck/ui/plain"
 )
 
@@ -21,6 +22,9 @@ type news struct {
 	state    string
 	warning  string
 	company  string
+
+	mu      sync.Mutex
+	settled []followup.Settled // guarded by mu: not told yet
 }
 
 // announcements are what the service announced of its calls and nobody was told
@@ -68,9 +72,31 @@ func (c *console) before(ctx context.Context) {
 		c.talk.Say("News. " + said)
 	}
 	c.requestNews(ctx)
+	c.settledNews()
 	c.sessionNews(ctx)
 	c.at(ctx, false)
 	c.companyNews(ctx)
+}
+
+// took keeps an outcome that was found later until the next prompt.
+func (n *news) took(s followup.Settled) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.settled = append(n.settled, s)
+}
+
+// settledNews tells what became of this person's writes whose outcome was not
+// known.
+func (c *console) settledNews() {
+	c.news.mu.Lock()
+	list := c.news.settled
+	c.news.settled = nil
+	c.news.mu.Unlock()
+	for _, s := range list {
+		if approval.SameName(s.Row.Who, c.who.Name) {
+			c.talk.Say("News. " + sentence(text.Untrusted(s.Sentence()).Line(300)))
+		}
+	}
 }
 
 // requestNews tells of new requests of others, and of what became of our own.

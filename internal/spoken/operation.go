@@ -29,7 +29,7 @@ func (c *console) load(ctx context.Context, opid string, fresh bool) (current, e
 	var op api.Operation
 	err := c.talk.Work(ctx, "reading the operation", func(ctx context.Context) (err error) {
 		op, err = c.app.Client.Operation(ctx, opid)
-		return err
+		return c.app.Missing(ctx, opid, err)
 	})
 	if err == nil {
 		return current{op, c.app.Now(), "service"}, nil

@@ -25,6 +25,7 @@ type listing struct {
 	from  int // rows before the page
 	total int
 	rows  []index.Record
+	fresh index.Freshness // of rows and total
 }
 
 // operations is the list, by pages of the local index.
@@ -79,20 +80,16 @@ func (c *console) turn(to func(*listing) int) func(context.Context, string) erro
 // page reads and says the page; the index answers without a call.
 func (c *console) page(ctx context.Context) error {
 	l, now := &c.list, c.app.Now()
-	n, err := c.app.Index.Count(ctx, l.query, now)
-	if err == nil {
-		l.total = int(n)
-		if l.from >= l.total {
-			l.from = 0
-		}
-		var w index.Window
-		w, err = c.app.Index.Window(ctx, index.Query{Filter: l.query, Sort: l.sort, Skip: l.from, After: pageRows}, now)
-		l.rows = w.Rows
+	a, err := c.app.Index.Answer(ctx, index.Query{Filter: l.query, Sort: l.sort, Skip: l.from, After: pageRows}, now)
+	if err == nil && l.from > 0 && l.from >= int(a.Total) {
+		l.from = 0
+		a, err = c.app.Index.Answer(ctx, index.Query{Filter: l.query, Sort: l.sort, After: pageRows}, now)
 	}
 	if err != nil {
 		return c.failed(ctx, "The list", err)
 	}
-	c.talk.Say(c.head(ctx))
+	l.rows, l.total, l.fresh = a.Window.Rows, int(a.Total), a.Fresh
+	c.talk.Say(c.head())
 	for i, r := range l.rows {
 		c.talk.Say(numbered(l.from+i+1, c.row(r.Op)))
 	}
@@ -107,7 +104,7 @@ func (c *console) page(ctx context.Context) error {
 	return nil
 }
 
-func (c *console) head(ctx context.Context) string {
+func (c *console) head() string {
 	l := &c.list
 	s := "No operation is known yet"
 	if l.total > 0 {
@@ -119,20 +116,32 @@ func (c *console) head(ctx context.Context) string {
 		s += ", filter " + l.query.String()
 	}
 	s += ", sorted by " + order(l.sort) + "."
-	if f, err := c.app.Index.Freshness(ctx); err == nil {
-		for _, r := range l.rows {
-			if r.Seen.After(f.AsOf) {
-				f.AsOf = r.Seen
-			}
-		}
-		if f.AsOf.IsZero() {
-			s += " The list was not read from the service yet."
-		} else {
-			s += " From the index, read from the service " + plain.Ago(f.AsOf, c.app.Now()) + "."
-		}
-		if !f.Complete && c.app.Config.Index.Enabled {
-			s += " Not all operations are read yet."
-		}
+	return s + " From the index. " + c.age(l.fresh)
+}
+
+// age says how old what the index answers is, and what it lacks.
+func (c *console) age(f index.Freshness) string {
+	now := c.app.Now()
+	newest, oldest := plain.Ago(f.Newest, now), plain.Ago(f.AsOf, now)
+	var s string
+	switch {
+	case f.Rows == 0 && f.AsOf.IsZero():
+		s = "The list was not read from the service yet."
+	case f.AsOf.IsZero():
+		s = "Not all of it was seen at the service."
+	case f.Rows == 0 || newest == oldest:
+		s = "Read from the service " + oldest + "."
+	default:
+		s = "The newest row was seen at the service " + newest + ", the oldest " + oldest + "."
+	}
+	switch {
+	case !c.app.Config.Index.Enabled:
+		s += " The index is switched off: it holds what was read here."
+	case f.Complete:
+	case f.Rows < f.Total:
+		s += " " + count(int(f.Rows)) + " of " + count(int(f.Total)) + " operations are read so far."
+	default:
+		s += " Not all operations are read yet."
 	}
 	return s
 }

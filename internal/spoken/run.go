@@ -72,6 +72,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 		Secret: opt.Secret, Pause: opt.Pause, Before: c.before, Why: c.calls.why})
 	defer c.talk.Close()
 	defer a.OnCall(c.calls.take)()
+	defer a.OnSettled(c.news.took)()
 	if !c.served() { // a server does this for all
 		c.note(ctx, audit.EventConsoleOpen)
 		defer c.note(context.WithoutCancel(ctx), audit.EventConsoleClose)
@@ -87,10 +88,11 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 // and the audit trail's outcomes and checkpoints.
 func background(ctx context.Context, a *app.App) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	stopFollow := a.StartFollow(ctx)
 	stopSync := a.StartSync(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); a.Audit.Run(ctx) }()
-	return func() { cancel(); stopSync(); <-done }
+	return func() { cancel(); stopFollow(); stopSync(); <-done }
 }
 
 func (c *console) note(ctx context.Context, event string) {
@@ -172,7 +174,7 @@ func (c *console) remind(ctx context.Context) {
 	if open, err := c.app.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {
 		c.talk.Say(plural(len(open), "verification is", "verifications are") + " begun and not finalised. Compliance lists them.")
 	}
-	if acts, err := c.app.Audit.Unsettled(ctx); err == nil && len(acts) > 0 {
+	if acts, err := c.app.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
 		c.talk.Say(plural(len(acts), "write has", "writes have") + " no known outcome. Audit, unsettled, lists them.")
 	}
 }

@@ -227,14 +227,16 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	p.say("customer "+shared, "Verification")
 	p.say("share", "A secret cannot be typed hidden here", "reads it from standard input", "File with the token")
 	p.say(file, "Type yes to share")
-	p.say("yes", "Share: refused. A share token was already applied", "finalize it", "Applied; a customer is shared once.")
+	p.say("yes", "Share: refused. A share token was already applied", "Applied; a customer is shared once.", "2. Outstanding sets: not known.",
+		"Next. Make a link with link: what is outstanding is not known")
 	settings(t, a, `{"baas": true}`)
 	p.say("back")
 	p.say("customer " + other)
 	p.say("share")
 	p.say(file)
-	p.say("yes", "Share: refused. Your account is on the BaaS verification program", "Use the compliance link instead", "1. Share: blocked.")
-	p.say("share", "link makes a link instead")
+	p.say("yes", "Share: refused. The service forbids the share (403), which it documents for accounts on the BaaS verification program", "1. Share: blocked.")
+	p.say("share", "works once and lives about 20 minutes") // it is never off for ever
+	p.say("back")
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}

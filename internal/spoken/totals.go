@@ -85,13 +85,14 @@ func (c *console) export(ctx context.Context, path string) error {
 		return nil
 	}
 	var n int
+	var fresh index.Freshness
 	err := c.talk.Work(ctx, "writing the file", func(ctx context.Context) (err error) {
-		n, err = c.app.ExportOperations(ctx, c.list.query, c.list.sort, format, path, func(int, int) {})
+		n, fresh, err = c.app.ExportOperations(ctx, c.list.query, c.list.sort, format, path, func(int, int) {})
 		return err
 	})
 	if err != nil {
 		return c.failed(ctx, "Export", err)
 	}
-	c.talk.Say("Exported " + plural(n, "operation", "operations") + " to " + text.Untrusted(path).Line(1024) + ".")
+	c.talk.Say("Exported " + plural(n, "operation", "operations") + " to " + text.Untrusted(path).Line(1024) + ". " + c.age(fresh))
 	return nil
 }

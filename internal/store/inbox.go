@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"strings"
 	"time"
 
@@ -14,23 +12,42 @@ import (
 	"opdeck/internal/receiver"
 )
 
-// Inbox keeps webhooks in a bulk database, with the attempts to pass them on
-// and what their codes were seen to mean. It implements receiver.Inbox and
-// hook.CodeStore.
-type Inbox struct{ db *DB }
+// Inbox keeps the webhooks of one machine account in a bulk database, with the
+// attempts to pass them on, what their codes were seen to mean, how far they were
+// merged into the index, and what was not accepted. Nothing of another account is
+// seen or changed by it.
+type Inbox struct {
+	db      *DB
+	account inboxAccount
+}
 
 var (
-	_ receiver.Inbox = (*Inbox)(nil)
-	_ hook.CodeStore = (*Inbox)(nil)
+	_ receiver.Inbox   = (*Inbox)(nil)
+	_ receiver.Ledger  = (*Inbox)(nil)
+	_ receiver.Rejects = (*Inbox)(nil)
+	_ hook.CodeStore   = (*Inbox)(nil)
 )
 
-// NewInbox returns the inbox in bulk.
-func NewInbox(bulk *DB) *Inbox { return &Inbox{db: bulk} }
+// NewInbox returns an account's inbox in bulk; baseURL and account are its name,
+// as the index of operations has it.
+func NewInbox(bulk *DB, baseURL, account string) *Inbox {
+	return &Inbox{bulk, inboxAccount{baseURL, account}}
+}
+
+// Unassigned is the inbox of the deliveries that an older program stored and that
+// cannot be told to belong to one account. They are shown, and nothing else.
+func (b *Inbox) Unassigned() *Inbox { return &Inbox{b.db, inboxAccount{}} }
 
 const hookColumns = `hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
  verifier, authenticated, bound, status, reason, detail`
 
-const hookSelect = "SELECT seq, deliveries, last_us, " + hookColumns + " FROM hook"
+const hookColumnsOf = `hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
+ verifier, authenticated, bound, status, h.reason, detail`
+
+// hookSelect reads rows with what waits to be merged. Behind it stands a WHERE
+// that begins with inScope.
+const hookSelect = "SELECT seq, deliveries, h.last_us, h." + hookColumnsOf + `, COALESCE(r.tries, 0), COALESCE(r.reason, ''), COALESCE(r.first_us, 0),
+ COALESCE(r.last_us, 0), COALESCE(r.next_us, 0) FROM hook h LEFT JOIN hook_retry r ON r.scope = h.scope AND r.hook_key = h.hook_key`
 
 func inboxMicros(t time.Time) int64 { return t.UnixMicro() }
 
@@ -38,11 +55,12 @@ func inboxTime(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 func scanHook(scan func(...any) error) (receiver.Stored, error) {
 	var s receiver.Stored
-	var last, received, authenticated, bound int64
+	var last, received, authenticated, bound, first, tried, next int64
 	var object, objectID, cuid, source, status, reason string
 	var hash []byte
 	err := scan(&s.Seq, &s.Deliveries, &last, &s.Key, &s.HookID, (*int64)(&s.Type), &object, &objectID, &cuid, &s.Raw, &hash, &received,
-		&source, &s.Verdict.Verifier, &authenticated, &bound, &status, &reason, &s.Detail)
+		&source, &s.Verdict.Verifier, &authenticated, &bound, &status, &reason, &s.Detail,
+		&s.Retry.Tries, &s.Retry.Reason, &first, &tried, &next)
 	if err != nil {
 		return s, err
 	}
@@ -51,12 +69,16 @@ func scanHook(scan func(...any) error) (receiver.Stored, error) {
 	s.Source, s.Status, s.Reason = receiver.Source(source), receiver.Status(status), hook.Reason(reason)
 	s.Verdict.Authenticated, s.Verdict.Bound = authenticated != 0, bound != 0
 	copy(s.Hash[:], hash)
+	if s.Retry.Waiting() {
+		s.Retry.Key, s.Retry.First, s.Retry.Last, s.Retry.Next = s.Key, inboxTime(first), inboxTime(tried), inboxTime(next)
+	}
 	return s, nil
 }
 
-// hooks reads rows with hookSelect and what follows it.
+// hooks reads the account's rows that meet a condition ("" or " AND …").
 func (b *Inbox) hooks(ctx context.Context, q Querier, rest string, args ...any) ([]receiver.Stored, error) {
-	rows, err := q.Query(ctx, hookSelect+rest, args...)
+	where, of := b.account.in("h")
+	rows, err := q.Query(ctx, hookSelect+" WHERE "+where+rest, append(of, args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +99,14 @@ func (b *Inbox) Get(ctx context.Context, key string) (receiver.Stored, error) {
 	if !inboxText(key) {
 		return receiver.Stored{}, receiver.ErrNotFound
 	}
-	s, err := scanHook(b.db.QueryRow(ctx, hookSelect+" WHERE hook_key = ?", key).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		return s, receiver.ErrNotFound
+	rows, err := b.hooks(ctx, b.db, " AND h.hook_key = ?", key)
+	if err == nil && len(rows) == 0 {
+		err = receiver.ErrNotFound
 	}
-	return inboxShown(ctx, s), err
+	if err != nil {
+		return receiver.Stored{}, err
+	}
+	return rows[0], nil
 }
 
 // inboxShown is s as the person in ctx may see it: with account numbers in its
@@ -108,16 +133,17 @@ func inboxPage(limit int) int {
 
 // List implements receiver.Inbox.
 func (b *Inbox) List(ctx context.Context, f receiver.Filter) ([]receiver.Stored, error) {
-	var where []string
+	var where strings.Builder
 	var args []any
 	and := func(cond string, values ...any) {
-		where, args = append(where, cond), append(args, values...)
+		where.WriteString(" AND " + cond)
+		args = append(args, values...)
 	}
 	if f.HookID != "" {
 		if !inboxText(f.HookID) {
 			return nil, nil
 		}
-		and("(hook_key = ? OR hook_id = ? AND status = 'conflict')", f.HookID, f.HookID)
+		and("(h.hook_key = ? OR hook_id = ? AND status = 'conflict')", f.HookID, f.HookID)
 	}
 	if len(f.Types) > 0 {
 		and("hook_type IN ("+inboxMarks(len(f.Types))+")", inboxArgs(f.Types, func(t hook.Type) any { return int64(t) })...)
@@ -143,11 +169,10 @@ func (b *Inbox) List(ctx context.Context, f receiver.Filter) ([]receiver.Stored,
 	if f.Before > 0 {
 		and("seq < ?", f.Before)
 	}
-	cond := ""
-	if len(where) > 0 {
-		cond = " WHERE " + strings.Join(where, " AND ")
+	if f.Waiting {
+		and("r.tries > 0")
 	}
-	return b.hooks(ctx, b.db, cond+" ORDER BY seq DESC LIMIT ?", append(args, inboxPage(f.Limit))...)
+	return b.hooks(ctx, b.db, where.String()+" ORDER BY seq DESC LIMIT ?", append(args, inboxPage(f.Limit))...)
 }
 
 // inboxText reports whether PostgreSQL would take s as text: no identifier of
@@ -166,18 +191,20 @@ func inboxArgs[T any](in []T, as func(T) any) []any {
 
 // After implements receiver.Inbox.
 func (b *Inbox) After(ctx context.Context, seq int64, limit int) ([]receiver.Stored, error) {
-	return b.hooks(ctx, b.db, " WHERE seq > ? ORDER BY seq LIMIT ?", seq, inboxPage(limit))
+	return b.hooks(ctx, b.db, " AND seq > ? ORDER BY seq LIMIT ?", seq, inboxPage(limit))
 }
 
 // LastSeq implements receiver.Inbox.
 func (b *Inbox) LastSeq(ctx context.Context) (seq int64, err error) {
-	err = b.db.QueryRow(ctx, "SELECT COALESCE(MAX(seq), 0) FROM hook").Scan(&seq)
+	where, of := b.account.in("h")
+	err = b.db.QueryRow(ctx, "SELECT COALESCE(MAX(seq), 0) FROM hook h WHERE "+where, of...).Scan(&seq)
 	return seq, err
 }
 
 // Counts implements receiver.Inbox.
 func (b *Inbox) Counts(ctx context.Context) ([]receiver.Count, error) {
-	rows, err := b.db.Query(ctx, "SELECT hook_type, status, COUNT(*) FROM hook GROUP BY hook_type, status ORDER BY hook_type, status")
+	where, of := b.account.in("h")
+	rows, err := b.db.Query(ctx, "SELECT hook_type, status, COUNT(*) FROM hook h WHERE "+where+" GROUP BY hook_type, status ORDER BY hook_type, status", of...)
 	if err != nil {
 		return nil, err
 	}
@@ -196,9 +223,10 @@ func (b *Inbox) Counts(ctx context.Context) ([]receiver.Count, error) {
 // Times implements receiver.Inbox. It looks at no more than ten times as many
 // rows as it is asked for.
 func (b *Inbox) Times(ctx context.Context, limit int) ([]time.Time, error) {
+	where, of := b.account.in("h")
 	rows, err := b.db.Query(ctx, `SELECT received_us FROM
- (SELECT received_us, source, status, seq FROM hook ORDER BY seq DESC LIMIT ?) newest
- WHERE source <> ? AND status <> ? ORDER BY seq DESC LIMIT ?`, 10*inboxPage(limit), string(receiver.Manual), string(receiver.Quarantined), inboxPage(limit))
+ (SELECT received_us, source, status, seq FROM hook h WHERE `+where+` ORDER BY seq DESC LIMIT ?) newest
+ WHERE source <> ? AND status <> ? ORDER BY seq DESC LIMIT ?`, append(of, 10*inboxPage(limit), string(receiver.Manual), string(receiver.Quarantined), inboxPage(limit))...)
 	if err != nil {
 		return nil, err
 	}
@@ -216,14 +244,18 @@ func (b *Inbox) Times(ctx context.Context, limit int) ([]time.Time, error) {
 
 // AddAttempt implements receiver.Inbox.
 func (b *Inbox) AddAttempt(ctx context.Context, a receiver.Attempt) error {
-	_, err := b.db.Exec(ctx, "INSERT INTO hook_attempt (hook_key, act, target, at_us, status, latency_us, error) VALUES ("+inboxMarks(7)+")",
-		a.Key, a.Act, a.Target, inboxMicros(a.At), a.Status, a.Latency.Microseconds(), strings.ToValidUTF8(a.Error, "?"))
-	return err
+	return b.write(ctx, func(tx *Tx, scope int64) error {
+		_, err := tx.Exec(ctx, "INSERT INTO hook_attempt (scope, hook_key, act, target, at_us, status, latency_us, error) VALUES ("+inboxMarks(8)+")",
+			scope, a.Key, a.Act, a.Target, inboxMicros(a.At), a.Status, a.Latency.Microseconds(), strings.ToValidUTF8(a.Error, "?"))
+		return err
+	})
 }
 
 // Attempts implements receiver.Inbox.
 func (b *Inbox) Attempts(ctx context.Context, key string) ([]receiver.Attempt, error) {
-	rows, err := b.db.Query(ctx, "SELECT hook_key, act, target, at_us, status, latency_us, error FROM hook_attempt WHERE hook_key = ? ORDER BY id DESC LIMIT ?", key, inboxPageMax)
+	where, of := b.account.in("a")
+	rows, err := b.db.Query(ctx, "SELECT hook_key, act, target, at_us, status, latency_us, error FROM hook_attempt a WHERE "+where+" AND hook_key = ? ORDER BY id DESC LIMIT ?",
+		append(of, key, inboxPageMax)...)
 	if err != nil {
 		return nil, err
 	}

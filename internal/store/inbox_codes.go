@@ -10,9 +10,9 @@ import (
 // AddPairs implements hook.CodeStore. It stops counting a code and word at
 // hook.MaxEvidence; another word for the code is always kept.
 func (b *Inbox) AddPairs(ctx context.Context, pairs []hook.Pair) error {
-	return b.db.Write(ctx, func(tx *Tx) error {
+	return b.write(ctx, func(tx *Tx, scope int64) error {
 		for _, p := range pairs {
-			if err := addPair(ctx, tx, p); err != nil {
+			if err := addPair(ctx, tx, scope, p); err != nil {
 				return err
 			}
 		}
@@ -20,24 +20,26 @@ func (b *Inbox) AddPairs(ctx context.Context, pairs []hook.Pair) error {
 	})
 }
 
-func addPair(ctx context.Context, tx *Tx, p hook.Pair) error {
-	key := []any{string(p.Field), p.Code, string(p.Word)}
+func addPair(ctx context.Context, tx *Tx, scope int64, p hook.Pair) error {
+	key := []any{scope, string(p.Field), p.Code, string(p.Word)}
 	var n int
-	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM hook_code WHERE field = ? AND code = ? AND word = ?", key...).Scan(&n); err != nil {
+	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM hook_code WHERE scope = ? AND field = ? AND code = ? AND word = ?", key...).Scan(&n); err != nil {
 		return err
 	}
 	if n >= hook.MaxEvidence {
 		return nil
 	}
 	row := append(key, string(p.OPID), p.At.Seconds, int64(p.At.Nanos), inboxBit(p.Exact))
-	_, err := tx.Exec(ctx, "INSERT INTO hook_code (field, code, word, opid, at_s, at_ns, exact) VALUES ("+inboxMarks(7)+
-		") ON CONFLICT (field, code, word, opid, at_s, at_ns) DO UPDATE SET exact = excluded.exact WHERE excluded.exact > hook_code.exact", row...)
+	_, err := tx.Exec(ctx, "INSERT INTO hook_code (scope, field, code, word, opid, at_s, at_ns, exact) VALUES ("+inboxMarks(8)+
+		") ON CONFLICT (scope, field, code, word, opid, at_s, at_ns) DO UPDATE SET exact = excluded.exact WHERE excluded.exact > hook_code.exact", row...)
 	return err
 }
 
 // Evidence implements hook.CodeStore.
 func (b *Inbox) Evidence(ctx context.Context) ([]hook.Evidence, error) {
-	rows, err := b.db.Query(ctx, "SELECT field, code, word, COUNT(*), CAST(SUM(exact) AS BIGINT), MIN(opid) FROM hook_code GROUP BY field, code, word ORDER BY field, code, word")
+	where, of := b.account.in("c")
+	rows, err := b.db.Query(ctx, "SELECT field, code, word, COUNT(*), CAST(SUM(exact) AS BIGINT), MIN(opid) FROM hook_code c WHERE "+where+
+		" GROUP BY field, code, word ORDER BY field, code, word", of...)
 	if err != nil {
 		return nil, err
 	}

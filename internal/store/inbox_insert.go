@@ -9,21 +9,18 @@ import (
 	"opdeck/internal/receiver"
 )
 
-// inboxLock is an arbitrary number that only writers of the inbox take: rows
-// then appear in the order of seq (PostgreSQL gives numbers out before commit).
-const inboxLock = 0x686f6f6b
-
 // Insert implements receiver.Inbox.
 func (b *Inbox) Insert(ctx context.Context, records []receiver.Record) ([]receiver.Result, error) {
 	var out []receiver.Result
-	err := b.db.Write(ctx, func(tx *Tx) error {
-		if tx.Engine() == Postgres {
-			if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(?)", int64(inboxLock)); err != nil {
-				return err
-			}
+	err := b.write(ctx, func(tx *Tx, scope int64) error {
+		if err := b.lock(ctx, tx); err != nil {
+			return err
 		}
-		var err error
-		out, err = b.insert(ctx, tx, records)
+		reused, err := b.checkTokens(ctx, tx, scope, records)
+		if err != nil {
+			return err
+		}
+		out, err = b.insertBut(ctx, tx, scope, records, reused)
 		return err
 	})
 	if err != nil {
@@ -32,9 +29,35 @@ func (b *Inbox) Insert(ctx context.Context, records []receiver.Record) ([]receiv
 	return out, nil
 }
 
+// insertBut inserts the records but those that are refused.
+func (b *Inbox) insertBut(ctx context.Context, tx *Tx, scope int64, records []receiver.Record, refused map[int]bool) ([]receiver.Result, error) {
+	if len(refused) == 0 {
+		return b.insert(ctx, tx, scope, records)
+	}
+	var taken []receiver.Record
+	for i, r := range records {
+		if !refused[i] {
+			taken = append(taken, r)
+		}
+	}
+	stored, err := b.insert(ctx, tx, scope, taken)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]receiver.Result, len(records))
+	for i, r := range records {
+		if refused[i] {
+			out[i] = receiver.Result{Outcome: receiver.OutcomeReused, Stored: receiver.Stored{Record: r}}
+			continue
+		}
+		out[i], stored = stored[0], stored[1:]
+	}
+	return out, nil
+}
+
 // insert adds the first record of each key; what was there already, or comes
 // again within records, is compared with the row.
-func (b *Inbox) insert(ctx context.Context, tx *Tx, records []receiver.Record) ([]receiver.Result, error) {
+func (b *Inbox) insert(ctx context.Context, tx *Tx, scope int64, records []receiver.Record) ([]receiver.Result, error) {
 	out := make([]receiver.Result, len(records))
 	first := make([]*receiver.Record, 0, len(records))
 	at := make(map[string]int, len(records)) // key to its first place in records
@@ -45,7 +68,7 @@ func (b *Inbox) insert(ctx context.Context, tx *Tx, records []receiver.Record) (
 			first = append(first, r)
 		}
 	}
-	seqs, err := b.add(ctx, tx, first)
+	seqs, err := b.add(ctx, tx, scope, first)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +96,7 @@ func (b *Inbox) insert(ctx context.Context, tx *Tx, records []receiver.Record) (
 		if out[i].Outcome != "" {
 			continue
 		}
-		if out[i], err = b.again(ctx, tx, rows, records[i]); err != nil {
+		if out[i], err = b.again(ctx, tx, scope, rows, records[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +111,7 @@ func (b *Inbox) look(ctx context.Context, tx *Tx, keys []any, rows map[string]re
 		for len(args) < some {
 			args = append(args, part[0])
 		}
-		old, err := b.hooks(ctx, tx, " WHERE hook_key IN ("+inboxMarks(some)+")", args...)
+		old, err := b.hooks(ctx, tx, " AND h.hook_key IN ("+inboxMarks(some)+")", args...)
 		if err != nil {
 			return err
 		}
@@ -107,20 +130,20 @@ func fresh(r *receiver.Record, seq int64) receiver.Stored {
 // prepared.
 var insertSizes = [...]int{64, 16, 4, 1}
 
-const insertColumns = 17
+const insertColumns = 18
 
 var insertQueries = func() (q [len(insertSizes)]string) {
 	one := "(" + inboxMarks(insertColumns) + "),"
 	for i, n := range insertSizes {
-		q[i] = "INSERT INTO hook (" + hookColumns + ", last_us) VALUES " + strings.TrimSuffix(strings.Repeat(one, n), ",") +
-			" ON CONFLICT (hook_key) DO NOTHING"
+		q[i] = "INSERT INTO hook (scope, " + hookColumns + ", last_us) VALUES " + strings.TrimSuffix(strings.Repeat(one, n), ",") +
+			" ON CONFLICT (scope, hook_key) DO NOTHING"
 	}
 	return q
 }()
 
 // add inserts the records whose keys are new. It returns a number for each, 0
 // for one whose key has a row already; no key may stand twice in records.
-func (b *Inbox) add(ctx context.Context, tx *Tx, records []*receiver.Record) ([]int64, error) {
+func (b *Inbox) add(ctx context.Context, tx *Tx, scope int64, records []*receiver.Record) ([]int64, error) {
 	seqs := make([]int64, len(records))
 	args := make([]any, 0, insertColumns*min(len(records), insertSizes[0]))
 	for from, i := 0, 0; from < len(records); {
@@ -132,7 +155,7 @@ func (b *Inbox) add(ctx context.Context, tx *Tx, records []*receiver.Record) ([]
 		part := records[from : from+size]
 		args = args[:0]
 		for _, r := range part {
-			args = appendHook(args, r)
+			args = appendHook(args, scope, r)
 		}
 		var err error
 		if tx.Engine() == SQLite {
@@ -148,9 +171,9 @@ func (b *Inbox) add(ctx context.Context, tx *Tx, records []*receiver.Record) ([]
 	return seqs, nil
 }
 
-func appendHook(args []any, r *receiver.Record) []any {
+func appendHook(args []any, scope int64, r *receiver.Record) []any {
 	us := inboxMicros(r.ReceivedAt)
-	return append(args, r.Key, r.HookID, int64(r.Type), string(r.Object), string(r.ObjectID), string(r.CUID), r.Raw, r.Hash[:], us, string(r.Source),
+	return append(args, scope, r.Key, r.HookID, int64(r.Type), string(r.Object), string(r.ObjectID), string(r.CUID), r.Raw, r.Hash[:], us, string(r.Source),
 		r.Verdict.Verifier, inboxBit(r.Verdict.Authenticated), inboxBit(r.Verdict.Bound), string(r.Status), string(r.Reason), r.Detail, us)
 }
 
@@ -179,14 +202,14 @@ func (b *Inbox) addLite(ctx context.Context, tx *Tx, query string, args []any, p
 		}
 		return nil
 	}
-	return b.newest(ctx, tx, n, part, seqs)
+	return b.newest(ctx, tx, args[0].(int64), n, part, seqs)
 }
 
 // newest tells which n rows of part a statement has just added: the n with the
 // largest numbers among those that are there now.
-func (b *Inbox) newest(ctx context.Context, tx *Tx, n int64, part []*receiver.Record, seqs []int64) error {
-	rows, err := tx.Query(ctx, "SELECT hook_key, seq FROM hook WHERE hook_key IN ("+inboxMarks(len(part))+") ORDER BY seq DESC LIMIT ?",
-		append(inboxArgs(part, func(r *receiver.Record) any { return r.Key }), n)...)
+func (b *Inbox) newest(ctx context.Context, tx *Tx, scope, n int64, part []*receiver.Record, seqs []int64) error {
+	args := append([]any{scope}, inboxArgs(part, func(r *receiver.Record) any { return r.Key })...)
+	rows, err := tx.Query(ctx, "SELECT hook_key, seq FROM hook WHERE scope = ? AND hook_key IN ("+inboxMarks(len(part))+") ORDER BY seq DESC LIMIT ?", append(args, n)...)
 	if err != nil {
 		return err
 	}
@@ -228,7 +251,7 @@ func inboxBit(b bool) int64 {
 
 // again handles a record whose key has a row: the same body is counted, another
 // one is kept beside it.
-func (b *Inbox) again(ctx context.Context, tx *Tx, rows map[string]receiver.Stored, r receiver.Record) (receiver.Result, error) {
+func (b *Inbox) again(ctx context.Context, tx *Tx, scope int64, rows map[string]receiver.Stored, r receiver.Record) (receiver.Result, error) {
 	s := rows[r.Key]
 	if s.Hash == r.Hash {
 		s = repeat(s, r)
@@ -239,7 +262,7 @@ func (b *Inbox) again(ctx context.Context, tx *Tx, rows map[string]receiver.Stor
 	if s, ok := rows[r.Key]; ok {
 		return b.repeatConflict(ctx, tx, rows, s, r)
 	}
-	seqs, err := b.add(ctx, tx, []*receiver.Record{&r})
+	seqs, err := b.add(ctx, tx, scope, []*receiver.Record{&r})
 	if err != nil {
 		return receiver.Result{}, err
 	}
@@ -248,7 +271,7 @@ func (b *Inbox) again(ctx context.Context, tx *Tx, rows map[string]receiver.Stor
 		rows[r.Key] = s
 		return receiver.Result{Outcome: receiver.OutcomeConflict, Stored: s}, nil
 	}
-	old, err := b.hooks(ctx, tx, " WHERE hook_key = ?", r.Key)
+	old, err := b.hooks(ctx, tx, " AND h.hook_key = ?", r.Key)
 	if err != nil || len(old) != 1 {
 		return receiver.Result{}, err
 	}

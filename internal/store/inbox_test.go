@@ -16,7 +16,10 @@ import (
 func TestInbox(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {
-			receivertest.Run(t, func(t *testing.T) receivertest.Inbox { return store.NewInbox(storetest.Open(t, e).Bulk) })
+			receivertest.Run(t, func(t *testing.T) receivertest.Account {
+				s := storetest.Open(t, e)
+				return func(name string) receivertest.Inbox { return store.NewInbox(s.Bulk, "https://service.test", name) }
+			})
 		})
 	}
 }
@@ -26,7 +29,7 @@ func TestInbox(t *testing.T) {
 func TestInboxMasksBodies(t *testing.T) {
 	const secret = "DE89370400440532013000"
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		b := store.NewInbox(s.Bulk)
+		b := store.NewInbox(s.Bulk, "https://service.test", "machine")
 		for i, raw := range []string{`{"Data":{"Account":{"number":"123456789012","requisites":[{"items":[{"key":"x","value":"` + secret + `"}]}]}}}`, "broken " + secret + " 123456789012"} {
 			r := receiver.Record{Key: fmt.Sprint("k", i), Raw: []byte(raw), ReceivedAt: now}
 			if _, err := b.Insert(t.Context(), []receiver.Record{r}); err != nil {

@@ -18,9 +18,15 @@ import (
 // database; it implements index.Store.
 type OperationIndex struct {
 	db     *DB
+	q      Querier // what questions are asked of: db, or one snapshot of it
+	now    func(ctx context.Context, q Querier) (time.Duration, error)
 	scope  int64
 	engine filter.Engine
+	*indexCache
+}
 
+// indexCache is what an index and its snapshots remember in common.
+type indexCache struct {
 	mu      sync.Mutex
 	parties map[string]int64  // guarded by mu; committed parties by their texts
 	kinds   map[kindKey]int64 // guarded by mu; committed kinds; they are never deleted
@@ -33,7 +39,12 @@ var _ index.Store = (*OperationIndex)(nil)
 // Index opens the index of a service's machine account; baseURL and account are
 // its name and nothing is sent there.
 func (s *Store) Index(ctx context.Context, baseURL, account string) (*OperationIndex, error) {
-	x := &OperationIndex{db: s.Bulk, engine: filter.SQLite, parties: map[string]int64{}, kinds: map[kindKey]int64{}, version: -1}
+	clock, err := openClock(ctx, s.Core)
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	x := &OperationIndex{db: s.Bulk, q: s.Bulk, now: clock.now, engine: filter.SQLite,
+		indexCache: &indexCache{parties: map[string]int64{}, kinds: map[kindKey]int64{}, version: -1}}
 	if x.postgres() {
 		x.engine = filter.Postgres
 	}
@@ -41,7 +52,7 @@ func (s *Store) Index(ctx context.Context, baseURL, account string) (*OperationI
 		return nil, err
 	}
 	const known = "SELECT n FROM index_scope WHERE base_url = ? AND account = ?"
-	err := s.Bulk.QueryRow(ctx, known, baseURL, account).Scan(&x.scope)
+	err = s.Bulk.QueryRow(ctx, known, baseURL, account).Scan(&x.scope)
 	if err == nil {
 		return x, x.fillShown(ctx)
 	}
@@ -66,6 +77,14 @@ func (s *Store) Index(ctx context.Context, baseURL, account string) (*OperationI
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	return x, nil
+}
+
+// WithClock is the index with another clock than the store's, for programs whose
+// time is not the machine's.
+func (x *OperationIndex) WithClock(now func() time.Time) *OperationIndex {
+	y := *x
+	y.now = func(context.Context, Querier) (time.Duration, error) { return time.Duration(now().UnixNano()), nil }
+	return &y
 }
 
 func (x *OperationIndex) postgres() bool { return x.db.engine == Postgres }
@@ -117,7 +136,7 @@ func (x *OperationIndex) bump(ctx context.Context, tx *Tx) error {
 // Meta reads a small fact; "" when there is none.
 func (x *OperationIndex) Meta(ctx context.Context, name string) (string, error) {
 	var v string
-	err := x.db.QueryRow(ctx, "SELECT value FROM index_meta WHERE scope = ? AND name = ?", x.scope, name).Scan(&v)
+	err := x.q.QueryRow(ctx, "SELECT value FROM index_meta WHERE scope = ? AND name = ?", x.scope, name).Scan(&v)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -135,7 +154,7 @@ func (x *OperationIndex) SetMeta(ctx context.Context, name, value string) error 
 func (x *OperationIndex) Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
 	res, err := x.db.Exec(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us) VALUES (?, ?, '', ?, ?)
 		ON CONFLICT (scope, name) DO UPDATE SET owner = excluded.owner, until_us = excluded.until_us
-		WHERE index_meta.owner = excluded.owner OR index_meta.owner = '' OR index_meta.until_us <= ?`,
+		WHERE index_meta.owner = excluded.owner OR index_meta.owner = '' OR index_meta.until_us <= ? OR index_meta.until_us > excluded.until_us`,
 		x.scope, "lease:"+name, owner, now.Add(ttl).UnixMicro(), now.UnixMicro())
 	if err != nil {
 		return false, err

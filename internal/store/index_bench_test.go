@@ -65,7 +65,7 @@ func fill(tb testing.TB, x *store.OperationIndex, from, to, batch int) (took tim
 			from++
 		}
 		began := time.Now()
-		if _, err := x.Put(context.Background(), list); err != nil {
+		if _, err := x.Put(context.Background(), index.Batch{Entries: list}); err != nil {
 			tb.Fatal(err)
 		}
 		took += time.Since(began)
@@ -220,4 +220,31 @@ func status(name string) int {
 		}
 	}
 	return -1
+}
+
+// BenchmarkIndexConfirm is a page of a thousand rows that says what is known.
+func BenchmarkIndexConfirm(b *testing.B) {
+	x, _ := benchIndex(b)
+	o := indextest.Options{Raw: true}
+	at := now
+	for b.Loop() {
+		at = at.Add(time.Second)
+		var list []index.Entry
+		for n := range 1000 {
+			list = append(list, index.Entry{Op: o.Make(n * benchRows() / 1000), Origin: index.List, Seen: at})
+		}
+		if m, err := x.Put(context.Background(), index.Batch{Entries: list}); err != nil || m.Same != 1000 {
+			b.Fatal(m, err)
+		}
+	}
+}
+
+// BenchmarkIndexSights is how old the index is.
+func BenchmarkIndexSights(b *testing.B) {
+	x, _ := benchIndex(b)
+	for b.Loop() {
+		if _, err := x.Sights(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

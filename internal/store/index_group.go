@@ -93,7 +93,7 @@ func (p *opPlan) flagged(bit int64) bool {
 }
 
 func (p *opPlan) kept(ctx context.Context, dim string, f func(item int64, currency string, s sums)) error {
-	q, err := p.x.db.Query(ctx, "SELECT item, currency, ops, hi, lo, nanos FROM index_sum WHERE scope = ? AND dim = ? AND ops > 0", p.x.scope, dim)
+	q, err := p.x.q.Query(ctx, "SELECT item, currency, ops, hi, lo, nanos FROM index_sum WHERE scope = ? AND dim = ? AND ops > 0", p.x.scope, dim)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (x *OperationIndex) customers(ctx context.Context, groups []index.Group) ([
 		for _, g := range part {
 			ns = append(ns, itemNumber(g.Key))
 		}
-		q, err := x.db.Query(ctx, "SELECT n, id, name FROM index_party WHERE n IN ("+marks(len(ns))+")", ns...)
+		q, err := x.q.Query(ctx, "SELECT n, id, name FROM index_party WHERE n IN ("+marks(len(ns))+")", ns...)
 		if err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (p *opPlan) countDays(ctx context.Context, first int64, add func(item, ops 
 	case p.pure: // the index of kinds has all that is asked for
 		from, c = "index_op o "+p.x.by("index_op_kind"), filter.All(p.x.kindIn("o.kind", p.kinds), recent)
 	}
-	q, err := p.x.db.Query(ctx, head+"SELECT "+dayExpr(p.x)+", count(*) FROM "+from+"WHERE "+c.SQL+" GROUP BY 1", append(args, c.Args...)...)
+	q, err := p.x.q.Query(ctx, head+"SELECT "+dayExpr(p.x)+", count(*) FROM "+from+"WHERE "+c.SQL+" GROUP BY 1", append(args, c.Args...)...)
 	if err != nil {
 		return err
 	}

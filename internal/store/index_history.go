@@ -38,7 +38,7 @@ func (x *OperationIndex) History(ctx context.Context, opid string) ([]index.Stat
 	if err != nil {
 		return nil, err
 	}
-	q, err := x.db.Query(ctx, "SELECT at_us, origin, body FROM index_history WHERE scope = ? AND opid = ? ORDER BY seq", x.scope, opid)
+	q, err := x.q.Query(ctx, "SELECT at_us, origin, body FROM index_history WHERE scope = ? AND opid = ? ORDER BY seq", x.scope, opid)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,12 @@ func (x *OperationIndex) History(ctx context.Context, opid string) ([]index.Stat
 		if err := q.Scan(&at, &s.Origin, &body); err != nil {
 			return nil, err
 		}
-		if s.Op, err = decodeOp(body); err != nil {
-			return nil, err
+		if s.Gone = len(body) == 0; !s.Gone {
+			if s.Op, err = decodeOp(body); err != nil {
+				return nil, err
+			}
+		} else if len(out) > 0 {
+			s.Op = out[len(out)-1].Op
 		}
 		s.At = micros(at)
 		out = append(out, s)
@@ -60,7 +64,11 @@ func (x *OperationIndex) History(ctx context.Context, opid string) ([]index.Stat
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	return append(out, index.State{Op: present.Op, At: present.Changed, Origin: present.Origin, Current: true}), nil
+	out = append(out, index.State{Op: present.Op, At: present.Changed, Origin: present.Origin, Current: present.Gone.IsZero()})
+	if !present.Gone.IsZero() {
+		out = append(out, index.State{Op: present.Op, At: present.Gone, Origin: index.Read, Current: true, Gone: true})
+	}
+	return out, nil
 }
 
 // decodeOp reads a stored operation, which keeps body.
@@ -83,7 +91,7 @@ func (x *OperationIndex) Look(ctx context.Context, person, opid string, at time.
 // LastLook is when the person last saw the operation; the zero time for never.
 func (x *OperationIndex) LastLook(ctx context.Context, person, opid string) (time.Time, error) {
 	var at int64
-	err := x.db.QueryRow(ctx, "SELECT at_us FROM index_look WHERE scope = ? AND person = ? AND opid = ?", x.scope, person, opid).Scan(&at)
+	err := x.q.QueryRow(ctx, "SELECT at_us FROM index_look WHERE scope = ? AND person = ? AND opid = ?", x.scope, person, opid).Scan(&at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, nil
 	}
@@ -103,18 +111,43 @@ func (x *OperationIndex) ChangedSince(ctx context.Context, f filter.OperationExp
 
 // Owed lists operations whose single read is due, longest first.
 func (x *OperationIndex) Owed(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	return x.strings(ctx, "SELECT opid FROM index_op WHERE scope = ? AND doubt > 0 AND doubt_us <= ? ORDER BY doubt_us LIMIT ?", x.scope, now.UnixMicro(), limit)
+	return x.strings(ctx, `SELECT opid FROM (SELECT opid, doubt_us AS due FROM index_op WHERE scope = ? AND doubt > 0 AND doubt_us <= ?
+		UNION ALL SELECT opid, due_us AS due FROM index_absent WHERE scope = ? AND due_us > 0 AND due_us <= ?) AS o ORDER BY due LIMIT ?`,
+		x.scope, now.UnixMicro(), x.scope, now.UnixMicro(), limit)
+}
+
+// Owe makes a single read of an operation due.
+func (x *OperationIndex) Owe(ctx context.Context, opid string, at time.Time) error {
+	if !usableID(opid) {
+		return nil
+	}
+	return x.db.Write(ctx, func(tx *Tx) error {
+		res, err := tx.Exec(ctx, "UPDATE index_op SET doubt = CASE WHEN doubt > 0 THEN doubt ELSE 1 END, doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ?",
+			at.UnixMicro(), x.scope, filter.Fold(opid), opid)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+		return x.announce(ctx, tx, opid, at.UnixMicro())
+	})
 }
 
 // Postpone puts off a read that failed.
 func (x *OperationIndex) Postpone(ctx context.Context, opid string, until time.Time) error {
-	_, err := x.db.Exec(ctx, "UPDATE index_op SET doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ? AND doubt > 0",
-		until.UnixMicro(), x.scope, filter.Fold(opid), opid)
-	return err
+	return x.db.Write(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(ctx, "UPDATE index_op SET doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ? AND doubt > 0",
+			until.UnixMicro(), x.scope, filter.Fold(opid), opid)
+		if err == nil {
+			_, err = tx.Exec(ctx, "UPDATE index_absent SET due_us = ? WHERE scope = ? AND opid = ? AND due_us > 0", until.UnixMicro(), x.scope, opid)
+		}
+		return err
+	})
 }
 
 func (x *OperationIndex) strings(ctx context.Context, query string, args ...any) ([]string, error) {
-	q, err := x.db.Query(ctx, query, args...)
+	q, err := x.q.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (x *OperationIndex) loadKinds(ctx context.Context) ([]kind, error) {
 		return x.loaded, nil
 	}
 	x.mu.Unlock()
-	q, err := x.db.Query(ctx, "SELECT n, status, type, payment, currency, tocurrency, flags, ops, hi, lo, nanos FROM index_kind WHERE scope = ? AND ops > 0 ORDER BY n", x.scope)
+	q, err := x.q.Query(ctx, "SELECT n, status, type, payment, currency, tocurrency, flags, ops, hi, lo, nanos FROM index_kind WHERE scope = ? AND ops > 0 ORDER BY n", x.scope)
 	if err != nil {
 		return nil, err
 	}

@@ -201,7 +201,7 @@ func (p *opPlan) before(ctx context.Context, s index.Sort, at *cursor) (int64, e
 	}
 	sql, args := p.partyJoin(sd, "count(*)", sd.behind(at, !s.Desc, p.x.scope))
 	var n int64
-	err = p.x.db.QueryRow(ctx, sql, args...).Scan(&n)
+	err = p.x.q.QueryRow(ctx, sql, args...).Scan(&n)
 	return same + n, err
 }
 
@@ -213,7 +213,7 @@ func (p *opPlan) countFrom(ctx context.Context, ix string, c filter.Cond) (n int
 	case p.driver.SQL == "" && p.pure && !p.all && ix == "index_op_created":
 		ix = "index_op_kind"
 		c = filter.All(p.kindCond(), c)
-		err = p.x.db.QueryRow(ctx, "SELECT count(*) FROM index_op o "+p.x.by(ix)+"WHERE "+c.SQL, c.Args...).Scan(&n)
+		err = p.x.q.QueryRow(ctx, "SELECT count(*) FROM index_op o "+p.x.by(ix)+"WHERE "+c.SQL, c.Args...).Scan(&n)
 		return n, err
 	}
 	c = p.where(c)
@@ -221,6 +221,6 @@ func (p *opPlan) countFrom(ctx context.Context, ix string, c filter.Cond) (n int
 	if p.driver.SQL != "" {
 		sql, args = p.few(), slices.Clone(p.driver.Args)
 	}
-	err = p.x.db.QueryRow(ctx, sql+"SELECT count(*) FROM "+p.source(ix).SQL+"WHERE "+c.SQL, append(args, c.Args...)...).Scan(&n)
+	err = p.x.q.QueryRow(ctx, sql+"SELECT count(*) FROM "+p.source(ix).SQL+"WHERE "+c.SQL, append(args, c.Args...)...).Scan(&n)
 	return n, err
 }

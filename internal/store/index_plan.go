@@ -205,7 +205,7 @@ func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 			continue
 		}
 		var found int64
-		if err := p.x.db.QueryRow(ctx, "SELECT count(*) FROM (SELECT n FROM ("+d.SQL+") AS c LIMIT ?) AS c2", append(append([]any{}, d.Args...), best)...).Scan(&found); err != nil {
+		if err := p.x.q.QueryRow(ctx, "SELECT count(*) FROM (SELECT n FROM ("+d.SQL+") AS c LIMIT ?) AS c2", append(append([]any{}, d.Args...), best)...).Scan(&found); err != nil {
 			return err
 		}
 		if found < best {

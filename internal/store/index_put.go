@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 
 	"opdeck/internal/index"
 	"opdeck/internal/index/filter"
@@ -16,7 +15,7 @@ import (
 type known struct {
 	n, kind, customer, created, updated, updatedNs int64
 	sum                                            sums
-	seen, changed, doubt, digest                   int64
+	seen, changed, doubt, doubtAt, digest          int64
 	origin                                         index.Origin
 	words                                          bool
 }
@@ -25,10 +24,13 @@ type known struct {
 type batch struct {
 	x       *OperationIndex
 	tx      *Tx
+	now     int64 // the store's time in µs
 	known   map[string]*known
-	write   map[string]*opRow // by opid: the row as it shall stand
-	confirm []*opRow          // only seen again
-	doubt   map[string]*opRow // kept, but owed a read
+	absent  map[string]*absent
+	back    map[string]*absent // that come back into the list
+	write   map[string]*opRow  // by opid: the row as it shall stand
+	confirm []*opRow           // only seen again
+	doubt   map[string]*opRow  // kept, but owed a read
 	sums    map[sumKey]*sums
 	kinds   map[kindKey]int64
 	parties map[string]int64
@@ -44,17 +46,17 @@ type sumKey struct {
 const dimKind = "kind" // kept in index_kind
 
 // Put merges a batch in one transaction.
-func (x *OperationIndex) Put(ctx context.Context, entries []index.Entry) (index.Merged, error) {
-	rows, err := newRows(entries)
+func (x *OperationIndex) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
+	rows, err := newRows(in.Entries)
 	if err != nil {
 		return index.Merged{}, err
 	}
-	refused := len(entries) - len(rows)
+	refused := len(in.Entries) - len(rows)
 	var b *batch
 	err = x.db.Write(ctx, func(tx *Tx) error {
-		b = &batch{x: x, tx: tx, known: map[string]*known{}, write: map[string]*opRow{}, doubt: map[string]*opRow{},
-			sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{}, parties: map[string]int64{}}
-		return b.run(ctx, rows)
+		b = &batch{x: x, tx: tx, known: map[string]*known{}, absent: map[string]*absent{}, back: map[string]*absent{},
+			write: map[string]*opRow{}, doubt: map[string]*opRow{}, sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{}, parties: map[string]int64{}}
+		return b.run(ctx, rows, in)
 	})
 	if err != nil {
 		return index.Merged{}, err
@@ -77,29 +79,45 @@ func (x *OperationIndex) remember(b *batch) {
 	maps.Copy(x.kinds, b.kinds)
 }
 
-func (b *batch) run(ctx context.Context, rows []*opRow) error {
+func (b *batch) run(ctx context.Context, rows []*opRow, in index.Batch) error {
 	if err := b.x.lock(ctx, b.tx); err != nil {
 		return err
 	}
+	now, err := b.x.now(ctx, b.tx)
+	if err != nil {
+		return err
+	}
+	b.now = now.Microseconds()
 	if err := b.load(ctx, rows); err != nil {
 		return err
 	}
+	if err := b.loadAbsent(ctx, rows); err != nil {
+		return err
+	}
 	for _, r := range rows {
+		r.seen = min(r.seen, b.now)
 		b.decide(r)
 	}
-	if err := b.confirmSeen(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{b.confirmSeen, b.markDoubt, b.comeBack,
+		func(ctx context.Context) error { return b.remove(ctx, in.Gone) },
+		func(ctx context.Context) error { return b.noteAsked(ctx, in.Asked) },
+		func(ctx context.Context) error { return b.swap(ctx, in.Swap) }, b.merge} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	if err := b.markDoubt(ctx); err != nil {
-		return err
-	}
-	if len(b.write) == 0 {
+	return nil
+}
+
+// merge writes new and changed rows and the sums.
+func (b *batch) merge(ctx context.Context) error {
+	if len(b.write) == 0 && b.merged.Gone == 0 {
 		return nil
 	}
 	list := slices.SortedFunc(maps.Values(b.write), func(a, c *opRow) int { // a fixed order, so that neighbours stay neighbours
 		return cmp.Or(cmp.Compare(c.created, a.created), cmp.Compare(a.opid, c.opid))
 	})
-	for _, step := range []func(context.Context, []*opRow) error{b.replaceOld, b.number, b.nameKinds, b.nameParties, b.insert, b.saveSums} {
+	for _, step := range []func(context.Context, []*opRow) error{b.number, b.replaceOld, b.nameKinds, b.nameParties, b.insert, b.saveSums} {
 		if err := step(ctx, list); err != nil {
 			return err
 		}
@@ -113,9 +131,9 @@ func (b *batch) load(ctx context.Context, rows []*opRow) error {
 		for _, r := range part {
 			args = append(args, filter.Fold(r.opid))
 		}
-		q, err := b.tx.Query(ctx, `SELECT opid, n, kind, customer, created_us, updated_us, updated_ns, hi, lo, nanos, seen_us, changed_us, doubt, digest, origin,
-			CASE WHEN reference <> '' OR comment <> '' OR doc_text <> '' THEN 1 ELSE 0 END
-			FROM index_op WHERE scope = ? AND opid_fold IN (`+marks(len(part))+`)`, args...)
+		q, err := b.tx.Query(ctx, `SELECT o.opid, o.n, o.kind, o.customer, o.created_us, o.updated_us, o.updated_ns, o.hi, o.lo, o.nanos, s.seen_us, o.changed_us,
+			o.doubt, o.doubt_us, o.digest, o.origin, CASE WHEN o.reference <> '' OR o.comment <> '' OR o.doc_text <> '' THEN 1 ELSE 0 END
+			FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold IN (`+marks(len(part))+`)`, args...)
 		if err != nil {
 			return err
 		}
@@ -125,7 +143,7 @@ func (b *batch) load(ctx context.Context, rows []*opRow) error {
 			var words int
 			k := &known{sum: sums{ops: 1}}
 			if err := q.Scan(&opid, &k.n, &k.kind, &k.customer, &k.created, &k.updated, &k.updatedNs, &k.sum.hi, &k.sum.lo, &k.sum.nanos,
-				&k.seen, &k.changed, &k.doubt, &k.digest, &k.origin, &words); err != nil {
+				&k.seen, &k.changed, &k.doubt, &k.doubtAt, &k.digest, &k.origin, &words); err != nil {
 				return err
 			}
 			k.words = words == 1
@@ -135,93 +153,33 @@ func (b *batch) load(ctx context.Context, rows []*opRow) error {
 	})
 }
 
-// trust is how often a read may step backwards before it is believed.
-const trust = 5
-
-// decide says which state stands: the newest by updatedAt. What cannot be told
-// by that (a tie with other content, a step backwards) is owed a read.
-func (b *batch) decide(r *opRow) {
-	now := *r // what stands before r: the batch's own row, or the stored one
-	prev, has := b.write[r.opid]
-	if has {
-		now = *prev
-	} else if k := b.known[r.opid]; k != nil {
-		now = opRow{updated: k.updated, updatedNs: k.updatedNs, digest: k.digest, doubt: k.doubt, origin: k.origin, seen: k.seen, changed: k.changed}
-		has = true
-	}
-	if r.owed {
-		r.doubt, r.doubtAt = 1, r.seen
-	}
-	if !has {
-		b.write[r.opid] = r
-		b.merged.New++
-		b.touch(r.opid)
-		return
-	}
-	order := cmp.Or(cmp.Compare(r.updated, now.updated), cmp.Compare(r.updatedNs, now.updatedNs))
-	switch {
-	case r.digest == now.digest && order == 0:
-		b.merged.Same++
-		if prev == nil && r.seen >= now.seen {
-			b.confirm = append(b.confirm, r)
-		}
-	case order > 0, order == 0 && r.origin == index.Read, order == 0 && now.origin == index.Hook && r.origin != index.Hook:
-		b.replace(r)
-	case order == 0 && r.origin == index.List:
-		r.doubt, r.doubtAt = max(r.doubt, 1), r.seen
-		b.replace(r)
-	case order < 0 && r.origin == index.Read && now.doubt > trust:
-		b.replace(r)
-	default:
-		b.older(r, prev, now.doubt)
-	}
-}
-
-func (b *batch) replace(r *opRow) {
-	if _, mine := b.write[r.opid]; !mine {
-		b.merged.Changed++
-		b.touch(r.opid)
-	}
-	b.write[r.opid] = r
-	delete(b.doubt, r.opid)
-}
-
-// older keeps what stands and owes it a read: at once, or later each time a
-// read was the one that stepped backwards.
-func (b *batch) older(r, prev *opRow, doubt int64) {
-	b.merged.Older++
-	at := r.seen
-	doubt = max(doubt, 1)
-	if r.origin == index.Read {
-		at += int64(10*time.Second/time.Microsecond) << min(doubt, 8)
-		doubt++
-	}
-	if prev != nil {
-		prev.doubt, prev.doubtAt = doubt, at
-		return
-	}
-	r.doubt, r.doubtAt = doubt, at
-	b.doubt[r.opid] = r
-}
-
-func (b *batch) touch(opid string) {
-	if len(b.merged.Touched) < 1000 {
-		b.merged.Touched = append(b.merged.Touched, opid)
-	}
-}
-
 // confirmSeen notes that the service still says the same; a read that was owed
-// is thereby paid.
+// is thereby paid. Of the wide rows only those are written that change.
 func (b *batch) confirmSeen(ctx context.Context) error {
-	byTime := map[[3]int64][]any{}
+	bySight, byState := map[int64][]any{}, map[[3]int64][]any{}
 	for _, r := range b.confirm {
-		k := [3]int64{r.seen, int64(r.origin), r.doubt}
-		byTime[k] = append(byTime[k], b.known[r.opid].n)
+		k := b.known[r.opid]
+		if r.seen != k.seen {
+			bySight[r.seen] = append(bySight[r.seen], k.n)
+		}
+		if at := r.doubtAt * min(r.doubt, 1); r.origin != k.origin || r.doubt != k.doubt || at != k.doubtAt {
+			state := [3]int64{int64(r.origin), r.doubt, at}
+			byState[state] = append(byState[state], k.n)
+		}
 	}
-	for k, ns := range byTime {
+	for seen, ns := range bySight {
 		err := chunks(ns, 400, func(part []any) error {
-			_, err := b.tx.Exec(ctx, "UPDATE index_op SET seen_us = ?, origin = ?, doubt = ?, doubt_us = ? WHERE n IN ("+marks(len(part))+")",
-				append([]any{k[0], k[1], k[2], k[0] * min(k[2], 1)}, part...)...)
+			_, err := b.tx.Exec(ctx, "UPDATE index_sight SET seen_us = ? WHERE n IN ("+marks(len(part))+")", append([]any{seen}, part...)...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for k, ns := range byState {
+		err := chunks(ns, 400, func(part []any) error {
+			_, err := b.tx.Exec(ctx, "UPDATE index_op SET origin = ?, doubt = ?, doubt_us = ? WHERE n IN ("+marks(len(part))+")",
+				append([]any{k[0], k[1], k[2]}, part...)...)
 			return err
 		})
 		if err != nil {
@@ -235,6 +193,9 @@ func (b *batch) markDoubt(ctx context.Context) error {
 	for opid, r := range b.doubt {
 		k := b.known[opid]
 		if k == nil {
+			if err := b.x.announce(ctx, b.tx, opid, r.changed); err != nil {
+				return err
+			}
 			continue
 		}
 		if _, err := b.tx.Exec(ctx, "UPDATE index_op SET doubt = ?, doubt_us = ? WHERE n = ?", r.doubt, r.doubtAt, k.n); err != nil {
@@ -252,7 +213,6 @@ func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
 		if k == nil {
 			continue
 		}
-		r.n = k.n
 		ns = append(ns, k.n)
 		if k.words {
 			words = append(words, k.n)
@@ -264,6 +224,12 @@ func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
 	if err := b.keepHistory(ctx, ns); err != nil {
 		return err
 	}
+	return b.drop(ctx, ns, words)
+}
+
+// drop takes rows out of the tables and the sums; words are those of them that
+// have words.
+func (b *batch) drop(ctx context.Context, ns, words []any) error {
 	if err := b.subtract(ctx, ns); err != nil {
 		return err
 	}
@@ -315,17 +281,20 @@ func (b *batch) count(kind int64, currency string, customer, created int64, s su
 	}
 }
 
-// number gives new operations their numbers, in the order of the list.
+// number gives new operations their numbers, in the order of the list, before the
+// rows that are replaced leave the table: they keep theirs.
 func (b *batch) number(ctx context.Context, list []*opRow) error {
 	next, err := b.next(ctx, "index_op")
 	if err != nil {
 		return err
 	}
 	for _, r := range list {
-		if r.n == 0 {
-			r.n = next
-			next++
+		if k := b.known[r.opid]; k != nil {
+			r.n = k.n
+			continue
 		}
+		r.n = next
+		next++
 	}
 	return nil
 }

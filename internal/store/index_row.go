@@ -125,7 +125,7 @@ const (
 func newRow(e index.Entry) (r opRow, ok bool, err error) {
 	o := e.Op
 	opid := string(o.OPID)
-	if opid == "" || len(opid) > maxOPID || filter.Clean(opid) != opid {
+	if !usableID(opid) {
 		return r, false, nil
 	}
 	raw := []byte(o.Raw)
@@ -144,11 +144,18 @@ func newRow(e index.Entry) (r opRow, ok bool, err error) {
 		reference: filter.Fold(string(o.Reference)), comment: filter.Fold(string(o.Comment)), docText: filter.JoinTexts(filter.DocTexts(o.Documents)), hidden: filter.HiddenIn(o),
 		customer: customerParty(o.Customer), source: sideParty(o.Source), destination: sideParty(o.Destination),
 	}
+	if e.Origin == index.Hook { // no sight; the moment that it tells of is the most that a new row can have
+		r.seen = max(min(r.updated, r.changed), 0)
+	}
 	r.kind = kindKey{status: code(string(o.Status)), typ: code(string(o.Type)), payment: code(string(o.PaymentType)),
 		currency: code(string(o.SourceAmount.Sum.CurrencyCode)), tocurrency: code(string(o.DestinationAmount.Sum.CurrencyCode))}
 	r.kind.flags = kindFlags(o, r.amountKey)
 	r.sum = parts(o.SourceAmount.Sum, &r.kind.flags)
 	return r, true, nil
+}
+
+func usableID(opid string) bool {
+	return opid != "" && len(opid) <= maxOPID && filter.Clean(opid) == opid
 }
 
 func code(s string) string { return cut(filter.Clean(s), maxCode) }

@@ -58,7 +58,7 @@ func (x *OperationIndex) fillParties(ctx context.Context) error {
 // them any more, so that nobody finds by them what may be hidden.
 func (x *OperationIndex) shownOf(ctx context.Context, n int64) (string, error) {
 	var digest string
-	if err := x.db.QueryRow(ctx, "SELECT digest FROM index_party WHERE n = ?", n).Scan(&digest); err != nil {
+	if err := x.q.QueryRow(ctx, "SELECT digest FROM index_party WHERE n = ?", n).Scan(&digest); err != nil {
 		return "", err
 	}
 	for _, s := range []struct {
@@ -101,7 +101,7 @@ func (x *OperationIndex) fillHidden(ctx context.Context) error {
 }
 
 func (x *OperationIndex) hide(ctx context.Context, ns []int64) error {
-	rows, err := x.db.Query(ctx, "SELECT n, reference, comment, doc_text FROM index_op WHERE n IN ("+marks(len(ns))+")", anys(ns)...)
+	rows, err := x.q.Query(ctx, "SELECT n, reference, comment, doc_text FROM index_op WHERE n IN ("+marks(len(ns))+")", anys(ns)...)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func put(t testing.TB, x *store.OperationIndex, from index.Origin, seen time.Tim
 	for _, o := range ops {
 		list = append(list, index.Entry{Op: o, Origin: from, Seen: seen})
 	}
-	m, err := x.Put(context.Background(), list)
+	m, err := x.Put(context.Background(), index.Batch{Entries: list})
 	if err != nil {
 		t.Fatal(err)
 	}

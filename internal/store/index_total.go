@@ -147,7 +147,7 @@ func (p *opPlan) sums(ctx context.Context, by string, c filter.Cond, f func(item
 	if p.driver.SQL != "" {
 		head, args = p.few(), slices.Clone(p.driver.Args)
 	}
-	q, err := p.x.db.Query(ctx, head+"SELECT "+by+", count(*), CAST(sum(o.hi) AS BIGINT), CAST(sum(o.lo) AS BIGINT), CAST(sum(o.nanos) AS BIGINT) FROM "+
+	q, err := p.x.q.Query(ctx, head+"SELECT "+by+", count(*), CAST(sum(o.hi) AS BIGINT), CAST(sum(o.lo) AS BIGINT), CAST(sum(o.nanos) AS BIGINT) FROM "+
 		p.source(p.summing(by)).SQL+"WHERE "+c.SQL+" GROUP BY 1", append(args, c.Args...)...)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (p *opPlan) bigOnes(ctx context.Context, group func(k kind, customer, creat
 	}
 	b := p.with(list)
 	c := filter.All(p.x.kindIn("o.kind", list), p.rest)
-	q, err := p.x.db.Query(ctx, "SELECT o.kind, o.customer, o.created_us, o.amount_key FROM index_op o "+b.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
+	q, err := p.x.q.Query(ctx, "SELECT o.kind, o.customer, o.created_us, o.amount_key FROM index_op o "+b.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
 	if err != nil {
 		return err
 	}

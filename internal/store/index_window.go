@@ -16,9 +16,9 @@ import (
 // Get returns one operation, index.ErrNone when there is none.
 func (x *OperationIndex) Get(ctx context.Context, opid string) (index.Record, error) {
 	var n int64
-	err := x.db.QueryRow(ctx, "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?", x.scope, filter.Fold(opid), opid).Scan(&n)
+	err := x.q.QueryRow(ctx, "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?", x.scope, filter.Fold(opid), opid).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
-		return index.Record{}, index.ErrNone
+		return x.gone(ctx, opid)
 	}
 	if err != nil {
 		return index.Record{}, err
@@ -37,8 +37,8 @@ func (x *OperationIndex) Get(ctx context.Context, opid string) (index.Record, er
 func (x *OperationIndex) records(ctx context.Context, ns []int64) ([]index.Record, error) {
 	found := map[int64]index.Record{}
 	err := chunks(ns, 400, func(part []int64) error {
-		q, err := x.db.Query(ctx, `SELECT o.n, o.origin, o.seen_us, o.changed_us, o.doubt, r.body
-			FROM index_op o JOIN index_raw r ON r.n = o.n WHERE o.n IN (`+marks(len(part))+`)`, anys(part)...)
+		q, err := x.q.Query(ctx, `SELECT o.n, o.origin, s.seen_us, o.changed_us, o.doubt, r.body
+			FROM index_op o JOIN index_sight s ON s.n = o.n JOIN index_raw r ON r.n = o.n WHERE o.n IN (`+marks(len(part))+`)`, anys(part)...)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (x *OperationIndex) records(ctx context.Context, ns []int64) ([]index.Recor
 			if r.Op, err = decodeOp(body); err != nil {
 				return err
 			}
-			r.Seen, r.Changed, r.Owed = micros(seen), micros(changed), doubt > 0
+			r.Seen, r.Changed, r.Owed = sight(seen), micros(changed), doubt > 0
 			found[n] = r
 		}
 		return q.Err()
@@ -82,7 +82,7 @@ type cursor struct {
 
 func (x *OperationIndex) cursor(ctx context.Context, opid string) (*cursor, error) {
 	var c cursor
-	err := x.db.QueryRow(ctx, `SELECT o.n, o.kind, o.customer, o.source, o.destination, o.created_us, o.updated_us, o.docs,
+	err := x.q.QueryRow(ctx, `SELECT o.n, o.kind, o.customer, o.source, o.destination, o.created_us, o.updated_us, o.docs,
 		o.amount_key, o.received_key, o.fee_key, o.opid_fold, substr(o.reference, 1, 100), o.opid, k.status, k.type, k.payment, k.currency, c.sort, s.sort, d.sort
 		FROM index_op o JOIN index_kind k ON k.n = o.kind JOIN index_party c ON c.n = o.customer JOIN index_party s ON s.n = o.source JOIN index_party d ON d.n = o.destination
 		WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?`, x.scope, filter.Fold(opid), opid).Scan(
@@ -261,7 +261,7 @@ func (p *opPlan) mergeKinds(ctx context.Context, k column, desc bool, at *cursor
 }
 
 func (p *opPlan) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
-	q, err := p.x.db.Query(ctx, query, args...)
+	q, err := p.x.q.Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}

@@ -36,7 +36,7 @@ type Compliance struct{ Share, Link, Finalize, Operations Key }
 type Session struct{ Refresh, Login, Reset, Doctor Key }
 
 // Events belongs to webhooks.
-type Events struct{ Follow, Replay, Codes, Settings, Operation Key }
+type Events struct{ Follow, Replay, Codes, Rejected, Settings, Operation Key }
 
 // Hooks belongs to the page of the service's webhook settings.
 type Hooks struct{ Change Key }
@@ -121,7 +121,8 @@ func New() *Map {
 		},
 		Events: Events{
 			Follow: Bind("events.follow", "follow", "follow new events, or stop", "p"), Replay: Bind("events.replay", "replay", "send the event again to a URL", "w").writing(),
-			Codes: Bind("events.codes", "codes", "learnt meanings of numeric codes", "c"), Settings: Bind("events.settings", "settings", "the service's webhook settings", "W").extra(),
+			Codes: Bind("events.codes", "codes", "learnt meanings of numeric codes", "c"), Rejected: Bind("events.rejected", "rejected", "deliveries that were not accepted, and why", "b"),
+			Settings:  Bind("events.settings", "settings", "the service's webhook settings", "W").extra(),
 			Operation: Bind("events.operation", "operation", "open the operation of this event", "i"),
 		},
 		Hooks: Hooks{Change: Bind("events.sethooks", "change", "change the service's webhook settings (asks)", "enter").writing()},

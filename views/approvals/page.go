@@ -91,8 +91,11 @@ func (s *Screen) pairs(r approval.Request) []widget.Pair {
 }
 
 func verdict(v api.Verdict) string {
-	if v == "" {
+	switch v {
+	case "", api.Unclear:
 		return "not known yet"
+	case api.NotSeen:
+		return "not seen in time"
 	}
 	return line(string(v), 20)
 }

@@ -65,7 +65,7 @@ func (s *Screen) seenValues(name string) []string {
 	case "phase:":
 		return []string{string(trail.PhaseIntent), string(trail.PhaseOutcome), string(trail.PhaseNote)}
 	case "outcome:":
-		return []string{string(trail.ResultOK), string(trail.ResultDenied), string(trail.ResultFailed), string(trail.ResultUnknown)}
+		return []string{string(trail.ResultOK), string(trail.ResultDenied), string(trail.ResultFailed), string(trail.ResultUnknown), string(trail.ResultNotSeen)}
 	case "since:":
 		return []string{"30m", "2h", "24h", "7d", "30d"}
 	case "person:":

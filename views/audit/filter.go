@@ -70,7 +70,7 @@ func (f *filter) set(name, value string, now time.Time) string {
 	case "outcome":
 		f.outcome = trail.Result(strings.ToLower(value))
 		switch f.outcome {
-		case trail.ResultOK, trail.ResultDenied, trail.ResultFailed, trail.ResultUnknown:
+		case trail.ResultOK, trail.ResultDenied, trail.ResultFailed, trail.ResultUnknown, trail.ResultNotSeen:
 		default:
 			return "outcome is ok, denied, failed or unknown."
 		}

@@ -161,6 +161,8 @@ func outcome(th *theme.Theme, e trail.Entry) outcomeLook {
 		return outcomeLook{s.Bad, "failed", theme.Bad}
 	case e.Outcome == trail.ResultUnknown:
 		return outcomeLook{s.Unknown, "unknown", theme.Warn}
+	case e.Outcome == trail.ResultNotSeen:
+		return outcomeLook{s.Unknown, "not seen", theme.Warn}
 	case e.Phase == trail.PhaseIntent:
 		return outcomeLook{s.Wait, "intent", theme.Info}
 	case e.Event == trail.EventDenied:

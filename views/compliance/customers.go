@@ -301,12 +301,14 @@ func (p people) Row(i int) widget.Row {
 func begun(r journey.Record, now time.Time) string {
 	switch {
 	case r.Unclear:
-		return "share unclear"
+		return "share not known"
+	case r.FinalizeUnclear:
+		return "finalize not known"
 	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
 		return "link is out"
 	case !r.LinkAt.IsZero():
 		return "link lapsed"
-	case r.Applied && len(r.Outstanding) > 0:
+	case r.Applied && (len(r.Outstanding) > 0 || r.Outstanding == nil):
 		return "needs a link"
 	}
 	return "to finalize"

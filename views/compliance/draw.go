@@ -102,7 +102,7 @@ func (s *Screen) steps() []widget.Step {
 	var out []widget.Step
 	// Nothing is next once it was finalised, before a lost answer is cleared up, and
 	// while it is the customer's turn.
-	next := !s.finalised() && !s.j.Record.Unclear && s.j.Record.LinkAt.IsZero()
+	next := !s.finalised() && !s.j.Record.Unclear && !s.j.Record.FinalizeUnclear && s.j.Record.LinkAt.IsZero()
 	for _, st := range s.j.Steps {
 		w := widget.Step{Text: text.Fit(st.Name, 17), Note: untrusted.Untrusted(st.Note).Line(300)}
 		switch st.State {

@@ -202,14 +202,13 @@ func (s *Screen) settle() {
 	switch r := s.j.Record; {
 	case r.Applied:
 		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize" + journey.Press(s.keys.Finalize) + ".")
-	case r.BaaS:
-		s.keys.Share.Set("On the BaaS program data cannot be shared; make a link" + journey.Press(s.keys.Link) + ".")
-	case r.Unclear:
-		s.keys.Share.Set("Its answer was lost: reload" + journey.Press(s.env.Keys.Global.Reload) + ", the application tells what became of it.")
 	}
 	for _, st := range s.j.Steps {
 		if st.Key == "finalize" && st.State == journey.Done {
 			s.keys.Finalize.Set("The application was submitted already.")
+		}
+		if st.Key == "finalize" && st.State == journey.Unclear {
+			s.keys.Finalize.Set("It was sent, and its outcome is not known yet: reload" + journey.Press(s.env.Keys.Global.Reload) + " to look, or see opdeck audit unsettled.")
 		}
 	}
 }
@@ -270,12 +269,19 @@ func (s *Screen) askFinalize() ui.Action {
 	default:
 		facts = append(facts, widget.Pair{Label: "application", Value: "none seen"})
 	}
-	if out := s.j.Record.Outstanding; len(out) > 0 {
-		facts = append(facts, widget.Pair{Label: "outstanding", Value: strings.Join(out, ", "), Long: true})
+	switch r := s.j.Record; {
+	case len(r.Outstanding) > 0:
+		facts = append(facts, widget.Pair{Label: "outstanding", Value: strings.Join(r.Outstanding, ", "), Long: true})
+	case r.Applied && r.Outstanding == nil:
+		facts = append(facts, widget.Pair{Label: "outstanding", Value: "not known: the answer to the share was not seen", Long: true})
+	}
+	risk := "A submitted application cannot be taken back from here."
+	if s.j.Application.Kind() == "" {
+		risk = "No application was read: the service decides whether there is one. " + risk
 	}
 	return ui.Confirm{ID: s.id, Title: "Finalize application", Verb: "Finalize", Facts: facts,
 		Ask:  "Submit the application of " + text.Cut(s.name(), 60) + " for review?",
-		Risk: "A submitted application cannot be taken back from here.",
+		Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.doing = "finalizing"
 			s.settle()

@@ -157,7 +157,7 @@ func TestScreens(t *testing.T) {
 		"unclear": {f: with(func(f *fake) { f.rec = journey.Record{Unclear: true} })},
 		"baas":    {f: with(func(f *fake) { f.rec = journey.Record{BaaS: true} })},
 		"finalized": {f: with(func(f *fake) {
-			f.rec = journey.Record{Applied: true, FinalizedAt: time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC), By: "ana"}
+			f.rec = journey.Record{Applied: true, Outstanding: []string{}, FinalizedAt: time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC), By: "ana"}
 		})},
 		"problem": {f: with(func(f *fake) {
 			f.app, f.problem = api.Application{}, "The application could not be read: the service did not answer."
@@ -167,7 +167,7 @@ func TestScreens(t *testing.T) {
 		})},
 		"hostile":  {f: hostile()},
 		"token":    {f: individual(), keys: []string{"S"}},
-		"question": {f: with(func(f *fake) { f.rec = journey.Record{Applied: true} }), keys: []string{"f"}},
+		"question": {f: with(func(f *fake) { f.rec = journey.Record{Applied: true, Outstanding: []string{}} }), keys: []string{"f"}},
 		"link":     {f: linked, keys: []string{"l", "end"}},
 	} {
 		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
@@ -188,8 +188,8 @@ func with(change func(*fake)) *fake { f := individual(); change(f); return f }
 func TestShareAppliesOnce(t *testing.T) {
 	f := individual()
 	f.share = func() (api.ShareResult, error) {
-		f.rec.Applied = true
-		return api.ShareResult{Applied: true}, nil
+		f.rec.Applied, f.rec.Outstanding = true, []string{}
+		return api.ShareResult{Applied: true, Outstanding: []api.OutstandingSet{}}, nil
 	}
 	r, clock := open(t, f)
 	handOver(t, r, clock)
@@ -254,11 +254,11 @@ func TestRefusalsInWords(t *testing.T) {
 		off   string
 	}{
 		"409": {&api.Error{Kind: api.Refused, Rule: api.RuleShared, Status: 409, Public: "A share token was already applied to this customer.", Hint: "Finalize the application."},
-			journey.Record{Applied: true}, []string{"refused", "already applied", "Finalize"}, "shared once"},
+			journey.Record{Applied: true, Outstanding: []string{}}, []string{"refused", "already applied", "Finalize"}, "shared once"},
 		"403": {&api.Error{Kind: api.Refused, Rule: api.RuleBaaS, Status: 403, Public: "Accounts on the BaaS verification program cannot share data.", Hint: "Use the link."},
-			journey.Record{BaaS: true}, []string{"BaaS", "Use the link."}, "make a link (l)"},
+			journey.Record{BaaS: true}, []string{"BaaS", "Use the link."}, "not shown, kept or logged"}, // share is never off for ever
 		"unknown": {&api.Error{Kind: api.UnknownOutcome, Public: "The token was sent, the answer was lost.", Hint: "Look at the application."},
-			journey.Record{Unclear: true}, []string{"outcome unknown", "Look at the application."}, "what became of it"},
+			journey.Record{Unclear: true}, []string{"outcome unknown", "Look at the application."}, "not shown, kept or logged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := individual()
@@ -327,7 +327,10 @@ func TestKeysOffSayWhy(t *testing.T) {
 	f := with(func(f *fake) { f.app = api.Application{} })
 	r, _ := open(t, f)
 	r.Send(uitest.Key("f")) // what the console did not see is for the service to decide
-	has(t, r, "Submit the application of", "none seen")
+	has(t, r, "Submit the application of", "none seen", "No application was read")
+	r, _ = open(t, with(func(f *fake) { f.rec = journey.Record{Applied: true, FinalizeUnclear: true} }))
+	r.Send(uitest.Key("f"))
+	has(t, r, "its outcome is not known yet")
 	ro, _ := open(t, individual(), shelltest.ReadOnly)
 	for _, k := range []string{"S", "f"} {
 		ro.Send(uitest.Key(k))

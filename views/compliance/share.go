@@ -39,9 +39,13 @@ func (s *Screen) askShare() ui.Action {
 			if why := s.keys.Share.Why(); why != "" { // it changed while the token was typed
 				return ui.Explain{Title: "Share token", Lines: []string{why, "The token was not presented."}}, nil
 			}
+			risk := "Once applied, the customer cannot be shared again."
+			if s.j.Record.Unclear {
+				risk = "An earlier token was sent and its outcome is not known: present a new one, never the same. " + risk
+			}
 			return ui.Confirm{ID: s.id, Title: "Share verified data", Verb: "Share", Facts: s.facts(),
 				Ask:  "Present this token for " + text.Cut(s.name(), 60) + "?",
-				Risk: "Once applied, the customer cannot be shared again.",
+				Risk: risk,
 				Yes:  func(ui.Seen) tea.Cmd { return s.share(token) }}, nil
 		}}
 }
@@ -74,6 +78,9 @@ func (s *Screen) share(token secret.Value) tea.Cmd {
 
 func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
 	again := s.again()
+	if api.KindOf(msg.err) == api.UnknownOutcome {
+		s.asked = time.Time{} // that token is not presented again
+	}
 	switch {
 	case msg.err != nil:
 		return ui.Failure("Share", msg.err), again
@@ -83,7 +90,9 @@ func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
 	}
 	s.asked = time.Time{}
 	told := "Applied. "
-	if n := len(msg.res.Outstanding); n > 0 {
+	if msg.res.Outstanding == nil {
+		told += "What is outstanding is not known: make a link" + journey.Press(s.keys.Link) + " to find out."
+	} else if n := len(msg.res.Outstanding); n > 0 {
 		told += text.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + journey.Press(s.keys.Link) + " for the customer."
 	} else {
 		told += "Finalize the application" + journey.Press(s.keys.Finalize) + "."

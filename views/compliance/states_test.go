@@ -91,11 +91,11 @@ func TestStates(t *testing.T) {
 		}), id: cuid},
 		"accepted": {f: with(func(f *fake) {
 			f.customer.Status, f.app.Status = "ACCEPT", "SUBMITTED"
-			f.rec = journey.Record{Applied: true, FinalizedAt: noon.Add(-time.Hour), By: "ana"}
+			f.rec = journey.Record{Applied: true, Outstanding: []string{}, FinalizedAt: noon.Add(-time.Hour), By: "ana"}
 		}), id: cuid},
 		"corporate":  {f: corporate, id: cuid, keys: []string{"S"}},
 		"demo":       {f: corporate, id: cuid, keys: []string{"S"}, opts: []shelltest.Option{builtIn}},
-		"production": {f: with(func(f *fake) { f.rec = journey.Record{Applied: true} }), id: cuid, opts: []shelltest.Option{shelltest.Production}, keys: []string{"f"}},
+		"production": {f: with(func(f *fake) { f.rec = journey.Record{Applied: true, Outstanding: []string{}} }), id: cuid, opts: []shelltest.Option{shelltest.Production}, keys: []string{"f"}},
 
 		"norecord": {f: with(func(f *fake) {
 			f.customer = api.Customer{CUID: cuid, Type: api.Individual}

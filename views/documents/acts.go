@@ -261,28 +261,42 @@ func standing(j replace.Job) string {
 		return "the old document is off, the new one is uploaded but not attached"
 	case replace.Attaching:
 		return "the new document was sent for attaching, its outcome is open"
+	case replace.Abandoning:
+		return "it is being given up: the old document is put back"
 	}
 	return string(j.Step)
 }
 
-// askResume offers to go on with a job that stands still, or to give it up.
+// askResume offers to go on with a job that stands still, or to give it up; where
+// an outcome is not known, what a person may decide.
 func (s *Screen) askResume(j replace.Job) ui.Action {
-	return ui.Choose{Title: "Replacement of " + draw.Middle(j.OldName, 30),
-		Items: []ui.Choice{{Text: "Resume", Note: "go on where it stopped, after a read"},
-			{Text: "Give up", Note: "put the old document back"}, {Text: "Leave it", Note: "decide later"}},
-		Pick: func(i int) (ui.Action, tea.Cmd) {
-			switch i {
-			case 0:
-				return ui.Write{What: "resume replacement", Cmd: s.runJob("resuming the replacement", func(ctx context.Context, c Client) (replace.Job, error) {
-					return c.Resume(ctx, j.ID)
-				})}, nil
-			case 1:
-				return ui.Write{What: "give up replacement", Cmd: s.runJob("giving up the replacement", func(ctx context.Context, c Client) (replace.Job, error) {
-					return c.Abandon(ctx, j.ID)
-				})}, nil
-			}
+	type way struct {
+		ui.Choice
+		do func(context.Context, Client) (replace.Job, error)
+	}
+	ways := []way{{ui.Choice{Text: "Resume", Note: "look what became of it, then go on"}, func(ctx context.Context, c Client) (replace.Job, error) { return c.Resume(ctx, j.ID) }}}
+	for _, file := range j.Candidates[:min(len(j.Candidates), 4)] {
+		ways = append(ways, way{ui.Choice{Text: "Take " + draw.Middle(file, 24), Note: "this file is the uploaded one"},
+			func(ctx context.Context, c Client) (replace.Job, error) { return c.Use(ctx, j.ID, file) }})
+	}
+	switch j.Step {
+	case replace.Removing, replace.Uploading, replace.Attaching:
+		ways = append(ways, way{ui.Choice{Text: "Send again", Note: "what was not seen in time goes out once more"},
+			func(ctx context.Context, c Client) (replace.Job, error) { return c.Again(ctx, j.ID) }})
+	}
+	ways = append(ways, way{ui.Choice{Text: "Give up", Note: "put the old document back"}, func(ctx context.Context, c Client) (replace.Job, error) { return c.Abandon(ctx, j.ID) }},
+		way{ui.Choice{Text: "Leave it", Note: "decide later"}, nil})
+	items := make([]ui.Choice, len(ways))
+	for i, w := range ways {
+		items[i] = w.Choice
+	}
+	return ui.Choose{Title: "Replacement of " + draw.Middle(j.OldName, 30), Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
+		if ways[i].do == nil {
 			return nil, nil
-		}}
+		}
+		what := strings.ToLower(ways[i].Text) + ": the replacement"
+		return ui.Write{What: what, Cmd: s.runJob(what, ways[i].do)}, nil
+	}}
 }
 
 // jobMsg carries what became of a job; the operation is read again after it.
@@ -318,6 +332,9 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 		if a := s.show(*msg.op, s.env.Now(), "service"); a != nil {
 			acts = append(acts, a)
 		}
+	} else if msg.op != nil && msg.err == nil {
+		msg.done += " The operation could not be read to show it."
+		s.err = &api.Error{Kind: api.Unavailable, Public: "this list is from before the last write; " + s.env.Keys.Global.Reload.Help().Key + " reads it."}
 	}
 	if msg.err != nil {
 		s.settle()
@@ -335,6 +352,9 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 
 // reread looks again when what we show cannot be right any more.
 func (s *Screen) reread(err error) tea.Cmd {
+	if api.KindOf(err) == api.UnknownOutcome {
+		return s.look() // what is open is shown; it costs no call
+	}
 	switch e := api.AsError(err); e.Rule {
 	case api.RuleNotAttached, api.RuleChanged, api.RuleLocked, api.RuleEndState:
 		return s.load()

@@ -11,6 +11,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	untrusted "opdeck/api/text"
+	"opdeck/internal/followup"
 	"opdeck/internal/replace"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
@@ -32,8 +34,14 @@ type Client interface {
 	Replace(ctx context.Context, op api.Operation, guid, path, kind, info string, force bool) (replace.Job, error)
 	Resume(ctx context.Context, id string) (replace.Job, error)
 	Abandon(ctx context.Context, id string) (replace.Job, error)
+	// Again sends once more what a job sent and was not seen in time; Use takes a
+	// file of the customer as the uploaded one.
+	Again(ctx context.Context, id string) (replace.Job, error)
+	Use(ctx context.Context, id, file string) (replace.Job, error)
 	// Unfinished lists the jobs of an operation that stand still.
 	Unfinished(ctx context.Context, opid string) ([]replace.Job, error)
+	// OpenWrites lists the writes to an operation whose outcome is not known.
+	OpenWrites(ctx context.Context, opid string) ([]followup.Row, error)
 	Phase(op api.Operation) api.Phase
 }
 
@@ -53,6 +61,7 @@ type Screen struct {
 	origin string
 	err    *api.Error
 	jobs   []replace.Job
+	open   []followup.Row // writes whose outcome is not known
 
 	doing  string    // the write under way; its keys are off meanwhile
 	undone []removed // newest last
@@ -79,13 +88,15 @@ type knownMsg struct {
 	at   time.Time
 	ok   bool
 	jobs []replace.Job
+	open []followup.Row
 }
 
 type loadedMsg struct {
 	ui.Ticket
-	op  api.Operation
-	at  time.Time
-	err error
+	op   api.Operation
+	at   time.Time
+	open []followup.Row
+	err  error
 }
 
 // Init implements ui.Screen.
@@ -101,8 +112,16 @@ func (s *Screen) Init() tea.Cmd {
 		if err != nil {
 			jobs = nil // told by the store's own screens; documents are shown all the same
 		}
-		return knownMsg{t, op, at, ok, jobs}
+		return knownMsg{t, op, at, ok, jobs, openWrites(ctx, client, id)}
 	}
+}
+
+func openWrites(ctx context.Context, client Client, id string) []followup.Row {
+	rows, err := client.OpenWrites(ctx, id)
+	if err != nil {
+		return nil // told by the audit trail's screen
+	}
+	return rows
 }
 
 // newerMsg is what the index holds after it changed.
@@ -113,7 +132,7 @@ func (s *Screen) look() tea.Cmd {
 	t, ctx, client, id := s.env.Ticket(), s.env.Ctx, s.client, s.id
 	return func() tea.Msg {
 		op, at, ok := client.Known(ctx, id)
-		return newerMsg{Ticket: t, op: op, at: at, ok: ok}
+		return newerMsg{Ticket: t, op: op, at: at, ok: ok, open: openWrites(ctx, client, id)}
 	}
 }
 
@@ -122,7 +141,7 @@ func (s *Screen) load() tea.Cmd {
 	client, id, now := s.client, s.id, s.env.Now
 	return func() tea.Msg {
 		op, err := client.Operation(ctx, id)
-		return loadedMsg{t, op, now(), err}
+		return loadedMsg{t, op, now(), openWrites(ctx, client, id), err}
 	}
 }
 
@@ -133,7 +152,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		if !s.loads.Current(msg.Ticket) {
 			return nil, nil
 		}
-		s.jobs = msg.jobs
+		s.jobs, s.open = msg.jobs, msg.open
 		if msg.ok {
 			s.show(msg.op, msg.at, "index")
 		}
@@ -144,13 +163,15 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		if !s.loads.Current(msg.Ticket) {
 			return nil, nil
 		}
-		if msg.err != nil {
+		if s.open = msg.open; msg.err != nil {
 			s.err = api.AsError(msg.err)
 			s.settle()
 			return nil, nil
 		}
 		return s.show(msg.op, msg.at, "service"), nil
 	case newerMsg:
+		s.open = msg.open
+		s.settle()
 		if msg.ok && msg.at.After(s.at) && s.doing == "" {
 			return s.show(msg.op, msg.at, "index"), nil
 		}
@@ -216,6 +237,25 @@ func (s *Screen) settle() {
 		s.keys.Remove.Set("There is no document under the cursor.")
 		s.keys.Replace.Set("There is no document under the cursor.")
 	}
+	if doc, ok := s.selected(); why == "" && ok {
+		for _, r := range s.open {
+			if r.Item == string(doc.GUID) && r.State != followup.NotSeen {
+				off := s.waits(r) + " " + s.env.Keys.Global.Reload.Help().Key + " looks now."
+				s.keys.Remove.Set(off)
+				s.keys.Replace.Set(off)
+			}
+		}
+	}
+}
+
+// waits says that the outcome of a write is not known.
+func (s *Screen) waits(r followup.Row) string {
+	what := text.Line(untrusted.Untrusted(r.What()), 90)
+	sent := text.Clock(r.Sent, s.env.Zone())
+	if r.State == followup.NotSeen {
+		return what + ": sent at " + sent + ", not seen in time. " + r.Advice()
+	}
+	return what + ": sent at " + sent + ", and it is not known yet whether it was done. opdeck looks again by itself."
 }
 
 func (s *Screen) whyOff() string {
@@ -312,6 +352,11 @@ func (s *Screen) above() []string {
 	}
 	if s.err != nil {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
+	}
+	for _, r := range s.open {
+		for i, l := range text.Wrap(s.waits(r), max(s.w-2, 1)) {
+			out = append(out, th.Warn.Render([]string{th.Signs.Unknown, " "}[min(i, 1)]+" "+l))
+		}
 	}
 	for _, j := range s.jobs {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still; "+s.keys.Replace.Binding.Help().Key+" goes on with it or gives it up."))

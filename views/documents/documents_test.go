@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/internal/followup"
 	"opdeck/internal/replace"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
@@ -29,6 +30,7 @@ type fake struct {
 	replace func(path string) (replace.Job, error)
 	resume  func(id string) (replace.Job, error)
 	jobs    []replace.Job
+	open    []followup.Row
 	err     error
 }
 
@@ -65,6 +67,12 @@ func (f *fake) Abandon(context.Context, string) (replace.Job, error) { f.calls++
 func (f *fake) Unfinished(context.Context, string) ([]replace.Job, error) {
 	f.calls++
 	return f.jobs, nil
+}
+func (f *fake) Again(context.Context, string) (replace.Job, error)       { f.calls++; panic("again") }
+func (f *fake) Use(context.Context, string, string) (replace.Job, error) { f.calls++; panic("use") }
+func (f *fake) OpenWrites(context.Context, string) ([]followup.Row, error) {
+	f.calls++
+	return f.open, nil
 }
 func (f *fake) Phase(op api.Operation) api.Phase { return op.Phase() }
 
@@ -281,4 +289,34 @@ func TestEverySize(t *testing.T) {
 	shelltest.Sizes(r)
 	r.Send(uitest.Key("x"))
 	shelltest.Sizes(r)
+}
+
+// TestWhatIsNotKnownIsSaid: a removal whose outcome is not known stands on the
+// screen, and its document is not removed or replaced meanwhile.
+func TestWhatIsNotKnownIsSaid(t *testing.T) {
+	op := apitest.Operation(nil)
+	guid := string(op.Documents[0].GUID)
+	f := &fake{op: op, open: []followup.Row{{State: followup.Unknown, Sent: time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC),
+		Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: opid, Item: guid, Name: "invoice.pdf"}}}}
+	r, _ := open(t, f)
+	r.Send(uitest.Size(200, 40)) // where nothing is wrapped
+	has(t, r, "? Removing invoice.pdf", "it is not known yet whether it was done. opdeck looks again by itself.")
+	for _, key := range []string{"x", "R"} {
+		r.Send(uitest.Key(key))
+		has(t, r, "r looks now")
+	}
+	f.open = nil
+	r.Send(uitest.Key("r"))
+	if strings.Contains(r.View(), "? Removing") {
+		t.Error("what is settled is still said to be open")
+	}
+}
+
+// TestDoneAndNotShown: a proven write is done, also when the operation could not be
+// read to show it.
+func TestDoneAndNotShown(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), remove: func(api.RemoveDocument) (api.Operation, error) { return api.Operation{}, nil }}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "Removed", "could not be read to", "from before the last write")
 }

@@ -34,6 +34,10 @@ type Client interface {
 	NextEvents(ctx context.Context, seq int64) ([]receiver.Stored, error)
 	// EventCodes is what all processes have learnt about numeric codes.
 	EventCodes(ctx context.Context) ([]hook.Meaning, error)
+	// EventTrouble is what waits to be merged and what was not accepted.
+	EventTrouble(ctx context.Context) (receiver.Trouble, error)
+	// RejectedEvents are the last deliveries that were not accepted, newest first.
+	RejectedEvents(ctx context.Context) ([]receiver.Rejection, error)
 	// ReplayEvent puts a stored event through the receiver again (target ""), or
 	// sends it to a URL. The error says that it could not be tried or kept.
 	ReplayEvent(ctx context.Context, key, target string) (receiver.Attempt, error)
@@ -62,6 +66,8 @@ type Screen struct {
 	stream *ui.Loads // the one wait for the next event
 	tries  *ui.Loads // replays of the event on the page
 	hooks  *ui.Loads // the service's settings
+	denied *ui.Loads // the deliveries that were not accepted
+	watch  *ui.Loads // how many of these there are, and what waits
 
 	filter eventfilter.Expr
 	text   string // of the filter as typed
@@ -69,6 +75,7 @@ type Screen struct {
 	seq    int64 // newest event that the stream brought, or stood at when it began
 	older  int64 // Seq below which older events may be; 0: none
 	counts map[receiver.Status]int64
+	bad    receiver.Trouble
 	times  []time.Time
 	rhythm receiver.Rhythm
 	at     time.Time
@@ -87,7 +94,7 @@ type Screen struct {
 // New makes the screen. start is a filter to begin with, as it is typed.
 func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Screen {
 	s := &Screen{env: env, inbox: inbox, client: client, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, rows: newRows(env), follow: true,
-		counts: map[receiver.Status]int64{}, loads: env.Loads(), more: env.Loads(), stream: env.Loads(), tries: env.Loads(), hooks: env.Loads(),
+		counts: map[receiver.Status]int64{}, loads: env.Loads(), more: env.Loads(), stream: env.Loads(), tries: env.Loads(), hooks: env.Loads(), denied: env.Loads(), watch: env.Loads(),
 		table: widget.NewTable(env.Theme, env.Keys, false, columns(0)...)}
 	s.table.Apart()
 	if f, bad := parse(env.Ctx, start); bad == nil {
@@ -115,6 +122,12 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		}
 	case hooksMsg:
 		s.gotHooks(msg)
+	case rejectedMsg:
+		s.gotRejected(msg)
+	case troubleMsg:
+		s.gotTrouble(msg)
+	case ui.FeedFacts:
+		return nil, s.loadTrouble()
 	case replayedMsg:
 		return s.replayed(msg)
 	case setMsg:
@@ -141,7 +154,13 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		if s.page != nil && s.page.settings {
 			return nil, s.loadHooks()
 		}
+		if s.page != nil && s.page.rejects {
+			return nil, tea.Batch(s.load(), s.loadRejected())
+		}
 		return nil, s.load()
+	case s.keys.Rejected.Match(msg):
+		s.open(&page{rejects: true, fill: s.rejectedLines})
+		return nil, tea.Batch(s.load(), s.loadRejected())
 	case s.keys.Codes.Match(msg):
 		s.open(&page{fill: s.codeLines})
 		return nil, s.load()
@@ -197,6 +216,7 @@ func (s *Screen) pageKey(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 			s.page = nil
 			s.tries.Stop()
 			s.hooks.Stop()
+			s.denied.Stop()
 			s.settle()
 		}
 		return ui.Handled{}, nil
@@ -277,7 +297,7 @@ func (s *Screen) View() string {
 	if s.page != nil {
 		return strings.Join(s.page.draw(s.w, s.h), "\n")
 	}
-	if s.bar == nil && s.inited && s.err == nil && s.rows.Len() == 0 && s.text == "" && s.cfg.Listen == "" {
+	if s.bar == nil && s.inited && s.err == nil && s.rows.Len() == 0 && s.text == "" && s.cfg.Listen == "" && len(s.troubles()) == 0 {
 		return strings.Join(text.Lay(s.switchOn(s.w), s.w, s.h), "\n")
 	}
 	top := s.above()
@@ -307,16 +327,16 @@ func (s *Screen) Help() help.KeyMap {
 	case s.page != nil && s.page.settings:
 		list = []keymap.Key{s.change(), k.Global.Reload, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
 	case s.page != nil && !on:
-		list = []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload, s.keys.Settings}
+		list = []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload, s.keys.Rejected, s.keys.Settings}
 	case s.page != nil:
-		list = append([]keymap.Key{s.keys.Replay, s.keys.Operation, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, s.keys.Codes, s.keys.Settings}, keymap.All(k.Item)...)
+		list = append([]keymap.Key{s.keys.Replay, s.keys.Operation, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, s.keys.Codes, s.keys.Rejected, s.keys.Settings}, keymap.All(k.Item)...)
 	case s.cfg.Listen == "": // nothing comes by itself: where the service sends is what matters
 		settings := s.keys.Settings
 		settings.SetHelp(settings.Help().Key, "where it sends")
 		settings.Extra = false
-		list = []keymap.Key{settings, k.Global.Reload, s.keys.Codes, k.List.Filter}
+		list = []keymap.Key{settings, k.Global.Reload, s.keys.Codes, s.keys.Rejected, k.List.Filter}
 		if s.rows.Len() > 0 {
-			list = append([]keymap.Key{k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Operation, settings, k.Global.Reload}, keymap.All(k.Item)...)
+			list = append([]keymap.Key{k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected, s.keys.Operation, settings, k.Global.Reload}, keymap.All(k.Item)...)
 		}
 	default:
 		list = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.keys), k.Global.Reload)...)
@@ -344,7 +364,7 @@ func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindEvents} }
 
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: "inbox", At: s.at, Loading: s.loads.Busy() || s.more.Busy() || s.hooks.Busy()}
+	src := ui.Source{Origin: "inbox", At: s.at, Loading: s.loads.Busy() || s.more.Busy() || s.hooks.Busy() || s.denied.Busy()}
 	if s.page != nil && s.page.settings {
 		src = ui.Source{Origin: "service", At: s.page.hooksAt, Class: "general", Loading: s.hooks.Busy()}
 	}

@@ -31,12 +31,16 @@ type fake struct {
 	times    []time.Time
 	attempts []receiver.Attempt
 	codes    []hook.Meaning
-	coming   [][]receiver.Stored // what the stream brings; then it ends
-	broken   error               // how the stream ends; nil: with the screen
-	waits    []int64
-	replay   func(key, target string) (receiver.Attempt, error)
-	hooks    func() (api.HookSettings, error)
-	set      func(api.HookSettings) error
+	bad      receiver.Trouble
+	rejected []receiver.Rejection
+
+	rejectedErr error
+	coming      [][]receiver.Stored // what the stream brings; then it ends
+	broken      error               // how the stream ends; nil: with the screen
+	waits       []int64
+	replay      func(key, target string) (receiver.Attempt, error)
+	hooks       func() (api.HookSettings, error)
+	set         func(api.HookSettings) error
 }
 
 func (f *fake) List(_ context.Context, q receiver.Filter) ([]receiver.Stored, error) {
@@ -87,7 +91,12 @@ func (f *fake) NextEvents(_ context.Context, seq int64) ([]receiver.Stored, erro
 	f.coming = f.coming[1:]
 	return next, nil
 }
-func (f *fake) EventCodes(context.Context) ([]hook.Meaning, error) { f.calls++; return f.codes, nil }
+func (f *fake) EventCodes(context.Context) ([]hook.Meaning, error)     { f.calls++; return f.codes, nil }
+func (f *fake) EventTrouble(context.Context) (receiver.Trouble, error) { f.calls++; return f.bad, nil }
+func (f *fake) RejectedEvents(context.Context) ([]receiver.Rejection, error) {
+	f.calls++
+	return f.rejected, f.rejectedErr
+}
 func (f *fake) ReplayEvent(_ context.Context, key, target string) (receiver.Attempt, error) {
 	f.calls++
 	return f.replay(key, target)

@@ -58,6 +58,7 @@ type loadedMsg struct {
 	counts []receiver.Count
 	times  []time.Time
 	codes  []hook.Meaning
+	bad    receiver.Trouble
 	at     time.Time
 	err    error
 }
@@ -76,6 +77,7 @@ func (s *Screen) load() tea.Cmd {
 			func() (err error) { m.counts, err = inbox.Counts(ctx); return },
 			func() (err error) { m.times, err = inbox.Times(ctx, pauses); return },
 			func() (err error) { m.codes, err = client.EventCodes(ctx); return },
+			func() (err error) { m.bad, err = client.EventTrouble(ctx); return },
 		}
 		for _, step := range steps {
 			if m.err = step(); m.err != nil {
@@ -95,7 +97,7 @@ func (s *Screen) loaded(msg loadedMsg) tea.Cmd {
 		s.settle()
 		return nil
 	}
-	s.at, s.older, s.times = msg.at, msg.older, msg.times
+	s.at, s.older, s.times, s.bad = msg.at, msg.older, msg.times, msg.bad
 	s.counts = map[receiver.Status]int64{}
 	for _, c := range msg.counts {
 		s.counts[c.Status] += c.N
@@ -114,6 +116,7 @@ func (s *Screen) loaded(msg loadedMsg) tea.Cmd {
 type arrivedMsg struct {
 	ui.Ticket
 	list []receiver.Stored // oldest first
+	bad  *receiver.Trouble // as it is now; nil: not known
 	err  error
 }
 
@@ -122,8 +125,13 @@ func (s *Screen) wait() tea.Cmd {
 	t, ctx := s.stream.Next(s.env.Ctx)
 	client, seq := s.client, s.seq
 	return func() tea.Msg {
-		list, err := client.NextEvents(ctx, seq)
-		return arrivedMsg{t, list, err}
+		m := arrivedMsg{Ticket: t}
+		if m.list, m.err = client.NextEvents(ctx, seq); m.err == nil {
+			if bad, err := client.EventTrouble(ctx); err == nil {
+				m.bad = &bad
+			}
+		}
+		return m
 	}
 }
 
@@ -136,6 +144,9 @@ func (s *Screen) arrived(msg arrivedMsg) tea.Cmd {
 			s.mute = api.AsError(msg.err)
 		}
 		return nil
+	}
+	if msg.bad != nil {
+		s.bad = *msg.bad
 	}
 	if len(msg.list) == 0 {
 		return s.wait()

@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,11 @@ type page struct {
 	tries    []receiver.Attempt
 	triesErr *api.Error
 
+	rejects     bool
+	rejected    []receiver.Rejection // newest first
+	rejectedErr *api.Error
+	rejectedAt  time.Time
+
 	settings bool
 	hooks    *api.HookSettings
 	hooksAt  time.Time
@@ -43,6 +49,7 @@ func (p *page) draw(w, h int) []string {
 func (s *Screen) open(p *page) {
 	s.tries.Stop()
 	s.hooks.Stop()
+	s.denied.Stop()
 	p.view = widget.NewViewer(s.env.Theme, s.env.Keys).Footed()
 	s.page = p
 	s.switchKeys()
@@ -135,6 +142,11 @@ func (s *Screen) delivery(it item) []widget.Pair {
 		widget.Pair{Label: "body bound", Value: yesNo(it.Verdict.Bound)})
 	if it.Verdict.OldSecret {
 		p = append(p, widget.Pair{Label: "secret", Value: "the old one, on its way out", Tone: theme.Warn})
+	}
+	if r := it.Retry; r.Waiting() {
+		next, _ := text.Ago(r.First, s.env.Now())
+		p = append(p, widget.Pair{Label: "not merged", Tone: theme.Warn, Long: true,
+			Value: line(fmt.Sprintf("%s, first %s; the next %s: %s", text.Plural(r.Tries, "try", "tries"), next, text.Time(r.Next, zone), r.Reason), 500)})
 	}
 	if it.Reason != "" {
 		p = append(p, widget.Pair{Label: "set aside", Value: line(string(it.Reason)+": "+it.Detail, 400), Tone: theme.Warn, Long: true})

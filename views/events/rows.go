@@ -180,6 +180,9 @@ func (r *rows) Row(i int) widget.Row {
 		Cells: []string{text.Minute(it.ReceivedAt, r.env.Zone()), shortType(it.Type), it.ObjectID.Line(128), what, strings.TrimSuffix(age, " ago"), b.sign + " " + b.word},
 		Tones: []theme.Tone{theme.Dim, theme.Plain, theme.Dim, tone, theme.Dim, b.tone}}
 	switch {
+	case it.Retry.Waiting():
+		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
+		out.Cells[5], out.Tones[5] = th.Signs.Warn+" not merged", theme.Warn
 	case it.Alarming():
 		out.Sign, out.Tone = b.sign, b.tone
 	case it.late || len(it.event.Issues) > 0:
@@ -313,6 +316,9 @@ func (s *Screen) warnings() []string {
 	}
 	if s.mute != nil {
 		warn(theme.Warn, "The live feed stopped: "+line(s.mute.Public, 200)+" r starts it again.")
+	}
+	for _, l := range s.troubles() {
+		warn(theme.Warn, l)
 	}
 	if s.err != nil && s.rows.Len() > 0 {
 		warn(theme.Warn, "Not read again: "+line(s.err.Public, 200))

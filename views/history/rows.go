@@ -105,6 +105,8 @@ func (r *rows) Row(i int) widget.Row {
 // their names.
 func said(m moment, masked bool) string {
 	switch {
+	case m.state.Gone:
+		return "gone: the service does not have it any more"
 	case m.at == 0:
 		return "first known state"
 	case len(m.changes) == 0:

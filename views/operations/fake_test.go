@@ -151,6 +151,8 @@ func (f *fake) Freshness(context.Context) (index.Freshness, error) {
 	return f.fresh, f.err
 }
 
+func (f *fake) Consistent(_ context.Context, fn func(Index) error) error { return fn(f) }
+
 func (f *fake) Operations(context.Context, api.OperationQuery) (api.Page[api.Operation], error) {
 	f.calls++
 	f.pages++
@@ -163,9 +165,10 @@ func (f *fake) Operation(_ context.Context, opid string) (api.Operation, error) 
 	return api.Operation{}, f.readErr
 }
 
-func (f *fake) Export(_ context.Context, _ filter.OperationExpr, _ index.Sort, _, _ string, progress func(done, total int64)) (int64, error) {
+func (f *fake) Export(_ context.Context, _ filter.OperationExpr, _ index.Sort, _, _ string, progress func(done, total int64)) (int64, string, error) {
 	f.calls++
-	return f.export(progress)
+	n, err := f.export(progress)
+	return n, "as of 2026-03-02 10:00:00 UTC", err
 }
 
 var views = []View{{Name: "pending", Filter: "status:PENDING", Sort: "-amount"}, {Name: "broken", Filter: "amount>=x"}, {Name: "odd", Filter: "", Sort: "colour"}}

@@ -20,7 +20,7 @@ type windowMsg struct {
 	total   int
 	base    int
 	counted bool                // total is how many there are; else it is still to be counted
-	fresh   index.Freshness     // of the index as a whole, where no row tells
+	fresh   index.Freshness     // of the index as a whole, from the same state as the rows
 	chosen  map[string][]string // the person's columns, with the first answer; nil: not asked for
 	err     error
 }
@@ -28,8 +28,9 @@ type windowMsg struct {
 // countMsg is how many rows there are.
 type countMsg struct {
 	ui.Ticket
-	n   int64
-	err error
+	n       int64
+	version int64 // of the index that was counted
+	err     error
 }
 
 // moreMsg is rows further on.
@@ -48,11 +49,12 @@ func (s *Screen) load(anchor string) tea.Cmd {
 	t, ctx := s.loads.Next(s.env.Ctx)
 	s.more.Stop()
 	s.tallies.Stop()
-	ix, q := s.index, index.Query{Filter: s.query, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead}
+	ix, q, whole := s.index, index.Query{Filter: s.query, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead}, s.whole
+	s.whole = false
 	if anchor == "" {
 		q.Before, q.After = 0, first
 	}
-	return func() tea.Msg { return read(ctx, t, ix, q) }
+	return func() tea.Msg { return read(ctx, t, ix, q, whole) }
 }
 
 // tally counts the rows: that may take longer than to find the first of them.
@@ -60,8 +62,16 @@ func (s *Screen) tally() tea.Cmd {
 	t, ctx := s.tallies.Next(s.env.Ctx)
 	ix, f := s.index, s.query
 	return func() tea.Msg {
-		n, err := ix.Count(ctx, f)
-		return countMsg{t, n, err}
+		m := countMsg{Ticket: t}
+		m.err = ix.Consistent(ctx, func(ix Index) (err error) {
+			if m.n, err = ix.Count(ctx, f); err == nil {
+				var fresh index.Freshness
+				fresh, err = ix.Freshness(ctx)
+				m.version = fresh.Version
+			}
+			return err
+		})
+		return m
 	}
 }
 
@@ -73,13 +83,28 @@ func (s *Screen) counted(msg countMsg) tea.Cmd {
 		s.err = api.AsError(msg.err)
 		return nil
 	}
+	if msg.version != s.fresh.Version { // the index has changed since the rows were read: both anew, together
+		s.whole = true
+		return s.load(s.table.SelectedID())
+	}
 	s.rows.total = max(int(msg.n), s.rows.base+len(s.rows.recs))
 	s.table.SetSource(s.rows)
 	return s.reach()
 }
 
-func read(ctx context.Context, t ui.Ticket, ix Index, q index.Query) windowMsg {
-	m := windowMsg{Ticket: t}
+// read reads rows and how old they are from one state of the index; whole: with
+// how many there are.
+func read(ctx context.Context, t ui.Ticket, ix Index, q index.Query, whole bool) windowMsg {
+	var m windowMsg
+	err := ix.Consistent(ctx, func(ix Index) error {
+		m = windowMsg{Ticket: t}
+		return m.read(ctx, ix, q, whole)
+	})
+	m.Ticket, m.err = t, err
+	return m
+}
+
+func (m *windowMsg) read(ctx context.Context, ix Index, q index.Query, whole bool) error {
 	if q.Anchor != "" {
 		place, err := ix.Place(ctx, q.Filter, q.Sort, q.Anchor)
 		if err != nil || !place.In {
@@ -93,27 +118,25 @@ func read(ctx context.Context, t ui.Ticket, ix Index, q index.Query) windowMsg {
 	}
 	w, err := ix.Window(ctx, q)
 	if err != nil {
-		m.err = err
-		return m
+		return err
 	}
 	switch {
 	case q.Anchor != "" && w.AnchorAt >= 0:
 		m.base -= w.AnchorAt
-	case !q.FromEnd:
+	case !q.FromEnd && !whole:
 		m.base, m.total, m.counted = 0, len(w.Rows), !w.More && q.Skip == 0
 	default:
 		n, err := ix.Count(ctx, q.Filter)
 		if err != nil {
-			m.err = err
-			return m
+			return err
 		}
-		m.total, m.base, m.counted = int(n), max(int(n)-len(w.Rows), 0), true
+		if m.total, m.counted = int(n), true; q.FromEnd {
+			m.base = max(int(n)-len(w.Rows), 0)
+		}
 	}
 	m.window = w
-	if len(w.Rows) == 0 {
-		m.fresh, m.err = ix.Freshness(ctx)
-	}
-	return m
+	m.fresh, err = ix.Freshness(ctx)
+	return err
 }
 
 func (s *Screen) took(msg windowMsg) tea.Cmd {
@@ -126,10 +149,8 @@ func (s *Screen) took(msg windowMsg) tea.Cmd {
 	}
 	if s.err = api.AsError(msg.err); msg.err == nil {
 		s.rows.set(msg.total, max(msg.base, 0), msg.window.Rows)
-		s.at, s.seen = s.rows.newest(), s.env.Now()
-		if s.partial = len(msg.window.Rows) == 0 && !msg.fresh.Complete; len(msg.window.Rows) == 0 {
-			s.at = msg.fresh.AsOf
-		}
+		s.fresh = msg.fresh
+		s.partial = len(msg.window.Rows) == 0 && !msg.fresh.Complete
 	}
 	if s.typed {
 		s.typed = false
@@ -209,7 +230,7 @@ func (s *Screen) jump(from int) tea.Cmd {
 		q.Skip = from - ahead
 	}
 	return func() tea.Msg {
-		m := read(ctx, t, ix, q)
+		m := read(ctx, t, ix, q, false)
 		m.base += q.Skip
 		return moreMsg{Ticket: t, whole: &m, err: m.err}
 	}
@@ -231,7 +252,6 @@ func (s *Screen) tookMore(msg moreMsg) tea.Cmd {
 	} else {
 		s.rows.add(msg.recs, msg.drawn, msg.before)
 	}
-	s.at = s.rows.newest()
 	s.table.SetSource(s.rows)
 	return s.reach()
 }

@@ -136,7 +136,7 @@ func checkExport(v string) error {
 func (s *Screen) export(path string) tea.Cmd {
 	client, q, order := s.client, s.query, s.sort
 	return s.work("exporting …", func(ctx context.Context, tell func(string)) ended {
-		n, err := client.Export(ctx, q, order, strings.TrimPrefix(filepath.Ext(path), "."), path, func(done, total int64) {
+		n, asOf, err := client.Export(ctx, q, order, strings.TrimPrefix(filepath.Ext(path), "."), path, func(done, total int64) {
 			if total > 0 {
 				tell(fmt.Sprintf("exporting %s of %s …", text.Count(int(done)), text.Count(int(total))))
 			}
@@ -144,7 +144,7 @@ func (s *Screen) export(path string) tea.Cmd {
 		if err != nil {
 			return ended{notice: failed("The export", err)}
 		}
-		return ended{notice: ui.Notify{Kind: ui.Done, Text: "Exported " + text.Plural(int(n), "operation", "operations") + " to " + filepath.Base(path) + "."}}
+		return ended{notice: ui.Notify{Kind: ui.Done, Text: "Exported " + text.Plural(int(n), "operation", "operations") + " to " + filepath.Base(path) + ", " + asOf + "."}}
 	})
 }
 

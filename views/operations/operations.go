@@ -32,14 +32,18 @@ type Index interface {
 	Days(ctx context.Context, f filter.OperationExpr, n int) ([]index.Day, error)
 	Values(ctx context.Context, field, typed string, limit int) ([]string, error)
 	Freshness(ctx context.Context) (index.Freshness, error)
+	// Consistent runs fn, perhaps more than once, with an Index that answers every
+	// question from one state.
+	Consistent(ctx context.Context, fn func(Index) error) error
 }
 
 // Client reads from the service what the index does not hold yet.
 type Client interface {
 	Operations(ctx context.Context, q api.OperationQuery) (api.Page[api.Operation], error)
 	Operation(ctx context.Context, opid string) (api.Operation, error)
-	// Export writes what the filter shows to a file, telling how far it is.
-	Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (int64, error)
+	// Export writes what the filter shows to a file, telling how far it is; asOf
+	// words how old it is.
+	Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (n int64, asOf string, err error)
 }
 
 // View is a saved view of the config.
@@ -81,8 +85,7 @@ type Screen struct {
 	text  string // of the query as typed
 	sort  index.Sort
 	rows  *rows
-	at    time.Time // newest confirmation among what is shown
-	seen  time.Time // when the list was read from the index
+	fresh index.Freshness // of the index when the rows were read
 	err   *api.Error
 
 	loads   *ui.Loads // rows and count
@@ -102,6 +105,7 @@ type Screen struct {
 	panel   panel
 	doing   string
 	stale   bool // news came while a read was under way
+	whole   bool // the next read counts, too
 	typed   bool // the filter being typed has changed: the list begins anew
 	inited  bool
 	partial bool // nothing is shown, and the index does not hold everything yet
@@ -310,7 +314,7 @@ func (s *Screen) nothing() string {
 	case s.partial && s.cfg.Off:
 		return "None of the operations that were read here matches the filter."
 	case s.partial:
-		return "No operation matches the filter so far; older ones are still being read."
+		return "No operation matches the filter so far; others are still being read."
 	}
 	return "No operation matches the filter."
 }
@@ -387,7 +391,10 @@ func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindOperations} }
 
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: "index", At: s.at, Class: "billing", Loading: s.lives.Busy() || s.loads.Busy()}
+	src := ui.Source{Origin: "index", At: s.rows.newest(), Oldest: s.fresh.AsOf, Class: "billing", Loading: s.lives.Busy() || s.loads.Busy()}
+	if len(s.rows.recs) == 0 {
+		src.At = s.fresh.AsOf
+	}
 	if s.err != nil {
 		src.Problem = s.err.Public
 	}

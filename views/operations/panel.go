@@ -78,13 +78,16 @@ func (s *Screen) refreshPanel() tea.Cmd {
 
 func compute(ctx context.Context, t ui.Ticket, ix Index, q filter.OperationExpr, by index.By) panelMsg {
 	m := panelMsg{Ticket: t, of: q.String()}
-	if by != "totals" {
-		m.groups, m.err = ix.Groups(ctx, q, by, 20)
-		return m
-	}
-	if m.sums, m.err = ix.Totals(ctx, q); m.err == nil {
-		m.days, m.err = ix.Days(ctx, q, spark)
-	}
+	m.err = ix.Consistent(ctx, func(ix Index) (err error) {
+		if by != "totals" {
+			m.groups, err = ix.Groups(ctx, q, by, 20)
+			return err
+		}
+		if m.sums, err = ix.Totals(ctx, q); err == nil {
+			m.days, err = ix.Days(ctx, q, spark)
+		}
+		return err
+	})
 	return m
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/text"
+	"opdeck/internal/index"
 )
 
 // Now is the moment that made operations end at.
@@ -118,4 +119,14 @@ func odd(r *rand.Rand, op *api.Operation) {
 		op.Documents = append(op.Documents, api.Document{FileName: iban + ".pdf", GUID: "h"})
 		op.Source.Account.ID = iban
 	}
+}
+
+// Whole is the progress of an index that holds all rows of a list, newest first,
+// as a pass that began and ended at the store's time at would leave it.
+func Whole(at time.Time, rows int64, newest time.Time) (name, value string, err error) {
+	p := index.Progress{Version: 2, Total: rows, Order: index.NewestFirst, PageSize: 1000, NewsSize: 100, Tried: true,
+		Last: index.Done{Started: at, Finished: at, Held: rows, Total: rows},
+		News: index.News{At: at, Mark: newest.UnixMicro(), By: index.NewestFirst}}
+	b, err := json.Marshal(p)
+	return "sync", string(b), err
 }

@@ -20,8 +20,14 @@ import (
 // Inbox is what the suite needs.
 type Inbox interface {
 	receiver.Inbox
+	receiver.Ledger
+	receiver.Rejects
 	hook.CodeStore
 }
+
+// Account opens the inbox of the account called name; all of one call of open
+// share a database.
+type Account func(name string) Inbox
 
 var start = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
 
@@ -41,14 +47,15 @@ func Record(n int, opid string) receiver.Record {
 		Verdict: hook.Verdict{Verifier: hook.VerifyJWT, Authenticated: true}, Status: receiver.Verified}
 }
 
-// Run runs the suite; open returns an empty inbox.
-func Run(t *testing.T, open func(t *testing.T) Inbox) {
+// Run runs the suite; open returns the inboxes of an empty database.
+func Run(t *testing.T, open func(t *testing.T) Account) {
 	for name, test := range map[string]func(*testing.T, Inbox){
 		"keeps every byte": keeps, "same twice": duplicates, "conflict": conflicts, "one batch": oneBatch, "some known": someKnown, "raised": raised, "lists": lists,
-		"after": after, "parallel": parallel, "attempts": attempts, "codes": codes, "times": times,
+		"after": after, "parallel": parallel, "attempts": attempts, "codes": codes, "times": times, "ledger": ledger, "rejects": rejects, "late tokens": lateTokens,
 	} {
-		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+		t.Run(name, func(t *testing.T) { test(t, open(t)("machine")) })
 	}
+	t.Run("two accounts", func(t *testing.T) { twoAccounts(t, open(t)) })
 }
 
 func insert(t *testing.T, in Inbox, records ...receiver.Record) []receiver.Result {

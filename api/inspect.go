@@ -15,9 +15,9 @@ import (
 	"opdeck/api/text"
 )
 
-// Probe is what one read told about the shape of the service's answers: names of
+// Inspection is what one read told about the shape of the service's answers: names of
 // fields and kinds of values, never a value.
-type Probe struct {
+type Inspection struct {
 	Call      string        // "GET /v2/billing/operation"
 	Status    int           // 0: no answer
 	Content   string        // media type as told, "no content type"
@@ -50,13 +50,13 @@ const (
 	NoOrder     Order = "in no order of time"
 )
 
-// Names found by a probe are safe to draw and this many at most.
+// Names found by an Inspection are safe to draw and this many at most.
 const maxNames = 12
 
-// ProbeOperations reads a page of the list of operations (one billing call). opid
+// InspectOperations reads a page of the list of operations (one billing call). opid
 // and cuid are an operation and a customer to go on with, "" when there is none.
-func (c *Client) ProbeOperations(ctx context.Context) (p Probe, opid, cuid string) {
-	page, p := probeList[Operation](ctx, c, operationThing, []string{"/v2/billing/operation"})
+func (c *Client) InspectOperations(ctx context.Context) (p Inspection, opid, cuid string) {
+	page, p := inspectList[Operation](ctx, c, operationThing, []string{"/v2/billing/operation"})
 	for _, o := range page.Items {
 		if opid == "" {
 			opid = string(o.OPID)
@@ -72,9 +72,9 @@ func (c *Client) ProbeOperations(ctx context.Context) (p Probe, opid, cuid strin
 	return p, opid, cuid
 }
 
-// ProbeCustomers reads a page of customers (one customer call); cuid is the first.
-func (c *Client) ProbeCustomers(ctx context.Context) (p Probe, cuid string) {
-	page, p := probeList[Customer](ctx, c, customerThing, []string{"/v2/customer"})
+// InspectCustomers reads a page of customers (one customer call); cuid is the first.
+func (c *Client) InspectCustomers(ctx context.Context) (p Inspection, cuid string) {
+	page, p := inspectList[Customer](ctx, c, customerThing, []string{"/v2/customer"})
 	for _, cu := range page.Items {
 		if cu.CUID != "" {
 			return p, string(cu.CUID)
@@ -83,62 +83,62 @@ func (c *Client) ProbeCustomers(ctx context.Context) (p Probe, cuid string) {
 	return p, ""
 }
 
-// ProbeFiles reads a page of a customer's documents (one customer call).
-func (c *Client) ProbeFiles(ctx context.Context, cuid string) Probe {
-	_, p := probeList[CustomerFile](ctx, c, fileThing, []string{"/v2/customer", ":" + cuid, "/file"})
+// InspectFiles reads a page of a customer's documents (one customer call).
+func (c *Client) InspectFiles(ctx context.Context, cuid string) Inspection {
+	_, p := inspectList[CustomerFile](ctx, c, fileThing, []string{"/v2/customer", ":" + cuid, "/file"})
 	return p
 }
 
-// ProbeOperation reads one operation (one billing call).
-func (c *Client) ProbeOperation(ctx context.Context, opid string) Probe {
-	return c.probeOne(ctx, request{op: "read operation", parts: []string{"/v2/billing/operation", ":" + opid}, method: http.MethodGet}, operationThing, Operation{})
+// InspectOperation reads one operation (one billing call).
+func (c *Client) InspectOperation(ctx context.Context, opid string) Inspection {
+	return c.inspectOne(ctx, request{op: "read operation", parts: []string{"/v2/billing/operation", ":" + opid}, method: http.MethodGet}, operationThing, Operation{})
 }
 
-// ProbeApplication reads a customer's application (one customer call).
-func (c *Client) ProbeApplication(ctx context.Context, cuid string) Probe {
+// InspectApplication reads a customer's application (one customer call).
+func (c *Client) InspectApplication(ctx context.Context, cuid string) Inspection {
 	r := request{op: "read application", parts: applicationPath(cuid), method: http.MethodGet}
-	a, p := c.probe(ctx, r)
+	a, p := c.inspect(ctx, r)
 	if p.Err != nil {
 		return p
 	}
 	app, err := applicationOf(r, a)
 	if p.Err = err; err == nil {
 		_, p.At, _ = applyThing.find(a.body)
-		p.look(applyThing, []json.RawMessage{app.Raw}, app)
+		p.compare(applyThing, []json.RawMessage{app.Raw}, app)
 	}
 	return p
 }
 
-// ProbeHooks reads the webhook settings (one general call).
-func (c *Client) ProbeHooks(ctx context.Context) Probe {
+// InspectHooks reads the webhook settings (one general call).
+func (c *Client) InspectHooks(ctx context.Context) Inspection {
 	type settings struct {
 		HookSettings
 		Secret text.Untrusted `json:"jwtSecret"`
 	}
-	return c.probeOne(ctx, request{op: "read webhook settings", parts: []string{"/v2/hook/get"}, method: http.MethodGet}, hooksThing, settings{})
+	return c.inspectOne(ctx, request{op: "read webhook settings", parts: []string{"/v2/hook/get"}, method: http.MethodGet}, hooksThing, settings{})
 }
 
-// ProbeCustomer finds out how the service tells of one customer (one to three
+// InspectCustomer finds out how the service tells of one customer (one to three
 // customer calls).
-func (c *Client) ProbeCustomer(ctx context.Context, cuid string) Probe {
+func (c *Client) InspectCustomer(ctx context.Context, cuid string) Inspection {
 	began := c.opt.Now()
 	cu, err := c.Customer(ctx, cuid)
-	p := Probe{Call: []string{"GET /v2/customer/{}", "POST /v2/customer/{}", "GET /v2/customer, narrowed to the customer"}[c.customers.get()],
+	p := Inspection{Call: []string{"GET /v2/customer/{}", "POST /v2/customer/{}", "GET /v2/customer, narrowed to the customer"}[c.customers.get()],
 		Took: c.opt.Now().Sub(began), Err: err}
 	if e := AsError(err); e != nil {
 		p.Status = e.Status
 		return p
 	}
 	p.Status = http.StatusOK
-	p.look(customerThing, []json.RawMessage{cu.Raw}, Customer{})
+	p.compare(customerThing, []json.RawMessage{cu.Raw}, Customer{})
 	return p
 }
 
-func (c *Client) probe(ctx context.Context, r request) (answer, Probe) {
+func (c *Client) inspect(ctx context.Context, r request) (answer, Inspection) {
 	began := c.opt.Now()
 	_, route := paths(r.parts...)
 	a, err := c.read(ctx, r)
-	p := Probe{Call: r.method + " " + route, Status: a.status, Took: c.opt.Now().Sub(began), Err: err}
+	p := Inspection{Call: r.method + " " + route, Status: a.status, Took: c.opt.Now().Sub(began), Err: err}
 	if a.header != nil {
 		kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 		p.Content, p.Announced = orNothing(kind), ending(a.header)
@@ -146,8 +146,8 @@ func (c *Client) probe(ctx context.Context, r request) (answer, Probe) {
 	return a, p
 }
 
-func (c *Client) probeOne(ctx context.Context, r request, t thing, record any) Probe {
-	a, p := c.probe(ctx, r)
+func (c *Client) inspectOne(ctx context.Context, r request, t thing, record any) Inspection {
+	a, p := c.inspect(ctx, r)
 	if p.Err != nil {
 		return p
 	}
@@ -156,14 +156,14 @@ func (c *Client) probeOne(ctx context.Context, r request, t thing, record any) P
 		return p
 	}
 	_, p.At, _ = t.find(a.body)
-	p.look(t, []json.RawMessage{raw}, record)
+	p.compare(t, []json.RawMessage{raw}, record)
 	return p
 }
 
-func probeList[T record](ctx context.Context, c *Client, t thing, parts []string) (Page[T], Probe) {
+func inspectList[T record](ctx context.Context, c *Client, t thing, parts []string) (Page[T], Inspection) {
 	v := c.paging(0, 0)
 	r := request{op: "list " + t.many, parts: parts, query: v, method: http.MethodGet}
-	a, p := c.probe(ctx, r)
+	a, p := c.inspect(ctx, r)
 	if p.Asked = c.opt.Service.PageSize; p.Err != nil {
 		return Page[T]{}, p
 	}
@@ -173,12 +173,12 @@ func probeList[T record](ctx context.Context, c *Client, t thing, parts []string
 	p.Items, p.Unusable, p.Total, p.Told = len(page.Items), page.Unusable, page.Total, page.PageSize
 	l, _ := t.findList(a.body, c.opt.Service.ListField)
 	var one T
-	p.look(t, l.items, one)
+	p.compare(t, l.items, one)
 	return page, p
 }
 
-// look compares records with what is expected of them.
-func (p *Probe) look(t thing, raws []json.RawMessage, record any) {
+// compare compares records with what is expected of them.
+func (p *Inspection) compare(t thing, raws []json.RawMessage, record any) {
 	const enough = 25
 	kinds, unknown, odd, came := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, raw := range raws[:min(len(raws), enough)] {

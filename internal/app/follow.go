@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/audit"
+	"opdeck/internal/followup"
+	"opdeck/internal/replace"
+)
+
+// openFollow makes the desk that settles writes whose outcome is not known.
+func (a *App) openFollow(ctx context.Context) error {
+	rows, err := a.Store.Unsettled(ctx, a.Scope())
+	if err != nil {
+		return &api.Error{Kind: api.Unavailable, Public: err.Error(), Hint: "opdeck doctor looks at the store.", Err: err}
+	}
+	a.Follow = followup.New(followup.Options{Store: rows, Trail: a.Audit, LateAfter: a.Config.Writes.LateAfter.D(), Log: a.Log,
+		Context: audit.Context{BaseURL: a.Context.BaseURL, Account: a.Context.Login}})
+	a.Gate.Follow = a.Follow
+	return nil
+}
+
+// followers are told about each outcome that was found after it had been told as
+// unknown.
+func (a *App) followers() {
+	a.Follow.Client = a.Client
+	a.Follow.Follow(func(ctx context.Context, s followup.Settled) error {
+		if s.Row.Approval == "" {
+			return nil
+		}
+		return a.Approvals.Settle(ctx, s.Row.Approval, s.Outcome)
+	})
+	a.Follow.Follow(func(ctx context.Context, s followup.Settled) error {
+		return a.Jobs.Settled(ctx, s.Row.Probe, s.Outcome)
+	})
+	a.Follow.Follow(func(ctx context.Context, s followup.Settled) error {
+		return a.Journeys.Settled(ctx, s.Row.Kind, s.Row.ID, s.Row.Who, s.Outcome)
+	})
+}
+
+// StartFollow looks again at writes whose outcome is not known, in the background,
+// until the returned function is called.
+func (a *App) StartFollow(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(api.WithActor(ctx, api.Actor{Name: "follow-up", Role: api.Viewer, Via: "service"}))
+	var wg sync.WaitGroup
+	wg.Go(func() { a.Follow.Run(ctx) })
+	return func() { cancel(); wg.Wait() }
+}
+
+// OnSettled registers fn for writes that got an outcome after it had been told as
+// unknown.
+func (a *App) OnSettled(fn func(followup.Settled)) (stop func()) { return a.Follow.OnSettled(fn) }
+
+// jobClient is the client of replacements: what a job sees is settled for all.
+type jobClient struct {
+	*api.Client
+	desk *followup.Desk
+}
+
+// Look reads the object of a write once.
+func (c jobClient) Look(ctx context.Context, p api.Probe) (api.Sight, error) {
+	s, err := c.Client.Look(ctx, p)
+	if s.Shown {
+		c.desk.Shown(ctx, p, s)
+	}
+	return s, err
+}
+
+// witness proves for replacements that a call was never sent.
+type witness struct {
+	*audit.Log
+	alive audit.Alive
+	sure  time.Duration // a process may count as gone by mistake for less than that
+	now   func() time.Time
+}
+
+// Hold marks this process.
+func (w witness) Hold(runner string) (func(), bool) { return w.alive.Hold(runner) }
+
+// Gone reports that a runner has ended.
+func (w witness) Gone(runner string, asked time.Time) bool {
+	return w.now().Sub(asked) >= w.sure && w.alive.Gone(runner)
+}
+
+// witness of this App; nil where the end of processes cannot be noticed.
+func (a *App) witness() replace.Witness {
+	switch {
+	case a.alive == nil:
+		return nil
+	case a.Store.Boots() != nil: // a kernel lock
+		return witness{a.Audit, a.alive, 0, a.Now}
+	}
+	return witness{a.Audit, a.alive, 2 * time.Minute, a.Now}
+}
+
+// Trail is the audit trail as people look at it: what is unsettled includes
+// writes whose first outcome was unknown.
+type Trail struct {
+	*audit.Log
+	desk *followup.Desk
+}
+
+// Trail returns the trail for people.
+func (a *App) Trail() Trail { return Trail{a.Audit, a.Follow} }
+
+// Unsettled lists the intents whose outcome is not known, oldest first.
+func (t Trail) Unsettled(ctx context.Context) ([]audit.Entry, error) {
+	rows, err := t.desk.Pending(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []audit.Entry
+	for _, r := range rows {
+		if r.State == followup.NotSeen {
+			continue
+		}
+		e, err := t.Entry(ctx, r.Ref)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// Settle closes an act by what a person found.
+func (t Trail) Settle(ctx context.Context, who api.Actor, ref, note string) error {
+	return t.desk.Conclude(ctx, who, ref, note)
+}

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/index"
+)
+
+// IndexStatus is what the index holds, how old it is, and how the sync stands.
+type IndexStatus struct {
+	Enabled    bool      `json:"enabled"`
+	AsOf       time.Time `json:"as_of,omitzero"` // of an answer over everything; missing: not known
+	Complete   bool      `json:"complete"`
+	Indexed    int64     `json:"indexed"`
+	KnownTotal *int64    `json:"known_total"`      // null: the service does not say
+	Gone       int64     `json:"gone"`             // known, and not at the service any more
+	Unseen     int64     `json:"unseen"`           // known by webhooks only
+	Oldest     time.Time `json:"oldest,omitzero"`  // sight of a row
+	Newest     time.Time `json:"newest,omitzero"`  //
+	News       time.Time `json:"news_at,omitzero"` // last complete look for new operations
+	Order      string    `json:"order"`            // newest, oldest, newest-changed, oldest-changed, none, unknown
+	PageSize   int       `json:"page_size"`        // 0: not known yet
+	Pass       PassState `json:"pass"`
+	Owed       int       `json:"owed"`    // single reads that are due
+	Trouble    string    `json:"trouble"` // why the sync waits
+	Note       string    `json:"note"`    // what about the service's list keeps the index from being complete
+}
+
+// PassState is where the rolling pass over all pages stands.
+type PassState struct {
+	Running  bool      `json:"running"`
+	Page     int       `json:"page"`              // read so far
+	Pages    int       `json:"pages"`             // of a whole pass
+	Verified int       `json:"verified"`          // operations that no page showed, asked for alone
+	Finished time.Time `json:"finished,omitzero"` // the last whole pass
+	Seconds  float64   `json:"seconds"`           // that a pass takes at the present rate
+}
+
+// IndexStatus tells how the index stands; it costs no call.
+func (a *App) IndexStatus(ctx context.Context) (IndexStatus, error) {
+	if err := api.Need(ctx, "index status", api.MayRead); err != nil {
+		return IndexStatus{}, err
+	}
+	f, err := a.Index.Freshness(ctx)
+	if err != nil {
+		return IndexStatus{}, err
+	}
+	p := f.Progress
+	s := IndexStatus{Enabled: a.Config.Index.Enabled, AsOf: f.AsOf, Complete: f.Complete, Indexed: f.Rows, Gone: f.Gone, Unseen: f.Unseen, Oldest: f.Oldest, Newest: f.Newest,
+		News: a.Index.Here(ctx, p.News.At), Order: string(p.Order), PageSize: p.PageSize, Owed: f.Owed, Trouble: p.Trouble, Note: p.Hint(f.Rows)}
+	if f.Total >= 0 {
+		s.KnownTotal = &f.Total
+	}
+	if s.Order == "" {
+		s.Order = "unknown"
+	}
+	s.Pass = PassState{Running: !p.Pass.Started.IsZero(), Page: p.Pass.Page, Verified: p.Pass.Asked, Finished: a.Index.Here(ctx, p.Last.Finished)}
+	var took time.Duration
+	s.Pass.Pages, took = a.syncer(false).PassTime(p, f.Rows)
+	s.Pass.Seconds = took.Seconds()
+	return s, nil
+}
+
+// SyncIndex looks for new operations now, with wait until a whole pass that began
+// after it was asked for has ended; tell is told how far it is.
+func (a *App) SyncIndex(ctx context.Context, wait bool, tell func(index.Freshness)) error {
+	if err := a.needIndex(ctx, "index sync"); err != nil {
+		return err
+	}
+	s := a.syncer(!wait)
+	defer s.Release(ctx)
+	if wait {
+		return s.Through(ctx, tell)
+	}
+	if err := s.LookNow(ctx); err != nil {
+		return err
+	}
+	return s.Round(ctx, roundCalls)
+}
+
+const roundCalls = 20 // billing calls of one round that a person asks for
+
+// VerifyIndex compares the index with the service and repairs it.
+func (a *App) VerifyIndex(ctx context.Context, tell func(done, total int64)) (index.Comparison, error) {
+	if err := a.needIndex(ctx, "index verify"); err != nil {
+		return index.Comparison{}, err
+	}
+	return a.syncer(false).Verify(ctx, tell)
+}
+
+// RebuildIndex drops the rows of the index; the sync begins anew.
+func (a *App) RebuildIndex(ctx context.Context) error {
+	if err := a.needIndex(ctx, "index rebuild"); err != nil {
+		return err
+	}
+	return a.Index.Rebuild(ctx)
+}
+
+func (a *App) needIndex(ctx context.Context, op string) error {
+	if err := api.Need(ctx, op, api.MayRead); err != nil {
+		return err
+	}
+	if !a.Config.Index.Enabled {
+		return &api.Error{Op: op, Kind: api.Usage, Public: "The index is switched off ([index] enabled)."}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+// Package followup settles writes whose outcome is not known: any process that
+// has the store looks at their objects again, at growing intervals and whenever
+// an object is seen anyway, until the wanted state shows or late_after is over.
+// Then everybody who was told is told again: the audit trail, the approval, the
+// journal of replacements, the record of a verification, open screens. See
+// docs/outcomes.md.
+package followup
+
+import (
+	"context"
+	"time"
+
+	"opdeck/api"
+)
+
+// State is what is known of a write.
+type State string
+
+// The states. A write that is settled has no row any more.
+const (
+	Sending State = "sending"  // its process has not told an outcome (yet)
+	Unknown State = "unknown"  // sent, and nothing proves what became of it
+	NotSeen State = "not_seen" // it did not show within late_after
+)
+
+// Write is what is kept of a write.
+type Write struct {
+	Kind     api.ActKind `json:"kind"`
+	Object   string      `json:"object"`
+	ID       string      `json:"id"`
+	Item     string      `json:"item,omitempty"`
+	Name     string      `json:"name,omitempty"`    // safe to draw
+	Summary  string      `json:"summary,omitempty"` // safe to draw
+	Who      string      `json:"who"`
+	Approval string      `json:"approval,omitempty"`
+	Probe    api.Probe   `json:"probe"`
+}
+
+// Row is a write with its times, which are the store's.
+type Row struct {
+	Ref   string // uid of the intent in the audit trail
+	State State
+	Write
+	Sent   time.Time
+	Looked time.Time // zero: never
+	Next   time.Time // Sending, Unknown: the next look. NotSeen: when it is forgotten
+	Looks  int
+}
+
+// Store keeps the rows of one account for all processes.
+type Store interface {
+	// Now is the store's time: intervals are measured by it, whatever hosts think.
+	Now(ctx context.Context) (time.Time, error)
+	// Add keeps a row; one that is there stays as it is. It is durable on return.
+	Add(ctx context.Context, r Row) error
+	// Move replaces the row that is as was; false: another process was first.
+	Move(ctx context.Context, was, r Row) (bool, error)
+	Forget(ctx context.Context, ref string) error
+	// Rows lists all, oldest first.
+	Rows(ctx context.Context) ([]Row, error)
+}
+
+// Settled tells that a write got an outcome after it had been told as unknown.
+type Settled struct {
+	Row     Row
+	Outcome api.Outcome
+}
+
+// Sentence says it to people.
+func (s Settled) Sentence() string {
+	what := s.Row.What()
+	switch s.Outcome.Verdict {
+	case api.Done:
+		return what + ": now proven done."
+	case api.NotSeen:
+		return what + ": " + s.Outcome.Detail + ". " + lateAdvice(s.Row.Kind)
+	}
+	return what + ": " + string(s.Outcome.Verdict) + "."
+}
+
+// acts name the writes for people.
+var acts = map[api.ActKind]string{api.ActRemoveDocument: "Removing", api.ActAttachDocument: "Attaching", api.ActUploadDocument: "Uploading",
+	api.ActShare: "The share", api.ActLink: "The link", api.ActFinalize: "Finalizing", api.ActSetApplication: "Setting the application",
+	api.ActSetHooks: "Setting the webhooks"}
+
+// What names the write in a few words: "Removing invoice.pdf, operation 62387cd9".
+func (r Row) What() string {
+	what := acts[r.Kind]
+	if what == "" {
+		what = string(r.Kind)
+	}
+	switch {
+	case r.Name != "":
+		what += " " + r.Name
+	case r.Item != "":
+		what += " " + r.Item
+	}
+	if r.Object == "operation" || r.Object == "customer" {
+		what += ", " + r.Object + " " + r.ID[:min(len(r.ID), 8)]
+	}
+	return what
+}
+
+// Advice says what to do about a write whose outcome is not known.
+func (r Row) Advice() string {
+	if r.State == NotSeen {
+		return lateAdvice(r.Kind)
+	}
+	return api.Advice(r.Kind)
+}
+
+// lateAdvice says what to do about a write that was not seen in time.
+func lateAdvice(kind api.ActKind) string {
+	switch kind {
+	case api.ActShare, api.ActLink:
+		return api.Advice(kind)
+	}
+	return "It may still have been done: look at the object before it is repeated."
+}
+
+// pauses lie between the looks of the background; the last one repeats.
+var pauses = []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute}
+
+// claimed is how long a process that looks keeps others off a row.
+const claimed = time.Minute
+
+// remembered is how long a write that was not seen is kept, so that a later sight
+// of the wanted state still proves it.
+const remembered = 24 * time.Hour
+
+// after is when a row is looked at next.
+func (d *Desk) after(r Row, now time.Time) time.Time {
+	late := r.Sent.Add(d.opt.LateAfter)
+	if !r.Probe.Readable() {
+		return late
+	}
+	next := now.Add(pauses[min(max(r.Looks, 0), len(pauses)-1)])
+	if next.After(late) && now.Before(late) {
+		return late
+	}
+	return next
+}

@@ -1,0 +1,158 @@
+package index
+
+import (
+	"context"
+	"time"
+)
+
+// Freshness is how old what the index answers is, in this host's time.
+type Freshness struct {
+	Sights
+	// AsOf is what an answer over the whole index, a total among them, is as old as:
+	// the oldest sight of a row, and no newer than the last complete look for new
+	// operations. Zero: not known.
+	AsOf time.Time
+	// Complete: every page of the list was read, and nothing is known to be missing.
+	Complete bool
+	Total    int64 // operations, as the service last said; -1: not known
+	Owed     int   // operations that wait for a single read now, at most 1,000
+	Version  int64 // of the index: answers of two versions do not belong together
+	Progress Progress
+}
+
+// Answer is rows with how many there are in all and how old that is, all three
+// from one state of the index.
+type Answer struct {
+	Window Window
+	Total  int64
+	Fresh  Freshness
+}
+
+// apart is how far two clocks may be apart to pass for one.
+const apart = 2 * time.Second
+
+// shift is what is added to a time of the store to have this host's.
+func (x *Index) shift(ctx context.Context) (time.Duration, error) {
+	if x.ahead != nil {
+		return *x.ahead, nil
+	}
+	at, err := x.Store.Now(ctx)
+	ahead := x.now().Round(0).Sub(at)
+	if max(ahead, -ahead) < apart {
+		ahead = 0
+	}
+	return ahead, err
+}
+
+// StoreTime is the store's time of a moment of this host.
+func (x *Index) StoreTime(ctx context.Context, here time.Time) (time.Time, error) {
+	if here.IsZero() {
+		return here, nil
+	}
+	at, err := x.Store.Now(ctx)
+	return at.Add(-max(x.now().Sub(here), 0)), err
+}
+
+// Here is this host's time of a moment of the store, never ahead of now.
+func (x *Index) Here(ctx context.Context, at time.Time) time.Time {
+	by, err := x.shift(ctx)
+	if err != nil {
+		return at
+	}
+	return x.here(at, by)
+}
+
+func (x *Index) here(at time.Time, by time.Duration) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	if at, now := at.Add(by), x.now(); at.Before(now) {
+		return at
+	}
+	return x.now().Round(0).UTC()
+}
+
+// Consistent runs fn with an index that answers every question from one state.
+func (x *Index) Consistent(ctx context.Context, fn func(*Index) error) error {
+	by, err := x.shift(ctx)
+	if err != nil || x.mode == Off {
+		return fn(x)
+	}
+	return x.Store.Snapshot(ctx, func(s Store) error {
+		return fn(&Index{Store: s, mode: x.mode, now: x.now, ahead: &by})
+	})
+}
+
+// Freshness tells how old what the index answers is.
+func (x *Index) Freshness(ctx context.Context) (f Freshness, err error) {
+	if x.mode == Off {
+		return Freshness{Total: -1}, nil
+	}
+	err = x.Consistent(ctx, func(x *Index) error {
+		f, err = x.freshness(ctx)
+		return err
+	})
+	return f, err
+}
+
+func (x *Index) freshness(ctx context.Context) (f Freshness, err error) {
+	now, err := x.Store.Now(ctx)
+	if err != nil {
+		return f, err
+	}
+	if f.Progress, err = LoadProgress(ctx, x.Store); err != nil {
+		return f, err
+	}
+	if f.Sights, err = x.Store.Sights(ctx); err != nil {
+		return f, err
+	}
+	owed, err := x.Owed(ctx, now, 1000)
+	if err != nil {
+		return f, err
+	}
+	if f.Version, err = x.Version(ctx); err != nil {
+		return f, err
+	}
+	by, err := x.shift(ctx)
+	p := f.Progress
+	f.Owed, f.Total = len(owed), p.Total
+	f.Complete = p.complete(f.Sights) && !p.ahead(now)
+	if at := f.asOf(p, now); !at.IsZero() {
+		f.AsOf = x.here(at, by)
+	}
+	f.Oldest, f.Newest = x.here(f.Oldest, by), x.here(f.Newest, by)
+	return f, err
+}
+
+// asOf is in the store's time. Rows that were never seen, and sights of a clock
+// that has been set back since, leave it unknown.
+func (f Freshness) asOf(p Progress, now time.Time) time.Time {
+	at := p.News.At
+	if p.Last.Started.After(at) {
+		at = p.Last.Started
+	}
+	switch {
+	case f.Unseen > 0 || f.Newest.After(now) || p.ahead(now):
+		return time.Time{}
+	case f.Rows == 0, f.Oldest.IsZero():
+		return at
+	case at.IsZero() || f.Oldest.Before(at): // before the first look for new ones it is as old as what there is
+		return f.Oldest
+	}
+	return at
+}
+
+// Answer reads rows, how many there are, and how old that is.
+func (x *Index) Answer(ctx context.Context, q Query, now time.Time) (a Answer, err error) {
+	err = x.Consistent(ctx, func(x *Index) error {
+		if a.Window, err = x.Window(ctx, q, now); err != nil {
+			return err
+		}
+		if a.Total, err = x.Count(ctx, q.Filter, now); err != nil {
+			return err
+		}
+		a.Fresh, err = x.Freshness(ctx)
+		return err
+	})
+	return a, err
+}

@@ -1,0 +1,91 @@
+package index
+
+import (
+	"context"
+	"time"
+)
+
+// plan tells, by reading only, what is due: reads that are owed, then news, then
+// the pass.
+func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int64, what job, wait time.Duration, err error) {
+	if p, err = LoadProgress(ctx, s.index.Store); err != nil {
+		return p, 0, rest, 0, err
+	}
+	seen, err := s.index.Store.Sights(ctx)
+	if err != nil {
+		return p, 0, rest, 0, err
+	}
+	held = seen.Rows
+	owed, err := s.index.Owed(ctx, now, 1)
+	if err != nil {
+		return p, held, rest, 0, err
+	}
+	forNews, forPass := s.newsDue(p, now), s.passDue(p, held, now)
+	switch {
+	case len(owed) > 0 && (s.owed < owedInARow || forNews > 0 && forPass > 0):
+		return p, held, single, 0, nil
+	case forNews <= 0:
+		return p, held, news, 0, nil
+	case forPass <= 0 && p.Pass.Listed:
+		return p, held, verify, 0, nil
+	case forPass <= 0:
+		return p, held, page, 0, nil
+	}
+	return p, held, rest, min(forNews, forPass, s.opt.Lease/2), nil
+}
+
+// never is a wait that is longer than any other.
+const never = 24 * time.Hour
+
+// newsDue is how long the news are good for; never where they have no place.
+func (s *Syncer) newsDue(p Progress, now time.Time) time.Duration {
+	switch {
+	case !p.Order.Sorted() || p.NewsSize == 0 || p.short():
+		return never
+	case p.News.Mark == 0 && !p.Last.Started.IsZero(): // the end of the pass sets the mark
+		return never
+	case !p.News.Began.IsZero(), p.Look.After(p.News.At), p.Hurry.After(p.News.At):
+		return 0
+	}
+	return s.opt.MaxAge - now.Sub(p.News.At)
+}
+
+// short reports that the whole list is one page of news: a pass.
+func (p Progress) short() bool { return p.Total >= 0 && p.Total <= int64(p.NewsSize) }
+
+// passDue is how long until the next page of the pass, or the next single read
+// that completes it.
+func (s *Syncer) passDue(p Progress, held int64, now time.Time) time.Duration {
+	if p.Pass.Listed || p.Note == "" && !p.settled(held) {
+		return 0
+	}
+	gap := s.gap(p, held)
+	at := p.Pass.At
+	if at.IsZero() {
+		at = p.Last.Finished
+	}
+	return gap - now.Sub(at)
+}
+
+// gap is how long a settled sync waits between two pages of the pass.
+func (s *Syncer) gap(p Progress, held int64) time.Duration {
+	round := passAges * s.opt.MaxAge
+	if p.short() || !p.Order.Sorted() { // the pass is what finds new operations
+		round = s.opt.MaxAge
+	}
+	gap := round / time.Duration(p.pages(held))
+	if !p.short() {
+		gap = max(gap, passShare*time.Minute/time.Duration(s.opt.PerMinute))
+	}
+	return gap
+}
+
+// PassTime is how many pages a pass has and how long it takes at the present rate.
+func (s *Syncer) PassTime(p Progress, held int64) (pages int, took time.Duration) {
+	pages = p.pages(held)
+	gap := s.gap(p, held)
+	if !p.settled(held) {
+		gap = time.Minute * 3 / time.Duration(2*s.opt.PerMinute) // two thirds of the calls are for background work
+	}
+	return pages, time.Duration(pages) * gap
+}

@@ -1,0 +1,196 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"opdeck/api"
+)
+
+// Comparison is how the index differed from the service, before it was repaired.
+type Comparison struct {
+	Compared  int64    `json:"compared"`  // operations of the service's list
+	Missing   []string `json:"missing"`   // at the service, not in the index
+	Different []string `json:"different"` // with another content
+	Phantom   []string `json:"phantom"`   // in the index, not at the service
+	Unlisted  []string `json:"unlisted"`  // at the service, but on no page of its list
+	Total     int64    `json:"total"`     // as the service says; -1: it does not
+}
+
+// Differs reports whether anything was found.
+func (c Comparison) Differs() bool {
+	return len(c.Missing)+len(c.Different)+len(c.Phantom) > 0 || c.Total >= 0 && c.Compared != c.Total
+}
+
+// Verify reads the whole list from the service and compares it, page by page
+// before the page is merged; what no page has shown is read alone. It tells how far
+// it is after each call. Other instances may sync meanwhile: what they repair first
+// is not found here.
+func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comparison, error) {
+	var c Comparison
+	p, err := LoadProgress(ctx, s.index.Store)
+	if err != nil {
+		return c, err
+	}
+	found := map[string]bool{}
+	p.Pass, p.Note = Pass{}, ""
+	for !p.Pass.Listed {
+		if p.Pass.Pages == 0 {
+			clear(found)
+		}
+		page, err := s.pageOf(ctx, &p)
+		if err != nil {
+			return c, err
+		}
+		if err := s.compare(ctx, page, found, &c); err != nil {
+			return c, err
+		}
+		if _, err := s.index.Commit(ctx, Batch{Entries: entries(page)}); err != nil {
+			return c, err
+		}
+		c.Compared, c.Total = int64(len(found)), p.Total
+		tell(c.Compared, p.Total)
+	}
+	return c, s.phantoms(ctx, p.Pass.Started, found, &c)
+}
+
+// pageOf reads the next page of a pass that is nobody else's.
+func (s *Syncer) pageOf(ctx context.Context, p *Progress) (Listed, error) {
+	for {
+		n, size := p.Pass.Page, s.size(*p)
+		page, err := s.from.ListPage(ctx, n, size)
+		if err == nil {
+			p.take(s, page, n, size)
+			return page, nil
+		}
+		if !p.smaller(s, size, err) {
+			return page, err
+		}
+	}
+}
+
+func (s *Syncer) compare(ctx context.Context, page Listed, found map[string]bool, c *Comparison) error {
+	for _, op := range page.Items {
+		id := string(op.OPID)
+		if id == "" || found[id] {
+			continue
+		}
+		found[id] = true
+		rec, err := s.index.Store.Get(ctx, id)
+		switch {
+		case errors.Is(err, ErrNone) || err == nil && !rec.Gone.IsZero():
+			c.Missing = append(c.Missing, id)
+		case err != nil:
+			return err
+		case rec.Seen.Before(page.Sent) && !bytes.Equal(rec.Op.Raw, op.Raw):
+			c.Different = append(c.Different, id)
+		}
+	}
+	return nil
+}
+
+// phantoms asks for what no page has shown.
+func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string]bool, c *Comparison) error {
+	for {
+		left, err := s.index.Candidates(ctx, since, 1)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		b, err := s.ask(ctx, left[0], c.Total >= 0 && c.Compared == c.Total)
+		if err != nil {
+			return err
+		}
+		switch {
+		case found[left[0]]: // on a page, with an older state than is known
+		case len(b.Gone) > 0:
+			c.Phantom = append(c.Phantom, left[0])
+		default:
+			c.Unlisted = append(c.Unlisted, left[0])
+		}
+		if _, err := s.index.Commit(ctx, b); err != nil {
+			return err
+		}
+	}
+}
+
+// LookNow makes whoever syncs look for news now.
+func (s *Syncer) LookNow(ctx context.Context) error {
+	_, err := s.request(ctx, func(p *Progress, now time.Time) { p.Look = now })
+	return err
+}
+
+// Through syncs until a whole pass that began after the call has ended and the
+// counts agree, without the pauses that leave room; if another instance syncs, that
+// one is made to. tell is told how it stands, about once a second. It gives up
+// after a few failures in a row.
+func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
+	since, err := s.request(ctx, func(p *Progress, now time.Time) { p.Hurry = now })
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for {
+		did, wait, err := s.step(ctx)
+		if err != nil {
+			if failed++; failed > 3 || ctx.Err() != nil || !transient(err) {
+				return err
+			}
+			wait = s.trouble(ctx, err)
+		} else if did != rest {
+			failed = 0
+		}
+		f, err := s.index.Freshness(ctx)
+		if err != nil {
+			return err
+		}
+		tell(f)
+		if p := f.Progress; !p.Last.Started.Before(since) && p.settled(f.Rows) {
+			return nil
+		}
+		if err := sleep(ctx, min(wait, time.Second)); err != nil {
+			return err
+		}
+	}
+}
+
+func transient(err error) bool {
+	k := api.KindOf(err)
+	return k == api.Unavailable || k == api.RateLimited
+}
+
+// request changes the progress, also while others work, and returns the store's time.
+func (s *Syncer) request(ctx context.Context, change func(p *Progress, now time.Time)) (time.Time, error) {
+	for {
+		now, err := s.now(ctx)
+		if err != nil {
+			return now, err
+		}
+		p, err := LoadProgress(ctx, s.index.Store)
+		if err != nil {
+			return now, err
+		}
+		change(&p, now)
+		swap, err := p.swap()
+		if err != nil {
+			return now, err
+		}
+		if m, err := s.index.Commit(ctx, Batch{Swap: swap}); err != nil || m.Swapped {
+			return now, err
+		}
+	}
+}
+
+// Rebuild drops all rows of the index and everything that the sync knows of the
+// list. The history and what people looked at stay.
+func (x *Index) Rebuild(ctx context.Context) error {
+	if x.mode == Off {
+		return ErrOff
+	}
+	if err := x.Reset(ctx, progressName); err != nil {
+		return err
+	}
+	_, err := x.Poll(ctx)
+	return err
+}

@@ -1,0 +1,143 @@
+package receiver
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// conns bounds open connections, in all and of one source. A connection is at
+// work from the moment its request was read to its answer. Any other may have to
+// give way to a new one: of the same source, or, when all places are taken, of the
+// source that has most. First go those that wait for their sender, with a header
+// and no body or between two requests, then those of which nothing was read yet;
+// the oldest first. So a sender that sends at once is not pushed out by many that
+// do not.
+type conns struct {
+	max, each int
+	proxies   []netip.Prefix // have no bound of their own: they stand for many
+
+	mu   sync.Mutex // guards open
+	open map[net.Conn]*connection
+}
+
+type connection struct {
+	source netip.Addr
+	since  time.Time // when it came into its phase
+	phase  phase
+}
+
+// phase is where a connection is; the higher go first.
+type phase int
+
+const (
+	working phase = iota // never goes
+	fresh                // nothing was read yet
+	waiting              // for its sender
+)
+
+// before reports whether k gives way before o.
+func (k *connection) before(o *connection) bool {
+	if k.phase != o.phase {
+		return k.phase > o.phase
+	}
+	return k.since.Before(o.since)
+}
+
+// state is the server's ConnState.
+func (c *conns) state(conn net.Conn, st http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch st {
+	case http.StateNew:
+		source := peerOf(conn)
+		if !c.room(source) {
+			hangUp(conn)
+			return
+		}
+		c.open[conn] = &connection{source: source, since: time.Now(), phase: fresh}
+	case http.StateIdle: // its answer has left
+		if k := c.open[conn]; k != nil {
+			k.phase, k.since = waiting, time.Now()
+		}
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, conn)
+	}
+}
+
+// room makes room for one more connection of source; false when all that could
+// give way are at work.
+func (c *conns) room(source netip.Addr) bool {
+	of := map[netip.Addr]int{}
+	for _, k := range c.open {
+		of[k.source]++
+	}
+	if of[source] >= c.each && !inside(source, c.proxies) && !c.evict(func(a netip.Addr) bool { return a == source }) {
+		return false
+	}
+	if len(c.open) < c.max {
+		return true
+	}
+	idle, most := map[netip.Addr]int{}, 0
+	for _, k := range c.open {
+		if k.phase != working {
+			idle[k.source]++
+			most = max(most, idle[k.source])
+		}
+	}
+	return c.evict(func(a netip.Addr) bool { return idle[a] == most })
+}
+
+// evict closes the connection of the chosen sources that gives way first.
+func (c *conns) evict(chosen func(netip.Addr) bool) bool {
+	var first net.Conn
+	for conn, k := range c.open {
+		if k.phase != working && chosen(k.source) && (first == nil || k.before(c.open[first])) {
+			first = conn
+		}
+	}
+	if first == nil {
+		return false
+	}
+	delete(c.open, first)
+	hangUp(first)
+	return true
+}
+
+// hangUp does not wait: TLS may take its time to say goodbye.
+func hangUp(conn net.Conn) { go func() { _ = conn.Close() }() }
+
+func peerOf(conn net.Conn) netip.Addr {
+	p, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return sourceOf(p.Addr())
+}
+
+// phaseKey is where a request's context holds the function that sets the phase of
+// its connection.
+type phaseKey struct{}
+
+// mark is the server's ConnContext.
+func (c *conns) mark(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, phaseKey{}, func(p phase) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if k := c.open[conn]; k != nil {
+			k.phase, k.since = p, time.Now()
+		}
+	})
+}
+
+// phaseOf returns the function that sets the phase of a request's connection, if a
+// Server has it.
+func phaseOf(ctx context.Context) func(phase) {
+	if set, ok := ctx.Value(phaseKey{}).(func(phase)); ok {
+		return set
+	}
+	return func(phase) {}
+}

@@ -1,0 +1,174 @@
+package receiver
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	rejectFlood = 10              // times the pause, while very much is rejected
+	rejectWrite = 8 * time.Second // for one write
+)
+
+// rejector gathers what was not accepted and writes it from time to time, so that
+// whoever sends rubbish costs the store next to nothing. What cannot be written
+// waits, within its bounds.
+type rejector struct {
+	store Rejects       // nil: nothing is kept
+	pause time.Duration // between two writes
+	log   *slog.Logger
+	quiet Quiet
+
+	mu     sync.Mutex              // guards the next two
+	counts map[string]*RejectCount // by reason, since the last write
+	kept   []Rejection             // oldest first
+
+	wake    chan struct{} // holds one token: there is something to write
+	stop    chan struct{}
+	once    sync.Once
+	stopped chan struct{}
+}
+
+func newRejector(store Rejects, pause time.Duration, log *slog.Logger) *rejector {
+	r := &rejector{store: store, pause: pause, log: log, counts: map[string]*RejectCount{}, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+	go r.run()
+	return r
+}
+
+// add counts a rejection; keep says whether it is kept as well.
+func (r *rejector) add(x Rejection, keep bool) {
+	if r.store == nil {
+		return
+	}
+	r.mu.Lock()
+	c := r.counts[x.Reason]
+	if c == nil {
+		c = &RejectCount{Reason: x.Reason, First: x.At}
+		r.counts[x.Reason] = c
+	}
+	c.N++
+	c.Last, c.Detail, c.Source = x.At, x.Detail, x.Source
+	if keep {
+		r.keep(x)
+	}
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *rejector) keep(more ...Rejection) {
+	r.kept = append(r.kept, more...)
+	sources := make([]Source, len(r.kept))
+	for i, x := range r.kept {
+		sources[i] = x.Source
+	}
+	drop := Overflow(sources, MaxRejected)
+	i := -1
+	r.kept = slices.DeleteFunc(r.kept, func(Rejection) bool { i++; return drop[i] })
+}
+
+func (r *rejector) run() {
+	defer close(r.stopped)
+	for {
+		select {
+		case <-r.wake:
+		case <-r.stop:
+			r.write()
+			return
+		}
+		pause := r.pause
+		if r.write() >= MaxRejected/2 {
+			pause *= rejectFlood
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-r.stop:
+		}
+		t.Stop()
+	}
+}
+
+// write stores what was gathered and returns how many deliveries that were. What
+// cannot be stored is kept for the next time.
+func (r *rejector) write() int {
+	r.mu.Lock()
+	counts, kept := r.counts, r.kept
+	r.counts, r.kept = map[string]*RejectCount{}, nil
+	r.mu.Unlock()
+	if len(counts) == 0 {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), rejectWrite)
+	defer cancel()
+	list := make([]RejectCount, 0, len(counts))
+	for _, c := range counts {
+		list = append(list, *c)
+	}
+	slices.SortFunc(list, func(a, b RejectCount) int { return a.Last.Compare(b.Last) })
+	err := r.store.Reject(ctx, list, kept)
+	if err == nil {
+		return len(kept)
+	}
+	if n, ok := r.quiet.Allow(err.Error(), time.Now()); ok {
+		r.log.Warn("rejected webhooks cannot be noted now", "err", err, "held_back", n)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for reason, old := range counts {
+		c := r.counts[reason]
+		if c == nil {
+			r.counts[reason] = old
+			continue
+		}
+		c.N, c.First = c.N+old.N, old.First
+	}
+	newer := r.kept
+	r.kept = kept
+	r.keep(newer...)
+	select {
+	case r.wake <- struct{}{}: // after the pause
+	default:
+	}
+	return len(kept)
+}
+
+// close writes what is left and ends.
+func (r *rejector) close(ctx context.Context) error {
+	r.once.Do(func() { close(r.stop) })
+	select {
+	case <-r.stopped:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Overflow says which entries of a list, oldest first, have to go so that most
+// stay: again and again the oldest one of the source that has most. So a flood
+// from one source does not push out what others sent.
+func Overflow(sources []Source, most int) (drop []bool) {
+	drop = make([]bool, len(sources))
+	n := map[Source]int{}
+	for _, s := range sources {
+		n[s]++
+	}
+	for left := len(sources); left > most; left-- {
+		biggest := 0
+		for _, k := range n {
+			biggest = max(biggest, k)
+		}
+		i := 0
+		for drop[i] || n[sources[i]] < biggest {
+			i++
+		}
+		drop[i] = true
+		n[sources[i]]--
+	}
+	return drop
+}

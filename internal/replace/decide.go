@@ -1,0 +1,183 @@
+package replace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"opdeck/api"
+)
+
+// befores are the steps that come before those whose outcome may be unknown.
+var befores = map[Step]Step{Removing: Planned, Uploading: Removed, Attaching: Uploaded}
+
+// Again is a person's decision to send the call of the step under way once more,
+// after it was not seen within LateAfter. For an upload that means a second file
+// if the first one arrives after all.
+func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
+	ctx, release := r.at(ctx, j)
+	defer release()
+	before, ok := befores[j.Step]
+	switch {
+	case !ok:
+		return r.Run(ctx, j)
+	case !r.Late(j):
+		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
+			Public: "The outcome of what was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " is not known yet, so nothing is sent again.",
+			Hint:   "It may still arrive. It can be sent again " + r.LateAfter.String() + " after it was sent; until then opdeck document resume " + j.ID + " looks."}
+	}
+	if next, err := r.advance(ctx, j); err == nil || next.Step != j.Step { // it shows after all
+		if err != nil {
+			return next, err
+		}
+		return r.Run(ctx, next)
+	}
+	j.Asked = time.Time{}
+	j, err := r.save(ctx, j, before)
+	if err != nil {
+		return j, err
+	}
+	return r.Run(ctx, j)
+}
+
+// Use is a person's decision that a file of the customer is the uploaded one.
+func (r *Jobs) Use(ctx context.Context, j Job, file string) (Job, error) {
+	if err := api.CheckID("file id", file); err != nil {
+		return j, err
+	}
+	if j.Step != Uploading && j.Step != Removed {
+		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged, Public: "This job does not wait for an uploaded file.",
+			Hint: "It stands at " + string(j.Step) + "."}
+	}
+	j.NewGUID, j.Candidates = file, nil
+	j, err := r.done(ctx, j, Uploaded)
+	if err != nil {
+		return j, err
+	}
+	return r.Run(ctx, j)
+}
+
+// Abandon gives a job up: the old document is put back if it was removed, and a
+// new one that was attached already is left alone. The job ends when a read or an
+// answer shows the old document attached; until then it stays open.
+func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
+	ctx, release := r.at(ctx, j)
+	defer release()
+	switch {
+	case j.Step.Ended():
+		return j, nil
+	case j.Step == Planned && !slices.Contains(j.Sent, Removing):
+		return r.ended(ctx, j, Abandoned) // nothing was ever sent
+	case j.Step == Removing && !r.Late(j): // it may still be removed, after we had looked
+		next, err := r.afterRemoving(ctx, j)
+		if err != nil {
+			return next, err
+		}
+		j = next
+	}
+	if j.Step != Abandoning {
+		var err error
+		j.Asked, j.Problem = time.Time{}, ""
+		if j, err = r.save(ctx, j, Abandoning); err != nil {
+			return j, err
+		}
+	}
+	next, err := r.putBack(ctx, j)
+	if err != nil {
+		next.Problem = api.AsError(err).Public
+		saved, saveErr := r.save(context.WithoutCancel(ctx), next, next.Step)
+		return saved, errors.Join(err, saveErr)
+	}
+	return next, nil
+}
+
+// putBack attaches the old document unless it is there. What was sent and did
+// not show is sent again only after LateAfter.
+func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
+	shown, err := r.look(ctx, api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: j.OldGUID})
+	if !shown && err == nil && r.unsent(ctx, j, api.ActAttachDocument, j.OPID) {
+		j.Asked = time.Time{}
+	}
+	switch {
+	case shown:
+		return r.ended(ctx, j, Abandoned)
+	case err != nil && !r.Late(j):
+		return j, r.open(j, "Putting "+j.OldName+" back", err)
+	case err != nil:
+		return j, err
+	case !r.Late(j):
+		return j, r.open(j, "Putting "+j.OldName+" back", nil)
+	}
+	sent := j.Sent
+	if j, err = r.begin(ctx, j, Abandoning); err != nil {
+		return j, err
+	}
+	if _, err := r.Client.AttachDocument(ctx, j.OPID, j.OldGUID, ""); err != nil {
+		return r.back(ctx, j, Abandoning, sent, err)
+	}
+	return r.ended(ctx, j, Abandoned)
+}
+
+// ended writes the end down and forgets the new file's copy.
+func (r *Jobs) ended(ctx context.Context, j Job, step Step) (Job, error) {
+	j, err := r.done(ctx, j, step)
+	if err == nil {
+		_ = os.Remove(r.path(j))
+	}
+	return j, err
+}
+
+// Settled follows an outcome that was proven after the job's process had told it
+// as unknown: the job takes the step, and a person goes on from there.
+func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error {
+	if out.Verdict != api.Done {
+		return nil
+	}
+	open, err := r.Store.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, j := range open {
+		next, ok := follows(j, p)
+		if !ok || isAt(ctx, j) {
+			continue
+		}
+		if j.Step == Uploading {
+			if out.Found == "" {
+				continue
+			}
+			j.NewGUID, j.Candidates = out.Found, nil
+		}
+		if next.Ended() {
+			_, err = r.ended(ctx, j, next)
+		} else {
+			_, err = r.done(ctx, j, next)
+		}
+		if err != nil && !errors.Is(err, ErrTaken) {
+			return err
+		}
+	}
+	return nil
+}
+
+func isAt(ctx context.Context, j Job) bool {
+	is, ok := ctx.Value(atKey{}).(running)
+	return ok && is.job == j.ID
+}
+
+// follows tells to which step the proof of a write leads a job.
+func follows(j Job, p api.Probe) (Step, bool) {
+	switch here := j.OPID == p.OPID; {
+	case j.Step == Removing && p.Kind == api.ActRemoveDocument && here && j.OldGUID == p.GUID:
+		return Removed, true
+	case j.Step == Uploading && p.Kind == api.ActUploadDocument && j.Probe != nil && j.CUID == p.CUID && j.Probe.Since.Equal(p.Since):
+		return Uploaded, true
+	case j.Step == Attaching && p.Kind == api.ActAttachDocument && here && j.NewGUID == p.GUID:
+		return Attached, true
+	case j.Step == Abandoning && p.Kind == api.ActAttachDocument && here && j.OldGUID == p.GUID:
+		return Abandoned, true
+	}
+	return "", false
+}

@@ -1,0 +1,163 @@
+package events
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/internal/receiver"
+	"opdeck/ui"
+	"opdeck/ui/text"
+	"opdeck/ui/theme"
+)
+
+// troubles are lines about deliveries that were rejected and events that are not
+// in the index yet, as long as the window allows.
+func (s *Screen) troubles() []string {
+	var out []string
+	if n, last := s.bad.Refusals(); n > 0 {
+		key := s.keys.Rejected.Help().Key
+		ago, _ := text.Ago(last.Last, s.env.Now())
+		what := text.Plural(int(n), "delivery", "deliveries") + " rejected"
+		out = append(out, text.Fitting(s.w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+" "+key+" shows them.",
+			what+", last "+ago+": "+line(last.Reason, 40)+". "+key+" shows them.", what+"; "+key+" shows them."))
+	}
+	if b := s.bad.Backlog; b.Waiting > 0 {
+		what := text.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
+		out = append(out, text.Fitting(s.w-2, what+" and are tried again: "+line(b.Reason, 200)+" Filter has:waiting shows them.",
+			what+"; filter has:waiting shows them.", what+": / has:waiting"))
+	}
+	return out
+}
+
+type troubleMsg struct {
+	ui.Ticket
+	bad receiver.Trouble
+	err error
+}
+
+// loadTrouble reads what was rejected and what waits, when the header hears that
+// it changed.
+func (s *Screen) loadTrouble() tea.Cmd {
+	t, ctx := s.watch.Next(s.env.Ctx)
+	client := s.client
+	return func() tea.Msg {
+		bad, err := client.EventTrouble(ctx)
+		return troubleMsg{t, bad, err}
+	}
+}
+
+func (s *Screen) gotTrouble(msg troubleMsg) {
+	if s.watch.Current(msg.Ticket) && msg.err == nil { // the store says elsewhere that it is in trouble
+		s.bad = msg.bad
+	}
+}
+
+type rejectedMsg struct {
+	ui.Ticket
+	list []receiver.Rejection
+	at   time.Time
+	err  error
+}
+
+// loadRejected reads the deliveries that were not accepted.
+func (s *Screen) loadRejected() tea.Cmd {
+	t, ctx := s.denied.Next(s.env.Ctx)
+	client, now := s.client, s.env.Now
+	return func() tea.Msg {
+		list, err := client.RejectedEvents(ctx)
+		return rejectedMsg{t, list, now(), err}
+	}
+}
+
+func (s *Screen) gotRejected(msg rejectedMsg) {
+	if !s.denied.Current(msg.Ticket) || s.page == nil {
+		return
+	}
+	if s.page.rejectedErr = api.AsError(msg.err); msg.err == nil {
+		s.page.rejected, s.page.rejectedAt = msg.list, msg.at
+	}
+}
+
+const maxRejectedBody = 12 // lines of a body on the page
+
+// rejectedLines is the page of what was not accepted: how many by reason with
+// what to do, then the last ones.
+func (s *Screen) rejectedLines(w int) []string {
+	th, p := s.env.Theme, s.page
+	out := []string{th.Title.Render(text.Cut("Deliveries that were not accepted", w)), ""}
+	say := func(style theme.Style, l string) {
+		for _, part := range text.Wrap(l, max(w, 1)) {
+			out = append(out, style.Render(part))
+		}
+	}
+	switch {
+	case p.rejectedErr != nil:
+		say(th.Bad, th.Signs.Bad+" "+p.rejectedErr.Public+" "+p.rejectedErr.Hint+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
+	case p.rejectedAt.IsZero():
+		say(th.Dim, "Reading them …")
+	case len(s.bad.Rejected) == 0:
+		say(th.Dim, "None was rejected so far.")
+	}
+	for _, c := range s.bad.Rejected {
+		ago, _ := text.Ago(c.Last, s.env.Now())
+		style, sign := th.Warn, th.Signs.Warn
+		if c.Stray() || c.Passing() {
+			style, sign = th.Dim, th.Signs.Sep
+		}
+		say(style, sign+" "+text.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source), 64))
+		for _, part := range text.Wrap(line(c.Detail, 400), max(w-2, 1)) {
+			out = append(out, "  "+part)
+		}
+	}
+	if len(p.rejected) > 0 {
+		out = append(out, "", th.Title.Render(text.Cut("The last "+strconv.Itoa(len(p.rejected))+", newest first", w)))
+	}
+	for _, x := range p.rejected {
+		out = append(append(out, ""), s.rejectedOne(x, w)...)
+	}
+	return out
+}
+
+// rejectedOne draws one delivery with what was kept of it.
+func (s *Screen) rejectedOne(x receiver.Rejection, w int) []string {
+	th := s.env.Theme
+	var out []string
+	add := func(style theme.Style, l string) {
+		for _, part := range text.Wrap(l, max(w-2, 1)) {
+			out = append(out, "  "+style.Render(part))
+		}
+	}
+	out = append(out, th.Strong.Render(text.Cut(x.Key()+"  "+text.Time(x.At, s.env.Zone())+"  "+line(string(x.Source), 64), w)))
+	add(th.Warn, fmt.Sprintf("answered %d, %s: %s", x.Status, line(x.Reason, 40), line(x.Detail, 400)))
+	told := line(x.Request, 200)
+	if x.Algorithm != "" {
+		told += ", alg " + line(x.Algorithm, 40)
+	}
+	if len(x.Claims) > 0 {
+		told += ", claims " + line(strings.Join(x.Claims, " "), 200)
+	}
+	add(theme.Style{}, told+", "+text.Size(x.Size))
+	for _, h := range x.Header {
+		add(th.Dim, line(h.Name, 60)+": "+line(h.Value, 200))
+	}
+	if len(x.Body) == 0 {
+		return out
+	}
+	if s.env.Masked() {
+		add(th.Dim, "The body may hold account numbers: M reveals it for 30 s.")
+		return out
+	}
+	body, whole := text.JSON(x.Body, maxRejectedBody)
+	for _, l := range body {
+		out = append(out, "  "+l)
+	}
+	if !whole || int64(len(x.Body)) < x.Size {
+		add(th.Dim, "… cut here; opdeck event show "+x.Key()+" shows what is kept")
+	}
+	return out
+}
