@@ -49,6 +49,7 @@ var needs = map[string]need{
 		}
 		return api.MayHooks
 	},
+	"index status": reads, "index sync": reads, "index verify": reads, "index rebuild": reads,
 	"hook get": reads, "hook set": hooks,
 	"audit list": audits, "audit verify": audits, "audit export": always(api.MayAuditOut), "audit key": reads, "audit unsettled": audits, "audit settle": audits,
 	"approval list": reads, "approval show": reads, "approval approve": approves, "approval deny": approves,
