@@ -154,6 +154,10 @@ func overlap(a, b []string) bool {
 	return false
 }
 
+// SameName reports whether two names are read as one. A name proves nothing: this is
+// for telling people news of theirs.
+func SameName(a, b string) bool { return fold(a) == fold(b) }
+
 // fold is a name as it is compared: letters of either case, marks, widths, spaces
 // and letters of other scripts that look like Latin ones make no other person.
 func fold(s string) string {

@@ -49,8 +49,10 @@ var needs = map[string]need{
 		}
 		return api.MayHooks
 	},
+	"index status": reads, "index sync": reads, "index verify": reads, "index rebuild": sessions,
 	"hook get": reads, "hook set": hooks,
-	"audit list": audits, "audit verify": audits, "audit export": always(api.MayAuditOut), "audit key": reads, "audit unsettled": audits, "audit settle": audits,
+	"audit list": audits, "audit verify": audits, "audit export": always(api.MayAuditOut), "audit prove": always(api.MayAuditOut), "audit witness": anybody, "audit key": reads,
+	"audit unsettled": audits, "audit settle": audits,
 	"approval list": reads, "approval show": reads, "approval approve": approves, "approval deny": approves,
 	"serve": anybody, "sandbox": anybody, "doctor": anybody, "version": anybody, "help": anybody, "completion": anybody, "man": anybody,
 	"config init": anybody, "config check": anybody, "config show": anybody, "config path": anybody,

@@ -16,6 +16,7 @@ import (
 	"opdeck/api/session"
 	"opdeck/api/text"
 	"opdeck/internal/app"
+	"opdeck/internal/approval"
 	"opdeck/internal/followup"
 	"opdeck/internal/index"
 	"opdeck/internal/presence"
@@ -118,7 +119,7 @@ func (f *feed) changed(op api.Operation, origin string) {
 // settled tells that a write got an outcome after it had been told as unknown:
 // the person whose write it was, and every screen that shows its object.
 func (f *feed) settled(s followup.Settled) {
-	if s.Row.Who == f.folk.who.Name {
+	if approval.SameName(s.Row.Who, f.folk.who.Name) {
 		kind := ui.Warned
 		if s.Outcome.Verdict == api.Done {
 			kind = ui.Done

@@ -93,7 +93,7 @@ func (c *console) settledNews() {
 	c.news.settled = nil
 	c.news.mu.Unlock()
 	for _, s := range list {
-		if s.Row.Who == c.who.Name {
+		if approval.SameName(s.Row.Who, c.who.Name) {
 			c.talk.Say("News. " + sentence(text.Untrusted(s.Sentence()).Line(300)))
 		}
 	}

@@ -53,5 +53,5 @@ func (s snapshot) Query(ctx context.Context, query string, args ...any) (*sql.Ro
 }
 
 func (s snapshot) QueryRow(ctx context.Context, query string, args ...any) *Row {
-	return &Row{db: s.db, row: s.tx.QueryRowContext(ctx, s.db.bind(query), args...)}
+	return &Row{db: s.db, row: s.tx.QueryRowContext(ctx, s.db.bind(query), args...), stop: func() {}}
 }
