@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,19 +16,28 @@ import (
 	"opdeck/internal/receiver"
 	"opdeck/internal/receiver/receivertest"
 	"opdeck/internal/store"
-	"opdeck/internal/store/storetest"
 )
 
 // faults decides which calls of a store fail, and which of these had happened.
 type faults struct {
+	mu   sync.Mutex                               // guards draw
 	draw func(what string) (fails, happened bool) // nil: none fails
 }
 
+func (f *faults) set(draw func(what string) (fails, happened bool)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.draw = draw
+}
+
 func (f *faults) run(what string, do func() error) error {
-	if f.draw == nil {
+	f.mu.Lock()
+	draw := f.draw
+	f.mu.Unlock()
+	if draw == nil {
 		return do()
 	}
-	fails, happened := f.draw(what)
+	fails, happened := draw(what)
 	if !fails {
 		return do()
 	}
@@ -83,6 +93,17 @@ type world struct {
 	index  map[string]bool // what was merged
 	poison map[string]bool // what cannot be
 	procs  []*receiver.Merger
+}
+
+// inMemory is a store that waits for no disk.
+func inMemory(t *testing.T) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), store.Options{URL: "memory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
 }
 
 func newWorld(in *store.Inbox, procs int) *world {
@@ -144,10 +165,10 @@ func (w *world) check(t fatal) {
 // which is listed.
 func (w *world) settle(t fatal) {
 	ctx := context.Background()
-	w.faults.draw = nil
-	for range 10 {
+	w.faults.set(nil)
+	for range 3 {
 		w.now = w.now.Add(2 * receiver.MaxRetry)
-		for range 3 {
+		for range 2 {
 			if _, err := w.procs[0].Step(ctx); err != nil {
 				t.Fatal(err)
 			}
@@ -169,21 +190,21 @@ var steps = []string{"take", "after", "merged", "advance", "settle", "due", "get
 // Each step fails once, with and without having happened, and the process is
 // killed there: nothing is passed over.
 func TestMergeFailsAtEachStep(t *testing.T) {
-	s := storetest.Open(t, store.SQLite)
+	s := inMemory(t)
 	for i, step := range steps {
 		for _, happened := range []bool{false, true} {
-			for at := range 6 {
+			for at := range 4 {
 				w := newWorld(store.NewInbox(s.Bulk, "https://service.test", fmt.Sprint(i, happened, at)), 1)
 				w.receive(t, 5)
 				w.poison[w.acked[2]] = true
 				n := 0
-				w.faults.draw = func(what string) (bool, bool) {
+				w.faults.set(func(what string) (bool, bool) {
 					if what != step {
 						return false, false
 					}
 					n++
 					return n == at+1, happened
-				}
+				})
 				for range 6 {
 					_, err := w.procs[0].Step(context.Background())
 					w.check(t)
@@ -201,15 +222,15 @@ func TestMergeFailsAtEachStep(t *testing.T) {
 // Rapid histories: deliveries, steps of several processes with failures anywhere,
 // kills and clocks that jump. What was acknowledged is merged or in sight, always.
 func TestMergeHistories(t *testing.T) {
-	s := storetest.Open(t, store.SQLite)
+	s := inMemory(t)
 	history := 0
 	rapid.Check(t, func(t *rapid.T) {
 		history++
 		w := newWorld(store.NewInbox(s.Bulk, "https://service.test", fmt.Sprint(history)), 2)
 		bad := rapid.IntRange(0, 60).Draw(t, "percent that fails")
-		w.faults.draw = func(what string) (bool, bool) {
+		w.faults.set(func(what string) (bool, bool) {
 			return rapid.IntRange(0, 99).Draw(t, what) < bad, rapid.Bool().Draw(t, "happened")
-		}
+		})
 		for range rapid.IntRange(1, 25).Draw(t, "length") {
 			who := rapid.IntRange(0, 1).Draw(t, "who")
 			switch rapid.IntRange(0, 6).Draw(t, "what") {
@@ -237,7 +258,7 @@ func TestMergeHistories(t *testing.T) {
 // An event that cannot be merged holds nobody up, is tried at growing pauses, and
 // leaves the list when it can be.
 func TestMergePauses(t *testing.T) {
-	in := inbox(t)
+	in := store.NewInbox(inMemory(t).Bulk, "https://service.test", "machine")
 	w := newWorld(in, 1)
 	w.receive(t, 3)
 	w.poison[w.acked[1]] = true
@@ -284,11 +305,7 @@ func TestMergePauses(t *testing.T) {
 // once, and says so once a minute.
 func TestMergeRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := store.Open(t.Context(), store.Options{URL: "memory"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = s.Close() }()
+		s := inMemory(t)
 		w := newWorld(store.NewInbox(s.Bulk, "https://service.test", "machine"), 1)
 		m, told, lines := w.procs[0], []string{}, &countLines{}
 		m.Now, m.Log = time.Now, slog.New(slog.NewTextHandler(lines, nil))
@@ -303,13 +320,13 @@ func TestMergeRuns(t *testing.T) {
 		if len(told) != 2 || !w.index[w.acked[1]] {
 			t.Error(told)
 		}
-		w.faults.draw = func(string) (bool, bool) { return true, false }
+		w.faults.set(func(string) (bool, bool) { return true, false })
 		w.receive(t, 2)
 		time.Sleep(10 * time.Minute)
 		if n := lines.n.Load(); n < 5 || n > 11 {
 			t.Errorf("%d lines in ten minutes of trouble", n)
 		}
-		w.faults.draw = nil
+		w.faults.set(nil)
 		close(wake)
 		time.Sleep(2 * time.Minute)
 		cancel()
