@@ -22,18 +22,19 @@ import (
 // webhooks early and late, strangers who read pages, processes that die between any
 // two steps, clocks that step. At every moment what the index says of itself must
 // be true; once the service rests, the index must equal it after a bounded number
-// of calls. OPDECK_HISTORIES says how many; OPDECK_HISTORY runs one seed.
+// of calls. OPDECK_HISTORIES says how many, OPDECK_HISTORY the first
+// seed (alone: only that one).
 func TestHistories(t *testing.T) {
 	n := 200
 	if testing.Short() || slowRun {
 		n = 40
 	}
-	if v, err := strconv.Atoi(os.Getenv("OPDECK_HISTORIES")); err == nil {
-		n = v
-	}
 	first := uint64(1)
 	if v, err := strconv.ParseUint(os.Getenv("OPDECK_HISTORY"), 10, 64); err == nil {
 		first, n = v, 1
+	}
+	if v, err := strconv.Atoi(os.Getenv("OPDECK_HISTORIES")); err == nil {
+		n = v
 	}
 	s, err := store.Open(context.Background(), store.Options{URL: "memory"})
 	if err != nil {

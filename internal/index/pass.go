@@ -283,6 +283,6 @@ func (p *Progress) endPass(held int64, now time.Time, whole bool) {
 	case p.Order.Sorted() && (p.Order != p.News.By || p.News.Mark == 0):
 		p.News = News{By: p.Order, At: t.Started, Mark: t.Top}
 	case !p.Order.Sorted() || p.short():
-		p.News.At, p.News.Mark, p.News.Began = t.Started, t.Top, zero
+		p.News = News{By: p.Order, At: t.Started, Mark: t.Top}
 	}
 }

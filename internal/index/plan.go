@@ -40,14 +40,20 @@ const never = 24 * time.Hour
 // newsDue is how long the news are good for; never where they have no place.
 func (s *Syncer) newsDue(p Progress, now time.Time) time.Duration {
 	switch {
-	case !p.Order.Sorted() || p.NewsSize == 0 || p.short():
-		return never
-	case p.News.Mark == 0 && !p.Last.Started.IsZero(): // the end of the pass sets the mark
+	case !p.hasNews():
 		return never
 	case !p.News.Began.IsZero(), p.Look.After(p.News.At), p.Hurry.After(p.News.At):
 		return 0
 	}
 	return s.opt.MaxAge - now.Sub(p.News.At)
+}
+
+// hasNews reports that new operations are found at one end of the list. An index
+// that was complete before the order was known waits for the mark that the end of a
+// pass sets: else nobody has looked between the two.
+func (p Progress) hasNews() bool {
+	marked := p.News.Mark != 0 && p.News.By == p.Order
+	return p.Order.Sorted() && p.NewsSize > 0 && !p.short() && (marked || p.Last.Started.IsZero())
 }
 
 // short reports that the whole list is one page of news: a pass.
@@ -70,7 +76,7 @@ func (s *Syncer) passDue(p Progress, held int64, now time.Time) time.Duration {
 // gap is how long a settled sync waits between two pages of the pass.
 func (s *Syncer) gap(p Progress, held int64) time.Duration {
 	round := passAges * s.opt.MaxAge
-	if p.short() || !p.Order.Sorted() { // the pass is what finds new operations
+	if !p.hasNews() { // the pass is what finds new operations
 		round = s.opt.MaxAge
 	}
 	gap := round / time.Duration(p.pages(held))
