@@ -288,9 +288,11 @@ func (r *root) upgrading() {
 	}
 }
 
-// notice tells of trouble with the store, unless the screen is the console's.
+// notice tells of trouble with the store, unless the screen is the console's. A
+// program that asked for JSON gets nothing on standard error but a JSON error.
 func (r *root) notice(sentence string) {
-	if !r.drawn.Load() {
+	program := (r.output == "json" || r.output == "jsonl") && !r.env.InTTY
+	if !r.drawn.Load() && !program {
 		fmt.Fprintln(r.env.Err, sentence)
 	}
 }
