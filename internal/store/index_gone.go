@@ -55,7 +55,7 @@ func (b *batch) arrive(r *opRow) {
 		b.merged.Older++
 		b.doubt[r.opid] = r
 		return
-	case a != nil && r.seen <= a.gone:
+	case a != nil && r.seen <= a.gone && a.gone <= b.now: // not of a clock that has been set back since
 		b.merged.Older++
 		return
 	case a != nil:

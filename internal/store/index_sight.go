@@ -47,19 +47,10 @@ func (x *OperationIndex) Candidates(ctx context.Context, t time.Time, limit int)
 		ORDER BY s.seen_us LIMIT ?`, x.scope, us, us, limit)
 }
 
-// Distrust forgets all sights, and lets nothing be gone since later than now.
+// Distrust forgets all sights.
 func (x *OperationIndex) Distrust(ctx context.Context) error {
-	return x.db.Write(ctx, func(tx *Tx) error {
-		now, err := x.now(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, "UPDATE index_sight SET seen_us = 0, asked_us = 0 WHERE scope = ?", x.scope); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, "UPDATE index_absent SET gone_us = ? WHERE scope = ? AND gone_us > ?", now.Microseconds(), x.scope, now.Microseconds())
-		return err
-	})
+	_, err := x.db.Exec(ctx, "UPDATE index_sight SET seen_us = 0, asked_us = 0 WHERE scope = ?", x.scope)
+	return err
 }
 
 // gone reads an operation that left the list.
