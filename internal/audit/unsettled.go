@@ -33,7 +33,9 @@ func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
 }
 
 // Standing is Unsettled, and beside it the UIDs of the intents that are under way
-// here or may be in other processes.
+// here or may be in other processes. An intent of this process is under way also
+// while its outcome waits to be stored: what became of it is known here, so that
+// nobody else may find it out; it is listed in both when storing fails.
 func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[string]bool, err error) {
 	rows, err := l.opt.Store.Open(ctx)
 	if err != nil {
@@ -45,7 +47,7 @@ func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[strin
 	waiting := map[string]bool{}
 	l.mu.Lock()
 	for _, r := range l.pending {
-		waiting[r.Ref] = true
+		waiting[r.Ref] = l.health.Err != nil
 	}
 	l.mu.Unlock()
 	flying = map[string]bool{}
@@ -55,8 +57,8 @@ func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[strin
 		age := now.Sub(e.At)
 		switch {
 		case e.Boot == l.boot:
+			flying[e.UID] = true
 			if !waiting[e.UID] {
-				flying[e.UID] = true
 				continue
 			}
 		case age >= 0 && age < l.opt.Grace && !l.gone(e):

@@ -12,7 +12,6 @@ import (
 // TestLateDelivery: a gateway answers 504 and delivers the write afterwards. The
 // command says that it does not know; a look after the delivery finds it done.
 func TestLateDelivery(t *testing.T) {
-	settles(t)
 	for _, write := range theWrites {
 		if !write.readable {
 			continue
@@ -93,7 +92,6 @@ func (w *otherWorld) knows(write aWrite) bool {
 
 // TestALookInTimeFindsIt: a delivery within settle_wait is told as done.
 func TestALookInTimeFindsIt(t *testing.T) {
-	settles(t)
 	t.Parallel()
 	w := newPatientWorld(t, 20*time.Second, 20*time.Second) // the second look is after 2 s
 	hold := make(chan struct{})
@@ -110,7 +108,6 @@ func TestALookInTimeFindsIt(t *testing.T) {
 
 // TestNeverSent: a write that never left is told as such.
 func TestNeverSent(t *testing.T) {
-	settles(t)
 	t.Parallel()
 	w := newOtherWorld(t)
 	c := w.newCustomer()
@@ -131,7 +128,6 @@ func TestNeverSent(t *testing.T) {
 // nothing. Nothing is sent twice, and the operation never lacks its document
 // without an open job.
 func TestReplaceOutcomes(t *testing.T) {
-	settles(t)
 	names := []string{"200 {}", "200 success", "204", "502 html", "cut", "no answer"}
 	for _, step := range []string{"remove", "attach", "upload"} {
 		t.Run(step, func(t *testing.T) {

@@ -60,19 +60,6 @@ per_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, bi
 	return w
 }
 
-// settles skips a test while the program has no [writes]: such a program takes
-// every 2xx for done and one early read for not done.
-func settles(t *testing.T) {
-	t.Helper()
-	example, err := os.ReadFile("../../config.example.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(example, []byte("settle_wait")) {
-		t.Skip("this program does not settle writes ([writes] settle_wait)")
-	}
-}
-
 func (w *otherWorld) file(name, content string) string {
 	w.t.Helper()
 	path := filepath.Join(w.home, name)
@@ -208,7 +195,6 @@ var notTold = []string{"nothing was changed", "was not done", "can be tried agai
 // TestOutcomes: every write × every answer. Done is told with proof only, not
 // done as well, and nothing is sent twice.
 func TestOutcomes(t *testing.T) {
-	settles(t)
 	for _, write := range theWrites {
 		t.Run(write.kind, func(t *testing.T) {
 			t.Parallel()

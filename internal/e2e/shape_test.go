@@ -71,7 +71,6 @@ func (w *world) journeyDone() {
 
 // TestJourneyByCommand: share, link, finalize with each shape.
 func TestJourneyByCommand(t *testing.T) {
-	settles(t)
 	for _, spec := range journeyShapes {
 		t.Run(strings.NewReplacer("/", " ", "=", " ").Replace(spec), func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +91,6 @@ func TestJourneyByCommand(t *testing.T) {
 
 // TestJourneySpoken: the same in lines of text.
 func TestJourneySpoken(t *testing.T) {
-	settles(t)
 	for _, spec := range spokenShapes {
 		t.Run(strings.NewReplacer("/", " ", "=", " ").Replace(spec), func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +116,6 @@ func TestJourneySpoken(t *testing.T) {
 
 // TestJourneyOnScreen: the same on the Compliance screen.
 func TestJourneyOnScreen(t *testing.T) {
-	settles(t)
 	for _, spec := range screenShapes {
 		t.Run(strings.NewReplacer("/", " ", "=", " ").Replace(spec), func(t *testing.T) {
 			t.Parallel()

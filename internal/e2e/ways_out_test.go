@@ -146,7 +146,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	op := w.operations()[0]
 	x := w.console(100, 30)
 	x.press("d").shows("1 of 3")
-	w.faults("delay=upload:3s")
+	w.faults("late=upload:3s")
 	x.press("R").shows("File on this host").types(w.file("amended.pdf")).press(enter, enter, enter).armed("by amended.pdf?").press("y")
 	x.until("the removal at the service", func(string) bool { return w.removals() == 1 })
 	time.Sleep(100 * time.Millisecond)

@@ -141,6 +141,7 @@ func (d *Desk) Pending(ctx context.Context) ([]Row, error) {
 		return nil, err
 	}
 	have, dead := map[string]bool{}, map[string]bool{}
+	gone = slices.DeleteFunc(gone, func(e audit.Entry) bool { return flying[e.UID] })
 	for _, e := range gone {
 		dead[e.UID] = true
 	}
@@ -413,13 +414,8 @@ func (d *Desk) proven(ctx context.Context, is func(Row) (file string, ok bool)) 
 
 // dead reports that the process of a write has ended without an outcome.
 func (d *Desk) dead(ctx context.Context, ref string) bool {
-	gone, _, err := d.opt.Trail.Standing(ctx)
-	for _, e := range gone {
-		if err == nil && e.UID == ref {
-			return true
-		}
-	}
-	return false
+	gone, flying, err := d.opt.Trail.Standing(ctx)
+	return err == nil && !flying[ref] && slices.ContainsFunc(gone, func(e audit.Entry) bool { return e.UID == ref })
 }
 
 // Stirred says that an object changed: what is not known about it is looked at

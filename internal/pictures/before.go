@@ -56,7 +56,7 @@ func deliver(ctx context.Context, a *app.App, ids []string) error {
 
 // request asks for writes that another person has to approve.
 func request(ctx context.Context, a *app.App, _ []string) error {
-	ctx = api.WithActor(ctx, api.Actor{Name: "ben", Role: api.Operator, Via: "ssh", From: "192.0.2.7"})
+	ctx = api.WithActor(ctx, api.Actor{Name: "ben", Role: api.Operator, Via: "command", From: "desk", UID: "1001", Host: "desk"})
 	page, err := a.Client.Operations(ctx, api.OperationQuery{Size: 100})
 	if err != nil {
 		return err

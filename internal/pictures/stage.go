@@ -126,7 +126,7 @@ func play(ctx context.Context, sc scene, theme string) (f frame, err error) {
 	if err != nil {
 		return f, err
 	}
-	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(ctx, api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk"}), a.Audit))
+	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(ctx, api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk", UID: "1000", Host: "desk"}), a.Audit))
 	defer cancel()
 	if sc.before != nil {
 		if err := sc.before(ctx, a, ids); err != nil {
