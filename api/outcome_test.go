@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -34,7 +35,7 @@ type contrary struct {
 	reads   string // "new": the wanted state shows, "old": it does not, "fail": reads fail
 	kind    api.ActKind
 	sent    int
-	applied bool
+	applied atomic.Bool
 }
 
 // reaction is how the service answers a write.
@@ -72,9 +73,9 @@ func (w *contrary) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.got(r)
 	w.sent++
 	if w.reads == "new" && w.answer.late > 0 {
-		time.AfterFunc(w.answer.late, func() { w.applied = true })
+		time.AfterFunc(w.answer.late, func() { w.applied.Store(true) })
 	} else {
-		w.applied = w.reads == "new"
+		w.applied.Store(w.reads == "new")
 	}
 	if w.answer.fail != nil {
 		return nil, w.answer.fail(r)
@@ -146,22 +147,22 @@ func (w *contrary) read(r *http.Request) (*http.Response, error) {
 	body := `{"items":[],"meta":{"total":"0"}}`
 	switch p := r.URL.Path; {
 	case strings.HasSuffix(p, "/file"):
-		if w.applied {
+		if w.applied.Load() {
 			body = `{"items":[{"guid":"file-9","fileName":"a.pdf","size":"6"}],"meta":{"total":"1"}}`
 		}
 	case strings.HasSuffix(p, "/application"):
 		body = `{"status":"DRAFT","individual":{"firstName":"Old"}}`
-		if w.applied {
+		if w.applied.Load() {
 			body = `{"status":"SUBMITTED","individual":{"firstName":"Ana","lastName":"B"}}`
 		}
 	case strings.HasSuffix(p, "/hook/get"):
 		body = `{"enabled":false,"hookUrl":"","jwtSecret":""}`
-		if w.applied {
+		if w.applied.Load() {
 			body = `{"enabled":true,"hookUrl":"https://h.example","jwtSecret":"sss","hookCustomer":true,"hookOperation":false,"hookDepositAccount":false,"hookCounterparty":false}`
 		}
 	default:
 		there := w.kind == api.ActRemoveDocument
-		if there != w.applied {
+		if there != w.applied.Load() {
 			body = operation("other", theDoc)
 		} else {
 			body = operation("other")

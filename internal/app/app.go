@@ -69,7 +69,7 @@ type App struct {
 	Index     *index.Index
 	Jobs      *replace.Jobs
 	Journeys  *journey.Journeys
-	Follow    *followup.Desk
+	Follow    *followup.Tracker
 	Sandbox   *sandbox.Service // nil against a real service
 
 	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is

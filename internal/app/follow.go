@@ -11,7 +11,7 @@ import (
 	"opdeck/internal/replace"
 )
 
-// openFollow makes the desk that settles writes whose outcome is not known.
+// openFollow makes the tracker that settles writes whose outcome is not known.
 func (a *App) openFollow(ctx context.Context) error {
 	rows, err := a.Store.Unsettled(ctx, a.Scope())
 	if err != nil {
@@ -57,14 +57,14 @@ func (a *App) OnSettled(fn func(followup.Settled)) (stop func()) { return a.Foll
 // jobClient is the client of replacements: what a job sees is settled for all.
 type jobClient struct {
 	*api.Client
-	desk *followup.Desk
+	tracker *followup.Tracker
 }
 
 // Look reads the object of a write once.
 func (c jobClient) Look(ctx context.Context, p api.Probe) (api.Sight, error) {
 	s, err := c.Client.Look(ctx, p)
 	if s.Shown {
-		c.desk.Shown(ctx, p, s)
+		c.tracker.Shown(ctx, p, s)
 	}
 	return s, err
 }
@@ -100,7 +100,7 @@ func (a *App) witness() replace.Witness {
 // writes whose first outcome was unknown.
 type Trail struct {
 	*audit.Log
-	desk *followup.Desk
+	tracker *followup.Tracker
 }
 
 // Trail returns the trail for people.
@@ -108,7 +108,7 @@ func (a *App) Trail() Trail { return Trail{a.Audit, a.Follow} }
 
 // Unsettled lists the intents whose outcome is not known, oldest first.
 func (t Trail) Unsettled(ctx context.Context) ([]audit.Entry, error) {
-	rows, err := t.desk.Pending(ctx)
+	rows, err := t.tracker.Pending(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,5 +128,5 @@ func (t Trail) Unsettled(ctx context.Context) ([]audit.Entry, error) {
 
 // Settle closes an act by what a person found.
 func (t Trail) Settle(ctx context.Context, who api.Actor, ref, note string) error {
-	return t.desk.Conclude(ctx, who, ref, note)
+	return t.tracker.Conclude(ctx, who, ref, note)
 }

@@ -38,7 +38,7 @@ func (a *App) ApplyEvents(ctx context.Context, rec *receiver.Receiver) {
 	m := a.merger()
 	m.Passed = func(ctx context.Context, s receiver.Stored) {
 		a.alarming(ctx, s)
-		a.Follow.Stirred(ctx, string(s.ObjectID))
+		a.Follow.ObjectChanged(ctx, string(s.ObjectID))
 		if s.Object == hook.ObjectOperation {
 			prompt.want(string(s.ObjectID))
 		}

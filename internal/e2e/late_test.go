@@ -158,7 +158,7 @@ func (w *otherWorld) replaces(step, name string, how otherAnswer) {
 	w.t.Helper()
 	w.tries++
 	op, file := w.newOperation(), fmt.Sprintf("new-%d.pdf", w.tries)
-	old := op.documents[0].id
+	old := w.documentOf(op)
 	w.answers(step, how)
 	first := w.run("document", "replace", op.opid, old, w.file(file, "%PDF-1.4\nnew\n"), "--yes", "-o", "json")
 	w.answers(step, otherAnswer{})

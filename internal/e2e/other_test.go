@@ -152,6 +152,20 @@ func (o *other) newOperation() *otherOperation {
 	return op
 }
 
+// documentOf is the id of the operation's first document.
+func (o *other) documentOf(op *otherOperation) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return op.documents[0].id
+}
+
+// fileOf is the id of a file of the operation's customer that is not attached.
+func (o *other) fileOf(op *otherOperation) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.customers[op.cuid].files[0].id
+}
+
 func (op *otherOperation) json() map[string]any {
 	docs := []any{}
 	for _, d := range op.documents {

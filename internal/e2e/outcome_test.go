@@ -117,11 +117,11 @@ var (
 var theWrites = []aWrite{
 	{"remove", true, func(w *otherWorld, _ int) ([]string, string) {
 		op := w.newOperation()
-		return []string{"document", "remove", op.opid, op.documents[0].id, "--yes"}, op.opid
+		return []string{"document", "remove", op.opid, w.documentOf(op), "--yes"}, op.opid
 	}, []refusal{ended, locked, noOp, {[]int{200, 404, 500}, `{"error":"Document not found: DOC"}`, 4}, {[]int{200, 409, 500}, `{"error":"Document DOC is not attached to operation OPID"}`, 5}}},
 	{"attach", true, func(w *otherWorld, _ int) ([]string, string) {
 		op := w.newOperation()
-		return []string{"document", "attach", op.opid, w.customers[op.cuid].files[0].id, "--yes"}, op.opid
+		return []string{"document", "attach", op.opid, w.fileOf(op), "--yes"}, op.opid
 	}, []refusal{ended, noOp}},
 	{"upload", true, func(w *otherWorld, n int) ([]string, string) {
 		c, name := w.newCustomer(), fmt.Sprintf("file-%d.pdf", n)

@@ -129,7 +129,7 @@ const claimed = time.Minute
 const remembered = 24 * time.Hour
 
 // after is when a row is looked at next.
-func (d *Desk) after(r Row, now time.Time) time.Time {
+func (d *Tracker) after(r Row, now time.Time) time.Time {
 	late := r.Sent.Add(d.opt.LateAfter)
 	if !r.Probe.Readable() {
 		return late

@@ -46,13 +46,13 @@ func (a alive) Hold(string) (func(), bool) { return func() {}, true }
 func (a alive) Gone(boot string) bool      { return a[boot] }
 
 type rig struct {
-	t    *testing.T
-	st   *store.Store
-	log  *audit.Log
-	gone alive
-	desk *followup.Desk
-	w    *world
-	told []followup.Settled
+	t       *testing.T
+	st      *store.Store
+	log     *audit.Log
+	gone    alive
+	tracker *followup.Tracker
+	w       *world
+	told    []followup.Settled
 }
 
 var ana = api.Actor{Name: "ana", Role: api.Operator}
@@ -65,13 +65,13 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, st: st, gone: alive{}, w: &world{}}
-	r.log, r.desk = r.process()
-	r.desk.OnSettled(func(s followup.Settled) { r.told = append(r.told, s) })
+	r.log, r.tracker = r.process()
+	r.tracker.OnSettled(func(s followup.Settled) { r.told = append(r.told, s) })
 	return r
 }
 
 // process is a further process on the same store.
-func (r *rig) process() (*audit.Log, *followup.Desk) {
+func (r *rig) process() (*audit.Log, *followup.Tracker) {
 	r.t.Helper()
 	where := audit.Context{Name: "stage", BaseURL: "https://x.example", Account: "m"}
 	log, err := audit.New(audit.Options{Store: store.NewAudit(r.st.Core), Context: where, Alive: r.gone})
@@ -90,7 +90,7 @@ func (r *rig) process() (*audit.Log, *followup.Desk) {
 var removal = api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op1", Item: "d1", Name: "a.pdf", Summary: "Remove a.pdf"}
 
 // send sends a write through a gate; end is told unless the process dies.
-func (r *rig) send(log *audit.Log, d *followup.Desk, act api.Act, dies bool) (ref string) {
+func (r *rig) send(log *audit.Log, d *followup.Tracker, act api.Act, dies bool) (ref string) {
 	r.t.Helper()
 	ctx := r.t.Context()
 	ref, err := log.Intent(ctx, ana, act)
@@ -125,7 +125,7 @@ func (r *rig) outcomes(ref string) (out []audit.Result) {
 
 func (r *rig) pending() []followup.Row {
 	r.t.Helper()
-	rows, err := r.desk.Pending(r.t.Context())
+	rows, err := r.tracker.Pending(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func (r *rig) pending() []followup.Row {
 }
 
 // run runs the worker for a time.
-func (r *rig) run(d *followup.Desk, how time.Duration) {
+func (r *rig) run(d *followup.Tracker, how time.Duration) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); d.Run(ctx) }()
@@ -161,11 +161,11 @@ func in(t *testing.T, fn func(r *rig)) {
 func TestFoundLater(t *testing.T) {
 	in(t, func(r *rig) {
 		followed := 0
-		r.desk.Follow(func(_ context.Context, s followup.Settled) error { followed++; return nil })
+		r.tracker.Follow(func(_ context.Context, s followup.Settled) error { followed++; return nil })
 		began := time.Now()
-		ref := r.send(r.log, r.desk, removal, false)
+		ref := r.send(r.log, r.tracker, removal, false)
 		time.AfterFunc(100*time.Second, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.shown = true })
-		r.run(r.desk, 10*time.Minute)
+		r.run(r.tracker, 10*time.Minute)
 		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultOK}) {
 			t.Errorf("the trail says %v", got)
 		}
@@ -189,12 +189,12 @@ func TestFoundLater(t *testing.T) {
 // sight after that still proves it.
 func TestNotSeen(t *testing.T) {
 	in(t, func(r *rig) {
-		ref := r.send(r.log, r.desk, removal, false)
-		r.run(r.desk, lateAfter-time.Second)
+		ref := r.send(r.log, r.tracker, removal, false)
+		r.run(r.tracker, lateAfter-time.Second)
 		if got := r.outcomes(ref); len(got) != 1 {
 			t.Errorf("before late_after the trail says %v", got)
 		}
-		r.run(r.desk, time.Minute)
+		r.run(r.tracker, time.Minute)
 		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultNotSeen}) {
 			t.Errorf("the trail says %v", got)
 		}
@@ -205,11 +205,11 @@ func TestNotSeen(t *testing.T) {
 		if n > 12 {
 			t.Errorf("%d looks", n)
 		}
-		r.run(r.desk, time.Hour)
+		r.run(r.tracker, time.Hour)
 		if len(r.w.looks) != n {
 			t.Error("it is looked at for ever")
 		}
-		r.desk.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[]}`)}})
+		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[]}`)}})
 		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK || len(r.pending()) != 0 {
 			t.Errorf("after a late sight the trail says %v", got)
 		}
@@ -220,29 +220,29 @@ func TestNotSeen(t *testing.T) {
 // one that proves nothing does not.
 func TestSeenByAnyRead(t *testing.T) {
 	in(t, func(r *rig) {
-		ref := r.send(r.log, r.desk, removal, false)
+		ref := r.send(r.log, r.tracker, removal, false)
 		for _, raw := range []string{`{"opid":"op1"}`, `{"opid":"op1","documents":null}`, `{"opid":"op2","documents":[]}`, `{"opid":"op1","documents":[{"guid":"d1"}]}`} {
-			r.desk.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(raw)}})
+			r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(raw)}})
 			if len(r.outcomes(ref)) != 1 {
 				t.Fatalf("%s settled it", raw)
 			}
 		}
-		r.desk.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[{"guid":"d2"}]}`)}})
+		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[{"guid":"d2"}]}`)}})
 		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK {
 			t.Errorf("the trail says %v", got)
 		}
 	})
 }
 
-// TestStirred: an event about the object brings the next look forward.
-func TestStirred(t *testing.T) {
+// TestObjectChanged: an event about the object brings the next look forward.
+func TestObjectChanged(t *testing.T) {
 	in(t, func(r *rig) {
-		r.send(r.log, r.desk, removal, false)
-		r.run(r.desk, 2*time.Minute)
+		r.send(r.log, r.tracker, removal, false)
+		r.run(r.tracker, 2*time.Minute)
 		n := len(r.w.looks)
 		r.w.shown = true
-		r.desk.Stirred(r.t.Context(), "op1")
-		r.run(r.desk, 2*time.Second)
+		r.tracker.ObjectChanged(r.t.Context(), "op1")
+		r.run(r.tracker, 2*time.Second)
 		if len(r.w.looks) != n+1 || len(r.told) != 1 {
 			t.Errorf("%d looks, told %d", len(r.w.looks)-n, len(r.told))
 		}
@@ -255,7 +255,7 @@ func TestKilledProcess(t *testing.T) {
 	for _, older := range []bool{false, true} {
 		t.Run(fmt.Sprint(older), func(t *testing.T) {
 			in(t, func(r *rig) {
-				log, desk := r.process()
+				log, tracker := r.process()
 				var ref string
 				if older {
 					var err error
@@ -263,10 +263,10 @@ func TestKilledProcess(t *testing.T) {
 						t.Fatal(err)
 					}
 				} else {
-					ref = r.send(log, desk, removal, true)
+					ref = r.send(log, tracker, removal, true)
 				}
 				r.w.shown = true
-				r.run(r.desk, time.Minute)
+				r.run(r.tracker, time.Minute)
 				if len(r.outcomes(ref)) != 0 || len(r.w.looks) != 0 {
 					t.Fatal("a living process's write was looked at")
 				}
@@ -275,7 +275,7 @@ func TestKilledProcess(t *testing.T) {
 					t.Fatal(err)
 				}
 				r.gone[e.Boot] = true
-				r.run(r.desk, time.Minute)
+				r.run(r.tracker, time.Minute)
 				if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultOK}) || len(r.pending()) != 0 {
 					t.Errorf("the trail says %v, left %v", got, r.pending())
 				}
@@ -291,11 +291,11 @@ func TestTwoProcesses(t *testing.T) {
 		_, other := r.process()
 		var toldThere []followup.Settled
 		other.OnSettled(func(s followup.Settled) { toldThere = append(toldThere, s) })
-		ref := r.send(r.log, r.desk, removal, false)
+		ref := r.send(r.log, r.tracker, removal, false)
 		time.AfterFunc(time.Minute, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.shown = true })
 		done := make(chan struct{})
 		go func() { defer close(done); r.run(other, 5*time.Minute) }()
-		r.run(r.desk, 5*time.Minute)
+		r.run(r.tracker, 5*time.Minute)
 		<-done
 		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultOK}) {
 			t.Errorf("the trail says %v", got)
@@ -312,8 +312,8 @@ func TestTwoProcesses(t *testing.T) {
 // TestNothingReadable: a share ends as not seen without a single look.
 func TestNothingReadable(t *testing.T) {
 	in(t, func(r *rig) {
-		ref := r.send(r.log, r.desk, api.Act{Kind: api.ActShare, Object: "customer", ID: "c1", Summary: "Share"}, false)
-		r.run(r.desk, lateAfter+time.Minute)
+		ref := r.send(r.log, r.tracker, api.Act{Kind: api.ActShare, Object: "customer", ID: "c1", Summary: "Share"}, false)
+		r.run(r.tracker, lateAfter+time.Minute)
 		if got := r.outcomes(ref); len(r.w.looks) != 0 || !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultNotSeen}) {
 			t.Errorf("%d looks, the trail says %v", len(r.w.looks), got)
 		}
@@ -326,14 +326,14 @@ func TestNothingReadable(t *testing.T) {
 // TestLooksThatFail prove nothing, and a later one settles.
 func TestLooksThatFail(t *testing.T) {
 	in(t, func(r *rig) {
-		ref := r.send(r.log, r.desk, removal, false)
+		ref := r.send(r.log, r.tracker, removal, false)
 		r.w.fail = errors.New("no answer")
 		time.AfterFunc(5*time.Minute, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.fail, r.w.shown = nil, true })
-		r.run(r.desk, 4*time.Minute)
+		r.run(r.tracker, 4*time.Minute)
 		if len(r.outcomes(ref)) != 1 {
 			t.Error("a failing look settled it")
 		}
-		r.run(r.desk, 8*time.Minute)
+		r.run(r.tracker, 8*time.Minute)
 		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK {
 			t.Errorf("the trail says %v", got)
 		}
@@ -343,17 +343,17 @@ func TestLooksThatFail(t *testing.T) {
 // TestConclude: a person closes a write whose first outcome was unknown.
 func TestConclude(t *testing.T) {
 	in(t, func(r *rig) {
-		ref := r.send(r.log, r.desk, removal, false)
-		if err := r.desk.Conclude(r.t.Context(), api.Actor{Name: "vic", Role: api.Viewer}, ref, "x"); api.KindOf(err) != api.Refused {
+		ref := r.send(r.log, r.tracker, removal, false)
+		if err := r.tracker.Conclude(r.t.Context(), api.Actor{Name: "vic", Role: api.Viewer}, ref, "x"); api.KindOf(err) != api.Refused {
 			t.Errorf("a viewer settled it: %v", err)
 		}
-		if err := r.desk.Conclude(r.t.Context(), ana, ref, "it is gone"); err != nil {
+		if err := r.tracker.Conclude(r.t.Context(), ana, ref, "it is gone"); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.outcomes(ref); len(got) != 2 || len(r.pending()) != 0 {
 			t.Errorf("the trail says %v", got)
 		}
-		if err := r.desk.Conclude(r.t.Context(), ana, ref, "again"); api.KindOf(err) != api.NotFound {
+		if err := r.tracker.Conclude(r.t.Context(), ana, ref, "again"); api.KindOf(err) != api.NotFound {
 			t.Errorf("settled twice: %v", err)
 		}
 	})

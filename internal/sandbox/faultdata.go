@@ -45,15 +45,17 @@ func (s *Service) disturb(c *call, f fault, a answer) error {
 	return nil
 }
 
-// drift changes the status of count operations drawn at random; silently means
-// without a webhook and with updatedAt as it was.
+// drift changes the status of count operations drawn at random, of those that show
+// no word of their own for it; silently means without a webhook and with updatedAt
+// as it was.
 func (s *Service) drift(ctx context.Context, count int, silently bool) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		st, err := loadSettings(ctx, tx)
 		if err != nil {
 			return err
 		}
-		ops, err := queryOperations(ctx, tx, `WHERE o.n IN (SELECT n FROM operation ORDER BY random() LIMIT ?)`, count)
+		ops, err := queryOperations(ctx, tx, `WHERE o.n IN (SELECT n FROM operation
+			WHERE COALESCE(extra, '') NOT LIKE '%"status"%' ORDER BY random() LIMIT ?)`, count)
 		if err != nil {
 			return err
 		}
