@@ -40,7 +40,7 @@ func TestMatch(t *testing.T) {
 		"updated:2h": true, "updated:today": true, "updated:yesterday": false, "created:4d..2d": true, "created>2026-03-07T11:59Z": true,
 		"customer:D7K3XBC": true, "customer:D7": false, `customer="acme trading"`: true, "customer=acme": false, "customer!=acme": true,
 		"id:5B55db": true, "id:b55": false, "party:söhne": true, "to:GB29": true, "from:GB29": false, "from:u1": true, "party:first": true,
-		"doc:g1": true, "docs>=1": true, "docs:2": false, "docs:0..1": true, "is:parent": false, "has:comment,parent": true, "phase:open": true, "phase:completed": false,
+		"doc:g1": true, "has:doc": true, "has:docs": true, "docs>=1": true, "docs:2": false, "docs:0..1": true, "is:parent": false, "has:comment,parent": true, "phase:open": true, "phase:completed": false,
 		`"(say: now)"`: true, "inv-2026": true, "zebra": false, "zebra OR rush": true, "zebra rush": false, "-zebra -(status:NEW OR has:parent)": true,
 		"(status:NEW OR status:PENDING) currency:EUR": true, "NOT zebra AND rush": true, "--rush": true, "zebra | rush": true, "5b55db86-17E5": true, "5b55": false,
 	} {

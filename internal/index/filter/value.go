@@ -17,6 +17,9 @@ func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
 	switch {
 	case f.Kind == Flag:
 		val.Text = Fold(v.text)
+		if one := strings.TrimSuffix(val.Text, "s"); slices.Contains(f.Values, one) { // has:docs is has:doc
+			val.Text = one
+		}
 		if !slices.Contains(f.Values, val.Text) {
 			return val, p.fail(v.pos, "%s:%s is not known.", fmt.Sprintf("Known are %s.", strings.Join(f.Values, ", ")), f.Name, v.text)
 		}
