@@ -28,7 +28,7 @@ type state struct {
 	ttl, left, sessionState, generation, instances, authCounts, rotations *prometheus.Desc
 	limits, used, room, waiting, throttled, nextSlot                      *prometheus.Desc
 	operations, indexAge, owed, complete                                  *prometheus.Desc
-	auditOK, auditWaiting, auditPoint, readable, unsettled                *prometheus.Desc
+	auditOK, auditWaiting, auditPoint, readable, unsettled, uncovered     *prometheus.Desc
 	hookWaiting, hookOldest, hookBehind, hookRejected, hookRejectedAt     *prometheus.Desc
 
 	mu   sync.Mutex
@@ -58,6 +58,7 @@ func newState(a *app.App) *state {
 		auditOK:        desc("audit_healthy", "1 while the audit trail can be written."),
 		auditWaiting:   desc("audit_waiting", "Records that wait to be stored."),
 		auditPoint:     desc("audit_checkpoint_healthy", "1 unless the last checkpoint failed."),
+		uncovered:      desc("audit_uncovered_records", "Records that no checkpoint covers."),
 		unsettled:      desc("unsettled_writes", "Writes whose outcome is not known."),
 		hookWaiting:    desc("hook_waiting", "Events that could not be merged into the index yet and are tried again."),
 		hookOldest:     desc("hook_waiting_oldest_timestamp_seconds", "When the one that waits longest was tried first; absent when none waits."),
@@ -86,7 +87,7 @@ func newState(a *app.App) *state {
 func (s *state) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.ttl, s.left, s.sessionState, s.generation, s.instances, s.authCounts, s.rotations,
 		s.limits, s.used, s.room, s.waiting, s.throttled, s.nextSlot, s.operations, s.indexAge, s.owed, s.complete,
-		s.auditOK, s.auditWaiting, s.auditPoint, s.readable, s.hookWaiting, s.hookOldest, s.hookBehind, s.hookRejected, s.hookRejectedAt, s.unsettled} {
+		s.auditOK, s.auditWaiting, s.auditPoint, s.readable, s.hookWaiting, s.hookOldest, s.hookBehind, s.hookRejected, s.hookRejectedAt, s.unsettled, s.uncovered} {
 		ch <- d
 	}
 }
@@ -104,6 +105,10 @@ func (s *state) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, s.auditOK, flag(h.Err == nil))
 	gauge(ch, s.auditWaiting, float64(h.Waiting))
 	gauge(ch, s.auditPoint, flag(h.Checkpoint == nil))
+	n, err := s.app.Audit.Uncovered(ctx)
+	if gauge(ch, s.readable, flag(err == nil), "checkpoints"); err == nil {
+		gauge(ch, s.uncovered, float64(n))
+	}
 }
 
 // collectWrites counts writes whose outcome is not known.
