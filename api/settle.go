@@ -55,7 +55,7 @@ func (c *Client) Look(ctx context.Context, p Probe) (Sight, error) {
 
 func operationPath(opid string) []string { return []string{"/v2/billing/operation", ":" + opid} }
 
-// onceKey marks a context whose reads are not tried again: who looks has more looks.
+// onceKey marks a context whose reads are not retried: settling reads again later anyway.
 type onceKey struct{}
 
 // settle looks until the wanted state shows or Options.SettleWait is over. The

@@ -106,7 +106,7 @@ func TestPermanentFaults(t *testing.T) {
 			if err != nil || len(events) != 1 {
 				t.Errorf("%d tries, %v", len(events), err)
 			}
-			// Who comes while the next try is some time away is told of the last one.
+			// A caller that arrives before the next try is told why the last one failed.
 			if again := m.faultBefore(ctx, tellAtOnce); again == nil || !strings.HasPrefix(again.Public, c.want+"; it was tried at ") || again.RetryAfter != tellAtOnce {
 				t.Errorf("%v", again)
 			}

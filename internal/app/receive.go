@@ -66,7 +66,7 @@ func (a *App) merger() *receiver.Merger {
 	return &receiver.Merger{Inbox: a.Inbox(), Ledger: a.ledger, Take: take, Now: a.Now, Log: a.Log}
 }
 
-// MergeEvent merges one event now, for somebody who waits. One that cannot be
+// MergeEvent merges one event now, while the caller waits. An event that cannot be
 // merged is tried again later, by whichever process runs; the error says so.
 func (a *App) MergeEvent(ctx context.Context, s receiver.Stored) error {
 	if err := a.merger().Merge(ctx, s); err != nil {
