@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"opdeck/api/secret"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // ShareTokenLife is how long a share token lives (spec, Limits rule 4).
@@ -65,7 +65,7 @@ func (c *Client) Share(ctx context.Context, cuid string, token secret.Value) (Sh
 	act.Summary = "Share verified data with customer " + cuid
 	a, err := c.send(ctx, write{act: act, req: req, probe: Probe{CUID: cuid}})
 	if e := AsError(err); e != nil && e.Rule == RuleRejected {
-		return ShareResult{Message: text.Untrusted(e.Public), Raw: a.body}, nil
+		return ShareResult{Message: untrusted.Text(e.Public), Raw: a.body}, nil
 	}
 	if err != nil {
 		return ShareResult{}, shareError(err)
@@ -80,7 +80,7 @@ func shareResult(b []byte) ShareResult {
 	res := ShareResult{Applied: true, Outstanding: []OutstandingSet{}, Raw: b}
 	for _, o := range replyOf(b).inside() {
 		if m := wordOf(o["message"]); m != "" && res.Message == "" {
-			res.Message = text.Untrusted(m)
+			res.Message = untrusted.Text(m)
 		}
 		raw, there := o["outstanding"]
 		if there && string(raw) != "null" && json.Unmarshal(raw, &res.Outstanding) != nil {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 
 	"opdeck/api/secret"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // The kinds of customer (complete on the service's add-customer page).
@@ -17,18 +17,18 @@ const (
 // Customer is the standalone record; its full set of fields is not published,
 // so everything is also in Raw.
 type Customer struct {
-	CUID      text.Untrusted `json:"cuid"`
-	PUID      text.Untrusted `json:"puid"`
-	Name      text.Untrusted `json:"name"`
-	Lastname  text.Untrusted `json:"lastname"`
-	Company   text.Untrusted `json:"company"`
-	Type      text.Untrusted `json:"type"` // INDIVIDUAL or CORPORATE
-	Status    text.Untrusted `json:"status"`
-	Comment   text.Untrusted `json:"comment"`
-	Email     text.Untrusted `json:"email"`
-	Phone     text.Untrusted `json:"phone"`
-	CreatedAt Time           `json:"createdAt"`
-	UpdatedAt Time           `json:"updatedAt"`
+	CUID      untrusted.Text `json:"cuid"`
+	PUID      untrusted.Text `json:"puid"`
+	Name      untrusted.Text `json:"name"`
+	Lastname  untrusted.Text `json:"lastname"`
+	Company   untrusted.Text `json:"company"`
+	Type      untrusted.Text `json:"type"` // INDIVIDUAL or CORPORATE
+	Status    untrusted.Text `json:"status"`
+	Comment   untrusted.Text `json:"comment"`
+	Email     untrusted.Text `json:"email"`
+	Phone     untrusted.Text `json:"phone"`
+	CreatedAt Time                `json:"createdAt"`
+	UpdatedAt Time                `json:"updatedAt"`
 
 	Raw json.RawMessage `json:"-"`
 }
@@ -43,7 +43,7 @@ func (c *Customer) UnmarshalJSON(b []byte) error {
 	*c = Customer(p)
 	c.Raw = append(json.RawMessage(nil), b...)
 	if c.CUID == "" {
-		c.CUID = text.Untrusted(textOf(object(b), customerThing.ids...))
+		c.CUID = untrusted.Text(textOf(object(b), customerThing.ids...))
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (c Customer) Unknown() []Field { return Unknown(c.Raw, c) }
 // Detail is one field of a record for people.
 type Detail struct {
 	Label    string // safe to draw
-	Value    text.Untrusted
+	Value    untrusted.Text
 	At       Time // of a moment; Value holds its text
 	Personal bool // it leads to the person: shown masked where account numbers are
 	Odd      bool // it came and cannot be read as what it ought to be
@@ -85,7 +85,7 @@ func (c Customer) Details() []Detail {
 		if !ok {
 			value = string(f.Value)
 		}
-		out = append(out, Detail{Label: safeLine(f.Path, 60), Value: text.Untrusted(value), Odd: f.Odd, Personal: Personal(f.Path)})
+		out = append(out, Detail{Label: safeLine(f.Path, 60), Value: untrusted.Text(value), Odd: f.Odd, Personal: Personal(f.Path)})
 	}
 	return out
 }
@@ -97,7 +97,7 @@ var personal = regexp.MustCompile(`(?i)mail|phone|mobile|telephone|iban|passport
 func Personal(name string) bool { return personal.MatchString(name) }
 
 // FullName joins name and last name.
-func (c Customer) FullName() text.Untrusted {
+func (c Customer) FullName() untrusted.Text {
 	if c.Lastname == "" {
 		return c.Name
 	}
@@ -107,11 +107,11 @@ func (c Customer) FullName() text.Untrusted {
 // Application is a customer's application: either an individual's or a
 // corporate one. Its fields are only partly published; all are kept.
 type Application struct {
-	Status     text.Untrusted  `json:"status"`
-	Individual json.RawMessage `json:"individual,omitempty"`
-	Corporate  json.RawMessage `json:"corporate,omitempty"`
-	Raw        json.RawMessage `json:"-"`
-	Unread     bool            `json:"-"` // it could not be read: nothing is known of it
+	Status     untrusted.Text `json:"status"`
+	Individual json.RawMessage     `json:"individual,omitempty"`
+	Corporate  json.RawMessage     `json:"corporate,omitempty"`
+	Raw        json.RawMessage     `json:"-"`
+	Unread     bool                `json:"-"` // it could not be read: nothing is known of it
 }
 
 // Kind tells which of the two an application is, "" when neither is there.
@@ -127,16 +127,16 @@ func (a Application) Kind() string {
 
 // ShareResult is the answer to a share call (spec, Share verified KYC/KYB data).
 type ShareResult struct {
-	Applied     bool             `json:"applied"`
-	Message     text.Untrusted   `json:"message"`     // the reason when applied is false
-	Outstanding []OutstandingSet `json:"outstanding"` // document sets still to be given: none when empty, not known when nil
-	Raw         json.RawMessage  `json:"-"`
+	Applied     bool                `json:"applied"`
+	Message     untrusted.Text `json:"message"`     // the reason when applied is false
+	Outstanding []OutstandingSet    `json:"outstanding"` // document sets still to be given: none when empty, not known when nil
+	Raw         json.RawMessage     `json:"-"`
 }
 
 // OutstandingSet is one remaining document set. The element type is not
 // published: a text or an object; both are read.
 type OutstandingSet struct {
-	Name text.Untrusted
+	Name untrusted.Text
 	Raw  json.RawMessage
 }
 
@@ -145,19 +145,19 @@ func (o *OutstandingSet) UnmarshalJSON(b []byte) error {
 	o.Raw = append(json.RawMessage(nil), b...)
 	var s string
 	if json.Unmarshal(b, &s) == nil {
-		o.Name = text.Untrusted(s)
+		o.Name = untrusted.Text(s)
 		return nil
 	}
 	var f map[string]json.RawMessage
 	if json.Unmarshal(b, &f) == nil {
 		for _, k := range []string{"name", "type", "docType", "documentSet"} {
 			if json.Unmarshal(f[k], &s) == nil && s != "" {
-				o.Name = text.Untrusted(s)
+				o.Name = untrusted.Text(s)
 				return nil
 			}
 		}
 	}
-	o.Name = text.Untrusted(b)
+	o.Name = untrusted.Text(b)
 	return nil
 }
 
@@ -171,41 +171,41 @@ func (o OutstandingSet) MarshalJSON() ([]byte, error) {
 
 // Link is a short-lived, single-use address for the customer's own browser.
 type Link struct {
-	URL text.Untrusted
+	URL untrusted.Text
 	TTL int64 // seconds; 0 when the answer did not say
 	Raw json.RawMessage
 }
 
 // Result is the service's answer to an act without an object.
 type Result struct {
-	Success bool            `json:"success"`
-	Message text.Untrusted  `json:"message"`
-	Raw     json.RawMessage `json:"-"`
+	Success bool                `json:"success"`
+	Message untrusted.Text `json:"message"`
+	Raw     json.RawMessage     `json:"-"`
 }
 
 // HookSettings are the service's webhook settings (hook get and set).
 type HookSettings struct {
-	Enabled            bool           `json:"enabled"`
-	HookURL            text.Untrusted `json:"hookUrl"`
-	JWTSecret          secret.Value   `json:"-"`
-	HookCustomer       bool           `json:"hookCustomer"`
-	HookOperation      bool           `json:"hookOperation"`
-	HookDepositAccount bool           `json:"hookDepositAccount"`
-	HookCounterparty   bool           `json:"hookCounterparty"`
+	Enabled            bool                `json:"enabled"`
+	HookURL            untrusted.Text `json:"hookUrl"`
+	JWTSecret          secret.Value        `json:"-"`
+	HookCustomer       bool                `json:"hookCustomer"`
+	HookOperation      bool                `json:"hookOperation"`
+	HookDepositAccount bool                `json:"hookDepositAccount"`
+	HookCounterparty   bool                `json:"hookCounterparty"`
 }
 
 // CustomerFile is an uploaded document in the customer's own store; attaching
 // links it to an operation.
 type CustomerFile struct {
-	ID         text.Untrusted `json:"id"`
-	CustomerID text.Untrusted `json:"customerId"`
-	Name       text.Untrusted `json:"name"`
-	FileName   text.Untrusted `json:"fileName"`
-	MIME       text.Untrusted `json:"mime"`
-	Type       text.Untrusted `json:"type"`
-	Info       text.Untrusted `json:"info"`
-	Status     text.Untrusted `json:"status"`
-	Size       int64          `json:"size"` // bytes; -1: it came and cannot be read
+	ID         untrusted.Text `json:"id"`
+	CustomerID untrusted.Text `json:"customerId"`
+	Name       untrusted.Text `json:"name"`
+	FileName   untrusted.Text `json:"fileName"`
+	MIME       untrusted.Text `json:"mime"`
+	Type       untrusted.Text `json:"type"`
+	Info       untrusted.Text `json:"info"`
+	Status     untrusted.Text `json:"status"`
+	Size       int64               `json:"size"` // bytes; -1: it came and cannot be read
 
 	Raw json.RawMessage `json:"-"`
 }

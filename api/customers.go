@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // CustomerQuery are the service's own filters of the customer list.
@@ -102,7 +102,7 @@ func resultOf(a answer, err error) (Result, error) {
 	res := Result{Success: true, Raw: a.body}
 	for _, o := range replyOf(a.body).inside() {
 		if m := wordOf(o["message"]); m != "" && res.Message == "" {
-			res.Message = text.Untrusted(m)
+			res.Message = untrusted.Text(m)
 		}
 	}
 	return res, nil

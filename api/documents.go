@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // RemoveDocument asks to take a document off an operation. Only the link goes;
@@ -35,7 +35,7 @@ type RemoveDocument struct {
 func SeenDigest(o Operation, guid string) string {
 	d, _ := o.Document(guid)
 	return HashHex(jsonBody(struct {
-		OPID, Status text.Untrusted
+		OPID, Status untrusted.Text
 		Document     Document
 	}{o.OPID, o.Status, d}))
 }
@@ -229,9 +229,9 @@ func (c *Client) UploadDocument(ctx context.Context, u Upload) (CustomerFile, er
 	if err != nil {
 		return CustomerFile{}, err
 	}
-	f := CustomerFile{ID: text.Untrusted(a.file), CustomerID: text.Untrusted(u.CUID), FileName: text.Untrusted(u.FileName), Size: int64(len(u.Content))}
+	f := CustomerFile{ID: untrusted.Text(a.file), CustomerID: untrusted.Text(u.CUID), FileName: untrusted.Text(u.FileName), Size: int64(len(u.Content))}
 	if !a.settled {
-		f.ID = text.Untrusted(uploadID(replyOf(a.body), u.Probe.IDField))
+		f.ID = untrusted.Text(uploadID(replyOf(a.body), u.Probe.IDField))
 		f.Raw = a.body
 	}
 	return f, nil
@@ -318,7 +318,7 @@ func (f *CustomerFile) UnmarshalJSON(b []byte) error {
 	*f = CustomerFile(p)
 	f.Raw = append(json.RawMessage(nil), b...)
 	if f.ID == "" {
-		f.ID = text.Untrusted(textOf(object(b), fileThing.ids...))
+		f.ID = untrusted.Text(textOf(object(b), fileThing.ids...))
 	}
 	return nil
 }

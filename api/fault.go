@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // fault turns what happened on the way, or a status that is no success, into an
@@ -177,7 +177,7 @@ func Said(body []byte) string {
 	return replyOf(body).words("error", "errors", "message", "detail", "description", "reason", "title")
 }
 
-func safeLine(s string, max int) string { return text.Untrusted(s).Line(max) }
+func safeLine(s string, max int) string { return untrusted.Text(s).Line(max) }
 
 var tokenShapes = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?|(?i:bearer\s+)\S+|/auth/refresh/[^\s"']+`)
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // Inspection is what one read told about the shape of the service's answers: names of
@@ -113,7 +113,7 @@ func (c *Client) InspectApplication(ctx context.Context, cuid string) Inspection
 func (c *Client) InspectHooks(ctx context.Context) Inspection {
 	type settings struct {
 		HookSettings
-		Secret text.Untrusted `json:"jwtSecret"`
+		Secret untrusted.Text `json:"jwtSecret"`
 	}
 	return c.inspectOne(ctx, request{op: "read webhook settings", parts: []string{"/v2/hook/get"}, method: http.MethodGet}, hooksThing, settings{})
 }

@@ -8,16 +8,16 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // Money is a value as the service carries it: whole units as text of any length
 // and billionths of a unit beside them (spec, Amount wrapper). It is never a
 // float. The parts stay as they came; Decimal says whether they make a number.
 type Money struct {
-	CurrencyCode text.Untrusted `json:"currencyCode"`
-	Units        Number         `json:"units"`
-	Nanos        Number         `json:"nanos"`
+	CurrencyCode untrusted.Text `json:"currencyCode"`
+	Units        Number              `json:"units"`
+	Nanos        Number              `json:"nanos"`
 }
 
 // Amount wraps a value. Default, the same value in US dollars by the service's
@@ -29,7 +29,7 @@ type Amount struct {
 
 // Number is a JSON number or the text of one, kept to the letter. A missing or
 // null number is "", which counts as zero (webhooks omit zeros).
-type Number text.Untrusted
+type Number untrusted.Text
 
 // UnmarshalJSON keeps the text of a number, of a string and of anything else.
 func (n *Number) UnmarshalJSON(b []byte) error {
@@ -92,12 +92,12 @@ func (m Money) Decimal() (*apd.Decimal, error) {
 func (m Money) Empty() bool { return m.CurrencyCode == "" && m.Units == "" && m.Nanos == "" }
 
 // Currency returns the code as it came.
-func (m Money) Currency() text.Untrusted { return m.CurrencyCode }
+func (m Money) Currency() untrusted.Text { return m.CurrencyCode }
 
 // Raw returns the parts as they came, for amounts that are no number.
 func (m Money) Raw() string {
-	return fmt.Sprintf("%s units %s nanos %s", text.Untrusted(m.CurrencyCode).Quoted(),
-		text.Untrusted(m.Units).Quoted(), text.Untrusted(m.Nanos).Quoted())
+	return fmt.Sprintf("%s units %s nanos %s", untrusted.Text(m.CurrencyCode).Quoted(),
+		untrusted.Text(m.Units).Quoted(), untrusted.Text(m.Nanos).Quoted())
 }
 
 // String is for logs and tests: currency and exact value, or the raw parts.

@@ -4,29 +4,29 @@ import (
 	"encoding/json"
 	"time"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // Operation is a movement of money (spec, Operation, REST representation).
 type Operation struct {
-	OPID                 text.Untrusted `json:"opid"`
-	IsVisible            bool           `json:"isVisible"`
-	Status               text.Untrusted `json:"status"`
-	Type                 text.Untrusted `json:"type"`
-	PaymentType          text.Untrusted `json:"paymentType"`
-	CreatedAt            Time           `json:"createdAt"`
-	UpdatedAt            Time           `json:"updatedAt"`
-	Source               Party          `json:"source"`
-	Destination          Party          `json:"destination"`
-	SourceAmount         Amount         `json:"sourceAmount"`
-	DestinationAmount    Amount         `json:"destinationAmount"`
-	CommissionAmount     Amount         `json:"commissionAmount"`
-	CurrentBalanceAmount Amount         `json:"currentBalanceAmount"`
-	Comment              text.Untrusted `json:"comment"`
-	IsParent             bool           `json:"isParent"`
-	Reference            text.Untrusted `json:"reference"`
-	Customer             CustomerRef    `json:"customer"`
-	Documents            []Document     `json:"documents"` // nil: the answer told none; empty: it told that there are none
+	OPID                 untrusted.Text `json:"opid"`
+	IsVisible            bool                `json:"isVisible"`
+	Status               untrusted.Text `json:"status"`
+	Type                 untrusted.Text `json:"type"`
+	PaymentType          untrusted.Text `json:"paymentType"`
+	CreatedAt            Time                `json:"createdAt"`
+	UpdatedAt            Time                `json:"updatedAt"`
+	Source               Party               `json:"source"`
+	Destination          Party               `json:"destination"`
+	SourceAmount         Amount              `json:"sourceAmount"`
+	DestinationAmount    Amount              `json:"destinationAmount"`
+	CommissionAmount     Amount              `json:"commissionAmount"`
+	CurrentBalanceAmount Amount              `json:"currentBalanceAmount"`
+	Comment              untrusted.Text `json:"comment"`
+	IsParent             bool                `json:"isParent"`
+	Reference            untrusted.Text `json:"reference"`
+	Customer             CustomerRef         `json:"customer"`
+	Documents            []Document          `json:"documents"` // nil: the answer told none; empty: it told that there are none
 
 	// Raw is the record as it came, to the letter, fields without a name included.
 	Raw json.RawMessage `json:"-"`
@@ -42,43 +42,43 @@ type Party struct {
 
 // PartyAccount is a customer's account within an operation.
 type PartyAccount struct {
-	ID       text.Untrusted `json:"id"`
-	Name     text.Untrusted `json:"name"`
-	Number   text.Untrusted `json:"number"`
-	Customer CustomerRef    `json:"customer"`
+	ID       untrusted.Text `json:"id"`
+	Name     untrusted.Text `json:"name"`
+	Number   untrusted.Text `json:"number"`
+	Customer CustomerRef         `json:"customer"`
 }
 
 // CounterpartyAccount is a beneficiary's account within an operation.
 type CounterpartyAccount struct {
-	ID           text.Untrusted  `json:"id"`
-	Name         text.Untrusted  `json:"name"`
-	Number       text.Untrusted  `json:"number"`
-	Counterparty CounterpartyRef `json:"counterparty"`
+	ID           untrusted.Text `json:"id"`
+	Name         untrusted.Text `json:"name"`
+	Number       untrusted.Text `json:"number"`
+	Counterparty CounterpartyRef     `json:"counterparty"`
 }
 
 // CounterpartyRef names a counterparty.
 type CounterpartyRef struct {
-	SUID     text.Untrusted `json:"suid"`
-	Name     text.Untrusted `json:"name"`
-	BankName text.Untrusted `json:"bankName"`
+	SUID     untrusted.Text `json:"suid"`
+	Name     untrusted.Text `json:"name"`
+	BankName untrusted.Text `json:"bankName"`
 }
 
 // CustomerRef names a customer.
 type CustomerRef struct {
-	CUID text.Untrusted `json:"cuid"`
-	Name text.Untrusted `json:"name"`
+	CUID untrusted.Text `json:"cuid"`
+	Name untrusted.Text `json:"name"`
 }
 
 // Document is a file's link to an operation (spec, Document).
 type Document struct {
-	GUID     text.Untrusted `json:"guid"`
-	FileName text.Untrusted `json:"fileName"`
-	Size     int64          `json:"size"` // bytes; -1: it came and cannot be read
-	MIME     text.Untrusted `json:"mime"`
-	DocType  text.Untrusted `json:"docType"`
-	Info     text.Untrusted `json:"info"`
-	IsLock   bool           `json:"isLock" unread:"true"` // cannot be detached; what cannot be read counts as a lock
-	CreateAt Time           `json:"createAt"`
+	GUID     untrusted.Text `json:"guid"`
+	FileName untrusted.Text `json:"fileName"`
+	Size     int64               `json:"size"` // bytes; -1: it came and cannot be read
+	MIME     untrusted.Text `json:"mime"`
+	DocType  untrusted.Text `json:"docType"`
+	Info     untrusted.Text `json:"info"`
+	IsLock   bool                `json:"isLock" unread:"true"` // cannot be detached; what cannot be read counts as a lock
+	CreateAt Time                `json:"createAt"`
 }
 
 // MarshalJSON writes the record as it came; one that was made here is written
@@ -105,7 +105,7 @@ func (o Operation) Document(guid string) (Document, bool) {
 }
 
 // Name is what people call the party's account: its holder, else its name.
-func (p Party) Name() text.Untrusted {
+func (p Party) Name() untrusted.Text {
 	switch {
 	case p.CounterpartyAccount != nil && p.CounterpartyAccount.Counterparty.Name != "":
 		return p.CounterpartyAccount.Counterparty.Name
@@ -132,7 +132,7 @@ const (
 	PhaseCanceled
 )
 
-var phases = map[text.Untrusted]Phase{
+var phases = map[untrusted.Text]Phase{
 	"PENDING": PhaseOpen, "NEW": PhaseOpen, "PROCESSING": PhaseOpen, "MODERATION": PhaseOpen, "PROGRESS": PhaseOpen,
 	"SUCCESS": PhaseCompleted, "COMPLETED": PhaseCompleted, "COMPLETE": PhaseCompleted,
 	"FAILED": PhaseFailed, "FAIL": PhaseFailed, "ERROR": PhaseFailed, "REJECTED": PhaseFailed, "REJECT": PhaseFailed,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // Probe is what a later look needs to know of a write to find its proof. It
@@ -137,9 +137,9 @@ func pathIn(body reply, path []string) string {
 }
 
 // linkIn finds a usable address.
-func linkIn(body reply) (text.Untrusted, bool) {
+func linkIn(body reply) (untrusted.Text, bool) {
 	for _, o := range body.inside() {
-		u := text.Untrusted(wordOf(o["url"]))
+		u := untrusted.Text(wordOf(o["url"]))
 		if (strings.HasPrefix(string(u), "https://") || strings.HasPrefix(string(u), "http://")) && !u.Flags().Suspicious() {
 			return u, true
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // reader walks over JSON of known shape. Once bad it stays where it is: the
@@ -201,21 +201,21 @@ func (r *reader) plain() []byte {
 	return nil
 }
 
-func (r *reader) text(t *text.Untrusted) {
+func (r *reader) text(t *untrusted.Text) {
 	if r.bad || r.null() {
 		return
 	}
 	if c := r.next(); c == '-' || c >= '0' && c <= '9' { // an id as a number
-		*t = text.Untrusted(r.digits())
+		*t = untrusted.Text(r.digits())
 		return
 	}
 	from := r.i
 	if s := r.plain(); !r.bad {
-		*t = text.Untrusted(s)
+		*t = untrusted.Text(s)
 		return
 	}
 	r.i, r.bad = from, false
-	*t = text.Untrusted(r.escaped())
+	*t = untrusted.Text(r.escaped())
 }
 
 // escaped is a string that is not plain; the library reads it.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // Time is a moment as the service writes it: ISO 8601, in UTC where no zone is
@@ -17,7 +17,7 @@ import (
 // as one stays in Raw, and Time is zero.
 type Time struct {
 	time.Time
-	Raw text.Untrusted
+	Raw untrusted.Text
 }
 
 // UnmarshalJSON never fails: an odd moment must not hide the record around it.
@@ -30,7 +30,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 
 // timeOf reads a moment from its text.
 func timeOf(n Number) Time {
-	t := Time{Raw: text.Untrusted(n)}
+	t := Time{Raw: untrusted.Text(n)}
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
 		if at, err := time.Parse(layout, string(n)); err == nil {
 			t.Time = at.UTC()
@@ -53,11 +53,11 @@ func (t Time) MarshalJSON() ([]byte, error) {
 }
 
 // text is the moment as it came, or in RFC 3339 if it was made here.
-func (t Time) text() text.Untrusted {
+func (t Time) text() untrusted.Text {
 	if t.Raw != "" || t.IsZero() {
 		return t.Raw
 	}
-	return text.Untrusted(t.UTC().Format(time.RFC3339Nano))
+	return untrusted.Text(t.UTC().Format(time.RFC3339Nano))
 }
 
 // At makes a Time.

@@ -3,7 +3,7 @@ package ui
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 )
 
 // act does what the screen st asked for. Opening, asking and replacing are for
@@ -53,9 +53,9 @@ func (s *Shell) act(st *seat, a Action) tea.Cmd {
 	case Choose:
 		s.push(newChoice(s, st.id, a))
 	case Raw:
-		lines, whole := text.JSON(a.JSON, maxRawLines)
+		lines, whole := draw.JSON(a.JSON, maxRawLines)
 		if !whole {
-			lines = append(lines, "… cut here: "+text.Size(int64(len(a.JSON)))+" in all")
+			lines = append(lines, "… cut here: "+draw.Size(int64(len(a.JSON)))+" in all")
 		}
 		p := newPager(s, st.id, a.Title, func(*Shell) []string { return lines })
 		p.copy = Copy{Text: string(a.JSON), What: "the JSON"}

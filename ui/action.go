@@ -37,7 +37,7 @@ const (
 )
 
 // Notify shows one line at the bottom for some seconds and keeps it in the
-// activity list. Text is one safe line (ui/text.Line for anything from outside).
+// activity list. Text is one safe line (ui/draw.Line for anything from outside).
 type Notify struct {
 	Kind Kind
 	Text string

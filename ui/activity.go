@@ -3,7 +3,7 @@ package ui
 import (
 	"time"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
 
@@ -62,7 +62,7 @@ func newActivity(s *Shell) *pager {
 		var at time.Time
 		for _, c := range s.activity.calls {
 			if c.Phase == CallWaits {
-				_, next := text.Until(c.Until, now)
+				_, next := draw.Until(c.Until, now)
 				at = Sooner(at, next)
 			}
 		}
@@ -102,7 +102,7 @@ func activityLines(s *Shell) []string {
 	for i := len(s.activity.notes) - 1; i >= 0; i-- {
 		n := s.activity.notes[i]
 		sign, word, tone := n.kind.look(s.th)
-		out = append(out, "  "+s.th.Dim.Render(text.Clock(n.at, s.shown.zone))+"  "+s.th.Tone(tone).Render(text.Fit(sign+" "+word, 9))+" "+n.text)
+		out = append(out, "  "+s.th.Dim.Render(draw.Clock(n.at, s.shown.zone))+"  "+s.th.Tone(tone).Render(draw.Fit(sign+" "+word, 9))+" "+n.text)
 	}
 	return out
 }
@@ -113,7 +113,7 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 	tone := theme.Plain
 	switch c.Phase {
 	case CallWaits:
-		left, _ := text.Until(c.Until, now)
+		left, _ := draw.Until(c.Until, now)
 		sign, word, tone = th.Signs.Wait, "waits "+left, theme.Warn
 	case CallRuns:
 		sign, word, tone = th.Signs.Info, "running", theme.Info
@@ -124,7 +124,7 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 	case CallUnknown:
 		sign, word, tone = th.Signs.Unknown, "unknown", theme.Warn
 	}
-	line := "  " + th.Dim.Render(text.Clock(c.At, s.shown.zone)) + "  " + th.Tone(tone).Render(text.Fit(sign+" "+word, 16)) + " " + safe(c.What)
+	line := "  " + th.Dim.Render(draw.Clock(c.At, s.shown.zone)) + "  " + th.Tone(tone).Render(draw.Fit(sign+" "+word, 16)) + " " + safe(c.What)
 	if c.Class != "" {
 		line += th.Dim.Render("  " + safe(c.Class))
 	}

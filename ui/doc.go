@@ -62,7 +62,7 @@
 //     screen was closed meanwhile.
 //   - A write is asked for with Confirm (awaited before leaving) or, where no
 //     question is needed, with Write.
-//   - Text from outside goes through ui/text (Line, File, Block, Mask): titles,
+//   - Text from outside goes through ui/draw (Line, File, Block, Mask): titles,
 //     notices, facts, cells. ID and Copy.Text are taken exactly.
 //   - View draws exactly the size of SetSize. Reading Env.Now there is fine; for
 //     what changes by time alone implement Counter, never a tick of your own.

@@ -5,8 +5,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -60,7 +60,7 @@ func (x *explain) box(s *Shell, w, h int, _ time.Time) []string {
 	in := max(bw-4, 1)
 	var lines []string
 	for _, l := range x.e.Lines {
-		lines = append(lines, text.Wrap(l, in)...)
+		lines = append(lines, draw.Wrap(l, in)...)
 	}
 	if len(x.e.Facts) > 0 {
 		lines = append(append(lines, ""), widget.Pairs(s.th, x.e.Facts, min(in, 90))...)
@@ -74,7 +74,7 @@ func (x *explain) box(s *Shell, w, h int, _ time.Time) []string {
 	}
 	box := widget.Box(s.th, x.e.Title, lines, foot, bw, min(len(lines)+2, h), theme.Warn)
 	for i := range box {
-		box[i] = text.Pad(box[i], bw)
+		box[i] = draw.Pad(box[i], bw)
 	}
 	return box
 }

@@ -2,7 +2,7 @@ package ui
 
 import (
 	"opdeck/api"
-	untrusted "opdeck/api/text"
+	"opdeck/api/untrusted"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
@@ -37,7 +37,7 @@ func Failure(what string, err error) Explain {
 	}
 	var facts []widget.Pair
 	if e.RequestID != "" {
-		facts = append(facts, widget.Pair{Label: "request", Value: untrusted.Untrusted(e.RequestID).Line(80)})
+		facts = append(facts, widget.Pair{Label: "request", Value: untrusted.Text(e.RequestID).Line(80)})
 	}
 	return Explain{Title: title, Lines: lines, Facts: facts}
 }

@@ -9,7 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -70,7 +70,7 @@ type docs []string
 
 func (d docs) Len() int { return len(d) }
 func (d docs) Row(i int) widget.Row {
-	id := text.Untrusted(d[i]).Line(64)
+	id := untrusted.Text(d[i]).Line(64)
 	return widget.Row{ID: d[i], Cells: []string{id, "invoice_" + id + ".pdf", "1.2 MB", "1,234.50"}, Tones: []theme.Tone{theme.Dim}}
 }
 func (d docs) IndexOf(id string) int {

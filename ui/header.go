@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
 
@@ -27,23 +27,23 @@ func (s *Shell) header(now time.Time) string {
 		if feed := s.hears(); feed != "" { // matters more than the name
 			left += " " + feed
 		}
-		room := s.w - text.Width(left) - 1
+		room := s.w - draw.Width(left) - 1
 		if room < 3 || who == "" {
-			return text.Lay([]string{left}, s.w, 1)[0]
+			return draw.Lay([]string{left}, s.w, 1)[0]
 		}
-		return left + " " + s.th.Strong.Render(text.Cut(who, room))
+		return left + " " + s.th.Strong.Render(draw.Cut(who, room))
 	}
-	left += " " + s.th.Strong.Render(text.Cut(who, 24))
+	left += " " + s.th.Strong.Render(draw.Cut(who, 24))
 	if who := person(a); who != "" {
-		left += s.th.Dim.Render(" " + s.th.Signs.Sep + " " + text.Cut(who, 30))
+		left += s.th.Dim.Render(" " + s.th.Signs.Sep + " " + draw.Cut(who, 30))
 	}
 	var right []string
 	if !s.shown.revealed.IsZero() {
-		t, _ := text.Until(s.shown.revealed, now)
+		t, _ := draw.Until(s.shown.revealed, now)
 		right = append(right, s.th.Warn.Render("revealed "+t))
 	}
 	if st := s.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
-		right = append(right, s.th.Warn.Render(text.Cut(strings.Join(s.others.Others, ", "), 24)+" here too"))
+		right = append(right, s.th.Warn.Render(draw.Cut(strings.Join(s.others.Others, ", "), 24)+" here too"))
 	}
 	if asked := s.waiting(true); asked != "" {
 		right = append(right, asked)
@@ -55,10 +55,10 @@ func (s *Shell) header(now time.Time) string {
 	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
 	// The budget and the token stay; names give way.
 	facts := strings.Join(right, sep) + " "
-	if over := text.Width(left) + 1 + text.Width(facts) - s.w; over > 0 {
-		left = text.Lay([]string{left}, max(text.Width(left)-over, 0), 1)[0]
+	if over := draw.Width(left) + 1 + draw.Width(facts) - s.w; over > 0 {
+		left = draw.Lay([]string{left}, max(draw.Width(left)-over, 0), 1)[0]
 	}
-	return text.Spread(left, facts, s.w)
+	return draw.Spread(left, facts, s.w)
 }
 
 // waiting tells that colleagues ask for this person's approval.
@@ -128,7 +128,7 @@ func (s *Shell) access(now time.Time, long bool) string {
 	case state == "":
 		state = "–"
 	case state == "live" || state == "rotating":
-		t, _ := text.Until(s.session.AccessUntil, now)
+		t, _ := draw.Until(s.session.AccessUntil, now)
 		left := s.session.AccessUntil.Sub(now)
 		tone := theme.Plain
 		if left <= 15*time.Second {
@@ -145,7 +145,7 @@ func (s *Shell) access(now time.Time, long bool) string {
 		return s.th.Dim.Render("access ") + s.th.Tone(tone).Render(t)
 	}
 	if !long {
-		return s.th.Warn.Render(text.Cut(state, 8))
+		return s.th.Warn.Render(draw.Cut(state, 8))
 	}
 	return s.th.Dim.Render("session ") + s.th.Warn.Render(state)
 }
@@ -182,7 +182,7 @@ func (s *Shell) room(now time.Time, long bool) string {
 	}
 	out := s.th.Dim.Render(safe(class)+" ") + s.th.Tone(tone).Render(fmt.Sprintf("%d of %d", b.Room, b.Limit))
 	if b.Room == 0 && b.NextSlot.After(now) {
-		t, _ := text.Until(b.NextSlot, now)
+		t, _ := draw.Until(b.NextSlot, now)
 		out += s.th.Warn.Render(", next " + t)
 	}
 	if b.Throttled > 0 {
@@ -195,21 +195,21 @@ func (s *Shell) room(now time.Time, long bool) string {
 func (s *Shell) headerNext(now time.Time) time.Time {
 	var at time.Time
 	if s.session.State == "live" || s.session.State == "rotating" {
-		_, at = text.Until(s.session.AccessUntil, now)
+		_, at = draw.Until(s.session.AccessUntil, now)
 	}
 	if b, ok := s.budgets[s.class()]; ok && b.Room == 0 {
-		_, t := text.Until(b.NextSlot, now)
+		_, t := draw.Until(b.NextSlot, now)
 		at = Sooner(at, t)
 	}
 	if !s.shown.revealed.IsZero() && !s.compact() {
-		_, t := text.Until(s.shown.revealed, now)
+		_, t := draw.Until(s.shown.revealed, now)
 		at = Sooner(at, t)
 	}
 	if top := s.top(); top != nil {
 		src := top.screen.Source()
 		for _, moment := range []time.Time{src.At, src.Oldest} {
 			if !moment.IsZero() {
-				_, t := text.Ago(moment, now)
+				_, t := draw.Ago(moment, now)
 				at = Sooner(at, t)
 			}
 		}
@@ -238,17 +238,17 @@ func (s *Shell) rule(now time.Time) string {
 			right = append(right, age)
 		}
 		facts := strings.Join(right, " ")
-		for len(right) > 1 && text.Width(facts) > s.w-4 {
+		for len(right) > 1 && draw.Width(facts) > s.w-4 {
 			right = right[:len(right)-1]
 			facts = strings.Join(right, " ")
 		}
-		room := s.w - text.Width(facts) - 1
-		return text.Spread(s.th.Title.Render(text.Cut(s.title(), room)), facts, s.w)
+		room := s.w - draw.Width(facts) - 1
+		return draw.Spread(s.th.Title.Render(draw.Cut(s.title(), room)), facts, s.w)
 	}
-	crumbs := s.crumbs(s.w - text.Width(age) - 12)
-	fill := s.w - text.Width(crumbs) - text.Width(age) - 7
+	crumbs := s.crumbs(s.w - draw.Width(age) - 12)
+	fill := s.w - draw.Width(crumbs) - draw.Width(age) - 7
 	if age == "" {
-		return style.Render(strings.Repeat(sign, 2)) + " " + crumbs + " " + style.Render(strings.Repeat(sign, max(s.w-text.Width(crumbs)-4, 0)))
+		return style.Render(strings.Repeat(sign, 2)) + " " + crumbs + " " + style.Render(strings.Repeat(sign, max(s.w-draw.Width(crumbs)-4, 0)))
 	}
 	return style.Render(strings.Repeat(sign, 2)) + " " + crumbs + " " + style.Render(strings.Repeat(sign, max(fill, 0))) + " " + age + " " + style.Render(sign)
 }
@@ -263,18 +263,18 @@ func (s *Shell) title() string {
 // crumbs is the way here: the last titles that fit in w cells.
 func (s *Shell) crumbs(w int) string {
 	sep := " " + s.th.Signs.Crumb + " "
-	out := text.Cut(s.title(), max(w, 1))
-	used := text.Width(out)
+	out := draw.Cut(s.title(), max(w, 1))
+	used := draw.Width(out)
 	out = s.th.Title.Render(out)
 	for i := len(s.stack) - 2; i >= 0; i-- {
-		t := text.Cut(safe(s.stack[i].screen.Title()), 24)
-		if used+text.Width(t)+text.Width(sep) > w {
+		t := draw.Cut(safe(s.stack[i].screen.Title()), 24)
+		if used+draw.Width(t)+draw.Width(sep) > w {
 			if used+len("… › ") <= w {
 				out = s.th.Dim.Render(s.th.Signs.More+sep) + out
 			}
 			break
 		}
-		used += text.Width(t) + text.Width(sep)
+		used += draw.Width(t) + draw.Width(sep)
 		out = s.th.Dim.Render(t+sep) + out
 	}
 	return out
@@ -287,8 +287,8 @@ func (s *Shell) age(now time.Time) string {
 		return ""
 	}
 	src := top.screen.Source()
-	ago, _ := text.Ago(src.At, now)
-	oldest, _ := text.Ago(src.Oldest, now)
+	ago, _ := draw.Ago(src.At, now)
+	oldest, _ := draw.Ago(src.Oldest, now)
 	two := !src.Oldest.IsZero() && !src.At.IsZero() && src.Oldest.Before(src.At) && oldest != ago
 	if s.compact() {
 		short := strings.TrimSuffix(ago, " ago")
@@ -322,8 +322,8 @@ func (s *Shell) age(now time.Time) string {
 		join(s.th.Info.Render("loading…"))
 	}
 	if src.Problem != "" {
-		room := s.w - text.Width(s.title()) - text.Width(out) - 16 // the title stays: a screen says itself what is wrong
-		join(s.th.Warn.Render(s.th.Signs.Warn + " " + text.Cut(safe(src.Problem), max(min(room, 40), 12))))
+		room := s.w - draw.Width(s.title()) - draw.Width(out) - 16 // the title stays: a screen says itself what is wrong
+		join(s.th.Warn.Render(s.th.Signs.Warn + " " + draw.Cut(safe(src.Problem), max(min(room, 40), 12))))
 	}
 	return out
 }

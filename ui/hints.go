@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 )
 
 // hints is the last line: what can be pressed here.
@@ -90,7 +90,7 @@ func (s *Shell) drawHints(keys, last []label) string {
 		if i >= len(list) {
 			return false
 		}
-		cells := text.Width(list[i].key) + 1 + text.Width(list[i].does) + 2
+		cells := draw.Width(list[i].key) + 1 + draw.Width(list[i].does) + 2
 		if cells > room {
 			return false
 		}
@@ -107,7 +107,7 @@ func (s *Shell) drawHints(keys, last []label) string {
 		}
 	}
 	right := append(last[min(r, 2):r:r], last[:min(r, 2)]...) // as one reads: reload, help, commands
-	return text.Spread(" "+s.labels(keys[:l]), s.labels(right), s.w-min(room, 1))
+	return draw.Spread(" "+s.labels(keys[:l]), s.labels(right), s.w-min(room, 1))
 }
 
 // labels draws keys on one line.

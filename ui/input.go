@@ -7,8 +7,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/secret"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -97,7 +97,7 @@ func (d *input) box(s *Shell, w, h int, _ time.Time) []string {
 	in := max(bw-4, 1)
 	var lines []string
 	for _, l := range d.ask.Intro {
-		lines = append(lines, text.Wrap(l, in)...)
+		lines = append(lines, draw.Wrap(l, in)...)
 	}
 	if len(lines) > 0 {
 		lines = append(lines, "")
@@ -109,7 +109,7 @@ func (d *input) box(s *Shell, w, h int, _ time.Time) []string {
 	lines = append(lines, fields...)
 	box := widget.Box(s.th, d.ask.Title, lines, "", bw, min(len(lines)+2, max(h, 1)), theme.Accent)
 	for i := range box {
-		box[i] = text.Pad(box[i], bw)
+		box[i] = draw.Pad(box[i], bw)
 	}
 	return box
 }

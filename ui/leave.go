@@ -5,7 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 	"opdeck/ui/widget"
 )
 
@@ -108,4 +108,4 @@ func (s *Shell) quit() tea.Cmd {
 // other means than leaving (the terminal was lost). Call it after the loop.
 func (s *Shell) Outcome() []string { return s.writeNames() }
 
-func safe(line string) string { return text.Untrusted(line).Line(400) }
+func safe(line string) string { return untrusted.Text(line).Line(400) }

@@ -8,8 +8,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/sahilm/fuzzy"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -113,11 +113,11 @@ func (m *menu) box(s *Shell, w, h int, _ time.Time) []string {
 		lines = append(lines, m.line(s.th, m.items[m.hits[i]], i == m.at, in))
 	}
 	if len(m.hits) == 0 {
-		lines = append(lines, s.th.Dim.Render(text.Cut("Nothing matches; backspace widens the search.", in)))
+		lines = append(lines, s.th.Dim.Render(draw.Cut("Nothing matches; backspace widens the search.", in)))
 	}
 	box := widget.Box(s.th, m.title, lines, "", bw, max(min(rows+3, h), 1), theme.Accent)
 	for i := range box {
-		box[i] = text.Pad(box[i], bw)
+		box[i] = draw.Pad(box[i], bw)
 	}
 	return box
 }
@@ -131,9 +131,9 @@ func (m *menu) line(th *theme.Theme, c Choice, marked bool, w int) string {
 	if c.Why != "" {
 		tone, note = theme.Dim, "off: "+c.Why
 	}
-	note = text.Cut(note, max(w-2-text.Width(c.Text)-2, 0))
-	name := text.Cut(c.Text, w-2)
-	space := text.Space(w - 2 - text.Width(name) - text.Width(note))
+	note = draw.Cut(note, max(w-2-draw.Width(c.Text)-2, 0))
+	name := draw.Cut(c.Text, w-2)
+	space := draw.Space(w - 2 - draw.Width(name) - draw.Width(note))
 	return style(theme.Accent).Render(sign) + style(tone).Render(name+space) + style(theme.Dim).Render(note)
 }
 

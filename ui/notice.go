@@ -5,7 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 	"opdeck/ui/theme"
 )
 
@@ -24,7 +24,7 @@ type notice struct {
 
 // tell shows a notice and keeps it in the activity list.
 func (s *Shell) tell(k Kind, line string) tea.Cmd {
-	line = text.Untrusted(line).Line(400) // whoever made it, it is drawn safely
+	line = untrusted.Text(line).Line(400) // whoever made it, it is drawn safely
 	now := s.now()
 	stand := noticeShort
 	if k == Failed || k == Refused || k == Warned {

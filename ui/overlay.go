@@ -6,8 +6,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 )
 
 // overlay is a dialog above the screen. Only the top one gets keys.
@@ -69,7 +69,7 @@ func lay(s *Shell, o overlay, below []string, now time.Time) []string {
 	if len(box) == 0 {
 		return below
 	}
-	bw := min(text.Width(box[0]), w)
+	bw := min(draw.Width(box[0]), w)
 	x, y := (w-bw)/2, max((h-len(box))/3, 0)
 	out := make([]string, h)
 	for i := range out {
@@ -78,11 +78,11 @@ func lay(s *Shell, o overlay, below []string, now time.Time) []string {
 			out[i] = s.th.Dim.Render(plain)
 			continue
 		}
-		left := text.Pad(ansi.Truncate(plain, x, ""), x)
+		left := draw.Pad(ansi.Truncate(plain, x, ""), x)
 		right := ""
-		if text.Width(plain) > x+bw {
+		if draw.Width(plain) > x+bw {
 			right = ansi.TruncateLeft(plain, x+bw, "")
-			if over := x + bw + text.Width(right) - w; over > 0 {
+			if over := x + bw + draw.Width(right) - w; over > 0 {
 				right = ansi.TruncateLeft(plain, x+bw+over, "")
 			}
 		}

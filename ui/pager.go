@@ -5,8 +5,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -74,7 +74,7 @@ func (p *pager) box(s *Shell, w, h int, _ time.Time) []string {
 		p.view.SetSize(bw, h)
 		out := p.view.Lines()
 		for i := range out {
-			out[i] = text.Pad(out[i], bw)
+			out[i] = draw.Pad(out[i], bw)
 		}
 		return out
 	}
@@ -94,9 +94,9 @@ func newHelp(s *Shell, top *seat) *pager {
 			}
 			out = append(out, s.th.Title.Render(title))
 			for _, k := range keys {
-				name := text.Fit(k.Binding.Help().Key, 10)
+				name := draw.Fit(k.Binding.Help().Key, 10)
 				why := k.Why()
-				long, style := text.Wrap(k.Long, max(min(s.w, 120)-4-12, 8)), theme.Style{}
+				long, style := draw.Wrap(k.Long, max(min(s.w, 120)-4-12, 8)), theme.Style{}
 				if why == "" {
 					name = s.th.Key.Render(name)
 				} else {
@@ -104,12 +104,12 @@ func newHelp(s *Shell, top *seat) *pager {
 				}
 				for i, l := range long {
 					if i > 0 {
-						name = text.Space(10)
+						name = draw.Space(10)
 					}
 					out = append(out, "  "+name+style.Render(l))
 				}
 				if why != "" {
-					out = append(out, text.Space(12)+s.th.Warn.Render(s.th.Signs.Off+" off: "+why))
+					out = append(out, draw.Space(12)+s.th.Warn.Render(s.th.Signs.Off+" off: "+why))
 				}
 			}
 		}

@@ -8,9 +8,9 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	untrusted "opdeck/api/text"
+	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -180,7 +180,7 @@ func (q *question) demand() string {
 	if q.want == "" {
 		return "This id cannot be typed; the answer can only be no."
 	}
-	return fmt.Sprintf("Type the last %s of the id first.", text.Plural(len(q.want), "character", "characters"))
+	return fmt.Sprintf("Type the last %s of the id first.", draw.Plural(len(q.want), "character", "characters"))
 }
 
 func (q *question) letter(msg tea.KeyMsg, now time.Time) {
@@ -259,18 +259,18 @@ func (q *question) box(s *Shell, w, h int, now time.Time) []string {
 // content is the question and what it is about; all of it is in the digest.
 func (q *question) content(th *theme.Theme, w int) []string {
 	var out []string
-	for _, l := range text.Wrap(q.c.Ask, w) {
+	for _, l := range draw.Wrap(q.c.Ask, w) {
 		out = append(out, th.Strong.Render(l))
 	}
 	out = append(out, "")
 	var facts []widget.Pair
 	if q.c.ID != "" {
-		facts = append(facts, widget.Pair{Label: "id", Value: untrusted.Untrusted(q.c.ID).Line(200), Long: true})
+		facts = append(facts, widget.Pair{Label: "id", Value: untrusted.Text(q.c.ID).Line(200), Long: true})
 	}
 	out = append(out, widget.Pairs(th, append(facts, q.c.Facts...), min(w, 90))...)
 	if q.c.Risk != "" {
 		out = append(out, "")
-		for _, l := range text.Wrap(th.Signs.Warn+" "+q.c.Risk, w) {
+		for _, l := range draw.Wrap(th.Signs.Warn+" "+q.c.Risk, w) {
 			out = append(out, th.Warn.Render(l))
 		}
 	}
@@ -281,10 +281,10 @@ func (q *question) content(th *theme.Theme, w int) []string {
 func (q *question) tail(th *theme.Theme, w int, now time.Time) []string {
 	out := []string{""}
 	if q.note != "" {
-		out = append(out, th.Warn.Render(text.Cut(th.Signs.Warn+" "+q.note, w)))
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" "+q.note, w)))
 	}
 	if q.typed {
-		ask := text.Cut(q.demandLine(w < 50), max(w-7, 1))
+		ask := draw.Cut(q.demandLine(w < 50), max(w-7, 1))
 		out = append(out, ask+" "+q.edit.View(th, min(6, w), q.ready(now), ""))
 	}
 	return append(out, q.answers(th, w, now))
@@ -307,8 +307,8 @@ func (q *question) answers(th *theme.Theme, w int, now time.Time) string {
 	} else {
 		no = "[ No ]"
 	}
-	if text.Width(no)+text.Width(yes)+2 > w {
-		yes = text.Cut(yes, max(w-text.Width(no)-2, 0))
+	if draw.Width(no)+draw.Width(yes)+2 > w {
+		yes = draw.Cut(yes, max(w-draw.Width(no)-2, 0))
 	}
 	style := func(on bool) theme.Style {
 		switch {
@@ -319,14 +319,14 @@ func (q *question) answers(th *theme.Theme, w int, now time.Time) string {
 		}
 		return theme.Style{}
 	}
-	return text.Lay([]string{style(!q.yes).Render(no) + "  " + style(q.yes).Render(yes)}, w, 1)[0]
+	return draw.Lay([]string{style(!q.yes).Render(no) + "  " + style(q.yes).Render(yes)}, w, 1)[0]
 }
 
 // small is the question without a frame, for windows of a few lines: what it is
 // about, and the answers.
 func (q *question) small(s *Shell, w, h int, now time.Time) []string {
 	th := s.th
-	content := append([]string{th.Strong.Render(q.c.Verb + " " + text.ID(q.c.ID, max(w-text.Width(q.c.Verb)-2, 4)) + "?")}, q.content(th, w)...)
+	content := append([]string{th.Strong.Render(q.c.Verb + " " + draw.ID(q.c.ID, max(w-draw.Width(q.c.Verb)-2, 4)) + "?")}, q.content(th, w)...)
 	if q.c.ID == "" {
 		content = content[1:]
 	}
@@ -337,9 +337,9 @@ func (q *question) small(s *Shell, w, h int, now time.Time) []string {
 	room := max(h-len(tail), 0)
 	q.scroll = max(min(q.scroll, len(content)-room), 0)
 	content = content[min(q.scroll, len(content)):]
-	lines := append(text.Lay(content, w, room), tail...)
+	lines := append(draw.Lay(content, w, room), tail...)
 	for i := range lines {
-		lines[i] = text.Pad(lines[i], w)
+		lines[i] = draw.Pad(lines[i], w)
 	}
 	return lines
 }

@@ -5,7 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // seat is an open screen with what is its own.
@@ -59,7 +59,7 @@ func (s *Shell) open(p Place) tea.Cmd {
 	}
 	st := s.sit(p)
 	if st == nil {
-		return s.tell(Refused, "There is no screen for this: "+text.Untrusted(p.Kind).Line(40)+".")
+		return s.tell(Refused, "There is no screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
 	}
 	s.drop()
 	s.stack = append(s.stack, st)
@@ -115,7 +115,7 @@ func (s *Shell) swap(id screenID, p Place) tea.Cmd {
 		}
 		next := s.sit(p)
 		if next == nil {
-			return s.tell(Refused, "There is no screen for this: "+text.Untrusted(p.Kind).Line(40)+".")
+			return s.tell(Refused, "There is no screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
 		}
 		s.shut(st)
 		s.stack[i] = next

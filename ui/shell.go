@@ -8,8 +8,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 )
 
@@ -87,7 +87,7 @@ type Shell struct {
 	notice   notice
 
 	hinted  [2]hinted // as it was drawn, and the next
-	laid    text.Laid
+	laid    draw.Laid
 	ticks   []tick // under way
 	tickSeq uint64
 	veil    veil
@@ -258,7 +258,7 @@ func (s *Shell) Lines() []string {
 func (s *Shell) draw() []string {
 	switch {
 	case s.w < MinWidth || s.h < MinHeight:
-		return []string{text.Cut("Window too small: needs 20x5.", s.w)}
+		return []string{draw.Cut("Window too small: needs 20x5.", s.w)}
 	case s.gone:
 		return nil
 	case s.veil.down:
@@ -300,7 +300,7 @@ func (s *Shell) drawBody(now time.Time) []string {
 		}
 	}
 	if len(lines) != h || len(s.overlays) > 0 { // else they are laid with the others
-		lines = text.Lay(lines, w, h)
+		lines = draw.Lay(lines, w, h)
 	}
 	for _, o := range s.overlays {
 		lines = lay(s, o, lines, now)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 )
 
 // noticeMost is how many lines a notice takes at most: a refusal names its cure
@@ -26,7 +26,7 @@ func (s *Shell) status(line string) string {
 	if line == "" {
 		return style.Render(strings.Repeat(sign, s.w))
 	}
-	rest := s.w - 4 - text.Width(line)
+	rest := s.w - 4 - draw.Width(line)
 	return style.Render(strings.Repeat(sign, 2)) + " " + line + " " + style.Render(strings.Repeat(sign, max(rest, 0)))
 }
 
@@ -55,16 +55,16 @@ func (s *Shell) noticeLines(w, most int) []string {
 		return nil
 	}
 	in := max(w-2, 1)
-	parts := text.Wrap(line, in)
+	parts := draw.Wrap(line, in)
 	if len(parts) > most {
-		parts = append(parts[:most-1:most-1], text.Cut(strings.Join(parts[most-1:], " "), in))
+		parts = append(parts[:most-1:most-1], draw.Cut(strings.Join(parts[most-1:], " "), in))
 	}
 	for i, p := range parts {
 		lead := sign + " "
 		if i > 0 {
 			lead = "  "
 		}
-		parts[i] = style.Render(text.Cut(lead+p, w))
+		parts[i] = style.Render(draw.Cut(lead+p, w))
 	}
 	return parts
 }

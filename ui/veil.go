@@ -6,7 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 )
 
 // veil blanks the screen of who went away. It knows when the last key came and
@@ -87,7 +87,7 @@ func (s *Shell) lift(now time.Time) {
 		return
 	}
 	if v.missed > 1 {
-		s.notice.text += " (" + text.Plural(v.missed-1, "notice", "notices") + " more: !)"
+		s.notice.text += " (" + draw.Plural(v.missed-1, "notice", "notices") + " more: !)"
 	}
 	s.notice.until = now.Add(noticeLong)
 }
@@ -126,8 +126,8 @@ func (s *Shell) veilNext() time.Time {
 // what is looked at does not.
 func (s *Shell) blank() []string {
 	head := s.badges()
-	if room := s.w - text.Width(head) - 1; room >= 3 {
-		head += " " + s.th.Strong.Render(text.Cut(safe(s.opt.About.Context), min(room, 24)))
+	if room := s.w - draw.Width(head) - 1; room >= 3 {
+		head += " " + s.th.Strong.Render(draw.Cut(safe(s.opt.About.Context), min(room, 24)))
 	}
 	lines := make([]string, s.h)
 	lines[0] = head
@@ -135,15 +135,15 @@ func (s *Shell) blank() []string {
 		sign, style := s.frame()
 		lines[1] = style.Render(strings.Repeat(sign, s.w))
 	}
-	say := []string{"Nobody has pressed a key for " + text.Took(s.opt.Veil) + "."}
+	say := []string{"Nobody has pressed a key for " + draw.Took(s.opt.Veil) + "."}
 	if len(s.writes) > 0 {
 		say = append(say, "What was sent is awaited.")
 	}
 	say = append(say, "Press any key to go on.")
 	var out []string
 	for i, l := range say {
-		for _, part := range text.Wrap(l, max(s.w-2, 1)) {
-			part = text.Space(max((s.w-text.Width(part))/2, 0)) + part
+		for _, part := range draw.Wrap(l, max(s.w-2, 1)) {
+			part = draw.Space(max((s.w-draw.Width(part))/2, 0)) + part
 			if i == len(say)-1 {
 				part = s.th.Strong.Render(part)
 			} else {

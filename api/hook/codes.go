@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // Field is an operation's field that is a number in webhooks and a word in REST.
@@ -45,8 +45,8 @@ type Read struct {
 type Pair struct {
 	Field Field
 	Code  int64
-	Word  text.Untrusted
-	OPID  text.Untrusted
+	Word  untrusted.Text
+	OPID  untrusted.Text
 	At    Stamp // the event's updated_at
 	Exact bool  // both gave the same moment to the nanosecond
 }
@@ -74,7 +74,7 @@ func Pairs(events []Seen, r Read) []Pair {
 		for _, f := range []struct {
 			field Field
 			code  Code
-			word  text.Untrusted
+			word  untrusted.Text
 		}{{FieldType, e.OperationType, r.Operation.Type}, {FieldStatus, e.Status, r.Operation.Status}, {FieldPaymentType, e.PaymentType, r.Operation.PaymentType}} {
 			if f.code.Given && isWord(f.word) {
 				out = append(out, Pair{Field: f.field, Code: f.code.Value, Word: f.word, OPID: e.ObjectID, At: e.UpdatedAt, Exact: exact})
@@ -85,7 +85,7 @@ func Pairs(events []Seen, r Read) []Pair {
 }
 
 // isWord takes names of an enumeration only; the table is shown for ever.
-func isWord(w text.Untrusted) bool {
+func isWord(w untrusted.Text) bool {
 	for i := 0; i < len(w); i++ {
 		c := w[i]
 		if (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
@@ -150,10 +150,10 @@ func precision(raw string) int {
 type Evidence struct {
 	Field  Field
 	Code   int64
-	Word   text.Untrusted
+	Word   untrusted.Text
 	Count  int // up to MaxEvidence
 	Exact  int // of these, to the nanosecond
-	Sample text.Untrusted
+	Sample untrusted.Text
 }
 
 // MaxEvidence is where a store may stop counting for one code and word.
@@ -170,7 +170,7 @@ type CodeStore interface {
 type Meaning struct {
 	Field          Field
 	Code           int64
-	Word           text.Untrusted
+	Word           untrusted.Text
 	Evidence       int
 	Contradictions int
 	All            []Evidence // most first
@@ -265,7 +265,7 @@ func (l *Learner) Load(ctx context.Context) error {
 
 // Meaning returns the word of a code with the evidence for it and against it;
 // "" when nothing or nothing decisive is known.
-func (l *Learner) Meaning(f Field, code int64) (word text.Untrusted, evidence, contradictions int) {
+func (l *Learner) Meaning(f Field, code int64) (word untrusted.Text, evidence, contradictions int) {
 	m := l.Lookup(f, code)
 	return m.Word, m.Evidence, m.Contradictions
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 func seen(sec int64, nanos int32, status int64) Seen {
@@ -22,7 +22,7 @@ func seen(sec int64, nanos int32, status int64) Seen {
 
 func rest(t *testing.T, updated, status string, at time.Time) Read {
 	t.Helper()
-	op := api.Operation{OPID: "op", Status: text.Untrusted(status), Type: "WITHDRAW"}
+	op := api.Operation{OPID: "op", Status: untrusted.Text(status), Type: "WITHDRAW"}
 	if err := op.UpdatedAt.UnmarshalJSON([]byte(`"` + updated + `"`)); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestLearner(t *testing.T) {
 	store := &fakeCodes{pairs: map[Pair]bool{}}
 	l := NewLearner(store)
 	pair := func(code int64, word string, sec int64) Pair {
-		return Pair{Field: FieldStatus, Code: code, Word: text.Untrusted(word), OPID: "op", At: Stamp{sec, 0, true}}
+		return Pair{Field: FieldStatus, Code: code, Word: untrusted.Text(word), OPID: "op", At: Stamp{sec, 0, true}}
 	}
 	check := func(code int64, want string) {
 		t.Helper()

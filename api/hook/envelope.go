@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // Type is a hook_type (spec, Events, Types).
@@ -279,9 +279,9 @@ const maxShown = 60 // bytes of a delivery in a Detail
 
 func quote(s string) string {
 	if len(s) > maxShown {
-		return text.Untrusted(s[:maxShown]).Quoted() + "…"
+		return untrusted.Text(s[:maxShown]).Quoted() + "…"
 	}
-	return text.Untrusted(s).Quoted()
+	return untrusted.Text(s).Quoted()
 }
 
 func show(v value) string {

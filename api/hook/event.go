@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // Code is a numeric code; Given is false when the delivery left it out, which
@@ -85,8 +85,8 @@ type Event struct {
 	ID       string
 	Type     Type
 	Object   Object
-	ObjectID text.Untrusted // opid, cuid of a client, suid of an account or counterparty
-	CUID     text.Untrusted // the customer it belongs to; may be empty
+	ObjectID untrusted.Text // opid, cuid of a client, suid of an account or counterparty
+	CUID     untrusted.Text // the customer it belongs to; may be empty
 
 	CreatedAt Stamp
 	UpdatedAt Stamp

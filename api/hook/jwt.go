@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // The service documents only that deliveries carry a JWT made with the
@@ -52,7 +52,7 @@ func (j *jwt) Verify(d Delivery) (Verdict, error) {
 	if err == nil {
 		return verdict, nil
 	}
-	err.Algorithm, err.Claims = text.Untrusted(algorithmOf(t.head)).Line(40), claimNames(t.claims)
+	err.Algorithm, err.Claims = untrusted.Text(algorithmOf(t.head)).Line(40), claimNames(t.claims)
 	return Verdict{}, err
 }
 
@@ -169,7 +169,7 @@ func claimNames(b []byte) []string {
 	defer d.free()
 	var out []string
 	for _, m := range d.members[:min(len(d.members), maxClaims)] {
-		out = append(out, text.Untrusted(m.key).Line(40))
+		out = append(out, untrusted.Text(m.key).Line(40))
 	}
 	return out
 }

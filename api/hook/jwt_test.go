@@ -18,7 +18,7 @@ import (
 	gojwt "github.com/golang-jwt/jwt/v5"
 
 	"opdeck/api/secret"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // W01, W02: only HS256 over our secret, in one spelling.
@@ -241,7 +241,7 @@ func TestRefusalsAreSafeText(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range append(bad.Claims, bad.Detail) {
-			if text.Untrusted(s).Flags().Suspicious() {
+			if untrusted.Text(s).Flags().Suspicious() {
 				t.Errorf("%q", s)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"opdeck/api"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // reader takes an object apart. What belongs to its identity or codes and
@@ -61,7 +61,7 @@ func first(a, b *Malformed) *Malformed {
 const maxID = 128
 
 // id reads an identifier: 1 to 128 visible ASCII characters.
-func (r *reader) id(key string, required bool) text.Untrusted {
+func (r *reader) id(key string, required bool) untrusted.Text {
 	v, ok := r.v.get(key)
 	switch {
 	case !ok && !required:
@@ -73,7 +73,7 @@ func (r *reader) id(key string, required bool) text.Untrusted {
 		r.fail(key, "is no identifier: "+show(v))
 		return ""
 	}
-	return text.Untrusted(v.text)
+	return untrusted.Text(v.text)
 }
 
 func identifier(s string) bool {
@@ -86,16 +86,16 @@ func identifier(s string) bool {
 }
 
 // text reads any text; what is none is kept as it was written.
-func (r *reader) text(key string) text.Untrusted {
+func (r *reader) text(key string) untrusted.Text {
 	v, ok := r.v.get(key)
 	switch {
 	case !ok:
 		return ""
 	case v.kind != str:
 		r.issue(key, "is no text")
-		return text.Untrusted(v.raw)
+		return untrusted.Text(v.raw)
 	}
-	return text.Untrusted(v.text)
+	return untrusted.Text(v.text)
 }
 
 // code reads a whole number; a missing one is not zero.

@@ -2,14 +2,14 @@ package hook
 
 import (
 	"opdeck/api"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // Operation is the webhook representation of an operation. Its codes are
 // numbers without a published meaning.
 type Operation struct {
-	CUID                 text.Untrusted
-	OPID                 text.Untrusted
+	CUID                 untrusted.Text
+	OPID                 untrusted.Text
 	Type                 Code
 	Status               Code
 	PaymentType          Code
@@ -27,29 +27,29 @@ type Operation struct {
 // Side is one end of an operation. The spec shows an account as source and a
 // beneficiary as destination; either end may hold either.
 type Side struct {
-	Account    text.Untrusted
-	Beneficiar text.Untrusted // as the service spells it
+	Account    untrusted.Text
+	Beneficiar untrusted.Text // as the service spells it
 }
 
 // Client is a customer in a webhook.
 type Client struct {
-	CUID         text.Untrusted
+	CUID         untrusted.Text
 	Status       Code
 	CreateAt     Stamp
 	UpdateAt     Stamp
 	OnboardingAt Stamp
-	Name         text.Untrusted
-	Lastname     text.Untrusted
+	Name         untrusted.Text
+	Lastname     untrusted.Text
 }
 
 // Account is a deposit account in a webhook of type 2 or 5.
 type Account struct {
-	CUID        text.Untrusted // owner
-	SUID        text.Untrusted
-	Name        text.Untrusted
-	CurrencyISO text.Untrusted
+	CUID        untrusted.Text // owner
+	SUID        untrusted.Text
+	Name        untrusted.Text
+	CurrencyISO untrusted.Text
 	IsDefault   Flag
-	Number      text.Untrusted
+	Number      untrusted.Text
 	Status      Code
 	Balance     api.Amount // Sum in the account's currency, Default in US dollars
 	Hold        api.Amount // held by operations in progress
@@ -58,29 +58,29 @@ type Account struct {
 
 // Requisite is a titled group of an account's details.
 type Requisite struct {
-	Title text.Untrusted
+	Title untrusted.Text
 	Items []RequisiteItem
 }
 
 // RequisiteItem is one detail, "IBAN" or "Bank name".
 type RequisiteItem struct {
-	ID, Key, Value text.Untrusted
+	ID, Key, Value untrusted.Text
 	Order          Code // a position, not a code of anything
 }
 
 // Counterparty is a beneficiary in a webhook; a status stands on each of its
 // accounts, none on itself.
 type Counterparty struct {
-	SUID        text.Untrusted
-	CUID        text.Untrusted
-	Description text.Untrusted
+	SUID        untrusted.Text
+	CUID        untrusted.Text
+	Description untrusted.Text
 	Accounts    []CounterpartyAccount
 }
 
 // CounterpartyAccount is an account of a counterparty.
 type CounterpartyAccount struct {
-	SUID        text.Untrusted
-	CurrencyISO text.Untrusted
+	SUID        untrusted.Text
+	CurrencyISO untrusted.Text
 	Status      Code
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"opdeck/api/secret"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // Limits of every verifier that knows a time.
@@ -94,7 +94,7 @@ const (
 func missing(h http.Header, name string) string {
 	for other, values := range h {
 		if other != name && len(values) == 1 && strings.HasPrefix(bearer(values[0]), "eyJ") && strings.Count(values[0], ".") == 2 {
-			return "The header " + name + " is missing, and " + text.Untrusted(other).Line(60) + " holds what looks like a token: [webhooks] header names the header."
+			return "The header " + name + " is missing, and " + untrusted.Text(other).Line(60) + " holds what looks like a token: [webhooks] header names the header."
 		}
 	}
 	return "The header " + name + " is missing, empty or there more than once: [webhooks] header names where the proof is found."

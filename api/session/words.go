@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // The service's documents print its error texts without a status beside them, so
@@ -131,7 +131,7 @@ func (s said) words(secret string) string {
 	if secret != "" {
 		q = strings.ReplaceAll(q, secret, "…")
 	}
-	return text.Untrusted(q).Line(maxQuote)
+	return untrusted.Text(q).Line(maxQuote)
 }
 
 // Words, all in lower case and without punctuation.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/api/text"
-	"opdeck/internal/config"
-	"opdeck/internal/receiver"
+	"opdeck/api/untrusted"
+	"opdeck/internal/app/config"
+	"opdeck/internal/domain/receiver"
 	"opdeck/internal/store"
 )
 
@@ -277,7 +277,7 @@ func (d *doctor) rejected(t receiver.Trouble) {
 		return
 	}
 	line := fmt.Sprintf("%s rejected so far, the last one at %s from %s: %s", plural(n, "delivery", "deliveries"), last.Last.UTC().Format(time.RFC3339),
-		text.Untrusted(last.Source).Line(64), text.Untrusted(last.Detail).Line(300))
+		untrusted.Text(last.Source).Line(64), untrusted.Text(last.Detail).Line(300))
 	if d.opt.Now().Sub(last.Last) > rejectedLately {
 		d.add("hooks", Healthy, line, "")
 		return
@@ -290,7 +290,7 @@ func (d *doctor) unmerged(b receiver.Backlog) {
 		return
 	}
 	d.add("merge", Warned, fmt.Sprintf("%s could not be merged into the index yet, the oldest since %s: %s", plural(b.Waiting, "event", "events"),
-		b.Oldest.UTC().Format(time.RFC3339), text.Untrusted(b.Reason).Line(300)), "opdeck event list --waiting shows them; opdeck serve and the console try again.")
+		b.Oldest.UTC().Format(time.RFC3339), untrusted.Text(b.Reason).Line(300)), "opdeck event list --waiting shows them; opdeck serve and the console try again.")
 }
 
 func plural(n int64, one, many string) string {

@@ -12,7 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/session"
-	"opdeck/internal/config"
+	"opdeck/internal/app/config"
 )
 
 // network looks the service's name up and shakes hands. It reports whether the

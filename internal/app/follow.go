@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/internal/audit"
-	"opdeck/internal/followup"
-	"opdeck/internal/replace"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/replace"
 )
 
 // openFollow makes the tracker that settles writes whose outcome is not known.

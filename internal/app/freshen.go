@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/limit"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store"
 )
 

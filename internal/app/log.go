@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"opdeck/api"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // secretKeys are attribute names whose values are never logged.
@@ -38,14 +38,14 @@ func clean(_ []string, a slog.Attr) slog.Attr {
 		if err, ok := v.Any().(error); ok {
 			return slog.String(a.Key, safe(err.Error()))
 		}
-		if u, ok := v.Any().(text.Untrusted); ok {
+		if u, ok := v.Any().(untrusted.Text); ok {
 			return slog.String(a.Key, safe(string(u)))
 		}
 	}
 	return a
 }
 
-func safe(s string) string { return text.Untrusted(api.Scrub(s)).Line(2000) }
+func safe(s string) string { return untrusted.Text(api.Scrub(s)).Line(2000) }
 
 // discard is the log when nobody asked for one.
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -7,8 +7,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
-	"opdeck/internal/audit"
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/receiver"
 )
 
 // receiverActor is who merges events: no person, with no role.

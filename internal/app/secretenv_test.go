@@ -3,8 +3,8 @@ package app
 import (
 	"testing"
 
-	"opdeck/internal/approval"
-	"opdeck/internal/config"
+	"opdeck/internal/app/config"
+	"opdeck/internal/domain/approval"
 )
 
 // Whoever is at the other end sees the secrets that the config names, and doctor finds

@@ -10,7 +10,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/api/session"
-	"opdeck/internal/config"
+	"opdeck/internal/app/config"
 	"opdeck/internal/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/internal/index"
+	"opdeck/internal/domain/index"
 )
 
 // IndexStatus is what the index holds, how old it is, and how the sync stands.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/internal/approval"
-	"opdeck/internal/audit"
+	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/store"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/internal/config"
+	"opdeck/internal/app/config"
 )
 
 // tlsConfig is for everything that opdeck calls: the system's authorities and,

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 
 	"opdeck/api"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // ReadUpload reads a file that is to be uploaded, no more of it than the service
 // can take.
 func ReadUpload(path string) (api.Upload, error) {
-	name := text.Untrusted(filepath.Base(path)).Line(80)
+	name := untrusted.Text(filepath.Base(path)).Line(80)
 	f, err := os.Open(path)
 	if err != nil {
 		return badUpload("The file cannot be opened: "+name+".", err)
@@ -33,7 +33,7 @@ func ReadUploadFrom(r io.Reader, name string) (api.Upload, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(r, api.MaxUpload+1))
 	if err != nil {
-		return badUpload("The file cannot be read: "+text.Untrusted(base).Line(80)+".", err)
+		return badUpload("The file cannot be read: "+untrusted.Text(base).Line(80)+".", err)
 	}
 	return api.Upload{FileName: base, Content: b}, nil
 }

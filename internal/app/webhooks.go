@@ -12,10 +12,10 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
-	"opdeck/api/text"
-	"opdeck/internal/config"
-	"opdeck/internal/index"
-	"opdeck/internal/receiver"
+	"opdeck/api/untrusted"
+	"opdeck/internal/app/config"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/receiver"
 	"opdeck/internal/store"
 )
 
@@ -194,6 +194,6 @@ func doubted(issues []hook.Issue, path string) bool {
 func (a *App) Learn(ctx context.Context, op api.Operation, sent time.Time) {
 	l := hook.NewLearner(a.Inbox())
 	if _, err := receiver.Learn(ctx, a.Inbox(), l, op, sent); err != nil {
-		a.Log.Warn("codes", "opid", text.Untrusted(op.OPID).Line(64), "err", err)
+		a.Log.Warn("codes", "opid", untrusted.Text(op.OPID).Line(64), "err", err)
 	}
 }

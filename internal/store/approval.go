@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/internal/approval"
+	"opdeck/internal/domain/approval"
 )
 
 // ApprovalStore keeps requests for approval in the core database. It implements

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"opdeck/internal/audit"
+	"opdeck/internal/domain/audit"
 )
 
 // AuditStore keeps the audit trail in the core database. It implements

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/internal/audit"
+	"opdeck/internal/domain/audit"
 )
 
 // maxList is the number of values in one IN list.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/internal/audit"
+	"opdeck/internal/domain/audit"
 )
 
 const (

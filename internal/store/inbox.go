@@ -7,9 +7,9 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
-	"opdeck/api/text"
-	"opdeck/internal/mask"
-	"opdeck/internal/receiver"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/domain/receiver"
 )
 
 // Inbox keeps the webhooks of one machine account in a bulk database, with the
@@ -65,7 +65,7 @@ func scanHook(scan func(...any) error) (receiver.Stored, error) {
 		return s, err
 	}
 	s.LastAt, s.ReceivedAt = inboxTime(last), inboxTime(received)
-	s.Object, s.ObjectID, s.CUID = hook.Object(object), text.Untrusted(objectID), text.Untrusted(cuid)
+	s.Object, s.ObjectID, s.CUID = hook.Object(object), untrusted.Text(objectID), untrusted.Text(cuid)
 	s.Source, s.Status, s.Reason = receiver.Source(source), receiver.Status(status), hook.Reason(reason)
 	s.Verdict.Authenticated, s.Verdict.Bound = authenticated != 0, bound != 0
 	copy(s.Hash[:], hash)

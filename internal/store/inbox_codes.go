@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"opdeck/api/hook"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 )
 
 // AddPairs implements hook.CodeStore. It stops counting a code and word at
@@ -51,7 +51,7 @@ func (b *Inbox) Evidence(ctx context.Context) ([]hook.Evidence, error) {
 		if err := rows.Scan((*string)(&e.Field), &e.Code, &word, &e.Count, &e.Exact, &sample); err != nil {
 			return nil, b.db.explain(err)
 		}
-		e.Word, e.Sample = text.Untrusted(word), text.Untrusted(sample)
+		e.Word, e.Sample = untrusted.Text(word), untrusted.Text(sample)
 		out = append(out, e)
 	}
 	return out, b.db.explain(rows.Err())

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/receiver"
 )
 
 // Insert implements receiver.Inbox.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/receiver"
 )
 
 // Merged implements receiver.Ledger.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"opdeck/api"
-	"opdeck/internal/mask"
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/domain/receiver"
 )
 
 // Reject implements receiver.Rejects.

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"opdeck/api"
-	"opdeck/api/text"
-	"opdeck/internal/index"
-	"opdeck/internal/index/indextest"
-	"opdeck/internal/receiver"
-	"opdeck/internal/receiver/receivertest"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/indextest"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )
@@ -67,7 +67,7 @@ func TestInboxGetsScopes(t *testing.T) {
 				before7(t, s)
 				op := func(id, cuid string) api.Operation {
 					o := indextest.Options{}.Make(1)
-					o.OPID, o.Customer.CUID = text.Untrusted(id), text.Untrusted(cuid)
+					o.OPID, o.Customer.CUID = untrusted.Text(id), untrusted.Text(cuid)
 					o.Raw = nil
 					return o
 				}

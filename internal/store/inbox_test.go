@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"opdeck/api"
-	"opdeck/internal/receiver"
-	"opdeck/internal/receiver/receivertest"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )

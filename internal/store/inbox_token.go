@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/receiver"
 )
 
 // tokenSpare is how much longer than needed a token is remembered: clocks of

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 )
 
 // OperationIndex is the index of one machine account's operations in the bulk

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"opdeck/internal/index"
-	"opdeck/internal/index/indextest"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/store"
 )
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"opdeck/internal/index"
+	"opdeck/internal/domain/index"
 )
 
 // trust is how often a read may step backwards before it is believed.

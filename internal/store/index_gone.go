@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 )
 
 // absent is an operation of index_absent.

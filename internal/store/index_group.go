@@ -11,9 +11,9 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
-	"opdeck/api/text"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 )
 
 // Groups counts and sums by a value; the largest first, days the newest first.
@@ -52,13 +52,13 @@ func (x *OperationIndex) Groups(ctx context.Context, f filter.OperationExpr, by 
 	}
 	if by == index.ByDay {
 		for i := range groups {
-			groups[i].Key = text.Untrusted(time.Unix(itemNumber(groups[i].Key)*86400, 0).UTC().Format(time.DateOnly))
+			groups[i].Key = untrusted.Text(time.Unix(itemNumber(groups[i].Key)*86400, 0).UTC().Format(time.DateOnly))
 		}
 	}
 	return groups, nil
 }
 
-func itemNumber(s text.Untrusted) int64 {
+func itemNumber(s untrusted.Text) int64 {
 	n, _ := strconv.ParseInt(string(s), 10, 64) // made by tallyBy
 	return n
 }
@@ -161,7 +161,7 @@ func (x *OperationIndex) customers(ctx context.Context, groups []index.Group) ([
 		if w.id != "" {
 			same.name = ""
 		}
-		g.Key, g.Name = text.Untrusted(w.id), text.Untrusted(w.name)
+		g.Key, g.Name = untrusted.Text(w.id), untrusted.Text(w.name)
 		if i, ok := at[same]; ok {
 			out[i] = joinGroups(out[i], g)
 			continue

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"opdeck/api"
-	"opdeck/api/text"
-	"opdeck/internal/index/filter"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index/filter"
 )
 
 // kind is one row of index_kind with an operation that stands for all of it, so
@@ -73,10 +73,10 @@ func (x *OperationIndex) loadKinds(ctx context.Context) ([]kind, error) {
 }
 
 func (k kindKey) operation() api.Operation {
-	o := api.Operation{Status: text.Untrusted(k.status), Type: text.Untrusted(k.typ), PaymentType: text.Untrusted(k.payment),
+	o := api.Operation{Status: untrusted.Text(k.status), Type: untrusted.Text(k.typ), PaymentType: untrusted.Text(k.payment),
 		IsVisible: k.flags&flagHidden == 0, IsParent: k.flags&flagParent != 0}
-	o.SourceAmount.Sum.CurrencyCode = text.Untrusted(k.currency)
-	o.DestinationAmount.Sum.CurrencyCode = text.Untrusted(k.tocurrency)
+	o.SourceAmount.Sum.CurrencyCode = untrusted.Text(k.currency)
+	o.DestinationAmount.Sum.CurrencyCode = untrusted.Text(k.tocurrency)
 	if k.flags&flagBad != 0 {
 		o.SourceAmount.Sum.Units = "?"
 	}

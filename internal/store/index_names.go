@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index/filter"
 )
 
 // nameKinds finds or makes the kinds of the rows.

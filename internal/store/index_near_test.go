@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"opdeck/api"
-	"opdeck/internal/index"
-	"opdeck/internal/index/indextest"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )

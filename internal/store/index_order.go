@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 )
 
 // cross joins index_op to what comes before it, in that order in SQLite.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index/filter"
 )
 
 // rare is up to how many candidates are looked at one by one and sorted. More

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"opdeck/internal/index/filter"
-	"opdeck/internal/mask"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/mask"
 )
 
 // partyIs is the condition that the party in a column of a row o is one that a

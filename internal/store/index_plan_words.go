@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index/filter"
 )
 
 func likeAny(s string) string {

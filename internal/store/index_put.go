@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 )
 
 // known is what is stored of an operation already.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/api/text"
-	"opdeck/internal/index"
-	"opdeck/internal/index/indextest"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )
@@ -20,11 +20,11 @@ import (
 // changed is a later state of an operation.
 func changed(o api.Operation, step int) api.Operation {
 	o.UpdatedAt = api.At(now.Add(time.Duration(100+step) * time.Hour))
-	o.Status = text.Untrusted("STEP" + strconv.Itoa(step%3))
-	o.Reference = text.Untrusted(fmt.Sprintf("step-%d-%s", step, o.OPID[:6]))
+	o.Status = untrusted.Text("STEP" + strconv.Itoa(step%3))
+	o.Reference = untrusted.Text(fmt.Sprintf("step-%d-%s", step, o.OPID[:6]))
 	o.SourceAmount.Sum.CurrencyCode = "EUR"
 	o.SourceAmount.Sum.Units, o.SourceAmount.Sum.Nanos = api.Number(strconv.Itoa(step*1000)), "1"
-	o.Customer = api.CustomerRef{CUID: "C" + text.Untrusted(strconv.Itoa(step%5)), Name: "Changed"}
+	o.Customer = api.CustomerRef{CUID: "C" + untrusted.Text(strconv.Itoa(step%5)), Name: "Changed"}
 	return o
 }
 

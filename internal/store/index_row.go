@@ -16,9 +16,9 @@ import (
 	"unicode/utf8"
 
 	"opdeck/api"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
-	"opdeck/internal/mask"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/mask"
 )
 
 // Flags of a kind.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"opdeck/api"
-	"opdeck/api/text"
-	"opdeck/internal/index"
-	"opdeck/internal/index/indextest"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )
@@ -27,7 +27,7 @@ func TestIndexFindsTwoLetters(t *testing.T) {
 			ops = append(ops, op)
 		}
 		for i, c := range []string{`zq`, `zqx`, `xzq`, `a zq b`, `q"z`, `"`, `*w`, `юж`, `漢字`, `x`, `end ю`, "zQ"} {
-			ops[i].Comment = text.Untrusted(c)
+			ops[i].Comment = untrusted.Text(c)
 		}
 		ops[20].Reference = "zq-1"
 		ops[21].Customer.Name = "Firma Äöqv"

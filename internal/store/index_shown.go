@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"opdeck/api"
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index/filter"
 )
 
 const shownName = "shown" // in index_meta: the version of the mask that rows were made with

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"opdeck/internal/index"
+	"opdeck/internal/domain/index"
 )
 
 // sight is a time of index_sight; the zero time for 0.

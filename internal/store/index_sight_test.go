@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
-	"opdeck/internal/index/indextest"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"opdeck/internal/index"
+	"opdeck/internal/domain/index"
 )
 
 // Now is the time of the store's clock.

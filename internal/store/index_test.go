@@ -15,11 +15,12 @@ import (
 	"pgregory.net/rapid"
 
 	"opdeck/api"
-	"opdeck/api/text"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
-	"opdeck/internal/index/indextest"
-	"opdeck/internal/mask"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/index/indextest"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )
@@ -110,7 +111,7 @@ func checks() int {
 	if n, err := strconv.Atoi(os.Getenv("OPDECK_INDEX_CHECKS")); err == nil {
 		return n
 	}
-	if slowRun {
+	if racedetector.Enabled {
 		return 10
 	}
 	return 60
@@ -137,7 +138,7 @@ func questionGen(ops []api.Operation) *rapid.Generator[question] {
 func drawFilter(rt *rapid.T, ops []api.Operation) string {
 	leaf := rapid.Custom(func(rt *rapid.T) string {
 		o := rapid.SampledFrom(ops).Draw(rt, "op")
-		sub := func(s text.Untrusted) string {
+		sub := func(s untrusted.Text) string {
 			r := []rune(string(s))
 			if len(r) == 0 {
 				return `"x"`
@@ -146,7 +147,7 @@ func drawFilter(rt *rapid.T, ops []api.Operation) string {
 			j := rapid.IntRange(i+1, len(r)).Draw(rt, "j")
 			return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(string(r[i:j])) + `"`
 		}
-		quoted := func(s text.Untrusted) string {
+		quoted := func(s untrusted.Text) string {
 			if s == "" {
 				return "x"
 			}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
-	"opdeck/api/text"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 )
 
 // Count counts the rows that the filter lets through.
@@ -81,7 +81,7 @@ func (t *total) sum(currency string) index.Sum {
 		digits := d.NumDigits() + int64(d.Exponent)
 		_, _ = apd.BaseContext.WithPrecision(uint32(digits)+1).Quantize(d, d, 0) // fits by construction
 	}
-	return index.Sum{Currency: text.Untrusted(currency), Count: t.count, Amount: d, Bad: t.bad}
+	return index.Sum{Currency: untrusted.Text(currency), Count: t.count, Amount: d, Bad: t.bad}
 }
 
 // Totals sums the amounts that the filter lets through, by currency.
@@ -205,7 +205,7 @@ func (t tally) groups() []index.Group {
 		}
 		g := by[k[0]]
 		if g == nil {
-			g = &index.Group{Key: text.Untrusted(k[0])}
+			g = &index.Group{Key: untrusted.Text(k[0])}
 			by[k[0]] = g
 		}
 		g.Count += v.count

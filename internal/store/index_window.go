@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 )
 
 // Get returns one operation, index.ErrNone when there is none.

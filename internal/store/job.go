@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"opdeck/internal/replace"
+	"opdeck/internal/domain/replace"
 )
 
 const kindReplace = "replace_document"

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"opdeck/internal/journey"
+	"opdeck/internal/domain/journey"
 )
 
 // Journeys keeps the verification journeys of one account.

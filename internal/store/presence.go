@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
-	"opdeck/internal/presence"
+	"opdeck/internal/domain/presence"
 )
 
 // presenceKept is how long the place of a console that ended without a word is

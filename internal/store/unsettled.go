@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"opdeck/internal/followup"
+	"opdeck/internal/domain/followup"
 )
 
 // Unsettled keeps the writes of one account whose outcome is not known. It

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/internal/followup"
+	"opdeck/internal/domain/followup"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"opdeck/internal/index"
-	"opdeck/internal/index/indextest"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/store"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
-	"opdeck/internal/release"
+	"opdeck/internal/host/release"
 )
 
 func main() {

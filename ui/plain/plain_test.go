@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"opdeck/api/text"
-	draw "opdeck/ui/text"
+	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
 )
 
 // answers is a person who types each line when a prompt was said: the reader
@@ -55,7 +55,7 @@ func TestOnlySafeLinesAreSaid(t *testing.T) {
 			t.Fatalf("%q ends without a line end", out.String())
 		}
 		for l := range strings.SplitSeq(strings.TrimSuffix(out.String(), "\n"), "\n") {
-			if _, f := text.Clean(l, len(l)+1); f&(text.Control|text.Format|text.Invalid) != 0 {
+			if _, f := untrusted.Clean(l, len(l)+1); f&(untrusted.Control|untrusted.Format|untrusted.Invalid) != 0 {
 				t.Fatalf("%q was said", l)
 			}
 			if width > 1 && draw.Width(l) > width {

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"opdeck/api/text"
-	draw "opdeck/ui/text"
+	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
 )
 
 // Options say with whom a Talk talks. In and Out are required.
@@ -91,7 +91,7 @@ func (t *Talk) Say(lines ...string) {
 }
 
 func (t *Talk) lay(l string) []string {
-	l, _ = text.Clean(l, len(l)+1)
+	l, _ = untrusted.Clean(l, len(l)+1)
 	if t.opt.ASCII {
 		l = ascii(l)
 	}
@@ -109,7 +109,7 @@ func ascii(s string) string {
 		switch {
 		case r < 0x7f:
 			b.WriteRune(r)
-		case r == text.Mark:
+		case r == untrusted.Mark:
 			b.WriteByte('.')
 		case r == '…':
 			b.WriteString("...")
@@ -235,7 +235,7 @@ func (t *Talk) Secret(ctx context.Context, label string) (string, error) {
 	var err error
 	switch {
 	case t.opt.Secret != nil:
-		safe, _ := text.Clean(p, len(p)+1)
+		safe, _ := untrusted.Clean(p, len(p)+1)
 		s, err = t.opt.Secret(safe + "\n")
 		if err != nil && ctx.Err() != nil {
 			return "", ErrInterrupted

@@ -3,5 +3,5 @@
 // of a given size, know nothing of the shell and never start anything.
 //
 // Every function takes widths in cells and gives lines no wider than asked.
-// Text is safe text (opdeck/ui/text); what came from outside is cleaned before.
+// Text is safe text (opdeck/ui/draw); what came from outside is cleaned before.
 package widget

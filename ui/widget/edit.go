@@ -6,8 +6,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	untrusted "opdeck/api/text"
-	"opdeck/ui/text"
+	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
 
@@ -54,7 +54,7 @@ func (e *Edit) Cell(i, w int) int {
 	cells := e.cells()
 	n := 0
 	for j := e.from; j < min(i, len(cells)); j++ {
-		n += text.Width(cells[j])
+		n += draw.Width(cells[j])
 	}
 	return max(min(n, w-1), 0)
 }
@@ -168,12 +168,12 @@ func (e *Edit) View(th *theme.Theme, w int, focused bool, hint string) string {
 		return ""
 	}
 	if len(e.value) == 0 {
-		hint = text.Cut(hint, w-1)
+		hint = draw.Cut(hint, w-1)
 		cursor := " "
 		if focused {
 			cursor = th.Cursor.Render(" ")
 		}
-		return cursor + th.Dim.Render(hint) + text.Space(w-1-text.Width(hint))
+		return cursor + th.Dim.Render(hint) + draw.Space(w-1-draw.Width(hint))
 	}
 	cells := e.cells()
 	e.scroll(cells, w)
@@ -184,7 +184,7 @@ func (e *Edit) View(th *theme.Theme, w int, focused bool, hint string) string {
 		if i < len(cells) {
 			c = cells[i]
 		}
-		n := text.Width(c)
+		n := draw.Width(c)
 		if used+n > w {
 			break
 		}
@@ -194,7 +194,7 @@ func (e *Edit) View(th *theme.Theme, w int, focused bool, hint string) string {
 		b.WriteString(c)
 		used += n
 	}
-	return b.String() + text.Space(w-used)
+	return b.String() + draw.Space(w-used)
 }
 
 // cells is the safe look of each character.
@@ -207,7 +207,7 @@ func (e *Edit) cells() []string {
 		case r >= 0x20 && r < 0x7f:
 			out[i] = string(r)
 		default:
-			if out[i] = safeLine(string(r), 1); text.Width(out[i]) == 0 {
+			if out[i] = safeLine(string(r), 1); draw.Width(out[i]) == 0 {
 				out[i] = string(untrusted.Mark)
 			}
 		}
@@ -221,16 +221,16 @@ func (e *Edit) scroll(cells []string, w int) {
 	width := func() int {
 		n := 1 // the cursor behind the end
 		if e.at < len(cells) {
-			n = text.Width(cells[e.at])
+			n = draw.Width(cells[e.at])
 		}
 		for i := e.from; i < e.at; i++ {
-			n += text.Width(cells[i])
+			n += draw.Width(cells[i])
 		}
 		return n
 	}
 	for n := width(); n > w && e.from < e.at; e.from++ {
-		n -= text.Width(cells[e.from])
+		n -= draw.Width(cells[e.from])
 	}
 }
 
-func safeLine(s string, max int) string { return untrusted.Untrusted(s).Line(max) }
+func safeLine(s string, max int) string { return untrusted.Text(s).Line(max) }

@@ -5,7 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
 
@@ -45,7 +45,7 @@ func (f Field) Problem(value string) string {
 		return ""
 	}
 	if err := f.Check(value); err != nil {
-		return text.Cut(oneLine(err.Error()), 300)
+		return draw.Cut(oneLine(err.Error()), 300)
 	}
 	return ""
 }
@@ -86,7 +86,7 @@ func (f *Form) Type(msg tea.KeyMsg) bool {
 		}
 	}
 	if n := len(e.value) + len(msg.Runes); n > d.max() && len(msg.Runes) > 1 {
-		f.note = "That is too long: " + text.Count(n) + " of " + text.Count(d.max()) + " characters."
+		f.note = "That is too long: " + draw.Count(n) + " of " + draw.Count(d.max()) + " characters."
 		return false
 	}
 	return e.Type(msg)
@@ -152,9 +152,9 @@ func (f *Form) Clear() {
 func (f *Form) View(th *theme.Theme, w int) []string {
 	var out []string
 	for i, d := range f.fields {
-		sign, label := "  ", th.Dim.Render(text.Cut(d.Label, w-2))
+		sign, label := "  ", th.Dim.Render(draw.Cut(d.Label, w-2))
 		if i == f.focus {
-			sign, label = th.Accent.Render(th.Signs.Crumb)+" ", th.Title.Render(text.Cut(d.Label, w-2))
+			sign, label = th.Accent.Render(th.Signs.Crumb)+" ", th.Title.Render(draw.Cut(d.Label, w-2))
 		}
 		out = append(out, sign+label)
 		out = append(out, "  "+f.edits[i].View(th, w-2, i == f.focus, d.Hint))
@@ -166,7 +166,7 @@ func (f *Form) View(th *theme.Theme, w int) []string {
 			problem = f.note
 		}
 		if problem != "" {
-			for _, l := range text.Wrap(th.Signs.Bad+" "+problem, w-2) {
+			for _, l := range draw.Wrap(th.Signs.Bad+" "+problem, w-2) {
 				out = append(out, "  "+th.Bad.Render(l))
 			}
 		}

@@ -7,8 +7,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 )
 
@@ -108,12 +108,12 @@ func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
 	out := []string{th.Accent.Render("/ ") + b.edit.View(th, room, true, b.hint)}
 	if b.column > 0 {
 		if b.unfinished() { // somebody is about to type it
-			out = append(out, th.Dim.Render(text.Cut(b.what, w)))
+			out = append(out, th.Dim.Render(draw.Cut(b.what, w)))
 		} else {
-			out = append(out, text.Space(2+b.edit.Cell(b.column-1, room))+th.Bad.Render("^"), th.Bad.Render(text.Cut(th.Signs.Bad+" "+b.what, w)))
+			out = append(out, draw.Space(2+b.edit.Cell(b.column-1, room))+th.Bad.Render("^"), th.Bad.Render(draw.Cut(th.Signs.Bad+" "+b.what, w)))
 		}
 		if b.still != "" {
-			out = append(out, th.Warn.Render(text.Cut(b.still, w)))
+			out = append(out, th.Warn.Render(draw.Cut(b.still, w)))
 		}
 	}
 	if offers := b.offerLine(th, w); offers != "" {
@@ -134,7 +134,7 @@ func (b *FilterBar) offerLine(th *theme.Theme, w int) string {
 	used := 4
 	for i, o := range b.offers[first:] {
 		said := safeLine(o.Text, 60) // values come from outside
-		if used += text.Width(said) + 2; used > w {
+		if used += draw.Width(said) + 2; used > w {
 			break
 		}
 		style := th.Dim

@@ -3,7 +3,7 @@ package widget
 import (
 	"strings"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
 
@@ -12,24 +12,24 @@ import (
 // the frame are cut. Too small for a frame, it draws the lines alone.
 func Box(th *theme.Theme, title string, lines []string, foot string, w, h int, tone theme.Tone) []string {
 	if w < 8 || h < 3 {
-		return text.Lay(append([]string{th.Title.Render(text.Cut(title, w))}, lines...), w, h)
+		return draw.Lay(append([]string{th.Title.Render(draw.Cut(title, w))}, lines...), w, h)
 	}
 	s, frame := th.Signs, th.Tone(tone)
 	in := w - 4
 	out := make([]string, 0, h)
 	out = append(out, edge(th, s.TopLeft, th.Title, title, s.TopRight, w, frame))
-	for _, l := range text.Lay(lines, in, h-2) {
-		out = append(out, frame.Render(s.Side)+" "+text.Pad(l, in)+" "+frame.Render(s.Side))
+	for _, l := range draw.Lay(lines, in, h-2) {
+		out = append(out, frame.Render(s.Side)+" "+draw.Pad(l, in)+" "+frame.Render(s.Side))
 	}
 	return append(out, edge(th, s.BottomLeft, th.Dim, foot, s.BottomRight, w, frame))
 }
 
 func edge(th *theme.Theme, left string, style theme.Style, label, right string, w int, frame theme.Style) string {
-	label = text.Cut(label, w-6)
+	label = draw.Cut(label, w-6)
 	if label == "" {
 		return frame.Render(left + strings.Repeat(th.Signs.Light, w-2) + right)
 	}
-	rest := w - 5 - text.Width(label)
+	rest := w - 5 - draw.Width(label)
 	return frame.Render(left+th.Signs.Light) + " " + style.Render(label) + " " + frame.Render(strings.Repeat(th.Signs.Light, rest)+right)
 }
 
@@ -45,13 +45,13 @@ func Tabs(th *theme.Theme, names []string, active, w int) string {
 			sign, style = th.Signs.Cursor+" ", th.Title
 		}
 		n = sign + n
-		if used+text.Width(n)+2 > w && i != active {
+		if used+draw.Width(n)+2 > w && i != active {
 			continue
 		}
-		used += text.Width(n) + 2
+		used += draw.Width(n) + 2
 		parts = append(parts, style.Render(n))
 	}
-	return text.Lay([]string{strings.Join(parts, "  ")}, w, 1)[0]
+	return draw.Lay([]string{strings.Join(parts, "  ")}, w, 1)[0]
 }
 
 // Panes puts two blocks side by side in w by h cells, the left one lw cells
@@ -59,13 +59,13 @@ func Tabs(th *theme.Theme, names []string, active, w int) string {
 func Panes(th *theme.Theme, left, right []string, lw, w, h, focus int) []string {
 	if lw < 10 || w-lw-3 < 10 {
 		if focus == 0 {
-			return text.Lay(left, w, h)
+			return draw.Lay(left, w, h)
 		}
-		return text.Lay(right, w, h)
+		return draw.Lay(right, w, h)
 	}
-	l, r := text.Lay(left, lw, h), text.Lay(right, w-lw-3, h)
+	l, r := draw.Lay(left, lw, h), draw.Lay(right, w-lw-3, h)
 	for i := range l {
-		l[i] = text.Pad(l[i], lw) + " " + th.Rule.Render(th.Signs.Side) + " " + r[i]
+		l[i] = draw.Pad(l[i], lw) + " " + th.Rule.Render(th.Signs.Side) + " " + r[i]
 	}
 	return l
 }

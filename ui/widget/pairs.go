@@ -3,7 +3,7 @@ package widget
 import (
 	"strings"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
 
@@ -42,7 +42,7 @@ func Pairs(th *theme.Theme, list []Pair, w int) []string {
 		if i < len(right) {
 			r = right[i]
 		}
-		out[i] = text.Pad(l, half) + "   " + r
+		out[i] = draw.Pad(l, half) + "   " + r
 	}
 	return out
 }
@@ -69,7 +69,7 @@ func join(groups [][]Pair) []Pair {
 func column(th *theme.Theme, list []Pair, w int) []string {
 	label := 0
 	for _, p := range list {
-		label = max(label, text.Width(p.Label))
+		label = max(label, draw.Width(p.Label))
 	}
 	label = min(label, max(w/3, 4))
 	var out []string
@@ -81,7 +81,7 @@ func column(th *theme.Theme, list []Pair, w int) []string {
 			if i > 0 && len(out) > 0 && out[len(out)-1] != "" {
 				out = append(out, "")
 			}
-			out = append(out, th.Title.Render(text.Cut(p.Value, w)))
+			out = append(out, th.Title.Render(draw.Cut(p.Value, w)))
 		default:
 			out = append(out, pair(th, p, label, w)...)
 		}
@@ -90,21 +90,21 @@ func column(th *theme.Theme, list []Pair, w int) []string {
 }
 
 func pair(th *theme.Theme, p Pair, label, w int) []string {
-	head := th.Dim.Render(text.Fit(p.Label, min(label, w)))
+	head := th.Dim.Render(draw.Fit(p.Label, min(label, w)))
 	room := w - label - 2
 	if room <= 0 {
 		return []string{head}
 	}
 	lines := []string{p.Value}
 	if p.Long {
-		lines = text.Wrap(p.Value, room)
+		lines = draw.Wrap(p.Value, room)
 	}
 	for i, l := range lines {
-		l = th.Tone(p.Tone).Render(text.Cut(l, room))
+		l = th.Tone(p.Tone).Render(draw.Cut(l, room))
 		if i == 0 {
 			lines[i] = head + "  " + l
 		} else {
-			lines[i] = text.Space(label+2) + l
+			lines[i] = draw.Space(label+2) + l
 		}
 	}
 	return lines
@@ -135,15 +135,15 @@ func Checklist(th *theme.Theme, steps []Step, w int) []string {
 	out := make([]string, 0, len(steps))
 	for _, s := range steps {
 		sign, word, tone := stepLook(th, s.State)
-		head := th.Tone(tone).Render(sign+" "+text.Fit(word, 8)) + " "
+		head := th.Tone(tone).Render(sign+" "+draw.Fit(word, 8)) + " "
 		room := w - 11
 		if room <= 0 {
-			out = append(out, text.Cut(sign+" "+s.Text, w))
+			out = append(out, draw.Cut(sign+" "+s.Text, w))
 			continue
 		}
-		line := text.Cut(s.Text, room)
-		if note := room - text.Width(line) - 2; s.Note != "" && note > 3 {
-			line += "  " + th.Dim.Render(text.Cut(s.Note, note))
+		line := draw.Cut(s.Text, room)
+		if note := room - draw.Width(line) - 2; s.Note != "" && note > 3 {
+			line += "  " + th.Dim.Render(draw.Cut(s.Note, note))
 		}
 		out = append(out, head+line)
 	}

@@ -3,8 +3,8 @@ package widget
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 )
 
@@ -130,7 +130,7 @@ func (t *Table) SetSource(s Source) {
 	}
 	t.order = keep
 	if lost > 0 {
-		t.note = text.Plural(lost, "mark", "marks") + " dropped: no longer in this list."
+		t.note = draw.Plural(lost, "mark", "marks") + " dropped: no longer in this list."
 	}
 	t.settle()
 }
@@ -196,7 +196,7 @@ func (t *Table) TooWide() []int {
 	}
 	var out []int
 	for _, c := range t.shown {
-		if t.columns[c.index].Align != Left && text.Width(cellOf(r, c.index)) > c.width {
+		if t.columns[c.index].Align != Left && draw.Width(cellOf(r, c.index)) > c.width {
 			out = append(out, c.index)
 		}
 	}
@@ -295,7 +295,7 @@ func (t *Table) mark(id string, on bool) {
 	}
 	if on {
 		if len(t.order) >= maxMarks {
-			t.note = "No more than " + text.Count(maxMarks) + " rows can be marked."
+			t.note = "No more than " + draw.Count(maxMarks) + " rows can be marked."
 			return
 		}
 		t.marks[id] = true
@@ -320,6 +320,6 @@ func (t *Table) markAll() {
 		t.mark(t.source.Row(i).ID, true)
 	}
 	if t.source.Len() > maxMarks {
-		t.note = "The first " + text.Count(maxMarks) + " rows are marked; more cannot be."
+		t.note = "The first " + draw.Count(maxMarks) + " rows are marked; more cannot be."
 	}
 }

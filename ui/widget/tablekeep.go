@@ -3,7 +3,7 @@ package widget
 import (
 	"slices"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 )
 
 // keep is what a table drew last. A row that looks the same is not drawn again:
@@ -41,7 +41,7 @@ type keptColumn struct {
 	in    []string
 	out   []string
 
-	at       text.Points // what the numbers in drawn were placed by
+	at       draw.Points // what the numbers in drawn were placed by
 	drawnFor int
 	drawn    map[string]string
 }
@@ -88,9 +88,9 @@ func (t *Table) cell(r Row, i, k int) string {
 	case d.Align != Left:
 		return t.keep.cols[c.index].out[k]
 	case d.Middle:
-		return text.Pad(text.Middle(cellOf(r, c.index), c.width), c.width)
+		return draw.Pad(draw.Middle(cellOf(r, c.index), c.width), c.width)
 	}
-	return text.Fit(cellOf(r, c.index), c.width)
+	return draw.Fit(cellOf(r, c.index), c.width)
 }
 
 // line is the k-th row on screen, at at in the list.

@@ -3,7 +3,7 @@ package widget
 import (
 	"strings"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 )
 
 // widen makes room for the numbers of the rows on screen, so that each is shown
@@ -39,10 +39,10 @@ func (t *Table) widen(rows []Row) {
 		want := 0
 		for _, r := range rows {
 			s := cellOf(r, i)
-			if n := text.Width(s); n <= limit {
+			if n := draw.Width(s); n <= limit {
 				want = max(want, n)
 			} else {
-				want = max(want, text.Width(tooWide(s, limit))) // its words; there is no sense in more room
+				want = max(want, draw.Width(tooWide(s, limit))) // its words; there is no sense in more room
 			}
 		}
 		want = max(want, c.Min)
@@ -65,9 +65,9 @@ func (t *Table) widen(rows []Row) {
 // numbers fits the column's numbers to its width. Points stand in one line when
 // byPoint is set; one that does not fit must not move the others.
 func (c *keptColumn) numbers(byPoint bool) {
-	var at text.Points
+	var at draw.Points
 	if byPoint {
-		at = text.PointsOf(c.in, c.width)
+		at = draw.PointsOf(c.in, c.width)
 	}
 	if c.drawn == nil || at != c.at || c.width != c.drawnFor || len(c.drawn) > keptNumbers {
 		c.at, c.drawnFor, c.drawn = at, c.width, make(map[string]string, len(c.in))
@@ -77,12 +77,12 @@ func (c *keptColumn) numbers(byPoint bool) {
 		d, ok := c.drawn[s]
 		if !ok {
 			switch {
-			case len(s) > c.width && text.Width(s) > c.width:
-				d = text.PadLeft(tooWide(s, c.width), c.width)
+			case len(s) > c.width && draw.Width(s) > c.width:
+				d = draw.PadLeft(tooWide(s, c.width), c.width)
 			case byPoint:
 				d = at.Put(s)
 			default:
-				d = text.PadLeft(s, c.width)
+				d = draw.PadLeft(s, c.width)
 			}
 			c.drawn[s] = d
 		}
@@ -101,7 +101,7 @@ const keptNumbers = 1000
 func tooWide(s string, w int) string {
 	const words = "too wide"
 	if i := strings.LastIndexByte(s, ' '); i >= 0 && !strings.ContainsAny(s[i:], "0123456789") {
-		if t := words + s[i:]; text.Width(t) <= w {
+		if t := words + s[i:]; draw.Width(t) <= w {
 			return t
 		}
 	}

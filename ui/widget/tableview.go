@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
 
@@ -163,10 +163,10 @@ func (t *Table) headLine() string {
 func (t *Table) drawHead() string {
 	var b strings.Builder
 	p := pen{b: &b}
-	p.write(t.th.Dim, text.Space(min(t.gutter(), t.w)))
+	p.write(t.th.Dim, draw.Space(min(t.gutter(), t.w)))
 	for i, c := range t.shown {
 		if i > 0 {
-			p.write(t.th.Dim, text.Space(gap))
+			p.write(t.th.Dim, draw.Space(gap))
 		}
 		d := t.columns[c.index]
 		title, style := d.Title, t.th.Dim
@@ -176,12 +176,12 @@ func (t *Table) drawHead() string {
 			if t.sortDown {
 				sign = t.th.Signs.Down
 			}
-			title = text.Cut(title, c.width-2) + " " + sign
+			title = draw.Cut(title, c.width-2) + " " + sign
 		}
 		if d.Align == Left {
-			title = text.Fit(title, c.width)
+			title = draw.Fit(title, c.width)
 		} else {
-			title = text.FitRight(title, c.width)
+			title = draw.FitRight(title, c.width)
 		}
 		p.write(style, title)
 	}
@@ -195,7 +195,7 @@ func (t *Table) clip(line string) string {
 	if t.need() <= t.w {
 		return line
 	}
-	return text.Lay([]string{line}, t.w, 1)[0]
+	return draw.Lay([]string{line}, t.w, 1)[0]
 }
 
 func (t *Table) need() int {
@@ -229,7 +229,7 @@ func (t *Table) drawRow(r Row, k, at int) string {
 	}
 	for i, c := range t.shown {
 		if i > 0 {
-			p.write(style(theme.Plain), text.Space(gap))
+			p.write(style(theme.Plain), draw.Space(gap))
 		}
 		tone := theme.Plain
 		if c.index < len(r.Tones) {
@@ -238,7 +238,7 @@ func (t *Table) drawRow(r Row, k, at int) string {
 		p.write(style(tone), t.cell(r, i, k))
 	}
 	if at == t.at {
-		p.write(style(theme.Plain), text.Space(t.w-t.need()))
+		p.write(style(theme.Plain), draw.Space(t.w-t.need()))
 	}
 	p.end()
 	return t.clip(b.String())
@@ -250,7 +250,7 @@ func (t *Table) drawMark(p *pen, r Row, marked bool, style func(theme.Tone) them
 	case mark && marked:
 		p.write(style(theme.Accent), t.th.Signs.Mark)
 	case !mark && r.Sign != "":
-		p.write(style(r.Tone), text.Fit(r.Sign, 1))
+		p.write(style(r.Tone), draw.Fit(r.Sign, 1))
 	default:
 		p.write(style(theme.Plain), " ")
 	}
@@ -262,27 +262,27 @@ func (t *Table) drawNotice(h int) []string {
 	if h >= 4 {
 		lines = append(lines, "")
 	}
-	for _, l := range text.Wrap(t.notice.Text, t.w-4) {
+	for _, l := range draw.Wrap(t.notice.Text, t.w-4) {
 		lines = append(lines, "  "+t.th.Tone(t.notice.Tone).Render(l))
 	}
-	for _, l := range text.Wrap(t.notice.Hint, t.w-4) {
+	for _, l := range draw.Wrap(t.notice.Hint, t.w-4) {
 		lines = append(lines, "  "+t.th.Dim.Render(l))
 	}
-	return text.Lay(lines, t.w, min(len(lines), h))
+	return draw.Lay(lines, t.w, min(len(lines), h))
 }
 
 func (t *Table) drawFoot(n int) string {
 	at, s := "", "" // the number that changes with each key is plain: fewer bytes
 	if n > 0 {
-		at, s = text.Count(t.at+1), " of "+text.Count(n)
+		at, s = draw.Count(t.at+1), " of "+draw.Count(n)
 	}
 	if len(t.order) > 0 {
-		s += " " + t.th.Signs.Sep + " " + text.Count(len(t.order)) + " marked"
+		s += " " + t.th.Signs.Sep + " " + draw.Count(len(t.order)) + " marked"
 	}
 	if t.note != "" {
-		return text.Lay([]string{text.Spread("  "+t.th.Warn.Render(t.note), at+t.th.Dim.Render(s), t.w)}, t.w, 1)[0]
+		return draw.Lay([]string{draw.Spread("  "+t.th.Warn.Render(t.note), at+t.th.Dim.Render(s), t.w)}, t.w, 1)[0]
 	}
-	return text.Lay([]string{"  " + at + t.th.Dim.Render(s)}, t.w, 1)[0]
+	return draw.Lay([]string{"  " + at + t.th.Dim.Render(s)}, t.w, 1)[0]
 }
 
 // pen joins neighbours of the same style into one sequence.

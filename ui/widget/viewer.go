@@ -6,8 +6,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 )
 
@@ -62,11 +62,11 @@ func (v *Viewer) SetSize(w, h int) {
 func (v *Viewer) wrap() {
 	v.rows = v.rows[:0]
 	for _, l := range v.lines {
-		if v.w < 2 || text.Width(l) <= v.w {
+		if v.w < 2 || draw.Width(l) <= v.w {
 			v.rows = append(v.rows, l)
 			continue
 		}
-		v.rows = append(v.rows, text.Wrap(l, v.w)...)
+		v.rows = append(v.rows, draw.Wrap(l, v.w)...)
 	}
 	v.search(false)
 	v.settle()
@@ -203,7 +203,7 @@ func (v *Viewer) Position() string {
 	if len(v.rows) <= v.page() {
 		return ""
 	}
-	return text.Count(min(v.top+v.page(), len(v.rows))) + " of " + text.Count(len(v.rows))
+	return draw.Count(min(v.top+v.page(), len(v.rows))) + " of " + draw.Count(len(v.rows))
 }
 
 // Further says where one is in what does not fit, and how to see the rest of it;
@@ -213,7 +213,7 @@ func (v *Viewer) Further() string {
 		return ""
 	}
 	last := min(v.top+v.page(), len(v.rows))
-	where := text.Count(last) + " of " + text.Count(len(v.rows)) + " lines, "
+	where := draw.Count(last) + " of " + draw.Count(len(v.rows)) + " lines, "
 	if last < len(v.rows) {
 		return where + v.nav.PageDown.Help().Key + " shows more"
 	}
@@ -227,24 +227,24 @@ func (v *Viewer) Lines() []string {
 	for i := v.top; i < min(v.top+page, len(v.rows)); i++ {
 		l := v.rows[i]
 		if len(v.hits) > 0 && v.hits[v.hit] == i {
-			l = v.th.Selected(theme.Plain).Render(text.Pad(ansi.Strip(l), v.w))
+			l = v.th.Selected(theme.Plain).Render(draw.Pad(ansi.Strip(l), v.w))
 		}
 		out = append(out, l)
 	}
 	switch {
 	case v.Seeking() && page < v.h:
-		out = text.Lay(out, v.w, page)
+		out = draw.Lay(out, v.w, page)
 		q := v.query.View(v.th, max(v.w-16, 1), v.searching, "")
 		found := "no hit"
 		if len(v.hits) > 0 {
-			found = text.Count(v.hit+1) + "/" + text.Count(len(v.hits))
+			found = draw.Count(v.hit+1) + "/" + draw.Count(len(v.hits))
 		}
 		if v.query.Value() == "" {
 			found = ""
 		}
-		out = append(out, text.Spread(v.th.Accent.Render("/")+q, v.th.Dim.Render(found), v.w))
+		out = append(out, draw.Spread(v.th.Accent.Render("/")+q, v.th.Dim.Render(found), v.w))
 	case v.footed():
-		out = append(text.Lay(out, v.w, page), v.th.Dim.Render(text.Cut("  "+v.Further(), v.w)))
+		out = append(draw.Lay(out, v.w, page), v.th.Dim.Render(draw.Cut("  "+v.Further(), v.w)))
 	}
-	return text.Lay(out, v.w, v.h)
+	return draw.Lay(out, v.w, v.h)
 }

@@ -9,10 +9,10 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/approval"
+	"opdeck/internal/domain/approval"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -37,7 +37,7 @@ func Badge(n int) string {
 	case n == 1:
 		return "1 approval waits"
 	}
-	return text.Count(n) + " approvals wait"
+	return draw.Count(n) + " approvals wait"
 }
 
 // Screen implements ui.Screen.
@@ -244,10 +244,10 @@ func (s *Screen) why(r approval.Request) string {
 func (s *Screen) Counts(now time.Time) time.Time {
 	var next time.Time
 	for _, r := range s.rows.list {
-		_, a := text.Ago(r.Created, now)
+		_, a := draw.Ago(r.Created, now)
 		next = ui.Sooner(next, a)
 		if waits(r) {
-			_, u := text.Until(r.Expires, now)
+			_, u := draw.Until(r.Expires, now)
 			next = ui.Sooner(next, u)
 		}
 	}
@@ -258,14 +258,14 @@ func (s *Screen) Counts(now time.Time) time.Time {
 func (s *Screen) View() string {
 	s.switchKeys() // time alone can end a request
 	if s.page != nil {
-		return strings.Join(text.Lay(s.page.draw(s, s.w, s.h), s.w, s.h), "\n")
+		return strings.Join(draw.Lay(s.page.draw(s, s.w, s.h), s.w, s.h), "\n")
 	}
 	top := s.above()
 	if len(top) > s.h/2 {
 		top = top[:s.h/2]
 	}
 	s.table.SetSize(s.w, max(s.h-len(top), 1))
-	return strings.Join(text.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
+	return strings.Join(draw.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
 }
 
 // above says how many wait, and for whom.
@@ -286,14 +286,14 @@ func (s *Screen) above() []string {
 		head = th.Warn.Render(th.Signs.Wait + " " + Badge(open))
 	}
 	if mine > 0 {
-		head += th.Dim.Render(", " + text.Count(mine) + " of them asked by you")
+		head += th.Dim.Render(", " + draw.Count(mine) + " of them asked by you")
 	}
 	if s.doing != "" {
 		head += th.Info.Render("  " + s.doing + " …")
 	}
 	out := []string{head}
 	if s.err != nil && s.rows.Len() > 0 {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Cut("Not read again: "+s.err.Public, s.w-2)))
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Cut("Not read again: "+s.err.Public, s.w-2)))
 	}
 	return out
 }

@@ -8,9 +8,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/approval"
+	"opdeck/internal/domain/approval"
 	"opdeck/ui"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -82,7 +82,7 @@ func bodyFacts(body []byte) []widget.Pair {
 		return []widget.Pair{{Label: "body", Value: string(body), Long: true}}
 	}
 	var p []widget.Pair
-	lines, whole := text.JSON(body, maxBody)
+	lines, whole := draw.JSON(body, maxBody)
 	for i, l := range lines {
 		label := "body"
 		if i > 0 {

@@ -2,9 +2,9 @@ package approvals
 
 import (
 	"opdeck/api"
-	untrusted "opdeck/api/text"
-	"opdeck/internal/approval"
-	"opdeck/ui/text"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/approval"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -24,7 +24,7 @@ func (p *page) draw(s *Screen, w, h int) []string {
 	p.view.SetSize(w, h)
 	r, ok := s.rows.request(p.id)
 	if !ok {
-		p.view.SetLines([]string{s.env.Theme.Dim.Render(text.Cut("This request is not among the newest any more. "+s.env.Keys.Global.Back.Help().Key+" goes back.", w))})
+		p.view.SetLines([]string{s.env.Theme.Dim.Render(draw.Cut("This request is not among the newest any more. "+s.env.Keys.Global.Back.Help().Key+" goes back.", w))})
 		return p.view.Lines()
 	}
 	p.view.SetLines(s.lines(r, w))
@@ -37,24 +37,24 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 	th, now := s.env.Theme, s.env.Now()
 	st := state(r, now)
 	sign, tone := look(th, st)
-	out := []string{th.Title.Render(text.Cut("Request "+line(r.ID, 20)+": "+what(r.Act), w)), ""}
+	out := []string{th.Title.Render(draw.Cut("Request "+line(r.ID, 20)+": "+what(r.Act), w)), ""}
 	head := th.Tone(tone).Render(sign+" "+string(st)) + th.Dim.Render("  "+meaning(st))
 	if waits(r) && now.Before(r.Expires) {
-		left, _ := text.Until(r.Expires, now)
+		left, _ := draw.Until(r.Expires, now)
 		head += th.Warn.Render("  lapses in " + left)
 	}
 	out = append(out, head)
 	if why := s.why(r); why != "" && st == approval.Open {
-		for _, l := range text.Wrap(th.Signs.Off+" "+why, max(w, 1)) {
+		for _, l := range draw.Wrap(th.Signs.Off+" "+why, max(w, 1)) {
 			out = append(out, th.Warn.Render(l))
 		}
 	} else if st == approval.Open {
-		out = append(out, th.Dim.Render(text.Cut(s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.", w)))
+		out = append(out, th.Dim.Render(draw.Cut(s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.", w)))
 	}
 	out = append(out, "", th.Title.Render("What it would change"))
-	out = append(out, text.Wrap(consequence(r.Act), max(w, 1))...)
+	out = append(out, draw.Wrap(consequence(r.Act), max(w, 1))...)
 	out = append(out, "", th.Title.Render("Exactly what would be sent"), th.Strong.Render(line(r.Act.Method, 10)+" "+line(r.Act.Path, 400)))
-	body, whole := text.JSON(r.Act.Body, 200)
+	body, whole := draw.JSON(r.Act.Body, 200)
 	for _, l := range body {
 		out = append(out, "  "+l)
 	}
@@ -69,23 +69,23 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 
 func (s *Screen) pairs(r approval.Request) []widget.Pair {
 	zone, now := s.env.Zone(), s.env.Now()
-	asked, _ := text.Ago(r.Created, now)
+	asked, _ := draw.Ago(r.Created, now)
 	p := []widget.Pair{{Value: "Act"}}
 	p = append(p, actPairs(r.Act)...)
 	p = append(p, widget.Pair{Label: "digest", Value: line(r.Digest, 128), Tone: theme.Dim, Long: true})
 	p = append(p, widget.Pair{Value: "Asked by"})
 	p = append(p, personPairs(r.Requester)...)
 	p = append(p, say("reason", r.Act.Reason, "none given")...)
-	p = append(p, widget.Pair{Label: "asked", Value: text.Time(r.Created, zone) + ", " + asked}, widget.Pair{Label: "lapses", Value: text.Time(r.Expires, zone)})
+	p = append(p, widget.Pair{Label: "asked", Value: draw.Time(r.Created, zone) + ", " + asked}, widget.Pair{Label: "lapses", Value: draw.Time(r.Expires, zone)})
 	if r.Decider == nil {
 		return p
 	}
 	p = append(p, widget.Pair{Value: "Decided by"})
 	p = append(p, personPairs(*r.Decider)...)
-	p = append(p, widget.Pair{Label: "decided", Value: text.Time(r.Decided, zone)})
+	p = append(p, widget.Pair{Label: "decided", Value: draw.Time(r.Decided, zone)})
 	p = append(p, say("comment", r.Comment, "none")...)
 	if !r.Spent.IsZero() {
-		p = append(p, widget.Pair{Label: "used", Value: text.Time(r.Spent, zone)}, widget.Pair{Label: "outcome", Value: verdict(r.Verdict)})
+		p = append(p, widget.Pair{Label: "used", Value: draw.Time(r.Spent, zone)}, widget.Pair{Label: "outcome", Value: verdict(r.Verdict)})
 	}
 	return p
 }
@@ -136,12 +136,12 @@ func personPairs(who approval.Person) []widget.Pair {
 
 // say makes pairs of a text from outside, with what is odd about it.
 func say(label, s, none string) []widget.Pair {
-	u := untrusted.Untrusted(s)
+	u := untrusted.Text(s)
 	if u == "" {
 		return []widget.Pair{{Label: label, Value: none, Tone: theme.Dim}}
 	}
 	out := []widget.Pair{{Label: label, Value: u.Line(1000), Long: true}}
-	if odd := text.Suspect(u); odd != "" {
+	if odd := draw.Suspect(u); odd != "" {
 		out = append(out, widget.Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
 	}
 	return out

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"opdeck/api"
-	untrusted "opdeck/api/text"
-	"opdeck/internal/approval"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/approval"
 	"opdeck/ui"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -58,10 +58,10 @@ func (r *rows) IndexOf(id string) int {
 func (r *rows) Row(i int) widget.Row {
 	q, now := r.list[i], r.env.Now()
 	sign, tone := look(r.env.Theme, state(q, now))
-	asked, _ := text.Ago(q.Created, now)
+	asked, _ := draw.Ago(q.Created, now)
 	left := ""
 	if waits(q) && now.Before(q.Expires) {
-		left, _ = text.Until(q.Expires, now)
+		left, _ = draw.Until(q.Expires, now)
 	}
 	who := line(q.Requester.Name, 40)
 	if approval.Asked(r.me, q) {
@@ -71,7 +71,7 @@ func (r *rows) Row(i int) widget.Row {
 		Cells: []string{sign + " " + string(state(q, now)), who, line(string(q.Act.Kind), 40), line(q.Act.ID, 100), asked, left},
 		Tones: []theme.Tone{tone, theme.Plain, theme.Plain, theme.Dim, theme.Dim, theme.Warn}}
 	for _, s := range []string{q.Requester.Name, q.Act.ID, q.Act.Item, q.Act.Name, q.Act.Reason} {
-		if untrusted.Untrusted(s).Flags().Suspicious() {
+		if untrusted.Text(s).Flags().Suspicious() {
 			out.Sign, out.Tone = r.env.Theme.Signs.Warn, theme.Warn
 		}
 	}
@@ -135,7 +135,7 @@ func what(a api.Act) string {
 	if name != "" {
 		out += " " + line(name, 60)
 	}
-	return out + " on " + line(a.Object, 20) + " " + text.ID(a.ID, 40)
+	return out + " on " + line(a.Object, 20) + " " + draw.ID(a.ID, 40)
 }
 
 // consequence says what would be changed if the act went through.
@@ -161,7 +161,7 @@ func consequence(a api.Act) string {
 	return "An act that this version has no description of; look at the request below."
 }
 
-func line(s string, max int) string { return untrusted.Untrusted(s).Line(max) }
+func line(s string, max int) string { return untrusted.Text(s).Line(max) }
 
 // asJSON is the request with its act, as it is stored.
 func asJSON(r approval.Request, view bool) ui.Action {

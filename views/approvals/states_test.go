@@ -9,7 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
-	"opdeck/internal/approval"
+	"opdeck/internal/domain/approval"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"

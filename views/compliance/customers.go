@@ -14,10 +14,10 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/journey"
+	"opdeck/internal/domain/journey"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -283,7 +283,7 @@ func (p people) Row(i int) widget.Row {
 	st := look(th, string(c.Status))
 	row := widget.Row{ID: string(c.CUID), Tones: []theme.Tone{theme.Plain, theme.Dim, st.Tone, theme.Dim, theme.Dim},
 		Cells: []string{c.FullName().Line(200), strings.ToLower(c.Type.Line(20)), st.Sign + " " + c.Status.Line(20), c.CUID.Line(64),
-			text.Minute(c.UpdatedAt.Time, p.s.env.Zone())}}
+			draw.Minute(c.UpdatedAt.Time, p.s.env.Zone())}}
 	if len(p.s.open) > 0 {
 		row.Cells, row.Tones = slices.Insert(row.Cells, 3, ""), slices.Insert(row.Tones, 3, theme.Warn)
 	}
@@ -334,7 +334,7 @@ func (s *Customers) View() string {
 	th := s.env.Theme
 	head := ""
 	if !s.at.IsZero() {
-		head = text.Plural(len(s.items), "customer", "customers")
+		head = draw.Plural(len(s.items), "customer", "customers")
 	}
 	if !s.whole() {
 		head += " of " + s.total + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
@@ -343,14 +343,14 @@ func (s *Customers) View() string {
 		head += ", name holds “" + s.name + "”"
 	}
 	if s.odd > 0 {
-		head += "  " + th.Signs.Warn + " " + text.Plural(s.odd, "record has", "records have") + " no id and cannot be shown"
+		head += "  " + th.Signs.Warn + " " + draw.Plural(s.odd, "record has", "records have") + " no id and cannot be shown"
 	}
 	if n := len(s.open); n > 0 {
-		head += "  " + th.Signs.Warn + " " + text.Plural(n, "verification is", "verifications are") + " begun and not finalised"
+		head += "  " + th.Signs.Warn + " " + draw.Plural(n, "verification is", "verifications are") + " begun and not finalised"
 	}
 	s.table.SetSize(s.w, max(s.h-1, 1))
-	lines := append([]string{th.Dim.Render(text.Cut(head, s.w))}, s.table.Lines()...)
-	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
+	lines := append([]string{th.Dim.Render(draw.Cut(head, s.w))}, s.table.Lines()...)
+	return strings.Join(draw.Lay(lines, s.w, s.h), "\n")
 }
 
 // SetSize implements ui.Screen.

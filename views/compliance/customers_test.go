@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"opdeck/api"
-	"opdeck/internal/journey"
+	"opdeck/internal/domain/journey"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"

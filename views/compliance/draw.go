@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"opdeck/api"
-	untrusted "opdeck/api/text"
-	"opdeck/internal/journey"
-	"opdeck/internal/mask"
-	"opdeck/ui/text"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/journey"
+	"opdeck/internal/domain/mask"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -42,11 +42,11 @@ func (s *Screen) lines() []string {
 	}
 	for _, missing := range []string{s.j.NoRecord, s.j.Problem} {
 		if missing != "" {
-			out = append(out, th.Warn.Render(th.Signs.Warn+" "+untrusted.Untrusted(missing).Line(wide)))
+			out = append(out, th.Warn.Render(th.Signs.Warn+" "+untrusted.Text(missing).Line(wide)))
 		}
 	}
 	if !s.asked.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
-		left, _ := text.Until(s.asked.Add(api.ShareTokenLife), now)
+		left, _ := draw.Until(s.asked.Add(api.ShareTokenLife), now)
 		out = append(out, th.Dim.Render("A token issued when the form was opened lapses in "+left+"."))
 	}
 	out = append(out, s.linkLines(now)...)
@@ -61,15 +61,15 @@ func (s *Screen) head() []string {
 	th, c := s.env.Theme, s.j.Customer
 	kind, status := th.Dim.Render("kind not known"), th.Dim.Render("status not known")
 	if c.Type != "" {
-		kind = text.Line(c.Type, 12)
+		kind = draw.Line(c.Type, 12)
 	}
 	if c.Status != "" {
 		st := look(th, string(c.Status))
 		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
 	}
-	out := []string{th.Strong.Render(text.Cut(s.name(), max(s.w-34, 10))) + "  " + kind + "  " + status}
-	out = append(out, th.Dim.Render("cuid "+untrusted.Untrusted(s.id).Line(64)))
-	if odd := text.Suspect(c.FullName()); odd != "" {
+	out := []string{th.Strong.Render(draw.Cut(s.name(), max(s.w-34, 10))) + "  " + kind + "  " + status}
+	out = append(out, th.Dim.Render("cuid "+untrusted.Text(s.id).Line(64)))
+	if odd := draw.Suspect(c.FullName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))
 	}
 	return out
@@ -85,12 +85,12 @@ func (s *Screen) checklist() []string {
 	for _, st := range s.steps() {
 		note := []string{st.Note}
 		if room := s.w - noteAt; room >= 20 && st.Note != "" {
-			note = text.Wrap(st.Note, room)
+			note = draw.Wrap(st.Note, room)
 		}
 		st.Note = note[0]
 		out = append(out, widget.Checklist(th, []widget.Step{st}, s.w)...)
 		for _, l := range note[1:] {
-			out = append(out, text.Space(noteAt)+th.Dim.Render(l))
+			out = append(out, draw.Space(noteAt)+th.Dim.Render(l))
 		}
 	}
 	return out
@@ -104,7 +104,7 @@ func (s *Screen) steps() []widget.Step {
 	// while it is the customer's turn.
 	next := !s.finalised() && !s.j.Record.Unclear && !s.j.Record.FinalizeUnclear && s.j.Record.LinkAt.IsZero()
 	for _, st := range s.j.Steps {
-		w := widget.Step{Text: text.Fit(st.Name, 17), Note: untrusted.Untrusted(st.Note).Line(300)}
+		w := widget.Step{Text: draw.Fit(st.Name, 17), Note: untrusted.Text(st.Note).Line(300)}
 		switch st.State {
 		case journey.Done:
 			w.State = widget.StepDone
@@ -142,7 +142,7 @@ func (s *Screen) linkLines(now time.Time) []string {
 		return nil
 	}
 	th := s.env.Theme
-	left, _ := text.Until(s.until, now)
+	left, _ := draw.Until(s.until, now)
 	host := "?"
 	if u, err := url.Parse(string(s.link.URL)); err == nil {
 		host = u.Scheme + "://" + u.Host
@@ -153,7 +153,7 @@ func (s *Screen) linkLines(now time.Time) []string {
 	if !now.Before(s.until) {
 		tone, said = th.Bad, "has lapsed; "+s.keys.Link.Help().Key+" makes another"
 	}
-	out = append(out, th.Dim.Render("host  ")+untrusted.Untrusted(host).Line(120)+"  "+tone.Render(said), s.link.URL.Line(2000))
+	out = append(out, th.Dim.Render("host  ")+untrusted.Text(host).Line(120)+"  "+tone.Render(said), s.link.URL.Line(2000))
 	return out
 }
 
@@ -166,7 +166,7 @@ func (s *Screen) codeLines(now time.Time, above []string) []string {
 	}
 	rows := 1
 	for _, l := range above {
-		rows += max(len(text.Wrap(l, max(s.w, 2))), 1)
+		rows += max(len(draw.Wrap(l, max(s.w, 2))), 1)
 	}
 	out := []string{""}
 	if on := rows % page; on+len(s.code) > page && len(s.code) <= page {
@@ -186,7 +186,7 @@ func (s *Screen) name() string {
 	if n := s.j.Customer.FullName().Line(200); n != "" {
 		return n
 	}
-	return "Customer " + untrusted.Untrusted(s.id).Line(64)
+	return "Customer " + untrusted.Text(s.id).Line(64)
 }
 
 // record lists the fields of the customer's record beside those of the head.
@@ -201,11 +201,11 @@ func (s *Screen) record() []string {
 		p := widget.Pair{Label: d.Label, Value: value.Line(300), Long: true}
 		switch {
 		case !d.At.IsZero():
-			p.Value = text.Minute(d.At.Time, s.env.Zone())
+			p.Value = draw.Minute(d.At.Time, s.env.Zone())
 		case d.Odd:
 			p.Value, p.Tone = p.Value+"  "+th.Signs.Warn+" cannot be read", theme.Warn
 		case value.Flags().Suspicious():
-			p.Value, p.Tone = text.Suspect(value), theme.Warn
+			p.Value, p.Tone = draw.Suspect(value), theme.Warn
 		}
 		list = append(list, p)
 	}
@@ -266,17 +266,17 @@ func flat(path string, raw json.RawMessage) []widget.Pair {
 		}
 	case json.Unmarshal(raw, &arr) == nil && arr != nil:
 		for i, v := range arr {
-			out = append(out, flat(join(path, text.Count(i+1)), v)...)
+			out = append(out, flat(join(path, draw.Count(i+1)), v)...)
 		}
 	default:
 		var str string
 		if json.Unmarshal(raw, &str) != nil {
 			str = string(raw)
 		}
-		u := untrusted.Untrusted(str)
-		p := widget.Pair{Label: untrusted.Untrusted(path).Line(60), Value: u.Line(300), Long: true}
+		u := untrusted.Text(str)
+		p := widget.Pair{Label: untrusted.Text(path).Line(60), Value: u.Line(300), Long: true}
 		if u.Flags().Suspicious() {
-			p.Value, p.Tone = text.Suspect(u), theme.Warn
+			p.Value, p.Tone = draw.Suspect(u), theme.Warn
 		}
 		out = append(out, p)
 	}

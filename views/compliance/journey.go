@@ -11,11 +11,11 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
-	untrusted "opdeck/api/text"
-	"opdeck/internal/journey"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/journey"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/widget"
 )
 
@@ -213,7 +213,7 @@ func (s *Screen) settle() {
 	}
 }
 
-func known(u untrusted.Untrusted) string {
+func known(u untrusted.Text) string {
 	if u == "" {
 		return "not known"
 	}
@@ -280,7 +280,7 @@ func (s *Screen) askFinalize() ui.Action {
 		risk = "No application was read: the service decides whether there is one. " + risk
 	}
 	return ui.Confirm{ID: s.id, Title: "Finalize application", Verb: "Finalize", Facts: facts,
-		Ask:  "Submit the application of " + text.Cut(s.name(), 60) + " for review?",
+		Ask:  "Submit the application of " + draw.Cut(s.name(), 60) + " for review?",
 		Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.doing = "finalizing"
@@ -305,10 +305,10 @@ func (s *Screen) finalized(msg finalizedMsg) (ui.Action, tea.Cmd) {
 func (s *Screen) Counts(now time.Time) time.Time {
 	var a, b time.Time
 	if !s.asked.IsZero() {
-		_, a = text.Until(s.asked.Add(api.ShareTokenLife), now)
+		_, a = draw.Until(s.asked.Add(api.ShareTokenLife), now)
 	}
 	if s.link != nil {
-		_, b = text.Until(s.until, now)
+		_, b = draw.Until(s.until, now)
 	}
 	return ui.Sooner(a, b)
 }
@@ -316,7 +316,7 @@ func (s *Screen) Counts(now time.Time) time.Time {
 // View implements ui.Screen.
 func (s *Screen) View() string {
 	s.view.SetLines(s.lines())
-	return strings.Join(text.Lay(s.view.Lines(), s.w, s.h), "\n")
+	return strings.Join(draw.Lay(s.view.Lines(), s.w, s.h), "\n")
 }
 
 // SetSize implements ui.Screen.
@@ -348,7 +348,7 @@ func (s *Screen) Title() string {
 	if s.j != nil && s.j.Customer.FullName() != "" {
 		return s.j.Customer.FullName().Line(30)
 	}
-	return "Customer " + text.ID(s.id, 13)
+	return "Customer " + draw.ID(s.id, 13)
 }
 
 // Place implements ui.Screen.

@@ -12,8 +12,8 @@ import (
 	"opdeck/api"
 	"opdeck/api/apitest"
 	"opdeck/api/secret"
-	"opdeck/api/text"
-	"opdeck/internal/journey"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/journey"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -68,7 +68,7 @@ func (f *fake) UnfinishedJourneys(context.Context) ([]journey.Record, error) {
 }
 
 func customer(id, name, kind, status string) api.Customer {
-	return api.Customer{CUID: text.Untrusted(id), Name: text.Untrusted(name), Type: text.Untrusted(kind), Status: text.Untrusted(status),
+	return api.Customer{CUID: untrusted.Text(id), Name: untrusted.Text(name), Type: untrusted.Text(kind), Status: untrusted.Text(status),
 		Raw: json.RawMessage(`{"cuid":"` + id + `"}`)}
 }
 
@@ -88,7 +88,7 @@ func hostile() *fake {
 	f.customer.Raw = []byte(`{"cuid":"c","extra":"x"}`)
 	b, _ := json.Marshal(map[string]any{"a" + apitest.Hostile: "b" + apitest.Hostile})
 	f.app.Individual = b
-	f.rec.Rejected = text.Untrusted("no" + apitest.Hostile).Line(100)
+	f.rec.Rejected = untrusted.Text("no" + apitest.Hostile).Line(100)
 	return f
 }
 
@@ -395,7 +395,7 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 func TestEverySize(t *testing.T) {
 	f := hostile()
 	f.link = func() (api.Link, error) {
-		return api.Link{URL: text.Untrusted("https://x.example/" + strings.Repeat("a", 300) + apitest.Hostile), TTL: 60}, nil
+		return api.Link{URL: untrusted.Text("https://x.example/" + strings.Repeat("a", 300) + apitest.Hostile), TTL: 60}, nil
 	}
 	r, _ := open(t, f)
 	shelltest.Sizes(r)

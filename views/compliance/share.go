@@ -7,9 +7,9 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
-	"opdeck/internal/journey"
+	"opdeck/internal/domain/journey"
 	"opdeck/ui"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -23,8 +23,8 @@ func (s *Screen) askShare() ui.Action {
 	case api.Corporate:
 		kind = "CORPORATE: one token carries the company with its verified beneficiaries."
 	}
-	intro := []string{text.Cut(s.name(), 80) + ", " + kind,
-		"A token works once and lives about 20 minutes: one issued just now lapses at " + text.Clock(s.asked.Add(api.ShareTokenLife), s.env.Zone()) + ".",
+	intro := []string{draw.Cut(s.name(), 80) + ", " + kind,
+		"A token works once and lives about 20 minutes: one issued just now lapses at " + draw.Clock(s.asked.Add(api.ShareTokenLife), s.env.Zone()) + ".",
 		"What you paste is not shown, kept or logged."}
 	if s.env.About.Ground == ui.Sandbox {
 		intro = append(intro, demoTokens(s.j.Customer.Type == api.Corporate))
@@ -44,7 +44,7 @@ func (s *Screen) askShare() ui.Action {
 				risk = "An earlier token was sent and its outcome is not known: present a new one, never the same. " + risk
 			}
 			return ui.Confirm{ID: s.id, Title: "Share verified data", Verb: "Share", Facts: s.facts(),
-				Ask:  "Present this token for " + text.Cut(s.name(), 60) + "?",
+				Ask:  "Present this token for " + draw.Cut(s.name(), 60) + "?",
 				Risk: risk,
 				Yes:  func(ui.Seen) tea.Cmd { return s.share(token) }}, nil
 		}}
@@ -93,7 +93,7 @@ func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
 	if msg.res.Outstanding == nil {
 		told += "What is outstanding is not known: make a link" + journey.Press(s.keys.Link) + " to find out."
 	} else if n := len(msg.res.Outstanding); n > 0 {
-		told += text.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + journey.Press(s.keys.Link) + " for the customer."
+		told += draw.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + journey.Press(s.keys.Link) + " for the customer."
 	} else {
 		told += "Finalize the application" + journey.Press(s.keys.Finalize) + "."
 	}

@@ -11,11 +11,11 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/api/text"
-	"opdeck/internal/mask"
-	"opdeck/internal/replace"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/domain/replace"
 	"opdeck/ui"
-	draw "opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -182,7 +182,7 @@ func (s *Screen) askUpload() ui.Action {
 			"PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			path, kind, info := expand(v.Text(0)), v.Text(1), v.Text(2)
-			name := text.Untrusted(filepath.Base(path)).Line(60)
+			name := untrusted.Text(filepath.Base(path)).Line(60)
 			s.start("uploading " + name)
 			t, ctx, client, op := s.env.Ticket(), s.env.Root, s.client, *s.op
 			return ui.Write{What: "upload " + name, Cmd: func() tea.Msg {
@@ -225,7 +225,7 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: fileFields(), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			path, kind, info := expand(v.Text(0)), v.Text(1), v.Text(2)
-			name := text.Untrusted(filepath.Base(path)).Line(60)
+			name := untrusted.Text(filepath.Base(path)).Line(60)
 			return ui.Confirm{ID: string(d.GUID), Title: "Replace document", Verb: "Replace", Facts: s.facts(d),
 				Ask:  fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), name),
 				Risk: "Between removal and attaching the operation is without this document.",

@@ -11,12 +11,12 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	untrusted "opdeck/api/text"
-	"opdeck/internal/followup"
-	"opdeck/internal/replace"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/replace"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -250,8 +250,8 @@ func (s *Screen) settle() {
 
 // waits says that the outcome of a write is not known.
 func (s *Screen) waits(r followup.Row) string {
-	what := text.Line(untrusted.Untrusted(r.What()), 90)
-	sent := text.Clock(r.Sent, s.env.Zone())
+	what := draw.Line(untrusted.Text(r.What()), 90)
+	sent := draw.Clock(r.Sent, s.env.Zone())
 	if r.State == followup.NotSeen {
 		return what + ": sent at " + sent + ", not seen in time. " + r.Advice()
 	}
@@ -311,8 +311,8 @@ func row(env *ui.Env, d api.Document) widget.Row {
 	if d.IsLock {
 		lock, tone = env.Theme.Signs.Locked+" locked", theme.Warn
 	}
-	out := widget.Row{ID: string(d.GUID), Cells: []string{d.FileName.Line(512), d.DocType.Line(64), d.MIME.Line(128), text.Size(d.Size),
-		text.Minute(d.CreateAt.Time, env.Zone()), lock, d.Info.Line(512)},
+	out := widget.Row{ID: string(d.GUID), Cells: []string{d.FileName.Line(512), d.DocType.Line(64), d.MIME.Line(128), draw.Size(d.Size),
+		draw.Minute(d.CreateAt.Time, env.Zone()), lock, d.Info.Line(512)},
 		Tones: []theme.Tone{theme.Plain, theme.Dim, theme.Dim, theme.Plain, theme.Dim, tone, theme.Dim}}
 	if d.FileName.Flags().Suspicious() || d.Info.Flags().Suspicious() {
 		out.Sign, out.Tone = env.Theme.Signs.Warn, theme.Warn
@@ -334,7 +334,7 @@ func (s *Screen) View() string {
 	foot := s.below()
 	s.table.SetSize(s.w, max(s.h-len(top)-len(foot), 1))
 	lines := append(top, s.table.Lines()...)
-	return strings.Join(text.Lay(append(lines, foot...), s.w, s.h), "\n")
+	return strings.Join(draw.Lay(append(lines, foot...), s.w, s.h), "\n")
 }
 
 // above says which operation it is, and what warns: an end state, a job that
@@ -345,8 +345,8 @@ func (s *Screen) above() []string {
 		return nil
 	}
 	st := th.Status(string(s.op.Status))
-	out := []string{th.Tone(st.Tone).Render(st.Sign+" "+s.op.Status.Line(20)) + "  " + text.Line(s.op.Type, 16) + "  " +
-		th.Strong.Render(text.Money(s.op.SourceAmount.Sum)) + th.Dim.Render("  "+text.Line(s.op.Customer.Name, 30)+"  "+text.ID(s.id, 13))}
+	out := []string{th.Tone(st.Tone).Render(st.Sign+" "+s.op.Status.Line(20)) + "  " + draw.Line(s.op.Type, 16) + "  " +
+		th.Strong.Render(draw.Money(s.op.SourceAmount.Sum)) + th.Dim.Render("  "+draw.Line(s.op.Customer.Name, 30)+"  "+draw.ID(s.id, 13))}
 	if phase := s.client.Phase(*s.op); phase.Ended() {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))
 	}
@@ -354,13 +354,13 @@ func (s *Screen) above() []string {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
 	}
 	for _, r := range s.open {
-		for i, l := range text.Wrap(s.waits(r), max(s.w-2, 1)) {
+		for i, l := range draw.Wrap(s.waits(r), max(s.w-2, 1)) {
 			out = append(out, th.Warn.Render([]string{th.Signs.Unknown, " "}[min(i, 1)]+" "+l))
 		}
 	}
 	for _, j := range s.jobs {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still; "+s.keys.Replace.Binding.Help().Key+" goes on with it or gives it up."))
-		for _, l := range text.Wrap(standing(j)+mindful(j.Problem), max(s.w-2, 1)) {
+		for _, l := range draw.Wrap(standing(j)+mindful(j.Problem), max(s.w-2, 1)) {
 			out = append(out, th.Warn.Render("  "+l))
 		}
 	}
@@ -385,17 +385,17 @@ func (s *Screen) below() []string {
 		return nil
 	}
 	th := s.env.Theme
-	ago, _ := text.Ago(d.CreateAt.Time, s.env.Now())
+	ago, _ := draw.Ago(d.CreateAt.Time, s.env.Now())
 	pairs := []widget.Pair{{Label: "name", Value: d.FileName.Line(400)}, {Label: "guid", Value: d.GUID.Line(64)},
-		{Label: "type", Value: d.DocType.Line(64) + ", " + d.MIME.Line(128) + ", " + text.Size(d.Size) + " (" + text.Count(int(d.Size)) + " bytes)"},
-		{Label: "created", Value: text.Time(d.CreateAt.Time, s.env.Zone()) + ", " + ago}}
+		{Label: "type", Value: d.DocType.Line(64) + ", " + d.MIME.Line(128) + ", " + draw.Size(d.Size) + " (" + draw.Count(int(d.Size)) + " bytes)"},
+		{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone()) + ", " + ago}}
 	if d.Info != "" {
 		pairs = append(pairs, widget.Pair{Label: "info", Value: d.Info.Line(400)})
 	}
-	if odd := text.Suspect(d.FileName); odd != "" {
+	if odd := draw.Suspect(d.FileName); odd != "" {
 		pairs = append(pairs, widget.Pair{Label: "! odd name", Value: odd, Tone: theme.Warn})
 	}
-	if odd := text.Suspect(d.Info); odd != "" {
+	if odd := draw.Suspect(d.Info); odd != "" {
 		pairs = append(pairs, widget.Pair{Label: "! odd info", Value: odd, Tone: theme.Warn})
 	}
 	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(s.w, 0)))}, widget.Pairs(th, pairs, min(s.w, 99))...)
@@ -410,7 +410,7 @@ func (s *Screen) Counts(now time.Time) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	_, next := text.Ago(d.CreateAt.Time, now)
+	_, next := draw.Ago(d.CreateAt.Time, now)
 	return next
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
-	"opdeck/internal/followup"
-	"opdeck/internal/replace"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/replace"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"

@@ -9,7 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
-	"opdeck/internal/replace"
+	"opdeck/internal/domain/replace"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"

@@ -8,15 +8,15 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
 // askReplay asks where to: through the receiver again, or to a URL.
 func (s *Screen) askReplay(it item) ui.Action {
-	return ui.Choose{Title: "Replay event " + text.ID(it.Key, 20), Items: []ui.Choice{
+	return ui.Choose{Title: "Replay event " + draw.ID(it.Key, 20), Items: []ui.Choice{
 		{Text: "Through the receiver", Note: "read anew; the list and the index hear of it"},
 		{Text: "To a URL", Note: "the stored body, byte for byte"},
 	}, Pick: func(i int) (ui.Action, tea.Cmd) {
@@ -56,8 +56,8 @@ func (s *Screen) confirmReplay(it item, target string) ui.Action {
 		risk = "Whoever answers there gets the whole body, account numbers included."
 	}
 	return ui.Confirm{ID: it.Key, Title: "Replay", Ask: ask, Verb: "Replay", Risk: risk, Mild: true,
-		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)}, {Label: "received", Value: text.Time(it.ReceivedAt, s.env.Zone())},
-			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: text.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
+		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)}, {Label: "received", Value: draw.Time(it.ReceivedAt, s.env.Zone())},
+			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: draw.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
 		Yes: func(ui.Seen) tea.Cmd {
 			s.doing = "replaying"
 			s.switchKeys()

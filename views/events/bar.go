@@ -6,9 +6,9 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	untrusted "opdeck/api/text"
-	"opdeck/internal/eventfilter"
-	language "opdeck/internal/index/filter"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/eventfilter"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/widget"
 )
@@ -50,7 +50,7 @@ func (s *Screen) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 }
 
 // judge tells the bar what is wrong, and what the list shows meanwhile.
-func (s *Screen) judge(wrong *language.Error) {
+func (s *Screen) judge(wrong *filter.Error) {
 	if wrong == nil {
 		s.bar.Right()
 		return
@@ -78,18 +78,18 @@ func (s *Screen) seenValues(field, _ string) []string {
 		if len(all) == seenRows {
 			break
 		}
-		v := untrusted.Untrusted("")
+		v := untrusted.Text("")
 		switch field {
 		case "id":
 			v = it.ObjectID
 		case "hook":
-			v = untrusted.Untrusted(it.HookID)
+			v = untrusted.Text(it.HookID)
 		case "customer":
 			v = it.CUID
 		case "source":
-			v = untrusted.Untrusted(it.Source)
+			v = untrusted.Text(it.Source)
 		case "reason":
-			v = untrusted.Untrusted(it.Reason)
+			v = untrusted.Text(it.Reason)
 		}
 		if v != "" && !v.Flags().Suspicious() { // what is offered must be what is typed
 			all = append(all, v.Line(128))

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"opdeck/api/hook"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
 
@@ -12,9 +12,9 @@ import (
 // speaks for it, and what against it.
 func (s *Screen) codeLines(w int) []string {
 	th := s.env.Theme
-	out := []string{th.Title.Render(text.Cut("Learnt meanings of numeric codes", w)), ""}
+	out := []string{th.Title.Render(draw.Cut("Learnt meanings of numeric codes", w)), ""}
 	say := func(style theme.Style, l string) {
-		for _, part := range text.Wrap(l, max(w, 1)) {
+		for _, part := range draw.Wrap(l, max(w, 1)) {
 			out = append(out, style.Render(part))
 		}
 	}
@@ -28,7 +28,7 @@ func (s *Screen) codeLines(w int) []string {
 	for _, m := range s.rows.table {
 		if m.Field != last {
 			last = m.Field
-			out = append(out, "", th.Strong.Render(text.Cut(line(string(m.Field), 60), w)))
+			out = append(out, "", th.Strong.Render(draw.Cut(line(string(m.Field), 60), w)))
 		}
 		out = append(out, s.meaning(m, w)...)
 	}
@@ -50,13 +50,13 @@ func (s *Screen) meaning(m hook.Meaning, w int) []string {
 	if m.Word == "" {
 		note = strconv.Itoa(m.Contradictions) + " observations disagree"
 	}
-	out := []string{"  " + th.Tone(tone).Render(sign+" "+text.Fit(strconv.FormatInt(m.Code, 10), 4)+" "+text.Fit(word, 20)) + "  " + th.Dim.Render(text.Cut(note, max(w-31, 0)))}
+	out := []string{"  " + th.Tone(tone).Render(sign+" "+draw.Fit(strconv.FormatInt(m.Code, 10), 4)+" "+draw.Fit(word, 20)) + "  " + th.Dim.Render(draw.Cut(note, max(w-31, 0)))}
 	for _, e := range m.All {
 		said := "      " + e.Word.Line(64) + ": " + strconv.Itoa(e.Count) + " seen, " + strconv.Itoa(e.Exact) + " to the nanosecond"
 		if e.Sample != "" {
 			said += ", for instance " + e.Sample.Line(64)
 		}
-		out = append(out, th.Dim.Render(text.Cut(said, w)))
+		out = append(out, th.Dim.Render(draw.Cut(said, w)))
 	}
 	return out
 }

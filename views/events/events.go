@@ -10,11 +10,11 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
-	"opdeck/internal/eventfilter"
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/eventfilter"
+	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/widget"
 )
 
@@ -283,7 +283,7 @@ func (s *Screen) Counts(now time.Time) time.Time {
 	var next time.Time
 	from, to := s.table.Visible()
 	for i := from; i < to; i++ {
-		_, t := text.Ago(s.rows.list[i].ReceivedAt, now)
+		_, t := draw.Ago(s.rows.list[i].ReceivedAt, now)
 		next = ui.Sooner(next, t)
 	}
 	if deaf := s.rhythm.Last.Add(s.rhythm.Limit); s.rhythm.Known && deaf.After(now) {
@@ -298,14 +298,14 @@ func (s *Screen) View() string {
 		return strings.Join(s.page.draw(s.w, s.h), "\n")
 	}
 	if s.bar == nil && s.inited && s.err == nil && s.rows.Len() == 0 && s.text == "" && s.cfg.Listen == "" && len(s.troubles()) == 0 {
-		return strings.Join(text.Lay(s.switchOn(s.w), s.w, s.h), "\n")
+		return strings.Join(draw.Lay(s.switchOn(s.w), s.w, s.h), "\n")
 	}
 	top := s.above()
 	if len(top) > s.h/2 {
 		top = top[:s.h/2]
 	}
 	s.table.SetSize(s.w, max(s.h-len(top), 1))
-	return strings.Join(text.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
+	return strings.Join(draw.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
 }
 
 // SetSize implements ui.Screen.

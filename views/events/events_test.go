@@ -10,8 +10,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
-	"opdeck/api/text"
-	"opdeck/internal/receiver"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
@@ -335,7 +335,7 @@ func TestHostileText(t *testing.T) {
 	f := full()
 	for i := range f.rows {
 		s := &f.rows[i]
-		s.ObjectID, s.CUID, s.Source, s.Detail, s.HookID = text.Untrusted(bad), text.Untrusted(bad), receiver.Source(bad), bad, bad
+		s.ObjectID, s.CUID, s.Source, s.Detail, s.HookID = untrusted.Text(bad), untrusted.Text(bad), receiver.Source(bad), bad, bad
 		s.Verdict.Verifier = bad
 		if s.Status == receiver.Quarantined {
 			s.Raw, s.Reason, s.Key = []byte(bad), hook.Reason(bad), bad
@@ -343,8 +343,8 @@ func TestHostileText(t *testing.T) {
 	}
 	f.rows[5] = stored(4, hook.TypeClient, hook.ObjectClient, `{"cuid":"c-1","status":3,"name":"\u001b[2J\u202e","lastname":"\u0007\n"}`)
 	f.attempts = []receiver.Attempt{{Act: bad, Target: bad, Error: bad}}
-	f.codes = []hook.Meaning{{Field: hook.Field(bad), Code: 1, Word: text.Untrusted(bad), Evidence: 1, All: []hook.Evidence{{Word: text.Untrusted(bad), Sample: text.Untrusted(bad)}}}}
-	f.hooks = func() (api.HookSettings, error) { return api.HookSettings{HookURL: text.Untrusted(bad)}, nil }
+	f.codes = []hook.Meaning{{Field: hook.Field(bad), Code: 1, Word: untrusted.Text(bad), Evidence: 1, All: []hook.Evidence{{Word: untrusted.Text(bad), Sample: untrusted.Text(bad)}}}}
+	f.hooks = func() (api.HookSettings, error) { return api.HookSettings{HookURL: untrusted.Text(bad)}, nil }
 	f.replay = func(string, string) (receiver.Attempt, error) { return receiver.Attempt{Target: bad, Error: bad}, nil }
 	r, clock := open(t, f, Config{Listen: bad, Path: bad, Verify: bad}, shelltest.Unmasked)
 	for range f.rows {

@@ -14,7 +14,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/api/secret"
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"

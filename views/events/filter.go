@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"opdeck/internal/eventfilter"
-	language "opdeck/internal/index/filter"
+	"opdeck/internal/domain/eventfilter"
+	"opdeck/internal/domain/index/filter"
 )
 
 // parse reads a filter for the person of ctx.
-func parse(ctx context.Context, s string) (eventfilter.Expr, *language.Error) {
+func parse(ctx context.Context, s string) (eventfilter.Expr, *filter.Error) {
 	e, err := eventfilter.Parse(s)
-	var wrong *language.Error
+	var wrong *filter.Error
 	if errors.As(err, &wrong) {
 		return eventfilter.Expr{}, wrong
 	}

@@ -9,8 +9,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
-	"opdeck/internal/eventfilter"
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/eventfilter"
+	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"

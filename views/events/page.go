@@ -11,10 +11,10 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
-	untrusted "opdeck/api/text"
-	"opdeck/internal/receiver"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -93,12 +93,12 @@ const maxBody = 2000 // lines of a body on its page
 func (s *Screen) eventLines(p *page, w int) []string {
 	th, it := s.env.Theme, p.item
 	b := trust(th, it.Stored)
-	out := []string{th.Title.Render(text.Cut(typeName(it.Type), max(w-16, 1))) + "  " + th.Tone(b.tone).Render(b.sign+" "+b.word)}
-	for _, l := range text.Wrap(b.long, max(w, 1)) {
+	out := []string{th.Title.Render(draw.Cut(typeName(it.Type), max(w-16, 1))) + "  " + th.Tone(b.tone).Render(b.sign+" "+b.word)}
+	for _, l := range draw.Wrap(b.long, max(w, 1)) {
 		out = append(out, th.Tone(b.tone).Render(l))
 	}
 	if what, tone := s.rows.change(it); it.good {
-		out = append(out, th.Dim.Render("change  ")+th.Tone(tone).Render(text.Cut(what, max(w-8, 1))))
+		out = append(out, th.Dim.Render("change  ")+th.Tone(tone).Render(draw.Cut(what, max(w-8, 1))))
 	}
 	pairs := s.delivery(it)
 	if it.good {
@@ -109,14 +109,14 @@ func (s *Screen) eventLines(p *page, w int) []string {
 		if i == 0 {
 			out = append(out, "", th.Title.Render("Parts that cannot be used as they came"))
 		}
-		out = append(out, "  "+th.Warn.Render(text.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200), max(w-2, 1))))
+		out = append(out, "  "+th.Warn.Render(draw.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200), max(w-2, 1))))
 	}
 	out = append(out, s.tryLines(p, w)...)
 	out = append(out, "", th.Title.Render("Body as it came"))
 	if it.sensitive() && s.env.Masked() {
-		return append(out, th.Dim.Render(text.Cut("It may hold account numbers: M reveals it for 30 s.", w)))
+		return append(out, th.Dim.Render(draw.Cut("It may hold account numbers: M reveals it for 30 s.", w)))
 	}
-	body, whole := text.JSON(it.Raw, maxBody)
+	body, whole := draw.JSON(it.Raw, maxBody)
 	out = append(out, body...)
 	if !whole {
 		out = append(out, th.Warn.Render("… cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more"))
@@ -126,16 +126,16 @@ func (s *Screen) eventLines(p *page, w int) []string {
 
 func (s *Screen) delivery(it item) []widget.Pair {
 	zone := s.env.Zone()
-	ago, _ := text.Ago(it.ReceivedAt, s.env.Now())
+	ago, _ := draw.Ago(it.ReceivedAt, s.env.Now())
 	p := []widget.Pair{{Value: "Delivery"}}
-	p = append(p, say("hook_id", untrusted.Untrusted(it.HookID))...)
+	p = append(p, say("hook_id", untrusted.Text(it.HookID))...)
 	if it.Key != it.HookID {
-		p = append(p, say("kept as", untrusted.Untrusted(it.Key))...)
+		p = append(p, say("kept as", untrusted.Text(it.Key))...)
 	}
-	p = append(p, widget.Pair{Label: "received", Value: text.Time(it.ReceivedAt, zone) + ", " + ago}, widget.Pair{Label: "from", Value: line(string(it.Source), 100)})
+	p = append(p, widget.Pair{Label: "received", Value: draw.Time(it.ReceivedAt, zone) + ", " + ago}, widget.Pair{Label: "from", Value: line(string(it.Source), 100)})
 	times := "once"
 	if it.Deliveries > 1 {
-		times = text.Count(it.Deliveries) + " times with the same body, last " + text.Time(it.LastAt, zone)
+		times = draw.Count(it.Deliveries) + " times with the same body, last " + draw.Time(it.LastAt, zone)
 	}
 	p = append(p, widget.Pair{Label: "came", Value: times, Long: true}, widget.Pair{Label: "status", Value: line(string(it.Status), 40)},
 		widget.Pair{Label: "verified by", Value: line(it.Verdict.Verifier, 40)}, widget.Pair{Label: "authentic", Value: yesNo(it.Verdict.Authenticated)},
@@ -144,14 +144,14 @@ func (s *Screen) delivery(it item) []widget.Pair {
 		p = append(p, widget.Pair{Label: "secret", Value: "the old one, on its way out", Tone: theme.Warn})
 	}
 	if r := it.Retry; r.Waiting() {
-		next, _ := text.Ago(r.First, s.env.Now())
+		next, _ := draw.Ago(r.First, s.env.Now())
 		p = append(p, widget.Pair{Label: "not merged", Tone: theme.Warn, Long: true,
-			Value: line(fmt.Sprintf("%s, first %s; the next %s: %s", text.Plural(r.Tries, "try", "tries"), next, text.Time(r.Next, zone), r.Reason), 500)})
+			Value: line(fmt.Sprintf("%s, first %s; the next %s: %s", draw.Plural(r.Tries, "try", "tries"), next, draw.Time(r.Next, zone), r.Reason), 500)})
 	}
 	if it.Reason != "" {
 		p = append(p, widget.Pair{Label: "set aside", Value: line(string(it.Reason)+": "+it.Detail, 400), Tone: theme.Warn, Long: true})
 	}
-	return append(p, widget.Pair{Label: "number", Value: text.Count(int(it.Seq))}, widget.Pair{Label: "SHA-256", Value: hex.EncodeToString(it.Hash[:]), Tone: theme.Dim, Long: true})
+	return append(p, widget.Pair{Label: "number", Value: draw.Count(int(it.Seq))}, widget.Pair{Label: "SHA-256", Value: hex.EncodeToString(it.Hash[:]), Tone: theme.Dim, Long: true})
 }
 
 // objectPairs is what the event says of its object, with codes as far as they
@@ -223,13 +223,13 @@ func (s *Screen) accountPairs(it item, a *hook.Account) []widget.Pair {
 	p := say("suid", a.SUID)
 	p = append(p, say("cuid", a.CUID)...)
 	p = append(p, say("name", a.Name)...)
-	p = append(p, widget.Pair{Label: "number", Value: text.Sensitive(a.Number, masked, 200)}, widget.Pair{Label: "currency", Value: a.CurrencyISO.Line(12)},
+	p = append(p, widget.Pair{Label: "number", Value: draw.Sensitive(a.Number, masked, 200)}, widget.Pair{Label: "currency", Value: a.CurrencyISO.Line(12)},
 		widget.Pair{Label: "status", Value: hook.StatusText(it.Object, a.Status)}, widget.Pair{Label: "default", Value: flag(a.IsDefault)},
 		widget.Pair{Label: "balance", Value: money(a.Balance)}, widget.Pair{Label: "held", Value: money(a.Hold)})
 	for _, q := range a.Requisites {
 		p = append(p, widget.Pair{Value: "Requisites: " + q.Title.Line(60)})
 		for _, i := range q.Items {
-			p = append(p, widget.Pair{Label: i.Key.Line(40), Value: text.Sensitive(i.Value, masked, 400), Long: true})
+			p = append(p, widget.Pair{Label: i.Key.Line(40), Value: draw.Sensitive(i.Value, masked, 400), Long: true})
 		}
 	}
 	return p
@@ -248,8 +248,8 @@ func (s *Screen) stamp(label string, t hook.Stamp) widget.Pair {
 	at, ok := t.Time()
 	switch {
 	case ok:
-		ago, _ := text.Ago(at, s.env.Now())
-		return widget.Pair{Label: label, Value: text.Time(at, s.env.Zone()) + ", " + ago}
+		ago, _ := draw.Ago(at, s.env.Now())
+		return widget.Pair{Label: label, Value: draw.Time(at, s.env.Zone()) + ", " + ago}
 	case t.Given:
 		return widget.Pair{Label: label, Value: "out of range: " + t.String(), Tone: theme.Warn}
 	}
@@ -261,7 +261,7 @@ func (s *Screen) tryLines(p *page, w int) []string {
 	var out []string
 	switch {
 	case p.triesErr != nil:
-		out = append(out, th.Warn.Render(text.Cut(th.Signs.Warn+" Where it was sent to could not be read: "+line(p.triesErr.Public, 200), w)))
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Where it was sent to could not be read: "+line(p.triesErr.Public, 200), w)))
 	case len(p.tries) == 0:
 		return nil
 	}
@@ -271,7 +271,7 @@ func (s *Screen) tryLines(p *page, w int) []string {
 		if !a.OK() {
 			style, sign = th.Bad, th.Signs.Bad
 		}
-		out = append(out, "  "+style.Render(sign+" "+answer(a))+th.Dim.Render(text.Cut("  "+line(a.Act, 20)+" to "+line(a.Target, 200)+", "+text.Time(a.At, s.env.Zone()), max(w-6-text.Width(answer(a)), 0))))
+		out = append(out, "  "+style.Render(sign+" "+answer(a))+th.Dim.Render(draw.Cut("  "+line(a.Act, 20)+" to "+line(a.Target, 200)+", "+draw.Time(a.At, s.env.Zone()), max(w-6-draw.Width(answer(a)), 0))))
 	}
 	return out
 }
@@ -281,7 +281,7 @@ func answer(a receiver.Attempt) string {
 	if a.Error != "" {
 		return line(a.Error, 200)
 	}
-	return strconv.Itoa(a.Status) + " after " + text.Took(a.Latency)
+	return strconv.Itoa(a.Status) + " after " + draw.Took(a.Latency)
 }
 
 // money is an exact amount of a webhook.
@@ -292,7 +292,7 @@ func money(a api.Amount) string {
 	if _, err := a.Sum.Decimal(); err != nil {
 		return "? " + line(a.Sum.Raw(), 200)
 	}
-	return text.Money(a.Sum)
+	return draw.Money(a.Sum)
 }
 
 func yesNo(b bool) string {
@@ -310,12 +310,12 @@ func flag(f hook.Flag) string {
 }
 
 // say makes pairs of a text from outside, with what is odd about it.
-func say(label string, u untrusted.Untrusted) []widget.Pair {
+func say(label string, u untrusted.Text) []widget.Pair {
 	if u == "" {
 		return []widget.Pair{{Label: label, Value: "–", Tone: theme.Dim}}
 	}
 	out := []widget.Pair{{Label: label, Value: u.Line(600), Long: true}}
-	if odd := text.Suspect(u); odd != "" {
+	if odd := draw.Suspect(u); odd != "" {
 		out = append(out, widget.Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
 	}
 	return out
@@ -325,14 +325,14 @@ func say(label string, u untrusted.Untrusted) []widget.Pair {
 // nothing has come by other ways.
 func (s *Screen) switchOn(w int) []string {
 	th := s.env.Theme
-	out := []string{th.Title.Render(text.Cut("No receiver is configured", w)), ""}
+	out := []string{th.Title.Render(draw.Cut("No receiver is configured", w)), ""}
 	say := func(l string) {
-		out = append(out, text.Wrap(l, max(w, 1))...)
+		out = append(out, draw.Wrap(l, max(w, 1))...)
 		out = append(out, "")
 	}
 	say("The service sends a webhook for each change. To receive them, add to the config:")
 	for _, l := range strings.Split("[webhooks]\nlisten = \"127.0.0.1:8788\"  # where to listen\npath = \"/hooks\"\nverify = \"jwt\"             # how a delivery proves its origin\nsecret_env = \"OPDECK_HOOK_SECRET\"", "\n") {
-		out = append(out, th.Accent.Render(text.Cut("  "+l, w)))
+		out = append(out, th.Accent.Render(draw.Cut("  "+l, w)))
 	}
 	out = append(out, "")
 	say("and start again. Outside this host it needs TLS, or a proxy in front of it. opdeck event listen receives without the console.")

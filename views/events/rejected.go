@@ -9,9 +9,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
 
@@ -21,14 +21,14 @@ func (s *Screen) troubles() []string {
 	var out []string
 	if n, last := s.bad.Refusals(); n > 0 {
 		key := s.keys.Rejected.Help().Key
-		ago, _ := text.Ago(last.Last, s.env.Now())
-		what := text.Plural(int(n), "delivery", "deliveries") + " rejected"
-		out = append(out, text.Fitting(s.w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+" "+key+" shows them.",
+		ago, _ := draw.Ago(last.Last, s.env.Now())
+		what := draw.Plural(int(n), "delivery", "deliveries") + " rejected"
+		out = append(out, draw.Fitting(s.w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+" "+key+" shows them.",
 			what+", last "+ago+": "+line(last.Reason, 40)+". "+key+" shows them.", what+"; "+key+" shows them."))
 	}
 	if b := s.bad.Backlog; b.Waiting > 0 {
-		what := text.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
-		out = append(out, text.Fitting(s.w-2, what+" and are tried again: "+line(b.Reason, 200)+" Filter has:waiting shows them.",
+		what := draw.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
+		out = append(out, draw.Fitting(s.w-2, what+" and are tried again: "+line(b.Reason, 200)+" Filter has:waiting shows them.",
 			what+"; filter has:waiting shows them.", what+": / has:waiting"))
 	}
 	return out
@@ -89,9 +89,9 @@ const maxRejectedBody = 12 // lines of a body on the page
 // what to do, then the last ones.
 func (s *Screen) rejectedLines(w int) []string {
 	th, p := s.env.Theme, s.page
-	out := []string{th.Title.Render(text.Cut("Deliveries that were not accepted", w)), ""}
+	out := []string{th.Title.Render(draw.Cut("Deliveries that were not accepted", w)), ""}
 	say := func(style theme.Style, l string) {
-		for _, part := range text.Wrap(l, max(w, 1)) {
+		for _, part := range draw.Wrap(l, max(w, 1)) {
 			out = append(out, style.Render(part))
 		}
 	}
@@ -104,18 +104,18 @@ func (s *Screen) rejectedLines(w int) []string {
 		say(th.Dim, "None was rejected so far.")
 	}
 	for _, c := range s.bad.Rejected {
-		ago, _ := text.Ago(c.Last, s.env.Now())
+		ago, _ := draw.Ago(c.Last, s.env.Now())
 		style, sign := th.Warn, th.Signs.Warn
 		if c.Stray() || c.Passing() {
 			style, sign = th.Dim, th.Signs.Sep
 		}
-		say(style, sign+" "+text.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source), 64))
-		for _, part := range text.Wrap(line(c.Detail, 400), max(w-2, 1)) {
+		say(style, sign+" "+draw.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source), 64))
+		for _, part := range draw.Wrap(line(c.Detail, 400), max(w-2, 1)) {
 			out = append(out, "  "+part)
 		}
 	}
 	if len(p.rejected) > 0 {
-		out = append(out, "", th.Title.Render(text.Cut("The last "+strconv.Itoa(len(p.rejected))+", newest first", w)))
+		out = append(out, "", th.Title.Render(draw.Cut("The last "+strconv.Itoa(len(p.rejected))+", newest first", w)))
 	}
 	for _, x := range p.rejected {
 		out = append(append(out, ""), s.rejectedOne(x, w)...)
@@ -128,11 +128,11 @@ func (s *Screen) rejectedOne(x receiver.Rejection, w int) []string {
 	th := s.env.Theme
 	var out []string
 	add := func(style theme.Style, l string) {
-		for _, part := range text.Wrap(l, max(w-2, 1)) {
+		for _, part := range draw.Wrap(l, max(w-2, 1)) {
 			out = append(out, "  "+style.Render(part))
 		}
 	}
-	out = append(out, th.Strong.Render(text.Cut(x.Key()+"  "+text.Time(x.At, s.env.Zone())+"  "+line(string(x.Source), 64), w)))
+	out = append(out, th.Strong.Render(draw.Cut(x.Key()+"  "+draw.Time(x.At, s.env.Zone())+"  "+line(string(x.Source), 64), w)))
 	add(th.Warn, fmt.Sprintf("answered %d, %s: %s", x.Status, line(x.Reason, 40), line(x.Detail, 400)))
 	told := line(x.Request, 200)
 	if x.Algorithm != "" {
@@ -141,7 +141,7 @@ func (s *Screen) rejectedOne(x receiver.Rejection, w int) []string {
 	if len(x.Claims) > 0 {
 		told += ", claims " + line(strings.Join(x.Claims, " "), 200)
 	}
-	add(theme.Style{}, told+", "+text.Size(x.Size))
+	add(theme.Style{}, told+", "+draw.Size(x.Size))
 	for _, h := range x.Header {
 		add(th.Dim, line(h.Name, 60)+": "+line(h.Value, 200))
 	}
@@ -152,7 +152,7 @@ func (s *Screen) rejectedOne(x receiver.Rejection, w int) []string {
 		add(th.Dim, "The body may hold account numbers: M reveals it for 30 s.")
 		return out
 	}
-	body, whole := text.JSON(x.Body, maxRejectedBody)
+	body, whole := draw.JSON(x.Body, maxRejectedBody)
 	for _, l := range body {
 		out = append(out, "  "+l)
 	}

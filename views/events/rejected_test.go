@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
-	"opdeck/internal/receiver"
+	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 )

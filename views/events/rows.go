@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"opdeck/api/hook"
-	untrusted "opdeck/api/text"
-	"opdeck/internal/receiver"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -174,10 +174,10 @@ func (r *rows) IndexOf(key string) int {
 func (r *rows) Row(i int) widget.Row {
 	it, th := r.list[i], r.env.Theme
 	b := trust(th, it.Stored)
-	age, _ := text.Ago(it.ReceivedAt, r.env.Now())
+	age, _ := draw.Ago(it.ReceivedAt, r.env.Now())
 	what, tone := r.change(it)
 	out := widget.Row{ID: it.Key,
-		Cells: []string{text.Minute(it.ReceivedAt, r.env.Zone()), shortType(it.Type), it.ObjectID.Line(128), what, strings.TrimSuffix(age, " ago"), b.sign + " " + b.word},
+		Cells: []string{draw.Minute(it.ReceivedAt, r.env.Zone()), shortType(it.Type), it.ObjectID.Line(128), what, strings.TrimSuffix(age, " ago"), b.sign + " " + b.word},
 		Tones: []theme.Tone{theme.Dim, theme.Plain, theme.Dim, tone, theme.Dim, b.tone}}
 	switch {
 	case it.Retry.Waiting():
@@ -220,7 +220,7 @@ func (r *rows) change(it item) (string, theme.Tone) {
 	}
 	is := r.status(it.event)
 	if it.env.Counterparty != nil {
-		return text.Plural(len(it.env.Counterparty.Accounts), "account", "accounts"), theme.Plain
+		return draw.Plural(len(it.env.Counterparty.Accounts), "account", "accounts"), theme.Plain
 	}
 	switch {
 	case it.late:
@@ -257,7 +257,7 @@ func (r *rows) code(f hook.Field, c hook.Code) string {
 	return fmt.Sprintf("%d %s%s", c.Value, m.Word.Line(64), doubt)
 }
 
-func line(s string, max int) string { return untrusted.Untrusted(s).Line(max) }
+func line(s string, max int) string { return untrusted.Text(s).Line(max) }
 
 // above is what stands over the list.
 func (s *Screen) above() []string {
@@ -265,7 +265,7 @@ func (s *Screen) above() []string {
 	if s.bar != nil {
 		return s.bar.Lines(th, s.w)
 	}
-	head := th.Strong.Render(text.Plural(s.rows.Len(), "event", "events"))
+	head := th.Strong.Render(draw.Plural(s.rows.Len(), "event", "events"))
 	if s.older != 0 {
 		head += th.Dim.Render(", older ones above")
 	}
@@ -279,7 +279,7 @@ func (s *Screen) above() []string {
 		sign string
 	}{{receiver.Quarantined, th.Signs.Locked}, {receiver.Conflict, th.Signs.Bad}} {
 		if n := s.counts[x.st]; n > 0 {
-			head += th.Bad.Render("  " + x.sign + " " + text.Count(int(n)) + " " + string(x.st))
+			head += th.Bad.Render("  " + x.sign + " " + draw.Count(int(n)) + " " + string(x.st))
 		}
 	}
 	if s.text != "" {
@@ -295,7 +295,7 @@ func (s *Screen) above() []string {
 // less of why.
 func (s *Screen) unheard() string {
 	cure := s.keys.Settings.Help().Key + " shows where the service sends."
-	return text.Fitting(s.w, "No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand. "+cure,
+	return draw.Fitting(s.w, "No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand. "+cure,
 		"No receiver runs here: set [webhooks] listen. "+cure, "No receiver here. "+cure, "No receiver here; "+s.keys.Settings.Help().Key+" tells more.")
 }
 
@@ -304,13 +304,13 @@ func (s *Screen) warnings() []string {
 	th := s.env.Theme
 	var out []string
 	warn := func(tone theme.Tone, l string) {
-		out = append(out, th.Tone(tone).Render(text.Cut(th.Signs.Warn+" "+l, s.w)))
+		out = append(out, th.Tone(tone).Render(draw.Cut(th.Signs.Warn+" "+l, s.w)))
 	}
 	if r := s.rhythm; r.Known {
 		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
 			r.Deaf = true
 			cure := s.keys.Settings.Help().Key + " shows where the service sends."
-			warn(theme.Bad, text.Fitting(s.w-2, "The feed may be deaf: "+r.String()+"; rows may be out of date. "+cure, "The feed may be deaf: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
+			warn(theme.Bad, draw.Fitting(s.w-2, "The feed may be deaf: "+r.String()+"; rows may be out of date. "+cure, "The feed may be deaf: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
 				"The feed may be deaf. "+s.keys.Settings.Help().Key+" tells more."))
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/api/secret"
-	"opdeck/api/text"
+	"opdeck/api/untrusted"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	draw "opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -129,7 +129,7 @@ func (s *Screen) askSettings() ui.Action {
 			word("Operations", old.HookOperation), word("Customers", old.HookCustomer), word("Accounts", old.HookDepositAccount), word("Counterparties", old.HookCounterparty)},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			is := func(i int) bool { return strings.EqualFold(v.Text(i), "on") }
-			h := api.HookSettings{Enabled: is(0), HookURL: text.Untrusted(v.Text(1)), JWTSecret: old.JWTSecret,
+			h := api.HookSettings{Enabled: is(0), HookURL: untrusted.Text(v.Text(1)), JWTSecret: old.JWTSecret,
 				HookOperation: is(3), HookCustomer: is(4), HookDepositAccount: is(5), HookCounterparty: is(6)}
 			fresh := !v.Secret(2).Empty()
 			if fresh {

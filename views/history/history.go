@@ -11,11 +11,11 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/index"
-	"opdeck/internal/mask"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -189,7 +189,7 @@ func (s *Screen) json(m moment, view bool) ui.Action {
 		return ui.Notify{Kind: ui.Refused, Text: "This state was not sent as JSON by the service; it was put together here."}
 	}
 	if view {
-		return ui.Raw{Title: "Operation " + text.ID(s.id, 20) + " as of " + text.Time(m.state.At, s.env.Zone()), JSON: raw}
+		return ui.Raw{Title: "Operation " + draw.ID(s.id, 20) + " as of " + draw.Time(m.state.At, s.env.Zone()), JSON: raw}
 	}
 	return ui.Copy{Text: string(raw), What: "this state as JSON"}
 }
@@ -219,7 +219,7 @@ func (s *Screen) compare(m moment) ui.Action {
 		s.between(a, b)
 		return nil
 	}
-	return ui.Notify{Kind: ui.Refused, Text: text.Count(len(marked)) + " moments are marked and two are compared at a time: unmark some with " + s.env.Keys.List.Mark.Help().Key + ", or all with " + s.env.Keys.Global.Back.Help().Key + "."}
+	return ui.Notify{Kind: ui.Refused, Text: draw.Count(len(marked)) + " moments are marked and two are compared at a time: unmark some with " + s.env.Keys.List.Mark.Help().Key + ", or all with " + s.env.Keys.Global.Back.Help().Key + "."}
 }
 
 func (s *Screen) between(a, b moment) {
@@ -252,7 +252,7 @@ func (s *Screen) Counts(now time.Time) time.Time {
 	var next time.Time
 	from, to := s.table.Visible()
 	for i := from; i < to; i++ {
-		_, t := text.Ago(s.rows.list[len(s.rows.list)-1-i].state.At, now)
+		_, t := draw.Ago(s.rows.list[len(s.rows.list)-1-i].state.At, now)
 		next = ui.Sooner(next, t)
 	}
 	return next
@@ -268,7 +268,7 @@ func (s *Screen) View() string {
 		top = top[:s.h/2]
 	}
 	s.table.SetSize(s.w, max(s.h-len(top), 1))
-	return strings.Join(text.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
+	return strings.Join(draw.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
 }
 
 // above says how far back is known, and what is new to this person.
@@ -277,17 +277,17 @@ func (s *Screen) above() []string {
 	if s.rows.Len() == 0 {
 		return nil
 	}
-	out := []string{th.Strong.Render(text.Plural(s.rows.Len(), "state", "states")) + th.Dim.Render(", known here since "+text.Time(s.rows.list[0].state.At, s.env.Zone()))}
+	out := []string{th.Strong.Render(draw.Plural(s.rows.Len(), "state", "states")) + th.Dim.Render(", known here since "+draw.Time(s.rows.list[0].state.At, s.env.Zone()))}
 	switch fresh := s.rows.fresh(); {
 	case s.look.IsZero() && s.looked && s.person != "":
 		out = append(out, th.Dim.Render("You look at it for the first time."))
 	case fresh > 0:
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Cut(text.Plural(fresh, "change", "changes")+" since you last looked ("+text.Time(s.look, s.env.Zone())+")", s.w-2)))
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Cut(draw.Plural(fresh, "change", "changes")+" since you last looked ("+draw.Time(s.look, s.env.Zone())+")", s.w-2)))
 	case !s.look.IsZero():
-		out = append(out, th.Dim.Render(text.Cut(th.Signs.Good+" Nothing changed since you last looked ("+text.Time(s.look, s.env.Zone())+")", s.w)))
+		out = append(out, th.Dim.Render(draw.Cut(th.Signs.Good+" Nothing changed since you last looked ("+draw.Time(s.look, s.env.Zone())+")", s.w)))
 	}
 	if s.err != nil {
-		out = append(out, th.Warn.Render(text.Cut(th.Signs.Warn+" Not read whole from the store; "+s.env.Keys.Global.Reload.Help().Key+" tries again.", s.w)))
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read whole from the store; "+s.env.Keys.Global.Reload.Help().Key+" tries again.", s.w)))
 	}
 	return out
 }
@@ -318,7 +318,7 @@ func (s *Screen) Title() string {
 	if s.id == "" {
 		return "History"
 	}
-	return "History of " + text.ID(s.id, 13)
+	return "History of " + draw.ID(s.id, 13)
 }
 
 // Place implements ui.Screen.

@@ -1,8 +1,8 @@
 package history
 
 import (
-	"opdeck/internal/index"
-	"opdeck/ui/text"
+	"opdeck/internal/domain/index"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -36,9 +36,9 @@ func (p *page) draw(s *Screen, w, h int) []string {
 // odd about a text stands below it.
 func (p *page) lines(s *Screen, w int) []string {
 	th, zone, masked := s.env.Theme, s.env.Zone(), s.env.Masked()
-	out := []string{th.Title.Render(text.Cut(p.title, w))}
+	out := []string{th.Title.Render(draw.Cut(p.title, w))}
 	whence := func(label string, m moment) {
-		out = append(out, th.Dim.Render(text.Fit(label, 7))+text.Time(m.state.At, zone)+th.Dim.Render("  from "+m.state.Origin.String()))
+		out = append(out, th.Dim.Render(draw.Fit(label, 7))+draw.Time(m.state.At, zone)+th.Dim.Render("  from "+m.state.Origin.String()))
 	}
 	if p.a.id != "" {
 		whence("before", p.a)
@@ -46,12 +46,12 @@ func (p *page) lines(s *Screen, w int) []string {
 	whence("after", p.b)
 	out = append(out, "")
 	if len(p.changes) == 0 {
-		return append(out, th.Good.Render(text.Cut(th.Signs.Good+" No field differs. "+s.env.Keys.Item.Raw.Help().Key+" shows the state as it came.", w)))
+		return append(out, th.Good.Render(draw.Cut(th.Signs.Good+" No field differs. "+s.env.Keys.Item.Raw.Help().Key+" shows the state as it came.", w)))
 	}
-	out = append(out, th.Strong.Render(text.Plural(len(p.changes), "field differs", "fields differ")), "")
+	out = append(out, th.Strong.Render(draw.Plural(len(p.changes), "field differs", "fields differ")), "")
 	label := 0
 	for _, c := range p.changes {
-		label = max(label, min(text.Width(path(c)), 40, w/2))
+		label = max(label, min(draw.Width(path(c)), 40, w/2))
 	}
 	for _, c := range important(p.changes) {
 		out = append(out, p.change(th, c, label, w, masked)...)
@@ -62,25 +62,25 @@ func (p *page) lines(s *Screen, w int) []string {
 // change is one field: on one line when both values fit, else one below the other.
 func (p *page) change(th *theme.Theme, c index.Change, label, w int, masked bool) []string {
 	was, is := shown(c, c.Before, masked, 2000), shown(c, c.After, masked, 2000)
-	name := th.Dim.Render(text.Fit(path(c), label))
+	name := th.Dim.Render(draw.Fit(path(c), label))
 	var out []string
-	if text.Width(was)+text.Width(is)+label+5 <= w {
+	if draw.Width(was)+draw.Width(is)+label+5 <= w {
 		out = append(out, name+"  "+th.Dim.Render(was)+th.Dim.Render(" → ")+th.Strong.Render(is))
 	} else {
 		out = append(out, name)
-		for _, l := range text.Wrap(was, max(w-9, 1)) {
+		for _, l := range draw.Wrap(was, max(w-9, 1)) {
 			out = append(out, th.Dim.Render("  was    ")+th.Dim.Render(l))
 		}
-		for _, l := range text.Wrap(is, max(w-9, 1)) {
+		for _, l := range draw.Wrap(is, max(w-9, 1)) {
 			out = append(out, th.Dim.Render("  is     ")+th.Strong.Render(l))
 		}
 	}
 	if masked && sensitive(c.Path) {
 		return out
 	}
-	for _, v := range []struct{ label, odd string }{{"was", text.Suspect(c.Before)}, {"is", text.Suspect(c.After)}} {
+	for _, v := range []struct{ label, odd string }{{"was", draw.Suspect(c.Before)}, {"is", draw.Suspect(c.After)}} {
 		if v.odd != "" {
-			for _, l := range text.Wrap(th.Signs.Warn+" odd text, "+v.label+": "+v.odd, max(w-2, 1)) {
+			for _, l := range draw.Wrap(th.Signs.Warn+" odd text, "+v.label+": "+v.odd, max(w-2, 1)) {
 				out = append(out, "  "+th.Warn.Render(l))
 			}
 		}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
-	untrusted "opdeck/api/text"
-	"opdeck/internal/index"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
 	"opdeck/ui"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -90,10 +90,10 @@ func (r *rows) IndexOf(id string) int {
 func (r *rows) Row(i int) widget.Row {
 	m, th := r.list[len(r.list)-1-i], r.env.Theme
 	st := th.Status(string(m.state.Op.Status))
-	ago, _ := text.Ago(m.state.At, r.env.Now())
+	ago, _ := draw.Ago(m.state.At, r.env.Now())
 	ago = strings.TrimSuffix(ago, " ago")
 	out := widget.Row{ID: m.id,
-		Cells: []string{text.Minute(m.state.At, r.env.Zone()), ago, m.state.Origin.String(), st.Sign + " " + m.state.Op.Status.Line(30), said(m, r.env.Masked())},
+		Cells: []string{draw.Minute(m.state.At, r.env.Zone()), ago, m.state.Origin.String(), st.Sign + " " + m.state.Op.Status.Line(30), said(m, r.env.Masked())},
 		Tones: []theme.Tone{theme.Dim, theme.Dim, theme.Dim, st.Tone, theme.Plain}}
 	if r.isFresh(m) {
 		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
@@ -121,7 +121,7 @@ func said(m moment, masked bool) string {
 		}
 		if item, word := entry(m.changes, c); item != "" {
 			if !seen[item] {
-				parts = append(parts, untrusted.Untrusted(item).Line(60)+" "+word)
+				parts = append(parts, untrusted.Text(item).Line(60)+" "+word)
 			}
 			seen[item] = true
 			continue
@@ -181,18 +181,18 @@ func important(list []index.Change) []index.Change {
 }
 
 // path is the field's name; names come from outside.
-func path(c index.Change) string { return untrusted.Untrusted(c.Path).Line(120) }
+func path(c index.Change) string { return untrusted.Text(c.Path).Line(120) }
 
 // shown is a value, exact for money; account numbers are masked while masking is
 // on. A missing one is a dash.
-func shown(c index.Change, v untrusted.Untrusted, masked bool, max int) string {
+func shown(c index.Change, v untrusted.Text, masked bool, max int) string {
 	switch {
 	case v == "":
 		return "–"
 	case c.Money:
 		return amount(string(v))
 	case masked && sensitive(c.Path):
-		return text.Mask(v)
+		return draw.Mask(v)
 	}
 	return v.Line(max)
 }
@@ -205,12 +205,12 @@ func sensitive(path string) bool { return path == "number" || strings.HasSuffix(
 func amount(s string) string {
 	code, number, ok := strings.Cut(s, " ")
 	if !ok || number == "" || strings.Trim(number, "-.0123456789") != "" {
-		return untrusted.Untrusted(s).Line(200)
+		return untrusted.Text(s).Line(200)
 	}
 	d, _, err := apd.NewFromString(number)
 	if err != nil {
-		return untrusted.Untrusted(s).Line(200)
+		return untrusted.Text(s).Line(200)
 	}
-	digits, _ := text.Digits(code)
-	return text.Number(d, digits) + " " + untrusted.Untrusted(code).Line(12)
+	digits, _ := draw.Digits(code)
+	return draw.Number(d, digits) + " " + untrusted.Text(code).Line(12)
 }

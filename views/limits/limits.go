@@ -13,8 +13,8 @@ import (
 
 	"opdeck/api/limit"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -101,7 +101,7 @@ func (s *Screen) View() string {
 	default:
 		lines = s.table()
 	}
-	return strings.Join(text.Lay(lines, s.w, s.h), "\n")
+	return strings.Join(draw.Lay(lines, s.w, s.h), "\n")
 }
 
 // columns are the widths for the room there is.
@@ -120,22 +120,22 @@ func (s *Screen) columns() columns {
 
 func (s *Screen) table() []string {
 	th, c := s.env.Theme, s.columns()
-	head := text.Fit("  class", 11) + text.Fit("last 60 s", c.gauge) + text.FitRight("used", 8) + text.FitRight("room", 6) +
-		text.FitRight("next", 9) + text.FitRight("waiting", 9) + text.FitRight("429", 5)
+	head := draw.Fit("  class", 11) + draw.Fit("last 60 s", c.gauge) + draw.FitRight("used", 8) + draw.FitRight("room", 6) +
+		draw.FitRight("next", 9) + draw.FitRight("waiting", 9) + draw.FitRight("429", 5)
 	if c.spark > 0 {
 		title := "last 10 minutes"
 		if c.spark < len(title) {
 			title = "10 minutes"
 		}
-		head += "  " + text.Fit(title, c.spark)
+		head += "  " + draw.Fit(title, c.spark)
 	}
-	lines := []string{th.Dim.Render(text.Cut(head, s.w))}
+	lines := []string{th.Dim.Render(draw.Cut(head, s.w))}
 	for _, u := range s.usage {
 		lines = append(lines, s.row(u, c))
 	}
 	lines = append(lines, "")
 	for _, sentence := range s.sentences() {
-		for _, l := range text.Wrap(sentence, max(s.w, 1)) {
+		for _, l := range draw.Wrap(sentence, max(s.w, 1)) {
 			lines = append(lines, th.Dim.Render(l))
 		}
 	}
@@ -150,7 +150,7 @@ func (s *Screen) left(d time.Duration) time.Duration {
 }
 
 func (s *Screen) told(left time.Duration) string {
-	out, _ := text.Until(s.env.Now().Add(left), s.env.Now())
+	out, _ := draw.Until(s.env.Now().Add(left), s.env.Now())
 	return out
 }
 
@@ -190,9 +190,9 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 	if left := s.slot(u); left > 0 {
 		next = s.told(left)
 	}
-	line := th.Tone(tone).Render(sign) + " " + text.Fit(string(u.Class), 9) + widget.Gauge(th, u.Used, u.Recommended, c.gauge, tone) +
-		text.FitRight(fmt.Sprintf("%d/%d", u.Used, u.Recommended), 8) + text.FitRight(fmt.Sprint(u.Room), 6) +
-		text.FitRight(next, 9) + text.FitRight(fmt.Sprint(u.Waiting), 9) + text.FitRight(fmt.Sprint(u.Throttled), 5)
+	line := th.Tone(tone).Render(sign) + " " + draw.Fit(string(u.Class), 9) + widget.Gauge(th, u.Used, u.Recommended, c.gauge, tone) +
+		draw.FitRight(fmt.Sprintf("%d/%d", u.Used, u.Recommended), 8) + draw.FitRight(fmt.Sprint(u.Room), 6) +
+		draw.FitRight(next, 9) + draw.FitRight(fmt.Sprint(u.Waiting), 9) + draw.FitRight(fmt.Sprint(u.Throttled), 5)
 	if c.spark > 0 {
 		line += "  " + widget.Sparkline(th, u.History[:], c.spark, theme.Info)
 	}

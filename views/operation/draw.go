@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"opdeck/api"
-	untrusted "opdeck/api/text"
-	"opdeck/ui/text"
+	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -21,7 +21,7 @@ func (s *Screen) lines() []string {
 	case s.op == nil && s.err != nil:
 		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again, " + s.env.Keys.Global.Back.Help().Key + " goes back.")}
 	case s.op == nil:
-		return []string{th.Dim.Render("Reading operation " + text.ID(s.id, 40) + " …")}
+		return []string{th.Dim.Render("Reading operation " + draw.ID(s.id, 40) + " …")}
 	}
 	var out []string
 	if s.err != nil {
@@ -42,9 +42,9 @@ func (s *Screen) headline() string {
 	st := th.Status(string(op.Status))
 	phase := s.client.Phase(*op)
 	line := th.Tone(st.Tone).Render(st.Sign+" "+op.Status.Line(30)) + th.Dim.Render(" ("+phase.Word()+")") + "  " +
-		th.Strong.Render(op.Type.Line(30)) + " " + op.PaymentType.Line(30) + "  " + th.Strong.Render(text.Money(op.SourceAmount.Sum))
+		th.Strong.Render(op.Type.Line(30)) + " " + op.PaymentType.Line(30) + "  " + th.Strong.Render(draw.Money(op.SourceAmount.Sum))
 	if op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
-		line += th.Dim.Render(" → ") + th.Strong.Render(text.Money(op.DestinationAmount.Sum))
+		line += th.Dim.Render(" → ") + th.Strong.Render(draw.Money(op.DestinationAmount.Sum))
 	}
 	return line
 }
@@ -59,26 +59,26 @@ func (s *Screen) attached() string {
 	}
 	line := "no document"
 	if n > 0 {
-		line = text.Plural(n, "document", "documents")
+		line = draw.Plural(n, "document", "documents")
 	}
 	if locked > 0 {
-		line += ", " + text.Count(locked) + " locked"
+		line += ", " + draw.Count(locked) + " locked"
 	}
-	return th.Dim.Render(line + "  " + text.Line(s.op.Customer.Name, max(s.w-len(line)-4, 10)))
+	return th.Dim.Render(line + "  " + draw.Line(s.op.Customer.Name, max(s.w-len(line)-4, 10)))
 }
 
 // say makes pairs of a text from outside: the safe text, and below it what is
 // odd about it, exactly.
-func say(label string, u untrusted.Untrusted) []widget.Pair {
+func say(label string, u untrusted.Text) []widget.Pair {
 	return said(label, u, u.Line(wide))
 }
 
-func said(label string, u untrusted.Untrusted, shown string) []widget.Pair {
+func said(label string, u untrusted.Text, shown string) []widget.Pair {
 	if u == "" {
 		return []widget.Pair{{Label: label, Value: "–", Tone: theme.Dim}}
 	}
 	out := []widget.Pair{{Label: label, Value: shown, Long: true}}
-	if odd := text.Suspect(u); odd != "" {
+	if odd := draw.Suspect(u); odd != "" {
 		out = append(out, widget.Pair{Label: "! odd", Value: odd, Tone: theme.Warn, Long: true})
 	}
 	return out
@@ -116,22 +116,22 @@ func (s *Screen) when(label string, t api.Time, now time.Time) widget.Pair {
 		}
 		return widget.Pair{Label: label, Value: "unreadable: " + t.Raw.Quoted(), Tone: theme.Warn}
 	}
-	ago, _ := text.Ago(t.Time, now)
-	return widget.Pair{Label: label, Value: text.Time(t.Time, s.env.Zone()) + ", " + ago}
+	ago, _ := draw.Ago(t.Time, now)
+	return widget.Pair{Label: label, Value: draw.Time(t.Time, s.env.Zone()) + ", " + ago}
 }
 
 func (s *Screen) party(title string, p api.Party) []widget.Pair {
 	out := []widget.Pair{{Value: title}}
 	if a := p.Account; a != nil {
 		out = append(out, say("account", a.Name)...)
-		out = append(out, said("number", a.Number, text.Sensitive(a.Number, s.env.Masked(), wide))...)
+		out = append(out, said("number", a.Number, draw.Sensitive(a.Number, s.env.Masked(), wide))...)
 		out = append(out, say("account id", a.ID)...)
 		out = append(out, say("customer", a.Customer.Name)...)
 		out = append(out, say("cuid", a.Customer.CUID)...)
 	}
 	if a := p.CounterpartyAccount; a != nil {
 		out = append(out, say("account", a.Name)...)
-		out = append(out, said("number", a.Number, text.Sensitive(a.Number, s.env.Masked(), wide))...)
+		out = append(out, said("number", a.Number, draw.Sensitive(a.Number, s.env.Masked(), wide))...)
 		out = append(out, say("account id", a.ID)...)
 		out = append(out, say("counterparty", a.Counterparty.Name)...)
 		out = append(out, say("bank", a.Counterparty.BankName)...)
@@ -153,41 +153,41 @@ func (s *Screen) amounts() []string {
 	}{{"source", s.op.SourceAmount.Sum}, {"destination", s.op.DestinationAmount.Sum}, {"commission", s.op.CommissionAmount.Sum}, {"balance", s.op.CurrentBalanceAmount.Sum}}
 	var col []string
 	for _, r := range rows {
-		v := text.Money(r.m)
+		v := draw.Money(r.m)
 		if r.m.Empty() {
 			v = "–"
 		}
 		col = append(col, v)
 	}
-	col = text.Align(col)
+	col = draw.Align(col)
 	out := []string{"", th.Title.Render("Amounts")}
 	for i, r := range rows {
-		out = append(out, th.Dim.Render(text.Fit(r.name, 13))+col[i])
+		out = append(out, th.Dim.Render(draw.Fit(r.name, 13))+col[i])
 		if _, err := r.m.Decimal(); err != nil {
-			out = append(out, th.Warn.Render("  ! "+err.Error()+": "+text.Cut(r.m.Raw(), wide)))
+			out = append(out, th.Warn.Render("  ! "+err.Error()+": "+draw.Cut(r.m.Raw(), wide)))
 		}
 	}
 	src, dst := s.op.SourceAmount.Sum, s.op.DestinationAmount.Sum
 	if rate, exact, ok := api.Rate(src, dst); ok && src.CurrencyCode != dst.CurrencyCode {
 		sign := mark(exact, "", "≈ ")
-		out = append(out, th.Dim.Render(text.Fit("rate", 13))+fmt.Sprintf("1 %s = %s%s %s", src.CurrencyCode.Line(12), sign, rate.Text('f'), dst.CurrencyCode.Line(12)))
+		out = append(out, th.Dim.Render(draw.Fit("rate", 13))+fmt.Sprintf("1 %s = %s%s %s", src.CurrencyCode.Line(12), sign, rate.Text('f'), dst.CurrencyCode.Line(12)))
 	}
 	return out
 }
 
 func (s *Screen) documents() []string {
 	th := s.env.Theme
-	out := []string{"", th.Title.Render(text.Plural(len(s.op.Documents), "document", "documents")) + th.Dim.Render("  d opens them")}
+	out := []string{"", th.Title.Render(draw.Plural(len(s.op.Documents), "document", "documents")) + th.Dim.Render("  d opens them")}
 	room, longest := max(min(s.w-30, 60), 12), 0
 	for _, d := range s.op.Documents {
-		longest = max(longest, text.Width(text.File(d.FileName, room)))
+		longest = max(longest, draw.Width(draw.File(d.FileName, room)))
 	}
 	for _, d := range s.op.Documents {
 		lock := "  "
 		if d.IsLock {
 			lock = th.Locked.Render(th.Signs.Locked + " ")
 		}
-		line := lock + text.Pad(text.File(d.FileName, room), longest) + "  " + th.Dim.Render(d.DocType.Line(30)+", "+text.Size(d.Size))
+		line := lock + draw.Pad(draw.File(d.FileName, room), longest) + "  " + th.Dim.Render(d.DocType.Line(30)+", "+draw.Size(d.Size))
 		if d.IsLock {
 			line += th.Locked.Render("  locked")
 		}
@@ -214,21 +214,21 @@ func (s *Screen) children() []string {
 	case s.tree == nil:
 		return nil
 	}
-	out := []string{"", th.Title.Render(text.Plural(len(s.tree.Children), "child operation", "child operations"))}
+	out := []string{"", th.Title.Render(draw.Plural(len(s.tree.Children), "child operation", "child operations"))}
 	if n := s.tree.Unread; n > 0 {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+text.Plural(n, "child", "children")+" in the service's answer could not be read."))
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Plural(n, "child", "children")+" in the service's answer could not be read."))
 	}
 	for _, c := range s.tree.Children {
 		st := th.Status(string(c.Status))
-		out = append(out, branch(c.Depth)+th.Tone(st.Tone).Render(st.Sign+" "+text.Fit(c.Status.Line(14), 10))+"  "+text.Fit(c.Type.Line(14), 10)+
-			text.PadLeft(text.Money(c.SourceAmount.Sum), 20)+"  "+text.ID(c.OPID.Line(64), max(s.w-childRest-len(branch(c.Depth)), 13)))
+		out = append(out, branch(c.Depth)+th.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(c.Status.Line(14), 10))+"  "+draw.Fit(c.Type.Line(14), 10)+
+			draw.PadLeft(draw.Money(c.SourceAmount.Sum), 20)+"  "+draw.ID(c.OPID.Line(64), max(s.w-childRest-len(branch(c.Depth)), 13)))
 	}
 	return out
 }
 
 // branch is the indent of a child by its depth; from the sixth level on it is the
 // same.
-func branch(depth int) string { return text.Space(2 * (min(max(depth, 1), 6) - 1)) }
+func branch(depth int) string { return draw.Space(2 * (min(max(depth, 1), 6) - 1)) }
 
 // unnamed is the heading of what cannot be shown among the other fields.
 func unnamed(fields []api.Field) string {
@@ -249,7 +249,7 @@ func (s *Screen) unknown() []string {
 	th := s.env.Theme
 	out := []string{"", th.Title.Render(unnamed(fields)) + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows everything as it came")}
 	for _, f := range fields {
-		out = append(out, th.Dim.Render(untrusted.Untrusted(f.Path).Line(80))+"  "+untrusted.Untrusted(f.Value).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
+		out = append(out, th.Dim.Render(untrusted.Text(f.Path).Line(80))+"  "+untrusted.Text(f.Value).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
 	}
 	return out
 }

@@ -10,10 +10,10 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/mask"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/widget"
 )
 
@@ -248,15 +248,15 @@ func (s *Screen) Counts(now time.Time) time.Time {
 	if s.op == nil {
 		return time.Time{}
 	}
-	_, a := text.Ago(s.op.CreatedAt.Time, now)
-	_, b := text.Ago(s.op.UpdatedAt.Time, now)
+	_, a := draw.Ago(s.op.CreatedAt.Time, now)
+	_, b := draw.Ago(s.op.UpdatedAt.Time, now)
 	return ui.Sooner(a, b)
 }
 
 // View implements ui.Screen.
 func (s *Screen) View() string {
 	s.draw()
-	return strings.Join(text.Lay(s.view.Lines(), s.w, s.h), "\n")
+	return strings.Join(draw.Lay(s.view.Lines(), s.w, s.h), "\n")
 }
 
 func (s *Screen) draw() {
@@ -293,7 +293,7 @@ func (s *Screen) Title() string {
 	if s.id == "" {
 		return "Operation"
 	}
-	return "Operation " + text.ID(s.id, 13)
+	return "Operation " + draw.ID(s.id, 13)
 }
 
 // Place implements ui.Screen.

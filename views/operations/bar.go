@@ -6,7 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/widget"
 )

@@ -8,7 +8,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/uitest"
 )
 
@@ -94,8 +94,8 @@ func TestTheCaretStandsUnderTheCharacter(t *testing.T) {
 				line, caret = lines[i-1], l
 			}
 		}
-		at := text.Width(caret[:strings.Index(caret, "^")])
-		if x := strings.LastIndex(line, "x"); caret == "" || x < 0 || text.Width(line[:x]) != at {
+		at := draw.Width(caret[:strings.Index(caret, "^")])
+		if x := strings.LastIndex(line, "x"); caret == "" || x < 0 || draw.Width(line[:x]) != at {
 			t.Errorf("%q: the caret is wrong\n%s\n%s", typed, line, caret)
 		}
 	}

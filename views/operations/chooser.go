@@ -11,8 +11,8 @@ import (
 	"opdeck/api"
 	"opdeck/internal/columns"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 )
 
@@ -250,9 +250,9 @@ func (s *Screen) chooserLines(w, h int) []string {
 	c, th := s.chooser, s.env.Theme
 	title := th.Title.Render("Columns")
 	if c.note != "" {
-		title += "  " + th.Warn.Render(text.Cut(c.note, max(w-9, 0)))
+		title += "  " + th.Warn.Render(draw.Cut(c.note, max(w-9, 0)))
 	} else {
-		title += th.Dim.Render(text.Cut("  "+s.chooserKeys(), max(w-7, 0)))
+		title += th.Dim.Render(draw.Cut("  "+s.chooserKeys(), max(w-7, 0)))
 	}
 	out := []string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))), title}
 	rows := min(h-len(out), len(c.list))
@@ -260,7 +260,7 @@ func (s *Screen) chooserLines(w, h int) []string {
 	for i := from; i < from+rows; i++ {
 		out = append(out, s.chooserLine(th, c.list[i], i == c.at, w))
 	}
-	return text.Lay(out, w, h)
+	return draw.Lay(out, w, h)
 }
 
 // chooserKeys are those that a narrow hint line has no room for.
@@ -289,6 +289,6 @@ func (s *Screen) chooserLine(th *theme.Theme, e entry, marked bool, w int) strin
 	if marked {
 		style, cursor = th.Selected, th.Signs.Cursor
 	}
-	line := text.Fit(" "+sign+" "+text.Pad(e.Name, 10)+" "+text.Pad(state, 8)+" "+offered[place(e.Name)].about, max(w-1, 0))
+	line := draw.Fit(" "+sign+" "+draw.Pad(e.Name, 10)+" "+draw.Pad(state, 8)+" "+offered[place(e.Name)].about, max(w-1, 0))
 	return style(theme.Accent).Render(cursor) + style(tone).Render(line)
 }

@@ -7,7 +7,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/columns"
 	"opdeck/ui"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -41,14 +41,14 @@ const (
 // offered are all columns; package columns says in which order they are offered.
 var offered = []column{
 	{Column: widget.Column{Title: "created", Min: 16, Drop: 3, Firm: true}, sort: "created", about: "when it was created",
-		cell: func(l *look) (string, theme.Tone) { return text.Minute(l.op.CreatedAt.Time, l.env.Zone()), theme.Plain }},
+		cell: func(l *look) (string, theme.Tone) { return draw.Minute(l.op.CreatedAt.Time, l.env.Zone()), theme.Plain }},
 	{Column: widget.Column{Title: "status", Min: 12, Max: 16}, sort: "status", about: "the service's status word", cell: statusCell},
 	{Column: widget.Column{Title: "type", Min: 9, Max: 12, Drop: 6}, sort: "type", about: "the kind of operation",
 		cell: func(l *look) (string, theme.Tone) { return l.op.Type.Line(40), theme.Plain }},
 	{Column: widget.Column{Title: "via", Min: 7, Max: 9, Drop: 7}, sort: "payment", about: "the payment type",
 		cell: func(l *look) (string, theme.Tone) { return l.op.PaymentType.Line(40), theme.Plain }},
 	{Column: widget.Column{Title: "amount", Min: 16, Cap: amountCap, Align: widget.Decimal}, sort: "amount", about: "what is paid, exact",
-		cell: func(l *look) (string, theme.Tone) { return text.Money(l.op.SourceAmount.Sum), theme.Plain }},
+		cell: func(l *look) (string, theme.Tone) { return draw.Money(l.op.SourceAmount.Sum), theme.Plain }},
 	{Column: widget.Column{Title: "customer", Min: 12, Max: 40, Flex: 2, Drop: 2, Firm: true}, sort: "customer", about: "the customer's name",
 		cell: func(l *look) (string, theme.Tone) { return l.op.Customer.Name.Line(100), theme.Plain }},
 	{Column: widget.Column{Title: "to", Min: 12, Max: 40, Flex: 2, Drop: 5}, sort: "destination", about: "who receives it",
@@ -58,9 +58,9 @@ var offered = []column{
 	{Column: widget.Column{Title: "id", Min: 12, Max: 36, Flex: 1, Middle: true, Drop: 4}, sort: "id", about: "the operation's identifier",
 		cell: func(l *look) (string, theme.Tone) { return l.op.OPID.Line(64), theme.Dim }},
 	{Column: widget.Column{Title: "received", Min: 16, Cap: amountCap, Align: widget.Decimal, Drop: unlisted}, sort: "received", about: "what is received, exact",
-		cell: func(l *look) (string, theme.Tone) { return text.Money(l.op.DestinationAmount.Sum), theme.Plain }},
+		cell: func(l *look) (string, theme.Tone) { return draw.Money(l.op.DestinationAmount.Sum), theme.Plain }},
 	{Column: widget.Column{Title: "fee", Min: 10, Cap: amountCap, Align: widget.Decimal, Drop: unlisted}, sort: "fee", about: "the commission, exact",
-		cell: func(l *look) (string, theme.Tone) { return text.Money(l.op.CommissionAmount.Sum), theme.Plain }},
+		cell: func(l *look) (string, theme.Tone) { return draw.Money(l.op.CommissionAmount.Sum), theme.Plain }},
 	{Column: widget.Column{Title: "currency", Min: 8, Drop: unlisted}, sort: "currency", about: "the currency that is paid",
 		cell: func(l *look) (string, theme.Tone) { return l.op.SourceAmount.Sum.CurrencyCode.Line(12), theme.Plain }},
 	{Column: widget.Column{Title: "from", Min: 12, Max: 40, Flex: 2, Drop: unlisted}, sort: "source", about: "who pays it",
@@ -84,13 +84,13 @@ func docsCell(l *look) (string, theme.Tone) {
 		return "", theme.Dim
 	}
 	if slices.ContainsFunc(l.op.Documents, func(d api.Document) bool { return d.IsLock }) {
-		return text.Count(n) + " " + l.env.Theme.Signs.Locked, theme.Dim
+		return draw.Count(n) + " " + l.env.Theme.Signs.Locked, theme.Dim
 	}
-	return text.Count(n), theme.Dim
+	return draw.Count(n), theme.Dim
 }
 
 func updatedCell(l *look) (string, theme.Tone) {
-	ago, until := text.Ago(l.op.UpdatedAt.Time, l.now)
+	ago, until := draw.Ago(l.op.UpdatedAt.Time, l.now)
 	l.until = ui.Sooner(l.until, until)
 	return ago, theme.Dim
 }

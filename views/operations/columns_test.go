@@ -10,7 +10,7 @@ import (
 
 	"opdeck/api/apitest"
 	"opdeck/internal/columns"
-	"opdeck/internal/index"
+	"opdeck/internal/domain/index"
 	"opdeck/ui/uitest"
 )
 

@@ -3,8 +3,8 @@ package operations
 import (
 	"strings"
 
-	untrusted "opdeck/api/text"
-	"opdeck/ui/text"
+	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
 )
 
 // View implements ui.Screen.
@@ -34,10 +34,10 @@ func (s *Screen) Lines() []string {
 	if s.chooser != nil { // likewise: it says how wide columns are
 		foot = s.chooserLines(s.w, low)
 	}
-	lines := append(text.Lay(top, s.w, high), body...)
-	lines = append(lines, text.Lay(foot, s.w, len(foot))...)
+	lines := append(draw.Lay(top, s.w, high), body...)
+	lines = append(lines, draw.Lay(foot, s.w, len(foot))...)
 	if len(lines) != s.h {
-		lines = text.Lay(lines, s.w, s.h)
+		lines = draw.Lay(lines, s.w, s.h)
 	}
 	return lines
 }
@@ -47,7 +47,7 @@ func (s *Screen) above() string {
 	th := s.env.Theme
 	line := th.Strong.Render(s.head())
 	if wide := s.tooWide(); wide != "" {
-		if text.Width(line)+2+text.Width(wide) > s.w { // the amount is not to be cut
+		if draw.Width(line)+2+draw.Width(wide) > s.w { // the amount is not to be cut
 			line = ""
 		} else {
 			line += "  "
@@ -55,7 +55,7 @@ func (s *Screen) above() string {
 		line += th.Warn.Render(wide)
 	}
 	if !s.query.Empty() {
-		line += th.Dim.Render("  / ") + th.Accent.Render(text.Line(untrusted.Untrusted(s.query.String()), max(s.w-40, 10)))
+		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.query.String()), max(s.w-40, 10)))
 	}
 	if s.sortColumn() < 0 {
 		sign := th.Signs.Up
@@ -65,7 +65,7 @@ func (s *Screen) above() string {
 		line += th.Dim.Render("  by " + s.sort.Field + " " + sign)
 	}
 	if n := len(s.table.Marked()); n > 0 {
-		line += th.Info.Render("  " + th.Signs.Mark + " " + text.Count(n) + " marked")
+		line += th.Info.Render("  " + th.Signs.Mark + " " + draw.Count(n) + " marked")
 	}
 	if s.doing != "" {
 		line += th.Info.Render("  " + s.doing)
@@ -75,7 +75,7 @@ func (s *Screen) above() string {
 		}
 	}
 	if s.err != nil && s.rows.total > 0 {
-		line += th.Warn.Render("  " + th.Signs.Warn + " " + text.Cut(s.err.Public, 60))
+		line += th.Warn.Render("  " + th.Signs.Warn + " " + draw.Cut(s.err.Public, 60))
 	}
 	return line
 }
@@ -86,13 +86,13 @@ func (s *Screen) head() string {
 	case !s.inited || s.err != nil && s.rows.total == 0: // how many is not known
 		return "operations"
 	case busy && s.query.Empty():
-		return text.Count(s.rows.total) + " or more operations"
+		return draw.Count(s.rows.total) + " or more operations"
 	case busy:
-		return text.Count(s.rows.total) + " or more match"
+		return draw.Count(s.rows.total) + " or more match"
 	case !s.query.Empty():
-		return text.Count(s.rows.total) + " match"
+		return draw.Count(s.rows.total) + " match"
 	}
-	return text.Plural(s.rows.total, "operation", "operations")
+	return draw.Plural(s.rows.total, "operation", "operations")
 }
 
 // tooWide shows amounts of the row under the cursor that their columns had no room
@@ -104,8 +104,8 @@ func (s *Screen) tooWide() string {
 		full = append(full, s.rows.columns[i].Title+" "+r.Cells[i])
 		names = append(names, s.rows.columns[i].Title)
 	}
-	if line := strings.Join(full, "  "); text.Width(line) <= s.w {
+	if line := strings.Join(full, "  "); draw.Width(line) <= s.w {
 		return line
 	}
-	return text.Cut("enter shows the "+strings.Join(names, ", "), s.w)
+	return draw.Cut("enter shows the "+strings.Join(names, ", "), s.w)
 }

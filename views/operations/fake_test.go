@@ -12,8 +12,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"

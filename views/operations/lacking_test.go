@@ -3,7 +3,7 @@ package operations
 import (
 	"testing"
 
-	"opdeck/internal/index"
+	"opdeck/internal/domain/index"
 	"opdeck/ui/uitest"
 )
 

@@ -7,9 +7,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
-	"opdeck/internal/narrow"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/narrow"
 	"opdeck/ui"
 )
 

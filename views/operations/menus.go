@@ -9,10 +9,10 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
-	"opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -71,7 +71,7 @@ func countOf(ctx context.Context, ix Index, v View) string {
 	if err != nil {
 		return "cannot be counted"
 	}
-	return text.Plural(int(n), "operation", "operations")
+	return draw.Plural(int(n), "operation", "operations")
 }
 
 func (s *Screen) chooseView(msg viewsMsg) ui.Action {
@@ -118,7 +118,7 @@ func (s *Screen) askExport() ui.Action {
 	if s.env.About.Role != "" && !api.Role(s.env.About.Role).May(api.MayExport) {
 		return ui.Notify{Kind: ui.Refused, Text: "Your role does not allow to export; " + api.WhoMay(api.MayExport) + " may."}
 	}
-	what := text.Plural(s.rows.total, "operation", "operations")
+	what := draw.Plural(s.rows.total, "operation", "operations")
 	return ui.Ask{Title: "Export " + what, Verb: "Export",
 		Intro:  []string{"Writes what the filter shows to a new file of the host that runs the console. The name's ending says how: .csv or .jsonl."},
 		Fields: []widget.Field{{Label: "File", Value: "operations.csv", Check: checkExport}},
@@ -138,13 +138,13 @@ func (s *Screen) export(path string) tea.Cmd {
 	return s.work("exporting …", func(ctx context.Context, tell func(string)) ended {
 		n, asOf, err := client.Export(ctx, q, order, strings.TrimPrefix(filepath.Ext(path), "."), path, func(done, total int64) {
 			if total > 0 {
-				tell(fmt.Sprintf("exporting %s of %s …", text.Count(int(done)), text.Count(int(total))))
+				tell(fmt.Sprintf("exporting %s of %s …", draw.Count(int(done)), draw.Count(int(total))))
 			}
 		})
 		if err != nil {
 			return ended{notice: failed("The export", err)}
 		}
-		return ended{notice: ui.Notify{Kind: ui.Done, Text: "Exported " + text.Plural(int(n), "operation", "operations") + " to " + filepath.Base(path) + ", " + asOf + "."}}
+		return ended{notice: ui.Notify{Kind: ui.Done, Text: "Exported " + draw.Plural(int(n), "operation", "operations") + " to " + filepath.Base(path) + ", " + asOf + "."}}
 	})
 }
 
@@ -160,11 +160,11 @@ func failed(what string, err error) ui.Action {
 func (s *Screen) askReread() ui.Action {
 	ids := s.table.Marked()
 	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Read again", Verb: "Read", Mild: true,
-		Ask:   fmt.Sprintf("Read %s again, one by one?", text.Plural(len(ids), "marked operation", "marked operations")),
-		Facts: []widget.Pair{{Label: "cost", Value: text.Plural(len(ids), "billing call", "billing calls") + ", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
+		Ask:   fmt.Sprintf("Read %s again, one by one?", draw.Plural(len(ids), "marked operation", "marked operations")),
+		Facts: []widget.Pair{{Label: "cost", Value: draw.Plural(len(ids), "billing call", "billing calls") + ", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
 		Yes: func(ui.Seen) tea.Cmd {
 			client := s.client
-			return s.work("reading "+text.Plural(len(ids), "operation", "operations")+" again …", func(ctx context.Context, tell func(string)) ended {
+			return s.work("reading "+draw.Plural(len(ids), "operation", "operations")+" again …", func(ctx context.Context, tell func(string)) ended {
 				return ended{notice: ui.Notify{Kind: ui.Done, Text: reread(ctx, client, ids, tell)}, reload: true}
 			})
 		}}
@@ -176,7 +176,7 @@ func reread(ctx context.Context, c Client, ids []string, tell func(string)) stri
 		if ctx.Err() != nil {
 			break
 		}
-		tell(fmt.Sprintf("reading %s of %s again …", text.Count(tried+1), text.Count(len(ids))))
+		tell(fmt.Sprintf("reading %s of %s again …", draw.Count(tried+1), draw.Count(len(ids))))
 		if _, err := c.Operation(ctx, id); err == nil {
 			good++
 		} else if ctx.Err() != nil {
@@ -184,16 +184,16 @@ func reread(ctx context.Context, c Client, ids []string, tell func(string)) stri
 		}
 		tried++
 	}
-	said := text.Plural(good, "operation", "operations") + " read again."
+	said := draw.Plural(good, "operation", "operations") + " read again."
 	if bad := tried - good; bad > 0 {
-		said += " " + text.Count(bad) + " could not be read."
+		said += " " + draw.Count(bad) + " could not be read."
 	}
 	if left := len(ids) - tried; left > 0 {
 		were := " were"
 		if left == 1 {
 			were = " was"
 		}
-		said = "Stopped: " + said + " " + text.Count(left) + were + " not asked for."
+		said = "Stopped: " + said + " " + draw.Count(left) + were + " not asked for."
 	}
 	return said
 }

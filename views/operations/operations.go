@@ -12,12 +12,12 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/columns"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
-	"opdeck/internal/mask"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/text"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -237,7 +237,7 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	case k.Global.Back.Match(msg):
 		return s.back()
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
-		return ui.Notify{Kind: ui.Refused, Text: "Filter first: " + text.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil
+		return ui.Notify{Kind: ui.Refused, Text: "Filter first: " + draw.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil
 	case id != "" && k.List.Open.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: id}}, nil
 	case id != "" && k.Operations.Documents.Match(msg):
@@ -271,7 +271,7 @@ func (s *Screen) back() (ui.Action, tea.Cmd) {
 
 func (s *Screen) copyIDs(id string) ui.Action {
 	if marked := s.table.Marked(); len(marked) > 0 {
-		return ui.Copy{Text: strings.Join(marked, "\n"), What: text.Plural(len(marked), "operation id", "operation ids")}
+		return ui.Copy{Text: strings.Join(marked, "\n"), What: draw.Plural(len(marked), "operation id", "operation ids")}
 	}
 	return ui.Copy{Text: id, What: "the operation id"}
 }
@@ -357,7 +357,7 @@ func (s *Screen) now() []keymap.Key {
 	}
 	if n := len(s.table.Marked()); n > 0 {
 		ids, none := k.Item.CopyID, k.Global.Back
-		ids.SetHelp(ids.Help().Key, "copy "+text.Plural(n, "id", "ids"))
+		ids.SetHelp(ids.Help().Key, "copy "+draw.Plural(n, "id", "ids"))
 		none.SetHelp(none.Help().Key, "unmark")
 		none.Extra = false
 		return append(out, ids, none)

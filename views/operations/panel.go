@@ -8,11 +8,11 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/cockroachdb/apd/v3"
 
-	"opdeck/api/text"
-	"opdeck/internal/index"
-	"opdeck/internal/index/filter"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
-	draw "opdeck/ui/text"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -124,11 +124,11 @@ func (p panel) lines(th *theme.Theme, w, h int) []string {
 
 // money makes a sum drawable by the one way to draw money.
 type money struct {
-	code text.Untrusted
+	code untrusted.Text
 	sum  *apd.Decimal
 }
 
-func (m money) Currency() text.Untrusted       { return m.code }
+func (m money) Currency() untrusted.Text  { return m.code }
 func (m money) Decimal() (*apd.Decimal, error) { return m.sum, nil }
 
 func (p panel) totals(th *theme.Theme, w int) []string {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/internal/index"
+	"opdeck/internal/domain/index"
 	"opdeck/ui"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"

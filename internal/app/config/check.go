@@ -1,0 +1,332 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"opdeck/api/limit"
+	"opdeck/internal/columns"
+	"opdeck/internal/domain/audit"
+)
+
+// checker gathers mistakes with the lines of their keys.
+type checker struct {
+	file string
+	src  []byte
+	bad  Mistakes
+}
+
+func (k *checker) add(what string, path ...string) {
+	key := toml.Key(path)
+	k.bad = append(k.bad, Mistake{File: k.file, Line: lineOf(k.src, key), Key: key.String(), What: what})
+}
+
+func (k *checker) oneOf(v string, words []string, path ...string) {
+	if !slices.Contains(words, v) {
+		k.add("must be one of "+strings.Join(words, ", "), path...)
+	}
+}
+
+func (c *Config) check(file string, src []byte) Mistakes {
+	k := &checker{file: file, src: src}
+	c.checkGeneral(k)
+	for name, x := range c.Contexts {
+		x.check(k, name)
+	}
+	if c.DefaultContext != "" {
+		if _, ok := c.Contexts[c.DefaultContext]; !ok && c.DefaultContext != "sandbox" {
+			k.add(fmt.Sprintf("there is no [contexts.%s]", c.DefaultContext), "default_context")
+		}
+	}
+	slices.SortStableFunc(k.bad, func(a, b Mistake) int { return a.Line - b.Line })
+	return k.bad
+}
+
+func (c *Config) checkGeneral(k *checker) {
+	u := c.Store.URL
+	postgres := strings.HasPrefix(u, "postgres://") || strings.HasPrefix(u, "postgresql://")
+	if u != "sqlite" && u != "memory" && !strings.HasPrefix(u, "sqlite:") && !postgres {
+		k.add(`must be "sqlite", "sqlite:/path", "memory" or "postgres://…"`, "store", "url")
+	}
+	if postgres && c.Store.KeyFile == "" {
+		k.add("is required with PostgreSQL: the hosts must share the key that seals the tokens", "store", "key_file")
+	}
+	k.oneOf(c.Limits.Policy, []string{"wait", "warn"}, "limits", "policy")
+	for class, n := range c.Limits.PerMinute {
+		if !slices.Contains(limit.Classes, class) {
+			k.add("is no endpoint class; there are login, refresh, account, customer, billing, general", "limits", "per_minute", string(class))
+		}
+		if n < 1 || n > 10_000 {
+			k.add("must be from 1 to 10000 calls", "limits", "per_minute", string(class))
+		}
+	}
+	if n := c.Service.ListPageSize; n < 1 || n > 1000 {
+		k.add("must be from 1 to 1000", "service", "list_page_size")
+	}
+	if c.Service.ShareTokenField == "" {
+		k.add("must not be empty", "service", "share_token_field")
+	}
+	if f := c.Service.ListField; f != "" && !listField.MatchString(f) {
+		k.add(`must be a field's name, or names with dots between them, like "operations" or "data.rows"`, "service", "list_field")
+	}
+	for word, phase := range c.Service.StatusWords {
+		k.oneOf(phase, []string{"open", "completed", "failed", "canceled"}, "service", "status_words", word)
+	}
+	k.oneOf(c.UI.Theme, []string{"auto", "dark", "light", "mono", "high-contrast"}, "ui", "theme")
+	k.oneOf(c.UI.TimeZone, []string{"local", "UTC"}, "ui", "time_zone")
+	if v := c.UI.IdleVeil.D(); v != 0 && (v < 10*time.Second || v > 24*time.Hour) {
+		k.add("must be from 10s to 24h, or 0 for never", "ui", "idle_veil")
+	}
+	k.columns(c.UI.Columns, "ui", "columns")
+	for name, v := range c.Views {
+		k.columns(v.Columns, "views", name, "columns")
+	}
+	k.positive(c.Limits.MaxWait, "limits", "max_wait")
+	k.positive(c.Index.MaxAge, "index", "max_age")
+	k.positive(c.Writes.LateAfter, "writes", "late_after")
+	if w := c.Writes.SettleWait.D(); w < 0 || w > 5*time.Minute {
+		k.add("must be from 0 to 5m", "writes", "settle_wait")
+	}
+	if n := c.Index.MaxPageSize; n < 1 || n > 10_000 {
+		k.add("must be from 1 to 10000", "index", "max_page_size")
+	}
+	k.positive(c.SSH.IdleTimeout, "ssh", "idle_timeout")
+	if c.SSH.MaxSessions < 1 {
+		k.add("must be at least 1", "ssh", "max_sessions")
+	}
+	c.checkListeners(k)
+	c.checkAudit(k)
+}
+
+// checkAudit checks the keys of other hosts and of witnesses.
+func (c *Config) checkAudit(k *checker) {
+	for _, s := range c.Audit.Keys {
+		if _, _, err := audit.ReadVerifierKey(s); err != nil {
+			k.add("holds something that is no key as opdeck audit key prints it on the other host", "audit", "keys")
+		}
+	}
+	seen := map[string]bool{}
+	for _, w := range c.Audit.Witnesses {
+		key, err := audit.ReadCosigner(w.Key)
+		switch {
+		case err != nil:
+			k.add("needs the key of each witness as opdeck audit witness prints it", "audit", "witnesses")
+			continue
+		case w.Name != "" && w.Name != key.Name():
+			k.add("names "+w.Name+", whose key is that of "+key.Name(), "audit", "witnesses")
+		case seen[key.Name()]:
+			k.add("names "+key.Name()+" twice", "audit", "witnesses")
+		}
+		seen[key.Name()] = true
+		if err := CheckBaseURL(w.URL); err != nil {
+			k.add("url "+err.Error(), "audit", "witnesses")
+		}
+	}
+}
+
+var listField = regexp.MustCompile(`^[^\s.]+(\.[^\s.]+){0,2}$`)
+
+func (k *checker) columns(list []string, path ...string) {
+	if _, err := columns.Parse(list); err != nil {
+		k.add(err.Error(), path...)
+	}
+}
+
+func (k *checker) positive(d Duration, path ...string) {
+	if d.D() <= 0 || d.D() > 24*time.Hour {
+		k.add("must be above zero and at most 24h", path...)
+	}
+}
+
+func (c *Config) checkListeners(k *checker) {
+	w := c.Webhooks
+	k.oneOf(w.Verify, []string{"jwt", "header", "standard_webhooks", "none"}, "webhooks", "verify")
+	if !strings.HasPrefix(w.Path, "/") {
+		k.add("must begin with /", "webhooks", "path")
+	}
+	if len(w.Algorithms) == 0 {
+		k.add("must name at least one of HS256, HS384, HS512", "webhooks", "algorithms")
+	}
+	for _, a := range w.Algorithms {
+		k.oneOf(a, []string{"HS256", "HS384", "HS512"}, "webhooks", "algorithms")
+	}
+	if w.MaxAge.D() < 0 || w.MaxAge.D() > 30*24*time.Hour {
+		k.add("must be from 0s (no bound) to 720h", "webhooks", "max_age")
+	}
+	if w.Listen != "" {
+		loop := k.listen(w.Listen, "webhooks", "listen")
+		if w.Verify == "none" && !loop {
+			k.add(`"none" is allowed on a loopback address only`, "webhooks", "verify")
+		}
+		if w.Verify != "none" && w.SecretEnv == "" && w.SecretFile == "" {
+			k.add("secret_env or secret_file is required to verify deliveries", "webhooks", "listen")
+		}
+		if !loop && !w.BehindProxy && (w.TLSCert == "" || w.TLSKey == "") {
+			k.add("needs tls_cert and tls_key, or behind_proxy = true, on an address that is not loopback", "webhooks", "listen")
+		}
+	}
+	if c.SSH.Listen != "" {
+		k.listen(c.SSH.Listen, "ssh", "listen")
+		if c.SSH.HostKey == "" {
+			k.add("host_key is required to serve over SSH", "ssh", "listen")
+		}
+		if c.SSH.AuthorizedKeys == "" && c.SSH.TrustedCA == "" {
+			k.add("authorized_keys or trusted_ca is required to serve over SSH", "ssh", "listen")
+		}
+	}
+	if c.Serve.Metrics != "" {
+		k.listen(c.Serve.Metrics, "serve", "metrics")
+	}
+}
+
+// listen checks an address to listen at and tells whether it is loopback.
+func (k *checker) listen(addr string, path ...string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		k.add("must be an address with a port, like 127.0.0.1:8788", path...)
+		return false
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+func (x Context) check(k *checker, name string) {
+	at := func(key string) []string { return []string{"contexts", name, key} }
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
+		k.add("a context's name is letters, digits, dot, dash and underscore", "contexts", name)
+	}
+	k.oneOf(string(x.Kind), []string{string(Test), string(Production)}, at("kind")...)
+	k.oneOf(x.Approval, []string{"none", "second_person"}, at("approval")...)
+	if !x.Role.Valid() {
+		k.add("must be viewer, analyst, operator, oncall or admin", at("role")...)
+	}
+	k.positive(x.Timeout, at("timeout")...)
+	if x.Sandbox {
+		return
+	}
+	if err := CheckBaseURL(x.BaseURL); err != nil {
+		k.add(err.Error(), at("base_url")...)
+	}
+	if x.Login == "" {
+		k.add("is required", at("login")...)
+	}
+	n := 0
+	for _, s := range []string{x.PasswordEnv, x.PasswordFile, x.PasswordCommand} {
+		if s != "" {
+			n++
+		}
+	}
+	if n != 1 {
+		k.add("exactly one of password_env, password_file and password_command is needed", "contexts", name)
+	}
+}
+
+// CheckBaseURL accepts https:// anywhere and http:// to a literal loopback
+// address only; no version of the service in the path, which every call has
+// already, and no user information, query or fragment (security rule 3.2.4).
+func CheckBaseURL(s string) error {
+	if s == "" {
+		return fmt.Errorf("is required, for example https://stage.example.com")
+	}
+	u, err := url.Parse(s)
+	if err != nil || strings.ContainsAny(s, "\\\n\r\t ") {
+		return fmt.Errorf("is no address")
+	}
+	host := u.Hostname()
+	switch {
+	case u.User != nil:
+		return fmt.Errorf("must hold no user name or password")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(s, "#"):
+		return fmt.Errorf("must hold no query and no fragment")
+	case host == "" || strings.Contains(host, "%"):
+		return fmt.Errorf("names no host")
+	case !portOK(u.Port()):
+		return fmt.Errorf("has no valid port")
+	case slices.Contains(strings.Split(strings.ToLower(u.Path), "/"), "v2"):
+		return fmt.Errorf("must not hold /v2: every call adds it, so %s/auth/login would be asked for; leave it and what follows away", strings.TrimRight(u.Path, "/")+"/v2")
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme != "http":
+		return fmt.Errorf("must begin with https://")
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("plain http:// is refused except to a loopback address like 127.0.0.1")
+	}
+	return nil
+}
+
+func portOK(p string) bool {
+	if p == "" {
+		return true
+	}
+	n := 0
+	for _, r := range p {
+		if r < '0' || r > '9' || n > 65535 {
+			return false
+		}
+		n = n*10 + int(r-'0')
+	}
+	return n > 0 && n <= 65535
+}
+
+// similar suggests the known key that looks most like an unknown one.
+func similar(k toml.Key) string {
+	want := k[len(k)-1]
+	best, dist := "", 3
+	for _, name := range knownKeys(reflect.TypeFor[Config]()) {
+		if d := distance(want, name); d < dist {
+			best, dist = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; " + best + " is meant?"
+}
+
+func knownKeys(t reflect.Type) []string {
+	var out []string
+	for f := range t.Fields() {
+		name := f.Tag.Get("toml")
+		if name == "" || name == "-" {
+			continue
+		}
+		out = append(out, name)
+		ft := f.Type
+		if ft.Kind() == reflect.Map {
+			ft = ft.Elem()
+		}
+		if ft.Kind() == reflect.Struct {
+			out = append(out, knownKeys(ft)...)
+		}
+	}
+	return out
+}
+
+// distance is the Levenshtein distance.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		prev := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := prev
+			if a[i] != b[j] {
+				cost++
+			}
+			prev, row[j+1] = row[j+1], min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

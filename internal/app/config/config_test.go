@@ -1,0 +1,203 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func example(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../../../config.example.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestExampleEqualsTheDefaults(t *testing.T) {
+	c, err := Parse("config.example.toml", []byte(example(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Path = "config.example.toml"
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("the example says\n%+v\nthe defaults are\n%+v", c, want)
+	}
+}
+
+// TestExampleShowsEveryKey uncomments the contexts and views and looks for the
+// name of every key that the program knows.
+func TestExampleShowsEveryKey(t *testing.T) {
+	src := example(t)
+	for _, k := range knownKeys(reflect.TypeFor[Config]()) {
+		if !strings.Contains(src, k+" =") && !strings.Contains(src, "["+k) && !strings.Contains(src, "# "+k) {
+			t.Errorf("the example does not show %s", k)
+		}
+	}
+	var lines []string
+	inside := false
+	for _, l := range strings.Split(src, "\n") {
+		if strings.HasPrefix(l, "# [") {
+			inside = true
+		}
+		if inside && strings.HasPrefix(l, "# ") && (strings.Contains(l, "=") || strings.HasPrefix(l, "# [")) && !strings.HasPrefix(l, "# #") {
+			l = strings.TrimPrefix(l, "# ")
+		}
+		lines = append(lines, l)
+	}
+	c, err := Parse("x", []byte(strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := c.Contexts["stage"]
+	want := defaultContext("stage")
+	want.BaseURL, want.Login, want.PasswordEnv = "https://stage.example.com", "machine@example.com", "OPDECK_PASSWORD"
+	if x != want {
+		t.Errorf("the example's context is\n%+v\nwant\n%+v", x, want)
+	}
+	if want := (View{Filter: "status:PENDING currency:EUR", Sort: "-amount", Columns: []string{"created", "status", "amount", "fee", "reference"}}); !reflect.DeepEqual(c.Views["pending-eur"], want) {
+		t.Errorf("the example's view is %+v", c.Views)
+	}
+}
+
+func TestMistakesNameLineAndKey(t *testing.T) {
+	const ctx = "[contexts.a]\nbase_url = \"https://x\"\nlogin = \"m\"\npassword_env = \"P\"\n"
+	for _, c := range []struct{ src, want string }{
+		{"[stroe]\nurl = \"sqlite\"\n", `f:1: stroe: unknown key; store is meant?`},
+		{"[store]\n\nurll = 1\n", `f:3: store.urll: unknown key; url is meant?`},
+		{ctx + "pasword = \"hunter2\"\n", `f:5: contexts.a.pasword: unknown key`},
+		{"[store]\nurl = 5\n", `f:2: store.url: `},
+		{"[store\n", `f:2: expected`},
+		{"[store]\nurl = \"a\"\nurl = \"b\"\n", `f:3: `},
+		{"[store]\nurl = \"mysql://x\"\n", `f:2: store.url: must be`},
+		{"[store]\nurl = \"postgres://h/d\"\n", `store.key_file: is required with PostgreSQL`},
+		{"[limits]\nmax_wait = \"soon\"\n", `f:2: limits.max_wait: a duration like`},
+		{"[limits]\nmax_wait = \"-1s\"\n", `f:2: limits.max_wait: must be above zero`},
+		{"[limits]\npolicy = \"maybe\"\n", `f:2: limits.policy: must be one of wait, warn`},
+		{"[limits]\nper_minute = { biling = 3 }\n", `limits.per_minute.biling: is no endpoint class`},
+		{"[limits.per_minute]\nbilling = 0\n", `f:2: limits.per_minute.billing: must be from 1`},
+		{"[ui]\ntheme = \"pink\"\n", `f:2: ui.theme: must be one of auto`},
+		{"[ui]\ncolumns = [\"id\", \"colour\"]\n", `f:2: ui.columns: there is no column "colour"; there are created, status`},
+		{"[views.a]\nfilter = \"\"\ncolumns = [\"fee\", \"fee\"]\n", `f:3: views.a.columns: the column fee comes twice`},
+		{"[views.a]\ncolumns = [\"created:5\"]\n", `f:2: views.a.columns: the width of created is a number from 16 to 200`},
+		{"[views.a]\ncolumns = \"fee\"\n", `f:2: views.a.columns: `},
+		{"default_context = \"b\"\n" + ctx, `f:1: default_context: there is no [contexts.b]`},
+		{strings.Replace(ctx, "https://x", "http://far.example.com", 1), `f:2: contexts.a.base_url: plain http:// is refused`},
+		{ctx + "password_file = \"x\"\n", `f:1: contexts.a: exactly one of password_env`},
+		{ctx + "kind = \"prod\"\n", `f:5: contexts.a.kind: must be one of test, production`},
+		{ctx + "role = \"root\"\n", `f:5: contexts.a.role: must be viewer`},
+		{"[webhooks]\nlisten = \"0.0.0.0:1\"\nverify = \"none\"\n", `"none" is allowed on a loopback address only`},
+		{"[webhooks]\nlisten = \"127.0.0.1:1\"\n", `secret_env or secret_file is required`},
+		{"[ssh]\nlisten = \"127.0.0.1:1\"\n", `host_key is required`},
+		{"[service]\nlist_page_size = 0\n", `f:2: service.list_page_size: must be from 1`},
+		{"[service]\nstatus_words = { X = \"gone\" }\n", `service.status_words.X: must be one of open`},
+	} {
+		_, err := Parse("f", []byte(c.src))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q\n gives %v\n want %s", c.src, err, c.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("a value shows in %v", err)
+		}
+		var m Mistakes
+		if err != nil && !errors.As(err, &m) {
+			t.Errorf("%T is not Mistakes", err)
+		}
+	}
+}
+
+func TestOneClassKeepsTheOthers(t *testing.T) {
+	c, err := Parse("f", []byte("[limits.per_minute]\nbilling = 6\n"))
+	if err != nil || c.Limits.PerMinute["billing"] != 6 || c.Limits.PerMinute["general"] != 20 {
+		t.Errorf("%v %v", c.Limits.PerMinute, err)
+	}
+}
+
+func TestCheckBaseURL(t *testing.T) {
+	good := []string{"https://a.example", "https://a.example:8443/x/", "http://127.0.0.1:8787", "http://[::1]:1", "http://127.8.9.1", "https://a.example/v2x/pay-v2", "HTTPS://A.example"}
+	bad := []string{"", "a.example", "ftp://x", "http://localhost", "http://localhost:80", "http://127.0.0.1.evil.example", "http://2130706433",
+		"http://0x7f000001", "http://127.1", "http://0.0.0.0", "https://u:p@x", "https://x?q=1", "https://x?", "https://x#f", "https://x\\y",
+		"https://x\n", "http://[fe80::1%25eth0]", "https://", "https://x:99999", "https://x:0", "https:x", "//x", "http://10.0.0.1",
+		"https://a.example/v2", "https://a.example/v2/", "https://a.example/api/V2", "https://a.example/v2/auth/login"}
+	for _, u := range good {
+		if err := CheckBaseURL(u); err != nil {
+			t.Errorf("%q refused: %v", u, err)
+		}
+	}
+	for _, u := range bad {
+		if CheckBaseURL(u) == nil {
+			t.Errorf("%q accepted", u)
+		}
+	}
+}
+
+func TestPassword(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string, mode os.FileMode) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(write("good", "cnry\n", 0o600), link); err != nil {
+		t.Fatal(err)
+	}
+	env := func(k string) string { return map[string]string{"P": "cnry"}[k] }
+	for _, c := range []struct {
+		x    Context
+		fail string
+	}{
+		{Context{PasswordEnv: "P"}, ""},
+		{Context{PasswordEnv: "Q"}, "empty or not set"},
+		{Context{PasswordFile: filepath.Join(dir, "good")}, ""},
+		{Context{PasswordFile: write("crlf", "cnry\r\n", 0o400)}, ""},
+		{Context{PasswordFile: write("open", "cnry\n", 0o644)}, "lets others read it"},
+		{Context{PasswordFile: write("empty", "\n", 0o600)}, "empty"},
+		{Context{PasswordFile: write("big", strings.Repeat("x", 5000), 0o600)}, "larger"},
+		{Context{PasswordFile: link}, "not a regular file"},
+		{Context{PasswordFile: dir}, "not a regular file"},
+		{Context{PasswordFile: filepath.Join(dir, "none")}, "no such file"},
+		{Context{PasswordCommand: "echo cnry"}, ""},
+		{Context{PasswordCommand: "echo cnry >&2; exit 3"}, "exit status 3"},
+		{Context{}, "names no password"},
+	} {
+		v, err := c.x.Password(context.Background(), env)
+		if c.fail == "" && (err != nil || v.Reveal() != "cnry") {
+			t.Errorf("%+v: %v", c.x, err)
+		}
+		if c.fail != "" && (err == nil || !strings.Contains(err.Error(), c.fail) || strings.Contains(err.Error(), "cnry")) {
+			t.Errorf("%+v: %v, want %s", c.x, err, c.fail)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	env := func(m map[string]string) func(string) string { return func(k string) string { return m[k] } }
+	if p, named := Path("", env(map[string]string{"HOME": "/h"})); p != "/h/.config/opdeck/config.toml" || named {
+		t.Error(p, named)
+	}
+	if p, named := Path("", env(map[string]string{"HOME": "/h", "OPDECK_CONFIG": "c"})); p != "c" || !named {
+		t.Error(p, named)
+	}
+	if p := StateDir("", env(map[string]string{"HOME": "/h", "XDG_STATE_HOME": "/s"})); p != "/s/opdeck" {
+		t.Error(p)
+	}
+	if c, err := Load(filepath.Join(t.TempDir(), "none"), false); err != nil || c.Store.URL != "sqlite" {
+		t.Error(c, err)
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none"), true); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Error(err)
+	}
+	if Duration(time.Second).D() != time.Second {
+		t.Error("duration")
+	}
+}

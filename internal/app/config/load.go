@@ -1,0 +1,243 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"opdeck/internal/host/filecheck"
+)
+
+var errDuration = errors.New(`a duration like "15s" or "5m" is needed`)
+
+const maxFile = 1 << 20 // bytes
+
+// Mistake is one thing wrong in a config file.
+type Mistake struct {
+	File string
+	Line int // 0: the file as a whole
+	Key  string
+	What string
+}
+
+func (m Mistake) Error() string {
+	at := m.File
+	if m.Line > 0 {
+		at = fmt.Sprintf("%s:%d", m.File, m.Line)
+	}
+	if m.Key != "" {
+		return fmt.Sprintf("%s: %s: %s", at, m.Key, m.What)
+	}
+	return at + ": " + m.What
+}
+
+// Mistakes lists everything wrong in a file, in the order of its lines.
+type Mistakes []Mistake
+
+func (m Mistakes) Error() string {
+	lines := make([]string, len(m))
+	for i, x := range m {
+		lines[i] = x.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Path finds the config file: flag, else $OPDECK_CONFIG, else
+// $XDG_CONFIG_HOME/opdeck/config.toml (default ~/.config). named tells whether
+// somebody asked for exactly this file, so that its absence is an error.
+func Path(flag string, env func(string) string) (path string, named bool) {
+	if flag != "" {
+		return flag, true
+	}
+	if p := env("OPDECK_CONFIG"); p != "" {
+		return p, true
+	}
+	return filepath.Join(xdg(env, "XDG_CONFIG_HOME", ".config"), "opdeck", "config.toml"), false
+}
+
+// StateDir finds the state folder: flag, else $OPDECK_STATE, else
+// $XDG_STATE_HOME/opdeck (default ~/.local/state).
+func StateDir(flag string, env func(string) string) string {
+	if flag != "" {
+		return flag
+	}
+	if p := env("OPDECK_STATE"); p != "" {
+		return p
+	}
+	return filepath.Join(xdg(env, "XDG_STATE_HOME", filepath.Join(".local", "state")), "opdeck")
+}
+
+func xdg(env func(string) string, name, under string) string {
+	if p := env(name); filepath.IsAbs(p) {
+		return p
+	}
+	home := env("HOME")
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	return filepath.Join(home, under)
+}
+
+// Load reads and checks the file. It must belong to us or to root and nobody else
+// may write to it: it names commands that are run, where the password is sent, and
+// who may come in. A missing file that nobody named gives the
+// defaults. Errors are Mistakes.
+func Load(path string, named bool) (Config, error) {
+	b, err := read(path)
+	if errors.Is(err, os.ErrNotExist) && !named {
+		return Default(), nil
+	}
+	if err != nil {
+		return Config{}, Mistakes{{File: path, What: reason(err)}}
+	}
+	return Parse(path, b)
+}
+
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err == nil {
+		err = filecheck.Trusted(st)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		return nil, fmt.Errorf("larger than %d bytes", maxFile)
+	}
+	return b, err
+}
+
+func reason(err error) string {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// Parse reads and checks the text of a config file; path is for messages.
+func Parse(path string, b []byte) (Config, error) {
+	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	c := Default()
+	if md, err := decodeContexts(b, &c); err != nil {
+		return Config{}, Mistakes{syntax(path, err)}
+	} else if extra := md.Undecoded(); len(extra) > 0 {
+		return Config{}, unknownKeys(path, b, extra)
+	}
+	c.Path = path
+	if bad := c.check(path, b); len(bad) > 0 {
+		return Config{}, bad
+	}
+	return c, nil
+}
+
+// decodeContexts decodes into c, with each context starting from its defaults:
+// a map's values would otherwise start from zero.
+func decodeContexts(b []byte, c *Config) (toml.MetaData, error) {
+	var names struct {
+		Contexts map[string]toml.Primitive `toml:"contexts"`
+	}
+	nameMeta, err := toml.Decode(string(b), &names)
+	if err != nil {
+		return toml.MetaData{}, err
+	}
+	perMinute := c.Limits.PerMinute
+	md, err := toml.Decode(string(b), c)
+	if err != nil {
+		return md, err
+	}
+	for class, n := range perMinute { // a file that names one class keeps the others
+		if _, ok := c.Limits.PerMinute[class]; !ok {
+			c.Limits.PerMinute[class] = n
+		}
+	}
+	for name, prim := range names.Contexts {
+		x := defaultContext(name)
+		if err := nameMeta.PrimitiveDecode(prim, &x); err != nil {
+			return md, err
+		}
+		c.Contexts[name] = x
+	}
+	return md, nil
+}
+
+// lastKey is how the decoder words a mistake of type.
+var lastKey = regexp.MustCompile(`^toml: line (\d+) \(last key "([^"]*)"\): (.*)$`)
+
+// syntax turns the decoder's error into a Mistake without the line's content.
+func syntax(path string, err error) Mistake {
+	m := Mistake{File: path, What: err.Error()}
+	var p toml.ParseError
+	if errors.As(err, &p) {
+		m.Line, m.Key, m.What = p.Position.Line, p.LastKey, p.Message
+		if m.What == "" {
+			m.What = strings.TrimPrefix(p.Error(), "toml: ")
+		}
+	}
+	if at := lastKey.FindStringSubmatch(m.What); at != nil && m.Line == 0 {
+		m.Line, _ = strconv.Atoi(at[1])
+		m.Key, m.What = at[2], at[3]
+	}
+	if errors.Is(err, errDuration) {
+		m.What = errDuration.Error()
+	}
+	return m
+}
+
+func unknownKeys(path string, b []byte, extra []toml.Key) Mistakes {
+	var out Mistakes
+	for _, k := range extra {
+		covered := slices.ContainsFunc(out, func(m Mistake) bool { return strings.HasPrefix(k.String(), m.Key+".") })
+		if !covered {
+			out = append(out, Mistake{File: path, Line: lineOf(b, k), Key: k.String(), What: "unknown key" + similar(k)})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Mistake) int { return a.Line - b.Line })
+	return out
+}
+
+// lineOf finds the line where a key stands: under its table's header, dotted,
+// or as a header itself. 0 when it is written in a way this does not see.
+func lineOf(b []byte, key toml.Key) int {
+	table := ""
+	for i, line := range strings.Split(string(b), "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			table = strings.Trim(strings.SplitN(line, "#", 2)[0], "[] \t")
+			if same(table, key) || strings.HasPrefix(normal(table), key.String()+".") {
+				return i + 1
+			}
+			continue
+		}
+		name, rest, ok := strings.Cut(line, "=")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		full := strings.TrimPrefix(table+"."+strings.TrimSpace(name), ".")
+		if same(full, key) || strings.HasPrefix(key.String(), normal(full)+".") && strings.Contains(rest, key[len(key)-1]) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func normal(s string) string { return strings.NewReplacer(`"`, "", `'`, "", " ", "").Replace(s) }
+
+func same(written string, key toml.Key) bool {
+	return normal(written) == normal(key.String())
+}

@@ -1,0 +1,191 @@
+package approval
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+)
+
+// Person is one side of a request, as api.Actor tells of them.
+type Person struct {
+	Name     string   `json:"name"`
+	Role     api.Role `json:"role"`
+	Via      string   `json:"via,omitempty"`
+	From     string   `json:"from,omitempty"`
+	Key      string   `json:"key,omitempty"`
+	Login    string   `json:"login,omitempty"`
+	Cert     string   `json:"cert,omitempty"`
+	Serial   string   `json:"serial,omitempty"`
+	Proof    string   `json:"proof,omitempty"`
+	UID      string   `json:"uid,omitempty"`
+	LoginUID string   `json:"login_uid,omitempty"`
+	Host     string   `json:"host,omitempty"`
+	Doubt    string   `json:"doubt,omitempty"`
+}
+
+func person(a api.Actor) Person {
+	return Person{Name: a.Name, Role: a.Role, Via: a.Via, From: a.From, Key: a.Key, Login: a.Login, Cert: a.Cert, Serial: a.Serial,
+		Proof: a.Proof, UID: a.UID, LoginUID: a.LoginUID, Host: a.Host, Doubt: a.Doubt}
+}
+
+// String is the name and what it rests on.
+func (p Person) String() string {
+	switch claim := p.Claim(); {
+	case claim != "":
+		return p.Name + " (" + claim + ")"
+	case p.Cert != "":
+		return fmt.Sprintf("%s (login %s, key %s, certificate %s)", p.Name, p.Login, p.Key, p.Cert)
+	case p.Key != "":
+		return fmt.Sprintf("%s (key %s)", p.Name, p.Key)
+	}
+	return p.Name
+}
+
+// Claim says what the name of a local person rests on; see api.Actor.
+func (p Person) Claim() string {
+	return api.Actor{UID: p.UID, LoginUID: p.LoginUID, Doubt: p.Doubt}.Claim()
+}
+
+// Local reports whether the person is known by a user id of a host.
+func (p Person) Local() bool { return p.UID != "" }
+
+// proven reports whether anything but the name tells who the person is.
+func (p Person) proven() bool { return p.Local() || p.Key != "" && p.Login != "" }
+
+// id is what requests of one person are found by: the login name over SSH, the
+// user id and its host locally.
+func (p Person) id() string {
+	switch {
+	case p.Local():
+		return "uid " + p.UID + " of " + p.Host
+	case p.Login != "":
+		return "login " + fold(p.Login)
+	}
+	return "name " + fold(p.Name)
+}
+
+// again reports whether p is certainly who asked as q: the same login name with
+// the same key or certificate id, or the same user id of the same host.
+func (p Person) again(q Person) bool {
+	if p.id() != q.id() || p.Local() != q.Local() {
+		return false
+	}
+	return p.Local() || p.Key == q.Key || fold(p.Name) == fold(q.Name)
+}
+
+// names are all the names of a person, folded.
+func (p Person) names() []string {
+	var out []string
+	for _, n := range []string{p.Login, p.Cert, p.Name} {
+		if n = fold(n); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Asked reports whether the person asked for r: they are the one who can use its
+// approval.
+func Asked(who api.Actor, r Request) bool { return person(who).again(r.Requester) }
+
+// Bars says why who cannot be the second person for somebody's request, nil when
+// they can. Whoever might be the requester under another name is refused: one key,
+// login name, certificate id or user id in common is enough, and so is a difference
+// that proves nothing.
+func Bars(who api.Actor, requester Person) *api.Error {
+	p, q := person(who), requester
+	switch {
+	case fold(p.Name) == "":
+		return refuse(api.RuleRole, "Nobody is signed in, so nobody can approve.", "Start with a name: a person's own account, or an SSH key with name=….")
+	case p.Key != "" && p.Key == q.Key && fold(p.Name) != fold(q.Name):
+		return refuse(api.RuleRole, fmt.Sprintf("Your key is the one that %s asked with.", untrusted.Text(q.Name).Line(64)), "A second person needs a key of their own.")
+	case overlap(p.names(), q.names()):
+		return refuse(api.RuleRole, "Nobody approves or denies their own request.", "Ask a colleague; an admin needs one as well. A request that is not used lapses by itself.")
+	case !p.proven() || !q.proven():
+		return refuse(api.RuleRole, "Nothing proves that you and the requester are two people.",
+			"Over SSH a key proves it, locally a user id. A request that an older opdeck filed lapses; the requester repeats the act.")
+	case p.Local() != q.Local():
+		return refuse(api.RuleRole, "One of you is known by an SSH key and the other by a user id of a host: that may be one person twice.",
+			"Ask and approve in the same way, best both over SSH (opdeck serve).")
+	case p.Local():
+		return barsLocal(p, q)
+	}
+	return nil
+}
+
+// barsLocal compares two people who are known by user ids.
+func barsLocal(p, q Person) *api.Error {
+	const ssh = "Over SSH (opdeck serve) keys tell people apart."
+	switch {
+	case p.Doubt != "":
+		return refuse(api.RuleRole, "Your user id "+p.UID+" "+p.Doubt+", so it does not count as a second person.", ssh)
+	case q.Doubt != "":
+		return refuse(api.RuleRole, "The requester's user id "+q.UID+" "+q.Doubt+", so nobody can be told from them.", ssh)
+	case p.Host != q.Host:
+		return refuse(api.RuleRole, "The request comes from another host. User ids tell people apart on one host only.", ssh)
+	case overlap(p.uids(), q.uids()):
+		return refuse(api.RuleRole, "Nobody approves or denies their own request: it was made by your own user id.", "Ask a colleague with an account of their own. "+ssh)
+	}
+	return nil
+}
+
+// uids are the user ids of a local person.
+func (p Person) uids() []string {
+	if p.LoginUID == "" {
+		return []string{p.UID}
+	}
+	return []string{p.UID, p.LoginUID}
+}
+
+func overlap(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// SameName reports whether two names are read as one. A name proves nothing: this is
+// for telling people news of theirs.
+func SameName(a, b string) bool { return fold(a) == fold(b) }
+
+// fold is a name as it is compared: letters of either case, marks, widths, spaces
+// and letters of other scripts that look like Latin ones make no other person.
+func fold(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if l, ok := latin[r]; ok {
+			return l
+		}
+		return r
+	}, norm.NFKD.String(s))
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Mn, unicode.C, unicode.Z) {
+			return -1
+		}
+		return r
+	}, cases.Fold().String(s))
+}
+
+// latin maps letters of other scripts to the Latin ones that they look like.
+var latin = func() map[rune]rune {
+	m := map[rune]rune{}
+	for to, alike := range map[rune]string{
+		'a': "аАαΑɑ", 'b': "вВΒЬьβ", 'c': "сСϲᴄ", 'd': "ԁɗ", 'e': "еЕΕεє", 'f': "Ϝſ", 'g': "ɡցԌ", 'h': "НнΗһհҺ", 'i': "іІΙιıɩ",
+		'j': "јЈȷյ", 'k': "кКΚκ", 'l': "ӏӀℓ", 'm': "мМΜ", 'n': "ΝпηոՈ", 'o': "оОοΟօՕσ", 'p': "рРρΡք", 'q': "ԛզ", 'r': "гᴦ",
+		's': "ѕЅՏ", 't': "тТτΤ", 'u': "υսՍц", 'v': "ѵѴν", 'w': "ԝԜωшщ", 'x': "хХχΧ", 'y': "уУΥүҮγ", 'z': "ΖᴢзZ",
+	} {
+		for _, from := range alike {
+			m[from] = to
+		}
+	}
+	return m
+}()

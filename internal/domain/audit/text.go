@@ -1,0 +1,116 @@
+package audit
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
+)
+
+// Bounds of a text in a record, in bytes before quoting.
+const (
+	maxWord = 200  // names, identifiers
+	maxText = 1000 // sentences
+	maxRead = 256 << 10
+)
+
+// secrets are shapes that must never be kept, wherever they turn up.
+var secrets = []struct {
+	shape *regexp.Regexp
+	with  string
+}{
+	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){1,2}`), "***"},
+	{regexp.MustCompile(`(?i)(/auth/refresh/)[^\s/?#"']+`), "${1}***"},
+	{regexp.MustCompile(`(?i)(bearer|basic)(\s+)[^\s"',;]+`), "${1}${2}***"},
+	{regexp.MustCompile(`(?i)((?:token|secret|password|passwd|api[_-]?key|authorization)["']?\s*[:=]\s*["']?)[^\s"'&,;]+`), "${1}***"},
+}
+
+// accounts are runs that may be account numbers: what has the shape of an IBAN,
+// with wrong check digits too, or ten digits and more.
+var accounts = regexp.MustCompile(`[0-9A-Za-z][0-9A-Za-z-]{8,}[0-9A-Za-z]`)
+
+var accountShape = regexp.MustCompile(`^(?:[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}|[0-9]{10,})$`)
+
+// scrub takes known shapes of secrets out of s.
+func scrub(s string) string {
+	for _, x := range secrets {
+		s = x.shape.ReplaceAllString(s, x.with)
+	}
+	return s
+}
+
+// hidden stands before the last four characters of an account number.
+const hidden = "***"
+
+// covered leaves the last four characters of what looks like an account number:
+// IBANs as everywhere in the program, and here longer numbers of any kind too.
+// Identifiers in UUID form stay.
+func covered(s string) string {
+	return accounts.ReplaceAllStringFunc(mask.Hiding(s, hidden), func(m string) string {
+		if uuid.Validate(m) == nil {
+			return m
+		}
+		parts := strings.Split(m, "-")
+		for i, p := range parts {
+			if accountShape.MatchString(p) {
+				parts[i] = hidden + p[len(p)-4:]
+			}
+		}
+		return strings.Join(parts, "-")
+	})
+}
+
+// bounded is s without secrets, at most max bytes and safe to keep in one line:
+// printable ASCII without quote and backslash as it is, all else quoted.
+func bounded(s string, max int) string { return keep(s, max, scrub) }
+
+// prose is bounded for sentences, in which account numbers are masked too.
+func prose(s string, max int) string {
+	return keep(s, max, func(s string) string { return covered(scrub(s)) })
+}
+
+func keep(s string, max int, clean func(string) string) string {
+	whole := len(s)
+	if whole > maxRead { // what is cut in two here is dropped whole: it may be half a secret
+		s = s[:maxRead]
+		s = s[:strings.LastIndexAny(s, " \n\t\"'")+1]
+	}
+	s = clean(s)
+	if len(s) > max || whole > maxRead {
+		end := min(max, len(s))
+		for end > 0 && end < len(s) && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s = s[:end] + fmt.Sprintf(" [cut, %d bytes]", whole)
+	}
+	if plain(s) {
+		return s
+	}
+	return strconv.QuoteToASCII(s)
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// Reading returns a text of a record as it was before it was quoted, to be
+// drawn like any other text from outside.
+func Reading(s string) untrusted.Text {
+	if strings.HasPrefix(s, `"`) {
+		if u, err := strconv.Unquote(s); err == nil {
+			return untrusted.Text(u)
+		}
+	}
+	return untrusted.Text(s)
+}

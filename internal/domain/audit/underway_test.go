@@ -1,0 +1,44 @@
+package audit_test
+
+import (
+	"context"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/internal/domain/audit"
+)
+
+// watched is a store that calls during while it appends.
+type watched struct {
+	*memory
+	during func()
+}
+
+func (w watched) Append(ctx context.Context, next func(audit.Head) ([]audit.Row, error)) error {
+	w.during()
+	return w.memory.Append(ctx, next)
+}
+
+// An act is under way until its outcome is stored: nobody may find out another one
+// meanwhile.
+func TestUnderWayUntilTheOutcomeIsStored(t *testing.T) {
+	w := watched{memory: &memory{}, during: func() {}}
+	l := newLog(t, audit.Options{Store: &w, Now: newClock().Now})
+	ref, err := l.Intent(as(ana), ana, act)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := false
+	w.during = func() {
+		open, flying, err := l.Standing(t.Context())
+		if looked = true; err != nil || len(open) != 0 || !flying[ref] {
+			t.Errorf("while the outcome is stored: unsettled %+v, under way %v, %v", open, flying, err)
+		}
+	}
+	if err := l.Outcome(t.Context(), ref, api.Outcome{Verdict: api.Denied}); err != nil || !looked {
+		t.Fatal(err, looked)
+	}
+	if open, flying, err := l.Standing(t.Context()); err != nil || len(open)+len(flying) != 0 {
+		t.Errorf("afterwards: %+v, %v, %v", open, flying, err)
+	}
+}

@@ -1,0 +1,235 @@
+// Package eventfilter is the filter language over stored webhooks: the grammar of
+// the operations list with fields of its own, for the Events screen and for
+// opdeck event list, tail and forward.
+package eventfilter
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/domain/receiver"
+)
+
+// Expr is a filter over stored events.
+type Expr = filter.Expr[receiver.Stored]
+
+// Parse reads a filter. A mistake is a *filter.Error with its column.
+func Parse(input string) (Expr, error) { return table.Parse(input) }
+
+// Table is the language. It is shared and not to be changed.
+func Table() *filter.Table[receiver.Stored] { return table }
+
+var table = filter.NewTable(fields()...)
+
+// types are the words for types of events; a type has several.
+var types = map[string]hook.Type{
+	"operation": hook.TypeOperation, "account": hook.TypeDepositAccount, "client": hook.TypeClient,
+	"counterparty": hook.TypeCounterparty, "requisite": hook.TypeDepositAccountRequisite,
+	"deposit_account": hook.TypeDepositAccount, "deposit_account_requisite": hook.TypeDepositAccountRequisite,
+	"1": hook.TypeOperation, "2": hook.TypeDepositAccount, "3": hook.TypeClient, "4": hook.TypeCounterparty, "5": hook.TypeDepositAccountRequisite,
+}
+
+// unlisted is the word for every type that the service's documents do not list.
+const unlisted = "unlisted"
+
+// Types are the words for types, those for people first.
+func Types() []string {
+	return []string{"operation", "account", "client", "counterparty", "requisite", unlisted, "deposit_account", "deposit_account_requisite", "1", "2", "3", "4", "5"}
+}
+
+// Statuses are the words for how far an event can be trusted.
+func Statuses() []string {
+	return []string{string(receiver.Verified), string(receiver.Unverified), string(receiver.Quarantined), string(receiver.Conflict)}
+}
+
+func fields() []filter.Field[receiver.Stored] {
+	type event = receiver.Stored
+	one := func(f func(event) string) func(event) []string {
+		return func(s event) []string { return []string{f(s)} }
+	}
+	return []filter.Field[event]{
+		{Name: "type", Kind: filter.Flag, Help: "the kind of object, or the type's number", Example: "type:operation", Values: Types(), Flag: isType},
+		{Name: "status", Kind: filter.Flag, Help: "how far it can be trusted", Example: "status:quarantined", Values: Statuses(),
+			Flag: func(s event, v string) bool { return string(s.Status) == v }},
+		{Name: "id", Aliases: []string{"object", "opid"}, Kind: filter.Ident, Help: "the object's identifier, or its beginning", Example: "id:5b55db86",
+			Strings: one(func(s event) string { return string(s.ObjectID) })},
+		{Name: "hook", Kind: filter.Ident, Help: "the event's own identifier, or its beginning", Example: "hook:9d30dbad", Strings: one(func(s event) string { return s.Key })},
+		{Name: "customer", Aliases: []string{"cuid"}, Kind: filter.Ident, Help: "the customer's identifier, or its beginning", Example: "customer:DqCsgSE",
+			Strings: one(func(s event) string { return string(s.CUID) })},
+		{Name: "received", Aliases: []string{"since", "at"}, Kind: filter.Time, Help: "when it came first", Example: "received<2h", Time: func(s event) time.Time { return s.ReceivedAt }},
+		{Name: "state", Kind: filter.Code, Help: "the numeric status that it tells of its object", Example: "state:2", Strings: state},
+		{Name: "currency", Kind: filter.Code, Help: "the currency of the amount", Example: "currency:EUR", Strings: currency},
+		{Name: "amount", Kind: filter.Money, Help: "the amount that an operation pays, or an account's balance, exact", Example: "amount>=1000.50", Key: amount},
+		{Name: "deliveries", Kind: filter.Count, Help: "how often it came", Example: "deliveries>1", Count: func(s event) int64 { return int64(s.Deliveries) }},
+		{Name: "source", Aliases: []string{"from"}, Kind: filter.Text, Help: "the address that it came from, or manual", Example: "source:manual",
+			Strings: one(func(s event) string { return string(s.Source) })},
+		{Name: "reason", Kind: filter.Text, Help: "why it is set aside", Example: "reason:duplicate_key", Strings: func(s event) []string { return []string{string(s.Reason), s.Detail} }},
+		{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag, Help: "a property that holds or not", Example: "-has:bound", Values: []string{"authenticated", "bound", "reason", "waiting"}, Flag: has},
+		{Kind: filter.Free, Help: "contained in any of these, or in the body", Example: `"free text"`, Strings: texts, Shown: shown},
+	}
+}
+
+func isType(s receiver.Stored, v string) bool {
+	if v == unlisted {
+		return !s.Type.Known()
+	}
+	return s.Type == types[v]
+}
+
+func has(s receiver.Stored, v string) bool {
+	switch v {
+	case "authenticated":
+		return s.Verdict.Authenticated
+	case "bound":
+		return s.Verdict.Bound
+	case "waiting":
+		return s.Retry.Waiting()
+	}
+	return s.Reason != ""
+}
+
+// read is the event that a usable delivery tells.
+func read(s receiver.Stored) (hook.Event, bool) {
+	if s.Status == receiver.Quarantined {
+		return hook.Event{}, false
+	}
+	e, err := s.Event()
+	return e, err == nil
+}
+
+func state(s receiver.Stored) []string {
+	if e, ok := read(s); ok && e.Status.Given {
+		return []string{strconv.FormatInt(e.Status.Value, 10)}
+	}
+	return nil
+}
+
+func sum(s receiver.Stored) (api.Money, bool) {
+	e, ok := read(s)
+	switch {
+	case !ok:
+		return api.Money{}, false
+	case e.Object == hook.ObjectOperation:
+		return e.SourceAmount.Sum, true
+	case e.Object == hook.ObjectAccount:
+		return e.CurrentBalanceAmount.Sum, true
+	}
+	return api.Money{}, false
+}
+
+func currency(s receiver.Stored) []string {
+	m, _ := sum(s)
+	return []string{string(m.CurrencyCode)}
+}
+
+func amount(s receiver.Stored) string {
+	if m, ok := sum(s); ok {
+		return filter.MoneyKey(m)
+	}
+	return ""
+}
+
+func about(s receiver.Stored) []string {
+	return []string{s.Key, s.Type.String(), string(s.Object), string(s.ObjectID), string(s.CUID), string(s.Status), string(s.Reason), s.Detail, string(s.Source)}
+}
+
+func texts(s receiver.Stored) []string { return append(about(s), string(s.Raw)) }
+
+// shown is texts as somebody sees them whose role may not reveal account numbers;
+// of a body that cannot be read nobody can say where they stand.
+func shown(s receiver.Stored) []string {
+	if !json.Valid(s.Raw) {
+		return []string{s.Key, s.Type.String(), string(s.Status), string(s.Reason), string(s.Source)}
+	}
+	return append(about(s), string(mask.JSON(s.Raw)))
+}
+
+// For is the filter as a person may use it: who may not reveal account numbers
+// finds nothing by what the mask hides.
+func For(ctx context.Context, e Expr) Expr {
+	if api.ActorOf(ctx).Role.May(api.MayReveal) {
+		return e
+	}
+	return e.Covered()
+}
+
+// Narrow is what the inbox can choose by: it lets through all that e does, and
+// mostly more, so that each row still has to Match.
+func Narrow(e Expr, now time.Time) receiver.Filter {
+	var f receiver.Filter
+	for _, n := range e.Parts() {
+		l, ok := n.(*filter.Leaf)
+		if !ok {
+			continue
+		}
+		switch l.Field {
+		case "type":
+			f.Types = narrower(f.Types, typesOf(l))
+		case "status":
+			var all []receiver.Status
+			for _, v := range l.Values {
+				all = append(all, receiver.Status(v.Text))
+			}
+			f.Statuses = narrower(f.Statuses, all)
+		case "has":
+			f.Waiting = f.Waiting || len(l.Values) == 1 && l.Values[0].Text == "waiting"
+		case "received":
+			times(&f, l, now)
+		case "id":
+			if len(l.Values) == 1 && whole(l.Values[0].Text) && f.ObjectID == "" {
+				f.ObjectID = strings.ToLower(l.Values[0].Text)
+			}
+		}
+	}
+	return f
+}
+
+// whole reports whether an identifier's beginning is all of it: operations are
+// named by UUIDs.
+func whole(s string) bool { return len(s) == 36 && strings.Count(s, "-") == 4 }
+
+// narrower keeps the first choice of two; either is right.
+func narrower[T any](before, next []T) []T {
+	if before != nil {
+		return before
+	}
+	return next
+}
+
+// typesOf is nil where an unlisted type may be meant.
+func typesOf(l *filter.Leaf) []hook.Type {
+	var all []hook.Type
+	for _, v := range l.Values {
+		t, listed := types[v.Text]
+		if !listed {
+			return nil
+		}
+		if !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// times takes the ends of one span, a millisecond wider on either side for what
+// the inbox rounds.
+func times(f *receiver.Filter, l *filter.Leaf, now time.Time) {
+	if len(l.Values) != 1 {
+		return
+	}
+	b := l.TimeBounds(l.Values[0], now)
+	if from := time.UnixMicro(b.Lo).Add(-time.Millisecond); b.HasLo && from.Year() > 1 && from.After(f.Since) {
+		f.Since = from
+	}
+	if to := time.UnixMicro(b.Hi).Add(time.Millisecond); b.HasHi && (f.Until.IsZero() || to.Before(f.Until)) {
+		f.Until = to
+	}
+}

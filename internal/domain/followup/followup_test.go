@@ -1,0 +1,360 @@
+package followup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/store"
+)
+
+// virtual is the real store with the bubble's clock.
+type virtual struct{ *store.Unsettled }
+
+func (virtual) Now(context.Context) (time.Time, error) {
+	return time.Now().UTC().Truncate(time.Microsecond), nil
+}
+
+// world is a service of which a look sees only whether the wanted state shows.
+type world struct {
+	mu    sync.Mutex // all below: the test changes it while the worker looks
+	shown bool
+	fail  error
+	looks []time.Time
+}
+
+func (w *world) Look(context.Context, api.Probe) (api.Sight, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks = append(w.looks, time.Now())
+	return api.Sight{Shown: w.shown && w.fail == nil, File: "f1"}, w.fail
+}
+
+// alive knows the processes that are gone.
+type alive map[string]bool
+
+func (a alive) Hold(string) (func(), bool) { return func() {}, true }
+func (a alive) Gone(boot string) bool      { return a[boot] }
+
+type rig struct {
+	t       *testing.T
+	st      *store.Store
+	log     *audit.Log
+	gone    alive
+	tracker *followup.Tracker
+	w       *world
+	told    []followup.Settled
+}
+
+var ana = api.Actor{Name: "ana", Role: api.Operator}
+
+const lateAfter = 15 * time.Minute
+
+func newRig(t *testing.T) *rig {
+	st, err := store.Open(t.Context(), store.Options{URL: "memory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, st: st, gone: alive{}, w: &world{}}
+	r.log, r.tracker = r.process()
+	r.tracker.OnSettled(func(s followup.Settled) { r.told = append(r.told, s) })
+	return r
+}
+
+// process is a further process on the same store.
+func (r *rig) process() (*audit.Log, *followup.Tracker) {
+	r.t.Helper()
+	where := audit.Context{Name: "stage", BaseURL: "https://x.example", Account: "m"}
+	log, err := audit.New(audit.Options{Store: store.NewAudit(r.st.Core), Context: where, Alive: r.gone})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	rows, err := r.st.Unsettled(r.t.Context(), "ctx")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	d := followup.New(followup.Options{Store: virtual{rows}, Trail: log, Context: where, LateAfter: lateAfter})
+	d.Client = r.w
+	return log, d
+}
+
+var removal = api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op1", Item: "d1", Name: "a.pdf", Summary: "Remove a.pdf"}
+
+// send sends a write through a gate; end is told unless the process dies.
+func (r *rig) send(log *audit.Log, d *followup.Tracker, act api.Act, dies bool) (ref string) {
+	r.t.Helper()
+	ctx := r.t.Context()
+	ref, err := log.Intent(ctx, ana, act)
+	if err == nil {
+		err = d.Sending(ctx, api.Pending{Ref: ref, Act: act, Who: ana, Probe: api.Probe{Kind: act.Kind, OPID: act.ID, GUID: act.Item}})
+	}
+	if err == nil && !dies {
+		if err = log.Outcome(ctx, ref, api.Outcome{Verdict: api.Unclear}); err == nil {
+			err = d.Ended(ctx, ref, api.Outcome{Verdict: api.Unclear, Looked: time.Now()})
+		}
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return ref
+}
+
+// outcomes are the results that the trail holds of an intent, oldest first.
+func (r *rig) outcomes(ref string) (out []audit.Result) {
+	r.t.Helper()
+	rows, err := store.NewAudit(r.st.Core).Rows(r.t.Context(), 1, 1000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, row := range rows {
+		if e, err := r.log.Entry(r.t.Context(), row.UID); err == nil && e.Ref == ref {
+			out = append(out, e.Outcome)
+		}
+	}
+	return out
+}
+
+func (r *rig) pending() []followup.Row {
+	r.t.Helper()
+	rows, err := r.tracker.Pending(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return rows
+}
+
+// run runs the worker for a time.
+func (r *rig) run(d *followup.Tracker, how time.Duration) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); d.Run(ctx) }()
+	time.Sleep(how)
+	cancel()
+	<-done
+}
+
+func in(t *testing.T, fn func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		fn(r)
+		if rep, err := r.log.Verify(api.WithActor(t.Context(), api.Actor{Name: "kim", Role: api.Admin})); err != nil || !rep.Intact() {
+			t.Errorf("the trail is not intact any more: %s %v", rep.Summary(), err)
+		}
+		if err := r.st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestFoundLater: a write that takes effect late is looked at less and less
+// often, found, and everybody is told once.
+func TestFoundLater(t *testing.T) {
+	in(t, func(r *rig) {
+		followed := 0
+		r.tracker.Follow(func(_ context.Context, s followup.Settled) error { followed++; return nil })
+		began := time.Now()
+		ref := r.send(r.log, r.tracker, removal, false)
+		time.AfterFunc(100*time.Second, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.shown = true })
+		r.run(r.tracker, 10*time.Minute)
+		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultOK}) {
+			t.Errorf("the trail says %v", got)
+		}
+		var at []string
+		for _, l := range r.w.looks {
+			at = append(at, l.Sub(began).Round(time.Second).String())
+		}
+		if n := len(at); n < 3 || n > 5 {
+			t.Errorf("looked at %v", at)
+		}
+		if len(r.told) != 1 || r.told[0].Outcome.Verdict != api.Done || followed != 1 || !strings.Contains(r.told[0].Sentence(), "Removing a.pdf, operation op1: now proven done") {
+			t.Errorf("told %+v, followed %d", r.told, followed)
+		}
+		if left := r.pending(); len(left) != 0 {
+			t.Errorf("left %+v", left)
+		}
+	})
+}
+
+// TestNotSeen: what never shows is "not seen", not earlier than late_after, and a
+// sight after that still proves it.
+func TestNotSeen(t *testing.T) {
+	in(t, func(r *rig) {
+		ref := r.send(r.log, r.tracker, removal, false)
+		r.run(r.tracker, lateAfter-time.Second)
+		if got := r.outcomes(ref); len(got) != 1 {
+			t.Errorf("before late_after the trail says %v", got)
+		}
+		r.run(r.tracker, time.Minute)
+		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultNotSeen}) {
+			t.Errorf("the trail says %v", got)
+		}
+		if left := r.pending(); len(left) != 1 || left[0].State != followup.NotSeen {
+			t.Errorf("left %+v", left)
+		}
+		n := len(r.w.looks)
+		if n > 12 {
+			t.Errorf("%d looks", n)
+		}
+		r.run(r.tracker, time.Hour)
+		if len(r.w.looks) != n {
+			t.Error("it is looked at for ever")
+		}
+		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[]}`)}})
+		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK || len(r.pending()) != 0 {
+			t.Errorf("after a late sight the trail says %v", got)
+		}
+	})
+}
+
+// TestSeenByAnyRead: a read of the operation for whatever reason settles at once;
+// one that proves nothing does not.
+func TestSeenByAnyRead(t *testing.T) {
+	in(t, func(r *rig) {
+		ref := r.send(r.log, r.tracker, removal, false)
+		for _, raw := range []string{`{"opid":"op1"}`, `{"opid":"op1","documents":null}`, `{"opid":"op2","documents":[]}`, `{"opid":"op1","documents":[{"guid":"d1"}]}`} {
+			r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(raw)}})
+			if len(r.outcomes(ref)) != 1 {
+				t.Fatalf("%s settled it", raw)
+			}
+		}
+		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[{"guid":"d2"}]}`)}})
+		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK {
+			t.Errorf("the trail says %v", got)
+		}
+	})
+}
+
+// TestObjectChanged: an event about the object brings the next look forward.
+func TestObjectChanged(t *testing.T) {
+	in(t, func(r *rig) {
+		r.send(r.log, r.tracker, removal, false)
+		r.run(r.tracker, 2*time.Minute)
+		n := len(r.w.looks)
+		r.w.shown = true
+		r.tracker.ObjectChanged(r.t.Context(), "op1")
+		r.run(r.tracker, 2*time.Second)
+		if len(r.w.looks) != n+1 || len(r.told) != 1 {
+			t.Errorf("%d looks, told %d", len(r.w.looks)-n, len(r.told))
+		}
+	})
+}
+
+// TestKilledProcess: an intent whose process died without a word is looked at by
+// another one, with a row and (an older program) without.
+func TestKilledProcess(t *testing.T) {
+	for _, older := range []bool{false, true} {
+		t.Run(fmt.Sprint(older), func(t *testing.T) {
+			in(t, func(r *rig) {
+				log, tracker := r.process()
+				var ref string
+				if older {
+					var err error
+					if ref, err = log.Intent(r.t.Context(), ana, removal); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					ref = r.send(log, tracker, removal, true)
+				}
+				r.w.shown = true
+				r.run(r.tracker, time.Minute)
+				if len(r.outcomes(ref)) != 0 || len(r.w.looks) != 0 {
+					t.Fatal("a living process's write was looked at")
+				}
+				e, err := r.log.Entry(r.t.Context(), ref)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.gone[e.Boot] = true
+				r.run(r.tracker, time.Minute)
+				if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultOK}) || len(r.pending()) != 0 {
+					t.Errorf("the trail says %v, left %v", got, r.pending())
+				}
+			})
+		})
+	}
+}
+
+// TestTwoProcesses: a row is looked at by one of them, and the other's people are
+// told as well.
+func TestTwoProcesses(t *testing.T) {
+	in(t, func(r *rig) {
+		_, other := r.process()
+		var toldThere []followup.Settled
+		other.OnSettled(func(s followup.Settled) { toldThere = append(toldThere, s) })
+		ref := r.send(r.log, r.tracker, removal, false)
+		time.AfterFunc(time.Minute, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.shown = true })
+		done := make(chan struct{})
+		go func() { defer close(done); r.run(other, 5*time.Minute) }()
+		r.run(r.tracker, 5*time.Minute)
+		<-done
+		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultOK}) {
+			t.Errorf("the trail says %v", got)
+		}
+		if len(r.told) != 1 || len(toldThere) != 1 || toldThere[0].Outcome.Verdict != api.Done {
+			t.Errorf("told here %d, there %d", len(r.told), len(toldThere))
+		}
+		if n := len(r.w.looks); n > 5 {
+			t.Errorf("%d looks by two processes", n)
+		}
+	})
+}
+
+// TestNothingReadable: a share ends as not seen without a single look.
+func TestNothingReadable(t *testing.T) {
+	in(t, func(r *rig) {
+		ref := r.send(r.log, r.tracker, api.Act{Kind: api.ActShare, Object: "customer", ID: "c1", Summary: "Share"}, false)
+		r.run(r.tracker, lateAfter+time.Minute)
+		if got := r.outcomes(ref); len(r.w.looks) != 0 || !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultNotSeen}) {
+			t.Errorf("%d looks, the trail says %v", len(r.w.looks), got)
+		}
+		if len(r.told) != 1 || !strings.Contains(r.told[0].Sentence(), "new one tells") {
+			t.Errorf("told %v", r.told)
+		}
+	})
+}
+
+// TestLooksThatFail prove nothing, and a later one settles.
+func TestLooksThatFail(t *testing.T) {
+	in(t, func(r *rig) {
+		ref := r.send(r.log, r.tracker, removal, false)
+		r.w.fail = errors.New("no answer")
+		time.AfterFunc(5*time.Minute, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.fail, r.w.shown = nil, true })
+		r.run(r.tracker, 4*time.Minute)
+		if len(r.outcomes(ref)) != 1 {
+			t.Error("a failing look settled it")
+		}
+		r.run(r.tracker, 8*time.Minute)
+		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK {
+			t.Errorf("the trail says %v", got)
+		}
+	})
+}
+
+// TestConclude: a person closes a write whose first outcome was unknown.
+func TestConclude(t *testing.T) {
+	in(t, func(r *rig) {
+		ref := r.send(r.log, r.tracker, removal, false)
+		if err := r.tracker.Conclude(r.t.Context(), api.Actor{Name: "vic", Role: api.Viewer}, ref, "x"); api.KindOf(err) != api.Refused {
+			t.Errorf("a viewer settled it: %v", err)
+		}
+		if err := r.tracker.Conclude(r.t.Context(), ana, ref, "it is gone"); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.outcomes(ref); len(got) != 2 || len(r.pending()) != 0 {
+			t.Errorf("the trail says %v", got)
+		}
+		if err := r.tracker.Conclude(r.t.Context(), ana, ref, "again"); api.KindOf(err) != api.NotFound {
+			t.Errorf("settled twice: %v", err)
+		}
+	})
+}

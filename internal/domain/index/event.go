@@ -1,0 +1,120 @@
+package index
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+)
+
+// errEvent says that an event names no operation.
+var errEvent = errors.New("index: the event names no operation")
+
+// entry turns the event into a state: what is known, with what the event tells
+// over it. same is true when the event tells nothing new at a moment that the
+// index has from the service itself.
+func (e Event) entry(known Record, has bool) (out Entry, same bool, err error) {
+	if e.OPID == "" {
+		return out, false, errEvent
+	}
+	raw := map[string]json.RawMessage{}
+	if has && len(known.Op.Raw) > 0 {
+		if err := json.Unmarshal(known.Op.Raw, &raw); err != nil {
+			return out, false, fmt.Errorf("index: the stored operation cannot be read: %w", err)
+		}
+	}
+	if has && e.Updated.Equal(known.Op.UpdatedAt.Time) && known.Origin != Hook && e.agrees(known.Op) {
+		return out, true, nil
+	}
+	before := clone(raw)
+	for name, v := range e.fields(known.Op, has) {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return out, false, fmt.Errorf("index: %w", err)
+		}
+		raw[name] = b
+	}
+	body, err := json.Marshal(raw)
+	if err != nil {
+		return out, false, fmt.Errorf("index: %w", err)
+	}
+	out = Entry{Origin: Hook, Seen: e.Seen, Owed: !has || !e.words() || known.Owed}
+	if err := json.Unmarshal(body, &out.Op); err != nil {
+		return out, false, fmt.Errorf("index: the event cannot be kept: %w", err)
+	}
+	return out, has && equal(before, raw), nil
+}
+
+func clone(m map[string]json.RawMessage) map[string]json.RawMessage {
+	out := make(map[string]json.RawMessage, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+func equal(a, b map[string]json.RawMessage) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if !bytes.Equal(v, b[k]) {
+			return false
+		}
+	}
+	return true
+}
+
+// words reports whether the meaning of all codes is known.
+func (e Event) words() bool { return e.Status != "" && e.Type != "" && e.PaymentType != "" }
+
+// agrees reports whether the operation already says what the event does.
+func (e Event) agrees(o api.Operation) bool {
+	word := func(w string, have untrusted.Text) bool { return w == "" || w == string(have) }
+	sum := func(m *api.Money, have api.Amount) bool { return m == nil || sameMoney(*m, have.Sum) }
+	return word(e.Status, o.Status) && word(e.Type, o.Type) && word(e.PaymentType, o.PaymentType) &&
+		(e.Visible == nil || *e.Visible == o.IsVisible) && sum(e.Source, o.SourceAmount) && sum(e.Destination, o.DestinationAmount) &&
+		sum(e.Commission, o.CommissionAmount)
+}
+
+func sameMoney(a, b api.Money) bool {
+	x, err1 := a.Decimal()
+	y, err2 := b.Decimal()
+	if err1 != nil || err2 != nil {
+		return a == b
+	}
+	return a.CurrencyCode == b.CurrencyCode && x.Cmp(y) == 0
+}
+
+// fields are the record's fields that the event tells, by their REST names.
+func (e Event) fields(known api.Operation, has bool) map[string]any {
+	f := map[string]any{"opid": e.OPID}
+	put := func(on bool, name string, v any) {
+		if on {
+			f[name] = v
+		}
+	}
+	put(e.Status != "", "status", e.Status)
+	put(e.Type != "", "type", e.Type)
+	put(e.PaymentType != "", "paymentType", e.PaymentType)
+	put(!e.Updated.IsZero() && !e.Updated.Equal(known.UpdatedAt.Time), "updatedAt", e.Updated.UTC().Format(time.RFC3339Nano))
+	put(!e.Created.IsZero() && !has, "createdAt", e.Created.UTC().Format(time.RFC3339Nano))
+	put(e.Visible != nil, "isVisible", e.Visible)
+	put(!has && e.CUID != "", "customer", map[string]string{"cuid": e.CUID})
+	put(!has && e.SourceAccount != "", "source", map[string]any{"account": map[string]string{"id": e.SourceAccount}})
+	put(!has && e.Beneficiary != "", "destination", map[string]any{"counterpartyAccount": map[string]string{"id": e.Beneficiary}})
+	amount := func(name string, m *api.Money, have api.Amount) {
+		if m != nil && !(has && sameMoney(*m, have.Sum)) {
+			f[name] = map[string]any{"sum": *m}
+		}
+	}
+	amount("sourceAmount", e.Source, known.SourceAmount)
+	amount("destinationAmount", e.Destination, known.DestinationAmount)
+	amount("commissionAmount", e.Commission, known.CommissionAmount)
+	amount("currentBalanceAmount", e.Balance, known.CurrentBalanceAmount)
+	return f
+}

@@ -1,0 +1,64 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"opdeck/internal/domain/mask"
+)
+
+// Match tells whether the record passes the filter; now is what ages count from.
+func (e Expr[T]) Match(record T, now time.Time) bool {
+	return e.root == nil || e.match(e.root, record, now)
+}
+
+func (e Expr[T]) match(n Node, r T, now time.Time) bool {
+	switch n := n.(type) {
+	case And:
+		return !slices.ContainsFunc(n, func(p Node) bool { return !e.match(p, r, now) })
+	case Or:
+		return slices.ContainsFunc(n, func(p Node) bool { return e.match(p, r, now) })
+	case Not:
+		return !e.match(n.X, r, now)
+	case *Leaf:
+		f := &e.table.fields[n.index]
+		return slices.ContainsFunc(n.Values, func(v Value) bool { return f.match(n, v, r, now) })
+	}
+	return true
+}
+
+func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
+	switch f.Kind {
+	case Money:
+		return l.MoneyBounds(v).holds(f.Key(r))
+	case Count:
+		return l.CountBounds(v).holds(f.Count(r))
+	case Time:
+		t := f.Time(r)
+		b := l.TimeBounds(v, now)
+		return t.UnixMicro() != noTime && b.holds(t.UnixMicro())
+	case Flag:
+		return f.Flag(r, v.Text)
+	}
+	want, texts := Fold(v.Text), f.Strings
+	if l.Covered && f.Shown != nil {
+		texts = f.Shown
+	}
+	if f.IDs != nil && !l.Conceals(v) && slices.ContainsFunc(f.IDs(r), func(id string) bool { return Fold(id) == want }) {
+		return true
+	}
+	return slices.ContainsFunc(texts(r), func(s string) bool {
+		switch s = Fold(s); {
+		case f.Kind == Code || l.Op == Eq:
+			return s == want
+		case f.Kind == Ident:
+			return strings.HasPrefix(s, want)
+		}
+		return strings.Contains(s, want)
+	})
+}
+
+// Conceals reports whether no identifier may equal v: the leaf is covered and v
+// is what the mask hides.
+func (l *Leaf) Conceals(v Value) bool { return l.Covered && mask.Hides(Fold(v.Text)) }

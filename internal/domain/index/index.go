@@ -1,0 +1,189 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/domain/index/filter"
+)
+
+// Mode says what the index keeps.
+type Mode int
+
+// The modes.
+const (
+	Shared Mode = iota // in the store that all instances share
+	Memory             // in this process only: give New a store in memory
+	Off                // nothing: every question answers ErrOff
+)
+
+// Index is the local mirror of one machine account's operations. It is safe for
+// many goroutines.
+type Index struct {
+	Store
+	mode Mode
+	now  func() time.Time
+	// ahead is how far this host's clock is before the store's, where that is fixed
+	// for several questions; nil: looked up for each.
+	ahead *time.Duration
+
+	mu      sync.Mutex
+	subs    map[chan int64]struct{} // guarded by mu
+	version int64                   // guarded by mu; the last one told
+}
+
+// New makes an index over a store. With Off the store may be nil.
+func New(store Store, mode Mode, now func() time.Time) *Index {
+	if mode == Off {
+		store = offStore{}
+	}
+	return &Index{Store: store, mode: mode, now: now, subs: map[chan int64]struct{}{}}
+}
+
+// Mode tells what the index keeps.
+func (x *Index) Mode() Mode { return x.mode }
+
+// Page merges a page of the list that somebody else than the sync has read; sent
+// is this host's time of the request. With Off it does nothing, as do the others.
+func (x *Index) Page(ctx context.Context, ops []api.Operation, sent time.Time) (Merged, error) {
+	return x.saw(ctx, List, ops, sent)
+}
+
+// Read merges the answer to a single read or a write.
+func (x *Index) Read(ctx context.Context, op api.Operation, sent time.Time) (Merged, error) {
+	return x.saw(ctx, Read, []api.Operation{op}, sent)
+}
+
+func (x *Index) saw(ctx context.Context, from Origin, ops []api.Operation, sent time.Time) (Merged, error) {
+	if x.mode == Off || len(ops) == 0 {
+		return Merged{}, nil
+	}
+	at, err := x.StoreTime(ctx, sent)
+	if err != nil {
+		return Merged{}, err
+	}
+	entries := make([]Entry, len(ops))
+	for i, o := range ops {
+		entries[i] = Entry{Op: o, Origin: from, Seen: at}
+	}
+	return x.Commit(ctx, Batch{Entries: entries})
+}
+
+// Put merges states; their times are the store's.
+func (x *Index) Put(ctx context.Context, entries []Entry) (Merged, error) {
+	return x.Commit(ctx, Batch{Entries: entries})
+}
+
+// Commit commits a batch and tells those who wait for changes.
+func (x *Index) Commit(ctx context.Context, b Batch) (Merged, error) {
+	if x.mode == Off || len(b.Entries) == 0 && len(b.Gone) == 0 && b.Swap == nil {
+		return Merged{}, nil
+	}
+	m, err := x.Store.Put(ctx, b)
+	if err == nil && m.Fresh() {
+		_, err = x.Poll(ctx)
+	}
+	return m, err
+}
+
+// Owe makes a single read of an operation due, whether it is known or not.
+func (x *Index) Owe(ctx context.Context, opid string) error {
+	if x.mode == Off {
+		return nil
+	}
+	now, err := x.Store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	return x.Store.Owe(ctx, opid, now)
+}
+
+// Event merges a webhook. The operation is owed a read unless the event gave
+// words for all its codes and the index knew the operation.
+func (x *Index) Event(ctx context.Context, e Event) (Merged, error) {
+	if x.mode == Off {
+		return Merged{}, nil
+	}
+	known, err := x.Store.Get(ctx, e.OPID)
+	if err != nil && !errors.Is(err, ErrNone) {
+		return Merged{}, err
+	}
+	if e.Seen, err = x.StoreTime(ctx, e.Seen); err != nil {
+		return Merged{}, err
+	}
+	entry, same, err := e.entry(known, len(known.Op.Raw) > 0)
+	if err != nil {
+		return Merged{}, err
+	}
+	if same {
+		return Merged{Same: 1}, nil
+	}
+	return x.Put(ctx, []Entry{entry})
+}
+
+// Changes gives a channel that receives the index's version after changes, of
+// this process at once and of others when Watch sees them. Only the newest
+// version waits in it. stop ends the subscription.
+func (x *Index) Changes() (changes <-chan int64, stop func()) {
+	c := make(chan int64, 1)
+	x.mu.Lock()
+	x.subs[c] = struct{}{}
+	x.mu.Unlock()
+	return c, func() {
+		x.mu.Lock()
+		delete(x.subs, c)
+		x.mu.Unlock()
+	}
+}
+
+// Poll asks the store for its version (one small read) and tells the
+// subscribers when it has grown.
+func (x *Index) Poll(ctx context.Context) (bool, error) {
+	v, err := x.Version(ctx)
+	if err != nil {
+		return false, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if v == x.version {
+		return false, nil
+	}
+	x.version = v
+	for c := range x.subs {
+		select {
+		case <-c: // the older one nobody took
+		default:
+		}
+		c <- v
+	}
+	return true, nil
+}
+
+// Watch looks for changes of other processes every interval until ctx ends.
+// Trouble with the store does not end it.
+func (x *Index) Watch(ctx context.Context, every time.Duration) {
+	if x.mode == Off {
+		return
+	}
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			_, _ = x.Poll(ctx) // the next tick asks again
+		}
+	}
+}
+
+// Suggest is filter completion with the values that the index has seen.
+func (x *Index) Suggest(ctx context.Context, input string, cursor int) []filter.Suggestion {
+	return filter.Operations().Complete(input, cursor, func(field, typed string) []string {
+		v, _ := x.Values(ctx, field, typed, 12) // no values are no suggestions
+		return v
+	})
+}

@@ -1,0 +1,191 @@
+package mask
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
+)
+
+func TestOperation(t *testing.T) {
+	op := apitest.Operation(map[string]any{"odd": map[string]any{"number": "stays"}})
+	before := string(op.Raw)
+	m := Operation(op)
+	for _, secret := range []string{"12345678904321", "DE02120300000000202051"} {
+		if strings.Contains(string(m.Raw), secret) {
+			t.Errorf("%s is in the JSON", secret)
+		}
+	}
+	if m.Source.Account.Number != "••••4321" || m.Destination.CounterpartyAccount.Number != "••••2051" {
+		t.Errorf("fields are %q and %q", m.Source.Account.Number, m.Destination.CounterpartyAccount.Number)
+	}
+	if string(op.Raw) != before || op.Source.Account.Number != "12345678904321" {
+		t.Error("the operation itself was changed")
+	}
+	if !strings.Contains(string(m.Raw), `"odd":{"number":"stays"}`) {
+		t.Errorf("another number was masked: %s", m.Raw)
+	}
+	var again api.Operation
+	if err := json.Unmarshal(m.Raw, &again); err != nil || again.Source.Account.Number != "••••4321" {
+		t.Errorf("the masked JSON reads as %q, %v", again.Source.Account.Number, err)
+	}
+	if twice := Operation(m); string(twice.Raw) != string(m.Raw) {
+		t.Error("masking twice is not masking once")
+	}
+	if none := Operation(api.Operation{}); none.Raw != nil || none.Source.Account != nil {
+		t.Errorf("an empty operation became %+v", none)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"account":{"number":"12345678"}}`:                                                                       `{"account":{"number":"••••5678"}}`,
+		`{"account":{"number":12345678901234567890}}`:                                                             `{"account":{"number":"••••7890"}}`,
+		`{"ACCOUNT":{"NUMBER":"12345678"}}`:                                                                       `{"ACCOUNT":{"NUMBER":"••••5678"}}`,
+		`{"account":{"numbe\u0072":"12345678"}}`:                                                                  `{"account":{"numbe\u0072":"••••5678"}}`,
+		`{"counterpartyAccount":[{"number":"12345678"},{"number":null}]}`:                                         `{"counterpartyAccount":[{"number":"••••5678"},{"number":null}]}`,
+		`{"account":{"x":{"number":"1"},"number":"a\"bcdefgh"}}`:                                                  `{"account":{"x":{"number":"••••"},"number":"••••efgh"}}`,
+		`{"iban":"XX12 3456","to_iban":1234567,"Account-Number":"A-77"}`:                                          `{"iban":"••••3456","to_iban":"••••4567","Account-Number":"••••"}`,
+		`{"account":"U1v72kDJdQw","beneficiar":"K1"}`:                                                             `{"account":"U1v72kDJdQw","beneficiar":"K1"}`,
+		`{"source":{"account":"12345678904321"}}`:                                                                 `{"source":{"account":"••••4321"}}`,
+		`{"account":"m•••@example.com"}`:                                                                          `{"account":"m•••@example.com"}`,
+		`{"requisites":[{"title":"SWIFT","items":[{"id":"7","key":"Account","value":"12 34 56 78","order":1}]}]}`: `{"requisites":[{"title":"SWIFT","items":[{"id":"7","key":"Account","value":"••••6 78","order":1}]}]}`,
+		`{"accounts":[{"fiat":{"number":"00991"},"bank":{"number":7}}]}`:                                          `{"accounts":[{"fiat":{"number":"••••0991"},"bank":{"number":"••••"}}]}`,
+		`{"accounts":["12345678"],"number":"123456","x":{"number":"12"}}`:                                         `{"accounts":["••••5678"],"number":"••••3456","x":{"number":"12"}}`,
+		`{"comment":"pay <DE89 3704 0044 0532 0130 00>"}`:                                                         `{"comment":"pay <••••3000>"}`,
+		`["\u0044E89370400440532013000", 5]`:                                                                      `["••••3000", 5]`,
+		`{"DE89370400440532013000":1}`:                                                                            `{"••••3000":1}`,
+		`{"a":"DE89370400440532013001"}`:                                                                          `{"a":"DE89370400440532013001"}`, // wrong check digits
+		`{"units":"99999999999999999999", "number" : 1.50}`:                                                       `{"units":"99999999999999999999", "number" : 1.50}`,
+		`[]`: `[]`, ``: ``,
+		`{"account":{"number":"12`: `{"account":{"number":"••••"`, // cut off: nothing shows
+	} {
+		got := string(JSON([]byte(in)))
+		if got != want {
+			t.Errorf("%s\nbecame %s\nwant   %s", in, got, want)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "GB29NWBK60161331926819": "••••6819", "gb29 nwbk 6016 1331 9268 19": "••••6819", "GB29-NWBK-6016-1331-9268-19": "••••6819",
+		"IBANNO9386011117947, NO93.8601.1117.947!":        "IBAN••••7947, ••••7947!",
+		"NO9386011117947NO9386011117947":                  "••••7947••••7947",
+		"5b55db86-17e5-4612-81f9-29d3bd5082a1":            "5b55db86-17e5-4612-81f9-29d3bd5082a1",
+		"0a55be68-5390-0754-7034-29d3bd5082a1":            "0a55be68-5390-0754-7034-29d3bd5082a1", // an identifier
+		"0a55db86-be68-5390-0754-7034bd5082a1.":           "0a55db86-be68-5390-0754-7034bd5082a1.",
+		"x0a55be68-5390-0754-7034-29d3bd5082a1":           "x0a55••••7034-29d3bd5082a1",
+		"NO9386011117948":                                 "NO9386011117948",
+		"MT84 MALT 0110 0001 2345 MTLC AST0 01S to Malta": "••••001S to Malta",
+		"NO93\u00a08601\u00a01117\u00a0947":               "••••7947",
+	} {
+		if got := Text(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+		if Hides(in) != (in != want) {
+			t.Errorf("Hides(%q) is %v", in, Hides(in))
+		}
+	}
+}
+
+// What is left of an IBAN may begin another one: that is masked too, and a chain of
+// them as long as a body is masked in one pass.
+func TestIBANsThatOverlap(t *testing.T) {
+	const links = 4000
+	chain := "NO93"
+	for range links { // each ends in the first four characters of the next
+		chain = link(t, chain)
+	}
+	got := Text(chain)
+	if want := strings.Repeat(dots, links) + chain[len(chain)-4:]; got != want {
+		t.Errorf("%.80q… became %.80q…, want %.80q…", chain, got, want)
+	}
+	if again := Text(got); again != got {
+		t.Errorf("masked again: %.80q", again)
+	}
+	if got, want := Hiding("to GB29 NWBK 6016 1331 9268 19.", "***"), "to ***6819."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestNumber holds the mask against the one that screens draw.
+func TestNumber(t *testing.T) {
+	for _, n := range []untrusted.Text{"", "1", "1234", "12345", "DE89 3704 ", "\x1b[2J12345678", "••••4321", "日本語の口座番号"} {
+		if got := string(Number(n)); got != draw.Mask(n) {
+			t.Errorf("%q became %q, drawn %q", n, got, draw.Mask(n))
+		}
+	}
+}
+
+func TestBody(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"iban":"X12345678"}`:                          `{"iban":"••••5678"}`,
+		`{"iban":"X12345678"`:                           `{"iban":"••••5678"`,
+		`number=12345678&x=123 DE89370400440532013000 `: `number=••••&x=123 ••••3000 `,
+		"\x1f\x8b 1234567":                              "\x1f\uFFFD ••••",
+	} {
+		if got := string(Body([]byte(in))); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+// FuzzJSON: whatever comes, valid JSON stays valid and is masked once for all,
+// and of an IBAN put into it nothing but the end can be read.
+func FuzzJSON(f *testing.F) {
+	for _, s := range []string{`{"account":{"number":"1"}}`, `[1,"x\u0044",{"requisites":[{"items":[{"value":1e5}]}]}]`, `{"a":"`, `}{][,:"`, "\"\\"} {
+		f.Add([]byte(s), "comment", "pay ", uint64(370400440532013000))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, key, before string, account uint64) {
+		out := JSON(raw)
+		Body(raw)
+		if json.Valid(raw) != json.Valid(out) && json.Valid(raw) {
+			t.Fatalf("%q became %q", raw, out)
+		}
+		if json.Valid(raw) && string(JSON(out)) != string(out) {
+			t.Fatalf("%q, masked again: %q", out, JSON(out))
+		}
+		secret := german(account)
+		for _, v := range []any{map[string]any{key: before + secret}, []any{before + secret + before}, map[string]any{secret: map[string]any{key: []any{secret}}}} {
+			b, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(JSON(b)); !json.Valid([]byte(got)) || strings.Contains(got, secret[:18]) && !strings.Contains(before+key, secret[:18]) {
+				t.Fatalf("%s became %s", b, got)
+			}
+		}
+	})
+}
+
+// link goes on from the beginning of a Norwegian IBAN at the end of s, so that what
+// is left of it begins the next.
+func link(t *testing.T, s string) string {
+	t.Helper()
+	head := s[len(s)-4:]
+	for check := 2; check < 99; check++ {
+		rest := fmt.Sprintf("8601111NO%02d", check)
+		if checked([]byte(head + rest)) {
+			return s + rest
+		}
+	}
+	t.Fatalf("nothing goes on from %s", head)
+	return ""
+}
+
+// german is an IBAN with right check digits.
+func german(n uint64) string {
+	bban := fmt.Sprintf("%018d", n%1_000_000_000_000_000_000)
+	for check := 2; check < 99; check++ {
+		if s := fmt.Sprintf("DE%02d%s", check, bban); checked([]byte(s)) {
+			return s
+		}
+	}
+	panic("one of 97 is right")
+}

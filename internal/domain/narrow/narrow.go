@@ -1,0 +1,104 @@
+// Package narrow turns a filter over operations into the service's own filters of
+// its list, so that a question about one customer or account costs one call
+// instead of all pages. The service's filters are a first sieve: what comes back
+// is filtered here as well.
+package narrow
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index/filter"
+)
+
+// Question is one way of asking the service for fewer operations.
+type Question struct {
+	Query api.OperationQuery // Page and Size are free
+	Words string             // "the customer's name holds “Ana”"
+	part  filter.OperationExpr
+}
+
+// identifier is what may be an id or a number of an account: long, in one word,
+// and not letters alone.
+var identifier = regexp.MustCompile(`^[A-Za-z0-9_-]*[0-9_-][A-Za-z0-9_-]*$`)
+
+const shortest = 8 // characters of an identifier
+
+// Questions are the ways of asking for what f lets through, the most exact first;
+// none when the service has no filter for it. A value that looks like an
+// identifier may be a part of a name after all: then the next question is the
+// right one.
+func Questions(f filter.OperationExpr) []Question {
+	var byID, byName, byAccount []Question
+	for _, part := range f.Parts() {
+		l, ok := part.(*filter.Leaf)
+		if !ok || len(l.Values) != 1 || l.Values[0].Range || l.Op != filter.Has && l.Op != filter.Eq {
+			continue
+		}
+		v := l.Values[0].Text
+		id := len(v) >= shortest && len(v) <= 64 && identifier.MatchString(v)
+		shown, own := untrusted.Text(v).Line(100), f.Of(part)
+		switch {
+		case v == "":
+		case l.Field == "customer" && id:
+			byID = append(byID, Question{api.OperationQuery{ClientCUID: v}, "the customer is " + shown, own})
+			fallthrough
+		case l.Field == "customer":
+			byName = append(byName, Question{api.OperationQuery{ClientName: v}, "the customer's name holds “" + shown + "”", own})
+		case id && !l.Covered && (l.Field == "source" || l.Field == "destination" || l.Field == "party"):
+			byAccount = append(byAccount, Question{api.OperationQuery{Account: v}, "the account is " + shown, own})
+		}
+	}
+	return append(append(byID, byAccount...), byName...)
+}
+
+// Client reads pages of the list.
+type Client interface {
+	Operations(ctx context.Context, q api.OperationQuery) (api.Page[api.Operation], error)
+}
+
+// Answer is what one of the questions brought.
+type Answer struct {
+	Asked string // the words of the question; "" when none was asked
+	Page  api.Page[api.Operation]
+	Held  bool // all operations of the page pass that part of the filter
+	Whole bool // the filter has no other part
+}
+
+// Ask asks the questions in turn until one brings operations: one billing call
+// each. A page beyond the first, and a size, are passed on; size 0 is the usual
+// one. When none brings any, the last answer stands.
+func Ask(ctx context.Context, c Client, f filter.OperationExpr, page, size int, now time.Time) (Answer, error) {
+	var last Answer
+	for _, q := range Questions(f) {
+		q.Query.Page, q.Query.Size = page, size
+		p, err := c.Operations(ctx, q.Query)
+		if err != nil {
+			return last, err
+		}
+		last = Answer{Asked: q.Words, Page: p, Held: true, Whole: len(f.Parts()) == 1}
+		for _, o := range p.Items {
+			last.Held = last.Held && q.part.Match(o, now)
+		}
+		if len(p.Items) > 0 {
+			break
+		}
+	}
+	return last, nil
+}
+
+// Said is the sentence about an answer for people.
+func (a Answer) Said() string {
+	many := string(a.Page.Total)
+	if many == "" {
+		many = strconv.Itoa(len(a.Page.Items)) + " on this page"
+	}
+	if len(a.Page.Items) > 0 && !a.Held {
+		return "The service was asked for operations where " + a.Asked + ", and answered with others as well."
+	}
+	return "The service was asked for operations where " + a.Asked + ": it has " + many + "."
+}

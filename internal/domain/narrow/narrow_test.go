@@ -1,0 +1,98 @@
+package narrow
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index/filter"
+)
+
+func parse(t *testing.T, s string) filter.OperationExpr {
+	t.Helper()
+	f, err := filter.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestQuestions: only what must hold of every operation is asked for.
+func TestQuestions(t *testing.T) {
+	for f, want := range map[string]string{
+		"":                              "",
+		"status:PENDING":                "",
+		"customer:Ana":                  "name=Ana",
+		`customer="Harbour & Finch"`:    "name=Harbour & Finch",
+		"customer:DqCsgSE-4e95-ViYbNI":  "cuid=DqCsgSE-4e95-ViYbNI name=DqCsgSE-4e95-ViYbNI",
+		"party:DE89370400440532":        "account=DE89370400440532",
+		"from:UhcPVBEpjmtR1 customer:A": "account=UhcPVBEpjmtR1 name=A",
+		"party:meridian":                "",
+		"-customer:Ana":                 "",
+		"customer:Ana OR status:NEW":    "",
+		"customer:Ana,Ben":              "",
+		"customer:Ana amount>5":         "name=Ana",
+	} {
+		var got []string
+		for _, q := range Questions(parse(t, f)) {
+			for name, v := range map[string]string{"cuid": q.Query.ClientCUID, "name": q.Query.ClientName, "account": q.Query.Account} {
+				if v != "" {
+					got = append(got, name+"="+v)
+				}
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q asks %q, want %q", f, got, want)
+		}
+	}
+	for _, q := range Questions(parse(t, "party:DE89370400440532").Covered()) {
+		t.Errorf("a covered number is asked for: %+v", q)
+	}
+}
+
+type lists func(api.OperationQuery) (api.Page[api.Operation], error)
+
+func (f lists) Operations(_ context.Context, q api.OperationQuery) (api.Page[api.Operation], error) {
+	return f(q)
+}
+
+// TestAsk: a value that is no id after all is asked for as a name, and a service
+// that ignores the question is told.
+func TestAsk(t *testing.T) {
+	op := func(id, cuid, name string) api.Operation {
+		return api.Operation{OPID: untrusted.Text(id), Customer: api.CustomerRef{CUID: untrusted.Text(cuid), Name: untrusted.Text(name)}}
+	}
+	page := func(ops ...api.Operation) api.Page[api.Operation] {
+		return api.Page[api.Operation]{Items: ops, Total: "7"}
+	}
+	calls := 0
+	byName := lists(func(q api.OperationQuery) (api.Page[api.Operation], error) {
+		if calls++; q.ClientName == "" || q.Size != 5 || q.Page != 2 {
+			return api.Page[api.Operation]{}, nil
+		}
+		return page(op("1", "c", "Harbour-Finch-2")), nil
+	})
+	a, err := Ask(t.Context(), byName, parse(t, "customer:harbour-finch-2"), 2, 5, time.Now())
+	if err != nil || calls != 2 || len(a.Page.Items) != 1 || !a.Held || !a.Whole || !strings.Contains(a.Said(), "it has 7") {
+		t.Errorf("%+v %v after %d calls", a, err, calls)
+	}
+	ignores := lists(func(api.OperationQuery) (api.Page[api.Operation], error) {
+		return page(op("1", "c", "Ana"), op("2", "d", "Ben")), nil
+	})
+	if a, err = Ask(t.Context(), ignores, parse(t, "customer:Ana status:NEW"), 0, 0, time.Now()); err != nil || a.Held || a.Whole || !strings.Contains(a.Said(), "others as well") {
+		t.Errorf("%+v %v", a, err)
+	}
+	if a, err = Ask(t.Context(), ignores, parse(t, "status:NEW"), 0, 0, time.Now()); err != nil || a.Asked != "" {
+		t.Errorf("%+v %v", a, err)
+	}
+	fails := lists(func(api.OperationQuery) (api.Page[api.Operation], error) {
+		return page(), errors.New("no")
+	})
+	if _, err = Ask(t.Context(), fails, parse(t, "customer:Ana"), 0, 0, time.Now()); err == nil {
+		t.Error("a failure is hidden")
+	}
+}

@@ -1,0 +1,215 @@
+package receiver_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"opdeck/api/hook"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/receiver/receivertest"
+)
+
+const silentHead = "POST /hooks HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"
+
+// silence opens n connections that send a header and no body, and goes on opening
+// one for each that ends, until stop is called.
+func silence(t *testing.T, addr string, n int, head string) (stop func()) {
+	t.Helper()
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	var ready sync.WaitGroup
+	ready.Add(n)
+	for range n {
+		wg.Go(func() {
+			first := true
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				c, err := net.Dial("tcp", addr)
+				if err == nil {
+					_, _ = io.WriteString(c, head)
+				}
+				if first {
+					first = false
+					ready.Done()
+				}
+				if err != nil {
+					return
+				}
+				ended := make(chan struct{})
+				go func() { _, _ = io.Copy(io.Discard, c); close(ended) }()
+				select {
+				case <-ended:
+					time.Sleep(50 * time.Millisecond) // whoever is sent away comes again
+				case <-done:
+				}
+				_ = c.Close()
+				<-ended
+			}
+		})
+	}
+	ready.Wait()
+	return func() { close(done); wg.Wait() }
+}
+
+// 300 silent posts from one source, which is the deliveries' own: all of these are
+// answered in time, and after it the receiver holds nothing.
+func TestSilentPosts(t *testing.T) {
+	r := start(t, receiver.Options{Inbox: inbox(t), Now: time.Now})
+	addr := serving(t, r, receiver.ServerOptions{})
+	stop := silence(t, addr, 300, silentHead)
+	sign := signer(t, hook.VerifyJWT)
+	const n = 40
+	answered := 0
+	for i := range n {
+		body := receivertest.Body(i, "op")
+		req, err := http.NewRequest(http.MethodPost, "http://"+addr+"/hooks", strings.NewReader(string(body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sign(req.Header, body, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: i%2 == 0}, Timeout: 5 * time.Second}
+		res, err := client.Do(req)
+		if err == nil {
+			if res.StatusCode == 200 {
+				answered++
+			}
+			_ = res.Body.Close()
+		}
+		client.CloseIdleConnections()
+	}
+	stop()
+	if answered < n*95/100 {
+		t.Errorf("%d of %d deliveries were answered within 5 s", answered, n)
+	}
+}
+
+// The bound of one source closes its own oldest silent connection and nobody
+// else's; a proxy has no such bound.
+func TestConnectionsOfOneSource(t *testing.T) {
+	r := start(t, receiver.Options{Inbox: inbox(t), Now: time.Now})
+	addr := serving(t, r, receiver.ServerOptions{PerSource: 4, MaxConns: 100})
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(from string) net.Conn {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		c, err := d.Dial("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			t.Skip("this host has one loopback address only:", err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	other := dial("127.0.0.2")
+	var mine []net.Conn
+	for range 10 {
+		mine = append(mine, dial("127.0.0.1"))
+		time.Sleep(10 * time.Millisecond) // so that their order is known
+	}
+	ended := func(c net.Conn, within time.Duration) bool {
+		_ = c.SetReadDeadline(time.Now().Add(within))
+		_, err := c.Read(make([]byte, 1))
+		return err != nil && !strings.Contains(err.Error(), "timeout")
+	}
+	for i, c := range mine[:6] {
+		if !ended(c, 10*time.Second) {
+			t.Errorf("connection %d stayed", i)
+		}
+	}
+	for i, c := range append(mine[6:], other) {
+		if ended(c, 20*time.Millisecond) {
+			t.Errorf("connection %d was closed", i)
+		}
+	}
+}
+
+// A connection whose delivery is being stored does not give way, and its answer
+// arrives.
+func TestWorkIsNotCutOff(t *testing.T) {
+	in := &faulty{Inbox: inbox(t), gate: make(chan struct{})}
+	r := start(t, receiver.Options{Inbox: in, Now: time.Now})
+	addr := serving(t, r, receiver.ServerOptions{PerSource: 2, MaxConns: 2})
+	body := receivertest.Body(1, "op")
+	h := http.Header{}
+	if err := signer(t, hook.VerifyJWT)(h, body, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := fmt.Fprintf(c, "POST /hooks HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Length: %d\r\n\r\n%s", h.Get("Authorization"), len(body), body); err != nil {
+		t.Fatal(err)
+	}
+	in.gate <- struct{}{} // it is with the inbox now
+	for range 20 {
+		x, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = x.Close() }()
+	}
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	line, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil || !strings.Contains(line, "200") {
+		t.Errorf("%q %v", line, err)
+	}
+	close(in.gate)
+}
+
+// Slots are bounded for one source and in all; an IPv6 source is a /64.
+func TestSlots(t *testing.T) {
+	in := &faulty{Inbox: inbox(t), gate: make(chan struct{})}
+	r := start(t, receiver.Options{Inbox: in, InFlight: 3, InFlightEach: 2})
+	var wg sync.WaitGroup
+	codes := make(chan int, 10)
+	n := 0
+	send := func(from string) {
+		n++
+		req := request(t, receivertest.Body(n, "op"))
+		req.RemoteAddr = from
+		before := r.Counters()
+		wg.Go(func() { codes <- serve(r, req).Code })
+		for range 2000 { // until it is at work or refused
+			if c := r.Counters(); c.Limited > before.Limited || c.Requests > before.Requests && c.Working > before.Working {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+		t.Fatal("nothing happened")
+	}
+	send("[2001:db8::1]:1")
+	send("[2001:db8::2]:1")
+	if send("[2001:db8::3]:1"); <-codes != 503 {
+		t.Error("a third one of the same /64 has a slot")
+	}
+	send("[2001:db8:0:1::1]:1")
+	if send("192.0.2.9:1"); <-codes != 503 {
+		t.Error("there is a fourth slot")
+	}
+	close(in.gate)
+	wg.Wait()
+	for range 3 {
+		if code := <-codes; code != 200 {
+			t.Error(code)
+		}
+	}
+	if c := r.Counters(); c.Working != 0 || c.Limited != 2 {
+		t.Errorf("%+v", c)
+	}
+}

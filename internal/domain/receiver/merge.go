@@ -1,0 +1,183 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"opdeck/api/untrusted"
+)
+
+const (
+	mergePage   = 100             // events that are looked at together
+	mergeDue    = 50              // retries in one go
+	mergeRest   = 2 * time.Second // after trouble with the store; it doubles
+	mergeAtMost = time.Minute     // of such a rest
+	maxReason   = 300             // characters that are kept of an error
+)
+
+// Merger brings the events of an inbox into an index, in the order they came.
+// An event whose merge fails goes into the list of retries and holds nobody up.
+// Nothing is passed over: when neither works, the mark stays and the same events
+// are merged again later, which changes nothing in an index.
+type Merger struct {
+	Inbox  Inbox
+	Ledger Ledger
+	// Take merges one event. Merging one twice must change nothing.
+	Take func(ctx context.Context, s Stored) error
+	// Passed is told of each event that the mark passed, once a process; nil: nobody.
+	Passed func(ctx context.Context, s Stored)
+	Now    func() time.Time
+	Log    *slog.Logger
+
+	passed  int64 // Seq of the last event that Passed was told of
+	trouble Quiet
+}
+
+// Run merges until ctx ends: at once when wake brings an event of this process's
+// receiver (nil: there is none), and at least once in every. Trouble with the
+// store is waited out.
+func (m *Merger) Run(ctx context.Context, wake <-chan Stored, every time.Duration) {
+	rest := time.Duration(0)
+	for ctx.Err() == nil {
+		again, err := m.Step(ctx)
+		pause := every
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			rest = min(max(2*rest, mergeRest), mergeAtMost)
+			pause = rest
+			if n, ok := m.trouble.Allow(err.Error(), m.Now()); ok {
+				m.Log.Warn("events cannot be merged now", "err", err, "held_back", n)
+			}
+		case again == 0:
+			rest = 0
+			continue
+		default:
+			rest, pause = 0, min(every, again)
+		}
+		open := sleepOr(ctx, pause, wake)
+		if !open {
+			wake = nil // the receiver is gone; others may still store
+		}
+	}
+}
+
+// sleepOr waits for d, for ctx or for wake; false when wake was closed.
+func sleepOr(ctx context.Context, d time.Duration, wake <-chan Stored) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case _, open := <-wake:
+		return open
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return true
+}
+
+// Step merges a page of new events and tries again what is due. It returns how
+// long there is nothing to do, 0 when there is more now.
+func (m *Merger) Step(ctx context.Context) (rest time.Duration, err error) {
+	n, err := m.news(ctx)
+	if err != nil || n == mergePage {
+		return 0, err
+	}
+	if n, err = m.due(ctx); err != nil || n == mergeDue {
+		return 0, err
+	}
+	b, err := m.Ledger.Backlog(ctx)
+	if err != nil || b.Waiting == 0 {
+		return MaxRetry, err
+	}
+	return min(max(b.Next.Sub(m.Now()), time.Second), MaxRetry), nil
+}
+
+// news merges what came behind the mark.
+func (m *Merger) news(ctx context.Context) (int, error) {
+	mark, err := m.Ledger.Merged(ctx)
+	if err != nil {
+		return 0, err
+	}
+	events, err := m.Inbox.After(ctx, mark, mergePage)
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	done := 0 // events that the mark has passed
+	for i, s := range events {
+		failed := m.Take(ctx, s)
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		switch {
+		case failed != nil:
+			err = m.Ledger.Advance(ctx, s.Seq, Retry{}.Again(s.Key, why(failed), m.Now()))
+			m.Log.Warn("event not merged; it is tried again", "key", s.Key, "err", failed)
+		case i == len(events)-1:
+			err = m.Ledger.Advance(ctx, s.Seq)
+		default:
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		for ; done <= i; done++ {
+			m.tell(ctx, events[done])
+		}
+	}
+	return len(events), nil
+}
+
+func (m *Merger) tell(ctx context.Context, s Stored) {
+	if s.Seq > m.passed && m.Passed != nil {
+		m.Passed(ctx, s)
+	}
+	m.passed = max(m.passed, s.Seq)
+}
+
+// due tries again what is due.
+func (m *Merger) due(ctx context.Context) (int, error) {
+	list, err := m.Ledger.Due(ctx, m.Now(), mergeDue)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range list {
+		s, err := m.Inbox.Get(ctx, r.Key)
+		if err == nil {
+			err = m.Take(ctx, s)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case err == nil, errors.Is(err, ErrNotFound):
+			err = m.Ledger.Settle(ctx, r.Key)
+		default:
+			err = m.Ledger.Advance(ctx, 0, r.Again(r.Key, why(err), m.Now()))
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(list), nil
+}
+
+// why is an error as it is kept and shown.
+func why(err error) string {
+	return untrusted.Text(strings.TrimSpace(err.Error())).Line(maxReason)
+}
+
+// Merge merges one event now, for somebody who waits: a failure is listed, as
+// Run does, and returned.
+func (m *Merger) Merge(ctx context.Context, s Stored) error {
+	err := m.Take(ctx, s)
+	if err == nil {
+		if s.Retry.Waiting() {
+			return m.Ledger.Settle(ctx, s.Key)
+		}
+		return nil
+	}
+	return errors.Join(err, m.Ledger.Advance(ctx, 0, s.Retry.Again(s.Key, why(err), m.Now())))
+}

@@ -1,0 +1,391 @@
+// Package receivertest is the suite that every inbox passes.
+package receivertest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"opdeck/api/hook"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/receiver"
+)
+
+// Inbox is what the suite needs.
+type Inbox interface {
+	receiver.Inbox
+	receiver.Ledger
+	receiver.Rejects
+	hook.CodeStore
+}
+
+// Account opens the inbox of the account called name; all of one call of open
+// share a database.
+type Account func(name string) Inbox
+
+var start = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
+
+// ID returns a hook_id made of n.
+func ID(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) }
+
+// Body returns an operation's delivery.
+func Body(n int, opid string) []byte {
+	return fmt.Appendf(nil, `{"hook_id":"%s","hook_type":1,"Data":{"Operation":{"opid":"%s","cuid":"D1","status":1,"type":3,"updated_at":{"seconds":%d}}}}`, ID(n), opid, 1_700_000_000+n)
+}
+
+// Record returns a verified record of Body.
+func Record(n int, opid string) receiver.Record {
+	b := Body(n, opid)
+	return receiver.Record{Key: ID(n), HookID: ID(n), Type: hook.TypeOperation, Object: hook.ObjectOperation, ObjectID: "op", CUID: "D1", Raw: b,
+		Hash: sha256.Sum256(b), ReceivedAt: start.Add(time.Duration(n) * time.Minute), Source: "192.0.2.1",
+		Verdict: hook.Verdict{Verifier: hook.VerifyJWT, Authenticated: true}, Status: receiver.Verified}
+}
+
+// Run runs the suite; open returns the inboxes of an empty database.
+func Run(t *testing.T, open func(t *testing.T) Account) {
+	for name, test := range map[string]func(*testing.T, Inbox){
+		"keeps every byte": keeps, "same twice": duplicates, "conflict": conflicts, "one batch": oneBatch, "some known": someKnown, "raised": raised, "lists": lists,
+		"after": after, "parallel": parallel, "attempts": attempts, "codes": codes, "times": times, "ledger": ledger, "rejects": rejects, "late tokens": lateTokens,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)("machine")) })
+	}
+	t.Run("two accounts", func(t *testing.T) { twoAccounts(t, open(t)) })
+}
+
+func insert(t *testing.T, in Inbox, records ...receiver.Record) []receiver.Result {
+	t.Helper()
+	res, err := in.Insert(context.Background(), records)
+	if err != nil || len(res) != len(records) {
+		t.Fatalf("%d results, %v", len(res), err)
+	}
+	return res
+}
+
+func get(t *testing.T, in Inbox, key string) receiver.Stored {
+	t.Helper()
+	s, err := in.Get(context.Background(), key)
+	if err != nil {
+		t.Fatal(key, err)
+	}
+	return s
+}
+
+func keeps(t *testing.T, in Inbox) {
+	r := Record(1, "op")
+	r.Raw = []byte("\x00\xff{ \"a\":1.0 }\r\n\u2028")
+	r.Hash = sha256.Sum256(r.Raw)
+	r.Key, r.HookID, r.Object, r.ObjectID, r.CUID, r.Type = "sha256:x", "", "", "", "", -7
+	r.Status, r.Reason, r.Detail = receiver.Quarantined, hook.ReasonJSON, "no JSON value (byte 0) “…”"
+	res := insert(t, in, r)
+	s := get(t, in, "sha256:x")
+	if !slices.Equal(s.Raw, r.Raw) || s.Hash != r.Hash || !s.ReceivedAt.Equal(r.ReceivedAt) || s.Type != -7 || s.Reason != r.Reason ||
+		s.Detail != r.Detail || s.Status != r.Status || s.Source != r.Source || s.Verdict != r.Verdict || s.Seq != res[0].Stored.Seq || s.Deliveries != 1 {
+		t.Errorf("%+v", s)
+	}
+	for _, key := range []string{"nothing", "", "a\x00", "\xff"} {
+		if _, err := in.Get(context.Background(), key); !errors.Is(err, receiver.ErrNotFound) {
+			t.Error(err)
+		}
+	}
+}
+
+func duplicates(t *testing.T, in Inbox) {
+	r := Record(1, "op")
+	if res := insert(t, in, r); res[0].Outcome != receiver.OutcomeNew {
+		t.Fatal(res[0].Outcome)
+	}
+	r.ReceivedAt = r.ReceivedAt.Add(time.Hour)
+	for range 2 {
+		if res := insert(t, in, r); res[0].Outcome != receiver.OutcomeDuplicate || res[0].Stored.Key != r.Key {
+			t.Fatal(res[0])
+		}
+	}
+	s := get(t, in, r.Key)
+	if s.Deliveries != 3 || !s.LastAt.Equal(r.ReceivedAt) || s.ReceivedAt.Equal(r.ReceivedAt) {
+		t.Errorf("%+v", s)
+	}
+	if n, err := in.LastSeq(context.Background()); err != nil || n != s.Seq {
+		t.Error(n, err)
+	}
+}
+
+// W14: the first is kept; the other stands beside it, once.
+func conflicts(t *testing.T, in Inbox) {
+	a, b := Record(1, "op"), Record(1, "forged")
+	insert(t, in, a)
+	res := insert(t, in, b)
+	if res[0].Outcome != receiver.OutcomeConflict || res[0].Stored.Status != receiver.Conflict || !res[0].Stored.Alarming() {
+		t.Fatalf("%+v", res[0])
+	}
+	if res := insert(t, in, b, b); res[0].Outcome != receiver.OutcomeDuplicate || res[1].Outcome != receiver.OutcomeDuplicate {
+		t.Fatalf("%+v", res)
+	}
+	if s := get(t, in, a.Key); !slices.Equal(s.Raw, a.Raw) || s.Deliveries != 1 {
+		t.Errorf("%+v", s)
+	}
+	both, err := in.List(context.Background(), receiver.Filter{HookID: a.HookID})
+	if err != nil || len(both) != 2 || both[0].Status != receiver.Conflict || both[1].Key != a.Key {
+		t.Errorf("%+v %v", both, err)
+	}
+	s := get(t, in, a.Key+"#"+hex.EncodeToString(b.Hash[:]))
+	if !slices.Equal(s.Raw, b.Raw) || s.Deliveries != 3 || s.HookID != a.HookID {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Of a batch in which some are there already, each gets its own number.
+func someKnown(t *testing.T, in Inbox) {
+	var all []receiver.Record
+	for n := range 90 {
+		all = append(all, Record(n, "op"))
+	}
+	old := map[string]int64{}
+	for _, res := range insert(t, in, all[3], all[17], all[40], all[89]) {
+		old[res.Stored.Key] = res.Stored.Seq
+	}
+	last := int64(0)
+	for i, res := range insert(t, in, all...) {
+		s := get(t, in, all[i].Key)
+		want := receiver.OutcomeNew
+		if seq, known := old[s.Key]; known {
+			if want = receiver.OutcomeDuplicate; s.Seq != seq || s.Deliveries != 2 {
+				t.Errorf("%+v", s)
+			}
+		} else if s.Seq <= last || s.Deliveries != 1 {
+			t.Errorf("number %d after %d", s.Seq, last)
+		} else {
+			last = s.Seq
+		}
+		if res.Outcome != want || res.Stored.Seq != s.Seq || res.Stored.Key != s.Key || !slices.Equal(s.Raw, all[i].Raw) {
+			t.Errorf("%d: %+v, want %s", i, res, want)
+		}
+	}
+}
+
+func oneBatch(t *testing.T, in Inbox) {
+	a, b := Record(1, "op"), Record(1, "forged")
+	res := insert(t, in, a, a, b, Record(2, "op"), b, a)
+	var got []receiver.Outcome
+	for _, r := range res {
+		got = append(got, r.Outcome)
+	}
+	want := []receiver.Outcome{receiver.OutcomeNew, receiver.OutcomeDuplicate, receiver.OutcomeConflict, receiver.OutcomeNew, receiver.OutcomeDuplicate, receiver.OutcomeDuplicate}
+	if !slices.Equal(got, want) {
+		t.Fatal(got)
+	}
+	if s := get(t, in, a.Key); s.Deliveries != 3 {
+		t.Error(s.Deliveries)
+	}
+	if s := get(t, in, b.ConflictKey()); s.Deliveries != 2 {
+		t.Error(s.Deliveries)
+	}
+}
+
+// A body that was put in by hand and then came from the service is verified.
+func raised(t *testing.T, in Inbox) {
+	manual, real := Record(1, "op"), Record(1, "op")
+	manual.Verdict, manual.Status, manual.Source = hook.Verdict{Verifier: "manual"}, receiver.Unverified, receiver.Manual
+	real.Verdict.Bound = true
+	insert(t, in, manual)
+	insert(t, in, real)
+	insert(t, in, manual)
+	s := get(t, in, real.Key)
+	if s.Status != receiver.Verified || s.Verdict != real.Verdict || s.Source != real.Source || s.Deliveries != 3 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func lists(t *testing.T, in Inbox) {
+	ctx := context.Background()
+	for i := range 12 {
+		r := Record(i, "op")
+		r.ObjectID = "op-a"
+		if i%3 == 0 {
+			r.Type, r.Object, r.ObjectID = hook.TypeClient, hook.ObjectClient, "op-b"
+		}
+		if i == 5 {
+			r.Status = receiver.Quarantined
+		}
+		insert(t, in, r)
+	}
+	for _, c := range []struct {
+		f    receiver.Filter
+		want []int
+	}{
+		{receiver.Filter{Limit: 3}, []int{11, 10, 9}},
+		{receiver.Filter{Types: []hook.Type{hook.TypeClient}}, []int{9, 6, 3, 0}},
+		{receiver.Filter{Types: []hook.Type{hook.TypeClient, hook.TypeOperation}, Limit: 2}, []int{11, 10}},
+		{receiver.Filter{ObjectID: "op-b", Object: hook.ObjectClient, Limit: 1}, []int{9}},
+		{receiver.Filter{ObjectID: "op-\x00"}, nil},
+		{receiver.Filter{Statuses: []receiver.Status{receiver.Quarantined, receiver.Conflict}}, []int{5}},
+		{receiver.Filter{Since: start.Add(3 * time.Minute), Until: start.Add(6 * time.Minute)}, []int{5, 4, 3}},
+		{receiver.Filter{ObjectID: "nobody"}, nil},
+	} {
+		rows, err := in.List(ctx, c.f)
+		var got []int
+		for _, s := range rows {
+			var n int
+			_, _ = fmt.Sscanf(s.Key, "%08x", &n)
+			got = append(got, n)
+			if !c.f.Match(s) {
+				t.Errorf("%+v: Match disagrees about %d", c.f, n)
+			}
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v %v", c.f, got, err)
+		}
+	}
+	first, _ := in.List(ctx, receiver.Filter{Limit: 5})
+	next, err := in.List(ctx, receiver.Filter{Limit: 5, Before: first[4].Seq})
+	if err != nil || len(next) != 5 || next[0].Key != ID(6) {
+		t.Error(next, err)
+	}
+	counts, err := in.Counts(ctx)
+	want := []receiver.Count{{Type: hook.TypeOperation, Status: receiver.Quarantined, N: 1}, {Type: hook.TypeOperation, Status: receiver.Verified, N: 7}, {Type: hook.TypeClient, Status: receiver.Verified, N: 4}}
+	if err != nil || !slices.Equal(counts, want) {
+		t.Error(counts, err)
+	}
+}
+
+func after(t *testing.T, in Inbox) {
+	ctx := context.Background()
+	var keys []string
+	for i := range 7 {
+		insert(t, in, Record(i, "op"))
+		keys = append(keys, ID(i))
+	}
+	var got []string
+	seq := int64(0)
+	for {
+		rows, err := in.After(ctx, seq, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) == 0 {
+			break
+		}
+		for _, s := range rows {
+			got = append(got, s.Key)
+			if s.Seq <= seq {
+				t.Fatal("out of order")
+			}
+			seq = s.Seq
+		}
+	}
+	if !slices.Equal(got, keys) {
+		t.Error(got)
+	}
+}
+
+// parallel: W13, and no row may appear behind a number that a follower passed.
+func parallel(t *testing.T, in Inbox) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	const writers, each = 6, 30
+	var followed []string
+	followerDone := make(chan error, 1)
+	go func() {
+		f := receiver.Follow(in, 0, time.Millisecond, nil)
+		for len(followed) < writers*each+1 {
+			rows, err := f.Next(ctx)
+			if err != nil {
+				followerDone <- err
+				return
+			}
+			for _, s := range rows {
+				followed = append(followed, s.Key)
+			}
+		}
+		followerDone <- nil
+	}()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	news := 0
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				res, err := in.Insert(ctx, []receiver.Record{Record(1+w*each+i, "op"), Record(0, "op")})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				if res[1].Outcome == receiver.OutcomeNew {
+					news++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if news != 1 {
+		t.Errorf("the same delivery was new %d times", news)
+	}
+	if s := get(t, in, ID(0)); s.Deliveries != writers*each {
+		t.Error(s.Deliveries)
+	}
+	timer := time.AfterFunc(20*time.Second, stop)
+	defer timer.Stop()
+	if err := <-followerDone; err != nil {
+		t.Fatalf("the follower saw %d of %d: %v", len(followed), writers*each+1, err)
+	}
+	slices.Sort(followed)
+	if n := len(slices.Compact(followed)); n != writers*each+1 {
+		t.Errorf("%d different rows", n)
+	}
+}
+
+func attempts(t *testing.T, in Inbox) {
+	ctx := context.Background()
+	a := receiver.Attempt{Key: "k", Act: "forward", Target: "https://a.test/x", At: start, Status: 204, Latency: 1234 * time.Microsecond}
+	b := receiver.Attempt{Key: "k", Act: "replay", Target: "https://a.test/x", At: start.Add(time.Second), Error: "bad \xff"}
+	for _, x := range []receiver.Attempt{a, b} {
+		if err := in.AddAttempt(ctx, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := in.Attempts(ctx, "k")
+	b.Error = "bad ?"
+	if err != nil || !slices.Equal(got, []receiver.Attempt{b, a}) || got[0].OK() || !got[1].OK() {
+		t.Error(got, err)
+	}
+	if got, err := in.Attempts(ctx, "other"); err != nil || len(got) != 0 {
+		t.Error(got, err)
+	}
+}
+
+func codes(t *testing.T, in Inbox) {
+	ctx := context.Background()
+	pair := func(word string, n int, exact bool) hook.Pair {
+		return hook.Pair{Field: hook.FieldStatus, Code: 1, Word: untrusted.Text(word), OPID: "op", At: hook.Stamp{Seconds: int64(n), Given: true}, Exact: exact}
+	}
+	var many []hook.Pair
+	for i := range hook.MaxEvidence + 5 {
+		many = append(many, pair("PENDING", i, false))
+	}
+	if err := in.AddPairs(ctx, append(many, pair("NEW", 1, true), pair("NEW", 1, false), pair("NEW", 2, false), pair("NEW", 2, true))); err != nil {
+		t.Fatal(err)
+	}
+	all, err := in.Evidence(ctx)
+	want := []hook.Evidence{{Field: hook.FieldStatus, Code: 1, Word: "NEW", Count: 2, Exact: 2, Sample: "op"},
+		{Field: hook.FieldStatus, Code: 1, Word: "PENDING", Count: hook.MaxEvidence, Sample: "op"}}
+	if err != nil || !slices.Equal(all, want) {
+		t.Errorf("%+v %v", all, err)
+	}
+}
+
+func times(t *testing.T, in Inbox) {
+	hand, bad := Record(2, "op"), Record(3, "op")
+	hand.Source, bad.Status = receiver.Manual, receiver.Quarantined
+	insert(t, in, Record(1, "op"), hand, bad, Record(4, "op"), Record(5, "op"))
+	got, err := in.Times(context.Background(), 2)
+	if err != nil || !slices.EqualFunc(got, []time.Time{start.Add(5 * time.Minute), start.Add(4 * time.Minute)}, time.Time.Equal) {
+		t.Error(got, err)
+	}
+}

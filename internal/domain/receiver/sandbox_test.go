@@ -1,0 +1,52 @@
+package receiver_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"opdeck/api/hook"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/sandbox"
+)
+
+// What the built-in service sends is taken, proves its body, and reads without
+// an issue.
+func TestBuiltInService(t *testing.T) {
+	ctx := context.Background()
+	in := inbox(t)
+	r := start(t, receiver.Options{Inbox: in, Now: time.Now})
+	target := httptest.NewServer(r)
+	defer target.Close()
+	s, err := sandbox.Open(ctx, sandbox.Options{Operations: 60, HookURL: target.URL + "/hooks", HookSecret: testSecret, HookBackoff: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	follow := receiver.Follow(in, 0, 20*time.Millisecond, r.Subscribe(100).C)
+	for range 5 {
+		if err := s.Step(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for seen := 0; seen < 5; {
+		rows, err := follow.Next(wait)
+		if err != nil {
+			t.Fatalf("%d of 5 events: %v, %+v", seen, err, r.Counters())
+		}
+		for _, row := range rows {
+			seen++
+			e, err := row.Event()
+			if err != nil || row.Status != receiver.Verified || !row.Verdict.Bound || e.Object != hook.ObjectOperation || !e.UpdatedAt.Given || len(e.Issues) > 0 {
+				t.Errorf("%v %+v %+v", err, row, e.Issues)
+			}
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package replace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/replace"
+	"opdeck/internal/store"
+)
+
+// fickle is a service that answers each write in one of the ways that the api
+// tells apart: done, refused, not sent, or unknown with the effect there, coming
+// later, or never. It dies with its process at any of these points.
+type fickle struct {
+	t       *rapid.T
+	docs    []string
+	files   []string
+	later   []func()
+	uploads int           // that took effect
+	jobs    *replace.Jobs // hears of each sight, as in the program
+}
+
+// fall lets what was held up happen.
+func (w *fickle) fall() {
+	for _, f := range w.later {
+		f()
+	}
+	w.later = nil
+}
+
+func (w *fickle) write(name string, effect func()) error {
+	how := rapid.SampledFrom([]string{"done", "done", "refused", "not sent", "unknown done", "unknown late", "unknown never"}).Draw(w.t, name)
+	switch how {
+	case "done", "unknown done":
+		effect()
+	case "unknown late":
+		w.later = append(w.later, effect)
+	}
+	if rapid.IntRange(0, 5).Draw(w.t, "dies") == 0 {
+		panic(crash{})
+	}
+	switch how {
+	case "done":
+		return nil
+	case "refused":
+		return &api.Error{Kind: api.Refused, Public: "no"}
+	case "not sent":
+		return &api.Error{Kind: api.Unavailable, Public: "no connection"}
+	}
+	return &api.Error{Kind: api.UnknownOutcome, Public: "unknown"}
+}
+
+func (w *fickle) op() api.Operation {
+	o := api.Operation{OPID: "op1"}
+	for _, d := range w.docs {
+		o.Documents = append(o.Documents, api.Document{GUID: untrusted.Text(d)})
+	}
+	return o
+}
+
+func (w *fickle) RemoveDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
+	if !slices.Contains(w.docs, r.GUID) {
+		return api.Operation{}, api.Refusal("remove", api.RuleNotAttached, "not attached")
+	}
+	return api.Operation{}, w.write("remove", func() { w.docs = slices.DeleteFunc(w.docs, func(d string) bool { return d == r.GUID }) })
+}
+
+func (w *fickle) AttachDocument(_ context.Context, _, guid, _ string) (api.Operation, error) {
+	return api.Operation{}, w.write("attach", func() {
+		if !slices.Contains(w.docs, guid) {
+			w.docs = append(w.docs, guid)
+		}
+	})
+}
+
+func (w *fickle) UploadDocument(context.Context, api.Upload) (api.CustomerFile, error) {
+	id := fmt.Sprintf("f%d-%d", len(w.files)+1, w.uploads)
+	err := w.write("upload", func() { w.files, w.uploads = append(w.files, id), w.uploads+1 })
+	return api.CustomerFile{ID: untrusted.Text(id)}, err
+}
+
+func (w *fickle) ProbeUpload(context.Context, api.Upload) api.Probe {
+	return api.Probe{Kind: api.ActUploadDocument, Before: slices.Clone(w.files), Whole: true}
+}
+
+func (w *fickle) Look(ctx context.Context, p api.Probe) (api.Sight, error) {
+	s, err := w.look(p)
+	if s.Shown {
+		if err := w.jobs.Settled(ctx, p, api.Outcome{Verdict: api.Done, Found: s.File}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return s, err
+}
+
+func (w *fickle) look(p api.Probe) (api.Sight, error) {
+	if rapid.IntRange(0, 4).Draw(w.t, "look fails") == 0 {
+		return api.Sight{}, &api.Error{Kind: api.Unavailable, Public: "no answer"}
+	}
+	switch p.Kind {
+	case api.ActRemoveDocument:
+		return api.Sight{Shown: !slices.Contains(w.docs, p.GUID)}, nil
+	case api.ActAttachDocument:
+		return api.Sight{Shown: slices.Contains(w.docs, p.GUID)}, nil
+	}
+	var s api.Sight
+	for _, f := range w.files {
+		if !slices.Contains(p.Before, f) {
+			s.Candidates = append(s.Candidates, f)
+		}
+	}
+	if s.Shown = len(s.Candidates) == 1; s.Shown {
+		s.File = s.Candidates[0]
+	}
+	return s, nil
+}
+
+// TestAnyAnswersAnyKills: whatever the answers and wherever the process dies, the
+// job never ends with the operation lacking a document, it uploads a second time
+// only when a person says so, and it can be brought to its end.
+func TestAnyAnswersAnyKills(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Options{URL: "memory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	dir, n := t.TempDir(), 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		scope := fmt.Sprintf("ctx%d", n)
+		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		w := &fickle{t: t, docs: []string{"old", "other"}}
+		jobs := func() *replace.Jobs {
+			w.jobs = &replace.Jobs{Store: st.Jobs(scope), Client: w, Dir: dir, LateAfter: 15 * time.Minute, Now: func() time.Time { now = now.Add(time.Second); return now }}
+			return w.jobs
+		}
+		ctx := context.Background()
+		j, err := jobs().Plan(ctx, w.op(), "old", api.Upload{CUID: "c1", FileName: "b.pdf", Content: []byte("%PDF-new")}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed := 1
+		quietly := func(do func() error) (err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					if _, ok := p.(crash); !ok {
+						panic(p)
+					}
+					err = errors.New("crashed")
+				}
+			}()
+			return do()
+		}
+		check := func() {
+			if j, err = st.Jobs(scope).Job(ctx, j.ID); err != nil {
+				t.Fatal(err)
+			}
+			has := slices.Contains(w.docs, "old") || j.NewGUID != "" && slices.Contains(w.docs, j.NewGUID)
+			if j.Step.Ended() && !has {
+				t.Fatalf("the job is %s and the operation lacks its document: %v, files %v", j.Step, w.docs, w.files)
+			}
+			if j.Step == replace.Attached && !slices.Contains(w.docs, j.NewGUID) {
+				t.Fatalf("attached, and it is not: %v", w.docs)
+			}
+			if w.uploads > allowed {
+				t.Fatalf("%d uploads, %d were asked for", w.uploads, allowed)
+			}
+		}
+		steps := rapid.IntRange(1, 12).Draw(t, "steps")
+		for range steps {
+			switch rapid.IntRange(0, 7).Draw(t, "what") {
+			case 0:
+				now = now.Add(20 * time.Minute)
+				w.fall()
+			case 1:
+				w.fall()
+			case 2:
+				if len(w.later) == 0 { // what comes later than LateAfter is a person's risk
+					now = now.Add(16 * time.Minute)
+					if j.Step == replace.Uploading {
+						allowed++
+					}
+					_ = quietly(func() error { _, err := jobs().Again(ctx, j); return err })
+				}
+			case 3:
+				if rapid.Bool().Draw(t, "really") {
+					_ = quietly(func() error { _, err := jobs().Abandon(ctx, j); return err })
+				}
+			case 4: // the worker finds it
+				_ = quietly(func() error {
+					s, _ := w.look(api.Probe{Kind: api.ActRemoveDocument, GUID: "old"})
+					if s.Shown {
+						return jobs().Settled(ctx, api.Probe{Kind: api.ActRemoveDocument, OPID: "op1", GUID: "old"}, api.Outcome{Verdict: api.Done})
+					}
+					return nil
+				})
+			default:
+				if err := quietly(func() error { _, err := jobs().Run(ctx, j); return err }); errors.Is(err, replace.ErrTaken) {
+					t.Fatal("it took the job from itself")
+				}
+			}
+			check()
+		}
+		w.fall()
+		check()
+		for range 60 { // a person who keeps at it brings it to an end
+			if j.Step.Ended() {
+				return
+			}
+			w.fall()
+			now = now.Add(16 * time.Minute)
+			allowed++
+			_ = quietly(func() error {
+				var err error
+				if j.Step == replace.Abandoning {
+					_, err = jobs().Abandon(ctx, j)
+				} else if len(j.Candidates) > 1 {
+					_, err = jobs().Use(ctx, j, j.Candidates[0])
+				} else {
+					_, err = jobs().Again(ctx, j)
+				}
+				return err
+			})
+			check()
+		}
+		t.Fatalf("the job never ends: %+v", j)
+	})
+}

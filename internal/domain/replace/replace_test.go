@@ -1,0 +1,383 @@
+package replace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/replace"
+	"opdeck/internal/store"
+)
+
+// world is a service with one operation. die, when it reaches zero, ends the
+// "process" by a panic: before a call has its effect (even) or after (odd).
+type world struct {
+	docs    []api.Document
+	files   []api.CustomerFile
+	calls   []string
+	die     int
+	lose    string // the call whose answer is lost, once
+	refused error
+	blind   bool // looks fail
+}
+
+type crash struct{}
+
+func (w *world) tick() {
+	if w.die--; w.die == 0 {
+		panic(crash{})
+	}
+}
+
+func (w *world) act(name string, effect func()) error {
+	w.calls = append(w.calls, name)
+	w.tick()
+	effect()
+	w.tick()
+	if w.lose == name {
+		w.lose = ""
+		return &api.Error{Kind: api.UnknownOutcome, Public: "lost"}
+	}
+	return nil
+}
+
+func (w *world) op() api.Operation {
+	return api.Operation{OPID: "op1", Customer: api.CustomerRef{CUID: "c1"}, Documents: slices.Clone(w.docs)}
+}
+
+func (w *world) RemoveDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
+	if w.refused != nil {
+		return api.Operation{}, w.refused
+	}
+	if _, ok := w.op().Document(r.GUID); !ok {
+		return api.Operation{}, errors.New("removed twice")
+	}
+	err := w.act("remove", func() {
+		w.docs = slices.DeleteFunc(w.docs, func(d api.Document) bool { return string(d.GUID) == r.GUID })
+	})
+	return w.op(), err
+}
+
+func (w *world) UploadDocument(_ context.Context, u api.Upload) (api.CustomerFile, error) {
+	f := api.CustomerFile{ID: untrusted.Text(fmt.Sprintf("f%d", len(w.files)+1)), Name: untrusted.Text(u.FileName), Size: int64(len(u.Content))}
+	err := w.act("upload", func() { w.files = append(w.files, f) })
+	return f, err
+}
+
+func (w *world) ProbeUpload(_ context.Context, u api.Upload) api.Probe {
+	p := api.Probe{Kind: api.ActUploadDocument, CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)), Whole: true}
+	for _, f := range w.files {
+		p.Before = append(p.Before, string(f.ID))
+	}
+	return p
+}
+
+func (w *world) Look(_ context.Context, p api.Probe) (api.Sight, error) {
+	if w.blind {
+		return api.Sight{}, &api.Error{Kind: api.Unavailable, Public: "No answer."}
+	}
+	_, is := w.op().Document(p.GUID)
+	switch p.Kind {
+	case api.ActRemoveDocument:
+		return api.Sight{Shown: !is}, nil
+	case api.ActAttachDocument:
+		return api.Sight{Shown: is}, nil
+	}
+	var s api.Sight
+	for _, f := range w.files {
+		if !slices.Contains(p.Before, string(f.ID)) {
+			s.Candidates = append(s.Candidates, string(f.ID))
+		}
+	}
+	if s.Shown = len(s.Candidates) == 1; s.Shown {
+		s.File = s.Candidates[0]
+	}
+	return s, nil
+}
+
+func (w *world) AttachDocument(_ context.Context, _, guid, name string) (api.Operation, error) {
+	if _, ok := w.op().Document(guid); ok {
+		return api.Operation{}, errors.New("attached twice")
+	}
+	err := w.act("attach", func() {
+		w.docs = append(w.docs, api.Document{GUID: untrusted.Text(guid), FileName: untrusted.Text(name)})
+	})
+	return w.op(), err
+}
+
+type rig struct {
+	t    *testing.T
+	w    *world
+	st   *store.Store
+	dir  string
+	when time.Time
+}
+
+func newRig(t *testing.T) *rig {
+	st, err := store.Open(t.Context(), store.Options{URL: "memory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return &rig{t: t, st: st, dir: t.TempDir(), when: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		w: &world{docs: []api.Document{{GUID: "old", FileName: "a.pdf"}, {GUID: "other"}}}}
+}
+
+// jobs is a fresh process over the same store, folder and service.
+func (r *rig) jobs() *replace.Jobs {
+	return &replace.Jobs{Store: r.st.Jobs("ctx"), Client: r.w, Dir: r.dir, LateAfter: 15 * time.Minute, Now: func() time.Time {
+		r.when = r.when.Add(time.Second)
+		return r.when
+	}}
+}
+
+func (r *rig) plan() replace.Job {
+	j, err := r.jobs().Plan(r.t.Context(), r.w.op(), "old", api.Upload{CUID: "c1", FileName: "b.pdf", Content: []byte("%PDF-new")}, false)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return j
+}
+
+// run takes steps until the end, a crash or an error.
+func (r *rig) run(j replace.Job) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(crash); !ok {
+				panic(p)
+			}
+			err = errors.New("crashed")
+		}
+	}()
+	_, err = r.jobs().Run(r.t.Context(), j)
+	return err
+}
+
+// resume does what the next start does.
+func (r *rig) resume() error {
+	open, err := r.st.Jobs("ctx").Unfinished(r.t.Context())
+	if err != nil || len(open) != 1 {
+		r.t.Fatalf("%d unfinished jobs, %v", len(open), err)
+	}
+	return r.run(open[0])
+}
+
+// again is a person's decision to send once more what was not seen.
+func (r *rig) again() error {
+	open, err := r.st.Jobs("ctx").Unfinished(r.t.Context())
+	if err != nil || len(open) != 1 {
+		r.t.Fatalf("%d unfinished jobs, %v", len(open), err)
+	}
+	_, err = r.jobs().Again(r.t.Context(), open[0])
+	return err
+}
+
+func (r *rig) want(calls ...string) {
+	r.t.Helper()
+	var got []string
+	for _, d := range r.w.docs {
+		got = append(got, string(d.GUID))
+	}
+	if !slices.Equal(got, []string{"other", "f1"}) {
+		r.t.Errorf("documents are %v", got)
+	}
+	if calls != nil && !slices.Equal(r.w.calls, calls) {
+		r.t.Errorf("calls were %v, want %v", r.w.calls, calls)
+	}
+	if left, _ := os.ReadDir(r.dir); len(left) != 0 {
+		r.t.Errorf("%d files are left", len(left))
+	}
+}
+
+func TestReplace(t *testing.T) {
+	r := newRig(t)
+	if err := r.run(r.plan()); err != nil {
+		t.Fatal(err)
+	}
+	r.want("remove", "upload", "attach")
+}
+
+// TestCrashAtEachStep ends the process before and after the effect of each call
+// and resumes: the result is the same, and nothing took effect twice. Where the
+// effect does not show, the job waits, and after LateAfter a person decides.
+func TestCrashAtEachStep(t *testing.T) {
+	for at := 1; at <= 6; at++ {
+		r := newRig(t)
+		j := r.plan()
+		r.w.die = at
+		if err := r.run(j); err == nil || err.Error() != "crashed" {
+			t.Fatalf("crash %d: %v", at, err)
+		}
+		if err := r.resume(); at%2 == 1 {
+			if api.KindOf(err) != api.UnknownOutcome {
+				t.Fatalf("crash %d: an effect that does not show: %v", at, err)
+			}
+			if err := r.again(); api.KindOf(err) != api.Refused {
+				t.Fatalf("crash %d: sent again at once: %v", at, err)
+			}
+			r.when = r.when.Add(15 * time.Minute)
+			err = r.again()
+			if err != nil {
+				t.Fatalf("crash %d: %v", at, err)
+			}
+		} else if err != nil {
+			t.Fatalf("crash %d: %v", at, err)
+		}
+		r.want()
+		if n := len(r.w.files); n != 1 {
+			t.Errorf("crash %d: %d files were uploaded", at, n)
+		}
+	}
+}
+
+func TestLostAnswerIsReadNotRepeated(t *testing.T) {
+	for _, call := range []string{"remove", "upload", "attach"} {
+		r := newRig(t)
+		r.w.lose = call
+		if err := r.run(r.plan()); api.KindOf(err) != api.UnknownOutcome {
+			t.Fatalf("%s: %v", call, err)
+		}
+		if err := r.resume(); err != nil {
+			t.Fatal(err)
+		}
+		r.want("remove", "upload", "attach")
+	}
+}
+
+func TestRefusedJobStandsStillAndTellsWhy(t *testing.T) {
+	r := newRig(t)
+	r.w.refused = api.Refusal("x", api.RuleApproval, "A second person must approve.")
+	if err := r.run(r.plan()); api.KindOf(err) != api.Refused {
+		t.Fatal(err)
+	}
+	open, err := r.st.Jobs("ctx").Unfinished(t.Context())
+	if err != nil || len(open) != 1 || open[0].Step != replace.Planned || open[0].Problem != "A second person must approve." {
+		t.Fatalf("%+v %v", open, err)
+	}
+	r.w.refused = nil
+	if err := r.resume(); err != nil {
+		t.Fatal(err)
+	}
+	r.want("remove", "upload", "attach")
+}
+
+func TestAbandonPutsTheOldOneBack(t *testing.T) {
+	r := newRig(t)
+	j := r.plan()
+	r.w.die = 3 // before the upload has an effect
+	_ = r.run(j)
+	open, _ := r.st.Jobs("ctx").Unfinished(t.Context())
+	if _, err := r.jobs().Abandon(t.Context(), open[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := r.w.op().Document("old"); !ok {
+		t.Error("the old document was not put back")
+	}
+	if open, _ := r.st.Jobs("ctx").Unfinished(t.Context()); len(open) != 0 {
+		t.Error("the job is still open")
+	}
+}
+
+func TestTwoProcessesAtOneJob(t *testing.T) {
+	r := newRig(t)
+	j := r.plan()
+	if err := r.run(j); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.jobs().Run(t.Context(), j); !errors.Is(err, replace.ErrTaken) || api.KindOf(err) != api.Refused || api.AsError(err).Hint == "" {
+		t.Errorf("the late one got %v", err)
+	}
+	r.want("remove", "upload", "attach")
+}
+
+func TestLostFileIsNoticedBeforeTheUpload(t *testing.T) {
+	r := newRig(t)
+	j := r.plan()
+	r.w.die = 2
+	_ = r.run(j) // removed
+	left, _ := os.ReadDir(r.dir)
+	if err := os.WriteFile(r.dir+"/"+left[0].Name(), []byte("other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.resume(); api.KindOf(err) != api.Internal || len(r.w.files) != 0 {
+		t.Errorf("%v, %d files", err, len(r.w.files))
+	}
+}
+
+func TestGuards(t *testing.T) {
+	r := newRig(t)
+	r.w.docs[0].IsLock = true
+	_, err := r.jobs().Plan(t.Context(), r.w.op(), "old", api.Upload{Content: []byte("x")}, true)
+	if e := api.AsError(err); e == nil || e.Rule != api.RuleLocked {
+		t.Errorf("locked: %v", err)
+	}
+	_, err = r.jobs().Plan(t.Context(), r.w.op(), "gone", api.Upload{Content: []byte("x")}, true)
+	if e := api.AsError(err); e == nil || e.Rule != api.RuleNotAttached {
+		t.Errorf("not attached: %v", err)
+	}
+	_, err = r.jobs().Plan(t.Context(), r.w.op(), "other", api.Upload{FileName: "a.txt", Content: make([]byte, 2<<20)}, true)
+	if e := api.AsError(err); e == nil || e.Rule != api.RuleFile {
+		t.Errorf("too large: %v", err)
+	}
+	if left, _ := os.ReadDir(r.dir); len(left) != 0 {
+		t.Error("a refused plan leaves a file")
+	}
+}
+
+// witness is a trail and a process table.
+type witness struct {
+	last  int64
+	gone  bool
+	begun map[string]int64 // number of the newest intent of an event
+}
+
+func (w *witness) Hold(string) (func(), bool)          { return func() {}, true }
+func (w *witness) Gone(string, time.Time) bool         { return w.gone }
+func (w *witness) Last(context.Context) (int64, error) { return w.last, nil }
+func (w *witness) Began(_ context.Context, after int64, event, _ string) (bool, error) {
+	return w.begun[event] > after, nil
+}
+
+// TestKilledBeforeTheIntent: a process that ended before its call stood in the
+// trail has sent nothing, so the step is taken anew at once; one that got that far
+// may have sent it.
+func TestKilledBeforeTheIntent(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		gone, begun bool
+		waits       bool
+	}{{"gone, not begun", true, false, false}, {"gone, begun", true, true, true}, {"alive", false, false, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			w := &witness{last: 7, begun: map[string]int64{string(api.ActRemoveDocument): 3}}
+			jobs := func() *replace.Jobs { j := r.jobs(); j.Witness = w; return j }
+			j := r.plan()
+			r.w.die = 1 // before the removal has an effect
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = jobs().Run(t.Context(), j)
+			}()
+			w.gone = c.gone
+			if c.begun {
+				w.begun[string(api.ActRemoveDocument)] = 8
+			}
+			open, err := r.st.Jobs("ctx").Unfinished(t.Context())
+			if err != nil || len(open) != 1 || open[0].Step != replace.Removing {
+				t.Fatalf("%+v %v", open, err)
+			}
+			_, err = jobs().Run(t.Context(), open[0])
+			if c.waits != (api.KindOf(err) == api.UnknownOutcome) || !c.waits && err != nil {
+				t.Fatalf("got %v", err)
+			}
+			if !c.waits {
+				r.want()
+			}
+		})
+	}
+}

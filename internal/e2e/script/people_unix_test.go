@@ -1,0 +1,142 @@
+//go:build unix
+
+package script
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"opdeck/internal/e2e/racedetector"
+	"opdeck/internal/sandbox"
+	"opdeck/internal/store"
+	"opdeck/internal/store/storetest"
+)
+
+// people are users of this host who share a service and a PostgreSQL store.
+type people struct {
+	t       *testing.T
+	dir     string
+	program string
+	service string
+	store   string
+}
+
+func newPeople(t *testing.T) *people {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can be several users")
+	}
+	if racedetector.Enabled {
+		t.Skip("the test binary is not the program under the race detector")
+	}
+	p := &people{t: t, dir: t.TempDir(), store: storetest.URL(t, store.Postgres)}
+	open := []string{p.dir, filepath.Dir(p.dir)}
+	if u, err := url.Parse(p.store); err == nil && strings.Contains(u.Query().Get("host"), "opdeck-pg-") { // the throw-away server's socket
+		open = append(open, u.Query().Get("host"))
+	}
+	for _, dir := range open {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	svc, err := sandbox.Open(context.Background(), sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = svc.Close() })
+	srv := httptest.NewServer(svc.Handler())
+	t.Cleanup(srv.Close)
+	p.service, p.program = srv.URL, filepath.Join(p.dir, "opdeck")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.program, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// run runs a command as a user id, who says that their name is $USER.
+func (p *people) run(uid uint32, user, command string) (said string, code int) {
+	p.t.Helper()
+	home := filepath.Join(p.dir, fmt.Sprint(uid))
+	if _, err := os.Stat(home); err != nil {
+		key, config := filepath.Join(home, "key"), filepath.Join(home, "config.toml")
+		for _, err := range []error{os.Mkdir(home, 0o700), os.WriteFile(key, []byte(strings.Repeat("0f", 32)+"\n"), 0o600),
+			os.WriteFile(config, fmt.Appendf(nil, "[store]\nurl = %q\nkey_file = %q\n[limits]\npolicy = \"warn\"\n[contexts.a]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\nrole = \"operator\"\napproval = \"second_person\"\n",
+				p.store, key, p.service, sandbox.DefaultLogin), 0o600),
+			os.Chown(home, int(uid), int(uid)), os.Chown(key, int(uid), int(uid)), os.Chown(config, int(uid), int(uid))} {
+			if err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+	cmd := exec.Command(p.program, strings.Fields(command)...)
+	cmd.Dir = home
+	cmd.Env = []string{"HOME=" + home, "USER=" + user, "LOGNAME=" + user, "PW=" + sandbox.DefaultPassword,
+		"OPDECK_CONFIG=" + filepath.Join(home, "config.toml"), "OPDECK_STATE=" + filepath.Join(home, "state")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		p.t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func (p *people) want(uid uint32, user, command string, exit int, says string) string {
+	p.t.Helper()
+	said, code := p.run(uid, user, command)
+	if code != exit || !strings.Contains(said, says) {
+		p.t.Errorf("uid %d as %s: %s: exit %d, want %d and %q: %s", uid, user, command, code, exit, says, said)
+	}
+	return said
+}
+
+// Locally a person is a user id of this host. $USER makes nobody another one, and an
+// id without an entry in /etc/passwd asks, but does not approve.
+func TestLocalPeople(t *testing.T) {
+	p := newPeople(t)
+	const daemon, bin, nobody = 1, 2, 54321 // the first two are in every /etc/passwd
+	said := p.want(daemon, "alice", "operation list --live --limit 50 --filter status:PENDING -o json", 0, "opid")
+	op := regexp.MustCompile(`"opid": "([^"]+)"`).FindStringSubmatch(said)
+	docs := regexp.MustCompile(`"isLock": false[^}]*?"guid": "([^"]+)"|"guid": "([^"]+)"[^}]*?"isLock": false`)
+	if op == nil {
+		t.Fatal(said)
+	}
+	doc := docs.FindStringSubmatch(p.want(daemon, "alice", "document list "+op[1]+" -o json", 0, "guid"))
+	if doc == nil {
+		t.Fatal("no unlocked document")
+	}
+	remove := "document remove " + op[1] + " " + doc[1] + doc[2] + " --yes"
+	id := regexp.MustCompile(`r[0-9a-f]{11}`)
+	for _, asker := range []uint32{daemon, nobody} {
+		r := id.FindString(p.want(asker, "alice", remove, 5, "second person"))
+		p.want(asker, "bob", "approval approve "+r, 5, "own request")
+		switch asker {
+		case daemon:
+			p.want(nobody, "bob", "approval approve "+r, 5, "has no entry in /etc/passwd")
+			p.want(bin, "alice", "approval show "+r, 0, "(local uid 1)")
+			p.want(bin, "alice", "approval approve "+r, 0, "Approved")
+			p.want(bin, "alice", remove, 5, "second person") // theirs is another request
+			p.want(daemon, "zoe", remove, 0, "Removed")
+		default:
+			p.want(bin, "alice", "approval approve "+r, 5, "has no entry in /etc/passwd")
+		}
+		remove = "document restore " + op[1] + " " + doc[1] + doc[2] + " --yes"
+	}
+	p.want(0, "root", "audit list", 0, "(local uid 54321, which has no entry in /etc/passwd)")
+}

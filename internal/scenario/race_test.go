@@ -1,5 +1,0 @@
-//go:build unix && race
-
-package scenario
-
-const raceEnabled = true

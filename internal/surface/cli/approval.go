@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/internal/app"
+	"opdeck/internal/domain/approval"
+)
+
+func (r *root) approvalCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "approval", Short: "Writes that wait for a second person"}
+	cmd.AddCommand(r.approvalList(), r.approvalShow(),
+		r.approvalDecide("approve", "Let the requester repeat the act, once", "Approved. The requester now repeats the act as it is.", false, (*approval.Desk).Approve),
+		r.approvalDecide("deny", "Refuse a request, with the reason", "Denied.", true, (*approval.Desk).Deny))
+	return cmd
+}
+
+var approvalStates = []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent, approval.Void}
+
+func (r *root) approvalList() *cobra.Command {
+	var state []string
+	cmd := lists(&cobra.Command{Use: "list", Short: "Requests, newest first", Args: cobra.NoArgs,
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			var states []approval.State
+			for _, s := range state {
+				if !slices.Contains(approvalStates, approval.State(s)) {
+					return usage("--state must be open, approved, denied, lapsed, spent or void, not %q", s)
+				}
+				states = append(states, approval.State(s))
+			}
+			list, err := a.Approvals.List(ctx, states...)
+			if err != nil {
+				return err
+			}
+			t := &table{head: []string{"ID", "STATE", "ACT", "OBJECT", "ITEM", "ASKED BY", "UNTIL", "DECIDED BY", "WHAT"}}
+			for _, q := range list {
+				by := ""
+				if q.Decider != nil {
+					by = oneLine(q.Decider.Name)
+				}
+				t.add(oneLine(q.ID), string(q.State), string(q.Act.Kind), oneLine(q.Act.ID), oneLine(q.Act.Item), oneLine(q.Requester.Name), moment(q.Expires), by, oneLine(q.Act.Summary))
+			}
+			if list == nil {
+				list = []approval.Request{}
+			}
+			return r.list(t, list, toAny(list))
+		})})
+	cmd.Flags().StringSliceVar(&state, "state", nil, "only these: open, approved, denied, lapsed, spent, void")
+	return cmd
+}
+
+func (r *root) approvalShow() *cobra.Command {
+	return &cobra.Command{Use: "show ID", Short: "One request: what would be sent, by whom, until when", Args: cobra.ExactArgs(1),
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			q, err := a.Approvals.Show(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return r.printRequest(q)
+		})}
+}
+
+func (r *root) printRequest(q approval.Request) error {
+	if r.output != "table" {
+		return r.printJSON(q)
+	}
+	t := &table{head: []string{"FIELD", "VALUE"}}
+	t.add("id", oneLine(q.ID))
+	t.add("state", string(q.State))
+	t.add("act", string(q.Act.Kind))
+	t.add("what", oneLine(q.Act.Summary))
+	t.add("request", oneLine(strings.TrimSpace(q.Act.Method+" "+q.Act.Path)))
+	if len(q.Act.Body) > 0 {
+		t.add("body", oneLine(string(q.Act.Body)))
+	}
+	t.add("object", oneLine(q.Act.Object+" "+q.Act.ID))
+	t.add("item", oneLine(strings.TrimSpace(q.Act.Item+" "+q.Act.Name)))
+	t.add("reason", oneLine(q.Act.Reason))
+	t.add("asked by", oneLine(q.Requester.String())+" at "+moment(q.Created))
+	t.add("good until", moment(q.Expires))
+	if q.Decider != nil {
+		t.add("decided by", oneLine(q.Decider.String())+" at "+moment(q.Decided))
+		t.add("comment", oneLine(q.Comment))
+	}
+	if !q.Spent.IsZero() {
+		t.add("used", moment(q.Spent)+" "+string(q.Verdict))
+	}
+	if q.Ended != "" {
+		t.add("ended", oneLine(q.Ended))
+	}
+	t.add("binds", binds(q))
+	t.add("digest", q.Digest)
+	return t.write(r.env.Out)
+}
+
+// binds says who can be the second person for a request, and who is not held by it.
+func binds(q approval.Request) string {
+	if q.Requester.Local() {
+		return "another user id of this one host; not root, nor who holds the password of the account or of the store"
+	}
+	return "another key, login name and certificate over SSH; not who holds the password of the account or of the store"
+}
+
+// approvalDecide is approve or deny.
+func (r *root) approvalDecide(name, short, sentence string, needsReason bool,
+	decide func(*approval.Desk, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
+	var reason, digest string
+	cmd := &cobra.Command{Use: name + " ID", Short: short, Args: cobra.ExactArgs(1),
+		Long: short + ". Nobody decides about their own request. Over SSH a person is a key,\n" +
+			"a login name and a certificate id, locally the user id that the kernel of this host knows;\n" +
+			"one of these in common with the requester is too much, and so is another host or one side\n" +
+			"over SSH and the other not. Root and whoever holds the password of the account or of the\n" +
+			"store are not held by it. --digest (from approval show) makes sure that the request is the\n" +
+			"one that you looked at.",
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			if needsReason && strings.TrimSpace(reason) == "" {
+				return usage("--reason is needed; the requester sees it")
+			}
+			q, err := decide(a.Approvals, ctx, args[0], digest, reason)
+			if err != nil {
+				return err
+			}
+			if r.output == "table" {
+				r.say("%s", sentence)
+				return nil
+			}
+			return r.printJSON(q)
+		})}
+	cmd.Flags().StringVar(&reason, "reason", "", "kept with the decision and in the audit trail")
+	cmd.Flags().StringVar(&digest, "digest", "", "digest of the request that you looked at")
+	return cmd
+}

@@ -1,0 +1,318 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/app/config"
+)
+
+// draft is a first config.
+type draft struct {
+	name, baseURL, login           string
+	passEnv, passFile, passCommand string
+	kind, caFile                   string
+	readOnly, secondPerson         bool
+	force, offline, asked, builtIn bool
+}
+
+func (r *root) configInit() *cobra.Command {
+	var d draft
+	cmd := &cobra.Command{Use: "init", Short: "Make a config file, by questions or by flags", Args: cobra.NoArgs,
+		Long: "Makes the config file with one context. On a terminal it asks for what the flags do not say;\n" +
+			"elsewhere the flags must say it. The password itself is never asked for and never stands in\n" +
+			"the file: the file says where it is found. Afterwards the connection is looked at, as opdeck\n" +
+			"doctor does, unless --offline.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return r.initConfig(cmd.Context(), &d) }}
+	f := cmd.Flags()
+	f.StringVar(&d.name, "name", "", "name of the context, for example stage")
+	f.StringVar(&d.baseURL, "base-url", "", "address of the service")
+	f.StringVar(&d.login, "login", "", "login of the machine account")
+	f.StringVar(&d.passEnv, "password-env", "", "environment variable that holds the password")
+	f.StringVar(&d.passFile, "password-file", "", "file (mode 0400 or 0600) that holds the password")
+	f.StringVar(&d.passCommand, "password-command", "", "command that prints the password")
+	f.StringVar(&d.kind, "kind", "", "test or production")
+	f.StringVar(&d.caFile, "ca-file", "", "a certificate authority beside the system's")
+	f.BoolVar(&d.readOnly, "read-only-context", false, "the context refuses every write")
+	f.BoolVar(&d.secondPerson, "second-person", false, "writes need a second person's approval")
+	f.BoolVar(&d.builtIn, "sandbox", false, "the context is the built-in service")
+	f.BoolVar(&d.force, "force", false, "replace a file that is there")
+	f.BoolVar(&d.offline, "offline", false, "do not look at the connection afterwards")
+	return cmd
+}
+
+func (r *root) initConfig(ctx context.Context, d *draft) error {
+	path, _ := config.Path(r.config, r.env.Getenv)
+	if _, err := os.Lstat(path); err == nil && !d.force {
+		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.", Hint: "--force replaces it, --config names another file."}
+	}
+	if r.env.InTTY && !d.complete() {
+		r.say("This makes %s with one context. ctrl+c stops, and nothing is written then;\n"+
+			"every answer can be changed in the file later.\n", path)
+	}
+	if err := r.fillDraft(ctx, d); err != nil {
+		return err
+	}
+	src := d.toml()
+	if _, err := config.Parse(path, []byte(src)); err != nil {
+		return err
+	}
+	if err := writeConfig(path, src, d.force); err != nil {
+		return err
+	}
+	r.say("Written: %s", path)
+	if d.offline {
+		return nil
+	}
+	r.say("Looking at each step from here to the service:")
+	opt := r.appOptions()
+	opt.ConfigFlag, opt.Context = path, d.name
+	if err := r.doctor(ctx, opt, app.Shallow); err != nil {
+		r.say("Mend what failed, then: opdeck doctor. The file stays as it is.")
+		return err
+	}
+	r.say("Now: opdeck opens the console, opdeck doctor --login tries the password.")
+	return nil
+}
+
+// question is one thing to ask for.
+type question struct {
+	to       *string
+	ask, def string
+	check    func(string) error
+	before   string // lines above it on a terminal
+	offered  bool   // def is only offered on a terminal: elsewhere a flag must say it
+}
+
+// fillDraft asks on a terminal for what is missing; elsewhere that is a mistake.
+func (r *root) fillDraft(ctx context.Context, d *draft) error {
+	in := bufio.NewReader(r.env.In)
+	for _, q := range d.questions() {
+		if *q.to != "" {
+			continue
+		}
+		if !r.env.InTTY {
+			if q.def == "" || q.offered {
+				return &api.Error{Kind: api.Usage, Public: "Standard input is no terminal, so the flags must say everything.",
+					Hint: "Needed: --name, --base-url, --login and one of --password-env, --password-file, --password-command; or --sandbox."}
+			}
+			*q.to = q.def
+			continue
+		}
+		if err := r.askLine(ctx, in, q); err != nil {
+			return err
+		}
+	}
+	return d.wherePassword()
+}
+
+func (r *root) askLine(ctx context.Context, in *bufio.Reader, q question) error {
+	if q.before != "" {
+		r.say("%s", q.before)
+	}
+	for {
+		def := ""
+		if q.def != "" {
+			def = " [" + q.def + "]"
+		}
+		fmt.Fprintf(r.env.Err, "%s%s: ", q.ask, def)
+		line, err := readLine(ctx, in)
+		line = strings.TrimSpace(line)
+		if ctx.Err() != nil || err != nil && line == "" {
+			return &api.Error{Kind: api.Interrupted, Public: "Stopped; nothing was written."}
+		}
+		if line == "" {
+			line = q.def
+		}
+		switch err := checkAnswer(q, line); {
+		case err == nil:
+			*q.to = line
+			return nil
+		case errors.Is(err, io.EOF):
+			return err
+		default:
+			r.say("%s", err)
+		}
+	}
+}
+
+func checkAnswer(q question, line string) error {
+	if line == "" {
+		return errors.New("an answer is needed")
+	}
+	if q.check == nil {
+		return nil
+	}
+	return q.check(line)
+}
+
+// complete reports that nothing is left to ask.
+func (d *draft) complete() bool {
+	for _, q := range d.questions() {
+		if *q.to == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// questions are in the order in which they are asked.
+func (d *draft) questions() []question {
+	name := question{to: &d.name, ask: "Name of the context", def: "stage", check: checkName, offered: !d.builtIn}
+	kind := question{to: &d.kind, ask: "Kind, test or production", def: "test", check: checkKind}
+	if d.builtIn {
+		return []question{name, kind}
+	}
+	if !d.hasPassword() {
+		d.asked = true
+	}
+	list := []question{name,
+		{to: &d.baseURL, ask: "Address of the service, https://…", check: checkAddress},
+		{to: &d.login, ask: "Login of the machine account"}}
+	if d.asked {
+		list = append(list, question{to: &d.passEnv, ask: "Where it is", def: "OPDECK_PASSWORD", check: checkWhere, offered: true,
+			before: "The password itself is not asked for: the file says where it is found.\n" +
+				"  NAME           in this environment variable\n" +
+				"  file:PATH      in this file (mode 0400 or 0600)\n" +
+				"  command:WORDS  printed by this command"})
+	}
+	return append(list, kind)
+}
+
+// checkName refuses what cannot name a context, before more is asked for.
+func checkName(s string) error {
+	if _, err := config.Parse("", []byte("[contexts."+strconv.Quote(s)+"]\nsandbox = true\n")); err != nil {
+		return errors.New("a context's name is letters, digits, dot, dash and underscore")
+	}
+	return nil
+}
+
+func checkAddress(s string) error {
+	err := config.CheckBaseURL(s)
+	if err == nil || strings.HasPrefix(err.Error(), "plain ") {
+		return err
+	}
+	return fmt.Errorf("the address %w", err)
+}
+
+// checkWhere refuses what is no place of a password, perhaps the password
+// itself; it is not repeated.
+func checkWhere(s string) error {
+	if rest, ok := strings.CutPrefix(s, "file:"); ok && rest != "" {
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(s, "command:"); ok && rest != "" {
+		return nil
+	}
+	if strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return errors.New("that is no name of an environment variable; the password itself does not belong into the file")
+	}
+	return nil
+}
+
+func checkKind(s string) error {
+	if s != string(config.Test) && s != string(config.Production) {
+		return errors.New("test or production")
+	}
+	return nil
+}
+
+func (d *draft) hasPassword() bool { return d.passEnv+d.passFile+d.passCommand != "" }
+
+// wherePassword takes the answer about the password apart.
+func (d *draft) wherePassword() error {
+	if !d.asked {
+		return nil
+	}
+	if err := checkWhere(d.passEnv); err != nil {
+		return usage("%s", err)
+	}
+	if rest, ok := strings.CutPrefix(d.passEnv, "file:"); ok {
+		d.passEnv, d.passFile = "", rest
+	} else if rest, ok := strings.CutPrefix(d.passEnv, "command:"); ok {
+		d.passEnv, d.passCommand = "", rest
+	}
+	return nil
+}
+
+// toml is the file, with a comment to each thing that a person may want to
+// change next.
+func (d *draft) toml() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# opdeck's configuration. opdeck config check looks for mistakes; the example file that\n"+
+		"# comes with opdeck shows every key with its default.\n\ndefault_context = %q\n\n"+
+		"# Where the shared session, budgets, audit trail and index live: \"sqlite\" is one file for this\n"+
+		"# host, \"postgres://user@host/db\" one database for many.\n[store]\nurl = \"sqlite\"\n\n[contexts.%s]\n", d.name, tomlKey(d.name))
+	if d.builtIn {
+		b.WriteString("sandbox = true # the built-in service, with sample data\n")
+	} else {
+		fmt.Fprintf(&b, "base_url = %q\nlogin = %q\n# The password: one of password_env, password_file (mode 0400 or 0600) and password_command.\n", d.baseURL, d.login)
+		for _, p := range []struct{ key, v string }{{"password_env", d.passEnv}, {"password_file", d.passFile}, {"password_command", d.passCommand}} {
+			if p.v != "" {
+				fmt.Fprintf(&b, "%s = %q\n", p.key, p.v)
+			}
+		}
+		if d.caFile != "" {
+			fmt.Fprintf(&b, "ca_file = %q\n", d.caFile)
+		}
+	}
+	approval := "none"
+	if d.secondPerson {
+		approval = "second_person"
+	}
+	fmt.Fprintf(&b, "kind = %q # \"test\" or \"production\"; production is marked and asks for typed confirmation\n"+
+		"read_only = %v\napproval = %q # \"none\" or \"second_person\": writes then need a colleague\n", d.kind, d.readOnly, approval)
+	b.WriteString("\n# Recommended calls a minute, held by all instances together.\n[limits]\npolicy = \"wait\"\nmax_wait = \"30s\"\n")
+	return b.String()
+}
+
+// tomlKey is a name as a key of TOML.
+func tomlKey(s string) string {
+	if strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == "" {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// writeConfig puts the file in place complete, mode 0600, never over another one
+// without force.
+func writeConfig(path, src string, force bool) error {
+	bad := func(err error) error {
+		return &api.Error{Kind: api.Usage, Public: "The config file cannot be written: " + path + ".", Hint: "Check the folder and its permissions.", Err: err}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return bad(err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*") // mode 0600
+	if err != nil {
+		return bad(err)
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }()
+	_, err = tmp.WriteString(src)
+	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return bad(err)
+	}
+	if force {
+		err = os.Rename(tmp.Name(), path)
+	} else {
+		err = os.Link(tmp.Name(), path)
+	}
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.", Hint: "--force replaces it."}
+	case err != nil:
+		return bad(err)
+	}
+	return nil
+}

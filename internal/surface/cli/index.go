@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/internal/app"
+	"opdeck/internal/domain/index"
+	"opdeck/ui/draw"
+)
+
+func (r *root) indexCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "index", Short: "The local mirror of operations: status, sync, verify, rebuild"}
+	cmd.AddCommand(r.indexStatus(), r.indexSync(), r.indexVerify(), r.indexRebuild())
+	return cmd
+}
+
+func (r *root) indexStatus() *cobra.Command {
+	return &cobra.Command{Use: "status", Short: "How much the index holds, how old it is, how long a full pass takes; costs no call", Args: cobra.NoArgs,
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error { return r.printIndex(ctx, a) })}
+}
+
+func (r *root) printIndex(ctx context.Context, a *app.App) error {
+	s, err := a.IndexStatus(ctx)
+	if err != nil {
+		return err
+	}
+	if r.output == "json" {
+		return r.printJSON(s)
+	}
+	now := a.Now()
+	aged := func(t time.Time) string {
+		if t.IsZero() {
+			return "not known"
+		}
+		ago, _ := draw.Ago(t, now)
+		return moment(t) + ", " + ago
+	}
+	t := &table{head: []string{"FIELD", "VALUE"}}
+	if !s.Enabled {
+		t.add("index", "switched off ([index] enabled)")
+	}
+	total := "total not known"
+	if s.KnownTotal != nil {
+		total = "of " + draw.Count(int(*s.KnownTotal)) + " at the service"
+	}
+	t.add("operations", draw.Count(int(s.Indexed))+" "+total)
+	t.add("complete", map[bool]string{true: "yes", false: "no"}[s.Complete])
+	t.add("as of", aged(s.AsOf))
+	t.add("oldest row seen", aged(s.Oldest))
+	t.add("newest row seen", aged(s.Newest))
+	t.add("news looked for", aged(s.News))
+	t.add("gone at the service", draw.Count(int(s.Gone)))
+	if s.Unseen > 0 {
+		t.add("known by webhook only", draw.Count(int(s.Unseen)))
+	}
+	t.add("order of the list", s.Order)
+	t.add("page size", strconv.Itoa(s.PageSize))
+	pass := "waits"
+	if s.Pass.Running {
+		pass = fmt.Sprintf("page %d of %d", s.Pass.Page, s.Pass.Pages)
+		if s.Pass.Verified > 0 {
+			pass += fmt.Sprintf(", %s asked for alone", draw.Plural(s.Pass.Verified, "operation", "operations"))
+		}
+	}
+	t.add("pass", pass)
+	t.add("last pass ended", aged(s.Pass.Finished))
+	t.add("a pass takes", fmt.Sprintf("about %s at the present rate, %s", time.Duration(s.Pass.Seconds*float64(time.Second)).Round(time.Second), draw.Plural(s.Pass.Pages, "page", "pages")))
+	t.add("owed reads", strconv.Itoa(s.Owed))
+	if s.Trouble != "" {
+		t.add("sync waits", safeText(s.Trouble))
+	}
+	if s.Note != "" {
+		t.add("note", safeText(s.Note))
+	}
+	return t.write(r.env.Out)
+}
+
+func (r *root) indexSync() *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{Use: "sync", Short: "Look for new operations now; --wait reads everything", Args: cobra.NoArgs,
+		Long: "Looks for new operations and goes on with an unfinished pass, with at most 20 billing calls.\n" +
+			"With --wait it goes on until every page has been read anew and the counts agree, with calls\n" +
+			"that nobody else needs, and tells how far it is. If a console or server syncs already, that\n" +
+			"one does the work.",
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			if err := a.SyncIndex(ctx, wait, r.syncProgress()); err != nil {
+				return err
+			}
+			return r.printIndex(ctx, a)
+		})}
+	cmd.Flags().BoolVar(&wait, "wait", false, "until a whole pass has ended")
+	return cmd
+}
+
+// syncProgress tells how far the sync is when that has changed.
+func (r *root) syncProgress() func(index.Freshness) {
+	last := ""
+	return func(f index.Freshness) {
+		p := f.Progress.Pass
+		line := fmt.Sprintf("%s held, page %d", draw.Plural(int(f.Rows), "operation", "operations"), p.Page)
+		if f.Total >= 0 {
+			line = fmt.Sprintf("%s of %s held, page %d", draw.Count(int(f.Rows)), draw.Plural(int(f.Total), "operation", "operations"), p.Page)
+		}
+		if p.Listed {
+			line += fmt.Sprintf(", %s asked for alone", draw.Count(p.Asked))
+		}
+		if f.Progress.Trouble != "" {
+			line += ", waits: " + f.Progress.Trouble
+		}
+		if line != last {
+			last = line
+			r.say("%s", line)
+		}
+	}
+}
+
+func (r *root) indexVerify() *cobra.Command {
+	return &cobra.Command{Use: "verify", Short: "Compare the index with the service, and repair it; exit 1 when they differ", Args: cobra.NoArgs,
+		Long: "Reads the whole list from the service and compares it with the index, page by page before a\n" +
+			"page is merged; what no page shows is read alone. The calls are those that nobody else needs.\n" +
+			"What differs is told and repaired. A console or server that syncs meanwhile repairs some of it\n" +
+			"first. Exit 1 when anything differed.",
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			tell := r.progress()
+			c, err := a.VerifyIndex(ctx, func(done, total int64) { tell(int(done), int(total)) })
+			if err != nil {
+				return err
+			}
+			if err := r.printComparison(c); err != nil {
+				return err
+			}
+			if c.Differs() {
+				return exitError(1)
+			}
+			return nil
+		})}
+}
+
+func (r *root) printComparison(c index.Comparison) error {
+	if r.output == "json" {
+		for _, list := range []*[]string{&c.Missing, &c.Different, &c.Phantom, &c.Unlisted} {
+			if *list == nil {
+				*list = []string{}
+			}
+		}
+		return r.printJSON(struct {
+			Differs bool `json:"differs"`
+			index.Comparison
+		}{c.Differs(), c})
+	}
+	t := &table{head: []string{"DIFFERENCE", "OPERATION"}}
+	for _, d := range []struct {
+		what string
+		ids  []string
+	}{{"missing in the index", c.Missing}, {"other content", c.Different}, {"not at the service", c.Phantom}, {"on no page of the list", c.Unlisted}} {
+		for _, id := range d.ids {
+			t.add(d.what, oneLine(id))
+		}
+	}
+	if len(t.rows) > 0 {
+		if err := t.write(r.env.Out); err != nil {
+			return err
+		}
+	}
+	r.say("%s compared: %d were missing, %d had other content, %d are not at the service any more. The index is repaired.",
+		draw.Plural(int(c.Compared), "operation", "operations"), len(c.Missing), len(c.Different), len(c.Phantom))
+	if c.Total >= 0 && c.Compared != c.Total {
+		r.say("The service tells a total of %d, and its pages show %d.", c.Total, c.Compared)
+	}
+	return nil
+}
+
+func (r *root) indexRebuild() *cobra.Command {
+	return r.writeFlags(&cobra.Command{Use: "rebuild", Short: "Drop what the index holds of this account, and begin anew", Args: cobra.NoArgs,
+		Long: "Drops all operations of this account from the index. Nothing changes at the service; the sync\n" +
+			"reads everything again, which costs calls and time. The history of operations stays.",
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			if r.dryRun {
+				return r.printJSON(map[string]any{"method": nil, "path": nil, "body": nil})
+			}
+			if err := r.confirm(ctx, "Drop all operations of the index? The sync reads them again, which costs calls.", ""); err != nil {
+				return err
+			}
+			if err := a.RebuildIndex(ctx); err != nil {
+				return err
+			}
+			r.say("The index is empty. The console and opdeck serve fill it, or opdeck index sync --wait.")
+			return nil
+		})})
+}

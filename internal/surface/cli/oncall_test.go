@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sources is the program's text in these folders, without its tests.
+func sources(t *testing.T, folders ...string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, folder := range folders {
+		names, err := filepath.Glob("../../../" + folder + "/*.go")
+		if err != nil || len(names) == 0 {
+			t.Fatal(folder, err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			src, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Write(src)
+		}
+	}
+	return b.String()
+}
+
+func runbook(t *testing.T) string { return guides(t)["oncall.md"] }
+
+// TestRunbookQuotesTheProgram: what stands in italics as a warning is one that
+// the program can show, and what it measures exists.
+func TestRunbookQuotesTheProgram(t *testing.T) {
+	said := sources(t, "api", "api/session", "internal/app", "internal/store", "internal/surface/console", "views/documents", "views/compliance", "views/events", "internal/surface/serve", "internal/domain/followup")
+	quoted := regexp.MustCompile(`(?m)^\| \*([^*]+)\*`).FindAllStringSubmatch(runbook(t), -1)
+	for _, m := range quoted {
+		if !strings.Contains(said, m[1]) {
+			t.Errorf("the program never says %q", m[1])
+		}
+	}
+	if len(quoted) < 10 {
+		t.Errorf("only %d warnings were found", len(quoted))
+	}
+	measured := sources(t, "internal/surface/metrics")
+	for _, name := range regexp.MustCompile(`opdeck_([a-z_]+)`).FindAllStringSubmatch(runbook(t), -1) {
+		if !strings.Contains(measured, `"`+name[1]+`"`) {
+			t.Errorf("there is no metric %s", name[0])
+		}
+	}
+	for _, label := range regexp.MustCompile(`[a-z]+="([a-z]+)"`).FindAllStringSubmatch(runbook(t), -1) {
+		if !strings.Contains(measured, `"`+label[1]+`"`) {
+			t.Errorf("no metric has the label %s", label[0])
+		}
+	}
+}
+
+// TestRunbookIsComplete: every warning of the session, every line of the doctor
+// that can fail, every reminder and every state of the header is in it.
+func TestRunbookIsComplete(t *testing.T) {
+	book := runbook(t)
+	var want []string
+	status := sources(t, "api/session")
+	for _, fn := range []string{"func (m *Manager) warning(", "func blockedError("} {
+		_, body, found := strings.Cut(status, fn)
+		if !found {
+			t.Fatalf("%s is gone", fn)
+		}
+		body, _, _ = strings.Cut(body, "\n}\n")
+		for _, m := range regexp.MustCompile(`"([a-z][^"]{20,})"`).FindAllStringSubmatch(body, -1) {
+			first, _, _ := strings.Cut(m[1], ":")
+			first, _, _ = strings.Cut(first, ",")
+			first, _, _ = strings.Cut(first, ";")
+			want = append(want, first)
+		}
+	}
+	for _, m := range regexp.MustCompile(`d\.add\("([a-z ]+)", (?:Sick|Warned)`).FindAllStringSubmatch(sources(t, "internal/app"), -1) {
+		want = append(want, "| `"+m[1]+"` |")
+	}
+	want = append(want, "stands still", "begun and not finalised", "no known outcome", "asks for a second person", // reminders and toasts
+		"`session none`", "`session doubtful`", "`session blocked`", "refreshing", "429", "feed deaf", "feed quiet", "revealed")
+	for _, part := range []string{"session_state", "store_readable", "audit_healthy", "audit_checkpoint_healthy", "budget_throttled", "hook_unauthorized_total"} {
+		want = append(want, "opdeck_"+part)
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	for _, w := range want {
+		if !strings.Contains(book, w) {
+			t.Errorf("the runbook does not tell of %q", w)
+		}
+	}
+	if len(want) < 25 {
+		t.Errorf("only %d warnings were found", len(want))
+	}
+}

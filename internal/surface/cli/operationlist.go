@@ -1,0 +1,338 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/narrow"
+	"opdeck/ui/draw"
+)
+
+// pagesAtOnce is how many pages a command reads at most to freshen the index.
+const pagesAtOnce = 6
+
+// choice is what the flags of list and export say.
+type choice struct {
+	filter, sort, view string
+	limit, page        int
+	live, cached       bool
+}
+
+func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&c.filter, "filter", "", `for example 'status:PENDING amount>=1000 currency:EUR created>2026-01-01 -has:locked "text"'`)
+	cmd.Flags().StringVar(&c.sort, "sort", "", "created, updated, amount, status, customer, …; - before it turns the order round (default -created)")
+	cmd.Flags().StringVar(&c.view, "view", "", "a saved view of the config: its filter and order")
+	return cmd
+}
+
+// parse reads filter and order; those of the flags go before the view's.
+func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
+	if c.view != "" {
+		v, ok := a.Config.Views[c.view]
+		if !ok {
+			return filter.OperationExpr{}, index.Sort{}, usage("there is no view %q in the config", c.view)
+		}
+		if c.filter == "" {
+			c.filter = v.Filter
+		}
+		if c.sort == "" {
+			c.sort = v.Sort
+		}
+	}
+	f, err := filter.Parse(c.filter)
+	if err != nil {
+		return f, index.Sort{}, usage("--%s", err)
+	}
+	s, err := index.ParseSort(c.sort)
+	if err != nil {
+		return f, s, usage("--sort: %s; there are %s", err, fieldList())
+	}
+	return f, s, nil
+}
+
+func fieldList() string {
+	out := ""
+	for i, f := range index.SortFields {
+		if i > 0 {
+			out += ", "
+		}
+		out += f
+	}
+	return out
+}
+
+func (r *root) operationList() *cobra.Command {
+	var c choice
+	cmd := lists(c.flags(&cobra.Command{Use: "list", Short: "Operations, filtered and sorted", Args: cobra.NoArgs,
+		Long: "Lists operations of the local index. Where news are older than max_age of [index], or the\n" +
+			"index is not complete, up to six pages are read first (one billing call each); --cached reads\n" +
+			"nothing. --live asks the service for one page instead: filter and order then apply to that page\n" +
+			"only.\n\n" +
+			"The answer says where it came from and how old it is: as_of is when the row was last seen at the\n" +
+			"service that was not seen for longest, because the total rests on all of them. complete is false\n" +
+			"while operations are known to be missing (json; docs/index.md).\n\nThe language of --filter:\n\n" +
+			filter.Operations().Help(),
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			if c.limit < 1 || c.limit > 10_000 || c.live && c.limit > 1000 {
+				return usage("--limit must be from 1 to 10000, with --live to 1000")
+			}
+			if c.page < 0 {
+				return usage("--page must not be below 0")
+			}
+			if c.live && c.cached {
+				return usage("--live and --cached do not go together")
+			}
+			f, s, err := c.parse(a)
+			if err != nil {
+				return err
+			}
+			if c.live {
+				return r.listLive(ctx, a, c, f, s)
+			}
+			return r.listIndex(ctx, a, c, f, s)
+		})}))
+	cmd.Flags().IntVar(&c.limit, "limit", 50, "operations a page")
+	cmd.Flags().IntVar(&c.page, "page", 0, "page, from 0")
+	cmd.Flags().BoolVar(&c.live, "live", false, "ask the service for one page")
+	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")
+	return cmd
+}
+
+// operationsJSON is the JSON of a list.
+type operationsJSON struct {
+	AsOf       *time.Time      `json:"as_of"` // null: not known
+	Source     string          `json:"source"`
+	Complete   bool            `json:"complete"`    // nothing is known to be missing
+	Indexed    int64           `json:"indexed"`     // operations in the index
+	KnownTotal *int64          `json:"known_total"` // operations at the service, as it said last; null: it does not
+	Total      json.Number     `json:"total"`       // that the filter lets through
+	Items      []api.Operation `json:"items"`
+}
+
+// newList is an answer without rows.
+func newList(source string, f index.Freshness) operationsJSON {
+	l := operationsJSON{Source: source, Complete: f.Complete, Indexed: f.Rows, AsOf: moments(f.AsOf), Items: []api.Operation{}}
+	if f.Total >= 0 {
+		l.KnownTotal = &f.Total
+	}
+	return l
+}
+
+// moments is t for JSON, in whole milliseconds and never later than t; nil for none.
+func moments(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}
+
+func (r *root) printOperations(l operationsJSON) error {
+	if r.output == "table" {
+		as := "age not known"
+		if l.AsOf != nil {
+			as = "as of " + moment(*l.AsOf)
+		}
+		defer r.say("%s of %s, from the %s, %s", draw.Plural(len(l.Items), "operation", "operations"), l.Total, l.Source, as)
+	}
+	return r.list(operationTable(l.Items), l, toAny(l.Items))
+}
+
+// listLive shows one page of the service.
+func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) error {
+	ans, err := narrow.Ask(ctx, a.Client, f, c.page, c.limit, a.Now())
+	if err != nil {
+		return err
+	}
+	p := ans.Page
+	if ans.Asked != "" {
+		r.say("%s", ans.Said())
+	} else if p, err = a.Client.Operations(ctx, api.OperationQuery{Page: c.page, Size: c.limit}); err != nil {
+		return err
+	}
+	r.sayUnusable(p.Unusable)
+	fresh, err := a.Index.Freshness(ctx)
+	if err != nil {
+		return err
+	}
+	out := newList("service", fresh)
+	out.AsOf, out.Items, out.Total = moments(p.At), p.Items, json.Number(p.Total)
+	n, err := strconv.ParseInt(string(p.Total), 10, 64)
+	if err != nil {
+		out.Total = json.Number(strconv.Itoa(len(p.Items)))
+	}
+	exact := f.Empty() || ans.Asked != "" && ans.Held && ans.Whole // the service counted what the filter lets through
+	if ans.Asked == "" {
+		if out.KnownTotal = &n; err != nil {
+			out.KnownTotal = nil
+		}
+	}
+	out.Complete = err == nil && (exact && c.sort == "" || int64(len(p.Items)) == n)
+	if f.Empty() && c.sort == "" {
+		return r.printOperations(out)
+	}
+	if out.Items, err = sortPage(ctx, p.Items, f, s, p.At); err != nil {
+		return err
+	}
+	if !exact {
+		r.say("The filter was applied to this page of %d; without --live it is to all that the index holds.", len(p.Items))
+		out.Total = json.Number(strconv.Itoa(len(out.Items)))
+	}
+	return r.printOperations(out)
+}
+
+// sortPage filters and orders one page as the index would, in an index of its own.
+func sortPage(ctx context.Context, ops []api.Operation, f filter.OperationExpr, s index.Sort, at time.Time) ([]api.Operation, error) {
+	x, done, err := app.ScratchIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if _, err := x.Page(ctx, ops, at); err != nil {
+		return nil, err
+	}
+	w, err := x.Window(ctx, index.Query{Filter: f, Sort: s, After: len(ops)}, at)
+	if err != nil {
+		return nil, err
+	}
+	return operationsOf(w.Rows), nil
+}
+
+func operationsOf(rows []index.Record) []api.Operation {
+	out := make([]api.Operation, 0, len(rows))
+	for _, row := range rows {
+		out = append(out, row.Op)
+	}
+	return out
+}
+
+// askNarrowed asks the service by its own filters for what f lets through, while
+// the index does not hold everything: the answer goes to the index.
+func (r *root) askNarrowed(ctx context.Context, a *app.App, f filter.OperationExpr) {
+	if fresh, err := a.Index.Freshness(ctx); err != nil || fresh.Complete {
+		return
+	}
+	ans, err := narrow.Ask(ctx, a.Client, f, 0, 0, a.Now())
+	switch {
+	case err != nil:
+		r.say("The service could not be asked for what the filter names: %s", asError(err).Public)
+	case ans.Asked != "":
+		r.say("%s", ans.Said())
+	}
+}
+
+// listIndex shows a page of the index.
+func (r *root) listIndex(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) error {
+	if err := api.Need(ctx, "list operations", api.MayRead); err != nil {
+		return err
+	}
+	if err := r.freshen(ctx, a, c.cached); err != nil {
+		return err
+	}
+	if !c.cached {
+		r.askNarrowed(ctx, a, f)
+	}
+	w, err := a.Index.Answer(ctx, index.Query{Filter: f, Sort: s, Skip: c.page * c.limit, After: c.limit}, a.Now())
+	if err != nil {
+		return err
+	}
+	r.lacking(a, w.Fresh)
+	out := newList("index", w.Fresh)
+	out.Total, out.Items = json.Number(strconv.FormatInt(w.Total, 10)), operationsOf(w.Window.Rows)
+	return r.printOperations(out)
+}
+
+// freshen brings the index up to date as far as a command may. When the service
+// cannot be asked, an index that holds something is still an answer.
+func (r *root) freshen(ctx context.Context, a *app.App, cached bool) error {
+	if cached {
+		return nil
+	}
+	f, err := a.Freshen(ctx, pagesAtOnce)
+	if err != nil && (f.Rows == 0 || ctx.Err() != nil) {
+		return err
+	}
+	if err != nil {
+		r.say("The service could not be asked: %s What follows is what the index holds.", asError(err).Public)
+	}
+	return nil
+}
+
+// lacking says what an answer of the index lacks.
+func (r *root) lacking(a *app.App, f index.Freshness) {
+	switch {
+	case !a.Config.Index.Enabled:
+		r.say("The index is switched off ([index] enabled): it holds what this command has read.")
+	case f.Complete:
+	case f.Total < 0:
+		r.say("The index holds %d operations and is not complete; opdeck index sync --wait reads the rest.", f.Rows)
+	case f.Rows < f.Total:
+		r.say("The index holds %d of %d operations so far; the console and opdeck serve fill it, or opdeck index sync --wait.", f.Rows, f.Total)
+	default:
+		r.say("The index is not complete; opdeck index status says why.")
+	}
+}
+
+func (r *root) operationExport() *cobra.Command {
+	var c choice
+	cmd := lists(c.flags(&cobra.Command{Use: "export [--filter EXPR] -o csv|jsonl FILE", Short: "Write operations of the index to a new file", Args: cobra.ExactArgs(1),
+		Long: "Writes all operations that the filter lets through to a new file (mode 0600), as CSV for\n" +
+			"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
+			"FILE may be -, standard output. The export is recorded.",
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			format := index.Format(r.output)
+			if format != index.CSV && format != index.JSONL {
+				return usage("operation export needs -o csv or -o jsonl")
+			}
+			f, s, err := c.parse(a)
+			if err != nil {
+				return err
+			}
+			if err := api.Need(ctx, "export", api.MayExport); err != nil {
+				return err
+			}
+			if err := r.freshen(ctx, a, c.cached); err != nil {
+				return err
+			}
+			if args[0] == "-" {
+				w := &safeLines{w: r.env.Out, clean: cleanFor(format)}
+				n, fresh, err := a.ExportOperationsTo(ctx, w, f, s, format, r.progress())
+				if err := errors.Join(err, w.Close()); err != nil {
+					return err
+				}
+				r.say("%s, %s.", draw.Plural(n, "operation", "operations"), app.AsOf(fresh))
+				r.lacking(a, fresh)
+				return nil
+			}
+			n, fresh, err := a.ExportOperations(ctx, f, s, format, args[0], r.progress())
+			if err != nil {
+				return err
+			}
+			r.say("%s written to %s, %s.", draw.Plural(n, "operation", "operations"), args[0], app.AsOf(fresh))
+			r.lacking(a, fresh)
+			return nil
+		})}))
+	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")
+	return cmd
+}
+
+// progress tells how far a long job is, at most twice a second.
+func (r *root) progress() func(done, total int) {
+	var last time.Time
+	return func(done, total int) {
+		if now := time.Now(); total > 0 && done < total && now.Sub(last) >= 500*time.Millisecond {
+			last = now
+			fmt.Fprintf(r.env.Err, "%s of %s (%d %%)\n", draw.Count(done), draw.Count(total), 100*done/total)
+		}
+	}
+}

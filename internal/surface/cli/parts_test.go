@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api/hook"
+	"opdeck/api/untrusted"
+)
+
+func TestWanted(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "table", "-o json": "json", "limits --output=csv": "csv", "-ojson": "json", "-o=jsonl": "jsonl", "--output jsonl": "jsonl",
+		"-o xml": "table", "-o": "table", "-- -o json": "table", "--other -o json": "json",
+	} {
+		if got := wanted(strings.Fields(in)); got != want {
+			t.Errorf("%q gives %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestWhen(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for in, want := range map[string]time.Time{
+		"": {}, "2h": now.Add(-2 * time.Hour), "2026-01-31": time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC),
+		"2026-01-31T10:00:00Z": time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC), "2026-01-31T10:00": time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC),
+	} {
+		if got, err := when(in, now); err != nil || !got.Equal(want) {
+			t.Errorf("%q gives %s %v", in, got, err)
+		}
+	}
+	for _, in := range []string{"yesterday", "-2h", "0s", "2026-13-01"} {
+		if _, err := when(in, now); err == nil {
+			t.Errorf("%q is taken", in)
+		}
+	}
+}
+
+func TestCSVHoldsNoFormula(t *testing.T) {
+	tab := &table{head: []string{"A", "N"}, right: map[int]bool{1: true}}
+	tab.add("=1+1", "-5")
+	tab.add("@x", "7")
+	tab.add("plain, with \"quotes\"", "")
+	var b strings.Builder
+	if err := tab.csv(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "A,N\n'=1+1,-5\n'@x,7\n\"plain, with \"\"quotes\"\"\",\n"; b.String() != want {
+		t.Errorf("%q", b.String())
+	}
+}
+
+func TestTableIsAligned(t *testing.T) {
+	tab := &table{head: []string{"NAME", "N", "LAST"}, right: map[int]bool{1: true}}
+	tab.add("漢字", "1", "x")
+	tab.add("a", "100", "")
+	var b strings.Builder
+	if err := tab.write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "NAME    N  LAST\n漢字    1  x\na     100  \n"; b.String() != want {
+		t.Errorf("%q", b.String())
+	}
+}
+
+// learnt is what is known of codes.
+type learnt map[int64]struct {
+	word    untrusted.Text
+	against int
+}
+
+func (l learnt) Meaning(_ hook.Field, code int64) (untrusted.Text, int, int) {
+	m := l[code]
+	return m.word, 3, m.against
+}
+
+// TestCodesInAHistory: a learnt code is not called unlisted, a doubtful one has no
+// word.
+func TestCodesInAHistory(t *testing.T) {
+	l := learnt{2: {"PROCESSING", 0}, 3: {"SUCCESS", 1}}
+	for code, want := range map[int64]string{2: "2 PROCESSING", 3: "3 (unlisted)", 4: "4 (unlisted)"} {
+		if got := codeText(hook.Code{Value: code, Given: true}, l); got != want {
+			t.Errorf("%d: %s, want %s", code, got, want)
+		}
+	}
+}

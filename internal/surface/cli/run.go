@@ -1,0 +1,392 @@
+// Package cli is the headless twin of the console: every act as a command, with
+// the same session, budgets, gate and audit, stable JSON and fixed exit codes.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/app/config"
+	"opdeck/internal/store"
+	"opdeck/internal/surface/spoken"
+)
+
+// Env is the world of one run, so that tests (and SSH exec) can give their own.
+type Env struct {
+	Args   []string
+	In     io.Reader
+	Out    io.Writer
+	Err    io.Writer
+	Getenv func(string) string
+	InTTY  bool // questions can be asked
+	OutTTY bool // a person reads: tables may be coloured
+	// Secret reads a line without echo; nil where there is no terminal.
+	Secret func(prompt string) (string, error)
+	// Console opens the full-screen console on an open App.
+	Console func(ctx context.Context, a *app.App, opt ConsoleOptions) error
+	// Actor is the person; zero: the local user.
+	Actor api.Actor
+	// App, when set, is used instead of opening one (SSH exec shares the server's).
+	App *app.App
+	// Version is release and commit in one word; empty: Build's.
+	Version string
+	// Build tells more of the same to who asks for the version.
+	Build Build
+}
+
+// ConsoleOptions are what the command line says about the console.
+type ConsoleOptions struct {
+	NoColor bool
+}
+
+// Run runs one command and returns its exit code.
+func Run(ctx context.Context, env Env) int {
+	if env.Version == "" {
+		env.Version = env.Build.Word()
+	}
+	r := &root{env: env}
+	cmd := r.command()
+	cmd.SetArgs(env.Args)
+	cmd.SetIn(env.In)
+	cmd.SetOut(env.Out)
+	cmd.SetErr(env.Err)
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if errors.Is(err, syscall.EPIPE) { // the reader has left (| head): it has what it wanted
+		return 0
+	}
+	if ctx.Err() != nil && api.KindOf(err) != api.UnknownOutcome {
+		err = &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
+	}
+	r.printError(err)
+	return exitOf(err)
+}
+
+// exitError carries an exit code of its own (session status --check).
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+func exitOf(err error) int {
+	var e exitError
+	if errors.As(err, &e) {
+		return int(e)
+	}
+	return asError(err).Kind.Exit()
+}
+
+// asError gives every error a kind: config mistakes and cobra's complaints are
+// the person's, anything unknown is ours.
+func asError(err error) *api.Error {
+	var e *api.Error
+	var m config.Mistakes
+	var st *store.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.As(err, &m):
+		return &api.Error{Kind: api.BadConfig, Public: m.Error(), Hint: "opdeck config check looks at the whole file.", Err: err}
+	case errors.As(err, &st):
+		return &api.Error{Kind: api.Unavailable, Public: st.Error(), Hint: "opdeck doctor looks at the store.", Err: err}
+	}
+	return api.AsError(err)
+}
+
+func (r *root) printError(err error) {
+	var code exitError
+	if errors.As(err, &code) {
+		return
+	}
+	e := asError(err)
+	if r.output == "json" || r.output == "jsonl" {
+		_ = r.encode(r.env.Err, failure{Error: errorJSON{e.Kind, e.Public, e.Hint, e.RequestID}}, "") // there is nowhere left to tell
+		return
+	}
+	fmt.Fprintln(r.env.Err, "opdeck: "+safeText(e.Public))
+	if e.Hint != "" {
+		fmt.Fprintln(r.env.Err, "  "+safeText(e.Hint))
+	}
+	if e.RequestID != "" {
+		fmt.Fprintln(r.env.Err, "  request "+safeText(e.RequestID))
+	}
+	if r.verbose && e.Err != nil {
+		fmt.Fprintln(r.env.Err, "  cause: "+safeText(api.Scrub(e.Err.Error())))
+	}
+}
+
+// failure is an error for programs; opid where it is the answer to one of many.
+type failure struct {
+	OPID  string    `json:"opid,omitempty"`
+	Error errorJSON `json:"error"`
+}
+
+type errorJSON struct {
+	Kind      api.Kind `json:"kind"`
+	Message   string   `json:"message"`
+	Hint      string   `json:"hint"`
+	RequestID string   `json:"request_id"`
+}
+
+// root holds the flags of every command.
+type root struct {
+	env      Env
+	config   string
+	state    string
+	context  string
+	output   string
+	readOnly bool
+	noColor  bool
+	plain    bool
+	logFile  string
+	verbose  bool
+	dryRun   bool
+	yes      bool           // of a write: do not ask
+	act      string         // the command that runs
+	need     api.Permission // that it asks for; "" for none
+	masked   bool           // the person may not see account numbers
+	real     bool           // the context is a production one
+
+	drawn  atomic.Bool // the screen is the console's
+	served atomic.Bool // calls are a server's
+}
+
+func (r *root) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "opdeck",
+		Short: "A back-office console for payment operations, documents and verification",
+		Long: "opdeck opens the console. Without a config file it opens on its built-in service,\n" +
+			"with sample data and no network. Every act of the console is also a command.",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return r.console(cmd.Context()) },
+	}
+	f := cmd.PersistentFlags()
+	f.StringVar(&r.config, "config", "", "config file (default $OPDECK_CONFIG, else ~/.config/opdeck/config.toml)")
+	f.StringVar(&r.state, "state", "", "state folder (default $OPDECK_STATE, else ~/.local/state/opdeck)")
+	f.StringVarP(&r.context, "context", "c", "", "context of the config file; sandbox is the built-in service")
+	f.StringVarP(&r.output, "output", "o", "table", "table, json, jsonl or csv (jsonl and csv for lists)")
+	f.BoolVar(&r.readOnly, "read-only", false, "refuse every write")
+	f.BoolVar(&r.noColor, "no-color", false, "no colours (also NO_COLOR)")
+	f.BoolVar(&r.plain, "plain", false, "spoken mode: menus and sentences, no drawing")
+	f.StringVar(&r.logFile, "log-file", "", "append a log to this file")
+	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
+	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		r.act, r.need = path(cmd), needOf(cmd, args)
+		return r.checkOutput(cmd)
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.Version = r.env.Version
+	cmd.SetVersionTemplate("opdeck {{.Version}}\n")
+	for _, add := range groups {
+		cmd.AddCommand(add(r))
+	}
+	if err := r.complete(cmd); err != nil {
+		panic("cli: completion of a flag that does not exist: " + err.Error())
+	}
+	strict(cmd)
+	cmd.SetHelpCommand(helpCommand())
+	return cmd
+}
+
+// groups are the command groups; each file of this package adds its own.
+var groups = []func(*root) *cobra.Command{
+	(*root).operationCommand, (*root).indexCommand, (*root).documentCommand, (*root).customerCommand, (*root).complianceCommand,
+	(*root).sessionCommand, (*root).limitsCommand,
+	(*root).sandboxCommand, (*root).doctorCommand, (*root).configCommand,
+	(*root).auditCommand, (*root).approvalCommand, (*root).hookCommand, (*root).eventCommand,
+	(*root).versionCommand, (*root).completionCommand, (*root).manCommand,
+}
+
+// strict makes unknown sub-commands and missing ones usage errors: cobra would
+// print help and exit 0.
+func strict(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		strict(c)
+	}
+	if cmd.Args != nil {
+		inner := cmd.Args
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			if err := inner(c, args); err != nil {
+				return argsError(c, args, err)
+			}
+			return nil
+		}
+	}
+	if cmd.HasSubCommands() && cmd.Run == nil && cmd.RunE == nil {
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(c *cobra.Command, args []string) error {
+			var names []string
+			for _, s := range c.Commands() {
+				if s.IsAvailableCommand() {
+					names = append(names, s.Name())
+				}
+			}
+			if len(args) > 0 {
+				return usage("%s has no command %q; there are %s", path(c), args[0], strings.Join(names, ", "))
+			}
+			return usage("%s needs one of %s", path(c), strings.Join(names, ", "))
+		}
+	}
+}
+
+// argsError says what a command takes.
+func argsError(c *cobra.Command, args []string, err error) error {
+	takes := strings.TrimSpace(strings.TrimPrefix(c.Use, c.Name()))
+	switch {
+	case !c.HasParent() && len(args) > 0:
+		more := ""
+		if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+			more = "; is " + strings.Join(like, " or ") + " meant?"
+		}
+		return usage("there is no command %q%s", args[0], more)
+	case len(c.ValidArgs) > 0 && len(args) == 1:
+		return usage("%s: %s", path(c), err)
+	case takes == "":
+		return usage("%s takes no arguments", path(c))
+	}
+	return usage("%s takes %s; %d given", path(c), takes, len(args))
+}
+
+// path is the command as people write it behind "opdeck".
+func path(c *cobra.Command) string {
+	if !c.HasParent() {
+		return c.Name()
+	}
+	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
+}
+
+func usage(format string, args ...any) error {
+	return &api.Error{Kind: api.Usage, Public: fmt.Sprintf(format, args...), Hint: "--help tells what a command takes."}
+}
+
+func (r *root) appOptions() app.Options {
+	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
+		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
+}
+
+// upgrading tells people why nothing happens for a while; programs are not told.
+func (r *root) upgrading() {
+	if r.output == "table" {
+		fmt.Fprintln(r.env.Err, "Bringing the store of an older opdeck up to date. A large index takes some seconds.")
+	}
+}
+
+// notice tells of trouble with the store, unless the screen is the console's. A
+// program that asked for JSON gets nothing on standard error but a JSON error.
+func (r *root) notice(sentence string) {
+	program := (r.output == "json" || r.output == "jsonl") && !r.env.InTTY
+	if !r.drawn.Load() && !program {
+		fmt.Fprintln(r.env.Err, sentence)
+	}
+}
+
+// waits tells what a command waits for. A server's background calls wait as a rule.
+func (r *root) waits(sentence string) {
+	if !r.served.Load() {
+		r.notice(sentence)
+	}
+}
+
+// with opens the App for one command and closes it afterwards. Who lacks the
+// permission that the command asks for is refused before it does anything.
+func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context, a *app.App) error) (err error) {
+	a := r.env.App
+	if a == nil {
+		if a, err = app.Open(ctx, r.appOptions()); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, a.Close()) }()
+	}
+	who := r.env.Actor
+	if who.Name == "" {
+		who = a.LocalActor(via)
+	}
+	r.masked, r.real = !who.Role.May(api.MayReveal), a.Context.Kind == config.Production
+	ctx = api.WithTrail(api.WithActor(ctx, who), a.Audit)
+	if r.need != "" {
+		if err := api.Need(ctx, r.act, r.need); err != nil {
+			return err
+		}
+	}
+	ctx, announced := r.announcements(ctx)
+	defer func() { announced(err) }()
+	return fn(ctx, a)
+}
+
+// announcements tells people at once what the service announces of its calls.
+// Programs read an error from standard error: they are told at the end of a
+// command that went well.
+func (r *root) announcements(ctx context.Context) (_ context.Context, end func(error)) {
+	var mu sync.Mutex
+	var late []string
+	ctx = api.WithAnnouncements(ctx, func(op, said string) {
+		line := api.Announcement(op, said)
+		if r.output == "table" {
+			r.say("%s", line)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		late = append(late, line)
+	})
+	return ctx, func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, line := range late {
+			if err == nil {
+				r.say("%s", line)
+			}
+		}
+	}
+}
+
+// do is with for a command's RunE.
+func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error { return fn(ctx, a, args) })
+	}
+}
+
+func (r *root) console(ctx context.Context) error {
+	if r.plain {
+		return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
+			return spoken.Run(ctx, a, spoken.Options{In: r.env.In, Out: r.env.Out, Getenv: r.env.Getenv, Secret: r.env.Secret})
+		})
+	}
+	if r.env.Console == nil {
+		return usage("the console needs a terminal; --plain does without, and opdeck --help lists the commands")
+	}
+	return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
+		r.drawn.Store(true)
+		err := r.env.Console(ctx, a, ConsoleOptions{NoColor: r.noColor || os.Getenv("NO_COLOR") != ""})
+		if err == nil && a.Config.Path == "" && a.Context.Sandbox {
+			r.farewell(a.State)
+		}
+		return err
+	})
+}
+
+// farewell says to who tried the built-in service how to go on.
+func (r *root) farewell(state string) {
+	r.say("That was the built-in service; nothing left this machine. Its data stay in %s.\n"+
+		"  opdeck config init   connects a real service\n"+
+		"  opdeck --help        every act as a command\n"+
+		"  opdeck doctor        looks at each step in between", state)
+}

@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/api/session"
+	"opdeck/internal/app"
+	"opdeck/ui/draw"
+)
+
+func (r *root) sessionCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "session", Short: "The one shared session: status, renew, log in, forget, keep alive"}
+	cmd.AddCommand(r.sessionStatus(), r.sessionKeep(),
+		r.sessionAct("refresh", "Renew the token pair now; everybody's tokens change", "GET", "/v2/auth/refresh/{token}", "Renewed.", (*app.App).RefreshSession),
+		r.sessionAct("login", "Log in anew, which ends the present session", "POST", "/v2/auth/login", "Logged in.", (*app.App).LoginSession),
+		r.sessionAct("reset", "Forget the token pair and refused credentials; the next call logs in", "", "", "Forgotten. The next call logs in.", (*app.App).ResetSession))
+	return cmd
+}
+
+func (r *root) sessionStatus() *cobra.Command {
+	var check, watch bool
+	var warn, crit time.Duration
+	cmd := forms(&cobra.Command{Use: "status", Short: "State, lifetimes and history of the session; costs no call", Args: cobra.NoArgs,
+		Long: "Shows the session that all instances share. It costs no call to the service.\n\n" +
+			"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL\n" +
+			"or 3 UNKNOWN, by what is left of the access token. --watch tells every change until\n" +
+			"it is interrupted (json and jsonl: one object a line).",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case check && watch:
+				return usage("--check and --watch do not go together")
+			case check:
+				return r.checkSession(cmd.Context(), warn, crit)
+			}
+			return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
+				if watch {
+					return r.watchSession(ctx, a)
+				}
+				s, err := a.SessionStatus(ctx)
+				if err != nil {
+					return err
+				}
+				return r.printSession(s)
+			})
+		}}, "jsonl")
+	cmd.Flags().BoolVar(&check, "check", false, "one line and exit code of a Nagios plugin")
+	cmd.Flags().DurationVar(&warn, "warn", time.Minute, "with --check: WARNING below this much left")
+	cmd.Flags().DurationVar(&crit, "crit", 15*time.Second, "with --check: CRITICAL below this much left")
+	cmd.Flags().BoolVar(&watch, "watch", false, "tell every change until interrupted")
+	return cmd
+}
+
+func (r *root) printSession(s session.Status) error {
+	switch r.output {
+	case "json":
+		return r.printJSON(s)
+	case "jsonl":
+		return r.printLine(s)
+	}
+	t := &table{head: []string{"FIELD", "VALUE"}}
+	t.add("context", safeText(s.Context))
+	t.add("service", safeText(s.BaseURL))
+	t.add("account", safeText(s.Account))
+	t.add("state", s.State)
+	t.add("generation", strconv.FormatInt(s.Generation, 10))
+	t.add("access token", left(s.Access))
+	t.add("refresh token", left(s.Refresh))
+	t.add("next rotation", moment(s.NextRotation))
+	holder := "nobody rotates"
+	if s.Holder != nil {
+		holder = fmt.Sprintf("%s, process %d", safeText(s.Holder.Host), s.Holder.PID)
+	}
+	t.add("holder", holder)
+	t.add("instances", s.InstancesText())
+	t.add("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, premature %d", s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized, s.Counts.Premature))
+	if l := s.Last; l != nil {
+		t.add("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))
+	}
+	for _, b := range s.Blocks {
+		t.add("refused", safeText(string(b.Reason)))
+	}
+	if s.Warning != "" {
+		t.add("warning", safeText(s.Warning))
+	}
+	return t.write(r.env.Out)
+}
+
+// left says how much of a token's life is left.
+func left(l session.Lifetime) string {
+	if l.ExpiresAt.IsZero() {
+		return "none"
+	}
+	return fmt.Sprintf("%s of %s left, until %s", max(0, l.Remaining).Round(time.Second), l.TTL.Round(time.Second), moment(l.ExpiresAt))
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// watchSession tells changes until ctx ends, which is its orderly end.
+func (r *root) watchSession(ctx context.Context, a *app.App) error {
+	if err := api.Need(ctx, "session status", api.MayRead); err != nil {
+		return err
+	}
+	for s := range a.Session.Watch(ctx, time.Second) {
+		s.Context = a.Context.Name
+		var err error
+		if r.output == "table" {
+			line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State, s.Generation,
+				seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), draw.Plural(s.Instances, "instance", "instances"))
+			if s.Warning != "" {
+				line += "; " + s.Warning
+			}
+			_, err = fmt.Fprintln(r.env.Out, safeText(line))
+		} else {
+			err = r.printLine(s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func seconds(d time.Duration) int64 { return int64(math.Max(0, math.Round(d.Seconds()))) }
+
+// Exit codes of a Nagios plugin.
+const (
+	nagiosOK = iota
+	nagiosWarning
+	nagiosCritical
+	nagiosUnknown
+)
+
+var nagiosWords = []string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}
+
+// checkSession prints the one line and returns its exit code; whatever keeps it
+// from knowing is UNKNOWN.
+func (r *root) checkSession(ctx context.Context, warn, crit time.Duration) error {
+	code, what := nagiosUnknown, "--warn must not be below --crit, and neither below zero"
+	if warn >= crit && crit >= 0 {
+		err := r.with(ctx, "command", func(ctx context.Context, a *app.App) error {
+			s, err := a.SessionStatus(ctx)
+			if err == nil {
+				code, what = judgeSession(s, warn, crit)
+			}
+			return err
+		})
+		if err != nil {
+			code, what = nagiosUnknown, asError(err).Public
+		}
+	}
+	if _, err := fmt.Fprintf(r.env.Out, "SESSION %s - %s\n", nagiosWords[code], oneLine(what)); err != nil {
+		return err
+	}
+	if code == nagiosOK {
+		return nil
+	}
+	return exitError(code)
+}
+
+// judgeSession is the verdict on a session with its performance data.
+func judgeSession(s session.Status, warn, crit time.Duration) (code int, what string) {
+	access := max(0, s.Access.Remaining)
+	switch {
+	case s.State == "none":
+		code, what = nagiosCritical, "no session"
+	case s.State == "blocked":
+		code, what = nagiosCritical, "logins are blocked"
+	case s.State == "doubtful":
+		code, what = nagiosCritical, "nobody knows whether the token pair is good"
+	case access < crit:
+		code = nagiosCritical
+	case access < warn || s.Warning != "":
+		code = nagiosWarning
+	}
+	if s.State == "rotating" && code == nagiosCritical {
+		code = nagiosWarning // somebody is at it
+	}
+	if what == "" {
+		what = fmt.Sprintf("%s, access token has %ds of %ds left", s.State, seconds(access), seconds(s.Access.TTL))
+	}
+	if s.Warning != "" {
+		what += "; " + s.Warning
+	}
+	return code, fmt.Sprintf("%s | access=%ds;%d:;%d:;0;%d refresh=%ds;;;0;%d instances=%d logins=%dc refreshes=%dc unauthorized=%dc", what,
+		seconds(access), seconds(warn), seconds(crit), seconds(s.Access.TTL), seconds(s.Refresh.Remaining), seconds(s.Refresh.TTL),
+		s.Instances, s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized)
+}
+
+// sessionAct is one of the three acts on the session.
+func (r *root) sessionAct(name, short, method, path, sentence string, act func(*app.App, context.Context) error) *cobra.Command {
+	return r.writeFlags(&cobra.Command{Use: name, Short: short, Args: cobra.NoArgs,
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			if r.dryRun {
+				return r.drySession(method, path, a.Session.Key().Account)
+			}
+			if err := act(a, ctx); err != nil {
+				return err
+			}
+			if r.output == "table" {
+				r.say("%s", sentence)
+				return nil
+			}
+			s, err := a.SessionStatus(ctx)
+			if err != nil {
+				return err
+			}
+			return r.printJSON(s)
+		})})
+}
+
+// drySession prints what would be sent; forgetting a session sends nothing.
+func (r *root) drySession(method, path, account string) error {
+	out := map[string]any{"method": nil, "path": nil, "body": nil}
+	if method != "" {
+		out["method"], out["path"] = method, path
+	}
+	if method == "POST" {
+		out["body"] = map[string]string{"login": session.MaskAccount(account), "password": "••••"}
+	}
+	return r.printJSON(out)
+}
+
+func (r *root) sessionKeep() *cobra.Command {
+	return &cobra.Command{Use: "keep", Short: "Hold the session alive until interrupted", Args: cobra.NoArgs,
+		Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit 0).\n" +
+			"One keeper per account is enough; several agree among themselves.",
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			if err := api.Need(ctx, "session keep", api.MaySession); err != nil {
+				return err
+			}
+			r.say("Keeping the session of %s alive; ctrl+c ends it.", a.Context.Name)
+			return app.SessionError(a.Session.Keep(ctx))
+		})}
+}
+
+func (r *root) limitsCommand() *cobra.Command {
+	return lists(&cobra.Command{Use: "limits", Short: "Use and room per endpoint class, all instances together; costs no call", Args: cobra.NoArgs,
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			use, err := a.Usage(ctx)
+			if err != nil {
+				return err
+			}
+			t := &table{head: []string{"CLASS", "PER MINUTE", "USED", "ROOM", "NEXT SLOT", "THROTTLED", "WAITING"},
+				right: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true}}
+			for _, u := range use {
+				next := "now"
+				if u.NextSlot > 0 {
+					next = fmt.Sprintf("%.1f s", u.NextSlot)
+				}
+				t.add(string(u.Class), strconv.Itoa(u.Recommended), strconv.Itoa(u.Used), strconv.Itoa(u.Room), next, strconv.Itoa(u.Throttled), strconv.Itoa(u.Waiting))
+			}
+			return r.list(t, use, toAny(use))
+		})})
+}

@@ -1,0 +1,205 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"opdeck/internal/app"
+	"opdeck/internal/surface/cli"
+)
+
+// person is somebody at a terminal.
+type person struct {
+	t        *testing.T
+	dir      string
+	flags    []string
+	out, err bytes.Buffer
+}
+
+func atTerminal(t *testing.T) *person {
+	dir := t.TempDir()
+	return &person{t: t, dir: dir, flags: []string{"--config", filepath.Join(dir, "c.toml"), "--state", filepath.Join(dir, "state")}}
+}
+
+// runs runs a command with what is typed and what is typed hidden.
+func (p *person) runs(typed, hidden string, args ...string) int {
+	p.out.Reset()
+	p.err.Reset()
+	env := cli.Env{Args: append(p.flags, args...), In: strings.NewReader(typed), Out: &p.out, Err: &p.err, InTTY: true,
+		Getenv: func(k string) string { return map[string]string{"HOME": p.dir}[k] }, Version: "test",
+		Secret: func(prompt string) (string, error) { p.err.WriteString(prompt); return hidden, nil }}
+	return cli.Run(context.Background(), env)
+}
+
+func TestConfigInitAsks(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	answers := "st ge\nsandbox!\n\"\nstage\nhttp://far.example.com\nhttps://stage.example.com\nm@example.com\nfile:/run/secret\nmaybe\nproduction\n"
+	if code := p.runs(answers, "", "config", "init", "--offline"); code != 0 {
+		t.Fatalf("exit %d: %s", code, p.err.String())
+	}
+	for _, want := range []string{"This makes ", "Name of the context [stage]: a context's name is letters", "…: plain http:// is refused", "Where it is [OPDECK_PASSWORD]: ", "Kind, test or production [test]: "} {
+		if !strings.Contains(p.err.String(), want) {
+			t.Errorf("%q was not said: %s", want, p.err.String())
+		}
+	}
+	file := filepath.Join(p.dir, "c.toml")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"[contexts.stage]", `base_url = "https://stage.example.com"`, `password_file = "/run/secret"`, `kind = "production"`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s is not in\n%s", want, b)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v %v", info.Mode(), err)
+	}
+	if code := p.runs("", "", "config", "check"); code != 0 {
+		t.Errorf("what init wrote has mistakes: %s", p.err.String())
+	}
+}
+
+func TestConfigInitStops(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	if code := p.runs("stage\n", "", "config", "init", "--offline"); code != 130 {
+		t.Errorf("exit %d: %s", code, p.err.String())
+	}
+	if code := p.runs("stage\nhttps://x.example\nm\nhunter 2!\n\n", "", "config", "init", "--offline"); code != 130 || strings.Contains(p.err.String(), "hunter") ||
+		!strings.Contains(p.err.String(), "the password itself does not belong into the file") {
+		t.Errorf("a password as the name of a variable: exit %d: %s", code, p.err.String())
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "c.toml")); err == nil {
+		t.Error("something was written")
+	}
+}
+
+// TestConfigInitLooks: after the questions each step to the service is looked at,
+// and the last line says what comes next.
+func TestConfigInitLooks(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{"echo secret": "Now: opdeck opens the console", "false": "Mend what failed, then: opdeck doctor"} {
+		p := atTerminal(t)
+		// Nobody listens on port 1; the built-in service needs no address.
+		args := []string{"config", "init", "--name", "s", "--sandbox", "--kind", "test"}
+		if command == "false" {
+			args = []string{"config", "init", "--name", "s", "--base-url", "http://127.0.0.1:1", "--login", "m", "--password-command", command, "--kind", "test"}
+		}
+		code := p.runs("", "", args...)
+		if (code == 0) != (command != "false") || !strings.Contains(p.err.String(), want) || strings.Contains(p.err.String(), "This makes") {
+			t.Errorf("%s: exit %d: %s%s", command, code, p.err.String(), p.out.String())
+		}
+	}
+}
+
+// TestFarewell: who tried the built-in service is told how to go on; who has a
+// config is not.
+func TestFarewell(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "c.toml")
+	if err := os.WriteFile(file, []byte("[contexts.s]\nsandbox = true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{{"--state", filepath.Join(dir, "a")}, {"--state", filepath.Join(dir, "b"), "--config", file}} {
+		var out, errs bytes.Buffer
+		opened := false
+		env := cli.Env{Args: flags, In: strings.NewReader(""), Out: &out, Err: &errs, InTTY: true, OutTTY: true,
+			Getenv:  func(k string) string { return map[string]string{"HOME": dir}[k] },
+			Console: func(context.Context, *app.App, cli.ConsoleOptions) error { opened = true; return nil }}
+		if code := cli.Run(t.Context(), env); code != 0 || !opened {
+			t.Fatalf("exit %d: %s", code, errs.String())
+		}
+		said := strings.Contains(errs.String(), "opdeck config init") && strings.Contains(errs.String(), "opdeck --help") && strings.Contains(errs.String(), "opdeck doctor")
+		if said != (len(flags) == 2) || out.Len() > 0 {
+			t.Errorf("%v: %q", flags, errs.String())
+		}
+	}
+}
+
+// TestCodeOnATerminal: a QR code brings its ground where colours may be used.
+func TestCodeOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	p.flags = p.flags[2:] // no config: the built-in service
+	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
+		t.Fatal(p.err.String())
+	}
+	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
+	for _, c := range []struct {
+		tty, noColor, want bool
+	}{{true, false, true}, {true, true, false}, {false, false, false}} {
+		var out, errs bytes.Buffer
+		env := cli.Env{Args: append(slices.Clone(p.flags), "compliance", "link", cuid, "--qr"), In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: c.tty,
+			Getenv: func(k string) string {
+				if k == "NO_COLOR" && c.noColor {
+					return "1"
+				}
+				return map[string]string{"HOME": p.dir}[k]
+			}}
+		if code := cli.Run(t.Context(), env); code != 0 || !strings.Contains(out.String(), "█▀") {
+			t.Fatalf("exit %d: %s%s", code, out.String(), errs.String())
+		}
+		if got := strings.Contains(out.String(), "\x1b[97;40m"); got != c.want {
+			t.Errorf("%+v: a ground of its own: %v", c, got)
+		}
+	}
+}
+
+func TestQuestionsOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	p.flags = p.flags[2:] // no config: the built-in service
+	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
+		t.Fatal(p.err.String())
+	}
+	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
+	for _, no := range []string{"\n", "n\n", "no\n", "yess\n"} {
+		if code := p.runs(no, "", "compliance", "finalize", cuid); code != 2 || !strings.Contains(p.err.String(), "nothing was sent") {
+			t.Errorf("%q: exit %d: %s", no, code, p.err.String())
+		}
+	}
+	if code := p.runs("", "", "compliance", "finalize", cuid); code != 130 {
+		t.Errorf("end of input: exit %d: %s", code, p.err.String())
+	}
+	if code := p.runs("", "demo-corporate-ok-77", "compliance", "share", cuid); code != 0 || !strings.Contains(p.err.String(), "Share token (not shown)") {
+		t.Errorf("exit %d: %s", code, p.err.String())
+	}
+	if strings.Contains(p.out.String()+p.err.String(), "demo-corporate") {
+		t.Error("the token is shown")
+	}
+	if code := p.runs("y\n", "", "compliance", "finalize", cuid); code != 0 {
+		t.Errorf("exit %d: %s", code, p.err.String())
+	}
+}
+
+// TestProductionAsksForTheID: y is not enough where it is real.
+func TestProductionAsksForTheID(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	if err := os.WriteFile(filepath.Join(p.dir, "c.toml"), []byte("[contexts.live]\nsandbox = true\nkind = \"production\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
+		t.Fatal(p.err.String())
+	}
+	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
+	if code := p.runs("", "demo-corporate-ok-78", "compliance", "share", cuid); code != 0 {
+		t.Fatal(p.err.String())
+	}
+	for _, no := range []string{"y\n", "yes\n", "\n"} {
+		if code := p.runs(no, "", "compliance", "finalize", cuid); code != 2 || !strings.Contains(p.err.String(), "PRODUCTION") {
+			t.Errorf("%q: exit %d: %s", no, code, p.err.String())
+		}
+	}
+	if code := p.runs(cuid[len(cuid)-4:]+"\n", "", "compliance", "finalize", cuid); code != 0 {
+		t.Errorf("exit %d: %s", code, p.err.String())
+	}
+}

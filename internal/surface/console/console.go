@@ -1,0 +1,230 @@
+// Package console opens the full-screen console on an App: it gives the shell
+// its screens, feeds it news, and lets the painter draw it, on a local terminal
+// or at the other end of a connection.
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/app/config"
+	"opdeck/internal/domain/audit"
+	"opdeck/ui"
+	"opdeck/ui/paint"
+	"opdeck/ui/theme"
+)
+
+// Options say which terminal the console is for, and whose it is.
+type Options struct {
+	In  io.Reader // nil: the process's own terminal
+	Out io.Writer
+	// Getenv is the terminal's environment: TERM, COLORTERM, NO_COLOR, TMUX, STY.
+	Getenv  func(string) string
+	NoColor bool
+	// Local is true for the process's own terminal: signals are handled, and it
+	// is asked for its background colour.
+	Local   bool
+	Size    func() (w, h int)
+	Resizes <-chan paint.Size
+	// Filter sees every message first (idle time over SSH).
+	Filter func(tea.Model, tea.Msg) tea.Msg
+	// Shared is what this console has in common with others of its process; nil:
+	// it is alone.
+	Shared *Shared
+}
+
+// Run shows the console until it is left. The person is the one in ctx.
+func Run(ctx context.Context, a *app.App, opt Options) error {
+	ctx, cancel := context.WithCancel(api.WithTrail(ctx, a.Audit))
+	defer cancel()
+	who := api.ActorOf(ctx)
+	copies := make(chan string, 4)
+	if opt.Local { // a server does this once for all its consoles
+		stop, err := keep(ctx, a, who, opt.Getenv)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	folk := newPeople(a, who)
+	defer folk.leave()
+	feed := newFeed(ctx, a, folk)
+	defer feed.close()
+	told := api.WithAnnouncements(ctx, func(op, said string) {
+		feed.put("announced "+op, ui.Toast{Kind: ui.Warned, Text: api.Announcement(op, said)})
+	})
+	shell := ui.New(shellOptions(told, a, who, opt, feed, func(seq string) error {
+		select {
+		case copies <- seq:
+			return nil
+		default:
+			return errors.New("the terminal is too slow to take another copy")
+		}
+	}))
+	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
+		Title: "opdeck", Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
+		OnPanic: func(v any, stack []byte) {
+			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
+		}})
+	return left(err)
+}
+
+// shellOptions are those of a person's console: its screens, what the role may
+// press and see, and the news.
+func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
+	d := &desk{App: a, Client: a.Client, feed: feed, cover: coverOf(who), shared: opt.Shared}
+	return ui.Options{
+		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: d.screen,
+		Feeds: []tea.Cmd{feed.next, newEar(ctx, a, feed.wait).start}, Veil: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
+		Reveal: reveal(a), OnPlace: feed.folk.moved, OnBarred: denied(ctx, a.Audit, who),
+		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
+	}
+}
+
+// keep does what a program does around its console: it records that the person
+// came and left, works in the background and receives webhooks.
+func keep(ctx context.Context, a *app.App, who api.Actor, env func(string) string) (stop func(), err error) {
+	_, stopHooks, err := a.StartHooks(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	came := make(chan struct{}) // the first frame does not wait for the disk
+	go func() { defer close(came); opened(ctx, a, who) }()
+	stopWork := background(ctx, a)
+	return func() {
+		stopHooks()
+		stopWork()
+		<-came
+		closed(ctx, a, who)
+	}, nil
+}
+
+// background does what is due while a console is open: the sync of the index,
+// and the audit trail's outcomes and checkpoints.
+func background(ctx context.Context, a *app.App) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stopFollow := a.StartFollow(ctx)
+	stopSync := a.StartSync(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); a.Audit.Run(ctx) }()
+	return func() { cancel(); stopFollow(); stopSync(); <-done }
+}
+
+// opened records that a person came in.
+func opened(ctx context.Context, a *app.App, who api.Actor) {
+	e := api.Event{Name: audit.EventConsoleOpen, Object: "console", ID: a.Context.Name}
+	if err := a.Audit.Note(ctx, who, e); err != nil {
+		a.Log.Error("audit", "err", err) // reading goes on; writes are refused by the gate
+	}
+}
+
+// closed records that the person left.
+func closed(ctx context.Context, a *app.App, who api.Actor) {
+	e := api.Event{Name: audit.EventConsoleClose, Object: "console", ID: a.Context.Name}
+	if err := a.Audit.Note(context.WithoutCancel(ctx), who, e); err != nil {
+		a.Log.Error("audit", "err", err)
+	}
+}
+
+// left says which ways out are no failures.
+func left(err error) error {
+	var sig *paint.SignalError
+	switch {
+	case err == nil, errors.Is(err, paint.ErrInputClosed):
+		return nil
+	case errors.Is(err, tea.ErrInterrupted), errors.Is(err, context.Canceled), errors.As(err, &sig):
+		return &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
+	}
+	return &api.Error{Kind: api.Internal, Public: "The console ended by a fault of its own.", Hint: "--log-file keeps what is known about it.", Err: err}
+}
+
+// copier lets a copy reach the painter from a command.
+type copier struct {
+	*ui.Shell
+	ctx    context.Context
+	copies <-chan string
+}
+
+// Init implements tea.Model.
+func (c *copier) Init() tea.Cmd { return tea.Batch(c.Shell.Init(), c.wait) }
+
+func (c *copier) wait() tea.Msg {
+	select {
+	case seq := <-c.copies:
+		return tea.BatchMsg{paint.Raw(seq), c.wait}
+	case <-c.ctx.Done():
+		return nil
+	}
+}
+
+// Update implements tea.Model.
+func (c *copier) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := c.Shell.Update(msg)
+	return c, cmd
+}
+
+func about(a *app.App, who api.Actor) ui.About {
+	ground := ui.Test
+	switch {
+	case a.Context.Sandbox:
+		ground = ui.Sandbox
+	case a.Context.Kind == config.Production:
+		ground = ui.Production
+	}
+	person := who.Name
+	if who.Via != "ssh" {
+		person = ""
+	}
+	return ui.About{Context: a.Context.Name, Ground: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role)}
+}
+
+func themeFor(a *app.App, opt Options) *theme.Theme {
+	out := opt.Out
+	if out == nil {
+		out = os.Stdout
+	}
+	term := opt.Getenv("TERM")
+	r := lipgloss.NewRenderer(out, termenv.WithProfile(profile(opt.Getenv)))
+	r.SetColorProfile(profile(opt.Getenv))
+	dark := darkGround(opt.Getenv)
+	r.SetHasDarkBackground(dark)
+	return theme.For(r, a.Config.UI.Theme, dark, opt.NoColor || opt.Getenv("NO_COLOR") != "", term)
+}
+
+// profile is how many colours the terminal says it has. It is never asked: a
+// mute one would hold up the first frame.
+func profile(getenv func(string) string) termenv.Profile {
+	term, color := getenv("TERM"), getenv("COLORTERM")
+	switch {
+	case term == "" || term == "dumb":
+		return termenv.Ascii
+	case color == "truecolor" || color == "24bit":
+		return termenv.TrueColor
+	case strings.HasSuffix(term, "-256color"), color != "":
+		return termenv.ANSI256
+	}
+	return termenv.ANSI
+}
+
+// darkGround reads COLORFGBG ("15;0"), which many terminals set; dark when they
+// do not. [ui] theme decides where this is wrong.
+func darkGround(getenv func(string) string) bool {
+	v := getenv("COLORFGBG")
+	switch {
+	case v == "":
+		return true
+	case strings.HasSuffix(v, ";15"), strings.HasSuffix(v, ";7"):
+		return false
+	}
+	return true
+}

@@ -1,0 +1,269 @@
+package console
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/index"
+	"opdeck/ui"
+	"opdeck/views/limits"
+	"opdeck/views/sessions"
+)
+
+// clock is a time that a test moves.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.now }
+
+// open is an App on the built-in service, all in an empty folder.
+func open(t *testing.T) (*app.App, *clock) {
+	t.Helper()
+	c := &clock{now: time.Now()}
+	env := map[string]string{"HOME": t.TempDir(), "OPDECK_STATE": t.TempDir()}
+	a, err := app.Open(t.Context(), app.Options{Getenv: func(k string) string { return env[k] }, Now: c.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a, c
+}
+
+func as(role api.Role) (context.Context, api.Actor) {
+	who := api.Actor{Name: "ana", Role: role, Via: "ssh", From: "here"}
+	return api.WithActor(context.Background(), who), who
+}
+
+func newDesk(a *app.App, role api.Role) (context.Context, *desk, *feed) {
+	ctx, who := as(role)
+	f := newFeed(ctx, a, newPeople(a, who))
+	return ctx, &desk{App: a, Client: a.Client, feed: f, cover: coverOf(who)}, f
+}
+
+// told are the news that wait now.
+func told(f *feed) map[string]int {
+	out := map[string]int{}
+	for _, m := range f.take() {
+		switch m := m.(type) {
+		case sessions.News:
+			out["status"]++
+		case limits.News:
+			out["usage"]++
+		case ui.SessionFacts:
+			out["session "+m.State]++
+		case ui.BudgetFacts:
+			out["budget"]++
+		case ui.CallFacts:
+			out["call"]++
+		case ui.Changed:
+			out["changed "+m.Kind]++
+		default:
+			out["other"]++
+		}
+	}
+	return out
+}
+
+// TestTheFeedTellsOnlyChanges: a second look at the same store tells nothing.
+func TestTheFeedTellsOnlyChanges(t *testing.T) {
+	a, _ := open(t)
+	ctx, _, f := newDesk(a, api.Admin)
+	defer f.close()
+	f.look(ctx)
+	if got := told(f); got["status"] != 1 || got["usage"] != 1 || got["budget"] != 6 || got["session none"] != 1 {
+		t.Errorf("first: %v", got)
+	}
+	f.look(ctx) // the first look made this instance known
+	told(f)
+	f.look(ctx)
+	if got := told(f); got["status"]+got["usage"]+got["budget"]+got["session none"] != 0 {
+		t.Errorf("nothing changed, and yet: %v", got)
+	}
+	if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 3}); err != nil {
+		t.Fatal(err)
+	}
+	f.look(ctx)
+	got := told(f)
+	if got["status"] != 1 || got["session live"] != 1 || got["usage"] != 1 || got["call"] == 0 {
+		t.Errorf("after a call: %v", got)
+	}
+}
+
+// TestTheListHearsThatItWasConfirmed: a page without news makes what is shown
+// younger; the same page told twice does not.
+func TestTheListHearsThatItWasConfirmed(t *testing.T) {
+	a, _ := open(t)
+	ctx, _, f := newDesk(a, api.Admin)
+	defer f.close()
+	for i, step := range []struct {
+		newest string
+		want   int
+	}{{"", 0}, {"2026-03-02T12:00:00Z", 0}, {"2026-03-02T12:00:00Z", 0}, {"2026-03-02T12:01:00Z", 1}, {"2026-03-02T12:01:00Z", 0}} {
+		if step.newest != "" {
+			if err := a.Index.SetMeta(ctx, "sync", `{"version":2,"news":{"at":"`+step.newest+`"}}`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told(f)
+		f.look(ctx)
+		if got := told(f)["changed "+ui.KindOperations]; got != step.want {
+			t.Errorf("step %d: told %d times, want %d", i, got, step.want)
+		}
+	}
+}
+
+// TestNewsOfOneObjectReplaceEachOther, and there is an end to what waits.
+func TestNewsOfOneObjectReplaceEachOther(t *testing.T) {
+	a, _ := open(t)
+	_, _, f := newDesk(a, api.Admin)
+	defer f.close()
+	f.take()
+	for i := range 3 * maxNews {
+		f.changed(api.Operation{OPID: "same"}, "service")
+		f.put("key "+strings.Repeat("x", i), ui.Toast{})
+	}
+	if n := len(f.take()); n > maxNews {
+		t.Errorf("%d news wait", n)
+	}
+	if n := len(f.take()); n != 0 {
+		t.Errorf("%d news were told twice", n)
+	}
+}
+
+// numbers are the account numbers that the service really has.
+func numbers(t *testing.T, ctx context.Context, a *app.App, opid string) []string {
+	t.Helper()
+	op, err := a.Client.Operation(ctx, opid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{string(op.Source.Account.Number), string(op.Destination.CounterpartyAccount.Number)}
+}
+
+// TestNoNumberReachesAScreenOfAViewer, by whatever way an operation comes.
+func TestNoNumberReachesAScreenOfAViewer(t *testing.T) {
+	a, _ := open(t)
+	ctx, d, f := newDesk(a, api.Viewer)
+	defer f.close()
+	page, err := d.Operations(ctx, api.OperationQuery{Size: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opid := string(page.Items[0].OPID)
+	secrets := numbers(t, ctx, a, opid)
+	one, err := d.Operation(ctx, opid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, _, ok := d.Known(ctx, opid)
+	if !ok {
+		t.Fatal("what was read is not known")
+	}
+	window, err := listing{a.Index, a.Now, d.cover}.Window(ctx, index.Query{Sort: index.Sort{Field: "created", Desc: true}, After: 2})
+	if err != nil || len(window.Rows) == 0 {
+		t.Fatal(window, err)
+	}
+	exact := numbered(t, ctx, a, opid)
+	f.take()
+	f.changed(exact, "service")
+	changed := f.take()[0].(ui.Changed).Object.(api.Operation)
+	for way, op := range map[string]api.Operation{"list": page.Items[0], "read": one, "known": known, "index": window.Rows[0].Op, "news": changed} {
+		if string(op.OPID) != opid {
+			t.Fatalf("%s is of another operation", way)
+		}
+		text := string(op.Raw) + string(op.Source.Account.Number) + string(op.Destination.CounterpartyAccount.Number)
+		for _, s := range secrets {
+			if strings.Contains(text, s) {
+				t.Errorf("%s: %s reaches the screen", way, s)
+			}
+		}
+		if !strings.HasPrefix(string(op.Source.Account.Number), "••••") {
+			t.Errorf("%s: the number is %q", way, op.Source.Account.Number)
+		}
+	}
+	_, open, g := newDesk(a, api.Analyst)
+	defer g.close()
+	if op, err := open.Operation(ctx, opid); err != nil || string(op.Source.Account.Number) != secrets[0] {
+		t.Errorf("an analyst sees %q, %v", op.Source.Account.Number, err)
+	}
+}
+
+func numbered(t *testing.T, ctx context.Context, a *app.App, opid string) api.Operation {
+	t.Helper()
+	op, err := a.Client.Operation(ctx, opid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return op
+}
+
+// TestRevealIsAudited, and refused to whom it is not allowed.
+func TestRevealIsAudited(t *testing.T) {
+	a, _ := open(t)
+	place := ui.Place{Kind: ui.KindOperation, ID: "op-1"}
+	viewer, _ := as(api.Viewer)
+	if err := reveal(a)(viewer, place); err == nil {
+		t.Error("a viewer may reveal")
+	}
+	analyst, _ := as(api.Analyst)
+	if err := reveal(a)(analyst, place); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	admin, _ := as(api.Admin)
+	list, err := a.Audit.Find(admin, audit.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list.Entries {
+		if e.Event == audit.EventReveal {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d reveals are recorded", n)
+	}
+}
+
+// TestRolesBarKeys: every writing key asks for a permission, and says who has it.
+func TestRolesBarKeys(t *testing.T) {
+	for name, p := range needs {
+		for _, role := range api.Roles {
+			why := mayPress(role)(name)
+			if (why == "") != role.May(p) {
+				t.Errorf("%s as %s: %q", name, role, why)
+			}
+			if why != "" && (!strings.Contains(why, string(role)) || !strings.Contains(why, "may.")) {
+				t.Errorf("%s as %s: %q", name, role, why)
+			}
+		}
+	}
+}
+
+func TestUnfinishedIsEmptyAtFirst(t *testing.T) {
+	a, _ := open(t)
+	ctx, d, f := newDesk(a, api.Admin)
+	defer f.close()
+	jobs, err := d.Unfinished(ctx, "")
+	if err != nil || len(jobs) != 0 {
+		t.Errorf("%v %v", jobs, err)
+	}
+	if _, err := d.Upload(ctx, "c", "/nowhere/x.pdf", "", ""); err == nil {
+		t.Error("a missing file is uploaded")
+	}
+	if _, err := d.Resume(ctx, "nothing"); err == nil {
+		t.Error("a missing job is resumed")
+	}
+}

@@ -1,0 +1,133 @@
+package console
+
+import (
+	"context"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/internal/app"
+	"opdeck/internal/domain/receiver"
+	"opdeck/ui"
+)
+
+const (
+	rhythmOf  = 500                // deliveries that the rhythm is learnt from, as on the events screen
+	deafFirst = 2 * time.Second    // the first look does not hold up the first frames
+	deafCheck = 15 * time.Second   // whether events came again
+	deafLearn = lookAnyway         // whether there is a rhythm by now
+	deafAfter = time.Second        // behind the moment at which silence becomes unusual
+	forgotten = 7 * 24 * time.Hour // a feed that nobody here listens to is over after this silence
+	troubled  = 15 * time.Second   // whether deliveries were rejected or could not be merged
+	rejected  = time.Hour          // for so long the header tells of a delivery that was rejected
+)
+
+// ear tells the header whether webhooks still arrive. It sleeps until the moment
+// at which silence would be out of the usual.
+type ear struct {
+	ctx      context.Context
+	now      func() time.Time
+	times    func(ctx context.Context, n int) ([]time.Time, error) // of the newest deliveries
+	trouble  func(ctx context.Context) (receiver.Trouble, error)   // nil: nobody knows of any
+	listens  bool                                                  // this program, or one with its config, receives webhooks
+	wait     func(ctx context.Context, d time.Duration) bool       // false: it is over
+	told     ui.FeedFacts
+	toldOnce bool
+}
+
+func newEar(ctx context.Context, a *app.App, wait func(context.Context, time.Duration) bool) *ear {
+	return &ear{ctx: ctx, now: a.Now, times: a.Inbox().Times, trouble: a.HookTrouble, listens: a.Config.Webhooks.Listen != "", wait: wait}
+}
+
+// start is next for a console that opens; it is one of the shell's feeds.
+func (e *ear) start() tea.Msg { return e.later(deafFirst)() }
+
+// next waits for a change.
+func (e *ear) next() tea.Msg {
+	for {
+		facts, rhythm, again := e.listen()
+		if e.trouble != nil {
+			e.troubles(&facts)
+			again = min(again, troubled)
+		}
+		if !e.toldOnce || facts.State != e.told.State || facts.Rejected != e.told.Rejected || facts.Waiting != e.told.Waiting {
+			was := e.told.State
+			e.told, e.toldOnce = facts, true
+			return ui.Fed{Msg: news(facts, was, rhythm), Next: e.later(again)}
+		}
+		if !e.wait(e.ctx, again) {
+			return nil
+		}
+	}
+}
+
+// later is next after a pause.
+func (e *ear) later(d time.Duration) tea.Cmd {
+	return func() tea.Msg {
+		if !e.wait(e.ctx, d) {
+			return nil
+		}
+		return e.next()
+	}
+}
+
+// news is what the header gets, and a notice when the feed went deaf or came back.
+func news(facts ui.FeedFacts, was string, r receiver.Rhythm) ui.Msgs {
+	out := ui.Msgs{facts}
+	switch {
+	case facts.State == "deaf" && was != "deaf":
+		out = append(out, ui.Toast{Kind: ui.Warned, Text: "The webhook feed may be deaf: " + r.String() + ". What is shown may be out of date; 7 opens Events."})
+	case was == "deaf" && facts.State == "live":
+		out = append(out, ui.Toast{Kind: ui.Done, Text: "Webhook events arrive again."})
+	}
+	return out
+}
+
+// troubles adds what was rejected lately and what waits to be merged.
+func (e *ear) troubles(facts *ui.FeedFacts) {
+	t, err := e.trouble(e.ctx)
+	if err != nil { // the store says so elsewhere; what was known stays
+		facts.Rejected, facts.Waiting = e.told.Rejected, e.told.Waiting
+		return
+	}
+	n, last := t.Refusals()
+	if n > 0 && e.now().Sub(last.Last) < rejected {
+		facts.Rejected = n
+	}
+	facts.Waiting = t.Backlog.Waiting
+}
+
+// listen judges the silence, and says when to look again.
+func (e *ear) listen() (facts ui.FeedFacts, r receiver.Rhythm, again time.Duration) {
+	times, err := e.times(e.ctx, rhythmOf)
+	now := e.now()
+	if err != nil { // the store says so elsewhere; what was known stays
+		return e.told, r, deafLearn
+	}
+	r = receiver.Judge(times, now)
+	facts = ui.FeedFacts{State: "off", Last: r.Last}
+	switch {
+	case r.Last.IsZero(), !e.listens && r.Quiet > forgotten:
+		return facts, r, deafLearn
+	case r.Deaf:
+		facts.State = "deaf"
+		return facts, r, deafCheck
+	}
+	facts.State = "live"
+	if !r.Known {
+		return facts, r, deafLearn
+	}
+	return facts, r, max(r.Limit-r.Quiet, 0) + deafAfter
+}
+
+// sleep waits; false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,218 @@
+package console
+
+import (
+	"context"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/secret"
+	"opdeck/api/untrusted"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/journey"
+	"opdeck/internal/domain/replace"
+	"opdeck/ui"
+	"opdeck/ui/theme"
+	"opdeck/views/approvals"
+	"opdeck/views/audittrail"
+	"opdeck/views/compliance"
+	"opdeck/views/documents"
+	"opdeck/views/events"
+	"opdeck/views/history"
+	"opdeck/views/limits"
+	"opdeck/views/operation"
+	"opdeck/views/operations"
+	"opdeck/views/sessions"
+)
+
+// desk is what the screens ask: the parts of the App under the names that each
+// screen declares.
+type desk struct {
+	*app.App
+	*api.Client
+	feed   *feed
+	cover  cover
+	shared *Shared // nil: this console is alone
+
+	choices choices
+}
+
+// screen makes the screen of a place.
+func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
+	switch p.Kind {
+	case ui.KindOperations:
+		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now, d.cover}), d, d.listConfig(), p.Arg)
+	case ui.KindOperation:
+		return operation.New(env, d, p.ID)
+	case ui.KindDocuments:
+		return documents.New(env, d, p.ID)
+	case ui.KindCompliance:
+		if p.ID == "" {
+			return compliance.NewCustomers(env, d, p.Arg)
+		}
+		return compliance.New(env, d, p.ID)
+	case ui.KindLimits:
+		return limits.New(env, d, d.Config.Limits.Policy)
+	case ui.KindSession:
+		return sessions.New(env, d)
+	case ui.KindEvents:
+		w := d.Config.Webhooks
+		return events.New(env, d.Inbox(), d, events.Config{Listen: w.Listen, Path: w.Path, Verify: w.Verify}, p.Arg)
+	case ui.KindAudit:
+		return audittrail.New(env, d.Trail(), audittrail.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
+	case approvals.Kind:
+		return approvals.New(env, d.Approvals, p.ID)
+	case history.Kind:
+		return history.New(env, past{d.Index, d.cover}, p.ID)
+	}
+	return nil
+}
+
+// noFiles says why files of this host are out of reach, "" when they are not:
+// over SSH they are the server's, not the person's.
+func noFiles(ctx context.Context) string {
+	if api.ActorOf(ctx).Via == "ssh" {
+		return "Files would be the server's, not yours; use the command over SSH, with - for the file."
+	}
+	return ""
+}
+
+func refuseFiles(ctx context.Context, op string) error {
+	if why := noFiles(ctx); why != "" {
+		return api.Refusal(op, api.RuleFile, "%s", why)
+	}
+	return nil
+}
+
+// MaxAge is how old what is known locally may be before it is read again.
+func (d *desk) MaxAge() time.Duration { return d.Config.Index.MaxAge.D() }
+
+// Upload reads a file of this host and puts it into the customer's store.
+func (d *desk) Upload(ctx context.Context, cuid, path, kind, info string) (api.CustomerFile, error) {
+	if err := refuseFiles(ctx, "upload document"); err != nil {
+		return api.CustomerFile{}, err
+	}
+	u, err := app.ReadUpload(path)
+	if err != nil {
+		return api.CustomerFile{}, err
+	}
+	u.CUID, u.Type, u.Info = cuid, kind, info
+	return d.Client.UploadDocument(ctx, u)
+}
+
+// Replace plans a replacement and runs it.
+func (d *desk) Replace(ctx context.Context, op api.Operation, guid, path, kind, info string, force bool) (replace.Job, error) {
+	if err := refuseFiles(ctx, "replace document"); err != nil {
+		return replace.Job{}, err
+	}
+	u, err := app.ReadUpload(path)
+	if err != nil {
+		return replace.Job{}, err
+	}
+	u.CUID, u.Type, u.Info = string(op.Customer.CUID), kind, info
+	j, err := d.Jobs.Plan(ctx, op, guid, u, force)
+	if err != nil {
+		return j, err
+	}
+	return d.Jobs.Run(ctx, j)
+}
+
+// Resume goes on with a job.
+func (d *desk) Resume(ctx context.Context, id string) (replace.Job, error) {
+	j, err := d.Jobs.Store.Job(ctx, id)
+	if err != nil {
+		return j, err
+	}
+	return d.Jobs.Run(ctx, j)
+}
+
+// Abandon gives a job up.
+func (d *desk) Abandon(ctx context.Context, id string) (replace.Job, error) {
+	j, err := d.Jobs.Store.Job(ctx, id)
+	if err != nil {
+		return j, err
+	}
+	return d.Jobs.Abandon(ctx, j)
+}
+
+// Again sends once more what a job sent and was not seen in time.
+func (d *desk) Again(ctx context.Context, id string) (replace.Job, error) {
+	j, err := d.Jobs.Store.Job(ctx, id)
+	if err != nil {
+		return j, err
+	}
+	return d.Jobs.Again(ctx, j)
+}
+
+// Use takes a file of the customer as the one that a job uploaded.
+func (d *desk) Use(ctx context.Context, id, file string) (replace.Job, error) {
+	j, err := d.Jobs.Store.Job(ctx, id)
+	if err != nil {
+		return j, err
+	}
+	return d.Jobs.Use(ctx, j, file)
+}
+
+// OpenWrites lists the writes to an operation whose outcome is not known.
+func (d *desk) OpenWrites(ctx context.Context, opid string) ([]followup.Row, error) {
+	return d.Follow.Of(ctx, opid)
+}
+
+// Unfinished lists the jobs of an operation that stand still.
+func (d *desk) Unfinished(ctx context.Context, opid string) ([]replace.Job, error) {
+	all, err := d.Jobs.Store.Unfinished(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []replace.Job
+	for _, j := range all {
+		if opid == "" || j.OPID == opid {
+			out = append(out, j)
+		}
+	}
+	return out, nil
+}
+
+// Journey reads a customer's way through verification.
+func (d *desk) Journey(ctx context.Context, cuid string) (journey.Journey, error) {
+	return d.Journeys.Read(ctx, cuid)
+}
+
+// UnfinishedJourneys lists what was begun and not finalised.
+func (d *desk) UnfinishedJourneys(ctx context.Context) ([]journey.Record, error) {
+	return d.Journeys.Store.UnfinishedJourneys(ctx)
+}
+
+// Share presents a token and keeps what came of it.
+func (d *desk) Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error) {
+	return d.Journeys.Share(ctx, cuid, token)
+}
+
+// Link makes a link and keeps when it ends.
+func (d *desk) Link(ctx context.Context, cuid string) (api.Link, error) {
+	return d.Journeys.Link(ctx, cuid)
+}
+
+// Finalize submits the application and keeps that it was done.
+func (d *desk) Finalize(ctx context.Context, cuid string) (api.Result, error) {
+	return d.Journeys.Finalize(ctx, cuid)
+}
+
+// Doctor looks at every step between this program and its service.
+func (d *desk) Doctor(ctx context.Context) []sessions.Finding {
+	if err := api.Need(ctx, "doctor", api.MaySession); err != nil {
+		e := api.AsError(err)
+		return []sessions.Finding{{Tone: theme.Bad, Name: "doctor", Text: e.Public + " " + e.Hint}}
+	}
+	tones := map[app.Health]theme.Tone{app.Healthy: theme.Good, app.Warned: theme.Warn, app.Sick: theme.Bad, app.Skipped: theme.Dim}
+	words := map[app.Health]string{app.Healthy: "ok", app.Warned: "look", app.Sick: "failed", app.Skipped: "skipped"}
+	var out []sessions.Finding
+	app.Doctor(ctx, app.Options{Version: d.Version, Now: d.Now}, d.App, app.Shallow, func(f app.Finding) {
+		text := words[f.Health] + ": " + f.Text
+		if f.Hint != "" {
+			text += " " + f.Hint
+		}
+		out = append(out, sessions.Finding{Tone: tones[f.Health], Name: f.Name, Text: untrusted.Text(text).Line(400)})
+	})
+	return out
+}

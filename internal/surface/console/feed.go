@@ -1,0 +1,414 @@
+package console
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/session"
+	"opdeck/api/untrusted"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/presence"
+	"opdeck/internal/store"
+	"opdeck/ui"
+	"opdeck/views/limits"
+	"opdeck/views/sessions"
+)
+
+const (
+	lookEvery  = time.Second            // whether the store was written to
+	lookAnyway = time.Minute            // at the store, for what changes by time; half of what a process counts as alive
+	lookHere   = presence.Lapse * 2 / 3 // on an operation or a customer, so that others go on to see it
+	maxNews    = 512                    // that wait to be drawn
+)
+
+// feed gathers news for one console: calls of this process as they happen, and
+// the store's state of session and budgets, looked at often and told only when it
+// changed.
+type feed struct {
+	ctx   context.Context
+	app   *app.App
+	folk  *people
+	stops []func()
+	wake  chan struct{} // holds one token: there is news
+
+	written <-chan struct{} // the store was written to
+	watches bool            // written tells; else one must look
+	stirred chan struct{}   // holds one token: the person went elsewhere
+	looks   chan struct{}   // holds one token: the store was looked at
+
+	mu      sync.Mutex
+	waiting map[string]any // guarded by mu: newest news by key
+	order   []string       // guarded by mu
+
+	sync atomic.Pointer[string] // a line about the background sync; nil while it rests
+
+	session  ui.SessionFacts // as told last; touched by look only
+	told     int             // numbers news that must not replace each other
+	stamp    store.Stamp     // of the store when it was looked at last
+	looked   time.Time
+	glanced  time.Time
+	moving   bool          // the session changes by itself, second by second
+	counting time.Duration // until the budgets do; 0: they do not
+	status   session.Status
+	usage    []limit.Usage
+	listed   time.Time // when all that the list may show was last looked for; touched by look only
+}
+
+func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
+	f := &feed{ctx: ctx, app: a, folk: folk, wake: make(chan struct{}, 1), stirred: make(chan struct{}, 1), looks: make(chan struct{}, 1), waiting: map[string]any{}}
+	watching, unwatch := context.WithCancel(ctx)
+	f.written, f.watches = a.Store.Watch(watching)
+	folk.stir = f.stir
+	f.stops = []func(){
+		unwatch,
+		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c)) }),
+		a.OnOperation(func(o app.Operation) { f.changed(o.Op, "service") }),
+		a.OnSettled(f.settled),
+	}
+	changes, stop := a.Index.Changes()
+	done, ended := make(chan struct{}), make(chan struct{})
+	f.stops = append(f.stops, stop, func() { close(done); <-ended })
+	go func() {
+		defer close(ended)
+		for i, r := range reminders(ctx, a) {
+			f.put("reminder "+strconv.Itoa(i), r)
+		}
+		for {
+			select {
+			case <-changes:
+				f.put("index", ui.Changed{Kind: ui.KindOperations})
+			case <-done:
+				return
+			}
+		}
+	}()
+	return f
+}
+
+// progress is the line about the background sync, as looked up last.
+func (f *feed) progress() (string, bool) {
+	if line := f.sync.Load(); line != nil {
+		return *line, true
+	}
+	return "", false
+}
+
+func (f *feed) close() {
+	for _, stop := range f.stops {
+		stop()
+	}
+}
+
+func (f *feed) changed(op api.Operation, origin string) {
+	id := string(op.OPID)
+	f.put("operation "+id, ui.Changed{Kind: ui.KindOperation, ID: id, Object: coverOf(f.folk.who).op(op), Origin: origin})
+}
+
+// settled tells that a write got an outcome after it had been told as unknown:
+// the person whose write it was, and every screen that shows its object.
+func (f *feed) settled(s followup.Settled) {
+	if approval.SameName(s.Row.Who, f.folk.who.Name) {
+		kind := ui.Warned
+		if s.Outcome.Verdict == api.Done {
+			kind = ui.Done
+		}
+		f.put("settled "+s.Row.Ref, ui.Toast{Kind: kind, Text: untrusted.Text(s.Sentence()).Line(300)})
+	}
+	switch s.Row.Object {
+	case "operation":
+		f.put("index", ui.Changed{Kind: ui.KindOperations})
+	case "customer":
+		if r, err := f.app.Journeys.Store.Journey(context.WithoutCancel(f.ctx), s.Row.ID); err == nil {
+			f.put("customer "+s.Row.ID, ui.Changed{Kind: ui.KindCompliance, ID: s.Row.ID, Object: r})
+		}
+	}
+	f.put("audit", ui.Changed{Kind: ui.KindAudit})
+}
+
+// put keeps the newest news of a key until the console takes it.
+func (f *feed) put(key string, msg any) {
+	f.mu.Lock()
+	if _, there := f.waiting[key]; !there {
+		if len(f.order) >= maxNews {
+			delete(f.waiting, f.order[0])
+			f.order = f.order[1:]
+		}
+		f.order = append(f.order, key)
+	}
+	f.waiting[key] = msg
+	f.mu.Unlock()
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (f *feed) take() ui.Msgs {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out ui.Msgs
+	for _, k := range f.order {
+		out = append(out, f.waiting[k])
+	}
+	f.order, f.waiting = nil, map[string]any{}
+	return out
+}
+
+// stir makes the feed look soon.
+func (f *feed) stir() {
+	select {
+	case f.stirred <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for news; it is one of the shell's feeds. Where the system tells of
+// writes it sleeps until there is one, or until time changes something.
+func (f *feed) next() tea.Msg {
+	f.glance()
+	timer := time.NewTimer(f.pause())
+	defer timer.Stop()
+	soon := func() { timer.Reset(max(lookEvery-f.app.Now().Sub(f.glanced), 0)) }
+	for {
+		if news := f.take(); len(news) > 0 {
+			return ui.Fed{Msg: news, Next: f.next}
+		}
+		select {
+		case <-f.wake:
+		case <-f.written:
+			if stamp, tells := f.app.Store.Stamp(context.WithoutCancel(f.ctx)); tells && f.known(stamp) {
+				break
+			}
+			f.changes() // rows must not wait for their turn
+			soon()
+		case <-f.stirred:
+			soon()
+		case <-timer.C:
+			f.glance()
+			timer.Reset(f.pause())
+		case <-f.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// changes asks the index alone whether it changed: one small read.
+func (f *feed) changes() {
+	_, _ = f.app.Index.Poll(context.WithoutCancel(f.ctx)) // the look that follows soon tells of trouble
+}
+
+// pause is how long nothing needs to be looked at when nobody writes.
+func (f *feed) pause() time.Duration {
+	switch {
+	case !f.watches || f.moving:
+		return lookEvery
+	case f.counting > 0: // calls that run out together are seen together
+		return min(max(f.counting+lookEvery/2, 2*lookEvery), f.rest())
+	}
+	return f.rest()
+}
+
+// rest is how long the store is left alone when nothing happens.
+func (f *feed) rest() time.Duration {
+	if _, ok := objectOf(f.folk.at.Place); ok {
+		return lookHere
+	}
+	return lookAnyway
+}
+
+// glance looks at the store when that can bring anything: it was written to, the
+// person went elsewhere, what was seen changes by itself, or it is long ago. A
+// store that cannot tell whether it was written to is looked at every time.
+func (f *feed) glance() {
+	stamp, tells := f.app.Store.Stamp(context.WithoutCancel(f.ctx))
+	now := f.app.Now()
+	age := now.Sub(f.looked)
+	f.glanced = now
+	if tells && f.known(stamp) && !f.moving && !f.folk.went() && age >= 0 && age < f.rest() {
+		if f.counting > 0 {
+			f.lookUsage(context.WithoutCancel(f.ctx))
+		}
+		return
+	}
+	f.stamp, f.looked = stamp, now
+	if tells { // a local file answers at once; a context that can end costs a goroutine a question
+		f.look(context.WithoutCancel(f.ctx))
+		return
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
+	defer cancel()
+	f.look(ctx)
+}
+
+// known reports whether the store is as it was looked at last, but for this
+// process's sign of life.
+func (f *feed) known(stamp store.Stamp) bool {
+	if stamp != f.stamp && stamp == f.app.Store.Echo(f.stamp) {
+		f.stamp = stamp
+	}
+	return stamp == f.stamp
+}
+
+// wait sleeps for d, false when ctx ended first. Who has nothing to do for as long
+// as the feed rests wakes with its next look that is about that far off: two that
+// wake apart cost twice.
+func (f *feed) wait(ctx context.Context, d time.Duration) bool {
+	if d != lookAnyway {
+		return sleep(ctx, d)
+	}
+	due := f.app.Now().Add(d - d/4)
+	for {
+		select {
+		case <-f.looks:
+			if !f.app.Now().Before(due) {
+				return true
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// look reads session, budgets and index and puts what changed since it was told.
+func (f *feed) look(ctx context.Context) {
+	f.moving = false
+	if _, err := f.app.Index.Poll(ctx); err != nil { // what it tells comes through Changes
+		f.app.Log.Warn("index", "err", err)
+	}
+	if st, err := f.app.SessionStatus(ctx); err != nil {
+		f.put("session", ui.SessionFacts{State: "unknown", Note: "the store does not answer"})
+	} else if f.moving = st.Holder != nil || st.LoginWait > 0 || st.RefreshWait > 0; !same(st, f.status) {
+		f.status = st
+		f.put("status", sessions.News{Status: st})
+		if facts := sessionFacts(st); facts != f.session {
+			f.session = facts
+			f.put("session", facts)
+		}
+	}
+	for _, n := range f.folk.look(ctx) {
+		f.told++
+		f.put("people "+strconv.Itoa(f.told), n)
+	}
+	f.sync.Store(nil)
+	if line, ok := f.app.SyncProgress(ctx); ok {
+		f.sync.Store(&line)
+	}
+	f.confirm(ctx)
+	f.lookUsage(ctx)
+	select {
+	case f.looks <- struct{}{}:
+	default:
+	}
+}
+
+// confirm tells the list when news or a whole pass were read again and nothing had
+// changed: what is shown is younger than it says.
+func (f *feed) confirm(ctx context.Context) {
+	p, err := index.LoadProgress(ctx, f.app.Index.Store)
+	if err != nil {
+		return
+	}
+	at := p.News.At
+	if p.Last.Finished.After(at) {
+		at = p.Last.Finished
+	}
+	if at.Equal(f.listed) {
+		return
+	}
+	if !f.listed.IsZero() {
+		f.put("index", ui.Changed{Kind: ui.KindOperations})
+	}
+	f.listed = at
+}
+
+// lookUsage reads the budgets; while calls of the last minute run out, that
+// changes without anybody writing.
+func (f *feed) lookUsage(ctx context.Context) {
+	usage, err := f.app.Usage(ctx)
+	f.counting = 0
+	for _, u := range usage {
+		if u.Changes > 0 && (f.counting == 0 || u.Changes < f.counting) {
+			f.counting = u.Changes
+		}
+	}
+	if err != nil || reflect.DeepEqual(rounded(usage), rounded(f.usage)) {
+		return
+	}
+	f.usage = usage
+	now := f.app.Now()
+	f.put("usage", limits.News{Usage: usage, At: now})
+	for _, u := range usage {
+		f.put("budget "+string(u.Class), budgetFacts(u, now))
+	}
+}
+
+// same compares two states but for what runs by itself: times left and ages.
+func same(a, b session.Status) bool { return reflect.DeepEqual(still(a), still(b)) }
+
+func still(s session.Status) session.Status {
+	s.AsOf, s.Age = time.Time{}, 0
+	s.Access.Remaining, s.Refresh.Remaining = 0, 0
+	s.LoginWait, s.RefreshWait = s.LoginWait.Round(time.Second), s.RefreshWait.Round(time.Second)
+	s.Access.ExpiresAt, s.Refresh.ExpiresAt = s.Access.ExpiresAt.Round(time.Second), s.Refresh.ExpiresAt.Round(time.Second)
+	s.NextRotation = s.NextRotation.Round(time.Second)
+	s.Seen = slices.Clone(s.Seen)
+	for i := range s.Seen {
+		s.Seen[i].Ago = s.Seen[i].Ago.Round(10 * time.Second)
+		s.Seen[i].SeenAt, s.Seen[i].Started = time.Time{}, time.Time{} // Started is reckoned anew at each look
+	}
+	return s
+}
+
+func rounded(u []limit.Usage) []limit.Usage {
+	u = slices.Clone(u)
+	for i := range u {
+		u[i].NextSlot = float64(int(u[i].NextSlot))
+		u[i].Blocked = u[i].Blocked.Round(time.Second)
+		u[i].Changes = 0
+	}
+	return u
+}
+
+func sessionFacts(st session.Status) ui.SessionFacts {
+	return ui.SessionFacts{State: st.State, AccessUntil: st.Access.ExpiresAt.Round(time.Second),
+		RefreshUntil: st.Refresh.ExpiresAt.Round(time.Second), Note: st.Warning}
+}
+
+func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {
+	b := ui.BudgetFacts{Class: string(u.Class), Room: u.Room, Limit: u.Recommended, Waiting: u.Waiting, Throttled: u.Throttled}
+	if u.NextSlot > 0 {
+		b.NextSlot = now.Add(time.Duration(u.NextSlot * float64(time.Second)))
+	}
+	return b
+}
+
+// callFacts is one line of the activity list.
+func callFacts(c api.Call) ui.CallFacts {
+	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, At: c.At, Note: c.Error}
+	switch {
+	case c.Phase == api.CallWaits:
+		f.Phase = ui.CallWaits
+	case c.Phase == api.CallRuns:
+		f.Phase = ui.CallRuns
+	case c.Kind == "":
+		f.Phase, f.At = ui.CallDone, c.At.Add(c.Took)
+		f.Note = strconv.Itoa(c.Status) + " after " + c.Took.Round(time.Millisecond).String()
+	case c.Write && c.Status == 0:
+		f.Phase, f.At = ui.CallUnknown, c.At.Add(c.Took)
+	default:
+		f.Phase, f.At = ui.CallFailed, c.At.Add(c.Took)
+	}
+	return f
+}

@@ -1,0 +1,87 @@
+package console
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"opdeck/internal/app"
+	"opdeck/internal/columns"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/views/operations"
+)
+
+// listing asks the index with the console's clock, and shows what the role may see.
+type listing struct {
+	x     *index.Index
+	now   func() time.Time
+	cover cover
+}
+
+func (l listing) Window(ctx context.Context, q index.Query) (index.Window, error) {
+	w, err := l.x.Window(ctx, q, l.now())
+	w.Rows = l.cover.records(w.Rows)
+	return w, err
+}
+
+func (l listing) Count(ctx context.Context, f filter.OperationExpr) (int64, error) {
+	return l.x.Count(ctx, f, l.now())
+}
+
+func (l listing) Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string) (index.Place, error) {
+	return l.x.Place(ctx, f, s, opid, l.now())
+}
+
+func (l listing) Totals(ctx context.Context, f filter.OperationExpr) ([]index.Sum, error) {
+	return l.x.Totals(ctx, f, l.now())
+}
+
+func (l listing) Groups(ctx context.Context, f filter.OperationExpr, by index.By, limit int) ([]index.Group, error) {
+	return l.x.Groups(ctx, f, by, limit, l.now())
+}
+
+func (l listing) Days(ctx context.Context, f filter.OperationExpr, n int) ([]index.Day, error) {
+	return l.x.Days(ctx, f, n, l.now())
+}
+
+func (l listing) Values(ctx context.Context, field, typed string, limit int) ([]string, error) {
+	return l.x.Values(ctx, field, typed, limit)
+}
+
+func (l listing) Freshness(ctx context.Context) (index.Freshness, error) { return l.x.Freshness(ctx) }
+
+// Consistent answers from a snapshot.
+func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error) error {
+	return l.x.Consistent(ctx, func(x *index.Index) error { return fn(listing{x, l.now, l.cover}) })
+}
+
+// listConfig is the config's part in the list of operations.
+func (d *desk) listConfig() operations.Config {
+	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress,
+		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns}
+	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
+		v := d.Config.Views[name]
+		c.Views = append(c.Views, operations.View{Name: name, Filter: v.Filter, Sort: v.Sort, Columns: chosenColumns(v.Columns)})
+	}
+	return c
+}
+
+// chosenColumns reads columns of the config, which was checked when it was read.
+func chosenColumns(list []string) []columns.Shown {
+	out, err := columns.Parse(list)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// Export writes what a filter shows to a file of this host.
+func (d *desk) Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (int64, string, error) {
+	if err := refuseFiles(ctx, "export"); err != nil {
+		return 0, "", err
+	}
+	n, fresh, err := d.ExportOperations(ctx, f, s, index.Format(format), path, func(done, total int) { progress(int64(done), int64(total)) })
+	return int64(n), app.AsOf(fresh), err
+}

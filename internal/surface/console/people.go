@@ -1,0 +1,235 @@
+package console
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/presence"
+	"opdeck/internal/store"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+)
+
+// people knows what other persons do on the same store: who is at the same
+// place, whose write waits for a second person.
+type people struct {
+	app   *app.App
+	who   api.Actor
+	board *presence.Board
+
+	stir    func()     // told when the person goes elsewhere; nil: nobody
+	places  chan ui.At // where the person is; only the newest counts
+	at      ui.At      // touched by look only
+	others  ui.Presence
+	version int64
+	known   map[string]approval.State
+	open    []time.Time // until when requests wait for this person's word
+	asked   int         // of these, as told last
+}
+
+func newPeople(a *app.App, who api.Actor) *people {
+	return &people{app: a, who: who, places: make(chan ui.At, 1), known: map[string]approval.State{},
+		board: presence.New(store.NewPresence(a.Store.Core), a.Scope(), who.Name, app.HostName(), a.Now)}
+}
+
+// moved is told by the shell; it never blocks.
+func (p *people) moved(at ui.At) {
+	for {
+		select {
+		case p.places <- at:
+			if p.stir != nil {
+				p.stir()
+			}
+			return
+		default:
+		}
+		select {
+		case <-p.places:
+		default:
+		}
+	}
+}
+
+// went reports whether the person is at another place than when looked at last.
+func (p *people) went() bool { return len(p.places) > 0 }
+
+// objectOf is what presence calls a place; only single operations and customers
+// are worth telling.
+func objectOf(p ui.Place) (object string, ok bool) {
+	switch p.Kind {
+	case ui.KindOperation, ui.KindDocuments:
+		return "operation", p.ID != ""
+	case ui.KindCompliance:
+		return "customer", p.ID != ""
+	}
+	return "", false
+}
+
+// look writes where we are, and returns what changed about others. Trouble of
+// the store is left to those whose work it stops: this is a courtesy.
+func (p *people) look(ctx context.Context) []any {
+	select {
+	case p.at = <-p.places:
+	default:
+	}
+	var news []any
+	object, ok := objectOf(p.at.Place)
+	if !ok {
+		_ = p.board.Leave(ctx)
+		p.others = ui.Presence{}
+	} else if err := p.board.Here(ctx, object, p.at.Place.ID, p.at.Asking); err == nil {
+		news = append(news, p.company(ctx, object)...)
+	}
+	return append(append(news, p.requests(ctx)...), p.waiting()...)
+}
+
+// waiting tells how many requests wait for this person, when that changed: by a
+// request, a decision, or time.
+func (p *people) waiting() []any {
+	n, now := 0, p.app.Now()
+	for _, end := range p.open {
+		if now.Before(end) {
+			n++
+		}
+	}
+	if n == p.asked {
+		return nil
+	}
+	p.asked = n
+	return []any{ui.Asked{Waiting: n}}
+}
+
+func (p *people) company(ctx context.Context, object string) []any {
+	found, err := p.board.Others(ctx, object, p.at.Place.ID)
+	if err != nil {
+		return nil
+	}
+	now := ui.Presence{At: p.at.Place}
+	for _, o := range found {
+		name := untrusted.Text(o.Person).Line(20)
+		if o.Dialog {
+			name += "?"
+		}
+		now.Others = append(now.Others, name)
+	}
+	if now.At == p.others.At && slices.Equal(now.Others, p.others.Others) {
+		return nil
+	}
+	p.others = now
+	return []any{now}
+}
+
+// requests tells of new requests of others, and of what became of our own.
+func (p *people) requests(ctx context.Context) []any {
+	v, err := p.app.Approvals.Version(ctx)
+	if err != nil || v == p.version {
+		return nil
+	}
+	first := p.version == 0
+	list, err := p.app.Approvals.List(ctx)
+	if err != nil {
+		return nil
+	}
+	p.version = v
+	p.open = p.open[:0]
+	news := []any{ui.Changed{Kind: "approvals"}}
+	for _, r := range list {
+		if p.mayDecide(r) {
+			p.open = append(p.open, r.Expires)
+		}
+		before, seen := p.known[r.ID]
+		p.known[r.ID] = r.State
+		if seen && before == r.State {
+			continue
+		}
+		if t, ok := p.toast(r, first); ok {
+			news = append(news, t)
+		}
+	}
+	return news
+}
+
+// mayDecide reports whether a request waits for this person.
+func (p *people) mayDecide(r approval.Request) bool {
+	return r.State == approval.Open && approval.Bars(p.who, r.Requester) == nil && p.who.Role.May(api.MayApprove)
+}
+
+func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
+	mine := approval.Asked(p.who, r)
+	what, keys := untrusted.Text(r.Act.Summary).Line(100), keymap.New()
+	by := "somebody"
+	if r.Decider != nil {
+		by = untrusted.Text(r.Decider.Name).Line(30)
+	}
+	switch {
+	case p.mayDecide(r):
+		return ui.Toast{Kind: ui.Warned, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for a second person: " + what + ". " + press(keys.Global.Audit) + " then " + press(keys.Audit.Approvals) + " shows it."}, true
+	case first || !mine:
+		return ui.Toast{}, false
+	case r.State == approval.Approved:
+		return ui.Toast{Kind: ui.Done, Text: by + " approved: " + what + ". Do it again to send it."}, true
+	case r.State == approval.Denied:
+		return ui.Toast{Kind: ui.Refused, Text: by + " denied: " + what + ". " + untrusted.Text(r.Comment).Line(100)}, true
+	}
+	return ui.Toast{}, false
+}
+
+// press names a key as the help does.
+func press(k keymap.Key) string { return k.Help().Key }
+
+// leave ends our presence.
+func (p *people) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = p.board.Leave(ctx)
+}
+
+// reveal records that masked values are shown; without a record they stay
+// masked.
+func reveal(a *app.App) func(context.Context, ui.Place) error {
+	return func(ctx context.Context, at ui.Place) error {
+		if err := api.Need(ctx, "reveal", api.MayReveal); err != nil {
+			e := *api.AsError(err)
+			e.Public += " " + e.Hint // a notice shows no more than that
+			return &e
+		}
+		e := api.Event{Name: audit.EventReveal, Object: at.Kind, ID: at.ID, Detail: "masked values shown for 30 s"}
+		if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
+			return &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing is revealed.", Err: err}
+		}
+		return nil
+	}
+}
+
+// reminders are said once at the start: a greeting, and what an earlier shift or
+// a crash left unfinished.
+func reminders(ctx context.Context, a *app.App) []any {
+	var out []any
+	if line := greeting(a); line != "" {
+		out = append(out, ui.Toast{Kind: ui.Told, Text: line})
+	}
+	keys := keymap.New()
+	var left []string // in one notice: a second one would take the first one's place
+	warn := func(s string) { left = append(left, s) }
+	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
+		warn("A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press " + press(keys.Documents.Replace) + ".")
+	}
+	if open, err := a.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {
+		warn(draw.Plural(len(open), "verification is", "verifications are") + " begun and not finalised; " + press(keys.Global.Palette) + " and “all customers” lists them.")
+	}
+	if acts, err := a.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
+		warn(draw.Plural(len(acts), "write has", "writes have") + " no known outcome; " + press(keys.Global.Audit) + " lists them.")
+	}
+	if len(left) > 0 {
+		out = append(out, ui.Toast{Kind: ui.Warned, Text: strings.Join(left, " ")})
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package console
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/approval"
+	"opdeck/ui"
+)
+
+// TestWhoseRequest: a request is of the user id that made it, as at the desk that
+// lets nobody approve their own; keys are those of the keymap.
+func TestWhoseRequest(t *testing.T) {
+	p := &people{who: api.Actor{Name: "ana", Role: api.Operator, UID: "1001", Host: "here"}}
+	open := approval.Request{State: approval.Open, Requester: approval.Person{Name: "ana", UID: "1001", Host: "here"}}
+	if toast, told := p.toast(open, false); told {
+		t.Errorf("ana is asked about her own request: %v", toast)
+	}
+	open.Requester = approval.Person{Name: "bo", UID: "1002", Host: "here"}
+	if toast, told := p.toast(open, false); !told || !strings.HasSuffix(toast.Text, "8 then A shows it.") {
+		t.Errorf("%v %v", toast, told)
+	}
+	mine := approval.Request{State: approval.Approved, Requester: approval.Person{Name: "Ana ", UID: "1001", Host: "here"}, Decider: &approval.Person{Name: "bo"}}
+	if toast, told := p.toast(mine, false); !told || toast.Kind != ui.Done {
+		t.Errorf("%v %v", toast, told)
+	}
+}
+
+// TestWaitingRequests: what waits for a person is counted until it is decided or
+// its time is over, and told only when that changed.
+func TestWaitingRequests(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	p := &people{who: api.Actor{Name: "ana", Role: api.Operator, UID: "1001", Host: "here"}, app: &app.App{Now: func() time.Time { return now }}}
+	asked := func(want int) {
+		t.Helper()
+		news := p.waiting()
+		if want < 0 {
+			if len(news) > 0 {
+				t.Errorf("told %v, want nothing", news)
+			}
+			return
+		}
+		if len(news) != 1 || news[0].(ui.Asked).Waiting != want {
+			t.Errorf("told %v, want %d", news, want)
+		}
+	}
+	asked(-1)
+	for _, r := range []approval.Request{
+		{State: approval.Open, Requester: approval.Person{Name: "bo", UID: "1002", Host: "here"}, Expires: now.Add(time.Minute)},
+		{State: approval.Open, Requester: approval.Person{Name: "Ana", UID: "1001", Host: "here"}, Expires: now.Add(time.Minute)},
+		{State: approval.Denied, Requester: approval.Person{Name: "bo", UID: "1002", Host: "here"}, Expires: now.Add(time.Minute)},
+	} {
+		if p.mayDecide(r) {
+			p.open = append(p.open, r.Expires)
+		}
+	}
+	asked(1)
+	asked(-1)
+	now = now.Add(time.Minute)
+	asked(0)
+	if p.who.Role = api.Viewer; p.mayDecide(approval.Request{State: approval.Open, Requester: approval.Person{Name: "bo"}}) {
+		t.Error("a viewer is asked to approve")
+	}
+}
+
+// TestPresenceIsSeenAtOnce: who comes to an operation, asks, or leaves is seen by
+// a console of another process within about a second, with nobody else writing.
+func TestPresenceIsSeenAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	sit := func(name string) (*feed, <-chan ui.Presence) {
+		env := map[string]string{"HOME": dir, "OPDECK_STATE": dir}
+		a, err := app.Open(t.Context(), app.Options{Getenv: func(k string) string { return env[k] }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		who := api.Actor{Name: name, Role: api.Operator, Via: "console"}
+		f := newFeed(api.WithActor(t.Context(), who), a, newPeople(a, who))
+		seen := make(chan ui.Presence, 64)
+		go func() {
+			defer close(seen)
+			for {
+				fed, is := f.next().(ui.Fed)
+				if !is {
+					return
+				}
+				for _, m := range fed.Msg.(ui.Msgs) {
+					if p, is := m.(ui.Presence); is {
+						seen <- p
+					}
+				}
+			}
+		}()
+		t.Cleanup(func() { f.close(); f.folk.leave(); _ = a.Close() })
+		return f, seen
+	}
+	ana, _ := sit("ana")
+	bo, seen := sit("bo")
+	at := ui.At{Place: ui.Place{Kind: ui.KindOperation, ID: "op-1"}}
+	bo.folk.moved(at)
+	asking := at
+	asking.Asking = true
+	time.Sleep(1500 * time.Millisecond) // both have looked around and rest
+	for _, step := range []struct {
+		does string
+		to   ui.At
+		want string
+	}{{"comes", at, "ana"}, {"asks", asking, "ana?"}, {"goes", ui.At{Place: ui.Place{Kind: ui.KindOperations}}, ""}} {
+		began := time.Now()
+		ana.folk.moved(step.to)
+		for late := time.After(15 * time.Second); ; { // a console at rest looks once a minute
+			var p ui.Presence
+			select {
+			case p = <-seen:
+			case <-late:
+				t.Fatalf("nobody saw that ana %s", step.does)
+			}
+			if strings.Join(p.Others, ",") == step.want {
+				break
+			}
+		}
+		t.Logf("ana %s: seen after %s", step.does, time.Since(began).Round(time.Millisecond))
+	}
+}

@@ -1,0 +1,137 @@
+package console
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/surface/serve/roletest"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+)
+
+// desktop is the console of a person without its feeds. A command that waits for
+// something to happen is not waited for.
+type desktop struct {
+	*copier
+	patience time.Duration
+}
+
+func (d desktop) Init() tea.Cmd { return d.soon(d.Shell.Init()) }
+func (d desktop) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := d.copier.Update(msg)
+	return d, d.soon(cmd)
+}
+
+func (d desktop) soon(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		done := make(chan tea.Msg, 1)
+		go func() { done <- cmd() }()
+		select {
+		case msg := <-done:
+			if batch, is := msg.(tea.BatchMsg); is {
+				for i := range batch {
+					batch[i] = d.soon(batch[i])
+				}
+			}
+			return msg
+		case <-time.After(d.patience):
+			return nil
+		}
+	}
+}
+
+// TestEveryRoleTriesEveryKey is the whole table on the real screens: a key that
+// the role may not press says so and says who has it, nothing is sent, and the
+// attempt is recorded; who may gets as far as the service.
+func TestEveryRoleTriesEveryKey(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(file, []byte(roletest.Config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := &roletest.World{}
+	a, err := app.Open(t.Context(), app.Options{ConfigFlag: file, StateFlag: filepath.Join(dir, "state"), Getenv: func(string) string { return "" }, Now: w.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	w.Use(t, a)
+	for _, r := range roletest.Table {
+		if len(r.Keys) == 0 {
+			continue
+		}
+		w.Later()
+		for _, role := range api.Roles {
+			words := w.Objects(r)
+			who := roletest.Known(api.Actor{Name: "c-" + string(role), Role: role, Via: "console", From: "here"})
+			run, clock, leave := sitDown(t, a, who, ui.Place{Kind: r.Place, ID: words.Fill(r.ID)})
+			m := w.Mark()
+			said := ""
+			for _, k := range r.Keys {
+				push(run, clock, words.Fill(k))
+				if frame := ansi.Strip(run.View()); strings.Contains(frame, "does not allow to") && said == "" {
+					said = strings.Join(strings.Fields(frame), " ")
+				}
+				if said == "" {
+					continue
+				}
+				if _, _, denied := w.Became(m, r, who.Name); denied > 0 {
+					break // what follows would be other keys
+				}
+			}
+			refused := strings.Contains(said, "does not allow to "+string(r.Need)) && strings.Contains(said, api.WhoMay(r.Need))
+			if said == "" {
+				said = strings.Join(strings.Fields(ansi.Strip(run.View())), " ")
+			}
+			leave()
+			w.Judge(m, r, "on screen", role, who.Name, said, refused)
+		}
+	}
+}
+
+// sitDown opens a person's console on a place, in a window of 140x40.
+func sitDown(t *testing.T, a *app.App, who api.Actor, at ui.Place) (run *uitest.Run, clock *uitest.Clock, leave func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(t.Context(), who), a.Audit))
+	f := newFeed(ctx, a, newPeople(a, who))
+	clock = uitest.NewClock()
+	opt := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, func(string) error { return nil })
+	opt.Feeds, opt.Start, opt.Now, opt.Tick = nil, at, clock.Now, clock.Tick
+	d := desktop{&copier{Shell: ui.New(opt), ctx: ctx}, 5 * time.Second}
+	if at.Kind == ui.KindEvents { // it waits for the next one
+		d.patience = 200 * time.Millisecond
+	}
+	run = uitest.Drive(t, d, uitest.Size(140, 40))
+	return run, clock, func() { cancel(); f.close(); f.folk.leave() }
+}
+
+// push pushes one key of the table.
+func push(run *uitest.Run, clock *uitest.Clock, k string) {
+	switch {
+	case k == "~":
+		run.Send(clock.Wait(500 * time.Millisecond))
+	case strings.HasPrefix(k, "'"):
+		for _, c := range k[1:] {
+			run.Send(uitest.Key(string(c)))
+		}
+		run.Send(clock.Wait(200 * time.Millisecond))
+	default:
+		run.Send(uitest.Key(k))
+	}
+}

@@ -1,0 +1,194 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/store"
+	"opdeck/views/operations"
+)
+
+const (
+	maxAnswers = 32  // kept of one state of the index
+	maxShared  = 600 // operations of one generation that consoles hold in common
+)
+
+// Shared is what the consoles of one server have in common: most of them look at
+// the same rows, so those are read and decoded once, and held once, for as long
+// as nobody writes to the index. It gives no person what their role may not see:
+// masked and unmasked answers are kept apart.
+type Shared struct {
+	app *app.App
+
+	mu      sync.Mutex
+	stamp   store.Stamp              // guarded by mu: of the index that answers are about
+	version int64                    // guarded by mu: likewise
+	windows answers[index.Window]    // guarded by mu
+	counts  answers[int64]           // guarded by mu
+	young   map[string]api.Operation // guarded by mu: by cover and id
+	old     map[string]api.Operation // guarded by mu: the generation before
+}
+
+// NewShared returns what consoles of a have in common.
+func NewShared(a *app.App) *Shared {
+	return &Shared{app: a, windows: answers[index.Window]{}, counts: answers[int64]{}, young: map[string]api.Operation{}}
+}
+
+// answers are by question.
+type answers[T any] map[string]*answer[T]
+
+// answer is one that is there, or that somebody is reading.
+type answer[T any] struct {
+	ready chan struct{} // closed when the rest is there
+	value T
+	err   error
+}
+
+// common is the list of operations as a console of a server asks for it.
+type common struct {
+	listing
+	shared *Shared
+}
+
+// rowsFor is the index as the list of operations asks it; without others there is
+// nothing to share.
+func (s *Shared) rowsFor(l listing) operations.Index {
+	if s == nil {
+		return l
+	}
+	return common{l, s}
+}
+
+// Window reads rows, or gives those that another console has read of the same
+// state of the index. The rows are the caller's, their texts are everybody's.
+func (c common) Window(ctx context.Context, q index.Query) (index.Window, error) {
+	read := func() (index.Window, error) {
+		w, err := c.listing.Window(ctx, q)
+		c.shared.intern(c.cover, w.Rows)
+		return w, err
+	}
+	if !c.shared.current(ctx) || !q.Filter.Empty() { // a filter may speak of now
+		return read()
+	}
+	q.Filter = filter.OperationExpr{}
+	w, err := ask(ctx, c.shared, c.shared.windows, fmt.Sprintf("%v %+v", c.cover, q), read)
+	w.Rows = slices.Clone(w.Rows)
+	return w, err
+}
+
+// Consistent answers from what consoles have in common where nobody writes to the
+// index meanwhile, else from a snapshot of this console's own.
+func (c common) Consistent(ctx context.Context, fn func(operations.Index) error) error {
+	before, err := c.x.Version(ctx)
+	if err != nil {
+		return err
+	}
+	if err := fn(c); err != nil {
+		return err
+	}
+	if after, err := c.x.Version(ctx); err != nil || after == before {
+		return err
+	}
+	return c.listing.Consistent(ctx, fn)
+}
+
+// Count counts all rows once for each state of the index.
+func (c common) Count(ctx context.Context, f filter.OperationExpr) (int64, error) {
+	read := func() (int64, error) { return c.listing.Count(ctx, f) }
+	if !c.shared.current(ctx) || !f.Empty() {
+		return read()
+	}
+	return ask(ctx, c.shared, c.shared.counts, "", read)
+}
+
+// current reports whether answers can be shared, and drops those about an
+// earlier state of the index. Only files tell whether they were written to.
+func (s *Shared) current(ctx context.Context) bool {
+	stamp, tells := s.app.Store.Stamp(ctx)
+	if !tells || s.app.Index.Mode() != index.Shared {
+		return false
+	}
+	version, err := s.app.Index.Version(ctx)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stamp = stamp.Index(); stamp != s.stamp || version != s.version {
+		s.stamp, s.version = stamp, version
+		clear(s.windows)
+		clear(s.counts)
+	}
+	return true
+}
+
+// ask gives the answer to a question that somebody has asked already, or reads it
+// while those who ask the same meanwhile wait. Whoever waits for one who is sent
+// away reads for themselves.
+func ask[T any](ctx context.Context, s *Shared, all answers[T], question string, read func() (T, error)) (T, error) {
+	s.mu.Lock()
+	a, there := all[question]
+	if !there {
+		a = &answer[T]{ready: make(chan struct{})}
+		if len(all) >= maxAnswers {
+			clear(all)
+		}
+		all[question] = a
+	}
+	s.mu.Unlock()
+	if !there {
+		a.value, a.err = read()
+		if a.err != nil {
+			s.mu.Lock()
+			if all[question] == a {
+				delete(all, question)
+			}
+			s.mu.Unlock()
+		}
+		close(a.ready)
+		return a.value, a.err
+	}
+	select {
+	case <-a.ready:
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+	if a.err != nil {
+		return read()
+	}
+	return a.value, nil
+}
+
+// intern gives rows the texts that other consoles hold already where they are the
+// same, so that an operation is held once for all who look at it.
+func (s *Shared) intern(c cover, rows []index.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range rows {
+		op := rows[i].Op
+		if len(op.Raw) == 0 {
+			continue
+		}
+		id := fmt.Sprint(c, " ", op.OPID)
+		held, there := s.young[id]
+		if !there {
+			held, there = s.old[id]
+		}
+		if there && bytes.Equal(held.Raw, op.Raw) {
+			op = held
+			rows[i].Op = held
+		}
+		if len(s.young) >= maxShared {
+			s.old, s.young = s.young, map[string]api.Operation{}
+		}
+		s.young[id] = op
+	}
+}

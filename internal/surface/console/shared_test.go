@@ -1,0 +1,147 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"opdeck/api"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/views/operations"
+)
+
+var newest = index.Query{Sort: index.Sort{Field: "created", Desc: true}, After: 5}
+
+func rowsOf(t *testing.T, x operations.Index) []index.Record {
+	t.Helper()
+	w, err := x.Window(t.Context(), newest)
+	if err != nil || len(w.Rows) == 0 {
+		t.Fatal(w, err)
+	}
+	return w.Rows
+}
+
+// TestConsolesShareRows: two consoles hold the same texts, once; each has rows of
+// its own to change, and sees every write to the index at once.
+func TestConsolesShareRows(t *testing.T) {
+	a, clock := open(t)
+	ctx, _ := as(api.Admin)
+	if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 20}); err != nil {
+		t.Fatal(err)
+	}
+	s := NewShared(a)
+	one, two := s.rowsFor(listing{a.Index, a.Now, false}), s.rowsFor(listing{a.Index, a.Now, false})
+	r, q := rowsOf(t, one), rowsOf(t, two)
+	if unsafe.StringData(string(r[0].Op.OPID)) != unsafe.StringData(string(q[0].Op.OPID)) || &r[0].Op.Raw[0] != &q[0].Op.Raw[0] {
+		t.Error("an operation is held twice")
+	}
+	r[0].Op.OPID = "mine"
+	if q[0].Op.OPID == "mine" || rowsOf(t, two)[0].Op.OPID == "mine" {
+		t.Error("one console's rows are another's")
+	}
+	if n, err := one.Count(ctx, filter.OperationExpr{}); err != nil || n != 20 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+
+	// Confirmed without a change: the rows are as old as the service says.
+	clock.mu.Lock()
+	clock.now = clock.now.Add(time.Minute)
+	clock.mu.Unlock()
+	seen := q[0].Seen
+	if _, err := a.Client.Operation(ctx, string(q[0].Op.OPID)); err != nil {
+		t.Fatal(err)
+	}
+	if now := rowsOf(t, two)[0]; !now.Seen.After(seen) {
+		t.Errorf("confirmed at %s, shown as of %s", clock.Now(), now.Seen)
+	}
+	// Changed: so are the rows, and nothing of the change before.
+	op := q[0].Op
+	op.Raw, op.Comment, op.UpdatedAt.Time = nil, "changed", op.UpdatedAt.Add(time.Hour)
+	if _, err := a.Index.Read(ctx, op, clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []operations.Index{one, two} {
+		if now := rowsOf(t, x)[0]; now.Op.Comment != "changed" {
+			t.Errorf("shown: %q", now.Op.Comment)
+		}
+	}
+	if q[0].Op.Comment == "changed" {
+		t.Error("rows that somebody holds were changed")
+	}
+	if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 50}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := two.Count(ctx, filter.OperationExpr{}); err != nil || n != 50 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+}
+
+// TestSharingKeepsRolesApart: what is masked for one role is not for another.
+func TestSharingKeepsRolesApart(t *testing.T) {
+	a, _ := open(t)
+	ctx, _ := as(api.Admin)
+	if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 5}); err != nil {
+		t.Fatal(err)
+	}
+	s := NewShared(a)
+	for range 2 {
+		for _, role := range api.Roles {
+			_, who := as(role)
+			rows := rowsOf(t, s.rowsFor(listing{a.Index, a.Now, coverOf(who)}))
+			number := string(rows[0].Op.Source.Account.Number)
+			if masked := strings.HasPrefix(number, "••••"); masked == role.May(api.MayReveal) || masked != strings.Contains(string(rows[0].Op.Raw), "••••") {
+				t.Errorf("%s sees %q", role, number)
+			}
+		}
+	}
+}
+
+// TestManyAskAtOnce: one reads, the others wait for it; a failure is nobody
+// else's, and who is sent away does not wait.
+func TestManyAskAtOnce(t *testing.T) {
+	s := &Shared{}
+	all := answers[int]{}
+	var mu sync.Mutex
+	reads := 0
+	begun, free := make(chan struct{}, 1), make(chan struct{})
+	read := func() (int, error) {
+		mu.Lock()
+		reads++
+		mu.Unlock()
+		begun <- struct{}{}
+		<-free
+		return 7, nil
+	}
+	var group sync.WaitGroup
+	group.Go(func() { _, _ = ask(t.Context(), s, all, "q", read) })
+	<-begun
+	for range 20 {
+		group.Go(func() {
+			if n, err := ask(t.Context(), s, all, "q", read); n != 7 || err != nil {
+				t.Error(n, err)
+			}
+		})
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := ask(gone, s, all, "q", read); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(free)
+	group.Wait()
+	if reads != 1 {
+		t.Errorf("%d reads", reads)
+	}
+	bad := errors.New("disk")
+	if _, err := ask(t.Context(), s, all, "p", func() (int, error) { return 0, bad }); !errors.Is(err, bad) {
+		t.Error(err)
+	}
+	if n, err := ask(t.Context(), s, all, "p", func() (int, error) { return 8, nil }); n != 8 || err != nil {
+		t.Error(n, err)
+	}
+}

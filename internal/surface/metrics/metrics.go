@@ -1,0 +1,98 @@
+// Package metrics tells Prometheus how the server does: people inside, budgets,
+// token lifetimes, rotations, calls, events, the index and the audit trail.
+//
+// Every label has a few fixed values. Nothing of a customer, an operation or a
+// person is in here, no identifier and no secret.
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"opdeck/internal/app"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/host/listen"
+	"opdeck/internal/surface/sshd"
+)
+
+// Sources are parts that may be off.
+type Sources struct {
+	SSH   func() sshd.Counters     // nil: not served
+	Hooks func() receiver.Counters // nil: not received
+}
+
+// Metrics counts what happens in this process and reads the rest when asked.
+type Metrics struct {
+	registry *prometheus.Registry
+	calls    *calls
+	stop     func()
+}
+
+// New begins to count. The caller must Close.
+func New(a *app.App, src Sources) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), calls: newCalls()}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.calls.total, m.calls.took, newState(a), newApprovals(a), &sources{src}, build(a.Version))
+	m.stop = a.OnCall(m.calls.saw)
+	return m
+}
+
+// Close stops counting.
+func (m *Metrics) Close() { m.stop() }
+
+func build(version string) prometheus.Collector {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "opdeck_build_info", Help: "Always 1; the label tells the version.",
+		ConstLabels: prometheus.Labels{"version": version}})
+	g.Set(1)
+	return g
+}
+
+// Handler answers GET /metrics and nothing else.
+func (m *Metrics) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: 3, Timeout: 10 * time.Second, ErrorHandling: promhttp.ContinueOnError}))
+	return mux
+}
+
+// Server is the metrics on the network.
+type Server struct {
+	http     *http.Server
+	listener net.Listener
+}
+
+// Listen opens the port. An address without a host is on loopback: what the
+// server does is nobody else's affair unless the config says so.
+func Listen(ctx context.Context, m *Metrics, addr string) (*Server, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %q is no address; write it like 127.0.0.1:9787", addr)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	l, err := listen.Open(ctx, "metrics", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, err
+	}
+	return &Server{listener: l, http: &http.Server{Handler: m.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}}, nil
+}
+
+// Addr is where the server listens.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close closes the port of a server that is not served.
+func (s *Server) Close() error { return s.listener.Close() }
+
+// Serve answers until ctx ends and returns nil then.
+func (s *Server) Serve(ctx context.Context) error {
+	return listen.Serve(ctx, "metrics", s.http, s.listener, 2*time.Second)
+}

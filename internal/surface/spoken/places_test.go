@@ -1,0 +1,244 @@
+package spoken_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/internal/surface/spoken"
+)
+
+func TestHostileSamplesAreReadSafely(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	p, _ := sit(t, a, ana, nil) // every byte is checked as it is heard
+	p.say("1")
+	p.say("filter ref:ODD", "with odd text")
+	p.say("menu")
+	for _, n := range []int{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 35} {
+		op := newest(t, a, n)
+		p.say("open " + string(op.OPID))
+		all := strings.Join(p.say("all", "End of the operation."), "\n")
+		p.say("reveal")
+		p.say("raw", "As it came")
+		p.say("history")
+		p.say("documents")
+		p.say("1")
+		p.say("menu")
+		for _, want := range map[int][]string{
+			10: {"98,765,432,109,876,543,210.99 EUR"}, 11: {"-1,234.56 EUR"}, 12: {"0.000000001 EUR"}, 13: {"9.999999999 USD"},
+			14: {"4,200.12345678 XQZ"}, 15: {"cannot be trusted", `units "5" nanos "-500000000"`},
+			16: {"odd text: control characters", `\x1b]52;c;`}, 17: {"hidden characters", `\u202e`}, 18: {`\u200b`}, 19: {`\x00`},
+			20: {"goes on."}, 21: {"Which means: unknown", "riskScore: 0.12345678901234568", "bigNumber: 12345678901234567890"}, 35: {"Commission: not given", "Comment: not given"},
+		}[n] {
+			if !strings.Contains(all, want) {
+				t.Errorf("operation %d: %q was not said:\n%s", n, want, all)
+			}
+		}
+	}
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRolesAndReadOnly(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "read_only = true")
+	op := newest(t, a, 0)
+	p, greeting := sit(t, a, ana, nil)
+	if !strings.Contains(strings.Join(greeting, "\n"), "READ-ONLY") {
+		t.Errorf("greeting: %q", greeting)
+	}
+	p.say("open " + string(op.OPID))
+	p.say("documents")
+	p.say("remove 1", "remove cannot be used now. This context is READ-ONLY.")
+	p.say("?", "remove NUMBER: takes a document off the operation, after a question. Not now. This context is READ-ONLY.")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+	v, _ := sit(t, a, api.Actor{Name: "vic", Role: api.Viewer, Via: "ssh"}, nil)
+	v.say("open " + string(op.OPID))
+	v.say("reveal", "Your role (viewer) does not allow to reveal masked values")
+	v.never("all", op.Source.Account.Number.Line(0))
+	v.never("raw", op.Source.Account.Number.Line(0))
+	v.say("menu")
+	v.say("8", "The audit trail cannot be read. Your role (viewer)")
+	v.say("6")
+	v.say("login", "Your role (viewer) does not allow to act on the session")
+	if err := v.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAuditAndEvents(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	op := newest(t, a, 0)
+	p, _ := sit(t, a, ana, nil)
+	p.say("open " + string(op.OPID))
+	p.say("documents")
+	p.say("remove 1")
+	p.say("yes", "Done.")
+	p.say("menu")
+	p.say("8", "records, newest first")
+	p.say("operation "+string(op.OPID), "document.remove, outcome, outcome ok", "document.remove, intent")
+	p.say("3", "Digest of the act: ", "Hash: ")
+	p.say("event console.*", "ana: console.open")
+	p.say("unsettled", "0 writes have no known outcome.")
+	p.say("settle 1", "Type unsettled first")
+	p.say("menu")
+	p.say("7", "No events.")
+	p.say("about x", "No events.")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A trail whose checkpoints fail says so before its records.
+func TestTroubleOfTheTrailIsSaid(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	ctx := api.WithActor(t.Context(), ana)
+	if err := a.Audit.Note(ctx, ana, api.Event{Name: "reveal"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Audit.Checkpoint(ctx); err != nil {
+		t.Fatal(err)
+	}
+	name, err := a.Audit.CheckpointFile(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hears := func(says string) {
+		t.Helper()
+		p, _ := sit(t, a, ana, nil)
+		p.say("8", says, "newest first")
+		if err := p.leave(); err != nil {
+			t.Error(err)
+		}
+	}
+	forged := strings.ReplaceAll(string(good), `\ntime 2`, `\ntime 3`)
+	if err := os.WriteFile(name, []byte(forged), 0o600); err != nil || a.Audit.Checkpoint(ctx) == nil {
+		t.Fatalf("a forged checkpoint passes, %v", err)
+	}
+	hears("Attention: the audit trail was tampered with: ")
+	if err := errors.Join(os.Remove(name), os.Mkdir(name, 0o700)); err != nil || a.Audit.Checkpoint(ctx) == nil {
+		t.Fatalf("a checkpoint was written into nothing, %v", err)
+	}
+	hears("Attention. The last checkpoint could not be written")
+	if err := errors.Join(os.Remove(name), os.WriteFile(name, good, 0o600), a.Audit.Checkpoint(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := sit(t, a, ana, nil)
+	if heard := p.say("8"); strings.Contains(strings.Join(heard, "\n"), "Attention") {
+		t.Errorf("all is well, and it is said: %q", heard)
+	}
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestListAndExport(t *testing.T) {
+	t.Parallel()
+	a := mirrored(t)
+	p, _ := sit(t, a, ana, nil)
+	p.say("1", "Operations 1 to 10 of 500")
+	p.say("last", "Operations 491 to 500 of 500")
+	p.say("next", "no further page")
+	p.say("first")
+	p.say("previous", "This is the first page.")
+	p.say("11", "Give a number of this page: 1 to 10.")
+	p.say("id 2", "The id is ")
+	p.say("sort", "Fields: created")
+	p.say("sort amount", "sorted by amount, newest or largest first", "98,765,432,109,876,543,210.99 EUR")
+	p.say("sort amount", "sorted by amount, oldest or smallest first")
+	p.say("sort colour", "cannot be sorted by that")
+	p.say("filter statsu:PENDING", "The filter was not understood.", "The list stays as it was.")
+	p.say("filter help", "status: the service's status word")
+	p.say("views", "pending: status:PENDING, ")
+	p.say("view pending", "View pending.", "filter status:PENDING")
+	p.say("group", "Group by status")
+	p.say("group currency", "EUR: ")
+	file := filepath.Join(t.TempDir(), "out.csv")
+	p.say("export "+file, "Exported ")
+	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "PENDING") {
+		t.Errorf("export: %v", err)
+	}
+	p.say("export "+file, "There is a file of that name already.")
+	p.say("documents 1", "Documents of the operation")
+	p.say("menu")
+	p.say("open no/such", "This is no operation id")
+	p.say("open 0000-none", "The operation: not found.", "Main menu")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	a := world(t, "", false)
+	p, _ := sit(t, a, ana, nil)
+	_ = p.in.Close()
+	if err := p.end(); err != nil || !strings.Contains(p.transcript(), "The input has ended.") {
+		t.Errorf("end of input: %v", err)
+	}
+	p, _ = sit(t, a, ana, nil)
+	p.stop()
+	if err := p.end(); api.KindOf(err) != api.Interrupted {
+		t.Errorf("interrupted: %v", err)
+	}
+	p, _ = sit(t, a, ana, nil)
+	if _, err := io.WriteString(p.in, "ope\x03"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.end(); api.KindOf(err) != api.Interrupted {
+		t.Errorf("ctrl+c: %v", err)
+	}
+}
+
+func TestWidthCharactersAndEcho(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	p, _ := sit(t, a, ana, func(o *spoken.Options) {
+		o.Width, o.Echo = 40, true
+		o.Getenv = func(name string) string { return map[string]string{"LANG": "C"}[name] }
+	})
+	p.say("1", "You typed 1.")
+	p.say("filter customer:株式会社", "Operations 1 to", `\u682a\u5f0f`)
+	_ = p.in.Close()
+	if err := p.end(); err != nil {
+		t.Error(err)
+	}
+	for l := range strings.SplitSeq(p.transcript(), "\n") {
+		for _, r := range l {
+			if r > 0x7e {
+				t.Fatalf("%q is not ASCII", l)
+			}
+		}
+		if len(l) > 40 {
+			t.Errorf("%q is longer than 40", l)
+		}
+	}
+}
+
+func TestSessionThatDiesIsTold(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	p, _ := sit(t, a, ana, nil)
+	// Somebody else logs the account in: our pair dies before its time.
+	admin(t, a, "POST", "login", "{}")
+	p.say("1")
+	p.say("live", "News. The session died before its time: ")
+	p.never("again", "News.") // once is enough
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}

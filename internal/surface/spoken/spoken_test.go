@@ -1,0 +1,317 @@
+package spoken_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/api/secret"
+	"opdeck/internal/app/config"
+	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/surface/spoken"
+)
+
+var update = flag.Bool("update", false, "write the transcript anew")
+
+// TestTranscript holds one session against a file, word for word.
+func TestTranscript(t *testing.T) {
+	t.Parallel()
+	a := mirrored(t)
+	op := newest(t, a, 0)
+	p, _ := sit(t, a, ana, nil)
+	for _, l := range []string{"?", "1", "next", "first", "filter status:PENDING currency:EUR", "totals", "group status", "views pending", "sort created", "filter off", "1",
+		"all", "history", "documents", "3", "remove 3", "remove 1", "y", "remove 1", "yes", "putback", "yes", "back", "back", "open " + string(op.OPID), "menu", "7", "back"} {
+		p.say(l)
+	}
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join("testdata", "session.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(p.transcript()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, wanted := strings.Split(p.transcript(), "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(got), len(wanted)) {
+		if got[i] != wanted[i] {
+			t.Fatalf("line %d (go test -update writes it anew):\n got %s\nwant %s", i+1, got[i], wanted[i])
+		}
+	}
+	if len(got) != len(wanted) {
+		t.Errorf("%d lines, want %d", len(got), len(wanted))
+	}
+}
+
+func TestDocumentsFromEndToEnd(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	op := newest(t, a, 0)
+	id := string(op.OPID)
+	p, _ := sit(t, a, ana, nil)
+	p.say("open "+id, "Operation "+id, "Status PENDING, which means open.")
+	p.say("all", "Reference: ", "Source number: masked", "End of the operation.")
+	p.say("reveal", "Source number: "+op.Source.Account.Number.Line(0))
+	p.say("raw", `"opid": "`+id+`"`)
+	p.say("documents", "1. "+op.Documents[0].FileName.Line(0), "LOCKED")
+	p.say("remove 3", "is locked and cannot be removed. Nothing was sent.", "Only the compliance team")
+	p.say("remove 9", "1 to 3")
+	p.say("remove 1", "SANDBOX. Context desk", "Document id: "+op.Documents[0].GUID.Line(0), "Type yes to remove")
+	p.say("yes", "Done. Removed", "putback puts it back.", "has 2 documents")
+	if _, still := now(t, a, id).Document(string(op.Documents[0].GUID)); still {
+		t.Error("the document is still there")
+	}
+	p.say("putback", "Type yes to put back")
+	p.say("yes", "Done. Put back", "has 3 documents")
+	p.say("putback", "putback cannot be used now. Nothing was removed")
+
+	file := filepath.Join(t.TempDir(), "new contract.txt")
+	if err := os.WriteFile(file, []byte("the new text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.say("replace 1", "one job", "File on this host, or back:")
+	p.say("/no/such/file", "cannot be opened")
+	p.say(file, "Type, or an empty line for none:")
+	p.say("CONTRACT", "Description")
+	p.say("", "Replace ", "Between removal and attaching")
+	p.say("yes", "Step 1 of 3", "Step 2 of 3", "Step 3 of 3", "Done. Replaced", "new contract.txt")
+	p.say("upload "+file, "Type, or")
+	p.say("", "Description")
+	p.say("", "Upload new contract.txt")
+	p.say("no", "No. Nothing was sent.")
+	p.say("attach "+op.Documents[0].GUID.Line(0), "What it is called there")
+	p.say("", "Type yes to attach it")
+	p.say("yes", "Done. Attached.", "has 4 documents")
+	p.say("back", "Operation, id ending in "+id[len(id)-4:])
+	p.say("history", "documents[", "from a read")
+	p.say("children")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	op := newest(t, a, 0)
+	ctx := api.WithActor(t.Context(), ana)
+	u := api.Upload{CUID: string(op.Customer.CUID), FileName: "new.txt", Content: []byte("text")}
+	if _, err := a.Jobs.Plan(ctx, op, string(op.Documents[1].GUID), u, false); err != nil {
+		t.Fatal(err)
+	}
+	p, greeting := sit(t, a, ana, nil)
+	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "stands at: planned.") || !strings.Contains(all, "1. Resume") {
+		t.Fatalf("not offered:\n%s", all)
+	}
+	p.say("1", "Type yes to resume it")
+	p.say("yes", "Step 1 of 3", "It is attached.", "Done. Replaced contract.pdf by new.txt.", "Main menu.")
+	if got := now(t, a, string(op.OPID)); got.Documents[len(got.Documents)-1].FileName != "new.txt" {
+		t.Errorf("documents are %v", got.Documents)
+	}
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNothingIsConfirmedByAccident(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	op := newest(t, a, 0)
+	p, _ := sit(t, a, ana, nil)
+	p.say("open " + string(op.OPID))
+	p.say("documents")
+	for _, answer := range []string{"", "y", "Y", "1", "yes.", "yes yes", "remove 1", "back", "\x1b[A"} {
+		p.say("remove 1", "Type yes")
+		p.say(answer, "No. Nothing was sent.", "Documents of the operation")
+	}
+	// A paste: command and answers in one piece. The answers are gone; the question waits.
+	p.say("remove 1\nyes\nyes", "Type yes to remove")
+	p.say("", "No. Nothing was sent.")
+	p.say("remove 1", "Type yes to remove")
+	p.say("yes\nback", "That counts as No.")
+	p.say("back")
+	page, err := a.Audit.Find(api.WithActor(t.Context(), ana), audit.Query{Event: string(api.ActRemoveDocument)})
+	if err != nil || len(page.Entries) != 0 {
+		t.Errorf("%d records of removals, %v", len(page.Entries), err)
+	}
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestProductionAsksForTheIdsEnd(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	op := newest(t, a, 0)
+	a.Context.Sandbox, a.Context.Kind = false, config.Production // the service stays the built-in one
+	p, greeting := sit(t, a, ana, nil)
+	if !strings.Contains(strings.Join(greeting, "\n"), "PRODUCTION. Context desk.") {
+		t.Errorf("greeting: %q", greeting)
+	}
+	guid := string(op.Documents[0].GUID)
+	p.say("open " + string(op.OPID))
+	p.say("documents")
+	for _, wrong := range []string{"yes", "", guid[len(guid)-3:], guid} {
+		p.say("remove 1", "PRODUCTION.", "Type the last 4 characters of the document id to remove")
+		p.say(wrong, "No. Nothing was sent.")
+	}
+	p.say("remove 1")
+	p.say(guid[len(guid)-4:], "Done. Removed")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestVerificationFromEndToEnd(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	token := "demo-corporate-rejected-1"
+	p, _ := sit(t, a, ana, func(o *spoken.Options) { o.Secret = func(string) (string, error) { return token, nil } })
+	p.say("4", "Customers 1 to 10 of 20")
+	p.say("next", "Customers 11 to 20 of 20")
+	p.say("find Harbour", "1. Harbour & Finch")
+	p.say("1", "1. Share: not needed.", "5. Finalize", "Next. Nothing: the customer is accepted. To verify them anew, present a share token with share.")
+	p.say("share "+token, "never typed behind the command")
+	p.say("share", "CORPORATE: one token", "not shown, kept or logged", "Type yes to share")
+	p.say("yes", "The token was not applied.", "It can be tried again")
+	token = "demo-corporate-outstanding-2"
+	p.say("1", "Type yes to share")
+	p.say("yes", "Applied. Outstanding: ", "2. Outstanding sets: to do.", "Next. Make a link with link")
+	p.say("share", "a customer is shared once")
+	p.say("link", "Type yes to make the link")
+	heard := p.say("yes", "Its host is ", "It lapses in ")
+	if l := find(t, heard, "The link:"); !strings.HasPrefix(l, "http") {
+		t.Errorf("link %q", l)
+	}
+	p.say("application", "Application, corporate", "application companyName: Harbour & Finch")
+	p.say("finalize", "Outstanding: ", "cannot be taken back")
+	p.say("yes", "Done. Finalized.", "5. Finalize: done.")
+	p.say("finalize", "submitted already")
+	p.say("operations", "Operations 1 to", "filter customer:")
+	p.say("back", "Verification.")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(p.transcript(), token) {
+		t.Error("the token was said")
+	}
+}
+
+func TestRefusedSharesAreExplained(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	ctx := api.WithActor(t.Context(), ana)
+	page, err := a.Client.Customers(ctx, api.CustomerQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, other := string(page.Items[0].CUID), string(page.Items[1].CUID)
+	if res, err := a.Client.Share(ctx, shared, secret.New("demo-"+strings.ToLower(string(page.Items[0].Type))+"-ok-x")); err != nil || !res.Applied {
+		t.Fatal(res, err) // by somebody whose store is another one
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "token")
+	if err := os.WriteFile(file, []byte("demo-corporate-ok-zz\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := sit(t, a, ana, nil) // no way to hide what is typed
+	p.say("compliance")
+	p.say("customer "+shared, "Verification")
+	p.say("share", "A secret cannot be typed hidden here", "reads it from standard input", "File with the token")
+	p.say(file, "Type yes to share")
+	p.say("yes", "Share: refused. A share token was already applied", "Applied; a customer is shared once.", "2. Outstanding sets: not known.",
+		"Next. Make a link with link: what is outstanding is not known")
+	settings(t, a, `{"baas": true}`)
+	p.say("back")
+	p.say("customer " + other)
+	p.say("share")
+	p.say(file)
+	p.say("yes", "Share: refused. The service forbids the share (403), which it documents for accounts on the BaaS verification program", "1. Share: blocked.")
+	p.say("share", "works once and lives about 20 minutes") // it is never off for ever
+	p.say("back")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSessionAndLimits(t *testing.T) {
+	t.Parallel()
+	a := filled(t, "")
+	p, _ := sit(t, a, ana, nil)
+	p.say("1")
+	p.say("live")
+	p.say("menu")
+	p.say("5", "billing: ", " of 1000 used, room for ", "Policy wait")
+	p.say("back")
+	p.say("6", "The session is live.", "Access token: ", "of 5 minutes left", "Refresh token: ", "Token pair number 1")
+	p.say("history", "newest first", "login, ok")
+	p.say("instances", "process")
+	p.say("refresh", "It costs the one refresh", "Type yes to Refresh")
+	p.say("yes", "Done. The pair was refreshed.", "Token pair number 2")
+	p.say("login", "It costs one of six logins")
+	p.say("", "No. Nothing was sent.")
+	p.say("reset", "It sends nothing now")
+	p.say("yes", "Done. The session was reset", "The session is none.")
+	p.say("where", "SANDBOX.", "The session is none.")
+	p.say("calls", "list operations")
+	if err := p.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASecondPerson(t *testing.T) {
+	t.Parallel()
+	a := filled(t, `approval = "second_person"`)
+	a.JudgeSSH(func(approval.Person) (api.Role, error) { return api.Operator, nil })
+	op := newest(t, a, 0)
+	asker, _ := sit(t, a, ben, nil)
+	asker.say("open " + string(op.OPID))
+	asker.say("documents")
+	asker.say("remove 1")
+	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague", "Approvals, request r")
+
+	judge, greeting := sit(t, a, ana, nil)
+	if !strings.Contains(strings.Join(greeting, "\n"), "News. ben asks for a second person") {
+		t.Errorf("no news:\n%s", strings.Join(greeting, "\n"))
+	}
+	judge.say("9", "1 request waits", "asked by ben")
+	judge.say("1", "What: Remove document "+string(op.Documents[0].GUID), "Would be sent: DELETE /v2/billing/operation/", "are as the requester saw them")
+	judge.say("look", "News. ben is at this operation too.")
+	judge.say("back")
+	judge.say("approve", "Comment, or an empty line")
+	judge.say("looks right", "Your comment: looks right", "Type yes to approve")
+	judge.say("y", "No. Nothing was sent.")
+	judge.say("approve")
+	judge.say("")
+	judge.say("yes", "Done. Approved.", "Approvals.")
+
+	asker.say("again", "News. ana approved: Remove document")
+	asker.say("remove 1")
+	asker.say("yes", "Done. Removed")
+	asker.say("putback")
+	asker.say("yes", "waits for a second person")
+	asker.say("menu")
+	asker.say("9", "1 request waits")
+	asker.say("1", "Request r")
+	asker.say("approve", "Nobody approves or denies their own request.")
+	if err := asker.leave(); err != nil {
+		t.Error(err)
+	}
+	judge.say("again", "News. ben asks", "1 request waits")
+	judge.say("1")
+	judge.say("deny", "Comment, or back:")
+	judge.say("not today", "Type yes to deny")
+	judge.say("yes", "Done. Denied.")
+	judge.say("all", "denied, asked by ben", "spent, asked by ben")
+	if err := judge.leave(); err != nil {
+		t.Error(err)
+	}
+}

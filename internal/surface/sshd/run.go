@@ -1,0 +1,237 @@
+package sshd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	gossh "golang.org/x/crypto/ssh"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+)
+
+// run is the program of a session: the console, drawn or in lines, or one command.
+type run struct {
+	x       *session
+	command string
+	exec    bool
+	id      string
+	began   time.Time
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	out     io.Writer
+	spoken  bool        // the console in lines
+	ending  atomic.Bool // keys do nothing any more
+	over    chan struct{}
+	fault   bool // the program panicked
+	leaving sync.Once
+	watch   watch
+}
+
+func newRun(x *session, command string, exec bool) *run {
+	r := &run{x: x, command: command, exec: exec, id: uuid.NewString(), began: time.Now(), over: make(chan struct{})}
+	x.who = x.c.actor(r.id)
+	base := api.WithActor(x.srv.background(), x.who)
+	r.ctx, r.cancel = context.WithCancelCause(base)
+	r.spoken = x.srv.opt.Spoken != nil && (exec && asksPlain(command) || !exec && (!x.pty || x.term == "dumb"))
+	r.exec = exec && !r.spoken
+	r.out = &stallWriter{w: x.ch, limit: x.srv.opt.Limits.Stall, stalled: func() { r.cancel(errGone); _ = x.c.Close() }}
+	if r.spoken { // the watch speaks too
+		r.out = &whole{w: r.out}
+	}
+	r.watch.init(r)
+	return r
+}
+
+// background is the context of everything that serves people; their own
+// contexts end with what they do.
+func (s *Server) background() context.Context { return context.Background() }
+
+// start runs the program on a goroutine of its own, after the reply to the
+// request: what it writes comes behind that.
+func (r *run) start() {
+	x := r.x
+	if !x.c.join(x) {
+		r.cancel(errGone)
+		go func() { r.finish(1, "The connection is being closed, or has too many sessions.") }()
+		return
+	}
+	x.srv.running.Add(1)
+	x.finished.Add(1)
+	go func() {
+		defer x.srv.running.Done()
+		defer x.finished.Done()
+		defer x.c.part(x)
+		defer x.rise() // the seat is free although the other side may not have let go of the channel
+		r.body()
+	}()
+}
+
+// body is the life of a program, from the record of its opening to that of its end.
+func (r *run) body() {
+	x, s := r.x, r.x.srv
+	kind := "console"
+	if r.exec {
+		kind = "command"
+	}
+	s.stats.opened(kind, 1)
+	s.note(r.ctx, x.who, api.Event{Name: eventOpen, Object: kind, Detail: r.opening()})
+	go r.watch.run()
+
+	code, say := r.guarded()
+	close(r.over)
+	var why *ended
+	_ = errors.As(context.Cause(r.ctx), &why)
+	r.cancel(nil)
+	if why != nil {
+		code, say = api.Interrupted.Exit(), why.say
+	}
+	how := r.how(why, code)
+	s.stats.opened(kind, -1)
+	s.stats.add(&s.stats.closed, how)
+	detail := fmt.Sprintf("%s after %s", how, time.Since(r.began).Round(time.Second))
+	s.note(r.ctx, x.who, api.Event{Name: eventClose, Object: kind, Detail: detail})
+	r.finish(code, say)
+}
+
+func (r *run) opening() string {
+	switch {
+	case r.exec:
+		return "a command"
+	case r.spoken && !r.x.pty:
+		return "spoken, no terminal"
+	case r.spoken:
+		return "spoken, terminal " + r.x.term + ", " + r.x.size.String()
+	}
+	return "terminal " + r.x.term + ", " + r.x.size.String()
+}
+
+// how is one word for the end of the program.
+func (r *run) how(why *ended, code int) string {
+	switch {
+	case why != nil:
+		return why.word
+	case r.fault:
+		return "fault"
+	case code != 0:
+		return "failed"
+	}
+	return "left"
+}
+
+// guarded runs the program; a panic ends this session only and tells nothing of
+// its value.
+func (r *run) guarded() (code int, say string) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.x.srv.opt.Log.Error("ssh session panic", "session", r.id, "type", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+			r.fault = true
+			code, say = api.Internal.Exit(), "The console met a fault of its own and had to stop."
+		}
+	}()
+	switch {
+	case r.exec:
+		return r.runCommand(), ""
+	case r.spoken:
+		return r.runSpoken()
+	}
+	return r.runConsole()
+}
+
+// finish says the last word, gives the exit code and closes the channel, within
+// a bounded time.
+func (r *run) finish(code int, say string) {
+	cut := time.AfterFunc(5*time.Second, func() { _ = r.x.c.Close() })
+	defer cut.Stop()
+	if say != "" {
+		_, _ = io.WriteString(r.x.ch.Stderr(), say+r.x.lineEnd())
+	}
+	_, _ = r.x.ch.SendRequest("exit-status", false, gossh.Marshal(struct{ Code uint32 }{uint32(code)}))
+	_ = r.x.ch.Close()
+}
+
+// lineEnd ends a line at the other end.
+func (x *session) lineEnd() string {
+	if x.pty {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// end makes the session leave: keys do nothing any more, what was sent is
+// awaited, what was not is dropped.
+func (x *session) end(why *ended) {
+	if x.run == nil {
+		_ = x.ch.Close()
+		return
+	}
+	x.run.end(why)
+}
+
+func (r *run) end(why *ended) {
+	r.leaving.Do(func() {
+		r.ending.Store(true)
+		go func() {
+			ctx, stop := context.WithTimeout(r.ctx, r.x.srv.opt.Limits.Goodbye*8/10)
+			defer stop()
+			r.x.srv.opt.Settle(ctx, r.id)
+			r.cancel(why)
+			t := time.NewTimer(3 * time.Second)
+			defer t.Stop()
+			select {
+			case <-r.over:
+			case <-t.C: // the program does not end, or waits for a client that does not read
+				_ = r.x.c.Close()
+			}
+		}()
+	})
+}
+
+// stallWriter gives up on a reader that takes nothing for too long. The window
+// of an SSH channel can be full while the network is not, so a deadline of the
+// network does not see that.
+type stallWriter struct {
+	w       io.Writer
+	limit   time.Duration
+	stalled func()
+}
+
+func (s *stallWriter) Write(b []byte) (int, error) {
+	t := time.AfterFunc(s.limit, s.stalled)
+	defer t.Stop()
+	return s.w.Write(b)
+}
+
+// exit is the exit code and the sentence for an error of the console. Ctrl+c is
+// one of the ways to leave it.
+func exit(err error) (code int, say string) {
+	if err == nil {
+		return 0, ""
+	}
+	e := api.AsError(err)
+	if e.Kind == api.Interrupted {
+		return 0, ""
+	}
+	return e.Kind.Exit(), untrusted.Text(e.Public).Line(300)
+}
+
+// untilGone notes the end of what a person types: nobody is there any more.
+type untilGone struct {
+	r      io.Reader
+	cancel context.CancelCauseFunc
+}
+
+func (u *untilGone) Read(b []byte) (int, error) {
+	n, err := u.r.Read(b)
+	if err != nil {
+		u.cancel(errGone)
+	}
+	return n, err
+}

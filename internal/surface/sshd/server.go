@@ -1,0 +1,376 @@
+package sshd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"charm.land/ssh"
+	tea "github.com/charmbracelet/bubbletea"
+	gossh "golang.org/x/crypto/ssh"
+
+	"opdeck/api"
+	"opdeck/internal/host/listen"
+	"opdeck/ui/paint"
+)
+
+// Terminal is the terminal at the other end.
+type Terminal struct {
+	In      io.Reader
+	Out     io.Writer
+	Getenv  func(string) string // TERM, COLORTERM, LANG, LC_*, NO_COLOR as sent; "" for all else
+	Size    func() (w, h int)   // as it is now
+	Resizes <-chan paint.Size
+	// Filter must see every message of the program first: idle time is counted
+	// there, and what the server has to say comes through it.
+	Filter func(tea.Model, tea.Msg) tea.Msg
+}
+
+// Line is a channel that can only print: lines are read and written, and nothing
+// is drawn.
+type Line struct {
+	In     io.Reader
+	Out    io.Writer           // takes LF; a terminal gets CRLF
+	Getenv func(string) string // as of a Terminal
+	// Raw is true for a terminal: it does not show what is typed.
+	Raw   bool
+	Width int // of the terminal in cells as it was at the beginning; 0: there is none
+}
+
+// Command is one command to run without a terminal.
+type Command struct {
+	Args     []string
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Auditor records what happened.
+type Auditor interface {
+	Note(ctx context.Context, who api.Actor, e api.Event) error
+}
+
+// Options of a Server. Those without a default are needed.
+type Options struct {
+	HostKey gossh.Signer
+	Ring    *Ring
+	// Console shows the console to the person in ctx until they leave or ctx
+	// ends; its cause says why.
+	Console func(ctx context.Context, t Terminal) error
+	// Spoken is the console in lines, for who comes without a terminal, on one that
+	// cannot draw (TERM is dumb or unknown), or asks for it by the command plain. It
+	// ends as Console does. nil: they are told that they need a terminal.
+	Spoken func(ctx context.Context, l Line) error
+	// Exec runs a command for the person in ctx and returns its exit code.
+	Exec func(ctx context.Context, c Command) int
+	// Rechecked is told after each look at the people inside, and at once when the key
+	// files say something else. nil: nobody.
+	Rechecked func(ctx context.Context)
+	// Settle waits until nothing that a session sent is unanswered, or ctx ends.
+	// nil: nothing is waited for.
+	Settle func(ctx context.Context, session string)
+	Audit  Auditor
+	Log    *slog.Logger     // nil: discards
+	Now    func() time.Time // nil: time.Now; for lifetimes of keys only
+
+	// KnownSources is a file that remembers the networks that people logged in from,
+	// for which places before authentication are kept. "": they are forgotten at the end.
+	KnownSources string
+
+	MaxSessions int // 200, of which 4 are kept for oncall and admin
+	Limits      Limits
+}
+
+// Limits are bounds of a Server; zero fields have the defaults named.
+type Limits struct {
+	Handshake time.Duration // 10 s from the connection to the proof
+	Tries     int           // 3 proofs tried on one connection
+
+	Pending     int           // 128 connections without a proof
+	PendingKept int           // 32 of them for networks that somebody logged in from before
+	PerSource   int           // 8 of them from one /32 or /64
+	PerNetwork  int           // 32 of them from one /24 or /48, known sources aside
+	Quiet       time.Duration // 500 ms that a silent client may keep us waiting before another one can take its place
+	Patience    time.Duration // 8 s that one beyond the bounds waits for its turn
+
+	PerPerson int           // 4 sessions of one person
+	PerConn   int           // 2 sessions on one connection
+	Conns     int           // 8 connections of one person
+	Lone      time.Duration // 60 s that a connection may have no session
+
+	Idle     time.Duration // 15 min from the last key
+	IdleWarn time.Duration // 2 min before, or a fifth of Idle
+	Session  time.Duration // 8 h in all
+	Warn     time.Duration // 5 min before
+
+	KeepAlive time.Duration // 30 s from one sign of life to the next
+	Misses    int           // 3 in a row end the connection
+	Stall     time.Duration // 30 s that the other side may not take what was written
+
+	Goodbye time.Duration // 10 s for everybody to leave when the server ends
+	Reload  time.Duration // 5 s from one look at the key files to the next
+	Recheck time.Duration // 30 s from one look at the people inside to the next
+}
+
+func (l *Limits) defaults() {
+	or(&l.Handshake, 10*time.Second)
+	or(&l.Tries, 3)
+	or(&l.Pending, 128)
+	or(&l.PendingKept, l.Pending/4)
+	or(&l.PerSource, 8)
+	or(&l.PerNetwork, 32)
+	or(&l.Quiet, 500*time.Millisecond)
+	or(&l.Patience, 8*time.Second)
+	or(&l.PerPerson, 4)
+	or(&l.PerConn, 2)
+	or(&l.Conns, 8)
+	or(&l.Lone, time.Minute)
+	or(&l.Idle, 15*time.Minute)
+	or(&l.IdleWarn, min(2*time.Minute, l.Idle/5))
+	or(&l.Session, 8*time.Hour)
+	or(&l.Warn, min(5*time.Minute, l.Session/5))
+	or(&l.KeepAlive, 30*time.Second)
+	or(&l.Misses, 3)
+	or(&l.Stall, 30*time.Second)
+	or(&l.Goodbye, 10*time.Second)
+	or(&l.Reload, 5*time.Second)
+	or(&l.Recheck, 30*time.Second)
+}
+
+func or[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+// Server serves one listener.
+type Server struct {
+	opt      Options
+	ssh      *ssh.Server
+	preAuth  *preAuthLimit
+	seats    *seats
+	stats    stats
+	refusals listen.LogLimit
+
+	stopping chan struct{} // closed when nobody more is let in
+	running  sync.WaitGroup
+	reload   chan struct{} // holds one token: look at the files now
+
+	mu    sync.Mutex
+	gone  bool           // guarded by mu: nobody more is let in
+	conns map[*conn]bool // guarded by mu: true for those that proved who they are
+}
+
+// New makes a server. Nothing is listened on yet.
+func New(opt Options) (*Server, error) {
+	switch {
+	case opt.HostKey == nil:
+		return nil, errors.New("ssh: no host key")
+	case opt.Ring == nil:
+		return nil, errors.New("ssh: nothing says who may come in")
+	case opt.Console == nil || opt.Exec == nil || opt.Audit == nil:
+		return nil, errors.New("ssh: Console, Exec and Audit are needed")
+	}
+	opt.Limits.defaults()
+	or(&opt.MaxSessions, 200)
+	or(&opt.Log, slog.New(slog.DiscardHandler))
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Rechecked == nil {
+		opt.Rechecked = func(context.Context) {}
+	}
+	if opt.Settle == nil {
+		opt.Settle = func(context.Context, string) {}
+	}
+	var err error
+	if opt.HostKey, err = withoutSHA1(opt.HostKey); err != nil {
+		return nil, err
+	}
+	l := opt.Limits
+	s := &Server{opt: opt, preAuth: newPreAuthLimit(l), seats: newSeats(opt.MaxSessions, l.PerPerson, l.Conns),
+		stopping: make(chan struct{}), reload: make(chan struct{}, 1), conns: map[*conn]bool{}}
+	s.preAuth.known.path = opt.KnownSources
+	if err := s.preAuth.known.load(); err != nil {
+		return nil, err
+	}
+	s.ssh = &ssh.Server{
+		HostSigners: []ssh.Signer{opt.HostKey}, Version: "opdeck", HandshakeTimeout: l.Handshake,
+		Handler:                 func(ssh.Session) {}, // never called: the session channel is ours
+		ConnCallback:            s.accept,
+		ConnectionCloseCallback: func(net.Conn) { s.running.Done() },
+		ServerConfigCallback:    s.config,
+		ChannelHandlers:         map[string]ssh.ChannelHandler{"session": s.session, "default": s.noChannel},
+		RequestHandlers:         map[string]ssh.RequestHandler{"default": s.noRequest},
+		SubsystemHandlers:       map[string]ssh.SubsystemHandler{},
+	}
+	return s, nil
+}
+
+// Fingerprint is the host key's, as ssh shows it at the first connection.
+func (s *Server) Fingerprint() string { return gossh.FingerprintSHA256(s.opt.HostKey.PublicKey()) }
+
+// Reload looks at the key files soon instead of within Limits.Reload.
+func (s *Server) Reload() {
+	select {
+	case s.reload <- struct{}{}:
+	default:
+	}
+}
+
+// Serve lets people in until ctx ends. Then nobody more comes in, questions that
+// are open are dropped, what was sent is awaited, and everybody is out within
+// Limits.Goodbye. It returns nil after such an end, and only when nothing of it
+// runs any more. It closes l and can be called once.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	for _, m := range s.opt.Ring.Mistakes() {
+		s.opt.Log.Warn("ssh key left out", "file", m.File, "line", m.Line, "why", m.What)
+	}
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.running.Go(func() { s.watch(watching) })
+	ended := make(chan error, 1)
+	go func() { ended <- s.ssh.Serve(l) }()
+	select {
+	case err := <-ended:
+		cancel()
+		s.stop(l)
+		return fmt.Errorf("ssh: %w", err)
+	case <-ctx.Done():
+	}
+	s.stop(l)
+	<-ended
+	return nil
+}
+
+// stop sends everybody home.
+func (s *Server) stop(l net.Listener) {
+	close(s.stopping)
+	s.mu.Lock()
+	s.gone = true
+	s.mu.Unlock()
+	_ = l.Close()
+	for _, c := range s.all() {
+		c.dismiss(errStopping)
+	}
+	out := make(chan struct{})
+	go func() { s.running.Wait(); close(out) }()
+	t := time.NewTimer(s.opt.Limits.Goodbye)
+	defer t.Stop()
+	select {
+	case <-out:
+	case <-t.C:
+		s.opt.Log.Warn("ssh: cut off who did not leave in time", "connections", len(s.all()))
+	}
+	_ = s.ssh.Close()
+	for _, c := range s.all() {
+		_ = c.Close()
+	}
+	<-out
+	s.remember()
+}
+
+// remember saves the networks that people logged in from.
+func (s *Server) remember() {
+	if err := s.preAuth.known.save(); err != nil {
+		s.opt.Log.Error("ssh: logins from known networks may have to wait after a restart", "err", err)
+	}
+}
+
+// all are the connections, inside those that proved who they are.
+func (s *Server) all() []*conn    { return s.those(false) }
+func (s *Server) inside() []*conn { return s.those(true) }
+
+func (s *Server) those(proven bool) []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*conn, 0, len(s.conns))
+	for c, p := range s.conns {
+		if p || !proven {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// watch looks at the key files, and at the people inside.
+func (s *Server) watch(ctx context.Context) {
+	look := time.NewTicker(s.opt.Limits.Reload)
+	defer look.Stop()
+	again := time.NewTicker(s.opt.Limits.Recheck)
+	defer again.Stop()
+	trouble := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+			s.recheck(ctx)
+			continue
+		case <-s.reload:
+		case <-look.C:
+			s.remember()
+		}
+		changed, err := s.opt.Ring.Reload()
+		if err != nil && err.Error() != trouble {
+			s.opt.Log.Error("ssh keys cannot be read", "err", err)
+		}
+		trouble = ""
+		if err != nil {
+			trouble = err.Error()
+		}
+		if changed {
+			s.reloaded(ctx)
+			s.recheck(ctx)
+		}
+	}
+}
+
+// reloaded tells that the keys are others now.
+func (s *Server) reloaded(ctx context.Context) {
+	keys, authorities := s.opt.Ring.Len()
+	bad := s.opt.Ring.Mistakes()
+	for _, m := range bad {
+		s.opt.Log.Warn("ssh key left out", "file", m.File, "line", m.Line, "why", m.What)
+	}
+	detail := fmt.Sprintf("ssh keys read again: %d keys, %d authorities, %d lines left out", keys, authorities, len(bad))
+	s.opt.Log.Info(detail)
+	s.note(ctx, api.Actor{Name: "server", Via: "service"}, api.Event{Name: eventReload, Object: "ssh", Detail: detail})
+}
+
+// recheck looks whether everybody inside would still be let in as who they are.
+func (s *Server) recheck(ctx context.Context) {
+	defer s.opt.Rechecked(ctx)
+	for _, c := range s.inside() {
+		p, err := s.opt.Ring.Judge(c.key, c.user, c.addr)
+		switch {
+		case err != nil:
+			c.dismiss(errRevoked)
+		case p.Name != c.person.Name || p.Login != c.person.Login || p.Role != c.person.Role || p.NoTerminal != c.person.NoTerminal:
+			c.dismiss(errChanged)
+		}
+	}
+}
+
+// Names of events, as the audit trail numbers them.
+const (
+	eventOpen    = "console.open"
+	eventClose   = "console.close"
+	eventRefused = "ssh.refused"
+	eventReload  = "config.reload"
+)
+
+// note records an event. A trail that cannot be written does not keep people
+// from reading: the gate refuses their writes.
+func (s *Server) note(ctx context.Context, who api.Actor, e api.Event) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := s.opt.Audit.Note(ctx, who, e); err != nil {
+		s.opt.Log.Error("audit", "err", err)
+	}
+}

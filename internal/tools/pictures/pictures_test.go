@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPicturesAreNotOld plays every scene and holds its words against those in
+// the pictures; "go run ./internal/tools/pictures" makes them anew.
+func TestPicturesAreNotOld(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays every scene")
+	}
+	for n, sc := range scenes() {
+		if raced && n > 0 { // the detector looks for races, not for words; .ci/run looks at these without it
+			continue
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			f, err := play(t.Context(), sc, "dark")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := plain(f)
+			for _, g := range grounds {
+				b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "pictures", sc.name+"-"+g.name+".svg"))
+				if err != nil {
+					t.Fatalf("%v; go run ./internal/tools/pictures makes it", err)
+				}
+				var pic struct {
+					Desc  string   `xml:"desc"`
+					Texts []string `xml:"text"`
+				}
+				if err := xml.Unmarshal(b, &pic); err != nil {
+					t.Fatalf("%s: %v", g.name, err)
+				}
+				if got := strings.TrimSpace(pic.Desc); got != want {
+					t.Errorf("%s is older than its screen; go run ./internal/tools/pictures makes it anew\n%s", g.name, differing(got, want))
+				}
+				if len(pic.Texts) < 10 {
+					t.Errorf("%s: %d texts are drawn", g.name, len(pic.Texts))
+				}
+			}
+		})
+	}
+}
+
+// differing are the lines that only one of two texts has: - the picture, + the screen.
+func differing(got, want string) string {
+	var out []string
+	only := func(sign, a, b string) {
+		there := strings.Split(b, "\n")
+		for _, l := range strings.Split(a, "\n") {
+			if !slices.Contains(there, l) {
+				out = append(out, sign+" "+l)
+			}
+		}
+	}
+	only("-", got, want)
+	only("+", want, got)
+	return strings.Join(out, "\n")
+}
+
+// A picture is about what its scene says, or it is not made.
+func TestWrongPicturesAreNotMade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays scenes")
+	}
+	limits := scene{name: "x", w: 80, h: 24, where: "› Limits", word: "Policy wait"}
+	for name, c := range map[string]struct {
+		steps []step
+		want  string
+	}{
+		"another screen":   {[]step{list, {"6", "generation"}}, "this is not"},
+		"nothing pressed":  {[]step{list}, "this is not"},
+		"proves nothing":   {[]step{list, {"5", "billing"}}, "proves nothing"},
+		"without its word": {[]step{list, {"5", "› Limits"}}, "is not on the screen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if raced && name != "another screen" {
+				return
+			}
+			t.Parallel()
+			sc := limits
+			sc.steps = c.steps
+			if name == "without its word" {
+				sc.word = "a word that is nowhere"
+			}
+			if _, err := play(t.Context(), sc, "dark"); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%.300v", err)
+			}
+		})
+	}
+	for _, sc := range scenes() {
+		if sc.where == "" || sc.word == "" || len(sc.steps) < 2 {
+			t.Errorf("%s does not say what it shows", sc.name)
+		}
+	}
+}

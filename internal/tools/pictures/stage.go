@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/vt"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/index/indextest"
+	"opdeck/internal/surface/console"
+)
+
+// settings keep everything in memory.
+const settings = `[store]
+url = "memory"
+[ui]
+theme = %q
+time_zone = "UTC"
+[webhooks]
+verify = "jwt"
+secret_env = "HOOK"
+`
+
+// frame is what the terminal shows: cells in rows.
+type frame struct {
+	w, h  int
+	cells [][]uv.Cell
+}
+
+// lines is the text of a frame.
+func (f frame) lines() []string {
+	out := make([]string, f.h)
+	for y, row := range f.cells {
+		var b strings.Builder
+		for _, c := range row {
+			switch {
+			case c.Content != "":
+				b.WriteString(c.Content)
+			case c.Width > 0:
+				b.WriteByte(' ')
+			}
+		}
+		out[y] = strings.TrimRight(b.String(), " ")
+	}
+	return out
+}
+
+func (f frame) text() string { return strings.Join(f.lines(), "\n") }
+
+// screen is a terminal that the console writes to.
+type screen struct {
+	mu      sync.Mutex
+	emu     *vt.Emulator
+	written time.Time
+	w, h    int
+}
+
+func newScreen(w, h int) *screen {
+	s := &screen{emu: vt.NewEmulator(w, h), w: w, h: h, written: time.Now()}
+	s.emu.SetScrollbackSize(1)
+	go func() { _, _ = io.Copy(io.Discard, s.emu) }()
+	return s
+}
+
+// Write implements io.Writer.
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written = time.Now()
+	return s.emu.Write(b)
+}
+
+// still returns the frame when nothing was written for a while.
+func (s *screen) still() (frame, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.written) < 120*time.Millisecond {
+		return frame{}, false
+	}
+	f := frame{w: s.w, h: s.h, cells: make([][]uv.Cell, s.h)}
+	for y := range s.h {
+		for x := range s.w {
+			c := uv.EmptyCell
+			if p := s.emu.CellAt(x, y); p != nil {
+				c = *p
+			}
+			f.cells[y] = append(f.cells[y], c)
+		}
+	}
+	return f, true
+}
+
+// play opens a console, goes through the steps of a scene and returns the last
+// frame.
+func play(ctx context.Context, sc scene, theme string) (f frame, err error) {
+	dir, err := os.MkdirTemp("", "opdeck-pictures-")
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	conf := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, sc.more+settings, theme), 0o600); err != nil {
+		return f, err
+	}
+	env := map[string]string{"HOOK": hookSecret, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+	getenv := func(k string) string { return env[k] }
+	a, err := app.Open(ctx, app.Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: getenv, Now: clock(), Version: "1.0.0"})
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	ids, err := fill(ctx, a)
+	if err != nil {
+		return f, err
+	}
+	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(ctx, api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk", UID: "1000", Host: "desk"}), a.Audit))
+	defer cancel()
+	if sc.before != nil {
+		if err := sc.before(ctx, a, ids); err != nil {
+			return f, fmt.Errorf("%s: %w", sc.name, err)
+		}
+	}
+	in, keys := io.Pipe()
+	out := newScreen(sc.w, sc.h)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = console.Run(ctx, a, console.Options{In: in, Out: out, Getenv: getenv, Size: func() (int, int) { return sc.w, sc.h }})
+	}()
+	defer func() { cancel(); _ = keys.Close(); <-ended }()
+	for _, st := range sc.steps {
+		if st.key != "" && strings.Contains(f.text(), st.then) {
+			return f, fmt.Errorf("%s: %q is there before %q is pressed and proves nothing", sc.name, st.then, st.key)
+		}
+		if err := press(keys, st.key); err != nil {
+			return f, err
+		}
+		if f, err = out.shows(ctx, st.then); err != nil {
+			return f, fmt.Errorf("%s, after %q: %w", sc.name, st.key, err)
+		}
+	}
+	return f, sc.check(f)
+}
+
+// check says whether a frame is the one that the scene is about.
+func (sc scene) check(f frame) error {
+	switch {
+	case sc.where == "" || sc.word == "":
+		return fmt.Errorf("%s: nothing says what it shows", sc.name)
+	case !strings.Contains(f.lines()[1], sc.where):
+		return fmt.Errorf("%s: this is not %q:\n%s", sc.name, sc.where, f.text())
+	case !strings.Contains(f.text(), sc.word):
+		return fmt.Errorf("%s: %q is not on the screen:\n%s", sc.name, sc.word, f.text())
+	}
+	return nil
+}
+
+// clock runs from noon on.
+func clock() func() time.Time {
+	began := time.Now()
+	return func() time.Time { return noon.Add(time.Since(began)) }
+}
+
+// passing are words that go away by themselves.
+var passing = []string{"loading…", "sync ", "or more", "keys count in a moment", "Looking into"}
+
+// press writes a key, or a text as somebody types it: what it does is awaited
+// before the next one.
+func press(w io.Writer, keys string) error {
+	if keys == "" {
+		return nil
+	}
+	_, err := io.WriteString(w, keys)
+	return err
+}
+
+// fill reads the whole list, as the background sync does in some minutes, and
+// returns the ids.
+func fill(ctx context.Context, a *app.App) (ids []string, err error) {
+	for n := 0; ; n++ {
+		page, err := a.Client.Operations(ctx, api.OperationQuery{Page: n, Size: 100})
+		if err != nil {
+			return nil, err
+		}
+		for _, op := range page.Items {
+			ids = append(ids, string(op.OPID))
+		}
+		total, err := strconv.ParseInt(string(page.Total), 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(ids)) >= total || len(page.Items) == 0 {
+			break
+		}
+	}
+	name, progress, err := indextest.Whole(noon, int64(len(ids)), noon)
+	if err != nil {
+		return nil, err
+	}
+	return ids, a.Index.SetMeta(ctx, name, progress)
+}
+
+// shows waits until text is on a screen that has come to rest.
+func (s *screen) shows(ctx context.Context, what string) (frame, error) {
+	var f frame
+	for range 500 {
+		if g, ok := s.still(); ok {
+			f = g
+			t := f.text()
+			rests := !slices.ContainsFunc(passing, func(w string) bool { return strings.Contains(t, w) })
+			if rests && strings.Contains(t, what) {
+				return f, nil
+			}
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return f, ctx.Err()
+		}
+	}
+	return f, fmt.Errorf("%q did not come; the screen:\n%s", what, f.text())
+}
+
+// hex names a colour.
+func hex(c color.Color) string {
+	r, g, b, _ := c.RGBA()
+	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
+}

@@ -1,6 +1,0 @@
-//go:build !race
-
-package main
-
-// raceEnabled tells that this test binary looks for races.
-const raceEnabled = false

@@ -1,0 +1,104 @@
+package draw
+
+import "strings"
+
+// number is a drawn number in its parts: "1,234", ".50", " EUR".
+type number struct {
+	whole, part, unit string
+	w, p, u           int // cells
+}
+
+func parts(s string) number {
+	var n number
+	n.whole = s
+	if i := strings.IndexByte(s, ' '); i >= 0 {
+		n.whole, n.unit = s[:i], s[i:]
+	}
+	if i := strings.IndexByte(n.whole, '.'); i >= 0 {
+		n.whole, n.part = n.whole[:i], n.whole[i:]
+	}
+	n.w, n.p, n.u = Width(n.whole), Width(n.part), Width(n.unit)
+	return n
+}
+
+func (n number) in(w, p, u int) string {
+	return Space(w-n.w) + n.whole + n.part + Space(p-n.p) + n.unit + Space(u-n.u)
+}
+
+// Align pads numbers, each may have a unit behind a space, so that decimal
+// points stand in one column and units in another; all results have the same
+// width.
+func Align(col []string) []string {
+	list := make([]number, len(col))
+	var w, p, u int
+	for i, s := range col {
+		list[i] = parts(s)
+		w, p, u = max(w, list[i].w), max(p, list[i].p), max(u, list[i].u)
+	}
+	out := make([]string, len(col))
+	for i, n := range list {
+		out[i] = n.in(w, p, u)
+	}
+	return out
+}
+
+// AlignTo is Align in exactly width cells, at the right edge. When not all
+// numbers fit in line, those with the most decimals leave it and stand at the
+// right edge alone. A number wider than width becomes "###": it is never cut to
+// another number.
+func AlignTo(col []string, width int) []string {
+	out := make([]string, len(col))
+	at := PointsOf(col, width)
+	for i, s := range col {
+		out[i] = at.Put(s)
+	}
+	return out
+}
+
+// Points is where a column of numbers has its decimal points and units.
+type Points struct {
+	width   int
+	limit   int // of decimals; numbers with more stand alone
+	w, p, u int // cells of the three parts
+}
+
+// PointsOf finds the place of the points of a column, see [AlignTo].
+func PointsOf(col []string, width int) Points {
+	at := Points{width: width}
+	list := make([]number, 0, len(col))
+	for _, s := range col {
+		if fits(s, width) {
+			n := parts(s)
+			list = append(list, n)
+			at.limit = max(at.limit, n.p)
+		}
+	}
+	for ; ; at.limit-- {
+		at.w, at.p, at.u = 0, 0, 0
+		for i := range list {
+			if n := &list[i]; n.p <= at.limit {
+				at.w, at.p, at.u = max(at.w, n.w), max(at.p, n.p), max(at.u, n.u)
+			}
+		}
+		if at.inLine() || at.limit <= 0 {
+			return at
+		}
+	}
+}
+
+func (at Points) inLine() bool { return at.w+at.p+at.u <= at.width }
+
+// Put places one number of the column.
+func (at Points) Put(s string) string {
+	if !fits(s, at.width) {
+		return strings.Repeat("#", max(at.width, 0))
+	}
+	n := parts(s)
+	if n.p <= at.limit && at.inLine() {
+		return Space(at.width-at.p-at.u-n.w) + n.whole + n.part + Space(at.p-n.p) + n.unit + Space(at.u-n.u)
+	}
+	return PadLeft(s, at.width)
+}
+
+// fits tells whether s takes at most w cells; no character has more cells than bytes.
+func fits(s string, w int) bool { return len(s) <= w || Width(s) <= w }

@@ -1,0 +1,339 @@
+// Package draw draws values as text on terminal cells: cutting and padding that
+// is right for wide characters, exact money, times, ages, sizes, masks.
+//
+// Functions that take a plain string expect safe text: what came from outside
+// is untrusted.Text (package opdeck/api/untrusted) and enters through Line, Block or
+// Middle. Widths are those of x/ansi, the same for every part of the console.
+package draw
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"opdeck/api/untrusted"
+)
+
+const ellipsis = "…"
+
+// Width is the number of cells s takes; SGR sequences take none.
+func Width(s string) int {
+	if n, ok := quick(s); ok {
+		return n
+	}
+	return ansi.StringWidth(s)
+}
+
+// quick counts what nearly every line of a frame is made of: ASCII, the letters
+// of common scripts, the signs of the theme, SGR sequences. Anything else, and
+// with it whatever joins to a character before it, is not ok.
+func quick(s string) (n int, ok bool) {
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c >= 0x20 && c < 0x7f:
+			n++
+			i++
+		case c == 0x1b:
+			if i+1 >= len(s) || s[i+1] != '[' {
+				return 0, false
+			}
+			for i += 2; i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == ';'); i++ {
+			}
+			if i >= len(s) || s[i] != 'm' {
+				return 0, false
+			}
+			i++
+		case c >= 0xc2:
+			r, size := utf8.DecodeRuneInString(s[i:])
+			w := cells(r)
+			if w == 0 {
+				return 0, false
+			}
+			n += w
+			i += size
+		default:
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+// cells is how many cells a character takes that joins with no neighbour of
+// these ranges; 0 where that needs a closer look.
+func cells(r rune) int {
+	switch {
+	case r < 0x80:
+		return 0
+	case r >= 0xa1 && r <= 0x24f && r != 0xad, // Latin
+		r >= 0x391 && r <= 0x3c9 && r != 0x3a2,             // Greek
+		r >= 0x400 && r <= 0x481, r >= 0x48a && r <= 0x52f, // Cyrillic
+		r >= 0x2010 && r <= 0x2026, r >= 0x2500 && r <= 0x259f,
+		r == '›', r == '●', r == '▣', r == '▲', r == '▼', r == '◌', r == '✓', r == '✗':
+		if r == 0xa9 || r == 0xae { // they may be drawn as pictures
+			return 0
+		}
+		return 1
+	case r >= 0x3041 && r <= 0x3096, r >= 0x30a1 && r <= 0x30fa, r >= 0x4e00 && r <= 0x9fff:
+		return 2
+	}
+	return 0
+}
+
+func ascii(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+// Cut returns s in at most w cells; what was cut ends in "…". SGR sequences are
+// kept and closed by the caller's own reset.
+func Cut(s string, w int) string {
+	switch {
+	case w <= 0:
+		return ""
+	case ascii(s):
+		if len(s) <= w {
+			return s
+		}
+		return s[:w-1] + ellipsis
+	case Width(s) <= w:
+		return s
+	}
+	if head, ok := take(s, w-1); ok {
+		return head + ellipsis
+	}
+	return ansi.Truncate(s, w, ellipsis)
+}
+
+// take is the beginning of a plain text in at most w cells; not ok where a
+// character needs the library's look.
+func take(s string, w int) (string, bool) {
+	n, end := 0, -1
+	for i, r := range s {
+		c := cells(r)
+		if r >= 0x20 && r < 0x7f {
+			c = 1
+		}
+		if c == 0 {
+			return "", false
+		}
+		if n += c; n > w && end < 0 {
+			end = i
+		}
+	}
+	if end < 0 {
+		end = len(s)
+	}
+	return s[:end], true
+}
+
+// drop is the end of a plain text without its first w cells; a wide character
+// that is in the way goes as well.
+func drop(s string, w int) (string, bool) {
+	n := 0
+	for i, r := range s {
+		if n >= w {
+			_, ok := take(s[i:], 0)
+			return s[i:], ok
+		}
+		c := cells(r)
+		if r >= 0x20 && r < 0x7f {
+			c = 1
+		}
+		if c == 0 {
+			return "", false
+		}
+		n += c
+	}
+	return "", true
+}
+
+// spaces is long enough for the widest windows; longer ones are made.
+const spaces = "                                                                                                                                                                                                        "
+
+// Space returns n spaces; none when n is negative.
+func Space(n int) string {
+	switch {
+	case n <= 0:
+		return ""
+	case n <= len(spaces):
+		return spaces[:n]
+	}
+	return strings.Repeat(" ", n)
+}
+
+// Pad fills s with spaces on the right to w cells; a longer s stays.
+func Pad(s string, w int) string {
+	n, plain := quick(s)
+	if plain {
+		return s + Space(w-n)
+	}
+	for n = Width(s); n < w; n = Width(s) { // its end may join with a space
+		s += Space(w - n)
+	}
+	return s
+}
+
+// PadLeft fills s with spaces on the left to w cells.
+func PadLeft(s string, w int) string {
+	n, plain := quick(s)
+	if plain {
+		return Space(w-n) + s
+	}
+	for n = Width(s); n < w; n = Width(s) { // its beginning may join with a space
+		s = Space(w-n) + s
+	}
+	return s
+}
+
+// Fit is Cut and Pad: exactly w cells.
+func Fit(s string, w int) string { return Pad(Cut(s, w), w) }
+
+// FitRight is Fit with the text at the right edge.
+func FitRight(s string, w int) string { return PadLeft(Cut(s, w), w) }
+
+// Line draws text from outside as one safe line of at most w cells.
+func Line(u untrusted.Text, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	// A character takes 0 to 2 cells; more characters than this never fit.
+	return Cut(u.Line(4*w+16), w)
+}
+
+// Middle draws s in at most w cells, both ends kept: a file name shows how it
+// begins and its real ending.
+func Middle(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	n := Width(s)
+	if n <= w {
+		return s
+	}
+	if w < 5 {
+		return Cut(s, w)
+	}
+	tail := (w - 1) / 2
+	head := w - 1 - tail
+	if end, ok := drop(s, n-tail); ok {
+		if front, ok := take(s, head); ok {
+			return front + ellipsis + end
+		}
+	}
+	end := ansi.TruncateLeft(s, n-tail, "")
+	for from := n - tail + 1; Width(end) > tail && from <= n; from++ { // it began in the middle of a wide character
+		end = ansi.TruncateLeft(s, from, "")
+	}
+	return ansi.Truncate(s, head, "") + ellipsis + end
+}
+
+// File draws a file name from outside in at most w cells, both ends kept.
+func File(u untrusted.Text, w int) string { return Middle(u.Line(512), w) }
+
+// Wrap breaks safe text into lines of at most w cells, at spaces where it can.
+func Wrap(s string, w int) []string {
+	if w <= 0 {
+		return nil
+	}
+	var lines []string
+	for l := range strings.SplitSeq(ansi.Wrap(s, w, ""), "\n") {
+		l = strings.TrimRight(l, " ")
+		if Width(l) <= w {
+			lines = append(lines, l)
+			continue
+		}
+		// The library lets a hyphen stick out.
+		lines = append(lines, strings.Split(ansi.Hardwrap(l, w, true), "\n")...)
+	}
+	return lines
+}
+
+// Block draws text from outside as at most lines safe lines of at most w cells.
+func Block(u untrusted.Text, w, lines int) []string {
+	var out []string
+	for _, l := range u.Block(lines, 4096) {
+		out = append(out, Wrap(l, w)...)
+	}
+	if len(out) > lines {
+		out = out[:lines]
+		if lines > 0 {
+			out[lines-1] = Cut(out[lines-1]+" "+ellipsis, w)
+		}
+	}
+	return out
+}
+
+// Lay returns exactly h lines, each of at most w cells: what is missing is
+// empty, what is too much is cut.
+func Lay(lines []string, w, h int) []string {
+	out := make([]string, max(h, 0))
+	for i := range out {
+		if i < len(lines) {
+			out[i] = cutStyled(lines[i], w)
+		}
+	}
+	return out
+}
+
+// Laid lays out frame after frame. A line that it let through before is not
+// measured again.
+type Laid struct {
+	w     int
+	lines []string
+}
+
+// Lay is [Lay] of the next frame.
+func (l *Laid) Lay(lines []string, w, h int) []string {
+	out := make([]string, max(h, 0))
+	for i := range out {
+		if i >= len(lines) {
+			break
+		}
+		if out[i] = lines[i]; !l.passed(lines[i], w, i) {
+			out[i] = cutStyled(lines[i], w)
+		}
+	}
+	l.w, l.lines = w, out
+	return out
+}
+
+// passed tells whether a line was laid where it is now, or next to it.
+func (l *Laid) passed(line string, w, at int) bool {
+	if w != l.w {
+		return false
+	}
+	for _, i := range [...]int{at, at + 1, at - 1} {
+		if i >= 0 && i < len(l.lines) && l.lines[i] == line {
+			return true
+		}
+	}
+	return false
+}
+
+const reset = "\x1b[0m"
+
+func cutStyled(s string, w int) string {
+	if Width(s) <= w {
+		return s
+	}
+	c := Cut(s, w)
+	if strings.Contains(c, "\x1b[") {
+		c += reset
+	}
+	return c
+}
+
+// Spread puts left and right on one line of exactly w cells. When both do not
+// fit, right goes first.
+func Spread(left, right string, w int) string {
+	l, r := Width(left), Width(right)
+	if l+r+1 > w || r == 0 {
+		return cutStyled(left, w) + Space(w-l)
+	}
+	return left + Space(w-l-r) + right
+}

@@ -1,0 +1,116 @@
+package draw
+
+import (
+	"fmt"
+	"time"
+)
+
+// Time draws an instant in zone to the second, with the zone's name; "–" for
+// the zero time.
+func Time(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04:05 MST") }
+
+// Minute draws an instant in zone to the minute, without the zone: for columns.
+func Minute(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04") }
+
+// Clock draws the time of day in zone to the second.
+func Clock(t time.Time, zone *time.Location) string { return stamp(t, zone, "15:04:05") }
+
+func stamp(t time.Time, zone *time.Location, layout string) string {
+	if t.IsZero() {
+		return "–"
+	}
+	if zone == nil {
+		zone = time.UTC
+	}
+	return t.In(zone).Format(layout)
+}
+
+// Until draws how long it is from now to end, coarse when far: hours beyond two
+// days, minutes beyond five minutes, tens of seconds beyond one minute, seconds
+// below. Coarse steps are rounded down: there is at least as much time as drawn.
+// next is when the drawn text changes; zero when it does not any more. A time
+// that has come is "0s", the last second "1s".
+func Until(end, now time.Time) (s string, next time.Time) {
+	if end.IsZero() {
+		return "–", time.Time{}
+	}
+	left := end.Sub(now)
+	if left <= 0 {
+		return "0s", time.Time{}
+	}
+	if left <= time.Minute {
+		n := (left + time.Second - 1) / time.Second
+		return span(n * time.Second), end.Add(-(n - 1) * time.Second)
+	}
+	step := time.Minute
+	switch {
+	case left <= 5*time.Minute:
+		step = 10 * time.Second
+	case left > 48*time.Hour:
+		step = time.Hour
+	}
+	shown := left / step * step
+	next = end.Add(-shown + 1)
+	if shown == time.Minute { // the seconds below begin with the same text
+		next = end.Add(-59 * time.Second)
+	}
+	return span(shown), next
+}
+
+// Ago draws how long ago t was, coarse: "now" below ten seconds, tens of seconds
+// below a minute, then minutes, hours, days. next is when the text changes.
+func Ago(t, now time.Time) (s string, next time.Time) {
+	if t.IsZero() {
+		return "–", time.Time{}
+	}
+	age := max(now.Sub(t), 0)
+	step := 10 * time.Second
+	switch {
+	case age >= 48*time.Hour:
+		step = 24 * time.Hour
+	case age >= time.Hour:
+		step = time.Hour
+	case age >= time.Minute:
+		step = time.Minute
+	}
+	n := age / step
+	next = t.Add((n + 1) * step)
+	switch {
+	case n == 0:
+		return "now", next
+	case step == 24*time.Hour:
+		return fmt.Sprintf("%dd ago", n), next
+	case step == time.Hour:
+		return fmt.Sprintf("%dh ago", n), next
+	}
+	return span(n*step) + " ago", next
+}
+
+// span draws a length of time in its one or two largest units.
+func span(d time.Duration) string {
+	h, m, s := int(d/time.Hour), int(d/time.Minute)%60, int(d/time.Second)%60
+	switch {
+	case h >= 48:
+		return fmt.Sprintf("%dd %dh", h/24, h%24)
+	case h > 0:
+		return fmt.Sprintf("%dh %02dm", h, m)
+	case m > 0 && s == 0:
+		return fmt.Sprintf("%dm", m)
+	case m > 0:
+		return fmt.Sprintf("%dm %02ds", m, s)
+	}
+	return fmt.Sprintf("%ds", s)
+}
+
+// Took draws how long something lasted: "84ms", "1.2s", "2m 05s".
+func Took(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "–"
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%d.%ds", d/time.Second, d%time.Second/(100*time.Millisecond))
+	}
+	return span(d)
+}

@@ -1,0 +1,201 @@
+package audittrail
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/audit"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/widget"
+)
+
+// settleMenu says what can be done about an act of which nobody knows what
+// became of it: look at its object first, then write down what was found.
+func (s *Screen) settleMenu(e audit.Entry) ui.Action {
+	where := placeOf(e)
+	items := []ui.Choice{
+		{Text: "Open the " + draw.Line(read(e.Object), 20) + " and look", Note: draw.ID(string(read(e.ID)), 24)},
+		{Text: "Settle: write down what was found", Note: "it stays unknown in the trail"},
+		{Text: "Show the record"},
+	}
+	if where.Kind == "" {
+		items[0].Why = "There is no screen for this kind of object."
+	}
+	switch {
+	case e.Damaged:
+		items[1].Why = "The record is damaged; V names the first bad one."
+	case !s.who.Role.May(api.MayAudit):
+		items[1].Why = "Your role does not allow to " + string(api.MayAudit) + "; " + api.WhoMay(api.MayAudit) + " may."
+	}
+	return ui.Choose{Title: "No known outcome: " + draw.Line(read(e.Event), 40), Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
+		switch i {
+		case 0:
+			return ui.Open{Place: where}, nil
+		case 1:
+			return s.askSettle(e), nil
+		}
+		s.show(e)
+		return nil, nil
+	}}
+}
+
+func (s *Screen) askSettle(e audit.Entry) ui.Action {
+	return ui.Ask{Title: "Settle " + draw.Line(read(e.Event), 40), Verb: "write down",
+		Intro: []string{"Nobody can prove any more which act made the object what it is, so the outcome stays “unknown”. The note says what you found when you looked.",
+			"Act of " + draw.Line(read(e.Actor.Name), 60) + " at " + draw.Time(e.At, s.env.Zone()) + " on " + draw.Line(read(e.Object), 30) + " " + draw.ID(string(read(e.ID)), 40) + "."},
+		Fields: []widget.Field{{Label: "What was found", Hint: "the document is still attached", Max: 500, Paste: widget.PasteKeep, Check: checkNote}},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			t, ctx, log, who, ref, note := s.env.Ticket(), s.env.Root, s.log, s.who, e.UID, strings.TrimSpace(v.Text(0))
+			s.doing = "settling"
+			return ui.Write{What: "settle " + draw.Line(read(e.Event), 40), Cmd: func() tea.Msg { return settledMsg{t, log.Settle(ctx, who, ref, note)} }}, nil
+		}}
+}
+
+func checkNote(v string) error {
+	if len(strings.TrimSpace(v)) < 3 {
+		return errors.New("a sentence is needed: what did the object look like?")
+	}
+	return nil
+}
+
+type settledMsg struct {
+	ui.Ticket
+	err error
+}
+
+// Outcome implements ui.Outcome.
+func (m settledMsg) Outcome() ui.Notify {
+	if m.err != nil {
+		return ui.Notify{Kind: ui.Failed, Text: "Not settled: " + api.AsError(m.err).Public}
+	}
+	return ui.Notify{Kind: ui.Done, Text: "The act is settled as unknown, with your note."}
+}
+
+func (s *Screen) settled(msg settledMsg) (ui.Action, tea.Cmd) {
+	s.doing = ""
+	s.newer = s.newer || msg.err == nil
+	if msg.err != nil {
+		return ui.Failure("Settling", msg.err), s.loadDoubts()
+	}
+	return msg.Outcome(), s.loadDoubts()
+}
+
+// askExport asks what to export: the evidence of the operation under the
+// cursor, or the whole trail.
+func (s *Screen) askExport() ui.Action {
+	if s.doing != "" {
+		return ui.Notify{Kind: ui.Refused, Text: "One thing at a time: " + s.doing + "."}
+	}
+	day := s.env.Now().In(s.env.Zone()).Format("2006-01-02")
+	whole := s.askFile("Export the audit trail", "audit-"+day+".jsonl",
+		"All records as JSON lines with their exact bytes and hashes, for opdeck audit verify. The export itself is recorded.",
+		func(l Log, c sink) (int64, error) { return l.Export(c.ctx, c, 1, 0) })
+	e, ok := s.current()
+	if !ok || e.Damaged || e.Object != "operation" || e.ID == "" {
+		return whole
+	}
+	id := string(read(e.ID))
+	one := s.askFile("Evidence of operation "+draw.ID(id, 30), "evidence-"+fileName(id)+".json",
+		"The records of this one operation with the hashes around them and the checkpoints that cover them. The extract is recorded.",
+		func(l Log, c sink) (int64, error) { return -1, l.Extract(c.ctx, c, "operation", id) })
+	return ui.Choose{Title: "Export", Items: []ui.Choice{{Text: "Evidence pack of operation " + draw.ID(id, 30)}, {Text: "The whole trail"}},
+		Pick: func(i int) (ui.Action, tea.Cmd) {
+			if i == 0 {
+				return one, nil
+			}
+			return whole, nil
+		}}
+}
+
+// fileName keeps of an id what may stand in a file's name.
+func fileName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' {
+			return r
+		}
+		return '_'
+	}, id[:min(len(id), 40)])
+}
+
+func (s *Screen) askFile(title, name, intro string, write func(Log, sink) (int64, error)) ui.Ask {
+	return ui.Ask{Title: title, Verb: "export", Intro: []string{intro},
+		Fields: []widget.Field{{Label: "File (must not exist yet)", Value: name, Max: 1000, Check: checkPath}},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			t, ctx, log, path := s.env.Ticket(), s.env.Root, s.log, v.Text(0)
+			s.doing = "exporting"
+			return ui.Write{What: "export to a file", Cmd: func() tea.Msg {
+				m := savedMsg{Ticket: t}
+				m.path, m.n, m.err = save(path, func(w io.Writer) (int64, error) { return write(log, sink{w, ctx}) })
+				return m
+			}}, nil
+		}}
+}
+
+// sink is where an export goes, and for how long it may take.
+type sink struct {
+	io.Writer
+	ctx context.Context
+}
+
+func checkPath(v string) error {
+	if strings.TrimSpace(v) == "" {
+		return errors.New("a file name is needed")
+	}
+	return nil
+}
+
+// save writes a new file that only its owner may read, whole or not at all.
+func save(path string, write func(io.Writer) (int64, error)) (full string, n int64, err error) {
+	if full, err = filepath.Abs(path); err != nil {
+		return "", 0, fileError(err)
+	}
+	f, err := os.OpenFile(full, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", 0, fileError(err)
+	}
+	n, err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(full)
+		return "", 0, err
+	}
+	return full, n, nil
+}
+
+func fileError(err error) error {
+	e := &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be made.", Hint: "Choose a name that is free, in a folder that you may write to.", Err: err}
+	if errors.Is(err, os.ErrExist) {
+		e.Public = "There is a file of that name already; it was left alone."
+	}
+	return e
+}
+
+type savedMsg struct {
+	ui.Ticket
+	path string
+	n    int64 // records; -1: not counted
+	err  error
+}
+
+// Outcome implements ui.Outcome.
+func (m savedMsg) Outcome() ui.Notify {
+	if m.err != nil {
+		return ui.Notify{Kind: ui.Failed, Text: "Not exported: " + api.AsError(m.err).Public}
+	}
+	what := "The evidence pack"
+	if m.n >= 0 {
+		what = draw.Plural(int(m.n), "record", "records")
+	}
+	return ui.Notify{Kind: ui.Done, Text: what + " written to " + untrusted.Text(m.path).Line(300) + "."}
+}

@@ -1,0 +1,349 @@
+package audittrail
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/internal/domain/audit"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+func TestList(t *testing.T) {
+	r, _ := open(t, fake())
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestListWide(t *testing.T) {
+	r, _ := open(t, fake())
+	r.Send(uitest.Size(120, 40))
+	golden.RequireEqual(t, []byte(r.View()))
+}
+
+func TestRecord(t *testing.T) {
+	r, _ := open(t, fake())
+	r.Send(uitest.Size(120, 40), uitest.Keys("down", "down", "down", "down", "enter"))
+	golden.RequireEqual(t, []byte(r.View()))
+	r.Send(uitest.Key("esc"))
+	has(t, r, "5 records")
+}
+
+func TestReports(t *testing.T) {
+	log := fake()
+	log.verify = func() (audit.Report, error) {
+		return audit.Report{Chain: "c1", Records: 90, First: 1, Last: 90, Head: strings.Repeat("9", 64), From: noon.Add(-time.Hour), Until: noon, Checkpoints: 2, Covered: 60,
+			Problems:   []audit.Problem{{Seq: 41, Kind: audit.Changed, Text: "record 41 was changed: its bytes are not those that were hashed"}, {Kind: audit.Cut, Text: "a checkpoint says there were 100 records; the log ends with 90"}},
+			Unsettled:  []audit.Doubt{{Seq: 9, At: noon, Event: "document.remove", Actor: "ana", Object: "operation", ID: "7f3a"}},
+			ClockSteps: []audit.Step{{Seq: 12, Back: 3 * time.Second}}, Warnings: []string{"the last line of a checkpoint file is torn"}}, nil
+	}
+	r, _ := open(t, log)
+	r.Send(uitest.Size(100, 40), uitest.Key("V"))
+	golden.RequireEqual(t, []byte(r.View()))
+	log.verify = func() (audit.Report, error) {
+		return audit.Report{Records: 90, First: 1, Last: 90, Covered: 90, Checkpoints: 1}, nil
+	}
+	r.Send(uitest.Key("esc"), uitest.Key("V"))
+	has(t, r, "✓ intact: 90 records are intact, all covered by checkpoints", "✓ none", "the clock never went back")
+	log.verify = func() (audit.Report, error) { return audit.Report{}, errors.New("disk gone") }
+	r.Send(uitest.Key("V"))
+	has(t, r, "could not be checked: disk gone", "V tries again")
+}
+
+// An answer to a verification that was left, and to an older question, is dropped.
+func TestStaleAnswers(t *testing.T) {
+	s := &Screen{}
+	clock := uitest.NewClock()
+	log := fake()
+	log.verify = func() (audit.Report, error) { return audit.Report{Records: 1}, nil }
+	shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, Config{}, ""); return s }, place, as(api.Admin))
+	first, second := s.load(), s.load()
+	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: sample()[:1]}, nil }
+	late := first()
+	s.Update(second())
+	s.Update(late)
+	if n := len(s.rows.list); n != 1 {
+		t.Errorf("%d records after a stale answer", n)
+	}
+	check := s.verify()
+	s.Update(uitest.Key("esc"))
+	s.Update(check())
+	if s.page != nil {
+		t.Error("a verification that was stopped opens its page")
+	}
+}
+
+func TestFilterAsksOnceByEnter(t *testing.T) {
+	log := fake()
+	r, _ := open(t, log)
+	before := len(log.queries)
+	r.Send(uitest.Key("/"), uitest.Type("person:ana event:document.* since:2h invoice"))
+	has(t, r, "enter apply  esc as before  tab complete")
+	if len(log.queries) != before {
+		t.Fatal("typing asks the trail, which records each question")
+	}
+	r.Send(uitest.Key("enter"))
+	q := log.queries[len(log.queries)-1]
+	if len(log.queries) != before+1 || q.Actor != "ana" || q.Event != "document.*" || !q.From.Equal(noon.Add(-2*time.Hour)) {
+		t.Errorf("asked %d times, last %+v", len(log.queries)-before, q)
+	}
+	has(t, r, "5 records", "/ person:ana")
+	r.Send(uitest.Key("/"), uitest.Type(" color:red"))
+	has(t, r, "There is no such field")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "There is no such field")
+	r.Send(uitest.Key("esc"), uitest.Key("esc"))
+	if q := log.queries[len(log.queries)-1]; q.Actor != "" {
+		t.Errorf("esc keeps the filter: %+v", q)
+	}
+}
+
+// TestTheFilterOffersWhatIsOnScreen, without a question to the trail.
+func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
+	log := fake()
+	r, _ := open(t, log)
+	before := log.calls
+	r.Send(uitest.Key("/"))
+	has(t, r, "tab person:  event:  id:")
+	r.Send(uitest.Type("person:"))
+	has(t, r, "tab ana  bob", "Something must stand behind the colon.", "showing everything")
+	r.Send(uitest.Key("tab"), uitest.Key("tab"))
+	has(t, r, "/ person:bob")
+	r.Send(uitest.Type(" outcome:"))
+	has(t, r, "tab ok  denied  failed  unknown")
+	r.Send(uitest.Type("x"))
+	has(t, r, "/ person:bob outcome:x", "\n                     ^", "outcome is ok, denied, failed or unknown.")
+	r.Send(uitest.Key("ctrl+u"), uitest.Type("event:document.r"))
+	has(t, r, "tab document.remove")
+	for _, field := range []string{"object:", "phase:", "since:", "id:"} {
+		r.Send(uitest.Key("ctrl+u"), uitest.Type(field))
+		has(t, r, "\ntab ")
+	}
+	if log.calls != before {
+		t.Errorf("%d questions while it is typed", log.calls-before)
+	}
+}
+
+func TestParse(t *testing.T) {
+	for in, want := range map[string]string{
+		"phase:x": "phase is", "outcome:maybe": "outcome is", "since:soon": "since is", "person:": "Something must stand",
+		`person:"Ana Maria" "a:b"`: "", "since:2026-01-31 since:7d": "", "outcome:denied": "",
+	} {
+		f, bad := parse(in, noon)
+		switch {
+		case want == "" && bad != nil:
+			t.Errorf("%s: %s", in, bad.what)
+		case want != "" && (bad == nil || !strings.HasPrefix(bad.what, want)):
+			t.Errorf("%s: %+v", in, bad)
+		}
+		if strings.HasPrefix(in, `person:"`) && (f.query.Actor != "Ana Maria" || f.words[0] != "a:b") {
+			t.Errorf("%s: %+v", in, f)
+		}
+	}
+}
+
+// What the store cannot select is looked for through pages, a bounded number at a time.
+func TestWordsLookThroughPages(t *testing.T) {
+	log := &fakeLog{find: func(q audit.Query) (audit.Page, error) {
+		p := audit.Page{Next: q.Before + 10}
+		e := entry(q.Before+1, "denied", audit.PhaseNote, "")
+		if q.Before == 30 {
+			e.Detail, p.Next = "needle", 0
+		}
+		p.Entries = []audit.Entry{e}
+		return p, nil
+	}}
+	got, err := find(t.Context(), log, filter{words: []string{"needle"}}, 0)
+	if err != nil || len(got.entries) != 1 || got.seen != 4 || got.next != 0 {
+		t.Errorf("%+v %v", got, err)
+	}
+	log.calls = 0
+	got, _ = find(t.Context(), log, filter{words: []string{"nowhere"}}, 31)
+	if log.calls != maxPages || got.next == 0 {
+		t.Errorf("%d pages at once, next %d", log.calls, got.next)
+	}
+}
+
+func TestOlderRecordsAreReadWhenTheCursorComesNear(t *testing.T) {
+	log := fake()
+	log.find = func(q audit.Query) (audit.Page, error) {
+		p := audit.Page{Next: 101}
+		from := int64(300)
+		if q.Before != 0 {
+			from, p.Next = q.Before-1, 0
+		}
+		for i := from; i > from-200 && i > 0; i-- {
+			p.Entries = append(p.Entries, entry(i, "note", audit.PhaseNote, ""))
+		}
+		return p, nil
+	}
+	r, _ := open(t, log)
+	has(t, r, "older ones below", "1 of 201")
+	r.Send(uitest.Key("down"))
+	if len(log.queries) != 1 {
+		t.Error("older records are read before they are needed")
+	}
+	r.Send(uitest.Key("G"))
+	has(t, r, "300 records", "201 of 301")
+	if q := log.queries[1]; q.Before != 101 {
+		t.Errorf("the second page begins before %d", q.Before)
+	}
+}
+
+func TestUnsettledSaysWhatToDo(t *testing.T) {
+	log := fake()
+	r, _ := open(t, log)
+	has(t, r, "1 act has no known outcome", "? no outcome")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Open the operation and look", "Settle: write down")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "operation 7f3a2b10-0000-4000-8000-000000000001")
+	r.Send(uitest.Key("esc"))
+	var got []string
+	log.settle = func(who api.Actor, ref, note string) error { got = []string{who.Name, ref, note}; return nil }
+	r.Send(uitest.Keys("g", "enter", "down", "enter"), uitest.Type("x"), uitest.Key("enter"))
+	has(t, r, "a sentence is needed")
+	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
+	r.Send(uitest.Type(" it is still attached"), uitest.Key("enter"))
+	if strings.Join(got, "|") != "ana|01900000-0000-7000-8000-000000000009|x it is still attached" {
+		t.Errorf("settled %q", got)
+	}
+	has(t, r, "settled as unknown")
+	if strings.Contains(r.View(), "no known outcome") {
+		t.Error("it is still unsettled")
+	}
+}
+
+func TestExport(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	log := fake()
+	log.export = func(w io.Writer) (int64, error) { _, err := io.WriteString(w, "line\n"); return 7, err }
+	log.extract = func(w io.Writer, object, id string) error {
+		_, err := io.WriteString(w, object+" "+id)
+		return err
+	}
+	r, _ := open(t, log)
+	r.Send(uitest.Key("e"))
+	has(t, r, "Evidence pack of operation", "The whole trail")
+	r.Send(uitest.Keys("enter", "enter"))
+	b, err := os.ReadFile(filepath.Join(dir, "evidence-7f3a2b10-0000-4000-8000-000000000001.json"))
+	if err != nil || string(b) != "operation 7f3a2b10-0000-4000-8000-000000000001" {
+		t.Errorf("%q %v", b, err)
+	}
+	r.Send(uitest.Keys("e", "down", "enter", "enter"))
+	has(t, r, "7 records written to")
+	if st, err := os.Stat(filepath.Join(dir, "audit-2026-03-02.jsonl")); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", st, err)
+	}
+	r.Send(uitest.Keys("e", "down", "enter", "enter"))
+	has(t, r, "There is a file of that name already")
+	log.export = func(w io.Writer) (int64, error) { _, _ = io.WriteString(w, "half"); return 0, errors.New("broken") }
+	_ = os.Remove(filepath.Join(dir, "audit-2026-03-02.jsonl"))
+	r.Send(uitest.Key("enter"), uitest.Keys("e", "down", "enter", "enter"))
+	if _, err := os.Stat(filepath.Join(dir, "audit-2026-03-02.jsonl")); !os.IsNotExist(err) {
+		t.Error("half an export is left behind")
+	}
+}
+
+func TestExportIsTheRoles(t *testing.T) {
+	log := fake()
+	r, _ := open(t, log, as(api.Operator))
+	r.Send(uitest.Key("e"))
+	has(t, r, "Your role does not allow to export the audit trail; admin may.")
+}
+
+func TestStates(t *testing.T) {
+	log := fake()
+	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
+	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{}, nil }
+	r, _ := open(t, log)
+	has(t, r, "The trail holds no record yet.")
+	log.find = func(audit.Query) (audit.Page, error) {
+		return audit.Page{}, &api.Error{Kind: api.Refused, Public: "Your role (viewer) does not allow to read the audit trail.", Hint: "Roles that do: admin."}
+	}
+	r.Send(uitest.Key("r"))
+	has(t, r, "does not allow to read the audit trail", "r tries again")
+	log = fake()
+	log.health = audit.Health{Err: errors.New("full"), Since: noon, Checkpoint: errors.New("x")}
+	r, _ = open(t, log)
+	has(t, r, "The trail cannot be written since 12:00:00", "last checkpoint")
+	r.Send(ui.Changed{Kind: ui.KindAudit})
+	has(t, r, "newer ones exist, r reads them")
+	log.health = audit.Health{Checkpoint: &audit.TamperedError{N: 3, Reason: "the record is another one"}}
+	r, _ = open(t, log)
+	has(t, r, "The trail was tampered with: the record is another one.")
+}
+
+func TestHostileText(t *testing.T) {
+	bad := "\x1b[2J\x1b]52;c;aGk=\a\u202efdp.exe\n\xff"
+	e := entry(1, bad, audit.PhaseOutcome, audit.Result(bad))
+	q := func(s string) string { return fmt.Sprintf("%+q", s) }
+	e.Actor = audit.Person{Name: q(bad), Role: bad, Key: bad}
+	e.ID, e.Item, e.Name, e.Object, e.Path, e.Reason, e.Summary = q(bad), bad, q(bad), bad, bad, bad, q(bad)
+	e.Error, e.Detail, e.Rule, e.Via, e.From, e.Sid, e.Req, e.Since, e.Build, e.Count = bad, bad, bad, bad, bad, bad, bad, bad, bad, 3
+	e.UID, e.Hash, e.Prev, e.Before, e.After, e.Act, e.Body, e.Secret, e.Chain, e.Boot, e.Code = bad, bad, bad, bad, bad, bad, bad, bad, bad, bad, bad
+	e.Context = audit.Context{Name: bad, BaseURL: bad, Account: bad}
+	log := fake()
+	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: []audit.Entry{e}}, nil }
+	log.unsettled = func() ([]audit.Entry, error) { return []audit.Entry{e}, nil }
+	log.verify = func() (audit.Report, error) {
+		return audit.Report{Chain: bad, Head: bad, Problems: []audit.Problem{{Kind: audit.Trouble(bad), Text: bad}}, Warnings: []string{bad},
+			Unsettled: []audit.Doubt{{Event: bad, Actor: bad, Object: bad, ID: bad}}}, nil
+	}
+	r, _ := open(t, log)
+	r.Send(uitest.Keys("G", "enter"), uitest.Size(120, 60), uitest.Keys("J", "esc", "esc", "V", "esc", "g", "enter", "down", "enter"))
+	r.Send(uitest.Keys("esc", "e", "esc", "y", "Y"), uitest.Key("/"), uitest.Paste(bad))
+	shelltest.Sizes(r)
+}
+
+func TestSizes(t *testing.T) {
+	r, _ := open(t, fake())
+	shelltest.Sizes(r)
+	r.Send(uitest.Keys("G", "enter"))
+	shelltest.Sizes(r)
+}
+
+// Nothing is asked of the trail but in commands.
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	log := fake()
+	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
+		s := New(env, log, Config{}, "")
+		s.rows.list, s.inited = sample(), true
+		s.settle()
+		return s
+	}, place)
+	if log.calls != 0 {
+		t.Errorf("%d questions outside a command", log.calls)
+	}
+}
+
+// The same for every key on a record's page and while a filter is typed.
+func TestKeysOnPagesNeverWait(t *testing.T) {
+	var s *Screen
+	log := fake()
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, Config{}, ""); return s }, place, as(api.Admin))
+	before, k := log.calls, keymap.New()
+	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Audit, k.Viewer, k.Global) {
+		s.show(sample()[3])
+		s.Update(key.Msg())
+		_ = s.View()
+		s.page, s.bar = nil, s.newBar("person:ana")
+		s.Update(key.Msg())
+		_ = s.View()
+		s.bar = nil
+	}
+	if log.calls != before {
+		t.Errorf("%d questions outside a command", log.calls-before)
+	}
+}

@@ -1,0 +1,146 @@
+package audittrail
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/audit"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+type verifiedMsg struct {
+	ui.Ticket
+	report audit.Report
+	err    error
+}
+
+// verify checks the whole chain in a command and opens the page of its report;
+// esc there stops it.
+func (s *Screen) verify() tea.Cmd {
+	t, ctx := s.checks.Next(s.env.Ctx)
+	log := s.log
+	s.open("Verification", audit.Entry{}, func(w int) []string {
+		return []string{s.env.Theme.Dim.Render(draw.Cut("Reading every record and checking its hash … "+s.env.Keys.Global.Back.Help().Key+" stops.", w))}
+	})
+	return func() tea.Msg {
+		r, err := log.Verify(ctx)
+		return verifiedMsg{t, r, err}
+	}
+}
+
+func (s *Screen) verified(msg verifiedMsg) {
+	if !s.checks.Current(msg.Ticket) {
+		return
+	}
+	if msg.err != nil {
+		e := api.AsError(msg.err)
+		s.open("Verification", audit.Entry{}, func(w int) []string { return s.unverified(e, w) })
+		return
+	}
+	s.open("Verification", audit.Entry{}, func(w int) []string { return s.report(msg.report, w) })
+}
+
+func (s *Screen) unverified(e *api.Error, w int) []string {
+	th := s.env.Theme
+	var out []string
+	for _, l := range draw.Wrap(th.Signs.Unknown+" The trail could not be checked: "+untrusted.Text(e.Public).Line(400), max(w, 1)) {
+		out = append(out, th.Bad.Render(l))
+	}
+	for _, l := range draw.Wrap(untrusted.Text(e.Hint).Line(400), max(w, 1)) {
+		out = append(out, th.Dim.Render(l))
+	}
+	return append(out, "", th.Dim.Render(s.keys.Verify.Help().Key+" tries again, "+s.env.Keys.Global.Back.Help().Key+" goes back."))
+}
+
+// report draws what the verification found: the verdict, the first bad record,
+// a cut end, intents without an outcome, clock steps.
+func (s *Screen) report(r audit.Report, w int) []string {
+	th := s.env.Theme
+	sign, tone := th.Signs.Good+" intact: ", theme.Good
+	switch {
+	case !r.Intact():
+		sign, tone = th.Signs.Bad+" ", theme.Bad
+	case r.Covered < r.Last:
+		sign, tone = th.Signs.Warn+" intact as far as can be told: ", theme.Warn
+	}
+	var out []string
+	for _, l := range draw.Wrap(sign+safe(r.Summary()), max(w, 1)) {
+		out = append(out, th.Tone(tone).Render(l))
+	}
+	zone := s.env.Zone()
+	points := "none: a cut end would not be noticed"
+	if r.Checkpoints > 0 {
+		points = draw.Count(r.Checkpoints) + ", good up to record " + draw.Count(int(r.Covered))
+	}
+	out = append(out, "")
+	witnesses := make([]widget.Pair, 0, len(r.Witnesses))
+	for _, x := range r.Witnesses {
+		witnesses = append(witnesses, widget.Pair{Label: "witness " + safe(x.Name), Value: draw.Plural(x.Checkpoints, "checkpoint", "checkpoints") + ", up to record " + draw.Count(int(x.Covered))})
+	}
+	out = append(out, widget.Pairs(th, append([]widget.Pair{{Value: "What was checked"}, {Label: "records", Value: draw.Count(int(r.Records))},
+		{Label: "from", Value: draw.Count(int(r.First)) + ", " + draw.Time(r.From, zone)}, {Label: "until", Value: draw.Count(int(r.Last)) + ", " + draw.Time(r.Until, zone)},
+		{Label: "checkpoints", Value: points},
+		{Label: "log", Value: safe(r.Chain), Tone: theme.Dim}, {Label: "last hash", Value: safe(r.Head), Tone: theme.Dim, Long: true}}, witnesses...), w)...)
+	section := func(title, none string, tone theme.Tone, lines []string) {
+		out = append(out, "", th.Title.Render(draw.Cut(title, w)))
+		if len(lines) == 0 {
+			out = append(out, th.Good.Render(draw.Cut(th.Signs.Good+" "+none, w)))
+		}
+		for _, l := range lines {
+			for _, part := range draw.Wrap(safe(l), max(w-2, 1)) {
+				out = append(out, "  "+th.Tone(tone).Render(part))
+			}
+		}
+	}
+	section("Problems", "none", theme.Bad, problems(th, r))
+	section("Acts without an outcome", "none", theme.Warn, s.doubtLines(r))
+	section("Clock steps", "the clock never went back", theme.Warn, steps(r))
+	if len(r.Warnings) > 0 {
+		section("Warnings", "", theme.Warn, r.Warnings)
+	}
+	return out
+}
+
+func problems(th *theme.Theme, r audit.Report) []string {
+	var out []string
+	for i, p := range r.Problems {
+		head := string(p.Kind)
+		if i == 0 && p.Seq > 0 {
+			head = "first bad record " + draw.Count(int(p.Seq)) + ", " + head
+		}
+		if p.Kind == audit.Cut {
+			head += " (the end is missing)"
+		}
+		out = append(out, th.Signs.Bad+" "+head+": "+p.Text)
+	}
+	if r.More > 0 {
+		out = append(out, "and "+draw.Count(r.More)+" more; what follows a bad record proves little")
+	}
+	return out
+}
+
+func (s *Screen) doubtLines(r audit.Report) []string {
+	var out []string
+	for _, d := range r.Unsettled {
+		out = append(out, s.env.Theme.Signs.Unknown+" "+draw.Time(d.At, s.env.Zone())+"  "+string(read(d.Event))+" by "+string(read(d.Actor))+" on "+string(read(d.Object))+" "+string(read(d.ID))+
+			" (record "+draw.Count(int(d.Seq))+")")
+	}
+	if len(out) > 0 {
+		out = append(out, "Acts that are under way now count too. Those that stay are listed on top of the trail, with what to do.")
+	}
+	return out
+}
+
+func steps(r audit.Report) []string {
+	var out []string
+	for _, c := range r.ClockSteps {
+		out = append(out, "before record "+draw.Count(int(c.Seq))+" the clock went back by "+draw.Took(c.Back))
+	}
+	return out
+}
+
+func safe(s string) string { return untrusted.Text(s).Line(600) }

@@ -1,0 +1,215 @@
+package sessions
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"opdeck/api/session"
+	"opdeck/ui/draw"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// lines draws the screen: the two lifetimes, what was made of the history, who
+// takes part, and the history itself.
+func (s *Screen) lines() []string {
+	th := s.env.Theme
+	switch {
+	case s.err != nil && !s.loaded:
+		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again.")}
+	case !s.loaded:
+		return []string{th.Dim.Render("Reading the session from the store …")}
+	}
+	now := s.env.Now()
+	out := s.state(now)
+	out = append(out, "", s.life("access ", s.st.Access, now), s.life("refresh", s.st.Refresh, now), "")
+	out = append(out, s.verdict()...)
+	out = append(out, widget.Pairs(th, s.facts(now), s.w)...)
+	out = append(out, "")
+	out = append(out, s.instances(now)...)
+	return append(out, s.history()...)
+}
+
+func (s *Screen) state(now time.Time) []string {
+	th := s.env.Theme
+	sign, tone := th.Signs.Good, theme.Good
+	switch s.st.State {
+	case "none":
+		sign, tone = th.Signs.Off, theme.Dim
+	case "rotating":
+		sign, tone = th.Signs.Info, theme.Info
+	case "doubtful":
+		sign, tone = th.Signs.Unknown, theme.Warn
+	case "blocked":
+		sign, tone = th.Signs.Bad, theme.Bad
+	}
+	meaning := map[string]string{
+		"live":     "the pair is good",
+		"none":     "no pair yet; the first call logs in",
+		"rotating": "a new pair is on its way; calls wait for it",
+		"doubtful": "the pair may be dead; the next call logs in",
+		"blocked":  "logins are refused; see below",
+	}[s.st.State]
+	line := th.Tone(tone).Render(sign+" "+s.st.State) + "  " + th.Dim.Render(meaning)
+	if s.acting != "" {
+		line += "  " + th.Info.Render(s.acting+" under way …")
+	}
+	return []string{line}
+}
+
+// roomy is the width from which on facts stand in two columns.
+const roomy = 100
+
+// life draws one token's lifetime as a bar that runs down. It is computed from
+// the end time at each drawing; nothing counts.
+func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
+	th := s.env.Theme
+	if l.ExpiresAt.IsZero() {
+		return th.Dim.Render(name+"  ") + th.Dim.Render("none")
+	}
+	left := max(l.ExpiresAt.Sub(now), 0)
+	tone := theme.Good
+	switch {
+	case left == 0:
+		tone = theme.Bad
+	case l.TTL > 0 && left < l.TTL/5:
+		tone = theme.Warn
+	}
+	w := min(max(s.w-46, 8), 40)
+	said := clock(left) + " of " + clock(l.TTL)
+	if left == 0 {
+		said = "over"
+	}
+	return th.Dim.Render(name+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " +
+		draw.PadLeft(said, 14) + th.Dim.Render("  until "+draw.Clock(l.ExpiresAt, s.env.Zone()))
+}
+
+func clock(d time.Duration) string {
+	d = d.Round(time.Second)
+	if d >= time.Hour {
+		return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+// verdict is what the detective makes of the history, with its evidence.
+func (s *Screen) verdict() []string {
+	th := s.env.Theme
+	var out []string
+	if s.st.Warning != "" {
+		for i, l := range draw.Wrap(s.st.Warning, max(s.w-2, 1)) {
+			sign := "  "
+			if i == 0 {
+				sign = th.Signs.Warn + " "
+			}
+			out = append(out, th.Warn.Render(sign+l))
+		}
+	}
+	if v := s.st.Verdict; v.Sentence != "" && v.Sentence != s.st.Warning {
+		for _, l := range draw.Wrap(v.Sentence, max(s.w, 1)) {
+			out = append(out, th.Strong.Render(l))
+		}
+		for _, e := range v.Evidence {
+			for _, l := range draw.Wrap(th.Signs.Sep+" "+e, max(s.w-2, 1)) {
+				out = append(out, th.Dim.Render("  "+l))
+			}
+		}
+	}
+	if len(out) > 0 {
+		out = append(out, "")
+	}
+	return out
+}
+
+func (s *Screen) facts(now time.Time) []widget.Pair {
+	zone := s.env.Zone()
+	p := []widget.Pair{{Value: "Pair"}, {Label: "account", Value: s.st.Account}, {Label: "service", Value: s.st.BaseURL},
+		{Label: "generation", Value: fmt.Sprint(s.st.Generation)}}
+	if s.st.Generation > 0 {
+		p = append(p, widget.Pair{Label: "made by", Value: fmt.Sprintf("%s on %s, process %d", s.st.From, s.st.By.Host, s.st.By.PID)})
+	}
+	if !s.st.NextRotation.IsZero() {
+		p = append(p, widget.Pair{Label: "next rotation", Value: draw.Clock(s.st.NextRotation, zone) + ", by whoever calls first"})
+	}
+	if h := s.st.Holder; h != nil {
+		p = append(p, widget.Pair{Label: "rotating now", Value: fmt.Sprintf("%s, process %d", h.Host, h.PID), Tone: theme.Info})
+	}
+	for _, b := range []struct {
+		label string
+		wait  time.Duration
+	}{{"logins wait", s.st.LoginWait}, {"refreshes wait", s.st.RefreshWait}} {
+		if b.wait > 0 {
+			p = append(p, widget.Pair{Label: b.label, Value: clock(b.wait), Tone: theme.Warn})
+		}
+	}
+	c := s.st.Counts
+	if s.w < roomy { // one column: the history is not pushed off the screen
+		return append(p, widget.Pair{Label: "counts", Value: fmt.Sprintf("%s, %s, %s, %d died early", draw.Plural(int(c.Logins), "login", "logins"),
+			draw.Plural(int(c.Refreshes), "refresh", "refreshes"), draw.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature), Long: true})
+	}
+	return append(p, widget.Pair{Value: "Counts"}, widget.Pair{Label: "logins", Value: fmt.Sprint(c.Logins)},
+		widget.Pair{Label: "refreshes", Value: fmt.Sprint(c.Refreshes)}, widget.Pair{Label: "401 answers", Value: fmt.Sprint(c.Unauthorized)},
+		widget.Pair{Label: "died early", Value: fmt.Sprint(c.Premature)})
+}
+
+func (s *Screen) instances(now time.Time) []string {
+	th := s.env.Theme
+	out := []string{th.Title.Render("Instances")}
+	if len(s.st.Seen) == 0 {
+		return append(out, th.Dim.Render("none yet"), "")
+	}
+	for _, i := range s.st.Seen[:min(len(s.st.Seen), 12)] {
+		ago, _ := draw.Ago(now.Add(-i.Ago), now)
+		line := fmt.Sprintf("%s  process %-7d  %s  %s", draw.Fit(i.Owner.Host, 18), i.Owner.PID, draw.Fit(i.Owner.User, 12), draw.Fit(i.Owner.Version, 12))
+		seen := "seen " + ago
+		if i.Gone {
+			seen = "ended"
+		}
+		out = append(out, draw.Cut(line, max(s.w-14, 1))+"  "+th.Dim.Render(seen))
+	}
+	return append(out, "")
+}
+
+func (s *Screen) history() []string {
+	th := s.env.Theme
+	out := []string{th.Title.Render("History")}
+	if len(s.st.History) == 0 {
+		return append(out, th.Dim.Render("nothing yet"))
+	}
+	for _, e := range slices.Backward(s.st.History) {
+		out = append(out, s.event(e))
+	}
+	return out
+}
+
+func (s *Screen) event(e session.Event) string {
+	th := s.env.Theme
+	sign, tone := th.Signs.Info, theme.Plain
+	switch {
+	case e.Outcome == session.OK:
+		sign, tone = th.Signs.Good, theme.Good
+	case e.Outcome == session.Refused || e.Outcome == session.TwoFactor || e.Kind == session.EventBlocked || e.Kind == session.EventPremature:
+		sign, tone = th.Signs.Bad, theme.Bad
+	case e.Outcome != "" || e.Kind == session.EventUnauthorized:
+		sign, tone = th.Signs.Warn, theme.Warn
+	}
+	what := string(e.Kind)
+	if e.Outcome != "" {
+		what += " " + string(e.Outcome)
+	}
+	line := th.Dim.Render(draw.Clock(e.At, s.env.Zone())) + "  " + th.Tone(tone).Render(sign+" "+draw.Fit(what, 20)) + "  " +
+		fmt.Sprintf("gen %-4d", e.Gen)
+	rest := e.Reason
+	if e.Detail != "" {
+		rest += " " + e.Detail
+	}
+	if e.Took > 0 {
+		rest += ", took " + draw.Took(e.Took)
+	}
+	if e.Status > 0 {
+		rest += fmt.Sprintf(", status %d", e.Status)
+	}
+	rest += "  " + e.Owner.Host + "/" + fmt.Sprint(e.Owner.PID)
+	return line + "  " + th.Dim.Render(draw.Cut(rest, max(s.w-draw.Width(line)-2, 0)))
+}

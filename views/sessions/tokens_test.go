@@ -1,0 +1,214 @@
+package sessions
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/api/session"
+	"opdeck/ui"
+	"opdeck/ui/theme"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+type fake struct {
+	st    session.Status
+	err   error
+	act   error
+	calls int
+	acts  []string
+}
+
+func (f *fake) SessionStatus(context.Context) (session.Status, error) { f.calls++; return f.st, f.err }
+func (f *fake) did(what string) error                                 { f.calls++; f.acts = append(f.acts, what); return f.act }
+func (f *fake) RefreshSession(context.Context) error                  { return f.did("refresh") }
+func (f *fake) LoginSession(context.Context) error                    { return f.did("login") }
+func (f *fake) ResetSession(context.Context) error                    { return f.did("reset") }
+func (f *fake) Doctor(context.Context) []Finding {
+	f.calls++
+	return []Finding{{Tone: theme.Good, Name: "name", Text: "resolves"}, {Tone: theme.Bad, Name: "login", Text: "A code is demanded: two-factor authentication is on."}}
+}
+
+var start = uitest.NewClock().Now()
+
+// live is a session half way through its access token, with a history.
+func live() session.Status {
+	me := session.Owner{ID: "a", Host: "desk-1", PID: 4711, User: "ana", Version: "1.0"}
+	return session.Status{BaseURL: "https://stage.example.com", Account: "m•••@example.com", State: "live", Generation: 4, AsOf: start,
+		Access:       session.Lifetime{TTL: 5 * time.Minute, Remaining: 150 * time.Second, ExpiresAt: start.Add(150 * time.Second)},
+		Refresh:      session.Lifetime{TTL: 15 * time.Minute, Remaining: 750 * time.Second, ExpiresAt: start.Add(750 * time.Second)},
+		NextRotation: start.Add(120 * time.Second), Instances: 2, Counts: session.Counts{Logins: 1, Refreshes: 3, Unauthorized: 2},
+		From: session.ByLogin, By: me, Seen: []session.Instance{{Owner: me, Ago: 4 * time.Second}},
+		History: []session.Event{
+			{At: start.Add(-20 * time.Minute), Kind: session.EventLogin, Outcome: session.OK, Reason: "no_pair", Took: 84 * time.Millisecond, Gen: 1, Status: 200, Owner: me},
+			{At: start.Add(-3 * time.Minute), Kind: session.EventUnauthorized, Reason: "foreign_login", Gen: 3, Status: 401, Owner: me},
+			{At: start.Add(-2 * time.Minute), Kind: session.EventRefresh, Outcome: session.OK, Reason: "due", Gen: 4, Status: 200, Owner: me},
+		}}
+}
+
+func hostile() session.Status {
+	st := live()
+	st.Account, st.BaseURL, st.Warning = "m"+apitest.Hostile, "https://x"+apitest.Hostile, "careful"+apitest.Hostile
+	st.Verdict = session.Verdict{Sentence: "somebody" + apitest.Hostile, Evidence: []string{"e" + apitest.Hostile}}
+	bad := session.Owner{Host: "h" + apitest.Hostile, User: "u" + apitest.Hostile, Version: "v" + apitest.Hostile, PID: 1}
+	st.By, st.Holder, st.Seen = bad, &bad, []session.Instance{{Owner: bad}}
+	for i := range st.History {
+		st.History[i].Owner, st.History[i].Detail, st.History[i].Reason = bad, "d"+apitest.Hostile, "r"+apitest.Hostile
+		st.History[i].Kind = session.EventKind("k" + apitest.Hostile)
+	}
+	return st
+}
+
+func state(name string, change func(*session.Status)) session.Status {
+	st := live()
+	st.State = name
+	change(&st)
+	return st
+}
+
+func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return New(env, f) }
+	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindSession}, opts...), clock
+}
+
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	flat := strings.Join(strings.Fields(strings.ReplaceAll(r.View(), "│", " ")), " ")
+	for _, w := range want {
+		if !strings.Contains(flat, w) {
+			t.Errorf("%q does not show in\n%s", w, r.View())
+		}
+	}
+}
+
+func TestScreens(t *testing.T) {
+	for name, c := range map[string]struct {
+		f    *fake
+		keys []string
+	}{
+		"live":     {f: &fake{st: live()}},
+		"none":     {f: &fake{st: session.Status{Account: "m•••@example.com", State: "none", AsOf: start}}},
+		"rotating": {f: &fake{st: state("rotating", func(s *session.Status) { s.Holder = &session.Owner{Host: "desk-2", PID: 99} })}},
+		"doubtful": {f: &fake{st: state("doubtful", func(s *session.Status) {
+			s.Verdict = session.Verdict{Sentence: "Another client logged in at 11:57.", Evidence: []string{"three calls were refused within a second"}}
+		})}},
+		"blocked": {f: &fake{st: state("blocked", func(s *session.Status) {
+			s.Warning = "A two-factor code is demanded for this machine account. Switch two-factor authentication off, then reset the session with X."
+			s.LoginWait, s.Access, s.Refresh = 42*time.Second, session.Lifetime{}, session.Lifetime{}
+		})}},
+		"error":    {f: &fake{err: &api.Error{Kind: api.Unavailable, Public: "The store does not answer.", Hint: "opdeck doctor looks at it."}}},
+		"hostile":  {f: &fake{st: hostile()}},
+		"question": {f: &fake{st: live()}, keys: []string{"F"}},
+		"doctor":   {f: &fake{st: live()}, keys: []string{"D"}},
+	} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				r, _ := open(t, c.f)
+				r.Send(uitest.Size(wh[0], wh[1]))
+				for _, k := range c.keys {
+					r.Send(uitest.Key(k))
+				}
+				golden.RequireEqual(t, r.View())
+			})
+		}
+	}
+}
+
+// TestLifetimesRunDown by the clock, and only as often as the text changes.
+func TestLifetimesRunDown(t *testing.T) {
+	f := &fake{st: live()}
+	r, clock := open(t, f)
+	has(t, r, "2:30 of 5:00", "12:30 of 15:00", "until 12:02:30")
+	calls, ticks := f.calls, r.Ticks
+	r.Send(clock.Wait(10 * time.Second))
+	has(t, r, "2:20 of 5:00", "12:20 of 15:00")
+	if n := r.Ticks - ticks; n < 9 || n > 12 {
+		t.Errorf("%d wake-ups in ten seconds", n)
+	}
+	r.Send(clock.Wait(5 * time.Minute))
+	has(t, r, "over", "7:20 of 15:00")
+	if f.calls != calls {
+		t.Errorf("%d questions by time alone", f.calls-calls)
+	}
+	r.Send(clock.Wait(time.Hour))
+	ticks = r.Ticks
+	r.Send(clock.Wait(50 * time.Second))
+	if n := r.Ticks - ticks; n > 10 {
+		t.Errorf("%d wake-ups though nothing counts", n)
+	}
+}
+
+func TestActsAskWithTheirCost(t *testing.T) {
+	for key, c := range map[string]struct {
+		act  string
+		want []string
+		done string
+	}{
+		"F": {"refresh", []string{"Refresh the token pair now?", "one refresh that is recommended per minute", "loses its session", "generation 4"}, "The pair was refreshed."},
+		"L": {"login", []string{"Log in anew?", "one of six logins", "end at once"}, "Logged in anew."},
+		"X": {"reset", []string{"Forget the session and what blocks it?", "Sends nothing now", "the next call logs in"}, "The session was reset"},
+	} {
+		f := &fake{st: live()}
+		r, clock := open(t, f)
+		r.Send(uitest.Key(key))
+		has(t, r, c.want...)
+		r.Send(clock.Wait(shelltest.Armed), uitest.Key("enter"))
+		if len(f.acts) != 0 {
+			t.Fatal("enter is yes")
+		}
+		r.Send(uitest.Key(key), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		has(t, r, c.done)
+		if len(f.acts) != 1 || f.acts[0] != c.act {
+			t.Errorf("did %v", f.acts)
+		}
+		f.act = &api.Error{Kind: api.RateLimited, Public: "The one refresh of this minute is used up.", Hint: "Wait 40s."}
+		r.Send(uitest.Key(key), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		has(t, r, "The one refresh of this minute is used up.")
+	}
+}
+
+func TestTwoFactorIsNamedWithTheCure(t *testing.T) {
+	f := &fake{st: state("blocked", func(s *session.Status) {
+		s.Warning = "A two-factor code is demanded for this machine account. Switch two-factor authentication off, then reset the session with X."
+	})}
+	r, _ := open(t, f)
+	has(t, r, "blocked", "Switch two-factor authentication off, then reset the session with X.")
+}
+
+func TestReadOnlySaysWhy(t *testing.T) {
+	r, _ := open(t, &fake{st: live()}, shelltest.ReadOnly)
+	for _, k := range []string{"F", "L", "X"} {
+		r.Send(uitest.Key(k))
+		has(t, r, "read-only")
+	}
+}
+
+func TestNewsReplacesAnError(t *testing.T) {
+	f := &fake{err: &api.Error{Kind: api.Unavailable, Public: "The store does not answer."}}
+	r, _ := open(t, f)
+	has(t, r, "The store does not answer.")
+	r.Send(News{Status: live()})
+	has(t, r, "the pair is good")
+}
+
+func TestUpdateAndViewNeverWait(t *testing.T) {
+	f := &fake{st: live()}
+	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return New(env, f) }
+	shelltest.PressAll(uitest.NewClock(), factory, ui.Place{Kind: ui.KindSession}, News{Status: f.st})
+	if f.calls != 0 {
+		t.Errorf("%d questions outside a command", f.calls)
+	}
+}
+
+func TestEverySize(t *testing.T) {
+	r, _ := open(t, &fake{st: hostile()})
+	shelltest.Sizes(r)
+}
