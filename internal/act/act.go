@@ -31,6 +31,11 @@ const (
 	Send                  // sends stored events to an address of the caller's choice
 )
 
+// String is the effect's word in the schema.
+func (e Effect) String() string {
+	return [...]string{"read", "local", "take out", "write", "session", "send"}[e]
+}
+
 // Ask is how strongly an act asks before it is done.
 type Ask uint8
 
@@ -40,6 +45,9 @@ const (
 	YesNo       // one yes, in every context
 	Typed       // in production contexts the end of the object's id is typed; it cannot be undone
 )
+
+// String is the word in the schema.
+func (a Ask) String() string { return [...]string{"nothing", "yes/no", "typed in production"}[a] }
 
 // Surface is a way to do an act.
 type Surface string

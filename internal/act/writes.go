@@ -96,7 +96,8 @@ var writes = []Act{
 	{Name: "event.replay", Effect: Send, Ask: YesNo, Need: api.MayHooks, With: map[string]string{"to": string(api.MayExport)}, Event: "-", Args: args("HOOKID"),
 		Short: "Send one stored event again, to an address or through our own receiver",
 		Place: "events", Key: Key{Press: "w", Hint: "replay", Help: "send the event again to a URL (asks)"},
-		Words: Question{Title: "Replay event", Verb: "Send", Ask: "Send event {id} again?", Done: "Sent."}},
+		Without: map[Surface]string{Remote: "sends to an address of the caller's choice"},
+		Words:   Question{Title: "Replay event", Verb: "Send", Ask: "Send event {id} again?", Done: "Sent."}},
 	{Name: "event.forward", Effect: Send, Need: api.MayExport, Event: "-", Short: "Send each new event on to an address, until interrupted", Without: map[Surface]string{
 		Screen: "runs until interrupted", Remote: "sends to an address of the caller's choice"}},
 }
