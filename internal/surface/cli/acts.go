@@ -102,8 +102,7 @@ func (r *root) dress(cmd *cobra.Command, row act.Act) *cobra.Command {
 	return cmd
 }
 
-// admit looks at the command that is about to run: who may not, and what cannot be
-// asked, ends before anything is read or sent. The gate looks again at every write.
+// admit takes the row of the command that is about to run.
 func (r *root) admit(cmd *cobra.Command, args []string) error {
 	row, ok := act.Find(path(cmd))
 	if !ok { // the console itself, and help
@@ -116,11 +115,18 @@ func (r *root) admit(cmd *cobra.Command, args []string) error {
 		row.Effect, row.Ask = act.Read, act.Nothing
 	}
 	row.Need = row.Needs(args, cmd.Flags().Changed)
-	r.row = row
-	if row.Ask == act.Nothing || r.yes || r.dryRun {
+	r.row, r.args = row, args
+	return r.checkOutput(cmd)
+}
+
+// askable refuses a write that cannot be asked about: without a terminal, or with its
+// content where the answer would come from.
+func (r *root) askable() error {
+	if r.row.Ask == act.Nothing || r.yes || r.dryRun {
 		return nil
 	}
-	for i, a := range row.Args {
+	args := r.args
+	for i, a := range r.row.Args {
 		if a.File && i < len(args) && args[i] == "-" {
 			return usage("the content comes from standard input, so nothing can be asked: give --yes to confirm, or --dry-run")
 		}
@@ -132,7 +138,7 @@ func (r *root) admit(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// refused is the refusal of the running act for this person in this context; it is
+// refused is the refusal of the running act, before anything is read or sent, for this person in this context; it is
 // recorded. A dry run sends nothing, so that a read-only context allows it.
 func (r *root) refused(ctx context.Context, a *app.App) error {
 	if r.row.Need != "" {

@@ -154,10 +154,11 @@ type root struct {
 	logFile  string
 	verbose  bool
 	dryRun   bool
-	yes      bool    // of a write: do not ask
-	row      act.Act // of the command that runs
-	masked   bool    // the person may not see account numbers
-	real     bool    // the context is a production one
+	yes      bool     // of a write: do not ask
+	row      act.Act  // of the command that runs
+	args     []string // its arguments
+	masked   bool     // the person may not see account numbers
+	real     bool     // the context is a production one
 
 	drawn  atomic.Bool // the screen is the console's
 	served atomic.Bool // calls are a server's
@@ -187,10 +188,7 @@ func (r *root) command() *cobra.Command {
 	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
-		if err := r.admit(cmd, args); err != nil {
-			return err
-		}
-		return r.checkOutput(cmd)
+		return r.admit(cmd, args)
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.CompletionOptions.DisableDefaultCmd = true
@@ -312,6 +310,9 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 	r.masked, r.real = !who.Role.May(api.MayReveal), a.Context.Kind == config.Production
 	ctx = api.WithTrail(api.WithActor(ctx, who), a.Audit)
 	if err := r.refused(ctx, a); err != nil {
+		return err
+	}
+	if err := r.askable(); err != nil {
 		return err
 	}
 	ctx, announced := r.announcements(ctx)
