@@ -144,6 +144,22 @@ func (a Act) Needs(args []string, given func(flag string) bool) api.Permission {
 	return a.Need
 }
 
+// AuditEvent is the act's event in the audit trail; empty when it leaves none of
+// its own. A write's is that of the gate's acts that it sends.
+func (a Act) AuditEvent() string {
+	switch {
+	case a.Event == "-":
+		return ""
+	case a.Event != "":
+		return a.Event
+	case len(a.Sends) > 0:
+		return string(a.Sends[0])
+	case a.Effect == Read || a.Effect == Local:
+		return ""
+	}
+	return a.Name
+}
+
 // Refusal says why role may not do the act in a context that is read-only or not;
 // nil: it may. It is the same on every surface, and the gate looks again.
 func (a Act) Refusal(role api.Role, readOnly bool) *api.Error {

@@ -182,6 +182,13 @@ func Join(groups ...any) []Key {
 	return out
 }
 
+// Everything lists all keys of all groups.
+func (m *Map) Everything() []Key {
+	var out []Key
+	m.each(func(k *Key) { out = append(out, *k) })
+	return out
+}
+
 // each calls f with a pointer to every key of m.
 func (m *Map) each(f func(*Key)) {
 	v := reflect.ValueOf(m).Elem()

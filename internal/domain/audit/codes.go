@@ -39,14 +39,19 @@ var numbers = map[string]string{
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventReveal: "701", EventTakeAway: "702",
 }
 
+// Code is the stable number of an event; empty for one without.
+func Code(event string) string {
+	if n := numbers[event]; n != "" {
+		return n
+	}
+	return api.ActKind(event).AuditNumber()
+}
+
 // code is the stable code of a record: OP, the number of the event (000 for one
 // without), and a letter: I intent, S success, D denied, F failed, U unknown,
 // N note.
 func code(event string, phase Phase, res Result) string {
-	n := numbers[event]
-	if n == "" {
-		n = api.ActKind(event).AuditNumber()
-	}
+	n := Code(event)
 	if n == "" {
 		n = "000"
 	}
