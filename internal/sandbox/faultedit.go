@@ -184,8 +184,8 @@ func emptied(v any, change func(m map[string]any, key string)) any {
 
 // styles are the bodies in which an error's sentence can be told.
 var styles = map[string]func(said string) answer{
-	"error":   func(said string) answer { return jsonAnswer(0, map[string]string{"error": said}) },
-	"success": func(said string) answer { return jsonAnswer(0, actionJSON{false, said}) },
+	"error":   func(said string) answer { return errorAnswer(0, said) },
+	"success": func(said string) answer { return jsonAnswer(0, action(false, said)) },
 	"message": func(said string) answer { return jsonAnswer(0, map[string]string{"message": said}) },
 	"nested": func(said string) answer {
 		return jsonAnswer(0, map[string]any{"error": map[string]any{"code": 7, "message": said}})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -109,9 +110,9 @@ func (s *Service) later(c *call, rt route, f fault) (*answer, error) {
 			return
 		}
 		act.at = s.now()
-		a := s.process(&act, rt, true)
+		a := s.process(&act, rt)
 		// Only a count; what was done was done.
-		_ = s.write(act.ctx, func(tx *sql.Tx) error { return bump(act.ctx, tx, "late") })
+		_ = s.write(act.ctx, func(tx *sql.Tx) error { return increment(act.ctx, tx, "late") })
 		acted <- a
 	})
 	switch {
@@ -151,7 +152,7 @@ func reset(w http.ResponseWriter) {
 
 // head announces the whole answer.
 func (s *Service) head(w http.ResponseWriter, c *call, a answer) {
-	setHeader(w.Header(), a.header)
+	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Date", c.now.UTC().Format(http.TimeFormat))
 	if a.status != http.StatusNoContent && a.status != http.StatusNotModified {
 		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))

@@ -24,8 +24,8 @@ const (
 	closeGrace      = time.Second            // for a delivery under way when the service is closed
 )
 
-// poke wakes the deliverer of this process.
-func (s *Service) poke() {
+// notifyDeliverer wakes the deliverer of this process.
+func (s *Service) notifyDeliverer() {
 	select {
 	case s.wake <- struct{}{}:
 	default:

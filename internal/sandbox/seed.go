@@ -58,12 +58,12 @@ func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
 		case i%13 == 7:
 			bal = bal.negative()
 		}
-		req := mustJSON([]any{patch{"title": "Details", "items": []any{
+		req := encode([]any{patch{"title": "Details", "items": []any{
 			patch{"id": "1", "key": "Account number", "value": a.number, "order": 1},
 			patch{"id": "2", "key": "Bank", "value": banks[i%len(banks)], "order": 2}}}})
 		created := baseTime - int64(i+60)*17*int64(time.Hour)
 		err := b.add(ctx, i, a.id, a.customer, a.name, a.number, a.currency, 3, a.id == w.accounts[w.byOwner[a.customer][0]].id, associate,
-			bal.units, bal.nanos, hold.units, hold.nanos, req, created, created)
+			bal.units, bal.nanos, hold.units, hold.nanos, string(req), created, created)
 		if err != nil {
 			return err
 		}
@@ -74,10 +74,10 @@ func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
 func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
 	b := newBulk(tx, `INSERT INTO counterparty(n, suid, customer, name, bank, description, profile, created, updated)`, 9, 10)
 	for i, p := range w.payees {
-		profile := mustJSON(patch{"name": p.name, "email": fmt.Sprintf("payee%02d@example.com", i+1), "phoneNumber": fmt.Sprintf("+1555%07d", i),
+		profile := encode(patch{"name": p.name, "email": fmt.Sprintf("payee%02d@example.com", i+1), "phoneNumber": fmt.Sprintf("+1555%07d", i),
 			"address": patch{"addressLine1": fmt.Sprintf("%d Sample Street", i+1), "city": "Exampleton", "countryIso": "US", "postalCode": "00000"}})
 		created := baseTime - int64(i+40)*29*int64(time.Hour)
-		if err := b.add(ctx, i, p.suid, p.customer, p.name, p.bank, "supplier", profile, created, created); err != nil {
+		if err := b.add(ctx, i, p.suid, p.customer, p.name, p.bank, "supplier", string(profile), created, created); err != nil {
 			return err
 		}
 	}

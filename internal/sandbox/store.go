@@ -81,6 +81,44 @@ type querier interface {
 	QueryRowContext(ctx context.Context, q string, args ...any) *sql.Row
 }
 
+// query returns the rows of a query, never nil; columns gives the fields of a row.
+func query[T any](ctx context.Context, q querier, columns func(*T) []any, text string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	list := []T{}
+	for rows.Next() {
+		var row T
+		if err := rows.Scan(columns(&row)...); err != nil {
+			return nil, err
+		}
+		list = append(list, row)
+	}
+	return list, rows.Err()
+}
+
+// only returns the first row, or a 404 when there is none.
+func only[T any](rows []T, err error, what, id string) (row T, _ error) {
+	if err == nil && len(rows) == 0 {
+		err = notFound(what, id)
+	}
+	if err != nil {
+		return row, err
+	}
+	return rows[0], nil
+}
+
+// unixNano scans nanoseconds since 1970.
+type unixNano struct{ at *time.Time }
+
+// Scan implements sql.Scanner.
+func (u unixNano) Scan(v any) error {
+	*u.at = time.Unix(0, v.(int64)).UTC()
+	return nil
+}
+
 func dataSource(path string, pragmas ...string) string {
 	if path == "" {
 		return "file::memory:?_txlock=immediate"

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 )
@@ -209,12 +208,4 @@ func (w *world) attachments(o *draft, n int) {
 		o.documents = 1 + d.below(4)
 	}
 	o.lockedOneOf = 4
-}
-
-func mustJSON(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // our own literals
-	}
-	return string(b)
 }
