@@ -47,8 +47,7 @@ func (s *Service) share(c *call, in map[string]json.RawMessage) (any, error) {
 
 // checkShareToken gives the reason of a rejection, or "" and the token.
 func (s *Service) checkShareToken(c *call, tx *sql.Tx, token string, row customerRow) (t shareTokenRow, reason string, err error) {
-	err = tx.QueryRowContext(c.ctx, `SELECT token, kind, scenario, customer, until, used FROM share WHERE token = ?`, token).
-		Scan(&t.Token, &t.Kind, &t.Scenario, &t.Customer, &t.until, &t.used)
+	err = tx.QueryRowContext(c.ctx, shareSelect+`token = ?`, token).Scan(t.columns()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		demo, found := demoToken(token, c.at)
 		if !found {

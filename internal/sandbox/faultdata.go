@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// present notes the call's operation as it is now, when a reply wants it.
-func (s *Service) present(c *call) error {
+// loadPresent notes the call's operation as it is now, when a reply wants it.
+func (s *Service) loadPresent(c *call) error {
 	wanted := false
 	for _, f := range c.faults {
 		for _, name := range operationBodies {
@@ -30,8 +30,8 @@ func (s *Service) present(c *call) error {
 	return nil
 }
 
-// disturb runs the faults that change data at the service as calls come in.
-func (s *Service) disturb(c *call, f fault, a answer) error {
+// changeData runs the faults that change data at the service as calls come in.
+func (s *Service) changeData(c *call, f fault, a answer) error {
 	switch f.kind {
 	case "vanish":
 		var page struct{ Items []struct{ Opid string } }

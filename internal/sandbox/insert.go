@@ -62,7 +62,7 @@ func (s *Service) insertOne(c *call, tx *sql.Tx, w *world, created int64, quiet 
 		return "", err
 	}
 	file := sampleFile(c.st.Seed, fileNumber(n, 0), o.customer, false, created)
-	if _, err := tx.ExecContext(c.ctx, fileInsert+` VALUES(`+marks(fileColumns)+`)`, file...); err != nil {
+	if _, err := tx.ExecContext(c.ctx, fileInsert+` VALUES(`+marks(len(file))+`)`, file...); err != nil {
 		return "", err
 	}
 	_, err = tx.ExecContext(c.ctx, `INSERT INTO link(op, file, name) VALUES(?, ?, '');

@@ -80,8 +80,8 @@ func parseReply(text string) (r reply, err error) {
 	return r, err
 }
 
-// over gives the reply in place of a.
-func (r reply) over(c *call, a answer) answer {
+// instead gives the reply in place of a.
+func (r reply) instead(c *call, a answer) answer {
 	status := r.status
 	if status == 0 {
 		status = a.status
@@ -91,21 +91,21 @@ func (r reply) over(c *call, a answer) answer {
 	switch saying := errorTexts[r.body]; {
 	case r.body == "own":
 		a.status = status
-		return bare(a)
+		return withoutBody(a)
 	case slices.Contains(operationBodies, r.body):
-		return bare(answer{status: status, header: http.Header{"Content-Type": {"application/json"}}, body: r.operation(c)})
+		return withoutBody(answer{status: status, header: http.Header{"Content-Type": {"application/json"}}, body: r.operation(c)})
 	case known:
-		return bare(answer{status: status, header: ready.header.Clone(), body: ready.body})
+		return withoutBody(answer{status: status, header: ready.header.Clone(), body: ready.body})
 	case r.body == "":
 		said = http.StatusText(status)
 	case !free:
 		said = strings.NewReplacer("ID", c.param(0), "DOC", c.param(1)).Replace(saying)
 	}
-	return bare(errorAnswer(status, said))
+	return withoutBody(errorAnswer(status, said))
 }
 
-// bare takes the body off answers that may not have one.
-func bare(a answer) answer {
+// withoutBody takes the body off answers that may not have one.
+func withoutBody(a answer) answer {
 	if a.status == http.StatusNoContent || a.status == http.StatusNotModified {
 		a.body = nil
 		a.header = a.header.Clone()

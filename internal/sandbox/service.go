@@ -19,14 +19,14 @@ type Service struct {
 
 	running context.Context // ends with Close; for what outlives the call that began it
 	stop    context.CancelFunc
-	wake    chan struct{} // something was put into the outbox
+	raised  chan struct{} // holds one token: something was put into the outbox
 	work    sync.WaitGroup
 }
 
 // Open opens the data file, makes it with its sample data when it is new, and
 // starts the deliveries of webhooks. Close ends it.
 func Open(ctx context.Context, o Options) (*Service, error) {
-	s := &Service{now: o.Now, wake: make(chan struct{}, 1)}
+	s := &Service{now: o.Now, raised: make(chan struct{}, 1)}
 	if s.now == nil {
 		s.now = time.Now
 	}

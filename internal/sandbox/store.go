@@ -228,10 +228,11 @@ func populate(ctx context.Context, db *sql.DB, o Options) error {
 // adopt writes the options that are set into the file, if they change it.
 func (s *Service) adopt(ctx context.Context, o Options) error {
 	st, err := loadSettings(ctx, s.db)
-	if err != nil {
-		return err
+	before := string(encode(st))
+	if err == nil {
+		err = st.apply(o)
 	}
-	if before, err := changedBy(st, o); err != nil || !before {
+	if err != nil || string(encode(st)) == before {
 		return err
 	}
 	return s.write(ctx, func(tx *sql.Tx) error {
@@ -246,18 +247,6 @@ func (s *Service) adopt(ctx context.Context, o Options) error {
 	})
 }
 
-func changedBy(st settings, o Options) (bool, error) {
-	before, err := json.Marshal(st)
-	if err != nil {
-		return false, err
-	}
-	if err := st.apply(o); err != nil {
-		return false, err
-	}
-	after, err := json.Marshal(st)
-	return string(before) != string(after), err
-}
-
 func loadSettings(ctx context.Context, q querier) (st settings, err error) {
 	var raw string
 	if err = q.QueryRowContext(ctx, `SELECT value FROM setting WHERE name = 'settings'`).Scan(&raw); err != nil {
@@ -267,12 +256,8 @@ func loadSettings(ctx context.Context, q querier) (st settings, err error) {
 }
 
 func storeSettings(ctx context.Context, q querier, st settings) error {
-	raw, err := json.Marshal(st)
-	if err != nil {
-		return err
-	}
-	_, err = q.ExecContext(ctx, `INSERT INTO setting(name, value) VALUES('settings', ?)
-		ON CONFLICT(name) DO UPDATE SET value = excluded.value`, string(raw))
+	_, err := q.ExecContext(ctx, `INSERT INTO setting(name, value) VALUES('settings', ?)
+		ON CONFLICT(name) DO UPDATE SET value = excluded.value`, string(encode(st)))
 	return err
 }
 
