@@ -52,16 +52,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case drawMsg:
 		return m, nil
-	case RepaintMsg:
-		m.painter.Repaint()
-		return m, nil
 	case RawMsg:
 		_ = m.painter.Passthrough(msg.Seq) // refused: nothing is written
-		return m, nil
-	case CopyMsg:
-		if seq, err := copySequence(msg.Text); err == nil {
-			_ = m.painter.Passthrough(seq)
-		}
 		return m, nil
 	case tea.WindowSizeMsg:
 		m.size = msg

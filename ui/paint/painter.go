@@ -14,9 +14,8 @@ var ErrStuck = errors.New("the terminal has stopped reading")
 
 // PainterOptions are what a [Painter] needs to know of its terminal.
 type PainterOptions struct {
-	Title string // set on entering; "" leaves the title alone
-	Mouse bool   // report clicks, drags and the wheel
-	Sync  Sync
+	Title string      // set on entering; "" leaves the title alone
+	Mouse bool        // report clicks, drags and the wheel
 	Idle  func()      // called on the painter's goroutine when there is nothing left to write
 	Fail  func(error) // called once when writing has failed
 }
@@ -64,7 +63,7 @@ type Painter struct {
 func New(out io.Writer, opt PainterOptions) *Painter {
 	p := &Painter{
 		out: out, opt: opt, screen: newScreen(),
-		modes: modes{title: cleanTitle(opt.Title), mouse: opt.Mouse, sync: opt.Sync != SyncOff},
+		modes: modes{title: cleanTitle(opt.Title), mouse: opt.Mouse},
 		kick:  make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	go p.run()
@@ -94,14 +93,6 @@ func (p *Painter) Invalidate() {
 	p.mu.Lock()
 	p.invalid = true
 	p.mu.Unlock()
-}
-
-// Repaint draws the last frame again, in full.
-func (p *Painter) Repaint() {
-	p.mu.Lock()
-	p.invalid, p.fresh = true, p.w > 0
-	p.mu.Unlock()
-	p.wake()
 }
 
 // Reenter takes the terminal over like Enter; where it was not left, it sets the
@@ -308,18 +299,13 @@ func (p *Painter) compose(b []byte, f job) []byte {
 		p.screen.invalidate()
 	}
 	start := len(b)
-	if p.modes.sync {
-		b = append(b, beginSync...)
-	}
+	b = append(b, beginSync...)
 	body := len(b)
 	b = p.screen.draw(b, f.view, f.w, f.h)
 	if len(b) == body {
 		return b[:start]
 	}
-	if p.modes.sync {
-		b = append(b, endSync...)
-	}
-	return b
+	return append(b, endSync...)
 }
 
 // fail notes why nothing can be drawn any more; dead when the terminal takes

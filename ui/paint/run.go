@@ -44,8 +44,6 @@ type Options struct {
 	Title string
 	// Mouse asks for clicks, drags and the wheel.
 	Mouse bool
-	// Sync is for synchronized output.
-	Sync Sync
 	// Signals handles SIGINT, SIGTERM, SIGHUP (end, as *SignalError), SIGTSTP and
 	// ctrl+z (suspend) and SIGCONT (set up again) of this process. For a program
 	// that owns its terminal; off for SSH, where suspending does nothing.
@@ -134,7 +132,7 @@ func newSession(m tea.Model, opt Options) (*session, error) {
 		first: func(msg tea.Msg) tea.Msg { return s.filter(s.model, msg) },
 	}
 	s.input = newInput(opt.In, s.model.due, func(error) { s.stop(ErrInputClosed) })
-	s.painter = New(opt.Out, PainterOptions{Title: opt.Title, Mouse: opt.Mouse, Sync: opt.Sync, Idle: s.model.due, Fail: s.stop})
+	s.painter = New(opt.Out, PainterOptions{Title: opt.Title, Mouse: opt.Mouse, Idle: s.model.due, Fail: s.stop})
 	s.model.waiting, s.model.painter = s.input.waiting, s.painter
 	s.firstSize = s.size()
 	s.model.size = sizeMsg(s.firstSize)
