@@ -47,7 +47,7 @@ func settle(t *testing.T, p *Painter) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
 		p.mu.Lock()
-		still := p.have == p.want && !p.busy && !p.fresh && p.raw == "" && p.reached == nil
+		still := p.current == p.target && !p.busy && !p.pending && p.raw == "" && p.arrived == nil
 		p.mu.Unlock()
 		if still {
 			return
