@@ -23,7 +23,7 @@ func (s *server) openSSH(ctx context.Context) error {
 	if err != nil {
 		return cannot("[ssh]", err)
 	}
-	ring, err := sshd.NewRing(c.AuthorizedKeys, c.TrustedCA, time.Now)
+	ring, err := sshd.LoadAuthorizedKeys(c.AuthorizedKeys, c.TrustedCA, time.Now)
 	if err != nil {
 		return cannot("[ssh]", err)
 	}
@@ -34,14 +34,14 @@ func (s *server) openSSH(ctx context.Context) error {
 	}
 	limits := s.opt.Limits
 	limits.Idle = c.IdleTimeout.D()
-	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Ring: ring, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
+	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Keys: ring, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
 		Settle: s.acts.settled, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console, Spoken: s.spoken,
 		Exec: func(ctx context.Context, c sshd.Command) int { return s.opt.Exec(ctx, s.app, c) }})
 	if err != nil {
 		return cannot("[ssh]", err)
 	}
 	s.app.JudgeSSH(func(p approval.Person) (api.Role, error) {
-		now, err := ring.Standing(p.Proof, p.Login, p.From)
+		now, err := ring.AuthorizeAgain(p.Proof, p.Login, p.From)
 		return now.Role, err
 	})
 	var lc net.ListenConfig

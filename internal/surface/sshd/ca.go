@@ -77,7 +77,7 @@ func (a authority) line(line []byte) error {
 
 // judge decides about a certificate of a person who logs in as user. It proves
 // nothing about who holds the key: that is the exchange's affair.
-func (a authority) judge(c *gossh.Certificate, user string, from netip.Addr, now time.Time) (Person, error) {
+func (a authority) authorize(c *gossh.Certificate, user string, from netip.Addr, now time.Time) (Person, error) {
 	switch {
 	case c.CertType != gossh.UserCert:
 		return refused("host_certificate", "the certificate is for a host")

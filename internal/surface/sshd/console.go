@@ -27,7 +27,7 @@ func (r *run) runConsole() (code int, say string) {
 		return 2, dumbTerminal
 	}
 	return exit(x.srv.opt.Console(r.ctx, Terminal{In: &untilGone{x.ch, r.cancel}, Out: r.out, Getenv: x.getenv,
-		Size: x.size.get, Resizes: x.size.news, Filter: r.watch.filter}))
+		Size: x.size.get, Resizes: x.size.resizes, Filter: r.watch.filter}))
 }
 
 // watch counts a session's time: idle from the last key, and in all. Only keys
@@ -71,7 +71,7 @@ func (w *watch) tell(line string) {
 		return
 	}
 	w.say.Store(&line)
-	w.r.x.size.nudge()
+	w.r.x.size.notify()
 }
 
 // run warns and ends in time. Times are from the monotonic clock.

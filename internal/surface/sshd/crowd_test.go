@@ -31,7 +31,7 @@ func crowd(t testing.TB, n int, change func(*Options)) (*house, []gossh.Signer) 
 			t.Fatal(err)
 		}
 		write(t, h.keys(), string(b)+lines.String())
-		if o.Ring, err = NewRing(h.keys(), "", time.Now); err != nil {
+		if o.Keys, err = LoadAuthorizedKeys(h.keys(), "", time.Now); err != nil {
 			t.Fatal(err)
 		}
 		o.Limits.Conns, o.Limits.PerPerson = 1000, 1000

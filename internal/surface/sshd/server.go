@@ -57,7 +57,7 @@ type Auditor interface {
 // Options of a Server. Those without a default are needed.
 type Options struct {
 	HostKey gossh.Signer
-	Ring    *Ring
+	Keys    *AuthorizedKeys
 	// Console shows the console to the person in ctx until they leave or ctx
 	// ends; its cause says why.
 	Console func(ctx context.Context, t Terminal) error
@@ -153,7 +153,7 @@ type Server struct {
 	opt      Options
 	ssh      *ssh.Server
 	preAuth  *preAuthLimit
-	seats    *seats
+	sessions *sessionLimit
 	stats    stats
 	refusals listen.LogLimit
 
@@ -171,7 +171,7 @@ func New(opt Options) (*Server, error) {
 	switch {
 	case opt.HostKey == nil:
 		return nil, errors.New("ssh: no host key")
-	case opt.Ring == nil:
+	case opt.Keys == nil:
 		return nil, errors.New("ssh: nothing says who may come in")
 	case opt.Console == nil || opt.Exec == nil || opt.Audit == nil:
 		return nil, errors.New("ssh: Console, Exec and Audit are needed")
@@ -193,7 +193,7 @@ func New(opt Options) (*Server, error) {
 		return nil, err
 	}
 	l := opt.Limits
-	s := &Server{opt: opt, preAuth: newPreAuthLimit(l), seats: newSeats(opt.MaxSessions, l.PerPerson, l.Conns),
+	s := &Server{opt: opt, preAuth: newPreAuthLimit(l), sessions: newSessionLimit(opt.MaxSessions, l.PerPerson, l.Conns),
 		stopping: make(chan struct{}), reload: make(chan struct{}, 1), conns: map[*conn]bool{}}
 	s.preAuth.known.path = opt.KnownSources
 	if err := s.preAuth.known.load(); err != nil {
@@ -228,7 +228,7 @@ func (s *Server) Reload() {
 // Limits.Goodbye. It returns nil after such an end, and only when nothing of it
 // runs any more. It closes l and can be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	for _, m := range s.opt.Ring.Mistakes() {
+	for _, m := range s.opt.Keys.Mistakes() {
 		s.opt.Log.Warn("ssh key left out", "file", m.File, "line", m.Line, "why", m.What)
 	}
 	watching, cancel := context.WithCancel(ctx)
@@ -256,7 +256,7 @@ func (s *Server) stop(l net.Listener) {
 	s.mu.Unlock()
 	_ = l.Close()
 	for _, c := range s.all() {
-		c.dismiss(errStopping)
+		c.endSessions(errStopping)
 	}
 	out := make(chan struct{})
 	go func() { s.running.Wait(); close(out) }()
@@ -316,7 +316,7 @@ func (s *Server) watch(ctx context.Context) {
 		case <-look.C:
 			s.remember()
 		}
-		changed, err := s.opt.Ring.Reload()
+		changed, err := s.opt.Keys.Reload()
 		if err != nil && err.Error() != trouble {
 			s.opt.Log.Error("ssh keys cannot be read", "err", err)
 		}
@@ -333,8 +333,8 @@ func (s *Server) watch(ctx context.Context) {
 
 // reloaded tells that the keys are others now.
 func (s *Server) reloaded(ctx context.Context) {
-	keys, authorities := s.opt.Ring.Len()
-	bad := s.opt.Ring.Mistakes()
+	keys, authorities := s.opt.Keys.Len()
+	bad := s.opt.Keys.Mistakes()
 	for _, m := range bad {
 		s.opt.Log.Warn("ssh key left out", "file", m.File, "line", m.Line, "why", m.What)
 	}
@@ -347,12 +347,12 @@ func (s *Server) reloaded(ctx context.Context) {
 func (s *Server) recheck(ctx context.Context) {
 	defer s.opt.Rechecked(ctx)
 	for _, c := range s.inside() {
-		p, err := s.opt.Ring.Judge(c.key, c.user, c.addr)
+		p, err := s.opt.Keys.Authorize(c.key, c.user, c.addr)
 		switch {
 		case err != nil:
-			c.dismiss(errRevoked)
+			c.endSessions(errRevoked)
 		case p.Name != c.person.Name || p.Login != c.person.Login || p.Role != c.person.Role || p.NoTerminal != c.person.NoTerminal:
-			c.dismiss(errChanged)
+			c.endSessions(errChanged)
 		}
 	}
 }
