@@ -168,7 +168,7 @@ func (s *Service) send(w http.ResponseWriter, c *call, a answer) {
 		w.Header().Set("X-RateLimit-Warning", c.warning)
 	}
 	s.head(w, c, a)
-	w.Write(a.body) // the reader may be gone; nobody is left to tell
+	w.Write(a.body) // fails when the client has left
 }
 
 const maxJSONBody = 1 << 20

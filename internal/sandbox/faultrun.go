@@ -24,7 +24,7 @@ func (s *Service) before(c *call, rt route) (*answer, error) {
 		switch f.kind {
 		case "delay":
 			if err := sleep(c.r.Context(), f.wait); err != nil {
-				panic(http.ErrAbortHandler) // nobody waits for the answer any more
+				panic(http.ErrAbortHandler) // the client has left
 			}
 		case "arrive":
 			if _, err := s.Insert(c.ctx, Insert{Count: f.number}); err != nil {

@@ -15,7 +15,7 @@ import (
 
 const (
 	deliveryTimeout = 5 * time.Second
-	claimTime       = 3 * deliveryTimeout // nobody else sends an event for that long
+	claimTime       = 3 * deliveryTimeout // no other process sends a claimed event for that long
 	longestBackoff  = 5 * time.Minute
 	idlePoll        = 2 * time.Second // while webhooks are on: another process may have left events behind
 	closeGrace      = time.Second     // for a delivery under way when the service is closed
@@ -38,7 +38,7 @@ type delivery struct {
 
 // deliver sends what waits in the outbox until ctx ends.
 func (s *Service) deliver(ctx context.Context) {
-	// One connection a delivery: nothing can be sent again behind our back.
+	// One connection a delivery: the transport cannot send anything twice by itself.
 	client := &http.Client{Timeout: deliveryTimeout, Transport: &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for {

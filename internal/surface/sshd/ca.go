@@ -15,7 +15,7 @@ import (
 )
 
 // maxCertLife is the longest life of a certificate that is accepted. Who leaves
-// must be out by the next day even when nobody revokes anything.
+// must be locked out by the next day even when nothing is revoked.
 const maxCertLife = 25 * time.Hour
 
 // rolePrefix marks the principal that gives the role.
@@ -65,7 +65,7 @@ func (a authority) line(line []byte) error {
 	}
 	for _, o := range options {
 		if o != "cert-authority" {
-			return errors.New("an option stands here; who signs may sign for everybody")
+			return errors.New("options are not allowed here: an authority signs for everybody")
 		}
 	}
 	if err := usable(pub); err != nil {

@@ -98,7 +98,7 @@ type session struct {
 func (s *Server) session(_ *ssh.Server, sc *gossh.ServerConn, n gossh.NewChannel, ctx ssh.Context) {
 	c := connOf(ctx)
 	if p := personOf(sc.Permissions); c == nil || p.Name == "" || !p.Role.Valid() || p.Name != c.person.Name || p.Role != c.person.Role {
-		_ = n.Reject(gossh.Prohibited, "nobody is signed in")
+		_ = n.Reject(gossh.Prohibited, "not authenticated")
 		return
 	}
 	c.once.Do(func() { go c.alive(sc) })
@@ -242,8 +242,8 @@ func (x *session) prepare(command string, exec bool) bool {
 	return true
 }
 
-// window is the size of the terminal: the newest one counts, and nobody has to
-// take the ones before.
+// window is the size of the terminal: the newest one counts, older ones
+// may be skipped.
 type window struct {
 	mu      *sync.Mutex
 	now     *paint.Size // guarded by mu

@@ -60,7 +60,7 @@ type conn struct {
 	sessions map[*session]bool // guarded by mu: those that run
 	channels int               // guarded by mu: those that are open
 	unused   *time.Timer       // guarded by mu: ends a connection without a session
-	ending   *endReason        // guarded by mu: nobody may begin any more
+	ending   *endReason        // guarded by mu: no session may begin any more
 	refusals map[string]bool   // guarded by mu: kinds of requests refused
 }
 
@@ -188,7 +188,7 @@ func (c *conn) drop() {
 	_ = c.Conn.Close()
 }
 
-// Write bounds how long the network may not take what is written. Until the
+// Write bounds how long the network may refuse what is written. Until the
 // proof the deadline of the handshake does that.
 func (c *conn) Write(b []byte) (int, error) {
 	if c.proven.Load() {
@@ -204,7 +204,7 @@ func (c *conn) prove(p Person, key gossh.PublicKey, user string, disconnect func
 	c.leave()
 	c.srv.preAuth.known.add(c.addr)
 	c.mu.Lock()
-	c.unused = time.AfterFunc(c.srv.opt.Limits.Lone, func() { _ = c.Close() })
+	c.unused = time.AfterFunc(c.srv.opt.Limits.Unused, func() { _ = c.Close() })
 	c.mu.Unlock()
 	s := c.srv
 	s.mu.Lock()
@@ -256,7 +256,7 @@ func (c *conn) begin() (end func(), why string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.channels--; c.channels == 0 {
-			c.unused.Reset(c.srv.opt.Limits.Lone)
+			c.unused.Reset(c.srv.opt.Limits.Unused)
 		}
 	}), ""
 }

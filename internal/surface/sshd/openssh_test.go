@@ -172,7 +172,7 @@ func TestOpenSSHCertificates(t *testing.T) {
 
 func TestOpenSSHNothingElse(t *testing.T) {
 	needSSH(t)
-	h := open(t, func(_ *house, o *Options) { o.Limits.Lone = 2 * time.Second })
+	h := open(t, func(_ *house, o *Options) { o.Limits.Unused = 2 * time.Second })
 	target, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func (p *place) silent() bool { _, silent := p.client.waited(); return silent }
 func (p *place) decide(admitted bool) { p.admitted = admitted; close(p.decided) }
 
 // queueFactor is how many may wait for each place, retryEvery how often those are
-// looked at while nobody leaves. slowFactor is how much longer than a silent client
+// looked at while no place is given back. slowFactor is how much longer than a silent client
 // one that says something may keep us waiting.
 const (
 	queueFactor = 8
@@ -66,7 +66,7 @@ const (
 )
 
 func newPreAuthLimit(l Limits) *preAuthLimit {
-	return &preAuthLimit{all: l.Pending, kept: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork, patience: l.Patience, quiet: l.Quiet,
+	return &preAuthLimit{all: l.Pending, kept: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork, patience: l.QueueWait, quiet: l.SilentFor,
 		known: &knownSources{max: maxKnown}, inside: map[*place]bool{}, from: map[netip.Prefix]int{}, around: map[netip.Prefix]int{}}
 }
 

@@ -175,9 +175,9 @@ func (r *run) end(why *endReason) {
 	r.leaving.Do(func() {
 		r.ending.Store(true)
 		go func() {
-			ctx, stop := context.WithTimeout(r.ctx, r.x.srv.opt.Limits.Goodbye*8/10)
+			ctx, stop := context.WithTimeout(r.ctx, r.x.srv.opt.Limits.Drain*8/10)
 			defer stop()
-			r.x.srv.opt.Settle(ctx, r.id)
+			r.x.srv.opt.AwaitWrites(ctx, r.id)
 			r.cancel(why)
 			t := time.NewTimer(3 * time.Second)
 			defer t.Stop()
@@ -218,13 +218,13 @@ func exit(err error) (code int, say string) {
 	return e.Kind.Exit(), untrusted.Text(e.Public).Line(300)
 }
 
-// untilGone notes the end of what a person types: nobody is there any more.
-type untilGone struct {
+// cancelAtEOF cancels the session when its input ends: the client has left.
+type cancelAtEOF struct {
 	r      io.Reader
 	cancel context.CancelCauseFunc
 }
 
-func (u *untilGone) Read(b []byte) (int, error) {
+func (u *cancelAtEOF) Read(b []byte) (int, error) {
 	n, err := u.r.Read(b)
 	if err != nil {
 		u.cancel(errLeft)

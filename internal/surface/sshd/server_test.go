@@ -212,7 +212,7 @@ func open(t testing.TB, change func(h *house, o *Options)) *house {
 		t.Fatal(err)
 	}
 	o := Options{HostKey: host, Keys: ring, Console: showScreen, Exec: echo, Audit: h.trail,
-		Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: Limits{Reload: 20 * time.Millisecond, Recheck: 50 * time.Millisecond, Goodbye: 3 * time.Second}}
+		Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: Limits{Reload: 20 * time.Millisecond, Recheck: 50 * time.Millisecond, Drain: 3 * time.Second}}
 	if change != nil {
 		change(h, &o)
 	}

@@ -299,7 +299,7 @@ func TestWaitingForNothing(t *testing.T) {
 func TestEnd(t *testing.T) {
 	var settled time.Duration
 	virtual(t, Limits{}, func(o *Options) {
-		o.Settle = func(ctx context.Context, session string) {
+		o.AwaitWrites = func(ctx context.Context, session string) {
 			if session == "" {
 				t.Error("whose writes?")
 			}
