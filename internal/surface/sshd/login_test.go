@@ -318,7 +318,7 @@ func TestHostKey(t *testing.T) {
 		{"group", func(p string) { copyFile(t, dir+"/good", p, 0o640) }, "0640"},
 		{"garbage", func(p string) {
 			write(t, p, "-----BEGIN OPENSSH PRIVATE KEY-----\nrubbish\n-----END OPENSSH PRIVATE KEY-----\n")
-		}, "no private key"},
+		}, "not a private key"},
 		{"link", func(p string) { _ = os.Symlink(dir+"/good", p) }, "not a regular file"},
 		{"folder", func(p string) { _ = os.Mkdir(p, 0o700) }, "not a regular file"},
 		{"fine", func(p string) { copyFile(t, dir+"/good", p, 0o400) }, ""},
