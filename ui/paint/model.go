@@ -20,21 +20,21 @@ type suspendMsg struct{}
 // model stands between Bubble Tea's loop and the program's model. The loop calls
 // View after every message; model passes that on only when a frame can be drawn
 // now: not while more keys wait, for at most mergeFor, and not while the painter
-// still writes the frame before. Whoever ends such a state asks for the frame
-// that was put off. All but due and late run on the loop's goroutine.
+// still writes the frame before. What ends such a state asks for the deferred
+// frame. All but flushDeferred run on the loop's goroutine.
 type model struct {
 	inner   tea.Model
 	painter *Painter
-	waiting func() bool // keys wait
-	nudge   chan struct{}
+	waiting func() bool   // keys wait
+	redraw  chan struct{} // holds one token: a deferred frame is due
 	caught  func(any, []byte)
 	size    tea.WindowSizeMsg
 	first   func(tea.Msg) tea.Msg // the program's filter, for the first size
 	now     func() time.Time
 
-	mu   sync.Mutex
-	late bool // a frame was put off
-	from time.Time
+	mu            sync.Mutex
+	deferred      bool // a frame was put off
+	deferredSince time.Time
 }
 
 // Init runs the program's Init and tells it the size before the first frame.
@@ -52,16 +52,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case drawMsg:
 		return m, nil
-	case RepaintMsg:
-		m.painter.Repaint()
-		return m, nil
 	case RawMsg:
 		_ = m.painter.Passthrough(msg.Seq) // refused: nothing is written
-		return m, nil
-	case CopyMsg:
-		if seq, err := copySequence(msg.Text); err == nil {
-			_ = m.painter.Passthrough(seq)
-		}
 		return m, nil
 	case tea.WindowSizeMsg:
 		m.size = msg
@@ -74,7 +66,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // View hands a frame to the painter when it is time for one.
 func (m *model) View() string {
-	if m.putOff() {
+	if m.deferFrame() {
 		return ""
 	}
 	m.painter.Frame(linesOf(m.inner), m.size.Width, m.size.Height)
@@ -92,32 +84,32 @@ func linesOf(m tea.Model) []string {
 	return strings.Split(m.View(), "\n")
 }
 
-// putOff decides whether the frame can wait.
-func (m *model) putOff() bool {
+// deferFrame decides whether the frame can wait.
+func (m *model) deferFrame() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keys := m.waiting()
-	if keys && m.late && m.now().Sub(m.from) > mergeFor {
+	if keys && m.deferred && m.now().Sub(m.deferredSince) > mergeFor {
 		keys = false
 	}
 	if keys || m.painter.Busy() {
-		if !m.late {
-			m.late, m.from = true, m.now()
+		if !m.deferred {
+			m.deferred, m.deferredSince = true, m.now()
 		}
 		return true
 	}
-	m.late = false
+	m.deferred = false
 	return false
 }
 
-// due asks the loop for the frame that was put off, if there is one.
-func (m *model) due() {
+// flushDeferred asks the loop for the frame that was put off, if there is one.
+func (m *model) flushDeferred() {
 	m.mu.Lock()
-	late := m.late
+	deferred := m.deferred
 	m.mu.Unlock()
-	if late {
+	if deferred {
 		select {
-		case m.nudge <- struct{}{}:
+		case m.redraw <- struct{}{}:
 		default:
 		}
 	}
