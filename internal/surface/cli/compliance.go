@@ -142,6 +142,11 @@ func (r *root) complianceFinalize() *cobra.Command {
 	return cmd
 }
 
+// commandOf says with which command an act is done.
+func commandOf(act api.ActKind) string {
+	return " (opdeck " + strings.ReplaceAll(string(act), ".", " ") + ")"
+}
+
 func (r *root) complianceJourney() *cobra.Command {
 	return lists(&cobra.Command{Use: "journey CUID", Short: "Where a customer's verification stands, and what is next", Args: cobra.ExactArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
@@ -158,6 +163,10 @@ func (r *root) complianceJourney() *cobra.Command {
 			for i, s := range j.Steps {
 				t.add(strconv.Itoa(i+1)+" "+s.Name, string(s.State), safeText(s.Note))
 			}
-			return r.list(t, j, toAny(j.Steps))
+			if err := r.list(t, j, toAny(j.Steps)); err != nil || r.output != "table" {
+				return err
+			}
+			r.say("Next: %s", j.Next.Sentence(commandOf))
+			return nil
 		})})
 }

@@ -178,7 +178,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	p.say("4", "Customers 1 to 10 of 20")
 	p.say("next", "Customers 11 to 20 of 20")
 	p.say("find Harbour", "1. Harbour & Finch")
-	p.say("1", "1. Share: not needed.", "5. Finalize", "Next. Nothing: the customer is accepted. To verify them anew, present a share token with share.")
+	p.say("1", "1. Share: not needed.", "5. Finalize", "Next. Nothing is left to do. The customer is accepted. To verify the customer again, present a share token with share.")
 	p.say("share "+token, "never typed behind the command")
 	p.say("share", "CORPORATE: one token", "not shown, kept or logged", "Type yes to share")
 	p.say("yes", "The token was not applied.", "It can be tried again")
