@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -70,9 +71,9 @@ func (p Person) id() string {
 	return "name " + fold(p.Name)
 }
 
-// again reports whether p is certainly who asked as q: the same login name with
+// same reports whether p is certainly who asked as q: the same login name with
 // the same key or certificate id, or the same user id of the same host.
-func (p Person) again(q Person) bool {
+func (p Person) same(q Person) bool {
 	if p.id() != q.id() || p.Local() != q.Local() {
 		return false
 	}
@@ -92,7 +93,7 @@ func (p Person) names() []string {
 
 // Asked reports whether the person asked for r: they are the one who can use its
 // approval.
-func Asked(who api.Actor, r Request) bool { return person(who).again(r.Requester) }
+func Asked(who api.Actor, r Request) bool { return person(who).same(r.Requester) }
 
 // Bars says why who cannot be the second person for somebody's request, nil when
 // they can. Whoever might be the requester under another name is refused: one key,
@@ -112,7 +113,7 @@ func Bars(who api.Actor, requester Person) *api.Error {
 			"Over SSH a key proves it, locally a user id. A request that an older opdeck filed lapses; the requester repeats the act.")
 	case p.Local() != q.Local():
 		return refuse(api.RuleRole, "One of you is known by an SSH key and the other by a user id of a host: that may be one person twice.",
-			"Ask and approve in the same way, best both over SSH (opdeck serve).")
+			"Ask and approve in the same way, best both over SSH.")
 	case p.Local():
 		return barsLocal(p, q)
 	}
@@ -121,7 +122,7 @@ func Bars(who api.Actor, requester Person) *api.Error {
 
 // barsLocal compares two people who are known by user ids.
 func barsLocal(p, q Person) *api.Error {
-	const ssh = "Over SSH (opdeck serve) keys tell people apart."
+	const ssh = "Over SSH keys tell people apart."
 	switch {
 	case p.Doubt != "":
 		return refuse(api.RuleRole, "Your user id "+p.UID+" "+p.Doubt+", so it does not count as a second person.", ssh)
@@ -144,14 +145,7 @@ func (p Person) uids() []string {
 }
 
 func overlap(a, b []string) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if x == y {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
 // SameName reports whether two names are read as one. A name proves nothing: this is

@@ -14,8 +14,8 @@ import (
 func (r *root) approvalCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "approval", Short: "Writes that wait for a second person"}
 	cmd.AddCommand(r.approvalList(), r.approvalShow(),
-		r.approvalDecide("approve", "Let the requester repeat the act, once", "Approved. The requester now repeats the act as it is.", false, (*approval.Desk).Approve),
-		r.approvalDecide("deny", "Refuse a request, with the reason", "Denied.", true, (*approval.Desk).Deny))
+		r.approvalDecide("approve", "Let the requester repeat the act, once", "Approved. The requester now repeats the act as it is.", false, (*approval.Service).Approve),
+		r.approvalDecide("deny", "Refuse a request, with the reason", "Denied.", true, (*approval.Service).Deny))
 	return cmd
 }
 
@@ -107,7 +107,7 @@ func binds(q approval.Request) string {
 
 // approvalDecide is approve or deny.
 func (r *root) approvalDecide(name, short, sentence string, needsReason bool,
-	decide func(*approval.Desk, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
+	decide func(*approval.Service, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
 	var reason, digest string
 	cmd := &cobra.Command{Use: name + " ID", Short: short, Args: cobra.ExactArgs(1),
 		Long: short + ". Nobody decides about their own request. Over SSH a person is a key,\n" +

@@ -215,7 +215,7 @@ func (r *root) documentReplace() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.runJob(ctx, job, a.Jobs.Run)
+			return r.runJob(ctx, a, job, a.Jobs.Run)
 		})})
 	cmd.Flags().BoolVar(&force, "force", false, "lift opdeck's own guard for end states, never a lock")
 	cmd.Flags().StringVar(&name, "name", "", nameHelp)
@@ -235,10 +235,16 @@ func (r *root) dryReplace(ctx context.Context, a *app.App, opid, guid string, u 
 }
 
 // runJob takes steps and says where the job stands.
-func (r *root) runJob(ctx context.Context, job replace.Job, run func(context.Context, replace.Job) (replace.Job, error)) error {
+func (r *root) runJob(ctx context.Context, a *app.App, job replace.Job, run func(context.Context, replace.Job) (replace.Job, error)) error {
 	job, err := run(ctx, job)
 	if err != nil {
 		r.say("The job %s stands at %q. opdeck document resume %s goes on with it.", job.ID, string(job.Step), job.ID)
+		switch decide := a.Jobs.Undecided(job); {
+		case decide && job.Step == replace.Uploading:
+			r.say("With --use FILEID it takes one of the customer's files, with --upload-again it uploads the file once more, with --abandon it puts the old document back.")
+		case decide:
+			r.say("With --again it sends the call once more, with --abandon it gives the job up.")
+		}
 		return err
 	}
 	if r.output != "table" {
@@ -271,17 +277,17 @@ func (r *root) documentResume() *cobra.Command {
 			}
 			switch uploading := job.Step == replace.Uploading; {
 			case abandon:
-				return r.runJob(ctx, job, a.Jobs.Abandon)
+				return r.runJob(ctx, a, job, a.Jobs.Abandon)
 			case use != "":
-				return r.runJob(ctx, job, func(ctx context.Context, j replace.Job) (replace.Job, error) { return a.Jobs.Use(ctx, j, use) })
+				return r.runJob(ctx, a, job, func(ctx context.Context, j replace.Job) (replace.Job, error) { return a.Jobs.Use(ctx, j, use) })
 			case again && uploading:
 				return usage("the file is what is open: --upload-again uploads it once more, --use FILEID takes one that is there")
 			case upload && !uploading:
 				return usage("the upload is not what is open; the job stands at %q", string(job.Step))
 			case again || upload:
-				return r.runJob(ctx, job, a.Jobs.Again)
+				return r.runJob(ctx, a, job, a.Jobs.Again)
 			}
-			return r.runJob(ctx, job, a.Jobs.Run)
+			return r.runJob(ctx, a, job, a.Jobs.Run)
 		})})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "give the job up and put the old document back")
 	cmd.Flags().BoolVar(&again, "again", false, "send the removal or attachment once more that was not seen in time")
