@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -115,12 +114,9 @@ func (l *Log) cosign(ctx context.Context, always bool) error {
 // seenBy tells up to where each witness has signed, by the file of what they did.
 func (l *Log) seenBy(name string) (map[string]int64, error) {
 	seen := map[string]int64{}
-	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return seen, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("audit: checkpoints: %w", err)
+	f, err := openPoints(name)
+	if f == nil {
+		return seen, err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()

@@ -45,7 +45,7 @@ func (v *verifier) sign(s Signed, by string) {
 }
 
 // claims notes what a record says about checkpoints.
-func (v *verifier) claims(r link) {
+func (v *verifier) claims(r Record) {
 	if r.Signer == "" {
 		return
 	}
@@ -108,7 +108,7 @@ func (v *verifier) unsigned(key string, claims map[int64]int64) {
 	switch {
 	case len(v.signed[key]) == 0 && v.vouched[key] == 0:
 		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and none of its checkpoints is there: "+
-			"they or the key were lost, or not given (--checkpoints, --pub; for another host [audit] keys)", claims[newest], key, newest)
+			"they or the key were lost, or not given; the config names the keys of other hosts in [audit] keys", claims[newest], key, newest)
 	case len(missing) == 1:
 		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and it is not there", claims[newest], key, newest)
 	default:

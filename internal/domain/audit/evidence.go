@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -132,12 +131,9 @@ func (l *Log) proofs(ctx context.Context, ev *Evidence) error {
 		ev.Records[i].Proof = proof
 	}
 	ev.ProvenBy = last.N
-	for _, have := range ev.Checkpoints {
-		if bytes.Equal(have, last.Line) {
-			return nil
-		}
+	if !slices.ContainsFunc(ev.Checkpoints, func(have json.RawMessage) bool { return bytes.Equal(have, last.Line) }) {
+		ev.Checkpoints = append(ev.Checkpoints, last.Line)
 	}
-	ev.Checkpoints = append(ev.Checkpoints, last.Line)
 	return nil
 }
 
@@ -151,15 +147,7 @@ func (l *Log) covering(ctx context.Context, ev *Evidence) error {
 	if err != nil || name == "" {
 		return err
 	}
-	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("audit: checkpoints: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	list, _, err := ReadCheckpoints(f)
+	list, err := pointsIn(name)
 	if err != nil {
 		return err
 	}
@@ -192,10 +180,10 @@ func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.Publi
 	}
 	v := newVerifier()
 	v.r.Chain, v.r.Evidence, v.partial, v.edge = ev.Chain, true, true, nil
-	known, err := v.given(checkpoints, keys)
-	if err != nil {
+	if err := v.files(checkpoints, keys); err != nil {
 		return Report{}, err
 	}
+	known := v.points
 	v.points = map[int64][]Signed{} // ends beyond the pack are no cut
 	for _, raw := range ev.Checkpoints {
 		if err := v.checkpoints(bytes.NewReader(append(bytes.Clone(raw), '\n')), keys...); err != nil {
@@ -212,19 +200,6 @@ func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.Publi
 	}
 	v.points = map[int64][]Signed{}
 	return v.end(nil), nil
-}
-
-// given reads the checkpoints that somebody brings beside a pack.
-func (v *verifier) given(files []io.Reader, keys []ed25519.PublicKey) (map[int64][]Signed, error) {
-	if len(files) > 0 && len(keys) == 0 {
-		return nil, errors.New("audit: checkpoints cannot be checked without the public key")
-	}
-	for _, f := range files {
-		if err := v.checkpoints(f, keys...); err != nil {
-			return nil, err
-		}
-	}
-	return v.points, nil
 }
 
 // among holds the checkpoints of the pack against those that were given.
@@ -259,7 +234,7 @@ func (v *verifier) among(known map[int64][]Signed) {
 
 // exhibit checks one record of a pack.
 func (v *verifier) exhibit(ev Evidence, x Exhibit) {
-	var r link
+	var r Record
 	err := json.Unmarshal(x.Record, &r)
 	switch {
 	case Hash(x.Record) != x.Hash:

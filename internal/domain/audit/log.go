@@ -1,10 +1,10 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -21,8 +21,7 @@ type Options struct {
 	Now     func() time.Time // nil: time.Now
 
 	Key         *Key          // signs checkpoints; nil: none are made
-	Checkpoints string        // their file, or a folder for it; "" for none
-	Hook        io.Writer     // gets each checkpoint's line as well; nil for none
+	Checkpoints string        // their file, or a folder for it; "": none are made
 	Trusted     []Trusted     // keys of other hosts that sign for the same store
 	Witnesses   []Witness     // co-sign checkpoints elsewhere
 	Every       int64         // records from one checkpoint to the next at most; 0 means 100
@@ -101,9 +100,9 @@ func New(opt Options) (*Log, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	opt.Every = orElse(opt.Every, 100)
-	opt.Interval = orElse(opt.Interval, time.Minute)
-	opt.Grace = orElse(opt.Grace, 5*time.Minute)
+	opt.Every = cmp.Or(opt.Every, 100)
+	opt.Interval = cmp.Or(opt.Interval, time.Minute)
+	opt.Grace = cmp.Or(opt.Grace, 5*time.Minute)
 	l := &Log{opt: opt, began: opt.Now(), newID: newUUID, wake: make(chan struct{}, 1),
 		flights: map[string]Record{}, bounds: map[string]*bound{}, known: -1}
 	l.boot = l.newID()
@@ -113,13 +112,6 @@ func New(opt Options) (*Log, error) {
 // Mark is Options.Alive for what is known only after New. It must be called before
 // anything else.
 func (l *Log) Mark(alive Alive) { l.opt.Alive = alive }
-
-func orElse[T int64 | time.Duration](v, def T) T {
-	if v > 0 {
-		return v
-	}
-	return def
-}
 
 // newUUID makes a UUID of version 7; without randomness a process cannot go on.
 func newUUID() string { return uuid.Must(uuid.NewV7()).String() }

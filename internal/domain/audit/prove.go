@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,7 +56,7 @@ func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if seq < 1 || seq > head.N {
 		return Proof{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no record %d; the trail ends at %d.", seq, head.N)}
 	}
-	if !l.signs() || l.opt.Checkpoints == "" {
+	if !l.signs() {
 		return Proof{}, errNoSecondPlace
 	}
 	if err := l.Checkpoint(ctx); err != nil {
@@ -93,7 +93,7 @@ func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
 	if err := l.takeAway(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
 		return Proof{}, err
 	}
-	if !l.signs() || l.opt.Checkpoints == "" {
+	if !l.signs() {
 		return Proof{}, errNoSecondPlace
 	}
 	if n == 0 {
@@ -131,25 +131,6 @@ func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
 	return p, nil
 }
 
-// notes calls fn for the signed notes in a file of ours, in order.
-func (l *Log) notes(name string, fn func(Signed)) error {
-	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("audit: checkpoints: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	list, _, err := ReadCheckpoints(f)
-	for _, s := range list {
-		if s.Note != "" {
-			fn(s)
-		}
-	}
-	return err
-}
-
 // pointFrom is the newest checkpoint that covers record seq: one with signatures
 // of witnesses if there is any.
 func (l *Log) pointFrom(ctx context.Context, seq int64) (Signed, error) {
@@ -157,13 +138,14 @@ func (l *Log) pointFrom(ctx context.Context, seq int64) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	var best Signed
-	if err := l.notes(name, func(s Signed) {
-		if s.N >= seq {
-			best = s
+	list, err := pointsIn(name)
+	if err != nil {
+		return Signed{}, err
+	}
+	for _, s := range slices.Backward(list) {
+		if s.Note != "" && s.N >= seq {
+			return s, nil
 		}
-	}); err != nil || best.N > 0 {
-		return best, err
 	}
 	return l.lastPoint(ctx)
 }
@@ -174,28 +156,27 @@ func (l *Log) pointAt(ctx context.Context, n int64) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	var at Signed
+	list, err := pointsIn(name)
+	if err != nil {
+		return Signed{}, err
+	}
 	var below, above int64
-	if err := l.notes(name, func(s Signed) {
+	for _, s := range list {
 		switch {
+		case s.Note == "":
 		case s.N == n:
-			at = s
+			return s, nil
 		case s.N < n:
 			below = s.N
 		case above == 0:
 			above = s.N
 		}
-	}); err != nil {
-		return at, err
 	}
-	if at.N == 0 {
-		hint := "There is none."
-		if below > 0 || above > 0 {
-			hint = fmt.Sprintf("The nearest are for %d and %d records.", below, above)
-		}
-		return at, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no checkpoint for %d records.", n), Hint: hint}
+	hint := "There is none."
+	if below > 0 || above > 0 {
+		hint = fmt.Sprintf("The nearest are for %d and %d records.", below, above)
 	}
-	return at, nil
+	return Signed{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no checkpoint for %d records.", n), Hint: hint}
 }
 
 func spelled(hashes []tlog.Hash) []string {
@@ -208,7 +189,7 @@ func spelled(hashes []tlog.Hash) []string {
 
 // Seq is the number of the proven record.
 func (p Proof) Seq() int64 {
-	var r link
+	var r Record
 	_ = json.Unmarshal(p.Record, &r) // Prove and ParseProof have read it
 	return r.Seq
 }
@@ -311,7 +292,7 @@ func (p Proof) holds() error {
 		hashes[i] = h
 	}
 	c := p.Checkpoint
-	var r link
+	var r Record
 	switch {
 	case p.Old != nil && p.Old.Chain != c.Chain:
 		return errors.New("audit: the checkpoints are of two logs")

@@ -20,23 +20,22 @@ type Page struct {
 // as long as they are these.
 func entry(row Row) Entry {
 	e := Entry{Hash: row.Hash, Raw: row.Bytes}
+	err := json.Unmarshal(row.Bytes, &e.Record)
+	if err != nil {
+		e.Record = Record{}
+	}
 	switch {
 	case Hash(row.Bytes) != row.Hash:
 		e.Why = "its bytes are not those that were hashed"
-	case json.Unmarshal(row.Bytes, &e.Record) != nil:
+	case err != nil:
 		e.Why = "it is no record"
 	default:
-		r := e.Record
-		if name := (link{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Phase: r.Phase, Ref: r.Ref, Boot: r.Boot,
-			Actor: r.Actor, Object: r.Object, ID: r.ID, Item: r.Item}).differs(row); name != "" {
+		if name := e.Record.differs(row); name != "" {
 			e.Damaged, e.Why = true, "the column "+name+" beside it was changed"
 		}
 		return e
 	}
 	e.Damaged = true
-	if json.Unmarshal(row.Bytes, &e.Record) != nil {
-		e.Record = Record{}
-	}
 	e.Seq, e.UID, e.At = row.Seq, row.UID, row.At
 	return e
 }
@@ -108,7 +107,7 @@ func (l *Log) complete(ctx context.Context, q Query, found []Entry) ([]Entry, er
 		have[e.Seq] = true
 	}
 	err := l.each(ctx, from, to, func(row Row) error {
-		var r link
+		var r Record
 		if have[row.Seq] || json.Unmarshal(row.Bytes, &r) == nil && r.differs(row) == "" {
 			return nil // its columns were searched
 		}
@@ -126,7 +125,8 @@ func (l *Log) complete(ctx context.Context, q Query, found []Entry) ([]Entry, er
 
 // selects reports whether q leaves anything out by a column.
 func (q Query) selects() bool {
-	return q.Actor != "" || q.Object != "" || q.ID != "" || q.Event != "" || q.Phase != "" || !q.From.IsZero() || !q.Until.IsZero()
+	q.Before, q.Limit = 0, 0
+	return q != Query{}
 }
 
 // matches reports whether q selects the record, by its bytes.

@@ -22,9 +22,7 @@ func (e *TamperedError) Error() string {
 }
 
 // signs reports whether this Log signs checkpoints.
-func (l *Log) signs() bool {
-	return l.opt.Key != nil && (l.opt.Checkpoints != "" || l.opt.Hook != nil)
-}
+func (l *Log) signs() bool { return l.opt.Key != nil && l.opt.Checkpoints != "" }
 
 // Checkpoint signs the end of the trail, whoever wrote it, and writes that to the
 // second place, unless it stands there already. Before that it holds the trail
@@ -132,7 +130,7 @@ func (l *Log) remark(ctx context.Context, event, detail string) {
 	_ = l.append(ctx, &r) // told by Health and Alarm
 }
 
-// publish writes a checkpoint to the second place, durably, and to the hook.
+// publish writes a checkpoint to the second place, durably.
 // Many that come at once are written as one: the newest covers all.
 func (l *Log) publish(ctx context.Context, s Signed) error {
 	l.mu.Lock()
@@ -152,15 +150,8 @@ func (l *Log) publish(ctx context.Context, s Signed) error {
 	if err != nil {
 		return err
 	}
-	if name != "" {
-		if err := l.addLine(name, newest.Line, func(last Signed) bool { return last.N < newest.N }); err != nil {
-			return err
-		}
-	}
-	if l.opt.Hook != nil {
-		if _, err := l.opt.Hook.Write(append(newest.Line, '\n')); err != nil {
-			return fmt.Errorf("audit: the checkpoint could not be written: %w", err)
-		}
+	if err := l.addLine(name, newest.Line, func(last Signed) bool { return last.N < newest.N }); err != nil {
+		return err
 	}
 	l.mu.Lock()
 	l.published, l.known = newest.N, max(l.known, newest.N)
@@ -272,7 +263,7 @@ func (l *Log) leftBehind(ctx context.Context) {
 		return
 	}
 	last, err := l.lastPoint(ctx)
-	if err != nil || l.opt.Checkpoints == "" {
+	if err != nil {
 		return
 	}
 	for _, p := range points {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -63,7 +61,7 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 // underWay waits a moment for checkpoints that another process has stored and is
 // just writing to the second place.
 func (l *Log) underWay(ctx context.Context) error {
-	if !l.signs() || l.opt.Checkpoints == "" {
+	if !l.signs() {
 		return nil
 	}
 	for range 20 {
@@ -98,16 +96,13 @@ func (l *Log) underWay(ctx context.Context) error {
 func (l *Log) readPoints(ctx context.Context, v *verifier) (map[string]int64, error) {
 	newest := map[string]int64{}
 	own, err := l.CheckpointFile(ctx)
-	if err != nil || l.opt.Key == nil {
+	if err != nil || !l.signs() {
 		return newest, err
 	}
 	read := func(name string, key ed25519.PublicKey) error {
-		f, err := os.Open(name)
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("audit: checkpoints: %w", err)
+		f, err := openPoints(name)
+		if f == nil {
+			return err
 		}
 		defer func() { _ = f.Close() }()
 		by := Fingerprint(key)
@@ -160,10 +155,8 @@ func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int
 	for _, t := range l.opt.Trusted {
 		keys[Fingerprint(t.Key)] = t.Key
 	}
-	own := ""
-	if l.opt.Key != nil {
-		own = l.fingerprint()
-		keys[own] = l.opt.Key.Public()
+	if l.signs() {
+		keys[l.fingerprint()] = l.opt.Key.Public()
 	}
 	stored := map[string]int64{}
 	for _, p := range points {
@@ -179,10 +172,7 @@ func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int
 		stored[p.Key] = s.N
 		newest, there := files[p.Key]
 		switch {
-		case p.Key == own && l.opt.Checkpoints == "": // they go elsewhere
-			v.point(s, p.Key)
-			continue
-		case p.Key != own && !there:
+		case !there && (!l.signs() || p.Key != l.fingerprint()):
 			v.vouched[p.Key] = s.N
 		case s.N > newest && s.N <= first[p.Key]:
 			v.problem(0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint for %d: "+
@@ -191,42 +181,30 @@ func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int
 		v.points[s.N] = append(v.points[s.N], s)
 	}
 	for key, newest := range files {
-		if newest > stored[key] && v.isNote(key, newest) {
+		if newest > stored[key] && slices.ContainsFunc(v.points[newest], func(s Signed) bool { return s.Note != "" }) { // only notes are kept in the store
 			v.problem(0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its file holds one for %d", key, stored[key], newest)
 		}
 	}
 }
 
-// isNote reports whether a checkpoint by key for n records is a signed note; only
-// those are kept in the store.
-func (v *verifier) isNote(key string, n int64) bool {
-	for _, s := range v.points[n] {
-		if s.Note != "" {
-			return true
-		}
-	}
-	return false
-}
-
 // walk checks all records, and up to the moment of the Side that it returns.
 func (l *Log) walk(ctx context.Context, v *verifier) (Side, error) {
 	next := int64(1)
-	for {
-		n, err := l.page(ctx, v, next, 0)
-		if err != nil {
-			return Side{}, err
-		}
-		if next += n; n == 0 {
-			break
+	pages := func(to int64) error {
+		for {
+			n, err := l.page(ctx, v, next, to)
+			if err != nil || n == 0 {
+				return err
+			}
+			next += n
 		}
 	}
+	if err := pages(0); err != nil {
+		return Side{}, err
+	}
 	side, err := l.opt.Store.Side(ctx)
-	for err == nil && next <= side.Head.N {
-		var n int64
-		if n, err = l.page(ctx, v, next, side.Head.N); n == 0 {
-			break
-		}
-		next += n
+	if err == nil && next <= side.Head.N {
+		err = pages(side.Head.N)
 	}
 	return side, err
 }
@@ -270,7 +248,7 @@ func (l *Log) page(ctx context.Context, v *verifier, from, to int64) (int64, err
 
 // differs names the first column of row that is not what its bytes say; "" for
 // none.
-func (r link) differs(row Row) string {
+func (r Record) differs(row Row) string {
 	for _, c := range []struct {
 		name string
 		same bool
@@ -288,15 +266,10 @@ func (r link) differs(row Row) string {
 
 // side holds what stands beside the records against them.
 func (v *verifier) side(s Side) {
-	var missing []Doubt
-	for uid, d := range v.open {
-		if seq, ok := s.Open[uid]; !ok || seq != d.Seq {
-			missing = append(missing, d)
+	for _, d := range v.unsettled() {
+		if s.Open[d.UID] != d.Seq {
+			v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of unsettled writes does not hold it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)
 		}
-	}
-	slices.SortFunc(missing, func(a, b Doubt) int { return int(a.Seq - b.Seq) })
-	for _, d := range missing {
-		v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of unsettled writes does not hold it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)
 	}
 	var extra []int64
 	for uid, seq := range s.Open {
