@@ -43,9 +43,9 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 		}
 	}
 	if err != nil && !l.stored(ctx, r) {
-		return l.trouble(err)
+		return l.writable(err)
 	}
-	l.fine()
+	_ = l.writable(nil)
 	l.counted()
 	l.continued(from, to, point)
 	switch {
@@ -65,21 +65,14 @@ func (l *Log) signing(ctx context.Context, r *Record) (sign bool, cannot error) 
 		return false, nil
 	}
 	l.leftBehind(ctx)
-	l.mu.Lock()
-	known := l.known
-	l.mu.Unlock()
 	if r.Phase == PhaseOutcome {
 		cannot = l.before(ctx)
-	} else if known < 0 {
+	} else if l.sawPoint(-1) < 0 {
 		if last, err := l.lastPoint(ctx); err == nil {
-			l.mu.Lock()
-			l.known = max(l.known, last.N)
-			l.mu.Unlock()
+			l.sawPoint(last.N)
 		}
 	}
-	l.mu.Lock()
-	r.Signer, r.Signed = l.fingerprint(), max(l.known, 0)
-	l.mu.Unlock()
+	r.Signer, r.Signed = l.fingerprint(), max(l.sawPoint(-1), 0)
 	return r.Phase == PhaseOutcome && cannot == nil, cannot
 }
 
@@ -108,9 +101,7 @@ func (l *Log) rows(h Head, r *Record) ([]Row, Head, error) {
 // counted notes that a record of ours was stored.
 func (l *Log) counted() {
 	l.mu.Lock()
-	if l.since++; l.since == 1 {
-		l.first = l.opt.Now()
-	}
+	l.since++
 	due := l.since >= l.opt.Every || l.since == 1 // the first starts Run's timer
 	l.mu.Unlock()
 	if due {

@@ -72,7 +72,6 @@ type Log struct {
 	bounds  map[string]*bound // guarded by mu: floods, by event
 	health  Health            // guarded by mu
 	since   int64             // guarded by mu: records of ours since our last checkpoint
-	first   time.Time         // guarded by mu: when the first of them was written
 	started *api.Actor        // guarded by mu: who started us, for the end
 
 	chain     string // guarded by mu: name of the log, once known

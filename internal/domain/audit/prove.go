@@ -246,7 +246,7 @@ func ParseProof(b []byte) (Proof, error) {
 	parts := strings.Split(text, "\n\n")
 	switch {
 	case strings.HasPrefix(text, consistencyHead+"\n") && len(parts) == 5:
-		old, err := parseNote(parts[1] + "\n\n" + parts[2] + "\n")
+		old, err := ParseCheckpoint(parts[1] + "\n\n" + parts[2] + "\n")
 		if err != nil {
 			return p, errNoProof
 		}
@@ -269,7 +269,7 @@ func ParseProof(b []byte) (Proof, error) {
 		return p, errNoProof
 	}
 	var err error
-	if p.Checkpoint, err = parseNote(parts[1] + "\n\n" + parts[2]); err != nil {
+	if p.Checkpoint, err = ParseCheckpoint(parts[1] + "\n\n" + parts[2]); err != nil {
 		return p, errNoProof
 	}
 	if hashes != "" {

@@ -53,8 +53,8 @@ func (l *Log) signHead(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	l.since -= min(counted, l.since)
-	l.known = max(l.known, last.N)
 	l.mu.Unlock()
+	l.sawPoint(last.N)
 	if last.N == head.N {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (l *Log) pointed(ctx context.Context, err error) error {
 	news := err != nil && l.health.Checkpoint == nil
 	l.health.Checkpoint = err
 	if err != nil {
-		l.since, l.first = max(l.since, 1), l.opt.Now() // try again an interval later
+		l.since = max(l.since, 1) // try again an interval later
 	}
 	l.mu.Unlock()
 	if !news {
@@ -113,7 +113,7 @@ func (l *Log) Uncovered(ctx context.Context) (int64, error) {
 	covered := last.N
 	for _, p := range points {
 		for _, t := range l.opt.Trusted {
-			if s, err := parseNote(p.Note); err == nil && s.By(t.Key) {
+			if s, err := ParseCheckpoint(p.Note); err == nil && s.By(t.Key) {
 				covered = max(covered, s.N)
 			}
 		}
@@ -154,8 +154,9 @@ func (l *Log) publish(ctx context.Context, s Signed) error {
 		return err
 	}
 	l.mu.Lock()
-	l.published, l.known = newest.N, max(l.known, newest.N)
+	l.published = newest.N
 	l.mu.Unlock()
+	l.sawPoint(newest.N)
 	l.notify()
 	return nil
 }
@@ -167,10 +168,7 @@ func (l *Log) before(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	l.known = max(l.known, last.N)
-	l.mu.Unlock()
-	if last.N == 0 {
+	if l.sawPoint(last.N); last.N == 0 {
 		return nil
 	}
 	head, err := l.opt.Store.Head(ctx)
@@ -178,24 +176,28 @@ func (l *Log) before(ctx context.Context) error {
 		return err
 	}
 	l.mu.Lock()
-	known := head.N > 0 && l.trusted.N == head.N && l.trusted.Hash == head.Hash && l.trusted.Chain == head.Chain && last.N <= head.N &&
+	trusted := head.N > 0 && l.trusted.N == head.N && l.trusted.Hash == head.Hash && l.trusted.Chain == head.Chain && last.N <= head.N &&
 		bytes.Equal(last.Line, l.trustedBy)
 	l.mu.Unlock()
-	if known { // nobody else has written since
+	if trusted { // nobody else has written since
 		return nil
 	}
 	if err := l.consistent(ctx, last, head); err != nil {
 		return err
 	}
-	l.trust(head, last)
-	return nil
-}
-
-// trust notes that head continues the checkpoint last.
-func (l *Log) trust(head Head, last Signed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trusted, l.trustedBy = head, last.Line
+	return nil
+}
+
+// sawPoint notes that there is a checkpoint for n records at the second place, and
+// returns the newest that was seen there; -1 when nobody has looked.
+func (l *Log) sawPoint(n int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known = max(l.known, n)
+	return l.known
 }
 
 // continued notes that this process has added records to from, up to to, and
@@ -267,7 +269,7 @@ func (l *Log) leftBehind(ctx context.Context) {
 		return
 	}
 	for _, p := range points {
-		s, err := parseNote(p.Note)
+		s, err := ParseCheckpoint(p.Note)
 		if p.Key != l.fingerprint() || err != nil || s.N <= last.N || !s.By(l.opt.Key.Public()) {
 			continue
 		}

@@ -75,7 +75,7 @@ func (l *Log) underWay(ctx context.Context) error {
 		}
 		soon := false
 		for _, p := range points {
-			if s, err := parseNote(p.Note); err == nil && p.Key == l.fingerprint() && s.N > last.N && l.opt.Now().Sub(s.At).Abs() < late {
+			if s, err := ParseCheckpoint(p.Note); err == nil && p.Key == l.fingerprint() && s.N > last.N && l.opt.Now().Sub(s.At).Abs() < late {
 				soon = true
 			}
 		}
@@ -164,7 +164,7 @@ func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int
 		if !known {
 			continue // the records tell whether it matters
 		}
-		s, err := parseNote(p.Note)
+		s, err := ParseCheckpoint(p.Note)
 		if err != nil || s.N != p.N || !s.By(key) {
 			v.problem(0, Forged, "the checkpoint that the store keeps of key %s was not signed by it", p.Key)
 			continue
