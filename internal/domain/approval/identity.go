@@ -91,14 +91,12 @@ func (p Person) names() []string {
 	return out
 }
 
-// Asked reports whether the person asked for r: they are the one who can use its
-// approval.
+// Asked reports whether who is the requester of r, who alone can use its approval.
 func Asked(who api.Actor, r Request) bool { return person(who).same(r.Requester) }
 
-// Bars says why who cannot be the second person for somebody's request, nil when
-// they can. Whoever might be the requester under another name is refused: one key,
-// login name, certificate id or user id in common is enough, and so is a difference
-// that proves nothing.
+// Bars says why who cannot be the second person for the requester; nil when they can.
+// It refuses everybody who might be the requester under another name: with a key, login
+// name, certificate id or user id in common, or with a difference that proves nothing.
 func Bars(who api.Actor, requester Person) *api.Error {
 	p, q := person(who), requester
 	switch {
@@ -148,12 +146,12 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
-// SameName reports whether two names are read as one. A name proves nothing: this is
-// for telling people news of theirs.
+// SameName reports whether two names count as one. A name proves nothing: use this only
+// to choose whom to notify.
 func SameName(a, b string) bool { return fold(a) == fold(b) }
 
-// fold is a name as it is compared: letters of either case, marks, widths, spaces
-// and letters of other scripts that look like Latin ones make no other person.
+// fold is a name as it is compared: case, marks, widths, spaces and letters of other
+// scripts that look like Latin ones make no difference.
 func fold(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if l, ok := latin[r]; ok {

@@ -42,7 +42,7 @@ func (s *Service) invalid(who api.Actor, r Request) *api.Error {
 	return s.mayNoLonger(*r.Decider)
 }
 
-// lost is the refusal when the approval of r does not count any more.
+// revoked is the refusal when the approval of r does not count any more.
 func revoked(r Request) error {
 	return refuse(api.RuleApproval, "Approval "+r.ID+" does not count any more. "+r.Ended+".", "Repeat the act: that asks for a new approval.")
 }

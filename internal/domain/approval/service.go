@@ -184,7 +184,7 @@ func waiting(r Request) error {
 		fmt.Sprintf("Ask a colleague to look at request %s before %s, then repeat the act as it is.", r.ID, clock(r.Expires)))
 }
 
-// over is the refusal while a denied or just spent request still counts.
+// stillCounts is the refusal while a denied or just spent request still counts.
 func stillCounts(r Request) error {
 	if r.State == Spent {
 		return refuse(api.RuleApproval, fmt.Sprintf("Approval %s was used at %s for this same act, and its outcome is not known yet.", r.ID, clock(r.Spent)),
@@ -203,7 +203,7 @@ func colon(s string) string {
 
 func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }
 
-// broken is the refusal when the requests cannot be read or written.
+// unavailable is the refusal when the requests cannot be read or written.
 func unavailable(err error) error {
 	return &api.Error{Op: op, Kind: api.Unavailable, Public: "The requests for approval cannot be read or written, so nothing was done.",
 		Hint: "Look at the disk or the database of the store.", Err: err}

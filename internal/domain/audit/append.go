@@ -13,10 +13,10 @@ import (
 const clockSlack = 2 * time.Second
 
 // append stores r at the end of the chain, an outcome together with a checkpoint
-// that covers it, which then goes to the second place. When the store reports an
+// that covers it, which then goes to the checkpoint file. When the store reports an
 // error the record is looked for: a commit whose answer got lost did happen.
 func (l *Log) append(ctx context.Context, r *Record) error {
-	sign, cannot := l.signing(ctx, r)
+	sign, cannot := l.prepareSigning(ctx, r)
 	var point *Signed
 	var from, to Head
 	store := func(h Head) (rows []Row, err error) {
@@ -24,7 +24,7 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 			return nil, errBehind
 		}
 		point, from = nil, h
-		rows, h, err = l.rows(h, r)
+		rows, h, err = l.makeRows(h, r)
 		to = h
 		if err != nil || !sign {
 			return rows, err
@@ -42,31 +42,31 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 			err = l.opt.Store.Append(ctx, store)
 		}
 	}
-	if err != nil && !l.stored(ctx, r) {
+	if err != nil && !l.isStored(ctx, r) {
 		return l.writable(err)
 	}
 	_ = l.writable(nil)
-	l.counted()
-	l.continued(from, to, point)
+	l.onStored()
+	l.onContinued(from, to, point)
 	switch {
 	case point != nil:
-		_ = l.pointed(ctx, l.publish(ctx, *point)) // told by Health and Alarm
+		_ = l.checkpointResult(ctx, l.publish(ctx, *point)) // told by Health and Alarm
 	case cannot != nil:
-		_ = l.pointed(ctx, cannot)
+		_ = l.checkpointResult(ctx, cannot)
 	}
 	return nil
 }
 
-// signing readies r for the checkpoint that comes with it, if one does, and
+// prepareSigning readies r for the checkpoint that comes with it, if one does, and
 // tells why none can. The record says which key signs, and up to where it knows
 // checkpoints of it: their loss shows.
-func (l *Log) signing(ctx context.Context, r *Record) (sign bool, cannot error) {
+func (l *Log) prepareSigning(ctx context.Context, r *Record) (sign bool, cannot error) {
 	if !l.signs() {
 		return false, nil
 	}
-	l.leftBehind(ctx)
+	l.recoverPoint(ctx)
 	if r.Phase == PhaseOutcome {
-		cannot = l.before(ctx)
+		cannot = l.checkBeforeSigning(ctx)
 	} else if l.sawPoint(-1) < 0 {
 		if last, err := l.lastPoint(ctx); err == nil {
 			l.sawPoint(last.N)
@@ -76,8 +76,8 @@ func (l *Log) signing(ctx context.Context, r *Record) (sign bool, cannot error) 
 	return r.Phase == PhaseOutcome && cannot == nil, cannot
 }
 
-// rows makes the rows of r after h, and the head that they lead to.
-func (l *Log) rows(h Head, r *Record) ([]Row, Head, error) {
+// makeRows makes the rows of r after h, and the head that they lead to.
+func (l *Log) makeRows(h Head, r *Record) ([]Row, Head, error) {
 	var rows []Row
 	add := func(r *Record) error {
 		row, err := r.row(h)
@@ -98,8 +98,8 @@ func (l *Log) rows(h Head, r *Record) ([]Row, Head, error) {
 	return rows, h, err
 }
 
-// counted notes that a record of ours was stored.
-func (l *Log) counted() {
+// onStored notes that a record of ours was stored.
+func (l *Log) onStored() {
 	l.mu.Lock()
 	l.since++
 	due := l.since >= l.opt.Every || l.since == 1 // the first starts Run's timer
@@ -116,8 +116,8 @@ func (l *Log) clockStep(r *Record, back time.Duration) *Record {
 		Detail: fmt.Sprintf("the clock is %s behind the record before", back.Round(time.Millisecond))}
 }
 
-// stored reports whether r is in the store after all.
-func (l *Log) stored(ctx context.Context, r *Record) bool {
+// isStored reports whether r is in the store after all.
+func (l *Log) isStored(ctx context.Context, r *Record) bool {
 	if r.Seq == 0 {
 		return false // it never got a place in the chain
 	}
@@ -146,7 +146,7 @@ func (l *Log) Flush(ctx context.Context) error {
 		}
 		r := l.pending[0]
 		l.mu.Unlock()
-		if !l.stored(ctx, r) {
+		if !l.isStored(ctx, r) {
 			if err := l.append(ctx, r); err != nil {
 				l.notify()
 				return err
@@ -154,7 +154,7 @@ func (l *Log) Flush(ctx context.Context) error {
 		}
 		l.mu.Lock()
 		l.pending = l.pending[1:]
-		delete(l.flights, r.Ref)
+		delete(l.unfinished, r.Ref)
 		l.mu.Unlock()
 	}
 }

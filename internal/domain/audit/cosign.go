@@ -46,9 +46,9 @@ func (l *Log) unwitnessed() bool {
 	return len(l.opt.Witnesses) > 0 && l.published > l.witnessed
 }
 
-// submit asks the witnesses for their signatures under the newest checkpoint and
-// keeps them. What they refuse looks like tampering and is told as such; what
-// cannot be had is left to the next time, and Verify counts it.
+// submit asks the witnesses to sign the newest checkpoint and keeps their signatures. A
+// refusal is handled as tampering; a witness that does not answer is asked again later,
+// and Verify counts what is missing.
 func (l *Log) submit(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, submitTime)
 	defer cancel()
@@ -58,13 +58,13 @@ func (l *Log) submit(ctx context.Context) {
 	err := l.cosign(ctx, false)
 	var bad *TamperedError
 	if errors.As(err, &bad) {
-		_ = l.pointed(context.WithoutCancel(ctx), err)
+		_ = l.checkpointResult(context.WithoutCancel(ctx), err)
 	}
 }
 
-// cosign gets what signatures the witnesses give for the newest checkpoint; all
-// are asked, or with always false those that have not signed it. The error is a
-// *TamperedError when one of them saw another trail.
+// cosign asks the witnesses for signatures of the newest checkpoint: all of them, or
+// with always false those that have not signed it. The error is a *TamperedError when
+// one of them saw another trail.
 func (l *Log) cosign(ctx context.Context, always bool) error {
 	s, err := l.lastPoint(ctx)
 	if err != nil || s.Note == "" {
@@ -111,7 +111,7 @@ func (l *Log) cosign(ctx context.Context, always bool) error {
 	return errors.Join(errs...)
 }
 
-// seenBy tells up to where each witness has signed, by the file of what they did.
+// seenBy reads from the cosigned file up to where each witness has signed.
 func (l *Log) seenBy(name string) (map[string]int64, error) {
 	seen := map[string]int64{}
 	f, err := openPoints(name)
@@ -181,7 +181,7 @@ func (l *Log) ask(ctx context.Context, w Witness, s Signed, old int64) (line str
 		switch {
 		case err != nil || size < 0:
 			return fail("gave an answer that makes no sense")
-		case size > s.N && l.holds(ctx, size):
+		case size > s.N && l.reaches(ctx, size):
 			return "", nil // somebody else was quicker; the next checkpoint is submitted from there
 		case size > s.N:
 			return tampered("has seen %d records, and there are checkpoints for %d only", size, s.N)
@@ -193,8 +193,8 @@ func (l *Log) ask(ctx context.Context, w Witness, s Signed, old int64) (line str
 	return fail("was quicker than we are")
 }
 
-// holds reports whether the trail has that many records, or that it cannot be told.
-func (l *Log) holds(ctx context.Context, n int64) bool {
+// reaches reports whether the trail has that many records; true when that is not known.
+func (l *Log) reaches(ctx context.Context, n int64) bool {
 	head, err := l.opt.Store.Head(ctx)
 	return err != nil || head.N >= n
 }

@@ -10,7 +10,7 @@ import (
 type cover struct {
 	signed   map[string]map[int64]bool  // by key: the records that its checkpoints are for
 	claimed  map[string]map[int64]int64 // by key: the checkpoints that records speak of, and the first of these records
-	outcomes []doubtful                 // outcomes that are signed as soon as they are stored
+	outcomes []outcomeRef               // outcomes that are signed as soon as they are stored
 	vouched  map[string]int64           // keys of other hosts: what the store says that they signed, to where
 	partial  bool                       // only some records are there: nothing can be missing
 
@@ -18,8 +18,8 @@ type cover struct {
 	seen  map[string]Witnessed
 }
 
-// doubtful is an outcome that wants a checkpoint.
-type doubtful struct {
+// outcomeRef is an outcome that wants a checkpoint.
+type outcomeRef struct {
 	seq    int64
 	signer string
 }
@@ -28,8 +28,8 @@ func newCover() cover {
 	return cover{signed: map[string]map[int64]bool{}, claimed: map[string]map[int64]int64{}, vouched: map[string]int64{}, seen: map[string]Witnessed{}}
 }
 
-// sign notes a checkpoint by that key.
-func (v *verifier) sign(s Signed, by string) {
+// noteSignature notes a checkpoint by that key.
+func (v *verifier) noteSignature(s Signed, by string) {
 	if v.signed[by] == nil {
 		v.signed[by] = map[int64]bool{}
 	}
@@ -44,8 +44,8 @@ func (v *verifier) sign(s Signed, by string) {
 	}
 }
 
-// claims notes what a record says about checkpoints.
-func (v *verifier) claims(r Record) {
+// noteSigner notes what a record says about checkpoints.
+func (v *verifier) noteSigner(r Record) {
 	if r.Signer == "" {
 		return
 	}
@@ -58,21 +58,21 @@ func (v *verifier) claims(r Record) {
 		claims[r.Signed] = r.Seq
 	}
 	if r.Phase == PhaseOutcome {
-		v.outcomes = append(v.outcomes, doubtful{r.Seq, r.Signer})
+		v.outcomes = append(v.outcomes, outcomeRef{r.Seq, r.Signer})
 	}
 	if r.Event == EventUncovered && r.Phase == PhaseNote {
 		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("record %d: %s", r.Seq, r.Detail))
 	}
 }
 
-// uncovered tells which checkpoints ought to be there and are not.
-func (v *verifier) uncovered() {
+// reportUncovered tells which checkpoints ought to be there and are not.
+func (v *verifier) reportUncovered() {
 	if v.partial {
 		return
 	}
 	v.line = 0 // it is about all of them
 	for _, key := range slices.Sorted(maps.Keys(v.claimed)) {
-		v.unsigned(key, v.claimed[key])
+		v.reportMissing(key, v.claimed[key])
 	}
 	n := 0
 	var first, last int64
@@ -92,8 +92,8 @@ func (v *verifier) uncovered() {
 	}
 }
 
-// unsigned tells which checkpoints of one key the records speak of are missing.
-func (v *verifier) unsigned(key string, claims map[int64]int64) {
+// reportMissing tells which checkpoints of one key the records speak of are missing.
+func (v *verifier) reportMissing(key string, claims map[int64]int64) {
 	var missing []int64
 	for n := range claims {
 		if !v.signed[key][n] && n >= v.r.First && n > v.vouched[key] {
@@ -117,8 +117,8 @@ func (v *verifier) unsigned(key string, claims map[int64]int64) {
 	}
 }
 
-// witnesses tells what the named witnesses have signed.
-func (v *verifier) witnesses() {
+// reportWitnesses tells what the named witnesses have signed.
+func (v *verifier) reportWitnesses() {
 	for _, c := range v.named {
 		w := v.seen[c.name]
 		w.Name = c.name

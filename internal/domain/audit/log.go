@@ -30,8 +30,8 @@ type Options struct {
 	// Grace is how long another process may take from intent to outcome before
 	// its act counts as unsettled; 0 means 5 minutes.
 	Grace time.Duration
-	// Alive knows processes that ended without a word, so that their acts need no
-	// Grace; nil: nobody does. See also Log.Mark.
+	// Alive notices processes that ended without recording it, so that their acts need
+	// no Grace; may be nil. See also Log.Mark.
 	Alive Alive
 	// Alarm is told, without locks held, when the trail or its checkpoints
 	// cannot be written, and with nil when they can again. It must not block.
@@ -62,21 +62,21 @@ type Log struct {
 
 	flushing   sync.Mutex // serialises work on pending
 	growing    sync.Mutex // serialises work on a tree that is behind
-	publishing sync.Mutex // serialises work at the second place
+	publishing sync.Mutex // serialises work in the checkpoint file
 	reading    sync.Mutex
 	recent     recent // guarded by reading
 
-	mu      sync.Mutex
-	flights map[string]Record // guarded by mu: intents of ours without an outcome
-	pending []*Record         // guarded by mu: records that could not be stored, in order
-	bounds  map[string]*bound // guarded by mu: floods, by event
-	health  Health            // guarded by mu
-	since   int64             // guarded by mu: records of ours since our last checkpoint
-	started *api.Actor        // guarded by mu: who started us, for the end
+	mu         sync.Mutex
+	unfinished map[string]Record // guarded by mu: intents of ours without an outcome
+	pending    []*Record         // guarded by mu: records that could not be stored, in order
+	windows    map[string]*bound // guarded by mu: floods, by event
+	health     Health            // guarded by mu
+	since      int64             // guarded by mu: records of ours since our last checkpoint
+	started    *api.Actor        // guarded by mu: who started us, for the end
 
 	chain     string // guarded by mu: name of the log, once known
-	looked    bool   // guarded by mu: leftBehind was done
-	known     int64  // guarded by mu: records of the newest checkpoint seen at the second place; -1: not looked
+	recovered bool   // guarded by mu: recoverPoint was done
+	known     int64  // guarded by mu: records of the newest checkpoint seen in the checkpoint file; -1: not looked
 	newest    Signed // guarded by mu: of ours, to be published
 	published int64  // guarded by mu: records of the newest of ours that was
 
@@ -103,13 +103,12 @@ func New(opt Options) (*Log, error) {
 	opt.Interval = cmp.Or(opt.Interval, time.Minute)
 	opt.Grace = cmp.Or(opt.Grace, 5*time.Minute)
 	l := &Log{opt: opt, began: opt.Now(), newID: newUUID, wake: make(chan struct{}, 1),
-		flights: map[string]Record{}, bounds: map[string]*bound{}, known: -1}
+		unfinished: map[string]Record{}, windows: map[string]*bound{}, known: -1}
 	l.boot = l.newID()
 	return l, nil
 }
 
-// Mark is Options.Alive for what is known only after New. It must be called before
-// anything else.
+// Mark sets Options.Alive after New. It must be called before anything else.
 func (l *Log) Mark(alive Alive) { l.opt.Alive = alive }
 
 // newUUID makes a UUID of version 7; without randomness a process cannot go on.
@@ -118,7 +117,7 @@ func newUUID() string { return uuid.Must(uuid.NewV7()).String() }
 // Intent stores the act before it is sent and returns the reference for its
 // outcome. When it returns an error nothing may be sent.
 func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, error) {
-	if err := l.Flush(ctx); err != nil { // outcomes that wait come first: one trail, one order
+	if err := l.Flush(ctx); err != nil { // outcomes that wait are stored first
 		return "", err
 	}
 	l.marking.Do(func() {
@@ -138,7 +137,7 @@ func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, e
 		return "", err
 	}
 	l.mu.Lock()
-	l.flights[r.UID] = r
+	l.unfinished[r.UID] = r
 	l.mu.Unlock()
 	return r.UID, nil
 }
@@ -163,12 +162,12 @@ func (l *Log) Outcome(ctx context.Context, ref string, out api.Outcome) error {
 	return nil
 }
 
-// Note stores an event that is not a write. Of refused attempts that come too
-// often only the number is kept.
+// Note stores an event that is not a write. Refused attempts that come too often are
+// only counted.
 func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
 	r := l.record(who, bounded(e.Name, maxWord), PhaseNote)
 	r.Object, r.ID, r.Detail = bounded(e.Object, maxWord), bounded(e.ID, maxWord), prose(e.Detail, maxText)
-	due, drop := l.flood(&r)
+	due, drop := l.limitRate(&r)
 	if len(due) > 0 {
 		l.mu.Lock()
 		l.pending = append(l.pending, due...)
@@ -209,7 +208,7 @@ func (l *Log) stamp(r *Record) {
 // intentOf returns a copy of the intent with that reference, ours or stored.
 func (l *Log) intentOf(ctx context.Context, ref string) (Record, error) {
 	l.mu.Lock()
-	r, ours := l.flights[ref]
+	r, ours := l.unfinished[ref]
 	l.mu.Unlock()
 	if ours {
 		return r, nil

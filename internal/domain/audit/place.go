@@ -129,7 +129,7 @@ func pointsIn(name string) ([]Signed, error) {
 	return list, err
 }
 
-// lastPoint reads the newest checkpoint at the second place; the zero Signed when
+// lastPoint reads the newest checkpoint in the checkpoint file; the zero Signed when
 // there is none. What another process is writing just now is left out.
 func (l *Log) lastPoint(ctx context.Context) (Signed, error) {
 	name, err := l.CheckpointFile(ctx)

@@ -46,7 +46,7 @@ var errNoProof = errors.New("audit: this is no proof")
 // with the signatures of witnesses where there are any. The person in ctx needs
 // api.MayAuditOut, and the proof is recorded as an export is.
 func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
-	if err := l.takeAway(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
+	if err := l.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
 		return Proof{}, err
 	}
 	head, err := l.opt.Store.Head(ctx)
@@ -57,7 +57,7 @@ func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 		return Proof{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no record %d; the trail ends at %d.", seq, head.N)}
 	}
 	if !l.signs() {
-		return Proof{}, errNoSecondPlace
+		return Proof{}, errNoCheckpoints
 	}
 	if err := l.Checkpoint(ctx); err != nil {
 		return Proof{}, err
@@ -77,24 +77,24 @@ func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
-	p := Proof{Record: rows[0].Bytes, Hashes: spelled(proof), Checkpoint: point}
+	p := Proof{Record: rows[0].Bytes, Hashes: encodeHashes(proof), Checkpoint: point}
 	if err := p.holds(); err != nil {
 		return Proof{}, fmt.Errorf("%w; run the verification", err)
 	}
 	return p, nil
 }
 
-var errNoSecondPlace = &api.Error{Op: "prove", Kind: api.BadConfig, Public: "There are no checkpoints to prove anything against.",
+var errNoCheckpoints = &api.Error{Op: "prove", Kind: api.BadConfig, Public: "There are no checkpoints to prove anything against.",
 	Hint: "The built-in store in memory has none; use one that lasts."}
 
 // ProveConsistency proves that the trail of n records continues that of m. For
 // both there must be a checkpoint, or n is 0 for the newest.
 func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
-	if err := l.takeAway(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
+	if err := l.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
 		return Proof{}, err
 	}
 	if !l.signs() {
-		return Proof{}, errNoSecondPlace
+		return Proof{}, errNoCheckpoints
 	}
 	if n == 0 {
 		if err := l.Checkpoint(ctx); err != nil {
@@ -123,7 +123,7 @@ func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
 		if err != nil {
 			return Proof{}, err
 		}
-		p.Hashes = spelled(proof)
+		p.Hashes = encodeHashes(proof)
 	}
 	if err := p.holds(); err != nil {
 		return Proof{}, fmt.Errorf("%w; run the verification", err)
@@ -179,7 +179,7 @@ func (l *Log) pointAt(ctx context.Context, n int64) (Signed, error) {
 	return Signed{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no checkpoint for %d records.", n), Hint: hint}
 }
 
-func spelled(hashes []tlog.Hash) []string {
+func encodeHashes(hashes []tlog.Hash) []string {
 	out := make([]string, len(hashes))
 	for i, h := range hashes {
 		out[i] = base64.StdEncoding.EncodeToString(h[:])

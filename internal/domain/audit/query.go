@@ -44,7 +44,7 @@ func entry(row Row) Entry {
 // api.MayAudit. That they looked is recorded with the first page of a question;
 // a trail that cannot be written can still be read.
 func (l *Log) Find(ctx context.Context, q Query) (Page, error) {
-	if err := l.need(ctx, "read the audit trail", api.MayAudit); err != nil {
+	if err := l.mustMay(ctx, "read the audit trail", api.MayAudit); err != nil {
 		return Page{}, err
 	}
 	if q.Before == 0 {
@@ -69,7 +69,7 @@ func (l *Log) find(ctx context.Context, q Query) (Page, error) {
 		list = append(list, entry(row))
 	}
 	if q.selects() {
-		if list, err = l.complete(ctx, q, list); err != nil {
+		if list, err = l.addUnindexed(ctx, q, list); err != nil {
 			return Page{}, err
 		}
 	}
@@ -86,9 +86,9 @@ func (l *Log) find(ctx context.Context, q Query) (Page, error) {
 // by reading them; beyond that columns that were changed are for Verify to find.
 const maxComplete = 5000
 
-// complete adds to the answer of a question the records that answer it by their
+// addUnindexed adds to the answer of a question the records that answer it by their
 // bytes and were not found by their columns, which somebody may have changed.
-func (l *Log) complete(ctx context.Context, q Query, found []Entry) ([]Entry, error) {
+func (l *Log) addUnindexed(ctx context.Context, q Query, found []Entry) ([]Entry, error) {
 	to := q.Before - 1
 	if to < 0 {
 		head, err := l.opt.Store.Head(ctx)
@@ -140,8 +140,8 @@ func (q Query) matches(e Entry) bool {
 		(q.From.IsZero() || !e.At.Before(q.From)) && (q.Until.IsZero() || e.At.Before(q.Until))
 }
 
-// need is api.Need that leaves a record of a refusal.
-func (l *Log) need(ctx context.Context, op string, p api.Permission) error {
+// mustMay is api.Need that leaves a record of a refusal.
+func (l *Log) mustMay(ctx context.Context, op string, p api.Permission) error {
 	err := api.Need(api.WithTrail(ctx, nil), op, p)
 	if err != nil {
 		_ = l.Note(ctx, api.ActorOf(ctx), api.Event{Name: EventDenied, Object: "audit", Detail: op})

@@ -32,8 +32,8 @@ func (l *Log) Checkpoint(ctx context.Context) error {
 	if !l.signs() {
 		return nil
 	}
-	l.leftBehind(ctx)
-	return l.pointed(ctx, l.signHead(ctx))
+	l.recoverPoint(ctx)
+	return l.checkpointResult(ctx, l.signHead(ctx))
 }
 
 func (l *Log) signHead(ctx context.Context) error {
@@ -48,7 +48,7 @@ func (l *Log) signHead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := l.consistent(ctx, last, head); err != nil {
+	if err := l.checkPoint(ctx, last, head); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -75,9 +75,9 @@ func (l *Log) signAt(head Head, at time.Time) (Signed, error) {
 
 func (l *Log) point(s Signed) *Point { return &Point{Key: l.fingerprint(), N: s.N, Note: s.Note} }
 
-// pointed notes what became of a checkpoint and passes err on. What is new is
-// told, and what looks like tampering is recorded.
-func (l *Log) pointed(ctx context.Context, err error) error {
+// checkpointResult notes the result of making a checkpoint and passes err on. It tells
+// Alarm about a new error and records what looks like tampering.
+func (l *Log) checkpointResult(ctx context.Context, err error) error {
 	l.mu.Lock()
 	news := err != nil && l.health.Checkpoint == nil
 	l.health.Checkpoint = err
@@ -90,7 +90,7 @@ func (l *Log) pointed(ctx context.Context, err error) error {
 	}
 	var bad *TamperedError
 	if errors.As(err, &bad) {
-		l.remark(ctx, EventTamper, bad.Error())
+		l.noteOwn(ctx, EventTamper, bad.Error())
 	}
 	l.alarm(err)
 	return err
@@ -122,15 +122,15 @@ func (l *Log) Uncovered(ctx context.Context) (int64, error) {
 	return max(0, head.N-covered), err
 }
 
-// remark records what this package itself has to tell. It may be called while
-// other records wait.
-func (l *Log) remark(ctx context.Context, event, detail string) {
+// noteOwn records an event of this package itself. It may be called while other
+// records wait.
+func (l *Log) noteOwn(ctx context.Context, event, detail string) {
 	r := l.record(api.Actor{Name: "opdeck", Via: "service"}, event, PhaseNote)
 	r.Object, r.Detail = "audit", prose(detail, maxText)
 	_ = l.append(ctx, &r) // told by Health and Alarm
 }
 
-// publish writes a checkpoint to the second place, durably.
+// publish writes a checkpoint to the checkpoint file, durably.
 // Many that come at once are written as one: the newest covers all.
 func (l *Log) publish(ctx context.Context, s Signed) error {
 	l.mu.Lock()
@@ -161,9 +161,9 @@ func (l *Log) publish(ctx context.Context, s Signed) error {
 	return nil
 }
 
-// before readies the signing of the next record: it holds the trail against the
-// newest checkpoint at the second place.
-func (l *Log) before(ctx context.Context) error {
+// checkBeforeSigning compares the trail with the newest checkpoint in the file, unless
+// this process knows that nobody else has written since it last did.
+func (l *Log) checkBeforeSigning(ctx context.Context) error {
 	last, err := l.lastPoint(ctx)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (l *Log) before(ctx context.Context) error {
 	if trusted { // nobody else has written since
 		return nil
 	}
-	if err := l.consistent(ctx, last, head); err != nil {
+	if err := l.checkPoint(ctx, last, head); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -191,7 +191,7 @@ func (l *Log) before(ctx context.Context) error {
 	return nil
 }
 
-// sawPoint notes that there is a checkpoint for n records at the second place, and
+// sawPoint notes that there is a checkpoint for n records in the checkpoint file, and
 // returns the newest that was seen there; -1 when nobody has looked.
 func (l *Log) sawPoint(n int64) int64 {
 	l.mu.Lock()
@@ -200,9 +200,9 @@ func (l *Log) sawPoint(n int64) int64 {
 	return l.known
 }
 
-// continued notes that this process has added records to from, up to to, and
+// onContinued notes that this process has added records to from, up to to, and
 // which checkpoint covers them, if one does.
-func (l *Log) continued(from, to Head, point *Signed) {
+func (l *Log) onContinued(from, to Head, point *Signed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.trusted.N != from.N || l.trusted.Hash != from.Hash || from.N == 0 {
@@ -213,8 +213,8 @@ func (l *Log) continued(from, to Head, point *Signed) {
 	}
 }
 
-// consistent holds the trail against its last checkpoint.
-func (l *Log) consistent(ctx context.Context, last Signed, head Head) error {
+// checkPoint compares the trail with its last checkpoint.
+func (l *Log) checkPoint(ctx context.Context, last Signed, head Head) error {
 	switch {
 	case last.N == 0:
 		return nil
@@ -245,17 +245,17 @@ func (l *Log) consistent(ctx context.Context, last Signed, head Head) error {
 	return err
 }
 
-// late is how long a process may take from storing a checkpoint to writing it to
-// the second place.
-const late = 10 * time.Second
+// publishTime is how long a process may take from storing a checkpoint to writing it
+// to the checkpoint file.
+const publishTime = 10 * time.Second
 
-// leftBehind writes to the second place the checkpoint that a process stored and
+// recoverPoint writes to the checkpoint file the checkpoint that a process stored and
 // did not write there before it ended, once, and records that. It keeps the
 // trail going: what is wrong is told by Verify.
-func (l *Log) leftBehind(ctx context.Context) {
+func (l *Log) recoverPoint(ctx context.Context) {
 	l.mu.Lock()
-	done := l.looked
-	l.looked = true
+	done := l.recovered
+	l.recovered = true
 	l.mu.Unlock()
 	if done {
 		return
@@ -274,19 +274,19 @@ func (l *Log) leftBehind(ctx context.Context) {
 			continue
 		}
 		head, err := l.opt.Store.Head(ctx)
-		if err != nil || l.consistent(ctx, s, head) != nil || l.consistent(ctx, last, head) != nil {
+		if err != nil || l.checkPoint(ctx, s, head) != nil || l.checkPoint(ctx, last, head) != nil {
 			return
 		}
-		if l.endedAt(ctx, s) {
-			l.remark(ctx, EventUncovered, fmt.Sprintf("the checkpoint for %d records of %s was missing from the checkpoint file, which ended at %d: "+
+		if l.ownerEnded(ctx, s) {
+			l.noteOwn(ctx, EventUncovered, fmt.Sprintf("the checkpoint for %d records of %s was missing from the checkpoint file, which ended at %d: "+
 				"the process ended before it wrote it, or it was removed; it was written now", s.N, s.At.Format(timeForm), last.N))
 		}
 		_ = l.publish(ctx, s)
 	}
 }
 
-// endedAt reports that the process that stored s will not write it any more.
-func (l *Log) endedAt(ctx context.Context, s Signed) bool {
+// ownerEnded reports that the process that stored s will not write it any more.
+func (l *Log) ownerEnded(ctx context.Context, s Signed) bool {
 	rows, err := l.opt.Store.Rows(ctx, s.N, 1)
 	if err != nil || len(rows) == 0 {
 		return false
@@ -295,12 +295,12 @@ func (l *Log) endedAt(ctx context.Context, s Signed) bool {
 	if e.Boot == l.boot {
 		return false
 	}
-	if age := l.opt.Now().Sub(s.At); age < 0 || age > late {
+	if age := l.opt.Now().Sub(s.At); age < 0 || age > publishTime {
 		return true
 	}
 	if e.Ref == "" {
 		return false
 	}
 	intent, err := l.opt.Store.Get(ctx, e.Ref)
-	return err == nil && l.gone(entry(intent))
+	return err == nil && l.processGone(entry(intent))
 }

@@ -17,7 +17,7 @@ import (
 // keys in Options.Trusted, and the signatures of the witnesses, who are asked
 // where they stand. The person in ctx needs api.MayAudit.
 func (l *Log) Verify(ctx context.Context) (Report, error) {
-	if err := l.need(ctx, "verify the audit trail", api.MayAudit); err != nil {
+	if err := l.mustMay(ctx, "verify the audit trail", api.MayAudit); err != nil {
 		return Report{}, err
 	}
 	v := newVerifier()
@@ -28,22 +28,22 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 		_ = errors.As(l.cosign(askCtx, true), &forked)
 		cancel()
 	}
-	if err := l.underWay(ctx); err != nil {
+	if err := l.awaitPublishing(ctx); err != nil {
 		return Report{}, err
 	}
 	before, err := l.opt.Store.Points(ctx)
 	if err != nil {
 		return Report{}, err
 	}
-	files, err := l.readPoints(ctx, v)
+	files, err := l.readFiles(ctx, v)
 	if err != nil {
 		return Report{}, err
 	}
-	points, err := l.opt.Store.Points(ctx) // after the files, before the records: what was stored first is read last
+	points, err := l.opt.Store.Points(ctx) // after the files and before the records: what is stored first is read last
 	if err != nil {
 		return Report{}, err
 	}
-	l.pointsOf(v, before, points, files)
+	l.checkStored(v, before, points, files)
 	if _, v.treeEnd, err = l.opt.Store.TreeSize(ctx); err != nil {
 		return Report{}, err
 	}
@@ -54,13 +54,13 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 	if forked != nil {
 		v.problem(v.r.Last, Cut, "%s", forked.Reason)
 	}
-	v.side(side)
+	v.checkTables(side)
 	return v.end(&side.Head), nil
 }
 
-// underWay waits a moment for checkpoints that another process has stored and is
-// just writing to the second place.
-func (l *Log) underWay(ctx context.Context) error {
+// awaitPublishing waits a moment for checkpoints that another process has stored and is
+// just writing to the checkpoint file.
+func (l *Log) awaitPublishing(ctx context.Context) error {
 	if !l.signs() {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (l *Log) underWay(ctx context.Context) error {
 		}
 		soon := false
 		for _, p := range points {
-			if s, err := ParseCheckpoint(p.Note); err == nil && p.Key == l.fingerprint() && s.N > last.N && l.opt.Now().Sub(s.At).Abs() < late {
+			if s, err := ParseCheckpoint(p.Note); err == nil && p.Key == l.fingerprint() && s.N > last.N && l.opt.Now().Sub(s.At).Abs() < publishTime {
 				soon = true
 			}
 		}
@@ -91,9 +91,9 @@ func (l *Log) underWay(ctx context.Context) error {
 	return nil
 }
 
-// readPoints reads the checkpoint files of the keys that are trusted, and says up
+// readFiles reads the checkpoint files of the keys that are trusted, and says up
 // to where our own goes, by key; a key without a file is not in it.
-func (l *Log) readPoints(ctx context.Context, v *verifier) (map[string]int64, error) {
+func (l *Log) readFiles(ctx context.Context, v *verifier) (map[string]int64, error) {
 	newest := map[string]int64{}
 	own, err := l.CheckpointFile(ctx)
 	if err != nil || !l.signs() {
@@ -143,10 +143,10 @@ func (l *Log) readPoints(ctx context.Context, v *verifier) (map[string]int64, er
 	return newest, err
 }
 
-// pointsOf holds the newest checkpoints that the store keeps against the files.
-// before and points are those that it kept before and after they were read: others
-// go on signing.
-func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int64) {
+// checkStored compares the newest checkpoints that the store keeps with the files.
+// before and points are those that it kept before and after the files were read, since
+// other processes go on signing.
+func (l *Log) checkStored(v *verifier, before, points []Point, files map[string]int64) {
 	first := map[string]int64{}
 	for _, p := range before {
 		first[p.Key] = p.N
@@ -187,7 +187,7 @@ func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int
 	}
 }
 
-// walk checks all records, and up to the moment of the Side that it returns.
+// walk checks all records up to the moment of the Side that it returns.
 func (l *Log) walk(ctx context.Context, v *verifier) (Side, error) {
 	next := int64(1)
 	pages := func(to int64) error {
@@ -264,8 +264,8 @@ func (r Record) differs(row Row) string {
 	return ""
 }
 
-// side holds what stands beside the records against them.
-func (v *verifier) side(s Side) {
+// checkTables compares the tables beside the records with the records.
+func (v *verifier) checkTables(s Side) {
 	for _, d := range v.unsettled() {
 		if s.Open[d.UID] != d.Seq {
 			v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of unsettled writes does not hold it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)

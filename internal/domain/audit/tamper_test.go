@@ -331,7 +331,7 @@ func TestOfflineWithoutCheckpoints(t *testing.T) {
 }
 
 // TestLeftBehind: a process is ended between storing an outcome, with its
-// checkpoint, and writing the checkpoint to the second place.
+// checkpoint, and writing the checkpoint to the checkpoint file.
 func TestLeftBehind(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		p := newPlace(t, open(), 2)

@@ -35,7 +35,7 @@ func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[strin
 	if err != nil {
 		return nil, nil, err
 	}
-	if rows, err = l.withHidden(ctx, rows); err != nil {
+	if rows, err = l.withUnlisted(ctx, rows); err != nil {
 		return nil, nil, err
 	}
 	waiting := map[string]bool{}
@@ -55,7 +55,7 @@ func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[strin
 			if !waiting[e.UID] {
 				continue
 			}
-		case age >= 0 && age < l.opt.Grace && !l.gone(e):
+		case age >= 0 && age < l.opt.Grace && !l.processGone(e):
 			flying[e.UID] = true
 			continue
 		}
@@ -101,8 +101,8 @@ func (l *Log) LastOutcome(ctx context.Context, intent Entry) (Entry, bool, error
 	return Entry{}, false, nil
 }
 
-// gone reports that the process of an intent is known to have ended.
-func (l *Log) gone(e Entry) bool {
+// processGone reports that the process of an intent is known to have ended.
+func (l *Log) processGone(e Entry) bool {
 	return l.opt.Alive != nil && e.Marked && !e.Damaged && l.opt.Alive.Gone(e.Boot)
 }
 
@@ -127,9 +127,9 @@ type recent struct {
 	open map[string]Row
 }
 
-// withHidden adds to the intents without an outcome those that the store's list
+// withUnlisted adds to the intents without an outcome those that the store's list
 // of them does not hold though the newest records do.
-func (l *Log) withHidden(ctx context.Context, rows []Row) ([]Row, error) {
+func (l *Log) withUnlisted(ctx context.Context, rows []Row) ([]Row, error) {
 	head, err := l.opt.Store.Head(ctx)
 	if err != nil {
 		return nil, err

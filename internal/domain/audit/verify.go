@@ -26,7 +26,7 @@ type Beside struct {
 func VerifyLog(log io.Reader, with Beside) (Report, error) {
 	v := newVerifier()
 	v.named = with.Witnesses
-	if err := v.files(with.Checkpoints, with.Keys); err != nil {
+	if err := v.readFiles(with.Checkpoints, with.Keys); err != nil {
 		return Report{}, err
 	}
 	in := newLines(log)
@@ -89,8 +89,8 @@ func (v *verifier) problem(seq int64, kind Trouble, format string, args ...any) 
 	v.r.Problems = append(v.r.Problems, Problem{Seq: seq, Line: v.line, Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
-// files reads the checkpoint files that somebody gives.
-func (v *verifier) files(files []io.Reader, keys []ed25519.PublicKey) error {
+// readFiles reads the checkpoint files that somebody gives.
+func (v *verifier) readFiles(files []io.Reader, keys []ed25519.PublicKey) error {
 	if len(files) > 0 && len(keys) == 0 {
 		return errors.New("audit: checkpoints cannot be checked without the public key")
 	}
@@ -122,18 +122,18 @@ func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 			v.problem(0, Reordered, "checkpoint %d of a file (for %d records) stands after one for %d", i+1, s.N, last.N)
 		}
 		last = s
-		v.point(s, by)
+		v.addPoint(s, by)
 		v.r.Checkpoints++
 	}
 	return nil
 }
 
-// point takes a good checkpoint.
-func (v *verifier) point(s Signed, by string) {
+// addPoint adds a good checkpoint.
+func (v *verifier) addPoint(s Signed, by string) {
 	if !slices.ContainsFunc(v.points[s.N], func(have Signed) bool { return have.Note != "" && have.Checkpoint == s.Checkpoint }) {
 		v.points[s.N] = append(v.points[s.N], s)
 	}
-	v.sign(s, by)
+	v.noteSignature(s, by)
 }
 
 // record checks the next record and returns what it says; false when its bytes
@@ -154,17 +154,17 @@ func (v *verifier) record(hash string, b []byte) (r Record, ok bool) {
 		v.follow(v.want, hash)
 		return r, false
 	}
-	v.first(r)
-	v.place(r, hash)
-	v.leaf(seq, b)
-	v.anchor(seq, hash)
-	v.people(r)
-	v.claims(r)
+	v.checkStart(r)
+	v.checkOrder(r, hash)
+	v.addLeaf(seq, b)
+	v.checkPoints(seq, hash)
+	v.matchIntent(r)
+	v.noteSigner(r)
 	return r, true
 }
 
-// leaf adds the record to the tree, as long as all before it are there.
-func (v *verifier) leaf(seq int64, b []byte) {
+// addLeaf adds the record to the tree, as long as all before it are there.
+func (v *verifier) addLeaf(seq int64, b []byte) {
 	if len(v.r.Problems) > 0 || !v.edge.fits(seq-1) {
 		v.edge = nil
 		return
@@ -172,13 +172,13 @@ func (v *verifier) leaf(seq int64, b []byte) {
 	v.hashes, v.edge = v.edge.grow(seq-1, b)
 }
 
-// first takes the name of the log and, when the log does not begin at record 1,
+// checkStart takes the name of the log and, when the log does not begin at record 1,
 // a checkpoint that leads to its beginning.
-func (v *verifier) first(r Record) {
+func (v *verifier) checkStart(r Record) {
 	if v.r.Chain == "" {
 		v.r.Chain, v.r.First, v.r.From = r.Chain, r.Seq, r.At
 		if v.r.Records == 1 && r.Seq > 1 {
-			v.leads(r)
+			v.checkLead(r)
 			v.want, v.prev = r.Seq, r.Prev
 		}
 	}
@@ -187,15 +187,15 @@ func (v *verifier) first(r Record) {
 	}
 }
 
-// leads checks that a checkpoint leads to the first record of a log without its beginning.
-func (v *verifier) leads(r Record) {
+// checkLead checks that a checkpoint leads to the first record of a log without its beginning.
+func (v *verifier) checkLead(r Record) {
 	if !slices.ContainsFunc(v.points[r.Seq-1], func(s Signed) bool { return s.Chain == r.Chain && s.Head == r.Prev }) {
 		v.problem(r.Seq, Unproven, "the log begins with record %d, and no checkpoint for %d leads to it", r.Seq, r.Seq-1)
 	}
 }
 
-// place holds the record against the one before.
-func (v *verifier) place(r Record, hash string) {
+// checkOrder compares the record with the one before.
+func (v *verifier) checkOrder(r Record, hash string) {
 	switch {
 	case r.Seq == v.want && r.Prev != v.prev && !v.lost:
 		v.problem(r.Seq, Broken, "record %d does not continue the record before it: one of the two was changed", r.Seq)
@@ -223,8 +223,8 @@ func (v *verifier) follow(seq int64, hash string) {
 	v.r.Last, v.r.Head = seq, hash
 }
 
-// anchor holds the record against checkpoints for it.
-func (v *verifier) anchor(seq int64, hash string) {
+// checkPoints compares the record with the checkpoints for it.
+func (v *verifier) checkPoints(seq int64, hash string) {
 	for _, s := range v.points[seq] {
 		switch {
 		case s.Chain != v.r.Chain:
@@ -242,8 +242,8 @@ func (v *verifier) anchor(seq int64, hash string) {
 	}
 }
 
-// people matches intents and outcomes.
-func (v *verifier) people(r Record) {
+// matchIntent matches intents and outcomes.
+func (v *verifier) matchIntent(r Record) {
 	switch r.Phase {
 	case PhaseIntent:
 		v.open[r.UID] = Doubt{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Actor: r.Actor.Name, Object: r.Object, ID: r.ID}
@@ -277,8 +277,8 @@ func (v *verifier) end(head *Head) Report {
 		}
 		v.problem(v.r.Last+1, Cut, "the end was cut%s: there are records up to %d, and a checkpoint says %d", older, v.r.Last, newest)
 	}
-	v.uncovered()
-	v.witnesses()
+	v.reportUncovered()
+	v.reportWitnesses()
 	if head != nil && (head.N != v.r.Last || head.N > 0 && head.Hash != v.r.Head) {
 		v.problem(head.N, HeadDiffer, "the store says that record %d is the last, the last one found is %d", head.N, v.r.Last)
 	}

@@ -21,8 +21,7 @@ func (t *Tracker) Saw(ctx context.Context, ops []api.Operation) {
 	})
 }
 
-// Shown takes a look that another part of the program made and that showed what
-// the write wanted.
+// Shown takes a read by another part of the program that showed what the write wanted.
 func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Sight) {
 	t.proven(ctx, func(r Row) (string, bool) {
 		q := r.Probe
@@ -35,7 +34,7 @@ func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Sight) {
 func (t *Tracker) proven(ctx context.Context, is func(Row) (file string, ok bool)) {
 	rows, err := t.opt.Store.Rows(ctx)
 	if err != nil || len(rows) == 0 {
-		return // trouble is told by who needs the store
+		return // the callers that need the store report its trouble
 	}
 	for _, r := range rows {
 		file, ok := is(r)
@@ -58,8 +57,8 @@ func (t *Tracker) dead(ctx context.Context, ref string) bool {
 	return err == nil && !flying[ref] && slices.ContainsFunc(gone, func(e audit.Entry) bool { return e.UID == ref })
 }
 
-// ObjectChanged says that an object changed: what is not known about it is looked at
-// soon, by whichever process is first.
+// ObjectChanged makes the writes on an object due now, for the first process that
+// looks.
 func (t *Tracker) ObjectChanged(ctx context.Context, id string) {
 	rows, err := t.opt.Store.Rows(ctx)
 	if err != nil || len(rows) == 0 {

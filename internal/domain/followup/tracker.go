@@ -266,7 +266,7 @@ func (t *Tracker) say(s Settled) {
 	}
 }
 
-// Conclude closes a write by what a person found; who needs api.MayAudit.
+// Conclude closes a write by what a person found: who, with api.MayAudit.
 func (t *Tracker) Conclude(ctx context.Context, who api.Actor, ref, note string) error {
 	if err := api.Need(api.WithActor(ctx, who), "settle", api.MayAudit); err != nil {
 		return err
