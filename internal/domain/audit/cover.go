@@ -10,18 +10,12 @@ import (
 type cover struct {
 	signed   map[string]map[int64]bool  // by key: the records that its checkpoints are for
 	claimed  map[string]map[int64]int64 // by key: the checkpoints that records speak of, and the first of these records
-	outcomes []outcomeRef               // outcomes that are signed as soon as they are stored
+	outcomes []int64                    // outcomes, which are signed as soon as they are stored, by Seq
 	vouched  map[string]int64           // keys of other hosts: what the store says that they signed, to where
 	partial  bool                       // only some records are there: nothing can be missing
 
 	named []*Cosigner
 	seen  map[string]Witnessed
-}
-
-// outcomeRef is an outcome that wants a checkpoint.
-type outcomeRef struct {
-	seq    int64
-	signer string
 }
 
 func newCover() cover {
@@ -58,7 +52,7 @@ func (v *verifier) noteSigner(r Record) {
 		claims[r.Signed] = r.Seq
 	}
 	if r.Phase == PhaseOutcome {
-		v.outcomes = append(v.outcomes, outcomeRef{r.Seq, r.Signer})
+		v.outcomes = append(v.outcomes, r.Seq)
 	}
 	if r.Event == EventUncovered && r.Phase == PhaseNote {
 		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("record %d: %s", r.Seq, r.Detail))
@@ -74,21 +68,12 @@ func (v *verifier) reportUncovered() {
 	for _, key := range slices.Sorted(maps.Keys(v.claimed)) {
 		v.reportMissing(key, v.claimed[key])
 	}
-	n := 0
-	var first, last int64
-	for _, o := range v.outcomes {
-		if o.seq > v.r.Covered {
-			if n++; n == 1 {
-				first = o.seq
-			}
-			last = o.seq
-		}
-	}
-	switch {
+	open := slices.DeleteFunc(v.outcomes, func(seq int64) bool { return seq <= v.r.Covered })
+	switch n := len(open); {
 	case n == 1:
-		v.problem(first, Unsigned, "record %d is an outcome that no checkpoint covers: its process ended before it signed, or checkpoints were removed", first)
+		v.problem(open[0], Unsigned, "record %d is an outcome that no checkpoint covers: its process ended before it signed, or checkpoints were removed", open[0])
 	case n > 1:
-		v.problem(first, Unsigned, "%d outcomes, records %d to %d, are covered by no checkpoint: their processes ended before they signed, or checkpoints were removed", n, first, last)
+		v.problem(open[0], Unsigned, "%d outcomes, records %d to %d, are covered by no checkpoint: their processes ended before they signed, or checkpoints were removed", n, open[0], open[n-1])
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -97,13 +98,7 @@ func (l *Log) otherLogs(own string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: checkpoints: %w", err)
 	}
-	var others []string
-	for _, name := range names {
-		if name != own {
-			others = append(others, filepath.Base(name))
-		}
-	}
-	return others, nil
+	return slices.DeleteFunc(names, func(name string) bool { return name == own }), nil
 }
 
 // openPoints opens a checkpoint file; nil without an error when there is none.

@@ -24,10 +24,10 @@ func (e *TamperedError) Error() string {
 // signs reports whether this Log signs checkpoints.
 func (l *Log) signs() bool { return l.opt.Key != nil && l.opt.Checkpoints != "" }
 
-// Checkpoint signs the end of the trail, whoever wrote it, and writes that to the
-// second place, unless it stands there already. Before that it holds the trail
-// against the checkpoint before; a *TamperedError says that they differ, and then
-// nothing is signed.
+// Checkpoint signs the end of the trail, also when other processes wrote it, and writes
+// the checkpoint to the file, unless it is there already. It first compares the trail
+// with the last checkpoint; when they differ it signs nothing and returns a
+// *TamperedError.
 func (l *Log) Checkpoint(ctx context.Context) error {
 	if !l.signs() {
 		return nil

@@ -138,7 +138,7 @@ func (l *Log) readFiles(ctx context.Context, v *verifier) (map[string]int64, err
 	}
 	others, err := l.otherLogs(own)
 	for _, name := range others {
-		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was exchanged or removed. If this store was set up anew on purpose, move that file away", name)
+		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was exchanged or removed. If this store was set up anew on purpose, move that file away", filepath.Base(name))
 	}
 	return newest, err
 }
