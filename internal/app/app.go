@@ -63,7 +63,7 @@ type App struct {
 	Session   *session.Manager
 	Limits    *limit.Budgets
 	Audit     *audit.Log
-	Approvals *approval.Desk // always there; asked by the gate where the context wants it
+	Approvals *approval.Service // always there; asked by the gate where the context wants it
 	Gate      *api.Gate
 	Client    *api.Client
 	Index     *index.Index

@@ -21,7 +21,7 @@ import (
 // changed, here or elsewhere. The place's ID is a request's, or empty.
 const Kind = "approvals"
 
-// Desk takes decisions; *approval.Desk has these methods. The person is the one
+// Desk takes decisions; *approval.Service has these methods. The person is the one
 // in ctx.
 type Desk interface {
 	List(ctx context.Context, states ...approval.State) ([]approval.Request, error)

@@ -40,7 +40,7 @@ func (f *fakeDesk) Deny(_ context.Context, id, digest, comment string) (approval
 	return f.deny(id, digest, comment)
 }
 
-var _ Desk = (*approval.Desk)(nil)
+var _ Desk = (*approval.Service)(nil)
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 

@@ -17,8 +17,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Log is the trail; *audit.Log of opdeck/internal/domain/audit has these methods. The
-// person is the one in ctx.
+// Log is the trail; app.Trail of opdeck/internal/app has these methods. The person is
+// the one in ctx.
 type Log interface {
 	Find(ctx context.Context, q audit.Query) (audit.Page, error)
 	Unsettled(ctx context.Context) ([]audit.Entry, error)

@@ -20,8 +20,6 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-var _ Log = (*audit.Log)(nil)
-
 // fakeLog counts what is asked of it; a function that is left nil panics in the
 // test that calls it.
 type fakeLog struct {

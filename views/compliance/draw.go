@@ -27,7 +27,7 @@ func (s *Screen) lines() []string {
 	now := s.env.Now()
 	s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, now) // a link lapses while one looks
 	out := s.head()
-	next := th.Strong.Render("Next: ") + s.j.Next
+	next := th.Strong.Render("Next: ") + s.j.Next.Sentence(s.keyOf)
 	if s.doing != "" {
 		next = th.Info.Render(th.Signs.Info + " " + s.doing + " …")
 	}

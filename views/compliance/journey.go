@@ -191,7 +191,7 @@ func (s *Screen) settle() {
 	case s.stale && s.loads.Busy():
 		why = "Wait: the customer is read again after what was done."
 	case s.stale:
-		why = "Something was sent and the customer could not be read since: reload first" + journey.Press(s.env.Keys.Global.Reload) + "."
+		why = "Something was sent and the customer could not be read since: reload first" + press(s.env.Keys.Global.Reload) + "."
 	}
 	s.keys.Share.Set(why)
 	s.keys.Link.Set(why)
@@ -201,14 +201,14 @@ func (s *Screen) settle() {
 	}
 	switch r := s.j.Record; {
 	case r.Applied:
-		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize" + journey.Press(s.keys.Finalize) + ".")
+		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize" + press(s.keys.Finalize) + ".")
 	}
 	for _, st := range s.j.Steps {
 		if st.Key == "finalize" && st.State == journey.Done {
 			s.keys.Finalize.Set("The application was submitted already.")
 		}
 		if st.Key == "finalize" && st.State == journey.Unclear {
-			s.keys.Finalize.Set("It was sent, and its outcome is not known yet: reload" + journey.Press(s.env.Keys.Global.Reload) + " to look, or see opdeck audit unsettled.")
+			s.keys.Finalize.Set("It was sent, and its outcome is not known yet: reload" + press(s.env.Keys.Global.Reload) + " to look, or see opdeck audit unsettled.")
 		}
 	}
 }
@@ -218,6 +218,19 @@ func known(u untrusted.Text) string {
 		return "not known"
 	}
 	return u.Line(30)
+}
+
+// press names a key behind the act that it does.
+func press(k keymap.Key) string { return " (" + k.Help().Key + ")" }
+
+// keyOf names the key of an act, which has the act's name.
+func (s *Screen) keyOf(act api.ActKind) string {
+	for _, k := range []keymap.Key{s.keys.Share, s.keys.Link, s.keys.Finalize} {
+		if k.Name == string(act) {
+			return press(k)
+		}
+	}
+	return ""
 }
 
 // facts are what a question shows below the customer's id.

@@ -7,7 +7,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
-	"opdeck/internal/domain/journey"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -86,16 +85,16 @@ func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
 		return ui.Failure("Share", msg.err), again
 	case !msg.res.Applied:
 		return ui.Explain{Title: "The token was not applied", Lines: []string{msg.res.Message.Line(400),
-			"Nothing was changed. It can be tried again with a corrected token" + journey.Press(s.keys.Share) + "."}}, again
+			"Nothing was changed. It can be tried again with a corrected token" + press(s.keys.Share) + "."}}, again
 	}
 	s.asked = time.Time{}
 	told := "Applied. "
 	if msg.res.Outstanding == nil {
-		told += "What is outstanding is not known: make a link" + journey.Press(s.keys.Link) + " to find out."
+		told += "What is outstanding is not known: make a link" + press(s.keys.Link) + " to find out."
 	} else if n := len(msg.res.Outstanding); n > 0 {
-		told += draw.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + journey.Press(s.keys.Link) + " for the customer."
+		told += draw.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + press(s.keys.Link) + " for the customer."
 	} else {
-		told += "Finalize the application" + journey.Press(s.keys.Finalize) + "."
+		told += "Finalize the application" + press(s.keys.Finalize) + "."
 	}
 	return ui.Notify{Kind: ui.Done, Text: told}, again
 }

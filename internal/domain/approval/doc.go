@@ -4,7 +4,7 @@
 // act, which spends the approval, once.
 //
 // An approval binds to the act to the letter: kind, request, object and the
-// content that the requester saw. Whoever repeats the act after the object has
+// content that the requester saw. A requester who repeats the act after the object has
 // changed finds the approval void. Requests end by themselves after 30 minutes.
 //
 // This is a control of this program, not of the service: who holds the

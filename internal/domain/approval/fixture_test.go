@@ -51,21 +51,21 @@ func (t *trail) take() string {
 	return s
 }
 
-// fixture is a desk with a time of its own.
+// fixture is a Service with a time of its own.
 type fixture struct {
-	*approval.Desk
+	*approval.Service
 	trail *trail
 	now   time.Time
 	open  func() approval.Store // another handle on the same database
 	today map[string]api.Role   // roles that changed; "": the key is gone
 }
 
-// desk is the desk of another process, or of another context.
-func (f *fixture) desk(service, account string) *approval.Desk {
-	return f.deskOn(f.open(), service, account)
+// service is the Service of another process, or of another context.
+func (f *fixture) service(service, account string) *approval.Service {
+	return f.serviceOn(f.open(), service, account)
 }
 
-func (f *fixture) deskOn(st approval.Store, service, account string) *approval.Desk {
+func (f *fixture) serviceOn(st approval.Store, service, account string) *approval.Service {
 	d := approval.New(st, f.trail, service, account, func() time.Time { return f.now })
 	d.SetJudge(f.standing)
 	return d

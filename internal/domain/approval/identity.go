@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -70,9 +71,9 @@ func (p Person) id() string {
 	return "name " + fold(p.Name)
 }
 
-// again reports whether p is certainly who asked as q: the same login name with
+// same reports whether p is certainly who asked as q: the same login name with
 // the same key or certificate id, or the same user id of the same host.
-func (p Person) again(q Person) bool {
+func (p Person) same(q Person) bool {
 	if p.id() != q.id() || p.Local() != q.Local() {
 		return false
 	}
@@ -90,14 +91,12 @@ func (p Person) names() []string {
 	return out
 }
 
-// Asked reports whether the person asked for r: they are the one who can use its
-// approval.
-func Asked(who api.Actor, r Request) bool { return person(who).again(r.Requester) }
+// Asked reports whether who is the requester of r, who alone can use its approval.
+func Asked(who api.Actor, r Request) bool { return person(who).same(r.Requester) }
 
-// Bars says why who cannot be the second person for somebody's request, nil when
-// they can. Whoever might be the requester under another name is refused: one key,
-// login name, certificate id or user id in common is enough, and so is a difference
-// that proves nothing.
+// Bars says why who cannot be the second person for the requester; nil when they can.
+// It refuses everybody who might be the requester under another name: with a key, login
+// name, certificate id or user id in common, or with a difference that proves nothing.
 func Bars(who api.Actor, requester Person) *api.Error {
 	p, q := person(who), requester
 	switch {
@@ -112,7 +111,7 @@ func Bars(who api.Actor, requester Person) *api.Error {
 			"Over SSH a key proves it, locally a user id. A request that an older opdeck filed lapses; the requester repeats the act.")
 	case p.Local() != q.Local():
 		return refuse(api.RuleRole, "One of you is known by an SSH key and the other by a user id of a host: that may be one person twice.",
-			"Ask and approve in the same way, best both over SSH (opdeck serve).")
+			"Ask and approve in the same way, best both over SSH.")
 	case p.Local():
 		return barsLocal(p, q)
 	}
@@ -121,7 +120,7 @@ func Bars(who api.Actor, requester Person) *api.Error {
 
 // barsLocal compares two people who are known by user ids.
 func barsLocal(p, q Person) *api.Error {
-	const ssh = "Over SSH (opdeck serve) keys tell people apart."
+	const ssh = "Over SSH keys tell people apart."
 	switch {
 	case p.Doubt != "":
 		return refuse(api.RuleRole, "Your user id "+p.UID+" "+p.Doubt+", so it does not count as a second person.", ssh)
@@ -144,22 +143,15 @@ func (p Person) uids() []string {
 }
 
 func overlap(a, b []string) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if x == y {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
-// SameName reports whether two names are read as one. A name proves nothing: this is
-// for telling people news of theirs.
+// SameName reports whether two names count as one. A name proves nothing: use this only
+// to choose whom to notify.
 func SameName(a, b string) bool { return fold(a) == fold(b) }
 
-// fold is a name as it is compared: letters of either case, marks, widths, spaces
-// and letters of other scripts that look like Latin ones make no other person.
+// fold is a name as it is compared: case, marks, widths, spaces and letters of other
+// scripts that look like Latin ones make no difference.
 func fold(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if l, ok := latin[r]; ok {

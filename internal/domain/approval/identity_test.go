@@ -60,7 +60,7 @@ func TestNobodyIsTwoPeople(t *testing.T) {
 	} {
 		st := &memory{}
 		f := &fixture{trail: &trail{}, today: map[string]api.Role{}, open: func() approval.Store { return st }}
-		f.Desk = f.desk(service, account)
+		f.Service = f.service(service, account)
 		r := f.filed(t, c.asks, act)
 		_, err := f.Approve(as(c.by), r.ID, "", "")
 		bars := approval.Bars(c.by, r.Requester)
@@ -99,7 +99,7 @@ func TestWhoMayUseAnApproval(t *testing.T) {
 	} {
 		st := &memory{}
 		f := &fixture{trail: &trail{}, today: map[string]api.Role{}, open: func() approval.Store { return st }}
-		f.Desk = f.desk(service, account)
+		f.Service = f.service(service, account)
 		r := f.filed(t, c.asks, act)
 		second := overSSH("bo")
 		if c.asks.UID != "" {

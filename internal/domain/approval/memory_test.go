@@ -13,7 +13,7 @@ import (
 type memory struct {
 	approval.Store
 	list []approval.Request // oldest first
-	by   []string           // who asked, as the desk names them
+	by   []string           // who asked, as the Service names them
 }
 
 // now is the store's time; it stands still.
@@ -49,7 +49,7 @@ func (m *memory) Decide(_ context.Context, _, id string, from approval.State, ch
 	return approval.Request{}, approval.ErrState
 }
 
-// approve makes an approval past the desk.
+// approve makes an approval past the Service.
 func (m *memory) approve(id string, by api.Actor) {
 	for i := range m.list {
 		if m.list[i].ID == id {

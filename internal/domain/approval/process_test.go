@@ -28,7 +28,7 @@ func TestProcessesRaceToSpend(t *testing.T) {
 	url := storetest.URL(t, store.SQLite)
 	st := store.NewApproval(storetest.OpenURL(t, url).Core)
 	f := &fixture{trail: &trail{}, now: time.Now().UTC(), open: func() approval.Store { return st }}
-	f.Desk = f.desk(service, account)
+	f.Service = f.service(service, account)
 	r := f.filed(t, ana, act)
 	if _, err := f.Approve(as(bo), r.ID, "", ""); err != nil {
 		t.Fatal(err)
@@ -91,11 +91,11 @@ func spend(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	desk := approval.New(store.NewApproval(s.Core), &trail{}, service, account, nil)
-	desk.SetJudge((&fixture{}).standing)
+	svc := approval.New(store.NewApproval(s.Core), &trail{}, service, account, nil)
+	svc.SetJudge((&fixture{}).standing)
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	id, err := desk.Check(as(ana), ana, act)
+	id, err := svc.Check(as(ana), ana, act)
 	if err != nil {
 		fmt.Println("refused", api.AsError(err).Rule)
 		return

@@ -65,17 +65,17 @@ func (r *Request) Cut(now time.Time) bool {
 	return true
 }
 
-// told returns the request as people at this host read it: its times moved from
+// onHostClock returns the request as people at this host read it: its times moved from
 // the store's clock to the host's time of day.
-func (r Request) told(storeNow, hostNow time.Time) Request {
+func (r Request) onHostClock(storeNow, hostNow time.Time) Request {
 	for _, t := range []*time.Time{&r.Created, &r.Expires, &r.Decided, &r.Spent} {
 		*t = limit.ToWall(*t, storeNow, hostNow)
 	}
 	return r
 }
 
-// at returns the request as it stands at that moment: time alone can end it.
-func (r Request) at(now time.Time) Request {
+// asOf returns the request as it stands at that moment: time alone can end it.
+func (r Request) asOf(now time.Time) Request {
 	if (r.State == Open || r.State == Approved) && !now.Before(r.Expires) {
 		r.State = Lapsed
 	}

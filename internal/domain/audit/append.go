@@ -13,10 +13,10 @@ import (
 const clockSlack = 2 * time.Second
 
 // append stores r at the end of the chain, an outcome together with a checkpoint
-// that covers it, which then goes to the second place. When the store reports an
+// that covers it, which then goes to the checkpoint file. When the store reports an
 // error the record is looked for: a commit whose answer got lost did happen.
 func (l *Log) append(ctx context.Context, r *Record) error {
-	sign, cannot := l.signing(ctx, r)
+	sign, cannot := l.prepareSigning(ctx, r)
 	var point *Signed
 	var from, to Head
 	store := func(h Head) (rows []Row, err error) {
@@ -24,7 +24,7 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 			return nil, errBehind
 		}
 		point, from = nil, h
-		rows, h, err = l.rows(h, r)
+		rows, h, err = l.makeRows(h, r)
 		to = h
 		if err != nil || !sign {
 			return rows, err
@@ -42,49 +42,42 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 			err = l.opt.Store.Append(ctx, store)
 		}
 	}
-	if err != nil && !l.stored(ctx, r) {
-		return l.trouble(err)
+	if err != nil && !l.isStored(ctx, r) {
+		return l.writable(err)
 	}
-	l.fine()
-	l.counted()
-	l.continued(from, to, point)
+	_ = l.writable(nil)
+	l.onStored()
+	l.onContinued(from, to, point)
 	switch {
 	case point != nil:
-		_ = l.pointed(ctx, l.publish(ctx, *point)) // told by Health and Alarm
+		_ = l.checkpointResult(ctx, l.publish(ctx, *point)) // told by Health and Alarm
 	case cannot != nil:
-		_ = l.pointed(ctx, cannot)
+		_ = l.checkpointResult(ctx, cannot)
 	}
 	return nil
 }
 
-// signing readies r for the checkpoint that comes with it, if one does, and
+// prepareSigning readies r for the checkpoint that comes with it, if one does, and
 // tells why none can. The record says which key signs, and up to where it knows
 // checkpoints of it: their loss shows.
-func (l *Log) signing(ctx context.Context, r *Record) (sign bool, cannot error) {
+func (l *Log) prepareSigning(ctx context.Context, r *Record) (sign bool, cannot error) {
 	if !l.signs() {
 		return false, nil
 	}
-	l.leftBehind(ctx)
-	l.mu.Lock()
-	known := l.known
-	l.mu.Unlock()
+	l.recoverPoint(ctx)
 	if r.Phase == PhaseOutcome {
-		cannot = l.before(ctx)
-	} else if known < 0 {
+		cannot = l.checkBeforeSigning(ctx)
+	} else if l.sawPoint(-1) < 0 {
 		if last, err := l.lastPoint(ctx); err == nil {
-			l.mu.Lock()
-			l.known = max(l.known, last.N)
-			l.mu.Unlock()
+			l.sawPoint(last.N)
 		}
 	}
-	l.mu.Lock()
-	r.Signer, r.Signed = l.fingerprint(), max(l.known, 0)
-	l.mu.Unlock()
+	r.Signer, r.Signed = l.fingerprint(), max(l.sawPoint(-1), 0)
 	return r.Phase == PhaseOutcome && cannot == nil, cannot
 }
 
-// rows makes the rows of r after h, and the head that they lead to.
-func (l *Log) rows(h Head, r *Record) ([]Row, Head, error) {
+// makeRows makes the rows of r after h, and the head that they lead to.
+func (l *Log) makeRows(h Head, r *Record) ([]Row, Head, error) {
 	var rows []Row
 	add := func(r *Record) error {
 		row, err := r.row(h)
@@ -105,12 +98,10 @@ func (l *Log) rows(h Head, r *Record) ([]Row, Head, error) {
 	return rows, h, err
 }
 
-// counted notes that a record of ours was stored.
-func (l *Log) counted() {
+// onStored notes that a record of ours was stored.
+func (l *Log) onStored() {
 	l.mu.Lock()
-	if l.since++; l.since == 1 {
-		l.first = l.opt.Now()
-	}
+	l.since++
 	due := l.since >= l.opt.Every || l.since == 1 // the first starts Run's timer
 	l.mu.Unlock()
 	if due {
@@ -125,8 +116,8 @@ func (l *Log) clockStep(r *Record, back time.Duration) *Record {
 		Detail: fmt.Sprintf("the clock is %s behind the record before", back.Round(time.Millisecond))}
 }
 
-// stored reports whether r is in the store after all.
-func (l *Log) stored(ctx context.Context, r *Record) bool {
+// isStored reports whether r is in the store after all.
+func (l *Log) isStored(ctx context.Context, r *Record) bool {
 	if r.Seq == 0 {
 		return false // it never got a place in the chain
 	}
@@ -155,7 +146,7 @@ func (l *Log) Flush(ctx context.Context) error {
 		}
 		r := l.pending[0]
 		l.mu.Unlock()
-		if !l.stored(ctx, r) {
+		if !l.isStored(ctx, r) {
 			if err := l.append(ctx, r); err != nil {
 				l.notify()
 				return err
@@ -163,7 +154,7 @@ func (l *Log) Flush(ctx context.Context) error {
 		}
 		l.mu.Lock()
 		l.pending = l.pending[1:]
-		delete(l.flights, r.Ref)
+		delete(l.unfinished, r.Ref)
 		l.mu.Unlock()
 	}
 }

@@ -3,30 +3,31 @@ package audit
 import "opdeck/api"
 
 // Names of events that this package writes by itself; acts have the names of
-// their kinds. Names that end in .denied, .failed, .refused or .quarantined, and
-// "denied" itself, are counted when they come too often.
+// their kinds. Events whose name ends in .denied, .failed, .refused or .quarantined,
+// and "denied" itself, are only counted when they come too often.
 const (
-	EventStart    = "audit.start"   // a process began to keep the trail
-	EventStop     = "audit.stop"    // and left in order
-	EventRead     = "audit.read"    // somebody looked at the trail
-	EventExport   = "audit.export"  // somebody took it away
-	EventEvidence = "audit.extract" // somebody took the records of one object away
-	EventClock    = "clock.step"    // the clock went back
-	EventTamper   = "audit.tampered"
-	// EventUncovered says that a checkpoint was missing from the checkpoint file.
-	EventUncovered = "audit.uncovered"
+	EventStart     = "audit.start"     // a process began to keep the trail
+	EventStop      = "audit.stop"      // it ended in order
+	EventRead      = "audit.read"      // somebody read the trail
+	EventExport    = "audit.export"    // somebody exported it
+	EventEvidence  = "audit.extract"   // somebody exported the records of one object
+	EventClock     = "clock.step"      // the clock went back
+	EventTamper    = "audit.tampered"  // the trail is not what a checkpoint says
+	EventUncovered = "audit.uncovered" // a checkpoint was missing from the checkpoint file
 	EventDenied    = "denied"
 )
 
 // Names of events that other packages note, so that they have stable codes.
 const (
-	EventConsoleOpen  = "console.open" // a person came in, locally or over SSH
+	EventConsoleOpen  = "console.open" // a person opened a console, locally or over SSH
 	EventConsoleClose = "console.close"
 	EventLoginRefused = "ssh.refused"      // a connection that was not let in
 	EventReload       = "config.reload"    // config or keys were read again
 	EventQuarantine   = "hook.quarantined" // a webhook that failed its check
 	EventReveal       = "reveal"           // masked values were shown
 	EventTakeAway     = "export"           // operations or documents were exported or copied
+	EventReplay       = "event.replay"     // a stored webhook event was sent to another address
+	EventForward      = "event.forward"    // webhook events are sent on to another address
 )
 
 // numbers are the stable numbers of events that are no acts. A number is never used again for
@@ -36,7 +37,7 @@ var numbers = map[string]string{
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
 	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807", EventUncovered: "808",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903",
-	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventReveal: "701", EventTakeAway: "702",
+	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704",
 }
 
 // Code is the stable number of an event; empty for one without.

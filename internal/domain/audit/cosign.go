@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,9 +46,9 @@ func (l *Log) unwitnessed() bool {
 	return len(l.opt.Witnesses) > 0 && l.published > l.witnessed
 }
 
-// submit asks the witnesses for their signatures under the newest checkpoint and
-// keeps them. What they refuse looks like tampering and is told as such; what
-// cannot be had is left to the next time, and Verify counts it.
+// submit asks the witnesses to sign the newest checkpoint and keeps their signatures. A
+// refusal is handled as tampering; a witness that does not answer is asked again later,
+// and Verify counts what is missing.
 func (l *Log) submit(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, submitTime)
 	defer cancel()
@@ -59,13 +58,13 @@ func (l *Log) submit(ctx context.Context) {
 	err := l.cosign(ctx, false)
 	var bad *TamperedError
 	if errors.As(err, &bad) {
-		_ = l.pointed(context.WithoutCancel(ctx), err)
+		_ = l.checkpointResult(context.WithoutCancel(ctx), err)
 	}
 }
 
-// cosign gets what signatures the witnesses give for the newest checkpoint; all
-// are asked, or with always false those that have not signed it. The error is a
-// *TamperedError when one of them saw another trail.
+// cosign asks the witnesses for signatures of the newest checkpoint: all of them, or
+// with always false those that have not signed it. The error is a *TamperedError when
+// one of them saw another trail.
 func (l *Log) cosign(ctx context.Context, always bool) error {
 	s, err := l.lastPoint(ctx)
 	if err != nil || s.Note == "" {
@@ -103,7 +102,7 @@ func (l *Log) cosign(ctx context.Context, always bool) error {
 	}
 	group.Wait()
 	if lines != "" {
-		cosigned, err := parseNote(s.Note + lines)
+		cosigned, err := ParseCheckpoint(s.Note + lines)
 		if err == nil {
 			err = l.addLine(name, cosigned.Line, func(last Signed) bool { return last.N <= cosigned.N })
 		}
@@ -112,15 +111,12 @@ func (l *Log) cosign(ctx context.Context, always bool) error {
 	return errors.Join(errs...)
 }
 
-// seenBy tells up to where each witness has signed, by the file of what they did.
+// seenBy reads from the cosigned file up to where each witness has signed.
 func (l *Log) seenBy(name string) (map[string]int64, error) {
 	seen := map[string]int64{}
-	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return seen, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("audit: checkpoints: %w", err)
+	f, err := openPoints(name)
+	if f == nil {
+		return seen, err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
@@ -158,37 +154,47 @@ func (l *Log) cosigners() []*Cosigner {
 // ask submits s to one witness, which is thought to know the first old records,
 // and returns its signature line.
 func (l *Log) ask(ctx context.Context, w Witness, s Signed, old int64) (line string, err error) {
+	fail := func(format string, args ...any) (string, error) {
+		return "", fmt.Errorf("audit: witness %s "+format, append([]any{w.Key.name}, args...)...)
+	}
+	tampered := func(format string, args ...any) (string, error) {
+		return "", &TamperedError{s.N, fmt.Sprintf("witness %s "+format, append([]any{w.Key.name}, args...)...)}
+	}
 	for range 2 { // the second time from where the witness says that it stands
 		status, body, err := l.post(ctx, w, s, old)
 		switch {
 		case err != nil:
-			return "", err
+			return fail("could not be asked: %w", err)
 		case status == http.StatusOK:
-			return l.accept(w, s, body)
-		case status == http.StatusConflict:
-			size, err := strconv.ParseInt(strings.TrimSuffix(body, "\n"), 10, 64)
-			switch {
-			case err != nil || size < 0:
-				return "", fmt.Errorf("audit: witness %s gave an answer that makes no sense", w.Key.name)
-			case size > s.N && l.holds(ctx, size):
-				return "", nil // somebody else was quicker; the next checkpoint is submitted from there
-			case size > s.N:
-				return "", &TamperedError{s.N, fmt.Sprintf("witness %s has seen %d records, and there are checkpoints for %d only", w.Key.name, size, s.N)}
-			case size == old:
-				return "", &TamperedError{s.N, fmt.Sprintf("witness %s has seen other records", w.Key.name)}
+			for line := range strings.Lines(body) {
+				if c, err := ParseCheckpoint(s.Note + line); err == nil && len(c.Cosignatures([]*Cosigner{w.Key})) == 1 {
+					return line, nil
+				}
 			}
-			old = size
+			return fail("gave no signature of its key")
 		case status == http.StatusUnprocessableEntity:
-			return "", &TamperedError{s.N, fmt.Sprintf("witness %s says that the trail does not continue the %d records that it saw", w.Key.name, old)}
-		default:
-			return "", fmt.Errorf("audit: witness %s answers with status %d", w.Key.name, status)
+			return tampered("says that the trail does not continue the %d records that it saw", old)
+		case status != http.StatusConflict:
+			return fail("answers with status %d", status)
 		}
+		size, err := strconv.ParseInt(strings.TrimSuffix(body, "\n"), 10, 64)
+		switch {
+		case err != nil || size < 0:
+			return fail("gave an answer that makes no sense")
+		case size > s.N && l.reaches(ctx, size):
+			return "", nil // somebody else was quicker; the next checkpoint is submitted from there
+		case size > s.N:
+			return tampered("has seen %d records, and there are checkpoints for %d only", size, s.N)
+		case size == old:
+			return tampered("has seen other records")
+		}
+		old = size
 	}
-	return "", fmt.Errorf("audit: witness %s was quicker than we are", w.Key.name)
+	return fail("was quicker than we are")
 }
 
-// holds reports whether the trail has that many records, or that it cannot be told.
-func (l *Log) holds(ctx context.Context, n int64) bool {
+// reaches reports whether the trail has that many records; true when that is not known.
+func (l *Log) reaches(ctx context.Context, n int64) bool {
 	head, err := l.opt.Store.Head(ctx)
 	return err != nil || head.N >= n
 }
@@ -199,7 +205,7 @@ func (l *Log) post(ctx context.Context, w Witness, s Signed, old int64) (status 
 	if old > 0 && old < s.N {
 		proof, err := l.continuation(ctx, old, s.N)
 		if err != nil {
-			return 0, "", fmt.Errorf("audit: proof for witness %s: %w", w.Key.name, err)
+			return 0, "", err
 		}
 		for _, h := range proof {
 			b = append(base64.StdEncoding.AppendEncode(b, h[:]), '\n')
@@ -208,26 +214,13 @@ func (l *Log) post(ctx context.Context, w Witness, s Signed, old int64) (status 
 	b = append(append(b, '\n'), s.Note...)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(w.URL, "/")+"/add-checkpoint", bytes.NewReader(b))
 	if err != nil {
-		return 0, "", fmt.Errorf("audit: witness %s: %w", w.Key.name, err)
+		return 0, "", err
 	}
 	res, err := witnessClient.Do(req)
 	if err != nil {
-		return 0, "", fmt.Errorf("audit: witness %s: %w", w.Key.name, err)
+		return 0, "", err
 	}
 	defer func() { _ = res.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return 0, "", fmt.Errorf("audit: witness %s: %w", w.Key.name, err)
-	}
-	return res.StatusCode, string(answer), nil
-}
-
-// accept takes the signature of w out of its answer.
-func (l *Log) accept(w Witness, s Signed, body string) (string, error) {
-	for line := range strings.Lines(body) {
-		if c, err := parseNote(s.Note + line); err == nil && len(c.Cosignatures([]*Cosigner{w.Key})) == 1 {
-			return line, nil
-		}
-	}
-	return "", fmt.Errorf("audit: witness %s gave no signature of its key", w.Key.name)
+	return res.StatusCode, string(answer), err
 }

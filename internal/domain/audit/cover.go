@@ -10,7 +10,7 @@ import (
 type cover struct {
 	signed   map[string]map[int64]bool  // by key: the records that its checkpoints are for
 	claimed  map[string]map[int64]int64 // by key: the checkpoints that records speak of, and the first of these records
-	outcomes []doubtful                 // outcomes that are signed as soon as they are stored
+	outcomes []int64                    // outcomes, which are signed as soon as they are stored, by Seq
 	vouched  map[string]int64           // keys of other hosts: what the store says that they signed, to where
 	partial  bool                       // only some records are there: nothing can be missing
 
@@ -18,18 +18,12 @@ type cover struct {
 	seen  map[string]Witnessed
 }
 
-// doubtful is an outcome that wants a checkpoint.
-type doubtful struct {
-	seq    int64
-	signer string
-}
-
 func newCover() cover {
 	return cover{signed: map[string]map[int64]bool{}, claimed: map[string]map[int64]int64{}, vouched: map[string]int64{}, seen: map[string]Witnessed{}}
 }
 
-// sign notes a checkpoint by that key.
-func (v *verifier) sign(s Signed, by string) {
+// noteSignature notes a checkpoint by that key.
+func (v *verifier) noteSignature(s Signed, by string) {
 	if v.signed[by] == nil {
 		v.signed[by] = map[int64]bool{}
 	}
@@ -44,8 +38,8 @@ func (v *verifier) sign(s Signed, by string) {
 	}
 }
 
-// claims notes what a record says about checkpoints.
-func (v *verifier) claims(r link) {
+// noteSigner notes what a record says about checkpoints.
+func (v *verifier) noteSigner(r Record) {
 	if r.Signer == "" {
 		return
 	}
@@ -58,42 +52,33 @@ func (v *verifier) claims(r link) {
 		claims[r.Signed] = r.Seq
 	}
 	if r.Phase == PhaseOutcome {
-		v.outcomes = append(v.outcomes, doubtful{r.Seq, r.Signer})
+		v.outcomes = append(v.outcomes, r.Seq)
 	}
 	if r.Event == EventUncovered && r.Phase == PhaseNote {
 		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("record %d: %s", r.Seq, r.Detail))
 	}
 }
 
-// uncovered tells which checkpoints ought to be there and are not.
-func (v *verifier) uncovered() {
+// reportUncovered tells which checkpoints ought to be there and are not.
+func (v *verifier) reportUncovered() {
 	if v.partial {
 		return
 	}
 	v.line = 0 // it is about all of them
 	for _, key := range slices.Sorted(maps.Keys(v.claimed)) {
-		v.unsigned(key, v.claimed[key])
+		v.reportMissing(key, v.claimed[key])
 	}
-	n := 0
-	var first, last int64
-	for _, o := range v.outcomes {
-		if o.seq > v.r.Covered {
-			if n++; n == 1 {
-				first = o.seq
-			}
-			last = o.seq
-		}
-	}
-	switch {
+	open := slices.DeleteFunc(v.outcomes, func(seq int64) bool { return seq <= v.r.Covered })
+	switch n := len(open); {
 	case n == 1:
-		v.problem(first, Unsigned, "record %d is an outcome that no checkpoint covers: its process ended before it signed, or checkpoints were removed", first)
+		v.problem(open[0], Unsigned, "record %d is an outcome that no checkpoint covers: its process ended before it signed, or checkpoints were removed", open[0])
 	case n > 1:
-		v.problem(first, Unsigned, "%d outcomes, records %d to %d, are covered by no checkpoint: their processes ended before they signed, or checkpoints were removed", n, first, last)
+		v.problem(open[0], Unsigned, "%d outcomes, records %d to %d, are covered by no checkpoint: their processes ended before they signed, or checkpoints were removed", n, open[0], open[n-1])
 	}
 }
 
-// unsigned tells which checkpoints of one key the records speak of are missing.
-func (v *verifier) unsigned(key string, claims map[int64]int64) {
+// reportMissing tells which checkpoints of one key the records speak of are missing.
+func (v *verifier) reportMissing(key string, claims map[int64]int64) {
 	var missing []int64
 	for n := range claims {
 		if !v.signed[key][n] && n >= v.r.First && n > v.vouched[key] {
@@ -108,7 +93,7 @@ func (v *verifier) unsigned(key string, claims map[int64]int64) {
 	switch {
 	case len(v.signed[key]) == 0 && v.vouched[key] == 0:
 		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and none of its checkpoints is there: "+
-			"they or the key were lost, or not given (--checkpoints, --pub; for another host [audit] keys)", claims[newest], key, newest)
+			"they or the key were lost, or not given; the config names the keys of other hosts in [audit] keys", claims[newest], key, newest)
 	case len(missing) == 1:
 		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and it is not there", claims[newest], key, newest)
 	default:
@@ -117,8 +102,8 @@ func (v *verifier) unsigned(key string, claims map[int64]int64) {
 	}
 }
 
-// witnesses tells what the named witnesses have signed.
-func (v *verifier) witnesses() {
+// reportWitnesses tells what the named witnesses have signed.
+func (v *verifier) reportWitnesses() {
 	for _, c := range v.named {
 		w := v.seen[c.name]
 		w.Name = c.name

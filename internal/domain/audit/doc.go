@@ -4,12 +4,12 @@
 //
 // A record is one line of JSON whose exact bytes are stored and hashed; it holds
 // the hash of the record before it. The intent of a write is durable before the
-// write leaves; its outcome is added afterwards. An intent without an outcome is
-// in doubt, and Unsettled puts it in front of a person.
+// write leaves; its outcome is added afterwards. Standing lists the intents without an
+// outcome, for a person or for package followup to settle.
 //
 // The chain alone cannot show that its tail was cut or that all of it was
-// written anew. Signed checkpoints at a second place can: keep them where who
-// can write to the store cannot.
+// rewritten. Signed checkpoints can: keep their files where a person who can write to
+// the store cannot.
 //
 // The trail holds no secrets, no contents of documents and no full account
 // numbers; every text from outside is bounded and, unless plain, quoted.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -22,7 +21,7 @@ import (
 const evidenceFormat = "opdeck-evidence/v1"
 
 // Evidence is a pack of the records of one object, with what ties each to the
-// chain, for somebody who does not get the whole log.
+// chain, for a person who does not get the whole log.
 type Evidence struct {
 	Format      string            `json:"format"`
 	Chain       string            `json:"chain"`
@@ -50,21 +49,21 @@ type Exhibit struct {
 // Extract writes the evidence pack of an object as JSON. The person in ctx needs
 // api.MayAuditOut, and the extract is recorded as an export is.
 func (l *Log) Extract(ctx context.Context, w io.Writer, object, id string) error {
-	if err := l.takeAway(ctx, api.Event{Name: EventEvidence, Object: object, ID: id}); err != nil {
+	if err := l.mayExport(ctx, api.Event{Name: EventEvidence, Object: object, ID: id}); err != nil {
 		return err
 	}
 	who := l.record(api.ActorOf(ctx), EventEvidence, PhaseNote)
 	ev := Evidence{Format: evidenceFormat, Object: bounded(object, maxWord), ID: bounded(id, maxWord),
 		MadeAt: who.At, MadeBy: who.Actor, Build: who.Build, Records: []Exhibit{}, Checkpoints: []json.RawMessage{}, Keys: []string{}}
 	signed := l.Checkpoint(ctx) // so that all of it can be proven; else Health tells
-	if err := l.exhibits(ctx, &ev); err != nil {
+	if err := l.addRecords(ctx, &ev); err != nil {
 		return err
 	}
-	if err := l.covering(ctx, &ev); err != nil {
+	if err := l.addCheckpoints(ctx, &ev); err != nil {
 		return err
 	}
 	if signed == nil {
-		if err := l.proofs(ctx, &ev); err != nil {
+		if err := l.addProofs(ctx, &ev); err != nil {
 			return err
 		}
 	}
@@ -76,9 +75,9 @@ func (l *Log) Extract(ctx context.Context, w io.Writer, object, id string) error
 	return err
 }
 
-// exhibits collects the records, that of this extract included. It looks at the
+// addRecords collects the records, that of this extract included. It looks at the
 // bytes of all records: columns may have been changed so that some are not found.
-func (l *Log) exhibits(ctx context.Context, ev *Evidence) error {
+func (l *Log) addRecords(ctx context.Context, ev *Evidence) error {
 	head, err := l.opt.Store.Head(ctx)
 	if err != nil {
 		return err
@@ -115,8 +114,8 @@ func (l *Log) exhibits(ctx context.Context, ev *Evidence) error {
 	})
 }
 
-// proofs adds that each record stands in the tree of the newest checkpoint.
-func (l *Log) proofs(ctx context.Context, ev *Evidence) error {
+// addProofs adds that each record stands in the tree of the newest checkpoint.
+func (l *Log) addProofs(ctx context.Context, ev *Evidence) error {
 	last, err := l.lastPoint(ctx)
 	if err != nil || last.Note == "" || last.Chain != ev.Chain {
 		return err
@@ -132,17 +131,14 @@ func (l *Log) proofs(ctx context.Context, ev *Evidence) error {
 		ev.Records[i].Proof = proof
 	}
 	ev.ProvenBy = last.N
-	for _, have := range ev.Checkpoints {
-		if bytes.Equal(have, last.Line) {
-			return nil
-		}
+	if !slices.ContainsFunc(ev.Checkpoints, func(have json.RawMessage) bool { return bytes.Equal(have, last.Line) }) {
+		ev.Checkpoints = append(ev.Checkpoints, last.Line)
 	}
-	ev.Checkpoints = append(ev.Checkpoints, last.Line)
 	return nil
 }
 
-// covering adds, for each record, the first checkpoint that covers it.
-func (l *Log) covering(ctx context.Context, ev *Evidence) error {
+// addCheckpoints adds, for each record, the first checkpoint that covers it.
+func (l *Log) addCheckpoints(ctx context.Context, ev *Evidence) error {
 	if l.opt.Key == nil {
 		return nil
 	}
@@ -151,15 +147,7 @@ func (l *Log) covering(ctx context.Context, ev *Evidence) error {
 	if err != nil || name == "" {
 		return err
 	}
-	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("audit: checkpoints: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	list, _, err := ReadCheckpoints(f)
+	list, err := pointsIn(name)
 	if err != nil {
 		return err
 	}
@@ -192,10 +180,10 @@ func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.Publi
 	}
 	v := newVerifier()
 	v.r.Chain, v.r.Evidence, v.partial, v.edge = ev.Chain, true, true, nil
-	known, err := v.given(checkpoints, keys)
-	if err != nil {
+	if err := v.readFiles(checkpoints, keys); err != nil {
 		return Report{}, err
 	}
+	known := v.points
 	v.points = map[int64][]Signed{} // ends beyond the pack are no cut
 	for _, raw := range ev.Checkpoints {
 		if err := v.checkpoints(bytes.NewReader(append(bytes.Clone(raw), '\n')), keys...); err != nil {
@@ -203,32 +191,19 @@ func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.Publi
 		}
 	}
 	if len(checkpoints) > 0 {
-		v.among(known)
+		v.checkAmong(known)
 	}
 	for i, x := range ev.Records {
 		v.line, v.r.Records = int64(i+1), v.r.Records+1
-		v.exhibit(ev, x)
+		v.checkExhibit(ev, x)
 		v.r.Last = max(v.r.Last, x.Seq)
 	}
 	v.points = map[int64][]Signed{}
 	return v.end(nil), nil
 }
 
-// given reads the checkpoints that somebody brings beside a pack.
-func (v *verifier) given(files []io.Reader, keys []ed25519.PublicKey) (map[int64][]Signed, error) {
-	if len(files) > 0 && len(keys) == 0 {
-		return nil, errors.New("audit: checkpoints cannot be checked without the public key")
-	}
-	for _, f := range files {
-		if err := v.checkpoints(f, keys...); err != nil {
-			return nil, err
-		}
-	}
-	return v.points, nil
-}
-
-// among holds the checkpoints of the pack against those that were given.
-func (v *verifier) among(known map[int64][]Signed) {
+// checkAmong compares the checkpoints of the pack with those that were given.
+func (v *verifier) checkAmong(known map[int64][]Signed) {
 	newest := int64(0)
 	for n, list := range known {
 		for _, s := range list {
@@ -257,9 +232,9 @@ func (v *verifier) among(known map[int64][]Signed) {
 	}
 }
 
-// exhibit checks one record of a pack.
-func (v *verifier) exhibit(ev Evidence, x Exhibit) {
-	var r link
+// checkExhibit checks one record of a pack.
+func (v *verifier) checkExhibit(ev Evidence, x Exhibit) {
+	var r Record
 	err := json.Unmarshal(x.Record, &r)
 	switch {
 	case Hash(x.Record) != x.Hash:
@@ -272,8 +247,8 @@ func (v *verifier) exhibit(ev Evidence, x Exhibit) {
 		v.problem(x.Seq, Misplaced, "record %d is about another object", x.Seq)
 		return
 	}
-	v.anchor(x.Seq, x.Hash)
-	v.people(r)
+	v.checkPoints(x.Seq, x.Hash)
+	v.matchIntent(r)
 	if ev.ProvenBy < x.Seq {
 		return // a pack of an older program, or written while nothing could be signed
 	}

@@ -48,7 +48,7 @@ func (l *Log) Export(ctx context.Context, w io.Writer, from, to int64) (int64, e
 	if to > 0 {
 		detail = fmt.Sprintf("records %d to %d", from, to)
 	}
-	if err := l.takeAway(ctx, api.Event{Name: EventExport, Object: "audit", Detail: detail}); err != nil {
+	if err := l.mayExport(ctx, api.Event{Name: EventExport, Object: "audit", Detail: detail}); err != nil {
 		return 0, err
 	}
 	head, err := l.opt.Store.Head(ctx)
@@ -68,9 +68,9 @@ func (l *Log) Export(ctx context.Context, w io.Writer, from, to int64) (int64, e
 	return n, errors.Join(err, out.Flush())
 }
 
-// takeAway checks that the person in ctx may export, and records that they do.
-func (l *Log) takeAway(ctx context.Context, e api.Event) error {
-	if err := l.need(ctx, "export the audit trail", api.MayAuditOut); err != nil {
+// mayExport checks that the person in ctx may export, and records that they do.
+func (l *Log) mayExport(ctx context.Context, e api.Event) error {
+	if err := l.mustMay(ctx, "export the audit trail", api.MayAuditOut); err != nil {
 		return err
 	}
 	if err := l.Note(ctx, api.ActorOf(ctx), e); err != nil {

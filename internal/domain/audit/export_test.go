@@ -38,7 +38,7 @@ func (l *Log) Fill(ctx context.Context, who api.Actor, act api.Act, n int) error
 			out.outcome(api.Outcome{Verdict: api.Done})
 			for _, r := range []*Record{&in, &out} {
 				var more []Row
-				if more, h, err = l.rows(h, r); err != nil {
+				if more, h, err = l.makeRows(h, r); err != nil {
 					return nil, err
 				}
 				rows = append(rows, more...)

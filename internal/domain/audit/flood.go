@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Of refused attempts so many a minute are kept in full by one process, so many
-// of them of one person at one address; of the rest the number is kept.
+// Per minute a process keeps at most floodAll refused attempts of a kind in full, and
+// floodOne of one person at one address; it counts the rest.
 const (
 	floodWindow = time.Minute
 	floodAll    = 60
 	floodOne    = 10
-	floodNames  = 5 // names told in the record that stands for the rest
+	floodNames  = 5 // names in the record that stands for the rest
 )
 
 // bound counts one kind of event within a window.
@@ -27,9 +27,8 @@ type bound struct {
 	names []string
 }
 
-// counts reports whether an event is one that only its number is kept of when
-// it comes too often.
-func counts(event string) bool {
+// rateLimited reports whether an event is only counted when it comes too often.
+func rateLimited(event string) bool {
 	if event == EventDenied {
 		return true
 	}
@@ -37,19 +36,19 @@ func counts(event string) bool {
 	return i >= 0 && slices.Contains([]string{".denied", ".failed", ".refused", ".quarantined"}, event[i:])
 }
 
-// flood decides about a note: drop says that it was only counted. due are the
-// records of windows that ended.
-func (l *Log) flood(r *Record) (due []*Record, drop bool) {
+// limitRate counts a note; drop says that it is not to be stored. due are the records
+// of windows that ended.
+func (l *Log) limitRate(r *Record) (due []*Record, drop bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	due = l.ended(false)
-	if !counts(r.Event) {
+	due = l.closeWindows(false)
+	if !rateLimited(r.Event) {
 		return due, false
 	}
-	b := l.bounds[r.Event]
+	b := l.windows[r.Event]
 	if b == nil {
 		b = &bound{began: l.opt.Now(), who: map[string]int{}}
-		l.bounds[r.Event] = b
+		l.windows[r.Event] = b
 	}
 	who := r.Actor.Name + "\x00" + r.From
 	if b.full < floodAll && b.who[who] < floodOne {
@@ -67,16 +66,16 @@ func (l *Log) flood(r *Record) (due []*Record, drop bool) {
 	return due, true
 }
 
-// ended takes the windows that are over (or all) out of l.bounds and returns the
+// closeWindows takes the windows that are over (or all) out of l.windows and returns the
 // records that stand for what was only counted. It needs mu.
-func (l *Log) ended(all bool) []*Record {
+func (l *Log) closeWindows(all bool) []*Record {
 	var due []*Record
-	for event, b := range l.bounds {
+	for event, b := range l.windows {
 		age := l.opt.Now().Sub(b.began)
 		if !all && age >= 0 && age < floodWindow {
 			continue
 		}
-		delete(l.bounds, event)
+		delete(l.windows, event)
 		if b.count == 0 {
 			continue
 		}

@@ -35,30 +35,22 @@ func (l *Log) Health() Health {
 	return h
 }
 
-// trouble notes that the trail cannot be written, and passes err on.
-func (l *Log) trouble(err error) error {
+// writable notes whether the trail can be written (err is nil) and passes err on. A
+// change is told to Alarm.
+func (l *Log) writable(err error) error {
 	l.mu.Lock()
-	news := l.health.Err == nil
-	if news {
+	news := (l.health.Err == nil) != (err == nil)
+	switch l.health.Err = err; {
+	case err == nil:
+		l.health.Since = time.Time{}
+	case news:
 		l.health.Since = l.opt.Now()
 	}
-	l.health.Err = err
 	l.mu.Unlock()
 	if news {
 		l.alarm(err)
 	}
 	return err
-}
-
-// fine notes that the trail can be written.
-func (l *Log) fine() {
-	l.mu.Lock()
-	news := l.health.Err != nil
-	l.health.Err, l.health.Since = nil, time.Time{}
-	l.mu.Unlock()
-	if news {
-		l.alarm(nil)
-	}
 }
 
 func (l *Log) alarm(err error) {

@@ -1,10 +1,10 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -21,8 +21,7 @@ type Options struct {
 	Now     func() time.Time // nil: time.Now
 
 	Key         *Key          // signs checkpoints; nil: none are made
-	Checkpoints string        // their file, or a folder for it; "" for none
-	Hook        io.Writer     // gets each checkpoint's line as well; nil for none
+	Checkpoints string        // their file, or a folder for it; "": none are made
 	Trusted     []Trusted     // keys of other hosts that sign for the same store
 	Witnesses   []Witness     // co-sign checkpoints elsewhere
 	Every       int64         // records from one checkpoint to the next at most; 0 means 100
@@ -31,8 +30,8 @@ type Options struct {
 	// Grace is how long another process may take from intent to outcome before
 	// its act counts as unsettled; 0 means 5 minutes.
 	Grace time.Duration
-	// Alive knows processes that ended without a word, so that their acts need no
-	// Grace; nil: nobody does. See also Log.Mark.
+	// Alive notices processes that ended without recording it, so that their acts need
+	// no Grace; may be nil. See also Log.Mark.
 	Alive Alive
 	// Alarm is told, without locks held, when the trail or its checkpoints
 	// cannot be written, and with nil when they can again. It must not block.
@@ -63,22 +62,21 @@ type Log struct {
 
 	flushing   sync.Mutex // serialises work on pending
 	growing    sync.Mutex // serialises work on a tree that is behind
-	publishing sync.Mutex // serialises work at the second place
+	publishing sync.Mutex // serialises work in the checkpoint file
 	reading    sync.Mutex
 	recent     recent // guarded by reading
 
-	mu      sync.Mutex
-	flights map[string]Record // guarded by mu: intents of ours without an outcome
-	pending []*Record         // guarded by mu: records that could not be stored, in order
-	bounds  map[string]*bound // guarded by mu: floods, by event
-	health  Health            // guarded by mu
-	since   int64             // guarded by mu: records of ours since our last checkpoint
-	first   time.Time         // guarded by mu: when the first of them was written
-	started *api.Actor        // guarded by mu: who started us, for the end
+	mu         sync.Mutex
+	unfinished map[string]Record // guarded by mu: intents of ours without an outcome
+	pending    []*Record         // guarded by mu: records that could not be stored, in order
+	windows    map[string]*bound // guarded by mu: floods, by event
+	health     Health            // guarded by mu
+	since      int64             // guarded by mu: records of ours since our last checkpoint
+	started    *api.Actor        // guarded by mu: who started us, for the end
 
 	chain     string // guarded by mu: name of the log, once known
-	looked    bool   // guarded by mu: leftBehind was done
-	known     int64  // guarded by mu: records of the newest checkpoint seen at the second place; -1: not looked
+	recovered bool   // guarded by mu: recoverPoint was done
+	known     int64  // guarded by mu: records of the newest checkpoint seen in the checkpoint file; -1: not looked
 	newest    Signed // guarded by mu: of ours, to be published
 	published int64  // guarded by mu: records of the newest of ours that was
 
@@ -101,25 +99,17 @@ func New(opt Options) (*Log, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	opt.Every = orElse(opt.Every, 100)
-	opt.Interval = orElse(opt.Interval, time.Minute)
-	opt.Grace = orElse(opt.Grace, 5*time.Minute)
+	opt.Every = cmp.Or(opt.Every, 100)
+	opt.Interval = cmp.Or(opt.Interval, time.Minute)
+	opt.Grace = cmp.Or(opt.Grace, 5*time.Minute)
 	l := &Log{opt: opt, began: opt.Now(), newID: newUUID, wake: make(chan struct{}, 1),
-		flights: map[string]Record{}, bounds: map[string]*bound{}, known: -1}
+		unfinished: map[string]Record{}, windows: map[string]*bound{}, known: -1}
 	l.boot = l.newID()
 	return l, nil
 }
 
-// Mark is Options.Alive for what is known only after New. It must be called before
-// anything else.
+// Mark sets Options.Alive after New. It must be called before anything else.
 func (l *Log) Mark(alive Alive) { l.opt.Alive = alive }
-
-func orElse[T int64 | time.Duration](v, def T) T {
-	if v > 0 {
-		return v
-	}
-	return def
-}
 
 // newUUID makes a UUID of version 7; without randomness a process cannot go on.
 func newUUID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -127,7 +117,7 @@ func newUUID() string { return uuid.Must(uuid.NewV7()).String() }
 // Intent stores the act before it is sent and returns the reference for its
 // outcome. When it returns an error nothing may be sent.
 func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, error) {
-	if err := l.Flush(ctx); err != nil { // outcomes that wait come first: one trail, one order
+	if err := l.Flush(ctx); err != nil { // outcomes that wait are stored first
 		return "", err
 	}
 	l.marking.Do(func() {
@@ -147,7 +137,7 @@ func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, e
 		return "", err
 	}
 	l.mu.Lock()
-	l.flights[r.UID] = r
+	l.unfinished[r.UID] = r
 	l.mu.Unlock()
 	return r.UID, nil
 }
@@ -172,12 +162,12 @@ func (l *Log) Outcome(ctx context.Context, ref string, out api.Outcome) error {
 	return nil
 }
 
-// Note stores an event that is not a write. Of refused attempts that come too
-// often only the number is kept.
+// Note stores an event that is not a write. Refused attempts that come too often are
+// only counted.
 func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
 	r := l.record(who, bounded(e.Name, maxWord), PhaseNote)
 	r.Object, r.ID, r.Detail = bounded(e.Object, maxWord), bounded(e.ID, maxWord), prose(e.Detail, maxText)
-	due, drop := l.flood(&r)
+	due, drop := l.limitRate(&r)
 	if len(due) > 0 {
 		l.mu.Lock()
 		l.pending = append(l.pending, due...)
@@ -218,7 +208,7 @@ func (l *Log) stamp(r *Record) {
 // intentOf returns a copy of the intent with that reference, ours or stored.
 func (l *Log) intentOf(ctx context.Context, ref string) (Record, error) {
 	l.mu.Lock()
-	r, ours := l.flights[ref]
+	r, ours := l.unfinished[ref]
 	l.mu.Unlock()
 	if ours {
 		return r, nil

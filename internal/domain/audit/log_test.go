@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -316,30 +316,11 @@ func TestReadingIsRecorded(t *testing.T) {
 	}
 }
 
-// shelf is a second place that is read while it is written to.
-type shelf struct {
-	mu sync.Mutex
-	b  []byte
-}
-
-func (s *shelf) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.b = append(s.b, p...)
-	return len(p), nil
-}
-
-func (s *shelf) reader() *bytes.Reader {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return bytes.NewReader(bytes.Clone(s.b))
-}
-
 func TestRunRetriesAndSigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, place := &memory{}, &shelf{}
+		m, place := &memory{}, filepath.Join(t.TempDir(), "points")
 		key, _ := audit.NewKey(bytes.Repeat([]byte{7}, 32))
-		l := newLog(t, audit.Options{Store: m, Key: key, Hook: place, Every: 10})
+		l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: place, Every: 10})
 		ctx, stop := context.WithCancel(context.Background())
 		done := make(chan struct{})
 		go func() { l.Run(ctx); close(done) }()
@@ -347,7 +328,7 @@ func TestRunRetriesAndSigns(t *testing.T) {
 		points := func(want ...int64) {
 			t.Helper()
 			synctest.Wait()
-			list, _, err := audit.ReadCheckpoints(place.reader())
+			list, _, err := audit.ReadCheckpoints(bytes.NewReader(contents(t, place)))
 			var got []int64
 			for _, s := range list {
 				if got = append(got, s.N); !s.By(key.Public()) {

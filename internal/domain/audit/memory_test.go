@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -208,6 +209,16 @@ var (
 )
 
 func as(a api.Actor) context.Context { return api.WithActor(context.Background(), a) }
+
+// contents reads a checkpoint file; one that is not there is empty.
+func contents(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return b
+}
 
 func newLog(t *testing.T, opt audit.Options) *audit.Log {
 	t.Helper()

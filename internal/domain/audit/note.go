@@ -112,8 +112,9 @@ func (k *Key) signNote(c Checkpoint) (Signed, error) {
 	return Signed{Checkpoint: c, Note: string(b), Line: noteLine(string(b))}, nil
 }
 
-// parseNote reads a signed note; its signatures are for By and cosigners to check.
-func parseNote(text string) (Signed, error) {
+// ParseCheckpoint reads a checkpoint that is a signed note, to the letter. Its
+// signatures are for By and Cosignatures to check.
+func ParseCheckpoint(text string) (Signed, error) {
 	_, err := note.Open([]byte(text), note.VerifierList())
 	var unverified *note.UnverifiedNoteError
 	if !errors.As(err, &unverified) {
@@ -137,10 +138,6 @@ func parseNote(text string) (Signed, error) {
 	s.Line = noteLine(text)
 	return s, nil
 }
-
-// ParseCheckpoint reads a checkpoint that is a signed note, to the letter. Its
-// signatures are for By and Cosignatures to check.
-func ParseCheckpoint(text string) (Signed, error) { return parseNote(text) }
 
 func sigLine(name string, raw []byte) string {
 	return "— " + name + " " + base64.StdEncoding.EncodeToString(raw) + "\n"
@@ -313,7 +310,7 @@ func noteLine(text string) []byte {
 // parseNoteLine reads such a line to the letter.
 func parseNoteLine(line []byte) (Signed, error) {
 	body := strings.TrimSuffix(strings.TrimPrefix(string(line), noteOpen), lineEnd)
-	s, err := parseNote(strings.ReplaceAll(body, `\n`, "\n"))
+	s, err := ParseCheckpoint(strings.ReplaceAll(body, `\n`, "\n"))
 	if err != nil || !bytes.Equal(s.Line, line) {
 		return Signed{}, errNoNote
 	}

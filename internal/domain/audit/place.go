@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -17,25 +18,28 @@ import (
 // CheckpointFile is the file of the checkpoints that this Log signs, "" when
 // there is none. In a folder each log and each key has its own.
 func (l *Log) CheckpointFile(ctx context.Context) (string, error) {
-	return l.pointFile(ctx, l.checkpointSuffix())
+	return l.pointFile(ctx, ".jsonl")
 }
 
 // pointFile is the file of checkpoints with that end of its name.
 func (l *Log) pointFile(ctx context.Context, suffix string) (string, error) {
+	if !l.signs() {
+		return "", nil
+	}
 	folder, err := l.checkpointFolder()
 	if err != nil || folder == "" {
 		return l.opt.Checkpoints, err
 	}
-	chain, err := l.chainName(ctx)
+	chain, err := l.Chain(ctx)
 	if err != nil || chain == "" {
 		return "", err
 	}
-	return filepath.Join(folder, "audit-"+chain+suffix), nil
+	return filepath.Join(folder, "audit-"+chain+"-"+l.fingerprint()+suffix), nil
 }
 
-// chainName is the name of the log, "" before its first record. A Log keeps to
-// the one that it saw first.
-func (l *Log) chainName(ctx context.Context) (string, error) {
+// Chain is the name of the log, "" before its first record. A Log keeps to the one
+// that it saw first.
+func (l *Log) Chain(ctx context.Context) (string, error) {
 	l.mu.Lock()
 	chain := l.chain
 	l.mu.Unlock()
@@ -54,25 +58,9 @@ func (l *Log) chainName(ctx context.Context) (string, error) {
 	return l.chain, nil
 }
 
-// Chain is the name of the log, "" before its first record.
-func (l *Log) Chain(ctx context.Context) (string, error) { return l.chainName(ctx) }
-
-func (l *Log) checkpointSuffix() string {
-	if l.opt.Key == nil {
-		return ".jsonl"
-	}
-	return "-" + l.fingerprint() + ".jsonl"
-}
-
-// cosignedSuffix ends the name of the file of checkpoints with the signatures of
-// witnesses.
-func (l *Log) cosignedSuffix() string {
-	return strings.TrimSuffix(l.checkpointSuffix(), ".jsonl") + ".cosigned.jsonl"
-}
-
 // cosignedFile is the file of the checkpoints that witnesses have signed.
 func (l *Log) cosignedFile(ctx context.Context) (string, error) {
-	name, err := l.pointFile(ctx, l.cosignedSuffix())
+	name, err := l.pointFile(ctx, ".cosigned.jsonl")
 	if name != "" && name == l.opt.Checkpoints { // a file, no folder
 		name += ".cosigned"
 	}
@@ -103,40 +91,49 @@ func (l *Log) checkpointFolder() (string, error) {
 // the store may have been exchanged for another one.
 func (l *Log) otherLogs(own string) ([]string, error) {
 	folder, err := l.checkpointFolder()
-	if err != nil || folder == "" || l.opt.Key == nil {
+	if err != nil || folder == "" {
 		return nil, err
 	}
-	names, err := filepath.Glob(filepath.Join(folder, "audit-*"+l.checkpointSuffix()))
+	names, err := filepath.Glob(filepath.Join(folder, "audit-*-"+l.fingerprint()+".jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("audit: checkpoints: %w", err)
 	}
-	var others []string
-	for _, name := range names {
-		if name != own {
-			others = append(others, filepath.Base(name))
-		}
-	}
-	return others, nil
+	return slices.DeleteFunc(names, func(name string) bool { return name == own }), nil
 }
 
-// lastPoint reads the newest checkpoint at the second place; the zero Signed when
+// openPoints opens a checkpoint file; nil without an error when there is none.
+func openPoints(name string) (*os.File, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("audit: checkpoints: %w", err)
+	}
+	return f, nil
+}
+
+// pointsIn reads a checkpoint file; one that is not there holds none.
+func pointsIn(name string) ([]Signed, error) {
+	f, err := openPoints(name)
+	if f == nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	list, _, err := ReadCheckpoints(f)
+	return list, err
+}
+
+// lastPoint reads the newest checkpoint in the checkpoint file; the zero Signed when
 // there is none. What another process is writing just now is left out.
 func (l *Log) lastPoint(ctx context.Context) (Signed, error) {
 	name, err := l.CheckpointFile(ctx)
-	if err != nil {
+	if err != nil || name == "" {
 		return Signed{}, err
 	}
-	if name == "" { // there is no file: what this process has signed
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.newest, nil
-	}
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Signed{}, nil
-	}
-	if err != nil {
-		return Signed{}, fmt.Errorf("audit: checkpoints: %w", err)
+	f, err := openPoints(name)
+	if f == nil {
+		return Signed{}, err
 	}
 	defer func() { _ = f.Close() }()
 	line, _, _, err := tailOf(f)

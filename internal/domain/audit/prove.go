@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +46,7 @@ var errNoProof = errors.New("audit: this is no proof")
 // with the signatures of witnesses where there are any. The person in ctx needs
 // api.MayAuditOut, and the proof is recorded as an export is.
 func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
-	if err := l.takeAway(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
+	if err := l.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
 		return Proof{}, err
 	}
 	head, err := l.opt.Store.Head(ctx)
@@ -56,8 +56,8 @@ func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if seq < 1 || seq > head.N {
 		return Proof{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no record %d; the trail ends at %d.", seq, head.N)}
 	}
-	if !l.signs() || l.opt.Checkpoints == "" {
-		return Proof{}, errNoSecondPlace
+	if !l.signs() {
+		return Proof{}, errNoCheckpoints
 	}
 	if err := l.Checkpoint(ctx); err != nil {
 		return Proof{}, err
@@ -77,24 +77,24 @@ func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
-	p := Proof{Record: rows[0].Bytes, Hashes: spelled(proof), Checkpoint: point}
+	p := Proof{Record: rows[0].Bytes, Hashes: encodeHashes(proof), Checkpoint: point}
 	if err := p.holds(); err != nil {
 		return Proof{}, fmt.Errorf("%w; run the verification", err)
 	}
 	return p, nil
 }
 
-var errNoSecondPlace = &api.Error{Op: "prove", Kind: api.BadConfig, Public: "There are no checkpoints to prove anything against.",
+var errNoCheckpoints = &api.Error{Op: "prove", Kind: api.BadConfig, Public: "There are no checkpoints to prove anything against.",
 	Hint: "The built-in store in memory has none; use one that lasts."}
 
 // ProveConsistency proves that the trail of n records continues that of m. For
 // both there must be a checkpoint, or n is 0 for the newest.
 func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
-	if err := l.takeAway(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
+	if err := l.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
 		return Proof{}, err
 	}
-	if !l.signs() || l.opt.Checkpoints == "" {
-		return Proof{}, errNoSecondPlace
+	if !l.signs() {
+		return Proof{}, errNoCheckpoints
 	}
 	if n == 0 {
 		if err := l.Checkpoint(ctx); err != nil {
@@ -123,31 +123,12 @@ func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
 		if err != nil {
 			return Proof{}, err
 		}
-		p.Hashes = spelled(proof)
+		p.Hashes = encodeHashes(proof)
 	}
 	if err := p.holds(); err != nil {
 		return Proof{}, fmt.Errorf("%w; run the verification", err)
 	}
 	return p, nil
-}
-
-// notes calls fn for the signed notes in a file of ours, in order.
-func (l *Log) notes(name string, fn func(Signed)) error {
-	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("audit: checkpoints: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	list, _, err := ReadCheckpoints(f)
-	for _, s := range list {
-		if s.Note != "" {
-			fn(s)
-		}
-	}
-	return err
 }
 
 // pointFrom is the newest checkpoint that covers record seq: one with signatures
@@ -157,13 +138,14 @@ func (l *Log) pointFrom(ctx context.Context, seq int64) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	var best Signed
-	if err := l.notes(name, func(s Signed) {
-		if s.N >= seq {
-			best = s
+	list, err := pointsIn(name)
+	if err != nil {
+		return Signed{}, err
+	}
+	for _, s := range slices.Backward(list) {
+		if s.Note != "" && s.N >= seq {
+			return s, nil
 		}
-	}); err != nil || best.N > 0 {
-		return best, err
 	}
 	return l.lastPoint(ctx)
 }
@@ -174,31 +156,30 @@ func (l *Log) pointAt(ctx context.Context, n int64) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	var at Signed
+	list, err := pointsIn(name)
+	if err != nil {
+		return Signed{}, err
+	}
 	var below, above int64
-	if err := l.notes(name, func(s Signed) {
+	for _, s := range list {
 		switch {
+		case s.Note == "":
 		case s.N == n:
-			at = s
+			return s, nil
 		case s.N < n:
 			below = s.N
 		case above == 0:
 			above = s.N
 		}
-	}); err != nil {
-		return at, err
 	}
-	if at.N == 0 {
-		hint := "There is none."
-		if below > 0 || above > 0 {
-			hint = fmt.Sprintf("The nearest are for %d and %d records.", below, above)
-		}
-		return at, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no checkpoint for %d records.", n), Hint: hint}
+	hint := "There is none."
+	if below > 0 || above > 0 {
+		hint = fmt.Sprintf("The nearest are for %d and %d records.", below, above)
 	}
-	return at, nil
+	return Signed{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no checkpoint for %d records.", n), Hint: hint}
 }
 
-func spelled(hashes []tlog.Hash) []string {
+func encodeHashes(hashes []tlog.Hash) []string {
 	out := make([]string, len(hashes))
 	for i, h := range hashes {
 		out[i] = base64.StdEncoding.EncodeToString(h[:])
@@ -208,7 +189,7 @@ func spelled(hashes []tlog.Hash) []string {
 
 // Seq is the number of the proven record.
 func (p Proof) Seq() int64 {
-	var r link
+	var r Record
 	_ = json.Unmarshal(p.Record, &r) // Prove and ParseProof have read it
 	return r.Seq
 }
@@ -265,7 +246,7 @@ func ParseProof(b []byte) (Proof, error) {
 	parts := strings.Split(text, "\n\n")
 	switch {
 	case strings.HasPrefix(text, consistencyHead+"\n") && len(parts) == 5:
-		old, err := parseNote(parts[1] + "\n\n" + parts[2] + "\n")
+		old, err := ParseCheckpoint(parts[1] + "\n\n" + parts[2] + "\n")
 		if err != nil {
 			return p, errNoProof
 		}
@@ -288,7 +269,7 @@ func ParseProof(b []byte) (Proof, error) {
 		return p, errNoProof
 	}
 	var err error
-	if p.Checkpoint, err = parseNote(parts[1] + "\n\n" + parts[2]); err != nil {
+	if p.Checkpoint, err = ParseCheckpoint(parts[1] + "\n\n" + parts[2]); err != nil {
 		return p, errNoProof
 	}
 	if hashes != "" {
@@ -311,7 +292,7 @@ func (p Proof) holds() error {
 		hashes[i] = h
 	}
 	c := p.Checkpoint
-	var r link
+	var r Record
 	switch {
 	case p.Old != nil && p.Old.Chain != c.Chain:
 		return errors.New("audit: the checkpoints are of two logs")

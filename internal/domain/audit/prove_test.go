@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -254,8 +255,8 @@ func TestConsistency(t *testing.T) {
 // somebody brings along.
 func TestEvidenceAgainstCheckpoints(t *testing.T) {
 	key, _ := audit.NewKey(bytes.Repeat([]byte{5}, 32))
-	pack := func(m *memory, place *bytes.Buffer) []byte {
-		l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: t.TempDir(), Hook: place})
+	pack := func(m *memory, place string) []byte {
+		l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: place})
 		write(t, l, 3)
 		var out bytes.Buffer
 		if err := l.Extract(as(admin), &out, "operation", "op-2"); err != nil {
@@ -263,22 +264,22 @@ func TestEvidenceAgainstCheckpoints(t *testing.T) {
 		}
 		return out.Bytes()
 	}
-	var mine, theirs bytes.Buffer
+	mine, theirs := filepath.Join(t.TempDir(), "mine"), filepath.Join(t.TempDir(), "theirs")
 	m := &memory{}
-	good := pack(m, &mine)
-	pack(&memory{}, &theirs) // the same log by name, other records
-	r, err := audit.VerifyEvidence(bytes.NewReader(good), readers(mine.Bytes()), publics(key)...)
+	good := pack(m, mine)
+	pack(&memory{}, theirs) // the same log by name, other records
+	r, err := audit.VerifyEvidence(bytes.NewReader(good), readers(contents(t, mine)), publics(key)...)
 	if err != nil || !r.Intact() || r.Proven != 3 || r.Summary() != "3 records are proven to stand in the log, by a checkpoint for 7 records" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err = audit.VerifyEvidence(bytes.NewReader(good), readers(theirs.Bytes()), publics(key)...); err != nil || r.Intact() {
+	if r, err = audit.VerifyEvidence(bytes.NewReader(good), readers(contents(t, theirs)), publics(key)...); err != nil || r.Intact() {
 		t.Errorf("other checkpoints: %+v, %v", r, err)
 	}
-	older := bytes.SplitAfter(mine.Bytes(), []byte("\n"))[0]
+	older := bytes.SplitAfter(contents(t, mine), []byte("\n"))[0]
 	if r, err = audit.VerifyEvidence(bytes.NewReader(good), readers(older), publics(key)...); err != nil || !r.Intact() || len(r.Warnings) == 0 {
 		t.Errorf("older checkpoints: %+v, %v", r, err)
 	}
-	if _, err = audit.VerifyEvidence(bytes.NewReader(good), readers(mine.Bytes())); err == nil {
+	if _, err = audit.VerifyEvidence(bytes.NewReader(good), readers(contents(t, mine))); err == nil {
 		t.Error("checkpoints count without a key")
 	}
 	if _, err = audit.VerifyEvidence(bytes.NewReader(good), readers([]byte("rubbish\n")), publics(key)...); err == nil {

@@ -20,23 +20,22 @@ type Page struct {
 // as long as they are these.
 func entry(row Row) Entry {
 	e := Entry{Hash: row.Hash, Raw: row.Bytes}
+	err := json.Unmarshal(row.Bytes, &e.Record)
+	if err != nil {
+		e.Record = Record{}
+	}
 	switch {
 	case Hash(row.Bytes) != row.Hash:
 		e.Why = "its bytes are not those that were hashed"
-	case json.Unmarshal(row.Bytes, &e.Record) != nil:
+	case err != nil:
 		e.Why = "it is no record"
 	default:
-		r := e.Record
-		if name := (link{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Phase: r.Phase, Ref: r.Ref, Boot: r.Boot,
-			Actor: r.Actor, Object: r.Object, ID: r.ID, Item: r.Item}).differs(row); name != "" {
+		if name := e.Record.differs(row); name != "" {
 			e.Damaged, e.Why = true, "the column "+name+" beside it was changed"
 		}
 		return e
 	}
 	e.Damaged = true
-	if json.Unmarshal(row.Bytes, &e.Record) != nil {
-		e.Record = Record{}
-	}
 	e.Seq, e.UID, e.At = row.Seq, row.UID, row.At
 	return e
 }
@@ -45,7 +44,7 @@ func entry(row Row) Entry {
 // api.MayAudit. That they looked is recorded with the first page of a question;
 // a trail that cannot be written can still be read.
 func (l *Log) Find(ctx context.Context, q Query) (Page, error) {
-	if err := l.need(ctx, "read the audit trail", api.MayAudit); err != nil {
+	if err := l.mustMay(ctx, "read the audit trail", api.MayAudit); err != nil {
 		return Page{}, err
 	}
 	if q.Before == 0 {
@@ -70,7 +69,7 @@ func (l *Log) find(ctx context.Context, q Query) (Page, error) {
 		list = append(list, entry(row))
 	}
 	if q.selects() {
-		if list, err = l.complete(ctx, q, list); err != nil {
+		if list, err = l.addUnindexed(ctx, q, list); err != nil {
 			return Page{}, err
 		}
 	}
@@ -87,9 +86,9 @@ func (l *Log) find(ctx context.Context, q Query) (Page, error) {
 // by reading them; beyond that columns that were changed are for Verify to find.
 const maxComplete = 5000
 
-// complete adds to the answer of a question the records that answer it by their
+// addUnindexed adds to the answer of a question the records that answer it by their
 // bytes and were not found by their columns, which somebody may have changed.
-func (l *Log) complete(ctx context.Context, q Query, found []Entry) ([]Entry, error) {
+func (l *Log) addUnindexed(ctx context.Context, q Query, found []Entry) ([]Entry, error) {
 	to := q.Before - 1
 	if to < 0 {
 		head, err := l.opt.Store.Head(ctx)
@@ -108,7 +107,7 @@ func (l *Log) complete(ctx context.Context, q Query, found []Entry) ([]Entry, er
 		have[e.Seq] = true
 	}
 	err := l.each(ctx, from, to, func(row Row) error {
-		var r link
+		var r Record
 		if have[row.Seq] || json.Unmarshal(row.Bytes, &r) == nil && r.differs(row) == "" {
 			return nil // its columns were searched
 		}
@@ -126,7 +125,8 @@ func (l *Log) complete(ctx context.Context, q Query, found []Entry) ([]Entry, er
 
 // selects reports whether q leaves anything out by a column.
 func (q Query) selects() bool {
-	return q.Actor != "" || q.Object != "" || q.ID != "" || q.Event != "" || q.Phase != "" || !q.From.IsZero() || !q.Until.IsZero()
+	q.Before, q.Limit = 0, 0
+	return q != Query{}
 }
 
 // matches reports whether q selects the record, by its bytes.
@@ -140,8 +140,8 @@ func (q Query) matches(e Entry) bool {
 		(q.From.IsZero() || !e.At.Before(q.From)) && (q.Until.IsZero() || e.At.Before(q.Until))
 }
 
-// need is api.Need that leaves a record of a refusal.
-func (l *Log) need(ctx context.Context, op string, p api.Permission) error {
+// mustMay is api.Need that leaves a record of a refusal.
+func (l *Log) mustMay(ctx context.Context, op string, p api.Permission) error {
 	err := api.Need(api.WithTrail(ctx, nil), op, p)
 	if err != nil {
 		_ = l.Note(ctx, api.ActorOf(ctx), api.Event{Name: EventDenied, Object: "audit", Detail: op})

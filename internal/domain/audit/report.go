@@ -104,14 +104,6 @@ func (r Report) Exit() int {
 	return ExitBroken
 }
 
-// ExitCode is the exit code of a verification that returned r and err.
-func ExitCode(r Report, err error) int {
-	if err != nil {
-		return ExitUnreadable
-	}
-	return r.Exit()
-}
-
 // Summary says the result in one sentence.
 func (r Report) Summary() string {
 	switch {

@@ -11,8 +11,8 @@ import (
 // retry is how long Run waits before it tries to store a record again.
 const retry = 5 * time.Second
 
-// Start records that who begins to keep the trail with this process; Close then
-// records the end. Short commands need neither.
+// Start records that this process begins to write the trail for who; Close then records
+// the end. Short commands need neither.
 func (l *Log) Start(ctx context.Context, who api.Actor) error {
 	l.mu.Lock()
 	l.started = &who
@@ -20,11 +20,10 @@ func (l *Log) Start(ctx context.Context, who api.Actor) error {
 	return l.Note(ctx, who, api.Event{Name: EventStart, Object: "audit", Detail: "process " + l.boot})
 }
 
-// Run does in the background what is due: outcomes that could not be stored,
-// numbers of attempts that were only counted, checkpoints of what anybody wrote,
-// signatures of witnesses. It holds the trail against its newest checkpoint at the
-// start and every Interval; beside that it sleeps while nothing is due. It returns
-// when ctx ends.
+// Run does in the background what is due: it stores waiting outcomes and the counts of
+// refused attempts, signs checkpoints, also of other processes' records, and asks the
+// witnesses. It compares the trail with its newest checkpoint at the start and every
+// Interval; otherwise it sleeps while nothing is due. It returns when ctx ends.
 func (l *Log) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -58,7 +57,7 @@ func (l *Log) nextWork() (wait time.Duration, some bool) {
 	if len(l.pending) > 0 {
 		soonest(retry)
 	}
-	for _, b := range l.bounds {
+	for _, b := range l.windows {
 		if b.count > 0 {
 			soonest(b.began.Add(floodWindow).Sub(now))
 		}
@@ -78,7 +77,7 @@ func (l *Log) nextWork() (wait time.Duration, some bool) {
 // work does what is due now.
 func (l *Log) work(ctx context.Context) {
 	l.mu.Lock()
-	l.pending = append(l.pending, l.ended(false)...)
+	l.pending = append(l.pending, l.closeWindows(false)...)
 	now := l.opt.Now()
 	due := l.signs() && (l.since >= l.opt.Every || now.Sub(l.compared) >= l.opt.Interval)
 	if due {
@@ -96,11 +95,11 @@ func (l *Log) work(ctx context.Context) {
 }
 
 // Close stores what waits, records the end if Start was called, and signs the end
-// of the trail, whoever wrote it. The Log must not be used afterwards. The error
+// of the trail, also when other processes wrote it. The Log must not be used afterwards. The error
 // tells what could not be stored: those acts stay unsettled.
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
-	l.pending = append(l.pending, l.ended(true)...)
+	l.pending = append(l.pending, l.closeWindows(true)...)
 	who, wrote := l.started, l.since > 0 || l.published > 0
 	l.mu.Unlock()
 	err := l.Flush(ctx)

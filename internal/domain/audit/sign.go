@@ -22,20 +22,18 @@ func (e *TamperedError) Error() string {
 }
 
 // signs reports whether this Log signs checkpoints.
-func (l *Log) signs() bool {
-	return l.opt.Key != nil && (l.opt.Checkpoints != "" || l.opt.Hook != nil)
-}
+func (l *Log) signs() bool { return l.opt.Key != nil && l.opt.Checkpoints != "" }
 
-// Checkpoint signs the end of the trail, whoever wrote it, and writes that to the
-// second place, unless it stands there already. Before that it holds the trail
-// against the checkpoint before; a *TamperedError says that they differ, and then
-// nothing is signed.
+// Checkpoint signs the end of the trail, also when other processes wrote it, and writes
+// the checkpoint to the file, unless it is there already. It first compares the trail
+// with the last checkpoint; when they differ it signs nothing and returns a
+// *TamperedError.
 func (l *Log) Checkpoint(ctx context.Context) error {
 	if !l.signs() {
 		return nil
 	}
-	l.leftBehind(ctx)
-	return l.pointed(ctx, l.signHead(ctx))
+	l.recoverPoint(ctx)
+	return l.checkpointResult(ctx, l.signHead(ctx))
 }
 
 func (l *Log) signHead(ctx context.Context) error {
@@ -50,13 +48,13 @@ func (l *Log) signHead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := l.consistent(ctx, last, head); err != nil {
+	if err := l.checkPoint(ctx, last, head); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	l.since -= min(counted, l.since)
-	l.known = max(l.known, last.N)
 	l.mu.Unlock()
+	l.sawPoint(last.N)
 	if last.N == head.N {
 		return nil
 	}
@@ -77,14 +75,14 @@ func (l *Log) signAt(head Head, at time.Time) (Signed, error) {
 
 func (l *Log) point(s Signed) *Point { return &Point{Key: l.fingerprint(), N: s.N, Note: s.Note} }
 
-// pointed notes what became of a checkpoint and passes err on. What is new is
-// told, and what looks like tampering is recorded.
-func (l *Log) pointed(ctx context.Context, err error) error {
+// checkpointResult notes the result of making a checkpoint and passes err on. It tells
+// Alarm about a new error and records what looks like tampering.
+func (l *Log) checkpointResult(ctx context.Context, err error) error {
 	l.mu.Lock()
 	news := err != nil && l.health.Checkpoint == nil
 	l.health.Checkpoint = err
 	if err != nil {
-		l.since, l.first = max(l.since, 1), l.opt.Now() // try again an interval later
+		l.since = max(l.since, 1) // try again an interval later
 	}
 	l.mu.Unlock()
 	if !news {
@@ -92,7 +90,7 @@ func (l *Log) pointed(ctx context.Context, err error) error {
 	}
 	var bad *TamperedError
 	if errors.As(err, &bad) {
-		l.remark(ctx, EventTamper, bad.Error())
+		l.noteOwn(ctx, EventTamper, bad.Error())
 	}
 	l.alarm(err)
 	return err
@@ -115,7 +113,7 @@ func (l *Log) Uncovered(ctx context.Context) (int64, error) {
 	covered := last.N
 	for _, p := range points {
 		for _, t := range l.opt.Trusted {
-			if s, err := parseNote(p.Note); err == nil && s.By(t.Key) {
+			if s, err := ParseCheckpoint(p.Note); err == nil && s.By(t.Key) {
 				covered = max(covered, s.N)
 			}
 		}
@@ -124,15 +122,15 @@ func (l *Log) Uncovered(ctx context.Context) (int64, error) {
 	return max(0, head.N-covered), err
 }
 
-// remark records what this package itself has to tell. It may be called while
-// other records wait.
-func (l *Log) remark(ctx context.Context, event, detail string) {
+// noteOwn records an event of this package itself. It may be called while other
+// records wait.
+func (l *Log) noteOwn(ctx context.Context, event, detail string) {
 	r := l.record(api.Actor{Name: "opdeck", Via: "service"}, event, PhaseNote)
 	r.Object, r.Detail = "audit", prose(detail, maxText)
 	_ = l.append(ctx, &r) // told by Health and Alarm
 }
 
-// publish writes a checkpoint to the second place, durably, and to the hook.
+// publish writes a checkpoint to the checkpoint file, durably.
 // Many that come at once are written as one: the newest covers all.
 func (l *Log) publish(ctx context.Context, s Signed) error {
 	l.mu.Lock()
@@ -152,34 +150,25 @@ func (l *Log) publish(ctx context.Context, s Signed) error {
 	if err != nil {
 		return err
 	}
-	if name != "" {
-		if err := l.addLine(name, newest.Line, func(last Signed) bool { return last.N < newest.N }); err != nil {
-			return err
-		}
-	}
-	if l.opt.Hook != nil {
-		if _, err := l.opt.Hook.Write(append(newest.Line, '\n')); err != nil {
-			return fmt.Errorf("audit: the checkpoint could not be written: %w", err)
-		}
+	if err := l.addLine(name, newest.Line, func(last Signed) bool { return last.N < newest.N }); err != nil {
+		return err
 	}
 	l.mu.Lock()
-	l.published, l.known = newest.N, max(l.known, newest.N)
+	l.published = newest.N
 	l.mu.Unlock()
+	l.sawPoint(newest.N)
 	l.notify()
 	return nil
 }
 
-// before readies the signing of the next record: it holds the trail against the
-// newest checkpoint at the second place.
-func (l *Log) before(ctx context.Context) error {
+// checkBeforeSigning compares the trail with the newest checkpoint in the file, unless
+// this process knows that nobody else has written since it last did.
+func (l *Log) checkBeforeSigning(ctx context.Context) error {
 	last, err := l.lastPoint(ctx)
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	l.known = max(l.known, last.N)
-	l.mu.Unlock()
-	if last.N == 0 {
+	if l.sawPoint(last.N); last.N == 0 {
 		return nil
 	}
 	head, err := l.opt.Store.Head(ctx)
@@ -187,29 +176,33 @@ func (l *Log) before(ctx context.Context) error {
 		return err
 	}
 	l.mu.Lock()
-	known := head.N > 0 && l.trusted.N == head.N && l.trusted.Hash == head.Hash && l.trusted.Chain == head.Chain && last.N <= head.N &&
+	trusted := head.N > 0 && l.trusted.N == head.N && l.trusted.Hash == head.Hash && l.trusted.Chain == head.Chain && last.N <= head.N &&
 		bytes.Equal(last.Line, l.trustedBy)
 	l.mu.Unlock()
-	if known { // nobody else has written since
+	if trusted { // nobody else has written since
 		return nil
 	}
-	if err := l.consistent(ctx, last, head); err != nil {
+	if err := l.checkPoint(ctx, last, head); err != nil {
 		return err
 	}
-	l.trust(head, last)
-	return nil
-}
-
-// trust notes that head continues the checkpoint last.
-func (l *Log) trust(head Head, last Signed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trusted, l.trustedBy = head, last.Line
+	return nil
 }
 
-// continued notes that this process has added records to from, up to to, and
+// sawPoint notes that there is a checkpoint for n records in the checkpoint file, and
+// returns the newest that was seen there; -1 when nobody has looked.
+func (l *Log) sawPoint(n int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known = max(l.known, n)
+	return l.known
+}
+
+// onContinued notes that this process has added records to from, up to to, and
 // which checkpoint covers them, if one does.
-func (l *Log) continued(from, to Head, point *Signed) {
+func (l *Log) onContinued(from, to Head, point *Signed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.trusted.N != from.N || l.trusted.Hash != from.Hash || from.N == 0 {
@@ -220,8 +213,8 @@ func (l *Log) continued(from, to Head, point *Signed) {
 	}
 }
 
-// consistent holds the trail against its last checkpoint.
-func (l *Log) consistent(ctx context.Context, last Signed, head Head) error {
+// checkPoint compares the trail with its last checkpoint.
+func (l *Log) checkPoint(ctx context.Context, last Signed, head Head) error {
 	switch {
 	case last.N == 0:
 		return nil
@@ -252,17 +245,17 @@ func (l *Log) consistent(ctx context.Context, last Signed, head Head) error {
 	return err
 }
 
-// late is how long a process may take from storing a checkpoint to writing it to
-// the second place.
-const late = 10 * time.Second
+// publishTime is how long a process may take from storing a checkpoint to writing it
+// to the checkpoint file.
+const publishTime = 10 * time.Second
 
-// leftBehind writes to the second place the checkpoint that a process stored and
+// recoverPoint writes to the checkpoint file the checkpoint that a process stored and
 // did not write there before it ended, once, and records that. It keeps the
 // trail going: what is wrong is told by Verify.
-func (l *Log) leftBehind(ctx context.Context) {
+func (l *Log) recoverPoint(ctx context.Context) {
 	l.mu.Lock()
-	done := l.looked
-	l.looked = true
+	done := l.recovered
+	l.recovered = true
 	l.mu.Unlock()
 	if done {
 		return
@@ -272,28 +265,28 @@ func (l *Log) leftBehind(ctx context.Context) {
 		return
 	}
 	last, err := l.lastPoint(ctx)
-	if err != nil || l.opt.Checkpoints == "" {
+	if err != nil {
 		return
 	}
 	for _, p := range points {
-		s, err := parseNote(p.Note)
+		s, err := ParseCheckpoint(p.Note)
 		if p.Key != l.fingerprint() || err != nil || s.N <= last.N || !s.By(l.opt.Key.Public()) {
 			continue
 		}
 		head, err := l.opt.Store.Head(ctx)
-		if err != nil || l.consistent(ctx, s, head) != nil || l.consistent(ctx, last, head) != nil {
+		if err != nil || l.checkPoint(ctx, s, head) != nil || l.checkPoint(ctx, last, head) != nil {
 			return
 		}
-		if l.endedAt(ctx, s) {
-			l.remark(ctx, EventUncovered, fmt.Sprintf("the checkpoint for %d records of %s was missing from the checkpoint file, which ended at %d: "+
+		if l.ownerEnded(ctx, s) {
+			l.noteOwn(ctx, EventUncovered, fmt.Sprintf("the checkpoint for %d records of %s was missing from the checkpoint file, which ended at %d: "+
 				"the process ended before it wrote it, or it was removed; it was written now", s.N, s.At.Format(timeForm), last.N))
 		}
 		_ = l.publish(ctx, s)
 	}
 }
 
-// endedAt reports that the process that stored s will not write it any more.
-func (l *Log) endedAt(ctx context.Context, s Signed) bool {
+// ownerEnded reports that the process that stored s will not write it any more.
+func (l *Log) ownerEnded(ctx context.Context, s Signed) bool {
 	rows, err := l.opt.Store.Rows(ctx, s.N, 1)
 	if err != nil || len(rows) == 0 {
 		return false
@@ -302,12 +295,12 @@ func (l *Log) endedAt(ctx context.Context, s Signed) bool {
 	if e.Boot == l.boot {
 		return false
 	}
-	if age := l.opt.Now().Sub(s.At); age < 0 || age > late {
+	if age := l.opt.Now().Sub(s.At); age < 0 || age > publishTime {
 		return true
 	}
 	if e.Ref == "" {
 		return false
 	}
 	intent, err := l.opt.Store.Get(ctx, e.Ref)
-	return err == nil && l.gone(entry(intent))
+	return err == nil && l.processGone(entry(intent))
 }

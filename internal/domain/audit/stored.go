@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -19,7 +17,7 @@ import (
 // keys in Options.Trusted, and the signatures of the witnesses, who are asked
 // where they stand. The person in ctx needs api.MayAudit.
 func (l *Log) Verify(ctx context.Context) (Report, error) {
-	if err := l.need(ctx, "verify the audit trail", api.MayAudit); err != nil {
+	if err := l.mustMay(ctx, "verify the audit trail", api.MayAudit); err != nil {
 		return Report{}, err
 	}
 	v := newVerifier()
@@ -30,22 +28,22 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 		_ = errors.As(l.cosign(askCtx, true), &forked)
 		cancel()
 	}
-	if err := l.underWay(ctx); err != nil {
+	if err := l.awaitPublishing(ctx); err != nil {
 		return Report{}, err
 	}
 	before, err := l.opt.Store.Points(ctx)
 	if err != nil {
 		return Report{}, err
 	}
-	files, err := l.readPoints(ctx, v)
+	files, err := l.readFiles(ctx, v)
 	if err != nil {
 		return Report{}, err
 	}
-	points, err := l.opt.Store.Points(ctx) // after the files, before the records: what was stored first is read last
+	points, err := l.opt.Store.Points(ctx) // after the files and before the records: what is stored first is read last
 	if err != nil {
 		return Report{}, err
 	}
-	l.pointsOf(v, before, points, files)
+	l.checkStored(v, before, points, files)
 	if _, v.treeEnd, err = l.opt.Store.TreeSize(ctx); err != nil {
 		return Report{}, err
 	}
@@ -56,14 +54,14 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 	if forked != nil {
 		v.problem(v.r.Last, Cut, "%s", forked.Reason)
 	}
-	v.side(side)
+	v.checkTables(side)
 	return v.end(&side.Head), nil
 }
 
-// underWay waits a moment for checkpoints that another process has stored and is
-// just writing to the second place.
-func (l *Log) underWay(ctx context.Context) error {
-	if !l.signs() || l.opt.Checkpoints == "" {
+// awaitPublishing waits a moment for checkpoints that another process has stored and is
+// just writing to the checkpoint file.
+func (l *Log) awaitPublishing(ctx context.Context) error {
+	if !l.signs() {
 		return nil
 	}
 	for range 20 {
@@ -77,7 +75,7 @@ func (l *Log) underWay(ctx context.Context) error {
 		}
 		soon := false
 		for _, p := range points {
-			if s, err := parseNote(p.Note); err == nil && p.Key == l.fingerprint() && s.N > last.N && l.opt.Now().Sub(s.At).Abs() < late {
+			if s, err := ParseCheckpoint(p.Note); err == nil && p.Key == l.fingerprint() && s.N > last.N && l.opt.Now().Sub(s.At).Abs() < publishTime {
 				soon = true
 			}
 		}
@@ -93,21 +91,18 @@ func (l *Log) underWay(ctx context.Context) error {
 	return nil
 }
 
-// readPoints reads the checkpoint files of the keys that are trusted, and says up
+// readFiles reads the checkpoint files of the keys that are trusted, and says up
 // to where our own goes, by key; a key without a file is not in it.
-func (l *Log) readPoints(ctx context.Context, v *verifier) (map[string]int64, error) {
+func (l *Log) readFiles(ctx context.Context, v *verifier) (map[string]int64, error) {
 	newest := map[string]int64{}
 	own, err := l.CheckpointFile(ctx)
-	if err != nil || l.opt.Key == nil {
+	if err != nil || !l.signs() {
 		return newest, err
 	}
 	read := func(name string, key ed25519.PublicKey) error {
-		f, err := os.Open(name)
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("audit: checkpoints: %w", err)
+		f, err := openPoints(name)
+		if f == nil {
+			return err
 		}
 		defer func() { _ = f.Close() }()
 		by := Fingerprint(key)
@@ -143,15 +138,15 @@ func (l *Log) readPoints(ctx context.Context, v *verifier) (map[string]int64, er
 	}
 	others, err := l.otherLogs(own)
 	for _, name := range others {
-		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was exchanged or removed. If this store was set up anew on purpose, move that file away", name)
+		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was exchanged or removed. If this store was set up anew on purpose, move that file away", filepath.Base(name))
 	}
 	return newest, err
 }
 
-// pointsOf holds the newest checkpoints that the store keeps against the files.
-// before and points are those that it kept before and after they were read: others
-// go on signing.
-func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int64) {
+// checkStored compares the newest checkpoints that the store keeps with the files.
+// before and points are those that it kept before and after the files were read, since
+// other processes go on signing.
+func (l *Log) checkStored(v *verifier, before, points []Point, files map[string]int64) {
 	first := map[string]int64{}
 	for _, p := range before {
 		first[p.Key] = p.N
@@ -160,10 +155,8 @@ func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int
 	for _, t := range l.opt.Trusted {
 		keys[Fingerprint(t.Key)] = t.Key
 	}
-	own := ""
-	if l.opt.Key != nil {
-		own = l.fingerprint()
-		keys[own] = l.opt.Key.Public()
+	if l.signs() {
+		keys[l.fingerprint()] = l.opt.Key.Public()
 	}
 	stored := map[string]int64{}
 	for _, p := range points {
@@ -171,7 +164,7 @@ func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int
 		if !known {
 			continue // the records tell whether it matters
 		}
-		s, err := parseNote(p.Note)
+		s, err := ParseCheckpoint(p.Note)
 		if err != nil || s.N != p.N || !s.By(key) {
 			v.problem(0, Forged, "the checkpoint that the store keeps of key %s was not signed by it", p.Key)
 			continue
@@ -179,10 +172,7 @@ func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int
 		stored[p.Key] = s.N
 		newest, there := files[p.Key]
 		switch {
-		case p.Key == own && l.opt.Checkpoints == "": // they go elsewhere
-			v.point(s, p.Key)
-			continue
-		case p.Key != own && !there:
+		case !there && (!l.signs() || p.Key != l.fingerprint()):
 			v.vouched[p.Key] = s.N
 		case s.N > newest && s.N <= first[p.Key]:
 			v.problem(0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint for %d: "+
@@ -191,42 +181,30 @@ func (l *Log) pointsOf(v *verifier, before, points []Point, files map[string]int
 		v.points[s.N] = append(v.points[s.N], s)
 	}
 	for key, newest := range files {
-		if newest > stored[key] && v.isNote(key, newest) {
+		if newest > stored[key] && slices.ContainsFunc(v.points[newest], func(s Signed) bool { return s.Note != "" }) { // only notes are kept in the store
 			v.problem(0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its file holds one for %d", key, stored[key], newest)
 		}
 	}
 }
 
-// isNote reports whether a checkpoint by key for n records is a signed note; only
-// those are kept in the store.
-func (v *verifier) isNote(key string, n int64) bool {
-	for _, s := range v.points[n] {
-		if s.Note != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// walk checks all records, and up to the moment of the Side that it returns.
+// walk checks all records up to the moment of the Side that it returns.
 func (l *Log) walk(ctx context.Context, v *verifier) (Side, error) {
 	next := int64(1)
-	for {
-		n, err := l.page(ctx, v, next, 0)
-		if err != nil {
-			return Side{}, err
-		}
-		if next += n; n == 0 {
-			break
+	pages := func(to int64) error {
+		for {
+			n, err := l.page(ctx, v, next, to)
+			if err != nil || n == 0 {
+				return err
+			}
+			next += n
 		}
 	}
+	if err := pages(0); err != nil {
+		return Side{}, err
+	}
 	side, err := l.opt.Store.Side(ctx)
-	for err == nil && next <= side.Head.N {
-		var n int64
-		if n, err = l.page(ctx, v, next, side.Head.N); n == 0 {
-			break
-		}
-		next += n
+	if err == nil && next <= side.Head.N {
+		err = pages(side.Head.N)
 	}
 	return side, err
 }
@@ -270,7 +248,7 @@ func (l *Log) page(ctx context.Context, v *verifier, from, to int64) (int64, err
 
 // differs names the first column of row that is not what its bytes say; "" for
 // none.
-func (r link) differs(row Row) string {
+func (r Record) differs(row Row) string {
 	for _, c := range []struct {
 		name string
 		same bool
@@ -286,17 +264,12 @@ func (r link) differs(row Row) string {
 	return ""
 }
 
-// side holds what stands beside the records against them.
-func (v *verifier) side(s Side) {
-	var missing []Doubt
-	for uid, d := range v.open {
-		if seq, ok := s.Open[uid]; !ok || seq != d.Seq {
-			missing = append(missing, d)
+// checkTables compares the tables beside the records with the records.
+func (v *verifier) checkTables(s Side) {
+	for _, d := range v.unsettled() {
+		if s.Open[d.UID] != d.Seq {
+			v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of unsettled writes does not hold it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)
 		}
-	}
-	slices.SortFunc(missing, func(a, b Doubt) int { return int(a.Seq - b.Seq) })
-	for _, d := range missing {
-		v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of unsettled writes does not hold it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)
 	}
 	var extra []int64
 	for uid, seq := range s.Open {

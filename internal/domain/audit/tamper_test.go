@@ -319,19 +319,19 @@ func TestCheckpointsLost(t *testing.T) {
 // TestOfflineWithoutCheckpoints: a copy of a trail that speaks of checkpoints is
 // not proven whole without them.
 func TestOfflineWithoutCheckpoints(t *testing.T) {
-	m, place := &memory{}, &bytes.Buffer{}
+	m, place := &memory{}, filepath.Join(t.TempDir(), "points")
 	key, _ := audit.NewKey(bytes.Repeat([]byte{1}, 32))
-	write(t, newLog(t, audit.Options{Store: m, Key: key, Hook: place}), 3)
+	write(t, newLog(t, audit.Options{Store: m, Key: key, Checkpoints: place}), 3)
 	if r, err := audit.Verify(join(export(t, m)), nil); err != nil || r.Exit() != audit.ExitBroken || r.Problems[0].Kind != audit.Unsigned {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := audit.VerifyLog(join(export(t, m)), audit.Beside{Checkpoints: readers(place.Bytes()), Keys: publics(key)}); err != nil || !r.Intact() || r.Covered != 6 {
+	if r, err := audit.VerifyLog(join(export(t, m)), audit.Beside{Checkpoints: readers(contents(t, place)), Keys: publics(key)}); err != nil || !r.Intact() || r.Covered != 6 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
 // TestLeftBehind: a process is ended between storing an outcome, with its
-// checkpoint, and writing the checkpoint to the second place.
+// checkpoint, and writing the checkpoint to the checkpoint file.
 func TestLeftBehind(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		p := newPlace(t, open(), 2)

@@ -48,10 +48,10 @@ func scrub(s string) string {
 // hidden stands before the last four characters of an account number.
 const hidden = "***"
 
-// covered leaves the last four characters of what looks like an account number:
+// maskAccounts leaves the last four characters of what looks like an account number:
 // IBANs as everywhere in the program, and here longer numbers of any kind too.
 // Identifiers in UUID form stay.
-func covered(s string) string {
+func maskAccounts(s string) string {
 	return accounts.ReplaceAllStringFunc(mask.Hiding(s, hidden), func(m string) string {
 		if uuid.Validate(m) == nil {
 			return m
@@ -72,7 +72,7 @@ func bounded(s string, max int) string { return keep(s, max, scrub) }
 
 // prose is bounded for sentences, in which account numbers are masked too.
 func prose(s string, max int) string {
-	return keep(s, max, func(s string) string { return covered(scrub(s)) })
+	return keep(s, max, func(s string) string { return maskAccounts(scrub(s)) })
 }
 
 func keep(s string, max int, clean func(string) string) string {

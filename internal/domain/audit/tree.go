@@ -89,7 +89,7 @@ func (e Edge) root() tlog.Hash {
 	return h
 }
 
-// stored reads the tree's hashes from the store, as package tlog numbers them.
+// storedHashes reads the tree's hashes from the store, as package tlog numbers them.
 func (l *Log) storedHashes(ctx context.Context) tlog.HashReaderFunc {
 	return func(indexes []int64) ([]tlog.Hash, error) {
 		seqs := make([]int64, len(indexes))
@@ -112,6 +112,10 @@ func (l *Log) storedHashes(ctx context.Context) tlog.HashReaderFunc {
 		}
 		return out, nil
 	}
+}
+
+func (l *Log) edgeOf(ctx context.Context, n int64) (Edge, error) {
+	return EdgeOf(n, func(seqs []int64) (map[int64][]byte, error) { return l.opt.Store.Nodes(ctx, seqs) })
 }
 
 // rootAt is the root of the tree of the first n records, by the stored hashes.
@@ -157,7 +161,7 @@ func (l *Log) edge(ctx context.Context) (Head, error) {
 		if err != nil {
 			return head, err
 		}
-		head.Edge, err = EdgeOf(head.N, func(seqs []int64) (map[int64][]byte, error) { return l.opt.Store.Nodes(ctx, seqs) })
+		head.Edge, err = l.edgeOf(ctx, head.N)
 		if err != nil || head.Edge.fits(head.N) {
 			return head, err
 		}
@@ -193,8 +197,7 @@ func (l *Log) catchUp(ctx context.Context) error {
 	if count != last || last >= head.N { // a gap: nothing of it is relied on
 		last = 0
 	}
-	nodes := func(seqs []int64) (map[int64][]byte, error) { return l.opt.Store.Nodes(ctx, seqs) }
-	edge, err := EdgeOf(last, nodes)
+	edge, err := l.edgeOf(ctx, last)
 	if err != nil {
 		return err
 	}

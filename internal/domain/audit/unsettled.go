@@ -22,26 +22,20 @@ type Entry struct {
 // record says can be relied on even when a column beside it was changed.
 func (e Entry) Genuine() bool { return Hash(e.Raw) == e.Hash }
 
-// Unsettled lists the intents of which nobody knows what became of them, oldest
-// first: the process ended in between, or the outcome could not be stored. The
-// writes may have happened: read their objects again, then call Settle. Acts
-// that are under way, here or (for Options.Grace, unless they are known to have
-// ended) in other processes, are not listed.
-func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
-	out, _, err := l.Standing(ctx)
-	return out, err
-}
-
-// Standing is Unsettled, and beside it the UIDs of the intents that are under way
-// here or may be in other processes. An intent of this process is under way also
-// while its outcome waits to be stored: what became of it is known here, so that
-// nobody else may find it out; it is listed in both when storing fails.
+// Standing lists the intents of which nobody knows what became of them, oldest first:
+// the process ended in between, or the outcome could not be stored. The writes may
+// have happened: read their objects again, then call Conclude.
+//
+// Acts that are under way, here or (for Options.Grace, unless their process is known
+// to have ended) in other processes, are in flying instead, by UID. An intent of this
+// process is in flying also while its outcome waits to be stored, and in both when
+// storing fails: its outcome is known here, so nobody else may look for it.
 func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[string]bool, err error) {
 	rows, err := l.opt.Store.Open(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if rows, err = l.withHidden(ctx, rows); err != nil {
+	if rows, err = l.withUnlisted(ctx, rows); err != nil {
 		return nil, nil, err
 	}
 	waiting := map[string]bool{}
@@ -61,7 +55,7 @@ func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[strin
 			if !waiting[e.UID] {
 				continue
 			}
-		case age >= 0 && age < l.opt.Grace && !l.gone(e):
+		case age >= 0 && age < l.opt.Grace && !l.processGone(e):
 			flying[e.UID] = true
 			continue
 		}
@@ -107,34 +101,14 @@ func (l *Log) LastOutcome(ctx context.Context, intent Entry) (Entry, bool, error
 	return Entry{}, false, nil
 }
 
-// gone reports that the process of an intent is known to have ended.
-func (l *Log) gone(e Entry) bool {
+// processGone reports that the process of an intent is known to have ended.
+func (l *Log) processGone(e Entry) bool {
 	return l.opt.Alive != nil && e.Marked && !e.Damaged && l.opt.Alive.Gone(e.Boot)
 }
 
-// Settle closes an unsettled intent: who looked, and note says in a sentence
-// what they found. The trail keeps it as an outcome that stays unknown, since
-// nobody can prove which act made the object what it is.
-func (l *Log) Settle(ctx context.Context, who api.Actor, ref, note string) error {
-	if err := api.Need(api.WithActor(ctx, who), "settle", api.MayAudit); err != nil {
-		return err
-	}
-	open, err := l.Unsettled(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range open {
-		if e.UID != ref {
-			continue
-		}
-		return l.Conclude(ctx, who, e, note)
-	}
-	return &api.Error{Op: "settle", Kind: api.NotFound, Public: "There is no unsettled act with that reference.",
-		Hint: "Another person may have settled it, or its outcome arrived meanwhile."}
-}
-
-// Conclude appends what a person found about an act whose outcome is unknown. See
-// Settle; the caller has asked whether they may.
+// Conclude closes an unsettled intent: note says in a sentence what who found. The
+// trail keeps it as an outcome that stays unknown, since nobody can prove which act
+// made the object what it is. The caller has checked that who may.
 func (l *Log) Conclude(ctx context.Context, who api.Actor, e Entry, note string) error {
 	if e.Damaged {
 		return fmt.Errorf("audit: the record of %s is damaged; run the verification", e.UID)
@@ -153,9 +127,9 @@ type recent struct {
 	open map[string]Row
 }
 
-// withHidden adds to the intents without an outcome those that the store's list
+// withUnlisted adds to the intents without an outcome those that the store's list
 // of them does not hold though the newest records do.
-func (l *Log) withHidden(ctx context.Context, rows []Row) ([]Row, error) {
+func (l *Log) withUnlisted(ctx context.Context, rows []Row) ([]Row, error) {
 	head, err := l.opt.Store.Head(ctx)
 	if err != nil {
 		return nil, err
@@ -166,7 +140,7 @@ func (l *Log) withHidden(ctx context.Context, rows []Row) ([]Row, error) {
 		l.recent = recent{next: max(1, head.N-maxComplete+1), open: map[string]Row{}}
 	}
 	err = l.each(ctx, l.recent.next, head.N, func(row Row) error {
-		var r link
+		var r Record
 		if json.Unmarshal(row.Bytes, &r) == nil {
 			switch r.Phase {
 			case PhaseIntent:

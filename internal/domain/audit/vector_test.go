@@ -29,12 +29,12 @@ func vectorSeed() []byte {
 // vectors makes the files of testdata: a log of twelve records, its checkpoints,
 // the public key, and broken copies.
 func vectors(t *testing.T) map[string][]byte {
-	m, c, place := &memory{}, newClock(), &bytes.Buffer{}
+	m, c, place := &memory{}, newClock(), filepath.Join(t.TempDir(), "points")
 	key, err := audit.NewKey(vectorSeed())
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLog(t, audit.Options{Store: m, Now: c.Now, Key: key, Hook: place, Build: "vectors",
+	l := newLog(t, audit.Options{Store: m, Now: c.Now, Key: key, Checkpoints: place, Build: "vectors",
 		Context: audit.Context{Name: "stage", BaseURL: "https://stage.example.com", Account: "machine@example.com"}})
 	n := 0
 	l.SetIDs(func() string { n++; return fmt.Sprintf("01a1fd00-0000-7000-8000-%012x", n) })
@@ -70,7 +70,7 @@ func vectors(t *testing.T) map[string][]byte {
 	all := func(l []string) []byte { b, _ := io.ReadAll(join(l)); return b }
 	good := all(lines)
 	return map[string][]byte{
-		"good.jsonl": good, "checkpoints.jsonl": place.Bytes(), "public.pem": []byte(key.PublicPEM()),
+		"good.jsonl": good, "checkpoints.jsonl": contents(t, place), "public.pem": []byte(key.PublicPEM()),
 		"changed.jsonl": bytes.Replace(good, []byte("wrong file"), []byte("right file"), 1),
 		"cut.jsonl":     all(lines[:8]), "torn.jsonl": good[:len(good)-100],
 		"missing.jsonl": all(append(append([]string{}, lines[:4]...), lines[5:]...)),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 )
@@ -18,11 +19,6 @@ type Beside struct {
 	Witnesses   []*Cosigner         // whose signatures are counted
 }
 
-// Verify is VerifyLog without witnesses.
-func Verify(log io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (Report, error) {
-	return VerifyLog(log, Beside{Checkpoints: checkpoints, Keys: keys})
-}
-
 // VerifyLog checks an exported log, whole or several exports one after the other,
 // against what is given beside it. It needs neither config nor network and writes
 // nothing. The error says that something could not be read; what is wrong with the
@@ -30,13 +26,8 @@ func Verify(log io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (
 func VerifyLog(log io.Reader, with Beside) (Report, error) {
 	v := newVerifier()
 	v.named = with.Witnesses
-	for _, c := range with.Checkpoints {
-		if len(with.Keys) == 0 {
-			return Report{}, errors.New("audit: checkpoints cannot be checked without the public key")
-		}
-		if err := v.checkpoints(c, with.Keys...); err != nil {
-			return Report{}, err
-		}
+	if err := v.readFiles(with.Checkpoints, with.Keys); err != nil {
+		return Report{}, err
 	}
 	in := newLines(log)
 	for {
@@ -65,27 +56,6 @@ const (
 	maxProblems = 100
 	maxDoubts   = 1000
 )
-
-// link is what the verification reads of a record.
-type link struct {
-	V      int       `json:"v"`
-	Chain  string    `json:"chain"`
-	Seq    int64     `json:"seq"`
-	UID    string    `json:"uid"`
-	At     time.Time `json:"at"`
-	Event  string    `json:"event"`
-	Phase  Phase     `json:"phase"`
-	Ref    string    `json:"ref"`
-	Boot   string    `json:"boot"`
-	Actor  Person    `json:"actor"`
-	Object string    `json:"object"`
-	ID     string    `json:"id"`
-	Item   string    `json:"item"`
-	Detail string    `json:"detail"`
-	Signer string    `json:"signer"`
-	Signed int64     `json:"signed"`
-	Prev   string    `json:"prev"`
-}
 
 // verifier checks records one by one.
 type verifier struct {
@@ -119,6 +89,19 @@ func (v *verifier) problem(seq int64, kind Trouble, format string, args ...any) 
 	v.r.Problems = append(v.r.Problems, Problem{Seq: seq, Line: v.line, Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
+// readFiles reads the checkpoint files that somebody gives.
+func (v *verifier) readFiles(files []io.Reader, keys []ed25519.PublicKey) error {
+	if len(files) > 0 && len(keys) == 0 {
+		return errors.New("audit: checkpoints cannot be checked without the public key")
+	}
+	for _, f := range files {
+		if err := v.checkpoints(f, keys...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkpoints reads one file of checkpoints, whose order counts.
 func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 	list, torn, err := ReadCheckpoints(in)
@@ -139,27 +122,23 @@ func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 			v.problem(0, Reordered, "checkpoint %d of a file (for %d records) stands after one for %d", i+1, s.N, last.N)
 		}
 		last = s
-		v.point(s, by)
+		v.addPoint(s, by)
 		v.r.Checkpoints++
 	}
 	return nil
 }
 
-// point takes a good checkpoint.
-func (v *verifier) point(s Signed, by string) {
-	for _, have := range v.points[s.N] {
-		if have.Note != "" && have.Checkpoint == s.Checkpoint {
-			v.sign(s, by)
-			return
-		}
+// addPoint adds a good checkpoint.
+func (v *verifier) addPoint(s Signed, by string) {
+	if !slices.ContainsFunc(v.points[s.N], func(have Signed) bool { return have.Note != "" && have.Checkpoint == s.Checkpoint }) {
+		v.points[s.N] = append(v.points[s.N], s)
 	}
-	v.points[s.N] = append(v.points[s.N], s)
-	v.sign(s, by)
+	v.noteSignature(s, by)
 }
 
 // record checks the next record and returns what it says; false when its bytes
 // cannot be relied on.
-func (v *verifier) record(hash string, b []byte) (r link, ok bool) {
+func (v *verifier) record(hash string, b []byte) (r Record, ok bool) {
 	v.r.Records++
 	v.hashes = nil
 	real := Hash(b)
@@ -175,17 +154,17 @@ func (v *verifier) record(hash string, b []byte) (r link, ok bool) {
 		v.follow(v.want, hash)
 		return r, false
 	}
-	v.first(r)
-	v.place(r, hash)
-	v.leaf(seq, b)
-	v.anchor(seq, hash)
-	v.people(r)
-	v.claims(r)
+	v.checkStart(r)
+	v.checkOrder(r, hash)
+	v.addLeaf(seq, b)
+	v.checkPoints(seq, hash)
+	v.matchIntent(r)
+	v.noteSigner(r)
 	return r, true
 }
 
-// leaf adds the record to the tree, as long as all before it are there.
-func (v *verifier) leaf(seq int64, b []byte) {
+// addLeaf adds the record to the tree, as long as all before it are there.
+func (v *verifier) addLeaf(seq int64, b []byte) {
 	if len(v.r.Problems) > 0 || !v.edge.fits(seq-1) {
 		v.edge = nil
 		return
@@ -193,12 +172,13 @@ func (v *verifier) leaf(seq int64, b []byte) {
 	v.hashes, v.edge = v.edge.grow(seq-1, b)
 }
 
-// first takes the name of the log and, when the log does not begin at record 1,
+// checkStart takes the name of the log and, when the log does not begin at record 1,
 // a checkpoint that leads to its beginning.
-func (v *verifier) first(r link) {
+func (v *verifier) checkStart(r Record) {
 	if v.r.Chain == "" {
 		v.r.Chain, v.r.First, v.r.From = r.Chain, r.Seq, r.At
-		if v.r.Records == 1 && r.Seq > 1 && v.leads(r) {
+		if v.r.Records == 1 && r.Seq > 1 {
+			v.checkLead(r)
 			v.want, v.prev = r.Seq, r.Prev
 		}
 	}
@@ -207,18 +187,15 @@ func (v *verifier) first(r link) {
 	}
 }
 
-func (v *verifier) leads(r link) bool {
-	for _, s := range v.points[r.Seq-1] {
-		if s.Chain == r.Chain && s.Head == r.Prev {
-			return true
-		}
+// checkLead checks that a checkpoint leads to the first record of a log without its beginning.
+func (v *verifier) checkLead(r Record) {
+	if !slices.ContainsFunc(v.points[r.Seq-1], func(s Signed) bool { return s.Chain == r.Chain && s.Head == r.Prev }) {
+		v.problem(r.Seq, Unproven, "the log begins with record %d, and no checkpoint for %d leads to it", r.Seq, r.Seq-1)
 	}
-	v.problem(r.Seq, Unproven, "the log begins with record %d, and no checkpoint for %d leads to it", r.Seq, r.Seq-1)
-	return true
 }
 
-// place holds the record against the one before.
-func (v *verifier) place(r link, hash string) {
+// checkOrder compares the record with the one before.
+func (v *verifier) checkOrder(r Record, hash string) {
 	switch {
 	case r.Seq == v.want && r.Prev != v.prev && !v.lost:
 		v.problem(r.Seq, Broken, "record %d does not continue the record before it: one of the two was changed", r.Seq)
@@ -246,8 +223,8 @@ func (v *verifier) follow(seq int64, hash string) {
 	v.r.Last, v.r.Head = seq, hash
 }
 
-// anchor holds the record against checkpoints for it.
-func (v *verifier) anchor(seq int64, hash string) {
+// checkPoints compares the record with the checkpoints for it.
+func (v *verifier) checkPoints(seq int64, hash string) {
 	for _, s := range v.points[seq] {
 		switch {
 		case s.Chain != v.r.Chain:
@@ -265,8 +242,8 @@ func (v *verifier) anchor(seq int64, hash string) {
 	}
 }
 
-// people matches intents and outcomes.
-func (v *verifier) people(r link) {
+// matchIntent matches intents and outcomes.
+func (v *verifier) matchIntent(r Record) {
 	switch r.Phase {
 	case PhaseIntent:
 		v.open[r.UID] = Doubt{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Actor: r.Actor.Name, Object: r.Object, ID: r.ID}
@@ -275,40 +252,37 @@ func (v *verifier) people(r link) {
 	}
 }
 
+// unsettled are the intents without an outcome so far, oldest first.
+func (v *verifier) unsettled() []Doubt {
+	return slices.SortedFunc(maps.Values(v.open), func(a, b Doubt) int { return int(a.Seq - b.Seq) })
+}
+
 // end finishes the report. head is what the store says about the end; nil for
 // an export.
 func (v *verifier) end(head *Head) Report {
-	var beyond []int64
-	for n := range v.points {
-		if n > v.r.Last {
-			beyond = append(beyond, n)
-		}
-	}
-	slices.Sort(beyond)
 	newest := int64(0)
-	for _, n := range beyond {
-		if s := v.points[n][0]; v.r.Chain != "" && s.Chain != v.r.Chain {
+	for _, n := range slices.Sorted(maps.Keys(v.points)) {
+		switch {
+		case n <= v.r.Last:
+		case v.r.Chain != "" && v.points[n][0].Chain != v.r.Chain:
 			v.problem(0, OtherLog, "the checkpoint for %d records belongs to another log", n)
-			continue
+		default:
+			newest = n
 		}
-		newest = n
 	}
-	switch {
-	case newest == 0:
-	case head != nil:
-		v.problem(v.r.Last+1, Cut, "the end was cut: there are records up to %d, and a checkpoint says %d", v.r.Last, newest)
-	default:
-		v.problem(v.r.Last+1, Cut, "the end was cut, or this copy is older than its checkpoints: there are records up to %d, and a checkpoint says %d", v.r.Last, newest)
+	if newest > 0 {
+		older := ", or this copy is older than its checkpoints"
+		if head != nil {
+			older = ""
+		}
+		v.problem(v.r.Last+1, Cut, "the end was cut%s: there are records up to %d, and a checkpoint says %d", older, v.r.Last, newest)
 	}
-	v.uncovered()
-	v.witnesses()
+	v.reportUncovered()
+	v.reportWitnesses()
 	if head != nil && (head.N != v.r.Last || head.N > 0 && head.Hash != v.r.Head) {
 		v.problem(head.N, HeadDiffer, "the store says that record %d is the last, the last one found is %d", head.N, v.r.Last)
 	}
-	for _, d := range v.open {
-		v.r.Unsettled = append(v.r.Unsettled, d)
-	}
-	slices.SortFunc(v.r.Unsettled, func(a, b Doubt) int { return int(a.Seq - b.Seq) })
+	v.r.Unsettled = append(v.r.Unsettled, v.unsettled()...)
 	if over := len(v.r.Unsettled) - maxDoubts; over > 0 {
 		v.r.Unsettled = v.r.Unsettled[:maxDoubts]
 		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("%d more acts are unsettled", over))

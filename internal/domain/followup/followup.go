@@ -1,9 +1,8 @@
-// Package followup settles writes whose outcome is not known: any process that
-// has the store looks at their objects again, at growing intervals and whenever
-// an object is seen anyway, until the wanted state shows or late_after is over.
-// Then everybody who was told is told again: the audit trail, the approval, the
-// journal of replacements, the record of a verification, open screens. See
-// docs/outcomes.md.
+// Package followup settles writes whose outcome is not known. Any process that has
+// the store reads their objects again, at growing intervals and whenever an object is
+// read anyway, until the wanted state shows or late_after is over. The outcome then
+// goes to the audit trail, the approval, the journal of replacements, the record of a
+// verification and open screens. See docs/outcomes.md.
 package followup
 
 import (
@@ -128,9 +127,9 @@ const claimed = time.Minute
 // of the wanted state still proves it.
 const remembered = 24 * time.Hour
 
-// after is when a row is looked at next.
-func (d *Tracker) after(r Row, now time.Time) time.Time {
-	late := r.Sent.Add(d.opt.LateAfter)
+// nextLook is when a row is looked at next.
+func (t *Tracker) nextLook(r Row, now time.Time) time.Time {
+	late := r.Sent.Add(t.opt.LateAfter)
 	if !r.Probe.Readable() {
 		return late
 	}

@@ -11,12 +11,12 @@ import (
 // Pending lists the writes whose outcome is not known, oldest first, and those
 // that were not seen in time. What is under way in living processes is left out;
 // what died with its process, also under an older opdeck, is taken in.
-func (d *Tracker) Pending(ctx context.Context) ([]Row, error) {
-	gone, flying, err := d.opt.Trail.Standing(ctx)
+func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
+	gone, flying, err := t.opt.Trail.Standing(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := d.opt.Store.Rows(ctx)
+	rows, err := t.opt.Store.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -28,24 +28,21 @@ func (d *Tracker) Pending(ctx context.Context) ([]Row, error) {
 	var out []Row
 	for _, r := range rows {
 		have[r.Ref] = true
-		if r.State == Sending && !dead[r.Ref] {
-			if flying[r.Ref] {
-				continue
-			}
-			if ok, err := d.closed(ctx, &r); err != nil || !ok {
-				if err != nil {
-					return nil, err
-				}
-				continue
+		open := r.State != Sending || dead[r.Ref]
+		if !open && !flying[r.Ref] {
+			if open, err = t.closed(ctx, &r); err != nil {
+				return nil, err
 			}
 		}
-		out = append(out, r)
+		if open {
+			out = append(out, r)
+		}
 	}
 	for _, e := range gone {
-		if have[e.UID] || e.Damaged || e.Context.BaseURL != d.opt.Context.BaseURL || e.Context.Account != d.opt.Context.Account {
+		if have[e.UID] || e.Damaged || e.Context.BaseURL != t.opt.Context.BaseURL || e.Context.Account != t.opt.Context.Account {
 			continue
 		}
-		r, err := d.adopt(ctx, e)
+		r, err := t.adopt(ctx, e)
 		if err != nil {
 			return nil, err
 		}
@@ -55,34 +52,34 @@ func (d *Tracker) Pending(ctx context.Context) ([]Row, error) {
 }
 
 // Of lists those of one object, without looking whether processes died.
-func (d *Tracker) Of(ctx context.Context, id string) ([]Row, error) {
-	rows, err := d.opt.Store.Rows(ctx)
+func (t *Tracker) Of(ctx context.Context, id string) ([]Row, error) {
+	rows, err := t.opt.Store.Rows(ctx)
 	return slices.DeleteFunc(rows, func(r Row) bool { return r.ID != id || r.State == Sending }), err
 }
 
 // closed looks at a row whose intent has an outcome although the row does not
 // say so: its process ended in between. ok: that outcome is an open one.
-func (d *Tracker) closed(ctx context.Context, r *Row) (ok bool, err error) {
-	e, err := d.opt.Trail.Entry(ctx, r.Ref)
+func (t *Tracker) closed(ctx context.Context, r *Row) (ok bool, err error) {
+	e, err := t.opt.Trail.Entry(ctx, r.Ref)
 	if err != nil {
 		return false, err
 	}
-	last, some, err := d.opt.Trail.LastOutcome(ctx, e)
+	last, some, err := t.opt.Trail.LastOutcome(ctx, e)
 	if err != nil || !some {
 		return false, err // it came between two reads: the next look sees it
 	}
 	if last.Outcome != audit.ResultUnknown {
-		return false, d.opt.Store.Forget(ctx, r.Ref)
+		return false, t.opt.Store.Forget(ctx, r.Ref)
 	}
 	next := *r
 	next.State = Unknown
-	moved, err := d.opt.Store.Move(ctx, *r, next)
+	moved, err := t.opt.Store.Move(ctx, *r, next)
 	*r = next
 	return moved, err
 }
 
 // adopt takes in an intent that has no row.
-func (d *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
+func (t *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
 	kind := api.ActKind(e.Event).Current()
 	p := api.Probe{Kind: kind}
 	switch e.Object {
@@ -94,11 +91,11 @@ func (d *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
 	if p.Kind == api.ActUploadDocument || p.Kind == api.ActSetHooks || p.Kind == api.ActSetApplication {
 		p.Kind = "" // the trail does not hold what would prove them
 	}
-	now, err := d.opt.Store.Now(ctx)
+	now, err := t.opt.Store.Now(ctx)
 	if err != nil {
 		return Row{}, err
 	}
 	r := Row{Ref: e.UID, State: Sending, Sent: e.At, Next: now, Write: Write{Kind: kind, Object: e.Object, ID: e.ID, Item: e.Item,
 		Name: audit.Reading(e.Name).Line(80), Summary: audit.Reading(e.Summary).Line(300), Who: audit.Reading(e.Actor.Name).Line(80), Probe: p}}
-	return r, d.opt.Store.Add(ctx, r)
+	return r, t.opt.Store.Add(ctx, r)
 }

@@ -10,8 +10,8 @@ import (
 
 // Saw takes operations that were read for whatever reason: what they prove is
 // settled at once.
-func (d *Tracker) Saw(ctx context.Context, ops []api.Operation) {
-	d.proven(ctx, func(r Row) (string, bool) {
+func (t *Tracker) Saw(ctx context.Context, ops []api.Operation) {
+	t.proven(ctx, func(r Row) (string, bool) {
 		for _, op := range ops {
 			if r.Probe.ProvenBy(op) {
 				return "", true
@@ -21,10 +21,9 @@ func (d *Tracker) Saw(ctx context.Context, ops []api.Operation) {
 	})
 }
 
-// Shown takes a look that another part of the program made and that showed what
-// the write wanted.
-func (d *Tracker) Shown(ctx context.Context, p api.Probe, s api.Sight) {
-	d.proven(ctx, func(r Row) (string, bool) {
+// Shown takes a read by another part of the program that showed what the write wanted.
+func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Sight) {
+	t.proven(ctx, func(r Row) (string, bool) {
 		q := r.Probe
 		return s.File, q.Kind == p.Kind && q.OPID == p.OPID && q.CUID == p.CUID && q.GUID == p.GUID && q.Since.Equal(p.Since)
 	})
@@ -32,47 +31,47 @@ func (d *Tracker) Shown(ctx context.Context, p api.Probe, s api.Sight) {
 
 // proven settles as done the rows that is says so about; file is the id of an
 // uploaded file.
-func (d *Tracker) proven(ctx context.Context, is func(Row) (file string, ok bool)) {
-	rows, err := d.opt.Store.Rows(ctx)
+func (t *Tracker) proven(ctx context.Context, is func(Row) (file string, ok bool)) {
+	rows, err := t.opt.Store.Rows(ctx)
 	if err != nil || len(rows) == 0 {
-		return // trouble is told by who needs the store
+		return // the callers that need the store report its trouble
 	}
 	for _, r := range rows {
 		file, ok := is(r)
-		if !ok || r.State == Sending && !d.dead(ctx, r.Ref) || !d.hold(r.Ref) {
+		if !ok || r.State == Sending && !t.dead(ctx, r.Ref) || !t.hold(r.Ref) {
 			continue
 		}
-		if now, err := d.opt.Store.Now(ctx); err == nil {
+		if now, err := t.opt.Store.Now(ctx); err == nil {
 			r.Looked = now
 		}
-		if err := d.settle(ctx, r, api.Outcome{Verdict: api.Done, Found: file, Detail: "a later read shows that it was done"}); err != nil {
-			d.opt.Log.Error("a write that is proven done could not be settled", "ref", r.Ref, "err", err)
+		if err := t.settle(ctx, r, api.Outcome{Verdict: api.Done, Found: file, Detail: "a later read shows that it was done"}); err != nil {
+			t.opt.Log.Error("a write that is proven done could not be settled", "ref", r.Ref, "err", err)
 		}
-		d.release(r.Ref)
+		t.release(r.Ref)
 	}
 }
 
 // dead reports that the process of a write has ended without an outcome.
-func (d *Tracker) dead(ctx context.Context, ref string) bool {
-	gone, flying, err := d.opt.Trail.Standing(ctx)
+func (t *Tracker) dead(ctx context.Context, ref string) bool {
+	gone, flying, err := t.opt.Trail.Standing(ctx)
 	return err == nil && !flying[ref] && slices.ContainsFunc(gone, func(e audit.Entry) bool { return e.UID == ref })
 }
 
-// ObjectChanged says that an object changed: what is not known about it is looked at
-// soon, by whichever process is first.
-func (d *Tracker) ObjectChanged(ctx context.Context, id string) {
-	rows, err := d.opt.Store.Rows(ctx)
+// ObjectChanged makes the writes on an object due now, for the first process that
+// looks.
+func (t *Tracker) ObjectChanged(ctx context.Context, id string) {
+	rows, err := t.opt.Store.Rows(ctx)
 	if err != nil || len(rows) == 0 {
 		return
 	}
-	now, err := d.opt.Store.Now(ctx)
+	now, err := t.opt.Store.Now(ctx)
 	for _, r := range rows {
 		if err != nil || r.ID != id || r.State != Unknown || !r.Probe.Readable() {
 			continue
 		}
 		next := r
 		next.Next = now
-		_, _ = d.opt.Store.Move(ctx, r, next) // else another process is at it
-		d.notify()
+		_, _ = t.opt.Store.Move(ctx, r, next) // else another process is at it
+		t.notify()
 	}
 }

@@ -8,35 +8,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"opdeck/api"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
-	"opdeck/ui/keymap"
 )
-
-// State is where one step stands.
-type State string
-
-// The states of a step.
-const (
-	Todo     State = "to do"
-	Done     State = "done"
-	NotYet   State = "not yet"
-	Blocked  State = "blocked"
-	Optional State = "not needed"
-	Unclear  State = "not known" // an answer was not seen
-)
-
-// Step is one line of the checklist.
-type Step struct {
-	Key   string `json:"key"` // share, outstanding, link, application, finalize
-	Name  string `json:"name"`
-	State State  `json:"state"`
-	Note  string `json:"note,omitempty"` // safe to draw
-}
 
 // Record is what is kept of a customer's journey.
 type Record struct {
@@ -73,7 +50,7 @@ type Journey struct {
 	Application api.Application `json:"-"`
 	Record      Record          `json:"record"`
 	Steps       []Step          `json:"steps"`
-	Next        string          `json:"next"`                       // a sentence
+	Next                        // "next" and "next_act"
 	Problem     string          `json:"problem,omitempty"`          // why the application could not be read
 	NoRecord    string          `json:"customer_problem,omitempty"` // why the customer's record could not be; Customer then holds little but the cuid
 }
@@ -243,165 +220,4 @@ func (j *Journeys) note(ctx context.Context, cuid string, actErr error, change f
 		return &api.Error{Kind: api.Internal, Public: "It was done, but the journey could not be noted in the store.", Err: err}
 	}
 	return actErr
-}
-
-// finalStates are customer and application states after which nothing is left
-// for us to do (service's webhook page: results ACCEPT, REJECT, BANNED).
-var finalStates = map[string]string{"ACCEPT": "accepted", "ACCEPTED": "accepted", "REJECT": "rejected", "BANNED": "banned"}
-
-var submittedStates = map[string]bool{"SUBMITTED": true, "MODERATION": true, "MODERATED": true, "VERIFY": true, "PROCESSING": true, "UNDER_REVIEW": true}
-
-// Steps builds the checklist. It is a pure function of what was read and kept.
-func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step, string) {
-	finalized := !r.FinalizedAt.IsZero() || submittedStates[strings.ToUpper(string(app.Status))] || finalStates[strings.ToUpper(string(app.Status))] != ""
-	share := shareStep(c, r)
-	if settled(c, r) && share.State == Todo {
-		share.State = Optional
-	}
-	outstanding, link := outstandingStep(r), linkStep(r, now)
-	if finalized && link.State == Todo {
-		link.State = Optional
-	}
-	if settled(c, r) && !r.Applied {
-		outstanding.State, outstanding.Note = Optional, "Nothing is asked for."
-	}
-	application := Step{Key: "application", Name: "Application", State: Todo, Note: "No application is there yet."}
-	if app.Unread {
-		application.State, application.Note = Unclear, "It could not be read."
-	} else if app.Kind() != "" {
-		application.State, application.Note = Done, strings.ToLower(app.Kind())+", "+orDash(app.Status.Line(30))
-	}
-	finalize := Step{Key: "finalize", Name: "Finalize", State: NotYet, Note: "Submits the application for review."}
-	switch {
-	case r.FinalizeUnclear && !finalized:
-		finalize.State, finalize.Note = Unclear, "Sent; nothing shows yet whether it was done. opdeck looks again by itself."
-	case finalized:
-		finalize.State, finalize.Note = Done, "Submitted."
-		if !r.FinalizedAt.IsZero() {
-			finalize.Note = "Submitted by " + orDash(r.By) + "."
-		}
-	case r.Applied || app.Kind() != "" || app.Unread || !r.LinkAt.IsZero():
-		finalize.State = Todo
-	}
-	if r.FinalizeLate && !finalized {
-		finalize.Note = "Sent before, and not seen in time. Look at the application, then finalize again."
-	}
-	if settled(c, r) && finalize.State == Todo {
-		finalize.State = Optional
-	}
-	steps := []Step{share, outstanding, link, application, finalize}
-	return steps, next(steps, c, r, finalized, now)
-}
-
-func shareStep(c api.Customer, r Record) Step {
-	s := Step{Key: "share", Name: "Share", State: Todo, Note: tokenKind(string(c.Type))}
-	switch {
-	case r.Applied:
-		s.State, s.Note = Done, "Applied; a customer is shared once."
-	case r.Unclear:
-		s.State, s.Note = Unclear, "Sent, and its outcome is not known. A new token tells: the service answers 409 if the first was applied."
-	case r.BaaS:
-		s.State, s.Note = Blocked, "The service forbade it (403), as for accounts on the BaaS verification program. Use the link, or try again."
-		if r.BaaSSaid != "" {
-			s.Note = strings.TrimRight(r.BaaSSaid, ".") + ". Use the link, or try again."
-		}
-	case r.Rejected != "":
-		s.Note = "Last token rejected: " + r.Rejected
-	}
-	return s
-}
-
-func tokenKind(kind string) string {
-	switch kind {
-	case api.Individual:
-		return "One token carries the customer's own profile."
-	case api.Corporate:
-		return "One token carries the company with its beneficiaries."
-	}
-	return "The customer's kind is not known; the service will check the token."
-}
-
-func outstandingStep(r Record) Step {
-	s := Step{Key: "outstanding", Name: "Outstanding sets", State: NotYet, Note: "Told by the service when the token is applied."}
-	switch {
-	case r.Applied && len(r.Outstanding) > 0:
-		s.State, s.Note = Todo, strings.Join(r.Outstanding, ", ")
-	case r.Applied && r.Outstanding == nil:
-		s.State, s.Note = Unclear, "The answer was not seen; make a link to find out what is missing."
-	case r.Applied:
-		s.State, s.Note = Optional, "Nothing was reported outstanding."
-	}
-	return s
-}
-
-func linkStep(r Record, now time.Time) Step {
-	s := Step{Key: "link", Name: "Link", State: Optional, Note: "For document sets that the token did not cover."}
-	switch {
-	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
-		s.State, s.Note = Done, "Made; valid until "+r.LinkUntil.UTC().Format("15:04:05")+" UTC, once."
-	case !r.LinkAt.IsZero():
-		s.State, s.Note = Done, "Made at "+r.LinkAt.UTC().Format("2006-01-02 15:04")+" UTC; it has lapsed."
-	case len(r.Outstanding) > 0 || r.BaaS || r.Applied && r.Outstanding == nil:
-		s.State = Todo
-	}
-	return s
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "–"
-	}
-	return s
-}
-
-// final is the word for a customer after whose state nothing is left to do, ""
-// for other states.
-func final(c api.Customer) string { return finalStates[strings.ToUpper(string(c.Status))] }
-
-// settled reports that the customer needs no verification and none was begun.
-func settled(c api.Customer, r Record) bool { return final(c) != "" && !r.Unfinished() }
-
-// Press is how Next names the key of an act, for surfaces that have other words.
-func Press(k keymap.Key) string { return " (" + k.Help().Key + ")" }
-
-// next says in a sentence what to do now, and who does it.
-func next(steps []Step, c api.Customer, r Record, finalized bool, now time.Time) string {
-	keys := keymap.New().Compliance
-	state := func(key string) State {
-		for _, s := range steps {
-			if s.Key == key {
-				return s.State
-			}
-		}
-		return ""
-	}
-	switch {
-	case finalized && final(c) != "":
-		return "Nothing: the customer is " + final(c) + "."
-	case finalized:
-		return "Wait for the review's result."
-	case settled(c, r) && strings.EqualFold(string(c.Status), "BANNED"):
-		return "Nothing: the customer is banned."
-	case settled(c, r):
-		return "Nothing: the customer is " + final(c) + ". To verify them anew, present a share token" + Press(keys.Share) + "."
-	case r.FinalizeUnclear:
-		return "Wait, or reload: finalize was sent, and the application tells when it was submitted."
-	case r.Unclear:
-		return "Present a new token" + Press(keys.Share) + ": the service answers 409 if the first one was applied. Never the same token again."
-	case state("link") == Todo && r.Applied && r.Outstanding == nil:
-		return "Make a link" + Press(keys.Link) + ": what is outstanding is not known, and the link shows the customer what is missing."
-	case state("link") == Todo && len(r.Outstanding) > 0:
-		return "Make a link" + Press(keys.Link) + " for the outstanding document sets."
-	case state("link") == Todo:
-		return "Make a link" + Press(keys.Link) + " for the customer."
-	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
-		return "Wait for the customer: they open the link and hand in what is missing. Then finalize" + Press(keys.Finalize) + "."
-	case !r.LinkAt.IsZero():
-		return "The link has lapsed. Is the customer through with it? Then finalize" + Press(keys.Finalize) + ", else make another" + Press(keys.Link) + "."
-	case r.Applied || state("finalize") == Todo && state("share") != Todo:
-		return "Finalize the application" + Press(keys.Finalize) + "."
-	case state("share") == Todo:
-		return "Present a share token" + Press(keys.Share) + "."
-	}
-	return "Make a link" + Press(keys.Link) + "."
 }

@@ -18,7 +18,7 @@ const (
 	Lapse = 30 * time.Second
 )
 
-// Place is one console's place: who looks at which object.
+// Place says which person has which object open in one console.
 type Place struct {
 	Console string    `json:"console"` // one console; a person may have several
 	Scope   string    `json:"scope"`   // base_url and account
@@ -39,7 +39,7 @@ type Store interface {
 	Put(ctx context.Context, p Place) error
 	// Leave removes the place of a console.
 	Leave(ctx context.Context, console string) error
-	// At returns who is at an object and gave a sign of life within the time given,
+	// At returns the places at an object that were written within the time given,
 	// longest there first; its times are moved to the clock of a host at now.
 	At(ctx context.Context, scope, object, id string, within time.Duration, now time.Time) ([]Place, error)
 }

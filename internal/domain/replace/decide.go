@@ -3,7 +3,6 @@ package replace
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"time"
 
@@ -17,16 +16,15 @@ var befores = map[Step]Step{Removing: Planned, Uploading: Removed, Attaching: Up
 // after it was not seen within LateAfter. For an upload that means a second file
 // if the first one arrives after all.
 func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
-	ctx, release := r.at(ctx, j)
+	ctx, release := r.hold(ctx, j)
 	defer release()
-	before, ok := befores[j.Step]
 	switch {
-	case !ok:
+	case befores[j.Step] == "":
 		return r.Run(ctx, j)
 	case !r.Late(j):
 		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
 			Public: "The outcome of what was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " is not known yet, so nothing is sent again.",
-			Hint:   "It may still arrive. It can be sent again " + r.LateAfter.String() + " after it was sent; until then opdeck document resume " + j.ID + " looks."}
+			Hint:   "It may still arrive. It can be sent again " + r.LateAfter.String() + " after it was sent; until then resuming only looks."}
 	}
 	if next, err := r.advance(ctx, j); err == nil || next.Step != j.Step { // it shows after all
 		if err != nil {
@@ -34,8 +32,7 @@ func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
 		}
 		return r.Run(ctx, next)
 	}
-	j.Asked = time.Time{}
-	j, err := r.save(ctx, j, before)
+	j, err := r.stepBack(ctx, j)
 	if err != nil {
 		return j, err
 	}
@@ -63,15 +60,15 @@ func (r *Jobs) Use(ctx context.Context, j Job, file string) (Job, error) {
 // new one that was attached already is left alone. The job ends when a read or an
 // answer shows the old document attached; until then it stays open.
 func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
-	ctx, release := r.at(ctx, j)
+	ctx, release := r.hold(ctx, j)
 	defer release()
 	switch {
 	case j.Step.Ended():
 		return j, nil
 	case j.Step == Planned && !slices.Contains(j.Sent, Removing):
-		return r.ended(ctx, j, Abandoned) // nothing was ever sent
+		return r.done(ctx, j, Abandoned) // nothing was ever sent
 	case j.Step == Removing && !r.Late(j): // it may still be removed, after we had looked
-		next, err := r.afterRemoving(ctx, j)
+		next, err := r.check(ctx, j, j.removal(), Removed)
 		if err != nil {
 			return next, err
 		}
@@ -96,37 +93,24 @@ func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
 // putBack attaches the old document unless it is there. What was sent and did
 // not show is sent again only after LateAfter.
 func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
-	shown, err := r.look(ctx, api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: j.OldGUID})
+	shown, err := r.look(ctx, j.attachment(j.OldGUID))
 	if !shown && err == nil && r.unsent(ctx, j, api.ActAttachDocument, j.OPID) {
 		j.Asked = time.Time{}
 	}
 	switch {
 	case shown:
-		return r.ended(ctx, j, Abandoned)
+		return r.done(ctx, j, Abandoned)
 	case err != nil && !r.Late(j):
-		return j, r.open(j, "Putting "+j.OldName+" back", err)
+		return j, r.unknown(j, "Putting "+j.OldName+" back", err)
 	case err != nil:
 		return j, err
 	case !r.Late(j):
-		return j, r.open(j, "Putting "+j.OldName+" back", nil)
+		return j, r.unknown(j, "Putting "+j.OldName+" back", nil)
 	}
-	sent := j.Sent
-	if j, err = r.begin(ctx, j, Abandoning); err != nil {
-		return j, err
-	}
-	if _, err := r.Client.AttachDocument(ctx, j.OPID, j.OldGUID, ""); err != nil {
-		return r.back(ctx, j, Abandoning, sent, err)
-	}
-	return r.ended(ctx, j, Abandoned)
-}
-
-// ended writes the end down and forgets the new file's copy.
-func (r *Jobs) ended(ctx context.Context, j Job, step Step) (Job, error) {
-	j, err := r.done(ctx, j, step)
-	if err == nil {
-		_ = os.Remove(r.path(j))
-	}
-	return j, err
+	return r.send(ctx, j, Abandoning, Abandoning, Abandoned, func(j *Job, _ []Step) error {
+		_, err := r.Client.AttachDocument(ctx, j.OPID, j.OldGUID, "")
+		return err
+	})
 }
 
 // Settled follows an outcome that was proven after the job's process had told it
@@ -141,7 +125,7 @@ func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error 
 	}
 	for _, j := range open {
 		next, ok := follows(j, p)
-		if !ok || isAt(ctx, j) {
+		if !ok || isHeld(ctx, j) {
 			continue
 		}
 		if j.Step == Uploading {
@@ -150,20 +134,15 @@ func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error 
 			}
 			j.NewGUID, j.Candidates = out.Found, nil
 		}
-		if next.Ended() {
-			_, err = r.ended(ctx, j, next)
-		} else {
-			_, err = r.done(ctx, j, next)
-		}
-		if err != nil && !errors.Is(err, ErrTaken) {
+		if _, err = r.done(ctx, j, next); err != nil && !errors.Is(err, ErrTaken) {
 			return err
 		}
 	}
 	return nil
 }
 
-func isAt(ctx context.Context, j Job) bool {
-	is, ok := ctx.Value(atKey{}).(running)
+func isHeld(ctx context.Context, j Job) bool {
+	is, ok := ctx.Value(heldKey{}).(holder)
 	return ok && is.job == j.ID
 }
 

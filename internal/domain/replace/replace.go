@@ -101,8 +101,8 @@ type Client interface {
 	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
 }
 
-// Witness knows whether a process that took a step has ended, and whether it had
-// come to the sending.
+// Witness proves that a process which took a step has ended, and whether it began
+// to send.
 type Witness interface {
 	// Hold marks this process as runner until release is called or it ends.
 	Hold(runner string) (release func(), ok bool)
@@ -126,7 +126,7 @@ type Jobs struct {
 	// LateAfter is how long a call whose outcome is not known is waited for before
 	// a person is asked.
 	LateAfter time.Duration
-	// Witness proves that a call was never sent; nil: nobody does.
+	// Witness proves that a call was never sent; nil: nothing does.
 	Witness Witness
 	// OnStep is told about every step; may be nil.
 	OnStep func(Job)
@@ -179,7 +179,7 @@ func (r *Jobs) keep(j Job, content []byte) error {
 // Run takes the steps that are left. It returns the job as it stands and, when
 // it stopped before the end, why; Run again to go on.
 func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
-	ctx, release := r.at(ctx, j)
+	ctx, release := r.hold(ctx, j)
 	defer release()
 	for !j.Step.Ended() {
 		next, err := r.advance(ctx, j)
@@ -193,33 +193,32 @@ func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
 		}
 		j = next
 	}
-	_ = os.Remove(r.path(j)) // a file that stays is swept by no one, but harms no one
 	return j, nil
 }
 
-// atKey marks the context of who takes a job's steps: what is seen meanwhile is
-// theirs to write down, and Settled leaves the job alone.
-type atKey struct{}
+// heldKey marks the context in which the steps of a job are taken: that call writes
+// down what is seen meanwhile, and Settled leaves the job alone.
+type heldKey struct{}
 
-// here are the runners of this process: a lock of one's own tells nothing.
-var here sync.Map
+// ownRunners are the runners of this process, whose own locks prove nothing to it.
+var ownRunners sync.Map
 
-// running is who takes a job's steps.
-type running struct{ job, runner string }
+// holder is the call that takes a job's steps.
+type holder struct{ job, runner string }
 
-func (r *Jobs) at(ctx context.Context, j Job) (context.Context, func()) {
-	if is, ok := ctx.Value(atKey{}).(running); ok && is.job == j.ID {
+func (r *Jobs) hold(ctx context.Context, j Job) (context.Context, func()) {
+	if is, ok := ctx.Value(heldKey{}).(holder); ok && is.job == j.ID {
 		return ctx, func() {}
 	}
-	is, release := running{job: j.ID}, func() {}
+	is, release := holder{job: j.ID}, func() {}
 	if r.Witness != nil {
 		runner := newID()
 		if let, ok := r.Witness.Hold(runner); ok {
-			here.Store(runner, true)
-			is.runner, release = runner, func() { here.Delete(runner); let() }
+			ownRunners.Store(runner, true)
+			is.runner, release = runner, func() { ownRunners.Delete(runner); let() }
 		}
 	}
-	return context.WithValue(ctx, atKey{}, is), release
+	return context.WithValue(ctx, heldKey{}, is), release
 }
 
 // unsent reports that the call of the step under way is proven not to have left:
@@ -229,17 +228,11 @@ func (r *Jobs) unsent(ctx context.Context, j Job, kind api.ActKind, id string) b
 	if r.Witness == nil || j.Mark == 0 || j.Runner == "" || !r.Witness.Gone(j.Runner, j.Asked) {
 		return false
 	}
-	if _, ours := here.Load(j.Runner); ours {
+	if _, ours := ownRunners.Load(j.Runner); ours {
 		return false
 	}
 	began, err := r.Witness.Began(ctx, j.Mark-1, string(kind), id)
 	return err == nil && !began
-}
-
-// anew goes back to the step before one that is proven not to have left.
-func (r *Jobs) anew(ctx context.Context, j Job, before Step) (Job, error) {
-	j.Asked, j.Problem = time.Time{}, ""
-	return r.save(ctx, j, before)
 }
 
 // save writes the job at a step, over the version that j is.
@@ -266,7 +259,7 @@ func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
 	case Planned:
 		return r.remove(ctx, j)
 	case Removing:
-		return r.afterRemoving(ctx, j)
+		return r.check(ctx, j, j.removal(), Removed)
 	case Removed:
 		return r.upload(ctx, j)
 	case Uploading:
@@ -274,7 +267,7 @@ func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
 	case Uploaded:
 		return r.attach(ctx, j)
 	case Attaching:
-		return r.afterAttaching(ctx, j)
+		return r.check(ctx, j, j.attachment(j.NewGUID), Attached)
 	case Abandoning:
 		return r.putBack(ctx, j)
 	}
@@ -284,7 +277,7 @@ func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
 // begin writes down that the call of a step goes out now.
 func (r *Jobs) begin(ctx context.Context, j Job, step Step) (Job, error) {
 	j.Asked, j.Mark, j.Runner = r.Now().UTC(), 0, ""
-	if is, ok := ctx.Value(atKey{}).(running); ok && is.runner != "" {
+	if is, ok := ctx.Value(heldKey{}).(holder); ok && is.runner != "" {
 		if last, err := r.Witness.Last(ctx); err == nil {
 			j.Mark, j.Runner = last+1, is.runner
 		}
@@ -295,21 +288,37 @@ func (r *Jobs) begin(ctx context.Context, j Job, step Step) (Job, error) {
 	return r.save(ctx, j, step)
 }
 
-// done writes down that the wanted state was shown.
+// done writes down that the wanted state was shown. The copy of the new file is
+// removed with the end of the job.
 func (r *Jobs) done(ctx context.Context, j Job, step Step) (Job, error) {
 	j.Asked, j.Problem = time.Time{}, ""
-	return r.save(context.WithoutCancel(ctx), j, step)
+	j, err := r.save(context.WithoutCancel(ctx), j, step)
+	if err == nil && step.Ended() {
+		_ = os.Remove(r.path(j)) // a file that stays harms nobody
+	}
+	return j, err
 }
 
-// back returns to the step before when it is proven that a call did nothing; an
-// unknown outcome stays where it is. sent is Job.Sent from before the call.
-func (r *Jobs) back(ctx context.Context, j Job, before Step, sent []Step, err error) (Job, error) {
-	if api.KindOf(err) == api.UnknownOutcome {
+// send takes one step: it writes down that the call goes out, calls, and writes down
+// what the call proved. When it is proven that the call did nothing, the job goes back
+// to before; an unknown outcome leaves it where it is. call gets the steps that were
+// sent before, and changes the job by what came back.
+func (r *Jobs) send(ctx context.Context, j Job, before, sending, after Step, call func(j *Job, sent []Step) error) (Job, error) {
+	sent := j.Sent
+	j, err := r.begin(ctx, j, sending)
+	if err != nil {
 		return j, err
 	}
-	j.Asked, j.Sent = time.Time{}, sent
-	saved, saveErr := r.save(context.WithoutCancel(ctx), j, before)
-	return saved, errors.Join(err, saveErr)
+	switch err := call(&j, sent); {
+	case err == nil:
+		return r.done(ctx, j, after)
+	case api.KindOf(err) == api.UnknownOutcome:
+		return j, err
+	default:
+		j.Asked, j.Sent = time.Time{}, sent
+		saved, saveErr := r.save(context.WithoutCancel(ctx), j, before)
+		return saved, errors.Join(err, saveErr)
+	}
 }
 
 // Late reports whether the call of the step under way was not seen within
@@ -318,31 +327,50 @@ func (r *Jobs) Late(j Job) bool {
 	return j.Asked.IsZero() || r.Now().Sub(j.Asked) >= r.LateAfter
 }
 
-func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
-	sent := j.Sent
-	j, err := r.begin(ctx, j, Removing)
-	if err != nil {
-		return j, err
-	}
-	_, err = r.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"})
-	if e := api.AsError(err); e != nil && e.Rule == api.RuleNotAttached && slices.Contains(sent, Removing) {
-		err = nil // an earlier call of this job took effect after all
-	}
-	if err != nil {
-		return r.back(ctx, j, Planned, sent, err)
-	}
-	return r.done(ctx, j, Removed)
+// Undecided reports that the job goes on only when a person decides: Again, Use or
+// Abandon.
+func (r *Jobs) Undecided(j Job) bool {
+	return befores[j.Step] != "" && (len(j.Candidates) > 0 || r.Late(j))
 }
 
-func (r *Jobs) afterRemoving(ctx context.Context, j Job) (Job, error) {
-	shown, err := r.look(ctx, api.Probe{Kind: api.ActRemoveDocument, OPID: j.OPID, GUID: j.OldGUID})
-	if shown {
-		return r.done(ctx, j, Removed)
+// removal and attachment are the probes that show whether the step was done.
+func (j Job) removal() api.Probe {
+	return api.Probe{Kind: api.ActRemoveDocument, OPID: j.OPID, GUID: j.OldGUID}
+}
+
+func (j Job) attachment(guid string) api.Probe {
+	return api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: guid}
+}
+
+func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
+	return r.send(ctx, j, Planned, Removing, Removed, func(j *Job, sent []Step) error {
+		_, err := r.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"})
+		if e := api.AsError(err); e != nil && e.Rule == api.RuleNotAttached && slices.Contains(sent, Removing) {
+			return nil // an earlier call of this job took effect after all
+		}
+		return err
+	})
+}
+
+// check reads what became of a removal or an attachment whose outcome is not known.
+func (r *Jobs) check(ctx context.Context, j Job, p api.Probe, after Step) (Job, error) {
+	shown, err := r.look(ctx, p)
+	switch {
+	case shown:
+		return r.done(ctx, j, after)
+	case r.unsent(ctx, j, p.Kind, j.OPID):
+		return r.stepBack(ctx, j)
+	case after == Removed:
+		return j, r.unknown(j, "The removal of "+j.OldName, err)
 	}
-	if r.unsent(ctx, j, api.ActRemoveDocument, j.OPID) {
-		return r.anew(ctx, j, Planned)
-	}
-	return j, r.open(j, "The removal of "+j.OldName, err)
+	return j, r.unknown(j, "Attaching the new document", err)
+}
+
+// stepBack goes back to the step before one whose call was not sent or is sent again.
+func (r *Jobs) stepBack(ctx context.Context, j Job) (Job, error) {
+	before := befores[j.Step]
+	j.Asked, j.Problem = time.Time{}, ""
+	return r.save(ctx, j, before)
 }
 
 func (r *Jobs) look(ctx context.Context, p api.Probe) (bool, error) {
@@ -350,14 +378,14 @@ func (r *Jobs) look(ctx context.Context, p api.Probe) (bool, error) {
 	return s.Shown, err
 }
 
-// open says that the outcome of the step under way is not known, and what to do.
-func (r *Jobs) open(j Job, what string, looked error) error {
+// unknown says that the outcome of the step under way is not known, and what to do.
+func (r *Jobs) unknown(j Job, what string, looked error) error {
 	e := &api.Error{Op: "replace document", Kind: api.UnknownOutcome, Err: looked,
 		Public: what + " was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " and is not visible yet.",
-		Hint:   "Look again later: opdeck document resume " + j.ID + ". It is not sent again by itself."}
+		Hint:   "Resume the replacement later to look again; nothing is sent again by itself."}
 	if r.Late(j) {
 		e.Public = what + " is not visible, " + r.LateAfter.String() + " after it was sent."
-		e.Hint = "Decide: opdeck document resume " + j.ID + " --again sends it once more, --abandon gives the job up."
+		e.Hint = "Decide whether it is sent once more or the replacement is given up."
 	}
 	if looked != nil {
 		e.Public += " The last look failed: " + api.AsError(looked).Public
@@ -381,17 +409,14 @@ func (r *Jobs) upload(ctx context.Context, j Job) (Job, error) {
 		return j, err
 	}
 	probe := r.Client.ProbeUpload(ctx, u)
-	sent := j.Sent
 	j.Probe, u.Probe, j.Candidates, j.Began = &probe, &probe, nil, r.Now().UTC()
-	if j, err = r.begin(ctx, j, Uploading); err != nil {
-		return j, err
-	}
-	f, err := r.Client.UploadDocument(ctx, u)
-	if err != nil {
-		return r.back(ctx, j, Removed, sent, err)
-	}
-	j.NewGUID = string(f.ID)
-	return r.done(ctx, j, Uploaded)
+	return r.send(ctx, j, Removed, Uploading, Uploaded, func(j *Job, _ []Step) error {
+		f, err := r.Client.UploadDocument(ctx, u)
+		if err == nil {
+			j.NewGUID = string(f.ID)
+		}
+		return err
+	})
 }
 
 // afterUploading looks for the file that was sent. It is never sent again from
@@ -407,18 +432,18 @@ func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
 		return r.done(ctx, j, Uploaded)
 	}
 	if r.unsent(ctx, j, api.ActUploadDocument, j.CUID) {
-		return r.anew(ctx, j, Removed)
+		return r.stepBack(ctx, j)
 	}
 	if err == nil {
 		j.Candidates = s.Candidates
 	}
-	e := api.AsError(r.open(j, "The upload of "+j.FileName, err))
+	e := api.AsError(r.unknown(j, "The upload of "+j.FileName, err))
 	if n := len(j.Candidates); n > 0 {
 		e.Public = fmt.Sprintf("The upload of %s was sent, and which file it became cannot be told: %d of that name and size may be it (%s).",
 			j.FileName, n, strings.Join(j.Candidates[:min(n, 5)], ", "))
 	}
-	if len(j.Candidates) > 0 || r.Late(j) {
-		e.Hint = "Decide: opdeck document resume " + j.ID + " --use FILEID takes one of the customer's files, --upload-again uploads it once more, --abandon puts the old document back."
+	if r.Undecided(j) {
+		e.Hint = "Decide: take one of the customer's files as the uploaded one, upload the file once more, or give the replacement up, which puts the old document back."
 	}
 	return j, e
 }
@@ -433,29 +458,13 @@ func (r *Jobs) probe(j Job) (api.Probe, error) {
 }
 
 func (r *Jobs) attach(ctx context.Context, j Job) (Job, error) {
-	sent := j.Sent
-	if slices.Contains(sent, Attaching) { // an earlier call may have taken effect meanwhile
-		if shown, _ := r.look(ctx, api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: j.NewGUID}); shown {
+	if slices.Contains(j.Sent, Attaching) { // an earlier call may have taken effect meanwhile
+		if shown, _ := r.look(ctx, j.attachment(j.NewGUID)); shown {
 			return r.done(ctx, j, Attached)
 		}
 	}
-	j, err := r.begin(ctx, j, Attaching)
-	if err != nil {
-		return j, err
-	}
-	if _, err := r.Client.AttachDocument(ctx, j.OPID, j.NewGUID, j.FileName); err != nil {
-		return r.back(ctx, j, Uploaded, sent, err)
-	}
-	return r.done(ctx, j, Attached)
-}
-
-func (r *Jobs) afterAttaching(ctx context.Context, j Job) (Job, error) {
-	shown, err := r.look(ctx, api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: j.NewGUID})
-	if shown {
-		return r.done(ctx, j, Attached)
-	}
-	if r.unsent(ctx, j, api.ActAttachDocument, j.OPID) {
-		return r.anew(ctx, j, Uploaded)
-	}
-	return j, r.open(j, "Attaching the new document", err)
+	return r.send(ctx, j, Uploaded, Attaching, Attached, func(j *Job, _ []Step) error {
+		_, err := r.Client.AttachDocument(ctx, j.OPID, j.NewGUID, j.FileName)
+		return err
+	})
 }

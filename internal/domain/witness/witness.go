@@ -1,7 +1,7 @@
-// Package witness is a process that stands apart from opdeck's state and co-signs
-// the checkpoints of its audit trail (c2sp.org/tlog-witness): it signs only what
-// continues what it saw before, so that a trail that was cut, forked or put back
-// is found out although everything beside it fits.
+// Package witness is a server, apart from opdeck's state, that co-signs the checkpoints
+// of its audit trail (c2sp.org/tlog-witness). It signs only what continues what it
+// saw before, so it detects a trail that was cut, forked or restored from a backup
+// together with everything beside it.
 package witness
 
 import (
@@ -26,6 +26,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/host/listen"
 )
 
 // Options say what a witness works with.
@@ -103,16 +104,7 @@ func (w *Witness) Serve(ctx context.Context, ln net.Listener) error {
 	mux.HandleFunc("POST /add-checkpoint", w.addCheckpoint)
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10}
-	stop := context.AfterFunc(ctx, func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_ = srv.Shutdown(ctx)
-	})
-	defer stop()
-	if err := srv.Serve(&bounded{Listener: ln, free: make(chan struct{}, maxConns)}); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("witness: %w", err)
-	}
-	return nil
+	return listen.Serve(ctx, "witness", srv, &bounded{Listener: ln, free: make(chan struct{}, maxConns)}, 5*time.Second)
 }
 
 // refusal is an answer that is not a signature.

@@ -98,16 +98,16 @@ func binds(q approval.Request) string {
 }
 
 func (r *root) approvalApprove() *cobra.Command {
-	return r.approvalDecide("Approved. The requester now repeats the act as it is.", false, (*approval.Desk).Approve)
+	return r.approvalDecide("Approved. The requester now repeats the act as it is.", false, (*approval.Service).Approve)
 }
 
 func (r *root) approvalDeny() *cobra.Command {
-	return r.approvalDecide("Denied.", true, (*approval.Desk).Deny)
+	return r.approvalDecide("Denied.", true, (*approval.Service).Deny)
 }
 
 // approvalDecide is approve or deny.
 func (r *root) approvalDecide(sentence string, needsReason bool,
-	decide func(*approval.Desk, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
+	decide func(*approval.Service, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
 	var reason, digest string
 	cmd := &cobra.Command{
 		Long: "Nobody decides about their own request. Over SSH a person is a key, a login name and a\n" +

@@ -135,6 +135,9 @@ func (r *root) complianceFinalize() *cobra.Command {
 	})}
 }
 
+// commandOf says with which command an act is done.
+func commandOf(kind api.ActKind) string { return " (opdeck " + act.Act{Name: string(kind)}.Path() + ")" }
+
 func (r *root) complianceJourney() *cobra.Command {
 	return lists(&cobra.Command{Use: "journey", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 		j, err := a.Journeys.Read(ctx, args[0])
@@ -150,6 +153,10 @@ func (r *root) complianceJourney() *cobra.Command {
 		for i, s := range j.Steps {
 			t.add(strconv.Itoa(i+1)+" "+s.Name, string(s.State), safeText(s.Note))
 		}
-		return r.list(t, j, toAny(j.Steps))
+		if err := r.list(t, j, toAny(j.Steps)); err != nil || r.output != "table" {
+			return err
+		}
+		r.say("Next: %s", j.Next.Sentence(commandOf))
+		return nil
 	})})
 }

@@ -220,14 +220,20 @@ func (r *root) replace(ctx context.Context, a *app.App, opid, guid string, u api
 	if err != nil {
 		return err
 	}
-	return r.runJob(ctx, job, a.Jobs.Run)
+	return r.runJob(ctx, a, job, a.Jobs.Run)
 }
 
 // runJob takes steps and says where the job stands.
-func (r *root) runJob(ctx context.Context, job replace.Job, run func(context.Context, replace.Job) (replace.Job, error)) error {
+func (r *root) runJob(ctx context.Context, a *app.App, job replace.Job, run func(context.Context, replace.Job) (replace.Job, error)) error {
 	job, err := run(ctx, job)
 	if err != nil {
 		r.say("The job %s stands at %q. opdeck document resume %s goes on with it.", job.ID, string(job.Step), job.ID)
+		switch decide := a.Jobs.Undecided(job); {
+		case decide && job.Step == replace.Uploading:
+			r.say("With --use FILEID it takes one of the customer's files, with --upload-again it uploads the file once more, with --abandon it puts the old document back.")
+		case decide:
+			r.say("With --again it sends the call once more, with --abandon it gives the job up.")
+		}
 		return err
 	}
 	if r.output != "table" {
@@ -273,7 +279,7 @@ func (r *root) documentResume() *cobra.Command {
 			}
 			return asked{object: act.Object{Item: job.OldName, ID: job.OPID, Kind: "operation"}, typed: job.OldGUID,
 				facts: [][2]string{{"job", job.ID}, {"stands at", string(job.Step)}, {"new file", job.FileName}},
-				send:  func(ctx context.Context) error { return r.runJob(ctx, job, run) }}, nil
+				send:  func(ctx context.Context) error { return r.runJob(ctx, a, job, run) }}, nil
 		})})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "give the job up and put the old document back")
 	cmd.Flags().BoolVar(&again, "again", false, "send the removal or attachment once more that was not seen in time")

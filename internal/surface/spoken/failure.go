@@ -66,7 +66,6 @@ func hint(s string) string {
 	return sentence(strings.NewReplacer(
 		"Copy the id with y from the screen that shows it.", "Copy the id from the place that says it.",
 		"--force lets the service itself decide.", "Ask again, to let the service itself decide.",
-		"(approval show ", "(Approvals, request ",
 	).Replace(s))
 }
 

@@ -18,7 +18,6 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
-	"opdeck/ui/keymap"
 	"opdeck/ui/plain"
 )
 
@@ -91,14 +90,11 @@ func (w *way) sayAll() {
 	for i, s := range w.j.Steps {
 		w.talk.Say(numbered(i+1, s.Name+": "+string(s.State)+". "+sentence(s.Note)))
 	}
-	w.talk.Say("Next. " + words(w.j.Next))
+	w.talk.Say("Next. " + w.j.Next.Sentence(typed))
 }
 
-// words turns the keys of the full-screen console into what is typed here.
-func words(s string) string {
-	k := keymap.New().Compliance
-	return strings.NewReplacer(journey.Press(k.Link), " with link", journey.Press(k.Finalize), " with finalize", journey.Press(k.Share), " with share").Replace(s)
-}
+// typed says with which command of this menu an act is done.
+func typed(act api.ActKind) string { return " with " + strings.TrimPrefix(string(act), "compliance.") }
 
 // step does what a number stands for.
 func (w *way) step(ctx context.Context, n int) error {

@@ -178,7 +178,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	p.say("4", "Customers 1 to 10 of 20")
 	p.say("next", "Customers 11 to 20 of 20")
 	p.say("find Harbour", "1. Harbour & Finch")
-	p.say("1", "1. Share: not needed.", "5. Finalize", "Next. Nothing: the customer is accepted. To verify them anew, present a share token with share.")
+	p.say("1", "1. Share: not needed.", "5. Finalize", "Next. Nothing is left to do. The customer is accepted. To verify the customer again, present a share token with share.")
 	p.say("share "+token, "never typed behind the command")
 	p.say("share", "CORPORATE: one token", "not shown, kept or logged", "Type yes to share")
 	p.say("yes", "The token was not applied.", "It can be tried again")
@@ -276,7 +276,7 @@ func TestASecondPerson(t *testing.T) {
 	asker.say("open " + string(op.OPID))
 	asker.say("documents")
 	asker.say("remove 1")
-	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague", "Approvals, request r")
+	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague to look at request r")
 
 	judge, greeting := sit(t, a, ana, nil)
 	if !strings.Contains(strings.Join(greeting, "\n"), "News. ben asks for a second person") {

@@ -14,8 +14,8 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-// TestDesk is the suite that every store passes.
-func TestDesk(t *testing.T) {
+// TestService is the suite that every store passes.
+func TestService(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {
 			url := storetest.URL(t, e)
@@ -38,7 +38,7 @@ func run(t *testing.T, open func(now func() time.Time) approval.Store) {
 		t.Run(name, func(t *testing.T) {
 			f = &fixture{trail: &trail{}, today: map[string]api.Role{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
 				open: func() approval.Store { return open(func() time.Time { return f.now }) }}
-			f.Desk = f.deskOn(first, service, name)
+			f.Service = f.serviceOn(first, service, name)
 			part(t, f)
 		})
 	}
@@ -277,18 +277,18 @@ func otherClocks(t *testing.T, f *fixture) {
 
 func survives(t *testing.T, f *fixture) {
 	r := f.filed(t, ana, act)
-	other := f.desk(service, "survives")
+	other := f.service(service, "survives")
 	if _, err := other.Approve(as(bo), r.ID, r.Digest, ""); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := f.desk(service, "survives").Check(as(ana), ana, act); err != nil || id != r.ID {
+	if id, err := f.service(service, "survives").Check(as(ana), ana, act); err != nil || id != r.ID {
 		t.Errorf("%q, %v", id, err)
 	}
 }
 
 func otherContext(t *testing.T, f *fixture) {
 	r := f.filed(t, ana, act)
-	production := f.desk("https://live.example.com", "other context")
+	production := f.service("https://live.example.com", "other context")
 	if _, err := production.Approve(as(bo), r.ID, "", ""); api.KindOf(err) != api.NotFound {
 		t.Errorf("approved from another context: %v", err)
 	}
@@ -309,10 +309,10 @@ func race(t *testing.T, f *fixture) {
 	var group sync.WaitGroup
 	won := make(chan string, 12)
 	for range 3 {
-		desk := f.desk(service, "race to spend")
+		svc := f.service(service, "race to spend")
 		for range 4 {
 			group.Go(func() {
-				id, err := desk.Check(as(ana), ana, act)
+				id, err := svc.Check(as(ana), ana, act)
 				if err == nil {
 					won <- id
 				} else if api.AsError(err).Rule != api.RuleApproval {
@@ -336,11 +336,11 @@ func raceToDecide(t *testing.T, f *fixture) {
 	var group sync.WaitGroup
 	done := make(chan approval.State, 4)
 	for i, name := range []string{"bo", "cy", "di", "ed"} {
-		desk, who := f.desk(service, "race to decide"), overSSH(name)
+		svc, who := f.service(service, "race to decide"), overSSH(name)
 		group.Go(func() {
-			decide := desk.Approve
+			decide := svc.Approve
 			if i%2 == 0 {
-				decide = desk.Deny
+				decide = svc.Deny
 			}
 			if got, err := decide(as(who), r.ID, "", ""); err == nil {
 				done <- got.State
@@ -411,7 +411,7 @@ func trailFails(t *testing.T, f *fixture) {
 
 // throughTheGate: the whole way, as a write takes it.
 func throughTheGate(t *testing.T, f *fixture) {
-	g := api.Gate{Audit: f.trail, Approve: f.Desk, Now: func() time.Time { return f.now }}
+	g := api.Gate{Audit: f.trail, Approve: f.Service, Now: func() time.Time { return f.now }}
 	if _, err := g.Begin(as(ana), act, nil); api.AsError(err).Rule != api.RuleApproval {
 		t.Fatal(err)
 	}

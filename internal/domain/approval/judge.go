@@ -1,0 +1,102 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"opdeck/api"
+)
+
+// Judge returns the role that a person has today, or an error, for people, that says
+// why they are not who they were when they asked or decided: their key was removed,
+// their certificate was revoked or has expired.
+type Judge func(p Person) (now api.Role, err error)
+
+// SetJudge must be called before anything else; without a Judge no approval counts.
+func (s *Service) SetJudge(j Judge) { s.judge = j }
+
+// mayNoLonger says why a person may not approve any more; nil when they may.
+func (s *Service) mayNoLonger(p Person) *api.Error {
+	if s.judge == nil {
+		return refuse(api.RuleRole, p.Name+" cannot be looked up here", "")
+	}
+	switch role, err := s.judge(p); {
+	case err != nil:
+		return refuse(api.RuleRole, p.Name+" may not approve any more: "+err.Error(), "")
+	case !role.May(api.MayApprove):
+		return refuse(api.RuleRole, p.Name+" may not approve any more: their role is "+string(role)+" now", "")
+	}
+	return nil
+}
+
+// invalid says why the approval that who was given does not count any more; nil when
+// it counts or there is none.
+func (s *Service) invalid(who api.Actor, r Request) *api.Error {
+	if r.State != Approved || r.Decider == nil {
+		return nil
+	}
+	if err := Bars(who, *r.Decider); err != nil {
+		return refuse(api.RuleRole, r.Decider.Name+" does not count as a second person: "+err.Public, "")
+	}
+	return s.mayNoLonger(*r.Decider)
+}
+
+// revoked is the refusal when the approval of r does not count any more.
+func revoked(r Request) error {
+	return refuse(api.RuleApproval, "Approval "+r.ID+" does not count any more. "+r.Ended+".", "Repeat the act: that asks for a new approval.")
+}
+
+// Waiting counts the requests that are open, and those that were approved and not
+// used yet, by state; 1000 at most.
+func (s *Service) Waiting(ctx context.Context) (map[State]int, error) {
+	list, err := s.store.List(ctx, Filter{Scope: s.scope, States: []State{Open, Approved}, Limit: 1000})
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.store.Now(ctx)
+	n := map[State]int{}
+	for _, r := range list {
+		n[r.asOf(now).State]++
+	}
+	return n, err
+}
+
+// Recheck ends unused approvals whose approver, known at host, has lost their key or
+// their role, and requests whose requester has lost theirs.
+func (s *Service) Recheck(ctx context.Context, host string) error {
+	list, err := s.store.List(ctx, Filter{Scope: s.scope, States: []State{Open, Approved}, Limit: 1000})
+	for _, r := range list {
+		why := s.lapseReason(host, r)
+		if why == "" {
+			continue
+		}
+		r, lapseErr := s.store.Decide(ctx, s.scope, r.ID, r.State, func(_ time.Time, r *Request) { r.State, r.Ended = Lapsed, why })
+		switch {
+		case errors.Is(lapseErr, ErrState):
+		case lapseErr != nil:
+			err = errors.Join(err, lapseErr)
+		default:
+			s.noteLapsed(ctx, r)
+		}
+	}
+	return err
+}
+
+// lapseReason says why a request lapses before its time; "" when it does not.
+func (s *Service) lapseReason(host string, r Request) string {
+	if s.judge == nil {
+		return ""
+	}
+	if r.Requester.Host == host {
+		if _, err := s.judge(r.Requester); err != nil {
+			return r.Requester.Name + " cannot use it any more: " + err.Error()
+		}
+	}
+	if r.State == Approved && r.Decider != nil && r.Decider.Host == host {
+		if why := s.mayNoLonger(*r.Decider); why != nil {
+			return why.Public
+		}
+	}
+	return ""
+}

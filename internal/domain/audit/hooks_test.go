@@ -1,0 +1,34 @@
+package audit
+
+import (
+	"context"
+	"crypto/ed25519"
+	"io"
+
+	"opdeck/api"
+)
+
+// Verify is VerifyLog without witnesses.
+func Verify(log io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (Report, error) {
+	return VerifyLog(log, Beside{Checkpoints: checkpoints, Keys: keys})
+}
+
+// Unsettled is the first answer of Standing.
+func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
+	out, _, err := l.Standing(ctx)
+	return out, err
+}
+
+// Settle concludes the unsettled act with that reference.
+func (l *Log) Settle(ctx context.Context, who api.Actor, ref, note string) error {
+	open, err := l.Unsettled(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range open {
+		if e.UID == ref {
+			return l.Conclude(ctx, who, e, note)
+		}
+	}
+	return &api.Error{Kind: api.NotFound}
+}

@@ -1,0 +1,215 @@
+package journey
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"opdeck/api"
+)
+
+// State is the state of one step.
+type State string
+
+// The states of a step.
+const (
+	Todo     State = "to do"
+	Done     State = "done"
+	NotYet   State = "not yet"
+	Blocked  State = "blocked"
+	Optional State = "not needed"
+	Unclear  State = "not known" // an answer was not seen
+)
+
+// Step is one line of the checklist.
+type Step struct {
+	Key   string `json:"key"` // share, outstanding, link, application, finalize
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	Note  string `json:"note,omitempty"` // safe to draw
+}
+
+// Next is what to do now. Text names no key and no command: each surface says with
+// Sentence how an act is done there.
+type Next struct {
+	Text string      `json:"next"`
+	Act  api.ActKind `json:"next_act,omitempty"` // "" while the customer or the service has to act, or nobody
+
+	form string // Text with a %s behind each of acts
+	acts []api.ActKind
+}
+
+// Sentence is Text with what how returns behind the name of each act, for example
+// " (S)".
+func (n Next) Sentence(how func(api.ActKind) string) string {
+	args := make([]any, len(n.acts))
+	for i, act := range n.acts {
+		args[i] = how(act)
+	}
+	return fmt.Sprintf(n.form, args...)
+}
+
+// wait is a Next that asks for no act now; acts are those that form names.
+func wait(form string, acts ...api.ActKind) Next {
+	n := Next{form: form, acts: acts}
+	n.Text = n.Sentence(func(api.ActKind) string { return "" })
+	return n
+}
+
+// do is a Next that asks for the first act that form names.
+func do(form string, acts ...api.ActKind) Next {
+	n := wait(form, acts...)
+	n.Act = acts[0]
+	return n
+}
+
+// finalStates are customer and application states after which nothing is left
+// for us to do (service's webhook page: results ACCEPT, REJECT, BANNED).
+var finalStates = map[string]string{"ACCEPT": "accepted", "ACCEPTED": "accepted", "REJECT": "rejected", "BANNED": "banned"}
+
+var submittedStates = map[string]bool{"SUBMITTED": true, "MODERATION": true, "MODERATED": true, "VERIFY": true, "PROCESSING": true, "UNDER_REVIEW": true}
+
+// final is the word for a customer after whose state nothing is left to do, ""
+// for other states.
+func final(c api.Customer) string { return finalStates[strings.ToUpper(string(c.Status))] }
+
+// Steps builds the checklist. It is a pure function of what was read and kept.
+func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step, Next) {
+	status := strings.ToUpper(string(app.Status))
+	finalized := !r.FinalizedAt.IsZero() || submittedStates[status] || finalStates[status] != ""
+	verified := final(c) != "" && !r.Unfinished() // and no verification was begun since
+	share, outstanding, link, finalize := shareStep(c, r), outstandingStep(r), linkStep(r, now), finalizeStep(app, r, finalized)
+	if verified {
+		for _, s := range []*Step{&share, &finalize} {
+			if s.State == Todo {
+				s.State = Optional
+			}
+		}
+		if !r.Applied {
+			outstanding.State, outstanding.Note = Optional, "Nothing is asked for."
+		}
+	}
+	if finalized && link.State == Todo {
+		link.State = Optional
+	}
+	application := Step{Key: "application", Name: "Application", State: Todo, Note: "No application is there yet."}
+	if app.Unread {
+		application.State, application.Note = Unclear, "It could not be read."
+	} else if app.Kind() != "" {
+		application.State, application.Note = Done, strings.ToLower(app.Kind())+", "+orDash(app.Status.Line(30))
+	}
+	steps := []Step{share, outstanding, link, application, finalize}
+	switch {
+	case finalized && final(c) != "":
+		return steps, wait("Nothing is left to do. The customer is " + final(c) + ".")
+	case finalized:
+		return steps, wait("Wait for the review's result.")
+	case verified && final(c) == "banned":
+		return steps, wait("Nothing is left to do. The customer is banned.")
+	case verified:
+		return steps, wait("Nothing is left to do. The customer is "+final(c)+". To verify the customer again, present a share token%s.", api.ActShare)
+	}
+	return steps, next(share.State, link.State, finalize.State, r, now)
+}
+
+// next says what to do about a verification that is neither submitted nor final.
+func next(share, link, finalize State, r Record, now time.Time) Next {
+	switch {
+	case r.FinalizeUnclear:
+		return wait("Wait, or reload: finalize was sent, and the application tells when it was submitted.")
+	case r.Unclear:
+		return do("Present a new token%s: the service answers 409 if the first one was applied. Never the same token again.", api.ActShare)
+	case link == Todo && r.Applied && r.Outstanding == nil:
+		return do("Make a link%s: what is outstanding is not known, and the link shows the customer what is missing.", api.ActLink)
+	case link == Todo && len(r.Outstanding) > 0:
+		return do("Make a link%s for the outstanding document sets.", api.ActLink)
+	case link == Todo:
+		return do("Make a link%s for the customer.", api.ActLink)
+	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
+		return wait("Wait for the customer, who opens the link and hands in what is missing. Then finalize%s.", api.ActFinalize)
+	case !r.LinkAt.IsZero():
+		return do("The link has lapsed. If the customer has handed in everything, finalize%s; else make another link%s.", api.ActFinalize, api.ActLink)
+	case r.Applied || finalize == Todo && share != Todo:
+		return do("Finalize the application%s.", api.ActFinalize)
+	case share == Todo:
+		return do("Present a share token%s.", api.ActShare)
+	}
+	return do("Make a link%s.", api.ActLink)
+}
+
+func shareStep(c api.Customer, r Record) Step {
+	s := Step{Key: "share", Name: "Share", State: Todo, Note: "The customer's kind is not known; the service will check the token."}
+	switch c.Type {
+	case api.Individual:
+		s.Note = "One token carries the customer's own profile."
+	case api.Corporate:
+		s.Note = "One token carries the company with its beneficiaries."
+	}
+	switch {
+	case r.Applied:
+		s.State, s.Note = Done, "Applied; a customer is shared once."
+	case r.Unclear:
+		s.State, s.Note = Unclear, "Sent, and its outcome is not known. A new token tells: the service answers 409 if the first was applied."
+	case r.BaaS:
+		s.State, s.Note = Blocked, "The service forbade it (403), as for accounts on the BaaS verification program. Use the link, or try again."
+		if r.BaaSSaid != "" {
+			s.Note = strings.TrimRight(r.BaaSSaid, ".") + ". Use the link, or try again."
+		}
+	case r.Rejected != "":
+		s.Note = "Last token rejected: " + r.Rejected
+	}
+	return s
+}
+
+func outstandingStep(r Record) Step {
+	s := Step{Key: "outstanding", Name: "Outstanding sets", State: NotYet, Note: "Told by the service when the token is applied."}
+	switch {
+	case r.Applied && len(r.Outstanding) > 0:
+		s.State, s.Note = Todo, strings.Join(r.Outstanding, ", ")
+	case r.Applied && r.Outstanding == nil:
+		s.State, s.Note = Unclear, "The answer was not seen; make a link to find out what is missing."
+	case r.Applied:
+		s.State, s.Note = Optional, "Nothing was reported outstanding."
+	}
+	return s
+}
+
+func linkStep(r Record, now time.Time) Step {
+	s := Step{Key: "link", Name: "Link", State: Optional, Note: "For document sets that the token did not cover."}
+	switch {
+	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
+		s.State, s.Note = Done, "Made; valid until "+r.LinkUntil.UTC().Format("15:04:05")+" UTC, once."
+	case !r.LinkAt.IsZero():
+		s.State, s.Note = Done, "Made at "+r.LinkAt.UTC().Format("2006-01-02 15:04")+" UTC; it has lapsed."
+	case len(r.Outstanding) > 0 || r.BaaS || r.Applied && r.Outstanding == nil:
+		s.State = Todo
+	}
+	return s
+}
+
+func finalizeStep(app api.Application, r Record, finalized bool) Step {
+	s := Step{Key: "finalize", Name: "Finalize", State: NotYet, Note: "Submits the application for review."}
+	switch {
+	case finalized:
+		s.State, s.Note = Done, "Submitted."
+		if !r.FinalizedAt.IsZero() {
+			s.Note = "Submitted by " + orDash(r.By) + "."
+		}
+		return s
+	case r.FinalizeUnclear:
+		s.State, s.Note = Unclear, "Sent; nothing shows yet whether it was done. opdeck looks again by itself."
+	case r.Applied || app.Kind() != "" || app.Unread || !r.LinkAt.IsZero():
+		s.State = Todo
+	}
+	if r.FinalizeLate {
+		s.Note = "Sent before, and not seen in time. Look at the application, then finalize again."
+	}
+	return s
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
