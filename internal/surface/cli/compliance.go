@@ -136,7 +136,9 @@ func (r *root) complianceFinalize() *cobra.Command {
 }
 
 // commandOf says with which command an act is done.
-func commandOf(kind api.ActKind) string { return " (opdeck " + act.Act{Name: string(kind)}.Path() + ")" }
+func commandOf(kind api.ActKind) string {
+	return " (opdeck " + act.Act{Name: string(kind)}.Path() + ")"
+}
 
 func (r *root) complianceJourney() *cobra.Command {
 	return lists(&cobra.Command{Use: "journey", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
