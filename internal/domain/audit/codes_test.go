@@ -18,7 +18,7 @@ import (
 // OP000I, and no two events may share one.
 func TestEveryWriteHasANumber(t *testing.T) {
 	shape := regexp.MustCompile(`^[1-9][0-9]{2}$`)
-	for _, k := range api.ActKinds {
+	for _, k := range api.ActKinds() {
 		if !shape.MatchString(numbers[string(k)]) {
 			t.Errorf("the act %s has no audit number: %q", k, numbers[string(k)])
 		}
