@@ -102,7 +102,7 @@ func TestOneDeliverer(t *testing.T) {
 	}
 	wg.Wait()
 	seen := map[string]bool{}
-	a.Close() // whoever held the lease: the rest is the other's
+	a.Close() // what it had not delivered is delivered by the other
 	for range 2 * each {
 		seen[next(t, events).HookID] = true
 	}

@@ -109,7 +109,7 @@ func (p *Painter) Reenter() {
 // OSC 52 copy and returns ErrSequence for anything else. While the terminal is
 // slow a newer sequence replaces the one that waits.
 func (p *Painter) Passthrough(seq string) error {
-	if n := copyLen(seq); n == 0 || n != len(seq) {
+	if !isCopy(seq) {
 		return ErrSequence
 	}
 	p.mu.Lock()

@@ -89,37 +89,17 @@ func (s *style) apply(params string) {
 	}
 }
 
-// set applies one SGR parameter that stands alone.
+// attrSet and attrReset are what an SGR parameter does to attributes.
+var (
+	attrSet   = [30]attrs{1: bold, 2: faint, 3: italic, 5: blink, 6: blink, 7: reverse, 9: strike, 21: underline}
+	attrReset = [30]attrs{22: bold | faint, 23: italic, 24: underline, 25: blink, 27: reverse, 29: strike}
+)
+
+// set applies one SGR parameter that has no arguments.
 func (s *style) set(n int) {
 	switch {
 	case n == 0:
 		*s = style{}
-	case n == 1:
-		s.at |= bold
-	case n == 2:
-		s.at |= faint
-	case n == 3:
-		s.at |= italic
-	case n == 5 || n == 6:
-		s.at |= blink
-	case n == 7:
-		s.at |= reverse
-	case n == 9:
-		s.at |= strike
-	case n == 21:
-		s.at |= underline
-	case n == 22:
-		s.at &^= bold | faint
-	case n == 23:
-		s.at &^= italic
-	case n == 24:
-		s.at &^= underline
-	case n == 25:
-		s.at &^= blink
-	case n == 27:
-		s.at &^= reverse
-	case n == 29:
-		s.at &^= strike
 	case n >= 30 && n <= 37:
 		s.fg = basic | colour(n-30)
 	case n == 39:
@@ -132,6 +112,8 @@ func (s *style) set(n int) {
 		s.fg = basic | colour(n-90+8)
 	case n >= 100 && n <= 107:
 		s.bg = basic | colour(n-100+8)
+	case n > 0 && n < len(attrSet):
+		s.at = s.at&^attrReset[n] | attrSet[n]
 	}
 }
 
