@@ -65,26 +65,21 @@ type App struct {
 	Audit     *audit.Log
 	Approvals *approval.Desk // always there; asked by the gate where the context wants it
 	Gate      *api.Gate
-	Client    *api.Client
+	Client    *Client
 	Index     *index.Index
 	Jobs      *replace.Jobs
 	Journeys  *journey.Journeys
 	Follow    *followup.Tracker
 	Sandbox   *sandbox.Service // nil against a real service
 
+	service *api.Client     // for the program itself: unmasked
 	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
 	calls   observers[api.Call]
-	changes observers[Operation]
+	changes observers[api.Operation]
 	closers []func() error
 
 	alive    audit.Alive // nil: the end of processes cannot be noticed
 	ownClock bool        // Now is not the host's: what the store tells is moved to it
-}
-
-// Operation is one that was read or changed, and when.
-type Operation struct {
-	Op     api.Operation
-	SeenAt time.Time
 }
 
 // Open reads the config and opens everything that one context needs. Nothing is
@@ -230,12 +225,13 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	if err := a.openSession(ctx, opt, auth); err != nil {
 		return err
 	}
-	a.Client, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(a.Config.Limits.MaxWait.D())}, Gate: a.Gate,
+	a.service, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(a.Config.Limits.MaxWait.D())}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
 	}
+	a.Client = &Client{a.service, a.missing}
 	if opt.Waits != nil {
 		a.tellWaits(opt.Waits)
 	}
@@ -243,7 +239,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	if err := errors.Join(a.openIndex(ctx), a.openFollow(ctx)); err != nil {
 		return err
 	}
-	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: jobClient{a.Client, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
+	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: jobClient{a.service, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
 		LateAfter: a.Config.Writes.LateAfter.D(), Witness: a.witness()}
 	a.Journeys = &journey.Journeys{Store: a.Store.Journeys(scope), Client: a.Client, Now: a.Now}
 	a.followers()
@@ -352,9 +348,6 @@ func HostName() string {
 
 // OnCall registers fn for every finished call; the returned function ends that.
 func (a *App) OnCall(fn func(api.Call)) (stop func()) { return a.calls.add(fn) }
-
-// OnOperation registers fn for every operation that is read or changed.
-func (a *App) OnOperation(fn func(Operation)) (stop func()) { return a.changes.add(fn) }
 
 // Close ends everything in the reverse order of its opening. A rotation of the
 // session that is under way is finished or given up within its deadline.

@@ -26,7 +26,7 @@ func (a *App) openFollow(ctx context.Context) error {
 // followers are told about each outcome that was found after it had been told as
 // unknown.
 func (a *App) followers() {
-	a.Follow.Client = a.Client
+	a.Follow.Client = a.service
 	a.Follow.Follow(func(ctx context.Context, s followup.Settled) error {
 		if s.Row.Approval == "" {
 			return nil

@@ -67,7 +67,7 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	}
 	for _, op := range ops {
 		a.Learn(ctx, op, at)
-		a.changes.tell(Operation{Op: op, SeenAt: at})
+		a.changes.tell(op)
 	}
 }
 
@@ -89,7 +89,7 @@ func (l lister) context(ctx context.Context) (context.Context, *sight) {
 // ListPage implements index.Lister.
 func (l lister) ListPage(ctx context.Context, page, size int) (index.Listed, error) {
 	call, _ := l.context(ctx)
-	p, err := l.app.Client.Operations(call, api.OperationQuery{Page: page, Size: size})
+	p, err := l.app.service.Operations(call, api.OperationQuery{Page: page, Size: size})
 	if err != nil {
 		return index.Listed{}, err
 	}
@@ -104,7 +104,7 @@ func (l lister) ListPage(ctx context.Context, page, size int) (index.Listed, err
 // Operation implements index.Lister.
 func (l lister) Operation(ctx context.Context, opid string) (op api.Operation, sent time.Time, err error) {
 	call, s := l.context(ctx)
-	if op, err = l.app.Client.Operation(call, opid); err != nil {
+	if op, err = l.app.service.Operation(call, opid); err != nil {
 		return op, sent, err
 	}
 	sent, err = l.app.Index.StoreTime(ctx, s.at)
@@ -165,7 +165,7 @@ func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
 		return fmt.Sprintf("%d of %d known, reading on", f.Rows, f.Total), true
 	}
 	line = fmt.Sprintf("sync %d of %d", f.Rows, f.Total)
-	if now, err := a.Index.Store.Now(ctx); err == nil {
+	if now, err := a.Index.StoreTime(ctx, a.Now()); err == nil {
 		if left, ok := p.ETA(now); ok {
 			line += fmt.Sprintf(", about %d min left", max(1, left.Round(time.Minute)/time.Minute))
 		}
@@ -173,8 +173,8 @@ func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
 	return line, true
 }
 
-// Missing adds to the service's "no such operation" what the index knows of it.
-func (a *App) Missing(ctx context.Context, opid string, err error) error {
+// missing adds to the service's "no such operation" what the index knows of it.
+func (a *App) missing(ctx context.Context, opid string, err error) error {
 	if err == nil || api.KindOf(err) != api.NotFound {
 		return err
 	}
@@ -190,15 +190,6 @@ func (a *App) Missing(ctx context.Context, opid string, err error) error {
 	e.Public = "The operation is gone at the service since " + rec.Gone.UTC().Format("2006-01-02 15:04:05 UTC") + "."
 	e.Hint = "Its last known states are in its history (key h; opdeck operation history)."
 	return &e
-}
-
-// Known returns the newest state that is known without a call.
-func (a *App) Known(ctx context.Context, opid string) (api.Operation, time.Time, bool) {
-	rec, err := a.Index.Get(ctx, opid)
-	if err != nil || rec.Owed || len(rec.Op.Raw) == 0 {
-		return api.Operation{}, time.Time{}, false
-	}
-	return rec.Op, rec.Seen, true
 }
 
 // ExportOperations writes what a filter shows to a new file of mode 0600; the

@@ -86,7 +86,7 @@ func (p *prompt) read(ctx context.Context, opid string) {
 	if err != nil || !rec.Owed {
 		return
 	}
-	if _, err := p.app.Client.Operation(ctx, opid); err != nil {
+	if _, err := p.app.service.Operation(ctx, opid); err != nil {
 		p.app.Log.Info("an event's operation is left to the sync", "err", err)
 	}
 }

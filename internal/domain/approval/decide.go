@@ -8,6 +8,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
 )
 
 // maxComment bounds a comment, in characters.
@@ -107,7 +108,8 @@ func (d *Desk) Show(ctx context.Context, id string) (Request, error) {
 	if err := api.Need(ctx, op, api.MayRead); err != nil {
 		return Request{}, err
 	}
-	return d.get(ctx, id)
+	r, err := d.get(ctx, id)
+	return mask.For(ctx, r), err
 }
 
 // get returns a request as it stands by the store's clock, told by this host's.
@@ -143,7 +145,7 @@ func (d *Desk) List(ctx context.Context, states ...State) ([]Request, error) {
 	for i, here := 0, d.now(); i < len(list); i++ {
 		list[i] = list[i].told(now, here)
 	}
-	return list, nil
+	return mask.For(ctx, list), nil
 }
 
 // MayDecide reports why the person in ctx cannot decide about r, nil when they

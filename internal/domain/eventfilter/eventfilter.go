@@ -73,7 +73,7 @@ func fields() []filter.Field[receiver.Stored] {
 			Strings: one(func(s event) string { return string(s.Source) })},
 		{Name: "reason", Kind: filter.Text, Help: "why it is set aside", Example: "reason:duplicate_key", Strings: func(s event) []string { return []string{string(s.Reason), s.Detail} }},
 		{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag, Help: "a property that holds or not", Example: "-has:bound", Values: []string{"authenticated", "bound", "reason", "waiting"}, Flag: has},
-		{Kind: filter.Free, Help: "contained in any of these, or in the body", Example: `"free text"`, Strings: texts, Shown: shown},
+		{Kind: filter.Free, Help: "contained in any of these, or in the body", Example: `"free text"`, Strings: texts, Masked: shown},
 	}
 }
 

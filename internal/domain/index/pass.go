@@ -203,12 +203,12 @@ func (p *Progress) judge(rows []api.Operation, follows bool) {
 // verifyNext asks for one operation that no page of the pass has shown, or ends the
 // pass. What the service does not have leaves the list.
 func (s *Syncer) verifyNext(ctx context.Context, p *Progress, held int64) error {
-	left, err := s.index.Candidates(ctx, p.Pass.Started, 1)
+	left, err := s.index.store.Candidates(ctx, p.Pass.Started, 1)
 	if err != nil {
 		return err
 	}
 	if len(left) == 0 || p.Pass.Asked >= p.asks(held) {
-		now, err := s.index.Store.Now(ctx)
+		now, err := s.index.store.Now(ctx)
 		if err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func (p Progress) asks(held int64) int {
 // ask reads one operation that no page has shown. A service that does not have it
 // says so in its own words; where it only answers 404, its total must agree.
 func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) {
-	now, err := s.index.Store.Now(ctx)
+	now, err := s.index.store.Now(ctx)
 	if err != nil {
 		return Batch{}, err
 	}

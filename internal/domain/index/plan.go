@@ -8,15 +8,15 @@ import (
 // plan tells, by reading only, what is due: reads that are owed, then news, then
 // the pass.
 func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int64, what job, wait time.Duration, err error) {
-	if p, err = LoadProgress(ctx, s.index.Store); err != nil {
+	if p, err = LoadProgress(ctx, s.index.store); err != nil {
 		return p, 0, rest, 0, err
 	}
-	seen, err := s.index.Store.Sights(ctx)
+	seen, err := s.index.store.Sights(ctx)
 	if err != nil {
 		return p, 0, rest, 0, err
 	}
 	held = seen.Rows
-	owed, err := s.index.Owed(ctx, now, 1)
+	owed, err := s.index.store.Owed(ctx, now, 1)
 	if err != nil {
 		return p, held, rest, 0, err
 	}

@@ -78,11 +78,8 @@ func NewSyncer(x *Index, from Lister, opt SyncOptions) *Syncer {
 	return &Syncer{index: x, from: from, opt: opt}
 }
 
-// Run works until ctx ends. With the index off it returns at once.
+// Run works until ctx ends.
 func (s *Syncer) Run(ctx context.Context) error {
-	if s.index.Mode() == Off {
-		return nil
-	}
 	defer s.Release(ctx)
 	for {
 		wait, err := s.Step(ctx)
@@ -107,7 +104,7 @@ func (s *Syncer) Release(ctx context.Context) {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	s.leased = time.Time{}
-	_ = s.index.Release(end, leaseName, s.opt.Owner) // else it runs out
+	_ = s.index.store.Release(end, leaseName, s.opt.Owner) // else it runs out
 }
 
 // rest sleeps, but not on when a change of the index owes a read.
@@ -123,11 +120,11 @@ func (s *Syncer) rest(ctx context.Context, d time.Duration) error {
 		case <-end.C:
 			return nil
 		case <-changes:
-			now, err := s.index.Store.Now(ctx)
+			now, err := s.index.store.Now(ctx)
 			if err != nil {
 				continue
 			}
-			if owed, err := s.index.Owed(ctx, now, 1); err == nil && len(owed) > 0 {
+			if owed, err := s.index.store.Owed(ctx, now, 1); err == nil && len(owed) > 0 {
 				return nil
 			}
 		}
@@ -156,9 +153,9 @@ func (s *Syncer) trouble(ctx context.Context, err error) time.Duration {
 	e := api.AsError(err)
 	s.pause = max(s.pause, min(e.RetryAfter, maxPause))
 	s.opt.Log.Warn("index sync", "kind", string(e.Kind), "pause", s.pause)
-	if p, err := LoadProgress(ctx, s.index.Store); err == nil && p.Trouble != e.Public {
+	if p, err := LoadProgress(ctx, s.index.store); err == nil && p.Trouble != e.Public {
 		p.Trouble = e.Public
-		_ = p.save(ctx, s.index.Store) // only told to people; the next step writes again
+		_ = p.save(ctx, s.index.store) // only told to people; the next step writes again
 	}
 	return s.pause
 }
@@ -244,24 +241,24 @@ func (p Progress) settled(held int64) bool {
 // now is the store's time. When a sight lies ahead of it, the clock has been set
 // back since: how long ago the others were is not known either.
 func (s *Syncer) now(ctx context.Context) (time.Time, error) {
-	now, err := s.index.Store.Now(ctx)
+	now, err := s.index.store.Now(ctx)
 	if err != nil {
 		return now, err
 	}
-	seen, err := s.index.Store.Sights(ctx)
+	seen, err := s.index.store.Sights(ctx)
 	if err != nil {
 		return now, err
 	}
-	p, err := LoadProgress(ctx, s.index.Store)
+	p, err := LoadProgress(ctx, s.index.store)
 	if err != nil || !seen.Newest.After(now) && !p.ahead(now) {
 		return now, err
 	}
-	if err := s.index.Distrust(ctx); err != nil {
+	if err := s.index.store.Distrust(ctx); err != nil {
 		return now, err
 	}
 	p.News = News{By: p.News.By, Mark: p.News.Mark}
 	p.Pass, p.Last, p.Hurry, p.Look = Pass{}, Done{}, time.Time{}, time.Time{}
-	return now, p.save(ctx, s.index.Store)
+	return now, p.save(ctx, s.index.store)
 }
 
 // ahead reports that p has times of a clock that has been set back since.
@@ -278,7 +275,7 @@ func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
 	if left := s.leased.Sub(now); left > s.opt.Lease/2 && left <= s.opt.Lease {
 		return true, nil
 	}
-	mine, err := s.index.Lease(ctx, leaseName, s.opt.Owner, now, s.opt.Lease)
+	mine, err := s.index.store.Lease(ctx, leaseName, s.opt.Owner, now, s.opt.Lease)
 	if mine {
 		s.leased = now.Add(s.opt.Lease)
 	}
@@ -287,7 +284,7 @@ func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
 
 // payOwed reads one operation whose state is in doubt.
 func (s *Syncer) payOwed(ctx context.Context, now time.Time) error {
-	opids, err := s.index.Owed(ctx, now, 1)
+	opids, err := s.index.store.Owed(ctx, now, 1)
 	if err != nil || len(opids) == 0 {
 		return err
 	}
@@ -304,11 +301,11 @@ func (s *Syncer) payOwed(ctx context.Context, now time.Time) error {
 		_, err := s.index.Commit(ctx, Batch{Gone: []Gone{{OPID: id, At: now}}})
 		return err
 	}
-	return s.index.Postpone(ctx, id, now.Add(24*time.Hour)) // the pass decides whether it is gone
+	return s.index.store.Postpone(ctx, id, now.Add(24*time.Hour)) // the pass decides whether it is gone
 }
 
 func (s *Syncer) unlisted(ctx context.Context, id string) bool {
-	rec, err := s.index.Store.Get(ctx, id)
+	rec, err := s.index.store.Get(ctx, id)
 	return err == ErrNone || err == nil && !rec.Gone.IsZero()
 }
 

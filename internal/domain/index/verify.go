@@ -30,7 +30,7 @@ func (c Comparison) Differs() bool {
 // is not found here.
 func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comparison, error) {
 	var c Comparison
-	p, err := LoadProgress(ctx, s.index.Store)
+	p, err := LoadProgress(ctx, s.index.store)
 	if err != nil {
 		return c, err
 	}
@@ -78,7 +78,7 @@ func (s *Syncer) compare(ctx context.Context, page Listed, found map[string]bool
 			continue
 		}
 		found[id] = true
-		rec, err := s.index.Store.Get(ctx, id)
+		rec, err := s.index.store.Get(ctx, id)
 		switch {
 		case errors.Is(err, ErrNone) || err == nil && !rec.Gone.IsZero():
 			c.Missing = append(c.Missing, id)
@@ -94,7 +94,7 @@ func (s *Syncer) compare(ctx context.Context, page Listed, found map[string]bool
 // phantoms asks for what no page has shown.
 func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string]bool, c *Comparison) error {
 	for {
-		left, err := s.index.Candidates(ctx, since, 1)
+		left, err := s.index.store.Candidates(ctx, since, 1)
 		if err != nil || len(left) == 0 {
 			return err
 		}
@@ -167,7 +167,7 @@ func (s *Syncer) request(ctx context.Context, change func(p *Progress, now time.
 		if err != nil {
 			return now, err
 		}
-		p, err := LoadProgress(ctx, s.index.Store)
+		p, err := LoadProgress(ctx, s.index.store)
 		if err != nil {
 			return now, err
 		}
@@ -185,10 +185,7 @@ func (s *Syncer) request(ctx context.Context, change func(p *Progress, now time.
 // Rebuild drops all rows of the index and everything that the sync knows of the
 // list. The history and what people looked at stay.
 func (x *Index) Rebuild(ctx context.Context) error {
-	if x.mode == Off {
-		return ErrOff
-	}
-	if err := x.Reset(ctx, progressName); err != nil {
+	if err := x.store.Reset(ctx, progressName); err != nil {
 		return err
 	}
 	_, err := x.Poll(ctx)
