@@ -14,6 +14,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/auditfilter"
 )
 
 func (r *root) auditCommand() *cobra.Command {
@@ -24,7 +25,7 @@ func (r *root) auditCommand() *cobra.Command {
 
 func (r *root) auditList() *cobra.Command {
 	var q audit.Query
-	var phase, from, until, operation, customer string
+	var phase, from, until, operation, customer, expr string
 	cmd := lists(&cobra.Command{Use: "list", Short: "Records, newest first", Args: cobra.NoArgs,
 		Long: "Lists the records of the trail, newest first. --from and --until take a moment\n" +
 			"(2026-01-31, 2026-01-31T12:00:00Z) or how long ago (2h, 30m).",
@@ -48,13 +49,18 @@ func (r *root) auditList() *cobra.Command {
 			if customer != "" {
 				q.Object, q.ID = "customer", customer
 			}
-			page, err := a.Audit.Find(ctx, q)
+			f, err := auditfilter.Parse(expr)
+			if err != nil {
+				return usage("%s", err)
+			}
+			found, err := auditfilter.Find(ctx, a.Audit, q, f, a.Now())
 			if err != nil {
 				return err
 			}
-			return r.printRecords(page)
+			return r.printRecords(audit.Page{Entries: found.Entries, Next: found.Next})
 		})})
 	f := cmd.Flags()
+	f.StringVar(&expr, "filter", "", "only what passes this filter (docs/filter.md)")
 	f.StringVar(&q.Actor, "person", "", "whose records")
 	f.StringVar(&operation, "operation", "", "of this operation")
 	f.StringVar(&customer, "customer", "", "of this customer")

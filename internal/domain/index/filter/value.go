@@ -23,6 +23,8 @@ func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
 		if !slices.Contains(f.Values, val.Text) {
 			return val, p.fail(v.pos, "%s:%s is not known.", fmt.Sprintf("Known are %s.", strings.Join(f.Values, ", ")), f.Name, v.text)
 		}
+	case f.Kind == Ident && len(v.text) > 1:
+		val.Text = strings.TrimSuffix(v.text, "*") // a beginning is meant anyhow
 	case f.Kind.ordered():
 		return p.orderedValue(f, op, v)
 	}
