@@ -1,5 +1,5 @@
-// Package app puts the parts together: config, store, session, budgets, gate,
-// client, journals. The console, the commands and the SSH server open an App and
+// Package app wires the program: config, store, session, budgets, gate, client,
+// journals. The console, the commands and the SSH server open an App and
 // differ only in how they talk to people.
 package app
 
@@ -46,8 +46,8 @@ type Options struct {
 	Version    string
 	Now        func() time.Time // nil: time.Now
 	Upgrading  func()           // see store.Options
-	Notice     func(string)     // is told of trouble with the store; see store.Options
-	Waits      func(string)     // is told what a call waits for when it takes long, from any goroutine
+	Notice     func(string)     // receives warnings about the store; see store.Options
+	Waits      func(string)     // receives what a call waits for when it takes long, from any goroutine
 }
 
 // App is one context, open.
@@ -78,8 +78,8 @@ type App struct {
 	changes observers[api.Operation]
 	closers []func() error
 
-	alive    audit.Alive // nil: the end of processes cannot be noticed
-	ownClock bool        // Now is not the host's: what the store tells is moved to it
+	alive    audit.Alive // nil: ended processes cannot be detected
+	ownClock bool        // Now is not the host's clock: the store's times are moved to it
 }
 
 // Open reads the config and opens everything that one context needs. Nothing is
@@ -177,7 +177,7 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 	if err != nil {
 		e := &api.Error{Kind: api.Unavailable, Public: err.Error(), Err: err}
 		storeTrouble(e, err)
-		e.Hint = "opdeck doctor looks at the store."
+		e.Hint = "Run opdeck doctor to check the store."
 		return e
 	}
 	a.Store = st
@@ -195,8 +195,8 @@ func (a *App) noticeTo(tell func(string)) func(string) {
 	}
 }
 
-// openService readies what carries calls: the network, or the built-in service
-// in this process with its data in the state folder.
+// openService opens the built-in service in this process, with its data in the
+// state folder, where the context uses it.
 func (a *App) openService(ctx context.Context, opt Options) error {
 	if !a.Context.Sandbox {
 		return nil
@@ -206,7 +206,7 @@ func (a *App) openService(ctx context.Context, opt Options) error {
 		path = ""
 	}
 	if err := os.MkdirAll(a.State, 0o700); err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be made.", Err: err}
+		return &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be created.", Err: err}
 	}
 	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now})
 	if err != nil {
@@ -314,8 +314,8 @@ func (a *App) LocalActor(via string) api.Actor {
 	return api.Actor{Name: u.Name, Role: a.Context.Role, Via: via, From: HostName(), UID: u.UID, LoginUID: u.LoginUID, Host: u.Host, Doubt: u.Doubt}
 }
 
-// judgeLocal is the approval.Judge of people who are known by a user id: they have
-// the role that the context says, while they have an entry in /etc/passwd.
+// judgeLocal is the approval.Judge of people identified by a user id: they have the
+// context's role while they have an entry in /etc/passwd.
 func (a *App) judgeLocal(p approval.Person) (api.Role, error) {
 	switch {
 	case !p.Local():
@@ -326,8 +326,8 @@ func (a *App) judgeLocal(p approval.Person) (api.Role, error) {
 	return a.Context.Role, nil
 }
 
-// JudgeSSH makes over the judge of people who are known by an SSH key, for
-// approvals. It must be called before anybody is let in.
+// JudgeSSH makes over the judge of people identified by an SSH key, for approvals.
+// It must be called before the first connection is accepted.
 func (a *App) JudgeSSH(over approval.Judge) {
 	a.Approvals.SetJudge(func(p approval.Person) (api.Role, error) {
 		if p.Local() {
@@ -360,7 +360,7 @@ func (a *App) Close() error {
 	return err
 }
 
-// observers is a list of functions that are told things.
+// observers are functions that are called with each event.
 type observers[T any] struct {
 	mu  sync.Mutex
 	fns map[int]func(T) // guarded by mu

@@ -40,13 +40,13 @@ func (a *App) openIndex(ctx context.Context) error {
 	return nil
 }
 
-// sight is where a call of the sync learns when its request was sent. What such a
-// call reads goes to the index from the sync itself, with its progress.
+// sight receives when a request of the sync was sent. What such a call reads goes to
+// the index from the sync itself, with its progress.
 type sight struct{ at time.Time }
 
 type sightKey struct{}
 
-// sawOperations takes what a call read: into the index, and to whoever watches.
+// sawOperations passes what a call read to the index and to the observers.
 func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool, at time.Time) {
 	var err error
 	if s, ok := ctx.Value(sightKey{}).(*sight); ok {
@@ -71,8 +71,7 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	}
 }
 
-// lister reads for the sync; in the background only what people leave of the
-// budget.
+// lister reads for the sync; in the background only with budget that people leave.
 type lister struct {
 	app    *App
 	urgent bool // somebody waits for it
@@ -117,9 +116,8 @@ func (a *App) syncer(urgent bool) *index.Syncer {
 		MaxSize: a.Config.Index.MaxPageSize, MaxAge: a.Config.Index.MaxAge.D(), PerMinute: a.Limits.Rule(limit.Billing).N, Log: a.Log})
 }
 
-// indexEvery is how often this process asks a database that cannot tell, which
-// is PostgreSQL, whether another one changed the index: one small read for all
-// consoles of the process.
+// indexEvery is how often this process asks PostgreSQL, which cannot tell, whether
+// another process changed the index: one small read for all its consoles.
 const indexEvery = 400 * time.Millisecond
 
 // StartSync fills the index in the background until the returned function is
@@ -142,7 +140,7 @@ func (a *App) StartSync(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// SyncProgress is one line about the background sync; ok is false while it rests.
+// SyncProgress is one line about the background sync; ok is false while it is idle.
 func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
 	if !a.Config.Index.Enabled {
 		return "", false
@@ -201,7 +199,7 @@ func (a *App) ExportOperations(ctx context.Context, f filter.OperationExpr, s in
 	}
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		what := "The file cannot be made."
+		what := "The file cannot be created."
 		if errors.Is(err, os.ErrExist) {
 			what = "There is a file of that name already."
 		}

@@ -2,17 +2,14 @@ package auditfilter_test
 
 import (
 	"context"
-	"flag"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/auditfilter"
+	"opdeck/internal/domain/index/filter/filtertest"
 )
-
-var update = flag.Bool("update", false, "write the table of fields into docs/filter.md")
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
@@ -56,7 +53,7 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"phase:x": "phase:x is not known", "outcome:maybe": "outcome:maybe is not known", "at:soon": "is no time", "person:": "A value for person is missing", "color:red": "There is no field",
+		"phase:x": "phase:x is not known", "outcome:maybe": "outcome:maybe is not known", "at:soon": "is not a time", "person:": "A value for person is missing", "color:red": "There is no field",
 	} {
 		if _, err := auditfilter.Parse(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", in, err, want)
@@ -131,25 +128,5 @@ func TestExamplesParse(t *testing.T) {
 
 // TestDocumentedFields holds the table in docs/filter.md against the fields.
 func TestDocumentedFields(t *testing.T) {
-	const file, from, to = "../../../docs/filter.md", "<!-- audit: written by `go test ./internal/domain/auditfilter -update` -->\n", "<!-- /audit -->"
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok := strings.Cut(string(b), from)
-	_, tail, ok2 := strings.Cut(rest, to)
-	if !ok || !ok2 {
-		t.Fatal("docs/filter.md has no place for the table of audit records")
-	}
-	_, fields, _ := strings.Cut(auditfilter.Table().Markdown(), "```\n\n")
-	want := head + from + "\n" + fields + "\n" + to + tail
-	if want == string(b) {
-		return
-	}
-	if !*update {
-		t.Fatal("the table in docs/filter.md is not today's; go test ./internal/domain/auditfilter -update writes it")
-	}
-	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filtertest.Documented(t, "../../../docs/filter.md", "audit", "internal/domain/auditfilter", "", auditfilter.Table().Rows())
 }

@@ -25,13 +25,13 @@ type Index struct {
 	store Store
 	mode  Mode
 	now   func() time.Time
-	// ahead is how far this host's clock is before the store's, where that is fixed
-	// for several questions; nil: looked up for each.
+	// ahead is how far this host's clock is ahead of the store's, where that is fixed
+	// for several queries; nil: read for each.
 	ahead *time.Duration
 
 	mu      sync.Mutex
 	subs    map[chan int64]struct{} // guarded by mu
-	version int64                   // guarded by mu; the last one told
+	version int64                   // guarded by mu; the last one sent
 }
 
 // New makes an index over a store.
@@ -73,7 +73,7 @@ func (x *Index) Put(ctx context.Context, entries []Entry) (Merged, error) {
 	return x.Commit(ctx, Batch{Entries: entries})
 }
 
-// Commit commits a batch and tells those who wait for changes.
+// Commit commits a batch and notifies the subscribers.
 func (x *Index) Commit(ctx context.Context, b Batch) (Merged, error) {
 	if len(b.Entries) == 0 && len(b.Gone) == 0 && b.Swap == nil {
 		return Merged{}, nil
@@ -136,8 +136,8 @@ func (x *Index) Unmasked() Store { return x.store }
 // Version grows with every change that any process makes.
 func (x *Index) Version(ctx context.Context) (int64, error) { return x.store.Version(ctx) }
 
-// Poll asks the store for its version (one small read) and tells the
-// subscribers when it has grown.
+// Poll reads the store's version (one small read) and notifies the subscribers
+// when it has grown.
 func (x *Index) Poll(ctx context.Context) (bool, error) {
 	v, err := x.Version(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func (x *Index) Poll(ctx context.Context) (bool, error) {
 	x.version = v
 	for c := range x.subs {
 		select {
-		case <-c: // the older one nobody took
+		case <-c: // drop the older version
 		default:
 		}
 		c <- v
@@ -159,8 +159,8 @@ func (x *Index) Poll(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Watch looks for changes of other processes every interval until ctx ends.
-// Trouble with the store does not end it.
+// Watch polls for changes of other processes every interval until ctx ends. Errors
+// of the store do not end it.
 func (x *Index) Watch(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()

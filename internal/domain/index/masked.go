@@ -13,13 +13,6 @@ import (
 // masked answers, and finds nothing by what the mask takes away. The program itself
 // asks the store.
 
-func maskedFilter(ctx context.Context, f filter.OperationExpr) filter.OperationExpr {
-	if mask.Needed(ctx) {
-		return f.Covered()
-	}
-	return f
-}
-
 // record is r as the person may see it, in this host's time.
 func (x *Index) record(ctx context.Context, r Record, by time.Duration) Record {
 	r.Seen, r.Changed, r.Gone = x.here(r.Seen, by), x.here(r.Changed, by), x.here(r.Gone, by)
@@ -38,7 +31,7 @@ func (x *Index) Get(ctx context.Context, opid string) (Record, error) {
 
 // Window reads the rows around a place in the list.
 func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, error) {
-	q.Filter = maskedFilter(ctx, q.Filter)
+	q.Filter = q.Filter.For(ctx)
 	by, err := x.shift(ctx)
 	if err != nil {
 		return Window{AnchorAt: -1}, err
@@ -57,38 +50,38 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now ti
 	if err != nil {
 		return err
 	}
-	return x.store.Each(ctx, maskedFilter(ctx, f), s, now, func(total int, r Record) error { return fn(total, x.record(ctx, r, by)) })
+	return x.store.Each(ctx, f.For(ctx), s, now, func(total int, r Record) error { return fn(total, x.record(ctx, r, by)) })
 }
 
 // Targets is such a list's identifiers, at most limit.
 func (x *Index) Targets(ctx context.Context, f filter.OperationExpr, s Sort, limit int, now time.Time) ([]string, error) {
-	return x.store.Targets(ctx, maskedFilter(ctx, f), s, limit, now)
+	return x.store.Targets(ctx, f.For(ctx), s, limit, now)
 }
 
 // Count counts the rows that the filter lets through.
 func (x *Index) Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error) {
-	return x.store.Count(ctx, maskedFilter(ctx, f), now)
+	return x.store.Count(ctx, f.For(ctx), now)
 }
 
 // Place tells where an operation stands in a list.
 func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error) {
-	return x.store.Place(ctx, maskedFilter(ctx, f), s, opid, now)
+	return x.store.Place(ctx, f.For(ctx), s, opid, now)
 }
 
 // Totals sums the amounts that the filter lets through, by currency.
 func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, now time.Time) ([]Sum, error) {
-	return x.store.Totals(ctx, maskedFilter(ctx, f), now)
+	return x.store.Totals(ctx, f.For(ctx), now)
 }
 
 // Groups returns the largest groups first, days the newest first.
 func (x *Index) Groups(ctx context.Context, f filter.OperationExpr, by By, limit int, now time.Time) ([]Group, error) {
-	groups, err := x.store.Groups(ctx, maskedFilter(ctx, f), by, limit, now)
+	groups, err := x.store.Groups(ctx, f.For(ctx), by, limit, now)
 	return mask.For(ctx, groups), err
 }
 
 // Days counts by day of creation, oldest first, ending with today.
 func (x *Index) Days(ctx context.Context, f filter.OperationExpr, n int, now time.Time) ([]Day, error) {
-	return x.store.Days(ctx, maskedFilter(ctx, f), n, now)
+	return x.store.Days(ctx, f.For(ctx), n, now)
 }
 
 // ChangedSince counts operations whose state changed here after t.
@@ -97,7 +90,7 @@ func (x *Index) ChangedSince(ctx context.Context, f filter.OperationExpr, t time
 	if err != nil {
 		return 0, err
 	}
-	return x.store.ChangedSince(ctx, maskedFilter(ctx, f), t.Add(-by), now)
+	return x.store.ChangedSince(ctx, f.For(ctx), t.Add(-by), now)
 }
 
 // History returns the states of an operation, oldest first, the present last.

@@ -47,8 +47,8 @@ func (p Progress) probing(s *Syncer) bool {
 	return !p.Tried && atStart && p.PageSize > 0 && p.PageSize < s.opt.MaxSize && (p.Total < 0 || p.Total > int64(p.PageSize))
 }
 
-// smaller takes note that the service does not answer for pages as large as this
-// one, and reports whether smaller ones are to be tried at once. A service that
+// smaller records that the service does not answer for pages of this size, and
+// reports whether smaller ones are to be tried at once. A service that
 // does not answer at all gets a second try.
 func (p *Progress) smaller(s *Syncer, size int, err error) bool {
 	e := api.AsError(err)
@@ -84,8 +84,8 @@ func (p *Progress) refusedSize(size int) {
 	p.Tried = p.Probe <= p.PageSize
 }
 
-// fit is how many rows pages have that are asked for with size: fewer or more
-// where the service has its own mind about it.
+// fit is how many rows pages have that are asked for with size: the service may
+// send fewer or more.
 func (p Progress) fit(page Listed, n, size int) int {
 	rows := len(page.Items)
 	switch {
@@ -142,7 +142,7 @@ func (p *Progress) learn(s *Syncer, size, fit int, first, probed bool, n int) (a
 	switch {
 	case first:
 		p.PageSize, p.NewsSize = fit, min(fit, s.opt.PageSize)
-		if fit > size { // it gives what it likes
+		if fit > size { // the service ignores the size
 			p.NewsSize = fit
 		}
 	case probed && fit < p.PageSize: // so large a page gets less than a smaller one
@@ -196,7 +196,7 @@ func (p *Progress) repeated(ids string, n, rows int, still bool) {
 
 // judge takes a page as evidence of the order.
 func (p *Progress) judge(rows []api.Operation, follows bool) {
-	p.Pass.Seen.see(rows, follows)
+	p.Pass.Seen.observe(rows, follows)
 	p.Order = p.Pass.Seen.judge(p.Order)
 }
 

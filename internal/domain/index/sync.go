@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/limit"
 )
 
 // Listed is one page of the service's list.
@@ -87,13 +88,13 @@ func (s *Syncer) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			if err := sleep(ctx, s.trouble(ctx, err)); err != nil {
+			if err := limit.Sleep(ctx, s.backOff(ctx, err)); err != nil {
 				return err
 			}
 			continue
 		}
 		s.pause = 0
-		if err := s.rest(ctx, wait); err != nil {
+		if err := s.idle(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -107,8 +108,8 @@ func (s *Syncer) Release(ctx context.Context) {
 	_ = s.index.store.Release(end, leaseName, s.opt.Owner) // else it runs out
 }
 
-// rest sleeps, but not on when a change of the index owes a read.
-func (s *Syncer) rest(ctx context.Context, d time.Duration) error {
+// idle waits for d, or until a change of the index makes a read due.
+func (s *Syncer) idle(ctx context.Context, d time.Duration) error {
 	changes, stop := s.index.Changes()
 	defer stop()
 	end := time.NewTimer(d)
@@ -132,23 +133,9 @@ func (s *Syncer) rest(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// trouble notes what went wrong where everybody can see it, and says how long
+// backOff records what went wrong where everybody can see it, and returns how long
 // to leave the service alone.
-func (s *Syncer) trouble(ctx context.Context, err error) time.Duration {
+func (s *Syncer) backOff(ctx context.Context, err error) time.Duration {
 	s.pause = min(max(2*s.pause, 5*time.Second), maxPause)
 	e := api.AsError(err)
 	s.pause = max(s.pause, min(e.RetryAfter, maxPause))
@@ -164,11 +151,11 @@ func (s *Syncer) trouble(ctx context.Context, err error) time.Duration {
 type job int
 
 const (
-	rest   job = iota
-	single     // a read that is owed
-	news       // the list's growing end
-	page       // the next page of the pass
-	verify     // what the pass did not show, alone
+	nothing job = iota
+	single      // a read that is owed
+	news        // the list's growing end
+	page        // the next page of the pass
+	verify      // what the pass did not show, alone
 )
 
 // Step does one piece of work, at most one call, and says how long nothing needs
@@ -181,19 +168,19 @@ func (s *Syncer) Step(ctx context.Context) (wait time.Duration, err error) {
 func (s *Syncer) step(ctx context.Context) (did job, wait time.Duration, err error) {
 	now, err := s.now(ctx)
 	if err != nil {
-		return rest, 0, err
+		return nothing, 0, err
 	}
 	p, held, what, wait, err := s.plan(ctx, now)
-	if err != nil || what == rest { // nothing is written: that would wake all that watch the store
-		return rest, wait, err
+	if err != nil || what == nothing { // nothing is written: that would wake all that watch the store
+		return nothing, wait, err
 	}
 	if mine, err := s.lease(ctx, now); err != nil || !mine {
-		return rest, s.opt.Lease / 2, err
+		return nothing, s.opt.Lease / 2, err
 	}
 	switch what {
 	case single:
 		s.owed++
-		return what, 0, s.payOwed(ctx, now)
+		return what, 0, s.readOwed(ctx, now)
 	case news:
 		err = s.readNews(ctx, &p)
 	case page:
@@ -217,7 +204,7 @@ func (s *Syncer) Round(ctx context.Context, calls int) error {
 			return err
 		}
 		p, held, what, _, err := s.plan(ctx, now)
-		if err != nil || what == rest {
+		if err != nil || what == nothing {
 			return err
 		}
 		if what == single || what != news && p.settled(held) {
@@ -226,7 +213,7 @@ func (s *Syncer) Round(ctx context.Context, calls int) error {
 			}
 			patient = true
 		}
-		if did, _, err := s.step(ctx); err != nil || did == rest {
+		if did, _, err := s.step(ctx); err != nil || did == nothing {
 			return err
 		}
 	}
@@ -282,8 +269,8 @@ func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
 	return mine, err
 }
 
-// payOwed reads one operation whose state is in doubt.
-func (s *Syncer) payOwed(ctx context.Context, now time.Time) error {
+// readOwed reads one operation whose state is in doubt.
+func (s *Syncer) readOwed(ctx context.Context, now time.Time) error {
 	opids, err := s.index.store.Owed(ctx, now, 1)
 	if err != nil || len(opids) == 0 {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/limit"
 )
 
 // Comparison is how the index differed from the service, before it was repaired.
@@ -25,8 +26,8 @@ func (c Comparison) Differs() bool {
 }
 
 // Verify reads the whole list from the service and compares it, page by page
-// before the page is merged; what no page has shown is read alone. It tells how far
-// it is after each call. Other instances may sync meanwhile: what they repair first
+// before the page is merged; what no page has shown is read alone. tell gets the
+// progress after each call. Other instances may sync meanwhile: what they repair first
 // is not found here.
 func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comparison, error) {
 	var c Comparison
@@ -115,15 +116,15 @@ func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string
 	}
 }
 
-// LookNow makes whoever syncs look for news now.
-func (s *Syncer) LookNow(ctx context.Context) error {
+// RequestNews makes the instance that syncs read news now.
+func (s *Syncer) RequestNews(ctx context.Context) error {
 	_, err := s.request(ctx, func(p *Progress, now time.Time) { p.Look = now })
 	return err
 }
 
 // Through syncs until a whole pass that began after the call has ended and the
 // counts agree, without the pauses that leave room; if another instance syncs, that
-// one is made to. tell is told how it stands, about once a second. It gives up
+// one is made to. tell gets the state about once a second. It gives up
 // after a few failures in a row.
 func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
 	since, err := s.request(ctx, func(p *Progress, now time.Time) { p.Hurry = now })
@@ -137,8 +138,8 @@ func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
 			if failed++; failed > 3 || ctx.Err() != nil || !transient(err) {
 				return err
 			}
-			wait = s.trouble(ctx, err)
-		} else if did != rest {
+			wait = s.backOff(ctx, err)
+		} else if did != nothing {
 			failed = 0
 		}
 		f, err := s.index.Freshness(ctx)
@@ -149,7 +150,7 @@ func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
 		if p := f.Progress; !p.Last.Started.Before(since) && p.settled(f.Rows) {
 			return nil
 		}
-		if err := sleep(ctx, min(wait, time.Second)); err != nil {
+		if err := limit.Sleep(ctx, min(wait, time.Second)); err != nil {
 			return err
 		}
 	}

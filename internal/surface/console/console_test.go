@@ -198,9 +198,9 @@ func TestNoNumberReachesAScreenOfAViewer(t *testing.T) {
 			t.Errorf("%s: the number is %q", way, op.Source.Account.Number)
 		}
 	}
-	_, open, g := newDesk(a, api.Analyst)
+	analyst, open, g := newDesk(a, api.Analyst)
 	defer g.close()
-	if op, err := open.Operation(ctx, opid); err != nil || string(op.Source.Account.Number) != secrets[0] {
+	if op, err := open.Operation(analyst, opid); err != nil || string(op.Source.Account.Number) != secrets[0] {
 		t.Errorf("an analyst sees %q, %v", op.Source.Account.Number, err)
 	}
 }

@@ -62,6 +62,6 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 	})
 }
 
-// Conceals reports whether no identifier may equal v: the leaf is covered and v
-// is what the mask hides.
+// Conceals reports whether no identifier may equal v: the leaf is masked, and so
+// would v be.
 func (l *Leaf) Conceals(v Value) bool { return l.Covered && mask.Hides(Fold(v.Text)) }
