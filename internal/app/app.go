@@ -1,5 +1,5 @@
-// Package app puts the parts together: config, store, session, budgets, gate,
-// client, journals. The console, the commands and the SSH server open an App and
+// Package app wires the program: config, store, session, budgets, gate, client,
+// journals. The console, the commands and the SSH server open an App and
 // differ only in how they talk to people.
 package app
 
@@ -46,8 +46,8 @@ type Options struct {
 	Version    string
 	Now        func() time.Time // nil: time.Now
 	Upgrading  func()           // see store.Options
-	Notice     func(string)     // is told of trouble with the store; see store.Options
-	Waits      func(string)     // is told what a call waits for when it takes long, from any goroutine
+	Notice     func(string)     // receives warnings about the store; see store.Options
+	Waits      func(string)     // receives what a call waits for when it takes long, from any goroutine
 }
 
 // App is one context, open.
@@ -65,26 +65,21 @@ type App struct {
 	Audit     *audit.Log
 	Approvals *approval.Service // always there; asked by the gate where the context wants it
 	Gate      *api.Gate
-	Client    *api.Client
+	Client    *Client
 	Index     *index.Index
 	Jobs      *replace.Jobs
 	Journeys  *journey.Journeys
 	Follow    *followup.Tracker
 	Sandbox   *sandbox.Service // nil against a real service
 
+	service *api.Client     // for the program itself: unmasked
 	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
 	calls   observers[api.Call]
-	changes observers[Operation]
+	changes observers[api.Operation]
 	closers []func() error
 
-	alive    audit.Alive // nil: the end of processes cannot be noticed
-	ownClock bool        // Now is not the host's: what the store tells is moved to it
-}
-
-// Operation is one that was read or changed, and when.
-type Operation struct {
-	Op     api.Operation
-	SeenAt time.Time
+	alive    audit.Alive // nil: ended processes cannot be detected
+	ownClock bool        // Now is not the host's clock: the store's times are moved to it
 }
 
 // Open reads the config and opens everything that one context needs. Nothing is
@@ -182,7 +177,7 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 	if err != nil {
 		e := &api.Error{Kind: api.Unavailable, Public: err.Error(), Err: err}
 		storeTrouble(e, err)
-		e.Hint = "opdeck doctor looks at the store."
+		e.Hint = "Run opdeck doctor to check the store."
 		return e
 	}
 	a.Store = st
@@ -200,8 +195,8 @@ func (a *App) noticeTo(tell func(string)) func(string) {
 	}
 }
 
-// openService readies what carries calls: the network, or the built-in service
-// in this process with its data in the state folder.
+// openService opens the built-in service in this process, with its data in the
+// state folder, where the context uses it.
 func (a *App) openService(ctx context.Context, opt Options) error {
 	if !a.Context.Sandbox {
 		return nil
@@ -211,7 +206,7 @@ func (a *App) openService(ctx context.Context, opt Options) error {
 		path = ""
 	}
 	if err := os.MkdirAll(a.State, 0o700); err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be made.", Err: err}
+		return &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be created.", Err: err}
 	}
 	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now})
 	if err != nil {
@@ -230,12 +225,13 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	if err := a.openSession(ctx, opt, auth); err != nil {
 		return err
 	}
-	a.Client, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(a.Config.Limits.MaxWait.D())}, Gate: a.Gate,
+	a.service, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(a.Config.Limits.MaxWait.D())}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
 	}
+	a.Client = &Client{a.service, a.missing}
 	if opt.Waits != nil {
 		a.tellWaits(opt.Waits)
 	}
@@ -243,7 +239,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	if err := errors.Join(a.openIndex(ctx), a.openFollow(ctx)); err != nil {
 		return err
 	}
-	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: jobClient{a.Client, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
+	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: jobClient{a.service, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
 		LateAfter: a.Config.Writes.LateAfter.D(), Witness: a.witness()}
 	a.Journeys = &journey.Journeys{Store: a.Store.Journeys(scope), Client: a.Client, Now: a.Now}
 	a.followers()
@@ -318,8 +314,8 @@ func (a *App) LocalActor(via string) api.Actor {
 	return api.Actor{Name: u.Name, Role: a.Context.Role, Via: via, From: HostName(), UID: u.UID, LoginUID: u.LoginUID, Host: u.Host, Doubt: u.Doubt}
 }
 
-// judgeLocal is the approval.Judge of people who are known by a user id: they have
-// the role that the context says, while they have an entry in /etc/passwd.
+// judgeLocal is the approval.Judge of people identified by a user id: they have the
+// context's role while they have an entry in /etc/passwd.
 func (a *App) judgeLocal(p approval.Person) (api.Role, error) {
 	switch {
 	case !p.Local():
@@ -330,8 +326,8 @@ func (a *App) judgeLocal(p approval.Person) (api.Role, error) {
 	return a.Context.Role, nil
 }
 
-// JudgeSSH makes over the judge of people who are known by an SSH key, for
-// approvals. It must be called before anybody is let in.
+// JudgeSSH makes over the judge of people identified by an SSH key, for approvals.
+// It must be called before the first connection is accepted.
 func (a *App) JudgeSSH(over approval.Judge) {
 	a.Approvals.SetJudge(func(p approval.Person) (api.Role, error) {
 		if p.Local() {
@@ -353,9 +349,6 @@ func HostName() string {
 // OnCall registers fn for every finished call; the returned function ends that.
 func (a *App) OnCall(fn func(api.Call)) (stop func()) { return a.calls.add(fn) }
 
-// OnOperation registers fn for every operation that is read or changed.
-func (a *App) OnOperation(fn func(Operation)) (stop func()) { return a.changes.add(fn) }
-
 // Close ends everything in the reverse order of its opening. A rotation of the
 // session that is under way is finished or given up within its deadline.
 func (a *App) Close() error {
@@ -367,7 +360,7 @@ func (a *App) Close() error {
 	return err
 }
 
-// observers is a list of functions that are told things.
+// observers are functions that are called with each event.
 type observers[T any] struct {
 	mu  sync.Mutex
 	fns map[int]func(T) // guarded by mu

@@ -19,9 +19,9 @@ type Health string
 // The verdicts.
 const (
 	Healthy Health = "ok"
-	Warned  Health = "warning" // works, but somebody should look
+	Warned  Health = "warning" // works, but needs attention
 	Sick    Health = "failed"
-	Skipped Health = "skipped" // does not apply, or could not be looked at
+	Skipped Health = "skipped" // does not apply, or could not be checked
 )
 
 // Finding is one line of the doctor. Text and Hint hold no secret.
@@ -30,8 +30,8 @@ type Finding struct {
 	Health Health `json:"state"`
 	Text   string `json:"text"`
 	Hint   string `json:"hint,omitempty"`
-	// Differs is what a deep look found in the service's answers other than
-	// expected: names of fields and kinds of values, never a value.
+	// Differs lists how the service's answers differ from what is expected: names
+	// of fields and kinds of values, never a value.
 	Differs []string `json:"differs,omitempty"`
 }
 
@@ -45,7 +45,7 @@ const (
 	Deep
 )
 
-// checkTime bounds each look at something that may not answer.
+// checkTime bounds each check of something that may not answer.
 const checkTime = 10 * time.Second
 
 // doctor gathers findings.
@@ -55,8 +55,8 @@ type doctor struct {
 	sick bool
 }
 
-// Doctor looks at every step between this program and its service, in the order
-// in which they depend on each other, and tells each finding as it comes. It
+// Doctor checks every step between this program and its service, in the order in
+// which they depend on each other, and passes each finding to tell as it comes. It
 // reports whether nothing is wrong. shared is an App that is open already, nil to
 // open one.
 func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell func(Finding)) bool {
@@ -132,15 +132,15 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 		return c, false
 	}
 	if cfg.Path == "" {
-		d.add("config", Healthy, "no file at "+path+"; the built-in service stands in", "opdeck config init makes one.")
+		d.add("config", Healthy, "no file at "+path+"; the built-in service is used", "opdeck config init creates one.")
 		return c, true
 	}
 	d.add("config", Healthy, fmt.Sprintf("%s, context %s (%s)", cfg.Path, c.Name, c.Kind), "")
 	return c, true
 }
 
-// password looks whether the password can be had. A command is not run: it may
-// ask somebody something.
+// password checks whether the password is available. A command is not run: it may
+// ask a person.
 func (d *doctor) password(ctx context.Context, c config.Context) {
 	switch {
 	case c.Sandbox:
@@ -152,7 +152,7 @@ func (d *doctor) password(ctx context.Context, c config.Context) {
 			d.add("password", Sick, err.Error(), "See password_env and password_file of the context.")
 			return
 		}
-		d.add("password", Healthy, "is there", "")
+		d.add("password", Healthy, "is available", "")
 	}
 }
 
@@ -166,7 +166,7 @@ func (d *doctor) store(ctx context.Context, a *App) {
 	}
 	for _, db := range []*store.DB{a.Store.Core, a.Store.Bulk} {
 		if err := db.Write(ctx, func(*store.Tx) error { return nil }); err != nil {
-			e := &api.Error{Public: err.Error(), Hint: "Look at the disk, the folder's permissions or the database."}
+			e := &api.Error{Public: err.Error(), Hint: "Check the disk, the folder's permissions or the database."}
 			storeTrouble(e, err)
 			d.add("store", Sick, e.Public, e.Hint)
 			return
@@ -175,8 +175,8 @@ func (d *doctor) store(ctx context.Context, a *App) {
 	d.add("store", Healthy, where+", can be written", "")
 }
 
-// session looks at the session, and makes one where there is none and login says
-// so. It reports whether calls can be made.
+// session checks the session, and logs in where there is none and login says so.
+// It reports whether calls can be made.
 func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	s, err := a.SessionStatus(ctx)
 	if err == nil && login && s.State == "none" {
@@ -194,13 +194,13 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	case s.State == "blocked":
 		d.add("session", Sick, "logins are blocked: "+s.Warning, "Correct the password, then opdeck session reset.")
 	case s.State == "doubtful":
-		d.add("session", Warned, text, "The next call clears it up.")
+		d.add("session", Warned, text, "The next call resolves it.")
 	case s.Warning != "":
-		d.add("session", Warned, text+"; "+s.Warning, "opdeck session status tells more.")
+		d.add("session", Warned, text+"; "+s.Warning, "See opdeck session status.")
 	case s.State == "none":
 		d.add("session", Healthy, "none yet for "+s.Account+"; the first call logs in", "")
 	case s.Access.Remaining <= 0 && s.State == "live":
-		d.add("session", Healthy, fmt.Sprintf("the tokens of generation %d have run out; the next call renews them", s.Generation), "")
+		d.add("session", Healthy, fmt.Sprintf("the tokens of generation %d have expired; the next call renews them", s.Generation), "")
 	default:
 		d.add("session", Healthy, text, "")
 	}
@@ -260,7 +260,7 @@ func (d *doctor) feed(ctx context.Context, a *App) {
 	} else if times, err := a.Inbox().Times(ctx, 1000); err != nil {
 		d.add("feed", Sick, "The inbox cannot be read: "+err.Error(), "")
 	} else if rhythm := receiver.Judge(times, d.opt.Now()); rhythm.Deaf {
-		d.add("feed", Warned, rhythm.String(), "Look at the webhook settings (opdeck hook get) and at the receiver's counters.")
+		d.add("feed", Warned, rhythm.String(), "Check the webhook settings (opdeck hook get) and the receiver's counters.")
 	} else {
 		d.add("feed", Healthy, rhythm.String(), "")
 	}

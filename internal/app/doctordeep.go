@@ -22,7 +22,7 @@ func (d *doctor) deep(ctx context.Context, a *App, live bool) {
 		}
 		return
 	}
-	c := a.Client
+	c := a.service
 	ops, opid, cuid := c.InspectOperations(ctx)
 	d.probed("operations", ops)
 	if opid == "" {

@@ -15,8 +15,8 @@ import (
 	"opdeck/internal/app/config"
 )
 
-// network looks the service's name up and shakes hands. It reports whether the
-// service can be reached.
+// network resolves the service's name and makes a TLS handshake. It reports whether
+// the service can be reached.
 func (d *doctor) network(ctx context.Context, c config.Context) bool {
 	if c.Sandbox {
 		d.add("name lookup", Skipped, "the built-in service runs in this process", "")
@@ -25,7 +25,7 @@ func (d *doctor) network(ctx context.Context, c config.Context) bool {
 	}
 	u, err := url.Parse(c.BaseURL)
 	if err != nil { // the config's check has parsed it
-		d.add("name lookup", Sick, "base_url is no address", "")
+		d.add("name lookup", Sick, "base_url is not a valid address", "")
 		return false
 	}
 	if !d.lookup(ctx, u.Hostname()) {
@@ -33,7 +33,7 @@ func (d *doctor) network(ctx context.Context, c config.Context) bool {
 		d.add("clock", Skipped, "needs the service", "")
 		return false
 	}
-	if !d.shake(ctx, c, u) {
+	if !d.handshake(ctx, c, u) {
 		d.add("clock", Skipped, "needs the service", "")
 		return false
 	}
@@ -70,8 +70,8 @@ func dnsReason(err error) string {
 	return err.Error()
 }
 
-// shake connects and, over https, checks the certificate.
-func (d *doctor) shake(ctx context.Context, c config.Context, u *url.URL) bool {
+// handshake connects and, over https, checks the certificate.
+func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bool {
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
@@ -86,7 +86,7 @@ func (d *doctor) shake(ctx context.Context, c config.Context, u *url.URL) bool {
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		d.add("tls", Sick, "Nobody answers at port "+port+": "+plainNet(err), "Check base_url, the firewall and the network.")
+		d.add("tls", Sick, "No answer on port "+port+": "+plainNet(err), "Check base_url, the firewall and the network.")
 		return false
 	}
 	defer conn.Close()
@@ -109,7 +109,7 @@ func (d *doctor) shake(ctx context.Context, c config.Context, u *url.URL) bool {
 	left := until.Sub(d.opt.Now())
 	health, hint := Healthy, ""
 	if left < 14*24*time.Hour {
-		health, hint = Warned, "The service's certificate ends soon."
+		health, hint = Warned, "The service's certificate expires soon."
 	}
 	d.add("tls", health, fmt.Sprintf("%s, certificate good for %d days", tls.VersionName(st.Version), int(left.Hours()/24)), hint)
 	return true
@@ -123,10 +123,10 @@ func plainNet(err error) string {
 	return err.Error()
 }
 
-// Differences of clocks beyond these are told, and are an illness.
+// Differences of clocks beyond these are a warning, and a failure.
 const (
-	skewTold = 30 * time.Second
-	skewSick = 5 * time.Minute
+	skewWarn = 30 * time.Second
+	skewFail = 5 * time.Minute
 )
 
 // clock compares this host's clock with the Date of an answer to a request
@@ -145,28 +145,28 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, a.Context.BaseURL, nil)
 	if err != nil {
-		d.add("clock", Skipped, "base_url is no address", "")
+		d.add("clock", Skipped, "base_url is not a valid address", "")
 		return
 	}
 	began := d.opt.Now()
 	res, err := rt.RoundTrip(req)
 	if err != nil {
-		d.add("clock", Sick, "The service does not answer: "+plainNet(err), "Try again; if it goes on, ask the service's operator.")
+		d.add("clock", Sick, "The service does not answer: "+plainNet(err), "Try again; if it persists, ask the service's operator.")
 		return
 	}
 	_ = res.Body.Close()
 	middle := began.Add(d.opt.Now().Sub(began) / 2)
 	date, err := http.ParseTime(res.Header.Get("Date"))
 	if err != nil {
-		d.add("clock", Skipped, "the service tells no time", "")
+		d.add("clock", Skipped, "the service's answer has no Date", "")
 		return
 	}
 	skew := middle.Sub(date.Add(500 * time.Millisecond)) // Date has whole seconds
 	text := fmt.Sprintf("this clock and the service's differ by %.1f s", skew.Seconds())
 	switch {
-	case skew.Abs() > skewSick:
+	case skew.Abs() > skewFail:
 		d.add("clock", Sick, text, "Set this host's clock (NTP).")
-	case skew.Abs() > skewTold:
+	case skew.Abs() > skewWarn:
 		d.add("clock", Warned, text, "Set this host's clock (NTP).")
 	case skew.Abs() < 1500*time.Millisecond:
 		d.add("clock", Healthy, "this clock agrees with the service's", "")

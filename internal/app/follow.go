@@ -15,7 +15,7 @@ import (
 func (a *App) openFollow(ctx context.Context) error {
 	rows, err := a.Store.Unsettled(ctx, a.Scope())
 	if err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: err.Error(), Hint: "opdeck doctor looks at the store.", Err: err}
+		return &api.Error{Kind: api.Unavailable, Public: err.Error(), Hint: "Run opdeck doctor to check the store.", Err: err}
 	}
 	a.Follow = followup.New(followup.Options{Store: rows, Trail: a.Audit, LateAfter: a.Config.Writes.LateAfter.D(), Log: a.Log,
 		Context: audit.Context{BaseURL: a.Context.BaseURL, Account: a.Context.Login}})
@@ -23,10 +23,9 @@ func (a *App) openFollow(ctx context.Context) error {
 	return nil
 }
 
-// followers are told about each outcome that was found after it had been told as
-// unknown.
+// followers get each outcome that was found after it had been reported as unknown.
 func (a *App) followers() {
-	a.Follow.Client = a.Client
+	a.Follow.Client = a.service
 	a.Follow.Follow(func(ctx context.Context, s followup.Settled) error {
 		if s.Row.Approval == "" {
 			return nil
@@ -41,8 +40,8 @@ func (a *App) followers() {
 	})
 }
 
-// StartFollow looks again at writes whose outcome is not known, in the background,
-// until the returned function is called.
+// StartFollow checks writes whose outcome is not known, in the background, until
+// the returned function is called.
 func (a *App) StartFollow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(api.WithActor(ctx, api.Actor{Name: "follow-up", Role: api.Viewer, Via: "service"}))
 	var wg sync.WaitGroup
@@ -50,8 +49,8 @@ func (a *App) StartFollow(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// OnSettled registers fn for writes that got an outcome after it had been told as
-// unknown.
+// OnSettled registers fn for writes that got an outcome after it had been reported
+// as unknown.
 func (a *App) OnSettled(fn func(followup.Settled)) (stop func()) { return a.Follow.OnSettled(fn) }
 
 // jobClient is the client of replacements: what a job sees is settled for all.

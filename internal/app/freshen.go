@@ -13,9 +13,9 @@ import (
 	"opdeck/internal/store"
 )
 
-// Freshen lets the sync do what is due, with at most so many billing calls. It is
-// for commands; consoles and servers run the sync in the background, and while
-// one does, nothing is read here. What was known stays known when it fails.
+// Freshen does what is due of the sync, with at most so many billing calls. It is
+// for commands; while a console or server runs the sync in the background, nothing
+// is read here. What was known stays known when it fails.
 func (a *App) Freshen(ctx context.Context, calls int) (index.Freshness, error) {
 	var err error
 	if a.Config.Index.Enabled {

@@ -40,13 +40,13 @@ func (a *App) openIndex(ctx context.Context) error {
 	return nil
 }
 
-// sight is where a call of the sync learns when its request was sent. What such a
-// call reads goes to the index from the sync itself, with its progress.
+// sight receives when a request of the sync was sent. What such a call reads goes to
+// the index from the sync itself, with its progress.
 type sight struct{ at time.Time }
 
 type sightKey struct{}
 
-// sawOperations takes what a call read: into the index, and to whoever watches.
+// sawOperations passes what a call read to the index and to the observers.
 func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool, at time.Time) {
 	var err error
 	if s, ok := ctx.Value(sightKey{}).(*sight); ok {
@@ -67,12 +67,11 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	}
 	for _, op := range ops {
 		a.Learn(ctx, op, at)
-		a.changes.tell(Operation{Op: op, SeenAt: at})
+		a.changes.tell(op)
 	}
 }
 
-// lister reads for the sync; in the background only what people leave of the
-// budget.
+// lister reads for the sync; in the background only with budget that people leave.
 type lister struct {
 	app    *App
 	urgent bool // somebody waits for it
@@ -89,7 +88,7 @@ func (l lister) context(ctx context.Context) (context.Context, *sight) {
 // ListPage implements index.Lister.
 func (l lister) ListPage(ctx context.Context, page, size int) (index.Listed, error) {
 	call, _ := l.context(ctx)
-	p, err := l.app.Client.Operations(call, api.OperationQuery{Page: page, Size: size})
+	p, err := l.app.service.Operations(call, api.OperationQuery{Page: page, Size: size})
 	if err != nil {
 		return index.Listed{}, err
 	}
@@ -104,7 +103,7 @@ func (l lister) ListPage(ctx context.Context, page, size int) (index.Listed, err
 // Operation implements index.Lister.
 func (l lister) Operation(ctx context.Context, opid string) (op api.Operation, sent time.Time, err error) {
 	call, s := l.context(ctx)
-	if op, err = l.app.Client.Operation(call, opid); err != nil {
+	if op, err = l.app.service.Operation(call, opid); err != nil {
 		return op, sent, err
 	}
 	sent, err = l.app.Index.StoreTime(ctx, s.at)
@@ -117,9 +116,8 @@ func (a *App) syncer(urgent bool) *index.Syncer {
 		MaxSize: a.Config.Index.MaxPageSize, MaxAge: a.Config.Index.MaxAge.D(), PerMinute: a.Limits.Rule(limit.Billing).N, Log: a.Log})
 }
 
-// indexEvery is how often this process asks a database that cannot tell, which
-// is PostgreSQL, whether another one changed the index: one small read for all
-// consoles of the process.
+// indexEvery is how often this process asks PostgreSQL, which cannot tell, whether
+// another process changed the index: one small read for all its consoles.
 const indexEvery = 400 * time.Millisecond
 
 // StartSync fills the index in the background until the returned function is
@@ -142,7 +140,7 @@ func (a *App) StartSync(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// SyncProgress is one line about the background sync; ok is false while it rests.
+// SyncProgress is one line about the background sync; ok is false while it is idle.
 func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
 	if !a.Config.Index.Enabled {
 		return "", false
@@ -165,7 +163,7 @@ func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
 		return fmt.Sprintf("%d of %d known, reading on", f.Rows, f.Total), true
 	}
 	line = fmt.Sprintf("sync %d of %d", f.Rows, f.Total)
-	if now, err := a.Index.Store.Now(ctx); err == nil {
+	if now, err := a.Index.StoreTime(ctx, a.Now()); err == nil {
 		if left, ok := p.ETA(now); ok {
 			line += fmt.Sprintf(", about %d min left", max(1, left.Round(time.Minute)/time.Minute))
 		}
@@ -173,8 +171,8 @@ func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
 	return line, true
 }
 
-// Missing adds to the service's "no such operation" what the index knows of it.
-func (a *App) Missing(ctx context.Context, opid string, err error) error {
+// missing adds to the service's "no such operation" what the index knows of it.
+func (a *App) missing(ctx context.Context, opid string, err error) error {
 	if err == nil || api.KindOf(err) != api.NotFound {
 		return err
 	}
@@ -192,15 +190,6 @@ func (a *App) Missing(ctx context.Context, opid string, err error) error {
 	return &e
 }
 
-// Known returns the newest state that is known without a call.
-func (a *App) Known(ctx context.Context, opid string) (api.Operation, time.Time, bool) {
-	rec, err := a.Index.Get(ctx, opid)
-	if err != nil || rec.Owed || len(rec.Op.Raw) == 0 {
-		return api.Operation{}, time.Time{}, false
-	}
-	return rec.Op, rec.Seen, true
-}
-
 // ExportOperations writes what a filter shows to a new file of mode 0600; the
 // export is recorded with how old the list was.
 func (a *App) ExportOperations(ctx context.Context, f filter.OperationExpr, s index.Sort, format index.Format, path string, progress func(done, total int)) (int, index.Freshness, error) {
@@ -210,7 +199,7 @@ func (a *App) ExportOperations(ctx context.Context, f filter.OperationExpr, s in
 	}
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		what := "The file cannot be made."
+		what := "The file cannot be created."
 		if errors.Is(err, os.ErrExist) {
 			what = "There is a file of that name already."
 		}

@@ -15,8 +15,8 @@ import (
 var receiverActor = api.Actor{Name: "receiver", Via: "service"}
 
 const (
-	inboxEvery = 5 * time.Second  // at the inbox, where webhooks are received
-	inboxElse  = 30 * time.Second // the same where none are: for what other processes left
+	inboxEvery = 5 * time.Second  // how often the inbox is read where webhooks are received
+	inboxIdle  = 30 * time.Second // where none are: for what other processes left
 )
 
 // ApplyEvents merges what rec stores, and what other processes store, into the
@@ -25,28 +25,28 @@ const (
 // which were acknowledged before a crash are merged after it; merging one twice
 // changes nothing.
 func (a *App) ApplyEvents(ctx context.Context, rec *receiver.Receiver) {
-	ctx = api.WithActor(ctx, receiverActor) // whoever started it may see less than is merged
-	every := inboxElse
+	ctx = api.WithActor(ctx, receiverActor) // the person in ctx may see less than is merged
+	every := inboxIdle
 	var wake <-chan receiver.Stored
 	if rec != nil {
 		sub := rec.Subscribe(256)
 		defer sub.Close()
 		every, wake = inboxEvery, sub.C
 	}
-	prompt := newPrompt(api.WithActor(ctx, api.Actor{Name: "receiver", Role: api.Viewer, Via: "service"}), a)
-	defer prompt.stop()
+	reads := newEventReads(api.WithActor(ctx, api.Actor{Name: "receiver", Role: api.Viewer, Via: "service"}), a)
+	defer reads.stop()
 	m := a.merger()
 	m.Passed = func(ctx context.Context, s receiver.Stored) {
-		a.alarming(ctx, s)
+		a.auditAlarm(ctx, s)
 		a.Follow.ObjectChanged(ctx, string(s.ObjectID))
 		if s.Object == hook.ObjectOperation {
-			prompt.want(string(s.ObjectID))
+			reads.add(string(s.ObjectID))
 		}
 	}
 	m.Run(ctx, wake, every)
 }
 
-// learntFor is how long one look at what the codes mean serves for merging.
+// learntFor is how long the learnt meaning of codes is used before it is read again.
 const learntFor = 5 * time.Second
 
 // merger brings the events of this account into its index.
@@ -76,7 +76,7 @@ func (a *App) MergeEvent(ctx context.Context, s receiver.Stored) error {
 	return nil
 }
 
-// HookTrouble tells what waits to be merged and what was not accepted, of all
+// HookTrouble returns what waits to be merged and what was not accepted, over all
 // processes.
 func (a *App) HookTrouble(ctx context.Context) (t receiver.Trouble, err error) {
 	if t.Backlog, err = a.ledger.Backlog(ctx); err != nil {
@@ -86,8 +86,8 @@ func (a *App) HookTrouble(ctx context.Context) (t receiver.Trouble, err error) {
 	return t, err
 }
 
-// alarming records events that somebody should look at.
-func (a *App) alarming(ctx context.Context, e receiver.Stored) {
+// auditAlarm records events that a person should check.
+func (a *App) auditAlarm(ctx context.Context, e receiver.Stored) {
 	if !e.Alarming() {
 		return
 	}

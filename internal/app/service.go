@@ -14,10 +14,9 @@ import (
 	"opdeck/internal/store"
 )
 
-// patience is how long a person's call waits for a session at least, before it is
-// told that there is none (session protocol, caller deadline): longer than others
-// need to notice that who renewed it has died.
-const patience = 60 * time.Second
+// sessionWait is how long a person's call waits for a session at least (session
+// protocol, caller deadline): longer than the lease takeover after a crashed rotator.
+const sessionWait = 60 * time.Second
 
 // sessionAdapter lends the session to the client and words its errors.
 type sessionAdapter struct {
@@ -28,7 +27,7 @@ type sessionAdapter struct {
 }
 
 // waitFor is the wait that leaves [limits] max_wait whole.
-func waitFor(maxWait time.Duration) time.Duration { return max(patience, maxWait+patience/2) }
+func waitFor(maxWait time.Duration) time.Duration { return max(sessionWait, maxWait+sessionWait/2) }
 
 func (s sessionAdapter) Do(ctx context.Context, class limit.Class, send api.Send) error {
 	bound := ctx
@@ -38,7 +37,7 @@ func (s sessionAdapter) Do(ctx context.Context, class limit.Class, send api.Send
 		defer stop()
 	}
 	err := s.m.Do(bound, class, func(_ context.Context, a session.Access) (int, http.Header, error) {
-		return send(ctx, a.Token) // what is under way has a time of its own
+		return send(ctx, a.Token) // a request that was sent has its own deadline
 	})
 	return SessionError(err)
 }
@@ -51,7 +50,7 @@ func SessionError(err error) error {
 		return err
 	}
 	out := &api.Error{Kind: api.AuthFailed, Public: sentence(e.Public), RetryAfter: e.RetryAfter, Err: err,
-		Hint: "opdeck session status tells why."}
+		Hint: "See opdeck session status for the reason."}
 	switch e.Kind {
 	case session.CredentialsRefused:
 		out.Hint = "Correct the login or the password of the context, and see that two-factor authentication is off for the machine account; opdeck session reset tries again with the same ones."
@@ -60,12 +59,12 @@ func SessionError(err error) error {
 	case session.NoPassword:
 		out.Kind, out.Hint = api.BadConfig, "See password_env, password_file and password_command of the context."
 		if e.Err != nil { // the config's own sentence; it never holds the password
-			out.Public = sentence("the password cannot be had: " + e.Err.Error())
+			out.Public = sentence("the password is not available: " + e.Err.Error())
 		}
 	case session.StoreUnavailable:
 		storeTrouble(out, e.Err)
 	case session.ServiceUnavailable:
-		out.Kind, out.Hint = api.Unavailable, "opdeck doctor looks at each step."
+		out.Kind, out.Hint = api.Unavailable, "Run opdeck doctor to check each step."
 		if e.RetryAfter > 0 {
 			out.Hint = "The next try is in " + max(e.RetryAfter, time.Second).Round(time.Second).String() + ", by whoever calls first. " + out.Hint
 		}
@@ -83,10 +82,9 @@ func SessionError(err error) error {
 	return out
 }
 
-// storeTrouble words an error of the store: the store knows what is wrong and what
-// helps.
+// storeTrouble fills in the sentence and the hint for an error of the store.
 func storeTrouble(out *api.Error, err error) {
-	out.Kind, out.Hint = api.Unavailable, "opdeck doctor looks at each step."
+	out.Kind, out.Hint = api.Unavailable, "Run opdeck doctor to check each step."
 	var known *store.Error
 	if !errors.As(err, &known) {
 		return
@@ -98,7 +96,7 @@ func storeTrouble(out *api.Error, err error) {
 		out.Public += "."
 	}
 	if known.Kind == store.Lost {
-		out.Hint = "Put the file back, or end this program and start it again."
+		out.Hint = "Restore the file, or restart this program."
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"opdeck/api/session"
 )
 
-// waiting is a session that cannot be had for a while, as Manager.Do does it.
+// waiting is a session that is not available for a while, as Manager.Do does it.
 type waiting struct{ d time.Duration }
 
 func (w waiting) Do(ctx context.Context, _ limit.Class, send session.Send, _ ...session.Option) error {

@@ -38,7 +38,7 @@ type PassState struct {
 	Seconds  float64   `json:"seconds"`           // that a pass takes at the present rate
 }
 
-// IndexStatus tells how the index stands; it costs no call.
+// IndexStatus returns how complete and how old the index is; it costs no call.
 func (a *App) IndexStatus(ctx context.Context) (IndexStatus, error) {
 	if err := api.Need(ctx, "index status", api.MayRead); err != nil {
 		return IndexStatus{}, err
@@ -64,7 +64,7 @@ func (a *App) IndexStatus(ctx context.Context) (IndexStatus, error) {
 }
 
 // SyncIndex looks for new operations now, with wait until a whole pass that began
-// after it was asked for has ended; tell is told how far it is.
+// after it was asked for has ended; tell gets the progress.
 func (a *App) SyncIndex(ctx context.Context, wait bool, tell func(index.Freshness)) error {
 	if err := a.needIndex(ctx, "index sync"); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (a *App) SyncIndex(ctx context.Context, wait bool, tell func(index.Freshnes
 	if wait {
 		return s.Through(ctx, tell)
 	}
-	if err := s.LookNow(ctx); err != nil {
+	if err := s.RequestNews(ctx); err != nil {
 		return err
 	}
 	return s.Round(ctx, roundCalls)

@@ -38,7 +38,7 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 	if a.Config.Store.URL == "memory" {
 		opt.Checkpoints = ""
 	} else if err := os.MkdirAll(points, 0o700); err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: "The folder for audit checkpoints cannot be made.", Err: err}
+		return &api.Error{Kind: api.Unavailable, Public: "The folder for audit checkpoints cannot be created.", Err: err}
 	} else if opt.Key, _, err = audit.OpenKey(a.AuditKeyFile()); err != nil {
 		return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be used: " + err.Error(), Err: err}
 	}

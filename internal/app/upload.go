@@ -19,7 +19,7 @@ func ReadUpload(path string) (api.Upload, error) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return badUpload(name+" is no regular file.", err)
+		return badUpload(name+" is not a regular file.", err)
 	}
 	return ReadUploadFrom(f, path)
 }

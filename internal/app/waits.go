@@ -10,11 +10,11 @@ import (
 
 // Times of what is told of a wait.
 const (
-	waitTold  = 2 * time.Second  // until people are told
-	waitAgain = 20 * time.Second // until they are told again
+	waitTold  = 2 * time.Second  // until the wait is reported
+	waitAgain = 20 * time.Second // until it is reported again
 )
 
-// waits tells people what a call waits for when it takes long.
+// waits reports what a call waits for when it takes long.
 type waits struct {
 	tell func(string)
 	say  func(api.Call) string
@@ -23,7 +23,7 @@ type waits struct {
 	timers map[string]*time.Timer // guarded by mu: by call
 }
 
-// tellWaits begins to tell what this App's calls wait for.
+// tellWaits reports what this App's calls wait for.
 func (a *App) tellWaits(tell func(string)) {
 	w := &waits{tell: tell, timers: map[string]*time.Timer{}, say: func(c api.Call) string {
 		if c.Phase == api.CallRuns {
@@ -31,11 +31,11 @@ func (a *App) tellWaits(tell func(string)) {
 		}
 		return a.Session.WaitsFor(context.Background(), c.Class)
 	}}
-	a.OnCall(w.saw)
+	a.OnCall(w.onCall)
 }
 
-// saw is told each step of each call.
-func (w *waits) saw(c api.Call) {
+// onCall gets each step of each call.
+func (w *waits) onCall(c api.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if t := w.timers[c.ID]; t != nil {
@@ -47,7 +47,7 @@ func (w *waits) saw(c api.Call) {
 	}
 }
 
-// after tells of c later, unless it has come further by then. The caller holds mu.
+// after reports c later, unless it has made progress by then. The caller holds mu.
 func (w *waits) after(d time.Duration, c api.Call) {
 	var t *time.Timer
 	t = time.AfterFunc(d, func() {

@@ -28,7 +28,7 @@ func (a *App) inboxIn(s *store.Store) *store.Inbox {
 	return store.NewInbox(s.Bulk, key.BaseURL, key.Account)
 }
 
-// hookRules are what [webhooks] lets a delivery prove itself by.
+// hookRules are the ways in which [webhooks] lets a delivery be authenticated.
 func (a *App) hookRules() hook.Rules {
 	w := a.Config.Webhooks
 	r := hook.Rules{Algorithms: w.Algorithms, MaxAge: w.MaxAge.D()}
@@ -66,7 +66,7 @@ func (a *App) HookSecrets(env func(string) string) (hook.Secrets, error) {
 }
 
 func hookConfig(what string, err error) error {
-	return &api.Error{Kind: api.BadConfig, Public: what, Hint: "See secret_env and secret_file of [webhooks]; opdeck doctor looks at the feed.", Err: err}
+	return &api.Error{Kind: api.BadConfig, Public: what, Hint: "See secret_env and secret_file of [webhooks]; opdeck doctor checks the feed.", Err: err}
 }
 
 // HookSigner makes deliveries that a receiver with our config accepts.
@@ -101,7 +101,7 @@ func (a *App) Receiver(env func(string) string, network bool) (*receiver.Receive
 	}
 	rec, err := receiver.New(opt)
 	if err != nil {
-		return nil, &api.Error{Kind: api.Internal, Public: "The receiver cannot be made: " + err.Error(), Err: err}
+		return nil, &api.Error{Kind: api.Internal, Public: "The receiver cannot be started: " + err.Error(), Err: err}
 	}
 	return rec, nil
 }
@@ -128,9 +128,9 @@ func (a *App) HookServer(ctx context.Context, rec *receiver.Receiver) (*receiver
 	return srv, nil
 }
 
-// TakeEvent merges a stored event into the index. One whose authentication
-// covers its body tells what it says; any other is a hint to read the operation
-// again. Events of other objects, and those set aside, change nothing.
+// TakeEvent merges a stored event into the index. It is believed where its
+// authentication covers its body; else it is a hint to read the operation again.
+// Events of other objects, and those set aside, change nothing.
 func (a *App) TakeEvent(ctx context.Context, s receiver.Stored, l *hook.Learner) error {
 	if s.Object != hook.ObjectOperation || s.Status == receiver.Quarantined || s.Status == receiver.Conflict {
 		return nil
@@ -140,15 +140,15 @@ func (a *App) TakeEvent(ctx context.Context, s receiver.Stored, l *hook.Learner)
 		return err
 	}
 	if s.Verdict.Authenticated && s.Verdict.Bound {
-		_, err := a.Index.Event(ctx, toldBy(e, s.ReceivedAt, l))
+		_, err := a.Index.Event(ctx, indexEvent(e, s.ReceivedAt, l))
 		return err
 	}
 	return a.Index.Owe(ctx, string(e.ObjectID))
 }
 
-// toldBy is what an event tells the index. Words are filled in only where the
+// indexEvent is what an event tells the index. Words are filled in only where the
 // evidence for a code's meaning has no contradiction.
-func toldBy(e hook.Event, seen time.Time, l *hook.Learner) index.Event {
+func indexEvent(e hook.Event, seen time.Time, l *hook.Learner) index.Event {
 	word := func(f hook.Field, c hook.Code) (string, string) {
 		if !c.Given {
 			return "", ""

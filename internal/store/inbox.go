@@ -89,7 +89,7 @@ func (b *Inbox) hooks(ctx context.Context, q Querier, rest string, args ...any) 
 		if err != nil {
 			return nil, b.db.explain(err)
 		}
-		out = append(out, inboxShown(ctx, s))
+		out = append(out, masked(ctx, s))
 	}
 	return out, b.db.explain(rows.Err())
 }
@@ -109,14 +109,13 @@ func (b *Inbox) Get(ctx context.Context, key string) (receiver.Stored, error) {
 	return rows[0], nil
 }
 
-// inboxShown is s as the person in ctx may see it: with account numbers in its
-// body masked for a role that may not reveal them. Hash stays that of the body
-// as it came. Nobody is the program itself.
-func inboxShown(ctx context.Context, s receiver.Stored) receiver.Stored {
-	if who := api.ActorOf(ctx); who.Role != "" && !who.Role.May(api.MayReveal) {
-		s.Raw = mask.Body(s.Raw)
+// masked is v as the person in ctx may see it; a hash stays that of what came.
+// Nobody is the program itself.
+func masked[T any](ctx context.Context, v T) T {
+	if api.ActorOf(ctx).Role == "" {
+		return v
 	}
-	return s
+	return mask.For(ctx, v)
 }
 
 const (

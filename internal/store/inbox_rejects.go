@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"opdeck/api"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
 )
 
@@ -123,10 +121,7 @@ func (b *Inbox) rejections(ctx context.Context, rest string, args ...any) ([]rec
 			r.Header = nil // written by a program that differs
 		}
 		r.At, r.Source, r.Claims = inboxTime(at), receiver.Source(source), strings.Fields(claims)
-		if who := api.ActorOf(ctx); who.Role != "" && !who.Role.May(api.MayReveal) {
-			r.Body = mask.Body(r.Body)
-		}
-		out = append(out, r)
+		out = append(out, masked(ctx, r))
 	}
 	return out, b.db.explain(rows.Err())
 }

@@ -1,9 +1,6 @@
 package draw
 
 import (
-	"strings"
-	"unicode/utf8"
-
 	"github.com/dustin/go-humanize"
 
 	"opdeck/api/untrusted"
@@ -19,29 +16,6 @@ func Size(n int64) string {
 
 // Count draws a whole number with thousands grouped by commas.
 func Count(n int) string { return humanize.Comma(int64(n)) }
-
-// Mask draws an account number from outside with all but its last four letters
-// and digits as dots, "••••1234"; how long it was is not told. Four or fewer
-// are dots only.
-func Mask(u untrusted.Text) string {
-	s := strings.TrimRight(u.Line(128), " ")
-	if s == "" {
-		return ""
-	}
-	if utf8.RuneCountInString(s) <= 4 {
-		return "••••"
-	}
-	r := []rune(s)
-	return "••••" + string(r[len(r)-4:])
-}
-
-// Sensitive is Mask(u) when masked, else u as a safe line of at most w cells.
-func Sensitive(u untrusted.Text, masked bool, w int) string {
-	if masked {
-		return Cut(Mask(u), w)
-	}
-	return Line(u, w)
-}
 
 // ID draws an identifier in at most w cells, both ends kept.
 func ID(id string, w int) string { return Middle(untrusted.Text(id).Line(256), w) }

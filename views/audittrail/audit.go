@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/auditfilter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -48,7 +49,7 @@ type Screen struct {
 	doubts *ui.Loads // what is unsettled alone
 	checks *ui.Loads // verification
 
-	filter filter
+	filter auditfilter.Expr
 	text   string // of the filter as typed
 	rows   *rows
 	next   int64 // where older records begin; 0: there are none
@@ -73,7 +74,7 @@ func New(env *ui.Env, log Log, cfg Config, start string) *Screen {
 		loads: env.Loads(), more: env.Loads(), doubts: env.Loads(), checks: env.Loads(),
 		table: widget.NewTable(env.Theme, env.Keys, false, columns(0)...)}
 	s.table.Apart()
-	if f, bad := parse(start, env.Now()); bad == nil {
+	if f, bad := parse(start); bad == nil {
 		s.filter, s.text = f, start
 	}
 	switch {
@@ -164,7 +165,7 @@ func (s *Screen) listKey(msg tea.KeyMsg, e audit.Entry, on bool) (ui.Action, tea
 		if s.text == "" {
 			return nil, nil
 		}
-		s.filter, s.text = filter{}, ""
+		s.filter, s.text = auditfilter.Expr{}, ""
 		return ui.Handled{}, s.load()
 	case on && k.List.Open.Match(msg):
 		if s.rows.unsettled(s.table.SelectedID()) {

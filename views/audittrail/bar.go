@@ -1,11 +1,15 @@
 package audittrail
 
 import (
+	"errors"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/auditfilter"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/widget"
 )
@@ -13,8 +17,8 @@ import (
 // newBar begins to type a filter. It is applied by enter, not by each key: every
 // question to the trail leaves a record.
 func (s *Screen) newBar(start string) *widget.FilterBar {
-	b := widget.NewFilterBar(start, "person:ana event:document.* id:7f3a outcome:denied since:2h", 500)
-	b.Offer(s.words().Offers(start, b.At()))
+	b := widget.NewFilterBar(start, "person:ana event:document.* outcome:denied at<2h", 500)
+	b.Offer(s.offers(start, b.At()))
 	return b
 }
 
@@ -25,7 +29,7 @@ func (s *Screen) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		s.bar = nil
 		return ui.Handled{}, nil
 	case k.Submit.Match(msg):
-		f, wrong := parse(b.Value(), s.env.Now())
+		f, wrong := parse(b.Value())
 		if s.judge(wrong); wrong != nil {
 			return nil, nil
 		}
@@ -36,14 +40,14 @@ func (s *Screen) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	default:
 		b.Type(msg)
 	}
-	_, wrong := parse(b.Value(), s.env.Now())
+	_, wrong := parse(b.Value())
 	s.judge(wrong)
-	b.Offer(s.words().Offers(b.Value(), b.At()))
+	b.Offer(s.offers(b.Value(), b.At()))
 	return nil, nil
 }
 
 // judge tells the bar what is wrong, and what the list shows meanwhile.
-func (s *Screen) judge(wrong *problem) {
+func (s *Screen) judge(wrong *filter.Error) {
 	if wrong == nil {
 		s.bar.Right()
 		return
@@ -52,30 +56,43 @@ func (s *Screen) judge(wrong *problem) {
 	if s.text != "" {
 		still = "showing the last right filter: " + s.text
 	}
-	s.bar.Wrong(wrong.column+1, wrong.what, still)
+	s.bar.Wrong(wrong.Column, strings.TrimSpace(wrong.What+" "+wrong.Hint), still)
 }
 
-// words are the language for completion, with the values that are on screen: no
-// question is asked for them.
-func (s *Screen) words() widget.Words { return widget.Words{Names: fields, Values: s.seenValues} }
+// Guide implements ui.Guide: the language of the filter.
+func (s *Screen) Guide() (string, []string) { return "Filter ( / )", auditfilter.Table().Guide() }
 
-func (s *Screen) seenValues(name string) []string {
+// parse reads a filter; wrong is the mistake in it.
+func parse(text string) (f auditfilter.Expr, wrong *filter.Error) {
+	f, err := auditfilter.Parse(text)
+	errors.As(err, &wrong)
+	return f, wrong
+}
+
+// offers are the ways to go on, with the values that are on screen.
+func (s *Screen) offers(v string, at int) []widget.Offer {
+	var out []widget.Offer
+	for _, o := range auditfilter.Table().Complete(v, at, s.seenValues) {
+		out = append(out, widget.Offer{Text: o.Text, From: o.From, To: o.To})
+	}
+	return out
+}
+
+// seenValues are the values of a field in the newest rows, the commonest first: no
+// question is asked for them.
+func (s *Screen) seenValues(name, _ string) []string {
 	var of func(audit.Entry) string
 	switch name {
-	case "phase:":
-		return []string{string(audit.PhaseIntent), string(audit.PhaseOutcome), string(audit.PhaseNote)}
-	case "outcome:":
-		return []string{string(audit.ResultOK), string(audit.ResultDenied), string(audit.ResultFailed), string(audit.ResultUnknown), string(audit.ResultNotSeen)}
-	case "since:":
-		return []string{"30m", "2h", "24h", "7d", "30d"}
-	case "person:":
+	case "person":
 		of = func(e audit.Entry) string { return e.Actor.Name }
-	case "event:":
+	case "event":
 		of = func(e audit.Entry) string { return e.Event }
-	case "object:":
+	case "object":
 		of = func(e audit.Entry) string { return e.Object }
-	case "id:":
+	case "id":
 		of = func(e audit.Entry) string { return e.ID }
+	case "via":
+		of = func(e audit.Entry) string { return e.Via }
 	default:
 		return nil
 	}
@@ -90,3 +107,6 @@ func (s *Screen) seenValues(name string) []string {
 
 // seenRows is how many of the newest rows values are taken from.
 const seenRows = 1000
+
+// read is a text of a record as it was before it was quoted.
+func read(s string) untrusted.Text { return audit.Reading(s) }

@@ -8,6 +8,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/auditfilter"
 	"opdeck/ui"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -15,45 +16,17 @@ import (
 
 const (
 	pageSize = 200
-	maxPages = 25     // pages looked through in one go for what the store cannot select
 	maxRows  = 20_000 // kept; a filter narrows further
 )
 
-// found is what one look into the trail brought.
-type found struct {
-	entries []audit.Entry
-	next    int64 // where older ones begin; 0: there are none
-	seen    int   // records looked at
-}
-
-// find reads one page of what the filter selects. Words and results are not the
-// store's to select: pages are looked through until one is full.
-func find(ctx context.Context, log Log, f filter, before int64) (found, error) {
-	var out found
-	q := f.query
-	q.Before, q.Limit = before, pageSize
-	for range maxPages {
-		p, err := log.Find(ctx, q)
-		if err != nil {
-			return out, err
-		}
-		for _, e := range p.Entries {
-			if f.match(e) {
-				out.entries = append(out.entries, e)
-			}
-		}
-		out.seen += len(p.Entries)
-		out.next, q.Before = p.Next, p.Next
-		if p.Next == 0 || len(out.entries) >= pageSize {
-			break
-		}
-	}
-	return out, nil
+// find reads one page of what the filter selects, from before on.
+func find(ctx context.Context, log Log, f auditfilter.Expr, before int64, now time.Time) (auditfilter.Found, error) {
+	return auditfilter.Find(ctx, log, audit.Query{Before: before, Limit: pageSize}, f, now)
 }
 
 type loadedMsg struct {
 	ui.Ticket
-	found  found
+	found  auditfilter.Found
 	open   []audit.Entry
 	health audit.Health
 	at     time.Time
@@ -68,7 +41,7 @@ func (s *Screen) load() tea.Cmd {
 	s.settle()
 	return func() tea.Msg {
 		m := loadedMsg{Ticket: t, health: log.Health(), at: now()}
-		if m.found, m.err = find(ctx, log, f, 0); m.err == nil {
+		if m.found, m.err = find(ctx, log, f, 0, m.at); m.err == nil {
 			m.open, m.err = log.Unsettled(ctx)
 		}
 		return m
@@ -81,15 +54,15 @@ func (s *Screen) loaded(msg loadedMsg) {
 	}
 	s.inited, s.health = true, msg.health
 	if s.err = api.AsError(msg.err); msg.err == nil {
-		s.rows.open, s.rows.list = msg.open, msg.found.entries
-		s.next, s.seen, s.at, s.newer = msg.found.next, msg.found.seen, msg.at, false
+		s.rows.open, s.rows.list = msg.open, msg.found.Entries
+		s.next, s.seen, s.at, s.newer = msg.found.Next, msg.found.Seen, msg.at, false
 	}
 	s.settle()
 }
 
 type olderMsg struct {
 	ui.Ticket
-	found found
+	found auditfilter.Found
 	err   error
 }
 
@@ -100,9 +73,9 @@ func (s *Screen) reach() tea.Cmd {
 		return nil
 	}
 	t, ctx := s.more.Next(s.env.Ctx)
-	log, f, before := s.log, s.filter, s.next
+	log, f, before, at := s.log, s.filter, s.next, s.at
 	return func() tea.Msg {
-		got, err := find(ctx, log, f, before)
+		got, err := find(ctx, log, f, before, at)
 		return olderMsg{t, got, err}
 	}
 }
@@ -112,9 +85,9 @@ func (s *Screen) older(msg olderMsg) {
 		return
 	}
 	if s.err = api.AsError(msg.err); msg.err == nil {
-		s.rows.list = append(s.rows.list, msg.found.entries...)
-		s.next = msg.found.next
-		s.seen += msg.found.seen
+		s.rows.list = append(s.rows.list, msg.found.Entries...)
+		s.next = msg.found.Next
+		s.seen += msg.found.Seen
 	}
 	s.settle()
 }

@@ -55,7 +55,7 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		}
 		return ui.Copy{Text: string(b), What: "the document as JSON"}, nil
 	case item.Raw.Match(msg) && s.op != nil:
-		return ui.Raw{Title: "Operation " + s.id, JSON: mask.Shown(s.op.Raw, s.env.Masked())}, nil
+		return ui.Raw{Title: "Operation " + s.id, JSON: mask.JSONIf(s.op.Raw, s.env.Masked())}, nil
 	}
 	if s.table.Update(msg) {
 		s.settle()

@@ -15,5 +15,5 @@ func parse(ctx context.Context, s string) (eventfilter.Expr, *filter.Error) {
 	if errors.As(err, &wrong) {
 		return eventfilter.Expr{}, wrong
 	}
-	return eventfilter.For(ctx, e), nil
+	return e.For(ctx), nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/internal/domain/mask"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -223,13 +225,13 @@ func (s *Screen) accountPairs(it item, a *hook.Account) []widget.Pair {
 	p := say("suid", a.SUID)
 	p = append(p, say("cuid", a.CUID)...)
 	p = append(p, say("name", a.Name)...)
-	p = append(p, widget.Pair{Label: "number", Value: draw.Sensitive(a.Number, masked, 200)}, widget.Pair{Label: "currency", Value: a.CurrencyISO.Line(12)},
+	p = append(p, widget.Pair{Label: "number", Value: draw.Line(mask.NumberIf(a.Number, masked), 200)}, widget.Pair{Label: "currency", Value: a.CurrencyISO.Line(12)},
 		widget.Pair{Label: "status", Value: hook.StatusText(it.Object, a.Status)}, widget.Pair{Label: "default", Value: flag(a.IsDefault)},
 		widget.Pair{Label: "balance", Value: money(a.Balance)}, widget.Pair{Label: "held", Value: money(a.Hold)})
 	for _, q := range a.Requisites {
 		p = append(p, widget.Pair{Value: "Requisites: " + q.Title.Line(60)})
 		for _, i := range q.Items {
-			p = append(p, widget.Pair{Label: i.Key.Line(40), Value: draw.Sensitive(i.Value, masked, 400), Long: true})
+			p = append(p, widget.Pair{Label: i.Key.Line(40), Value: draw.Line(mask.NumberIf(i.Value, masked), 400), Long: true})
 		}
 	}
 	return p

@@ -184,7 +184,7 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 
 // json is a state as the service sent it.
 func (s *Screen) json(m moment, view bool) ui.Action {
-	raw := mask.Shown(m.state.Op.Raw, s.env.Masked())
+	raw := mask.JSONIf(m.state.Op.Raw, s.env.Masked())
 	if len(raw) == 0 {
 		return ui.Notify{Kind: ui.Refused, Text: "This state was not sent as JSON by the service; it was put together here."}
 	}
@@ -236,8 +236,6 @@ func (s *Screen) settle() {
 	switch {
 	case s.id == "":
 		n = widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them, h there comes back here"}
-	case errors.Is(s.err, index.ErrOff):
-		n = widget.Notice{Text: "The local index is switched off, so no past is kept.", Hint: "[index] enabled = true in the config keeps it"}
 	case errors.Is(s.err, index.ErrNone):
 	case s.err != nil:
 		n = widget.Notice{Tone: theme.Bad, Text: "The past cannot be read from the store.", Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor looks at the store"}

@@ -179,7 +179,7 @@ func TestCursorFollowsTheMoment(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	for want, err := range map[string]error{"switched off, so no past": index.ErrOff, "Nothing is known of this operation's past": index.ErrNone, "cannot be read from the store": errors.New("disk")} {
+	for want, err := range map[string]error{"Nothing is known of this operation's past": index.ErrNone, "cannot be read from the store": errors.New("disk")} {
 		r, _ := open(t, &fakeIndex{states: func() ([]index.State, error) { return nil, err }})
 		has(t, r, want)
 	}

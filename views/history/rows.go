@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/internal/domain/mask"
+
 	"github.com/cockroachdb/apd/v3"
 
 	"opdeck/api/untrusted"
@@ -192,7 +194,7 @@ func shown(c index.Change, v untrusted.Text, masked bool, max int) string {
 	case c.Money:
 		return amount(string(v))
 	case masked && sensitive(c.Path):
-		return draw.Mask(v)
+		return mask.Number(v).Line(max)
 	}
 	return v.Line(max)
 }

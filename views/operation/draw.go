@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"opdeck/internal/domain/mask"
+
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/ui/draw"
@@ -124,14 +126,14 @@ func (s *Screen) party(title string, p api.Party) []widget.Pair {
 	out := []widget.Pair{{Value: title}}
 	if a := p.Account; a != nil {
 		out = append(out, say("account", a.Name)...)
-		out = append(out, said("number", a.Number, draw.Sensitive(a.Number, s.env.Masked(), wide))...)
+		out = append(out, said("number", a.Number, draw.Line(mask.NumberIf(a.Number, s.env.Masked()), wide))...)
 		out = append(out, say("account id", a.ID)...)
 		out = append(out, say("customer", a.Customer.Name)...)
 		out = append(out, say("cuid", a.Customer.CUID)...)
 	}
 	if a := p.CounterpartyAccount; a != nil {
 		out = append(out, say("account", a.Name)...)
-		out = append(out, said("number", a.Number, draw.Sensitive(a.Number, s.env.Masked(), wide))...)
+		out = append(out, said("number", a.Number, draw.Line(mask.NumberIf(a.Number, s.env.Masked()), wide))...)
 		out = append(out, say("account id", a.ID)...)
 		out = append(out, say("counterparty", a.Counterparty.Name)...)
 		out = append(out, say("bank", a.Counterparty.BankName)...)

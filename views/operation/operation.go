@@ -224,9 +224,9 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 		return ui.Open{Place: ui.Place{Kind: "history", ID: s.id}}, nil
 	case s.op == nil:
 	case item.CopyJSON.Match(msg):
-		return ui.Copy{Text: string(mask.Shown(s.op.Raw, s.env.Masked())), What: "the operation as JSON"}, nil
+		return ui.Copy{Text: string(mask.JSONIf(s.op.Raw, s.env.Masked())), What: "the operation as JSON"}, nil
 	case item.Raw.Match(msg):
-		return ui.Raw{Title: "Operation " + s.id, JSON: mask.Shown(s.op.Raw, s.env.Masked())}, nil
+		return ui.Raw{Title: "Operation " + s.id, JSON: mask.JSONIf(s.op.Raw, s.env.Masked())}, nil
 	case s.keys.Tree.Match(msg):
 		return nil, s.loadTree()
 	case s.keys.Customer.Match(msg):

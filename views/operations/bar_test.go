@@ -71,7 +71,7 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 
 func TestTheLastRightFilterIsNamed(t *testing.T) {
 	d := open(t, &fake{n: 30}).typed("amount>=x")
-	has(t, d, "is no amount", "showing the last right filter: amount") // "amount" alone was a word
+	has(t, d, "is not an amount", "showing the last right filter: amount") // "amount" alone was a word
 	d.keys("esc")
 	d.typed("(")
 	has(t, d, "showing everything", "1 of 30")

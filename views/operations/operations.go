@@ -282,9 +282,9 @@ func (s *Screen) json(id string, view bool) ui.Action {
 		return ui.Notify{Kind: ui.Refused, Text: "This operation was not read from the service yet; enter opens and reads it."}
 	}
 	if view {
-		return ui.Raw{Title: "Operation " + id, JSON: mask.Shown(rec.Op.Raw, s.env.Masked())}
+		return ui.Raw{Title: "Operation " + id, JSON: mask.JSONIf(rec.Op.Raw, s.env.Masked())}
 	}
-	return ui.Copy{Text: string(mask.Shown(rec.Op.Raw, s.env.Masked())), What: "the operation as JSON"}
+	return ui.Copy{Text: string(mask.JSONIf(rec.Op.Raw, s.env.Masked())), What: "the operation as JSON"}
 }
 
 // settle gives the table what it needs from the state.

@@ -139,10 +139,10 @@ func TestFilterWhileTyped(t *testing.T) {
 	has(t, d, "20 match", "status:PENDING")
 	d.keys("/")
 	d.Send(uitest.Type(" amount>=x"))
-	has(t, d, "is no amount", "^")
+	has(t, d, "is not an amount", "^")
 	before := f.calls
 	d.keys("enter") // what is wrong is not applied, and stays to be mended
-	has(t, d, "is no amount")
+	has(t, d, "is not an amount")
 	if f.calls != before {
 		t.Error("a wrong filter was asked for")
 	}
@@ -245,7 +245,7 @@ func TestSortMenu(t *testing.T) {
 func TestViewsAreCounted(t *testing.T) {
 	d := open(t, &fake{n: 40})
 	d.keys("v")
-	has(t, d, "everything", "pending", "20 operations", "is no amount")
+	has(t, d, "everything", "pending", "20 operations", "is not an amount")
 	d.keys("down", "enter")
 	has(t, d, "20 match", "status:PENDING")
 	d.keys("v", "down", "down", "enter")

@@ -8,6 +8,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
 )
 
 // maxComment bounds a comment, in characters.
@@ -105,7 +106,8 @@ func (s *Service) Show(ctx context.Context, id string) (Request, error) {
 	if err := api.Need(ctx, op, api.MayRead); err != nil {
 		return Request{}, err
 	}
-	return s.get(ctx, id)
+	r, err := s.get(ctx, id)
+	return mask.For(ctx, r), err
 }
 
 // get returns a request as it stands by the store's clock, told by this host's.
@@ -141,7 +143,7 @@ func (s *Service) List(ctx context.Context, states ...State) ([]Request, error) 
 	for i, here := 0, s.now(); i < len(list); i++ {
 		list[i] = list[i].onHostClock(now, here)
 	}
-	return list, nil
+	return mask.For(ctx, list), nil
 }
 
 // MayDecide reports why the person in ctx cannot decide about r, nil when they

@@ -3,9 +3,7 @@ package eventfilter_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +12,9 @@ import (
 	"opdeck/api/hook"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/index/filter/filtertest"
 	"opdeck/internal/domain/receiver"
 )
-
-var update = flag.Bool("update", false, "write the table of fields into docs/filter.md")
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
@@ -190,7 +187,7 @@ func TestNobodyGuessesANumber(t *testing.T) {
 		}
 		count := func(ctx context.Context) (n int) {
 			for _, s := range all {
-				if eventfilter.For(ctx, e).Match(s, noon) {
+				if e.For(ctx).Match(s, noon) {
 					n++
 				}
 			}
@@ -207,25 +204,5 @@ func TestNobodyGuessesANumber(t *testing.T) {
 
 // TestDocumentedFields holds the table in docs/filter.md against the fields.
 func TestDocumentedFields(t *testing.T) {
-	const file, from, to = "../../../docs/filter.md", "<!-- events: written by `go test ./internal/domain/eventfilter -update` -->\n", "<!-- /events -->"
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok := strings.Cut(string(b), from)
-	_, tail, ok2 := strings.Cut(rest, to)
-	if !ok || !ok2 {
-		t.Fatal("docs/filter.md has no place for the table of events")
-	}
-	_, fields, _ := strings.Cut(eventfilter.Table().Markdown(), "```\n\n")
-	want := head + from + "\n" + fields + "\n" + to + tail
-	if want == string(b) {
-		return
-	}
-	if !*update {
-		t.Fatal("the table in docs/filter.md is not today's; go test ./internal/domain/eventfilter -update writes it")
-	}
-	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filtertest.Documented(t, "../../../docs/filter.md", "events", "internal/domain/eventfilter", "", eventfilter.Table().Rows())
 }

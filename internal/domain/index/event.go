@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"opdeck/api"
@@ -30,7 +31,7 @@ func (e Event) entry(known Record, has bool) (out Entry, same bool, err error) {
 	if has && e.Updated.Equal(known.Op.UpdatedAt.Time) && known.Origin != Hook && e.agrees(known.Op) {
 		return out, true, nil
 	}
-	before := clone(raw)
+	before := maps.Clone(raw)
 	for name, v := range e.fields(known.Op, has) {
 		b, err := json.Marshal(v)
 		if err != nil {
@@ -46,27 +47,7 @@ func (e Event) entry(known Record, has bool) (out Entry, same bool, err error) {
 	if err := json.Unmarshal(body, &out.Op); err != nil {
 		return out, false, fmt.Errorf("index: the event cannot be kept: %w", err)
 	}
-	return out, has && equal(before, raw), nil
-}
-
-func clone(m map[string]json.RawMessage) map[string]json.RawMessage {
-	out := make(map[string]json.RawMessage, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
-}
-
-func equal(a, b map[string]json.RawMessage) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		if !bytes.Equal(v, b[k]) {
-			return false
-		}
-	}
-	return true
+	return out, has && maps.EqualFunc(before, raw, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }), nil
 }
 
 // words reports whether the meaning of all codes is known.

@@ -36,7 +36,7 @@ func (x *Index) shift(ctx context.Context) (time.Duration, error) {
 	if x.ahead != nil {
 		return *x.ahead, nil
 	}
-	at, err := x.Store.Now(ctx)
+	at, err := x.store.Now(ctx)
 	ahead := x.now().Round(0).Sub(at)
 	if max(ahead, -ahead) < apart {
 		ahead = 0
@@ -49,7 +49,7 @@ func (x *Index) StoreTime(ctx context.Context, here time.Time) (time.Time, error
 	if here.IsZero() {
 		return here, nil
 	}
-	at, err := x.Store.Now(ctx)
+	at, err := x.store.Now(ctx)
 	return at.Add(-max(x.now().Sub(here), 0)), err
 }
 
@@ -75,19 +75,16 @@ func (x *Index) here(at time.Time, by time.Duration) time.Time {
 // Consistent runs fn with an index that answers every question from one state.
 func (x *Index) Consistent(ctx context.Context, fn func(*Index) error) error {
 	by, err := x.shift(ctx)
-	if err != nil || x.mode == Off {
-		return fn(x)
+	if err != nil {
+		return err
 	}
-	return x.Store.Snapshot(ctx, func(s Store) error {
-		return fn(&Index{Store: s, mode: x.mode, now: x.now, ahead: &by})
+	return x.store.Snapshot(ctx, func(s Store) error {
+		return fn(&Index{store: s, mode: x.mode, now: x.now, ahead: &by})
 	})
 }
 
 // Freshness tells how old what the index answers is.
 func (x *Index) Freshness(ctx context.Context) (f Freshness, err error) {
-	if x.mode == Off {
-		return Freshness{Total: -1}, nil
-	}
 	err = x.Consistent(ctx, func(x *Index) error {
 		f, err = x.freshness(ctx)
 		return err
@@ -96,17 +93,17 @@ func (x *Index) Freshness(ctx context.Context) (f Freshness, err error) {
 }
 
 func (x *Index) freshness(ctx context.Context) (f Freshness, err error) {
-	now, err := x.Store.Now(ctx)
+	now, err := x.store.Now(ctx)
 	if err != nil {
 		return f, err
 	}
-	if f.Progress, err = LoadProgress(ctx, x.Store); err != nil {
+	if f.Progress, err = LoadProgress(ctx, x.store); err != nil {
 		return f, err
 	}
-	if f.Sights, err = x.Store.Sights(ctx); err != nil {
+	if f.Sights, err = x.store.Sights(ctx); err != nil {
 		return f, err
 	}
-	owed, err := x.Owed(ctx, now, 1000)
+	owed, err := x.store.Owed(ctx, now, 1000)
 	if err != nil {
 		return f, err
 	}

@@ -17,37 +17,33 @@ type Mode int
 const (
 	Shared Mode = iota // in the store that all instances share
 	Memory             // in this process only: give New a store in memory
-	Off                // nothing: every question answers ErrOff
 )
 
 // Index is the local mirror of one machine account's operations. It is safe for
 // many goroutines.
 type Index struct {
-	Store
-	mode Mode
-	now  func() time.Time
-	// ahead is how far this host's clock is before the store's, where that is fixed
-	// for several questions; nil: looked up for each.
+	store Store
+	mode  Mode
+	now   func() time.Time
+	// ahead is how far this host's clock is ahead of the store's, where that is fixed
+	// for several queries; nil: read for each.
 	ahead *time.Duration
 
 	mu      sync.Mutex
 	subs    map[chan int64]struct{} // guarded by mu
-	version int64                   // guarded by mu; the last one told
+	version int64                   // guarded by mu; the last one sent
 }
 
-// New makes an index over a store. With Off the store may be nil.
+// New makes an index over a store.
 func New(store Store, mode Mode, now func() time.Time) *Index {
-	if mode == Off {
-		store = offStore{}
-	}
-	return &Index{Store: store, mode: mode, now: now, subs: map[chan int64]struct{}{}}
+	return &Index{store: store, mode: mode, now: now, subs: map[chan int64]struct{}{}}
 }
 
 // Mode tells what the index keeps.
 func (x *Index) Mode() Mode { return x.mode }
 
 // Page merges a page of the list that somebody else than the sync has read; sent
-// is this host's time of the request. With Off it does nothing, as do the others.
+// is this host's time of the request.
 func (x *Index) Page(ctx context.Context, ops []api.Operation, sent time.Time) (Merged, error) {
 	return x.saw(ctx, List, ops, sent)
 }
@@ -58,7 +54,7 @@ func (x *Index) Read(ctx context.Context, op api.Operation, sent time.Time) (Mer
 }
 
 func (x *Index) saw(ctx context.Context, from Origin, ops []api.Operation, sent time.Time) (Merged, error) {
-	if x.mode == Off || len(ops) == 0 {
+	if len(ops) == 0 {
 		return Merged{}, nil
 	}
 	at, err := x.StoreTime(ctx, sent)
@@ -77,12 +73,12 @@ func (x *Index) Put(ctx context.Context, entries []Entry) (Merged, error) {
 	return x.Commit(ctx, Batch{Entries: entries})
 }
 
-// Commit commits a batch and tells those who wait for changes.
+// Commit commits a batch and notifies the subscribers.
 func (x *Index) Commit(ctx context.Context, b Batch) (Merged, error) {
-	if x.mode == Off || len(b.Entries) == 0 && len(b.Gone) == 0 && b.Swap == nil {
+	if len(b.Entries) == 0 && len(b.Gone) == 0 && b.Swap == nil {
 		return Merged{}, nil
 	}
-	m, err := x.Store.Put(ctx, b)
+	m, err := x.store.Put(ctx, b)
 	if err == nil && m.Fresh() {
 		_, err = x.Poll(ctx)
 	}
@@ -91,23 +87,17 @@ func (x *Index) Commit(ctx context.Context, b Batch) (Merged, error) {
 
 // Owe makes a single read of an operation due, whether it is known or not.
 func (x *Index) Owe(ctx context.Context, opid string) error {
-	if x.mode == Off {
-		return nil
-	}
-	now, err := x.Store.Now(ctx)
+	now, err := x.store.Now(ctx)
 	if err != nil {
 		return err
 	}
-	return x.Store.Owe(ctx, opid, now)
+	return x.store.Owe(ctx, opid, now)
 }
 
 // Event merges a webhook. The operation is owed a read unless the event gave
 // words for all its codes and the index knew the operation.
 func (x *Index) Event(ctx context.Context, e Event) (Merged, error) {
-	if x.mode == Off {
-		return Merged{}, nil
-	}
-	known, err := x.Store.Get(ctx, e.OPID)
+	known, err := x.store.Get(ctx, e.OPID)
 	if err != nil && !errors.Is(err, ErrNone) {
 		return Merged{}, err
 	}
@@ -139,8 +129,15 @@ func (x *Index) Changes() (changes <-chan int64, stop func()) {
 	}
 }
 
-// Poll asks the store for its version (one small read) and tells the
-// subscribers when it has grown.
+// Unmasked is the store behind the index, for the program itself: it asks nobody
+// who they are.
+func (x *Index) Unmasked() Store { return x.store }
+
+// Version grows with every change that any process makes.
+func (x *Index) Version(ctx context.Context) (int64, error) { return x.store.Version(ctx) }
+
+// Poll reads the store's version (one small read) and notifies the subscribers
+// when it has grown.
 func (x *Index) Poll(ctx context.Context) (bool, error) {
 	v, err := x.Version(ctx)
 	if err != nil {
@@ -154,7 +151,7 @@ func (x *Index) Poll(ctx context.Context) (bool, error) {
 	x.version = v
 	for c := range x.subs {
 		select {
-		case <-c: // the older one nobody took
+		case <-c: // drop the older version
 		default:
 		}
 		c <- v
@@ -162,12 +159,9 @@ func (x *Index) Poll(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Watch looks for changes of other processes every interval until ctx ends.
-// Trouble with the store does not end it.
+// Watch polls for changes of other processes every interval until ctx ends. Errors
+// of the store do not end it.
 func (x *Index) Watch(ctx context.Context, every time.Duration) {
-	if x.mode == Off {
-		return
-	}
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {

@@ -112,16 +112,16 @@ func TestOwedReadsComeDue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if ids, err := x.Owed(ctx, now, 5); err != nil || len(ids) != 1 || ids[0] != "a" {
+	if ids, err := x.Unmasked().Owed(ctx, now, 5); err != nil || len(ids) != 1 || ids[0] != "a" {
 		t.Fatalf("owed %v, %v", ids, err)
 	}
-	if err := x.Postpone(ctx, "a", now.Add(time.Hour)); err != nil {
+	if err := x.Unmasked().Postpone(ctx, "a", now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if ids, _ := x.Owed(ctx, now, 5); len(ids) != 0 {
+	if ids, _ := x.Unmasked().Owed(ctx, now, 5); len(ids) != 0 {
 		t.Errorf("owed %v", ids)
 	}
-	if ids, _ := x.Owed(ctx, now.Add(time.Hour), 5); len(ids) != 1 {
+	if ids, _ := x.Unmasked().Owed(ctx, now.Add(time.Hour), 5); len(ids) != 1 {
 		t.Errorf("owed %v", ids)
 	}
 }
@@ -274,20 +274,6 @@ func TestExport(t *testing.T) {
 		t.Errorf("stopped after %d: %v", n, err)
 	}
 	if _, err := x.Export(ctx, &out, "xls", e, index.Sort{}, nil); !errors.Is(err, index.ErrFormat) {
-		t.Error(err)
-	}
-}
-
-func TestOff(t *testing.T) {
-	ctx := context.Background()
-	x := index.New(nil, index.Off, fixed)
-	if m, err := x.Page(ctx, []api.Operation{op("a", "NEW", t1)}, now); err != nil || m.Fresh() {
-		t.Error("an index that is off took a page", err)
-	}
-	if _, err := x.Window(ctx, index.Query{}, now); !errors.Is(err, index.ErrOff) {
-		t.Error(err)
-	}
-	if err := index.NewSyncer(x, nil, index.SyncOptions{Owner: "me"}).Run(ctx); err != nil {
 		t.Error(err)
 	}
 }

@@ -76,9 +76,9 @@ type Evidence struct {
 // several machines stamp the records.
 const odd = 20
 
-// see adds a page; follows says that it continues the page before, with nothing
+// observe adds a page; follows says that it continues the page before, with nothing
 // removed between them.
-func (e *Evidence) see(rows []api.Operation, follows bool) {
+func (e *Evidence) observe(rows []api.Operation, follows bool) {
 	for i, by := range [2]Order{NewestFirst, NewestChangeWise} {
 		up, down := 0, 0
 		var low, high, last int64

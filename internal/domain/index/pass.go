@@ -47,8 +47,8 @@ func (p Progress) probing(s *Syncer) bool {
 	return !p.Tried && atStart && p.PageSize > 0 && p.PageSize < s.opt.MaxSize && (p.Total < 0 || p.Total > int64(p.PageSize))
 }
 
-// smaller takes note that the service does not answer for pages as large as this
-// one, and reports whether smaller ones are to be tried at once. A service that
+// smaller records that the service does not answer for pages of this size, and
+// reports whether smaller ones are to be tried at once. A service that
 // does not answer at all gets a second try.
 func (p *Progress) smaller(s *Syncer, size int, err error) bool {
 	e := api.AsError(err)
@@ -84,8 +84,8 @@ func (p *Progress) refusedSize(size int) {
 	p.Tried = p.Probe <= p.PageSize
 }
 
-// fit is how many rows pages have that are asked for with size: fewer or more
-// where the service has its own mind about it.
+// fit is how many rows pages have that are asked for with size: the service may
+// send fewer or more.
 func (p Progress) fit(page Listed, n, size int) int {
 	rows := len(page.Items)
 	switch {
@@ -142,7 +142,7 @@ func (p *Progress) learn(s *Syncer, size, fit int, first, probed bool, n int) (a
 	switch {
 	case first:
 		p.PageSize, p.NewsSize = fit, min(fit, s.opt.PageSize)
-		if fit > size { // it gives what it likes
+		if fit > size { // the service ignores the size
 			p.NewsSize = fit
 		}
 	case probed && fit < p.PageSize: // so large a page gets less than a smaller one
@@ -196,19 +196,19 @@ func (p *Progress) repeated(ids string, n, rows int, still bool) {
 
 // judge takes a page as evidence of the order.
 func (p *Progress) judge(rows []api.Operation, follows bool) {
-	p.Pass.Seen.see(rows, follows)
+	p.Pass.Seen.observe(rows, follows)
 	p.Order = p.Pass.Seen.judge(p.Order)
 }
 
 // verifyNext asks for one operation that no page of the pass has shown, or ends the
 // pass. What the service does not have leaves the list.
 func (s *Syncer) verifyNext(ctx context.Context, p *Progress, held int64) error {
-	left, err := s.index.Candidates(ctx, p.Pass.Started, 1)
+	left, err := s.index.store.Candidates(ctx, p.Pass.Started, 1)
 	if err != nil {
 		return err
 	}
 	if len(left) == 0 || p.Pass.Asked >= p.asks(held) {
-		now, err := s.index.Store.Now(ctx)
+		now, err := s.index.store.Now(ctx)
 		if err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func (p Progress) asks(held int64) int {
 // ask reads one operation that no page has shown. A service that does not have it
 // says so in its own words; where it only answers 404, its total must agree.
 func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) {
-	now, err := s.index.Store.Now(ctx)
+	now, err := s.index.store.Now(ctx)
 	if err != nil {
 		return Batch{}, err
 	}

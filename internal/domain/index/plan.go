@@ -8,17 +8,17 @@ import (
 // plan tells, by reading only, what is due: reads that are owed, then news, then
 // the pass.
 func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int64, what job, wait time.Duration, err error) {
-	if p, err = LoadProgress(ctx, s.index.Store); err != nil {
-		return p, 0, rest, 0, err
+	if p, err = LoadProgress(ctx, s.index.store); err != nil {
+		return p, 0, nothing, 0, err
 	}
-	seen, err := s.index.Store.Sights(ctx)
+	seen, err := s.index.store.Sights(ctx)
 	if err != nil {
-		return p, 0, rest, 0, err
+		return p, 0, nothing, 0, err
 	}
 	held = seen.Rows
-	owed, err := s.index.Owed(ctx, now, 1)
+	owed, err := s.index.store.Owed(ctx, now, 1)
 	if err != nil {
-		return p, held, rest, 0, err
+		return p, held, nothing, 0, err
 	}
 	forNews, forPass := s.newsDue(p, now), s.passDue(p, held, now)
 	switch {
@@ -31,7 +31,7 @@ func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int6
 	case forPass <= 0:
 		return p, held, page, 0, nil
 	}
-	return p, held, rest, min(forNews, forPass, s.opt.Lease/2), nil
+	return p, held, nothing, min(forNews, forPass, s.opt.Lease/2), nil
 }
 
 // never is a wait that is longer than any other.

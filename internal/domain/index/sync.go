@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/limit"
 )
 
 // Listed is one page of the service's list.
@@ -78,11 +79,8 @@ func NewSyncer(x *Index, from Lister, opt SyncOptions) *Syncer {
 	return &Syncer{index: x, from: from, opt: opt}
 }
 
-// Run works until ctx ends. With the index off it returns at once.
+// Run works until ctx ends.
 func (s *Syncer) Run(ctx context.Context) error {
-	if s.index.Mode() == Off {
-		return nil
-	}
 	defer s.Release(ctx)
 	for {
 		wait, err := s.Step(ctx)
@@ -90,13 +88,13 @@ func (s *Syncer) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			if err := sleep(ctx, s.trouble(ctx, err)); err != nil {
+			if err := limit.Sleep(ctx, s.backOff(ctx, err)); err != nil {
 				return err
 			}
 			continue
 		}
 		s.pause = 0
-		if err := s.rest(ctx, wait); err != nil {
+		if err := s.idle(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -107,11 +105,11 @@ func (s *Syncer) Release(ctx context.Context) {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	s.leased = time.Time{}
-	_ = s.index.Release(end, leaseName, s.opt.Owner) // else it runs out
+	_ = s.index.store.Release(end, leaseName, s.opt.Owner) // else it runs out
 }
 
-// rest sleeps, but not on when a change of the index owes a read.
-func (s *Syncer) rest(ctx context.Context, d time.Duration) error {
+// idle waits for d, or until a change of the index makes a read due.
+func (s *Syncer) idle(ctx context.Context, d time.Duration) error {
 	changes, stop := s.index.Changes()
 	defer stop()
 	end := time.NewTimer(d)
@@ -123,11 +121,11 @@ func (s *Syncer) rest(ctx context.Context, d time.Duration) error {
 		case <-end.C:
 			return nil
 		case <-changes:
-			now, err := s.index.Store.Now(ctx)
+			now, err := s.index.store.Now(ctx)
 			if err != nil {
 				continue
 			}
-			if owed, err := s.index.Owed(ctx, now, 1); err == nil && len(owed) > 0 {
+			if owed, err := s.index.store.Owed(ctx, now, 1); err == nil && len(owed) > 0 {
 				return nil
 			}
 		}
@@ -135,30 +133,16 @@ func (s *Syncer) rest(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// trouble notes what went wrong where everybody can see it, and says how long
+// backOff records what went wrong where everybody can see it, and returns how long
 // to leave the service alone.
-func (s *Syncer) trouble(ctx context.Context, err error) time.Duration {
+func (s *Syncer) backOff(ctx context.Context, err error) time.Duration {
 	s.pause = min(max(2*s.pause, 5*time.Second), maxPause)
 	e := api.AsError(err)
 	s.pause = max(s.pause, min(e.RetryAfter, maxPause))
 	s.opt.Log.Warn("index sync", "kind", string(e.Kind), "pause", s.pause)
-	if p, err := LoadProgress(ctx, s.index.Store); err == nil && p.Trouble != e.Public {
+	if p, err := LoadProgress(ctx, s.index.store); err == nil && p.Trouble != e.Public {
 		p.Trouble = e.Public
-		_ = p.save(ctx, s.index.Store) // only told to people; the next step writes again
+		_ = p.save(ctx, s.index.store) // only told to people; the next step writes again
 	}
 	return s.pause
 }
@@ -167,11 +151,11 @@ func (s *Syncer) trouble(ctx context.Context, err error) time.Duration {
 type job int
 
 const (
-	rest   job = iota
-	single     // a read that is owed
-	news       // the list's growing end
-	page       // the next page of the pass
-	verify     // what the pass did not show, alone
+	nothing job = iota
+	single      // a read that is owed
+	news        // the list's growing end
+	page        // the next page of the pass
+	verify      // what the pass did not show, alone
 )
 
 // Step does one piece of work, at most one call, and says how long nothing needs
@@ -184,19 +168,19 @@ func (s *Syncer) Step(ctx context.Context) (wait time.Duration, err error) {
 func (s *Syncer) step(ctx context.Context) (did job, wait time.Duration, err error) {
 	now, err := s.now(ctx)
 	if err != nil {
-		return rest, 0, err
+		return nothing, 0, err
 	}
 	p, held, what, wait, err := s.plan(ctx, now)
-	if err != nil || what == rest { // nothing is written: that would wake all that watch the store
-		return rest, wait, err
+	if err != nil || what == nothing { // nothing is written: that would wake all that watch the store
+		return nothing, wait, err
 	}
 	if mine, err := s.lease(ctx, now); err != nil || !mine {
-		return rest, s.opt.Lease / 2, err
+		return nothing, s.opt.Lease / 2, err
 	}
 	switch what {
 	case single:
 		s.owed++
-		return what, 0, s.payOwed(ctx, now)
+		return what, 0, s.readOwed(ctx, now)
 	case news:
 		err = s.readNews(ctx, &p)
 	case page:
@@ -220,7 +204,7 @@ func (s *Syncer) Round(ctx context.Context, calls int) error {
 			return err
 		}
 		p, held, what, _, err := s.plan(ctx, now)
-		if err != nil || what == rest {
+		if err != nil || what == nothing {
 			return err
 		}
 		if what == single || what != news && p.settled(held) {
@@ -229,7 +213,7 @@ func (s *Syncer) Round(ctx context.Context, calls int) error {
 			}
 			patient = true
 		}
-		if did, _, err := s.step(ctx); err != nil || did == rest {
+		if did, _, err := s.step(ctx); err != nil || did == nothing {
 			return err
 		}
 	}
@@ -244,24 +228,24 @@ func (p Progress) settled(held int64) bool {
 // now is the store's time. When a sight lies ahead of it, the clock has been set
 // back since: how long ago the others were is not known either.
 func (s *Syncer) now(ctx context.Context) (time.Time, error) {
-	now, err := s.index.Store.Now(ctx)
+	now, err := s.index.store.Now(ctx)
 	if err != nil {
 		return now, err
 	}
-	seen, err := s.index.Store.Sights(ctx)
+	seen, err := s.index.store.Sights(ctx)
 	if err != nil {
 		return now, err
 	}
-	p, err := LoadProgress(ctx, s.index.Store)
+	p, err := LoadProgress(ctx, s.index.store)
 	if err != nil || !seen.Newest.After(now) && !p.ahead(now) {
 		return now, err
 	}
-	if err := s.index.Distrust(ctx); err != nil {
+	if err := s.index.store.Distrust(ctx); err != nil {
 		return now, err
 	}
 	p.News = News{By: p.News.By, Mark: p.News.Mark}
 	p.Pass, p.Last, p.Hurry, p.Look = Pass{}, Done{}, time.Time{}, time.Time{}
-	return now, p.save(ctx, s.index.Store)
+	return now, p.save(ctx, s.index.store)
 }
 
 // ahead reports that p has times of a clock that has been set back since.
@@ -278,16 +262,16 @@ func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
 	if left := s.leased.Sub(now); left > s.opt.Lease/2 && left <= s.opt.Lease {
 		return true, nil
 	}
-	mine, err := s.index.Lease(ctx, leaseName, s.opt.Owner, now, s.opt.Lease)
+	mine, err := s.index.store.Lease(ctx, leaseName, s.opt.Owner, now, s.opt.Lease)
 	if mine {
 		s.leased = now.Add(s.opt.Lease)
 	}
 	return mine, err
 }
 
-// payOwed reads one operation whose state is in doubt.
-func (s *Syncer) payOwed(ctx context.Context, now time.Time) error {
-	opids, err := s.index.Owed(ctx, now, 1)
+// readOwed reads one operation whose state is in doubt.
+func (s *Syncer) readOwed(ctx context.Context, now time.Time) error {
+	opids, err := s.index.store.Owed(ctx, now, 1)
 	if err != nil || len(opids) == 0 {
 		return err
 	}
@@ -304,11 +288,11 @@ func (s *Syncer) payOwed(ctx context.Context, now time.Time) error {
 		_, err := s.index.Commit(ctx, Batch{Gone: []Gone{{OPID: id, At: now}}})
 		return err
 	}
-	return s.index.Postpone(ctx, id, now.Add(24*time.Hour)) // the pass decides whether it is gone
+	return s.index.store.Postpone(ctx, id, now.Add(24*time.Hour)) // the pass decides whether it is gone
 }
 
 func (s *Syncer) unlisted(ctx context.Context, id string) bool {
-	rec, err := s.index.Store.Get(ctx, id)
+	rec, err := s.index.store.Get(ctx, id)
 	return err == ErrNone || err == nil && !rec.Gone.IsZero()
 }
 

@@ -95,7 +95,7 @@ func made(n int) []api.Operation {
 
 func progress(t *testing.T, x *index.Index) index.Progress {
 	t.Helper()
-	p, err := index.LoadProgress(context.Background(), x.Store)
+	p, err := index.LoadProgress(context.Background(), x.Unmasked())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestLeaseIsForOne(t *testing.T) {
 	x, done := open(t, fixed)
 	defer done()
 	lease := func(owner string, at time.Time) bool {
-		ok, err := x.Lease(ctx, "l", owner, at, time.Minute)
+		ok, err := x.Unmasked().Lease(ctx, "l", owner, at, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,10 +215,10 @@ func TestLeaseIsForOne(t *testing.T) {
 	if !lease("a", now) || lease("b", now.Add(59*time.Second)) || !lease("a", now.Add(59*time.Second)) || lease("b", now.Add(time.Minute)) || !lease("b", now.Add(2*time.Minute)) {
 		t.Error("the lease is not exclusive, or never ends")
 	}
-	if err := x.Release(ctx, "l", "a"); err != nil || lease("c", now.Add(2*time.Minute)) {
+	if err := x.Unmasked().Release(ctx, "l", "a"); err != nil || lease("c", now.Add(2*time.Minute)) {
 		t.Error("a stranger released it", err)
 	}
-	if err := x.Release(ctx, "l", "b"); err != nil || !lease("c", now.Add(2*time.Minute)) {
+	if err := x.Unmasked().Release(ctx, "l", "b"); err != nil || !lease("c", now.Add(2*time.Minute)) {
 		t.Error("it was not released", err)
 	}
 	if !lease("d", now) {
@@ -248,17 +248,17 @@ func TestNothingToDoWritesNothing(t *testing.T) {
 		if wait <= 0 {
 			t.Fatal("the pass does not end")
 		}
-		if err := x.Release(ctx, "sync", "one"); err != nil {
+		if err := x.Unmasked().Release(ctx, "sync", "one"); err != nil {
 			t.Fatal(err)
 		}
 		calls := len(s.calls)
 		if again, err := one.Step(ctx); err != nil || again <= 0 || again > wait || len(s.calls) != calls {
 			t.Errorf("wait %v (was %v), %d calls, %v", again, wait, len(s.calls)-calls, err)
 		}
-		if free, err := x.Lease(ctx, "sync", "two", time.Now(), time.Minute); err != nil || !free {
+		if free, err := x.Unmasked().Lease(ctx, "sync", "two", time.Now(), time.Minute); err != nil || !free {
 			t.Errorf("an idle process took the lease: %v", err)
 		}
-		if err := x.Release(ctx, "sync", "two"); err != nil {
+		if err := x.Unmasked().Release(ctx, "sync", "two"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute) // virtual

@@ -229,9 +229,6 @@ type Place struct {
 // ErrNone says that the index does not hold the operation.
 var ErrNone = errors.New("index: the operation is not in the index yet")
 
-// ErrOff says that the index is switched off in the configuration.
-var ErrOff = errors.New("index: the local index is switched off ([index] enabled)")
-
 // Store keeps one scope's operations: those of one machine account of one
 // service. Its methods may be called from many goroutines and processes.
 type Store interface {

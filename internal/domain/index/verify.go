@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/limit"
 )
 
 // Comparison is how the index differed from the service, before it was repaired.
@@ -25,12 +26,12 @@ func (c Comparison) Differs() bool {
 }
 
 // Verify reads the whole list from the service and compares it, page by page
-// before the page is merged; what no page has shown is read alone. It tells how far
-// it is after each call. Other instances may sync meanwhile: what they repair first
+// before the page is merged; what no page has shown is read alone. tell gets the
+// progress after each call. Other instances may sync meanwhile: what they repair first
 // is not found here.
 func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comparison, error) {
 	var c Comparison
-	p, err := LoadProgress(ctx, s.index.Store)
+	p, err := LoadProgress(ctx, s.index.store)
 	if err != nil {
 		return c, err
 	}
@@ -78,7 +79,7 @@ func (s *Syncer) compare(ctx context.Context, page Listed, found map[string]bool
 			continue
 		}
 		found[id] = true
-		rec, err := s.index.Store.Get(ctx, id)
+		rec, err := s.index.store.Get(ctx, id)
 		switch {
 		case errors.Is(err, ErrNone) || err == nil && !rec.Gone.IsZero():
 			c.Missing = append(c.Missing, id)
@@ -94,7 +95,7 @@ func (s *Syncer) compare(ctx context.Context, page Listed, found map[string]bool
 // phantoms asks for what no page has shown.
 func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string]bool, c *Comparison) error {
 	for {
-		left, err := s.index.Candidates(ctx, since, 1)
+		left, err := s.index.store.Candidates(ctx, since, 1)
 		if err != nil || len(left) == 0 {
 			return err
 		}
@@ -115,15 +116,15 @@ func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string
 	}
 }
 
-// LookNow makes whoever syncs look for news now.
-func (s *Syncer) LookNow(ctx context.Context) error {
+// RequestNews makes the instance that syncs read news now.
+func (s *Syncer) RequestNews(ctx context.Context) error {
 	_, err := s.request(ctx, func(p *Progress, now time.Time) { p.Look = now })
 	return err
 }
 
 // Through syncs until a whole pass that began after the call has ended and the
 // counts agree, without the pauses that leave room; if another instance syncs, that
-// one is made to. tell is told how it stands, about once a second. It gives up
+// one is made to. tell gets the state about once a second. It gives up
 // after a few failures in a row.
 func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
 	since, err := s.request(ctx, func(p *Progress, now time.Time) { p.Hurry = now })
@@ -137,8 +138,8 @@ func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
 			if failed++; failed > 3 || ctx.Err() != nil || !transient(err) {
 				return err
 			}
-			wait = s.trouble(ctx, err)
-		} else if did != rest {
+			wait = s.backOff(ctx, err)
+		} else if did != nothing {
 			failed = 0
 		}
 		f, err := s.index.Freshness(ctx)
@@ -149,7 +150,7 @@ func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
 		if p := f.Progress; !p.Last.Started.Before(since) && p.settled(f.Rows) {
 			return nil
 		}
-		if err := sleep(ctx, min(wait, time.Second)); err != nil {
+		if err := limit.Sleep(ctx, min(wait, time.Second)); err != nil {
 			return err
 		}
 	}
@@ -167,7 +168,7 @@ func (s *Syncer) request(ctx context.Context, change func(p *Progress, now time.
 		if err != nil {
 			return now, err
 		}
-		p, err := LoadProgress(ctx, s.index.Store)
+		p, err := LoadProgress(ctx, s.index.store)
 		if err != nil {
 			return now, err
 		}
@@ -185,10 +186,7 @@ func (s *Syncer) request(ctx context.Context, change func(p *Progress, now time.
 // Rebuild drops all rows of the index and everything that the sync knows of the
 // list. The history and what people looked at stay.
 func (x *Index) Rebuild(ctx context.Context) error {
-	if x.mode == Off {
-		return ErrOff
-	}
-	if err := x.Reset(ctx, progressName); err != nil {
+	if err := x.store.Reset(ctx, progressName); err != nil {
 		return err
 	}
 	_, err := x.Poll(ctx)

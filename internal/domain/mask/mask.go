@@ -1,12 +1,15 @@
-// Package mask hides account numbers from people whose role may not see them:
-// in operations, in webhooks, and in any JSON as it came, where everything else
-// stays to the letter. A number is known by the name of its field (number, iban,
+// Package mask masks account numbers for people whose role may not see them: in
+// any value of the service, in webhooks, and in any JSON as it came, where
+// everything else stays to the letter. A number is known by the name of its field (number, iban,
 // accountNumber, the values of requisites) and, in any text, by its shape: an
 // IBAN whose check digits are right. Masking what is masked already changes
 // nothing.
 package mask
 
 import (
+	"context"
+	"encoding/json"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -33,54 +36,107 @@ func Number(n untrusted.Text) untrusted.Text {
 	return untrusted.Text(dots + string(r[len(r)-4:]))
 }
 
-// Operation is op with account numbers masked, in its fields and in Raw. op
-// itself is not changed.
-func Operation(op api.Operation) api.Operation {
-	op.Source, op.Destination = Party(op.Source), Party(op.Destination)
-	op.Customer.Name = shaped(op.Customer.Name)
-	op.Comment, op.Reference = shaped(op.Comment), shaped(op.Reference)
-	op.Documents = documents(op.Documents)
-	op.Raw = JSON(op.Raw)
-	return op
+// Needed reports whether the person in ctx gets masked values: whoever may not
+// reveal account numbers, and a context that names nobody.
+func Needed(ctx context.Context) bool { return !api.ActorOf(ctx).Role.May(api.MayReveal) }
+
+// For is v as the person in ctx may see it: Value of it where Needed. All that
+// leaves the program for a person passes here.
+func For[T any](ctx context.Context, v T) T {
+	if Needed(ctx) {
+		return Value(v)
+	}
+	return v
 }
 
-// Party is one side of an operation with its account number masked.
-func Party(p api.Party) api.Party {
-	if p.Account != nil {
-		a := *p.Account
-		a.ID, a.Name, a.Number = shaped(a.ID), shaped(a.Name), Number(a.Number)
-		a.Customer.Name = shaped(a.Customer.Name)
-		p.Account = &a
-	}
-	if p.CounterpartyAccount != nil {
-		a := *p.CounterpartyAccount
-		a.ID, a.Name, a.Number = shaped(a.ID), shaped(a.Name), Number(a.Number)
-		a.Counterparty.Name, a.Counterparty.BankName = shaped(a.Counterparty.Name), shaped(a.Counterparty.BankName)
-		p.CounterpartyAccount = &a
-	}
-	return p
+// Value is v with account numbers masked in every text that it holds, whatever
+// type it has: a field that is added later is masked without more ado. Fields
+// called Number are account numbers, bytes are the body of a message (Body), and
+// raw JSON is masked by JSON. v itself is not changed.
+func Value[T any](v T) T {
+	maskIn(reflect.ValueOf(&v).Elem(), "")
+	return v
 }
 
-func documents(docs []api.Document) []api.Document {
-	told := false
-	for _, d := range docs {
-		told = told || Hides(string(d.FileName)) || Hides(string(d.Info))
+// maskIn masks what v holds, in copies of what v points to. name is the field's.
+func maskIn(v reflect.Value, name string) {
+	switch v.Kind() {
+	case reflect.String:
+		if is := maskText(v.String(), name); is != v.String() {
+			v.SetString(is)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				maskIn(v.Field(i), f.Name)
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c := reflect.New(v.Type().Elem())
+			c.Elem().Set(v.Elem())
+			maskIn(c.Elem(), name)
+			v.Set(c)
+		}
+	case reflect.Slice:
+		maskSlice(v, name)
+	case reflect.Map:
+		if v.IsNil() {
+			return
+		}
+		c := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for k, e := range v.Seq2() {
+			c.SetMapIndex(maskCopy(k, ""), maskCopy(e, name))
+		}
+		v.Set(c)
+	case reflect.Interface:
+		if !v.IsNil() {
+			v.Set(maskCopy(v.Elem(), name))
+		}
 	}
-	if !told {
-		return docs
-	}
-	out := make([]api.Document, len(docs))
-	for i, d := range docs {
-		d.FileName, d.Info = shaped(d.FileName), shaped(d.Info)
-		out[i] = d
-	}
-	return out
 }
 
-func shaped(s untrusted.Text) untrusted.Text { return untrusted.Text(Text(string(s))) }
+func maskCopy(v reflect.Value, name string) reflect.Value {
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	maskIn(c, name)
+	return c
+}
 
-// Shown is raw as it may be shown or copied now: masked or as it came.
-func Shown(raw []byte, masked bool) []byte {
+func maskSlice(v reflect.Value, name string) {
+	switch {
+	case v.IsNil():
+	case v.Type() == reflect.TypeFor[json.RawMessage]():
+		v.SetBytes(JSON(v.Bytes()))
+	case v.Type().Elem().Kind() == reflect.Uint8:
+		v.SetBytes(Body(v.Bytes()))
+	default:
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(c, v)
+		for i := range c.Len() {
+			maskIn(c.Index(i), name)
+		}
+		v.Set(c)
+	}
+}
+
+func maskText(s, name string) string {
+	if name == "Number" {
+		return string(Number(untrusted.Text(s)))
+	}
+	return Text(s)
+}
+
+// NumberIf is an account number as it is shown now: masked or in full.
+func NumberIf(n untrusted.Text, masked bool) untrusted.Text {
+	if masked {
+		return Number(n)
+	}
+	return n
+}
+
+// JSONIf is raw as it is shown or copied now: masked or as it came.
+func JSONIf(raw []byte, masked bool) []byte {
 	if masked {
 		return JSON(raw)
 	}

@@ -9,13 +9,12 @@ import (
 	"opdeck/api"
 	"opdeck/api/apitest"
 	"opdeck/api/untrusted"
-	"opdeck/ui/draw"
 )
 
-func TestOperation(t *testing.T) {
+func TestValue(t *testing.T) {
 	op := apitest.Operation(map[string]any{"odd": map[string]any{"number": "stays"}})
 	before := string(op.Raw)
-	m := Operation(op)
+	m := Value(op)
 	for _, secret := range []string{"12345678904321", "DE02120300000000202051"} {
 		if strings.Contains(string(m.Raw), secret) {
 			t.Errorf("%s is in the JSON", secret)
@@ -34,10 +33,10 @@ func TestOperation(t *testing.T) {
 	if err := json.Unmarshal(m.Raw, &again); err != nil || again.Source.Account.Number != "••••4321" {
 		t.Errorf("the masked JSON reads as %q, %v", again.Source.Account.Number, err)
 	}
-	if twice := Operation(m); string(twice.Raw) != string(m.Raw) {
+	if twice := Value(m); string(twice.Raw) != string(m.Raw) {
 		t.Error("masking twice is not masking once")
 	}
-	if none := Operation(api.Operation{}); none.Raw != nil || none.Source.Account != nil {
+	if none := Value(api.Operation{}); none.Raw != nil || none.Source.Account != nil {
 		t.Errorf("an empty operation became %+v", none)
 	}
 }
@@ -114,12 +113,30 @@ func TestIBANsThatOverlap(t *testing.T) {
 	}
 }
 
-// TestNumber holds the mask against the one that screens draw.
 func TestNumber(t *testing.T) {
-	for _, n := range []untrusted.Text{"", "1", "1234", "12345", "DE89 3704 ", "\x1b[2J12345678", "••••4321", "日本語の口座番号"} {
-		if got := string(Number(n)); got != draw.Mask(n) {
-			t.Errorf("%q became %q, drawn %q", n, got, draw.Mask(n))
+	for in, want := range map[untrusted.Text]untrusted.Text{"": "", "1": dots, "1234": dots, "12345": "••••2345", "DE89370400440532013000": "••••3000", "DE89 3704 ": "••••3704",
+		"12345\x1b[2J": "••••·[2J", "••••4321": "••••4321", "日本語の口座番号": "••••口座番号"} {
+		if got := Number(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestValueOfAnyType: what is masked does not depend on knowing a type.
+func TestValueOfAnyType(t *testing.T) {
+	const secret = "DE89370400440532013000"
+	type inner struct {
+		Number untrusted.Text
+		Note   *string
+	}
+	note := "to " + secret
+	v := []any{map[string]inner{secret: {Number: "12345678", Note: &note}}, json.RawMessage(`{"x":"` + secret + `"}`), []byte("iban 12345678"), [][]string{{secret}}, 5, nil}
+	b, err := json.Marshal(Value(v))
+	if err != nil || strings.Contains(string(b), secret[:18]) || strings.Contains(string(b), "12345678") || !strings.Contains(string(b), "••••5678") {
+		t.Errorf("%s, %v", b, err)
+	}
+	if b, _ = json.Marshal(v); strings.Count(string(b), secret) != 4 {
+		t.Errorf("what was masked was changed: %s", b)
 	}
 }
 

@@ -71,9 +71,10 @@ type Answer struct {
 
 // Ask asks the questions in turn until one brings operations: one billing call
 // each. A page beyond the first, and a size, are passed on; size 0 is the usual
-// one. When none brings any, the last answer stands.
+// one. Whoever may not reveal account numbers cannot ask for one. When none brings any, the last answer stands.
 func Ask(ctx context.Context, c Client, f filter.OperationExpr, page, size int, now time.Time) (Answer, error) {
 	var last Answer
+	f = f.For(ctx)
 	for _, q := range Questions(f) {
 		q.Query.Page, q.Query.Size = page, size
 		p, err := c.Operations(ctx, q.Query)

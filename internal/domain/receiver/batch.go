@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// maxBatch is how many deliveries share one commit at most. For more than enough
-// nothing is awaited: while those are written, the next ones are read and judged.
-// On a disk whose commits take longer than slow, fewer commits are worth the wait.
+// maxBatch is how many deliveries share one commit at most. A batch does not wait
+// for more than enough: while those are written, the next ones are read and
+// verified. Where a commit takes longer than slow, it waits for a full batch.
 const (
 	maxBatch = 64
 	enough   = 32
@@ -17,8 +17,8 @@ const (
 )
 
 // linger is the longest that a batch waits to become as large as the one before.
-// Senders who were answered together come again together, a little apart: the
-// first of them alone is not worth a commit. One who sends alone never waits.
+// Senders that were answered together send again together, a little apart: the
+// first of them alone is not worth a commit. A lone sender never waits.
 const linger = time.Millisecond
 
 // Why a delivery could not be stored; the sender is told to come again.
@@ -43,7 +43,7 @@ type batcher struct {
 
 type pending struct {
 	rec    Record
-	answer chan answer // one slot, so that nobody waits for a caller who left
+	answer chan answer // one slot, so that the batcher never waits for a caller that left
 }
 
 type answer struct {

@@ -3,6 +3,7 @@ package receiver
 import (
 	"net/netip"
 	"sync"
+	"time"
 )
 
 // sourceOf is what bounds are counted by: an IPv4 address, or the /64 that one
@@ -18,43 +19,102 @@ func sourceOf(a netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// slots bounds how many requests are verified and stored at a time, in all and
-// from one source.
-type slots struct {
-	total, each int
+// bounds limits how many requests a second one source may send, and how many
+// requests are verified and stored at a time, in all and from one source.
+type bounds struct {
+	rate        float64 // requests a second; a second's worth may come at once; 0 or less: no limit
+	total, each int     // requests at a time
 
 	mu   sync.Mutex // guards the rest
 	used int
-	by   map[netip.Addr]int
+	by   map[netip.Addr]*load
 }
 
-func newSlots(total, each int) *slots {
-	return &slots{total: total, each: each, by: map[netip.Addr]int{}}
+// load is what one source has used of its bounds.
+type load struct {
+	working int
+	left    float64 // requests that may come at once at that time
+	at      time.Time
 }
 
-// take reports whether there is a slot for the source; give gives it back.
-func (s *slots) take(source netip.Addr) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.used >= s.total || s.by[source] >= s.each {
+const maxSources = 10_000 // remembered
+
+func newBounds(rate float64, total, each int) *bounds {
+	return &bounds{rate: rate, total: total, each: each, by: map[netip.Addr]*load{}}
+}
+
+// of is the source's load. The caller holds mu.
+func (b *bounds) of(source netip.Addr, now time.Time) *load {
+	l := b.by[source]
+	if l == nil {
+		if len(b.by) >= maxSources {
+			b.forget(now)
+		}
+		l = &load{left: b.rate, at: now}
+		b.by[source] = l
+	}
+	return l
+}
+
+// allow reports whether the source may send one more request at now.
+func (b *bounds) allow(source netip.Addr, now time.Time) bool {
+	if b.rate <= 0 {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.of(source, now)
+	if d := now.Sub(l.at).Seconds(); d > 0 {
+		l.left, l.at = min(b.rate, l.left+d*b.rate), now
+	}
+	if l.left < 1 {
 		return false
 	}
-	s.used++
-	s.by[source]++
+	l.left--
 	return true
 }
 
-func (s *slots) give(source netip.Addr) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.used--
-	if s.by[source]--; s.by[source] == 0 {
-		delete(s.by, source)
+// acquire reports whether one more request of the source may be worked on; release
+// ends it.
+func (b *bounds) acquire(source netip.Addr, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.by[source]; b.used >= b.total || l != nil && l.working >= b.each {
+		return false
+	}
+	b.used++
+	b.of(source, now).working++
+	return true
+}
+
+func (b *bounds) release(source netip.Addr) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used--
+	if l := b.by[source]; l.working > 1 || b.rate > 0 {
+		l.working--
+	} else {
+		delete(b.by, source)
 	}
 }
 
-func (s *slots) inUse() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.used
+func (b *bounds) inUse() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// forget drops the sources that have nothing at work and their whole rate again;
+// where there is none, all that have nothing at work.
+func (b *bounds) forget(now time.Time) {
+	for _, idle := range []time.Duration{time.Second, 0} {
+		for a, l := range b.by {
+			if l.working == 0 && now.Sub(l.at) >= idle {
+				delete(b.by, a)
+			}
+		}
+		if len(b.by) < maxSources {
+			return
+		}
+	}
 }

@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// conns bounds open connections, in all and of one source. A connection is at
-// work from the moment its request was read to its answer. Any other may have to
-// give way to a new one: of the same source, or, when all places are taken, of the
-// source that has most. First go those that wait for their sender, with a header
-// and no body or between two requests, then those of which nothing was read yet;
-// the oldest first. So a sender that sends at once is not pushed out by many that
-// do not.
+// conns limits open connections, in all and from one source. A connection is
+// working from the moment its request was read to its answer. Any other may be
+// closed for a new one: of the same source, or, at the limit, of the source that has
+// most. Those that wait for their sender (a header without a body, or between two
+// requests) are closed first, then those of which nothing was read yet; the oldest
+// first. So a sender that sends at once is not displaced by many that do not.
 type conns struct {
 	max, each int
 	proxies   []netip.Prefix // have no bound of their own: they stand for many
@@ -55,7 +54,7 @@ func (c *conns) state(conn net.Conn, st http.ConnState) {
 	case http.StateNew:
 		source := peerOf(conn)
 		if !c.room(source) {
-			hangUp(conn)
+			closeAsync(conn)
 			return
 		}
 		c.open[conn] = &connection{source: source, since: time.Now(), phase: fresh}
@@ -103,12 +102,12 @@ func (c *conns) evict(chosen func(netip.Addr) bool) bool {
 		return false
 	}
 	delete(c.open, first)
-	hangUp(first)
+	closeAsync(first)
 	return true
 }
 
-// hangUp does not wait: TLS may take its time to say goodbye.
-func hangUp(conn net.Conn) { go func() { _ = conn.Close() }() }
+// closeAsync does not wait: closing a TLS connection may take long.
+func closeAsync(conn net.Conn) { go func() { _ = conn.Close() }() }
 
 func peerOf(conn net.Conn) netip.Addr {
 	p, err := netip.ParseAddrPort(conn.RemoteAddr().String())

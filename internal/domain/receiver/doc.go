@@ -3,8 +3,8 @@
 //
 // The order of work is fixed: method and path, limits, the raw body,
 // authentication of its bytes, reading, durable storing, and only then 200.
-// Everything else happens afterwards: subscribers hear of a stored event and
-// can never hold up the answer. What cannot be stored is answered 503 and comes
+// Everything else happens afterwards: subscribers get a stored event and can never
+// delay the answer. What cannot be stored is answered 503 and comes
 // again; what cannot be understood is stored as it came, with the reason.
 //
 // The service states neither retries nor order. So the same hook_id twice is

@@ -18,14 +18,11 @@ type Follower struct {
 }
 
 // Follow starts behind seq (0: from the first event; LastSeq: only new ones)
-// and looks at least once in every. wake may be the channel of a Subscription,
+// and reads at least once in every. wake may be the channel of a Subscription,
 // which saves the wait when the receiver is in this process, or nil.
 func Follow(inbox Inbox, seq int64, every time.Duration, wake <-chan Stored) *Follower {
 	return &Follower{inbox: inbox, seq: seq, every: every, wake: wake}
 }
-
-// Seq is the number of the last event that Next returned.
-func (f *Follower) Seq() int64 { return f.seq }
 
 // Next waits for events and returns them, oldest first, at least one. An error
 // of the inbox leaves the place: call it again later.
@@ -39,17 +36,11 @@ func (f *Follower) Next(ctx context.Context) ([]Stored, error) {
 			f.seq = events[n-1].Seq
 			return events, nil
 		}
-		t := time.NewTimer(f.every)
-		select {
-		case _, open := <-f.wake:
-			if !open {
-				f.wake = nil // the receiver is gone; others may still store
-			}
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if !waitFor(ctx, f.every, f.wake) {
+			f.wake = nil // the receiver is closed; others may still store
+		}
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		t.Stop()
 	}
 }

@@ -34,7 +34,7 @@ func NewForwarder(inbox Inbox, target string, sign hook.Signer) (*Forwarder, err
 	u, err := url.Parse(target)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "":
-		return nil, errors.New("events: the target is no URL; write it like http://127.0.0.1:3000/hooks")
+		return nil, errors.New("events: the target is not a URL; write it like http://127.0.0.1:3000/hooks")
 	case u.User != nil:
 		return nil, errors.New("events: the target must not hold a user or password")
 	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopbackHost(u.Host)):

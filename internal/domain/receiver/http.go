@@ -24,7 +24,7 @@ import (
 // Nothing is held for a sender before its body is there: a slot is taken for
 // verifying and storing only.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r.stats.requests.Add(1)
+	r.stats.count(func(c *Counters) { c.Requests++ })
 	enter := phaseOf(req.Context())
 	enter(waiting)
 	from, through := sender(req, r.opt.Proxies)
@@ -65,7 +65,7 @@ func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Add
 		return nil, &refusal{code: http.StatusMethodNotAllowed, reason: reasonMethod, detail: "Deliveries come by POST."}
 	case !through:
 		return nil, &refusal{code: http.StatusForbidden, reason: "not_by_proxy", detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy demands."}
-	case !r.buckets.take(sourceOf(from), r.opt.Now()):
+	case !r.bounds.allow(sourceOf(from), r.opt.Now()):
 		return nil, tooMany("One source sends more than the receiver takes in a second.")
 	}
 	return r.body(w, req)
@@ -73,17 +73,16 @@ func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Add
 
 // handle verifies and stores a body.
 func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Result, *refusal) {
-	source := sourceOf(from)
-	if !r.slots.take(source) {
-		return Result{}, tooMany("Too many deliveries were at work at the same time.")
+	source, now := sourceOf(from), r.opt.Now()
+	if !r.bounds.acquire(source, now) {
+		return Result{}, tooMany("Too many deliveries were being processed at the same time.")
 	}
-	defer r.slots.give(source)
-	now := r.opt.Now()
+	defer r.bounds.release(source)
 	verdict, no := r.authenticate(req, body, from, now)
 	if no != nil {
 		return Result{}, no
 	}
-	// The row stays when the sender leaves now: its next try is a duplicate.
+	// The row stays when the sender disconnects now: its next try is a duplicate.
 	res, err := r.accept(context.WithoutCancel(req.Context()), delivery{
 		body: body, verdict: verdict, source: Source(from.String()), at: now, encoded: encoded(req.Header)})
 	switch {
@@ -149,7 +148,7 @@ func (r *Receiver) authenticate(req *http.Request, body []byte, from netip.Addr,
 		return v, unauthorized(a)
 	}
 	if v.OldSecret {
-		r.stats.oldSecret.Add(1)
+		r.stats.count(func(c *Counters) { c.OldSecret++ })
 		if n, ok := r.quiet.Allow("old secret "+from.String(), now); ok {
 			r.opt.Log.Info("webhook authenticated with the old secret", "source", from.String(), "held_back", n)
 		}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// hub passes stored events to those who listen in this process.
+// hub passes stored events to the subscribers in this process.
 type hub struct {
 	dropped atomic.Int64
 
@@ -14,7 +14,7 @@ type hub struct {
 	closed bool
 }
 
-// Subscription is one listener's channel. It is bounded and never holds up the
+// Subscription is one subscriber's channel. It is bounded and never blocks the
 // receiver: what does not fit is counted and must be read from the inbox.
 type Subscription struct {
 	// C brings stored events; it is closed with the receiver or by Close.

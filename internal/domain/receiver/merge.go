@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	mergePage   = 100             // events that are looked at together
-	mergeDue    = 50              // retries in one go
-	mergeRest   = 2 * time.Second // after trouble with the store; it doubles
-	mergeAtMost = time.Minute     // of such a rest
-	maxReason   = 300             // characters that are kept of an error
+	mergePage  = 100             // events that are looked at together
+	mergeDue   = 50              // retries in one go
+	firstPause = 2 * time.Second // after an error of the store; it doubles
+	lastPause  = time.Minute     // the longest such pause
+	maxReason  = 300             // characters that are kept of an error
 )
 
 // Merger brings the events of an inbox into an index, in the order they came.
@@ -32,42 +32,41 @@ type Merger struct {
 	Now    func() time.Time
 	Log    *slog.Logger
 
-	passed  int64 // Seq of the last event that Passed was told of
-	trouble Quiet
+	passed int64 // Seq of the last event that Passed was told of
+	quiet  Quiet
 }
 
 // Run merges until ctx ends: at once when wake brings an event of this process's
 // receiver (nil: there is none), and at least once in every. Trouble with the
-// store is waited out.
+// store only delays it.
 func (m *Merger) Run(ctx context.Context, wake <-chan Stored, every time.Duration) {
-	rest := time.Duration(0)
+	backOff := time.Duration(0)
 	for ctx.Err() == nil {
-		again, err := m.Step(ctx)
+		idle, err := m.Step(ctx)
 		pause := every
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			rest = min(max(2*rest, mergeRest), mergeAtMost)
-			pause = rest
-			if n, ok := m.trouble.Allow(err.Error(), m.Now()); ok {
+			backOff = min(max(2*backOff, firstPause), lastPause)
+			pause = backOff
+			if n, ok := m.quiet.Allow(err.Error(), m.Now()); ok {
 				m.Log.Warn("events cannot be merged now", "err", err, "held_back", n)
 			}
-		case again == 0:
-			rest = 0
+		case idle == 0:
+			backOff = 0
 			continue
 		default:
-			rest, pause = 0, min(every, again)
+			backOff, pause = 0, min(every, idle)
 		}
-		open := sleepOr(ctx, pause, wake)
-		if !open {
-			wake = nil // the receiver is gone; others may still store
+		if !waitFor(ctx, pause, wake) {
+			wake = nil // the receiver is closed; others may still store
 		}
 	}
 }
 
-// sleepOr waits for d, for ctx or for wake; false when wake was closed.
-func sleepOr(ctx context.Context, d time.Duration, wake <-chan Stored) bool {
+// waitFor waits for d, for ctx or for wake; false when wake was closed.
+func waitFor(ctx context.Context, d time.Duration, wake <-chan Stored) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -80,13 +79,13 @@ func sleepOr(ctx context.Context, d time.Duration, wake <-chan Stored) bool {
 }
 
 // Step merges a page of new events and tries again what is due. It returns how
-// long there is nothing to do, 0 when there is more now.
-func (m *Merger) Step(ctx context.Context) (rest time.Duration, err error) {
-	n, err := m.news(ctx)
+// long there is nothing to do, 0 when more is due now.
+func (m *Merger) Step(ctx context.Context) (idle time.Duration, err error) {
+	n, err := m.mergeNew(ctx)
 	if err != nil || n == mergePage {
 		return 0, err
 	}
-	if n, err = m.due(ctx); err != nil || n == mergeDue {
+	if n, err = m.retryDue(ctx); err != nil || n == mergeDue {
 		return 0, err
 	}
 	b, err := m.Ledger.Backlog(ctx)
@@ -96,8 +95,8 @@ func (m *Merger) Step(ctx context.Context) (rest time.Duration, err error) {
 	return min(max(b.Next.Sub(m.Now()), time.Second), MaxRetry), nil
 }
 
-// news merges what came behind the mark.
-func (m *Merger) news(ctx context.Context) (int, error) {
+// mergeNew merges the events behind the mark.
+func (m *Merger) mergeNew(ctx context.Context) (int, error) {
 	mark, err := m.Ledger.Merged(ctx)
 	if err != nil {
 		return 0, err
@@ -125,21 +124,21 @@ func (m *Merger) news(ctx context.Context) (int, error) {
 			return 0, err
 		}
 		for ; done <= i; done++ {
-			m.tell(ctx, events[done])
+			m.notify(ctx, events[done])
 		}
 	}
 	return len(events), nil
 }
 
-func (m *Merger) tell(ctx context.Context, s Stored) {
+func (m *Merger) notify(ctx context.Context, s Stored) {
 	if s.Seq > m.passed && m.Passed != nil {
 		m.Passed(ctx, s)
 	}
 	m.passed = max(m.passed, s.Seq)
 }
 
-// due tries again what is due.
-func (m *Merger) due(ctx context.Context) (int, error) {
+// retryDue merges again the events whose retry is due.
+func (m *Merger) retryDue(ctx context.Context) (int, error) {
 	list, err := m.Ledger.Due(ctx, m.Now(), mergeDue)
 	if err != nil {
 		return 0, err

@@ -8,12 +8,11 @@ import (
 // quietFor is how long a line about the same thing is held back.
 const quietFor = time.Minute
 
-// maxQuiet is how many different things are told apart; what comes beyond that
-// shares one line.
+// maxQuiet is how many keys are kept; the keys beyond that share one line.
 const maxQuiet = 256
 
-// Quiet holds back log lines that say the same again: the first of a minute is
-// written, with the number of those that were not. The zero value is ready; it is
+// Quiet limits repeated log lines: the first of a minute is written, with the
+// number of those held back since the one before. The zero value is ready; it is
 // safe for many goroutines.
 type Quiet struct {
 	mu   sync.Mutex // guards the rest
@@ -53,7 +52,7 @@ func (q *Quiet) Allow(key string, now time.Time) (before int64, ok bool) {
 	return before, true
 }
 
-// forget drops what was last told long ago and held nothing back since.
+// forget drops the keys whose minute is over.
 func (q *Quiet) forget(now time.Time) {
 	for key, h := range q.told {
 		if now.Sub(h.at) >= quietFor {

@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ type Options struct {
 	PerSource    float64       // 5000: requests a second from one source; negative: no bound
 	BodyTimeout  time.Duration // 10 s: for all of a body
 	StoreTimeout time.Duration // 8 s: then the sender is told to come again
-	RetryAfter   time.Duration // 5 s: what the sender is told
+	RetryAfter   time.Duration // 5 s: the Retry-After header
 	RejectEvery  time.Duration // 200 ms: the shortest time between two writes to Rejects
 
 	Log *slog.Logger     // discards
@@ -45,26 +46,14 @@ type Options struct {
 }
 
 func (o *Options) defaults() {
-	set(&o.Header, "Authorization")
-	set(&o.Path, "/hooks")
-	set(&o.Queue, 512)
-	set(&o.InFlight, 256)
-	set(&o.InFlightEach, max(o.InFlight/2, 1))
-	set(&o.PerSource, 5000)
-	set(&o.BodyTimeout, 10*time.Second)
-	set(&o.StoreTimeout, 8*time.Second)
-	set(&o.RetryAfter, 5*time.Second)
-	set(&o.RejectEvery, 200*time.Millisecond)
-	set(&o.Log, slog.New(slog.DiscardHandler))
+	o.Header, o.Path = cmp.Or(o.Header, "Authorization"), cmp.Or(o.Path, "/hooks")
+	o.Queue, o.InFlight, o.PerSource = cmp.Or(o.Queue, 512), cmp.Or(o.InFlight, 256), cmp.Or(o.PerSource, 5000)
+	o.InFlightEach = cmp.Or(o.InFlightEach, max(o.InFlight/2, 1))
+	o.BodyTimeout, o.StoreTimeout = cmp.Or(o.BodyTimeout, 10*time.Second), cmp.Or(o.StoreTimeout, 8*time.Second)
+	o.RetryAfter, o.RejectEvery = cmp.Or(o.RetryAfter, 5*time.Second), cmp.Or(o.RejectEvery, 200*time.Millisecond)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-}
-
-func set[T comparable](v *T, value T) {
-	var zero T
-	if *v == zero {
-		*v = value
 	}
 }
 
@@ -73,8 +62,7 @@ func set[T comparable](v *T, value T) {
 type Receiver struct {
 	opt     Options
 	batch   *batcher
-	slots   *slots
-	buckets *buckets
+	bounds  *bounds
 	hub     hub
 	stats   stats
 	rejects *rejector
@@ -88,13 +76,13 @@ func New(opt Options) (*Receiver, error) {
 	case opt.Inbox == nil:
 		return nil, errors.New("webhooks: a receiver needs an inbox")
 	case !strings.HasPrefix(opt.Path, "/") || strings.Contains(opt.Path, "//") || strings.ContainsAny(opt.Path, "?#% "):
-		return nil, fmt.Errorf("webhooks: path %q is none; write it like /hooks", opt.Path)
+		return nil, fmt.Errorf("webhooks: %q is not a valid path; write it like /hooks", opt.Path)
 	case opt.Verifier != nil && opt.Verifier.Name() == hook.VerifyNone && len(opt.Proxies) > 0:
 		return nil, errors.New("webhooks: verify = \"none\" is for this host only and cannot stand behind a proxy")
 	}
-	r := &Receiver{opt: opt, slots: newSlots(opt.InFlight, opt.InFlightEach), buckets: newBuckets(opt.PerSource),
+	r := &Receiver{opt: opt, bounds: newBounds(opt.PerSource, opt.InFlight, opt.InFlightEach),
 		rejects: newRejector(opt.Rejects, opt.RejectEvery, opt.Log)}
-	r.batch = newBatcher(opt.Inbox, opt.Queue, opt.StoreTimeout, r.stats.count, r.stored)
+	r.batch = newBatcher(opt.Inbox, opt.Queue, opt.StoreTimeout, r.stats.committed, r.stored)
 	return r, nil
 }
 
@@ -109,7 +97,7 @@ func (r *Receiver) Close(ctx context.Context) error {
 func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	res, err := r.batch.put(ctx, read(d))
 	if err != nil {
-		r.stats.refused.Add(1)
+		r.stats.count(func(c *Counters) { c.Refused++ })
 		if n, ok := r.quiet.Allow("not stored "+err.Error(), r.opt.Now()); ok {
 			r.opt.Log.Error("webhooks cannot be stored; their senders are told to come again", "err", err, "source", string(d.source), "held_back", n)
 		}
@@ -118,7 +106,7 @@ func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	return res, nil
 }
 
-// stored tells the log and the subscribers of new rows.
+// stored logs new rows and passes them to the subscribers.
 func (r *Receiver) stored(results []Result) {
 	for _, res := range results {
 		s := res.Stored

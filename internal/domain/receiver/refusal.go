@@ -36,11 +36,11 @@ func unauthorized(a *hook.AuthError) *refusal {
 func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *refusal) {
 	switch {
 	case no.code == http.StatusUnauthorized:
-		r.stats.deny(no.reason)
+		r.stats.count(func(c *Counters) { c.Unauthorized++; c.Reasons[no.reason]++ }) // a few fixed words
 	case no.reason == reasonTooMany:
-		r.stats.limited.Add(1)
+		r.stats.count(func(c *Counters) { c.Limited++ })
 	case no.code != http.StatusServiceUnavailable:
-		r.stats.rejected.Add(1)
+		r.stats.count(func(c *Counters) { c.Rejected++ })
 	}
 	if (no.reason == reasonPath || no.reason == reasonMethod) && req.Header.Get(r.opt.Header) == "" {
 		no.reason = reasonStray

@@ -13,9 +13,9 @@ const (
 	rejectWrite = 8 * time.Second // for one write
 )
 
-// rejector gathers what was not accepted and writes it from time to time, so that
-// whoever sends rubbish costs the store next to nothing. What cannot be written
-// waits, within its bounds.
+// rejector collects rejected deliveries and writes them from time to time, so that
+// a flood of them costs the store next to nothing. What cannot be written waits,
+// within its bounds.
 type rejector struct {
 	store Rejects       // nil: nothing is kept
 	pause time.Duration // between two writes
@@ -94,7 +94,7 @@ func (r *rejector) run() {
 	}
 }
 
-// write stores what was gathered and returns how many deliveries that were. What
+// write stores what was collected and returns how many deliveries that were. What
 // cannot be stored is kept for the next time.
 func (r *rejector) write() int {
 	r.mu.Lock()

@@ -3,7 +3,6 @@ package receiver
 import (
 	"fmt"
 	"slices"
-
 	"time"
 )
 

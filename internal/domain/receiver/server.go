@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -42,10 +43,8 @@ type Server struct {
 // Listen opens the port. Without TLS only a loopback address may be listened
 // on, unless a proxy is configured; verify = "none" only on loopback.
 func Listen(ctx context.Context, r *Receiver, opt ServerOptions) (*Server, error) {
-	set(&opt.MaxConns, 512)
-	set(&opt.PerSource, 128)
-	set(&opt.HeaderTimeout, 5*time.Second)
-	set(&opt.IdleTimeout, 60*time.Second)
+	opt.MaxConns, opt.PerSource = cmp.Or(opt.MaxConns, 512), cmp.Or(opt.PerSource, 128)
+	opt.HeaderTimeout, opt.IdleTimeout = cmp.Or(opt.HeaderTimeout, 5*time.Second), cmp.Or(opt.IdleTimeout, 60*time.Second)
 	if err := allowed(r, opt); err != nil {
 		return nil, err
 	}
@@ -74,7 +73,7 @@ func Listen(ctx context.Context, r *Receiver, opt ServerOptions) (*Server, error
 func allowed(r *Receiver, opt ServerOptions) error {
 	host, _, err := net.SplitHostPort(opt.Listen)
 	if err != nil {
-		return fmt.Errorf("webhooks: listen = %q is no address; write it like 127.0.0.1:8788", opt.Listen)
+		return fmt.Errorf("webhooks: listen = %q is not an address; write it like 127.0.0.1:8788", opt.Listen)
 	}
 	switch {
 	case r.opt.Verifier == nil:

@@ -1,48 +1,10 @@
 package receiver
 
 import (
+	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 )
-
-// stats counts since the start of the receiver.
-type stats struct {
-	requests, stored, duplicates, conflicts, quarantined atomic.Int64
-	unauthorized, oldSecret, refused, limited, rejected  atomic.Int64
-	lastAt                                               atomic.Int64 // ns since 1970 of the last new row
-
-	mu      sync.Mutex // guards reasons
-	reasons map[string]int64
-}
-
-func (s *stats) count(results []Result) {
-	for _, res := range results {
-		switch res.Outcome {
-		case OutcomeDuplicate:
-			s.duplicates.Add(1)
-			continue
-		case OutcomeConflict:
-			s.conflicts.Add(1)
-		case OutcomeNew:
-			s.stored.Add(1)
-			if res.Stored.Status == Quarantined {
-				s.quarantined.Add(1)
-			}
-		}
-		s.lastAt.Store(res.Stored.ReceivedAt.UnixNano())
-	}
-}
-
-func (s *stats) deny(reason string) {
-	s.unauthorized.Add(1)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.reasons == nil {
-		s.reasons = map[string]int64{}
-	}
-	s.reasons[reason]++ // a few fixed words
-}
 
 // Counters is what the receiver did since it started.
 type Counters struct {
@@ -64,21 +26,46 @@ type Counters struct {
 	LastAt  time.Time        // of the last new row; zero when there was none
 }
 
-// Counters returns a copy of the counts.
-func (r *Receiver) Counters() Counters {
-	s := &r.stats
-	c := Counters{
-		Requests: s.requests.Load(), Stored: s.stored.Load(), Duplicates: s.duplicates.Load(), Conflicts: s.conflicts.Load(),
-		Quarantined: s.quarantined.Load(), Unauthorized: s.unauthorized.Load(), OldSecret: s.oldSecret.Load(), Refused: s.refused.Load(),
-		Limited: s.limited.Load(), Rejected: s.rejected.Load(), Working: r.slots.inUse(), Queued: r.batch.depth(), Dropped: r.hub.dropped.Load(), Reasons: map[string]int64{},
-	}
-	if ns := s.lastAt.Load(); ns != 0 {
-		c.LastAt = time.Unix(0, ns).UTC()
-	}
+// stats counts since the start of the receiver.
+type stats struct {
+	mu sync.Mutex
+	c  Counters // guarded by mu
+}
+
+func (s *stats) count(add func(*Counters)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k, n := range s.reasons {
-		c.Reasons[k] = n
+	if s.c.Reasons == nil {
+		s.c.Reasons = map[string]int64{}
 	}
-	return c
+	add(&s.c)
+}
+
+// committed counts what a commit stored.
+func (s *stats) committed(results []Result) {
+	s.count(func(c *Counters) {
+		for _, res := range results {
+			switch res.Outcome {
+			case OutcomeDuplicate:
+				c.Duplicates++
+				continue
+			case OutcomeConflict:
+				c.Conflicts++
+			case OutcomeNew:
+				c.Stored++
+				if res.Stored.Status == Quarantined {
+					c.Quarantined++
+				}
+			}
+			c.LastAt = res.Stored.ReceivedAt.UTC()
+		}
+	})
+}
+
+// Counters returns a copy of the counts.
+func (r *Receiver) Counters() Counters {
+	var out Counters
+	r.stats.count(func(c *Counters) { out = *c; out.Reasons = maps.Clone(c.Reasons) })
+	out.Working, out.Queued, out.Dropped = r.bounds.inUse(), r.batch.depth(), r.hub.dropped.Load()
+	return out
 }

@@ -14,11 +14,12 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/auditfilter"
 )
 
 func (r *root) auditList() *cobra.Command {
 	var q audit.Query
-	var phase, from, until, operation, customer string
+	var phase, from, until, operation, customer, expr string
 	cmd := lists(&cobra.Command{Use: "list", Long: "Lists the records of the trail, newest first. --from and --until take a moment\n" +
 		"(2026-01-31, 2026-01-31T12:00:00Z) or how long ago (2h, 30m).",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
@@ -41,13 +42,18 @@ func (r *root) auditList() *cobra.Command {
 			if customer != "" {
 				q.Object, q.ID = "customer", customer
 			}
-			page, err := a.Audit.Find(ctx, q)
+			f, err := auditfilter.Parse(expr)
+			if err != nil {
+				return usage("%s", err)
+			}
+			found, err := auditfilter.Find(ctx, a.Audit, q, f, a.Now())
 			if err != nil {
 				return err
 			}
-			return r.printRecords(page)
+			return r.printRecords(audit.Page{Entries: found.Entries, Next: found.Next})
 		})})
 	f := cmd.Flags()
+	f.StringVar(&expr, "filter", "", "only what passes this filter (docs/filter.md)")
 	f.StringVar(&q.Actor, "person", "", "whose records")
 	f.StringVar(&operation, "operation", "", "of this operation")
 	f.StringVar(&customer, "customer", "", "of this customer")

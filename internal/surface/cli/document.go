@@ -290,7 +290,7 @@ func (r *root) documentResume() *cobra.Command {
 }
 
 func (r *root) listJobs(ctx context.Context, a *app.App) error {
-	jobs, err := a.Jobs.Store.Unfinished(ctx)
+	jobs, err := a.UnfinishedJobs(ctx, "")
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (f *eventFilter) choose(ctx context.Context, a *app.App) (chosen, error) {
 	if err != nil {
 		return chosen{}, usage("--%s", err)
 	}
-	return chosen{query, eventfilter.For(ctx, e), a.Now}, nil
+	return chosen{query, e.For(ctx), a.Now}, nil
 }
 
 func (f *eventFilter) filter(now time.Time) (receiver.Filter, error) {

@@ -24,7 +24,7 @@ func (r *root) operationGet() *cobra.Command {
 				sent := a.Now()
 				op, err := a.Client.Operation(ctx, args[0])
 				if err != nil {
-					return a.Missing(ctx, args[0], err)
+					return err
 				}
 				a.Learn(ctx, op, sent)
 				if r.output == "table" || r.output == "csv" {
@@ -42,7 +42,6 @@ func (r *root) getMany(ctx context.Context, a *app.App, args []string) error {
 	var first error
 	one := func(opid string) error {
 		op, err := a.Client.Operation(ctx, opid)
-		err = a.Missing(ctx, opid, err)
 		if err != nil && first == nil {
 			first = err
 		}
@@ -147,11 +146,11 @@ func yesNo(b bool) string {
 
 func (r *root) party(t *table, name string, p api.Party) {
 	if a := p.Account; a != nil {
-		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+r.number(a.Number)+" "+a.ID.Line(64)))
+		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+a.Number.Line(64)+" "+a.ID.Line(64)))
 		t.add(name+" customer", a.Customer.Name.Line(100)+" "+a.Customer.CUID.Line(64))
 	}
 	if a := p.CounterpartyAccount; a != nil {
-		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+r.number(a.Number)+" "+a.ID.Line(64)))
+		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+a.Number.Line(64)+" "+a.ID.Line(64)))
 		t.add(name+" counterparty", strings.TrimSpace(a.Counterparty.Name.Line(100)+" "+a.Counterparty.BankName.Line(100)+" "+a.Counterparty.SUID.Line(64)))
 	}
 }

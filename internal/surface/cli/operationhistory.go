@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,25 +98,12 @@ func (r *root) printTimeline(line []happened) error {
 			if text != "" {
 				text += "; "
 			}
-			before, after := c.Before, c.After
-			if r.masked && isNumberPath(c.Path) {
-				before, after = "••••", "••••"
-			}
-			text += fmt.Sprintf("%s: %s → %s", c.Path, orNone(before), orNone(after))
+			text += fmt.Sprintf("%s: %s → %s", c.Path, orNone(c.Before), orNone(c.After))
 		}
 		if h.Kind == "event" {
 			text = h.HookID + " " + h.Trust
 		}
 		t.add(h.At.Format("2006-01-02 15:04:05.000"), h.Kind, h.Source, oneLine(h.Status), oneLine(text))
-	}
-	if r.masked {
-		for i := range line {
-			for j, c := range line[i].Changes {
-				if isNumberPath(c.Path) {
-					line[i].Changes[j].Before, line[i].Changes[j].After = "••••", "••••"
-				}
-			}
-		}
 	}
 	return r.list(t, line, toAny(line))
 }
@@ -159,10 +145,4 @@ func codeText(c hook.Code, learner interface {
 		return strconv.FormatInt(c.Value, 10) + " " + string(word)
 	}
 	return c.String()
-}
-
-// isNumberPath reports whether a path of a change leads to an account's number.
-func isNumberPath(path string) bool {
-	path = strings.ToLower(path)
-	return strings.HasSuffix(path, "account.number")
 }

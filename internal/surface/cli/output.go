@@ -39,9 +39,6 @@ func (r *root) encode(w io.Writer, v any, indent string) error {
 		return fmt.Errorf("output: %w", err)
 	}
 	s := b.String()
-	if r.masked {
-		s = maskNumbers(s)
-	}
 	_, err := io.WriteString(w, escapeFormat(s))
 	return err
 }

@@ -82,7 +82,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 // shellOptions are those of a person's console: its screens, what the role may
 // press and see, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
-	d := &desk{App: a, Client: a.Client, feed: feed, cover: coverOf(who), shared: opt.Shared}
+	d := &desk{App: a, Client: a.Client, feed: feed, shared: opt.Shared}
 	return ui.Options{
 		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: d.screen,
 		Feeds: []tea.Cmd{feed.next, newEar(ctx, a, feed.wait).start}, Veil: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),

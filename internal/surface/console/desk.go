@@ -29,9 +29,8 @@ import (
 // screen declares.
 type desk struct {
 	*app.App
-	*api.Client
+	*app.Client
 	feed   *feed
-	cover  cover
 	shared *Shared // nil: this console is alone
 
 	choices choices
@@ -41,7 +40,7 @@ type desk struct {
 func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	switch p.Kind {
 	case ui.KindOperations:
-		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now, d.cover}), d, d.listConfig(), p.Arg)
+		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now}), d, d.listConfig(), p.Arg)
 	case ui.KindOperation:
 		return operation.New(env, d, p.ID)
 	case ui.KindDocuments:
@@ -63,7 +62,7 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:
-		return history.New(env, past{d.Index, d.cover}, p.ID)
+		return history.New(env, d.Index, p.ID)
 	}
 	return nil
 }
@@ -160,17 +159,7 @@ func (d *desk) OpenWrites(ctx context.Context, opid string) ([]followup.Row, err
 
 // Unfinished lists the jobs of an operation that stand still.
 func (d *desk) Unfinished(ctx context.Context, opid string) ([]replace.Job, error) {
-	all, err := d.Jobs.Store.Unfinished(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []replace.Job
-	for _, j := range all {
-		if opid == "" || j.OPID == opid {
-			out = append(out, j)
-		}
-	}
-	return out, nil
+	return d.UnfinishedJobs(ctx, opid)
 }
 
 // Journey reads a customer's way through verification.

@@ -74,7 +74,7 @@ func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 	f.stops = []func(){
 		unwatch,
 		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c)) }),
-		a.OnOperation(func(o app.Operation) { f.changed(o.Op, "service") }),
+		a.OnOperation(ctx, func(op api.Operation) { f.changed(op, "service") }),
 		a.OnSettled(f.settled),
 	}
 	changes, stop := a.Index.Changes()
@@ -113,7 +113,7 @@ func (f *feed) close() {
 
 func (f *feed) changed(op api.Operation, origin string) {
 	id := string(op.OPID)
-	f.put("operation "+id, ui.Changed{Kind: ui.KindOperation, ID: id, Object: coverOf(f.folk.who).op(op), Origin: origin})
+	f.put("operation "+id, ui.Changed{Kind: ui.KindOperation, ID: id, Object: op, Origin: origin})
 }
 
 // settled tells that a write got an outcome after it had been told as unknown:
@@ -316,7 +316,7 @@ func (f *feed) look(ctx context.Context) {
 // confirm tells the list when news or a whole pass were read again and nothing had
 // changed: what is shown is younger than it says.
 func (f *feed) confirm(ctx context.Context) {
-	p, err := index.LoadProgress(ctx, f.app.Index.Store)
+	p, err := index.LoadProgress(ctx, f.app.Index.Unmasked())
 	if err != nil {
 		return
 	}

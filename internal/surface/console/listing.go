@@ -15,15 +15,12 @@ import (
 
 // listing asks the index with the console's clock, and shows what the role may see.
 type listing struct {
-	x     *index.Index
-	now   func() time.Time
-	cover cover
+	x   *index.Index
+	now func() time.Time
 }
 
 func (l listing) Window(ctx context.Context, q index.Query) (index.Window, error) {
-	w, err := l.x.Window(ctx, q, l.now())
-	w.Rows = l.cover.records(w.Rows)
-	return w, err
+	return l.x.Window(ctx, q, l.now())
 }
 
 func (l listing) Count(ctx context.Context, f filter.OperationExpr) (int64, error) {
@@ -54,7 +51,7 @@ func (l listing) Freshness(ctx context.Context) (index.Freshness, error) { retur
 
 // Consistent answers from a snapshot.
 func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error) error {
-	return l.x.Consistent(ctx, func(x *index.Index) error { return fn(listing{x, l.now, l.cover}) })
+	return l.x.Consistent(ctx, func(x *index.Index) error { return fn(listing{x, l.now}) })
 }
 
 // listConfig is the config's part in the list of operations.

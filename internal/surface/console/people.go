@@ -219,7 +219,7 @@ func reminders(ctx context.Context, a *app.App) []any {
 	keys := keymap.New()
 	var left []string // in one notice: a second one would take the first one's place
 	warn := func(s string) { left = append(left, s) }
-	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
+	if jobs, err := a.UnfinishedJobs(ctx, ""); err == nil && len(jobs) > 0 {
 		warn("A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press " + press(keys.Documents.Replace) + ".")
 	}
 	if open, err := a.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {

@@ -11,6 +11,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/store"
 	"opdeck/views/operations"
 )
@@ -32,7 +33,7 @@ type Shared struct {
 	version int64                    // guarded by mu: likewise
 	windows answers[index.Window]    // guarded by mu
 	counts  answers[int64]           // guarded by mu
-	young   map[string]api.Operation // guarded by mu: by cover and id
+	young   map[string]api.Operation // guarded by mu: by mask and id
 	old     map[string]api.Operation // guarded by mu: the generation before
 }
 
@@ -71,14 +72,14 @@ func (s *Shared) rowsFor(l listing) operations.Index {
 func (c common) Window(ctx context.Context, q index.Query) (index.Window, error) {
 	read := func() (index.Window, error) {
 		w, err := c.listing.Window(ctx, q)
-		c.shared.intern(c.cover, w.Rows)
+		c.shared.intern(mask.Needed(ctx), w.Rows)
 		return w, err
 	}
 	if !c.shared.current(ctx) || !q.Filter.Empty() { // a filter may speak of now
 		return read()
 	}
 	q.Filter = filter.OperationExpr{}
-	w, err := ask(ctx, c.shared, c.shared.windows, fmt.Sprintf("%v %+v", c.cover, q), read)
+	w, err := ask(ctx, c.shared, c.shared.windows, fmt.Sprintf("%v %+v", mask.Needed(ctx), q), read)
 	w.Rows = slices.Clone(w.Rows)
 	return w, err
 }
@@ -169,7 +170,7 @@ func ask[T any](ctx context.Context, s *Shared, all answers[T], question string,
 
 // intern gives rows the texts that other consoles hold already where they are the
 // same, so that an operation is held once for all who look at it.
-func (s *Shared) intern(c cover, rows []index.Record) {
+func (s *Shared) intern(masked bool, rows []index.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range rows {
@@ -177,7 +178,7 @@ func (s *Shared) intern(c cover, rows []index.Record) {
 		if len(op.Raw) == 0 {
 			continue
 		}
-		id := fmt.Sprint(c, " ", op.OPID)
+		id := fmt.Sprint(masked, " ", op.OPID)
 		held, there := s.young[id]
 		if !there {
 			held, there = s.old[id]

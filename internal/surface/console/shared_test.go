@@ -17,9 +17,9 @@ import (
 
 var newest = index.Query{Sort: index.Sort{Field: "created", Desc: true}, After: 5}
 
-func rowsOf(t *testing.T, x operations.Index) []index.Record {
+func rowsOf(ctx context.Context, t *testing.T, x operations.Index) []index.Record {
 	t.Helper()
-	w, err := x.Window(t.Context(), newest)
+	w, err := x.Window(ctx, newest)
 	if err != nil || len(w.Rows) == 0 {
 		t.Fatal(w, err)
 	}
@@ -35,13 +35,13 @@ func TestConsolesShareRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := NewShared(a)
-	one, two := s.rowsFor(listing{a.Index, a.Now, false}), s.rowsFor(listing{a.Index, a.Now, false})
-	r, q := rowsOf(t, one), rowsOf(t, two)
+	one, two := s.rowsFor(listing{a.Index, a.Now}), s.rowsFor(listing{a.Index, a.Now})
+	r, q := rowsOf(ctx, t, one), rowsOf(ctx, t, two)
 	if unsafe.StringData(string(r[0].Op.OPID)) != unsafe.StringData(string(q[0].Op.OPID)) || &r[0].Op.Raw[0] != &q[0].Op.Raw[0] {
 		t.Error("an operation is held twice")
 	}
 	r[0].Op.OPID = "mine"
-	if q[0].Op.OPID == "mine" || rowsOf(t, two)[0].Op.OPID == "mine" {
+	if q[0].Op.OPID == "mine" || rowsOf(ctx, t, two)[0].Op.OPID == "mine" {
 		t.Error("one console's rows are another's")
 	}
 	if n, err := one.Count(ctx, filter.OperationExpr{}); err != nil || n != 20 {
@@ -56,7 +56,7 @@ func TestConsolesShareRows(t *testing.T) {
 	if _, err := a.Client.Operation(ctx, string(q[0].Op.OPID)); err != nil {
 		t.Fatal(err)
 	}
-	if now := rowsOf(t, two)[0]; !now.Seen.After(seen) {
+	if now := rowsOf(ctx, t, two)[0]; !now.Seen.After(seen) {
 		t.Errorf("confirmed at %s, shown as of %s", clock.Now(), now.Seen)
 	}
 	// Changed: so are the rows, and nothing of the change before.
@@ -66,7 +66,7 @@ func TestConsolesShareRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range []operations.Index{one, two} {
-		if now := rowsOf(t, x)[0]; now.Op.Comment != "changed" {
+		if now := rowsOf(ctx, t, x)[0]; now.Op.Comment != "changed" {
 			t.Errorf("shown: %q", now.Op.Comment)
 		}
 	}
@@ -91,8 +91,8 @@ func TestSharingKeepsRolesApart(t *testing.T) {
 	s := NewShared(a)
 	for range 2 {
 		for _, role := range api.Roles {
-			_, who := as(role)
-			rows := rowsOf(t, s.rowsFor(listing{a.Index, a.Now, coverOf(who)}))
+			ctx, _ := as(role)
+			rows := rowsOf(ctx, t, s.rowsFor(listing{a.Index, a.Now}))
 			number := string(rows[0].Op.Source.Account.Number)
 			if masked := strings.HasPrefix(number, "••••"); masked == role.May(api.MayReveal) || masked != strings.Contains(string(rows[0].Op.Raw), "••••") {
 				t.Errorf("%s sees %q", role, number)

@@ -67,7 +67,7 @@ func mirrored(t *testing.T) *app.App {
 	stop := a.StartSync(ctx)
 	defer stop()
 	for range 12_000 { // a minute
-		if p, err := index.LoadProgress(ctx, a.Index.Store); err == nil && !p.Last.Finished.IsZero() {
+		if p, err := index.LoadProgress(ctx, a.Index.Unmasked()); err == nil && !p.Last.Finished.IsZero() {
 			return a
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -262,7 +262,7 @@ func admin(t *testing.T, a *app.App, method, what, body string) {
 // newest returns the n-th newest operation of the sample data.
 func newest(t *testing.T, a *app.App, n int) api.Operation {
 	t.Helper()
-	w, err := a.Index.Window(t.Context(), index.Query{Sort: index.Sort{Field: "created", Desc: true}, Skip: n, After: 1}, noon)
+	w, err := a.Index.Window(api.WithActor(t.Context(), ana), index.Query{Sort: index.Sort{Field: "created", Desc: true}, Skip: n, After: 1}, noon)
 	if err != nil || len(w.Rows) != 1 {
 		t.Fatalf("operation %d: %v", n, err)
 	}

@@ -41,17 +41,8 @@ func (c *console) runJob(ctx context.Context, j replace.Job) (replace.Job, error
 
 // jobsOf are the jobs of this operation that stand still.
 func (d *desk) jobsOf(ctx context.Context) []replace.Job {
-	all, err := d.app.Jobs.Store.Unfinished(ctx)
-	if err != nil {
-		return nil // told by the acts that need the store
-	}
-	var out []replace.Job
-	for _, j := range all {
-		if j.OPID == d.opid {
-			out = append(out, j)
-		}
-	}
-	return out
+	jobs, _ := d.app.UnfinishedJobs(ctx, d.opid) // an error is told by the acts that need the store
+	return jobs
 }
 
 func (d *desk) replace(ctx context.Context, arg string) error {
@@ -120,7 +111,7 @@ func (d *desk) resume(ctx context.Context) error {
 
 // offerJobs offers what stands still at the start.
 func (c *console) offerJobs(ctx context.Context) error {
-	jobs, err := c.app.Jobs.Store.Unfinished(ctx)
+	jobs, err := c.app.UnfinishedJobs(ctx, "")
 	if err != nil || len(jobs) == 0 {
 		return nil
 	}

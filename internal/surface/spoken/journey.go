@@ -35,7 +35,7 @@ type way struct {
 func (c *console) customer(ctx context.Context, cuid string) error {
 	w := &way{console: c, cuid: cuid}
 	defer c.enter("customer", cuid)()
-	defer delete(c.shown, cuid)
+	defer delete(c.revealed, cuid)
 	return c.talk.Menu(ctx, plain.Menu{Name: "Verification", Intro: w.load,
 		Numbers: "does that step, where it is one to do", Pick: w.step,
 		Commands: []plain.Command{
@@ -178,7 +178,7 @@ func (w *way) record() {
 		w.talk.Say(sentence(fromOutside(w.j.NoRecord).Line(600)))
 		return
 	}
-	masked := w.hidden(w.cuid)
+	masked := w.masked(w.cuid)
 	w.talk.Say("The customer's record.")
 	for _, d := range w.j.Customer.Details() {
 		said := field(d.Label, mask.Detail(d, masked))
@@ -333,7 +333,7 @@ func (w *way) application() {
 	if a.Kind() == api.Corporate {
 		body = a.Corporate
 	}
-	lines := flat("", body, w.hidden(w.cuid))
+	lines := flat("", body, w.masked(w.cuid))
 	w.talk.Say(lines[:min(len(lines), maxFields)]...)
 	if len(lines) > maxFields {
 		w.talk.Say("There are more fields than that; the rest is not said.")

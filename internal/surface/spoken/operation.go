@@ -29,7 +29,7 @@ func (c *console) load(ctx context.Context, opid string, fresh bool) (current, e
 	var op api.Operation
 	err := c.talk.Work(ctx, "reading the operation", func(ctx context.Context) (err error) {
 		op, err = c.app.Client.Operation(ctx, opid)
-		return c.app.Missing(ctx, opid, err)
+		return err
 	})
 	if err == nil {
 		return current{op, c.app.Now(), "service"}, nil
@@ -84,7 +84,7 @@ func (c *console) operation(ctx context.Context, opid string) error {
 		return nil
 	}
 	defer c.enter("operation", opid)()
-	defer delete(c.shown, opid)
+	defer delete(c.revealed, opid)
 	about := func(f func(api.Operation) []string) func(context.Context, string) error {
 		return func(context.Context, string) error { c.talk.Say(f(now.op)...); return nil }
 	}
@@ -160,7 +160,7 @@ func (c *console) reveal(ctx context.Context, object, id string) error {
 	if err := c.app.Audit.Note(ctx, c.who, e); err != nil {
 		return &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing is revealed.", Err: err}
 	}
-	c.shown[id] = true
+	c.revealed[id] = true
 	return nil
 }
 
@@ -172,7 +172,7 @@ func (c *console) sayRaw(opid string, raw []byte) {
 		c.talk.Say("This was not read from the service, so there is no record as it came.")
 		return
 	}
-	if c.hidden(opid) {
+	if c.masked(opid) {
 		c.talk.Say("Account numbers are masked, and the record holds them. reveal allows to say it, where your role may.")
 		return
 	}
@@ -238,23 +238,23 @@ func (c *console) allFields(op api.Operation) []string {
 func (c *console) parties(op api.Operation) []string {
 	out := append([]string{"Customer."}, field("Customer name", op.Customer.Name)...)
 	out = append(out, field("Customer id", op.Customer.CUID)...)
-	out = append(out, c.party("Source", op.Source, c.hidden(string(op.OPID)))...)
-	return append(out, c.party("Destination", op.Destination, c.hidden(string(op.OPID)))...)
+	out = append(out, party("Source", op.Source, c.masked(string(op.OPID)))...)
+	return append(out, party("Destination", op.Destination, c.masked(string(op.OPID)))...)
 }
 
-func (c *console) party(side string, p api.Party, masked bool) []string {
+func party(side string, p api.Party, masked bool) []string {
 	out := []string{side + "."}
 	add := func(l []string) { out = append(out, l...) }
 	if a := p.Account; a != nil {
 		add(field(side+" account", a.Name))
-		add(c.number(side+" number", a.Number, masked))
+		add(number(side+" number", a.Number, masked))
 		add(field(side+" account id", a.ID))
 		add(field(side+" customer", a.Customer.Name))
 		add(field(side+" customer id", a.Customer.CUID))
 	}
 	if a := p.CounterpartyAccount; a != nil {
 		add(field(side+" account", a.Name))
-		add(c.number(side+" number", a.Number, masked))
+		add(number(side+" number", a.Number, masked))
 		add(field(side+" account id", a.ID))
 		add(field(side+" counterparty", a.Counterparty.Name))
 		add(field(side+" bank", a.Counterparty.BankName))

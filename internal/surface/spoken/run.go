@@ -48,11 +48,11 @@ type console struct {
 	talk *plain.Talk
 	zone *time.Location
 
-	list    listing
-	removed map[string][]removed // by opid: taken off here, newest last
-	shown   map[string]bool      // ids of what was revealed here
-	news    news
-	calls   calls
+	list     listing
+	removed  map[string][]removed // by opid: taken off here, newest last
+	revealed map[string]bool      // ids of what was revealed here
+	news     news
+	calls    calls
 
 	announcements announcements
 	board         *presence.Board
@@ -63,7 +63,7 @@ type console struct {
 // Run talks until the person quits or the input ends (nil) or they interrupt it
 // (an api.Error of kind Interrupted). The person is the one in ctx.
 func Run(ctx context.Context, a *app.App, opt Options) error {
-	c := &console{app: a, who: api.ActorOf(ctx), zone: time.Local, removed: map[string][]removed{}, shown: map[string]bool{}}
+	c := &console{app: a, who: api.ActorOf(ctx), zone: time.Local, removed: map[string][]removed{}, revealed: map[string]bool{}}
 	if a.Config.UI.TimeZone == "UTC" {
 		c.zone = time.UTC
 	}

@@ -2,10 +2,12 @@ package spoken
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui/draw"
 	"opdeck/ui/plain"
 )
@@ -92,23 +94,19 @@ func (c *console) moment(t time.Time) string { return plain.Moment(t, c.zone) }
 
 func (c *console) clock(t time.Time) string { return t.In(c.zone).Format("15:04:05 MST") }
 
-// hidden reports whether account numbers of an operation are masked.
-func (c *console) hidden(opid string) bool {
-	if !c.who.Role.May(api.MayReveal) {
-		return true
-	}
-	return c.app.Config.UI.Mask && !c.shown[opid]
+// masked reports whether account numbers of a record are masked now.
+func (c *console) masked(id string) bool {
+	return !c.who.Role.May(api.MayReveal) || c.app.Config.UI.Mask && !c.revealed[id]
 }
 
 // number says an account number, or its end.
-func (c *console) number(label string, u untrusted.Text, masked bool) []string {
+func number(label string, u untrusted.Text, masked bool) []string {
 	if u == "" || !masked {
 		return field(label, u)
 	}
-	r := []rune(u.Line(128))
 	end := "nothing of it is said"
-	if len(r) > 4 {
-		end = "ending in " + string(r[len(r)-4:])
+	if last := strings.TrimLeft(string(mask.Number(u)), mask.Dot); last != "" {
+		end = "ending in " + last
 	}
 	return []string{label + ": masked, " + end}
 }

@@ -210,7 +210,7 @@ func fill(ctx context.Context, a *app.App) (ids []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return ids, a.Index.SetMeta(ctx, name, progress)
+	return ids, a.Index.Unmasked().SetMeta(ctx, name, progress)
 }
 
 // shows waits until text is on a screen that has come to rest.

@@ -1,8 +1,11 @@
 package filter
 
 import (
+	"context"
 	"strings"
 	"time"
+
+	"opdeck/internal/domain/mask"
 )
 
 // Op is how a leaf compares.
@@ -47,8 +50,7 @@ type Leaf struct {
 	Kind   Kind
 	Op     Op
 	Values []Value
-	// Covered leaves match only what a person sees whose role may not reveal
-	// account numbers; see Expr.Covered.
+	// Covered leaves match only what the mask leaves; see Expr.Covered.
 	Covered bool
 	index   int
 }
@@ -178,53 +180,56 @@ func (e Expr[T]) With(other Expr[T]) Expr[T] {
 func flat(n Node) Node {
 	switch n := n.(type) {
 	case And:
-		var out And
-		for _, p := range n {
-			if a, ok := p.(And); ok {
-				out = append(out, a...)
-				continue
-			}
-			out = append(out, p)
-		}
-		if len(out) == 1 {
-			return out[0]
-		}
-		return out
+		return lift(n)
 	case Or:
-		var out Or
-		for _, p := range n {
-			if o, ok := p.(Or); ok {
-				out = append(out, o...)
-				continue
-			}
-			out = append(out, p)
-		}
-		if len(out) == 1 {
-			return out[0]
-		}
-		return out
+		return lift(n)
 	}
 	return n
 }
 
-// Leaves calls f for every comparison, in order.
-func (e Expr[T]) Leaves(f func(*Leaf)) { leaves(e.root, f) }
+func lift[L interface {
+	And | Or
+	Node
+}](all L) Node {
+	var out L
+	for _, p := range all {
+		if inner, ok := p.(L); ok {
+			out = append(out, inner...)
+		} else {
+			out = append(out, p)
+		}
+	}
+	if len(out) == 1 {
+		return out[0]
+	}
+	return out
+}
 
-func leaves(n Node, f func(*Leaf)) {
+// Leaves calls f for every comparison, in order.
+func (e Expr[T]) Leaves(f func(*Leaf)) {
+	rebuild(e.root, func(l *Leaf) Node { f(l); return l })
+}
+
+// rebuild is n with each comparison replaced by what of makes of it.
+func rebuild(n Node, of func(*Leaf) Node) Node {
+	each := func(parts []Node) []Node {
+		out := make([]Node, len(parts))
+		for i, p := range parts {
+			out[i] = rebuild(p, of)
+		}
+		return out
+	}
 	switch n := n.(type) {
 	case And:
-		for _, p := range n {
-			leaves(p, f)
-		}
+		return And(each(n))
 	case Or:
-		for _, p := range n {
-			leaves(p, f)
-		}
+		return Or(each(n))
 	case Not:
-		leaves(n.X, f)
+		return Not{rebuild(n.X, of)}
 	case *Leaf:
-		f(n)
+		return of(n)
 	}
+	return n
 }
 
 // Of is the filter that has only n, a part of e; nil lets everything through.
@@ -242,30 +247,21 @@ func (e Expr[T]) Parts() []Node {
 	}
 }
 
-// Covered is the filter for a person whose role may not reveal account numbers:
-// it finds nothing by what the mask hides, so that nobody can guess a number
-// digit by digit. It prints as e does.
-func (e Expr[T]) Covered() Expr[T] { return Expr[T]{root: covered(e.root), table: e.table} }
+// Covered is the filter for a person who may not reveal account numbers: it finds
+// nothing by what the mask takes away, so that nobody can guess a number digit by
+// digit. It prints as e does.
+func (e Expr[T]) Covered() Expr[T] {
+	return e.Of(rebuild(e.root, func(l *Leaf) Node {
+		masked := *l
+		masked.Covered = true
+		return &masked
+	}))
+}
 
-func covered(n Node) Node {
-	each := func(parts []Node) []Node {
-		out := make([]Node, len(parts))
-		for i, p := range parts {
-			out[i] = covered(p)
-		}
-		return out
+// For is e as the person in ctx may use it: Covered where they get masked values.
+func (e Expr[T]) For(ctx context.Context) Expr[T] {
+	if mask.Needed(ctx) {
+		return e.Covered()
 	}
-	switch n := n.(type) {
-	case And:
-		return And(each(n))
-	case Or:
-		return Or(each(n))
-	case Not:
-		return Not{covered(n.X)}
-	case *Leaf:
-		l := *n
-		l.Covered = true
-		return &l
-	}
-	return n
+	return e
 }

@@ -36,11 +36,12 @@ type Field[T any] struct {
 	Help    string   // one line for people
 	Example string   // a term that uses it
 	Values  []string // Flag: all values; Code: values that are known without data
+	Exact   bool     // Code: letters' case counts
 
 	// Strings gives the record's values of a Code, Text, Ident or Free field.
 	Strings func(T) []string
-	// Shown is Strings as the mask leaves them, for covered leaves; nil is Strings.
-	Shown func(T) []string
+	// Masked is Strings as the mask leaves them, for masked leaves; nil is Strings.
+	Masked func(T) []string
 	// IDs gives identifiers that a Text field's value may equal as a whole.
 	IDs func(T) []string
 	// Key gives a Money field's sortable key (MoneyKey); "" for no amount.

@@ -50,14 +50,3 @@ func (t *Table[T]) Help() string {
 	}
 	return b.String()
 }
-
-// Markdown is the same for a document.
-func (t *Table[T]) Markdown() string {
-	var b strings.Builder
-	b.WriteString("```text\n" + grammar + "\n```\n\n| Field | Kind | Example | What it is |\n|---|---|---|---|\n")
-	esc := strings.NewReplacer("|", `\|`)
-	for _, r := range t.Rows() {
-		fmt.Fprintf(&b, "| %s | %s | `%s` | %s |\n", esc.Replace(r.Name), r.Kind, esc.Replace(r.Example), esc.Replace(r.Help))
-	}
-	return b.String()
-}

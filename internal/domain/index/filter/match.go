@@ -42,13 +42,16 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 		return f.Flag(r, v.Text)
 	}
 	want, texts := Fold(v.Text), f.Strings
-	if l.Covered && f.Shown != nil {
-		texts = f.Shown
+	if l.Covered && f.Masked != nil {
+		texts = f.Masked
 	}
 	if f.IDs != nil && !l.Conceals(v) && slices.ContainsFunc(f.IDs(r), func(id string) bool { return Fold(id) == want }) {
 		return true
 	}
 	return slices.ContainsFunc(texts(r), func(s string) bool {
+		if f.Exact {
+			return s == v.Text
+		}
 		switch s = Fold(s); {
 		case f.Kind == Code || l.Op == Eq:
 			return s == want
@@ -59,6 +62,6 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 	})
 }
 
-// Conceals reports whether no identifier may equal v: the leaf is covered and v
-// is what the mask hides.
+// Conceals reports whether no identifier may equal v: the leaf is masked, and so
+// would v be.
 func (l *Leaf) Conceals(v Value) bool { return l.Covered && mask.Hides(Fold(v.Text)) }

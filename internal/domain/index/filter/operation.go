@@ -42,25 +42,25 @@ func operationFields() []Field[api.Operation] {
 		{Name: "created", Kind: Time, Help: "when it was created", Example: "created>2026-01-01", Time: func(o op) time.Time { return o.CreatedAt.Time }},
 		{Name: "updated", Kind: Time, Help: "when it last changed", Example: "updated<2h", Time: func(o op) time.Time { return o.UpdatedAt.Time }},
 		{Name: "customer", Aliases: []string{"cuid"}, Kind: Text, Help: "the customer's name, or the whole identifier", Example: "customer:acme",
-			Strings: func(o op) []string { return present(string(o.Customer.Name)) }, Shown: func(o op) []string { return present(mask.Text(string(o.Customer.Name))) }, IDs: func(o op) []string { return present(string(o.Customer.CUID)) }},
+			Strings: func(o op) []string { return present(string(o.Customer.Name)) }, Masked: func(o op) []string { return present(mask.Text(string(o.Customer.Name))) }, IDs: func(o op) []string { return present(string(o.Customer.CUID)) }},
 		{Name: "source", Aliases: []string{"from"}, Kind: Text, Help: "a name, number or bank of the side that pays", Example: "source:treasury",
-			Strings: func(o op) []string { return PartyTexts(o.Source) }, Shown: func(o op) []string { return ShownTexts(o.Source) }, IDs: func(o op) []string { return PartyIDs(o.Source) }},
+			Strings: func(o op) []string { return PartyTexts(o.Source) }, Masked: func(o op) []string { return ShownTexts(o.Source) }, IDs: func(o op) []string { return PartyIDs(o.Source) }},
 		{Name: "destination", Aliases: []string{"to"}, Kind: Text, Help: "a name, number or bank of the side that receives", Example: "to:meridian",
-			Strings: func(o op) []string { return PartyTexts(o.Destination) }, Shown: func(o op) []string { return ShownTexts(o.Destination) }, IDs: func(o op) []string { return PartyIDs(o.Destination) }},
+			Strings: func(o op) []string { return PartyTexts(o.Destination) }, Masked: func(o op) []string { return ShownTexts(o.Destination) }, IDs: func(o op) []string { return PartyIDs(o.Destination) }},
 		{Name: "party", Kind: Text, Help: "either side", Example: `party:"oak & iron"`,
 			Strings: func(o op) []string { return append(PartyTexts(o.Source), PartyTexts(o.Destination)...) },
-			Shown:   func(o op) []string { return append(ShownTexts(o.Source), ShownTexts(o.Destination)...) },
+			Masked:  func(o op) []string { return append(ShownTexts(o.Source), ShownTexts(o.Destination)...) },
 			IDs:     func(o op) []string { return append(PartyIDs(o.Source), PartyIDs(o.Destination)...) }},
 		{Name: "reference", Aliases: []string{"ref"}, Kind: Text, Help: "the reference", Example: "ref:INV-2026", Strings: code(func(o op) string { return string(o.Reference) }),
-			Shown: func(o op) []string { return open(string(o.Reference)) }},
+			Masked: func(o op) []string { return open(string(o.Reference)) }},
 		{Name: "comment", Kind: Text, Help: "the comment", Example: "-comment:test", Strings: code(func(o op) string { return string(o.Comment) }),
-			Shown: func(o op) []string { return open(string(o.Comment)) }},
+			Masked: func(o op) []string { return open(string(o.Comment)) }},
 		{Name: "doc", Aliases: []string{"document"}, Kind: Text, Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
-			Strings: func(o op) []string { return DocTexts(o.Documents) }, Shown: func(o op) []string { return open(DocTexts(o.Documents)...) }},
+			Strings: func(o op) []string { return DocTexts(o.Documents) }, Masked: func(o op) []string { return open(DocTexts(o.Documents)...) }},
 		{Name: "docs", Kind: Count, Help: "how many documents are attached", Example: "docs>=2", Count: func(o op) int64 { return int64(len(o.Documents)) }},
 		{Name: "has", Aliases: []string{"is"}, Kind: Flag, Help: "a property that holds or not", Example: "has:locked",
 			Values: Flags, Flag: HasFlag},
-		{Kind: Free, Help: "contained in any text, or equal to any identifier", Example: `"free text"`, Strings: freeTexts, Shown: freeShown,
+		{Kind: Free, Help: "contained in any text, or equal to any identifier", Example: `"free text"`, Strings: freeTexts, Masked: freeMasked,
 			IDs: func(o op) []string { return append(present(string(o.Customer.CUID)), freeIDs(o)...) }},
 	}
 }
@@ -118,7 +118,7 @@ func PartyTexts(p api.Party) []string {
 }
 
 // ShownTexts are PartyTexts as the mask leaves them.
-func ShownTexts(p api.Party) []string { return PartyTexts(mask.Party(p)) }
+func ShownTexts(p api.Party) []string { return PartyTexts(mask.Value(p)) }
 
 // Hidden tells in which texts of an operation the mask hides something: none of
 // them is searched for covered leaves.
@@ -185,7 +185,7 @@ func freeTexts(o api.Operation) []string {
 	return append(append(t, PartyTexts(o.Source)...), PartyTexts(o.Destination)...)
 }
 
-func freeShown(o api.Operation) []string {
+func freeMasked(o api.Operation) []string {
 	t := append(open(string(o.Reference)), open(string(o.Comment))...)
 	t = append(append(t, open(DocTexts(o.Documents)...)...), present(mask.Text(string(o.Customer.Name)))...)
 	return append(append(t, ShownTexts(o.Source)...), ShownTexts(o.Destination)...)

@@ -23,6 +23,8 @@ func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
 		if !slices.Contains(f.Values, val.Text) {
 			return val, p.fail(v.pos, "%s:%s is not known.", fmt.Sprintf("Known are %s.", strings.Join(f.Values, ", ")), f.Name, v.text)
 		}
+	case f.Kind == Ident && len(v.text) > 1:
+		val.Text = strings.TrimSuffix(v.text, "*") // an identifier matches by its beginning anyway
 	case f.Kind.ordered():
 		return p.orderedValue(f, op, v)
 	}
@@ -63,19 +65,19 @@ func (p *parser[T]) point(f Field[T], s string, pos int) (point, error) {
 	case Money:
 		key, ok := DecimalKey(s)
 		if !ok {
-			return point{}, p.fail(pos, "%q is no amount.", "Write digits with a point, no separators: 1000.50.", s)
+			return point{}, p.fail(pos, "%q is not an amount.", "Write digits with a point, no separators: 1000.50.", s)
 		}
 		return point{set: true, key: key}, nil
 	case Count:
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			return point{}, p.fail(pos, "%q is no whole number.", "Write "+f.Example+".", s)
+			return point{}, p.fail(pos, "%q is not a whole number.", "Write "+f.Example+".", s)
 		}
 		return point{set: true, num: n}, nil
 	}
 	at, ok := parseMoment(s)
 	if !ok {
-		return point{}, p.fail(pos, "%q is no time.", "Write a date (2026-01-31, 2026-01, 2026-01-31T10:00Z), an age (30m, 2h, 3d, 2w) or today.", s)
+		return point{}, p.fail(pos, "%q is not a time.", "Write a date (2026-01-31, 2026-01, 2026-01-31T10:00Z), an age (30m, 2h, 3d, 2w) or today.", s)
 	}
 	return at, nil
 }

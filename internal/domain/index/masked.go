@@ -5,58 +5,40 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/api"
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
 )
 
-// What people ask goes through here. Somebody whose role may not reveal account
-// numbers, or nobody, finds nothing by what the mask hides; such a role also gets
-// rows masked, the program itself (nobody) as they came. Get, Put and Owed are
-// for the program, which merges states.
+// What people ask goes through here: whoever may not reveal account numbers gets
+// masked answers, and finds nothing by what the mask takes away. The program itself
+// asks the store.
 
-func covers(ctx context.Context) bool { return !api.ActorOf(ctx).Role.May(api.MayReveal) }
-
-func masks(ctx context.Context) bool { return api.ActorOf(ctx).Role != "" && covers(ctx) }
-
-func cover(ctx context.Context, f filter.OperationExpr) filter.OperationExpr {
-	if covers(ctx) {
-		return f.Covered()
-	}
-	return f
-}
-
-// shown is a record as the person may see it, in this host's time.
-func (x *Index) shown(ctx context.Context, r Record, by time.Duration) Record {
-	if masks(ctx) {
-		r.Op = mask.Operation(r.Op)
-	}
+// record is r as the person may see it, in this host's time.
+func (x *Index) record(ctx context.Context, r Record, by time.Duration) Record {
 	r.Seen, r.Changed, r.Gone = x.here(r.Seen, by), x.here(r.Changed, by), x.here(r.Gone, by)
-	return r
+	return mask.For(ctx, r)
 }
 
-// Get returns one operation, as it came; also one that is gone.
+// Get returns one operation; also one that is gone.
 func (x *Index) Get(ctx context.Context, opid string) (Record, error) {
-	r, err := x.Store.Get(ctx, opid)
+	r, err := x.store.Get(ctx, opid)
 	if err != nil {
-		return r, err
+		return Record{}, err
 	}
 	by, err := x.shift(ctx)
-	r.Seen, r.Changed, r.Gone = x.here(r.Seen, by), x.here(r.Changed, by), x.here(r.Gone, by)
-	return r, err
+	return x.record(ctx, r, by), err
 }
 
 // Window reads the rows around a place in the list.
 func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, error) {
-	q.Filter = cover(ctx, q.Filter)
+	q.Filter = q.Filter.For(ctx)
 	by, err := x.shift(ctx)
 	if err != nil {
 		return Window{AnchorAt: -1}, err
 	}
-	w, err := x.Store.Window(ctx, q, now)
+	w, err := x.store.Window(ctx, q, now)
 	for i, r := range w.Rows {
-		w.Rows[i] = x.shown(ctx, r, by)
+		w.Rows[i] = x.record(ctx, r, by)
 	}
 	return w, err
 }
@@ -68,43 +50,38 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now ti
 	if err != nil {
 		return err
 	}
-	return x.Store.Each(ctx, cover(ctx, f), s, now, func(total int, r Record) error { return fn(total, x.shown(ctx, r, by)) })
+	return x.store.Each(ctx, f.For(ctx), s, now, func(total int, r Record) error { return fn(total, x.record(ctx, r, by)) })
 }
 
 // Targets is such a list's identifiers, at most limit.
 func (x *Index) Targets(ctx context.Context, f filter.OperationExpr, s Sort, limit int, now time.Time) ([]string, error) {
-	return x.Store.Targets(ctx, cover(ctx, f), s, limit, now)
+	return x.store.Targets(ctx, f.For(ctx), s, limit, now)
 }
 
 // Count counts the rows that the filter lets through.
 func (x *Index) Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error) {
-	return x.Store.Count(ctx, cover(ctx, f), now)
+	return x.store.Count(ctx, f.For(ctx), now)
 }
 
 // Place tells where an operation stands in a list.
 func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error) {
-	return x.Store.Place(ctx, cover(ctx, f), s, opid, now)
+	return x.store.Place(ctx, f.For(ctx), s, opid, now)
 }
 
 // Totals sums the amounts that the filter lets through, by currency.
 func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, now time.Time) ([]Sum, error) {
-	return x.Store.Totals(ctx, cover(ctx, f), now)
+	return x.store.Totals(ctx, f.For(ctx), now)
 }
 
 // Groups returns the largest groups first, days the newest first.
 func (x *Index) Groups(ctx context.Context, f filter.OperationExpr, by By, limit int, now time.Time) ([]Group, error) {
-	groups, err := x.Store.Groups(ctx, cover(ctx, f), by, limit, now)
-	if masks(ctx) {
-		for i, g := range groups {
-			groups[i].Name = untrusted.Text(mask.Text(string(g.Name)))
-		}
-	}
-	return groups, err
+	groups, err := x.store.Groups(ctx, f.For(ctx), by, limit, now)
+	return mask.For(ctx, groups), err
 }
 
 // Days counts by day of creation, oldest first, ending with today.
 func (x *Index) Days(ctx context.Context, f filter.OperationExpr, n int, now time.Time) ([]Day, error) {
-	return x.Store.Days(ctx, cover(ctx, f), n, now)
+	return x.store.Days(ctx, f.For(ctx), n, now)
 }
 
 // ChangedSince counts operations whose state changed here after t.
@@ -113,7 +90,7 @@ func (x *Index) ChangedSince(ctx context.Context, f filter.OperationExpr, t time
 	if err != nil {
 		return 0, err
 	}
-	return x.Store.ChangedSince(ctx, cover(ctx, f), t.Add(-by), now)
+	return x.store.ChangedSince(ctx, f.For(ctx), t.Add(-by), now)
 }
 
 // History returns the states of an operation, oldest first, the present last.
@@ -122,23 +99,20 @@ func (x *Index) History(ctx context.Context, opid string) ([]State, error) {
 	if err != nil {
 		return nil, err
 	}
-	states, err := x.Store.History(ctx, opid)
+	states, err := x.store.History(ctx, opid)
 	for i := range states {
 		states[i].At = x.here(states[i].At, by)
-		if masks(ctx) {
-			states[i].Op = mask.Operation(states[i].Op)
-		}
 	}
-	return states, err
+	return mask.For(ctx, states), err
 }
 
 // Values lists values of a field that hold what was typed, without those that
 // the mask would change.
 func (x *Index) Values(ctx context.Context, field, typed string, limit int) ([]string, error) {
-	if !covers(ctx) {
-		return x.Store.Values(ctx, field, typed, limit)
+	if !mask.Needed(ctx) {
+		return x.store.Values(ctx, field, typed, limit)
 	}
-	all, err := x.Store.Values(ctx, field, typed, 8*limit) // those that are left out must not be told by a short list
+	all, err := x.store.Values(ctx, field, typed, 8*limit) // those that are left out must not be told by a short list
 	var out []string
 	for _, v := range all {
 		if len(out) < limit && !mask.Hides(v) && !strings.Contains(v, mask.Dot) {
@@ -154,12 +128,12 @@ func (x *Index) Look(ctx context.Context, person, opid string, at time.Time) err
 	if err != nil {
 		return err
 	}
-	return x.Store.Look(ctx, person, opid, at.Add(-by))
+	return x.store.Look(ctx, person, opid, at.Add(-by))
 }
 
 // LastLook is when that was; the zero time for never.
 func (x *Index) LastLook(ctx context.Context, person, opid string) (time.Time, error) {
-	at, err := x.Store.LastLook(ctx, person, opid)
+	at, err := x.store.LastLook(ctx, person, opid)
 	if err != nil || at.IsZero() {
 		return at, err
 	}

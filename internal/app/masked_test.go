@@ -1,0 +1,215 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/sandbox"
+)
+
+const canary = "DE89370400440532013000"
+
+// holds reports whether a value has the secret in any of its texts, in fields that
+// are not exported too.
+func holds(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.String:
+		return strings.Contains(v.String(), canary)
+	case reflect.Pointer, reflect.Interface:
+		return !v.IsNil() && holds(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if holds(v.Field(i)) {
+				return true
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
+			return bytes.Contains(v.Bytes(), []byte(canary))
+		}
+		for i := range v.Len() {
+			if holds(v.Index(i)) {
+				return true
+			}
+		}
+	case reflect.Map:
+		for k, e := range v.Seq2() {
+			if holds(k) || holds(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leaky is the built-in service with an account number in every text that people
+// write.
+func leaky(t *testing.T) *App {
+	t.Helper()
+	svc, err := sandbox.Open(t.Context(), sandbox.Options{Operations: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = svc.Close() })
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := httptest.NewRecorder()
+		svc.Handler().ServeHTTP(rec, r)
+		body := rec.Body.Bytes()
+		if v := any(nil); !strings.Contains(r.URL.Path, "/auth/") && json.Unmarshal(body, &v) == nil {
+			fillIn(v)
+			body, _ = json.Marshal(v)
+		}
+		rec.Header().Del("Content-Length")
+		for k, v := range rec.Header() {
+			w.Header()[k] = v
+		}
+		w.WriteHeader(rec.Code)
+		_, _ = w.Write(body)
+	}))
+	t.Cleanup(srv.Close)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "opdeck.toml")
+	text := fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\n[limits.per_minute]\nbilling = 1000\ncustomer = 1000\ngeneral = 1000\n", srv.URL, sandbox.DefaultLogin)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(t.Context(), Options{ConfigFlag: file, StateFlag: filepath.Join(dir, "state"), Getenv: func(name string) string {
+		return map[string]string{"PW": sandbox.DefaultPassword, "HOME": dir}[name]
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	return a
+}
+
+func fillIn(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if slices.Contains([]string{"name", "comment", "reference", "fileName", "info", "number", "firstName", "company"}, k) && fmt.Sprint(e) != "" {
+				v[k] = canary
+			}
+			fillIn(e)
+		}
+	case []any:
+		for _, e := range v {
+			fillIn(e)
+		}
+	}
+}
+
+// reads calls every method of v that is not left out, with arguments made for
+// their types, and tells of each whether the secret came out of it.
+func reads(ctx context.Context, v any, id string, n int, out []string) map[string]bool {
+	found := map[string]bool{}
+	rv := reflect.ValueOf(v)
+	for i := range rv.NumMethod() {
+		name, m := rv.Type().Method(i).Name, rv.Method(i)
+		if slices.Contains(out, name) {
+			continue
+		}
+		var w bytes.Buffer
+		args := make([]reflect.Value, m.Type().NumIn())
+		for k := range args {
+			in := m.Type().In(k)
+			switch {
+			case in == reflect.TypeFor[context.Context]():
+				args[k] = reflect.ValueOf(ctx)
+			case in == reflect.TypeFor[index.Query]():
+				args[k] = reflect.ValueOf(index.Query{After: 10})
+			case in == reflect.TypeFor[index.By]():
+				args[k] = reflect.ValueOf(index.ByCustomer)
+			case in == reflect.TypeFor[index.Format]():
+				args[k] = reflect.ValueOf(index.JSONL)
+			case in == reflect.TypeFor[time.Time]():
+				args[k] = reflect.ValueOf(time.Now())
+			case in.Kind() == reflect.Interface && reflect.TypeFor[*bytes.Buffer]().Implements(in):
+				args[k] = reflect.ValueOf(&w)
+			case in.Kind() == reflect.String:
+				args[k] = reflect.ValueOf(id).Convert(in)
+			case in.Kind() == reflect.Int:
+				args[k] = reflect.ValueOf(n)
+			case in.Kind() == reflect.Func:
+				args[k] = reflect.MakeFunc(in, func(got []reflect.Value) []reflect.Value {
+					found[name] = found[name] || slices.ContainsFunc(got, holds)
+					none := make([]reflect.Value, in.NumOut())
+					for o := range none {
+						none[o] = reflect.Zero(in.Out(o))
+					}
+					return none
+				})
+			default:
+				args[k] = reflect.Zero(in)
+			}
+		}
+		got := m.Call(args)
+		found[name] = found[name] || slices.ContainsFunc(got, holds) || bytes.Contains(w.Bytes(), []byte(canary))
+	}
+	return found
+}
+
+// TestEveryReadIsMasked calls every method of the client and of the index as
+// somebody who may not reveal account numbers, as nobody, and as somebody who may.
+// A new method is called too: what it returns must be masked.
+func TestEveryReadIsMasked(t *testing.T) {
+	a := leaky(t)
+	as := func(role api.Role) context.Context {
+		return api.WithActor(t.Context(), api.Actor{Name: "p", Role: role, Via: "command"})
+	}
+	page, err := a.Client.Operations(as(api.Analyst), api.OperationQuery{})
+	if err != nil || len(page.Items) == 0 {
+		t.Fatal(err)
+	}
+	opid, cuid := string(page.Items[0].OPID), string(page.Items[0].Customer.CUID)
+	if _, err := a.Client.Operation(as(api.Analyst), opid); err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]bool{} // to an analyst
+	try := func(role api.Role) {
+		for _, id := range []string{opid, cuid} {
+			for _, r := range []map[string]bool{
+				reads(as(role), a.Client, id, 0, nil),
+				// Unmasked says what it does; the others change the index, or do not return.
+				reads(as(role), a.Index, id, 5, []string{"Unmasked", "Consistent", "Watch", "Rebuild", "Put", "Page", "Read", "Commit", "Event", "Owe"}),
+			} {
+				for name, found := range r {
+					if found && role != api.Analyst {
+						t.Errorf("%s tells %q an account number", name, role)
+					}
+					told[name] = told[name] || found
+				}
+			}
+		}
+		if op, _, ok := a.Known(as(role), opid); !ok || holds(reflect.ValueOf(op)) != (role == api.Analyst) {
+			t.Errorf("Known tells %q: %v", role, op.Comment)
+		}
+		var seen []api.Operation
+		stop := a.OnOperation(as(role), func(op api.Operation) { seen = append(seen, op) })
+		if _, err := a.service.Operation(as(role), opid); err != nil || len(seen) != 1 || holds(reflect.ValueOf(seen)) != (role == api.Analyst) {
+			t.Errorf("OnOperation tells %q: %d, %v", role, len(seen), err)
+		}
+		stop()
+	}
+	for _, role := range []api.Role{api.Viewer, "", api.Analyst} {
+		try(role)
+	}
+	for _, name := range []string{"Operation", "Operations", "OperationTree", "Customer", "Customers", "CustomerFiles", "Get", "Window", "Answer", "Each", "Export", "History", "Groups"} {
+		if !told[name] {
+			t.Errorf("%s tells an analyst nothing: the test cannot judge it", name)
+		}
+	}
+}

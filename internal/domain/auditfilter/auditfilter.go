@@ -1,0 +1,140 @@
+// Package auditfilter is the filter language over the audit trail: the grammar of
+// the operations list with fields of its own, for the Audit screen and for opdeck
+// audit list.
+package auditfilter
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/index/filter"
+)
+
+// Expr is a filter over records of the trail.
+type Expr = filter.Expr[audit.Entry]
+
+// Parse reads a filter. A mistake is a *filter.Error with its column.
+func Parse(input string) (Expr, error) { return table.Parse(input) }
+
+// Table is the language. It is shared and not to be changed.
+func Table() *filter.Table[audit.Entry] { return table }
+
+var table = filter.NewTable(fields()...)
+
+func fields() []filter.Field[audit.Entry] {
+	type entry = audit.Entry
+	one := func(f func(entry) string) func(entry) []string {
+		return func(e entry) []string { return []string{string(audit.Reading(f(e)))} }
+	}
+	return []filter.Field[entry]{
+		{Name: "person", Aliases: []string{"who"}, Kind: filter.Code, Exact: true, Help: "the person's name, exactly", Example: "person:ana", Strings: one(func(e entry) string { return e.Actor.Name })},
+		{Name: "event", Kind: filter.Ident, Help: "the event's name, or its beginning", Example: "event:document.*", Strings: one(func(e entry) string { return e.Event })},
+		{Name: "id", Kind: filter.Code, Exact: true, Help: "the identifier of an object, or of an item of it, exactly", Example: "id:5b55db86-17e5-4612-81f9-29d3bd5082a1",
+			Strings: func(e entry) []string { return []string{e.ID, e.Item} }},
+		{Name: "object", Kind: filter.Code, Exact: true, Help: "the kind of object", Example: "object:operation", Strings: one(func(e entry) string { return e.Object })},
+		{Name: "phase", Kind: filter.Flag, Help: "what the record tells", Example: "phase:outcome", Values: words(audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseNote),
+			Flag: func(e entry, v string) bool { return string(e.Phase) == v }},
+		{Name: "outcome", Kind: filter.Flag, Help: "what became of the act", Example: "outcome:denied",
+			Values: words(audit.ResultOK, audit.ResultDenied, audit.ResultFailed, audit.ResultUnknown, audit.ResultNotSeen), Flag: func(e entry, v string) bool { return string(e.Outcome) == v }},
+		{Name: "at", Aliases: []string{"since"}, Kind: filter.Time, Help: "when it was written", Example: "at<2h", Time: func(e entry) time.Time { return e.At }},
+		{Name: "via", Kind: filter.Code, Help: "console, ssh, command or service", Example: "via:ssh", Strings: one(func(e entry) string { return e.Via })},
+		{Kind: filter.Free, Help: "contained in any text of the record", Example: `"free text"`, Strings: texts},
+	}
+}
+
+func words[T ~string](all ...T) []string {
+	out := make([]string, len(all))
+	for i, w := range all {
+		out[i] = string(w)
+	}
+	return out
+}
+
+func texts(e audit.Entry) []string {
+	all := []string{e.Actor.Name, e.Actor.Role, e.Event, e.Code, e.Object, e.ID, e.Item, e.Name, e.Summary, e.Reason, e.Detail, e.Error, e.Rule, e.Req, e.From, e.UID, e.Path}
+	for i, s := range all {
+		all[i] = string(audit.Reading(s))
+	}
+	return all
+}
+
+// Narrow adds to q what the trail can select by: it lets through all that q and e
+// do, and mostly more, so that each record still has to Match.
+func Narrow(q audit.Query, e Expr, now time.Time) audit.Query {
+	set := func(to *string, v string) {
+		if *to == "" {
+			*to = v
+		}
+	}
+	for _, n := range e.Parts() {
+		l, ok := n.(*filter.Leaf)
+		if !ok || len(l.Values) != 1 {
+			continue
+		}
+		switch v := l.Values[0]; l.Field {
+		case "person":
+			set(&q.Actor, v.Text)
+		case "event":
+			set(&q.Event, strings.ToLower(v.Text)+"*")
+		case "id":
+			set(&q.ID, v.Text)
+		case "object":
+			set(&q.Object, v.Text)
+		case "phase":
+			set((*string)(&q.Phase), v.Text)
+		case "at":
+			b := l.TimeBounds(v, now)
+			if from := time.UnixMicro(b.Lo); b.HasLo && from.Year() > 1 && from.After(q.From) {
+				q.From = from
+			}
+			if to := time.UnixMicro(b.Hi); b.HasHi && !b.HiWith && (q.Until.IsZero() || to.Before(q.Until)) {
+				q.Until = to
+			}
+		}
+	}
+	return q
+}
+
+// Log is the trail that is searched.
+type Log interface {
+	Find(ctx context.Context, q audit.Query) (audit.Page, error)
+}
+
+// Found is what one search brought.
+type Found struct {
+	Entries []audit.Entry
+	Next    int64 // where older ones begin; 0: there are none
+	Seen    int   // records looked at
+}
+
+// maxPages are looked through in one search for what the trail cannot select.
+const maxPages = 25
+
+// Find reads one page of what q and e let through, newest first. Words and outcomes
+// are not the trail's to select: pages are looked through until one is full.
+func Find(ctx context.Context, log Log, q audit.Query, e Expr, now time.Time) (Found, error) {
+	var out Found
+	q = Narrow(q, e, now)
+	for range maxPages {
+		p, err := log.Find(ctx, q)
+		if err != nil {
+			return out, err
+		}
+		for i, r := range p.Entries {
+			out.Seen++
+			if !e.Match(r, now) {
+				continue
+			}
+			if out.Entries = append(out.Entries, r); len(out.Entries) == q.Limit && i < len(p.Entries)-1 {
+				out.Next = r.Seq
+				return out, nil
+			}
+		}
+		if out.Next, q.Before = p.Next, p.Next; p.Next == 0 || len(out.Entries) >= q.Limit {
+			break
+		}
+	}
+	return out, nil
+}
