@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Engine is the kind of database behind a DB.
@@ -61,6 +62,7 @@ type DB struct {
 	notices  notices
 	identity identity // SQLite file
 	users    *os.File // SQLite file: locked while this process uses it
+	running  sync.Map // instances that this process has marked
 
 	observer observer             // SQLite file
 	echo     atomic.Pointer[echo] // SQLite file
@@ -85,12 +87,14 @@ func (db *DB) Close() error {
 	return errors.Join(append(errs, db.turn.close())...)
 }
 
-// Querier is what a DB and a Tx have in common.
+// Querier is what a DB, a Tx and a snapshot have in common.
 type Querier interface {
 	Exec(ctx context.Context, query string, args ...any) (sql.Result, error)
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) *Row
 	Engine() Engine
+	Now(ctx context.Context) (time.Time, error)
+	explain(error) error
 }
 
 // Row is the answer of a query for one row.
@@ -178,6 +182,8 @@ type Tx struct {
 
 // Engine tells which engine the transaction runs on.
 func (tx *Tx) Engine() Engine { return tx.db.engine }
+
+func (tx *Tx) explain(err error) error { return tx.db.explain(err) }
 
 // Exec runs one statement.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {

@@ -4,7 +4,6 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"opdeck/api/limit"
-	"opdeck/api/session"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )
@@ -214,22 +211,6 @@ func TestRemovedFolderIsTold(t *testing.T) {
 			t.Error("the folder is there again")
 		}
 	})
-}
-
-// TestLostStoreIsNamedToTheSession: a pair in memory is not used beside a store that
-// others may have begun anew.
-func TestLostStoreIsNamedToTheSession(t *testing.T) {
-	ctx := context.Background()
-	st := storetest.OpenURL(t, storetest.URL(t, store.SQLite))
-	s := storeSession(t, st)
-	installed(t, s, "acc", "ref")
-	if err := os.Rename(st.Core.Path(), st.Core.Path()+".away"); err != nil {
-		t.Fatal(err)
-	}
-	_, _, err := s.Enter(ctx, key1, limit.Request{Class: limit.Billing, Rule: limit.Rule{N: 12, Window: time.Minute}}, func(session.Row) bool { return true })
-	if !errors.Is(err, session.ErrStoreLost) {
-		t.Errorf("%v", err)
-	}
 }
 
 // TestDeletedUnderLoad: writers of several handles go on while the file is deleted

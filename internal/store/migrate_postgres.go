@@ -109,20 +109,9 @@ func (db *DB) notApplied(ctx context.Context, tx *Tx, r room, dir fs.FS) (names 
 	if !there {
 		return names, false, db.countMigrations(ctx, tx, r)
 	}
-	rows, err := tx.Query(ctx, "SELECT DISTINCT version_id FROM "+r.table()+" WHERE version_id > 0")
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var v int64
-		if err := rows.Scan(&v); err != nil {
-			return nil, false, fmt.Errorf("store: %w", err)
-		}
-		have = true
-		names = slices.DeleteFunc(names, func(n string) bool { got, _ := versionOf(n); return got == v })
-	}
-	return names, have, db.explain(rows.Err())
+	seen, err := List(ctx, tx, Value[int64], "SELECT DISTINCT version_id FROM "+r.table()+" WHERE version_id > 0")
+	names = slices.DeleteFunc(names, func(n string) bool { v, _ := versionOf(n); return slices.Contains(seen, v) })
+	return names, len(seen) > 0, err
 }
 
 // countMigrations makes the table in which goose counts migrations.

@@ -63,7 +63,7 @@ func sqlState(err error) string {
 	return e.Code
 }
 
-// impatient lets the server end the transaction of a process that was stopped
+// IdleLimit lets the server end the transaction of a process that was stopped
 // in the middle of it, so that its locks do not outlive a lease. It is part of
 // the statement that locks.
-const impatient = "set_config('idle_in_transaction_session_timeout', '10s', true)"
+const IdleLimit = "set_config('idle_in_transaction_session_timeout', '10s', true)"

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	"modernc.org/sqlite" // the pure Go engine
+
+	"opdeck/internal/store/files"
 )
 
 // pragmas hold for every pooled connection; busy_timeout is liteWait. full: a commit that was reported
@@ -75,8 +77,8 @@ func (db *DB) create(ctx context.Context) error {
 			}
 		}
 	}
-	if err := ownFile(db.path); err != nil {
-		return err
+	if err := files.OwnFile(db.path); err != nil {
+		return fileError(db.path, err)
 	}
 	return db.identity.begin(db.path)
 }
@@ -131,4 +133,18 @@ func missingTable(err error) bool {
 		return lite.Code()&0xff == 1 // SQLITE_ERROR: the statement does not compile
 	}
 	return sqlState(err) == "42P01"
+}
+
+// Tune runs pragmas on the one writing connection of a SQLite file; nothing
+// elsewhere.
+func (db *DB) Tune(ctx context.Context, pragmas ...string) error {
+	if db.path == "" {
+		return nil
+	}
+	for _, p := range pragmas {
+		if _, err := db.w.ExecContext(ctx, p); err != nil {
+			return db.explain(err)
+		}
+	}
+	return nil
 }

@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"opdeck/internal/store/files"
 )
 
 // Options says where the databases are.
@@ -85,11 +87,11 @@ func (s *Store) Close() error {
 // openFiles checks the folder before it opens or creates anything in it.
 func openFiles(ctx context.Context, core string, opt Options) (*Store, error) {
 	dir := filepath.Dir(core)
-	if err := refuseNetworkDisk(dir, opt.system); err != nil {
-		return nil, err
+	if err := files.RefuseNetworkDisk(dir, opt.system); err != nil {
+		return nil, fileError(dir, err)
 	}
-	if err := ownFolder(dir); err != nil {
-		return nil, err
+	if err := files.OwnFolder(dir); err != nil {
+		return nil, fileError(dir, err)
 	}
 	bulk := strings.TrimSuffix(core, ".db") + "-index.db"
 	return openPair(ctx, opt, func(r room) (*DB, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"time"
+
+	"opdeck/internal/store/files"
 )
 
 // Times of a process that finds no file where others have one open.
@@ -19,10 +21,7 @@ const (
 // store, or read an older state of this one and present a refresh token again.
 func (db *DB) openUsers(ctx context.Context) (*os.File, error) {
 	name := db.path + ".open"
-	if err := ownFile(name); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(name, os.O_RDWR, 0o600)
+	f, err := files.OpenOwn(name)
 	if err != nil {
 		return nil, fileError(name, err)
 	}
@@ -30,7 +29,7 @@ func (db *DB) openUsers(ctx context.Context) (*os.File, error) {
 		if complete(db.path) {
 			break
 		}
-		alone, err := lockFile(f, true, false)
+		alone, err := files.Lock(f, true, false)
 		if err != nil || alone {
 			break
 		}
@@ -41,7 +40,7 @@ func (db *DB) openUsers(ctx context.Context) (*os.File, error) {
 		}
 		wait.Stop()
 	}
-	if _, err := lockFile(f, false, false); err != nil { // a hint only
+	if _, err := files.Lock(f, false, false); err != nil { // a hint only
 		_ = f.Close()
 		return nil, fileError(name, err)
 	}
