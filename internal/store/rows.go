@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -72,4 +73,36 @@ func Bit(b bool) int64 {
 		return 1
 	}
 	return 0
+}
+
+// listed is how many values stand in one IN list.
+const listed = 400
+
+// EachIn is Each for a query that ends with IN and is followed by the values of a
+// list, of which it takes some at a time.
+func EachIn[T any](ctx context.Context, q Querier, list []T, row func(Scan) error, query string, args ...any) error {
+	for part := range slices.Chunk(list, listed) {
+		if err := Each(ctx, q, row, query+" ("+Marks(len(part))+")", with(args, part)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ExecIn is EachIn for statements that give no rows.
+func ExecIn[T any](ctx context.Context, q Querier, list []T, query string, args ...any) error {
+	for part := range slices.Chunk(list, listed) {
+		if _, err := q.Exec(ctx, query+" ("+Marks(len(part))+")", with(args, part)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func with[T any](args []any, list []T) []any {
+	out := slices.Clone(args)
+	for _, v := range list {
+		out = append(out, v)
+	}
+	return out
 }

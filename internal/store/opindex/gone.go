@@ -22,28 +22,18 @@ type absent struct {
 // loadAbsent reads which of the rows that are not in the list are known to be gone
 // or were announced.
 func (b *batch) loadAbsent(ctx context.Context, rows []*opRow) error {
-	var ids []any
+	var ids []string
 	for _, r := range rows {
 		if b.known[r.opid] == nil {
 			ids = append(ids, r.opid)
 		}
 	}
-	return chunks(ids, 400, func(part []any) error {
-		q, err := b.tx.Query(ctx, "SELECT opid, gone_us, seen_us, changed_us, origin, body FROM index_absent WHERE scope = ? AND opid IN ("+store.Marks(len(part))+")",
-			append([]any{b.x.scope}, part...)...)
-		if err != nil {
-			return err
-		}
-		defer q.Close()
-		for q.Next() {
-			a := &absent{}
-			if err := q.Scan(&a.opid, &a.gone, &a.seen, &a.changed, &a.origin, &a.body); err != nil {
-				return err
-			}
-			b.absent[a.opid] = a
-		}
-		return q.Err()
-	})
+	return store.EachIn(ctx, b.tx, ids, func(scan store.Scan) error {
+		a := &absent{}
+		err := scan(&a.opid, &a.gone, &a.seen, &a.changed, &a.origin, &a.body)
+		b.absent[a.opid] = a
+		return err
+	}, "SELECT opid, gone_us, seen_us, changed_us, origin, body FROM index_absent WHERE scope = ? AND opid IN", b.x.scope)
 }
 
 // arrive takes an operation that is not in the list. One that is gone comes back
@@ -109,8 +99,8 @@ func (b *batch) remove(ctx context.Context, list []index.Gone) error {
 		}
 		at := min(g.At.UnixMicro(), b.now)
 		var n, seen int64
-		var words int
-		err := b.tx.QueryRow(ctx, `SELECT o.n, s.seen_us, CASE WHEN o.reference <> '' OR o.comment <> '' OR o.doc_text <> '' THEN 1 ELSE 0 END
+		var words bool
+		err := b.tx.QueryRow(ctx, "SELECT o.n, s.seen_us, "+hasWords+`
 			FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?`, b.x.scope, filter.Fold(g.OPID), g.OPID).Scan(&n, &seen, &words)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // announced only, or gone already
@@ -131,19 +121,15 @@ func (b *batch) remove(ctx context.Context, list []index.Gone) error {
 			WHERE o.n = ?`, max(at, 1), n); err != nil {
 			return err
 		}
-		k := &known{n: n, words: words == 1}
-		if err := b.drop(ctx, []any{n}, wordsOf(k)); err != nil {
+		one, worded := []int64{n}, []int64(nil)
+		if words {
+			worded = one
+		}
+		if err := b.drop(ctx, one, worded); err != nil {
 			return err
 		}
 		b.merged.Gone++
 		b.touch(g.OPID)
-	}
-	return nil
-}
-
-func wordsOf(k *known) []any {
-	if k.words {
-		return []any{k.n}
 	}
 	return nil
 }

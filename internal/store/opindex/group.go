@@ -94,21 +94,16 @@ func (p *opPlan) flagged(bit int64) bool {
 }
 
 func (p *opPlan) kept(ctx context.Context, dim string, f func(item int64, currency string, s sums)) error {
-	q, err := p.x.q.Query(ctx, "SELECT item, currency, ops, hi, lo, nanos FROM index_sum WHERE scope = ? AND dim = ? AND ops > 0", p.x.scope, dim)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	for q.Next() {
+	return store.Each(ctx, p.x.q, func(scan store.Scan) error {
 		var item int64
 		var currency string
 		var s sums
-		if err := q.Scan(&item, &currency, &s.ops, &s.hi, &s.lo, &s.nanos); err != nil {
-			return err
+		err := scan(&item, &currency, &s.ops, &s.hi, &s.lo, &s.nanos)
+		if err == nil {
+			f(item, currency, s)
 		}
-		f(item, currency, s)
-	}
-	return q.Err()
+		return err
+	}, "SELECT item, currency, ops, hi, lo, nanos FROM index_sum WHERE scope = ? AND dim = ? AND ops > 0", p.x.scope, dim)
 }
 
 // tallyKinds sums rows by the number and their kind, which has the currency.
@@ -131,26 +126,17 @@ func (p *opPlan) tallyKinds(ctx context.Context, expr string, key func(int64) st
 func (x *Index) customers(ctx context.Context, groups []index.Group) ([]index.Group, error) {
 	type who struct{ id, name string }
 	names := map[string]who{}
-	err := chunks(groups, 400, func(part []index.Group) error {
-		var ns []any
-		for _, g := range part {
-			ns = append(ns, itemNumber(g.Key))
-		}
-		q, err := x.q.Query(ctx, "SELECT n, id, name FROM index_party WHERE n IN ("+store.Marks(len(ns))+")", ns...)
-		if err != nil {
-			return err
-		}
-		defer q.Close()
-		for q.Next() {
-			var n int64
-			var w who
-			if err := q.Scan(&n, &w.id, &w.name); err != nil {
-				return err
-			}
-			names[strconv.FormatInt(n, 10)] = w
-		}
-		return q.Err()
-	})
+	ns := make([]int64, len(groups))
+	for i, g := range groups {
+		ns[i] = itemNumber(g.Key)
+	}
+	err := store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
+		var n int64
+		var w who
+		err := scan(&n, &w.id, &w.name)
+		names[strconv.FormatInt(n, 10)] = w
+		return err
+	}, "SELECT n, id, name FROM index_party WHERE n IN")
 	if err != nil {
 		return nil, err
 	}
@@ -202,28 +188,20 @@ func (x *Index) Days(ctx context.Context, f filter.OperationExpr, n int, now tim
 }
 
 func (p *opPlan) countDays(ctx context.Context, first int64, add func(item, ops int64)) error {
-	recent := filter.Cond{SQL: "o.created_us >= ?", Args: []any{first * int64(24*time.Hour/time.Microsecond)}}
-	from, c := p.source("index_op_created").SQL, p.where(recent)
-	head, args := "", []any(nil)
-	switch {
-	case p.driver.SQL != "":
-		head, args = p.few(), slices.Clone(p.driver.Args)
-	case p.pure: // the index of kinds has all that is asked for
-		from, c = "index_op o "+p.x.by("index_op_kind"), filter.All(p.x.kindIn("o.kind", p.kinds), recent)
+	recent := cond("o.created_us >= ?", first*int64(24*time.Hour/time.Microsecond))
+	q := p.query(dayExpr(p.x)+", count(*)", "index_op_created", recent)
+	if p.driver.SQL == "" && p.pure { // the index of kinds has all that is asked for
+		c := filter.All(p.x.kindIn("o.kind", p.kinds), recent)
+		q = cond("SELECT "+dayExpr(p.x)+", count(*) FROM index_op o "+p.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
 	}
-	q, err := p.x.q.Query(ctx, head+"SELECT "+dayExpr(p.x)+", count(*) FROM "+from+"WHERE "+c.SQL+" GROUP BY 1", append(args, c.Args...)...)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	for q.Next() {
+	return store.Each(ctx, p.x.q, func(scan store.Scan) error {
 		var item, ops int64
-		if err := q.Scan(&item, &ops); err != nil {
-			return err
+		err := scan(&item, &ops)
+		if err == nil {
+			add(item, ops)
 		}
-		add(item, ops)
-	}
-	return q.Err()
+		return err
+	}, q.SQL+" GROUP BY 1", q.Args...)
 }
 
 // Values lists values of a field that hold what was typed, most frequent first

@@ -17,20 +17,17 @@ import (
 // very first one stays.
 const maxStates = 50
 
-// keepHistory saves the states that are about to be replaced.
-func (b *batch) keepHistory(ctx context.Context, ns []any) error {
-	return chunks(ns, 400, func(part []any) error {
-		in := store.Marks(len(part))
-		if _, err := b.tx.Exec(ctx, `INSERT INTO index_history (scope, opid, seq, at_us, updated_us, origin, body)
-			SELECT o.scope, o.opid, COALESCE((SELECT MAX(h.seq) FROM index_history h WHERE h.scope = o.scope AND h.opid = o.opid), 0) + 1,
-			o.changed_us, o.updated_us, o.origin, r.body FROM index_op o JOIN index_raw r ON r.n = o.n WHERE o.n IN (`+in+`)`, part...); err != nil {
-			return err
-		}
-		_, err := b.tx.Exec(ctx, `DELETE FROM index_history WHERE seq > 1 AND scope = ? AND opid IN (SELECT opid FROM index_op WHERE n IN (`+in+`))
-			AND seq <= (SELECT MAX(h.seq) FROM index_history h WHERE h.scope = index_history.scope AND h.opid = index_history.opid) - ?`,
-			append(append([]any{b.x.scope}, part...), maxStates)...)
+// keepHistory saves the states of operations that are about to be replaced; ns are
+// their numbers.
+func (b *batch) keepHistory(ctx context.Context, ns []int64, opids []string) error {
+	err := store.ExecIn(ctx, b.tx, ns, `INSERT INTO index_history (scope, opid, seq, at_us, updated_us, origin, body)
+		SELECT o.scope, o.opid, COALESCE((SELECT MAX(h.seq) FROM index_history h WHERE h.scope = o.scope AND h.opid = o.opid), 0) + 1,
+		o.changed_us, o.updated_us, o.origin, r.body FROM index_op o JOIN index_raw r ON r.n = o.n WHERE o.n IN`)
+	if err != nil {
 		return err
-	})
+	}
+	return store.ExecIn(ctx, b.tx, opids, `DELETE FROM index_history WHERE seq > 1 AND scope = ?
+		AND seq <= (SELECT MAX(h.seq) FROM index_history h WHERE h.scope = index_history.scope AND h.opid = index_history.opid) - ? AND opid IN`, b.x.scope, maxStates)
 }
 
 // History returns the states of an operation, oldest first, the present last.

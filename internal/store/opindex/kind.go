@@ -7,6 +7,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/store"
 )
 
 // kind is one row of index_kind with an operation that stands for all of it, so
@@ -47,23 +48,13 @@ func (x *Index) loadKinds(ctx context.Context) ([]kind, error) {
 		return x.loaded, nil
 	}
 	x.mu.Unlock()
-	q, err := x.q.Query(ctx, "SELECT n, status, type, payment, currency, tocurrency, flags, ops, hi, lo, nanos FROM index_kind WHERE scope = ? AND ops > 0 ORDER BY n", x.scope)
-	if err != nil {
-		return nil, err
-	}
-	defer q.Close()
-	list := []kind{}
-	for q.Next() {
-		var k kind
+	list, err := store.List(ctx, x.q, func(scan store.Scan) (k kind, err error) {
 		c := &k.key
-		if err := q.Scan(&k.n, &c.status, &c.typ, &c.payment, &c.currency, &c.tocurrency, &c.flags, &k.sum.ops, &k.sum.hi, &k.sum.lo, &k.sum.nanos); err != nil {
-			return nil, err
-		}
-		like := c.operation()
-		k.like = &like
-		list = append(list, k)
-	}
-	if err := q.Err(); err != nil {
+		err = scan(&k.n, &c.status, &c.typ, &c.payment, &c.currency, &c.tocurrency, &c.flags, &k.sum.ops, &k.sum.hi, &k.sum.lo, &k.sum.nanos)
+		k.like = c.operation()
+		return k, err
+	}, "SELECT n, status, type, payment, currency, tocurrency, flags, ops, hi, lo, nanos FROM index_kind WHERE scope = ? AND ops > 0 ORDER BY n", x.scope)
+	if err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
@@ -72,8 +63,8 @@ func (x *Index) loadKinds(ctx context.Context) ([]kind, error) {
 	return list, nil
 }
 
-func (k kindKey) operation() api.Operation {
-	o := api.Operation{Status: untrusted.Text(k.status), Type: untrusted.Text(k.typ), PaymentType: untrusted.Text(k.payment),
+func (k kindKey) operation() *api.Operation {
+	o := &api.Operation{Status: untrusted.Text(k.status), Type: untrusted.Text(k.typ), PaymentType: untrusted.Text(k.payment),
 		IsVisible: k.flags&flagHidden == 0, IsParent: k.flags&flagParent != 0}
 	o.SourceAmount.Sum.CurrencyCode = untrusted.Text(k.currency)
 	o.DestinationAmount.Sum.CurrencyCode = untrusted.Text(k.tocurrency)

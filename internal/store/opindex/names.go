@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store"
@@ -73,27 +75,16 @@ func (b *batch) nameParties(ctx context.Context, list []*opRow) error {
 }
 
 func (b *batch) findParties(ctx context.Context, missing map[string]party) error {
-	var digests []any
-	for d := range missing {
-		digests = append(digests, d)
-	}
-	return chunks(digests, 400, func(part []any) error {
-		q, err := b.tx.Query(ctx, "SELECT digest, n FROM index_party WHERE scope = ? AND digest IN ("+store.Marks(len(part))+")", append([]any{b.x.scope}, part...)...)
-		if err != nil {
+	return store.EachIn(ctx, b.tx, slices.Collect(maps.Keys(missing)), func(scan store.Scan) error {
+		var d string
+		var n int64
+		if err := scan(&d, &n); err != nil {
 			return err
 		}
-		defer q.Close()
-		for q.Next() {
-			var d string
-			var n int64
-			if err := q.Scan(&d, &n); err != nil {
-				return err
-			}
-			b.parties[missing[d].key] = n
-			delete(missing, d)
-		}
-		return q.Err()
-	})
+		b.parties[missing[d].key] = n
+		delete(missing, d)
+		return nil
+	}, "SELECT digest, n FROM index_party WHERE scope = ? AND digest IN", b.x.scope)
 }
 
 func (b *batch) makeParties(ctx context.Context, missing map[string]party) error {

@@ -92,10 +92,9 @@ var sides = map[string]side{
 func (p *opPlan) walkParties(ctx context.Context, s side, desc bool, at *cursor, skip, limit int) ([]int64, error) {
 	var out []int64
 	if at != nil {
-		c := p.where(s.same(at, desc))
 		_, inner := direction(!desc)
-		from := p.from(s.index)
-		ns, err := p.numbers(ctx, from.SQL+"WHERE "+c.SQL+" ORDER BY o.created_us"+inner+", o.n"+inner+" LIMIT ?", append(append(from.Args, c.Args...), limit+skip)...)
+		q := p.query("o.n", s.index, s.same(at, desc))
+		ns, err := p.numbers(ctx, q.SQL+" ORDER BY o.created_us"+inner+", o.n"+inner+" LIMIT ?", append(q.Args, limit+skip)...)
 		if err != nil {
 			return nil, err
 		}
@@ -207,20 +206,16 @@ func (p *opPlan) before(ctx context.Context, s index.Sort, at *cursor) (int64, e
 
 // countFrom counts rows with one more condition that an index helps with.
 func (p *opPlan) countFrom(ctx context.Context, ix string, c filter.Cond) (n int64, err error) {
+	var q filter.Cond
 	switch {
 	case p.none():
 		return 0, nil
 	case p.driver.SQL == "" && p.pure && !p.all && ix == "index_op_created":
-		ix = "index_op_kind"
 		c = filter.All(p.kindCond(), c)
-		err = p.x.q.QueryRow(ctx, "SELECT count(*) FROM index_op o "+p.x.by(ix)+"WHERE "+c.SQL, c.Args...).Scan(&n)
-		return n, err
+		q = cond("SELECT count(*) FROM index_op o "+p.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
+	default:
+		q = p.query("count(*)", ix, c)
 	}
-	c = p.where(c)
-	sql, args := "", []any(nil)
-	if p.driver.SQL != "" {
-		sql, args = p.few(), slices.Clone(p.driver.Args)
-	}
-	err = p.x.q.QueryRow(ctx, sql+"SELECT count(*) FROM "+p.source(ix).SQL+"WHERE "+c.SQL, append(args, c.Args...)...).Scan(&n)
+	err = p.x.q.QueryRow(ctx, q.SQL, q.Args...).Scan(&n)
 	return n, err
 }

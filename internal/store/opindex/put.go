@@ -127,37 +127,28 @@ func (b *batch) merge(ctx context.Context) error {
 }
 
 func (b *batch) load(ctx context.Context, rows []*opRow) error {
-	return chunks(rows, 400, func(part []*opRow) error {
-		args := []any{b.x.scope}
-		for _, r := range part {
-			args = append(args, filter.Fold(r.opid))
-		}
-		q, err := b.tx.Query(ctx, `SELECT o.opid, o.n, o.kind, o.customer, o.created_us, o.updated_us, o.updated_ns, o.hi, o.lo, o.nanos, s.seen_us, o.changed_us,
-			o.doubt, o.doubt_us, o.digest, o.origin, CASE WHEN o.reference <> '' OR o.comment <> '' OR o.doc_text <> '' THEN 1 ELSE 0 END
-			FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold IN (`+store.Marks(len(part))+`)`, args...)
-		if err != nil {
-			return err
-		}
-		defer q.Close()
-		for q.Next() {
-			var opid string
-			var words int
-			k := &known{sum: sums{ops: 1}}
-			if err := q.Scan(&opid, &k.n, &k.kind, &k.customer, &k.created, &k.updated, &k.updatedNs, &k.sum.hi, &k.sum.lo, &k.sum.nanos,
-				&k.seen, &k.changed, &k.doubt, &k.doubtAt, &k.digest, &k.origin, &words); err != nil {
-				return err
-			}
-			k.words = words == 1
-			b.known[opid] = k
-		}
-		return q.Err()
-	})
+	folded := make([]string, len(rows))
+	for i, r := range rows {
+		folded[i] = filter.Fold(r.opid)
+	}
+	return store.EachIn(ctx, b.tx, folded, func(scan store.Scan) error {
+		var opid string
+		k := &known{sum: sums{ops: 1}}
+		err := scan(&opid, &k.n, &k.kind, &k.customer, &k.created, &k.updated, &k.updatedNs, &k.sum.hi, &k.sum.lo, &k.sum.nanos,
+			&k.seen, &k.changed, &k.doubt, &k.doubtAt, &k.digest, &k.origin, &k.words)
+		b.known[opid] = k
+		return err
+	}, `SELECT o.opid, o.n, o.kind, o.customer, o.created_us, o.updated_us, o.updated_ns, o.hi, o.lo, o.nanos, s.seen_us, o.changed_us,
+		o.doubt, o.doubt_us, o.digest, o.origin, `+hasWords+` FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold IN`, b.x.scope)
 }
+
+// hasWords tells whether a row has words of its own.
+const hasWords = "o.reference <> '' OR o.comment <> '' OR o.doc_text <> ''"
 
 // confirmSeen notes that the service still says the same; a read that was owed
 // is thereby paid. Of the wide rows only those are written that change.
 func (b *batch) confirmSeen(ctx context.Context) error {
-	bySight, byState := map[int64][]any{}, map[[3]int64][]any{}
+	bySight, byState := map[int64][]int64{}, map[[3]int64][]int64{}
 	for _, r := range b.confirm {
 		k := b.known[r.opid]
 		if r.seen != k.seen {
@@ -169,21 +160,12 @@ func (b *batch) confirmSeen(ctx context.Context) error {
 		}
 	}
 	for seen, ns := range bySight {
-		err := chunks(ns, 400, func(part []any) error {
-			_, err := b.tx.Exec(ctx, "UPDATE index_sight SET seen_us = ? WHERE n IN ("+store.Marks(len(part))+")", append([]any{seen}, part...)...)
-			return err
-		})
-		if err != nil {
+		if err := store.ExecIn(ctx, b.tx, ns, "UPDATE index_sight SET seen_us = ? WHERE n IN", seen); err != nil {
 			return err
 		}
 	}
 	for k, ns := range byState {
-		err := chunks(ns, 400, func(part []any) error {
-			_, err := b.tx.Exec(ctx, "UPDATE index_op SET origin = ?, doubt = ?, doubt_us = ? WHERE n IN ("+store.Marks(len(part))+")",
-				append([]any{k[0], k[1], k[2]}, part...)...)
-			return err
-		})
-		if err != nil {
+		if err := store.ExecIn(ctx, b.tx, ns, "UPDATE index_op SET origin = ?, doubt = ?, doubt_us = ? WHERE n IN", k[0], k[1], k[2]); err != nil {
 			return err
 		}
 	}
@@ -208,13 +190,14 @@ func (b *batch) markDoubt(ctx context.Context) error {
 
 // replaceOld takes the replaced states out of the tables and into the history.
 func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
-	var ns, words []any
+	var ns, words []int64
+	var opids []string
 	for _, r := range list {
 		k := b.known[r.opid]
 		if k == nil {
 			continue
 		}
-		ns = append(ns, k.n)
+		ns, opids = append(ns, k.n), append(opids, r.opid)
 		if k.words {
 			words = append(words, k.n)
 		}
@@ -222,7 +205,7 @@ func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
 	if len(ns) == 0 {
 		return nil
 	}
-	if err := b.keepHistory(ctx, ns); err != nil {
+	if err := b.keepHistory(ctx, ns, opids); err != nil {
 		return err
 	}
 	return b.drop(ctx, ns, words)
@@ -230,45 +213,31 @@ func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
 
 // drop takes rows out of the tables and the sums; words are those of them that
 // have words.
-func (b *batch) drop(ctx context.Context, ns, words []any) error {
+func (b *batch) drop(ctx context.Context, ns, words []int64) error {
 	if err := b.subtract(ctx, ns); err != nil {
 		return err
 	}
-	del := func(table, column string, ns []any) error {
-		return chunks(ns, 400, func(part []any) error {
-			_, err := b.tx.Exec(ctx, "DELETE FROM "+table+" WHERE "+column+" IN ("+store.Marks(len(part))+")", part...)
-			return err
-		})
-	}
-	if err := del("index_op", "n", ns); err != nil {
+	if err := store.ExecIn(ctx, b.tx, ns, "DELETE FROM index_op WHERE n IN"); err != nil {
 		return err
 	}
-	if err := del("index_raw", "n", ns); err != nil || b.x.postgres() {
+	if err := store.ExecIn(ctx, b.tx, ns, "DELETE FROM index_raw WHERE n IN"); err != nil || b.x.postgres() {
 		return err
 	}
-	return del("index_words", "rowid", words)
+	return store.ExecIn(ctx, b.tx, words, "DELETE FROM index_words WHERE rowid IN")
 }
 
 // subtract takes the old rows out of the sums.
-func (b *batch) subtract(ctx context.Context, ns []any) error {
-	return chunks(ns, 400, func(part []any) error {
-		q, err := b.tx.Query(ctx, `SELECT o.kind, k.currency, o.customer, o.created_us, o.hi, o.lo, o.nanos
-			FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.n IN (`+store.Marks(len(part))+`)`, part...)
-		if err != nil {
-			return err
-		}
-		defer q.Close()
-		for q.Next() {
-			var kind, customer, created int64
-			var currency string
-			s := sums{ops: 1}
-			if err := q.Scan(&kind, &currency, &customer, &created, &s.hi, &s.lo, &s.nanos); err != nil {
-				return err
-			}
+func (b *batch) subtract(ctx context.Context, ns []int64) error {
+	return store.EachIn(ctx, b.tx, ns, func(scan store.Scan) error {
+		var kind, customer, created int64
+		var currency string
+		s := sums{ops: 1}
+		err := scan(&kind, &currency, &customer, &created, &s.hi, &s.lo, &s.nanos)
+		if err == nil {
 			b.count(kind, currency, customer, created, s, -1)
 		}
-		return q.Err()
-	})
+		return err
+	}, "SELECT o.kind, k.currency, o.customer, o.created_us, o.hi, o.lo, o.nanos FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.n IN")
 }
 
 func (b *batch) count(kind int64, currency string, customer, created int64, s sums, sign int64) {
@@ -333,7 +302,7 @@ func (b *batch) insert(ctx context.Context, list []*opRow) error {
 func (b *batch) insertWords(ctx context.Context, list []*opRow) error {
 	const from = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text || char(2, 2) FROM index_op
 		WHERE (reference <> '' OR comment <> '' OR doc_text <> '') AND `
-	var old []any
+	var old []int64
 	first := int64(math.MaxInt64)
 	for _, r := range list {
 		if b.known[r.opid] != nil {
@@ -347,8 +316,5 @@ func (b *batch) insertWords(ctx context.Context, list []*opRow) error {
 			return err
 		}
 	}
-	return chunks(old, 400, func(part []any) error {
-		_, err := b.tx.Exec(ctx, from+"n IN ("+store.Marks(len(part))+")", part...)
-		return err
-	})
+	return store.ExecIn(ctx, b.tx, old, from+"n IN")
 }

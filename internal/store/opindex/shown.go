@@ -33,7 +33,7 @@ func (x *Index) fillShown(ctx context.Context) error {
 
 // fillParties reads, for each party, one operation that it is part of.
 func (x *Index) fillParties(ctx context.Context) error {
-	ns, err := x.integers(ctx, "SELECT n FROM index_party WHERE scope = ? AND body <> ''", x.scope)
+	ns, err := store.List(ctx, x.q, store.Value[int64], "SELECT n FROM index_party WHERE scope = ? AND body <> ''", x.scope)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (x *Index) shownOf(ctx context.Context, n int64) (string, error) {
 		{"source", func(o api.Operation) party { return sideParty(o.Source) }},
 		{"destination", func(o api.Operation) party { return sideParty(o.Destination) }},
 	} {
-		at, err := x.integers(ctx, "SELECT n FROM index_op WHERE "+s.column+" = ? LIMIT 1", n)
+		at, err := store.List(ctx, x.q, store.Value[int64], "SELECT n FROM index_op WHERE "+s.column+" = ? LIMIT 1", n)
 		if err != nil {
 			return "", err
 		}
@@ -90,7 +90,7 @@ func (x *Index) shownOf(ctx context.Context, n int64) (string, error) {
 // fillHidden looks through the texts of all operations.
 func (x *Index) fillHidden(ctx context.Context) error {
 	for last := int64(0); ; {
-		ns, err := x.integers(ctx, "SELECT n FROM index_op WHERE scope = ? AND n > ? AND (reference <> '' OR comment <> '' OR doc_text <> '') ORDER BY n LIMIT 2000", x.scope, last)
+		ns, err := store.List(ctx, x.q, store.Value[int64], "SELECT n FROM index_op WHERE scope = ? AND n > ? AND (reference <> '' OR comment <> '' OR doc_text <> '') ORDER BY n LIMIT 2000", x.scope, last)
 		if err != nil || len(ns) == 0 {
 			return err
 		}
@@ -102,23 +102,17 @@ func (x *Index) fillHidden(ctx context.Context) error {
 }
 
 func (x *Index) hide(ctx context.Context, ns []int64) error {
-	rows, err := x.q.Query(ctx, "SELECT n, reference, comment, doc_text FROM index_op WHERE n IN ("+store.Marks(len(ns))+")", anys(ns)...)
-	if err != nil {
-		return err
-	}
 	found := map[int64]filter.Hidden{}
-	defer rows.Close()
-	for rows.Next() {
+	err := store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
 		var n int64
 		var reference, comment, docs string
-		if err := rows.Scan(&n, &reference, &comment, &docs); err != nil {
-			return err
-		}
-		if h := filter.HiddenTexts(reference, comment, docs); h != 0 {
+		err := scan(&n, &reference, &comment, &docs)
+		if h := filter.HiddenTexts(reference, comment, docs); h != 0 && err == nil {
 			found[n] = h
 		}
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, "SELECT n, reference, comment, doc_text FROM index_op WHERE n IN")
+	if err != nil {
 		return err
 	}
 	if len(found) == 0 {
@@ -132,8 +126,4 @@ func (x *Index) hide(ctx context.Context, ns []int64) error {
 		}
 		return nil
 	})
-}
-
-func (x *Index) integers(ctx context.Context, query string, args ...any) ([]int64, error) {
-	return (&opPlan{x: x}).numbers(ctx, query, args...)
 }

@@ -13,6 +13,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/store"
 )
 
 // Count counts the rows that the filter lets through.
@@ -143,25 +144,16 @@ func (p *opPlan) summing(by string) string {
 }
 
 func (p *opPlan) sums(ctx context.Context, by string, c filter.Cond, f func(item int64, s sums)) error {
-	head, args := "", []any(nil)
-	if p.driver.SQL != "" {
-		head, args = p.few(), slices.Clone(p.driver.Args)
-	}
-	q, err := p.x.q.Query(ctx, head+"SELECT "+by+", count(*), CAST(sum(o.hi) AS BIGINT), CAST(sum(o.lo) AS BIGINT), CAST(sum(o.nanos) AS BIGINT) FROM "+
-		p.source(p.summing(by)).SQL+"WHERE "+c.SQL+" GROUP BY 1", append(args, c.Args...)...)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	for q.Next() {
+	q := p.queryWhere(by+", count(*), CAST(sum(o.hi) AS BIGINT), CAST(sum(o.lo) AS BIGINT), CAST(sum(o.nanos) AS BIGINT)", p.summing(by), c)
+	return store.Each(ctx, p.x.q, func(scan store.Scan) error {
 		var item int64
 		var s sums
-		if err := q.Scan(&item, &s.ops, &s.hi, &s.lo, &s.nanos); err != nil {
-			return err
+		err := scan(&item, &s.ops, &s.hi, &s.lo, &s.nanos)
+		if err == nil {
+			f(item, s)
 		}
-		f(item, s)
-	}
-	return q.Err()
+		return err
+	}, q.SQL+" GROUP BY 1", q.Args...)
 }
 
 // bigOnes adds amounts of 10^18 units and more, which the parts do not hold.
@@ -179,21 +171,16 @@ func (p *opPlan) bigOnes(ctx context.Context, group func(k kind, customer, creat
 	}
 	b := p.with(list)
 	c := filter.All(p.x.kindIn("o.kind", list), p.rest)
-	q, err := p.x.q.Query(ctx, "SELECT o.kind, o.customer, o.created_us, o.amount_key FROM index_op o "+b.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	for q.Next() {
+	return store.Each(ctx, p.x.q, func(scan store.Scan) error {
 		var kn, customer, created int64
 		var key string
-		if err := q.Scan(&kn, &customer, &created, &key); err != nil {
-			return err
+		err := scan(&kn, &customer, &created, &key)
+		if err == nil {
+			k := byN[kn]
+			t.at(group(k, customer, created), k.key.currency).addKey(key)
 		}
-		k := byN[kn]
-		t.at(group(k, customer, created), k.key.currency).addKey(key)
-	}
-	return q.Err()
+		return err
+	}, "SELECT o.kind, o.customer, o.created_us, o.amount_key FROM index_op o "+b.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
 }
 
 // groups turns the tally into groups, the largest first.

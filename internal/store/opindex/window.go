@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -37,28 +36,20 @@ func (x *Index) Get(ctx context.Context, opid string) (index.Record, error) {
 // records reads operations by number, in that order; ones that are gone are left out.
 func (x *Index) records(ctx context.Context, ns []int64) ([]index.Record, error) {
 	found := map[int64]index.Record{}
-	err := chunks(ns, 400, func(part []int64) error {
-		q, err := x.q.Query(ctx, `SELECT o.n, o.origin, s.seen_us, o.changed_us, o.doubt, r.body
-			FROM index_op o JOIN index_sight s ON s.n = o.n JOIN index_raw r ON r.n = o.n WHERE o.n IN (`+store.Marks(len(part))+`)`, anys(part)...)
+	err := store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
+		var n, seen, changed, doubt int64
+		var r index.Record
+		var body []byte
+		err := scan(&n, &r.Origin, &seen, &changed, &doubt, &body)
 		if err != nil {
 			return err
 		}
-		defer q.Close()
-		for q.Next() {
-			var n, seen, changed, doubt int64
-			var r index.Record
-			var body []byte
-			if err := q.Scan(&n, &r.Origin, &seen, &changed, &doubt, &body); err != nil {
-				return err
-			}
-			if r.Op, err = decodeOp(body); err != nil {
-				return err
-			}
-			r.Seen, r.Changed, r.Owed = sight(seen), micros(changed), doubt > 0
-			found[n] = r
-		}
-		return q.Err()
-	})
+		r.Op, err = decodeOp(body)
+		r.Seen, r.Changed, r.Owed = sight(seen), micros(changed), doubt > 0
+		found[n] = r
+		return err
+	}, `SELECT o.n, o.origin, s.seen_us, o.changed_us, o.doubt, r.body
+		FROM index_op o JOIN index_sight s ON s.n = o.n JOIN index_raw r ON r.n = o.n WHERE o.n IN`)
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +149,11 @@ func (k column) behind(at *cursor, desc bool) filter.Cond {
 func (p *opPlan) walkColumn(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
 	_, word := direction(desc)
 	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ? OFFSET ?"
-	c := p.where(k.behind(at, desc))
 	if p.driver.SQL == "" && k.index == "index_op_created" && !p.all && p.rows < p.total/4 && len(p.kinds)*(len(p.rest.Args)+5) <= mergeArgs {
 		return p.mergeKinds(ctx, k, desc, at, skip, limit)
 	}
-	from := p.from(k.index)
-	return p.numbers(ctx, from.SQL+"WHERE "+c.SQL+order, append(append(from.Args, c.Args...), limit, skip)...)
+	q := p.query("o.n", k.index, k.behind(at, desc))
+	return p.numbers(ctx, q.SQL+order, append(q.Args, limit, skip)...)
 }
 
 // near is how many rows are looked at one by one before candidates are searched;
@@ -218,24 +208,23 @@ func (p *opPlan) among(ctx context.Context, k column, desc bool, at *cursor, row
 		append(append(append(c.Args, rows), outer.Args...), limit)...)
 }
 
-// from is "SELECT o.n FROM" with the few candidates, or with the index walked.
-func (p *opPlan) from(index string) filter.Cond {
-	d := p.source(index)
-	if p.driver.SQL == "" {
-		return filter.Cond{SQL: "SELECT o.n FROM " + d.SQL}
-	}
-	return filter.Cond{SQL: p.few() + "SELECT o.n FROM " + d.SQL, Args: slices.Clone(p.driver.Args)}
+// query selects something of the rows of the plan that meet more conditions: from
+// the few candidates, or by the index that is named.
+func (p *opPlan) query(what, index string, more ...filter.Cond) filter.Cond {
+	return p.queryWhere(what, index, p.where(more...))
 }
+
+func (p *opPlan) queryWhere(what, index string, c filter.Cond) filter.Cond {
+	if p.driver.SQL == "" {
+		return cond("SELECT "+what+" FROM index_op o "+p.x.by(index)+"WHERE "+c.SQL, c.Args...)
+	}
+	return cond(p.few()+"SELECT "+what+" FROM "+p.x.cross("d", "o.n = d.n")+"WHERE "+c.SQL, append(slices.Clone(p.driver.Args), c.Args...)...)
+}
+
+func cond(sql string, args ...any) filter.Cond { return filter.Cond{SQL: sql, Args: args} }
 
 func (p *opPlan) few() string {
 	return "WITH d (n) AS MATERIALIZED (SELECT DISTINCT n FROM (" + p.driver.SQL + ") AS c) "
-}
-
-func (p *opPlan) source(index string) filter.Cond {
-	if p.driver.SQL == "" {
-		return filter.Cond{SQL: "index_op o " + p.x.by(index)}
-	}
-	return filter.Cond{SQL: p.x.cross("d", "o.n = d.n")}
 }
 
 // mergeArgs bounds the arguments of a merged query (SQLite takes 32,766).
@@ -262,20 +251,7 @@ func (p *opPlan) mergeKinds(ctx context.Context, k column, desc bool, at *cursor
 }
 
 func (p *opPlan) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
-	q, err := p.x.q.Query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("index: %w", err)
-	}
-	defer q.Close()
-	var out []int64
-	for q.Next() {
-		var n int64
-		if err := q.Scan(&n); err != nil {
-			return nil, err
-		}
-		out = append(out, n)
-	}
-	return out, q.Err()
+	return store.List(ctx, p.x.q, store.Value[int64], query, args...)
 }
 
 // Window reads the rows around a place in the list.
