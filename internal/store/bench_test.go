@@ -29,10 +29,10 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 // BenchmarkCommit is one small transaction that waits for the disk, and one that
-// does not (WriteHasty).
+// does not (WriteUnsynced).
 func BenchmarkCommit(b *testing.B) {
 	st := storetest.Open(b, store.SQLite)
-	for name, write := range map[string]func(context.Context, func(*store.Tx) error) error{"durable": st.Core.Write, "hasty": st.Core.WriteHasty} {
+	for name, write := range map[string]func(context.Context, func(*store.Tx) error) error{"durable": st.Core.Write, "unsynced": st.Core.WriteUnsynced} {
 		b.Run(name, func(b *testing.B) {
 			ctx := context.Background()
 			for b.Loop() {

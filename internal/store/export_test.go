@@ -10,9 +10,9 @@ func (o Options) WithSystem(name func(dir string) (string, error)) Options {
 	return o
 }
 
-// ForgetLook makes the next use look at the file's name, as it does a second later.
-func (db *DB) ForgetLook() {
+// ForgetCheck makes the next use look at the file's name, as it does a second later.
+func (db *DB) ForgetCheck() {
 	db.identity.mu.Lock()
 	defer db.identity.mu.Unlock()
-	db.identity.looked = time.Time{}
+	db.identity.checked = time.Time{}
 }

@@ -85,8 +85,8 @@ func TestDeletedFileIsPutBack(t *testing.T) {
 					}
 					acknowledge(one, "right after, one"+string(rune('0'+round)))
 					acknowledge(two, "right after, two"+string(rune('0'+round)))
-					one.ForgetLook()
-					two.ForgetLook()
+					one.ForgetCheck()
+					two.ForgetCheck()
 					acknowledge(one, "later, one"+string(rune('0'+round)))
 					acknowledge(two, "later, two"+string(rune('0'+round)))
 				}
@@ -176,7 +176,7 @@ func TestMovedFileIsWaitedFor(t *testing.T) {
 		if err := os.Rename(away, db.Path()); err != nil {
 			t.Fatal(err)
 		}
-		db.ForgetLook()
+		db.ForgetCheck()
 		if err := write(ctx, db, "after"); err != nil {
 			t.Error(err)
 		}
@@ -205,7 +205,7 @@ func TestRemovedFolderIsTold(t *testing.T) {
 			if err := write(ctx, db, "into nothing"); !store.IsKind(err, store.Lost) {
 				t.Errorf("%v", err)
 			}
-			db.ForgetLook()
+			db.ForgetCheck()
 		}
 		if _, err := os.Stat(dir); err == nil {
 			t.Error("the folder is there again")

@@ -10,8 +10,8 @@ import (
 
 // Times of a process that finds no file where others have one open.
 const (
-	putBackWait = 5 * time.Second // for them to notice and put it back
-	putBackPoll = 50 * time.Millisecond
+	restoreWait = 5 * time.Second // for them to notice and put it back
+	restorePoll = 50 * time.Millisecond
 )
 
 // openUsers marks this process as a user of a database file, until the file that
@@ -25,7 +25,7 @@ func (db *DB) openUsers(ctx context.Context) (*os.File, error) {
 	if err != nil {
 		return nil, fileError(name, err)
 	}
-	for end := time.Now().Add(putBackWait); time.Now().Before(end) && ctx.Err() == nil; {
+	for end := time.Now().Add(restoreWait); time.Now().Before(end) && ctx.Err() == nil; {
 		if complete(db.path) {
 			break
 		}
@@ -33,7 +33,7 @@ func (db *DB) openUsers(ctx context.Context) (*os.File, error) {
 		if err != nil || alone {
 			break
 		}
-		wait := time.NewTimer(putBackPoll)
+		wait := time.NewTimer(restorePoll)
 		select {
 		case <-wait.C:
 		case <-ctx.Done():

@@ -94,7 +94,7 @@ func (s *Store) Enter(ctx context.Context, key session.Key, req limit.Request, u
 	var row session.Row
 	var grant limit.Grant
 	start := time.Now()
-	err := s.db.WriteHasty(ctx, func(tx *store.Tx) error {
+	err := s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		r, err := s.lockRing(ctx, tx, key, req.Class)
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 
 // Throttle implements limit.Store.
 func (s *Store) Throttle(ctx context.Context, key limit.Key, class limit.Class, wait time.Duration) error {
-	return s.db.WriteHasty(ctx, func(tx *store.Tx) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		r, err := s.lockRing(ctx, tx, key, class)
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (s *Store) State(ctx context.Context, key limit.Key) (map[limit.Class]limit
 	if err != nil || !impossible {
 		return out, err
 	}
-	err = s.db.WriteHasty(ctx, func(tx *store.Tx) error {
+	err = s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		if err := s.cut(ctx, tx, key, now); err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func (s *Store) lockRing(ctx context.Context, tx *store.Tx, key limit.Key, class
 // Take implements limit.Store.
 func (s *Store) Take(ctx context.Context, key limit.Key, req limit.Request) (limit.Grant, error) {
 	var g limit.Grant
-	err := s.db.WriteHasty(ctx, func(tx *store.Tx) error {
+	err := s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		r, err := s.lockRing(ctx, tx, key, req.Class)
 		if err != nil {
 			return err

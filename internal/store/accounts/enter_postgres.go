@@ -54,8 +54,8 @@ func (s *Store) enterPostgres(ctx context.Context, key session.Key, req limit.Re
 
 // enterAnswers reads the answers to the statements of enterPostgres.
 func (s *Store) enterAnswers(answers store.Answers, r *ring, req limit.Request) (rec *record, own *time.Duration, others []time.Duration, err error) {
-	var hasty, idle string
-	if err = answers.QueryRow().Scan(&r.notBefore, &r.trimmed, &hasty, &idle); err != nil {
+	var unsynced, idle string
+	if err = answers.QueryRow().Scan(&r.notBefore, &r.trimmed, &unsynced, &idle); err != nil {
 		return nil, nil, nil, err
 	}
 	if rec, err = s.decode(r.key, answers.QueryRow().Scan); err != nil {

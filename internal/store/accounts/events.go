@@ -14,7 +14,7 @@ import (
 // Log implements session.Store. The row's counter numbers the events, which
 // also lets one writer at a time through.
 func (s *Store) Log(ctx context.Context, key session.Key, e session.Event) error {
-	return s.db.WriteHasty(ctx, func(tx *store.Tx) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		const next = "UPDATE session SET event_seq = event_seq + 1" + rowWhere + " RETURNING event_seq"
 		err := tx.QueryRow(ctx, next, key.BaseURL, key.Account).Scan(&e.Seq)
 		if err != nil {
@@ -105,12 +105,12 @@ func (s *Store) Beat(ctx context.Context, key session.Key, o session.Owner) erro
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	return s.db.WriteHasty(ctx, func(tx *store.Tx) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		now, err := s.clock.Time(ctx, tx)
 		if err != nil {
 			return err
 		}
-		tx.Unheard(ctx)
+		tx.IgnoreOwn(ctx)
 		if _, err := tx.Exec(ctx, "DELETE FROM session_instance"+rowWhere+" AND seen_ns < ?",
 			key.BaseURL, key.Account, int64(now-instanceLife)); err != nil {
 			return err

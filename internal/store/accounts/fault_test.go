@@ -99,7 +99,7 @@ func TestLostCommitAnswers(t *testing.T) {
 func fillUp(t *testing.T, db *store.DB) {
 	t.Helper()
 	ctx := context.Background()
-	for _, write := range []func(context.Context, func(*store.Tx) error) error{db.Write, db.WriteHasty} { // two connections
+	for _, write := range []func(context.Context, func(*store.Tx) error) error{db.Write, db.WriteUnsynced} { // two connections
 		err := write(ctx, func(tx *store.Tx) error {
 			var n, most int
 			if err := tx.QueryRow(ctx, "PRAGMA page_count").Scan(&n); err != nil {

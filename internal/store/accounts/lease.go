@@ -88,12 +88,10 @@ func (s *Store) Mark(ctx context.Context, key session.Key, m session.Mark) (wait
 	if m.Kind == session.ByRefresh {
 		class, phase = limit.Refresh, session.SentRefresh
 	}
-	fenced := false
 	_, err = s.change(ctx, key, func(tx *store.Tx, rec *record) error {
 		r := &rec.row
 		if r.Incarnation != m.Incarnation || r.Fence != m.Fence || r.Owner.ID != m.Owner || r.Phase == session.Free || rec.leaseUntil <= rec.now {
-			fenced = true
-			return nil
+			return session.ErrFenced
 		}
 		ring, err := s.lockRing(ctx, tx, key, class)
 		if err != nil {
@@ -111,9 +109,6 @@ func (s *Store) Mark(ctx context.Context, key session.Key, m session.Mark) (wait
 		rec.lease(m.For)
 		return nil
 	})
-	if err == nil && fenced {
-		err = session.ErrFenced
-	}
 	if err != nil {
 		return 0, err
 	}
@@ -169,25 +164,21 @@ func (s *Store) install(rec *record, in session.Install) {
 
 // Release implements session.Store.
 func (s *Store) Release(ctx context.Context, key session.Key, rel session.Release) error {
-	fenced := false
-	err := again(func(repeat bool) error {
-		fenced = false
+	return again(func(repeat bool) error {
 		_, err := s.change(ctx, key, func(tx *store.Tx, rec *record) error {
 			r := &rec.row
-			if r.Incarnation != rel.Incarnation || r.Fence != rel.Fence || r.Phase == session.Free {
-				done := repeat && r.Incarnation == rel.Incarnation && r.Fence == rel.Fence
-				fenced = !done
-				return nil
+			ours := r.Incarnation == rel.Incarnation && r.Fence == rel.Fence
+			switch {
+			case repeat && ours && r.Phase == session.Free:
+				return nil // the lost answer was a yes
+			case !ours || r.Phase == session.Free:
+				return session.ErrFenced
 			}
 			rec.release(rel)
 			return liveness.Notify(ctx, tx, keyID(key))
 		})
 		return err
 	})
-	if err == nil && fenced {
-		err = session.ErrFenced
-	}
-	return err
 }
 
 func (rec *record) release(rel session.Release) {

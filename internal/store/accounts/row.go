@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"opdeck/api/secret"
@@ -176,10 +177,7 @@ func (s *Store) save(ctx context.Context, tx *store.Tx, rec *record) error {
 		}
 		lists[i] = string(text)
 	}
-	_, err := tx.Exec(ctx, `UPDATE session SET incarnation = ?, gen = ?, pair_state = ?, sealed_access = ?, sealed_refresh = ?,
-		access_ttl_ns = ?, refresh_ttl_ns = ?, access_until_ns = ?, refresh_until_ns = ?, installed_ns = ?, made_by = ?, installer = ?,
-		fence = ?, owner = ?, phase = ?, has_lock = ?, lease_boot = ?, lease_for_ns = ?, lease_until_ns = ?, fails = ?,
-		login_from_ns = ?, refresh_from_ns = ?, premature = ?, blocks = ?`+rowWhere,
+	_, err := tx.Exec(ctx, "UPDATE session SET "+strings.ReplaceAll(rowColumns, ",", " = ?,")+" = ?"+rowWhere,
 		r.Incarnation, r.Gen, string(r.State), rec.sealedAccess, rec.sealedRefresh,
 		int64(r.AccessTTL), int64(r.RefreshTTL), int64(rec.accessUntil), int64(rec.refreshUntil), int64(rec.installed), string(r.From), lists[1],
 		r.Fence, lists[0], string(r.Phase), store.Bit(r.HasLock), rec.leaseBoot, int64(r.LeaseFor), int64(rec.leaseUntil), r.Fails,

@@ -13,7 +13,7 @@ import (
 func (b *Inbox) Insert(ctx context.Context, records []receiver.Record) ([]receiver.Result, error) {
 	var out []receiver.Result
 	err := b.write(ctx, func(tx *store.Tx, scope int64) error {
-		if err := b.lock(ctx, tx); err != nil {
+		if err := tx.Lock(ctx, writeLock); err != nil {
 			return err
 		}
 		reused, err := b.checkTokens(ctx, tx, scope, records)

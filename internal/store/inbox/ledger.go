@@ -2,8 +2,6 @@ package inbox
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"opdeck/internal/domain/receiver"
@@ -13,10 +11,7 @@ import (
 // Merged implements receiver.Ledger.
 func (b *Inbox) Merged(ctx context.Context) (seq int64, err error) {
 	where, of := b.account.in("m")
-	err = b.db.QueryRow(ctx, "SELECT seq FROM hook_merged m WHERE "+where, of...).Scan(&seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
+	seq, _, err = store.Find[int64](ctx, b.db, "SELECT seq FROM hook_merged m WHERE "+where, of...)
 	return seq, err
 }
 
@@ -70,10 +65,7 @@ func (b *Inbox) Backlog(ctx context.Context) (out receiver.Backlog, err error) {
 	}
 	if out.Waiting > 0 {
 		out.Oldest, out.Next = fromMicros(first), fromMicros(next)
-		err = b.db.QueryRow(ctx, "SELECT reason FROM hook_retry r WHERE "+where+" ORDER BY last_us DESC LIMIT 1", of...).Scan(&out.Reason)
-		if errors.Is(err, sql.ErrNoRows) { // settled meanwhile
-			err = nil
-		}
+		out.Reason, _, err = store.Find[string](ctx, b.db, "SELECT reason FROM hook_retry r WHERE "+where+" ORDER BY last_us DESC LIMIT 1", of...) // none: settled meanwhile
 		if err != nil {
 			return out, err
 		}

@@ -3,8 +3,6 @@ package inbox
 import (
 	"bytes"
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"opdeck/internal/domain/receiver"
@@ -44,22 +42,20 @@ func (b *Inbox) checkTokens(ctx context.Context, tx *store.Tx, scope int64, reco
 }
 
 func (b *Inbox) tokenFits(ctx context.Context, tx *store.Tx, scope int64, r *receiver.Record) (bool, error) {
-	var first, body []byte
-	err := tx.QueryRow(ctx, "SELECT body_sha256 FROM hook_token WHERE scope = ? AND token = ?", scope, r.Token.ID[:]).Scan(&first)
-	known := err == nil
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	first, known, err := store.Find[[]byte](ctx, tx, "SELECT body_sha256 FROM hook_token WHERE scope = ? AND token = ?", scope, r.Token.ID[:])
+	if err != nil {
 		return false, err
 	}
 	if known && (!r.Token.Late || bytes.Equal(first, r.Hash[:])) {
 		return true, nil
 	}
 	if r.Token.Late {
-		err := tx.QueryRow(ctx, "SELECT body_sha256 FROM hook WHERE scope = ? AND hook_key = ?", scope, r.Key).Scan(&body)
+		body, stored, err := store.Find[[]byte](ctx, tx, "SELECT body_sha256 FROM hook WHERE scope = ? AND hook_key = ?", scope, r.Key)
 		switch {
-		case err == nil:
-			return bytes.Equal(body, r.Hash[:]), nil // a duplicate changes nothing, whatever token it comes with
-		case !errors.Is(err, sql.ErrNoRows):
+		case err != nil:
 			return false, err
+		case stored:
+			return bytes.Equal(body, r.Hash[:]), nil // a duplicate changes nothing, whatever token it comes with
 		case known:
 			return false, nil
 		}

@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,29 +10,17 @@ import (
 	"opdeck/internal/store"
 )
 
-// maxList is the number of values in one IN list.
-const maxList = 500
-
 // treeHashes reads the stored hashes of the records in seqs.
 func treeHashes(ctx context.Context, q store.Querier, seqs []int64) (map[int64][]byte, error) {
 	out := make(map[int64][]byte, len(seqs))
-	for part := range slices.Chunk(seqs, maxList) {
-		args := make([]any, len(part))
-		for i, seq := range part {
-			args[i] = seq
-		}
-		err := store.Each(ctx, q, func(scan store.Scan) error {
-			var seq int64
-			var hashes []byte
-			err := scan(&seq, &hashes)
-			out[seq] = hashes
-			return err
-		}, "SELECT seq, hashes FROM audit_tree WHERE seq IN ("+store.Marks(len(part))+")", args...)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	err := store.EachIn(ctx, q, seqs, func(scan store.Scan) error {
+		var seq int64
+		var hashes []byte
+		err := scan(&seq, &hashes)
+		out[seq] = hashes
+		return err
+	}, "SELECT seq, hashes FROM audit_tree WHERE seq IN")
+	return out, err
 }
 
 func putNode(ctx context.Context, tx *store.Tx, n audit.Node) error {
@@ -54,7 +41,7 @@ func (s *Audit) Nodes(ctx context.Context, seqs []int64) (map[int64][]byte, erro
 
 // PutNodes stores hashes of the tree.
 func (s *Audit) PutNodes(ctx context.Context, nodes []audit.Node) error {
-	return s.db.WriteHasty(ctx, func(tx *store.Tx) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		for _, n := range nodes {
 			if err := putNode(ctx, tx, n); err != nil {
 				return err

@@ -24,7 +24,7 @@ func NewPresence(db *store.DB) *Presence { return &Presence{db: db} }
 
 // Put writes the place of a console and clears away forgotten ones.
 func (s *Presence) Put(ctx context.Context, p presence.Place) error {
-	return s.db.WriteHasty(ctx, func(tx *store.Tx) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		now, err := tx.Now(ctx)
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ person = excluded.person, host = excluded.host, since_us = excluded.since_us, se
 
 // Leave removes the place of a console.
 func (s *Presence) Leave(ctx context.Context, console string) error {
-	return s.db.WriteHasty(ctx, func(tx *store.Tx) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, "DELETE FROM presence WHERE console = ?", console)
 		return err
 	})

@@ -224,13 +224,13 @@ func (x *Index) Values(ctx context.Context, field, typed string, limit int) ([]s
 		if field == "customer" {
 			more = " AND id <> ''"
 		}
-		return x.strings(ctx, "SELECT DISTINCT name FROM index_party "+x.by("index_party_sort")+"WHERE scope = ? AND name <> '' AND "+x.engine.Instr+"(sort, ?) > 0"+more+" ORDER BY 1 LIMIT ?", x.scope, want, limit)
+		return store.List(ctx, x.q, store.Value[string], "SELECT DISTINCT name FROM index_party "+x.by("index_party_sort")+"WHERE scope = ? AND name <> '' AND "+x.engine.Instr+"(sort, ?) > 0"+more+" ORDER BY 1 LIMIT ?", x.scope, want, limit)
 	case "id":
 		c := filter.Prefix("opid_fold", want)
-		return x.strings(ctx, "SELECT opid FROM index_op "+x.by("index_op_id")+"WHERE scope = ? AND "+c.SQL+" ORDER BY opid_fold LIMIT ?", append(append([]any{x.scope}, c.Args...), limit)...)
+		return store.List(ctx, x.q, store.Value[string], "SELECT opid FROM index_op "+x.by("index_op_id")+"WHERE scope = ? AND "+c.SQL+" ORDER BY opid_fold LIMIT ?", append(append([]any{x.scope}, c.Args...), limit)...)
 	case "reference":
 		c := filter.Prefix("substr(reference, 1, 100)", want)
-		return x.strings(ctx, "SELECT DISTINCT substr(reference, 1, 100) FROM index_op "+x.by("index_op_reference")+"WHERE scope = ? AND reference <> '' AND "+c.SQL+" ORDER BY 1 LIMIT ?",
+		return store.List(ctx, x.q, store.Value[string], "SELECT DISTINCT substr(reference, 1, 100) FROM index_op "+x.by("index_op_reference")+"WHERE scope = ? AND reference <> '' AND "+c.SQL+" ORDER BY 1 LIMIT ?",
 			append(append([]any{x.scope}, c.Args...), limit)...)
 	}
 	return nil, nil

@@ -2,8 +2,6 @@ package opindex
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -82,12 +80,8 @@ func (x *Index) Look(ctx context.Context, person, opid string, at time.Time) err
 
 // LastLook is when the person last saw the operation; the zero time for never.
 func (x *Index) LastLook(ctx context.Context, person, opid string) (time.Time, error) {
-	var at int64
-	err := x.q.QueryRow(ctx, "SELECT at_us FROM index_look WHERE scope = ? AND person = ? AND opid = ?", x.scope, person, opid).Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, nil
-	}
-	return micros(at), err
+	at, _, err := store.Find[int64](ctx, x.q, "SELECT at_us FROM index_look WHERE scope = ? AND person = ? AND opid = ?", x.scope, person, opid)
+	return sight(at), err
 }
 
 // ChangedSince counts operations whose state changed here after t.
@@ -103,7 +97,7 @@ func (x *Index) ChangedSince(ctx context.Context, f filter.OperationExpr, t time
 
 // Owed lists operations whose single read is due, longest first.
 func (x *Index) Owed(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	return x.strings(ctx, `SELECT opid FROM (SELECT opid, doubt_us AS due FROM index_op WHERE scope = ? AND doubt > 0 AND doubt_us <= ?
+	return store.List(ctx, x.q, store.Value[string], `SELECT opid FROM (SELECT opid, doubt_us AS due FROM index_op WHERE scope = ? AND doubt > 0 AND doubt_us <= ?
 		UNION ALL SELECT opid, due_us AS due FROM index_absent WHERE scope = ? AND due_us > 0 AND due_us <= ?) AS o ORDER BY due LIMIT ?`,
 		x.scope, now.UnixMicro(), x.scope, now.UnixMicro(), limit)
 }
@@ -114,12 +108,9 @@ func (x *Index) Owe(ctx context.Context, opid string, at time.Time) error {
 		return nil
 	}
 	return x.db.Write(ctx, func(tx *store.Tx) error {
-		res, err := tx.Exec(ctx, "UPDATE index_op SET doubt = CASE WHEN doubt > 0 THEN doubt ELSE 1 END, doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ?",
-			at.UnixMicro(), x.scope, filter.Fold(opid), opid)
-		if err != nil {
-			return err
-		}
-		if n, err := res.RowsAffected(); err != nil || n > 0 {
+		n, err := store.Affected(tx.Exec(ctx, "UPDATE index_op SET doubt = CASE WHEN doubt > 0 THEN doubt ELSE 1 END, doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ?",
+			at.UnixMicro(), x.scope, filter.Fold(opid), opid))
+		if err != nil || n > 0 {
 			return err
 		}
 		return x.announce(ctx, tx, opid, at.UnixMicro())
@@ -136,12 +127,4 @@ func (x *Index) Postpone(ctx context.Context, opid string, until time.Time) erro
 		}
 		return err
 	})
-}
-
-func (x *Index) strings(ctx context.Context, query string, args ...any) ([]string, error) {
-	return store.List(ctx, x.q, func(scan store.Scan) (string, error) {
-		var s string
-		err := scan(&s)
-		return s, err
-	}, query, args...)
 }

@@ -2,8 +2,6 @@ package opindex
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"maps"
 	"slices"
 
@@ -33,9 +31,9 @@ func (b *batch) kind(ctx context.Context, k kindKey) (int64, error) {
 	if ok {
 		return n, nil
 	}
-	err := b.tx.QueryRow(ctx, "SELECT n FROM index_kind WHERE scope = ? AND status = ? AND type = ? AND payment = ? AND currency = ? AND tocurrency = ? AND flags = ?",
-		b.x.scope, k.status, k.typ, k.payment, k.currency, k.tocurrency, k.flags).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
+	n, ok, err := store.Find[int64](ctx, b.tx, "SELECT n FROM index_kind WHERE scope = ? AND status = ? AND type = ? AND payment = ? AND currency = ? AND tocurrency = ? AND flags = ?",
+		b.x.scope, k.status, k.typ, k.payment, k.currency, k.tocurrency, k.flags)
+	if err == nil && !ok {
 		if n, err = b.next(ctx, "index_kind"); err != nil {
 			return 0, err
 		}

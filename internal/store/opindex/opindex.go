@@ -5,8 +5,6 @@ package opindex
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -50,23 +48,16 @@ func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Index, 
 	if err := bulk.Tune(ctx, "PRAGMA cache_size = -49152", "PRAGMA wal_autocheckpoint = 12000"); err != nil {
 		return nil, err
 	}
-	const known = "SELECT n FROM index_scope WHERE base_url = ? AND account = ?"
-	err := bulk.QueryRow(ctx, known, baseURL, account).Scan(&x.scope)
-	if err == nil {
+	var err error
+	if x.scope, _, err = store.Find[int64](ctx, bulk, "SELECT n FROM index_scope WHERE base_url = ? AND account = ?", baseURL, account); err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	if x.scope > 0 {
 		return x, x.fillShown(ctx)
 	}
-	err = bulk.Write(ctx, func(tx *store.Tx) error {
-		if err := x.lock(ctx, tx); err != nil {
-			return err
-		}
-		err := tx.QueryRow(ctx, known, baseURL, account).Scan(&x.scope)
-		if !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		if err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(n), 0) + 1 FROM index_scope").Scan(&x.scope); err != nil {
-			return err
-		}
-		if _, err = tx.Exec(ctx, "INSERT INTO index_scope (n, base_url, account) VALUES (?, ?, ?)", x.scope, baseURL, account); err != nil {
+	err = bulk.Write(ctx, func(tx *store.Tx) (err error) {
+		var made bool
+		if x.scope, made, err = tx.Scope(ctx, "index_scope", baseURL, account, writeLock); err != nil || !made {
 			return err
 		}
 		_, err = tx.Exec(ctx, "INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?) ON CONFLICT (scope, name) DO NOTHING", x.scope, shownName, shownVersion)
@@ -96,17 +87,9 @@ func (x *Index) Snapshot(ctx context.Context, fn func(index.Store) error) error 
 
 func (x *Index) postgres() bool { return x.db.Engine() == store.Postgres }
 
-// indexLock is an arbitrary number: one writer of index tables at a time, as in
+// writeLock is an arbitrary number: one writer of index tables at a time, as in
 // SQLite, so that sums and numbers need no finer care.
-const indexLock = 0x6f70696478
-
-func (x *Index) lock(ctx context.Context, tx *store.Tx) error {
-	if !x.postgres() {
-		return nil
-	}
-	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(?)", int64(indexLock))
-	return err
-}
+const writeLock = 0x6f70696478
 
 const versionName = "version"
 
@@ -127,11 +110,7 @@ func (x *Index) bump(ctx context.Context, tx *store.Tx) error {
 
 // Meta reads a small fact; "" when there is none.
 func (x *Index) Meta(ctx context.Context, name string) (string, error) {
-	var v string
-	err := x.q.QueryRow(ctx, "SELECT value FROM index_meta WHERE scope = ? AND name = ?", x.scope, name).Scan(&v)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
+	v, _, err := store.Find[string](ctx, x.q, "SELECT value FROM index_meta WHERE scope = ? AND name = ?", x.scope, name)
 	return v, err
 }
 
@@ -144,14 +123,10 @@ func (x *Index) SetMeta(ctx context.Context, name, value string) error {
 
 // Lease takes or prolongs a lease: compare and swap in one statement.
 func (x *Index) Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
-	res, err := x.db.Exec(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us) VALUES (?, ?, '', ?, ?)
+	n, err := store.Affected(x.db.Exec(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us) VALUES (?, ?, '', ?, ?)
 		ON CONFLICT (scope, name) DO UPDATE SET owner = excluded.owner, until_us = excluded.until_us
 		WHERE index_meta.owner = excluded.owner OR index_meta.owner = '' OR index_meta.until_us <= ? OR index_meta.until_us > excluded.until_us`,
-		x.scope, "lease:"+name, owner, now.Add(ttl).UnixMicro(), now.UnixMicro())
-	if err != nil {
-		return false, err
-	}
-	n, err := res.RowsAffected()
+		x.scope, "lease:"+name, owner, now.Add(ttl).UnixMicro(), now.UnixMicro()))
 	return n == 1, err
 }
 
@@ -159,24 +134,4 @@ func (x *Index) Lease(ctx context.Context, name, owner string, now time.Time, tt
 func (x *Index) Release(ctx context.Context, name, owner string) error {
 	_, err := x.db.Exec(ctx, "UPDATE index_meta SET owner = '', until_us = 0 WHERE scope = ? AND name = ? AND owner = ?", x.scope, "lease:"+name, owner)
 	return err
-}
-
-func anys[T any](list []T) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		out[i] = v
-	}
-	return out
-}
-
-// chunks calls f with pieces of at most n.
-func chunks[T any](list []T, n int, f func([]T) error) error {
-	for len(list) > 0 {
-		k := min(n, len(list))
-		if err := f(list[:k]); err != nil {
-			return err
-		}
-		list = list[k:]
-	}
-	return nil
 }

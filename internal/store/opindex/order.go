@@ -29,10 +29,6 @@ var codes = map[string]func(kindKey) string{
 	"currency": func(k kindKey) string { return k.currency },
 }
 
-func (c *cursor) key() kindKey {
-	return kindKey{status: c.status, typ: c.typ, payment: c.payment, currency: c.currency}
-}
-
 // byCode parts the plan by words, in order.
 func (p *opPlan) byCode(get func(kindKey) string) (words []string, parts map[string]*opPlan) {
 	kinds := map[string][]kind{}
@@ -57,7 +53,7 @@ func (p *opPlan) walkCodes(ctx context.Context, get func(kindKey) string, desc b
 	for _, w := range words {
 		var from *cursor
 		if at != nil {
-			order := strings.Compare(w, get(at.key()))
+			order := strings.Compare(w, at.word)
 			if order < 0 && !desc || order > 0 && desc {
 				continue
 			}
@@ -78,15 +74,12 @@ func (p *opPlan) walkCodes(ctx context.Context, get func(kindKey) string, desc b
 
 // side is an order by the name of a customer or side, then by the party, then
 // newest first (ascending).
-type side struct {
-	column, index string
-	of            func(*cursor) (sort string, n int64)
-}
+type side struct{ column, index string }
 
 var sides = map[string]side{
-	"customer":    {"o.customer", "index_op_customer", func(c *cursor) (string, int64) { return c.customerSort, c.customer }},
-	"source":      {"o.source", "index_op_source", func(c *cursor) (string, int64) { return c.sourceSort, c.source }},
-	"destination": {"o.destination", "index_op_destination", func(c *cursor) (string, int64) { return c.destinationSort, c.dest }},
+	"customer":    {"o.customer", "index_op_customer"},
+	"source":      {"o.source", "index_op_source"},
+	"destination": {"o.destination", "index_op_destination"},
 }
 
 func (p *opPlan) walkParties(ctx context.Context, s side, desc bool, at *cursor, skip, limit int) ([]int64, error) {
@@ -115,9 +108,8 @@ func (p *opPlan) walkParties(ctx context.Context, s side, desc bool, at *cursor,
 
 // same is the condition of standing behind the cursor with the same party.
 func (s side) same(at *cursor, desc bool) filter.Cond {
-	_, n := s.of(at)
 	sign, _ := direction(!desc)
-	return filter.Cond{SQL: s.column + " = ? AND (o.created_us, o.n) " + sign + " (?, ?)", Args: []any{n, at.created, at.n}}
+	return filter.Cond{SQL: s.column + " = ? AND (o.created_us, o.n) " + sign + " (?, ?)", Args: []any{at.party, at.created, at.n}}
 }
 
 // behind is the condition of standing behind the cursor with another party.
@@ -127,8 +119,7 @@ func (s side) behind(at *cursor, desc bool, scope int64) filter.Cond {
 		return c
 	}
 	sign, _ := direction(desc)
-	sort, n := s.of(at)
-	return filter.All(c, filter.Cond{SQL: "(p.sort, p.n) " + sign + " (?, ?)", Args: []any{sort, n}})
+	return filter.All(c, filter.Cond{SQL: "(p.sort, p.n) " + sign + " (?, ?)", Args: []any{at.sort, at.party}})
 }
 
 func (p *opPlan) partyJoin(s side, what string, c filter.Cond) (sql string, args []any) {
@@ -159,7 +150,7 @@ func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s index.Sort,
 		return out, err
 	}
 	out.In = f.Match(r.Op, now)
-	at, err := x.cursor(ctx, opid)
+	at, err := x.cursor(ctx, cmp.Or(s.Field, "created"), opid)
 	if err != nil || at == nil || p.none() {
 		return out, err
 	}
@@ -177,7 +168,7 @@ func (p *opPlan) before(ctx context.Context, s index.Sort, at *cursor) (int64, e
 		for _, w := range words {
 			var n int64
 			var err error
-			switch order := strings.Compare(w, get(at.key())); {
+			switch order := strings.Compare(w, at.word); {
 			case order == 0:
 				n, err = parts[w].countFrom(ctx, "index_op_created", columns["created"].behind(at, false))
 			case order < 0 != s.Desc:

@@ -10,9 +10,9 @@ import (
 	"opdeck/internal/store"
 )
 
-// rare is up to how many candidates are looked at one by one and sorted. More
+// scanLimit is up to how many candidates are looked at one by one and sorted. More
 // than these are found by walking in the order of the sort.
-const rare = 20_000
+const scanLimit = 20_000
 
 // opPlan is a filter made ready for the tables: which kinds can match, what is
 // left to check, and where candidates come from when they are few.
@@ -131,30 +131,25 @@ func (x *Index) kindIn(column string, kinds []kind) filter.Cond {
 	if len(kinds) == 0 {
 		return filter.False
 	}
-	if len(kinds) > manyKinds {
-		return x.kindList(column, kinds)
-	}
-	args := make([]any, len(kinds))
+	ns := make([]int64, len(kinds))
 	for i, k := range kinds {
-		args[i] = k.n
+		ns[i] = k.n
 	}
-	return filter.Cond{SQL: column + " IN (" + store.Marks(len(args)) + ")", Args: args}
+	if len(ns) > manyKinds && x.postgres() { // a condition: IN (SELECT …) becomes a join, which loses the order of rows
+		return cond(column+" = ANY (CAST(string_to_array(?, ',') AS BIGINT[]))", commas(ns))
+	}
+	if len(ns) > manyKinds {
+		return cond(column+" IN (SELECT value FROM json_each(?))", "["+commas(ns)+"]")
+	}
+	c := cond(column + " IN (" + store.Marks(len(ns)) + ")")
+	for _, n := range ns {
+		c.Args = append(c.Args, n)
+	}
+	return c
 }
 
 // manyKinds is from where on the numbers go as one argument.
 const manyKinds = 100
-
-func (x *Index) kindList(column string, kinds []kind) filter.Cond {
-	list := make([]string, len(kinds))
-	for i, k := range kinds {
-		list[i] = strconv.FormatInt(k.n, 10)
-	}
-	all := strings.Join(list, ",")
-	if x.postgres() {
-		return filter.Cond{SQL: column + " = ANY (CAST(string_to_array(?, ',') AS BIGINT[]))", Args: []any{all}}
-	}
-	return filter.Cond{SQL: column + " IN (SELECT value FROM json_each(?))", Args: []any{"[" + all + "]"}}
-}
 
 // where is the whole condition on a row o. Of few rows each is looked at alone:
 // to search all parties would take longer.
@@ -184,7 +179,7 @@ func (p *opPlan) with(kinds []kind) *opPlan {
 
 // chooseDriver looks for the part of the filter that leaves fewest candidates.
 func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
-	best := int64(rare)
+	best := int64(scanLimit)
 	if p.rows <= best && !p.all {
 		best = p.rows
 		in := p.x.kindIn("kind", p.kinds)
@@ -222,15 +217,18 @@ const listed = 5000
 
 // list is a SELECT of these numbers.
 func (x *Index) list(ns []int64) filter.Cond {
+	if x.postgres() {
+		return cond("SELECT unnest(CAST(string_to_array(?, ',') AS BIGINT[])) AS n", commas(ns))
+	}
+	return cond("SELECT value AS n FROM json_each(?)", "["+commas(ns)+"]")
+}
+
+func commas(ns []int64) string {
 	text := make([]string, len(ns))
 	for i, n := range ns {
 		text[i] = strconv.FormatInt(n, 10)
 	}
-	all := strings.Join(text, ",")
-	if x.postgres() {
-		return filter.Cond{SQL: "SELECT unnest(CAST(string_to_array(?, ',') AS BIGINT[])) AS n", Args: []any{all}}
-	}
-	return filter.Cond{SQL: "SELECT value AS n FROM json_each(?)", Args: []any{"[" + all + "]"}}
+	return strings.Join(text, ",")
 }
 
 // candidates is a SELECT of numbers that holds at least all rows that n lets
@@ -269,16 +267,16 @@ func union(parts ...filter.Cond) filter.Cond {
 	return filter.Cond{SQL: strings.Join(sql, " UNION ALL "), Args: args}
 }
 
-// ordered are the fields with an index of their own: column and index.
-var ordered = map[string][2]string{
-	"created": {"created_us", "index_op_created"}, "updated": {"updated_us", "index_op_updated"}, "amount": {"amount_key", "index_op_amount"},
-	"received": {"received_key", "index_op_received"}, "fee": {"fee_key", "index_op_fee"}, "id": {"opid_fold", "index_op_id"}, "docs": {"docs", "index_op_docs"},
+// ordered gives the column of a field that has an index of its own.
+func ordered(field string) (column string, ok bool) {
+	k, ok := columns[field]
+	return strings.TrimPrefix(k.expr, "o."), ok && field != "reference"
 }
 
 func (x *Index) leafCandidates(l *filter.Leaf, now time.Time) (c filter.Cond, ok bool) {
-	if o, ok := ordered[l.Field]; ok {
-		c := l.Column(x.engine, o[0], now)
-		return filter.Cond{SQL: "SELECT n FROM index_op " + x.by(o[1]) + "WHERE scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}, true
+	if column, ok := ordered(l.Field); ok {
+		c := l.Column(x.engine, column, now)
+		return filter.Cond{SQL: "SELECT n FROM index_op " + x.by(columns[l.Field].index) + "WHERE scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}, true
 	}
 	switch l.Field {
 	case "customer", "source", "destination":
@@ -309,8 +307,8 @@ func (x *Index) by(name string) string {
 // leaf is the exact condition of one comparison on a row o; party asks for the
 // party in a column.
 func (x *Index) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time.Time, party partyIs) filter.Cond {
-	if o, ok := ordered[l.Field]; ok {
-		return l.Column(x.engine, "o."+o[0], now)
+	if column, ok := ordered(l.Field); ok {
+		return l.Column(x.engine, "o."+column, now)
 	}
 	in := func(column string) filter.Cond { return party(column, l) }
 	switch l.Field {

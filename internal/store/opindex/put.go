@@ -81,7 +81,7 @@ func (x *Index) remember(b *batch) {
 }
 
 func (b *batch) run(ctx context.Context, rows []*opRow, in index.Batch) error {
-	if err := b.x.lock(ctx, b.tx); err != nil {
+	if err := b.tx.Lock(ctx, writeLock); err != nil {
 		return err
 	}
 	now, err := b.tx.Now(ctx)

@@ -2,6 +2,7 @@ package opindex
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"opdeck/api"
@@ -37,14 +38,14 @@ func (x *Index) fillParties(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return chunks(ns, 500, func(part []int64) error {
+	for part := range slices.Chunk(ns, 500) {
 		shown := map[int64]string{}
 		for _, n := range part {
 			if shown[n], err = x.shownOf(ctx, n); err != nil {
 				return err
 			}
 		}
-		return x.db.Write(ctx, func(tx *store.Tx) error {
+		err = x.db.Write(ctx, func(tx *store.Tx) error {
 			for n, s := range shown {
 				if _, err := tx.Exec(ctx, "UPDATE index_party SET shown = ? WHERE n = ?", s, n); err != nil {
 					return err
@@ -52,7 +53,11 @@ func (x *Index) fillParties(ctx context.Context) error {
 			}
 			return nil
 		})
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // shownOf is a party's texts as the mask leaves them: "" when no operation has

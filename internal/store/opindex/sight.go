@@ -44,7 +44,7 @@ func (x *Index) Sights(ctx context.Context) (index.Sights, error) {
 // Candidates lists rows that no request since t has shown.
 func (x *Index) Candidates(ctx context.Context, t time.Time, limit int) ([]string, error) {
 	us := t.UnixMicro()
-	return x.strings(ctx, `SELECT o.opid FROM index_sight s JOIN index_op o ON o.n = s.n WHERE s.scope = ? AND s.seen_us < ? AND s.asked_us < ?
+	return store.List(ctx, x.q, store.Value[string], `SELECT o.opid FROM index_sight s JOIN index_op o ON o.n = s.n WHERE s.scope = ? AND s.seen_us < ? AND s.asked_us < ?
 		ORDER BY s.seen_us LIMIT ?`, x.scope, us, us, limit)
 }
 
@@ -75,7 +75,7 @@ func (x *Index) gone(ctx context.Context, opid string) (index.Record, error) {
 // Reset drops all rows of the scope. The history stays.
 func (x *Index) Reset(ctx context.Context, facts ...string) error {
 	return x.db.Write(ctx, func(tx *store.Tx) error {
-		if err := x.lock(ctx, tx); err != nil {
+		if err := tx.Lock(ctx, writeLock); err != nil {
 			return err
 		}
 		ours := "(SELECT n FROM index_op WHERE scope = ?)"

@@ -29,11 +29,8 @@ func (p *opPlan) count(ctx context.Context) (int64, error) {
 	if p.none() || p.pure {
 		return p.rows, nil
 	}
-	return p.countFrom(ctx, p.cheapest(), filter.True)
+	return p.countFrom(ctx, "", filter.True)
 }
-
-// cheapest is the index to count or sum with when nothing narrows: none.
-func (p *opPlan) cheapest() string { return "" }
 
 // tally collects sums by group and currency.
 type tally map[[2]string]*total

@@ -15,13 +15,12 @@ import (
 
 // Get returns one operation, index.ErrNone when there is none.
 func (x *Index) Get(ctx context.Context, opid string) (index.Record, error) {
-	var n int64
-	err := x.q.QueryRow(ctx, "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?", x.scope, filter.Fold(opid), opid).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
-		return x.gone(ctx, opid)
-	}
+	n, found, err := store.Find[int64](ctx, x.q, "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?", x.scope, filter.Fold(opid), opid)
 	if err != nil {
 		return index.Record{}, err
+	}
+	if !found {
+		return x.gone(ctx, opid)
 	}
 	list, err := x.records(ctx, []int64{n})
 	if err == nil && len(list) == 0 {
@@ -62,26 +61,36 @@ func (x *Index) records(ctx context.Context, ns []int64) ([]index.Record, error)
 	return out, nil
 }
 
-// cursor is a row's place in every order.
+// cursor is a row's place in one order.
 type cursor struct {
-	n                                         int64
-	kind, customer, source, dest              int64
-	created, updated, docs                    int64
-	amount, received, fee, idFold, ref, opid  string
-	status, typ, payment, currency            string
-	customerSort, sourceSort, destinationSort string
+	opid       string
+	n, created int64
+	value      any    // of the column; created, in an order by code
+	word       string // of the kind, in an order by code
+	sort       string // of the party, in an order by side
+	party      int64
 }
 
-func (x *Index) cursor(ctx context.Context, opid string) (*cursor, error) {
-	var c cursor
-	err := x.q.QueryRow(ctx, `SELECT o.n, o.kind, o.customer, o.source, o.destination, o.created_us, o.updated_us, o.docs,
-		o.amount_key, o.received_key, o.fee_key, o.opid_fold, substr(o.reference, 1, 100), o.opid, k.status, k.type, k.payment, k.currency, c.sort, s.sort, d.sort
-		FROM index_op o JOIN index_kind k ON k.n = o.kind JOIN index_party c ON c.n = o.customer JOIN index_party s ON s.n = o.source JOIN index_party d ON d.n = o.destination
-		WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?`, x.scope, filter.Fold(opid), opid).Scan(
-		&c.n, &c.kind, &c.customer, &c.source, &c.dest, &c.created, &c.updated, &c.docs,
-		&c.amount, &c.received, &c.fee, &c.idFold, &c.ref, &c.opid, &c.status, &c.typ, &c.payment, &c.currency, &c.customerSort, &c.sourceSort, &c.destinationSort)
+// cursor reads the place of an operation in the order by a field; nil when there is
+// no such operation.
+func (x *Index) cursor(ctx context.Context, field, opid string) (*cursor, error) {
+	c := cursor{opid: opid}
+	what, join, dest := "NULL", "", []any{&c.n, &c.created, &c.value}
+	if k, ok := columns[field]; ok {
+		what = k.expr
+	} else if _, ok := codes[field]; ok {
+		what, join, dest[2] = "k."+field, "JOIN index_kind k ON k.n = o.kind ", &c.word
+	} else if s, ok := sides[field]; ok {
+		what, join, dest[2] = "p.sort, p.n", "JOIN index_party p ON p.n = "+s.column+" ", &c.sort
+		dest = append(dest, &c.party)
+	}
+	err := x.q.QueryRow(ctx, "SELECT o.n, o.created_us, "+what+" FROM index_op o "+join+"WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?",
+		x.scope, filter.Fold(opid), opid).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
+	}
+	if _, ok := codes[field]; ok {
+		c.value = c.created // within a code rows stand by that
 	}
 	return &c, err
 }
@@ -94,7 +103,7 @@ func (p *opPlan) walk(ctx context.Context, s index.Sort, at *cursor, back bool, 
 	}
 	key, ok := columns[s.Field]
 	if ok {
-		if ns, found, err := p.nearby(ctx, key, s.Desc != back, at, skip, limit); found || err != nil {
+		if ns, found, err := p.probe(ctx, key, s.Desc != back, at, skip, limit); found || err != nil {
 			return ns, err
 		}
 	}
@@ -114,20 +123,17 @@ func (p *opPlan) walk(ctx context.Context, s index.Sort, at *cursor, back bool, 
 }
 
 // column is an order by a column of index_op, then by number.
-type column struct {
-	expr, index string
-	of          func(*cursor) any
-}
+type column struct{ expr, index string }
 
 var columns = map[string]column{
-	"created":   {"o.created_us", "index_op_created", func(c *cursor) any { return c.created }},
-	"updated":   {"o.updated_us", "index_op_updated", func(c *cursor) any { return c.updated }},
-	"amount":    {"o.amount_key", "index_op_amount", func(c *cursor) any { return c.amount }},
-	"received":  {"o.received_key", "index_op_received", func(c *cursor) any { return c.received }},
-	"fee":       {"o.fee_key", "index_op_fee", func(c *cursor) any { return c.fee }},
-	"id":        {"o.opid_fold", "index_op_id", func(c *cursor) any { return c.idFold }},
-	"reference": {"substr(o.reference, 1, 100)", "index_op_reference", func(c *cursor) any { return c.ref }},
-	"docs":      {"o.docs", "index_op_docs", func(c *cursor) any { return c.docs }},
+	"created":   {"o.created_us", "index_op_created"},
+	"updated":   {"o.updated_us", "index_op_updated"},
+	"amount":    {"o.amount_key", "index_op_amount"},
+	"received":  {"o.received_key", "index_op_received"},
+	"fee":       {"o.fee_key", "index_op_fee"},
+	"id":        {"o.opid_fold", "index_op_id"},
+	"docs":      {"o.docs", "index_op_docs"},
+	"reference": {"substr(o.reference, 1, 100)", "index_op_reference"},
 }
 
 func direction(desc bool) (sign, word string) {
@@ -143,7 +149,7 @@ func (k column) behind(at *cursor, desc bool) filter.Cond {
 		return filter.True
 	}
 	sign, _ := direction(desc)
-	return filter.Cond{SQL: "(" + k.expr + ", o.n) " + sign + " (?, ?)", Args: []any{k.of(at), at.n}}
+	return filter.Cond{SQL: "(" + k.expr + ", o.n) " + sign + " (?, ?)", Args: []any{at.value, at.n}}
 }
 
 func (p *opPlan) walkColumn(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
@@ -156,47 +162,47 @@ func (p *opPlan) walkColumn(ctx context.Context, k column, desc bool, at *cursor
 	return p.numbers(ctx, q.SQL+order, append(q.Args, limit, skip)...)
 }
 
-// near is how many rows are looked at one by one before candidates are searched;
-// nearer is how many more when the first ones show that these will be enough, and
+// probeRows is how many rows are looked at one by one before candidates are searched;
+// probeMax is how many more when the first ones show that these will be enough, and
 // candidates are not few.
 const (
-	near   = 2000
-	nearer = 8 * near
+	probeRows = 2000
+	probeMax  = 8 * probeRows
 )
 
-// nearby looks for the rows among the next few of the list: what many rows match
+// probe looks for the rows among the next few of the list: what many rows match
 // is found at once, however long the search for all that match would take.
 // found is false when there are not enough, and once candidates are known.
-func (p *opPlan) nearby(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) (ns []int64, found bool, err error) {
-	if p.all && p.pure || p.driven || skip > 0 || limit > near/4 {
+func (p *opPlan) probe(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) (ns []int64, found bool, err error) {
+	if p.all && p.pure || p.driven || skip > 0 || limit > probeRows/4 {
 		return nil, false, nil
 	}
 	if p.pure { // how many of the rows match is known
 		rows := limit * int(p.total/max(p.rows, 1)+1) * 3 / 2
-		if rows > nearer {
+		if rows > probeMax {
 			return nil, false, nil
 		}
-		ns, err = p.among(ctx, k, desc, at, rows, limit)
+		ns, err = p.probeNext(ctx, k, desc, at, rows, limit)
 		return ns, len(ns) == limit, err
 	}
-	ns, err = p.among(ctx, k, desc, at, near, limit)
+	ns, err = p.probeNext(ctx, k, desc, at, probeRows, limit)
 	if err != nil || len(ns) == limit || len(ns) == 0 {
 		return ns, len(ns) == limit, err
 	}
-	enough := near * limit / len(ns) * 3 / 2
-	if enough > nearer {
+	enough := probeRows * limit / len(ns) * 3 / 2
+	if enough > probeMax {
 		return ns, false, nil
 	}
 	if few, err := p.driveFew(ctx); few || err != nil {
 		return nil, false, err
 	}
-	ns, err = p.among(ctx, k, desc, at, enough, limit)
+	ns, err = p.probeNext(ctx, k, desc, at, enough, limit)
 	return ns, len(ns) == limit, err
 }
 
 // among gives the first matching rows among the next so many of the list; where
 // anything but the kind decides, among the next of those kinds.
-func (p *opPlan) among(ctx context.Context, k column, desc bool, at *cursor, rows, limit int) ([]int64, error) {
+func (p *opPlan) probeNext(ctx context.Context, k column, desc bool, at *cursor, rows, limit int) ([]int64, error) {
 	_, word := direction(desc)
 	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ?"
 	inner, outer := p.kindCond(), p.single
@@ -269,7 +275,7 @@ func (x *Index) Window(ctx context.Context, q index.Query, now time.Time) (index
 	}
 	var at *cursor
 	if q.Anchor != "" {
-		if at, err = x.cursor(ctx, q.Anchor); err != nil {
+		if at, err = x.cursor(ctx, q.Sort.Field, q.Anchor); err != nil {
 			return w, err
 		}
 	}
@@ -309,7 +315,7 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, 
 	if err != nil {
 		return err
 	}
-	return chunks(ns, 400, func(part []int64) error {
+	for part := range slices.Chunk(ns, 400) {
 		rows, err := x.records(ctx, part)
 		if err != nil {
 			return err
@@ -319,8 +325,8 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, 
 				return err
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // Targets is the identifiers of such a list, at most limit.
@@ -329,14 +335,20 @@ func (x *Index) Targets(ctx context.Context, f filter.OperationExpr, s index.Sor
 	if err != nil {
 		return nil, err
 	}
-	var out []string
-	err = chunks(ns, 400, func(part []int64) error {
-		rows, err := x.records(ctx, part)
-		for _, r := range rows {
-			out = append(out, string(r.Op.OPID))
-		}
+	found := map[int64]string{}
+	err = store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
+		var n int64
+		var opid string
+		err := scan(&n, &opid)
+		found[n] = opid
 		return err
-	})
+	}, "SELECT n, opid FROM index_op WHERE n IN")
+	var out []string
+	for _, n := range ns {
+		if opid, ok := found[n]; ok {
+			out = append(out, opid)
+		}
+	}
 	return out, err
 }
 

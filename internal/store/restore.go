@@ -18,9 +18,9 @@ import (
 // own and go on with it. Nobody adopts a file that does not: what a process holds
 // in memory, such as the numbers of accounts, belongs to its own file.
 
-// mendable reports whether the file may be put back, or may have been put back by
+// restorable reports whether the file may be put back, or may have been put back by
 // another process.
-func (id *identity) mendable() bool {
+func (id *identity) restorable() bool {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	return id.lost != nil && (id.handle.deleted() || id.walGone())
@@ -43,10 +43,10 @@ func (id *identity) walGone() bool {
 // time of day.
 const continuedTable = "opdeck_continued"
 
-// putBack writes the content of a deleted file under its name again, or takes over
+// restore writes the content of a deleted file under its name again, or takes over
 // what another process has put back.
-func (db *DB) putBack(ctx context.Context) error {
-	done, err := db.turn.take(ctx)
+func (db *DB) restore(ctx context.Context) error {
+	done, err := db.queue.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (db *DB) putBack(ctx context.Context) error {
 	_, err = os.Lstat(db.path)
 	switch {
 	case deleted && missing(err), walGone:
-		if err := db.copyBack(ctx, dev, ino, walGone); err != nil {
+		if err := db.writeCopy(ctx, dev, ino, walGone); err != nil {
 			return err
 		}
 		db.notice(db.path + " was deleted while it was in use; it was put back with all that it held.")
@@ -74,12 +74,12 @@ func (db *DB) putBack(ctx context.Context) error {
 	default:
 		return fmt.Errorf("store: %s cannot be put back", db.path)
 	}
-	return db.goOn(ctx)
+	return db.reopen(ctx)
 }
 
-// copyBack writes the copy. With replace the main file is still there and only its
+// writeCopy writes the copy. With replace the main file is still there and only its
 // log is gone.
-func (db *DB) copyBack(ctx context.Context, dev, ino int64, replace bool) error {
+func (db *DB) writeCopy(ctx context.Context, dev, ino int64, replace bool) error {
 	f, err := os.CreateTemp(filepath.Dir(db.path), ".restore-*") // mode 0600
 	if err != nil {
 		return fileError(db.path, err)
@@ -118,7 +118,7 @@ func (db *DB) copyBack(ctx context.Context, dev, ino int64, replace bool) error 
 // vacuumInto writes all that a connection of this process still sees to a file.
 func (db *DB) vacuumInto(ctx context.Context, file string) error {
 	var failed error
-	for _, pool := range []*sql.DB{db.w, db.r, db.hasty} { // whichever has a connection
+	for _, pool := range []*sql.DB{db.w, db.r, db.unsynced} { // whichever has a connection
 		conn, err := pool.Conn(ctx)
 		if err != nil {
 			failed = err
@@ -174,11 +174,11 @@ func withFile(file string, do func(*sql.DB) error) error {
 	return errors.Join(do(p), p.Close())
 }
 
-// goOn makes the file in place this process's own: connections to the old one end
+// reopen makes the file in place this process's own: connections to the old one end
 // when they are next used.
-func (db *DB) goOn(ctx context.Context) error {
+func (db *DB) reopen(ctx context.Context) error {
 	db.identity.mu.Lock()
-	err := db.identity.take()
+	err := db.identity.adopt()
 	db.identity.gen++
 	db.identity.mu.Unlock()
 	if err != nil {

@@ -24,19 +24,13 @@ const (
 	migrationWait = 5 * time.Minute        // until it gives up: a large index takes a while
 )
 
-// upPostgres applies what is missing, one transaction for each migration, on the
+// up applies what is missing, one transaction for each migration, on the
 // connection that holds the lock: nothing here needs a second connection while it
-// has one, or a pooler with few of them would stand still for ever. The server
-// frees the lock when the connection ends.
-func (db *DB) upPostgres(ctx context.Context, r room, dir fs.FS, upgrading func()) error {
-	began, told := time.Now(), false
+// has one, or a pooler with few of them would stand still for ever.
+func (db *DB) up(ctx context.Context, r tableSet, dir fs.FS) error {
+	began := time.Now()
 	for {
-		left, err := db.stepPostgres(ctx, r, dir, func() {
-			if !told && upgrading != nil {
-				upgrading()
-			}
-			told = true
-		})
+		left, err := db.step(ctx, r, dir)
 		switch {
 		case err != nil:
 			return err
@@ -59,25 +53,27 @@ func (db *DB) upPostgres(ctx context.Context, r room, dir fs.FS, upgrading func(
 	}
 }
 
-// step is what is left after one try.
-type step int
+// progress is what is left after one try.
+type progress int
 
 const (
-	stepDone   step = iota // the tables are as this program knows them
-	stepMore               // one migration was applied; there may be more
-	stepLocked             // another process is at it
+	stepDone   progress = iota // the tables are as this program knows them
+	stepMore                   // one migration was applied; there may be more
+	stepLocked                 // another process is at it
 )
 
-// stepPostgres takes the lock if it is free and applies the oldest migration that
+// step takes the lock if it is free and applies the oldest migration that
 // is missing.
-func (db *DB) stepPostgres(ctx context.Context, r room, dir fs.FS, upgrading func()) (step, error) {
+func (db *DB) step(ctx context.Context, r tableSet, dir fs.FS) (progress, error) {
 	left := stepLocked
 	err := db.Write(ctx, func(tx *Tx) error {
-		var free bool
-		if err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock(?)", int64(migrationLock)).Scan(&free); err != nil || !free {
-			return err
+		if db.engine == Postgres {
+			var free bool
+			if err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock(?)", int64(migrationLock)).Scan(&free); err != nil || !free {
+				return err
+			}
 		}
-		names, have, err := db.notApplied(ctx, tx, r, dir)
+		names, err := db.notApplied(ctx, tx, r, dir)
 		if err != nil {
 			return err
 		}
@@ -86,37 +82,41 @@ func (db *DB) stepPostgres(ctx context.Context, r room, dir fs.FS, upgrading fun
 			return nil
 		}
 		left = stepMore
-		if have {
-			upgrading()
-		}
 		return db.apply(ctx, tx, r, dir, names[0])
 	})
 	return left, err
 }
 
-// notApplied names the migrations that were not applied, oldest first; have tells
-// that some were before. It makes the table that counts them.
-func (db *DB) notApplied(ctx context.Context, tx *Tx, r room, dir fs.FS) (names []string, have bool, err error) {
+// notApplied names the migrations that were not applied, oldest first. It makes the
+// table that counts them.
+func (db *DB) notApplied(ctx context.Context, tx *Tx, r tableSet, dir fs.FS) (names []string, err error) {
 	names, err = fs.Glob(dir, "*.sql")
 	if err != nil {
-		return nil, false, fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("store: %w", err)
 	}
 	slices.Sort(names)
-	var there bool
-	if err := tx.QueryRow(ctx, "SELECT to_regclass(?) IS NOT NULL", r.table()).Scan(&there); err != nil {
-		return nil, false, err
+	query := "SELECT COUNT(*) FROM sqlite_master WHERE name = ?"
+	if db.engine == Postgres {
+		query = "SELECT CASE WHEN to_regclass(?) IS NULL THEN 0 ELSE 1 END"
 	}
-	if !there {
-		return names, false, db.countMigrations(ctx, tx, r)
+	var there int
+	if err := tx.QueryRow(ctx, query, r.table()).Scan(&there); err != nil {
+		return nil, err
+	}
+	if there == 0 {
+		return names, db.countMigrations(ctx, tx, r)
 	}
 	seen, err := List(ctx, tx, Value[int64], "SELECT DISTINCT version_id FROM "+r.table()+" WHERE version_id > 0")
-	names = slices.DeleteFunc(names, func(n string) bool { v, _ := versionOf(n); return slices.Contains(seen, v) })
-	return names, len(seen) > 0, err
+	return slices.DeleteFunc(names, func(n string) bool { v, _ := versionOf(n); return slices.Contains(seen, v) }), err
 }
 
 // countMigrations makes the table in which goose counts migrations.
-func (db *DB) countMigrations(ctx context.Context, tx *Tx, r room) error {
-	st, err := database.NewStore(db.dialect(), r.table())
+func (db *DB) countMigrations(ctx context.Context, tx *Tx, r tableSet) error {
+	dialect := database.DialectSQLite3
+	if db.engine == Postgres {
+		dialect = database.DialectPostgres
+	}
+	st, err := database.NewStore(dialect, r.table())
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
@@ -127,7 +127,7 @@ func (db *DB) countMigrations(ctx context.Context, tx *Tx, r room) error {
 }
 
 // apply runs one migration and counts it.
-func (db *DB) apply(ctx context.Context, tx *Tx, r room, dir fs.FS, name string) error {
+func (db *DB) apply(ctx context.Context, tx *Tx, r tableSet, dir fs.FS, name string) error {
 	text, err := fs.ReadFile(dir, name)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
