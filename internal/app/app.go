@@ -32,6 +32,9 @@ import (
 	"opdeck/internal/host/localuser"
 	"opdeck/internal/sandbox"
 	"opdeck/internal/store"
+	"opdeck/internal/store/accounts"
+	"opdeck/internal/store/journal"
+	"opdeck/internal/store/seal"
 )
 
 // Options say what to open.
@@ -236,12 +239,13 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		a.tellWaits(opt.Waits)
 	}
 	scope := a.Scope()
-	if err := errors.Join(a.openIndex(ctx), a.openFollow(ctx)); err != nil {
+	if err := a.openIndex(ctx); err != nil {
 		return err
 	}
-	a.Jobs = &replace.Jobs{Store: a.Store.Jobs(scope), Client: jobClient{a.service, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
+	a.openFollow()
+	a.Jobs = &replace.Jobs{Store: journal.NewJobs(a.Store.Core, scope), Client: jobClient{a.service, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
 		LateAfter: a.Config.Writes.LateAfter.D(), Witness: a.witness()}
-	a.Journeys = &journey.Journeys{Store: a.Store.Journeys(scope), Client: a.Client, Now: a.Now}
+	a.Journeys = &journey.Journeys{Store: journal.NewJourneys(a.Store.Core, scope), Client: a.Client, Now: a.Now}
 	a.followers()
 	return nil
 }
@@ -264,11 +268,11 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	bad := func(err error) error {
 		return &api.Error{Kind: api.BadConfig, Public: "The session cannot be set up: " + err.Error(), Err: err}
 	}
-	key, err := store.OpenKey(a.Config.Store.KeyFile, a.Store.Core)
+	key, err := seal.OpenKey(a.Config.Store.KeyFile, a.Store.Core)
 	if err != nil {
 		return bad(err)
 	}
-	rows, err := store.NewSession(ctx, a.Store.Core, store.SessionOptions{Key: key, Log: a.Log})
+	rows, err := accounts.New(a.Store.Core, accounts.Options{Key: key, Log: a.Log})
 	if err != nil {
 		return bad(err)
 	}

@@ -9,18 +9,15 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/replace"
+	"opdeck/internal/store/journal"
+	"opdeck/internal/store/liveness"
 )
 
 // openFollow makes the tracker that settles writes whose outcome is not known.
-func (a *App) openFollow(ctx context.Context) error {
-	rows, err := a.Store.Unsettled(ctx, a.Scope())
-	if err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: err.Error(), Hint: "Run opdeck doctor to check the store.", Err: err}
-	}
-	a.Follow = followup.New(followup.Options{Store: rows, Trail: a.Audit, LateAfter: a.Config.Writes.LateAfter.D(), Log: a.Log,
+func (a *App) openFollow() {
+	a.Follow = followup.New(followup.Options{Store: journal.NewUnsettled(a.Store.Core, a.Scope()), Trail: a.Audit, LateAfter: a.Config.Writes.LateAfter.D(), Log: a.Log,
 		Context: audit.Context{BaseURL: a.Context.BaseURL, Account: a.Context.Login}})
 	a.Gate.Follow = a.Follow
-	return nil
 }
 
 // followers get each outcome that was found after it had been reported as unknown.
@@ -89,7 +86,7 @@ func (a *App) witness() replace.Witness {
 	switch {
 	case a.alive == nil:
 		return nil
-	case a.Store.Boots() != nil: // a kernel lock
+	case liveness.NewBoots(a.Store.Core) != nil: // a kernel lock
 		return witness{a.Audit, a.alive, 0, a.Now}
 	}
 	return witness{a.Audit, a.alive, 2 * time.Minute, a.Now}

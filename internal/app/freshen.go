@@ -11,6 +11,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store"
+	"opdeck/internal/store/opindex"
 )
 
 // Freshen does what is due of the sync, with at most so many billing calls. It is
@@ -33,7 +34,7 @@ func ScratchIndex(ctx context.Context) (x *index.Index, done func(), err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := st.Index(ctx, "https://scratch.invalid", "scratch")
+	rows, err := opindex.New(ctx, st.Bulk, "https://scratch.invalid", "scratch")
 	if err != nil {
 		return nil, nil, errors.Join(err, st.Close())
 	}

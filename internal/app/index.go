@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store"
+	"opdeck/internal/store/opindex"
 )
 
 // openIndex opens the mirror of operations. Switched off, it holds in memory
@@ -21,7 +22,11 @@ import (
 func (a *App) openIndex(ctx context.Context) error {
 	mode, st := index.Shared, a.Store
 	if a.Config.Index.Memory || !a.Config.Index.Enabled {
-		mem, err := store.Open(ctx, store.Options{URL: "memory"})
+		opt := store.Options{URL: "memory"}
+		if a.ownClock {
+			opt.Now = a.Now
+		}
+		mem, err := store.Open(ctx, opt)
 		if err != nil {
 			return &api.Error{Kind: api.Internal, Public: "The index cannot be opened.", Err: err}
 		}
@@ -29,12 +34,9 @@ func (a *App) openIndex(ctx context.Context) error {
 		mode, st = index.Memory, mem
 	}
 	key := a.Session.Key()
-	rows, err := st.Index(ctx, key.BaseURL, key.Account)
+	rows, err := opindex.New(ctx, st.Bulk, key.BaseURL, key.Account)
 	if err != nil {
 		return &api.Error{Kind: api.Unavailable, Public: "The index cannot be opened: " + err.Error(), Err: err}
-	}
-	if a.ownClock {
-		rows = rows.WithClock(a.Now)
 	}
 	a.Index, a.ledger = index.New(rows, mode, a.Now), a.inboxIn(st)
 	return nil

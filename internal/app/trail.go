@@ -9,7 +9,8 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
-	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
+	"opdeck/internal/store/liveness"
 )
 
 // AuditKeyFile is where the key stands that signs the audit trail's checkpoints.
@@ -25,14 +26,14 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 	if points == "" {
 		points = filepath.Join(a.State, "checkpoints")
 	}
-	opt := audit.Options{Store: store.NewAudit(a.Store.Core), Build: a.Version, Now: a.Now, Checkpoints: points,
+	opt := audit.Options{Store: journal.NewAudit(a.Store.Core), Build: a.Version, Now: a.Now, Checkpoints: points,
 		Context: audit.Context{Name: a.Context.Name, BaseURL: a.Context.BaseURL, Account: a.Context.Login},
 		Alarm: func(err error) {
 			if err != nil {
 				a.Log.Error("audit", "err", err)
 			}
 		}}
-	if boots := a.Store.Boots(); boots != nil {
+	if boots := liveness.NewBoots(a.Store.Core); boots != nil {
 		opt.Alive, a.alive = boots, boots
 	}
 	if a.Config.Store.URL == "memory" {
@@ -54,7 +55,7 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 		defer cancel()
 		return a.Audit.Close(ctx)
 	})
-	a.Approvals = approval.New(store.NewApproval(a.Store.Core), a.Audit, a.Context.BaseURL, a.Context.Login, a.Now)
+	a.Approvals = approval.New(journal.NewApprovals(a.Store.Core), a.Audit, a.Context.BaseURL, a.Context.Login, a.Now)
 	a.Approvals.SetJudge(a.judgeLocal)
 	a.Gate = &api.Gate{ReadOnly: a.ReadOnly, Audit: a.Audit, Now: a.Now}
 	if a.Context.Approval == "second_person" {

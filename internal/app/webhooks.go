@@ -17,15 +17,16 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/store"
+	"opdeck/internal/store/inbox"
 )
 
 // Inbox is the inbox of this account's webhooks, shared by all processes on the
 // store.
-func (a *App) Inbox() *store.Inbox { return a.inboxIn(a.Store) }
+func (a *App) Inbox() *inbox.Inbox { return a.inboxIn(a.Store) }
 
-func (a *App) inboxIn(s *store.Store) *store.Inbox {
+func (a *App) inboxIn(s *store.Store) *inbox.Inbox {
 	key := a.Session.Key()
-	return store.NewInbox(s.Bulk, key.BaseURL, key.Account)
+	return inbox.New(s.Bulk, key.BaseURL, key.Account)
 }
 
 // hookRules are the ways in which [webhooks] lets a delivery be authenticated.

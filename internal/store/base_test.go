@@ -10,8 +10,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"opdeck/internal/store"
+	"opdeck/internal/store/files"
 	"opdeck/internal/store/storetest"
 )
 
@@ -28,42 +30,6 @@ func unixOnly(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("access lists decide there")
 	}
-}
-
-func TestFilesAreOurs(t *testing.T) {
-	unixOnly(t)
-	dir := filepath.Join(t.TempDir(), "a", "state")
-	s := storetest.OpenURL(t, "sqlite:"+dir+"/opdeck.db")
-	if _, err := store.OpenKey("", s.Core); err != nil {
-		t.Fatal(err)
-	}
-	if err := storeSession(t, s).Beat(context.Background(), key1, owner("a")); err != nil { // so that the WAL exists
-		t.Fatal(err)
-	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		want := fs.FileMode(0o600)
-		if d.IsDir() {
-			want = 0o700
-		}
-		if info.Mode().Perm() != want {
-			t.Errorf("%s has mode %04o, want %04o", path, info.Mode().Perm(), want)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func storeSession(t testing.TB, s *store.Store) *store.Session {
-	return newSession(t, s, testKey(t), new(store.Shift), "")
 }
 
 func TestUnsafePathsAreRefused(t *testing.T) {
@@ -102,7 +68,7 @@ func TestUnsafePathsAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := openFile(dir)
-			var unsafe *store.UnsafePathError
+			var unsafe *files.UnsafePathError
 			if !errors.As(err, &unsafe) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v; want an UnsafePathError with %q", err, c.want)
 			}
@@ -136,7 +102,7 @@ func TestNetworkDiskIsRefusedUntouched(t *testing.T) {
 		return "NFS", nil
 	})
 	_, err := store.Open(context.Background(), opt)
-	var disk *store.NetworkDiskError
+	var disk *files.NetworkDiskError
 	if !errors.As(err, &disk) || disk.System != "NFS" || !strings.Contains(err.Error(), "PostgreSQL") {
 		t.Errorf("%v", err)
 	}
@@ -219,5 +185,29 @@ func TestUnreachableServerIsNamedWithoutSecrets(t *testing.T) {
 	_, err := store.Open(context.Background(), store.Options{URL: "mysql://me:hunter2@host/db"})
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("unknown scheme: %v", err)
+	}
+}
+
+func TestBusyIsNamed(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	url := storetest.URL(t, store.SQLite)
+	one, two := storetest.OpenURL(t, url), storetest.OpenURL(t, url)
+	err := one.Core.Write(context.Background(), func(*store.Tx) error {
+		return two.Core.Write(ctx, func(*store.Tx) error { return nil })
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a writer that waits longer than its context: %v", err)
+	}
+	if err := two.Core.Write(context.Background(), func(*store.Tx) error { return nil }); err != nil {
+		t.Errorf("after the wait: %v", err)
+	}
+}
+
+func checkIntegrity(t testing.TB, db *store.DB) {
+	t.Helper()
+	var said string
+	if err := db.QueryRow(context.Background(), "PRAGMA integrity_check").Scan(&said); err != nil || said != "ok" {
+		t.Errorf("integrity_check: %q, %v", said, err)
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"opdeck/api/limit"
 )
 
-// clock tells the store's time: one clock for all processes that share a
+// Clock tells the store's time: one clock for all processes that share a
 // database (rule G1), as nanoseconds since 1970. Only differences are exact.
-type clock interface {
-	// now reads the clock. Inside a transaction call it after the lock was taken.
-	now(ctx context.Context, q Querier) (time.Duration, error)
-	// column is an expression that reads the clock within a query, in
-	// microseconds; settle turns its value into the time.
-	column() string
-	settle(us int64) time.Duration
-	// wall is the time for people that belongs to now.
-	wall(now time.Duration) time.Time
-	// boot names the run of the machine that leases belong to.
-	boot() string
+type Clock interface {
+	// Time reads the clock. Inside a transaction call it after the lock was taken.
+	Time(ctx context.Context, q Querier) (time.Duration, error)
+	// Column is an expression that reads the clock within a query, in
+	// microseconds; Settle turns its value into the time.
+	Column() string
+	Settle(us int64) time.Duration
+	// Wall is the time for people that belongs to now.
+	Wall(now time.Duration) time.Time
+	// Boot names the run of the machine that leases belong to; see SameBoot.
+	Boot() string
 }
 
 // hostClock serves SQLite: the machine's boot clock, which no setting of the
@@ -65,7 +65,7 @@ func (c *hostClock) adopt(ctx context.Context, q Querier) (bool, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	if err != nil || !sameBoot(boot, c.id) {
+	if err != nil || !SameBoot(boot, c.id) {
 		return false, err
 	}
 	c.offset.Store(offset)
@@ -74,42 +74,42 @@ func (c *hostClock) adopt(ctx context.Context, q Querier) (bool, error) {
 
 func (c *hostClock) read() time.Duration { return c.host.Steady() + time.Duration(c.offset.Load()) }
 
-func (c *hostClock) now(context.Context, Querier) (time.Duration, error) { return c.read(), nil }
-func (c *hostClock) column() string                                      { return "0" }
-func (c *hostClock) settle(int64) time.Duration                          { return c.read() }
-func (c *hostClock) wall(time.Duration) time.Time                        { return c.host.Wall() }
-func (c *hostClock) boot() string                                        { return c.id }
+func (c *hostClock) Time(context.Context, Querier) (time.Duration, error) { return c.read(), nil }
+func (c *hostClock) Column() string                                       { return "0" }
+func (c *hostClock) Settle(int64) time.Duration                           { return c.read() }
+func (c *hostClock) Wall(time.Duration) time.Time                         { return c.host.Wall() }
+func (c *hostClock) Boot() string                                         { return c.id }
 
 // serverClock serves PostgreSQL: the database's own clock.
 type serverClock struct{}
 
 const serverMicros = "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT"
 
-func (c *serverClock) now(ctx context.Context, q Querier) (time.Duration, error) {
+func (c *serverClock) Time(ctx context.Context, q Querier) (time.Duration, error) {
 	var us int64
 	if err := q.QueryRow(ctx, "SELECT "+serverMicros).Scan(&us); err != nil {
 		return 0, err
 	}
-	return c.settle(us), nil
+	return c.Settle(us), nil
 }
 
-func (c *serverClock) column() string { return serverMicros }
+func (c *serverClock) Column() string { return serverMicros }
 
-func (c *serverClock) settle(us int64) time.Duration {
+func (c *serverClock) Settle(us int64) time.Duration {
 	return time.Duration(us) * time.Microsecond
 }
 
-func (c *serverClock) wall(now time.Duration) time.Time { return time.Unix(0, int64(now)) }
-func (c *serverClock) boot() string                     { return "" }
+func (c *serverClock) Wall(now time.Duration) time.Time { return time.Unix(0, int64(now)) }
+func (c *serverClock) Boot() string                     { return "" }
 
 // beganAt starts the name of a run of a machine that has no other name for it
 // than when it began, in Unix seconds.
 const beganAt = "began "
 
-// sameBoot compares two names of runs. Those made from the time of their
+// SameBoot compares two names of runs. Those made from the time of their
 // beginning may differ a little, because the two clocks are read one after the
 // other and the time of day gets corrected.
-func sameBoot(a, b string) bool {
+func SameBoot(a, b string) bool {
 	if a == b {
 		return true
 	}
@@ -130,7 +130,7 @@ func (c systemClock) Wall() time.Time       { return time.Now().Round(0) }
 func (c systemClock) Steady() time.Duration { return c.steady() }
 
 // openClock makes the clock that belongs to db.
-func openClock(ctx context.Context, db *DB) (clock, error) {
+func openClock(ctx context.Context, db *DB) (Clock, error) {
 	if db.engine == Postgres {
 		return &serverClock{}, nil
 	}

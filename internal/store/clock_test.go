@@ -19,8 +19,8 @@ func TestRunsOfTheMachine(t *testing.T) {
 		{beganAt + "x", beganAt + "y", false},
 		{"", "4f6c", false},
 	} {
-		if got := sameBoot(c.a, c.b); got != c.same {
-			t.Errorf("sameBoot(%q, %q) = %v", c.a, c.b, got)
+		if got := SameBoot(c.a, c.b); got != c.same {
+			t.Errorf("SameBoot(%q, %q) = %v", c.a, c.b, got)
 		}
 	}
 }

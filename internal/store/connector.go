@@ -38,7 +38,7 @@ func (c fileConnector) Connect(context.Context) (driver.Conn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("store: the SQLite driver's connection is a %T", conn)
 	}
-	if err := c.id.look(true); err != nil { // it may have opened another file
+	if err := c.id.check(true); err != nil { // it may have opened another file
 		_ = conn.Close()
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Engine is the kind of database behind a DB.
@@ -47,23 +48,24 @@ func (e Engine) Like() string {
 // while anything waits for the network (session protocol rule A4). What goes
 // wrong is an *Error where opdeck knows its kind.
 type DB struct {
-	engine Engine
-	path   string  // SQLite: the file, "" in memory
-	dsn    string  // PostgreSQL: for connections outside the pool
-	w      *sql.DB // one connection for writes (SQLite); the pool (PostgreSQL)
-	r      *sql.DB // readers (SQLite, query_only); the same pool (PostgreSQL)
-	hasty  *sql.DB // one connection for WriteHasty (SQLite); the same pool (PostgreSQL)
-	turn   *turn   // SQLite file: the queue of writers; else nil
-	memo   sync.Map
-	stmts  statements // SQLite file: what transactions run again and again
-	source timeSource // of Now
+	engine   Engine
+	path     string      // SQLite: the file, "" in memory
+	dsn      string      // PostgreSQL: for connections outside the pool
+	w        *sql.DB     // one connection for writes (SQLite); the pool (PostgreSQL)
+	r        *sql.DB     // readers (SQLite, query_only); the same pool (PostgreSQL)
+	unsynced *sql.DB     // one connection for WriteUnsynced (SQLite); the same pool (PostgreSQL)
+	queue    *writeQueue // SQLite file: the queue of writers; else nil
+	memo     sync.Map
+	stmts    statements // SQLite file: what transactions run again and again
+	source   timeSource // of Now
 
 	notices  notices
 	identity identity // SQLite file
 	users    *os.File // SQLite file: locked while this process uses it
+	running  sync.Map // instances that this process has marked
 
-	observer observer             // SQLite file
-	echo     atomic.Pointer[echo] // SQLite file
+	observer observer                 // SQLite file
+	ownWrite atomic.Pointer[ownWrite] // SQLite file
 }
 
 // Engine tells which engine db has.
@@ -76,21 +78,23 @@ func (db *DB) Path() string { return db.path }
 func (db *DB) Close() error {
 	errs := []error{db.observer.close(), db.w.Close()}
 	if db.r != db.w {
-		errs = append(errs, db.r.Close(), db.hasty.Close())
+		errs = append(errs, db.r.Close(), db.unsynced.Close())
 	}
 	db.identity.close()
 	if db.users != nil {
 		errs = append(errs, db.users.Close())
 	}
-	return errors.Join(append(errs, db.turn.close())...)
+	return errors.Join(append(errs, db.queue.close())...)
 }
 
-// Querier is what a DB and a Tx have in common.
+// Querier is what a DB, a Tx and a snapshot have in common.
 type Querier interface {
 	Exec(ctx context.Context, query string, args ...any) (sql.Result, error)
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) *Row
 	Engine() Engine
+	Now(ctx context.Context) (time.Time, error)
+	explain(error) error
 }
 
 // Row is the answer of a query for one row.
@@ -114,40 +118,40 @@ func (r *Row) Scan(dest ...any) error {
 
 // Exec runs one writing statement.
 func (db *DB) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	done, err := db.turnToWrite(ctx)
+	done, err := db.acquireWrite(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	defer db.slow()()
 	var res sql.Result
-	err = db.patiently(ctx, func() (err error) {
+	err = db.retryBusy(ctx, func() (err error) {
 		res, err = db.w.ExecContext(ctx, db.bind(query), args...)
 		return db.written(err)
 	})
 	return res, err
 }
 
-// turnToWrite waits for the other writers of a file that is still in its place.
-func (db *DB) turnToWrite(ctx context.Context) (done func(), err error) {
-	if err := db.inPlace(ctx); err != nil {
+// acquireWrite waits for the other writers of a file that is still in its place.
+func (db *DB) acquireWrite(ctx context.Context) (done func(), err error) {
+	if err := db.checkFile(ctx); err != nil {
 		return nil, err
 	}
-	return db.turn.take(ctx)
+	return db.queue.acquire(ctx)
 }
 
 // written is the outcome of a write whose commit answered err: what went into a
 // file that was deleted or replaced is lost, and was not written.
 func (db *DB) written(err error) error {
 	if err == nil {
-		return db.identity.look(true)
+		return db.identity.check(true)
 	}
 	return db.explain(err)
 }
 
 // Query reads rows from a snapshot that no writer blocks.
 func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := db.inPlace(ctx); err != nil {
+	if err := db.checkFile(ctx); err != nil {
 		return nil, err
 	}
 	defer db.slow()()
@@ -157,7 +161,7 @@ func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 
 // QueryRow reads one row.
 func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *Row {
-	if err := db.inPlace(ctx); err != nil {
+	if err := db.checkFile(ctx); err != nil {
 		return &Row{db: db, err: err}
 	}
 	stop := db.slow()
@@ -172,12 +176,14 @@ type Tx struct {
 	tx   *sql.Tx
 	want []string // statements to prepare for next time
 
-	unheard bool
-	before  mark // when unheard
+	ignored bool
+	before  fileVersion // when ignored
 }
 
 // Engine tells which engine the transaction runs on.
 func (tx *Tx) Engine() Engine { return tx.db.engine }
+
+func (tx *Tx) explain(err error) error { return tx.db.explain(err) }
 
 // Exec runs one statement.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -214,16 +220,16 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.write(ctx, db.w, fn)
 }
 
-// WriteHasty is Write for what may be forgotten in a power cut, which ends all
+// WriteUnsynced is Write for what may be forgotten in a power cut, which ends all
 // processes of the host as well: budgets, history, who is there. It is several
 // times quicker with SQLite, where it does not wait for the disk; the file stays
 // sound and later ordinary writes make it last.
-func (db *DB) WriteHasty(ctx context.Context, fn func(tx *Tx) error) error {
-	return db.write(ctx, db.hasty, fn)
+func (db *DB) WriteUnsynced(ctx context.Context, fn func(tx *Tx) error) error {
+	return db.write(ctx, db.unsynced, fn)
 }
 
 func (db *DB) write(ctx context.Context, pool *sql.DB, fn func(tx *Tx) error) error {
-	done, err := db.turnToWrite(ctx)
+	done, err := db.acquireWrite(ctx)
 	if err != nil {
 		return err
 	}
@@ -237,7 +243,7 @@ func (db *DB) write(ctx context.Context, pool *sql.DB, fn func(tx *Tx) error) er
 		opt = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 	}
 	var t *sql.Tx
-	err = db.patiently(ctx, func() (err error) {
+	err = db.retryBusy(ctx, func() (err error) {
 		t, err = pool.BeginTx(ctx, opt)
 		return db.explain(err)
 	})
@@ -258,8 +264,8 @@ func (db *DB) write(ctx context.Context, pool *sql.DB, fn func(tx *Tx) error) er
 	if err := db.written(nil); err != nil {
 		return err
 	}
-	if tx.unheard {
-		db.echo.Store(&echo{tx.before, db.observe(ctx)})
+	if tx.ignored {
+		db.ownWrite.Store(&ownWrite{tx.before, db.observe(ctx)})
 	}
 	tx.keep(ctx)
 	return nil

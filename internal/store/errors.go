@@ -88,7 +88,7 @@ func (db *DB) explain(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	if lost := db.identity.look(true); lost != nil { // whatever SQLite makes of it
+	if lost := db.identity.check(true); lost != nil { // whatever SQLite makes of it
 		return lost
 	}
 	kind := Kind("")

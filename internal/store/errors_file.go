@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"opdeck/internal/store/files"
 )
 
 // errNotDir is what a name gives below something that is no folder any more.
@@ -13,6 +15,11 @@ var errNotDir error = syscall.ENOTDIR
 
 // fileError gives an error of the file system the kind that opdeck knows for it.
 func fileError(path string, err error) error {
+	var unsafe *files.UnsafePathError
+	var network *files.NetworkDiskError
+	if err == nil || errors.As(err, &unsafe) || errors.As(err, &network) {
+		return err
+	}
 	if kind := fileKind(err); kind != "" {
 		return &Error{Kind: kind, Where: path, Err: err}
 	}
@@ -21,7 +28,7 @@ func fileError(path string, err error) error {
 
 func fileKind(err error) Kind {
 	switch {
-	case noRoom(err):
+	case files.NoRoom(err):
 		return Full
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return ReadOnly

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// lookEvery is how long a look at the file's name is good for before reads and
-// before a transaction begins. After a commit the name is always looked at.
-const lookEvery = time.Second
+// checkEvery is how long a look at the file's name is good for before reads and
+// before a transaction begins. After a commit the name is always checked at.
+const checkEvery = time.Second
 
 // identity watches that a SQLite file is still the one that the connections of
 // this process have open: the same file under the same name, with its write-ahead
@@ -22,13 +22,13 @@ type identity struct {
 	path   string
 	opened time.Time // when this process opened the file, by the time of day
 
-	mu     sync.Mutex  // guards what follows
-	main   fs.FileInfo // as opened; nil: not watched
-	wal    fs.FileInfo // as opened; nil: not known
-	handle *handle     // of main; nil where the system has none
-	gen    int64       // grows when the file goes on under another inode
-	looked time.Time   // when the name was looked at
-	lost   *Error      // nil: all is well
+	mu      sync.Mutex  // guards what follows
+	main    fs.FileInfo // as opened; nil: not watched
+	wal     fs.FileInfo // as opened; nil: not known
+	handle  *handle     // of main; nil where the system has none
+	gen     int64       // grows when the file goes on under another inode
+	checked time.Time   // when the name was checked
+	lost    *Error      // nil: all is well
 }
 
 // begin remembers the file that is about to be opened, which exists.
@@ -39,11 +39,11 @@ func (id *identity) begin(path string) error {
 	id.path, id.opened = path, time.Now().Round(0)
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	return id.take()
+	return id.adopt()
 }
 
-// take makes the file that has the name now ours. The caller holds mu.
-func (id *identity) take() error {
+// adopt makes the file that has the name now ours. The caller holds mu.
+func (id *identity) adopt() error {
 	info, err := os.Lstat(id.path)
 	if err != nil {
 		return fileError(id.path, err)
@@ -54,26 +54,26 @@ func (id *identity) take() error {
 }
 
 // inUse remembers the write-ahead log, which exists while a connection is open,
-// and looks whether the file is still the one that was taken.
+// and checks that the file is still the one that was adopted.
 func (id *identity) inUse() error {
 	id.mu.Lock()
 	if id.main != nil && id.wal == nil {
 		id.wal, _ = os.Lstat(id.path + "-wal")
 	}
 	id.mu.Unlock()
-	return id.look(true)
+	return id.check(true)
 }
 
-// look returns an *Error of kind Lost when the file is not the one that was
-// opened. Unless now is set, a look of less than a second ago counts.
-func (id *identity) look(now bool) error {
+// check returns an *Error of kind Lost when the file is not the one that was
+// opened. Unless now is set, a check of less than a second ago counts.
+func (id *identity) check(now bool) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.main == nil {
 		return nil
 	}
-	if now || time.Since(id.looked) >= lookEvery {
-		id.looked = time.Now()
+	if now || time.Since(id.checked) >= checkEvery {
+		id.checked = time.Now()
 		id.lost = nil
 		if why := id.change(); why != "" {
 			id.lost = &Error{Kind: Lost, Where: id.path, text: why}
@@ -124,33 +124,33 @@ func (id *identity) close() {
 	id.handle = nil
 }
 
-// inPlace is look before something is read or written. A file that was deleted
+// checkFile is check before something is read or written. A file that was deleted
 // while this process had it open is put back first, where the system allows it.
-func (db *DB) inPlace(ctx context.Context) error {
-	err := db.identity.look(false)
-	if err == nil || !db.identity.mendable() {
+func (db *DB) checkFile(ctx context.Context) error {
+	err := db.identity.check(false)
+	if err == nil || !db.identity.restorable() {
 		return err
 	}
-	if mendErr := db.putBack(ctx); mendErr != nil {
+	if restoreErr := db.restore(ctx); restoreErr != nil {
 		return err
 	}
-	return db.identity.look(true)
+	return db.identity.check(true)
 }
 
 // Lost returns an *Error of kind Lost when a file of the store was deleted or
 // replaced under this process and could not be put back, else nil. The process
 // must be started again: what it holds in memory belongs to the old file.
 func (s *Store) Lost(ctx context.Context) error {
-	if err := s.Core.inPlace(ctx); err != nil || s.Bulk == s.Core {
+	if err := s.Core.checkFile(ctx); err != nil || s.Bulk == s.Core {
 		return err
 	}
-	return s.Bulk.inPlace(ctx)
+	return s.Bulk.checkFile(ctx)
 }
 
 // WatchLost waits until a file of the store is lost, looking every two seconds,
 // and returns the error; nil when ctx ends first.
 func (s *Store) WatchLost(ctx context.Context) error {
-	tick := time.NewTicker(2 * lookEvery)
+	tick := time.NewTicker(2 * checkEvery)
 	defer tick.Stop()
 	for {
 		if err := s.Lost(ctx); err != nil && ctx.Err() == nil {

@@ -4,7 +4,6 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"opdeck/api/limit"
-	"opdeck/api/session"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )
@@ -88,8 +85,8 @@ func TestDeletedFileIsPutBack(t *testing.T) {
 					}
 					acknowledge(one, "right after, one"+string(rune('0'+round)))
 					acknowledge(two, "right after, two"+string(rune('0'+round)))
-					one.ForgetLook()
-					two.ForgetLook()
+					one.ForgetCheck()
+					two.ForgetCheck()
 					acknowledge(one, "later, one"+string(rune('0'+round)))
 					acknowledge(two, "later, two"+string(rune('0'+round)))
 				}
@@ -179,7 +176,7 @@ func TestMovedFileIsWaitedFor(t *testing.T) {
 		if err := os.Rename(away, db.Path()); err != nil {
 			t.Fatal(err)
 		}
-		db.ForgetLook()
+		db.ForgetCheck()
 		if err := write(ctx, db, "after"); err != nil {
 			t.Error(err)
 		}
@@ -208,28 +205,12 @@ func TestRemovedFolderIsTold(t *testing.T) {
 			if err := write(ctx, db, "into nothing"); !store.IsKind(err, store.Lost) {
 				t.Errorf("%v", err)
 			}
-			db.ForgetLook()
+			db.ForgetCheck()
 		}
 		if _, err := os.Stat(dir); err == nil {
 			t.Error("the folder is there again")
 		}
 	})
-}
-
-// TestLostStoreIsNamedToTheSession: a pair in memory is not used beside a store that
-// others may have begun anew.
-func TestLostStoreIsNamedToTheSession(t *testing.T) {
-	ctx := context.Background()
-	st := storetest.OpenURL(t, storetest.URL(t, store.SQLite))
-	s := storeSession(t, st)
-	installed(t, s, "acc", "ref")
-	if err := os.Rename(st.Core.Path(), st.Core.Path()+".away"); err != nil {
-		t.Fatal(err)
-	}
-	_, _, err := s.Enter(ctx, key1, limit.Request{Class: limit.Billing, Rule: limit.Rule{N: 12, Window: time.Minute}}, func(session.Row) bool { return true })
-	if !errors.Is(err, session.ErrStoreLost) {
-		t.Errorf("%v", err)
-	}
 }
 
 // TestDeletedUnderLoad: writers of several handles go on while the file is deleted

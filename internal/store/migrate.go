@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/database"
 )
 
-// room is one of the two sets of tables, each with a migration history of its own.
-type room string
+// tableSet is one of the two sets of tables, each with a migration history of its own.
+type tableSet string
 
 const (
-	roomCore room = "core"
-	roomBulk room = "bulk"
+	coreTables tableSet = "core"
+	bulkTables tableSet = "bulk"
 )
 
 //go:embed migrations
@@ -26,9 +23,9 @@ var migrations embed.FS
 type history struct{ newest, count int64 }
 
 // migrate brings the tables of r to the newest version, once, however many
-// processes start together: the host's lock file (SQLite) or a transaction's
-// advisory lock (PostgreSQL) lets one through, the others look again.
-func (db *DB) migrate(ctx context.Context, r room, upgrading func()) error {
+// processes start together: the one writer of a file (SQLite) or a transaction's
+// advisory lock (PostgreSQL) lets one through, the others find nothing left to do.
+func (db *DB) migrate(ctx context.Context, r tableSet, upgrading func()) error {
 	dir, err := fs.Sub(migrations, path.Join("migrations", string(r), db.engine.dir()))
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -37,56 +34,25 @@ func (db *DB) migrate(ctx context.Context, r room, upgrading func()) error {
 	if err != nil {
 		return err
 	}
-	if current, err := db.current(ctx, r, known); err != nil || current {
-		return err
-	}
-	if db.engine == Postgres {
-		return db.upPostgres(ctx, r, dir, upgrading)
-	}
-	unlock, err := db.turn.take(ctx)
+	have, err := db.seenHistory(ctx, r)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	if current, err := db.current(ctx, r, known); err != nil || current {
+	if current, err := db.current(ctx, r, have, known); err != nil || current {
 		return err
 	}
 	if err := db.switchToWAL(ctx); err != nil {
 		return err
 	}
-	if known.count == 0 {
-		return nil
-	}
-	if have, err := db.seenHistory(ctx, r); err == nil && have.count > 0 && upgrading != nil {
+	if have.count > 0 && have.count < known.count && upgrading != nil {
 		upgrading()
 	}
 	return db.up(ctx, r, dir)
 }
 
-// up applies what is missing to a SQLite file. The caller holds its write queue.
-func (db *DB) up(ctx context.Context, r room, dir fs.FS) error {
-	st, err := database.NewStore(db.dialect(), r.table())
-	if err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	p, err := goose.NewProvider("", db.w, dir, goose.WithStore(st),
-		goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
-	if err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("store: migration of %s: %w", r, db.explain(err))
-	}
-	return nil
-}
-
 // current reports whether the tables of r are as this program knows them; those
 // of a newer program are an error of kind Newer.
-func (db *DB) current(ctx context.Context, r room, known history) (bool, error) {
-	have, err := db.seenHistory(ctx, r)
-	if err != nil {
-		return false, err
-	}
+func (db *DB) current(ctx context.Context, r tableSet, have, known history) (bool, error) {
 	if have.newest > known.newest {
 		return false, &Error{Kind: Newer, Where: db.where(), text: fmt.Sprintf(
 			"the %s tables are of version %d, this program knows version %d; use the newer program, or a database of its own for this one",
@@ -101,7 +67,7 @@ func (db *DB) current(ctx context.Context, r room, known history) (bool, error) 
 	return true, nil
 }
 
-func (r room) table() string { return "opdeck_" + string(r) + "_version" }
+func (r tableSet) table() string { return "opdeck_" + string(r) + "_version" }
 
 func (e Engine) dir() string {
 	if e == Postgres {
@@ -110,16 +76,9 @@ func (e Engine) dir() string {
 	return "sqlite"
 }
 
-func (db *DB) dialect() database.Dialect {
-	if db.engine == Postgres {
-		return database.DialectPostgres
-	}
-	return database.DialectSQLite3
-}
-
 // seenHistory reads which migrations the database has had; none when the table
 // is missing.
-func (db *DB) seenHistory(ctx context.Context, r room) (history, error) {
+func (db *DB) seenHistory(ctx context.Context, r tableSet) (history, error) {
 	var h history
 	err := db.QueryRow(ctx, "SELECT COALESCE(MAX(version_id), 0), COUNT(DISTINCT version_id) FROM "+r.table()+" WHERE version_id > 0").
 		Scan(&h.newest, &h.count)

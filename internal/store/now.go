@@ -7,7 +7,7 @@ import (
 
 // timeSource is where a DB's Now comes from.
 type timeSource struct {
-	clock clock
+	clock Clock
 	fake  func() time.Time // Options.Now; nil: clock
 }
 
@@ -38,12 +38,15 @@ func (db *DB) nowOn(ctx context.Context, q Querier) (time.Time, error) {
 	if db.source.fake != nil {
 		return db.source.fake().UTC(), nil
 	}
-	now, err := db.source.clock.now(ctx, q)
+	now, err := db.source.clock.Time(ctx, q)
 	if err != nil {
 		return time.Time{}, err
 	}
 	return time.Unix(0, int64(now)).UTC(), nil
 }
+
+// Clock is the clock behind Now, whatever Options.Now says.
+func (db *DB) Clock() Clock { return db.source.clock }
 
 // readClocks gives both databases the clock that the core database keeps.
 func (s *Store) readClocks(ctx context.Context, fake func() time.Time) error {

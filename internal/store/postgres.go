@@ -14,7 +14,7 @@ import (
 // openPostgres prepares a pool; the first query connects. Statements are sent
 // without server-side preparation, so that a pooler in transaction mode may
 // stand between.
-func openPostgres(dsn string) (*DB, error) {
+func openPostgres(dsn string, notice func(string)) (*DB, error) {
 	cfg, err := postgresConfig(dsn)
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func openPostgres(dsn string) (*DB, error) {
 	pool := stdlib.OpenDB(*cfg)
 	pool.SetMaxOpenConns(8)
 	pool.SetMaxIdleConns(2)
-	return &DB{engine: Postgres, dsn: dsn, w: pool, r: pool, hasty: pool}, nil
+	return &DB{engine: Postgres, dsn: dsn, w: pool, r: pool, unsynced: pool, notices: notices{tell: notice}}, nil
 }
 
 // connectTimeout is how long a server may take to answer a connection, unless the
@@ -63,7 +63,7 @@ func sqlState(err error) string {
 	return e.Code
 }
 
-// impatient lets the server end the transaction of a process that was stopped
+// IdleLimit lets the server end the transaction of a process that was stopped
 // in the middle of it, so that its locks do not outlive a lease. It is part of
 // the statement that locks.
-const impatient = "set_config('idle_in_transaction_session_timeout', '10s', true)"
+const IdleLimit = "set_config('idle_in_transaction_session_timeout', '10s', true)"

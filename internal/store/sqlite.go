@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	"modernc.org/sqlite" // the pure Go engine
+
+	"opdeck/internal/store/files"
 )
 
 // pragmas hold for every pooled connection; busy_timeout is liteWait. full: a commit that was reported
@@ -25,11 +27,11 @@ const (
 // the write lock when they begin and of which one is used at a time, and a few
 // reading ones.
 func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, error) {
-	queue, err := openTurn(file)
+	queue, err := openQueue(file)
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: SQLite, path: file, turn: queue}
+	db := &DB{engine: SQLite, path: file, queue: queue}
 	queue.slow, db.notices.tell = db.slow, notice
 	if db.users, err = db.openUsers(ctx); err != nil {
 		return nil, errors.Join(err, queue.close())
@@ -44,7 +46,7 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 		size int
 	}{
 		{&db.w, "_txlock=immediate" + full, 1},
-		{&db.hasty, "_txlock=immediate" + normal, 1},
+		{&db.unsynced, "_txlock=immediate" + normal, 1},
 		{&db.r, "_pragma=query_only(1)" + normal, 4},
 		{&db.observer.pool, "_pragma=query_only(1)" + normal, 1},
 	} {
@@ -62,7 +64,7 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 // SQLite would take them for the new file's.
 func (db *DB) create(ctx context.Context) error {
 	if _, err := os.Lstat(db.path); errors.Is(err, fs.ErrNotExist) {
-		done, err := db.turn.take(ctx)
+		done, err := db.queue.acquire(ctx)
 		if err != nil {
 			return err
 		}
@@ -75,8 +77,8 @@ func (db *DB) create(ctx context.Context) error {
 			}
 		}
 	}
-	if err := ownFile(db.path); err != nil {
-		return err
+	if err := files.OwnFile(db.path); err != nil {
+		return fileError(db.path, err)
 	}
 	return db.identity.begin(db.path)
 }
@@ -85,7 +87,7 @@ var memories atomic.Int64 // names of in-memory databases must differ within a p
 
 // openMemory opens a database that lives as long as the DB; one connection
 // serves reads and writes.
-func openMemory(r room) (*DB, error) {
+func openMemory(r tableSet) (*DB, error) {
 	name := fmt.Sprintf("file:opdeck-%s-%d?mode=memory&_txlock=immediate", r, memories.Add(1))
 	w, err := sql.Open("sqlite", name+full)
 	if err != nil {
@@ -94,7 +96,7 @@ func openMemory(r room) (*DB, error) {
 	w.SetMaxOpenConns(1)
 	w.SetMaxIdleConns(1)
 	w.SetConnMaxLifetime(0)
-	return &DB{engine: SQLite, w: w, r: w, hasty: w}, nil
+	return &DB{engine: SQLite, w: w, r: w, unsynced: w}, nil
 }
 
 // isWAL reports whether readers and the writer pass each other; true where the
@@ -108,13 +110,18 @@ func (db *DB) isWAL(ctx context.Context) (bool, error) {
 	return mode == "wal", err
 }
 
-// switchToWAL changes the file for good. The caller holds the turn; a reader
-// that looks at the version in this moment can still be in the way.
+// switchToWAL changes the file for good. A reader that asks for the version in this
+// moment can still be in the way.
 func (db *DB) switchToWAL(ctx context.Context) error {
 	if db.path == "" {
 		return nil
 	}
-	return db.patiently(ctx, func() error {
+	done, err := db.queue.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return db.retryBusy(ctx, func() error {
 		var mode string
 		err := db.w.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
 		if err == nil && mode != "wal" {
@@ -131,4 +138,18 @@ func missingTable(err error) bool {
 		return lite.Code()&0xff == 1 // SQLITE_ERROR: the statement does not compile
 	}
 	return sqlState(err) == "42P01"
+}
+
+// Tune runs pragmas on the one writing connection of a SQLite file; nothing
+// elsewhere.
+func (db *DB) Tune(ctx context.Context, pragmas ...string) error {
+	if db.path == "" {
+		return nil
+	}
+	for _, p := range pragmas {
+		if _, err := db.w.ExecContext(ctx, p); err != nil {
+			return db.explain(err)
+		}
+	}
+	return nil
 }

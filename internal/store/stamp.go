@@ -8,7 +8,7 @@ import (
 
 // Stamp tells whether anybody has written to a database since an earlier stamp of
 // the same Store: equal stamps, nothing was written.
-type Stamp struct{ core, bulk mark }
+type Stamp struct{ core, bulk fileVersion }
 
 // Index is the part of the stamp that is about the bulk database, which holds
 // the index and the webhooks.
@@ -30,15 +30,15 @@ func (s *Store) Stamp(ctx context.Context) (st Stamp, ok bool) {
 // Echo is what st has become when nothing was written since but a sign of life of
 // this process, which is no news to it; st itself when there was none.
 func (s *Store) Echo(st Stamp) Stamp {
-	if e := s.Core.echo.Load(); e != nil && e.before == st.core {
+	if e := s.Core.ownWrite.Load(); e != nil && e.before == st.core {
 		st.core = e.after
 	}
 	return st
 }
 
-// mark is what an observer saw: equal marks, nobody has committed between them.
-type mark struct {
-	observer int64 // which one looked; marks of two cannot be compared
+// fileVersion is what an observer saw: equal ones, nobody has committed between them.
+type fileVersion struct {
+	observer int64 // which one checked; versions of two cannot be compared
 	version  int64 // SQLite's data_version
 }
 
@@ -51,28 +51,28 @@ type observer struct {
 	n    int64     // guarded by mu: connections opened so far
 }
 
-// observe reads the mark of a SQLite file. What cannot be read is different from
+// observe reads the version of a SQLite file. What cannot be read is different from
 // everything before.
-func (db *DB) observe(ctx context.Context) mark {
+func (db *DB) observe(ctx context.Context) fileVersion {
 	o := &db.observer
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if db.identity.look(false) != nil { // different from everything: whoever looks finds the error
+	if db.identity.check(false) != nil { // different from everything: whoever looks finds the error
 		o.n++
-		return mark{o.n, -1}
+		return fileVersion{o.n, -1}
 	}
 	if o.conn == nil {
 		o.n++
 		conn, err := o.pool.Conn(ctx)
 		if err != nil {
-			return mark{o.n, -1}
+			return fileVersion{o.n, -1}
 		}
 		o.conn = conn
 	}
-	m := mark{observer: o.n}
+	m := fileVersion{observer: o.n}
 	if err := o.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&m.version); err != nil {
 		o.drop()
-		return mark{o.n, -1}
+		return fileVersion{o.n, -1}
 	}
 	return m
 }
@@ -95,14 +95,14 @@ func (o *observer) close() error {
 	return o.pool.Close()
 }
 
-// echo is the last writing transaction that is no news to the process it came
-// from: the marks before and behind it, with nobody else between.
-type echo struct{ before, after mark }
+// ownWrite is the last writing transaction that is no news to the process it came
+// from: the versions before and behind it, with nobody else between.
+type ownWrite struct{ before, after fileVersion }
 
-// Unheard says that this transaction is no news to its own process (see Echo).
-func (tx *Tx) Unheard(ctx context.Context) {
-	if tx.db.turn != nil { // others wait for their turn, so that the marks are about us alone
+// IgnoreOwn says that this transaction is no news to its own process (see Echo).
+func (tx *Tx) IgnoreOwn(ctx context.Context) {
+	if tx.db.queue != nil { // the write queue keeps others out, so that the versions are about us alone
 		tx.before = tx.db.observe(ctx)
-		tx.unheard = true
+		tx.ignored = true
 	}
 }

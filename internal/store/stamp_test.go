@@ -83,60 +83,6 @@ func TestStampIsExact(t *testing.T) {
 	}
 }
 
-// A sign of life is no news to the process that gave it, unless somebody else
-// wrote as well; to others it is.
-func TestEcho(t *testing.T) {
-	ctx := t.Context()
-	url, key := storetest.URL(t, store.SQLite), testKey(t)
-	mine, others := storetest.OpenURL(t, url), storetest.OpenURL(t, url)
-	s := newSession(t, mine, key, new(store.Shift), "")
-	if _, err := others.Core.Exec(ctx, "CREATE TABLE echo_test (n INTEGER)"); err != nil {
-		t.Fatal(err)
-	}
-	stamp := func(st *store.Store) store.Stamp {
-		at, ok := st.Stamp(ctx)
-		if !ok {
-			t.Fatal("no stamp")
-		}
-		return at
-	}
-	beat := func() {
-		t.Helper()
-		if err := s.Beat(ctx, key1, owner("a")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write := func() {
-		t.Helper()
-		if _, err := others.Core.Exec(ctx, "INSERT INTO echo_test VALUES (1)"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	before, seen := stamp(mine), stamp(others)
-	beat()
-	after := stamp(mine)
-	if after == before || mine.Echo(before) != after {
-		t.Error("the own sign of life is news")
-	}
-	if stamp(others) == seen || others.Echo(seen) != seen {
-		t.Error("another's sign of life is no news")
-	}
-	if mine.Echo(after) != after {
-		t.Error("an echo of nothing")
-	}
-	write()
-	beat()
-	if now := stamp(mine); mine.Echo(after) == now {
-		t.Error("a write before it is not seen")
-	}
-	before = stamp(mine)
-	beat()
-	write()
-	if now := stamp(mine); mine.Echo(before) == now {
-		t.Error("a write behind it is not seen")
-	}
-}
-
 func TestWatchTellsOfWritesOfOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	ctx, cancel := context.WithCancel(context.Background())

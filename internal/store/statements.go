@@ -26,7 +26,7 @@ type statement struct {
 // prepared after the commit.
 func (tx *Tx) prepared(ctx context.Context, query string) *sql.Stmt {
 	db := tx.db
-	if db.turn == nil {
+	if db.queue == nil {
 		return nil
 	}
 	db.stmts.mu.RLock()

@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"opdeck/internal/store/files"
 )
 
 // Options says where the databases are.
@@ -63,71 +65,65 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 func openURL(ctx context.Context, opt Options) (*Store, error) {
 	switch {
 	case opt.URL == "memory":
-		return openPair(ctx, opt, func(r room) (*DB, error) { return openMemory(r) })
+		return openPair(ctx, opt, openMemory)
 	case opt.URL == "" || opt.URL == "sqlite":
 		return openFiles(ctx, filepath.Join(opt.Dir, "opdeck.db"), opt)
 	case strings.HasPrefix(opt.URL, "sqlite:"):
 		return openFiles(ctx, strings.TrimPrefix(opt.URL, "sqlite:"), opt)
 	case strings.HasPrefix(opt.URL, "postgres://"), strings.HasPrefix(opt.URL, "postgresql://"):
-		return openPostgresPair(ctx, opt)
+		return openPair(ctx, opt, func(tableSet) (*DB, error) { return openPostgres(opt.URL, opt.Notice) })
 	}
 	return nil, fmt.Errorf("store: %q is neither sqlite, sqlite:PATH nor postgres://…", redactURL(opt.URL))
 }
 
 // Close closes both databases.
 func (s *Store) Close() error {
-	if s.Core == s.Bulk {
-		return s.Core.Close()
+	var errs []error
+	if s.Bulk != s.Core {
+		errs = append(errs, s.Bulk.Close())
 	}
-	return errors.Join(s.Bulk.Close(), s.Core.Close())
+	if s.Core != nil {
+		errs = append(errs, s.Core.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // openFiles checks the folder before it opens or creates anything in it.
 func openFiles(ctx context.Context, core string, opt Options) (*Store, error) {
 	dir := filepath.Dir(core)
-	if err := refuseNetworkDisk(dir, opt.system); err != nil {
-		return nil, err
+	if err := files.RefuseNetworkDisk(dir, opt.system); err != nil {
+		return nil, fileError(dir, err)
 	}
-	if err := ownFolder(dir); err != nil {
-		return nil, err
+	if err := files.OwnFolder(dir); err != nil {
+		return nil, fileError(dir, err)
 	}
 	bulk := strings.TrimSuffix(core, ".db") + "-index.db"
-	return openPair(ctx, opt, func(r room) (*DB, error) {
-		if r == roomCore {
+	return openPair(ctx, opt, func(r tableSet) (*DB, error) {
+		if r == coreTables {
 			return openSQLite(ctx, core, opt.Notice)
 		}
 		return openSQLite(ctx, bulk, opt.Notice)
 	})
 }
 
-func openPair(ctx context.Context, opt Options, open func(room) (*DB, error)) (*Store, error) {
-	core, err := open(roomCore)
-	if err != nil {
-		return nil, err
-	}
-	if err := core.migrate(ctx, roomCore, opt.Upgrading); err != nil {
-		return nil, errors.Join(err, core.Close())
-	}
-	bulk, err := open(roomBulk)
-	if err != nil {
-		return nil, errors.Join(err, core.Close())
-	}
-	if err := bulk.migrate(ctx, roomBulk, opt.Upgrading); err != nil {
-		return nil, errors.Join(err, bulk.Close(), core.Close())
-	}
-	return &Store{Core: core, Bulk: bulk}, nil
-}
-
-func openPostgresPair(ctx context.Context, opt Options) (*Store, error) {
-	db, err := openPostgres(opt.URL)
-	if err != nil {
-		return nil, err
-	}
-	db.notices.tell = opt.Notice
-	for _, r := range []room{roomCore, roomBulk} {
+// openPair opens and migrates both databases; with PostgreSQL they are one.
+func openPair(ctx context.Context, opt Options, open func(tableSet) (*DB, error)) (*Store, error) {
+	s := new(Store)
+	for _, r := range []tableSet{coreTables, bulkTables} {
+		db := s.Core
+		if db == nil || db.engine == SQLite {
+			var err error
+			if db, err = open(r); err != nil {
+				return nil, errors.Join(err, s.Close())
+			}
+		}
+		if s.Core == nil {
+			s.Core = db
+		}
+		s.Bulk = db
 		if err := db.migrate(ctx, r, opt.Upgrading); err != nil {
-			return nil, errors.Join(err, db.Close())
+			return nil, errors.Join(err, s.Close())
 		}
 	}
-	return &Store{Core: db, Bulk: db}, nil
+	return s, nil
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"time"
+
+	"opdeck/internal/store/files"
 )
 
 // Times of a process that finds no file where others have one open.
 const (
-	putBackWait = 5 * time.Second // for them to notice and put it back
-	putBackPoll = 50 * time.Millisecond
+	restoreWait = 5 * time.Second // for them to notice and put it back
+	restorePoll = 50 * time.Millisecond
 )
 
 // openUsers marks this process as a user of a database file, until the file that
@@ -19,29 +21,26 @@ const (
 // store, or read an older state of this one and present a refresh token again.
 func (db *DB) openUsers(ctx context.Context) (*os.File, error) {
 	name := db.path + ".open"
-	if err := ownFile(name); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(name, os.O_RDWR, 0o600)
+	f, err := files.OpenOwn(name)
 	if err != nil {
 		return nil, fileError(name, err)
 	}
-	for end := time.Now().Add(putBackWait); time.Now().Before(end) && ctx.Err() == nil; {
+	for end := time.Now().Add(restoreWait); time.Now().Before(end) && ctx.Err() == nil; {
 		if complete(db.path) {
 			break
 		}
-		alone, err := lockFile(f, true, false)
+		alone, err := files.Lock(f, true, false)
 		if err != nil || alone {
 			break
 		}
-		wait := time.NewTimer(putBackPoll)
+		wait := time.NewTimer(restorePoll)
 		select {
 		case <-wait.C:
 		case <-ctx.Done():
 		}
 		wait.Stop()
 	}
-	if _, err := lockFile(f, false, false); err != nil { // a hint only
+	if _, err := files.Lock(f, false, false); err != nil { // a hint only
 		_ = f.Close()
 		return nil, fileError(name, err)
 	}

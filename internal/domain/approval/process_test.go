@@ -13,6 +13,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 	"opdeck/internal/store/storetest"
 )
 
@@ -26,7 +27,7 @@ func TestProcessesRaceToSpend(t *testing.T) {
 		return
 	}
 	url := storetest.URL(t, store.SQLite)
-	st := store.NewApproval(storetest.OpenURL(t, url).Core)
+	st := journal.NewApprovals(storetest.OpenURL(t, url).Core)
 	f := &fixture{trail: &trail{}, now: time.Now().UTC(), open: func() approval.Store { return st }}
 	f.Service = f.service(service, account)
 	r := f.filed(t, ana, act)
@@ -91,7 +92,7 @@ func spend(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	svc := approval.New(store.NewApproval(s.Core), &trail{}, service, account, nil)
+	svc := approval.New(journal.NewApprovals(s.Core), &trail{}, service, account, nil)
 	svc.SetJudge((&fixture{}).standing)
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')

@@ -11,6 +11,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 	"opdeck/internal/store/storetest"
 )
 
@@ -20,7 +21,7 @@ func TestService(t *testing.T) {
 		t.Run(e.String(), func(t *testing.T) {
 			url := storetest.URL(t, e)
 			run(t, func(now func() time.Time) approval.Store {
-				return store.NewApproval(storetest.OpenAt(t, url, now).Core)
+				return journal.NewApprovals(storetest.OpenAt(t, url, now).Core)
 			})
 		})
 	}

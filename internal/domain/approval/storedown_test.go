@@ -7,6 +7,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 	"opdeck/internal/store/storetest"
 )
 
@@ -15,7 +16,7 @@ func TestStoreDown(t *testing.T) {
 	if _, err := s.Core.Exec(context.Background(), "DROP TABLE approval"); err != nil {
 		t.Fatal(err)
 	}
-	d := approval.New(store.NewApproval(s.Core), &trail{}, service, account, nil)
+	d := approval.New(journal.NewApprovals(s.Core), &trail{}, service, account, nil)
 	_, err := d.Check(as(ana), ana, act)
 	if e := api.AsError(err); e.Kind != api.Unavailable || e.Hint == "" {
 		t.Errorf("%v", err)

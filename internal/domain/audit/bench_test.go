@@ -12,6 +12,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 	"opdeck/internal/store/storetest"
 )
 
@@ -35,7 +36,7 @@ func BenchmarkWrite(b *testing.B) {
 				opt.Key, opt.Checkpoints = key, filepath.Join(b.TempDir(), "points")+"/"
 			}
 			b.Run(name, func(b *testing.B) {
-				opt.Store = store.NewAudit(storetest.Open(b, e).Core)
+				opt.Store = journal.NewAudit(storetest.Open(b, e).Core)
 				l, err := audit.New(opt)
 				if err != nil {
 					b.Fatal(err)
@@ -76,7 +77,7 @@ func BenchmarkLongTrail(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	st := store.NewAudit(storetest.Open(b, store.SQLite).Core)
+	st := journal.NewAudit(storetest.Open(b, store.SQLite).Core)
 	const page = 20_000
 	filler, err := audit.New(audit.Options{Store: st})
 	if err != nil {

@@ -18,6 +18,8 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
+	"opdeck/internal/store/liveness"
 	"opdeck/internal/store/storetest"
 )
 
@@ -53,7 +55,7 @@ func TestCoveredBeforeTold(t *testing.T) {
 		var group sync.WaitGroup
 		for range 3 {
 			opt := p.opt
-			opt.Store = store.NewAudit(open().Core)
+			opt.Store = journal.NewAudit(open().Core)
 			l := newLog(t, opt)
 			for range 3 { // people at one console
 				group.Go(func() {
@@ -107,7 +109,7 @@ func TestKilledBeforeTheCheckpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := newLog(t, audit.Options{Store: store.NewAudit(s.Core), Alive: s.Boots(), Key: key, Checkpoints: filepath.Join(dir, "points")})
+		l := newLog(t, audit.Options{Store: journal.NewAudit(s.Core), Alive: liveness.NewBoots(s.Core), Key: key, Checkpoints: filepath.Join(dir, "points")})
 		ref, err := l.Intent(as(ana), ana, act)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +125,7 @@ func TestKilledBeforeTheCheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := audit.Options{Store: store.NewAudit(s.Core), Alive: s.Boots(), Key: key, Checkpoints: filepath.Join(dir, "points")}
+	opt := audit.Options{Store: journal.NewAudit(s.Core), Alive: liveness.NewBoots(s.Core), Key: key, Checkpoints: filepath.Join(dir, "points")}
 	held, err := lockedfile.OpenFile(opt.Checkpoints, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)

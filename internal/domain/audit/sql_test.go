@@ -17,6 +17,10 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/store"
+	"opdeck/internal/store/accounts"
+	"opdeck/internal/store/journal"
+	"opdeck/internal/store/liveness"
+	"opdeck/internal/store/seal"
 	"opdeck/internal/store/storetest"
 )
 
@@ -35,7 +39,7 @@ func TestStoreKeepsOneChainForAllWriters(t *testing.T) {
 		const writers, acts = 3, 10
 		var group sync.WaitGroup
 		for w := range writers {
-			l := newLog(t, audit.Options{Store: store.NewAudit(open().Core)})
+			l := newLog(t, audit.Options{Store: journal.NewAudit(open().Core)})
 			group.Go(func() {
 				for i := range acts {
 					a := act
@@ -52,7 +56,7 @@ func TestStoreKeepsOneChainForAllWriters(t *testing.T) {
 			})
 		}
 		group.Wait()
-		l := newLog(t, audit.Options{Store: store.NewAudit(open().Core)})
+		l := newLog(t, audit.Options{Store: journal.NewAudit(open().Core)})
 		r, err := l.Verify(as(admin))
 		if err != nil || !r.Intact() || r.Records != 2*writers*acts || len(r.Unsettled) != 0 {
 			t.Errorf("%+v, %v", r, err)
@@ -62,7 +66,7 @@ func TestStoreKeepsOneChainForAllWriters(t *testing.T) {
 
 func TestStoreFinds(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
-		ctx, c, st := context.Background(), newClock(), store.NewAudit(open().Core)
+		ctx, c, st := context.Background(), newClock(), journal.NewAudit(open().Core)
 		if h, err := st.Head(ctx); err != nil || h.N != 0 || h.Hash != strings.Repeat("0", 64) {
 			t.Fatalf("%+v, %v", h, err)
 		}
@@ -120,7 +124,7 @@ func TestStoreFinds(t *testing.T) {
 func TestStoreRefusesChanges(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		ctx, db := context.Background(), open().Core
-		l := newLog(t, audit.Options{Store: store.NewAudit(db)})
+		l := newLog(t, audit.Options{Store: journal.NewAudit(db)})
 		write(t, l, 2)
 		columns := "seq, uid, at_us, event, phase, ref, boot, actor, object, object_id, item, bytes, hash"
 		for _, query := range []string{
@@ -159,7 +163,7 @@ func TestStoreRefusesChanges(t *testing.T) {
 // TestAppendIsAllOrNothing: a row that is refused takes its neighbours with it.
 func TestAppendIsAllOrNothing(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
-		ctx, st := context.Background(), store.NewAudit(open().Core)
+		ctx, st := context.Background(), journal.NewAudit(open().Core)
 		err := st.Append(ctx, func(h audit.Head) ([]audit.Row, error) {
 			row := audit.Row{Seq: 1, UID: "a", At: time.Now(), Phase: audit.PhaseNote, Bytes: []byte("{}"), Hash: "x"}
 			again := row
@@ -183,7 +187,7 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := newLog(t, audit.Options{Store: store.NewAudit(db)})
+	l := newLog(t, audit.Options{Store: journal.NewAudit(db)})
 	g := api.Gate{Audit: l, Now: time.Now}
 	first, err := g.Begin(as(ana), act, nil)
 	if err != nil {
@@ -224,18 +228,18 @@ const crashURL = "OPDECK_AUDIT_CRASH"
 // boots knows the processes that share the database of s.
 func boots(t *testing.T, s *store.Store) audit.Alive {
 	t.Helper()
-	if b := s.Boots(); b != nil {
+	if b := liveness.NewBoots(s.Core); b != nil {
 		return b
 	}
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, bytes.Repeat([]byte("0f"), 32), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	key, err := store.OpenKey(file, nil)
+	key, err := seal.OpenKey(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := store.NewSession(t.Context(), s.Core, store.SessionOptions{Key: key})
+	session, err := accounts.New(s.Core, accounts.Options{Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +263,7 @@ func TestCrashBetweenIntentAndOutcome(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := newLog(t, audit.Options{Store: store.NewAudit(s.Core), Alive: boots(t, s)})
+		l := newLog(t, audit.Options{Store: journal.NewAudit(s.Core), Alive: boots(t, s)})
 		write(t, l, 1)
 		if _, err := l.Intent(as(ana), ana, act); err != nil {
 			t.Fatal(err)
@@ -275,7 +279,7 @@ func TestCrashBetweenIntentAndOutcome(t *testing.T) {
 
 func crash(t *testing.T, url string) {
 	s := storetest.OpenURL(t, url)
-	l := newLog(t, audit.Options{Store: store.NewAudit(s.Core), Alive: boots(t, s)})
+	l := newLog(t, audit.Options{Store: journal.NewAudit(s.Core), Alive: boots(t, s)})
 	child := exec.Command(os.Args[0], "-test.run=^TestCrashBetweenIntentAndOutcome$")
 	child.Env = append(os.Environ(), crashURL+"="+url)
 	said, err := child.StdoutPipe()
@@ -315,11 +319,11 @@ func crash(t *testing.T, url string) {
 	}
 }
 
-func storeOf(t *testing.T) audit.Store { return store.NewAudit(storetest.Open(t, store.SQLite).Core) }
+func storeOf(t *testing.T) audit.Store { return journal.NewAudit(storetest.Open(t, store.SQLite).Core) }
 
 func BenchmarkAct(b *testing.B) {
 	s := storetest.Open(b, store.SQLite)
-	l, err := audit.New(audit.Options{Store: store.NewAudit(s.Core)})
+	l, err := audit.New(audit.Options{Store: journal.NewAudit(s.Core)})
 	if err != nil {
 		b.Fatal(err)
 	}

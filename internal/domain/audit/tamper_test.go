@@ -16,6 +16,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 )
 
 // place is a state folder: a store, a key, and a folder of checkpoints.
@@ -36,7 +37,7 @@ func newPlace(t *testing.T, s *store.Store, n int) *placeOf {
 		t.Fatal(err)
 	}
 	p := &placeOf{t: t, db: s.Core, now: newClock()}
-	p.opt = audit.Options{Store: store.NewAudit(s.Core), Now: p.now.Now, Key: key, Checkpoints: filepath.Join(dir, "points") + "/"}
+	p.opt = audit.Options{Store: journal.NewAudit(s.Core), Now: p.now.Now, Key: key, Checkpoints: filepath.Join(dir, "points") + "/"}
 	for i := range n {
 		p.command(fmt.Sprintf("op-%d", i+1))
 	}

@@ -15,10 +15,11 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 )
 
 // virtual is the real store with the bubble's clock.
-type virtual struct{ *store.Unsettled }
+type virtual struct{ *journal.Unsettled }
 
 func (virtual) Now(context.Context) (time.Time, error) {
 	return time.Now().UTC().Truncate(time.Microsecond), nil
@@ -74,14 +75,11 @@ func newRig(t *testing.T) *rig {
 func (r *rig) process() (*audit.Log, *followup.Tracker) {
 	r.t.Helper()
 	where := audit.Context{Name: "stage", BaseURL: "https://x.example", Account: "m"}
-	log, err := audit.New(audit.Options{Store: store.NewAudit(r.st.Core), Context: where, Alive: r.gone})
+	log, err := audit.New(audit.Options{Store: journal.NewAudit(r.st.Core), Context: where, Alive: r.gone})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	rows, err := r.st.Unsettled(r.t.Context(), "ctx")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	rows := journal.NewUnsettled(r.st.Core, "ctx")
 	d := followup.New(followup.Options{Store: virtual{rows}, Trail: log, Context: where, LateAfter: lateAfter})
 	d.Client = r.w
 	return log, d
@@ -111,7 +109,7 @@ func (r *rig) send(log *audit.Log, d *followup.Tracker, act api.Act, dies bool) 
 // outcomes are the results that the trail holds of an intent, oldest first.
 func (r *rig) outcomes(ref string) (out []audit.Result) {
 	r.t.Helper()
-	rows, err := store.NewAudit(r.st.Core).Rows(r.t.Context(), 1, 1000)
+	rows, err := journal.NewAudit(r.st.Core).Rows(r.t.Context(), 1, 1000)
 	if err != nil {
 		r.t.Fatal(err)
 	}

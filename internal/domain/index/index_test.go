@@ -16,21 +16,22 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/store"
+	"opdeck/internal/store/opindex"
 )
 
 var now = indextest.Now
 
 func open(t testing.TB, clock func() time.Time) (*index.Index, func()) {
 	t.Helper()
-	s, err := store.Open(context.Background(), store.Options{URL: "memory"})
+	s, err := store.Open(context.Background(), store.Options{URL: "memory", Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := s.Index(context.Background(), "https://a.test", "m")
+	x, err := opindex.New(context.Background(), s.Bulk, "https://a.test", "m")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return index.New(x.WithClock(clock), index.Memory, clock), func() {
+	return index.New(x, index.Memory, clock), func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

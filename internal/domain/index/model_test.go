@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
+	"opdeck/internal/store/opindex"
 )
 
 // TestHistories runs random histories of a service and of those who read it:
@@ -37,14 +38,20 @@ func TestHistories(t *testing.T) {
 	if v, err := strconv.Atoi(os.Getenv("OPDECK_HISTORIES")); err == nil {
 		n = v
 	}
-	s, err := store.Open(context.Background(), store.Options{URL: "memory"})
+	var w *world // one after the other
+	s, err := store.Open(context.Background(), store.Options{URL: "memory", Now: func() time.Time {
+		if w == nil {
+			return epoch
+		}
+		return w.storeNow()
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	var all figures
 	for seed := first; seed < first+uint64(n); seed++ {
-		w := newWorld(t, s, seed)
+		w = newWorld(t, s, seed)
 		w.live()
 		w.settle()
 		all.add(w.figures)
@@ -116,11 +123,11 @@ func newWorld(t *testing.T, s *store.Store, seed uint64) *world {
 		w.fixed = 2 + w.r.IntN(6)
 	}
 	w.silent, w.fromOne = w.r.IntN(8) == 0, w.r.IntN(8) == 0
-	rows, err := s.Index(context.Background(), "https://a.test", strconv.FormatUint(seed, 10))
+	rows, err := opindex.New(context.Background(), s.Bulk, "https://a.test", strconv.FormatUint(seed, 10))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.x = index.New(mortal{rows.WithClock(w.storeNow), w}, index.Memory, func() time.Time { return epoch.Add(w.at + w.host) })
+	w.x = index.New(mortal{rows, w}, index.Memory, func() time.Time { return epoch.Add(w.at + w.host) })
 	for range w.r.IntN(25) {
 		w.insert(w.at - time.Duration(w.r.IntN(100))*time.Hour)
 	}
@@ -143,7 +150,7 @@ func (w *world) reborn(i int) {
 
 // mortal is a store before and behind whose commits a process may end.
 type mortal struct {
-	*store.OperationIndex
+	*opindex.Index
 	w *world
 }
 
@@ -153,7 +160,7 @@ func (m mortal) Put(ctx context.Context, b index.Batch) (index.Merged, error) {
 	if m.w.die == "before" && m.w.deep == 0 {
 		return index.Merged{}, errDead
 	}
-	out, err := m.OperationIndex.Put(ctx, b)
+	out, err := m.Index.Put(ctx, b)
 	if m.w.die == "behind" && m.w.deep == 0 && err == nil {
 		return out, errDead
 	}

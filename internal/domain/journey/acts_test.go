@@ -9,6 +9,7 @@ import (
 	"opdeck/api/secret"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 )
 
 // service answers the acts as a test says.
@@ -31,7 +32,7 @@ func begin(t *testing.T) (*journey.Journeys, *service, func() journey.Record) {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	s := &service{}
-	j := &journey.Journeys{Store: st.Journeys("ctx"), Client: s, Now: time.Now}
+	j := &journey.Journeys{Store: journal.NewJourneys(st.Core, "ctx"), Client: s, Now: time.Now}
 	return j, s, func() journey.Record {
 		r, err := j.Store.Journey(t.Context(), "c1")
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/internal/domain/presence"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 	"opdeck/internal/store/storetest"
 )
 
@@ -37,7 +38,7 @@ func whoIsWhere(t *testing.T, e store.Engine) {
 	ctx, now := context.Background(), time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	s := storetest.OpenAt(t, storetest.URL(t, e), clock)
-	st := &counted{Store: store.NewPresence(s.Core)}
+	st := &counted{Store: journal.NewPresence(s.Core)}
 	ana := presence.New(st, "stage", "ana", "desk1", clock)
 	bo := presence.New(st, "stage", "bo", "desk2", clock)
 	live := presence.New(st, "live", "cy", "desk3", clock)

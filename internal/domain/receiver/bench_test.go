@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
+	"opdeck/internal/store/inbox"
 	"opdeck/internal/store/storetest"
 )
 
@@ -70,7 +71,7 @@ func median(v []float64) float64 {
 
 func benchBeside(b *testing.B, senders int, tcp bool) {
 	raw := newRawInserter(b)
-	r := start(b, receiver.Options{Inbox: store.NewInbox(storetest.Open(b, store.SQLite).Bulk, "https://service.test", "machine"), PerSource: -1})
+	r := start(b, receiver.Options{Inbox: inbox.New(storetest.Open(b, store.SQLite).Bulk, "https://service.test", "machine"), PerSource: -1})
 	prepare := func(senders int, requests []*http.Request) func() []time.Duration {
 		return func() []time.Duration {
 			return sendAll(b, senders, requests, func(req *http.Request) int { return serve(r, req).Code })
@@ -178,7 +179,7 @@ func newRawInserter(b *testing.B) func([]receiver.Record) []time.Duration {
 
 // benchInbox is the plain insertion through Inbox.Insert.
 func benchInbox(b *testing.B) {
-	in := store.NewInbox(storetest.Open(b, store.SQLite).Bulk, "https://service.test", "machine")
+	in := inbox.New(storetest.Open(b, store.SQLite).Bulk, "https://service.test", "machine")
 	var figures rounds
 	n := 0
 	for b.Loop() {

@@ -9,6 +9,7 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
+	"opdeck/internal/store/inbox"
 	"opdeck/internal/store/storetest"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	ctx := context.Background()
 	db := storetest.Open(t, store.SQLite).Bulk
-	in := store.NewInbox(db, "https://service.test", "machine")
+	in := inbox.New(db, "https://service.test", "machine")
 	r := start(t, receiver.Options{Inbox: in})
 	if _, err := db.Exec(ctx, "PRAGMA max_page_count = 120"); err != nil { // about 480 kB
 		t.Fatal(err)

@@ -65,7 +65,7 @@ func silence(t *testing.T, addr string, n int, head string) (stop func()) {
 // 300 silent posts from one source, which is the deliveries' own: all of these are
 // answered in time, and after it the receiver holds nothing.
 func TestSilentPosts(t *testing.T) {
-	r := start(t, receiver.Options{Inbox: inbox(t), Now: time.Now})
+	r := start(t, receiver.Options{Inbox: openInbox(t), Now: time.Now})
 	addr := serving(t, r, receiver.ServerOptions{})
 	stop := silence(t, addr, 300, silentHead)
 	sign := signer(t, hook.VerifyJWT)
@@ -99,7 +99,7 @@ func TestSilentPosts(t *testing.T) {
 // The bound of one source closes its own oldest silent connection and nobody
 // else's; a proxy has no such bound.
 func TestConnectionsOfOneSource(t *testing.T) {
-	r := start(t, receiver.Options{Inbox: inbox(t), Now: time.Now})
+	r := start(t, receiver.Options{Inbox: openInbox(t), Now: time.Now})
 	addr := serving(t, r, receiver.ServerOptions{PerSource: 4, MaxConns: 100})
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestConnectionsOfOneSource(t *testing.T) {
 // A connection whose delivery is being stored does not give way, and its answer
 // arrives.
 func TestWorkIsNotCutOff(t *testing.T) {
-	in := &faulty{Inbox: inbox(t), gate: make(chan struct{})}
+	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{})}
 	r := start(t, receiver.Options{Inbox: in, Now: time.Now})
 	addr := serving(t, r, receiver.ServerOptions{PerSource: 2, MaxConns: 2})
 	body := receivertest.Body(1, "op")
@@ -174,7 +174,7 @@ func TestWorkIsNotCutOff(t *testing.T) {
 
 // Slots are bounded for one source and in all; an IPv6 source is a /64.
 func TestSlots(t *testing.T) {
-	in := &faulty{Inbox: inbox(t), gate: make(chan struct{})}
+	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{})}
 	r := start(t, receiver.Options{Inbox: in, InFlight: 3, InFlightEach: 2})
 	var wg sync.WaitGroup
 	codes := make(chan int, 10)

@@ -23,7 +23,7 @@ import (
 // byte and makes no new row.
 func TestSendReplayForward(t *testing.T) {
 	ctx := context.Background()
-	in := inbox(t)
+	in := openInbox(t)
 	r := start(t, receiver.Options{Inbox: in})
 	body := append([]byte(" \r\n"), receivertest.Body(1, "op")...)
 	res, err := r.Send(ctx, body)
@@ -53,7 +53,7 @@ func TestSendReplayForward(t *testing.T) {
 		t.Error(err)
 	}
 
-	other := start(t, receiver.Options{Inbox: inbox(t), Now: time.Now}) // a second receiver takes our signature
+	other := start(t, receiver.Options{Inbox: openInbox(t), Now: time.Now}) // a second receiver takes our signature
 	target := httptest.NewServer(other)
 	defer target.Close()
 	f := forwarder(t, in, target.URL+"/hooks?key=secret", signer(t, hook.VerifyJWT))
@@ -88,7 +88,7 @@ func TestForwardTargets(t *testing.T) {
 		"http://127.0.0.1:1/x": true, "http://localhost/x": true, "http://[::1]:9/": true, "https://a.test/x": true,
 		"http://a.test/x": false, "ftp://127.0.0.1/": false, "127.0.0.1:80": false, "https://u:p@a.test/": false, "file:///etc/passwd": false, "": false, "http://127.0.0.1.a.test/": false,
 	} {
-		if _, err := receiver.NewForwarder(inbox(t), target, nil); (err == nil) != ok {
+		if _, err := receiver.NewForwarder(openInbox(t), target, nil); (err == nil) != ok {
 			t.Errorf("%q: %v", target, err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestForwardTargets(t *testing.T) {
 // No redirect is followed, a dead target is an attempt with a sentence, and the
 // filter chooses.
 func TestForwardRun(t *testing.T) {
-	in := inbox(t)
+	in := openInbox(t)
 	r := start(t, receiver.Options{Inbox: in})
 	var got []string
 	redirected := false
@@ -144,7 +144,7 @@ func TestForwardRun(t *testing.T) {
 // A subscriber that does not read holds up nobody and learns what it missed;
 // a follower sees all of it.
 func TestSlowSubscriber(t *testing.T) {
-	in := inbox(t)
+	in := openInbox(t)
 	r := start(t, receiver.Options{Inbox: in})
 	sub := r.Subscribe(2)
 	follow := receiver.Follow(in, 0, time.Hour, r.Subscribe(1).C)
@@ -184,7 +184,7 @@ func TestSlowSubscriber(t *testing.T) {
 // The whole way from two deliveries and two reads to the meaning of a code.
 func TestLearn(t *testing.T) {
 	ctx := context.Background()
-	in := inbox(t)
+	in := openInbox(t)
 	r := start(t, receiver.Options{Inbox: in})
 	l := hook.NewLearner(in)
 	deliver(t, r, receivertest.Body(1, "op"), 200)
@@ -213,7 +213,7 @@ func TestLearn(t *testing.T) {
 // W04, W05 through the receiver: an unbound delivery is stored as a hint, the
 // old secret is taken and counted.
 func TestVerdictIsKept(t *testing.T) {
-	in := inbox(t)
+	in := openInbox(t)
 	v, err := hook.NewVerifier(hook.VerifyJWT, "", hook.ParseSecrets("another-Secret_9f8e7d6c5b4a3210ZYXW\n"+testSecret))
 	if err != nil {
 		t.Fatal(err)

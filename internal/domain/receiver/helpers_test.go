@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
+	"opdeck/internal/store/inbox"
 	"opdeck/internal/store/storetest"
 )
 
@@ -23,9 +24,9 @@ const testSecret = "Zk3!x9-Qv7_Lm2@Rt5#Yp8$Wn4%Bc6&H"
 
 var clock = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-func inbox(t testing.TB) *store.Inbox {
+func openInbox(t testing.TB) *inbox.Inbox {
 	t.Helper()
-	return store.NewInbox(storetest.Open(t, store.SQLite).Bulk, "https://service.test", "machine")
+	return inbox.New(storetest.Open(t, store.SQLite).Bulk, "https://service.test", "machine")
 }
 
 func verifier(t testing.TB, kind string) hook.Verifier {

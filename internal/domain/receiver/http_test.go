@@ -78,7 +78,7 @@ func TestAnswers(t *testing.T) {
 			return request(t, bytes.Replace(good, []byte(`"Operation"`), []byte(`"Card"`), 1))
 		}, 200, receiver.Quarantined, hook.ReasonData},
 	}
-	in := inbox(t)
+	in := openInbox(t)
 	for _, c := range cases {
 		before := len(stored(t, in))
 		r := start(t, receiver.Options{Inbox: in})
@@ -134,7 +134,7 @@ func fresh(t *testing.T, req *http.Request, n int) *http.Request {
 
 // Every failure of authentication looks alike from outside.
 func TestUnauthorizedIsUniform(t *testing.T) {
-	r := start(t, receiver.Options{Inbox: inbox(t)})
+	r := start(t, receiver.Options{Inbox: openInbox(t)})
 	body := receivertest.Body(1, "op")
 	var first string
 	for _, auth := range []string{"", "Basic dTpw", "Bearer x", "Bearer a.b.c", strings.Repeat("a", 9000)} {
@@ -161,7 +161,7 @@ func TestUnauthorizedIsUniform(t *testing.T) {
 
 // W13, W14, W24.
 func TestOneRowForEachID(t *testing.T) {
-	in := inbox(t)
+	in := openInbox(t)
 	r := start(t, receiver.Options{Inbox: in})
 	sub := r.Subscribe(10)
 	var wg sync.WaitGroup
@@ -198,7 +198,7 @@ func TestOneRowForEachID(t *testing.T) {
 
 // W21: a failing inbox is 503 with Retry-After, never 200, and heals by itself.
 func TestStoreFailure(t *testing.T) {
-	in := &faulty{Inbox: inbox(t)}
+	in := &faulty{Inbox: openInbox(t)}
 	r := start(t, receiver.Options{Inbox: in, RetryAfter: 1500 * time.Millisecond})
 	in.set(errDisk)
 	for i := range 5 {
@@ -220,7 +220,7 @@ func TestStoreFailure(t *testing.T) {
 // W23: a commit whose answer got lost is answered 503; the next try is a
 // duplicate of the row that is there.
 func TestLostCommit(t *testing.T) {
-	in := &faulty{Inbox: inbox(t), err: errDisk, lost: true}
+	in := &faulty{Inbox: openInbox(t), err: errDisk, lost: true}
 	r := start(t, receiver.Options{Inbox: in})
 	deliver(t, r, receivertest.Body(1, "op"), 503)
 	in.set(nil)
@@ -233,7 +233,7 @@ func TestLostCommit(t *testing.T) {
 // A full queue and too many requests at work are told at once, and what waits
 // in the queue is stored all the same.
 func TestBounded(t *testing.T) {
-	in := &faulty{Inbox: inbox(t), gate: make(chan struct{})}
+	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{})}
 	r := start(t, receiver.Options{Inbox: in, Queue: 2, InFlight: 4, InFlightEach: 4})
 	answers := make(chan int, 100)
 	var wg sync.WaitGroup
@@ -273,7 +273,7 @@ func TestBounded(t *testing.T) {
 
 // A closed receiver stores nothing more and says so; what it took is stored.
 func TestCloseAndSlowInbox(t *testing.T) {
-	in := &faulty{Inbox: inbox(t), gate: make(chan struct{}, 1)}
+	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{}, 1)}
 	r := start(t, receiver.Options{Inbox: in, StoreTimeout: 20 * time.Millisecond})
 	deliver(t, r, receivertest.Body(1, "op"), 503) // the inbox hangs
 	close(in.gate)
@@ -290,7 +290,7 @@ func TestCloseAndSlowInbox(t *testing.T) {
 
 // W27: the sender's address is believed from the proxy only.
 func TestProxy(t *testing.T) {
-	in := inbox(t)
+	in := openInbox(t)
 	r := start(t, receiver.Options{Inbox: in, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
 	for i, c := range []struct {
 		peer, forwarded string
@@ -330,7 +330,7 @@ func TestProxy(t *testing.T) {
 
 // verify = "none" takes what this host sends, and no web page in its browser.
 func TestNoneOnLoopback(t *testing.T) {
-	in := inbox(t)
+	in := openInbox(t)
 	r := start(t, receiver.Options{Inbox: in, Verifier: verifier(t, hook.VerifyNone)})
 	for i, c := range []struct {
 		change func(*http.Request)
@@ -358,7 +358,7 @@ func TestNoneOnLoopback(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	in := inbox(t)
+	in := openInbox(t)
 	for _, o := range []receiver.Options{
 		{}, {Inbox: in, Path: "hooks"}, {Inbox: in, Path: "//hooks"}, {Inbox: in, Path: "/a?b"},
 		{Inbox: in, Verifier: verifier(t, hook.VerifyNone), Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},

@@ -19,6 +19,7 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
+	"opdeck/internal/store/inbox"
 	"opdeck/internal/store/storetest"
 )
 
@@ -53,7 +54,7 @@ func child(url string) error {
 	if err != nil {
 		return err
 	}
-	r, err := receiver.New(receiver.Options{Inbox: store.NewInbox(s.Bulk, "https://service.test", "machine"), Verifier: v})
+	r, err := receiver.New(receiver.Options{Inbox: inbox.New(s.Bulk, "https://service.test", "machine"), Verifier: v})
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func TestKill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	in := store.NewInbox(storetest.OpenURL(t, url).Bulk, "https://service.test", "machine")
+	in := inbox.New(storetest.OpenURL(t, url).Bulk, "https://service.test", "machine")
 	have := map[string]receiver.Stored{}
 	for _, row := range stored(t, in) {
 		if row.Status != receiver.Verified || have[row.Key].Seq != 0 {

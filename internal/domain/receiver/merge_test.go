@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
+	"opdeck/internal/store/inbox"
 )
 
 // faults decides which calls of a store fail, and which of these had happened.
@@ -51,7 +52,7 @@ func (f *faults) run(what string, do func() error) error {
 
 // shaky is an inbox and a ledger whose calls fail as faults say.
 type shaky struct {
-	*store.Inbox
+	*inbox.Inbox
 	*faults
 }
 
@@ -86,7 +87,7 @@ func (s shaky) Due(ctx context.Context, now time.Time, n int) (out []receiver.Re
 // world is an inbox, the index that its events are merged into, and some
 // processes that merge.
 type world struct {
-	in     *store.Inbox
+	in     *inbox.Inbox
 	faults faults
 	now    time.Time
 	acked  []string
@@ -106,7 +107,7 @@ func inMemory(t *testing.T) *store.Store {
 	return s
 }
 
-func newWorld(in *store.Inbox, procs int) *world {
+func newWorld(in *inbox.Inbox, procs int) *world {
 	w := &world{in: in, now: clock, index: map[string]bool{}, poison: map[string]bool{}, procs: make([]*receiver.Merger, procs)}
 	for i := range w.procs {
 		w.start(i)
@@ -194,7 +195,7 @@ func TestMergeFailsAtEachStep(t *testing.T) {
 	for i, step := range steps {
 		for _, happened := range []bool{false, true} {
 			for at := range 4 {
-				w := newWorld(store.NewInbox(s.Bulk, "https://service.test", fmt.Sprint(i, happened, at)), 1)
+				w := newWorld(inbox.New(s.Bulk, "https://service.test", fmt.Sprint(i, happened, at)), 1)
 				w.receive(t, 5)
 				w.poison[w.acked[2]] = true
 				n := 0
@@ -226,7 +227,7 @@ func TestMergeHistories(t *testing.T) {
 	history := 0
 	rapid.Check(t, func(t *rapid.T) {
 		history++
-		w := newWorld(store.NewInbox(s.Bulk, "https://service.test", fmt.Sprint(history)), 2)
+		w := newWorld(inbox.New(s.Bulk, "https://service.test", fmt.Sprint(history)), 2)
 		bad := rapid.IntRange(0, 60).Draw(t, "percent that fails")
 		w.faults.set(func(what string) (bool, bool) {
 			return rapid.IntRange(0, 99).Draw(t, what) < bad, rapid.Bool().Draw(t, "happened")
@@ -258,7 +259,7 @@ func TestMergeHistories(t *testing.T) {
 // An event that cannot be merged holds nobody up, is tried at growing pauses, and
 // leaves the list when it can be.
 func TestMergePauses(t *testing.T) {
-	in := store.NewInbox(inMemory(t).Bulk, "https://service.test", "machine")
+	in := inbox.New(inMemory(t).Bulk, "https://service.test", "machine")
 	w := newWorld(in, 1)
 	w.receive(t, 3)
 	w.poison[w.acked[1]] = true
@@ -306,7 +307,7 @@ func TestMergePauses(t *testing.T) {
 func TestMergeRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t)
-		w := newWorld(store.NewInbox(s.Bulk, "https://service.test", "machine"), 1)
+		w := newWorld(inbox.New(s.Bulk, "https://service.test", "machine"), 1)
 		m, told, lines := w.procs[0], []string{}, &countLines{}
 		m.Now, m.Log = time.Now, slog.New(slog.NewTextHandler(lines, nil))
 		m.Passed = func(_ context.Context, s receiver.Stored) { told = append(told, s.Key) }

@@ -61,7 +61,7 @@ func tokenOf(t *testing.T, body []byte, claims map[string]any) *http.Request {
 // What was not accepted is counted and kept, tells what to do, and holds no secret
 // and nothing that could act on a terminal.
 func TestRejected(t *testing.T) {
-	in := inbox(t)
+	in := openInbox(t)
 	r := start(t, receiver.Options{Inbox: in, Rejects: in, RejectEvery: time.Millisecond, Header: "Authorization"})
 	body := receivertest.Body(1, "op")
 	good := request(t, body).Header.Get("Authorization")
@@ -166,7 +166,7 @@ func (f *flakyRejects) Reject(ctx context.Context, counts []receiver.RejectCount
 
 // A flood costs one line a minute and little room; what cannot be noted waits.
 func TestRejectedFlood(t *testing.T) {
-	in, lines := inbox(t), &countLines{}
+	in, lines := openInbox(t), &countLines{}
 	flaky := &flakyRejects{Rejects: in, err: errors.New("locked")}
 	r := start(t, receiver.Options{Inbox: in, Rejects: flaky, RejectEvery: time.Millisecond, PerSource: -1, Log: slog.New(slog.NewTextHandler(lines, nil))})
 	lone := with(request(t, receivertest.Body(1, "op")), func(r *http.Request) { r.Header.Set("Authorization", "lone"); r.RemoteAddr = "203.0.113.7:1" })
@@ -197,7 +197,7 @@ func TestRejectedFlood(t *testing.T) {
 // While storing fails the log has one line a minute for each reason, and it counts
 // what it holds back.
 func TestQuietLog(t *testing.T) {
-	in, lines, now := &faulty{Inbox: inbox(t), err: errDisk}, &countLines{}, clock
+	in, lines, now := &faulty{Inbox: openInbox(t), err: errDisk}, &countLines{}, clock
 	r := start(t, receiver.Options{Inbox: in, Log: slog.New(slog.NewTextHandler(lines, nil)), Now: func() time.Time { return now }})
 	for i := range 300 {
 		deliver(t, r, receivertest.Body(i, "op"), 503)
@@ -238,7 +238,7 @@ func TestQuietLog(t *testing.T) {
 // A retry that carries its first token is taken; a captured token over another
 // body is not, also after a restart.
 func TestLateTokens(t *testing.T) {
-	in, now := inbox(t), clock
+	in, now := openInbox(t), clock
 	open := func() *receiver.Receiver {
 		return start(t, receiver.Options{Inbox: in, Rejects: in, RejectEvery: time.Millisecond, Now: func() time.Time { return now }})
 	}

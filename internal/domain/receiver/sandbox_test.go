@@ -15,7 +15,7 @@ import (
 // an issue.
 func TestBuiltInService(t *testing.T) {
 	ctx := context.Background()
-	in := inbox(t)
+	in := openInbox(t)
 	r := start(t, receiver.Options{Inbox: in, Now: time.Now})
 	target := httptest.NewServer(r)
 	defer target.Close()

@@ -22,7 +22,7 @@ import (
 
 // W27: what may be listened on.
 func TestListenRules(t *testing.T) {
-	in := inbox(t)
+	in := openInbox(t)
 	proxy := []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")}
 	for _, c := range []struct {
 		listen, kind string
@@ -120,7 +120,7 @@ func talk(t *testing.T, addr, send string) (lines []string) {
 func TestWire(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	t.Run("server", func(t *testing.T) {
-		in := inbox(t)
+		in := openInbox(t)
 		r := start(t, receiver.Options{Inbox: in, Verifier: verifier(t, hook.VerifyHeader), BodyTimeout: 150 * time.Millisecond, Now: time.Now})
 		addr := serving(t, r, receiver.ServerOptions{HeaderTimeout: 150 * time.Millisecond, IdleTimeout: 100 * time.Millisecond})
 		body := string(receivertest.Body(1, "op"))
@@ -154,7 +154,7 @@ func TestWire(t *testing.T) {
 
 // W08: idle connections give way to new ones.
 func TestIdleConnectionsGiveWay(t *testing.T) {
-	r := start(t, receiver.Options{Inbox: inbox(t), Now: time.Now})
+	r := start(t, receiver.Options{Inbox: openInbox(t), Now: time.Now})
 	addr := serving(t, r, receiver.ServerOptions{MaxConns: 4})
 	var open []net.Conn
 	for range 40 {

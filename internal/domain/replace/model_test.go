@@ -14,6 +14,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 )
 
 // fickle is a service that answers each write in one of the ways that the api
@@ -139,7 +140,7 @@ func TestAnyAnswersAnyKills(t *testing.T) {
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		w := &fickle{t: t, docs: []string{"old", "other"}}
 		jobs := func() *replace.Jobs {
-			w.jobs = &replace.Jobs{Store: st.Jobs(scope), Client: w, Dir: dir, LateAfter: 15 * time.Minute, Now: func() time.Time { now = now.Add(time.Second); return now }}
+			w.jobs = &replace.Jobs{Store: journal.NewJobs(st.Core, scope), Client: w, Dir: dir, LateAfter: 15 * time.Minute, Now: func() time.Time { now = now.Add(time.Second); return now }}
 			return w.jobs
 		}
 		ctx := context.Background()
@@ -160,7 +161,7 @@ func TestAnyAnswersAnyKills(t *testing.T) {
 			return do()
 		}
 		check := func() {
-			if j, err = st.Jobs(scope).Job(ctx, j.ID); err != nil {
+			if j, err = journal.NewJobs(st.Core, scope).Job(ctx, j.ID); err != nil {
 				t.Fatal(err)
 			}
 			has := slices.Contains(w.docs, "old") || j.NewGUID != "" && slices.Contains(w.docs, j.NewGUID)

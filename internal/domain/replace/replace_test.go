@@ -13,6 +13,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 )
 
 // world is a service with one operation. die, when it reaches zero, ends the
@@ -131,7 +132,7 @@ func newRig(t *testing.T) *rig {
 
 // jobs is a fresh process over the same store, folder and service.
 func (r *rig) jobs() *replace.Jobs {
-	return &replace.Jobs{Store: r.st.Jobs("ctx"), Client: r.w, Dir: r.dir, LateAfter: 15 * time.Minute, Now: func() time.Time {
+	return &replace.Jobs{Store: journal.NewJobs(r.st.Core, "ctx"), Client: r.w, Dir: r.dir, LateAfter: 15 * time.Minute, Now: func() time.Time {
 		r.when = r.when.Add(time.Second)
 		return r.when
 	}}
@@ -161,7 +162,7 @@ func (r *rig) run(j replace.Job) (err error) {
 
 // resume does what the next start does.
 func (r *rig) resume() error {
-	open, err := r.st.Jobs("ctx").Unfinished(r.t.Context())
+	open, err := journal.NewJobs(r.st.Core, "ctx").Unfinished(r.t.Context())
 	if err != nil || len(open) != 1 {
 		r.t.Fatalf("%d unfinished jobs, %v", len(open), err)
 	}
@@ -170,7 +171,7 @@ func (r *rig) resume() error {
 
 // again is a person's decision to send once more what was not seen.
 func (r *rig) again() error {
-	open, err := r.st.Jobs("ctx").Unfinished(r.t.Context())
+	open, err := journal.NewJobs(r.st.Core, "ctx").Unfinished(r.t.Context())
 	if err != nil || len(open) != 1 {
 		r.t.Fatalf("%d unfinished jobs, %v", len(open), err)
 	}
@@ -256,7 +257,7 @@ func TestRefusedJobStandsStillAndTellsWhy(t *testing.T) {
 	if err := r.run(r.plan()); api.KindOf(err) != api.Refused {
 		t.Fatal(err)
 	}
-	open, err := r.st.Jobs("ctx").Unfinished(t.Context())
+	open, err := journal.NewJobs(r.st.Core, "ctx").Unfinished(t.Context())
 	if err != nil || len(open) != 1 || open[0].Step != replace.Planned || open[0].Problem != "A second person must approve." {
 		t.Fatalf("%+v %v", open, err)
 	}
@@ -272,14 +273,14 @@ func TestAbandonPutsTheOldOneBack(t *testing.T) {
 	j := r.plan()
 	r.w.die = 3 // before the upload has an effect
 	_ = r.run(j)
-	open, _ := r.st.Jobs("ctx").Unfinished(t.Context())
+	open, _ := journal.NewJobs(r.st.Core, "ctx").Unfinished(t.Context())
 	if _, err := r.jobs().Abandon(t.Context(), open[0]); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := r.w.op().Document("old"); !ok {
 		t.Error("the old document was not put back")
 	}
-	if open, _ := r.st.Jobs("ctx").Unfinished(t.Context()); len(open) != 0 {
+	if open, _ := journal.NewJobs(r.st.Core, "ctx").Unfinished(t.Context()); len(open) != 0 {
 		t.Error("the job is still open")
 	}
 }
@@ -367,7 +368,7 @@ func TestKilledBeforeTheIntent(t *testing.T) {
 			if c.begun {
 				w.begun[string(api.ActRemoveDocument)] = 8
 			}
-			open, err := r.st.Jobs("ctx").Unfinished(t.Context())
+			open, err := journal.NewJobs(r.st.Core, "ctx").Unfinished(t.Context())
 			if err != nil || len(open) != 1 || open[0].Step != replace.Removing {
 				t.Fatalf("%+v %v", open, err)
 			}

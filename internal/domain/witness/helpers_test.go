@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/witness"
 	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 	"opdeck/internal/store/storetest"
 )
 
@@ -42,7 +43,7 @@ func newTrail(t *testing.T) *trail {
 		t.Fatal(err)
 	}
 	db := storetest.Open(t, store.SQLite)
-	return &trail{t: t, dir: dir, db: db, opt: audit.Options{Store: store.NewAudit(db.Core), Key: key, Checkpoints: filepath.Join(dir, "points") + "/"}}
+	return &trail{t: t, dir: dir, db: db, opt: audit.Options{Store: journal.NewAudit(db.Core), Key: key, Checkpoints: filepath.Join(dir, "points") + "/"}}
 }
 
 func (tr *trail) log() *audit.Log {
@@ -175,6 +176,6 @@ func (tr *trail) copy() *trail {
 	}
 	db := storetest.OpenURL(tr.t, "sqlite:"+file)
 	opt := tr.opt
-	opt.Store, opt.Checkpoints = store.NewAudit(db.Core), filepath.Join(dir, "points")+"/"
+	opt.Store, opt.Checkpoints = journal.NewAudit(db.Core), filepath.Join(dir, "points")+"/"
 	return &trail{t: tr.t, dir: dir, db: db, opt: opt}
 }

@@ -21,6 +21,8 @@ import (
 	"opdeck/api/session"
 	"opdeck/internal/app"
 	"opdeck/internal/store"
+	"opdeck/internal/store/accounts"
+	"opdeck/internal/store/seal"
 )
 
 // workerEnv holds a worker's settings as JSON.
@@ -94,7 +96,7 @@ type worker struct {
 	once    sync.Once
 	err     error
 	store   *store.Store
-	rows    *store.Session
+	rows    *accounts.Store
 	session *session.Manager
 	client  *api.Client
 }
@@ -232,18 +234,18 @@ func (w *worker) open(ctx context.Context) (err error) {
 		}
 		log = app.NewLog(f, true)
 	}
-	key, err := store.OpenKey(s.KeyFile, w.store.Core)
+	key, err := seal.OpenKey(s.KeyFile, w.store.Core)
 	if err != nil {
 		return err
 	}
-	if w.rows, err = store.NewSession(ctx, w.store.Core, store.SessionOptions{Key: key, Log: log}); err != nil {
+	if w.rows, err = accounts.New(w.store.Core, accounts.Options{Key: key, Log: log}); err != nil {
 		return err
 	}
 	name, err := session.NormalKey(s.BaseURL, account)
 	if err != nil {
 		return err
 	}
-	shared := &twistedStore{Session: w.rows, points: w.points, window: s.Window}
+	shared := &twistedStore{Store: w.rows, points: w.points, window: s.Window}
 	budgets, err := limit.New(limit.Config{Store: shared, Key: name, PerMinute: s.PerMinute})
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/app"
-	"opdeck/internal/store"
+	"opdeck/internal/store/accounts"
 )
 
 // points stop a worker in the middle of a rotation.
@@ -48,7 +48,7 @@ func (p *points) at(point string) {
 
 // twistedStore is the shared store with points, and with shorter windows.
 type twistedStore struct {
-	*store.Session
+	*accounts.Store
 	points *points
 	window time.Duration
 }
@@ -57,11 +57,11 @@ func (s *twistedStore) Enter(ctx context.Context, key session.Key, req limit.Req
 	if s.window > 0 {
 		req.Rule.Window = s.window
 	}
-	return s.Session.Enter(ctx, key, req, usable)
+	return s.Store.Enter(ctx, key, req, usable)
 }
 
 func (s *twistedStore) Acquire(ctx context.Context, key session.Key, c session.Claim) (session.Row, bool, error) {
-	row, ok, err := s.Session.Acquire(ctx, key, c)
+	row, ok, err := s.Store.Acquire(ctx, key, c)
 	if ok {
 		s.points.at("held")
 	}
@@ -69,7 +69,7 @@ func (s *twistedStore) Acquire(ctx context.Context, key session.Key, c session.C
 }
 
 func (s *twistedStore) Mark(ctx context.Context, key session.Key, m session.Mark) (time.Duration, error) {
-	wait, err := s.Session.Mark(ctx, key, m)
+	wait, err := s.Store.Mark(ctx, key, m)
 	if err == nil && wait == 0 {
 		s.points.at("marked")
 	}
@@ -78,7 +78,7 @@ func (s *twistedStore) Mark(ctx context.Context, key session.Key, m session.Mark
 
 func (s *twistedStore) Install(ctx context.Context, key session.Key, in session.Install) (session.Row, error) {
 	s.points.at("answered")
-	return s.Session.Install(ctx, key, in)
+	return s.Store.Install(ctx, key, in)
 }
 
 // sends lends the session to the client as internal/app does, and counts sends.

@@ -15,7 +15,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver"
-	"opdeck/internal/store"
+	"opdeck/internal/store/inbox"
 	"opdeck/ui/draw"
 )
 
@@ -56,7 +56,7 @@ const unassignedHelp = "events that an older opdeck stored and that cannot be to
 
 // inboxOf is the context's inbox, or that of the events of no context, and whose
 // it is.
-func inboxOf(a *app.App, unassigned bool) (*store.Inbox, string) {
+func inboxOf(a *app.App, unassigned bool) (*inbox.Inbox, string) {
 	if unassigned {
 		return a.Inbox().Unassigned(), "unknown"
 	}

@@ -12,7 +12,7 @@ import (
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/presence"
-	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -37,7 +37,7 @@ type people struct {
 
 func newPeople(a *app.App, who api.Actor) *people {
 	return &people{app: a, who: who, places: make(chan ui.At, 1), known: map[string]approval.State{},
-		board: presence.New(store.NewPresence(a.Store.Core), a.Scope(), who.Name, app.HostName(), a.Now)}
+		board: presence.New(journal.NewPresence(a.Store.Core), a.Scope(), who.Name, app.HostName(), a.Now)}
 }
 
 // moved is told by the shell; it never blocks.

@@ -17,7 +17,7 @@ import (
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/presence"
-	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
 	"opdeck/ui/plain"
 )
 
@@ -67,7 +67,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	if a.Config.UI.TimeZone == "UTC" {
 		c.zone = time.UTC
 	}
-	c.board = presence.New(store.NewPresence(a.Store.Core), a.Scope(), c.who.Name, app.HostName(), a.Now)
+	c.board = presence.New(journal.NewPresence(a.Store.Core), a.Scope(), c.who.Name, app.HostName(), a.Now)
 	c.talk = plain.New(plain.Options{In: opt.In, Out: opt.Out, Width: opt.Width, ASCII: onlyASCII(opt.Getenv), Echo: opt.Echo,
 		Secret: opt.Secret, Pause: opt.Pause, Before: c.before, Why: c.calls.why})
 	defer c.talk.Close()

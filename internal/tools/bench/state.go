@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/store"
+	"opdeck/internal/store/opindex"
 )
 
 // settings keep the background quiet: the index is as fresh as it gets, so the
@@ -85,7 +86,7 @@ func (w *world) fill(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	x, err := st.Index(ctx, key.BaseURL, key.Account)
+	x, err := opindex.New(ctx, st.Bulk, key.BaseURL, key.Account)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,122 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/internal/store"
+)
+
+// Throttle implements limit.Store.
+func (s *Store) Throttle(ctx context.Context, key limit.Key, class limit.Class, wait time.Duration) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		r, err := s.lockRing(ctx, tx, key, class)
+		if err != nil {
+			return err
+		}
+		now, err := s.clock.Time(ctx, tx)
+		if err != nil {
+			return err
+		}
+		until := max(min(r.notBefore, now+limit.MaxNotBefore), now+min(max(0, wait), limit.MaxNotBefore))
+		if _, err := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+ringWhere, append([]any{int64(until)}, r.args()...)...); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "DELETE FROM limit_throttle"+ringWhere+" AND (at_ns <= ? OR at_ns > ?)",
+			r.args(int64(now-limit.ThrottleRetention), int64(now))...); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "INSERT INTO limit_throttle (base_url, account, class, at_ns) VALUES (?, ?, ?, ?)", r.args(int64(now))...)
+		return err
+	})
+}
+
+// State implements limit.Store.
+func (s *Store) State(ctx context.Context, key limit.Key) (map[limit.Class]limit.State, error) {
+	now, err := s.clock.Time(ctx, s.db)
+	if err != nil {
+		return nil, err
+	}
+	out, impossible, err := s.readState(ctx, s.db, key, now)
+	if err != nil || !impossible {
+		return out, err
+	}
+	err = s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		if err := s.cut(ctx, tx, key, now); err != nil {
+			return err
+		}
+		out, _, err = s.readState(ctx, tx, key, now)
+		return err
+	})
+	return out, err
+}
+
+// cut removes what lies too far ahead to be true (rule G3).
+func (s *Store) cut(ctx context.Context, tx *store.Tx, key limit.Key, now time.Duration) error {
+	const where = " WHERE base_url = ? AND account = ? AND "
+	_, err1 := tx.Exec(ctx, "DELETE FROM limit_slot"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now+limit.MaxAhead))
+	_, err2 := tx.Exec(ctx, "DELETE FROM limit_throttle"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now))
+	most := int64(now + limit.MaxNotBefore)
+	_, err3 := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+where+"not_before_ns > ?", most, key.BaseURL, key.Account, most)
+	return errors.Join(err1, err2, err3)
+}
+
+// readState collects the state of all classes and tells whether it met a time
+// too far ahead to be true, which is left out.
+func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key, now time.Duration) (map[limit.Class]limit.State, bool, error) {
+	out := map[limit.Class]limit.State{}
+	impossible := false
+	const where = " WHERE base_url = ? AND account = ?"
+	err := store.Each(ctx, q, func(scan store.Scan) error {
+		var class limit.Class
+		var at time.Duration
+		if err := scan(&class, &at); err != nil {
+			return err
+		}
+		impossible = impossible || at > now+limit.MaxNotBefore
+		st := out[class]
+		st.NotBefore = min(max(0, at-now), limit.MaxNotBefore)
+		out[class] = st
+		return nil
+	}, "SELECT class, not_before_ns FROM limit_ring"+where, key.BaseURL, key.Account)
+	if err != nil {
+		return nil, false, err
+	}
+	err = store.Each(ctx, q, func(scan store.Scan) error {
+		var class limit.Class
+		var at time.Duration
+		var background, over int
+		if err := scan(&class, &at, &background, &over); err != nil {
+			return err
+		}
+		if at > now+limit.MaxAhead {
+			impossible = true
+			return nil
+		}
+		st := out[class]
+		st.Slots = append(st.Slots, limit.Slot{Ago: now - at, Background: background != 0, Over: over != 0})
+		out[class] = st
+		return nil
+	}, "SELECT class, at_ns, background, over FROM limit_slot"+where+" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL, key.Account, int64(now-limit.Retention))
+	if err != nil {
+		return nil, false, err
+	}
+	err = store.Each(ctx, q, func(scan store.Scan) error {
+		var class limit.Class
+		var at time.Duration
+		if err := scan(&class, &at); err != nil {
+			return err
+		}
+		if at > now {
+			impossible = true
+			return nil
+		}
+		st := out[class]
+		st.Throttled = append(st.Throttled, now-at)
+		out[class] = st
+		return nil
+	}, "SELECT class, at_ns FROM limit_throttle"+where+" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL, key.Account, int64(now-limit.ThrottleRetention))
+	return out, impossible, err
+}

@@ -1,0 +1,164 @@
+package accounts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"opdeck/api/session"
+	"opdeck/internal/store"
+)
+
+// Log implements session.Store. The row's counter numbers the events, which
+// also lets one writer at a time through.
+func (s *Store) Log(ctx context.Context, key session.Key, e session.Event) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		const next = "UPDATE session SET event_seq = event_seq + 1" + rowWhere + " RETURNING event_seq"
+		err := tx.QueryRow(ctx, next, key.BaseURL, key.Account).Scan(&e.Seq)
+		if err != nil {
+			if _, err = s.readOrCreate(ctx, tx, key); err != nil {
+				return err
+			}
+			if err = tx.QueryRow(ctx, next, key.BaseURL, key.Account).Scan(&e.Seq); err != nil {
+				return err
+			}
+		}
+		now, err := s.clock.Time(ctx, tx)
+		if err != nil {
+			return err
+		}
+		e.At = s.clock.Wall(now)
+		return s.addEvent(ctx, tx, key, e)
+	})
+}
+
+// addEvent writes a numbered event, drops the oldest and counts.
+func (s *Store) addEvent(ctx context.Context, tx *store.Tx, key session.Key, e session.Event) error {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if _, err := tx.Exec(ctx, "INSERT INTO session_event (base_url, account, seq, body) VALUES (?, ?, ?, ?)",
+		key.BaseURL, key.Account, e.Seq, string(body)); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "DELETE FROM session_event"+rowWhere+" AND seq <= ?",
+		key.BaseURL, key.Account, e.Seq-session.MaxEvents); err != nil {
+		return err
+	}
+	if !e.Counted() {
+		return nil
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO session_count (base_url, account, kind, n) VALUES (?, ?, ?, 1)
+		ON CONFLICT (base_url, account, kind) DO UPDATE SET n = session_count.n + 1`, key.BaseURL, key.Account, string(e.Kind))
+	return err
+}
+
+// Events implements session.Store.
+func (s *Store) Events(ctx context.Context, key session.Key, after int64, n int) ([]session.Event, error) {
+	var out []session.Event
+	err := store.Each(ctx, s.db, func(scan store.Scan) error {
+		var e session.Event
+		var body []byte
+		if err := scan(&body); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(body, &e); err != nil {
+			return fmt.Errorf("store: an event of the session is damaged: %w", err)
+		}
+		out = append(out, e)
+		return nil
+	}, "SELECT body FROM session_event"+rowWhere+" AND seq > ? ORDER BY seq DESC LIMIT ?", key.BaseURL, key.Account, after, n)
+	slices.Reverse(out)
+	return out, err
+}
+
+// Count implements session.Store.
+func (s *Store) Count(ctx context.Context, key session.Key) (map[session.EventKind]int64, error) {
+	out := map[session.EventKind]int64{}
+	err := store.Each(ctx, s.db, func(scan store.Scan) error {
+		var kind session.EventKind
+		var n int64
+		if err := scan(&kind, &n); err != nil {
+			return err
+		}
+		out[kind] = n
+		return nil
+	}, "SELECT kind, n FROM session_count"+rowWhere, key.BaseURL, key.Account)
+	return out, err
+}
+
+// instance is an instance as stored.
+type instance struct {
+	session.Owner
+	Marked bool `json:"marked,omitempty"` // it holds a kernel lock while it runs
+}
+
+// instanceLife is how long a silent process is remembered.
+const instanceLife = 24 * time.Hour
+
+// Beat implements session.Store.
+func (s *Store) Beat(ctx context.Context, key session.Key, o session.Owner) error {
+	owner, err := json.Marshal(instance{o, s.db.MarkRunning(o.ID)})
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		now, err := s.clock.Time(ctx, tx)
+		if err != nil {
+			return err
+		}
+		tx.IgnoreOwn(ctx)
+		if _, err := tx.Exec(ctx, "DELETE FROM session_instance"+rowWhere+" AND seen_ns < ?",
+			key.BaseURL, key.Account, int64(now-instanceLife)); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO session_instance (base_url, account, owner_id, owner, started_ns, seen_ns) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (base_url, account, owner_id) DO UPDATE SET owner = excluded.owner, seen_ns = excluded.seen_ns`,
+			key.BaseURL, key.Account, o.ID, string(owner), int64(now), int64(now))
+		return err
+	})
+}
+
+// Leave implements session.Store.
+func (s *Store) Leave(ctx context.Context, key session.Key, ownerID string) error {
+	_, err := s.db.Exec(ctx, "DELETE FROM session_instance"+rowWhere+" AND owner_id = ?", key.BaseURL, key.Account, ownerID)
+	return err
+}
+
+// Instances implements session.Store.
+func (s *Store) Instances(ctx context.Context, key session.Key) ([]session.Instance, error) {
+	now, err := s.clock.Time(ctx, s.db)
+	if err != nil {
+		return nil, err
+	}
+	var out []session.Instance
+	impossible := false
+	wall := s.clock.Wall(now)
+	err = store.Each(ctx, s.db, func(scan store.Scan) error {
+		var owner []byte
+		var started, seen time.Duration
+		if err := scan(&owner, &started, &seen); err != nil {
+			return err
+		}
+		impossible = impossible || seen > now
+		seen, started = min(seen, now), min(started, now)
+		in := session.Instance{Started: wall.Add(started - now), Ago: now - seen, SeenAt: wall.Add(seen - now)}
+		var i instance
+		if err := json.Unmarshal(owner, &i); err != nil {
+			return fmt.Errorf("store: an instance of the session is damaged: %w", err)
+		}
+		in.Owner = i.Owner
+		running, known := s.db.Running(i.ID, i.Marked)
+		in.Sure, in.Gone = known, known && !running
+		out = append(out, in)
+		return nil
+	}, "SELECT owner, started_ns, seen_ns FROM session_instance"+rowWhere+" AND seen_ns >= ? ORDER BY seen_ns DESC, started_ns DESC",
+		key.BaseURL, key.Account, int64(now-instanceLife))
+	if err == nil && impossible {
+		_, err = s.db.Exec(ctx, "UPDATE session_instance SET seen_ns = ?"+rowWhere+" AND seen_ns > ?", int64(now), key.BaseURL, key.Account, int64(now))
+	}
+	return out, err
+}

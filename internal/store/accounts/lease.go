@@ -1,0 +1,218 @@
+package accounts
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+	"opdeck/api/session"
+	"opdeck/internal/store"
+	"opdeck/internal/store/liveness"
+)
+
+// repeats is how often a change is tried again whose commit got no answer.
+const repeats = 3
+
+// again runs do until its answer is certain. A lost answer to a commit is
+// cleared up by doing it again: settled sees that do found it done (rule A8).
+func again(do func(repeat bool) error) error {
+	err := do(false)
+	for range repeats {
+		if !store.IsKind(err, store.Unknown) {
+			return err
+		}
+		err = do(true)
+	}
+	return err
+}
+
+// Acquire implements session.Store.
+func (s *Store) Acquire(ctx context.Context, key session.Key, c session.Claim) (row session.Row, won bool, err error) {
+	err = again(func(repeat bool) error {
+		won = false
+		row, err = s.change(ctx, key, func(_ *store.Tx, rec *record) error {
+			r := &rec.row
+			if repeat && r.Fence == c.Fence+1 && r.Owner.ID == c.Owner.ID && r.Phase == session.Held {
+				won = true // the lost answer was a yes
+				return nil
+			}
+			if r.Incarnation != c.Incarnation || r.Gen != c.Gen || r.Fence != c.Fence {
+				return nil
+			}
+			if r.Phase != session.Free && rec.leaseUntil > rec.now && !c.Over {
+				return nil
+			}
+			won = true
+			s.grantLease(rec, c)
+			return nil
+		})
+		return err
+	})
+	return row, won && err == nil, err
+}
+
+// grantLease changes rec as Claim says.
+func (s *Store) grantLease(rec *record, c session.Claim) {
+	r := &rec.row
+	if (r.Phase.Sent() || c.Doubt) && r.State == session.Live {
+		r.State, rec.sealedRefresh = session.Doubtful, nil
+	}
+	if c.Premature != nil {
+		rec.premature = lastN(append(rec.premature, prematureAt{*c.Premature, rec.now}), session.MaxPremature)
+	}
+	if c.Renew {
+		access, refresh := s.unseal(rec)
+		if access.Empty() && r.State == session.Live {
+			r.State = session.Doubtful
+		}
+		r.Incarnation = newIncarnation()
+		s.put(rec, access, refresh)
+	}
+	r.Fence++
+	r.Phase, r.Owner, r.HasLock = session.Held, c.Owner, c.HasLock
+	rec.lease(c.For)
+}
+
+// lease starts or restarts the lease.
+func (rec *record) lease(length time.Duration) {
+	rec.row.LeaseFor, rec.leaseUntil, rec.leaseBoot = length, rec.now+length, rec.boot
+	rec.changed = true
+}
+
+// Mark implements session.Store. A commit whose answer is lost is an error: what
+// is not known to be announced is not sent (rule A8).
+func (s *Store) Mark(ctx context.Context, key session.Key, m session.Mark) (wait time.Duration, err error) {
+	class, phase := limit.Login, session.SentLogin
+	if m.Kind == session.ByRefresh {
+		class, phase = limit.Refresh, session.SentRefresh
+	}
+	_, err = s.change(ctx, key, func(tx *store.Tx, rec *record) error {
+		r := &rec.row
+		if r.Incarnation != m.Incarnation || r.Fence != m.Fence || r.Owner.ID != m.Owner || r.Phase == session.Free || rec.leaseUntil <= rec.now {
+			return session.ErrFenced
+		}
+		ring, err := s.lockRing(ctx, tx, key, class)
+		if err != nil {
+			return err
+		}
+		g, err := s.take(ctx, tx, ring, limit.Request{Class: class, Rule: m.Rule}, rec.now)
+		if err != nil {
+			return err
+		}
+		if !g.Taken {
+			wait = max(g.Wait, 1)
+			return nil
+		}
+		r.Phase = phase
+		rec.lease(m.For)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return wait, nil
+}
+
+// Install implements session.Store.
+func (s *Store) Install(ctx context.Context, key session.Key, in session.Install) (row session.Row, err error) {
+	fenced := false
+	err = again(func(bool) error {
+		fenced = false
+		row, err = s.change(ctx, key, func(tx *store.Tx, rec *record) error {
+			r := &rec.row
+			switch {
+			case r.Incarnation != in.Incarnation || r.Fence != in.Fence:
+				fenced = true
+				return nil
+			case r.Phase == session.Free && r.State == session.Live && s.holds(rec, in.Access):
+				return nil // done before
+			case !r.Phase.Sent():
+				fenced = true
+				return nil
+			}
+			s.install(rec, in)
+			return liveness.Notify(ctx, tx, keyID(key))
+		})
+		return err
+	})
+	if err == nil && fenced {
+		err = session.ErrFenced
+	}
+	return row, err
+}
+
+// holds reports whether access is the stored token.
+func (s *Store) holds(rec *record, access secret.Value) bool {
+	have, _ := s.unseal(rec)
+	return !access.Empty() && have.Equal(access)
+}
+
+func (s *Store) install(rec *record, in session.Install) {
+	r := &rec.row
+	r.Gen++
+	r.State, r.Phase, r.Fails, r.HasLock = session.Live, session.Free, 0, false
+	r.AccessTTL, r.RefreshTTL = in.AccessTTL, in.RefreshTTL
+	rec.accessUntil, rec.refreshUntil = rec.now+in.AccessTTL-in.Elapsed, rec.now+in.RefreshTTL-in.Elapsed
+	rec.installed, r.From, r.By = rec.now, in.Kind, in.By
+	rec.loginFrom, rec.refreshFrom = 0, rec.now+min(in.RefreshWait, session.MaxBackoff)
+	rec.leaseUntil = 0
+	s.put(rec, in.Access, in.Refresh)
+	rec.changed = true
+}
+
+// Release implements session.Store.
+func (s *Store) Release(ctx context.Context, key session.Key, rel session.Release) error {
+	return again(func(repeat bool) error {
+		_, err := s.change(ctx, key, func(tx *store.Tx, rec *record) error {
+			r := &rec.row
+			ours := r.Incarnation == rel.Incarnation && r.Fence == rel.Fence
+			switch {
+			case repeat && ours && r.Phase == session.Free:
+				return nil // the lost answer was a yes
+			case !ours || r.Phase == session.Free:
+				return session.ErrFenced
+			}
+			rec.release(rel)
+			return liveness.Notify(ctx, tx, keyID(key))
+		})
+		return err
+	})
+}
+
+func (rec *record) release(rel session.Release) {
+	r := &rec.row
+	rec.changed = true
+	r.Phase, r.HasLock, rec.leaseUntil = session.Free, false, 0
+	if rel.Clear {
+		r.Fails, rec.loginFrom, rec.refreshFrom, rec.premature, rec.blocks = 0, 0, 0, nil, nil
+	}
+	if rel.Spent {
+		rec.sealedRefresh = nil
+	}
+	switch rel.State {
+	case session.Doubtful:
+		if r.State != session.None {
+			r.State = session.Doubtful
+		}
+		rec.sealedRefresh = nil
+	case session.None:
+		r.State, rec.sealedAccess, rec.sealedRefresh = session.None, nil, nil
+	}
+	if rel.LoginWait > 0 {
+		rec.loginFrom = rec.now + min(rel.LoginWait, session.MaxBackoff)
+	}
+	if rel.RefreshWait > 0 {
+		rec.refreshFrom = rec.now + min(rel.RefreshWait, session.MaxBackoff)
+	}
+	if rel.Fail {
+		r.Fails++
+	}
+	if b := rel.Block; b != nil {
+		rec.blocks = slices.DeleteFunc(rec.blocks, func(have blockAt) bool { return have.Fingerprint == b.Fingerprint })
+		rec.blocks = lastN(append(rec.blocks, blockAt{*b, rec.now}), session.MaxBlocks)
+	}
+}
+
+func lastN[T any](s []T, n int) []T { return slices.Clone(s[max(0, len(s)-n):]) }

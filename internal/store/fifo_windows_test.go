@@ -1,5 +1,0 @@
-package store_test
-
-import "errors"
-
-func mkfifo(string) error { return errors.New("no FIFO here") }

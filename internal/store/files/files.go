@@ -1,0 +1,144 @@
+// Package files keeps what a store puts on the disk to the user whose store it is,
+// and has what the systems do differently: locks, owners, network file systems.
+// Its errors are the system's own, or an *UnsafePathError.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// UnsafePathError says why opdeck does not trust a folder or a file with its
+// state.
+type UnsafePathError struct{ Path, Reason string }
+
+// Error is a sentence with the cure.
+func (e *UnsafePathError) Error() string { return "store: " + e.Path + " " + e.Reason }
+
+// OwnFolder creates dir with mode 0700 when it is missing. An existing one must
+// be a real folder that belongs to us and that nobody else can write to:
+// whoever can swap files in it can swap the session.
+func OwnFolder(dir string) error {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		info, err = os.Lstat(dir)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return &UnsafePathError{dir, "is a symbolic link: name the real folder"}
+	case !info.IsDir():
+		return &UnsafePathError{dir, "is no folder"}
+	}
+	if err := Ours(dir, info); err != nil {
+		return err
+	}
+	if writableByOthers(info) {
+		return &UnsafePathError{dir, fmt.Sprintf("can be written by others (mode %04o): run chmod 700 on it", info.Mode().Perm())}
+	}
+	return nil
+}
+
+// OwnFile sees to it that file exists as a plain file of ours with mode 0600.
+// It never opens an existing one: closing any descriptor of a file would drop
+// the locks that SQLite holds on it elsewhere in this process.
+func OwnFile(file string) error {
+	info, err := os.Lstat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := Create(file, nil); err != nil {
+			return err
+		}
+		info, err = os.Lstat(file)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return &UnsafePathError{file, "is a symbolic link: name the real file"}
+	case !info.Mode().IsRegular():
+		return &UnsafePathError{file, "is no plain file"}
+	}
+	if err := Ours(file, info); err != nil {
+		return err
+	}
+	if ReadableByOthers(info) {
+		return os.Chmod(file, 0o600)
+	}
+	return nil
+}
+
+// OpenOwn opens a file for locks: OwnFile, then for reading and writing. Only
+// files that SQLite does not open may be opened by it.
+func OpenOwn(file string) (*os.File, error) {
+	if err := OwnFile(file); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(file, os.O_RDWR, 0o600) // Go opens close-on-exec
+}
+
+// Hold opens a file of ours and takes its lock alone; ok is false when it cannot
+// be had now. The lock ends when the file is closed.
+func Hold(file string) (f *os.File, ok bool) {
+	f, err := OpenOwn(file)
+	if err != nil {
+		return nil, false
+	}
+	if ok, err := Lock(f, true, false); err != nil || !ok {
+		_ = f.Close()
+		return nil, false
+	}
+	return f, true
+}
+
+// Free reports that nobody holds the lock of an open file alone, and closes it;
+// false when in doubt.
+func Free(f *os.File) bool {
+	defer func() { _ = f.Close() }()
+	ok, err := Lock(f, false, false)
+	return ok && err == nil
+}
+
+// Create makes a file of mode 0600 unless somebody is faster. It appears under its
+// name closed and complete.
+func Create(file string, content []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }()
+	_, err = tmp.Write(content)
+	if len(content) > 0 {
+		err = errors.Join(err, tmp.Sync())
+	}
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(tmp.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// nearest is dir or, while it does not exist, the folder that it would be
+// created in.
+func nearest(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return dir
+		}
+		dir = up
+	}
+}

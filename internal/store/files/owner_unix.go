@@ -1,0 +1,27 @@
+//go:build unix
+
+package files
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// Ours refuses what belongs to another user.
+func Ours(path string, info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	if me := os.Geteuid(); int(st.Uid) != me {
+		return &UnsafePathError{path, fmt.Sprintf("belongs to user %d, but opdeck runs as user %d: choose another with --state, or give it to this user", st.Uid, me)}
+	}
+	return nil
+}
+
+func writableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }
+
+// ReadableByOthers reports that the mode lets others read.
+func ReadableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }

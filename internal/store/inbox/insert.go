@@ -1,0 +1,289 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/store"
+)
+
+// Insert implements receiver.Inbox.
+func (b *Inbox) Insert(ctx context.Context, records []receiver.Record) ([]receiver.Result, error) {
+	var out []receiver.Result
+	err := b.write(ctx, func(tx *store.Tx, scope int64) error {
+		if err := tx.Lock(ctx, writeLock); err != nil {
+			return err
+		}
+		reused, err := b.checkTokens(ctx, tx, scope, records)
+		if err != nil {
+			return err
+		}
+		out, err = b.insertBut(ctx, tx, scope, records, reused)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// insertBut inserts the records but those that are refused.
+func (b *Inbox) insertBut(ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record, refused map[int]bool) ([]receiver.Result, error) {
+	if len(refused) == 0 {
+		return b.insert(ctx, tx, scope, records)
+	}
+	var taken []receiver.Record
+	for i, r := range records {
+		if !refused[i] {
+			taken = append(taken, r)
+		}
+	}
+	stored, err := b.insert(ctx, tx, scope, taken)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]receiver.Result, len(records))
+	for i, r := range records {
+		if refused[i] {
+			out[i] = receiver.Result{Outcome: receiver.OutcomeReused, Stored: receiver.Stored{Record: r}}
+			continue
+		}
+		out[i], stored = stored[0], stored[1:]
+	}
+	return out, nil
+}
+
+// insert adds the first record of each key; what was there already, or comes
+// again within records, is compared with the row.
+func (b *Inbox) insert(ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record) ([]receiver.Result, error) {
+	out := make([]receiver.Result, len(records))
+	first := make([]*receiver.Record, 0, len(records))
+	at := make(map[string]int, len(records)) // key to its first place in records
+	for i := range records {
+		r := &records[i]
+		if _, again := at[r.Key]; !again {
+			at[r.Key] = i
+			first = append(first, r)
+		}
+	}
+	seqs, err := b.add(ctx, tx, scope, first)
+	if err != nil {
+		return nil, err
+	}
+	var known []any
+	for i, r := range first {
+		if seqs[i] == 0 {
+			known = append(known, r.Key)
+			continue
+		}
+		out[at[r.Key]] = receiver.Result{Outcome: receiver.OutcomeNew, Stored: fresh(r, seqs[i])}
+	}
+	if len(known) == 0 && len(first) == len(records) {
+		return out, nil
+	}
+	rows := make(map[string]receiver.Stored, len(records)) // by key, as they are now
+	for i := range out {
+		if out[i].Outcome != "" {
+			rows[records[i].Key] = out[i].Stored
+		}
+	}
+	if err := b.look(ctx, tx, known, rows); err != nil {
+		return nil, err
+	}
+	for i := range records {
+		if out[i].Outcome != "" {
+			continue
+		}
+		if out[i], err = b.again(ctx, tx, scope, rows, records[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// look reads the rows of keys, 16 at a time with one text of statement.
+func (b *Inbox) look(ctx context.Context, tx *store.Tx, keys []any, rows map[string]receiver.Stored) error {
+	const some = 16
+	for part := range slices.Chunk(keys, some) {
+		args := slices.Clone(part)
+		for len(args) < some {
+			args = append(args, part[0])
+		}
+		old, err := b.hooks(ctx, tx, " AND h.hook_key IN ("+store.Marks(some)+")", args...)
+		if err != nil {
+			return err
+		}
+		for _, s := range old {
+			rows[s.Key] = s
+		}
+	}
+	return nil
+}
+
+func fresh(r *receiver.Record, seq int64) receiver.Stored {
+	return receiver.Stored{Record: *r, Seq: seq, Deliveries: 1, LastAt: r.ReceivedAt}
+}
+
+// insertSizes are how many rows one statement inserts: few texts, which stay
+// prepared.
+var insertSizes = [...]int{64, 16, 4, 1}
+
+const insertColumns = 18
+
+var insertQueries = func() (q [len(insertSizes)]string) {
+	one := "(" + store.Marks(insertColumns) + "),"
+	for i, n := range insertSizes {
+		q[i] = "INSERT INTO hook (scope, " + hookColumns + ", last_us) VALUES " + strings.TrimSuffix(strings.Repeat(one, n), ",") +
+			" ON CONFLICT (scope, hook_key) DO NOTHING"
+	}
+	return q
+}()
+
+// add inserts the records whose keys are new. It returns a number for each, 0
+// for one whose key has a row already; no key may stand twice in records.
+func (b *Inbox) add(ctx context.Context, tx *store.Tx, scope int64, records []*receiver.Record) ([]int64, error) {
+	seqs := make([]int64, len(records))
+	args := make([]any, 0, insertColumns*min(len(records), insertSizes[0]))
+	for from, i := 0, 0; from < len(records); {
+		size := insertSizes[i]
+		if size > len(records)-from {
+			i++
+			continue
+		}
+		part := records[from : from+size]
+		args = args[:0]
+		for _, r := range part {
+			args = appendHook(args, scope, r)
+		}
+		var err error
+		if tx.Engine() == store.SQLite {
+			err = b.addLite(ctx, tx, insertQueries[i], args, part, seqs[from:])
+		} else {
+			err = numbers(ctx, tx, part, seqs[from:], insertQueries[i]+" RETURNING hook_key, seq", args...)
+		}
+		if err != nil {
+			return nil, err
+		}
+		from += size
+	}
+	return seqs, nil
+}
+
+func appendHook(args []any, scope int64, r *receiver.Record) []any {
+	us := micros(r.ReceivedAt)
+	return append(args, scope, r.Key, r.HookID, int64(r.Type), string(r.Object), string(r.ObjectID), string(r.CUID), r.Raw, r.Hash[:], us, string(r.Source),
+		r.Verdict.Verifier, store.Bit(r.Verdict.Authenticated), store.Bit(r.Verdict.Bound), string(r.Status), string(r.Reason), r.Detail, us)
+}
+
+// addLite does without RETURNING, which costs a third as much again. store.SQLite
+// numbers the rows of one statement one after another in their order, above all
+// numbers that there ever were (AUTOINCREMENT, under the writer's lock).
+func (b *Inbox) addLite(ctx context.Context, tx *store.Tx, query string, args []any, part []*receiver.Record, seqs []int64) error {
+	res, err := tx.Exec(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return nil
+	}
+	last, err := res.LastInsertId()
+	if err != nil {
+		return err
+	}
+	if int(n) == len(part) {
+		for i := range part {
+			seqs[i] = last - n + 1 + int64(i)
+		}
+		return nil
+	}
+	return b.newest(ctx, tx, args[0].(int64), n, part, seqs)
+}
+
+// newest tells which n rows of part a statement has just added: the n with the
+// largest numbers among those that are there now.
+func (b *Inbox) newest(ctx context.Context, tx *store.Tx, scope, n int64, part []*receiver.Record, seqs []int64) error {
+	args := append([]any{scope}, argsOf(part, func(r *receiver.Record) any { return r.Key })...)
+	return numbers(ctx, tx, part, seqs, "SELECT hook_key, seq FROM hook WHERE scope = ? AND hook_key IN ("+store.Marks(len(part))+") ORDER BY seq DESC LIMIT ?", append(args, n)...)
+}
+
+// numbers puts the keys and numbers that a query gives into the places that part
+// has them.
+func numbers(ctx context.Context, tx *store.Tx, part []*receiver.Record, seqs []int64, query string, args ...any) error {
+	at := make(map[string]int, len(part))
+	for i, r := range part {
+		at[r.Key] = i
+	}
+	return store.Each(ctx, tx, func(scan store.Scan) error {
+		var key string
+		var seq int64
+		err := scan(&key, &seq)
+		if err == nil {
+			seqs[at[key]] = seq
+		}
+		return err
+	}, query, args...)
+}
+
+// again handles a record whose key has a row: the same body is counted, another
+// one is kept beside it.
+func (b *Inbox) again(ctx context.Context, tx *store.Tx, scope int64, rows map[string]receiver.Stored, r receiver.Record) (receiver.Result, error) {
+	s := rows[r.Key]
+	if s.Hash == r.Hash {
+		s = repeat(s, r)
+		rows[r.Key] = s
+		return receiver.Result{Outcome: receiver.OutcomeDuplicate, Stored: s}, b.update(ctx, tx, s)
+	}
+	r.Key, r.Status = r.ConflictKey(), receiver.Conflict
+	if s, ok := rows[r.Key]; ok {
+		return b.repeatConflict(ctx, tx, rows, s, r)
+	}
+	seqs, err := b.add(ctx, tx, scope, []*receiver.Record{&r})
+	if err != nil {
+		return receiver.Result{}, err
+	}
+	if seqs[0] != 0 {
+		s := fresh(&r, seqs[0])
+		rows[r.Key] = s
+		return receiver.Result{Outcome: receiver.OutcomeConflict, Stored: s}, nil
+	}
+	old, err := b.hooks(ctx, tx, " AND h.hook_key = ?", r.Key)
+	if err != nil || len(old) != 1 {
+		return receiver.Result{}, err
+	}
+	return b.repeatConflict(ctx, tx, rows, old[0], r)
+}
+
+func (b *Inbox) repeatConflict(ctx context.Context, tx *store.Tx, rows map[string]receiver.Stored, s receiver.Stored, r receiver.Record) (receiver.Result, error) {
+	s = repeat(s, r)
+	rows[s.Key] = s
+	return receiver.Result{Outcome: receiver.OutcomeDuplicate, Stored: s}, b.update(ctx, tx, s)
+}
+
+// repeat counts one more delivery of the same body. One that proves more than
+// those before raises the row: sent by hand first, then by the service itself.
+func repeat(s receiver.Stored, r receiver.Record) receiver.Stored {
+	s.Deliveries++
+	if r.ReceivedAt.After(s.LastAt) {
+		s.LastAt = r.ReceivedAt
+	}
+	better := r.Verdict.Authenticated && (!s.Verdict.Authenticated || r.Verdict.Bound && !s.Verdict.Bound)
+	if better {
+		s.Verdict, s.Source = r.Verdict, r.Source
+		if s.Status == receiver.Unverified {
+			s.Status = receiver.Verified
+		}
+	}
+	return s
+}
+
+func (b *Inbox) update(ctx context.Context, tx *store.Tx, s receiver.Stored) error {
+	_, err := tx.Exec(ctx, "UPDATE hook SET deliveries = ?, last_us = ?, source = ?, verifier = ?, authenticated = ?, bound = ?, status = ? WHERE seq = ?",
+		s.Deliveries, micros(s.LastAt), string(s.Source), s.Verdict.Verifier, store.Bit(s.Verdict.Authenticated), store.Bit(s.Verdict.Bound), string(s.Status), s.Seq)
+	return err
+}

@@ -1,0 +1,88 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/store"
+)
+
+// treeHashes reads the stored hashes of the records in seqs.
+func treeHashes(ctx context.Context, q store.Querier, seqs []int64) (map[int64][]byte, error) {
+	out := make(map[int64][]byte, len(seqs))
+	err := store.EachIn(ctx, q, seqs, func(scan store.Scan) error {
+		var seq int64
+		var hashes []byte
+		err := scan(&seq, &hashes)
+		out[seq] = hashes
+		return err
+	}, "SELECT seq, hashes FROM audit_tree WHERE seq IN")
+	return out, err
+}
+
+func putNode(ctx context.Context, tx *store.Tx, n audit.Node) error {
+	_, err := tx.Exec(ctx, "INSERT INTO audit_tree (seq, hashes) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET hashes = excluded.hashes", n.Seq, n.Hashes)
+	return err
+}
+
+func putPoint(ctx context.Context, tx *store.Tx, p audit.Point) error {
+	_, err := tx.Exec(ctx, `INSERT INTO audit_signed (key, n, note) VALUES (?, ?, ?)
+		ON CONFLICT (key) DO UPDATE SET n = excluded.n, note = excluded.note WHERE excluded.n > audit_signed.n`, p.Key, p.N, p.Note)
+	return err
+}
+
+// Nodes returns the stored hashes of the tree by Seq.
+func (s *Audit) Nodes(ctx context.Context, seqs []int64) (map[int64][]byte, error) {
+	return treeHashes(ctx, s.db, seqs)
+}
+
+// PutNodes stores hashes of the tree.
+func (s *Audit) PutNodes(ctx context.Context, nodes []audit.Node) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		for _, n := range nodes {
+			if err := putNode(ctx, tx, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// TreeSize returns for how many records hashes are stored, and the last of them.
+func (s *Audit) TreeSize(ctx context.Context) (count, last int64, err error) {
+	err = s.db.QueryRow(ctx, "SELECT COUNT(*), COALESCE(MAX(seq), 0) FROM audit_tree").Scan(&count, &last)
+	return count, last, err
+}
+
+// Points returns the newest checkpoint of each key.
+func (s *Audit) Points(ctx context.Context) ([]audit.Point, error) {
+	return store.List(ctx, s.db, func(scan store.Scan) (p audit.Point, err error) {
+		err = scan(&p.Key, &p.N, &p.Note)
+		return p, err
+	}, "SELECT key, n, note FROM audit_signed ORDER BY key")
+}
+
+// PutPoint stores a checkpoint unless the key has a newer one.
+func (s *Audit) PutPoint(ctx context.Context, p audit.Point) error {
+	return s.db.Write(ctx, func(tx *store.Tx) error { return putPoint(ctx, tx, p) })
+}
+
+// Side returns the head and the intents without an outcome, in one snapshot.
+func (s *Audit) Side(ctx context.Context) (audit.Side, error) {
+	side := audit.Side{Head: audit.Head{Hash: strings.Repeat("0", 64)}, Open: map[string]int64{}}
+	err := store.Each(ctx, s.db, func(scan store.Scan) error {
+		var at int64
+		var uid sql.NullString
+		var seq sql.NullInt64
+		err := scan(&side.Head.Chain, &side.Head.N, &side.Head.Hash, &at, &uid, &seq)
+		side.Head.At = time.UnixMicro(at).UTC()
+		if uid.Valid {
+			side.Open[uid.String] = seq.Int64
+		}
+		return err
+	}, "SELECT h.chain, h.n, h.hash, h.at_us, o.uid, o.seq FROM audit_head h LEFT JOIN audit_open o ON h.one = 1")
+	return side, err
+}

@@ -1,0 +1,70 @@
+package journal
+
+import (
+	"context"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/internal/domain/presence"
+	"opdeck/internal/store"
+)
+
+// presenceKept is how long the place of a console that ended without a word is
+// kept.
+const presenceKept = 10 * time.Minute
+
+// Presence keeps who looks at what in the core database. It implements
+// presence.Store.
+type Presence struct{ db *store.DB }
+
+var _ presence.Store = (*Presence)(nil)
+
+// NewPresence returns the places of db.
+func NewPresence(db *store.DB) *Presence { return &Presence{db: db} }
+
+// Put writes the place of a console and clears away forgotten ones.
+func (s *Presence) Put(ctx context.Context, p presence.Place) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		now, err := tx.Now(ctx)
+		if err != nil {
+			return err
+		}
+		since := now.Add(-max(0, p.Seen.Sub(p.Since)))
+		_, err = tx.Exec(ctx, `INSERT INTO presence (console, scope, object, object_id, person, host, since_us, seen_us, dialog)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (console) DO UPDATE SET scope = excluded.scope, object = excluded.object, object_id = excluded.object_id,
+person = excluded.person, host = excluded.host, since_us = excluded.since_us, seen_us = excluded.seen_us, dialog = excluded.dialog`,
+			p.Console, p.Scope, p.Object, p.ID, p.Person, p.Host, since.UnixMicro(), now.UnixMicro(), store.Bit(p.Dialog))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "DELETE FROM presence WHERE seen_us < ? OR seen_us > ?", now.Add(-presenceKept).UnixMicro(), now.UnixMicro())
+		return err
+	})
+}
+
+// Leave removes the place of a console.
+func (s *Presence) Leave(ctx context.Context, console string) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, "DELETE FROM presence WHERE console = ?", console)
+		return err
+	})
+}
+
+// At returns who is at an object, longest there first.
+func (s *Presence) At(ctx context.Context, scope, object, id string, within time.Duration, hostNow time.Time) ([]presence.Place, error) {
+	now, err := s.db.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return store.List(ctx, s.db, func(scan store.Scan) (presence.Place, error) {
+		p := presence.Place{Scope: scope, Object: object, ID: id}
+		var from, seen int64
+		var dialog int
+		err := scan(&p.Console, &p.Person, &p.Host, &from, &seen, &dialog)
+		p.Since, p.Seen = limit.ToWall(time.UnixMicro(from).UTC(), now, hostNow), limit.ToWall(time.UnixMicro(seen).UTC(), now, hostNow)
+		p.Dialog = dialog == 1
+		return p, err
+	}, `SELECT console, person, host, since_us, seen_us, dialog FROM presence
+WHERE scope = ? AND object = ? AND object_id = ? AND seen_us > ? ORDER BY since_us, console`, scope, object, id, now.Add(-within).UnixMicro())
+}

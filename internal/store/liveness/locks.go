@@ -1,0 +1,56 @@
+package liveness
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Hold takes an advisory lock, which the server frees when the process ends. A
+// process that has just started waits a moment for its connection: without the
+// lock, its death would stall the others for a whole lease.
+func (l *Listener) Hold(id int64) (release func(), ok bool) {
+	l.awaitFirst(firstWait)
+	if !l.query("SELECT pg_try_advisory_lock($1)", id) {
+		return func() {}, false
+	}
+	l.remember(id, true)
+	return func() {
+		l.remember(id, false)
+		l.query("SELECT pg_advisory_unlock($1)", id)
+	}, true
+}
+
+// Gone reports that nobody holds a lock; false when in doubt. The server would grant
+// a connection its own lock again, so what this process holds is asked here.
+func (l *Listener) Gone(id int64) bool {
+	l.mu.Lock()
+	ours := l.held[id]
+	l.mu.Unlock()
+	if ours {
+		return false
+	}
+	return l.query("SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN pg_advisory_unlock_shared($1) ELSE false END", id)
+}
+
+// query asks for a truth value on the listening connection; false when in doubt.
+func (l *Listener) query(sql string, id int64) bool {
+	answer := make(chan bool, 1)
+	ran := l.ask(func(ctx context.Context, conn *pgx.Conn) {
+		var yes bool
+		err := conn.QueryRow(ctx, sql, id).Scan(&yes)
+		answer <- yes && err == nil
+	})
+	return ran && <-answer
+}
+
+// remember keeps in mind which locks to take again when the connection was lost.
+func (l *Listener) remember(id int64, held bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if held {
+		l.held[id] = true
+	} else {
+		delete(l.held, id)
+	}
+}

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3/database"
+)
+
+// migrationLock is an arbitrary number that only opdeck's migrations take.
+const migrationLock = 0x6f706465636b
+
+// Times of a process that waits while another one changes the tables. Each try
+// is a transaction of its own, so that a waiter occupies no connection of a
+// pooler, however small its pool is.
+const (
+	migrationTry  = 100 * time.Millisecond // between two tries, up to as much again
+	migrationWait = 5 * time.Minute        // until it gives up: a large index takes a while
+)
+
+// up applies what is missing, one transaction for each migration, on the
+// connection that holds the lock: nothing here needs a second connection while it
+// has one, or a pooler with few of them would stand still for ever.
+func (db *DB) up(ctx context.Context, r tableSet, dir fs.FS) error {
+	began := time.Now()
+	for {
+		left, err := db.step(ctx, r, dir)
+		switch {
+		case err != nil:
+			return err
+		case left == stepDone:
+			return nil
+		case left == stepMore:
+			continue
+		}
+		if time.Since(began) > migrationWait {
+			return &Error{Kind: Busy, Where: db.where(), text: "another process has been changing the tables for " + migrationWait.String()}
+		}
+		db.notice("Waiting for another process that brings the tables in " + db.where() + " up to date.")
+		pause := time.NewTimer(migrationTry + rand.N(migrationTry))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// progress is what is left after one try.
+type progress int
+
+const (
+	stepDone   progress = iota // the tables are as this program knows them
+	stepMore                   // one migration was applied; there may be more
+	stepLocked                 // another process is at it
+)
+
+// step takes the lock if it is free and applies the oldest migration that
+// is missing.
+func (db *DB) step(ctx context.Context, r tableSet, dir fs.FS) (progress, error) {
+	left := stepLocked
+	err := db.Write(ctx, func(tx *Tx) error {
+		if db.engine == Postgres {
+			var free bool
+			if err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock(?)", int64(migrationLock)).Scan(&free); err != nil || !free {
+				return err
+			}
+		}
+		names, err := db.notApplied(ctx, tx, r, dir)
+		if err != nil {
+			return err
+		}
+		if len(names) == 0 {
+			left = stepDone
+			return nil
+		}
+		left = stepMore
+		return db.apply(ctx, tx, r, dir, names[0])
+	})
+	return left, err
+}
+
+// notApplied names the migrations that were not applied, oldest first. It makes the
+// table that counts them.
+func (db *DB) notApplied(ctx context.Context, tx *Tx, r tableSet, dir fs.FS) (names []string, err error) {
+	names, err = fs.Glob(dir, "*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	slices.Sort(names)
+	query := "SELECT COUNT(*) FROM sqlite_master WHERE name = ?"
+	if db.engine == Postgres {
+		query = "SELECT CASE WHEN to_regclass(?) IS NULL THEN 0 ELSE 1 END"
+	}
+	var there int
+	if err := tx.QueryRow(ctx, query, r.table()).Scan(&there); err != nil {
+		return nil, err
+	}
+	if there == 0 {
+		return names, db.countMigrations(ctx, tx, r)
+	}
+	seen, err := List(ctx, tx, Value[int64], "SELECT DISTINCT version_id FROM "+r.table()+" WHERE version_id > 0")
+	return slices.DeleteFunc(names, func(n string) bool { v, _ := versionOf(n); return slices.Contains(seen, v) }), err
+}
+
+// countMigrations makes the table in which goose counts migrations.
+func (db *DB) countMigrations(ctx context.Context, tx *Tx, r tableSet) error {
+	dialect := database.DialectSQLite3
+	if db.engine == Postgres {
+		dialect = database.DialectPostgres
+	}
+	st, err := database.NewStore(dialect, r.table())
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := st.CreateVersionTable(ctx, tx.tx); err != nil {
+		return db.explain(err)
+	}
+	return db.explain(st.Insert(ctx, tx.tx, database.InsertRequest{Version: 0})) // as goose begins
+}
+
+// apply runs one migration and counts it.
+func (db *DB) apply(ctx context.Context, tx *Tx, r tableSet, dir fs.FS, name string) error {
+	text, err := fs.ReadFile(dir, name)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	v, err := versionOf(name)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.tx.ExecContext(ctx, upPart(string(text))); err != nil { // all statements in one exchange
+		return fmt.Errorf("store: migration of %s to version %d: %w", r, v, db.explain(err))
+	}
+	_, err = tx.Exec(ctx, "INSERT INTO "+r.table()+" (version_id, is_applied) VALUES (?, ?)", v, true)
+	return err
+}
+
+// upPart is what a migration file does on the way up.
+func upPart(text string) string {
+	_, up, _ := strings.Cut(text, "-- +goose Up")
+	up, _, _ = strings.Cut(up, "-- +goose Down")
+	return up
+}
+
+// versionOf is the number that a migration's file name begins with.
+func versionOf(name string) (int64, error) {
+	v, err := strconv.ParseInt(strings.SplitN(name, "_", 2)[0], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("store: migration %s has no number", name)
+	}
+	return v, nil
+}

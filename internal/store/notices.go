@@ -1,0 +1,54 @@
+package store
+
+import (
+	"sync"
+	"time"
+)
+
+// slowAfter is how long a store may keep its caller waiting before people are told
+// why; noticeGap is the least time between two notices of one database.
+const (
+	slowAfter = 2 * time.Second
+	noticeGap = 15 * time.Second
+)
+
+// notices tells people what a store waits for.
+type notices struct {
+	tell func(string) // nil: nobody is told
+
+	mu   sync.Mutex
+	last time.Time // guarded by mu
+}
+
+// notice tells a sentence, unless one was told a moment ago.
+func (db *DB) notice(sentence string) {
+	n := &db.notices
+	if n.tell == nil {
+		return
+	}
+	n.mu.Lock()
+	due := time.Since(n.last) >= noticeGap
+	if due {
+		n.last = time.Now()
+	}
+	n.mu.Unlock()
+	if due {
+		n.tell(sentence)
+	}
+}
+
+// slow tells people what a call waits for when it takes long; stop must be
+// called when it has ended.
+func (db *DB) slow() (stop func()) {
+	if db.notices.tell == nil {
+		return func() {}
+	}
+	t := time.AfterFunc(slowAfter, func() {
+		why := ", which another process holds; see which program has it open."
+		if db.engine == Postgres {
+			why = ", which has not answered yet."
+		}
+		db.notice("Waiting for " + db.where() + why)
+	})
+	return func() { t.Stop() }
+}

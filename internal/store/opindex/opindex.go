@@ -1,0 +1,137 @@
+// Package opindex keeps the index of operations in the bulk database and answers
+// questions about it: a filter becomes conditions on the tables (plan), and rows are
+// found by the index that leaves fewest of them.
+package opindex
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/store"
+)
+
+// Index is the index of one machine account's operations in the bulk database; it
+// implements index.Store.
+type Index struct {
+	db     *store.DB
+	q      store.Querier // what questions are asked of: db, or one snapshot of it
+	scope  int64
+	engine filter.Engine
+	*cache
+}
+
+// cache is what an index and its snapshots remember in common.
+type cache struct {
+	mu      sync.Mutex
+	parties map[string]int64  // guarded by mu; committed parties by their texts
+	kinds   map[kindKey]int64 // guarded by mu; committed kinds; they are never deleted
+	loaded  []kind            // guarded by mu; as of loadedAt
+	version int64             // guarded by mu; index version of loaded
+}
+
+var _ index.Store = (*Index)(nil)
+
+// New opens the index of a service's machine account in bulk; baseURL and account
+// are its name and nothing is sent there.
+func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Index, error) {
+	x := &Index{db: bulk, q: bulk, engine: filter.SQLite, cache: &cache{parties: map[string]int64{}, kinds: map[kindKey]int64{}, version: -1}}
+	if x.postgres() {
+		x.engine = filter.Postgres
+	}
+	// A batch touches many pages of many indexes: room for 48 MB of them, taken as
+	// needed, and a log that grows to as much before it is copied back.
+	if err := bulk.Tune(ctx, "PRAGMA cache_size = -49152", "PRAGMA wal_autocheckpoint = 12000"); err != nil {
+		return nil, err
+	}
+	var err error
+	if x.scope, _, err = store.Find[int64](ctx, bulk, "SELECT n FROM index_scope WHERE base_url = ? AND account = ?", baseURL, account); err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	if x.scope > 0 {
+		return x, x.fillShown(ctx)
+	}
+	err = bulk.Write(ctx, func(tx *store.Tx) (err error) {
+		var made bool
+		if x.scope, made, err = tx.Scope(ctx, "index_scope", baseURL, account, writeLock); err != nil || !made {
+			return err
+		}
+		_, err = tx.Exec(ctx, "INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?) ON CONFLICT (scope, name) DO NOTHING", x.scope, shownName, shownVersion)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	return x, nil
+}
+
+// Now is the time of the store's clock.
+func (x *Index) Now(ctx context.Context) (time.Time, error) { return x.q.Now(ctx) }
+
+// Snapshot runs fn with the index as it is at one moment, however many
+// questions fn asks.
+func (x *Index) Snapshot(ctx context.Context, fn func(index.Store) error) error {
+	if x.q != store.Querier(x.db) { // this is one
+		return fn(x)
+	}
+	return x.db.Snapshot(ctx, func(q store.Querier) error {
+		at := *x
+		at.q = q
+		return fn(&at)
+	})
+}
+
+func (x *Index) postgres() bool { return x.db.Engine() == store.Postgres }
+
+// writeLock is an arbitrary number: one writer of index tables at a time, as in
+// SQLite, so that sums and numbers need no finer care.
+const writeLock = 0x6f70696478
+
+const versionName = "version"
+
+// Version grows with every change that any process makes.
+func (x *Index) Version(ctx context.Context) (int64, error) {
+	s, err := x.Meta(ctx, versionName)
+	if err != nil || s == "" {
+		return 0, err
+	}
+	return strconv.ParseInt(s, 10, 64)
+}
+
+func (x *Index) bump(ctx context.Context, tx *store.Tx) error {
+	_, err := tx.Exec(ctx, `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, '1')
+		ON CONFLICT (scope, name) DO UPDATE SET value = CAST(CAST(index_meta.value AS BIGINT) + 1 AS TEXT)`, x.scope, versionName)
+	return err
+}
+
+// Meta reads a small fact; "" when there is none.
+func (x *Index) Meta(ctx context.Context, name string) (string, error) {
+	v, _, err := store.Find[string](ctx, x.q, "SELECT value FROM index_meta WHERE scope = ? AND name = ?", x.scope, name)
+	return v, err
+}
+
+// SetMeta writes a small fact.
+func (x *Index) SetMeta(ctx context.Context, name, value string) error {
+	_, err := x.db.Exec(ctx, `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?)
+		ON CONFLICT (scope, name) DO UPDATE SET value = excluded.value`, x.scope, name, value)
+	return err
+}
+
+// Lease takes or prolongs a lease: compare and swap in one statement.
+func (x *Index) Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+	n, err := store.Affected(x.db.Exec(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us) VALUES (?, ?, '', ?, ?)
+		ON CONFLICT (scope, name) DO UPDATE SET owner = excluded.owner, until_us = excluded.until_us
+		WHERE index_meta.owner = excluded.owner OR index_meta.owner = '' OR index_meta.until_us <= ? OR index_meta.until_us > excluded.until_us`,
+		x.scope, "lease:"+name, owner, now.Add(ttl).UnixMicro(), now.UnixMicro()))
+	return n == 1, err
+}
+
+// Release gives a lease back if owner holds it.
+func (x *Index) Release(ctx context.Context, name, owner string) error {
+	_, err := x.db.Exec(ctx, "UPDATE index_meta SET owner = '', until_us = 0 WHERE scope = ? AND name = ? AND owner = ?", x.scope, "lease:"+name, owner)
+	return err
+}

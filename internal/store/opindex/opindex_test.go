@@ -1,0 +1,350 @@
+package opindex_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/big"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/index/indextest"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/e2e/racedetector"
+	"opdeck/internal/store"
+	"opdeck/internal/store/opindex"
+	"opdeck/internal/store/storetest"
+)
+
+var now = indextest.Now
+
+func openIndex(t testing.TB, s *store.Store) *opindex.Index {
+	t.Helper()
+	x, err := opindex.New(context.Background(), s.Bulk, "https://a.test", "m@a.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func put(t testing.TB, x *opindex.Index, from index.Origin, seen time.Time, ops ...api.Operation) index.Merged {
+	t.Helper()
+	var list []index.Entry
+	for _, o := range ops {
+		list = append(list, index.Entry{Op: o, Origin: from, Seen: seen})
+	}
+	m, err := x.Put(context.Background(), index.Batch{Entries: list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func parse(t testing.TB, s string) filter.OperationExpr {
+	t.Helper()
+	e, err := filter.Parse(s)
+	if err != nil {
+		t.Fatalf("%q: %v", s, err)
+	}
+	return e
+}
+
+func sampleOps(n int) []api.Operation {
+	o := indextest.Options{Odd: true, Customers: 7, Parties: 20}
+	var ops []api.Operation
+	for i := range n {
+		ops = append(ops, o.Make(i))
+	}
+	return ops
+}
+
+// TestIndexAnswersLikeThePredicate holds the condition, the counts, the windows and the
+// sums against the Go predicate and plain arithmetic.
+func TestIndexAnswersLikeThePredicate(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		x, ops := openIndex(t, s), sampleOps(400)
+		put(t, x, index.List, now, ops...)
+		other, err := opindex.New(ctx, s.Bulk, "https://b.test", "m@a.test") // another scope is never seen
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, other, index.List, now, indextest.Options{Seed: 9}.Make(1))
+		for seed := range checks() {
+			c := questionGen(ops).Example(seed)
+			e := parse(t, c.filter)
+			if seed%2 == 1 {
+				e = e.Covered()
+			}
+			var want []api.Operation
+			for _, o := range ops {
+				if e.Match(o, now) {
+					want = append(want, o)
+				}
+			}
+			n, err := x.Count(ctx, e, now)
+			if err != nil || n != int64(len(want)) {
+				t.Fatalf("%q counts %d, want %d, %v", e, n, len(want), err)
+			}
+			all, err := x.Window(ctx, index.Query{Filter: e, Sort: c.sort, After: 1000}, now)
+			if err != nil || len(all.Rows) != len(want) || all.More {
+				t.Fatalf("%q by %s gives %d rows, want %d, %v", e, c.sort, len(all.Rows), len(want), err)
+			}
+			checkOrder(t, all.Rows, c.sort)
+			checkWindow(t, x, e, c, all.Rows)
+			checkTotals(t, x, e, want, c.by)
+		}
+	})
+}
+
+// checks is how many random questions are asked; OPDECK_INDEX_CHECKS asks more.
+func checks() int {
+	if n, err := strconv.Atoi(os.Getenv("OPDECK_INDEX_CHECKS")); err == nil {
+		return n
+	}
+	if racedetector.Enabled {
+		return 10
+	}
+	return 60
+}
+
+// question is one random thing to ask.
+type question struct {
+	filter        string
+	sort          index.Sort
+	by            index.By
+	anchor        int // of 1000: where in the list
+	before, after int
+}
+
+func questionGen(ops []api.Operation) *rapid.Generator[question] {
+	return rapid.Custom(func(t *rapid.T) question {
+		return question{filter: drawFilter(t, ops),
+			sort:   index.Sort{Field: rapid.SampledFrom(index.SortFields).Draw(t, "sort"), Desc: rapid.Bool().Draw(t, "desc")},
+			by:     rapid.SampledFrom([]index.By{index.ByStatus, index.ByCurrency, index.ByCustomer, index.ByDay}).Draw(t, "by"),
+			anchor: rapid.IntRange(0, 999).Draw(t, "anchor"), before: rapid.IntRange(0, 5).Draw(t, "before"), after: rapid.IntRange(0, 5).Draw(t, "after")}
+	})
+}
+
+func drawFilter(rt *rapid.T, ops []api.Operation) string {
+	leaf := rapid.Custom(func(rt *rapid.T) string {
+		o := rapid.SampledFrom(ops).Draw(rt, "op")
+		sub := func(s untrusted.Text) string {
+			r := []rune(string(s))
+			if len(r) == 0 {
+				return `"x"`
+			}
+			i := rapid.IntRange(0, len(r)-1).Draw(rt, "i")
+			j := rapid.IntRange(i+1, len(r)).Draw(rt, "j")
+			return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(string(r[i:j])) + `"`
+		}
+		quoted := func(s untrusted.Text) string {
+			if s == "" {
+				return "x"
+			}
+			return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(string(s)) + `"`
+		}
+		op := rapid.SampledFrom([]string{":", ">", ">=", "<", "<="}).Draw(rt, "op")
+		number := o.Destination.CounterpartyAccount.Number
+		amount, _ := filter.KeyDecimal(filter.MoneyKey(o.SourceAmount.Sum))
+		day := cmp.Or(o.CreatedAt.Time, now).Format(rapid.SampledFrom([]string{"2006-01-02", "2006-01", "2006-01-02T15:04:05Z"}).Draw(rt, "layout"))
+		return rapid.SampledFrom([]string{
+			"status:" + quoted(o.Status) + ",PENDING", "phase:open", "type!=" + quoted(o.Type), "currency:" + quoted(o.SourceAmount.Sum.CurrencyCode),
+			"tocurrency:EUR", "amount" + op + cmp.Or(amount, "0"), "amount:-5..100", "fee" + op + "20.5", "received" + op + cmp.Or(amount, "7"), "docs" + op + "1",
+			"created" + op + day, "created:.." + day, "updated" + op + "3h", "updated:6h..1h", "customer:" + sub(o.Customer.Name), "customer=" + quoted(o.Customer.Name),
+			"customer:" + quoted(o.Customer.CUID), "party:" + sub(o.Destination.Name()), "to:" + sub(o.Destination.Name()) + ",bank", "from:DE0",
+			"ref:" + sub(o.Reference), "ref=" + quoted(o.Reference), "comment:" + sub(o.Comment), "doc:invoice", `doc="invoice.pdf"`, "doc:g,voice",
+			"has:locked", "is:hidden,parent", "has:badamount", "has:comment", "id:" + quoted(o.OPID[:3]), quoted(o.OPID), sub(o.Destination.Name()), sub(o.Reference),
+			"to:" + sub(number), "party=" + quoted(number), sub(number), "to:" + sub(mask.Number(number)), "doc:DE8937", "comment:0400440532", sub(o.Comment), `"DE89370400440532013000"`,
+		}).Draw(rt, "leaf")
+	})
+	l := func(name string) string {
+		return rapid.SampledFrom([]string{"", "", "-"}).Draw(rt, "not") + leaf.Draw(rt, name)
+	}
+	switch rapid.IntRange(0, 5).Draw(rt, "shape") {
+	case 0:
+		return ""
+	case 1:
+		return l("a")
+	case 2:
+		return l("a") + " " + l("b")
+	case 3:
+		return l("a") + " OR " + l("b")
+	case 4:
+		return "(" + l("a") + " OR " + l("b") + ") " + l("c")
+	}
+	return "-(" + l("a") + " " + l("b") + ") OR " + l("c") + " " + l("d")
+}
+
+// sortKey gives a field's value for plain comparison.
+func sortKey(o api.Operation, field string) string {
+	us := func(t api.Time) string { return fmt.Sprintf("%020d", t.UnixMicro()+1<<60) }
+	cut := func(s string, n int) string { r := []rune(s); return string(r[:min(len(r), n)]) }
+	switch field {
+	case "created":
+		return us(o.CreatedAt)
+	case "updated":
+		return us(o.UpdatedAt)
+	case "amount":
+		return filter.MoneyKey(o.SourceAmount.Sum)
+	case "received":
+		return filter.MoneyKey(o.DestinationAmount.Sum)
+	case "fee":
+		return filter.MoneyKey(o.CommissionAmount.Sum)
+	case "id":
+		return filter.Fold(string(o.OPID))
+	case "reference":
+		return cut(filter.Fold(string(o.Reference)), 100)
+	case "docs":
+		return fmt.Sprintf("%06d", len(o.Documents))
+	case "status":
+		return filter.Clean(string(o.Status))
+	case "type":
+		return filter.Clean(string(o.Type))
+	case "payment":
+		return filter.Clean(string(o.PaymentType))
+	case "currency":
+		return filter.Clean(string(o.SourceAmount.Sum.CurrencyCode))
+	case "customer":
+		return cut(filter.Fold(string(o.Customer.Name)), 60)
+	case "source":
+		return cut(filter.Fold(string(o.Source.Name())), 60)
+	}
+	return cut(filter.Fold(string(o.Destination.Name())), 60)
+}
+
+func checkOrder(rt testing.TB, rows []index.Record, s index.Sort) {
+	for i := 1; i < len(rows); i++ {
+		c := strings.Compare(sortKey(rows[i-1].Op, s.Field), sortKey(rows[i].Op, s.Field))
+		if c > 0 && !s.Desc || c < 0 && s.Desc {
+			rt.Fatalf("row %d is out of order by %s: %q, %q", i, s, sortKey(rows[i-1].Op, s.Field), sortKey(rows[i].Op, s.Field))
+		}
+	}
+}
+
+func ids(rows []index.Record) []string {
+	var out []string
+	for _, r := range rows {
+		out = append(out, string(r.Op.OPID))
+	}
+	return out
+}
+
+func checkWindow(rt testing.TB, x *opindex.Index, e filter.OperationExpr, c question, all []index.Record) {
+	if len(all) == 0 {
+		return
+	}
+	ctx := context.Background()
+	s, i, b, a := c.sort, c.anchor*len(all)/1000, c.before, c.after
+	w, err := x.Window(ctx, index.Query{Filter: e, Sort: s, Anchor: string(all[i].Op.OPID), Before: b, After: a}, now)
+	from, to := max(0, i-b), min(len(all), i+a+1)
+	if err != nil || !slices.Equal(ids(w.Rows), ids(all[from:to])) || w.AnchorAt != i-from || w.More != (to < len(all)) {
+		rt.Fatalf("%q by %s around %d: %v, want %v; anchor %d, more %v, %v", e, s, i, ids(w.Rows), ids(all[from:to]), w.AnchorAt, w.More, err)
+	}
+	p, err := x.Place(ctx, e, s, string(all[i].Op.OPID), now)
+	if err != nil || p.Before != int64(i) || p.Total != int64(len(all)) || !p.In {
+		rt.Fatalf("%q by %s: place %+v of row %d, %v", e, s, p, i, err)
+	}
+	w, err = x.Window(ctx, index.Query{Filter: e, Sort: s, Skip: i, After: a}, now)
+	if err != nil || !slices.Equal(ids(w.Rows), ids(all[i:min(len(all), i+a)])) {
+		rt.Fatalf("%q by %s skipping %d: %v, %v", e, s, i, ids(w.Rows), err)
+	}
+	w, err = x.Window(ctx, index.Query{Filter: e, Sort: s, FromEnd: true, Before: b}, now)
+	if err != nil || !slices.Equal(ids(w.Rows), ids(all[max(0, len(all)-b):])) {
+		rt.Fatalf("%q by %s from the end: %v, %v", e, s, ids(w.Rows), err)
+	}
+}
+
+func checkTotals(rt testing.TB, x *opindex.Index, e filter.OperationExpr, want []api.Operation, groupings ...index.By) {
+	ctx := context.Background()
+	sums, err := x.Totals(ctx, e, now)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	checkSums(rt, e.String(), sums, want)
+	for _, by := range groupings {
+		checkGroups(rt, x, e, want, by)
+	}
+	days, err := x.Days(ctx, e, 2, now)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	var today int64
+	for _, o := range want {
+		if o.CreatedAt.UTC().Truncate(24 * time.Hour).Equal(now.Truncate(24 * time.Hour)) {
+			today++
+		}
+	}
+	if len(days) != 2 || days[1].Count != today {
+		rt.Fatalf("%q today: %+v, want %d", e, days, today)
+	}
+}
+
+func checkGroups(rt testing.TB, x *opindex.Index, e filter.OperationExpr, want []api.Operation, by index.By) {
+	groups, err := x.Groups(context.Background(), e, by, 0, now)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	parts := map[string][]api.Operation{}
+	for _, o := range want {
+		k := map[index.By]string{index.ByStatus: filter.Clean(string(o.Status)), index.ByCurrency: string(o.SourceAmount.Sum.CurrencyCode),
+			index.ByCustomer: filter.Clean(string(o.Customer.CUID)), index.ByDay: o.CreatedAt.UTC().Format(time.DateOnly)}[by]
+		if by == index.ByCustomer && k == "" {
+			k = " " + filter.Clean(string(o.Customer.Name))
+		}
+		parts[k] = append(parts[k], o)
+	}
+	for _, g := range groups {
+		k := string(g.Key)
+		if by == index.ByCustomer && k == "" {
+			k = " " + string(g.Name)
+		}
+		if g.Count != int64(len(parts[k])) {
+			rt.Fatalf("%q by %s: %q has %d, want %d", e, by, k, g.Count, len(parts[k]))
+		}
+		checkSums(rt, e.String()+" "+k, g.Sums, parts[k])
+		delete(parts, k)
+	}
+	if len(parts) > 0 {
+		rt.Fatalf("%q by %s: missing %d groups", e, by, len(parts))
+	}
+}
+
+func checkSums(rt testing.TB, what string, sums []index.Sum, want []api.Operation) {
+	exact, counts, bad := map[string]*big.Rat{}, map[string]int64{}, map[string]int64{}
+	for _, o := range want {
+		c := string(o.SourceAmount.Sum.CurrencyCode)
+		if exact[c] == nil {
+			exact[c] = new(big.Rat)
+		}
+		counts[c]++
+		d, err := o.SourceAmount.Sum.Decimal()
+		if err != nil {
+			bad[c]++
+			continue
+		}
+		v, _ := new(big.Rat).SetString(d.Text('f'))
+		exact[c].Add(exact[c], v)
+	}
+	for _, s := range sums {
+		c := string(s.Currency)
+		got, ok := new(big.Rat).SetString(s.Amount.Text('f'))
+		if !ok || exact[c] == nil || got.Cmp(exact[c]) != 0 || s.Count != counts[c] || s.Bad != bad[c] {
+			rt.Fatalf("%q: %s %s (%d, bad %d), want %v (%d, bad %d)", what, c, s.Amount.Text('f'), s.Count, s.Bad, exact[c], counts[c], bad[c])
+		}
+		delete(exact, c)
+	}
+	if len(exact) > 0 {
+		rt.Fatalf("%q: missing currencies %v", what, exact)
+	}
+}

@@ -1,0 +1,320 @@
+package opindex
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/store"
+)
+
+// known is what is stored of an operation already.
+type known struct {
+	n, kind, customer, created, updated, updatedNs int64
+	sum                                            sums
+	seen, changed, doubt, doubtAt, digest          int64
+	origin                                         index.Origin
+	words                                          bool
+}
+
+// batch is one Put on its way.
+type batch struct {
+	x       *Index
+	tx      *store.Tx
+	now     int64 // the store's time in µs
+	known   map[string]*known
+	absent  map[string]*absent
+	back    map[string]*absent // that come back into the list
+	write   map[string]*opRow  // by opid: the row as it shall stand
+	confirm []*opRow           // only seen again
+	doubt   map[string]*opRow  // kept, but owed a read
+	sums    map[sumKey]*sums
+	kinds   map[kindKey]int64
+	parties map[string]int64
+	merged  index.Merged
+}
+
+type sumKey struct {
+	dim      string // dimKind, or a dim of index_sum: "day", "customer"
+	item     int64
+	currency string
+}
+
+const dimKind = "kind" // kept in index_kind
+
+// Put merges a batch in one transaction.
+func (x *Index) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
+	rows, err := newRows(in.Entries)
+	if err != nil {
+		return index.Merged{}, err
+	}
+	refused := len(in.Entries) - len(rows)
+	var b *batch
+	err = x.db.Write(ctx, func(tx *store.Tx) error {
+		b = &batch{x: x, tx: tx, known: map[string]*known{}, absent: map[string]*absent{}, back: map[string]*absent{},
+			write: map[string]*opRow{}, doubt: map[string]*opRow{}, sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{}, parties: map[string]int64{}}
+		return b.run(ctx, rows, in)
+	})
+	if err != nil {
+		return index.Merged{}, err
+	}
+	x.remember(b)
+	b.merged.Refused = refused
+	return b.merged, nil
+}
+
+// maxParties bounds what is remembered of parties (about 200 bytes each).
+const maxParties = 40_000
+
+func (x *Index) remember(b *batch) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.parties)+len(b.parties) > maxParties {
+		clear(x.parties)
+	}
+	maps.Copy(x.parties, b.parties)
+	maps.Copy(x.kinds, b.kinds)
+}
+
+func (b *batch) run(ctx context.Context, rows []*opRow, in index.Batch) error {
+	if err := b.tx.Lock(ctx, writeLock); err != nil {
+		return err
+	}
+	now, err := b.tx.Now(ctx)
+	if err != nil {
+		return err
+	}
+	b.now = now.UnixMicro()
+	if err := b.load(ctx, rows); err != nil {
+		return err
+	}
+	if err := b.loadAbsent(ctx, rows); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		r.seen = min(r.seen, b.now)
+		b.decide(r)
+	}
+	for _, step := range []func(context.Context) error{b.confirmSeen, b.markDoubt, b.comeBack,
+		func(ctx context.Context) error { return b.remove(ctx, in.Gone) },
+		func(ctx context.Context) error { return b.noteAsked(ctx, in.Asked) },
+		func(ctx context.Context) error { return b.swap(ctx, in.Swap) }, b.merge} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge writes new and changed rows and the sums.
+func (b *batch) merge(ctx context.Context) error {
+	if len(b.write) == 0 && b.merged.Gone == 0 {
+		return nil
+	}
+	list := slices.SortedFunc(maps.Values(b.write), func(a, c *opRow) int { // a fixed order, so that neighbours stay neighbours
+		return cmp.Or(cmp.Compare(c.created, a.created), cmp.Compare(a.opid, c.opid))
+	})
+	for _, step := range []func(context.Context, []*opRow) error{b.number, b.replaceOld, b.nameKinds, b.nameParties, b.insert, b.saveSums} {
+		if err := step(ctx, list); err != nil {
+			return err
+		}
+	}
+	return b.x.bump(ctx, b.tx)
+}
+
+func (b *batch) load(ctx context.Context, rows []*opRow) error {
+	folded := make([]string, len(rows))
+	for i, r := range rows {
+		folded[i] = filter.Fold(r.opid)
+	}
+	return store.EachIn(ctx, b.tx, folded, func(scan store.Scan) error {
+		var opid string
+		k := &known{sum: sums{ops: 1}}
+		err := scan(&opid, &k.n, &k.kind, &k.customer, &k.created, &k.updated, &k.updatedNs, &k.sum.hi, &k.sum.lo, &k.sum.nanos,
+			&k.seen, &k.changed, &k.doubt, &k.doubtAt, &k.digest, &k.origin, &k.words)
+		b.known[opid] = k
+		return err
+	}, `SELECT o.opid, o.n, o.kind, o.customer, o.created_us, o.updated_us, o.updated_ns, o.hi, o.lo, o.nanos, s.seen_us, o.changed_us,
+		o.doubt, o.doubt_us, o.digest, o.origin, `+hasWords+` FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold IN`, b.x.scope)
+}
+
+// hasWords tells whether a row has words of its own.
+const hasWords = "o.reference <> '' OR o.comment <> '' OR o.doc_text <> ''"
+
+// confirmSeen notes that the service still says the same; a read that was owed
+// is thereby paid. Of the wide rows only those are written that change.
+func (b *batch) confirmSeen(ctx context.Context) error {
+	bySight, byState := map[int64][]int64{}, map[[3]int64][]int64{}
+	for _, r := range b.confirm {
+		k := b.known[r.opid]
+		if r.seen != k.seen {
+			bySight[r.seen] = append(bySight[r.seen], k.n)
+		}
+		if at := r.doubtAt * min(r.doubt, 1); r.origin != k.origin || r.doubt != k.doubt || at != k.doubtAt {
+			state := [3]int64{int64(r.origin), r.doubt, at}
+			byState[state] = append(byState[state], k.n)
+		}
+	}
+	for seen, ns := range bySight {
+		if err := store.ExecIn(ctx, b.tx, ns, "UPDATE index_sight SET seen_us = ? WHERE n IN", seen); err != nil {
+			return err
+		}
+	}
+	for k, ns := range byState {
+		if err := store.ExecIn(ctx, b.tx, ns, "UPDATE index_op SET origin = ?, doubt = ?, doubt_us = ? WHERE n IN", k[0], k[1], k[2]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) markDoubt(ctx context.Context) error {
+	for opid, r := range b.doubt {
+		k := b.known[opid]
+		if k == nil {
+			if err := b.x.announce(ctx, b.tx, opid, r.changed); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := b.tx.Exec(ctx, "UPDATE index_op SET doubt = ?, doubt_us = ? WHERE n = ?", r.doubt, r.doubtAt, k.n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceOld takes the replaced states out of the tables and into the history.
+func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
+	var ns, words []int64
+	var opids []string
+	for _, r := range list {
+		k := b.known[r.opid]
+		if k == nil {
+			continue
+		}
+		ns, opids = append(ns, k.n), append(opids, r.opid)
+		if k.words {
+			words = append(words, k.n)
+		}
+	}
+	if len(ns) == 0 {
+		return nil
+	}
+	if err := b.keepHistory(ctx, ns, opids); err != nil {
+		return err
+	}
+	return b.drop(ctx, ns, words)
+}
+
+// drop takes rows out of the tables and the sums; words are those of them that
+// have words.
+func (b *batch) drop(ctx context.Context, ns, words []int64) error {
+	if err := b.subtract(ctx, ns); err != nil {
+		return err
+	}
+	if err := store.ExecIn(ctx, b.tx, ns, "DELETE FROM index_op WHERE n IN"); err != nil {
+		return err
+	}
+	if err := store.ExecIn(ctx, b.tx, ns, "DELETE FROM index_raw WHERE n IN"); err != nil || b.x.postgres() {
+		return err
+	}
+	return store.ExecIn(ctx, b.tx, words, "DELETE FROM index_words WHERE rowid IN")
+}
+
+// subtract takes the old rows out of the sums.
+func (b *batch) subtract(ctx context.Context, ns []int64) error {
+	return store.EachIn(ctx, b.tx, ns, func(scan store.Scan) error {
+		var kind, customer, created int64
+		var currency string
+		s := sums{ops: 1}
+		err := scan(&kind, &currency, &customer, &created, &s.hi, &s.lo, &s.nanos)
+		if err == nil {
+			b.count(kind, currency, customer, created, s, -1)
+		}
+		return err
+	}, "SELECT o.kind, k.currency, o.customer, o.created_us, o.hi, o.lo, o.nanos FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.n IN")
+}
+
+func (b *batch) count(kind int64, currency string, customer, created int64, s sums, sign int64) {
+	for _, k := range []sumKey{{dimKind, kind, ""}, {"day", dayOf(created), currency}, {"customer", customer, currency}} {
+		have := b.sums[k]
+		if have == nil {
+			have = &sums{}
+			b.sums[k] = have
+		}
+		have.add(s, sign)
+	}
+}
+
+// number gives new operations their numbers, in the order of the list, before the
+// rows that are replaced leave the table: they keep theirs.
+func (b *batch) number(ctx context.Context, list []*opRow) error {
+	next, err := b.next(ctx, "index_op")
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if k := b.known[r.opid]; k != nil {
+			r.n = k.n
+			continue
+		}
+		r.n = next
+		next++
+	}
+	return nil
+}
+
+func (b *batch) next(ctx context.Context, table string) (n int64, err error) {
+	err = b.tx.QueryRow(ctx, "SELECT COALESCE(MAX(n), 0) + 1 FROM "+table).Scan(&n)
+	return n, err
+}
+
+func (b *batch) insert(ctx context.Context, list []*opRow) error {
+	ops := b.tx.NewInserter("INSERT INTO index_op ("+opColumns+")", opWidth)
+	raws := b.tx.NewInserter("INSERT INTO index_raw (n, body)", 2)
+	for _, r := range list {
+		if err := ops.Add(ctx, r.values(b.x.scope)...); err != nil {
+			return err
+		}
+		b.count(r.kindN, r.kind.currency, r.customerN, r.created, r.sum, 1)
+	}
+	if err := ops.Flush(ctx); err != nil {
+		return err
+	}
+	for _, r := range list {
+		if err := raws.Add(ctx, r.n, r.raw); err != nil {
+			return err
+		}
+	}
+	if err := raws.Flush(ctx); err != nil || b.x.postgres() {
+		return err
+	}
+	return b.insertWords(ctx, list)
+}
+
+// insertWords fills the substring index. FTS5 writes a segment to disk for each
+// statement, so new rows, which have the highest numbers, go in with one.
+func (b *batch) insertWords(ctx context.Context, list []*opRow) error {
+	const from = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text || char(2, 2) FROM index_op
+		WHERE (reference <> '' OR comment <> '' OR doc_text <> '') AND `
+	var old []int64
+	first := int64(math.MaxInt64)
+	for _, r := range list {
+		if b.known[r.opid] != nil {
+			old = append(old, r.n)
+		} else {
+			first = min(first, r.n)
+		}
+	}
+	if first < math.MaxInt64 {
+		if _, err := b.tx.Exec(ctx, from+"n >= ?", first); err != nil {
+			return err
+		}
+	}
+	return store.ExecIn(ctx, b.tx, old, from+"n IN")
+}

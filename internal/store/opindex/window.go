@@ -1,0 +1,364 @@
+package opindex
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/store"
+)
+
+// Get returns one operation, index.ErrNone when there is none.
+func (x *Index) Get(ctx context.Context, opid string) (index.Record, error) {
+	n, found, err := store.Find[int64](ctx, x.q, "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?", x.scope, filter.Fold(opid), opid)
+	if err != nil {
+		return index.Record{}, err
+	}
+	if !found {
+		return x.gone(ctx, opid)
+	}
+	list, err := x.records(ctx, []int64{n})
+	if err == nil && len(list) == 0 {
+		err = index.ErrNone
+	}
+	if err != nil {
+		return index.Record{}, err
+	}
+	return list[0], nil
+}
+
+// records reads operations by number, in that order; ones that are gone are left out.
+func (x *Index) records(ctx context.Context, ns []int64) ([]index.Record, error) {
+	found := map[int64]index.Record{}
+	err := store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
+		var n, seen, changed, doubt int64
+		var r index.Record
+		var body []byte
+		err := scan(&n, &r.Origin, &seen, &changed, &doubt, &body)
+		if err != nil {
+			return err
+		}
+		r.Op, err = decodeOp(body)
+		r.Seen, r.Changed, r.Owed = sight(seen), micros(changed), doubt > 0
+		found[n] = r
+		return err
+	}, `SELECT o.n, o.origin, s.seen_us, o.changed_us, o.doubt, r.body
+		FROM index_op o JOIN index_sight s ON s.n = o.n JOIN index_raw r ON r.n = o.n WHERE o.n IN`)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]index.Record, 0, len(ns))
+	for _, n := range ns {
+		if r, ok := found[n]; ok {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// cursor is a row's place in one order.
+type cursor struct {
+	opid       string
+	n, created int64
+	value      any    // of the column; created, in an order by code
+	word       string // of the kind, in an order by code
+	sort       string // of the party, in an order by side
+	party      int64
+}
+
+// cursor reads the place of an operation in the order by a field; nil when there is
+// no such operation.
+func (x *Index) cursor(ctx context.Context, field, opid string) (*cursor, error) {
+	c := cursor{opid: opid}
+	what, join, dest := "NULL", "", []any{&c.n, &c.created, &c.value}
+	if k, ok := columns[field]; ok {
+		what = k.expr
+	} else if _, ok := codes[field]; ok {
+		what, join, dest[2] = "k."+field, "JOIN index_kind k ON k.n = o.kind ", &c.word
+	} else if s, ok := sides[field]; ok {
+		what, join, dest[2] = "p.sort, p.n", "JOIN index_party p ON p.n = "+s.column+" ", &c.sort
+		dest = append(dest, &c.party)
+	}
+	err := x.q.QueryRow(ctx, "SELECT o.n, o.created_us, "+what+" FROM index_op o "+join+"WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?",
+		x.scope, filter.Fold(opid), opid).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if _, ok := codes[field]; ok {
+		c.value = c.created // within a code rows stand by that
+	}
+	return &c, err
+}
+
+// walk gives the numbers of rows behind a cursor (nil: from the beginning), in
+// order or against it.
+func (p *opPlan) walk(ctx context.Context, s index.Sort, at *cursor, back bool, skip, limit int) ([]int64, error) {
+	if p.none() || limit <= 0 {
+		return nil, nil
+	}
+	key, ok := columns[s.Field]
+	if ok {
+		if ns, found, err := p.probe(ctx, key, s.Desc != back, at, skip, limit); found || err != nil {
+			return ns, err
+		}
+	}
+	if err := p.drive(ctx); err != nil {
+		return nil, err
+	}
+	if ok {
+		return p.walkColumn(ctx, key, s.Desc != back, at, skip, limit)
+	}
+	if get, ok := codes[s.Field]; ok {
+		return p.walkCodes(ctx, get, s.Desc != back, at, back, skip, limit)
+	}
+	if side, ok := sides[s.Field]; ok {
+		return p.walkParties(ctx, side, s.Desc != back, at, skip, limit)
+	}
+	return nil, index.ErrSort
+}
+
+// column is an order by a column of index_op, then by number.
+type column struct{ expr, index string }
+
+var columns = map[string]column{
+	"created":   {"o.created_us", "index_op_created"},
+	"updated":   {"o.updated_us", "index_op_updated"},
+	"amount":    {"o.amount_key", "index_op_amount"},
+	"received":  {"o.received_key", "index_op_received"},
+	"fee":       {"o.fee_key", "index_op_fee"},
+	"id":        {"o.opid_fold", "index_op_id"},
+	"docs":      {"o.docs", "index_op_docs"},
+	"reference": {"substr(o.reference, 1, 100)", "index_op_reference"},
+}
+
+func direction(desc bool) (sign, word string) {
+	if desc {
+		return "<", " DESC"
+	}
+	return ">", ""
+}
+
+// behind is the condition of standing behind the cursor.
+func (k column) behind(at *cursor, desc bool) filter.Cond {
+	if at == nil {
+		return filter.True
+	}
+	sign, _ := direction(desc)
+	return filter.Cond{SQL: "(" + k.expr + ", o.n) " + sign + " (?, ?)", Args: []any{at.value, at.n}}
+}
+
+func (p *opPlan) walkColumn(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
+	_, word := direction(desc)
+	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ? OFFSET ?"
+	if p.driver.SQL == "" && k.index == "index_op_created" && !p.all && p.rows < p.total/4 && len(p.kinds)*(len(p.rest.Args)+5) <= mergeArgs {
+		return p.mergeKinds(ctx, k, desc, at, skip, limit)
+	}
+	q := p.query("o.n", k.index, k.behind(at, desc))
+	return p.numbers(ctx, q.SQL+order, append(q.Args, limit, skip)...)
+}
+
+// probeRows is how many rows are looked at one by one before candidates are searched;
+// probeMax is how many more when the first ones show that these will be enough, and
+// candidates are not few.
+const (
+	probeRows = 2000
+	probeMax  = 8 * probeRows
+)
+
+// probe looks for the rows among the next few of the list: what many rows match
+// is found at once, however long the search for all that match would take.
+// found is false when there are not enough, and once candidates are known.
+func (p *opPlan) probe(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) (ns []int64, found bool, err error) {
+	if p.all && p.pure || p.driven || skip > 0 || limit > probeRows/4 {
+		return nil, false, nil
+	}
+	if p.pure { // how many of the rows match is known
+		rows := limit * int(p.total/max(p.rows, 1)+1) * 3 / 2
+		if rows > probeMax {
+			return nil, false, nil
+		}
+		ns, err = p.probeNext(ctx, k, desc, at, rows, limit)
+		return ns, len(ns) == limit, err
+	}
+	ns, err = p.probeNext(ctx, k, desc, at, probeRows, limit)
+	if err != nil || len(ns) == limit || len(ns) == 0 {
+		return ns, len(ns) == limit, err
+	}
+	enough := probeRows * limit / len(ns) * 3 / 2
+	if enough > probeMax {
+		return ns, false, nil
+	}
+	if few, err := p.driveFew(ctx); few || err != nil {
+		return nil, false, err
+	}
+	ns, err = p.probeNext(ctx, k, desc, at, enough, limit)
+	return ns, len(ns) == limit, err
+}
+
+// among gives the first matching rows among the next so many of the list; where
+// anything but the kind decides, among the next of those kinds.
+func (p *opPlan) probeNext(ctx context.Context, k column, desc bool, at *cursor, rows, limit int) ([]int64, error) {
+	_, word := direction(desc)
+	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ?"
+	inner, outer := p.kindCond(), p.single
+	if p.pure {
+		inner, outer = filter.True, p.kindCond()
+	}
+	c := filter.All(filter.Cond{SQL: "o.scope = ?", Args: []any{p.x.scope}}, inner, k.behind(at, desc))
+	return p.numbers(ctx, "SELECT o.n FROM (SELECT o.* FROM index_op o "+p.x.by(k.index)+"WHERE "+c.SQL+order+") AS o WHERE "+outer.SQL+" LIMIT ?",
+		append(append(append(c.Args, rows), outer.Args...), limit)...)
+}
+
+// query selects something of the rows of the plan that meet more conditions: from
+// the few candidates, or by the index that is named.
+func (p *opPlan) query(what, index string, more ...filter.Cond) filter.Cond {
+	return p.queryWhere(what, index, p.where(more...))
+}
+
+func (p *opPlan) queryWhere(what, index string, c filter.Cond) filter.Cond {
+	if p.driver.SQL == "" {
+		return cond("SELECT "+what+" FROM index_op o "+p.x.by(index)+"WHERE "+c.SQL, c.Args...)
+	}
+	return cond(p.few()+"SELECT "+what+" FROM "+p.x.cross("d", "o.n = d.n")+"WHERE "+c.SQL, append(slices.Clone(p.driver.Args), c.Args...)...)
+}
+
+func cond(sql string, args ...any) filter.Cond { return filter.Cond{SQL: sql, Args: args} }
+
+func (p *opPlan) few() string {
+	return "WITH d (n) AS MATERIALIZED (SELECT DISTINCT n FROM (" + p.driver.SQL + ") AS c) "
+}
+
+// mergeArgs bounds the arguments of a merged query (SQLite takes 32,766).
+const mergeArgs = 2000
+
+// mergeKinds takes the first rows of every kind, each from its own index range.
+// Parties are searched once for all kinds.
+func (p *opPlan) mergeKinds(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
+	_, word := direction(desc)
+	lists := partyLists{x: p.x, at: map[*filter.Leaf]int{}}
+	rest := p.rest
+	if p.restBy != nil {
+		rest = p.restBy(lists.in)
+	}
+	var parts []filter.Cond
+	for _, kd := range p.kinds {
+		c := filter.All(filter.Cond{SQL: "o.kind = ?", Args: []any{kd.n}}, k.behind(at, desc), rest)
+		parts = append(parts, filter.Cond{SQL: "SELECT * FROM (SELECT o.n AS n, o.created_us AS t FROM index_op o " + p.x.by("index_op_kind") + "WHERE " + c.SQL +
+			" ORDER BY o.created_us" + word + ", o.n" + word + " LIMIT ?) AS m", Args: append(c.Args, limit+skip)})
+	}
+	head, u := lists.with(), union(parts...)
+	return p.numbers(ctx, head.SQL+"SELECT n FROM ("+u.SQL+") AS u ORDER BY t"+word+", n"+word+" LIMIT ? OFFSET ?",
+		append(append(head.Args, u.Args...), limit, skip)...)
+}
+
+func (p *opPlan) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
+	return store.List(ctx, p.x.q, store.Value[int64], query, args...)
+}
+
+// Window reads the rows around a place in the list.
+func (x *Index) Window(ctx context.Context, q index.Query, now time.Time) (index.Window, error) {
+	w := index.Window{AnchorAt: -1}
+	if q.Sort.Field == "" {
+		q.Sort.Field = "created"
+	}
+	p := &opPlan{x: x, now: now, all: true, pure: true, rest: filter.True, whole: true}
+	var err error
+	if _, plain := columns[q.Sort.Field]; !plain || !q.Filter.Empty() {
+		if p, err = x.outline(ctx, q.Filter, now); err != nil {
+			return w, err
+		}
+	}
+	var at *cursor
+	if q.Anchor != "" {
+		if at, err = x.cursor(ctx, q.Sort.Field, q.Anchor); err != nil {
+			return w, err
+		}
+	}
+	var before []int64
+	if at != nil || q.FromEnd {
+		if before, err = p.walk(ctx, q.Sort, at, true, 0, q.Before); err != nil {
+			return w, err
+		}
+		slices.Reverse(before)
+	}
+	ns := before
+	if at != nil {
+		ns = append(ns, at.n)
+	}
+	if at != nil || !q.FromEnd {
+		after, err := p.walk(ctx, q.Sort, at, false, q.Skip, q.After+1)
+		if err != nil {
+			return w, err
+		}
+		w.More = len(after) > q.After
+		ns = append(ns, after[:min(len(after), q.After)]...)
+	}
+	if w.Rows, err = x.records(ctx, ns); err != nil || at == nil {
+		return w, err
+	}
+	w.AnchorAt = slices.IndexFunc(w.Rows, func(r index.Record) bool { return string(r.Op.OPID) == at.opid })
+	if w.AnchorAt >= 0 && !q.Filter.Match(w.Rows[w.AnchorAt].Op, now) {
+		w.Rows = slices.Delete(w.Rows, w.AnchorAt, w.AnchorAt+1)
+		w.AnchorAt = -1
+	}
+	return w, nil
+}
+
+// Each calls fn for every row in order, from a list frozen before the first call.
+func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, now time.Time, fn func(total int, r index.Record) error) error {
+	ns, err := x.frozen(ctx, f, s, math.MaxInt32, now)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(ns, 400) {
+		rows, err := x.records(ctx, part)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := fn(len(ns), r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Targets is the identifiers of such a list, at most limit.
+func (x *Index) Targets(ctx context.Context, f filter.OperationExpr, s index.Sort, limit int, now time.Time) ([]string, error) {
+	ns, err := x.frozen(ctx, f, s, limit, now)
+	if err != nil {
+		return nil, err
+	}
+	found := map[int64]string{}
+	err = store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
+		var n int64
+		var opid string
+		err := scan(&n, &opid)
+		found[n] = opid
+		return err
+	}, "SELECT n, opid FROM index_op WHERE n IN")
+	var out []string
+	for _, n := range ns {
+		if opid, ok := found[n]; ok {
+			out = append(out, opid)
+		}
+	}
+	return out, err
+}
+
+func (x *Index) frozen(ctx context.Context, f filter.OperationExpr, s index.Sort, limit int, now time.Time) ([]int64, error) {
+	p, err := x.plan(ctx, f, now)
+	if err != nil {
+		return nil, err
+	}
+	if s.Field == "" {
+		s.Field = "created"
+	}
+	return p.walk(ctx, s, nil, false, 0, limit)
+}

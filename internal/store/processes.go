@@ -1,0 +1,43 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// A process that has a SQLite file open can mark each of its instances by a kernel
+// lock on one byte of the file of users, so that others know at once when it ended.
+
+// MarkRunning marks an instance of this process as one that runs, until the
+// process ends; false where that cannot be told.
+func (db *DB) MarkRunning(instance string) bool {
+	if db.users == nil || !canMark {
+		return false
+	}
+	if _, done := db.running.Load(instance); done {
+		return true
+	}
+	ok := markByte(db.users, byteOf(instance))
+	if ok {
+		db.running.Store(instance, true)
+	}
+	return ok
+}
+
+// Running reports whether an instance that was marked still runs; known is false
+// where that cannot be told.
+func (db *DB) Running(instance string, marked bool) (running, known bool) {
+	if _, ours := db.running.Load(instance); ours {
+		return true, true
+	}
+	if !marked || db.users == nil || !canMark {
+		return false, false
+	}
+	return byteMarked(db.users, byteOf(instance)), true
+}
+
+// byteOf is the byte that stands for an instance.
+func byteOf(instance string) int64 {
+	sum := sha256.Sum256([]byte("instance\x00" + instance))
+	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2)
+}

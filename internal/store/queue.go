@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"opdeck/internal/store/files"
+)
+
+// writeQueue lines up the writers of one SQLite file, within the process and across
+// processes. SQLite alone lets waiting writers sleep and poll, so that a busy one
+// keeps the lock for seconds; the kernel wakes ours when the lock is free. The file
+// lock only orders: SQLite's own lock still decides, and a program that does not
+// know the queue does no harm.
+type writeQueue struct {
+	path  string // of the database, for people
+	file  *os.File
+	slot  chan struct{}        // guards file: holds a token while nobody here writes
+	slow  func() (stop func()) // tells people of a long wait
+	stuck atomic.Int64         // when a wait ended without the lock, Unix time in ns; 0 since it was got
+}
+
+// openQueue opens the lock file of a database, which is never deleted.
+func openQueue(path string) (*writeQueue, error) {
+	file := path + ".lock"
+	f, err := files.OpenOwn(file)
+	if err != nil {
+		return nil, fileError(file, err)
+	}
+	q := &writeQueue{path: path, file: f, slot: make(chan struct{}, 1), slow: func() func() { return func() {} }}
+	q.slot <- struct{}{}
+	return q, nil
+}
+
+// acquire waits until the caller may write; done lets the next one in and may be
+// called twice. A nil queue lets everybody in.
+func (q *writeQueue) acquire(ctx context.Context) (done func(), err error) {
+	if q == nil {
+		return func() {}, nil
+	}
+	select {
+	case <-q.slot:
+	default:
+		if err := q.wait(ctx, q.slot, nil); err != nil {
+			return nil, err
+		}
+	}
+	ok, err := files.Lock(q.file, true, false)
+	switch {
+	case err != nil:
+		q.slot <- struct{}{}
+		return nil, fmt.Errorf("store: write queue: %w", err)
+	case !ok:
+		if err := q.waitForLock(ctx); err != nil {
+			return nil, err
+		}
+	}
+	free := false
+	return func() {
+		if !free {
+			free = true
+			_ = files.Unlock(q.file)
+			q.slot <- struct{}{}
+		}
+	}, nil
+}
+
+// wait takes a token from c. It gives up with ctx, or as Busy after the longest
+// wait, and then calls gaveUp.
+func (q *writeQueue) wait(ctx context.Context, c <-chan struct{}, gaveUp func()) error {
+	defer q.slow()()
+	late := time.NewTimer(q.longest())
+	defer late.Stop()
+	var err error
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		err = q.busy(ctx.Err())
+	case <-late.C:
+		err = q.busy(nil)
+	}
+	if gaveUp != nil {
+		gaveUp()
+	}
+	return err
+}
+
+// waitForLock blocks in the kernel on another goroutine, so that the caller can
+// give up. The slot stays taken until the lock came and was passed on.
+func (q *writeQueue) waitForLock(ctx context.Context) error {
+	got := make(chan struct{})
+	var failed error
+	go func() {
+		_, failed = files.Lock(q.file, true, true)
+		close(got)
+	}()
+	err := q.wait(ctx, got, func() {
+		go func() {
+			if <-got; failed == nil {
+				_ = files.Unlock(q.file)
+			}
+			q.slot <- struct{}{}
+		}()
+	})
+	if err == nil && failed != nil {
+		q.slot <- struct{}{}
+		return fmt.Errorf("store: write queue: %w", failed)
+	}
+	return err
+}
+
+func (q *writeQueue) close() error {
+	if q == nil {
+		return nil
+	}
+	return q.file.Close()
+}
+
+// How long a writer waits for the others: stuckWait during stuckFor after a wait
+// that ended without the lock, so that a command with several writes does not wait
+// as long for each of them.
+const (
+	busyWait  = 10 * time.Second
+	stuckWait = time.Second
+	stuckFor  = time.Minute
+)
+
+// liteWait is how long SQLite itself waits for a lock, which cannot be cut short.
+const liteWait = 2500 * time.Millisecond
+
+// longest is how long a writer waits now.
+func (q *writeQueue) longest() time.Duration {
+	if at := q.stuck.Load(); at != 0 && time.Since(time.Unix(0, at)) < stuckFor {
+		return stuckWait
+	}
+	return busyWait
+}
+
+// busy is the error of a wait that ended with ctxErr, or by itself.
+func (q *writeQueue) busy(ctxErr error) error {
+	if errors.Is(ctxErr, context.Canceled) {
+		return ctxErr
+	}
+	q.stuck.Store(time.Now().UnixNano())
+	return &Error{Kind: Busy, Where: q.path, Err: ctxErr}
+}
+
+// retryBusy runs do, which writes, again while a program that knows no queue
+// holds the file.
+func (db *DB) retryBusy(ctx context.Context, do func() error) error {
+	err := do()
+	if db.queue == nil {
+		return err
+	}
+	if !IsKind(err, Busy) {
+		db.queue.stuck.Store(0)
+		return err
+	}
+	for end := time.Now().Add(db.queue.longest() - liteWait); IsKind(err, Busy) && ctx.Err() == nil && time.Now().Before(end); {
+		err = do()
+	}
+	if IsKind(err, Busy) {
+		return db.queue.busy(ctx.Err())
+	}
+	return err
+}

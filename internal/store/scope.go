@@ -1,0 +1,34 @@
+package store
+
+import "context"
+
+// Lock keeps other transactions that take the same number out until this one ends.
+// SQLite lets one writer in at a time anyway.
+func (tx *Tx) Lock(ctx context.Context, number int64) error {
+	if tx.Engine() == SQLite {
+		return nil
+	}
+	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(?)", number)
+	return err
+}
+
+// Scope is the number of a machine account in a table of such (n, base_url,
+// account). An account without one gets the next, under a lock; made tells of that.
+func (tx *Tx) Scope(ctx context.Context, table, baseURL, account string, lock int64) (n int64, made bool, err error) {
+	known := "SELECT n FROM " + table + " WHERE base_url = ? AND account = ?"
+	n, found, err := Find[int64](ctx, tx, known, baseURL, account)
+	if found || err != nil {
+		return n, false, err
+	}
+	if err := tx.Lock(ctx, lock); err != nil {
+		return 0, false, err
+	}
+	if n, found, err = Find[int64](ctx, tx, known, baseURL, account); found || err != nil { // made while we waited
+		return n, false, err
+	}
+	if err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(n), 0) + 1 FROM "+table).Scan(&n); err != nil {
+		return 0, false, err
+	}
+	_, err = tx.Exec(ctx, "INSERT INTO "+table+" (n, base_url, account) VALUES (?, ?, ?)", n, baseURL, account)
+	return n, true, err
+}

@@ -1,0 +1,21 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Snapshot runs fn with the database as it is at one moment, however many
+// questions fn asks. fn can only read.
+func (db *DB) Snapshot(ctx context.Context, fn func(Querier) error) error {
+	opt := &sql.TxOptions{ReadOnly: true}
+	if db.engine == Postgres {
+		opt.Isolation = sql.LevelRepeatableRead
+	}
+	tx, err := db.r.BeginTx(ctx, opt)
+	if err != nil {
+		return db.explain(err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	return fn(&Tx{db: db, pool: db.r, tx: tx})
+}
