@@ -22,7 +22,7 @@ const patience = 60 * time.Second
 // sessionAdapter lends the session to the client and words its errors.
 type sessionAdapter struct {
 	m interface {
-		Do(ctx context.Context, class limit.Class, send session.Send, opts ...session.Option) error
+		Do(ctx context.Context, class limit.Class, send session.Send) error
 	}
 	wait time.Duration // of a person's call for pair and slot; background work waits on
 }
