@@ -153,8 +153,7 @@ func CheckID(what, id string) error {
 		return nil
 	}
 	return &Error{Kind: Usage, Rule: RuleIdentifier,
-		Public: "This is no " + what + ": letters, digits, - and _ only, up to 64 of them.",
-		Hint:   "Copy the id with y from the screen that shows it."}
+		Public: "Not a valid " + what + ": letters, digits, - and _ only, up to 64 of them.", Remedy: Remedy{Kind: CopyID}}
 }
 
 // paths joins the parts of a path, ids escaped; route is the same with the ids

@@ -72,14 +72,16 @@ const (
 )
 
 // Error is what every call returns when it fails. Public is a sentence for
-// people and Hint what they can do; neither holds a secret or a raw answer.
+// people and Remedy what they can do; neither holds a secret or a raw answer.
 type Error struct {
 	Op         string // "remove document"
 	Kind       Kind
 	Rule       Rule
 	Public     string
-	Hint       string
-	Status     int // HTTP status, 0 when there was none
+	Remedy     Remedy // worded by each surface: internal/act/remedy
+	Hint       string // of a surface's own error: a sentence in its own terms
+	Unsent     bool   // we refused it ourselves: nothing was sent
+	Status     int    // HTTP status, 0 when there was none
 	RequestID  string
 	RetryAfter time.Duration
 	Err        error // the cause, for the log

@@ -189,7 +189,7 @@ func (g *Gate) Begin(ctx context.Context, act Act, guard func() error) (*Permit,
 		}
 		return nil, &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleAudit,
 			Public: "The audit trail cannot be written, so nothing was sent.",
-			Hint:   "Look at the disk or the database of the store; reading goes on.", Err: err}
+			Remedy: Remedy{Kind: CheckStore}, Err: err}
 	}
 	p.ref = ref
 	return p, nil
@@ -206,7 +206,7 @@ func (g *Gate) follow(ctx context.Context, p *Permit, probe Probe) error {
 		return nil
 	}
 	return &Error{Op: string(p.Act.Kind), Kind: Refused, Rule: RuleAudit,
-		Public: "The write cannot be noted in the store, so nothing was sent.", Hint: "Look at the disk or the database of the store; reading goes on.",
+		Public: "The write cannot be noted in the store, so nothing was sent.", Remedy: Remedy{Kind: CheckStore},
 		Err: errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit, Detail: "the write could not be noted in the store"}))}
 }
 
@@ -220,8 +220,7 @@ func (g *Gate) refuse(ctx context.Context, act Act, guard func() error) error {
 	}
 	if g.ReadOnly && !act.Kind.TouchesSession() {
 		return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleReadOnly,
-			Public: "This context is read-only.",
-			Hint:   "Writes need a context with read_only = false and no --read-only."}
+			Public: "This context is read-only.", Remedy: Remedy{Kind: LeaveReadOnly}}
 	}
 	if guard == nil {
 		return nil

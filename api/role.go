@@ -66,14 +66,15 @@ func (r Role) May(p Permission) bool {
 func (r Role) Valid() bool { return slices.Contains(Roles, r) }
 
 // WhoMay names the roles that allow p, for the sentence that explains a refusal.
-func WhoMay(p Permission) string {
-	var w []string
+func WhoMay(p Permission) string { return strings.Join(whoMay(p), ", ") }
+
+func whoMay(p Permission) (w []string) {
 	for _, r := range Roles {
 		if r.May(p) {
 			w = append(w, string(r))
 		}
 	}
-	return strings.Join(w, ", ")
+	return w
 }
 
 type actorKey struct{}
@@ -119,5 +120,5 @@ func lacks(ctx context.Context, op string, p Permission) error {
 	}
 	return &Error{Op: op, Kind: Refused, Rule: RuleRole,
 		Public: fmt.Sprintf("Your role (%s) does not allow to %s.", role, p),
-		Hint:   "Roles that do: " + WhoMay(p) + "."}
+		Remedy: Remedy{Kind: AskRole, Names: whoMay(p)}}
 }

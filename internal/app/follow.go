@@ -15,7 +15,7 @@ import (
 func (a *App) openFollow(ctx context.Context) error {
 	rows, err := a.Store.Unsettled(ctx, a.Scope())
 	if err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: err.Error(), Hint: "opdeck doctor looks at the store.", Err: err}
+		return &api.Error{Kind: api.Unavailable, Public: err.Error(), Remedy: api.Remedy{Kind: api.Doctor, ID: "the store"}, Err: err}
 	}
 	a.Follow = followup.New(followup.Options{Store: rows, Trail: a.Audit, LateAfter: a.Config.Writes.LateAfter.D(), Log: a.Log,
 		Context: audit.Context{BaseURL: a.Context.BaseURL, Account: a.Context.Login}})

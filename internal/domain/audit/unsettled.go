@@ -129,8 +129,8 @@ func (l *Log) Settle(ctx context.Context, who api.Actor, ref, note string) error
 		}
 		return l.Conclude(ctx, who, e, note)
 	}
-	return &api.Error{Op: "settle", Kind: api.NotFound, Public: "There is no unsettled act with that reference.",
-		Hint: "Another person may have settled it, or its outcome arrived meanwhile."}
+	return &api.Error{Op: "settle", Kind: api.NotFound,
+		Public: "There is no unsettled act with that reference. Another person may have settled it, or its outcome arrived meanwhile."}
 }
 
 // Conclude appends what a person found about an act whose outcome is unknown. See

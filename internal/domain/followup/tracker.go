@@ -294,8 +294,8 @@ func (d *Tracker) Conclude(ctx context.Context, who api.Actor, ref, note string)
 		}
 		return d.opt.Store.Forget(ctx, ref)
 	}
-	return &api.Error{Op: "settle", Kind: api.NotFound, Public: "There is no unsettled act with that reference.",
-		Hint: "Another person may have settled it, or its outcome arrived meanwhile."}
+	return &api.Error{Op: "settle", Kind: api.NotFound,
+		Public: "There is no unsettled act with that reference. Another person may have settled it, or its outcome arrived meanwhile."}
 }
 
 const (
