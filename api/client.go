@@ -114,7 +114,7 @@ func New(opt Options) (*Client, error) {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	if opt.Sleep == nil {
-		opt.Sleep = sleep
+		opt.Sleep = limit.Sleep
 	}
 	return &Client{opt: opt, base: base, http: &http.Client{
 		Transport:     opt.Transport,
@@ -131,17 +131,6 @@ func (c *Client) Phase(o Operation) Phase {
 		return p
 	}
 	return o.Phase()
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

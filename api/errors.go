@@ -15,7 +15,7 @@ const (
 	Unavailable    Kind = "unavailable"     // the service or the network failed
 	Usage          Kind = "usage"           // wrong arguments, confirmation missing
 	BadConfig      Kind = "config"          // a mistake in the config
-	AuthFailed     Kind = "auth"            // credentials refused, two-factor, no session to be had
+	AuthFailed     Kind = "auth"            // credentials refused, two-factor, no session
 	NotFound       Kind = "not_found"       // unknown operation, document, customer
 	Refused        Kind = "refused"         // a rule, of the service or ours, says no
 	RateLimited    Kind = "rate_limited"    // no room in the budget in time, or 429

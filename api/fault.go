@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/api/session"
 	"opdeck/api/untrusted"
 )
 
@@ -26,7 +26,7 @@ func (c *Client) fault(ctx context.Context, r request, a answer, err error) erro
 	}
 	e := Classify(r.op, a.status, a.body)
 	e.RequestID = a.id
-	e.RetryAfter = retryAfter(a.header, c.opt.Now())
+	e.RetryAfter = session.RetryAfter(a.header)
 	if a.status == http.StatusUnauthorized && err != nil {
 		e.Err = err
 	}
@@ -182,24 +182,3 @@ var tokenShapes = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(\.[A-
 // Scrub replaces what looks like a token by dots. It is the second line of
 // defence; the first is that secrets are secret.Values.
 func Scrub(s string) string { return tokenShapes.ReplaceAllString(s, "••••") }
-
-// retryAfter reads the header: seconds, or a date counted from the answer's own
-// Date. It is between 1 s and 5 min, 0 when there is none.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if v == "" {
-		return 0
-	}
-	var d time.Duration
-	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-		d = time.Duration(min(max(n, 0), 3600)) * time.Second
-	} else if at, err := http.ParseTime(v); err == nil {
-		if date, err := http.ParseTime(h.Get("Date")); err == nil {
-			now = date
-		}
-		d = at.Sub(now)
-	} else {
-		return 0
-	}
-	return min(max(d, time.Second), 5*time.Minute)
-}

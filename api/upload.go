@@ -28,7 +28,7 @@ type Upload struct {
 	Type     string // for example INVOICE; optional
 	Info     string // free description; optional
 
-	// Probe is what ProbeUpload told before, for who had to write it down; nil: the
+	// Probe is what ProbeUpload returned, for a caller that stored it before; nil: the
 	// upload asks for itself.
 	Probe *Probe
 }

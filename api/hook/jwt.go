@@ -33,7 +33,7 @@ type jwt struct {
 	header string
 	keys   keyring
 	maxAge time.Duration // 0: no bound
-	seen   *memory
+	seen   *replayGuard
 }
 
 func (*jwt) Name() string { return VerifyJWT }
@@ -88,7 +88,7 @@ func (j *jwt) judge(d Delivery, t tokenParts) (Verdict, *AuthError) {
 	if bound || j.maxAge == 0 {
 		return v, nil
 	}
-	if c.jti != "" && !late && !j.seen.first(c.jti, sum, d.At) {
+	if c.jti != "" && !late && !j.seen.accept(c.jti, sum, d.At) {
 		return Verdict{}, &AuthError{Reason: ReasonTokenReused,
 			Detail: "The token's id (jti) came before with another body: it may have been captured. Only [webhooks] max_age = \"0s\" lets one token bring many bodies."}
 	}

@@ -60,7 +60,7 @@ func SessionError(err error) error {
 	case session.NoPassword:
 		out.Kind, out.Remedy = api.BadConfig, api.Remedy{Kind: api.FixSettings, ID: "the context", Names: []string{"password_env, password_file and password_command"}}
 		if e.Err != nil { // the config's own sentence; it never holds the password
-			out.Public = sentence("the password cannot be had: " + e.Err.Error())
+			out.Public = sentence("the password is not available: " + e.Err.Error())
 		}
 	case session.StoreUnavailable:
 		storeTrouble(out, e.Err)
