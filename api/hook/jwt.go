@@ -242,9 +242,9 @@ func (c claims) timely(at time.Time, maxAge time.Duration, bound bool) (late boo
 	case c.exp.given && now > c.exp.seconds+skew:
 		return no("expired", "The token expired "+seconds(now-c.exp.seconds)+" before it came.")
 	case c.nbf.given && now < c.nbf.seconds-skew:
-		return no("not_yet", "The token is valid only in "+seconds(c.nbf.seconds-now)+": the clocks differ (opdeck doctor).")
+		return no("not_yet", "The token is valid only in "+seconds(c.nbf.seconds-now)+": the clocks differ.")
 	case c.iat.given && now < c.iat.seconds-skew:
-		return no("from_the_future", "The token was made "+seconds(c.iat.seconds-now)+" from now: the clocks differ (opdeck doctor).")
+		return no("from_the_future", "The token was made "+seconds(c.iat.seconds-now)+" from now: the clocks differ.")
 	case bound || maxAge == 0:
 		return false, nil
 	case !c.exp.given && !c.iat.given:

@@ -276,7 +276,7 @@ func TestASecondPerson(t *testing.T) {
 	asker.say("open " + string(op.OPID))
 	asker.say("documents")
 	asker.say("remove 1")
-	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague", "Approvals, request r")
+	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague to look at request r")
 
 	judge, greeting := sit(t, a, ana, nil)
 	if !strings.Contains(strings.Join(greeting, "\n"), "News. ben asks for a second person") {
