@@ -107,7 +107,7 @@ func (c *Client) Finalize(ctx context.Context, cuid string) (Result, error) {
 	}
 	var before Application
 	if !dry(ctx) {
-		before, _ = c.readApplication(context.WithValue(ctx, onceKey{}, true), "read application", cuid)
+		before, _ = c.readApplication(ctx, "read application", cuid)
 	}
 	req := request{op: op, method: http.MethodPatch, parts: applicationPath(cuid)}
 	act := newAct(ActFinalize, req, "customer", cuid, nil)

@@ -154,7 +154,7 @@ func (c *Client) afterWrite(ctx context.Context, op, opid string, a answer, err 
 	if o, err := c.operationOf(ctx, op, a); err == nil {
 		return o, nil
 	}
-	o, err := c.readOperation(context.WithValue(context.WithoutCancel(ctx), onceKey{}, true), op, opid)
+	o, err := c.readOperation(context.WithoutCancel(ctx), op, opid)
 	if err != nil {
 		c.opt.Log.Warn("done, but the operation cannot be shown", "op", op, "err", err)
 		return Operation{}, nil

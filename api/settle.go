@@ -25,7 +25,7 @@ type Sight struct {
 	answer answer
 }
 
-// Look reads the object of a write once (one call; for an upload one a page of
+// Look reads the object of a write once (one call, two when it fails on its way; for an upload one a page of
 // the customer's files). A sight that is not Shown proves nothing: a write that
 // was held up may be done later. The error is UnknownOutcome when nothing can be
 // read about this kind of write.
@@ -33,7 +33,7 @@ func (c *Client) Look(ctx context.Context, p Probe) (Sight, error) {
 	if !p.Readable() {
 		return Sight{At: c.opt.Now()}, &Error{Op: "look", Kind: UnknownOutcome, Public: "Nothing can be read that would tell what became of it."}
 	}
-	return rules[p.Kind].look(context.WithValue(ctx, onceKey{}, true), c, p)
+	return rules[p.Kind].look(ctx, c, p)
 }
 
 // lookAt is the look of a write whose object one GET reads.
@@ -45,9 +45,6 @@ func lookAt(op string, parts func(Probe) []string) func(context.Context, *Client
 		return s, err
 	}
 }
-
-// onceKey marks a context whose reads are not retried: settling reads again later anyway.
-type onceKey struct{}
 
 // settle looks until the wanted state shows or Options.SettleWait is over. The
 // person may leave: the look under way ends, and no other one begins.

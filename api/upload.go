@@ -254,7 +254,7 @@ func (c *Client) ProbeUpload(ctx context.Context, u Upload) Probe {
 	if dry(ctx) {
 		return p
 	}
-	files, whole, err := c.filesNamed(context.WithValue(ctx, onceKey{}, true), p)
+	files, whole, err := c.filesNamed(ctx, p)
 	if err == nil {
 		for _, f := range files {
 			p.Before = append(p.Before, string(f.ID))
