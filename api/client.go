@@ -114,7 +114,7 @@ func New(opt Options) (*Client, error) {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	if opt.Sleep == nil {
-		opt.Sleep = sleep
+		opt.Sleep = limit.Sleep
 	}
 	return &Client{opt: opt, base: base, http: &http.Client{
 		Transport:     opt.Transport,
@@ -133,17 +133,6 @@ func (c *Client) Phase(o Operation) Phase {
 	return o.Phase()
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 var identifier = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // CheckID accepts what may stand in a path: letters, digits, dash and
@@ -153,8 +142,7 @@ func CheckID(what, id string) error {
 		return nil
 	}
 	return &Error{Kind: Usage, Rule: RuleIdentifier,
-		Public: "This is no " + what + ": letters, digits, - and _ only, up to 64 of them.",
-		Hint:   "Copy the id with y from the screen that shows it."}
+		Public: "Not a valid " + what + ": letters, digits, - and _ only, up to 64 of them.", Remedy: Remedy{Kind: CopyID}}
 }
 
 // paths joins the parts of a path, ids escaped; route is the same with the ids

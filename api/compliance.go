@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -8,8 +10,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/google/uuid"
 
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
@@ -26,7 +26,7 @@ func CheckShareToken(s string) (secret.Value, error) {
 	s = strings.TrimSpace(s)
 	bad := func(why string) (secret.Value, error) {
 		return secret.Value{}, &Error{Op: op, Kind: Usage, Public: "This does not look like a share token: " + why + ".",
-			Hint: "Copy it again from the verification provider; nothing was sent."}
+			Unsent: true, Remedy: Remedy{Kind: CopyToken}}
 	}
 	switch {
 	case s == "":
@@ -46,6 +46,15 @@ func CheckShareToken(s string) (secret.Value, error) {
 	}
 	return secret.New(s), nil
 }
+
+var (
+	_ = declare(ActShare, rule{flag: "applied", ownToken: true, statuses: []int{http.StatusConflict, http.StatusForbidden}, refused: shareRefused,
+		advice: DiscardToken, shown: func(_ Probe, body fields, answer bool) bool { return answer && body.says("applied", true) }})
+	_ = declare(ActLink, rule{advice: MakeAnother, shown: func(_ Probe, body fields, answer bool) bool {
+		_, ok := linkIn(body)
+		return answer && ok
+	}})
+)
 
 // Share presents a share token once
 // (POST /v2/compliance/{customerId}/share; a general call). A token is never
@@ -78,16 +87,28 @@ func (c *Client) Share(ctx context.Context, cuid string, token secret.Value) (Sh
 // they are not known.
 func shareResult(b []byte) ShareResult {
 	res := ShareResult{Applied: true, Outstanding: []OutstandingSet{}, Raw: b}
-	for _, o := range replyOf(b).inside() {
-		if m := wordOf(o["message"]); m != "" && res.Message == "" {
-			res.Message = untrusted.Text(m)
-		}
-		raw, there := o["outstanding"]
-		if there && string(raw) != "null" && json.Unmarshal(raw, &res.Outstanding) != nil {
+	res.Message = untrusted.Text(object(b).find("message"))
+	for _, o := range object(b).inside() {
+		if raw := o.get("outstanding"); raw != nil && !null(raw) && json.Unmarshal(raw, &res.Outstanding) != nil {
 			res.Outstanding = nil
 		}
 	}
 	return res
+}
+
+// shareRefused words the three ways in which a share is refused (spec, Share rules 4 to 6).
+func shareRefused(e *Error, words string, body fields, a answer) bool {
+	switch {
+	case body.says("applied", false) && a.status != http.StatusConflict && a.status != http.StatusForbidden:
+		e.Kind, e.Rule, e.Public, e.Remedy = Refused, RuleRejected, cmp.Or(words, "The service gave no reason."), Remedy{Kind: CorrectToken}
+	case a.status == http.StatusForbidden && (body != nil || len(bytes.TrimSpace(a.body)) == 0): // a page in HTML is not the service's
+		e.Rule = RuleBaaS
+	case a.status == http.StatusConflict:
+		e.Rule = RuleShared
+	default:
+		return false
+	}
+	return true
 }
 
 // shareError words what 409 and 403 mean here (spec, Share rules 5 and 6).
@@ -98,11 +119,11 @@ func shareError(err error) error {
 	case out.Status == http.StatusConflict:
 		out.Kind, out.Rule = Refused, RuleShared
 		out.Public = "A share token was already applied to this customer; it cannot be shared again."
-		out.Hint = "Which document sets are outstanding was told in the answer to that share. Where it was not seen, a link shows the customer what is missing."
+		out.Remedy = Remedy{Kind: MakeLink}
 	case out.Rule == RuleBaaS:
 		out.Kind = Refused
 		out.Public = strings.TrimSpace("The service forbids the share (403), which it documents for accounts on the BaaS verification program. " + serviceSaid(out.Err))
-		out.Hint = "Use the compliance link instead: the customer gives the documents there. If this is no such account, try again."
+		out.Remedy = Remedy{Kind: UseLink}
 	}
 	return &out
 }
@@ -132,60 +153,20 @@ func (c *Client) Link(ctx context.Context, cuid string) (Link, error) {
 	if err != nil {
 		return Link{}, err
 	}
+	body := object(a.body)
 	l := Link{Raw: a.body}
-	for _, o := range replyOf(a.body).inside() {
-		if l.TTL == 0 {
-			l.TTL, _ = strconv.ParseInt(wordOf(o["ttlinseconds"]), 10, 64)
-		}
-	}
-	l.URL, _ = linkIn(replyOf(a.body))
+	l.TTL, _ = strconv.ParseInt(body.find("ttlInSeconds"), 10, 64)
+	l.URL, _ = linkIn(body)
 	return l, nil
 }
 
-// Hooks reads the webhook settings (GET /v2/hook/get; a general call).
-func (c *Client) Hooks(ctx context.Context) (HookSettings, error) {
-	r := request{op: "read webhook settings", parts: []string{"/v2/hook/get"}}
-	a, err := c.get(ctx, r, nil)
-	if err != nil {
-		return HookSettings{}, err
+// linkIn finds a usable address.
+func linkIn(body fields) (untrusted.Text, bool) {
+	for _, o := range body.inside() {
+		u := untrusted.Text(o.text("url"))
+		if (strings.HasPrefix(string(u), "https://") || strings.HasPrefix(string(u), "http://")) && !u.Flags().Suspicious() {
+			return u, true
+		}
 	}
-	raw, err := c.one(r, a, hooksThing)
-	if err != nil {
-		return HookSettings{}, err
-	}
-	return hooksOf(raw, a.id)
-}
-
-func hooksOf(raw []byte, id string) (HookSettings, error) {
-	var wire struct {
-		HookSettings
-		Secret string `json:"jwtSecret"`
-	}
-	if err := readRecord(raw, &wire); err != nil {
-		return HookSettings{}, &Error{Op: "read webhook settings", Kind: Internal, RequestID: id,
-			Public: "The service's answer could not be understood."}
-	}
-	wire.JWTSecret = secret.New(wire.Secret)
-	return wire.HookSettings, nil
-}
-
-// SetHooks writes the webhook settings (POST /v2/hook/set; a general call).
-func (c *Client) SetHooks(ctx context.Context, h HookSettings) error {
-	const op = "set webhook settings"
-	type wire struct {
-		HookSettings
-		Secret string `json:"jwtSecret"`
-	}
-	type body struct {
-		Parameters wire `json:"parameters"`
-	}
-	req := request{op: op, method: http.MethodPost, parts: []string{"/v2/hook/set"},
-		body: jsonBody(body{wire{h, h.JWTSecret.Reveal()}}), content: "application/json"}
-	act := newAct(ActSetHooks, req, "hooks", "settings", body{wire{h, h.JWTSecret.String()}})
-	act.SecretDigest = HashHex([]byte("hook:" + h.JWTSecret.Reveal()))
-	act.Summary = "Set the service's webhook settings"
-	salt := uuid.NewString()
-	_, err := c.send(ctx, write{act: act, req: req,
-		probe: Probe{Salt: salt, Leaves: hookLeaves(salt, h.JWTSecret.Reveal(), replyOf(jsonBody(h)))}})
-	return err
+	return "", false
 }

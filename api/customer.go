@@ -43,7 +43,7 @@ func (c *Customer) UnmarshalJSON(b []byte) error {
 	*c = Customer(p)
 	c.Raw = append(json.RawMessage(nil), b...)
 	if c.CUID == "" {
-		c.CUID = untrusted.Text(textOf(object(b), customerThing.ids...))
+		c.CUID = untrusted.Text(object(b).text(customerThing.ids...))
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (c *Client) customerFromList(ctx context.Context, cuid string) (Customer, e
 		}
 	}
 	return Customer{}, &Error{Op: "read customer", Kind: NotFound, Public: "The service's list of customers does not show this one.",
-		Hint: "Check the cuid; it may belong to another account or context."}
+		Remedy: Remedy{Kind: RecheckID}}
 }
 
 // notTaken reports that the service does not take this method here.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -38,7 +40,7 @@ func (c *Client) Application(ctx context.Context, cuid string) (Application, err
 
 func (c *Client) readApplication(ctx context.Context, op, cuid string) (Application, error) {
 	r := request{op: op, parts: applicationPath(cuid)}
-	a, err := c.get(ctx, r, nil)
+	a, err := c.get(ctx, r)
 	if err != nil {
 		return Application{}, err
 	}
@@ -47,6 +49,30 @@ func (c *Client) readApplication(ctx context.Context, op, cuid string) (Applicat
 
 func applicationPath(cuid string) []string {
 	return []string{"/v2/customer", ":" + cuid, "/application"}
+}
+
+var (
+	_ = declare(ActSetApplication, rule{look: lookAtApplication, readable: func(p Probe) bool { return len(p.Leaves) > 0 },
+		shown: func(p Probe, body fields, answer bool) bool {
+			return answer && body.says("success", true) || p.holds(body)
+		}})
+	_ = declare(ActFinalize, rule{look: lookAtApplication, shown: func(_ Probe, body fields, answer bool) bool {
+		return answer && body.says("success", true) || submitted(body)
+	}})
+
+	lookAtApplication = lookAt("check application", func(p Probe) []string { return applicationPath(p.CUID) })
+)
+
+// submittedWords are states of an application that was handed in.
+var submittedWords = []string{"SUBMITTED", "MODERATION", "UNDER_REVIEW"}
+
+func submitted(body fields) bool {
+	for _, o := range body.inside() {
+		if slices.Contains(submittedWords, strings.ToUpper(o.text("status"))) {
+			return true
+		}
+	}
+	return false
 }
 
 // SetApplication replaces a customer's application
@@ -81,7 +107,7 @@ func (c *Client) Finalize(ctx context.Context, cuid string) (Result, error) {
 	}
 	var before Application
 	if !dry(ctx) {
-		before, _ = c.readApplication(context.WithValue(ctx, onceKey{}, true), "read application", cuid)
+		before, _ = c.readApplication(ctx, "read application", cuid)
 	}
 	req := request{op: op, method: http.MethodPatch, parts: applicationPath(cuid)}
 	act := newAct(ActFinalize, req, "customer", cuid, nil)
@@ -99,11 +125,5 @@ func resultOf(a answer, err error) (Result, error) {
 	if a.settled {
 		return Result{Success: true, Message: "The answer did not tell; a read shows that it was done."}, nil
 	}
-	res := Result{Success: true, Raw: a.body}
-	for _, o := range replyOf(a.body).inside() {
-		if m := wordOf(o["message"]); m != "" && res.Message == "" {
-			res.Message = untrusted.Text(m)
-		}
-	}
-	return res, nil
+	return Result{Success: true, Message: untrusted.Text(object(a.body).find("message")), Raw: a.body}, nil
 }

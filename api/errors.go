@@ -15,7 +15,7 @@ const (
 	Unavailable    Kind = "unavailable"     // the service or the network failed
 	Usage          Kind = "usage"           // wrong arguments, confirmation missing
 	BadConfig      Kind = "config"          // a mistake in the config
-	AuthFailed     Kind = "auth"            // credentials refused, two-factor, no session to be had
+	AuthFailed     Kind = "auth"            // credentials refused, two-factor, no session
 	NotFound       Kind = "not_found"       // unknown operation, document, customer
 	Refused        Kind = "refused"         // a rule, of the service or ours, says no
 	RateLimited    Kind = "rate_limited"    // no room in the budget in time, or 429
@@ -77,14 +77,16 @@ const (
 )
 
 // Error is what every call returns when it fails. Public is a sentence for
-// people and Hint what they can do; neither holds a secret or a raw answer.
+// people and Remedy what they can do; neither holds a secret or a raw answer.
 type Error struct {
 	Op         string // "remove document"
 	Kind       Kind
 	Rule       Rule
 	Public     string
-	Hint       string
-	Status     int // HTTP status, 0 when there was none
+	Remedy     Remedy // worded by each surface: internal/act/remedy
+	Hint       string // of a surface's own error: a sentence in its own terms
+	Unsent     bool   // we refused it ourselves: nothing was sent
+	Status     int    // HTTP status, 0 when there was none
 	RequestID  string
 	RetryAfter time.Duration
 	Err        error // the cause, for the log

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/api/session"
 	"opdeck/api/untrusted"
 )
 
@@ -26,7 +26,7 @@ func (c *Client) fault(ctx context.Context, r request, a answer, err error) erro
 	}
 	e := Classify(r.op, a.status, a.body)
 	e.RequestID = a.id
-	e.RetryAfter = retryAfter(a.header, c.opt.Now())
+	e.RetryAfter = session.RetryAfter(a.header)
 	if a.status == http.StatusUnauthorized && err != nil {
 		e.Err = err
 	}
@@ -36,10 +36,10 @@ func (c *Client) fault(ctx context.Context, r request, a answer, err error) erro
 // noAnswer says what is known when a request had no usable answer.
 func (c *Client) noAnswer(ctx context.Context, r request, a answer) error {
 	e := &Error{Op: r.op, Kind: Unavailable, RequestID: a.id, Err: a.err,
-		Public: "The service did not answer.", Hint: "Is the network there? opdeck doctor looks at each step."}
+		Public: "The service did not answer.", Remedy: Remedy{Kind: CheckNetwork}}
 	switch {
 	case errors.Is(a.err, errTooLarge):
-		e.Public, e.Hint = "The answer is larger than 16 MB and was not read.", "Ask for less at a time ([service] list_page_size)."
+		e.Public, e.Remedy = "The answer is larger than 16 MB and was not read.", Remedy{Kind: AskForLess}
 	case ctx.Err() != nil && !r.write:
 		return stopped(ctx, r.op, a.err)
 	case errors.Is(a.err, context.DeadlineExceeded):
@@ -69,12 +69,12 @@ func wayError(ctx context.Context, op string, a answer, err error) error {
 	case errors.As(err, &full):
 		return &Error{Op: op, Kind: RateLimited, Rule: RuleRate, RetryAfter: full.RetryAfter, Err: err,
 			Public: "No room among the " + string(full.Class) + " calls for another " + full.RetryAfter.Round(time.Second).String() + ".",
-			Hint:   "The service recommends a rate a minute for all consoles together; opdeck limits shows it."}
+			Remedy: Remedy{Kind: SeeLimits}}
 	case ctx.Err() != nil:
 		return stopped(ctx, op, err)
 	}
 	return &Error{Op: op, Kind: AuthFailed, Public: "There is no session to make this call with.", Err: err,
-		Hint: "opdeck session status tells why."}
+		Remedy: Remedy{Kind: SessionStatus}}
 }
 
 // The five messages of document removal (spec, Errors) and those of the public
@@ -86,22 +86,22 @@ var messages = []struct {
 	kind Kind
 	rule Rule
 	say  string
-	hint string
+	do   RemedyKind
 }{
 	{known(`Operation not found\b`), NotFound, RuleOperationUnknown,
-		"The service knows no such operation.", "Check the opid; it may belong to another account or context."},
+		"The service knows no such operation.", RecheckID},
 	{known(`Document not found\b`), NotFound, RuleDocumentUnknown,
-		"The service knows no such document.", "Reload the operation; its documents may have changed."},
+		"The service knows no such document.", Reload},
 	{known(`Document .* is not attached to operation\b`), Refused, RuleNotAttached,
-		"The document is not attached to this operation.", "Somebody may have removed it already; reload the operation."},
+		"The document is not attached to this operation.", Reload},
 	{known(`Cannot modify documents for \w+ operations`), Refused, RuleEndState,
-		"The operation has ended, and the service no longer changes its documents.", "Only the service's operator can make an exception."},
+		"The operation has ended, and the service no longer changes its documents.", AskOperator},
 	{known(`Document is locked and cannot be removed`), Refused, RuleLocked,
-		"The document is locked and cannot be removed.", "Locks are set by a compliance team; ask it to lift this one."},
+		"The document is locked and cannot be removed.", LiftLock},
 	{known(`Customer not found\b`), NotFound, RuleCustomerUnknown,
-		"The service knows no such customer.", "Check the cuid; it may belong to another account or context."},
+		"The service knows no such customer.", RecheckID},
 	{known(`(The )?Application (is )?not configured\b`), Refused, RuleApplication,
-		"The service refused this: there is no application to submit yet.", "Share a token, set the application, or have the customer use the link first."},
+		"The service refused this: there is no application to submit yet.", PrepareApplication},
 }
 
 // known matches a message from its beginning, in any case, also behind what RPC
@@ -121,10 +121,6 @@ func knownMessage(said string) bool {
 	return false
 }
 
-// sessionOver matches how the service says that the session is over, at any
-// status: such words are about the session and not about the object.
-var sessionOver = regexp.MustCompile(`(?i)^(unauthori[sz]ed|not authori[sz]ed)\b|token (was |is |has been )?(revoked|expired|invalid)|(invalid|expired|revoked) (or expired )?(access |session )?token|log ?in again|session (has )?expired`)
-
 // Classify makes an Error of an answer that is no success: by its words where
 // the status does not tell, else by its status.
 func Classify(op string, status int, body []byte) *Error {
@@ -132,7 +128,7 @@ func Classify(op string, status int, body []byte) *Error {
 	e := &Error{Op: op, Status: status}
 	for _, m := range messages {
 		if m.re.MatchString(said) {
-			e.Kind, e.Rule, e.Public, e.Hint = m.kind, m.rule, m.say, m.hint
+			e.Kind, e.Rule, e.Public, e.Remedy = m.kind, m.rule, m.say, Remedy{Kind: m.do}
 			e.Err = errors.New("service: " + said)
 			return e
 		}
@@ -146,24 +142,26 @@ func Classify(op string, status int, body []byte) *Error {
 }
 
 func (e *Error) byStatus(status int) {
-	set := func(k Kind, r Rule, public, hint string) { e.Kind, e.Rule, e.Public, e.Hint = k, r, public, hint }
+	set := func(k Kind, r Rule, public string, do RemedyKind) {
+		e.Kind, e.Rule, e.Public, e.Remedy = k, r, public, Remedy{Kind: do}
+	}
 	switch {
 	case status == http.StatusUnauthorized:
-		set(AuthFailed, "", "The service refused the session.", "opdeck session status tells why; opdeck session login makes a new one.")
+		set(AuthFailed, "", "The service refused the session.", Login)
 	case status == http.StatusForbidden:
-		set(Refused, RuleForbidden, "The service forbids this to the account.", "Ask the service's operator what the account may do.")
+		set(Refused, RuleForbidden, "The service forbids this to the account.", AskOperator)
 	case status == http.StatusNotFound || status == http.StatusGone:
-		set(NotFound, "", "The service knows no such thing.", "Check the id and the context.")
+		set(NotFound, "", "The service knows no such thing.", RecheckID)
 	case status == http.StatusRequestEntityTooLarge || status == http.StatusUnsupportedMediaType:
-		set(Refused, RuleFile, "The service does not take this file.", "PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB.")
+		set(Refused, RuleFile, "The service does not take this file.", SmallerFile)
 	case status == http.StatusTooManyRequests:
-		set(RateLimited, RuleRate, "The service answered that there are too many requests.", "All instances now wait as long as it asked for.")
+		set(RateLimited, RuleRate, "The service answered that there are too many requests.", WaitTogether)
 	case status >= 300 && status < 400:
-		set(Unavailable, "", "The service sent us elsewhere, which opdeck does not follow.", "Is base_url right?")
+		set(Unavailable, "", "The service sent us elsewhere, which opdeck does not follow.", CheckBaseURL)
 	case status >= 500:
-		set(Unavailable, "", "The service failed ("+strconv.Itoa(status)+").", "Try again in a moment; tell the request id if it goes on.")
+		set(Unavailable, "", "The service failed ("+strconv.Itoa(status)+").", TryLater)
 	default:
-		set(Refused, "", "The service refused this ("+strconv.Itoa(status)+").", "")
+		set(Refused, "", "The service refused this ("+strconv.Itoa(status)+").", NoRemedy)
 	}
 }
 
@@ -174,7 +172,7 @@ func Said(body []byte) string {
 	if len(body) > maxAnswer {
 		return ""
 	}
-	return replyOf(body).words("error", "errors", "message", "detail", "description", "reason", "title")
+	return object(body).words("error", "errors", "message", "detail", "description", "reason", "title")
 }
 
 func safeLine(s string, max int) string { return untrusted.Text(s).Line(max) }
@@ -184,24 +182,3 @@ var tokenShapes = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(\.[A-
 // Scrub replaces what looks like a token by dots. It is the second line of
 // defence; the first is that secrets are secret.Values.
 func Scrub(s string) string { return tokenShapes.ReplaceAllString(s, "••••") }
-
-// retryAfter reads the header: seconds, or a date counted from the answer's own
-// Date. It is between 1 s and 5 min, 0 when there is none.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if v == "" {
-		return 0
-	}
-	var d time.Duration
-	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-		d = time.Duration(min(max(n, 0), 3600)) * time.Second
-	} else if at, err := http.ParseTime(v); err == nil {
-		if date, err := http.ParseTime(h.Get("Date")); err == nil {
-			now = date
-		}
-		d = at.Sub(now)
-	} else {
-		return 0
-	}
-	return min(max(d, time.Second), 5*time.Minute)
-}

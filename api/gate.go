@@ -154,7 +154,7 @@ func (g *Gate) Begin(ctx context.Context, act Act, guard func() error) (*Permit,
 		}
 		return nil, &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleAudit,
 			Public: "The audit trail cannot be written, so nothing was sent.",
-			Hint:   "Look at the disk or the database of the store; reading goes on.", Err: err}
+			Remedy: Remedy{Kind: CheckStore}, Err: err}
 	}
 	p.ref = ref
 	return p, nil
@@ -171,7 +171,7 @@ func (g *Gate) follow(ctx context.Context, p *Permit, probe Probe) error {
 		return nil
 	}
 	return &Error{Op: string(p.Act.Kind), Kind: Refused, Rule: RuleAudit,
-		Public: "The write cannot be noted in the store, so nothing was sent.", Hint: "Look at the disk or the database of the store; reading goes on.",
+		Public: "The write cannot be noted in the store, so nothing was sent.", Remedy: Remedy{Kind: CheckStore},
 		Err: errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit, Detail: "the write could not be noted in the store"}))}
 }
 

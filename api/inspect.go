@@ -115,7 +115,7 @@ func (c *Client) InspectHooks(ctx context.Context) Inspection {
 		HookSettings
 		Secret untrusted.Text `json:"jwtSecret"`
 	}
-	return c.inspectOne(ctx, request{op: "read webhook settings", parts: []string{"/v2/hook/get"}, method: http.MethodGet}, hooksThing, settings{})
+	return c.inspectOne(ctx, request{op: "read webhook settings", parts: hooksPath, ownToken: true, method: http.MethodGet}, hooksThing, settings{})
 }
 
 // InspectCustomer finds out how the service tells of one customer (one to three

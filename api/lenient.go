@@ -75,8 +75,8 @@ func lenient(raw json.RawMessage, v reflect.Value, unread string) bool {
 }
 
 func lenientStruct(raw json.RawMessage, v reflect.Value) bool {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil {
+	m := object(raw)
+	if m == nil {
 		return false
 	}
 	for f := range v.Type().Fields() {
@@ -88,7 +88,7 @@ func lenientStruct(raw json.RawMessage, v reflect.Value) bool {
 		case name == "" || name == "-":
 			continue
 		}
-		if value, ok := member(fields, name); ok {
+		if value := m.get(name); value != nil {
 			lenient(value, v.FieldByIndex(f.Index), f.Tag.Get("unread"))
 		}
 	}
@@ -98,8 +98,8 @@ func lenientStruct(raw json.RawMessage, v reflect.Value) bool {
 // lenientSlice reads the elements one by one. One that cannot be read stays at
 // zero: how many there were is told all the same.
 func lenientSlice(raw json.RawMessage, v reflect.Value) bool {
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
+	items, ok := array(raw)
+	if !ok {
 		return false
 	}
 	out := reflect.MakeSlice(v.Type(), len(items), len(items))
@@ -108,31 +108,6 @@ func lenientSlice(raw json.RawMessage, v reflect.Value) bool {
 	}
 	v.Set(out)
 	return true
-}
-
-// member finds a name as encoding/json does: to the letter, else in any case.
-func member(fields map[string]json.RawMessage, name string) (json.RawMessage, bool) {
-	if v, ok := fields[name]; ok {
-		return v, true
-	}
-	for n, v := range fields {
-		if strings.EqualFold(n, name) {
-			return v, true
-		}
-	}
-	return nil, false
-}
-
-// textual is the text of a text, a number or a flag.
-func textual(raw json.RawMessage) (string, bool) {
-	var s string
-	switch {
-	case len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || string(raw) == "null":
-		return "", false
-	case raw[0] == '"':
-		return s, json.Unmarshal(raw, &s) == nil
-	}
-	return string(raw), json.Valid(raw)
 }
 
 // flagOf reads a flag from what is usual for one.

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
 	"time"
 
 	"opdeck/api/untrusted"
@@ -81,14 +83,39 @@ type Document struct {
 	CreateAt Time           `json:"createAt"`
 }
 
+// plainOperation is an Operation that encoding/json reads by itself.
+type plainOperation Operation
+
+var operationLayout = layoutOf(reflect.TypeFor[Operation]())
+
+// ReadOperation reads an operation and keeps body as its Raw: the caller gives
+// body away. It fails where body is no JSON object.
+func ReadOperation(body []byte) (Operation, error) {
+	var o Operation
+	r := reader{b: body}
+	if r.record(reflect.ValueOf(&o).Elem(), operationLayout); !r.end() {
+		o = Operation{}
+		if err := readRecord(body, (*plainOperation)(&o)); err != nil {
+			return Operation{}, err
+		}
+	}
+	o.Raw = body
+	return o, nil
+}
+
+// UnmarshalJSON keeps the record as it came beside the named fields.
+func (o *Operation) UnmarshalJSON(b []byte) (err error) {
+	*o, err = ReadOperation(bytes.Clone(b))
+	return err
+}
+
 // MarshalJSON writes the record as it came; one that was made here is written
 // from its fields.
 func (o Operation) MarshalJSON() ([]byte, error) {
 	if len(o.Raw) > 0 {
 		return o.Raw, nil
 	}
-	type plain Operation
-	return json.Marshal(plain(o))
+	return json.Marshal(plainOperation(o))
 }
 
 // Unknown lists the fields of the record that this program has no name for.

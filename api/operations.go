@@ -17,12 +17,14 @@ func (c *Client) Operation(ctx context.Context, opid string) (Operation, error) 
 }
 
 func (c *Client) readOperation(ctx context.Context, op, opid string) (Operation, error) {
-	a, err := c.get(ctx, request{op: op, parts: []string{"/v2/billing/operation", ":" + opid}}, nil)
+	a, err := c.get(ctx, request{op: op, parts: operationPath(opid)})
 	if err != nil {
 		return Operation{}, err
 	}
 	return c.operationOf(ctx, op, a)
 }
+
+func operationPath(opid string) []string { return []string{"/v2/billing/operation", ":" + opid} }
 
 // operationOf reads the operation that an answer holds and shows it to the
 // observers.
@@ -94,7 +96,7 @@ func setIf(v url.Values, key, value string) {
 // list reads a page of records.
 func list[T record](ctx context.Context, c *Client, t thing, parts []string, v url.Values) (Page[T], error) {
 	r := request{op: "list " + t.many, parts: parts, query: v}
-	a, err := c.get(ctx, r, nil)
+	a, err := c.get(ctx, r)
 	if err != nil {
 		return Page[T]{}, err
 	}

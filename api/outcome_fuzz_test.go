@@ -32,3 +32,12 @@ func FuzzDecide(f *testing.F) {
 		}
 	})
 }
+
+// TestEveryWriteIsDeclared: a write without a rule could never be done.
+func TestEveryWriteIsDeclared(t *testing.T) {
+	for _, kind := range ActKinds() {
+		if rules[kind].shown == nil && !kind.TouchesSession() {
+			t.Errorf("%s is not declared beside its call", kind)
+		}
+	}
+}

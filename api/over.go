@@ -3,8 +3,6 @@ package api
 import (
 	"errors"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +28,7 @@ type refusals struct {
 // on saying so to new tokens is not believed for a while, or every call of it would
 // cost a login.
 func (c *Client) forSession(r request, a answer, try int) int {
-	if a.err != nil || a.status == http.StatusUnauthorized || r.raw && a.status < 300 || !session.Dead(a.status, a.body, r.ownToken()) {
+	if a.err != nil || a.status == http.StatusUnauthorized || r.raw && a.status < 300 || !session.Dead(a.status, a.body, r.ownToken) {
 		return a.status
 	}
 	_, route := paths(r.parts...)
@@ -48,12 +46,6 @@ func (c *Client) forSession(r request, a answer, try int) int {
 		return a.status
 	}
 	return http.StatusUnauthorized
-}
-
-// ownToken reports whether r carries a token beside the session's, which the
-// service's words may be about.
-func (r request) ownToken() bool {
-	return slices.ContainsFunc(r.parts, func(p string) bool { return p == "/share" || strings.HasPrefix(p, "/v2/hook/") })
 }
 
 // knowsMore reports whether the session's error tells why there is no session,

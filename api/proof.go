@@ -1,14 +1,13 @@
 package api
 
 import (
-	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"opdeck/api/untrusted"
 )
 
 // Probe is what a later look needs to know of a write to find its proof. It
@@ -35,128 +34,61 @@ type Probe struct {
 	Leaves []string `json:"leaves,omitempty"`
 }
 
-// Readable reports whether anything can be read that would prove the write.
-func (p Probe) Readable() bool {
-	switch p.Kind {
-	case ActRemoveDocument, ActAttachDocument, ActUploadDocument, ActFinalize, ActSetHooks:
-		return true
-	case ActSetApplication:
-		return len(p.Leaves) > 0
-	}
-	return false // a link is not listed anywhere; what a share changes is not documented
+// rule is what one kind of write needs beside its request: what proves it, and
+// what its answers mean. It is declared beside the call.
+type rule struct {
+	// shown reports whether a body shows what the write wanted. answer: it is the
+	// write's own answer, else that of a read.
+	shown func(p Probe, body fields, answer bool) bool
+	// look reads the object once. nil: nothing can be read that would tell.
+	look func(ctx context.Context, c *Client, p Probe) (Sight, error)
+	// readable reports whether look can find the proof of p; nil: always.
+	readable func(p Probe) bool
+	// flag is a member beside "success" that says yes or no; "" for none.
+	flag string
+	// ownToken: the request carries a token beside the session's, which the service's
+	// words may be about.
+	ownToken bool
+	// statuses are those that the service's documents give as a no to this act: a no
+	// without words, with an object as a body or none. A page is somebody else's answer.
+	statuses []int
+	// refused words a no of this act alone; false leaves it to the general words.
+	refused func(e *Error, words string, body fields, a answer) bool
+	// advice says what to do while the outcome is not known; zero: FollowOutcome.
+	advice RemedyKind
 }
 
-// shown reports whether a body shows what the write wanted. answer: it is the
-// write's own answer, else that of a read.
-func (p Probe) shown(body reply, answer bool) bool {
-	if body == nil {
-		return false
-	}
-	success := answer && body.says("success", true)
-	switch p.Kind {
-	case ActRemoveDocument:
-		is, told := p.linked(body)
-		return told && !is
-	case ActAttachDocument:
-		is, told := p.linked(body)
-		return told && is
-	case ActUploadDocument:
-		return answer && uploadID(body, p.IDField) != ""
-	case ActShare:
-		return answer && body.says("applied", true)
-	case ActLink:
-		_, ok := linkIn(body)
-		return answer && ok
-	case ActFinalize:
-		return success || submitted(body)
-	case ActSetApplication:
-		return success || p.holds(body)
-	case ActSetHooks:
-		return success || p.hooked(body, answer)
-	}
-	return false
+// rules holds the rule of each kind of write. It is complete when the package is
+// initialised.
+var rules = map[ActKind]rule{}
+
+func declare(kind ActKind, r rule) ActKind { rules[kind] = r; return kind }
+
+func (r rule) documented(status int) bool { return slices.Contains(r.statuses, status) }
+
+// says reports whether the answer says yes (want) or no in its flags.
+func (r rule) says(body fields, want bool) bool {
+	return body.says("success", want) || r.flag != "" && body.says(r.flag, want)
+}
+
+// Readable reports whether anything can be read that would prove the write.
+func (p Probe) Readable() bool {
+	r := rules[p.Kind]
+	return r.look != nil && (r.readable == nil || r.readable(p))
+}
+
+// shown reports whether a body shows what the write wanted.
+func (p Probe) shown(body fields, answer bool) bool {
+	r := rules[p.Kind]
+	return body != nil && r.shown != nil && r.shown(p, body, answer)
 }
 
 // ProvenBy reports whether an operation that was read shows the wanted state.
-func (p Probe) ProvenBy(op Operation) bool {
-	return (p.Kind == ActRemoveDocument || p.Kind == ActAttachDocument) && p.shown(replyOf(op.Raw), false)
-}
+func (p Probe) ProvenBy(op Operation) bool { return p.OPID != "" && p.shown(object(op.Raw), false) }
 
-// linked tells whether the body's operation holds the document. told is false
-// when it is not that operation, or does not list its documents so that each can
-// be recognised.
-func (p Probe) linked(body reply) (is, told bool) {
-	op := replyOf(body["item"])
-	if op == nil {
-		op = body
-	}
-	var docs []json.RawMessage
-	if !strings.EqualFold(wordOf(op["opid"]), p.OPID) || json.Unmarshal(op["documents"], &docs) != nil || docs == nil {
-		return false, false
-	}
-	for _, d := range docs {
-		guid := wordOf(replyOf(d)["guid"])
-		if guid == "" {
-			return false, false
-		}
-		is = is || strings.EqualFold(guid, p.GUID)
-	}
-	return is, true
-}
-
-// wordOf is a text, number or boolean as text; "" for anything else.
-func wordOf(raw json.RawMessage) string {
-	s, _ := textual(bytes.TrimSpace(raw))
-	return s
-}
-
-// uploadID finds the id that an upload was answered with, "" for none.
-func uploadID(body reply, field string) string {
-	names := []string{"id", "guid", "documentid", "fileid", "uuid"}
-	if field != "" {
-		if id := pathIn(body, strings.Split(strings.ToLower(field), ".")); CheckID("file id", id) == nil {
-			return id
-		}
-		names = append([]string{strings.ToLower(field)}, names...)
-	}
-	for _, o := range body.inside() {
-		for _, n := range names {
-			if id := wordOf(o[n]); CheckID("file id", id) == nil {
-				return id
-			}
-		}
-	}
-	return ""
-}
-
-func pathIn(body reply, path []string) string {
-	for len(path) > 1 {
-		body, path = replyOf(body[path[0]]), path[1:]
-	}
-	return wordOf(body[path[0]])
-}
-
-// linkIn finds a usable address.
-func linkIn(body reply) (untrusted.Text, bool) {
-	for _, o := range body.inside() {
-		u := untrusted.Text(wordOf(o["url"]))
-		if (strings.HasPrefix(string(u), "https://") || strings.HasPrefix(string(u), "http://")) && !u.Flags().Suspicious() {
-			return u, true
-		}
-	}
-	return "", false
-}
-
-// submittedWords are states of an application that was handed in.
-var submittedWords = []string{"SUBMITTED", "MODERATION", "UNDER_REVIEW"}
-
-func submitted(body reply) bool {
-	for _, o := range body.inside() {
-		if slices.Contains(submittedWords, strings.ToUpper(wordOf(o["status"]))) {
-			return true
-		}
-	}
-	return false
+// Advice says what to do while the outcome of a write is not known.
+func Advice(kind ActKind) Remedy {
+	return Remedy{Kind: cmp.Or(rules[kind].advice, FollowOutcome)}
 }
 
 // leavesOf lists digests of the values of a JSON document with their paths. Names
@@ -164,11 +96,10 @@ func submitted(body reply) bool {
 // since the service's documents show them in one direction only.
 func leavesOf(raw json.RawMessage, path, salt string) []string {
 	var out []string
-	var list []json.RawMessage
 	if strings.Count(path, ".") > 64 {
 		return nil // no application is that deep
 	}
-	if in := replyOf(raw); in != nil {
+	if in := object(raw); in != nil {
 		for k, v := range in {
 			at := path + "." + k
 			if k == "application" || k == "item" || k == "data" {
@@ -176,73 +107,34 @@ func leavesOf(raw json.RawMessage, path, salt string) []string {
 			}
 			out = append(out, leavesOf(v, at, salt)...)
 		}
-	} else if json.Unmarshal(raw, &list) == nil {
+	} else if list, ok := array(raw); ok {
 		for i, v := range list {
 			out = append(out, leavesOf(v, path+"."+strconv.Itoa(i), salt)...)
 		}
-	} else if v := wordOf(raw); v != "" {
-		out = append(out, HashHex([]byte(salt + "\x00" + path + "\x00" + v))[:32])
+	} else if v, ok := textual(raw); ok && v != "" {
+		out = append(out, leaf(salt, path, v))
 	}
 	slices.Sort(out)
 	return out
 }
 
 // holds reports whether everything that was sent stands in body.
-func (p Probe) holds(body reply) bool {
-	if len(p.Leaves) == 0 {
-		return false
-	}
+func (p Probe) holds(body fields) bool {
 	raw, err := json.Marshal(body)
-	if err != nil {
-		return false
-	}
-	there := map[string]bool{}
-	for _, l := range leavesOf(raw, "", p.Salt) {
-		there[l] = true
-	}
-	for _, l := range p.Leaves {
-		if !there[l] {
-			return false
-		}
-	}
-	return true
+	return err == nil && within(p.Leaves, leavesOf(raw, "", p.Salt))
 }
 
-// hooked reports whether webhook settings are as they were sent. In a read the
-// secret must be there too: it may be all that was changed.
-func (p Probe) hooked(body reply, answer bool) bool {
-	for _, o := range body.inside() {
-		if _, told := o["hookurl"]; !told {
-			continue
-		}
-		q := p
-		if _, told := o["jwtsecret"]; !told && answer {
-			q.Leaves = slices.DeleteFunc(slices.Clone(p.Leaves), func(l string) bool { return strings.HasPrefix(l, secretLeaf) })
-		}
-		if q.holdsHooks(o) {
-			return true
-		}
-	}
-	return false
-}
-
-// secretLeaf marks the digest of the webhook secret among the leaves.
-const secretLeaf = "secret:"
-
-func hookLeaves(salt, jwtSecret string, h reply) []string {
-	var out []string
-	for _, k := range []string{"enabled", "hookurl", "hookcustomer", "hookoperation", "hookdepositaccount", "hookcounterparty"} {
-		out = append(out, HashHex([]byte(salt + "\x00" + k + "\x00" + wordOf(h[k])))[:32])
-	}
-	return append(out, secretLeaf+HashHex([]byte(salt + "\x00secret\x00" + jwtSecret))[:32])
-}
-
-func (p Probe) holdsHooks(o reply) bool {
-	there := hookLeaves(p.Salt, wordOf(o["jwtsecret"]), o)
-	for _, l := range p.Leaves {
+// within reports whether all digests that were sent are there; none prove nothing.
+func within(sent, there []string) bool {
+	for _, l := range sent {
 		if !slices.Contains(there, l) {
 			return false
 		}
 	}
-	return len(p.Leaves) > 0
+	return len(sent) > 0
+}
+
+// leaf is the digest of one value at its path.
+func leaf(salt, path, value string) string {
+	return HashHex([]byte(salt + "\x00" + path + "\x00" + value))[:32]
 }

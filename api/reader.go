@@ -2,11 +2,18 @@ package api
 
 import (
 	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"opdeck/api/untrusted"
 )
+
+// Reading operations is what browsing costs most: each page of the list reads
+// dozens of them from the index. reader reads the usual shapes of a record, with the
+// fields of its type known beforehand. What is unusual (a name in another case, a
+// name twice, a value of another kind) it leaves to readRecord, and where it answers,
+// its answer is that of readRecord: FuzzOperation holds the two together.
 
 // reader walks over JSON of known shape. Once bad it stays where it is: the
 // document needs the library.
@@ -65,9 +72,10 @@ func (r *reader) word(w string) bool {
 
 func (r *reader) null() bool { return r.word("null") }
 
-// object calls value for each name that is one of names, by its place there,
-// with the reader at its value. Other values are stepped over.
-func (r *reader) object(names []string, value func(i int)) {
+// record reads an object into the struct v. Values without a field are stepped
+// over; a field that comes twice, or in another case, is left to the library,
+// which merges the one and matches the other.
+func (r *reader) record(v reflect.Value, l *layout) {
 	if !r.take('{') {
 		r.fail()
 		return
@@ -83,14 +91,15 @@ func (r *reader) object(names []string, value func(i int)) {
 			r.fail()
 			return
 		}
-		i := place(names, name, expect)
+		i := l.place(name, expect)
 		switch {
-		case i >= 0 && seen&(1<<i) != 0, i < 0 && alike(names, name):
-			r.fail() // the library merges the one and matches the other
+		case i >= 0 && seen&(1<<i) != 0, i < 0 && l.alike(name):
+			r.fail()
 		case i >= 0:
 			seen |= 1 << i
 			expect = i + 1
-			value(i)
+			f := &l.fields[i]
+			r.value(v.Field(f.index), f.layout)
 		default:
 			r.skip()
 		}
@@ -103,25 +112,38 @@ func (r *reader) object(names []string, value func(i int)) {
 	}
 }
 
-func place(names []string, name []byte, expect int) int {
-	if expect < len(names) && names[expect] == string(name) {
-		return expect
+// value reads what comes next into v; null leaves v at zero.
+func (r *reader) value(v reflect.Value, l *layout) {
+	if r.bad || r.null() {
+		return
 	}
-	for i, n := range names {
-		if n == string(name) {
-			return i
-		}
+	switch l.kind {
+	case isNumber:
+		v.SetString(string(r.number()))
+	case isTime:
+		*v.Addr().Interface().(*Time) = timeOf(r.number())
+	case isRecord:
+		r.record(v, l)
+	case isText:
+		v.SetString(r.text())
+	case isFlag:
+		v.SetBool(r.flag())
+	case isWhole:
+		v.SetInt(r.whole())
+	case isPointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		r.value(v.Elem(), l.elem)
+	case isList:
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		r.array(func() {
+			n := v.Len()
+			v.Grow(1)
+			v.SetLen(n + 1)
+			r.value(v.Index(n), l.elem)
+		})
+	default:
+		r.fail()
 	}
-	return -1
-}
-
-func alike(names []string, name []byte) bool {
-	for _, n := range names {
-		if strings.EqualFold(n, string(name)) {
-			return true
-		}
-	}
-	return false
 }
 
 // skip steps over a value of any kind.
@@ -201,21 +223,17 @@ func (r *reader) plain() []byte {
 	return nil
 }
 
-func (r *reader) text(t *untrusted.Text) {
-	if r.bad || r.null() {
-		return
-	}
-	if c := r.next(); c == '-' || c >= '0' && c <= '9' { // an id as a number
-		*t = untrusted.Text(r.digits())
-		return
+// text is that of a string, or of an id as a number.
+func (r *reader) text() string {
+	if c := r.next(); c == '-' || c >= '0' && c <= '9' {
+		return string(r.digits())
 	}
 	from := r.i
 	if s := r.plain(); !r.bad {
-		*t = untrusted.Text(s)
-		return
+		return string(s)
 	}
 	r.i, r.bad = from, false
-	*t = untrusted.Text(r.escaped())
+	return r.escaped()
 }
 
 // escaped is a string that is not plain; the library reads it.
@@ -241,28 +259,24 @@ func (r *reader) escaped() (s string) {
 	return ""
 }
 
-func (r *reader) flag(f *bool) {
+func (r *reader) flag() bool {
 	switch {
 	case r.word("true"):
-		*f = true
+		return true
 	case r.word("false"):
-		*f = false
-	case r.null():
-	default: // "true", 1
-		is, ok := flagWord(string(r.number()))
-		if *f = is; !ok {
-			r.fail()
-		}
+		return false
 	}
+	is, ok := flagWord(string(r.number())) // "true", 1
+	if !ok {
+		r.fail()
+	}
+	return is
 }
 
 // number is what Number keeps of a string or a whole number.
 func (r *reader) number() Number {
-	switch {
-	case r.next() == '"':
+	if r.next() == '"' {
 		return Number(r.plain())
-	case r.null():
-		return ""
 	}
 	return Number(r.digits())
 }
@@ -270,53 +284,111 @@ func (r *reader) number() Number {
 // digits is a whole number as JSON writes it.
 func (r *reader) digits() []byte {
 	neg := r.take('-')
-	from := r.i
+	from, first := r.i, r.i
+	if neg {
+		from--
+	}
 	for r.i < len(r.b) && r.b[r.i] >= '0' && r.b[r.i] <= '9' {
 		r.i++
 	}
-	if n := r.i - from; r.bad || n == 0 || n > 1 && r.b[from] == '0' {
+	n := r.i - first
+	if r.bad || n == 0 || n > 1 && r.b[first] == '0' || r.i < len(r.b) && strings.IndexByte(".eE", r.b[r.i]) >= 0 {
 		r.fail()
 		return nil
-	}
-	if r.i < len(r.b) && strings.IndexByte(".eE", r.b[r.i]) >= 0 {
-		r.fail()
-		return nil
-	}
-	if neg {
-		from--
 	}
 	return r.b[from:r.i]
 }
 
-// whole is a whole number, or the text of one.
-func (r *reader) whole(v *int64) {
-	if r.next() != '"' {
-		r.short(v)
-		return
-	}
-	n, ok := wholeWord(string(r.plain()))
-	if *v = n; !ok {
-		r.fail()
-	}
-}
-
-// short is a whole number of up to 18 digits, or null.
-func (r *reader) short(v *int64) {
-	if r.null() {
-		return
+// whole is a whole number of up to 18 digits, or the text of one.
+func (r *reader) whole() int64 {
+	if r.next() == '"' {
+		n, ok := wholeWord(string(r.plain()))
+		if !ok {
+			r.fail()
+		}
+		return n
 	}
 	d := r.digits()
-	if len(d) > 18 {
+	n, err := strconv.ParseInt(string(d), 10, 64)
+	if err != nil || len(d) > 18 {
 		r.fail()
 	}
-	var x int64
-	for _, c := range d {
-		if c != '-' {
-			x = 10*x + int64(c-'0')
+	return n
+}
+
+// layout tells how reader reads a Go type.
+type layout struct {
+	kind   kind
+	fields []field // of a record, in the order of its declaration
+	elem   *layout // of a pointer or list
+}
+
+type field struct {
+	name   string
+	index  int
+	layout *layout
+}
+
+type kind int
+
+const (
+	isOther kind = iota // left to the library
+	isRecord
+	isText
+	isFlag
+	isWhole
+	isNumber
+	isTime
+	isPointer
+	isList
+)
+
+const maxFields = 32 // of a record: bits of what was seen
+
+func layoutOf(t reflect.Type) *layout {
+	switch {
+	case t == reflect.TypeFor[Number]():
+		return &layout{kind: isNumber}
+	case t == reflect.TypeFor[Time]():
+		return &layout{kind: isTime}
+	case t.Kind() == reflect.String:
+		return &layout{kind: isText}
+	case t.Kind() == reflect.Bool:
+		return &layout{kind: isFlag}
+	case t.Kind() == reflect.Int64:
+		return &layout{kind: isWhole}
+	case t.Kind() == reflect.Pointer:
+		return &layout{kind: isPointer, elem: layoutOf(t.Elem())}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		return &layout{kind: isList, elem: layoutOf(t.Elem())}
+	case t.Kind() != reflect.Struct || t.NumField() > maxFields:
+		return &layout{}
+	}
+	l := &layout{kind: isRecord}
+	for f := range t.Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
+			l.fields = append(l.fields, field{name, f.Index[0], layoutOf(f.Type)})
 		}
 	}
-	if len(d) > 0 && d[0] == '-' {
-		x = -x
+	return l
+}
+
+func (l *layout) names() []string {
+	var out []string
+	for _, f := range l.fields {
+		out = append(out, f.name)
 	}
-	*v = x
+	return out
+}
+
+// place is where the field of that name stands, -1 for none; expect is tried first.
+func (l *layout) place(name []byte, expect int) int {
+	if expect < len(l.fields) && l.fields[expect].name == string(name) {
+		return expect
+	}
+	return slices.IndexFunc(l.fields, func(f field) bool { return f.name == string(name) })
+}
+
+func (l *layout) alike(name []byte) bool {
+	return slices.ContainsFunc(l.fields, func(f field) bool { return strings.EqualFold(f.name, string(name)) })
 }

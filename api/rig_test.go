@@ -13,6 +13,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 	"opdeck/api/session"
+	"opdeck/api/session/sessiontest"
 	"opdeck/internal/sandbox"
 )
 
@@ -101,7 +102,7 @@ func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := session.NewMemory(session.SystemClock())
+	rows := sessiontest.NewMemory(session.SystemClock())
 	many := map[limit.Class]int{}
 	for _, c := range limit.Classes {
 		many[c] = 10_000

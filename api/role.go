@@ -66,14 +66,15 @@ func (r Role) May(p Permission) bool {
 func (r Role) Valid() bool { return slices.Contains(Roles, r) }
 
 // WhoMay names the roles that allow p, for the sentence that explains a refusal.
-func WhoMay(p Permission) string {
-	var w []string
+func WhoMay(p Permission) string { return strings.Join(whoMay(p), ", ") }
+
+func whoMay(p Permission) (w []string) {
 	for _, r := range Roles {
 		if r.May(p) {
 			w = append(w, string(r))
 		}
 	}
-	return strings.Join(w, ", ")
+	return w
 }
 
 type actorKey struct{}
@@ -124,11 +125,10 @@ func LacksPermission(op string, role Role, p Permission) *Error {
 	}
 	return &Error{Op: op, Kind: Refused, Rule: RuleRole,
 		Public: fmt.Sprintf("Your role (%s) does not allow to %s.", name, p),
-		Hint:   "Roles that do: " + WhoMay(p) + "."}
+		Remedy: Remedy{Kind: AskRole, Names: whoMay(p)}}
 }
 
 // ReadOnly is the refusal of an act by a read-only context.
 func ReadOnly(op string) *Error {
-	return &Error{Op: op, Kind: Refused, Rule: RuleReadOnly, Public: "This context is read-only.",
-		Hint: "Writes need a context with read_only = false and no --read-only."}
+	return &Error{Op: op, Kind: Refused, Rule: RuleReadOnly, Public: "This context is read-only.", Remedy: Remedy{Kind: LeaveReadOnly}}
 }

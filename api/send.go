@@ -34,7 +34,10 @@ type request struct {
 	body    []byte // nil: none
 	content string // type of the body
 	write   bool   // once sent, it is awaited whatever becomes of the caller
-	raw     bool   // the answer is bytes of any type, not JSON
+	// ownToken: it carries a token beside the session's (rule.ownToken; also the read of
+	// the webhook settings).
+	ownToken bool
+	raw      bool // the answer is bytes of any type, not JSON
 }
 
 func (r request) class() limit.Class { p, _ := paths(r.parts...); return ClassOf(p) }
@@ -140,18 +143,14 @@ func cause(err error) error {
 	return err
 }
 
-// get reads a JSON answer into out. A read that failed on its way is tried once
+// get makes a call that only reads. A read that failed on its way is tried once
 // more; nothing else in this client repeats anything.
-func (c *Client) get(ctx context.Context, r request, out any) (answer, error) {
+func (c *Client) get(ctx context.Context, r request) (answer, error) {
 	r.method = http.MethodGet
-	a, err := c.read(ctx, r)
-	if err != nil {
-		return a, err
-	}
-	return a, c.decode(r, a, out)
+	return c.read(ctx, r)
 }
 
-// read sends a call that changes nothing, and once more when it failed on its way.
+// read is get with the method of r.
 func (c *Client) read(ctx context.Context, r request) (answer, error) {
 	a, err := c.exchange(ctx, r)
 	if again(err) && c.opt.Sleep(ctx, retryPause) == nil {
@@ -163,21 +162,6 @@ func (c *Client) read(ctx context.Context, r request) (answer, error) {
 func again(err error) bool {
 	e := AsError(err)
 	return e != nil && e.Kind == Unavailable && !knowsMore(err) && !errors.Is(err, errTooLarge) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
-}
-
-// decode reads the answer's JSON; an answer that is not JSON is an error whose
-// text shows nothing of it.
-func (c *Client) decode(r request, a answer, out any) error {
-	if out == nil {
-		return nil
-	}
-	if err := a.json(r); err != nil {
-		return err
-	}
-	if err := readRecord(a.body, out); err != nil {
-		return notUnderstood(r, a, err)
-	}
-	return nil
 }
 
 func orNothing(kind string) string {

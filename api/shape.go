@@ -28,7 +28,7 @@ type thing struct {
 }
 
 var (
-	operationThing = thing{"operation", "operations", []string{"opid"}, 1, []string{"operation", "general", "parent"}, []string{"operations", "operationList"}, operationNames}
+	operationThing = thing{"operation", "operations", []string{"opid"}, 1, []string{"operation", "general", "parent"}, []string{"operations", "operationList"}, operationLayout.names()}
 	customerThing  = thing{"customer", "customers", []string{"cuid", "customerId", "id"}, 1, []string{"customer", "client"}, []string{"customers", "clients"}, []string{"cuid", "name", "type", "status"}}
 	fileThing      = thing{"document", "documents", []string{"id", "guid", "documentId", "fileId", "uuid"}, 1, []string{"file", "document"}, []string{"files", "documents"}, []string{"id", "size"}}
 	hooksThing     = thing{"webhook settings", "webhook settings", []string{"hookUrl", "enabled"}, 2, []string{"parameters", "hook", "settings"}, nil,
@@ -44,44 +44,11 @@ const (
 	maxBeside  = 3 // keys of an object of any name around a record: with more it is a thing of its own
 )
 
-// object is b as an object; nil for anything else.
-func object(b json.RawMessage) map[string]json.RawMessage {
-	b = bytes.TrimSpace(b)
-	var m map[string]json.RawMessage
-	if len(b) == 0 || b[0] != '{' || json.Unmarshal(b, &m) != nil {
-		return nil
-	}
-	return m
-}
-
-// array is b as an array; ok is false for anything else.
-func array(b json.RawMessage) (items []json.RawMessage, ok bool) {
-	b = bytes.TrimSpace(b)
-	if len(b) == 0 || b[0] != '[' || json.Unmarshal(b, &items) != nil {
-		return nil, false
-	}
-	return items, true
-}
-
-func null(b json.RawMessage) bool { return string(bytes.TrimSpace(b)) == "null" }
-
-// textOf is the first of the names that holds a text, a number or a flag.
-func textOf(m map[string]json.RawMessage, names ...string) string {
-	for _, n := range names {
-		if raw, ok := member(m, n); ok {
-			if s, ok := textual(bytes.TrimSpace(raw)); ok && s != "" {
-				return s
-			}
-		}
-	}
-	return ""
-}
-
 // holds reports whether m itself is a record, known by one of the first n names
 // of its identifier.
-func (t thing) holds(m map[string]json.RawMessage, n int) bool {
+func (t thing) holds(m fields, n int) bool {
 	for _, id := range t.ids[:n] {
-		if raw, ok := member(m, id); ok && !null(raw) && string(bytes.TrimSpace(raw)) != `""` {
+		if raw := string(m.get(id)); raw != "" && raw != "null" && raw != `""` {
 			return true
 		}
 	}
@@ -120,7 +87,7 @@ func (t thing) within(raw json.RawMessage, at string, depth int) (json.RawMessag
 
 // order is where to look for a record in m: the usual names, then the only object
 // that there is, whatever it is called.
-func (t thing) order(m map[string]json.RawMessage) []string {
+func (t thing) order(m fields) []string {
 	var out, other []string
 	for _, name := range slices.Concat(around[:1], t.wraps, around[1:]) {
 		if m[name] != nil {
@@ -165,19 +132,19 @@ func (c *Client) one(r request, a answer, t thing) (json.RawMessage, error) {
 	}
 	return nil, &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
 		Public: "The service's answer holds no " + t.one + ". It holds " + keysOf(a.body) + ".",
-		Hint:   "opdeck doctor --deep tells how the service's answers differ from what is expected."}
+		Remedy: Remedy{Kind: CompareAnswers}}
 }
 
 // json tells whether the answer can be JSON: it says so, or it is JSON whatever it
 // says. A byte order mark is dropped.
 func (a *answer) json(r request) error {
-	a.body = bytes.TrimPrefix(a.body, []byte("\xef\xbb\xbf"))
+	a.body = bytes.TrimPrefix(a.body, byteOrderMark)
 	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
 	start := bytes.TrimSpace(a.body)
 	switch {
 	case len(start) == 0:
 		return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
-			Public: fmt.Sprintf("The service answered with nothing (%d) instead of JSON.", a.status), Hint: "Tell the request id to the operator of the service."}
+			Public: fmt.Sprintf("The service answered with nothing (%d) instead of JSON.", a.status), Remedy: Remedy{Kind: ReportRequest}}
 	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
 		return nil
 	case (start[0] == '{' || start[0] == '[') && json.Valid(start):
@@ -185,12 +152,12 @@ func (a *answer) json(r request) error {
 	}
 	return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
 		Public: fmt.Sprintf("The service answered with %s instead of JSON.", orNothing(kind)),
-		Hint:   "Is base_url the address of the service, and not of a proxy or a web page?"}
+		Remedy: Remedy{Kind: CheckBaseURL}}
 }
 
 func notUnderstood(r request, a answer, err error) error {
 	return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
-		Public: "The service's answer could not be understood.", Hint: "Tell the request id to the operator of the service.",
+		Public: "The service's answer could not be understood.", Remedy: Remedy{Kind: ReportRequest},
 		Err: errors.Join(fmt.Errorf("%d bytes", len(a.body)), err)}
 }
 

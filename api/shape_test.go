@@ -154,8 +154,8 @@ func TestListShapes(t *testing.T) {
 					t.Fatalf("read as %d operations of %q", len(p.Items), p.Total)
 				}
 				for _, w := range c.words {
-					if !strings.Contains(e.Public+" "+e.Hint, w) {
-						t.Errorf("%q %q does not say %q", e.Public, e.Hint, w)
+					if !strings.Contains(e.Public+" "+string(e.Remedy.Kind), w) {
+						t.Errorf("%q %q does not say %q", e.Public, e.Remedy, w)
 					}
 				}
 				if len(e.Public) > 1000 || strings.ContainsRune(e.Public, '\x1b') {

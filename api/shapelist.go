@@ -65,7 +65,7 @@ func whole64(n Number) Number {
 // spot is an array that may hold the records.
 type spot struct {
 	path    string
-	holder  map[string]json.RawMessage // the object around it
+	holder  fields // the object around it
 	items   []json.RawMessage
 	records int // elements that are records, plain or wrapped
 	rank    int // of its name: the smaller, the likelier
@@ -110,7 +110,7 @@ func likelier(a, b spot) int {
 
 // omitted reports whether an answer without an array tells an empty list: one
 // that leaves out what is empty, and tells nothing else.
-func (t thing) omitted(top map[string]json.RawMessage, l listing) bool {
+func (t thing) omitted(top fields, l listing) bool {
 	if top == nil || l.total != "0" && (l.total != "" || !hasMeta(top)) {
 		return false
 	}
@@ -124,7 +124,7 @@ func (t thing) omitted(top map[string]json.RawMessage, l listing) bool {
 
 // spots are the arrays of an object, and of the objects in it: at most one where
 // field names it.
-func (t thing) spots(m map[string]json.RawMessage, at string, depth int, field string) []spot {
+func (t thing) spots(m fields, at string, depth int, field string) []spot {
 	var out []spot
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		path := under(at, name)
@@ -195,7 +195,7 @@ func (t thing) count(items []json.RawMessage) int {
 func (t thing) isRecord(raw json.RawMessage) bool { return t.holds(object(raw), t.sure) }
 
 // listed reads items and counts from a spot.
-func (t thing) listed(s spot, top map[string]json.RawMessage) listing {
+func (t thing) listed(s spot, top fields) listing {
 	l := listing{items: s.items, shape: Shape{Key: s.path}}
 	for i, it := range s.items {
 		if t.isRecord(it) {
@@ -227,12 +227,12 @@ var (
 	totals = []string{"total", "totalCount", "total_count", "totalItems", "totalElements", "totalRecords", "totalResults", "recordsTotal", "count"}
 )
 
-func hasMeta(m map[string]json.RawMessage) bool {
+func hasMeta(m fields) bool {
 	return slices.ContainsFunc(metas, func(name string) bool { return object(m[name]) != nil })
 }
 
 // counts reads total, page and size from the meta object in m, else from m itself.
-func (l *listing) counts(m map[string]json.RawMessage, at string) {
+func (l *listing) counts(m fields, at string) {
 	for _, name := range metas {
 		if inner := object(m[name]); inner != nil {
 			l.count(inner, under(at, name))
@@ -241,18 +241,18 @@ func (l *listing) counts(m map[string]json.RawMessage, at string) {
 	l.count(m, at)
 }
 
-func (l *listing) count(m map[string]json.RawMessage, at string) {
+func (l *listing) count(m fields, at string) {
 	for _, name := range totals {
-		n := whole64(Number(textOf(m, name)))
+		n := whole64(Number(m.text(name)))
 		if l.total != "" || n == "" || name == "count" && string(n) == strconv.Itoa(len(l.items)) && len(l.items) > 0 {
 			continue // a count that equals the page may be the page's
 		}
 		l.total, l.shape.Total = n, under(at, name)
 	}
-	if n, ok := wholeWord(textOf(m, "page", "pageNumber", "number")); ok && l.page == 0 {
+	if n, ok := wholeWord(m.text("page", "pageNumber", "number")); ok && l.page == 0 {
 		l.page = int(n)
 	}
-	if n, ok := wholeWord(textOf(m, "pageSize", "page_size", "size", "limit", "perPage")); ok && l.size == 0 {
+	if n, ok := wholeWord(m.text("pageSize", "page_size", "size", "limit", "perPage")); ok && l.size == 0 {
 		l.size = int(n)
 	}
 }
@@ -296,13 +296,11 @@ func pageOf[T record](c *Client, r request, a answer, t thing, page int) (Page[T
 	return p, nil
 }
 
-const listHint = "Set [service] list_field to the name of the array that holds the list; opdeck doctor --deep tells what the service's answers hold."
-
 func noList(r request, a answer, t thing, l listing) error {
 	if !json.Valid(a.body) {
 		return notUnderstood(r, a, nil)
 	}
-	e := &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id, Hint: listHint,
+	e := &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id, Remedy: Remedy{Kind: NameListField},
 		Public: "The service's answer holds no list of " + t.many + " that can be read. It holds " + keysOf(a.body) + "."}
 	if l.total != "" {
 		e.Public = fmt.Sprintf("The service tells a total of %s %s, and its answer holds none that can be read. It holds %s.", l.total, t.many, keysOf(a.body))
@@ -311,7 +309,7 @@ func noList(r request, a answer, t thing, l listing) error {
 }
 
 func noIDs(r request, a answer, t thing, l listing) error {
-	return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id, Hint: listHint,
+	return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id, Remedy: Remedy{Kind: NameListField},
 		Public: fmt.Sprintf("None of the %d %s in the service's answer has the field “%s”, which identifies it. The first one holds %s.",
 			len(l.items), t.many, t.ids[0], keysOf(l.items[0]))}
 }

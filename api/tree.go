@@ -31,7 +31,7 @@ func (c *Client) OperationTree(ctx context.Context, opid string) (OperationTree,
 		return OperationTree{}, err
 	}
 	r := request{op: op, parts: []string{"/v2/billing/operation", ":" + opid, "/tree"}}
-	a, err := c.get(ctx, r, nil)
+	a, err := c.get(ctx, r)
 	if err != nil {
 		return OperationTree{}, err
 	}
@@ -115,7 +115,7 @@ func (b *branches) walk(raw json.RawMessage, depth int) bool {
 }
 
 // own is the operation that raw is, or that stands under a key of it.
-func (b *branches) own(raw json.RawMessage, m map[string]json.RawMessage) (*Operation, string) {
+func (b *branches) own(raw json.RawMessage, m fields) (*Operation, string) {
 	try := func(raw json.RawMessage) *Operation {
 		if !operationThing.isRecord(raw) {
 			return nil
@@ -138,7 +138,7 @@ func (b *branches) own(raw json.RawMessage, m map[string]json.RawMessage) (*Oper
 }
 
 // children walks what m holds beside its own operation, which stands under key.
-func (b *branches) children(m map[string]json.RawMessage, key string, depth int) {
+func (b *branches) children(m fields, key string, depth int) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		items, is := array(m[name])
 		switch {

@@ -97,24 +97,14 @@ func unknown(raw json.RawMessage, t reflect.Type, path string, out *[]Field) {
 	case !fits(raw, t) && path != "":
 		*out = append(*out, Field{Path: path, Value: raw, Odd: true})
 	case t.Kind() == reflect.Slice && raw[0] == '[':
-		var items []json.RawMessage
-		if json.Unmarshal(raw, &items) != nil {
-			return
-		}
+		items, _ := array(raw)
 		for i, it := range items {
 			unknown(it, t.Elem(), path+"["+strconv.Itoa(i)+"]", out)
 		}
 	case t.Kind() == reflect.Struct && raw[0] == '{':
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(raw, &fields) != nil {
-			return
-		}
 		names := fieldTypes(t)
-		for name, v := range fields {
-			at := name
-			if path != "" {
-				at = path + "." + name
-			}
+		for name, v := range object(raw) {
+			at := under(path, name)
 			if ft, ok := names[name]; ok {
 				unknown(v, ft, at, out)
 				continue

@@ -31,7 +31,7 @@ func (c *Client) send(ctx context.Context, w write) (answer, error) {
 	if err := c.opt.Gate.follow(ctx, permit, w.probe); err != nil {
 		return answer{}, err
 	}
-	w.req.write = true
+	w.req.write, w.req.ownToken = true, rules[w.act.Kind].ownToken
 	a, err := c.exchange(ctx, w.req)
 	out, err := decide(w.probe, w.req.op, a, err)
 	if out.Verdict == Unclear {

@@ -3,6 +3,7 @@ package ui
 import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
@@ -22,8 +23,8 @@ func Failure(what string, err error) Explain {
 		title = what + " refused"
 	}
 	lines := []string{e.Public}
-	if e.Hint != "" {
-		lines = append(lines, e.Hint)
+	if what := remedy.Screen(e); what != "" {
+		lines = append(lines, what)
 	}
 	k := keymap.New()
 	if e.Kind == api.UnknownOutcome {

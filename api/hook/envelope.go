@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"opdeck/api/untrusted"
 )
 
@@ -255,24 +257,10 @@ func integer(s string) (int64, bool) {
 	return n, true
 }
 
-// IsID reports whether s has the form of a hook_id: a UUID version 4 in lower case.
-func IsID(s string) bool { return isUUID4(s) }
-
+// isUUID4 reports whether s is a UUID version 4 in lower case.
 func isUUID4(s string) bool {
-	if len(s) != 36 || s[14] != '4' || strings.IndexByte("89ab", s[19]) < 0 {
-		return false
-	}
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return false
-			}
-		case (c < '0' || c > '9') && (c < 'a' || c > 'f'):
-			return false
-		}
-	}
-	return true
+	id, err := uuid.Parse(s)
+	return err == nil && id.Version() == 4 && id.Variant() == uuid.RFC4122 && id.String() == s
 }
 
 const maxShown = 60 // bytes of a delivery in a Detail

@@ -1,7 +1,10 @@
 package hook
 
 import (
+	"encoding/json"
+	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf16"
@@ -64,27 +67,43 @@ func (d parsed) free() {
 // that are no UTF-8, lone surrogates, a byte order mark, anything after the
 // value, and more than maxDepth levels.
 func parse(b []byte) (parsed, *Malformed) {
+	if !json.Valid(b) {
+		return parsed{}, invalid(b)
+	}
 	p := parsers.Get().(*parser)
-	p.b, p.s, p.i, p.bad = b, string(b), 0, nil
+	p.b, p.s = b, string(b)
 	p.space()
 	v := p.value(0)
-	p.space()
-	if p.bad == nil && p.i < len(b) {
-		p.fail(ReasonJSON, "something follows the JSON value")
-	}
-	if p.bad != nil {
-		bad := p.bad
+	if bad := p.bad; bad != nil {
 		p.free()
 		return parsed{}, bad
 	}
 	return parsed{v, p}, nil
 }
 
+// invalid says where a text stops being JSON.
+func invalid(b []byte) *Malformed {
+	var raw json.RawMessage
+	var at *json.SyntaxError
+	switch err := json.Unmarshal(b, &raw); {
+	case !errors.As(err, &at):
+		return &Malformed{Reason: ReasonJSON, Detail: "no JSON"}
+	case strings.Contains(at.Error(), "max depth"):
+		return tooDeep(int(at.Offset))
+	}
+	return &Malformed{Reason: ReasonJSON, Detail: "not one JSON value (byte " + strconv.FormatInt(at.Offset, 10) + ")"}
+}
+
+func tooDeep(at int) *Malformed {
+	return &Malformed{Reason: ReasonDepth, Detail: "nested deeper than " + strconv.Itoa(maxDepth) + " levels (byte " + strconv.Itoa(at) + ")"}
+}
+
+// parser takes a text apart that is known to be JSON.
 type parser struct {
 	b   []byte
 	s   string // b once more: texts without escapes are parts of it
 	i   int
-	bad *Malformed // the first mistake; ends the reading
+	bad *Malformed // the first mistake
 
 	open []member // of the objects and lists around the place, the innermost last
 	done []member // of those that are read
@@ -114,18 +133,10 @@ func (p *parser) close(from int) []member {
 	return p.done[at:len(p.done):len(p.done)]
 }
 
-func (p *parser) fail(r Reason, what string) {
-	if p.bad == nil {
-		p.bad = &Malformed{Reason: r, Detail: what + " (byte " + strconv.Itoa(p.i) + ")"}
-		p.i = len(p.b)
-	}
-}
+func (p *parser) fail(bad *Malformed) { p.bad = first(p.bad, bad) }
 
-func (p *parser) peek() byte {
-	if p.i < len(p.b) {
-		return p.b[p.i]
-	}
-	return 0
+func (p *parser) encoding(what string) {
+	p.fail(&Malformed{Reason: ReasonEncoding, Detail: what + " (byte " + strconv.Itoa(p.i) + ")"})
 }
 
 func (p *parser) space() {
@@ -134,263 +145,113 @@ func (p *parser) space() {
 	}
 }
 
+// next steps over a comma or colon and the space around it.
+func (p *parser) next() {
+	p.space()
+	if p.b[p.i] == ',' || p.b[p.i] == ':' {
+		p.i++
+		p.space()
+	}
+}
+
 func (p *parser) value(depth int) (v value) {
 	if depth > maxDepth {
-		p.fail(ReasonDepth, "nested deeper than 32 levels")
-		return v
+		p.fail(tooDeep(p.i))
 	}
 	from := p.i
-	switch c := p.peek(); {
+	switch c := p.b[p.i]; {
 	case c == '{':
-		v = p.object(depth)
+		v = value{kind: object, members: p.members('}', depth)}
 	case c == '[':
-		v = p.array(depth)
+		v = value{kind: array, members: p.members(']', depth)}
 	case c == '"':
-		v = value{kind: str, text: p.string()}
-	case c == '-' || c >= '0' && c <= '9':
-		v = p.number()
+		v = value{kind: str, text: p.text()}
 	default:
-		v = p.word()
+		if v.kind = word; c == '-' || c >= '0' && c <= '9' {
+			v.kind = number
+		}
+		for p.i < len(p.b) && strings.IndexByte(" \n\r\t,]}", p.b[p.i]) < 0 {
+			p.i++
+		}
 	}
-	if p.bad == nil {
-		v.raw = p.b[from:p.i:p.i]
-	}
+	v.raw = p.b[from:p.i:p.i]
 	return v
 }
 
-func (p *parser) object(depth int) value {
-	v := value{kind: object}
+// members reads those of an object or list up to its end.
+func (p *parser) members(end byte, depth int) []member {
 	var many map[string]bool
 	from := len(p.open)
 	p.i++
-	for p.space(); p.bad == nil && p.peek() != '}'; p.space() {
-		members := p.open[from:]
-		if len(members) > 0 && !p.comma() {
-			return v
-		}
-		if p.peek() != '"' {
-			p.fail(ReasonJSON, "a name in quotes is missing")
-			return v
-		}
-		key := p.string()
-		if len(members) == manyMembers {
-			many = folded(members)
-		}
-		if twice(members, many, key) {
-			p.fail(ReasonDuplicate, "a name stands twice in one object")
-			return v
-		}
-		if p.space(); p.peek() != ':' {
-			p.fail(ReasonJSON, "a colon is missing")
-			return v
-		}
-		p.i++
-		p.space()
-		val := p.value(depth + 1)
-		p.open = append(p.open, member{key, val})
-	}
-	p.i++
-	v.members = p.close(from)
-	return v
-}
-
-func (p *parser) array(depth int) value {
-	v := value{kind: array}
-	from := len(p.open)
-	p.i++
-	for p.space(); p.bad == nil && p.peek() != ']'; p.space() {
-		if len(p.open) > from && !p.comma() {
-			return v
-		}
-		val := p.value(depth + 1)
-		p.open = append(p.open, member{val: val})
-	}
-	p.i++
-	v.members = p.close(from)
-	return v
-}
-
-func (p *parser) comma() bool {
-	if p.peek() != ',' {
-		p.fail(ReasonJSON, "a comma or an end is missing")
-		return false
-	}
-	p.i++
-	p.space()
-	return true
-}
-
-func (p *parser) word() value {
-	for _, w := range []string{"null", "true", "false"} {
-		if len(p.b)-p.i >= len(w) && string(p.b[p.i:p.i+len(w)]) == w {
-			p.i += len(w)
-			return value{kind: word}
-		}
-	}
-	p.fail(ReasonJSON, "no JSON value")
-	return value{}
-}
-
-func (p *parser) digits() bool {
-	from := p.i
-	for p.i < len(p.b) && p.b[p.i] >= '0' && p.b[p.i] <= '9' {
-		p.i++
-	}
-	return p.i > from
-}
-
-func (p *parser) number() value {
-	if p.peek() == '-' {
-		p.i++
-	}
-	ok := true
-	if p.peek() == '0' {
-		p.i++
-	} else {
-		ok = p.digits()
-	}
-	if ok && p.peek() == '.' {
-		p.i++
-		ok = p.digits()
-	}
-	if c := p.peek(); ok && (c == 'e' || c == 'E') {
-		p.i++
-		if c := p.peek(); c == '+' || c == '-' {
-			p.i++
-		}
-		ok = p.digits()
-	}
-	if !ok {
-		p.fail(ReasonJSON, "a number is broken")
-	}
-	return value{kind: number}
-}
-
-// string reads a string and stands behind its closing quote.
-func (p *parser) string() string {
-	p.i++
-	from := p.i
-	for p.i < len(p.b) { // most strings hold no escapes
-		switch c := p.b[p.i]; {
-		case c == '"':
-			p.i++
-			return p.s[from : p.i-1]
-		case c == '\\':
-			return p.escaped(from)
-		case c < 0x20:
-			p.fail(ReasonJSON, "a control character stands in a text")
-			return ""
-		case c < utf8.RuneSelf:
-			p.i++
-		default:
-			p.rune()
-		}
-	}
-	p.fail(ReasonJSON, "a text has no end")
-	return ""
-}
-
-// rune steps over one character beyond ASCII.
-func (p *parser) rune() {
-	r, n := utf8.DecodeRune(p.b[p.i:])
-	if r == utf8.RuneError && n == 1 {
-		p.fail(ReasonEncoding, "a byte is no UTF-8")
-		return
-	}
-	p.i += n
-}
-
-// escaped goes on with a string whose first escape is at p.i.
-func (p *parser) escaped(from int) string {
-	out := append([]byte(nil), p.b[from:p.i]...)
-	for p.i < len(p.b) {
-		c := p.b[p.i]
-		switch {
-		case c == '"':
-			p.i++
-			return string(out)
-		case c == '\\':
-			out = p.escape(out)
-		case c < 0x20:
-			p.fail(ReasonJSON, "a control character stands in a text")
-		case c < utf8.RuneSelf:
-			out = append(out, c)
-			p.i++
-		default:
-			at := p.i
-			p.rune()
-			if p.bad == nil {
-				out = append(out, p.b[at:p.i]...)
+	for p.space(); p.b[p.i] != end; p.next() {
+		var m member
+		if end == '}' {
+			m.key = p.text()
+			members := p.open[from:]
+			if len(members) == manyMembers {
+				many = folded(members)
 			}
+			if twice(members, many, m.key) {
+				p.fail(&Malformed{Reason: ReasonDuplicate, Detail: "a name stands twice in one object (byte " + strconv.Itoa(p.i) + ")"})
+			}
+			p.next()
 		}
+		m.val = p.value(depth + 1)
+		p.open = append(p.open, m)
 	}
-	p.fail(ReasonJSON, "a text has no end")
-	return ""
+	p.i++
+	return p.close(from)
 }
 
-func (p *parser) escape(out []byte) []byte {
+// text reads a string and stands behind its closing quote.
+func (p *parser) text() string {
 	p.i++
-	c := p.peek()
-	p.i++
-	switch c {
-	case '"', '\\', '/':
-		return append(out, c)
-	case 'b':
-		return append(out, '\b')
-	case 'f':
-		return append(out, '\f')
-	case 'n':
-		return append(out, '\n')
-	case 'r':
-		return append(out, '\r')
-	case 't':
-		return append(out, '\t')
-	case 'u':
-		return p.unicode(out)
+	from, escaped, wide := p.i, false, false
+	for ; p.b[p.i] != '"'; p.i++ {
+		if p.b[p.i] == '\\' {
+			escaped = true
+			p.i++
+		}
+		wide = wide || p.b[p.i] >= utf8.RuneSelf
 	}
-	p.fail(ReasonJSON, "an escape is unknown")
+	s := p.s[from:p.i]
+	p.i++
+	if wide && !utf8.ValidString(s) {
+		p.encoding("a byte is no UTF-8")
+	}
+	if !escaped {
+		return s
+	}
+	if halved(s) {
+		p.encoding("half a surrogate pair")
+	}
+	var out string
+	_ = json.Unmarshal(p.b[from-1:p.i], &out) // it is JSON
 	return out
 }
 
-func (p *parser) unicode(out []byte) []byte {
-	r, ok := p.hex4()
-	if ok && utf16.IsSurrogate(r) {
-		if p.i+1 >= len(p.b) || p.b[p.i] != '\\' || p.b[p.i+1] != 'u' {
-			p.fail(ReasonEncoding, "half a surrogate pair")
-			return out
+// halved reports whether the escapes of a text hold half of a surrogate pair.
+func halved(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			continue
 		}
-		p.i += 2
-		var low rune
-		low, ok = p.hex4()
-		if r = utf16.DecodeRune(r, low); ok && r == unicode.ReplacementChar {
-			p.fail(ReasonEncoding, "half a surrogate pair")
-			return out
+		if i++; s[i] != 'u' {
+			continue
 		}
+		r := hex4(s[i+1:])
+		if i += 4; !utf16.IsSurrogate(r) {
+			continue
+		}
+		if !strings.HasPrefix(s[i+1:], `\u`) || utf16.DecodeRune(r, hex4(s[i+3:])) == unicode.ReplacementChar {
+			return true
+		}
+		i += 6
 	}
-	if !ok {
-		p.fail(ReasonJSON, "an escape is broken")
-		return out
-	}
-	return utf8.AppendRune(out, r)
+	return false
 }
 
-func (p *parser) hex4() (r rune, ok bool) {
-	if p.i+4 > len(p.b) {
-		return 0, false
-	}
-	for _, c := range p.b[p.i : p.i+4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	p.i += 4
-	return r, true
+func hex4(s string) rune {
+	n, _ := strconv.ParseUint(s[:4], 16, 32) // four digits, as in all JSON
+	return rune(n)
 }

@@ -33,7 +33,7 @@ type jwt struct {
 	header string
 	keys   keyring
 	maxAge time.Duration // 0: no bound
-	seen   *memory
+	seen   *replayGuard
 }
 
 func (*jwt) Name() string { return VerifyJWT }
@@ -88,7 +88,7 @@ func (j *jwt) judge(d Delivery, t tokenParts) (Verdict, *AuthError) {
 	if bound || j.maxAge == 0 {
 		return v, nil
 	}
-	if c.jti != "" && !late && !j.seen.first(c.jti, sum, d.At) {
+	if c.jti != "" && !late && !j.seen.accept(c.jti, sum, d.At) {
 		return Verdict{}, &AuthError{Reason: ReasonTokenReused,
 			Detail: "The token's id (jti) came before with another body: it may have been captured. Only [webhooks] max_age = \"0s\" lets one token bring many bodies."}
 	}
@@ -242,9 +242,9 @@ func (c claims) timely(at time.Time, maxAge time.Duration, bound bool) (late boo
 	case c.exp.given && now > c.exp.seconds+skew:
 		return no("expired", "The token expired "+seconds(now-c.exp.seconds)+" before it came.")
 	case c.nbf.given && now < c.nbf.seconds-skew:
-		return no("not_yet", "The token is valid only in "+seconds(c.nbf.seconds-now)+": the clocks differ (opdeck doctor).")
+		return no("not_yet", "The token is valid only in "+seconds(c.nbf.seconds-now)+": the clocks differ.")
 	case c.iat.given && now < c.iat.seconds-skew:
-		return no("from_the_future", "The token was made "+seconds(c.iat.seconds-now)+" from now: the clocks differ (opdeck doctor).")
+		return no("from_the_future", "The token was made "+seconds(c.iat.seconds-now)+" from now: the clocks differ.")
 	case bound || maxAge == 0:
 		return false, nil
 	case !c.exp.given && !c.iat.given:

@@ -307,12 +307,12 @@ func TestJWTTokenOverAnotherBody(t *testing.T) {
 			t.Error(verdict, err)
 		}
 	}
-	m := newMemory(time.Minute)
+	m := newReplayGuard(time.Minute)
 	a, b := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b"))
 	for i := range 5 { // across the turns of the memory
 		id := strconv.Itoa(i)
 		when := at.Add(time.Duration(i) * 50 * time.Second)
-		if !m.first(id, a, when) || m.first(id, b, when.Add(59*time.Second)) {
+		if !m.accept(id, a, when) || m.accept(id, b, when.Add(59*time.Second)) {
 			t.Fatal(i)
 		}
 	}

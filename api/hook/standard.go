@@ -51,7 +51,7 @@ func (s *standard) Verify(d Delivery) (Verdict, error) {
 	case most > 0 && age > most:
 		return refuse("too_old", "It was signed "+seconds(float64(age))+" ago: [webhooks] max_age is "+s.maxAge.String()+".")
 	case age < -max(most, int64(MaxAge.Seconds())):
-		return refuse("from_the_future", "It was signed "+seconds(-float64(age))+" from now: the clocks differ (opdeck doctor).")
+		return refuse("from_the_future", "It was signed "+seconds(-float64(age))+" from now: the clocks differ.")
 	}
 	return Verdict{Verifier: VerifyStandard, Authenticated: true, Bound: true, OldSecret: which > 0}, nil
 }

@@ -70,7 +70,7 @@ type Verifier interface {
 // AuthError says why a delivery was not accepted.
 type AuthError struct {
 	Reason string // one of a few fixed words, for a counter: "signature", "expired"
-	// Detail is a sentence for whoever runs the receiver: what is wrong, and what
+	// Detail is a sentence for the operator of the receiver: what is wrong, and what
 	// to set. It is safe to print and holds no secret.
 	Detail    string
 	Algorithm string   // what a JWT's header asks for, safe to print; "" when not known
@@ -197,7 +197,7 @@ func (r Rules) Verifier(kind, header string, secrets Secrets) (Verifier, error) 
 	age := max(cmp.Or(r.MaxAge, MaxAge), 0)
 	switch kind {
 	case VerifyJWT:
-		return &jwt{header: header, keys: newKeyring(secrets.list(), r.Algorithms), maxAge: age, seen: newMemory(age + 2*Skew)}, nil
+		return &jwt{header: header, keys: newKeyring(secrets.list(), r.Algorithms), maxAge: age, seen: newReplayGuard(age + 2*Skew)}, nil
 	case VerifyHeader:
 		return &headerSecret{header: header, secrets: secrets.list()}, nil
 	case VerifyStandard:
@@ -222,7 +222,7 @@ func (none) Verify(d Delivery) (Verdict, error) {
 	return Verdict{Verifier: VerifyNone}, nil
 }
 
-// headerSecret compares one header with the secret. That proves who sends, and
+// headerSecret compares one header with the secret. That proves the sender, and
 // nothing about the body.
 type headerSecret struct {
 	header  string

@@ -37,7 +37,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 		}
 		wait += time.Duration(m.cfg.Random() * float64(m.c.PollMax)) // not everybody at once
 		if sleep(ctx, wait) != nil {
-			return errGone
+			return errAbandoned
 		}
 		return nil
 	}
@@ -64,7 +64,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 	}
 	if !ok {
 		if sleep(ctx, time.Duration(m.cfg.Random()*float64(m.c.PollFirst))) != nil {
-			return errGone
+			return errAbandoned
 		}
 		return nil
 	}
@@ -122,7 +122,7 @@ func (r *rotation) readyToLogin(ctx context.Context, row Row, within time.Durati
 		if err == nil {
 			err = errors.New("it is empty")
 		}
-		return &Error{Kind: NoPassword, Public: "the password of the machine account cannot be had", Err: err}
+		return &Error{Kind: NoPassword, Public: "the password of the machine account is not available", Err: err}
 	}
 	r.password, r.fingerprint = password, fingerprint(row.Pepper, r.m.key, password)
 	return r.blockedBy(row)

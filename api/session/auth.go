@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,7 +83,7 @@ func (a *authClient) send(ctx context.Context, method, path string, body []byte)
 	req := (&http.Request{
 		Method: method, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:        http.Header{"Accept": {"application/json"}, "Cache-Control": {"no-store"}, "User-Agent": {a.userAgent}},
-		Body:          &once{rest: body},
+		Body:          io.NopCloser(bytes.NewReader(body)), // even empty: without GetBody net/http sends no request twice
 		ContentLength: int64(len(body)),
 	}).WithContext(ctx)
 	if body != nil {

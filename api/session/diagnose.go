@@ -56,7 +56,7 @@ func (e Event) rotated() bool {
 	return (e.Kind == EventLogin || e.Kind == EventRefresh) && e.Outcome == OK
 }
 
-// explainer picks who explains e; nil: e is no trouble.
+// explainer picks the function that explains e; nil: e is no trouble.
 func explainer(e Event) func([]Event, Event, Row) Verdict {
 	switch e.Kind {
 	case EventBlocked:

@@ -31,29 +31,18 @@ func accessOf(r Row) Access {
 // have back from Do; status is 0 when there was no answer.
 type Send func(ctx context.Context, a Access) (status int, header http.Header, err error)
 
-// Option changes one Do.
-type Option func(*call)
-
-// NoRepeat keeps Do from sending the call a second time after a 401 (its body
-// cannot be had again): the caller gets the 401 as an Error of kind Unauthorized.
-func NoRepeat() Option { return func(c *call) { c.noRepeat = true } }
-
 // maxSends is how often a call is sent in all (rule E5).
 const maxSends = 3
 
 // call is the state of one Do.
 type call struct {
-	m        *Manager
-	class    limit.Class
-	noRepeat bool
-	sends    int
-	rounds   int    // waits for a usable pair
-	graced   Access // the pair that got its young pair's grace (rule E3)
-	lenient  bool   // a rotation failed: use what lives to its end
+	m       *Manager
+	class   limit.Class
+	sends   int
+	rounds  int    // waits for a usable pair
+	graced  Access // the pair that got its young pair's grace (rule E3)
+	lenient bool   // a rotation failed: use what lives to its end
 }
-
-// entry is one way in: what to send with.
-type entry struct{ access Access }
 
 // Do sends a call of class with the live pair. It waits for a slot in the
 // budget (background work marked by limit.Background gives way to people) and
@@ -62,27 +51,24 @@ type entry struct{ access Access }
 // that nothing was done, the call is sent again with a pair that is known to be
 // better, three times at most in all. A 429 is told to everybody and returned as
 // it came. The error is send's, *Error, *limit.Exhausted, or nil.
-func (m *Manager) Do(ctx context.Context, class limit.Class, send Send, opts ...Option) error {
+func (m *Manager) Do(ctx context.Context, class limit.Class, send Send) error {
 	c := &call{m: m, class: class}
-	for _, o := range opts {
-		o(c)
-	}
 	m.beat(ctx)
 	for {
-		e, err := c.enter(ctx)
+		a, err := c.enter(ctx)
 		if err != nil {
 			return err
 		}
 		c.sends++
-		e.access.Attempt = c.sends
-		status, header, err := send(ctx, e.access)
+		a.Attempt = c.sends
+		status, header, err := send(ctx, a)
 		if status == http.StatusTooManyRequests {
 			c.throttled(ctx, header)
 		}
 		if status != http.StatusUnauthorized {
 			return err
 		}
-		again, sessionErr := c.unauthorized(ctx, e, header)
+		again, sessionErr := c.unauthorized(ctx, a, header)
 		if sessionErr == nil && !again {
 			sessionErr = &Error{Kind: Unauthorized, Public: "the service does not accept the session's token"}
 		}
@@ -105,13 +91,13 @@ func (c *call) throttled(ctx context.Context, h http.Header) {
 
 // enter waits until a call may go: pair, generation and slot come from one read
 // (rule B1).
-func (c *call) enter(ctx context.Context) (entry, error) {
+func (c *call) enter(ctx context.Context) (Access, error) {
 	m := c.m
 	req := m.limits.Request(ctx, c.class)
 	for {
 		if m.isClosed() {
 			m.limits.Drop(ctx, c.class, req.Ticket)
-			return entry{}, &Error{Kind: Closed, Public: "the session is closed"}
+			return Access{}, &Error{Kind: Closed, Public: "the session is closed"}
 		}
 		before, start, asked := m.known(), m.clock.Steady(), false
 		row, grant, err := m.store.Enter(ctx, m.key, req, func(r Row) bool {
@@ -126,15 +112,15 @@ func (c *call) enter(ctx context.Context) (entry, error) {
 		case asked && grant.Taken && grant.Wait == 0:
 			a := accessOf(row)
 			a.Over = grant.Over
-			return entry{access: a}, nil
+			return a, nil
 		case asked:
 			if req, err = m.limits.Hold(ctx, req, grant); err != nil {
-				return entry{}, waitError(err)
+				return Access{}, waitError(err)
 			}
 		default:
 			if err := c.ready(ctx, row, before); err != nil {
 				m.limits.Drop(ctx, c.class, req.Ticket)
-				return entry{}, err
+				return Access{}, err
 			}
 		}
 	}
@@ -184,39 +170,39 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 // withoutStore lets a person's call go on a pair from memory until its hand-over
 // (rule K1). Nobody knows what the others send meanwhile, so this process allows
 // itself a sixth of the budget, and the call counts as beyond it.
-func (c *call) withoutStore(ctx context.Context, cause error) (entry, error) {
+func (c *call) withoutStore(ctx context.Context, cause error) (Access, error) {
 	m := c.m
 	if ctx.Err() != nil {
-		return entry{}, timedOut(ctx.Err(), "the shared store did not answer")
+		return Access{}, timedOut(ctx.Err(), "the shared store did not answer")
 	}
 	m.mu.Lock()
 	cp := m.copied
 	m.mu.Unlock()
 	if errors.Is(cause, ErrStoreLost) { // others share another store by now, and their pair
-		return entry{}, storeError(cause)
+		return Access{}, storeError(cause)
 	}
 	if limit.IsBackground(ctx) || cp.access.Token.Empty() || m.clock.Steady() >= cp.steadyUntil || !m.clock.Wall().Before(cp.wallUntil) {
-		return entry{}, storeError(cause)
+		return Access{}, storeError(cause)
 	}
 	req := m.limits.Request(ctx, c.class)
 	req.Rule.N = max(1, req.Rule.N/6)
 	for {
 		g, err := m.spare.Take(ctx, m.key, req)
 		if err != nil {
-			return entry{}, err
+			return Access{}, err
 		}
 		if g.Taken && g.Wait == 0 {
 			break
 		}
 		if req, err = m.limits.Hold(ctx, req, g); err != nil {
-			return entry{}, waitError(err)
+			return Access{}, waitError(err)
 		}
 	}
 	if m.clock.Steady() >= cp.steadyUntil {
-		return entry{}, storeError(cause)
+		return Access{}, storeError(cause)
 	}
 	cp.access.Over = true
-	return entry{access: cp.access}, nil
+	return cp.access, nil
 }
 
 func (m *Manager) isClosed() bool {

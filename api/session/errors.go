@@ -17,7 +17,7 @@ const (
 	// TwoFactorDemanded: the account has two-factor authentication on, which a
 	// machine cannot answer (spec, Authentication rule 8).
 	TwoFactorDemanded ErrKind = "two_factor"
-	// NoPassword: the configured password could not be had.
+	// NoPassword: the configured password is not available.
 	NoPassword ErrKind = "no_password"
 	// ServiceUnavailable: logins or refreshes fail or must wait.
 	ServiceUnavailable ErrKind = "service_unavailable"
@@ -32,7 +32,7 @@ const (
 	Closed ErrKind = "closed"
 )
 
-// Error is what a Manager returns when there is no session to be had. It holds
+// Error is what a Manager returns when there is no session. It holds
 // no token, password or address; text of the service only as Block.Said.
 type Error struct {
 	Kind ErrKind

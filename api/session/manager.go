@@ -61,16 +61,16 @@ type Manager struct {
 	auth   authClient
 	spare  *limit.Memory // budget while the store is away
 
-	mu     sync.Mutex // guards what follows
-	seen   seen
-	lease  leaseWatch
-	copied memoryCopy
-	clocks clockPair
-	beaten time.Duration // steady time of the last beat, 0: none
-	flight *flight       // nil: nobody rotates in this process
-	closed bool
-	busy   sync.WaitGroup // flights
-	crash  func(point string)
+	mu       sync.Mutex // guards what follows
+	seen     seen
+	lease    leaseWatch
+	copied   memoryCopy
+	clocks   clockPair
+	beaten   time.Duration // steady time of the last beat, 0: none
+	rotating *rotationWait // nil: nobody rotates in this process
+	closed   bool
+	busy     sync.WaitGroup // of rotationWaits
+	crash    func(point string)
 }
 
 // seen is the newest state known of a row, to notice a store that went back.
@@ -163,7 +163,7 @@ func fillOwner(o *Owner) {
 // Key returns the session's key in its one spelling.
 func (m *Manager) Key() Key { return m.key }
 
-// Owner tells who this process is in the shared store.
+// Owner is this process's entry in the shared store.
 func (m *Manager) Owner() Owner { return m.owner }
 
 // Limits returns the budgets that the Manager uses.
@@ -175,8 +175,8 @@ func (m *Manager) Limits() *limit.Budgets { return m.limits }
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.closed = true
-	if m.flight != nil {
-		m.flight.leaveNow()
+	if m.rotating != nil {
+		m.rotating.cancel()
 	}
 	m.mu.Unlock()
 	done := make(chan struct{})

@@ -19,10 +19,14 @@ func (s *shifted) Steady() time.Duration {
 	return 48*time.Hour + time.Since(began) + time.Duration(s.by.Load())
 }
 
+func init() {
+	session.NewMemory = func(c session.Clock) session.Memory { return sessiontest.NewMemory(c) }
+}
+
 func TestMemory(t *testing.T) {
 	sessiontest.Run(t, func(*testing.T) sessiontest.Opened {
 		clock := &shifted{}
-		m := session.NewMemory(clock)
+		m := sessiontest.NewMemory(clock)
 		return sessiontest.Opened{Store: m, Peer: m, Shift: func(d time.Duration) { clock.by.Add(int64(d)) }}
 	})
 }

@@ -61,7 +61,7 @@ func TestKilledHolder(t *testing.T) {
 
 // away is a store that can be switched off.
 type away struct {
-	*Memory
+	Memory
 	off atomic.Bool
 }
 
@@ -88,7 +88,7 @@ func (a *away) Install(ctx context.Context, k Key, in Install) (Row, error) {
 
 // ringing is a store with a bell.
 type ringing struct {
-	*Memory
+	Memory
 	bell chan struct{}
 }
 
@@ -187,12 +187,12 @@ func TestStoreWentBack(t *testing.T) {
 	inWorld(t, func(w *world) {
 		a, b := w.manager(nil), w.manager(nil)
 		w.good(a)
-		saved := *w.store.rows[a.key]
+		restore := w.store.Saved(a.key)
 		time.Sleep(275 * time.Second)
 		w.good(a)
 		w.good(b)
 		w.counts(1, 1)
-		w.store.rows[a.key] = &saved
+		restore()
 		w.good(a)
 		w.good(b)
 		w.good(w.manager(nil))

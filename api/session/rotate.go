@@ -57,12 +57,12 @@ func (r *rotation) underLease(ctx context.Context, before seen) error {
 	if kind == ByRefresh && r.m.c.QuietGap > 0 {
 		if sleep(ctx, r.m.c.QuietGap) != nil {
 			r.release(ctx, Release{})
-			return errGone
+			return errAbandoned
 		}
 	}
 	if ctx.Err() != nil {
 		r.release(ctx, Release{})
-		return errGone
+		return errAbandoned
 	}
 	return r.run(context.WithoutCancel(ctx))
 }

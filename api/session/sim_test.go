@@ -129,3 +129,14 @@ func faultFreeHour(t *testing.T, n int) {
 		t.Errorf("only %d calls came through", svc.status[200])
 	}
 }
+
+// Memory is the store in memory that these tests run on; package sessiontest has
+// it, which imports this one.
+type Memory interface {
+	Store
+	// Saved notes the row as it is; restore puts it back.
+	Saved(Key) (restore func())
+}
+
+// NewMemory is set by memory_test.go.
+var NewMemory func(Clock) Memory

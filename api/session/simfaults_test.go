@@ -28,7 +28,7 @@ type sharedWorld struct {
 	t     *testing.T
 	seed  uint64
 	svc   *service
-	store *Memory
+	store Memory
 	clock *simClock
 	mu    sync.Mutex
 	fence map[string]int64 // highest seen per incarnation
@@ -48,7 +48,7 @@ type sharedWorld struct {
 // watchedStore is one process's way to the store: it may fail, before or after
 // the operation, and checks that counters only grow.
 type watchedStore struct {
-	*Memory
+	Memory
 	w    *sharedWorld
 	mu   sync.Mutex
 	rnd  *rand.Rand

@@ -11,7 +11,7 @@ import (
 // lateStore keeps the row as it is after each mark and shows it once more
 // when asked: somebody who reads just before another gives the lease back.
 type lateStore struct {
-	*Memory
+	Memory
 	marked *Row
 	late   bool // the next Load shows marked
 }

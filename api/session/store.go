@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -64,6 +66,13 @@ type Owner struct {
 	PID     int    `json:"pid"`
 	User    string `json:"user"`
 	Version string `json:"version"`
+}
+
+// newID returns 128 random bits in hex.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
 }
 
 // Premature records a pair that died before its time.
@@ -239,6 +248,12 @@ type Event struct {
 	Detail  string        `json:"detail,omitempty"` // text of ours, never of the service
 	Owner   Owner         `json:"owner"`            // who did or saw it
 	Session string        `json:"incarnation"`      // Row.Incarnation
+}
+
+// Counted reports whether Count counts the event: rotations that went well, and
+// everything that is no rotation.
+func (e Event) Counted() bool {
+	return (e.Kind != EventLogin && e.Kind != EventRefresh) || e.Outcome == OK
 }
 
 // Instance is a process that uses the session.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"crypto/tls"
-	"io"
 	"net"
 	"net/http"
 	"time"
@@ -33,18 +32,3 @@ func NewAuthTransport(tlsConfig *tls.Config) *http.Transport {
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 }
-
-// once is a request body that cannot be had again: its presence, even empty,
-// keeps net/http from repeating a request (GetBody stays nil).
-type once struct{ rest []byte }
-
-func (o *once) Read(p []byte) (int, error) {
-	if len(o.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, o.rest)
-	o.rest = o.rest[n:]
-	return n, nil
-}
-
-func (o *once) Close() error { return nil }

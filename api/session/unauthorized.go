@@ -32,7 +32,7 @@ func (c Constants) judge(row Row, a Access, graced bool) string {
 
 // unauthorized decides what becomes of a call that was answered with 401 (rules
 // E1 to E5).
-func (c *call) unauthorized(ctx context.Context, e entry, h http.Header) (again bool, err error) {
+func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again bool, err error) {
 	m := c.m
 	row, before, err := m.load(ctx)
 	if err != nil {
@@ -41,31 +41,31 @@ func (c *call) unauthorized(ctx context.Context, e entry, h http.Header) (again 
 		}
 		return false, storeError(err)
 	}
-	graced := c.graced.Incarnation == e.access.Incarnation && c.graced.Gen == e.access.Gen
-	verdict := m.c.judge(row, e.access, graced)
-	ev := Event{Kind: EventUnauthorized, Reason: verdict, Gen: e.access.Gen, Fence: row.Fence, Session: row.Incarnation, Status: http.StatusUnauthorized}
-	if row.Gen == e.access.Gen {
+	graced := c.graced.Incarnation == a.Incarnation && c.graced.Gen == a.Gen
+	verdict := m.c.judge(row, a, graced)
+	ev := Event{Kind: EventUnauthorized, Reason: verdict, Gen: a.Gen, Fence: row.Fence, Session: row.Incarnation, Status: http.StatusUnauthorized}
+	if row.Gen == a.Gen {
 		ev.Age, ev.Left = row.Age, row.AccessLeft
 	}
 	ev.Served, _ = http.ParseTime(h.Get("Date"))
 	m.note(ctx, ev)
-	more := c.sends < maxSends && !c.noRepeat
+	more := c.sends < maxSends
 	switch verdict {
 	case YoungPair:
 		if !more {
 			return false, nil
 		}
-		c.graced = e.access
+		c.graced = a
 		wait := max(time.Second, m.c.Young*2/3-row.Age) + time.Duration(m.cfg.Random()*float64(500*time.Millisecond))
 		if err := sleep(ctx, wait); err != nil {
 			return false, timedOut(err, "giving a new pair time to be known everywhere")
 		}
 	case Expired:
 		if m.usable(row, before) || c.lenient {
-			err = m.await(ctx, refused(row, e.access, false))
+			err = m.await(ctx, refused(row, a, false))
 		}
 	case Early:
-		err = m.await(ctx, refused(row, e.access, true))
+		err = m.await(ctx, refused(row, a, true))
 	}
 	return more, err
 }

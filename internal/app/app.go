@@ -151,7 +151,7 @@ func pick(cfg config.Config, name string) (config.Context, error) {
 		return config.SandboxContext(), nil
 	case name == "":
 		return config.Context{}, &api.Error{Kind: api.BadConfig, Public: "The config has several contexts and no default_context.",
-			Hint: "Choose one with --context: " + list(names) + "."}
+			Remedy: api.Remedy{Kind: api.ChooseContext, Names: names}}
 	}
 	return config.Context{}, errNoContext(name, append(names, "sandbox"))
 }
@@ -163,7 +163,7 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 	}
 	f, err := filecheck.Append(opt.LogFile)
 	if err != nil {
-		return &api.Error{Kind: api.Usage, Public: "The log file cannot be opened: " + err.Error() + ".", Hint: "--log-file takes a regular file, or a name that is free.", Err: err}
+		return &api.Error{Kind: api.Usage, Public: "The log file cannot be opened: " + err.Error() + ".", Remedy: api.Remedy{Kind: api.OtherFile}, Err: err}
 	}
 	a.closers = append(a.closers, f.Close)
 	a.Log = NewLog(f, opt.Verbose)
@@ -180,7 +180,7 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 	if err != nil {
 		e := &api.Error{Kind: api.Unavailable, Public: err.Error(), Err: err}
 		storeTrouble(e, err)
-		e.Hint = "Run opdeck doctor to check the store."
+		e.Remedy = api.Remedy{Kind: api.Doctor, ID: "the store"}
 		return e
 	}
 	a.Store = st

@@ -8,6 +8,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/store"
@@ -80,7 +81,7 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell fun
 	}
 	if err != nil {
 		e := api.AsError(err)
-		d.add("store", Sick, e.Public, e.Hint)
+		d.add("store", Sick, e.Public, remedy.Command(e))
 		for _, name := range last {
 			d.add(name, Skipped, "needs the store", "")
 		}
@@ -128,7 +129,7 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 	}
 	if err != nil {
 		e := api.AsError(err)
-		d.add("config", Sick, e.Public, e.Hint)
+		d.add("config", Sick, e.Public, remedy.Command(e))
 		return c, false
 	}
 	if cfg.Path == "" {
@@ -168,7 +169,7 @@ func (d *doctor) store(ctx context.Context, a *App) {
 		if err := db.Write(ctx, func(*store.Tx) error { return nil }); err != nil {
 			e := &api.Error{Public: err.Error(), Hint: "Check the disk, the folder's permissions or the database."}
 			storeTrouble(e, err)
-			d.add("store", Sick, e.Public, e.Hint)
+			d.add("store", Sick, e.Public, remedy.Command(e))
 			return
 		}
 	}
@@ -186,7 +187,7 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	}
 	if err != nil {
 		e := api.AsError(err)
-		d.add("session", Sick, e.Public, e.Hint)
+		d.add("session", Sick, e.Public, remedy.Command(e))
 		return false
 	}
 	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation, int(max(0, s.Access.Remaining).Seconds()))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/internal/act/remedy"
 )
 
 // deepNames are the findings of a deep look.
@@ -58,8 +59,8 @@ func (d *doctor) probed(name string, p api.Inspection) {
 	if p.Err != nil {
 		e := api.AsError(p.Err)
 		public, _, _ := strings.Cut(e.Public, " It says: ") // the service's words may name somebody
-		f.Health, f.Text, f.Hint = Sick, f.Text+": "+public, e.Hint
-		if strings.Contains(e.Hint, "doctor --deep") && !strings.Contains(e.Hint, "list_field") {
+		f.Health, f.Text, f.Hint = Sick, f.Text+": "+public, remedy.Command(e)
+		if e.Remedy.Kind == api.CompareAnswers { // that is under way
 			f.Hint = ""
 		}
 		f.Differs = differs(p)

@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/session"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
 )
 
@@ -79,7 +80,7 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	conf, err := tlsConfig(c)
 	if err != nil {
 		e := api.AsError(err)
-		d.add("tls", Sick, e.Public, e.Hint)
+		d.add("tls", Sick, e.Public, remedy.Command(e))
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)

@@ -184,11 +184,11 @@ func (a *App) missing(ctx context.Context, opid string, err error) error {
 	}
 	e := *api.AsError(err)
 	if rec.Gone.IsZero() {
-		e.Hint = "The index still lists it; the next pass of the sync decides whether it is gone."
+		e.Remedy = api.Remedy{Kind: api.AwaitSync}
 		return &e
 	}
 	e.Public = "The operation is gone at the service since " + rec.Gone.UTC().Format("2006-01-02 15:04:05 UTC") + "."
-	e.Hint = "Its last known states are in its history (key h; opdeck operation history)."
+	e.Remedy = api.Remedy{Kind: api.History, ID: opid}
 	return &e
 }
 

@@ -71,7 +71,7 @@ func (a *App) merger() *receiver.Merger {
 func (a *App) MergeEvent(ctx context.Context, s receiver.Stored) error {
 	if err := a.merger().Merge(ctx, s); err != nil {
 		return &api.Error{Op: "merge event", Kind: api.Unavailable, Public: "The event is kept, and the index could not take it yet: " + err.Error() + ".",
-			Hint: "It is tried again by the console and by opdeck serve; opdeck event list --waiting shows it.", Err: err}
+			Remedy: api.Remedy{Kind: api.WaitingEvents}, Err: err}
 	}
 	return nil
 }

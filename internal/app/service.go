@@ -21,7 +21,7 @@ const sessionWait = 60 * time.Second
 // sessionAdapter lends the session to the client and words its errors.
 type sessionAdapter struct {
 	m interface {
-		Do(ctx context.Context, class limit.Class, send session.Send, opts ...session.Option) error
+		Do(ctx context.Context, class limit.Class, send session.Send) error
 	}
 	wait time.Duration // of a person's call for pair and slot; background work waits on
 }
@@ -50,24 +50,21 @@ func SessionError(err error) error {
 		return err
 	}
 	out := &api.Error{Kind: api.AuthFailed, Public: sentence(e.Public), RetryAfter: e.RetryAfter, Err: err,
-		Hint: "See opdeck session status for the reason."}
+		Remedy: api.Remedy{Kind: api.SessionStatus}}
 	switch e.Kind {
 	case session.CredentialsRefused:
-		out.Hint = "Correct the login or the password of the context, and see that two-factor authentication is off for the machine account; opdeck session reset tries again with the same ones."
+		out.Remedy.Kind = api.FixCredentials
 	case session.TwoFactorDemanded:
-		out.Hint = "Switch two-factor authentication off for the machine account, then opdeck session reset."
+		out.Remedy.Kind = api.NoSecondFactor
 	case session.NoPassword:
-		out.Kind, out.Hint = api.BadConfig, "See password_env, password_file and password_command of the context."
+		out.Kind, out.Remedy = api.BadConfig, api.Remedy{Kind: api.FixSettings, ID: "the context", Names: []string{"password_env, password_file and password_command"}}
 		if e.Err != nil { // the config's own sentence; it never holds the password
 			out.Public = sentence("the password is not available: " + e.Err.Error())
 		}
 	case session.StoreUnavailable:
 		storeTrouble(out, e.Err)
 	case session.ServiceUnavailable:
-		out.Kind, out.Hint = api.Unavailable, "Run opdeck doctor to check each step."
-		if e.RetryAfter > 0 {
-			out.Hint = "The next try is in " + max(e.RetryAfter, time.Second).Round(time.Second).String() + ", by whoever calls first. " + out.Hint
-		}
+		out.Kind, out.Remedy = api.Unavailable, api.Remedy{Kind: api.Doctor, Wait: e.RetryAfter}
 	case session.TimedOut:
 		out.Kind = api.Unavailable
 		if trouble := (*store.Error)(nil); errors.As(e.Err, &trouble) {
@@ -84,19 +81,19 @@ func SessionError(err error) error {
 
 // storeTrouble fills in the sentence and the hint for an error of the store.
 func storeTrouble(out *api.Error, err error) {
-	out.Kind, out.Hint = api.Unavailable, "Run opdeck doctor to check each step."
+	out.Kind, out.Remedy = api.Unavailable, api.Remedy{Kind: api.Doctor}
 	var known *store.Error
 	if !errors.As(err, &known) {
 		return
 	}
-	out.Public, out.Hint = strings.TrimPrefix(known.Error(), "store: "), "Without the shared store nothing is sent."
+	out.Public, out.Remedy = strings.TrimPrefix(known.Error(), "store: "), api.Remedy{Kind: api.NeedStore}
 	if !strings.HasPrefix(out.Public, known.Where) { // a path stays as it is
 		out.Public = sentence(out.Public)
 	} else {
 		out.Public += "."
 	}
 	if known.Kind == store.Lost {
-		out.Hint = "Restore the file, or restart this program."
+		out.Remedy.Kind = api.RestoreStore
 	}
 }
 

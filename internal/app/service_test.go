@@ -16,7 +16,7 @@ import (
 // waiting is a session that is not available for a while, as Manager.Do does it.
 type waiting struct{ d time.Duration }
 
-func (w waiting) Do(ctx context.Context, _ limit.Class, send session.Send, _ ...session.Option) error {
+func (w waiting) Do(ctx context.Context, _ limit.Class, send session.Send) error {
 	select {
 	case <-time.After(w.d):
 		_, _, err := send(ctx, session.Access{})

@@ -70,5 +70,5 @@ func checkEnvironment(c config.Context, env func(string) string) error {
 // errNoContext tells which contexts there are.
 func errNoContext(name string, names []string) error {
 	return &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("There is no context %q.", name),
-		Hint: "There are: " + strings.Join(names, ", ") + ".", Err: errors.New("context")}
+		Remedy: api.Remedy{Kind: api.ChooseContext, Names: names}, Err: errors.New("context")}
 }

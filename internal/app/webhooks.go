@@ -67,7 +67,7 @@ func (a *App) HookSecrets(env func(string) string) (hook.Secrets, error) {
 }
 
 func hookConfig(what string, err error) error {
-	return &api.Error{Kind: api.BadConfig, Public: what, Hint: "See secret_env and secret_file of [webhooks]; opdeck doctor checks the feed.", Err: err}
+	return &api.Error{Kind: api.BadConfig, Public: what, Remedy: api.Remedy{Kind: api.FixSettings, ID: "[webhooks]", Names: []string{"secret_env", "secret_file"}}, Err: err}
 }
 
 // HookSigner makes deliveries that a receiver with our config accepts.
@@ -114,7 +114,7 @@ func (a *App) HookServer(ctx context.Context, rec *receiver.Receiver) (*receiver
 	if w.TLSCert != "" {
 		cert, err := tls.LoadX509KeyPair(w.TLSCert, w.TLSKey)
 		if err != nil {
-			return nil, &api.Error{Kind: api.BadConfig, Public: "The certificate of [webhooks] cannot be used.", Hint: "See tls_cert and tls_key.", Err: err}
+			return nil, &api.Error{Kind: api.BadConfig, Public: "The certificate of [webhooks] cannot be used.", Remedy: api.Remedy{Kind: api.FixSettings, ID: "[webhooks]", Names: []string{"tls_cert", "tls_key"}}, Err: err}
 		}
 		opt.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 	}

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -200,7 +201,7 @@ func (s *Screen) settle() {
 	n := widget.Notice{Text: "Nobody has asked for a second person.", Hint: "With approval = \"second_person\" in the config, each write becomes a request here."}
 	switch {
 	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
+		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: remedy.Screen(s.err) + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
 	case !s.inited:
 		n = widget.Notice{Text: "Reading the requests …"}
 	}
@@ -231,7 +232,7 @@ func (s *Screen) why(r approval.Request) string {
 	case s.own(r):
 		return "This is your own request, and nobody decides about their own: ask a colleague. Unused it lapses by itself."
 	case bars != nil:
-		return bars.Public + " " + bars.Hint
+		return bars.Public + " " + remedy.Screen(bars)
 	case !s.me.Role.May(api.MayApprove):
 		return "Your role (" + string(s.me.Role) + ") does not allow to " + string(api.MayApprove) + "; " + api.WhoMay(api.MayApprove) + " may."
 	case st != approval.Open:

@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/auditfilter"
 	"opdeck/ui"
@@ -115,7 +116,7 @@ func (s *Screen) settle() {
 	n := widget.Notice{Text: "The trail holds no record yet."}
 	switch {
 	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
+		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: remedy.Screen(s.err) + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
 	case !s.inited || s.loads.Busy():
 		n = widget.Notice{Text: "Reading the audit trail …"}
 	case s.text != "" && s.next != 0:

@@ -5,6 +5,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/audit"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -50,7 +51,7 @@ func (s *Screen) unverified(e *api.Error, w int) []string {
 	for _, l := range draw.Wrap(th.Signs.Unknown+" The trail could not be checked: "+untrusted.Text(e.Public).Line(400), max(w, 1)) {
 		out = append(out, th.Bad.Render(l))
 	}
-	for _, l := range draw.Wrap(untrusted.Text(e.Hint).Line(400), max(w, 1)) {
+	for _, l := range draw.Wrap(untrusted.Text(remedy.Screen(e)).Line(400), max(w, 1)) {
 		out = append(out, th.Dim.Render(l))
 	}
 	return append(out, "", th.Dim.Render(s.keys.Verify.Help().Key+" tries again, "+s.env.Keys.Global.Back.Help().Key+" goes back."))

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
 	"opdeck/ui/draw"
@@ -20,7 +21,7 @@ func (s *Screen) lines() []string {
 	th, k := s.env.Theme, s.env.Keys.Global
 	switch {
 	case s.j == nil && s.err != nil:
-		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(k.Reload.Help().Key + " tries again, " + k.Back.Help().Key + " goes back.")}
+		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(remedy.Screen(s.err)), "", th.Dim.Render(k.Reload.Help().Key + " tries again, " + k.Back.Help().Key + " goes back.")}
 	case s.j == nil:
 		return []string{th.Dim.Render("Reading the customer and the application …")}
 	}

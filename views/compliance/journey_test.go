@@ -457,7 +457,7 @@ func TestACustomerByTypedID(t *testing.T) {
 	has(t, r, "opens a customer by a typed id")
 	f.err = nil
 	r.Send(uitest.Key("enter"), uitest.Type("a b"), uitest.Key("enter"))
-	has(t, r, "no customer id")
+	has(t, r, "Not a valid customer id")
 	r.Send(uitest.Key("backspace"), uitest.Key("backspace"), uitest.Key("backspace"), uitest.Type(cuid), uitest.Key("enter"))
 	has(t, r, "Verification", cuid)
 }

@@ -200,7 +200,7 @@ func uploadAndAttach(ctx context.Context, c Client, op api.Operation, path, kind
 	now, err := c.AttachDocument(ctx, string(op.OPID), string(f.ID), filepath.Base(path))
 	if err != nil {
 		e := *api.AsError(err)
-		e.Hint = "The file is uploaded as " + f.ID.Line(64) + "; a attaches it by that id. " + e.Hint
+		e.Hint = "The file is uploaded as " + f.ID.Line(64) + "; it can be attached by that id. " + e.Hint
 		return api.Operation{}, &e
 	}
 	return now, nil

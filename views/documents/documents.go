@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/replace"
 	"opdeck/ui"
@@ -253,7 +254,7 @@ func (s *Screen) waits(r followup.Row) string {
 	what := draw.Line(untrusted.Text(r.What()), 90)
 	sent := draw.Clock(r.Sent, s.env.Zone())
 	if r.State == followup.NotSeen {
-		return what + ": sent at " + sent + ", not seen in time. " + r.Advice()
+		return what + ": sent at " + sent + ", not seen in time. " + remedy.Screen(&api.Error{Remedy: r.Advice()})
 	}
 	return what + ": sent at " + sent + ", and it is not known yet whether it was done. opdeck looks again by itself."
 }

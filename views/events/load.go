@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
@@ -215,7 +216,7 @@ func (s *Screen) settle() {
 	n := widget.Notice{Text: "No event has come yet.", Hint: "Each change at the service sends one here; " + s.keys.Settings.Help().Key + " shows where it sends them"}
 	switch {
 	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
+		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: remedy.Screen(s.err) + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
 	case !s.inited || s.loads.Busy():
 		n = widget.Notice{Text: "Reading the inbox …"}
 	case s.text != "" && s.older != 0:

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -97,7 +98,7 @@ func (s *Screen) rejectedLines(w int) []string {
 	}
 	switch {
 	case p.rejectedErr != nil:
-		say(th.Bad, th.Signs.Bad+" "+p.rejectedErr.Public+" "+p.rejectedErr.Hint+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
+		say(th.Bad, th.Signs.Bad+" "+p.rejectedErr.Public+" "+remedy.Screen(p.rejectedErr)+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
 	case p.rejectedAt.IsZero():
 		say(th.Dim, "Reading them …")
 	case len(s.bad.Rejected) == 0:

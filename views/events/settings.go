@@ -11,6 +11,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -63,7 +64,7 @@ func (s *Screen) settingLines(w int) []string {
 	th, p := s.env.Theme, s.page
 	out := []string{th.Title.Render(draw.Cut("The service's webhook settings", w)), ""}
 	if p.hooksErr != nil {
-		for _, l := range draw.Wrap(th.Signs.Bad+" "+p.hooksErr.Public+" "+p.hooksErr.Hint+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.", max(w, 1)) {
+		for _, l := range draw.Wrap(th.Signs.Bad+" "+p.hooksErr.Public+" "+remedy.Screen(p.hooksErr)+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.", max(w, 1)) {
 			out = append(out, th.Bad.Render(l))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -21,7 +22,7 @@ func (s *Screen) lines() []string {
 	case s.id == "":
 		return []string{th.Dim.Render("No operation is open."), th.Dim.Render("o opens one by its id, 1 lists them.")}
 	case s.op == nil && s.err != nil:
-		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again, " + s.env.Keys.Global.Back.Help().Key + " goes back.")}
+		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(remedy.Screen(s.err)), "", th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again, " + s.env.Keys.Global.Back.Help().Key + " goes back.")}
 	case s.op == nil:
 		return []string{th.Dim.Render("Reading operation " + draw.ID(s.id, 40) + " …")}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api/session"
+	"opdeck/internal/act/remedy"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -17,7 +18,7 @@ func (s *Screen) lines() []string {
 	th := s.env.Theme
 	switch {
 	case s.err != nil && !s.loaded:
-		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again.")}
+		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(remedy.Screen(s.err)), "", th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again.")}
 	case !s.loaded:
 		return []string{th.Dim.Render("Reading the session from the store …")}
 	}

@@ -76,7 +76,7 @@ func (l *Log) mayExport(ctx context.Context, e api.Event) error {
 	if err := l.Note(ctx, api.ActorOf(ctx), e); err != nil {
 		return &api.Error{Op: "export the audit trail", Kind: api.Refused, Rule: api.RuleAudit,
 			Public: "The audit trail cannot be written, so nothing is taken out of it.",
-			Hint:   "Look at the disk or the database of the store; reading and verifying go on.", Err: err}
+			Remedy: api.Remedy{Kind: api.CheckStore}, Err: err}
 	}
 	return nil
 }

@@ -84,8 +84,8 @@ func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 	return p, nil
 }
 
-var errNoCheckpoints = &api.Error{Op: "prove", Kind: api.BadConfig, Public: "There are no checkpoints to prove anything against.",
-	Hint: "The built-in store in memory has none; use one that lasts."}
+var errNoCheckpoints = &api.Error{Op: "prove", Kind: api.BadConfig,
+	Public: "There are no checkpoints to prove anything against: the store in memory has none."}
 
 // ProveConsistency proves that the trail of n records continues that of m. For
 // both there must be a checkpoint, or n is 0 for the newest.
@@ -172,11 +172,11 @@ func (l *Log) pointAt(ctx context.Context, n int64) (Signed, error) {
 			above = s.N
 		}
 	}
-	hint := "There is none."
+	public := fmt.Sprintf("There is no checkpoint for %d records.", n)
 	if below > 0 || above > 0 {
-		hint = fmt.Sprintf("The nearest are for %d and %d records.", below, above)
+		public += fmt.Sprintf(" The nearest are for %d and %d.", below, above)
 	}
-	return Signed{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no checkpoint for %d records.", n), Hint: hint}
+	return Signed{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: public}
 }
 
 func encodeHashes(hashes []tlog.Hash) []string {

@@ -72,9 +72,18 @@ func (s Settled) Sentence() string {
 	case api.Done:
 		return what + ": now proven done."
 	case api.NotSeen:
-		return what + ": " + s.Outcome.Detail + ". " + lateAdvice(s.Row.Kind)
+		return what + ": " + s.Outcome.Detail + "."
 	}
 	return what + ": " + string(s.Outcome.Verdict) + "."
+}
+
+// Advice says what to do about a write that was not seen in time.
+func (s Settled) Advice() api.Remedy {
+	if s.Outcome.Verdict != api.NotSeen {
+		return api.Remedy{}
+	}
+	s.Row.State = NotSeen
+	return s.Row.Advice()
 }
 
 // acts name the writes for people.
@@ -101,20 +110,11 @@ func (r Row) What() string {
 }
 
 // Advice says what to do about a write whose outcome is not known.
-func (r Row) Advice() string {
-	if r.State == NotSeen {
-		return lateAdvice(r.Kind)
+func (r Row) Advice() api.Remedy {
+	if r.State == NotSeen && r.Kind != api.ActShare && r.Kind != api.ActLink {
+		return api.Remedy{Kind: api.LookFirst}
 	}
 	return api.Advice(r.Kind)
-}
-
-// lateAdvice says what to do about a write that was not seen in time.
-func lateAdvice(kind api.ActKind) string {
-	switch kind {
-	case api.ActShare, api.ActLink:
-		return api.Advice(kind)
-	}
-	return "It may still have been done: look at the object before it is repeated."
 }
 
 // pauses lie between the looks of the background; the last one repeats.

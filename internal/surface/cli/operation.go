@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/ui/draw"
 )
@@ -83,7 +84,7 @@ func (r *root) answerLine(opid string, op api.Operation, phase api.Phase, err er
 		r.say("%s: %s", opid, e.Public)
 		return nil
 	}
-	return r.printLine(failure{OPID: opid, Error: errorJSON{e.Kind, e.Public, e.Hint, e.RequestID}})
+	return r.printLine(failure{OPID: opid, Error: errorJSON{e.Kind, e.Public, remedy.Command(e), e.RequestID}})
 }
 
 // operationCard prints every field of an operation, exactly.

@@ -17,6 +17,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/act"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/store"
@@ -113,12 +114,12 @@ func (r *root) printError(err error) {
 	}
 	e := asError(err)
 	if r.output == "json" || r.output == "jsonl" {
-		_ = r.encode(r.env.Err, failure{Error: errorJSON{e.Kind, e.Public, e.Hint, e.RequestID}}, "") // there is nowhere left to tell
+		_ = r.encode(r.env.Err, failure{Error: errorJSON{e.Kind, e.Public, remedy.Command(e), e.RequestID}}, "") // there is nowhere left to tell
 		return
 	}
 	fmt.Fprintln(r.env.Err, "opdeck: "+safeText(e.Public))
-	if e.Hint != "" {
-		fmt.Fprintln(r.env.Err, "  "+safeText(e.Hint))
+	if hint := remedy.Command(e); hint != "" {
+		fmt.Fprintln(r.env.Err, "  "+safeText(hint))
 	}
 	if e.RequestID != "" {
 		fmt.Fprintln(r.env.Err, "  request "+safeText(e.RequestID))

@@ -8,6 +8,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/act"
+	"opdeck/internal/act/remedy"
 	"opdeck/ui"
 )
 
@@ -20,7 +21,7 @@ func mayPress(role api.Role) func(string) string {
 			return ""
 		}
 		if err := a.Refusal(role, false); err != nil {
-			return err.Public + " " + err.Hint
+			return err.Public + " " + remedy.Screen(err)
 		}
 		if !a.Offered(role) {
 			return fmt.Sprintf("Your role (%s) is not offered this; %s are.", role, act.RoleNames(a.Roles))

@@ -7,6 +7,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/journey"
@@ -191,7 +192,7 @@ func (d *desk) Finalize(ctx context.Context, cuid string) (api.Result, error) {
 func (d *desk) Doctor(ctx context.Context) []sessions.Finding {
 	if err := api.Need(ctx, "doctor", api.MaySession); err != nil {
 		e := api.AsError(err)
-		return []sessions.Finding{{Tone: theme.Bad, Name: "doctor", Text: e.Public + " " + e.Hint}}
+		return []sessions.Finding{{Tone: theme.Bad, Name: "doctor", Text: e.Public + " " + remedy.Screen(e)}}
 	}
 	tones := map[app.Health]theme.Tone{app.Healthy: theme.Good, app.Warned: theme.Warn, app.Sick: theme.Bad, app.Skipped: theme.Dim}
 	words := map[app.Health]string{app.Healthy: "ok", app.Warned: "look", app.Sick: "failed", app.Skipped: "skipped"}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/followup"
@@ -124,7 +126,7 @@ func (f *feed) settled(s followup.Settled) {
 		if s.Outcome.Verdict == api.Done {
 			kind = ui.Done
 		}
-		f.put("settled "+s.Row.Ref, ui.Toast{Kind: kind, Text: untrusted.Text(s.Sentence()).Line(300)})
+		f.put("settled "+s.Row.Ref, ui.Toast{Kind: kind, Text: untrusted.Text(strings.TrimSpace(s.Sentence() + " " + remedy.Screen(&api.Error{Remedy: s.Advice()}))).Line(300)})
 	}
 	switch s.Row.Object {
 	case "operation":

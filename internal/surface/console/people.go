@@ -8,6 +8,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
@@ -198,7 +199,7 @@ func reveal(a *app.App) func(context.Context, ui.Place) error {
 	return func(ctx context.Context, at ui.Place) error {
 		if err := api.Need(ctx, "reveal", api.MayReveal); err != nil {
 			e := *api.AsError(err)
-			e.Public += " " + e.Hint // a notice shows no more than that
+			e.Public += " " + remedy.Screen(&e) // a notice shows no more than that
 			return &e
 		}
 		e := api.Event{Name: audit.EventReveal, Object: at.Kind, ID: at.ID, Detail: "masked values shown for 30 s"}

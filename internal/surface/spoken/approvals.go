@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"opdeck/api"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui/plain"
 )
@@ -73,7 +74,7 @@ func (c *console) request(ctx context.Context, id string) error {
 	why := func() string {
 		if err := c.app.Approvals.MayDecide(ctx, q); err != nil {
 			e := api.AsError(err)
-			return strings.TrimSpace(sentence(e.Public) + " " + hint(e.Hint))
+			return strings.TrimSpace(sentence(e.Public) + " " + remedy.Spoken(e))
 		}
 		return ""
 	}

@@ -288,7 +288,7 @@ func (d *desk) upload(ctx context.Context, path string) error {
 			d.talk.Say("Uploaded as document " + got.ID.Line(64) + ". Attaching it.")
 			if now, err = d.app.Client.AttachDocument(ctx, d.opid, string(got.ID), u.FileName); err != nil {
 				e := *api.AsError(err)
-				e.Hint = strings.TrimSpace("The file is uploaded as " + got.ID.Line(64) + "; attach links it by that id. " + e.Hint)
+				e.Hint = "The file is uploaded as " + got.ID.Line(64) + "; attach links it by that id. " + e.Hint
 				return &e
 			}
 			return nil

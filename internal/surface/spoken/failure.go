@@ -7,6 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/ui/plain"
 )
 
@@ -23,8 +24,8 @@ func (c *console) failed(ctx context.Context, what string, err error) error {
 	}
 	e := api.AsError(err)
 	s := what + ": " + verdict(e) + " " + sentence(e.Public)
-	if h := hint(e.Hint); h != "" {
-		s += " " + h
+	if h := remedy.Spoken(e); h != "" {
+		s += " " + sentence(h)
 	}
 	c.talk.Say(s)
 	if e.RequestID != "" && e.Kind != api.Refused && e.Kind != api.NotFound {
@@ -59,14 +60,6 @@ func sentence(s string) string {
 		s += "."
 	}
 	return s
-}
-
-// hint turns hints that speak of keys into what is typed here.
-func hint(s string) string {
-	return sentence(strings.NewReplacer(
-		"Copy the id with y from the screen that shows it.", "Copy the id from the place that says it.",
-		"--force lets the service itself decide.", "Ask again, to let the service itself decide.",
-	).Replace(s))
 }
 
 // mayNot says why a person cannot write here, "" when they can. The gate decides

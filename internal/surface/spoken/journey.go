@@ -15,6 +15,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
@@ -255,7 +256,7 @@ func (w *way) token(ctx context.Context) (secret.Value, error) {
 			return token, nil
 		}
 		e := api.AsError(err)
-		w.talk.Say(sentence(e.Public) + " " + sentence(e.Hint))
+		w.talk.Say(sentence(e.Public) + " " + sentence(remedy.Spoken(e)))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/followup"
 	"opdeck/ui/plain"
@@ -94,7 +95,7 @@ func (c *console) settledNews() {
 	c.news.mu.Unlock()
 	for _, s := range list {
 		if approval.SameName(s.Row.Who, c.who.Name) {
-			c.talk.Say("News. " + sentence(untrusted.Text(s.Sentence()).Line(300)))
+			c.talk.Say("News. " + sentence(untrusted.Text(s.Sentence()+" "+remedy.Spoken(&api.Error{Remedy: s.Advice()})).Line(300)))
 		}
 	}
 }

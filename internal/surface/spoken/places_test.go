@@ -175,7 +175,7 @@ func TestListAndExport(t *testing.T) {
 	p.say("export "+file, "There is a file of that name already.")
 	p.say("documents 1", "Documents of the operation")
 	p.say("menu")
-	p.say("open no/such", "This is no operation id")
+	p.say("open no/such", "Not a valid operation id")
 	p.say("open 0000-none", "The operation: not found.", "Main menu")
 	if err := p.leave(); err != nil {
 		t.Error(err)

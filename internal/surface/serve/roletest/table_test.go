@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/act"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/surface/cli"
 	"opdeck/internal/surface/serve/roletest"
@@ -93,7 +94,7 @@ func TestTheGate(t *testing.T) {
 			switch may := role.May(r.Need); {
 			case may && (err != nil || len(tr.notes) != 0 || (r.Kind != "") != (len(tr.intents) == 1)):
 				t.Errorf("%s as %q: %v, %d intents", r.Name, role, err, len(tr.intents))
-			case !may && (err == nil || e.Rule != api.RuleRole || e.Kind.Exit() != 5 || !strings.Contains(e.Hint, api.WhoMay(r.Need)) || len(tr.intents) != 0):
+			case !may && (err == nil || e.Rule != api.RuleRole || e.Kind.Exit() != 5 || !strings.Contains(remedy.Command(e), api.WhoMay(r.Need)) || len(tr.intents) != 0):
 				t.Errorf("%s as %q: %v", r.Name, role, err)
 			case !may && (len(tr.notes) != 1 || tr.notes[0].Name != "denied" || !strings.Contains(tr.notes[0].Detail, string(api.RuleRole))):
 				t.Errorf("%s as %q: the trail has %+v", r.Name, role, tr.notes)

@@ -13,7 +13,7 @@ import (
 // tellTime bounds a look at the store that only serves a sentence.
 const tellTime = 2 * time.Second
 
-// notYet is the answer to whoever cannot or does not want to wait out a back-off.
+// notYet is the answer to a caller that cannot or does not want to wait out a back-off.
 // It tells the cause and the evidence, whichever process found them.
 func (m *Manager) notYet(ctx context.Context, row Row, wait time.Duration) *Error {
 	return &Error{Kind: ServiceUnavailable, Public: "the session cannot be renewed yet" + m.cause(ctx, row), RetryAfter: wait}

@@ -58,23 +58,20 @@ func refused(r Row, a Access, premature bool) cause {
 	return cause{reason: reasonRefused, incarnation: a.Incarnation, gen: a.Gen, doubt: true, premature: premature}
 }
 
-// flight is the one rotation attempt, or wait for somebody else's, that all
+// rotationWait is the one rotation attempt, or wait for somebody else's, that all
 // callers of this process share (rule C5). It ends after one attempt, or as soon
 // as nothing more is to be done.
-type flight struct {
+type rotationWait struct {
 	done    chan struct{}
-	err     error // set before done is closed
-	callers int   // guarded by Manager.mu
-	cancel  context.CancelFunc
+	err     error              // set before done is closed
+	callers int                // guarded by Manager.mu
+	cancel  context.CancelFunc // ends the waiting; a request on its way goes on
 }
 
-// leaveNow ends the waiting part of a flight; a request on its way goes on.
-func (f *flight) leaveNow() { f.cancel() }
+// errAbandoned says that a rotationWait ended because its callers had left.
+var errAbandoned = errors.New("session: nobody waits any more")
 
-// errGone says that a flight ended because its callers had left.
-var errGone = errors.New("session: nobody waits any more")
-
-// await joins or starts a flight and waits for its end or ctx's. nil means: look
+// await joins or starts a rotationWait and waits for its end or ctx's. nil means: look
 // at the row again.
 func (m *Manager) await(ctx context.Context, why cause) error {
 	if err := ctx.Err(); err != nil {
@@ -85,59 +82,59 @@ func (m *Manager) await(ctx context.Context, why cause) error {
 		m.mu.Unlock()
 		return &Error{Kind: Closed, Public: "the session is closed"}
 	}
-	f := m.flight
-	if f == nil {
-		f = m.takeOff(ctx, why)
+	w := m.rotating
+	if w == nil {
+		w = m.startWait(ctx, why)
 	}
-	f.callers++
+	w.callers++
 	m.mu.Unlock()
 	select {
-	case <-f.done:
+	case <-w.done:
 		m.mu.Lock()
-		f.callers--
+		w.callers--
 		m.mu.Unlock()
-		if errors.Is(f.err, errGone) {
+		if errors.Is(w.err, errAbandoned) {
 			return nil
 		}
-		return f.err
+		return w.err
 	case <-ctx.Done():
 	}
 	m.mu.Lock()
-	if f.callers--; f.callers == 0 {
-		f.leaveNow()
+	if w.callers--; w.callers == 0 {
+		w.cancel()
 	}
 	m.mu.Unlock()
 	return timedOut(ctx.Err(), "waiting for a login or refresh"+m.because(ctx))
 }
 
-// takeOff starts a flight; m.mu is held. The flight keeps the starter's values
+// startWait starts a rotationWait; m.mu is held. It keeps the starter's values
 // but not its end: it is everybody's.
-func (m *Manager) takeOff(ctx context.Context, why cause) *flight {
+func (m *Manager) startWait(ctx context.Context, why cause) *rotationWait {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{done: make(chan struct{}), cancel: cancel}
-	m.flight = f
+	w := &rotationWait{done: make(chan struct{}), cancel: cancel}
+	m.rotating = w
 	m.busy.Add(1)
 	go func() {
 		defer m.busy.Done()
 		defer cancel()
-		err := m.fly(ctx, why)
+		err := m.waitAndRotate(ctx, why)
 		if err != nil && ctx.Err() != nil {
-			err = errGone
+			err = errAbandoned
 		}
 		m.mu.Lock()
-		f.err = err
-		m.flight = nil
+		w.err = err
+		m.rotating = nil
 		m.mu.Unlock()
-		close(f.done)
+		close(w.done)
 	}()
-	return f
+	return w
 }
 
-// fly waits while somebody else rotates, then makes one attempt if it is still
+// waitAndRotate waits while somebody else rotates, then makes one attempt if it is still
 // needed.
-func (m *Manager) fly(ctx context.Context, why cause) error {
+func (m *Manager) waitAndRotate(ctx context.Context, why cause) error {
 	poll := m.c.PollFirst
-	bell, listening := m.store.(Bell)
+	notifier, listening := m.store.(Bell)
 	var changed <-chan struct{}
 	for {
 		row, before, err := m.load(ctx)
@@ -156,19 +153,19 @@ func (m *Manager) fly(ctx context.Context, why cause) error {
 		}
 		if listening {
 			var stop func()
-			changed, stop = bell.Changed(m.key)
+			changed, stop = notifier.Changed(m.key)
 			defer stop()
 			listening = false // once is enough
 		}
-		if nap(ctx, time.Duration(float64(poll)*(0.75+m.cfg.Random()/2)), changed) != nil {
-			return errGone
+		if sleepUntilChanged(ctx, time.Duration(float64(poll)*(0.75+m.cfg.Random()/2)), changed) != nil {
+			return errAbandoned
 		}
 		poll = min(poll*3/2, m.c.PollMax)
 	}
 }
 
-// nap sleeps for d, less if something changed.
-func nap(ctx context.Context, d time.Duration, changed <-chan struct{}) error {
+// sleepUntilChanged sleeps for d, less if something changed.
+func sleepUntilChanged(ctx context.Context, d time.Duration, changed <-chan struct{}) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

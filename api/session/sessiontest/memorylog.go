@@ -1,43 +1,39 @@
-package session
+package sessiontest
 
 import (
 	"context"
 	"maps"
 	"slices"
 	"time"
+
+	"opdeck/api/session"
 )
 
 // Log implements Store.
-func (m *Memory) Log(_ context.Context, key Key, e Event) error {
+func (m *Memory) Log(_ context.Context, key session.Key, e session.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, _ := m.row(key)
 	r.seq++
 	e.Seq, e.At = r.seq, m.clock.Wall()
-	r.events = lastN(append(r.events, e), MaxEvents)
+	r.events = lastN(append(r.events, e), session.MaxEvents)
 	if e.Counted() {
 		r.counts[e.Kind]++
 	}
 	return nil
 }
 
-// Counted reports whether Count counts the event: rotations that went well, and
-// everything that is no rotation.
-func (e Event) Counted() bool {
-	return (e.Kind != EventLogin && e.Kind != EventRefresh) || e.Outcome == OK
-}
-
 // Events implements Store.
-func (m *Memory) Events(_ context.Context, key Key, after int64, n int) ([]Event, error) {
+func (m *Memory) Events(_ context.Context, key session.Key, after int64, n int) ([]session.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, _ := m.row(key)
-	i, _ := slices.BinarySearchFunc(r.events, after+1, func(e Event, seq int64) int { return int(e.Seq - seq) })
+	i, _ := slices.BinarySearchFunc(r.events, after+1, func(e session.Event, seq int64) int { return int(e.Seq - seq) })
 	return lastN(r.events[i:], n), nil
 }
 
 // Count implements Store.
-func (m *Memory) Count(_ context.Context, key Key) (map[EventKind]int64, error) {
+func (m *Memory) Count(_ context.Context, key session.Key) (map[session.EventKind]int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, _ := m.row(key)
@@ -45,7 +41,7 @@ func (m *Memory) Count(_ context.Context, key Key) (map[EventKind]int64, error) 
 }
 
 // Beat implements Store.
-func (m *Memory) Beat(_ context.Context, key Key, o Owner) error {
+func (m *Memory) Beat(_ context.Context, key session.Key, o session.Owner) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, now := m.row(key)
@@ -59,7 +55,7 @@ func (m *Memory) Beat(_ context.Context, key Key, o Owner) error {
 }
 
 // Leave implements Store.
-func (m *Memory) Leave(_ context.Context, key Key, ownerID string) error {
+func (m *Memory) Leave(_ context.Context, key session.Key, ownerID string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, _ := m.row(key)
@@ -68,11 +64,11 @@ func (m *Memory) Leave(_ context.Context, key Key, ownerID string) error {
 }
 
 // Instances implements Store.
-func (m *Memory) Instances(_ context.Context, key Key) ([]Instance, error) {
+func (m *Memory) Instances(_ context.Context, key session.Key) ([]session.Instance, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, now := m.row(key)
-	var out []Instance
+	var out []session.Instance
 	for id, in := range r.instances {
 		if in.at > now {
 			in.at = now
@@ -85,7 +81,7 @@ func (m *Memory) Instances(_ context.Context, key Key) ([]Instance, error) {
 		in.v.Ago, in.v.Sure = now-in.at, true // all of them are in this process
 		out = append(out, in.v)
 	}
-	slices.SortFunc(out, func(a, b Instance) int {
+	slices.SortFunc(out, func(a, b session.Instance) int {
 		if a.Ago != b.Ago {
 			return int(a.Ago - b.Ago)
 		}
