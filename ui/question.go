@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -197,7 +198,7 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 // markOther marks the other answer, if it may be given.
 func (q *question) markOther() {
 	if !q.yes && q.typed && !q.matches() {
-		q.note = q.demand()
+		q.note = strings.TrimRight(q.demand(false), ".:") + "."
 		return
 	}
 	q.yes = !q.yes
@@ -205,11 +206,15 @@ func (q *question) markOther() {
 
 func (q *question) matches() bool { return q.want != "" && q.edit.Value() == q.want }
 
-func (q *question) demand() string {
-	if q.want == "" {
-		return "This id cannot be typed; the answer can only be no."
+// demand says what is to be typed; in few words when there is little room.
+func (q *question) demand(short bool) string {
+	switch {
+	case q.want == "":
+		return "This id cannot be typed: the answer can only be no."
+	case short:
+		return fmt.Sprintf("Last %d of id:", len(q.want))
 	}
-	return fmt.Sprintf("Type the last %s of the id first.", draw.Plural(len(q.want), "character", "characters"))
+	return fmt.Sprintf("Type the last %s of the id:", draw.Plural(len(q.want), "character", "characters"))
 }
 
 func (q *question) enter(now time.Time) (Action, tea.Cmd, bool) {
@@ -294,20 +299,10 @@ func (q *question) tail(th *theme.Theme, w int, now time.Time) []string {
 		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" "+q.note, w)))
 	}
 	if q.typed {
-		ask := draw.Cut(q.demandLine(w < 50), max(w-7, 1))
+		ask := draw.Cut(q.demand(w < 50), max(w-7, 1))
 		out = append(out, ask+" "+q.edit.View(th, min(6, w), q.ready(now), ""))
 	}
 	return append(out, q.answers(th, w, now))
-}
-
-func (q *question) demandLine(short bool) string {
-	if q.want == "" {
-		return "This id cannot be typed: the answer can only be no."
-	}
-	if short {
-		return fmt.Sprintf("Last %d of id:", len(q.want))
-	}
-	return fmt.Sprintf("Type the last %d characters of the id:", len(q.want))
 }
 
 func (q *question) answers(th *theme.Theme, w int, now time.Time) string {
