@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -51,24 +52,13 @@ type question struct {
 }
 
 func newQuestion(s *Shell, owner screenID, c Confirm) *question {
-	q := &question{dialog: dialog{owner}, k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
+	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: lastOf(c.ID), edit: widget.Edit{Max: 32},
+		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
 	q.typed = s.opt.About.Ground == Production && !c.Mild
-	q.set(c)
-	return q
-}
-
-func (q *question) set(c Confirm) {
-	q.digest, q.want = digest(c), lastOf(c.ID)
 	// Drawn safely whatever it came from; the digest is of the exact content.
-	c.Title, c.Ask, c.Risk, c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), safe(c.Verb)
-	c.Facts = safeFacts(c.Facts)
-	if c.Verb == "" {
-		c.Verb = "Yes"
-	}
-	q.c = c
-	q.yes, q.scroll = false, 0
-	q.edit = widget.Edit{Max: 32}
-	q.drawn, q.asked = false, 0
+	q.c.Title, q.c.Ask, q.c.Risk, q.c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), cmp.Or(safe(c.Verb), "Yes")
+	q.c.Facts = safeFacts(c.Facts)
+	return q
 }
 
 func safeFacts(list []widget.Pair) []widget.Pair {
@@ -77,16 +67,6 @@ func safeFacts(list []widget.Pair) []widget.Pair {
 		out[i].Label, out[i].Value = safe(out[i].Label), safe(out[i].Value)
 	}
 	return out
-}
-
-// revise takes new content: the answer starts from the beginning.
-func (q *question) revise(c Confirm) {
-	if digest(c) == q.digest {
-		q.c.Yes, q.c.No = c.Yes, c.No
-		return
-	}
-	q.set(c)
-	q.note = "The content has changed. Look again."
 }
 
 // digest covers all that the question shows, each part with its length.
