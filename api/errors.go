@@ -23,6 +23,11 @@ const (
 	Interrupted    Kind = "interrupted"     // the person stopped it
 )
 
+// Kinds lists them all.
+func Kinds() []Kind {
+	return []Kind{Internal, Unavailable, Usage, BadConfig, AuthFailed, NotFound, Refused, RateLimited, UnknownOutcome, Interrupted}
+}
+
 // Exit returns the process exit code of the kind.
 func (k Kind) Exit() int {
 	switch k {

@@ -128,15 +128,16 @@ func TestNeverSent(t *testing.T) {
 
 // TestReplaceOutcomes: each step of a replacement against answers that prove
 // nothing. Nothing is sent twice, and the operation never lacks its document
-// without an open job.
+// without an open job. Any answers in any order are replace's
+// TestAnyAnswersAnyKills; here each answer meets two steps.
 func TestReplaceOutcomes(t *testing.T) {
 	names := []string{"200 {}", "200 success", "204", "502 html", "cut", "no answer"}
-	for _, step := range []string{"remove", "attach", "upload"} {
+	for k, step := range []string{"remove", "attach", "upload"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			w := newOtherWorld(t)
 			for _, u := range unproven {
-				if !slices.Contains(names, u.name) {
+				if i := slices.Index(names, u.name); i < 0 || (i+k)%3 == 0 {
 					continue
 				}
 				for _, undone := range []bool{false, true} {
@@ -147,9 +148,8 @@ func TestReplaceOutcomes(t *testing.T) {
 					w.replaces(step, fmt.Sprintf("%s, not done %v", u.name, undone), how)
 				}
 			}
-			for _, status := range []int{200, 409, 500} {
-				w.replaces(step, fmt.Sprintf("refused with %d", status), otherAnswer{undone: true, status: status, kind: "application/json", body: ended.body})
-			}
+			status := []int{200, 409, 500}[k]
+			w.replaces(step, fmt.Sprintf("refused with %d", status), otherAnswer{undone: true, status: status, kind: "application/json", body: ended.body})
 		})
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"opdeck/ui/paint"
+	"opdeck/ui/paint/painttest"
 )
 
 // binary is the program, built once for all tests; $OPDECK_TEST_PROGRAM is one that
@@ -99,7 +99,7 @@ func startProgram(t *testing.T, program string, w, h int, home string, env []str
 		<-read
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		if err := (paint.Checker{Title: "opdeck", Copy: true}).Check(x.raw); err != nil && !x.cut {
+		if err := (painttest.Checker{Title: "opdeck", Copy: true}).Check(x.raw); err != nil && !x.cut {
 			t.Errorf("what the program wrote: %v", err)
 		}
 	})

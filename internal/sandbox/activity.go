@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// act moves one operation on every interval, so that a live view has
-// something to show. Several processes each do so.
-func (s *Service) act(ctx context.Context, every time.Duration) {
+// runActivity calls Step on every interval, so that a live view has something to
+// show. Several processes each do so.
+func (s *Service) runActivity(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
@@ -26,24 +26,20 @@ func (s *Service) act(ctx context.Context, every time.Duration) {
 // PROCESSING, PROCESSING an end state; when none is open an ended one is
 // opened again.
 func (s *Service) Step(ctx context.Context) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		st, err := loadSettings(ctx, tx)
-		if err != nil {
-			return err
-		}
-		ops, err := queryOperations(ctx, tx, `WHERE o.n = (SELECT n FROM (SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY n LIMIT 50) ORDER BY updated, n LIMIT 1)`)
+	return s.change(ctx, func(c *call, tx *sql.Tx) error {
+		ops, err := queryOperations(ctx, tx, `WHERE o.n = (SELECT n FROM
+			(SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY n LIMIT 50) ORDER BY updated, n LIMIT 1)`)
 		if err == nil && len(ops) == 0 {
 			ops, err = queryOperations(ctx, tx, `WHERE o.n > 0 ORDER BY o.n LIMIT 1`)
 		}
 		if err != nil || len(ops) == 0 {
 			return err
 		}
-		o := ops[0]
-		return s.moveOperation(ctx, tx, st, o, following(o), move{})
+		return s.moveOperation(c, tx, &ops[0], nextStatus(ops[0]), move{})
 	})
 }
 
-func following(o operationRow) int {
+func nextStatus(o operationRow) int {
 	switch o.status {
 	case statusPending:
 		return statusProcessing
@@ -60,17 +56,16 @@ type move struct {
 }
 
 // moveOperation sets the status and raises the event.
-func (s *Service) moveOperation(ctx context.Context, tx *sql.Tx, st settings, o operationRow, status int, how move) error {
-	at := s.now()
+func (s *Service) moveOperation(c *call, tx *sql.Tx, o *operationRow, status int, how move) error {
 	o.status = status
 	if !how.still {
-		o.updated = max(at.UnixNano(), o.updated+1)
+		o.updated = max(c.at.UnixNano(), o.updated+1)
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE operation SET status = ?, updated = ? WHERE n = ?`, o.status, o.updated, o.n); err != nil {
+	if _, err := tx.ExecContext(c.ctx, `UPDATE operation SET status = ?, updated = ? WHERE n = ?`, o.status, o.updated, o.n); err != nil {
 		return err
 	}
 	if how.quiet {
 		return nil
 	}
-	return s.raiseOperation(ctx, tx, st, o, at)
+	return s.raiseOperation(c, tx, *o)
 }

@@ -11,74 +11,53 @@ import (
 // adminTable are the endpoints under /sandbox/: not part of the service, not
 // counted, open. Bodies are JSON, so that a web page elsewhere cannot post them.
 func (s *Service) adminTable() []route {
-	admin := func(method, path string, handle func(*call) (answer, error)) route {
-		return route{method: method, path: "/sandbox/" + path, name: path, class: classAdmin, open: true, handle: handle}
-	}
 	return []route{
-		admin("GET", "stats", s.adminStats),
-		admin("DELETE", "stats", s.adminResetStats),
-		admin("GET", "auth-log", s.adminAuthLog),
-		admin("GET", "removals", s.adminRemovals),
-		admin("GET", "outbox", s.adminOutbox),
-		admin("GET", "settings", s.adminSettings),
-		admin("PATCH", "settings", s.adminSetSettings),
-		admin("PUT", "faults", s.adminFaults),
-		admin("POST", "login", s.adminLogin),
-		admin("POST", "revoke", s.adminRevoke),
-		admin("POST", "change", s.adminChange),
-		admin("GET", "operations", s.adminOperations),
-		admin("POST", "insert", s.adminInsert),
-		admin("POST", "remove", s.adminRemove),
-		admin("POST", "step", s.adminStep),
-		admin("GET", "share-tokens", s.adminShareTokens),
-		admin("POST", "share-tokens", s.adminIssueShare),
-		admin("GET", "verify/*", s.openVerify),
-		admin("POST", "verify/*", s.submitVerify),
+		{pattern: "GET /sandbox/stats", handle: read(s.Stats)},
+		{pattern: "DELETE /sandbox/stats", handle: func(c *call) (any, error) { return done, s.ResetStats(c.ctx) }},
+		{pattern: "GET /sandbox/auth-log", handle: read(s.AuthLog)},
+		{pattern: "GET /sandbox/removals", handle: read(s.Removals)},
+		{pattern: "GET /sandbox/outbox", handle: s.adminOutbox},
+		{pattern: "GET /sandbox/settings", handle: s.adminSettings},
+		{pattern: "PATCH /sandbox/settings", handle: with(s.adminSetSettings)},
+		{pattern: "PUT /sandbox/faults", handle: with(s.adminFaults)},
+		{pattern: "POST /sandbox/login", handle: order(s.ForeignLogin)},
+		{pattern: "POST /sandbox/revoke", handle: order(s.Revoke)},
+		{pattern: "POST /sandbox/change", handle: with(s.adminChange)},
+		{pattern: "GET /sandbox/operations", handle: s.adminOperations},
+		{pattern: "POST /sandbox/insert", handle: with(s.adminInsert)},
+		{pattern: "POST /sandbox/remove", handle: with(s.adminRemove)},
+		{pattern: "POST /sandbox/step", handle: order(s.Step)},
+		{pattern: "GET /sandbox/share-tokens", handle: read(s.ShareTokens)},
+		{pattern: "POST /sandbox/share-tokens", handle: with(s.adminIssueShare)},
+		{pattern: "GET /sandbox/verify/{id}", handle: s.openVerify},
+		{pattern: "POST /sandbox/verify/{id}", handle: s.submitVerify},
 	}
 }
 
-func (s *Service) admin(c *call, rt route, known bool) answer {
+// read answers with what f returns.
+func read[T any](f func(context.Context) (T, error)) handler {
+	return func(c *call) (any, error) { return f(c.ctx) }
+}
+
+// order runs f on a request with an empty JSON object.
+func order(f func(context.Context) error) handler {
+	return with(func(c *call, _ struct{}) (any, error) { return done, f(c.ctx) })
+}
+
+var done = action(true, "done")
+
+func (s *Service) admin(c *call, rt route) answer {
 	var err error
 	if c.st, err = loadSettings(c.ctx, s.ro); err != nil {
 		return failure(err)
 	}
-	return s.run(c, rt, known)
+	return s.run(c, rt)
 }
 
-func done(err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(actionJSON{Success: true, Message: "done"})
-}
+type shareTokenIn struct{ Kind, Scenario, Customer string }
 
-func answered[T any](v T, err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(v)
-}
-
-func (s *Service) adminStats(c *call) (answer, error)   { return answered(s.Stats(c.ctx)) }
-func (s *Service) adminAuthLog(c *call) (answer, error) { return answered(s.AuthLog(c.ctx)) }
-func (s *Service) adminResetStats(c *call) (answer, error) {
-	return done(s.ResetStats(c.ctx))
-}
-func (s *Service) adminStep(c *call) (answer, error) {
-	var in struct{}
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
-	return done(s.Step(c.ctx))
-}
-func (s *Service) adminShareTokens(c *call) (answer, error) { return answered(s.ShareTokens(c.ctx)) }
-
-func (s *Service) adminIssueShare(c *call) (answer, error) {
-	var in struct{ Kind, Scenario, Customer string }
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
-	return answered(s.IssueShareToken(c.ctx, in.Kind, in.Scenario, in.Customer))
+func (s *Service) adminIssueShare(c *call, in shareTokenIn) (any, error) {
+	return s.IssueShareToken(c.ctx, in.Kind, in.Scenario, in.Customer)
 }
 
 // Removal is one line of the audit trail of document removals.
@@ -93,75 +72,52 @@ type Removal struct {
 
 // Removals returns the audit trail of document removals (spec, rule 3).
 func (s *Service) Removals(ctx context.Context) ([]Removal, error) {
-	rows, err := s.ro.QueryContext(ctx, `SELECT at, login, token, opid, document, outcome FROM removal ORDER BY id`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	list := []Removal{}
-	for rows.Next() {
-		var r Removal
-		var at int64
-		if err := rows.Scan(&at, &r.Login, &r.Token, &r.Opid, &r.Document, &r.Outcome); err != nil {
-			return nil, err
-		}
-		r.At = time.Unix(0, at).UTC()
-		list = append(list, r)
-	}
-	return list, rows.Err()
+	return query(ctx, s.ro, func(r *Removal) []any {
+		return []any{unixNano{&r.At}, &r.Login, &r.Token, &r.Opid, &r.Document, &r.Outcome}
+	},
+		`SELECT at, login, token, opid, document, outcome FROM removal ORDER BY id`)
 }
 
-func (s *Service) adminRemovals(c *call) (answer, error) { return answered(s.Removals(c.ctx)) }
-
-func (s *Service) adminOutbox(c *call) (answer, error) {
-	rows, err := s.ro.QueryContext(c.ctx, `SELECT hook_id, hook_type, body, created, attempts, status, state FROM outbox ORDER BY id DESC LIMIT 200`)
-	if err != nil {
-		return answer{}, err
-	}
-	defer rows.Close()
-	list := []any{}
-	for rows.Next() {
-		var id, status, state, body string
-		var kind, attempts int
-		var created int64
-		if err := rows.Scan(&id, &kind, &body, &created, &attempts, &status, &state); err != nil {
-			return answer{}, err
-		}
-		list = append(list, patch{"hook_id": id, "hook_type": kind, "created": stamp(created), "attempts": attempts, "status": status, "state": state, "body": json.RawMessage(body)})
-	}
-	return answered(list, rows.Err())
+// outboxEvent is a webhook with the state of its delivery.
+type outboxEvent struct {
+	HookID   string          `json:"hook_id"`
+	HookType int             `json:"hook_type"`
+	Created  time.Time       `json:"created"`
+	Attempts int             `json:"attempts"`
+	Status   string          `json:"status"`
+	State    string          `json:"state"`
+	Body     json.RawMessage `json:"body"`
 }
 
-func (s *Service) adminSettings(c *call) (answer, error) {
+func (s *Service) adminOutbox(c *call) (any, error) {
+	columns := func(e *outboxEvent) []any {
+		return []any{&e.HookID, &e.HookType, &e.Body, unixNano{&e.Created}, &e.Attempts, &e.Status, &e.State}
+	}
+	return query(c.ctx, s.ro, columns, `SELECT hook_id, hook_type, CAST(body AS BLOB), created, attempts, status, state FROM outbox ORDER BY id DESC LIMIT 200`)
+}
+
+func (s *Service) adminSettings(c *call) (any, error) {
 	c.st.SigningKey = nil
-	return ok(c.st)
+	return c.st, nil
 }
 
 // changeSettings runs f over the settings and keeps the result when it is sound.
 func (s *Service) changeSettings(ctx context.Context, f func(*settings) error) error {
-	err := s.write(ctx, func(tx *sql.Tx) error {
-		st, err := loadSettings(ctx, tx)
-		if err != nil {
+	err := s.change(ctx, func(c *call, tx *sql.Tx) error {
+		if err := f(&c.st); err != nil {
 			return err
 		}
-		if err := f(&st); err != nil {
-			return err
-		}
-		if err := st.check(); err != nil {
+		if err := c.st.check(); err != nil {
 			return refuse(http.StatusBadRequest, err.Error())
 		}
-		return storeSettings(ctx, tx, st)
+		return storeSettings(ctx, tx, c.st)
 	})
-	s.poke()
+	s.notifyDeliverer()
 	return err
 }
 
-func (s *Service) adminSetSettings(c *call) (answer, error) {
-	var in json.RawMessage
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
-	err := s.changeSettings(c.ctx, func(st *settings) error {
+func (s *Service) adminSetSettings(c *call, in json.RawMessage) (any, error) {
+	return done, s.changeSettings(c.ctx, func(st *settings) error {
 		kept := *st
 		if err := json.Unmarshal(in, st); err != nil {
 			return refuse(http.StatusBadRequest, err.Error())
@@ -169,7 +125,6 @@ func (s *Service) adminSetSettings(c *call) (answer, error) {
 		st.SigningKey, st.Seed, st.Operations = kept.SigningKey, kept.Seed, kept.Operations
 		return nil
 	})
-	return done(err)
 }
 
 // SetFaults replaces the faults; counts of rules start anew.
@@ -187,59 +142,33 @@ func (s *Service) SetFaults(ctx context.Context, f Faults) error {
 	})
 }
 
-func (s *Service) adminFaults(c *call) (answer, error) {
-	var in struct {
-		Spec string `json:"spec"`
-	}
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
+type faultsIn struct{ Spec string }
+
+func (s *Service) adminFaults(c *call, in faultsIn) (any, error) {
 	f, err := ParseFaults(in.Spec)
 	if err != nil {
-		return answer{}, refuse(http.StatusBadRequest, err.Error())
+		return nil, refuse(http.StatusBadRequest, err.Error())
 	}
-	return done(s.SetFaults(c.ctx, f))
+	return done, s.SetFaults(c.ctx, f)
 }
 
 // ForeignLogin logs the account in as somebody else would, with all that
 // follows for the pairs in use.
 func (s *Service) ForeignLogin(ctx context.Context) error {
-	return s.outside(ctx, func(c *call, tx *sql.Tx) error {
-		_, err := s.newLogin(c, tx, "foreign")
-		return err
-	})
-}
-
-// Revoke ends every pair of the account.
-func (s *Service) Revoke(ctx context.Context) error {
-	return s.outside(ctx, func(c *call, tx *sql.Tx) error { return killAll(ctx, tx) })
-}
-
-func (s *Service) outside(ctx context.Context, f func(*call, *sql.Tx) error) error {
-	c := &call{ctx: context.WithoutCancel(ctx), at: s.now(), now: s.now()}
-	return s.write(ctx, func(tx *sql.Tx) (err error) {
-		if c.st, err = loadSettings(ctx, tx); err != nil {
-			return err
-		}
-		if err := f(c, tx); err != nil {
+	return s.change(ctx, func(c *call, tx *sql.Tx) error {
+		if _, err := newLogin(c, tx, "foreign"); err != nil {
 			return err
 		}
 		return logAuth(c, tx, "foreign", "", "")
 	})
 }
 
-func (s *Service) adminLogin(c *call) (answer, error) {
-	var in struct{}
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
-	return done(s.ForeignLogin(c.ctx))
-}
-
-func (s *Service) adminRevoke(c *call) (answer, error) {
-	var in struct{}
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
-	return done(s.Revoke(c.ctx))
+// Revoke ends every pair of the account.
+func (s *Service) Revoke(ctx context.Context) error {
+	return s.change(ctx, func(c *call, tx *sql.Tx) error {
+		if err := killAll(ctx, tx); err != nil {
+			return err
+		}
+		return logAuth(c, tx, "foreign", "", "")
+	})
 }

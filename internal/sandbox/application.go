@@ -18,28 +18,29 @@ const (
 	appSubmitted = "SUBMITTED"
 )
 
-const textUnconfigured = "Application is not configured"
+const (
+	textUnconfigured = "Application is not configured"
+	textSubmitted    = "Application is already submitted"
+)
 
 // getApplication: GET /v2/customer/{customerId}/application. It shows what was
 // set, or the customer's own profile before that; either individual or corporate.
-func (s *Service) getApplication(c *call) (answer, error) {
-	row, err := s.customer(c, s.ro, c.params[0])
+func (s *Service) getApplication(c *call) (any, error) {
+	row, err := findCustomer(c.ctx, s.ro, c.params[0])
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	if c.varied[variantHidden] {
-		return answer{}, refuse(http.StatusNotFound, textUnconfigured)
+	if c.variants[variantHidden] {
+		return nil, refuse(http.StatusNotFound, textUnconfigured)
 	}
-	out := map[string]any{"status": row.appStatus, "outstanding": row.outstanding(), "shared": row.shared != 0}
-	if row.appStatus == appNone {
-		out["status"] = "NEW"
+	status, body := row.appStatus, json.RawMessage(row.application)
+	if status == appNone {
+		status = "NEW"
 	}
-	body := json.RawMessage(row.application)
 	if row.application == "" {
 		body = row.defaultApplication()
 	}
-	out[row.applicationKey()] = body
-	return ok(out)
+	return patch{"status": status, "outstanding": row.outstanding(), "shared": row.shared != 0, row.applicationKey(): body}, nil
 }
 
 func (c *customerRow) applicationKey() string {
@@ -71,88 +72,68 @@ type applicationIn struct {
 }
 
 // setApplication: POST /v2/customer/{customerId}/application, deprecated.
-func (s *Service) setApplication(c *call) (answer, error) {
-	var in map[string]json.RawMessage
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
+func (s *Service) setApplication(c *call, in map[string]json.RawMessage) (any, error) {
 	_, individual := in["individual"]
 	_, corporate := in["corporate"]
 	if individual == corporate {
-		return answer{}, refuseAction(http.StatusBadRequest, "Send either individual or corporate")
+		return nil, refuse(http.StatusBadRequest, "Send either individual or corporate")
 	}
 	err := s.write(c.ctx, func(tx *sql.Tx) error {
-		row, found, err := findCustomer(c.ctx, tx, c.params[0])
+		row, err := findCustomer(c.ctx, tx, c.params[0])
 		if err != nil {
 			return err
 		}
-		if !found {
-			return refuseAction(http.StatusNotFound, "Customer not found: "+c.params[0])
-		}
 		body, sent := in[row.applicationKey()]
 		if !sent {
-			return refuseAction(http.StatusBadRequest, "The application does not match the customer's type "+row.kind)
+			return refuse(http.StatusBadRequest, "The application does not match the customer's type "+row.kind)
 		}
 		if err := checkApplication(body, row.kind); err != nil {
 			return err
 		}
 		if row.appStatus == appSubmitted {
-			return refuseAction(http.StatusConflict, "Application is already submitted")
+			return refuse(http.StatusConflict, textSubmitted)
 		}
 		row.application, row.appStatus = string(body), appDraft
 		return s.saveCustomer(c, tx, row)
 	})
-	if err != nil {
-		return answer{}, err
-	}
-	return announced(c, actionJSON{true, "Application saved successfully"}), nil
-}
-
-// announced adds the headers that tell of the coming end of Set Application.
-func announced(c *call, body any) answer {
-	a := jsonAnswer(http.StatusOK, body)
+	// These headers tell of the coming end of this call.
+	a := jsonAnswer(http.StatusOK, action(true, "Application saved successfully"))
 	a.header["Deprecation"] = []string{"true"}
 	a.header["Link"] = []string{fmt.Sprintf(`</v2/compliance/%s/web_sdk_link>; rel="successor-version"`, url.PathEscape(c.params[0]))}
-	return a
+	return a, err
 }
 
 func checkApplication(body []byte, kind string) error {
 	var in applicationIn
 	switch err := json.Unmarshal(body, &in); {
 	case err != nil:
-		return refuseAction(http.StatusBadRequest, "The application has not the expected shape")
+		return refuse(http.StatusBadRequest, "The application has not the expected shape")
 	case in.Application == nil:
-		return refuseAction(http.StatusBadRequest, "application is required")
+		return refuse(http.StatusBadRequest, "application is required")
 	case kind == "INDIVIDUAL" && (in.Application.FirstName == "" || in.Application.LastName == ""):
-		return refuseAction(http.StatusBadRequest, "firstName and lastName are required")
+		return refuse(http.StatusBadRequest, "firstName and lastName are required")
 	}
 	for _, d := range in.Documents {
 		if !slices.Contains(api.ApplicationDocumentTypes(), d.Type) {
-			return refuseAction(http.StatusBadRequest, "Unknown document type: "+d.Type)
+			return refuse(http.StatusBadRequest, "Unknown document type: "+d.Type)
 		}
 	}
 	return nil
 }
 
 // finalize: PATCH /v2/customer/{customerId}/application; no body.
-func (s *Service) finalize(c *call) (answer, error) {
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
-		row, found, err := findCustomer(c.ctx, tx, c.params[0])
+func (s *Service) finalize(c *call) (any, error) {
+	return action(true, "Application submitted successfully"), s.write(c.ctx, func(tx *sql.Tx) error {
+		row, err := findCustomer(c.ctx, tx, c.params[0])
 		switch {
 		case err != nil:
 			return err
-		case !found:
-			return refuseAction(http.StatusNotFound, "Customer not found: "+c.params[0])
-		case row.appStatus == appNone && !(c.varied[variantApart] && row.shared != 0):
-			return refuseAction(http.StatusConflict, textUnconfigured)
+		case row.appStatus == appNone && !(c.variants[variantApart] && row.shared != 0):
+			return refuse(http.StatusConflict, textUnconfigured)
 		case row.appStatus == appSubmitted:
-			return refuseAction(http.StatusConflict, "Application is already submitted")
+			return refuse(http.StatusConflict, textSubmitted)
 		}
 		row.appStatus, row.status = appSubmitted, customerModeration
 		return s.saveCustomer(c, tx, row)
 	})
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(actionJSON{true, "Application submitted successfully"})
 }

@@ -28,16 +28,14 @@ const (
 	textRevoked    = "Token revoked. Please log in again"
 )
 
+type loginIn struct{ Login, Password, Code string }
+
 // login: POST /v2/auth/login.
-func (s *Service) login(c *call) (answer, error) {
-	var in struct{ Login, Password, Code string }
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
+func (s *Service) login(c *call, in loginIn) (any, error) {
 	outcome := ""
 	switch {
 	case in.Login == "" || in.Password == "":
-		return answer{}, refuse(http.StatusBadRequest, "login and password are required")
+		return nil, refuse(http.StatusBadRequest, "login and password are required")
 	case in.Login != c.st.Login || in.Password != c.st.Password:
 		outcome = textBadLogin
 	case c.st.TOTPSecret != "" && in.Code == "":
@@ -48,22 +46,19 @@ func (s *Service) login(c *call) (answer, error) {
 	var out tokenJSON
 	err := s.write(c.ctx, func(tx *sql.Tx) (err error) {
 		if outcome == "" {
-			out, err = s.newLogin(c, tx, "login")
+			out, err = newLogin(c, tx, "login")
 		}
 		return errors.Join(err, logAuth(c, tx, "login", outcome, ""))
 	})
-	if err != nil {
-		return answer{}, err
+	if err == nil && outcome != "" {
+		err = refuse(http.StatusUnauthorized, outcome)
 	}
-	if outcome != "" {
-		return answer{}, refuse(http.StatusUnauthorized, outcome)
-	}
-	return ok(out)
+	return out, err
 }
 
 // newLogin ends older access tokens (and with StrictLogin refresh tokens) and
 // issues a pair.
-func (s *Service) newLogin(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
+func newLogin(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 	kill := `UPDATE pair SET access_dead = 1 WHERE access_dead = 0`
 	if c.st.StrictLogin {
 		kill = `UPDATE pair SET access_dead = 1, refresh_dead = 1 WHERE access_dead = 0 OR refresh_dead = 0`
@@ -78,7 +73,7 @@ func (s *Service) newLogin(c *call, tx *sql.Tx, origin string) (tokenJSON, error
 
 // refresh: GET /v2/auth/refresh/{token}. It ends every session of the account
 // and may be used once.
-func (s *Service) refresh(c *call) (answer, error) {
+func (s *Service) refresh(c *call) (any, error) {
 	var out tokenJSON
 	outcome, presented := "", fingerprint(c.params[0])
 	err := s.write(c.ctx, func(tx *sql.Tx) error {
@@ -100,13 +95,10 @@ func (s *Service) refresh(c *call) (answer, error) {
 		}
 		return logAuth(c, tx, "refresh", outcome, presented)
 	})
-	if err != nil {
-		return answer{}, err
+	if err == nil && outcome != "" {
+		err = refuse(http.StatusUnauthorized, outcome)
 	}
-	if outcome != "" {
-		return answer{}, refuse(http.StatusUnauthorized, outcome)
-	}
-	return ok(out)
+	return out, err
 }
 
 // refreshOutcome is "" for a good token, else the text of the refusal.
@@ -171,7 +163,7 @@ func (s *Service) authorize(c *call) error {
 }
 
 func (s *Service) unauthorized(c *call, message string) error {
-	if err := s.write(c.ctx, func(tx *sql.Tx) error { return bump(c.ctx, tx, "unauthorized") }); err != nil {
+	if err := s.write(c.ctx, func(tx *sql.Tx) error { return increment(c.ctx, tx, "unauthorized") }); err != nil {
 		return err
 	}
 	r := refuse(http.StatusUnauthorized, message)

@@ -13,20 +13,20 @@ import (
 
 // call is one request on its way through the service.
 type call struct {
-	ctx     context.Context // does not end with the caller: what was taken in is processed
-	r       *http.Request
-	params  []string // values of the path's "*" segments
-	st      settings
-	at      time.Time // of the service's clock; what is stored and compared
-	now     time.Time // the same as told to clients: skewed when asked for
-	faults  []fault   // those that fire for this call
-	lag     time.Duration
-	order   string          // of lists of operations
-	varied  map[string]bool // variants that are on
-	before  []byte          // the call's operation before it was processed, when a reply wants it
-	present []byte          // the same as it is now
-	warned  string          // text of the rate warning
-	token   string          // fingerprint of the access token
+	ctx      context.Context // does not end with the caller: what was taken in is processed
+	r        *http.Request
+	params   []string // values of the pattern's wildcards
+	st       settings
+	at       time.Time // of the service's clock; what is stored and compared
+	now      time.Time // the same as told to clients: skewed when asked for
+	faults   []fault   // those that fire for this call
+	lag      time.Duration
+	order    string          // of lists of operations
+	variants map[string]bool // that are on
+	before   []byte          // the call's operation before it was processed, when a reply wants it
+	present  []byte          // the same as it is now
+	warning  string          // of the rate
+	token    string          // fingerprint of the access token
 }
 
 // answer is a finished answer; it is sent only after the faults had their say.
@@ -39,44 +39,58 @@ type answer struct {
 
 // refusal is an answer that ends a handler early.
 type refusal struct {
-	status int
-	body   any
-	header http.Header
+	status  int
+	message string
+	action  bool // in the error body of actions
+	header  http.Header
 }
 
 func (r *refusal) Error() string { return http.StatusText(r.status) }
 
-// refuse gives the usual error body.
-func refuse(status int, message string) *refusal {
-	return &refusal{status: status, body: map[string]string{"error": message}}
+func refuse(status int, message string) *refusal { return &refusal{status: status, message: message} }
+
+func notFound(what, id string) error { return refuse(http.StatusNotFound, what+" not found: "+id) }
+
+// asAction gives refusals of handle the error body of actions.
+func asAction(handle handler) handler {
+	return func(c *call) (any, error) {
+		body, err := handle(c)
+		var r *refusal
+		if errors.As(err, &r) {
+			r.action = true
+		}
+		return body, err
+	}
 }
 
-// refuseAction gives the error body of actions.
-func refuseAction(status int, message string) *refusal {
-	return &refusal{status: status, body: actionJSON{Message: message}}
+// with reads the body of the request into a T for handle.
+func with[T any](handle func(*call, T) (any, error)) handler {
+	return func(c *call) (any, error) {
+		var in T
+		if err := c.bind(&in); err != nil {
+			return nil, err
+		}
+		return handle(c, in)
+	}
 }
-
-type actionJSON struct {
-	Success bool   `json:"success"`
-	Message string `json:"message"`
-}
-
-type itemJSON struct {
-	Item any `json:"item"`
-}
-
-func ok(body any) (answer, error) { return jsonAnswer(http.StatusOK, body), nil }
 
 func jsonAnswer(status int, body any) answer {
 	return answer{status: status, header: http.Header{"Content-Type": {"application/json"}}, body: encode(body)}
 }
 
+func errorAnswer(status int, message string) answer {
+	return jsonAnswer(status, map[string]string{"error": message})
+}
+
 func failure(err error) answer {
 	var r *refusal
 	if !errors.As(err, &r) {
-		return jsonAnswer(http.StatusInternalServerError, map[string]string{"error": "internal error: " + err.Error()})
+		return errorAnswer(http.StatusInternalServerError, "internal error: "+err.Error())
 	}
-	a := jsonAnswer(r.status, r.body)
+	a := errorAnswer(r.status, r.message)
+	if r.action {
+		a = jsonAnswer(r.status, action(false, r.message))
+	}
 	a.refused = r.status >= 400 && r.status < 500
 	for k, v := range r.header {
 		a.header[k] = v
@@ -84,16 +98,15 @@ func failure(err error) answer {
 	return a
 }
 
-// serve takes a request through gate, faults, authorization and handler.
-func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
-	rt, params, known := s.find(r)
-	c := &call{ctx: context.WithoutCancel(r.Context()), r: r, params: params, at: s.now()}
+// serve takes a request through rate, faults, authorization and handler.
+func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
+	c := &call{ctx: context.WithoutCancel(r.Context()), r: r, params: rt.params(r), at: s.now()}
 	c.now = c.at
 	if rt.class == classAdmin {
-		s.send(w, c, s.admin(c, rt, known))
+		s.send(w, c, s.admin(c, rt))
 		return
 	}
-	a, err := s.gate(c, rt)
+	a, err := s.accept(c, rt)
 	if err == nil && a != nil { // above the hard limits
 		s.send(w, c, *a)
 		return
@@ -109,7 +122,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	case a != nil:
 		out = *a
 	default:
-		out = s.process(c, rt, known)
+		out = s.process(c, rt)
 	}
 	if s.after(w, c, &out) {
 		s.send(w, c, out)
@@ -117,51 +130,45 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // process runs the request and counts a write that was done.
-func (s *Service) process(c *call, rt route, known bool) answer {
-	a := s.run(c, rt, known)
+func (s *Service) process(c *call, rt route) answer {
+	a := s.run(c, rt)
 	if c.r.Method != http.MethodGet && a.status < 300 {
-		if err := s.write(c.ctx, func(tx *sql.Tx) error { return bump(c.ctx, tx, "done."+rt.name) }); err != nil {
+		if err := s.write(c.ctx, func(tx *sql.Tx) error { return increment(c.ctx, tx, "done."+rt.name) }); err != nil {
 			return failure(err)
 		}
 	}
 	return a
 }
 
-func (s *Service) run(c *call, rt route, known bool) answer {
-	if rt.handle == nil {
-		if known {
-			return failure(refuse(http.StatusMethodNotAllowed, "Method not allowed"))
-		}
+func (s *Service) run(c *call, rt route) answer {
+	switch {
+	case rt.known || rt.handle != nil && !rt.offered(c):
+		return failure(refuse(http.StatusMethodNotAllowed, "Method not allowed"))
+	case rt.handle == nil:
 		return failure(refuse(http.StatusNotFound, "Not found"))
 	}
-	if rt.variant != "" && !c.varied[rt.variant] || rt.name == "customer-get" && rt.variant == "" && c.varied[variantPost] {
-		return failure(refuse(http.StatusMethodNotAllowed, "Method not allowed"))
-	}
-	if !rt.open {
+	if !rt.open() {
 		if err := s.authorize(c); err != nil {
 			return failure(err)
 		}
 	}
-	a, err := rt.handle(c)
+	body, err := rt.handle(c)
 	if err != nil {
 		return failure(err)
 	}
-	return a
+	if a, whole := body.(answer); whole {
+		return a
+	}
+	return jsonAnswer(http.StatusOK, body)
 }
 
 // send writes a to the wire.
 func (s *Service) send(w http.ResponseWriter, c *call, a answer) {
-	if c.warned != "" {
-		w.Header().Set("X-RateLimit-Warning", c.warned)
+	if c.warning != "" {
+		w.Header().Set("X-RateLimit-Warning", c.warning)
 	}
 	s.head(w, c, a)
-	w.Write(a.body) // the reader may be gone; nobody is left to tell
-}
-
-func setHeader(h, from http.Header) {
-	for k, v := range from {
-		h[k] = v
-	}
+	w.Write(a.body) // fails when the client has left
 }
 
 const maxJSONBody = 1 << 20

@@ -35,22 +35,22 @@ func (s *Service) Change(ctx context.Context, ch Change) error {
 	if !known {
 		return refuse(http.StatusBadRequest, "kind must be operation, customer, account, requisite, counterparty or document")
 	}
-	c := &call{ctx: context.WithoutCancel(ctx), at: s.now(), now: s.now()}
+	return s.change(ctx, func(c *call, tx *sql.Tx) error { return f(c, tx, ch) })
+}
+
+// change runs f in one transaction, as a call of the service itself.
+func (s *Service) change(ctx context.Context, f func(c *call, tx *sql.Tx) error) error {
+	c := &call{ctx: context.WithoutCancel(ctx), at: s.now()}
+	c.now = c.at
 	return s.write(ctx, func(tx *sql.Tx) (err error) {
 		if c.st, err = loadSettings(ctx, tx); err != nil {
 			return err
 		}
-		return f(c, tx, ch)
+		return f(c, tx)
 	})
 }
 
-func (s *Service) adminChange(c *call) (answer, error) {
-	var in Change
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
-	return done(s.Change(c.ctx, in))
-}
+func (s *Service) adminChange(c *call, in Change) (any, error) { return done, s.Change(c.ctx, in) }
 
 // newStatus gives the code of the wanted status, or the old one.
 func newStatus(names []string, want string, old int) (int, error) {
@@ -65,10 +65,7 @@ func newStatus(names []string, want string, old int) (int, error) {
 }
 
 func (s *Service) changeOperation(c *call, tx *sql.Tx, ch Change) error {
-	o, found, err := findOperation(c.ctx, tx, c.st.Seed, ch.ID)
-	if err == nil && !found {
-		err = operationNotFound(ch.ID)
-	}
+	o, err := findOperation(c, tx, ch.ID)
 	if err != nil {
 		return err
 	}
@@ -89,11 +86,11 @@ func (s *Service) changeOperation(c *call, tx *sql.Tx, ch Change) error {
 	if _, err := tx.ExecContext(c.ctx, `UPDATE operation SET extra = ? WHERE n = ?`, o.extra, o.n); err != nil {
 		return err
 	}
-	return s.moveOperation(c.ctx, tx, c.st, o, status, move{ch.Quiet, ch.Still})
+	return s.moveOperation(c, tx, &o, status, move{ch.Quiet, ch.Still})
 }
 
 func (s *Service) changeCustomer(c *call, tx *sql.Tx, ch Change) error {
-	row, err := s.customer(c, tx, ch.ID)
+	row, err := findCustomer(c.ctx, tx, ch.ID)
 	if err != nil {
 		return err
 	}
@@ -110,14 +107,10 @@ func (s *Service) changeCustomer(c *call, tx *sql.Tx, ch Change) error {
 }
 
 func (s *Service) changeAccount(c *call, tx *sql.Tx, ch Change) error {
-	rows, err := queryAccounts(c.ctx, tx, ` WHERE a.id = ?`, ch.ID)
-	if err == nil && len(rows) == 0 {
-		err = refuse(http.StatusNotFound, "Account not found: "+ch.ID)
-	}
+	a, err := findAccount(c.ctx, tx, ch.ID)
 	if err != nil {
 		return err
 	}
-	a := rows[0]
 	if a.status, err = newStatus(accountStatuses, ch.Status, a.status); err != nil {
 		return err
 	}
@@ -138,39 +131,35 @@ func (s *Service) changeAccount(c *call, tx *sql.Tx, ch Change) error {
 	if err != nil {
 		return err
 	}
-	return s.raiseAccount(c.ctx, tx, c.st, a, hookType, c.at)
+	return s.raiseAccount(c, tx, a, hookType)
 }
 
 func (s *Service) changeCounterparty(c *call, tx *sql.Tx, ch Change) error {
-	rows, err := queryCPAccounts(c.ctx, tx, ` WHERE k.id = ?`, ch.ID)
-	if err == nil && len(rows) == 0 {
-		err = refuse(http.StatusNotFound, "Counterparty account not found: "+ch.ID)
-	}
+	rows, err := queryPayeeAccounts(c.ctx, tx, ` WHERE k.id = ?`, ch.ID)
+	a, err := only(rows, err, "Counterparty account", ch.ID)
 	if err != nil {
 		return err
 	}
-	status, err := newStatus(counterpartyStatuses, ch.Status, rows[0].status)
+	status, err := newStatus(counterpartyStatuses, ch.Status, a.status)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(c.ctx, `UPDATE cpaccount SET status = ?, updated = ? WHERE n = ?`, status, c.at.UnixNano(), rows[0].n); err != nil {
+	if _, err := tx.ExecContext(c.ctx, `UPDATE cpaccount SET status = ?, updated = ? WHERE n = ?`, status, c.at.UnixNano(), a.n); err != nil {
 		return err
 	}
-	owners, err := queryCounterparties(c.ctx, tx, ` WHERE p.suid = ?`, rows[0].suid)
+	owner, err := findCounterparty(c.ctx, tx, a.suid)
 	if err != nil {
 		return err
 	}
-	return s.raiseCounterparty(c.ctx, tx, c.st, owners[0], c.at)
+	return s.raiseCounterparty(c, tx, owner)
 }
 
 // changeDocument locks or unlocks; the operations that hold it raise events.
 func (s *Service) changeDocument(c *call, tx *sql.Tx, ch Change) error {
-	f, found, err := findFile(c.ctx, tx, ch.ID, storeCustomer)
+	f, err := findFile(c.ctx, tx, "", ch.ID)
 	switch {
 	case err != nil:
 		return err
-	case !found:
-		return documentNotFound(ch.ID)
 	case ch.Lock == nil:
 		return refuse(http.StatusBadRequest, "lock must be true or false")
 	}
@@ -182,7 +171,7 @@ func (s *Service) changeDocument(c *call, tx *sql.Tx, ch Change) error {
 		return err
 	}
 	for _, o := range ops {
-		if err := s.moveOperation(c.ctx, tx, c.st, o, o.status, move{}); err != nil {
+		if err := s.moveOperation(c, tx, &o, o.status, move{}); err != nil {
 			return err
 		}
 	}

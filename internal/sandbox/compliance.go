@@ -17,22 +17,16 @@ const linkTTL = 15 * time.Minute
 
 const textBaaS = "Sharing is not available for partners on the BaaS verification program"
 
-type shareJSON struct {
-	Applied     bool     `json:"applied"`
-	Message     string   `json:"message"`
-	Outstanding []string `json:"outstanding"`
-}
-
 // share: POST /v2/compliance/{customerId}/share. The token is checked before
 // it is consumed; a refused one changes nothing.
-func (s *Service) share(c *call) (answer, error) {
-	token, err := c.shareToken()
-	if err != nil {
-		return answer{}, err
+func (s *Service) share(c *call, in map[string]json.RawMessage) (any, error) {
+	var token string
+	if err := json.Unmarshal(in[c.st.ShareTokenField], &token); err != nil || token == "" {
+		return nil, refuse(http.StatusBadRequest, "Missing field: "+c.st.ShareTokenField)
 	}
-	var out shareJSON
-	err = s.write(c.ctx, func(tx *sql.Tx) error {
-		row, err := s.customer(c, tx, c.params[0])
+	reason, outstanding := "", []string{}
+	err := s.write(c.ctx, func(tx *sql.Tx) error {
+		row, err := findCustomer(c.ctx, tx, c.params[0])
 		switch {
 		case err != nil:
 			return err
@@ -41,39 +35,19 @@ func (s *Service) share(c *call) (answer, error) {
 		case row.shared != 0:
 			return refuse(http.StatusConflict, "A share token was already applied to customer "+row.cuid)
 		}
-		t, reason, err := s.checkShareToken(c, tx, token, row)
-		if err != nil {
+		var t shareTokenRow
+		if t, reason, err = s.checkShareToken(c, tx, token, row); err != nil || reason != "" {
 			return err
 		}
-		if reason != "" {
-			out = shareJSON{Message: reason, Outstanding: []string{}}
-			return nil
-		}
-		out, err = s.applyShare(c, tx, row, t)
+		outstanding, err = s.applyShare(c, tx, row, t)
 		return err
 	})
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(out)
-}
-
-func (c *call) shareToken() (string, error) {
-	var in map[string]json.RawMessage
-	if err := c.bind(&in); err != nil {
-		return "", err
-	}
-	var token string
-	if err := json.Unmarshal(in[c.st.ShareTokenField], &token); err != nil || token == "" {
-		return "", refuse(http.StatusBadRequest, "Missing field: "+c.st.ShareTokenField)
-	}
-	return token, nil
+	return object{"applied", reason == "", "message", reason, "outstanding", outstanding}, err
 }
 
 // checkShareToken gives the reason of a rejection, or "" and the token.
 func (s *Service) checkShareToken(c *call, tx *sql.Tx, token string, row customerRow) (t shareTokenRow, reason string, err error) {
-	err = tx.QueryRowContext(c.ctx, `SELECT token, kind, scenario, customer, until, used FROM share WHERE token = ?`, token).
-		Scan(&t.Token, &t.Kind, &t.Scenario, &t.Customer, &t.until, &t.used)
+	err = tx.QueryRowContext(c.ctx, shareSelect+`token = ?`, token).Scan(t.columns()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		demo, found := demoToken(token, c.at)
 		if !found {
@@ -98,29 +72,30 @@ func (s *Service) checkShareToken(c *call, tx *sql.Tx, token string, row custome
 	return t, "", nil
 }
 
-func (s *Service) applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) (shareJSON, error) {
+// applyShare uses the token up and returns what it leaves outstanding.
+func (s *Service) applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string, error) {
 	_, err := tx.ExecContext(c.ctx, `INSERT INTO share(token, kind, scenario, customer, until, used) VALUES(?, ?, ?, ?, ?, ?)
 		ON CONFLICT(token) DO UPDATE SET used = excluded.used`, t.Token, t.Kind, t.Scenario, t.Customer, t.until, c.at.UnixNano())
 	if err != nil {
-		return shareJSON{}, err
+		return nil, err
 	}
-	out := shareJSON{Applied: true, Outstanding: []string{}}
+	outstanding := []string{}
 	if t.Scenario == ScenarioOutstanding {
-		out.Outstanding = []string{"PROOF_OF_RESIDENCE"}
+		outstanding = []string{"PROOF_OF_RESIDENCE"}
 		if row.kind == "CORPORATE" {
-			out.Outstanding = append(out.Outstanding, "UBO_POA")
+			outstanding = append(outstanding, "UBO_POA")
 		}
 	}
 	row.shared = c.at.UnixNano()
-	if c.varied[variantApart] {
-		return out, s.saveCustomer(c, tx, row)
+	if c.variants[variantApart] {
+		return outstanding, s.saveCustomer(c, tx, row)
 	}
-	row.setOutstanding(out.Outstanding)
+	row.setOutstanding(outstanding)
 	if row.appStatus == appNone {
 		row.appStatus, row.application = appDraft, string(row.sharedApplication())
 	}
 	row.status = customerVerify
-	return out, s.saveCustomer(c, tx, row)
+	return outstanding, s.saveCustomer(c, tx, row)
 }
 
 // sharedApplication is the profile a token transfers: the customer's own, for
@@ -135,23 +110,17 @@ func (c *customerRow) sharedApplication() json.RawMessage {
 }
 
 // webLink: GET /v2/compliance/{customerId}/web_sdk_link.
-func (s *Service) webLink(c *call) (answer, error) {
+func (s *Service) webLink(c *call) (any, error) {
 	id := uuid.NewString()
 	err := s.write(c.ctx, func(tx *sql.Tx) error {
-		row, err := s.customer(c, tx, c.params[0])
+		row, err := findCustomer(c.ctx, tx, c.params[0])
 		if err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(c.ctx, `INSERT INTO verifylink(id, customer, until) VALUES(?, ?, ?)`, id, row.n, c.at.Add(linkTTL).UnixNano())
 		return err
 	})
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(struct {
-		TTL int    `json:"ttlInSeconds"`
-		URL string `json:"url"`
-	}{int(linkTTL / time.Second), webLinkURL(c, id)})
+	return object{"ttlInSeconds", int(linkTTL / time.Second), "url", webLinkURL(c, id)}, err
 }
 
 // webLinkURL is where a compliance link leads: a page of this service.
@@ -168,7 +137,7 @@ const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta n
 
 // openVerify: GET /sandbox/verify/{id}, the page behind a compliance link. It
 // opens once.
-func (s *Service) openVerify(c *call) (answer, error) {
+func (s *Service) openVerify(c *call) (any, error) {
 	var sets string
 	err := s.write(c.ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(c.ctx, `UPDATE verifylink SET opened = ? WHERE id = ? AND opened = 0 AND until > ?`, c.at.UnixNano(), c.params[0], c.at.UnixNano())
@@ -182,19 +151,16 @@ func (s *Service) openVerify(c *call) (answer, error) {
 		sets = strings.Join(row.outstanding(), ", ")
 		return err
 	})
-	if err != nil {
-		return answer{}, err
-	}
 	if sets == "" {
 		sets = "Nothing is outstanding."
 	}
 	return answer{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
-		body: []byte(strings.Replace(verifyPage, "SETS", sets, 1))}, nil
+		body: []byte(strings.Replace(verifyPage, "SETS", sets, 1))}, err
 }
 
 // submitVerify: POST /sandbox/verify/{id} hands in what was outstanding.
-func (s *Service) submitVerify(c *call) (answer, error) {
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
+func (s *Service) submitVerify(c *call) (any, error) {
+	return action(true, "Documents handed in"), s.write(c.ctx, func(tx *sql.Tx) error {
 		row, err := verifyCustomer(c, tx)
 		if err != nil {
 			return err
@@ -205,10 +171,6 @@ func (s *Service) submitVerify(c *call) (answer, error) {
 		}
 		return s.saveCustomer(c, tx, row)
 	})
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(actionJSON{true, "Documents handed in"})
 }
 
 func verifyCustomer(c *call, tx *sql.Tx) (customerRow, error) {

@@ -63,7 +63,7 @@
 //
 // Every change of an operation, customer, account, requisite or counterparty
 // puts an event into the outbox, which is delivered by POST until the answer is
-// 2xx: by one process at a time, with waits of 1, 2, 4 … s up to 5 min, twelve
+// 2xx: each by one process at a time, with waits of 1, 2, 4 … s up to 5 min, twelve
 // times at most. A redirect counts as a failure. Deliveries carry
 // "Authorization: Bearer JWT", signed HS256 with jwtSecret, with the claims iat,
 // exp (5 min), jti (the hook_id) and body_sha256 (hex, over the body's bytes);

@@ -24,7 +24,7 @@ func TestDocumentationIsComplete(t *testing.T) {
 			t.Errorf("fault %s is not in the table", kind)
 		}
 	}
-	words := slices.Concat(operationBodies, variantWords, slices.Collect(maps.Keys(bodies)), slices.Collect(maps.Keys(sayings)), slices.Collect(maps.Keys(shapes)),
+	words := slices.Concat(operationBodies, variantWords, slices.Collect(maps.Keys(bodies)), slices.Collect(maps.Keys(errorTexts)), slices.Collect(maps.Keys(shapes)),
 		slices.Collect(maps.Keys(styles)), slices.Collect(maps.Keys(orders)))
 	for _, word := range words {
 		if !regexp.MustCompile(`[ =]` + word + `[\s,]`).MatchString(grammar) {
@@ -37,8 +37,9 @@ func TestDocumentationIsComplete(t *testing.T) {
 		}
 	}
 	for _, r := range new(Service).adminTable() {
-		if name := strings.TrimSuffix(strings.TrimPrefix(r.path, "/sandbox/"), "/*"); !strings.Contains(doc, " "+name) {
-			t.Errorf("admin path %s is not in the table", r.path)
+		_, path, _ := strings.Cut(r.pattern, " /sandbox/")
+		if name, _, _ := strings.Cut(path, "/"); !strings.Contains(doc, " "+name) {
+			t.Errorf("admin path %s is not in the table", path)
 		}
 	}
 	for _, text := range []string{textEnded, textLocked} {

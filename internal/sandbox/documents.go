@@ -16,26 +16,16 @@ const (
 	textLocked = "Document is locked and cannot be removed"
 )
 
-func documentNotFound(id string) error {
-	return refuse(http.StatusNotFound, "Document not found: "+id)
-}
-
-func notAttached(document, opid string) error {
-	return refuse(http.StatusConflict, fmt.Sprintf("Document %s is not attached to operation %s", document, opid))
-}
-
 // removeDocument: DELETE /v2/billing/operation/{id}/document/{documentId}.
 // Only the link goes; the document stays with its customer.
-func (s *Service) removeDocument(c *call) (answer, error) {
+func (s *Service) removeDocument(c *call) (any, error) {
 	opid, document := c.params[0], c.params[1]
-	var out answer
-	var refused error
+	var out any
+	var refused *refusal
 	err := s.write(c.ctx, func(tx *sql.Tx) error {
 		o, file, err := removable(c, tx, opid, document)
-		var r *refusal
-		if errors.As(err, &r) {
-			refused = err
-			return logRemoval(c, tx, opid, document, "refused: "+r.body.(map[string]string)["error"])
+		if errors.As(err, &refused) {
+			return logRemoval(c, tx, opid, document, "refused: "+refused.message)
 		}
 		if err != nil {
 			return err
@@ -46,11 +36,11 @@ func (s *Service) removeDocument(c *call) (answer, error) {
 		if err := logRemoval(c, tx, opid, document, "removed"); err != nil {
 			return err
 		}
-		out, err = s.touched(c, tx, o)
+		out, err = s.changedOperation(c, tx, o)
 		return err
 	})
-	if err == nil {
-		err = refused
+	if err == nil && refused != nil {
+		return nil, refused
 	}
 	return out, err
 }
@@ -62,7 +52,7 @@ func removable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file
 	case err != nil:
 		return o, 0, err
 	case links == 0:
-		return o, 0, notAttached(document, opid)
+		return o, 0, refuse(http.StatusConflict, fmt.Sprintf("Document %s is not attached to operation %s", document, opid))
 	case ended(o.status) && !c.st.AllowEndStates:
 		return o, 0, refuse(http.StatusConflict, textEnded)
 	case f.locked:
@@ -73,34 +63,22 @@ func removable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file
 
 // findBoth finds an operation, then a document, and counts the links between them.
 func findBoth(c *call, tx *sql.Tx, opid, document string) (o operationRow, f fileRow, links int64, err error) {
-	o, found, err := findOperation(c.ctx, tx, c.st.Seed, opid)
-	if err == nil && !found {
-		err = operationNotFound(opid)
-	}
-	if err != nil {
+	if o, err = findOperation(c, tx, opid); err != nil {
 		return o, f, 0, err
 	}
-	f, found, err = findFile(c.ctx, tx, document, storeCustomer)
-	if err == nil && !found {
-		err = documentNotFound(document)
-	}
-	if err != nil {
+	if f, err = findFile(c.ctx, tx, "", document); err != nil {
 		return o, f, 0, err
 	}
 	links, err = count(c.ctx, tx, `SELECT count(*) FROM link WHERE op = ? AND file = ?`, o.n, f.n)
 	return o, f, links, err
 }
 
-// touched marks o as changed, raises its event and answers with it.
-func (s *Service) touched(c *call, tx *sql.Tx, o operationRow) (answer, error) {
-	o.updated = max(c.at.UnixNano(), o.updated+1)
-	if _, err := tx.ExecContext(c.ctx, `UPDATE operation SET updated = ? WHERE n = ?`, o.updated, o.n); err != nil {
-		return answer{}, err
+// changedOperation marks o as changed, raises its event and answers with it.
+func (s *Service) changedOperation(c *call, tx *sql.Tx, o operationRow) (any, error) {
+	if err := s.moveOperation(c, tx, &o, o.status, move{}); err != nil {
+		return nil, err
 	}
-	if err := s.raiseOperation(c.ctx, tx, c.st, o, c.at); err != nil {
-		return answer{}, err
-	}
-	return s.showOperation(c, tx, o)
+	return showOperation(c, tx, o)
 }
 
 func logRemoval(c *call, tx *sql.Tx, opid, document, outcome string) error {
@@ -109,29 +87,23 @@ func logRemoval(c *call, tx *sql.Tx, opid, document, outcome string) error {
 	return err
 }
 
+type attachIn struct{ DocumentID, Name string }
+
 // attachDocument: POST /v2/billing/operation/{id}/document.
-func (s *Service) attachDocument(c *call) (answer, error) {
-	var in struct {
-		DocumentID string `json:"documentId"`
-		Name       string `json:"name"`
-	}
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
+func (s *Service) attachDocument(c *call, in attachIn) (any, error) {
 	if in.DocumentID == "" {
-		return answer{}, refuse(http.StatusBadRequest, "documentId is required")
+		return nil, refuse(http.StatusBadRequest, "documentId is required")
 	}
-	opid := c.params[0]
-	var out answer
+	var out any
 	err := s.write(c.ctx, func(tx *sql.Tx) error {
-		o, file, err := attachable(c, tx, opid, in.DocumentID)
+		o, file, err := attachable(c, tx, c.params[0], in.DocumentID)
 		if err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(c.ctx, `INSERT INTO link(op, file, name) VALUES(?, ?, ?)`, o.n, file, in.Name); err != nil {
 			return err
 		}
-		out, err = s.touched(c, tx, o)
+		out, err = s.changedOperation(c, tx, o)
 		return err
 	})
 	return out, err

@@ -1,11 +1,9 @@
 package sandbox
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"math/big"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -19,37 +17,15 @@ const (
 	hookRequisite
 )
 
-// hookMoney is an amount in a webhook: zeros are left out. Units are a number
-// of any length.
-type hookMoney struct {
-	CurrencyCode string      `json:"currency_code"`
-	Units        json.Number `json:"units,omitempty"`
-	Nanos        int64       `json:"nanos,omitempty"`
-}
+func hookStamp(ns int64) object { return object{"seconds", ns / 1e9, "nanos,omitempty", ns % 1e9} }
 
-type hookAmount struct {
-	Sum     hookMoney `json:"sum"`
-	Default hookMoney `json:"default"`
-}
-
-type hookBalance struct {
-	Money   hookMoney `json:"money"`
-	Default hookMoney `json:"default"`
-}
-
-type hookTime struct {
-	Seconds int64 `json:"seconds"`
-	Nanos   int64 `json:"nanos,omitempty"`
-}
-
-func hookStamp(ns int64) *hookTime { return &hookTime{ns / 1e9, ns % 1e9} }
-
-func (m money) hook() hookMoney {
-	h := hookMoney{CurrencyCode: m.currency, Nanos: m.nanos}
-	if m.units != "0" {
-		h.Units = json.Number(m.units)
+// hook is an amount in a webhook: zeros are left out. Units are a number of any length.
+func (m money) hook() object {
+	units := json.Number(m.units)
+	if m.units == "0" {
+		units = ""
 	}
-	return h
+	return object{"currency_code", m.currency, "units,omitempty", units, "nanos,omitempty", m.nanos}
 }
 
 // inDollars is m by fixed sample rates, for the "default" amounts.
@@ -69,112 +45,63 @@ func (m money) inDollars() money {
 	return money{currency: "USD", units: total.String(), nanos: rest.Int64()}
 }
 
-func (m money) amount() hookAmount { return hookAmount{m.hook(), m.inDollars().hook()} }
+func (m money) amount() object { return object{"sum", m.hook(), "default", m.inDollars().hook()} }
 
-func (m money) held() hookBalance { return hookBalance{m.hook(), m.inDollars().hook()} }
+func (m money) held() object { return object{"money", m.hook(), "default", m.inDollars().hook()} }
 
 // raise puts an event into the outbox when the settings ask for it.
-func (s *Service) raise(ctx context.Context, tx *sql.Tx, st settings, hookType int, name string, object any, at time.Time) error {
-	if !st.Hook.wants(hookType) {
+func (s *Service) raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
+	if !c.st.Hook.wants(hookType) {
 		return nil
 	}
 	id := uuid.NewString()
-	body := encode(struct {
-		HookID   string         `json:"hook_id"`
-		HookType int            `json:"hook_type"`
-		Data     map[string]any `json:"Data"`
-	}{id, hookType, map[string]any{name: object}})
-	_, err := tx.ExecContext(ctx, `INSERT INTO outbox(hook_id, hook_type, body, created, next) VALUES(?, ?, ?, ?, ?)`, id, hookType, string(body), at.UnixNano(), at.UnixNano())
+	body := encode(object{"hook_id", id, "hook_type", hookType, "Data", object{name, data}})
+	_, err := tx.ExecContext(c.ctx, `INSERT INTO outbox(hook_id, hook_type, body, created, next) VALUES(?, ?, ?, ?, ?)`,
+		id, hookType, string(body), c.at.UnixNano(), c.at.UnixNano())
 	if err == nil {
-		s.poke()
+		s.notifyDeliverer()
 	}
 	return err
 }
 
-type hookSide struct {
-	Account    string `json:"account,omitempty"`
-	Beneficiar string `json:"beneficiar,omitempty"`
-}
-
-func (s *Service) raiseOperation(ctx context.Context, tx *sql.Tx, st settings, o operationRow, at time.Time) error {
-	a := o.amounts(st.Seed)
-	source, destination := hookSide{Account: o.account.id}, hookSide{Account: o.second.id, Beneficiar: o.targetID.String}
+func (s *Service) raiseOperation(c *call, tx *sql.Tx, o operationRow) error {
+	a := o.amounts(c.st.Seed)
+	source := object{"account,omitempty", o.account.id}
+	destination := object{"account,omitempty", o.second.id, "beneficiar,omitempty", o.targetID.String}
 	if o.typ == typeDeposit {
 		source, destination = destination, source
 	}
-	return s.raise(ctx, tx, st, hookOperation, "Operation", struct {
-		Cuid        string     `json:"cuid"`
-		Opid        string     `json:"opid"`
-		Type        int        `json:"type,omitempty"`
-		Status      int        `json:"status,omitempty"`
-		PaymentType int        `json:"payment_type,omitempty"`
-		IsVisible   bool       `json:"is_visible,omitempty"`
-		CreatedAt   *hookTime  `json:"created_at"`
-		UpdatedAt   *hookTime  `json:"updated_at"`
-		Source      hookSide   `json:"source"`
-		Destination hookSide   `json:"destination"`
-		SourceSum   hookAmount `json:"source_amount"`
-		DestSum     hookAmount `json:"destination_amount"`
-		Commission  hookAmount `json:"commission_amount"`
-		Balance     hookAmount `json:"current_balance_amount"`
-	}{o.cuid, o.opid(st.Seed), o.typ, o.status, o.pay, o.flags&flagVisible != 0, hookStamp(o.created), hookStamp(o.updated), source, destination,
-		a.source.amount(), a.destination.amount(), a.commission.amount(), a.balance.amount()}, at)
+	return s.raise(c, tx, hookOperation, "Operation", object{"cuid", o.cuid, "opid", o.opid(c.st.Seed),
+		"type,omitempty", o.typ, "status,omitempty", o.status, "payment_type,omitempty", o.pay, "is_visible,omitempty", o.flags&flagVisible != 0,
+		"created_at", hookStamp(o.created), "updated_at", hookStamp(o.updated), "source", source, "destination", destination,
+		"source_amount", a.source.amount(), "destination_amount", a.destination.amount(),
+		"commission_amount", a.commission.amount(), "current_balance_amount", a.balance.amount()})
 }
 
-func (s *Service) raiseCustomer(ctx context.Context, tx *sql.Tx, st settings, c customerRow, at time.Time) error {
-	var onboarded *hookTime
-	if c.onboarded != 0 {
-		onboarded = &hookTime{Seconds: c.onboarded / 1e9}
+func (s *Service) raiseCustomer(c *call, tx *sql.Tx, row customerRow) error {
+	seconds := func(ns int64) object { return object{"seconds", ns / 1e9} }
+	var onboarded object
+	if row.onboarded != 0 {
+		onboarded = seconds(row.onboarded)
 	}
-	name := c.name
-	if c.kind == "CORPORATE" {
-		name = c.company
+	name := row.name
+	if row.kind == "CORPORATE" {
+		name = row.company
 	}
-	return s.raise(ctx, tx, st, hookClient, "Client", struct {
-		Cuid       string    `json:"cuid"`
-		Status     int       `json:"status,omitempty"`
-		CreateAt   hookTime  `json:"create_at"`
-		UpdateAt   hookTime  `json:"update_at"`
-		Onboarding *hookTime `json:"onboarding_at,omitempty"`
-		Name       string    `json:"name"`
-		Lastname   string    `json:"lastname,omitempty"`
-	}{c.cuid, c.status, hookTime{Seconds: c.created / 1e9}, hookTime{Seconds: c.updated / 1e9}, onboarded, name, c.lastname}, at)
+	return s.raise(c, tx, hookClient, "Client", object{"cuid", row.cuid, "status,omitempty", row.status, "create_at", seconds(row.created),
+		"update_at", seconds(row.updated), "onboarding_at,omitempty", onboarded, "name", name, "lastname,omitempty", row.lastname})
 }
 
-func (s *Service) raiseAccount(ctx context.Context, tx *sql.Tx, st settings, a accountRow, hookType int, at time.Time) error {
-	return s.raise(ctx, tx, st, hookType, "Account", struct {
-		Cuid       string          `json:"cuid"`
-		Suid       string          `json:"suid"`
-		Name       string          `json:"name"`
-		Currency   string          `json:"currency_iso"`
-		IsDefault  bool            `json:"is_default,omitempty"`
-		Number     string          `json:"number,omitempty"`
-		Status     int             `json:"status,omitempty"`
-		Balance    hookBalance     `json:"balance"`
-		Hold       hookBalance     `json:"hold"`
-		Requisites json.RawMessage `json:"requisites"`
-	}{a.cuid, a.id, a.name, a.currency, a.isDefault, a.number, a.status, a.balance.held(), a.hold.held(),
-		json.RawMessage(a.requisites)}, at)
+func (s *Service) raiseAccount(c *call, tx *sql.Tx, a accountRow, hookType int) error {
+	return s.raise(c, tx, hookType, "Account", object{"cuid", a.cuid, "suid", a.id, "name", a.name, "currency_iso", a.currency,
+		"is_default,omitempty", a.isDefault, "number,omitempty", a.number, "status,omitempty", a.status,
+		"balance", a.balance.held(), "hold", a.hold.held(), "requisites", json.RawMessage(a.requisites)})
 }
 
-func (s *Service) raiseCounterparty(ctx context.Context, tx *sql.Tx, st settings, p counterpartyRow, at time.Time) error {
-	rows, err := queryCPAccounts(ctx, tx, ` WHERE p.suid = ? ORDER BY k.n`, p.suid)
-	if err != nil {
-		return err
+func (s *Service) raiseCounterparty(c *call, tx *sql.Tx, p counterpartyRow) error {
+	accounts := make([]object, len(p.accounts))
+	for i, a := range p.accounts {
+		accounts[i] = object{"suid", a.id, "currency_iso", a.currency, "status,omitempty", a.status}
 	}
-	type account struct {
-		Suid     string `json:"suid"`
-		Currency string `json:"currency_iso"`
-		Status   int    `json:"status,omitempty"`
-	}
-	accounts := make([]account, len(rows))
-	for i, r := range rows {
-		accounts[i] = account{r.id, r.currency, r.status}
-	}
-	return s.raise(ctx, tx, st, hookCounterparty, "Counterparty", struct {
-		Suid        string    `json:"suid"`
-		Cuid        string    `json:"cuid"`
-		Description string    `json:"description"`
-		Accounts    []account `json:"accounts"`
-	}{p.suid, p.cuid, p.description, accounts}, at)
+	return s.raise(c, tx, hookCounterparty, "Counterparty", object{"suid", p.suid, "cuid", p.cuid, "description", p.description, "accounts", accounts})
 }

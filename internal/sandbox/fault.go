@@ -273,7 +273,7 @@ func fire(ctx context.Context, q querier, f Faults, rt route, method string) ([]
 			continue
 		}
 		if r.every > 1 || r.skip > 0 {
-			n, err := bumped(ctx, q, "fault."+r.text)
+			n, err := incremented(ctx, q, "fault."+r.text)
 			if err != nil {
 				return nil, err
 			}
@@ -284,7 +284,7 @@ func fire(ctx context.Context, q querier, f Faults, rt route, method string) ([]
 		if r.chance < 1 && rand.Float64() >= r.chance {
 			continue
 		}
-		n, err := bumped(ctx, q, "fired."+r.text)
+		n, err := incremented(ctx, q, "fired."+r.text)
 		if err != nil {
 			return nil, err
 		}
@@ -294,10 +294,4 @@ func fire(ctx context.Context, q querier, f Faults, rt route, method string) ([]
 		firing = append(firing, r)
 	}
 	return firing, nil
-}
-
-// bumped adds one to a counter and returns it.
-func bumped(ctx context.Context, q querier, name string) (n int64, err error) {
-	err = q.QueryRowContext(ctx, `INSERT INTO counter(name, value) VALUES(?, 1) ON CONFLICT(name) DO UPDATE SET value = value + 1 RETURNING value`, name).Scan(&n)
-	return n, err
 }

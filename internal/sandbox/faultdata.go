@@ -4,10 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 )
 
-// present notes the call's operation as it is now, when a reply wants it.
-func (s *Service) present(c *call) error {
+// loadPresent notes the call's operation as it is now, when a reply wants it.
+func (s *Service) loadPresent(c *call) error {
 	wanted := false
 	for _, f := range c.faults {
 		for _, name := range operationBodies {
@@ -17,17 +18,20 @@ func (s *Service) present(c *call) error {
 	if !wanted || len(c.params) == 0 {
 		return nil
 	}
-	o, found, err := findOperation(c.ctx, s.ro, c.st.Seed, c.params[0])
-	if err != nil || !found {
+	body, err := s.getOperation(c)
+	var unknown *refusal
+	switch {
+	case errors.As(err, &unknown):
+		return nil
+	case err != nil:
 		return err
 	}
-	a, err := s.showOperation(c, s.ro, o)
-	c.present = a.body
-	return err
+	c.present = encode(body)
+	return nil
 }
 
-// disturb runs the faults that change data at the service as calls come in.
-func (s *Service) disturb(c *call, f fault, a answer) error {
+// changeData runs the faults that change data at the service as calls come in.
+func (s *Service) changeData(c *call, f fault, a answer) error {
 	switch f.kind {
 	case "vanish":
 		var page struct{ Items []struct{ Opid string } }
@@ -49,21 +53,14 @@ func (s *Service) disturb(c *call, f fault, a answer) error {
 // no word of their own for it; silently means without a webhook and with updatedAt
 // as it was.
 func (s *Service) drift(ctx context.Context, count int, silently bool) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		st, err := loadSettings(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return s.change(ctx, func(c *call, tx *sql.Tx) error {
 		ops, err := queryOperations(ctx, tx, `WHERE o.n IN (SELECT n FROM operation
 			WHERE COALESCE(extra, '') NOT LIKE '%"status"%' ORDER BY random() LIMIT ?)`, count)
-		if err != nil {
-			return err
-		}
-		for _, o := range ops {
-			if err := s.moveOperation(ctx, tx, st, o, following(o), move{quiet: silently, still: silently}); err != nil {
-				return err
+		for i := range ops {
+			if err == nil {
+				err = s.moveOperation(c, tx, &ops[i], nextStatus(ops[i]), move{quiet: silently, still: silently})
 			}
 		}
-		return nil
+		return err
 	})
 }

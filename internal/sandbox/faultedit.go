@@ -12,19 +12,19 @@ import (
 func (f fault) edit(c *call, a *answer) {
 	switch f.kind {
 	case "after":
-		*a = f.reply.over(c, *a)
+		*a = f.reply.instead(c, *a)
 	case "unauthorized":
 		if a.status == http.StatusUnauthorized {
-			*a = f.reply.over(c, *a)
+			*a = f.reply.instead(c, *a)
 		}
 	case "refusal":
 		if a.refused && a.status != http.StatusUnauthorized {
-			*a = f.reply.over(c, *a)
+			*a = f.reply.instead(c, *a)
 		}
 	case "moved":
 		*a = answer{status: http.StatusFound, header: http.Header{"Location": {f.arg}}}
 	case "rubbish":
-		*a = reply{status: http.StatusOK, body: "html"}.over(c, *a)
+		*a = reply{status: http.StatusOK, body: "html"}.instead(c, *a)
 	case "huge":
 		a.body = append([]byte(`{"padding":"`), append(bytes.Repeat([]byte("x"), f.number), `"}`...)...)
 	case "mime":
@@ -166,12 +166,12 @@ var shapes = map[string]func(any) any{
 		}
 		return v
 	},
-	"empty-as-null":  func(v any) any { return emptied(v, func(m map[string]any, k string) { m[k] = nil }) },
-	"empty-left-out": func(v any) any { return emptied(v, func(m map[string]any, k string) { delete(m, k) }) },
+	"empty-as-null":  func(v any) any { return eachEmpty(v, func(m map[string]any, k string) { m[k] = nil }) },
+	"empty-left-out": func(v any) any { return eachEmpty(v, func(m map[string]any, k string) { delete(m, k) }) },
 }
 
-// emptied calls change for each field of an object that is an empty text or list.
-func emptied(v any, change func(m map[string]any, key string)) any {
+// eachEmpty calls change for each field of an object that is an empty text or list.
+func eachEmpty(v any, change func(m map[string]any, key string)) any {
 	m, _ := v.(map[string]any)
 	for k, field := range m {
 		list, isList := field.([]any)
@@ -184,8 +184,8 @@ func emptied(v any, change func(m map[string]any, key string)) any {
 
 // styles are the bodies in which an error's sentence can be told.
 var styles = map[string]func(said string) answer{
-	"error":   func(said string) answer { return jsonAnswer(0, map[string]string{"error": said}) },
-	"success": func(said string) answer { return jsonAnswer(0, actionJSON{false, said}) },
+	"error":   func(said string) answer { return errorAnswer(0, said) },
+	"success": func(said string) answer { return jsonAnswer(0, action(false, said)) },
 	"message": func(said string) answer { return jsonAnswer(0, map[string]string{"message": said}) },
 	"nested": func(said string) answer {
 		return jsonAnswer(0, map[string]any{"error": map[string]any{"code": 7, "message": said}})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -15,7 +16,7 @@ import (
 // before runs the faults that strike before the request is processed. An
 // answer from it means that the request is not processed, or later.
 func (s *Service) before(c *call, rt route) (*answer, error) {
-	if err := s.present(c); err != nil {
+	if err := s.loadPresent(c); err != nil {
 		return nil, err
 	}
 	c.before = c.present
@@ -23,7 +24,7 @@ func (s *Service) before(c *call, rt route) (*answer, error) {
 		switch f.kind {
 		case "delay":
 			if err := sleep(c.r.Context(), f.wait); err != nil {
-				panic(http.ErrAbortHandler) // nobody waits for the answer any more
+				panic(http.ErrAbortHandler) // the client has left
 			}
 		case "arrive":
 			if _, err := s.Insert(c.ctx, Insert{Count: f.number}); err != nil {
@@ -34,7 +35,7 @@ func (s *Service) before(c *call, rt route) (*answer, error) {
 		case "busy":
 			return nil, tooMany(int(f.wait / time.Second))
 		case "status":
-			a := f.reply.over(c, answer{status: http.StatusOK})
+			a := f.reply.instead(c, answer{status: http.StatusOK})
 			return &a, nil
 		case "redirect":
 			return &answer{status: http.StatusFound, header: http.Header{"Location": {f.arg}}}, nil
@@ -50,22 +51,22 @@ func (s *Service) before(c *call, rt route) (*answer, error) {
 // after runs those that strike once there is an answer, in the order in which
 // they are written; false: nothing is left to send.
 func (s *Service) after(w http.ResponseWriter, c *call, a *answer) bool {
-	if err := s.present(c); err != nil {
+	if err := s.loadPresent(c); err != nil {
 		*a = failure(err)
 	}
 	for _, f := range c.faults {
-		if err := s.disturb(c, f, *a); err != nil {
+		if err := s.changeData(c, f, *a); err != nil {
 			*a = failure(err)
 		}
 	}
 	for _, f := range c.faults {
 		f.edit(c, a)
 	}
-	return s.deliverSpoilt(w, c, a)
+	return s.sendBroken(w, c, a)
 }
 
-// deliverSpoilt runs the faults of the way back; false: nothing is left to send.
-func (s *Service) deliverSpoilt(w http.ResponseWriter, c *call, a *answer) bool {
+// sendBroken runs the faults of the way back; false: nothing is left to send.
+func (s *Service) sendBroken(w http.ResponseWriter, c *call, a *answer) bool {
 	for _, f := range c.faults {
 		switch f.kind {
 		case "late":
@@ -109,16 +110,16 @@ func (s *Service) later(c *call, rt route, f fault) (*answer, error) {
 			return
 		}
 		act.at = s.now()
-		a := s.process(&act, rt, true)
+		a := s.process(&act, rt)
 		// Only a count; what was done was done.
-		_ = s.write(act.ctx, func(tx *sql.Tx) error { return bump(act.ctx, tx, "late") })
+		_ = s.write(act.ctx, func(tx *sql.Tx) error { return increment(act.ctx, tx, "late") })
 		acted <- a
 	})
 	switch {
 	case f.reply.drop:
 		panic(http.ErrAbortHandler)
 	case !f.reply.hang:
-		a := f.reply.over(c, answer{status: http.StatusOK})
+		a := f.reply.instead(c, answer{status: http.StatusOK})
 		return &a, nil
 	}
 	select {
@@ -151,7 +152,7 @@ func reset(w http.ResponseWriter) {
 
 // head announces the whole answer.
 func (s *Service) head(w http.ResponseWriter, c *call, a answer) {
-	setHeader(w.Header(), a.header)
+	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Date", c.now.UTC().Format(http.TimeFormat))
 	if a.status != http.StatusNoContent && a.status != http.StatusNotModified {
 		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))

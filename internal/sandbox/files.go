@@ -13,135 +13,59 @@ import (
 	"github.com/google/uuid"
 )
 
-// The two stores of files.
-const (
-	storeCustomer = iota // documents of customers: /v2/customer/file
-	storeGeneral         // /v2/storage
-)
-
 type fileRow struct {
 	n, customer, size, created int64
 	guid                       uuid.UUID
-	cuid, puid                 string
+	cuid                       string
 	name, mime, kind, info     string
 	locked                     bool
 }
 
-const fileSelect = `SELECT f.n, f.guid, f.customer, c.cuid, c.puid, f.name, f.mime, f.size, f.kind, f.info, f.locked, f.created
- FROM file f JOIN customer c ON c.n = f.customer `
+const fileFrom = ` FROM file f JOIN customer c ON c.n = f.customer`
 
 func queryFiles(ctx context.Context, q querier, tail string, args ...any) ([]fileRow, error) {
-	rows, err := q.QueryContext(ctx, fileSelect+tail, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []fileRow
-	for rows.Next() {
-		var f fileRow
-		var id []byte
-		if err := rows.Scan(&f.n, &id, &f.customer, &f.cuid, &f.puid, &f.name, &f.mime, &f.size, &f.kind, &f.info, &f.locked, &f.created); err != nil {
-			return nil, err
-		}
-		copy(f.guid[:], id)
-		list = append(list, f)
-	}
-	return list, rows.Err()
+	return query(ctx, q, (*fileRow).columns, `SELECT f.n, f.guid, f.customer, c.cuid, f.name, f.mime, f.size, f.kind, f.info, f.locked, f.created`+
+		fileFrom+tail, args...)
 }
 
-func findFile(ctx context.Context, q querier, id string, store int) (f fileRow, found bool, err error) {
+func (f *fileRow) columns() []any {
+	return []any{&f.n, &f.guid, &f.customer, &f.cuid, &f.name, &f.mime, &f.size, &f.kind, &f.info, &f.locked, &f.created}
+}
+
+// findFile finds a document; of the customer, when cuid is given.
+func findFile(ctx context.Context, q querier, cuid, id string) (fileRow, error) {
 	guid, valid := parseGUID(id)
 	if !valid {
-		return f, false, nil
+		return fileRow{}, notFound("Document", id)
 	}
-	list, err := queryFiles(ctx, q, `WHERE f.guid = ? AND f.store = ?`, guid[:], store)
-	if err != nil || len(list) == 0 {
-		return f, false, err
-	}
-	return list[0], true, nil
+	rows, err := queryFiles(ctx, q, ` WHERE f.guid = ? AND ? IN ('', c.cuid)`, guid[:], cuid)
+	return only(rows, err, "Document", id)
 }
 
-// render gives the file as the store's endpoints show it.
-func (f *fileRow) render(store int) any {
-	if store == storeGeneral {
-		return struct {
-			PartnerID  string `json:"partnerId"`
-			CustomerID string `json:"customerId"`
-			ID         string `json:"id"`
-			Name       string `json:"name"`
-			Size       int64  `json:"size"`
-			Mime       string `json:"mime"`
-			CreateAt   string `json:"createAt"`
-		}{f.puid, f.cuid, f.guid.String(), f.name, f.size, f.mime, stamp(f.created)}
-	}
-	return struct {
-		ID         string `json:"id"`
-		CustomerID string `json:"customerId"`
-		Name       string `json:"name"`
-		Size       int64  `json:"size"`
-		Mime       string `json:"mime"`
-		Type       string `json:"type"`
-		Info       string `json:"info"`
-		Status     string `json:"status"`
-		IsLock     bool   `json:"isLock"`
-		CreateAt   string `json:"createAt"`
-	}{f.guid.String(), f.cuid, f.name, f.size, f.mime, f.kind, f.info, "NEW", f.locked, stamp(f.created)}
+func (f *fileRow) render() any {
+	return object{"id", f.guid.String(), "customerId", f.cuid, "name", f.name, "size", f.size, "mime", f.mime, "type", f.kind, "info", f.info,
+		"status", "NEW", "isLock", f.locked, "createAt", stamp(f.created)}
 }
 
 // listFiles: GET /v2/customer/{customerId}/file.
-func (s *Service) listFiles(c *call) (answer, error) {
-	if _, err := s.customer(c, s.ro, c.params[0]); err != nil {
-		return answer{}, err
-	}
-	return s.listStore(c, storeCustomer, c.params[0])
-}
-
-// listStored: GET /v2/storage/file.
-func (s *Service) listStored(c *call) (answer, error) {
-	return s.listStore(c, storeGeneral, c.r.URL.Query().Get("customerId"))
-}
-
-func (s *Service) listStore(c *call, store int, cuid string) (answer, error) {
-	p, err := c.page()
-	if err != nil {
-		return answer{}, err
+func (s *Service) listFiles(c *call) (any, error) {
+	if _, err := findCustomer(c.ctx, s.ro, c.params[0]); err != nil {
+		return nil, err
 	}
 	w := &where{}
-	w.add("f.store = ?", store)
-	w.equal("c.cuid", cuid)
-	total, err := count(c.ctx, s.ro, `SELECT count(*) FROM file f JOIN customer c ON c.n = f.customer`+w.String(), w.args...)
-	if err != nil {
-		return answer{}, err
-	}
-	files, err := queryFiles(c.ctx, s.ro, w.String()+` ORDER BY f.created DESC, f.n DESC LIMIT ? OFFSET ?`, append(w.args, p.size, p.offset())...)
-	if err != nil {
-		return answer{}, err
-	}
-	items := make([]any, len(files))
-	for i := range files {
-		items[i] = files[i].render(store)
-	}
-	return p.list(total, items)
+	w.equal("c.cuid", c.params[0])
+	return listPage(s, c, fileFrom, w, "f.created DESC, f.n DESC", queryFiles, (*fileRow).render)
 }
 
 // downloadFile: GET /v2/customer/{customerId}/file/{id}.
-func (s *Service) downloadFile(c *call) (answer, error) {
-	return s.download(c, storeCustomer, c.params[0], c.params[1])
-}
-
-// downloadStored: GET /v2/storage/file/{id}.
-func (s *Service) downloadStored(c *call) (answer, error) {
-	return s.download(c, storeGeneral, c.r.URL.Query().Get("customerId"), c.params[0])
-}
-
-func (s *Service) download(c *call, store int, cuid, id string) (answer, error) {
-	f, err := ownFile(c.ctx, s.ro, store, cuid, id)
+func (s *Service) downloadFile(c *call) (any, error) {
+	f, err := findFile(c.ctx, s.ro, c.params[0], c.params[1])
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	var content []byte
 	if err := s.ro.QueryRowContext(c.ctx, `SELECT content FROM file WHERE n = ?`, f.n).Scan(&content); err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	if content == nil {
 		content = sampleContent(f)
@@ -152,14 +76,6 @@ func (s *Service) download(c *call, store int, cuid, id string) (answer, error) 
 	}
 	return answer{status: http.StatusOK, body: content, header: http.Header{
 		"Content-Type": {f.mime}, "Content-Disposition": {disposition}, "Cache-Control": {"private, max-age=3600"}}}, nil
-}
-
-func ownFile(ctx context.Context, q querier, store int, cuid, id string) (fileRow, error) {
-	f, found, err := findFile(ctx, q, id, store)
-	if err == nil && (!found || cuid != "" && f.cuid != cuid) {
-		err = documentNotFound(id)
-	}
-	return f, err
 }
 
 // headerSafe drops what may not stand in a header.
@@ -185,21 +101,11 @@ func sampleContent(f fileRow) []byte {
 	return []byte(b.String()[:f.size])
 }
 
-// deleteFile: DELETE /v2/customer/{customerId}/file/{id}.
-func (s *Service) deleteFile(c *call) (answer, error) {
-	return s.deleteFrom(c, storeCustomer, c.params[0], c.params[1], "Document deleted successfully")
-}
-
-// deleteStored: DELETE /v2/storage/file/{id}.
-func (s *Service) deleteStored(c *call) (answer, error) {
-	return s.deleteFrom(c, storeGeneral, c.r.URL.Query().Get("customerId"), c.params[0], "File deleted successfully")
-}
-
-// deleteFrom removes content and metadata for good. A locked document, or one
-// that an operation holds, is refused.
-func (s *Service) deleteFrom(c *call, store int, cuid, id, done string) (answer, error) {
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
-		f, err := ownFile(c.ctx, tx, store, cuid, id)
+// deleteFile: DELETE /v2/customer/{customerId}/file/{id}. It removes content and
+// metadata for good. A locked document, or one that an operation holds, is refused.
+func (s *Service) deleteFile(c *call) (any, error) {
+	return action(true, "Document deleted successfully"), s.write(c.ctx, func(tx *sql.Tx) error {
+		f, err := findFile(c.ctx, tx, c.params[0], c.params[1])
 		if err != nil {
 			return err
 		}
@@ -211,15 +117,11 @@ func (s *Service) deleteFrom(c *call, store int, cuid, id, done string) (answer,
 			return err
 		}
 		if links > 0 {
-			return refuse(http.StatusConflict, fmt.Sprintf("Document %s is attached to an operation", id))
+			return refuse(http.StatusConflict, fmt.Sprintf("Document %s is attached to an operation", c.params[1]))
 		}
 		_, err = tx.ExecContext(c.ctx, `DELETE FROM file WHERE n = ?`, f.n)
 		return err
 	})
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(actionJSON{true, done})
 }
 
 // fileKind is a kind of file with its greatest size.

@@ -94,26 +94,23 @@ func TestUpload(t *testing.T) {
 func TestFileLife(t *testing.T) {
 	c := connect(t, open(t, sandbox.Options{})).login()
 	ana := c.cuid("Ana")
-	for _, store := range []struct{ to, list, one, done string }{
-		{"/v2/customer/file", "/v2/customer/" + ana + "/file", "/v2/customer/" + ana + "/file/", "Document deleted successfully"},
-		{"/v2/storage", "/v2/storage/file?customerId=" + ana, "/v2/storage/file/", "File deleted successfully"},
-	} {
-		id := post(c, store.to, ana, "Beleg Ü.txt", "text/plain", []byte("content"), nil).json(t)["id"].(string)
-		list := c.want(200, "GET", store.list, nil)["items"].([]any)
-		if list[0].(map[string]any)["id"] != id {
-			t.Errorf("%s: newest in the list is %v", store.to, list[0])
-		}
-		r := c.do("GET", store.one+id, nil)
-		_, params, err := mime.ParseMediaType(r.header.Get("Content-Disposition"))
-		if string(r.body) != "content" || r.header.Get("Content-Type") != "text/plain" || err != nil || params["filename"] != "Beleg Ü.txt" || r.header.Get("Cache-Control") != "private, max-age=3600" {
-			t.Errorf("%s: download %q %v", store.to, r.body, r.header)
-		}
-		if v := c.want(200, "DELETE", store.one+id, nil); v["success"] != true || v["message"] != store.done {
-			t.Errorf("delete: %v", v)
-		}
-		if r := c.do("GET", store.one+id, nil); r.status != 404 {
-			t.Errorf("%s: there after it was deleted: %d", store.to, r.status)
-		}
+	one := "/v2/customer/" + ana + "/file/"
+	id := post(c, "/v2/customer/file", ana, "Beleg Ü.txt", "text/plain", []byte("content"), nil).json(t)["id"].(string)
+	list := c.want(200, "GET", "/v2/customer/"+ana+"/file", nil)["items"].([]any)
+	if list[0].(map[string]any)["id"] != id {
+		t.Errorf("newest in the list is %v", list[0])
+	}
+	r := c.do("GET", one+id, nil)
+	_, params, err := mime.ParseMediaType(r.header.Get("Content-Disposition"))
+	if string(r.body) != "content" || r.header.Get("Content-Type") != "text/plain" || err != nil || params["filename"] != "Beleg Ü.txt" ||
+		r.header.Get("Cache-Control") != "private, max-age=3600" {
+		t.Errorf("download %q %v", r.body, r.header)
+	}
+	if v := c.want(200, "DELETE", one+id, nil); v["success"] != true || v["message"] != "Document deleted successfully" {
+		t.Errorf("delete: %v", v)
+	}
+	if r := c.do("GET", one+id, nil); r.status != 404 {
+		t.Errorf("there after it was deleted: %d", r.status)
 	}
 }
 

@@ -1,7 +1,7 @@
 package sandbox
 
 import (
-	"database/sql"
+	"encoding/json"
 	"net/http"
 	"net/url"
 )
@@ -36,43 +36,27 @@ func (h hookParameters) wants(hookType int) bool {
 }
 
 // getHook: GET /v2/hook/get; flat.
-func (s *Service) getHook(c *call) (answer, error) { return ok(c.st.Hook) }
+func (s *Service) getHook(c *call) (any, error) { return c.st.Hook, nil }
 
-// setHook: POST /v2/hook/set.
-func (s *Service) setHook(c *call) (answer, error) {
-	var in struct {
-		Parameters *struct {
-			Enabled      *bool   `json:"enabled"`
-			URL          *string `json:"hookUrl"`
-			JWTSecret    *string `json:"jwtSecret"`
-			Customer     *bool   `json:"hookCustomer"`
-			Operation    *bool   `json:"hookOperation"`
-			Account      *bool   `json:"hookDepositAccount"`
-			Counterparty *bool   `json:"hookCounterparty"`
-		} `json:"parameters"`
+type hookIn struct{ Parameters json.RawMessage }
+
+// setHook: POST /v2/hook/set. All parameters are required.
+func (s *Service) setHook(c *call, in hookIn) (any, error) {
+	var given map[string]any
+	var hook hookParameters
+	if json.Unmarshal(in.Parameters, &given) != nil || json.Unmarshal(in.Parameters, &hook) != nil {
+		given = nil
 	}
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
-	p := in.Parameters
-	if p == nil || p.Enabled == nil || p.URL == nil || p.JWTSecret == nil || p.Customer == nil || p.Operation == nil || p.Account == nil || p.Counterparty == nil {
-		return answer{}, refuse(http.StatusBadRequest, "parameters need enabled, hookUrl, jwtSecret, hookCustomer, hookOperation, hookDepositAccount and hookCounterparty")
-	}
-	if u, err := url.Parse(*p.URL); *p.Enabled && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return answer{}, refuse(http.StatusBadRequest, "hookUrl must be an http or https address")
-	}
-	hook := hookParameters{*p.Enabled, *p.URL, *p.JWTSecret, *p.Customer, *p.Operation, *p.Account, *p.Counterparty}
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
-		st, err := loadSettings(c.ctx, tx)
-		if err != nil {
-			return err
+	for _, name := range []string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount", "hookCounterparty"} {
+		if given[name] == nil {
+			return nil, refuse(http.StatusBadRequest, "parameters need enabled, hookUrl, jwtSecret, hookCustomer, hookOperation, hookDepositAccount and hookCounterparty")
 		}
-		st.Hook = hook
-		return storeSettings(c.ctx, tx, st)
-	})
-	if err != nil {
-		return answer{}, err
 	}
-	s.poke()
-	return ok(actionJSON{true, "Hook parameters saved"})
+	if u, err := url.Parse(hook.URL); hook.Enabled && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return nil, refuse(http.StatusBadRequest, "hookUrl must be an http or https address")
+	}
+	return action(true, "Hook parameters saved"), s.changeSettings(c.ctx, func(st *settings) error {
+		st.Hook = hook
+		return nil
+	})
 }

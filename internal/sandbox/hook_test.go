@@ -66,7 +66,8 @@ func TestEveryChangeRaisesItsEvent(t *testing.T) {
 	o := c.operation(0)
 	opid, cuid := o["opid"].(string), c.cuid("Ana")
 	account := c.want(200, "GET", "/v2/account?meta.pageSize=1", nil)["items"].([]any)[0].(map[string]any)["id"].(string)
-	payee := c.want(200, "GET", "/v2/counterparty/account?meta.pageSize=1", nil)["items"].([]any)[0].(map[string]any)["accountId"].(string)
+	counterparty := c.want(200, "GET", "/v2/counterparty?meta.pageSize=1", nil)["items"].([]any)[0].(map[string]any)
+	payee := counterparty["accounts"].([]any)[0].(map[string]any)["accountId"].(string)
 	change := func(ch sandbox.Change) func() {
 		return func() {
 			if err := s.Change(t.Context(), ch); err != nil {

@@ -23,25 +23,21 @@ const insertedFrom = 1 << 30
 
 // Insert adds operations and returns their ids, the first one first.
 func (s *Service) Insert(ctx context.Context, in Insert) (opids []string, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		st, err := loadSettings(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if err := irregular(ctx, tx); err != nil {
+	err = s.change(ctx, func(c *call, tx *sql.Tx) error {
+		if err := breakOrder(ctx, tx); err != nil {
 			return err
 		}
 		at := in.Created.UnixNano()
 		if in.Created.IsZero() {
-			var newest sql.NullInt64
-			if err := tx.QueryRowContext(ctx, `SELECT max(created) FROM operation`).Scan(&newest); err != nil {
+			newest, err := count(ctx, tx, `SELECT ifnull(max(created), 0) FROM operation`)
+			if err != nil {
 				return err
 			}
-			at = max(s.now().UnixNano(), newest.Int64+int64(time.Millisecond))
+			at = max(c.at.UnixNano(), newest+int64(time.Millisecond))
 		}
-		w := newWorld(st.Seed)
+		w := newWorld(c.st.Seed)
 		for i := range in.Count {
-			opid, err := s.insertOne(ctx, tx, st, w, at+int64(i)*int64(time.Millisecond), in.Quiet)
+			opid, err := s.insertOne(c, tx, w, at+int64(i)*int64(time.Millisecond), in.Quiet)
 			if err != nil {
 				return err
 			}
@@ -52,56 +48,48 @@ func (s *Service) Insert(ctx context.Context, in Insert) (opids []string, err er
 	return opids, err
 }
 
-func (s *Service) insertOne(ctx context.Context, tx *sql.Tx, st settings, w *world, created int64, quiet bool) (string, error) {
-	k, err := bumped(ctx, tx, "inserted")
+func (s *Service) insertOne(c *call, tx *sql.Tx, w *world, created int64, quiet bool) (string, error) {
+	k, err := incremented(c.ctx, tx, "inserted")
 	if err != nil {
-		return "", err
-	}
-	if _, err := bumped(ctx, tx, "operations"); err != nil {
 		return "", err
 	}
 	n := insertedFrom + int(k)
 	o := w.draft(25*(40+int(k)/22) + int(k)%22) // drawn like one that belongs to no exchange
-	_, err = tx.ExecContext(ctx, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)
+	_, err = tx.ExecContext(c.ctx, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)
 		VALUES(?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, NULL)`,
 		n, statusPending, o.typ, o.pay, flagVisible, o.customer, o.account, null(o.account2), null(o.target), created, created)
 	if err != nil {
 		return "", err
 	}
-	b := newBulk(tx, fileInsert, fileColumns, 1)
-	if err := b.add(ctx, sampleFile(st.Seed, fileNumber(n, 0), o.customer, false, created)...); err != nil {
+	file := sampleFile(c.st.Seed, fileNumber(n, 0), o.customer, false, created)
+	if _, err := tx.ExecContext(c.ctx, fileInsert+` VALUES(`+marks(len(file))+`)`, file...); err != nil {
 		return "", err
 	}
-	if err := b.flush(ctx); err != nil {
+	_, err = tx.ExecContext(c.ctx, `INSERT INTO link(op, file, name) VALUES(?, ?, '');
+		UPDATE counter SET value = value + 1 WHERE name = 'operations'`, n, fileNumber(n, 0))
+	if err != nil {
 		return "", err
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO link(op, file, name) VALUES(?, ?, '')`, n, fileNumber(n, 0)); err != nil {
+	ops, err := queryOperations(c.ctx, tx, `WHERE o.n = ?`, n)
+	if err != nil {
 		return "", err
 	}
-	ops, err := queryOperations(ctx, tx, `WHERE o.n = ?`, n)
-	if err != nil || quiet {
-		return opidOf(st.Seed, int64(n)).String(), err
+	if !quiet {
+		err = s.raiseOperation(c, tx, ops[0])
 	}
-	return ops[0].opid(st.Seed), s.raiseOperation(ctx, tx, st, ops[0], s.now())
+	return ops[0].opid(c.st.Seed), err
 }
 
 // Remove deletes operations, without a webhook. An unknown id is an error.
 func (s *Service) Remove(ctx context.Context, opids ...string) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		st, err := loadSettings(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if err := irregular(ctx, tx); err != nil {
+	return s.change(ctx, func(c *call, tx *sql.Tx) error {
+		if err := breakOrder(ctx, tx); err != nil {
 			return err
 		}
 		for _, opid := range opids {
-			o, found, err := findOperation(ctx, tx, st.Seed, opid)
+			o, err := findOperation(c, tx, opid)
 			if err != nil {
 				return err
-			}
-			if !found {
-				return operationNotFound(opid)
 			}
 			_, err = tx.ExecContext(ctx, `DELETE FROM link WHERE op = ?1; DELETE FROM operation WHERE n = ?1;
 				UPDATE counter SET value = value - 1 WHERE name = 'operations'`, o.n)
@@ -113,9 +101,9 @@ func (s *Service) Remove(ctx context.Context, opids ...string) error {
 	})
 }
 
-// irregular notes that the numbers of operations no longer run without gaps in
+// breakOrder notes that the numbers of operations no longer run without gaps in
 // the order of time; lists are ordered by time from then on.
-func irregular(ctx context.Context, tx *sql.Tx) error {
+func breakOrder(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `CREATE INDEX IF NOT EXISTS operation_created ON operation(created, n)`)
 	return err
 }
@@ -147,29 +135,21 @@ func (s *Service) Operations(ctx context.Context) ([]json.RawMessage, error) {
 	}
 }
 
-func (s *Service) adminOperations(c *call) (answer, error) {
+func (s *Service) adminOperations(c *call) (any, error) {
 	list, err := s.Operations(c.ctx)
-	return answered(map[string]any{"total": len(list), "items": list}, err)
+	return object{"total", len(list), "items", list}, err
 }
 
-func (s *Service) adminInsert(c *call) (answer, error) {
-	var in Insert
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
+func (s *Service) adminInsert(c *call, in Insert) (any, error) {
 	if in.Count < 1 || in.Count > 100_000 {
-		return answer{}, refuse(http.StatusBadRequest, "count must be between 1 and 100000")
+		return nil, refuse(http.StatusBadRequest, "count must be between 1 and 100000")
 	}
 	list, err := s.Insert(c.ctx, in)
-	return answered(map[string]any{"ids": list}, err)
+	return object{"ids", list}, err
 }
 
-func (s *Service) adminRemove(c *call) (answer, error) {
-	var in struct {
-		IDs []string `json:"ids"`
-	}
-	if err := c.bind(&in); err != nil {
-		return answer{}, err
-	}
-	return done(s.Remove(c.ctx, in.IDs...))
+type removeIn struct{ IDs []string }
+
+func (s *Service) adminRemove(c *call, in removeIn) (any, error) {
+	return done, s.Remove(c.ctx, in.IDs...)
 }

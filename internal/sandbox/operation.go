@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -41,43 +40,26 @@ const operationSelect = `SELECT o.n, o.status, o.type, o.pay, o.flags, o.parent,
  LEFT JOIN cpaccount k ON k.n = o.cpaccount LEFT JOIN counterparty p ON p.n = k.counterparty `
 
 func queryOperations(ctx context.Context, q querier, tail string, args ...any) ([]operationRow, error) {
-	rows, err := q.QueryContext(ctx, operationSelect+tail, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []operationRow
-	for rows.Next() {
-		var o operationRow
-		err := rows.Scan(&o.n, &o.status, &o.typ, &o.pay, &o.flags, &o.parent, &o.customer, &o.created, &o.updated, &o.extra,
-			&o.cuid, &o.customerName, &o.account.n, &o.account.id, &o.account.name, &o.account.number, &o.account.currency,
-			&o.account2, &o.second.id, &o.second.name, &o.second.number, &o.second.currency,
-			&o.target, &o.targetID, &o.targetName, &o.targetNumber, &o.targetCoin, &o.suid, &o.payee, &o.bank)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, o)
-	}
-	return list, rows.Err()
+	return query(ctx, q, (*operationRow).columns, operationSelect+tail, args...)
+}
+
+func (o *operationRow) columns() []any {
+	return []any{&o.n, &o.status, &o.typ, &o.pay, &o.flags, &o.parent, &o.customer, &o.created, &o.updated, &o.extra,
+		&o.cuid, &o.customerName, &o.account.n, &o.account.id, &o.account.name, &o.account.number, &o.account.currency,
+		&o.account2, &o.second.id, &o.second.name, &o.second.number, &o.second.currency,
+		&o.target, &o.targetID, &o.targetName, &o.targetNumber, &o.targetCoin, &o.suid, &o.payee, &o.bank}
 }
 
 func (o *operationRow) opid(seed uint64) string { return opidOf(seed, o.n).String() }
 
-// findOperation returns the operation, or found = false.
-func findOperation(ctx context.Context, q querier, seed uint64, opid string) (o operationRow, found bool, err error) {
+func findOperation(c *call, q querier, opid string) (operationRow, error) {
 	id, valid := parseGUID(opid)
-	if !valid {
-		return o, false, nil
+	n, known := numberOf(c.st.Seed, id)
+	if !valid || !known {
+		return operationRow{}, notFound("Operation", opid)
 	}
-	n, known := numberOf(seed, id)
-	if !known {
-		return o, false, nil
-	}
-	list, err := queryOperations(ctx, q, `WHERE o.n = ?`, n)
-	if err != nil || len(list) == 0 {
-		return o, false, err
-	}
-	return list[0], true, nil
+	rows, err := queryOperations(c.ctx, q, `WHERE o.n = ?`, n)
+	return only(rows, err, "Operation", opid)
 }
 
 // The REST shape of an operation.
@@ -200,45 +182,6 @@ func (o *operationRow) render(seed uint64, documents []documentJSON) json.RawMes
 	return raw
 }
 
-// encode writes JSON without the HTML escapes of encoding/json.
-func encode(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err) // our own types
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
-
-// mergePatch applies p to the object in raw (RFC 7396, but null stays null, so
-// that a field can be shown as null). Numbers keep their digits.
-func mergePatch(raw, p []byte) json.RawMessage {
-	var base, over map[string]any
-	if decode(raw, &base) != nil || decode(p, &over) != nil {
-		return raw
-	}
-	merge(base, over)
-	return encode(base)
-}
-
-func merge(base, over map[string]any) {
-	for k, v := range over {
-		inner, ok := v.(map[string]any)
-		if under, has := base[k].(map[string]any); ok && has {
-			merge(under, inner)
-			continue
-		}
-		base[k] = v
-	}
-}
-
-func decode(raw []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	return d.Decode(v)
-}
-
 // documentsOf returns the attached documents by operation.
 func documentsOf(ctx context.Context, q querier, ops []operationRow) (map[int64][]documentJSON, error) {
 	found := map[int64][]documentJSON{}
@@ -249,33 +192,28 @@ func documentsOf(ctx context.Context, q querier, ops []operationRow) (map[int64]
 	for i := range ops {
 		args[i] = ops[i].n
 	}
-	rows, err := q.QueryContext(ctx, `SELECT l.op, l.name, f.guid, f.name, f.size, f.mime, f.kind, f.info, f.locked, f.created
+	rows, err := query(ctx, q, (*attachedRow).columns, `SELECT l.op, l.name, f.guid, f.name, f.size, f.mime, f.kind, f.info, f.locked, f.created
 		FROM link l JOIN file f ON f.n = l.file WHERE l.op IN (`+marks(len(args))+`) ORDER BY l.op, l.file`, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var op, created int64
-		var shown string
-		var guid []byte
-		var d documentJSON
-		if err := rows.Scan(&op, &shown, &guid, &d.FileName, &d.Size, &d.Mime, &d.DocType, &d.Info, &d.IsLock, &created); err != nil {
-			return nil, err
+	for _, d := range rows {
+		if d.shown != "" {
+			d.FileName = d.shown
 		}
-		if shown != "" {
-			d.FileName = shown
-		}
-		d.GUID, d.CreateAt = guidText(guid), stamp(created)
-		found[op] = append(found[op], d)
+		d.GUID, d.CreateAt = d.guid.String(), stamp(d.created)
+		found[d.op] = append(found[d.op], d.documentJSON)
 	}
-	return found, rows.Err()
+	return found, err
 }
 
-func guidText(b []byte) string {
-	var u uuid.UUID
-	copy(u[:], b)
-	return u.String()
+// attachedRow is a document with the operation it is attached to.
+type attachedRow struct {
+	op, created int64
+	shown       string // the name it was given there
+	guid        uuid.UUID
+	documentJSON
+}
+
+func (d *attachedRow) columns() []any {
+	return []any{&d.op, &d.shown, &d.guid, &d.FileName, &d.Size, &d.Mime, &d.DocType, &d.Info, &d.IsLock, &d.created}
 }
 
 // renderAll gives the REST shapes of ops with their documents.

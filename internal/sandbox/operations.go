@@ -2,59 +2,42 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"sort"
 )
 
 // getOperation: GET /v2/billing/operation/{id}.
-func (s *Service) getOperation(c *call) (answer, error) {
-	o, err := s.operation(c)
+func (s *Service) getOperation(c *call) (any, error) {
+	o, err := findOperation(c, s.ro, c.params[0])
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	return s.showOperation(c, s.ro, o)
+	return showOperation(c, s.ro, o)
 }
 
-func (s *Service) operation(c *call) (operationRow, error) {
-	o, found, err := findOperation(c.ctx, s.ro, c.st.Seed, c.params[0])
-	if err == nil && !found {
-		err = operationNotFound(c.params[0])
-	}
-	return o, err
-}
-
-func operationNotFound(opid string) error {
-	return refuse(http.StatusNotFound, "Operation not found: "+opid)
-}
-
-func (s *Service) showOperation(c *call, q querier, o operationRow) (answer, error) {
+func showOperation(c *call, q querier, o operationRow) (any, error) {
 	list, err := renderAll(c.ctx, q, c.st.Seed, []operationRow{o})
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	return ok(itemJSON{list[0]})
+	return item(list[0]), nil
 }
 
 // operationTree: GET /v2/billing/operation/{id}/tree.
-func (s *Service) operationTree(c *call) (answer, error) {
-	o, err := s.operation(c)
+func (s *Service) operationTree(c *call) (any, error) {
+	o, err := findOperation(c, s.ro, c.params[0])
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	children, err := queryOperations(c.ctx, s.ro, `WHERE o.parent = ? ORDER BY o.n`, o.n)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	list, err := renderAll(c.ctx, s.ro, c.st.Seed, append([]operationRow{o}, children...))
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	provider := encode(patch{"provider": patch{"name": "sample rail", "reference": "SBXP-" + o.opid(c.st.Seed)[:8]}})
-	return ok(struct {
-		Item     json.RawMessage   `json:"item"`
-		Children []json.RawMessage `json:"children"`
-	}{mergePatch(list[0], provider), list[1:]})
+	return object{"item", mergePatch(list[0], provider), "children", list[1:]}, nil
 }
 
 // orders of lists of operations. "newest" is the usual one; the rows of "none"
@@ -78,34 +61,31 @@ func (s *Service) orderOf(c *call) (string, error) {
 }
 
 // listOperations: GET /v2/billing/operation, newest first unless told.
-func (s *Service) listOperations(c *call) (answer, error) {
+func (s *Service) listOperations(c *call) (any, error) {
 	p, err := c.page()
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	w, err := s.operationFilter(c)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	total, err := countOperations(c.ctx, s.ro, w)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	// The window is cut on ids alone: skipped rows are then never joined.
+	// The page is cut on ids alone: skipped rows are then never joined.
 	order, err := s.orderOf(c)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY ` + order + ` LIMIT ? OFFSET ?) ORDER BY ` + order
 	ops, err := queryOperations(c.ctx, s.ro, tail, append(w.args, p.size, p.offset())...)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	items, err := renderAll(c.ctx, s.ro, c.st.Seed, ops)
-	if err != nil {
-		return answer{}, err
-	}
-	return p.list(total, items)
+	return p.body(total, items), err
 }
 
 // countOperations knows the number of all operations without counting.
@@ -119,27 +99,14 @@ func countOperations(ctx context.Context, q querier, w *where) (int64, error) {
 func (s *Service) operationFilter(c *call) (*where, error) {
 	q, w := c.r.URL.Query(), &where{}
 	if a := q.Get("account"); a != "" {
-		numbers, err := numbersOf(c.ctx, s.ro, `SELECT n FROM account WHERE id = ? OR number = ?`, a, a)
-		if err != nil {
-			return nil, err
-		}
-		w.add("(o.account IN ("+marks(len(numbers))+") OR o.account2 IN ("+marks(len(numbers))+"))", append(numbers, numbers...)...)
+		const accounts = "(SELECT n FROM account WHERE id = ? OR number = ?)"
+		w.add("(o.account IN "+accounts+" OR o.account2 IN "+accounts+")", a, a, a, a)
 	}
-	if id := q.Get("clientCuid"); id != "" {
-		numbers, err := numbersOf(c.ctx, s.ro, `SELECT n FROM customer WHERE cuid = ?`, id)
-		if err != nil {
-			return nil, err
-		}
-		w.add("o.customer IN ("+marks(len(numbers))+")", numbers...)
-	}
-	if name := q.Get("clientName"); name != "" {
-		like := &where{}
-		like.contains("display", name)
-		numbers, err := numbersOf(c.ctx, s.ro, `SELECT n FROM customer`+like.String(), like.args...)
-		if err != nil {
-			return nil, err
-		}
-		w.add("o.customer IN ("+marks(len(numbers))+")", numbers...)
+	owner := &where{}
+	owner.equal("cuid", q.Get("clientCuid"))
+	owner.contains("display", q.Get("clientName"))
+	if len(owner.terms) > 0 {
+		w.add("o.customer IN (SELECT n FROM customer"+owner.String()+")", owner.args...)
 	}
 	w.code("o.status", operationStatuses, q.Get("status"))
 	w.code("o.type", operationTypes, q.Get("type"))
@@ -192,21 +159,4 @@ func numberAt(ctx context.Context, q querier, total int, bound int64, equal bool
 		return created < bound || !equal && created == bound
 	})
 	return n, failed
-}
-
-func numbersOf(ctx context.Context, q querier, query string, args ...any) ([]any, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []any
-	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
-			return nil, err
-		}
-		list = append(list, n)
-	}
-	return list, rows.Err()
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// opidOf is the id of operation n: 64 of its bits are n in disguise, the rest
+// opidOf is the id of operation n: 64 of its bits are n scrambled, the rest
 // follows from n. So ids need neither a column nor an index, which would be the
 // dearest one of a million operations.
 func opidOf(seed uint64, n int64) uuid.UUID {
 	d := newDice(seed, saltOperation, int(n)+1<<41)
 	id := d.uuid()
 	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], disguise(seed, uint64(n)))
+	binary.BigEndian.PutUint64(b[:], scramble(seed, uint64(n)))
 	copy(id[:6], b[:6]) // version and variant are in bytes 6 and 8
 	copy(id[14:], b[6:])
 	return id
@@ -24,14 +24,14 @@ func numberOf(seed uint64, id uuid.UUID) (int64, bool) {
 	var b [8]byte
 	copy(b[:6], id[:6])
 	copy(b[6:], id[14:])
-	n := reveal(seed, binary.BigEndian.Uint64(b[:]))
+	n := unscramble(seed, binary.BigEndian.Uint64(b[:]))
 	return int64(n), n < 1<<40 && opidOf(seed, int64(n)) == id
 }
 
 const rounds = 4
 
-// disguise is a Feistel network: a bijection of 64 bits that looks random.
-func disguise(seed, v uint64) uint64 {
+// scramble is a Feistel network: a bijection of 64 bits that looks random.
+func scramble(seed, v uint64) uint64 {
 	l, r := uint32(v>>32), uint32(v)
 	for i := range rounds {
 		l, r = r, l^mix(seed, i, r)
@@ -39,8 +39,8 @@ func disguise(seed, v uint64) uint64 {
 	return uint64(l)<<32 | uint64(r)
 }
 
-// reveal is the inverse of disguise.
-func reveal(seed, v uint64) uint64 {
+// unscramble is the inverse of scramble.
+func unscramble(seed, v uint64) uint64 {
 	l, r := uint32(v>>32), uint32(v)
 	for i := rounds - 1; i >= 0; i-- {
 		l, r = r^mix(seed, i, l), l

@@ -19,17 +19,6 @@ type page struct {
 	told         int // the size that the answer tells
 }
 
-type metaJSON struct {
-	PageSize int    `json:"pageSize"`
-	Page     int    `json:"page"`
-	Total    string `json:"total"`
-}
-
-type listJSON struct {
-	Meta  metaJSON `json:"meta"`
-	Items any      `json:"items"`
-}
-
 func (c *call) page() (page, error) {
 	p := page{size: defaultPageSize}
 	limit := maxPageSize
@@ -64,8 +53,28 @@ func (c *call) page() (page, error) {
 	return p, nil
 }
 
-func (p page) list(total int64, items any) (answer, error) {
-	return ok(listJSON{Meta: metaJSON{PageSize: p.told, Page: p.number, Total: strconv.FormatInt(total, 10)}, Items: items})
+func (p page) body(total int64, items any) object {
+	return object{"meta", object{"pageSize", p.told, "page", p.number, "total", strconv.FormatInt(total, 10)}, "items", items}
+}
+
+// listPage answers with the page that the call asks for: of the rows of from that
+// meet w, in this order.
+func listPage[T any](s *Service, c *call, from string, w *where, order string,
+	fetch func(ctx context.Context, q querier, tail string, args ...any) ([]T, error), render func(*T) any) (any, error) {
+	p, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	total, err := count(c.ctx, s.ro, `SELECT count(*)`+from+w.String(), w.args...)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := fetch(c.ctx, s.ro, w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(w.args, p.size, p.offset())...)
+	items := make([]any, len(rows))
+	for i := range rows {
+		items[i] = render(&rows[i])
+	}
+	return p.body(total, items), err
 }
 
 func (p page) offset() int { return p.number * p.size }

@@ -15,7 +15,7 @@ import (
 // STATUS[/BODY] or BODY alone (200).
 type reply struct {
 	status int    // 0: the status that the answer has
-	body   string // of bodies or sayings; "=TEXT"; "own": the body that the answer has; "": the status in words
+	body   string // of bodies or errorTexts; "=TEXT"; "own": the body that the answer has; "": the status in words
 	hang   bool   // later: no answer before the act
 	drop   bool   // later: the connection is closed
 }
@@ -29,17 +29,17 @@ var bodies = map[string]answer{
 	"empty": jsonAnswer(200, struct{}{}),
 	"null":  jsonAnswer(200, nil),
 	"list":  jsonAnswer(200, []any{}),
-	"item":  jsonAnswer(200, itemJSON{struct{}{}}),
-	"ok":    jsonAnswer(200, actionJSON{true, "OK"}),
-	"false": jsonAnswer(200, actionJSON{false, "Not done"}),
+	"item":  jsonAnswer(200, item(struct{}{})),
+	"ok":    jsonAnswer(200, action(true, "OK")),
+	"false": jsonAnswer(200, action(false, "Not done")),
 	"is2fa": jsonAnswer(200, map[string]any{"is2fa": true, "accessToken": "", "refreshToken": ""}),
 }
 
-// sayings are error sentences by name; ID and DOC stand for the call's ids.
-var sayings = map[string]string{
+// errorTexts are error sentences by name; ID and DOC stand for the call's ids.
+var errorTexts = map[string]string{
 	"no-operation": "Operation not found: ID", "no-document": "Document not found: DOC", "unattached": "Document DOC is not attached to operation ID",
 	"ended": textEnded, "locked": textLocked,
-	"no-customer": "Customer not found: ID", "unconfigured": textUnconfigured, "submitted": "Application is already submitted",
+	"no-customer": "Customer not found: ID", "unconfigured": textUnconfigured, "submitted": textSubmitted,
 	"shared": "A share token was already applied to customer ID", "baas": textBaaS,
 	"expired": textBadAccess, "revoked": textRevoked, "unauthorized": "Unauthorized",
 	"password": textBadLogin, "code": textCodeNeeded, "totp": "TOTP code required", "bad-code": "Invalid code",
@@ -72,7 +72,7 @@ func parseReply(text string) (r reply, err error) {
 		return r, err
 	}
 	words := append([]string{"own"}, operationBodies...)
-	words = slices.AppendSeq(slices.AppendSeq(words, maps.Keys(bodies)), maps.Keys(sayings))
+	words = slices.AppendSeq(slices.AppendSeq(words, maps.Keys(bodies)), maps.Keys(errorTexts))
 	slices.Sort(words)
 	if body != "" {
 		_, err = oneOf(body, words)
@@ -80,32 +80,32 @@ func parseReply(text string) (r reply, err error) {
 	return r, err
 }
 
-// over gives the reply in place of a.
-func (r reply) over(c *call, a answer) answer {
+// instead gives the reply in place of a.
+func (r reply) instead(c *call, a answer) answer {
 	status := r.status
 	if status == 0 {
 		status = a.status
 	}
 	said, free := strings.CutPrefix(r.body, "=")
 	ready, known := bodies[r.body]
-	switch saying := sayings[r.body]; {
+	switch saying := errorTexts[r.body]; {
 	case r.body == "own":
 		a.status = status
-		return bare(a)
+		return withoutBody(a)
 	case slices.Contains(operationBodies, r.body):
-		return bare(answer{status: status, header: http.Header{"Content-Type": {"application/json"}}, body: r.operation(c)})
+		return withoutBody(answer{status: status, header: http.Header{"Content-Type": {"application/json"}}, body: r.operation(c)})
 	case known:
-		return bare(answer{status: status, header: ready.header.Clone(), body: ready.body})
+		return withoutBody(answer{status: status, header: ready.header.Clone(), body: ready.body})
 	case r.body == "":
 		said = http.StatusText(status)
 	case !free:
 		said = strings.NewReplacer("ID", c.param(0), "DOC", c.param(1)).Replace(saying)
 	}
-	return bare(jsonAnswer(status, map[string]string{"error": said}))
+	return withoutBody(errorAnswer(status, said))
 }
 
-// bare takes the body off answers that may not have one.
-func bare(a answer) answer {
+// withoutBody takes the body off answers that may not have one.
+func withoutBody(a answer) answer {
 	if a.status == http.StatusNoContent || a.status == http.StatusNotModified {
 		a.body = nil
 		a.header = a.header.Clone()

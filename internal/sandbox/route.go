@@ -2,7 +2,7 @@ package sandbox
 
 import (
 	"net/http"
-	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -22,99 +22,109 @@ func recommended() map[string]int {
 	return map[string]int{classLogin: 6, classRefresh: 1, classAccount: 12, classCustomer: 12, classBilling: 12, classGeneral: 20}
 }
 
-// route is one endpoint. A segment "*" of its path takes any one segment,
-// which may hold an escaped slash.
+// handler returns the body of a 200, which is written as JSON, or a whole answer.
+type handler func(*call) (any, error)
+
+// route is one endpoint.
 type route struct {
-	method, path string
-	name         string // for faults
-	class        string
-	open         bool   // needs no access token
-	variant      string // there only with this variant
-	handle       func(*call) (answer, error)
+	pattern string // of http.ServeMux: method and path
+	name    string // for faults
+	handle  handler
+	class   string // of the recommended rates
+	known   bool   // without handle: other methods have the path
 }
 
 func (s *Service) table() []route {
 	routes := []route{
-		{"POST", "/v2/auth/login", "login", classLogin, true, "", s.login},
-		{"GET", "/v2/auth/refresh/*", "refresh", classRefresh, true, "", s.refresh},
-		{"GET", "/v2/billing/operation", "list", classBilling, false, "", s.listOperations},
-		{"GET", "/v2/billing/operation/*", "get", classBilling, false, "", s.getOperation},
-		{"GET", "/v2/billing/operation/*/tree", "tree", classBilling, false, "", s.operationTree},
-		{"POST", "/v2/billing/operation/*/document", "attach", classBilling, false, "", s.attachDocument},
-		{"DELETE", "/v2/billing/operation/*/document/*", "remove", classBilling, false, "", s.removeDocument},
-		{"GET", "/v2/customer", "customers", classCustomer, false, "", s.listCustomers},
-		{"POST", "/v2/customer/file", "upload", classCustomer, false, "", s.uploadFile},
-		{"GET", "/v2/customer/*", "customer-get", classCustomer, false, "", s.getCustomer},
-		{"POST", "/v2/customer/*", "customer-get", classCustomer, false, variantPost, s.getCustomer},
-		{"GET", "/v2/customer/*/application", "application", classCustomer, false, "", s.getApplication},
-		{"POST", "/v2/customer/*/application", "set-application", classCustomer, false, "", s.setApplication},
-		{"PATCH", "/v2/customer/*/application", "finalize", classCustomer, false, "", s.finalize},
-		{"GET", "/v2/customer/*/file", "files", classCustomer, false, "", s.listFiles},
-		{"GET", "/v2/customer/*/file/*", "download", classCustomer, false, "", s.downloadFile},
-		{"DELETE", "/v2/customer/*/file/*", "delete-file", classCustomer, false, "", s.deleteFile},
-		{"POST", "/v2/storage", "store", classGeneral, false, "", s.uploadStored},
-		{"GET", "/v2/storage/file", "stored", classGeneral, false, "", s.listStored},
-		{"GET", "/v2/storage/file/*", "stored-get", classGeneral, false, "", s.downloadStored},
-		{"DELETE", "/v2/storage/file/*", "stored-delete", classGeneral, false, "", s.deleteStored},
-		{"POST", "/v2/compliance/*/share", "share", classGeneral, false, "", s.share},
-		{"GET", "/v2/compliance/*/web_sdk_link", "link", classGeneral, false, "", s.webLink},
-		{"GET", "/v2/account", "accounts", classAccount, false, "", s.listAccounts},
-		{"GET", "/v2/account/*", "account-get", classAccount, false, "", s.getAccount},
-		{"GET", "/v2/counterparty", "counterparties", classGeneral, false, "", s.listCounterparties},
-		{"GET", "/v2/counterparty/account", "counterparty-accounts", classGeneral, false, "", s.listCounterpartyAccounts},
-		{"GET", "/v2/counterparty/account/*", "counterparty-account", classGeneral, false, "", s.getCounterpartyAccount},
-		{"GET", "/v2/counterparty/*", "counterparty", classGeneral, false, "", s.getCounterparty},
-		{"GET", "/v2/hook/get", "hook-get", classGeneral, false, "", s.getHook},
-		{"POST", "/v2/hook/set", "hook-set", classGeneral, false, "", s.setHook},
+		{pattern: "POST /v2/auth/login", name: "login", handle: with(s.login)},
+		{pattern: "GET /v2/auth/refresh/{token}", name: "refresh", handle: s.refresh},
+		{pattern: "GET /v2/billing/operation", name: "list", handle: s.listOperations},
+		{pattern: "GET /v2/billing/operation/{id}", name: "get", handle: s.getOperation},
+		{pattern: "GET /v2/billing/operation/{id}/tree", name: "tree", handle: s.operationTree},
+		{pattern: "POST /v2/billing/operation/{id}/document", name: "attach", handle: with(s.attachDocument)},
+		{pattern: "DELETE /v2/billing/operation/{id}/document/{documentId}", name: "remove", handle: s.removeDocument},
+		{pattern: "GET /v2/customer", name: "customers", handle: s.listCustomers},
+		{pattern: "POST /v2/customer/file", name: "upload", handle: s.uploadFile},
+		{pattern: "GET /v2/customer/{customerId}", name: "customer-get", handle: s.getCustomer},
+		{pattern: postCustomer, name: "customer-get", handle: s.getCustomer},
+		{pattern: "GET /v2/customer/{customerId}/application", name: "application", handle: s.getApplication},
+		{pattern: "POST /v2/customer/{customerId}/application", name: "set-application", handle: asAction(with(s.setApplication))},
+		{pattern: "PATCH /v2/customer/{customerId}/application", name: "finalize", handle: asAction(s.finalize)},
+		{pattern: "GET /v2/customer/{customerId}/file", name: "files", handle: s.listFiles},
+		{pattern: "GET /v2/customer/{customerId}/file/{id}", name: "download", handle: s.downloadFile},
+		{pattern: "DELETE /v2/customer/{customerId}/file/{id}", name: "delete-file", handle: s.deleteFile},
+		{pattern: "POST /v2/compliance/{customerId}/share", name: "share", handle: with(s.share)},
+		{pattern: "GET /v2/compliance/{customerId}/web_sdk_link", name: "link", handle: s.webLink},
+		{pattern: "GET /v2/account", name: "accounts", handle: s.listAccounts},
+		{pattern: "GET /v2/account/{id}", name: "account-get", handle: s.getAccount},
+		{pattern: "GET /v2/counterparty", name: "counterparties", handle: s.listCounterparties},
+		{pattern: "GET /v2/counterparty/{counterpartyId}", name: "counterparty", handle: s.getCounterparty},
+		{pattern: "GET /v2/hook/get", name: "hook-get", handle: s.getHook},
+		{pattern: "POST /v2/hook/set", name: "hook-set", handle: with(s.setHook)},
 	}
-	return append(routes, s.adminTable()...)
+	routes = append(routes, s.adminTable()...)
+	for i := range routes {
+		_, path, _ := strings.Cut(routes[i].pattern, " ")
+		routes[i].class = classOf(path)
+	}
+	return routes
 }
 
-// find returns the endpoint of the request and the values of its "*" segments.
-// With a path that only other methods have, it returns known = true.
-func (s *Service) find(r *http.Request) (found route, params []string, known bool) {
-	for _, rt := range s.routes {
-		values, ok := matchPath(rt.path, r.URL.EscapedPath())
-		if !ok {
-			continue
-		}
-		if rt.method == r.Method {
-			return rt, values, true
-		}
-		known = true
-	}
-	return route{class: classOf(r.URL.Path)}, nil, known
+// postCustomer is there only with variantPost, which takes the GET away.
+const postCustomer = "POST /v2/customer/{customerId}"
+
+// offered reports whether the route is there with the variants of this call.
+func (rt route) offered(c *call) bool {
+	return rt.name != "customer-get" || c.variants[variantPost] == (rt.pattern == postCustomer)
 }
 
-func matchPath(pattern, path string) ([]string, bool) {
-	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
-	if len(want) != len(have) {
-		return nil, false
-	}
-	var values []string
-	for i, w := range want {
-		if w != "*" {
-			if w != have[i] {
-				return nil, false
-			}
-			continue
-		}
-		v, err := url.PathUnescape(have[i])
-		if err != nil || v == "" {
-			return nil, false
-		}
-		values = append(values, v)
-	}
-	return values, true
+// open reports whether the route needs no access token.
+func (rt route) open() bool {
+	return rt.class == classLogin || rt.class == classRefresh || rt.class == classAdmin
 }
 
-// classOf is the class of a path that no endpoint has.
+// classOf is the class of a path, also of one that no endpoint has.
 func classOf(path string) string {
-	for prefix, class := range map[string]string{"/v2/account": classAccount, "/v2/customer": classCustomer, "/v2/billing": classBilling,
-		"/v2/report": classBilling, "/sandbox/": classAdmin} {
+	for prefix, class := range map[string]string{"/v2/auth/login": classLogin, "/v2/auth/refresh/": classRefresh, "/v2/account": classAccount,
+		"/v2/customer": classCustomer, "/v2/billing": classBilling, "/v2/report": classBilling, "/sandbox/": classAdmin} {
 		if strings.HasPrefix(path, prefix) {
 			return class
 		}
 	}
 	return classGeneral
+}
+
+// newMux dispatches to serve.
+func (s *Service) newMux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, rt := range s.table() {
+		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
+	}
+	return mux
+}
+
+// dispatch finds the endpoint of a request. Unknown requests are counted and may
+// meet faults too.
+func (s *Service) dispatch(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := s.mux.Handler(r); pattern != "" {
+		s.mux.ServeHTTP(w, r)
+		return
+	}
+	rt := route{class: classOf(r.URL.Path)}
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		_, pattern := s.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
+		rt.known = rt.known || pattern != ""
+	}
+	s.serve(w, r, rt)
+}
+
+var wildcard = regexp.MustCompile(`\{(\w+)\}`)
+
+// params are the values of the pattern's wildcards in their order.
+func (rt route) params(r *http.Request) []string {
+	var values []string
+	for _, name := range wildcard.FindAllStringSubmatch(rt.pattern, -1) {
+		values = append(values, r.PathValue(name[1]))
+	}
+	return values
 }

@@ -24,7 +24,7 @@ func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
 }
 
 func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(tx, `INSERT INTO customer(n, cuid, puid, type, status, display, name, lastname, company, comment, email, phone, created, updated, onboarded)`, 15, 10)
+	b := newBulk(ctx, tx, 10, `INSERT INTO customer(n, cuid, puid, type, status, display, name, lastname, company, comment, email, phone, created, updated, onboarded)`)
 	for i, p := range people {
 		d := newDice(w.seed, saltCustomer, i)
 		created := baseTime - int64(i+30)*31*int64(time.Hour)
@@ -33,17 +33,14 @@ func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
 		if p.status == 3 {
 			onboarded = created + 3*int64(time.Hour)
 		}
-		err := b.add(ctx, i, cuid, d.uuid().String(), p.kind(), p.status, p.display(), p.name, p.lastname, p.company, "",
+		b.add(i, cuid, d.uuid().String(), p.kind(), p.status, p.display(), p.name, p.lastname, p.company, "",
 			fmt.Sprintf("customer%02d@example.com", i+1), "+1555"+d.digits(7), created, created+int64(time.Hour), onboarded)
-		if err != nil {
-			return err
-		}
 	}
-	return b.flush(ctx)
+	return b.flush()
 }
 
 func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(tx, `INSERT INTO account(n, id, customer, name, number, currency, status, is_default, associate, units, nanos, hold_units, hold_nanos, requisites, created, updated)`, 16, 10)
+	b := newBulk(ctx, tx, 10, `INSERT INTO account(n, id, customer, name, number, currency, status, is_default, associate, units, nanos, hold_units, hold_nanos, requisites, created, updated)`)
 	for i, a := range w.accounts {
 		d := newDice(w.seed, saltAccount, i+1000)
 		bal, hold := draw(&d, a.currency, 1_000_000), draw(&d, a.currency, 1000)
@@ -58,33 +55,28 @@ func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
 		case i%13 == 7:
 			bal = bal.negative()
 		}
-		req := mustJSON([]any{patch{"title": "Details", "items": []any{
+		req := encode([]any{patch{"title": "Details", "items": []any{
 			patch{"id": "1", "key": "Account number", "value": a.number, "order": 1},
 			patch{"id": "2", "key": "Bank", "value": banks[i%len(banks)], "order": 2}}}})
 		created := baseTime - int64(i+60)*17*int64(time.Hour)
-		err := b.add(ctx, i, a.id, a.customer, a.name, a.number, a.currency, 3, a.id == w.accounts[w.byOwner[a.customer][0]].id, associate,
-			bal.units, bal.nanos, hold.units, hold.nanos, req, created, created)
-		if err != nil {
-			return err
-		}
+		b.add(i, a.id, a.customer, a.name, a.number, a.currency, 3, a.id == w.accounts[w.byOwner[a.customer][0]].id, associate,
+			bal.units, bal.nanos, hold.units, hold.nanos, string(req), created, created)
 	}
-	return b.flush(ctx)
+	return b.flush()
 }
 
 func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(tx, `INSERT INTO counterparty(n, suid, customer, name, bank, description, profile, created, updated)`, 9, 10)
+	b := newBulk(ctx, tx, 10, `INSERT INTO counterparty(n, suid, customer, name, bank, description, profile, created, updated)`)
 	for i, p := range w.payees {
-		profile := mustJSON(patch{"name": p.name, "email": fmt.Sprintf("payee%02d@example.com", i+1), "phoneNumber": fmt.Sprintf("+1555%07d", i),
+		profile := encode(patch{"name": p.name, "email": fmt.Sprintf("payee%02d@example.com", i+1), "phoneNumber": fmt.Sprintf("+1555%07d", i),
 			"address": patch{"addressLine1": fmt.Sprintf("%d Sample Street", i+1), "city": "Exampleton", "countryIso": "US", "postalCode": "00000"}})
 		created := baseTime - int64(i+40)*29*int64(time.Hour)
-		if err := b.add(ctx, i, p.suid, p.customer, p.name, p.bank, "supplier", profile, created, created); err != nil {
-			return err
-		}
+		b.add(i, p.suid, p.customer, p.name, p.bank, "supplier", string(profile), created, created)
 	}
-	if err := b.flush(ctx); err != nil {
+	if err := b.flush(); err != nil {
 		return err
 	}
-	b = newBulk(tx, `INSERT INTO cpaccount(n, id, counterparty, name, number, currency, status, kind, rails, created, updated)`, 11, 10)
+	b = newBulk(ctx, tx, 10, `INSERT INTO cpaccount(n, id, counterparty, name, number, currency, status, kind, rails, created, updated)`)
 	for i, t := range w.targets {
 		created := baseTime - int64(i+20)*13*int64(time.Hour)
 		status := 3
@@ -95,28 +87,21 @@ func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
 		if i%2 == 1 {
 			kind = "SAVING"
 		}
-		if err := b.add(ctx, i, t.id, t.payee, t.name, t.number, t.currency, status, kind, paymentTypes[rails(t.currency)[0]], created, created); err != nil {
-			return err
-		}
+		b.add(i, t.id, t.payee, t.name, t.number, t.currency, status, kind, paymentTypes[rails(t.currency)[0]], created, created)
 	}
-	return b.flush(ctx)
+	return b.flush()
 }
 
 // seedFreeFiles gives every customer two documents that no operation has yet.
 func seedFreeFiles(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(tx, fileInsert, fileColumns, 10)
+	b := newBulk(ctx, tx, 10, fileInsert)
 	for i := range 2 * len(people) {
-		if err := b.add(ctx, sampleFile(w.seed, -1-i, i/2, false, baseTime-int64(i)*int64(time.Hour))...); err != nil {
-			return err
-		}
+		b.add(sampleFile(w.seed, -1-i, i/2, false, baseTime-int64(i)*int64(time.Hour))...)
 	}
-	return b.flush(ctx)
+	return b.flush()
 }
 
-const (
-	fileInsert  = `INSERT INTO file(n, guid, store, customer, name, mime, size, kind, info, locked, created)`
-	fileColumns = 11
-)
+const fileInsert = `INSERT INTO file(n, guid, store, customer, name, mime, size, kind, info, locked, created)`
 
 var sampleNames = []struct{ name, mime, kind, info string }{
 	{"invoice.pdf", "application/pdf", "OPERATION_DOCUMENT", "Invoice"},
@@ -154,30 +139,24 @@ func sampleFile(seed uint64, n, customer int, locked bool, created int64) []any 
 func fileNumber(n, k int) int { return n*8 + k + 1 }
 
 func seedOperations(ctx context.Context, tx *sql.Tx, w *world, count int) error {
-	ops := newBulk(tx, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)`, 13, 50)
-	files := newBulk(tx, fileInsert, fileColumns, 50)
-	links := newBulk(tx, `INSERT INTO link(op, file, name)`, 3, 100)
+	ops := newBulk(ctx, tx, 50, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)`)
+	files := newBulk(ctx, tx, 50, fileInsert)
+	links := newBulk(ctx, tx, 100, `INSERT INTO link(op, file, name)`)
 	for n := range count {
 		o := w.draft(n)
-		err := ops.add(ctx, n, o.status, o.typ, o.pay, o.flags, null(o.parent), o.customer, o.account, null(o.account2), null(o.target), o.created, o.updated, text(o.extra))
-		if err != nil {
-			return err
-		}
+		ops.add(n, o.status, o.typ, o.pay, o.flags, null(o.parent), o.customer, o.account, null(o.account2), null(o.target),
+			o.created, o.updated, text(o.extra))
 		for k := range o.documents {
 			locked := (o.documentBy+k)%o.lockedOneOf == 0
 			if n < 2 {
 				locked = k == 2
 			}
-			if err := files.add(ctx, sampleFile(w.seed, fileNumber(n, k), o.customer, locked, o.created)...); err != nil {
-				return err
-			}
-			if err := links.add(ctx, n, fileNumber(n, k), ""); err != nil {
-				return err
-			}
+			files.add(sampleFile(w.seed, fileNumber(n, k), o.customer, locked, o.created)...)
+			links.add(n, fileNumber(n, k), "")
 		}
 	}
 	for _, b := range []*bulk{ops, files, links} {
-		if err := b.flush(ctx); err != nil {
+		if err := b.flush(); err != nil {
 			return err
 		}
 	}

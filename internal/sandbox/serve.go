@@ -19,7 +19,7 @@ func (s *Service) Serve(ctx context.Context, addr string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
-	if err := s.greet(ctx, listener.Addr(), out); err != nil {
+	if err := s.printBanner(ctx, listener.Addr(), out); err != nil {
 		listener.Close()
 		return err
 	}
@@ -40,7 +40,7 @@ func (s *Service) Serve(ctx context.Context, addr string, out io.Writer) error {
 	return err
 }
 
-func (s *Service) greet(ctx context.Context, addr net.Addr, out io.Writer) error {
+func (s *Service) printBanner(ctx context.Context, addr net.Addr, out io.Writer) error {
 	st, err := loadSettings(ctx, s.ro)
 	if err != nil {
 		return err

@@ -15,18 +15,18 @@ import (
 type Service struct {
 	db, ro *sql.DB // writes (one connection, immediate transactions); reads
 	now    func() time.Time
-	routes []route
+	mux    *http.ServeMux
 
 	running context.Context // ends with Close; for what outlives the call that began it
 	stop    context.CancelFunc
-	wake    chan struct{} // something was put into the outbox
+	raised  chan struct{} // holds one token: something was put into the outbox
 	work    sync.WaitGroup
 }
 
 // Open opens the data file, makes it with its sample data when it is new, and
 // starts the deliveries of webhooks. Close ends it.
 func Open(ctx context.Context, o Options) (*Service, error) {
-	s := &Service{now: o.Now, wake: make(chan struct{}, 1)}
+	s := &Service{now: o.Now, raised: make(chan struct{}, 1)}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -38,7 +38,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 		s.closePools()
 		return nil, fmt.Errorf("sandbox: open data: %w", err)
 	}
-	s.routes = s.table()
+	s.mux = s.newMux()
 	st, err := loadSettings(ctx, s.ro)
 	if err != nil {
 		s.closePools()
@@ -47,7 +47,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	s.running, s.stop = context.WithCancel(context.Background())
 	s.work.Go(func() { s.deliver(s.running) })
 	if st.Activity > 0 {
-		s.work.Go(func() { s.act(s.running, time.Duration(st.Activity)) })
+		s.work.Go(func() { s.runActivity(s.running, time.Duration(st.Activity)) })
 	}
 	return s, nil
 }
@@ -72,4 +72,4 @@ func (s *Service) closePools() error {
 }
 
 // Handler serves the service's paths and, under /sandbox/, the admin endpoint.
-func (s *Service) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+func (s *Service) Handler() http.Handler { return http.HandlerFunc(s.dispatch) }

@@ -37,6 +37,12 @@ type shareTokenRow struct {
 	until, used int64
 }
 
+const shareSelect = `SELECT token, kind, scenario, customer, until, used FROM share WHERE `
+
+func (t *shareTokenRow) columns() []any {
+	return []any{&t.Token, &t.Kind, &t.Scenario, &t.Customer, &t.until, &t.used}
+}
+
 func (t shareTokenRow) public() ShareToken {
 	t.Until, t.Used = time.Unix(0, t.until).UTC(), t.used != 0
 	return t.ShareToken
@@ -121,19 +127,13 @@ func (s *Service) ShareTokens(ctx context.Context) ([]ShareToken, error) {
 func readyTokens(ctx context.Context, tx *sql.Tx, c customerRow, now time.Time, list *[]ShareToken) error {
 	for _, scenario := range []string{ScenarioOK, ScenarioOutstanding, ScenarioWrongKind} {
 		var t shareTokenRow
-		rows, err := tx.QueryContext(ctx, `SELECT token, kind, scenario, customer, until, used FROM share WHERE ready = 1 AND used = 0 AND customer = ? AND scenario = ? LIMIT 1`, c.cuid, scenario)
+		ready, err := query(ctx, tx, (*shareTokenRow).columns, shareSelect+`ready = 1 AND used = 0 AND customer = ? AND scenario = ? LIMIT 1`, c.cuid, scenario)
 		if err != nil {
 			return err
 		}
-		have := rows.Next()
-		if have {
-			err = rows.Scan(&t.Token, &t.Kind, &t.Scenario, &t.Customer, &t.until, &t.used)
-		}
-		rows.Close()
-		if err == nil && !have {
-			t, err = issueShare(ctx, tx, c.kind, scenario, c.cuid, now, 1)
-		}
-		if err != nil {
+		if len(ready) > 0 {
+			t = ready[0]
+		} else if t, err = issueShare(ctx, tx, c.kind, scenario, c.cuid, now, 1); err != nil {
 			return err
 		}
 		t.Name = c.display

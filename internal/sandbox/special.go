@@ -16,7 +16,7 @@ func special(o *draft, n int, w *world) {
 	d := newDice(w.seed, saltOperation, n+1<<43)
 	o.account2 = -1
 	w.payment(o, &d, typeWithdraw)
-	o.extra = mustJSON(patch)
+	o.extra = string(encode(patch))
 	o.documents, o.lockedOneOf = 2, 2
 	if o.status != statusPending {
 		o.status, o.updated = statusPending, o.created
@@ -36,8 +36,6 @@ func pinned(o *draft, n int, w *world) {
 		o.status, o.updated = statusSuccess, o.created+90_000_000_000
 	}
 }
-
-type patch map[string]any
 
 func amount(currency, units string, nanos int64) patch {
 	return patch{"sum": patch{"currencyCode": currency, "units": units, "nanos": nanos}}

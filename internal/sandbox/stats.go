@@ -75,42 +75,23 @@ func (s *Service) Stats(ctx context.Context) (Stats, error) {
 	return st, err
 }
 
-func counts(ctx context.Context, q querier, query string) (map[string]int64, error) {
-	rows, err := q.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
+func counts(ctx context.Context, q querier, text string) (map[string]int64, error) {
+	type row struct {
+		name string
+		n    int64
 	}
-	defer rows.Close()
+	rows, err := query(ctx, q, func(r *row) []any { return []any{&r.name, &r.n} }, text)
 	found := map[string]int64{}
-	for rows.Next() {
-		var name string
-		var n int64
-		if err := rows.Scan(&name, &n); err != nil {
-			return nil, err
-		}
-		found[name] = n
+	for _, r := range rows {
+		found[r.name] = r.n
 	}
-	return found, rows.Err()
+	return found, err
 }
 
 // AuthLog returns logins and refreshes in the order they were decided.
 func (s *Service) AuthLog(ctx context.Context) ([]AuthEvent, error) {
-	rows, err := s.ro.QueryContext(ctx, `SELECT at, kind, outcome, token FROM authlog ORDER BY id`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	list := []AuthEvent{}
-	for rows.Next() {
-		var e AuthEvent
-		var at int64
-		if err := rows.Scan(&at, &e.Kind, &e.Outcome, &e.Token); err != nil {
-			return nil, err
-		}
-		e.At = time.Unix(0, at).UTC()
-		list = append(list, e)
-	}
-	return list, rows.Err()
+	return query(ctx, s.ro, func(e *AuthEvent) []any { return []any{unixNano{&e.At}, &e.Kind, &e.Outcome, &e.Token} },
+		`SELECT at, kind, outcome, token FROM authlog ORDER BY id`)
 }
 
 // ResetStats forgets counts, windows, auth log and presentations.

@@ -81,6 +81,44 @@ type querier interface {
 	QueryRowContext(ctx context.Context, q string, args ...any) *sql.Row
 }
 
+// query returns the rows of a query, never nil; columns gives the fields of a row.
+func query[T any](ctx context.Context, q querier, columns func(*T) []any, text string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	list := []T{}
+	for rows.Next() {
+		var row T
+		if err := rows.Scan(columns(&row)...); err != nil {
+			return nil, err
+		}
+		list = append(list, row)
+	}
+	return list, rows.Err()
+}
+
+// only returns the first row, or a 404 when there is none.
+func only[T any](rows []T, err error, what, id string) (row T, _ error) {
+	if err == nil && len(rows) == 0 {
+		err = notFound(what, id)
+	}
+	if err != nil {
+		return row, err
+	}
+	return rows[0], nil
+}
+
+// unixNano scans nanoseconds since 1970.
+type unixNano struct{ at *time.Time }
+
+// Scan implements sql.Scanner.
+func (u unixNano) Scan(v any) error {
+	*u.at = time.Unix(0, v.(int64)).UTC()
+	return nil
+}
+
 func dataSource(path string, pragmas ...string) string {
 	if path == "" {
 		return "file::memory:?_txlock=immediate"
@@ -190,10 +228,11 @@ func populate(ctx context.Context, db *sql.DB, o Options) error {
 // adopt writes the options that are set into the file, if they change it.
 func (s *Service) adopt(ctx context.Context, o Options) error {
 	st, err := loadSettings(ctx, s.db)
-	if err != nil {
-		return err
+	before := string(encode(st))
+	if err == nil {
+		err = st.apply(o)
 	}
-	if before, err := changedBy(st, o); err != nil || !before {
+	if err != nil || string(encode(st)) == before {
 		return err
 	}
 	return s.write(ctx, func(tx *sql.Tx) error {
@@ -208,18 +247,6 @@ func (s *Service) adopt(ctx context.Context, o Options) error {
 	})
 }
 
-func changedBy(st settings, o Options) (bool, error) {
-	before, err := json.Marshal(st)
-	if err != nil {
-		return false, err
-	}
-	if err := st.apply(o); err != nil {
-		return false, err
-	}
-	after, err := json.Marshal(st)
-	return string(before) != string(after), err
-}
-
 func loadSettings(ctx context.Context, q querier) (st settings, err error) {
 	var raw string
 	if err = q.QueryRowContext(ctx, `SELECT value FROM setting WHERE name = 'settings'`).Scan(&raw); err != nil {
@@ -229,12 +256,8 @@ func loadSettings(ctx context.Context, q querier) (st settings, err error) {
 }
 
 func storeSettings(ctx context.Context, q querier, st settings) error {
-	raw, err := json.Marshal(st)
-	if err != nil {
-		return err
-	}
-	_, err = q.ExecContext(ctx, `INSERT INTO setting(name, value) VALUES('settings', ?)
-		ON CONFLICT(name) DO UPDATE SET value = excluded.value`, string(raw))
+	_, err := q.ExecContext(ctx, `INSERT INTO setting(name, value) VALUES('settings', ?)
+		ON CONFLICT(name) DO UPDATE SET value = excluded.value`, string(encode(st)))
 	return err
 }
 

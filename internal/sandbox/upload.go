@@ -88,18 +88,13 @@ func (u *upload) check() error {
 }
 
 // uploadFile: POST /v2/customer/file.
-func (s *Service) uploadFile(c *call) (answer, error) { return s.uploadTo(c, storeCustomer) }
-
-// uploadStored: POST /v2/storage.
-func (s *Service) uploadStored(c *call) (answer, error) { return s.uploadTo(c, storeGeneral) }
-
-func (s *Service) uploadTo(c *call, store int) (answer, error) {
+func (s *Service) uploadFile(c *call) (any, error) {
 	u, err := readUpload(c)
 	if err == nil {
 		err = u.check()
 	}
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	kind := u.fields["type"]
 	if kind == "" {
@@ -107,17 +102,14 @@ func (s *Service) uploadTo(c *call, store int) (answer, error) {
 	}
 	f := fileRow{guid: uuid.New(), name: u.name, mime: u.mime, size: int64(len(u.content)), kind: kind, info: u.fields["info"], created: c.at.UnixNano()}
 	err = s.write(c.ctx, func(tx *sql.Tx) error {
-		owner, err := s.customer(c, tx, u.fields["customerId"])
+		owner, err := findCustomer(c.ctx, tx, u.fields["customerId"])
 		if err != nil {
 			return err
 		}
-		f.customer, f.cuid, f.puid = owner.n, owner.cuid, owner.puid
-		_, err = tx.ExecContext(c.ctx, `INSERT INTO file(guid, store, customer, name, mime, size, kind, info, locked, created, content) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
-			f.guid[:], store, f.customer, f.name, f.mime, f.size, f.kind, f.info, f.created, u.content)
+		f.customer, f.cuid = owner.n, owner.cuid
+		_, err = tx.ExecContext(c.ctx, `INSERT INTO file(guid, store, customer, name, mime, size, kind, info, locked, created, content)
+			VALUES(?, 0, ?, ?, ?, ?, ?, ?, 0, ?, ?)`, f.guid[:], f.customer, f.name, f.mime, f.size, f.kind, f.info, f.created, u.content)
 		return err
 	})
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(f.render(store))
+	return f.render(), err
 }

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 )
@@ -97,9 +96,9 @@ const (
 	flagParent
 )
 
-// family tells the place of n in a group of a parent and two children:
+// exchangeRole tells the place of n in a group of a parent and two children:
 // every 25th operation is an exchange that shows its steps.
-func family(n int) (role int) {
+func exchangeRole(n int) (role int) {
 	if r := n%25 - 22; r >= 0 {
 		return r + 1 // 1 parent, 2 and 3 children
 	}
@@ -125,7 +124,7 @@ func createdAt(seed uint64, n int) int64 {
 // draft draws operation n.
 func (w *world) draft(n int) draft {
 	group := n
-	if r := family(n); r > 1 {
+	if r := exchangeRole(n); r > 1 {
 		group = n - (r - 1)
 	}
 	d := newDice(w.seed, saltOperation, group)
@@ -134,7 +133,7 @@ func (w *world) draft(n int) draft {
 	o.account = d.below(len(w.accounts))
 	o.customer = w.accounts[o.account].customer
 	o.status = drawStatus(&d)
-	switch r := family(n); {
+	switch r := exchangeRole(n); {
 	case r > 0:
 		w.exchange(&o, &d)
 		o.flags |= flagParent
@@ -209,12 +208,4 @@ func (w *world) attachments(o *draft, n int) {
 		o.documents = 1 + d.below(4)
 	}
 	o.lockedOneOf = 4
-}
-
-func mustJSON(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // our own literals
-	}
-	return string(b)
 }

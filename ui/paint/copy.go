@@ -3,51 +3,26 @@ package paint
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// MaxCopy is the largest text that [Copy] takes, in bytes: what xterm and tmux
+// MaxCopy is the largest text that can be copied, in bytes: what xterm and tmux
 // accept in one sequence.
 const MaxCopy = 55_000
 
 // ErrSequence is returned for a sequence that may not be passed through.
 var ErrSequence = errors.New("only a copy to the clipboard may be written past the painter")
 
-// CopyMsg asks the painter to put Text on the clipboard of the person's own
-// terminal, through SSH as well (OSC 52). The model does not see it. A text
-// longer than MaxCopy is not copied.
-type CopyMsg struct{ Text string }
-
 // RawMsg asks the painter to write Seq between two frames. Only what
 // [Painter.Passthrough] takes is written. The model does not see it.
 type RawMsg struct{ Seq string }
 
-// RepaintMsg asks for a full repaint, for a screen that something else has
-// written over. The model does not see it.
-type RepaintMsg struct{}
-
-// Copy is a command that puts text on the clipboard. Check the length against
-// MaxCopy before saying that it was copied.
-func Copy(text string) tea.Cmd { return func() tea.Msg { return CopyMsg{Text: text} } }
-
 // Raw is a command that writes a sequence between two frames, see RawMsg.
 func Raw(seq string) tea.Cmd { return func() tea.Msg { return RawMsg{Seq: seq} } }
 
-// Repaint is a command that draws the whole screen again.
-func Repaint() tea.Msg { return RepaintMsg{} }
-
 const copyPrefix = "\x1b]52;c;"
-
-// copySequence is the OSC 52 that copies text.
-func copySequence(text string) (string, error) {
-	if len(text) > MaxCopy {
-		return "", fmt.Errorf("%d bytes are too much to copy, at most %d go through a terminal", len(text), MaxCopy)
-	}
-	return copyPrefix + base64.StdEncoding.EncodeToString([]byte(text)) + "\a", nil
-}
 
 // How tmux and screen are asked to hand a sequence on to the terminal outside:
 // tmux by one wrapper with the escape doubled, screen by one wrapper for each

@@ -19,8 +19,8 @@
 //
 // tea.Quit, tea.Suspend, tea.Interrupt, tea.Batch, tea.Sequence, tea.Tick work.
 // tea.ClearScreen, tea.SetWindowTitle, tea.Println, the mouse, cursor, paste and
-// alternate screen commands have no effect; [Repaint] and [Copy] are this
-// package's own. tea.Exec is not supported: it would run with the modes set.
+// alternate screen commands have no effect; [Raw] copies to the
+// clipboard. tea.Exec is not supported: it would run with the modes set.
 //
 // # What is written
 //
@@ -41,7 +41,7 @@
 //	CSI 22;2 t, CSI 23;2 t, OSC 2 ; title BEL    only with a title
 //	OSC 52 ; c ; base64 BEL                      only for a copy
 //
-// [Checker] reads a byte stream and reports the first thing outside this list.
+// Package painttest reads a byte stream and reports the first thing outside this list.
 // Lines move with IL and DL instead of SU and SD because the Linux console knows
 // only those; blanks of a coloured background are written as spaces because not
 // every terminal erases with the background colour; REP is not used.

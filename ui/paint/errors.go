@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// ErrInputClosed is returned by [Run] when there is nobody left to press a key:
-// the terminal hung up or the SSH client closed its channel.
+// ErrInputClosed is returned by [Run] when no more keys can come: the terminal hung
+// up or the SSH client closed its channel.
 var ErrInputClosed = errors.New("the terminal has been closed")
 
 // PanicError is returned by [Run] when Update, View, a command or the painter

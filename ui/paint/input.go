@@ -10,7 +10,7 @@ import (
 
 // input stands between the terminal and Bubble Tea's decoder. It reads more than
 // the decoder asks for, so that it knows whether keys wait; its reads can be
-// ended; and it marks what was pasted without marks (see sieve).
+// ended; and it marks what was pasted without marks (see pasteFilter).
 //
 // The decoder sends each message on an unbuffered channel and reads again after
 // the last one: a call of Read means that the loop has taken everything that was
@@ -26,10 +26,10 @@ type input struct {
 	closed bool
 
 	// Read's own.
-	buf   [4096]byte
-	kept  int    // bytes at the front of buf: the beginning of a sequence
-	next  []byte // read and not handed out
-	sieve sieve
+	buf         [4096]byte
+	kept        int    // bytes at the front of buf: the beginning of a sequence
+	next        []byte // read and not handed out
+	pasteFilter pasteFilter
 }
 
 // newInput reads from in until close. idle is called when all keys have been
@@ -72,7 +72,7 @@ func (i *input) Read(b []byte) (int, error) {
 		}
 	}
 	i.set(true)
-	n := copy(b, i.next[:fitting(i.next, max(len(b)-1, 1))])
+	n := copy(b, i.next[:wholeKeys(i.next, max(len(b)-1, 1))])
 	i.next = i.next[n:]
 	return n, nil
 }
@@ -84,7 +84,7 @@ func (i *input) fill(n int) {
 	if n == len(i.buf) {
 		whole = complete(i.buf[:n])
 	}
-	i.next = i.sieve.pass(i.buf[:whole])
+	i.next = i.pasteFilter.pass(i.buf[:whole])
 	i.kept = copy(i.buf[:], i.buf[whole:n])
 }
 

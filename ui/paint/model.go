@@ -20,13 +20,13 @@ type suspendMsg struct{}
 // model stands between Bubble Tea's loop and the program's model. The loop calls
 // View after every message; model passes that on only when a frame can be drawn
 // now: not while more keys wait, for at most mergeFor, and not while the painter
-// still writes the frame before. Whoever ends such a state asks for the frame
-// that was put off. All but due and late run on the loop's goroutine.
+// still writes the frame before. What ends such a state asks for the deferred
+// frame. All but flushDeferred run on the loop's goroutine.
 type model struct {
 	inner   tea.Model
 	painter *Painter
-	waiting func() bool // keys wait
-	nudge   chan struct{}
+	waiting func() bool   // keys wait
+	redraw  chan struct{} // holds one token: a deferred frame is due
 	caught  func(any, []byte)
 	size    tea.WindowSizeMsg
 	first   func(tea.Msg) tea.Msg // the program's filter, for the first size
@@ -34,9 +34,9 @@ type model struct {
 	held    []tea.Msg // AfterFrame messages behind a frame that was put off
 	drawn   []tea.Msg // those whose frame has been drawn since
 
-	mu   sync.Mutex
-	late bool // a frame was put off
-	from time.Time
+	mu            sync.Mutex
+	deferred      bool // a frame was put off
+	deferredSince time.Time
 }
 
 // Init runs the program's Init and tells it the size before the first frame.
@@ -55,20 +55,12 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case drawMsg:
 		return m, m.release()
 	case AfterFrame:
-		if m.isLate() {
+		if m.isDeferred() {
 			m.held = append(m.held, msg)
 			return m, nil
 		}
-	case RepaintMsg:
-		m.painter.Repaint()
-		return m, nil
 	case RawMsg:
 		_ = m.painter.Passthrough(msg.Seq) // refused: nothing is written
-		return m, nil
-	case CopyMsg:
-		if seq, err := copySequence(msg.Text); err == nil {
-			_ = m.painter.Passthrough(seq)
-		}
 		return m, nil
 	case tea.WindowSizeMsg:
 		m.size = msg
@@ -81,13 +73,13 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // View hands a frame to the painter when it is time for one.
 func (m *model) View() string {
-	if m.putOff() {
+	if m.deferFrame() {
 		return ""
 	}
 	m.painter.Frame(linesOf(m.inner), m.size.Width, m.size.Height)
 	if len(m.held) > 0 {
 		m.drawn, m.held = append(m.drawn, m.held...), nil
-		m.ask()
+		m.askFrame()
 	}
 	return ""
 }
@@ -119,41 +111,41 @@ func linesOf(m tea.Model) []string {
 	return strings.Split(m.View(), "\n")
 }
 
-// putOff decides whether the frame can wait.
-func (m *model) putOff() bool {
+// deferFrame decides whether the frame can wait.
+func (m *model) deferFrame() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keys := m.waiting()
-	if keys && m.late && m.now().Sub(m.from) > mergeFor {
+	if keys && m.deferred && m.now().Sub(m.deferredSince) > mergeFor {
 		keys = false
 	}
 	if keys || m.painter.Busy() {
-		if !m.late {
-			m.late, m.from = true, m.now()
+		if !m.deferred {
+			m.deferred, m.deferredSince = true, m.now()
 		}
 		return true
 	}
-	m.late = false
+	m.deferred = false
 	return false
 }
 
-func (m *model) isLate() bool {
+func (m *model) isDeferred() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.late
+	return m.deferred
 }
 
-// due asks the loop for the frame that was put off, if there is one.
-func (m *model) due() {
-	if m.isLate() {
-		m.ask()
+// flushDeferred asks the loop for the frame that was put off, if there is one.
+func (m *model) flushDeferred() {
+	if m.isDeferred() {
+		m.askFrame()
 	}
 }
 
-// ask makes the loop handle a drawMsg.
-func (m *model) ask() {
+// askFrame makes the loop handle a drawMsg.
+func (m *model) askFrame() {
 	select {
-	case m.nudge <- struct{}{}:
+	case m.redraw <- struct{}{}:
 	default:
 	}
 }

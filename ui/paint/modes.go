@@ -5,28 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// Sync says whether frames are wrapped in synchronized output (mode 2026).
-type Sync int
-
-const (
-	// SyncAuto wraps every frame without asking the terminal first. Terminals
-	// ignore private modes that they do not know, and a question would cost a
-	// round trip at the start, the answer could arrive among the keys, and a
-	// mute client would never give one.
-	SyncAuto Sync = iota
-	// SyncOn wraps every frame.
-	SyncOn
-	// SyncOff wraps none.
-	SyncOff
-)
-
 // modes writes the sequences that take a terminal over and give it back.
 type modes struct {
 	title string // cleaned; "" for none
 	mouse bool
-	sync  bool
 }
 
+// Every frame is wrapped in synchronized output (mode 2026) without asking the
+// terminal first. Terminals ignore private modes that they do not know, and a
+// question would cost a round trip at the start, the answer could arrive among the
+// keys, and a mute client would never give one.
 const (
 	beginSync = "\x1b[?2026h"
 	endSync   = "\x1b[?2026l"
@@ -50,9 +38,7 @@ func (m modes) enter(b []byte) []byte {
 // was cut off has left behind.
 func (m modes) leave(b []byte) []byte {
 	b = append(b, "\x1b[m\x1b[r"...)
-	if m.sync {
-		b = append(b, endSync...)
-	}
+	b = append(b, endSync...)
 	if m.mouse {
 		b = append(b, "\x1b[?1006l\x1b[?1002l"...)
 	}

@@ -14,20 +14,19 @@ var ErrStuck = errors.New("the terminal has stopped reading")
 
 // PainterOptions are what a [Painter] needs to know of its terminal.
 type PainterOptions struct {
-	Title string // set on entering; "" leaves the title alone
-	Mouse bool   // report clicks, drags and the wheel
-	Sync  Sync
+	Title string      // set on entering; "" leaves the title alone
+	Mouse bool        // report clicks, drags and the wheel
 	Idle  func()      // called on the painter's goroutine when there is nothing left to write
 	Fail  func(error) // called once when writing has failed
 }
 
-// place is where the painter stands with the terminal.
-type place int
+// state says whether the terminal is ours.
+type state int
 
 const (
-	outside place = iota // modes are the terminal's own
+	outside state = iota // modes are the terminal's own
 	inside               // modes are ours; frames are written
-	gone                 // outside for good; the goroutine ends
+	closed               // outside for good; the goroutine ends
 )
 
 // Painter draws frames on one terminal. One goroutine of its own does all
@@ -36,25 +35,25 @@ const (
 // compared with what was really written. All methods may be called from any
 // goroutine.
 type Painter struct {
-	out   io.Writer
-	opt   PainterOptions
-	modes modes
-	kick  chan struct{} // buffered: something below has changed
-	done  chan struct{} // closed when the goroutine has ended
+	out     io.Writer
+	opt     PainterOptions
+	modes   modes
+	changed chan struct{} // holds one token: something below has changed
+	done    chan struct{} // closed when the goroutine has ended
 
 	mu      sync.Mutex
-	want    place
-	have    place
-	reached chan struct{} // closed when have == want; nil if nobody waits
+	target  state
+	current state
+	arrived chan struct{} // closed when current == target; nil if nobody waits
 	view    []string
 	w, h    int
-	fresh   bool // view has not been drawn
+	pending bool // view has not been drawn
 	invalid bool // the next frame is drawn in full
-	again   bool // the modes are set once more
+	reenter bool // the modes are set once more
 	raw     string
 	busy    bool
 	err     error
-	dead    bool // err is the terminal's
+	broken  bool // the terminal takes nothing any more
 
 	screen *screen // the goroutine's own
 	buf    []byte  // the goroutine's own
@@ -64,15 +63,15 @@ type Painter struct {
 func New(out io.Writer, opt PainterOptions) *Painter {
 	p := &Painter{
 		out: out, opt: opt, screen: newScreen(),
-		modes: modes{title: cleanTitle(opt.Title), mouse: opt.Mouse, sync: opt.Sync != SyncOff},
-		kick:  make(chan struct{}, 1), done: make(chan struct{}),
+		modes:   modes{title: cleanTitle(opt.Title), mouse: opt.Mouse},
+		changed: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	go p.run()
 	return p
 }
 
 // Frame shows the lines of a view on a terminal of w by h cells, or as much of it
-// as there is place for; the caller does not change them afterwards. It never
+// as fits; the caller does not change them afterwards. It never
 // waits: while something is being written the newest view waits in the place of
 // the one before.
 func (p *Painter) Frame(view []string, w, h int) {
@@ -80,12 +79,12 @@ func (p *Painter) Frame(view []string, w, h int) {
 		return
 	}
 	p.mu.Lock()
-	p.view, p.w, p.h, p.fresh = view, w, h, true
-	if p.want == inside {
+	p.view, p.w, p.h, p.pending = view, w, h, true
+	if p.target == inside {
 		p.busy = true
 	}
 	p.mu.Unlock()
-	p.wake()
+	p.notify()
 }
 
 // Invalidate draws the screen in full with the next frame: the size has changed,
@@ -96,20 +95,12 @@ func (p *Painter) Invalidate() {
 	p.mu.Unlock()
 }
 
-// Repaint draws the last frame again, in full.
-func (p *Painter) Repaint() {
-	p.mu.Lock()
-	p.invalid, p.fresh = true, p.w > 0
-	p.mu.Unlock()
-	p.wake()
-}
-
 // Reenter takes the terminal over like Enter; where it was not left, it sets the
 // modes and draws everything once more, for a terminal that somebody else has used
 // meanwhile. Either way the terminal is set up once.
 func (p *Painter) Reenter() {
 	p.mu.Lock()
-	p.again = p.want == inside
+	p.reenter = p.target == inside
 	p.mu.Unlock()
 	p.Enter()
 }
@@ -124,7 +115,7 @@ func (p *Painter) Passthrough(seq string) error {
 	p.mu.Lock()
 	p.raw = seq
 	p.mu.Unlock()
-	p.wake()
+	p.notify()
 	return nil
 }
 
@@ -144,41 +135,41 @@ func (p *Painter) Err() error {
 
 // Enter takes the terminal over and shows the last frame, if there is one. It
 // does not wait.
-func (p *Painter) Enter() { p.head(inside) }
+func (p *Painter) Enter() { p.setTarget(inside) }
 
 // Leave gives the terminal back; frames are kept, not written, until Enter. It
 // waits until the bytes are written, at most for d, and returns ErrStuck if they
 // were not.
-func (p *Painter) Leave(d time.Duration) error { return p.await(p.head(outside), d) }
+func (p *Painter) Leave(d time.Duration) error { return p.await(p.setTarget(outside), d) }
 
 // Close gives the terminal back for good and ends the painter's goroutine. It
 // waits like Leave. When it returns ErrStuck the goroutine still hangs in Write;
 // it ends as soon as that returns. Closing again does nothing.
 func (p *Painter) Close(d time.Duration) error {
-	p.head(gone)
+	p.setTarget(closed)
 	return p.await(p.done, d)
 }
 
-// head sets the place to go to and returns a channel closed on arrival.
-func (p *Painter) head(to place) <-chan struct{} {
+// setTarget sets the state to reach and returns a channel that is closed then.
+func (p *Painter) setTarget(to state) <-chan struct{} {
 	p.mu.Lock()
-	defer p.wake()
+	defer p.notify()
 	defer p.mu.Unlock()
-	if p.want == gone {
+	if p.target == closed {
 		return p.done
 	}
-	p.want = to
-	if p.reached == nil {
-		p.reached = make(chan struct{})
+	p.target = to
+	if p.arrived == nil {
+		p.arrived = make(chan struct{})
 	}
-	return p.reached
+	return p.arrived
 }
 
-func (p *Painter) await(reached <-chan struct{}, d time.Duration) error {
+func (p *Painter) await(arrived <-chan struct{}, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
-	case <-reached:
+	case <-arrived:
 	case <-p.done:
 	case <-t.C:
 		return ErrStuck
@@ -186,9 +177,9 @@ func (p *Painter) await(reached <-chan struct{}, d time.Duration) error {
 	return p.Err()
 }
 
-func (p *Painter) wake() {
+func (p *Painter) notify() {
 	select {
-	case p.kick <- struct{}{}:
+	case p.changed <- struct{}{}:
 	default:
 	}
 }
@@ -210,7 +201,7 @@ func (p *Painter) run() {
 			if p.opt.Idle != nil {
 				p.opt.Idle()
 			}
-			<-p.kick
+			<-p.changed
 		}
 	}
 }
@@ -228,7 +219,7 @@ const (
 // the drawing, not the way back out.
 func (p *Painter) next() (b []byte, then step) {
 	p.mu.Lock()
-	job := p.take()
+	job := p.nextJob()
 	p.mu.Unlock()
 	defer func() {
 		if r := recover(); r != nil {
@@ -249,25 +240,25 @@ func (p *Painter) next() (b []byte, then step) {
 	return b, job.then
 }
 
-// take decides what to do next. p.mu is held.
-func (p *Painter) take() job {
-	from, to := p.have, p.want
+// nextJob decides what to do next. p.mu is held.
+func (p *Painter) nextJob() job {
+	from, to := p.current, p.target
 	j := job{then: more}
 	if from == to {
-		if p.reached != nil { // what came before is written
-			close(p.reached)
-			p.reached = nil
+		if p.arrived != nil { // what came before is written
+			close(p.arrived)
+			p.arrived = nil
 		}
 		switch {
-		case to == gone:
+		case to == closed:
 			j.then = end
-		case to == outside || !p.fresh && p.raw == "" && !p.again:
+		case to == outside || !p.pending && p.raw == "" && !p.reenter:
 			j.then = sleep
 		}
 	}
-	p.have = to
+	p.current = to
 	p.busy = false
-	if p.dead || j.then != more {
+	if p.broken || j.then != more {
 		if j.then == more && from == to {
 			j.then = sleep
 		}
@@ -275,13 +266,13 @@ func (p *Painter) take() job {
 	}
 	switch {
 	case to == inside:
-		j.enter = from != inside || p.again
+		j.enter = from != inside || p.reenter
 		j.raw = p.raw
-		if p.err == nil && (p.fresh || j.enter) && p.w > 0 {
+		if p.err == nil && (p.pending || j.enter) && p.w > 0 {
 			j.draw, j.view, j.w, j.h, j.invalid = true, p.view, p.w, p.h, p.invalid
 			p.invalid, p.busy = false, true
 		}
-		p.fresh, p.again, p.raw = false, false, ""
+		p.pending, p.reenter, p.raw = false, false, ""
 	case from == inside:
 		j.leave = true
 	}
@@ -308,29 +299,24 @@ func (p *Painter) compose(b []byte, f job) []byte {
 		p.screen.invalidate()
 	}
 	start := len(b)
-	if p.modes.sync {
-		b = append(b, beginSync...)
-	}
+	b = append(b, beginSync...)
 	body := len(b)
 	b = p.screen.draw(b, f.view, f.w, f.h)
 	if len(b) == body {
 		return b[:start]
 	}
-	if p.modes.sync {
-		b = append(b, endSync...)
-	}
-	return b
+	return append(b, endSync...)
 }
 
-// fail notes why nothing can be drawn any more; dead when the terminal takes
-// nothing at all, not even the way back.
-func (p *Painter) fail(err error, dead bool) {
+// fail notes why nothing can be drawn any more; broken when the terminal
+// takes nothing at all, not even the way back.
+func (p *Painter) fail(err error, broken bool) {
 	p.mu.Lock()
 	first := p.err == nil
 	if first {
 		p.err = err
 	}
-	p.dead = p.dead || dead
+	p.broken = p.broken || broken
 	p.mu.Unlock()
 	if first && p.opt.Fail != nil {
 		p.opt.Fail(err)

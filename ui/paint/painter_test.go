@@ -11,6 +11,8 @@ import (
 
 	"github.com/aymanbagabas/go-osc52/v2"
 	"go.uber.org/goleak"
+
+	"opdeck/ui/paint/painttest"
 )
 
 // gate is a terminal that reads only when it is told to.
@@ -45,7 +47,7 @@ func settle(t *testing.T, p *Painter) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
 		p.mu.Lock()
-		still := p.have == p.want && !p.busy && !p.fresh && p.raw == "" && p.reached == nil
+		still := p.current == p.target && !p.busy && !p.pending && p.raw == "" && p.arrived == nil
 		p.mu.Unlock()
 		if still {
 			return
@@ -87,7 +89,7 @@ func TestNewestFrameWins(t *testing.T) {
 	if n := len(g.writes); n > 4 {
 		t.Errorf("%d writes for the two frames that could be shown", n)
 	}
-	if err := Check(g.all()); err != nil {
+	if err := painttest.Check(g.all()); err != nil {
 		t.Error(err)
 	}
 	e := newTerminal(t, 20, 2)
@@ -143,10 +145,10 @@ func TestLeaveAndEnterAgain(t *testing.T) {
 	if strings.Count(again, "\x1b[?1049h") != 1 || !strings.HasSuffix(again, "\x1b[?1049l\x1b[23;2t") {
 		t.Errorf("entering again wrote %q", again)
 	}
-	if err := (Checker{Title: "opdeck"}).Check(out.Bytes()); err != nil {
+	if err := (painttest.Checker{Title: "opdeck"}).Check(out.Bytes()); err != nil {
 		t.Error(err)
 	}
-	if err := Check(out.Bytes()); err == nil {
+	if err := painttest.Check(out.Bytes()); err == nil {
 		t.Error("a title passes a check that allows none")
 	}
 	if err := p.Close(patience); err != nil {
@@ -189,10 +191,7 @@ func TestPassthrough(t *testing.T) {
 			t.Errorf("%q is let through: %v", bad, err)
 		}
 	}
-	seq, err := copySequence("Grüße")
-	if err != nil {
-		t.Fatal(err)
-	}
+	seq := osc52.New("Grüße").String()
 	p.Enter()
 	if err := p.Passthrough(seq); err != nil {
 		t.Fatal(err)
@@ -204,27 +203,27 @@ func TestPassthrough(t *testing.T) {
 	if !strings.Contains(out.String(), seq) {
 		t.Errorf("not written: %q", out.String())
 	}
-	if err := (Checker{Copy: true}).Check(out.Bytes()); err != nil {
+	if err := (painttest.Checker{Copy: true}).Check(out.Bytes()); err != nil {
 		t.Error(err)
 	}
-	if err := Check(out.Bytes()); err == nil {
+	if err := painttest.Check(out.Bytes()); err == nil {
 		t.Error("a copy passes a check that allows none")
 	}
 	for _, wrapped := range []osc52.Sequence{osc52.New("Grüße").Tmux(), osc52.New(strings.Repeat("long ", 400)).Screen(), osc52.New("x").Screen()} {
 		if err := p.Passthrough(wrapped.String()); errors.Is(err, ErrSequence) {
 			t.Errorf("%q is refused", wrapped)
 		}
-		if err := (Checker{Copy: true}).Check([]byte(wrapped.String())); err != nil {
+		if err := (painttest.Checker{Copy: true}).Check([]byte(wrapped.String())); err != nil {
 			t.Error(err)
 		}
 		if err := p.Passthrough(strings.Replace(wrapped.String(), "]52;c;", "]0;", 1)); !errors.Is(err, ErrSequence) {
 			t.Error("a wrapped title is let through")
 		}
 	}
-	if _, err := copySequence(strings.Repeat("x", MaxCopy+1)); err == nil {
+	if err := p.Passthrough(osc52.New(strings.Repeat("x", MaxCopy+3)).String()); !errors.Is(err, ErrSequence) {
 		t.Error("a text that is too long is copied")
 	}
-	if seq, _ := copySequence(strings.Repeat("x", MaxCopy)); p.Passthrough(seq) != nil {
+	if p.Passthrough(osc52.New(strings.Repeat("x", MaxCopy)).String()) != nil {
 		t.Error("the longest text is refused")
 	}
 }
@@ -255,13 +254,13 @@ func TestCheckFindsWhatIsNotOurs(t *testing.T) {
 		"\x1b[>c", "\x1bc", "\x1b", "\x1b[", "\x1b[1", "\a", "\b", "\t", "\x00", "\x7f", "\u009b", "\x9b", "\u202e", "\u200d", "\ufeff", "\u2028",
 		"\x1b[8m", "\x1b[38;5m", "\x1b[38;5;256m", "\x1b[4:3m", "\x1b[1 q", "\x1b[!p", "\x1b[2K", "\x1b[1;2;3H", "\x1b[S",
 	} {
-		var e *CheckError
-		if err := Check([]byte("ok" + bad)); !errors.As(err, &e) || e.Offset != 2 {
+		var e *painttest.CheckError
+		if err := painttest.Check([]byte("ok" + bad)); !errors.As(err, &e) || e.Offset != 2 {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	good := modes{title: "t", mouse: true, sync: true}.leave(modes{title: "t", mouse: true, sync: true}.enter(nil))
-	if err := (Checker{Title: "t"}).Check(good); err != nil {
+	good := modes{title: "t", mouse: true}.leave(modes{title: "t", mouse: true}.enter(nil))
+	if err := (painttest.Checker{Title: "t"}).Check(good); err != nil {
 		t.Error(err)
 	}
 }

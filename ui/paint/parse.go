@@ -22,7 +22,7 @@ type cell struct {
 	loose bool
 }
 
-// char is a character: a rune, or beyond the runes the place of a longer cluster
+// char is a character: a rune, or beyond the runes the index of a longer cluster
 // in the parser's table.
 type char uint32
 
@@ -114,7 +114,7 @@ func (p *parser) parse(r *row, line string, start style, w int) {
 		if line[i] == '\r' && i+1 == len(line) {
 			break // CR LF
 		}
-		if x >= w { // no place: only styles matter
+		if x >= w { // the row is full: only styles matter
 			n := strings.IndexByte(line[i+1:], 0x1b)
 			if n < 0 {
 				break
@@ -124,7 +124,7 @@ func (p *parser) parse(r *row, line string, start style, w int) {
 		}
 		c, n := p.cluster(line[i:])
 		i += n
-		if x+int(c.width) > w { // half of a wide character has no place
+		if x+int(c.width) > w { // half of a wide character does not fit
 			c = newCell(' ', st.blank(), 1)
 		} else {
 			c.fg, c.bg, c.at = st.fg, st.bg, st.at
@@ -144,7 +144,7 @@ func (p *parser) parse(r *row, line string, start style, w int) {
 }
 
 // plain takes the printable ASCII in front of s into cells from x on, as far as
-// there is place and nothing behind it could join the last character.
+// there is room and nothing behind it could join the last character.
 func plain(cells []cell, x int, s string, st style) (n, end int) {
 	text, blank := newCell(0, st, 1), newCell(' ', st.blank(), 1)
 	for n < len(s) && x < len(cells) {

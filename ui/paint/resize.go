@@ -6,7 +6,7 @@ import tea "github.com/charmbracelet/bubbletea"
 // not ours.
 type resumeMsg struct{}
 
-// offer puts v into a channel of one place, in the place of an older value.
+// offer puts v into a channel of capacity one and drops an older value.
 func offer[T any](ch chan T, v T) {
 	for {
 		select {
@@ -22,7 +22,7 @@ func offer[T any](ch chan T, v T) {
 }
 
 // sendSizes tells the model of new sizes. Sizes that come while the loop is busy
-// replace each other, so that whoever delivers them never waits.
+// replace each other, so that the sender never waits.
 func (s *session) sendSizes() {
 	newest := make(chan Size, 1)
 	s.work(func() { s.watchSizes(newest) })

@@ -21,6 +21,8 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"opdeck/ui/paint/painttest"
 )
 
 const roleVar = "PAINT_TEST_ROLE"
@@ -203,7 +205,7 @@ func (c *console) wantModes(entered int) {
 		c.t.Errorf("behind the end: %q", tail)
 	}
 	// Every byte since the start of the process: nothing asks the terminal anything.
-	if err := (Checker{Title: "opdeck"}).Check([]byte(out)); err != nil {
+	if err := (painttest.Checker{Title: "opdeck"}).Check([]byte(out)); err != nil {
 		c.t.Error(err)
 	}
 	after, err := term.GetState(int(c.tty.Fd()))

@@ -44,8 +44,6 @@ type Options struct {
 	Title string
 	// Mouse asks for clicks, drags and the wheel.
 	Mouse bool
-	// Sync is for synchronized output.
-	Sync Sync
 	// Signals handles SIGINT, SIGTERM, SIGHUP (end, as *SignalError), SIGTSTP and
 	// ctrl+z (suspend) and SIGCONT (set up again) of this process. For a program
 	// that owns its terminal; off for SSH, where suspending does nothing.
@@ -130,11 +128,11 @@ func newSession(m tea.Model, opt Options) (*session, error) {
 		return nil, err
 	}
 	s.model = &model{
-		inner: m, nudge: make(chan struct{}, 1), caught: s.caught, now: opt.Now,
+		inner: m, redraw: make(chan struct{}, 1), caught: s.caught, now: opt.Now,
 		first: func(msg tea.Msg) tea.Msg { return s.filter(s.model, msg) },
 	}
-	s.input = newInput(opt.In, s.model.due, func(error) { s.stop(ErrInputClosed) })
-	s.painter = New(opt.Out, PainterOptions{Title: opt.Title, Mouse: opt.Mouse, Sync: opt.Sync, Idle: s.model.due, Fail: s.stop})
+	s.input = newInput(opt.In, s.model.flushDeferred, func(error) { s.stop(ErrInputClosed) })
+	s.painter = New(opt.Out, PainterOptions{Title: opt.Title, Mouse: opt.Mouse, Idle: s.model.flushDeferred, Fail: s.stop})
 	s.model.waiting, s.model.painter = s.input.waiting, s.painter
 	s.firstSize = s.size()
 	s.model.size = sizeMsg(s.firstSize)
@@ -147,7 +145,7 @@ func newSession(m tea.Model, opt Options) (*session, error) {
 func (s *session) run(ctx context.Context) (tea.Model, error) {
 	unwatch := context.AfterFunc(ctx, func() { s.stop(context.Cause(ctx)) })
 	s.painter.Enter()
-	s.work(s.nudges)
+	s.work(s.sendRedraws)
 	s.work(s.sendSizes)
 	if s.opt.Signals {
 		s.work(s.watchSignals)
@@ -232,11 +230,11 @@ func (s *session) report(p *PanicError, reads bool) {
 	}
 }
 
-// nudges passes on that a frame is due.
-func (s *session) nudges() {
+// sendRedraws passes on that a frame is due.
+func (s *session) sendRedraws() {
 	for {
 		select {
-		case <-s.model.nudge:
+		case <-s.model.redraw:
 			s.program.Send(drawMsg{})
 		case <-s.ended:
 			return

@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 	"go.uber.org/goleak"
+
+	"opdeck/ui/paint/painttest"
 )
 
 // counter is a small program: it counts keys and shows the count.
@@ -149,7 +152,7 @@ func wantRestored(t *testing.T, out string) {
 	if out == "" || out == panicMessage {
 		return
 	}
-	if err := Check([]byte(out)); err != nil {
+	if err := painttest.Check([]byte(out)); err != nil {
 		t.Error(err)
 	}
 	body, ok := strings.CutSuffix(strings.TrimSuffix(out, panicMessage), "\x1b[?2004l\x1b[?25h\x1b[?7h\x1b[?1049l")
@@ -323,15 +326,13 @@ func TestSuspendIsIgnoredOverSSH(t *testing.T) {
 	wantRestored(t, out.String())
 }
 
-func TestCopyRepaintAndFilter(t *testing.T) {
+func TestCopyAndFilter(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	vetoed := 0
 	keys, out, done := start(t, context.Background(), &counter{onKey: func(_ *counter, k tea.KeyMsg) tea.Cmd {
 		switch k.String() {
 		case "c":
-			return Copy("OP-1")
-		case "r":
-			return Repaint
+			return Raw(osc52.New("OP-1").String())
 		case "w":
 			return Raw("\x1b]0;owned\a")
 		}
@@ -351,15 +352,13 @@ func TestCopyRepaintAndFilter(t *testing.T) {
 	out.until(t, "\x1b]52;c;T1AtMQ==\a")
 	_, _ = io.WriteString(keys, "w")
 	out.until(t, "\x1b[H2")
-	_, _ = io.WriteString(keys, "r")
-	out.times(t, "\x1b[2J", 2)
 	_, _ = io.WriteString(keys, "q")
-	out.until(t, "\x1b[H4")
+	out.until(t, "\x1b[H3")
 	_, _ = io.WriteString(keys, "q")
 	if r := finish(t, done); r.err != nil || vetoed != 1 {
 		t.Errorf("%v, %d quits vetoed", r.err, vetoed)
 	}
-	if err := (Checker{Copy: true}).Check([]byte(out.String())); err != nil {
+	if err := (painttest.Checker{Copy: true}).Check([]byte(out.String())); err != nil {
 		t.Error(err)
 	}
 }
@@ -385,7 +384,7 @@ func TestAfterFrame(t *testing.T) {
 	waiting, f, now := true, &frames{}, time.Now()
 	p := New(io.Discard, PainterOptions{})
 	defer func() { _ = p.Close(time.Second) }()
-	m := &model{inner: f, painter: p, waiting: func() bool { return waiting }, nudge: make(chan struct{}, 1),
+	m := &model{inner: f, painter: p, waiting: func() bool { return waiting }, redraw: make(chan struct{}, 1),
 		caught: func(any, []byte) {}, now: func() time.Time { return now }}
 	m.View() // keys wait: put off
 	m.Update(afterMsg{})
@@ -395,12 +394,12 @@ func TestAfterFrame(t *testing.T) {
 	}
 	waiting = false
 	m.View()
-	if f.views != 1 || f.told != 0 || len(m.nudge) != 1 {
+	if f.views != 1 || f.told != 0 || len(m.redraw) != 1 {
 		t.Fatalf("told %d times, drawn %d times", f.told, f.views)
 	}
 	waiting = true
 	m.View() // the next frame is put off; the one that counts was drawn
-	if m.Update(<-m.nudge); f.told != 0 {
+	if m.Update(<-m.redraw); f.told != 0 {
 		t.Fatal("told by what is not its message")
 	}
 	if m.Update(drawMsg{}); f.told != 1 {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
+
+	"opdeck/ui/paint/painttest"
 )
 
 var (
@@ -87,7 +89,7 @@ func TestTerminalShowsTheLastFrame(t *testing.T) {
 			lines = genNext(rt, lines, w, h)
 			view := strings.Join(lines, "\n")
 			b := s.draw(nil, strings.Split(view, "\n"), w, h)
-			if err := Check(b); err != nil {
+			if err := painttest.Check(b); err != nil {
 				rt.Fatalf("%v in %q", err, b)
 			}
 			e.feed(b)
@@ -139,7 +141,7 @@ func TestHostileViewIsDrawnAsMarks(t *testing.T) {
 	} {
 		e, s := newTerminal(t, 40, 1), newScreen()
 		b := s.draw(nil, strings.Split(view, "\n"), 40, 1)
-		if err := Check(b); err != nil {
+		if err := painttest.Check(b); err != nil {
 			t.Errorf("%q: %v", view, err)
 		}
 		e.feed(b)
@@ -155,7 +157,7 @@ func TestNeighboursDoNotJoin(t *testing.T) {
 	s, e := newScreen(), newTerminal(t, 30, 1)
 	// two halves of a flag, kept apart by a style that is then the same
 	b := s.draw(nil, []string{"\U0001f1e9\x1b[0m\U0001f1eax \u1100\x1b[0m\u1161y e\x1b[0m\u0301z" + strings.Repeat("\u0301", 200) + "!"}, 30, 1)
-	if err := Check(b); err != nil {
+	if err := painttest.Check(b); err != nil {
 		t.Error(err)
 	}
 	e.feed(b)
@@ -223,7 +225,7 @@ func TestHostileLinesAreReadInLinearTime(t *testing.T) {
 		strings.Repeat("\U0001f1e9", 100_000), strings.Repeat("\U0001f469\u200d", 50_000), strings.Repeat("\xff", 300_000), strings.Repeat("\n", 300_000),
 	} {
 		start := time.Now()
-		if err := Check(newScreen().draw(nil, strings.Split(in, "\n"), 500, 200)); err != nil {
+		if err := painttest.Check(newScreen().draw(nil, strings.Split(in, "\n"), 500, 200)); err != nil {
 			t.Error(err)
 		}
 		if d := time.Since(start); d > 2*time.Second {
@@ -241,7 +243,7 @@ func FuzzView(f *testing.F) {
 		width, height := int(w)+1, int(h)%40+1
 		for _, view := range []string{one, two, one + "\n" + two, two + "\n" + one} {
 			b := s.draw(nil, strings.Split(view, "\n"), width, height)
-			if err := Check(b); err != nil {
+			if err := painttest.Check(b); err != nil {
 				t.Fatalf("%v in %q", err, b)
 			}
 			for y := range s.rows {

@@ -25,7 +25,7 @@ type block struct{ top, bottom, d, gain int }
 func (s *screen) shift() {
 	s.shifts.cost = append(s.shifts.cost[:0], make([]int, s.h)...)
 	for y := range s.rows {
-		s.price(y)
+		s.estimate(y)
 	}
 	for range maxShifts {
 		b := s.bestShift()
@@ -37,16 +37,16 @@ func (s *screen) shift() {
 	}
 }
 
-// price estimates what it takes to draw row y now.
-func (s *screen) price(y int) {
+// estimate notes what it takes to draw row y now.
+func (s *screen) estimate(y int) {
 	s.shifts.cost[y] = 0
 	if s.changed[y] {
-		s.shifts.cost[y] = price(s.rows[y].cells, s.next[y].cells)
+		s.shifts.cost[y] = estimateBytes(s.rows[y].cells, s.next[y].cells)
 	}
 }
 
-// price estimates the bytes that turn one row into another.
-func price(was, is []cell) int {
+// estimateBytes estimates the bytes that turn one row into another.
+func estimateBytes(was, is []cell) int {
 	n, run := 0, false
 	for x := range is {
 		if was[x] == is[x] {
@@ -61,8 +61,8 @@ func price(was, is []cell) int {
 	return n
 }
 
-// priceBlank estimates the bytes a row costs on an empty line.
-func priceBlank(is []cell) int {
+// estimateOnBlank estimates the bytes a row costs on an empty line.
+func estimateOnBlank(is []cell) int {
 	n := 6
 	for x := range is {
 		if is[x] != blankCell {
@@ -141,7 +141,7 @@ func (s *screen) weigh(from, to, d, gain int) block {
 		return b
 	}
 	for y := max(freed, b.top); y < min(end, b.bottom); y++ {
-		b.gain += s.shifts.cost[y] - priceBlank(s.want(y).cells)
+		b.gain += s.shifts.cost[y] - estimateOnBlank(s.want(y).cells)
 	}
 	return b
 }
@@ -173,6 +173,6 @@ func (s *screen) moveRows(b block) {
 	for y := b.top; y < b.bottom; y++ {
 		shown, want := &s.rows[y], &s.next[y]
 		s.changed[y] = shown.src != want.src || shown.start != want.start
-		s.price(y)
+		s.estimate(y)
 	}
 }

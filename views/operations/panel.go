@@ -128,7 +128,7 @@ type money struct {
 	sum  *apd.Decimal
 }
 
-func (m money) Currency() untrusted.Text  { return m.code }
+func (m money) Currency() untrusted.Text       { return m.code }
 func (m money) Decimal() (*apd.Decimal, error) { return m.sum, nil }
 
 func (p panel) totals(th *theme.Theme, w int) []string {

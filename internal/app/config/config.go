@@ -148,7 +148,7 @@ type UI struct {
 	Mask     bool   `toml:"mask"`
 	// IdleVeil is how long no key is pressed before the local console goes blank; 0: never.
 	IdleVeil Duration `toml:"idle_veil"`
-	// Columns are those of the operations list for whoever has chosen none, as
+	// Columns are those of the operations list for people who have chosen none, as
 	// package columns writes them; none: the usual ones.
 	Columns []string `toml:"columns"`
 }
@@ -180,7 +180,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
 // Default is the configuration without a file. It has no context: the built-in
-// service stands in.
+// service is used instead.
 func Default() Config {
 	return Config{
 		Store:    Store{URL: "sqlite"},

@@ -52,8 +52,8 @@ func (m Mistakes) Error() string {
 }
 
 // Path finds the config file: flag, else $OPDECK_CONFIG, else
-// $XDG_CONFIG_HOME/opdeck/config.toml (default ~/.config). named tells whether
-// somebody asked for exactly this file, so that its absence is an error.
+// $XDG_CONFIG_HOME/opdeck/config.toml (default ~/.config). named is true
+// when the file was asked for, so that its absence is an error.
 func Path(flag string, env func(string) string) (path string, named bool) {
 	if flag != "" {
 		return flag, true
@@ -87,10 +87,10 @@ func xdg(env func(string) string, name, under string) string {
 	return filepath.Join(home, under)
 }
 
-// Load reads and checks the file. It must belong to us or to root and nobody else
-// may write to it: it names commands that are run, where the password is sent, and
-// who may come in. A missing file that nobody named gives the
-// defaults. Errors are Mistakes.
+// Load reads and checks the file. It must belong to this user or to root, and no
+// other user may write to it: it names commands that are run, where the password is
+// sent, and who may log in. A missing file gives the defaults unless it was named.
+// Errors are Mistakes.
 func Load(path string, named bool) (Config, error) {
 	b, err := read(path)
 	if errors.Is(err, os.ErrNotExist) && !named {
@@ -211,7 +211,7 @@ func unknownKeys(path string, b []byte, extra []toml.Key) Mistakes {
 	return out
 }
 
-// lineOf finds the line where a key stands: under its table's header, dotted,
+// lineOf finds the line of a key: under its table's header, dotted,
 // or as a header itself. 0 when it is written in a way this does not see.
 func lineOf(b []byte, key toml.Key) int {
 	table := ""

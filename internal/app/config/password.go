@@ -38,8 +38,7 @@ func (x Context) Password(ctx context.Context, env func(string) string) (secret.
 	return secret.Value{}, fmt.Errorf("the context %s names no password", x.Name)
 }
 
-// SecretFile reads a secret from a regular file of ours that no group and
-// nobody else can read.
+// SecretFile reads a secret from a regular file that only its owner can read.
 func SecretFile(path string) (secret.Value, error) {
 	st, err := os.Lstat(path)
 	switch {

@@ -29,13 +29,9 @@ const (
 	EventTakeAway     = "export"           // operations or documents were exported or copied
 )
 
-// numbers are the stable numbers of events. A number is never used again for
+// numbers are the stable numbers of events that are no acts. A number is never used again for
 // another event.
 var numbers = map[string]string{
-	string(api.ActRemoveDocument): "101", string(api.ActAttachDocument): "102", string(api.ActUploadDocument): "103",
-	string(api.ActShare): "201", string(api.ActLink): "202", string(api.ActFinalize): "203", string(api.ActSetApplication): "204",
-	string(api.ActSetHooks):       "301",
-	string(api.ActSessionRefresh): "401", string(api.ActSessionLogin): "402", string(api.ActSessionReset): "403",
 	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
 	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807", EventUncovered: "808",
@@ -43,11 +39,19 @@ var numbers = map[string]string{
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventReveal: "701", EventTakeAway: "702",
 }
 
+// Code is the stable number of an event; empty for one without.
+func Code(event string) string {
+	if n := numbers[event]; n != "" {
+		return n
+	}
+	return api.ActKind(event).AuditNumber()
+}
+
 // code is the stable code of a record: OP, the number of the event (000 for one
 // without), and a letter: I intent, S success, D denied, F failed, U unknown,
 // N note.
 func code(event string, phase Phase, res Result) string {
-	n := numbers[event]
+	n := Code(event)
 	if n == "" {
 		n = "000"
 	}

@@ -125,16 +125,16 @@ func TestLocalPeople(t *testing.T) {
 	id := regexp.MustCompile(`r[0-9a-f]{11}`)
 	for _, asker := range []uint32{daemon, nobody} {
 		r := id.FindString(p.want(asker, "alice", remove, 5, "second person"))
-		p.want(asker, "bob", "approval approve "+r, 5, "own request")
+		p.want(asker, "bob", "approval approve "+r+" --yes", 5, "own request")
 		switch asker {
 		case daemon:
-			p.want(nobody, "bob", "approval approve "+r, 5, "has no entry in /etc/passwd")
+			p.want(nobody, "bob", "approval approve "+r+" --yes", 5, "has no entry in /etc/passwd")
 			p.want(bin, "alice", "approval show "+r, 0, "(local uid 1)")
-			p.want(bin, "alice", "approval approve "+r, 0, "Approved")
+			p.want(bin, "alice", "approval approve "+r+" --yes", 0, "Approved")
 			p.want(bin, "alice", remove, 5, "second person") // theirs is another request
 			p.want(daemon, "zoe", remove, 0, "Removed")
 		default:
-			p.want(bin, "alice", "approval approve "+r, 5, "has no entry in /etc/passwd")
+			p.want(bin, "alice", "approval approve "+r+" --yes", 5, "has no entry in /etc/passwd")
 		}
 		remove = "document restore " + op[1] + " " + doc[1] + doc[2] + " --yes"
 	}

@@ -30,7 +30,7 @@ import (
 
 // TestMain makes the test binary run as opdeck in scripts.
 func TestMain(m *testing.M) {
-	programs := map[string]func(){"opdeck": func() { os.Exit(program.Main(cli.Build{})) }}
+	programs := map[string]func(){"opdeck": func() { os.Exit(program.Main(cli.Build{Release: "dev"})) }}
 	if racedetector.Enabled {
 		programs = nil
 	}

@@ -62,7 +62,7 @@ func (l *LogLimit) Allow(source, reason string) (missed int64, ok bool) {
 	return missed, true
 }
 
-// prune forgets lines that nobody would miss. mu is held.
+// prune forgets lines that have expired. mu is held.
 func (l *LogLimit) prune(at time.Time) {
 	for k, line := range l.lines {
 		if at.Sub(line.at) >= logEvery {

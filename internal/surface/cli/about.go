@@ -54,11 +54,10 @@ func (b Build) about(version string) string {
 	return line + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH
 }
 
-func (r *root) versionCommand() *cobra.Command {
+func (r *root) version() *cobra.Command {
 	var file, sums, pub string
-	cmd := &cobra.Command{Use: "version", Short: "Version, commit and build; --verify checks a release's file", Args: cobra.NoArgs,
-		Long: "Prints version, commit and build. With --verify FILE it checks, without a network, that FILE is one of a release:\n" +
-			"the signed list " + release.FileName + " beside it (or --sums) must hold its SHA-256 sum, and the release key must have signed the list.",
+	cmd := &cobra.Command{Use: "version", Long: "Prints version, commit and build. With --verify FILE it checks, without a network, that FILE is one of a release:\n" +
+		"the signed list " + release.FileName + " beside it (or --sums) must hold its SHA-256 sum, and the release key must have signed the list.",
 		RunE: func(*cobra.Command, []string) error {
 			if file != "" {
 				return r.verifyRelease(file, sums, pub)
@@ -77,7 +76,7 @@ func (r *root) versionCommand() *cobra.Command {
 	return cmd
 }
 
-func (r *root) completionCommand() *cobra.Command {
+func (r *root) completion() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{Use: "completion SHELL", Short: "Completion script for bash, zsh, fish or powershell", ValidArgs: shells,
 		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
@@ -98,26 +97,25 @@ func (r *root) completionCommand() *cobra.Command {
 		}}
 }
 
-func (r *root) manCommand() *cobra.Command {
-	return &cobra.Command{Use: "man [DIR]", Short: "The manual page, or all of them into a folder", Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			top := cmd.Root()
-			top.DisableAutoGenTag = true
-			head := &doc.GenManHeader{Title: "OPDECK", Section: "1", Source: "opdeck " + r.env.Version, Manual: "opdeck"}
-			if len(args) == 0 {
-				var page bytes.Buffer
-				if err := doc.GenMan(top, head, &page); err != nil {
-					return err
-				}
-				_, err := r.env.Out.Write(page.Bytes())
+func (r *root) man() *cobra.Command {
+	return &cobra.Command{Use: "man", RunE: func(cmd *cobra.Command, args []string) error {
+		top := cmd.Root()
+		top.DisableAutoGenTag = true
+		head := &doc.GenManHeader{Title: "OPDECK", Section: "1", Source: "opdeck " + r.env.Version, Manual: "opdeck"}
+		if len(args) == 0 {
+			var page bytes.Buffer
+			if err := doc.GenMan(top, head, &page); err != nil {
 				return err
 			}
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return &api.Error{Kind: api.Usage, Public: "The folder for the pages cannot be made.", Err: err}
-			}
-			head.Title = ""
-			return doc.GenManTree(top, head, args[0])
-		}}
+			_, err := r.env.Out.Write(page.Bytes())
+			return err
+		}
+		if err := os.MkdirAll(args[0], 0o755); err != nil {
+			return &api.Error{Kind: api.Usage, Public: "The folder for the pages cannot be made.", Err: err}
+		}
+		head.Title = ""
+		return doc.GenManTree(top, head, args[0])
+	}}
 }
 
 // contextNames completes --context.

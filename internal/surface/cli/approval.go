@@ -7,61 +7,52 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
 )
-
-func (r *root) approvalCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "approval", Short: "Writes that wait for a second person"}
-	cmd.AddCommand(r.approvalList(), r.approvalShow(),
-		r.approvalDecide("approve", "Let the requester repeat the act, once", "Approved. The requester now repeats the act as it is.", false, (*approval.Desk).Approve),
-		r.approvalDecide("deny", "Refuse a request, with the reason", "Denied.", true, (*approval.Desk).Deny))
-	return cmd
-}
 
 var approvalStates = []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent, approval.Void}
 
 func (r *root) approvalList() *cobra.Command {
 	var state []string
-	cmd := lists(&cobra.Command{Use: "list", Short: "Requests, newest first", Args: cobra.NoArgs,
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			var states []approval.State
-			for _, s := range state {
-				if !slices.Contains(approvalStates, approval.State(s)) {
-					return usage("--state must be open, approved, denied, lapsed, spent or void, not %q", s)
-				}
-				states = append(states, approval.State(s))
+	cmd := lists(&cobra.Command{Use: "list", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+		var states []approval.State
+		for _, s := range state {
+			if !slices.Contains(approvalStates, approval.State(s)) {
+				return usage("--state must be open, approved, denied, lapsed, spent or void, not %q", s)
 			}
-			list, err := a.Approvals.List(ctx, states...)
-			if err != nil {
-				return err
+			states = append(states, approval.State(s))
+		}
+		list, err := a.Approvals.List(ctx, states...)
+		if err != nil {
+			return err
+		}
+		t := &table{head: []string{"ID", "STATE", "ACT", "OBJECT", "ITEM", "ASKED BY", "UNTIL", "DECIDED BY", "WHAT"}}
+		for _, q := range list {
+			by := ""
+			if q.Decider != nil {
+				by = oneLine(q.Decider.Name)
 			}
-			t := &table{head: []string{"ID", "STATE", "ACT", "OBJECT", "ITEM", "ASKED BY", "UNTIL", "DECIDED BY", "WHAT"}}
-			for _, q := range list {
-				by := ""
-				if q.Decider != nil {
-					by = oneLine(q.Decider.Name)
-				}
-				t.add(oneLine(q.ID), string(q.State), string(q.Act.Kind), oneLine(q.Act.ID), oneLine(q.Act.Item), oneLine(q.Requester.Name), moment(q.Expires), by, oneLine(q.Act.Summary))
-			}
-			if list == nil {
-				list = []approval.Request{}
-			}
-			return r.list(t, list, toAny(list))
-		})})
+			t.add(oneLine(q.ID), string(q.State), string(q.Act.Kind), oneLine(q.Act.ID), oneLine(q.Act.Item), oneLine(q.Requester.Name), moment(q.Expires), by, oneLine(q.Act.Summary))
+		}
+		if list == nil {
+			list = []approval.Request{}
+		}
+		return r.list(t, list, toAny(list))
+	})})
 	cmd.Flags().StringSliceVar(&state, "state", nil, "only these: open, approved, denied, lapsed, spent, void")
 	return cmd
 }
 
 func (r *root) approvalShow() *cobra.Command {
-	return &cobra.Command{Use: "show ID", Short: "One request: what would be sent, by whom, until when", Args: cobra.ExactArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			q, err := a.Approvals.Show(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return r.printRequest(q)
-		})}
+	return &cobra.Command{Use: "show", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+		q, err := a.Approvals.Show(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return r.printRequest(q)
+	})}
 }
 
 func (r *root) printRequest(q approval.Request) error {
@@ -77,6 +68,7 @@ func (r *root) printRequest(q approval.Request) error {
 	if len(q.Act.Body) > 0 {
 		t.add("body", oneLine(string(q.Act.Body)))
 	}
+	t.add("consequence", act.Consequence(q.Act.Kind))
 	t.add("object", oneLine(q.Act.Object+" "+q.Act.ID))
 	t.add("item", oneLine(strings.TrimSpace(q.Act.Item+" "+q.Act.Name)))
 	t.add("reason", oneLine(q.Act.Reason))
@@ -105,30 +97,47 @@ func binds(q approval.Request) string {
 	return "another key, login name and certificate over SSH; not who holds the password of the account or of the store"
 }
 
+func (r *root) approvalApprove() *cobra.Command {
+	return r.approvalDecide("Approved. The requester now repeats the act as it is.", false, (*approval.Desk).Approve)
+}
+
+func (r *root) approvalDeny() *cobra.Command {
+	return r.approvalDecide("Denied.", true, (*approval.Desk).Deny)
+}
+
 // approvalDecide is approve or deny.
-func (r *root) approvalDecide(name, short, sentence string, needsReason bool,
+func (r *root) approvalDecide(sentence string, needsReason bool,
 	decide func(*approval.Desk, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
 	var reason, digest string
-	cmd := &cobra.Command{Use: name + " ID", Short: short, Args: cobra.ExactArgs(1),
-		Long: short + ". Nobody decides about their own request. Over SSH a person is a key,\n" +
-			"a login name and a certificate id, locally the user id that the kernel of this host knows;\n" +
-			"one of these in common with the requester is too much, and so is another host or one side\n" +
-			"over SSH and the other not. Root and whoever holds the password of the account or of the\n" +
-			"store are not held by it. --digest (from approval show) makes sure that the request is the\n" +
-			"one that you looked at.",
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	cmd := &cobra.Command{
+		Long: "Nobody decides about their own request. Over SSH a person is a key, a login name and a\n" +
+			"certificate id, locally the user id that the kernel of this host knows; one of these in\n" +
+			"common with the requester is too much, and so is another host or one side over SSH and the\n" +
+			"other not. Root and whoever holds the password of the account or of the store are not held\n" +
+			"by it. --digest (from approval show) makes sure that the request is the one that you read.",
+		RunE: r.asks(func(ctx context.Context, a *app.App, args []string) (asked, error) {
 			if needsReason && strings.TrimSpace(reason) == "" {
-				return usage("--reason is needed; the requester sees it")
+				return asked{}, usage("--reason is needed; the requester sees it")
 			}
-			q, err := decide(a.Approvals, ctx, args[0], digest, reason)
-			if err != nil {
-				return err
+			w := asked{typed: args[0], send: func(ctx context.Context) error {
+				q, err := decide(a.Approvals, ctx, args[0], digest, reason)
+				if err != nil {
+					return err
+				}
+				if r.output == "table" {
+					r.say("%s", sentence)
+					return nil
+				}
+				return r.printJSON(q)
+			}}
+			if r.yes {
+				return w, nil
 			}
-			if r.output == "table" {
-				r.say("%s", sentence)
-				return nil
-			}
-			return r.printJSON(q)
+			q, err := a.Approvals.Show(ctx, args[0])
+			w.facts = [][2]string{{"act", string(q.Act.Kind)}, {"what", q.Act.Summary}, {"object", strings.TrimSpace(q.Act.Object + " " + q.Act.ID)},
+				{"asked by", q.Requester.String()}}
+			w.risk = act.Consequence(q.Act.Kind)
+			return w, err
 		})}
 	cmd.Flags().StringVar(&reason, "reason", "", "kept with the decision and in the audit trail")
 	cmd.Flags().StringVar(&digest, "digest", "", "digest of the request that you looked at")

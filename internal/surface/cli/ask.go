@@ -5,54 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"strings"
-
-	"github.com/spf13/cobra"
 
 	"opdeck/api"
 	"opdeck/api/secret"
 )
-
-// writeFlags adds what every write has.
-func (r *root) writeFlags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "print method, path and body as JSON, and send nothing")
-	cmd.Flags().BoolVar(&r.yes, "yes", false, "do not ask")
-	return cmd
-}
-
-// confirm asks on the terminal; without one, a write needs --yes. In a
-// production context the answer is the end of the id of what is changed.
-func (r *root) confirm(ctx context.Context, question, id string) error {
-	switch {
-	case r.yes || r.dryRun:
-		return nil
-	case !r.env.InTTY:
-		return &api.Error{Kind: api.Usage, Public: "This changes something and standard input is no terminal.",
-			Hint: "Give --yes to confirm, or --dry-run to see what would be sent."}
-	}
-	tail := lastRunes(id, 4)
-	if r.real && tail != "" {
-		fmt.Fprintf(r.env.Err, "PRODUCTION. %s\nType the last characters of the id, %s, to go on: ", safeText(question), oneLine(tail))
-	} else {
-		fmt.Fprintf(r.env.Err, "%s [y/N] ", safeText(question))
-	}
-	line, err := readLine(ctx, bufio.NewReader(r.env.In))
-	if err != nil && line == "" {
-		return &api.Error{Kind: api.Interrupted, Public: "Not confirmed; nothing was sent."}
-	}
-	answer := strings.TrimSpace(line)
-	good := strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
-	if r.real && tail != "" {
-		good = answer == tail
-	}
-	if !good {
-		return &api.Error{Kind: api.Usage, Public: "Not confirmed; nothing was sent."}
-	}
-	return nil
-}
 
 // readLine reads a line that a person types, and ends at once with ctx: ctrl+c does
 // not wait for enter. What is typed after that is nobody's.

@@ -16,18 +16,11 @@ import (
 	"opdeck/internal/domain/audit"
 )
 
-func (r *root) auditCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "audit", Short: "The audit trail: list, verify, export, prove"}
-	cmd.AddCommand(r.auditList(), r.auditVerify(), r.auditExport(), r.auditProve(), r.auditKey(), r.auditWitness(), r.auditUnsettled(), r.auditSettle())
-	return cmd
-}
-
 func (r *root) auditList() *cobra.Command {
 	var q audit.Query
 	var phase, from, until, operation, customer string
-	cmd := lists(&cobra.Command{Use: "list", Short: "Records, newest first", Args: cobra.NoArgs,
-		Long: "Lists the records of the trail, newest first. --from and --until take a moment\n" +
-			"(2026-01-31, 2026-01-31T12:00:00Z) or how long ago (2h, 30m).",
+	cmd := lists(&cobra.Command{Use: "list", Long: "Lists the records of the trail, newest first. --from and --until take a moment\n" +
+		"(2026-01-31, 2026-01-31T12:00:00Z) or how long ago (2h, 30m).",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			var err error
 			if q.From, err = when(from, a.Now()); err != nil {
@@ -137,10 +130,9 @@ func recordJSON(e audit.Entry) json.RawMessage {
 func (r *root) auditExport() *cobra.Command {
 	var from, to int64
 	var operation, customer string
-	cmd := &cobra.Command{Use: "export [FILE|-]", Short: "Take the trail, or the evidence about one object, away", Args: cobra.MaximumNArgs(1),
-		Long: "Writes the records as JSON lines with their hashes, or with --operation or --customer the\n" +
-			"evidence pack of that object. Nothing is overwritten; without FILE it goes to standard output.\n" +
-			"The export is itself recorded. opdeck audit verify checks it anywhere.",
+	cmd := &cobra.Command{Use: "export", Long: "Writes the records as JSON lines with their hashes, or with --operation or --customer the\n" +
+		"evidence pack of that object. Nothing is overwritten; without FILE it goes to standard output.\n" +
+		"The export is itself recorded. opdeck audit verify checks it anywhere.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if operation != "" && customer != "" {
 				return usage("--operation and --customer do not go together")
@@ -174,9 +166,8 @@ func (r *root) auditExport() *cobra.Command {
 }
 
 func (r *root) auditKey() *cobra.Command {
-	return &cobra.Command{Use: "key", Short: "The public key that verifies the checkpoints, and where they are", Args: cobra.NoArgs,
-		Long: "Prints the public key twice: as PEM, and as tools for signed notes read it (one line that names\n" +
-			"this log; a witness and [audit] keys of other hosts take that line). --pub takes either.",
+	return &cobra.Command{Use: "key", Long: "Prints the public key twice: as PEM, and as tools for signed notes read it (one line that names\n" +
+		"this log; a witness and [audit] keys of other hosts take that line). --pub takes either.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			key, _, err := audit.OpenKey(a.AuditKeyFile())
 			if err != nil {
@@ -215,23 +206,22 @@ func (r *root) auditKey() *cobra.Command {
 
 func (r *root) auditSettle() *cobra.Command {
 	var note string
-	cmd := &cobra.Command{Use: "settle REF --note TEXT", Short: "Close an unsettled write after its object was looked at", Args: cobra.ExactArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if note == "" {
-				return usage("--note is needed: what did you find?")
-			}
-			if err := api.Need(ctx, "settle an act", api.MayAudit); err != nil {
-				return err
-			}
-			if err := a.Trail().Settle(ctx, api.ActorOf(ctx), args[0], note); err != nil {
-				return err
-			}
-			r.say("Settled. Its outcome stays unknown in the trail, with your note.")
-			if r.output == "json" {
-				return r.printJSON(map[string]string{"ref": args[0], "note": note})
-			}
-			return nil
-		})}
+	cmd := &cobra.Command{Use: "settle", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+		if note == "" {
+			return usage("--note is needed: what did you find?")
+		}
+		if err := api.Need(ctx, "settle an act", api.MayAudit); err != nil {
+			return err
+		}
+		if err := a.Trail().Settle(ctx, api.ActorOf(ctx), args[0], note); err != nil {
+			return err
+		}
+		r.say("Settled. Its outcome stays unknown in the trail, with your note.")
+		if r.output == "json" {
+			return r.printJSON(map[string]string{"ref": args[0], "note": note})
+		}
+		return nil
+	})}
 	cmd.Flags().StringVar(&note, "note", "", "what you found")
 	return cmd
 }

@@ -21,12 +21,11 @@ import (
 
 func (r *root) auditProve() *cobra.Command {
 	var from int64
-	cmd := &cobra.Command{Use: "prove SEQ [FILE|-]", Short: "Prove that one record stands in the trail, showing no other", Args: cobra.RangeArgs(1, 2),
-		Long: "Writes the record with the hashes that lead from it to the newest checkpoint (RFC 6962), about\n" +
-			"two kilobytes: opdeck audit verify --proof FILE --pub KEY checks it anywhere, and so do tools for\n" +
-			"c2sp.org/tlog-proof: the first line is the record, the rest is such a proof. With --consistency M it\n" +
-			"proves instead that the checkpoint for SEQ records (0: the newest) continues that for M records.\n" +
-			"Nothing is overwritten; without FILE it goes to standard output. The proof is itself recorded.",
+	cmd := &cobra.Command{Use: "prove", Long: "Writes the record with the hashes that lead from it to the newest checkpoint (RFC 6962), about\n" +
+		"two kilobytes: opdeck audit verify --proof FILE --pub KEY checks it anywhere, and so do tools for\n" +
+		"c2sp.org/tlog-proof: the first line is the record, the rest is such a proof. With --consistency M it\n" +
+		"proves instead that the checkpoint for SEQ records (0: the newest) continues that for M records.\n" +
+		"Nothing is overwritten; without FILE it goes to standard output. The proof is itself recorded.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			seq, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || seq < 0 || from < 0 || seq == 0 && from == 0 {
@@ -101,12 +100,11 @@ func (r *root) verifyProof(name string, keys []ed25519.PublicKey, witnesses []*a
 func (r *root) auditWitness() *cobra.Command {
 	var opt witness.Options
 	var listen, cert, key string
-	cmd := &cobra.Command{Use: "witness --log KEY", Short: "Co-sign the checkpoints of trails that are kept elsewhere", Args: cobra.NoArgs,
-		Long: "Runs a witness (c2sp.org/tlog-witness) until it is interrupted: it signs the checkpoints that\n" +
-			"opdeck submits, as long as each continues the one before. Run it on another host, under another\n" +
-			"account than opdeck. --log is the line that opdeck audit key prints there; the line that this\n" +
-			"command prints goes into [audit] witnesses there. Its folder holds its key and what it saw:\n" +
-			"keep it, or the witness forgets.",
+	cmd := &cobra.Command{Use: "witness", Long: "Runs a witness (c2sp.org/tlog-witness) until it is interrupted: it signs the checkpoints that\n" +
+		"opdeck submits, as long as each continues the one before. Run it on another host, under another\n" +
+		"account than opdeck. --log is the line that opdeck audit key prints there; the line that this\n" +
+		"command prints goes into [audit] witnesses there. Its folder holds its key and what it saw:\n" +
+		"keep it, or the witness forgets.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(opt.Logs) == 0 {
 				return usage("--log is needed: the line of opdeck audit key that begins with opdeck.audit/")

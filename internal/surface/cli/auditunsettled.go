@@ -17,11 +17,10 @@ var exitUnknown = exitError(api.UnknownOutcome.Exit())
 
 func (r *root) auditUnsettled() *cobra.Command {
 	var settle bool
-	cmd := lists(&cobra.Command{Use: "unsettled", Short: "Writes whose outcome is not known", Args: cobra.NoArgs,
-		Long: "Lists the writes that were sent and of which nothing proves what became of them, and those of\n" +
-			"the last day that were not seen within [writes] late_after. Consoles and opdeck serve look at\n" +
-			"them again by themselves; --settle looks now. With --settle the exit code is 7 while the outcome\n" +
-			"of one is not known, else 0.",
+	cmd := lists(&cobra.Command{Use: "unsettled", Long: "Lists the writes that were sent and of which nothing proves what became of them, and those of\n" +
+		"the last day that were not seen within [writes] late_after. Consoles and opdeck serve look at\n" +
+		"them again by themselves; --settle looks now. With --settle the exit code is 7 while the outcome\n" +
+		"of one is not known, else 0.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			if err := api.Need(ctx, "read the audit trail", api.MayAudit); err != nil {
 				return err

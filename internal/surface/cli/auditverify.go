@@ -25,13 +25,12 @@ type auditFiles struct {
 
 func (r *root) auditVerify() *cobra.Command {
 	var in auditFiles
-	cmd := &cobra.Command{Use: "verify", Short: "Check that the trail is whole and unchanged", Args: cobra.NoArgs,
-		Long: "Checks the trail in the store against its checkpoints. With --file (an export, or several one\n" +
-			"after the other), --evidence (a pack) or --proof (of opdeck audit prove) it checks a copy\n" +
-			"anywhere: no config, no store, no network. --pub is the public key that opdeck audit key prints,\n" +
-			"kept apart from the copy; --checkpoints is a checkpoint file or a folder of them; --witness is\n" +
-			"the key of a witness whose signatures shall be counted.\n\n" +
-			"Exit 0: intact. 1: changed, or not to be proven whole. 2: it could not be read.",
+	cmd := &cobra.Command{Use: "verify", Long: "Checks the trail in the store against its checkpoints. With --file (an export, or several one\n" +
+		"after the other), --evidence (a pack) or --proof (of opdeck audit prove) it checks a copy\n" +
+		"anywhere: no config, no store, no network. --pub is the public key that opdeck audit key prints,\n" +
+		"kept apart from the copy; --checkpoints is a checkpoint file or a folder of them; --witness is\n" +
+		"the key of a witness whose signatures shall be counted.\n\n" +
+		"Exit 0: intact. 1: changed, or not to be proven whole. 2: it could not be read.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch kinds := in.kinds(); {
 			case kinds > 1:

@@ -9,35 +9,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/ui/widget"
 )
 
-func (r *root) complianceCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "compliance", Aliases: []string{"kyc"}, Short: "A customer's verification: share, link, finalize"}
-	cmd.AddCommand(r.complianceShare(), r.complianceLink(), r.complianceFinalize(), r.complianceJourney())
-	return cmd
+// onCustomer is a write about a customer.
+func onCustomer(cuid string, send func(context.Context) error) asked {
+	return asked{object: act.Object{Item: "customer " + cuid, ID: cuid, Kind: "customer"}, typed: cuid, send: send}
 }
 
 func (r *root) complianceShare() *cobra.Command {
 	var file string
-	cmd := r.writeFlags(&cobra.Command{Use: "share CUID", Short: "Apply a share token of the verification provider", Args: cobra.ExactArgs(1),
-		Long: "Applies a share token: a customer's own verified profile (INDIVIDUAL), or the company's with\n" +
-			"its beneficiaries (CORPORATE). The token lives about 20 minutes and works once. It comes from\n" +
-			"standard input, --token-file or a hidden prompt; never from an argument.",
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	cmd := &cobra.Command{Long: "Applies a share token: a customer's own verified profile (INDIVIDUAL), or the company's with\n" +
+		"its beneficiaries (CORPORATE). The token lives about 20 minutes and works once. It comes from\n" +
+		"standard input, --token-file or a hidden prompt; never from an argument.",
+		RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
 			token, err := r.shareToken(file)
 			if err != nil {
-				return err
+				return asked{}, err
 			}
-			return r.write(ctx, func(ctx context.Context) error {
+			return onCustomer(args[0], func(ctx context.Context) error {
 				res, err := a.Journeys.Share(ctx, args[0], token)
 				if err != nil {
 					return err
 				}
 				return r.printShare(args[0], res)
-			})
-		})})
+			}), nil
+		})}
 	cmd.Flags().StringVar(&file, "token-file", "", "file that holds the token")
 	return cmd
 }
@@ -82,26 +81,25 @@ func outstanding(res api.ShareResult) string {
 
 func (r *root) complianceLink() *cobra.Command {
 	var code bool
-	cmd := r.writeFlags(&cobra.Command{Use: "link CUID", Short: "Make a short-lived, single-use verification link", Args: cobra.ExactArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			return r.write(ctx, func(ctx context.Context) error {
-				l, err := a.Journeys.Link(ctx, args[0])
-				if err != nil {
+	cmd := &cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
+		return onCustomer(args[0], func(ctx context.Context) error {
+			l, err := a.Journeys.Link(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if r.output != "table" {
+				return r.printJSON(l.Raw)
+			}
+			r.say("For the customer's own browser; works once, for %d s.", l.TTL)
+			if code {
+				if err := r.printQR(string(l.URL)); err != nil {
 					return err
 				}
-				if r.output != "table" {
-					return r.printJSON(l.Raw)
-				}
-				r.say("For the customer's own browser; works once, for %d s.", l.TTL)
-				if code {
-					if err := r.printQR(string(l.URL)); err != nil {
-						return err
-					}
-				}
-				_, err = fmt.Fprintln(r.env.Out, l.URL.Line(2000))
-				return err
-			})
-		})})
+			}
+			_, err = fmt.Fprintln(r.env.Out, l.URL.Line(2000))
+			return err
+		}), nil
+	})}
 	cmd.Flags().BoolVar(&code, "qr", false, "also draw it as a QR code")
 	return cmd
 }
@@ -122,42 +120,36 @@ func (r *root) printQR(s string) error {
 }
 
 func (r *root) complianceFinalize() *cobra.Command {
-	cmd := r.writeFlags(&cobra.Command{Use: "finalize CUID", Short: "Submit the customer's application for review", Args: cobra.ExactArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if err := r.confirm(ctx, fmt.Sprintf("Submit the application of customer %s for review?", args[0]), args[0]); err != nil {
-				return err
-			}
-			return r.write(ctx, func(ctx context.Context) error {
-				res, err := a.Journeys.Finalize(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				if r.output != "table" && len(res.Raw) > 0 {
-					return r.printJSON(res.Raw)
-				}
-				r.say("Finalized. %s", res.Message.Line(300))
-				return nil
-			})
-		})})
-	return cmd
-}
-
-func (r *root) complianceJourney() *cobra.Command {
-	return lists(&cobra.Command{Use: "journey CUID", Short: "Where a customer's verification stands, and what is next", Args: cobra.ExactArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			j, err := a.Journeys.Read(ctx, args[0])
+	return &cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
+		return onCustomer(args[0], func(ctx context.Context) error {
+			res, err := a.Journeys.Finalize(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			for _, missing := range []string{j.NoRecord, j.Problem} {
-				if missing != "" {
-					r.say("%s", missing)
-				}
+			if r.output != "table" && len(res.Raw) > 0 {
+				return r.printJSON(res.Raw)
 			}
-			t := &table{head: []string{"STEP", "STATE", "WHAT"}}
-			for i, s := range j.Steps {
-				t.add(strconv.Itoa(i+1)+" "+s.Name, string(s.State), safeText(s.Note))
+			r.say("Finalized. %s", res.Message.Line(300))
+			return nil
+		}), nil
+	})}
+}
+
+func (r *root) complianceJourney() *cobra.Command {
+	return lists(&cobra.Command{Use: "journey", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+		j, err := a.Journeys.Read(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		for _, missing := range []string{j.NoRecord, j.Problem} {
+			if missing != "" {
+				r.say("%s", missing)
 			}
-			return r.list(t, j, toAny(j.Steps))
-		})})
+		}
+		t := &table{head: []string{"STEP", "STATE", "WHAT"}}
+		for i, s := range j.Steps {
+			t.add(strconv.Itoa(i+1)+" "+s.Name, string(s.State), safeText(s.Note))
+		}
+		return r.list(t, j, toAny(j.Steps))
+	})})
 }

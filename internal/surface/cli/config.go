@@ -17,58 +17,50 @@ import (
 	"opdeck/internal/domain/index/filter"
 )
 
-func (r *root) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "The config file: make, check, show, find"}
-	cmd.AddCommand(r.configInit(), r.configCheck(), r.configShow(), r.configPath())
-	return cmd
-}
-
 // loadConfig reads the file that the flags and the environment name.
 func (r *root) loadConfig() (config.Config, error) {
 	return config.Load(config.Path(r.config, r.env.Getenv))
 }
 
 func (r *root) configPath() *cobra.Command {
-	return &cobra.Command{Use: "path", Short: "Where the config file and the state folder are looked for", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			path, _ := config.Path(r.config, r.env.Getenv)
-			_, err := os.Stat(path)
-			if r.output == "json" {
-				return r.printJSON(map[string]any{"config": path, "exists": err == nil, "state": config.StateDir(r.state, r.env.Getenv)})
-			}
-			if err != nil {
-				r.say("There is no such file yet; opdeck config init makes one.")
-			}
-			_, err = fmt.Fprintln(r.env.Out, oneLine(path))
-			return err
-		}}
+	return &cobra.Command{Use: "path", RunE: func(*cobra.Command, []string) error {
+		path, _ := config.Path(r.config, r.env.Getenv)
+		_, err := os.Stat(path)
+		if r.output == "json" {
+			return r.printJSON(map[string]any{"config": path, "exists": err == nil, "state": config.StateDir(r.state, r.env.Getenv)})
+		}
+		if err != nil {
+			r.say("There is no such file yet; opdeck config init makes one.")
+		}
+		_, err = fmt.Fprintln(r.env.Out, oneLine(path))
+		return err
+	}}
 }
 
 func (r *root) configCheck() *cobra.Command {
-	return &cobra.Command{Use: "check [FILE]", Short: "Name file, line and key of each mistake", Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			path, named := config.Path(r.config, r.env.Getenv)
-			if len(args) == 1 {
-				path, named = args[0], true
-			}
-			cfg, err := config.Load(path, named)
-			bad := checkViews(path, cfg)
-			if errors.As(err, &bad) || len(bad) > 0 {
-				return &api.Error{Kind: api.BadConfig, Public: bad.Error(), Err: bad}
-			}
-			if err != nil {
-				return err
-			}
-			if cfg.Path == "" {
-				r.say("There is no file at %s; the defaults hold.", path)
-			} else {
-				r.say("%s is good.", path)
-			}
-			if r.output == "json" {
-				return r.printJSON(map[string]any{"file": path, "exists": cfg.Path != "", "mistakes": []string{}})
-			}
-			return nil
-		}}
+	return &cobra.Command{Use: "check", RunE: func(_ *cobra.Command, args []string) error {
+		path, named := config.Path(r.config, r.env.Getenv)
+		if len(args) == 1 {
+			path, named = args[0], true
+		}
+		cfg, err := config.Load(path, named)
+		bad := checkViews(path, cfg)
+		if errors.As(err, &bad) || len(bad) > 0 {
+			return &api.Error{Kind: api.BadConfig, Public: bad.Error(), Err: bad}
+		}
+		if err != nil {
+			return err
+		}
+		if cfg.Path == "" {
+			r.say("There is no file at %s; the defaults hold.", path)
+		} else {
+			r.say("%s is good.", path)
+		}
+		if r.output == "json" {
+			return r.printJSON(map[string]any{"file": path, "exists": cfg.Path != "", "mistakes": []string{}})
+		}
+		return nil
+	}}
 }
 
 // checkViews tries the filters and orders of saved views.
@@ -86,30 +78,29 @@ func checkViews(path string, cfg config.Config) config.Mistakes {
 }
 
 func (r *root) configShow() *cobra.Command {
-	return &cobra.Command{Use: "show", Short: "The config with its defaults, without secrets", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			cfg, err := r.loadConfig()
-			if err != nil {
-				return err
-			}
-			var b bytes.Buffer
-			if err := toml.NewEncoder(&b).Encode(withoutSecrets(cfg)); err != nil {
+	return &cobra.Command{Use: "show", RunE: func(*cobra.Command, []string) error {
+		cfg, err := r.loadConfig()
+		if err != nil {
+			return err
+		}
+		var b bytes.Buffer
+		if err := toml.NewEncoder(&b).Encode(withoutSecrets(cfg)); err != nil {
+			return fmt.Errorf("config: %w", err)
+		}
+		if r.output == "json" {
+			var m map[string]any
+			if _, err := toml.Decode(b.String(), &m); err != nil {
 				return fmt.Errorf("config: %w", err)
 			}
-			if r.output == "json" {
-				var m map[string]any
-				if _, err := toml.Decode(b.String(), &m); err != nil {
-					return fmt.Errorf("config: %w", err)
-				}
-				return r.printJSON(m)
-			}
-			var out strings.Builder
-			for line := range strings.Lines(b.String()) {
-				out.WriteString(oneLine(strings.TrimRight(line, "\n")) + "\n")
-			}
-			_, err = fmt.Fprint(r.env.Out, out.String())
-			return err
-		}}
+			return r.printJSON(m)
+		}
+		var out strings.Builder
+		for line := range strings.Lines(b.String()) {
+			out.WriteString(oneLine(strings.TrimRight(line, "\n")) + "\n")
+		}
+		_, err = fmt.Fprint(r.env.Out, out.String())
+		return err
+	}}
 }
 
 // withoutSecrets replaces what may hold a secret: the password within the

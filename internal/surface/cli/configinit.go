@@ -29,11 +29,10 @@ type draft struct {
 
 func (r *root) configInit() *cobra.Command {
 	var d draft
-	cmd := &cobra.Command{Use: "init", Short: "Make a config file, by questions or by flags", Args: cobra.NoArgs,
-		Long: "Makes the config file with one context. On a terminal it asks for what the flags do not say;\n" +
-			"elsewhere the flags must say it. The password itself is never asked for and never stands in\n" +
-			"the file: the file says where it is found. Afterwards the connection is looked at, as opdeck\n" +
-			"doctor does, unless --offline.",
+	cmd := &cobra.Command{Use: "init", Long: "Makes the config file with one context. On a terminal it asks for what the flags do not say;\n" +
+		"elsewhere the flags must say it. The password itself is never asked for and never stands in\n" +
+		"the file: the file says where it is found. Afterwards the connection is looked at, as opdeck\n" +
+		"doctor does, unless --offline.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.initConfig(cmd.Context(), &d) }}
 	f := cmd.Flags()
 	f.StringVar(&d.name, "name", "", "name of the context, for example stage")

@@ -15,27 +15,20 @@ import (
 	"opdeck/ui/draw"
 )
 
-func (r *root) customerCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "customer", Short: "Customers and their applications"}
-	cmd.AddCommand(r.customerList(), r.customerGet(), r.customerApplication(), r.customerFiles(), r.customerSetApplication())
-	return cmd
-}
-
 func (r *root) customerList() *cobra.Command {
 	var q api.CustomerQuery
-	cmd := lists(&cobra.Command{Use: "list", Short: "Customers, one page", Args: cobra.NoArgs,
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			p, err := a.Client.Customers(ctx, q)
-			if err != nil {
-				return err
-			}
-			t := &table{head: []string{"CUID", "NAME", "TYPE", "STATUS"}}
-			r.sayUnusable(p.Unusable)
-			for _, c := range p.Items {
-				t.add(c.CUID.Line(64), c.FullName().Line(60), c.Type.Line(20), c.Status.Line(20))
-			}
-			return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": p.Items}, toAny(p.Items))
-		})})
+	cmd := lists(&cobra.Command{Use: "list", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+		p, err := a.Client.Customers(ctx, q)
+		if err != nil {
+			return err
+		}
+		t := &table{head: []string{"CUID", "NAME", "TYPE", "STATUS"}}
+		r.sayUnusable(p.Unusable)
+		for _, c := range p.Items {
+			t.add(c.CUID.Line(64), c.FullName().Line(60), c.Type.Line(20), c.Status.Line(20))
+		}
+		return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": p.Items}, toAny(p.Items))
+	})})
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
 	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
 	cmd.Flags().IntVar(&q.Size, "limit", 0, "customers a page")
@@ -43,24 +36,23 @@ func (r *root) customerList() *cobra.Command {
 }
 
 func (r *root) customerGet() *cobra.Command {
-	return &cobra.Command{Use: "get CUID", Short: "One customer", Args: cobra.ExactArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			c, err := a.Client.Customer(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if r.output != "table" {
-				return r.printJSON(c)
-			}
-			t := &table{head: []string{"FIELD", "VALUE"}}
-			t.add("name", c.FullName().Line(100))
-			t.add("type", c.Type.Line(30))
-			t.add("status", c.Status.Line(30))
-			for _, d := range c.Details() {
-				t.add(d.Label, mask.Detail(d, r.masked).Line(500)+oddMark(d.Odd))
-			}
-			return t.write(r.env.Out)
-		})}
+	return &cobra.Command{Use: "get", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+		c, err := a.Client.Customer(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if r.output != "table" {
+			return r.printJSON(c)
+		}
+		t := &table{head: []string{"FIELD", "VALUE"}}
+		t.add("name", c.FullName().Line(100))
+		t.add("type", c.Type.Line(30))
+		t.add("status", c.Status.Line(30))
+		for _, d := range c.Details() {
+			t.add(d.Label, mask.Detail(d, r.masked).Line(500)+oddMark(d.Odd))
+		}
+		return t.write(r.env.Out)
+	})}
 }
 
 // oddMark says behind a value that it is not what its field ought to hold.
@@ -72,37 +64,35 @@ func oddMark(odd bool) string {
 }
 
 func (r *root) customerApplication() *cobra.Command {
-	return &cobra.Command{Use: "application CUID", Short: "A customer's application", Args: cobra.ExactArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			app, err := a.Client.Application(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return r.printJSON(app.Raw)
-		})}
+	return &cobra.Command{Use: "application", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+		app, err := a.Client.Application(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return r.printJSON(app.Raw)
+	})}
 }
 
 func (r *root) customerFiles() *cobra.Command {
 	var page int
-	cmd := lists(&cobra.Command{Use: "files CUID", Short: "A customer's uploaded documents, one page", Args: cobra.ExactArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			p, err := a.Client.CustomerFiles(ctx, args[0], page)
-			if err != nil {
-				return err
+	cmd := lists(&cobra.Command{Use: "files", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+		p, err := a.Client.CustomerFiles(ctx, args[0], page)
+		if err != nil {
+			return err
+		}
+		t := &table{head: []string{"ID", "NAME", "TYPE", "SIZE", "STATUS"}}
+		raws := make([]json.RawMessage, 0, len(p.Items))
+		r.sayUnusable(p.Unusable)
+		for _, f := range p.Items {
+			name := f.FileName
+			if name == "" {
+				name = f.Name
 			}
-			t := &table{head: []string{"ID", "NAME", "TYPE", "SIZE", "STATUS"}}
-			raws := make([]json.RawMessage, 0, len(p.Items))
-			r.sayUnusable(p.Unusable)
-			for _, f := range p.Items {
-				name := f.FileName
-				if name == "" {
-					name = f.Name
-				}
-				t.add(f.ID.Line(64), name.Line(60), f.Type.Line(30), sizeText(f.Size), f.Status.Line(20))
-				raws = append(raws, f.Raw)
-			}
-			return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": raws}, toAny(raws))
-		})})
+			t.add(f.ID.Line(64), name.Line(60), f.Type.Line(30), sizeText(f.Size), f.Status.Line(20))
+			raws = append(raws, f.Raw)
+		}
+		return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": raws}, toAny(raws))
+	})})
 	cmd.Flags().IntVar(&page, "page", 0, "page, from 0")
 	return cmd
 }
@@ -147,26 +137,18 @@ func (r *root) readApplication(arg string) ([]byte, error) {
 }
 
 func (r *root) customerSetApplication() *cobra.Command {
-	cmd := r.writeFlags(&cobra.Command{Use: "set-application CUID FILE", Short: "Replace a customer's application by a file (- is standard input; soon deprecated by the service)", Args: cobra.ExactArgs(2),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if err := r.askable(args[1]); err != nil {
-				return err
-			}
-			body, err := r.readApplication(args[1])
+	return &cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
+		body, err := r.readApplication(args[1])
+		if err != nil {
+			return asked{}, err
+		}
+		return onCustomer(args[0], func(ctx context.Context) error {
+			res, err := a.Client.SetApplication(ctx, args[0], body)
 			if err != nil {
 				return err
 			}
-			if err := r.confirm(ctx, "Replace the application of customer "+args[0]+"?", args[0]); err != nil {
-				return err
-			}
-			return r.write(ctx, func(ctx context.Context) error {
-				res, err := a.Client.SetApplication(ctx, args[0], body)
-				if err != nil {
-					return err
-				}
-				r.say("Set. %s The service announces this call as soon to be deprecated; compliance link takes its place.", res.Message.Line(200))
-				return nil
-			})
-		})})
-	return cmd
+			r.say("Set. %s The service announces this call as soon to be deprecated; compliance link takes its place.", res.Message.Line(200))
+			return nil
+		}), nil
+	})}
 }

@@ -19,39 +19,32 @@ import (
 	"opdeck/ui/draw"
 )
 
-func (r *root) eventCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "event", Aliases: []string{"events"}, Short: "Webhooks: receive, list, follow, replay, forward"}
-	cmd.AddCommand(r.eventListen(), r.eventList(), r.eventTail(), r.eventShow(), r.eventReplay(), r.eventForward(), r.eventSend(), r.eventCodes())
-	return cmd
-}
-
 func (r *root) eventList() *cobra.Command {
 	var f eventFilter
 	var before int64
 	var limit int
 	var rejected, unassigned bool
-	cmd := lists(f.times(f.flags(&cobra.Command{Use: "list", Short: "Stored events, newest first", Args: cobra.NoArgs,
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			choose, err := f.choose(ctx, a)
-			if err != nil {
-				return err
+	cmd := lists(f.times(f.flags(&cobra.Command{Use: "list", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+		choose, err := f.choose(ctx, a)
+		if err != nil {
+			return err
+		}
+		if limit < 1 || limit > 1000 || before < 0 {
+			return usage("--limit must be from 1 to 1000, and --before not below 0")
+		}
+		if rejected {
+			if f.any() || before > 0 || unassigned {
+				return usage("--rejected takes --limit and no other choice")
 			}
-			if limit < 1 || limit > 1000 || before < 0 {
-				return usage("--limit must be from 1 to 1000, and --before not below 0")
-			}
-			if rejected {
-				if f.any() || before > 0 || unassigned {
-					return usage("--rejected takes --limit and no other choice")
-				}
-				return r.rejectedList(ctx, a, limit)
-			}
-			inbox, whose := inboxOf(a, unassigned)
-			events, err := choose.list(ctx, inbox, before, limit)
-			if err != nil {
-				return err
-			}
-			return r.events(events, whose)
-		})})))
+			return r.rejectedList(ctx, a, limit)
+		}
+		inbox, whose := inboxOf(a, unassigned)
+		events, err := choose.list(ctx, inbox, before, limit)
+		if err != nil {
+			return err
+		}
+		return r.events(events, whose)
+	})})))
 	cmd.Flags().Int64Var(&before, "before", 0, "events with a smaller number: the next page")
 	cmd.Flags().IntVar(&limit, "limit", 100, "events, 1 to 1000")
 	cmd.Flags().BoolVar(&rejected, "rejected", false, "the last deliveries that were not accepted, and why")
@@ -173,9 +166,8 @@ func inboxError(err error) error {
 
 func (r *root) eventShow() *cobra.Command {
 	var unassigned bool
-	cmd := &cobra.Command{Use: "show HOOKID", Short: "One event with its body and what became of it", Args: cobra.ExactArgs(1),
-		Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one delivery that was\n" +
-			"not accepted.",
+	cmd := &cobra.Command{Use: "show", Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one delivery that was\n" +
+		"not accepted.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if id, is := receiver.RejectionID(args[0]); is {
 				return r.rejectedCard(ctx, a, id)
@@ -246,9 +238,8 @@ func attemptLine(a receiver.Attempt) string {
 }
 
 func (r *root) eventSend() *cobra.Command {
-	return &cobra.Command{Use: "send FILE|-", Short: "Put a stored body through the receiver, without the network", Args: cobra.ExactArgs(1),
-		Long: "Puts a webhook's body through the receiver as if it had been delivered. It is marked as manual\n" +
-			"and unverified, whatever it says of itself. A body that cannot be used is kept, set aside.",
+	return &cobra.Command{Use: "send", Long: "Puts a webhook's body through the receiver as if it had been delivered. It is marked as manual\n" +
+		"and unverified, whatever it says of itself. A body that cannot be used is kept, set aside.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if err := api.Need(ctx, "send event", api.MayHooks); err != nil {
 				return err

@@ -53,9 +53,8 @@ func otherWords(m hook.Meaning) string {
 }
 
 func (r *root) eventCodes() *cobra.Command {
-	return lists(&cobra.Command{Use: "codes", Short: "What numeric codes of operations mean, as far as was learnt", Args: cobra.NoArgs,
-		Long: "The meaning of the numbers in operation webhooks is not published. What is shown here was seen:\n" +
-			"a webhook and a read of the same moment of the same operation. Nothing is guessed.",
+	return lists(&cobra.Command{Use: "codes", Long: "The meaning of the numbers in operation webhooks is not published. What is shown here was seen:\n" +
+		"a webhook and a read of the same moment of the same operation. Nothing is guessed.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			l, err := a.Learner(ctx)
 			if err != nil {

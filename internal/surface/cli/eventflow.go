@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver"
 )
@@ -18,10 +19,9 @@ const lookEvery = time.Second
 
 func (r *root) eventListen() *cobra.Command {
 	var addr, verify string
-	cmd := forms(&cobra.Command{Use: "listen", Short: "Receive webhooks until interrupted, one line each", Args: cobra.NoArgs,
-		Long: "Receives webhooks as [webhooks] of the config says, keeps them in the inbox, freshens the index\n" +
-			"and prints one line each. --addr listens elsewhere; --verify none is for trials on a loopback\n" +
-			"address. It ends when it is interrupted (exit 0).",
+	cmd := forms(&cobra.Command{Use: "listen", Long: "Receives webhooks as [webhooks] of the config says, keeps them in the inbox, freshens the index\n" +
+		"and prints one line each. --addr listens elsewhere; --verify none is for trials on a loopback\n" +
+		"address. It ends when it is interrupted (exit 0).",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			if addr != "" {
 				a.Config.Webhooks.Listen = addr
@@ -122,18 +122,17 @@ func (r *root) startSeq(ctx context.Context, a *app.App, last int) (int64, error
 func (r *root) eventTail() *cobra.Command {
 	var f eventFilter
 	var last int
-	cmd := forms(f.flags(&cobra.Command{Use: "tail", Short: "Follow the inbox until interrupted, one line an event", Args: cobra.NoArgs,
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			choose, err := f.choose(ctx, a)
-			if err != nil {
-				return err
-			}
-			seq, err := r.startSeq(ctx, a, last)
-			if err != nil {
-				return err
-			}
-			return r.follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match)
-		})}), "jsonl")
+	cmd := forms(f.flags(&cobra.Command{Use: "tail", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+		choose, err := f.choose(ctx, a)
+		if err != nil {
+			return err
+		}
+		seq, err := r.startSeq(ctx, a, last)
+		if err != nil {
+			return err
+		}
+		return r.follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match)
+	})}), "jsonl")
 	cmd.Flags().IntVar(&last, "last", 0, "begin with that many events of the past")
 	return cmd
 }
@@ -163,27 +162,37 @@ func (r *root) sender(ctx context.Context, a *app.App, target, act string, sign 
 func (r *root) eventReplay() *cobra.Command {
 	var to string
 	var sign bool
-	cmd := &cobra.Command{Use: "replay HOOKID", Short: "Send one stored event again, to an address or through our own receiver", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{
 		Long: "Sends the stored body, byte for byte, to --to (https, or http to this host). Without --to it goes\n" +
 			"through our own receiver and the index once more. --sign signs it as [webhooks] says.",
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if to == "" {
-				return r.replayHere(ctx, a, args[0])
+		RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
+			where := "our own receiver"
+			if to != "" {
+				where = to
 			}
-			f, err := r.sender(ctx, a, to, "replay", sign)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			try, err := f.Replay(ctx, args[0])
-			if err != nil {
-				return inboxError(err)
-			}
-			return r.printAttempt(try)
+			return asked{object: act.Object{ID: args[0], Kind: "event"}, facts: [][2]string{{"to", where}}, send: func(ctx context.Context) error {
+				return r.replay(ctx, a, args[0], to, sign)
+			}}, nil
 		})}
 	cmd.Flags().StringVar(&to, "to", "", "address; empty: our own receiver")
 	cmd.Flags().BoolVar(&sign, "sign", false, "sign with the secret of [webhooks]")
 	return cmd
+}
+
+func (r *root) replay(ctx context.Context, a *app.App, key, to string, sign bool) error {
+	if to == "" {
+		return r.replayHere(ctx, a, key)
+	}
+	f, err := r.sender(ctx, a, to, "replay", sign)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	try, err := f.Replay(ctx, key)
+	if err != nil {
+		return inboxError(err)
+	}
+	return r.printAttempt(try)
 }
 
 func (r *root) replayHere(ctx context.Context, a *app.App, key string) error {
@@ -231,38 +240,37 @@ func (r *root) eventForward() *cobra.Command {
 	var to string
 	var last int
 	var sign bool
-	cmd := forms(f.flags(&cobra.Command{Use: "forward --to URL", Short: "Send each new event on to an address, until interrupted", Args: cobra.NoArgs,
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			if to == "" {
-				return usage("--to is needed: where to?")
-			}
-			choose, err := f.choose(ctx, a)
-			if err != nil {
-				return err
-			}
-			seq, err := r.startSeq(ctx, a, last)
-			if err != nil {
-				return err
-			}
-			fw, err := r.sender(ctx, a, to, "forward", sign)
-			if err != nil {
-				return err
-			}
-			defer fw.Close()
-			r.say("Forwarding new events; ctrl+c ends it.")
-			ctx, cancel := context.WithCancel(ctx)
-			defer cancel()
-			var failed error
-			err = fw.Run(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match, func(s receiver.Stored, try receiver.Attempt) {
-				if failed = r.forwardLine(s, a.Context.Name, try); failed != nil {
-					cancel()
-				}
-			})
-			if failed != nil {
-				return failed
-			}
+	cmd := forms(f.flags(&cobra.Command{Use: "forward", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+		if to == "" {
+			return usage("--to is needed: where to?")
+		}
+		choose, err := f.choose(ctx, a)
+		if err != nil {
 			return err
-		})}), "jsonl")
+		}
+		seq, err := r.startSeq(ctx, a, last)
+		if err != nil {
+			return err
+		}
+		fw, err := r.sender(ctx, a, to, "forward", sign)
+		if err != nil {
+			return err
+		}
+		defer fw.Close()
+		r.say("Forwarding new events; ctrl+c ends it.")
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var failed error
+		err = fw.Run(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match, func(s receiver.Stored, try receiver.Attempt) {
+			if failed = r.forwardLine(s, a.Context.Name, try); failed != nil {
+				cancel()
+			}
+		})
+		if failed != nil {
+			return failed
+		}
+		return err
+	})}), "jsonl")
 	cmd.Flags().StringVar(&to, "to", "", "address: https, or http to this host")
 	cmd.Flags().IntVar(&last, "last", 0, "begin with that many events of the past")
 	cmd.Flags().BoolVar(&sign, "sign", false, "sign with the secret of [webhooks]")

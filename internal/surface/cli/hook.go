@@ -19,21 +19,14 @@ import (
 	"opdeck/internal/app"
 )
 
-func (r *root) hookCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "hook", Short: "The service's webhook settings"}
-	cmd.AddCommand(r.hookGet(), r.hookSet())
-	return cmd
-}
-
 func (r *root) hookGet() *cobra.Command {
-	return &cobra.Command{Use: "get", Short: "Show them; the secret is dots", Args: cobra.NoArgs,
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			h, err := a.Client.Hooks(ctx)
-			if err != nil {
-				return err
-			}
-			return r.printHooks(h)
-		})}
+	return &cobra.Command{Use: "get", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+		h, err := a.Client.Hooks(ctx)
+		if err != nil {
+			return err
+		}
+		return r.printHooks(h)
+	})}
 }
 
 func (r *root) printHooks(h api.HookSettings) error {
@@ -69,12 +62,11 @@ type hookChange struct {
 
 func (r *root) hookSet() *cobra.Command {
 	var c hookChange
-	cmd := r.writeFlags(&cobra.Command{Use: "set", Short: "Change them; what no flag names stays", Args: cobra.NoArgs,
-		Long: "Reads the settings, changes what the flags name, and writes them back. A new secret comes from\n" +
-			"--secret-file, or with --new-secret from standard input or a hidden prompt; never from an\n" +
-			"argument. When nothing is given there, --new-secret takes the one that [webhooks] of the\n" +
-			"config names. A dry run reads nothing: null stands for what stays as it is.",
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error { return r.setHooks(ctx, a, &c) })})
+	cmd := &cobra.Command{Long: "Reads the settings, changes what the flags name, and writes them back. A new secret comes from\n" +
+		"--secret-file, or with --new-secret from standard input or a hidden prompt; never from an\n" +
+		"argument. When nothing is given there, --new-secret takes the one that [webhooks] of the\n" +
+		"config names. A dry run reads nothing: null stands for what stays as it is.",
+		RunE: r.asks(func(ctx context.Context, a *app.App, _ []string) (asked, error) { return r.setHooks(ctx, a, &c) })}
 	f := cmd.Flags()
 	c.flags = f
 	f.StringVar(&c.url, "url", "", "address that receives the webhooks")
@@ -88,37 +80,35 @@ func (r *root) hookSet() *cobra.Command {
 	return cmd
 }
 
-func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange) error {
+func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange) (asked, error) {
 	var key secret.Value
 	if err := c.check(); err != nil {
-		return err
+		return asked{}, err
 	}
 	if c.secretFile != "" || c.newSecret {
 		var err error
 		if key, err = r.newHookSecret(a, c.secretFile); err != nil {
-			return err
+			return asked{}, err
 		}
 		if _, err := hook.NewVerifier(hook.VerifyJWT, "", hook.Secrets{Now: key}); err != nil {
-			return &api.Error{Kind: api.Usage, Public: "This secret cannot be used: " + reasonOf(err) + ".", Hint: "Nothing was sent.", Err: err}
+			return asked{}, &api.Error{Kind: api.Usage, Public: "This secret cannot be used: " + reasonOf(err) + ".", Hint: "Nothing was sent.", Err: err}
 		}
 	}
 	if r.dryRun {
-		return r.dryHooks(c, key)
+		return asked{send: func(context.Context) error { return r.dryHooks(c, key) }}, nil
 	}
 	h, err := a.Client.Hooks(ctx)
 	if err != nil {
-		return err
+		return asked{}, err
 	}
 	c.apply(&h, key)
-	ask := fmt.Sprintf("Set the webhook settings of %s: %s?", a.Context.Name, c.words())
-	if err := r.confirm(ctx, ask, a.Context.Name); err != nil {
-		return err
-	}
-	if err := a.Client.SetHooks(ctx, h); err != nil {
-		return err
-	}
-	r.say("Set.")
-	return r.printHooks(h)
+	return asked{typed: a.Context.Name, facts: [][2]string{{"context", a.Context.Name}, {"change", c.words()}}, send: func(ctx context.Context) error {
+		if err := a.Client.SetHooks(ctx, h); err != nil {
+			return err
+		}
+		r.say("Set.")
+		return r.printHooks(h)
+	}}, nil
 }
 
 // newHookSecret is the secret from the file, the prompt or standard input. When that

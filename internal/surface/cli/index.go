@@ -13,15 +13,8 @@ import (
 	"opdeck/ui/draw"
 )
 
-func (r *root) indexCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "index", Short: "The local mirror of operations: status, sync, verify, rebuild"}
-	cmd.AddCommand(r.indexStatus(), r.indexSync(), r.indexVerify(), r.indexRebuild())
-	return cmd
-}
-
 func (r *root) indexStatus() *cobra.Command {
-	return &cobra.Command{Use: "status", Short: "How much the index holds, how old it is, how long a full pass takes; costs no call", Args: cobra.NoArgs,
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error { return r.printIndex(ctx, a) })}
+	return &cobra.Command{Use: "status", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error { return r.printIndex(ctx, a) })}
 }
 
 func (r *root) printIndex(ctx context.Context, a *app.App) error {
@@ -82,11 +75,10 @@ func (r *root) printIndex(ctx context.Context, a *app.App) error {
 
 func (r *root) indexSync() *cobra.Command {
 	var wait bool
-	cmd := &cobra.Command{Use: "sync", Short: "Look for new operations now; --wait reads everything", Args: cobra.NoArgs,
-		Long: "Looks for new operations and goes on with an unfinished pass, with at most 20 billing calls.\n" +
-			"With --wait it goes on until every page has been read anew and the counts agree, with calls\n" +
-			"that nobody else needs, and tells how far it is. If a console or server syncs already, that\n" +
-			"one does the work.",
+	cmd := &cobra.Command{Use: "sync", Long: "Looks for new operations and goes on with an unfinished pass, with at most 20 billing calls.\n" +
+		"With --wait it goes on until every page has been read anew and the counts agree, with calls\n" +
+		"that nobody else needs, and tells how far it is. If a console or server syncs already, that\n" +
+		"one does the work.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			if err := a.SyncIndex(ctx, wait, r.syncProgress()); err != nil {
 				return err
@@ -120,11 +112,10 @@ func (r *root) syncProgress() func(index.Freshness) {
 }
 
 func (r *root) indexVerify() *cobra.Command {
-	return &cobra.Command{Use: "verify", Short: "Compare the index with the service, and repair it; exit 1 when they differ", Args: cobra.NoArgs,
-		Long: "Reads the whole list from the service and compares it with the index, page by page before a\n" +
-			"page is merged; what no page shows is read alone. The calls are those that nobody else needs.\n" +
-			"What differs is told and repaired. A console or server that syncs meanwhile repairs some of it\n" +
-			"first. Exit 1 when anything differed.",
+	return &cobra.Command{Use: "verify", Long: "Reads the whole list from the service and compares it with the index, page by page before a\n" +
+		"page is merged; what no page shows is read alone. The calls are those that nobody else needs.\n" +
+		"What differs is told and repaired. A console or server that syncs meanwhile repairs some of it\n" +
+		"first. Exit 1 when anything differed.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			tell := r.progress()
 			c, err := a.VerifyIndex(ctx, func(done, total int64) { tell(int(done), int(total)) })
@@ -176,20 +167,15 @@ func (r *root) printComparison(c index.Comparison) error {
 }
 
 func (r *root) indexRebuild() *cobra.Command {
-	return r.writeFlags(&cobra.Command{Use: "rebuild", Short: "Drop what the index holds of this account, and begin anew", Args: cobra.NoArgs,
-		Long: "Drops all operations of this account from the index. Nothing changes at the service; the sync\n" +
-			"reads everything again, which costs calls and time. The history of operations stays.",
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			if r.dryRun {
-				return r.printJSON(map[string]any{"method": nil, "path": nil, "body": nil})
-			}
-			if err := r.confirm(ctx, "Drop all operations of the index? The sync reads them again, which costs calls.", ""); err != nil {
-				return err
-			}
-			if err := a.RebuildIndex(ctx); err != nil {
-				return err
-			}
-			r.say("The index is empty. The console and opdeck serve fill it, or opdeck index sync --wait.")
-			return nil
-		})})
+	return &cobra.Command{Long: "Drops all operations of this account from the index. Nothing changes at the service; the sync\n" +
+		"reads everything again, which costs calls and time. The history of operations stays.",
+		RunE: r.asks(func(_ context.Context, a *app.App, _ []string) (asked, error) {
+			return asked{send: func(ctx context.Context) error {
+				if err := a.RebuildIndex(ctx); err != nil {
+					return err
+				}
+				r.say("The index is empty. The console and opdeck serve fill it, or opdeck index sync --wait.")
+				return nil
+			}}, nil
+		})}
 }

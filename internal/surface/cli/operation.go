@@ -14,18 +14,11 @@ import (
 	"opdeck/ui/draw"
 )
 
-func (r *root) operationCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "operation", Aliases: []string{"op"}, Short: "Operations: list, read, children, history, export"}
-	cmd.AddCommand(r.operationList(), r.operationGet(), r.operationTree(), r.operationHistory(), r.operationExport())
-	return cmd
-}
-
 func (r *root) operationGet() *cobra.Command {
-	return forms(&cobra.Command{Use: "get OPID... [-]", Short: "One or many operations, as the service sent them", Args: cobra.MinimumNArgs(1),
-		Long: "Reads operations. With - the ids come from standard input, one a line, and each is\n" +
-			"answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).\n\n" +
-			"The JSON is the service's own. A role that may not reveal account numbers gets them masked,\n" +
-			"in JSON too; nothing else is changed.",
+	return forms(&cobra.Command{Use: "get", Long: "Reads operations. With - the ids come from standard input, one a line, and each is\n" +
+		"answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).\n\n" +
+		"The JSON is the service's own. A role that may not reveal account numbers gets them masked,\n" +
+		"in JSON too; nothing else is changed.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if len(args) == 1 && args[0] != "-" {
 				sent := a.Now()
@@ -164,29 +157,28 @@ func (r *root) party(t *table, name string, p api.Party) {
 }
 
 func (r *root) operationTree() *cobra.Command {
-	return lists(&cobra.Command{Use: "tree OPID", Short: "An operation and the operations it spawned", Args: cobra.ExactArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			tree, err := a.Client.OperationTree(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if r.output == "json" {
-				return r.printJSON(json.RawMessage(tree.Raw))
-			}
-			if tree.Unread > 0 {
-				r.say("%s in the service's answer could not be read; -o json shows it as it came.", draw.Plural(tree.Unread, "child", "children"))
-			}
-			all, levels := []api.Operation{tree.Parent}, []string{"0"}
-			for _, c := range tree.Children {
-				all, levels = append(all, c.Operation), append(levels, strconv.Itoa(c.Depth))
-			}
-			t := operationTable(all)
-			t.head = append(t.head, "LEVEL")
-			for i := range t.rows {
-				t.rows[i] = append(t.rows[i], levels[i])
-			}
-			return r.list(t, nil, toAny(all))
-		})})
+	return lists(&cobra.Command{Use: "tree", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+		tree, err := a.Client.OperationTree(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if r.output == "json" {
+			return r.printJSON(json.RawMessage(tree.Raw))
+		}
+		if tree.Unread > 0 {
+			r.say("%s in the service's answer could not be read; -o json shows it as it came.", draw.Plural(tree.Unread, "child", "children"))
+		}
+		all, levels := []api.Operation{tree.Parent}, []string{"0"}
+		for _, c := range tree.Children {
+			all, levels = append(all, c.Operation), append(levels, strconv.Itoa(c.Depth))
+		}
+		t := operationTable(all)
+		t.head = append(t.head, "LEVEL")
+		for i := range t.rows {
+			t.rows[i] = append(t.rows[i], levels[i])
+		}
+		return r.list(t, nil, toAny(all))
+	})})
 }
 
 func operationTable(ops []api.Operation) *table {

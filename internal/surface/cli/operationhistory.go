@@ -37,10 +37,9 @@ type changeJSON struct {
 }
 
 func (r *root) operationHistory() *cobra.Command {
-	return lists(&cobra.Command{Use: "history OPID", Short: "Its timeline: what was read and which events came, with what changed", Args: cobra.ExactArgs(1),
-		Long: "Merges the states that were read and the webhooks that came, oldest first; \"gone\" is when the\n" +
-			"service was first known not to have it any more. An operation that the index does not hold yet\n" +
-			"is read once.",
+	return lists(&cobra.Command{Use: "history", Long: "Merges the states that were read and the webhooks that came, oldest first; \"gone\" is when the\n" +
+		"service was first known not to have it any more. An operation that the index does not hold yet\n" +
+		"is read once.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if err := api.Need(ctx, "operation history", api.MayRead); err != nil {
 				return err

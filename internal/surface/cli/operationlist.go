@@ -73,15 +73,14 @@ func fieldList() string {
 
 func (r *root) operationList() *cobra.Command {
 	var c choice
-	cmd := lists(c.flags(&cobra.Command{Use: "list", Short: "Operations, filtered and sorted", Args: cobra.NoArgs,
-		Long: "Lists operations of the local index. Where news are older than max_age of [index], or the\n" +
-			"index is not complete, up to six pages are read first (one billing call each); --cached reads\n" +
-			"nothing. --live asks the service for one page instead: filter and order then apply to that page\n" +
-			"only.\n\n" +
-			"The answer says where it came from and how old it is: as_of is when the row was last seen at the\n" +
-			"service that was not seen for longest, because the total rests on all of them. complete is false\n" +
-			"while operations are known to be missing (json; docs/index.md).\n\nThe language of --filter:\n\n" +
-			filter.Operations().Help(),
+	cmd := lists(c.flags(&cobra.Command{Use: "list", Long: "Lists operations of the local index. Where news are older than max_age of [index], or the\n" +
+		"index is not complete, up to six pages are read first (one billing call each); --cached reads\n" +
+		"nothing. --live asks the service for one page instead: filter and order then apply to that page\n" +
+		"only.\n\n" +
+		"The answer says where it came from and how old it is: as_of is when the row was last seen at the\n" +
+		"service that was not seen for longest, because the total rests on all of them. complete is false\n" +
+		"while operations are known to be missing (json; docs/index.md).\n\nThe language of --filter:\n\n" +
+		filter.Operations().Help(),
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			if c.limit < 1 || c.limit > 10_000 || c.live && c.limit > 1000 {
 				return usage("--limit must be from 1 to 10000, with --live to 1000")
@@ -285,10 +284,9 @@ func (r *root) lacking(a *app.App, f index.Freshness) {
 
 func (r *root) operationExport() *cobra.Command {
 	var c choice
-	cmd := lists(c.flags(&cobra.Command{Use: "export [--filter EXPR] -o csv|jsonl FILE", Short: "Write operations of the index to a new file", Args: cobra.ExactArgs(1),
-		Long: "Writes all operations that the filter lets through to a new file (mode 0600), as CSV for\n" +
-			"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
-			"FILE may be -, standard output. The export is recorded.",
+	cmd := lists(c.flags(&cobra.Command{Use: "export", Long: "Writes all operations that the filter lets through to a new file (mode 0600), as CSV for\n" +
+		"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
+		"FILE may be -, standard output. The export is recorded.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			format := index.Format(r.output)
 			if format != index.CSV && format != index.JSONL {

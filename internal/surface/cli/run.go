@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/store"
@@ -153,11 +154,11 @@ type root struct {
 	logFile  string
 	verbose  bool
 	dryRun   bool
-	yes      bool           // of a write: do not ask
-	act      string         // the command that runs
-	need     api.Permission // that it asks for; "" for none
-	masked   bool           // the person may not see account numbers
-	real     bool           // the context is a production one
+	yes      bool     // of a write: do not ask
+	row      act.Act  // of the command that runs
+	args     []string // its arguments
+	masked   bool     // the person may not see account numbers
+	real     bool     // the context is a production one
 
 	drawn  atomic.Bool // the screen is the console's
 	served atomic.Bool // calls are a server's
@@ -187,31 +188,19 @@ func (r *root) command() *cobra.Command {
 	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
-		r.act, r.need = path(cmd), needOf(cmd, args)
-		return r.checkOutput(cmd)
+		return r.admit(cmd, args)
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.Version = r.env.Version
 	cmd.SetVersionTemplate("opdeck {{.Version}}\n")
-	for _, add := range groups {
-		cmd.AddCommand(add(r))
-	}
+	r.addCommands(cmd)
 	if err := r.complete(cmd); err != nil {
 		panic("cli: completion of a flag that does not exist: " + err.Error())
 	}
 	strict(cmd)
 	cmd.SetHelpCommand(helpCommand())
 	return cmd
-}
-
-// groups are the command groups; each file of this package adds its own.
-var groups = []func(*root) *cobra.Command{
-	(*root).operationCommand, (*root).indexCommand, (*root).documentCommand, (*root).customerCommand, (*root).complianceCommand,
-	(*root).sessionCommand, (*root).limitsCommand,
-	(*root).sandboxCommand, (*root).doctorCommand, (*root).configCommand,
-	(*root).auditCommand, (*root).approvalCommand, (*root).hookCommand, (*root).eventCommand,
-	(*root).versionCommand, (*root).completionCommand, (*root).manCommand,
 }
 
 // strict makes unknown sub-commands and missing ones usage errors: cobra would
@@ -320,10 +309,11 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 	}
 	r.masked, r.real = !who.Role.May(api.MayReveal), a.Context.Kind == config.Production
 	ctx = api.WithTrail(api.WithActor(ctx, who), a.Audit)
-	if r.need != "" {
-		if err := api.Need(ctx, r.act, r.need); err != nil {
-			return err
-		}
+	if err := r.refused(ctx, a); err != nil {
+		return err
+	}
+	if err := r.askable(); err != nil {
+		return err
 	}
 	ctx, announced := r.announcements(ctx)
 	defer func() { announced(err) }()

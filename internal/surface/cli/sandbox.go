@@ -9,16 +9,15 @@ import (
 	"opdeck/internal/sandbox"
 )
 
-func (r *root) sandboxCommand() *cobra.Command {
+func (r *root) sandbox() *cobra.Command {
 	opt := sandbox.Options{}
 	var addr, faults string
-	cmd := &cobra.Command{Use: "sandbox", Short: "Run the built-in service as a server of its own", Args: cobra.NoArgs,
-		Long: "Serves the built-in service until it is interrupted. It prints its address, its login, share\n" +
-			"tokens and a config that is ready to be used. Without --data everything is in memory.\n\n" +
-			"--fault makes it answer otherwise, for example drop=attach (the answer is lost),\n" +
-			"after=remove:html (done, answered by an HTML page), later=remove:4s/502 (answered by 502, done\n" +
-			"four seconds later), rename=list:items/data (another name in the same answer), order=oldest.\n" +
-			sandbox.FaultHelp,
+	cmd := &cobra.Command{Use: "sandbox", Long: "Serves the built-in service until it is interrupted. It prints its address, its login, share\n" +
+		"tokens and a config that is ready to be used. Without --data everything is in memory.\n\n" +
+		"--fault makes it answer otherwise, for example drop=attach (the answer is lost),\n" +
+		"after=remove:html (done, answered by an HTML page), later=remove:4s/502 (answered by 502, done\n" +
+		"four seconds later), rename=list:items/data (another name in the same answer), order=oldest.\n" +
+		sandbox.FaultHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opt.Operations < 0 || opt.AccessTTL < 0 || opt.RefreshTTL < 0 || opt.Activity < 0 {
 				return usage("numbers and lifetimes must not be negative")

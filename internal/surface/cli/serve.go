@@ -10,22 +10,22 @@ import (
 	"github.com/spf13/pflag"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/surface/serve"
 	"opdeck/internal/surface/sshd"
 )
 
 // The server runs commands for other people, so it refers to all of them: as an
-// element of groups it would be a cycle.
-func init() { groups = append(groups, (*root).serveCommand) }
+// element of makers it would be a cycle.
+func init() { makers["serve"] = (*root).serve }
 
-func (r *root) serveCommand() *cobra.Command {
-	return &cobra.Command{Use: "serve", Short: "Serve the console over SSH, receive webhooks, keep the session, tell metrics", Args: cobra.NoArgs,
-		Long: "Serves what the config asks for until it is interrupted (exit 0):\n\n" +
-			"  [ssh] listen       the console, and the commands as ssh HOST operation get …\n" +
-			"  [webhooks] listen  the receiver, which keeps the index fresh\n" +
-			"  [serve] metrics    Prometheus\n\n" +
-			"and keeps the session alive. Keys are read again when their files change (SIGHUP: at once).",
+func (r *root) serve() *cobra.Command {
+	return &cobra.Command{Use: "serve", Long: "Serves what the config asks for until it is interrupted (exit 0):\n\n" +
+		"  [ssh] listen       the console, and the commands as ssh HOST operation get …\n" +
+		"  [webhooks] listen  the receiver, which keeps the index fresh\n" +
+		"  [serve] metrics    Prometheus\n\n" +
+		"and keeps the session alive. Keys are read again when their files change (SIGHUP: at once).",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if r.env.App != nil {
 				return usage("serve is a command of the server itself")
@@ -68,37 +68,6 @@ func remote(version string, build Build, getenv func(string) string) func(ctx co
 	}
 }
 
-// anyone may run a command of these as far as their role goes; the gate and the
-// commands themselves see to that.
-var anyone = api.Roles
-
-// keepers look after the server.
-var keepers = []api.Role{api.OnCall, api.Admin}
-
-// remoteCommands are the commands that are offered over SSH, and to whom. What
-// is not here is not offered: commands that serve, listen, send to addresses of
-// the caller's choice, or tell about the host.
-var remoteCommands = map[string][]api.Role{
-	"operation list": anyone, "operation get": anyone, "operation tree": anyone, "operation history": anyone, "operation export": anyone,
-	"document list": anyone, "document remove": anyone, "document restore": anyone, "document attach": anyone, "document resume": anyone,
-	"document download": anyone, "document upload": anyone, "document replace": anyone,
-	"customer list": anyone, "customer get": anyone, "customer application": anyone, "customer files": anyone, "customer set-application": anyone,
-	"compliance share": anyone, "compliance link": anyone, "compliance finalize": anyone, "compliance journey": anyone,
-	"session status": anyone, "session refresh": anyone, "session login": anyone, "session reset": anyone, "limits": anyone,
-	"event list": anyone, "event tail": anyone, "event show": anyone, "event codes": anyone, "event send": anyone,
-	"hook get": anyone, "hook set": anyone,
-	"audit list": anyone, "audit verify": anyone, "audit export": anyone, "audit prove": anyone, "audit unsettled": anyone, "audit settle": anyone, "audit key": anyone,
-	"approval list": anyone, "approval show": anyone, "approval approve": anyone, "approval deny": anyone,
-	"doctor": keepers, "version": anyone, "help": anyone,
-}
-
-// remoteFiles says which argument of a command names a file. Over SSH that would
-// be one of the server's, so only - is taken: standard input or output.
-var remoteFiles = map[string]int{
-	"operation export": 0, "document upload": 0, "document replace": 2, "customer set-application": 1,
-	"document download": 2, "event send": 0, "audit export": 0, "audit prove": 1,
-}
-
 // remoteGlobals and remoteFlags are the flags that may be given over SSH, those
 // of every command and of one. All others are refused: they are about the
 // server's files, its config, its other contexts, or addresses to send to.
@@ -126,14 +95,15 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	if help, _ := cmd.Flags().GetBool("help"); help || errors.Is(parse, pflag.ErrHelp) {
 		return path, nil
 	}
-	may, known := remoteCommands[path]
+	row, known := act.Find(path)
+	known = known && row.Without[act.Command] == "" && row.Without[act.Remote] == "" || path == "help"
 	group := cmd.HasSubCommands() && cmd != top // its own error tells what there is
 	switch {
 	case !known && !group:
 		return path, notOffered("opdeck " + path + " is not offered over SSH.")
-	case known && !slices.Contains(may, role):
+	case known && !row.Offered(role):
 		return path, &api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "Your role (" + string(role) + ") does not allow opdeck " + path + " over SSH.",
-			Hint: "Roles that do: " + words(may) + "."}
+			Hint: "Roles that do: " + act.RoleNames(row.Roles) + "."}
 	case parse != nil:
 		return path, usage("%s", parse)
 	}
@@ -150,26 +120,19 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	if err != nil {
 		return path, err
 	}
-	return path, checkFiles(path, cmd.Flags().Args())
+	return path, checkFiles(row, cmd.Flags().Args())
 }
 
 // checkFiles refuses arguments that name files of the server.
-func checkFiles(path string, args []string) error {
-	at, has := remoteFiles[path]
-	if !has || at >= len(args) || args[at] == "-" {
-		return nil
+func checkFiles(row act.Act, args []string) error {
+	for i, a := range row.Args {
+		if a.File && i < len(args) && args[i] != "-" {
+			return notOffered("Over SSH the file can only be -: standard input or output. A name would be a file of the server.")
+		}
 	}
-	return notOffered("Over SSH the file can only be -: standard input or output. A name would be a file of the server.")
+	return nil
 }
 
 func notOffered(what string) error {
 	return &api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: what, Hint: "opdeck on a host of your own has it all."}
-}
-
-func words(roles []api.Role) string {
-	var out []string
-	for _, r := range roles {
-		out = append(out, string(r))
-	}
-	return strings.Join(out, ", ")
 }

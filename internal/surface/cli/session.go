@@ -15,23 +15,13 @@ import (
 	"opdeck/ui/draw"
 )
 
-func (r *root) sessionCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "session", Short: "The one shared session: status, renew, log in, forget, keep alive"}
-	cmd.AddCommand(r.sessionStatus(), r.sessionKeep(),
-		r.sessionAct("refresh", "Renew the token pair now; everybody's tokens change", "GET", "/v2/auth/refresh/{token}", "Renewed.", (*app.App).RefreshSession),
-		r.sessionAct("login", "Log in anew, which ends the present session", "POST", "/v2/auth/login", "Logged in.", (*app.App).LoginSession),
-		r.sessionAct("reset", "Forget the token pair and refused credentials; the next call logs in", "", "", "Forgotten. The next call logs in.", (*app.App).ResetSession))
-	return cmd
-}
-
 func (r *root) sessionStatus() *cobra.Command {
 	var check, watch bool
 	var warn, crit time.Duration
-	cmd := forms(&cobra.Command{Use: "status", Short: "State, lifetimes and history of the session; costs no call", Args: cobra.NoArgs,
-		Long: "Shows the session that all instances share. It costs no call to the service.\n\n" +
-			"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL\n" +
-			"or 3 UNKNOWN, by what is left of the access token. --watch tells every change until\n" +
-			"it is interrupted (json and jsonl: one object a line).",
+	cmd := forms(&cobra.Command{Use: "status", Long: "Shows the session that all instances share. It costs no call to the service.\n\n" +
+		"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL\n" +
+		"or 3 UNKNOWN, by what is left of the access token. --watch tells every change until\n" +
+		"it is interrupted (json and jsonl: one object a line).",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case check && watch:
@@ -198,14 +188,27 @@ func judgeSession(s session.Status, warn, crit time.Duration) (code int, what st
 		s.Instances, s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized)
 }
 
+func (r *root) sessionRefresh() *cobra.Command {
+	return r.sessionAct("GET", "/v2/auth/refresh/{token}", "Refreshed.", (*app.App).RefreshSession)
+}
+
+func (r *root) sessionLogin() *cobra.Command {
+	return r.sessionAct("POST", "/v2/auth/login", "Logged in.", (*app.App).LoginSession)
+}
+
+func (r *root) sessionReset() *cobra.Command {
+	return r.sessionAct("", "", "Forgotten. The next call logs in.", (*app.App).ResetSession)
+}
+
 // sessionAct is one of the three acts on the session.
-func (r *root) sessionAct(name, short, method, path, sentence string, act func(*app.App, context.Context) error) *cobra.Command {
-	return r.writeFlags(&cobra.Command{Use: name, Short: short, Args: cobra.NoArgs,
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+func (r *root) sessionAct(method, path, sentence string, do func(*app.App, context.Context) error) *cobra.Command {
+	return &cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, _ []string) (asked, error) {
+		account := session.MaskAccount(a.Session.Key().Account)
+		return asked{typed: a.Context.Name, facts: [][2]string{{"context", a.Context.Name}, {"account", account}}, send: func(ctx context.Context) error {
 			if r.dryRun {
-				return r.drySession(method, path, a.Session.Key().Account)
+				return r.drySession(method, path, account)
 			}
-			if err := act(a, ctx); err != nil {
+			if err := do(a, ctx); err != nil {
 				return err
 			}
 			if r.output == "table" {
@@ -217,7 +220,8 @@ func (r *root) sessionAct(name, short, method, path, sentence string, act func(*
 				return err
 			}
 			return r.printJSON(s)
-		})})
+		}}, nil
+	})}
 }
 
 // drySession prints what would be sent; forgetting a session sends nothing.
@@ -227,15 +231,14 @@ func (r *root) drySession(method, path, account string) error {
 		out["method"], out["path"] = method, path
 	}
 	if method == "POST" {
-		out["body"] = map[string]string{"login": session.MaskAccount(account), "password": "••••"}
+		out["body"] = map[string]string{"login": account, "password": "••••"}
 	}
 	return r.printJSON(out)
 }
 
 func (r *root) sessionKeep() *cobra.Command {
-	return &cobra.Command{Use: "keep", Short: "Hold the session alive until interrupted", Args: cobra.NoArgs,
-		Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit 0).\n" +
-			"One keeper per account is enough; several agree among themselves.",
+	return &cobra.Command{Use: "keep", Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit 0).\n" +
+		"One keeper per account is enough; several agree among themselves.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			if err := api.Need(ctx, "session keep", api.MaySession); err != nil {
 				return err
@@ -245,22 +248,21 @@ func (r *root) sessionKeep() *cobra.Command {
 		})}
 }
 
-func (r *root) limitsCommand() *cobra.Command {
-	return lists(&cobra.Command{Use: "limits", Short: "Use and room per endpoint class, all instances together; costs no call", Args: cobra.NoArgs,
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			use, err := a.Usage(ctx)
-			if err != nil {
-				return err
+func (r *root) limits() *cobra.Command {
+	return lists(&cobra.Command{Use: "limits", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+		use, err := a.Usage(ctx)
+		if err != nil {
+			return err
+		}
+		t := &table{head: []string{"CLASS", "PER MINUTE", "USED", "ROOM", "NEXT SLOT", "THROTTLED", "WAITING"},
+			right: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true}}
+		for _, u := range use {
+			next := "now"
+			if u.NextSlot > 0 {
+				next = fmt.Sprintf("%.1f s", u.NextSlot)
 			}
-			t := &table{head: []string{"CLASS", "PER MINUTE", "USED", "ROOM", "NEXT SLOT", "THROTTLED", "WAITING"},
-				right: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true}}
-			for _, u := range use {
-				next := "now"
-				if u.NextSlot > 0 {
-					next = fmt.Sprintf("%.1f s", u.NextSlot)
-				}
-				t.add(string(u.Class), strconv.Itoa(u.Recommended), strconv.Itoa(u.Used), strconv.Itoa(u.Room), next, strconv.Itoa(u.Throttled), strconv.Itoa(u.Waiting))
-			}
-			return r.list(t, use, toAny(use))
-		})})
+			t.add(string(u.Class), strconv.Itoa(u.Recommended), strconv.Itoa(u.Used), strconv.Itoa(u.Room), next, strconv.Itoa(u.Throttled), strconv.Itoa(u.Waiting))
+		}
+		return r.list(t, use, toAny(use))
+	})})
 }

@@ -137,7 +137,7 @@ func TestCodeOnATerminal(t *testing.T) {
 		tty, noColor, want bool
 	}{{true, false, true}, {true, true, false}, {false, false, false}} {
 		var out, errs bytes.Buffer
-		env := cli.Env{Args: append(slices.Clone(p.flags), "compliance", "link", cuid, "--qr"), In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: c.tty,
+		env := cli.Env{Args: append(slices.Clone(p.flags), "compliance", "link", cuid, "--qr", "--yes"), In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: c.tty,
 			Getenv: func(k string) string {
 				if k == "NO_COLOR" && c.noColor {
 					return "1"
@@ -169,7 +169,7 @@ func TestQuestionsOnATerminal(t *testing.T) {
 	if code := p.runs("", "", "compliance", "finalize", cuid); code != 130 {
 		t.Errorf("end of input: exit %d: %s", code, p.err.String())
 	}
-	if code := p.runs("", "demo-corporate-ok-77", "compliance", "share", cuid); code != 0 || !strings.Contains(p.err.String(), "Share token (not shown)") {
+	if code := p.runs("y\n", "demo-corporate-ok-77", "compliance", "share", cuid); code != 0 || !strings.Contains(p.err.String(), "Share token (not shown)") {
 		t.Errorf("exit %d: %s", code, p.err.String())
 	}
 	if strings.Contains(p.out.String()+p.err.String(), "demo-corporate") {
@@ -191,7 +191,7 @@ func TestProductionAsksForTheID(t *testing.T) {
 		t.Fatal(p.err.String())
 	}
 	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
-	if code := p.runs("", "demo-corporate-ok-78", "compliance", "share", cuid); code != 0 {
+	if code := p.runs(cuid[len(cuid)-4:]+"\n", "demo-corporate-ok-78", "compliance", "share", cuid); code != 0 {
 		t.Fatal(p.err.String())
 	}
 	for _, no := range []string{"y\n", "yes\n", "\n"} {

@@ -39,7 +39,7 @@ type Metrics struct {
 func New(a *app.App, src Sources) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), calls: newCalls()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.calls.total, m.calls.took, newState(a), newApprovals(a), &sources{src}, build(a.Version))
+		m.calls.total, m.calls.took, newState(a, src), build(a.Version))
 	m.stop = a.OnCall(m.calls.saw)
 	return m
 }
@@ -69,7 +69,7 @@ type Server struct {
 }
 
 // Listen opens the port. An address without a host is on loopback: what the
-// server does is nobody else's affair unless the config says so.
+// server does is shown on this host only unless the config says so.
 func Listen(ctx context.Context, m *Metrics, addr string) (*Server, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

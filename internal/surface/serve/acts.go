@@ -9,25 +9,25 @@ import (
 	"opdeck/internal/app"
 )
 
-// inFlight stands before the audit trail and knows the acts between intent and
-// outcome: those that a server must not abandon.
+// inFlight wraps the audit trail and knows the acts between intent and outcome,
+// which a server must not abandon.
 type inFlight struct {
 	api.Auditor
 	gate *api.Gate
 
-	mu   sync.Mutex
-	acts map[string]string // guarded by mu: reference to session
-	less chan struct{}     // guarded by mu: closed and made anew when one ends
+	mu    sync.Mutex
+	acts  map[string]string // guarded by mu: reference to session
+	ended chan struct{}     // guarded by mu: closed and replaced when an act ends
 }
 
 // watchActs puts an inFlight before the trail of the App's gate, until stop.
 func watchActs(a *app.App) *inFlight {
-	f := &inFlight{Auditor: a.Gate.Audit, gate: a.Gate, acts: map[string]string{}, less: make(chan struct{})}
+	f := &inFlight{Auditor: a.Gate.Audit, gate: a.Gate, acts: map[string]string{}, ended: make(chan struct{})}
 	a.Gate.Audit = f
 	return f
 }
 
-// stop takes it away again; nothing may pass the gate meanwhile.
+// stop restores the trail; nothing may pass the gate meanwhile.
 func (f *inFlight) stop() { f.gate.Audit = f.Auditor }
 
 // Intent implements api.Auditor.
@@ -47,18 +47,18 @@ func (f *inFlight) Outcome(ctx context.Context, ref string, out api.Outcome) err
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.acts, ref)
-	close(f.less)
-	f.less = make(chan struct{})
+	close(f.ended)
+	f.ended = make(chan struct{})
 	return err
 }
 
-// settled waits until no act of a session is under way, or ctx ends.
-func (f *inFlight) settled(ctx context.Context, session string) {
+// awaitSession waits until no act of a session is under way, or ctx ends.
+func (f *inFlight) awaitSession(ctx context.Context, session string) {
 	f.wait(ctx, func(of string) bool { return of == session })
 }
 
-// settle waits until no act at all is under way, at most d.
-func (f *inFlight) settle(d time.Duration) {
+// awaitAll waits until no act at all is under way, at most d.
+func (f *inFlight) awaitAll(d time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	f.wait(ctx, func(string) bool { return true })
@@ -67,7 +67,7 @@ func (f *inFlight) settle(d time.Duration) {
 func (f *inFlight) wait(ctx context.Context, which func(session string) bool) {
 	for {
 		f.mu.Lock()
-		some, less := false, f.less
+		some, ended := false, f.ended
 		for _, of := range f.acts {
 			some = some || which(of)
 		}
@@ -76,7 +76,7 @@ func (f *inFlight) wait(ctx context.Context, which func(session string) bool) {
 			return
 		}
 		select {
-		case <-less:
+		case <-ended:
 		case <-ctx.Done():
 			return
 		}

@@ -33,12 +33,12 @@ func TestWritesAreAwaited(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		f.settled(ctx, "s2")
+		f.awaitSession(ctx, "s2")
 		if time.Since(began) != 0 {
 			t.Error("another session's write was awaited")
 		}
 		time.AfterFunc(3*time.Second, func() { _ = a.Gate.End(ctx, permit, api.Outcome{Verdict: api.Done}) })
-		f.settled(ctx, "s1")
+		f.awaitSession(ctx, "s1")
 		if took := time.Since(began); took != 3*time.Second {
 			t.Errorf("the write was awaited for %s", took)
 		}
@@ -46,7 +46,7 @@ func TestWritesAreAwaited(t *testing.T) {
 			t.Fatal(err)
 		}
 		began = time.Now()
-		f.settle(10 * time.Second)
+		f.awaitAll(10 * time.Second)
 		if took := time.Since(began); took != 10*time.Second {
 			t.Errorf("a write without end was awaited for %s", took)
 		}

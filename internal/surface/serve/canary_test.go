@@ -90,18 +90,18 @@ func TestNoSecretAnywhere(t *testing.T) {
 	opid, guid, cuid := p.sample()
 	share := canaries["a share token"] + "\n"
 	for _, run := range []func(in, command string){ssh, func(in, command string) { local(in, strings.Fields(command)...) }} {
-		for _, command := range []string{"session login --yes", "session refresh --yes", "session status -o json", "operation get " + opid + " -o json", "document remove " + opid + " " + guid + " --yes",
-			"document restore " + opid + " " + guid + " --yes", "doctor -o json", "limits", "customer application " + cuid, "hook get -o json", "approval list", "operation get nonsense -o json"} {
+		for _, command := range []string{"session login --yes --yes", "session refresh --yes", "session status -o json", "operation get " + opid + " -o json", "document remove " + opid + " " + guid + "",
+			"document restore --yes " + opid + " " + guid + "", "doctor -o json", "limits", "customer application " + cuid, "hook get -o json", "approval list", "operation get nonsense -o json"} {
 			run("", command)
 		}
-		run(share, "compliance share "+cuid+" --yes -o json")
-		run(share, "compliance share "+cuid+" --dry-run")
+		run(share, "compliance share --yes "+cuid+" -o json")
+		run(share, "compliance share --yes "+cuid+" --dry-run")
 		run(canaries["a new secret"]+"\n", "hook set --enabled=true --url https://example.com/h --new-secret --yes")
 		run(canaries["a new secret"]+"\n", "hook set --enabled=true --new-secret --dry-run")
 	}
 	web.CloseClientConnections() // answers get lost, new ones are refused
-	ssh("", "session refresh --yes -o json")
-	ssh(share, "compliance share "+cuid+" --yes -o json")
+	ssh("", "session refresh --yes --yes -o json")
+	ssh(share, "compliance share --yes "+cuid+" -o json")
 
 	c := p.console(p.login(api.Admin))
 	for _, keys := range []string{"1", "6", "D", "\x1b", "5", "7", "W", "\x1b", "8", "V", "\x1b", "!", "\x1b", "4", "S", strings.TrimSpace(share) + "\r", "\x1b", "\x1b", "o" + opid + "\r", "J", "\x1b", "2", "h"} {
@@ -116,8 +116,8 @@ func TestNoSecretAnywhere(t *testing.T) {
 
 	web.Close() // the service is gone: every error there is
 	ssh("", "operation get "+opid+" -o json")
-	ssh("", "session refresh --yes -o json")
-	ssh("", "session login --yes -o json")
+	ssh("", "session refresh --yes --yes -o json")
+	ssh("", "session login --yes --yes -o json")
 	local("", "session", "login", "--yes", "-o", "json")
 	_ = cmd.Process.Signal(syscall.SIGQUIT) // the crash: every stack goes to standard error
 	_ = cmd.Wait()

@@ -80,7 +80,7 @@ func TestOnePersonIsNotTwo(t *testing.T) {
 	}
 	for who, key := range as {
 		login, _, _ := strings.Cut(who, " ")
-		if said, code := p.with(login, key, "approval approve "+r.ID); code != 5 || !strings.Contains(said, "own request") && !strings.Contains(said, "Your key is the one that p-operator asked with") {
+		if said, code := p.with(login, key, "approval approve --yes "+r.ID); code != 5 || !strings.Contains(said, "own request") && !strings.Contains(said, "Your key is the one that p-operator asked with") {
 			t.Errorf("%s: exit %d: %s", who, code, said)
 		}
 	}
@@ -88,7 +88,7 @@ func TestOnePersonIsNotTwo(t *testing.T) {
 		t.Fatalf("open: %+v", got)
 	}
 	other := p.certified("p-admin", "bea", "bea-1")
-	if said, code := p.with("bea", other, "approval approve "+r.ID); code != 0 {
+	if said, code := p.with("bea", other, "approval approve --yes "+r.ID); code != 0 {
 		t.Fatalf("a second person: exit %d: %s", code, said)
 	}
 	if said, code := p.with("p-operator", as["p-operator x"], remove); code != 5 || !strings.Contains(said, "second person") {
@@ -125,7 +125,7 @@ func TestApprovalEndsWithItsApprover(t *testing.T) {
 				opid, guid := p.opid()
 				remove := "document remove " + opid + " " + guid + " --yes"
 				r := p.ask(remove)
-				if said, code := p.with("p-4", p.people["p-4"], "approval approve "+r.ID); code != 0 { // p-4 is an admin
+				if said, code := p.with("p-4", p.people["p-4"], "approval approve --yes "+r.ID); code != 0 { // p-4 is an admin
 					t.Fatal(said)
 				}
 				b, err := os.ReadFile(p.file("keys"))

@@ -126,31 +126,31 @@ func TestTwoPeople(t *testing.T) {
 	if r.Act.ID != opid || r.Act.Item != guid || !p.attached(opid, guid) {
 		t.Fatalf("the request is %+v", r)
 	}
-	p.want(api.Operator, "approval approve "+r.ID, 5, "own request")
-	p.want(api.Viewer, "approval approve "+r.ID, 5, "Your role (viewer)")
-	p.want(api.Admin, "approval approve "+r.ID+" --digest 00", 5, "not the request that you looked at")
+	p.want(api.Operator, "approval approve --yes "+r.ID, 5, "own request")
+	p.want(api.Viewer, "approval approve --yes "+r.ID, 5, "Your role (viewer)")
+	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest 00", 5, "not the request that you looked at")
 	p.want(api.Operator, remove, 5, "second person")
-	p.want(api.Admin, "approval approve "+r.ID+" --digest "+r.Digest, 0, "Approved")
+	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest "+r.Digest, 0, "Approved")
 	p.want(api.Operator, remove, 0, "Removed")
 	if p.attached(opid, guid) {
 		t.Error("the document is there")
 	}
-	p.want(api.Admin, "approval approve "+r.ID, 5, "not open any more") // it is spent
+	p.want(api.Admin, "approval approve --yes "+r.ID, 5, "not open any more") // it is spent
 
-	restore := "document restore " + opid + " " + guid
+	restore := "document restore --yes " + opid + " " + guid
 	r = p.ask(restore)
-	p.want(api.Admin, "approval deny "+r.ID, 2, "--reason is needed")
-	p.want(api.Admin, "approval deny "+r.ID+" --reason no", 0, "Denied")
+	p.want(api.Admin, "approval deny --yes "+r.ID, 2, "--reason is needed")
+	p.want(api.Admin, "approval deny --yes "+r.ID+" --reason no", 0, "Denied")
 	p.want(api.Operator, restore, 5, "")
-	p.want(api.Admin, "approval approve "+r.ID, 5, "denied by p-admin")
+	p.want(api.Admin, "approval approve --yes "+r.ID, 5, "denied by p-admin")
 	if p.attached(opid, guid) {
 		t.Error("what was denied was done")
 	}
 
 	// What is approved is that content and no other.
-	attach := "document attach " + opid + " " + guid + " --name "
+	attach := "document attach --yes " + opid + " " + guid + " --name "
 	r = p.ask(attach + "one")
-	p.want(api.Admin, "approval approve "+r.ID, 0, "Approved")
+	p.want(api.Admin, "approval approve --yes "+r.ID, 0, "Approved")
 	p.want(api.Operator, attach+"two", 5, "not what approval was asked for")
 	if p.attached(opid, guid) {
 		t.Error("changed content passed")
@@ -159,7 +159,7 @@ func TestTwoPeople(t *testing.T) {
 		t.Errorf("void: %+v", got)
 	}
 	r = p.ask(attach + "two")
-	p.want(api.Admin, "approval approve "+r.ID, 0, "Approved")
+	p.want(api.Admin, "approval approve --yes "+r.ID, 0, "Approved")
 	p.want(api.Operator, attach+"two", 0, "Attached")
 	if !p.attached(opid, guid) {
 		t.Error("what was approved was not done")
@@ -184,7 +184,7 @@ func TestApprovalOutlivesServerAndConnection(t *testing.T) {
 	if got := p.requests("open"); len(got) != 1 || got[0].ID != r.ID {
 		t.Fatalf("after the restart: %+v", got)
 	}
-	approve := "approval approve " + r.ID
+	approve := "approval approve --yes " + r.ID
 	judges := []*gossh.Client{p.login(api.Admin), p.loginAs("p-4")} // p-4 is an admin too
 	codes := make([]int, len(judges))
 	var wg sync.WaitGroup
@@ -234,7 +234,7 @@ func TestApprovalLapses(t *testing.T) {
 	opid, guid := p.opid()
 	remove := "document remove " + opid + " " + guid + " --yes"
 	r := p.ask(remove)
-	p.want(api.Admin, "approval approve "+r.ID, 0, "Approved")
+	p.want(api.Admin, "approval approve --yes "+r.ID, 0, "Approved")
 	ahead.Store(int64(approval.Lifetime + time.Second))
 	p.want(api.Operator, remove, 5, "second person")
 	if got := p.requests("lapsed"); len(got) != 1 || got[0].ID != r.ID {
@@ -290,7 +290,7 @@ func TestFilesThroughStandardInput(t *testing.T) {
 	p := begin(t, "")
 	opid, guid, cuid := p.sample()
 	pdf := "%PDF-1.4\n" + strings.Repeat("x", 5000)
-	out, errs, code := p.run(api.Operator, pdf, "document upload - --name deed.pdf --customer "+cuid+" --type INVOICE")
+	out, errs, code := p.run(api.Operator, pdf, "document upload --yes - --name deed.pdf --customer "+cuid+" --type INVOICE")
 	if code != 0 || strings.TrimSpace(out) == "" {
 		t.Fatalf("upload: %q %q, exit %d", out, errs, code)
 	}
@@ -302,10 +302,10 @@ func TestFilesThroughStandardInput(t *testing.T) {
 		in, command, want string
 		exit              int
 	}{
-		{pdf, "document upload - --customer " + cuid, "--name is needed", 2},
-		{pdf, "document upload - --name .. --customer " + cuid, "needs a name", 2},
-		{"", "document upload - --name a.pdf --customer " + cuid, "empty", 5},
-		{strings.Repeat("x", api.MaxUpload+1), "document upload - --name a.pdf --customer " + cuid, "too large", 5},
+		{pdf, "document upload --yes - --customer " + cuid, "--name is needed", 2},
+		{pdf, "document upload --yes - --name .. --customer " + cuid, "needs a name", 2},
+		{"", "document upload --yes - --name a.pdf --customer " + cuid, "empty", 5},
+		{strings.Repeat("x", api.MaxUpload+1), "document upload --yes - --name a.pdf --customer " + cuid, "too large", 5},
 		{pdf, "document replace " + opid + " " + guid + " - --name new.pdf", "give --yes", 2},
 		{`{"individual":{}}`, "customer set-application " + cuid + " -", "give --yes", 2},
 		{strings.Repeat(" ", 1<<20+1), "customer set-application " + cuid + " - --yes", "larger than 1 MB", 2},
@@ -315,7 +315,7 @@ func TestFilesThroughStandardInput(t *testing.T) {
 			t.Errorf("%s: %q %q, exit %d", c.command, out, errs, code)
 		}
 	}
-	if _, errs, code := p.run(api.Viewer, pdf, "document upload - --name deed.pdf --customer "+cuid); code != 5 || !strings.Contains(errs, "Your role") {
+	if _, errs, code := p.run(api.Viewer, pdf, "document upload --yes - --name deed.pdf --customer "+cuid); code != 5 || !strings.Contains(errs, "Your role") {
 		t.Errorf("a viewer's upload: %q, exit %d", errs, code)
 	}
 	out, errs, code = p.run(api.Operator, pdf, "document replace "+opid+" "+guid+" - --name "+filepath.Join("some", "new.pdf")+" --yes")

@@ -27,15 +27,15 @@ type Options struct {
 	// Exec runs a command for the person in ctx and returns its exit code.
 	Exec   func(ctx context.Context, a *app.App, c sshd.Command) int
 	Limits sshd.Limits // zero fields: the defaults; Idle is the config's
-	// Ready is told when everything listens; nil for nobody.
+	// Ready is called when everything listens; may be nil.
 	Ready func(Addresses)
 }
 
 // Addresses are where the server listens; "" for what is off.
 type Addresses struct{ SSH, Webhooks, Metrics string }
 
-// goodbye bounds the wait for writes that were sent, after everybody has left.
-const goodbye = 10 * time.Second
+// drainTimeout bounds the wait for writes that were sent, after all sessions have ended.
+const drainTimeout = 10 * time.Second
 
 // server is what one Run keeps.
 type server struct {
@@ -55,8 +55,8 @@ type server struct {
 
 // Run serves what the config asks for until ctx ends. All ports are opened
 // before anything is served, so a mistake in the config or a port in use is told
-// at once. When a part fails, everything ends. After ctx ends nobody more is let
-// in, what was sent is awaited, and Run returns nil.
+// at once. When a part fails, everything ends. After ctx ends no connection
+// is accepted, sent writes are awaited, and Run returns nil.
 func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	c := a.Config
 	if c.SSH.Listen == "" && c.Webhooks.Listen == "" && c.Serve.Metrics == "" {
@@ -85,7 +85,7 @@ func (s *server) run(ctx context.Context) error {
 	s.served = true
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// What people do while they are sent away still needs the trail and its sync.
+	// Acts that are awaited at the end still need the trail and its sync.
 	behind, cancelBehind := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelBehind()
 	var back, front sync.WaitGroup
@@ -116,7 +116,7 @@ func (s *server) run(ctx context.Context) error {
 	<-ctx.Done()
 	front.Wait()
 	stopSync()
-	s.acts.settle(goodbye)
+	s.acts.awaitAll(drainTimeout)
 	cancelBehind()
 	back.Wait()
 	var failed *api.Error
@@ -180,7 +180,7 @@ func (s *server) announce() error {
 	return nil
 }
 
-// close gives back what was opened; ports that were served are closed already.
+// close closes what was opened; ports that were served are closed already.
 func (s *server) close(ctx context.Context) error {
 	if s.sshAt != nil {
 		_ = s.sshAt.Close()
@@ -200,7 +200,7 @@ func (s *server) close(ctx context.Context) error {
 	if s.hooks == nil {
 		return nil
 	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return s.hooks.Close(end)
 }

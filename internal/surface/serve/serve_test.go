@@ -45,10 +45,10 @@ func TestCommandsOverSSH(t *testing.T) {
 	if _, errs, code := p.run(api.Operator, "", remove+" --yes"); code != 0 {
 		t.Errorf("an operator's removal: %q, exit %d", errs, code)
 	}
-	if _, errs, code := p.run(api.Operator, "", "session refresh --yes"); code != 5 {
+	if _, errs, code := p.run(api.Operator, "", "session refresh --yes --yes"); code != 5 {
 		t.Errorf("an operator's refresh: %q, exit %d", errs, code)
 	}
-	if _, errs, code := p.run(api.OnCall, "", "session refresh --yes"); code != 0 {
+	if _, errs, code := p.run(api.OnCall, "", "session refresh --yes --yes"); code != 0 {
 		t.Errorf("the refresh of who is on call: %q, exit %d", errs, code)
 	}
 	if _, errs, code := p.run(api.Operator, "", "doctor"); code != 5 || !strings.Contains(errs, "oncall, admin") {
@@ -73,10 +73,10 @@ func TestNotOverSSH(t *testing.T) {
 	trap := p.file("trap")
 	for _, command := range []string{
 		"serve", "opdeck serve", "opdeck", "opdeck opdeck version", "sandbox", "config show", "config init", "completion bash", "man /tmp", "session keep", "event listen", "event forward --to http://127.0.0.1:1",
-		"event replay x --to http://127.0.0.1:1", "__complete operation", "bash -c id", "--config " + p.file("config.toml") + " limits", "limits --state " + p.dir,
+		"event replay --yes x --to http://127.0.0.1:1", "__complete operation", "bash -c id", "--config " + p.file("config.toml") + " limits", "limits --state " + p.dir,
 		"limits -c other", "limits --context=other", "limits --log-file " + p.file("new"), "limits --read-only", "limits --verbose",
-		"document upload " + trap + " --customer c", "document upload " + trap + " --name f.pdf --customer c", "document replace o d " + trap, "document download c d " + p.file("new"),
-		"compliance share c --token-file " + trap, "customer set-application c " + trap, "operation export -o csv " + p.file("new"), "event send " + trap,
+		"document upload --yes " + trap + " --customer c", "document upload " + trap + " --name f.pdf --customer c", "document replace o d " + trap, "document download c d " + p.file("new"),
+		"compliance share --yes c --token-file " + trap, "customer set-application c " + trap, "operation export -o csv " + p.file("new"), "event send " + trap,
 		"audit export " + p.file("new"), "audit prove 1 " + p.file("new"), "audit verify --proof " + trap, "audit verify --pub " + trap, "audit witness", "audit verify --file " + trap, "audit verify --evidence " + trap, "hook set --secret-file " + trap, "",
 	} {
 		out, errs, code := p.run(api.Admin, "", command)

@@ -23,25 +23,25 @@ func (s *server) openSSH(ctx context.Context) error {
 	if err != nil {
 		return cannot("[ssh]", err)
 	}
-	ring, err := sshd.NewRing(c.AuthorizedKeys, c.TrustedCA, time.Now)
+	keys, err := sshd.LoadAuthorizedKeys(c.AuthorizedKeys, c.TrustedCA, time.Now)
 	if err != nil {
 		return cannot("[ssh]", err)
 	}
-	for _, m := range ring.Mistakes() { // they keep nobody else out, but somebody is waiting behind each
+	for _, m := range keys.Mistakes() { // the other lines are used
 		if err := s.warn(m.Error()); err != nil {
 			return err
 		}
 	}
 	limits := s.opt.Limits
 	limits.Idle = c.IdleTimeout.D()
-	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Ring: ring, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
-		Settle: s.acts.settled, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console, Spoken: s.spoken,
+	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Keys: keys, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
+		AwaitWrites: s.acts.awaitSession, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console, Spoken: s.spoken,
 		Exec: func(ctx context.Context, c sshd.Command) int { return s.opt.Exec(ctx, s.app, c) }})
 	if err != nil {
 		return cannot("[ssh]", err)
 	}
 	s.app.JudgeSSH(func(p approval.Person) (api.Role, error) {
-		now, err := ring.Standing(p.Proof, p.Login, p.From)
+		now, err := keys.AuthorizeAgain(p.Proof, p.Login, p.From)
 		return now.Role, err
 	})
 	var lc net.ListenConfig
@@ -62,20 +62,19 @@ func (s *server) knownSources() string {
 // recheck ends approvals of people who lost their key or their role.
 func (s *server) recheck(ctx context.Context) {
 	if err := s.app.Approvals.Recheck(ctx, s.ssh.Fingerprint()); err != nil && ctx.Err() == nil {
-		s.app.Log.Error("approvals cannot be looked at", "err", err)
+		s.app.Log.Error("approvals cannot be checked", "err", err)
 	}
 }
 
-// console shows the console to the person in ctx. A console looks for a webhook
-// receiver of its own, and finds ours; it asks for the secret first, which is in
-// the server's environment and not in the person's.
+// console shows the console to the person in ctx. A console needs the secret of
+// the webhooks, which is in the server's environment and not in the person's.
 func (s *server) console(ctx context.Context, t sshd.Terminal) error {
 	env := s.app.SecretEnv(s.opt.Getenv, t.Getenv)
 	return console.Run(ctx, s.app, console.Options{In: t.In, Out: t.Out, Getenv: env, NoColor: t.Getenv("NO_COLOR") != "",
 		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter, Shared: s.shared})
 }
 
-// spoken talks with the person in ctx in lines.
+// spoken runs the console in lines for the person in ctx.
 func (s *server) spoken(ctx context.Context, l sshd.Line) error {
 	return spoken.Run(ctx, s.app, spoken.Options{In: l.In, Out: l.Out, Width: l.Width, Getenv: l.Getenv, Echo: l.Raw})
 }

@@ -116,7 +116,7 @@ func TestNoSHA1InCertificates(t *testing.T) {
 		if c.Signature.Format != format {
 			t.Fatalf("signed as %s", c.Signature.Format)
 		}
-		_, err = rules.judge(c, "ana", addr("127.0.0.1"), time.Now())
+		_, err = rules.authorize(c, "ana", addr("127.0.0.1"), time.Now())
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", format, err)
 		}

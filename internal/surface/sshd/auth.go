@@ -76,7 +76,7 @@ func (a *attempts) tell() (line, last string, reasons []string) {
 
 // config is the exchange of one connection.
 func (s *Server) config(ctx ssh.Context) *gossh.ServerConfig {
-	c, _ := ctx.Value(connKey{}).(*conn)
+	c := connOf(ctx)
 	return &gossh.ServerConfig{
 		Config:                  gossh.Config{KeyExchanges: exchanges, Ciphers: ciphers, MACs: macs},
 		MaxAuthTries:            s.opt.Limits.Tries,
@@ -91,7 +91,7 @@ func (s *Server) config(ctx ssh.Context) *gossh.ServerConfig {
 // offered looks at a key that may not be held: it says whether proving it would
 // be of any use.
 func (c *conn) offered(m gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permissions, error) {
-	p, err := c.srv.opt.Ring.Judge(key, m.User(), c.addr)
+	p, err := c.srv.opt.Keys.Authorize(key, m.User(), c.addr)
 	if err != nil {
 		c.missed(m.User(), key, err)
 		return nil, errors.New("not accepted")
@@ -115,12 +115,12 @@ func (c *conn) verified(m gossh.ConnMetadata, key gossh.PublicKey, perms *gossh.
 		c.missed(m.User(), key, &Refusal{"other_name", "the key is " + p.Name + "'s"})
 		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: "This key is " + p.Name + "'s: log in with that name.\r\n"}
 	}
-	hangUp, ok := c.srv.seats.connect(p.Login)
+	disconnect, ok := c.srv.sessions.connect(p.Login)
 	if !ok {
 		c.missed(m.User(), key, &Refusal{"too_many_connections", "the person has too many connections"})
 		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: "You have as many connections open as one person may have.\r\n"}
 	}
-	c.prove(p, key, m.User(), hangUp)
+	c.prove(p, key, m.User(), disconnect)
 	kind := "key"
 	if _, cert := key.(*gossh.Certificate); cert {
 		kind = "certificate"

@@ -14,8 +14,8 @@ import (
 	"opdeck/api"
 )
 
-// maxCertLife is the longest life of a certificate that is accepted. Who leaves
-// must be out by the next day even when nobody revokes anything.
+// maxCertLife is the longest life of a certificate that is accepted. A person who leaves
+// must be locked out by the next day even when nothing is revoked.
 const maxCertLife = 25 * time.Hour
 
 // rolePrefix marks the principal that gives the role.
@@ -49,7 +49,7 @@ func (a authority) line(line []byte) error {
 	if revoked && (strings.HasPrefix(word, "serial:") || strings.HasPrefix(word, "id:")) {
 		if n, is := strings.CutPrefix(word, "serial:"); is {
 			if _, err := strconv.ParseUint(n, 10, 64); err != nil {
-				return errors.New("the serial number is none")
+				return errors.New("not a serial number")
 			}
 		}
 		a.revoked[word] = true
@@ -57,7 +57,7 @@ func (a authority) line(line []byte) error {
 	}
 	pub, _, options, _, err := gossh.ParseAuthorizedKey(rest)
 	if err != nil {
-		return errors.New("this is no public key in OpenSSH format")
+		return errors.New("not a public key in OpenSSH format")
 	}
 	if revoked {
 		a.revoked[string(pub.Marshal())] = true
@@ -65,7 +65,7 @@ func (a authority) line(line []byte) error {
 	}
 	for _, o := range options {
 		if o != "cert-authority" {
-			return errors.New("an option stands here; who signs may sign for everybody")
+			return errors.New("options are not allowed here: an authority signs for everybody")
 		}
 	}
 	if err := usable(pub); err != nil {
@@ -75,14 +75,14 @@ func (a authority) line(line []byte) error {
 	return nil
 }
 
-// judge decides about a certificate of a person who logs in as user. It proves
-// nothing about who holds the key: that is the exchange's affair.
-func (a authority) judge(c *gossh.Certificate, user string, from netip.Addr, now time.Time) (Person, error) {
+// authorize decides about a certificate for a login as user. Whether the client
+// holds the key is proven by the SSH exchange.
+func (a authority) authorize(c *gossh.Certificate, user string, from netip.Addr, now time.Time) (Person, error) {
 	switch {
 	case c.CertType != gossh.UserCert:
 		return refused("host_certificate", "the certificate is for a host")
 	case !a.keys[string(c.SignatureKey.Marshal())]:
-		return refused("unknown_ca", "the certificate is signed by a stranger")
+		return refused("unknown_ca", "the certificate is signed by an unknown authority")
 	case a.isRevoked(c):
 		return refused("revoked", "the certificate is revoked")
 	}
@@ -108,16 +108,16 @@ func (a authority) judge(c *gossh.Certificate, user string, from netip.Addr, now
 	}
 	switch {
 	case c.KeyId == "" || checkName(c.KeyId) != nil:
-		return refused("key_id", "the certificate's key id is no name of a person")
+		return refused("key_id", "the certificate's key id is not a valid name")
 	case checkName(user) != nil:
-		return refused("principal", "the login name is no name of a person")
+		return refused("principal", "the login name is not a valid name")
 	case c.Signature == nil || weakSignature(c.Signature.Format):
 		return refused("weak_signature", "the certificate is signed with SHA-1")
 	}
 	// Signature, and the same once more by the library.
 	check := gossh.CertChecker{SupportedCriticalOptions: []string{"source-address"}, Clock: func() time.Time { return now }}
 	if err := check.CheckCert(user, c); err != nil {
-		return refused("certificate", "the certificate does not hold")
+		return refused("certificate", "the certificate is not valid")
 	}
 	_, pty := c.Extensions["permit-pty"]
 	return Person{Name: c.KeyId, Role: role, Key: gossh.FingerprintSHA256(c.Key), Login: user, Cert: c.KeyId,
@@ -157,7 +157,7 @@ func checkLife(c *gossh.Certificate, now time.Time) error {
 // must be another one of them.
 func principals(list []string, user string) (role api.Role, err error) {
 	if len(list) == 0 {
-		_, err := refused("no_principals", "the certificate names nobody")
+		_, err := refused("no_principals", "the certificate has no principals")
 		return "", err
 	}
 	var roles []string
@@ -170,7 +170,7 @@ func principals(list []string, user string) (role api.Role, err error) {
 	case len(roles) != 1:
 		_, err = refused("role", "the certificate does not name exactly one role")
 	case !api.Role(roles[0]).Valid():
-		_, err = refused("role", "the certificate names a role that there is not")
+		_, err = refused("role", "the certificate names an unknown role")
 	case strings.HasPrefix(user, rolePrefix) || !slices.Contains(list, user):
 		_, err = refused("principal", "the certificate is not for this login name")
 	default:

@@ -70,7 +70,7 @@ func TestCertificates(t *testing.T) {
 		{"no person", "ana", func(c *gossh.Certificate) { c.KeyId = "" }, "key_id"},
 		{"hostile person", "ana", func(c *gossh.Certificate) { c.KeyId = "ana\x1b[2J" }, "key_id"},
 	} {
-		p, err := rules.judge(certificate(t, person, ca, c.change), c.user, addr("127.0.0.1"), now)
+		p, err := rules.authorize(certificate(t, person, ca, c.change), c.user, addr("127.0.0.1"), now)
 		var r *Refusal
 		switch {
 		case c.reason == "" && (err != nil || p.Name != "ana" || p.NoTerminal):
@@ -79,12 +79,12 @@ func TestCertificates(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.reason)
 		}
 	}
-	if _, err := rules.judge(certificate(t, person, other, nil), "ana", addr("127.0.0.1"), now); err == nil {
+	if _, err := rules.authorize(certificate(t, person, other, nil), "ana", addr("127.0.0.1"), now); err == nil {
 		t.Error("a stranger's signature holds")
 	}
 	forged := certificate(t, person, ca, nil)
 	forged.ValidPrincipals = []string{"ana", "role:admin"} // after it was signed
-	if _, err := rules.judge(forged, "ana", addr("127.0.0.1"), now); err == nil {
+	if _, err := rules.authorize(forged, "ana", addr("127.0.0.1"), now); err == nil {
 		t.Error("a changed certificate holds")
 	}
 }

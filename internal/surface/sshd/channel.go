@@ -1,6 +1,7 @@
 package sshd
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,7 @@ const (
 
 // noChannel refuses forwarding of every kind.
 func (s *Server) noChannel(_ *ssh.Server, _ *gossh.ServerConn, n gossh.NewChannel, ctx ssh.Context) {
-	s.refuse(ctx, n.ChannelType())
+	s.refuse(connOf(ctx), n.ChannelType())
 	_ = n.Reject(gossh.Prohibited, "this server serves a console and nothing else")
 }
 
@@ -35,19 +36,27 @@ func (s *Server) noChannel(_ *ssh.Server, _ *gossh.ServerConn, n gossh.NewChanne
 func (s *Server) noRequest(ctx ssh.Context, _ *ssh.Server, req *gossh.Request) (bool, []byte) {
 	switch req.Type {
 	case "tcpip-forward", "streamlocal-forward@openssh.com":
-		s.refuse(ctx, req.Type)
+		s.refuse(connOf(ctx), req.Type)
 	}
 	return false, nil
 }
 
-// refuse records that a person asked for what there is not, once a connection.
-func (s *Server) refuse(ctx ssh.Context, what string) {
-	c, _ := ctx.Value(connKey{}).(*conn)
-	if c == nil || !c.first(what) {
+// refuse records that a person asked for something that is not offered, once a
+// connection. It does not wait for the audit trail: requests are answered at once.
+func (s *Server) refuse(c *conn, what string) {
+	if c == nil || !c.firstRefusal(what) {
 		return
 	}
 	s.stats.add(&s.stats.refused, "not_offered")
-	s.note(ctx, c.actor(""), api.Event{Name: eventRefused, Object: "ssh", Detail: "asked for " + known(what) + ", which is not offered"})
+	s.running.Go(func() {
+		s.note(context.Background(), c.actor(""), api.Event{Name: eventRefused, Object: "ssh", Detail: "asked for " + known(what) + ", which is not offered"})
+	})
+}
+
+// connOf finds the connection in the library's context.
+func connOf(ctx ssh.Context) *conn {
+	c, _ := ctx.Value(connKey{}).(*conn)
+	return c
 }
 
 // known keeps names of requests that the other side made up out of the trail.
@@ -69,11 +78,11 @@ func (c *conn) actor(session string) api.Actor {
 
 // session is one session channel.
 type session struct {
-	srv  *Server
-	c    *conn
-	ch   gossh.Channel
-	who  api.Actor
-	rise func() // gives the seat back
+	srv     *Server
+	c       *conn
+	ch      gossh.Channel
+	who     api.Actor
+	release func() // gives the place back
 
 	env      map[string]string
 	asked    int // requests so far
@@ -87,23 +96,23 @@ type session struct {
 // session serves one session channel. It runs until the channel is closed by
 // both sides.
 func (s *Server) session(_ *ssh.Server, sc *gossh.ServerConn, n gossh.NewChannel, ctx ssh.Context) {
-	c, _ := ctx.Value(connKey{}).(*conn)
+	c := connOf(ctx)
 	if p := personOf(sc.Permissions); c == nil || p.Name == "" || !p.Role.Valid() || p.Name != c.person.Name || p.Role != c.person.Role {
-		_ = n.Reject(gossh.Prohibited, "nobody is signed in")
+		_ = n.Reject(gossh.Prohibited, "not authenticated")
 		return
 	}
 	c.once.Do(func() { go c.alive(sc) })
 	end, why := c.begin()
 	if why == "" {
 		defer end()
-		var rise func()
-		if rise, why = s.seats.sit(c.person); why == "" {
-			defer rise()
+		var release func()
+		if release, why = s.sessions.acquire(c.person); why == "" {
+			defer release()
 			ch, reqs, err := n.Accept()
 			if err != nil {
 				return
 			}
-			x := &session{srv: s, c: c, ch: ch, rise: rise, env: map[string]string{}, size: newWindow()}
+			x := &session{srv: s, c: c, ch: ch, release: release, env: map[string]string{}, size: newWindow()}
 			x.serve(reqs)
 			return
 		}
@@ -132,7 +141,7 @@ func (x *session) serve(reqs <-chan *gossh.Request) {
 		}
 	}
 	if x.run != nil {
-		x.run.cancel(errGone)
+		x.run.cancel(errLeft)
 		x.finished.Wait()
 	}
 }
@@ -155,7 +164,7 @@ func (x *session) request(req *gossh.Request) (ok bool) {
 		return x.signal(req.Payload)
 	case "eow@openssh.com": // the client writes nowhere any more; of a shared connection it is the only sign
 		if x.run != nil {
-			x.run.cancel(errGone)
+			x.run.cancel(errLeft)
 		}
 	case "shell":
 		return x.prepare("", false)
@@ -163,19 +172,9 @@ func (x *session) request(req *gossh.Request) (ok bool) {
 		var p struct{ Command string }
 		return gossh.Unmarshal(req.Payload, &p) == nil && x.prepare(p.Command, true)
 	case "x11-req", "auth-agent-req@openssh.com", "subsystem":
-		x.srv.refuseOn(x.c, req.Type)
+		x.srv.refuse(x.c, req.Type)
 	}
 	return false
-}
-
-// refuseOn is refuse for requests on a channel.
-func (s *Server) refuseOn(c *conn, what string) {
-	if c.first(what) {
-		s.stats.add(&s.stats.refused, "not_offered")
-		s.running.Go(func() { // the trail may be slow; requests are answered at once
-			s.note(c.srv.background(), c.actor(""), api.Event{Name: eventRefused, Object: "ssh", Detail: "asked for " + known(what) + ", which is not offered"})
-		})
-	}
 }
 
 func (x *session) takePTY(payload []byte) bool {
@@ -229,7 +228,7 @@ func (x *session) signal(payload []byte) bool {
 	if x.run == nil || gossh.Unmarshal(payload, &p) != nil || !slices.Contains([]string{"INT", "TERM", "HUP", "QUIT"}, p.Name) {
 		return false
 	}
-	x.run.cancel(errGone)
+	x.run.cancel(errLeft)
 	return true
 }
 
@@ -243,16 +242,16 @@ func (x *session) prepare(command string, exec bool) bool {
 	return true
 }
 
-// window is the size of the terminal: the newest one counts, and nobody has to
-// take the ones before.
+// window is the size of the terminal: the newest one counts, older ones
+// may be skipped.
 type window struct {
-	mu   *sync.Mutex
-	now  *paint.Size // guarded by mu
-	news chan paint.Size
+	mu      *sync.Mutex
+	now     *paint.Size // guarded by mu
+	resizes chan paint.Size
 }
 
 func newWindow() window {
-	return window{mu: new(sync.Mutex), now: &paint.Size{W: 80, H: 24}, news: make(chan paint.Size, 1)}
+	return window{mu: new(sync.Mutex), now: &paint.Size{W: 80, H: 24}, resizes: make(chan paint.Size, 1)}
 }
 
 func (w window) set(width, height uint32) {
@@ -266,8 +265,8 @@ func (w window) set(width, height uint32) {
 	w.offer()
 }
 
-// nudge makes the program hear of its size again.
-func (w window) nudge() {
+// notify sends the size once more, so that the program gets a message.
+func (w window) notify() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.offer()
@@ -276,10 +275,10 @@ func (w window) nudge() {
 // offer needs mu.
 func (w window) offer() {
 	select {
-	case <-w.news:
+	case <-w.resizes:
 	default:
 	}
-	w.news <- *w.now
+	w.resizes <- *w.now
 }
 
 func (w window) get() (width, height int) {

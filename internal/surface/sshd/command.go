@@ -15,7 +15,7 @@ func (r *run) runCommand() int {
 	errs := io.Writer(&stallWriter{w: x.ch.Stderr(), limit: x.srv.opt.Limits.Stall, stalled: func() { _ = x.c.Close() }})
 	c := Command{In: x.ch, Out: r.out, Err: errs}
 	if x.pty { // the terminal at the other end is raw
-		c.In, c.Out, c.Err = newCooked(x.ch, r.cancel), &crlf{w: r.out}, &crlf{w: errs}
+		c.In, c.Out, c.Err = newLineInput(x.ch, r.cancel), &crlf{w: r.out}, &crlf{w: errs}
 	}
 	var err error
 	if c.Args, err = splitWords(r.command); err != nil {
@@ -80,24 +80,24 @@ func (c *crlf) Write(b []byte) (int, error) {
 // maxTyped is how much typed text waits for a command to read it, in bytes.
 const maxTyped = 1 << 20
 
-// cooked gives what is typed at a raw terminal, unseen, as lines: ctrl+c ends
+// lineInput gives what is typed at a raw terminal, unseen, as lines: ctrl+c ends
 // the command, ctrl+d the input.
-type cooked struct {
+type lineInput struct {
 	mu   sync.Mutex
 	more sync.Cond
 	b    bytes.Buffer // guarded by mu
 	end  bool         // guarded by mu
 }
 
-func newCooked(in io.Reader, cancel context.CancelCauseFunc) *cooked {
-	c := &cooked{}
+func newLineInput(in io.Reader, cancel context.CancelCauseFunc) *lineInput {
+	c := &lineInput{}
 	c.more.L = &c.mu
 	go c.typed(in, cancel)
 	return c
 }
 
 // typed takes the keys until there are no more.
-func (c *cooked) typed(in io.Reader, cancel context.CancelCauseFunc) {
+func (c *lineInput) typed(in io.Reader, cancel context.CancelCauseFunc) {
 	b := make([]byte, 1024)
 	for {
 		n, err := in.Read(b)
@@ -106,7 +106,7 @@ func (c *cooked) typed(in io.Reader, cancel context.CancelCauseFunc) {
 			switch {
 			case key == 3:
 				c.end = true
-				cancel(errGone)
+				cancel(errLeft)
 			case key == 4:
 				c.end = true
 			case c.end || c.b.Len() >= maxTyped:
@@ -125,7 +125,7 @@ func (c *cooked) typed(in io.Reader, cancel context.CancelCauseFunc) {
 	}
 }
 
-func (c *cooked) Read(b []byte) (int, error) {
+func (c *lineInput) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.b.Len() == 0 {

@@ -58,7 +58,7 @@ func TestTypedLines(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	r, w := io.Pipe()
-	c := newCooked(r, cancel)
+	c := newLineInput(r, cancel)
 	go func() {
 		_, _ = io.WriteString(w, "one\rtwo\r\x04lost")
 		_, _ = io.WriteString(w, "\x03")
@@ -69,7 +69,7 @@ func TestTypedLines(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	<-ctx.Done()
-	if !errors.Is(context.Cause(ctx), errGone) {
+	if !errors.Is(context.Cause(ctx), errLeft) {
 		t.Error("ctrl+c did not end the command")
 	}
 	var out bytes.Buffer

@@ -11,21 +11,21 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 )
 
-// An ended is a way out of a session that is not the person's own.
-type ended struct {
+// An endReason says why a session ended that the person did not end.
+type endReason struct {
 	word string // for counters and the audit trail
 	say  string // to the person
 }
 
-func (e *ended) Error() string { return e.say }
+func (e *endReason) Error() string { return e.say }
 
 var (
-	errIdle     = &ended{"idle", "No key was pressed for too long. This session ends."}
-	errTooLong  = &ended{"time_limit", "This session has lasted as long as one may and ends."}
-	errRevoked  = &ended{"revoked", "The key or certificate of this session is not accepted any more. It ends."}
-	errChanged  = &ended{"role_changed", "Your role has changed. This session ends; connect again."}
-	errStopping = &ended{"server_stop", "The server is stopping. This session ends."}
-	errGone     = &ended{"disconnected", "The other side has left."}
+	errIdle     = &endReason{"idle", "No key was pressed for too long. This session ends."}
+	errTooLong  = &endReason{"time_limit", "This session has lasted as long as one may and ends."}
+	errRevoked  = &endReason{"revoked", "The key or certificate of this session is not accepted any more. It ends."}
+	errChanged  = &endReason{"role_changed", "Your role has changed. This session ends; connect again."}
+	errStopping = &endReason{"server_stop", "The server is stopping. This session ends."}
+	errLeft     = &endReason{"disconnected", "The other side has left."}
 )
 
 // conn is one connection. Before the proof it is bounded by preAuthLimit.
@@ -48,10 +48,10 @@ type conn struct {
 
 	proven atomic.Bool
 	// Set before proven, never changed afterwards.
-	person Person
-	key    gossh.PublicKey
-	user   string
-	hangUp func() // gives the person's connection back
+	person     Person
+	key        gossh.PublicKey
+	user       string
+	disconnect func() // gives the person's connection back
 
 	once     sync.Once // the first session channel
 	gone     chan struct{}
@@ -59,9 +59,9 @@ type conn struct {
 	mu       sync.Mutex
 	sessions map[*session]bool // guarded by mu: those that run
 	channels int               // guarded by mu: those that are open
-	lone     *time.Timer       // guarded by mu: ends a connection without a session
-	ending   *ended            // guarded by mu: nobody may begin any more
-	told     map[string]bool   // guarded by mu: kinds of requests refused
+	unused   *time.Timer       // guarded by mu: ends a connection without a session
+	ending   *endReason        // guarded by mu: no session may begin any more
+	refusals map[string]bool   // guarded by mu: kinds of requests refused
 }
 
 // connKey finds the conn in the library's context.
@@ -71,9 +71,9 @@ type connKey struct{}
 // connection's own.
 func (s *Server) accept(ctx ssh.Context, nc net.Conn) net.Conn {
 	addr := addrOf(nc.RemoteAddr())
-	c := &conn{Conn: nc, srv: s, addr: addr, began: time.Now(), hangUp: func() {}, gone: make(chan struct{}),
-		spoke: make(chan struct{}), sessions: map[*session]bool{}, told: map[string]bool{}}
-	go c.hear()
+	c := &conn{Conn: nc, srv: s, addr: addr, began: time.Now(), disconnect: func() {}, gone: make(chan struct{}),
+		spoke: make(chan struct{}), sessions: map[*session]bool{}, refusals: map[string]bool{}}
+	go c.readFirst()
 	var ok bool
 	if c.leave, ok = s.preAuth.enter(addr, c, s.stopping); !ok {
 		s.stats.add(&s.stats.refused, "too_many_pending")
@@ -116,13 +116,13 @@ func (c *conn) Close() error {
 		close(c.gone)
 		c.leave()
 		if c.proven.Load() {
-			c.hangUp()
+			c.disconnect()
 		} else {
 			c.failed()
 		}
 		c.mu.Lock()
-		if c.lone != nil {
-			c.lone.Stop()
+		if c.unused != nil {
+			c.unused.Stop()
 		}
 		c.mu.Unlock()
 		c.srv.mu.Lock()
@@ -132,9 +132,9 @@ func (c *conn) Close() error {
 	return err
 }
 
-// hear reads the first bytes of the client while the connection waits for a place:
-// whoever means it speaks at once.
-func (c *conn) hear() {
+// readFirst reads the first bytes of the client while the connection waits for a place:
+// a real client speaks at once.
+func (c *conn) readFirst() {
 	defer close(c.spoke)
 	b := make([]byte, 256)
 	n, err := c.Conn.Read(b)
@@ -188,7 +188,7 @@ func (c *conn) drop() {
 	_ = c.Conn.Close()
 }
 
-// Write bounds how long the network may not take what is written. Until the
+// Write bounds how long the network may refuse what is written. Until the
 // proof the deadline of the handshake does that.
 func (c *conn) Write(b []byte) (int, error) {
 	if c.proven.Load() {
@@ -198,13 +198,13 @@ func (c *conn) Write(b []byte) (int, error) {
 }
 
 // prove notes who the connection belongs to; the exchange is over.
-func (c *conn) prove(p Person, key gossh.PublicKey, user string, hangUp func()) {
-	c.person, c.key, c.user, c.hangUp = p, key, user, hangUp
+func (c *conn) prove(p Person, key gossh.PublicKey, user string, disconnect func()) {
+	c.person, c.key, c.user, c.disconnect = p, key, user, disconnect
 	c.proven.Store(true)
 	c.leave()
 	c.srv.preAuth.known.add(c.addr)
 	c.mu.Lock()
-	c.lone = time.AfterFunc(c.srv.opt.Limits.Lone, func() { _ = c.Close() })
+	c.unused = time.AfterFunc(c.srv.opt.Limits.Unused, func() { _ = c.Close() })
 	c.mu.Unlock()
 	s := c.srv
 	s.mu.Lock()
@@ -214,7 +214,7 @@ func (c *conn) prove(p Person, key gossh.PublicKey, user string, hangUp func()) 
 	s.mu.Unlock()
 	select {
 	case <-c.gone: // closed meanwhile
-		hangUp()
+		disconnect()
 	default:
 	}
 }
@@ -251,12 +251,12 @@ func (c *conn) begin() (end func(), why string) {
 		return nil, "this connection has as many sessions as one may have"
 	}
 	c.channels++
-	c.lone.Stop()
+	c.unused.Stop()
 	return sync.OnceFunc(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.channels--; c.channels == 0 {
-			c.lone.Reset(c.srv.opt.Limits.Lone)
+			c.unused.Reset(c.srv.opt.Limits.Unused)
 		}
 	}), ""
 }
@@ -282,8 +282,8 @@ func (c *conn) part(s *session) {
 	}
 }
 
-// dismiss ends all sessions of the connection, then the connection.
-func (c *conn) dismiss(why *ended) {
+// endSessions ends all sessions of the connection, then the connection.
+func (c *conn) endSessions(why *endReason) {
 	c.mu.Lock()
 	if c.ending == nil {
 		c.ending = why
@@ -302,13 +302,13 @@ func (c *conn) dismiss(why *ended) {
 	}
 }
 
-// once a connection, a kind of request that is refused is told.
-func (c *conn) first(kind string) bool {
+// firstRefusal is true once for each kind of refused request of a connection.
+func (c *conn) firstRefusal(kind string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.told[kind] || len(c.told) >= 8 {
+	if c.refusals[kind] || len(c.refusals) >= 8 {
 		return false
 	}
-	c.told[kind] = true
+	c.refusals[kind] = true
 	return true
 }

@@ -11,7 +11,7 @@ import (
 	"opdeck/ui"
 )
 
-// needsTerminal tells who comes without one what to do.
+// What a client without a usable terminal is told.
 const (
 	needsTerminal = "The console needs a terminal: ssh -t HOST. Commands work without one: ssh HOST operation get OPID, ssh HOST help."
 	dumbTerminal  = "This terminal cannot show the console: it moves no cursor (TERM is dumb or unknown). Commands work: ssh HOST operation get OPID, ssh HOST help."
@@ -26,8 +26,8 @@ func (r *run) runConsole() (code int, say string) {
 	case x.term == "dumb":
 		return 2, dumbTerminal
 	}
-	return exit(x.srv.opt.Console(r.ctx, Terminal{In: &untilGone{x.ch, r.cancel}, Out: r.out, Getenv: x.getenv,
-		Size: x.size.get, Resizes: x.size.news, Filter: r.watch.filter}))
+	return exit(x.srv.opt.Console(r.ctx, Terminal{In: &cancelAtEOF{x.ch, r.cancel}, Out: r.out, Getenv: x.getenv,
+		Size: x.size.get, Resizes: x.size.resizes, Filter: r.watch.filter}))
 }
 
 // watch counts a session's time: idle from the last key, and in all. Only keys
@@ -71,7 +71,7 @@ func (w *watch) tell(line string) {
 		return
 	}
 	w.say.Store(&line)
-	w.r.x.size.nudge()
+	w.r.x.size.notify()
 }
 
 // run warns and ends in time. Times are from the monotonic clock.
@@ -118,7 +118,7 @@ func (w *watch) run() {
 	}
 }
 
-// quiet is the warning of who does nothing.
+// quiet is the warning before the session ends for lack of keys.
 func (w *watch) quiet(since, left string) string {
 	if w.r.spoken {
 		return "Nothing was typed for " + since + ": this session ends in " + left + " unless something is."

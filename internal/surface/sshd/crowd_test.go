@@ -31,7 +31,7 @@ func crowd(t testing.TB, n int, change func(*Options)) (*house, []gossh.Signer) 
 			t.Fatal(err)
 		}
 		write(t, h.keys(), string(b)+lines.String())
-		if o.Ring, err = NewRing(h.keys(), "", time.Now); err != nil {
+		if o.Keys, err = LoadAuthorizedKeys(h.keys(), "", time.Now); err != nil {
 			t.Fatal(err)
 		}
 		o.Limits.Conns, o.Limits.PerPerson = 1000, 1000
@@ -214,7 +214,7 @@ func TestOnePersonsSessions(t *testing.T) {
 // those inside do not notice.
 func TestSilentConnections(t *testing.T) {
 	h := open(t, func(_ *house, o *Options) {
-		o.Limits.Handshake, o.Limits.Patience = 2*time.Second, 50*time.Millisecond // others shake hands within it on a busy machine
+		o.Limits.Handshake, o.Limits.QueueWait = 2*time.Second, 50*time.Millisecond // others shake hands within it on a busy machine
 	})
 	x := h.console(h.login("ana"))
 	x.shows(t, "hello ana")

@@ -27,9 +27,9 @@ func LoadHostKey(path string) (gossh.Signer, error) {
 	var locked *gossh.PassphraseMissingError
 	switch {
 	case errors.As(err, &locked):
-		return nil, fmt.Errorf("host key %s: it is locked with a passphrase, and nobody is there to give it", path)
+		return nil, fmt.Errorf("host key %s: it is protected by a passphrase, which the server cannot ask for", path)
 	case err != nil:
-		return nil, fmt.Errorf("host key %s: this is no private key in OpenSSH or PEM form", path)
+		return nil, fmt.Errorf("host key %s: not a private key in OpenSSH or PEM form", path)
 	}
 	if err := usable(key.PublicKey()); err != nil {
 		return nil, fmt.Errorf("host key %s: %w", path, err)
@@ -37,14 +37,14 @@ func LoadHostKey(path string) (gossh.Signer, error) {
 	return key, nil
 }
 
-// readPrivate reads a file that nobody else may read or write.
+// readPrivate reads a file that only its owner may read or write.
 func readPrivate(path string) ([]byte, error) {
 	st, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, errors.New("there is no such file; ssh-keygen -t ed25519 -N '' -f FILE makes one")
 	case err != nil:
-		return nil, errors.New("the file cannot be looked at")
+		return nil, errors.New("the file cannot be examined")
 	case !st.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	}

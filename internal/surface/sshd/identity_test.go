@@ -51,12 +51,12 @@ func TestOneKeyIsOnePerson(t *testing.T) {
 			(got.Serial == "") != (c.want.Cert == "") || got.Host != h.srv.Fingerprint() || got.UID != "" {
 			t.Errorf("%s: %+v", c.name, got)
 		}
-		again, err := h.srv.opt.Ring.Standing(got.Proof, got.Login, got.From)
+		again, err := h.srv.opt.Keys.AuthorizeAgain(got.Proof, got.Login, got.From)
 		if err != nil || again.Key != got.Key || again.Role != api.Operator {
 			t.Errorf("%s, judged again: %+v, %v", c.name, again, err)
 		}
 		for _, bad := range []struct{ proof, user, from string }{{"", got.Login, got.From}, {got.Proof, "bo", got.From}} {
-			if p, err := h.srv.opt.Ring.Standing(bad.proof, bad.user, bad.from); err == nil {
+			if p, err := h.srv.opt.Keys.AuthorizeAgain(bad.proof, bad.user, bad.from); err == nil {
 				t.Errorf("%s, judged as %+v: %+v", c.name, bad, p)
 			}
 		}
@@ -71,7 +71,7 @@ func TestLoginNamesOfCertificates(t *testing.T) {
 	rules, _ := parseCA("ca", []byte(line(ca)))
 	for _, name := range []string{"аna", "ana\x1b", "1", "*"} {
 		c := certificate(t, person, ca, func(c *gossh.Certificate) { c.ValidPrincipals = []string{name, "role:operator"} })
-		if p, err := rules.judge(c, name, addr("127.0.0.1"), time.Now()); err == nil {
+		if p, err := rules.authorize(c, name, addr("127.0.0.1"), time.Now()); err == nil {
 			t.Errorf("%q came in as %+v", name, p)
 		}
 	}

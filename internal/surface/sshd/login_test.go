@@ -77,7 +77,7 @@ func TestAnotherPersonsKey(t *testing.T) {
 	// A first attempt under ana's name, then bo's name with ana's key, on one
 	// connection, as the library asks.
 	nc, _ := net.Pipe()
-	c := &conn{Conn: nc, srv: h.srv, gone: make(chan struct{}), leave: func() {}, hangUp: func() {}}
+	c := &conn{Conn: nc, srv: h.srv, gone: make(chan struct{}), leave: func() {}, disconnect: func() {}}
 	if _, err := c.offered(meta("ana"), stranger.PublicKey()); err == nil {
 		t.Fatal("a stranger's key was welcome")
 	}
@@ -111,7 +111,7 @@ func TestAnotherNameOnOneConnection(t *testing.T) {
 	h := open(t, func(h *house, o *Options) {
 		write(t, h.keys(), `name="eva",role="operator" `+line(key(t, h.dir, "eva"))+`name="bob",role="viewer" `+line(key(t, h.dir, "bob")))
 		var err error
-		if o.Ring, err = NewRing(h.keys(), "", time.Now); err != nil {
+		if o.Keys, err = LoadAuthorizedKeys(h.keys(), "", time.Now); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -318,7 +318,7 @@ func TestHostKey(t *testing.T) {
 		{"group", func(p string) { copyFile(t, dir+"/good", p, 0o640) }, "0640"},
 		{"garbage", func(p string) {
 			write(t, p, "-----BEGIN OPENSSH PRIVATE KEY-----\nrubbish\n-----END OPENSSH PRIVATE KEY-----\n")
-		}, "no private key"},
+		}, "not a private key"},
 		{"link", func(p string) { _ = os.Symlink(dir+"/good", p) }, "not a regular file"},
 		{"folder", func(p string) { _ = os.Mkdir(p, 0o700) }, "not a regular file"},
 		{"fine", func(p string) { copyFile(t, dir+"/good", p, 0o400) }, ""},
@@ -350,7 +350,7 @@ func copyFile(t *testing.T, from, to string, mode os.FileMode) {
 }
 
 func TestNobodyWithoutRules(t *testing.T) {
-	if _, err := NewRing("", "", time.Now); err == nil {
+	if _, err := LoadAuthorizedKeys("", "", time.Now); err == nil {
 		t.Error("a ring without files")
 	}
 	path := t.TempDir() + "/keys"
@@ -358,7 +358,7 @@ func TestNobodyWithoutRules(t *testing.T) {
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewRing(path, "", time.Now); err == nil || !strings.Contains(err.Error(), "others may write") {
+	if _, err := LoadAuthorizedKeys(path, "", time.Now); err == nil || !strings.Contains(err.Error(), "others may write") {
 		t.Errorf("a file that others may write: %v", err)
 	}
 	if _, err := New(Options{}); err == nil {

@@ -70,7 +70,7 @@ type sitting struct {
 	out *lockedBuffer
 }
 
-func (h *house) sit(key string, args ...string) *sitting {
+func (h *house) acquire(key string, args ...string) *sitting {
 	h.t.Helper()
 	s := &sitting{Cmd: h.ssh(context.Background(), key, args...), out: &lockedBuffer{}}
 	var err error
@@ -172,7 +172,7 @@ func TestOpenSSHCertificates(t *testing.T) {
 
 func TestOpenSSHNothingElse(t *testing.T) {
 	needSSH(t)
-	h := open(t, func(_ *house, o *Options) { o.Limits.Lone = 2 * time.Second })
+	h := open(t, func(_ *house, o *Options) { o.Limits.Unused = 2 * time.Second })
 	target, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestOpenSSHNothingElse(t *testing.T) {
 func TestOpenSSHConsole(t *testing.T) {
 	needSSH(t)
 	h := open(t, nil)
-	s := h.sit("ana", "ana@127.0.0.1")
+	s := h.acquire("ana", "ana@127.0.0.1")
 	s.shows(t, "hello ana (operator)")
 	s.shows(t, "80x24")
 	_, _ = s.tty.WriteString("abc")
@@ -256,7 +256,7 @@ func TestOpenSSHConsole(t *testing.T) {
 	s.shows(t, "\x1b[?1049l") // the terminal is restored
 	soon(t, "the end is recorded", func() bool { return len(h.trail.find("console.close", "left after")) == 1 })
 
-	c := h.sit("ana", "ana@127.0.0.1")
+	c := h.acquire("ana", "ana@127.0.0.1")
 	c.shows(t, "hello")
 	_ = c.Process.Kill() // kill -9 of the client
 	soon(t, "the session is over", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
@@ -289,7 +289,7 @@ func TestOpenSSHControlMaster(t *testing.T) {
 	}
 	defer func() { _ = master.Process.Kill(); _ = master.Wait() }()
 	soon(t, "the shared connection is there", func() bool { _, err := os.Stat(socket); return err == nil })
-	s := h.sit("ana", "-S", socket, "-o", "SendEnv=LC_TICK", "ana@127.0.0.1")
+	s := h.acquire("ana", "-S", socket, "-o", "SendEnv=LC_TICK", "ana@127.0.0.1")
 	s.shows(t, "hello ana")
 	if n := h.srv.Counters().Connections; n != 1 {
 		t.Errorf("%d connections", n)
@@ -310,7 +310,7 @@ func TestOpenSSHControlMaster(t *testing.T) {
 func TestOpenSSHStopped(t *testing.T) {
 	needSSH(t)
 	h := open(t, func(_ *house, o *Options) { o.Limits.KeepAlive = 150 * time.Millisecond })
-	s := h.sit("ana", "-o", "SendEnv=LC_TICK", "ana@127.0.0.1")
+	s := h.acquire("ana", "-o", "SendEnv=LC_TICK", "ana@127.0.0.1")
 	s.shows(t, "hello ana")
 	if err := s.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -338,7 +338,7 @@ func TestOpenSSHCrowd(t *testing.T) {
 		group.Go(func() {
 			for i := of; i < n; i += 4 {
 				who := fmt.Sprintf("p%d", i%20)
-				all[i] = h.sit(who, who+"@127.0.0.1")
+				all[i] = h.acquire(who, who+"@127.0.0.1")
 				all[i].shows(t, "hello "+who)
 			}
 		})

@@ -57,7 +57,7 @@ func (p *place) silent() bool { _, silent := p.client.waited(); return silent }
 func (p *place) decide(admitted bool) { p.admitted = admitted; close(p.decided) }
 
 // queueFactor is how many may wait for each place, retryEvery how often those are
-// looked at while nobody leaves. slowFactor is how much longer than a silent client
+// looked at while no place is given back. slowFactor is how much longer than a silent client
 // one that says something may keep us waiting.
 const (
 	queueFactor = 8
@@ -66,7 +66,7 @@ const (
 )
 
 func newPreAuthLimit(l Limits) *preAuthLimit {
-	return &preAuthLimit{all: l.Pending, kept: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork, patience: l.Patience, quiet: l.Quiet,
+	return &preAuthLimit{all: l.Pending, kept: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork, patience: l.QueueWait, quiet: l.SilentFor,
 		known: &knownSources{max: maxKnown}, inside: map[*place]bool{}, from: map[netip.Prefix]int{}, around: map[netip.Prefix]int{}}
 }
 
@@ -89,7 +89,7 @@ func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leav
 	p := &place{client: c, decided: make(chan struct{})}
 	p.narrow, p.wide = networks(a)
 	p.known = l.known.has(p.narrow)
-	if !l.line(p) {
+	if !l.enqueue(p) {
 		return nil, false
 	}
 	l.admit()
@@ -100,15 +100,15 @@ func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leav
 	case <-t.C:
 	case <-stop:
 	}
-	if l.unline(p); !p.admitted {
+	if l.dequeue(p); !p.admitted {
 		return nil, false
 	}
 	return sync.OnceFunc(func() { l.leave(p) }), true
 }
 
-// line puts p at the end of the queue. When that is full, the silent one in it that
+// enqueue puts p at the end of the queue. When that is full, the silent one in it that
 // came first is turned away; ok is false when there is none.
-func (l *preAuthLimit) line(p *place) (ok bool) {
+func (l *preAuthLimit) enqueue(p *place) (ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, bound := range []struct {
@@ -141,8 +141,8 @@ func (l *preAuthLimit) line(p *place) (ok bool) {
 	return true
 }
 
-// unline takes p out of the queue if it is still there.
-func (l *preAuthLimit) unline(p *place) {
+// dequeue takes p out of the queue if it is still there.
+func (l *preAuthLimit) dequeue(p *place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if i := slices.Index(l.queue, p); i >= 0 {
@@ -243,10 +243,10 @@ func (l *preAuthLimit) add(p *place) {
 
 func (l *preAuthLimit) remove(p *place) {
 	delete(l.inside, p)
-	less(l.from, p.narrow)
+	decrement(l.from, p.narrow)
 	if !p.known {
 		l.unknown--
-		less(l.around, p.wide)
+		decrement(l.around, p.wide)
 	}
 }
 

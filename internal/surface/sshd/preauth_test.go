@@ -59,7 +59,7 @@ func (g gate) comeAs(from string, c *caller) *caller {
 
 func TestPlacesOfOneNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(t, Limits{Pending: 100, PendingKept: 10, PerSource: 2, PerNetwork: 5, Patience: 10 * time.Millisecond, Quiet: time.Hour})
+		g := newGate(t, Limits{Pending: 100, PendingKept: 10, PerSource: 2, PerNetwork: 5, QueueWait: 10 * time.Millisecond, SilentFor: time.Hour})
 		for _, c := range []struct {
 			from string
 			ok   bool
@@ -85,7 +85,7 @@ func TestPlacesOfOneNetwork(t *testing.T) {
 // quick.
 func TestTheSlowestLosesItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(t, Limits{Pending: 4, PendingKept: 1, Quiet: time.Second, Patience: 5 * time.Second})
+		g := newGate(t, Limits{Pending: 4, PendingKept: 1, SilentFor: time.Second, QueueWait: 5 * time.Second})
 		touch := g.comeAs("192.0.2.1", &caller{began: time.Now(), shown: true})
 		time.Sleep(time.Second)
 		busy := g.comeAs("192.0.2.2", &caller{began: time.Now(), busy: time.Hour})
@@ -124,7 +124,7 @@ func TestTheSlowestLosesItsPlace(t *testing.T) {
 // One who waits gets the place of one who leaves, the first came first, or gives up.
 func TestWaitingForAPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(t, Limits{Pending: 1, PendingKept: 0, PerSource: 1, Patience: time.Minute, Quiet: time.Hour})
+		g := newGate(t, Limits{Pending: 1, PendingKept: 0, PerSource: 1, QueueWait: time.Minute, SilentFor: time.Hour})
 		g.kept = 0
 		first := g.come("192.0.2.1")
 		order := make(chan int, 3)
@@ -236,7 +236,7 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 	}
 	for name, sources := range map[string]struct{ first, n int }{"from elsewhere": {2, 20}, "from their own address too": {1, 20}} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, func(_ *house, o *Options) { o.Limits.Handshake, o.Limits.Patience = time.Minute, time.Minute }) // the network's time is not what is tested
+			h := open(t, func(_ *house, o *Options) { o.Limits.Handshake, o.Limits.QueueWait = time.Minute, time.Minute }) // the network's time is not what is tested
 			limit := 10 * time.Second
 			login := func() error {
 				nc, err := from(t, "127.0.0.1", h.addr)

@@ -38,28 +38,24 @@ type run struct {
 func newRun(x *session, command string, exec bool) *run {
 	r := &run{x: x, command: command, exec: exec, id: uuid.NewString(), began: time.Now(), over: make(chan struct{})}
 	x.who = x.c.actor(r.id)
-	base := api.WithActor(x.srv.background(), x.who)
+	base := api.WithActor(context.Background(), x.who)
 	r.ctx, r.cancel = context.WithCancelCause(base)
-	r.spoken = x.srv.opt.Spoken != nil && (exec && asksPlain(command) || !exec && (!x.pty || x.term == "dumb"))
+	r.spoken = x.srv.opt.Spoken != nil && (exec && wantsPlain(command) || !exec && (!x.pty || x.term == "dumb"))
 	r.exec = exec && !r.spoken
-	r.out = &stallWriter{w: x.ch, limit: x.srv.opt.Limits.Stall, stalled: func() { r.cancel(errGone); _ = x.c.Close() }}
+	r.out = &stallWriter{w: x.ch, limit: x.srv.opt.Limits.Stall, stalled: func() { r.cancel(errLeft); _ = x.c.Close() }}
 	if r.spoken { // the watch speaks too
-		r.out = &whole{w: r.out}
+		r.out = &lockedWriter{w: r.out}
 	}
 	r.watch.init(r)
 	return r
 }
-
-// background is the context of everything that serves people; their own
-// contexts end with what they do.
-func (s *Server) background() context.Context { return context.Background() }
 
 // start runs the program on a goroutine of its own, after the reply to the
 // request: what it writes comes behind that.
 func (r *run) start() {
 	x := r.x
 	if !x.c.join(x) {
-		r.cancel(errGone)
+		r.cancel(errLeft)
 		go func() { r.finish(1, "The connection is being closed, or has too many sessions.") }()
 		return
 	}
@@ -69,7 +65,7 @@ func (r *run) start() {
 		defer x.srv.running.Done()
 		defer x.finished.Done()
 		defer x.c.part(x)
-		defer x.rise() // the seat is free although the other side may not have let go of the channel
+		defer x.release() // the place is free although the other side may not have let go of the channel
 		r.body()
 	}()
 }
@@ -87,7 +83,7 @@ func (r *run) body() {
 
 	code, say := r.guarded()
 	close(r.over)
-	var why *ended
+	var why *endReason
 	_ = errors.As(context.Cause(r.ctx), &why)
 	r.cancel(nil)
 	if why != nil {
@@ -114,7 +110,7 @@ func (r *run) opening() string {
 }
 
 // how is one word for the end of the program.
-func (r *run) how(why *ended, code int) string {
+func (r *run) how(why *endReason, code int) string {
 	switch {
 	case why != nil:
 		return why.word
@@ -140,7 +136,7 @@ func (r *run) guarded() (code int, say string) {
 	case r.exec:
 		return r.runCommand(), ""
 	case r.spoken:
-		return r.runSpoken()
+		return r.runPlain()
 	}
 	return r.runConsole()
 }
@@ -167,7 +163,7 @@ func (x *session) lineEnd() string {
 
 // end makes the session leave: keys do nothing any more, what was sent is
 // awaited, what was not is dropped.
-func (x *session) end(why *ended) {
+func (x *session) end(why *endReason) {
 	if x.run == nil {
 		_ = x.ch.Close()
 		return
@@ -175,13 +171,13 @@ func (x *session) end(why *ended) {
 	x.run.end(why)
 }
 
-func (r *run) end(why *ended) {
+func (r *run) end(why *endReason) {
 	r.leaving.Do(func() {
 		r.ending.Store(true)
 		go func() {
-			ctx, stop := context.WithTimeout(r.ctx, r.x.srv.opt.Limits.Goodbye*8/10)
+			ctx, stop := context.WithTimeout(r.ctx, r.x.srv.opt.Limits.Drain*8/10)
 			defer stop()
-			r.x.srv.opt.Settle(ctx, r.id)
+			r.x.srv.opt.AwaitWrites(ctx, r.id)
 			r.cancel(why)
 			t := time.NewTimer(3 * time.Second)
 			defer t.Stop()
@@ -222,16 +218,16 @@ func exit(err error) (code int, say string) {
 	return e.Kind.Exit(), untrusted.Text(e.Public).Line(300)
 }
 
-// untilGone notes the end of what a person types: nobody is there any more.
-type untilGone struct {
+// cancelAtEOF cancels the session when its input ends: the client has left.
+type cancelAtEOF struct {
 	r      io.Reader
 	cancel context.CancelCauseFunc
 }
 
-func (u *untilGone) Read(b []byte) (int, error) {
+func (u *cancelAtEOF) Read(b []byte) (int, error) {
 	n, err := u.r.Read(b)
 	if err != nil {
-		u.cancel(errGone)
+		u.cancel(errLeft)
 	}
 	return n, err
 }

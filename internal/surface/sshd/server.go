@@ -57,25 +57,25 @@ type Auditor interface {
 // Options of a Server. Those without a default are needed.
 type Options struct {
 	HostKey gossh.Signer
-	Ring    *Ring
+	Keys    *AuthorizedKeys
 	// Console shows the console to the person in ctx until they leave or ctx
 	// ends; its cause says why.
 	Console func(ctx context.Context, t Terminal) error
-	// Spoken is the console in lines, for who comes without a terminal, on one that
-	// cannot draw (TERM is dumb or unknown), or asks for it by the command plain. It
-	// ends as Console does. nil: they are told that they need a terminal.
+	// Spoken is the console in lines: for clients without a terminal, or with one that
+	// cannot draw (TERM is dumb or unknown), and for the command plain. It ends as
+	// Console does. nil: such clients are told that they need a terminal.
 	Spoken func(ctx context.Context, l Line) error
 	// Exec runs a command for the person in ctx and returns its exit code.
 	Exec func(ctx context.Context, c Command) int
-	// Rechecked is told after each look at the people inside, and at once when the key
-	// files say something else. nil: nobody.
+	// Rechecked is called after each check of the open connections, and at once when
+	// the key files have changed. May be nil.
 	Rechecked func(ctx context.Context)
-	// Settle waits until nothing that a session sent is unanswered, or ctx ends.
-	// nil: nothing is waited for.
-	Settle func(ctx context.Context, session string)
-	Audit  Auditor
-	Log    *slog.Logger     // nil: discards
-	Now    func() time.Time // nil: time.Now; for lifetimes of keys only
+	// AwaitWrites waits until every write of a session is answered, or ctx ends.
+	// May be nil.
+	AwaitWrites func(ctx context.Context, session string)
+	Audit       Auditor
+	Log         *slog.Logger     // nil: discards
+	Now         func() time.Time // nil: time.Now; for lifetimes of keys only
 
 	// KnownSources is a file that remembers the networks that people logged in from,
 	// for which places before authentication are kept. "": they are forgotten at the end.
@@ -94,13 +94,13 @@ type Limits struct {
 	PendingKept int           // 32 of them for networks that somebody logged in from before
 	PerSource   int           // 8 of them from one /32 or /64
 	PerNetwork  int           // 32 of them from one /24 or /48, known sources aside
-	Quiet       time.Duration // 500 ms that a silent client may keep us waiting before another one can take its place
-	Patience    time.Duration // 8 s that one beyond the bounds waits for its turn
+	SilentFor   time.Duration // 500 ms that a silent client may keep us waiting before another one can take its place
+	QueueWait   time.Duration // 8 s that a connection beyond the bounds waits for its turn
 
 	PerPerson int           // 4 sessions of one person
 	PerConn   int           // 2 sessions on one connection
 	Conns     int           // 8 connections of one person
-	Lone      time.Duration // 60 s that a connection may have no session
+	Unused    time.Duration // 60 s that a connection may have no session
 
 	Idle     time.Duration // 15 min from the last key
 	IdleWarn time.Duration // 2 min before, or a fifth of Idle
@@ -111,9 +111,9 @@ type Limits struct {
 	Misses    int           // 3 in a row end the connection
 	Stall     time.Duration // 30 s that the other side may not take what was written
 
-	Goodbye time.Duration // 10 s for everybody to leave when the server ends
-	Reload  time.Duration // 5 s from one look at the key files to the next
-	Recheck time.Duration // 30 s from one look at the people inside to the next
+	Drain   time.Duration // 10 s for all sessions to end when the server stops
+	Reload  time.Duration // 5 s from one check of the key files to the next
+	Recheck time.Duration // 30 s from one check of the open connections to the next
 }
 
 func (l *Limits) defaults() {
@@ -123,12 +123,12 @@ func (l *Limits) defaults() {
 	or(&l.PendingKept, l.Pending/4)
 	or(&l.PerSource, 8)
 	or(&l.PerNetwork, 32)
-	or(&l.Quiet, 500*time.Millisecond)
-	or(&l.Patience, 8*time.Second)
+	or(&l.SilentFor, 500*time.Millisecond)
+	or(&l.QueueWait, 8*time.Second)
 	or(&l.PerPerson, 4)
 	or(&l.PerConn, 2)
 	or(&l.Conns, 8)
-	or(&l.Lone, time.Minute)
+	or(&l.Unused, time.Minute)
 	or(&l.Idle, 15*time.Minute)
 	or(&l.IdleWarn, min(2*time.Minute, l.Idle/5))
 	or(&l.Session, 8*time.Hour)
@@ -136,7 +136,7 @@ func (l *Limits) defaults() {
 	or(&l.KeepAlive, 30*time.Second)
 	or(&l.Misses, 3)
 	or(&l.Stall, 30*time.Second)
-	or(&l.Goodbye, 10*time.Second)
+	or(&l.Drain, 10*time.Second)
 	or(&l.Reload, 5*time.Second)
 	or(&l.Recheck, 30*time.Second)
 }
@@ -153,16 +153,16 @@ type Server struct {
 	opt      Options
 	ssh      *ssh.Server
 	preAuth  *preAuthLimit
-	seats    *seats
+	sessions *sessionLimit
 	stats    stats
 	refusals listen.LogLimit
 
-	stopping chan struct{} // closed when nobody more is let in
+	stopping chan struct{} // closed when no connection is accepted any more
 	running  sync.WaitGroup
 	reload   chan struct{} // holds one token: look at the files now
 
 	mu    sync.Mutex
-	gone  bool           // guarded by mu: nobody more is let in
+	gone  bool           // guarded by mu: no connection is accepted any more
 	conns map[*conn]bool // guarded by mu: true for those that proved who they are
 }
 
@@ -171,8 +171,8 @@ func New(opt Options) (*Server, error) {
 	switch {
 	case opt.HostKey == nil:
 		return nil, errors.New("ssh: no host key")
-	case opt.Ring == nil:
-		return nil, errors.New("ssh: nothing says who may come in")
+	case opt.Keys == nil:
+		return nil, errors.New("ssh: no authorized keys")
 	case opt.Console == nil || opt.Exec == nil || opt.Audit == nil:
 		return nil, errors.New("ssh: Console, Exec and Audit are needed")
 	}
@@ -185,15 +185,15 @@ func New(opt Options) (*Server, error) {
 	if opt.Rechecked == nil {
 		opt.Rechecked = func(context.Context) {}
 	}
-	if opt.Settle == nil {
-		opt.Settle = func(context.Context, string) {}
+	if opt.AwaitWrites == nil {
+		opt.AwaitWrites = func(context.Context, string) {}
 	}
 	var err error
 	if opt.HostKey, err = withoutSHA1(opt.HostKey); err != nil {
 		return nil, err
 	}
 	l := opt.Limits
-	s := &Server{opt: opt, preAuth: newPreAuthLimit(l), seats: newSeats(opt.MaxSessions, l.PerPerson, l.Conns),
+	s := &Server{opt: opt, preAuth: newPreAuthLimit(l), sessions: newSessionLimit(opt.MaxSessions, l.PerPerson, l.Conns),
 		stopping: make(chan struct{}), reload: make(chan struct{}, 1), conns: map[*conn]bool{}}
 	s.preAuth.known.path = opt.KnownSources
 	if err := s.preAuth.known.load(); err != nil {
@@ -223,12 +223,11 @@ func (s *Server) Reload() {
 	}
 }
 
-// Serve lets people in until ctx ends. Then nobody more comes in, questions that
-// are open are dropped, what was sent is awaited, and everybody is out within
-// Limits.Goodbye. It returns nil after such an end, and only when nothing of it
+// Serve accepts connections until ctx ends. Then open questions are dropped, sent
+// writes are awaited, and every session ends within Limits.Drain. It returns nil after such an end, and only when nothing of it
 // runs any more. It closes l and can be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	for _, m := range s.opt.Ring.Mistakes() {
+	for _, m := range s.opt.Keys.Mistakes() {
 		s.opt.Log.Warn("ssh key left out", "file", m.File, "line", m.Line, "why", m.What)
 	}
 	watching, cancel := context.WithCancel(ctx)
@@ -248,7 +247,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// stop sends everybody home.
+// stop ends all sessions and connections.
 func (s *Server) stop(l net.Listener) {
 	close(s.stopping)
 	s.mu.Lock()
@@ -256,16 +255,16 @@ func (s *Server) stop(l net.Listener) {
 	s.mu.Unlock()
 	_ = l.Close()
 	for _, c := range s.all() {
-		c.dismiss(errStopping)
+		c.endSessions(errStopping)
 	}
 	out := make(chan struct{})
 	go func() { s.running.Wait(); close(out) }()
-	t := time.NewTimer(s.opt.Limits.Goodbye)
+	t := time.NewTimer(s.opt.Limits.Drain)
 	defer t.Stop()
 	select {
 	case <-out:
 	case <-t.C:
-		s.opt.Log.Warn("ssh: cut off who did not leave in time", "connections", len(s.all()))
+		s.opt.Log.Warn("ssh: connections cut off that did not end in time", "connections", len(s.all()))
 	}
 	_ = s.ssh.Close()
 	for _, c := range s.all() {
@@ -282,11 +281,11 @@ func (s *Server) remember() {
 	}
 }
 
-// all are the connections, inside those that proved who they are.
-func (s *Server) all() []*conn    { return s.those(false) }
-func (s *Server) inside() []*conn { return s.those(true) }
+// all are the connections, authenticated those that proved who they are.
+func (s *Server) all() []*conn           { return s.connections(false) }
+func (s *Server) authenticated() []*conn { return s.connections(true) }
 
-func (s *Server) those(proven bool) []*conn {
+func (s *Server) connections(proven bool) []*conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]*conn, 0, len(s.conns))
@@ -298,7 +297,7 @@ func (s *Server) those(proven bool) []*conn {
 	return out
 }
 
-// watch looks at the key files, and at the people inside.
+// watch checks the key files and the open connections at intervals.
 func (s *Server) watch(ctx context.Context) {
 	look := time.NewTicker(s.opt.Limits.Reload)
 	defer look.Stop()
@@ -316,7 +315,7 @@ func (s *Server) watch(ctx context.Context) {
 		case <-look.C:
 			s.remember()
 		}
-		changed, err := s.opt.Ring.Reload()
+		changed, err := s.opt.Keys.Reload()
 		if err != nil && err.Error() != trouble {
 			s.opt.Log.Error("ssh keys cannot be read", "err", err)
 		}
@@ -331,10 +330,10 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// reloaded tells that the keys are others now.
+// reloaded logs and records that the keys have changed.
 func (s *Server) reloaded(ctx context.Context) {
-	keys, authorities := s.opt.Ring.Len()
-	bad := s.opt.Ring.Mistakes()
+	keys, authorities := s.opt.Keys.Len()
+	bad := s.opt.Keys.Mistakes()
 	for _, m := range bad {
 		s.opt.Log.Warn("ssh key left out", "file", m.File, "line", m.Line, "why", m.What)
 	}
@@ -343,16 +342,17 @@ func (s *Server) reloaded(ctx context.Context) {
 	s.note(ctx, api.Actor{Name: "server", Via: "service"}, api.Event{Name: eventReload, Object: "ssh", Detail: detail})
 }
 
-// recheck looks whether everybody inside would still be let in as who they are.
+// recheck ends connections whose key would not be accepted any more, or not as the
+// same person.
 func (s *Server) recheck(ctx context.Context) {
 	defer s.opt.Rechecked(ctx)
-	for _, c := range s.inside() {
-		p, err := s.opt.Ring.Judge(c.key, c.user, c.addr)
+	for _, c := range s.authenticated() {
+		p, err := s.opt.Keys.Authorize(c.key, c.user, c.addr)
 		switch {
 		case err != nil:
-			c.dismiss(errRevoked)
+			c.endSessions(errRevoked)
 		case p.Name != c.person.Name || p.Login != c.person.Login || p.Role != c.person.Role || p.NoTerminal != c.person.NoTerminal:
-			c.dismiss(errChanged)
+			c.endSessions(errChanged)
 		}
 	}
 }

@@ -97,12 +97,12 @@ func virtual(t *testing.T, limits Limits, change func(*Options), body func(h *ho
 	host, ana := key(t, dir, "host"), key(t, dir, "ana")
 	write(t, filepath.Join(dir, "keys"), `name="ana",role="operator" `+line(ana))
 	synctest.Test(t, func(t *testing.T) {
-		ring, err := NewRing(filepath.Join(dir, "keys"), "", time.Now)
+		ring, err := LoadAuthorizedKeys(filepath.Join(dir, "keys"), "", time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h := &house{t: t, dir: dir, trail: &trail{}, log: &lockedBuffer{}, host: host.PublicKey()}
-		o := Options{HostKey: host, Ring: ring, Console: showScreen, Exec: echo, Audit: h.trail, Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: limits}
+		o := Options{HostKey: host, Keys: ring, Console: showScreen, Exec: echo, Audit: h.trail, Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: limits}
 		if change != nil {
 			change(&o)
 		}
@@ -299,7 +299,7 @@ func TestWaitingForNothing(t *testing.T) {
 func TestEnd(t *testing.T) {
 	var settled time.Duration
 	virtual(t, Limits{}, func(o *Options) {
-		o.Settle = func(ctx context.Context, session string) {
+		o.AwaitWrites = func(ctx context.Context, session string) {
 			if session == "" {
 				t.Error("whose writes?")
 			}
@@ -352,15 +352,15 @@ func TestKeyLapses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := time.Now().Add(time.Hour).UTC().Format("200601021504") + "Z"
 		write(t, filepath.Join(dir, "keys"), `name="ana",role="operator",expiry-time="`+until+`" `+line(ana))
-		ring, err := NewRing(filepath.Join(dir, "keys"), "", time.Now)
+		ring, err := LoadAuthorizedKeys(filepath.Join(dir, "keys"), "", time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ring.Judge(ana.PublicKey(), "ana", addr("192.0.2.1")); err != nil {
+		if _, err := ring.Authorize(ana.PublicKey(), "ana", addr("192.0.2.1")); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Hour)
-		if _, err := ring.Judge(ana.PublicKey(), "ana", addr("192.0.2.1")); err == nil {
+		if _, err := ring.Authorize(ana.PublicKey(), "ana", addr("192.0.2.1")); err == nil {
 			t.Error("a key that has lapsed is good")
 		}
 	})

@@ -1,15 +1,17 @@
-// Package quiet keeps the program from talking to the terminal before it has
-// begun.
+// Package quiet sets TERM to "dumb" while the packages of the program are
+// initialised.
 //
-// Bubble Tea asks the terminal for its background colour in an init function:
-// every program that links it writes OSC 11 and CSI 6n at its start, waits up to
-// five seconds for a terminal that does not answer, and swallows what was typed
-// ahead, even when it only prints a list. It does not ask a dumb terminal. So
-// TERM is "dumb" while packages are initialised, and itself again before main.
+// It is needed because Bubble Tea 1.3 asks the terminal for its background colour
+// in an init function. Without this package every command, even one that only
+// prints a list, would write OSC 11 and CSI 6n, wait up to five seconds for a
+// terminal that does not answer, and lose what was typed ahead. A terminal called
+// dumb is not asked.
 //
-// This rests on the language: of the packages whose imports are initialised, the
-// first by import path is next. This package needs nothing but os and sorts
-// before os/exec, os/signal and regexp, which Bubble Tea imports.
+// It works because Go initialises packages in the order of their import paths, each
+// as soon as its own imports are done. This package imports only os and its path
+// sorts before os/exec, os/signal and regexp, which Bubble Tea imports: it is
+// initialised first. Package paint restores TERM in its own init, which runs after
+// Bubble Tea's. Bubble Tea 2 does not ask; then this package goes.
 package quiet
 
 import "os"
@@ -22,8 +24,7 @@ func init() {
 	}
 }
 
-// Restore sets TERM back. Package paint calls it once in its own init, which
-// runs behind Bubble Tea's.
+// Restore sets TERM back; package paint calls it once in its init.
 func Restore() {
 	if set && os.Getenv("TERM") == "dumb" {
 		_ = os.Setenv("TERM", term)

@@ -9,15 +9,18 @@ import (
 	"strings"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 )
 
 // Row is one act in all the ways that people have to it.
 type Row struct {
-	Name string
-	Kind api.ActKind    // "" for what is no write at the service
-	Need api.Permission // who lacks it is refused
-	// Event is what the trail calls the act when it was let through; "" when it
-	// leaves no record.
+	Name string // of the act
+
+	// From the table of acts: the kind at the gate ("" for what is no write at the
+	// service), who lacks which permission is refused, and what the trail calls the
+	// act when it was let through ("" when it leaves no record).
+	Kind  api.ActKind
+	Need  api.Permission
 	Event string
 
 	// Command is the act as a command, with words in braces for objects; "" when
@@ -52,45 +55,62 @@ func (w Words) Fill(s string) string {
 //	{file}        a file of this host; {new} one that is not there yet
 //	{event}       a stored webhook event
 //	{request}     somebody else's write that waits for a second person
-var Table = []Row{
-	{Name: "remove", Kind: api.ActRemoveDocument, Need: api.MayDocuments, Event: string(api.ActRemoveDocument),
+var Table = filled([]Row{
+	{Name: "document.remove", Event: string(api.ActRemoveDocument),
 		Command: "document remove {op} {doc} --yes", Place: "documents", ID: "{op}", Keys: []string{"x", "~", "y"}},
-	{Name: "put back", Kind: api.ActAttachDocument, Need: api.MayDocuments, Event: string(api.ActAttachDocument),
+	{Name: "document.restore", Event: string(api.ActAttachDocument),
 		Command: "document restore {op} {free} --yes", Place: "documents", ID: "{op}", Keys: []string{"x", "~", "y", "z", "~", "y"}},
-	{Name: "attach", Kind: api.ActAttachDocument, Need: api.MayDocuments, Event: string(api.ActAttachDocument),
+	{Name: "document.attach", Event: string(api.ActAttachDocument),
 		Command: "document attach {op} {free} --yes", Place: "documents", ID: "{op}", Keys: []string{"a", "'{free}", "enter", "enter", "~", "y"}},
-	{Name: "upload", Kind: api.ActUploadDocument, Need: api.MayDocuments, Event: string(api.ActUploadDocument),
+	{Name: "document.upload", Event: string(api.ActUploadDocument),
 		Command: "document upload - --name a.pdf --customer {cuid} --yes", In: "%PDF-1.4\n%%EOF\n", Place: "documents", ID: "{op}", Keys: []string{"u", "'{file}", "enter", "enter", "enter", "~", "y"}},
-	{Name: "replace", Kind: api.ActUploadDocument, Need: api.MayDocuments, Event: string(api.ActUploadDocument),
+	{Name: "document.replace", Event: string(api.ActUploadDocument),
 		Command: "document replace {op} {doc} - --name a.pdf --yes", In: "%PDF-1.4\n%%EOF\n", Place: "documents", ID: "{op}", Keys: []string{"R", "'{file}", "enter", "enter", "enter", "~", "y"}},
-	{Name: "share", Kind: api.ActShare, Need: api.MayCompliance, Event: string(api.ActShare),
+	{Name: "compliance.share", Event: string(api.ActShare),
 		Command: "compliance share {cuid} --yes", In: "{token}\n", Place: "compliance", ID: "{cuid}", Keys: []string{"S", "'{token}", "enter", "~", "y"}},
-	{Name: "link", Kind: api.ActLink, Need: api.MayCompliance, Event: string(api.ActLink),
+	{Name: "compliance.link", Event: string(api.ActLink),
 		Command: "compliance link {cuid} --yes", Place: "compliance", ID: "{cuid}", Keys: []string{"l", "~", "y"}},
-	{Name: "finalize", Kind: api.ActFinalize, Need: api.MayCompliance, Event: string(api.ActFinalize),
+	{Name: "compliance.finalize", Event: string(api.ActFinalize),
 		Command: "compliance finalize {cuid} --yes", Place: "compliance", ID: "{cuid}", Keys: []string{"f", "~", "y"}},
-	{Name: "set application", Kind: api.ActSetApplication, Need: api.MayCompliance, Event: string(api.ActSetApplication),
+	{Name: "customer.set-application", Event: string(api.ActSetApplication),
 		Command: "customer set-application {cuid} - --yes", In: `{"individual":{}}`},
-	{Name: "set hooks", Kind: api.ActSetHooks, Need: api.MayHooks, Event: string(api.ActSetHooks),
+	{Name: "hook.set", Event: string(api.ActSetHooks),
 		Command: "hook set --enabled=true --url https://example.com/h --yes", Place: "events",
 		Keys: []string{"W", "enter", "enter", "enter", "enter", "enter", "enter", "enter", "enter", "~", "y"}},
-	{Name: "refresh", Kind: api.ActSessionRefresh, Need: api.MaySession, Event: string(api.ActSessionRefresh),
+	{Name: "session.refresh", Event: string(api.ActSessionRefresh),
 		Command: "session refresh --yes", Place: "session", Keys: []string{"F", "~", "y"}},
-	{Name: "log in", Kind: api.ActSessionLogin, Need: api.MaySession, Event: string(api.ActSessionLogin),
+	{Name: "session.login", Event: string(api.ActSessionLogin),
 		Command: "session login --yes", Place: "session", Keys: []string{"L", "~", "y"}},
-	{Name: "reset", Kind: api.ActSessionReset, Need: api.MaySession, Event: string(api.ActSessionReset),
+	{Name: "session.reset", Event: string(api.ActSessionReset),
 		Command: "session reset --yes", Place: "session", Keys: []string{"X", "~", "y"}},
 
-	{Name: "read", Need: api.MayRead, Command: "operation get {op}", Place: "operation", ID: "{op}", Keys: []string{"r"}},
-	{Name: "reveal", Need: api.MayReveal, Event: "reveal", Place: "operation", ID: "{op}", Keys: []string{"M"}},
-	{Name: "export", Need: api.MayExport, Event: "export", Command: "operation export - -o jsonl --cached", Place: "operations", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
-	{Name: "download", Need: api.MayExport, Command: "document download {cuid} {free} -"},
-	{Name: "approve", Need: api.MayApprove, Event: "approval.approved", Command: "approval approve {request}", Place: "approvals", Keys: []string{"P", "~", "y"}},
-	{Name: "deny", Need: api.MayApprove, Event: "approval.denied", Command: "approval deny {request} --reason no", Place: "approvals", Keys: []string{"N", "'not this one", "enter", "~", "y"}},
-	{Name: "replay event", Need: api.MayHooks, Command: "event replay {event}", Place: "events", Keys: []string{"w", "enter", "~", "y"}},
-	{Name: "send event", Need: api.MayHooks, Command: "event send -", In: `{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8d","hook_type":1,"Data":{"Operation":{"opid":"{op}","status":2,"type":1}}}`},
-	{Name: "read the trail", Need: api.MayAudit, Event: "audit.read", Command: "audit list", Place: "audit", Keys: []string{"r"}},
-	{Name: "verify the trail", Need: api.MayAudit, Command: "audit verify", Place: "audit", Keys: []string{"V"}},
-	{Name: "prove a record", Need: api.MayAuditOut, Event: "audit.extract", Command: "audit prove 1"},
-	{Name: "export the trail", Need: api.MayAuditOut, Event: "audit.export", Command: "audit export -", Place: "audit", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
+	{Name: "operation.get", Command: "operation get {op}", Place: "operation", ID: "{op}", Keys: []string{"r"}},
+	{Name: "reveal", Place: "operation", ID: "{op}", Keys: []string{"M"}},
+	{Name: "operation.export", Command: "operation export - -o jsonl --cached", Place: "operations", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
+	{Name: "document.download", Command: "document download {cuid} {free} -"},
+	{Name: "approval.approve", Command: "approval approve {request} --yes", Place: "approvals", Keys: []string{"P", "~", "y"}},
+	{Name: "approval.deny", Command: "approval deny {request} --reason no --yes", Place: "approvals", Keys: []string{"N", "'not this one", "enter", "~", "y"}},
+	{Name: "event.replay", Command: "event replay {event} --yes", Place: "events", Keys: []string{"w", "enter", "~", "y"}},
+	{Name: "event.send", Command: "event send -", In: `{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8d","hook_type":1,"Data":{"Operation":{"opid":"{op}","status":2,"type":1}}}`},
+	{Name: "audit.list", Command: "audit list", Place: "audit", Keys: []string{"r"}},
+	{Name: "audit.verify", Command: "audit verify", Place: "audit", Keys: []string{"V"}},
+	{Name: "audit.prove", Command: "audit prove 1"},
+	{Name: "audit.export", Command: "audit export -", Place: "audit", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
+})
+
+// filled takes from each row's act what is the act's.
+func filled(rows []Row) []Row {
+	for i, r := range rows {
+		a := act.Get(r.Name)
+		rows[i].Need, rows[i].Event = a.Need, a.AuditEvent()
+		switch own, is := act.Of(api.ActKind(a.Name)); {
+		case is && len(own.Sends) > 0 && string(own.Sends[0]) == a.Name:
+			rows[i].Kind = own.Sends[0]
+		case r.Name == "document.replace": // the upload is what leaves a trace when the removal is refused
+			rows[i].Kind, rows[i].Event = api.ActUploadDocument, string(api.ActUploadDocument)
+		case len(a.Sends) > 0:
+			rows[i].Kind = a.Sends[0]
+		}
+	}
+	return rows
 }

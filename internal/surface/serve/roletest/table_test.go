@@ -1,15 +1,27 @@
 package roletest_test
 
 import (
+	"bytes"
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"opdeck/api"
+	"opdeck/internal/act"
+	"opdeck/internal/app"
+	"opdeck/internal/surface/cli"
 	"opdeck/internal/surface/serve/roletest"
+	"opdeck/ui/keymap"
 )
+
+// untried are acts without a row, and why.
+var untried = map[string]string{
+	"document.resume": "its steps are the gate's acts of document.replace",
+	"event.forward":   "runs until it is interrupted",
+}
 
 // TestEveryActHasARow: a new act, or a new permission, is tried as each role in
 // each way from the day it is there.
@@ -20,14 +32,17 @@ func TestEveryActHasARow(t *testing.T) {
 			t.Errorf("two rows are called %q", r.Name)
 		}
 		names[r.Name] = true
-		if r.Kind != "" && r.Need != r.Kind.Needs() {
-			t.Errorf("%s asks for %q, the gate for %q", r.Name, r.Need, r.Kind.Needs())
-		}
 		if r.Command == "" && len(r.Keys) == 0 {
 			t.Errorf("%s can be done in no way", r.Name)
 		}
 	}
-	for _, k := range api.ActKinds {
+	for _, a := range act.All() {
+		tried := slices.ContainsFunc(roletest.Table, func(r roletest.Row) bool { return r.Name == a.Name })
+		if changes := a.Effect != act.Read && a.Effect != act.Local; changes && !tried && untried[a.Name] == "" {
+			t.Errorf("the act %s has no row", a.Name)
+		}
+	}
+	for _, k := range api.ActKinds() {
 		if !slices.ContainsFunc(roletest.Table, func(r roletest.Row) bool { return r.Kind == k }) {
 			t.Errorf("the act %s has no row", k)
 		}
@@ -83,6 +98,63 @@ func TestTheGate(t *testing.T) {
 			case !may && (len(tr.notes) != 1 || tr.notes[0].Name != "denied" || !strings.Contains(tr.notes[0].Detail, string(api.RuleRole))):
 				t.Errorf("%s as %q: the trail has %+v", r.Name, role, tr.notes)
 			}
+		}
+	}
+}
+
+// TestReadOnly: a read-only context refuses the same acts at the gate, by key and by
+// command, for the same reason, and nothing of them is left behind.
+func TestReadOnly(t *testing.T) {
+	home := t.TempDir()
+	config := home + "/opdeck.toml"
+	if err := os.WriteFile(config, []byte(roletest.Config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := &roletest.World{}
+	a, err := app.Open(t.Context(), app.Options{ConfigFlag: config, StateFlag: home + "/state", Getenv: func(string) string { return "" }, Now: w.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	w.Use(t, a)
+	keys := keymap.New()
+	keys.ReadOnly("read-only")
+	off := map[string]bool{}
+	for _, k := range keys.Everything() {
+		off[k.Name] = k.Why() != ""
+	}
+	for _, r := range roletest.Table {
+		row := act.Get(r.Name)
+		if row.Key.Press != "" && off[r.Name] != row.Barred() {
+			t.Errorf("%s: the key is off: %v", r.Name, off[r.Name])
+		}
+		if r.Kind != "" {
+			g := api.Gate{Audit: &trail{}, Now: time.Now, ReadOnly: true}
+			_, err := g.Begin(api.WithActor(t.Context(), api.Actor{Name: "p", Role: api.Admin}), api.Act{Kind: r.Kind, Object: "operation", ID: "op-1"}, nil)
+			if api.AsError(err).Rule != api.RuleReadOnly {
+				t.Errorf("%s: the gate says %v", r.Name, err)
+			}
+		}
+		if r.Command == "" {
+			continue
+		}
+		words := w.Objects(r)
+		w.Later()
+		m := w.Mark()
+		a.ReadOnly = true
+		var out, errs bytes.Buffer
+		code := cli.Run(t.Context(), cli.Env{Args: strings.Fields(words.Fill(r.Command)), In: strings.NewReader(words.Fill(r.In)), Out: &out, Err: &errs, App: a,
+			Getenv: func(string) string { return "" }, Actor: roletest.Known(api.Actor{Name: "l-admin", Role: api.Admin, Via: "command", From: "here"})})
+		a.ReadOnly = false
+		if refused := code == 5 && strings.Contains(errs.String(), "This context is read-only."); refused != row.Barred() {
+			t.Errorf("%s: exit %d: %s", r.Name, code, errs.String())
+		} else if !refused {
+			continue
+		}
+		jobs, err := a.Jobs.Store.Unfinished(t.Context())
+		calls, done, denied := w.Became(m, r, "l-admin")
+		if err != nil || len(jobs) > 0 || out.Len() > 0 || calls != 0 || done || denied != 1 {
+			t.Errorf("%s is refused and leaves %d jobs, %q, %d calls, %d refusals recorded", r.Name, len(jobs), out.String(), calls, denied)
 		}
 	}
 }

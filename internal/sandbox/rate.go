@@ -13,9 +13,9 @@ import (
 // rateWindow is the window of the recommended rates.
 const rateWindow = time.Minute
 
-// gate loads the settings, decides which faults fire and counts the request.
+// accept loads the settings, decides which faults fire and counts the request.
 // An answer from it ends the call.
-func (s *Service) gate(c *call, rt route) (*answer, error) {
+func (s *Service) accept(c *call, rt route) (*answer, error) {
 	var blocked *answer
 	err := s.write(c.ctx, func(tx *sql.Tx) (err error) {
 		if c.st, err = loadSettings(c.ctx, tx); err != nil {
@@ -25,7 +25,7 @@ func (s *Service) gate(c *call, rt route) (*answer, error) {
 		if err != nil {
 			return err
 		}
-		c.lag, c.order, c.varied = f.lag, f.order, f.variants
+		c.lag, c.order, c.variants = f.lag, f.order, f.variants
 		c.now = c.at.Add(f.skew)
 		if c.faults, err = fire(c.ctx, tx, f, rt, c.r.Method); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (s *Service) gate(c *call, rt route) (*answer, error) {
 		if blocked, err = s.countRate(c, tx, rt.class); err != nil || blocked != nil {
 			return err
 		}
-		return bump(c.ctx, tx, "calls."+rt.name)
+		return increment(c.ctx, tx, "calls."+rt.name)
 	})
 	return blocked, err
 }
@@ -52,7 +52,7 @@ func (s *Service) countRate(c *call, tx *sql.Tx, class string) (*answer, error) 
 		wait := int(math.Ceil(float64(oldest+int64(rateWindow)-at) / float64(time.Second)))
 		r := tooMany(max(wait, 1))
 		a := failure(r)
-		return &a, bump(ctx, tx, "throttled."+class)
+		return &a, increment(ctx, tx, "throttled."+class)
 	}
 	used++
 	res, err := tx.ExecContext(ctx, `INSERT INTO request(at, class) VALUES(?, ?)`, at, class)
@@ -65,8 +65,8 @@ func (s *Service) countRate(c *call, tx *sql.Tx, class string) (*answer, error) 
 		}
 	}
 	if used > limit {
-		c.warned = fmt.Sprintf("%s: %d requests in 60 s, %d recommended", class, used, limit)
-		if err := bump(ctx, tx, "warned."+class); err != nil {
+		c.warning = fmt.Sprintf("%s: %d requests in 60 s, %d recommended", class, used, limit)
+		if err := increment(ctx, tx, "warned."+class); err != nil {
 			return nil, err
 		}
 	}
@@ -74,7 +74,7 @@ func (s *Service) countRate(c *call, tx *sql.Tx, class string) (*answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	return nil, bump(ctx, tx, "requests."+class)
+	return nil, increment(ctx, tx, "requests."+class)
 }
 
 func tooMany(seconds int) *refusal {
@@ -83,8 +83,14 @@ func tooMany(seconds int) *refusal {
 	return r
 }
 
-// bump adds one to a counter.
-func bump(ctx context.Context, q querier, name string) error {
-	_, err := q.ExecContext(ctx, `INSERT INTO counter(name, value) VALUES(?, 1) ON CONFLICT(name) DO UPDATE SET value = value + 1`, name)
+// increment adds one to a counter.
+func increment(ctx context.Context, q querier, name string) error {
+	_, err := incremented(ctx, q, name)
 	return err
+}
+
+// incremented adds one to a counter and returns it.
+func incremented(ctx context.Context, q querier, name string) (n int64, err error) {
+	err = q.QueryRowContext(ctx, `INSERT INTO counter(name, value) VALUES(?, 1) ON CONFLICT(name) DO UPDATE SET value = value + 1 RETURNING value`, name).Scan(&n)
+	return n, err
 }

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// asksPlain reports whether a command line asks for the console in lines.
-func asksPlain(command string) bool {
+// wantsPlain reports whether a command line asks for the console in lines.
+func wantsPlain(command string) bool {
 	words, err := splitWords(command)
 	if err != nil {
 		return false
@@ -18,10 +18,10 @@ func asksPlain(command string) bool {
 	return len(words) == 1 && slices.Contains([]string{"plain", "--plain"}, words[0])
 }
 
-// runSpoken talks with the person in lines. The end of the input is left to the
+// runPlain talks with the person in lines. The end of the input is left to the
 // conversation: what was typed before it still counts. When the channel is gone,
 // the session is.
-func (r *run) runSpoken() (code int, say string) {
+func (r *run) runPlain() (code int, say string) {
 	x := r.x
 	l := Line{In: &keys{r: r, in: x.ch}, Out: r.out, Getenv: x.getenv, Raw: x.pty}
 	if x.pty {
@@ -31,13 +31,13 @@ func (r *run) runSpoken() (code int, say string) {
 	return exit(x.srv.opt.Spoken(r.ctx, l))
 }
 
-// whole lets no write come into the middle of another.
-type whole struct {
+// lockedWriter lets no write come into the middle of another.
+type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer // guarded by mu
 }
 
-func (l *whole) Write(b []byte) (int, error) {
+func (l *lockedWriter) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(b)

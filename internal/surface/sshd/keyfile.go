@@ -66,10 +66,10 @@ func eachLine(b []byte, fn func(n int, line []byte)) {
 func parseKeyLine(line []byte) (key []byte, e entry, err error) {
 	pub, _, options, _, err := gossh.ParseAuthorizedKey(line)
 	if err != nil {
-		return nil, e, errors.New("this is no public key in OpenSSH format")
+		return nil, e, errors.New("not a public key in OpenSSH format")
 	}
 	if _, cert := pub.(*gossh.Certificate); cert {
-		return nil, e, errors.New("a certificate stands here; trusted_ca names who may sign them")
+		return nil, e, errors.New("this is a certificate; trusted_ca names the authorities that may sign them")
 	}
 	if err := usable(pub); err != nil {
 		return nil, e, err
@@ -95,7 +95,7 @@ func (e *entry) option(o string) (err error) {
 	value = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(value, `"`), `"`), `\"`, `"`)
 	name = strings.ToLower(name)
 	switch name {
-	case "no-port-forwarding", "no-agent-forwarding", "no-x11-forwarding", "no-user-rc": // nobody has these here
+	case "no-port-forwarding", "no-agent-forwarding", "no-x11-forwarding", "no-user-rc": // never offered here
 		return nil
 	case "name", "role", "from", "expiry-time":
 		if !has || value == "" {
@@ -107,16 +107,16 @@ func (e *entry) option(o string) (err error) {
 	switch name {
 	case "name":
 		if e.name != "" {
-			return errors.New("the option name stands twice")
+			return errors.New("the option name is given twice")
 		}
 		e.name = value
 		return checkName(value)
 	case "role":
 		if e.role != "" {
-			return errors.New("the option role stands twice")
+			return errors.New("the option role is given twice")
 		}
 		if e.role = api.Role(value); !e.role.Valid() {
-			return errors.New("the role is none of viewer, analyst, operator, oncall, admin")
+			return errors.New("the role must be viewer, analyst, operator, oncall or admin")
 		}
 	case "from":
 		if e.from, err = parseSources(value); err != nil {
@@ -159,5 +159,5 @@ func parseExpiry(s string) (time.Time, error) {
 			}
 		}
 	}
-	return time.Time{}, errors.New("expiry-time is no time like 20270131 or 202701311800Z")
+	return time.Time{}, errors.New("expiry-time must be a time like 20270131 or 202701311800Z")
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // sources is a list of addresses as in from= and source-address: networks
-// ("10.0.0.0/8"), addresses with * and ?, and "!" before what is left out.
+// ("10.0.0.0/8"), addresses with * and ?, and "!" before what is excluded.
 type sources []source
 
 type source struct {
@@ -18,7 +18,7 @@ type source struct {
 }
 
 // parseSources reads a comma-separated list. Names of hosts are refused: looking
-// them up would let a name server decide who comes in.
+// them up would let a name server decide who may log in.
 func parseSources(list string) (sources, error) {
 	var out sources
 	for item := range strings.SplitSeq(list, ",") {
@@ -30,7 +30,7 @@ func parseSources(list string) (sources, error) {
 		case strings.Contains(item, "/"):
 			p, err := netip.ParsePrefix(item)
 			if err != nil {
-				return nil, fmt.Errorf("a network is none")
+				return nil, fmt.Errorf("not a network")
 			}
 			s.network = p.Masked()
 		case strings.Trim(item, "0123456789abcdefABCDEF:.*?") != "":
@@ -43,7 +43,7 @@ func parseSources(list string) (sources, error) {
 	return out, nil
 }
 
-// allow reports whether an address is in the list. What is left out wins.
+// allow reports whether an address is in the list. An excluded address is never in the list.
 func (l sources) allow(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	in := false

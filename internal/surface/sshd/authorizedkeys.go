@@ -46,14 +46,14 @@ func (r *Refusal) Error() string { return r.What }
 
 func refused(reason, what string) (Person, error) { return Person{}, &Refusal{reason, what} }
 
-// Ring holds the keys and authorities that let people in. It reads its files
-// again when they changed.
-type Ring struct {
-	keysFile, caFile string
-	now              func() time.Time
-	rules            atomic.Pointer[rules]
+// AuthorizedKeys are the keys and authorities that let people in. They are read
+// again when their files changed.
+type AuthorizedKeys struct {
+	files [2]string // authorized_keys and the file of authorities; "": there is none
+	now   func() time.Time
+	rules atomic.Pointer[rules]
 
-	keys, ca fileState // touched by Reload only
+	failed [2]int // Reload's own: times in a row that a file could not be read
 }
 
 // rules are what the files said at one moment.
@@ -61,38 +61,24 @@ type rules struct {
 	keys map[string]entry
 	ca   authority
 	bad  []Mistake
-
-	keysFile, caFile []byte // what they were read from
+	read [2][]byte // what they were parsed from
 }
 
-// fileState is what is known of a file.
-type fileState struct {
-	b      []byte
-	failed int // times in a row that it could not be read
-}
-
-// NewRing reads authorized_keys and the file of authorities; either may be "".
-// A file that cannot be read, or that others may write, is an error; a bad line
-// is not, see Mistakes.
-func NewRing(keysFile, caFile string, now func() time.Time) (*Ring, error) {
+// LoadAuthorizedKeys reads authorized_keys and the file of authorities; either may
+// be "". A file that cannot be read, or that others may write, is an error; a bad
+// line is not, see Mistakes.
+func LoadAuthorizedKeys(keysFile, caFile string, now func() time.Time) (*AuthorizedKeys, error) {
 	if keysFile == "" && caFile == "" {
-		return nil, errors.New("neither authorized_keys nor trusted_ca is named: nobody could come in")
+		return nil, errors.New("neither authorized_keys nor trusted_ca is named: no one could log in")
 	}
-	r := &Ring{keysFile: keysFile, caFile: caFile, now: now}
-	for _, f := range []struct {
-		path string
-		st   *fileState
-	}{{keysFile, &r.keys}, {caFile, &r.ca}} {
-		if f.path == "" {
-			continue
-		}
-		var err error
-		if f.st.b, err = readKeys(f.path); err != nil {
-			return nil, err
-		}
+	a := &AuthorizedKeys{files: [2]string{keysFile, caFile}, now: now}
+	a.rules.Store(&rules{})
+	n, err := a.fresh()
+	if err != nil {
+		return nil, err
 	}
-	r.parse()
-	return r, nil
+	a.rules.Store(n)
+	return a, nil
 }
 
 func readKeys(path string) ([]byte, error) {
@@ -121,85 +107,81 @@ func readKeys(path string) ([]byte, error) {
 	return b, nil
 }
 
-func (r *Ring) parse() { r.rules.Store(r.parsed(r.keys.b, r.ca.b)) }
-
-func (r *Ring) parsed(keys, ca []byte) *rules {
-	n := &rules{keysFile: keys, caFile: ca}
-	n.keys, n.bad = parseKeys(r.keysFile, keys)
-	signers, bad := parseCA(r.caFile, ca)
-	n.ca, n.bad = signers, append(n.bad, bad...)
+// parse makes rules of what was read.
+func (a *AuthorizedKeys) parse(read [2][]byte) *rules {
+	n := &rules{read: read}
+	n.keys, n.bad = parseKeys(a.files[0], read[0])
+	authority, bad := parseCA(a.files[1], read[1])
+	n.ca, n.bad = authority, append(n.bad, bad...)
 	return n
 }
 
 // fresh is what the files say at this moment, whatever Reload has seen.
-func (r *Ring) fresh() (*rules, error) {
-	var b [2][]byte
-	for i, path := range []string{r.keysFile, r.caFile} {
+func (a *AuthorizedKeys) fresh() (*rules, error) {
+	var read [2][]byte
+	for i, path := range a.files {
 		if path == "" {
 			continue
 		}
 		var err error
-		if b[i], err = readKeys(path); err != nil {
+		if read[i], err = readKeys(path); err != nil {
 			return nil, err
 		}
 	}
-	if n := r.rules.Load(); bytes.Equal(n.keysFile, b[0]) && bytes.Equal(n.caFile, b[1]) {
+	if n := a.rules.Load(); n.keys != nil && bytes.Equal(n.read[0], read[0]) && bytes.Equal(n.read[1], read[1]) {
 		return n, nil
 	}
-	return r.parsed(b[0], b[1]), nil
+	return a.parse(read), nil
 }
 
 // Reload reads the files again. changed is true when they hold something else
 // than before. A file that cannot be read twice in a row counts as empty: a key
-// that may have been taken away lets nobody in. It is not safe for concurrent
-// use; Judge may go on meanwhile.
-func (r *Ring) Reload() (changed bool, err error) {
-	for _, f := range []struct {
-		path string
-		st   *fileState
-	}{{r.keysFile, &r.keys}, {r.caFile, &r.ca}} {
-		if f.path == "" {
+// that may have been taken away lets no one in. It is not safe for concurrent
+// use; Authorize may go on meanwhile.
+func (a *AuthorizedKeys) Reload() (changed bool, err error) {
+	read := a.rules.Load().read
+	for i, path := range a.files {
+		if path == "" {
 			continue
 		}
-		b, readErr := readKeys(f.path)
+		b, readErr := readKeys(path)
 		if readErr != nil {
 			err = errors.Join(err, readErr)
-			if f.st.failed++; f.st.failed < 2 {
+			if a.failed[i]++; a.failed[i] < 2 {
 				continue
 			}
 			b = nil
 		} else {
-			f.st.failed = 0
+			a.failed[i] = 0
 		}
-		if !bytes.Equal(b, f.st.b) {
-			f.st.b, changed = b, true
-		}
+		changed = changed || !bytes.Equal(b, read[i])
+		read[i] = b
 	}
 	if changed {
-		r.parse()
+		a.rules.Store(a.parse(read))
 	}
 	return changed, err
 }
 
 // Mistakes are the lines that were left out.
-func (r *Ring) Mistakes() []Mistake { return r.rules.Load().bad }
+func (a *AuthorizedKeys) Mistakes() []Mistake { return a.rules.Load().bad }
 
 // Len is the number of keys and of authorities.
-func (r *Ring) Len() (keys, authorities int) {
-	n := r.rules.Load()
+func (a *AuthorizedKeys) Len() (keys, authorities int) {
+	n := a.rules.Load()
 	return len(n.keys), len(n.ca.keys)
 }
 
-// Judge says whose a key is, for a login as user from an address. The error is a
+// Authorize says whose a key is, for a login as user from an address. The error is a
 // *Refusal. Whether the key is held, and whether the login name of a plain key
 // agrees, is for the caller.
-func (r *Ring) Judge(key gossh.PublicKey, user string, from netip.Addr) (Person, error) {
-	return r.rules.Load().judge(key, user, from, r.now())
+func (a *AuthorizedKeys) Authorize(key gossh.PublicKey, user string, from netip.Addr) (Person, error) {
+	return a.rules.Load().authorize(key, user, from, a.now())
 }
 
-func (n *rules) judge(key gossh.PublicKey, user string, from netip.Addr, now time.Time) (Person, error) {
+func (n *rules) authorize(key gossh.PublicKey, user string, from netip.Addr, now time.Time) (Person, error) {
 	if c, is := key.(*gossh.Certificate); is {
-		return n.ca.judge(c, user, from, now)
+		return n.ca.authorize(c, user, from, now)
 	}
 	raw := key.Marshal()
 	e, known := n.keys[string(raw)]
@@ -216,19 +198,19 @@ func (n *rules) judge(key gossh.PublicKey, user string, from netip.Addr, now tim
 	return Person{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Login: e.name, Until: e.until}, nil
 }
 
-// Standing judges once more who logged in before as user from an address, with the
-// key or certificate that they proved, as authorized_keys has it. The files are read
-// anew; one that cannot be read lets nobody stand.
-func (r *Ring) Standing(proof, user, from string) (Person, error) {
+// AuthorizeAgain is Authorize for a person who logged in before as user from an
+// address, with the key or certificate that they proved, written as in
+// authorized_keys. The files are read anew; an unreadable one authorizes no one.
+func (a *AuthorizedKeys) AuthorizeAgain(proof, user, from string) (Person, error) {
 	key, _, _, _, err := gossh.ParseAuthorizedKey([]byte(proof))
 	if err != nil {
 		return refused("no_proof", "nothing is kept of the key")
 	}
-	n, err := r.fresh()
+	n, err := a.fresh()
 	if err != nil {
 		return Person{}, err
 	}
-	p, err := n.judge(key, user, hostOf(from), r.now())
+	p, err := n.authorize(key, user, hostOf(from), a.now())
 	if err == nil && p.Login != user {
 		return refused("other_name", "the key is "+p.Name+"'s")
 	}

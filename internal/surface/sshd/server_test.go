@@ -207,12 +207,12 @@ func open(t testing.TB, change func(h *house, o *Options)) *house {
 	write(t, h.keys(), lines)
 	ca := key(t, h.dir, "ca")
 	write(t, h.ca(), line(ca))
-	ring, err := NewRing(h.keys(), h.ca(), time.Now)
+	ring, err := LoadAuthorizedKeys(h.keys(), h.ca(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{HostKey: host, Ring: ring, Console: showScreen, Exec: echo, Audit: h.trail,
-		Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: Limits{Reload: 20 * time.Millisecond, Recheck: 50 * time.Millisecond, Goodbye: 3 * time.Second}}
+	o := Options{HostKey: host, Keys: ring, Console: showScreen, Exec: echo, Audit: h.trail,
+		Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: Limits{Reload: 20 * time.Millisecond, Recheck: 50 * time.Millisecond, Drain: 3 * time.Second}}
 	if change != nil {
 		change(h, &o)
 	}

@@ -39,7 +39,7 @@ func TestSieve(t *testing.T) {
 		"escape, then a question": {"\x1b", "\x1b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := string(new(sieve).pass([]byte(c.in))); got != c.want {
+			if got := string(new(pasteFilter).pass([]byte(c.in))); got != c.want {
 				t.Errorf("%q instead of %q", got, c.want)
 			}
 		})
@@ -51,7 +51,7 @@ func TestSieveKeepsPastes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.ReplaceAll(string(rapid.SliceOfN(rapid.Byte(), 0, 600).Draw(rt, "text")), "\x1b[20", "x")
 		all := []byte(pasteBegin + text + pasteEnd)
-		var v sieve
+		var v pasteFilter
 		var got []byte
 		for rest := all; len(rest) > 0; {
 			n := len(rest) // the marks are in one piece: the reader sees to that

@@ -11,24 +11,24 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// What comes in one read without marks is typing, unless nobody types so much
-// between two reads: docs/decisions/0006 has the reasons for these figures.
+// What comes in one read without marks is typing, unless it is more than a person
+// types between two reads: docs/decisions/0006 has the reasons for these figures.
 const (
 	typedLines = 64  // characters with a line end between them
 	typedMost  = 256 // characters; those that repeat the one before do not count: a key was held
 )
 
-// sieve passes what a terminal sends to the decoder. It puts the marks of a paste
+// pasteFilter passes what a terminal sends to the decoder. It puts the marks of a paste
 // around text that must have been pasted, and takes out the terminal's answers
-// (OSC, DCS and their like): nobody asked, and the decoder would take them for
+// (OSC, DCS and their like): the program asks nothing, and the decoder would take them for
 // typed text.
-type sieve struct {
+type pasteFilter struct {
 	pasting bool // behind pasteBegin
 	out     []byte
 }
 
 // pass sifts what one read brought. The result holds until the next call.
-func (v *sieve) pass(b []byte) []byte {
+func (v *pasteFilter) pass(b []byte) []byte {
 	v.out = v.out[:0]
 	for len(b) > 0 {
 		mark := pasteBegin
@@ -56,7 +56,7 @@ func (v *sieve) pass(b []byte) []byte {
 }
 
 // typed passes what came without marks.
-func (v *sieve) typed(b []byte) {
+func (v *pasteFilter) typed(b []byte) {
 	from := len(v.out)
 	for len(b) > 0 {
 		if n := answer(b); n > 0 {
@@ -80,7 +80,7 @@ func (v *sieve) typed(b []byte) {
 	v.out = append(v.out, pasteEnd...)
 }
 
-// pasted says whether nobody can have typed this between two reads.
+// pasted says whether this is more than a person types between two reads.
 func pasted(b []byte) bool {
 	count, last := 0, rune(0)
 	ended, lines := false, false // a line end was seen; characters came behind it
@@ -173,8 +173,8 @@ func complete(b []byte) int {
 	return len(b)
 }
 
-// fitting is how many bytes of b, at most limit, end where a key ends.
-func fitting(b []byte, limit int) int {
+// wholeKeys is how many bytes of b, at most limit, end where a key ends.
+func wholeKeys(b []byte, limit int) int {
 	if len(b) <= limit {
 		return len(b)
 	}

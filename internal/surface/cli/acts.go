@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/internal/act"
+	"opdeck/internal/app"
+)
+
+// makers make the command of each act that has one. Usage, arguments, help, role,
+// read-only check, --yes and --dry-run come from the act's row.
+var makers = map[string]func(*root) *cobra.Command{
+	"operation.list": (*root).operationList, "operation.get": (*root).operationGet, "operation.tree": (*root).operationTree,
+	"operation.history": (*root).operationHistory, "operation.export": (*root).operationExport,
+	"document.list": (*root).documentList, "document.remove": (*root).documentRemove, "document.restore": (*root).documentRestore,
+	"document.attach": (*root).documentAttach, "document.upload": (*root).documentUpload, "document.replace": (*root).documentReplace,
+	"document.resume": (*root).documentResume, "document.download": (*root).documentDownload,
+	"customer.list": (*root).customerList, "customer.get": (*root).customerGet, "customer.application": (*root).customerApplication,
+	"customer.files": (*root).customerFiles, "customer.set-application": (*root).customerSetApplication,
+	"compliance.share": (*root).complianceShare, "compliance.link": (*root).complianceLink, "compliance.finalize": (*root).complianceFinalize,
+	"compliance.journey": (*root).complianceJourney,
+	"session.status":     (*root).sessionStatus, "session.keep": (*root).sessionKeep, "session.refresh": (*root).sessionRefresh,
+	"session.login": (*root).sessionLogin, "session.reset": (*root).sessionReset, "limits": (*root).limits,
+	"index.status": (*root).indexStatus, "index.sync": (*root).indexSync, "index.verify": (*root).indexVerify, "index.rebuild": (*root).indexRebuild,
+	"event.list": (*root).eventList, "event.show": (*root).eventShow, "event.tail": (*root).eventTail, "event.codes": (*root).eventCodes,
+	"event.listen": (*root).eventListen, "event.send": (*root).eventSend, "event.replay": (*root).eventReplay, "event.forward": (*root).eventForward,
+	"hook.get": (*root).hookGet, "hook.set": (*root).hookSet,
+	"audit.list": (*root).auditList, "audit.verify": (*root).auditVerify, "audit.export": (*root).auditExport, "audit.prove": (*root).auditProve,
+	"audit.key": (*root).auditKey, "audit.witness": (*root).auditWitness, "audit.unsettled": (*root).auditUnsettled, "audit.settle": (*root).auditSettle,
+	"approval.list": (*root).approvalList, "approval.show": (*root).approvalShow, "approval.approve": (*root).approvalApprove, "approval.deny": (*root).approvalDeny,
+	"doctor": (*root).doctorCommand, "sandbox": (*root).sandbox, "schema": (*root).schema, "version": (*root).version, "completion": (*root).completion, "man": (*root).man,
+	"config.init": (*root).configInit, "config.check": (*root).configCheck, "config.show": (*root).configShow, "config.path": (*root).configPath,
+}
+
+// groups are the words that commands of one thing stand behind.
+var groups = map[string]struct {
+	aliases []string
+	short   string
+}{
+	"operation":  {[]string{"op"}, "Operations: list, read, children, history, export"},
+	"document":   {[]string{"doc"}, "Documents of operations: list, remove, put back, replace"},
+	"customer":   {nil, "Customers and their applications"},
+	"compliance": {[]string{"kyc"}, "A customer's verification: share, link, finalize"},
+	"session":    {nil, "The one shared session: status, refresh, log in, reset, keep alive"},
+	"index":      {nil, "The local mirror of operations: status, sync, verify, rebuild"},
+	"event":      {[]string{"events"}, "Webhooks: receive, list, follow, replay, forward"},
+	"hook":       {nil, "The service's webhook settings"},
+	"audit":      {nil, "The audit trail: list, verify, export, prove"},
+	"approval":   {nil, "Writes that wait for a second person"},
+	"config":     {nil, "The config file: make, check, show, find"},
+}
+
+// addCommands puts the command of every act below top.
+func (r *root) addCommands(top *cobra.Command) {
+	parents := map[string]*cobra.Command{}
+	for _, row := range act.All() {
+		if row.Without[act.Command] != "" {
+			continue
+		}
+		parent := top
+		if group, _, two := strings.Cut(row.Name, "."); two {
+			if parent = parents[group]; parent == nil {
+				parent = &cobra.Command{Use: group, Aliases: groups[group].aliases, Short: groups[group].short}
+				parents[group] = parent
+				top.AddCommand(parent)
+			}
+		}
+		parent.AddCommand(r.dress(makers[row.Name](r), row))
+	}
+}
+
+// dress gives a command what its act's row says.
+func (r *root) dress(cmd *cobra.Command, row act.Act) *cobra.Command {
+	cmd.Use, cmd.Short = row.Use(), row.Short
+	least, most := 0, len(row.Args)
+	for _, a := range row.Args {
+		if !a.Optional {
+			least++
+		}
+		if a.Many {
+			most = -1
+		}
+	}
+	if cmd.Args == nil {
+		cmd.Args = cobra.MinimumNArgs(least)
+		if most >= 0 {
+			cmd.Args = cobra.RangeArgs(least, most)
+		}
+	}
+	if len(row.Sends) > 0 {
+		cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "print method, path and body as JSON, and send nothing")
+	}
+	if row.Ask != act.Nothing {
+		cmd.Flags().BoolVar(&r.yes, "yes", false, "do not ask")
+	}
+	return cmd
+}
+
+// admit takes the row of the command that is about to run.
+func (r *root) admit(cmd *cobra.Command, args []string) error {
+	row, ok := act.Find(path(cmd))
+	if !ok { // the console itself, and help
+		row = act.Act{Name: path(cmd)}
+		if cmd == cmd.Root() {
+			row.Need = api.MayRead
+		}
+	}
+	if row.Bare != "" && len(args) == 0 { // only a list
+		row.Effect, row.Ask = act.Read, act.Nothing
+	}
+	row.Need = row.Needs(args, cmd.Flags().Changed)
+	r.row, r.args = row, args
+	return r.checkOutput(cmd)
+}
+
+// askable refuses a write that cannot be asked about: without a terminal, or with its
+// content where the answer would come from.
+func (r *root) askable() error {
+	if r.row.Ask == act.Nothing || r.yes || r.dryRun {
+		return nil
+	}
+	args := r.args
+	for i, a := range r.row.Args {
+		if a.File && i < len(args) && args[i] == "-" {
+			return usage("the content comes from standard input, so nothing can be asked: give --yes to confirm, or --dry-run")
+		}
+	}
+	if !r.env.InTTY {
+		return &api.Error{Kind: api.Usage, Public: "This changes something and standard input is no terminal.",
+			Hint: "Give --yes to confirm, or --dry-run to see what would be sent."}
+	}
+	return nil
+}
+
+// refused is the refusal of the running act, before anything is read or sent, for this person in this context; it is
+// recorded. A dry run sends nothing, so that a read-only context allows it.
+func (r *root) refused(ctx context.Context, a *app.App) error {
+	if r.row.Need != "" {
+		if err := api.Need(ctx, r.row.Path(), r.row.Need); err != nil {
+			return err
+		}
+	}
+	if !a.ReadOnly || !r.row.Barred() || r.dryRun {
+		return nil
+	}
+	err := api.ReadOnly(r.row.Name)
+	note := api.Event{Name: "denied", Object: "command", ID: r.row.Path(), Detail: r.row.Name + ": " + string(err.Rule)}
+	if noteErr := a.Audit.Note(ctx, api.ActorOf(ctx), note); noteErr != nil {
+		a.Log.Error("audit", "err", noteErr) // the refusal stands without a record
+	}
+	return err
+}
+
+// asked is a write that is ready: what its question shows, and how it is sent.
+type asked struct {
+	object act.Object
+	typed  string      // the id whose end is typed in a production context
+	facts  [][2]string // label and value, shown above the question
+	risk   string      // more than the act's own
+	send   func(ctx context.Context) error
+}
+
+// asks is the body of a command that asks before it acts: prepare reads what is
+// needed to ask, and sends nothing.
+func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string) (asked, error)) func(*cobra.Command, []string) error {
+	return r.do(func(ctx context.Context, a *app.App, args []string) error {
+		w, err := prepare(ctx, a, args)
+		if err != nil {
+			return err
+		}
+		if err := r.confirm(ctx, w); err != nil {
+			return err
+		}
+		return r.write(ctx, w.send)
+	})
+}
+
+// confirm asks on the terminal. In a production context the answer to what cannot
+// be undone is the end of the id of what is changed.
+func (r *root) confirm(ctx context.Context, w asked) error {
+	if r.yes || r.dryRun || r.row.Ask == act.Nothing {
+		return nil
+	}
+	q := r.row.Words.Fill(w.object)
+	for _, f := range w.facts {
+		fmt.Fprintf(r.env.Err, "  %-14s %s\n", f[0], safeText(f[1]))
+	}
+	for _, risk := range []string{q.Risk, w.risk} {
+		if risk != "" {
+			fmt.Fprintln(r.env.Err, safeText(risk))
+		}
+	}
+	tail := lastRunes(w.typed, 4)
+	typed := r.real && r.row.Ask == act.Typed && tail != ""
+	switch {
+	case typed:
+		fmt.Fprintf(r.env.Err, "PRODUCTION. %s\nType the last characters of the id, %s, to go on: ", safeText(q.Ask), oneLine(tail))
+	case r.real:
+		fmt.Fprintf(r.env.Err, "PRODUCTION. %s [y/N] ", safeText(q.Ask))
+	default:
+		fmt.Fprintf(r.env.Err, "%s [y/N] ", safeText(q.Ask))
+	}
+	line, err := readLine(ctx, bufio.NewReader(r.env.In))
+	if err != nil && line == "" {
+		return &api.Error{Kind: api.Interrupted, Public: "Not confirmed; nothing was sent."}
+	}
+	answer := strings.TrimSpace(line)
+	if typed && answer == tail || !typed && (strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")) {
+		return nil
+	}
+	return &api.Error{Kind: api.Usage, Public: "Not confirmed; nothing was sent."}
+}

@@ -1,0 +1,75 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// described are the metrics that are read when Prometheus asks: name, help, labels.
+var described = func() map[string]*prometheus.Desc {
+	all := map[string]*prometheus.Desc{}
+	for _, m := range [][]string{
+		{"token_ttl_seconds", "Life of a token when it was made.", "token"},
+		{"token_remaining_seconds", "What is left of it; 0 when there is none.", "token"},
+		{"session_state", "1 for the state that the shared session is in.", "state"},
+		{"session_generation", "Grows with every new pair of tokens."},
+		{"session_instances", "Processes that use the session."},
+		{"session_events_total", "Since the store was made, of all processes.", "event"},
+		{"rotations_total", "Rotations of the pair seen since this process began, of all processes.", "kind", "outcome"},
+		{"budget_limit", "Calls a minute that are recommended.", "class"},
+		{"budget_used", "Calls in the last minute, of all processes.", "class"},
+		{"budget_room", "Calls that may go now.", "class"},
+		{"budget_waiting", "Calls that hold a slot ahead.", "class"},
+		{"budget_throttled", "429 answers in the last hour.", "class"},
+		{"budget_next_slot_seconds", "Until one more call may go.", "class"},
+		{"index_operations", "Operations in the index."},
+		{"index_age_seconds", "Since the newest page of the list was read; absent before the first time."},
+		{"index_owed", "Operations that wait for a read, at most 1000."},
+		{"index_complete", "1 when every page has been read once."},
+		{"audit_healthy", "1 while the audit trail can be written."},
+		{"audit_waiting", "Records that wait to be stored."},
+		{"audit_checkpoint_healthy", "1 unless the last checkpoint failed."},
+		{"audit_uncovered_records", "Records that no checkpoint covers."},
+		{"unsettled_writes", "Writes whose outcome is not known."},
+		{"hook_waiting", "Events that could not be merged into the index yet and are tried again."},
+		{"hook_waiting_oldest_timestamp_seconds", "When the one that waits longest was tried first; absent when none waits."},
+		{"hook_behind", "Stored events that were not looked at yet."},
+		{"hook_rejected_total", "Deliveries of this account that were not accepted, since the store was made, of all processes.", "reason"},
+		{"hook_last_rejected_timestamp_seconds", "When the last of these came.", "reason"},
+		{"store_readable", "1 when a part of the state could be read.", "part"},
+		{"ssh_sessions", "Sessions that are open.", "kind"},
+		{"ssh_connections", "Connections, before (pending) and after (open) the proof of who it is.", "state"},
+		{"ssh_logins_total", "Connections that proved who they are.", "with"},
+		{"ssh_refused_total", "Attempts that were refused.", "reason"},
+		{"ssh_sessions_closed_total", "Sessions that ended.", "reason"},
+		{"hook_requests_total", "Requests to the webhook receiver."},
+		{"hook_events_total", "Deliveries that were kept, by what they were worth.", "as"},
+		{"hook_unauthorized_total", "Deliveries that did not prove where they came from.", "reason"},
+		{"hook_turned_away_total", "Requests that were not taken.", "reason"},
+		{"hook_old_secret_total", "Deliveries proven with the secret that is on its way out."},
+		{"hook_queued", "Deliveries that wait to be stored."},
+		{"hook_notes_dropped_total", "Notes that slow listeners missed; the inbox has the events."},
+		{"hook_last_event_timestamp_seconds", "When the last new event came; absent before the first."},
+		{"approvals_waiting", "Requests for a second person that are open, and those that were approved and not used yet.", "state"},
+		{"approvals_readable", "1 when the requests could be read."},
+	} {
+		all[m[0]] = prometheus.NewDesc("opdeck_"+m[0], m[1], m[2:], nil)
+	}
+	return all
+}()
+
+// output takes the values of one scrape, by the names of described.
+type output chan<- prometheus.Metric
+
+func (o output) gauge(name string, v float64, labels ...string) {
+	o <- prometheus.MustNewConstMetric(described[name], prometheus.GaugeValue, v, labels...)
+}
+
+func (o output) count(name string, v int64, labels ...string) {
+	o <- prometheus.MustNewConstMetric(described[name], prometheus.CounterValue, float64(v), labels...)
+}
+
+func (o output) flag(name string, b bool, labels ...string) {
+	v := 0.0
+	if b {
+		v = 1
+	}
+	o.gauge(name, v, labels...)
+}
