@@ -37,7 +37,7 @@ var shown = map[string]string{" ": "space", "up": "↑", "down": "↓", "left": 
 
 func show(keys []string) string { return cmp.Or(shown[keys[0]], keys[0]) }
 
-func (k Key) extra() Key   { k.Extra = true; return k }
+func (k Key) extra() Key { k.Extra = true; return k }
 
 // Off switches k off; why is shown when it is pressed all the same.
 func (k *Key) Off(why string) {
