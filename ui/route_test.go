@@ -131,7 +131,7 @@ func TestTwoNeedsAnOperation(t *testing.T) {
 	has(t, r, "Open an operation")
 	r.Send(uitest.Type("bad id"), uitest.Key("enter"))
 	has(t, r, "letters, digits")
-	r.Send(tea.KeyMsg{Type: tea.KeyCtrlU}, uitest.Paste("  7f3a-99\n"), uitest.Key("enter"))
+	r.Send(uitest.Key("ctrl+u"), uitest.Paste("  7f3a-99\n"), uitest.Key("enter"))
 	if p := w.top().place; p != (ui.Place{Kind: ui.KindOperation, ID: "7f3a-99"}) {
 		t.Errorf("opened %v", p)
 	}
@@ -317,9 +317,8 @@ func TestRawJSON(t *testing.T) {
 
 func TestPalettePressesKeys(t *testing.T) {
 	w := newWorld()
-	o := w.options(ui.Test)
-	o.Commands = []ui.Command{{Title: "Say something", Do: ui.Notify{Text: "something"}}, {Title: "Not now", Why: "There is no reason."}}
-	r := w.start(t, o).Send(uitest.Key(":"), uitest.Type("remove the doc"), uitest.Key("enter"))
+	w.commands = []ui.Command{{Title: "Say something", Do: ui.Notify{Text: "something"}}, {Title: "Not now", Why: "There is no reason."}}
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key(":"), uitest.Type("remove the doc"), uitest.Key("enter"))
 	has(t, r, "Remove document", "[ No ]")
 	r.Send(w.clock.Wait(armed), uitest.Key("n"), uitest.Key(":"), uitest.Type("go to lim"), uitest.Key("enter"))
 	has(t, r, "Limits")
