@@ -6,11 +6,9 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
-	"opdeck/ui/theme"
-	"opdeck/ui/widget"
 )
 
 const (
@@ -19,136 +17,105 @@ const (
 	maxRows  = 20_000 // kept; a filter narrows further
 )
 
-// found is what one look into the trail brought.
-type found struct {
-	entries []audit.Entry
-	next    int64 // where older ones begin; 0: there are none
-	seen    int   // records looked at
-}
-
-// find reads one page of what the filter selects. Words and results are not the
-// store's to select: pages are looked through until one is full.
-func find(ctx context.Context, log Log, f filter, before int64) (found, error) {
-	var out found
-	q := f.query
+// find reads the newest records before a number (0: of all) that the filter lets
+// through, and says where older ones begin (0: there are none). Not all of a filter
+// is the store's to select: pages are looked through until one is full.
+func find(ctx context.Context, log Log, f filter.Expr[audit.Entry], now time.Time, before int64) (out []audit.Entry, next int64, err error) {
+	q := narrow(f, now)
 	q.Before, q.Limit = before, pageSize
 	for range maxPages {
 		p, err := log.Find(ctx, q)
 		if err != nil {
-			return out, err
+			return nil, 0, err
 		}
 		for _, e := range p.Entries {
-			if f.match(e) {
-				out.entries = append(out.entries, e)
+			if f.Match(e, now) {
+				out = append(out, e)
 			}
 		}
-		out.seen += len(p.Entries)
-		out.next, q.Before = p.Next, p.Next
-		if p.Next == 0 || len(out.entries) >= pageSize {
+		if q.Before = p.Next; p.Next == 0 || len(out) >= pageSize {
 			break
 		}
 	}
-	return out, nil
+	return out, q.Before, nil
 }
 
 type loadedMsg struct {
 	ui.Ticket
-	found  found
-	open   []audit.Entry
-	health audit.Health
-	at     time.Time
-	err    error
+	entries []audit.Entry
+	next    int64
+	open    []audit.Entry
+	health  audit.Health
+	at      time.Time
+	err     error
 }
 
-// load reads the newest records and what is unsettled.
-func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
-	s.more.Stop()
-	log, f, now := s.log, s.filter, s.env.Now
-	s.settle()
+// Reload implements list.Screen: it reads the newest records and what is unsettled.
+func (s *Screen) Reload() tea.Cmd {
+	t, ctx := s.Loads.Next(s.env.Ctx)
+	s.More.Stop()
+	log, f, now := s.log, s.Applied, s.env.Now
 	return func() tea.Msg {
 		m := loadedMsg{Ticket: t, health: log.Health(), at: now()}
-		if m.found, m.err = find(ctx, log, f, 0); m.err == nil {
+		if m.entries, m.next, m.err = find(ctx, log, f, m.at, 0); m.err == nil {
 			m.open, m.err = log.Unsettled(ctx)
 		}
 		return m
 	}
 }
 
-func (s *Screen) loaded(msg loadedMsg) {
-	if !s.loads.Current(msg.Ticket) {
+func (s *Screen) onLoaded(msg loadedMsg) {
+	if !s.Loads.Current(msg.Ticket) {
 		return
 	}
-	s.inited, s.health = true, msg.health
-	if s.err = api.AsError(msg.err); msg.err == nil {
-		s.rows.open, s.rows.list = msg.open, msg.found.entries
-		s.next, s.seen, s.at, s.newer = msg.found.next, msg.found.seen, msg.at, false
+	s.health = msg.health
+	if !s.Failed(msg.err) {
+		s.next, s.At, s.newer = msg.next, msg.at, false
+		s.set(msg.open, msg.entries)
 	}
-	s.settle()
 }
 
 type olderMsg struct {
 	ui.Ticket
-	found found
-	err   error
+	entries []audit.Entry
+	next    int64
+	err     error
 }
 
-// reach reads older records when the cursor comes near the last one.
-func (s *Screen) reach() tea.Cmd {
-	_, to := s.table.Visible()
-	if s.next == 0 || s.loads.Busy() || s.more.Busy() || to+pageSize/4 < s.rows.Len() || s.rows.Len() >= maxRows {
+// ReadOn implements list.Screen: it reads older records when the cursor comes near
+// the last one.
+func (s *Screen) ReadOn() tea.Cmd {
+	_, to := s.Table.Visible()
+	if s.next == 0 || s.Loads.Busy() || s.More.Busy() || to+pageSize/4 < s.rows.Len() || len(s.rows.All()) >= maxRows {
 		return nil
 	}
-	t, ctx := s.more.Next(s.env.Ctx)
-	log, f, before := s.log, s.filter, s.next
+	t, ctx := s.More.Next(s.env.Ctx)
+	log, f, now, before := s.log, s.Applied, s.env.Now(), s.next
 	return func() tea.Msg {
-		got, err := find(ctx, log, f, before)
-		return olderMsg{t, got, err}
+		entries, next, err := find(ctx, log, f, now, before)
+		return olderMsg{t, entries, next, err}
 	}
 }
 
-func (s *Screen) older(msg olderMsg) {
-	if !s.more.Current(msg.Ticket) {
-		return
+func (s *Screen) onOlder(msg olderMsg) {
+	if s.More.Current(msg.Ticket) && !s.Failed(msg.err) {
+		s.next = msg.next
+		s.set(s.open, append(s.entries(), msg.entries...))
 	}
-	if s.err = api.AsError(msg.err); msg.err == nil {
-		s.rows.list = append(s.rows.list, msg.found.entries...)
-		s.next = msg.found.next
-		s.seen += msg.found.seen
-	}
-	s.settle()
 }
 
-type doubtsMsg struct {
+type unsettledMsg struct {
 	ui.Ticket
 	open []audit.Entry
 	err  error
 }
 
-// loadDoubts reads what is unsettled; unlike the list it leaves no record.
-func (s *Screen) loadDoubts() tea.Cmd {
-	t, ctx := s.doubts.Next(s.env.Ctx)
+// loadUnsettled reads what is unsettled; unlike the list it leaves no record.
+func (s *Screen) loadUnsettled() tea.Cmd {
+	t, ctx := s.unsettledLoads.Next(s.env.Ctx)
 	log := s.log
 	return func() tea.Msg {
 		open, err := log.Unsettled(ctx)
-		return doubtsMsg{t, open, err}
+		return unsettledMsg{t, open, err}
 	}
-}
-
-// settle gives the table what it needs from the state.
-func (s *Screen) settle() {
-	s.rows.index()
-	s.table.SetSource(s.rows)
-	n := widget.Notice{Text: "The trail holds no record yet."}
-	switch {
-	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
-	case !s.inited || s.loads.Busy():
-		n = widget.Notice{Text: "Reading the audit trail …"}
-	case s.text != "" && s.next != 0:
-		n = widget.Notice{Text: "No record matches among those read so far.", Hint: s.env.Keys.Nav.Down.Help().Key + " reads older ones, " + s.env.Keys.List.Filter.Help().Key + " changes the filter, " + s.env.Keys.Global.Back.Help().Key + " clears it"}
-	case s.text != "":
-		n = widget.Notice{Text: "No record matches the filter.", Hint: s.env.Keys.List.Filter.Help().Key + " changes it, " + s.env.Keys.Global.Back.Help().Key + " clears it"}
-	}
-	s.table.SetNotice(n)
 }

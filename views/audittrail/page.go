@@ -5,33 +5,21 @@ import (
 	"time"
 
 	"opdeck/internal/domain/audit"
-	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-// page is a text over the list: a record, or the report of a verification.
-type page struct {
-	title string
-	entry audit.Entry // the record; zero for a report
-	fill  func(w int) []string
-	view  *widget.Viewer
-}
-
-func (p *page) draw(env *ui.Env, w, h int) []string {
-	p.view.SetSize(w, h)
-	p.view.SetLines(append([]string{env.Theme.Title.Render(draw.Cut(p.title, w)), ""}, p.fill(w)...))
-	return p.view.Lines()
-}
-
-func (s *Screen) open(title string, e audit.Entry, fill func(w int) []string) {
-	s.page = &page{title: title, entry: e, fill: fill, view: widget.NewViewer(s.env.Theme, s.env.Keys).Footed()}
+// openPage puts a page with a title over the list.
+func (s *Screen) openPage(title, id string, fill func(w int) []string) {
+	s.Open(id, func(w int) []string {
+		return append([]string{s.env.Theme.Title.Render(draw.Cut(title, w)), ""}, fill(w)...)
+	})
 }
 
 // show opens a record.
-func (s *Screen) show(e audit.Entry) {
-	s.open("Audit record "+draw.Count(int(e.Seq)), e, func(w int) []string { return s.record(e, w) })
+func (s *Screen) show(r record) {
+	s.openPage("Audit record "+draw.Count(int(r.Seq)), r.id(), func(w int) []string { return s.record(r.Entry, w) })
 }
 
 // record draws all of a record. Texts are shown as they were, and exactly where
@@ -135,17 +123,7 @@ func requestPairs(e audit.Entry) []widget.Pair {
 
 // say makes pairs of a text of a record, with what is odd about it; nothing
 // when it is empty.
-func say(label, stored string) []widget.Pair {
-	u := read(stored)
-	if u == "" {
-		return nil
-	}
-	out := []widget.Pair{{Label: label, Value: u.Line(1200), Long: true}}
-	if odd := draw.Suspect(u); odd != "" {
-		out = append(out, widget.Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
-	}
-	return out
-}
+func say(label, stored string) []widget.Pair { return widget.Said(label, read(stored), "") }
 
 // digest shows a hash in full; none is said.
 func digest(label, hash, none string) []widget.Pair {

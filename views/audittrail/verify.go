@@ -23,7 +23,7 @@ type verifiedMsg struct {
 func (s *Screen) verify() tea.Cmd {
 	t, ctx := s.checks.Next(s.env.Ctx)
 	log := s.log
-	s.open("Verification", audit.Entry{}, func(w int) []string {
+	s.openPage("Verification", "", func(w int) []string {
 		return []string{s.env.Theme.Dim.Render(draw.Cut("Reading every record and checking its hash … "+s.env.Keys.Global.Back.Help().Key+" stops.", w))}
 	})
 	return func() tea.Msg {
@@ -32,16 +32,16 @@ func (s *Screen) verify() tea.Cmd {
 	}
 }
 
-func (s *Screen) verified(msg verifiedMsg) {
+func (s *Screen) onVerified(msg verifiedMsg) {
 	if !s.checks.Current(msg.Ticket) {
 		return
 	}
 	if msg.err != nil {
 		e := api.AsError(msg.err)
-		s.open("Verification", audit.Entry{}, func(w int) []string { return s.unverified(e, w) })
+		s.openPage("Verification", "", func(w int) []string { return s.unverified(e, w) })
 		return
 	}
-	s.open("Verification", audit.Entry{}, func(w int) []string { return s.report(msg.report, w) })
+	s.openPage("Verification", "", func(w int) []string { return s.report(msg.report, w) })
 }
 
 func (s *Screen) unverified(e *api.Error, w int) []string {

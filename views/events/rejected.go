@@ -17,18 +17,18 @@ import (
 
 // troubles are lines about deliveries that were rejected and events that are not
 // in the index yet, as long as the window allows.
-func (s *Screen) troubles() []string {
+func (s *Screen) troubles(w int) []string {
 	var out []string
 	if n, last := s.bad.Refusals(); n > 0 {
 		key := s.keys.Rejected.Help().Key
 		ago, _ := draw.Ago(last.Last, s.env.Now())
 		what := draw.Plural(int(n), "delivery", "deliveries") + " rejected"
-		out = append(out, draw.Fitting(s.w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+" "+key+" shows them.",
+		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+" "+key+" shows them.",
 			what+", last "+ago+": "+line(last.Reason, 40)+". "+key+" shows them.", what+"; "+key+" shows them."))
 	}
 	if b := s.bad.Backlog; b.Waiting > 0 {
 		what := draw.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
-		out = append(out, draw.Fitting(s.w-2, what+" and are tried again: "+line(b.Reason, 200)+" Filter has:waiting shows them.",
+		out = append(out, draw.Fitting(w-2, what+" and are tried again: "+line(b.Reason, 200)+" Filter has:waiting shows them.",
 			what+"; filter has:waiting shows them.", what+": / has:waiting"))
 	}
 	return out
@@ -51,12 +51,6 @@ func (s *Screen) loadTrouble() tea.Cmd {
 	}
 }
 
-func (s *Screen) gotTrouble(msg troubleMsg) {
-	if s.watch.Current(msg.Ticket) && msg.err == nil { // the store says elsewhere that it is in trouble
-		s.bad = msg.bad
-	}
-}
-
 type rejectedMsg struct {
 	ui.Ticket
 	list []receiver.Rejection
@@ -66,7 +60,7 @@ type rejectedMsg struct {
 
 // loadRejected reads the deliveries that were not accepted.
 func (s *Screen) loadRejected() tea.Cmd {
-	t, ctx := s.denied.Next(s.env.Ctx)
+	t, ctx := s.rejects.Next(s.env.Ctx)
 	client, now := s.client, s.env.Now
 	return func() tea.Msg {
 		list, err := client.RejectedEvents(ctx)
@@ -74,12 +68,12 @@ func (s *Screen) loadRejected() tea.Cmd {
 	}
 }
 
-func (s *Screen) gotRejected(msg rejectedMsg) {
-	if !s.denied.Current(msg.Ticket) || s.page == nil {
+func (s *Screen) onRejected(msg rejectedMsg) {
+	if !s.rejects.Current(msg.Ticket) || !s.page.is(rejectedPage) {
 		return
 	}
-	if s.page.rejectedErr = api.AsError(msg.err); msg.err == nil {
-		s.page.rejected, s.page.rejectedAt = msg.list, msg.at
+	if s.page.err = api.AsError(msg.err); msg.err == nil {
+		s.page.rejected, s.page.at = msg.list, msg.at
 	}
 }
 
@@ -96,9 +90,9 @@ func (s *Screen) rejectedLines(w int) []string {
 		}
 	}
 	switch {
-	case p.rejectedErr != nil:
-		say(th.Bad, th.Signs.Bad+" "+p.rejectedErr.Public+" "+p.rejectedErr.Hint+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
-	case p.rejectedAt.IsZero():
+	case p.err != nil:
+		say(th.Bad, th.Signs.Bad+" "+p.err.Public+" "+p.err.Hint+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
+	case p.at.IsZero():
 		say(th.Dim, "Reading them …")
 	case len(s.bad.Rejected) == 0:
 		say(th.Dim, "None was rejected so far.")

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"opdeck/ui/draw"
 	"opdeck/ui/uitest"
 )
@@ -47,17 +45,15 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 	s := d.list
 	d.keys("/")
 	f.values = func(ctx context.Context, _, _ string) ([]string, error) { return []string{"OLD"}, ctx.Err() }
-	s.bar.Type(uitest.Key("s").(tea.KeyMsg))
-	for _, k := range []string{"t", "a", "t", "u", "s", ":"} {
-		s.bar.Type(uitest.Key(k).(tea.KeyMsg))
+	for _, k := range "status" {
+		s.Update(uitest.Key(string(k)))
 	}
 	calls := f.calls
-	late := s.offer()
+	_, late := s.Update(uitest.Key(":"))
 	if f.calls != calls || late == nil {
 		t.Fatal("asked in the update loop, or not at all")
 	}
-	s.bar.Type(uitest.Key("P").(tea.KeyMsg))
-	if s.offer() == nil {
+	if _, again := s.Update(uitest.Key("P")); again == nil {
 		t.Fatal("not asked again")
 	}
 	d.Send(late())
@@ -65,8 +61,8 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 		t.Errorf("an answer to an older question is shown\n%s", d.View())
 	}
 	f.values = func(context.Context, string, string) ([]string, error) { return nil, errors.New("busy") }
-	d.Send(s.offer()()) // no values are no failure
-	has(t, d, "/ status:P")
+	d.keys("E") // no values are no failure
+	has(t, d, "/ status:PE")
 }
 
 func TestTheLastRightFilterIsNamed(t *testing.T) {

@@ -68,11 +68,11 @@ func (s *Screen) nextPanel() tea.Cmd {
 // refreshPanel computes what the open panel shows of the present filter.
 func (s *Screen) refreshPanel() tea.Cmd {
 	if !s.panel.open() {
-		s.counts.Stop()
+		s.totals.Stop()
 		return nil
 	}
-	t, ctx := s.counts.Next(s.env.Ctx)
-	ix, q, by := s.index, s.query, pages[s.panel.page]
+	t, ctx := s.totals.Next(s.env.Ctx)
+	ix, q, by := s.index, s.Filter, pages[s.panel.page]
 	return func() tea.Msg { return compute(ctx, t, ix, q, by) }
 }
 
@@ -128,7 +128,7 @@ type money struct {
 	sum  *apd.Decimal
 }
 
-func (m money) Currency() untrusted.Text  { return m.code }
+func (m money) Currency() untrusted.Text       { return m.code }
 func (m money) Decimal() (*apd.Decimal, error) { return m.sum, nil }
 
 func (p panel) totals(th *theme.Theme, w int) []string {

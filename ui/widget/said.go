@@ -1,0 +1,24 @@
+package widget
+
+import (
+	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
+	"opdeck/ui/theme"
+)
+
+// Said is the pairs of a text from outside: the safe text, and below it what is
+// odd about it. none stands for an empty text; where that is empty too there is
+// no pair.
+func Said(label string, u untrusted.Text, none string) []Pair {
+	switch {
+	case u == "" && none == "":
+		return nil
+	case u == "":
+		return []Pair{{Label: label, Value: none, Tone: theme.Dim}}
+	}
+	out := []Pair{{Label: label, Value: u.Line(1200), Long: true}}
+	if odd := draw.Suspect(u); odd != "" {
+		out = append(out, Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
+	}
+	return out
+}
