@@ -126,6 +126,10 @@ func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		action, cmd = l.key(msg)
 	case offersMsg:
 		l.offered(msg)
+	case answer:
+		if msg.loads.Current(msg.Ticket) {
+			action, cmd = msg.then()
+		}
 	default:
 		action, cmd = l.screen.Answer(msg)
 	}
@@ -178,6 +182,31 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 	}
 	return nil, nil
 }
+
+// Then is what is done with an answer, in the update loop.
+type Then func() (ui.Action, tea.Cmd)
+
+type answer struct {
+	ui.Ticket
+	loads *ui.Loads
+	then  Then
+}
+
+// Read reads in a command, which owns copies of what it needs and returns what is
+// done with the answer. An answer to an older read of the same loads is dropped.
+func (l *List[T]) Read(loads *ui.Loads, read func(ctx context.Context) Then) tea.Cmd {
+	t, ctx := loads.Next(l.Env.Ctx)
+	return func() tea.Msg { return answer{t, loads, read(ctx)} }
+}
+
+// ReadOn implements Screen for a list that is read at once.
+func (l *List[T]) ReadOn() tea.Cmd { return nil }
+
+// Refresh implements Screen for one that does nothing then.
+func (l *List[T]) Refresh() {}
+
+// NextChange implements Screen for one that shows nothing that time alone changes.
+func (l *List[T]) NextChange(time.Time) time.Time { return time.Time{} }
 
 // Changed is called after each change of the rows.
 func (l *List[T]) Changed() { l.Table.SetSource(l.rows) }

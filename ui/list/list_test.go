@@ -122,7 +122,7 @@ func TestTheFilterActsWhileItIsTyped(t *testing.T) {
 	has(t, r, "/ name:ap", "1 of 2", "apple", "apricot", "enter apply  esc as before  tab complete")
 	r.Send(uitest.Type(" size:1"))
 	has(t, r, `There is no field "size"`, "showing the last right filter: name:ap size") // "size" alone was a word
-	r.Send(uitest.Key("enter")) // what is wrong is not applied, and stays to be corrected
+	r.Send(uitest.Key("enter"))                                                          // what is wrong is not applied, and stays to be corrected
 	has(t, r, `There is no field "size"`)
 	r.Send(uitest.Key("esc"))
 	has(t, r, "4 fruits", "1 of 4")

@@ -6,6 +6,15 @@ import (
 	"opdeck/ui/theme"
 )
 
+// SaidAll is Said for labels and texts in turn; empty texts are left out.
+func SaidAll(labelsAndTexts ...string) []Pair {
+	var out []Pair
+	for i := 0; i+1 < len(labelsAndTexts); i += 2 {
+		out = append(out, Said(labelsAndTexts[i], untrusted.Text(labelsAndTexts[i+1]), "")...)
+	}
+	return out
+}
+
 // Said is the pairs of a text from outside: the safe text, and below it what is
 // odd about it. none stands for an empty text; where that is empty too there is
 // no pair.

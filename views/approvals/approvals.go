@@ -159,9 +159,6 @@ func (s *Screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
 // current is the request on the page, else the one under the cursor.
 func (s *Screen) current() (approval.Request, bool) { return s.rows.Find(s.ItemID()) }
 
-// ReadOn implements list.Screen: there are no more.
-func (s *Screen) ReadOn() tea.Cmd { return nil }
-
 // Empty implements list.Screen.
 func (s *Screen) Empty() widget.Notice {
 	return s.NoRows(widget.Notice{Text: "Nobody has asked for a second person.",

@@ -3,7 +3,6 @@ package audittrail
 import (
 	"context"
 	"io"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -76,16 +75,6 @@ func (s *Screen) Init() tea.Cmd { return s.Reload() }
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
-	case loadedMsg:
-		s.onLoaded(msg)
-	case olderMsg:
-		s.onOlder(msg)
-	case unsettledMsg:
-		if s.unsettledLoads.Current(msg.Ticket) && msg.err == nil {
-			s.set(msg.open, s.entries())
-		}
-	case verifiedMsg:
-		s.onVerified(msg)
 	case settledMsg:
 		return s.onSettled(msg)
 	case savedMsg:
@@ -164,9 +153,6 @@ func (s *Screen) Refresh() {
 		s.checks.Stop()
 	}
 }
-
-// NextChange implements list.Screen.
-func (s *Screen) NextChange(time.Time) time.Time { return time.Time{} }
 
 // Above implements list.Screen: what is shown, and what needs a person.
 func (s *Screen) Above() []string {

@@ -9,6 +9,7 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
+	"opdeck/ui/list"
 )
 
 const (
@@ -40,46 +41,26 @@ func find(ctx context.Context, log Log, f filter.Expr[audit.Entry], now time.Tim
 	return out, q.Before, nil
 }
 
-type loadedMsg struct {
-	ui.Ticket
-	entries []audit.Entry
-	next    int64
-	open    []audit.Entry
-	health  audit.Health
-	at      time.Time
-	err     error
-}
-
 // Reload implements list.Screen: it reads the newest records and what is unsettled.
 func (s *Screen) Reload() tea.Cmd {
-	t, ctx := s.Loads.Next(s.env.Ctx)
 	s.More.Stop()
 	log, f, now := s.log, s.Applied, s.env.Now
-	return func() tea.Msg {
-		m := loadedMsg{Ticket: t, health: log.Health(), at: now()}
-		if m.entries, m.next, m.err = find(ctx, log, f, m.at, 0); m.err == nil {
-			m.open, m.err = log.Unsettled(ctx)
+	return s.Read(s.Loads, func(ctx context.Context) list.Then {
+		health, at := log.Health(), now()
+		entries, next, err := find(ctx, log, f, at, 0)
+		var open []audit.Entry
+		if err == nil {
+			open, err = log.Unsettled(ctx)
 		}
-		return m
-	}
-}
-
-func (s *Screen) onLoaded(msg loadedMsg) {
-	if !s.Loads.Current(msg.Ticket) {
-		return
-	}
-	s.health = msg.health
-	if !s.Failed(msg.err) {
-		s.next, s.At, s.newer = msg.next, msg.at, false
-		s.set(msg.open, msg.entries)
-	}
-}
-
-type olderMsg struct {
-	ui.Ticket
-	entries []audit.Entry
-	next    int64
-	err     error
+		return func() (ui.Action, tea.Cmd) {
+			s.health = health
+			if !s.Failed(err) {
+				s.next, s.At, s.newer = next, at, false
+				s.set(open, entries)
+			}
+			return nil, nil
+		}
+	})
 }
 
 // ReadOn implements list.Screen: it reads older records when the cursor comes near
@@ -89,33 +70,29 @@ func (s *Screen) ReadOn() tea.Cmd {
 	if s.next == 0 || s.Loads.Busy() || s.More.Busy() || to+pageSize/4 < s.rows.Len() || len(s.rows.All()) >= maxRows {
 		return nil
 	}
-	t, ctx := s.More.Next(s.env.Ctx)
 	log, f, now, before := s.log, s.Applied, s.env.Now(), s.next
-	return func() tea.Msg {
+	return s.Read(s.More, func(ctx context.Context) list.Then {
 		entries, next, err := find(ctx, log, f, now, before)
-		return olderMsg{t, entries, next, err}
-	}
-}
-
-func (s *Screen) onOlder(msg olderMsg) {
-	if s.More.Current(msg.Ticket) && !s.Failed(msg.err) {
-		s.next = msg.next
-		s.set(s.open, append(s.entries(), msg.entries...))
-	}
-}
-
-type unsettledMsg struct {
-	ui.Ticket
-	open []audit.Entry
-	err  error
+		return func() (ui.Action, tea.Cmd) {
+			if !s.Failed(err) {
+				s.next = next
+				s.set(s.open, append(s.entries(), entries...))
+			}
+			return nil, nil
+		}
+	})
 }
 
 // loadUnsettled reads what is unsettled; unlike the list it leaves no record.
 func (s *Screen) loadUnsettled() tea.Cmd {
-	t, ctx := s.unsettledLoads.Next(s.env.Ctx)
 	log := s.log
-	return func() tea.Msg {
+	return s.Read(s.unsettledLoads, func(ctx context.Context) list.Then {
 		open, err := log.Unsettled(ctx)
-		return unsettledMsg{t, open, err}
-	}
+		return func() (ui.Action, tea.Cmd) {
+			if err == nil {
+				s.set(open, s.entries())
+			}
+			return nil, nil
+		}
+	})
 }

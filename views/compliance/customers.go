@@ -86,15 +86,6 @@ func (s *Customers) show() {
 	s.Table.SetSort(slices.Index(s.columns, s.sortBy), s.down)
 }
 
-type customersMsg struct {
-	ui.Ticket
-	want int // page
-	page api.Page[api.Customer]
-	open []journey.Record
-	at   time.Time
-	err  error
-}
-
 // Init implements ui.Screen.
 func (s *Customers) Init() tea.Cmd { return s.Reload() }
 
@@ -136,16 +127,19 @@ func (s *Customers) whole() bool {
 }
 
 func (s *Customers) read(page int) tea.Cmd {
-	t, ctx := s.Loads.Next(s.env.Ctx)
 	client, q, now := s.client, api.CustomerQuery{Name: s.asked, Page: page}, s.env.Now
-	return func() tea.Msg {
+	return s.Read(s.Loads, func(ctx context.Context) list.Then {
 		page, err := client.Customers(ctx, q)
 		open, storeErr := client.UnfinishedJourneys(ctx)
-		if err == nil {
-			err = storeErr
+		at, err := now(), cmp.Or(err, storeErr)
+		return func() (ui.Action, tea.Cmd) {
+			if !s.Failed(err) {
+				s.At, s.page = at, q.Page
+				s.onPage(page, open)
+			}
+			return nil, nil
 		}
-		return customersMsg{t, q.Page, page, open, now(), err}
-	}
+	})
 }
 
 // Filtered implements list.Screen: those that were read are narrowed with each
@@ -161,13 +155,8 @@ func (s *Customers) Filtered(live bool) tea.Cmd {
 
 // Answer implements list.Screen.
 func (s *Customers) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
-	switch msg := msg.(type) {
-	case customersMsg:
-		if s.Loads.Current(msg.Ticket) && !s.Failed(msg.err) {
-			s.onPage(msg)
-		}
-	case ui.Changed:
-		if r, ok := msg.Object.(journey.Record); ok && s.open != nil {
+	if changed, ok := msg.(ui.Changed); ok && s.open != nil {
+		if r, ok := changed.Object.(journey.Record); ok {
 			delete(s.open, r.CUID)
 			if r.Unfinished() {
 				s.open[r.CUID] = r
@@ -178,26 +167,26 @@ func (s *Customers) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// onPage keeps a page: the first one begins anew, others are added.
-func (s *Customers) onPage(msg customersMsg) {
+// onPage keeps the page that was read: the first one begins anew, others are added.
+func (s *Customers) onPage(page api.Page[api.Customer], open []journey.Record) {
 	var all []api.Customer
-	if s.page = msg.want; msg.want > 0 {
+	if s.page > 0 {
 		all = slices.Clone(s.rows.All())
 	} else {
 		s.odd = 0
 	}
-	s.odd += msg.page.Unusable
-	for _, c := range msg.page.Items {
+	s.odd += page.Unusable
+	for _, c := range page.Items {
 		same := func(o api.Customer) bool { return o.CUID == c.CUID }
 		if c.CUID != "" && !slices.ContainsFunc(all, same) { // pages shift when customers come
 			all = append(all, c)
 		}
 	}
-	if s.total, s.At = string(msg.page.Total), msg.at; len(msg.page.Items) == 0 {
+	if s.total = string(page.Total); len(page.Items) == 0 {
 		s.total = strconv.Itoa(len(all))
 	}
 	s.open = map[string]journey.Record{}
-	for _, r := range msg.open {
+	for _, r := range open {
 		s.open[r.CUID] = r
 	}
 	s.order(all)
@@ -287,12 +276,6 @@ func (s *Customers) Empty() widget.Notice {
 	}
 	return s.NoRows(widget.Notice{Text: "There are no customers.", Hint: byID}, on)
 }
-
-// Refresh implements list.Screen.
-func (s *Customers) Refresh() {}
-
-// NextChange implements list.Screen.
-func (s *Customers) NextChange(time.Time) time.Time { return time.Time{} }
 
 // row draws one customer.
 func (s *Customers) row(c api.Customer) widget.Row {

@@ -92,7 +92,7 @@ func (s *Screen) onReplayed(msg replayedMsg) (ui.Action, tea.Cmd) {
 	s.Doing = ""
 	var cmd tea.Cmd
 	if s.page.is(eventPage) && s.page.item.Key == msg.key {
-		cmd = s.loadReplays(msg.key)
+		cmd = s.loadReplays(s.page)
 	}
 	if msg.err != nil {
 		return ui.Failure("The replay", msg.err), cmd

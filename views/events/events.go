@@ -110,22 +110,8 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case loadedMsg:
 		return nil, s.onLoaded(msg)
-	case olderMsg:
-		s.onOlder(msg)
 	case arrivedMsg:
 		return nil, s.onArrived(msg)
-	case replaysMsg:
-		if s.replays.Current(msg.Ticket) && s.page != nil && s.page.item.Key == msg.key {
-			s.page.replays, s.page.err = msg.list, api.AsError(msg.err)
-		}
-	case hooksMsg:
-		s.onHooks(msg)
-	case rejectedMsg:
-		s.onRejected(msg)
-	case troubleMsg:
-		if s.watch.Current(msg.Ticket) && msg.err == nil { // the store says elsewhere that it is in trouble
-			s.bad = msg.bad
-		}
 	case ui.FeedFacts:
 		return nil, s.loadTrouble()
 	case replayedMsg:

@@ -12,6 +12,7 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
+	"opdeck/ui/list"
 )
 
 const (
@@ -167,13 +168,6 @@ func (s *Screen) onArrived(msg arrivedMsg) tea.Cmd {
 	return s.wait()
 }
 
-type olderMsg struct {
-	ui.Ticket
-	list  []receiver.Stored
-	older int64
-	err   error
-}
-
 // ReadOn implements list.Screen: it reads older events when the cursor comes near
 // the first one; a cursor that leaves the last one follows no more.
 func (s *Screen) ReadOn() tea.Cmd {
@@ -184,18 +178,16 @@ func (s *Screen) ReadOn() tea.Cmd {
 	if s.older == 0 || s.Loads.Busy() || s.More.Busy() || from > pageSize/4 || len(s.rows.All()) >= maxRows {
 		return nil
 	}
-	t, ctx := s.More.Next(s.env.Ctx)
 	inbox, f, now, before := s.inbox, s.Applied, s.env.Now(), s.older
-	return func() tea.Msg {
-		list, older, err := find(ctx, inbox, f, now, before)
-		return olderMsg{t, list, older, err}
-	}
-}
-
-func (s *Screen) onOlder(msg olderMsg) {
-	if s.More.Current(msg.Ticket) && !s.Failed(msg.err) {
-		s.rows.Set(older(s.rows.All(), msg.list))
-		s.older = msg.older
-		s.changed()
-	}
+	return s.Read(s.More, func(ctx context.Context) list.Then {
+		got, next, err := find(ctx, inbox, f, now, before)
+		return func() (ui.Action, tea.Cmd) {
+			if !s.Failed(err) {
+				s.rows.Set(older(s.rows.All(), got))
+				s.older = next
+				s.changed()
+			}
+			return nil, nil
+		}
+	})
 }

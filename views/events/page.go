@@ -1,6 +1,7 @@
 package events
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -50,27 +52,22 @@ func (s *Screen) open(p *page, fill func(w int) []string) {
 	s.Open(p.item.Key, fill)
 }
 
-type replaysMsg struct {
-	ui.Ticket
-	key  string
-	list []receiver.Attempt
-	err  error
-}
-
 // show opens an event and reads where it was sent to.
 func (s *Screen) show(it item) tea.Cmd {
 	p := &page{item: it}
 	s.open(p, func(w int) []string { return s.eventLines(p, w) })
-	return s.loadReplays(it.Key)
+	return s.loadReplays(p)
 }
 
-func (s *Screen) loadReplays(key string) tea.Cmd {
-	t, ctx := s.replays.Next(s.env.Ctx)
-	inbox := s.inbox
-	return func() tea.Msg {
-		list, err := inbox.Attempts(ctx, key)
-		return replaysMsg{t, key, list, err}
-	}
+func (s *Screen) loadReplays(p *page) tea.Cmd {
+	inbox, key := s.inbox, p.item.Key
+	return s.Read(s.replays, func(ctx context.Context) list.Then {
+		attempts, err := inbox.Attempts(ctx, key)
+		return func() (ui.Action, tea.Cmd) {
+			p.replays, p.err = attempts, api.AsError(err)
+			return nil, nil
+		}
+	})
 }
 
 // typeName is a type by the service's name for it.

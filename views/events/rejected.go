@@ -1,10 +1,10 @@
 package events
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -12,6 +12,7 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 )
 
@@ -34,47 +35,34 @@ func (s *Screen) troubles(w int) []string {
 	return out
 }
 
-type troubleMsg struct {
-	ui.Ticket
-	bad receiver.Trouble
-	err error
-}
-
 // loadTrouble reads what was rejected and what waits, when the header hears that
 // it changed.
 func (s *Screen) loadTrouble() tea.Cmd {
-	t, ctx := s.watch.Next(s.env.Ctx)
 	client := s.client
-	return func() tea.Msg {
+	return s.Read(s.watch, func(ctx context.Context) list.Then {
 		bad, err := client.EventTrouble(ctx)
-		return troubleMsg{t, bad, err}
-	}
-}
-
-type rejectedMsg struct {
-	ui.Ticket
-	list []receiver.Rejection
-	at   time.Time
-	err  error
+		return func() (ui.Action, tea.Cmd) {
+			if err == nil { // the store says elsewhere that it is in trouble
+				s.bad = bad
+			}
+			return nil, nil
+		}
+	})
 }
 
 // loadRejected reads the deliveries that were not accepted.
 func (s *Screen) loadRejected() tea.Cmd {
-	t, ctx := s.rejects.Next(s.env.Ctx)
-	client, now := s.client, s.env.Now
-	return func() tea.Msg {
-		list, err := client.RejectedEvents(ctx)
-		return rejectedMsg{t, list, now(), err}
-	}
-}
-
-func (s *Screen) onRejected(msg rejectedMsg) {
-	if !s.rejects.Current(msg.Ticket) || !s.page.is(rejectedPage) {
-		return
-	}
-	if s.page.err = api.AsError(msg.err); msg.err == nil {
-		s.page.rejected, s.page.at = msg.list, msg.at
-	}
+	client, now, p := s.client, s.env.Now, s.page
+	return s.Read(s.rejects, func(ctx context.Context) list.Then {
+		rejected, err := client.RejectedEvents(ctx)
+		at := now()
+		return func() (ui.Action, tea.Cmd) {
+			if p.err = api.AsError(err); err == nil {
+				p.rejected, p.at = rejected, at
+			}
+			return nil, nil
+		}
+	})
 }
 
 const maxRejectedBody = 12 // lines of a body on the page

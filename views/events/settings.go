@@ -1,9 +1,9 @@
 package events
 
 import (
+	"context"
 	"errors"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -14,34 +14,24 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-type hooksMsg struct {
-	ui.Ticket
-	hooks api.HookSettings
-	at    time.Time
-	err   error
-}
-
 // loadHooks reads the service's settings: one general call.
 func (s *Screen) loadHooks() tea.Cmd {
-	t, ctx := s.hooks.Next(s.env.Ctx)
-	client, now := s.client, s.env.Now
-	return func() tea.Msg {
+	client, now, p := s.client, s.env.Now, s.page
+	return s.Read(s.hooks, func(ctx context.Context) list.Then {
 		h, err := client.Hooks(ctx)
-		return hooksMsg{t, h, now(), err}
-	}
-}
-
-func (s *Screen) onHooks(msg hooksMsg) {
-	if !s.hooks.Current(msg.Ticket) || !s.page.is(settingsPage) {
-		return
-	}
-	if s.page.err = api.AsError(msg.err); msg.err == nil {
-		s.page.hooks, s.page.at = &msg.hooks, msg.at
-	}
+		at := now()
+		return func() (ui.Action, tea.Cmd) {
+			if p.err = api.AsError(err); err == nil {
+				p.hooks, p.at = &h, at
+			}
+			return nil, nil
+		}
+	})
 }
 
 // change is enter on the page of the settings.

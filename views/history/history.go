@@ -60,14 +60,6 @@ func New(env *ui.Env, ix Index, opid string) *Screen {
 	return s
 }
 
-type loadedMsg struct {
-	ui.Ticket
-	moments  []moment // the newest first
-	lastSeen time.Time
-	at       time.Time
-	err      error
-}
-
 // Init implements ui.Screen.
 func (s *Screen) Init() tea.Cmd { return s.Reload() }
 
@@ -78,30 +70,32 @@ func (s *Screen) Reload() tea.Cmd {
 	if s.id == "" {
 		return nil
 	}
-	t, ctx := s.Loads.Next(s.env.Ctx)
 	ix, id, person, first, now := s.index, s.id, s.person, !s.asked, s.env.Now
-	return func() tea.Msg {
-		m := loadedMsg{Ticket: t, at: now()}
+	return s.Read(s.Loads, func(ctx context.Context) list.Then {
+		at := now()
 		states, err := ix.History(ctx, id)
 		if err != nil {
-			m.err = err
-			return m
+			return func() (ui.Action, tea.Cmd) { return nil, s.onLoaded(nil, at, err) }
 		}
-		m.moments = moments(states)
+		all := moments(states)
+		var last time.Time
 		if first && person != "" {
-			if m.lastSeen, m.err = ix.LastLook(ctx, person, id); m.err == nil {
-				m.err = ix.Look(ctx, person, id, m.at)
+			if last, err = ix.LastLook(ctx, person, id); err == nil {
+				err = ix.Look(ctx, person, id, at)
 			}
 		}
-		return m
-	}
+		return func() (ui.Action, tea.Cmd) {
+			if !s.asked && err == nil {
+				s.lastSeen, s.asked = last, true
+			}
+			return nil, s.onLoaded(all, at, err)
+		}
+	})
 }
 
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
-	case loadedMsg:
-		return nil, s.onLoaded(msg)
 	case ui.Changed:
 		if msg.Kind == ui.KindOperation && msg.ID == s.id {
 			return nil, s.reloadOnce()
@@ -121,19 +115,14 @@ func (s *Screen) reloadOnce() tea.Cmd {
 	return s.Reload()
 }
 
-func (s *Screen) onLoaded(msg loadedMsg) tea.Cmd {
-	if !s.Loads.Current(msg.Ticket) {
-		return nil
+// onLoaded shows the states that were read, the newest first; nil: none could be.
+func (s *Screen) onLoaded(all []moment, at time.Time, err error) tea.Cmd {
+	s.Loaded, s.failure = true, err
+	if all != nil {
+		s.At = at
+		s.rows.Set(all)
+		s.Changed()
 	}
-	s.Loaded, s.failure = true, msg.err
-	if msg.moments != nil {
-		s.At = msg.at
-		if !s.asked && msg.err == nil {
-			s.lastSeen, s.asked = msg.lastSeen, true
-		}
-		s.rows.Set(msg.moments)
-	}
-	s.Changed()
 	if s.stale {
 		s.stale = false
 		return s.Reload()
@@ -147,12 +136,6 @@ func (s *Screen) Filtered(bool) tea.Cmd {
 	s.Changed()
 	return nil
 }
-
-// ReadOn implements list.Screen: there are no more.
-func (s *Screen) ReadOn() tea.Cmd { return nil }
-
-// Refresh implements list.Screen.
-func (s *Screen) Refresh() {}
 
 // OwnKey implements list.Screen.
 func (s *Screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {

@@ -2,15 +2,14 @@ package operations
 
 import (
 	"context"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/narrow"
 	"opdeck/ui"
+	"opdeck/ui/list"
 )
 
 // windowMsg is the list read anew.
@@ -22,14 +21,6 @@ type windowMsg struct {
 	counted bool                // total is how many there are; else it is still to be counted
 	fresh   index.Freshness     // of the index as a whole, from the same state as the rows
 	chosen  map[string][]string // the person's columns, with the first answer; nil: not asked for
-	err     error
-}
-
-// countMsg is how many rows there are.
-type countMsg struct {
-	ui.Ticket
-	n       int64
-	version int64 // of the index that was counted
 	err     error
 }
 
@@ -60,35 +51,34 @@ func (s *Screen) load(anchor string) tea.Cmd {
 
 // count counts the rows: that may take longer than to find the first of them.
 func (s *Screen) count() tea.Cmd {
-	t, ctx := s.counts.Next(s.env.Ctx)
 	ix, f := s.index, s.Filter
-	return func() tea.Msg {
-		m := countMsg{Ticket: t}
-		m.err = ix.Consistent(ctx, func(ix Index) (err error) {
-			if m.n, err = ix.Count(ctx, f); err == nil {
+	return s.Read(s.counts, func(ctx context.Context) list.Then {
+		var n, version int64
+		err := ix.Consistent(ctx, func(ix Index) (err error) {
+			if n, err = ix.Count(ctx, f); err == nil {
 				var fresh index.Freshness
 				fresh, err = ix.Freshness(ctx)
-				m.version = fresh.Version
+				version = fresh.Version
 			}
 			return err
 		})
-		return m
-	}
+		return func() (ui.Action, tea.Cmd) {
+			if s.Failed(err) {
+				return nil, nil
+			}
+			return nil, s.onCount(int(n), version)
+		}
+	})
 }
 
-func (s *Screen) onCount(msg countMsg) tea.Cmd {
-	if !s.counts.Current(msg.Ticket) {
-		return nil
-	}
-	if msg.err != nil {
-		s.Err = api.AsError(msg.err)
-		return nil
-	}
-	if msg.version != s.fresh.Version { // the index has changed since the rows were read: both anew, together
+// onCount shows how many rows there are; when the index has changed since they were
+// read both are read anew, together.
+func (s *Screen) onCount(n int, version int64) tea.Cmd {
+	if version != s.fresh.Version {
 		s.whole = true
 		return s.load(s.Table.SelectedID())
 	}
-	s.rows.total = max(int(msg.n), s.rows.base+len(s.rows.recs))
+	s.rows.total = max(n, s.rows.base+len(s.rows.recs))
 	s.Changed()
 	return s.ReadOn()
 }
@@ -256,21 +246,9 @@ func (s *Screen) onMore(msg moreMsg) tea.Cmd {
 	return s.ReadOn()
 }
 
-// liveMsg is a page from the service; the index took it already.
-type liveMsg struct {
-	ui.Ticket
-	said string // what the service was asked for, "" for the newest of all
-	none bool   // nothing needed to be asked
-	err  error
-}
-
 // live reads the newest page from the service, of the customer or account that the
 // filter names: one billing call, two where it is not clear what a value is.
-func (s *Screen) live() tea.Cmd {
-	t, ctx := s.lives.Next(s.env.Ctx)
-	client, f, now := s.client, s.Filter, s.env.Now
-	return func() tea.Msg { return readLive(ctx, t, client, f, now()) }
-}
+func (s *Screen) live() tea.Cmd { return s.ask(func(context.Context) bool { return true }) }
 
 // lacking asks the service for what the filter names while the index does not hold
 // everything; nil when the service has no filter for it.
@@ -278,37 +256,32 @@ func (s *Screen) lacking() tea.Cmd {
 	if len(narrow.Questions(s.Filter)) == 0 {
 		return nil
 	}
-	t, ctx := s.lives.Next(s.env.Ctx)
-	client, ix, f, now := s.client, s.index, s.Filter, s.env.Now
-	return func() tea.Msg {
-		if fresh, err := ix.Freshness(ctx); err != nil || fresh.Complete {
-			return liveMsg{Ticket: t, none: true}
+	ix := s.index
+	return s.ask(func(ctx context.Context) bool {
+		fresh, err := ix.Freshness(ctx)
+		return err == nil && !fresh.Complete
+	})
+}
+
+// ask reads from the service, if it is needed; the index takes what comes.
+func (s *Screen) ask(needed func(context.Context) bool) tea.Cmd {
+	client, f, now := s.client, s.Filter, s.env.Now
+	return s.Read(s.lives, func(ctx context.Context) list.Then {
+		if !needed(ctx) {
+			return func() (ui.Action, tea.Cmd) { return nil, nil }
 		}
-		return readLive(ctx, t, client, f, now())
-	}
-}
-
-func readLive(ctx context.Context, t ui.Ticket, client Client, f filter.OperationExpr, now time.Time) liveMsg {
-	ans, err := narrow.Ask(ctx, client, f, 0, 0, now)
-	if err != nil || ans.Asked != "" {
-		return liveMsg{Ticket: t, said: ans.Said(), err: err}
-	}
-	_, err = client.Operations(ctx, api.OperationQuery{})
-	return liveMsg{Ticket: t, err: err}
-}
-
-func (s *Screen) onLive(msg liveMsg) (ui.Action, tea.Cmd) {
-	if !s.lives.Current(msg.Ticket) {
-		return nil, nil
-	}
-	if s.Err = api.AsError(msg.err); msg.err != nil {
-		return ui.Notify{Kind: ui.Failed, Text: s.Err.Public}, nil
-	}
-	switch {
-	case msg.none:
-		return nil, nil
-	case msg.said != "":
-		return ui.Notify{Kind: ui.Told, Text: msg.said}, s.load(s.Table.SelectedID())
-	}
-	return nil, s.load(s.Table.SelectedID())
+		ans, err := narrow.Ask(ctx, client, f, 0, 0, now())
+		if err == nil && ans.Asked == "" {
+			_, err = client.Operations(ctx, api.OperationQuery{})
+		}
+		return func() (ui.Action, tea.Cmd) {
+			switch {
+			case s.Failed(err):
+				return ui.Notify{Kind: ui.Failed, Text: s.Err.Public}, nil
+			case ans.Asked != "":
+				return ui.Notify{Kind: ui.Told, Text: ans.Said()}, s.load(s.Table.SelectedID())
+			}
+			return nil, s.load(s.Table.SelectedID())
+		}
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/widget"
 )
 
@@ -43,23 +44,16 @@ func direction(o index.Sort) string {
 	return "smallest or oldest first"
 }
 
-// viewsMsg is the saved views with how many operations each shows.
-type viewsMsg struct {
-	ui.Ticket
-	counts []string
-}
-
-// countViews counts each saved view, then the menu opens.
+// countViews counts how many operations each saved view shows, then the menu opens.
 func (s *Screen) countViews() tea.Cmd {
-	t, ctx := s.saved.Next(s.env.Ctx)
 	ix, views := s.index, s.cfg.Views
-	return func() tea.Msg {
-		m := viewsMsg{Ticket: t}
+	return s.Read(s.saved, func(ctx context.Context) list.Then {
+		var counts []string
 		for _, v := range views {
-			m.counts = append(m.counts, countOf(ctx, ix, v))
+			counts = append(counts, countOf(ctx, ix, v))
 		}
-		return m
-	}
+		return func() (ui.Action, tea.Cmd) { return s.chooseView(counts), nil }
+	})
 }
 
 func countOf(ctx context.Context, ix Index, v View) string {
@@ -74,11 +68,11 @@ func countOf(ctx context.Context, ix Index, v View) string {
 	return draw.Plural(int(n), "operation", "operations")
 }
 
-func (s *Screen) chooseView(msg viewsMsg) ui.Action {
+func (s *Screen) chooseView(counts []string) ui.Action {
 	items := []ui.Choice{{Text: "everything", Note: "no filter, newest first"}}
 	views := append([]View{{Sort: "-created"}}, s.cfg.Views...)
 	for i, v := range s.cfg.Views {
-		items = append(items, ui.Choice{Text: v.Name, Note: msg.counts[i] + "  " + v.Filter})
+		items = append(items, ui.Choice{Text: v.Name, Note: counts[i] + "  " + v.Filter})
 	}
 	if len(s.cfg.Views) == 0 {
 		items = append(items, ui.Choice{Text: "your own …", Note: "how to keep a filter under a name"})

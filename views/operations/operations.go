@@ -149,20 +149,8 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case windowMsg:
 		return nil, s.onWindow(msg)
-	case countMsg:
-		return nil, s.onCount(msg)
 	case moreMsg:
 		return nil, s.onMore(msg)
-	case liveMsg:
-		return s.onLive(msg)
-	case panelMsg:
-		if s.totals.Current(msg.Ticket) {
-			s.panel.take(msg)
-		}
-	case viewsMsg:
-		if s.saved.Current(msg.Ticket) {
-			return s.chooseView(msg), nil
-		}
 	case workMsg:
 		return s.onWork(msg)
 	case keptMsg:
@@ -241,6 +229,7 @@ func (s *Screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
 		return ui.Notify{Kind: ui.Told, Text: "Stopping …"}, nil, true
 	case k.Global.Back.Match(msg) && s.panel.open() && len(s.Table.Marked()) == 0:
 		s.panel = panel{}
+		s.totals.Stop()
 		return ui.Handled{}, nil, true
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
 		return ui.Notify{Kind: ui.Refused, Text: "Filter first: " + draw.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil, true
@@ -328,9 +317,6 @@ func (s *Screen) Refresh() {
 }
 
 func (s *Screen) panelHeight(h int) int { return min(max(panelH, h/3, s.panel.needs()), h*3/5) }
-
-// NextChange implements list.Screen.
-func (s *Screen) NextChange(time.Time) time.Time { return time.Time{} }
 
 // HelpKeys implements list.Screen.
 func (s *Screen) HelpKeys() []keymap.Key {

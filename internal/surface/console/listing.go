@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"opdeck/internal/app"
-	"opdeck/internal/field"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/views/operations"
 )
 
