@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
@@ -248,8 +249,8 @@ func TestWords(t *testing.T) {
 	if Badge(0) != "" || Badge(1) != "1 approval waits" || Badge(3) != "3 approvals wait" {
 		t.Error("badge")
 	}
-	for _, k := range api.ActKinds {
-		if !k.TouchesSession() && strings.HasPrefix(consequence(api.Act{Kind: k}), "An act that this version") {
+	for _, k := range api.ActKinds() {
+		if !k.TouchesSession() && strings.HasPrefix(act.Consequence(k), "An act that this version") {
 			t.Errorf("nobody is told what %s changes", k)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -20,7 +21,7 @@ func (s *Screen) askApprove(r approval.Request) ui.Action {
 	s.asking = r.ID
 	return ui.Confirm{ID: r.ID, Title: "Approve", Verb: "Approve",
 		Ask:   "Let " + line(r.Requester.Name, 40) + " do this: " + what(r.Act) + "?",
-		Facts: facts(r, ""), Risk: consequence(r.Act) + " The approval is good for one use and cannot be taken back.",
+		Facts: facts(r, ""), Risk: act.Consequence(r.Act.Kind) + " The approval is good for one use and cannot be taken back.",
 		Yes: s.decide(r, approval.Approved, ""), No: s.unasked}
 }
 

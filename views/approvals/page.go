@@ -3,6 +3,7 @@ package approvals
 import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -41,7 +42,7 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 		out = append(out, th.Dim.Render(draw.Cut(s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.", w)))
 	}
 	out = append(out, "", th.Title.Render("What it would change"))
-	out = append(out, draw.Wrap(consequence(r.Act), max(w, 1))...)
+	out = append(out, draw.Wrap(act.Consequence(r.Act.Kind), max(w, 1))...)
 	out = append(out, "", th.Title.Render("Exactly what would be sent"), th.Strong.Render(line(r.Act.Method, 10)+" "+line(r.Act.Path, 400)))
 	body, whole := draw.JSON(r.Act.Body, 200)
 	for _, l := range body {

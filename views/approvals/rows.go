@@ -118,29 +118,6 @@ func what(a api.Act) string {
 	return out + " on " + line(a.Object, 20) + " " + draw.ID(a.ID, 40)
 }
 
-// consequence says what would be changed if the act went through.
-func consequence(a api.Act) string {
-	switch a.Kind {
-	case api.ActRemoveDocument:
-		return "Takes the document off the operation. The document itself stays in the customer's store and can be attached again."
-	case api.ActAttachDocument:
-		return "Attaches the document to the operation. One that is locked there cannot be taken off again."
-	case api.ActUploadDocument:
-		return "Puts a new file into the customer's store. It is attached to nothing by this."
-	case api.ActShare:
-		return "Transfers verified data with a single-use token. Once applied it cannot be repeated or undone for this customer."
-	case api.ActLink:
-		return "Makes a single-use link to the customer's verification form."
-	case api.ActFinalize:
-		return "Submits the customer's application as it stands."
-	case api.ActSetApplication:
-		return "Overwrites the customer's application with the fields below."
-	case api.ActSetHooks:
-		return "Changes where the service sends its webhooks, and the secret they are signed with, for everybody."
-	}
-	return "An act that this version has no description of; look at the request below."
-}
-
 func line(s string, max int) string { return untrusted.Text(s).Line(max) }
 
 // asJSON is the request with its act, as it is stored.
