@@ -24,7 +24,7 @@ func (s *Shell) header(now time.Time) string {
 		if asked := s.waiting(false); asked != "" {
 			left += " " + asked
 		}
-		if feed := s.hears(); feed != "" { // matters more than the name
+		if feed := s.feedWarning(); feed != "" { // matters more than the name
 			left += " " + feed
 		}
 		room := s.w - draw.Width(left) - 1
@@ -48,7 +48,7 @@ func (s *Shell) header(now time.Time) string {
 	if asked := s.waiting(true); asked != "" {
 		right = append(right, asked)
 	}
-	if feed := s.hears(); feed != "" {
+	if feed := s.feedWarning(); feed != "" {
 		right = append(right, feed)
 	}
 	right = append(right, s.access(now, true), s.room(now, true))
@@ -72,9 +72,9 @@ func (s *Shell) waiting(long bool) string {
 	return s.th.Warn.Render(s.th.Signs.Warn + " " + strconv.Itoa(s.asked) + " to approve")
 }
 
-// hears warns when news of the service do not arrive as they used to: what is
+// feedWarning says that news of the service do not arrive as they used to: what is
 // shown may be older than it looks.
-func (s *Shell) hears() string {
+func (s *Shell) feedWarning() string {
 	var said []string
 	if s.feed.State == "deaf" || s.feed.State == "quiet" {
 		said = append(said, "feed "+s.feed.State)

@@ -48,7 +48,7 @@ func (s *Shell) noticeLines(w, most int) []string {
 	} else if s.notice.text != "" {
 		look, _, tone := s.notice.kind.look(s.th)
 		sign, line, style = look, s.notice.text, s.th.Tone(tone)
-	} else if line = s.stranded(); line != "" {
+	} else if line = s.noSession(); line != "" {
 		sign = s.th.Signs.Warn
 	}
 	if line == "" {
@@ -69,10 +69,10 @@ func (s *Shell) noticeLines(w, most int) []string {
 	return parts
 }
 
-// stranded says that there is no session to be had, as long as that is so: what is
+// noSession says that there is no session to be had, as long as that is so: what is
 // asked for only waits then, and nothing else on the screen says why. The screen of
 // the session says it itself.
-func (s *Shell) stranded() string {
+func (s *Shell) noSession() string {
 	top := s.top()
 	if s.session.Note == "" || s.session.State == "live" || s.session.State == "rotating" || top == nil || top.screen.Place().Kind == KindSession {
 		return ""
@@ -83,13 +83,13 @@ func (s *Shell) stranded() string {
 	return said + ". " + s.keys.Global.Session.Help().Key + " tells more."
 }
 
-// notify puts the notice into a frame that is drawn down to its body, and
+// placeNotice puts the notice into a frame that is drawn down to its body, and
 // returns the line below that. What it needs beyond that line it takes from the
 // end of the body, which is not laid out anew: no row moves. The row under the
 // cursor is never covered; when it is down there, the notice stands at the top.
-func (s *Shell) notify(frame []string) string {
+func (s *Shell) placeNotice(frame []string) string {
 	most := noticeMost
-	if s.h < 12 || s.questioned() {
+	if s.h < 12 || len(s.questions()) > 0 { // nothing may cover a question
 		most = 1
 	}
 	lines := s.noticeLines(s.w-4, most)
@@ -109,16 +109,6 @@ func (s *Shell) notify(frame []string) string {
 		return s.status("")
 	}
 	return s.status(s.noticeLine(s.w - 4))
-}
-
-// questioned is true while a question is open: nothing may cover it.
-func (s *Shell) questioned() bool {
-	for _, o := range s.overlays {
-		if _, ok := o.(*question); ok {
-			return true
-		}
-	}
-	return false
 }
 
 // cursorIn tells whether one of the lines holds the cursor of a list.

@@ -10,6 +10,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
 
@@ -18,7 +19,7 @@ const (
 	seenRecords = 1000 // of the newest, whose values are offered
 )
 
-// Guide implements ui.Guide: the language of the filter.
+// Guide implements ui.HelpTopic: the language of the filter.
 func (l *List[T]) Guide() (string, []string) { return "Filter ( / )", l.spec.Language.Guide() }
 
 // parse reads a filter as this person may use it.
@@ -41,7 +42,7 @@ func (l *List[T]) openFilter() tea.Cmd {
 }
 
 // typing takes a key while the filter is typed.
-func (l *List[T]) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (l *List[T]) typing(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k, at := l.Env.Keys.Form, l.bar.At()
 	switch {
 	case k.Cancel.Match(msg):

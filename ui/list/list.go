@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -29,7 +28,7 @@ type Screen interface {
 	// Answer takes every message that is no key.
 	Answer(tea.Msg) (ui.Action, tea.Cmd)
 	// OwnKey takes a key that is no text; false leaves it to the list.
-	OwnKey(tea.KeyMsg) (ui.Action, tea.Cmd, bool)
+	OwnKey(keymap.Press) (ui.Action, tea.Cmd, bool)
 	// Reload reads the rows anew.
 	Reload() tea.Cmd
 	// Filtered shows what the list's Filter lets through. live: it is still being
@@ -97,8 +96,7 @@ type List[T any] struct {
 	seek   *ui.Loads         // values to offer
 	above  []string
 	w, h   int
-	foot   int       // lines that the screen draws below the table
-	due    time.Time // when time alone changes what is shown
+	foot   int // lines that the screen draws below the table
 }
 
 // New makes a list of rows; screen is what embeds it.
@@ -122,7 +120,7 @@ func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	var action ui.Action
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
-	case tea.KeyMsg:
+	case keymap.Press:
 		action, cmd = l.key(msg)
 	case offersMsg:
 		l.offered(msg)
@@ -138,7 +136,7 @@ func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 }
 
 // key takes a key: text, the screen's own keys, then those of every list.
-func (l *List[T]) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	switch {
 	case l.bar != nil:
 		return l.typing(msg)
@@ -274,31 +272,24 @@ func (l *List[T]) SetSize(w, h int) {
 	l.refresh()
 }
 
-// Counts implements ui.Counter. Like Update it is called by the loop, and brings
-// up to date what time alone has changed.
-func (l *List[T]) Counts(now time.Time) time.Time {
-	if !l.due.IsZero() && !now.Before(l.due) {
-		l.refresh()
-	}
-	l.due = l.screen.NextChange(now)
-	return l.due
-}
+// Counts implements ui.Ticker.
+func (l *List[T]) Counts(now time.Time) time.Time { return l.screen.NextChange(now) }
 
-// Help implements ui.Screen.
-func (l *List[T]) Help() help.KeyMap {
+// Keys implements ui.Screen.
+func (l *List[T]) Keys() []keymap.Key {
 	switch {
 	case l.bar != nil:
-		return keymap.Help{Title: l.spec.Title, List: widget.FilterKeys(l.Env.Keys)}
+		return widget.FilterKeys(l.Env.Keys)
 	case l.Page != nil && l.Page.View.Seeking():
-		return keymap.Help{Title: l.spec.Title, List: l.Page.View.Hints()}
+		return l.Page.View.Hints()
 	}
-	return keymap.Help{Title: l.spec.Title, List: l.screen.HelpKeys()}
+	return l.screen.HelpKeys()
 }
 
 // Editing implements ui.Screen.
 func (l *List[T]) Editing() bool { return l.bar != nil || l.Page != nil && l.Page.View.Searching() }
 
-// Unsaved implements ui.Keeper.
+// Unsaved implements ui.UnsavedText.
 func (l *List[T]) Unsaved() string {
 	if l.bar != nil && l.bar.Value() != l.Text {
 		return "The filter you typed."

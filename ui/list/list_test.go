@@ -73,7 +73,7 @@ func (s *screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	}
 	return nil, nil
 }
-func (s *screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
+func (s *screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	f, on := s.rows.Find(s.ItemID())
 	if on && s.Page == nil && s.Env.Keys.List.Open.Match(msg) {
 		s.Open(f.id, func(int) []string { return []string{"about the " + f.name, "second line"} })
@@ -96,7 +96,12 @@ func (s *screen) Empty() widget.Notice {
 }
 func (s *screen) HelpKeys() []keymap.Key             { return keymap.All(s.Env.Keys.List) }
 func (s *screen) Refresh()                           { s.refresh++ }
-func (s *screen) NextChange(now time.Time) time.Time { return s.next }
+func (s *screen) NextChange(now time.Time) time.Time {
+	if now.Before(s.next) {
+		return s.next
+	}
+	return time.Time{}
+}
 
 func open(t *testing.T, start string) (*uitest.Run, *screen, *uitest.Clock) {
 	t.Helper()
@@ -177,7 +182,7 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 		return []string{field + typed}
 	}
 	r.Send(uitest.Key("/"), uitest.Type("name"))
-	_, late := s.Update(uitest.Key(":"))
+	_, late := s.Update(keymap.Parse(":"))
 	if asked != 0 || late == nil {
 		t.Fatal("asked in the update loop, or not at all")
 	}
@@ -228,7 +233,7 @@ func TestAFailedRead(t *testing.T) {
 	s.store, s.err = nil, nil
 	r.Send(uitest.Key("r"))
 	has(t, r, "There is no fruit.")
-	_, reading := s.Update(uitest.Key("r"))
+	_, reading := s.Update(keymap.Parse("r"))
 	has(t, r, "Reading …")
 	s.Update(reading())
 }
@@ -255,9 +260,10 @@ func TestViewChangesNothing(t *testing.T) {
 		}
 	}
 	s.next = clock.Now().Add(time.Minute)
-	s.Counts(clock.Now())
+	r.Send(uitest.Key("down"))
 	before := s.refresh
-	if s.Counts(clock.Now().Add(time.Minute)); s.refresh != before+1 {
+	r.Send(clock.Wait(2 * time.Minute))
+	if s.refresh == before {
 		t.Error("what time alone changes is not brought up to date")
 	}
 }

@@ -136,7 +136,7 @@ func (s *Screen) Filtered(bool) tea.Cmd {
 
 // OwnKey implements list.Screen. While hits are looked for in a request's text the
 // keys that decide go to the search, and decide nothing.
-func (s *Screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	r, on := s.current()
 	switch {
@@ -248,7 +248,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	return append(append([]keymap.Key{k.List.Open}, append(decide, k.List.Filter, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	r, on := s.current()
 	if on && (kind == ui.KindOperation && r.Act.Object == "operation" || kind == ui.KindCompliance && r.Act.Object == "customer") {

@@ -103,7 +103,7 @@ func (s *Screen) Filtered(live bool) tea.Cmd {
 }
 
 // OwnKey implements list.Screen.
-func (s *Screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	r, on := s.rows.Find(s.ItemID())
 	switch {
@@ -217,7 +217,7 @@ func (s *Screen) Source() ui.Source {
 	return src
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	r, ok := s.rows.Find(s.ItemID())
 	if !ok || r.Damaged || placeOf(r.Entry).Kind != kind {

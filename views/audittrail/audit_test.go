@@ -77,7 +77,7 @@ func TestStaleAnswers(t *testing.T) {
 		t.Errorf("%d records after a stale answer", n)
 	}
 	check := s.verify()
-	s.Update(uitest.Key("esc"))
+	s.Update(keymap.Parse("esc"))
 	s.Update(check())
 	if s.Page != nil {
 		t.Error("a verification that was stopped opens its page")
@@ -353,10 +353,10 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 		s.Update(key.Msg())
 		_ = s.View()
 		s.Close()
-		s.Update(uitest.Key("/"))
+		s.Update(keymap.Parse("/"))
 		s.Update(key.Msg())
 		_ = s.View()
-		s.Update(uitest.Key("esc"))
+		s.Update(keymap.Parse("esc"))
 	}
 	if log.calls != before {
 		t.Errorf("%d questions outside a command", log.calls-before)

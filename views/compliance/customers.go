@@ -194,7 +194,7 @@ func (s *Customers) onPage(page api.Page[api.Customer], open []journey.Record) {
 }
 
 // OwnKey implements list.Screen.
-func (s *Customers) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
+func (s *Customers) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	id := s.Table.SelectedID()
 	switch {
@@ -374,7 +374,7 @@ func (s *Customers) Commands() []ui.Command {
 	return []ui.Command{{Title: "open a customer by id", Do: s.askID()}}
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Customers) Subject(kind string) string {
 	if kind == ui.KindCompliance {
 		return s.Table.SelectedID()

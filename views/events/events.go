@@ -142,7 +142,7 @@ func (s *Screen) changed() {
 }
 
 // OwnKey implements list.Screen.
-func (s *Screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
 	case s.page.is(settingsPage) && k.Global.Reload.Match(msg):
@@ -172,7 +172,7 @@ func (s *Screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
 }
 
 // itemKey is a key about the event under the cursor or on the page.
-func (s *Screen) itemKey(msg tea.KeyMsg, it item) (ui.Action, tea.Cmd, bool) {
+func (s *Screen) itemKey(msg keymap.Press, it item) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
 	case s.keys.Replay.Match(msg):
@@ -293,7 +293,7 @@ func (s *Screen) Source() ui.Source {
 	return src
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	it, on := s.rows.Find(s.ItemID())
 	switch {

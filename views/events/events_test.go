@@ -321,9 +321,9 @@ func TestStaleAnswersAreDropped(t *testing.T) {
 		t.Errorf("%d rows after a stale answer", s.rows.Len())
 	}
 	f.hooks = func() (api.HookSettings, error) { return settings(), nil }
-	_, read := s.Update(uitest.Key("W"))
-	s.Update(uitest.Key("esc"))
-	s.Update(uitest.Key("W"))
+	_, read := s.Update(keymap.Parse("W"))
+	s.Update(keymap.Parse("esc"))
+	s.Update(keymap.Parse("W"))
 	s.Update(read())
 	if s.page.hooks != nil {
 		t.Error("settings of a page that was closed")
@@ -391,12 +391,12 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Events, k.Viewer, k.Global) {
 		for _, open := range []func(){
 			func() { s.show(s.rows.All()[0]) }, func() { s.open(&page{kind: codesPage}, s.codeLines) }, func() { s.open(&page{kind: settingsPage, hooks: &h}, s.settingLines) },
-			func() { s.Close(); s.Update(uitest.Key("/")) },
+			func() { s.Close(); s.Update(keymap.Parse("/")) },
 		} {
 			open()
 			s.Update(key.Msg())
 			_ = s.View()
-			s.Update(uitest.Key("esc"))
+			s.Update(keymap.Parse("esc"))
 		}
 	}
 	if f.calls != before {

@@ -138,7 +138,7 @@ func (s *Screen) Filtered(bool) tea.Cmd {
 }
 
 // OwnKey implements list.Screen.
-func (s *Screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	m, on := s.rows.Find(s.Table.SelectedID())
 	switch {
@@ -298,7 +298,7 @@ func (s *Screen) Source() ui.Source {
 	return src
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	switch {
 	case kind == ui.KindOperation:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
 )
 
@@ -46,14 +47,14 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 	d.keys("/")
 	f.values = func(ctx context.Context, _, _ string) ([]string, error) { return []string{"OLD"}, ctx.Err() }
 	for _, k := range "status" {
-		s.Update(uitest.Key(string(k)))
+		s.Update(keymap.Parse(string(k)))
 	}
 	calls := f.calls
-	_, late := s.Update(uitest.Key(":"))
+	_, late := s.Update(keymap.Parse(":"))
 	if f.calls != calls || late == nil {
 		t.Fatal("asked in the update loop, or not at all")
 	}
-	if _, again := s.Update(uitest.Key("P")); again == nil {
+	if _, again := s.Update(keymap.Parse("P")); again == nil {
 		t.Fatal("not asked again")
 	}
 	d.Send(late())

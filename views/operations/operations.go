@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -200,7 +199,7 @@ func (s *Screen) Filtered(live bool) tea.Cmd {
 }
 
 // OwnKey implements list.Screen.
-func (s *Screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	if s.chooser != nil {
 		action, cmd := s.choosing(msg)
 		return action, cmd, true
@@ -241,7 +240,7 @@ func (s *Screen) OwnKey(msg tea.KeyMsg) (ui.Action, tea.Cmd, bool) {
 }
 
 // itemKey is a key about the operation under the cursor, or about those marked.
-func (s *Screen) itemKey(msg tea.KeyMsg, id string) (ui.Action, tea.Cmd, bool) {
+func (s *Screen) itemKey(msg keymap.Press, id string) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
 	case k.List.Open.Match(msg):
@@ -356,16 +355,6 @@ func (s *Screen) keysNow() []keymap.Key {
 	return nil
 }
 
-// Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap {
-	h := s.List.Help()
-	if own, ok := h.(keymap.Help); ok && s.chooser != nil {
-		own.Title = "Columns"
-		return own
-	}
-	return h
-}
-
 // Editing implements ui.Screen.
 func (s *Screen) Editing() bool { return s.List.Editing() || s.chooser != nil }
 
@@ -387,7 +376,7 @@ func (s *Screen) Commands() []ui.Command {
 	return []ui.Command{{Title: "all customers", Do: ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}}}
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	id := s.Table.SelectedID()
 	if kind == ui.KindOperation || kind == ui.KindDocuments {
