@@ -94,8 +94,8 @@ func (s *screen) Above() []string {
 func (s *screen) Empty() widget.Notice {
 	return s.NoRows(widget.Notice{Text: "There is no fruit."}, "")
 }
-func (s *screen) HelpKeys() []keymap.Key             { return keymap.All(s.Env.Keys.List) }
-func (s *screen) Refresh()                           { s.refresh++ }
+func (s *screen) HelpKeys() []keymap.Key { return keymap.All(s.Env.Keys.List) }
+func (s *screen) Refresh()               { s.refresh++ }
 func (s *screen) NextChange(now time.Time) time.Time {
 	if now.Before(s.next) {
 		return s.next
