@@ -4,7 +4,6 @@ package operations
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -105,6 +104,8 @@ type Screen struct {
 	whole   bool // the next read counts, too
 	restart bool // the next rows are another list: the cursor goes to its beginning
 	partial bool // nothing is shown, and the index does not hold everything yet
+
+	usualKeys []keymap.Key // of the list, made once
 }
 
 // New makes the list; start is a filter to begin with.
@@ -324,9 +325,15 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		c := k.Columns
 		return append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset}, keymap.All(k.Nav)...)
 	}
-	l, o, item := k.List, k.Operations, k.Item
-	return slices.Concat(s.keysNow(), []keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, l.Mark, item.CopyID, k.Global.Reload,
-		l.MarkAll, o.Live, o.Export, item.CopyJSON, item.Raw}, keymap.All(k.Nav))
+	if s.usualKeys == nil { // asked for with each key and each frame
+		l, o, item := k.List, k.Operations, k.Item
+		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, l.Mark, item.CopyID, k.Global.Reload,
+			l.MarkAll, o.Live, o.Export, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+	}
+	if now := s.keysNow(); len(now) > 0 {
+		return append(now, s.usualKeys...)
+	}
+	return s.usualKeys
 }
 
 // keysNow are the keys that matter more than the others at the moment: with rows
