@@ -120,13 +120,7 @@ func (t *Table) Lines() []string {
 	}
 	lines := make([]string, 0, t.h)
 	n := t.source.Len()
-	from, to := t.Visible()
-	rows := t.keep.seen[:0]
-	for i := from; i < to; i++ {
-		rows = append(rows, t.source.Row(i))
-	}
-	t.keep.seen = rows
-	t.widen(rows)
+	from, rows := t.top, t.Measure()
 	if t.head() == 1 {
 		lines = append(lines, t.headLine())
 	}
@@ -146,6 +140,19 @@ func (t *Table) Lines() []string {
 		lines = append(lines, t.drawFoot(n))
 	}
 	return lines
+}
+
+// Measure reads the rows on screen and gives columns of numbers the width that they
+// take, as Lines does before it draws: Width and TooWide tell of them then.
+func (t *Table) Measure() []Row {
+	from, to := t.Visible()
+	rows := t.keep.seen[:0]
+	for i := from; i < to; i++ {
+		rows = append(rows, t.source.Row(i))
+	}
+	t.keep.seen = rows
+	t.widen(rows)
+	return rows
 }
 
 // View is Lines in one string.

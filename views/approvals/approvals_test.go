@@ -218,7 +218,7 @@ func TestStaleAnswerIsDropped(t *testing.T) {
 	var s *Screen
 	desk := fake()
 	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, desk, ""); return s }, place)
-	first, second := s.load(), s.load()
+	first, second := s.Reload(), s.Reload()
 	late := first()
 	desk.list = func() ([]approval.Request, error) { return sample()[:1], nil }
 	s.Update(second())
@@ -292,9 +292,9 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
 		s := New(env, desk, "")
 		s.me = api.Actor{Name: "ana", Role: api.Admin}
-		s.inited = true
-		s.rows.set(sample(), env.Now())
-		s.settle()
+		s.Loaded = true
+		s.rows.Set(ordered(sample(), env.Now()))
+		s.Changed()
 		return s
 	}, place, ui.Changed{Kind: Kind})
 	if desk.calls != 0 {

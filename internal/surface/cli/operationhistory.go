@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/field"
 )
 
 // happened is one line of an operation's timeline.
@@ -93,26 +95,19 @@ func (r *root) timeline(ctx context.Context, a *app.App, opid string, states []i
 func (r *root) printTimeline(line []happened) error {
 	t := &table{head: []string{"AT", "WHAT", "FROM", "STATUS", "CHANGES"}}
 	for _, h := range line {
-		text := ""
+		text := h.HookID + " " + h.Trust
+		if h.Kind != "event" {
+			text = ""
+		}
 		for _, c := range h.Changes {
 			if text != "" {
 				text += "; "
 			}
-			text += fmt.Sprintf("%s: %s → %s", c.Path, orNone(c.Before), orNone(c.After))
-		}
-		if h.Kind == "event" {
-			text = h.HookID + " " + h.Trust
+			text += fmt.Sprintf("%s: %s → %s", field.PathLabel(c.Path), cmp.Or(c.Before, "nothing"), cmp.Or(c.After, "nothing"))
 		}
 		t.add(h.At.Format("2006-01-02 15:04:05.000"), h.Kind, h.Source, oneLine(h.Status), oneLine(text))
 	}
 	return r.list(t, line, toAny(line))
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "nothing"
-	}
-	return s
 }
 
 // eventsOf are the webhooks about one operation, as lines of its timeline.

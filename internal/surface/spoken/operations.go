@@ -279,7 +279,7 @@ func (c *console) sort(ctx context.Context, arg string) error {
 	case s.Field == c.list.sort.Field:
 		s.Desc = !c.list.sort.Desc
 	case !strings.HasPrefix(arg, "-"):
-		s.Desc = slices.Contains([]string{"created", "updated", "amount", "docs"}, s.Field)
+		s = index.UsualSort(s.Field)
 	}
 	c.list.sort, c.list.from = s, 0
 	return c.page(ctx)
