@@ -37,6 +37,11 @@ func (s *Shell) overlayKey(o overlay, msg tea.KeyMsg) tea.Cmd {
 	if done {
 		s.remove(o)
 	}
+	return s.finish(o, r)
+}
+
+// finish does what a dialog left to be done.
+func (s *Shell) finish(o overlay, r result) tea.Cmd {
 	var cmds []tea.Cmd
 	if r.then != nil {
 		cmds = append(cmds, r.then(s))

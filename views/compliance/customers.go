@@ -329,8 +329,8 @@ func look(th *theme.Theme, status string) theme.Status {
 	return th.Status(status)
 }
 
-// View implements ui.Screen.
-func (s *Customers) View() string {
+// head says how many customers are shown, and which.
+func (s *Customers) head() string {
 	th := s.env.Theme
 	head := ""
 	if !s.at.IsZero() {
@@ -348,8 +348,13 @@ func (s *Customers) View() string {
 	if n := len(s.open); n > 0 {
 		head += "  " + th.Signs.Warn + " " + draw.Plural(n, "verification is", "verifications are") + " begun and not finalised"
 	}
+	return head
+}
+
+// View implements ui.Screen.
+func (s *Customers) View() string {
 	s.table.SetSize(s.w, max(s.h-1, 1))
-	lines := append([]string{th.Dim.Render(draw.Cut(head, s.w))}, s.table.Lines()...)
+	lines := append([]string{s.env.Theme.Dim.Render(draw.Cut(s.head(), s.w))}, s.table.Lines()...)
 	return strings.Join(draw.Lay(lines, s.w, s.h), "\n")
 }
 

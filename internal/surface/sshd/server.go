@@ -61,10 +61,10 @@ type Options struct {
 	// Console shows the console to the person in ctx until they leave or ctx
 	// ends; its cause says why.
 	Console func(ctx context.Context, t Terminal) error
-	// Spoken is the console in lines, for who comes without a terminal, on one that
+	// Plain is the console in lines, for who comes without a terminal, on one that
 	// cannot draw (TERM is dumb or unknown), or asks for it by the command plain. It
 	// ends as Console does. nil: they are told that they need a terminal.
-	Spoken func(ctx context.Context, l Line) error
+	Plain func(ctx context.Context, l Line) error
 	// Exec runs a command for the person in ctx and returns its exit code.
 	Exec func(ctx context.Context, c Command) int
 	// Rechecked is told after each look at the people inside, and at once when the key

@@ -18,17 +18,17 @@ func asksPlain(command string) bool {
 	return len(words) == 1 && slices.Contains([]string{"plain", "--plain"}, words[0])
 }
 
-// runSpoken talks with the person in lines. The end of the input is left to the
+// runPlain talks with the person in lines. The end of the input is left to the
 // conversation: what was typed before it still counts. When the channel is gone,
 // the session is.
-func (r *run) runSpoken() (code int, say string) {
+func (r *run) runPlain() (code int, say string) {
 	x := r.x
 	l := Line{In: &keys{r: r, in: x.ch}, Out: r.out, Getenv: x.getenv, Raw: x.pty}
 	if x.pty {
 		l.Out = &crlf{w: r.out}
 		l.Width, _ = x.size.get()
 	}
-	return exit(x.srv.opt.Spoken(r.ctx, l))
+	return exit(x.srv.opt.Plain(r.ctx, l))
 }
 
 // whole lets no write come into the middle of another.

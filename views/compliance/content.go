@@ -1,0 +1,51 @@
+package compliance
+
+import (
+	"strings"
+
+	"opdeck/internal/domain/journey"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/widget"
+)
+
+// Content implements ui.Contenter.
+func (s *Screen) Content() ui.Content {
+	c := ui.Content{Doing: s.doing}
+	if s.j == nil {
+		if s.err != nil {
+			c.Lines = []string{s.err.Public, s.err.Hint}
+		}
+		return c
+	}
+	now := s.env.Now()
+	s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, now)
+	c.Lines = append(s.head(), "Verification.")
+	for _, st := range s.steps() {
+		c.Lines = append(c.Lines, widget.Checklist(s.env.Theme, []widget.Step{st}, 0)...)
+	}
+	c.Lines = append(append(c.Lines, "Next: "+s.j.Next), s.linkLines(now)...)
+	if s.err != nil {
+		c.Lines = append(c.Lines, "Attention: not read again. "+s.err.Public)
+	}
+	for _, missing := range []string{s.j.NoRecord, s.j.Problem} {
+		if missing != "" {
+			c.Lines = append(c.Lines, "Attention: "+draw.Cut(missing, wide))
+		}
+	}
+	for _, part := range [][]string{s.record(), s.application()} {
+		if len(part) > 1 { // an empty line and the heading come first
+			title, _, _ := strings.Cut(part[1], " ")
+			c.Sections = append(c.Sections, ui.Section{Title: title, Lines: part[2:]})
+		}
+	}
+	return c
+}
+
+// Content implements ui.Contenter.
+func (s *Customers) Content() ui.Content {
+	return ui.Content{Lines: []string{s.head()}, Table: s.table}
+}
+
+// Select implements ui.Selecter.
+func (s *Customers) Select(id string) bool { return s.table.Select(id) }
