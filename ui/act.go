@@ -6,13 +6,15 @@ import (
 	"opdeck/ui/draw"
 )
 
-// act does what the screen st asked for. Opening, asking and replacing are for
-// the screen on top only: nobody gets a question about a screen he has left.
-func (s *Shell) act(st *seat, a Action) tea.Cmd {
-	onTop := st == s.top()
+// act does what the screen st asked for; st is nil while no screen is open. Opening,
+// asking and replacing are for the screen on top only: nobody gets a question about
+// a screen that was left.
+func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	switch a := a.(type) {
 	case nil, Handled:
 		return nil
+	case do:
+		return a(s)
 	case Many:
 		var cmds []tea.Cmd
 		for _, one := range a {
@@ -20,11 +22,18 @@ func (s *Shell) act(st *seat, a Action) tea.Cmd {
 		}
 		return tea.Batch(cmds...)
 	case Notify:
-		return s.tell(a.Kind, a.Text)
+		return s.notify(a.Kind, a.Text)
 	case Copy:
 		return s.copy(a)
 	case Write:
 		return s.track(a.What, a.Cmd)
+	case Quit:
+		return s.leave()
+	}
+	if st == nil {
+		return nil
+	}
+	switch a := a.(type) {
 	case Back:
 		return s.back(st)
 	case Withdraw:
@@ -35,10 +44,8 @@ func (s *Shell) act(st *seat, a Action) tea.Cmd {
 	case Explain:
 		s.push(newExplain(s, st.id, a))
 		return nil
-	case Quit:
-		return s.leave()
 	}
-	if !onTop {
+	if st != s.top() {
 		return nil
 	}
 	switch a := a.(type) {
@@ -51,7 +58,7 @@ func (s *Shell) act(st *seat, a Action) tea.Cmd {
 	case Ask:
 		s.push(newInput(s, st.id, a))
 	case Choose:
-		s.push(newChoice(s, st.id, a))
+		s.push(newMenu(s, st.id, a.Title, a.Items, a.Pick))
 	case Raw:
 		lines, whole := draw.JSON(a.JSON, maxRawLines)
 		if !whole {
@@ -66,21 +73,27 @@ func (s *Shell) act(st *seat, a Action) tea.Cmd {
 
 const maxRawLines = 50_000
 
-// withdraw closes the question of a screen about an id.
-func (s *Shell) withdraw(owner screenID, w Withdraw) tea.Cmd {
-	for i, o := range s.overlays {
-		if q, ok := o.(*question); ok && q.screen == owner && q.c.ID == w.ID {
-			s.overlays = append(s.overlays[:i:i], s.overlays[i+1:]...)
-			return s.tell(Warned, w.Why)
+// questionAbout is the open question of a screen about an id, nil when there is none.
+func (s *Shell) questionAbout(owner screenID, id string) *question {
+	for _, q := range s.questions() {
+		if q.screen == owner && q.c.ID == id {
+			return q
 		}
 	}
 	return nil
 }
 
+func (s *Shell) withdraw(owner screenID, w Withdraw) tea.Cmd {
+	q := s.questionAbout(owner, w.ID)
+	if q == nil {
+		return nil
+	}
+	s.remove(q)
+	return s.notify(Warned, w.Why)
+}
+
 func (s *Shell) revise(owner screenID, c Confirm) {
-	for _, o := range s.overlays {
-		if q, ok := o.(*question); ok && q.screen == owner && q.c.ID == c.ID {
-			q.revise(c, s.now())
-		}
+	if q := s.questionAbout(owner, c.ID); q != nil {
+		q.revise(c)
 	}
 }

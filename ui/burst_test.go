@@ -1,7 +1,6 @@
 package ui_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -82,36 +81,41 @@ func TestBurstDoesNotCloseAnExplanation(t *testing.T) {
 // terminal that does not read shows no frame.
 func TestQuestionIsArmedWhenItIsSeen(t *testing.T) {
 	w := newWorld()
-	m := w.start(t, w.options(ui.Test)).Model
-	send := func(msgs ...tea.Msg) {
-		for _, msg := range msgs {
-			m, _ = m.Update(msg)
-		}
-	}
-	send(uitest.Key("x"))
+	r := w.start(t, w.options(ui.Test))
+	p := &painter{Model: r.Model}
+	r.Model = p
+	r.Send(uitest.Key("x"))
 	for range 20 { // no frame is drawn
-		uitest.Drive(t, still{}, w.clock.Wait(time.Second))
-		send(uitest.Key("y"))
+		r.Send(w.clock.Wait(time.Second), uitest.Key("y"))
 	}
 	if len(w.screens) != 2 || len(w.top().seen) != 0 {
 		t.Fatal("a question that nobody saw was answered")
 	}
-	if v := m.View(); !strings.Contains(v, "wait, keys count") {
-		t.Fatalf("the question takes keys at once:\n%s", v)
-	}
-	uitest.Drive(t, still{}, w.clock.Wait(armed-1))
-	if send(uitest.Key("y")); len(w.top().seen) != 0 {
+	has(t, r, "wait, keys count")
+	r.Model = p.Model
+	r.Send(p.held...)
+	r.Send(w.clock.Wait(armed-1), uitest.Key("y"))
+	if len(w.top().seen) != 0 {
 		t.Fatal("answered too early")
 	}
-	uitest.Drive(t, still{}, w.clock.Wait(armed))
-	if send(uitest.Key("y")); len(w.top().seen) != 1 {
+	if r.Send(w.clock.Wait(armed), uitest.Key("y")); len(w.top().seen) != 1 {
 		t.Error("no answer was taken")
 	}
 }
 
-// still is a model without a frame, to let time pass.
-type still struct{}
+// painter holds what is to come behind a frame, as one does whose terminal does
+// not read.
+type painter struct {
+	tea.Model
+	held []tea.Msg
+}
 
-func (still) Init() tea.Cmd                         { return nil }
-func (s still) Update(tea.Msg) (tea.Model, tea.Cmd) { return s, nil }
-func (still) View() string                          { return "" }
+func (p *painter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if _, ok := msg.(interface{ AfterFrame() }); ok {
+		p.held = append(p.held, msg)
+		return p, nil
+	}
+	m, cmd := p.Model.Update(msg)
+	p.Model = m
+	return p, cmd
+}

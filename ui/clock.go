@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -10,7 +11,7 @@ import (
 type tickMsg struct{ seq uint64 }
 
 // The soonest that the shell and that a screen may ask to be woken: a mistake
-// in a Counter must not become a busy loop.
+// in a Ticker must not become a busy loop.
 const (
 	soonest       = 10 * time.Millisecond
 	soonestScreen = 250 * time.Millisecond
@@ -19,17 +20,17 @@ const (
 // next is when anything on screen changes by time alone; zero when nothing does.
 func (s *Shell) next(now time.Time) time.Time {
 	switch {
-	case s.veil.down: // nothing is seen
+	case s.lock.on: // nothing is seen
 		return time.Time{}
-	case s.gone || s.w < MinWidth || s.h < MinHeight:
-		return Sooner(s.shown.revealed, s.veilNext())
+	case !s.visible():
+		return Sooner(s.shown.revealed, s.lockAt())
 	}
-	at := Sooner(s.headerNext(now), s.notice.until, s.shown.revealed, s.veilNext())
+	at := Sooner(s.headerNext(now), s.notice.until, s.shown.revealed, s.lockAt())
 	for _, o := range s.overlays {
 		at = Sooner(at, o.counts(s, now))
 	}
 	if top := s.top(); top != nil {
-		if c, ok := top.screen.(Counter); ok {
+		if c, ok := top.screen.(Ticker); ok {
 			if t := c.Counts(now); !t.IsZero() {
 				at = Sooner(at, later(t, now.Add(soonestScreen)))
 			}
@@ -74,15 +75,19 @@ func (s *Shell) schedule() tea.Cmd {
 	return s.opt.Tick(at.Sub(now), func(time.Time) tea.Msg { return tickMsg{seq} })
 }
 
-// ticked handles a wake-up.
+// ticked handles a wake-up: what has run out goes, and the screen on top lays out
+// anew what it shows.
 func (s *Shell) ticked(msg tickMsg) tea.Cmd {
-	for i, t := range s.ticks {
-		if t.seq == msg.seq {
-			s.ticks = append(s.ticks[:i], s.ticks[i+1:]...)
-			now := s.now()
-			s.notice.expire(now)
-			return s.cover(now)
-		}
+	i := slices.IndexFunc(s.ticks, func(t tick) bool { return t.seq == msg.seq })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	s.ticks = slices.Delete(s.ticks, i, i+1)
+	now := s.now()
+	s.notice.expire(now)
+	cmd := s.maskAgain(now)
+	if top := s.top(); top != nil && s.visible() {
+		return tea.Batch(cmd, s.deliver(top, Tick{}))
+	}
+	return cmd
 }

@@ -82,7 +82,7 @@ func (s *Shell) Root() bool { return len(s.stack) <= 1 }
 func (s *Shell) Keys() []keymap.Key {
 	var out []keymap.Key
 	if st := s.top(); st != nil {
-		out = append(out, s.screenKeys(st)...)
+		out = append(out, st.screen.Keys()...)
 		for _, k := range keymap.All(s.keys.Global) {
 			if s.offers(st, k) {
 				out = append(out, k)
@@ -138,7 +138,7 @@ func (s *Shell) Leave() tea.Cmd { return s.leave() }
 func (s *Shell) Waiting() []string { return s.writeNames() }
 
 // Elapse does what time alone does: it masks again what was revealed.
-func (s *Shell) Elapse() tea.Cmd { return s.cover(s.now()) }
+func (s *Shell) Elapse() tea.Cmd { return s.maskAgain(s.now()) }
 
 // Zone is where times are shown.
 func (s *Shell) Zone() *time.Location { return s.shown.zone }
@@ -183,39 +183,42 @@ func (s *Shell) Close() tea.Cmd { return s.Answer(false) }
 // Answer answers the open question. Whoever calls it has made sure that a person
 // gave the answer; see the package plain.
 func (s *Shell) Answer(yes bool) tea.Cmd {
-	o := s.overlays[len(s.overlays)-1]
-	var r result
-	if q, ok := o.(*question); ok && yes {
-		r, _ = q.sayYes()
-	} else if ok {
-		r, _ = q.sayNo()
-	}
-	return s.closing(o, r)
+	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
+		if q, ok := o.(*question); ok && yes {
+			a, cmd, _ = q.sayYes()
+		} else if ok {
+			a, cmd, _ = q.sayNo()
+		}
+		return a, cmd
+	})
 }
 
 // Submit answers the open input dialog; secrets hold the values of secret fields.
 func (s *Shell) Submit(text []string, secrets []secret.Value) tea.Cmd {
-	o := s.overlays[len(s.overlays)-1]
-	var r result
-	if d, ok := o.(*input); ok && d.ask.Submit != nil {
-		r.action, r.cmd = d.ask.Submit(Values{text, secrets})
-	}
-	return s.closing(o, r)
+	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
+		if d, ok := o.(*input); ok && d.ask.Submit != nil {
+			return d.ask.Submit(Values{text, secrets})
+		}
+		return nil, nil
+	})
 }
 
 // Pick takes item i of the open menu.
 func (s *Shell) Pick(i int) tea.Cmd {
-	o := s.overlays[len(s.overlays)-1]
-	var r result
-	if m, ok := o.(*menu); ok {
-		r = m.pick(i)
-	}
-	return s.closing(o, r)
+	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
+		if m, ok := o.(*menu); ok && m.pick != nil {
+			return m.pick(i)
+		}
+		return nil, nil
+	})
 }
 
-func (s *Shell) closing(o overlay, r result) tea.Cmd {
+// closing closes the dialog on top with what take makes of it.
+func (s *Shell) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
+	o := s.overlays[len(s.overlays)-1]
+	a, cmd := take(o)
 	s.remove(o)
-	return s.finish(o, r)
+	return s.finish(o, a, cmd)
 }
 
 // Standing says in sentences how session, budgets and feed are.

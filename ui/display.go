@@ -19,16 +19,16 @@ func (s *Shell) toggleZone() tea.Cmd {
 	} else {
 		s.shown.zone = time.UTC
 	}
-	return tea.Batch(s.tell(Told, word), s.news(DisplayChanged{}))
+	return tea.Batch(s.notify(Told, word), s.broadcast(DisplayChanged{}))
 }
 
 func (s *Shell) reveal() tea.Cmd {
 	if !s.shown.masked {
-		return s.tell(Told, "Nothing is masked: masking is off in the configuration.")
+		return s.notify(Told, "Nothing is masked: masking is off in the configuration.")
 	}
 	if !s.shown.revealed.IsZero() {
 		s.shown.revealed = time.Time{}
-		return tea.Batch(s.tell(Told, "Values are masked again."), s.news(DisplayChanged{}))
+		return tea.Batch(s.notify(Told, "Values are masked again."), s.broadcast(DisplayChanged{}))
 	}
 	if s.opt.Reveal == nil {
 		return s.revealed(revealedMsg{})
@@ -45,17 +45,17 @@ type revealedMsg struct{ err error }
 
 func (s *Shell) revealed(m revealedMsg) tea.Cmd {
 	if m.err != nil {
-		return s.tell(Refused, api.AsError(m.err).Public)
+		return s.notify(Refused, api.AsError(m.err).Public)
 	}
 	s.shown.revealed = s.now().Add(revealFor)
-	return tea.Batch(s.tell(Warned, "Masked values are shown for 30 s."), s.news(DisplayChanged{}))
+	return tea.Batch(s.notify(Warned, "Masked values are shown for 30 s."), s.broadcast(DisplayChanged{}))
 }
 
-// cover masks again when the time is over.
-func (s *Shell) cover(now time.Time) tea.Cmd {
+// maskAgain masks again when the time is over.
+func (s *Shell) maskAgain(now time.Time) tea.Cmd {
 	if s.shown.revealed.IsZero() || now.Before(s.shown.revealed) {
 		return nil
 	}
 	s.shown.revealed = time.Time{}
-	return s.news(DisplayChanged{})
+	return s.broadcast(DisplayChanged{})
 }

@@ -33,7 +33,7 @@
 //			s.op, s.at = msg.op, s.env.Now()
 //			s.table.SetSource(rows(s.op))
 //		case ui.Changed: // news: every open screen hears it
-//		case tea.KeyMsg:
+//		case keymap.Press:
 //			switch {
 //			case s.keys.Remove.Match(msg): return s.askRemove(), nil // ui.Confirm or ui.Explain
 //			case s.env.Keys.Global.Reload.Match(msg): return nil, s.load()

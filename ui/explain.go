@@ -14,7 +14,7 @@ import (
 // explain is a page of sentences. Any key that closes closes it; while it is
 // new, keys meant for what was there before do not.
 type explain struct {
-	screen screenID
+	dialog
 	e      Explain
 	armed  time.Time
 	scroll int
@@ -24,57 +24,36 @@ type explain struct {
 
 func newExplain(s *Shell, owner screenID, e Explain) *explain {
 	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
-	lines := make([]string, len(e.Lines))
-	for i, l := range e.Lines {
-		lines[i] = safe(l)
-	}
-	e.Lines = lines
-	return &explain{screen: owner, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav}
+	return &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav}
 }
 
-func (x *explain) owner() screenID                    { return x.screen }
-func (x *explain) counts(*Shell, time.Time) time.Time { return time.Time{} }
 func (x *explain) keys() []keymap.Key {
 	k := x.k.Answer
 	k.SetHelp("enter", "close")
 	return []keymap.Key{k}
 }
 
-func (x *explain) key(s *Shell, msg tea.KeyMsg) (result, bool) {
-	if s.now().Before(x.armed) || widget.IsPaste(msg) {
-		return result{}, false
-	}
+func (x *explain) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	switch {
-	case x.nav.Down.Match(msg), x.nav.PageDown.Match(msg):
-		x.scroll++
-	case x.nav.Up.Match(msg), x.nav.PageUp.Match(msg):
-		x.scroll = max(x.scroll-1, 0)
-	case x.k.Answer.Match(msg), x.k.No.Match(msg), x.k.Close.Match(msg):
-		return result{}, true
+	case s.now().Before(x.armed) || p.IsText() || p.Burst:
+	case x.nav.Down.Match(p), x.nav.PageDown.Match(p):
+		x.scroll = s.scrolled(x, 1)
+	case x.nav.Up.Match(p), x.nav.PageUp.Match(p):
+		x.scroll = s.scrolled(x, -1)
+	case x.k.Answer.Match(p), x.k.No.Match(p), x.k.Close.Match(p):
+		return nil, nil, true
 	}
-	return result{}, false
+	return nil, nil, false
 }
 
-func (x *explain) box(s *Shell, w, h int, _ time.Time) []string {
-	bw := min(w, 76)
-	in := max(bw-4, 1)
-	var lines []string
+func (x *explain) panel(s *Shell, w, _ int, _ time.Time) panel {
+	in := max(min(w, dialogWidth)-4, 1)
+	p := panel{title: x.e.Title, scroll: x.scroll, tone: theme.Warn}
 	for _, l := range x.e.Lines {
-		lines = append(lines, draw.Wrap(l, in)...)
+		p.body = append(p.body, draw.Wrap(safe(l), in)...)
 	}
 	if len(x.e.Facts) > 0 {
-		lines = append(append(lines, ""), widget.Pairs(s.th, x.e.Facts, min(in, 90))...)
+		p.body = append(append(p.body, ""), widget.Pairs(s.th, x.e.Facts, in)...)
 	}
-	room := max(h-2, 1)
-	foot := ""
-	if len(lines) > room {
-		x.scroll = min(x.scroll, len(lines)-room)
-		lines = lines[x.scroll:]
-		foot = "arrows scroll"
-	}
-	box := widget.Box(s.th, x.e.Title, lines, foot, bw, min(len(lines)+2, h), theme.Warn)
-	for i := range box {
-		box[i] = draw.Pad(box[i], bw)
-	}
-	return box
+	return p
 }

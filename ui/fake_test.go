@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
@@ -136,19 +135,19 @@ func (f *fake) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		f.news = append(f.news, msg.ID)
 	case ui.Shown:
 		f.shown++
-	case tea.KeyMsg:
+	case keymap.Press:
 		return f.key(msg)
 	}
 	return nil, nil
 }
 
-func (f *fake) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (f *fake) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	if f.typing {
-		switch msg.Type {
-		case tea.KeyEsc:
+		switch {
+		case f.env.Keys.Form.Cancel.Match(msg):
 			f.typing = false
 			f.filter.Wipe()
-		case tea.KeyEnter:
+		case f.env.Keys.Form.Submit.Match(msg):
 			f.typing = false
 		default:
 			f.filter.Type(msg)
@@ -215,8 +214,8 @@ func (f *fake) View() string {
 }
 
 func (f *fake) SetSize(w, h int) { f.w, f.h = w, h; f.table.SetSize(w, h) }
-func (f *fake) Help() help.KeyMap {
-	return keymap.Help{Title: "Documents", List: keymap.Join(f.keys, f.env.Keys.List, f.item)}
+func (f *fake) Keys() []keymap.Key {
+	return keymap.Join(f.keys, f.env.Keys.List, f.item)
 }
 func (f *fake) Editing() bool { return f.typing }
 func (f *fake) Title() string {
@@ -251,7 +250,7 @@ func (w *world) start(t *testing.T, o ui.Options) *uitest.Run {
 	r := uitest.Drive(t, ui.New(o), uitest.Size(80, 24))
 	f := w.screens[0]
 	f.extra = func(m tea.Msg) (ui.Action, tea.Cmd, bool) {
-		if k, ok := m.(tea.KeyMsg); ok && k.String() == "d" && !f.typing {
+		if k, ok := m.(keymap.Press); ok && k.Name == "d" && !f.typing {
 			return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: "7f3a"}}, nil, true
 		}
 		return nil, nil, false

@@ -23,7 +23,7 @@ func (s *Shell) hints() string {
 		return ""
 	}
 	if top.screen.Editing() { // the others are letters now
-		return s.hintLine(s.screenKeys(top), nil)
+		return s.hintLine(top.screen.Keys(), nil)
 	}
 	last := []keymap.Key{s.keys.Global.Help, s.keys.Global.Palette}
 	if src := top.screen.Source(); src.Class != "" {
@@ -31,7 +31,7 @@ func (s *Shell) hints() string {
 		k.SetHelp("r", "reload ("+safe(src.Class)+")")
 		last = append(last, k)
 	}
-	return s.hintLine(s.offered(s.screenKeys(top)), last)
+	return s.hintLine(s.offered(top.screen.Keys()), last)
 }
 
 // offered are the keys of a screen that can be pressed now: the one that opens

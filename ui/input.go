@@ -15,18 +15,15 @@ import (
 
 // input is a dialog with fields.
 type input struct {
-	screen screenID
-	ask    Ask
-	form   widget.Form
-	k      keymap.Form
+	dialog
+	ask  Ask
+	form widget.Form
+	k    keymap.Form
 }
 
 func newInput(s *Shell, owner screenID, a Ask) *input {
-	return &input{screen: owner, ask: a, form: widget.NewForm(a.Fields...), k: s.keys.Form}
+	return &input{dialog: dialog{owner}, ask: a, form: widget.NewForm(a.Fields...), k: s.keys.Form}
 }
-
-func (d *input) owner() screenID                    { return d.screen }
-func (d *input) counts(*Shell, time.Time) time.Time { return time.Time{} }
 
 func (d *input) keys() []keymap.Key {
 	k := d.k.Submit
@@ -42,39 +39,38 @@ func (d *input) keys() []keymap.Key {
 	return out
 }
 
-func (d *input) key(s *Shell, msg tea.KeyMsg) (result, bool) {
+func (d *input) key(_ *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	switch {
-	case d.k.Cancel.Match(msg):
+	case d.k.Cancel.Match(p):
 		if !d.form.Dirty() {
-			return result{}, true
+			return nil, nil, true
 		}
-		return result{then: func(s *Shell) tea.Cmd {
+		return do(func(s *Shell) tea.Cmd {
 			return s.askDiscard("What you typed in “"+d.ask.Title+"”.", func(s *Shell) tea.Cmd {
 				d.form.Clear()
 				s.remove(d)
 				return nil
 			})
-		}}, false
-	case d.k.Next.Match(msg):
+		}), nil, false
+	case d.k.Next.Match(p):
 		d.form.Move(1)
-	case d.k.Prev.Match(msg):
+	case d.k.Prev.Match(p):
 		d.form.Move(-1)
-	case d.k.Submit.Match(msg):
-		if !d.form.Last() {
-			d.form.Move(1)
-			return result{}, false
+	case d.k.Submit.Match(p):
+		if d.form.Last() {
+			return d.submit()
 		}
-		return d.submit()
+		d.form.Move(1)
 	default:
-		d.form.Type(msg)
+		d.form.Type(p)
 	}
-	return result{}, false
+	return nil, nil, false
 }
 
 // submit hands the values over once all checks pass, and forgets the secrets.
-func (d *input) submit() (result, bool) {
+func (d *input) submit() (Action, tea.Cmd, bool) {
 	if !d.form.Ready() {
-		return result{}, false
+		return nil, nil, false
 	}
 	v := Values{text: make([]string, d.form.Len()), secrets: make([]secret.Value, d.form.Len())}
 	for i := range d.form.Len() {
@@ -86,32 +82,23 @@ func (d *input) submit() (result, bool) {
 	}
 	d.form.Clear()
 	if d.ask.Submit == nil {
-		return result{}, true
+		return nil, nil, true
 	}
 	a, cmd := d.ask.Submit(v)
-	return result{action: a, cmd: cmd}, true
+	return a, cmd, true
 }
 
-func (d *input) box(s *Shell, w, h int, _ time.Time) []string {
-	bw := min(w, 76)
-	in := max(bw-4, 1)
-	var lines []string
+func (d *input) panel(s *Shell, w, h int, _ time.Time) panel {
+	in := max(min(w, dialogWidth)-4, 1)
+	p := panel{title: d.ask.Title, tail: d.form.View(s.th, in), tone: theme.Accent}
 	for _, l := range d.ask.Intro {
-		lines = append(lines, draw.Wrap(l, in)...)
+		p.body = append(p.body, draw.Wrap(l, in)...)
 	}
-	if len(lines) > 0 {
-		lines = append(lines, "")
+	if len(p.body) > 0 {
+		p.body = append(p.body, "")
 	}
-	fields := d.form.View(s.th, in)
-	if room := max(h-2, 1); len(lines)+len(fields) > room { // the fields matter most
-		lines = lines[:max(min(len(lines), room-len(fields)), 0)]
-	}
-	lines = append(lines, fields...)
-	box := widget.Box(s.th, d.ask.Title, lines, "", bw, min(len(lines)+2, max(h, 1)), theme.Accent)
-	for i := range box {
-		box[i] = draw.Pad(box[i], bw)
-	}
-	return box
+	p.body = p.body[:max(min(len(p.body), h-2-len(p.tail)), 0)] // the fields matter most
+	return p
 }
 
 // askID asks for the id of an operation and opens it.

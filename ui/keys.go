@@ -1,164 +1,168 @@
 package ui
 
 import (
+	"slices"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/ui/keymap"
-	"opdeck/ui/widget"
 )
 
-// key takes what was typed: one key, or several in a burst.
-func (s *Shell) key(msg tea.KeyMsg) tea.Cmd {
-	if s.touch() {
+// key takes what was typed: one key, or several that came in one read. Those are
+// pressed one after the other, each marked as a burst: they move and type, but they
+// answer no question (docs/decisions/0006).
+func (s *Shell) key(p keymap.Press) tea.Cmd {
+	if s.onKey() {
 		return nil
 	}
-	if isBurst(msg) {
-		return s.burst(msg)
+	if p.Pasted || len(p.Runes) < 2 {
+		return s.press(p)
 	}
-	return s.press(msg)
+	var cmds []tea.Cmd
+	for i, one := range p.Each() {
+		if s.gone {
+			break
+		}
+		if s.editing() { // all that is left is text: a filter need not run for each character
+			return tea.Batch(append(cmds, s.press(keymap.Press{Runes: p.Runes[i:], Burst: true}))...)
+		}
+		cmds = append(cmds, s.press(one))
+	}
+	return tea.Batch(cmds...)
+}
+
+// editing is true while the screen on top takes text.
+func (s *Shell) editing() bool {
+	top := s.top()
+	return len(s.overlays) == 0 && top != nil && top.screen.Editing()
 }
 
 // press takes one key: the top dialog, else global keys unless text is typed,
 // else the top screen.
-func (s *Shell) press(msg tea.KeyMsg) tea.Cmd {
-	if s.keys.Global.Leave.Match(msg) {
+func (s *Shell) press(p keymap.Press) tea.Cmd {
+	if s.keys.Global.Leave.Match(p) {
 		return s.interrupt()
 	}
 	if s.leaving {
 		return nil
 	}
 	if n := len(s.overlays); n > 0 {
-		return s.overlayKey(s.overlays[n-1], msg)
+		return s.overlayKey(s.overlays[n-1], p)
 	}
 	top := s.top()
 	if top == nil { // the first screen could not be made
-		if s.keys.Global.Quit.Match(msg) || s.keys.Global.Back.Match(msg) {
+		if s.keys.Global.Quit.Match(p) || s.keys.Global.Back.Match(p) {
 			return s.askLeave()
 		}
-		cmd, _ := s.jump(msg)
+		cmd, _ := s.jump(p)
 		return cmd
 	}
 	if top.screen.Editing() {
-		return s.give(top, msg)
+		return s.deliver(top, p)
 	}
-	if widget.IsPaste(msg) {
-		return s.tell(Refused, "Pasted text does nothing here.")
+	if p.IsText() {
+		return s.notify(Refused, "Pasted text does nothing here.")
 	}
-	if cmd, ok := s.globalKey(top, msg); ok {
+	if cmd, ok := s.globalKey(top, p); ok {
 		return cmd
 	}
-	k, known := s.known(top, msg)
+	k, known := s.known(top, p)
 	if why := k.Why(); why != "" {
-		told := s.tell(Refused, why)
+		told := s.notify(Refused, why)
 		if k.Barred() && s.opt.OnBarred != nil {
 			return tea.Batch(told, s.opt.OnBarred(k.Name, top.screen.Place()))
 		}
 		return told
 	}
-	a, cmd := top.screen.Update(msg)
+	a, cmd := top.screen.Update(p)
 	if a == nil && cmd == nil && !known {
-		return s.tell(Told, keymap.Name(msg)+" does nothing here; ? shows the keys.")
+		return s.notify(Told, p.Label()+" does nothing here; ? shows the keys.")
 	}
 	return tea.Batch(s.act(top, a), cmd)
 }
 
-// known looks a key up among those that a screen declares. The key tells when it
-// is off; one that is on anywhere is not off.
-func (s *Shell) known(top *seat, msg tea.KeyMsg) (off keymap.Key, known bool) {
-	for _, k := range s.screenKeys(top) {
-		if !k.Pressed(msg) {
-			continue
-		}
-		if k.Enabled() {
-			return keymap.Key{}, true
-		}
-		if !known {
-			off = k
-		}
-		known = true
-	}
-	if !known {
-		for _, k := range keymap.Join(s.keys.Nav, s.keys.Global) {
-			if k.Pressed(msg) {
+// known looks a key up among those of the screen, then among those that work
+// anywhere. The key tells when it is off; one that is on in a list is not off.
+func (s *Shell) known(top *openScreen, p keymap.Press) (off keymap.Key, known bool) {
+	for _, list := range [][]keymap.Key{top.screen.Keys(), keymap.Join(s.keys.Nav, s.keys.Global)} {
+		for _, k := range list {
+			switch {
+			case !k.Pressed(p):
+				continue
+			case k.Enabled():
 				return keymap.Key{}, true
+			case !known:
+				off, known = k, true
 			}
+		}
+		if known {
+			break
 		}
 	}
 	return off, known
 }
 
-func (s *Shell) screenKeys(st *seat) []keymap.Key {
-	if h, ok := st.screen.Help().(interface{ Keys() []keymap.Key }); ok {
-		return h.Keys()
-	}
-	return nil
-}
-
 // globalKey does what is the same on every screen.
-func (s *Shell) globalKey(top *seat, msg tea.KeyMsg) (tea.Cmd, bool) {
+func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 	g := &s.keys.Global
 	switch {
-	case g.Back.Match(msg), g.Quit.Match(msg):
+	case g.Back.Match(p), g.Quit.Match(p):
 		// The screen goes first: it may have something to close of its own.
-		a, cmd := top.screen.Update(msg)
+		a, cmd := top.screen.Update(p)
 		if a != nil || cmd != nil {
 			return tea.Batch(s.act(top, a), cmd), true
 		}
 		return s.back(top), true
-	case g.Help.Match(msg):
+	case g.Help.Match(p):
 		s.push(newHelp(s, top))
-	case g.Palette.Match(msg):
+	case g.Palette.Match(p):
 		s.push(newPalette(s, top))
-	case g.OpenID.Match(msg):
+	case g.OpenID.Match(p):
 		s.askID(KindOperation)
-	case g.Activity.Match(msg):
+	case g.Activity.Match(p):
 		s.push(newActivity(s))
-	case g.Zone.Match(msg):
+	case g.Zone.Match(p):
 		return s.toggleZone(), true
-	case g.Reveal.Match(msg):
+	case g.Reveal.Match(p):
 		return s.reveal(), true
 	default:
-		return s.jump(msg)
+		return s.jump(p)
 	}
 	return nil, true
 }
 
-// jump goes to one of the eight places.
-func (s *Shell) jump(msg tea.KeyMsg) (tea.Cmd, bool) {
-	g := &s.keys.Global
-	for _, r := range []struct {
-		k    keymap.Key
-		kind string
-	}{
-		{g.Operations, KindOperations}, {g.Operation, KindOperation}, {g.Documents, KindDocuments}, {g.Compliance, KindCompliance},
-		{g.Limits, KindLimits}, {g.Session, KindSession}, {g.Events, KindEvents}, {g.Audit, KindAudit},
-	} {
-		if !r.k.Match(msg) {
-			continue
-		}
-		p := Place{Kind: r.kind}
-		switch r.kind {
-		case KindOperation, KindDocuments:
-			if p.ID = s.about(KindOperation); p.ID == "" {
-				s.askID(r.kind)
-				return nil, true
-			}
-		case KindCompliance: // the customer, and from there all customers
-			if top := s.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {
-				p.ID = s.about(KindCompliance)
-			}
-		}
-		return s.visit(p), true
+// placeKinds are what the first global keys go to, in their order.
+var placeKinds = []string{KindOperations, KindOperation, KindDocuments, KindCompliance, KindLimits, KindSession, KindEvents, KindAudit}
+
+// places is how many of the global keys, from the first, go to a place.
+var places = len(placeKinds)
+
+// jump goes to the place of a number.
+func (s *Shell) jump(p keymap.Press) (tea.Cmd, bool) {
+	i := slices.IndexFunc(keymap.All(s.keys.Global)[:places], func(k keymap.Key) bool { return k.Match(p) })
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	to := Place{Kind: placeKinds[i]}
+	switch to.Kind {
+	case KindOperation, KindDocuments:
+		if to.ID = s.about(KindOperation); to.ID == "" {
+			s.askID(to.Kind)
+			return nil, true
+		}
+	case KindCompliance: // the customer, and from there all customers
+		if top := s.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {
+			to.ID = s.about(KindCompliance)
+		}
+	}
+	return s.visit(to), true
 }
 
-// visit opens a place by its number. A place beside the work (limits, session,
-// events, audit) that was come to in the same way gives way: looking around
-// leaves no trail.
+// visit opens a place by its number. Side screens opened by number replace each
+// other instead of stacking.
 func (s *Shell) visit(p Place) tea.Cmd {
 	top := s.top()
-	if top != nil && top.visited && len(s.stack) > 1 && aside(top.screen.Place().Kind) && !s.isOpen(p) {
+	if top != nil && top.visited && len(s.stack) > 1 && isSide(top.screen.Place().Kind) && s.indexOf(p) < 0 {
 		cmd := s.replace(top, p)
 		s.top().visited = true
 		return cmd
@@ -171,6 +175,5 @@ func (s *Shell) visit(p Place) tea.Cmd {
 	return cmd
 }
 
-func aside(kind string) bool {
-	return kind == KindLimits || kind == KindSession || kind == KindEvents || kind == KindAudit
-}
+// isSide reports whether a place is beside the work.
+func isSide(kind string) bool { return slices.Contains(placeKinds[4:], kind) }

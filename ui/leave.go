@@ -1,7 +1,8 @@
 package ui
 
 import (
-	"sort"
+	"maps"
+	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -33,19 +34,12 @@ func (s *Shell) wrote(m wroteMsg) tea.Cmd {
 	return nil
 }
 
-func (s *Shell) writeNames() []string {
-	var out []string
-	for _, w := range s.writes {
-		out = append(out, w)
-	}
-	sort.Strings(out)
-	return out
-}
+func (s *Shell) writeNames() []string { return slices.Sorted(maps.Values(s.writes)) }
 
 // askLeave is q at the root.
 func (s *Shell) askLeave() tea.Cmd {
 	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", Mild: true, then: (*Shell).leave}
-	if n := len(s.writes); n > 0 {
+	if len(s.writes) > 0 {
 		c.Risk = "Something was sent and is not answered yet; leaving waits for it."
 	}
 	s.push(newQuestion(s, 0, c))
@@ -99,7 +93,7 @@ func (s *Shell) leave() tea.Cmd {
 func (s *Shell) quit() tea.Cmd {
 	s.gone = true
 	for _, st := range s.stack {
-		st.close()
+		st.cancel()
 	}
 	return tea.Quit
 }

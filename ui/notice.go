@@ -22,8 +22,8 @@ type notice struct {
 	until time.Time
 }
 
-// tell shows a notice and keeps it in the activity list.
-func (s *Shell) tell(k Kind, line string) tea.Cmd {
+// notify shows a notice and keeps it in the activity list.
+func (s *Shell) notify(k Kind, line string) tea.Cmd {
 	line = untrusted.Text(line).Line(400) // whoever made it, it is drawn safely
 	now := s.now()
 	stand := noticeShort
@@ -31,8 +31,8 @@ func (s *Shell) tell(k Kind, line string) tea.Cmd {
 		stand = noticeLong
 	}
 	n := notice{k, line, now.Add(stand)}
-	if s.veil.down {
-		s.veil.keep(&s.notice, n)
+	if s.lock.on {
+		s.lock.hold(&s.notice, n)
 	} else {
 		s.notice = n
 	}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -8,69 +9,129 @@ import (
 
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
 )
 
 // overlay is a dialog above the screen. Only the top one gets keys.
 type overlay interface {
 	owner() screenID
-	// key takes a key; done closes the dialog before the result is acted on.
-	key(s *Shell, msg tea.KeyMsg) (result, bool)
-	// box draws it in at most w by h cells; all lines are equally wide.
-	box(s *Shell, w, h int, now time.Time) []string
-	// counts is when it looks different by time alone.
+	// key takes a key; done closes the dialog before the action is done.
+	key(s *Shell, p keymap.Press) (a Action, cmd tea.Cmd, done bool)
+	// panel is what it shows in at most w by h cells.
+	panel(s *Shell, w, h int, now time.Time) panel
+	// counts is when it looks different by time alone; zero: never.
 	counts(s *Shell, now time.Time) time.Time
 	keys() []keymap.Key
 }
 
-// result is what a dialog leaves to be done after a key.
-type result struct {
-	action Action
-	cmd    tea.Cmd
-	then   func(*Shell) tea.Cmd // the shell's own affairs
+// dialog is what all dialogs have in common.
+type dialog struct{ screen screenID }
+
+func (d dialog) owner() screenID                    { return d.screen }
+func (d dialog) counts(*Shell, time.Time) time.Time { return time.Time{} }
+
+// dialogWidth is how wide a dialog is that does not say otherwise.
+const dialogWidth = 76
+
+// panel is what a dialog shows: the body scrolls where the window is low, the
+// tail stays.
+type panel struct {
+	title, foot string
+	body, tail  []string
+	scroll      int
+	width       int // 0: dialogWidth
+	tone        theme.Tone
+	bare        bool // no frame; it takes all the height
 }
+
+// hidden is how many lines of the body have no room in h lines; in a frame the
+// line that says so takes one more.
+func (p panel) hidden(h int) int {
+	if p.bare {
+		return max(len(p.body)-max(h-len(p.tail), 0), 0)
+	}
+	if over := len(p.body) - max(h-2-len(p.tail), 1); over > 0 {
+		return over + 1
+	}
+	return 0
+}
+
+func (p panel) draw(th *theme.Theme, w, h int) []string {
+	if p.width == 0 {
+		p.width = dialogWidth
+	}
+	w = min(w, p.width)
+	hidden := p.hidden(h)
+	at := min(p.scroll, hidden)
+	lines := slices.Clone(p.body[at : len(p.body)-hidden+at])
+	switch {
+	case p.bare:
+		lines = draw.Lay(lines, w, max(h-len(p.tail), 0))
+	case hidden > 0:
+		lines = append(lines, th.Dim.Render("pgdown shows more"))
+	}
+	lines = append(lines, p.tail...)
+	if !p.bare {
+		lines = widget.Box(th, p.title, lines, p.foot, w, min(len(lines)+2, max(h, 1)), p.tone)
+	}
+	for i := range lines {
+		lines[i] = draw.Pad(lines[i], w)
+	}
+	return lines
+}
+
+// scrolled is where a dialog stands after it was scrolled by some lines.
+func (s *Shell) scrolled(o overlay, by int) int {
+	w, h := s.stage()
+	p := o.panel(s, w, h, s.now())
+	return max(min(p.scroll+by, p.hidden(h)), 0)
+}
+
+// do is an action of the shell itself.
+type do func(*Shell) tea.Cmd
+
+func (do) isAction() {}
 
 func (s *Shell) push(o overlay) { s.overlays = append(s.overlays, o) }
 
 // overlayKey lets the top dialog have a key.
-func (s *Shell) overlayKey(o overlay, msg tea.KeyMsg) tea.Cmd {
-	r, done := o.key(s, msg)
+func (s *Shell) overlayKey(o overlay, p keymap.Press) tea.Cmd {
+	a, cmd, done := o.key(s, p)
 	if done {
 		s.remove(o)
 	}
-	return s.finish(o, r)
+	return s.finish(o, a, cmd)
 }
 
 // finish does what a dialog left to be done.
-func (s *Shell) finish(o overlay, r result) tea.Cmd {
-	var cmds []tea.Cmd
-	if r.then != nil {
-		cmds = append(cmds, r.then(s))
+func (s *Shell) finish(o overlay, a Action, cmd tea.Cmd) tea.Cmd {
+	st := s.find(o.owner())
+	if st == nil {
+		st = s.top()
 	}
-	if r.action != nil {
-		st := s.find(o.owner())
-		if st == nil {
-			st = s.top()
-		}
-		if st != nil {
-			cmds = append(cmds, s.act(st, r.action))
-		}
-	}
-	return tea.Batch(append(cmds, r.cmd)...)
+	return tea.Batch(s.act(st, a), cmd)
 }
 
 func (s *Shell) remove(o overlay) {
-	for i := range s.overlays {
-		if s.overlays[i] == o {
-			s.overlays = append(s.overlays[:i:i], s.overlays[i+1:]...)
-			return
-		}
-	}
+	s.overlays = slices.DeleteFunc(slices.Clone(s.overlays), func(other overlay) bool { return other == o })
 }
 
-// lay puts a dialog over the lines below, which turn dim.
-func lay(s *Shell, o overlay, below []string, now time.Time) []string {
+// questions are the open questions, the oldest first.
+func (s *Shell) questions() []*question {
+	var out []*question
+	for _, o := range s.overlays {
+		if q, ok := o.(*question); ok {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// cover puts a dialog over the lines below, which turn dim.
+func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 	w, h := s.stage()
-	box := o.box(s, w, h, now)
+	box := o.panel(s, w, h, now).draw(s.th, w, h)
 	if len(box) == 0 {
 		return below
 	}

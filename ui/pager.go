@@ -13,21 +13,19 @@ import (
 
 // pager is a large dialog with a viewer: raw JSON, help, activity.
 type pager struct {
-	screen screenID
-	title  string
-	lines  func(*Shell) []string
-	live   func(*Shell, time.Time) time.Time // nil: the lines do not change
-	view   *widget.Viewer
-	filled bool
-	copy   Copy // Text empty: nothing to copy
-	k      keymap.Viewer
+	dialog
+	title string
+	lines func(*Shell) []string
+	live  func(*Shell, time.Time) time.Time // nil: the lines do not change
+	view  *widget.Viewer
+	w, h  int
+	copy  Copy // Text empty: nothing to copy
+	k     keymap.Viewer
 }
 
 func newPager(s *Shell, owner screenID, title string, lines func(*Shell) []string) *pager {
-	return &pager{screen: owner, title: title, lines: lines, view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer}
+	return &pager{dialog: dialog{owner}, title: title, lines: lines, view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer}
 }
-
-func (p *pager) owner() screenID { return p.screen }
 
 func (p *pager) counts(s *Shell, now time.Time) time.Time {
 	if p.live == nil {
@@ -46,43 +44,41 @@ func (p *pager) keys() []keymap.Key {
 	return []keymap.Key{p.k.Search, p.k.Next, p.k.Copy, p.k.Close}
 }
 
-func (p *pager) key(s *Shell, msg tea.KeyMsg) (result, bool) {
-	if p.view.Searching() {
-		p.view.Update(msg)
-		return result{}, false
-	}
+func (p *pager) key(_ *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
 	switch {
-	case widget.IsPaste(msg):
+	case p.view.Searching():
+		p.view.Update(msg)
+	case msg.IsText():
 	case p.k.Close.Match(msg):
-		return result{}, !p.view.Clear()
+		return nil, nil, !p.view.Clear()
 	case p.copy.Text != "" && p.k.Copy.Match(msg):
-		return result{action: p.copy}, false
+		return p.copy, nil, false
 	default:
 		p.view.Update(msg)
 	}
-	return result{}, false
+	return nil, nil, false
 }
 
-func (p *pager) box(s *Shell, w, h int, _ time.Time) []string {
-	bw, bh := min(w, 120), h // all the height: an edge of what lies behind would only be in the way
-	p.view.SetSize(max(bw-4, 1), max(h-2, 1))
-	if !p.filled || p.live != nil {
+const pagerWidth = 120
+
+// layout gives the viewer its size and lines; it is called after each message. All
+// the height is used: an edge of what lies behind would only be in the way.
+func (p *pager) layout(s *Shell) {
+	w, h := s.stage()
+	w = max(min(w, pagerWidth)-4, 1)
+	if p.live != nil || w != p.w {
 		p.view.SetLines(p.lines(s))
-		p.filled = true
 	}
-	if h < 3 || bw < 8 {
-		p.view.SetSize(bw, h)
-		out := p.view.Lines()
-		for i := range out {
-			out[i] = draw.Pad(out[i], bw)
-		}
-		return out
-	}
-	return widget.Box(s.th, p.title, p.view.Lines(), p.view.Further(), bw, bh, theme.Accent)
+	p.w, p.h = w, max(h-2, 1)
+	p.view.SetSize(p.w, p.h)
+}
+
+func (p *pager) panel(*Shell, int, int, time.Time) panel {
+	return panel{title: p.title, tail: p.view.Lines(), foot: p.view.Further(), width: pagerWidth, tone: theme.Accent}
 }
 
 // newHelp is the help of a screen, made from its keys.
-func newHelp(s *Shell, top *seat) *pager {
+func newHelp(s *Shell, top *openScreen) *pager {
 	return newPager(s, top.id, "Help "+s.th.Signs.Sep+" "+safe(top.screen.Title()), func(s *Shell) []string {
 		var out []string
 		section := func(title string, keys []keymap.Key) {
@@ -118,7 +114,7 @@ func newHelp(s *Shell, top *seat) *pager {
 			seen[k.Name] = true
 		}
 		var own []keymap.Key
-		for _, k := range s.screenKeys(top) {
+		for _, k := range top.screen.Keys() {
 			if !seen[k.Name] {
 				own = append(own, k)
 			}
@@ -128,7 +124,7 @@ func newHelp(s *Shell, top *seat) *pager {
 		section("Anywhere", global[places:])
 		section("Places", global[:places])
 		section("Moving", keymap.All(s.keys.Nav))
-		if g, ok := top.screen.(Guide); ok {
+		if g, ok := top.screen.(HelpTopic); ok {
 			title, lines := g.Guide()
 			out = append(out, "", s.th.Title.Render(title))
 			for _, l := range lines {

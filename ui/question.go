@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// armAfter is how long a question ignores every key, from when it was first
-	// drawn: what was typed before that was typed at something else.
+	// armAfter is how long a question ignores every key, from when it was drawn:
+	// what was typed before that was typed at something else.
 	armAfter = 400 * time.Millisecond
 	// quiet is the silence that a question wants after a key it ignored, and
 	// before Enter behind typed characters: a held key repeats faster, pasted
@@ -31,29 +31,32 @@ const (
 // one key of its own after the question was on screen for a while; pasted text,
 // the terminal's answers (they look like typed text) and held keys are none.
 type question struct {
-	screen screenID
+	dialog
 	c      Confirm // a copy: what happens to the row below does not matter
 	digest string
 	typed  bool // the last characters of the id are to be typed
 	want   string
 	edit   widget.Edit
 	yes    bool      // the marked answer; No at first
+	asked  uint64    // number of the drawnMsg that is on its way; 0: none
 	drawn  bool      // it was on screen since its content is what it is
 	armed  time.Time // keys count from here on
 	last   time.Time // the last typed character
 	note   string
 	scroll int
 	k      keymap.Dialog
+	nav    keymap.Nav
+	cancel keymap.Key
 }
 
 func newQuestion(s *Shell, owner screenID, c Confirm) *question {
-	q := &question{screen: owner, k: s.keys.Dialog}
+	q := &question{dialog: dialog{owner}, k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
 	q.typed = s.opt.About.Ground == Production && !c.Mild
-	q.set(c, s.now())
+	q.set(c)
 	return q
 }
 
-func (q *question) set(c Confirm, now time.Time) {
+func (q *question) set(c Confirm) {
 	q.digest, q.want = digest(c), lastOf(c.ID)
 	// Drawn safely whatever it came from; the digest is of the exact content.
 	c.Title, c.Ask, c.Risk, c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), safe(c.Verb)
@@ -64,7 +67,7 @@ func (q *question) set(c Confirm, now time.Time) {
 	q.c = c
 	q.yes, q.scroll = false, 0
 	q.edit = widget.Edit{Max: 32}
-	q.drawn, q.armed = false, now.Add(armAfter)
+	q.drawn, q.asked = false, 0
 }
 
 func safeFacts(list []widget.Pair) []widget.Pair {
@@ -76,12 +79,12 @@ func safeFacts(list []widget.Pair) []widget.Pair {
 }
 
 // revise takes new content: the answer starts from the beginning.
-func (q *question) revise(c Confirm, now time.Time) {
+func (q *question) revise(c Confirm) {
 	if digest(c) == q.digest {
 		q.c.Yes, q.c.No = c.Yes, c.No
 		return
 	}
-	q.set(c, now)
+	q.set(c)
 	q.note = "The content has changed. Look again."
 }
 
@@ -112,61 +115,87 @@ func lastOf(id string) string {
 	return string(r)
 }
 
-func (q *question) owner() screenID { return q.screen }
-
 func (q *question) ready(now time.Time) bool { return q.drawn && !now.Before(q.armed) }
 
-// show notes that the question reaches the screen now. The painter asks for a
-// frame only when it can draw it; keys that wait were typed before.
-func (q *question) show(now time.Time) {
-	if !q.drawn {
-		q.drawn, q.armed = true, later(q.armed, now.Add(armAfter))
+// drawnMsg says that the frame with a question reached the terminal: keys that
+// were typed before were typed at something else.
+type drawnMsg struct{ n uint64 }
+
+// AfterFrame makes the painter hold the message until the frame that was due when
+// it came is drawn. (Bubble Tea's own renderer has drawn it by then.)
+func (drawnMsg) AfterFrame() {}
+
+// awaitDrawn asks to be told when the questions that are new have been drawn.
+func (s *Shell) awaitDrawn() tea.Cmd {
+	if !s.visible() {
+		return nil
+	}
+	var cmds []tea.Cmd
+	for _, q := range s.questions() {
+		if !q.drawn && q.asked == 0 {
+			s.frames++
+			n := s.frames
+			q.asked = n
+			cmds = append(cmds, func() tea.Msg { return drawnMsg{n} })
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// onDrawn arms the question that was drawn; one that nobody could see asks again.
+func (s *Shell) onDrawn(m drawnMsg) {
+	for _, q := range s.questions() {
+		if q.asked != m.n {
+			continue
+		}
+		if q.asked = 0; s.visible() {
+			q.drawn, q.armed = true, later(q.armed, s.now().Add(armAfter))
+		}
 	}
 }
 
 func (q *question) counts(_ *Shell, now time.Time) time.Time {
-	switch {
-	case q.ready(now):
+	if !q.drawn || q.ready(now) {
 		return time.Time{}
-	case !q.drawn:
-		return now.Add(armAfter)
 	}
 	return q.armed
 }
 
-func (q *question) key(s *Shell, msg tea.KeyMsg) (result, bool) {
+func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	now := s.now()
 	if !q.ready(now) {
 		q.armed = later(q.armed, now.Add(quiet))
-		return result{}, false
+		return nil, nil, false
 	}
-	if widget.IsPaste(msg) || msg.Alt {
+	if p.IsText() || p.Burst {
 		q.note = "Pasted text is no answer."
 		q.armed = now.Add(quiet)
-		return result{}, false
+		return nil, nil, false
 	}
 	q.note = ""
 	switch {
-	case msg.Type == tea.KeyPgDown:
-		q.scroll++
-	case msg.Type == tea.KeyPgUp:
-		q.scroll = max(q.scroll-1, 0)
-	case q.k.Next.Match(msg), q.k.Prev.Match(msg):
-		q.turn()
-	case q.k.Answer.Match(msg):
+	case q.nav.PageDown.Match(p):
+		q.scroll = s.scrolled(q, 1)
+	case q.nav.PageUp.Match(p):
+		q.scroll = s.scrolled(q, -1)
+	case q.k.Next.Match(p), q.k.Prev.Match(p):
+		q.markOther()
+	case q.k.Answer.Match(p):
 		return q.enter(now)
-	case q.typed && msg.Type != tea.KeyEsc:
-		q.letter(msg, now)
-	case q.k.Yes.Match(msg):
+	case q.typed && !q.cancel.Match(p):
+		if q.edit.Type(p) {
+			q.last, q.yes = now, q.matches()
+		}
+	case q.k.Yes.Match(p):
 		return q.sayYes()
-	case q.k.No.Match(msg):
+	case q.k.No.Match(p):
 		return q.sayNo()
 	}
-	return result{}, false
+	return nil, nil, false
 }
 
-// turn marks the other answer, if it may be given.
-func (q *question) turn() {
+// markOther marks the other answer, if it may be given.
+func (q *question) markOther() {
 	if !q.yes && q.typed && !q.matches() {
 		q.note = q.demand()
 		return
@@ -183,41 +212,34 @@ func (q *question) demand() string {
 	return fmt.Sprintf("Type the last %s of the id first.", draw.Plural(len(q.want), "character", "characters"))
 }
 
-func (q *question) letter(msg tea.KeyMsg, now time.Time) {
-	if q.edit.Type(msg) {
-		q.last = now
-		q.yes = q.matches()
-	}
-}
-
-func (q *question) enter(now time.Time) (result, bool) {
-	if !q.yes {
+func (q *question) enter(now time.Time) (Action, tea.Cmd, bool) {
+	switch {
+	case !q.yes:
 		return q.sayNo()
-	}
-	if q.typed && (!q.matches() || now.Sub(q.last) < quiet) {
-		return result{}, false
+	case q.typed && (!q.matches() || now.Sub(q.last) < quiet):
+		return nil, nil, false
 	}
 	return q.sayYes()
 }
 
-func (q *question) sayYes() (result, bool) {
+func (q *question) sayYes() (Action, tea.Cmd, bool) {
 	c, seen := q.c, Seen{ID: q.c.ID, Digest: q.digest}
-	return result{then: func(s *Shell) tea.Cmd {
-		if c.then != nil {
+	return do(func(s *Shell) tea.Cmd {
+		switch {
+		case c.then != nil:
 			return c.then(s)
+		case c.Yes != nil:
+			return s.track(c.Title, c.Yes(seen))
 		}
-		if c.Yes == nil {
-			return nil
-		}
-		return s.track(c.Title, c.Yes(seen))
-	}}, true
+		return nil
+	}), nil, true
 }
 
-func (q *question) sayNo() (result, bool) {
+func (q *question) sayNo() (Action, tea.Cmd, bool) {
 	if q.c.No != nil {
-		return result{action: q.c.No()}, true
+		return q.c.No(), nil, true
 	}
-	return result{}, true
+	return nil, nil, true
 }
 
 func (q *question) keys() []keymap.Key {
@@ -229,31 +251,19 @@ func (q *question) keys() []keymap.Key {
 	return []keymap.Key{q.k.Yes, q.k.No, q.k.Answer, q.k.Next}
 }
 
-func (q *question) box(s *Shell, w, h int, now time.Time) []string {
-	q.show(now)
-	th := s.th
-	bw := min(w, 76)
-	in := bw - 4
-	foot := ""
-	tone := theme.Warn
+func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
+	if h < 8 {
+		return q.small(s.th, w, h, now)
+	}
+	in := max(min(w, dialogWidth)-4, 1)
+	p := panel{title: q.c.Title, body: q.content(s.th, in), tail: q.tail(s.th, in, now), scroll: q.scroll, tone: theme.Warn}
 	if s.opt.About.Ground == Production {
-		tone = theme.Bad
+		p.tone = theme.Bad
 	}
 	if !q.ready(now) {
-		foot = th.Signs.Wait + " wait, keys count in a moment"
+		p.foot = s.th.Signs.Wait + " wait, keys count in a moment"
 	}
-	if h < 8 || bw < 8 {
-		return q.small(s, bw, h, now)
-	}
-	content := q.content(th, in)
-	tail := q.tail(th, in, now)
-	room := max(h-2-len(tail), 1)
-	if len(content) > room {
-		q.scroll = min(q.scroll, len(content)-room+1)
-		content = append(content[q.scroll:min(q.scroll+room-1, len(content))], th.Dim.Render("pgdown shows more"))
-	}
-	lines := append(content, tail...)
-	return widget.Box(th, q.c.Title, lines, foot, bw, min(len(lines)+2, h), tone)
+	return p
 }
 
 // content is the question and what it is about; all of it is in the digest.
@@ -324,22 +334,15 @@ func (q *question) answers(th *theme.Theme, w int, now time.Time) string {
 
 // small is the question without a frame, for windows of a few lines: what it is
 // about, and the answers.
-func (q *question) small(s *Shell, w, h int, now time.Time) []string {
-	th := s.th
-	content := append([]string{th.Strong.Render(q.c.Verb + " " + draw.ID(q.c.ID, max(w-draw.Width(q.c.Verb)-2, 4)) + "?")}, q.content(th, w)...)
-	if q.c.ID == "" {
-		content = content[1:]
+func (q *question) small(th *theme.Theme, w, h int, now time.Time) panel {
+	w = min(w, dialogWidth)
+	body := q.content(th, w)
+	if q.c.ID != "" {
+		body = append([]string{th.Strong.Render(q.c.Verb + " " + draw.ID(q.c.ID, max(w-draw.Width(q.c.Verb)-2, 4)) + "?")}, body...)
 	}
 	tail := q.tail(th, w, now)[1:]
 	if len(tail) >= h { // the note gives way, then the typed characters; the answers stay
 		tail = tail[len(tail)-max(h-1, 1):]
 	}
-	room := max(h-len(tail), 0)
-	q.scroll = max(min(q.scroll, len(content)-room), 0)
-	content = content[min(q.scroll, len(content)):]
-	lines := append(draw.Lay(content, w, room), tail...)
-	for i := range lines {
-		lines[i] = draw.Pad(lines[i], w)
-	}
-	return lines
+	return panel{body: body, tail: tail, scroll: q.scroll, bare: true}
 }

@@ -2,72 +2,66 @@ package ui
 
 import (
 	"context"
+	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/untrusted"
 )
 
-// seat is an open screen with what is its own.
-type seat struct {
-	id     screenID
-	screen Screen
-	env    *Env
-	close  context.CancelFunc
-
-	visited bool // opened by its number
+// openScreen is a screen of the stack.
+type openScreen struct {
+	id      screenID
+	screen  Screen
+	cancel  context.CancelFunc // ends its reads
+	visited bool               // opened by its number
 }
 
 // maxDepth bounds the stack: beyond it the oldest screen but the root is closed.
 const maxDepth = 16
 
-func (s *Shell) top() *seat {
+func (s *Shell) top() *openScreen {
 	if len(s.stack) == 0 {
 		return nil
 	}
 	return s.stack[len(s.stack)-1]
 }
 
-func (s *Shell) find(id screenID) *seat {
-	for _, st := range s.stack {
-		if st.id == id {
-			return st
-		}
+func (s *Shell) find(id screenID) *openScreen {
+	if i := slices.IndexFunc(s.stack, func(st *openScreen) bool { return st.id == id }); i >= 0 {
+		return s.stack[i]
 	}
 	return nil
 }
 
-func (s *Shell) isOpen(p Place) bool {
-	for _, st := range s.stack {
-		if st.screen.Place() == p {
-			return true
-		}
-	}
-	return false
+// indexOf is where a place is open in the stack; -1: it is not.
+func (s *Shell) indexOf(p Place) int {
+	return slices.IndexFunc(s.stack, func(st *openScreen) bool { return st.screen.Place() == p })
 }
 
 // open puts the screen of a place on top, or goes back to it when it is open.
 func (s *Shell) open(p Place) tea.Cmd {
-	for i, st := range s.stack {
-		if st.screen.Place() != p {
-			continue
-		}
-		if st == s.top() {
-			return s.tell(Told, "You are here already.")
+	if i := s.indexOf(p); i >= 0 {
+		if i == len(s.stack)-1 {
+			return s.notify(Told, "You are here already.")
 		}
 		return s.unwind(i)
 	}
-	st := s.sit(p)
+	st := s.mount(p)
 	if st == nil {
-		return s.tell(Refused, "There is no screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
+		return s.unknownPlace(p)
 	}
-	s.drop()
+	s.makeRoom()
 	s.stack = append(s.stack, st)
 	return s.begin(st)
 }
 
-// sit makes the screen of a place.
-func (s *Shell) sit(p Place) *seat {
+func (s *Shell) unknownPlace(p Place) tea.Cmd {
+	return s.notify(Refused, "There is no screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
+}
+
+// mount makes the screen of a place.
+func (s *Shell) mount(p Place) *openScreen {
 	s.lastID++
 	ctx, cancel := context.WithCancel(s.root)
 	env := &Env{Ctx: ctx, Root: s.root, Now: s.now, Theme: s.th, Keys: s.keys, About: s.opt.About, id: s.lastID, shared: s.shown}
@@ -76,32 +70,32 @@ func (s *Shell) sit(p Place) *seat {
 		cancel()
 		return nil
 	}
-	return &seat{id: s.lastID, screen: screen, env: env, close: cancel}
+	return &openScreen{id: s.lastID, screen: screen, cancel: cancel}
 }
 
-func (s *Shell) begin(st *seat) tea.Cmd {
+func (s *Shell) begin(st *openScreen) tea.Cmd {
 	w, h := s.body()
 	st.screen.SetSize(w, h)
 	s.notice.fade()
 	return st.screen.Init()
 }
 
-// drop makes room in a full stack: the oldest screen but the root that holds no
+// makeRoom makes room in a full stack: the oldest screen but the root that holds no
 // typed text.
-func (s *Shell) drop() {
+func (s *Shell) makeRoom() {
 	if len(s.stack) < maxDepth {
 		return
 	}
 	for i := 1; i < len(s.stack); i++ {
 		if unsaved(s.stack[i]) == "" {
-			s.shut(s.stack[i])
-			s.stack = append(s.stack[:i], s.stack[i+1:]...)
+			s.unmount(s.stack[i])
+			s.stack = slices.Delete(s.stack, i, i+1)
 			return
 		}
 	}
 }
 
-func (s *Shell) replace(old *seat, p Place) tea.Cmd {
+func (s *Shell) replace(old *openScreen, p Place) tea.Cmd {
 	if why := unsaved(old); why != "" {
 		return s.askDiscard(why, func(s *Shell) tea.Cmd { return s.swap(old.id, p) })
 	}
@@ -109,38 +103,30 @@ func (s *Shell) replace(old *seat, p Place) tea.Cmd {
 }
 
 func (s *Shell) swap(id screenID, p Place) tea.Cmd {
-	for i, st := range s.stack {
-		if st.id != id {
-			continue
-		}
-		next := s.sit(p)
-		if next == nil {
-			return s.tell(Refused, "There is no screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
-		}
-		s.shut(st)
-		s.stack[i] = next
-		return s.begin(next)
+	old := s.find(id)
+	if old == nil {
+		return nil
 	}
-	return nil
+	next := s.mount(p)
+	if next == nil {
+		return s.unknownPlace(p)
+	}
+	s.unmount(old)
+	s.stack[slices.Index(s.stack, old)] = next
+	return s.begin(next)
 }
 
 // back closes one screen; the last one asks to leave.
-func (s *Shell) back(st *seat) tea.Cmd {
+func (s *Shell) back(st *openScreen) tea.Cmd {
 	if len(s.stack) <= 1 {
 		return s.askLeave()
 	}
-	for i := range s.stack {
-		if s.stack[i] != st {
-			continue
-		}
-		if i == len(s.stack)-1 {
-			return s.unwind(i - 1)
-		}
-		if unsaved(st) == "" { // a screen below closes itself
-			s.shut(st)
-			s.stack = append(s.stack[:i], s.stack[i+1:]...)
-		}
-		return nil
+	switch i := slices.Index(s.stack, st); {
+	case i == len(s.stack)-1:
+		return s.unwind(i - 1)
+	case i >= 0 && unsaved(st) == "": // a screen below closes itself
+		s.unmount(st)
+		s.stack = slices.Delete(s.stack, i, i+1)
 	}
 	return nil
 }
@@ -162,34 +148,28 @@ func (s *Shell) closeAbove(id screenID) tea.Cmd {
 		return nil
 	}
 	for s.top().id != id {
-		s.shut(s.top())
+		s.unmount(s.top())
 		s.stack = s.stack[:len(s.stack)-1]
 	}
 	s.notice.fade()
-	return s.give(s.top(), Shown{})
+	return s.deliver(s.top(), Shown{})
 }
 
-// shut ends a screen's reads and its dialogs.
-func (s *Shell) shut(st *seat) {
-	st.close()
-	keep := s.overlays[:0]
-	for _, o := range s.overlays {
-		if o.owner() != st.id {
-			keep = append(keep, o)
-		}
-	}
-	s.overlays = keep
+// unmount ends a screen's reads and its dialogs.
+func (s *Shell) unmount(st *openScreen) {
+	st.cancel()
+	s.overlays = slices.DeleteFunc(slices.Clone(s.overlays), func(o overlay) bool { return o.owner() == st.id })
 }
 
-func unsaved(st *seat) string {
-	if k, ok := st.screen.(Keeper); ok {
+func unsaved(st *openScreen) string {
+	if k, ok := st.screen.(UnsavedText); ok {
 		return k.Unsaved()
 	}
 	return ""
 }
 
-// give hands a message to a screen and does what it answers.
-func (s *Shell) give(st *seat, msg tea.Msg) tea.Cmd {
+// deliver hands a message to a screen and does what it answers.
+func (s *Shell) deliver(st *openScreen, msg tea.Msg) tea.Cmd {
 	a, cmd := st.screen.Update(msg)
 	return tea.Batch(s.act(st, a), cmd)
 }
@@ -198,17 +178,17 @@ func (s *Shell) give(st *seat, msg tea.Msg) tea.Cmd {
 // but what became of a write is told all the same.
 func (s *Shell) answer(msg Answer) tea.Cmd {
 	if st := s.find(msg.Asker().screen); st != nil {
-		return s.give(st, msg)
+		return s.deliver(st, msg)
 	}
 	if o, ok := msg.(Outcome); ok {
 		n := o.Outcome()
-		return s.tell(n.Kind, n.Text)
+		return s.notify(n.Kind, n.Text)
 	}
 	return nil
 }
 
-// news goes to every open screen; the header keeps its share.
-func (s *Shell) news(msg News) tea.Cmd {
+// broadcast goes to every open screen; the header keeps its share.
+func (s *Shell) broadcast(msg News) tea.Cmd {
 	var cmds []tea.Cmd
 	switch m := msg.(type) {
 	case SessionFacts:
@@ -218,7 +198,7 @@ func (s *Shell) news(msg News) tea.Cmd {
 	case FeedFacts:
 		s.feed = m
 	case Toast:
-		cmds = append(cmds, s.tell(m.Kind, m.Text))
+		cmds = append(cmds, s.notify(m.Kind, m.Text))
 	case Presence:
 		s.others = m
 	case Asked:
@@ -229,9 +209,9 @@ func (s *Shell) news(msg News) tea.Cmd {
 			s.activity.note(s.now(), Failed, m.What+": "+m.Note)
 		}
 	}
-	for _, st := range append([]*seat(nil), s.stack...) {
+	for _, st := range slices.Clone(s.stack) {
 		if s.find(st.id) != nil {
-			cmds = append(cmds, s.give(st, msg))
+			cmds = append(cmds, s.deliver(st, msg))
 		}
 	}
 	return tea.Batch(cmds...)
@@ -242,7 +222,7 @@ func (s *Shell) about(kind string) string {
 	for i := len(s.stack) - 1; i >= 0; i-- {
 		screen := s.stack[i].screen
 		id := ""
-		if sub, ok := screen.(Subjecter); ok {
+		if sub, ok := screen.(SubjectOf); ok {
 			id = sub.Subject(kind)
 		}
 		p := screen.Place()

@@ -131,7 +131,7 @@ func TestTwoNeedsAnOperation(t *testing.T) {
 	has(t, r, "Open an operation")
 	r.Send(uitest.Type("bad id"), uitest.Key("enter"))
 	has(t, r, "letters, digits")
-	r.Send(tea.KeyMsg{Type: tea.KeyCtrlU}, uitest.Paste("  7f3a-99\n"), uitest.Key("enter"))
+	r.Send(uitest.Key("ctrl+u"), uitest.Paste("  7f3a-99\n"), uitest.Key("enter"))
 	if p := w.top().place; p != (ui.Place{Kind: ui.KindOperation, ID: "7f3a-99"}) {
 		t.Errorf("opened %v", p)
 	}

@@ -3,8 +3,9 @@ package ui
 import (
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/keymap"
 )
 
 // Screen is one place of the console. All methods are called from the one
@@ -13,18 +14,19 @@ import (
 type Screen interface {
 	// Init returns the first load. It must not load in its body.
 	Init() tea.Cmd
-	// Update takes a key, an answer to this screen's question, or News, and
-	// returns what it wants from the shell (nil: nothing).
+	// Update takes a key (keymap.Press), an answer to this screen's question, News,
+	// Shown or Tick, and returns what it wants from the shell (nil: nothing).
 	Update(tea.Msg) (Action, tea.Cmd)
-	// View draws exactly the size given by SetSize: h lines of at most w cells.
+	// View draws exactly the size given by SetSize: h lines of at most w cells. It
+	// changes nothing: what it draws was laid out by Update and SetSize.
 	// A screen that has a method Lines() []string too is asked for that instead:
 	// lines that stay the same strings from frame to frame cost nothing.
 	View() string
 	// SetSize is told before the first View and whenever the body changes size.
 	SetSize(w, h int)
-	// Help lists the keys of the screen, keymap.Help in general: the hint line,
-	// the help, the palette and the "why off" answers are made from it.
-	Help() help.KeyMap
+	// Keys lists the keys of the screen: the hint line, the help, the palette and
+	// the "why off" answers are made from it.
+	Keys() []keymap.Key
 	// Editing reports that printable keys are text now: the shell then takes none but ctrl+c.
 	Editing() bool
 	// Title is one short line of safe text for breadcrumbs and header.
@@ -68,27 +70,27 @@ type Source struct {
 	Problem string    // why the data is old ("service not reached"); one safe line, empty when fine
 }
 
-// Counter is for screens that show something that changes by time alone
+// Ticker is for screens that show something that changes by time alone
 // (a countdown, an age). Counts returns when the drawn text changes next (use
-// Sooner with text.Until and text.Ago); zero when nothing counts. The shell
-// draws again then; there is no other clock.
-type Counter interface{ Counts(now time.Time) time.Time }
+// Sooner with draw.Until and draw.Ago); zero when nothing counts. The shell sends
+// Tick and draws again then; there is no other clock.
+type Ticker interface{ Counts(now time.Time) time.Time }
 
-// Guide is for screens that have more to explain than their keys, as the language
+// HelpTopic is for screens that have more to explain than their keys, as the language
 // of their filter. Guide returns safe, unstyled lines for the help and their title.
-type Guide interface {
+type HelpTopic interface {
 	Guide() (title string, lines []string)
 }
 
-// Keeper is for screens that may hold typed text. Unsaved returns a sentence
+// UnsavedText is for screens that may hold typed text. Unsaved returns a sentence
 // naming what would be lost ("The filter you typed."), or "". The shell asks
 // before it closes such a screen.
-type Keeper interface{ Unsaved() string }
+type UnsavedText interface{ Unsaved() string }
 
-// Subjecter names the object a screen is about or has under the cursor, so that
+// SubjectOf names the object a screen is about or has under the cursor, so that
 // the keys 2, 3 and 4 open it: kind is KindOperation or KindCompliance (a
 // customer). Empty when there is none.
-type Subjecter interface{ Subject(kind string) string }
+type SubjectOf interface{ Subject(kind string) string }
 
 // Commander adds commands without keys to the palette.
 type Commander interface{ Commands() []Command }
@@ -99,6 +101,9 @@ type Command struct {
 	Why   string // not empty: shown as off, for this reason
 	Do    Action
 }
+
+// Tick is sent to the screen on top when the time of its Counts has come.
+type Tick struct{}
 
 // Shown is sent to a screen that comes to the top again: a good moment to look
 // whether what it shows is still fresh enough.

@@ -75,7 +75,7 @@ type Shell struct {
 	shown *display
 
 	w, h     int
-	stack    []*seat
+	stack    []*openScreen
 	lastID   screenID
 	subject  map[string]string // last object seen, by kind
 	overlays []overlay
@@ -93,7 +93,8 @@ type Shell struct {
 	laid    draw.Laid
 	ticks   []tick // under way
 	tickSeq uint64
-	veil    veil
+	lock    idleLock
+	frames  uint64 // numbers drawnMsg
 
 	writes  map[uint64]string // sent and not answered yet
 	written uint64
@@ -124,7 +125,7 @@ func New(o Options) *Shell {
 		shown:   &display{local: o.Local, zone: o.Local, masked: o.Mask},
 		subject: map[string]string{}, budgets: map[string]BudgetFacts{}, writes: map[uint64]string{},
 	}
-	s.veil.last = s.now()
+	s.lock.lastKey = s.now()
 	s.root, s.end = context.WithCancel(o.Context)
 	if o.UTC {
 		s.shown.zone = time.UTC
@@ -150,10 +151,15 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if s.gone {
 		return s, nil
 	}
-	veil := s.drawVeil(s.now())
+	lock := s.lockWhenIdle(s.now())
 	cmd := s.take(msg)
 	s.tellPlace()
-	return s, tea.Batch(veil, cmd, s.schedule())
+	for _, o := range s.overlays {
+		if p, ok := o.(*pager); ok {
+			p.layout(s)
+		}
+	}
+	return s, tea.Batch(lock, cmd, s.awaitDrawn(), s.schedule())
 }
 
 // tellPlace says where the person is when that changed.
@@ -162,10 +168,8 @@ func (s *Shell) tellPlace() {
 		return
 	}
 	at := At{Place: s.top().screen.Place()}
-	for _, o := range s.overlays {
-		if q, ok := o.(*question); ok && !q.c.Mild {
-			at.Asking = true
-		}
+	for _, q := range s.questions() {
+		at.Asking = at.Asking || q.c.then == nil
 	}
 	if at != s.told {
 		s.told = at
@@ -182,7 +186,12 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		s.resize(msg.Width, msg.Height)
 		return nil
 	case tea.KeyMsg:
+		return s.key(keymap.Read(msg))
+	case keymap.Press:
 		return s.key(msg)
+	case drawnMsg:
+		s.onDrawn(msg)
+		return nil
 	case revealedMsg:
 		return s.revealed(msg)
 	case tickMsg:
@@ -200,12 +209,12 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case copiedMsg:
 		return s.copied(msg)
 	case News:
-		return s.news(msg)
+		return s.broadcast(msg)
 	case Answer:
 		return s.answer(msg)
 	}
 	if top := s.top(); top != nil {
-		return s.give(top, msg)
+		return s.deliver(top, msg)
 	}
 	return nil
 }
@@ -257,6 +266,11 @@ func (s *Shell) Lines() []string {
 	return lines
 }
 
+// visible reports whether dialogs and screens are on the terminal.
+func (s *Shell) visible() bool {
+	return s.w >= MinWidth && s.h >= MinHeight && !s.gone && !s.lock.on
+}
+
 // draw draws the lines of the window.
 func (s *Shell) draw() []string {
 	switch {
@@ -264,7 +278,7 @@ func (s *Shell) draw() []string {
 		return []string{draw.Cut("Window too small: needs 20x5.", s.w)}
 	case s.gone:
 		return nil
-	case s.veil.down:
+	case s.lock.on:
 		return s.blank()
 	}
 	now := s.now()
@@ -273,7 +287,7 @@ func (s *Shell) draw() []string {
 	lines = append(lines, s.drawBody(now)...)
 	if len(lines) < s.h {
 		if s.chrome() == 4 {
-			lines = append(lines, s.notify(lines))
+			lines = append(lines, s.placeNotice(lines))
 		}
 		lines = append(lines, s.hints())
 	}
@@ -306,7 +320,7 @@ func (s *Shell) drawBody(now time.Time) []string {
 		lines = draw.Lay(lines, w, h)
 	}
 	for _, o := range s.overlays {
-		lines = lay(s, o, lines, now)
+		lines = s.cover(o, lines, now)
 	}
 	return lines
 }

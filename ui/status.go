@@ -83,13 +83,13 @@ func (s *Shell) stranded() string {
 	return said + ". " + s.keys.Global.Session.Help().Key + " tells more."
 }
 
-// notify puts the notice into a frame that is drawn down to its body, and
+// placeNotice puts the notice into a frame that is drawn down to its body, and
 // returns the line below that. What it needs beyond that line it takes from the
 // end of the body, which is not laid out anew: no row moves. The row under the
 // cursor is never covered; when it is down there, the notice stands at the top.
-func (s *Shell) notify(frame []string) string {
+func (s *Shell) placeNotice(frame []string) string {
 	most := noticeMost
-	if s.h < 12 || s.questioned() {
+	if s.h < 12 || len(s.questions()) > 0 { // nothing may cover a question
 		most = 1
 	}
 	lines := s.noticeLines(s.w-4, most)
@@ -109,16 +109,6 @@ func (s *Shell) notify(frame []string) string {
 		return s.status("")
 	}
 	return s.status(s.noticeLine(s.w - 4))
-}
-
-// questioned is true while a question is open: nothing may cover it.
-func (s *Shell) questioned() bool {
-	for _, o := range s.overlays {
-		if _, ok := o.(*question); ok {
-			return true
-		}
-	}
-	return false
 }
 
 // cursorIn tells whether one of the lines holds the cursor of a list.

@@ -1,14 +1,14 @@
 // Package keymap declares every key of the console once: what it is pressed
 // with, what the hint line and the help say, whether it writes, and why it is
 // off when it is off. Screens take their group, switch keys on and off and ask
-// k.Match(msg); nobody compares msg.String() with a literal.
+// k.Match(press); nobody compares names of keys with literals. Press is what was
+// pressed, made from the framework's message in one place (Read).
 package keymap
 
 import (
-	"strings"
+	"cmp"
 
 	"github.com/charmbracelet/bubbles/key"
-	tea "github.com/charmbracelet/bubbletea"
 )
 
 // Key is one binding. It is a value: a screen copies its group from the Map
@@ -33,16 +33,9 @@ func Bind(name, short, long string, keys ...string) Key {
 	}
 }
 
-func show(keys []string) string {
-	s := keys[0]
-	switch s {
-	case " ":
-		return "space"
-	case "up", "down", "left", "right":
-		return map[string]string{"up": "↑", "down": "↓", "left": "←", "right": "→"}[s]
-	}
-	return s
-}
+var shown = map[string]string{" ": "space", "up": "↑", "down": "↓", "left": "←", "right": "→"}
+
+func show(keys []string) string { return cmp.Or(shown[keys[0]], keys[0]) }
 
 func (k Key) writing() Key { k.Writes = true; return k }
 func (k Key) extra() Key   { k.Extra = true; return k }
@@ -83,96 +76,4 @@ func (k Key) Why() string {
 		return k.barred
 	}
 	return k.off
-}
-
-// Match reports whether msg is k and k is on. Pasted text and several
-// characters in one message are never a key.
-func (k Key) Match(msg tea.KeyMsg) bool { return k.Enabled() && k.Pressed(msg) }
-
-// Pressed is Match without regard to k being off.
-func (k Key) Pressed(msg tea.KeyMsg) bool {
-	if msg.Paste || msg.Type == tea.KeyRunes && len(msg.Runes) != 1 {
-		return false
-	}
-	s := msg.String()
-	for _, p := range k.Keys() {
-		if p == s {
-			return true
-		}
-	}
-	return false
-}
-
-// Msg returns the message that pressing k sends, for menus that press keys.
-func (k Key) Msg() tea.KeyMsg { return Parse(k.Keys()[0]) }
-
-var named = map[string]tea.KeyType{
-	"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab,
-	"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
-	"home": tea.KeyHome, "end": tea.KeyEnd, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown,
-	"backspace": tea.KeyBackspace, "delete": tea.KeyDelete,
-	"ctrl+a": tea.KeyCtrlA, "ctrl+b": tea.KeyCtrlB, "ctrl+c": tea.KeyCtrlC, "ctrl+e": tea.KeyCtrlE, "ctrl+f": tea.KeyCtrlF,
-	"ctrl+k": tea.KeyCtrlK, "ctrl+l": tea.KeyCtrlL, "ctrl+n": tea.KeyCtrlN, "ctrl+p": tea.KeyCtrlP, "ctrl+u": tea.KeyCtrlU, "ctrl+w": tea.KeyCtrlW,
-	"ctrl+left": tea.KeyCtrlLeft, "ctrl+right": tea.KeyCtrlRight,
-}
-
-// Parse makes the message of a key written as in a binding ("x", "enter", "ctrl+c").
-func Parse(s string) tea.KeyMsg {
-	if t, ok := named[s]; ok {
-		return tea.KeyMsg{Type: t}
-	}
-	if s == " " {
-		return tea.KeyMsg{Type: tea.KeySpace, Runes: []rune{' '}}
-	}
-	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(s)}
-}
-
-// Printable reports whether msg is one typed character, space included; pasted
-// text and several characters in one message are not.
-func Printable(msg tea.KeyMsg) bool {
-	return !msg.Paste && !msg.Alt && (msg.Type == tea.KeySpace || msg.Type == tea.KeyRunes && len(msg.Runes) == 1)
-}
-
-// Name is how msg is written for people, without control characters: safe to
-// draw whatever the terminal sent.
-func Name(msg tea.KeyMsg) string {
-	if msg.Paste || msg.Type == tea.KeyRunes && len(msg.Runes) != 1 {
-		return "pasted text"
-	}
-	if msg.Type == tea.KeyRunes {
-		if r := msg.Runes[0]; r < 0x21 || r > 0x7e {
-			return "this key"
-		}
-	}
-	return strings.ReplaceAll(msg.String(), " ", "space")
-}
-
-// Help is a list of keys in the form the shell and bubbles/help ask for. A
-// screen returns it from Help: keymap.Help{Title: "Documents", List: s.keys.All()}.
-type Help struct {
-	Title string
-	List  []Key
-}
-
-// Keys returns the list: the shell needs it to say why a key is off.
-func (h Help) Keys() []Key { return h.List }
-
-// ShortHelp implements help.KeyMap: the keys of the hint line.
-func (h Help) ShortHelp() []key.Binding {
-	var out []key.Binding
-	for _, k := range h.List {
-		if !k.Extra && k.Enabled() {
-			out = append(out, k.Binding)
-		}
-	}
-	return out
-}
-
-// FullHelp implements help.KeyMap.
-func (h Help) FullHelp() [][]key.Binding {
-	out := make([]key.Binding, 0, len(h.List))
-	for _, k := range h.List {
-		out = append(out, k.Binding)
-	}
-	return [][]key.Binding{out}
 }

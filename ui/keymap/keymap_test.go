@@ -1,11 +1,12 @@
 package keymap
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 )
 
@@ -55,7 +56,10 @@ func TestNoKeyMeansTwoThings(t *testing.T) {
 }
 
 func TestEveryKeyIsComplete(t *testing.T) {
-	names := map[string]bool{}
+	names, known := map[string]bool{}, map[string]bool{}
+	for t := tea.KeyType(-128); t < 128; t++ {
+		known[tea.KeyMsg{Type: t}.String()] = true
+	}
 	New().each(func(k *Key) {
 		if k.Name == "" || k.Long == "" || k.Binding.Help().Desc == "" || len(k.Keys()) == 0 {
 			t.Errorf("incomplete: %+v", *k)
@@ -68,8 +72,8 @@ func TestEveryKeyIsComplete(t *testing.T) {
 		plain := k.Name == "leave"
 		for _, p := range k.Keys() {
 			plain = plain || !strings.HasPrefix(p, "ctrl+") && !strings.HasPrefix(p, "alt+")
-			if msg := Parse(p); msg.String() != p || !k.Match(msg) {
-				t.Errorf("%s: %q is read back as %q", k.Name, p, msg.String())
+			if press := Parse(p); press.Name != p || !k.Match(press) || !known[p] && len(press.Runes) != 1 {
+				t.Errorf("%s: %q is no key that a terminal sends", k.Name, p)
 			}
 		}
 		if !plain {
@@ -160,7 +164,7 @@ func TestPastedTextIsNoKey(t *testing.T) {
 		"capital": {Type: tea.KeyRunes, Runes: []rune("Y")},
 		"nothing": {Type: tea.KeyRunes},
 	} {
-		if k.Match(msg) {
+		if k.Match(Read(msg)) {
 			t.Errorf("%s is taken for y", name)
 		}
 	}
@@ -174,28 +178,72 @@ func TestMapsAreSeparate(t *testing.T) {
 	}
 }
 
-func TestHelp(t *testing.T) {
+func TestJoin(t *testing.T) {
 	m := New()
-	m.Documents.Remove.Off("locked")
-	var h help.KeyMap = Help{List: All(m.Documents)}
-	if n := len(h.ShortHelp()); n != 4 {
-		t.Errorf("%d keys in the hint line", n)
-	}
-	if n := len(h.FullHelp()[0]); n != 5 {
-		t.Errorf("%d keys in the help", n)
-	}
 	if n := len(Join(m.Nav, m.List)); n != reflect.TypeFor[Nav]().NumField()+reflect.TypeFor[List]().NumField() {
 		t.Errorf("%d keys in two groups", n)
 	}
 }
 
-func TestNamesAreSafe(t *testing.T) {
+func TestLabelsAreSafe(t *testing.T) {
 	for want, msg := range map[string]tea.KeyMsg{
 		"pasted text": {Type: tea.KeyRunes, Runes: []rune("abc")}, "this key": {Type: tea.KeyRunes, Runes: []rune("\u202e")},
-		"x": Parse("x"), "ctrl+b": Parse("ctrl+b"), "space": Parse(" "),
+		"x": {Type: tea.KeyRunes, Runes: []rune("x")}, "ctrl+b": {Type: tea.KeyCtrlB}, "space": {Type: tea.KeySpace, Runes: []rune(" ")},
 	} {
-		if got := Name(msg); got != want {
+		if got := Read(msg).Label(); got != want {
 			t.Errorf("%q instead of %q", got, want)
+		}
+	}
+}
+
+// What came with other bytes in one read says so, also one by one.
+func TestRead(t *testing.T) {
+	runes := func(s string) tea.KeyMsg { return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(s)} }
+	alt, pasted := runes("]"), runes("y")
+	alt.Alt, pasted.Paste = true, true
+	for name, c := range map[string]struct {
+		msg  tea.KeyMsg
+		want Press
+	}{
+		"a key":      {runes("y"), Press{Name: "y", Runes: []rune("y")}},
+		"a burst":    {runes("yes"), Press{Runes: []rune("yes"), Burst: true}},
+		"a paste":    {pasted, Press{Runes: []rune("y"), Pasted: true}},
+		"an escape":  {alt, Press{Name: "alt+]", Burst: true}},
+		"no letter":  {tea.KeyMsg{Type: tea.KeyPgDown}, Press{Name: "pgdown"}},
+		"space":      {tea.KeyMsg{Type: tea.KeySpace, Runes: []rune(" ")}, Press{Name: " ", Runes: []rune(" ")}},
+		"as binding": {tea.KeyMsg{Type: tea.KeyCtrlU}, Parse("ctrl+u")},
+	} {
+		if got := Read(c.msg); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	for _, p := range Read(runes("yy")).Each() {
+		if p.Name != "y" || !p.Burst || p.IsText() {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// TestOnlyHere: the framework's key is turned into ours in this package; nothing
+// that draws or acts looks at it.
+func TestOnlyHere(t *testing.T) {
+	for _, dir := range []string{"..", "../widget", "../../views/*"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(dir, err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := strings.Count(string(b), "tea.Key")
+			if strings.HasSuffix(f, "_test.go") || filepath.Base(f) == "shell.go" && n == 1 {
+				continue // the shell hands it to Read
+			}
+			if n > 0 {
+				t.Errorf("%s looks at the framework's key", f)
+			}
 		}
 	}
 }

@@ -31,6 +31,8 @@ type model struct {
 	size    tea.WindowSizeMsg
 	first   func(tea.Msg) tea.Msg // the program's filter, for the first size
 	now     func() time.Time
+	held    []tea.Msg // AfterFrame messages behind a frame that was put off
+	drawn   []tea.Msg // those whose frame has been drawn since
 
 	mu   sync.Mutex
 	late bool // a frame was put off
@@ -51,7 +53,12 @@ func (m *model) Init() tea.Cmd {
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case drawMsg:
-		return m, nil
+		return m, m.release()
+	case AfterFrame:
+		if m.isLate() {
+			m.held = append(m.held, msg)
+			return m, nil
+		}
 	case RepaintMsg:
 		m.painter.Repaint()
 		return m, nil
@@ -78,7 +85,27 @@ func (m *model) View() string {
 		return ""
 	}
 	m.painter.Frame(linesOf(m.inner), m.size.Width, m.size.Height)
+	if len(m.held) > 0 {
+		m.drawn, m.held = append(m.drawn, m.held...), nil
+		m.ask()
+	}
 	return ""
+}
+
+// AfterFrame is a message that the program gets only after the frame was drawn that
+// was due when the message came.
+type AfterFrame interface{ AfterFrame() }
+
+// release hands over the messages whose frame has been drawn.
+func (m *model) release() tea.Cmd {
+	var cmds []tea.Cmd
+	for _, msg := range m.drawn {
+		var cmd tea.Cmd
+		m.inner, cmd = m.inner.Update(msg)
+		cmds = append(cmds, guard(cmd, m.caught))
+	}
+	m.drawn = nil
+	return tea.Batch(cmds...)
 }
 
 // Liner is a model that has its view in lines. Those that stay as they were are
@@ -110,15 +137,23 @@ func (m *model) putOff() bool {
 	return false
 }
 
+func (m *model) isLate() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.late
+}
+
 // due asks the loop for the frame that was put off, if there is one.
 func (m *model) due() {
-	m.mu.Lock()
-	late := m.late
-	m.mu.Unlock()
-	if late {
-		select {
-		case m.nudge <- struct{}{}:
-		default:
-		}
+	if m.isLate() {
+		m.ask()
+	}
+}
+
+// ask makes the loop handle a drawMsg.
+func (m *model) ask() {
+	select {
+	case m.nudge <- struct{}{}:
+	default:
 	}
 }

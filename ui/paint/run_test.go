@@ -363,3 +363,52 @@ func TestCopyRepaintAndFilter(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+type afterMsg struct{}
+
+func (afterMsg) AfterFrame() {}
+
+// frames is a program that notes what it was told and how often it was drawn.
+type frames struct{ told, views int }
+
+func (f *frames) Init() tea.Cmd { return nil }
+func (f *frames) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if _, ok := msg.(afterMsg); ok {
+		f.told++
+	}
+	return f, nil
+}
+func (f *frames) View() string { f.views++; return "" }
+
+// What is to come behind a frame does, however long the frame is put off.
+func TestAfterFrame(t *testing.T) {
+	waiting, f, now := true, &frames{}, time.Now()
+	p := New(io.Discard, PainterOptions{})
+	defer func() { _ = p.Close(time.Second) }()
+	m := &model{inner: f, painter: p, waiting: func() bool { return waiting }, nudge: make(chan struct{}, 1),
+		caught: func(any, []byte) {}, now: func() time.Time { return now }}
+	m.View() // keys wait: put off
+	m.Update(afterMsg{})
+	m.Update(drawMsg{})
+	if f.views != 0 || f.told != 0 {
+		t.Fatalf("told %d times, drawn %d times", f.told, f.views)
+	}
+	waiting = false
+	m.View()
+	if f.views != 1 || f.told != 0 || len(m.nudge) != 1 {
+		t.Fatalf("told %d times, drawn %d times", f.told, f.views)
+	}
+	waiting = true
+	m.View() // the next frame is put off; the one that counts was drawn
+	if m.Update(<-m.nudge); f.told != 0 {
+		t.Fatal("told by what is not its message")
+	}
+	if m.Update(drawMsg{}); f.told != 1 {
+		t.Fatalf("told %d times", f.told)
+	}
+	waiting = false
+	m.View()
+	if m.Update(afterMsg{}); f.told != 2 {
+		t.Error("held though no frame was due")
+	}
+}

@@ -271,7 +271,7 @@ func (h *Host) filter(ctx context.Context) error {
 	}
 	k := h.sh.Map()
 	if strings.EqualFold(text, "help") {
-		if g, ok := h.sh.Top().(ui.Guide); ok {
+		if g, ok := h.sh.Top().(ui.HelpTopic); ok {
 			title, lines := g.Guide()
 			h.talk.Say(append([]string{title + "."}, sentences(lines)...)...)
 		}
@@ -283,7 +283,7 @@ func (h *Host) filter(ctx context.Context) error {
 	if strings.EqualFold(text, "off") {
 		text = ""
 	}
-	for _, msg := range []tea.KeyMsg{{Type: tea.KeyEnd}, {Type: tea.KeyCtrlU}, {Type: tea.KeyRunes, Runes: []rune(text), Paste: true}, k.Form.Submit.Msg()} {
+	for _, msg := range []keymap.Press{{Name: keymap.End}, {Name: keymap.CutStart}, {Runes: []rune(text), Pasted: true}, k.Form.Submit.Msg()} {
 		if err := h.run(ctx, h.update(msg)); err != nil {
 			return err
 		}

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
-
-	"opdeck/ui/keymap"
 )
 
 // Clock is time that stands still until Wait. It belongs to one test.
@@ -209,8 +207,20 @@ type list []tea.Msg
 // Size is a change of the window.
 func Size(w, h int) tea.Msg { return tea.WindowSizeMsg{Width: w, Height: h} }
 
-// Key is one key, written as in ui/keymap: "x", "enter", "ctrl+c", " ".
-func Key(name string) tea.Msg { return keymap.Parse(name) }
+// Key is one key as the framework tells it, written as in ui/keymap: "x",
+// "enter", "ctrl+c", " ".
+func Key(name string) tea.Msg {
+	for t := tea.KeyType(-128); t < 128; t++ { // all that have a name
+		m := tea.KeyMsg{Type: t}
+		if t == tea.KeySpace {
+			m.Runes = []rune{' '}
+		}
+		if m.String() == name {
+			return m
+		}
+	}
+	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(name)}
+}
 
 // Keys is several keys one after the other, no time passing.
 func Keys(names ...string) tea.Msg {

@@ -4,10 +4,9 @@ import (
 	"strings"
 	"unicode"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"opdeck/api/untrusted"
 	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 )
 
@@ -19,20 +18,13 @@ type Edit struct {
 
 	value []rune
 	at    int // cursor: before value[at]
-	from  int // first character drawn
-}
-
-// IsPaste reports whether msg is pasted text or an answer of the terminal that
-// looks like it: more than one character in one message.
-func IsPaste(msg tea.KeyMsg) bool {
-	return msg.Paste || msg.Type == tea.KeyRunes && len(msg.Runes) > 1
 }
 
 // Value returns the text.
 func (e *Edit) Value() string { return string(e.value) }
 
 // Set replaces the text; the cursor goes behind it.
-func (e *Edit) Set(s string) { e.value, e.from = []rune(s), 0; e.at = len(e.value) }
+func (e *Edit) Set(s string) { e.value = []rune(s); e.at = len(e.value) }
 
 // At is where the cursor stands: the bytes of Value before it.
 func (e *Edit) At() int { return len(string(e.value[:e.at])) }
@@ -44,16 +36,16 @@ func (e *Edit) Replace(from, to int, t string) {
 	from = max(min(from, len(v)), 0)
 	to = max(min(to, len(v)), from)
 	head := v[:from] + t
-	e.value, e.from = []rune(head+v[to:]), 0
+	e.value = []rune(head + v[to:])
 	e.at = len([]rune(head))
 }
 
-// Cell is the cell in which character i was drawn by the last View of w cells,
-// wide characters counted; 0 or w-1 when it was scrolled out of view.
+// Cell is the cell in which a View of w cells draws character i, wide characters
+// counted; 0 or w-1 when it is scrolled out of view.
 func (e *Edit) Cell(i, w int) int {
 	cells := e.cells()
 	n := 0
-	for j := e.from; j < min(i, len(cells)); j++ {
+	for j := e.first(cells, w); j < min(i, len(cells)); j++ {
 		n += draw.Width(cells[j])
 	}
 	return max(min(n, w-1), 0)
@@ -62,39 +54,36 @@ func (e *Edit) Cell(i, w int) int {
 // Wipe overwrites the text and empties the field.
 func (e *Edit) Wipe() {
 	clear(e.value[:cap(e.value)])
-	e.value, e.at, e.from = nil, 0, 0
+	e.value, e.at = nil, 0
 }
 
 // Type takes a key and reports whether the text changed.
-func (e *Edit) Type(msg tea.KeyMsg) bool {
-	switch msg.Type {
-	case tea.KeyRunes, tea.KeySpace:
-		if msg.Alt {
-			return false
-		}
-		return e.insert(msg.Runes)
-	case tea.KeyBackspace:
+func (e *Edit) Type(p keymap.Press) bool {
+	switch p.Name {
+	case keymap.Backspace:
 		return e.remove(e.at-1, e.at)
-	case tea.KeyDelete:
+	case keymap.Delete:
 		return e.remove(e.at, e.at+1)
-	case tea.KeyCtrlU:
+	case keymap.CutStart:
 		return e.remove(0, e.at)
-	case tea.KeyCtrlK:
+	case keymap.CutEnd:
 		return e.remove(e.at, len(e.value))
-	case tea.KeyCtrlW:
+	case keymap.CutWord:
 		return e.remove(e.word(-1), e.at)
-	case tea.KeyLeft:
+	case keymap.Left:
 		e.at = max(e.at-1, 0)
-	case tea.KeyRight:
+	case keymap.Right:
 		e.at = min(e.at+1, len(e.value))
-	case tea.KeyHome, tea.KeyCtrlA:
+	case keymap.Home, keymap.LineStart:
 		e.at = 0
-	case tea.KeyEnd, tea.KeyCtrlE:
+	case keymap.End, keymap.LineEnd:
 		e.at = len(e.value)
-	case tea.KeyCtrlLeft:
+	case keymap.WordLeft:
 		e.at = e.word(-1)
-	case tea.KeyCtrlRight:
+	case keymap.WordRight:
 		e.at = e.word(1)
+	default:
+		return e.insert(p.Runes)
 	}
 	return false
 }
@@ -176,10 +165,9 @@ func (e *Edit) View(th *theme.Theme, w int, focused bool, hint string) string {
 		return cursor + th.Dim.Render(hint) + draw.Space(w-1-draw.Width(hint))
 	}
 	cells := e.cells()
-	e.scroll(cells, w)
 	var b strings.Builder
 	used := 0
-	for i := e.from; i <= len(cells); i++ {
+	for i := e.first(cells, w); i <= len(cells); i++ {
 		c := " "
 		if i < len(cells) {
 			c = cells[i]
@@ -215,22 +203,18 @@ func (e *Edit) cells() []string {
 	return out
 }
 
-// scroll moves the first drawn character so that the cursor is inside w cells.
-func (e *Edit) scroll(cells []string, w int) {
-	e.from = min(e.from, e.at)
-	width := func() int {
-		n := 1 // the cursor behind the end
-		if e.at < len(cells) {
-			n = draw.Width(cells[e.at])
-		}
-		for i := e.from; i < e.at; i++ {
-			n += draw.Width(cells[i])
-		}
-		return n
+// first is the first character to draw so that the cursor is inside w cells.
+func (e *Edit) first(cells []string, w int) int {
+	n := 1 // the cursor behind the end
+	if e.at < len(cells) {
+		n = draw.Width(cells[e.at])
 	}
-	for n := width(); n > w && e.from < e.at; e.from++ {
-		n -= draw.Width(cells[e.from])
+	from := e.at
+	for from > 0 && n+draw.Width(cells[from-1]) <= w {
+		from--
+		n += draw.Width(cells[from])
 	}
+	return from
 }
 
 func safeLine(s string, max int) string { return untrusted.Text(s).Line(max) }

@@ -3,9 +3,8 @@ package widget
 import (
 	"strings"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 )
 
@@ -70,13 +69,13 @@ func NewForm(fields ...Field) Form {
 }
 
 // Type takes a key or paste for the focused field and reports whether the value changed.
-func (f *Form) Type(msg tea.KeyMsg) bool {
+func (f *Form) Type(msg keymap.Press) bool {
 	if len(f.fields) == 0 {
 		return false
 	}
 	f.note = ""
 	e, d := &f.edits[f.focus], f.fields[f.focus]
-	if IsPaste(msg) {
+	if msg.IsText() {
 		switch d.Paste {
 		case PasteOff:
 			f.note = "Pasting is off for this field."

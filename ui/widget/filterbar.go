@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -49,7 +47,7 @@ func (b *FilterBar) At() int { return b.edit.At() }
 
 // Type takes a key and reports whether the filter changed. A key that only moves
 // the cursor ends a choice among offers.
-func (b *FilterBar) Type(msg tea.KeyMsg) (changed bool) {
+func (b *FilterBar) Type(msg keymap.Press) (changed bool) {
 	at := b.At()
 	changed = b.edit.Type(msg)
 	if changed || b.At() != at {

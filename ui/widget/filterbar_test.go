@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 	"pgregory.net/rapid"
 
+	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
 )
 
 func typeInto(b *FilterBar, s string) {
 	for _, r := range s {
-		b.Type(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}})
+		b.Type(keymap.Parse(string(r)))
 	}
 }
 

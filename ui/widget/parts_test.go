@@ -17,9 +17,9 @@ import (
 
 var plainTheme = theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())
 
-func typing(e interface{ Type(tea.KeyMsg) bool }, msgs ...tea.Msg) {
+func typing(e interface{ Type(keymap.Press) bool }, msgs ...tea.Msg) {
 	for _, m := range msgs {
-		e.Type(m.(tea.KeyMsg))
+		e.Type(keymap.Read(m.(tea.KeyMsg)))
 	}
 }
 
@@ -53,7 +53,7 @@ func TestEditDrawsSafely(t *testing.T) {
 			if rapid.Bool().Draw(t, "key") {
 				e.Type(keymap.Parse(rapid.SampledFrom([]string{"left", "right", "home", "end", "backspace", "delete", "ctrl+w", "ctrl+left"}).Draw(t, "which")))
 			} else {
-				e.Type(uitest.Burst(rapid.String().Draw(t, "text")).(tea.KeyMsg))
+				e.Type(keymap.Read(uitest.Burst(rapid.String().Draw(t, "text")).(tea.KeyMsg)))
 			}
 			w := rapid.IntRange(0, 30).Draw(t, "w")
 			v := e.View(plainTheme, w, true, "a hint that is long")

@@ -1,8 +1,6 @@
 package widget
 
 import (
-	tea "github.com/charmbracelet/bubbletea"
-
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -253,7 +251,7 @@ func (t *Table) Unmark() bool {
 func (t *Table) Visible() (from, to int) { return t.top, min(t.top+t.page(), t.source.Len()) }
 
 // Update moves the cursor or marks and reports whether msg was a key of the table.
-func (t *Table) Update(msg tea.KeyMsg) bool {
+func (t *Table) Update(msg keymap.Press) bool {
 	n, page := t.source.Len(), t.page()
 	switch {
 	case t.nav.Up.Match(msg):

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 	"pgregory.net/rapid"
@@ -66,7 +65,7 @@ func newTable(p termenv.Profile, s Source, w, h int) *Table {
 
 func press(t *Table, keys ...string) {
 	for _, k := range keys {
-		t.Update(uitest.Key(k).(tea.KeyMsg))
+		t.Update(keymap.Parse(k))
 	}
 }
 
@@ -270,7 +269,7 @@ func TestTableAtAnySize(t *testing.T) {
 
 func BenchmarkKeyInAMillionRows(b *testing.B) {
 	tb := newTable(termenv.TrueColor, &many{n: 1_000_000}, 120, 40)
-	down := uitest.Key("down").(tea.KeyMsg)
+	down := keymap.Parse("down")
 	for b.Loop() {
 		tb.Update(down)
 		_ = tb.View()

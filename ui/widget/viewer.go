@@ -3,7 +3,6 @@ package widget
 import (
 	"strings"
 
-	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"opdeck/ui/draw"
@@ -117,7 +116,7 @@ func (v *Viewer) Clear() bool {
 }
 
 // Update scrolls or searches and reports whether msg was a key of the viewer.
-func (v *Viewer) Update(msg tea.KeyMsg) bool {
+func (v *Viewer) Update(msg keymap.Press) bool {
 	if v.searching {
 		return v.typing(msg)
 	}
@@ -147,11 +146,11 @@ func (v *Viewer) Update(msg tea.KeyMsg) bool {
 	return true
 }
 
-func (v *Viewer) typing(msg tea.KeyMsg) bool {
-	switch msg.Type {
-	case tea.KeyEnter:
+func (v *Viewer) typing(msg keymap.Press) bool {
+	switch {
+	case v.form.Submit.Match(msg):
 		v.searching = false
-	case tea.KeyEsc:
+	case v.form.Cancel.Match(msg):
 		v.Clear()
 	default:
 		if v.query.Type(msg) {

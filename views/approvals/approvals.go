@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -105,7 +104,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		return nil, s.load()
 	case ui.DisplayChanged:
 		s.settle()
-	case tea.KeyMsg:
+	case keymap.Press:
 		return s.key(msg)
 	}
 	return nil, nil
@@ -145,7 +144,7 @@ func (s *Screen) withdraw(now []approval.Request) ui.Action {
 	return ui.Withdraw{ID: id, Why: "Request " + line(id, 20) + " does not wait any more: it was decided or lapsed."}
 }
 
-func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	if s.page != nil && s.page.view.Searching() {
 		s.page.view.Update(msg)
 		return nil, nil
@@ -302,19 +301,19 @@ func (s *Screen) above() []string {
 func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 
 // Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap {
+func (s *Screen) Keys() []keymap.Key {
 	k := s.env.Keys
 	list := []keymap.Key{s.keys.Approve, s.keys.Deny}
 	if s.seeking() {
-		return keymap.Help{Title: "Approvals", List: s.page.view.Hints()}
+		return s.page.view.Hints()
 	}
 	if s.page != nil {
-		return keymap.Help{Title: "Approvals", List: append(append(list, k.Viewer.Search, k.Viewer.Next, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)}
+		return append(append(list, k.Viewer.Search, k.Viewer.Next, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)
 	}
 	if s.rows.Len() == 0 {
-		return keymap.Help{Title: "Approvals", List: append([]keymap.Key{k.Global.Reload}, keymap.Join(k.Nav)...)}
+		return append([]keymap.Key{k.Global.Reload}, keymap.Join(k.Nav)...)
 	}
-	return keymap.Help{Title: "Approvals", List: append(append([]keymap.Key{k.List.Open}, append(list, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)}
+	return append(append([]keymap.Key{k.List.Open}, append(list, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
 }
 
 // Editing implements ui.Screen.

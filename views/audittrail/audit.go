@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -117,13 +116,13 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		return nil, s.loadDoubts()
 	case ui.DisplayChanged:
 		s.settle()
-	case tea.KeyMsg:
+	case keymap.Press:
 		return s.key(msg)
 	}
 	return nil, nil
 }
 
-func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	switch {
 	case s.bar != nil:
 		return s.typing(msg)
@@ -154,7 +153,7 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	return s.listKey(msg, e, on)
 }
 
-func (s *Screen) listKey(msg tea.KeyMsg, e audit.Entry, on bool) (ui.Action, tea.Cmd) {
+func (s *Screen) listKey(msg keymap.Press, e audit.Entry, on bool) (ui.Action, tea.Cmd) {
 	k := s.env.Keys
 	switch {
 	case k.List.Filter.Match(msg):
@@ -178,7 +177,7 @@ func (s *Screen) listKey(msg tea.KeyMsg, e audit.Entry, on bool) (ui.Action, tea
 }
 
 // pageKey is a key while a record or a report is open.
-func (s *Screen) pageKey(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) pageKey(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k := s.env.Keys.Global
 	if k.Back.Match(msg) || k.Quit.Match(msg) {
 		if !s.page.view.Clear() {
@@ -228,24 +227,24 @@ func (s *Screen) SetSize(w, h int) {
 }
 
 // Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap {
+func (s *Screen) Keys() []keymap.Key {
 	k := s.env.Keys
 	own := []keymap.Key{s.keys.Verify, s.keys.Approvals, s.keys.Export}
 	if s.bar != nil {
-		return keymap.Help{Title: "Audit", List: widget.FilterKeys(k)}
+		return widget.FilterKeys(k)
 	}
 	if s.page != nil && s.page.view.Seeking() {
-		return keymap.Help{Title: "Audit", List: s.page.view.Hints()}
+		return s.page.view.Hints()
 	}
 	if s.page != nil {
 		own = append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev)
 		if _, on := s.current(); on {
 			own = append(own, keymap.All(k.Item)...)
 		}
-		return keymap.Help{Title: "Audit", List: append(own, keymap.All(k.Nav)...)}
+		return append(own, keymap.All(k.Nav)...)
 	}
 	list := append([]keymap.Key{k.List.Open, k.List.Filter}, own...)
-	return keymap.Help{Title: "Audit", List: append(append(list, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)}
+	return append(append(list, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)
 }
 
 // Editing implements ui.Screen.

@@ -76,7 +76,7 @@ func TestStaleAnswers(t *testing.T) {
 		t.Errorf("%d records after a stale answer", n)
 	}
 	check := s.verify()
-	s.Update(uitest.Key("esc"))
+	s.Update(keymap.Parse("esc"))
 	s.Update(check())
 	if s.page != nil {
 		t.Error("a verification that was stopped opens its page")

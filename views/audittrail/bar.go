@@ -7,6 +7,7 @@ import (
 
 	"opdeck/internal/domain/audit"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
 
@@ -18,7 +19,7 @@ func (s *Screen) newBar(start string) *widget.FilterBar {
 	return b
 }
 
-func (s *Screen) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) typing(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k, b := s.env.Keys.Form, s.bar
 	switch {
 	case k.Cancel.Match(msg):

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -135,7 +134,7 @@ func (o *other) Init() tea.Cmd                       { return nil }
 func (o *other) Update(tea.Msg) (ui.Action, tea.Cmd) { return nil, nil }
 func (o *other) View() string                        { return o.p.Kind + " " + o.p.ID + strings.Repeat("\n", max(o.h-1, 0)) }
 func (o *other) SetSize(w, h int)                    { o.w, o.h = w, h }
-func (o *other) Help() help.KeyMap                   { return keymap.Help{} }
+func (o *other) Keys() []keymap.Key                  { return nil }
 func (o *other) Editing() bool                       { return false }
 func (o *other) Title() string                       { return o.p.Kind }
 func (o *other) Place() ui.Place                     { return o.p }

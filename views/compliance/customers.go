@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -136,7 +135,7 @@ func (s *Customers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		}
 	case ui.DisplayChanged:
 		s.settle()
-	case tea.KeyMsg:
+	case keymap.Press:
 		return s.key(msg)
 	}
 	return nil, nil
@@ -158,7 +157,7 @@ func (s *Customers) take(msg customersMsg) {
 	}
 }
 
-func (s *Customers) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Customers) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k := s.env.Keys
 	id := s.table.SelectedID()
 	switch {
@@ -362,9 +361,9 @@ func (s *Customers) View() string {
 func (s *Customers) SetSize(w, h int) { s.w, s.h = w, h }
 
 // Help implements ui.Screen.
-func (s *Customers) Help() help.KeyMap {
+func (s *Customers) Keys() []keymap.Key {
 	k := s.env.Keys
-	return keymap.Help{List: append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Compliance.Operations, k.Item.CopyID, k.Global.Reload}, keymap.All(k.Nav)...)}
+	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Compliance.Operations, k.Item.CopyID, k.Global.Reload}, keymap.All(k.Nav)...)
 }
 
 // Editing implements ui.Screen.

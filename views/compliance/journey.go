@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -121,7 +120,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 			s.j.Record = r
 			s.settle()
 		}
-	case tea.KeyMsg:
+	case keymap.Press:
 		return s.key(msg)
 	}
 	return nil, nil
@@ -149,7 +148,7 @@ func standing(j journey.Journey) string {
 	return out
 }
 
-func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k := s.env.Keys
 	switch {
 	case s.view.Searching(): // every key is text
@@ -326,10 +325,10 @@ func (s *Screen) SetSize(w, h int) {
 }
 
 // Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap {
+func (s *Screen) Keys() []keymap.Key {
 	hits, k := s.view.Hints(), s.env.Keys
 	if s.view.Searching() {
-		return keymap.Help{List: hits}
+		return hits
 	}
 	list := append(hits, keymap.Join(s.keys, k.Item, k.Nav)...)
 	if s.j != nil && s.env.Masked() && slices.ContainsFunc(s.j.Customer.Details(), func(d api.Detail) bool { return d.Personal }) {
@@ -337,7 +336,7 @@ func (s *Screen) Help() help.KeyMap {
 		show.Extra = false
 		list = append(list, show)
 	}
-	return keymap.Help{List: append(list, k.Global.Reload, k.Viewer.Search)}
+	return append(list, k.Global.Reload, k.Viewer.Search)
 }
 
 // Editing implements ui.Screen.

@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/replace"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
 
@@ -30,7 +31,7 @@ type wroteMsg struct {
 	err  error
 }
 
-func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	g, item := s.env.Keys.Global, s.env.Keys.Item
 	doc, has := s.selected()
 	switch {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -189,7 +188,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		}
 	case ui.DisplayChanged:
 		s.settle()
-	case tea.KeyMsg:
+	case keymap.Press:
 		return s.key(msg)
 	}
 	return nil, nil
@@ -415,9 +414,9 @@ func (s *Screen) Counts(now time.Time) time.Time {
 }
 
 // Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap {
+func (s *Screen) Keys() []keymap.Key {
 	k := s.env.Keys
-	return keymap.Help{List: append(keymap.Join(s.keys, k.Item, k.Nav), k.Global.Reload)}
+	return append(keymap.Join(s.keys, k.Item, k.Nav), k.Global.Reload)
 }
 
 // Editing implements ui.Screen.

@@ -10,6 +10,7 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
 
@@ -25,7 +26,7 @@ func (s *Screen) newBar(start string) *widget.FilterBar {
 	return b
 }
 
-func (s *Screen) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) typing(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k, b := s.env.Keys.Form, s.bar
 	switch {
 	case k.Cancel.Match(msg):

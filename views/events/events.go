@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -134,13 +133,13 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		return s.set(msg)
 	case ui.DisplayChanged:
 		s.settle()
-	case tea.KeyMsg:
+	case keymap.Press:
 		return s.key(msg)
 	}
 	return nil, nil
 }
 
-func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	switch {
 	case s.bar != nil:
 		return s.typing(msg)
@@ -180,7 +179,7 @@ func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 }
 
 // itemKey is a key about the event under the cursor or on the page.
-func (s *Screen) itemKey(msg tea.KeyMsg, it item) (ui.Action, tea.Cmd, bool) {
+func (s *Screen) itemKey(msg keymap.Press, it item) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
 	case s.keys.Replay.Match(msg):
@@ -208,7 +207,7 @@ func (s *Screen) raw(it item, view bool) ui.Action {
 	return ui.Copy{Text: string(it.Raw), What: "the event's body"}
 }
 
-func (s *Screen) pageKey(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) pageKey(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k := s.env.Keys
 	switch {
 	case k.Global.Back.Match(msg), k.Global.Quit.Match(msg):
@@ -227,7 +226,7 @@ func (s *Screen) pageKey(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-func (s *Screen) listKey(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) listKey(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k := s.env.Keys
 	switch {
 	case k.List.Filter.Match(msg):
@@ -315,15 +314,15 @@ func (s *Screen) SetSize(w, h int) {
 }
 
 // Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap {
+func (s *Screen) Keys() []keymap.Key {
 	k := s.env.Keys
 	_, on := s.current()
 	var list []keymap.Key
 	switch {
 	case s.bar != nil:
-		return keymap.Help{Title: "Events", List: widget.FilterKeys(k)}
+		return widget.FilterKeys(k)
 	case s.page != nil && s.page.view.Seeking():
-		return keymap.Help{Title: "Events", List: s.page.view.Hints()}
+		return s.page.view.Hints()
 	case s.page != nil && s.page.settings:
 		list = []keymap.Key{s.change(), k.Global.Reload, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
 	case s.page != nil && !on:
@@ -342,7 +341,7 @@ func (s *Screen) Help() help.KeyMap {
 		list = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.keys), k.Global.Reload)...)
 		list = append(list, keymap.All(k.Item)...)
 	}
-	return keymap.Help{Title: "Events", List: append(list, keymap.All(k.Nav)...)}
+	return append(list, keymap.All(k.Nav)...)
 }
 
 // Editing implements ui.Screen.

@@ -321,9 +321,9 @@ func TestStaleAnswersAreDropped(t *testing.T) {
 		t.Errorf("%d rows after a stale answer", s.rows.Len())
 	}
 	f.hooks = func() (api.HookSettings, error) { return settings(), nil }
-	_, read := s.Update(uitest.Key("W"))
-	s.Update(uitest.Key("esc"))
-	s.Update(uitest.Key("W"))
+	_, read := s.Update(keymap.Parse("W"))
+	s.Update(keymap.Parse("esc"))
+	s.Update(keymap.Parse("W"))
 	s.Update(read())
 	if s.page.hooks != nil {
 		t.Error("settings of a page that was closed")

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -110,7 +109,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		}
 	case ui.Shown:
 		return nil, s.changed()
-	case tea.KeyMsg:
+	case keymap.Press:
 		return s.key(msg)
 	}
 	return nil, nil
@@ -145,7 +144,7 @@ func (s *Screen) loaded(msg loadedMsg) tea.Cmd {
 	return nil
 }
 
-func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	if s.page != nil && s.page.view.Searching() {
 		s.page.view.Update(msg)
 		return nil, nil
@@ -296,18 +295,18 @@ func (s *Screen) above() []string {
 func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 
 // Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap {
+func (s *Screen) Keys() []keymap.Key {
 	k := s.env.Keys
 	if s.page != nil && s.page.view.Seeking() {
-		return keymap.Help{Title: "History", List: s.page.view.Hints()}
+		return s.page.view.Hints()
 	}
 	if s.page != nil {
-		return keymap.Help{Title: "History", List: append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload}, keymap.Join(k.Item, k.Nav)...)}
+		return append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload}, keymap.Join(k.Item, k.Nav)...)
 	}
 	diff := k.List.Open
 	diff.SetHelp("enter", "difference")
 	diff.Long = "what changed at this moment, or between two marked ones"
-	return keymap.Help{Title: "History", List: append([]keymap.Key{diff, k.List.Mark, k.Global.Reload}, keymap.Join(k.Item, k.Nav)...)}
+	return append([]keymap.Key{diff, k.List.Mark, k.Global.Reload}, keymap.Join(k.Item, k.Nav)...)
 }
 
 // Editing implements ui.Screen.

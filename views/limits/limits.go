@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/limit"
@@ -81,7 +80,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		s.usage, s.at, s.err = msg.usage, msg.at, ""
 	case News:
 		s.usage, s.at, s.err = msg.Usage, msg.At, ""
-	case tea.KeyMsg:
+	case keymap.Press:
 		if s.env.Keys.Global.Reload.Match(msg) {
 			return nil, s.load()
 		}
@@ -224,7 +223,7 @@ func (s *Screen) sentences() []string {
 func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 
 // Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap { return keymap.Help{List: []keymap.Key{s.env.Keys.Global.Reload}} }
+func (s *Screen) Keys() []keymap.Key { return []keymap.Key{s.env.Keys.Global.Reload} }
 
 // Editing implements ui.Screen.
 func (s *Screen) Editing() bool { return false }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -165,7 +164,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		}
 	case ui.DisplayChanged:
 		s.draw()
-	case tea.KeyMsg:
+	case keymap.Press:
 		return s.key(msg)
 	}
 	return nil, nil
@@ -203,7 +202,7 @@ func (s *Screen) show(op api.Operation, at time.Time, origin string) {
 	s.draw()
 }
 
-func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	g, item := s.env.Keys.Global, s.env.Keys.Item
 	switch {
 	case s.view.Searching(): // every key is text
@@ -271,10 +270,10 @@ func (s *Screen) SetSize(w, h int) {
 }
 
 // Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap {
+func (s *Screen) Keys() []keymap.Key {
 	hits, k := s.view.Hints(), s.env.Keys
 	if s.view.Searching() {
-		return keymap.Help{List: hits}
+		return hits
 	}
 	own := append(hits, keymap.All(s.keys)...)
 	if s.env.Masked() {
@@ -282,7 +281,7 @@ func (s *Screen) Help() help.KeyMap {
 		show.Extra = false
 		own = append(own, show)
 	}
-	return keymap.Help{List: append(append(own, keymap.Join(k.Item, k.Nav)...), k.Global.Reload, k.Viewer.Search)}
+	return append(append(own, keymap.Join(k.Item, k.Nav)...), k.Global.Reload, k.Viewer.Search)
 }
 
 // Editing implements ui.Screen.

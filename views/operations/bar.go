@@ -8,6 +8,7 @@ import (
 
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
 
@@ -22,7 +23,7 @@ func (s *Screen) openBar() tea.Cmd {
 }
 
 // typing takes a key while the filter is typed.
-func (s *Screen) typing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) typing(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k := s.env.Keys.Form
 	switch {
 	case k.Cancel.Match(msg):

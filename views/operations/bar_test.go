@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
 )
 
@@ -47,16 +46,16 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 	s := d.list
 	d.keys("/")
 	f.values = func(ctx context.Context, _, _ string) ([]string, error) { return []string{"OLD"}, ctx.Err() }
-	s.bar.Type(uitest.Key("s").(tea.KeyMsg))
+	s.bar.Type(keymap.Parse("s"))
 	for _, k := range []string{"t", "a", "t", "u", "s", ":"} {
-		s.bar.Type(uitest.Key(k).(tea.KeyMsg))
+		s.bar.Type(keymap.Parse(k))
 	}
 	calls := f.calls
 	late := s.offer()
 	if f.calls != calls || late == nil {
 		t.Fatal("asked in the update loop, or not at all")
 	}
-	s.bar.Type(uitest.Key("P").(tea.KeyMsg))
+	s.bar.Type(keymap.Parse("P"))
 	if s.offer() == nil {
 		t.Fatal("not asked again")
 	}

@@ -69,7 +69,7 @@ func (s *Screen) width(name string) int {
 }
 
 // choosing takes a key while columns are chosen.
-func (s *Screen) choosing(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) choosing(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k, nav, c := s.env.Keys.Columns, s.env.Keys.Nav, s.chooser
 	e := &c.list[c.at]
 	c.note = ""

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -185,7 +184,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		return nil, s.changed()
 	case ui.DisplayChanged:
 		s.settle()
-	case tea.KeyMsg:
+	case keymap.Press:
 		return s.key(msg)
 	}
 	return nil, nil
@@ -201,7 +200,7 @@ func (s *Screen) changed() tea.Cmd {
 	return s.load(s.table.SelectedID())
 }
 
-func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	switch {
 	case s.bar != nil:
 		return s.typing(msg)
@@ -323,14 +322,14 @@ func (s *Screen) nothing() string {
 func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 
 // Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap {
+func (s *Screen) Keys() []keymap.Key {
 	k := s.env.Keys
 	if s.bar != nil {
-		return keymap.Help{List: widget.FilterKeys(k)}
+		return widget.FilterKeys(k)
 	}
 	if s.chooser != nil {
 		c := k.Columns
-		return keymap.Help{Title: "Columns", List: append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset}, keymap.All(k.Nav)...)}
+		return append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset}, keymap.All(k.Nav)...)
 	}
 	if s.keys == nil { // asked for with each key and each frame
 		o := k.Operations
@@ -339,9 +338,9 @@ func (s *Screen) Help() help.KeyMap {
 		s.keys = append(s.keys, keymap.All(k.Nav)...)
 	}
 	if now := s.now(); len(now) > 0 {
-		return keymap.Help{List: append(now, s.keys...)}
+		return append(now, s.keys...)
 	}
-	return keymap.Help{List: s.keys}
+	return s.keys
 }
 
 // now are the keys that matter more than the others at the moment: with rows

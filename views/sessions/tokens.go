@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -115,7 +114,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		return ui.Explain{Title: "Doctor", Lines: []string{"Each step from here to the service:"}, Facts: facts}, nil
 	case ui.DisplayChanged:
 		s.draw()
-	case tea.KeyMsg:
+	case keymap.Press:
 		return s.key(msg)
 	}
 	return nil, nil
@@ -135,7 +134,7 @@ func (s *Screen) sign(t theme.Tone) string {
 	return signs.Sep
 }
 
-func (s *Screen) key(msg tea.KeyMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k := s.env.Keys.Global
 	switch {
 	case s.view.Searching():
@@ -224,12 +223,12 @@ func (s *Screen) SetSize(w, h int) {
 }
 
 // Help implements ui.Screen.
-func (s *Screen) Help() help.KeyMap {
+func (s *Screen) Keys() []keymap.Key {
 	hits, k := s.view.Hints(), s.env.Keys
 	if s.view.Searching() {
-		return keymap.Help{List: hits}
+		return hits
 	}
-	return keymap.Help{List: append(append(append(hits, keymap.All(s.keys)...), k.Global.Reload, k.Viewer.Search), keymap.All(k.Nav)...)}
+	return append(append(append(hits, keymap.All(s.keys)...), k.Global.Reload, k.Viewer.Search), keymap.All(k.Nav)...)
 }
 
 // Editing implements ui.Screen.

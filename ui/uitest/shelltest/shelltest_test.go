@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/bubbles/help"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/ui"
@@ -22,18 +21,18 @@ type screen struct {
 func (s *screen) Init() tea.Cmd { return s.load() }
 func (s *screen) load() tea.Cmd { return func() tea.Msg { *s.asks++; return nil } }
 func (s *screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-	if k, ok := msg.(tea.KeyMsg); ok && s.env.Keys.Global.Reload.Match(k) {
+	if k, ok := msg.(keymap.Press); ok && s.env.Keys.Global.Reload.Match(k) {
 		return nil, s.load()
 	}
 	return nil, nil
 }
-func (s *screen) View() string      { return strings.Repeat("\n", max(s.h-1, 0)) }
-func (s *screen) SetSize(w, h int)  { s.w, s.h = w, h }
-func (s *screen) Help() help.KeyMap { return keymap.Help{Title: "Empty"} }
-func (s *screen) Editing() bool     { return false }
-func (s *screen) Title() string     { return "Empty" }
-func (s *screen) Place() ui.Place   { return s.p }
-func (s *screen) Source() ui.Source { return ui.Source{Class: "billing"} }
+func (s *screen) View() string       { return strings.Repeat("\n", max(s.h-1, 0)) }
+func (s *screen) SetSize(w, h int)   { s.w, s.h = w, h }
+func (s *screen) Keys() []keymap.Key { return nil }
+func (s *screen) Editing() bool      { return false }
+func (s *screen) Title() string      { return "Empty" }
+func (s *screen) Place() ui.Place    { return s.p }
+func (s *screen) Source() ui.Source  { return ui.Source{Class: "billing"} }
 
 func TestAnEmptyScreen(t *testing.T) {
 	asks := 0
