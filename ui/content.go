@@ -12,8 +12,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Content is what a screen shows, as structure, for a shell that speaks instead of
-// drawing. All text in it is safe.
+// Content is what a screen shows, as structure, for the
+// plain mode. All text in it is safe.
 type Content struct {
 	Lines    []string      // sentences: how it stands, what is wrong
 	Sections []Section     // the rest, by headings

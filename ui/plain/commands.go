@@ -41,6 +41,10 @@ const (
 // wholeLine are the keys behind which a number is no row.
 var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "operations.totals": true, "openid": true}
 
+// saidHelp is what some keys do here that a drawn screen does otherwise.
+var saidHelp = map[string]string{"item.copy": "says the id.", "item.copyjson": "says it as JSON, on one line.", "list.open": "opens the row of that number.",
+	"list.filter": "shows only what matches; filter off shows everything, filter help explains the language.", "reload": "reads it again from where it came."}
+
 // quiet are the keys after which the screen is not said again.
 var quiet = map[string]bool{"zone": true, "activity": true, "item.copy": true, "item.copyjson": true, "item.raw": true}
 
@@ -110,7 +114,10 @@ func (h *Host) keyCommand(k keymap.Key) command {
 	if strings.HasPrefix(k.Name, "go.") {
 		c.key = "" // numbers are rows
 	}
-	if !h.home && h.content().Table != nil && !strings.HasPrefix(k.Name, "go.") && !wholeLine[k.Name] {
+	if said := saidHelp[k.Name]; said != "" {
+		c.help = said
+	}
+	if strings.Contains(k.Name, ".") && !h.home && h.content().Table != nil && !strings.HasPrefix(k.Name, "go.") && !wholeLine[k.Name] {
 		c.args = "[NUMBER]"
 	}
 	return c
@@ -229,6 +236,8 @@ func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 	}
 	l, g := h.sh.Map().List, h.sh.Map().Global
 	switch {
+	case k.Name == l.Open.Name && arg != "" && !h.home && h.sh.Top().Place().Kind == ui.KindCompliance:
+		return h.openID(ctx, ui.KindCompliance, arg)
 	case k.Name == l.Open.Name && arg != "" && !h.home, k.Name == g.OpenID.Name && arg != "":
 		return h.openID(ctx, ui.KindOperation, arg)
 	case strings.HasSuffix(k.Name, ".documents") && arg != "":

@@ -43,7 +43,7 @@ type HostOptions struct {
 	NoFiles string
 }
 
-// Host is a shell that is spoken instead of drawn. It belongs to one goroutine.
+// Host says what a shell would draw, and presses its keys. It belongs to one goroutine.
 type Host struct {
 	talk *Talk
 	opt  HostOptions

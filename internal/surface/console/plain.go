@@ -82,7 +82,7 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	return plainLeft(talk, host.Run(ctx, shell))
 }
 
-// plainShell are the options of a drawn console, for one that is spoken.
+// plainShell are the options of a drawn console, for one that says what it shows.
 func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions, feed *feed, host *plain.Host) ui.Options {
 	getenv := opt.Getenv
 	if getenv == nil {
