@@ -7,6 +7,7 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
 
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -23,7 +24,7 @@ const (
 type Options struct {
 	Context context.Context // ends the console's reads and unsent writes
 	About   About
-	Theme   *theme.Theme
+	Theme   *theme.Theme // nil: dark, for standard output
 	Make    Factory
 	Start   Place     // the root screen; KindOperations when empty
 	Feeds   []tea.Cmd // each waits for one message and returns it as Fed
@@ -116,6 +117,9 @@ func New(o Options) *Shell {
 	}
 	if o.Local == nil {
 		o.Local = time.Local
+	}
+	if o.Theme == nil {
+		o.Theme = theme.New(lipgloss.DefaultRenderer(), theme.Night())
 	}
 	if o.Start == (Place{}) {
 		o.Start = Place{Kind: KindOperations}

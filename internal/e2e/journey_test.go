@@ -46,7 +46,7 @@ func TestDocuments(t *testing.T) {
 		if got := w.names(op.Opid); strings.Contains(got, "invoice.pdf") {
 			t.Errorf("the service still has %s", got)
 		}
-		x.press("z").shows("Put back invoice.pdf.", "2 of 3")
+		x.press("z").armed("Put invoice.pdf back on the operation?").press("y").shows("Put back invoice.pdf.", "2 of 3")
 
 		file := w.file("amended.pdf")
 		x.press(home).shows("1 of 3").press("R").shows("File on this host").types(file).press(enter, enter, enter)
@@ -111,7 +111,7 @@ func TestCustomer(t *testing.T) {
 
 		shared(t, w, x, "CORPORATE", "demo-corporate-outstanding-1")
 		x.shows("document sets are outstanding")
-		x.shows("Next: Make a link (l)").press("l").shows("sent to the terminal by OSC 52")
+		x.shows("Next: Make a link (l)").press("l").armed("Make a verification link for").press("y").shows("sent to the terminal by OSC 52")
 		link := x.wrote(`\x1b\]52;c;([A-Za-z0-9+/=]+)\a`, 1)
 		url, err := base64.StdEncoding.DecodeString(string(link[1]))
 		if err != nil || !strings.HasPrefix(string(url), "http") {

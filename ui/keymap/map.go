@@ -109,7 +109,7 @@ func New() *Map {
 		Documents: documentKeys(),
 		Compliance: Compliance{
 			Share:      Bind("compliance.share", "share", "apply a share token", "S").writing(),
-			Link:       Bind("compliance.link", "link", "get a short-lived verification link", "l"),
+			Link:       Bind("compliance.link", "link", "get a short-lived verification link", "l").writing(),
 			Finalize:   Bind("compliance.finalize", "finalize", "finalize the application", "f").writing(),
 			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
 		},

@@ -17,22 +17,21 @@ import (
 )
 
 func (s *Screen) lines() []string {
-	th, k := s.env.Theme, s.env.Keys.Global
+	th := s.env.Theme
 	switch {
 	case s.j == nil && s.err != nil:
-		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(k.Reload.Help().Key + " tries again, " + k.Back.Help().Key + " goes back.")}
+		return s.Failed(s.err)
 	case s.j == nil:
 		return []string{th.Dim.Render("Reading the customer and the application …")}
 	}
 	now := s.env.Now()
-	s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, now) // a link lapses while one looks
 	out := s.head()
 	next := th.Strong.Render("Next: ") + s.j.Next
 	if s.doing != "" {
 		next = th.Info.Render(th.Signs.Info + " " + s.doing + " …")
 	}
 	list := append([]string{"", th.Title.Render("Verification")}, s.checklist()...)
-	if len(out)+len(list)+3 < s.h { // what comes next is in view, whatever the window
+	if len(out)+len(list)+3 < s.H { // what comes next is in view, whatever the window
 		out = append(append(out, list...), "", next)
 	} else {
 		out = append(append(out, next), list...)
@@ -45,8 +44,8 @@ func (s *Screen) lines() []string {
 			out = append(out, th.Warn.Render(th.Signs.Warn+" "+untrusted.Text(missing).Line(wide)))
 		}
 	}
-	if !s.asked.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
-		left, _ := draw.Until(s.asked.Add(api.ShareTokenLife), now)
+	if !s.form.asked.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
+		left, _ := draw.Until(s.form.asked.Add(api.ShareTokenLife), now)
 		out = append(out, th.Dim.Render("A token issued when the form was opened lapses in "+left+"."))
 	}
 	out = append(out, s.linkLines(now)...)
@@ -67,7 +66,7 @@ func (s *Screen) head() []string {
 		st := look(th, string(c.Status))
 		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
 	}
-	out := []string{th.Strong.Render(draw.Cut(s.name(), max(s.w-34, 10))) + "  " + kind + "  " + status}
+	out := []string{th.Strong.Render(draw.Cut(name(s.id, s.j.Customer), max(s.W-34, 10))) + "  " + kind + "  " + status}
 	out = append(out, th.Dim.Render("cuid "+untrusted.Text(s.id).Line(64)))
 	if odd := draw.Suspect(c.FullName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))
@@ -84,11 +83,11 @@ func (s *Screen) checklist() []string {
 	var out []string
 	for _, st := range s.steps() {
 		note := []string{st.Note}
-		if room := s.w - noteAt; room >= 20 && st.Note != "" {
+		if room := s.W - noteAt; room >= 20 && st.Note != "" {
 			note = draw.Wrap(st.Note, room)
 		}
 		st.Note = note[0]
-		out = append(out, widget.Checklist(th, []widget.Step{st}, s.w)...)
+		out = append(out, widget.Checklist(th, []widget.Step{st}, s.W)...)
 		for _, l := range note[1:] {
 			out = append(out, draw.Space(noteAt)+th.Dim.Render(l))
 		}
@@ -160,13 +159,13 @@ func (s *Screen) linkLines(now time.Time) []string {
 // codeLines is the link as a QR code below what stands above. Where it does not
 // fit there, it begins on a page of its own, so that a camera sees all of it.
 func (s *Screen) codeLines(now time.Time, above []string) []string {
-	page := max(s.h-1, 1)
-	if s.link == nil || s.w < 44 || !now.Before(s.until) || s.finalised() {
+	page := max(s.H-1, 1)
+	if s.link == nil || s.W < 44 || !now.Before(s.until) || s.finalised() {
 		return nil
 	}
 	rows := 1
 	for _, l := range above {
-		rows += max(len(draw.Wrap(l, max(s.w, 2))), 1)
+		rows += max(len(draw.Wrap(l, max(s.W, 2))), 1)
 	}
 	out := []string{""}
 	if on := rows % page; on+len(s.code) > page && len(s.code) <= page {
@@ -179,14 +178,6 @@ func (s *Screen) codeLines(now time.Time, above []string) []string {
 		out = append(out, s.env.Theme.Code.Render(l))
 	}
 	return out
-}
-
-// name is what the customer is called here: by the record, else by the id.
-func (s *Screen) name() string {
-	if n := s.j.Customer.FullName().Line(200); n != "" {
-		return n
-	}
-	return "Customer " + untrusted.Text(s.id).Line(64)
 }
 
 // record lists the fields of the customer's record beside those of the head.
@@ -212,7 +203,7 @@ func (s *Screen) record() []string {
 	if len(list) == 0 {
 		return nil
 	}
-	return append([]string{"", th.Title.Render("Customer")}, widget.Pairs(th, list[:min(len(list), maxFields)], s.w)...)
+	return append([]string{"", th.Title.Render("Customer")}, widget.Pairs(th, list[:min(len(list), maxFields)], s.W)...)
 }
 
 // application lists the application's own fields, whatever they are called.
@@ -232,7 +223,7 @@ func (s *Screen) application() []string {
 			list[i].Value = mask.Personal(p.Value)
 		}
 	}
-	return append(out, widget.Pairs(th, list, s.w)...)
+	return append(out, widget.Pairs(th, list, s.W)...)
 }
 
 // plain leaves out the word "application." that every path begins with, and

@@ -9,8 +9,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/api/secret"
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -20,14 +18,15 @@ import (
 
 // Client does the acts of a journey and keeps what came of them.
 type Client interface {
+	Sharer
 	Journey(ctx context.Context, cuid string) (journey.Journey, error)
-	Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
 	Link(ctx context.Context, cuid string) (api.Link, error)
 	Finalize(ctx context.Context, cuid string) (api.Result, error)
 }
 
 // Screen is one customer's journey; it implements ui.Screen.
 type Screen struct {
+	ui.Page
 	env    *ui.Env
 	client Client
 	id     string
@@ -40,20 +39,19 @@ type Screen struct {
 	doing string
 	stale bool // something was written; what is shown is from before
 
-	asked time.Time // when the token form was opened: a token issued then lives 20 minutes
+	form  share
 	link  *api.Link
 	until time.Time // end of the link
 	code  []string  // the link as a QR code
-
-	view *widget.Viewer
-	w, h int
 }
 
 // New makes the screen of one customer.
 func New(env *ui.Env, client Client, cuid string) *Screen {
-	s := &Screen{env: env, client: client, id: cuid, loads: env.Loads(), keys: env.Keys.Compliance,
-		view: widget.NewViewer(env.Theme, env.Keys).Footed()}
-	s.settle()
+	s := &Screen{env: env, client: client, id: cuid, loads: env.Loads(), keys: env.Keys.Compliance}
+	s.Page = ui.NewPage(env, s.lines)
+	s.form = share{env: env, client: client, id: cuid, off: func() string { return s.keys.Share.Why() },
+		started: func() { s.start("presenting the token") }}
+	s.refreshKeys()
 	return s
 }
 
@@ -61,12 +59,6 @@ type journeyMsg struct {
 	ui.Ticket
 	j   journey.Journey
 	at  time.Time
-	err error
-}
-
-type sharedMsg struct {
-	ui.Ticket
-	res api.ShareResult
 	err error
 }
 
@@ -97,48 +89,64 @@ func (s *Screen) load() tea.Cmd {
 
 // Update implements ui.Screen.
 func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	defer s.refresh()
 	switch msg := msg.(type) {
 	case journeyMsg:
 		if !s.loads.Current(msg.Ticket) {
 			return nil, nil
 		}
 		s.stale = s.stale && msg.err != nil
-		var act ui.Action
 		if s.err = api.AsError(msg.err); msg.err == nil {
-			act = s.took(msg)
+			return s.show(msg), nil
 		}
-		s.settle()
-		return act, nil
 	case sharedMsg:
-		return s.shared(msg)
+		return s.form.onShared(msg), s.reloadAfterWrite()
 	case linkMsg:
-		return s.linked(msg)
+		return s.onLink(msg), nil
 	case finalizedMsg:
-		return s.finalized(msg)
+		if msg.err != nil {
+			return ui.Failure("Finalize", msg.err), s.reloadAfterWrite()
+		}
+		return ui.Notify{Kind: ui.Done, Text: "Finalized. " + msg.res.Message.Line(200)}, s.reloadAfterWrite()
 	case ui.Changed:
 		if r, ok := msg.Object.(journey.Record); ok && r.CUID == s.id && s.j != nil {
 			s.j.Record = r
-			s.settle()
 		}
 	case keymap.Press:
-		return s.key(msg)
+		return s.Key(msg, s.key)
 	}
 	return nil, nil
 }
 
-// took shows what was read. A question that is open was asked about what is no
+// refresh brings steps, keys and page to the present state.
+func (s *Screen) refresh() {
+	if s.j != nil { // a link lapses while one looks
+		s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, s.env.Now())
+		s.form.customer, s.form.unclear = s.j.Customer, s.j.Record.Unclear
+	}
+	s.refreshKeys()
+	s.Layout()
+}
+
+// start marks a write as under way; the keys of writes are off until its outcome.
+func (s *Screen) start(what string) {
+	s.doing = what
+	s.refresh()
+}
+
+// show takes what was read. A question that is open was asked about what is no
 // longer so: it is closed when the customer or the journey moved on.
-func (s *Screen) took(msg journeyMsg) ui.Action {
+func (s *Screen) show(msg journeyMsg) ui.Action {
 	before := s.j
 	s.j, s.at = &msg.j, msg.at
-	if before == nil || standing(*before) == standing(msg.j) {
+	if before == nil || questionBasis(*before) == questionBasis(msg.j) {
 		return nil
 	}
 	return ui.Withdraw{ID: s.id, Why: "The customer or the application changed meanwhile; look again."}
 }
 
-// standing is what the questions of this screen depend on.
-func standing(j journey.Journey) string {
+// questionBasis is what the questions of this screen depend on.
+func questionBasis(j journey.Journey) string {
 	out := string(j.Customer.Status) + " " + string(j.Application.Status)
 	for _, st := range j.Steps {
 		if st.Key != "link" {
@@ -148,39 +156,33 @@ func standing(j journey.Journey) string {
 	return out
 }
 
-func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
+func (s *Screen) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
-	case s.view.Searching(): // every key is text
-		s.view.Update(msg)
-		return nil, nil
-	case (k.Global.Back.Match(msg) || k.Global.Quit.Match(msg)) && s.view.Clear():
-		return ui.Handled{}, nil
-	case k.Global.Reload.Match(msg):
-		return nil, s.load()
-	case s.keys.Share.Match(msg):
-		return s.askShare(), nil
-	case s.keys.Link.Match(msg):
-		return s.makeLink(), nil
-	case s.keys.Finalize.Match(msg):
-		return s.askFinalize(), nil
-	case s.keys.Operations.Match(msg):
-		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + s.id}}, nil
-	case k.Item.CopyID.Match(msg):
-		return ui.Copy{Text: s.id, What: "the customer id"}, nil
-	case k.Item.CopyJSON.Match(msg) && s.link != nil:
-		return ui.Copy{Text: string(s.link.URL), What: "the link"}, nil
-	case k.Item.CopyJSON.Match(msg) && s.j != nil && len(s.j.Customer.Raw) > 0:
-		return ui.Copy{Text: string(s.j.Customer.Raw), What: "the customer as JSON"}, nil
-	case k.Item.Raw.Match(msg) && s.j != nil && len(s.j.Application.Raw) > 0:
-		return ui.Raw{Title: "Application of " + s.id, JSON: s.j.Application.Raw}, nil
+	case k.Global.Reload.Match(p):
+		return nil, s.load(), true
+	case s.keys.Share.Match(p):
+		return s.form.ask(), nil, true
+	case s.keys.Link.Match(p):
+		return s.askLink(), nil, true
+	case s.keys.Finalize.Match(p):
+		return s.askFinalize(), nil, true
+	case s.keys.Operations.Match(p):
+		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + s.id}}, nil, true
+	case k.Item.CopyID.Match(p):
+		return ui.Copy{Text: s.id, What: "the customer id"}, nil, true
+	case k.Item.CopyJSON.Match(p) && s.link != nil:
+		return ui.Copy{Text: string(s.link.URL), What: "the link"}, nil, true
+	case k.Item.CopyJSON.Match(p) && s.j != nil && len(s.j.Customer.Raw) > 0:
+		return ui.Copy{Text: string(s.j.Customer.Raw), What: "the customer as JSON"}, nil, true
+	case k.Item.Raw.Match(p) && s.j != nil && len(s.j.Application.Raw) > 0:
+		return ui.Raw{Title: "Application of " + s.id, JSON: s.j.Application.Raw}, nil, true
 	}
-	s.view.Update(msg)
-	return nil, nil
+	return nil, nil, false
 }
 
-// settle switches keys by what the journey allows; a key that is off says why.
-func (s *Screen) settle() {
+// refreshKeys switches keys by what the journey allows; a key that is off says why.
+func (s *Screen) refreshKeys() {
 	why := ""
 	switch {
 	case s.doing != "":
@@ -190,7 +192,7 @@ func (s *Screen) settle() {
 	case s.stale && s.loads.Busy():
 		why = "Wait: the customer is read again after what was done."
 	case s.stale:
-		why = "Something was sent and the customer could not be read since: reload first" + journey.Press(s.env.Keys.Global.Reload) + "."
+		why = "Something was sent and the customer could not be read since: reload first" + press(s.env.Keys.Global.Reload) + "."
 	}
 	s.keys.Share.Set(why)
 	s.keys.Link.Set(why)
@@ -198,92 +200,76 @@ func (s *Screen) settle() {
 	if why != "" {
 		return
 	}
-	switch r := s.j.Record; {
-	case r.Applied:
-		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize" + journey.Press(s.keys.Finalize) + ".")
+	if s.j.Record.Applied {
+		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize" + press(s.keys.Finalize) + ".")
 	}
 	for _, st := range s.j.Steps {
 		if st.Key == "finalize" && st.State == journey.Done {
 			s.keys.Finalize.Set("The application was submitted already.")
 		}
 		if st.Key == "finalize" && st.State == journey.Unclear {
-			s.keys.Finalize.Set("It was sent, and its outcome is not known yet: reload" + journey.Press(s.env.Keys.Global.Reload) + " to look, or see opdeck audit unsettled.")
+			s.keys.Finalize.Set("It was sent, and its outcome is not known yet: reload" + press(s.env.Keys.Global.Reload) + " to look, or see opdeck audit unsettled.")
 		}
 	}
 }
 
-func known(u untrusted.Text) string {
-	if u == "" {
-		return "not known"
-	}
-	return u.Line(30)
-}
-
-// facts are what a question shows below the customer's id.
-func (s *Screen) facts() []widget.Pair {
-	c := s.j.Customer
-	return []widget.Pair{{Label: "customer", Value: s.name(), Long: true},
-		{Label: "kind", Value: known(c.Type)}, {Label: "status", Value: known(c.Status)}}
-}
-
-// again reads the customer after a write; its keys are off until then.
-func (s *Screen) again() tea.Cmd {
+// reloadAfterWrite reads the customer again; the keys of writes are off until then.
+func (s *Screen) reloadAfterWrite() tea.Cmd {
 	s.doing, s.stale = "", true
-	cmd := s.load()
-	s.settle()
-	return cmd
+	return s.load()
 }
 
-func (s *Screen) makeLink() ui.Action {
-	s.doing = "making a link"
-	s.settle()
-	t, ctx, client, id, now := s.env.Ticket(), s.env.Root, s.client, s.id, s.env.Now
-	return ui.Write{What: "verification link", Cmd: func() tea.Msg {
-		l, err := client.Link(ctx, id)
-		return linkMsg{t, l, now(), err}
-	}}
+func (s *Screen) askLink() ui.Action {
+	return ui.Confirm{ID: s.id, Title: "Verification link", Verb: "Make a link", Mild: true, Facts: facts(s.id, s.j.Customer),
+		Ask: "Make a verification link for " + draw.Cut(name(s.id, s.j.Customer), 60) + "?",
+		Yes: func(ui.Seen) tea.Cmd {
+			s.start("making a link")
+			t, ctx, client, id, now := s.env.Ticket(), s.env.Root, s.client, s.id, s.env.Now
+			return func() tea.Msg {
+				l, err := client.Link(ctx, id)
+				return linkMsg{t, l, now(), err}
+			}
+		}}
 }
 
-func (s *Screen) linked(msg linkMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) onLink(msg linkMsg) ui.Action {
 	s.doing = ""
-	s.settle()
 	if msg.err != nil {
-		return ui.Failure("Link", msg.err), nil
+		return ui.Failure("Link", msg.err)
 	}
 	s.link, s.until = &msg.link, msg.at.Add(time.Duration(msg.link.TTL)*time.Second)
 	if lines, err := widget.QR(string(msg.link.URL)); err == nil {
 		s.code = lines
 	}
 	s.j.Record.LinkAt, s.j.Record.LinkUntil = msg.at, s.until
-	return ui.Copy{Text: string(msg.link.URL), What: "the link"}, nil
+	return ui.Copy{Text: string(msg.link.URL), What: "the link"}
 }
 
 func (s *Screen) askFinalize() ui.Action {
-	facts := s.facts()
+	list := facts(s.id, s.j.Customer)
 	switch k := s.j.Application.Kind(); {
 	case k != "":
-		facts = append(facts, widget.Pair{Label: "application", Value: strings.ToLower(k) + ", " + dash(s.j.Application.Status.Line(30))})
+		list = append(list, widget.Pair{Label: "application", Value: strings.ToLower(k) + ", " + dash(s.j.Application.Status.Line(30))})
 	case s.j.Application.Unread:
-		facts = append(facts, widget.Pair{Label: "application", Value: "could not be read"})
+		list = append(list, widget.Pair{Label: "application", Value: "could not be read"})
 	default:
-		facts = append(facts, widget.Pair{Label: "application", Value: "none seen"})
+		list = append(list, widget.Pair{Label: "application", Value: "none seen"})
 	}
 	switch r := s.j.Record; {
 	case len(r.Outstanding) > 0:
-		facts = append(facts, widget.Pair{Label: "outstanding", Value: strings.Join(r.Outstanding, ", "), Long: true})
+		list = append(list, widget.Pair{Label: "outstanding", Value: strings.Join(r.Outstanding, ", "), Long: true})
 	case r.Applied && r.Outstanding == nil:
-		facts = append(facts, widget.Pair{Label: "outstanding", Value: "not known: the answer to the share was not seen", Long: true})
+		list = append(list, widget.Pair{Label: "outstanding", Value: "not known: the answer to the share was not seen", Long: true})
 	}
 	risk := "A submitted application cannot be taken back from here."
 	if s.j.Application.Kind() == "" {
 		risk = "No application was read: the service decides whether there is one. " + risk
 	}
-	return ui.Confirm{ID: s.id, Title: "Finalize application", Verb: "Finalize", Facts: facts,
-		Ask:  "Submit the application of " + draw.Cut(s.name(), 60) + " for review?",
+	return ui.Confirm{ID: s.id, Title: "Finalize application", Verb: "Finalize", Facts: list,
+		Ask:  "Submit the application of " + draw.Cut(name(s.id, s.j.Customer), 60) + " for review?",
 		Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
-			s.doing = "finalizing"
-			s.settle()
+			s.start("finalizing")
 			t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.id
 			return func() tea.Msg {
 				res, err := client.Finalize(ctx, id)
@@ -292,19 +278,11 @@ func (s *Screen) askFinalize() ui.Action {
 		}}
 }
 
-func (s *Screen) finalized(msg finalizedMsg) (ui.Action, tea.Cmd) {
-	again := s.again()
-	if msg.err != nil {
-		return ui.Failure("Finalize", msg.err), again
-	}
-	return ui.Notify{Kind: ui.Done, Text: "Finalized. " + msg.res.Message.Line(200)}, again
-}
-
-// Counts implements ui.Counter: the lives of token and link run down.
+// Counts implements ui.Ticker: the lives of token and link run down.
 func (s *Screen) Counts(now time.Time) time.Time {
 	var a, b time.Time
-	if !s.asked.IsZero() {
-		_, a = draw.Until(s.asked.Add(api.ShareTokenLife), now)
+	if !s.form.asked.IsZero() {
+		_, a = draw.Until(s.form.asked.Add(api.ShareTokenLife), now)
 	}
 	if s.link != nil {
 		_, b = draw.Until(s.until, now)
@@ -312,35 +290,11 @@ func (s *Screen) Counts(now time.Time) time.Time {
 	return ui.Sooner(a, b)
 }
 
-// View implements ui.Screen.
-func (s *Screen) View() string {
-	s.view.SetLines(s.lines())
-	return strings.Join(draw.Lay(s.view.Lines(), s.w, s.h), "\n")
-}
-
-// SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.view.SetSize(w, h)
-}
-
-// Help implements ui.Screen.
+// Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Key {
-	hits, k := s.view.Hints(), s.env.Keys
-	if s.view.Searching() {
-		return hits
-	}
-	list := append(hits, keymap.Join(s.keys, k.Item, k.Nav)...)
-	if s.j != nil && s.env.Masked() && slices.ContainsFunc(s.j.Customer.Details(), func(d api.Detail) bool { return d.Personal }) {
-		show := k.Global.Reveal
-		show.Extra = false
-		list = append(list, show)
-	}
-	return append(list, k.Global.Reload, k.Viewer.Search)
+	secrets := s.j != nil && slices.ContainsFunc(s.j.Customer.Details(), func(d api.Detail) bool { return d.Personal })
+	return s.PageKeys(secrets, keymap.Join(s.keys, s.env.Keys.Item)...)
 }
-
-// Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return s.view.Searching() }
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string {
@@ -355,14 +309,10 @@ func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindCompliance, ID:
 
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: "service", At: s.at, Class: "customer", Loading: s.loads.Busy()}
-	if s.err != nil {
-		src.Problem = s.err.Public
-	}
-	return src
+	return ui.Source{Origin: "service", At: s.at, Class: "customer", Loading: s.loads.Busy(), Problem: ui.Problem(s.err)}
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	if kind == ui.KindCompliance {
 		return s.id

@@ -168,13 +168,17 @@ func TestScreens(t *testing.T) {
 		"hostile":  {f: hostile()},
 		"token":    {f: individual(), keys: []string{"S"}},
 		"question": {f: with(func(f *fake) { f.rec = journey.Record{Applied: true, Outstanding: []string{}} }), keys: []string{"f"}},
-		"link":     {f: linked, keys: []string{"l", "end"}},
+		"link":     {f: linked, keys: []string{"l", "yes", "end"}},
 	} {
 		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
 			t.Run(name+"-"+size, func(t *testing.T) {
-				r, _ := open(t, c.f)
+				r, clock := open(t, c.f)
 				r.Send(uitest.Size(wh[0], wh[1]))
 				for _, k := range c.keys {
+					if k == "yes" {
+						k = "y"
+						r.Send(clock.Wait(shelltest.Armed))
+					}
 					r.Send(uitest.Key(k))
 				}
 				golden.RequireEqual(t, r.View())
@@ -211,7 +215,8 @@ func TestKeysWaitForAFreshRead(t *testing.T) {
 	var s *Screen
 	make := func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, p.ID); return s }
 	r := shelltest.Open(t, clock, make, ui.Place{Kind: ui.KindCompliance, ID: cuid})
-	again := s.again() // not answered yet
+	again := s.reloadAfterWrite() // not answered yet
+	s.refresh()
 	r.Send(uitest.Key("f"))
 	has(t, r, "the customer is read again after what was done")
 	r.Send(again(), uitest.Key("f"))
@@ -292,6 +297,11 @@ func TestLinkIsCopiedAndLapses(t *testing.T) {
 	var copies []string
 	r, clock := open(t, f, shelltest.Copies(&copies))
 	r.Send(uitest.Size(100, 60), uitest.Key("l"))
+	has(t, r, "Make a verification link for", "[ No ]")
+	if len(copies) != 0 {
+		t.Fatal("a link was made before the answer")
+	}
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	has(t, r, "host  https://verify.example.com", "lapses in 15m", "█")
 	if len(copies) != 1 {
 		t.Errorf("copied %d times", len(copies))
@@ -397,9 +407,11 @@ func TestEverySize(t *testing.T) {
 	f.link = func() (api.Link, error) {
 		return api.Link{URL: untrusted.Text("https://x.example/" + strings.Repeat("a", 300) + apitest.Hostile), TTL: 60}, nil
 	}
-	r, _ := open(t, f)
+	r, clock := open(t, f)
 	shelltest.Sizes(r)
 	r.Send(uitest.Key("l"))
+	shelltest.Sizes(r)
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	shelltest.Sizes(r)
 	r.Send(uitest.Key("S"))
 	shelltest.Sizes(r)
@@ -418,7 +430,7 @@ func TestWithoutRecords(t *testing.T) {
 	if len(f.shares) != 1 {
 		t.Fatalf("the token was presented %d times\n%s", len(f.shares), r.View())
 	}
-	r.Send(uitest.Key("l"))
+	r.Send(uitest.Key("l"), clock.Wait(shelltest.Armed), uitest.Key("y"))
 	has(t, r, "https://verify.example.com/x")
 	r.Send(uitest.Key("f"))
 	has(t, r, "Submit the application of Customer "+cuid, "could not be read")

@@ -1,33 +1,69 @@
 package compliance
 
 import (
+	"context"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/api/secret"
-	"opdeck/internal/domain/journey"
+	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
 
-// askShare takes the token unseen, then asks with the customer's id and kind.
-func (s *Screen) askShare() ui.Action {
-	s.asked = s.env.Now()
+// Sharer presents a share token for a customer.
+type Sharer interface {
+	Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
+}
+
+// ShareForm is the form for a customer's share token as a program of its own: it
+// takes the token unseen, asks with the customer's id and kind, presents the token
+// and tells what came of it.
+type ShareForm struct{ ui.Model }
+
+// NewShareForm makes the form for a customer; the token goes to client once.
+func NewShareForm(o ui.Options, client Sharer, c api.Customer) ShareForm {
+	return ShareForm{ui.Alone(o, ui.Place{Kind: "share", ID: string(c.CUID)}, func(env *ui.Env) ui.Screen { return newSharePage(env, client, c) })}
+}
+
+// Update implements tea.Model.
+func (m ShareForm) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := m.Model.Update(msg)
+	return m, cmd
+}
+
+// share is the form's dialogs and what they send; the customer's screen and
+// ShareForm use it.
+type share struct {
+	env      *ui.Env
+	client   Sharer
+	id       string
+	customer api.Customer
+	unclear  bool          // a token was sent before and its outcome is not known
+	off      func() string // why no token can be presented now, "" when it can
+	started  func()        // a token is on its way
+	asked    time.Time     // when the form was opened: a token issued then lives 20 minutes
+}
+
+// ask takes the token unseen, then asks with the customer's id and kind.
+func (f *share) ask() ui.Action {
+	f.asked = f.env.Now()
 	kind := "The customer's kind is not known."
-	switch s.j.Customer.Type {
+	switch f.customer.Type {
 	case api.Individual:
 		kind = "INDIVIDUAL: one token carries the customer's own verified profile."
 	case api.Corporate:
 		kind = "CORPORATE: one token carries the company with its verified beneficiaries."
 	}
-	intro := []string{draw.Cut(s.name(), 80) + ", " + kind,
-		"A token works once and lives about 20 minutes: one issued just now lapses at " + draw.Clock(s.asked.Add(api.ShareTokenLife), s.env.Zone()) + ".",
+	intro := []string{draw.Cut(name(f.id, f.customer), 80) + ", " + kind,
+		"A token works once and lives about 20 minutes: one issued just now lapses at " + draw.Clock(f.asked.Add(api.ShareTokenLife), f.env.Zone()) + ".",
 		"What you paste is not shown, kept or logged."}
-	if s.env.About.Ground == ui.Sandbox {
-		intro = append(intro, demoTokens(s.j.Customer.Type == api.Corporate))
+	if f.env.About.Ground == ui.Sandbox {
+		intro = append(intro, demoTokens(f.customer.Type == api.Corporate))
 	}
 	return ui.Ask{Title: "Share token", Verb: "Go on", Intro: intro,
 		Fields: []widget.Field{{Label: "Token", Secret: true, Max: 4096, Check: checkToken}},
@@ -36,17 +72,27 @@ func (s *Screen) askShare() ui.Action {
 			if err != nil {
 				return ui.Explain{Title: "Share token", Lines: []string{api.AsError(err).Public}}, nil
 			}
-			if why := s.keys.Share.Why(); why != "" { // it changed while the token was typed
+			if why := f.off(); why != "" { // it changed while the token was typed
 				return ui.Explain{Title: "Share token", Lines: []string{why, "The token was not presented."}}, nil
 			}
-			risk := "Once applied, the customer cannot be shared again."
-			if s.j.Record.Unclear {
-				risk = "An earlier token was sent and its outcome is not known: present a new one, never the same. " + risk
+			return f.confirm(token), nil
+		}}
+}
+
+func (f *share) confirm(token secret.Value) ui.Action {
+	risk := "Once applied, the customer cannot be shared again."
+	if f.unclear {
+		risk = "An earlier token was sent and its outcome is not known: present a new one, never the same. " + risk
+	}
+	return ui.Confirm{ID: f.id, Title: "Share verified data", Verb: "Share", Facts: facts(f.id, f.customer), Risk: risk,
+		Ask: "Present this token for " + draw.Cut(name(f.id, f.customer), 60) + "?",
+		Yes: func(ui.Seen) tea.Cmd {
+			f.started()
+			t, ctx, client, id := f.env.Ticket(), f.env.Root, f.client, f.id
+			return func() tea.Msg {
+				res, err := client.Share(ctx, id, token)
+				return sharedMsg{t, res, err}
 			}
-			return ui.Confirm{ID: s.id, Title: "Share verified data", Verb: "Share", Facts: s.facts(),
-				Ask:  "Present this token for " + draw.Cut(s.name(), 60) + "?",
-				Risk: risk,
-				Yes:  func(ui.Seen) tea.Cmd { return s.share(token) }}, nil
 		}}
 }
 
@@ -66,36 +112,140 @@ func checkToken(v string) error {
 	return nil
 }
 
-func (s *Screen) share(token secret.Value) tea.Cmd {
-	s.doing = "presenting the token"
-	s.settle()
-	t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.id
-	return func() tea.Msg {
-		res, err := client.Share(ctx, id, token)
-		return sharedMsg{t, res, err}
-	}
+type sharedMsg struct {
+	ui.Ticket
+	res api.ShareResult
+	err error
 }
 
-func (s *Screen) shared(msg sharedMsg) (ui.Action, tea.Cmd) {
-	again := s.again()
-	if api.KindOf(msg.err) == api.UnknownOutcome {
-		s.asked = time.Time{} // that token is not presented again
-	}
+// onShared says what came of a token, and forgets when it was asked for once it
+// cannot be presented again.
+func (f *share) onShared(msg sharedMsg) ui.Action {
+	keys := f.env.Keys.Compliance
 	switch {
 	case msg.err != nil:
-		return ui.Failure("Share", msg.err), again
+		if api.KindOf(msg.err) == api.UnknownOutcome {
+			f.asked = time.Time{}
+		}
+		return ui.Failure("Share", msg.err)
 	case !msg.res.Applied:
 		return ui.Explain{Title: "The token was not applied", Lines: []string{msg.res.Message.Line(400),
-			"Nothing was changed. It can be tried again with a corrected token" + journey.Press(s.keys.Share) + "."}}, again
+			"Nothing was changed. It can be tried again with a corrected token" + press(keys.Share) + "."}}
 	}
-	s.asked = time.Time{}
-	told := "Applied. "
-	if msg.res.Outstanding == nil {
-		told += "What is outstanding is not known: make a link" + journey.Press(s.keys.Link) + " to find out."
-	} else if n := len(msg.res.Outstanding); n > 0 {
-		told += draw.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + journey.Press(s.keys.Link) + " for the customer."
-	} else {
-		told += "Finalize the application" + journey.Press(s.keys.Finalize) + "."
-	}
-	return ui.Notify{Kind: ui.Done, Text: told}, again
+	f.asked = time.Time{}
+	return ui.Notify{Kind: ui.Done, Text: "Applied. " + whatNext(msg.res, keys)}
 }
+
+// whatNext says what is to be done after a token was applied.
+func whatNext(res api.ShareResult, keys keymap.Compliance) string {
+	switch n := len(res.Outstanding); {
+	case res.Outstanding == nil:
+		return "What is outstanding is not known: make a link" + press(keys.Link) + " to find out."
+	case n > 0:
+		return draw.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + press(keys.Link) + " for the customer."
+	}
+	return "Finalize the application" + press(keys.Finalize) + "."
+}
+
+// press names the key of an act in a sentence.
+func press(k keymap.Key) string { return " (" + k.Help().Key + ")" }
+
+// name is what the customer is called here: by the record, else by the id.
+func name(id string, c api.Customer) string {
+	if n := c.FullName().Line(200); n != "" {
+		return n
+	}
+	return "Customer " + untrusted.Text(id).Line(64)
+}
+
+// facts are what a question shows below the customer's id.
+func facts(id string, c api.Customer) []widget.Pair {
+	return []widget.Pair{{Label: "customer", Value: name(id, c), Long: true},
+		{Label: "kind", Value: known(c.Type)}, {Label: "status", Value: known(c.Status)}}
+}
+
+func known(u untrusted.Text) string {
+	if u == "" {
+		return "not known"
+	}
+	return u.Line(30)
+}
+
+// sharePage is what stands behind the dialogs of a ShareForm; it implements
+// ui.Screen.
+type sharePage struct {
+	ui.Page
+	env  *ui.Env
+	form share
+	keys keymap.Compliance
+	told string // what came of the token
+}
+
+func newSharePage(env *ui.Env, client Sharer, c api.Customer) *sharePage {
+	s := &sharePage{env: env, keys: env.Keys.Compliance}
+	s.form = share{env: env, client: client, id: string(c.CUID), customer: c,
+		off: func() string { return s.keys.Share.Why() }, started: func() { s.keys.Share.Set("A token is on its way.") }}
+	s.Page = ui.NewPage(env, s.lines)
+	return s
+}
+
+// openMsg opens the form at the start.
+type openMsg struct{ ui.Ticket }
+
+// Init implements ui.Screen.
+func (s *sharePage) Init() tea.Cmd {
+	t := s.env.Ticket()
+	return func() tea.Msg { return openMsg{t} }
+}
+
+// Update implements ui.Screen.
+func (s *sharePage) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	defer s.Layout()
+	switch msg := msg.(type) {
+	case openMsg:
+		if s.keys.Share.Enabled() {
+			return s.form.ask(), nil
+		}
+	case sharedMsg:
+		s.keys.Share.Set("")
+		switch {
+		case msg.err == nil && msg.res.Applied:
+			s.told = "The token was applied: a customer is shared once."
+			s.keys.Share.Set(s.told)
+		case api.KindOf(msg.err) == api.UnknownOutcome:
+			s.told, s.form.unclear = "A token was sent, and its outcome is not known.", true
+		default:
+			s.told = "The token was not applied."
+		}
+		return s.form.onShared(msg), nil
+	case keymap.Press:
+		return s.Key(msg, func(p keymap.Press) (ui.Action, tea.Cmd, bool) {
+			if s.keys.Share.Match(p) {
+				return s.form.ask(), nil, true
+			}
+			return nil, nil, false
+		})
+	}
+	return nil, nil
+}
+
+func (s *sharePage) lines() []string {
+	th := s.env.Theme
+	out := widget.Pairs(th, append([]widget.Pair{{Label: "id", Value: untrusted.Text(s.form.id).Line(64)}}, facts(s.form.id, s.form.customer)...), s.W)
+	if s.told != "" {
+		out = append(out, "", th.Strong.Render(s.told))
+	}
+	return out
+}
+
+// Keys implements ui.Screen.
+func (s *sharePage) Keys() []keymap.Key { return []keymap.Key{s.keys.Share} }
+
+// Title implements ui.Screen.
+func (s *sharePage) Title() string { return "Share token" }
+
+// Place implements ui.Screen.
+func (s *sharePage) Place() ui.Place { return ui.Place{Kind: "share", ID: s.form.id} }
+
+// Source implements ui.Screen.
+func (s *sharePage) Source() ui.Source { return ui.Source{} }

@@ -131,8 +131,8 @@ func TestTheCodeIsWhole(t *testing.T) {
 		f.link = func() (api.Link, error) {
 			return api.Link{URL: "https://verify.example.com/kyc/0123456789abcdef", TTL: 900}, nil
 		}
-		r, _ := open(t, f)
-		r.Send(uitest.Size(80, h), uitest.Key("l"))
+		r, clock := open(t, f)
+		r.Send(uitest.Size(80, h), uitest.Key("l"), clock.Wait(shelltest.Armed), uitest.Key("y"))
 		most := 0
 		for range 6 {
 			n := 0

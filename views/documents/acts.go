@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -40,7 +41,7 @@ func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case s.keys.Remove.Match(msg) && has:
 		return s.askRemove(doc), nil
 	case s.keys.Restore.Match(msg):
-		return s.restore(), nil
+		return s.askRestore(), nil
 	case s.keys.Attach.Match(msg):
 		return s.askAttach(), nil
 	case s.keys.Upload.Match(msg):
@@ -58,14 +59,9 @@ func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case item.Raw.Match(msg) && s.op != nil:
 		return ui.Raw{Title: "Operation " + s.id, JSON: mask.Shown(s.op.Raw, s.env.Masked())}, nil
 	}
-	if s.table.Update(msg) {
-		s.settle()
-	}
+	s.table.Update(msg)
 	return nil, nil
 }
-
-// start marks the write as under way; its keys are off until the outcome.
-func (s *Screen) start(what string) { s.doing = what; s.settle() }
 
 // locked explains instead of asking: nothing would be sent anyway.
 func (s *Screen) locked(d api.Document, act string) ui.Action {
@@ -102,51 +98,68 @@ func (s *Screen) askRemove(d api.Document) ui.Action {
 		Yes: func(ui.Seen) tea.Cmd { return s.remove(seen, d, ended) }}
 }
 
-func (s *Screen) remove(seen api.Operation, d api.Document, force bool) tea.Cmd {
-	s.start("removing " + d.FileName.Line(40))
-	t, ctx, client := s.env.Ticket(), s.env.Root, s.client
-	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
+// write runs a write: its keys are off until the outcome. It gets a context that
+// outlives the screen and returns the operation as it is after it.
+func (s *Screen) write(doing string, m wroteMsg, run func(context.Context, Client) (api.Operation, error)) tea.Cmd {
+	s.doing = doing
+	s.layout()
+	m.Ticket = s.env.Ticket()
+	ctx, client := s.env.Root, s.client
 	return func() tea.Msg {
-		op, err := client.RemoveDocument(ctx, r)
-		return wroteMsg{Ticket: t, what: "Removal", done: "Removed " + d.FileName.Line(40) + "; z puts it back.", op: &op,
-			took: &removed{r.GUID, d.FileName.Line(80)}, err: err}
+		op, err := run(ctx, client)
+		m.op, m.err = &op, err
+		return m
 	}
 }
 
-func (s *Screen) restore() ui.Action {
-	last := s.undone[len(s.undone)-1]
-	s.start("putting back " + last.name)
-	t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.id
-	return ui.Write{What: "put back " + last.name, Cmd: func() tea.Msg {
-		op, err := client.AttachDocument(ctx, id, last.guid, "")
-		return wroteMsg{Ticket: t, what: "Putting back", done: "Put back " + last.name + ".", op: &op, back: last.guid, err: err}
-	}}
+func (s *Screen) remove(seen api.Operation, d api.Document, force bool) tea.Cmd {
+	name := d.FileName.Line(40)
+	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
+	return s.write("removing "+name, wroteMsg{what: "Removal", done: "Removed " + name + "; z puts it back.", took: &removed{r.GUID, d.FileName.Line(80)}},
+		func(ctx context.Context, c Client) (api.Operation, error) { return c.RemoveDocument(ctx, r) })
 }
 
-func (s *Screen) askAttach() ui.Action {
-	return ui.Ask{Title: "Attach a document", Verb: "Attach",
-		Intro: []string{"An uploaded document is linked to operation " + draw.ID(s.id, 13) + " by its id."},
-		Fields: []widget.Field{
-			{Label: "Document id", Check: func(v string) error { return checkID(v) }},
-			{Label: "Name there (optional)", Max: 255},
-		},
-		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			guid, name := v.Text(0), v.Text(1)
-			s.start("attaching " + draw.ID(guid, 13))
-			t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.id
-			return ui.Write{What: "attach " + draw.ID(guid, 13), Cmd: func() tea.Msg {
-				op, err := client.AttachDocument(ctx, id, guid, name)
-				return wroteMsg{Ticket: t, what: "Attaching", done: "Attached.", op: &op, err: err}
-			}}, nil
+// target are the facts of a question about the operation as a whole.
+func (s *Screen) target() []widget.Pair {
+	return []widget.Pair{{Label: "operation", Value: s.id}, {Label: "status", Value: s.op.Status.Line(40)},
+		{Label: "amount", Value: draw.Money(s.op.SourceAmount.Sum)}}
+}
+
+func (s *Screen) askRestore() ui.Action {
+	last, id := s.undone[len(s.undone)-1], s.id
+	return ui.Confirm{ID: last.guid, Title: "Put back", Verb: "Put back", Mild: true, Ask: "Put " + draw.Middle(last.name, 60) + " back on the operation?", Facts: s.target(),
+		Yes: func(ui.Seen) tea.Cmd {
+			return s.write("putting back "+last.name, wroteMsg{what: "Putting back", done: "Put back " + last.name + ".", back: last.guid},
+				func(ctx context.Context, c Client) (api.Operation, error) {
+					return c.AttachDocument(ctx, id, last.guid, "")
+				})
 		}}
 }
 
-func checkID(v string) error {
-	if err := api.CheckID("document id", v); err != nil {
-		return api.AsError(err)
-	}
-	return nil
+func (s *Screen) askAttach() ui.Action {
+	return ui.Ask{Title: "Attach a document", Verb: "Go on",
+		Intro: []string{"An uploaded document is linked to operation " + draw.ID(s.id, 13) + " by its id."},
+		Fields: []widget.Field{
+			{Label: "Document id", Check: checkID},
+			{Label: "Name there (optional)", Max: 255},
+		},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			id, guid, name := s.id, v.Text(0), v.Text(1)
+			facts := s.target()
+			if name != "" {
+				facts = append(facts, widget.Pair{Label: "name there", Value: name, Long: true})
+			}
+			return ui.Confirm{ID: guid, Title: "Attach document", Verb: "Attach", Mild: true, Ask: "Attach this document to the operation?", Facts: facts,
+				Yes: func(ui.Seen) tea.Cmd {
+					return s.write("attaching "+draw.ID(guid, 13), wroteMsg{what: "Attaching", done: "Attached."},
+						func(ctx context.Context, c Client) (api.Operation, error) {
+							return c.AttachDocument(ctx, id, guid, name)
+						})
+				}}, nil
+		}}
 }
+
+func checkID(v string) error { return api.CheckID("document id", v) }
 
 // fileFields ask for a file of the host that runs the console.
 func fileFields() []widget.Field {
@@ -163,7 +176,7 @@ func checkFile(v string) error {
 		return &api.Error{Kind: api.Usage, Public: "Name a file."}
 	}
 	if strings.ContainsRune(v, 0) {
-		return &api.Error{Kind: api.Usage, Public: "This is no file name."}
+		return &api.Error{Kind: api.Usage, Public: "Not a valid file name."}
 	}
 	return nil
 }
@@ -178,27 +191,44 @@ func expand(path string) string {
 }
 
 func (s *Screen) askUpload() ui.Action {
-	return ui.Ask{Title: "Upload and attach", Verb: "Upload", Fields: fileFields(),
+	return ui.Ask{Title: "Upload and attach", Verb: "Go on", Fields: fileFields(),
 		Intro: []string{"The file goes into the customer's store and is then linked to operation " + draw.ID(s.id, 13) + ".",
 			"PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			path, kind, info := expand(v.Text(0)), v.Text(1), v.Text(2)
-			name := untrusted.Text(filepath.Base(path)).Line(60)
-			s.start("uploading " + name)
-			t, ctx, client, op := s.env.Ticket(), s.env.Root, s.client, *s.op
-			return ui.Write{What: "upload " + name, Cmd: func() tea.Msg {
-				now, err := uploadAndAttach(ctx, client, op, path, kind, info)
-				return wroteMsg{Ticket: t, what: "Upload", done: "Uploaded and attached " + name + ".", op: &now, err: err}
-			}}, nil
+			op, f := *s.op, fileFrom(v)
+			return ui.Confirm{ID: s.id, Title: "Upload and attach", Verb: "Upload", Mild: true, Ask: "Upload " + f.name + " and attach it to the operation?",
+				Facts: append(f.facts(), s.target()[1:]...),
+				Yes: func(ui.Seen) tea.Cmd {
+					return s.write("uploading "+f.name, wroteMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
+						func(ctx context.Context, c Client) (api.Operation, error) { return uploadAndAttach(ctx, c, op, f) })
+				}}, nil
 		}}
 }
 
-func uploadAndAttach(ctx context.Context, c Client, op api.Operation, path, kind, info string) (api.Operation, error) {
-	f, err := c.Upload(ctx, string(op.Customer.CUID), path, kind, info)
+// file is what the fields of a file say.
+type file struct{ path, name, kind, info string }
+
+func fileFrom(v ui.Values) file {
+	path := expand(v.Text(0))
+	return file{path, untrusted.Text(filepath.Base(path)).Line(60), v.Text(1), v.Text(2)}
+}
+
+func (f file) facts() []widget.Pair {
+	out := []widget.Pair{{Label: "file", Value: f.path, Long: true}}
+	for _, p := range []widget.Pair{{Label: "type", Value: f.kind}, {Label: "info", Value: f.info, Long: true}} {
+		if p.Value != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func uploadAndAttach(ctx context.Context, c Client, op api.Operation, from file) (api.Operation, error) {
+	f, err := c.Upload(ctx, string(op.Customer.CUID), from.path, from.kind, from.info)
 	if err != nil {
 		return api.Operation{}, err
 	}
-	now, err := c.AttachDocument(ctx, string(op.OPID), string(f.ID), filepath.Base(path))
+	now, err := c.AttachDocument(ctx, string(op.OPID), string(f.ID), filepath.Base(from.path))
 	if err != nil {
 		e := *api.AsError(err)
 		e.Hint = "The file is uploaded as " + f.ID.Line(64) + "; a attaches it by that id. " + e.Hint
@@ -208,11 +238,9 @@ func uploadAndAttach(ctx context.Context, c Client, op api.Operation, path, kind
 }
 
 func (s *Screen) askReplace(d api.Document) ui.Action {
-	if job, ok := s.job(string(d.GUID)); ok {
-		return s.askResume(job)
-	}
 	if len(s.jobs) > 0 {
-		return s.askResume(s.jobs[0])
+		i := slices.IndexFunc(s.jobs, func(j replace.Job) bool { return j.OldGUID == string(d.GUID) })
+		return s.askResume(s.jobs[max(i, 0)])
 	}
 	if d.IsLock {
 		return s.locked(d, "replaced")
@@ -225,45 +253,30 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 	}
 	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: fileFields(), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			path, kind, info := expand(v.Text(0)), v.Text(1), v.Text(2)
-			name := untrusted.Text(filepath.Base(path)).Line(60)
+			f := fileFrom(v)
 			return ui.Confirm{ID: string(d.GUID), Title: "Replace document", Verb: "Replace", Facts: s.facts(d),
-				Ask:  fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), name),
+				Ask:  fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), f.name),
 				Risk: "Between removal and attaching the operation is without this document.",
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.runJob("replacing "+d.FileName.Line(40), func(ctx context.Context, c Client) (replace.Job, error) {
-						return c.Replace(ctx, seen, string(d.GUID), path, kind, info, ended)
+						return c.Replace(ctx, seen, string(d.GUID), f.path, f.kind, f.info, ended)
 					})
 				}}, nil
 		}}
 }
 
-func (s *Screen) job(guid string) (replace.Job, bool) {
-	for _, j := range s.jobs {
-		if j.OldGUID == guid {
-			return j, true
-		}
-	}
-	return replace.Job{}, false
-}
-
-// standing says in words how far a job came.
-func standing(j replace.Job) string {
-	switch j.Step {
-	case replace.Planned:
-		return "nothing was sent yet"
-	case replace.Removing:
-		return "the removal was sent, its outcome is open"
-	case replace.Removed:
-		return "the old document is off, the new one is not uploaded"
-	case replace.Uploading:
-		return "the old document is off, the upload is open"
-	case replace.Uploaded:
-		return "the old document is off, the new one is uploaded but not attached"
-	case replace.Attaching:
-		return "the new document was sent for attaching, its outcome is open"
-	case replace.Abandoning:
-		return "it is being given up: the old document is put back"
+// jobStatus says in words how far a job came.
+func jobStatus(j replace.Job) string {
+	if said, ok := map[replace.Step]string{
+		replace.Planned:    "nothing was sent yet",
+		replace.Removing:   "the removal was sent, its outcome is open",
+		replace.Removed:    "the old document is off, the new one is not uploaded",
+		replace.Uploading:  "the old document is off, the upload is open",
+		replace.Uploaded:   "the old document is off, the new one is uploaded but not attached",
+		replace.Attaching:  "the new document was sent for attaching, its outcome is open",
+		replace.Abandoning: "it is being given up: the old document is put back",
+	}[j.Step]; ok {
+		return said
 	}
 	return string(j.Step)
 }
@@ -271,32 +284,36 @@ func standing(j replace.Job) string {
 // askResume offers to go on with a job that stands still, or to give it up; where
 // an outcome is not known, what a person may decide.
 func (s *Screen) askResume(j replace.Job) ui.Action {
-	type way struct {
+	type choice struct {
 		ui.Choice
-		do func(context.Context, Client) (replace.Job, error)
+		run func(context.Context, Client) (replace.Job, error)
 	}
-	ways := []way{{ui.Choice{Text: "Resume", Note: "look what became of it, then go on"}, func(ctx context.Context, c Client) (replace.Job, error) { return c.Resume(ctx, j.ID) }}}
+	list := []choice{{ui.Choice{Text: "Resume", Note: "look what became of it, then go on"},
+		func(ctx context.Context, c Client) (replace.Job, error) { return c.Resume(ctx, j.ID) }}}
 	for _, file := range j.Candidates[:min(len(j.Candidates), 4)] {
-		ways = append(ways, way{ui.Choice{Text: "Take " + draw.Middle(file, 24), Note: "this file is the uploaded one"},
+		list = append(list, choice{ui.Choice{Text: "Take " + draw.Middle(file, 24), Note: "this file is the uploaded one"},
 			func(ctx context.Context, c Client) (replace.Job, error) { return c.Use(ctx, j.ID, file) }})
 	}
 	switch j.Step {
 	case replace.Removing, replace.Uploading, replace.Attaching:
-		ways = append(ways, way{ui.Choice{Text: "Send again", Note: "what was not seen in time goes out once more"},
+		list = append(list, choice{ui.Choice{Text: "Send again", Note: "what was not seen in time goes out once more"},
 			func(ctx context.Context, c Client) (replace.Job, error) { return c.Again(ctx, j.ID) }})
 	}
-	ways = append(ways, way{ui.Choice{Text: "Give up", Note: "put the old document back"}, func(ctx context.Context, c Client) (replace.Job, error) { return c.Abandon(ctx, j.ID) }},
-		way{ui.Choice{Text: "Leave it", Note: "decide later"}, nil})
-	items := make([]ui.Choice, len(ways))
-	for i, w := range ways {
-		items[i] = w.Choice
+	list = append(list, choice{ui.Choice{Text: "Give up", Note: "put the old document back"},
+		func(ctx context.Context, c Client) (replace.Job, error) { return c.Abandon(ctx, j.ID) }},
+		choice{ui.Choice{Text: "Leave it", Note: "decide later"}, nil})
+	items := make([]ui.Choice, len(list))
+	for i, c := range list {
+		items[i] = c.Choice
 	}
 	return ui.Choose{Title: "Replacement of " + draw.Middle(j.OldName, 30), Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
-		if ways[i].do == nil {
+		c := list[i]
+		if c.run == nil {
 			return nil, nil
 		}
-		what := strings.ToLower(ways[i].Text) + ": the replacement"
-		return ui.Write{What: what, Cmd: s.runJob(what, ways[i].do)}, nil
+		return ui.Confirm{ID: j.OldGUID, Title: "Replacement", Verb: c.Text, Mild: true, Ask: c.Text + ": " + c.Note + "?",
+			Facts: append([]widget.Pair{{Label: "document", Value: draw.Middle(j.OldName, 60)}, {Label: "so far", Value: jobStatus(j), Long: true}}, s.target()...),
+			Yes:   func(ui.Seen) tea.Cmd { return s.runJob(strings.ToLower(c.Text)+": the replacement", c.run) }}, nil
 	}}
 }
 
@@ -307,7 +324,8 @@ type jobMsg struct {
 }
 
 func (s *Screen) runJob(what string, run func(context.Context, Client) (replace.Job, error)) tea.Cmd {
-	s.start(what)
+	s.doing = what
+	s.layout()
 	t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.id
 	return func() tea.Msg {
 		j, err := run(ctx, client)
@@ -338,7 +356,6 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 		s.err = &api.Error{Kind: api.Unavailable, Public: "this list is from before the last write; " + s.env.Keys.Global.Reload.Help().Key + " reads it."}
 	}
 	if msg.err != nil {
-		s.settle()
 		return append(acts, ui.Failure(msg.what, msg.err)), s.reread(msg.err)
 	}
 	if msg.took != nil {
@@ -347,14 +364,13 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 	if n := len(s.undone); msg.back != "" && n > 0 && s.undone[n-1].guid == msg.back {
 		s.undone = s.undone[:n-1]
 	}
-	s.settle()
 	return append(acts, ui.Notify{Kind: ui.Done, Text: msg.done}), nil
 }
 
 // reread looks again when what we show cannot be right any more.
 func (s *Screen) reread(err error) tea.Cmd {
 	if api.KindOf(err) == api.UnknownOutcome {
-		return s.look() // what is open is shown; it costs no call
+		return s.peek() // what is open is shown; it costs no call
 	}
 	switch e := api.AsError(err); e.Rule {
 	case api.RuleNotAttached, api.RuleChanged, api.RuleLocked, api.RuleEndState:

@@ -4,6 +4,7 @@ package documents
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,21 @@ type Client interface {
 // removed is a document that was taken off here and can be put back.
 type removed struct{ guid, name string }
 
-// Screen implements ui.Screen.
+// Model is the documents of one operation as a program of its own.
+type Model struct{ ui.Model }
+
+// New makes the model of one operation's documents; it writes through client.
+func New(o ui.Options, client Client, opid string) Model {
+	return Model{ui.Alone(o, ui.Place{Kind: ui.KindDocuments, ID: opid}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, opid) })}
+}
+
+// Update implements tea.Model.
+func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := m.Model.Update(msg)
+	return m, cmd
+}
+
+// Screen is the same in the console; it implements ui.Screen.
 type Screen struct {
 	env    *ui.Env
 	client Client
@@ -65,27 +80,30 @@ type Screen struct {
 	doing  string    // the write under way; its keys are off meanwhile
 	undone []removed // newest last
 
-	table *widget.Table
-	w, h  int
+	table      *widget.Table
+	head, foot []string // above and below the table
+	w, h       int
 }
 
-// New makes the screen of one operation's documents.
-func New(env *ui.Env, client Client, opid string) *Screen {
+// NewScreen makes the screen of one operation's documents.
+func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 	s := &Screen{env: env, client: client, id: opid, loads: env.Loads(), keys: env.Keys.Documents,
 		table: widget.NewTable(env.Theme, env.Keys, false,
 			widget.Column{Title: "name", Min: 14, Flex: 3, Middle: true}, widget.Column{Title: "type", Min: 18, Max: 24, Flex: 1, Drop: 2},
 			widget.Column{Title: "media type", Min: 15, Max: 30, Flex: 1, Drop: 4}, widget.Column{Title: "size", Min: 8, Align: widget.Right},
 			widget.Column{Title: "created", Min: 16, Drop: 3}, widget.Column{Title: "lock", Min: 8},
 			widget.Column{Title: "info", Min: 10, Flex: 2, Drop: 5})}
-	s.settle()
+	s.refreshKeys()
 	return s
 }
 
+// knownMsg is what the index holds: at the start, or after it changed (peek).
 type knownMsg struct {
 	ui.Ticket
 	op   api.Operation
 	at   time.Time
 	ok   bool
+	peek bool
 	jobs []replace.Job
 	open []followup.Row
 }
@@ -104,16 +122,24 @@ func (s *Screen) Init() tea.Cmd {
 		return nil
 	}
 	t, ctx := s.loads.Next(s.env.Ctx)
+	return s.known(ctx, t, false)
+}
+
+// known asks what is kept here: no call. A peek does not look at the jobs.
+func (s *Screen) known(ctx context.Context, t ui.Ticket, peek bool) tea.Cmd {
 	client, id := s.client, s.id
 	return func() tea.Msg {
-		op, at, ok := client.Known(ctx, id)
-		jobs, err := client.Unfinished(ctx, id)
-		if err != nil {
-			jobs = nil // told by the store's own screens; documents are shown all the same
+		m := knownMsg{Ticket: t, peek: peek, open: openWrites(ctx, client, id)}
+		m.op, m.at, m.ok = client.Known(ctx, id)
+		if !peek {
+			m.jobs, _ = client.Unfinished(ctx, id) // an error is told by the store's own screens
 		}
-		return knownMsg{t, op, at, ok, jobs, openWrites(ctx, client, id)}
+		return m
 	}
 }
+
+// peek looks again at what is kept here.
+func (s *Screen) peek() tea.Cmd { return s.known(s.env.Ctx, s.env.Ticket(), true) }
 
 func openWrites(ctx context.Context, client Client, id string) []followup.Row {
 	rows, err := client.OpenWrites(ctx, id)
@@ -121,18 +147,6 @@ func openWrites(ctx context.Context, client Client, id string) []followup.Row {
 		return nil // told by the audit trail's screen
 	}
 	return rows
-}
-
-// newerMsg is what the index holds after it changed.
-type newerMsg knownMsg
-
-// look asks the index alone, after it changed: no call.
-func (s *Screen) look() tea.Cmd {
-	t, ctx, client, id := s.env.Ticket(), s.env.Ctx, s.client, s.id
-	return func() tea.Msg {
-		op, at, ok := client.Known(ctx, id)
-		return newerMsg{Ticket: t, op: op, at: at, ok: ok, open: openWrites(ctx, client, id)}
-	}
 }
 
 func (s *Screen) load() tea.Cmd {
@@ -146,34 +160,18 @@ func (s *Screen) load() tea.Cmd {
 
 // Update implements ui.Screen.
 func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	defer s.layout()
 	switch msg := msg.(type) {
 	case knownMsg:
-		if !s.loads.Current(msg.Ticket) {
-			return nil, nil
-		}
-		s.jobs, s.open = msg.jobs, msg.open
-		if msg.ok {
-			s.show(msg.op, msg.at, "index")
-		}
-		if !msg.ok || s.env.Now().Sub(msg.at) > s.client.MaxAge() {
-			return nil, s.load()
-		}
+		return s.onKnown(msg)
 	case loadedMsg:
 		if !s.loads.Current(msg.Ticket) {
 			return nil, nil
 		}
-		if s.open = msg.open; msg.err != nil {
-			s.err = api.AsError(msg.err)
-			s.settle()
-			return nil, nil
+		if s.open = msg.open; msg.err == nil {
+			return s.show(msg.op, msg.at, "service"), nil
 		}
-		return s.show(msg.op, msg.at, "service"), nil
-	case newerMsg:
-		s.open = msg.open
-		s.settle()
-		if msg.ok && msg.at.After(s.at) && s.doing == "" {
-			return s.show(msg.op, msg.at, "index"), nil
-		}
+		s.err = api.AsError(msg.err)
 	case wroteMsg:
 		return s.wrote(msg)
 	case jobMsg:
@@ -181,15 +179,32 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		return s.wrote(msg.wroteMsg)
 	case ui.Changed:
 		if msg.Kind == ui.KindOperations && s.id != "" && !s.loads.Busy() {
-			return nil, s.look()
+			return nil, s.peek()
 		}
 		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation && msg.ID == s.id {
 			return s.show(op, s.env.Now(), msg.Origin), nil
 		}
-	case ui.DisplayChanged:
-		s.settle()
 	case keymap.Press:
 		return s.key(msg)
+	}
+	return nil, nil
+}
+
+func (s *Screen) onKnown(msg knownMsg) (ui.Action, tea.Cmd) {
+	if msg.peek {
+		if s.open = msg.open; msg.ok && msg.at.After(s.at) && s.doing == "" {
+			return s.show(msg.op, msg.at, "index"), nil
+		}
+		return nil, nil
+	}
+	if !s.loads.Current(msg.Ticket) {
+		return nil, nil
+	}
+	if s.jobs, s.open = msg.jobs, msg.open; msg.ok {
+		s.show(msg.op, msg.at, "index")
+	}
+	if !msg.ok || s.env.Now().Sub(msg.at) > s.client.MaxAge() {
+		return nil, s.load()
 	}
 	return nil, nil
 }
@@ -199,7 +214,6 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 func (s *Screen) show(op api.Operation, at time.Time, origin string) ui.Action {
 	before := s.op
 	s.op, s.at, s.origin, s.err = &op, at, origin, nil
-	s.settle()
 	if before == nil {
 		return nil
 	}
@@ -209,11 +223,11 @@ func (s *Screen) show(op api.Operation, at time.Time, origin string) ui.Action {
 		if api.SeenDigest(*before, id) == api.SeenDigest(op, id) {
 			continue
 		}
+		why := "The document or the operation changed meanwhile; look again."
 		if _, still := op.Document(id); !still {
-			acts = append(acts, ui.Withdraw{ID: id, Why: "This document is no longer attached."})
-			continue
+			why = "This document is no longer attached."
 		}
-		acts = append(acts, ui.Withdraw{ID: id, Why: "The document or the operation changed meanwhile; look again."})
+		acts = append(acts, ui.Withdraw{ID: id, Why: why})
 	}
 	if acts == nil {
 		return nil
@@ -221,30 +235,39 @@ func (s *Screen) show(op api.Operation, at time.Time, origin string) ui.Action {
 	return acts
 }
 
-// settle gives table and keys what they need from the state.
-func (s *Screen) settle() {
+// layout gives table and keys what they need from the state, and lays out what
+// stands around the table.
+func (s *Screen) layout() {
 	s.table.SetSource(rows{s})
 	s.table.SetNotice(s.notice())
+	s.refreshKeys()
+	s.head, s.foot = s.above(), s.below()
+	s.table.SetSize(s.w, max(s.h-len(s.head)-len(s.foot), 1))
+}
+
+// refreshKeys switches keys by what is there; a key that is off says why.
+func (s *Screen) refreshKeys() {
 	why := s.whyOff()
 	for _, k := range []*keymap.Key{&s.keys.Remove, &s.keys.Restore, &s.keys.Attach, &s.keys.Upload, &s.keys.Replace} {
 		k.Set(why)
 	}
-	if why == "" && len(s.undone) == 0 {
+	if why != "" {
+		return
+	}
+	if len(s.undone) == 0 {
 		s.keys.Restore.Set("Nothing was removed here that could be put back.")
 	}
-	if _, ok := s.selected(); why == "" && !ok {
-		s.keys.Remove.Set("There is no document under the cursor.")
-		s.keys.Replace.Set("There is no document under the cursor.")
+	doc, ok := s.selected()
+	if !ok {
+		why = "There is no document under the cursor."
 	}
-	if doc, ok := s.selected(); why == "" && ok {
-		for _, r := range s.open {
-			if r.Item == string(doc.GUID) && r.State != followup.NotSeen {
-				off := s.waits(r) + " " + s.env.Keys.Global.Reload.Help().Key + " looks now."
-				s.keys.Remove.Set(off)
-				s.keys.Replace.Set(off)
-			}
+	for _, r := range s.open {
+		if ok && r.Item == string(doc.GUID) && r.State != followup.NotSeen {
+			why = s.waits(r) + " " + s.env.Keys.Global.Reload.Help().Key + " looks now."
 		}
 	}
+	s.keys.Remove.Set(why)
+	s.keys.Replace.Set(why)
 }
 
 // waits says that the outcome of a write is not known.
@@ -329,11 +352,7 @@ func (s *Screen) selected() (api.Document, bool) {
 
 // View implements ui.Screen.
 func (s *Screen) View() string {
-	top := s.above()
-	foot := s.below()
-	s.table.SetSize(s.w, max(s.h-len(top)-len(foot), 1))
-	lines := append(top, s.table.Lines()...)
-	return strings.Join(draw.Lay(append(lines, foot...), s.w, s.h), "\n")
+	return strings.Join(draw.Lay(slices.Concat(s.head, s.table.Lines(), s.foot), s.w, s.h), "\n")
 }
 
 // above says which operation it is, and what warns: an end state, a job that
@@ -359,7 +378,11 @@ func (s *Screen) above() []string {
 	}
 	for _, j := range s.jobs {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still; "+s.keys.Replace.Binding.Help().Key+" goes on with it or gives it up."))
-		for _, l := range draw.Wrap(standing(j)+mindful(j.Problem), max(s.w-2, 1)) {
+		status := jobStatus(j) + "."
+		if j.Problem != "" {
+			status = jobStatus(j) + ": " + j.Problem
+		}
+		for _, l := range draw.Wrap(status, max(s.w-2, 1)) {
 			out = append(out, th.Warn.Render("  "+l))
 		}
 	}
@@ -367,14 +390,6 @@ func (s *Screen) above() []string {
 		out = append(out, th.Info.Render(th.Signs.Info+" "+s.doing+" …"))
 	}
 	return append(out, "")
-}
-
-// mindful is a job's problem behind how it stands.
-func mindful(problem string) string {
-	if problem == "" {
-		return "."
-	}
-	return ": " + problem
 }
 
 // below is the detail of the document under the cursor.
@@ -401,9 +416,12 @@ func (s *Screen) below() []string {
 }
 
 // SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
+func (s *Screen) SetSize(w, h int) {
+	s.w, s.h = w, h
+	s.layout()
+}
 
-// Counts implements ui.Counter: the age of the document under the cursor.
+// Counts implements ui.Ticker: the age of the document under the cursor.
 func (s *Screen) Counts(now time.Time) time.Time {
 	d, ok := s.selected()
 	if !ok {
@@ -413,7 +431,7 @@ func (s *Screen) Counts(now time.Time) time.Time {
 	return next
 }
 
-// Help implements ui.Screen.
+// Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Key {
 	k := s.env.Keys
 	return append(keymap.Join(s.keys, k.Item, k.Nav), k.Global.Reload)
@@ -430,14 +448,10 @@ func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindDocuments, ID: 
 
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: s.origin, At: s.at, Class: "billing", Loading: s.loads.Busy()}
-	if s.err != nil {
-		src.Problem = s.err.Public
-	}
-	return src
+	return ui.Source{Origin: s.origin, At: s.at, Class: "billing", Loading: s.loads.Busy(), Problem: ui.Problem(s.err)}
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	switch {
 	case kind == ui.KindOperation || kind == ui.KindDocuments:

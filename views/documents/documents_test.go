@@ -2,17 +2,21 @@ package documents
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/exp/golden"
+	"github.com/muesli/termenv"
 
 	"opdeck/api"
 	"opdeck/api/apitest"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/replace"
 	"opdeck/ui"
+	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
@@ -90,7 +94,7 @@ func without(op api.Operation, guid string) api.Operation {
 func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	factory := func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID) }
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f, p.ID) }
 	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: opid}, opts...), clock
 }
 
@@ -157,6 +161,8 @@ func TestRemoveAndPutBack(t *testing.T) {
 		t.Errorf("the row is still there:\n%s", r.View())
 	}
 	r.Send(uitest.Key("z"))
+	has(t, r, "Put invoice.pdf back on the operation?", "[ No ]")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	has(t, r, "Put back invoice.pdf.")
 	r.Send(uitest.Key("z"))
 	has(t, r, "Nothing was removed here")
@@ -255,11 +261,16 @@ func TestUnfinishedJobIsOffered(t *testing.T) {
 		f.jobs = nil
 		return replace.Job{OldName: "old.pdf", Step: replace.Attached}, nil
 	}
-	r, _ := open(t, f)
+	r, clock := open(t, f)
 	has(t, r, "A replacement of old.pdf stands still; R goes on with it", "the old document is off, the new one is not uploaded")
 	r.Send(uitest.Key("R"))
 	has(t, r, "Resume", "Give up")
 	r.Send(uitest.Key("enter"))
+	has(t, r, "Resume: look what became of it, then go on?", "the new one is not uploaded", "[ No ]")
+	if resumed != "" {
+		t.Fatal("resumed before the answer")
+	}
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	if resumed != "j1" {
 		t.Errorf("resumed %q", resumed)
 	}
@@ -276,7 +287,7 @@ func TestReadOnlySaysWhy(t *testing.T) {
 
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
-	factory := func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID) }
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f, p.ID) }
 	shelltest.PressAll(uitest.NewClock(), factory, ui.Place{Kind: ui.KindDocuments, ID: opid},
 		ui.Changed{Kind: ui.KindOperation, ID: opid, Object: f.op})
 	if f.calls != 0 {
@@ -310,6 +321,71 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	if strings.Contains(r.View(), "? Removing") {
 		t.Error("what is settled is still said to be open")
 	}
+}
+
+// TestEveryWriteAsks: nothing is sent before the answer is yes, also in production,
+// where these take no typed characters.
+func TestEveryWriteAsks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new.pdf")
+	for name, c := range map[string]struct {
+		keys []tea.Msg
+		ask  string
+		sent string
+	}{
+		"attach": {[]tea.Msg{uitest.Key("a"), uitest.Type("d-4711"), uitest.Keys("enter", "enter")}, "Attach this document to the operation?", "attach d-4711"},
+		"upload": {[]tea.Msg{uitest.Key("u"), uitest.Paste(file), uitest.Keys("enter", "enter", "enter")}, "Upload new.pdf and attach it to the operation?", "upload " + file + " attach f-1"},
+	} {
+		for _, answer := range []string{"y", "n", "enter"} {
+			t.Run(name+" "+answer, func(t *testing.T) {
+				var sent []string
+				f := &fake{op: apitest.Operation(nil)}
+				f.attach = func(guid, _ string) (api.Operation, error) { sent = append(sent, "attach "+guid); return f.op, nil }
+				f.upload = func(path string) (api.CustomerFile, error) {
+					sent = append(sent, "upload "+path)
+					return api.CustomerFile{ID: "f-1"}, nil
+				}
+				r, clock := open(t, f, shelltest.Production)
+				r.Send(c.keys...)
+				has(t, r, c.ask, "[ No ]", opid)
+				if len(sent) != 0 {
+					t.Fatalf("sent %q before the answer", sent)
+				}
+				r.Send(clock.Wait(shelltest.Armed), uitest.Key(answer))
+				want := c.sent
+				if answer != "y" {
+					want = ""
+				}
+				if got := strings.Join(sent, " "); got != want {
+					t.Errorf("sent %q", got)
+				}
+			})
+		}
+	}
+}
+
+// TestViewIsPure: whether frames are drawn makes no difference.
+func TestViewIsPure(t *testing.T) {
+	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
+		factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, &fake{op: apitest.Operation(nil)}, p.ID) }
+		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindDocuments, ID: opid}))
+	}, func(c *uitest.Clock) []tea.Msg {
+		return []tea.Msg{uitest.Keys("j", "x"), c.Wait(time.Second), uitest.Size(60, 12), uitest.Key("n"), uitest.Keys("j", "R"), c.Wait(time.Hour), uitest.Key("esc"), uitest.Size(120, 40)}
+	})
+}
+
+// TestModel runs the documents as a program of their own: a document is removed.
+func TestModel(t *testing.T) {
+	var m tea.Model = New(ui.Options{}, &fake{}, opid)
+	if _, ok := m.(Model); !ok {
+		t.Fatal("no model")
+	}
+	f := &fake{op: apitest.Operation(nil)}
+	f.remove = func(r api.RemoveDocument) (api.Operation, error) { return without(f.op, r.GUID), nil }
+	p := uitest.NewProgram(t)
+	p.Run(New(ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}, f, opid))
+	p.See("invoice.pdf").Type("1").See("Only this screen is open here.")
+	p.Type("x").See("Remove invoice.pdf from operation").Type("y").See("Removed invoice.pdf; z puts it back.")
+	p.Type("q").See("Leave the console?").Type("y").Ended()
 }
 
 // TestDoneAndNotShown: a proven write is done, also when the operation could not be

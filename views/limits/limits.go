@@ -5,7 +5,6 @@ package limits
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -30,8 +29,23 @@ type News struct {
 	At    time.Time
 }
 
-// Screen implements ui.Screen.
+// Model is the status of the rate limits as a program of its own.
+type Model struct{ ui.Model }
+
+// New makes the model; policy is the config's: wait or warn.
+func New(o ui.Options, client Client, policy string) Model {
+	return Model{ui.Alone(o, ui.Place{Kind: ui.KindLimits}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, policy) })}
+}
+
+// Update implements tea.Model.
+func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := m.Model.Update(msg)
+	return m, cmd
+}
+
+// Screen is the same in the console; it implements ui.Screen.
 type Screen struct {
+	ui.Page
 	env    *ui.Env
 	client Client
 	loads  *ui.Loads
@@ -39,12 +53,13 @@ type Screen struct {
 	usage  []limit.Usage
 	at     time.Time
 	err    string
-	w, h   int
 }
 
-// New makes the screen; policy is the config's: wait or warn.
-func New(env *ui.Env, client Client, policy string) *Screen {
-	return &Screen{env: env, client: client, loads: env.Loads(), policy: policy}
+// NewScreen makes the screen; policy is the config's: wait or warn.
+func NewScreen(env *ui.Env, client Client, policy string) *Screen {
+	s := &Screen{env: env, client: client, loads: env.Loads(), policy: policy}
+	s.Page = ui.NewPage(env, s.lines)
+	return s
 }
 
 type loadedMsg struct {
@@ -68,39 +83,38 @@ func (s *Screen) load() tea.Cmd {
 
 // Update implements ui.Screen.
 func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	defer s.Layout()
 	switch msg := msg.(type) {
 	case loadedMsg:
-		if !s.loads.Current(msg.Ticket) {
-			return nil, nil
-		}
-		if msg.err != nil {
+		switch {
+		case !s.loads.Current(msg.Ticket):
+		case msg.err != nil:
 			s.err = "The budgets cannot be read from the store."
-			return nil, nil
+		default:
+			s.usage, s.at, s.err = msg.usage, msg.at, ""
 		}
-		s.usage, s.at, s.err = msg.usage, msg.at, ""
 	case News:
 		s.usage, s.at, s.err = msg.Usage, msg.At, ""
 	case keymap.Press:
-		if s.env.Keys.Global.Reload.Match(msg) {
-			return nil, s.load()
-		}
+		return s.Key(msg, func(p keymap.Press) (ui.Action, tea.Cmd, bool) {
+			if s.env.Keys.Global.Reload.Match(p) {
+				return nil, s.load(), true
+			}
+			return nil, nil, false
+		})
 	}
 	return nil, nil
 }
 
-// View implements ui.Screen.
-func (s *Screen) View() string {
+func (s *Screen) lines() []string {
 	th := s.env.Theme
-	var lines []string
 	switch {
 	case s.err != "":
-		lines = append(lines, th.Bad.Render(th.Signs.Bad+" "+s.err), th.Dim.Render(s.env.Keys.Global.Reload.Help().Key+" tries again; opdeck doctor looks at the store."))
+		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err), th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor looks at the store.")}
 	case s.usage == nil:
-		lines = append(lines, th.Dim.Render("Reading the budgets …"))
-	default:
-		lines = s.table()
+		return []string{th.Dim.Render("Reading the budgets …")}
 	}
-	return strings.Join(draw.Lay(lines, s.w, s.h), "\n")
+	return s.table()
 }
 
 // columns are the widths for the room there is.
@@ -108,7 +122,7 @@ type columns struct{ gauge, spark int }
 
 func (s *Screen) columns() columns {
 	const fixed = 9 + 2 + 8 + 6 + 9 + 9 + 5 // class, sign, used, room, next, waiting, 429
-	left := s.w - fixed - 4
+	left := s.W - fixed - 4
 	c := columns{gauge: min(max(left/2, 0), 24)}
 	c.spark = min(max(left-c.gauge-2, 0), len(limit.History{}))
 	if left < 16 {
@@ -128,13 +142,13 @@ func (s *Screen) table() []string {
 		}
 		head += "  " + draw.Fit(title, c.spark)
 	}
-	lines := []string{th.Dim.Render(draw.Cut(head, s.w))}
+	lines := []string{th.Dim.Render(draw.Cut(head, s.W))}
 	for _, u := range s.usage {
 		lines = append(lines, s.row(u, c))
 	}
 	lines = append(lines, "")
 	for _, sentence := range s.sentences() {
-		for _, l := range draw.Wrap(sentence, max(s.w, 1)) {
+		for _, l := range draw.Wrap(sentence, max(s.W, 1)) {
 			lines = append(lines, th.Dim.Render(l))
 		}
 	}
@@ -161,7 +175,7 @@ func (s *Screen) slot(u limit.Usage) time.Duration {
 	return s.left(time.Duration(u.NextSlot * float64(time.Second)))
 }
 
-// Counts implements ui.Counter: slots and waits run down.
+// Counts implements ui.Ticker: slots and waits run down.
 func (s *Screen) Counts(now time.Time) time.Time {
 	var next time.Time
 	for _, u := range s.usage {
@@ -219,14 +233,8 @@ func (s *Screen) sentences() []string {
 	return append(out, "All consoles, commands and hosts that share this store count together. 429 is of the last hour.")
 }
 
-// SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
-
-// Help implements ui.Screen.
-func (s *Screen) Keys() []keymap.Key { return []keymap.Key{s.env.Keys.Global.Reload} }
-
-// Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return false }
+// Keys implements ui.Screen.
+func (s *Screen) Keys() []keymap.Key { return s.PageKeys(false) }
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string { return "Limits" }

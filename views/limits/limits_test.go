@@ -42,7 +42,7 @@ func classes(change map[limit.Class]func(*limit.Usage)) []limit.Usage {
 func open(t *testing.T, f *fake, policy string) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return New(env, f, policy) }
+	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return NewScreen(env, f, policy) }
 	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindLimits}), clock
 }
 
@@ -140,7 +140,7 @@ func TestTheCountdownRuns(t *testing.T) {
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	f := &fake{usage: classes(waiting)}
 	clock := uitest.NewClock()
-	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return New(env, f, "wait") }
+	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return NewScreen(env, f, "wait") }
 	shelltest.PressAll(clock, factory, ui.Place{Kind: ui.KindLimits}, News{Usage: f.usage, At: clock.Now()})
 	if f.calls != 0 {
 		t.Errorf("%d questions outside a command", f.calls)

@@ -19,7 +19,7 @@ func (s *Screen) lines() []string {
 	case s.id == "":
 		return []string{th.Dim.Render("No operation is open."), th.Dim.Render("o opens one by its id, 1 lists them.")}
 	case s.op == nil && s.err != nil:
-		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again, " + s.env.Keys.Global.Back.Help().Key + " goes back.")}
+		return s.Failed(s.err)
 	case s.op == nil:
 		return []string{th.Dim.Render("Reading operation " + draw.ID(s.id, 40) + " …")}
 	}
@@ -29,7 +29,7 @@ func (s *Screen) lines() []string {
 	}
 	now := s.env.Now()
 	out = append(out, s.headline(), s.attached(), "")
-	out = append(out, widget.Pairs(th, s.pairs(now), s.w)...)
+	out = append(out, widget.Pairs(th, s.pairs(now), s.W)...)
 	out = append(out, s.amounts()...)
 	out = append(out, s.documents()...)
 	out = append(out, s.children()...)
@@ -64,7 +64,7 @@ func (s *Screen) attached() string {
 	if locked > 0 {
 		line += ", " + draw.Count(locked) + " locked"
 	}
-	return th.Dim.Render(line + "  " + draw.Line(s.op.Customer.Name, max(s.w-len(line)-4, 10)))
+	return th.Dim.Render(line + "  " + draw.Line(s.op.Customer.Name, max(s.W-len(line)-4, 10)))
 }
 
 // say makes pairs of a text from outside: the safe text, and below it what is
@@ -178,7 +178,7 @@ func (s *Screen) amounts() []string {
 func (s *Screen) documents() []string {
 	th := s.env.Theme
 	out := []string{"", th.Title.Render(draw.Plural(len(s.op.Documents), "document", "documents")) + th.Dim.Render("  d opens them")}
-	room, longest := max(min(s.w-30, 60), 12), 0
+	room, longest := max(min(s.W-30, 60), 12), 0
 	for _, d := range s.op.Documents {
 		longest = max(longest, draw.Width(draw.File(d.FileName, room)))
 	}
@@ -221,7 +221,7 @@ func (s *Screen) children() []string {
 	for _, c := range s.tree.Children {
 		st := th.Status(string(c.Status))
 		out = append(out, branch(c.Depth)+th.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(c.Status.Line(14), 10))+"  "+draw.Fit(c.Type.Line(14), 10)+
-			draw.PadLeft(draw.Money(c.SourceAmount.Sum), 20)+"  "+draw.ID(c.OPID.Line(64), max(s.w-childRest-len(branch(c.Depth)), 13)))
+			draw.PadLeft(draw.Money(c.SourceAmount.Sum), 20)+"  "+draw.ID(c.OPID.Line(64), max(s.W-childRest-len(branch(c.Depth)), 13)))
 	}
 	return out
 }

@@ -3,7 +3,6 @@ package operation
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -13,7 +12,6 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/widget"
 )
 
 // Client reads operations.
@@ -27,8 +25,23 @@ type Client interface {
 	MaxAge() time.Duration
 }
 
-// Screen implements ui.Screen.
+// Model is the detail of one operation as a program of its own.
+type Model struct{ ui.Model }
+
+// New makes the model of one operation; client's reads are all that it sends.
+func New(o ui.Options, client Client, opid string) Model {
+	return Model{ui.Alone(o, ui.Place{Kind: ui.KindOperation, ID: opid}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, opid) })}
+}
+
+// Update implements tea.Model.
+func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := m.Model.Update(msg)
+	return m, cmd
+}
+
+// Screen is the same in the console; it implements ui.Screen.
 type Screen struct {
+	ui.Page
 	env    *ui.Env
 	client Client
 	id     string
@@ -43,27 +56,24 @@ type Screen struct {
 
 	tree    *api.OperationTree
 	treeErr *api.Error
-
-	view *widget.Viewer
-	w, h int
 }
 
-// New makes the screen of one operation.
-func New(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, id: opid, loads: env.Loads(), trees: env.Loads(), keys: env.Keys.Operation,
-		view: widget.NewViewer(env.Theme, env.Keys).Footed()}
-	s.settle()
+// NewScreen makes the screen of one operation.
+func NewScreen(env *ui.Env, client Client, opid string) *Screen {
+	s := &Screen{env: env, client: client, id: opid, loads: env.Loads(), trees: env.Loads(), keys: env.Keys.Operation}
+	s.Page = ui.NewPage(env, s.lines)
+	s.refreshKeys()
 	return s
 }
 
-// settle switches keys by what is there; a key that is off says why.
-func (s *Screen) settle() {
+// refreshKeys switches keys by what is there; a key that is off says why.
+func (s *Screen) refreshKeys() {
 	open, read := "", ""
 	if s.op == nil {
 		read = "The operation is not read yet."
 	}
 	if s.id == "" {
-		open = "No operation is open; " + s.env.Keys.Global.OpenID.Binding.Help().Key + " opens one by its id."
+		open = "No operation is open; " + s.env.Keys.Global.OpenID.Help().Key + " opens one by its id."
 		read = open
 	}
 	s.keys.Documents.Set(open)
@@ -72,11 +82,13 @@ func (s *Screen) settle() {
 	s.keys.Customer.Set(read)
 }
 
+// knownMsg is what the index holds: at the start, or after it changed (peek).
 type knownMsg struct {
 	ui.Ticket
-	op api.Operation
-	at time.Time
-	ok bool
+	op   api.Operation
+	at   time.Time
+	ok   bool
+	peek bool
 }
 
 type loadedMsg struct {
@@ -99,10 +111,15 @@ func (s *Screen) Init() tea.Cmd {
 		return nil
 	}
 	t, ctx := s.loads.Next(s.env.Ctx)
+	return s.known(ctx, t, false)
+}
+
+// known asks the index: no call.
+func (s *Screen) known(ctx context.Context, t ui.Ticket, peek bool) tea.Cmd {
 	client, id := s.client, s.id
 	return func() tea.Msg {
 		op, at, ok := client.Known(ctx, id)
-		return knownMsg{t, op, at, ok}
+		return knownMsg{t, op, at, ok, peek}
 	}
 }
 
@@ -112,18 +129,6 @@ func (s *Screen) load() tea.Cmd {
 	return func() tea.Msg {
 		op, err := client.Operation(ctx, id)
 		return loadedMsg{t, op, now(), err}
-	}
-}
-
-// newerMsg is what the index holds after it changed.
-type newerMsg knownMsg
-
-// look asks the index alone, after it changed: no call.
-func (s *Screen) look() tea.Cmd {
-	t, ctx, client, id := s.env.Ticket(), s.env.Ctx, s.client, s.id
-	return func() tea.Msg {
-		op, at, ok := client.Known(ctx, id)
-		return newerMsg{t, op, at, ok}
 	}
 }
 
@@ -138,11 +143,18 @@ func (s *Screen) loadTree() tea.Cmd {
 
 // Update implements ui.Screen.
 func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	defer s.Layout()
 	switch msg := msg.(type) {
 	case knownMsg:
-		return s.known(msg)
+		return nil, s.onKnown(msg)
 	case loadedMsg:
-		return s.loaded(msg)
+		switch {
+		case !s.loads.Current(msg.Ticket):
+		case msg.err != nil:
+			s.err = api.AsError(msg.err)
+		default:
+			s.show(msg.op, msg.at, "service")
+		}
 	case treeMsg:
 		if !s.trees.Current(msg.Ticket) {
 			return nil, nil
@@ -150,99 +162,76 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		if s.treeErr = api.AsError(msg.err); msg.err == nil {
 			s.tree = &msg.tree
 		}
-		s.draw()
-	case newerMsg:
-		if msg.ok && msg.at.After(s.at) {
-			s.show(msg.op, msg.at, "index")
-		}
 	case ui.Changed:
 		if msg.Kind == ui.KindOperations && s.id != "" && !s.loads.Busy() {
-			return nil, s.look()
+			return nil, s.known(s.env.Ctx, s.env.Ticket(), true)
 		}
 		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation && msg.ID == s.id {
 			s.show(op, s.env.Now(), msg.Origin)
 		}
-	case ui.DisplayChanged:
-		s.draw()
 	case keymap.Press:
-		return s.key(msg)
+		return s.Key(msg, s.key)
 	}
 	return nil, nil
 }
 
-func (s *Screen) known(msg knownMsg) (ui.Action, tea.Cmd) {
-	if !s.loads.Current(msg.Ticket) {
-		return nil, nil
+func (s *Screen) onKnown(msg knownMsg) tea.Cmd {
+	switch {
+	case msg.peek:
+		if msg.ok && msg.at.After(s.at) {
+			s.show(msg.op, msg.at, "index")
+		}
+		return nil
+	case !s.loads.Current(msg.Ticket):
+		return nil
 	}
 	if msg.ok {
 		s.show(msg.op, msg.at, "index")
 	}
 	if !msg.ok || s.env.Now().Sub(msg.at) > s.client.MaxAge() {
-		return nil, s.load()
+		return s.load()
 	}
-	return nil, nil
-}
-
-func (s *Screen) loaded(msg loadedMsg) (ui.Action, tea.Cmd) {
-	if !s.loads.Current(msg.Ticket) {
-		return nil, nil
-	}
-	if msg.err != nil {
-		s.err = api.AsError(msg.err)
-		s.draw()
-		return nil, nil
-	}
-	s.show(msg.op, msg.at, "service")
-	return nil, nil
+	return nil
 }
 
 func (s *Screen) show(op api.Operation, at time.Time, origin string) {
 	s.op, s.at, s.origin, s.err = &op, at, origin, nil
-	s.settle()
-	s.draw()
+	s.refreshKeys()
 }
 
-func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
-	g, item := s.env.Keys.Global, s.env.Keys.Item
+func (s *Screen) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
+	item := s.env.Keys.Item
+	open := func(kind, id string) (ui.Action, tea.Cmd, bool) {
+		return ui.Open{Place: ui.Place{Kind: kind, ID: id}}, nil, true
+	}
 	switch {
-	case s.view.Searching(): // every key is text
-		s.view.Update(msg)
-		return nil, nil
-	case (g.Back.Match(msg) || g.Quit.Match(msg)) && s.view.Clear():
-		return ui.Handled{}, nil
-	case g.Reload.Match(msg) && s.id != "":
+	case s.env.Keys.Global.Reload.Match(p) && s.id != "":
 		if s.tree != nil {
-			return nil, tea.Batch(s.load(), s.loadTree())
+			return nil, tea.Batch(s.load(), s.loadTree()), true
 		}
-		return nil, s.load()
-	case item.CopyID.Match(msg) && s.id != "":
-		return ui.Copy{Text: s.id, What: "the operation id"}, nil
-	case s.keys.Documents.Match(msg) && s.id != "":
-		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: s.id}}, nil
-	case s.keys.History.Match(msg) && s.id != "":
-		return ui.Open{Place: ui.Place{Kind: "history", ID: s.id}}, nil
+		return nil, s.load(), true
+	case item.CopyID.Match(p) && s.id != "":
+		return ui.Copy{Text: s.id, What: "the operation id"}, nil, true
+	case s.keys.Documents.Match(p):
+		return open(ui.KindDocuments, s.id)
+	case s.keys.History.Match(p):
+		return open("history", s.id)
 	case s.op == nil:
-	case item.CopyJSON.Match(msg):
-		return ui.Copy{Text: string(mask.Shown(s.op.Raw, s.env.Masked())), What: "the operation as JSON"}, nil
-	case item.Raw.Match(msg):
-		return ui.Raw{Title: "Operation " + s.id, JSON: mask.Shown(s.op.Raw, s.env.Masked())}, nil
-	case s.keys.Tree.Match(msg):
-		return nil, s.loadTree()
-	case s.keys.Customer.Match(msg):
-		return s.customer(), nil
+	case item.CopyJSON.Match(p):
+		return ui.Copy{Text: string(mask.Shown(s.op.Raw, s.env.Masked())), What: "the operation as JSON"}, nil, true
+	case item.Raw.Match(p):
+		return ui.Raw{Title: "Operation " + s.id, JSON: mask.Shown(s.op.Raw, s.env.Masked())}, nil, true
+	case s.keys.Tree.Match(p):
+		return nil, s.loadTree(), true
+	case s.keys.Customer.Match(p) && s.op.Customer.CUID == "":
+		return ui.Notify{Kind: ui.Refused, Text: "This operation names no customer."}, nil, true
+	case s.keys.Customer.Match(p):
+		return open(ui.KindCompliance, string(s.op.Customer.CUID))
 	}
-	s.view.Update(msg)
-	return nil, nil
+	return nil, nil, false
 }
 
-func (s *Screen) customer() ui.Action {
-	if s.op.Customer.CUID == "" {
-		return ui.Notify{Kind: ui.Refused, Text: "This operation names no customer."}
-	}
-	return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: string(s.op.Customer.CUID)}}
-}
-
-// Counts implements ui.Counter: the ages of created and updated.
+// Counts implements ui.Ticker: the ages of created and updated.
 func (s *Screen) Counts(now time.Time) time.Time {
 	if s.op == nil {
 		return time.Time{}
@@ -252,40 +241,10 @@ func (s *Screen) Counts(now time.Time) time.Time {
 	return ui.Sooner(a, b)
 }
 
-// View implements ui.Screen.
-func (s *Screen) View() string {
-	s.draw()
-	return strings.Join(draw.Lay(s.view.Lines(), s.w, s.h), "\n")
-}
-
-func (s *Screen) draw() {
-	s.view.SetLines(s.lines())
-	s.view.SetSize(s.w, s.h)
-}
-
-// SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.draw()
-}
-
-// Help implements ui.Screen.
+// Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Key {
-	hits, k := s.view.Hints(), s.env.Keys
-	if s.view.Searching() {
-		return hits
-	}
-	own := append(hits, keymap.All(s.keys)...)
-	if s.env.Masked() {
-		show := k.Global.Reveal
-		show.Extra = false
-		own = append(own, show)
-	}
-	return append(append(own, keymap.Join(k.Item, k.Nav)...), k.Global.Reload, k.Viewer.Search)
+	return s.PageKeys(true, keymap.Join(s.keys, s.env.Keys.Item)...)
 }
-
-// Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return s.view.Searching() }
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string {
@@ -300,14 +259,10 @@ func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindOperation, ID: 
 
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: s.origin, At: s.at, Class: "billing", Loading: s.loads.Busy() || s.trees.Busy()}
-	if s.err != nil {
-		src.Problem = s.err.Public
-	}
-	return src
+	return ui.Source{Origin: s.origin, At: s.at, Class: "billing", Loading: s.loads.Busy() || s.trees.Busy(), Problem: ui.Problem(s.err)}
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	switch {
 	case kind == ui.KindOperation:

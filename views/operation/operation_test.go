@@ -43,7 +43,7 @@ func (f *fake) MaxAge() time.Duration            { return time.Minute }
 func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	factory := func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID) }
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f, p.ID) }
 	place := ui.Place{Kind: ui.KindOperation, ID: string(f.op.OPID)}
 	return shelltest.Open(t, clock, factory, place, opts...), clock
 }
@@ -154,7 +154,7 @@ func TestAnErrorSaysWhatToDo(t *testing.T) {
 
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
-	factory := func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID) }
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f, p.ID) }
 	shelltest.PressAll(uitest.NewClock(), factory, ui.Place{Kind: ui.KindOperation, ID: string(f.op.OPID)},
 		ui.Changed{Kind: ui.KindOperation, ID: string(f.op.OPID), Object: f.op})
 	if f.calls != 0 {

@@ -45,7 +45,7 @@ func TestStates(t *testing.T) {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				f := c.f
 				factory := func(env *ui.Env, p ui.Place) ui.Screen {
-					s := New(env, &f, p.ID)
+					s := NewScreen(env, &f, p.ID)
 					if c.wrap != nil {
 						return c.wrap(s)
 					}

@@ -17,7 +17,7 @@ func (s *Screen) lines() []string {
 	th := s.env.Theme
 	switch {
 	case s.err != nil && !s.loaded:
-		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err.Public), th.Dim.Render(s.err.Hint), "", th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again.")}
+		return s.Failed(s.err)
 	case !s.loaded:
 		return []string{th.Dim.Render("Reading the session from the store …")}
 	}
@@ -25,7 +25,7 @@ func (s *Screen) lines() []string {
 	out := s.state(now)
 	out = append(out, "", s.life("access ", s.st.Access, now), s.life("refresh", s.st.Refresh, now), "")
 	out = append(out, s.verdict()...)
-	out = append(out, widget.Pairs(th, s.facts(now), s.w)...)
+	out = append(out, widget.Pairs(th, s.facts(now), s.W)...)
 	out = append(out, "")
 	out = append(out, s.instances(now)...)
 	return append(out, s.history()...)
@@ -76,7 +76,7 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	case l.TTL > 0 && left < l.TTL/5:
 		tone = theme.Warn
 	}
-	w := min(max(s.w-46, 8), 40)
+	w := min(max(s.W-46, 8), 40)
 	said := clock(left) + " of " + clock(l.TTL)
 	if left == 0 {
 		said = "over"
@@ -98,7 +98,7 @@ func (s *Screen) verdict() []string {
 	th := s.env.Theme
 	var out []string
 	if s.st.Warning != "" {
-		for i, l := range draw.Wrap(s.st.Warning, max(s.w-2, 1)) {
+		for i, l := range draw.Wrap(s.st.Warning, max(s.W-2, 1)) {
 			sign := "  "
 			if i == 0 {
 				sign = th.Signs.Warn + " "
@@ -107,11 +107,11 @@ func (s *Screen) verdict() []string {
 		}
 	}
 	if v := s.st.Verdict; v.Sentence != "" && v.Sentence != s.st.Warning {
-		for _, l := range draw.Wrap(v.Sentence, max(s.w, 1)) {
+		for _, l := range draw.Wrap(v.Sentence, max(s.W, 1)) {
 			out = append(out, th.Strong.Render(l))
 		}
 		for _, e := range v.Evidence {
-			for _, l := range draw.Wrap(th.Signs.Sep+" "+e, max(s.w-2, 1)) {
+			for _, l := range draw.Wrap(th.Signs.Sep+" "+e, max(s.W-2, 1)) {
 				out = append(out, th.Dim.Render("  "+l))
 			}
 		}
@@ -144,7 +144,7 @@ func (s *Screen) facts(now time.Time) []widget.Pair {
 		}
 	}
 	c := s.st.Counts
-	if s.w < roomy { // one column: the history is not pushed off the screen
+	if s.W < roomy { // one column: the history is not pushed off the screen
 		return append(p, widget.Pair{Label: "counts", Value: fmt.Sprintf("%s, %s, %s, %d died early", draw.Plural(int(c.Logins), "login", "logins"),
 			draw.Plural(int(c.Refreshes), "refresh", "refreshes"), draw.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature), Long: true})
 	}
@@ -166,7 +166,7 @@ func (s *Screen) instances(now time.Time) []string {
 		if i.Gone {
 			seen = "ended"
 		}
-		out = append(out, draw.Cut(line, max(s.w-14, 1))+"  "+th.Dim.Render(seen))
+		out = append(out, draw.Cut(line, max(s.W-14, 1))+"  "+th.Dim.Render(seen))
 	}
 	return append(out, "")
 }
@@ -211,5 +211,5 @@ func (s *Screen) event(e session.Event) string {
 		rest += fmt.Sprintf(", status %d", e.Status)
 	}
 	rest += "  " + e.Owner.Host + "/" + fmt.Sprint(e.Owner.PID)
-	return line + "  " + th.Dim.Render(draw.Cut(rest, max(s.w-draw.Width(line)-2, 0)))
+	return line + "  " + th.Dim.Render(draw.Cut(rest, max(s.W-draw.Width(line)-2, 0)))
 }

@@ -3,9 +3,9 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -43,6 +43,7 @@ type News struct {
 
 // Screen implements ui.Screen.
 type Screen struct {
+	ui.Page
 	env    *ui.Env
 	client Client
 	loads  *ui.Loads
@@ -51,13 +52,13 @@ type Screen struct {
 	loaded bool
 	err    *api.Error
 	acting string // what is being done by hand; empty: nothing
-	view   *widget.Viewer
-	w, h   int
 }
 
 // New makes the screen.
 func New(env *ui.Env, client Client) *Screen {
-	return &Screen{env: env, client: client, loads: env.Loads(), keys: env.Keys.Session, view: widget.NewViewer(env.Theme, env.Keys).Footed()}
+	s := &Screen{env: env, client: client, loads: env.Loads(), keys: env.Keys.Session}
+	s.Page = ui.NewPage(env, s.lines)
+	return s
 }
 
 type loadedMsg struct {
@@ -73,8 +74,8 @@ type doctorMsg struct {
 
 type actedMsg struct {
 	ui.Ticket
-	what string
-	err  error
+	act act
+	err error
 }
 
 // Init implements ui.Screen.
@@ -91,6 +92,7 @@ func (s *Screen) load() tea.Cmd {
 
 // Update implements ui.Screen.
 func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	defer s.Layout()
 	switch msg := msg.(type) {
 	case loadedMsg:
 		if !s.loads.Current(msg.Ticket) {
@@ -99,12 +101,10 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		if s.err = api.AsError(msg.err); msg.err == nil {
 			s.st, s.loaded = clean(msg.st), true
 		}
-		s.draw()
 	case News:
 		s.st, s.loaded, s.err = clean(msg.Status), true, nil
-		s.draw()
 	case actedMsg:
-		return s.acted(msg)
+		return s.onActed(msg)
 	case doctorMsg:
 		s.acting = ""
 		var facts []widget.Pair
@@ -112,10 +112,8 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 			facts = append(facts, widget.Pair{Label: s.sign(f.Tone) + " " + f.Name, Value: f.Text, Tone: f.Tone, Long: true})
 		}
 		return ui.Explain{Title: "Doctor", Lines: []string{"Each step from here to the service:"}, Facts: facts}, nil
-	case ui.DisplayChanged:
-		s.draw()
 	case keymap.Press:
-		return s.key(msg)
+		return s.Key(msg, s.key)
 	}
 	return nil, nil
 }
@@ -123,74 +121,73 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 // sign tells by its shape what the tone tells by colour.
 func (s *Screen) sign(t theme.Tone) string {
 	signs := s.env.Theme.Signs
-	switch t {
-	case theme.Good:
-		return signs.Good
-	case theme.Warn:
-		return signs.Warn
-	case theme.Bad:
-		return signs.Bad
-	}
-	return signs.Sep
+	return cmp.Or(map[theme.Tone]string{theme.Good: signs.Good, theme.Warn: signs.Warn, theme.Bad: signs.Bad}[t], signs.Sep)
 }
 
-func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
-	k := s.env.Keys.Global
-	switch {
-	case s.view.Searching():
-		s.view.Update(msg)
-		return nil, nil
-	case (k.Back.Match(msg) || k.Quit.Match(msg)) && s.view.Clear():
-		return ui.Handled{}, nil
-	case k.Reload.Match(msg):
-		return nil, s.load()
-	case s.keys.Refresh.Match(msg):
-		return s.ask("Refresh the token pair now", "Refresh", "refresh",
+// act is a change to the session, with its cost and consequence.
+type act struct {
+	key             *keymap.Key
+	what, ask, verb string
+	risk, done      string
+	run             func(Client, context.Context) error
+}
+
+func (s *Screen) acts() []act {
+	return []act{
+		{&s.keys.Refresh, "refresh", "Refresh the token pair now?", "Refresh",
 			"Costs the one refresh that is recommended per minute. Every other client of this account, ours excepted, loses its session.",
-			s.client.RefreshSession), nil
-	case s.keys.Login.Match(msg):
-		return s.ask("Log in anew", "Log in", "login",
+			"The pair was refreshed.", Client.RefreshSession},
+		{&s.keys.Login, "login", "Log in anew?", "Log in",
 			"Costs one of six logins recommended per minute. Access tokens issued before end at once; ours is replaced for all instances.",
-			s.client.LoginSession), nil
-	case s.keys.Reset.Match(msg):
-		return s.ask("Forget the session and what blocks it", "Reset", "reset",
+			"Logged in anew.", Client.LoginSession},
+		{&s.keys.Reset, "reset", "Forget the session and what blocks it?", "Reset",
 			"Sends nothing now: the stored pair is erased, refused passwords are forgiven, and the next call logs in.",
-			s.client.ResetSession), nil
-	case s.keys.Doctor.Match(msg) && s.acting == "":
+			"The session was reset; the next call logs in.", Client.ResetSession},
+	}
+}
+
+func (s *Screen) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
+	for _, a := range s.acts() {
+		if a.key.Match(p) {
+			return s.ask(a), nil, true
+		}
+	}
+	switch {
+	case s.env.Keys.Global.Reload.Match(p):
+		return nil, s.load(), true
+	case s.keys.Doctor.Match(p) && s.acting == "":
 		s.acting = "doctor"
 		t, ctx, client := s.env.Ticket(), s.env.Ctx, s.client
-		return nil, func() tea.Msg { return doctorMsg{t, client.Doctor(ctx)} }
+		return nil, func() tea.Msg { return doctorMsg{t, client.Doctor(ctx)} }, true
 	}
-	s.view.Update(msg)
-	return nil, nil
+	return nil, nil, false
 }
 
 // ask puts cost and consequence before the act.
-func (s *Screen) ask(question, verb, what, risk string, act func(context.Context) error) ui.Action {
+func (s *Screen) ask(a act) ui.Action {
 	if s.acting != "" {
 		return ui.Notify{Kind: ui.Refused, Text: "A " + s.acting + " is under way already."}
 	}
-	env := s.env
-	return ui.Confirm{ID: s.st.Account, Title: "Session", Ask: question + "?", Risk: risk, Verb: verb,
+	return ui.Confirm{ID: s.st.Account, Title: "Session", Ask: a.ask, Risk: a.risk, Verb: a.verb,
 		Facts: []widget.Pair{{Label: "state", Value: s.st.State},
 			{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: s.st.InstancesText()}},
 		Yes: func(ui.Seen) tea.Cmd {
-			s.acting = what
-			t, ctx := env.Ticket(), env.Root
-			return func() tea.Msg { return actedMsg{t, what, act(ctx)} }
+			s.acting = a.what
+			s.Layout()
+			t, ctx, client := s.env.Ticket(), s.env.Root, s.client
+			return func() tea.Msg { return actedMsg{t, a, a.run(client, ctx)} }
 		}}
 }
 
-func (s *Screen) acted(msg actedMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) onActed(msg actedMsg) (ui.Action, tea.Cmd) {
 	s.acting = ""
 	if msg.err != nil {
-		return ui.Failure("The "+msg.what, msg.err), s.load()
+		return ui.Failure("The "+msg.act.what, msg.err), s.load()
 	}
-	return ui.Notify{Kind: ui.Done, Text: map[string]string{"refresh": "The pair was refreshed.", "login": "Logged in anew.",
-		"reset": "The session was reset; the next call logs in."}[msg.what]}, s.load()
+	return ui.Notify{Kind: ui.Done, Text: msg.act.done}, s.load()
 }
 
-// Counts implements ui.Counter: the lifetimes run down.
+// Counts implements ui.Ticker: the lifetimes run down.
 func (s *Screen) Counts(now time.Time) time.Time {
 	if !s.loaded {
 		return time.Time{}
@@ -207,32 +204,8 @@ func (s *Screen) Counts(now time.Time) time.Time {
 	return next
 }
 
-// View implements ui.Screen.
-func (s *Screen) View() string {
-	s.draw()
-	return strings.Join(s.view.Lines(), "\n")
-}
-
-func (s *Screen) draw() { s.view.SetLines(s.lines()) }
-
-// SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.view.SetSize(w, h)
-	s.draw()
-}
-
-// Help implements ui.Screen.
-func (s *Screen) Keys() []keymap.Key {
-	hits, k := s.view.Hints(), s.env.Keys
-	if s.view.Searching() {
-		return hits
-	}
-	return append(append(append(hits, keymap.All(s.keys)...), k.Global.Reload, k.Viewer.Search), keymap.All(k.Nav)...)
-}
-
-// Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return s.view.Searching() }
+// Keys implements ui.Screen.
+func (s *Screen) Keys() []keymap.Key { return s.PageKeys(false, keymap.All(s.keys)...) }
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string { return "Session" }
@@ -242,9 +215,5 @@ func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindSession} }
 
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: "store", At: s.st.AsOf, Loading: s.loads.Busy()}
-	if s.err != nil {
-		src.Problem = s.err.Public
-	}
-	return src
+	return ui.Source{Origin: "store", At: s.st.AsOf, Loading: s.loads.Busy(), Problem: ui.Problem(s.err)}
 }

@@ -43,16 +43,16 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindOperations:
 		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now, d.cover}), d, d.listConfig(), p.Arg)
 	case ui.KindOperation:
-		return operation.New(env, d, p.ID)
+		return operation.NewScreen(env, d, p.ID)
 	case ui.KindDocuments:
-		return documents.New(env, d, p.ID)
+		return documents.NewScreen(env, d, p.ID)
 	case ui.KindCompliance:
 		if p.ID == "" {
 			return compliance.NewCustomers(env, d, p.Arg)
 		}
 		return compliance.New(env, d, p.ID)
 	case ui.KindLimits:
-		return limits.New(env, d, d.Config.Limits.Policy)
+		return limits.NewScreen(env, d, d.Config.Limits.Policy)
 	case ui.KindSession:
 		return sessions.New(env, d)
 	case ui.KindEvents:

@@ -1,0 +1,38 @@
+package ui
+
+import (
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// Model is one screen as a program of its own, with its dialogs, notices and key
+// hints: a Shell that knows no other place. The models of the views are made of it
+// (operation.Model, documents.Model, compliance.ShareForm, limits.Model).
+type Model struct{ *Shell }
+
+// Alone makes the model of the screen of one place. The zero Options do; questions
+// are those of a sandbox then.
+func Alone(o Options, p Place, screen func(*Env) Screen) Model {
+	o.Start = p
+	o.Make = func(env *Env, at Place) Screen {
+		if at != p {
+			return nil
+		}
+		return screen(env)
+	}
+	m := Model{New(o)}
+	m.keys.Allow(func(name string) (why string) {
+		if strings.HasPrefix(name, "go.") || name == m.keys.Global.OpenID.Name {
+			return "Only this screen is open here."
+		}
+		return ""
+	})
+	return m
+}
+
+// Update implements tea.Model.
+func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := m.Shell.Update(msg)
+	return m, cmd
+}

@@ -1,0 +1,40 @@
+package operation
+
+import (
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+
+	"opdeck/api/apitest"
+	"opdeck/ui"
+	"opdeck/ui/theme"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+var _ tea.Model = Model{}
+
+// TestModel runs the detail as a program of its own.
+func TestModel(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil)}
+	p := uitest.NewProgram(t)
+	p.Run(New(ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}, f, string(f.op.OPID)))
+	p.See("WITHDRAW").Type("G").See("3 documents").Type("d").See("There is no screen for this: documents.")
+	p.Type("/").Type("Harbour").See("1/")
+	p.Type("\r").Type("J").See("Operation " + string(f.op.OPID))
+	p.Type("qqq").See("Leave the console?").Type("y").Ended()
+}
+
+// TestViewIsPure: whether frames are drawn makes no difference.
+func TestViewIsPure(t *testing.T) {
+	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
+		factory := func(env *ui.Env, p ui.Place) ui.Screen {
+			return NewScreen(env, &fake{op: apitest.Operation(nil)}, p.ID)
+		}
+		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindOperation, ID: "7f3a"}))
+	}, func(c *uitest.Clock) []tea.Msg {
+		return []tea.Msg{uitest.Keys("G", "/"), uitest.Type("o"), uitest.Keys("enter", "n", "n"), c.Wait(time.Hour), uitest.Size(60, 12), uitest.Key("t"), uitest.Size(120, 40), c.Wait(time.Minute)}
+	})
+}
