@@ -61,8 +61,8 @@ type Question struct {
 	Typed bool
 }
 
-// Page is an open page of text.
-type Page struct {
+// Text is an open page of text.
+type Text struct {
 	Title string
 	Lines []string
 }
@@ -105,9 +105,6 @@ func (s *Shell) Show(p Place) tea.Cmd {
 
 // Do does an action for the screen on top.
 func (s *Shell) Do(a Action) tea.Cmd { return s.act(s.top(), a) }
-
-// Production reports whether what is written here is real.
-func (s *Shell) Production() bool { return s.opt.About.Ground == Production }
 
 // AskID asks for an operation's id and opens its place of that kind.
 func (s *Shell) AskID(kind string) { s.askID(kind) }
@@ -157,7 +154,7 @@ func (s *Shell) CallWaits() string {
 }
 
 // Dialog is what is open above the screens: a Question, Ask, Choose, Explain or
-// Page; nil when nothing is.
+// Text; nil when nothing is.
 func (s *Shell) Dialog() any {
 	if len(s.overlays) == 0 {
 		return nil
@@ -172,7 +169,7 @@ func (s *Shell) Dialog() any {
 	case *explain:
 		return o.e
 	case *pager:
-		return Page{o.title, o.lines(s)}
+		return Text{o.title, o.lines(s)}
 	}
 	return nil
 }

@@ -250,12 +250,7 @@ func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 		h.refused = wordOf(k)
 		return h.press(ctx, k) // the shell says why, and notes who was refused
 	}
-	h.cause, h.arg = k, arg
-	if needsWord(k, beforeKey) {
-		if yes, err := h.confirm(ctx, k.Long, nil); err != nil || !yes {
-			return err
-		}
-	}
+	h.arg = arg
 	return h.after(ctx, h.press(ctx, k), k)
 }
 

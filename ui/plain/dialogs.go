@@ -17,24 +17,6 @@ import (
 	"opdeck/ui/widget"
 )
 
-// stage is when a word is asked for that the drawn screen does not ask: there a key
-// of its own is pressed for it.
-type stage uint8
-
-const (
-	beforeKey    stage = iota + 1 // before the key is pressed
-	beforeSubmit                  // before the form is sent
-	beforePick                    // before a choice is taken, unless it is the last one: leave it
-)
-
-// unasked are the writing keys whose screen sends without a question.
-var unasked = map[string]stage{
-	"documents.restore": beforeKey, "compliance.link": beforeKey,
-	"documents.attach": beforeSubmit, "documents.upload": beforeSubmit, "documents.replace": beforePick,
-}
-
-func needsWord(k keymap.Key, at stage) bool { return unasked[k.Name] == at }
-
 // dialogs goes through what is open above the screens, until nothing is.
 func (h *Host) dialogs(ctx context.Context) error {
 	for {
@@ -53,7 +35,7 @@ func (h *Host) dialogs(ctx context.Context) error {
 			h.talk.Say(d.Title + ".")
 			h.talk.Say(append(sentences(d.Lines), facts(d.Facts)...)...)
 			cmd = h.sh.Close()
-		case ui.Page:
+		case ui.Text:
 			h.talk.Say(d.Title + ".")
 			h.talk.Say(d.Lines[:min(len(d.Lines), maxLines)]...)
 			if len(d.Lines) > maxLines {
@@ -113,21 +95,11 @@ func pairs(list []widget.Pair) []Pair {
 	return out
 }
 
-// confirm asks before something is sent that the drawn screen sends without a
-// question.
-func (h *Host) confirm(ctx context.Context, what string, facts []Pair) (bool, error) {
-	at := h.sh.Top().Place()
-	return h.talk.Confirm(ctx, Question{Lead: h.opt.Ground, Ask: strings.ToUpper(what[:1]) + what[1:] + "?", Deed: strings.ToLower(wordOf(h.cause)),
-		Facts: append(facts, Pair{"place", h.sh.Top().Title()}, Pair{"id", untrusted.Text(at.ID).Line(200)}),
-		Typed: h.sh.Production(), ID: at.ID, IDLabel: "id"})
-}
-
 // ask takes the fields of a form one after the other.
 func (h *Host) ask(ctx context.Context, a ui.Ask) (tea.Cmd, error) {
 	h.talk.Say(a.Title + ".")
 	h.talk.Say(sentences(a.Intro)...)
 	text, secrets := make([]string, len(a.Fields)), make([]secret.Value, len(a.Fields))
-	var given []Pair
 	for i, f := range a.Fields {
 		label := strings.TrimSuffix(f.Label, " (optional)")
 		if f.Secret {
@@ -142,14 +114,7 @@ func (h *Host) ask(ctx context.Context, a ui.Ask) (tea.Cmd, error) {
 		if err != nil {
 			return nil, err
 		}
-		if text[i] = s; s != "" {
-			given = append(given, Pair{label, untrusted.Text(s).Line(400)})
-		}
-	}
-	if needsWord(h.cause, beforeSubmit) {
-		if yes, err := h.confirm(ctx, a.Title, given); err != nil || !yes {
-			return h.sh.Close(), err
-		}
+		text[i] = s
 	}
 	return h.sh.Submit(text, secrets), nil
 }
@@ -251,11 +216,6 @@ func (h *Host) choose(ctx context.Context, c ui.Choose) (tea.Cmd, error) {
 		var err error
 		if i, err = h.talk.Choose(ctx, c.Title, items, func(i int) string { return c.Items[i].Why }); err != nil {
 			return nil, err
-		}
-	}
-	if needsWord(h.cause, beforePick) && i < len(items)-1 {
-		if yes, err := h.confirm(ctx, c.Title+": "+c.Items[i].Text, nil); err != nil || !yes {
-			return h.sh.Close(), err
 		}
 	}
 	return h.sh.Pick(i), nil

@@ -55,9 +55,8 @@ type Host struct {
 	said said      // of a screen, last
 	news bool      // what is told now happened by itself
 
-	cause   keymap.Key // the key that was pressed last
-	arg     string     // what was typed behind it and is not used yet
-	refused string     // the command that cannot be used: why is told next
+	arg     string // what was typed behind a command and is not used yet
+	refused string // the command that cannot be used: why is told next
 }
 
 // NewHost makes a host that talks through t.
@@ -169,6 +168,7 @@ func (h *Host) hear(ctx context.Context) error {
 		h.loop.start(h.update(m), false)
 	}
 	h.loop.start(h.sh.Elapse(), false)
+	h.loop.start(h.update(ui.Tick{}), false)
 	err := h.settle(ctx)
 	h.news = false
 	if now := h.seen(); err == nil && !h.home && len(list) > 0 && now.of == before.of && now != before {

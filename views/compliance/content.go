@@ -3,7 +3,6 @@ package compliance
 import (
 	"strings"
 
-	"opdeck/internal/domain/journey"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -19,7 +18,6 @@ func (s *Screen) Content() ui.Content {
 		return c
 	}
 	now := s.env.Now()
-	s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, now)
 	c.Lines = append(s.head(), "Verification.")
 	for _, st := range s.steps() {
 		c.Lines = append(c.Lines, widget.Checklist(s.env.Theme, []widget.Step{st}, 0)...)

@@ -26,7 +26,7 @@ func (s *Screen) Content() ui.Content {
 // Select implements ui.Selecter.
 func (s *Screen) Select(id string) bool {
 	ok := s.table.Select(id)
-	s.settle()
+	s.layout()
 	return ok
 }
 
