@@ -69,7 +69,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	if _, still := now(t, a, id).Document(string(op.Documents[0].GUID)); still {
 		t.Error("the document is still there")
 	}
-	p.say("restore", "Type yes to restore")
+	p.say("restore", "Type yes to put back")
 	p.say("yes", "Done. Put back", "Documents, 3 rows.")
 	p.say("z", "restore cannot be used now. Nothing was removed")
 
@@ -88,10 +88,10 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("yes", "cannot be opened")
 	p.say("upload "+file, "Type, or")
 	p.say("", "Info")
-	p.say("", "Upload and attach?", "File on this host: "+file, "Type yes to upload")
+	p.say("", "Upload new contract.txt and attach it", "file: "+file, "Type yes to upload")
 	p.say("no", "No. Nothing was sent.")
 	p.say("attach "+op.Documents[0].GUID.Line(0), "Name there, or an empty line for none:")
-	p.say("", "Document id: "+op.Documents[0].GUID.Line(0), "Type yes to attach")
+	p.say("", "id: "+op.Documents[0].GUID.Line(0), "Type yes to attach")
 	p.say("yes", "Done. Attached.", "Documents, 4 rows.")
 	p.say("back", "Operation "+id)
 	p.say("history", "documents[", "from read")
@@ -119,10 +119,10 @@ func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
 	p.say("replace 2", "1. Resume", "Give up", "Leave it")
 	p.say("leave it", "Documents.")
 	p.say("R 1", "1. Resume")
-	p.say("1", "Replacement of contract.pdf: Resume?", "Type yes to replace")
+	p.say("1", "Resume: ", "so far: nothing was sent yet", "Type yes to resume")
 	p.say("no", "No. Nothing was sent.")
 	p.say("resume", "1. Resume")
-	p.say("1", "Type yes to replace")
+	p.say("1", "Type yes to resume")
 	p.say("yes", "Done. Replaced contract.pdf.")
 	if got := now(t, a, string(op.OPID)); got.Documents[len(got.Documents)-1].FileName != "new.txt" {
 		t.Errorf("documents are %v", got.Documents)
@@ -198,7 +198,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	p.say("S", "Type yes to share")
 	p.say("yes", "Done. Applied.", "outstanding: make a link", "Outstanding sets: ", "Next: Make a link")
 	p.say("share", "share cannot be used now.", "a customer is shared once")
-	p.say("link", "Type yes to link")
+	p.say("link", "Type yes to make a link")
 	if l := find(t, p.say("yes", "lapses in "), "http"); !strings.Contains(l, "://") {
 		t.Errorf("link %q", l)
 	}

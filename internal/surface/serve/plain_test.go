@@ -142,7 +142,7 @@ func TestPlainOverSSH(t *testing.T) {
 		if p.attached(opid, guid) {
 			t.Error("the document is there")
 		}
-		l.say("restore", "Type yes to restore")
+		l.say("restore", "Type yes to put back")
 		time.Sleep(500 * time.Millisecond)
 		l.say("yes", "Done. Put back")
 		if !p.attached(opid, guid) {
