@@ -27,20 +27,13 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 		return s.copy(a)
 	case Write:
 		return s.track(a.What, a.Cmd)
-	case Quit:
-		return s.leave()
 	}
 	if st == nil {
 		return nil
 	}
 	switch a := a.(type) {
-	case Back:
-		return s.back(st)
 	case Withdraw:
 		return s.withdraw(st.id, a)
-	case Revise:
-		s.revise(st.id, a.Confirm)
-		return nil
 	case Explain:
 		s.push(newExplain(s, st.id, a))
 		return nil
@@ -51,8 +44,6 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	switch a := a.(type) {
 	case Open:
 		return s.open(a.Place)
-	case Replace:
-		return s.replace(st, a.Place)
 	case Confirm:
 		s.push(newQuestion(s, st.id, a))
 	case Ask:
@@ -73,27 +64,13 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 
 const maxRawLines = 50_000
 
-// questionAbout is the open question of a screen about an id, nil when there is none.
-func (s *Shell) questionAbout(owner screenID, id string) *question {
+// withdraw closes the question of a screen about an id.
+func (s *Shell) withdraw(owner screenID, w Withdraw) tea.Cmd {
 	for _, q := range s.questions() {
-		if q.screen == owner && q.c.ID == id {
-			return q
+		if q.screen == owner && q.c.ID == w.ID {
+			s.remove(q)
+			return s.notify(Warned, w.Why)
 		}
 	}
 	return nil
-}
-
-func (s *Shell) withdraw(owner screenID, w Withdraw) tea.Cmd {
-	q := s.questionAbout(owner, w.ID)
-	if q == nil {
-		return nil
-	}
-	s.remove(q)
-	return s.notify(Warned, w.Why)
-}
-
-func (s *Shell) revise(owner screenID, c Confirm) {
-	if q := s.questionAbout(owner, c.ID); q != nil {
-		q.revise(c)
-	}
 }

@@ -14,12 +14,6 @@ type Action interface{ isAction() }
 // Open puts a screen on top. When the place is open already the shell goes back to it.
 type Open struct{ Place Place }
 
-// Replace puts a screen in the place of this one.
-type Replace struct{ Place Place }
-
-// Back closes the screen; on the last one it asks to leave.
-type Back struct{}
-
 // Handled tells the shell that esc or q had something to do here (a filter
 // cleared, marks dropped), so it must not go back.
 type Handled struct{}
@@ -87,11 +81,6 @@ type Confirm struct {
 	then func(*Shell) tea.Cmd // the shell's own questions
 }
 
-// Revise replaces the open question of the same ID when its content changed:
-// the digest is new, No is marked again, typed characters are gone and keys are
-// ignored for a moment. Without such a question it does nothing.
-type Revise struct{ Confirm Confirm }
-
 // Withdraw closes the open question about ID and says why.
 type Withdraw struct{ ID, Why string }
 
@@ -138,25 +127,18 @@ type Write struct {
 	Cmd  tea.Cmd
 }
 
-// Quit leaves the console, after the writes in flight are done.
-type Quit struct{}
-
 // Many is several actions, done in order.
 type Many []Action
 
 func (Open) isAction()     {}
-func (Replace) isAction()  {}
-func (Back) isAction()     {}
 func (Handled) isAction()  {}
 func (Notify) isAction()   {}
 func (Copy) isAction()     {}
 func (Raw) isAction()      {}
 func (Explain) isAction()  {}
 func (Confirm) isAction()  {}
-func (Revise) isAction()   {}
 func (Withdraw) isAction() {}
 func (Ask) isAction()      {}
 func (Choose) isAction()   {}
 func (Write) isAction()    {}
-func (Quit) isAction()     {}
 func (Many) isAction()     {}

@@ -18,14 +18,15 @@ import (
 
 // world is the fake service behind the fake screens.
 type world struct {
-	clock   *uitest.Clock
-	reads   int
-	removed []string
-	slow    time.Duration // of reads and writes
-	opened  []ui.Place
-	screens []*fake
-	copied  []string
-	copyErr error
+	clock    *uitest.Clock
+	reads    int
+	removed  []string
+	slow     time.Duration // of reads and writes
+	opened   []ui.Place
+	screens  []*fake
+	copied   []string
+	copyErr  error
+	commands []ui.Command // of every screen
 }
 
 // fake is a small documents screen.
@@ -217,7 +218,8 @@ func (f *fake) SetSize(w, h int) { f.w, f.h = w, h; f.table.SetSize(w, h) }
 func (f *fake) Keys() []keymap.Key {
 	return keymap.Join(f.keys, f.env.Keys.List, f.item)
 }
-func (f *fake) Editing() bool { return f.typing }
+func (f *fake) Commands() []ui.Command { return f.commands }
+func (f *fake) Editing() bool          { return f.typing }
 func (f *fake) Title() string {
 	return strings.TrimSpace(strings.ToUpper(f.place.Kind[:1]) + f.place.Kind[1:] + " " + f.place.ID)
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ func (s *Shell) header(now time.Time) string {
 		if asked := s.waiting(false); asked != "" {
 			left += " " + asked
 		}
-		if feed := s.hears(); feed != "" { // matters more than the name
+		if feed := s.feedWarning(); feed != "" { // matters more than the name
 			left += " " + feed
 		}
 		room := s.w - draw.Width(left) - 1
@@ -48,10 +49,10 @@ func (s *Shell) header(now time.Time) string {
 	if asked := s.waiting(true); asked != "" {
 		right = append(right, asked)
 	}
-	if feed := s.hears(); feed != "" {
+	if feed := s.feedWarning(); feed != "" {
 		right = append(right, feed)
 	}
-	right = append(right, s.access(now, true), s.room(now, true))
+	right = append(right, s.access(now).long, s.room(now).long)
 	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
 	// The budget and the token stay; names give way.
 	facts := strings.Join(right, sep) + " "
@@ -72,9 +73,9 @@ func (s *Shell) waiting(long bool) string {
 	return s.th.Warn.Render(s.th.Signs.Warn + " " + strconv.Itoa(s.asked) + " to approve")
 }
 
-// hears warns when news of the service do not arrive as they used to: what is
+// feedWarning says that news of the service do not arrive as they used to: what is
 // shown may be older than it looks.
-func (s *Shell) hears() string {
+func (s *Shell) feedWarning() string {
 	var said []string
 	if s.feed.State == "deaf" || s.feed.State == "quiet" {
 		said = append(said, "feed "+s.feed.State)
@@ -121,98 +122,79 @@ func (s *Shell) badges() string {
 	return out
 }
 
+// fact is one thing that the header tells: as it is written out, as it is in a
+// narrow window, and when it looks different by time alone.
+type fact struct {
+	long, short string
+	next        time.Time
+}
+
 // access is the access token's time left, or the session's state.
-func (s *Shell) access(now time.Time, long bool) string {
+func (s *Shell) access(now time.Time) fact {
 	state := safe(s.session.State)
-	switch {
-	case state == "":
-		state = "–"
-	case state == "live" || state == "rotating":
-		t, _ := draw.Until(s.session.AccessUntil, now)
-		left := s.session.AccessUntil.Sub(now)
-		tone := theme.Plain
-		if left <= 15*time.Second {
-			tone = theme.Bad
-		} else if left <= time.Minute {
-			tone = theme.Warn
-		}
-		if !long {
-			return s.th.Tone(tone).Render(strings.ReplaceAll(t, " ", ""))
-		}
-		if state == "rotating" {
-			t += ", refreshing"
-		}
-		return s.th.Dim.Render("access ") + s.th.Tone(tone).Render(t)
+	if state != "live" && state != "rotating" {
+		state = cmp.Or(state, "–")
+		return fact{long: s.th.Dim.Render("session ") + s.th.Warn.Render(state), short: s.th.Warn.Render(draw.Cut(state, 8))}
 	}
-	if !long {
-		return s.th.Warn.Render(draw.Cut(state, 8))
+	left, next := draw.Until(s.session.AccessUntil, now)
+	style := s.th.Tone(theme.Plain)
+	if d := s.session.AccessUntil.Sub(now); d <= 15*time.Second {
+		style = s.th.Bad
+	} else if d <= time.Minute {
+		style = s.th.Warn
 	}
-	return s.th.Dim.Render("session ") + s.th.Warn.Render(state)
+	f := fact{short: style.Render(strings.ReplaceAll(left, " ", "")), next: next}
+	if state == "rotating" {
+		left += ", refreshing"
+	}
+	f.long = s.th.Dim.Render("access ") + style.Render(left)
+	return f
 }
 
 // class is the budget class in use here.
-func (s *Shell) class() string {
+func (s *Shell) class() string { return cmp.Or(s.source().Class, "billing") }
+
+// source is the source of the screen on top.
+func (s *Shell) source() Source {
 	if top := s.top(); top != nil {
-		if c := top.screen.Source().Class; c != "" {
-			return c
-		}
+		return top.screen.Source()
 	}
-	return "billing"
+	return Source{}
 }
 
 // room is what is left in the budget class in use.
-func (s *Shell) room(now time.Time, long bool) string {
+func (s *Shell) room(now time.Time) fact {
 	class := s.class()
 	b, ok := s.budgets[class]
 	if !ok {
-		if long {
-			return s.th.Dim.Render(safe(class) + " –")
-		}
-		return "–"
+		return fact{long: s.th.Dim.Render(safe(class) + " –"), short: "–"}
 	}
-	tone := theme.Plain
-	if b.Room == 0 {
-		tone = theme.Warn
+	style := s.th.Tone(theme.Plain)
+	switch {
+	case b.Throttled > 0:
+		style = s.th.Bad
+	case b.Room == 0:
+		style = s.th.Warn
 	}
-	if b.Throttled > 0 {
-		tone = theme.Bad
-	}
-	if !long {
-		return s.th.Tone(tone).Render(fmt.Sprintf("%d/%d", b.Room, b.Limit))
-	}
-	out := s.th.Dim.Render(safe(class)+" ") + s.th.Tone(tone).Render(fmt.Sprintf("%d of %d", b.Room, b.Limit))
+	f := fact{short: style.Render(fmt.Sprintf("%d/%d", b.Room, b.Limit)),
+		long: s.th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d of %d", b.Room, b.Limit))}
 	if b.Room == 0 && b.NextSlot.After(now) {
-		t, _ := draw.Until(b.NextSlot, now)
-		out += s.th.Warn.Render(", next " + t)
+		var t string
+		t, f.next = draw.Until(b.NextSlot, now)
+		f.long += s.th.Warn.Render(", next " + t)
 	}
 	if b.Throttled > 0 {
-		out += s.th.Bad.Render(" 429")
+		f.long += s.th.Bad.Render(" 429")
 	}
-	return out
+	return f
 }
 
 // headerNext is when header or rule change by time alone.
 func (s *Shell) headerNext(now time.Time) time.Time {
-	var at time.Time
-	if s.session.State == "live" || s.session.State == "rotating" {
-		_, at = draw.Until(s.session.AccessUntil, now)
-	}
-	if b, ok := s.budgets[s.class()]; ok && b.Room == 0 {
-		_, t := draw.Until(b.NextSlot, now)
-		at = Sooner(at, t)
-	}
+	at := Sooner(s.access(now).next, s.room(now).next, s.age(now).next)
 	if !s.shown.revealed.IsZero() && !s.compact() {
 		_, t := draw.Until(s.shown.revealed, now)
 		at = Sooner(at, t)
-	}
-	if top := s.top(); top != nil {
-		src := top.screen.Source()
-		for _, moment := range []time.Time{src.At, src.Oldest} {
-			if !moment.IsZero() {
-				_, t := draw.Ago(moment, now)
-				at = Sooner(at, t)
-			}
-		}
 	}
 	return at
 }
@@ -231,10 +213,9 @@ func (s *Shell) frame() (sign string, style theme.Style) {
 // rule is the second line: breadcrumbs, and age and source of what is shown.
 func (s *Shell) rule(now time.Time) string {
 	sign, style := s.frame()
-	age := s.age(now)
 	if s.compact() {
-		right := []string{s.access(now, false), s.room(now, false)}
-		if age != "" {
+		right := []string{s.access(now).short, s.room(now).short}
+		if age := s.age(now).short; age != "" {
 			right = append(right, age)
 		}
 		facts := strings.Join(right, " ")
@@ -245,12 +226,13 @@ func (s *Shell) rule(now time.Time) string {
 		room := s.w - draw.Width(facts) - 1
 		return draw.Spread(s.th.Title.Render(draw.Cut(s.title(), room)), facts, s.w)
 	}
+	age := s.age(now).long
 	crumbs := s.crumbs(s.w - draw.Width(age) - 12)
-	fill := s.w - draw.Width(crumbs) - draw.Width(age) - 7
+	head, fill := style.Render(strings.Repeat(sign, 2))+" "+crumbs+" ", s.w-draw.Width(crumbs)-4
 	if age == "" {
-		return style.Render(strings.Repeat(sign, 2)) + " " + crumbs + " " + style.Render(strings.Repeat(sign, max(s.w-draw.Width(crumbs)-4, 0)))
+		return head + style.Render(strings.Repeat(sign, max(fill, 0)))
 	}
-	return style.Render(strings.Repeat(sign, 2)) + " " + crumbs + " " + style.Render(strings.Repeat(sign, max(fill, 0))) + " " + age + " " + style.Render(sign)
+	return head + style.Render(strings.Repeat(sign, max(fill-draw.Width(age)-3, 0))) + " " + age + " " + style.Render(sign)
 }
 
 func (s *Shell) title() string {
@@ -281,49 +263,40 @@ func (s *Shell) crumbs(w int) string {
 }
 
 // age tells how old what is shown is and where it came from.
-func (s *Shell) age(now time.Time) string {
-	top := s.top()
-	if top == nil {
-		return ""
-	}
-	src := top.screen.Source()
-	ago, _ := draw.Ago(src.At, now)
-	oldest, _ := draw.Ago(src.Oldest, now)
+func (s *Shell) age(now time.Time) fact {
+	src := s.source()
+	ago, at := draw.Ago(src.At, now)
+	oldest, old := draw.Ago(src.Oldest, now)
+	f := fact{next: Sooner(at, old)}
+	newest, eldest := strings.TrimSuffix(ago, " ago"), strings.TrimSuffix(oldest, " ago")
 	two := !src.Oldest.IsZero() && !src.At.IsZero() && src.Oldest.Before(src.At) && oldest != ago
-	if s.compact() {
-		short := strings.TrimSuffix(ago, " ago")
-		if two {
-			short += "–" + strings.TrimSuffix(oldest, " ago")
-		}
-		switch {
-		case src.Problem != "":
-			return s.th.Warn.Render(s.th.Signs.Warn + short)
-		case src.At.IsZero() && src.Loading:
-			return s.th.Dim.Render("…")
-		case src.At.IsZero():
-			return ""
-		}
-		return s.th.Dim.Render(short)
+	if f.short = newest; two {
+		f.short += "–" + eldest
 	}
-	out := ""
+	switch {
+	case src.Problem != "":
+		f.short = s.th.Warn.Render(s.th.Signs.Warn + f.short)
+	case src.At.IsZero() && src.Loading:
+		f.short = s.th.Dim.Render("…")
+	case src.At.IsZero():
+		f.short = ""
+	default:
+		f.short = s.th.Dim.Render(f.short)
+	}
+	var parts []string
 	switch {
 	case two:
-		out = s.th.Dim.Render(safe(src.Origin) + ", newest " + strings.TrimSuffix(ago, " ago") + ", oldest " + strings.TrimSuffix(oldest, " ago"))
+		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", newest "+newest+", oldest "+eldest))
 	case !src.At.IsZero():
-		out = s.th.Dim.Render(safe(src.Origin) + ", " + ago)
-	}
-	join := func(part string) {
-		if out != "" {
-			out += " "
-		}
-		out += part
+		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", "+ago))
 	}
 	if src.Loading {
-		join(s.th.Info.Render("loading…"))
+		parts = append(parts, s.th.Info.Render("loading…"))
 	}
-	if src.Problem != "" {
-		room := s.w - draw.Width(s.title()) - draw.Width(out) - 16 // the title stays: a screen says itself what is wrong
-		join(s.th.Warn.Render(s.th.Signs.Warn + " " + draw.Cut(safe(src.Problem), max(min(room, 40), 12))))
+	if src.Problem != "" { // the title stays: a screen says itself what is wrong
+		room := s.w - draw.Width(s.title()) - draw.Width(strings.Join(parts, " ")) - 16
+		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" "+draw.Cut(safe(src.Problem), max(min(room, 40), 12))))
 	}
-	return out
+	f.long = strings.Join(parts, " ")
+	return f
 }

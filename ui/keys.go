@@ -112,7 +112,7 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 		if a != nil || cmd != nil {
 			return tea.Batch(s.act(top, a), cmd), true
 		}
-		return s.back(top), true
+		return s.back(), true
 	case g.Help.Match(p):
 		s.push(newHelp(s, top))
 	case g.Palette.Match(p):

@@ -57,11 +57,7 @@ func (l *Loads) Current(t Ticket) bool {
 	if t.from != l || t.n != l.n {
 		return false
 	}
-	l.busy = false
-	if l.cancel != nil {
-		l.cancel()
-		l.cancel = nil
-	}
+	l.end()
 	return true
 }
 
@@ -72,8 +68,11 @@ func (l *Loads) Partly(t Ticket) bool { return t.from == l && t.n == l.n }
 // the screen itself changed what the answer would overwrite.
 func (l *Loads) Stop() {
 	l.n++
-	l.busy = false
-	if l.cancel != nil {
+	l.end()
+}
+
+func (l *Loads) end() {
+	if l.busy = false; l.cancel != nil {
 		l.cancel()
 		l.cancel = nil
 	}

@@ -152,9 +152,6 @@ func newPalette(s *Shell, top *openScreen) *menu {
 			press(k, "")
 		}
 	}
-	for _, cmd := range s.opt.Commands {
-		add(Choice{Text: cmd.Title, Why: cmd.Why}, cmd.Do)
-	}
 	return newMenu(s, top.id, "Commands", items, func(i int) (Action, tea.Cmd) { return acts[i], nil })
 }
 

@@ -1,9 +1,11 @@
 package ui
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -50,24 +52,13 @@ type question struct {
 }
 
 func newQuestion(s *Shell, owner screenID, c Confirm) *question {
-	q := &question{dialog: dialog{owner}, k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
+	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: lastOf(c.ID), edit: widget.Edit{Max: 32},
+		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
 	q.typed = s.opt.About.Ground == Production && !c.Mild
-	q.set(c)
-	return q
-}
-
-func (q *question) set(c Confirm) {
-	q.digest, q.want = digest(c), lastOf(c.ID)
 	// Drawn safely whatever it came from; the digest is of the exact content.
-	c.Title, c.Ask, c.Risk, c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), safe(c.Verb)
-	c.Facts = safeFacts(c.Facts)
-	if c.Verb == "" {
-		c.Verb = "Yes"
-	}
-	q.c = c
-	q.yes, q.scroll = false, 0
-	q.edit = widget.Edit{Max: 32}
-	q.drawn, q.asked = false, 0
+	q.c.Title, q.c.Ask, q.c.Risk, q.c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), cmp.Or(safe(c.Verb), "Yes")
+	q.c.Facts = safeFacts(c.Facts)
+	return q
 }
 
 func safeFacts(list []widget.Pair) []widget.Pair {
@@ -76,16 +67,6 @@ func safeFacts(list []widget.Pair) []widget.Pair {
 		out[i].Label, out[i].Value = safe(out[i].Label), safe(out[i].Value)
 	}
 	return out
-}
-
-// revise takes new content: the answer starts from the beginning.
-func (q *question) revise(c Confirm) {
-	if digest(c) == q.digest {
-		q.c.Yes, q.c.No = c.Yes, c.No
-		return
-	}
-	q.set(c)
-	q.note = "The content has changed. Look again."
 }
 
 // digest covers all that the question shows, each part with its length.
@@ -197,7 +178,7 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 // markOther marks the other answer, if it may be given.
 func (q *question) markOther() {
 	if !q.yes && q.typed && !q.matches() {
-		q.note = q.demand()
+		q.note = strings.TrimRight(q.demand(false), ".:") + "."
 		return
 	}
 	q.yes = !q.yes
@@ -205,11 +186,15 @@ func (q *question) markOther() {
 
 func (q *question) matches() bool { return q.want != "" && q.edit.Value() == q.want }
 
-func (q *question) demand() string {
-	if q.want == "" {
-		return "This id cannot be typed; the answer can only be no."
+// demand says what is to be typed; in few words when there is little room.
+func (q *question) demand(short bool) string {
+	switch {
+	case q.want == "":
+		return "This id cannot be typed: the answer can only be no."
+	case short:
+		return fmt.Sprintf("Last %d of id:", len(q.want))
 	}
-	return fmt.Sprintf("Type the last %s of the id first.", draw.Plural(len(q.want), "character", "characters"))
+	return fmt.Sprintf("Type the last %s of the id:", draw.Plural(len(q.want), "character", "characters"))
 }
 
 func (q *question) enter(now time.Time) (Action, tea.Cmd, bool) {
@@ -294,20 +279,10 @@ func (q *question) tail(th *theme.Theme, w int, now time.Time) []string {
 		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" "+q.note, w)))
 	}
 	if q.typed {
-		ask := draw.Cut(q.demandLine(w < 50), max(w-7, 1))
+		ask := draw.Cut(q.demand(w < 50), max(w-7, 1))
 		out = append(out, ask+" "+q.edit.View(th, min(6, w), q.ready(now), ""))
 	}
 	return append(out, q.answers(th, w, now))
-}
-
-func (q *question) demandLine(short bool) string {
-	if q.want == "" {
-		return "This id cannot be typed: the answer can only be no."
-	}
-	if short {
-		return fmt.Sprintf("Last %d of id:", len(q.want))
-	}
-	return fmt.Sprintf("Type the last %d characters of the id:", len(q.want))
 }
 
 func (q *question) answers(th *theme.Theme, w int, now time.Time) string {

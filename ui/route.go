@@ -95,40 +95,34 @@ func (s *Shell) makeRoom() {
 	}
 }
 
+// replace puts the screen of a place where an open one is; it asks first when that
+// holds typed text.
 func (s *Shell) replace(old *openScreen, p Place) tea.Cmd {
+	swap := func(s *Shell) tea.Cmd {
+		i := slices.Index(s.stack, old)
+		if i < 0 {
+			return nil
+		}
+		next := s.mount(p)
+		if next == nil {
+			return s.unknownPlace(p)
+		}
+		s.unmount(old)
+		s.stack[i] = next
+		return s.begin(next)
+	}
 	if why := unsaved(old); why != "" {
-		return s.askDiscard(why, func(s *Shell) tea.Cmd { return s.swap(old.id, p) })
+		return s.askDiscard(why, swap)
 	}
-	return s.swap(old.id, p)
+	return swap(s)
 }
 
-func (s *Shell) swap(id screenID, p Place) tea.Cmd {
-	old := s.find(id)
-	if old == nil {
-		return nil
-	}
-	next := s.mount(p)
-	if next == nil {
-		return s.unknownPlace(p)
-	}
-	s.unmount(old)
-	s.stack[slices.Index(s.stack, old)] = next
-	return s.begin(next)
-}
-
-// back closes one screen; the last one asks to leave.
-func (s *Shell) back(st *openScreen) tea.Cmd {
+// back closes the screen on top; the last one asks to leave.
+func (s *Shell) back() tea.Cmd {
 	if len(s.stack) <= 1 {
 		return s.askLeave()
 	}
-	switch i := slices.Index(s.stack, st); {
-	case i == len(s.stack)-1:
-		return s.unwind(i - 1)
-	case i >= 0 && unsaved(st) == "": // a screen below closes itself
-		s.unmount(st)
-		s.stack = slices.Delete(s.stack, i, i+1)
-	}
-	return nil
+	return s.unwind(len(s.stack) - 2)
 }
 
 // unwind closes all screens above stack[i]; it asks first when one of them

@@ -317,9 +317,8 @@ func TestRawJSON(t *testing.T) {
 
 func TestPalettePressesKeys(t *testing.T) {
 	w := newWorld()
-	o := w.options(ui.Test)
-	o.Commands = []ui.Command{{Title: "Say something", Do: ui.Notify{Text: "something"}}, {Title: "Not now", Why: "There is no reason."}}
-	r := w.start(t, o).Send(uitest.Key(":"), uitest.Type("remove the doc"), uitest.Key("enter"))
+	w.commands = []ui.Command{{Title: "Say something", Do: ui.Notify{Text: "something"}}, {Title: "Not now", Why: "There is no reason."}}
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key(":"), uitest.Type("remove the doc"), uitest.Key("enter"))
 	has(t, r, "Remove document", "[ No ]")
 	r.Send(w.clock.Wait(armed), uitest.Key("n"), uitest.Key(":"), uitest.Type("go to lim"), uitest.Key("enter"))
 	has(t, r, "Limits")

@@ -34,8 +34,7 @@ type Options struct {
 	// OnBarred is told when a key was pressed that read-only mode or the role bars,
 	// by the key's name. What it returns is run. nil: nobody is told.
 	OnBarred func(name string, at Place) tea.Cmd
-	Commands []Command // further entries of the palette
-	UTC      bool      // show UTC at first
+	UTC      bool // show UTC at first
 	Local    *time.Location
 	Mask     bool // mask account numbers and the like
 	// Veil is how long no key is pressed before the screen goes blank until one

@@ -48,7 +48,7 @@ func (s *Shell) noticeLines(w, most int) []string {
 	} else if s.notice.text != "" {
 		look, _, tone := s.notice.kind.look(s.th)
 		sign, line, style = look, s.notice.text, s.th.Tone(tone)
-	} else if line = s.stranded(); line != "" {
+	} else if line = s.noSession(); line != "" {
 		sign = s.th.Signs.Warn
 	}
 	if line == "" {
@@ -69,10 +69,10 @@ func (s *Shell) noticeLines(w, most int) []string {
 	return parts
 }
 
-// stranded says that there is no session to be had, as long as that is so: what is
+// noSession says that there is no session to be had, as long as that is so: what is
 // asked for only waits then, and nothing else on the screen says why. The screen of
 // the session says it itself.
-func (s *Shell) stranded() string {
+func (s *Shell) noSession() string {
 	top := s.top()
 	if s.session.Note == "" || s.session.State == "live" || s.session.State == "rotating" || top == nil || top.screen.Place().Kind == KindSession {
 		return ""

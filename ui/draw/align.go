@@ -1,6 +1,9 @@
 package draw
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // number is a drawn number in its parts: "1,234", ".50", " EUR".
 type number struct {
@@ -21,48 +24,29 @@ func parts(s string) number {
 	return n
 }
 
-func (n number) in(w, p, u int) string {
-	return Space(w-n.w) + n.whole + n.part + Space(p-n.p) + n.unit + Space(u-n.u)
-}
-
 // Align pads numbers, each may have a unit behind a space, so that decimal
 // points stand in one column and units in another; all results have the same
 // width.
 func Align(col []string) []string {
-	list := make([]number, len(col))
-	var w, p, u int
-	for i, s := range col {
-		list[i] = parts(s)
-		w, p, u = max(w, list[i].w), max(p, list[i].p), max(u, list[i].u)
-	}
+	at := PointsOf(col, math.MaxInt32)
+	at.width = at.w + at.p + at.u
 	out := make([]string, len(col))
-	for i, n := range list {
-		out[i] = n.in(w, p, u)
-	}
-	return out
-}
-
-// AlignTo is Align in exactly width cells, at the right edge. When not all
-// numbers fit in line, those with the most decimals leave it and stand at the
-// right edge alone. A number wider than width becomes "###": it is never cut to
-// another number.
-func AlignTo(col []string, width int) []string {
-	out := make([]string, len(col))
-	at := PointsOf(col, width)
 	for i, s := range col {
 		out[i] = at.Put(s)
 	}
 	return out
 }
 
-// Points is where a column of numbers has its decimal points and units.
+// Points is where a column of numbers has its decimal points and units, at the
+// right edge of a width.
 type Points struct {
 	width   int
 	limit   int // of decimals; numbers with more stand alone
 	w, p, u int // cells of the three parts
 }
 
-// PointsOf finds the place of the points of a column, see [AlignTo].
+// PointsOf finds the place of the points of a column. When not all numbers fit in
+// line, those with the most decimals leave it and stand at the right edge alone.
 func PointsOf(col []string, width int) Points {
 	at := Points{width: width}
 	list := make([]number, 0, len(col))
@@ -88,7 +72,8 @@ func PointsOf(col []string, width int) Points {
 
 func (at Points) inLine() bool { return at.w+at.p+at.u <= at.width }
 
-// Put places one number of the column.
+// Put places one number of the column. One that is wider than the column becomes
+// "###": it is never cut to another number.
 func (at Points) Put(s string) string {
 	if !fits(s, at.width) {
 		return strings.Repeat("#", max(at.width, 0))

@@ -253,21 +253,6 @@ func Wrap(s string, w int) []string {
 	return lines
 }
 
-// Block draws text from outside as at most lines safe lines of at most w cells.
-func Block(u untrusted.Text, w, lines int) []string {
-	var out []string
-	for _, l := range u.Block(lines, 4096) {
-		out = append(out, Wrap(l, w)...)
-	}
-	if len(out) > lines {
-		out = out[:lines]
-		if lines > 0 {
-			out[lines-1] = Cut(out[lines-1]+" "+ellipsis, w)
-		}
-	}
-	return out
-}
-
 // Lay returns exactly h lines, each of at most w cells: what is missing is
 // empty, what is too much is cut.
 func Lay(lines []string, w, h int) []string {

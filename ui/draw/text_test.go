@@ -162,19 +162,29 @@ func TestAlign(t *testing.T) {
 	}
 }
 
+// alignTo places a whole column.
+func alignTo(col []string, width int) []string {
+	at := PointsOf(col, width)
+	out := make([]string, len(col))
+	for i, s := range col {
+		out[i] = at.Put(s)
+	}
+	return out
+}
+
 func TestAlignTo(t *testing.T) {
-	got := AlignTo([]string{"1,234.50 USD", "7 JPY", "0.000000001 EUR", "12,345,678,901,234.00 USD", "-5.00 USD", ""}, 15)
+	got := alignTo([]string{"1,234.50 USD", "7 JPY", "0.000000001 EUR", "12,345,678,901,234.00 USD", "-5.00 USD", ""}, 15)
 	want := []string{"   1,234.50 USD", "       7    JPY", "0.000000001 EUR", "###############", "      -5.00 USD", "               "}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q", got)
 	}
-	if got := AlignTo([]string{"12.50"}, 0); got[0] != "" {
+	if got := alignTo([]string{"12.50"}, 0); got[0] != "" {
 		t.Errorf("%q in no cells", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		col := rapid.SliceOf(rapid.StringMatching(`-?[0-9]{1,12}(\.[0-9]{1,9})?( [A-Z]{3,5})?`)).Draw(t, "column")
 		w := rapid.IntRange(0, 24).Draw(t, "width")
-		for i, s := range AlignTo(col, w) {
+		for i, s := range alignTo(col, w) {
 			if Width(s) != w {
 				t.Fatalf("%q is not %d cells", s, w)
 			}

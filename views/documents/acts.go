@@ -74,13 +74,11 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 
 // facts are what a question about a document shows; its id stands above them.
 func (s *Screen) facts(d api.Document) []widget.Pair {
-	return []widget.Pair{
+	return append([]widget.Pair{
 		{Label: "document", Value: d.FileName.Line(200), Long: true},
 		{Label: "type", Value: d.DocType.Line(64) + ", " + draw.Size(d.Size)},
 		{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone())},
-		{Label: "operation", Value: s.id}, {Label: "status", Value: s.op.Status.Line(40)},
-		{Label: "amount", Value: draw.Money(s.op.SourceAmount.Sum)},
-	}
+	}, s.target()...)
 }
 
 func (s *Screen) askRemove(d api.Document) ui.Action {

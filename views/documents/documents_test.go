@@ -366,7 +366,9 @@ func TestEveryWriteAsks(t *testing.T) {
 // TestViewIsPure: whether frames are drawn makes no difference.
 func TestViewIsPure(t *testing.T) {
 	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
-		factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, &fake{op: apitest.Operation(nil)}, p.ID) }
+		factory := func(env *ui.Env, p ui.Place) ui.Screen {
+			return NewScreen(env, &fake{op: apitest.Operation(nil)}, p.ID)
+		}
 		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindDocuments, ID: opid}))
 	}, func(c *uitest.Clock) []tea.Msg {
 		return []tea.Msg{uitest.Keys("j", "x"), c.Wait(time.Second), uitest.Size(60, 12), uitest.Key("n"), uitest.Keys("j", "R"), c.Wait(time.Hour), uitest.Key("esc"), uitest.Size(120, 40)}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
@@ -211,4 +212,14 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 func TestEverySize(t *testing.T) {
 	r, _ := open(t, &fake{st: hostile()})
 	shelltest.Sizes(r)
+}
+
+// TestViewIsPure: whether frames are drawn makes no difference.
+func TestViewIsPure(t *testing.T) {
+	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
+		factory := func(env *ui.Env, _ ui.Place) ui.Screen { return New(env, &fake{st: live()}) }
+		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindSession}))
+	}, func(c *uitest.Clock) []tea.Msg {
+		return []tea.Msg{c.Wait(5 * time.Second), uitest.Key("F"), c.Wait(time.Second), uitest.Key("y"), uitest.Size(60, 10), uitest.Keys("j", "j"), c.Wait(time.Minute), uitest.Size(120, 40)}
+	})
 }
