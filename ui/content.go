@@ -118,7 +118,7 @@ func (s *Shell) Escape() (tea.Cmd, bool) {
 }
 
 // Back closes the screen on top.
-func (s *Shell) Back() tea.Cmd { return s.back(s.top()) }
+func (s *Shell) Back() tea.Cmd { return s.back() }
 
 // Home closes all screens but the first.
 func (s *Shell) Home() tea.Cmd {

@@ -58,7 +58,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	}
 	folk := newPeople(a, who)
 	defer folk.leave()
-	feed := newFeed(ctx, a, folk, reminders)
+	feed := newFeed(ctx, a, folk)
 	defer feed.close()
 	told := api.WithAnnouncements(ctx, func(op, said string) {
 		feed.put("announced "+op, ui.Toast{Kind: ui.Warned, Text: api.Announcement(op, said)})

@@ -48,7 +48,7 @@ func as(role api.Role) (context.Context, api.Actor) {
 
 func newDesk(a *app.App, role api.Role) (context.Context, *desk, *feed) {
 	ctx, who := as(role)
-	f := newFeed(ctx, a, newPeople(a, who), reminders)
+	f := newFeed(ctx, a, newPeople(a, who))
 	return ctx, &desk{App: a, Client: a.Client, feed: f, cover: coverOf(who)}, f
 }
 

@@ -66,8 +66,7 @@ type feed struct {
 	listed   time.Time // when all that the list may show was last looked for; touched by look only
 }
 
-// newFeed begins to gather; first are what is told at the start, nil: nothing.
-func newFeed(ctx context.Context, a *app.App, folk *people, first func(context.Context, *app.App) []any) *feed {
+func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 	f := &feed{ctx: ctx, app: a, folk: folk, wake: make(chan struct{}, 1), stirred: make(chan struct{}, 1), looks: make(chan struct{}, 1), waiting: map[string]any{}}
 	watching, unwatch := context.WithCancel(ctx)
 	f.written, f.watches = a.Store.Watch(watching)
@@ -83,8 +82,8 @@ func newFeed(ctx context.Context, a *app.App, folk *people, first func(context.C
 	f.stops = append(f.stops, stop, func() { close(done); <-ended })
 	go func() {
 		defer close(ended)
-		if first != nil {
-			for i, r := range first(ctx, a) {
+		if !folk.greeted {
+			for i, r := range reminders(ctx, a) {
 				f.put("reminder "+strconv.Itoa(i), r)
 			}
 		}

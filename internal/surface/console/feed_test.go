@@ -28,7 +28,7 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	who := api.Actor{Name: "ana", Role: api.Operator, Via: "console"}
-	f := newFeed(api.WithActor(t.Context(), who), a, newPeople(a, who), reminders)
+	f := newFeed(api.WithActor(t.Context(), who), a, newPeople(a, who))
 	t.Cleanup(f.close)
 
 	looks := func() bool {

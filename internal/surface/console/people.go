@@ -22,10 +22,11 @@ import (
 // people knows what other persons do on the same store: who is at the same
 // place, whose write waits for a second person.
 type people struct {
-	app   *app.App
-	who   api.Actor
-	board *presence.Board
-	opens string // what is typed to see requests; "": the keys that open them
+	app     *app.App
+	who     api.Actor
+	board   *presence.Board
+	opens   string // what is typed to see requests; "": the keys that open them
+	greeted bool   // what is told at the start was told elsewhere
 
 	stir    func()     // told when the person goes elsewhere; nil: nobody
 	places  chan ui.At // where the person is; only the newest counts

@@ -58,9 +58,9 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	talk := plain.New(plain.Options{In: opt.In, Out: opt.Out, Width: opt.Width, ASCII: onlyASCII(opt.Getenv), Echo: opt.Echo, Secret: opt.Secret, Pause: opt.Pause})
 	defer talk.Close()
 	folk := newPeople(a, who)
-	folk.opens = "approvals"
+	folk.opens, folk.greeted = "approvals", true
 	defer folk.leave()
-	feed := newFeed(ctx, a, folk, nil)
+	feed := newFeed(ctx, a, folk)
 	defer feed.close()
 	told := api.WithAnnouncements(ctx, func(op, said string) {
 		feed.put("announced "+op, ui.Toast{Kind: ui.Warned, Text: api.Announcement(op, said)})
