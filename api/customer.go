@@ -27,8 +27,8 @@ type Customer struct {
 	Comment   untrusted.Text `json:"comment"`
 	Email     untrusted.Text `json:"email"`
 	Phone     untrusted.Text `json:"phone"`
-	CreatedAt Time                `json:"createdAt"`
-	UpdatedAt Time                `json:"updatedAt"`
+	CreatedAt Time           `json:"createdAt"`
+	UpdatedAt Time           `json:"updatedAt"`
 
 	Raw json.RawMessage `json:"-"`
 }
@@ -107,11 +107,11 @@ func (c Customer) FullName() untrusted.Text {
 // Application is a customer's application: either an individual's or a
 // corporate one. Its fields are only partly published; all are kept.
 type Application struct {
-	Status     untrusted.Text `json:"status"`
-	Individual json.RawMessage     `json:"individual,omitempty"`
-	Corporate  json.RawMessage     `json:"corporate,omitempty"`
-	Raw        json.RawMessage     `json:"-"`
-	Unread     bool                `json:"-"` // it could not be read: nothing is known of it
+	Status     untrusted.Text  `json:"status"`
+	Individual json.RawMessage `json:"individual,omitempty"`
+	Corporate  json.RawMessage `json:"corporate,omitempty"`
+	Raw        json.RawMessage `json:"-"`
+	Unread     bool            `json:"-"` // it could not be read: nothing is known of it
 }
 
 // Kind tells which of the two an application is, "" when neither is there.
@@ -127,10 +127,10 @@ func (a Application) Kind() string {
 
 // ShareResult is the answer to a share call (spec, Share verified KYC/KYB data).
 type ShareResult struct {
-	Applied     bool                `json:"applied"`
-	Message     untrusted.Text `json:"message"`     // the reason when applied is false
-	Outstanding []OutstandingSet    `json:"outstanding"` // document sets still to be given: none when empty, not known when nil
-	Raw         json.RawMessage     `json:"-"`
+	Applied     bool             `json:"applied"`
+	Message     untrusted.Text   `json:"message"`     // the reason when applied is false
+	Outstanding []OutstandingSet `json:"outstanding"` // document sets still to be given: none when empty, not known when nil
+	Raw         json.RawMessage  `json:"-"`
 }
 
 // OutstandingSet is one remaining document set. The element type is not
@@ -178,20 +178,20 @@ type Link struct {
 
 // Result is the service's answer to an act without an object.
 type Result struct {
-	Success bool                `json:"success"`
-	Message untrusted.Text `json:"message"`
-	Raw     json.RawMessage     `json:"-"`
+	Success bool            `json:"success"`
+	Message untrusted.Text  `json:"message"`
+	Raw     json.RawMessage `json:"-"`
 }
 
 // HookSettings are the service's webhook settings (hook get and set).
 type HookSettings struct {
-	Enabled            bool                `json:"enabled"`
+	Enabled            bool           `json:"enabled"`
 	HookURL            untrusted.Text `json:"hookUrl"`
-	JWTSecret          secret.Value        `json:"-"`
-	HookCustomer       bool                `json:"hookCustomer"`
-	HookOperation      bool                `json:"hookOperation"`
-	HookDepositAccount bool                `json:"hookDepositAccount"`
-	HookCounterparty   bool                `json:"hookCounterparty"`
+	JWTSecret          secret.Value   `json:"-"`
+	HookCustomer       bool           `json:"hookCustomer"`
+	HookOperation      bool           `json:"hookOperation"`
+	HookDepositAccount bool           `json:"hookDepositAccount"`
+	HookCounterparty   bool           `json:"hookCounterparty"`
 }
 
 // CustomerFile is an uploaded document in the customer's own store; attaching
@@ -205,7 +205,7 @@ type CustomerFile struct {
 	Type       untrusted.Text `json:"type"`
 	Info       untrusted.Text `json:"info"`
 	Status     untrusted.Text `json:"status"`
-	Size       int64               `json:"size"` // bytes; -1: it came and cannot be read
+	Size       int64          `json:"size"` // bytes; -1: it came and cannot be read
 
 	Raw json.RawMessage `json:"-"`
 }

@@ -10,41 +10,6 @@ import (
 	"time"
 )
 
-// ActKind names a write.
-type ActKind string
-
-// The writes.
-const (
-	ActRemoveDocument ActKind = "document.remove"
-	ActAttachDocument ActKind = "document.attach"
-	ActUploadDocument ActKind = "document.upload"
-	ActShare          ActKind = "compliance.share"
-	ActLink           ActKind = "compliance.link" // makes a single-use link: a GET that changes something
-	ActFinalize       ActKind = "compliance.finalize"
-	ActSetApplication ActKind = "application.set"
-	ActSetHooks       ActKind = "hook.set"
-	ActSessionRefresh ActKind = "session.refresh"
-	ActSessionLogin   ActKind = "session.login"
-	ActSessionReset   ActKind = "session.reset"
-)
-
-var actNeeds = map[ActKind]Permission{
-	ActRemoveDocument: MayDocuments, ActAttachDocument: MayDocuments, ActUploadDocument: MayDocuments,
-	ActShare: MayCompliance, ActLink: MayCompliance, ActFinalize: MayCompliance, ActSetApplication: MayCompliance,
-	ActSetHooks: MayHooks, ActSessionRefresh: MaySession, ActSessionLogin: MaySession, ActSessionReset: MaySession,
-}
-
-// ActKinds lists all writes, in a fixed order.
-var ActKinds = []ActKind{ActRemoveDocument, ActAttachDocument, ActUploadDocument, ActShare, ActLink, ActFinalize,
-	ActSetApplication, ActSetHooks, ActSessionRefresh, ActSessionLogin, ActSessionReset}
-
-// Needs returns the permission that an act asks for.
-func (k ActKind) Needs() Permission { return actNeeds[k] }
-
-// TouchesSession reports whether the act concerns only our own session: it
-// needs no second person and a read-only context allows it.
-func (k ActKind) TouchesSession() bool { return k.Needs() == MaySession }
-
 // Act is one write, exactly as it would be sent. It holds no secret: secrets in
 // Body are dots, and SecretDigest binds the act to them.
 type Act struct {
@@ -211,17 +176,15 @@ func (g *Gate) follow(ctx context.Context, p *Permit, probe Probe) error {
 }
 
 func (g *Gate) refuse(ctx context.Context, act Act, guard func() error) error {
-	need, known := actNeeds[act.Kind]
-	if !known {
+	need := act.Kind.Needs()
+	if need == "" {
 		return &Error{Op: string(act.Kind), Kind: Internal, Public: "This act is not known to the gate."}
 	}
 	if err := lacks(ctx, string(act.Kind), need); err != nil { // denied records it
 		return err
 	}
-	if g.ReadOnly && !act.Kind.TouchesSession() {
-		return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleReadOnly,
-			Public: "This context is read-only.",
-			Hint:   "Writes need a context with read_only = false and no --read-only."}
+	if g.ReadOnly {
+		return ReadOnly(string(act.Kind))
 	}
 	if guard == nil {
 		return nil

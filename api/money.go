@@ -16,8 +16,8 @@ import (
 // float. The parts stay as they came; Decimal says whether they make a number.
 type Money struct {
 	CurrencyCode untrusted.Text `json:"currencyCode"`
-	Units        Number              `json:"units"`
-	Nanos        Number              `json:"nanos"`
+	Units        Number         `json:"units"`
+	Nanos        Number         `json:"nanos"`
 }
 
 // Amount wraps a value. Default, the same value in US dollars by the service's

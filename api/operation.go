@@ -10,23 +10,23 @@ import (
 // Operation is a movement of money (spec, Operation, REST representation).
 type Operation struct {
 	OPID                 untrusted.Text `json:"opid"`
-	IsVisible            bool                `json:"isVisible"`
+	IsVisible            bool           `json:"isVisible"`
 	Status               untrusted.Text `json:"status"`
 	Type                 untrusted.Text `json:"type"`
 	PaymentType          untrusted.Text `json:"paymentType"`
-	CreatedAt            Time                `json:"createdAt"`
-	UpdatedAt            Time                `json:"updatedAt"`
-	Source               Party               `json:"source"`
-	Destination          Party               `json:"destination"`
-	SourceAmount         Amount              `json:"sourceAmount"`
-	DestinationAmount    Amount              `json:"destinationAmount"`
-	CommissionAmount     Amount              `json:"commissionAmount"`
-	CurrentBalanceAmount Amount              `json:"currentBalanceAmount"`
+	CreatedAt            Time           `json:"createdAt"`
+	UpdatedAt            Time           `json:"updatedAt"`
+	Source               Party          `json:"source"`
+	Destination          Party          `json:"destination"`
+	SourceAmount         Amount         `json:"sourceAmount"`
+	DestinationAmount    Amount         `json:"destinationAmount"`
+	CommissionAmount     Amount         `json:"commissionAmount"`
+	CurrentBalanceAmount Amount         `json:"currentBalanceAmount"`
 	Comment              untrusted.Text `json:"comment"`
-	IsParent             bool                `json:"isParent"`
+	IsParent             bool           `json:"isParent"`
 	Reference            untrusted.Text `json:"reference"`
-	Customer             CustomerRef         `json:"customer"`
-	Documents            []Document          `json:"documents"` // nil: the answer told none; empty: it told that there are none
+	Customer             CustomerRef    `json:"customer"`
+	Documents            []Document     `json:"documents"` // nil: the answer told none; empty: it told that there are none
 
 	// Raw is the record as it came, to the letter, fields without a name included.
 	Raw json.RawMessage `json:"-"`
@@ -45,15 +45,15 @@ type PartyAccount struct {
 	ID       untrusted.Text `json:"id"`
 	Name     untrusted.Text `json:"name"`
 	Number   untrusted.Text `json:"number"`
-	Customer CustomerRef         `json:"customer"`
+	Customer CustomerRef    `json:"customer"`
 }
 
 // CounterpartyAccount is a beneficiary's account within an operation.
 type CounterpartyAccount struct {
-	ID           untrusted.Text `json:"id"`
-	Name         untrusted.Text `json:"name"`
-	Number       untrusted.Text `json:"number"`
-	Counterparty CounterpartyRef     `json:"counterparty"`
+	ID           untrusted.Text  `json:"id"`
+	Name         untrusted.Text  `json:"name"`
+	Number       untrusted.Text  `json:"number"`
+	Counterparty CounterpartyRef `json:"counterparty"`
 }
 
 // CounterpartyRef names a counterparty.
@@ -73,12 +73,12 @@ type CustomerRef struct {
 type Document struct {
 	GUID     untrusted.Text `json:"guid"`
 	FileName untrusted.Text `json:"fileName"`
-	Size     int64               `json:"size"` // bytes; -1: it came and cannot be read
+	Size     int64          `json:"size"` // bytes; -1: it came and cannot be read
 	MIME     untrusted.Text `json:"mime"`
 	DocType  untrusted.Text `json:"docType"`
 	Info     untrusted.Text `json:"info"`
-	IsLock   bool                `json:"isLock" unread:"true"` // cannot be detached; what cannot be read counts as a lock
-	CreateAt Time                `json:"createAt"`
+	IsLock   bool           `json:"isLock" unread:"true"` // cannot be detached; what cannot be read counts as a lock
+	CreateAt Time           `json:"createAt"`
 }
 
 // MarshalJSON writes the record as it came; one that was made here is written

@@ -14,7 +14,7 @@ func FuzzDecide(f *testing.F) {
 		f.Add(500, []byte(b))
 	}
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
-		for _, kind := range ActKinds {
+		for _, kind := range ActKinds() {
 			p := Probe{Kind: kind, OPID: "o", GUID: "d", Salt: "s", Leaves: leavesOf([]byte(`{"individual":{"a":"b"}}`), "", "s")}
 			out, err := decide(p, "op", answer{status: status, sent: true, body: body}, nil)
 			if (out.Verdict == Done) != (err == nil) {

@@ -113,11 +113,22 @@ func lacks(ctx context.Context, op string, p Permission) error {
 	if a.Role.May(p) {
 		return nil
 	}
-	role := string(a.Role)
-	if role == "" {
-		role = "none"
+	return LacksPermission(op, a.Role, p)
+}
+
+// LacksPermission is the refusal of an act that the role does not allow.
+func LacksPermission(op string, role Role, p Permission) *Error {
+	name := string(role)
+	if name == "" {
+		name = "none"
 	}
 	return &Error{Op: op, Kind: Refused, Rule: RuleRole,
-		Public: fmt.Sprintf("Your role (%s) does not allow to %s.", role, p),
+		Public: fmt.Sprintf("Your role (%s) does not allow to %s.", name, p),
 		Hint:   "Roles that do: " + WhoMay(p) + "."}
+}
+
+// ReadOnly is the refusal of an act by a read-only context.
+func ReadOnly(op string) *Error {
+	return &Error{Op: op, Kind: Refused, Rule: RuleReadOnly, Public: "This context is read-only.",
+		Hint: "Writes need a context with read_only = false and no --read-only."}
 }

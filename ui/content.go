@@ -23,6 +23,9 @@ type Content struct {
 	Filter   *widget.FilterBar
 }
 
+// PlainWidth is how wide texts are made that are said: nothing of them is cut.
+const PlainWidth = 1000
+
 // Section is a part of a screen under its heading.
 type Section struct {
 	Title string

@@ -367,14 +367,14 @@ func TestBarredKeysAreTold(t *testing.T) {
 		return nil
 	}
 	o.May = func(name string) string {
-		if name == "documents.remove" {
+		if name == "document.remove" {
 			return "Your role does not allow it."
 		}
 		return ""
 	}
 	r := w.start(t, o).Send(uitest.Key("x"), uitest.Burst("jx"), uitest.Key("z"), uitest.Key("#"))
 	r.Send(uitest.Key("/"), uitest.Type("xx"))
-	if got := strings.Join(told, ", "); got != "documents.remove documents, documents.remove documents" {
+	if got := strings.Join(told, ", "); got != "document.remove documents, document.remove documents" {
 		t.Errorf("told: %s", got)
 	}
 }

@@ -271,7 +271,7 @@ func union(parts ...filter.Cond) filter.Cond {
 // ordered are the fields with an index of their own: column and index.
 var ordered = map[string][2]string{
 	"created": {"created_us", "index_op_created"}, "updated": {"updated_us", "index_op_updated"}, "amount": {"amount_key", "index_op_amount"},
-	"received": {"received_key", "index_op_received"}, "fee": {"fee_key", "index_op_fee"}, "id": {"opid_fold", "index_op_id"}, "docs": {"docs", "index_op_docs"},
+	"received": {"received_key", "index_op_received"}, "commission": {"fee_key", "index_op_fee"}, "id": {"opid_fold", "index_op_id"}, "documents": {"docs", "index_op_docs"},
 }
 
 func (x *OperationIndex) leafCandidates(l *filter.Leaf, now time.Time) (c filter.Cond, ok bool) {

@@ -20,6 +20,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
 	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
@@ -157,7 +158,7 @@ func drawFilter(rt *rapid.T, ops []api.Operation) string {
 		number := o.Destination.CounterpartyAccount.Number
 		amount, _ := filter.KeyDecimal(filter.MoneyKey(o.SourceAmount.Sum))
 		day := cmp.Or(o.CreatedAt.Time, now).Format(rapid.SampledFrom([]string{"2006-01-02", "2006-01", "2006-01-02T15:04:05Z"}).Draw(rt, "layout"))
-		return rapid.SampledFrom([]string{
+		terms := []string{
 			"status:" + quoted(o.Status) + ",PENDING", "phase:open", "type!=" + quoted(o.Type), "currency:" + quoted(o.SourceAmount.Sum.CurrencyCode),
 			"tocurrency:EUR", "amount" + op + cmp.Or(amount, "0"), "amount:-5..100", "fee" + op + "20.5", "received" + op + cmp.Or(amount, "7"), "docs" + op + "1",
 			"created" + op + day, "created:.." + day, "updated" + op + "3h", "updated:6h..1h", "customer:" + sub(o.Customer.Name), "customer=" + quoted(o.Customer.Name),
@@ -165,7 +166,13 @@ func drawFilter(rt *rapid.T, ops []api.Operation) string {
 			"ref:" + sub(o.Reference), "ref=" + quoted(o.Reference), "comment:" + sub(o.Comment), "doc:invoice", `doc="invoice.pdf"`, "doc:g,voice",
 			"has:locked", "is:hidden,parent", "has:badamount", "has:comment", "id:" + quoted(o.OPID[:3]), quoted(o.OPID), sub(o.Destination.Name()), sub(o.Reference),
 			"to:" + sub(number), "party=" + quoted(number), sub(number), "to:" + sub(mask.Number(number)), "doc:DE8937", "comment:0400440532", sub(o.Comment), `"DE89370400440532013000"`,
-		}).Draw(rt, "leaf")
+		}
+		for _, f := range field.Operations.All() { // whatever the catalogue has, the store answers as the filter means it
+			if f.Example != "" {
+				terms = append(terms, f.Example)
+			}
+		}
+		return rapid.SampledFrom(terms).Draw(rt, "leaf")
 	})
 	l := func(name string) string {
 		return rapid.SampledFrom([]string{"", "", "-"}).Draw(rt, "not") + leaf.Draw(rt, name)
@@ -198,13 +205,13 @@ func sortKey(o api.Operation, field string) string {
 		return filter.MoneyKey(o.SourceAmount.Sum)
 	case "received":
 		return filter.MoneyKey(o.DestinationAmount.Sum)
-	case "fee":
+	case "commission":
 		return filter.MoneyKey(o.CommissionAmount.Sum)
 	case "id":
 		return filter.Fold(string(o.OPID))
 	case "reference":
 		return cut(filter.Fold(string(o.Reference)), 100)
-	case "docs":
+	case "documents":
 		return fmt.Sprintf("%06d", len(o.Documents))
 	case "status":
 		return filter.Clean(string(o.Status))

@@ -128,14 +128,14 @@ type column struct {
 }
 
 var columns = map[string]column{
-	"created":   {"o.created_us", "index_op_created", func(c *cursor) any { return c.created }},
-	"updated":   {"o.updated_us", "index_op_updated", func(c *cursor) any { return c.updated }},
-	"amount":    {"o.amount_key", "index_op_amount", func(c *cursor) any { return c.amount }},
-	"received":  {"o.received_key", "index_op_received", func(c *cursor) any { return c.received }},
-	"fee":       {"o.fee_key", "index_op_fee", func(c *cursor) any { return c.fee }},
-	"id":        {"o.opid_fold", "index_op_id", func(c *cursor) any { return c.idFold }},
-	"reference": {"substr(o.reference, 1, 100)", "index_op_reference", func(c *cursor) any { return c.ref }},
-	"docs":      {"o.docs", "index_op_docs", func(c *cursor) any { return c.docs }},
+	"created":    {"o.created_us", "index_op_created", func(c *cursor) any { return c.created }},
+	"updated":    {"o.updated_us", "index_op_updated", func(c *cursor) any { return c.updated }},
+	"amount":     {"o.amount_key", "index_op_amount", func(c *cursor) any { return c.amount }},
+	"received":   {"o.received_key", "index_op_received", func(c *cursor) any { return c.received }},
+	"commission": {"o.fee_key", "index_op_fee", func(c *cursor) any { return c.fee }},
+	"id":         {"o.opid_fold", "index_op_id", func(c *cursor) any { return c.idFold }},
+	"reference":  {"substr(o.reference, 1, 100)", "index_op_reference", func(c *cursor) any { return c.ref }},
+	"documents":  {"o.docs", "index_op_docs", func(c *cursor) any { return c.docs }},
 }
 
 func direction(desc bool) (sign, word string) {

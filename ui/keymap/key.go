@@ -15,7 +15,7 @@ import (
 // and switches its own copy.
 type Key struct {
 	key.Binding
-	Name   string // stable: "documents.remove"
+	Name   string // stable: "document.remove"
 	Long   string // the sentence of the help screen
 	Writes bool   // changes something at the service; off when read-only
 	Extra  bool   // left out of the hint line, shown in the help

@@ -98,38 +98,38 @@ func New() *Map {
 		},
 		Operations: Operations{
 			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"), Live: Bind("operations.live", "live", "read this page from the service", "L").extra(),
-			Totals: Bind("operations.totals", "totals", "totals by currency", "T"), Export: Bind("operations.export", "export", "export what the filter shows", "e").extra(),
+			Totals: Bind("operations.totals", "totals", "totals by currency", "T"), Export: of("operation.export"),
 			Columns: Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c"),
 		},
 		Columns: columnKeys(),
 		Operation: Operation{
-			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: Bind("operation.tree", "tree", "child operations", "T"),
-			History: Bind("operation.history", "history", "what happened to it, event by event", "h"), Customer: Bind("operation.customer", "customer", "the customer's verification", "c"),
+			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: of("operation.tree"),
+			History: of("operation.history"), Customer: Bind("operation.customer", "customer", "the customer's verification", "c"),
 		},
 		Documents: documentKeys(),
 		Compliance: Compliance{
-			Share:      Bind("compliance.share", "share", "apply a share token", "S").writing(),
-			Link:       Bind("compliance.link", "link", "get a short-lived verification link", "l").writing(),
-			Finalize:   Bind("compliance.finalize", "finalize", "finalize the application", "f").writing(),
+			Share:      of("compliance.share"),
+			Link:       of("compliance.link"),
+			Finalize:   of("compliance.finalize"),
 			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
 		},
 		Session: Session{
-			Refresh: Bind("session.refresh", "refresh now", "refresh the token pair now; everybody else's ends", "F").writing(),
-			Login:   Bind("session.login", "log in", "log in anew; everybody else's session ends", "L").writing(),
-			Reset:   Bind("session.reset", "reset", "forget a session in doubt and start again", "X").writing(),
-			Doctor:  Bind("session.doctor", "doctor", "check name, TLS, login, clock, store and feed", "D"),
+			Refresh: of("session.refresh"),
+			Login:   of("session.login"),
+			Reset:   of("session.reset"),
+			Doctor:  of("doctor"),
 		},
 		Events: Events{
-			Follow: Bind("events.follow", "follow", "follow new events, or stop", "p"), Replay: Bind("events.replay", "replay", "send the event again to a URL", "w").writing(),
-			Codes: Bind("events.codes", "codes", "learnt meanings of numeric codes", "c"), Rejected: Bind("events.rejected", "rejected", "deliveries that were not accepted, and why", "b"),
-			Settings:  Bind("events.settings", "settings", "the service's webhook settings", "W").extra(),
+			Follow: of("event.tail"), Replay: of("event.replay"),
+			Codes: of("event.codes"), Rejected: Bind("events.rejected", "rejected", "deliveries that were not accepted, and why", "b"),
+			Settings:  of("hook.get"),
 			Operation: Bind("events.operation", "operation", "open the operation of this event", "i"),
 		},
-		Hooks: Hooks{Change: Bind("events.sethooks", "change", "change the service's webhook settings (asks)", "enter").writing()},
+		Hooks: Hooks{Change: of("hook.set")},
 		Audit: Audit{
-			Verify: Bind("audit.verify", "verify", "check the chain of the trail", "V"), Export: Bind("audit.export", "export", "export the trail", "e").extra(),
-			Approvals: Bind("audit.approvals", "approvals", "writes that wait for a second person", "A"),
-			Approve:   Bind("audit.approve", "approve", "approve this write", "P").writing(), Deny: Bind("audit.deny", "deny", "deny this write", "N").writing(),
+			Verify: of("audit.verify"), Export: of("audit.export"),
+			Approvals: of("approval.list"),
+			Approve:   of("approval.approve"), Deny: of("approval.deny"),
 		},
 		Dialog: dialogKeys(),
 		Form:   formKeys(),
@@ -140,25 +140,22 @@ func New() *Map {
 
 func globalKeys() Global {
 	return Global{
-		Operations: Bind("go.operations", "operations", "Operations", "1").extra(), Operation: Bind("go.operation", "operation", "Operation", "2").extra(),
-		Documents: Bind("go.documents", "documents", "Documents", "3").extra(), Compliance: Bind("go.compliance", "compliance", "Compliance: the customer, from there all customers", "4").extra(),
-		Limits: Bind("go.limits", "limits", "Limits", "5").extra(), Session: Bind("go.session", "session", "Session", "6").extra(),
-		Events: Bind("go.events", "events", "Events", "7").extra(), Audit: Bind("go.audit", "audit", "Audit", "8").extra(),
+		Operations: of("operation.list"), Operation: of("operation.get"),
+		Documents: of("document.list"), Compliance: of("customer.get"),
+		Limits: of("limits"), Session: of("session.status"),
+		Events: of("event.list"), Audit: of("audit.list"),
 		Help: Bind("help", "help", "help for this screen", "?"), Palette: Bind("palette", "commands", "command palette (fuzzy)", ":"),
 		OpenID: Bind("openid", "open id", "open an operation by id", "o").extra(), Back: Bind("back", "back", "back; never loses typed text without asking", "esc").extra(),
 		Quit: Bind("quit", "back", "back; at the root asks to leave", "q").extra(), Leave: Bind("leave", "leave", "leave (an unsent write is dropped, a sent one is awaited)", "ctrl+c").extra(),
 		Reload: Bind("reload", "reload", "reload (costs one call; the hint says which class)", "r"), Pane: Bind("pane", "next pane", "next pane", "tab").extra(),
 		PaneBack: Bind("paneback", "pane before", "pane before", "shift+tab").extra(), Zone: Bind("zone", "UTC", "local time / UTC", "t").extra(),
-		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra(), Reveal: Bind("reveal", "reveal", "reveal masked values for 30 s", "M").extra(),
+		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra(), Reveal: of("reveal"),
 	}
 }
 
 func documentKeys() Documents {
-	return Documents{
-		Remove: Bind("documents.remove", "remove", "remove the document (asks)", "x").writing(), Restore: Bind("documents.restore", "put back", "put back the one removed last", "z").writing(),
-		Attach: Bind("documents.attach", "attach", "attach by id", "a").writing(), Upload: Bind("documents.upload", "upload", "upload and attach", "u").writing(),
-		Replace: Bind("documents.replace", "replace", "replace: remove, upload, attach", "R").writing(),
-	}
+	return Documents{Remove: of("document.remove"), Restore: of("document.restore"), Attach: of("document.attach"),
+		Upload: of("document.upload"), Replace: of("document.replace")}
 }
 
 // All returns the keys of a group in the order they are declared.

@@ -109,7 +109,7 @@ func (h *Host) update(msg tea.Msg) tea.Cmd {
 func (h *Host) Run(ctx context.Context, sh *ui.Shell) error {
 	h.sh = sh
 	h.loop.take(h.update)
-	h.loop.start(tea.Batch(sh.Init(), func() tea.Msg { return tea.WindowSizeMsg{Width: 1000, Height: pageRows + 8} }), false)
+	h.loop.start(tea.Batch(sh.Init(), func() tea.Msg { return tea.WindowSizeMsg{Width: ui.PlainWidth, Height: pageRows + 8} }), false)
 	err := h.settle(ctx)
 	if err == nil {
 		err = h.converse(ctx)

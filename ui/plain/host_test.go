@@ -180,7 +180,7 @@ func TestKeysAreCommands(t *testing.T) {
 		wants(t, d.says("attach"), "Id, or back:")
 		wants(t, d.says("17"), "Note, or an empty line for none:")
 		wants(t, d.says(""), "Attached.", "17/")
-		wants(t, d.says("attach 2 x y"), "Note, or an empty line for none:") // the row, then what is asked for
+		wants(t, d.says("attach 2 x"), "Note, or an empty line for none:") // the row, then what is asked for
 		wants(t, d.says("back"), "Left as it was.")
 		wants(t, d.says("sort size"), "There is no size among these.", "2. size. Not now: All are equal.")
 		wants(t, d.says("2"), "That cannot be chosen now. All are equal.")

@@ -162,57 +162,6 @@ func MostSeen(all []string) []string {
 
 const maxSaid = 400 // characters
 
-// Words is a simple filter language for completion: names, each ending in a
-// colon, and what may stand behind each.
-type Words struct {
-	Names  []string
-	Values func(name string) []string // best first; nil: none are known
-}
-
-// Offers lists how a filter may go on at a place of it (bytes).
-func (l Words) Offers(v string, at int) []Offer {
-	at = max(min(at, len(v)), 0)
-	from := strings.LastIndexByte(v[:at], ' ') + 1
-	name, typed, named := strings.Cut(v[from:at], ":")
-	if !named {
-		var out []Offer
-		for _, n := range l.Names {
-			if strings.HasPrefix(n, strings.ToLower(name)) {
-				out = append(out, Offer{n, from, at})
-			}
-		}
-		return out
-	}
-	if l.Values == nil {
-		return nil
-	}
-	return pick(l.Values(strings.ToLower(name)+":"), typed, from+len(name)+1, at)
-}
-
-const maxOffers = 12
-
-// pick lists values that begin with what was typed, then those that hold it.
-func pick(values []string, typed string, from, to int) []Offer {
-	var begins, holds []Offer
-	met := map[string]bool{}
-	typed = strings.ToLower(typed)
-	for _, v := range values {
-		low := strings.ToLower(v)
-		if v == "" || met[low] || strings.ContainsAny(v, " \"") {
-			continue
-		}
-		met[low] = true
-		switch {
-		case strings.HasPrefix(low, typed):
-			begins = append(begins, Offer{v, from, to})
-		case strings.Contains(low, typed):
-			holds = append(holds, Offer{v, from, to})
-		}
-	}
-	all := append(begins, holds...)
-	return all[:min(len(all), maxOffers)]
-}
-
 // FilterKeys are the keys while a filter is typed, under the words that they have
 // there.
 func FilterKeys(k *keymap.Map) []keymap.Key {

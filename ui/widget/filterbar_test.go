@@ -1,7 +1,6 @@
 package widget
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -63,33 +62,6 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 	b.Right()
 	if lines := b.Lines(plain(), 60); b.IsWrong() || len(lines) != 2 {
 		t.Errorf("%q", lines)
-	}
-}
-
-func TestWords(t *testing.T) {
-	l := Words{Names: []string{"person:", "phase:", "id:"}, Values: func(name string) []string {
-		return map[string][]string{"person:": {"ana", "bob", "Anna", "ana", "two words", ""}}[name]
-	}}
-	for _, c := range []struct {
-		typed string
-		want  string
-	}{{"", "person: phase: id:"}, {"x P", "person: phase:"}, {"person:", "ana bob Anna"}, {"PERSON:an", "ana Anna"}, {"person:na", "ana Anna"}, {"nothing:", ""}, {"id:7", ""}} {
-		var got []string
-		for _, o := range l.Offers(c.typed, len(c.typed)) {
-			got = append(got, o.Text)
-			if o.To != len(c.typed) || o.From > o.To {
-				t.Errorf("%q: %+v", c.typed, o)
-			}
-		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%q offers %q, want %q", c.typed, got, c.want)
-		}
-	}
-	if got := (Words{Names: []string{"id:"}}).Offers("id:", 3); got != nil {
-		t.Errorf("values from nowhere: %v", got)
-	}
-	if got := MostSeen([]string{"a", "b", "", "b", "c", "a", "b"}); !slices.Equal(got, []string{"b", "a", "c"}) {
-		t.Errorf("%v", got)
 	}
 }
 

@@ -53,19 +53,3 @@ func Tabs(th *theme.Theme, names []string, active, w int) string {
 	}
 	return draw.Lay([]string{strings.Join(parts, "  ")}, w, 1)[0]
 }
-
-// Panes puts two blocks side by side in w by h cells, the left one lw cells
-// wide, a thin line between them. Too narrow for two, it shows the focused one.
-func Panes(th *theme.Theme, left, right []string, lw, w, h, focus int) []string {
-	if lw < 10 || w-lw-3 < 10 {
-		if focus == 0 {
-			return draw.Lay(left, w, h)
-		}
-		return draw.Lay(right, w, h)
-	}
-	l, r := draw.Lay(left, lw, h), draw.Lay(right, w-lw-3, h)
-	for i := range l {
-		l[i] = draw.Pad(l[i], lw) + " " + th.Rule.Render(th.Signs.Side) + " " + r[i]
-	}
-	return l
-}

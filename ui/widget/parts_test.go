@@ -135,7 +135,7 @@ func TestFramesAndLists(t *testing.T) {
 	for w := 0; w < 90; w++ {
 		for _, lines := range [][]string{
 			Checklist(plainTheme, steps, w), {Gauge(plainTheme, 3, 12, w, theme.Good)}, {Sparkline(plainTheme, []int{1, 2, 3, -4}, w, theme.Good)},
-			{Tabs(plainTheme, []string{"Details", "Documents", "History"}, 1, w)}, Panes(plainTheme, []string{"left"}, []string{"right"}, 20, w, 4, 1),
+			{Tabs(plainTheme, []string{"Details", "Documents", "History"}, 1, w)},
 		} {
 			for _, l := range lines {
 				if ansi.StringWidth(l) > w {

@@ -43,8 +43,11 @@ func (t *Table) Empty() Notice { return t.notice }
 // Remark is what the table has to tell about the last key, "" when nothing.
 func (t *Table) Remark() string { return t.note }
 
-// Paged makes a page of n rows, for a table that is not drawn.
-func (t *Table) Paged(n int) { t.SetSize(1000, n+2) }
+// Paged makes a page of n rows whatever its size, for a table that is not drawn.
+func (t *Table) Paged(n int) {
+	t.paged = n
+	t.settle()
+}
 
 // Said is the filter's mistake as a sentence, "" when it is right.
 func (b *FilterBar) Said() string { return b.what }

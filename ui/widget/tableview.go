@@ -10,9 +10,14 @@ import (
 
 const gap = 2 // cells between columns
 
-func (t *Table) head() int   { return btoi(t.h >= 3) }
-func (t *Table) foot() int   { return btoi(t.h >= 6) }
-func (t *Table) page() int   { return max(t.h-t.head()-t.foot(), 1) }
+func (t *Table) head() int { return btoi(t.h >= 3) }
+func (t *Table) foot() int { return btoi(t.h >= 6) }
+func (t *Table) page() int {
+	if t.paged > 0 {
+		return t.paged
+	}
+	return max(t.h-t.head()-t.foot(), 1)
+}
 func (t *Table) gutter() int { return 2 + btoi(t.w >= 40) + btoi(t.apart) }
 
 func btoi(b bool) int {
@@ -120,13 +125,7 @@ func (t *Table) Lines() []string {
 	}
 	lines := make([]string, 0, t.h)
 	n := t.source.Len()
-	from, to := t.Visible()
-	rows := t.keep.seen[:0]
-	for i := from; i < to; i++ {
-		rows = append(rows, t.source.Row(i))
-	}
-	t.keep.seen = rows
-	t.widen(rows)
+	from, rows := t.top, t.Measure()
 	if t.head() == 1 {
 		lines = append(lines, t.headLine())
 	}
@@ -146,6 +145,19 @@ func (t *Table) Lines() []string {
 		lines = append(lines, t.drawFoot(n))
 	}
 	return lines
+}
+
+// Measure reads the rows on screen and gives columns of numbers the width that they
+// take, as Lines does before it draws: Width and TooWide tell of them then.
+func (t *Table) Measure() []Row {
+	from, to := t.Visible()
+	rows := t.keep.seen[:0]
+	for i := from; i < to; i++ {
+		rows = append(rows, t.source.Row(i))
+	}
+	t.keep.seen = rows
+	t.widen(rows)
+	return rows
 }
 
 // View is Lines in one string.

@@ -2,7 +2,7 @@ package approvals
 
 import (
 	"context"
-	"strings"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -12,7 +12,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/theme"
+	"opdeck/ui/list"
 	"opdeck/ui/widget"
 )
 
@@ -41,32 +41,24 @@ func Badge(n int) string {
 
 // Screen implements ui.Screen.
 type Screen struct {
-	env   *ui.Env
-	desk  Desk
-	me    api.Actor
-	id    string // the request that the place names
-	keys  keymap.Audit
-	loads *ui.Loads
-
-	rows   *rows
-	at     time.Time
-	err    *api.Error
-	inited bool
+	*list.List[approval.Request]
+	env    *ui.Env
+	desk   Desk
+	me     api.Actor
+	keys   keymap.Audit
+	rows   *list.Rows[approval.Request]
 	asking string // the request that a question is open about
-	doing  string
-
-	page  *page
-	table *widget.Table
-	w, h  int
 }
 
 // New makes the screen. id opens one request; empty lists all.
 func New(env *ui.Env, desk Desk, id string) *Screen {
-	me := api.ActorOf(env.Ctx)
-	s := &Screen{env: env, desk: desk, me: me, id: id, keys: env.Keys.Audit, loads: env.Loads(), rows: &rows{env: env, me: me},
-		table: widget.NewTable(env.Theme, env.Keys, false, columns...)}
-	s.table.Apart()
-	s.settle()
+	s := &Screen{env: env, desk: desk, me: api.ActorOf(env.Ctx), keys: env.Keys.Audit}
+	s.rows = list.NewRows(func(r approval.Request) string { return r.ID }, s.row)
+	s.List = list.New(env, s, s.rows, list.Spec[approval.Request]{Title: "Approvals", Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
+		Reading: "Reading the requests …", None: "No request matches the filter.",
+		Columns:  func(int) []widget.Column { return columns },
+		Language: language(env.Now), Example: "state:open person:ana act:document.remove",
+		Records: s.rows.Each})
 	return s
 }
 
@@ -78,10 +70,11 @@ type loadedMsg struct {
 }
 
 // Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.load() }
+func (s *Screen) Init() tea.Cmd { return s.Reload() }
 
-func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
+// Reload implements list.Screen.
+func (s *Screen) Reload() tea.Cmd {
+	t, ctx := s.Loads.Next(s.env.Ctx)
 	desk, now := s.desk, s.env.Now
 	return func() tea.Msg {
 		list, err := desk.List(ctx)
@@ -89,126 +82,92 @@ func (s *Screen) load() tea.Cmd {
 	}
 }
 
-// Update implements ui.Screen.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+// Answer implements list.Screen.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case loadedMsg:
-		return s.loaded(msg), nil
+		return s.onLoaded(msg), nil
 	case ui.Changed:
 		if msg.Kind == Kind {
-			return nil, s.load()
+			return nil, s.Reload()
 		}
 	case decidedMsg:
-		return s.decided(msg)
+		return s.onDecided(msg)
 	case ui.Shown:
-		return nil, s.load()
-	case ui.DisplayChanged:
-		s.settle()
-	case keymap.Press:
-		return s.key(msg)
+		return nil, s.Reload()
 	}
 	return nil, nil
 }
 
-func (s *Screen) loaded(msg loadedMsg) ui.Action {
-	if !s.loads.Current(msg.Ticket) {
+func (s *Screen) onLoaded(msg loadedMsg) ui.Action {
+	if !s.Loads.Current(msg.Ticket) {
 		return nil
 	}
-	first := !s.inited
-	s.inited = true
-	if s.err = api.AsError(msg.err); msg.err != nil {
-		s.settle()
+	first := !s.Loaded
+	if s.Failed(msg.err) {
 		return nil
 	}
-	s.rows.set(msg.list, s.env.Now())
-	s.at = msg.at
-	s.settle()
-	if first && s.id != "" && s.table.Select(s.id) {
-		s.show(s.id)
+	s.At = msg.at
+	s.rows.Set(ordered(msg.list, s.env.Now()))
+	s.Changed()
+	if id := s.Place().ID; first && id != "" && s.Table.Select(id) {
+		s.show(id)
 	}
 	return s.withdraw(msg.list)
 }
 
 // withdraw closes the question about a request that waits no longer.
 func (s *Screen) withdraw(now []approval.Request) ui.Action {
-	if s.asking == "" {
+	waits := func(r approval.Request) bool { return r.ID == s.asking && state(r, s.env.Now()) == approval.Open }
+	if s.asking == "" || slices.ContainsFunc(now, waits) {
 		return nil
-	}
-	for _, r := range now {
-		if r.ID == s.asking && state(r, s.env.Now()) == approval.Open {
-			return nil
-		}
 	}
 	id := s.asking
 	s.asking = ""
 	return ui.Withdraw{ID: id, Why: "Request " + line(id, 20) + " does not wait any more: it was decided or lapsed."}
 }
 
-func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
-	if s.page != nil && s.page.view.Searching() {
-		s.page.view.Update(msg)
-		return nil, nil
-	}
+// Filtered implements list.Screen: all requests are held.
+func (s *Screen) Filtered(bool) tea.Cmd {
+	s.rows.Narrow(func(r approval.Request) bool { return s.Filter.Match(r, s.env.Now()) })
+	s.Changed()
+	return nil
+}
+
+// OwnKey implements list.Screen. While hits are looked for in a request's text the
+// keys that decide go to the search, and decide nothing.
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	r, on := s.current()
 	switch {
-	case k.Global.Reload.Match(msg):
-		return nil, s.load()
-	case on && !s.seeking() && s.keys.Approve.Match(msg):
-		return s.askApprove(r), nil
-	case on && !s.seeking() && s.keys.Deny.Match(msg):
-		return s.askReason(r), nil
-	case on && k.Item.CopyID.Match(msg):
-		return ui.Copy{Text: r.ID, What: "the request's id"}, nil
-	case on && (k.Item.CopyJSON.Match(msg) || k.Item.Raw.Match(msg)):
-		return asJSON(r, k.Item.Raw.Match(msg)), nil
-	case s.page != nil:
-		if k.Global.Back.Match(msg) || k.Global.Quit.Match(msg) {
-			if !s.page.view.Clear() {
-				s.page = nil
-				s.settle()
-			}
-			return ui.Handled{}, nil
-		}
-		s.page.view.Update(msg)
-		return nil, nil
-	case on && k.List.Open.Match(msg):
+	case !on:
+	case !s.Seeking() && s.keys.Approve.Match(msg):
+		return s.askApprove(r), nil, true
+	case !s.Seeking() && s.keys.Deny.Match(msg):
+		return s.askReason(r), nil, true
+	case k.Item.CopyID.Match(msg):
+		return ui.Copy{Text: r.ID, What: "the request's id"}, nil, true
+	case k.Item.CopyJSON.Match(msg), k.Item.Raw.Match(msg):
+		return asJSON(r, k.Item.Raw.Match(msg)), nil, true
+	case s.Page == nil && k.List.Open.Match(msg):
 		s.show(r.ID)
-		return nil, nil
+		return nil, nil, true
 	}
-	s.table.Update(msg)
-	s.switchKeys()
-	return nil, nil
+	return nil, nil, false
 }
-
-// seeking reports that hits are looked for in the request's text: the keys that
-// decide go to them then, and decide nothing.
-func (s *Screen) seeking() bool { return s.page != nil && s.page.view.Seeking() }
 
 // current is the request on the page, else the one under the cursor.
-func (s *Screen) current() (approval.Request, bool) {
-	if s.page != nil {
-		return s.rows.request(s.page.id)
-	}
-	return s.rows.request(s.table.SelectedID())
+func (s *Screen) current() (approval.Request, bool) { return s.rows.Find(s.ItemID()) }
+
+// Empty implements list.Screen.
+func (s *Screen) Empty() widget.Notice {
+	return s.NoRows(widget.Notice{Text: "Nobody has asked for a second person.",
+		Hint: "With approval = \"second_person\" in the config, each write becomes a request here."}, "")
 }
 
-// settle gives the table what it needs from the state.
-func (s *Screen) settle() {
-	s.table.SetSource(s.rows)
-	n := widget.Notice{Text: "Nobody has asked for a second person.", Hint: "With approval = \"second_person\" in the config, each write becomes a request here."}
-	switch {
-	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
-	case !s.inited:
-		n = widget.Notice{Text: "Reading the requests …"}
-	}
-	s.table.SetNotice(n)
-	s.switchKeys()
-}
-
-// switchKeys turns the deciding keys on or off for the present request.
-func (s *Screen) switchKeys() {
+// Refresh implements list.Screen: the deciding keys are on or off for the present
+// request, which time alone can end.
+func (s *Screen) Refresh() {
 	why := "No request is under the cursor."
 	if r, on := s.current(); on {
 		why = s.why(r)
@@ -225,7 +184,7 @@ func (s *Screen) own(r approval.Request) bool { return approval.Asked(s.me, r) }
 func (s *Screen) why(r approval.Request) string {
 	st, bars := state(r, s.env.Now()), approval.Bars(s.me, r.Requester)
 	switch {
-	case s.doing != "":
+	case s.Doing != "":
 		return "One decision is under way."
 	case s.own(r):
 		return "This is your own request, and nobody decides about their own: ask a colleague. Unused it lapses by itself."
@@ -239,10 +198,10 @@ func (s *Screen) why(r approval.Request) string {
 	return ""
 }
 
-// Counts implements ui.Counter: ages, and the time that requests have left.
-func (s *Screen) Counts(now time.Time) time.Time {
+// NextChange implements list.Screen: ages, and the time that requests have left.
+func (s *Screen) NextChange(now time.Time) time.Time {
 	var next time.Time
-	for _, r := range s.rows.list {
+	for _, r := range s.rows.All() {
 		_, a := draw.Ago(r.Created, now)
 		next = ui.Sooner(next, a)
 		if waits(r) {
@@ -253,24 +212,10 @@ func (s *Screen) Counts(now time.Time) time.Time {
 	return next
 }
 
-// View implements ui.Screen.
-func (s *Screen) View() string {
-	s.switchKeys() // time alone can end a request
-	if s.page != nil {
-		return strings.Join(draw.Lay(s.page.draw(s, s.w, s.h), s.w, s.h), "\n")
-	}
-	top := s.above()
-	if len(top) > s.h/2 {
-		top = top[:s.h/2]
-	}
-	s.table.SetSize(s.w, max(s.h-len(top), 1))
-	return strings.Join(draw.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
-}
-
-// above says how many wait, and for whom.
-func (s *Screen) above() []string {
+// Above implements list.Screen: how many wait, and for whom.
+func (s *Screen) Above() []string {
 	th, open, mine := s.env.Theme, 0, 0
-	for _, r := range s.rows.list {
+	for _, r := range s.rows.All() {
 		if state(r, s.env.Now()) == approval.Open {
 			if open++; s.own(r) {
 				mine++
@@ -278,7 +223,7 @@ func (s *Screen) above() []string {
 		}
 	}
 	head := ""
-	if !s.at.IsZero() {
+	if !s.At.IsZero() {
 		head = th.Dim.Render("No approval waits")
 	}
 	if open > 0 {
@@ -287,54 +232,23 @@ func (s *Screen) above() []string {
 	if mine > 0 {
 		head += th.Dim.Render(", " + draw.Count(mine) + " of them asked by you")
 	}
-	if s.doing != "" {
-		head += th.Info.Render("  " + s.doing + " …")
-	}
-	out := []string{head}
-	if s.err != nil && s.rows.Len() > 0 {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Cut("Not read again: "+s.err.Public, s.w-2)))
-	}
-	return out
+	return append([]string{s.Head(head)}, s.NotReread()...)
 }
 
-// SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
-
-// Help implements ui.Screen.
-func (s *Screen) Keys() []keymap.Key {
+// HelpKeys implements list.Screen.
+func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	list := []keymap.Key{s.keys.Approve, s.keys.Deny}
-	if s.seeking() {
-		return s.page.view.Hints()
+	decide := []keymap.Key{s.keys.Approve, s.keys.Deny}
+	switch {
+	case s.Page != nil:
+		return append(append(decide, k.Viewer.Search, k.Viewer.Next, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)
+	case s.rows.Len() == 0:
+		return append([]keymap.Key{k.List.Filter, k.Global.Reload}, keymap.All(k.Nav)...)
 	}
-	if s.page != nil {
-		return append(append(list, k.Viewer.Search, k.Viewer.Next, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)
-	}
-	if s.rows.Len() == 0 {
-		return append([]keymap.Key{k.Global.Reload}, keymap.Join(k.Nav)...)
-	}
-	return append(append([]keymap.Key{k.List.Open}, append(list, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
+	return append(append([]keymap.Key{k.List.Open}, append(decide, k.List.Filter, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
 }
 
-// Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return s.page != nil && s.page.view.Searching() }
-
-// Title implements ui.Screen.
-func (s *Screen) Title() string { return "Approvals" }
-
-// Place implements ui.Screen.
-func (s *Screen) Place() ui.Place { return ui.Place{Kind: Kind, ID: s.id} }
-
-// Source implements ui.Screen.
-func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: "store", At: s.at, Loading: s.loads.Busy()}
-	if s.err != nil {
-		src.Problem = s.err.Public
-	}
-	return src
-}
-
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	r, on := s.current()
 	if on && (kind == ui.KindOperation && r.Act.Object == "operation" || kind == ui.KindCompliance && r.Act.Object == "customer") {

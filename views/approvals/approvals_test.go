@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
@@ -217,7 +218,7 @@ func TestStaleAnswerIsDropped(t *testing.T) {
 	var s *Screen
 	desk := fake()
 	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, desk, ""); return s }, place)
-	first, second := s.load(), s.load()
+	first, second := s.Reload(), s.Reload()
 	late := first()
 	desk.list = func() ([]approval.Request, error) { return sample()[:1], nil }
 	s.Update(second())
@@ -248,8 +249,8 @@ func TestWords(t *testing.T) {
 	if Badge(0) != "" || Badge(1) != "1 approval waits" || Badge(3) != "3 approvals wait" {
 		t.Error("badge")
 	}
-	for _, k := range api.ActKinds {
-		if !k.TouchesSession() && strings.HasPrefix(consequence(api.Act{Kind: k}), "An act that this version") {
+	for _, k := range api.ActKinds() {
+		if !k.TouchesSession() && strings.HasPrefix(act.Consequence(k), "An act that this version") {
 			t.Errorf("nobody is told what %s changes", k)
 		}
 	}
@@ -291,9 +292,9 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
 		s := New(env, desk, "")
 		s.me = api.Actor{Name: "ana", Role: api.Admin}
-		s.inited = true
-		s.rows.set(sample(), env.Now())
-		s.settle()
+		s.Loaded = true
+		s.rows.Set(ordered(sample(), env.Now()))
+		s.Changed()
 		return s
 	}, place, ui.Changed{Kind: Kind})
 	if desk.calls != 0 {

@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -20,7 +21,7 @@ func (s *Screen) askApprove(r approval.Request) ui.Action {
 	s.asking = r.ID
 	return ui.Confirm{ID: r.ID, Title: "Approve", Verb: "Approve",
 		Ask:   "Let " + line(r.Requester.Name, 40) + " do this: " + what(r.Act) + "?",
-		Facts: facts(r, ""), Risk: consequence(r.Act) + " The approval is good for one use and cannot be taken back.",
+		Facts: facts(r, ""), Risk: act.Consequence(r.Act.Kind) + " The approval is good for one use and cannot be taken back.",
 		Yes: s.decide(r, approval.Approved, ""), No: s.unasked}
 }
 
@@ -116,8 +117,7 @@ func (m decidedMsg) Outcome() ui.Notify {
 
 func (s *Screen) decide(r approval.Request, to approval.State, comment string) func(ui.Seen) tea.Cmd {
 	return func(ui.Seen) tea.Cmd {
-		s.asking, s.doing = "", "deciding"
-		s.switchKeys()
+		s.asking, s.Doing = "", "deciding"
 		t, ctx, act := s.env.Ticket(), s.env.Root, s.desk.Approve
 		if to == approval.Denied {
 			act = s.desk.Deny
@@ -134,15 +134,14 @@ func send(ctx context.Context, t ui.Ticket, act func(context.Context, string, st
 	}
 }
 
-func (s *Screen) decided(msg decidedMsg) (ui.Action, tea.Cmd) {
-	s.doing = ""
-	s.switchKeys()
+func (s *Screen) onDecided(msg decidedMsg) (ui.Action, tea.Cmd) {
+	s.Doing = ""
 	if msg.err != nil {
 		what := "The approval"
 		if msg.to == approval.Denied {
 			what = "The denial"
 		}
-		return ui.Failure(what, msg.err), s.load()
+		return ui.Failure(what, msg.err), s.Reload()
 	}
-	return msg.Outcome(), s.load()
+	return msg.Outcome(), s.Reload()
 }

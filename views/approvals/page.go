@@ -3,32 +3,22 @@ package approvals
 import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-// page shows one request, by id: what it says follows the list.
-type page struct {
-	id   string
-	view *widget.Viewer
-}
-
+// show opens one request, by id: what is said of it follows the list.
 func (s *Screen) show(id string) {
-	s.page = &page{id: id, view: widget.NewViewer(s.env.Theme, s.env.Keys).Footed()}
-	s.switchKeys()
-}
-
-func (p *page) draw(s *Screen, w, h int) []string {
-	p.view.SetSize(w, h)
-	r, ok := s.rows.request(p.id)
-	if !ok {
-		p.view.SetLines([]string{s.env.Theme.Dim.Render(draw.Cut("This request is not among the newest any more. "+s.env.Keys.Global.Back.Help().Key+" goes back.", w))})
-		return p.view.Lines()
-	}
-	p.view.SetLines(s.lines(r, w))
-	return p.view.Lines()
+	s.Open(id, func(w int) []string {
+		r, ok := s.rows.Find(id)
+		if !ok {
+			return []string{s.env.Theme.Dim.Render(draw.Cut("This request is not among the newest any more. "+s.env.Keys.Global.Back.Help().Key+" goes back.", w))}
+		}
+		return s.lines(r, w)
+	})
 }
 
 // lines draws a request: how it stands, what it would change, exactly what would
@@ -36,7 +26,7 @@ func (p *page) draw(s *Screen, w, h int) []string {
 func (s *Screen) lines(r approval.Request, w int) []string {
 	th, now := s.env.Theme, s.env.Now()
 	st := state(r, now)
-	sign, tone := look(th, st)
+	sign, tone := stateStyle(th, st)
 	out := []string{th.Title.Render(draw.Cut("Request "+line(r.ID, 20)+": "+what(r.Act), w)), ""}
 	head := th.Tone(tone).Render(sign+" "+string(st)) + th.Dim.Render("  "+meaning(st))
 	if waits(r) && now.Before(r.Expires) {
@@ -52,7 +42,7 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 		out = append(out, th.Dim.Render(draw.Cut(s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.", w)))
 	}
 	out = append(out, "", th.Title.Render("What it would change"))
-	out = append(out, draw.Wrap(consequence(r.Act), max(w, 1))...)
+	out = append(out, draw.Wrap(act.Consequence(r.Act.Kind), max(w, 1))...)
 	out = append(out, "", th.Title.Render("Exactly what would be sent"), th.Strong.Render(line(r.Act.Method, 10)+" "+line(r.Act.Path, 400)))
 	body, whole := draw.JSON(r.Act.Body, 200)
 	for _, l := range body {
@@ -135,14 +125,4 @@ func personPairs(who approval.Person) []widget.Pair {
 }
 
 // say makes pairs of a text from outside, with what is odd about it.
-func say(label, s, none string) []widget.Pair {
-	u := untrusted.Text(s)
-	if u == "" {
-		return []widget.Pair{{Label: label, Value: none, Tone: theme.Dim}}
-	}
-	out := []widget.Pair{{Label: label, Value: u.Line(1000), Long: true}}
-	if odd := draw.Suspect(u); odd != "" {
-		out = append(out, widget.Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
-	}
-	return out
-}
+func say(label, s, none string) []widget.Pair { return widget.Said(label, untrusted.Text(s), none) }

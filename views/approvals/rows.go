@@ -19,16 +19,10 @@ var columns = []widget.Column{
 	{Title: "asked", Min: 8, Drop: 4, Align: widget.Right}, {Title: "time left", Min: 9, Drop: 2, Align: widget.Right},
 }
 
-// rows are the requests: those that wait first, each part newest first.
-type rows struct {
-	env  *ui.Env
-	me   api.Actor
-	list []approval.Request
-}
-
-func (r *rows) set(list []approval.Request, now time.Time) {
-	r.list = slices.Clone(list)
-	slices.SortStableFunc(r.list, func(a, b approval.Request) int {
+// ordered puts those that wait first, each part newest first.
+func ordered(list []approval.Request, now time.Time) []approval.Request {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b approval.Request) int {
 		if x, y := state(a, now) == approval.Open, state(b, now) == approval.Open; x != y {
 			if x {
 				return -1
@@ -37,42 +31,28 @@ func (r *rows) set(list []approval.Request, now time.Time) {
 		}
 		return b.Created.Compare(a.Created)
 	})
+	return list
 }
 
-func (r *rows) request(id string) (approval.Request, bool) {
-	if i := r.IndexOf(id); i >= 0 {
-		return r.list[i], true
-	}
-	return approval.Request{}, false
-}
-
-// Len implements widget.Source.
-func (r *rows) Len() int { return len(r.list) }
-
-// IndexOf implements widget.Source.
-func (r *rows) IndexOf(id string) int {
-	return slices.IndexFunc(r.list, func(q approval.Request) bool { return q.ID == id })
-}
-
-// Row implements widget.Source.
-func (r *rows) Row(i int) widget.Row {
-	q, now := r.list[i], r.env.Now()
-	sign, tone := look(r.env.Theme, state(q, now))
+// row draws one request.
+func (s *Screen) row(q approval.Request) widget.Row {
+	th, now := s.env.Theme, s.env.Now()
+	sign, tone := stateStyle(th, state(q, now))
 	asked, _ := draw.Ago(q.Created, now)
 	left := ""
 	if waits(q) && now.Before(q.Expires) {
 		left, _ = draw.Until(q.Expires, now)
 	}
 	who := line(q.Requester.Name, 40)
-	if approval.Asked(r.me, q) {
+	if s.own(q) {
 		who += " (you)"
 	}
 	out := widget.Row{ID: q.ID,
 		Cells: []string{sign + " " + string(state(q, now)), who, line(string(q.Act.Kind), 40), line(q.Act.ID, 100), asked, left},
 		Tones: []theme.Tone{tone, theme.Plain, theme.Plain, theme.Dim, theme.Dim, theme.Warn}}
-	for _, s := range []string{q.Requester.Name, q.Act.ID, q.Act.Item, q.Act.Name, q.Act.Reason} {
-		if untrusted.Text(s).Flags().Suspicious() {
-			out.Sign, out.Tone = r.env.Theme.Signs.Warn, theme.Warn
+	for _, text := range []string{q.Requester.Name, q.Act.ID, q.Act.Item, q.Act.Name, q.Act.Reason} {
+		if untrusted.Text(text).Flags().Suspicious() {
+			out.Sign, out.Tone = th.Signs.Warn, theme.Warn
 		}
 	}
 	return out
@@ -91,8 +71,8 @@ func waits(r approval.Request) bool {
 	return r.State == approval.Open || r.State == approval.Approved
 }
 
-// look is sign and tone of a state; its word goes with them.
-func look(th *theme.Theme, st approval.State) (sign string, tone theme.Tone) {
+// stateStyle is sign and tone of a state; its word goes with them.
+func stateStyle(th *theme.Theme, st approval.State) (sign string, tone theme.Tone) {
 	switch st {
 	case approval.Open:
 		return th.Signs.Wait, theme.Warn
@@ -136,29 +116,6 @@ func what(a api.Act) string {
 		out += " " + line(name, 60)
 	}
 	return out + " on " + line(a.Object, 20) + " " + draw.ID(a.ID, 40)
-}
-
-// consequence says what would be changed if the act went through.
-func consequence(a api.Act) string {
-	switch a.Kind {
-	case api.ActRemoveDocument:
-		return "Takes the document off the operation. The document itself stays in the customer's store and can be attached again."
-	case api.ActAttachDocument:
-		return "Attaches the document to the operation. One that is locked there cannot be taken off again."
-	case api.ActUploadDocument:
-		return "Puts a new file into the customer's store. It is attached to nothing by this."
-	case api.ActShare:
-		return "Transfers verified data with a single-use token. Once applied it cannot be repeated or undone for this customer."
-	case api.ActLink:
-		return "Makes a single-use link to the customer's verification form."
-	case api.ActFinalize:
-		return "Submits the customer's application as it stands."
-	case api.ActSetApplication:
-		return "Overwrites the customer's application with the fields below."
-	case api.ActSetHooks:
-		return "Changes where the service sends its webhooks, and the secret they are signed with, for everybody."
-	}
-	return "An act that this version has no description of; look at the request below."
 }
 
 func line(s string, max int) string { return untrusted.Text(s).Line(max) }

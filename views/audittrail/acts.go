@@ -43,7 +43,7 @@ func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 		case 1:
 			return s.askSettle(e), nil
 		}
-		s.show(e)
+		s.show(record{e, true})
 		return nil, nil
 	}}
 }
@@ -55,7 +55,7 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 		Fields: []widget.Field{{Label: "What was found", Hint: "the document is still attached", Max: 500, Paste: widget.PasteKeep, Check: checkNote}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			t, ctx, log, who, ref, note := s.env.Ticket(), s.env.Root, s.log, s.who, e.UID, strings.TrimSpace(v.Text(0))
-			s.doing = "settling"
+			s.Doing = "settling"
 			return ui.Write{What: "settle " + draw.Line(read(e.Event), 40), Cmd: func() tea.Msg { return settledMsg{t, log.Settle(ctx, who, ref, note)} }}, nil
 		}}
 }
@@ -80,30 +80,30 @@ func (m settledMsg) Outcome() ui.Notify {
 	return ui.Notify{Kind: ui.Done, Text: "The act is settled as unknown, with your note."}
 }
 
-func (s *Screen) settled(msg settledMsg) (ui.Action, tea.Cmd) {
-	s.doing = ""
+func (s *Screen) onSettled(msg settledMsg) (ui.Action, tea.Cmd) {
+	s.Doing = ""
 	s.newer = s.newer || msg.err == nil
 	if msg.err != nil {
-		return ui.Failure("Settling", msg.err), s.loadDoubts()
+		return ui.Failure("Settling", msg.err), s.loadUnsettled()
 	}
-	return msg.Outcome(), s.loadDoubts()
+	return msg.Outcome(), s.loadUnsettled()
 }
 
 // askExport asks what to export: the evidence of the operation under the
 // cursor, or the whole trail.
 func (s *Screen) askExport() ui.Action {
-	if s.doing != "" {
-		return ui.Notify{Kind: ui.Refused, Text: "One thing at a time: " + s.doing + "."}
+	if busy, ok := s.OneThing(); ok {
+		return busy
 	}
 	day := s.env.Now().In(s.env.Zone()).Format("2006-01-02")
 	whole := s.askFile("Export the audit trail", "audit-"+day+".jsonl",
 		"All records as JSON lines with their exact bytes and hashes, for opdeck audit verify. The export itself is recorded.",
 		func(l Log, c sink) (int64, error) { return l.Export(c.ctx, c, 1, 0) })
-	e, ok := s.current()
-	if !ok || e.Damaged || e.Object != "operation" || e.ID == "" {
+	r, ok := s.rows.Find(s.ItemID())
+	if !ok || r.Damaged || r.Object != "operation" || r.ID == "" {
 		return whole
 	}
-	id := string(read(e.ID))
+	id := string(read(r.ID))
 	one := s.askFile("Evidence of operation "+draw.ID(id, 30), "evidence-"+fileName(id)+".json",
 		"The records of this one operation with the hashes around them and the checkpoints that cover them. The extract is recorded.",
 		func(l Log, c sink) (int64, error) { return -1, l.Extract(c.ctx, c, "operation", id) })
@@ -131,7 +131,7 @@ func (s *Screen) askFile(title, name, intro string, write func(Log, sink) (int64
 		Fields: []widget.Field{{Label: "File (must not exist yet)", Value: name, Max: 1000, Check: checkPath}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			t, ctx, log, path := s.env.Ticket(), s.env.Root, s.log, v.Text(0)
-			s.doing = "exporting"
+			s.Doing = "exporting"
 			return ui.Write{What: "export to a file", Cmd: func() tea.Msg {
 				m := savedMsg{Ticket: t}
 				m.path, m.n, m.err = save(path, func(w io.Writer) (int64, error) { return write(log, sink{w, ctx}) })

@@ -3,8 +3,6 @@ package audittrail
 import (
 	"context"
 	"io"
-	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -13,6 +11,8 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -37,75 +37,48 @@ type Config struct {
 
 // Screen implements ui.Screen.
 type Screen struct {
+	*list.List[audit.Entry]
 	env  *ui.Env
 	log  Log
 	who  api.Actor
 	keys keymap.Audit
+	rows *list.Rows[record] // unsettled acts, then the newest
 
-	loads  *ui.Loads // the newest records, and what is unsettled
-	more   *ui.Loads // older records
-	doubts *ui.Loads // what is unsettled alone
-	checks *ui.Loads // verification
+	unsettledLoads *ui.Loads // what is unsettled alone
+	checks         *ui.Loads // verification
 
-	filter filter
-	text   string // of the filter as typed
-	rows   *rows
-	next   int64 // where older records begin; 0: there are none
-	seen   int   // records looked at for the filter
+	open   []audit.Entry // unsettled acts
+	next   int64         // where older records begin; 0: there are none
 	health audit.Health
-	at     time.Time
-	err    *api.Error
-	inited bool
 	newer  bool // records came since the list was read
-	doing  string
-
-	bar  *widget.FilterBar // the filter while it is typed
-	page *page             // a record or a report over the list
-
-	table *widget.Table
-	w, h  int
 }
 
 // New makes the screen. start is a filter to begin with, as it is typed.
 func New(env *ui.Env, log Log, cfg Config, start string) *Screen {
-	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, rows: &rows{env: env},
-		loads: env.Loads(), more: env.Loads(), doubts: env.Loads(), checks: env.Loads(),
-		table: widget.NewTable(env.Theme, env.Keys, false, columns(0)...)}
-	s.table.Apart()
-	if f, bad := parse(start, env.Now()); bad == nil {
-		s.filter, s.text = f, start
-	}
+	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, unsettledLoads: env.Loads(), checks: env.Loads()}
+	s.rows = list.NewRows(record.id, s.row)
+	s.List = list.New(env, s, s.rows, list.Spec[audit.Entry]{Title: "Audit", Place: ui.Place{Kind: ui.KindAudit}, Origin: "audit trail",
+		Reading: "Reading the audit trail …", None: "No record matches the filter.", Further: "No record matches among those read so far.",
+		Columns: columns, Language: language, Example: "person:ana event:document.* id:7f3a outcome:denied at<2h", Start: start, Records: s.records})
 	switch {
 	case !s.who.Role.May(api.MayAuditOut):
 		s.keys.Export.Off("Your role does not allow to " + string(api.MayAuditOut) + "; " + api.WhoMay(api.MayAuditOut) + " may.")
 	case cfg.NoFiles != "":
 		s.keys.Export.Off(cfg.NoFiles)
 	}
-	s.settle()
 	return s
 }
 
 // Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.load() }
+func (s *Screen) Init() tea.Cmd { return s.Reload() }
 
-// Update implements ui.Screen.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+// Answer implements list.Screen.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
-	case loadedMsg:
-		s.loaded(msg)
-	case olderMsg:
-		s.older(msg)
-	case doubtsMsg:
-		if s.doubts.Current(msg.Ticket) && msg.err == nil {
-			s.rows.open = msg.open
-			s.settle()
-		}
-	case verifiedMsg:
-		s.verified(msg)
 	case settledMsg:
-		return s.settled(msg)
+		return s.onSettled(msg)
 	case savedMsg:
-		s.doing = ""
+		s.Doing = ""
 		if msg.err != nil {
 			return ui.Failure("The export", msg.err), nil
 		}
@@ -113,89 +86,48 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	case ui.Changed:
 		s.newer = s.newer || msg.Kind == ui.KindAudit
 	case ui.Shown:
-		return nil, s.loadDoubts()
-	case ui.DisplayChanged:
-		s.settle()
-	case keymap.Press:
-		return s.key(msg)
+		return nil, s.loadUnsettled()
 	}
 	return nil, nil
 }
 
-func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
-	switch {
-	case s.bar != nil:
-		return s.typing(msg)
-	case s.page != nil && s.page.view.Searching():
-		s.page.view.Update(msg)
-		return nil, nil
+// Filtered implements list.Screen. While it is typed the filter narrows what was
+// read: a question to the trail leaves a record, so it is asked once, by enter.
+func (s *Screen) Filtered(live bool) tea.Cmd {
+	s.rows.Narrow(func(r record) bool { return r.unsettled || s.Filter.Match(r.Entry, s.env.Now()) })
+	s.Changed()
+	if live {
+		return nil
 	}
+	return s.Reload()
+}
+
+// OwnKey implements list.Screen.
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
-	e, on := s.current()
+	r, on := s.rows.Find(s.ItemID())
 	switch {
-	case k.Global.Reload.Match(msg):
-		return nil, s.load()
 	case s.keys.Verify.Match(msg):
-		return nil, s.verify()
+		return nil, s.verify(), true
 	case s.keys.Export.Match(msg):
-		return s.askExport(), nil
+		return s.askExport(), nil, true
 	case s.keys.Approvals.Match(msg):
-		return ui.Open{Place: ui.Place{Kind: "approvals"}}, nil
-	case on && k.Item.CopyID.Match(msg):
-		return copyID(e), nil
-	case on && k.Item.CopyJSON.Match(msg):
-		return ui.Copy{Text: string(e.Raw), What: "the record as JSON"}, nil
-	case on && k.Item.Raw.Match(msg):
-		return ui.Raw{Title: "Audit record " + draw.Count(int(e.Seq)), JSON: e.Raw}, nil
-	case s.page != nil:
-		return s.pageKey(msg)
+		return ui.Open{Place: ui.Place{Kind: "approvals"}}, nil, true
+	case !on:
+	case k.Item.CopyID.Match(msg):
+		return copyID(r.Entry), nil, true
+	case k.Item.CopyJSON.Match(msg):
+		return ui.Copy{Text: string(r.Raw), What: "the record as JSON"}, nil, true
+	case k.Item.Raw.Match(msg):
+		return ui.Raw{Title: "Audit record " + draw.Count(int(r.Seq)), JSON: r.Raw}, nil, true
+	case s.Page != nil || !k.List.Open.Match(msg):
+	case r.unsettled:
+		return s.settleMenu(r.Entry), nil, true
+	default:
+		s.show(r)
+		return nil, nil, true
 	}
-	return s.listKey(msg, e, on)
-}
-
-func (s *Screen) listKey(msg keymap.Press, e audit.Entry, on bool) (ui.Action, tea.Cmd) {
-	k := s.env.Keys
-	switch {
-	case k.List.Filter.Match(msg):
-		s.bar = s.newBar(s.text)
-		return nil, nil
-	case k.Global.Back.Match(msg), k.Global.Quit.Match(msg):
-		if s.text == "" {
-			return nil, nil
-		}
-		s.filter, s.text = filter{}, ""
-		return ui.Handled{}, s.load()
-	case on && k.List.Open.Match(msg):
-		if s.rows.unsettled(s.table.SelectedID()) {
-			return s.settleMenu(e), nil
-		}
-		s.show(e)
-		return nil, nil
-	}
-	s.table.Update(msg)
-	return nil, s.reach()
-}
-
-// pageKey is a key while a record or a report is open.
-func (s *Screen) pageKey(msg keymap.Press) (ui.Action, tea.Cmd) {
-	k := s.env.Keys.Global
-	if k.Back.Match(msg) || k.Quit.Match(msg) {
-		if !s.page.view.Clear() {
-			s.page = nil
-			s.checks.Stop()
-		}
-		return ui.Handled{}, nil
-	}
-	s.page.view.Update(msg)
-	return nil, nil
-}
-
-// current is the record on the page, else the one under the cursor.
-func (s *Screen) current() (audit.Entry, bool) {
-	if s.page != nil {
-		return s.page.entry, s.page.entry.UID != ""
-	}
-	return s.rows.entry(s.table.SelectedID())
+	return nil, nil, false
 }
 
 // copyID copies what people look things up by: the object's id, else the record's.
@@ -206,80 +138,92 @@ func copyID(e audit.Entry) ui.Action {
 	return ui.Copy{Text: e.UID, What: "the record's id"}
 }
 
-// View implements ui.Screen.
-func (s *Screen) View() string {
-	if s.page != nil {
-		return strings.Join(s.page.draw(s.env, s.w, s.h), "\n")
+// Empty implements list.Screen.
+func (s *Screen) Empty() widget.Notice {
+	on := ""
+	if s.next != 0 {
+		on = s.env.Keys.Nav.Down.Help().Key
 	}
-	top := s.above()
-	if len(top) > s.h/2 {
-		top = top[:s.h/2]
-	}
-	s.table.SetSize(s.w, max(s.h-len(top), 1))
-	return strings.Join(draw.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
+	return s.NoRows(widget.Notice{Text: "The trail holds no record yet."}, on)
 }
 
-// SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.rows.wide = w >= wide
-	s.table.SetColumns(columns(w)...)
+// Refresh implements list.Screen: a verification ends with its page.
+func (s *Screen) Refresh() {
+	if s.Page == nil {
+		s.checks.Stop()
+	}
 }
 
-// Help implements ui.Screen.
-func (s *Screen) Keys() []keymap.Key {
+// Above implements list.Screen: what is shown, and what needs a person.
+func (s *Screen) Above() []string {
+	th := s.env.Theme
+	w, _ := s.Size()
+	head := draw.Plural(s.rows.Len()-len(s.open), "record", "records")
+	if s.next != 0 {
+		head += ", older ones below"
+	}
+	line := s.Head(th.Strong.Render(head))
+	if s.newer && s.Doing == "" {
+		line += th.Info.Render("  newer ones exist, " + s.env.Keys.Global.Reload.Help().Key + " reads them")
+	}
+	out := []string{line}
+	if n := len(s.open); n > 0 {
+		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(draw.Plural(n, "act has", "acts have")+
+			" no known outcome: it may have happened. enter on one says what to do.", w-2)))
+	}
+	return append(append(out, s.trouble(w)...), s.NotReread()...)
+}
+
+// trouble is what keeps the trail from being written or trusted.
+func (s *Screen) trouble(w int) []string {
+	th, h := s.env.Theme, s.health
+	var out []string
+	warn := func(tone theme.Tone, sign, line string) {
+		out = append(out, th.Tone(tone).Render(sign+" "+draw.Cut(line, w-2)))
+	}
+	switch {
+	case h.Err != nil:
+		warn(theme.Bad, th.Signs.Bad, "The trail cannot be written since "+draw.Clock(h.Since, s.env.Zone())+": nothing can be changed until the store works again.")
+	case h.Waiting > 0:
+		warn(theme.Warn, th.Signs.Warn, draw.Plural(h.Waiting, "record waits", "records wait")+" to be stored; they are tried again by themselves.")
+	}
+	switch bad := h.Tampered(); {
+	case bad != nil:
+		warn(theme.Bad, th.Signs.Bad, "The trail was tampered with: "+bad.Reason+". Verify it, and keep a copy of the store.")
+	case h.Checkpoint != nil:
+		warn(theme.Warn, th.Signs.Warn, "The last checkpoint could not be written: a cut end would not be noticed.")
+	}
+	return out
+}
+
+// HelpKeys implements list.Screen.
+func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	own := []keymap.Key{s.keys.Verify, s.keys.Approvals, s.keys.Export}
-	if s.bar != nil {
-		return widget.FilterKeys(k)
+	if s.Page == nil {
+		return append(append([]keymap.Key{k.List.Open, k.List.Filter}, append(own, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
 	}
-	if s.page != nil && s.page.view.Seeking() {
-		return s.page.view.Hints()
+	own = append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev)
+	if s.Page.ID != "" {
+		own = append(own, keymap.All(k.Item)...)
 	}
-	if s.page != nil {
-		own = append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev)
-		if _, on := s.current(); on {
-			own = append(own, keymap.All(k.Item)...)
-		}
-		return append(own, keymap.All(k.Nav)...)
-	}
-	list := append([]keymap.Key{k.List.Open, k.List.Filter}, own...)
-	return append(append(list, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)
+	return append(own, keymap.All(k.Nav)...)
 }
-
-// Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return s.bar != nil || s.page != nil && s.page.view.Searching() }
-
-// Unsaved implements ui.Keeper.
-func (s *Screen) Unsaved() string {
-	if s.bar != nil && s.bar.Value() != s.text {
-		return "The filter you typed."
-	}
-	return ""
-}
-
-// Title implements ui.Screen.
-func (s *Screen) Title() string { return "Audit" }
-
-// Place implements ui.Screen.
-func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindAudit} }
 
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: "audit trail", At: s.at, Loading: s.loads.Busy() || s.more.Busy() || s.checks.Busy()}
-	if s.err != nil {
-		src.Problem = s.err.Public
-	}
+	src := s.List.Source()
+	src.Loading = src.Loading || s.checks.Busy()
 	return src
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
-	e, ok := s.current()
-	if !ok || e.Damaged || placeOf(e).Kind != kind {
+	r, ok := s.rows.Find(s.ItemID())
+	if !ok || r.Damaged || placeOf(r.Entry).Kind != kind {
 		return ""
 	}
-	return string(audit.Reading(e.ID))
+	return string(audit.Reading(r.ID))
 }
 
 // placeOf is the screen of what a record is about; the zero place when there is none.
@@ -298,7 +242,7 @@ func placeOf(e audit.Entry) ui.Place {
 // Commands implements ui.Commander.
 func (s *Screen) Commands() []ui.Command {
 	var out []ui.Command
-	for _, e := range s.rows.open {
+	for _, e := range s.open {
 		out = append(out, ui.Command{Title: "Settle " + audit.Reading(e.Event).Line(40) + " " + draw.ID(string(audit.Reading(e.ID)), 20), Do: s.settleMenu(e)})
 	}
 	return out

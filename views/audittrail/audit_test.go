@@ -14,6 +14,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
@@ -67,18 +68,18 @@ func TestStaleAnswers(t *testing.T) {
 	log := fake()
 	log.verify = func() (audit.Report, error) { return audit.Report{Records: 1}, nil }
 	shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, Config{}, ""); return s }, place, as(api.Admin))
-	first, second := s.load(), s.load()
+	first, second := s.Reload(), s.Reload()
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: sample()[:1]}, nil }
 	late := first()
 	s.Update(second())
 	s.Update(late)
-	if n := len(s.rows.list); n != 1 {
+	if n := len(s.entries()); n != 1 {
 		t.Errorf("%d records after a stale answer", n)
 	}
 	check := s.verify()
 	s.Update(keymap.Parse("esc"))
 	s.Update(check())
-	if s.page != nil {
+	if s.Page != nil {
 		t.Error("a verification that was stopped opens its page")
 	}
 }
@@ -97,11 +98,11 @@ func TestFilterAsksOnceByEnter(t *testing.T) {
 	if len(log.queries) != before+1 || q.Actor != "ana" || q.Event != "document.*" || !q.From.Equal(noon.Add(-2*time.Hour)) {
 		t.Errorf("asked %d times, last %+v", len(log.queries)-before, q)
 	}
-	has(t, r, "5 records", "/ person:ana")
+	has(t, r, "/ person:ana")
 	r.Send(uitest.Key("/"), uitest.Type(" color:red"))
-	has(t, r, "There is no such field")
+	has(t, r, `There is no field "color"`)
 	r.Send(uitest.Key("enter"))
-	has(t, r, "There is no such field")
+	has(t, r, `There is no field "color"`)
 	r.Send(uitest.Key("esc"), uitest.Key("esc"))
 	if q := log.queries[len(log.queries)-1]; q.Actor != "" {
 		t.Errorf("esc keeps the filter: %+v", q)
@@ -116,16 +117,16 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	r.Send(uitest.Key("/"))
 	has(t, r, "tab person:  event:  id:")
 	r.Send(uitest.Type("person:"))
-	has(t, r, "tab ana  bob", "Something must stand behind the colon.", "showing everything")
+	has(t, r, "tab ana  bob", "showing the last right filter: person") // "person" alone was a word
 	r.Send(uitest.Key("tab"), uitest.Key("tab"))
 	has(t, r, "/ person:bob")
 	r.Send(uitest.Type(" outcome:"))
 	has(t, r, "tab ok  denied  failed  unknown")
 	r.Send(uitest.Type("x"))
-	has(t, r, "/ person:bob outcome:x", "\n                     ^", "outcome is ok, denied, failed or unknown.")
+	has(t, r, "/ person:bob outcome:x", "\n                     ^", "x is not known. Known are ok, denied")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("event:document.r"))
 	has(t, r, "tab document.remove")
-	for _, field := range []string{"object:", "phase:", "since:", "id:"} {
+	for _, field := range []string{"object:", "phase:", "at<", "id:"} {
 		r.Send(uitest.Key("ctrl+u"), uitest.Type(field))
 		has(t, r, "\ntab ")
 	}
@@ -134,20 +135,24 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
-	for in, want := range map[string]string{
-		"phase:x": "phase is", "outcome:maybe": "outcome is", "since:soon": "since is", "person:": "Something must stand",
-		`person:"Ana Maria" "a:b"`: "", "since:2026-01-31 since:7d": "", "outcome:denied": "",
-	} {
-		f, bad := parse(in, noon)
-		switch {
-		case want == "" && bad != nil:
-			t.Errorf("%s: %s", in, bad.what)
-		case want != "" && (bad == nil || !strings.HasPrefix(bad.what, want)):
-			t.Errorf("%s: %+v", in, bad)
+// TestNarrow: what the store can select by is left to it.
+func TestNarrow(t *testing.T) {
+	const opid = "7f3a2b10-0000-4000-8000-000000000001"
+	e, err := language.Parse("person:ana event:document.* phase:note object:operation since:2h id:" + opid + " invoice outcome:denied")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := narrow(e, noon)
+	if q.Actor != "ana" || q.Event != "document.*" || q.Phase != audit.PhaseNote || q.Object != "operation" || q.ID != opid || !q.From.Equal(noon.Add(-2*time.Hour)) {
+		t.Errorf("%+v", q)
+	}
+	for _, open := range []string{"person:ana,bob", "-person:ana", "event:x OR phase:note", "id:7f3a", "invoice", "outcome:ok"} {
+		e, err := language.Parse(open)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if strings.HasPrefix(in, `person:"`) && (f.query.Actor != "Ana Maria" || f.words[0] != "a:b") {
-			t.Errorf("%s: %+v", in, f)
+		if q := narrow(e, noon); q != (audit.Query{}) {
+			t.Errorf("%s: the store is asked for %+v", open, q)
 		}
 	}
 }
@@ -163,15 +168,24 @@ func TestWordsLookThroughPages(t *testing.T) {
 		p.Entries = []audit.Entry{e}
 		return p, nil
 	}}
-	got, err := find(t.Context(), log, filter{words: []string{"needle"}}, 0)
-	if err != nil || len(got.entries) != 1 || got.seen != 4 || got.next != 0 {
-		t.Errorf("%+v %v", got, err)
+	got, next, err := find(t.Context(), log, words(t, "needle"), noon, 0)
+	if err != nil || len(got) != 1 || log.calls != 4 || next != 0 {
+		t.Errorf("%+v %d %v", got, next, err)
 	}
 	log.calls = 0
-	got, _ = find(t.Context(), log, filter{words: []string{"nowhere"}}, 31)
-	if log.calls != maxPages || got.next == 0 {
-		t.Errorf("%d pages at once, next %d", log.calls, got.next)
+	_, next, _ = find(t.Context(), log, words(t, "nowhere"), noon, 31)
+	if log.calls != maxPages || next == 0 {
+		t.Errorf("%d pages at once, next %d", log.calls, next)
 	}
+}
+
+func words(t *testing.T, text string) filter.Expr[audit.Entry] {
+	t.Helper()
+	e, err := language.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 func TestOlderRecordsAreReadWhenTheCursorComesNear(t *testing.T) {
@@ -319,8 +333,8 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	log := fake()
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
 		s := New(env, log, Config{}, "")
-		s.rows.list, s.inited = sample(), true
-		s.settle()
+		s.Loaded = true
+		s.set(nil, sample())
 		return s
 	}, place)
 	if log.calls != 0 {
@@ -335,13 +349,14 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, Config{}, ""); return s }, place, as(api.Admin))
 	before, k := log.calls, keymap.New()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Audit, k.Viewer, k.Global) {
-		s.show(sample()[3])
+		s.show(record{sample()[3], false})
 		s.Update(key.Msg())
 		_ = s.View()
-		s.page, s.bar = nil, s.newBar("person:ana")
+		s.Close()
+		s.Update(uitest.Key("/"))
 		s.Update(key.Msg())
 		_ = s.View()
-		s.bar = nil
+		s.Update(uitest.Key("esc"))
 	}
 	if log.calls != before {
 		t.Errorf("%d questions outside a command", log.calls-before)

@@ -6,11 +6,10 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
-	"opdeck/ui/theme"
-	"opdeck/ui/widget"
+	"opdeck/ui/list"
 )
 
 const (
@@ -19,136 +18,81 @@ const (
 	maxRows  = 20_000 // kept; a filter narrows further
 )
 
-// found is what one look into the trail brought.
-type found struct {
-	entries []audit.Entry
-	next    int64 // where older ones begin; 0: there are none
-	seen    int   // records looked at
-}
-
-// find reads one page of what the filter selects. Words and results are not the
-// store's to select: pages are looked through until one is full.
-func find(ctx context.Context, log Log, f filter, before int64) (found, error) {
-	var out found
-	q := f.query
+// find reads the newest records before a number (0: of all) that the filter lets
+// through, and says where older ones begin (0: there are none). Not all of a filter
+// is the store's to select: pages are looked through until one is full.
+func find(ctx context.Context, log Log, f filter.Expr[audit.Entry], now time.Time, before int64) (out []audit.Entry, next int64, err error) {
+	q := narrow(f, now)
 	q.Before, q.Limit = before, pageSize
 	for range maxPages {
 		p, err := log.Find(ctx, q)
 		if err != nil {
-			return out, err
+			return nil, 0, err
 		}
 		for _, e := range p.Entries {
-			if f.match(e) {
-				out.entries = append(out.entries, e)
+			if f.Match(e, now) {
+				out = append(out, e)
 			}
 		}
-		out.seen += len(p.Entries)
-		out.next, q.Before = p.Next, p.Next
-		if p.Next == 0 || len(out.entries) >= pageSize {
+		if q.Before = p.Next; p.Next == 0 || len(out) >= pageSize {
 			break
 		}
 	}
-	return out, nil
+	return out, q.Before, nil
 }
 
-type loadedMsg struct {
-	ui.Ticket
-	found  found
-	open   []audit.Entry
-	health audit.Health
-	at     time.Time
-	err    error
-}
-
-// load reads the newest records and what is unsettled.
-func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
-	s.more.Stop()
-	log, f, now := s.log, s.filter, s.env.Now
-	s.settle()
-	return func() tea.Msg {
-		m := loadedMsg{Ticket: t, health: log.Health(), at: now()}
-		if m.found, m.err = find(ctx, log, f, 0); m.err == nil {
-			m.open, m.err = log.Unsettled(ctx)
+// Reload implements list.Screen: it reads the newest records and what is unsettled.
+func (s *Screen) Reload() tea.Cmd {
+	s.More.Stop()
+	log, f, now := s.log, s.Applied, s.env.Now
+	return s.Read(s.Loads, func(ctx context.Context) list.Then {
+		health, at := log.Health(), now()
+		entries, next, err := find(ctx, log, f, at, 0)
+		var open []audit.Entry
+		if err == nil {
+			open, err = log.Unsettled(ctx)
 		}
-		return m
-	}
+		return func() (ui.Action, tea.Cmd) {
+			s.health = health
+			if !s.Failed(err) {
+				s.next, s.At, s.newer = next, at, false
+				s.set(open, entries)
+			}
+			return nil, nil
+		}
+	})
 }
 
-func (s *Screen) loaded(msg loadedMsg) {
-	if !s.loads.Current(msg.Ticket) {
-		return
-	}
-	s.inited, s.health = true, msg.health
-	if s.err = api.AsError(msg.err); msg.err == nil {
-		s.rows.open, s.rows.list = msg.open, msg.found.entries
-		s.next, s.seen, s.at, s.newer = msg.found.next, msg.found.seen, msg.at, false
-	}
-	s.settle()
-}
-
-type olderMsg struct {
-	ui.Ticket
-	found found
-	err   error
-}
-
-// reach reads older records when the cursor comes near the last one.
-func (s *Screen) reach() tea.Cmd {
-	_, to := s.table.Visible()
-	if s.next == 0 || s.loads.Busy() || s.more.Busy() || to+pageSize/4 < s.rows.Len() || s.rows.Len() >= maxRows {
+// ReadOn implements list.Screen: it reads older records when the cursor comes near
+// the last one.
+func (s *Screen) ReadOn() tea.Cmd {
+	_, to := s.Table.Visible()
+	if s.next == 0 || s.Loads.Busy() || s.More.Busy() || to+pageSize/4 < s.rows.Len() || len(s.rows.All()) >= maxRows {
 		return nil
 	}
-	t, ctx := s.more.Next(s.env.Ctx)
-	log, f, before := s.log, s.filter, s.next
-	return func() tea.Msg {
-		got, err := find(ctx, log, f, before)
-		return olderMsg{t, got, err}
-	}
+	log, f, now, before := s.log, s.Applied, s.env.Now(), s.next
+	return s.Read(s.More, func(ctx context.Context) list.Then {
+		entries, next, err := find(ctx, log, f, now, before)
+		return func() (ui.Action, tea.Cmd) {
+			if !s.Failed(err) {
+				s.next = next
+				s.set(s.open, append(s.entries(), entries...))
+			}
+			return nil, nil
+		}
+	})
 }
 
-func (s *Screen) older(msg olderMsg) {
-	if !s.more.Current(msg.Ticket) {
-		return
-	}
-	if s.err = api.AsError(msg.err); msg.err == nil {
-		s.rows.list = append(s.rows.list, msg.found.entries...)
-		s.next = msg.found.next
-		s.seen += msg.found.seen
-	}
-	s.settle()
-}
-
-type doubtsMsg struct {
-	ui.Ticket
-	open []audit.Entry
-	err  error
-}
-
-// loadDoubts reads what is unsettled; unlike the list it leaves no record.
-func (s *Screen) loadDoubts() tea.Cmd {
-	t, ctx := s.doubts.Next(s.env.Ctx)
+// loadUnsettled reads what is unsettled; unlike the list it leaves no record.
+func (s *Screen) loadUnsettled() tea.Cmd {
 	log := s.log
-	return func() tea.Msg {
+	return s.Read(s.unsettledLoads, func(ctx context.Context) list.Then {
 		open, err := log.Unsettled(ctx)
-		return doubtsMsg{t, open, err}
-	}
-}
-
-// settle gives the table what it needs from the state.
-func (s *Screen) settle() {
-	s.rows.index()
-	s.table.SetSource(s.rows)
-	n := widget.Notice{Text: "The trail holds no record yet."}
-	switch {
-	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
-	case !s.inited || s.loads.Busy():
-		n = widget.Notice{Text: "Reading the audit trail …"}
-	case s.text != "" && s.next != 0:
-		n = widget.Notice{Text: "No record matches among those read so far.", Hint: s.env.Keys.Nav.Down.Help().Key + " reads older ones, " + s.env.Keys.List.Filter.Help().Key + " changes the filter, " + s.env.Keys.Global.Back.Help().Key + " clears it"}
-	case s.text != "":
-		n = widget.Notice{Text: "No record matches the filter.", Hint: s.env.Keys.List.Filter.Help().Key + " changes it, " + s.env.Keys.Global.Back.Help().Key + " clears it"}
-	}
-	s.table.SetNotice(n)
+		return func() (ui.Action, tea.Cmd) {
+			if err == nil {
+				s.set(open, s.entries())
+			}
+			return nil, nil
+		}
+	})
 }

@@ -5,33 +5,21 @@ import (
 	"time"
 
 	"opdeck/internal/domain/audit"
-	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-// page is a text over the list: a record, or the report of a verification.
-type page struct {
-	title string
-	entry audit.Entry // the record; zero for a report
-	fill  func(w int) []string
-	view  *widget.Viewer
-}
-
-func (p *page) draw(env *ui.Env, w, h int) []string {
-	p.view.SetSize(w, h)
-	p.view.SetLines(append([]string{env.Theme.Title.Render(draw.Cut(p.title, w)), ""}, p.fill(w)...))
-	return p.view.Lines()
-}
-
-func (s *Screen) open(title string, e audit.Entry, fill func(w int) []string) {
-	s.page = &page{title: title, entry: e, fill: fill, view: widget.NewViewer(s.env.Theme, s.env.Keys).Footed()}
+// openPage puts a page with a title over the list.
+func (s *Screen) openPage(title, id string, fill func(w int) []string) {
+	s.Open(id, func(w int) []string {
+		return append([]string{s.env.Theme.Title.Render(draw.Cut(title, w)), ""}, fill(w)...)
+	})
 }
 
 // show opens a record.
-func (s *Screen) show(e audit.Entry) {
-	s.open("Audit record "+draw.Count(int(e.Seq)), e, func(w int) []string { return s.record(e, w) })
+func (s *Screen) show(r record) {
+	s.openPage("Audit record "+draw.Count(int(r.Seq)), r.id(), func(w int) []string { return s.record(r.Entry, w) })
 }
 
 // record draws all of a record. Texts are shown as they were, and exactly where
@@ -52,13 +40,7 @@ func (s *Screen) record(e audit.Entry, w int) []string {
 	}
 	out = append(out, th.Tone(look.tone).Render(look.sign+" "+look.word)+"  "+th.Strong.Render(draw.Line(read(e.Event), 60)+times(e))+th.Dim.Render("  "+draw.Line(read(e.Code), 20)), "")
 	p := []widget.Pair{{Value: "Act"}, {Label: "when", Value: draw.Time(e.At, s.env.Zone())}}
-	p = append(p, say("summary", e.Summary)...)
-	p = append(p, say("reason", e.Reason)...)
-	p = append(p, say("phase", string(e.Phase))...)
-	p = append(p, say("object", e.Object)...)
-	p = append(p, say("id", e.ID)...)
-	p = append(p, say("item", e.Item)...)
-	p = append(p, say("name", e.Name)...)
+	p = append(p, say("summary", e.Summary, "reason", e.Reason, "phase", string(e.Phase), "object", e.Object, "id", e.ID, "item", e.Item, "name", e.Name)...)
 	p = append(p, outcomePairs(e)...)
 	p = append(p, personPairs(e)...)
 	p = append(p, requestPairs(e)...)
@@ -67,13 +49,10 @@ func (s *Screen) record(e audit.Entry, w int) []string {
 	p = append(p, digest("content after", e.After, "not noted")...)
 	p = append(p, digest("act", e.Act, "no act")...)
 	p = append(p, widget.Pair{Value: "Chain"}, widget.Pair{Label: "record", Value: draw.Count(int(e.Seq))})
-	p = append(p, say("uid", e.UID)...)
-	p = append(p, say("intent", e.Ref)...)
-	p = append(p, say("log", e.Chain)...)
+	p = append(p, say("uid", e.UID, "intent", e.Ref, "log", e.Chain)...)
 	p = append(p, digest("hash", e.Hash, "none")...)
 	p = append(p, digest("hash before", e.Prev, "none")...)
-	p = append(p, say("process", e.Boot)...)
-	p = append(p, say("build", e.Build)...)
+	p = append(p, say("process", e.Boot, "build", e.Build)...)
 	return append(out, widget.Pairs(th, p, w)...)
 }
 
@@ -83,9 +62,7 @@ func outcomePairs(e audit.Entry) []widget.Pair {
 	if e.Status > 0 {
 		p = append(p, widget.Pair{Label: "HTTP status", Value: strconv.Itoa(e.Status)})
 	}
-	p = append(p, say("rule", e.Rule)...)
-	p = append(p, say("service said", e.Error)...)
-	p = append(p, say("detail", e.Detail)...)
+	p = append(p, say("rule", e.Rule, "service said", e.Error, "detail", e.Detail)...)
 	if e.Took > 0 {
 		p = append(p, widget.Pair{Label: "took", Value: draw.Took(time.Duration(e.Took) * time.Microsecond)})
 	}
@@ -99,28 +76,18 @@ func outcomePairs(e audit.Entry) []widget.Pair {
 }
 
 func personPairs(e audit.Entry) []widget.Pair {
-	p := []widget.Pair{{Value: "Person"}}
-	p = append(p, say("name", e.Actor.Name)...)
-	p = append(p, say("role", e.Actor.Role)...)
-	if e.Actor.Login != e.Actor.Name {
-		p = append(p, say("login", e.Actor.Login)...)
+	login := e.Actor.Login
+	if login == e.Actor.Name {
+		login = ""
 	}
-	p = append(p, say("key", e.Actor.Key)...)
-	p = append(p, say("certificate", e.Actor.Serial)...)
-	p = append(p, say("known as", e.Actor.Claim)...)
-	p = append(p, say("via", e.Via)...)
-	p = append(p, say("from", e.From)...)
-	p = append(p, say("session", e.Sid)...)
-	p = append(p, say("context", e.Context.Name)...)
-	p = append(p, say("service", e.Context.BaseURL)...)
-	return append(p, say("account", e.Context.Account)...)
+	return append([]widget.Pair{{Value: "Person"}}, say("name", e.Actor.Name, "role", e.Actor.Role, "login", login, "key", e.Actor.Key, "certificate", e.Actor.Serial,
+		"known as", e.Actor.Claim, "via", e.Via, "from", e.From, "session", e.Sid,
+		"context", e.Context.Name, "service", e.Context.BaseURL, "account", e.Context.Account)...)
 }
 
 func requestPairs(e audit.Entry) []widget.Pair {
 	p := []widget.Pair{{Value: "Request"}}
-	p = append(p, say("request id", e.Req)...)
-	p = append(p, say("method", e.Method)...)
-	p = append(p, say("path", e.Path)...)
+	p = append(p, say("request id", e.Req, "method", e.Method, "path", e.Path)...)
 	if e.Body != "" {
 		p = append(p, digest("body", e.Body, "")...)
 	}
@@ -133,18 +100,13 @@ func requestPairs(e audit.Entry) []widget.Pair {
 	return p
 }
 
-// say makes pairs of a text of a record, with what is odd about it; nothing
-// when it is empty.
-func say(label, stored string) []widget.Pair {
-	u := read(stored)
-	if u == "" {
-		return nil
+// say makes pairs of labels and texts of a record, with what is odd about them;
+// empty ones are left out.
+func say(labelsAndTexts ...string) []widget.Pair {
+	for i := 1; i < len(labelsAndTexts); i += 2 {
+		labelsAndTexts[i] = string(read(labelsAndTexts[i]))
 	}
-	out := []widget.Pair{{Label: label, Value: u.Line(1200), Long: true}}
-	if odd := draw.Suspect(u); odd != "" {
-		out = append(out, widget.Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
-	}
-	return out
+	return widget.SaidAll(labelsAndTexts...)
 }
 
 // digest shows a hash in full; none is said.

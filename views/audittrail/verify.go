@@ -1,6 +1,8 @@
 package audittrail
 
 import (
+	"context"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -8,40 +10,30 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-type verifiedMsg struct {
-	ui.Ticket
-	report audit.Report
-	err    error
-}
-
 // verify checks the whole chain in a command and opens the page of its report;
 // esc there stops it.
 func (s *Screen) verify() tea.Cmd {
-	t, ctx := s.checks.Next(s.env.Ctx)
 	log := s.log
-	s.open("Verification", audit.Entry{}, func(w int) []string {
+	s.openPage("Verification", "", func(w int) []string {
 		return []string{s.env.Theme.Dim.Render(draw.Cut("Reading every record and checking its hash … "+s.env.Keys.Global.Back.Help().Key+" stops.", w))}
 	})
-	return func() tea.Msg {
+	return s.Read(s.checks, func(ctx context.Context) list.Then {
 		r, err := log.Verify(ctx)
-		return verifiedMsg{t, r, err}
-	}
-}
-
-func (s *Screen) verified(msg verifiedMsg) {
-	if !s.checks.Current(msg.Ticket) {
-		return
-	}
-	if msg.err != nil {
-		e := api.AsError(msg.err)
-		s.open("Verification", audit.Entry{}, func(w int) []string { return s.unverified(e, w) })
-		return
-	}
-	s.open("Verification", audit.Entry{}, func(w int) []string { return s.report(msg.report, w) })
+		return func() (ui.Action, tea.Cmd) {
+			s.openPage("Verification", "", func(w int) []string {
+				if err != nil {
+					return s.unverified(api.AsError(err), w)
+				}
+				return s.report(r, w)
+			})
+			return nil, nil
+		}
+	})
 }
 
 func (s *Screen) unverified(e *api.Error, w int) []string {

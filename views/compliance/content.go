@@ -39,11 +39,3 @@ func (s *Screen) Content() ui.Content {
 	}
 	return c
 }
-
-// Content implements ui.Contenter.
-func (s *Customers) Content() ui.Content {
-	return ui.Content{Lines: []string{s.head()}, Table: s.table}
-}
-
-// Select implements ui.Selecter.
-func (s *Customers) Select(id string) bool { return s.table.Select(id) }

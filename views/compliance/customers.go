@@ -4,6 +4,7 @@
 package compliance
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -13,10 +14,13 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/journey"
+	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -29,59 +33,88 @@ type Directory interface {
 
 // Customers is the list; it implements ui.Screen.
 type Customers struct {
-	env    *ui.Env
-	client Directory
-	loads  *ui.Loads
-	name   string // part of the name that was asked for
-	page   int    // the last one that was read, from 0
-	items  []api.Customer
-	odd    int // records of the service without an identifier
-	total  string
-	open   map[string]journey.Record
-	at     time.Time
-	err    *api.Error
-	sortBy int // 0: as the service sent them, then by column
-	down   bool
-	table  *widget.Table
-	w, h   int
+	*list.List[api.Customer]
+	env     *ui.Env
+	client  Directory
+	rows    *list.Rows[api.Customer]
+	asked   string // the part of the name that the service was asked for
+	page    int    // the last one that was read, from 0
+	odd     int    // records of the service without an identifier
+	total   string
+	open    map[string]journey.Record
+	columns []string // names of the present columns
+	sortBy  string   // a field's name; empty: as the service sent them
+	down    bool
 }
 
-// NewCustomers makes the list; name narrows it to a part of the name.
-func NewCustomers(env *ui.Env, client Directory, name string) *Customers {
-	s := &Customers{env: env, client: client, loads: env.Loads(), name: name, table: widget.NewTable(env.Theme, env.Keys, false, customerColumns(false)...)}
-	s.table.Apart()
-	s.settle()
+// journeyColumn is the column that no field of a customer fills.
+const journeyColumn = "journey"
+
+// language is the filter language over customers.
+var language = filter.NewTable(append(filter.Catalogued(field.Customers),
+	filter.Field[api.Customer]{Kind: filter.Free, Help: "contained in the name, or the identifier", Example: `"oak & iron"`,
+		Strings: func(c api.Customer) []string { return []string{string(c.FullName()), string(c.CUID)} }})...)
+
+// NewCustomers makes the list; start is a filter to begin with.
+func NewCustomers(env *ui.Env, client Directory, start string) *Customers {
+	s := &Customers{env: env, client: client}
+	s.rows = list.NewRows(func(c api.Customer) string { return string(c.CUID) }, s.row)
+	s.List = list.New(env, s, s.rows, list.Spec[api.Customer]{Title: "Customers", Origin: "service", Class: "customer",
+		Reading: "Reading the customers …", None: "No customer matches the filter.", Further: "No customer matches among those read so far.",
+		Language: language, Example: "acme status:NEW type:corporate", Start: start, Records: s.rows.Each})
+	s.show()
 	return s
 }
 
-// customerColumns are those of the list; where no journey is open their column
-// gives its room to the names.
-func customerColumns(journeys bool) []widget.Column {
-	out := []widget.Column{{Title: "name", Min: 16, Flex: 3}, {Title: "kind", Min: 10}, {Title: "status", Min: 12}, {Title: "journey", Min: 13, Drop: 1},
-		{Title: "cuid", Min: 13, Max: 26, Flex: 1, Middle: true, Drop: 2}, {Title: "updated", Min: 16, Drop: 3}}
-	if !journeys {
-		out = slices.Delete(out, 3, 4)
+// show gives the table its columns; where no journey is open that column gives its
+// room to the names.
+func (s *Customers) show() {
+	s.columns = []string{"name", "type", "status", journeyColumn, "cuid", "updated"}
+	if len(s.open) == 0 {
+		s.columns = slices.Delete(s.columns, 3, 4)
 	}
-	return out
-}
-
-type customersMsg struct {
-	ui.Ticket
-	want int // page
-	page api.Page[api.Customer]
-	open []journey.Record
-	at   time.Time
-	err  error
+	var out []widget.Column
+	for _, name := range s.columns {
+		if name == journeyColumn {
+			out = append(out, widget.Column{Title: name, Min: 13, Drop: 1})
+			continue
+		}
+		c := field.Customers.Get(name).Column
+		out = append(out, widget.Column{Title: name, Min: c.Min, Max: c.Max, Flex: c.Flex, Drop: c.HidePriority, Middle: c.CutMiddle})
+	}
+	s.Table.SetColumns(out...)
+	s.Table.SetSort(slices.Index(s.columns, s.sortBy), s.down)
 }
 
 // Init implements ui.Screen.
-func (s *Customers) Init() tea.Cmd { return s.load() }
+func (s *Customers) Init() tea.Cmd { return s.Reload() }
 
-func (s *Customers) load() tea.Cmd { return s.read(0) }
+// Reload implements list.Screen: it begins at the first page.
+func (s *Customers) Reload() tea.Cmd {
+	s.asked = nameIn(s.Applied)
+	return s.read(0)
+}
 
-// further reads the next page when the cursor stands on the last row.
-func (s *Customers) further() tea.Cmd {
-	if s.whole() || s.loads.Busy() || s.table.Cursor() < len(s.items)-1 {
+// nameIn is the part of a name that the service can look for: a word of the filter
+// that every customer must hold.
+func nameIn(e filter.Expr[api.Customer]) string {
+	for _, part := range e.Parts() {
+		l, ok := part.(*filter.Leaf)
+		if !ok || l.Op != filter.Has || len(l.Values) != 1 {
+			continue
+		}
+		text := l.Values[0].Text
+		if l.Field == "name" || l.Field == "" && !strings.ContainsAny(text, "0123456789_") { // else it may be an identifier
+			return text
+		}
+	}
+	return ""
+}
+
+// ReadOn implements list.Screen: it reads the next page when the cursor stands on
+// the last row.
+func (s *Customers) ReadOn() tea.Cmd {
+	if s.whole() || s.Loads.Busy() || s.Table.Cursor() < s.rows.Len()-1 {
 		return nil
 	}
 	return s.read(s.page + 1)
@@ -90,113 +123,127 @@ func (s *Customers) further() tea.Cmd {
 // whole reports that nothing is left to read.
 func (s *Customers) whole() bool {
 	n, err := strconv.Atoi(s.total)
-	return err != nil || len(s.items) >= n || len(s.items) == 0
+	return err != nil || len(s.rows.All()) >= n || len(s.rows.All()) == 0
 }
 
 func (s *Customers) read(page int) tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
-	client, q, now := s.client, api.CustomerQuery{Name: s.name, Page: page}, s.env.Now
-	s.settle()
-	return func() tea.Msg { // reading anew begins at the first page
+	client, q, now := s.client, api.CustomerQuery{Name: s.asked, Page: page}, s.env.Now
+	return s.Read(s.Loads, func(ctx context.Context) list.Then {
 		page, err := client.Customers(ctx, q)
 		open, storeErr := client.UnfinishedJourneys(ctx)
-		if err == nil {
-			err = storeErr
-		}
-		return customersMsg{t, q.Page, page, open, now(), err}
-	}
-}
-
-// Update implements ui.Screen.
-func (s *Customers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-	switch msg := msg.(type) {
-	case customersMsg:
-		if !s.loads.Current(msg.Ticket) {
+		at, err := now(), cmp.Or(err, storeErr)
+		return func() (ui.Action, tea.Cmd) {
+			if !s.Failed(err) {
+				s.At, s.page = at, q.Page
+				s.onPage(page, open)
+			}
 			return nil, nil
 		}
-		if s.err = api.AsError(msg.err); msg.err == nil {
-			s.take(msg)
-			s.open = map[string]journey.Record{}
-			for _, r := range msg.open {
-				s.open[r.CUID] = r
-			}
-			s.order()
-			s.table.SetColumns(customerColumns(len(s.open) > 0)...)
-		}
-		s.settle()
-	case ui.Changed:
-		if r, ok := msg.Object.(journey.Record); ok && s.open != nil {
+	})
+}
+
+// Filtered implements list.Screen: those that were read are narrowed with each
+// key; the service is asked for a name once it is typed. One customer call.
+func (s *Customers) Filtered(live bool) tea.Cmd {
+	s.rows.Narrow(func(c api.Customer) bool { return s.Filter.Match(c, s.env.Now()) })
+	s.Changed()
+	if live || nameIn(s.Applied) == s.asked {
+		return nil
+	}
+	return s.Reload()
+}
+
+// Answer implements list.Screen.
+func (s *Customers) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
+	if changed, ok := msg.(ui.Changed); ok && s.open != nil {
+		if r, ok := changed.Object.(journey.Record); ok {
 			delete(s.open, r.CUID)
 			if r.Unfinished() {
 				s.open[r.CUID] = r
 			}
-			s.table.SetColumns(customerColumns(len(s.open) > 0)...)
-			s.settle()
+			s.show()
 		}
-	case ui.DisplayChanged:
-		s.settle()
-	case keymap.Press:
-		return s.key(msg)
 	}
 	return nil, nil
 }
 
-// take keeps a page: the first one begins anew, others are added.
-func (s *Customers) take(msg customersMsg) {
-	if s.page = msg.want; msg.want == 0 {
-		s.items, s.odd = nil, 0
+// onPage keeps the page that was read: the first one begins anew, others are added.
+func (s *Customers) onPage(page api.Page[api.Customer], open []journey.Record) {
+	var all []api.Customer
+	if s.page > 0 {
+		all = slices.Clone(s.rows.All())
+	} else {
+		s.odd = 0
 	}
-	s.odd += msg.page.Unusable
-	for _, c := range msg.page.Items {
-		if c.CUID != "" && !slices.ContainsFunc(s.items, func(o api.Customer) bool { return o.CUID == c.CUID }) { // pages shift when customers come
-			s.items = append(s.items, c)
+	s.odd += page.Unusable
+	for _, c := range page.Items {
+		same := func(o api.Customer) bool { return o.CUID == c.CUID }
+		if c.CUID != "" && !slices.ContainsFunc(all, same) { // pages shift when customers come
+			all = append(all, c)
 		}
 	}
-	if s.total, s.at = string(msg.page.Total), msg.at; len(msg.page.Items) == 0 {
-		s.total = strconv.Itoa(len(s.items))
+	if s.total = string(page.Total); len(page.Items) == 0 {
+		s.total = strconv.Itoa(len(all))
 	}
+	s.open = map[string]journey.Record{}
+	for _, r := range open {
+		s.open[r.CUID] = r
+	}
+	s.order(all)
+	s.show()
 }
 
-func (s *Customers) key(msg keymap.Press) (ui.Action, tea.Cmd) {
+// OwnKey implements list.Screen.
+func (s *Customers) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
-	id := s.table.SelectedID()
+	id := s.Table.SelectedID()
 	switch {
-	case k.Global.Reload.Match(msg):
-		return nil, s.load()
-	case k.List.Filter.Match(msg):
-		return s.askName(), nil
-	case k.Global.Back.Match(msg) && s.name != "":
-		s.name = ""
-		return ui.Handled{}, s.load()
 	case k.List.Sort.Match(msg):
-		if s.down = s.sortBy > 0 && !s.down; !s.down { // up, down, then the next column
-			s.sortBy = (s.sortBy + 1) % 4
-		}
-		s.order()
-		s.settle()
-		return nil, nil
+		s.nextOrder()
+		return nil, nil, true
 	case k.List.Open.Match(msg) && id != "":
-		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: id}}, nil
+		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: id}}, nil, true
 	case k.List.Open.Match(msg):
-		return s.askID(), nil
+		return s.askID(), nil, true
 	case k.Item.CopyID.Match(msg) && id != "":
-		return ui.Copy{Text: id, What: "the customer id"}, nil
+		return ui.Copy{Text: id, What: "the customer id"}, nil, true
 	case k.Compliance.Operations.Match(msg) && id != "":
-		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + id}}, nil
+		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + id}}, nil, true
 	}
-	if s.table.Update(msg) {
-		return nil, s.further()
-	}
-	return nil, nil
+	return nil, nil, false
 }
 
-func (s *Customers) askName() ui.Action {
-	return ui.Ask{Title: "Find customers", Verb: "Find", Intro: []string{"Part of the name; the service searches. One customer call."},
-		Fields: []widget.Field{{Label: "Name", Value: s.name, Max: 100}},
-		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			s.name = strings.TrimSpace(v.Text(0))
-			return nil, s.load()
-		}}
+// nextOrder sorts by the next field, first up, then down; after the last one rows
+// stand as the service sent them.
+func (s *Customers) nextOrder() {
+	orders := append([]string{""}, field.Customers.Sortable()...)
+	if s.down = s.sortBy != "" && !s.down; !s.down {
+		s.sortBy = orders[(slices.Index(orders, s.sortBy)+1)%len(orders)]
+	}
+	s.order(slices.Clone(s.rows.All()))
+	s.Table.SetSort(slices.Index(s.columns, s.sortBy), s.down)
+}
+
+// order sorts customers and shows them. Without an order unfinished journeys come
+// first.
+func (s *Customers) order(all []api.Customer) {
+	key := func(c api.Customer) string {
+		if s.sortBy != "" {
+			return strings.ToLower(string(field.Customers.Get(s.sortBy).Text(c)))
+		}
+		if _, open := s.open[string(c.CUID)]; open {
+			return "0"
+		}
+		return "1"
+	}
+	slices.SortStableFunc(all, func(a, b api.Customer) int {
+		if s.down {
+			a, b = b, a
+		}
+		return cmp.Compare(key(a), key(b))
+	})
+	s.rows.Set(all)
+	s.Changed()
 }
 
 // askID opens a customer by a typed id, where there is no list to choose from.
@@ -216,81 +263,47 @@ func checkCUID(v string) error {
 	return nil
 }
 
-// order sorts what the service sent; 0 leaves its order, with unfinished
-// journeys first.
-func (s *Customers) order() {
-	key := func(c api.Customer) string {
-		switch s.sortBy {
-		case 1:
-			return strings.ToLower(string(c.FullName()))
-		case 2:
-			return string(c.Type)
-		case 3:
-			return string(c.Status)
-		}
-		if _, open := s.open[string(c.CUID)]; open {
-			return "0"
-		}
-		return "1"
+// Empty implements list.Screen.
+func (s *Customers) Empty() widget.Notice {
+	k := s.env.Keys
+	byID := k.List.Open.Help().Key + " opens a customer by a typed id"
+	if s.Err != nil {
+		return widget.Notice{Tone: theme.Bad, Text: s.Err.Public, Hint: k.Global.Reload.Help().Key + " tries again, " + byID}
 	}
-	slices.SortStableFunc(s.items, func(a, b api.Customer) int {
-		if s.down {
-			a, b = b, a
-		}
-		return strings.Compare(key(a), key(b))
-	})
+	on := ""
+	if !s.whole() {
+		on = k.Nav.Bottom.Help().Key
+	}
+	return s.NoRows(widget.Notice{Text: "There are no customers.", Hint: byID}, on)
 }
 
-func (s *Customers) settle() {
-	s.table.SetSource(people{s})
-	s.table.SetSort(s.sortBy-1, s.down)
-	switch {
-	case s.err != nil && s.at.IsZero():
-		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.env.Keys.Global.Reload.Help().Key + " tries again, " + s.typeID()})
-	case s.at.IsZero():
-		s.table.SetNotice(widget.Notice{Text: "Reading the customers …"})
-	case s.name != "":
-		s.table.SetNotice(widget.Notice{Text: "No customer's name holds “" + s.name + "”.", Hint: s.env.Keys.Global.Back.Help().Key + " lists all"})
-	default:
-		s.table.SetNotice(widget.Notice{Text: "There are no customers.", Hint: s.typeID()})
-	}
-}
-
-// typeID says how a customer is opened without the list.
-func (s *Customers) typeID() string {
-	return s.env.Keys.List.Open.Help().Key + " opens a customer by a typed id"
-}
-
-type people struct{ s *Customers }
-
-// Len implements widget.Source.
-func (p people) Len() int { return len(p.s.items) }
-
-// IndexOf implements widget.Source.
-func (p people) IndexOf(id string) int {
-	for i, c := range p.s.items {
-		if string(c.CUID) == id {
-			return i
+// row draws one customer.
+func (s *Customers) row(c api.Customer) widget.Row {
+	th := s.env.Theme
+	row := widget.Row{ID: string(c.CUID)}
+	unfinished, open := s.open[string(c.CUID)]
+	for _, name := range s.columns {
+		cell, tone := "", theme.Dim
+		switch name {
+		case "name":
+			cell, tone = c.FullName().Line(200), theme.Plain
+		case "type":
+			cell = strings.ToLower(c.Type.Line(20))
+		case "status":
+			st := statusStyle(th, string(c.Status))
+			cell, tone = st.Sign+" "+c.Status.Line(20), st.Tone
+		case journeyColumn:
+			if tone = theme.Warn; open {
+				cell = begun(unfinished, s.env.Now())
+			}
+		case "cuid":
+			cell = c.CUID.Line(64)
+		case "updated":
+			cell = draw.Minute(c.UpdatedAt.Time, s.env.Zone())
 		}
+		row.Cells, row.Tones = append(row.Cells, cell), append(row.Tones, tone)
 	}
-	return -1
-}
-
-// Row implements widget.Source.
-func (p people) Row(i int) widget.Row {
-	c, th := p.s.items[i], p.s.env.Theme
-	st := look(th, string(c.Status))
-	row := widget.Row{ID: string(c.CUID), Tones: []theme.Tone{theme.Plain, theme.Dim, st.Tone, theme.Dim, theme.Dim},
-		Cells: []string{c.FullName().Line(200), strings.ToLower(c.Type.Line(20)), st.Sign + " " + c.Status.Line(20), c.CUID.Line(64),
-			draw.Minute(c.UpdatedAt.Time, p.s.env.Zone())}}
-	if len(p.s.open) > 0 {
-		row.Cells, row.Tones = slices.Insert(row.Cells, 3, ""), slices.Insert(row.Tones, 3, theme.Warn)
-	}
-	if r, ok := p.s.open[string(c.CUID)]; ok {
-		row.Cells[3] = begun(r, p.s.env.Now())
-		row.Sign, row.Tone = th.Signs.Warn, theme.Warn
-	}
-	if c.FullName().Flags().Suspicious() {
+	if open || c.FullName().Flags().Suspicious() {
 		row.Sign, row.Tone = th.Signs.Warn, theme.Warn
 	}
 	return row
@@ -313,8 +326,8 @@ func begun(r journey.Record, now time.Time) string {
 	return "to finalize"
 }
 
-// look is sign and tone of a customer's status (service's webhook page).
-func look(th *theme.Theme, status string) theme.Status {
+// statusStyle is sign and tone of a customer's status (service's webhook page).
+func statusStyle(th *theme.Theme, status string) theme.Status {
 	switch strings.ToUpper(status) {
 	case "ACCEPT", "ACCEPTED":
 		return theme.Status{Sign: th.Signs.Good, Tone: theme.Good, End: true}
@@ -328,18 +341,14 @@ func look(th *theme.Theme, status string) theme.Status {
 	return th.Status(status)
 }
 
-// head says how many customers are shown, and which.
-func (s *Customers) head() string {
-	th := s.env.Theme
-	head := ""
-	if !s.at.IsZero() {
-		head = draw.Plural(len(s.items), "customer", "customers")
+// Above implements list.Screen.
+func (s *Customers) Above() []string {
+	th, head := s.env.Theme, ""
+	if !s.At.IsZero() {
+		head = draw.Plural(s.rows.Len(), "customer", "customers")
 	}
 	if !s.whole() {
 		head += " of " + s.total + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
-	}
-	if s.name != "" {
-		head += ", name holds “" + s.name + "”"
 	}
 	if s.odd > 0 {
 		head += "  " + th.Signs.Warn + " " + draw.Plural(s.odd, "record has", "records have") + " no id and cannot be shown"
@@ -347,52 +356,28 @@ func (s *Customers) head() string {
 	if n := len(s.open); n > 0 {
 		head += "  " + th.Signs.Warn + " " + draw.Plural(n, "verification is", "verifications are") + " begun and not finalised"
 	}
-	return head
+	w, _ := s.Size()
+	return append([]string{s.Head(th.Dim.Render(draw.Cut(head, w)))}, s.NotReread()...)
 }
 
-// View implements ui.Screen.
-func (s *Customers) View() string {
-	s.table.SetSize(s.w, max(s.h-1, 1))
-	lines := append([]string{s.env.Theme.Dim.Render(draw.Cut(s.head(), s.w))}, s.table.Lines()...)
-	return strings.Join(draw.Lay(lines, s.w, s.h), "\n")
-}
-
-// SetSize implements ui.Screen.
-func (s *Customers) SetSize(w, h int) { s.w, s.h = w, h }
-
-// Help implements ui.Screen.
-func (s *Customers) Keys() []keymap.Key {
+// HelpKeys implements list.Screen.
+func (s *Customers) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Compliance.Operations, k.Item.CopyID, k.Global.Reload}, keymap.All(k.Nav)...)
 }
 
-// Editing implements ui.Screen.
-func (s *Customers) Editing() bool { return false }
-
-// Title implements ui.Screen.
-func (s *Customers) Title() string { return "Customers" }
-
 // Place implements ui.Screen.
-func (s *Customers) Place() ui.Place { return ui.Place{Kind: ui.KindCompliance, Arg: s.name} }
-
-// Source implements ui.Screen.
-func (s *Customers) Source() ui.Source {
-	src := ui.Source{Origin: "service", At: s.at, Class: "customer", Loading: s.loads.Busy()}
-	if s.err != nil {
-		src.Problem = s.err.Public
-	}
-	return src
-}
+func (s *Customers) Place() ui.Place { return ui.Place{Kind: ui.KindCompliance, Arg: s.Text} }
 
 // Commands implements ui.Commander.
 func (s *Customers) Commands() []ui.Command {
 	return []ui.Command{{Title: "open a customer by id", Do: s.askID()}}
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Customers) Subject(kind string) string {
 	if kind == ui.KindCompliance {
-		return s.table.SelectedID()
+		return s.Table.SelectedID()
 	}
 	return ""
 }

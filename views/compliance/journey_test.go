@@ -363,14 +363,19 @@ func TestCustomerList(t *testing.T) {
 	t.Run("80x24", func(t *testing.T) { golden.RequireEqual(t, r.View()) })
 	r.Send(uitest.Size(120, 40))
 	t.Run("120x40", func(t *testing.T) { golden.RequireEqual(t, r.View()) })
-	r.Send(uitest.Key("/"), uitest.Type("ana"), uitest.Key("enter"))
-	if q := f.asked[len(f.asked)-1]; q.Name != "ana" {
+	asked := len(f.asked)
+	r.Send(uitest.Key("/"), uitest.Type("ana"))
+	if has(t, r, "1 of 1"); len(f.asked) != asked {
+		t.Error("the service is asked while a filter is typed")
+	}
+	r.Send(uitest.Key("enter"))
+	if q := f.asked[len(f.asked)-1]; q.Name != "ana" || len(f.asked) != asked+1 {
 		t.Errorf("asked for %+v", q)
 	}
-	has(t, r, "name holds “ana”")
+	has(t, r, "/ ana")
 	f.page.Items = []api.Customer{}
 	r.Send(uitest.Key("r"))
-	has(t, r, "No customer's name holds “ana”.")
+	has(t, r, "No customer matches the filter.")
 	r.Send(uitest.Key("esc"))
 	if q := f.asked[len(f.asked)-1]; q.Name != "" {
 		t.Errorf("esc asked for %+v", q)

@@ -59,8 +59,7 @@ func (s *Screen) confirmReplay(it item, target string) ui.Action {
 		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)}, {Label: "received", Value: draw.Time(it.ReceivedAt, s.env.Zone())},
 			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: draw.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
 		Yes: func(ui.Seen) tea.Cmd {
-			s.doing = "replaying"
-			s.switchKeys()
+			s.Doing = "replaying"
 			t, ctx, client, key := s.env.Ticket(), s.env.Root, s.client, it.Key
 			return func() tea.Msg {
 				a, err := client.ReplayEvent(ctx, key, target)
@@ -89,12 +88,11 @@ func (m replayedMsg) Outcome() ui.Notify {
 	return ui.Notify{Kind: ui.Done, Text: line(m.attempt.Target, 200) + " answered " + answer(m.attempt) + "."}
 }
 
-func (s *Screen) replayed(msg replayedMsg) (ui.Action, tea.Cmd) {
-	s.doing = ""
-	s.switchKeys()
+func (s *Screen) onReplayed(msg replayedMsg) (ui.Action, tea.Cmd) {
+	s.Doing = ""
 	var cmd tea.Cmd
-	if s.page != nil && s.page.key == msg.key {
-		cmd = s.loadTries(msg.key)
+	if s.page.is(eventPage) && s.page.item.Key == msg.key {
+		cmd = s.loadReplays(s.page)
 	}
 	if msg.err != nil {
 		return ui.Failure("The replay", msg.err), cmd

@@ -19,13 +19,13 @@ func (s *Screen) codeLines(w int) []string {
 		}
 	}
 	say(th.Dim, "Webhooks tell operations' type, status and payment type as numbers whose meaning is not published. A number and a word count as a pair only when an authenticated event and a read show the same moment of one operation. Nothing is guessed.")
-	if len(s.rows.table) == 0 {
+	if len(s.codes.list) == 0 {
 		out = append(out, "")
 		say(theme.Style{}, "Nothing was learnt yet: it comes by itself with events and reads of the same operations.")
 		return out
 	}
 	last := hook.Field("")
-	for _, m := range s.rows.table {
+	for _, m := range s.codes.list {
 		if m.Field != last {
 			last = m.Field
 			out = append(out, "", th.Strong.Render(draw.Cut(line(string(m.Field), 60), w)))

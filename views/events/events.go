@@ -2,7 +2,7 @@ package events
 
 import (
 	"context"
-	"strings"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -14,6 +14,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
 	"opdeck/ui/widget"
 )
 
@@ -53,129 +54,121 @@ type Config struct {
 
 // Screen implements ui.Screen.
 type Screen struct {
+	*list.List[receiver.Stored]
 	env    *ui.Env
 	inbox  Inbox
 	client Client
 	cfg    Config
 	me     api.Actor
 	keys   keymap.Events
+	rows   *list.Rows[item] // the newest last
+	page   *page            // what the page over the list shows; nil: none
 
-	loads  *ui.Loads // the newest events, counts, codes, rhythm
-	more   *ui.Loads // older events
-	stream *ui.Loads // the one wait for the next event
-	tries  *ui.Loads // replays of the event on the page
-	hooks  *ui.Loads // the service's settings
-	denied *ui.Loads // the deliveries that were not accepted
-	watch  *ui.Loads // how many of these there are, and what waits
+	stream  *ui.Loads // the one wait for the next event
+	replays *ui.Loads // replays of the event on the page
+	hooks   *ui.Loads // the service's settings
+	rejects *ui.Loads // the deliveries that were not accepted
+	watch   *ui.Loads // how many of these there are, and what waits
 
-	filter eventfilter.Expr
-	text   string // of the filter as typed
-	rows   *rows
 	seq    int64 // newest event that the stream brought, or stood at when it began
 	older  int64 // Seq below which older events may be; 0: none
 	counts map[receiver.Status]int64
 	bad    receiver.Trouble
 	times  []time.Time
 	rhythm receiver.Rhythm
-	at     time.Time
-	err    *api.Error
-	mute   *api.Error // why the live feed stopped
-	inited bool
+	codes  codeTable
+	broken *api.Error // why the live feed stopped
 	follow bool
-	doing  string
-
-	bar   *widget.FilterBar
-	page  *page
-	table *widget.Table
-	w, h  int
 }
 
 // New makes the screen. start is a filter to begin with, as it is typed.
 func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Screen {
-	s := &Screen{env: env, inbox: inbox, client: client, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, rows: newRows(env), follow: true,
-		counts: map[receiver.Status]int64{}, loads: env.Loads(), more: env.Loads(), stream: env.Loads(), tries: env.Loads(), hooks: env.Loads(), denied: env.Loads(), watch: env.Loads(),
-		table: widget.NewTable(env.Theme, env.Keys, false, columns(0)...)}
-	s.table.Apart()
-	if f, bad := parse(env.Ctx, start); bad == nil {
-		s.filter, s.text = f, start
-	}
-	s.settle()
+	s := &Screen{env: env, inbox: inbox, client: client, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, follow: true,
+		counts: map[receiver.Status]int64{}, stream: env.Loads(), replays: env.Loads(), hooks: env.Loads(), rejects: env.Loads(), watch: env.Loads()}
+	s.rows = list.NewRows(func(it item) string { return it.Key }, s.row)
+	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
+		Reading: "Reading the inbox …", None: "No event matches the filter.", Further: "No event matches among those read so far.",
+		Columns: columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h", Start: start,
+		Cover:   func(e eventfilter.Expr) eventfilter.Expr { return eventfilter.For(env.Ctx, e) },
+		Records: s.newestFirst})
 	return s
 }
 
-// Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.load() }
+func (s *Screen) newestFirst(yield func(receiver.Stored) bool) {
+	for _, it := range slices.Backward(s.rows.All()) {
+		if !yield(it.Stored) {
+			return
+		}
+	}
+}
 
-// Update implements ui.Screen.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+// Init implements ui.Screen.
+func (s *Screen) Init() tea.Cmd { return s.Reload() }
+
+// Answer implements list.Screen.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case loadedMsg:
-		return nil, s.loaded(msg)
-	case olderMsg:
-		s.tookOlder(msg)
+		return nil, s.onLoaded(msg)
 	case arrivedMsg:
-		return nil, s.arrived(msg)
-	case triesMsg:
-		if s.tries.Current(msg.Ticket) && s.page != nil && s.page.key == msg.key {
-			s.page.tries, s.page.triesErr = msg.list, api.AsError(msg.err)
-		}
-	case hooksMsg:
-		s.gotHooks(msg)
-	case rejectedMsg:
-		s.gotRejected(msg)
-	case troubleMsg:
-		s.gotTrouble(msg)
+		return nil, s.onArrived(msg)
 	case ui.FeedFacts:
 		return nil, s.loadTrouble()
 	case replayedMsg:
-		return s.replayed(msg)
+		return s.onReplayed(msg)
 	case setMsg:
-		return s.set(msg)
-	case ui.DisplayChanged:
-		s.settle()
-	case keymap.Press:
-		return s.key(msg)
+		return s.onSet(msg)
 	}
 	return nil, nil
 }
 
-func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
-	switch {
-	case s.bar != nil:
-		return s.typing(msg)
-	case s.page != nil && s.page.view.Searching():
-		s.page.view.Update(msg)
-		return nil, nil
+// Filtered implements list.Screen. While it is typed the filter narrows what was
+// read; enter looks through all of the inbox.
+func (s *Screen) Filtered(live bool) tea.Cmd {
+	s.rows.Narrow(func(it item) bool { return s.Filter.Match(it.Stored, s.env.Now()) })
+	s.changed()
+	if live {
+		return nil
 	}
+	return s.Reload()
+}
+
+// changed shows changed rows; while the newest are followed the cursor goes there.
+func (s *Screen) changed() {
+	s.Changed()
+	if n := s.rows.Len(); s.follow && n > 0 {
+		s.Table.Select(s.rows.Shown()[n-1].Key)
+	}
+}
+
+// OwnKey implements list.Screen.
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
-	case k.Global.Reload.Match(msg):
-		if s.page != nil && s.page.settings {
-			return nil, s.loadHooks()
-		}
-		if s.page != nil && s.page.rejects {
-			return nil, tea.Batch(s.load(), s.loadRejected())
-		}
-		return nil, s.load()
+	case s.page.is(settingsPage) && k.Global.Reload.Match(msg):
+		return nil, s.loadHooks(), true
+	case s.page.is(rejectedPage) && k.Global.Reload.Match(msg):
+		return nil, tea.Batch(s.Reload(), s.loadRejected()), true
 	case s.keys.Rejected.Match(msg):
-		s.open(&page{rejects: true, fill: s.rejectedLines})
-		return nil, tea.Batch(s.load(), s.loadRejected())
+		s.open(&page{kind: rejectedPage}, s.rejectedLines)
+		return nil, tea.Batch(s.Reload(), s.loadRejected()), true
 	case s.keys.Codes.Match(msg):
-		s.open(&page{fill: s.codeLines})
-		return nil, s.load()
+		s.open(&page{kind: codesPage}, s.codeLines)
+		return nil, s.Reload(), true
 	case s.keys.Settings.Match(msg):
-		s.open(&page{settings: true, fill: s.settingLines})
-		return nil, s.loadHooks()
+		s.open(&page{kind: settingsPage}, s.settingLines)
+		return nil, s.loadHooks(), true
+	case s.page.is(settingsPage) && s.change().Match(msg):
+		return s.askSettings(), nil, true
+	case s.Page == nil && s.keys.Follow.Match(msg):
+		s.follow = !s.follow
+		s.changed()
+		return nil, nil, true
 	}
-	if it, on := s.current(); on {
-		if a, cmd, ok := s.itemKey(msg, it); ok {
-			return a, cmd
-		}
+	if it, on := s.rows.Find(s.ItemID()); on {
+		return s.itemKey(msg, it)
 	}
-	if s.page != nil {
-		return s.pageKey(msg)
-	}
-	return s.listKey(msg)
+	return nil, nil, false
 }
 
 // itemKey is a key about the event under the cursor or on the page.
@@ -190,7 +183,7 @@ func (s *Screen) itemKey(msg keymap.Press, it item) (ui.Action, tea.Cmd, bool) {
 		return ui.Copy{Text: it.Key, What: "the event's id"}, nil, true
 	case k.Item.Raw.Match(msg), k.Item.CopyJSON.Match(msg):
 		return s.raw(it, k.Item.Raw.Match(msg)), nil, true
-	case s.page == nil && k.List.Open.Match(msg):
+	case s.Page == nil && k.List.Open.Match(msg):
 		return nil, s.show(it), true
 	}
 	return nil, nil, false
@@ -207,178 +200,102 @@ func (s *Screen) raw(it item, view bool) ui.Action {
 	return ui.Copy{Text: string(it.Raw), What: "the event's body"}
 }
 
-func (s *Screen) pageKey(msg keymap.Press) (ui.Action, tea.Cmd) {
-	k := s.env.Keys
-	switch {
-	case k.Global.Back.Match(msg), k.Global.Quit.Match(msg):
-		if !s.page.view.Clear() {
-			s.page = nil
-			s.tries.Stop()
-			s.hooks.Stop()
-			s.denied.Stop()
-			s.settle()
-		}
-		return ui.Handled{}, nil
-	case s.page.settings && s.change().Match(msg):
-		return s.askSettings(), nil
+// Refresh implements list.Screen: what a page was reading ends with it, and keys
+// are on or off for the present event.
+func (s *Screen) Refresh() {
+	if s.Page == nil && s.page != nil {
+		s.page = nil
+		s.replays.Stop()
+		s.hooks.Stop()
+		s.rejects.Stop()
+		s.changed()
 	}
-	s.page.view.Update(msg)
-	return nil, nil
-}
-
-func (s *Screen) listKey(msg keymap.Press) (ui.Action, tea.Cmd) {
-	k := s.env.Keys
-	switch {
-	case k.List.Filter.Match(msg):
-		s.bar = s.newBar(s.text)
-		return nil, nil
-	case k.Global.Back.Match(msg), k.Global.Quit.Match(msg):
-		if s.text == "" {
-			return nil, nil
-		}
-		s.filter, s.text = eventfilter.Expr{}, ""
-		return ui.Handled{}, s.load()
-	case s.keys.Follow.Match(msg):
-		s.follow = !s.follow
-		s.settle()
-		return nil, nil
-	}
-	s.table.Update(msg)
-	if n := s.rows.Len(); n > 0 {
-		s.follow = s.follow && s.table.Cursor() == n-1 // scrolling up stops it
-	}
-	s.switchKeys()
-	return nil, s.reach()
-}
-
-// current is the event on the page, else the one under the cursor.
-func (s *Screen) current() (item, bool) {
-	if s.page != nil {
-		return s.page.item, s.page.key != ""
-	}
-	return s.rows.item(s.table.SelectedID())
-}
-
-// switchKeys turns keys on or off for the present event.
-func (s *Screen) switchKeys() {
-	it, on := s.current()
-	why, op := "", ""
+	it, on := s.rows.Find(s.ItemID())
+	replay, operation := "", ""
 	switch {
 	case !on:
-		why, op = "No event is under the cursor.", "No event is under the cursor."
+		replay, operation = "No event is under the cursor.", "No event is under the cursor."
 	case it.Object != hook.ObjectOperation || it.ObjectID == "":
-		op = "This event is not about an operation."
+		operation = "This event is not about an operation."
 	}
-	if on && s.doing != "" {
-		why = "One thing at a time: " + s.doing + "."
+	if on && s.Doing != "" {
+		replay = "One thing at a time: " + s.Doing + "."
 	}
-	s.keys.Replay.Set(why)
-	s.keys.Operation.Set(op)
+	s.keys.Replay.Set(replay)
+	s.keys.Operation.Set(operation)
 }
 
-// Counts implements ui.Counter: ages on screen, and the moment from which the
+// NextChange implements list.Screen: ages on screen, and the moment from which the
 // silence is unusual.
-func (s *Screen) Counts(now time.Time) time.Time {
+func (s *Screen) NextChange(now time.Time) time.Time {
 	var next time.Time
-	from, to := s.table.Visible()
-	for i := from; i < to; i++ {
-		_, t := draw.Ago(s.rows.list[i].ReceivedAt, now)
+	from, to := s.Table.Visible()
+	for _, it := range s.rows.Shown()[from:to] {
+		_, t := draw.Ago(it.ReceivedAt, now)
 		next = ui.Sooner(next, t)
 	}
-	if deaf := s.rhythm.Last.Add(s.rhythm.Limit); s.rhythm.Known && deaf.After(now) {
-		next = ui.Sooner(next, deaf.Add(time.Second))
+	if quiet := s.rhythm.Last.Add(s.rhythm.Limit); s.rhythm.Known && quiet.After(now) {
+		next = ui.Sooner(next, quiet.Add(time.Second))
 	}
 	return next
 }
 
-// View implements ui.Screen.
-func (s *Screen) View() string {
-	if s.page != nil {
-		return strings.Join(s.page.draw(s.w, s.h), "\n")
+// Empty implements list.Screen.
+func (s *Screen) Empty() widget.Notice {
+	on := ""
+	if s.older != 0 {
+		on = s.env.Keys.Nav.Up.Help().Key
 	}
-	if s.bar == nil && s.inited && s.err == nil && s.rows.Len() == 0 && s.text == "" && s.cfg.Listen == "" && len(s.troubles()) == 0 {
-		return strings.Join(draw.Lay(s.switchOn(s.w), s.w, s.h), "\n")
-	}
-	top := s.above()
-	if len(top) > s.h/2 {
-		top = top[:s.h/2]
-	}
-	s.table.SetSize(s.w, max(s.h-len(top), 1))
-	return strings.Join(draw.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
+	return s.NoRows(widget.Notice{Text: "No event has come yet.",
+		Hint: "Each change at the service sends one here; " + s.keys.Settings.Help().Key + " shows where it sends them"}, on)
 }
 
-// SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.table.SetColumns(columns(w)...)
-}
-
-// Help implements ui.Screen.
-func (s *Screen) Keys() []keymap.Key {
+// HelpKeys implements list.Screen.
+func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	_, on := s.current()
-	var list []keymap.Key
+	search := []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
+	var out []keymap.Key
 	switch {
-	case s.bar != nil:
-		return widget.FilterKeys(k)
-	case s.page != nil && s.page.view.Seeking():
-		return s.page.view.Hints()
-	case s.page != nil && s.page.settings:
-		list = []keymap.Key{s.change(), k.Global.Reload, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
-	case s.page != nil && !on:
-		list = []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload, s.keys.Rejected, s.keys.Settings}
-	case s.page != nil:
-		list = append([]keymap.Key{s.keys.Replay, s.keys.Operation, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, s.keys.Codes, s.keys.Rejected, s.keys.Settings}, keymap.All(k.Item)...)
+	case s.page.is(settingsPage):
+		out = append([]keymap.Key{s.change(), k.Global.Reload}, search...)
+	case s.page.is(eventPage):
+		out = append(append([]keymap.Key{s.keys.Replay, s.keys.Operation}, search...), s.keys.Codes, s.keys.Rejected, s.keys.Settings)
+		out = append(out, keymap.All(k.Item)...)
+	case s.Page != nil:
+		out = append(search, k.Global.Reload, s.keys.Rejected, s.keys.Settings)
 	case s.cfg.Listen == "": // nothing comes by itself: where the service sends is what matters
 		settings := s.keys.Settings
 		settings.SetHelp(settings.Help().Key, "where it sends")
 		settings.Extra = false
-		list = []keymap.Key{settings, k.Global.Reload, s.keys.Codes, s.keys.Rejected, k.List.Filter}
-		if s.rows.Len() > 0 {
-			list = append([]keymap.Key{k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected, s.keys.Operation, settings, k.Global.Reload}, keymap.All(k.Item)...)
+		if s.rows.Len() == 0 {
+			out = []keymap.Key{settings, k.Global.Reload, s.keys.Codes, s.keys.Rejected, k.List.Filter}
+			break
 		}
+		out = []keymap.Key{k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected, s.keys.Operation, settings, k.Global.Reload}
+		out = append(out, keymap.All(k.Item)...)
 	default:
-		list = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.keys), k.Global.Reload)...)
-		list = append(list, keymap.All(k.Item)...)
+		out = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.keys), k.Global.Reload)...)
+		out = append(out, keymap.All(k.Item)...)
 	}
-	return append(list, keymap.All(k.Nav)...)
+	return append(out, keymap.All(k.Nav)...)
 }
-
-// Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return s.bar != nil || s.page != nil && s.page.view.Searching() }
-
-// Unsaved implements ui.Keeper.
-func (s *Screen) Unsaved() string {
-	if s.bar != nil && s.bar.Value() != s.text {
-		return "The filter you typed."
-	}
-	return ""
-}
-
-// Title implements ui.Screen.
-func (s *Screen) Title() string { return "Events" }
-
-// Place implements ui.Screen.
-func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindEvents} }
 
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: "inbox", At: s.at, Loading: s.loads.Busy() || s.more.Busy() || s.hooks.Busy() || s.denied.Busy()}
-	if s.page != nil && s.page.settings {
-		src = ui.Source{Origin: "service", At: s.page.hooksAt, Class: "general", Loading: s.hooks.Busy()}
+	src := s.List.Source()
+	src.Loading = src.Loading || s.hooks.Busy() || s.rejects.Busy()
+	if s.page.is(settingsPage) {
+		src = ui.Source{Origin: "service", At: s.page.at, Class: "general", Loading: s.hooks.Busy(), Problem: src.Problem}
 	}
-	switch {
-	case s.err != nil:
-		src.Problem = s.err.Public
-	case s.mute != nil:
+	if src.Problem == "" && s.broken != nil {
 		src.Problem = "the live feed stopped"
 	}
 	return src
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
-	it, on := s.current()
+	it, on := s.rows.Find(s.ItemID())
 	switch {
 	case on && kind == ui.KindOperation && it.Object == hook.ObjectOperation:
 		return string(it.ObjectID)

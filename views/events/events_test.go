@@ -149,7 +149,7 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	before := f.calls
 	r.Send(uitest.Key("/"), uitest.Type("type:c"))
 	has(t, r, "enter apply  esc as before  tab complete")
-	has(t, r, "tab client  counterparty  account", "showing everything")
+	has(t, r, "tab client  counterparty  account", "showing the last right filter: type") // "type" alone was a word
 	r.Send(uitest.Key("tab"))
 	has(t, r, "/ type:client")
 	r.Send(uitest.Type(" status:x"))
@@ -197,17 +197,17 @@ func TestOlderEventsAreReadOnTheWayUp(t *testing.T) {
 }
 
 func TestOldRowsGo(t *testing.T) {
-	rows := newRows(nil)
 	var list []receiver.Stored
 	for i := range int64(maxRows + 5) {
 		s := receiver.Stored{Seq: i}
 		s.Key, s.Status = fmt.Sprint(i), receiver.Quarantined
 		list = append(list, s)
 	}
-	if n := rows.add(list); n != 5 || rows.Len() != maxRows || rows.IndexOf("5") != 0 || rows.IndexOf("0") != -1 {
-		t.Errorf("%d dropped, %d left, 5 at %d", n, rows.Len(), rows.IndexOf("5"))
+	all, dropped := newer(nil, list)
+	if !dropped || len(all) != maxRows || all[0].Key != "5" {
+		t.Errorf("dropped %v, %d left, the oldest is %s", dropped, len(all), all[0].Key)
 	}
-	if n := rows.add(list[10:20]); n != 0 || rows.Len() != maxRows {
+	if all, dropped = newer(all, list[10:20]); dropped || len(all) != maxRows {
 		t.Error("the same events twice")
 	}
 }
@@ -312,7 +312,7 @@ func TestStaleAnswersAreDropped(t *testing.T) {
 	var s *Screen
 	f := full()
 	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, f, here, ""); return s }, place)
-	first, second := s.load(), s.load()
+	first, second := s.Reload(), s.Reload()
 	late := first()
 	f.rows = f.rows[:1]
 	s.Update(second())
@@ -372,9 +372,9 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	f := full()
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
 		s := New(env, f, f, here, "")
-		s.rows.set(sample())
-		s.inited, s.older = true, 1
-		s.settle()
+		s.rows.Set(older(nil, sample()))
+		s.Loaded, s.older = true, 1
+		s.changed()
 		return s
 	}, place)
 	if f.calls != 0 {
@@ -390,13 +390,13 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	before, k, h := f.calls, keymap.New(), settings()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Events, k.Viewer, k.Global) {
 		for _, open := range []func(){
-			func() { s.show(s.rows.list[0]) }, func() { s.open(&page{fill: s.codeLines}) }, func() { s.open(&page{settings: true, hooks: &h, fill: s.settingLines}) },
-			func() { s.page, s.bar = nil, s.newBar("type:1") },
+			func() { s.show(s.rows.All()[0]) }, func() { s.open(&page{kind: codesPage}, s.codeLines) }, func() { s.open(&page{kind: settingsPage, hooks: &h}, s.settingLines) },
+			func() { s.Close(); s.Update(uitest.Key("/")) },
 		} {
 			open()
 			s.Update(key.Msg())
 			_ = s.View()
-			s.bar = nil
+			s.Update(uitest.Key("esc"))
 		}
 	}
 	if f.calls != before {

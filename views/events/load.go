@@ -12,8 +12,7 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
-	"opdeck/ui/theme"
-	"opdeck/ui/widget"
+	"opdeck/ui/list"
 )
 
 const (
@@ -63,12 +62,12 @@ type loadedMsg struct {
 	err    error
 }
 
-// load reads the newest events and what is known of all.
-func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
-	s.more.Stop()
-	inbox, client, f, now := s.inbox, s.client, s.filter, s.env.Now
-	s.settle()
+// Reload implements list.Screen: it reads the newest events and what is known of
+// all.
+func (s *Screen) Reload() tea.Cmd {
+	t, ctx := s.Loads.Next(s.env.Ctx)
+	s.More.Stop()
+	inbox, client, f, now := s.inbox, s.client, s.Applied, s.env.Now
 	return func() tea.Msg {
 		m := loadedMsg{Ticket: t, at: now()}
 		steps := []func() error{
@@ -88,28 +87,23 @@ func (s *Screen) load() tea.Cmd {
 	}
 }
 
-func (s *Screen) loaded(msg loadedMsg) tea.Cmd {
-	if !s.loads.Current(msg.Ticket) {
+func (s *Screen) onLoaded(msg loadedMsg) tea.Cmd {
+	if !s.Loads.Current(msg.Ticket) || s.Failed(msg.err) {
 		return nil
 	}
-	s.inited = true
-	if s.err = api.AsError(msg.err); msg.err != nil {
-		s.settle()
-		return nil
-	}
-	s.at, s.older, s.times, s.bad = msg.at, msg.older, msg.times, msg.bad
+	s.At, s.older, s.times, s.bad = msg.at, msg.older, msg.times, msg.bad
 	s.counts = map[receiver.Status]int64{}
 	for _, c := range msg.counts {
 		s.counts[c.Status] += c.N
 	}
-	s.rows.learn(msg.codes)
-	s.rows.set(msg.list)
+	s.codes = newCodeTable(msg.codes)
+	s.rows.Set(older(nil, msg.list))
 	s.rhythm = receiver.Judge(s.times, s.env.Now())
-	s.settle()
+	s.changed()
 	if s.stream.Busy() {
 		return nil // one wait for the stream
 	}
-	s.seq, s.mute = max(s.seq, msg.seq), nil
+	s.seq, s.broken = max(s.seq, msg.seq), nil
 	return s.wait()
 }
 
@@ -135,13 +129,13 @@ func (s *Screen) wait() tea.Cmd {
 	}
 }
 
-func (s *Screen) arrived(msg arrivedMsg) tea.Cmd {
+func (s *Screen) onArrived(msg arrivedMsg) tea.Cmd {
 	if !s.stream.Current(msg.Ticket) {
 		return nil
 	}
 	if msg.err != nil {
 		if !errors.Is(msg.err, context.Canceled) {
-			s.mute = api.AsError(msg.err)
+			s.broken = api.AsError(msg.err)
 		}
 		return nil
 	}
@@ -151,6 +145,7 @@ func (s *Screen) arrived(msg arrivedMsg) tea.Cmd {
 	if len(msg.list) == 0 {
 		return s.wait()
 	}
+	now := s.env.Now()
 	var mine []receiver.Stored
 	for _, e := range msg.list {
 		s.seq = max(s.seq, e.Seq)
@@ -158,71 +153,41 @@ func (s *Screen) arrived(msg arrivedMsg) tea.Cmd {
 		if e.Status != receiver.Quarantined && e.Source != receiver.Manual {
 			s.times = append(s.times, e.ReceivedAt)
 		}
-		if s.filter.Match(e, s.env.Now()) {
+		if s.Applied.Match(e, now) {
 			mine = append(mine, e)
 		}
 	}
-	if n := len(s.times) - pauses; n > 0 {
-		s.times = s.times[n:] // the order does not matter to the rhythm
+	s.times = s.times[max(len(s.times)-pauses, 0):] // the order does not matter to the rhythm
+	all, dropped := newer(s.rows.All(), mine)
+	if dropped {
+		s.older = all[0].Seq
 	}
-	if dropped := s.rows.add(mine); dropped > 0 {
-		s.older = s.rows.list[0].Seq
-	}
-	now := s.env.Now()
-	s.rhythm, s.at = receiver.Judge(s.times, now), now
-	s.settle()
+	s.rows.Set(all)
+	s.rhythm, s.At = receiver.Judge(s.times, now), now
+	s.changed()
 	return s.wait()
 }
 
-type olderMsg struct {
-	ui.Ticket
-	list  []receiver.Stored
-	older int64
-	err   error
-}
-
-// reach reads older events when the cursor comes near the first one.
-func (s *Screen) reach() tea.Cmd {
-	from, _ := s.table.Visible()
-	if s.older == 0 || s.loads.Busy() || s.more.Busy() || from > pageSize/4 || s.rows.Len() >= maxRows {
+// ReadOn implements list.Screen: it reads older events when the cursor comes near
+// the first one; a cursor that leaves the last one follows no more.
+func (s *Screen) ReadOn() tea.Cmd {
+	if n := s.rows.Len(); n > 0 {
+		s.follow = s.follow && s.Table.Cursor() == n-1
+	}
+	from, _ := s.Table.Visible()
+	if s.older == 0 || s.Loads.Busy() || s.More.Busy() || from > pageSize/4 || len(s.rows.All()) >= maxRows {
 		return nil
 	}
-	t, ctx := s.more.Next(s.env.Ctx)
-	inbox, f, now, before := s.inbox, s.filter, s.env.Now(), s.older
-	return func() tea.Msg {
-		list, older, err := find(ctx, inbox, f, now, before)
-		return olderMsg{t, list, older, err}
-	}
-}
-
-func (s *Screen) tookOlder(msg olderMsg) {
-	if !s.more.Current(msg.Ticket) {
-		return
-	}
-	if s.err = api.AsError(msg.err); msg.err == nil {
-		s.rows.before(msg.list)
-		s.older = msg.older
-	}
-	s.settle()
-}
-
-// settle gives the table what it needs from the state.
-func (s *Screen) settle() {
-	s.table.SetSource(s.rows)
-	if n := s.rows.Len(); s.follow && n > 0 {
-		s.table.Select(s.rows.list[n-1].Key)
-	}
-	n := widget.Notice{Text: "No event has come yet.", Hint: "Each change at the service sends one here; " + s.keys.Settings.Help().Key + " shows where it sends them"}
-	switch {
-	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.err.Hint + " " + s.env.Keys.Global.Reload.Help().Key + " tries again."}
-	case !s.inited || s.loads.Busy():
-		n = widget.Notice{Text: "Reading the inbox …"}
-	case s.text != "" && s.older != 0:
-		n = widget.Notice{Text: "No event matches among those read so far.", Hint: s.env.Keys.Nav.Up.Help().Key + " reads older ones, " + s.env.Keys.List.Filter.Help().Key + " changes the filter, " + s.env.Keys.Global.Back.Help().Key + " clears it"}
-	case s.text != "":
-		n = widget.Notice{Text: "No event matches the filter.", Hint: s.env.Keys.List.Filter.Help().Key + " changes it, " + s.env.Keys.Global.Back.Help().Key + " clears it"}
-	}
-	s.table.SetNotice(n)
-	s.switchKeys()
+	inbox, f, now, before := s.inbox, s.Applied, s.env.Now(), s.older
+	return s.Read(s.More, func(ctx context.Context) list.Then {
+		got, next, err := find(ctx, inbox, f, now, before)
+		return func() (ui.Action, tea.Cmd) {
+			if !s.Failed(err) {
+				s.rows.Set(older(s.rows.All(), got))
+				s.older = next
+				s.changed()
+			}
+			return nil, nil
+		}
+	})
 }

@@ -1,10 +1,10 @@
 package events
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -15,68 +15,59 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-// page is a text over the list: an event, the learnt codes, the settings.
+type pageKind int
+
+const (
+	eventPage pageKind = iota
+	codesPage
+	rejectedPage
+	settingsPage
+)
+
+// page is what the page over the list shows.
 type page struct {
-	key      string // of the event; empty for other pages
+	kind pageKind
+	at   time.Time  // when it was read
+	err  *api.Error // of that read
+
 	item     item
-	tries    []receiver.Attempt
-	triesErr *api.Error
-
-	rejects     bool
-	rejected    []receiver.Rejection // newest first
-	rejectedErr *api.Error
-	rejectedAt  time.Time
-
-	settings bool
+	replays  []receiver.Attempt
+	rejected []receiver.Rejection // newest first
 	hooks    *api.HookSettings
-	hooksAt  time.Time
-	hooksErr *api.Error
-
-	fill func(w int) []string
-	view *widget.Viewer
 }
 
-func (p *page) draw(w, h int) []string {
-	p.view.SetSize(w, h)
-	p.view.SetLines(p.fill(w))
-	return p.view.Lines()
-}
+// is reports whether a page of this kind is open.
+func (p *page) is(kind pageKind) bool { return p != nil && p.kind == kind }
 
-func (s *Screen) open(p *page) {
-	s.tries.Stop()
+func (s *Screen) open(p *page, fill func(w int) []string) {
+	s.replays.Stop()
 	s.hooks.Stop()
-	s.denied.Stop()
-	p.view = widget.NewViewer(s.env.Theme, s.env.Keys).Footed()
+	s.rejects.Stop()
 	s.page = p
-	s.switchKeys()
-}
-
-type triesMsg struct {
-	ui.Ticket
-	key  string
-	list []receiver.Attempt
-	err  error
+	s.Open(p.item.Key, fill)
 }
 
 // show opens an event and reads where it was sent to.
 func (s *Screen) show(it item) tea.Cmd {
-	p := &page{key: it.Key, item: it}
-	p.fill = func(w int) []string { return s.eventLines(p, w) }
-	s.open(p)
-	return s.loadTries(it.Key)
+	p := &page{item: it}
+	s.open(p, func(w int) []string { return s.eventLines(p, w) })
+	return s.loadReplays(p)
 }
 
-func (s *Screen) loadTries(key string) tea.Cmd {
-	t, ctx := s.tries.Next(s.env.Ctx)
-	inbox := s.inbox
-	return func() tea.Msg {
-		list, err := inbox.Attempts(ctx, key)
-		return triesMsg{t, key, list, err}
-	}
+func (s *Screen) loadReplays(p *page) tea.Cmd {
+	inbox, key := s.inbox, p.item.Key
+	return s.Read(s.replays, func(ctx context.Context) list.Then {
+		attempts, err := inbox.Attempts(ctx, key)
+		return func() (ui.Action, tea.Cmd) {
+			p.replays, p.err = attempts, api.AsError(err)
+			return nil, nil
+		}
+	})
 }
 
 // typeName is a type by the service's name for it.
@@ -97,7 +88,7 @@ func (s *Screen) eventLines(p *page, w int) []string {
 	for _, l := range draw.Wrap(b.long, max(w, 1)) {
 		out = append(out, th.Tone(b.tone).Render(l))
 	}
-	if what, tone := s.rows.change(it); it.good {
+	if what, tone := s.codes.change(it); it.good {
 		out = append(out, th.Dim.Render("change  ")+th.Tone(tone).Render(draw.Cut(what, max(w-8, 1))))
 	}
 	pairs := s.delivery(it)
@@ -111,7 +102,7 @@ func (s *Screen) eventLines(p *page, w int) []string {
 		}
 		out = append(out, "  "+th.Warn.Render(draw.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200), max(w-2, 1))))
 	}
-	out = append(out, s.tryLines(p, w)...)
+	out = append(out, s.replayLines(p, w)...)
 	out = append(out, "", th.Title.Render("Body as it came"))
 	if it.sensitive() && s.env.Masked() {
 		return append(out, th.Dim.Render(draw.Cut("It may hold account numbers: M reveals it for 30 s.", w)))
@@ -138,8 +129,8 @@ func (s *Screen) delivery(it item) []widget.Pair {
 		times = draw.Count(it.Deliveries) + " times with the same body, last " + draw.Time(it.LastAt, zone)
 	}
 	p = append(p, widget.Pair{Label: "came", Value: times, Long: true}, widget.Pair{Label: "status", Value: line(string(it.Status), 40)},
-		widget.Pair{Label: "verified by", Value: line(it.Verdict.Verifier, 40)}, widget.Pair{Label: "authentic", Value: yesNo(it.Verdict.Authenticated)},
-		widget.Pair{Label: "body bound", Value: yesNo(it.Verdict.Bound)})
+		widget.Pair{Label: "verified by", Value: line(it.Verdict.Verifier, 40)}, widget.Pair{Label: "authentic", Value: draw.YesNo(it.Verdict.Authenticated)},
+		widget.Pair{Label: "body bound", Value: draw.YesNo(it.Verdict.Bound)})
 	if it.Verdict.OldSecret {
 		p = append(p, widget.Pair{Label: "secret", Value: "the old one, on its way out", Tone: theme.Warn})
 	}
@@ -189,7 +180,7 @@ func (s *Screen) operationPairs(it item, o *hook.Operation) []widget.Pair {
 		label string
 		f     hook.Field
 		code  hook.Code
-	}{{"status", hook.FieldStatus, o.Status}, {"type", hook.FieldType, o.Type}, {"payment type", hook.FieldPaymentType, o.PaymentType}} {
+	}{{"status", hook.FieldStatus, o.Status}, {"type", hook.FieldType, o.Type}, {"payment", hook.FieldPaymentType, o.PaymentType}} {
 		p = append(p, widget.Pair{Label: c.label, Value: s.learnt(c.f, c.code), Long: true})
 	}
 	p = append(p, widget.Pair{Label: "visible", Value: flag(o.IsVisible)}, s.stamp("created", o.CreatedAt), s.stamp("updated", o.UpdatedAt))
@@ -205,7 +196,7 @@ func (s *Screen) operationPairs(it item, o *hook.Operation) []widget.Pair {
 		label  string
 		is     api.Amount
 		before func(*hook.Event) api.Amount
-	}{{"source amount", o.SourceAmount, func(e *hook.Event) api.Amount { return e.SourceAmount }}, {"destination amount", o.DestinationAmount, func(e *hook.Event) api.Amount { return e.DestinationAmount }},
+	}{{"amount", o.SourceAmount, func(e *hook.Event) api.Amount { return e.SourceAmount }}, {"received", o.DestinationAmount, func(e *hook.Event) api.Amount { return e.DestinationAmount }},
 		{"commission", o.CommissionAmount, func(e *hook.Event) api.Amount { return e.CommissionAmount }}, {"balance", o.CurrentBalanceAmount, func(e *hook.Event) api.Amount { return e.CurrentBalanceAmount }}} {
 		v := money(a.is)
 		if was != nil {
@@ -237,7 +228,7 @@ func (s *Screen) accountPairs(it item, a *hook.Account) []widget.Pair {
 
 // learnt is a code of an operation with the evidence for its meaning.
 func (s *Screen) learnt(f hook.Field, c hook.Code) string {
-	m, ok := s.rows.codes[code{f, c.Value}]
+	m, ok := s.codes.byCode[code{f, c.Value}]
 	if !c.Given || !ok {
 		return c.String()
 	}
@@ -256,17 +247,17 @@ func (s *Screen) stamp(label string, t hook.Stamp) widget.Pair {
 	return widget.Pair{Label: label, Value: "not given", Tone: theme.Dim}
 }
 
-func (s *Screen) tryLines(p *page, w int) []string {
+func (s *Screen) replayLines(p *page, w int) []string {
 	th := s.env.Theme
 	var out []string
 	switch {
-	case p.triesErr != nil:
-		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Where it was sent to could not be read: "+line(p.triesErr.Public, 200), w)))
-	case len(p.tries) == 0:
+	case p.err != nil:
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Where it was sent to could not be read: "+line(p.err.Public, 200), w)))
+	case len(p.replays) == 0:
 		return nil
 	}
 	out = append([]string{"", th.Title.Render("Replays and forwards")}, out...)
-	for _, a := range p.tries {
+	for _, a := range p.replays {
 		style, sign := th.Good, th.Signs.Good
 		if !a.OK() {
 			style, sign = th.Bad, th.Signs.Bad
@@ -295,47 +286,12 @@ func money(a api.Amount) string {
 	return draw.Money(a.Sum)
 }
 
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
 func flag(f hook.Flag) string {
 	if f == hook.NotGiven {
 		return "not given"
 	}
-	return yesNo(f == hook.Yes)
+	return draw.YesNo(f == hook.Yes)
 }
 
 // say makes pairs of a text from outside, with what is odd about it.
-func say(label string, u untrusted.Text) []widget.Pair {
-	if u == "" {
-		return []widget.Pair{{Label: label, Value: "–", Tone: theme.Dim}}
-	}
-	out := []widget.Pair{{Label: label, Value: u.Line(600), Long: true}}
-	if odd := draw.Suspect(u); odd != "" {
-		out = append(out, widget.Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
-	}
-	return out
-}
-
-// switchOn is the page that stands here while no receiver is configured and
-// nothing has come by other ways.
-func (s *Screen) switchOn(w int) []string {
-	th := s.env.Theme
-	out := []string{th.Title.Render(draw.Cut("No receiver is configured", w)), ""}
-	say := func(l string) {
-		out = append(out, draw.Wrap(l, max(w, 1))...)
-		out = append(out, "")
-	}
-	say("The service sends a webhook for each change. To receive them, add to the config:")
-	for _, l := range strings.Split("[webhooks]\nlisten = \"127.0.0.1:8788\"  # where to listen\npath = \"/hooks\"\nverify = \"jwt\"             # how a delivery proves its origin\nsecret_env = \"OPDECK_HOOK_SECRET\"", "\n") {
-		out = append(out, th.Accent.Render(draw.Cut("  "+l, w)))
-	}
-	out = append(out, "")
-	say("and start again. Outside this host it needs TLS, or a proxy in front of it. opdeck event listen receives without the console.")
-	say(s.keys.Settings.Help().Key + " shows where the service sends now, and changes it. " + s.env.Keys.Global.Reload.Help().Key + " looks whether events came by other processes.")
-	return out
-}
+func say(label string, u untrusted.Text) []widget.Pair { return widget.Said(label, u, "–") }

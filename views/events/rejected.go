@@ -1,10 +1,10 @@
 package events
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -12,75 +12,57 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 )
 
 // troubles are lines about deliveries that were rejected and events that are not
 // in the index yet, as long as the window allows.
-func (s *Screen) troubles() []string {
+func (s *Screen) troubles(w int) []string {
 	var out []string
 	if n, last := s.bad.Refusals(); n > 0 {
 		key := s.keys.Rejected.Help().Key
 		ago, _ := draw.Ago(last.Last, s.env.Now())
 		what := draw.Plural(int(n), "delivery", "deliveries") + " rejected"
-		out = append(out, draw.Fitting(s.w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+" "+key+" shows them.",
+		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+" "+key+" shows them.",
 			what+", last "+ago+": "+line(last.Reason, 40)+". "+key+" shows them.", what+"; "+key+" shows them."))
 	}
 	if b := s.bad.Backlog; b.Waiting > 0 {
 		what := draw.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
-		out = append(out, draw.Fitting(s.w-2, what+" and are tried again: "+line(b.Reason, 200)+" Filter has:waiting shows them.",
+		out = append(out, draw.Fitting(w-2, what+" and are tried again: "+line(b.Reason, 200)+" Filter has:waiting shows them.",
 			what+"; filter has:waiting shows them.", what+": / has:waiting"))
 	}
 	return out
 }
 
-type troubleMsg struct {
-	ui.Ticket
-	bad receiver.Trouble
-	err error
-}
-
 // loadTrouble reads what was rejected and what waits, when the header hears that
 // it changed.
 func (s *Screen) loadTrouble() tea.Cmd {
-	t, ctx := s.watch.Next(s.env.Ctx)
 	client := s.client
-	return func() tea.Msg {
+	return s.Read(s.watch, func(ctx context.Context) list.Then {
 		bad, err := client.EventTrouble(ctx)
-		return troubleMsg{t, bad, err}
-	}
-}
-
-func (s *Screen) gotTrouble(msg troubleMsg) {
-	if s.watch.Current(msg.Ticket) && msg.err == nil { // the store says elsewhere that it is in trouble
-		s.bad = msg.bad
-	}
-}
-
-type rejectedMsg struct {
-	ui.Ticket
-	list []receiver.Rejection
-	at   time.Time
-	err  error
+		return func() (ui.Action, tea.Cmd) {
+			if err == nil { // the store says elsewhere that it is in trouble
+				s.bad = bad
+			}
+			return nil, nil
+		}
+	})
 }
 
 // loadRejected reads the deliveries that were not accepted.
 func (s *Screen) loadRejected() tea.Cmd {
-	t, ctx := s.denied.Next(s.env.Ctx)
-	client, now := s.client, s.env.Now
-	return func() tea.Msg {
-		list, err := client.RejectedEvents(ctx)
-		return rejectedMsg{t, list, now(), err}
-	}
-}
-
-func (s *Screen) gotRejected(msg rejectedMsg) {
-	if !s.denied.Current(msg.Ticket) || s.page == nil {
-		return
-	}
-	if s.page.rejectedErr = api.AsError(msg.err); msg.err == nil {
-		s.page.rejected, s.page.rejectedAt = msg.list, msg.at
-	}
+	client, now, p := s.client, s.env.Now, s.page
+	return s.Read(s.rejects, func(ctx context.Context) list.Then {
+		rejected, err := client.RejectedEvents(ctx)
+		at := now()
+		return func() (ui.Action, tea.Cmd) {
+			if p.err = api.AsError(err); err == nil {
+				p.rejected, p.at = rejected, at
+			}
+			return nil, nil
+		}
+	})
 }
 
 const maxRejectedBody = 12 // lines of a body on the page
@@ -96,9 +78,9 @@ func (s *Screen) rejectedLines(w int) []string {
 		}
 	}
 	switch {
-	case p.rejectedErr != nil:
-		say(th.Bad, th.Signs.Bad+" "+p.rejectedErr.Public+" "+p.rejectedErr.Hint+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
-	case p.rejectedAt.IsZero():
+	case p.err != nil:
+		say(th.Bad, th.Signs.Bad+" "+p.err.Public+" "+p.err.Hint+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
+	case p.at.IsZero():
 		say(th.Dim, "Reading them …")
 	case len(s.bad.Rejected) == 0:
 		say(th.Dim, "None was rejected so far.")

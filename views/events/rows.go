@@ -9,7 +9,6 @@ import (
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/receiver"
-	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -72,112 +71,74 @@ type code struct {
 	value int64
 }
 
-// rows are the events in the order they came, the newest last.
-type rows struct {
-	env    *ui.Env
-	list   []item
-	places map[string]int
-	codes  map[code]hook.Meaning
-	table  []hook.Meaning
+// codeTable is what was learnt about codes of operations.
+type codeTable struct {
+	list   []hook.Meaning
+	byCode map[code]hook.Meaning
 }
 
-func newRows(env *ui.Env) *rows {
-	return &rows{env: env, places: map[string]int{}, codes: map[code]hook.Meaning{}}
-}
-
-// learn takes the meanings of codes.
-func (r *rows) learn(table []hook.Meaning) {
-	r.table, r.codes = table, make(map[code]hook.Meaning, len(table))
-	for _, m := range table {
-		r.codes[code{m.Field, m.Code}] = m
+func newCodeTable(list []hook.Meaning) codeTable {
+	t := codeTable{list, make(map[code]hook.Meaning, len(list))}
+	for _, m := range list {
+		t.byCode[code{m.Field, m.Code}] = m
 	}
+	return t
 }
 
-// set replaces the rows; list is newest first.
-func (r *rows) set(list []receiver.Stored) {
-	r.list = make([]item, 0, len(list))
+// older puts older events, newest first, in front of those that are held.
+func older(held []item, list []receiver.Stored) []item {
+	all := make([]item, 0, len(list)+len(held))
 	for _, s := range slices.Backward(list) {
-		r.list = append(r.list, read(s))
+		all = append(all, read(s))
 	}
-	r.index()
+	return linked(append(all, held...))
 }
 
-// add appends events, oldest first, that are not there yet, and returns how many
-// of the oldest had to go.
-func (r *rows) add(list []receiver.Stored) (dropped int) {
+// newer appends events, oldest first; dropped: the oldest had to go.
+func newer(held []item, list []receiver.Stored) (all []item, dropped bool) {
+	all = slices.Clone(held)
 	for _, s := range list {
-		if _, there := r.places[s.Key]; !there {
-			r.list = append(r.list, read(s))
-			r.places[s.Key] = len(r.list) - 1
-		}
+		all = append(all, read(s))
 	}
-	if dropped = max(len(r.list)-maxRows, 0); dropped > 0 {
-		r.list = slices.Clone(r.list[dropped:])
+	all = linked(all)
+	if n := len(all) - maxRows; n > 0 {
+		return all[n:], true
 	}
-	r.index()
-	return dropped
+	return all, false
 }
 
-// before puts older events, newest first, in front.
-func (r *rows) before(list []receiver.Stored) {
-	all := make([]item, 0, len(list)+len(r.list))
-	for _, s := range slices.Backward(list) {
-		if _, there := r.places[s.Key]; !there {
-			all = append(all, read(s))
+// linked leaves out events that are there twice, and notes of each what its object
+// was before it.
+func linked(all []item) []item {
+	met, newest := map[string]bool{}, map[string]*hook.Event{}
+	out := all[:0]
+	for _, it := range all {
+		if met[it.Key] {
+			continue
 		}
-	}
-	r.list = append(all, r.list...)
-	r.index()
-}
-
-// index notes where each event stands and what its object was before it.
-func (r *rows) index() {
-	r.places = make(map[string]int, len(r.list))
-	newest := map[string]*hook.Event{}
-	for i := range r.list {
-		it := &r.list[i]
-		r.places[it.Key] = i
+		met[it.Key] = true
 		it.before, it.late = nil, false
-		if !it.good || it.Status == receiver.Conflict {
-			continue
+		if it.good && it.Status != receiver.Conflict {
+			id := string(it.Object) + " " + string(it.ObjectID)
+			known := newest[id]
+			if it.late = known != nil && it.event.UpdatedAt.Given && it.event.UpdatedAt.Compare(known.UpdatedAt) < 0; !it.late {
+				event := it.event
+				it.before, newest[id] = known, &event
+			}
 		}
-		id := string(it.Object) + " " + string(it.ObjectID)
-		known := newest[id]
-		if known != nil && it.event.UpdatedAt.Given && it.event.UpdatedAt.Compare(known.UpdatedAt) < 0 {
-			it.late = true
-			continue
-		}
-		it.before, newest[id] = known, &it.event
+		out = append(out, it)
 	}
+	return out
 }
 
-func (r *rows) item(key string) (item, bool) {
-	i, ok := r.places[key]
-	if !ok {
-		return item{}, false
-	}
-	return r.list[i], true
-}
-
-// Len implements widget.Source.
-func (r *rows) Len() int { return len(r.list) }
-
-// IndexOf implements widget.Source.
-func (r *rows) IndexOf(key string) int {
-	if i, ok := r.places[key]; ok {
-		return i
-	}
-	return -1
-}
-
-// Row implements widget.Source.
-func (r *rows) Row(i int) widget.Row {
-	it, th := r.list[i], r.env.Theme
+// row draws one event.
+func (s *Screen) row(it item) widget.Row {
+	th := s.env.Theme
 	b := trust(th, it.Stored)
-	age, _ := draw.Ago(it.ReceivedAt, r.env.Now())
-	what, tone := r.change(it)
+	age, _ := draw.Ago(it.ReceivedAt, s.env.Now())
+	what, tone := s.codes.change(it)
 	out := widget.Row{ID: it.Key,
-		Cells: []string{draw.Minute(it.ReceivedAt, r.env.Zone()), shortType(it.Type), it.ObjectID.Line(128), what, strings.TrimSuffix(age, " ago"), b.sign + " " + b.word},
+		Cells: []string{draw.Minute(it.ReceivedAt, s.env.Zone()), shortType(it.Type), it.ObjectID.Line(128), what, strings.TrimSuffix(age, " ago"), b.sign + " " + b.word},
 		Tones: []theme.Tone{theme.Dim, theme.Plain, theme.Dim, tone, theme.Dim, b.tone}}
 	switch {
 	case it.Retry.Waiting():
@@ -214,11 +175,11 @@ func trust(th *theme.Theme, s receiver.Stored) badge {
 }
 
 // change is what the event tells of its object: before → after where both are known.
-func (r *rows) change(it item) (string, theme.Tone) {
+func (t codeTable) change(it item) (string, theme.Tone) {
 	if !it.good {
 		return line(string(it.Reason)+": "+it.Detail, 200), theme.Warn
 	}
-	is := r.status(it.event)
+	is := t.status(it.event)
 	if it.env.Counterparty != nil {
 		return draw.Plural(len(it.env.Counterparty.Accounts), "account", "accounts"), theme.Plain
 	}
@@ -226,24 +187,24 @@ func (r *rows) change(it item) (string, theme.Tone) {
 	case it.late:
 		return is + " (late: newer is known)", theme.Warn
 	case it.before != nil && it.before.Status != it.event.Status:
-		return r.status(*it.before) + " → " + is, theme.Plain
+		return t.status(*it.before) + " → " + is, theme.Plain
 	case it.before != nil:
 		return is + " (as before)", theme.Dim
 	}
 	return is, theme.Plain
 }
 
-func (r *rows) status(e hook.Event) string {
+func (t codeTable) status(e hook.Event) string {
 	if e.Object == hook.ObjectOperation {
-		return r.code(hook.FieldStatus, e.Status)
+		return t.code(hook.FieldStatus, e.Status)
 	}
 	return hook.StatusText(e.Object, e.Status)
 }
 
 // code is a code of an operation with its learnt meaning; "?" where something
 // speaks against it, "(unlisted)" where nothing is known. Nothing is guessed.
-func (r *rows) code(f hook.Field, c hook.Code) string {
-	m := r.codes[code{f, c.Value}]
+func (t codeTable) code(f hook.Field, c hook.Code) string {
+	m := t.byCode[code{f, c.Value}]
 	switch {
 	case !c.Given || m.Word == "" && m.Contradictions == 0:
 		return c.String()
@@ -258,73 +219,3 @@ func (r *rows) code(f hook.Field, c hook.Code) string {
 }
 
 func line(s string, max int) string { return untrusted.Text(s).Line(max) }
-
-// above is what stands over the list.
-func (s *Screen) above() []string {
-	th := s.env.Theme
-	if s.bar != nil {
-		return s.bar.Lines(th, s.w)
-	}
-	head := th.Strong.Render(draw.Plural(s.rows.Len(), "event", "events"))
-	if s.older != 0 {
-		head += th.Dim.Render(", older ones above")
-	}
-	if s.follow {
-		head += th.Good.Render("  " + th.Signs.Down + " following")
-	} else {
-		head += th.Dim.Render("  " + th.Signs.Off + " not following, " + s.keys.Follow.Help().Key + " does")
-	}
-	for _, x := range []struct {
-		st   receiver.Status
-		sign string
-	}{{receiver.Quarantined, th.Signs.Locked}, {receiver.Conflict, th.Signs.Bad}} {
-		if n := s.counts[x.st]; n > 0 {
-			head += th.Bad.Render("  " + x.sign + " " + draw.Count(int(n)) + " " + string(x.st))
-		}
-	}
-	if s.text != "" {
-		head += th.Dim.Render("  / ") + th.Accent.Render(line(s.text, 60))
-	}
-	if s.doing != "" {
-		head += th.Info.Render("  " + s.doing + " …")
-	}
-	return append([]string{head}, s.warnings()...)
-}
-
-// unheard says that nothing is received here, and what to do: in a small window
-// less of why.
-func (s *Screen) unheard() string {
-	cure := s.keys.Settings.Help().Key + " shows where the service sends."
-	return draw.Fitting(s.w, "No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand. "+cure,
-		"No receiver runs here: set [webhooks] listen. "+cure, "No receiver here. "+cure, "No receiver here; "+s.keys.Settings.Help().Key+" tells more.")
-}
-
-// warnings say why less may be shown than there is.
-func (s *Screen) warnings() []string {
-	th := s.env.Theme
-	var out []string
-	warn := func(tone theme.Tone, l string) {
-		out = append(out, th.Tone(tone).Render(draw.Cut(th.Signs.Warn+" "+l, s.w)))
-	}
-	if r := s.rhythm; r.Known {
-		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
-			r.Deaf = true
-			cure := s.keys.Settings.Help().Key + " shows where the service sends."
-			warn(theme.Bad, draw.Fitting(s.w-2, "The feed may be deaf: "+r.String()+"; rows may be out of date. "+cure, "The feed may be deaf: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
-				"The feed may be deaf. "+s.keys.Settings.Help().Key+" tells more."))
-		}
-	}
-	if s.mute != nil {
-		warn(theme.Warn, "The live feed stopped: "+line(s.mute.Public, 200)+" r starts it again.")
-	}
-	for _, l := range s.troubles() {
-		warn(theme.Warn, l)
-	}
-	if s.err != nil && s.rows.Len() > 0 {
-		warn(theme.Warn, "Not read again: "+line(s.err.Public, 200))
-	}
-	if s.cfg.Listen == "" && s.rows.Len() > 0 {
-		out = append(out, th.Dim.Render(s.unheard()))
-	}
-	return out
-}

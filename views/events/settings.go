@@ -1,9 +1,9 @@
 package events
 
 import (
+	"context"
 	"errors"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -14,34 +14,24 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-type hooksMsg struct {
-	ui.Ticket
-	hooks api.HookSettings
-	at    time.Time
-	err   error
-}
-
 // loadHooks reads the service's settings: one general call.
 func (s *Screen) loadHooks() tea.Cmd {
-	t, ctx := s.hooks.Next(s.env.Ctx)
-	client, now := s.client, s.env.Now
-	return func() tea.Msg {
+	client, now, p := s.client, s.env.Now, s.page
+	return s.Read(s.hooks, func(ctx context.Context) list.Then {
 		h, err := client.Hooks(ctx)
-		return hooksMsg{t, h, now(), err}
-	}
-}
-
-func (s *Screen) gotHooks(msg hooksMsg) {
-	if !s.hooks.Current(msg.Ticket) || s.page == nil {
-		return
-	}
-	if s.page.hooksErr = api.AsError(msg.err); msg.err == nil {
-		s.page.hooks, s.page.hooksAt = &msg.hooks, msg.at
-	}
+		at := now()
+		return func() (ui.Action, tea.Cmd) {
+			if p.err = api.AsError(err); err == nil {
+				p.hooks, p.at = &h, at
+			}
+			return nil, nil
+		}
+	})
 }
 
 // change is enter on the page of the settings.
@@ -53,8 +43,8 @@ func (s *Screen) change() keymap.Key {
 		k.Off("Your role does not allow to " + string(api.MayHooks) + "; " + api.WhoMay(api.MayHooks) + " may.")
 	case s.page == nil || s.page.hooks == nil:
 		k.Off("The settings were not read yet.")
-	case s.doing != "":
-		k.Off("One thing at a time: " + s.doing + ".")
+	case s.Doing != "":
+		k.Off("One thing at a time: " + s.Doing + ".")
 	}
 	return k
 }
@@ -62,13 +52,13 @@ func (s *Screen) change() keymap.Key {
 func (s *Screen) settingLines(w int) []string {
 	th, p := s.env.Theme, s.page
 	out := []string{th.Title.Render(draw.Cut("The service's webhook settings", w)), ""}
-	if p.hooksErr != nil {
-		for _, l := range draw.Wrap(th.Signs.Bad+" "+p.hooksErr.Public+" "+p.hooksErr.Hint+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.", max(w, 1)) {
+	if p.err != nil {
+		for _, l := range draw.Wrap(th.Signs.Bad+" "+p.err.Public+" "+p.err.Hint+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.", max(w, 1)) {
 			out = append(out, th.Bad.Render(l))
 		}
 	}
 	if p.hooks == nil {
-		if p.hooksErr == nil {
+		if p.err == nil {
 			out = append(out, th.Dim.Render("Reading them from the service …"))
 		}
 		return out
@@ -190,8 +180,7 @@ func (s *Screen) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action 
 	return ui.Confirm{ID: "webhook-settings", Title: "Webhook settings", Ask: "Write these webhook settings to the service?", Verb: "Write", Facts: facts,
 		Risk: "They hold for everybody who uses this account; a wrong address or secret makes every receiver deaf.",
 		Yes: func(ui.Seen) tea.Cmd {
-			s.doing = "writing the settings"
-			s.switchKeys()
+			s.Doing = "writing the settings"
 			t, ctx, client := s.env.Ticket(), s.env.Root, s.client
 			return func() tea.Msg { return setMsg{t, client.SetHooks(ctx, h)} }
 		}}
@@ -210,12 +199,11 @@ func (m setMsg) Outcome() ui.Notify {
 	return ui.Notify{Kind: ui.Done, Text: "The service has the new webhook settings."}
 }
 
-// set reads the settings again: what stands there is what the service says.
-func (s *Screen) set(msg setMsg) (ui.Action, tea.Cmd) {
-	s.doing = ""
-	s.switchKeys()
+// onSet reads the settings again: what stands there is what the service says.
+func (s *Screen) onSet(msg setMsg) (ui.Action, tea.Cmd) {
+	s.Doing = ""
 	var cmd tea.Cmd
-	if s.page != nil && s.page.settings {
+	if s.page.is(settingsPage) {
 		cmd = s.loadHooks()
 	}
 	if msg.err != nil {

@@ -3,8 +3,8 @@ package history
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -15,6 +15,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -35,157 +36,131 @@ type Index interface {
 
 // Screen implements ui.Screen.
 type Screen struct {
+	*list.List[moment]
 	env    *ui.Env
 	index  Index
 	id     string
 	person string
-	loads  *ui.Loads
+	rows   *list.Rows[moment] // the newest first
 
-	rows   *rows
-	look   time.Time // when the person looked before this time; zero: never
-	looked bool      // look is known: reading again must not move it
-	at     time.Time
-	err    error
-	inited bool
-	stale  bool // a change came while a read was under way
-
-	page  *page
-	table *widget.Table
-	w, h  int
+	lastSeen time.Time // when the person looked before this time; zero: never
+	asked    bool      // lastSeen is known: reading again must not move it
+	failure  error     // of the last read
+	stale    bool      // a change came while a read was under way
 }
 
 // New makes the screen of one operation's past.
 func New(env *ui.Env, ix Index, opid string) *Screen {
-	s := &Screen{env: env, index: ix, id: opid, person: api.ActorOf(env.Ctx).Name, loads: env.Loads(), rows: &rows{env: env},
-		table: widget.NewTable(env.Theme, env.Keys, true, columns...)}
-	s.settle()
+	s := &Screen{env: env, index: ix, id: opid, person: api.ActorOf(env.Ctx).Name}
+	s.rows = list.NewRows(func(m moment) string { return m.id }, s.row)
+	s.List = list.New(env, s, s.rows, list.Spec[moment]{Title: "History", Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
+		Reading: "Reading what is known of the past …", None: "No state matches the filter.",
+		Columns: func(int) []widget.Column { return columns }, Marks: true, NoGap: true,
+		Language: language, Example: "status:PENDING from:webhook changed:amount", Records: s.rows.Each})
 	return s
 }
 
-type loadedMsg struct {
-	ui.Ticket
-	moments []moment
-	look    time.Time
-	at      time.Time
-	err     error
-}
-
 // Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.load() }
+func (s *Screen) Init() tea.Cmd { return s.Reload() }
 
-// load reads the states and what changed between neighbours; the first time it
-// also reads when the person looked last, and notes that they look now.
-func (s *Screen) load() tea.Cmd {
+// Reload implements list.Screen: it reads the states and what changed between
+// neighbours; the first time also when the person looked last, and notes that they
+// look now.
+func (s *Screen) Reload() tea.Cmd {
 	if s.id == "" {
 		return nil
 	}
-	t, ctx := s.loads.Next(s.env.Ctx)
-	ix, id, person, first, now := s.index, s.id, s.person, !s.looked, s.env.Now
-	return func() tea.Msg {
-		m := loadedMsg{Ticket: t, at: now()}
+	ix, id, person, first, now := s.index, s.id, s.person, !s.asked, s.env.Now
+	return s.Read(s.Loads, func(ctx context.Context) list.Then {
+		at := now()
 		states, err := ix.History(ctx, id)
 		if err != nil {
-			m.err = err
-			return m
+			return func() (ui.Action, tea.Cmd) { return nil, s.onLoaded(nil, at, err) }
 		}
-		m.moments = moments(states)
+		all := moments(states)
+		var last time.Time
 		if first && person != "" {
-			if m.look, m.err = ix.LastLook(ctx, person, id); m.err == nil {
-				m.err = ix.Look(ctx, person, id, m.at)
+			if last, err = ix.LastLook(ctx, person, id); err == nil {
+				err = ix.Look(ctx, person, id, at)
 			}
 		}
-		return m
-	}
+		return func() (ui.Action, tea.Cmd) {
+			if !s.asked && err == nil {
+				s.lastSeen, s.asked = last, true
+			}
+			return nil, s.onLoaded(all, at, err)
+		}
+	})
 }
 
-// Update implements ui.Screen.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+// Answer implements list.Screen.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
-	case loadedMsg:
-		return nil, s.loaded(msg)
 	case ui.Changed:
 		if msg.Kind == ui.KindOperation && msg.ID == s.id {
-			return nil, s.changed()
+			return nil, s.reloadOnce()
 		}
 	case ui.Shown:
-		return nil, s.changed()
-	case keymap.Press:
-		return s.key(msg)
+		return nil, s.reloadOnce()
 	}
 	return nil, nil
 }
 
-// changed reads again, unless a read is under way: then once more after it.
-func (s *Screen) changed() tea.Cmd {
-	if s.loads.Busy() {
+// reloadOnce reads again, unless a read is under way: then once more after it.
+func (s *Screen) reloadOnce() tea.Cmd {
+	if s.Loads.Busy() {
 		s.stale = true
 		return nil
 	}
-	return s.load()
+	return s.Reload()
 }
 
-func (s *Screen) loaded(msg loadedMsg) tea.Cmd {
-	if !s.loads.Current(msg.Ticket) {
-		return nil
+// onLoaded shows the states that were read, the newest first; nil: none could be.
+func (s *Screen) onLoaded(all []moment, at time.Time, err error) tea.Cmd {
+	s.Loaded, s.failure = true, err
+	if all != nil {
+		s.At = at
+		s.rows.Set(all)
+		s.Changed()
 	}
-	s.inited = true
-	if s.err = msg.err; msg.moments != nil {
-		s.rows.list, s.at = msg.moments, msg.at
-		if !s.looked && msg.err == nil {
-			s.look, s.looked = msg.look, true
-		}
-		s.rows.look = s.look
-	}
-	s.settle()
 	if s.stale {
 		s.stale = false
-		return s.load()
+		return s.Reload()
 	}
 	return nil
 }
 
-func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
-	if s.page != nil && s.page.view.Searching() {
-		s.page.view.Update(msg)
-		return nil, nil
-	}
+// Filtered implements list.Screen: all states are held.
+func (s *Screen) Filtered(bool) tea.Cmd {
+	s.rows.Narrow(func(m moment) bool { return s.Filter.Match(m, s.env.Now()) })
+	s.Changed()
+	return nil
+}
+
+// OwnKey implements list.Screen.
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
-	m, on := s.rows.moment(s.table.SelectedID())
+	m, on := s.rows.Find(s.Table.SelectedID())
 	switch {
-	case k.Global.Reload.Match(msg):
-		return nil, s.load()
 	case k.Item.CopyID.Match(msg) && s.id != "":
-		return ui.Copy{Text: s.id, What: "the operation id"}, nil
+		return ui.Copy{Text: s.id, What: "the operation id"}, nil, true
 	case on && (k.Item.CopyJSON.Match(msg) || k.Item.Raw.Match(msg)):
-		return s.json(m, k.Item.Raw.Match(msg)), nil
-	case s.page != nil:
-		if k.Global.Back.Match(msg) || k.Global.Quit.Match(msg) {
-			if !s.page.view.Clear() {
-				s.page = nil
-			}
-			return ui.Handled{}, nil
-		}
-		s.page.view.Update(msg)
-		return nil, nil
-	case k.Global.Back.Match(msg), k.Global.Quit.Match(msg):
-		if s.table.Unmark() {
-			return ui.Handled{}, nil
-		}
-		return nil, nil
+		return s.json(m, k.Item.Raw.Match(msg)), nil, true
+	case s.Page != nil:
+		return nil, nil, false
 	case k.List.MarkAll.Match(msg):
-		return ui.Notify{Kind: ui.Refused, Text: "Two moments are compared at a time: mark them with " + s.env.Keys.List.Mark.Help().Key + "."}, nil
+		return ui.Notify{Kind: ui.Refused, Text: "Two states are compared at a time: mark them with " + k.List.Mark.Help().Key + "."}, nil, true
 	case on && k.List.Open.Match(msg):
-		return s.compare(m), nil
+		return s.compare(m), nil, true
 	}
-	s.table.Update(msg)
-	return nil, nil
+	return nil, nil, false
 }
 
 // json is a state as the service sent it.
 func (s *Screen) json(m moment, view bool) ui.Action {
 	raw := mask.Shown(m.state.Op.Raw, s.env.Masked())
 	if len(raw) == 0 {
-		return ui.Notify{Kind: ui.Refused, Text: "This state was not sent as JSON by the service; it was put together here."}
+		return ui.Notify{Kind: ui.Refused, Text: "The service did not send this state as JSON; it was put together here."}
 	}
 	if view {
 		return ui.Raw{Title: "Operation " + draw.ID(s.id, 20) + " as of " + draw.Time(m.state.At, s.env.Zone()), JSON: raw}
@@ -193,124 +168,118 @@ func (s *Screen) json(m moment, view bool) ui.Action {
 	return ui.Copy{Text: string(raw), What: "this state as JSON"}
 }
 
-// compare shows the difference between the two marked moments, between the
+// compare shows the difference between the two marked states, between the
 // marked one and the one under the cursor, or from the one before to it.
 func (s *Screen) compare(m moment) ui.Action {
-	marked := s.table.Marked()
+	var marked []moment
+	for _, id := range s.Table.Marked() {
+		if one, ok := s.rows.Find(id); ok {
+			marked = append(marked, one)
+		}
+	}
 	switch len(marked) {
 	case 0:
-		if m.at == 0 {
+		if m.before == nil {
 			s.show("The first known state, whole", moment{}, m)
 			return nil
 		}
-		s.show("What changed at this moment", s.rows.list[m.at-1], m)
+		s.show("What changed at this moment", *m.before, m)
 		return nil
 	case 1:
-		a, _ := s.rows.moment(marked[0])
-		if a.at == m.at {
-			return ui.Notify{Kind: ui.Refused, Text: "This is the marked moment itself: go to another one, or mark a second."}
+		if marked[0].id == m.id {
+			return ui.Notify{Kind: ui.Refused, Text: "This is the marked state itself: go to another one, or mark a second."}
 		}
-		s.between(a, m)
+		s.between(marked[0], m)
 		return nil
 	case 2:
-		a, _ := s.rows.moment(marked[0])
-		b, _ := s.rows.moment(marked[1])
-		s.between(a, b)
+		s.between(marked[0], marked[1])
 		return nil
 	}
-	return ui.Notify{Kind: ui.Refused, Text: draw.Count(len(marked)) + " moments are marked and two are compared at a time: unmark some with " + s.env.Keys.List.Mark.Help().Key + ", or all with " + s.env.Keys.Global.Back.Help().Key + "."}
+	k := s.env.Keys
+	return ui.Notify{Kind: ui.Refused, Text: draw.Count(len(marked)) + " states are marked and two are compared at a time: unmark some with " +
+		k.List.Mark.Help().Key + ", or all with " + k.Global.Back.Help().Key + "."}
 }
 
 func (s *Screen) between(a, b moment) {
 	if a.at > b.at {
 		a, b = b, a
 	}
-	s.show("Difference between two moments", a, b)
+	s.show("Difference between two states", a, b)
 }
 
-// settle gives the table what it needs from the state.
-func (s *Screen) settle() {
-	s.table.SetSource(s.rows)
-	n := widget.Notice{Text: "Nothing is known of this operation's past yet.", Hint: "2 opens it and reads it from the service; changes are kept from then on"}
+// Empty implements list.Screen.
+func (s *Screen) Empty() widget.Notice {
 	switch {
 	case s.id == "":
-		n = widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them, h there comes back here"}
-	case errors.Is(s.err, index.ErrOff):
-		n = widget.Notice{Text: "The local index is switched off, so no past is kept.", Hint: "[index] enabled = true in the config keeps it"}
-	case errors.Is(s.err, index.ErrNone):
-	case s.err != nil:
-		n = widget.Notice{Tone: theme.Bad, Text: "The past cannot be read from the store.", Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor looks at the store"}
-	case !s.inited:
-		n = widget.Notice{Text: "Reading what is known of the past …"}
+		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them, h there comes back here"}
+	case errors.Is(s.failure, index.ErrOff):
+		return widget.Notice{Text: "The local index is switched off, so no past is kept.", Hint: "[index] enabled = true in the config keeps it"}
+	case s.failure != nil && !errors.Is(s.failure, index.ErrNone):
+		return widget.Notice{Tone: theme.Bad, Text: "The past cannot be read from the store.",
+			Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor looks at the store"}
 	}
-	s.table.SetNotice(n)
+	return s.NoRows(widget.Notice{Text: "Nothing is known of this operation's past yet.",
+		Hint: "2 opens it and reads it from the service; changes are kept from then on"}, "")
 }
 
-// Counts implements ui.Counter: how long ago each state came.
-func (s *Screen) Counts(now time.Time) time.Time {
+// NextChange implements list.Screen: how long ago each state came.
+func (s *Screen) NextChange(now time.Time) time.Time {
 	var next time.Time
-	from, to := s.table.Visible()
-	for i := from; i < to; i++ {
-		_, t := draw.Ago(s.rows.list[len(s.rows.list)-1-i].state.At, now)
+	from, to := s.Table.Visible()
+	for _, m := range s.rows.Shown()[from:to] {
+		_, t := draw.Ago(m.state.At, now)
 		next = ui.Sooner(next, t)
 	}
 	return next
 }
 
-// View implements ui.Screen.
-func (s *Screen) View() string {
-	if s.page != nil {
-		return strings.Join(s.page.draw(s, s.w, s.h), "\n")
-	}
-	top := s.above()
-	if len(top) > s.h/2 {
-		top = top[:s.h/2]
-	}
-	s.table.SetSize(s.w, max(s.h-len(top), 1))
-	return strings.Join(draw.Lay(append(top, s.table.Lines()...), s.w, s.h), "\n")
-}
-
-// above says how far back is known, and what is new to this person.
-func (s *Screen) above() []string {
-	th := s.env.Theme
-	if s.rows.Len() == 0 {
+// Above implements list.Screen: how far back is known, and what is new to this person.
+func (s *Screen) Above() []string {
+	th, w := s.env.Theme, 0
+	if w, _ = s.Size(); len(s.rows.All()) == 0 {
 		return nil
 	}
-	out := []string{th.Strong.Render(draw.Plural(s.rows.Len(), "state", "states")) + th.Dim.Render(", known here since "+draw.Time(s.rows.list[0].state.At, s.env.Zone()))}
-	switch fresh := s.rows.fresh(); {
-	case s.look.IsZero() && s.looked && s.person != "":
+	oldest := s.rows.All()[len(s.rows.All())-1]
+	out := []string{s.Head(th.Strong.Render(draw.Plural(s.rows.Len(), "state", "states")) + th.Dim.Render(", known here since "+draw.Time(oldest.state.At, s.env.Zone())))}
+	since := "since you last looked (" + draw.Time(s.lastSeen, s.env.Zone()) + ")"
+	switch fresh := s.fresh(); {
+	case s.lastSeen.IsZero() && s.asked && s.person != "":
 		out = append(out, th.Dim.Render("You look at it for the first time."))
 	case fresh > 0:
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Cut(draw.Plural(fresh, "change", "changes")+" since you last looked ("+draw.Time(s.look, s.env.Zone())+")", s.w-2)))
-	case !s.look.IsZero():
-		out = append(out, th.Dim.Render(draw.Cut(th.Signs.Good+" Nothing changed since you last looked ("+draw.Time(s.look, s.env.Zone())+")", s.w)))
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Cut(draw.Plural(fresh, "change", "changes")+" "+since, w-2)))
+	case !s.lastSeen.IsZero():
+		out = append(out, th.Dim.Render(draw.Cut(th.Signs.Good+" Nothing changed "+since, w)))
 	}
-	if s.err != nil {
-		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read whole from the store; "+s.env.Keys.Global.Reload.Help().Key+" tries again.", s.w)))
+	if s.failure != nil {
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read whole from the store; "+s.env.Keys.Global.Reload.Help().Key+" tries again.", w)))
 	}
 	return out
 }
 
-// SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
-
-// Help implements ui.Screen.
-func (s *Screen) Keys() []keymap.Key {
-	k := s.env.Keys
-	if s.page != nil && s.page.view.Seeking() {
-		return s.page.view.Hints()
+// fresh counts the states that came after the person looked last.
+func (s *Screen) fresh() int {
+	n := 0
+	for _, m := range s.rows.All() {
+		if s.isFresh(m) {
+			n++
+		}
 	}
-	if s.page != nil {
+	return n
+}
+
+func (s *Screen) isFresh(m moment) bool { return !s.lastSeen.IsZero() && m.state.At.After(s.lastSeen) }
+
+// HelpKeys implements list.Screen.
+func (s *Screen) HelpKeys() []keymap.Key {
+	k := s.env.Keys
+	if s.Page != nil {
 		return append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload}, keymap.Join(k.Item, k.Nav)...)
 	}
 	diff := k.List.Open
 	diff.SetHelp("enter", "difference")
 	diff.Long = "what changed at this moment, or between two marked ones"
-	return append([]keymap.Key{diff, k.List.Mark, k.Global.Reload}, keymap.Join(k.Item, k.Nav)...)
+	return append([]keymap.Key{diff, k.List.Mark, k.List.Filter, k.Global.Reload}, keymap.Join(k.Item, k.Nav)...)
 }
-
-// Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return s.page != nil && s.page.view.Searching() }
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string {
@@ -320,25 +289,22 @@ func (s *Screen) Title() string {
 	return "History of " + draw.ID(s.id, 13)
 }
 
-// Place implements ui.Screen.
-func (s *Screen) Place() ui.Place { return ui.Place{Kind: Kind, ID: s.id} }
-
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: "index", At: s.at, Loading: s.loads.Busy()}
-	if s.err != nil && !errors.Is(s.err, index.ErrNone) {
+	src := s.List.Source()
+	if s.failure != nil && !errors.Is(s.failure, index.ErrNone) {
 		src.Problem = "the past could not be read from the store"
 	}
 	return src
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	switch {
 	case kind == ui.KindOperation:
 		return s.id
-	case kind == ui.KindCompliance && s.rows.Len() > 0:
-		return string(s.rows.list[len(s.rows.list)-1].state.Op.Customer.CUID)
+	case kind == ui.KindCompliance && len(s.rows.All()) > 0:
+		return string(s.rows.All()[0].state.Op.Customer.CUID)
 	}
 	return ""
 }
@@ -346,4 +312,26 @@ func (s *Screen) Subject(kind string) string {
 // rowID names a state for as long as the index keeps it.
 func rowID(st index.State) string {
 	return strconv.FormatInt(st.At.UnixNano(), 36) + " " + st.Origin.String()
+}
+
+// moments pairs each state with the one before, the newest first. Two that came in
+// the same instant are told apart by their place.
+func moments(states []index.State) []moment {
+	out := make([]moment, len(states))
+	seen := map[string]int{}
+	for i, st := range states {
+		m := moment{id: rowID(st), at: i, state: st}
+		if n := seen[m.id]; n > 0 {
+			m.id += " " + strconv.Itoa(n)
+		}
+		seen[rowID(st)]++
+		if i > 0 {
+			before := out[i-1]
+			m.before, m.changes = &before, index.Diff(before.state.Op, st.Op)
+			before.before = nil // one step back is enough
+		}
+		out[i] = m
+	}
+	slices.Reverse(out)
+	return out
 }

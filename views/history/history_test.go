@@ -129,13 +129,13 @@ func TestEnterComparesWithTheStateBefore(t *testing.T) {
 func TestOneMarkAndTheCursor(t *testing.T) {
 	r, _ := open(t, fake(t))
 	r.Send(uitest.Keys("G", " ", "enter")) // the cursor cannot go further down
-	has(t, r, "This is the marked moment itself")
+	has(t, r, "This is the marked state itself")
 	r.Send(uitest.Keys("g", "enter"))
-	has(t, r, "Difference between two moments", "before 2026-03-02 09:00:00 UTC", "after  2026-03-02 11:59:00 UTC")
+	has(t, r, "Difference between two states", "before 2026-03-02 09:00:00 UTC", "after  2026-03-02 11:59:00 UTC")
 	r.Send(uitest.Keys("esc", " ", " ", "enter"))
-	has(t, r, "3 moments are marked and two are compared")
+	has(t, r, "3 states are marked and two are compared")
 	r.Send(uitest.Keys("*"))
-	has(t, r, "Two moments are compared at a time")
+	has(t, r, "Two states are compared at a time")
 	r.Send(uitest.Key("esc"))
 	if strings.Contains(r.View(), "marked ") {
 		t.Errorf("esc keeps the marks\n%s", r.View())
@@ -200,11 +200,11 @@ func TestStaleAnswerIsDropped(t *testing.T) {
 	var s *Screen
 	ix := fake(t)
 	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, p.ID); return s }, place, as)
-	first := s.load()
-	if cmd := s.changed(); cmd != nil || !s.stale {
+	first := s.Reload()
+	if cmd := s.reloadOnce(); cmd != nil || !s.stale {
 		t.Error("a change during a read starts another at once")
 	}
-	second := s.load()
+	second := s.Reload()
 	late := first()
 	ix.states = func() ([]index.State, error) { return sample(t)[:1], nil }
 	if _, again := s.Update(second()); again == nil {
@@ -252,8 +252,9 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	ix := fake(t)
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
 		s := New(env, ix, p.ID)
-		s.inited, s.rows.list = true, moments(sample(t))
-		s.settle()
+		s.Loaded = true
+		s.rows.Set(moments(sample(t)))
+		s.Changed()
 		return s
 	}, place, ui.Changed{Kind: ui.KindOperation, ID: opid})
 	if ix.calls != 0 {
@@ -268,7 +269,7 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, p.ID); return s }, place, as)
 	before, k := ix.calls, keymap.New()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Operation, k.Viewer, k.Global) {
-		s.between(s.rows.list[0], s.rows.list[2])
+		s.between(s.rows.All()[0], s.rows.All()[2])
 		s.Update(key.Msg())
 		_ = s.View()
 	}

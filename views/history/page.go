@@ -4,37 +4,27 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
-	"opdeck/ui/widget"
 )
 
-// page is the difference between two moments over the list.
-type page struct {
+// difference is what differs between two states.
+type difference struct {
 	title   string
 	a, b    moment // a is empty for the first known state
 	changes []index.Change
-	view    *widget.Viewer
 }
 
+// show opens the difference between two states over the list.
 func (s *Screen) show(title string, a, b moment) {
-	p := &page{title: title, a: a, b: b, view: widget.NewViewer(s.env.Theme, s.env.Keys).Footed()}
-	switch {
-	case a.id != "" && b.at == a.at+1:
-		p.changes = b.changes
-	default:
-		p.changes = index.Diff(a.state.Op, b.state.Op)
+	d := &difference{title: title, a: a, b: b, changes: b.changes}
+	if a.id == "" || b.before == nil || b.before.id != a.id {
+		d.changes = index.Diff(a.state.Op, b.state.Op)
 	}
-	s.page = p
-}
-
-func (p *page) draw(s *Screen, w, h int) []string {
-	p.view.SetSize(w, h)
-	p.view.SetLines(p.lines(s, w))
-	return p.view.Lines()
+	s.Open(b.id, func(w int) []string { return d.lines(s, w) })
 }
 
 // lines draws field by field what was and what is; money is exact, and what is
 // odd about a text stands below it.
-func (p *page) lines(s *Screen, w int) []string {
+func (p *difference) lines(s *Screen, w int) []string {
 	th, zone, masked := s.env.Theme, s.env.Zone(), s.env.Masked()
 	out := []string{th.Title.Render(draw.Cut(p.title, w))}
 	whence := func(label string, m moment) {
@@ -49,9 +39,12 @@ func (p *page) lines(s *Screen, w int) []string {
 		return append(out, th.Good.Render(draw.Cut(th.Signs.Good+" No field differs. "+s.env.Keys.Item.Raw.Help().Key+" shows the state as it came.", w)))
 	}
 	out = append(out, th.Strong.Render(draw.Plural(len(p.changes), "field differs", "fields differ")), "")
-	label := 0
+	label, most := 0, 40
+	if th.Linear {
+		most = w
+	}
 	for _, c := range p.changes {
-		label = max(label, min(draw.Width(path(c)), 40, w/2))
+		label = max(label, min(draw.Width(path(c)), most, w/2))
 	}
 	for _, c := range important(p.changes) {
 		out = append(out, p.change(th, c, label, w, masked)...)
@@ -60,7 +53,7 @@ func (p *page) lines(s *Screen, w int) []string {
 }
 
 // change is one field: on one line when both values fit, else one below the other.
-func (p *page) change(th *theme.Theme, c index.Change, label, w int, masked bool) []string {
+func (p *difference) change(th *theme.Theme, c index.Change, label, w int, masked bool) []string {
 	was, is := shown(c, c.Before, masked, 2000), shown(c, c.After, masked, 2000)
 	name := th.Dim.Render(draw.Fit(path(c), label))
 	var out []string

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -9,7 +8,8 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
-	"opdeck/ui"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -25,85 +25,49 @@ type moment struct {
 	id      string
 	at      int // its place, oldest first
 	state   index.State
+	before  *moment // nil for the first known state
 	changes []index.Change
 }
 
-// moments pairs each state with the one before. Two that came in the same
-// instant are told apart by their place.
-func moments(states []index.State) []moment {
-	out := make([]moment, len(states))
-	seen := map[string]int{}
-	for i, st := range states {
-		out[i] = moment{id: rowID(st), at: i, state: st}
-		if n := seen[out[i].id]; n > 0 {
-			out[i].id += " " + strconv.Itoa(n)
-		}
-		seen[rowID(st)]++
-		if i > 0 {
-			out[i].changes = index.Diff(states[i-1].Op, st.Op)
-		}
+// language is the filter language over the states of one operation.
+var language = filter.NewTable(
+	filter.Field[moment]{Name: "status", Kind: filter.Code, Help: "the service's status word", Example: "status:PENDING",
+		Strings: func(m moment) []string { return []string{string(m.state.Op.Status)} }},
+	filter.Field[moment]{Name: "from", Kind: filter.Flag, Help: "where the state came from", Example: "from:webhook",
+		Values: []string{index.List.String(), index.Read.String(), index.Hook.String()},
+		Flag:   func(m moment, v string) bool { return m.state.Origin.String() == v }},
+	filter.Field[moment]{Name: "when", Aliases: []string{"at"}, Kind: filter.Time, Help: "when it was first seen here", Example: "when<2d",
+		Time: func(m moment) time.Time { return m.state.At }},
+	filter.Field[moment]{Name: "changed", Kind: filter.Text, Help: "a field that changed, by its name", Example: "changed:amount", Strings: changed},
+	filter.Field[moment]{Kind: filter.Free, Help: "contained in the status or in the name of a field that changed", Example: "document",
+		Strings: func(m moment) []string { return append(changed(m), string(m.state.Op.Status), m.state.Origin.String()) }})
+
+func changed(m moment) []string {
+	var out []string
+	for _, c := range m.changes {
+		out = append(out, path(c))
 	}
 	return out
 }
 
-// rows are the moments; the table shows the newest first.
-type rows struct {
-	env  *ui.Env
-	list []moment // oldest first
-	look time.Time
-}
-
-func (r *rows) moment(id string) (moment, bool) {
-	for _, m := range r.list {
-		if m.id == id {
-			return m, true
-		}
-	}
-	return moment{}, false
-}
-
-// fresh counts the states that came after the person looked last.
-func (r *rows) fresh() int {
-	n := 0
-	for _, m := range r.list {
-		if r.isFresh(m) {
-			n++
-		}
-	}
-	return n
-}
-
-func (r *rows) isFresh(m moment) bool { return !r.look.IsZero() && m.state.At.After(r.look) }
-
-// Len implements widget.Source.
-func (r *rows) Len() int { return len(r.list) }
-
-// IndexOf implements widget.Source.
-func (r *rows) IndexOf(id string) int {
-	if m, ok := r.moment(id); ok {
-		return len(r.list) - 1 - m.at
-	}
-	return -1
-}
-
-// Row implements widget.Source.
-func (r *rows) Row(i int) widget.Row {
-	m, th := r.list[len(r.list)-1-i], r.env.Theme
+// row draws one state.
+func (s *Screen) row(m moment) widget.Row {
+	th := s.env.Theme
 	st := th.Status(string(m.state.Op.Status))
-	ago, _ := draw.Ago(m.state.At, r.env.Now())
-	ago = strings.TrimSuffix(ago, " ago")
+	ago, _ := draw.Ago(m.state.At, s.env.Now())
 	out := widget.Row{ID: m.id,
-		Cells: []string{draw.Minute(m.state.At, r.env.Zone()), ago, m.state.Origin.String(), st.Sign + " " + m.state.Op.Status.Line(30), said(m, r.env.Masked())},
+		Cells: []string{draw.Minute(m.state.At, s.env.Zone()), strings.TrimSuffix(ago, " ago"), m.state.Origin.String(),
+			st.Sign + " " + m.state.Op.Status.Line(30), summary(m, s.env.Masked())},
 		Tones: []theme.Tone{theme.Dim, theme.Dim, theme.Dim, st.Tone, theme.Plain}}
-	if r.isFresh(m) {
+	if s.isFresh(m) {
 		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
 	}
 	return out
 }
 
-// said is what changed, on one line: few changes with their values, many with
+// summary is what changed, on one line: few changes with their values, many with
 // their names.
-func said(m moment, masked bool) string {
+func summary(m moment, masked bool) string {
 	switch {
 	case m.state.Gone:
 		return "gone: the service does not have it any more"
@@ -180,8 +144,8 @@ func important(list []index.Change) []index.Change {
 	return append(append(append(first, money...), rest...), last...)
 }
 
-// path is the field's name; names come from outside.
-func path(c index.Change) string { return untrusted.Text(c.Path).Line(120) }
+// path is the field by its name of the catalogue; others come from outside.
+func path(c index.Change) string { return untrusted.Text(field.PathLabel(c.Path)).Line(120) }
 
 // shown is a value, exact for money; account numbers are masked while masking is
 // on. A missing one is a dash.
@@ -198,7 +162,7 @@ func shown(c index.Change, v untrusted.Text, masked bool, max int) string {
 }
 
 // sensitive reports whether a field holds an account number.
-func sensitive(path string) bool { return path == "number" || strings.HasSuffix(path, ".number") }
+func sensitive(path string) bool { return field.Operations.MayHide(path) }
 
 // amount turns "EUR 12.5" into the console's way of writing money, digits of the
 // currency and thousands grouped; anything else is shown as it is.

@@ -46,17 +46,15 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 	s := d.list
 	d.keys("/")
 	f.values = func(ctx context.Context, _, _ string) ([]string, error) { return []string{"OLD"}, ctx.Err() }
-	s.bar.Type(keymap.Parse("s"))
-	for _, k := range []string{"t", "a", "t", "u", "s", ":"} {
-		s.bar.Type(keymap.Parse(k))
+	for _, k := range "status" {
+		s.Update(keymap.Parse(string(k)))
 	}
 	calls := f.calls
-	late := s.offer()
+	_, late := s.Update(keymap.Parse(":"))
 	if f.calls != calls || late == nil {
 		t.Fatal("asked in the update loop, or not at all")
 	}
-	s.bar.Type(keymap.Parse("P"))
-	if s.offer() == nil {
+	if _, again := s.Update(keymap.Parse("P")); again == nil {
 		t.Fatal("not asked again")
 	}
 	d.Send(late())
@@ -64,8 +62,8 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 		t.Errorf("an answer to an older question is shown\n%s", d.View())
 	}
 	f.values = func(context.Context, string, string) ([]string, error) { return nil, errors.New("busy") }
-	d.Send(s.offer()()) // no values are no failure
-	has(t, d, "/ status:P")
+	d.keys("E") // no values are no failure
+	has(t, d, "/ status:PE")
 }
 
 func TestTheLastRightFilterIsNamed(t *testing.T) {

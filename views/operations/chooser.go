@@ -9,7 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/columns"
+	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -21,39 +21,39 @@ import (
 type chooser struct {
 	list   []entry // those that are shown in their order; the others keep the place they had
 	at     int
-	before []columns.Shown
+	before []field.Choice
 	note   string // why a key did nothing
 }
 
 type entry struct {
-	columns.Shown
+	field.Choice
 	on bool
 }
 
-func newChooser(shown []columns.Shown) *chooser {
+func newChooser(shown []field.Choice) *chooser {
 	c := &chooser{before: shown}
 	c.fill(shown)
 	return c
 }
 
-func (c *chooser) fill(shown []columns.Shown) {
+func (c *chooser) fill(shown []field.Choice) {
 	c.list = c.list[:0]
 	for _, s := range shown {
 		c.list = append(c.list, entry{s, true})
 	}
-	for _, name := range columns.Names() {
-		if !slices.ContainsFunc(shown, func(s columns.Shown) bool { return s.Name == name }) {
-			c.list = append(c.list, entry{columns.Shown{Name: name}, false})
+	for _, name := range field.ColumnNames() {
+		if !slices.ContainsFunc(shown, func(s field.Choice) bool { return s.Name == name }) {
+			c.list = append(c.list, entry{field.Choice{Name: name}, false})
 		}
 	}
 }
 
 // shown is the choice as it is now.
-func (c *chooser) shown() []columns.Shown {
-	var out []columns.Shown
+func (c *chooser) shown() []field.Choice {
+	var out []field.Choice
 	for _, e := range c.list {
 		if e.on {
-			out = append(out, e.Shown)
+			out = append(out, e.Choice)
 		}
 	}
 	return out
@@ -61,11 +61,11 @@ func (c *chooser) shown() []columns.Shown {
 
 // width is how many cells a column takes in the table now; 0: none.
 func (s *Screen) width(name string) int {
-	i := slices.IndexFunc(s.shown, func(o columns.Shown) bool { return o.Name == name })
+	i := slices.IndexFunc(s.shown, func(o field.Choice) bool { return o.Name == name })
 	if i < 0 {
 		return 0
 	}
-	return s.table.Width(i)
+	return s.Table.Width(i)
 }
 
 // choosing takes a key while columns are chosen.
@@ -123,7 +123,7 @@ func (c *chooser) toggle(e *entry, drawn int) {
 	case len(c.shown()) == 1:
 		c.note = "One column stays."
 	default:
-		*e = entry{columns.Shown{Name: e.Name}, false}
+		*e = entry{field.Choice{Name: e.Name}, false}
 	}
 }
 
@@ -132,15 +132,15 @@ func (c *chooser) resize(e *entry, drawn, by int) {
 		c.note = "space shows it first."
 		return
 	}
-	spec := offered[place(e.Name)]
+	spec := field.Operations.Get(e.Name).Column
 	if drawn == 0 {
 		drawn = max(e.Width, spec.Min)
 	}
 	w := drawn + by
 	switch {
-	case w < columns.Least(e.Name):
+	case w < spec.Least:
 		c.note = "Narrower it could not be read."
-	case w > columns.MaxWidth:
+	case w > field.MaxWidth:
 		c.note = "Wider it cannot be."
 	default:
 		e.Width = w
@@ -171,17 +171,17 @@ func (s *Screen) keepColumns() tea.Cmd {
 		list = nil
 	}
 	if s.chosen == nil {
-		s.chosen = map[string][]columns.Shown{}
+		s.chosen = map[string][]field.Choice{}
 	}
 	s.chosen[name] = list
 	if s.cfg.Keep == nil {
 		return nil
 	}
-	t, ctx, keep, words := s.env.Ticket(), context.WithoutCancel(s.env.Ctx), s.cfg.Keep, columns.Strings(list)
+	t, ctx, keep, words := s.env.Ticket(), context.WithoutCancel(s.env.Ctx), s.cfg.Keep, field.ColumnStrings(list)
 	return func() tea.Msg { return keptMsg{t, keep(ctx, name, words)} }
 }
 
-func (s *Screen) kept(msg keptMsg) ui.Action {
+func (s *Screen) onKept(msg keptMsg) ui.Action {
 	if msg.err == nil {
 		return nil
 	}
@@ -191,9 +191,9 @@ func (s *Screen) kept(msg keptMsg) ui.Action {
 // recalled takes what a person chose before. What cannot be read any more counts
 // as no choice.
 func (s *Screen) recalled(all map[string][]string) {
-	s.chosen = map[string][]columns.Shown{}
+	s.chosen = map[string][]field.Choice{}
 	for view, words := range all {
-		if list, err := columns.Parse(words); err == nil && len(list) > 0 {
+		if list, err := field.ParseColumns(words); err == nil && len(list) > 0 {
 			s.chosen[view] = list
 		}
 	}
@@ -211,7 +211,7 @@ func (s *Screen) choiceOf(view string) string {
 
 // columnsOf is what a view shows: what the person chose there, else what the
 // config says of it, else what the person chose for all, else the config's.
-func (s *Screen) columnsOf(view string) []columns.Shown {
+func (s *Screen) columnsOf(view string) []field.Choice {
 	if list := s.chosen[s.choiceOf(view)]; len(list) > 0 {
 		return list
 	}
@@ -219,16 +219,16 @@ func (s *Screen) columnsOf(view string) []columns.Shown {
 }
 
 // usualFor is what a view shows to somebody who has chosen nothing.
-func (s *Screen) usualFor(view string) []columns.Shown {
-	for _, list := range [][]columns.Shown{s.viewColumns(view), s.cfg.Columns} {
+func (s *Screen) usualFor(view string) []field.Choice {
+	for _, list := range [][]field.Choice{s.viewColumns(view), s.cfg.Columns} {
 		if len(list) > 0 {
 			return list
 		}
 	}
-	return columns.Usual()
+	return field.UsualColumns()
 }
 
-func (s *Screen) viewColumns(view string) []columns.Shown {
+func (s *Screen) viewColumns(view string) []field.Choice {
 	for _, v := range s.cfg.Views {
 		if v.Name == view && view != "" {
 			return v.Columns
@@ -242,7 +242,8 @@ func (s *Screen) chooserHeight() int {
 	if s.chooser == nil {
 		return 0
 	}
-	return min(max(s.h/2, 3), 2+len(s.chooser.list))
+	_, h := s.Size()
+	return min(max(h/2, 3), 2+len(s.chooser.list))
 }
 
 // chooserLines draws the choice in h lines.
@@ -289,6 +290,6 @@ func (s *Screen) chooserLine(th *theme.Theme, e entry, marked bool, w int) strin
 	if marked {
 		style, cursor = th.Selected, th.Signs.Cursor
 	}
-	line := draw.Fit(" "+sign+" "+draw.Pad(e.Name, 10)+" "+draw.Pad(state, 8)+" "+offered[place(e.Name)].about, max(w-1, 0))
+	line := draw.Fit(" "+sign+" "+draw.Pad(e.Name, 11)+" "+draw.Pad(state, 8)+" "+field.Operations.Get(e.Name).About, max(w-1, 0))
 	return style(theme.Accent).Render(cursor) + style(tone).Render(line)
 }

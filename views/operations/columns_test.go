@@ -9,15 +9,16 @@ import (
 	"testing"
 
 	"opdeck/api/apitest"
-	"opdeck/internal/columns"
-	"opdeck/internal/domain/index"
+	"opdeck/internal/field"
 	"opdeck/ui/uitest"
 )
+
+func isColumn(name string) bool { return slices.Contains(field.ColumnNames(), name) }
 
 // heads are the columns that a frame shows.
 func heads(d *desk) []string {
 	for _, l := range strings.Split(d.View(), "\n") {
-		if f := strings.Fields(strings.NewReplacer("▼", "", "▲", "").Replace(l)); len(f) > 1 && place(f[0]) >= 0 && place(f[1]) >= 0 {
+		if f := strings.Fields(strings.NewReplacer("▼", "", "▲", "").Replace(l)); len(f) > 1 && isColumn(f[0]) && isColumn(f[1]) {
 			return f
 		}
 	}
@@ -39,7 +40,7 @@ type memory struct {
 }
 
 func (m *memory) config() Config {
-	return Config{Views: append([]View{{Name: "money", Columns: []columns.Shown{{Name: "amount"}, {Name: "fee"}, {Name: "id"}}}}, views...),
+	return Config{Views: append([]View{{Name: "money", Columns: []field.Choice{{Name: "amount"}, {Name: "commission"}, {Name: "id"}}}}, views...),
 		Recall: func(context.Context) (map[string][]string, error) { return maps.Clone(m.chosen), nil },
 		Keep: func(_ context.Context, view string, list []string) error {
 			m.keeps++
@@ -56,46 +57,29 @@ func (m *memory) config() Config {
 
 const at80 = "created status amount customer id"
 
-// TestEveryColumnIsKnown: what package columns names, the list can show.
-func TestEveryColumnIsKnown(t *testing.T) {
-	var names []string
-	for _, c := range offered {
-		names = append(names, c.Title)
-		if c.sort != "" && !slices.Contains(index.SortFields, c.sort) {
-			t.Errorf("%s sorts by %s", c.Title, c.sort)
-		}
-		if least := columns.Least(c.Title); least == 0 || least > c.Min {
-			t.Errorf("%s is %d wide, and %d at least", c.Title, c.Min, least)
-		}
-	}
-	if !slices.Equal(names, columns.Names()) {
-		t.Errorf("the list has %v\nthere are %v", names, columns.Names())
-	}
-}
-
 func TestColumnsAreChosenAndKept(t *testing.T) {
 	m := &memory{}
 	d := openWith(t, &fake{n: 30}, m.config())
 	want(t, d, at80)
 	d.keys("c")
-	has(t, d, "Columns", "! via        no room")
-	d.keys("G", "k", "k", "k", "k", "k")
-	has(t, d, "▌ – fee        hidden")
+	has(t, d, "Columns", "! payment     no room")
+	d.keys("G", "k", "k", "k", "k", "k", "k", "k")
+	has(t, d, "▌ – commission  hidden")
 	d.keys(" ")
-	want(t, d, "created status amount customer fee")
-	d.keys("K", "K", "K", "K", "K", "K", "K", "K", "K", "K", "K") // to the front
-	want(t, d, "fee created status amount customer")
+	want(t, d, "created status amount customer commission")
+	d.keys("K", "K", "K", "K", "K", "K", "K", "K", "K", "K", "K", "K") // to the front
+	want(t, d, "commission created status amount customer")
 	d.keys("down", " ")
-	want(t, d, "fee status amount customer id")
+	want(t, d, "commission status amount customer id")
 	if m.keeps != 0 {
 		t.Error("kept before it was done")
 	}
 	d.keys("enter")
-	if got := strings.Join(m.chosen[""], " "); got != "fee status type via amount customer to docs updated id" {
+	if got := strings.Join(m.chosen[""], " "); got != "commission status type payment amount customer destination documents updated id" {
 		t.Errorf("kept %q", got)
 	}
 	again := openWith(t, &fake{n: 30}, m.config())
-	want(t, again, "fee status amount customer id")
+	want(t, again, "commission status amount customer id")
 	again.keys("c", "r", "enter")
 	want(t, again, at80)
 	if len(m.chosen[""]) != 0 {
@@ -107,7 +91,7 @@ func TestEscLeavesColumnsAsTheyWere(t *testing.T) {
 	m := &memory{}
 	d := openWith(t, &fake{n: 30}, m.config())
 	d.keys("c", " ", "down", " ")
-	want(t, d, "type amount customer to id")
+	want(t, d, "type amount customer destination id")
 	d.keys("esc")
 	want(t, d, at80)
 	has(t, d, "30 operations")
@@ -119,15 +103,15 @@ func TestEscLeavesColumnsAsTheyWere(t *testing.T) {
 func TestOneColumnStays(t *testing.T) {
 	d := open(t, &fake{n: 3})
 	d.keys("c")
-	for range columns.Names() {
+	for range field.ColumnNames() {
 		d.keys(" ", " ", "down") // one without room is kept at first
 	}
 	d.keys("home")
-	for range columns.Names() {
+	for range field.ColumnNames() {
 		if len(d.list.shown) == 1 {
 			break
 		}
-		if slices.ContainsFunc(d.list.shown, func(s columns.Shown) bool { return s.Name == d.list.chooser.list[d.list.chooser.at].Name }) {
+		if slices.ContainsFunc(d.list.shown, func(s field.Choice) bool { return s.Name == d.list.chooser.list[d.list.chooser.at].Name }) {
 			d.keys(" ", " ")
 		}
 		d.keys("down")
@@ -141,11 +125,11 @@ func TestOneColumnStays(t *testing.T) {
 func TestAColumnWithoutRoomIsKeptFirst(t *testing.T) {
 	d := open(t, &fake{n: 30})
 	d.keys("c", "down", "down", "down", "down", "down", "down", "down") // docs
-	has(t, d, "▌ ! docs       no room")
+	has(t, d, "▌ ! documents   no room")
 	d.keys(" ")
-	want(t, d, "created status amount customer docs")
+	want(t, d, "created status amount customer documents")
 	d.keys(" ")
-	has(t, d, "▌ – docs       hidden")
+	has(t, d, "▌ – documents   hidden")
 	want(t, d, at80)
 }
 
@@ -184,7 +168,7 @@ func TestViewsHaveColumnsOfTheirOwn(t *testing.T) {
 	m := &memory{}
 	d := openWith(t, &fake{n: 30}, m.config())
 	d.keys("v", "down", "enter")
-	want(t, d, "amount fee id")
+	want(t, d, "amount commission id")
 	d.keys("c", "down", " ", "enter") // without the fee
 	if got := strings.Join(m.chosen["money"], " "); got != "amount id" || len(m.chosen[""]) != 0 {
 		t.Errorf("kept %v", m.chosen)
@@ -194,23 +178,23 @@ func TestViewsHaveColumnsOfTheirOwn(t *testing.T) {
 	d.keys("v", "down", "enter")
 	want(t, d, "amount id")
 	d.keys("c", "r", "enter") // the view's own again
-	want(t, d, "amount fee id")
+	want(t, d, "amount commission id")
 }
 
 func TestColumnsOfTheConfig(t *testing.T) {
 	m := &memory{chosen: map[string][]string{"": {"colour"}}} // from another version
 	cfg := m.config()
-	cfg.Columns = []columns.Shown{{Name: "reference"}, {Name: "amount"}}
+	cfg.Columns = []field.Choice{{Name: "reference"}, {Name: "amount"}}
 	d := openWith(t, &fake{n: 30}, cfg)
 	want(t, d, "reference amount")
 	has(t, d, "by created ▼", "SBX-68159091")
 }
 
 func TestEveryCellIsDrawn(t *testing.T) {
-	m := &memory{chosen: map[string][]string{"": columns.Names()}}
+	m := &memory{chosen: map[string][]string{"": field.ColumnNames()}}
 	d := openWith(t, &fake{n: 2}, m.config())
 	d.Send(uitest.Size(420, 20))
-	want(t, d, strings.Join(columns.Names(), " "))
+	want(t, d, strings.Join(field.ColumnNames(), " "))
 	has(t, d, "1,156.25 EUR", "3.00 USD", "SBX-68159091", "Invoice settlement", "DqCsgSE-4e95-ViYbNI", "Harbour & Finch Trading Ltd", "3 ▣")
 	hostile := openWith(t, &fake{ops: append(odd(), apitest.HostileOperation())}, m.config())
 	for _, w := range []int{20, 33, 80, 131, 420} { // no escape of a comment or reference reaches a frame
@@ -222,7 +206,7 @@ func TestAChoiceThatCannotBeKeptHolds(t *testing.T) {
 	m := &memory{err: errors.New("read-only")}
 	d := openWith(t, &fake{n: 30}, m.config())
 	d.keys("c", " ", "enter")
-	want(t, d, "status amount customer to id")
+	want(t, d, "status amount customer destination id")
 	has(t, d, "The columns hold until you leave")
 }
 
@@ -236,7 +220,7 @@ func TestRowsArriveMeanwhile(t *testing.T) {
 		d.Send(news)
 	}
 	d.keys("down", " ", "down")
-	was, marked := under(d), d.list.table.Marked()
+	was, marked := under(d), d.list.Table.Marked()
 	d.keys("c", "down")
 	arrive("aaaaaaaa")
 	has(t, d, "6 operations", "▌ ✓ status")
@@ -246,11 +230,11 @@ func TestRowsArriveMeanwhile(t *testing.T) {
 	want(t, d, "created amount customer")
 	d.keys("s", "down", "enter")
 	arrive("cccccccc")
-	if got := d.list.table.Marked(); !slices.Equal(got, marked) {
+	if got := d.list.Table.Marked(); !slices.Equal(got, marked) {
 		t.Errorf("marked is %v, was %v", got, marked)
 	}
 	d.keys("home")
-	d.list.table.Select(was)
+	d.list.Table.Select(was)
 	arrive("dddddddd")
 	if now := under(d); now != was {
 		t.Errorf("the cursor went from %s to %s", was, now)

@@ -11,23 +11,32 @@ import (
 
 // Content implements ui.Contenter.
 func (s *Screen) Content() ui.Content {
-	line := s.head()
-	if !s.query.Empty() {
-		line += ", filter " + s.query.String()
-	}
-	c := ui.Content{Lines: []string{line + ", sorted by " + s.sort.Field + ", " + direction(s.sort) + "."}, Table: s.table, Doing: s.doing, Filter: s.bar}
-	if s.cfg.Progress != nil {
-		if p, ok := s.cfg.Progress(); ok {
-			c.Lines = append(c.Lines, p)
-		}
-	}
-	if s.err != nil && s.rows.total > 0 {
-		c.Lines = append(c.Lines, "attention: "+s.err.Public)
+	c := s.List.Content()
+	if c.Filter == nil {
+		c.Lines = s.summaries()
 	}
 	if s.panel.open() && s.panel.ready {
 		c.Sections = []ui.Section{{Title: tabs[s.panel.page-1], Lines: append(s.panel.sentences(), s.env.Keys.Operations.Totals.Help().Key+" says: "+s.panel.next())}}
 	}
 	return c
+}
+
+// summaries say what is shown, and how fresh that is.
+func (s *Screen) summaries() []string {
+	line := s.summary()
+	if !s.Filter.Empty() {
+		line += ", filter " + s.Filter.String()
+	}
+	out := []string{line + ", sorted by " + s.sort.Field + ", " + direction(s.sort) + "."}
+	if s.cfg.Progress != nil {
+		if p, ok := s.cfg.Progress(); ok {
+			out = append(out, p)
+		}
+	}
+	if s.Err != nil && s.rows.total > 0 {
+		out = append(out, "attention: "+s.Err.Public)
+	}
+	return out
 }
 
 // sentences are the page of totals that is open.
@@ -56,6 +65,3 @@ func (p panel) sentences() []string {
 	}
 	return out
 }
-
-// Select implements ui.Selecter.
-func (s *Screen) Select(id string) bool { return s.table.Select(id) }

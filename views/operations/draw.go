@@ -10,52 +10,41 @@ import (
 // View implements ui.Screen.
 func (s *Screen) View() string { return strings.Join(s.Lines(), "\n") }
 
-// Lines is the view in lines; rows that look as before are the same strings.
+// Lines is the list, and below it the columns to choose from or the totals.
 func (s *Screen) Lines() []string {
-	th := s.env.Theme
-	var top []string
-	high := 1
-	if s.bar != nil {
-		top = s.bar.Lines(th, s.w)
-		top = top[:max(min(len(top), s.h/2), 1)]
-		high = len(top)
-	}
+	w, h := s.Size()
+	lines := s.List.Lines()
 	var foot []string
-	low := s.chooserHeight()
-	if s.chooser == nil {
-		foot = s.panel.lines(th, s.w, min(max(panelH, s.h/3, s.panel.needs()), s.h*3/5))
-		low = len(foot)
+	if s.chooser != nil {
+		foot = s.chooserLines(w, s.chooserHeight())
+	} else {
+		foot = s.panel.lines(s.env.Theme, w, s.panelHeight(h))
 	}
-	s.table.SetSize(s.w, max(s.h-high-low, 1))
-	body := s.table.Lines()
-	if top == nil {
-		top = []string{s.above()} // after the table: it says what the table had no room for
+	if len(foot) == 0 {
+		return lines
 	}
-	if s.chooser != nil { // likewise: it says how wide columns are
-		foot = s.chooserLines(s.w, low)
-	}
-	lines := append(draw.Lay(top, s.w, high), body...)
-	lines = append(lines, draw.Lay(foot, s.w, len(foot))...)
-	if len(lines) != s.h {
-		lines = draw.Lay(lines, s.w, s.h)
-	}
-	return lines
+	lines = append(lines[:max(min(len(lines), h)-len(foot), 0):h], draw.Lay(foot, w, len(foot))...)
+	return draw.Lay(lines, w, h)
 }
 
-// above is the line that says what is shown.
-func (s *Screen) above() string {
+// Above implements list.Screen: the line that says what is shown, with numbers of
+// the row under the cursor for which the table has no room.
+func (s *Screen) Above() []string {
 	th := s.env.Theme
-	line := th.Strong.Render(s.head())
-	if wide := s.tooWide(); wide != "" {
-		if draw.Width(line)+2+draw.Width(wide) > s.w { // the amount is not to be cut
+	w, h := s.Size()
+	s.Table.SetSize(w, max(h-1-s.Foot(), 1))
+	s.Table.Measure()
+	line := th.Strong.Render(s.summary())
+	if wide := s.tooWide(w); wide != "" {
+		if draw.Width(line)+2+draw.Width(wide) > w { // the amount is not to be cut
 			line = ""
 		} else {
 			line += "  "
 		}
 		line += th.Warn.Render(wide)
 	}
-	if !s.query.Empty() {
-		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.query.String()), max(s.w-40, 10)))
+	if !s.Filter.Empty() {
+		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.String()), max(w-40, 10)))
 	}
 	if s.sortColumn() < 0 {
 		sign := th.Signs.Up
@@ -64,32 +53,32 @@ func (s *Screen) above() string {
 		}
 		line += th.Dim.Render("  by " + s.sort.Field + " " + sign)
 	}
-	if n := len(s.table.Marked()); n > 0 {
+	if n := len(s.Table.Marked()); n > 0 {
 		line += th.Info.Render("  " + th.Signs.Mark + " " + draw.Count(n) + " marked")
 	}
-	if s.doing != "" {
-		line += th.Info.Render("  " + s.doing)
+	if s.Doing != "" {
+		line += th.Info.Render("  " + s.Doing + " …")
 	} else if s.cfg.Progress != nil {
 		if p, ok := s.cfg.Progress(); ok {
 			line += th.Dim.Render("  " + p)
 		}
 	}
-	if s.err != nil && s.rows.total > 0 {
-		line += th.Warn.Render("  " + th.Signs.Warn + " " + draw.Cut(s.err.Public, 60))
+	if s.Err != nil && s.rows.total > 0 {
+		line += th.Warn.Render("  " + th.Signs.Warn + " " + draw.Cut(s.Err.Public, 60))
 	}
-	return line
+	return []string{line}
 }
 
-// head says how many operations there are.
-func (s *Screen) head() string {
-	switch busy := s.tallies.Busy(); {
-	case !s.inited || s.err != nil && s.rows.total == 0: // how many is not known
+// summary says how many operations there are.
+func (s *Screen) summary() string {
+	switch busy := s.counts.Busy(); {
+	case !s.Loaded || s.Err != nil && s.rows.total == 0: // how many is not known
 		return "operations"
-	case busy && s.query.Empty():
+	case busy && s.Filter.Empty():
 		return draw.Count(s.rows.total) + " or more operations"
 	case busy:
 		return draw.Count(s.rows.total) + " or more match"
-	case !s.query.Empty():
+	case !s.Filter.Empty():
 		return draw.Count(s.rows.total) + " match"
 	}
 	return draw.Plural(s.rows.total, "operation", "operations")
@@ -97,15 +86,15 @@ func (s *Screen) head() string {
 
 // tooWide shows amounts of the row under the cursor that their columns had no room
 // for, in full or not at all.
-func (s *Screen) tooWide() string {
+func (s *Screen) tooWide(w int) string {
 	var full, names []string
-	r, _ := s.table.Selected()
-	for _, i := range s.table.TooWide() {
-		full = append(full, s.rows.columns[i].Title+" "+r.Cells[i])
-		names = append(names, s.rows.columns[i].Title)
+	r, _ := s.Table.Selected()
+	for _, i := range s.Table.TooWide() {
+		full = append(full, s.rows.columns[i].Name+" "+r.Cells[i])
+		names = append(names, s.rows.columns[i].Name)
 	}
-	if line := strings.Join(full, "  "); draw.Width(line) <= s.w {
+	if line := strings.Join(full, "  "); draw.Width(line) <= w {
 		return line
 	}
-	return draw.Cut("enter shows the "+strings.Join(names, ", "), s.w)
+	return draw.Cut("enter shows the "+strings.Join(names, ", "), w)
 }

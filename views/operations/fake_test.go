@@ -226,7 +226,7 @@ func has(t *testing.T, d *desk, want ...string) {
 	}
 }
 
-func under(d *desk) string { return d.list.table.SelectedID() }
+func under(d *desk) string { return d.list.Table.SelectedID() }
 
 func odd() []api.Operation {
 	var out []api.Operation

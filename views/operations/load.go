@@ -2,15 +2,14 @@ package operations
 
 import (
 	"context"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/narrow"
 	"opdeck/ui"
+	"opdeck/ui/list"
 )
 
 // windowMsg is the list read anew.
@@ -22,14 +21,6 @@ type windowMsg struct {
 	counted bool                // total is how many there are; else it is still to be counted
 	fresh   index.Freshness     // of the index as a whole, from the same state as the rows
 	chosen  map[string][]string // the person's columns, with the first answer; nil: not asked for
-	err     error
-}
-
-// countMsg is how many rows there are.
-type countMsg struct {
-	ui.Ticket
-	n       int64
-	version int64 // of the index that was counted
 	err     error
 }
 
@@ -46,10 +37,11 @@ type moreMsg struct {
 
 // load reads rows around anchor ("": from the beginning), and how many there are.
 func (s *Screen) load(anchor string) tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
-	s.more.Stop()
-	s.tallies.Stop()
-	ix, q, whole := s.index, index.Query{Filter: s.query, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead}, s.whole
+	t, ctx := s.Loads.Next(s.env.Ctx)
+	s.More.Stop()
+	s.counts.Stop()
+	s.loaded = s.Filter.String()
+	ix, q, whole := s.index, index.Query{Filter: s.Filter, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead}, s.whole
 	s.whole = false
 	if anchor == "" {
 		q.Before, q.After = 0, first
@@ -57,39 +49,38 @@ func (s *Screen) load(anchor string) tea.Cmd {
 	return func() tea.Msg { return read(ctx, t, ix, q, whole) }
 }
 
-// tally counts the rows: that may take longer than to find the first of them.
-func (s *Screen) tally() tea.Cmd {
-	t, ctx := s.tallies.Next(s.env.Ctx)
-	ix, f := s.index, s.query
-	return func() tea.Msg {
-		m := countMsg{Ticket: t}
-		m.err = ix.Consistent(ctx, func(ix Index) (err error) {
-			if m.n, err = ix.Count(ctx, f); err == nil {
+// count counts the rows: that may take longer than to find the first of them.
+func (s *Screen) count() tea.Cmd {
+	ix, f := s.index, s.Filter
+	return s.Read(s.counts, func(ctx context.Context) list.Then {
+		var n, version int64
+		err := ix.Consistent(ctx, func(ix Index) (err error) {
+			if n, err = ix.Count(ctx, f); err == nil {
 				var fresh index.Freshness
 				fresh, err = ix.Freshness(ctx)
-				m.version = fresh.Version
+				version = fresh.Version
 			}
 			return err
 		})
-		return m
-	}
+		return func() (ui.Action, tea.Cmd) {
+			if s.Failed(err) {
+				return nil, nil
+			}
+			return nil, s.onCount(int(n), version)
+		}
+	})
 }
 
-func (s *Screen) counted(msg countMsg) tea.Cmd {
-	if !s.tallies.Current(msg.Ticket) {
-		return nil
-	}
-	if msg.err != nil {
-		s.err = api.AsError(msg.err)
-		return nil
-	}
-	if msg.version != s.fresh.Version { // the index has changed since the rows were read: both anew, together
+// onCount shows how many rows there are; when the index has changed since they were
+// read both are read anew, together.
+func (s *Screen) onCount(n int, version int64) tea.Cmd {
+	if version != s.fresh.Version {
 		s.whole = true
-		return s.load(s.table.SelectedID())
+		return s.load(s.Table.SelectedID())
 	}
-	s.rows.total = max(int(msg.n), s.rows.base+len(s.rows.recs))
-	s.table.SetSource(s.rows)
-	return s.reach()
+	s.rows.total = max(n, s.rows.base+len(s.rows.recs))
+	s.Changed()
+	return s.ReadOn()
 }
 
 // read reads rows and how old they are from one state of the index; whole: with
@@ -139,43 +130,42 @@ func (m *windowMsg) read(ctx context.Context, ix Index, q index.Query, whole boo
 	return err
 }
 
-func (s *Screen) took(msg windowMsg) tea.Cmd {
-	if !s.loads.Current(msg.Ticket) {
+func (s *Screen) onWindow(msg windowMsg) tea.Cmd {
+	if !s.Loads.Current(msg.Ticket) {
 		return nil
 	}
-	s.inited = true
 	if msg.chosen != nil {
 		s.recalled(msg.chosen)
 	}
-	if s.err = api.AsError(msg.err); msg.err == nil {
+	if !s.Failed(msg.err) {
 		s.rows.set(msg.total, max(msg.base, 0), msg.window.Rows)
 		s.fresh = msg.fresh
 		s.partial = len(msg.window.Rows) == 0 && !msg.fresh.Complete
 	}
-	if s.typed {
-		s.typed = false
-		s.table.Restart()
+	if s.restart {
+		s.restart = false
+		s.Table.Restart()
 	}
-	s.settle()
-	var again tea.Cmd
-	if msg.err == nil && !msg.counted {
-		again = s.tally()
-	}
-	if s.stale {
+	s.Changed()
+	var next tea.Cmd
+	switch {
+	case s.stale:
 		s.stale = false
-		again = s.load(s.table.SelectedID())
+		next = s.load(s.Table.SelectedID())
+	case msg.err == nil && !msg.counted:
+		next = s.count()
 	}
-	return tea.Batch(again, s.reach(), s.refreshPanel())
+	return tea.Batch(next, s.ReadOn(), s.refreshPanel())
 }
 
-// reach reads on when the cursor comes near the edge of what is held.
-func (s *Screen) reach() tea.Cmd {
-	from, to := s.table.Visible()
+// ReadOn implements list.Screen: it reads on when the cursor comes near the edge of what is held.
+func (s *Screen) ReadOn() tea.Cmd {
+	from, to := s.Table.Visible()
 	r := s.rows
 	end := r.base + len(r.recs)
 	near := ahead / 3
 	switch {
-	case s.loads.Busy() || s.more.Busy() || len(r.recs) == 0:
+	case s.Loads.Busy() || s.More.Busy() || len(r.recs) == 0:
 		return nil
 	case from >= end+ahead || to <= r.base-ahead: // a jump: to an end, or far
 		return s.jump(from)
@@ -188,8 +178,8 @@ func (s *Screen) reach() tea.Cmd {
 }
 
 func (s *Screen) extend(anchor string, n int, before bool) tea.Cmd {
-	t, ctx := s.more.Next(s.env.Ctx)
-	ix, q := s.index, index.Query{Filter: s.query, Sort: s.sort, Anchor: anchor}
+	t, ctx := s.More.Next(s.env.Ctx)
+	ix, q := s.index, index.Query{Filter: s.Filter, Sort: s.sort, Anchor: anchor}
 	if before {
 		q.Before = n
 	} else {
@@ -221,8 +211,8 @@ func without(w index.Window, before bool) []index.Record {
 // jump reads around a far place: the beginning or the end by its edge, anything
 // else by skipping.
 func (s *Screen) jump(from int) tea.Cmd {
-	t, ctx := s.more.Next(s.env.Ctx)
-	ix, q, total := s.index, index.Query{Filter: s.query, Sort: s.sort, After: 2 * ahead}, s.rows.total
+	t, ctx := s.More.Next(s.env.Ctx)
+	ix, q, total := s.index, index.Query{Filter: s.Filter, Sort: s.sort, After: 2 * ahead}, s.rows.total
 	switch {
 	case from >= total-2*ahead:
 		q.FromEnd, q.After, q.Before = true, 0, 2*ahead
@@ -236,11 +226,11 @@ func (s *Screen) jump(from int) tea.Cmd {
 	}
 }
 
-func (s *Screen) tookMore(msg moreMsg) tea.Cmd {
-	if !s.more.Current(msg.Ticket) {
+func (s *Screen) onMore(msg moreMsg) tea.Cmd {
+	if !s.More.Current(msg.Ticket) {
 		return nil
 	}
-	if s.err = api.AsError(msg.err); msg.err != nil {
+	if s.Failed(msg.err) {
 		return nil
 	}
 	if msg.whole != nil {
@@ -252,66 +242,46 @@ func (s *Screen) tookMore(msg moreMsg) tea.Cmd {
 	} else {
 		s.rows.add(msg.recs, msg.drawn, msg.before)
 	}
-	s.table.SetSource(s.rows)
-	return s.reach()
-}
-
-// liveMsg is a page from the service; the index took it already.
-type liveMsg struct {
-	ui.Ticket
-	said string // what the service was asked for, "" for the newest of all
-	none bool   // nothing needed to be asked
-	err  error
+	s.Changed()
+	return s.ReadOn()
 }
 
 // live reads the newest page from the service, of the customer or account that the
 // filter names: one billing call, two where it is not clear what a value is.
-func (s *Screen) live() tea.Cmd {
-	t, ctx := s.lives.Next(s.env.Ctx)
-	client, f, now := s.client, s.query, s.env.Now
-	s.settle()
-	return func() tea.Msg { return readLive(ctx, t, client, f, now()) }
-}
+func (s *Screen) live() tea.Cmd { return s.ask(func(context.Context) bool { return true }) }
 
 // lacking asks the service for what the filter names while the index does not hold
 // everything; nil when the service has no filter for it.
 func (s *Screen) lacking() tea.Cmd {
-	if len(narrow.Questions(s.query)) == 0 {
+	if len(narrow.Questions(s.Filter)) == 0 {
 		return nil
 	}
-	t, ctx := s.lives.Next(s.env.Ctx)
-	client, ix, f, now := s.client, s.index, s.query, s.env.Now
-	return func() tea.Msg {
-		if fresh, err := ix.Freshness(ctx); err != nil || fresh.Complete {
-			return liveMsg{Ticket: t, none: true}
+	ix := s.index
+	return s.ask(func(ctx context.Context) bool {
+		fresh, err := ix.Freshness(ctx)
+		return err == nil && !fresh.Complete
+	})
+}
+
+// ask reads from the service, if it is needed; the index takes what comes.
+func (s *Screen) ask(needed func(context.Context) bool) tea.Cmd {
+	client, f, now := s.client, s.Filter, s.env.Now
+	return s.Read(s.lives, func(ctx context.Context) list.Then {
+		if !needed(ctx) {
+			return func() (ui.Action, tea.Cmd) { return nil, nil }
 		}
-		return readLive(ctx, t, client, f, now())
-	}
-}
-
-func readLive(ctx context.Context, t ui.Ticket, client Client, f filter.OperationExpr, now time.Time) liveMsg {
-	ans, err := narrow.Ask(ctx, client, f, 0, 0, now)
-	if err != nil || ans.Asked != "" {
-		return liveMsg{Ticket: t, said: ans.Said(), err: err}
-	}
-	_, err = client.Operations(ctx, api.OperationQuery{})
-	return liveMsg{Ticket: t, err: err}
-}
-
-func (s *Screen) tookLive(msg liveMsg) (ui.Action, tea.Cmd) {
-	if !s.lives.Current(msg.Ticket) {
-		return nil, nil
-	}
-	if s.err = api.AsError(msg.err); msg.err != nil {
-		s.settle()
-		return ui.Notify{Kind: ui.Failed, Text: s.err.Public}, nil
-	}
-	switch {
-	case msg.none:
-		s.settle()
-		return nil, nil
-	case msg.said != "":
-		return ui.Notify{Kind: ui.Told, Text: msg.said}, s.load(s.table.SelectedID())
-	}
-	return nil, s.load(s.table.SelectedID())
+		ans, err := narrow.Ask(ctx, client, f, 0, 0, now())
+		if err == nil && ans.Asked == "" {
+			_, err = client.Operations(ctx, api.OperationQuery{})
+		}
+		return func() (ui.Action, tea.Cmd) {
+			switch {
+			case s.Failed(err):
+				return ui.Notify{Kind: ui.Failed, Text: s.Err.Public}, nil
+			case ans.Asked != "":
+				return ui.Notify{Kind: ui.Told, Text: ans.Said()}, s.load(s.Table.SelectedID())
+			}
+			return nil, s.load(s.Table.SelectedID())
+		}
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/widget"
 )
 
@@ -25,13 +26,13 @@ func (s *Screen) chooseSort() ui.Action {
 		if f == s.sort.Field {
 			continue
 		}
-		o := index.Sort{Field: f, Desc: f == "created" || f == "updated" || f == "amount" || f == "docs"}
+		o := index.UsualSort(f)
 		orders = append(orders, o)
 		items = append(items, ui.Choice{Text: f, Note: direction(o)})
 	}
 	return ui.Choose{Title: "Sort by", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
 		s.sort = orders[i]
-		s.settle()
+		s.Table.SetSort(s.sortColumn(), s.sort.Desc)
 		return nil, s.load("")
 	}}
 }
@@ -43,23 +44,16 @@ func direction(o index.Sort) string {
 	return "smallest or oldest first"
 }
 
-// viewsMsg is the saved views with how many operations each shows.
-type viewsMsg struct {
-	ui.Ticket
-	counts []string
-}
-
-// countViews counts each saved view, then the menu opens.
+// countViews counts how many operations each saved view shows, then the menu opens.
 func (s *Screen) countViews() tea.Cmd {
-	t, ctx := s.out.Next(s.env.Ctx)
 	ix, views := s.index, s.cfg.Views
-	return func() tea.Msg {
-		m := viewsMsg{Ticket: t}
+	return s.Read(s.saved, func(ctx context.Context) list.Then {
+		var counts []string
 		for _, v := range views {
-			m.counts = append(m.counts, countOf(ctx, ix, v))
+			counts = append(counts, countOf(ctx, ix, v))
 		}
-		return m
-	}
+		return func() (ui.Action, tea.Cmd) { return s.chooseView(counts), nil }
+	})
 }
 
 func countOf(ctx context.Context, ix Index, v View) string {
@@ -74,11 +68,11 @@ func countOf(ctx context.Context, ix Index, v View) string {
 	return draw.Plural(int(n), "operation", "operations")
 }
 
-func (s *Screen) chooseView(msg viewsMsg) ui.Action {
+func (s *Screen) chooseView(counts []string) ui.Action {
 	items := []ui.Choice{{Text: "everything", Note: "no filter, newest first"}}
 	views := append([]View{{Sort: "-created"}}, s.cfg.Views...)
 	for i, v := range s.cfg.Views {
-		items = append(items, ui.Choice{Text: v.Name, Note: msg.counts[i] + "  " + v.Filter})
+		items = append(items, ui.Choice{Text: v.Name, Note: counts[i] + "  " + v.Filter})
 	}
 	if len(s.cfg.Views) == 0 {
 		items = append(items, ui.Choice{Text: "your own …", Note: "how to keep a filter under a name"})
@@ -107,9 +101,9 @@ func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
 		return ui.Explain{Title: "View " + v.Name, Lines: []string{"It sorts by a field that there is not: " + v.Sort + ".",
 			"There are " + strings.Join(index.SortFields, ", ") + "."}}, nil
 	}
-	s.query, s.text, s.sort, s.view = q, v.Filter, order, v.Name
+	s.Show(q, v.Filter)
+	s.sort, s.view = order, v.Name
 	s.show(s.columnsOf(v.Name))
-	s.settle()
 	return nil, s.load("")
 }
 
@@ -134,11 +128,11 @@ func checkExport(v string) error {
 }
 
 func (s *Screen) export(path string) tea.Cmd {
-	client, q, order := s.client, s.query, s.sort
-	return s.work("exporting …", func(ctx context.Context, tell func(string)) ended {
+	client, q, order := s.client, s.Filter, s.sort
+	return s.work("exporting", func(ctx context.Context, tell func(string)) ended {
 		n, asOf, err := client.Export(ctx, q, order, strings.TrimPrefix(filepath.Ext(path), "."), path, func(done, total int64) {
 			if total > 0 {
-				tell(fmt.Sprintf("exporting %s of %s …", draw.Count(int(done)), draw.Count(int(total))))
+				tell(fmt.Sprintf("exporting %s of %s", draw.Count(int(done)), draw.Count(int(total))))
 			}
 		})
 		if err != nil {
@@ -158,13 +152,13 @@ func failed(what string, err error) ui.Action {
 
 // askReread freezes the marked operations and says what reading them costs.
 func (s *Screen) askReread() ui.Action {
-	ids := s.table.Marked()
+	ids := s.Table.Marked()
 	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Read again", Verb: "Read", Mild: true,
 		Ask:   fmt.Sprintf("Read %s again, one by one?", draw.Plural(len(ids), "marked operation", "marked operations")),
 		Facts: []widget.Pair{{Label: "cost", Value: draw.Plural(len(ids), "billing call", "billing calls") + ", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
 		Yes: func(ui.Seen) tea.Cmd {
 			client := s.client
-			return s.work("reading "+draw.Plural(len(ids), "operation", "operations")+" again …", func(ctx context.Context, tell func(string)) ended {
+			return s.work("reading "+draw.Plural(len(ids), "operation", "operations")+" again", func(ctx context.Context, tell func(string)) ended {
 				return ended{notice: ui.Notify{Kind: ui.Done, Text: reread(ctx, client, ids, tell)}, reload: true}
 			})
 		}}
@@ -176,7 +170,7 @@ func reread(ctx context.Context, c Client, ids []string, tell func(string)) stri
 		if ctx.Err() != nil {
 			break
 		}
-		tell(fmt.Sprintf("reading %s of %s again …", draw.Count(tried+1), draw.Count(len(ids))))
+		tell(fmt.Sprintf("reading %s of %s again", draw.Count(tried+1), draw.Count(len(ids))))
 		if _, err := c.Operation(ctx, id); err == nil {
 			good++
 		} else if ctx.Err() != nil {

@@ -4,19 +4,21 @@ package operations
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/columns"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -48,7 +50,7 @@ type Client interface {
 // View is a saved view of the config.
 type View struct {
 	Name, Filter, Sort string
-	Columns            []columns.Shown // nil: those of the list
+	Columns            []field.Choice // nil: those of the list
 }
 
 // Config is what does not change while the console runs.
@@ -57,7 +59,7 @@ type Config struct {
 	Off      bool                          // no background sync: the index holds what was read here
 	Now      func() time.Time              // for relative times in filters
 	Progress func() (line string, ok bool) // how far the background sync is; ok false: it rests
-	Columns  []columns.Shown               // what is shown to somebody who has chosen nothing; nil: the usual ones
+	Columns  []field.Choice                // what is shown to somebody who has chosen nothing; nil: the usual ones
 
 	// Recall reads what the person in ctx chose before, by view ("" for all that
 	// have no choice of their own); Keep remembers a choice, nil forgets it. Both
@@ -71,60 +73,55 @@ const (
 	ahead  = 200 // rows read before and behind what is on screen
 	keeps  = 900 // rows kept at most
 	panelH = 9   // lines of the totals
+
+	offeredValues = 12 // of a field, while a filter is typed
 )
 
 // Screen implements ui.Screen.
 type Screen struct {
+	*list.List[api.Operation]
 	env    *ui.Env
 	index  Index
 	client Client
 	cfg    Config
 
-	query filter.OperationExpr
-	text  string // of the query as typed
-	sort  index.Sort
-	rows  *rows
-	fresh index.Freshness // of the index when the rows were read
-	err   *api.Error
+	sort   index.Sort
+	rows   *rows
+	fresh  index.Freshness // of the index when the rows were read
+	loaded string          // the filter of the present rows
 
-	loads   *ui.Loads // rows and count
-	more    *ui.Loads // rows further on
-	tallies *ui.Loads // how many there are
-	lives   *ui.Loads // pages from the service
-	counts  *ui.Loads // totals and groups
-	out     *ui.Loads // counts of views
-	works   *ui.Loads // an export, or reading many again
+	counts *ui.Loads // how many rows there are
+	lives  *ui.Loads // pages from the service
+	totals *ui.Loads // totals and groups
+	saved  *ui.Loads // counts of views
+	works  *ui.Loads // an export, or reading many again
 
-	bar     *widget.FilterBar          // the filter being typed; nil: none
-	seek    *ui.Loads                  // values for it
-	chooser *chooser                   // columns being chosen; nil: none
-	shown   []columns.Shown            // columns of the list
-	chosen  map[string][]columns.Shown // by view: what the person chose
-	view    string                     // the view of the config that was taken last
+	chooser *chooser                  // columns being chosen; nil: none
+	shown   []field.Choice            // columns of the list
+	chosen  map[string][]field.Choice // by view: what the person chose
+	view    string                    // the view of the config that was taken last
 	panel   panel
-	doing   string
 	stale   bool // news came while a read was under way
 	whole   bool // the next read counts, too
-	typed   bool // the filter being typed has changed: the list begins anew
-	inited  bool
+	restart bool // the next rows are another list: the cursor goes to its beginning
 	partial bool // nothing is shown, and the index does not hold everything yet
-
-	table *widget.Table
-	keys  []keymap.Key
-	w, h  int
 }
 
 // New makes the list; start is a filter to begin with.
 func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen {
 	s := &Screen{env: env, index: ix, client: client, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
-		loads: env.Loads(), more: env.Loads(), tallies: env.Loads(), lives: env.Loads(), counts: env.Loads(), out: env.Loads(), works: env.Loads(),
-		seek: env.Loads(), table: widget.NewTable(env.Theme, env.Keys, true)}
-	s.table.Apart()
+		counts: env.Loads(), lives: env.Loads(), totals: env.Loads(), saved: env.Loads(), works: env.Loads()}
+	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index", Class: "billing",
+		Reading: "Looking into the index …", Marks: true,
+		Language: filter.Operations(), Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
+		Ask: func(ctx context.Context, field, typed string) []string {
+			values, err := ix.Values(ctx, field, typed, offeredValues)
+			if err != nil {
+				return nil // no values are no suggestions
+			}
+			return values
+		}})
 	s.show(s.columnsOf(""))
-	if q, err := filter.Parse(start); err == nil {
-		s.query, s.text = q, start
-	}
-	s.settle()
 	return s
 }
 
@@ -146,130 +143,120 @@ func (s *Screen) Init() tea.Cmd {
 	})
 }
 
-// Update implements ui.Screen.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+// Answer implements list.Screen.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case windowMsg:
-		return nil, s.took(msg)
-	case countMsg:
-		return nil, s.counted(msg)
+		return nil, s.onWindow(msg)
 	case moreMsg:
-		return nil, s.tookMore(msg)
-	case liveMsg:
-		return s.tookLive(msg)
-	case panelMsg:
-		if s.counts.Current(msg.Ticket) {
-			s.panel.take(msg)
-		}
-	case viewsMsg:
-		if s.out.Current(msg.Ticket) {
-			return s.chooseView(msg), nil
-		}
+		return nil, s.onMore(msg)
 	case workMsg:
-		return s.worked(msg)
+		return s.onWork(msg)
 	case keptMsg:
-		return s.kept(msg), nil
-	case offersMsg:
-		s.offered(msg)
+		return s.onKept(msg), nil
 	case ui.Changed:
 		if msg.Kind == ui.KindOperations {
-			return nil, s.changed()
+			return nil, s.reloadOnce()
 		}
-		if msg.Kind == ui.KindOperation {
-			if op, ok := msg.Object.(api.Operation); ok {
-				s.rows.replace(op, s.env.Now())
-			}
+		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation {
+			s.rows.replace(op, s.env.Now())
 		}
 	case ui.Shown:
-		return nil, s.changed()
-	case ui.DisplayChanged:
-		s.settle()
-	case keymap.Press:
-		return s.key(msg)
+		return nil, s.reloadOnce()
 	}
 	return nil, nil
 }
 
-// changed reads the list again around the row under the cursor, unless a read is
-// under way: then once more after it.
-func (s *Screen) changed() tea.Cmd {
-	if s.loads.Busy() {
+// reloadOnce reads the list again around the row under the cursor, unless a read
+// is under way: then once more after it.
+func (s *Screen) reloadOnce() tea.Cmd {
+	if s.Loads.Busy() {
 		s.stale = true
 		return nil
 	}
-	return s.load(s.table.SelectedID())
+	return s.load(s.Table.SelectedID())
 }
 
-func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
+// Reload implements list.Screen.
+func (s *Screen) Reload() tea.Cmd { return s.live() }
+
+// Filtered implements list.Screen: the rows follow each key. Once a filter is typed
+// the service is asked for what the index may lack.
+func (s *Screen) Filtered(live bool) tea.Cmd {
+	var load tea.Cmd
 	switch {
-	case s.bar != nil:
-		return s.typing(msg)
-	case s.chooser != nil:
-		return s.choosing(msg)
+	case s.Filter.String() == s.loaded:
+	case s.Typed():
+		s.restart = true
+		load = s.load("")
+	default:
+		load = s.load(s.Table.SelectedID())
+	}
+	if live {
+		return load
+	}
+	return tea.Batch(load, s.lacking())
+}
+
+// OwnKey implements list.Screen.
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
+	if s.chooser != nil {
+		action, cmd := s.choosing(msg)
+		return action, cmd, true
 	}
 	k := s.env.Keys
-	id := s.table.SelectedID()
 	switch {
-	case k.Global.Reload.Match(msg) && len(s.table.Marked()) > 0:
-		if busy, ok := s.busyNow(); ok {
-			return busy, nil
-		}
-		return s.askReread(), nil
-	case k.Global.Reload.Match(msg), k.Operations.Live.Match(msg):
-		return nil, s.live()
-	case k.List.Filter.Match(msg):
-		return nil, s.openBar()
+	case k.Global.Reload.Match(msg) && len(s.Table.Marked()) > 0:
+		return s.unlessBusy(s.askReread), nil, true
+	case k.Operations.Live.Match(msg):
+		return nil, s.live(), true
 	case k.List.Sort.Match(msg):
-		return s.chooseSort(), nil
+		return s.chooseSort(), nil, true
 	case k.List.Views.Match(msg):
-		return nil, s.countViews()
+		return nil, s.countViews(), true
 	case k.Operations.Totals.Match(msg):
-		return nil, s.nextPanel()
+		return nil, s.nextPanel(), true
 	case k.Operations.Columns.Match(msg):
 		s.chooser = newChooser(s.shown)
-		return nil, nil
+		return nil, nil, true
 	case k.Operations.Export.Match(msg):
-		if busy, ok := s.busyNow(); ok {
-			return busy, nil
-		}
-		return s.askExport(), nil
-	case k.Global.Back.Match(msg):
-		return s.back()
+		return s.unlessBusy(s.askExport), nil, true
+	case k.Global.Quit.Match(msg):
+		return nil, nil, true
+	case k.Global.Back.Match(msg) && s.works.Busy():
+		s.stopWork()
+		return ui.Notify{Kind: ui.Told, Text: "Stopping …"}, nil, true
+	case k.Global.Back.Match(msg) && s.panel.open() && len(s.Table.Marked()) == 0:
+		s.panel = panel{}
+		s.totals.Stop()
+		return ui.Handled{}, nil, true
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
-		return ui.Notify{Kind: ui.Refused, Text: "Filter first: " + draw.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil
-	case id != "" && k.List.Open.Match(msg):
-		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: id}}, nil
-	case id != "" && k.Operations.Documents.Match(msg):
-		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: id}}, nil
-	case id != "" && k.Item.CopyID.Match(msg):
-		return s.copyIDs(id), nil
-	case id != "" && (k.Item.CopyJSON.Match(msg) || k.Item.Raw.Match(msg)):
-		return s.json(id, k.Item.Raw.Match(msg)), nil
+		return ui.Notify{Kind: ui.Refused, Text: "Filter first: " + draw.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil, true
 	}
-	s.table.Update(msg)
-	return nil, s.reach()
+	if id := s.Table.SelectedID(); id != "" {
+		return s.itemKey(msg, id)
+	}
+	return nil, nil, false
 }
 
-// back undoes one thing at a time: long work, marks, totals, the filter.
-func (s *Screen) back() (ui.Action, tea.Cmd) {
+// itemKey is a key about the operation under the cursor, or about those marked.
+func (s *Screen) itemKey(msg keymap.Press, id string) (ui.Action, tea.Cmd, bool) {
+	k := s.env.Keys
 	switch {
-	case s.works.Busy():
-		s.stopWork()
-		return ui.Notify{Kind: ui.Told, Text: "Stopping …"}, nil
-	case s.table.Unmark():
-		return ui.Handled{}, nil
-	case s.panel.open():
-		s.panel = panel{}
-		return ui.Handled{}, nil
-	case !s.query.Empty():
-		s.query, s.text = filter.OperationExpr{}, ""
-		return ui.Handled{}, s.load(s.table.SelectedID())
+	case k.List.Open.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: id}}, nil, true
+	case k.Operations.Documents.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: id}}, nil, true
+	case k.Item.CopyID.Match(msg):
+		return s.copyIDs(id), nil, true
+	case k.Item.CopyJSON.Match(msg), k.Item.Raw.Match(msg):
+		return s.json(id, k.Item.Raw.Match(msg)), nil, true
 	}
-	return nil, nil
+	return nil, nil, false
 }
 
 func (s *Screen) copyIDs(id string) ui.Action {
-	if marked := s.table.Marked(); len(marked) > 0 {
+	if marked := s.Table.Marked(); len(marked) > 0 {
 		return ui.Copy{Text: strings.Join(marked, "\n"), What: draw.Plural(len(marked), "operation id", "operation ids")}
 	}
 	return ui.Copy{Text: id, What: "the operation id"}
@@ -280,30 +267,30 @@ func (s *Screen) json(id string, view bool) ui.Action {
 	if !ok || len(rec.Op.Raw) == 0 {
 		return ui.Notify{Kind: ui.Refused, Text: "This operation was not read from the service yet; enter opens and reads it."}
 	}
+	raw := mask.Shown(rec.Op.Raw, s.env.Masked())
 	if view {
-		return ui.Raw{Title: "Operation " + id, JSON: mask.Shown(rec.Op.Raw, s.env.Masked())}
+		return ui.Raw{Title: "Operation " + id, JSON: raw}
 	}
-	return ui.Copy{Text: string(mask.Shown(rec.Op.Raw, s.env.Masked())), What: "the operation as JSON"}
+	return ui.Copy{Text: string(raw), What: "the operation as JSON"}
 }
 
-// settle gives the table what it needs from the state.
-func (s *Screen) settle() {
-	s.table.SetSource(s.rows)
-	s.table.SetSort(s.sortColumn(), s.sort.Desc)
+// Empty implements list.Screen.
+func (s *Screen) Empty() widget.Notice {
+	k := s.env.Keys
+	reads := k.Global.Reload.Help().Key + " reads"
 	switch {
-	case s.err != nil && s.rows.total == 0:
-		s.table.SetNotice(widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.env.Keys.Global.Reload.Help().Key + " reads from the service"})
-	case !s.inited:
-		s.table.SetNotice(widget.Notice{Text: "Looking into the index …"})
-	case s.lives.Busy():
-		s.table.SetNotice(widget.Notice{Text: "Reading operations from the service …"})
-	case !s.query.Empty() && s.bar != nil: // its keys are text now
-		s.table.SetNotice(widget.Notice{Text: s.nothing()})
-	case !s.query.Empty():
-		s.table.SetNotice(widget.Notice{Text: s.nothing(), Hint: s.env.Keys.Global.Back.Help().Key + " clears it, " + s.env.Keys.List.Filter.Help().Key + " changes it"})
-	default:
-		s.table.SetNotice(widget.Notice{Text: "No operation is known yet.", Hint: s.env.Keys.Global.Reload.Help().Key + " reads the newest from the service"})
+	case s.Err != nil:
+		return widget.Notice{Tone: theme.Bad, Text: s.Err.Public, Hint: reads + " from the service"}
+	case s.Loaded && s.lives.Busy():
+		return widget.Notice{Text: "Reading operations from the service …"}
+	case !s.Loaded:
+		return s.NoRows(widget.Notice{}, "")
+	case s.Filter.Empty():
+		return widget.Notice{Text: "No operation is known yet.", Hint: reads + " the newest from the service"}
+	case s.Typed(): // its keys are text now
+		return widget.Notice{Text: s.nothing()}
 	}
+	return widget.Notice{Text: s.nothing(), Hint: k.Global.Back.Help().Key + " clears it, " + k.List.Filter.Help().Key + " changes it"}
 }
 
 // nothing says that nothing matches, and what that is worth while the index does
@@ -318,84 +305,68 @@ func (s *Screen) nothing() string {
 	return "No operation matches the filter."
 }
 
-// SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
-
-// Help implements ui.Screen.
-func (s *Screen) Keys() []keymap.Key {
-	k := s.env.Keys
-	if s.bar != nil {
-		return widget.FilterKeys(k)
+// Refresh implements list.Screen: it keeps the room below the table.
+func (s *Screen) Refresh() {
+	w, h := s.Size()
+	foot := s.chooserHeight()
+	if s.chooser == nil {
+		foot = len(s.panel.lines(s.env.Theme, w, s.panelHeight(h)))
 	}
+	s.SetFoot(foot)
+}
+
+func (s *Screen) panelHeight(h int) int { return min(max(panelH, h/3, s.panel.needs()), h*3/5) }
+
+// HelpKeys implements list.Screen.
+func (s *Screen) HelpKeys() []keymap.Key {
+	k := s.env.Keys
 	if s.chooser != nil {
 		c := k.Columns
 		return append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset}, keymap.All(k.Nav)...)
 	}
-	if s.keys == nil { // asked for with each key and each frame
-		o := k.Operations
-		l := k.List
-		s.keys = []keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, l.Mark, k.Item.CopyID, k.Global.Reload, l.MarkAll, o.Live, o.Export, k.Item.CopyJSON, k.Item.Raw}
-		s.keys = append(s.keys, keymap.All(k.Nav)...)
-	}
-	if now := s.now(); len(now) > 0 {
-		return append(now, s.keys...)
-	}
-	return s.keys
+	l, o, item := k.List, k.Operations, k.Item
+	return slices.Concat(s.keysNow(), []keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, l.Mark, item.CopyID, k.Global.Reload,
+		l.MarkAll, o.Live, o.Export, item.CopyJSON, item.Raw}, keymap.All(k.Nav))
 }
 
-// now are the keys that matter more than the others at the moment: with rows
+// keysNow are the keys that matter more than the others at the moment: with rows
 // marked what is done to all of them, with the totals open how they go on.
-func (s *Screen) now() []keymap.Key {
+func (s *Screen) keysNow() []keymap.Key {
 	k := s.env.Keys
-	var out []keymap.Key
-	if s.works.Busy() {
-		stop := k.Global.Back
-		stop.SetHelp(stop.Help().Key, "stop")
-		stop.Extra = false
-		return append(out, stop)
+	back := func(short string) keymap.Key {
+		out := k.Global.Back
+		out.SetHelp(out.Help().Key, short)
+		out.Extra = false
+		return out
 	}
-	if n := len(s.table.Marked()); n > 0 {
-		ids, none := k.Item.CopyID, k.Global.Back
+	n := len(s.Table.Marked())
+	switch {
+	case s.works.Busy():
+		return []keymap.Key{back("stop")}
+	case n > 0:
+		ids := k.Item.CopyID
 		ids.SetHelp(ids.Help().Key, "copy "+draw.Plural(n, "id", "ids"))
-		none.SetHelp(none.Help().Key, "unmark")
-		none.Extra = false
-		return append(out, ids, none)
-	}
-	if s.panel.open() {
-		next, shut := k.Operations.Totals, k.Global.Back
+		return []keymap.Key{ids, back("unmark")}
+	case s.panel.open():
+		next := k.Operations.Totals
 		next.SetHelp(next.Help().Key, s.panel.next())
-		shut.SetHelp(shut.Help().Key, "close")
-		shut.Extra = false
-		out = append(out, next, shut)
+		return []keymap.Key{next, back("close")}
 	}
-	return out
+	return nil
 }
 
 // Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return s.bar != nil || s.chooser != nil }
-
-// Unsaved implements ui.Keeper.
-func (s *Screen) Unsaved() string {
-	if s.bar != nil && s.bar.Value() != s.text {
-		return "The filter you typed."
-	}
-	return ""
-}
+func (s *Screen) Editing() bool { return s.List.Editing() || s.chooser != nil }
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string { return "Operations" }
 
-// Place implements ui.Screen.
-func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindOperations} }
-
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := ui.Source{Origin: "index", At: s.rows.newest(), Oldest: s.fresh.AsOf, Class: "billing", Loading: s.lives.Busy() || s.loads.Busy()}
+	src := s.List.Source()
+	src.At, src.Oldest, src.Loading = s.rows.newest(), s.fresh.AsOf, s.lives.Busy() || s.Loads.Busy()
 	if len(s.rows.recs) == 0 {
 		src.At = s.fresh.AsOf
-	}
-	if s.err != nil {
-		src.Problem = s.err.Public
 	}
 	return src
 }
@@ -405,9 +376,9 @@ func (s *Screen) Commands() []ui.Command {
 	return []ui.Command{{Title: "all customers", Do: ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}}}
 }
 
-// Subject implements ui.Subjecter.
+// Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
-	id := s.table.SelectedID()
+	id := s.Table.SelectedID()
 	if kind == ui.KindOperation || kind == ui.KindDocuments {
 		return id
 	}

@@ -115,8 +115,8 @@ func TestTheCursorFollowsTheOperation(t *testing.T) {
 	f.ops = append([]api.Operation{apitest.Operation(map[string]any{"opid": "ffffffff-0000-4000-8000-000000000000"})}, f.ops...)
 	d.Send(news)
 	has(t, d, "6 operations", "1 marked")
-	if under(d) == "" || d.list.table.Marked()[0] == under(d) {
-		t.Logf("the cursor is on %s, the mark on %v", under(d), d.list.table.Marked())
+	if under(d) == "" || d.list.Table.Marked()[0] == under(d) {
+		t.Logf("the cursor is on %s, the mark on %v", under(d), d.list.Table.Marked())
 	}
 	if now := under(d); now != was {
 		t.Errorf("the cursor went from %s to %s", was, now)
@@ -202,7 +202,7 @@ func TestRereadAsksForTheFrozenList(t *testing.T) {
 	if len(f.reads) != 0 {
 		t.Fatal("read before the answer")
 	}
-	d.list.table.Unmark() // what happens meanwhile does not matter
+	d.list.Table.Unmark() // what happens meanwhile does not matter
 	d.Send(d.clock.Wait(shelltest.Armed), uitest.Key("y"))
 	if len(f.reads) != 3 || f.reads[0] != id(0) || f.reads[2] != id(2) {
 		t.Errorf("read %v", f.reads)

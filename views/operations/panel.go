@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -28,7 +29,6 @@ const spark = 60 // days
 // panel shows exact totals of what is filtered, and how it divides.
 type panel struct {
 	page   int // into pages; 0: closed
-	of     string
 	sums   []index.Sum
 	groups []index.Group
 	days   []index.Day
@@ -46,19 +46,6 @@ func (p panel) next() string {
 	return tabs[p.page]
 }
 
-type panelMsg struct {
-	ui.Ticket
-	of     string
-	sums   []index.Sum
-	groups []index.Group
-	days   []index.Day
-	err    error
-}
-
-func (p *panel) take(m panelMsg) {
-	p.of, p.sums, p.groups, p.days, p.err, p.ready = m.of, m.sums, m.groups, m.days, m.err, true
-}
-
 // nextPanel opens the totals, then each grouping, then closes.
 func (s *Screen) nextPanel() tea.Cmd {
 	s.panel = panel{page: (s.panel.page + 1) % len(pages)}
@@ -68,27 +55,32 @@ func (s *Screen) nextPanel() tea.Cmd {
 // refreshPanel computes what the open panel shows of the present filter.
 func (s *Screen) refreshPanel() tea.Cmd {
 	if !s.panel.open() {
-		s.counts.Stop()
+		s.totals.Stop()
 		return nil
 	}
-	t, ctx := s.counts.Next(s.env.Ctx)
-	ix, q, by := s.index, s.query, pages[s.panel.page]
-	return func() tea.Msg { return compute(ctx, t, ix, q, by) }
+	ix, q, p := s.index, s.Filter, s.panel
+	return s.Read(s.totals, func(ctx context.Context) list.Then {
+		p.compute(ctx, ix, q)
+		return func() (ui.Action, tea.Cmd) {
+			s.panel = p
+			return nil, nil
+		}
+	})
 }
 
-func compute(ctx context.Context, t ui.Ticket, ix Index, q filter.OperationExpr, by index.By) panelMsg {
-	m := panelMsg{Ticket: t, of: q.String()}
-	m.err = ix.Consistent(ctx, func(ix Index) (err error) {
-		if by != "totals" {
-			m.groups, err = ix.Groups(ctx, q, by, 20)
+// compute adds up what the page shows of a filter.
+func (p *panel) compute(ctx context.Context, ix Index, q filter.OperationExpr) {
+	p.ready = true
+	p.err = ix.Consistent(ctx, func(ix Index) (err error) {
+		if by := pages[p.page]; by != "totals" {
+			p.groups, err = ix.Groups(ctx, q, by, 20)
 			return err
 		}
-		if m.sums, err = ix.Totals(ctx, q); err == nil {
-			m.days, err = ix.Days(ctx, q, spark)
+		if p.sums, err = ix.Totals(ctx, q); err == nil {
+			p.days, err = ix.Days(ctx, q, spark)
 		}
 		return err
 	})
-	return m
 }
 
 // needs is how many lines all totals take; groups are as many as there is room for.
@@ -128,7 +120,7 @@ type money struct {
 	sum  *apd.Decimal
 }
 
-func (m money) Currency() untrusted.Text  { return m.code }
+func (m money) Currency() untrusted.Text       { return m.code }
 func (m money) Decimal() (*apd.Decimal, error) { return m.sum, nil }
 
 func (p panel) totals(th *theme.Theme, w int) []string {

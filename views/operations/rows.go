@@ -16,7 +16,7 @@ import (
 // has been read.
 type rows struct {
 	env     *ui.Env
-	columns []column // cells of a row, in this order
+	columns []fieldOf // cells of a row, in this order
 	total   int
 	base    int
 	recs    []*index.Record
@@ -76,7 +76,7 @@ func (r *rows) draft() func([]index.Record) draft {
 
 // draft is rows drawn ahead.
 type draft struct {
-	columns []column
+	columns []fieldOf
 	rows    []drawn
 }
 
@@ -181,11 +181,11 @@ func (r *rows) Row(i int) widget.Row {
 }
 
 // row draws a record in these columns, and tells until when it looks like this.
-func row(env *ui.Env, columns []column, rec index.Record, now time.Time) (widget.Row, time.Time) {
-	l := look{env: env, op: rec.Op, now: now}
+func row(env *ui.Env, columns []fieldOf, rec index.Record, now time.Time) (widget.Row, time.Time) {
+	l := drawing{env: env, op: rec.Op, now: now}
 	out := widget.Row{ID: string(rec.Op.OPID), Cells: make([]string, len(columns)), Tones: make([]theme.Tone, len(columns))}
 	for i := range columns {
-		out.Cells[i], out.Tones[i] = columns[i].cell(&l)
+		out.Cells[i], out.Tones[i] = l.cell(columns[i])
 	}
 	if l.until.IsZero() {
 		l.until = now.Add(time.Hour) // nothing of it is told by time

@@ -26,7 +26,7 @@ type ended struct {
 // is, and ends early with ctx.
 func (s *Screen) work(first string, do func(ctx context.Context, tell func(string)) ended) tea.Cmd {
 	t, ctx := s.works.Next(s.env.Ctx)
-	s.doing = first
+	s.Doing = first
 	steps := make(chan workMsg, 1)
 	var next tea.Cmd
 	next = func() tea.Msg {
@@ -52,20 +52,20 @@ func (s *Screen) work(first string, do func(ctx context.Context, tell func(strin
 	}
 }
 
-// worked takes a step or the end of long work. What was stopped still tells how it
+// onWork takes a step or the end of long work. What was stopped still tells how it
 // ended.
-func (s *Screen) worked(msg workMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) onWork(msg workMsg) (ui.Action, tea.Cmd) {
 	if msg.end == nil {
 		if s.works.Partly(msg.Ticket) {
-			s.doing = msg.doing
+			s.Doing = msg.doing
 		}
 		return nil, msg.next
 	}
 	if s.works.Current(msg.Ticket) {
-		s.doing = ""
+		s.Doing = ""
 	}
 	if msg.end.reload {
-		return msg.end.notice, s.load(s.table.SelectedID())
+		return msg.end.notice, s.load(s.Table.SelectedID())
 	}
 	return msg.end.notice, nil
 }
@@ -73,13 +73,13 @@ func (s *Screen) worked(msg workMsg) (ui.Action, tea.Cmd) {
 // stopWork ends long work before its time.
 func (s *Screen) stopWork() {
 	s.works.Stop()
-	s.doing = ""
+	s.Doing = ""
 }
 
-// busyNow refuses to begin long work while there is some.
-func (s *Screen) busyNow() (ui.Action, bool) {
+// unlessBusy begins long work, unless there is some.
+func (s *Screen) unlessBusy(begin func() ui.Action) ui.Action {
 	if !s.works.Busy() {
-		return nil, false
+		return begin()
 	}
-	return ui.Notify{Kind: ui.Refused, Text: "One thing at a time: " + s.doing + " " + s.env.Keys.Global.Back.Help().Key + " stops it."}, true
+	return ui.Notify{Kind: ui.Refused, Text: "One thing at a time: " + s.Doing + ". " + s.env.Keys.Global.Back.Help().Key + " stops it."}
 }

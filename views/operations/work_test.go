@@ -13,15 +13,15 @@ import (
 func TestLongWorkIsStopped(t *testing.T) {
 	d := open(t, &fake{n: 40})
 	d.keys(" ", " ")
-	first := d.list.work("exporting …", func(ctx context.Context, tell func(string)) ended {
-		tell("exporting 1 of 40 …")
+	first := d.list.work("exporting", func(ctx context.Context, tell func(string)) ended {
+		tell("exporting 1 of 40")
 		<-ctx.Done()
 		return ended{notice: failed("The export", &api.Error{Kind: api.Interrupted, Public: "The export was stopped; its file was removed."})}
 	})
 	_, next := d.list.Update(first())
 	for _, k := range []string{"e", "r"} {
 		d.keys(k)
-		has(t, d, "One thing at a time: exporting 1 of 40 … esc stops it.", "exporting 1 of 40", "esc stop")
+		has(t, d, "One thing at a time: exporting 1 of 40. esc stops it.", "exporting 1 of 40", "esc stop")
 	}
 	d.keys("v", "esc") // views are counted beside it
 	has(t, d, "exporting 1 of 40")
@@ -52,7 +52,7 @@ func TestReadingManyIsStopped(t *testing.T) {
 			stop()
 		}
 	})
-	if want := "Stopped: 2 operations read again. 1 was not asked for."; said != want || len(f.reads) != 2 || told[1] != "reading 2 of 3 again …" {
+	if want := "Stopped: 2 operations read again. 1 was not asked for."; said != want || len(f.reads) != 2 || told[1] != "reading 2 of 3 again" {
 		t.Errorf("%s; read %v, told %q", said, f.reads, told)
 	}
 }

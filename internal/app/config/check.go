@@ -13,7 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"opdeck/api/limit"
-	"opdeck/internal/columns"
+	"opdeck/internal/field"
 	"opdeck/internal/domain/audit"
 )
 
@@ -135,7 +135,7 @@ func (c *Config) checkAudit(k *checker) {
 var listField = regexp.MustCompile(`^[^\s.]+(\.[^\s.]+){0,2}$`)
 
 func (k *checker) columns(list []string, path ...string) {
-	if _, err := columns.Parse(list); err != nil {
+	if _, err := field.ParseColumns(list); err != nil {
 		k.add(err.Error(), path...)
 	}
 }

@@ -149,7 +149,7 @@ type UI struct {
 	// IdleVeil is how long no key is pressed before the local console goes blank; 0: never.
 	IdleVeil Duration `toml:"idle_veil"`
 	// Columns are those of the operations list for whoever has chosen none, as
-	// package columns writes them; none: the usual ones.
+	// package field writes them; none: the usual ones.
 	Columns []string `toml:"columns"`
 }
 

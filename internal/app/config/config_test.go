@@ -62,7 +62,7 @@ func TestExampleShowsEveryKey(t *testing.T) {
 	if x != want {
 		t.Errorf("the example's context is\n%+v\nwant\n%+v", x, want)
 	}
-	if want := (View{Filter: "status:PENDING currency:EUR", Sort: "-amount", Columns: []string{"created", "status", "amount", "fee", "reference"}}); !reflect.DeepEqual(c.Views["pending-eur"], want) {
+	if want := (View{Filter: "status:PENDING currency:EUR", Sort: "-amount", Columns: []string{"created", "status", "amount", "commission", "reference"}}); !reflect.DeepEqual(c.Views["pending-eur"], want) {
 		t.Errorf("the example's view is %+v", c.Views)
 	}
 }
@@ -85,7 +85,7 @@ func TestMistakesNameLineAndKey(t *testing.T) {
 		{"[limits.per_minute]\nbilling = 0\n", `f:2: limits.per_minute.billing: must be from 1`},
 		{"[ui]\ntheme = \"pink\"\n", `f:2: ui.theme: must be one of auto`},
 		{"[ui]\ncolumns = [\"id\", \"colour\"]\n", `f:2: ui.columns: there is no column "colour"; there are created, status`},
-		{"[views.a]\nfilter = \"\"\ncolumns = [\"fee\", \"fee\"]\n", `f:3: views.a.columns: the column fee comes twice`},
+		{"[views.a]\nfilter = \"\"\ncolumns = [\"fee\", \"fee\"]\n", `f:3: views.a.columns: the column commission comes twice`},
 		{"[views.a]\ncolumns = [\"created:5\"]\n", `f:2: views.a.columns: the width of created is a number from 16 to 200`},
 		{"[views.a]\ncolumns = \"fee\"\n", `f:2: views.a.columns: `},
 		{"default_context = \"b\"\n" + ctx, `f:1: default_context: there is no [contexts.b]`},

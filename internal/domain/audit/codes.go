@@ -29,13 +29,9 @@ const (
 	EventTakeAway     = "export"           // operations or documents were exported or copied
 )
 
-// numbers are the stable numbers of events. A number is never used again for
+// numbers are the stable numbers of events that are no acts. A number is never used again for
 // another event.
 var numbers = map[string]string{
-	string(api.ActRemoveDocument): "101", string(api.ActAttachDocument): "102", string(api.ActUploadDocument): "103",
-	string(api.ActShare): "201", string(api.ActLink): "202", string(api.ActFinalize): "203", string(api.ActSetApplication): "204",
-	string(api.ActSetHooks):       "301",
-	string(api.ActSessionRefresh): "401", string(api.ActSessionLogin): "402", string(api.ActSessionReset): "403",
 	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
 	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807", EventUncovered: "808",
@@ -48,6 +44,9 @@ var numbers = map[string]string{
 // N note.
 func code(event string, phase Phase, res Result) string {
 	n := numbers[event]
+	if n == "" {
+		n = api.ActKind(event).AuditNumber()
+	}
 	if n == "" {
 		n = "000"
 	}

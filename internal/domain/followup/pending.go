@@ -83,7 +83,8 @@ func (d *Tracker) closed(ctx context.Context, r *Row) (ok bool, err error) {
 
 // adopt takes in an intent that has no row.
 func (d *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
-	p := api.Probe{Kind: api.ActKind(e.Event)}
+	kind := api.ActKind(e.Event).Current()
+	p := api.Probe{Kind: kind}
 	switch e.Object {
 	case "operation":
 		p.OPID, p.GUID = e.ID, e.Item
@@ -97,7 +98,7 @@ func (d *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	r := Row{Ref: e.UID, State: Sending, Sent: e.At, Next: now, Write: Write{Kind: api.ActKind(e.Event), Object: e.Object, ID: e.ID, Item: e.Item,
+	r := Row{Ref: e.UID, State: Sending, Sent: e.At, Next: now, Write: Write{Kind: kind, Object: e.Object, ID: e.ID, Item: e.Item,
 		Name: audit.Reading(e.Name).Line(80), Summary: audit.Reading(e.Summary).Line(300), Who: audit.Reading(e.Actor.Name).Line(80), Probe: p}}
 	return r, d.opt.Store.Add(ctx, r)
 }

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
 	"opdeck/api"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/internal/host/csvcell"
 )
 
@@ -65,8 +67,52 @@ type exporter struct {
 	csv *csv.Writer
 }
 
-var csvHead = []string{"opid", "status", "type", "payment_type", "created_at", "updated_at", "currency", "amount", "received_currency", "received", "fee_currency", "fee",
-	"customer_cuid", "customer", "source", "source_number", "destination", "destination_number", "reference", "comment", "documents", "locked_documents"}
+// csvColumn is one column of an export.
+type csvColumn struct {
+	head string
+	cell func(api.Operation) string
+}
+
+var csvColumns = exportColumns()
+
+// exportColumns are all fields of the catalogue, in its order. An amount is two
+// columns, its currency and the number; a party its name and account number.
+func exportColumns() []csvColumn {
+	var out []csvColumn
+	add := func(head string, cell func(api.Operation) string) { out = append(out, csvColumn{head, cell}) }
+	for _, f := range field.Operations.All() {
+		switch f.Kind {
+		case field.Money:
+			if f.Name != "amount" { // its currency is a field
+				add(f.Name+"_currency", func(o api.Operation) string { return csvcell.Text(string(f.Money(o).CurrencyCode)) })
+			}
+			add(f.Name, func(o api.Operation) string { return number(f.Money(o)) })
+		case field.Time:
+			add(f.Name, func(o api.Operation) string { return moment(f.Time(o)) })
+		case field.Count:
+			add(f.Name, func(o api.Operation) string { return strconv.Itoa(f.Count(o)) })
+		case field.Flag:
+			add(f.Name, func(o api.Operation) string { return strconv.FormatBool(f.Flag(o)) })
+		default:
+			add(f.Name, func(o api.Operation) string { return csvcell.Text(string(f.Text(o))) })
+		}
+		switch {
+		case f.Kind == field.Party:
+			add(f.Name+"_number", func(o api.Operation) string { return csvcell.Text(accountNumber(f.Party(o))) })
+		case f.Name == "documents":
+			add("locked_documents", lockedDocuments)
+		}
+	}
+	return out
+}
+
+func csvHead() []string {
+	out := make([]string, len(csvColumns))
+	for i, c := range csvColumns {
+		out[i] = c.head
+	}
+	return out
+}
 
 func newExporter(w io.Writer, format Format) (*exporter, error) {
 	e := &exporter{buf: bufio.NewWriterSize(w, 1<<16)}
@@ -75,7 +121,7 @@ func newExporter(w io.Writer, format Format) (*exporter, error) {
 		return e, nil
 	case CSV:
 		e.csv = csv.NewWriter(e.buf)
-		return e, e.csv.Write(csvHead)
+		return e, e.csv.Write(csvHead())
 	}
 	return nil, ErrFormat
 }
@@ -112,30 +158,34 @@ func (e *exporter) flush() error {
 }
 
 func csvRow(o api.Operation) []string {
+	out := make([]string, len(csvColumns))
+	for i, c := range csvColumns {
+		out[i] = c.cell(o)
+	}
+	return out
+}
+
+// number is an exact amount without its currency; one that is no number is
+// written as it came.
+func number(m api.Money) string {
+	if m.Empty() {
+		return ""
+	}
+	d, err := m.Decimal()
+	if err != nil {
+		return csvcell.Text(m.Raw())
+	}
+	return d.Text('f')
+}
+
+func lockedDocuments(o api.Operation) string {
 	locked := 0
 	for _, d := range o.Documents {
 		if d.IsLock {
 			locked++
 		}
 	}
-	amount := func(a api.Amount) (string, string) {
-		if a.Sum.Empty() {
-			return "", ""
-		}
-		d, err := a.Sum.Decimal()
-		if err != nil {
-			return csvcell.Text(string(a.Sum.CurrencyCode)), csvcell.Text(a.Sum.Raw())
-		}
-		return csvcell.Text(string(a.Sum.CurrencyCode)), d.Text('f')
-	}
-	row := []string{csvcell.Text(string(o.OPID)), csvcell.Text(string(o.Status)), csvcell.Text(string(o.Type)), csvcell.Text(string(o.PaymentType)), moment(o.CreatedAt), moment(o.UpdatedAt)}
-	for _, a := range []api.Amount{o.SourceAmount, o.DestinationAmount, o.CommissionAmount} {
-		c, v := amount(a)
-		row = append(row, c, v)
-	}
-	return append(row, csvcell.Text(string(o.Customer.CUID)), csvcell.Text(string(o.Customer.Name)), csvcell.Text(string(o.Source.Name())), csvcell.Text(accountNumber(o.Source)),
-		csvcell.Text(string(o.Destination.Name())), csvcell.Text(accountNumber(o.Destination)), csvcell.Text(string(o.Reference)), csvcell.Text(string(o.Comment)),
-		fmt.Sprint(len(o.Documents)), fmt.Sprint(locked))
+	return strconv.Itoa(locked)
 }
 
 func accountNumber(p api.Party) string {

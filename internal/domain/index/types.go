@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/apd/v3"
@@ -10,6 +11,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 )
 
 // Origin says where a state came from.
@@ -113,27 +115,29 @@ type Sort struct {
 }
 
 // SortFields are the fields that an order may name.
-var SortFields = []string{"created", "updated", "amount", "received", "fee", "id", "reference", "docs",
-	"status", "type", "payment", "currency", "customer", "source", "destination"}
+var SortFields = field.Operations.Sortable()
 
 // ErrSort says that a field cannot be sorted by.
 var ErrSort = errors.New("index: rows cannot be sorted by that field")
 
-// ParseSort reads FIELD or -FIELD (descending). Empty is the newest first.
+// ParseSort reads FIELD or -FIELD (descending). Empty is the newest first; other
+// names of a field are understood.
 func ParseSort(s string) (Sort, error) {
 	if s == "" {
 		return Sort{Field: "created", Desc: true}, nil
 	}
-	o := Sort{Field: s}
-	if s[0] == '-' {
-		o = Sort{Field: s[1:], Desc: true}
+	name, desc := strings.CutPrefix(s, "-")
+	f, ok := field.Operations.Find(name)
+	if !ok || !f.Sortable {
+		return Sort{}, ErrSort
 	}
-	for _, f := range SortFields {
-		if f == o.Field {
-			return o, nil
-		}
-	}
-	return Sort{}, ErrSort
+	return Sort{Field: f.Name, Desc: desc}, nil
+}
+
+// UsualSort is the order by a field of SortFields that people mostly want: the
+// largest or newest first, words and names from their beginning.
+func UsualSort(name string) Sort {
+	return Sort{Field: name, Desc: field.Operations.Get(name).Kind.Ordered()}
 }
 
 // String is FIELD or -FIELD.

@@ -12,6 +12,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
 	"opdeck/ui/draw"
 )
 
@@ -29,12 +30,8 @@ func (r *root) customerList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := &table{head: []string{"CUID", "NAME", "TYPE", "STATUS"}}
 			r.sayUnusable(p.Unusable)
-			for _, c := range p.Items {
-				t.add(c.CUID.Line(64), c.FullName().Line(60), c.Type.Line(20), c.Status.Line(20))
-			}
-			return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": p.Items}, toAny(p.Items))
+			return r.list(fieldTable(field.Customers, p.Items, "cuid", "name", "type", "status"), map[string]any{"page": p.Page, "total": p.Total, "items": p.Items}, toAny(p.Items))
 		})})
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
 	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")

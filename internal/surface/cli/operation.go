@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/field"
 	"opdeck/ui/draw"
 )
 
@@ -97,43 +98,64 @@ func (r *root) answerLine(opid string, op api.Operation, phase api.Phase, err er
 // operationCard prints every field of an operation, exactly.
 func (r *root) operationCard(op api.Operation, phase api.Phase) error {
 	t := &table{head: []string{"FIELD", "VALUE"}}
-	t.add("opid", op.OPID.Line(64))
-	t.add("status", op.Status.Line(40)+" ("+phase.Word()+")")
-	t.add("type", op.Type.Line(40))
-	t.add("payment type", op.PaymentType.Line(40))
-	t.add("customer", op.Customer.Name.Line(100)+" "+op.Customer.CUID.Line(64))
-	r.party(t, "source", op.Source)
-	r.party(t, "destination", op.Destination)
-	for _, m := range []struct {
-		name string
-		a    api.Amount
-	}{{"source amount", op.SourceAmount}, {"destination amount", op.DestinationAmount}, {"commission", op.CommissionAmount}, {"balance", op.CurrentBalanceAmount}} {
-		t.add(m.name, money(m.a.Sum))
+	for _, f := range field.Operations.All() {
+		switch f.Name {
+		case "status":
+			t.add(f.Name, op.Status.Line(40)+" ("+phase.Word()+")")
+		case "source", "destination":
+			r.party(t, f.Name, f.Party(op))
+		case "documents":
+			for _, d := range op.Documents {
+				lock := ""
+				if d.IsLock {
+					lock = " (locked)"
+				}
+				t.add(f.Name, d.GUID.Line(64)+" "+d.FileName.Line(80)+lock)
+			}
+		default:
+			t.add(f.Name, cell(f, op, 500))
+		}
 	}
 	if rate, exact, ok := api.Rate(op.SourceAmount.Sum, op.DestinationAmount.Sum); ok && op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
 		sign := "= "
 		if !exact {
 			sign = "≈ "
 		}
-		t.add("effective rate", sign+rate.Text('f'))
-	}
-	t.add("reference", op.Reference.Line(200))
-	t.add("comment", op.Comment.Line(500))
-	t.add("created", op.CreatedAt.Raw.Line(40))
-	t.add("updated", op.UpdatedAt.Raw.Line(40))
-	t.add("parent", yesNo(op.IsParent))
-	t.add("visible", yesNo(op.IsVisible))
-	for _, d := range op.Documents {
-		lock := ""
-		if d.IsLock {
-			lock = " (locked)"
-		}
-		t.add("document", d.GUID.Line(64)+" "+d.FileName.Line(80)+lock)
+		t.add("rate", sign+rate.Text('f'))
 	}
 	for _, f := range op.Unknown() {
 		t.add(safeText(f.Path), safeText(string(f.Value))+oddMark(f.Odd))
 	}
 	return t.write(r.env.Out)
+}
+
+// cell is a field of a record as one safe text; max bounds its characters.
+func cell[T any](f field.Field[T], record T, max int) string {
+	switch f.Kind {
+	case field.Money:
+		return money(f.Money(record))
+	case field.Time:
+		return f.Time(record).Raw.Line(40)
+	case field.Count:
+		return strconv.Itoa(f.Count(record))
+	case field.Flag:
+		return draw.YesNo(f.Flag(record))
+	}
+	return f.Text(record).Line(max)
+}
+
+// fieldTable is a table of records with these fields of their catalogue.
+func fieldTable[T any](c *field.Catalogue[T], records []T, names ...string) *table {
+	t := &table{right: map[int]bool{}, rows: make([][]string, len(records))}
+	for i, name := range names {
+		f := c.Get(name)
+		t.head = append(t.head, strings.ToUpper(name))
+		t.right[i] = f.Kind == field.Money || f.Kind == field.Count
+		for k, record := range records {
+			t.rows[k] = append(t.rows[k], cell(f, record, 64))
+		}
+	}
+	return t
 }
 
 // money is an amount, exact; one that cannot be trusted is shown as it came.
@@ -145,12 +167,7 @@ func money(m api.Money) string {
 	return s
 }
 
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
+func yesNo(b bool) string { return draw.YesNo(b) }
 
 func (r *root) party(t *table, name string, p api.Party) {
 	if a := p.Account; a != nil {
@@ -190,10 +207,5 @@ func (r *root) operationTree() *cobra.Command {
 }
 
 func operationTable(ops []api.Operation) *table {
-	t := &table{head: []string{"OPID", "STATUS", "TYPE", "PAYMENT", "AMOUNT", "CUSTOMER", "TO", "UPDATED"}, right: map[int]bool{4: true}}
-	for _, o := range ops {
-		t.add(o.OPID.Line(64), o.Status.Line(20), o.Type.Line(20), o.PaymentType.Line(20), money(o.SourceAmount.Sum),
-			o.Customer.Name.Line(40), o.Destination.Name().Line(40), o.UpdatedAt.Raw.Line(30))
-	}
-	return t
+	return fieldTable(field.Operations, ops, "id", "status", "type", "payment", "amount", "customer", "destination", "updated")
 }

@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/field"
 )
 
 // happened is one line of an operation's timeline.
@@ -95,39 +96,23 @@ func (r *root) timeline(ctx context.Context, a *app.App, opid string, states []i
 func (r *root) printTimeline(line []happened) error {
 	t := &table{head: []string{"AT", "WHAT", "FROM", "STATUS", "CHANGES"}}
 	for _, h := range line {
-		text := ""
-		for _, c := range h.Changes {
+		text := h.HookID + " " + h.Trust
+		if h.Kind != "event" {
+			text = ""
+		}
+		for i := range h.Changes {
+			c := &h.Changes[i]
+			if r.masked && field.Operations.MayHide(c.Path) {
+				c.Before, c.After = "••••", "••••"
+			}
 			if text != "" {
 				text += "; "
 			}
-			before, after := c.Before, c.After
-			if r.masked && isNumberPath(c.Path) {
-				before, after = "••••", "••••"
-			}
-			text += fmt.Sprintf("%s: %s → %s", c.Path, orNone(before), orNone(after))
-		}
-		if h.Kind == "event" {
-			text = h.HookID + " " + h.Trust
+			text += fmt.Sprintf("%s: %s → %s", field.PathLabel(c.Path), cmp.Or(c.Before, "nothing"), cmp.Or(c.After, "nothing"))
 		}
 		t.add(h.At.Format("2006-01-02 15:04:05.000"), h.Kind, h.Source, oneLine(h.Status), oneLine(text))
 	}
-	if r.masked {
-		for i := range line {
-			for j, c := range line[i].Changes {
-				if isNumberPath(c.Path) {
-					line[i].Changes[j].Before, line[i].Changes[j].After = "••••", "••••"
-				}
-			}
-		}
-	}
 	return r.list(t, line, toAny(line))
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "nothing"
-	}
-	return s
 }
 
 // eventsOf are the webhooks about one operation, as lines of its timeline.
@@ -160,10 +145,4 @@ func codeText(c hook.Code, learner interface {
 		return strconv.FormatInt(c.Value, 10) + " " + string(word)
 	}
 	return c.String()
-}
-
-// isNumberPath reports whether a path of a change leads to an account's number.
-func isNumberPath(path string) bool {
-	path = strings.ToLower(path)
-	return strings.HasSuffix(path, "account.number")
 }

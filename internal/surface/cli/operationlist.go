@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ type choice struct {
 
 func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.filter, "filter", "", `for example 'status:PENDING amount>=1000 currency:EUR created>2026-01-01 -has:locked "text"'`)
-	cmd.Flags().StringVar(&c.sort, "sort", "", "created, updated, amount, status, customer, …; - before it turns the order round (default -created)")
+	cmd.Flags().StringVar(&c.sort, "sort", "", strings.Join(index.SortFields, ", ")+"; - before it turns the order round (default -created)")
 	cmd.Flags().StringVar(&c.view, "view", "", "a saved view of the config: its filter and order")
 	return cmd
 }
@@ -55,20 +56,9 @@ func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 	}
 	s, err := index.ParseSort(c.sort)
 	if err != nil {
-		return f, s, usage("--sort: %s; there are %s", err, fieldList())
+		return f, s, usage("--sort: %s; there are %s", err, strings.Join(index.SortFields, ", "))
 	}
 	return f, s, nil
-}
-
-func fieldList() string {
-	out := ""
-	for i, f := range index.SortFields {
-		if i > 0 {
-			out += ", "
-		}
-		out += f
-	}
-	return out
 }
 
 func (r *root) operationList() *cobra.Command {

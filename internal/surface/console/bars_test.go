@@ -13,7 +13,7 @@ import (
 // it says, on the screen as over the command.
 func TestDoctorNeedsTheRightThatTheCommandNeeds(t *testing.T) {
 	for _, role := range api.Roles {
-		why := mayPress(role)("session.doctor")
+		why := mayPress(role)("doctor")
 		if may := role.May(api.MaySession); may != (why == "") || !may && !strings.Contains(why, "oncall") {
 			t.Errorf("%s: %q", role, why)
 		}

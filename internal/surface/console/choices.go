@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"opdeck/api"
-	"opdeck/internal/columns"
+	"opdeck/internal/field"
 )
 
 const (
@@ -55,7 +55,7 @@ func (d *desk) Columns(ctx context.Context) (map[string][]string, error) {
 // KeepColumns remembers a choice for the person in ctx; none forgets it. It holds
 // for this console even if it could not be written.
 func (d *desk) KeepColumns(ctx context.Context, view string, list []string) error {
-	if _, err := columns.Parse(list); err != nil {
+	if _, err := field.ParseColumns(list); err != nil {
 		return &api.Error{Op: "keep columns", Kind: api.Internal, Public: err.Error(), Err: err}
 	}
 	c := &d.choices

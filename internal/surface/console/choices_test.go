@@ -10,7 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
-	"opdeck/internal/columns"
+	"opdeck/internal/field"
 )
 
 func person(name, via string) context.Context {
@@ -30,12 +30,12 @@ func chosen(t *testing.T, d *desk, ctx context.Context) string {
 // there again in the next console.
 func TestEverybodyHasTheirOwnChoice(t *testing.T) {
 	a, _ := open(t)
-	for _, p := range []struct{ name, via, column string }{{"ana", "ssh", "fee"}, {"bob", "ssh", "docs!"}, {"ana", "console", "id"}, {"../../x", "ssh", "cuid"}} {
+	for _, p := range []struct{ name, via, column string }{{"ana", "ssh", "commission"}, {"bob", "ssh", "documents!"}, {"ana", "console", "id"}, {"../../x", "ssh", "cuid"}} {
 		if err := (&desk{App: a}).KeepColumns(person(p.name, p.via), "", []string{p.column}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, p := range []struct{ name, via, column string }{{"ana", "ssh", "fee"}, {"bob", "ssh", "docs!"}, {"ana", "console", "id"}, {"../../x", "ssh", "cuid"}, {"eve", "ssh", ""}} {
+	for _, p := range []struct{ name, via, column string }{{"ana", "ssh", "commission"}, {"bob", "ssh", "documents!"}, {"ana", "console", "id"}, {"../../x", "ssh", "cuid"}, {"eve", "ssh", ""}} {
 		if got := chosen(t, &desk{App: a}, person(p.name, p.via)); got != p.column {
 			t.Errorf("%s has %q, chose %q", p.name, got, p.column)
 		}
@@ -58,13 +58,13 @@ func TestTwoConsolesOfOnePerson(t *testing.T) {
 	one, two := &desk{App: a}, &desk{App: a}
 	chosen(t, one, ctx)
 	chosen(t, two, ctx)
-	for _, err := range []error{one.KeepColumns(ctx, "", []string{"id"}), two.KeepColumns(ctx, "money", []string{"fee"})} {
+	for _, err := range []error{one.KeepColumns(ctx, "", []string{"id"}), two.KeepColumns(ctx, "money", []string{"commission"})} {
 		if err != nil {
 			t.Error(err)
 		}
 	}
 	all, err := (&desk{App: a}).Columns(ctx)
-	if err != nil || !slices.Equal(all[""], []string{"id"}) || !slices.Equal(all["money"], []string{"fee"}) {
+	if err != nil || !slices.Equal(all[""], []string{"id"}) || !slices.Equal(all["money"], []string{"commission"}) {
 		t.Errorf("%v %v", all, err)
 	}
 	if err := two.KeepColumns(ctx, "", nil); err != nil || chosen(t, &desk{App: a}, ctx) != "" {
@@ -128,7 +128,7 @@ func TestAStoreInMemoryWritesNothing(t *testing.T) {
 
 // TestTheConfigsColumnsReachTheList.
 func TestTheConfigsColumnsReachTheList(t *testing.T) {
-	if got := chosenColumns([]string{"id", "fee:20"}); !slices.Equal(got, []columns.Shown{{Name: "id"}, {Name: "fee", Width: 20}}) {
+	if got := chosenColumns([]string{"id", "fee:20"}); !slices.Equal(got, []field.Choice{{Name: "id"}, {Name: "commission", Width: 20}}) {
 		t.Errorf("%v", got)
 	}
 	if got := chosenColumns([]string{"colour"}); got != nil {

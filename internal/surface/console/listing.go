@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"opdeck/internal/app"
-	"opdeck/internal/columns"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/views/operations"
 )
 
@@ -69,8 +69,8 @@ func (d *desk) listConfig() operations.Config {
 }
 
 // chosenColumns reads columns of the config, which was checked when it was read.
-func chosenColumns(list []string) []columns.Shown {
-	out, err := columns.Parse(list)
+func chosenColumns(list []string) []field.Choice {
+	out, err := field.ParseColumns(list)
 	if err != nil {
 		return nil
 	}

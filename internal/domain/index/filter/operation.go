@@ -6,6 +6,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
 )
 
 // OperationExpr is a filter over operations.
@@ -20,49 +21,72 @@ var operations = NewTable(operationFields()...)
 // not to be changed.
 func Operations() *Table[api.Operation] { return operations }
 
+// operationFields are the fields of the catalogue that a filter names, and those
+// that only a filter has.
 func operationFields() []Field[api.Operation] {
 	type op = api.Operation
-	code := func(f func(op) string) func(op) []string { return func(o op) []string { return present(f(o)) } }
-	return []Field[op]{
-		{Name: "id", Aliases: []string{"opid"}, Kind: Ident, Help: "the operation's identifier, or its beginning", Example: "id:5b55db86",
-			Strings: code(func(o op) string { return string(o.OPID) })},
-		{Name: "status", Kind: Code, Help: "the service's status word", Example: "status:PENDING", Strings: code(func(o op) string { return string(o.Status) })},
-		{Name: "phase", Kind: Flag, Help: "what the status word means to the console", Example: "phase:open",
+	return append(operationsCatalogued(),
+		Field[op]{Name: "phase", Kind: Flag, Help: "what the status word means to the console", Example: "phase:open",
 			Values: []string{"open", "completed", "failed", "canceled", "unknown"}, Flag: func(o op, v string) bool { return o.Phase().Word() == v }},
-		{Name: "type", Kind: Code, Help: "the kind of operation", Example: "type:WITHDRAW", Strings: code(func(o op) string { return string(o.Type) })},
-		{Name: "payment", Aliases: []string{"paymenttype", "rail"}, Kind: Code, Help: "the payment type", Example: "payment:SWIFT",
-			Strings: code(func(o op) string { return string(o.PaymentType) })},
-		{Name: "currency", Kind: Code, Help: "the currency that is paid", Example: "currency:EUR",
-			Strings: code(func(o op) string { return string(o.SourceAmount.Sum.CurrencyCode) })},
-		{Name: "tocurrency", Kind: Code, Help: "the currency that is received", Example: "tocurrency:USD",
-			Strings: code(func(o op) string { return string(o.DestinationAmount.Sum.CurrencyCode) })},
-		{Name: "amount", Kind: Money, Help: "the amount that is paid, exact", Example: "amount>=1000.50", Key: func(o op) string { return MoneyKey(o.SourceAmount.Sum) }},
-		{Name: "received", Kind: Money, Help: "the amount that is received, exact", Example: "received:100..500", Key: func(o op) string { return MoneyKey(o.DestinationAmount.Sum) }},
-		{Name: "fee", Aliases: []string{"commission"}, Kind: Money, Help: "the commission, exact", Example: "fee>0", Key: func(o op) string { return MoneyKey(o.CommissionAmount.Sum) }},
-		{Name: "created", Kind: Time, Help: "when it was created", Example: "created>2026-01-01", Time: func(o op) time.Time { return o.CreatedAt.Time }},
-		{Name: "updated", Kind: Time, Help: "when it last changed", Example: "updated<2h", Time: func(o op) time.Time { return o.UpdatedAt.Time }},
-		{Name: "customer", Aliases: []string{"cuid"}, Kind: Text, Help: "the customer's name, or the whole identifier", Example: "customer:acme",
-			Strings: func(o op) []string { return present(string(o.Customer.Name)) }, Shown: func(o op) []string { return present(mask.Text(string(o.Customer.Name))) }, IDs: func(o op) []string { return present(string(o.Customer.CUID)) }},
-		{Name: "source", Aliases: []string{"from"}, Kind: Text, Help: "a name, number or bank of the side that pays", Example: "source:treasury",
-			Strings: func(o op) []string { return PartyTexts(o.Source) }, Shown: func(o op) []string { return ShownTexts(o.Source) }, IDs: func(o op) []string { return PartyIDs(o.Source) }},
-		{Name: "destination", Aliases: []string{"to"}, Kind: Text, Help: "a name, number or bank of the side that receives", Example: "to:meridian",
-			Strings: func(o op) []string { return PartyTexts(o.Destination) }, Shown: func(o op) []string { return ShownTexts(o.Destination) }, IDs: func(o op) []string { return PartyIDs(o.Destination) }},
-		{Name: "party", Kind: Text, Help: "either side", Example: `party:"oak & iron"`,
+		Field[op]{Name: "tocurrency", Kind: Code, Help: "the currency that is received", Example: "tocurrency:USD",
+			Strings: func(o op) []string { return present(string(o.DestinationAmount.Sum.CurrencyCode)) }},
+		Field[op]{Name: "party", Kind: Text, Help: "either side", Example: `party:"oak & iron"`,
 			Strings: func(o op) []string { return append(PartyTexts(o.Source), PartyTexts(o.Destination)...) },
 			Shown:   func(o op) []string { return append(ShownTexts(o.Source), ShownTexts(o.Destination)...) },
 			IDs:     func(o op) []string { return append(PartyIDs(o.Source), PartyIDs(o.Destination)...) }},
-		{Name: "reference", Aliases: []string{"ref"}, Kind: Text, Help: "the reference", Example: "ref:INV-2026", Strings: code(func(o op) string { return string(o.Reference) }),
-			Shown: func(o op) []string { return open(string(o.Reference)) }},
-		{Name: "comment", Kind: Text, Help: "the comment", Example: "-comment:test", Strings: code(func(o op) string { return string(o.Comment) }),
-			Shown: func(o op) []string { return open(string(o.Comment)) }},
-		{Name: "doc", Aliases: []string{"document"}, Kind: Text, Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
+		Field[op]{Name: "doc", Aliases: []string{"document"}, Kind: Text, Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
 			Strings: func(o op) []string { return DocTexts(o.Documents) }, Shown: func(o op) []string { return open(DocTexts(o.Documents)...) }},
-		{Name: "docs", Kind: Count, Help: "how many documents are attached", Example: "docs>=2", Count: func(o op) int64 { return int64(len(o.Documents)) }},
-		{Name: "has", Aliases: []string{"is"}, Kind: Flag, Help: "a property that holds or not", Example: "has:locked",
-			Values: Flags, Flag: HasFlag},
-		{Kind: Free, Help: "contained in any text, or equal to any identifier", Example: `"free text"`, Strings: freeTexts, Shown: freeShown,
-			IDs: func(o op) []string { return append(present(string(o.Customer.CUID)), freeIDs(o)...) }},
+		Field[op]{Name: "has", Aliases: []string{"is"}, Kind: Flag, Help: "a property that holds or not", Example: "has:locked", Values: Flags, Flag: HasFlag},
+		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier", Example: `"free text"`, Strings: freeTexts, Shown: freeShown,
+			IDs: func(o op) []string { return append(present(string(o.Customer.CUID)), freeIDs(o)...) }})
+}
+
+func operationsCatalogued() []Field[api.Operation] {
+	out := Catalogued(field.Operations)
+	for i := range out {
+		if f := &out[i]; f.Name == "customer" { // a name, of which the mask shows a part, or the whole identifier
+			f.Aliases = append([]string{"cuid"}, f.Aliases...)
+			f.Shown = func(o api.Operation) []string { return present(mask.Text(string(o.Customer.Name))) }
+			f.IDs = func(o api.Operation) []string { return present(string(o.Customer.CUID)) }
+		}
 	}
+	return out
+}
+
+// Catalogued are the fields of a catalogue that a filter names, as it compares them.
+func Catalogued[T any](c *field.Catalogue[T]) []Field[T] {
+	var out []Field[T]
+	for _, f := range c.All() {
+		if f.Example != "" {
+			out = append(out, catalogued(f))
+		}
+	}
+	return out
+}
+
+func catalogued[T any](f field.Field[T]) Field[T] {
+	out := Field[T]{Name: f.Name, Aliases: f.Aliases, Help: f.About, Example: f.Example}
+	one := func(r T) []string { return present(string(f.Text(r))) }
+	switch f.Kind {
+	case field.Code:
+		out.Kind, out.Strings = Code, one
+	case field.ID:
+		out.Kind, out.Strings = Ident, one
+	case field.Text:
+		out.Kind, out.Strings = Text, one
+		out.Shown = func(r T) []string { return open(string(f.Text(r))) }
+	case field.Money:
+		out.Kind, out.Key = Money, func(r T) string { return MoneyKey(f.Money(r)) }
+	case field.Time:
+		out.Kind, out.Time = Time, func(r T) time.Time { return f.Time(r).Time }
+	case field.Count:
+		out.Kind, out.Count = Count, func(r T) int64 { return int64(f.Count(r)) }
+	case field.Party:
+		out.Kind, out.Strings = Text, func(r T) []string { return PartyTexts(f.Party(r)) }
+		out.Shown = func(r T) []string { return ShownTexts(f.Party(r)) }
+		out.IDs = func(r T) []string { return PartyIDs(f.Party(r)) }
+	}
+	return out
 }
 
 // Flags are the values of has.

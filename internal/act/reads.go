@@ -1,0 +1,106 @@
+package act
+
+import (
+	"opdeck/api"
+	"opdeck/api/limit"
+)
+
+func cost(class limit.Class, calls int) map[limit.Class]int { return map[limit.Class]int{class: calls} }
+
+const (
+	ofHost = "is about this host"
+	serves = "serves or listens until interrupted"
+)
+
+func onlyCommand(why string) map[Surface]string {
+	return map[Surface]string{Screen: why, Remote: why}
+}
+
+// keepers look after the server: over SSH only they run what tells about it.
+var keepers = []api.Role{api.OnCall, api.Admin}
+
+// reads change nothing at the service.
+var reads = []Act{
+	{Name: "operation.list", Aliases: []string{"ops"}, Need: api.MayRead, Short: "Operations, filtered and sorted", Place: "operations", Key: Key{Press: "1", Hint: "operations", Help: "Operations", Extra: true}},
+	{Name: "operation.get", Need: api.MayRead, Costs: cost(limit.Billing, 1), Args: []Arg{{Name: "OPID", Many: true}}, Short: "One or many operations, as the service sent them (- reads ids from standard input)",
+		Place: "operation", Key: Key{Press: "2", Hint: "operation", Help: "Operation", Extra: true}},
+	{Name: "operation.tree", Need: api.MayRead, Costs: cost(limit.Billing, 1), Args: args("OPID"), Short: "An operation and the operations it spawned",
+		Place: "operation", Key: Key{Press: "T", Hint: "tree", Help: "child operations"}},
+	{Name: "operation.history", Need: api.MayRead, Args: args("OPID"), Short: "Its timeline: what was read and which events came, with what changed",
+		Place: "operation", Key: Key{Press: "h", Hint: "history", Help: "what happened to it, event by event"}},
+	{Name: "operation.export", Effect: TakeOut, Need: api.MayExport, Event: "export", Args: []Arg{{Name: "FILE", File: true}}, Short: "Write operations of the index to a new file",
+		Place: "operations", Key: Key{Press: "e", Hint: "export", Help: "export what the filter shows", Extra: true}},
+	{Name: "document.list", Need: api.MayRead, Costs: cost(limit.Billing, 1), Args: args("OPID"), Short: "The documents of an operation",
+		Place: "documents", Key: Key{Press: "3", Hint: "documents", Help: "Documents", Extra: true}},
+	{Name: "document.download", Effect: TakeOut, Need: api.MayExport, Event: "-", Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}, {Name: "FILE", File: true}},
+		Short: "Save a customer's document to a file (- is standard output)", Without: map[Surface]string{Screen: "a file of the host; the command saves it"}},
+	{Name: "customer.list", Aliases: []string{"customers", "kyc customers"}, Need: api.MayRead, Costs: cost(limit.Customer, 1), Short: "Customers, one page", Place: "customers"},
+	{Name: "customer.get", Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "One customer",
+		Place: "compliance", Key: Key{Press: "4", Hint: "compliance", Help: "Compliance: the customer, from there all customers", Extra: true}},
+	{Name: "customer.application", Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "A customer's application", Place: "compliance"},
+	{Name: "customer.files", Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "A customer's uploaded documents, one page",
+		Without: map[Surface]string{Screen: "the command lists them"}},
+	{Name: "compliance.journey", Need: api.MayRead, Costs: cost(limit.Customer, 2), Args: args("CUID"), Short: "Where a customer's verification stands, and what is next", Place: "compliance"},
+	{Name: "session.status", Need: api.MayRead, Short: "State, lifetimes and history of the session; costs no call",
+		Place: "session", Key: Key{Press: "6", Hint: "session", Help: "Session", Extra: true}},
+	{Name: "session.keep", Need: api.MaySession, Short: "Hold the session alive until interrupted", Without: onlyCommand(serves)},
+	{Name: "limits", Need: api.MayRead, Short: "Use and room per endpoint class, all instances together; costs no call",
+		Place: "limits", Key: Key{Press: "5", Hint: "limits", Help: "Limits", Extra: true}},
+	{Name: "index.status", Need: api.MayRead, Short: "How much the index holds, how old it is, how long a full pass takes; costs no call", Without: onlyCommand("the header shows it")},
+	{Name: "index.sync", Need: api.MayRead, Costs: cost(limit.Billing, 1), Short: "Look for new operations now; --wait reads everything", Without: onlyCommand("runs in the background")},
+	{Name: "index.verify", Need: api.MayRead, Costs: cost(limit.Billing, 1), Short: "Compare the index with the service, and repair it; exit 1 when they differ", Without: onlyCommand("takes as long as the budget needs")},
+	{Name: "index.rebuild", Effect: Local, Need: api.MaySession, Short: "Drop what the index holds of this account, and begin again", Without: onlyCommand(ofHost)},
+	{Name: "event.list", Need: api.MayRead, Short: "Stored events, newest first", Place: "events", Key: Key{Press: "7", Hint: "events", Help: "Events", Extra: true}},
+	{Name: "event.show", Need: api.MayRead, Args: args("HOOKID"), Short: "One event with its body and what became of it", Place: "events"},
+	{Name: "event.tail", Need: api.MayRead, Short: "Follow the inbox until interrupted, one line an event",
+		Place: "events", Key: Key{Press: "p", Hint: "follow", Help: "follow new events, or stop"}},
+	{Name: "event.codes", Aliases: []string{"codes"}, Need: api.MayRead, Short: "What numeric codes of operations mean, as far as was learnt",
+		Place: "events", Key: Key{Press: "c", Hint: "codes", Help: "learnt meanings of numeric codes"}},
+	{Name: "event.listen", Effect: Local, Need: api.MayRead, Short: "Receive webhooks until interrupted, one line each", Without: onlyCommand(serves)},
+	{Name: "event.send", Effect: Local, Need: api.MayHooks, Event: "-", Args: []Arg{{Name: "FILE", File: true}}, Short: "Put a stored body (- is standard input) through the receiver, without the network",
+		Without: map[Surface]string{Screen: "a file of the host; the command sends it"}},
+	{Name: "hook.get", Need: api.MayRead, Costs: cost(limit.General, 1), Short: "The service's webhook settings; the secret is dots",
+		Place: "events", Key: Key{Press: "W", Hint: "settings", Help: "the service's webhook settings", Extra: true}},
+	{Name: "audit.list", Need: api.MayAudit, Event: "audit.read", Short: "Records, newest first", Place: "audit", Key: Key{Press: "8", Hint: "audit", Help: "Audit", Extra: true}},
+	{Name: "audit.verify", Need: api.MayAudit, Event: "-", Short: "Check that the trail is whole and unchanged",
+		Place: "audit", Key: Key{Press: "V", Hint: "verify", Help: "check the trail: whole and unchanged"}},
+	{Name: "audit.export", Effect: TakeOut, Need: api.MayAuditOut, Args: []Arg{{Name: "FILE", File: true, Optional: true}}, Short: "Take the trail, or the evidence about one object, away",
+		Place: "audit", Key: Key{Press: "e", Hint: "export", Help: "export the trail", Extra: true}},
+	{Name: "audit.prove", Effect: TakeOut, Need: api.MayAuditOut, Event: "audit.extract", Args: []Arg{{Name: "SEQ"}, {Name: "FILE", File: true, Optional: true}},
+		Short: "Prove that one record stands in the trail, showing no other", Without: map[Surface]string{Screen: "a proof is a file; the command writes it"}},
+	{Name: "audit.key", Need: api.MayRead, Short: "The public key that verifies the checkpoints, and where they are", Without: map[Surface]string{Screen: "the command prints it"}},
+	{Name: "audit.witness", Effect: Local, Short: "Co-sign the checkpoints of trails that are kept elsewhere", Without: onlyCommand(serves)},
+	{Name: "audit.unsettled", Need: api.MayAudit, Event: "-", Short: "Writes whose outcome is not known", Place: "audit"},
+	{Name: "audit.settle", Effect: Local, Need: api.MayAudit, Args: args("REF"), Short: "Close an unsettled write after its object was looked at",
+		Without: map[Surface]string{Screen: "needs a note; the command takes one"}},
+	{Name: "approval.list", Aliases: []string{"approvals"}, Need: api.MayRead, Short: "Requests, newest first",
+		Place: "audit", Key: Key{Press: "A", Hint: "approvals", Help: "writes that wait for a second person"}},
+	{Name: "approval.show", Need: api.MayRead, Args: args("ID"), Short: "One request: what would be sent, by whom, until when", Place: "approvals"},
+	{Name: "reveal", Effect: TakeOut, Need: api.MayReveal, Event: "reveal", Place: "everywhere", Key: Key{Press: "M", Hint: "reveal", Help: "reveal masked values for 30 s", Extra: true},
+		Without: map[Surface]string{Command: "who may reveal reads unmasked by command", Remote: "who may reveal reads unmasked by command"}},
+
+	{Name: "doctor", Roles: keepers, Short: "Check each step between here and the service",
+		Place: "session", Key: Key{Press: "D", Hint: "doctor", Help: "check name, TLS, login, clock, store and feed"}},
+	{Name: "config.init", Effect: Local, Short: "Make a config file, by questions or by flags", Without: onlyCommand(ofHost)},
+	{Name: "config.check", Args: []Arg{{Name: "FILE", File: true, Optional: true}}, Short: "Name file, line and key of each mistake", Without: onlyCommand(ofHost)},
+	{Name: "config.show", Short: "The config with its defaults, without secrets", Without: onlyCommand(ofHost)},
+	{Name: "config.path", Short: "Where the config file and the state folder are looked for", Without: onlyCommand(ofHost)},
+	{Name: "serve", Short: "Serve the console over SSH, receive webhooks, keep the session, publish metrics", Without: onlyCommand(serves)},
+	{Name: "sandbox", Short: "Run the built-in service as a server of its own", Without: onlyCommand(serves)},
+	{Name: "schema", Short: "Every command, flag, argument, JSON field and exit code as JSON", Without: map[Surface]string{Screen: "for programs"}},
+	{Name: "version", Short: "Version, commit and build; --verify checks a release's file", Without: map[Surface]string{Screen: "the help names it"}},
+	{Name: "completion", Args: args("SHELL"), Short: "Completion script for bash, zsh, fish or powershell", Without: onlyCommand("for a shell of this host")},
+	{Name: "man", Args: []Arg{{Name: "DIR", File: true, Optional: true}}, Short: "The manual page, or all of them into a folder", Without: onlyCommand(ofHost)},
+}
+
+var table = complete(append(writes, reads...))
+
+// complete fills in what a row takes from the act of package api that has its name.
+func complete(rows []Act) []Act {
+	for i, a := range rows {
+		if a.Need == "" && len(a.Sends) > 0 {
+			rows[i].Need = a.Sends[0].Needs()
+		}
+	}
+	return rows
+}

@@ -1,0 +1,102 @@
+package act
+
+import (
+	"opdeck/api"
+	"opdeck/api/limit"
+)
+
+func args(names ...string) []Arg {
+	out := make([]Arg, len(names))
+	for i, n := range names {
+		out[i].Name = n
+	}
+	return out
+}
+
+var operationDocument = args("OPID", "DOCID")
+
+// writes change something at the service.
+var writes = []Act{
+	{Name: "document.remove", Aliases: []string{"rm"}, Effect: Write, Sends: []api.ActKind{api.ActRemoveDocument}, Ask: Typed, Costs: cost(limit.Billing, 2),
+		Args: operationDocument, Short: "Take a document off an operation (it can be put back)",
+		Place: "documents", Key: Key{Press: "x", Hint: "remove", Help: "remove the document (asks)"},
+		Words: Question{Title: "Remove document", Verb: "Remove", Ask: "Remove {item} from operation {id}?",
+			Risk: "Only the link to the operation is removed; the document can be put back.", Done: "Removed {item}.",
+			Consequence: "Takes the document off the operation. The document itself stays in the customer's store and can be attached again."}},
+	{Name: "document.restore", Aliases: []string{"put back"}, Effect: Write, Sends: []api.ActKind{api.ActAttachDocument}, Ask: YesNo, Costs: cost(limit.Billing, 2),
+		Args: operationDocument, Short: "Put a removed document back",
+		Place: "documents", Key: Key{Press: "z", Hint: "put back", Help: "put back the document removed last (asks)"},
+		Words: Question{Title: "Put back document", Verb: "Put back", Ask: "Put {item} back on operation {id}?", Done: "Put back {item}."}},
+	{Name: "document.attach", Effect: Write, Sends: []api.ActKind{api.ActAttachDocument}, Ask: YesNo, Costs: cost(limit.Billing, 2),
+		Args: operationDocument, Short: "Attach an uploaded document to an operation",
+		Place: "documents", Key: Key{Press: "a", Hint: "attach", Help: "attach an uploaded document by its id (asks)"},
+		Words: Question{Title: "Attach document", Verb: "Attach", Ask: "Attach {item} to operation {id}?", Done: "Attached {item}.",
+			Consequence: "Attaches the document to the operation. One that is locked there cannot be taken off again."}},
+	{Name: "document.upload", Effect: Write, Sends: []api.ActKind{api.ActUploadDocument}, Ask: YesNo, Costs: cost(limit.Customer, 1),
+		Args: []Arg{{Name: "FILE", File: true}}, Short: "Upload a file to a customer's documents (- is standard input)",
+		Place: "documents", Key: Key{Press: "u", Hint: "upload", Help: "upload a file and attach it (asks)"},
+		Words: Question{Title: "Upload document", Verb: "Upload", Ask: "Upload {item} for customer {id}?", Done: "Uploaded {item}.",
+			Consequence: "Puts a new file into the customer's store. It is attached to nothing by this."}},
+	{Name: "document.replace", Effect: Write, Sends: []api.ActKind{api.ActRemoveDocument, api.ActUploadDocument, api.ActAttachDocument}, Ask: Typed,
+		Costs: map[limit.Class]int{limit.Billing: 3, limit.Customer: 1}, Args: []Arg{{Name: "OPID"}, {Name: "DOCID"}, {Name: "FILE", File: true}},
+		Short: "Replace a document by a file (- is standard input): remove, upload, attach as one job",
+		Place: "documents", Key: Key{Press: "R", Hint: "replace", Help: "replace the document: remove, upload, attach (asks)"},
+		Words: Question{Title: "Replace document", Verb: "Replace", Ask: "Replace {item} on operation {id}?",
+			Risk: "Between removal and attaching the operation is without this document.", Done: "Replaced {item}."}},
+	{Name: "document.resume", Effect: Write, Sends: []api.ActKind{api.ActRemoveDocument, api.ActUploadDocument, api.ActAttachDocument}, Ask: YesNo, Bare: api.MayRead,
+		Costs: cost(limit.Billing, 1), Args: []Arg{{Name: "JOB", Optional: true}}, Short: "List unfinished replacements, or continue one",
+		Words:   Question{Title: "Continue replacement", Verb: "Continue", Ask: "Continue the replacement of {item} on operation {id}?", Done: "Replaced {item}."},
+		Without: map[Surface]string{Screen: "R on the document continues its replacement"}},
+	{Name: "compliance.share", Effect: Write, Sends: []api.ActKind{api.ActShare}, Ask: Typed, Costs: cost(limit.Customer, 1),
+		Args: args("CUID"), Short: "Apply a share token of the verification provider",
+		Place: "compliance", Key: Key{Press: "S", Hint: "share", Help: "apply a share token (asks)"},
+		Words: Question{Title: "Share verified data", Verb: "Share", Ask: "Present this token for {item}?",
+			Risk: "Once applied, the customer cannot be shared again.", Done: "Applied.",
+			Consequence: "Transfers verified data with a single-use token. Once applied it cannot be repeated or undone for this customer."}},
+	{Name: "compliance.link", Effect: Write, Sends: []api.ActKind{api.ActLink}, Ask: YesNo, Costs: cost(limit.Customer, 1),
+		Args: args("CUID"), Short: "Make a short-lived, single-use verification link",
+		Place: "compliance", Key: Key{Press: "l", Hint: "link", Help: "make a short-lived verification link (asks)"},
+		Words: Question{Title: "Verification link", Verb: "Make link", Ask: "Make a verification link for {item}?", Risk: "A link works once.", Done: "The link works once.",
+			Consequence: "Makes a single-use link to the customer's verification form."}},
+	{Name: "compliance.finalize", Effect: Write, Sends: []api.ActKind{api.ActFinalize}, Ask: Typed, Costs: cost(limit.Customer, 1),
+		Args: args("CUID"), Short: "Submit the customer's application for review",
+		Place: "compliance", Key: Key{Press: "f", Hint: "finalize", Help: "finalize the application (asks)"},
+		Words: Question{Title: "Finalize application", Verb: "Finalize", Ask: "Finalize the application of {item}?",
+			Risk: "The application goes to review as it stands.", Done: "Finalized.", Consequence: "Submits the customer's application as it stands."}},
+	{Name: "customer.set-application", Effect: Write, Sends: []api.ActKind{api.ActSetApplication}, Ask: Typed, Costs: cost(limit.Customer, 1),
+		Args: []Arg{{Name: "CUID"}, {Name: "FILE", File: true}}, Short: "Replace a customer's application by a file (- is standard input; soon deprecated by the service)",
+		Words: Question{Title: "Set application", Verb: "Set", Ask: "Replace the application of customer {id}?", Risk: "The fields of the file overwrite the application's.", Done: "Set.",
+			Consequence: "Overwrites the customer's application with the fields below."},
+		Without: map[Surface]string{Screen: "an application is a file; the command takes one"}},
+	{Name: "hook.set", Effect: Write, Sends: []api.ActKind{api.ActSetHooks}, Ask: Typed, Costs: cost(limit.General, 1),
+		Short: "Change the service's webhook settings; what no flag names stays",
+		Place: "hooks", Key: Key{Press: "enter", Hint: "change", Help: "change the service's webhook settings (asks)"},
+		Words: Question{Title: "Webhook settings", Verb: "Change", Ask: "Change the service's webhook settings?", Risk: "They hold for everybody who uses this account.", Done: "Changed.",
+			Consequence: "Changes where the service sends its webhooks, and the secret they are signed with, for everybody."}},
+
+	{Name: "session.refresh", Effect: Session, Sends: []api.ActKind{api.ActSessionRefresh}, Ask: Typed, Costs: cost(limit.Refresh, 1),
+		Short: "Refresh the token pair now; every other holder's pair ends",
+		Place: "session", Key: Key{Press: "F", Hint: "refresh now", Help: "refresh the token pair now (asks); every other holder's pair ends"},
+		Words: Question{Title: "Refresh session", Verb: "Refresh", Ask: "Refresh the token pair now?", Risk: "Whoever uses the old pair outside opdeck is logged out.", Done: "Refreshed."}},
+	{Name: "session.login", Aliases: []string{"login"}, Effect: Session, Sends: []api.ActKind{api.ActSessionLogin}, Ask: Typed, Costs: cost(limit.Login, 1),
+		Short: "Log in again; every other holder's session ends",
+		Place: "session", Key: Key{Press: "L", Hint: "log in", Help: "log in again (asks); every other holder's session ends"},
+		Words: Question{Title: "Log in again", Verb: "Log in", Ask: "Log in again?", Risk: "Every other session of this account ends.", Done: "Logged in."}},
+	{Name: "session.reset", Effect: Session, Sends: []api.ActKind{api.ActSessionReset}, Ask: Typed,
+		Short: "Forget a session in doubt; the next call logs in",
+		Place: "session", Key: Key{Press: "X", Hint: "reset", Help: "forget a session in doubt (asks); the next call logs in"},
+		Words: Question{Title: "Reset session", Verb: "Reset", Ask: "Forget the stored session?", Risk: "The next call logs in, and every other session of this account ends.", Done: "Forgotten."}},
+
+	{Name: "approval.approve", Effect: Write, Ask: Typed, Need: api.MayApprove, Event: "approval.approved", Args: args("ID"), Short: "Approve another person's write",
+		Place: "approvals", Key: Key{Press: "P", Hint: "approve", Help: "approve this write (asks)"},
+		Words: Question{Title: "Approve", Verb: "Approve", Ask: "Approve this write?", Done: "Approved."}},
+	{Name: "approval.deny", Effect: Write, Ask: YesNo, Need: api.MayApprove, Event: "approval.denied", Args: args("ID"), Short: "Deny another person's write",
+		Place: "approvals", Key: Key{Press: "N", Hint: "deny", Help: "deny this write (asks)"},
+		Words: Question{Title: "Deny", Verb: "Deny", Ask: "Deny this write?", Done: "Denied."}},
+	{Name: "event.replay", Effect: Send, Ask: YesNo, Need: api.MayHooks, With: map[string]string{"to": string(api.MayExport)}, Event: "-", Args: args("HOOKID"),
+		Short: "Send one stored event again, to an address or through our own receiver",
+		Place: "events", Key: Key{Press: "w", Hint: "replay", Help: "send the event again to a URL (asks)"},
+		Words: Question{Title: "Replay event", Verb: "Send", Ask: "Send event {id} again?", Done: "Sent."}},
+	{Name: "event.forward", Effect: Send, Need: api.MayExport, Event: "-", Short: "Send each new event on to an address, until interrupted", Without: map[Surface]string{
+		Screen: "runs until interrupted", Remote: "sends to an address of the caller's choice"}},
+}

@@ -1,0 +1,48 @@
+package field
+
+import (
+	"opdeck/api"
+	"opdeck/api/untrusted"
+)
+
+// Customers are the fields of a customer that lists show.
+var Customers = newCatalogue(
+	Field[api.Customer]{Name: "name", JSON: "name", Kind: Text, About: "a part of the name", Example: "name:acme", Sortable: true,
+		Column: Column{Min: 16, Flex: 3}, Text: api.Customer.FullName},
+	Field[api.Customer]{Name: "type", Aliases: []string{"kind"}, JSON: "type", Kind: Code, About: "individual or corporate", Example: "type:corporate",
+		Sortable: true, Column: Column{Min: 10}, Text: func(c api.Customer) untrusted.Text { return c.Type }},
+	Field[api.Customer]{Name: "status", JSON: "status", Kind: Code, About: "the service's status word", Example: "status:NEW", Sortable: true,
+		Column: Column{Min: 12}, Text: func(c api.Customer) untrusted.Text { return c.Status }},
+	Field[api.Customer]{Name: "cuid", Aliases: []string{"id"}, JSON: "cuid", Kind: ID, About: "the customer's identifier, or its beginning",
+		Example: "cuid:DqCsgSE", Column: Column{Min: 13, Max: 26, Flex: 1, HidePriority: 2, CutMiddle: true},
+		Text: func(c api.Customer) untrusted.Text { return c.CUID }},
+	Field[api.Customer]{Name: "updated", JSON: "updatedAt", Kind: Time, About: "when it last changed", Example: "updated<2d",
+		Column: Column{Min: 16, HidePriority: 3}, Time: func(c api.Customer) api.Time { return c.UpdatedAt }},
+)
+
+// Documents are the fields of a document that is attached to an operation.
+var Documents = newCatalogue(
+	Field[api.Document]{Name: "id", Aliases: []string{"guid"}, JSON: "guid", Kind: ID, About: "the document's identifier",
+		Text: func(d api.Document) untrusted.Text { return d.GUID }},
+	Field[api.Document]{Name: "name", Aliases: []string{"file"}, JSON: "fileName", Kind: Text, About: "the file's name",
+		Text: func(d api.Document) untrusted.Text { return d.FileName }},
+	Field[api.Document]{Name: "type", JSON: "docType", Kind: Code, About: "the kind of document",
+		Text: func(d api.Document) untrusted.Text { return d.DocType }},
+	Field[api.Document]{Name: "size", JSON: "size", Kind: Count, About: "bytes", Count: func(d api.Document) int { return int(d.Size) }},
+	Field[api.Document]{Name: "description", JSON: "info", Kind: Text, About: "the description",
+		Text: func(d api.Document) untrusted.Text { return d.Info }},
+	Field[api.Document]{Name: "locked", JSON: "isLock", Kind: Flag, About: "it cannot be removed",
+		Flag: func(d api.Document) bool { return d.IsLock }},
+	Field[api.Document]{Name: "created", JSON: "createAt", Kind: Time, About: "when it was uploaded",
+		Time: func(d api.Document) api.Time { return d.CreateAt }},
+)
+
+// PathLabel words a path of an operation's record, those of its documents included:
+// "documents[g-1].isLock" is "documents[g-1].locked".
+func PathLabel(path string) string {
+	label := Operations.Label(path)
+	if head, rest, ok := cutItem(label); ok {
+		return head + "." + Documents.Label(rest)
+	}
+	return label
+}

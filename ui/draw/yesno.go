@@ -1,0 +1,9 @@
+package draw
+
+// YesNo is a flag as a word.
+func YesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,373 @@
+// Package list is the one list screen: a table with a filter above it that acts
+// while it is typed, a page of text over it, and the state of its reads. A screen
+// embeds a List and says what is its own (Screen): what it reads, what its rows
+// are, what stands above them, and its keys.
+package list
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// Screen is what a screen adds to its List. All methods are called from the
+// update loop; none of them may wait.
+type Screen interface {
+	// Answer takes every message that is no key.
+	Answer(tea.Msg) (ui.Action, tea.Cmd)
+	// OwnKey takes a key that is no text; false leaves it to the list.
+	OwnKey(keymap.Press) (ui.Action, tea.Cmd, bool)
+	// Reload reads the rows anew.
+	Reload() tea.Cmd
+	// Filtered shows what the list's Filter lets through. live: it is still being
+	// typed, and what leaves a trace or costs a call waits for enter.
+	Filtered(live bool) tea.Cmd
+	// ReadOn reads further rows when the cursor comes near the edge of what was
+	// read; it is asked after each move.
+	ReadOn() tea.Cmd
+	// Above is what stands over the table while no filter is typed.
+	Above() []string
+	// Empty stands in the place of rows; List.NoRows words the usual cases.
+	Empty() widget.Notice
+	// HelpKeys are the keys of the list, or of the page when one is open.
+	HelpKeys() []keymap.Key
+	// Refresh brings up to date what depends on the row under the cursor or on
+	// time, as keys that are off; it is called after each message.
+	Refresh()
+	// NextChange is when time alone changes what is shown; zero: never.
+	NextChange(now time.Time) time.Time
+}
+
+// Spec is what does not change of a list of records T.
+type Spec[T any] struct {
+	Title   string
+	Place   ui.Place
+	Origin  string // of the rows: "inbox"
+	Class   string // budget class that a reload costs; empty: none
+	Reading string // "Reading the inbox …"
+	None    string // "No event matches the filter."
+	Further string // "No event matches among those read so far."; empty: all is read
+
+	Columns func(w int) []widget.Column // in a window of w cells; nil: the screen sets them
+	Marks   bool                        // rows can be marked
+	NoGap   bool                        // no space between the row's sign and its first cell
+
+	Language *filter.Table[T]
+	Example  string                              // a filter, as a hint
+	Start    string                              // the filter to begin with; one that is wrong counts as none
+	Cover    func(filter.Expr[T]) filter.Expr[T] // as the person may use it; nil: as it is
+	Records  iter.Seq[T]                         // those that were read, the newest first: their values are offered
+	// Ask finds values to offer elsewhere, in a command; nil: Records has them.
+	Ask func(ctx context.Context, field, typed string) []string
+}
+
+// List is the state of a list screen. It implements ui.Screen but for Init.
+type List[T any] struct {
+	Env    *ui.Env
+	Table  *widget.Table
+	Loads  *ui.Loads // the rows
+	More   *ui.Loads // further rows
+	At     time.Time // when the rows were read
+	Err    *api.Error
+	Loaded bool   // the first read was answered
+	Doing  string // "exporting", while it is under way
+	Page   *Page  // over the list; nil: none
+
+	Filter  filter.Expr[T] // what is shown
+	Applied filter.Expr[T] // what was confirmed by enter
+	Text    string         // Applied as it was typed
+
+	spec   Spec[T]
+	screen Screen
+	rows   widget.Source
+	bar    *widget.FilterBar // the filter while it is typed; nil: none
+	seek   *ui.Loads         // values to offer
+	above  []string
+	w, h   int
+	foot   int       // lines that the screen draws below the table
+	due    time.Time // when time alone changes what is shown
+}
+
+// New makes a list of rows; screen is what embeds it.
+func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *List[T] {
+	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec, Loads: env.Loads(), More: env.Loads(), seek: env.Loads(),
+		Table: widget.NewTable(env.Theme, env.Keys, spec.Marks)}
+	if spec.Columns != nil {
+		l.Table.SetColumns(spec.Columns(0)...)
+	}
+	if !spec.NoGap {
+		l.Table.Apart()
+	}
+	if e, err := l.parse(spec.Start); err == nil {
+		l.Filter, l.Applied, l.Text = e, e, strings.TrimSpace(spec.Start)
+	}
+	return l
+}
+
+// Update implements ui.Screen.
+func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	var action ui.Action
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case keymap.Press:
+		action, cmd = l.key(msg)
+	case offersMsg:
+		l.offered(msg)
+	case answer:
+		if msg.loads.Current(msg.Ticket) {
+			action, cmd = msg.then()
+		}
+	default:
+		action, cmd = l.screen.Answer(msg)
+	}
+	l.refresh()
+	return action, cmd
+}
+
+// key takes a key: text, the screen's own keys, then those of every list.
+func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
+	switch {
+	case l.bar != nil:
+		return l.typing(msg)
+	case l.Page != nil && l.Page.View.Searching():
+		l.Page.View.Update(msg)
+		return nil, nil
+	}
+	if action, cmd, ok := l.screen.OwnKey(msg); ok {
+		return action, cmd
+	}
+	k := l.Env.Keys
+	back := k.Global.Back.Match(msg) || k.Global.Quit.Match(msg)
+	switch {
+	case k.Global.Reload.Match(msg):
+		return nil, l.screen.Reload()
+	case l.Page != nil && back:
+		if !l.Page.View.Clear() {
+			l.Close()
+		}
+		return ui.Handled{}, nil
+	case l.Page != nil:
+		l.Page.View.Update(msg)
+		return nil, nil
+	case back:
+		return l.back()
+	case k.List.Filter.Match(msg):
+		return nil, l.openFilter()
+	}
+	l.Table.Update(msg)
+	return nil, l.screen.ReadOn()
+}
+
+// back undoes one thing at a time: the marks, then the filter.
+func (l *List[T]) back() (ui.Action, tea.Cmd) {
+	switch {
+	case l.Table.Unmark():
+		return ui.Handled{}, nil
+	case !l.Filter.Empty():
+		l.Show(filter.Expr[T]{}, "")
+		return ui.Handled{}, l.screen.Filtered(false)
+	}
+	return nil, nil
+}
+
+// Then is what is done with an answer, in the update loop.
+type Then func() (ui.Action, tea.Cmd)
+
+type answer struct {
+	ui.Ticket
+	loads *ui.Loads
+	then  Then
+}
+
+// Read reads in a command, which owns copies of what it needs and returns what is
+// done with the answer. An answer to an older read of the same loads is dropped.
+func (l *List[T]) Read(loads *ui.Loads, read func(ctx context.Context) Then) tea.Cmd {
+	t, ctx := loads.Next(l.Env.Ctx)
+	return func() tea.Msg { return answer{t, loads, read(ctx)} }
+}
+
+// ReadOn implements Screen for a list that is read at once.
+func (l *List[T]) ReadOn() tea.Cmd { return nil }
+
+// Refresh implements Screen for one that does nothing then.
+func (l *List[T]) Refresh() {}
+
+// NextChange implements Screen for one that shows nothing that time alone changes.
+func (l *List[T]) NextChange(time.Time) time.Time { return time.Time{} }
+
+// Changed is called after each change of the rows.
+func (l *List[T]) Changed() { l.Table.SetSource(l.rows) }
+
+// Failed notes how a read ended, and reports whether it failed.
+func (l *List[T]) Failed(err error) bool {
+	l.Loaded, l.Err = true, api.AsError(err)
+	return err != nil
+}
+
+// refresh lays the screen out: View draws what stands here.
+func (l *List[T]) refresh() {
+	l.screen.Refresh()
+	if l.Page != nil {
+		l.Page.lay(l.w, l.h)
+		return
+	}
+	l.Table.SetNotice(l.screen.Empty())
+	if l.bar != nil {
+		l.above = l.bar.Lines(l.Env.Theme, l.w)
+	} else {
+		l.above = l.screen.Above()
+	}
+	room := max(l.h/2, 1)
+	if l.rows.Len() == 0 {
+		room = l.h
+	}
+	l.above = l.above[:min(len(l.above), room)]
+	l.Table.SetSize(l.w, max(l.h-len(l.above)-l.foot, 1))
+}
+
+// SetFoot keeps n lines below the table for the screen; Foot is n.
+func (l *List[T]) SetFoot(n int) { l.foot = n }
+
+// Foot is how many lines below the table are the screen's.
+func (l *List[T]) Foot() int { return l.foot }
+
+// Typed reports whether a filter is being typed.
+func (l *List[T]) Typed() bool { return l.bar != nil }
+
+// Size is the size of the screen in cells.
+func (l *List[T]) Size() (w, h int) { return l.w, l.h }
+
+// View implements ui.Screen.
+func (l *List[T]) View() string { return strings.Join(l.Lines(), "\n") }
+
+// Lines is the view in lines; rows that look as before are the same strings.
+func (l *List[T]) Lines() []string {
+	if l.Page != nil {
+		return l.Page.View.Lines()
+	}
+	lines := append(draw.Lay(l.above, l.w, len(l.above)), l.Table.Lines()...)
+	if len(lines) != l.h {
+		lines = draw.Lay(lines, l.w, l.h)
+	}
+	return lines
+}
+
+// SetSize implements ui.Screen.
+func (l *List[T]) SetSize(w, h int) {
+	if l.spec.Columns != nil && w != l.w {
+		l.Table.SetColumns(l.spec.Columns(w)...)
+	}
+	l.w, l.h = w, h
+	l.refresh()
+}
+
+// Counts implements ui.Ticker. Like Update it is called by the loop, and brings
+// up to date what time alone has changed.
+func (l *List[T]) Counts(now time.Time) time.Time {
+	if !l.due.IsZero() && !now.Before(l.due) {
+		l.refresh()
+	}
+	l.due = l.screen.NextChange(now)
+	return l.due
+}
+
+// Keys implements ui.Screen.
+func (l *List[T]) Keys() []keymap.Key {
+	switch {
+	case l.bar != nil:
+		return widget.FilterKeys(l.Env.Keys)
+	case l.Page != nil && l.Page.View.Seeking():
+		return l.Page.View.Hints()
+	}
+	return l.screen.HelpKeys()
+}
+
+// Editing implements ui.Screen.
+func (l *List[T]) Editing() bool { return l.bar != nil || l.Page != nil && l.Page.View.Searching() }
+
+// Unsaved implements ui.UnsavedText.
+func (l *List[T]) Unsaved() string {
+	if l.bar != nil && l.bar.Value() != l.Text {
+		return "The filter you typed."
+	}
+	return ""
+}
+
+// Title implements ui.Screen.
+func (l *List[T]) Title() string { return l.spec.Title }
+
+// Place implements ui.Screen.
+func (l *List[T]) Place() ui.Place { return l.spec.Place }
+
+// Source implements ui.Screen.
+func (l *List[T]) Source() ui.Source {
+	src := ui.Source{Origin: l.spec.Origin, At: l.At, Class: l.spec.Class, Loading: l.Loads.Busy() || l.More.Busy()}
+	if l.Err != nil {
+		src.Problem = l.Err.Public
+	}
+	return src
+}
+
+// NoRows words why there are no rows: what went wrong, that they are being read,
+// that the filter lets none through, else none. on is the key that reads on;
+// empty when everything was read.
+func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
+	k := l.Env.Keys
+	clears, changes := k.Global.Back.Help().Key+" clears it", k.List.Filter.Help().Key+" changes it"
+	switch {
+	case l.Err != nil:
+		return widget.Notice{Tone: theme.Bad, Text: l.Err.Public, Hint: strings.TrimSpace(l.Err.Hint + " " + k.Global.Reload.Help().Key + " tries again.")}
+	case !l.Loaded || l.Loads.Busy() && l.bar == nil:
+		return widget.Notice{Text: l.spec.Reading}
+	case l.Filter.Empty():
+		return none
+	case l.bar != nil && l.spec.Further != "": // its keys are text now
+		return widget.Notice{Text: l.spec.Further, Hint: k.Form.Submit.Help().Key + " looks through all of them"}
+	case l.bar != nil:
+		return widget.Notice{Text: l.spec.None}
+	case on != "":
+		return widget.Notice{Text: l.spec.Further, Hint: on + " reads older ones; of the filter, " + changes + ", " + clears}
+	}
+	return widget.Notice{Text: l.spec.None, Hint: changes + ", " + clears}
+}
+
+// Head is the line over the table: what is shown, the filter, and what is under way.
+func (l *List[T]) Head(shown string) string {
+	th := l.Env.Theme
+	if l.Text != "" {
+		shown += th.Dim.Render("  / ") + th.Accent.Render(untrusted.Text(l.Text).Line(max(l.w-44, 10)))
+	}
+	if l.Doing != "" {
+		shown += th.Info.Render("  " + l.Doing + " …")
+	}
+	return shown
+}
+
+// NotReread says that the rows are those of an earlier read; nil when they are not.
+func (l *List[T]) NotReread() []string {
+	if l.Err == nil || l.rows.Len() == 0 {
+		return nil
+	}
+	th := l.Env.Theme
+	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read again: "+untrusted.Text(l.Err.Public).Line(200), l.w))}
+}
+
+// OneThing refuses to begin something while something else is under way.
+func (l *List[T]) OneThing() (ui.Action, bool) {
+	if l.Doing == "" {
+		return nil, false
+	}
+	return ui.Notify{Kind: ui.Refused, Text: "One thing at a time: " + l.Doing + "."}, true
+}

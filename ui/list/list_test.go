@@ -1,0 +1,272 @@
+package list
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+	"opdeck/ui/widget"
+)
+
+type fruit struct {
+	id, name string
+	weight   int64
+}
+
+var fruits = []fruit{{"1", "apple", 100}, {"2", "pear", 150}, {"3", "plum", 20}, {"4", "apricot", 40}}
+
+var language = filter.NewTable(
+	filter.Field[fruit]{Name: "name", Kind: filter.Text, Help: "its name", Example: "name:pl", Strings: func(f fruit) []string { return []string{f.name} }},
+	filter.Field[fruit]{Name: "weight", Kind: filter.Count, Help: "grams", Example: "weight>50", Count: func(f fruit) int64 { return f.weight }},
+	filter.Field[fruit]{Kind: filter.Free, Help: "contained in the name", Example: "apple", Strings: func(f fruit) []string { return []string{f.name} }})
+
+type loadedMsg struct {
+	ui.Ticket
+	list []fruit
+	err  error
+}
+
+// screen is a list of fruits.
+type screen struct {
+	*List[fruit]
+	rows    *Rows[fruit]
+	store   []fruit
+	err     error
+	reads   int
+	filters []string
+	refresh int
+	next    time.Time
+}
+
+func newScreen(env *ui.Env, start string) *screen {
+	s := &screen{store: fruits}
+	s.rows = NewRows(func(f fruit) string { return f.id }, func(f fruit) widget.Row {
+		return widget.Row{ID: f.id, Cells: []string{untrusted.Text(f.name).Line(20), fmt.Sprint(f.weight)}}
+	})
+	s.List = New(env, s, s.rows, Spec[fruit]{Title: "Fruits", Place: ui.Place{Kind: "fruits"}, Origin: "basket", Reading: "Reading …", None: "No fruit matches the filter.",
+		Columns: func(int) []widget.Column {
+			return []widget.Column{{Title: "name", Min: 10}, {Title: "weight", Min: 6, Align: widget.Right}}
+		},
+		Marks: true, Language: language, Example: "name:pl", Start: start, Records: s.rows.Each})
+	return s
+}
+
+func (s *screen) Init() tea.Cmd { return s.Reload() }
+func (s *screen) Reload() tea.Cmd {
+	t, _ := s.Loads.Next(s.Env.Ctx)
+	return func() tea.Msg { s.reads++; return loadedMsg{t, s.store, s.err} }
+}
+func (s *screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
+	if m, ok := msg.(loadedMsg); ok && s.Loads.Current(m.Ticket) && !s.Failed(m.err) {
+		s.rows.Set(m.list)
+		s.Changed()
+	}
+	return nil, nil
+}
+func (s *screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
+	f, on := s.rows.Find(s.ItemID())
+	if on && s.Page == nil && s.Env.Keys.List.Open.Match(msg) {
+		s.Open(f.id, func(int) []string { return []string{"about the " + f.name, "second line"} })
+		return nil, nil, true
+	}
+	return nil, nil, false
+}
+func (s *screen) Filtered(live bool) tea.Cmd {
+	s.filters = append(s.filters, fmt.Sprint(s.Filter, live))
+	s.rows.Narrow(func(f fruit) bool { return s.Filter.Match(f, s.Env.Now()) })
+	s.Changed()
+	return nil
+}
+func (s *screen) ReadOn() tea.Cmd { return nil }
+func (s *screen) Above() []string {
+	return append([]string{s.Head(fmt.Sprint(s.rows.Len(), " fruits"))}, s.NotReread()...)
+}
+func (s *screen) Empty() widget.Notice {
+	return s.NoRows(widget.Notice{Text: "There is no fruit."}, "")
+}
+func (s *screen) HelpKeys() []keymap.Key             { return keymap.All(s.Env.Keys.List) }
+func (s *screen) Refresh()                           { s.refresh++ }
+func (s *screen) NextChange(now time.Time) time.Time { return s.next }
+
+func open(t *testing.T, start string) (*uitest.Run, *screen, *uitest.Clock) {
+	t.Helper()
+	var s *screen
+	clock := uitest.NewClock()
+	r := shelltest.Open(t, clock, func(env *ui.Env, _ ui.Place) ui.Screen { s = newScreen(env, start); return s }, ui.Place{Kind: "fruits"})
+	return r, s, clock
+}
+
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(r.View(), w) {
+			t.Errorf("%q is not on screen\n%s", w, r.View())
+		}
+	}
+}
+
+func TestTheFilterActsWhileItIsTyped(t *testing.T) {
+	r, s, _ := open(t, "")
+	has(t, r, "4 fruits", "1 of 4")
+	r.Send(uitest.Key("/"), uitest.Type("name:ap"))
+	has(t, r, "/ name:ap", "1 of 2", "apple", "apricot", "enter apply  esc as before  tab complete")
+	r.Send(uitest.Type(" size:1"))
+	has(t, r, `There is no field "size"`, "showing the last right filter: name:ap size") // "size" alone was a word
+	r.Send(uitest.Key("enter"))                                                          // what is wrong is not applied, and stays to be corrected
+	has(t, r, `There is no field "size"`)
+	r.Send(uitest.Key("esc"))
+	has(t, r, "4 fruits", "1 of 4")
+	r.Send(uitest.Key("/"), uitest.Type("name:p weight>=100"), uitest.Key("enter"))
+	has(t, r, "2 fruits  / name:p weight>=100")
+	if last := s.filters[len(s.filters)-1]; last != "name:p weight>=100 false" {
+		t.Errorf("confirmed as %q", last)
+	}
+	r.Send(uitest.Key("/"), uitest.Type(" x"))
+	has(t, r, "No fruit matches the filter.")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "No fruit matches the filter.", "/ changes it, esc clears it")
+	r.Send(uitest.Key("esc"))
+	has(t, r, "4 fruits")
+}
+
+func TestATypedFilterIsNotLostUnasked(t *testing.T) {
+	r, _, _ := open(t, "")
+	r.Send(uitest.Key("/"), uitest.Type("p"), uitest.Key("ctrl+c"))
+	has(t, r, "The filter you typed.")
+}
+
+func TestABeginning(t *testing.T) {
+	_, s, _ := open(t, "name:plum")
+	if s.Text != "name:plum" || s.Filter.Empty() || s.Applied.Empty() {
+		t.Errorf("begins with %q", s.Text)
+	}
+	if _, s, _ = open(t, "size:1"); s.Text != "" || !s.Filter.Empty() {
+		t.Errorf("a wrong filter is taken: %q", s.Text)
+	}
+}
+
+// TestValuesOfWhatWasReadAreOffered, each once, what is odd never.
+func TestValuesOfWhatWasReadAreOffered(t *testing.T) {
+	r, s, _ := open(t, "")
+	s.store = append(fruits[:len(fruits):len(fruits)], fruit{"5", "pear", 1}, fruit{"6", "x\x1b[2J", 1})
+	r.Send(uitest.Key("r"), uitest.Key("/"), uitest.Type("name:"))
+	has(t, r, "tab pear  apple  plum  apricot")
+	r.Send(uitest.Key("tab"), uitest.Key("tab"))
+	has(t, r, "/ name:apple", "1 of 1")
+}
+
+// TestValuesAreAskedInACommand that the next key cancels.
+func TestValuesAreAskedInACommand(t *testing.T) {
+	r, s, _ := open(t, "")
+	asked := 0
+	s.spec.Ask = func(ctx context.Context, field, typed string) []string {
+		asked++
+		if ctx.Err() != nil {
+			return []string{"OLD"}
+		}
+		return []string{field + typed}
+	}
+	r.Send(uitest.Key("/"), uitest.Type("name"))
+	_, late := s.Update(keymap.Parse(":"))
+	if asked != 0 || late == nil {
+		t.Fatal("asked in the update loop, or not at all")
+	}
+	r.Send(uitest.Key("q"), late())
+	has(t, r, "tab nameq")
+	if strings.Contains(r.View(), "OLD") {
+		t.Errorf("an answer to an older question is shown\n%s", r.View())
+	}
+}
+
+func TestAPageOverTheList(t *testing.T) {
+	r, _, _ := open(t, "")
+	r.Send(uitest.Keys("down", "enter"))
+	has(t, r, "about the pear")
+	r.Send(uitest.Key("/"), uitest.Type("second"))
+	has(t, r, "enter find")
+	r.Send(uitest.Key("enter"), uitest.Key("esc"))
+	has(t, r, "about the pear")
+	r.Send(uitest.Key("esc"))
+	has(t, r, "4 fruits", "2 of 4")
+}
+
+func TestEscUndoesOneThingAtATime(t *testing.T) {
+	r, s, _ := open(t, "")
+	r.Send(uitest.Key("/"), uitest.Type("p"), uitest.Keys("enter", " ", " "))
+	has(t, r, "2 marked")
+	r.Send(uitest.Key("esc"))
+	if len(s.Table.Marked()) != 0 || s.Text == "" {
+		t.Error("esc unmarks first")
+	}
+	r.Send(uitest.Key("esc"))
+	if s.Text != "" {
+		t.Error("then it clears the filter")
+	}
+	r.Send(uitest.Key("esc"))
+	has(t, r, "Leave the console?")
+}
+
+func TestAFailedRead(t *testing.T) {
+	r, s, _ := open(t, "")
+	s.err = fmt.Errorf("broken")
+	r.Send(uitest.Key("r"))
+	has(t, r, "4 fruits", "Not read again:")
+	s.rows.Set(nil)
+	s.Changed()
+	r.Send(uitest.Key("r"))
+	has(t, r, "r tries again.")
+	s.store, s.err = nil, nil
+	r.Send(uitest.Key("r"))
+	has(t, r, "There is no fruit.")
+	_, reading := s.Update(keymap.Parse("r"))
+	has(t, r, "Reading …")
+	s.Update(reading())
+}
+
+// state is all that the screen holds, but for what its table keeps as drawn.
+func (s *screen) state() string {
+	from, to := s.Table.Visible()
+	return fmt.Sprintf("%+v %d %d %d %s %v %d %d", *s.List, s.Table.Cursor(), from, to, s.Table.SelectedID(), s.Table.Marked(), s.Table.Width(0), s.refresh)
+}
+
+// TestViewChangesNothing: it draws what Update, SetSize and Counts laid out, the
+// same each time.
+func TestViewChangesNothing(t *testing.T) {
+	r, s, clock := open(t, "")
+	for _, keys := range [][]string{{"down"}, {"/", "p"}, {"enter"}, {"enter"}, {"esc"}} {
+		r.Send(uitest.Keys(keys...))
+		first := s.View()
+		before := s.state()
+		if s.View() != first {
+			t.Error("the second view is another")
+		}
+		if after := s.state(); after != before {
+			t.Errorf("after %v View changed the screen from\n%s to\n%s", keys, before, after)
+		}
+	}
+	s.next = clock.Now().Add(time.Minute)
+	s.Counts(clock.Now())
+	before := s.refresh
+	if s.Counts(clock.Now().Add(time.Minute)); s.refresh != before+1 {
+		t.Error("what time alone changes is not brought up to date")
+	}
+}
+
+func TestEverySize(t *testing.T) {
+	r, _, _ := open(t, "")
+	shelltest.Sizes(r)
+	r.Send(uitest.Key("/"), uitest.Type("size:1"))
+	shelltest.Sizes(r)
+	r.Send(uitest.Keys("esc", "enter"))
+	shelltest.Sizes(r)
+}

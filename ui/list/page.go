@@ -1,0 +1,38 @@
+package list
+
+import "opdeck/ui/widget"
+
+// Page is a text over the list: a record, a report.
+type Page struct {
+	ID   string // of the record that it is about; empty: of none
+	View *widget.Viewer
+
+	fill func(w int) []string
+}
+
+// Open puts a page over the list; fill draws its lines for a width, anew after
+// each message.
+func (l *List[T]) Open(id string, fill func(w int) []string) *Page {
+	l.Page = &Page{ID: id, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
+	return l.Page
+}
+
+// Close goes back to the list.
+func (l *List[T]) Close() { l.Page = nil }
+
+func (p *Page) lay(w, h int) {
+	p.View.SetSize(w, h)
+	p.View.SetLines(p.fill(w))
+}
+
+// Seeking reports whether hits are looked for in the page: the screen's keys go to
+// the search then.
+func (l *List[T]) Seeking() bool { return l.Page != nil && l.Page.View.Seeking() }
+
+// ItemID is the id of the record on the page, else of the one under the cursor.
+func (l *List[T]) ItemID() string {
+	if l.Page != nil {
+		return l.Page.ID
+	}
+	return l.Table.SelectedID()
+}

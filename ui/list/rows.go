@@ -1,0 +1,86 @@
+package list
+
+import (
+	"slices"
+
+	"opdeck/ui/widget"
+)
+
+// Rows is the records that a screen holds, in the order of the screen. It
+// implements widget.Source.
+type Rows[T any] struct {
+	id    func(T) string
+	draw  func(T) widget.Row
+	all   []T
+	shown []T            // of all, what the filter lets through
+	at    map[string]int // by id, in shown
+	match func(T) bool   // nil: all
+}
+
+// NewRows makes rows; draw makes the row of a record.
+func NewRows[T any](id func(T) string, draw func(T) widget.Row) *Rows[T] {
+	return &Rows[T]{id: id, draw: draw}
+}
+
+// Set replaces the records.
+func (r *Rows[T]) Set(all []T) {
+	r.all = all
+	r.index()
+}
+
+// Narrow shows only what match lets through; nil shows all.
+func (r *Rows[T]) Narrow(match func(T) bool) {
+	r.match = match
+	r.index()
+}
+
+func (r *Rows[T]) index() {
+	r.shown = r.all
+	if r.match != nil {
+		r.shown = nil
+		for _, record := range r.all {
+			if r.match(record) {
+				r.shown = append(r.shown, record)
+			}
+		}
+	}
+	r.at = make(map[string]int, len(r.shown))
+	for i, record := range r.shown {
+		r.at[r.id(record)] = i
+	}
+}
+
+// All lists the records, the filtered ones included.
+func (r *Rows[T]) All() []T { return r.all }
+
+// Each yields the records, the filtered ones included.
+func (r *Rows[T]) Each(yield func(T) bool) { slices.Values(r.all)(yield) }
+
+// Shown lists the records that the filter lets through.
+func (r *Rows[T]) Shown() []T { return r.shown }
+
+// Find finds a record by id, among all that are held.
+func (r *Rows[T]) Find(id string) (T, bool) {
+	if i, ok := r.at[id]; ok {
+		return r.shown[i], true
+	}
+	if i := slices.IndexFunc(r.all, func(record T) bool { return r.id(record) == id }); i >= 0 && id != "" {
+		return r.all[i], true
+	}
+	var none T
+	return none, false
+}
+
+// Len implements widget.Source.
+func (r *Rows[T]) Len() int { return len(r.shown) }
+
+// IndexOf implements widget.Source.
+func (r *Rows[T]) IndexOf(id string) int {
+	if i, ok := r.at[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// Row implements widget.Source.
+func (r *Rows[T]) Row(i int) widget.Row { return r.draw(r.shown[i]) }

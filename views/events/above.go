@@ -1,0 +1,92 @@
+package events
+
+import (
+	"strings"
+
+	"opdeck/internal/domain/receiver"
+	"opdeck/ui/draw"
+	"opdeck/ui/theme"
+)
+
+// Above implements list.Screen: what is shown, and why it may be less than there is.
+func (s *Screen) Above() []string {
+	th := s.env.Theme
+	w, h := s.Size()
+	warnings := s.warnings(w)
+	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w)) == 0 {
+		return s.switchOn(w, h)
+	}
+	head := th.Strong.Render(draw.Plural(s.rows.Len(), "event", "events"))
+	if s.older != 0 {
+		head += th.Dim.Render(", older ones above")
+	}
+	if s.follow {
+		head += th.Good.Render("  " + th.Signs.Down + " following")
+	} else {
+		head += th.Dim.Render("  " + th.Signs.Off + " not following, " + s.keys.Follow.Help().Key + " does")
+	}
+	for _, x := range []struct {
+		st   receiver.Status
+		sign string
+	}{{receiver.Quarantined, th.Signs.Locked}, {receiver.Conflict, th.Signs.Bad}} {
+		if n := s.counts[x.st]; n > 0 {
+			head += th.Bad.Render("  " + x.sign + " " + draw.Count(int(n)) + " " + string(x.st))
+		}
+	}
+	return append([]string{s.Head(head)}, warnings...)
+}
+
+// unheard says that nothing is received here, and what to do: in a small window
+// less of why.
+func (s *Screen) unheard(w int) string {
+	cure := s.keys.Settings.Help().Key + " shows where the service sends."
+	return draw.Fitting(w, "No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand. "+cure,
+		"No receiver runs here: set [webhooks] listen. "+cure, "No receiver here. "+cure, "No receiver here; "+s.keys.Settings.Help().Key+" tells more.")
+}
+
+// warnings say why less may be shown than there is.
+func (s *Screen) warnings(w int) []string {
+	th := s.env.Theme
+	var out []string
+	warn := func(tone theme.Tone, l string) {
+		out = append(out, th.Tone(tone).Render(draw.Cut(th.Signs.Warn+" "+l, w)))
+	}
+	if r := s.rhythm; r.Known {
+		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
+			r.Deaf = true
+			cure := s.keys.Settings.Help().Key + " shows where the service sends."
+			warn(theme.Bad, draw.Fitting(w-2, "The feed may be deaf: "+r.String()+"; rows may be out of date. "+cure, "The feed may be deaf: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
+				"The feed may be deaf. "+s.keys.Settings.Help().Key+" tells more."))
+		}
+	}
+	if s.broken != nil {
+		warn(theme.Warn, "The live feed stopped: "+line(s.broken.Public, 200)+" r starts it again.")
+	}
+	for _, l := range s.troubles(w) {
+		warn(theme.Warn, l)
+	}
+	out = append(out, s.NotReread()...)
+	if s.cfg.Listen == "" && len(s.rows.All()) > 0 {
+		out = append(out, th.Dim.Render(s.unheard(w)))
+	}
+	return out
+}
+
+// switchOn is the page that stands here while no receiver is configured and
+// nothing has come by other ways.
+func (s *Screen) switchOn(w, h int) []string {
+	th := s.env.Theme
+	out := []string{th.Title.Render(draw.Cut("No receiver is configured", w)), ""}
+	say := func(l string) {
+		out = append(out, draw.Wrap(l, max(w, 1))...)
+		out = append(out, "")
+	}
+	say("The service sends a webhook for each change. To receive them, add to the config:")
+	for _, l := range strings.Split("[webhooks]\nlisten = \"127.0.0.1:8788\"  # where to listen\npath = \"/hooks\"\nverify = \"jwt\"             # how a delivery proves its origin\nsecret_env = \"OPDECK_HOOK_SECRET\"", "\n") {
+		out = append(out, th.Accent.Render(draw.Cut("  "+l, w)))
+	}
+	out = append(out, "")
+	say("and start again. Outside this host it needs TLS, or a proxy in front of it. opdeck event listen receives without the console.")
+	say(s.keys.Settings.Help().Key + " shows where the service sends now, and changes it. " + s.env.Keys.Global.Reload.Help().Key + " looks whether events came by other processes.")
+	return draw.Lay(out, w, h)
+}
