@@ -2,6 +2,7 @@ package plain
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,8 +49,10 @@ var saidHelp = map[string]string{"item.copy": "says the id.", "item.copyjson": "
 // quiet are the keys after which the screen is not said again.
 var quiet = map[string]bool{"zone": true, "activity": true, "item.copy": true, "item.copyjson": true, "item.raw": true}
 
-// wordOf is the command's name: the last part of the key's name.
-func wordOf(k keymap.Key) string { return k.Name[strings.LastIndexByte(k.Name, '.')+1:] }
+// opensPlace reports whether a key goes to one of the numbered places.
+func (h *Host) opensPlace(k keymap.Key) bool {
+	return slices.ContainsFunc(keymap.All(h.sh.Map().Global)[:8], func(p keymap.Key) bool { return p.Name == k.Name })
+}
 
 // commands are those of the screen, or of the main menu, and those of every place.
 // A name belongs to the first that has it.
@@ -108,16 +111,16 @@ func (h *Host) everywhere(k keymap.Key) bool {
 }
 
 func (h *Host) keyCommand(k keymap.Key) command {
-	shown := k.Binding.Help()
-	c := command{name: wordOf(k), alias: strings.ReplaceAll(shown.Desc, " ", "-"), key: shown.Key, help: k.Long + ".", why: k.Why(), press: &k,
+	c := command{name: k.Word, alias: k.Name[strings.LastIndexByte(k.Name, '.')+1:], key: k.Binding.Help().Key, help: k.Long + ".", why: k.Why(), press: &k,
 		do: func(ctx context.Context, arg string) error { return h.key(ctx, k, arg) }}
-	if strings.HasPrefix(k.Name, "go.") {
+	place := h.opensPlace(k)
+	if place {
 		c.key = "" // numbers are rows
 	}
 	if said := saidHelp[k.Name]; said != "" {
 		c.help = said
 	}
-	if strings.Contains(k.Name, ".") && !h.home && h.content().Table != nil && !strings.HasPrefix(k.Name, "go.") && !wholeLine[k.Name] {
+	if strings.Contains(k.Name, ".") && !h.home && h.content().Table != nil && !place && !wholeLine[k.Name] {
 		c.args = "[NUMBER]"
 	}
 	return c
@@ -234,20 +237,21 @@ func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 			}
 		}
 	}
-	l, g := h.sh.Map().List, h.sh.Map().Global
+	m := h.sh.Map()
+	l, g := m.List, m.Global
 	switch {
 	case k.Name == l.Open.Name && arg != "" && !h.home && h.sh.Top().Place().Kind == ui.KindCompliance:
 		return h.openID(ctx, ui.KindCompliance, arg)
 	case k.Name == l.Open.Name && arg != "" && !h.home, k.Name == g.OpenID.Name && arg != "":
 		return h.openID(ctx, ui.KindOperation, arg)
-	case strings.HasSuffix(k.Name, ".documents") && arg != "":
+	case (k.Name == g.Documents.Name || k.Name == m.Operations.Documents.Name || k.Name == m.Operation.Documents.Name) && arg != "":
 		return h.openID(ctx, ui.KindDocuments, arg)
 	case k.Name == g.Operation.Name && arg != "":
 		return h.openID(ctx, ui.KindOperation, arg)
 	case k.Name == g.Compliance.Name && arg != "":
 		return h.openID(ctx, ui.KindCompliance, arg)
 	case k.Why() != "":
-		h.refused = wordOf(k)
+		h.refused = k.Word
 		return h.press(ctx, k) // the shell says why, and notes who was refused
 	}
 	h.arg = arg

@@ -95,7 +95,7 @@ func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions
 			return s
 		}
 		switch name {
-		case "documents.upload", "documents.replace", "operations.export", "audit.export":
+		case "document.upload", "document.replace", "operation.export", "audit.export":
 			return why
 		}
 		return ""

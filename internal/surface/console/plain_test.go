@@ -71,7 +71,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	}
 	p.say("restore", "Type yes to put back")
 	p.say("yes", "Done. Put back", "Documents, 3 rows.")
-	p.say("z", "restore cannot be used now. Nothing was removed")
+	p.say("z", "put-back cannot be used now. Nothing was removed")
 
 	file := filepath.Join(t.TempDir(), "new contract.txt")
 	if err := os.WriteFile(file, []byte("the new text"), 0o600); err != nil {

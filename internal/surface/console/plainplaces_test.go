@@ -70,7 +70,7 @@ func TestRolesAndReadOnly(t *testing.T) {
 	v.say("8", "role (viewer)")
 	v.say("menu")
 	v.say("6")
-	v.say("login", "login cannot be used now. This context is read-only")
+	v.say("login", "log-in cannot be used now. This context is read-only")
 	if err := v.leave(); err != nil {
 		t.Error(err)
 	}
@@ -95,7 +95,7 @@ func TestAuditAndEvents(t *testing.T) {
 	p.say("verify", "intact", "What was checked")
 	p.say("back")
 	p.say("menu")
-	p.say("7", "No event has come.")
+	p.say("7", "No event has come yet.")
 	p.say("settings", "At the service")
 	p.say("back")
 	p.say("codes", "numeric codes")
