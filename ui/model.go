@@ -1,9 +1,11 @@
 package ui
 
 import (
-	"strings"
+	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/keymap"
 )
 
 // Model is one screen as a program of its own, with its dialogs, notices and key
@@ -22,8 +24,9 @@ func Alone(o Options, p Place, screen func(*Env) Screen) Model {
 		return screen(env)
 	}
 	m := Model{New(o)}
+	others := append(keymap.All(m.keys.Global)[:places], m.keys.Global.OpenID)
 	m.keys.Allow(func(name string) (why string) {
-		if strings.HasPrefix(name, "go.") || name == m.keys.Global.OpenID.Name {
+		if slices.ContainsFunc(others, func(k keymap.Key) bool { return k.Name == name }) {
 			return "Only this screen is open here."
 		}
 		return ""
