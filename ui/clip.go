@@ -77,6 +77,10 @@ type copiedMsg struct {
 
 // copy sends text to the terminal, in a command.
 func (s *Shell) copy(c Copy) tea.Cmd {
+	if s.opt.Tell != nil {
+		s.opt.Tell(c)
+		return nil
+	}
 	seq, err := s.opt.Clip.Sequence(c.Text)
 	if err == nil && s.opt.Copy == nil {
 		err = ErrNoClip

@@ -37,6 +37,9 @@ func (s *Shell) notify(k Kind, line string) tea.Cmd {
 		s.notice = n
 	}
 	s.activity.note(now, k, line)
+	if s.opt.Tell != nil {
+		s.opt.Tell(Notify{k, line})
+	}
 	return nil
 }
 

@@ -101,6 +101,11 @@ func (s *Shell) overlayKey(o overlay, p keymap.Press) tea.Cmd {
 	if done {
 		s.remove(o)
 	}
+	return s.finish(o, a, cmd)
+}
+
+// finish does what a dialog left to be done.
+func (s *Shell) finish(o overlay, a Action, cmd tea.Cmd) tea.Cmd {
 	st := s.find(o.owner())
 	if st == nil {
 		st = s.top()

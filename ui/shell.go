@@ -46,6 +46,9 @@ type Options struct {
 	// OnPlace is told where the person is, and whether a question about a write is
 	// open, whenever that changes. It must not block. nil: nobody is told.
 	OnPlace func(At)
+	// Tell takes notices (Notify) and what is to be copied (Copy) where nothing is
+	// drawn. It must not block. nil: they are drawn, and sent to the terminal.
+	Tell func(Action)
 
 	Clip Clip
 	// Copy writes a terminal sequence past the frames; called in a command.

@@ -28,8 +28,8 @@ var journeyShapes = []string{
 	"mime=api:text/plain", "mime=api:none", "style=api:success", "refusal=*:200/own", "shape=*:numbers-as-text",
 }
 
-// spokenShapes are those that are tried in spoken mode, which waits for a person.
-var spokenShapes = []string{
+// plainShapes are those that are tried in the plain mode, which waits for a person.
+var plainShapes = []string{
 	"", "shape=api:booleans-as-text,shape=api:numbers-as-text", "under=application:item,under=share:item,under=link:data,under=finalize:item,under=customer-get:data",
 	"variant=customer-by-post,variant=hidden-application,variant=share-apart", "status=customer-get:500,status=application:500",
 	"status=customers:404/no-route,status=customer-get:404/no-route,variant=hidden-application", "mime=api:text/plain,style=api:success",
@@ -91,15 +91,14 @@ func TestJourneyByCommand(t *testing.T) {
 	}
 }
 
-// TestJourneySpoken: the same in lines of text.
-func TestJourneySpoken(t *testing.T) {
-	for _, spec := range spokenShapes {
+// TestJourneyPlain: the same in the plain mode.
+func TestJourneyPlain(t *testing.T) {
+	for _, spec := range plainShapes {
 		t.Run(strings.NewReplacer("/", " ", "=", " ").Replace(spec), func(t *testing.T) {
 			t.Parallel()
 			w, cuid, token := journeyOf(t, spec)
-			p := w.speak()
-			p.says("compliance", menu)
-			p.says("customer "+cuid, `(?s)Verification.*`+menu)
+			p := w.plainMode()
+			p.says("compliance "+cuid, `(?s)Verification.*`+menu)
 			p.says("share", `File with the token`)
 			p.says(w.home+"/token", `Type yes`)
 			p.says("yes", `(?s)Applied.*`+menu)
@@ -135,8 +134,8 @@ func TestJourneyOnScreen(t *testing.T) {
 	}
 }
 
-// speaker is the program in spoken mode (--plain).
-type speaker struct {
+// plainMode is the program in the plain mode (--plain).
+type plainMode struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -145,7 +144,7 @@ type speaker struct {
 	all   string
 }
 
-func (w *world) speak() *speaker {
+func (w *world) plainMode() *plainMode {
 	w.t.Helper()
 	cmd := exec.Command(binary, "--plain", "-c", "all")
 	cmd.Env = append([]string{"HOME=" + w.home, "PW=sandbox", "TZ=UTC"}, w.env...)
@@ -161,7 +160,7 @@ func (w *world) speak() *speaker {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p := &speaker{t: w.t, cmd: cmd, in: in, lines: make(chan string, 10_000)}
+	p := &plainMode{t: w.t, cmd: cmd, in: in, lines: make(chan string, 10_000)}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -179,11 +178,11 @@ func (w *world) speak() *speaker {
 	return p
 }
 
-// menu is what every menu says when it waits for a line.
-const menu = `A number, a command, or \? for help`
+// menu is what is said when a line is waited for.
+const menu = `A (number, a )?command, or \? for help`
 
 // says types a line and waits for an answer that matches.
-func (p *speaker) says(line, re string) {
+func (p *plainMode) says(line, re string) {
 	p.t.Helper()
 	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
 		p.t.Fatal(err)
@@ -191,7 +190,7 @@ func (p *speaker) says(line, re string) {
 	p.until(re)
 }
 
-func (p *speaker) until(re string) {
+func (p *plainMode) until(re string) {
 	p.t.Helper()
 	want, end := regexp.MustCompile(re), time.After(patience)
 	p.last = ""
@@ -215,7 +214,7 @@ func (p *speaker) until(re string) {
 	}
 }
 
-func (p *speaker) leave() {
+func (p *plainMode) leave() {
 	_ = p.in.Close()
 	for line := range p.lines {
 		p.all += line + "\n"

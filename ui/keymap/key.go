@@ -7,6 +7,7 @@ package keymap
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
 )
@@ -19,6 +20,7 @@ type Key struct {
 	Long   string // the sentence of the help screen
 	Writes bool   // changes something at the service; off when read-only
 	Extra  bool   // left out of the hint line, shown in the help
+	Word   string // names it where it is typed: "put-back"
 
 	off    string // why the screen has switched it off
 	barred string // why nobody may switch it on: read-only, role
@@ -29,7 +31,7 @@ type Key struct {
 func Bind(name, short, long string, keys ...string) Key {
 	return Key{
 		Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(show(keys), short)),
-		Name:    name, Long: long,
+		Name:    name, Long: long, Word: strings.ReplaceAll(strings.ToLower(short), " ", "-"),
 	}
 }
 

@@ -1,8 +1,14 @@
-// Package plain talks with a person line by line: menus with numbers, prompts,
-// questions and announcements, for screen readers and terminals that can do
-// nothing but print. It writes lines of safe text that end in LF and nothing
-// else: no escape sequence, no cursor movement, no line that is drawn twice.
-// Prompts are lines too, and end in a colon.
+// Package plain is the plain mode: the console for screen readers and for
+// terminals that can do nothing but print. It hosts the same screens as the drawn
+// console and talks with a person line by line: menus with numbers, commands made
+// from the screens' keys, prompts, questions and announcements. It writes lines of
+// safe text that end in LF and nothing else: no escape sequence, no cursor
+// movement, no line that is drawn twice. Prompts are lines too, and end in a colon.
+//
+// Talk is the conversation: it takes lines, asks, and says. Host puts a ui.Shell
+// behind it: it presses keys there, runs the commands that the screens return until
+// nothing is left to wait for, and says what the screens give as ui.Content. A new
+// screen or key needs no line of code here.
 //
 // A line counts when it is finished. The other end may be a terminal that edits
 // lines itself, a pipe, or a raw channel: CR and CRLF end lines as well,
@@ -12,15 +18,13 @@ package plain
 
 import "errors"
 
-// How a conversation leaves the place where it is. Menus pass all of them on
-// but ErrBack, which ends one command or one menu.
+// How a person leaves the place where they are.
 var (
 	ErrBack        = errors.New("plain: back")
 	ErrHome        = errors.New("plain: to the main menu")
-	ErrLeave       = errors.New("plain: leave this menu") // returned by a command
 	ErrQuit        = errors.New("plain: quit")
 	ErrEnd         = errors.New("plain: end of input")
 	ErrInterrupted = errors.New("plain: interrupted")
-	ErrGone        = errors.New("plain: nobody can be spoken to any more") // a write failed
+	ErrGone        = errors.New("plain: nobody hears what is said") // a write failed
 	ErrNoSecret    = errors.New("plain: nothing can be typed unseen here")
 )

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -215,41 +214,8 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 	}
 }
 
-func TestMenu(t *testing.T) {
-	var did []string
-	k, out := talk(strings.NewReader("2\nfoo bar\nrem\noff\n?\n\nagain\nsub\nx\nback\nsub\nmenu\nback\ncancel\nquit\nnever\n"))
-	defer k.Close()
-	do := func(what string) func(context.Context, string) error {
-		return func(_ context.Context, arg string) error {
-			did = append(did, strings.TrimSpace(what+" "+arg))
-			return nil
-		}
-	}
-	sub := Menu{Name: "Below", Commands: []Command{{Name: "xray", Alias: []string{"x"}, Do: do("xray")}}}
-	err := k.Menu(t.Context(), Menu{Name: "Above", Root: true, Numbers: "does it",
-		Intro: func(context.Context) error { did = append(did, "intro"); return nil },
-		Pick:  func(_ context.Context, n int) error { did = append(did, "pick"); return nil },
-		Other: func(_ context.Context, s string) (bool, error) { return s == "foo bar", nil },
-		Commands: []Command{{Name: "remove", Help: "removes.", Do: do("remove")},
-			{Name: "off", Help: "is off.", Why: func() string { return "Because." }, Do: do("off")},
-			{Name: "cancel", Do: func(context.Context, string) error { return ErrBack }},
-			{Name: "sub", Do: func(ctx context.Context, _ string) error { return k.Menu(ctx, sub) }}}})
-	if !errors.Is(err, ErrQuit) {
-		t.Errorf("%v", err)
-	}
-	if got := strings.Join(did, ","); got != "intro,pick,intro,xray,intro" {
-		t.Errorf("did %s", got)
-	}
-	for _, want := range []string{"Did you mean remove?", "off cannot be used now. Because.", "off: is off. Not now. Because.", "Nothing was typed.",
-		"This is the main menu.", "Left as it was.", "Below. A command, or ? for help:", "A number does it."} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("nobody said %q:\n%s", want, out.String())
-		}
-	}
-}
-
 func TestAskAndChoose(t *testing.T) {
-	k, out := talk(strings.NewReader("?\nbad\ngood\n\n9\n2\n\nmenu\n"))
+	k, out := talk(strings.NewReader("?\nbad\ngood\n\n9\n2\n\none\nLEAVE\nmenu\n"))
 	defer k.Close()
 	s, err := k.Ask(t.Context(), Field{Label: "Word", Help: "Any word.", Check: func(s string) error {
 		if s == "bad" {
@@ -263,11 +229,16 @@ func TestAskAndChoose(t *testing.T) {
 	if s, err := k.Ask(t.Context(), Field{Label: "Word", Optional: true}); s != "" || err != nil {
 		t.Errorf("optional: %q %v", s, err)
 	}
-	if i, err := k.Choose(t.Context(), "Which", "one", "two", "leave it"); i != 1 || err != nil {
+	list := []string{"one", "two", "leave it"}
+	if i, err := k.Choose(t.Context(), "Which", list, nil); i != 1 || err != nil {
 		t.Errorf("choose: %d %v", i, err)
 	}
-	if i, err := k.Choose(t.Context(), "Which", "one", "two", "leave it"); i != 2 || err != nil {
-		t.Errorf("an empty line chose %d %v", i, err)
+	if _, err := k.Choose(t.Context(), "Which", list, nil); !errors.Is(err, ErrBack) {
+		t.Errorf("an empty line chose: %v", err)
+	}
+	why := func(i int) string { return []string{"Because.", "", ""}[i] }
+	if i, err := k.Choose(t.Context(), "Which", list, why); i != 2 || err != nil || !strings.Contains(out.String(), "That cannot be chosen now. Because.") {
+		t.Errorf("choose by a word: %d %v", i, err)
 	}
 	if _, err := k.Ask(t.Context(), Field{Label: "Word"}); !errors.Is(err, ErrHome) {
 		t.Errorf("menu: %v", err)
@@ -319,20 +290,6 @@ func TestSecretsOfARawChannel(t *testing.T) {
 	}
 }
 
-func TestLongWorkIsSpokenOfRarely(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		k := New(Options{In: strings.NewReader(""), Out: &out, Why: func() string { return "It waits." }})
-		err := k.Work(t.Context(), "reading", func(context.Context) error { time.Sleep(130 * time.Second); return io.ErrUnexpectedEOF })
-		k.Close()
-		want := "Still reading, 3 seconds so far. It waits.\nStill reading, 10 seconds so far. It waits.\nStill reading, 30 seconds so far. It waits.\n" +
-			"Still reading, 1 minute so far. It waits.\nStill reading, 2 minutes so far. It waits.\n"
-		if !errors.Is(err, io.ErrUnexpectedEOF) || out.String() != want {
-			t.Errorf("%v\n%s", err, out.String())
-		}
-	})
-}
-
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
@@ -350,15 +307,6 @@ func TestWords(t *testing.T) {
 		if got := Span(d); got != want {
 			t.Errorf("Span(%v) = %q, want %q", d, got, want)
 		}
-	}
-	now := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
-	for d, want := range map[time.Duration]string{0: "just now", 12 * time.Second: "12 seconds ago", 61 * time.Second: "1 minute ago", 3 * time.Hour: "3 hours ago", 50 * time.Hour: "2 days ago"} {
-		if got := Ago(now.Add(-d), now); got != want {
-			t.Errorf("Ago(%v) = %q, want %q", d, got, want)
-		}
-	}
-	if Ago(time.Time{}, now) != "never" || Moment(time.Time{}, time.UTC) != "not given" || Moment(now, time.UTC) != "3 November 2026, 12:00:00 UTC" {
-		t.Error("moments")
 	}
 	if List(nil) != "" || List([]string{"a"}) != "a" || List([]string{"a", "b", "c"}) != "a, b and c" {
 		t.Error("lists")

@@ -32,19 +32,13 @@ type Options struct {
 	Pause time.Duration
 	// Settle is how long after a yes the silence must last; 0: 80 ms.
 	Settle time.Duration
-	// Before is called before each prompt (not before questions): the time to say
-	// what happened meanwhile.
-	Before func(context.Context)
-	// Why says what a long work waits for, in a sentence; nil or "": unknown.
-	Why func() string
 }
 
 // Talk is a conversation. Say may be called from any goroutine, the rest from
 // one.
 type Talk struct {
-	opt    Options
-	in     *input
-	global []Command
+	opt Options
+	in  *input
 
 	mu   sync.Mutex
 	gone bool // guarded by mu: Out failed
@@ -66,9 +60,6 @@ func New(opt Options) *Talk {
 
 // Close stops reading. A Read that is under way ends when In does.
 func (t *Talk) Close() { t.in.close() }
-
-// Everywhere adds commands that every menu has.
-func (t *Talk) Everywhere(c ...Command) { t.global = append(t.global, c...) }
 
 // Say writes lines, each safe and with a line end. What comes from outside
 // cannot act on the terminal, whatever it holds.
@@ -160,9 +151,6 @@ func orEmpty(s string) string {
 
 // prompt says what is waited for and takes a line.
 func (t *Talk) prompt(ctx context.Context, p string) (string, error) {
-	if t.opt.Before != nil && ctx.Err() == nil {
-		t.opt.Before(ctx)
-	}
 	t.Say(p)
 	return t.read(ctx, false)
 }
@@ -173,6 +161,7 @@ type Field struct {
 	Help  string // a sentence
 	// Optional takes an empty line; without it an empty line goes back.
 	Optional bool
+	Value    string             // what an empty line stands for
 	Check    func(string) error // its error is said, and the text asked for again
 }
 
@@ -180,7 +169,10 @@ type Field struct {
 // "quit" do what they do everywhere.
 func (t *Talk) Ask(ctx context.Context, f Field) (string, error) {
 	p := f.Label + ", or back:"
-	if f.Optional {
+	switch {
+	case f.Value != "":
+		p = f.Label + ", or an empty line for " + f.Value + ":"
+	case f.Optional:
 		p = f.Label + ", or an empty line for none:"
 	}
 	for {
@@ -193,15 +185,15 @@ func (t *Talk) Ask(ctx context.Context, f Field) (string, error) {
 			t.Say(strings.TrimSpace(f.Help + " back gives it up, menu goes to the main menu, quit leaves."))
 			continue
 		case "":
-			if !f.Optional {
+			if !f.Optional && f.Value == "" {
 				return "", ErrBack
 			}
-			return "", nil
+			s = f.Value
 		}
 		if err := way(s); err != nil {
 			return "", err
 		}
-		if f.Check != nil {
+		if f.Check != nil && (s != "" || !f.Optional) {
 			if err := f.Check(s); err != nil {
 				t.Say(err.Error())
 				continue

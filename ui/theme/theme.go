@@ -56,6 +56,8 @@ type Theme struct {
 	// OnlyASCII is set by ASCII: the shell then replaces what signs are left in
 	// a frame (see Spell).
 	OnlyASCII bool
+	// Linear is set by Words: labels and values are one sentence, not columns.
+	Linear bool
 
 	Dim, Accent, Good, Warn, Bad, Info, Strong Style
 	Title                                      Style // bold accent

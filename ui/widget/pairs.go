@@ -20,6 +20,9 @@ type Pair struct {
 // as many lines as it needs, each of at most w cells.
 func Pairs(th *theme.Theme, list []Pair, w int) []string {
 	const wide = 100
+	if th.Linear {
+		return sentences(list)
+	}
 	groups := split(list)
 	if w < wide || len(groups) < 2 {
 		return column(th, list, w)
@@ -134,6 +137,11 @@ const (
 func Checklist(th *theme.Theme, steps []Step, w int) []string {
 	out := make([]string, 0, len(steps))
 	for _, s := range steps {
+		if th.Linear {
+			_, word, _ := stepLook(th, s.State)
+			out = append(out, strings.TrimSpace(s.Text)+": "+word+". "+s.Note)
+			continue
+		}
 		sign, word, tone := stepLook(th, s.State)
 		head := th.Tone(tone).Render(sign+" "+draw.Fit(word, 8)) + " "
 		room := w - 11

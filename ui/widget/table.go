@@ -81,6 +81,7 @@ type Table struct {
 	notice   Notice
 	note     string // one line for the footer until the next key
 	keep     keep
+	paged    int // rows of a page; 0: as many as there is room for
 }
 
 type shownColumn struct{ index, width int }

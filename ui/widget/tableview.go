@@ -10,9 +10,14 @@ import (
 
 const gap = 2 // cells between columns
 
-func (t *Table) head() int   { return btoi(t.h >= 3) }
-func (t *Table) foot() int   { return btoi(t.h >= 6) }
-func (t *Table) page() int   { return max(t.h-t.head()-t.foot(), 1) }
+func (t *Table) head() int { return btoi(t.h >= 3) }
+func (t *Table) foot() int { return btoi(t.h >= 6) }
+func (t *Table) page() int {
+	if t.paged > 0 {
+		return t.paged
+	}
+	return max(t.h-t.head()-t.foot(), 1)
+}
 func (t *Table) gutter() int { return 2 + btoi(t.w >= 40) + btoi(t.apart) }
 
 func btoi(b bool) int {

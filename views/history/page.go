@@ -39,9 +39,12 @@ func (p *difference) lines(s *Screen, w int) []string {
 		return append(out, th.Good.Render(draw.Cut(th.Signs.Good+" No field differs. "+s.env.Keys.Item.Raw.Help().Key+" shows the state as it came.", w)))
 	}
 	out = append(out, th.Strong.Render(draw.Plural(len(p.changes), "field differs", "fields differ")), "")
-	label := 0
+	label, most := 0, 40
+	if th.Linear {
+		most = w
+	}
 	for _, c := range p.changes {
-		label = max(label, min(draw.Width(path(c)), 40, w/2))
+		label = max(label, min(draw.Width(path(c)), most, w/2))
 	}
 	for _, c := range important(p.changes) {
 		out = append(out, p.change(th, c, label, w, masked)...)

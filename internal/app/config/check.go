@@ -13,8 +13,8 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"opdeck/api/limit"
-	"opdeck/internal/field"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/field"
 )
 
 // checker gathers mistakes with the lines of their keys.

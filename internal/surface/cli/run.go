@@ -21,7 +21,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/store"
-	"opdeck/internal/surface/spoken"
+	"opdeck/internal/surface/console"
 )
 
 // Env is the world of one run, so that tests (and SSH exec) can give their own.
@@ -182,7 +182,7 @@ func (r *root) command() *cobra.Command {
 	f.StringVarP(&r.output, "output", "o", "table", "table, json, jsonl or csv (jsonl and csv for lists)")
 	f.BoolVar(&r.readOnly, "read-only", false, "refuse every write")
 	f.BoolVar(&r.noColor, "no-color", false, "no colours (also NO_COLOR)")
-	f.BoolVar(&r.plain, "plain", false, "spoken mode: menus and sentences, no drawing")
+	f.BoolVar(&r.plain, "plain", false, "plain mode: menus and sentences, no drawing")
 	f.StringVar(&r.logFile, "log-file", "", "append a log to this file")
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
 	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
@@ -357,7 +357,7 @@ func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error)
 func (r *root) console(ctx context.Context) error {
 	if r.plain {
 		return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
-			return spoken.Run(ctx, a, spoken.Options{In: r.env.In, Out: r.env.Out, Getenv: r.env.Getenv, Secret: r.env.Secret})
+			return console.RunPlain(ctx, a, console.PlainOptions{In: r.env.In, Out: r.env.Out, Getenv: r.env.Getenv, Secret: r.env.Secret})
 		})
 	}
 	if r.env.Console == nil {

@@ -84,8 +84,10 @@ func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 	f.stops = append(f.stops, stop, func() { close(done); <-ended })
 	go func() {
 		defer close(ended)
-		for i, r := range reminders(ctx, a) {
-			f.put("reminder "+strconv.Itoa(i), r)
+		if !folk.greeted {
+			for i, r := range reminders(ctx, a) {
+				f.put("reminder "+strconv.Itoa(i), r)
+			}
 		}
 		for {
 			select {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -22,9 +23,11 @@ import (
 // people knows what other persons do on the same store: who is at the same
 // place, whose write waits for a second person.
 type people struct {
-	app   *app.App
-	who   api.Actor
-	board *presence.Board
+	app     *app.App
+	who     api.Actor
+	board   *presence.Board
+	opens   string // what is typed to see requests; "": the keys that open them
+	greeted bool   // what is told at the start was told elsewhere
 
 	stir    func()     // told when the person goes elsewhere; nil: nobody
 	places  chan ui.At // where the person is; only the newest counts
@@ -172,7 +175,7 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	}
 	switch {
 	case p.mayDecide(r):
-		return ui.Toast{Kind: ui.Warned, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for a second person: " + what + ". " + press(keys.Global.Audit) + " then " + press(keys.Audit.Approvals) + " shows it."}, true
+		return ui.Toast{Kind: ui.Warned, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for a second person: " + what + ". " + cmp.Or(p.opens, press(keys.Global.Audit)+" then "+press(keys.Audit.Approvals)) + " shows it."}, true
 	case first || !mine:
 		return ui.Toast{}, false
 	case r.State == approval.Approved:
@@ -217,20 +220,25 @@ func reminders(ctx context.Context, a *app.App) []any {
 	if line := greeting(a); line != "" {
 		out = append(out, ui.Toast{Kind: ui.Told, Text: line})
 	}
-	keys := keymap.New()
-	var left []string // in one notice: a second one would take the first one's place
-	warn := func(s string) { left = append(left, s) }
-	if jobs, err := a.UnfinishedJobs(ctx, ""); err == nil && len(jobs) > 0 {
-		warn("A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press " + press(keys.Documents.Replace) + ".")
-	}
-	if open, err := a.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {
-		warn(draw.Plural(len(open), "verification is", "verifications are") + " begun and not finalised; " + press(keys.Global.Palette) + " and “all customers” lists them.")
-	}
-	if acts, err := a.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
-		warn(draw.Plural(len(acts), "write has", "writes have") + " no known outcome; " + press(keys.Global.Audit) + " lists them.")
-	}
-	if len(left) > 0 {
+	if left := unfinished(ctx, a, press(keymap.New().Global.Palette)+" and “all customers”"); len(left) > 0 { // one notice: a second one would take the first one's place
 		out = append(out, ui.Toast{Kind: ui.Warned, Text: strings.Join(left, " ")})
 	}
 	return out
+}
+
+// unfinished names what an earlier shift or a crash left unfinished; customers says
+// how all customers are listed.
+func unfinished(ctx context.Context, a *app.App, customers string) []string {
+	keys := keymap.New()
+	var left []string
+	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
+		left = append(left, "A replacement of "+jobs[0].OldName+" stands still; open the documents of "+jobs[0].OPID+" and press "+press(keys.Documents.Replace)+".")
+	}
+	if open, err := a.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {
+		left = append(left, draw.Plural(len(open), "verification is", "verifications are")+" begun and not finalised; "+customers+" lists them.")
+	}
+	if acts, err := a.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
+		left = append(left, draw.Plural(len(acts), "write has", "writes have")+" no known outcome; "+press(keys.Global.Audit)+" lists them.")
+	}
+	return left
 }

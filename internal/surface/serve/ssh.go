@@ -9,7 +9,6 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/surface/console"
-	"opdeck/internal/surface/spoken"
 	"opdeck/internal/surface/sshd"
 )
 
@@ -35,7 +34,7 @@ func (s *server) openSSH(ctx context.Context) error {
 	limits := s.opt.Limits
 	limits.Idle = c.IdleTimeout.D()
 	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Keys: keys, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
-		AwaitWrites: s.acts.awaitSession, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console, Spoken: s.spoken,
+		AwaitWrites: s.acts.awaitSession, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console, Plain: s.plain,
 		Exec: func(ctx context.Context, c sshd.Command) int { return s.opt.Exec(ctx, s.app, c) }})
 	if err != nil {
 		return cannot("[ssh]", err)
@@ -74,9 +73,9 @@ func (s *server) console(ctx context.Context, t sshd.Terminal) error {
 		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter, Shared: s.shared})
 }
 
-// spoken runs the console in lines for the person in ctx.
-func (s *server) spoken(ctx context.Context, l sshd.Line) error {
-	return spoken.Run(ctx, s.app, spoken.Options{In: l.In, Out: l.Out, Width: l.Width, Getenv: l.Getenv, Echo: l.Raw})
+// plain talks with the person in ctx in the plain mode.
+func (s *server) plain(ctx context.Context, l sshd.Line) error {
+	return console.RunPlain(ctx, s.app, console.PlainOptions{In: l.In, Out: l.Out, Width: l.Width, Getenv: l.Getenv, Echo: l.Raw, Shared: s.shared})
 }
 
 var _ api.Auditor = (*inFlight)(nil)

@@ -66,7 +66,7 @@ func (w *watch) typed() { w.last.Store(int64(time.Since(w.r.began))) }
 // tell shows a line in the console. A drawn one is made to look at its size,
 // which brings a message to the filter even when nothing else happens.
 func (w *watch) tell(line string) {
-	if w.r.spoken {
+	if w.r.plain {
 		_, _ = io.WriteString(w.r.out, line+w.r.x.lineEnd())
 		return
 	}
@@ -120,7 +120,7 @@ func (w *watch) run() {
 
 // quiet is the warning before the session ends for lack of keys.
 func (w *watch) quiet(since, left string) string {
-	if w.r.spoken {
+	if w.r.plain {
 		return "Nothing was typed for " + since + ": this session ends in " + left + " unless something is."
 	}
 	return "No key for " + since + ": this session ends in " + left + " unless you press one."

@@ -28,7 +28,7 @@ func (r *run) runPlain() (code int, say string) {
 		l.Out = &crlf{w: r.out}
 		l.Width, _ = x.size.get()
 	}
-	return exit(x.srv.opt.Spoken(r.ctx, l))
+	return exit(x.srv.opt.Plain(r.ctx, l))
 }
 
 // lockedWriter lets no write come into the middle of another.

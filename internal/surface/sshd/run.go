@@ -27,7 +27,7 @@ type run struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	out     io.Writer
-	spoken  bool        // the console in lines
+	plain   bool        // the console in lines
 	ending  atomic.Bool // keys do nothing any more
 	over    chan struct{}
 	fault   bool // the program panicked
@@ -40,10 +40,10 @@ func newRun(x *session, command string, exec bool) *run {
 	x.who = x.c.actor(r.id)
 	base := api.WithActor(context.Background(), x.who)
 	r.ctx, r.cancel = context.WithCancelCause(base)
-	r.spoken = x.srv.opt.Spoken != nil && (exec && wantsPlain(command) || !exec && (!x.pty || x.term == "dumb"))
-	r.exec = exec && !r.spoken
+	r.plain = x.srv.opt.Plain != nil && (exec && wantsPlain(command) || !exec && (!x.pty || x.term == "dumb"))
+	r.exec = exec && !r.plain
 	r.out = &stallWriter{w: x.ch, limit: x.srv.opt.Limits.Stall, stalled: func() { r.cancel(errLeft); _ = x.c.Close() }}
-	if r.spoken { // the watch speaks too
+	if r.plain { // the watch says it in lines too
 		r.out = &lockedWriter{w: r.out}
 	}
 	r.watch.init(r)
@@ -101,10 +101,10 @@ func (r *run) opening() string {
 	switch {
 	case r.exec:
 		return "a command"
-	case r.spoken && !r.x.pty:
-		return "spoken, no terminal"
-	case r.spoken:
-		return "spoken, terminal " + r.x.term + ", " + r.x.size.String()
+	case r.plain && !r.x.pty:
+		return "plain mode, no terminal"
+	case r.plain:
+		return "plain mode, terminal " + r.x.term + ", " + r.x.size.String()
 	}
 	return "terminal " + r.x.term + ", " + r.x.size.String()
 }
@@ -135,7 +135,7 @@ func (r *run) guarded() (code int, say string) {
 	switch {
 	case r.exec:
 		return r.runCommand(), ""
-	case r.spoken:
+	case r.plain:
 		return r.runPlain()
 	}
 	return r.runConsole()

@@ -61,10 +61,10 @@ type Options struct {
 	// Console shows the console to the person in ctx until they leave or ctx
 	// ends; its cause says why.
 	Console func(ctx context.Context, t Terminal) error
-	// Spoken is the console in lines: for clients without a terminal, or with one that
+	// Plain is the console in lines: for clients without a terminal, or with one that
 	// cannot draw (TERM is dumb or unknown), and for the command plain. It ends as
 	// Console does. nil: such clients are told that they need a terminal.
-	Spoken func(ctx context.Context, l Line) error
+	Plain func(ctx context.Context, l Line) error
 	// Exec runs a command for the person in ctx and returns its exit code.
 	Exec func(ctx context.Context, c Command) int
 	// Rechecked is called after each check of the open connections, and at once when

@@ -1,4 +1,4 @@
-package spoken_test
+package console_test
 
 import (
 	"flag"
@@ -12,7 +12,7 @@ import (
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
-	"opdeck/internal/surface/spoken"
+	"opdeck/internal/surface/console"
 )
 
 var update = flag.Bool("update", false, "write the transcript anew")
@@ -23,14 +23,14 @@ func TestTranscript(t *testing.T) {
 	a := mirrored(t)
 	op := newest(t, a, 0)
 	p, _ := sit(t, a, ana, nil)
-	for _, l := range []string{"?", "1", "next", "first", "filter status:PENDING currency:EUR", "totals", "group status", "views pending", "sort created", "filter off", "1",
-		"all", "history", "documents", "3", "remove 3", "remove 1", "y", "remove 1", "yes", "putback", "yes", "back", "back", "open " + string(op.OPID), "menu", "7", "back"} {
+	for _, l := range []string{"?", "1", "?", "next", "first", "filter status:PENDING currency:EUR", "totals", "totals", "back", "views pending", "sort created", "filter off", "1",
+		"all", "history", "back", "documents", "3", "remove 3", "remove 1", "y", "remove 1", "yes", "restore", "yes", "back", "back", "open " + string(op.OPID), "menu", "7", "back"} {
 		p.say(l)
 	}
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
-	file := filepath.Join("testdata", "session.txt")
+	file := filepath.Join("testdata", "plain.txt")
 	if *update {
 		if err := os.WriteFile(file, []byte(p.transcript()), 0o644); err != nil {
 			t.Fatal(err)
@@ -57,42 +57,46 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	op := newest(t, a, 0)
 	id := string(op.OPID)
 	p, _ := sit(t, a, ana, nil)
-	p.say("open "+id, "Operation "+id, "Status PENDING, which means open.")
-	p.say("all", "Reference: ", "Source number: masked", "End of the operation.")
-	p.say("reveal", "Source number: "+op.Source.Account.Number.Line(0))
+	p.say("open "+id, "Operation "+id+".", "PENDING (open)", "By parts: ")
+	p.say("all", "reference: ", "number: ••••", "That is all.")
+	p.say("reveal", "number: "+op.Source.Account.Number.Line(0))
 	p.say("raw", `"opid": "`+id+`"`)
-	p.say("documents", "1. "+op.Documents[0].FileName.Line(0), "LOCKED")
-	p.say("remove 3", "is locked and cannot be removed. Nothing was sent.", "Only the compliance team")
+	p.say("documents", "1. name "+op.Documents[0].FileName.Line(0), "lock locked")
+	p.say("remove 3", "is locked and cannot be removed.", "Only the compliance team")
 	p.say("remove 9", "1 to 3")
-	p.say("remove 1", "SANDBOX. Context desk", "Document id: "+op.Documents[0].GUID.Line(0), "Type yes to remove")
-	p.say("yes", "Done. Removed", "putback puts it back.", "has 2 documents")
+	p.say("remove 1", "SANDBOX. Context desk", "id: "+op.Documents[0].GUID.Line(0), "document: "+op.Documents[0].FileName.Line(0), "operation: "+id, "Type yes to remove")
+	p.say("yes", "Done. Removed", "z puts it back.", "Documents, 2 rows.")
 	if _, still := now(t, a, id).Document(string(op.Documents[0].GUID)); still {
 		t.Error("the document is still there")
 	}
-	p.say("putback", "Type yes to put back")
-	p.say("yes", "Done. Put back", "has 3 documents")
-	p.say("putback", "putback cannot be used now. Nothing was removed")
+	p.say("restore", "Type yes to put back")
+	p.say("yes", "Done. Put back", "Documents, 3 rows.")
+	p.say("z", "put-back cannot be used now. Nothing was removed")
 
 	file := filepath.Join(t.TempDir(), "new contract.txt")
 	if err := os.WriteFile(file, []byte("the new text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.say("replace 1", "one job", "File on this host, or back:")
-	p.say("/no/such/file", "cannot be opened")
+	p.say("replace 1", "One job", "File on this host, or back:")
 	p.say(file, "Type, or an empty line for none:")
-	p.say("CONTRACT", "Description")
+	p.say("CONTRACT", "Info")
 	p.say("", "Replace ", "Between removal and attaching")
-	p.say("yes", "Step 1 of 3", "Step 2 of 3", "Step 3 of 3", "Done. Replaced", "new contract.txt")
+	p.say("yes", "Done. Replaced", "new contract.txt")
+	p.say("replace 1 /no/such/file", "Type, or")
+	p.say("")
+	p.say("", "Replace ")
+	p.say("yes", "cannot be opened")
 	p.say("upload "+file, "Type, or")
-	p.say("", "Description")
-	p.say("", "Upload new contract.txt")
+	p.say("", "Info")
+	p.say("", "Upload new contract.txt and attach it", "file: "+file, "Type yes to upload")
 	p.say("no", "No. Nothing was sent.")
-	p.say("attach "+op.Documents[0].GUID.Line(0), "What it is called there")
-	p.say("", "Type yes to attach it")
-	p.say("yes", "Done. Attached.", "has 4 documents")
-	p.say("back", "Operation, id ending in "+id[len(id)-4:])
-	p.say("history", "documents[", "from a read")
-	p.say("children")
+	p.say("attach "+op.Documents[0].GUID.Line(0), "Name there, or an empty line for none:")
+	p.say("", "id: "+op.Documents[0].GUID.Line(0), "Type yes to attach")
+	p.say("yes", "Done. Attached.", "Documents, 4 rows.")
+	p.say("back", "Operation "+id)
+	p.say("history", "documents[", "from read")
+	p.say("back")
+	p.say("tree", "0 child operations")
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
@@ -108,11 +112,18 @@ func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, greeting := sit(t, a, ana, nil)
-	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "stands at: planned.") || !strings.Contains(all, "1. Resume") {
-		t.Fatalf("not offered:\n%s", all)
+	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "A replacement of contract.pdf stands still") || !strings.Contains(all, string(op.OPID)) {
+		t.Fatalf("not told:\n%s", all)
 	}
-	p.say("1", "Type yes to resume it")
-	p.say("yes", "Step 1 of 3", "It is attached.", "Done. Replaced contract.pdf by new.txt.", "Main menu.")
+	p.say("documents "+string(op.OPID), "A replacement of contract.pdf stands still", "nothing was sent yet")
+	p.say("replace 2", "1. Resume", "Give up", "Leave it")
+	p.say("leave it", "Documents.")
+	p.say("R 1", "1. Resume")
+	p.say("1", "Resume: ", "so far: nothing was sent yet", "Type yes to resume")
+	p.say("no", "No. Nothing was sent.")
+	p.say("resume", "1. Resume")
+	p.say("1", "Type yes to resume")
+	p.say("yes", "Done. Replaced contract.pdf.")
 	if got := now(t, a, string(op.OPID)); got.Documents[len(got.Documents)-1].FileName != "new.txt" {
 		t.Errorf("documents are %v", got.Documents)
 	}
@@ -130,7 +141,7 @@ func TestNothingIsConfirmedByAccident(t *testing.T) {
 	p.say("documents")
 	for _, answer := range []string{"", "y", "Y", "1", "yes.", "yes yes", "remove 1", "back", "\x1b[A"} {
 		p.say("remove 1", "Type yes")
-		p.say(answer, "No. Nothing was sent.", "Documents of the operation")
+		p.say(answer, "No. Nothing was sent.", "Documents.")
 	}
 	// A paste: command and answers in one piece. The answers are gone; the question waits.
 	p.say("remove 1\nyes\nyes", "Type yes to remove")
@@ -160,7 +171,7 @@ func TestProductionAsksForTheIdsEnd(t *testing.T) {
 	p.say("open " + string(op.OPID))
 	p.say("documents")
 	for _, wrong := range []string{"yes", "", guid[len(guid)-3:], guid} {
-		p.say("remove 1", "PRODUCTION.", "Type the last 4 characters of the document id to remove")
+		p.say("remove 1", "PRODUCTION.", "Type the last 4 characters of the id to remove")
 		p.say(wrong, "No. Nothing was sent.")
 	}
 	p.say("remove 1")
@@ -174,28 +185,29 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
 	token := "demo-corporate-rejected-1"
-	p, _ := sit(t, a, ana, func(o *spoken.Options) { o.Secret = func(string) (string, error) { return token, nil } })
+	p, _ := sit(t, a, ana, func(o *console.PlainOptions) { o.Secret = func(string) (string, error) { return token, nil } })
 	p.say("4", "Customers 1 to 10 of 20")
 	p.say("next", "Customers 11 to 20 of 20")
-	p.say("find Harbour", "1. Harbour & Finch")
-	p.say("1", "1. Share: not needed.", "5. Finalize", "Next. Nothing is left to do. The customer is accepted. To verify the customer again, present a share token with share.")
+	p.say("next", "There is no further page.")
+	p.say("filter Harbour", "1. name Harbour & Finch")
+	p.say("1", "Share: optional.", "Finalize: ", "Nothing is left to do. The customer is accepted.")
 	p.say("share "+token, "never typed behind the command")
 	p.say("share", "CORPORATE: one token", "not shown, kept or logged", "Type yes to share")
 	p.say("yes", "The token was not applied.", "It can be tried again")
 	token = "demo-corporate-outstanding-2"
-	p.say("1", "Type yes to share")
-	p.say("yes", "Applied. Outstanding: ", "2. Outstanding sets: to do.", "Next. Make a link with link")
-	p.say("share", "a customer is shared once")
-	p.say("link", "Type yes to make the link")
-	heard := p.say("yes", "Its host is ", "It lapses in ")
-	if l := find(t, heard, "The link:"); !strings.HasPrefix(l, "http") {
+	p.say("S", "Type yes to share")
+	p.say("yes", "Done. Applied.", "outstanding: make a link", "Outstanding sets: ", "Next: Make a link")
+	p.say("share", "share cannot be used now.", "a customer is shared once")
+	p.say("link", "Type yes to make a link")
+	if l := find(t, p.say("yes", "lapses in "), "http"); !strings.Contains(l, "://") {
 		t.Errorf("link %q", l)
 	}
-	p.say("application", "Application, corporate", "application companyName: Harbour & Finch")
-	p.say("finalize", "Outstanding: ", "cannot be taken back")
-	p.say("yes", "Done. Finalized.", "5. Finalize: done.")
+	p.say("application", "companyName: Harbour & Finch")
+	p.say("finalize", "outstanding: ", "cannot be taken back")
+	p.say("yes", "Done. Finalized.", "Finalize: done.")
 	p.say("finalize", "submitted already")
-	p.say("operations", "Operations 1 to", "filter customer:")
+	p.say("operations", "filter customer:")
+	p.say("back")
 	p.say("back", "Verification.")
 	if err := p.leave(); err != nil {
 		t.Error(err)
@@ -223,18 +235,15 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, _ := sit(t, a, ana, nil) // no way to hide what is typed
-	p.say("compliance")
-	p.say("customer "+shared, "Verification")
+	p.say("compliance "+shared, "Verification")
 	p.say("share", "A secret cannot be typed hidden here", "reads it from standard input", "File with the token")
 	p.say(file, "Type yes to share")
-	p.say("yes", "Share: refused. A share token was already applied", "Applied; a customer is shared once.", "2. Outstanding sets: not known.",
-		"Next. Make a link with link: what is outstanding is not known")
+	p.say("yes", "Share refused.", "A share token was already applied", "Outstanding sets: ", "what is outstanding is not known")
 	settings(t, a, `{"baas": true}`)
-	p.say("back")
-	p.say("customer " + other)
+	p.say("compliance " + other)
 	p.say("share")
 	p.say(file)
-	p.say("yes", "Share: refused. The service forbids the share (403), which it documents for accounts on the BaaS verification program", "1. Share: blocked.")
+	p.say("yes", "Share refused.", "The service forbids the share (403), which it documents for accounts on the BaaS verification program", "Share: failed.")
 	p.say("share", "works once and lives about 20 minutes") // it is never off for ever
 	p.say("back")
 	if err := p.leave(); err != nil {
@@ -249,19 +258,19 @@ func TestSessionAndLimits(t *testing.T) {
 	p.say("1")
 	p.say("live")
 	p.say("menu")
-	p.say("5", "billing: ", " of 1000 used, room for ", "Policy wait")
-	p.say("back")
-	p.say("6", "The session is live.", "Access token: ", "of 5 minutes left", "Refresh token: ", "Token pair number 1")
-	p.say("history", "newest first", "login, ok")
+	p.say("5", "billing: ", " of 1000 used in the last minute, room for ", "Policy wait")
+	p.say("back", "Main menu.")
+	p.say("6", "live, the pair is good", "Access token: ", " of 5:00 left", "Refresh token: ", "generation: 1")
+	p.say("history", "login ok")
 	p.say("instances", "process")
-	p.say("refresh", "It costs the one refresh", "Type yes to Refresh")
-	p.say("yes", "Done. The pair was refreshed.", "Token pair number 2")
-	p.say("login", "It costs one of six logins")
+	p.say("refresh", "Costs the one refresh", "Type yes to refresh")
+	p.say("yes", "Done. The pair was refreshed.", "generation: 2")
+	p.say("login", "Costs one of six logins")
 	p.say("", "No. Nothing was sent.")
-	p.say("reset", "It sends nothing now")
-	p.say("yes", "Done. The session was reset", "The session is none.")
+	p.say("reset", "Sends nothing now")
+	p.say("yes", "Done. The session was reset", "no pair yet")
 	p.say("where", "SANDBOX.", "The session is none.")
-	p.say("calls", "list operations")
+	p.say("activity", "list operations")
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
@@ -276,41 +285,39 @@ func TestASecondPerson(t *testing.T) {
 	asker.say("open " + string(op.OPID))
 	asker.say("documents")
 	asker.say("remove 1")
-	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague to look at request r")
+	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague")
 
 	judge, greeting := sit(t, a, ana, nil)
-	if !strings.Contains(strings.Join(greeting, "\n"), "News. ben asks for a second person") {
+	if !strings.Contains(strings.Join(greeting, "\n"), "News. Attention. ben asks for a second person") {
 		t.Errorf("no news:\n%s", strings.Join(greeting, "\n"))
 	}
-	judge.say("9", "1 request waits", "asked by ben")
-	judge.say("1", "What: Remove document "+string(op.Documents[0].GUID), "Would be sent: DELETE /v2/billing/operation/", "are as the requester saw them")
-	judge.say("look", "News. ben is at this operation too.")
+	judge.say("9", "1 approval waits", "asked by ben")
+	judge.say("1", "Remove document", "DELETE /v2/billing/operation/", string(op.Documents[0].GUID))
+	judge.say("operation", "Operation "+string(op.OPID), "News. ben is at this operation too.")
 	judge.say("back")
-	judge.say("approve", "Comment, or an empty line")
-	judge.say("looks right", "Your comment: looks right", "Type yes to approve")
+	judge.say("approve", "asked by: ben", "Type yes to approve")
 	judge.say("y", "No. Nothing was sent.")
 	judge.say("approve")
-	judge.say("")
-	judge.say("yes", "Done. Approved.", "Approvals.")
+	judge.say("yes", "Done. Approved")
 
-	asker.say("again", "News. ana approved: Remove document")
+	asker.say("again", "News. Done. ana approved: Remove document")
 	asker.say("remove 1")
 	asker.say("yes", "Done. Removed")
-	asker.say("putback")
+	asker.say("restore")
 	asker.say("yes", "waits for a second person")
 	asker.say("menu")
-	asker.say("9", "1 request waits")
-	asker.say("1", "Request r")
-	asker.say("approve", "Nobody approves or denies their own request.")
+	asker.say("9", "1 approval waits")
+	asker.say("1", "Request ")
+	asker.say("approve", "nobody decides about their own")
 	if err := asker.leave(); err != nil {
 		t.Error(err)
 	}
-	judge.say("again", "News. ben asks", "1 request waits")
-	judge.say("1")
-	judge.say("deny", "Comment, or back:")
+	judge.say("back", "News. Attention. ben asks", "approvals shows it.")
+	judge.say("again", "1 approval waits")
+	judge.say("deny 1", "or back:")
 	judge.say("not today", "Type yes to deny")
-	judge.say("yes", "Done. Denied.")
-	judge.say("all", "denied, asked by ben", "spent, asked by ben")
+	judge.say("yes", "Done. Denied")
+	judge.say("again", "denied", "spent")
 	if err := judge.leave(); err != nil {
 		t.Error(err)
 	}

@@ -1,4 +1,4 @@
-package spoken_test
+package console_test
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/surface/spoken"
+	"opdeck/internal/surface/console"
 )
 
 var noon = time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
@@ -94,18 +94,18 @@ type person struct {
 }
 
 // sit begins a conversation and hears the greeting.
-func sit(t *testing.T, a *app.App, who api.Actor, change func(*spoken.Options)) (*person, []string) {
+func sit(t *testing.T, a *app.App, who api.Actor, change func(*console.PlainOptions)) (*person, []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(api.WithActor(t.Context(), who))
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	p := &person{t: t, in: inW, lines: make(chan string, 10_000), done: make(chan error, 1), stop: cancel}
-	opt := spoken.Options{In: inR, Out: outW, Pause: time.Millisecond}
+	opt := console.PlainOptions{In: inR, Out: outW, Pause: time.Millisecond}
 	if change != nil {
 		change(&opt)
 	}
 	go func() {
-		err := spoken.Run(ctx, a, opt)
+		err := console.RunPlain(ctx, a, opt)
 		_ = outW.Close()
 		p.done <- err
 	}()
@@ -150,12 +150,12 @@ func check(t *testing.T, l string) {
 
 // isPrompt knows prompts by their ends, as a listener does.
 func isPrompt(l string) bool {
-	for _, end := range []string{"help:", "anything else is No:", ", or back:", "for none:", "A number:", "goes back:"} {
+	for _, end := range []string{"help:", "anything else is No:", ", or back:", "goes back:"} {
 		if strings.HasSuffix(l, end) {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(l, ", or an empty line for ") && strings.HasSuffix(l, ":")
 }
 
 // hear takes lines up to the next prompt, or to the end.

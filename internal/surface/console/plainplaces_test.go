@@ -1,4 +1,4 @@
-package spoken_test
+package console_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"opdeck/api"
-	"opdeck/internal/surface/spoken"
+	"opdeck/internal/surface/console"
 )
 
 func TestHostileSamplesAreReadSafely(t *testing.T) {
@@ -17,23 +17,24 @@ func TestHostileSamplesAreReadSafely(t *testing.T) {
 	a := filled(t, "")
 	p, _ := sit(t, a, ana, nil) // every byte is checked as it is heard
 	p.say("1")
-	p.say("filter ref:ODD", "with odd text")
+	p.say("filter ref:ODD", "attention: ")
 	p.say("menu")
 	for _, n := range []int{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 35} {
 		op := newest(t, a, n)
 		p.say("open " + string(op.OPID))
-		all := strings.Join(p.say("all", "End of the operation."), "\n")
+		all := strings.Join(p.say("all", "That is all."), "\n")
 		p.say("reveal")
-		p.say("raw", "As it came")
+		p.say("raw", `"opid"`)
 		p.say("history")
+		p.say("1")
 		p.say("documents")
 		p.say("1")
 		p.say("menu")
 		for _, want := range map[int][]string{
 			10: {"98,765,432,109,876,543,210.99 EUR"}, 11: {"-1,234.56 EUR"}, 12: {"0.000000001 EUR"}, 13: {"9.999999999 USD"},
 			14: {"4,200.12345678 XQZ"}, 15: {"cannot be trusted", `units "5" nanos "-500000000"`},
-			16: {"odd text: control characters", `\x1b]52;c;`}, 17: {"hidden characters", `\u202e`}, 18: {`\u200b`}, 19: {`\x00`},
-			20: {"goes on."}, 21: {"Which means: unknown", "riskScore: 0.12345678901234568", "bigNumber: 12345678901234567890"}, 35: {"Commission: not given", "Comment: not given"},
+			16: {"control characters", `\x1b]52;c;`}, 17: {"hidden characters", `\u202e`}, 18: {`\u200b`}, 19: {`\x00`},
+			20: {"goes on."}, 21: {"(unknown)", "riskScore, 0.12345678901234568", "bigNumber, 12345678901234567890"}, 35: {"commission: none", "comment: none"},
 		}[n] {
 			if !strings.Contains(all, want) {
 				t.Errorf("operation %d: %q was not said:\n%s", n, want, all)
@@ -55,20 +56,21 @@ func TestRolesAndReadOnly(t *testing.T) {
 	}
 	p.say("open " + string(op.OPID))
 	p.say("documents")
-	p.say("remove 1", "remove cannot be used now. This context is READ-ONLY.")
-	p.say("?", "remove NUMBER: takes a document off the operation, after a question. Not now. This context is READ-ONLY.")
+	p.say("remove 1", "remove cannot be used now. This context is read-only")
+	p.say("?", "remove [NUMBER], or x: remove the document (asks). Not now. This context is read-only")
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
 	v, _ := sit(t, a, api.Actor{Name: "vic", Role: api.Viewer, Via: "ssh"}, nil)
 	v.say("open " + string(op.OPID))
-	v.say("reveal", "Your role (viewer) does not allow to reveal masked values")
+	v.say("reveal", "role (viewer) does not allow to reveal")
 	v.never("all", op.Source.Account.Number.Line(0))
 	v.never("raw", op.Source.Account.Number.Line(0))
 	v.say("menu")
-	v.say("8", "The audit trail cannot be read. Your role (viewer)")
+	v.say("8", "role (viewer)")
+	v.say("menu")
 	v.say("6")
-	v.say("login", "Your role (viewer) does not allow to act on the session")
+	v.say("login", "log-in cannot be used now. This context is read-only")
 	if err := v.leave(); err != nil {
 		t.Error(err)
 	}
@@ -84,15 +86,21 @@ func TestAuditAndEvents(t *testing.T) {
 	p.say("remove 1")
 	p.say("yes", "Done.")
 	p.say("menu")
-	p.say("8", "records, newest first")
-	p.say("operation "+string(op.OPID), "document.remove, outcome, outcome ok", "document.remove, intent")
-	p.say("3", "Digest of the act: ", "Hash: ")
-	p.say("event console.*", "ana: console.open")
-	p.say("unsettled", "0 writes have no known outcome.")
-	p.say("settle 1", "Type unsettled first")
+	p.say("8", "document.remove")
+	p.say("filter id:"+string(op.OPID), "event document.remove", "outcome done", "outcome intent")
+	p.say("1", "hash: ")
+	p.say("back")
+	p.say("filter event:console.*", "person ana, event console.open")
+	p.say("filter outcome:", "The filter was not understood.")
+	p.say("verify", "intact", "What was checked")
+	p.say("back")
 	p.say("menu")
-	p.say("7", "No events.")
-	p.say("about x", "No events.")
+	p.say("7", "No event has come yet.")
+	p.say("settings", "At the service")
+	p.say("back")
+	p.say("codes", "numeric codes")
+	p.say("back")
+	p.say("rejected", "None was rejected so far.")
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
@@ -120,7 +128,7 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 	hears := func(says string) {
 		t.Helper()
 		p, _ := sit(t, a, ana, nil)
-		p.say("8", says, "newest first")
+		p.say("8", says, "Audit")
 		if err := p.leave(); err != nil {
 			t.Error(err)
 		}
@@ -129,16 +137,16 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 	if err := os.WriteFile(name, []byte(forged), 0o600); err != nil || a.Audit.Checkpoint(ctx) == nil {
 		t.Fatalf("a forged checkpoint passes, %v", err)
 	}
-	hears("Attention: the audit trail was tampered with: ")
+	hears("The trail was tampered with: ")
 	if err := errors.Join(os.Remove(name), os.Mkdir(name, 0o700)); err != nil || a.Audit.Checkpoint(ctx) == nil {
 		t.Fatalf("a checkpoint was written into nothing, %v", err)
 	}
-	hears("Attention. The last checkpoint could not be written")
+	hears("The last checkpoint could not be written")
 	if err := errors.Join(os.Remove(name), os.WriteFile(name, good, 0o600), a.Audit.Checkpoint(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	p, _ := sit(t, a, ana, nil)
-	if heard := p.say("8"); strings.Contains(strings.Join(heard, "\n"), "Attention") {
+	if heard := p.say("8"); strings.Contains(strings.Join(heard, "\n"), "attention") {
 		t.Errorf("all is well, and it is said: %q", heard)
 	}
 	if err := p.leave(); err != nil {
@@ -156,27 +164,29 @@ func TestListAndExport(t *testing.T) {
 	p.say("first")
 	p.say("previous", "This is the first page.")
 	p.say("11", "Give a number of this page: 1 to 10.")
-	p.say("id 2", "The id is ")
-	p.say("sort", "Fields: created")
-	p.say("sort amount", "sorted by amount, newest or largest first", "98,765,432,109,876,543,210.99 EUR")
-	p.say("sort amount", "sorted by amount, oldest or smallest first")
-	p.say("sort colour", "cannot be sorted by that")
+	p.say("copy 2", "The operation id:")
+	p.say("sort amount", "sorted by amount, largest or newest first", "98,765,432,109,876,543,210.99 EUR")
+	p.say("sort amount", "sorted by amount, smallest or oldest first")
+	p.say("sort colour", "There is no colour among these.", "1. amount, reversed")
+	p.say("back", "Left as it was.")
 	p.say("filter statsu:PENDING", "The filter was not understood.", "The list stays as it was.")
-	p.say("filter help", "status: the service's status word")
-	p.say("views", "pending: status:PENDING, ")
-	p.say("view pending", "View pending.", "filter status:PENDING")
-	p.say("group", "Group by status")
-	p.say("group currency", "EUR: ")
+	p.say("filter help", "status")
+	p.say("views", "pending, ")
+	p.say("2", "filter status:PENDING")
+	p.say("totals", " EUR in ")
+	p.say("totals", "PENDING: ")
+	p.say("mark 1", "1 row is marked.")
+	p.say("back")
 	file := filepath.Join(t.TempDir(), "out.csv")
 	p.say("export "+file, "Exported ")
 	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "PENDING") {
 		t.Errorf("export: %v", err)
 	}
 	p.say("export "+file, "There is a file of that name already.")
-	p.say("documents 1", "Documents of the operation")
+	p.say("documents 1", "Documents")
 	p.say("menu")
 	p.say("open no/such", "Not a valid operation id")
-	p.say("open 0000-none", "The operation: not found.", "Main menu")
+	p.say("open 0000-none", "The service knows no such operation.")
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
@@ -207,12 +217,12 @@ func TestEnds(t *testing.T) {
 func TestWidthCharactersAndEcho(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
-	p, _ := sit(t, a, ana, func(o *spoken.Options) {
+	p, _ := sit(t, a, ana, func(o *console.PlainOptions) {
 		o.Width, o.Echo = 40, true
 		o.Getenv = func(name string) string { return map[string]string{"LANG": "C"}[name] }
 	})
 	p.say("1", "You typed 1.")
-	p.say("filter customer:株式会社", "Operations 1 to", `\u682a\u5f0f`)
+	p.say("filter customer:株式会社", `\u682a\u5f0f`)
 	_ = p.in.Close()
 	if err := p.end(); err != nil {
 		t.Error(err)

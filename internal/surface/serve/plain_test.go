@@ -115,7 +115,7 @@ func (l *listener) say(line string, want ...string) {
 
 // A document is removed and put back over ssh -T, on a dumb terminal, and by
 // asking for lines, by somebody who only reads lines and answers.
-func TestSpokenOverSSH(t *testing.T) {
+func TestPlainOverSSH(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "")
 	opid, guid := p.opid()
@@ -132,9 +132,9 @@ func TestSpokenOverSSH(t *testing.T) {
 		l.say("open "+opid, "Operation "+opid)
 		l.say("documents", "1. ")
 		l.say("upload "+p.file("trap.pdf"), "upload cannot be used now. Files would be the server's")
-		l.say("replace 1", "replace cannot be used now.")
+		l.say("replace 1", "replace cannot be used now. Files would be the server's")
 		n := p.number(opid, guid)
-		l.say("remove "+n, "Document id: "+guid, "Type yes to remove")
+		l.say("remove "+n, "id: "+guid, "Type yes to remove")
 		l.say("no", "Nothing was sent.")
 		l.say("remove "+n, "Type yes to remove")
 		time.Sleep(500 * time.Millisecond) // a question ignores what is typed too early
@@ -142,7 +142,7 @@ func TestSpokenOverSSH(t *testing.T) {
 		if p.attached(opid, guid) {
 			t.Error("the document is there")
 		}
-		l.say("putback", "Type yes to put back")
+		l.say("restore", "Type yes to put back")
 		time.Sleep(500 * time.Millisecond)
 		l.say("yes", "Done. Put back")
 		if !p.attached(opid, guid) {
@@ -167,7 +167,7 @@ func TestSpokenOverSSH(t *testing.T) {
 		t.Error("a file was made on the server")
 	}
 	out, _, _ := p.run(api.Admin, "", "audit list -o json --limit 400")
-	if strings.Count(out, `"detail": "spoken, `) != 3 {
+	if strings.Count(out, `"detail": "plain mode, `) != 3 {
 		t.Error("the openings are not recorded")
 	}
 }

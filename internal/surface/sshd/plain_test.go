@@ -14,10 +14,10 @@ import (
 	"opdeck/api"
 )
 
-// repeat is a Spoken that repeats each line until "quit", or the end.
+// repeat is a Plain that repeats each line until "quit", or the end.
 func repeat(ctx context.Context, l Line) error {
 	who := api.ActorOf(ctx)
-	_, _ = fmt.Fprintf(l.Out, "spoken to %s (%s), raw %t, width %d, TERM %q\n", who.Name, who.Role, l.Raw, l.Width, l.Getenv("TERM"))
+	_, _ = fmt.Fprintf(l.Out, "plain with %s (%s), raw %t, width %d, TERM %q\n", who.Name, who.Role, l.Raw, l.Width, l.Getenv("TERM"))
 	lines := make(chan string)
 	go func() {
 		defer close(lines)
@@ -55,14 +55,14 @@ func repeat(ctx context.Context, l Line) error {
 	}
 }
 
-func inLines(_ *house, o *Options) { o.Spoken = repeat }
+func inLines(_ *house, o *Options) { o.Plain = repeat }
 
-// Who has no terminal, or one that cannot draw, is spoken to in lines, and who
+// Who has no terminal, or one that cannot draw, gets the plain mode, and who
 // asks for it too.
-func TestOpenSSHSpoken(t *testing.T) {
+func TestOpenSSHPlain(t *testing.T) {
 	needSSH(t)
 	h := open(t, inLines)
-	const plain = "spoken to ana (operator), raw false, width 0, TERM \"\"\nsaid one\n"
+	const plain = "plain with ana (operator), raw false, width 0, TERM \"\"\nsaid one\n"
 	for _, c := range [][]string{{"-T", "ana@127.0.0.1"}, {"ana@127.0.0.1", "plain"}, {"ana@127.0.0.1", "--", "--plain"}, {"ana@127.0.0.1", "opdeck --plain"}} {
 		s := h.ssh(context.Background(), "ana", c...)
 		s.Stdin = strings.NewReader("one\nquit\n")
@@ -86,10 +86,10 @@ func TestOpenSSHSpoken(t *testing.T) {
 	if out, _, code := h.out("ana", "ana@127.0.0.1", "plain", "words"); code != 7 || !strings.Contains(out, `["plain" "words"]`) {
 		t.Errorf("a command that begins with plain: %q, exit %d", out, code)
 	}
-	if n := h.trail.find("console.open", "spoken, no terminal"); len(n) != 5 || n[0].who.Name != "ana" {
+	if n := h.trail.find("console.open", "plain mode, no terminal"); len(n) != 5 || n[0].who.Name != "ana" {
 		t.Errorf("recorded: %+v", n)
 	}
-	if n := h.trail.find("console.open", "spoken, terminal dumb"); len(n) != 3 {
+	if n := h.trail.find("console.open", "plain mode, terminal dumb"); len(n) != 3 {
 		t.Errorf("recorded: %+v", n)
 	}
 	soon(t, "each end is recorded", func() bool { return len(h.trail.find("console.close", "left after")) == 8 })
@@ -114,8 +114,8 @@ func (h *house) lines(c *gossh.Client) *console {
 }
 
 // Time is counted from what was typed last, with a warning before the end.
-func TestSpokenIdle(t *testing.T) {
-	virtual(t, Limits{}, func(o *Options) { o.Spoken = repeat }, func(h *house, w *wire) {
+func TestPlainIdle(t *testing.T) {
+	virtual(t, Limits{}, func(o *Options) { o.Plain = repeat }, func(h *house, w *wire) {
 		x := h.lines(h.over(w.dial()))
 		time.Sleep(10 * time.Minute)
 		x.key(t, "one\n")
@@ -142,8 +142,8 @@ func TestSpokenIdle(t *testing.T) {
 }
 
 // Nobody stays longer than eight hours by talking on.
-func TestSpokenEightHours(t *testing.T) {
-	virtual(t, Limits{}, func(o *Options) { o.Spoken = repeat }, func(h *house, w *wire) {
+func TestPlainEightHours(t *testing.T) {
+	virtual(t, Limits{}, func(o *Options) { o.Plain = repeat }, func(h *house, w *wire) {
 		x := h.lines(h.over(w.dial()))
 		for range 47 {
 			time.Sleep(10 * time.Minute)
@@ -161,11 +161,11 @@ func TestSpokenEightHours(t *testing.T) {
 }
 
 // When the other side is gone the conversation is over.
-func TestSpokenGone(t *testing.T) {
+func TestPlainGone(t *testing.T) {
 	h := open(t, inLines)
 	c := h.login("ana")
 	x := h.lines(c)
-	x.shows(t, "spoken to ana")
+	x.shows(t, "plain with ana")
 	_ = c.Close()
 	soon(t, "the session is over", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
 }

@@ -1,0 +1,241 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/session"
+	"opdeck/api/untrusted"
+	"opdeck/internal/app"
+	"opdeck/internal/app/config"
+	"opdeck/ui"
+	"opdeck/ui/plain"
+	"opdeck/ui/theme"
+	"opdeck/views/approvals"
+	"opdeck/views/sessions"
+)
+
+// PlainOptions say whom the plain mode talks with. In and Out are required.
+type PlainOptions struct {
+	In  io.Reader
+	Out io.Writer
+	// Width is where lines are wrapped, in cells; 0: not at all.
+	Width int
+	// Getenv is the terminal's environment; LC_ALL, LC_CTYPE and LANG tell whether
+	// it can show more than ASCII. nil: it can.
+	Getenv func(string) string
+	// Secret reads a line unseen from the same terminal as In; nil: there is no
+	// way to, and files are asked for instead.
+	Secret func(prompt string) (string, error)
+	// Echo is for a raw channel that does not show what is typed (an SSH session
+	// with a terminal): each line that is taken is repeated, secrets are not.
+	Echo bool
+	// Pause is how long a question ignores what is typed before it can be answered;
+	// 0: 400 ms.
+	Pause  time.Duration
+	Shared *Shared // as in Options
+}
+
+// RunPlain is Run in the plain mode: the same screens in whole lines. It talks until
+// the person quits or the input ends (nil) or they interrupt it (an api.Error of kind
+// Interrupted). The person is the one in ctx.
+func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
+	ctx, cancel := context.WithCancel(api.WithTrail(ctx, a.Audit))
+	defer cancel()
+	who := api.ActorOf(ctx)
+	served := who.Via == "ssh"
+	if !served { // a server does this once for all its consoles
+		opened(ctx, a, who)
+		defer closed(ctx, a, who)
+		defer background(ctx, a)()
+	}
+	talk := plain.New(plain.Options{In: opt.In, Out: opt.Out, Width: opt.Width, ASCII: onlyASCII(opt.Getenv), Echo: opt.Echo, Secret: opt.Secret, Pause: opt.Pause})
+	defer talk.Close()
+	folk := newPeople(a, who)
+	folk.opens, folk.greeted = "approvals", true
+	defer folk.leave()
+	feed := newFeed(ctx, a, folk)
+	defer feed.close()
+	told := api.WithAnnouncements(ctx, func(op, said string) {
+		feed.put("announced "+op, ui.Toast{Kind: ui.Warned, Text: api.Announcement(op, said)})
+	})
+	n := &plainNews{alone: true}
+	host := plain.NewHost(talk, plain.HostOptions{Ground: ground(a, who), Places: plainPlaces, Now: a.Now, Said: n.said, NoFiles: noFiles(ctx),
+		News: func(_ context.Context, look bool) []tea.Msg {
+			if look {
+				feed.glance()
+			}
+			return []tea.Msg(feed.take())
+		}})
+	shell := ui.New(plainShell(told, a, who, opt, feed, host))
+	talk.Say("opdeck, plain mode.", ground(a, who),
+		"Everything is said in whole lines, and nothing is drawn. ? lists what can be typed, back goes back, quit leaves. A key that is named can be typed too.")
+	for _, line := range unfinished(ctx, a, "4") {
+		talk.Say(line)
+	}
+	return plainLeft(talk, host.Run(ctx, shell))
+}
+
+// plainShell are the options of a drawn console, for one that says what it shows.
+func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions, feed *feed, host *plain.Host) ui.Options {
+	getenv := opt.Getenv
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
+	o := shellOptions(ctx, a, who, Options{Getenv: getenv, Shared: opt.Shared}, feed, nil)
+	may, why := o.May, noFiles(ctx)
+	o.May = func(name string) string {
+		if s := may(name); s != "" || why == "" {
+			return s
+		}
+		switch name {
+		case "document.upload", "document.replace", "operation.export", "audit.export":
+			return why
+		}
+		return ""
+	}
+	o.Feeds, o.Theme, o.Tell = nil, theme.Words(), host.Tell
+	o.Tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // nothing is drawn that time changes
+	return o
+}
+
+// plainPlaces are the main menu.
+var plainPlaces = []plain.Place{
+	{Name: "Operations", Place: ui.Place{Kind: ui.KindOperations}},
+	{Name: "Operation, by its id", Place: ui.Place{Kind: ui.KindOperation}, ByID: true, IDs: true},
+	{Name: "Documents of an operation, by its id", Place: ui.Place{Kind: ui.KindDocuments}, ByID: true, IDs: true},
+	{Name: "Compliance: customers and their verification", Place: ui.Place{Kind: ui.KindCompliance}, IDs: true},
+	{Name: "Limits", Place: ui.Place{Kind: ui.KindLimits}},
+	{Name: "Session", Place: ui.Place{Kind: ui.KindSession}},
+	{Name: "Events", Place: ui.Place{Kind: ui.KindEvents}},
+	{Name: "Audit", Place: ui.Place{Kind: ui.KindAudit}},
+	{Name: "Approvals", Place: ui.Place{Kind: approvals.Kind}},
+}
+
+// plainLeft says goodbye, and which ways out are no failures.
+func plainLeft(talk *plain.Talk, err error) error {
+	switch {
+	case errors.Is(err, plain.ErrQuit):
+		talk.Say("Goodbye.")
+		return nil
+	case errors.Is(err, plain.ErrEnd):
+		talk.Say("The input has ended. Goodbye.")
+		return nil
+	}
+	return &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
+}
+
+// onlyASCII reports whether the environment names a character set other than
+// UTF-8. One that names none is trusted to show UTF-8.
+func onlyASCII(getenv func(string) string) bool {
+	if getenv == nil {
+		return false
+	}
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(getenv(name)); v != "" {
+			return !strings.Contains(v, "utf-8") && !strings.Contains(v, "utf8")
+		}
+	}
+	return false
+}
+
+// ground says where we are and who we are: "PRODUCTION. …".
+func ground(a *app.App, who api.Actor) string {
+	s := "TEST. Context " + a.Context.Name + "."
+	switch {
+	case a.Context.Sandbox:
+		s = "SANDBOX. Context " + a.Context.Name + ", the built-in service with sample data."
+	case a.Context.Kind == config.Production:
+		s = "PRODUCTION. Context " + a.Context.Name + "."
+	}
+	if a.ReadOnly {
+		s += " READ-ONLY: nothing can be changed here."
+	}
+	role := string(who.Role)
+	if role == "" {
+		role = "none"
+	}
+	return s + " You are " + untrusted.Text(who.Name).Line(60) + ", role " + role + "."
+}
+
+// plainNews tells of a session that died, is blocked or cannot be renewed, and of
+// others at the same place. Rotations that go well are not worth a word.
+type plainNews struct {
+	known          bool
+	alone          bool  // nobody else was at the place that was told of last
+	seq            int64 // of the session's history
+	state, warning string
+}
+
+func (n *plainNews) said(msg tea.Msg) []string {
+	switch msg := msg.(type) {
+	case ui.Msgs:
+		var out []string
+		for _, m := range msg {
+			out = append(out, n.said(m)...)
+		}
+		return out
+	case sessions.News:
+		return n.session(msg.Status)
+	case ui.Presence:
+		return n.company(msg)
+	}
+	return nil
+}
+
+func (n *plainNews) session(st session.Status) []string {
+	died, first := false, !n.known
+	for _, e := range st.History {
+		if e.Seq > n.seq {
+			n.seq = e.Seq
+			died = died || e.Kind == session.EventPremature || e.Kind == session.EventBlocked || e.Kind == session.EventRollback
+		}
+	}
+	before, warned := n.state, n.warning
+	n.known, n.state, n.warning = true, st.State, st.Warning
+	line := func(s string) []string { return []string{untrusted.Text(s).Line(600)} }
+	switch {
+	case st.Warning != "" && st.Warning != warned:
+		return line("The session: " + st.Warning)
+	case first:
+	case died && st.Verdict.Sentence != "":
+		return line("The session died before its time: " + st.Verdict.Sentence)
+	case st.State != before && (st.State == "blocked" || st.State == "doubtful"):
+		return line("The session is " + st.State + ". The place Session tells more.")
+	case st.Warning == "" && warned != "" || before == "blocked" && st.State == "live":
+		return line("The session is well again.")
+	}
+	return nil
+}
+
+// company tells who else is here, when that changed.
+func (n *plainNews) company(p ui.Presence) []string {
+	object, ok := objectOf(p.At)
+	if !ok {
+		return nil
+	}
+	var names []string
+	for _, name := range p.Others {
+		if asked, yes := strings.CutSuffix(name, "?"); yes {
+			name = asked + ", who is being asked about a write,"
+		}
+		names = append(names, name)
+	}
+	alone := n.alone
+	n.alone = len(names) == 0
+	switch {
+	case alone && n.alone:
+		return nil
+	case n.alone:
+		return []string{"You are alone at this " + object + " now."}
+	case len(names) == 1:
+		return []string{names[0] + " is at this " + object + " too."}
+	}
+	return []string{plain.List(names) + " are at this " + object + " too."}
+}

@@ -1,0 +1,267 @@
+package ui
+
+import (
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api/secret"
+	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+	"opdeck/ui/widget"
+)
+
+// Content is what a screen shows, as structure, for the
+// plain mode. All text in it is safe.
+type Content struct {
+	Lines    []string      // sentences: how it stands, what is wrong
+	Sections []Section     // the rest, by headings
+	Table    *widget.Table // rows; nil: none
+	Detail   []widget.Pair // about the row under the cursor
+	Doing    string        // what is under way: "removing a.pdf"; empty: nothing
+	Filter   *widget.FilterBar
+}
+
+// PlainWidth is how wide texts are made that are said: nothing of them is cut.
+const PlainWidth = 1000
+
+// Section is a part of a screen under its heading.
+type Section struct {
+	Title string
+	Facts []widget.Pair
+	Lines []string
+}
+
+// Contenter is for screens that give their content as structure; every screen of
+// the console does.
+type Contenter interface{ Content() Content }
+
+// Selecter is for screens with rows: Select puts the cursor on a row by its id.
+type Selecter interface{ Select(id string) bool }
+
+// Sections cuts pairs into sections at their headings.
+func Sections(list []widget.Pair) []Section {
+	var out []Section
+	for _, p := range list {
+		if len(out) == 0 || p.Label == "" && p.Value != "" {
+			out = append(out, Section{})
+		}
+		switch at := &out[len(out)-1]; {
+		case p.Label != "":
+			at.Facts = append(at.Facts, p)
+		case p.Value != "":
+			at.Title = p.Value
+		}
+	}
+	return out
+}
+
+// Question is an open question. Typed asks for the last characters of the id
+// instead of a word.
+type Question struct {
+	Confirm
+	Typed bool
+}
+
+// Text is an open page of text.
+type Text struct {
+	Title string
+	Lines []string
+}
+
+// Top is the screen on top, nil when there is none.
+func (s *Shell) Top() Screen {
+	if st := s.top(); st != nil {
+		return st.screen
+	}
+	return nil
+}
+
+// Root reports whether only the first screen is open.
+func (s *Shell) Root() bool { return len(s.stack) <= 1 }
+
+// Keys are the keys of the screen on top, then those that work everywhere.
+func (s *Shell) Keys() []keymap.Key {
+	var out []keymap.Key
+	if st := s.top(); st != nil {
+		out = append(out, st.screen.Keys()...)
+		for _, k := range keymap.All(s.keys.Global) {
+			if s.offers(st, k) {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// Map is the shell's keys, for a host that presses them.
+func (s *Shell) Map() *keymap.Map { return s.keys }
+
+// Show opens a place; one that is on top already stays.
+func (s *Shell) Show(p Place) tea.Cmd {
+	if st := s.top(); st != nil && st.screen.Place() == p {
+		return nil
+	}
+	return s.open(p)
+}
+
+// Do does an action for the screen on top.
+func (s *Shell) Do(a Action) tea.Cmd { return s.act(s.top(), a) }
+
+// AskID asks for an operation's id and opens its place of that kind.
+func (s *Shell) AskID(kind string) { s.askID(kind) }
+
+// Escape lets the screen on top close something of its own, a filter or a page;
+// false when there is nothing.
+func (s *Shell) Escape() (tea.Cmd, bool) {
+	st := s.top()
+	a, cmd := st.screen.Update(s.keys.Global.Back.Msg())
+	return tea.Batch(s.act(st, a), cmd), a != nil || cmd != nil
+}
+
+// Back closes the screen on top.
+func (s *Shell) Back() tea.Cmd { return s.back() }
+
+// Home closes all screens but the first.
+func (s *Shell) Home() tea.Cmd {
+	if s.Root() {
+		return nil
+	}
+	return s.unwind(0)
+}
+
+// Leave drops what was not sent; QuitMsg follows when what was sent is answered.
+func (s *Shell) Leave() tea.Cmd { return s.leave() }
+
+// Waiting names the writes that were sent and are not answered yet.
+func (s *Shell) Waiting() []string { return s.writeNames() }
+
+// Elapse does what time alone does: it masks again what was revealed.
+func (s *Shell) Elapse() tea.Cmd { return s.maskAgain(s.now()) }
+
+// Zone is where times are shown.
+func (s *Shell) Zone() *time.Location { return s.shown.zone }
+
+// CallWaits tells why an answer takes long, in a sentence; "" when nothing is asked.
+func (s *Shell) CallWaits() string {
+	for i := len(s.activity.calls) - 1; i >= 0; i-- {
+		switch c := s.activity.calls[i]; c.Phase {
+		case CallWaits:
+			return "It waits for room among the " + safe(c.Class) + " calls, or for the session."
+		case CallRuns:
+			return "The service has not answered yet."
+		}
+	}
+	return ""
+}
+
+// Dialog is what is open above the screens: a Question, Ask, Choose, Explain or
+// Text; nil when nothing is.
+func (s *Shell) Dialog() any {
+	if len(s.overlays) == 0 {
+		return nil
+	}
+	switch o := s.overlays[len(s.overlays)-1].(type) {
+	case *question:
+		return Question{o.c, o.typed}
+	case *input:
+		return o.ask
+	case *menu:
+		return Choose{Title: o.title, Items: o.items}
+	case *explain:
+		return o.e
+	case *pager:
+		return Text{o.title, o.lines(s)}
+	}
+	return nil
+}
+
+// Close closes the open dialog without an answer; a question gets its no.
+func (s *Shell) Close() tea.Cmd { return s.Answer(false) }
+
+// Answer answers the open question. Whoever calls it has made sure that a person
+// gave the answer; see the package plain.
+func (s *Shell) Answer(yes bool) tea.Cmd {
+	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
+		if q, ok := o.(*question); ok && yes {
+			a, cmd, _ = q.sayYes()
+		} else if ok {
+			a, cmd, _ = q.sayNo()
+		}
+		return a, cmd
+	})
+}
+
+// Submit answers the open input dialog; secrets hold the values of secret fields.
+func (s *Shell) Submit(text []string, secrets []secret.Value) tea.Cmd {
+	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
+		if d, ok := o.(*input); ok && d.ask.Submit != nil {
+			return d.ask.Submit(Values{text, secrets})
+		}
+		return nil, nil
+	})
+}
+
+// Pick takes item i of the open menu.
+func (s *Shell) Pick(i int) tea.Cmd {
+	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
+		if m, ok := o.(*menu); ok && m.pick != nil {
+			return m.pick(i)
+		}
+		return nil, nil
+	})
+}
+
+// closing closes the dialog on top with what take makes of it.
+func (s *Shell) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
+	o := s.overlays[len(s.overlays)-1]
+	a, cmd := take(o)
+	s.remove(o)
+	return s.finish(o, a, cmd)
+}
+
+// Standing says in sentences how session, budgets and feed are.
+func (s *Shell) Standing() []string {
+	now := s.now()
+	var out []string
+	if f := s.session; f.State != "" {
+		line := "The session is " + safe(f.State) + "."
+		if f.AccessUntil.After(now) {
+			left, _ := draw.Until(f.AccessUntil, now)
+			line += " The access token has " + left + " left."
+		}
+		if f.Note != "" {
+			line += " Attention: " + safe(f.Note)
+		}
+		out = append(out, line)
+	}
+	if b, ok := s.budgets["billing"]; ok {
+		out = append(out, "There is room for "+draw.Plural(b.Room, "billing call", "billing calls")+" of "+draw.Count(b.Limit)+" a minute.")
+	}
+	if f := s.feed; f.State != "" {
+		out = append(out, "The feed of webhooks is "+safe(f.State)+".")
+	}
+	if n := s.asked; n > 0 {
+		out = append(out, draw.Plural(n, "write waits", "writes wait")+" for your approval.")
+	}
+	return out
+}
+
+// Aged says where what a screen shows came from and how old it is.
+func (src Source) Aged(now time.Time, zone *time.Location) string {
+	if src.Origin == "" || src.At.IsZero() {
+		return ""
+	}
+	ago, _ := draw.Ago(src.At, now)
+	line := "From the " + src.Origin + ", " + ago
+	if old := src.Oldest; !old.IsZero() && old.Before(src.At) {
+		if then, _ := draw.Ago(old, now); then != ago {
+			line += ", the oldest of it " + then
+		}
+	}
+	if src.Problem != "" {
+		line += ". " + untrusted.Text(src.Problem).Line(300)
+	}
+	return line
+}

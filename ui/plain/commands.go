@@ -1,0 +1,298 @@
+package plain
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+)
+
+// command is a word that can be typed.
+type command struct {
+	name  string
+	alias string
+	key   string // the key that does it on the drawn screen; it can be typed too
+	args  string // what may follow it
+	help  string // a sentence
+	why   string // it cannot be used now, for this reason
+	press *keymap.Key
+	do    func(ctx context.Context, arg string) error
+}
+
+func (c command) is(word string) bool { return c.name == word || c.alias == word }
+
+// Silent are the keys that no command is made from, with the reason.
+var Silent = map[string]string{
+	"nav.up": byNumber, "nav.down": byNumber, "nav.pageup": "previous", "nav.pagedown": "next", "nav.top": "first", "nav.bottom": "last",
+	"back": "back", "quit": "back", "leave": "quit, and ctrl+c", "help": "? lists the commands", "palette": "? lists the commands",
+	"pane": "nothing is beside another", "paneback": "nothing is beside another",
+	"viewer.search": inFull, "viewer.next": inFull, "viewer.prev": inFull, "viewer.copy": inFull, "viewer.close": inFull,
+	"operations.columns": "widths and places of columns are of a drawn list",
+}
+
+const (
+	byNumber = "a row is named by its number"
+	inFull   = "texts are said in full"
+)
+
+// wholeLine are the keys behind which a number is no row.
+var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "operations.totals": true, "openid": true}
+
+// saidHelp is what some keys do here that a drawn screen does otherwise.
+var saidHelp = map[string]string{"item.copy": "says the id.", "item.copyjson": "says it as JSON, on one line.", "list.open": "opens the row of that number.",
+	"list.filter": "shows only what matches; filter off shows everything, filter help explains the language.", "reload": "reads it again from where it came."}
+
+// quiet are the keys after which the screen is not said again.
+var quiet = map[string]bool{"zone": true, "activity": true, "item.copy": true, "item.copyjson": true, "item.raw": true}
+
+// opensPlace reports whether a key goes to one of the numbered places.
+func (h *Host) opensPlace(k keymap.Key) bool {
+	return slices.ContainsFunc(keymap.All(h.sh.Map().Global)[:8], func(p keymap.Key) bool { return p.Name == k.Name })
+}
+
+// commands are those of the screen, or of the main menu, and those of every place.
+// A name belongs to the first that has it.
+func (h *Host) commands() []command {
+	var out []command
+	taken := map[string]bool{}
+	add := func(c command) {
+		if c.press != nil && c.press.Name == h.sh.Map().Global.OpenID.Name && !taken["open"] {
+			c.name, c.args = "open", "[ID]"
+		}
+		if !taken[c.name] {
+			taken[c.name] = true
+			out = append(out, c)
+		}
+	}
+	if !h.home {
+		for _, c := range h.moves() {
+			add(c)
+		}
+	}
+	for _, k := range h.sh.Keys() {
+		if Silent[k.Name] == "" && (!h.home || h.everywhere(k)) {
+			add(h.keyCommand(k))
+		}
+	}
+	if s, ok := h.sh.Top().(ui.Commander); ok && !h.home {
+		for _, c := range s.Commands() {
+			add(command{name: strings.ToLower(c.Title), help: c.Title + ".", why: c.Why, do: func(ctx context.Context, _ string) error {
+				return h.after(ctx, h.run(ctx, h.sh.Do(c.Do)), keymap.Key{})
+			}})
+		}
+	}
+	for _, p := range h.opt.Places {
+		c := command{name: p.word(), help: "opens that place.", do: func(ctx context.Context, arg string) error {
+			if arg != "" && p.IDs {
+				return h.openID(ctx, p.Kind, arg)
+			}
+			return h.open(ctx, p)
+		}}
+		if p.IDs {
+			c.args = "[ID]"
+		}
+		add(c)
+	}
+	for _, c := range h.always() {
+		add(c)
+	}
+	return out
+}
+
+// everywhere reports whether a key works without a screen: not what opens a place,
+// which the menu has, nor what reads one again.
+func (h *Host) everywhere(k keymap.Key) bool {
+	g := h.sh.Map().Global
+	return k.Name == g.OpenID.Name || k.Name == g.Zone.Name || k.Name == g.Activity.Name
+}
+
+func (h *Host) keyCommand(k keymap.Key) command {
+	c := command{name: k.Word, alias: k.Name[strings.LastIndexByte(k.Name, '.')+1:], key: k.Binding.Help().Key, help: k.Long + ".", why: k.Why(), press: &k,
+		do: func(ctx context.Context, arg string) error { return h.key(ctx, k, arg) }}
+	place := h.opensPlace(k)
+	if place {
+		c.key = "" // numbers are rows
+	}
+	if said := saidHelp[k.Name]; said != "" {
+		c.help = said
+	}
+	if strings.Contains(k.Name, ".") && !h.home && h.content().Table != nil && !place && !wholeLine[k.Name] {
+		c.args = "[NUMBER]"
+	}
+	return c
+}
+
+// moves are the commands of a screen that no key stands for.
+func (h *Host) moves() []command {
+	nav, c := h.sh.Map().Nav, h.content()
+	var out []command
+	if c.Table != nil && c.Table.Len() > pageRows {
+		turn := func(name, alias, help string, k keymap.Key, none string) {
+			out = append(out, command{name: name, alias: alias, help: help, do: func(ctx context.Context, _ string) error { return h.page(ctx, k, none) }})
+		}
+		turn("next", "n", "says the next page.", nav.PageDown, "There is no further page.")
+		turn("previous", "p", "says the page before.", nav.PageUp, "This is the first page.")
+		turn("first", "", "says the first page.", nav.Top, "This is the first page.")
+		turn("last", "", "says the last page.", nav.Bottom, "This is the last page.")
+	}
+	if len(c.Sections) > 0 {
+		out = append(out, command{name: "all", help: "says everything. One part by its name: " + List(titles(c.Sections)) + ".", do: func(context.Context, string) error {
+			c := h.content()
+			h.talk.Say(append(append(sentences(c.Lines), sections(c.Sections)...), "That is all.")...)
+			return nil
+		}})
+	}
+	return out
+}
+
+// always are the commands of every place.
+func (h *Host) always() []command {
+	return []command{
+		{name: "where", help: "says which context this is, and how session and budgets stand.", do: func(context.Context, string) error {
+			h.talk.Say(h.opt.Ground)
+			h.talk.Say(h.sh.Standing()...)
+			return nil
+		}},
+		{name: "again", help: "says this place once more.", do: func(context.Context, string) error {
+			if h.home {
+				h.sayHome()
+			} else {
+				h.sayScreen()
+			}
+			return nil
+		}},
+		{name: "back", alias: "esc", key: "esc", help: "goes back; a filter or marks are taken away first.", do: func(ctx context.Context, _ string) error { return h.back(ctx) }},
+		{name: "menu", help: "goes to the main menu.", do: func(context.Context, string) error { return ErrHome }},
+		{name: "quit", alias: "exit", help: "leaves the console.", do: func(context.Context, string) error { return ErrQuit }},
+		{name: "help", alias: "?", key: "?", help: "lists what can be typed.", do: func(context.Context, string) error { h.help(); return nil }},
+	}
+}
+
+func (h *Host) help() {
+	if h.home {
+		h.talk.Say("You are in the main menu. A number opens that place.")
+	} else {
+		h.talk.Say("You are in: " + h.sh.Top().Title() + ".")
+		if h.content().Table != nil {
+			h.talk.Say("A number opens that row, or says it. Behind a command it names the row that is meant.")
+		}
+	}
+	for _, c := range h.commands() {
+		name := c.name
+		if c.args != "" {
+			name += " " + c.args
+		}
+		if c.key != "" && c.key != c.name {
+			name += ", or " + c.key
+		}
+		l := name + ": " + c.help
+		if c.why != "" {
+			l += " Not now. " + c.why
+		}
+		h.talk.Say(l)
+	}
+}
+
+func (h *Host) back(ctx context.Context) error {
+	if h.home {
+		h.talk.Say("This is the main menu. quit leaves.")
+		return nil
+	}
+	if cmd, had := h.sh.Escape(); had {
+		if err := h.run(ctx, cmd); err != nil {
+			return err
+		}
+		if !h.sayChanges() {
+			h.talk.Say("Done.")
+		}
+		return nil
+	}
+	if h.sh.Root() || h.sh.Top() == h.base {
+		return ErrHome
+	}
+	if err := h.run(ctx, h.sh.Back()); err != nil {
+		return err
+	}
+	h.sayScreen()
+	return nil
+}
+
+// key does what a key does on the drawn screen, about the row whose number was
+// typed behind it, if any.
+func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
+	word, rest, _ := strings.Cut(arg, " ")
+	if n, err := strconv.Atoi(strings.TrimSuffix(word, ".")); err == nil && !h.home && !wholeLine[k.Name] && h.content().Table != nil {
+		if !h.selectRow(n) {
+			return nil
+		}
+		arg = strings.TrimSpace(rest)
+		for _, now := range h.sh.Keys() { // whether it can be used depends on the row
+			if now.Name == k.Name {
+				k = now
+				break
+			}
+		}
+	}
+	m := h.sh.Map()
+	l, g := m.List, m.Global
+	switch {
+	case k.Name == l.Open.Name && arg != "" && !h.home && h.sh.Top().Place().Kind == ui.KindCompliance:
+		return h.openID(ctx, ui.KindCompliance, arg)
+	case k.Name == l.Open.Name && arg != "" && !h.home, k.Name == g.OpenID.Name && arg != "":
+		return h.openID(ctx, ui.KindOperation, arg)
+	case (k.Name == g.Documents.Name || k.Name == m.Operations.Documents.Name || k.Name == m.Operation.Documents.Name) && arg != "":
+		return h.openID(ctx, ui.KindDocuments, arg)
+	case k.Name == g.Operation.Name && arg != "":
+		return h.openID(ctx, ui.KindOperation, arg)
+	case k.Name == g.Compliance.Name && arg != "":
+		return h.openID(ctx, ui.KindCompliance, arg)
+	case k.Why() != "":
+		h.refused = k.Word
+		return h.press(ctx, k) // the shell says why, and notes who was refused
+	}
+	h.arg = arg
+	return h.after(ctx, h.press(ctx, k), k)
+}
+
+// after says what came of a key.
+func (h *Host) after(ctx context.Context, err error, k keymap.Key) error {
+	if err == nil && h.content().Filter != nil {
+		err = h.filter(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	l, g, c := h.sh.Map().List, h.sh.Map().Global, h.content()
+	switch {
+	case quiet[k.Name]:
+		h.said = h.seen()
+	case k.Name == l.Mark.Name || k.Name == l.MarkAll.Name:
+		h.said = h.seen()
+		h.talk.Say(draw.Plural(len(c.Table.Marked()), "row is marked.", "rows are marked."))
+	case k.Name == l.Filter.Name || k.Name == l.Sort.Name || k.Name == l.Views.Name:
+		if err := h.press(ctx, h.sh.Map().Nav.Top); err != nil { // another list begins at its beginning
+			return err
+		}
+		h.sayScreen()
+	case k.Name == g.Reload.Name:
+		h.sayScreen()
+	case h.home && h.sh.Root():
+	default:
+		h.home = false
+		h.sayChanges()
+	}
+	return nil
+}
+
+// openID opens an operation, its documents or a customer by an id that was typed.
+func (h *Host) openID(ctx context.Context, kind, id string) error {
+	if err := ui.CheckID(id); err != nil {
+		h.talk.Say("Not a valid id: " + err.Error() + ".")
+		return nil
+	}
+	return h.open(ctx, Place{Place: ui.Place{Kind: kind, ID: id}})
+}

@@ -1,0 +1,256 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api/secret"
+	"opdeck/api/untrusted"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/widget"
+)
+
+// dialogs goes through what is open above the screens, until nothing is.
+func (h *Host) dialogs(ctx context.Context) error {
+	for {
+		var cmd tea.Cmd
+		var err error
+		switch d := h.sh.Dialog().(type) {
+		case nil:
+			return nil
+		case ui.Question:
+			cmd, err = h.question(ctx, d)
+		case ui.Ask:
+			cmd, err = h.ask(ctx, d)
+		case ui.Choose:
+			cmd, err = h.choose(ctx, d)
+		case ui.Explain:
+			h.talk.Say(d.Title + ".")
+			h.talk.Say(append(sentences(d.Lines), facts(d.Facts)...)...)
+			cmd = h.sh.Close()
+		case ui.Text:
+			h.talk.Say(d.Title + ".")
+			h.talk.Say(d.Lines[:min(len(d.Lines), maxLines)]...)
+			if len(d.Lines) > maxLines {
+				h.talk.Say("It is longer than that; the rest is not said.")
+			}
+			cmd = h.sh.Close()
+		}
+		if err != nil {
+			if h.sh.Dialog() != nil {
+				h.loop.start(h.sh.Close(), false)
+			}
+			return err
+		}
+		h.loop.start(cmd, false)
+		if err := h.settle(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// maxLines bounds what is said of one text.
+const maxLines = 2000
+
+// question asks what the screen asks. What happened meanwhile comes first: an answer
+// is about what is so now.
+func (h *Host) question(ctx context.Context, d ui.Question) (tea.Cmd, error) {
+	if err := h.hear(ctx); err != nil || !h.stands(d) {
+		return nil, err
+	}
+	q := Question{Lead: h.opt.Ground, Ask: d.Ask, Facts: pairs(d.Facts), Risk: d.Risk, Deed: strings.ToLower(d.Verb), Typed: d.Typed, ID: d.ID, IDLabel: "id"}
+	if d.ID != "" {
+		q.Facts = append([]Pair{{"id", untrusted.Text(d.ID).Line(200)}}, q.Facts...)
+	}
+	yes, err := h.talk.Confirm(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.hear(ctx); err != nil || !h.stands(d) {
+		return nil, err
+	}
+	return h.sh.Answer(yes), nil
+}
+
+// stands reports whether the same question is still open.
+func (h *Host) stands(d ui.Question) bool {
+	now, ok := h.sh.Dialog().(ui.Question)
+	return ok && now.ID == d.ID && now.Ask == d.Ask && now.Risk == d.Risk && slices.Equal(now.Facts, d.Facts)
+}
+
+func pairs(list []widget.Pair) []Pair {
+	var out []Pair
+	for _, p := range list {
+		if p.Label != "" {
+			out = append(out, Pair{p.Label, p.Value})
+		}
+	}
+	return out
+}
+
+// ask takes the fields of a form one after the other.
+func (h *Host) ask(ctx context.Context, a ui.Ask) (tea.Cmd, error) {
+	h.talk.Say(a.Title + ".")
+	h.talk.Say(sentences(a.Intro)...)
+	text, secrets := make([]string, len(a.Fields)), make([]secret.Value, len(a.Fields))
+	for i, f := range a.Fields {
+		label := strings.TrimSuffix(f.Label, " (optional)")
+		if f.Secret {
+			s, err := h.secret(ctx, label, f)
+			if err != nil {
+				return nil, err
+			}
+			secrets[i] = secret.New(s)
+			continue
+		}
+		s, err := h.text(ctx, label, f)
+		if err != nil {
+			return nil, err
+		}
+		text[i] = s
+	}
+	return h.sh.Submit(text, secrets), nil
+}
+
+func (h *Host) text(ctx context.Context, label string, f widget.Field) (string, error) {
+	check := func(s string) error {
+		if p := f.Problem(s); p != "" {
+			return errors.New(p)
+		}
+		return nil
+	}
+	if arg := h.arg; arg != "" {
+		h.arg = ""
+		err := check(arg)
+		if err == nil {
+			return arg, nil
+		}
+		h.talk.Say(err.Error())
+	}
+	return h.talk.Ask(ctx, Field{Label: label, Help: f.Hint, Value: f.Value, Optional: f.Value == "" && f.Problem("") == "", Check: check})
+}
+
+const maxSecretFile = 16 << 10
+
+// secret takes a text unseen, or from a file where nothing can be typed unseen.
+func (h *Host) secret(ctx context.Context, label string, f widget.Field) (string, error) {
+	if h.arg != "" {
+		h.talk.Say("A secret is never typed behind the command, where it can be seen. Change it if it was a real one.")
+		return "", ErrBack
+	}
+	for {
+		s, err := h.talk.Secret(ctx, label)
+		switch {
+		case errors.Is(err, ErrNoSecret):
+			if s, err = h.fromFile(ctx, label); err != nil {
+				return "", err
+			}
+		case errors.Is(err, ErrBack) && f.Problem("") == "": // it may be empty
+			return "", nil
+		case err != nil:
+			return "", err
+		}
+		if f.Problem(s) == "" {
+			return s, nil
+		}
+		h.talk.Say(f.Problem(s))
+	}
+}
+
+func (h *Host) fromFile(ctx context.Context, label string) (string, error) {
+	const cannot = "A secret cannot be typed hidden here, so it is not taken from what you type."
+	if h.opt.NoFiles != "" {
+		h.talk.Say(cannot, "Give it to the command over SSH, which reads it from standard input.")
+		return "", ErrBack
+	}
+	h.talk.Say(cannot, "Put it into a file of this host and name the file, or give it to the command, which reads it from standard input or a file.")
+	path, err := h.talk.Ask(ctx, Field{Label: "File with the " + strings.ToLower(label), Help: "The file is read once and should be removed then."})
+	if err != nil {
+		return "", err
+	}
+	file, err := os.Open(path)
+	if err == nil {
+		defer file.Close()
+		var b []byte
+		if b, err = io.ReadAll(io.LimitReader(file, maxSecretFile)); err == nil {
+			return strings.TrimSpace(string(b)), nil
+		}
+	}
+	h.talk.Say("That file cannot be read.")
+	return "", ErrBack
+}
+
+// choose offers the items of a menu; what was typed behind the command takes one.
+func (h *Host) choose(ctx context.Context, c ui.Choose) (tea.Cmd, error) {
+	items := make([]string, len(c.Items))
+	for i, it := range c.Items {
+		items[i] = it.Text
+	}
+	i := -1
+	if arg := h.arg; arg != "" {
+		h.arg = ""
+		if i = Choice(arg, items); i >= 0 && c.Items[i].Why != "" {
+			i = -1
+		}
+		if i < 0 {
+			h.talk.Say("There is no " + arg + " among these.")
+		}
+	}
+	if i < 0 {
+		h.talk.Say(c.Title + ".")
+		for j, it := range c.Items {
+			if it.Note != "" {
+				items[j] += ", " + sentence(it.Note)
+			}
+			if it.Why != "" {
+				items[j] += ". Not now: " + it.Why
+			}
+		}
+		var err error
+		if i, err = h.talk.Choose(ctx, c.Title, items, func(i int) string { return c.Items[i].Why }); err != nil {
+			return nil, err
+		}
+	}
+	return h.sh.Pick(i), nil
+}
+
+// filter takes the text of an open filter line: what was typed behind the command,
+// else it is asked for. "off" takes the filter away.
+func (h *Host) filter(ctx context.Context) error {
+	text := h.arg
+	var err error
+	if text == "" {
+		text, err = h.talk.Ask(ctx, Field{Label: "Filter", Help: "off shows everything, help explains the language."})
+	}
+	k := h.sh.Map()
+	if strings.EqualFold(text, "help") {
+		if g, ok := h.sh.Top().(ui.HelpTopic); ok {
+			title, lines := g.Guide()
+			h.talk.Say(append([]string{title + "."}, sentences(lines)...)...)
+		}
+		return errors.Join(h.press(ctx, k.Form.Cancel), err)
+	}
+	if err != nil {
+		return errors.Join(h.press(ctx, k.Form.Cancel), err)
+	}
+	if strings.EqualFold(text, "off") {
+		text = ""
+	}
+	for _, msg := range []keymap.Press{{Name: keymap.End}, {Name: keymap.CutStart}, {Runes: []rune(text), Pasted: true}, k.Form.Submit.Msg()} {
+		if err := h.run(ctx, h.update(msg)); err != nil {
+			return err
+		}
+	}
+	if bar := h.content().Filter; bar != nil {
+		h.talk.Say("The filter was not understood. "+sentence(bar.Said()), "The list stays as it was. filter help explains the language.")
+		return h.press(ctx, k.Form.Cancel)
+	}
+	return nil
+}

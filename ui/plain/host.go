@@ -1,0 +1,334 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+)
+
+// Place is an entry of the main menu.
+type Place struct {
+	Name string // its first word opens it, too
+	ui.Place
+	ByID bool // it is of an operation, whose id is asked for
+	IDs  bool // an id may be typed behind its name
+}
+
+// word is the command that opens the place.
+func (p Place) word() string {
+	word, _, _ := strings.Cut(strings.ToLower(p.Name), " ")
+	return strings.TrimRight(word, ",:")
+}
+
+// HostOptions say what a Host needs to know beside the shell. News and Now are
+// required.
+type HostOptions struct {
+	Ground string // the context and the person in a sentence, said before each question
+	Places []Place
+	Now    func() time.Time
+	// News is what happened by itself since it was asked last; look: the store is
+	// looked at for it, else only what is known already is told.
+	News func(ctx context.Context, look bool) []tea.Msg
+	// Said makes sentences of news that no screen says. nil: none.
+	Said func(tea.Msg) []string
+	// NoFiles says why files of this host are out of reach, "" when they are not.
+	NoFiles string
+}
+
+// Host says what a shell would draw, and presses its keys. It belongs to one goroutine.
+type Host struct {
+	talk *Talk
+	opt  HostOptions
+	sh   *ui.Shell
+	loop *loop
+
+	home bool      // in the main menu, not on a screen
+	base ui.Screen // the one that was opened from there
+	said said      // of a screen, last
+	news bool      // what is told now happened by itself
+
+	arg     string // what was typed behind a command and is not used yet
+	refused string // the command that cannot be used: why is told next
+}
+
+// NewHost makes a host that talks through t.
+func NewHost(t *Talk, opt HostOptions) *Host {
+	return &Host{talk: t, opt: opt, loop: newLoop(), home: true}
+}
+
+// Tell says a notice, and what a drawn shell would copy: for ui.Options.Tell.
+func (h *Host) Tell(a ui.Action) {
+	lead := ""
+	if h.news {
+		lead = "News. "
+	}
+	switch a := a.(type) {
+	case ui.Notify:
+		if h.refused != "" {
+			lead, h.refused = h.refused+" cannot be used now. ", ""
+		}
+		switch a.Kind {
+		case ui.Done:
+			lead += "Done. "
+		case ui.Warned:
+			lead += "Attention. "
+		case ui.Failed:
+			lead += "Failed. "
+		}
+		h.talk.Say(lead + a.Text)
+	case ui.Copy:
+		what := a.What
+		if what == "" {
+			what = "the text"
+		}
+		h.talk.Say(strings.ToUpper(what[:1]) + what[1:] + ":")
+		h.talk.Say(strings.Split(a.Text, "\n")...)
+	}
+}
+
+func (h *Host) update(msg tea.Msg) tea.Cmd {
+	if h.opt.Said != nil {
+		for _, s := range h.opt.Said(msg) {
+			h.talk.Say("News. " + s)
+		}
+	}
+	_, cmd := h.sh.Update(msg)
+	return cmd
+}
+
+// Run talks until the person quits (ErrQuit), the input ends (ErrEnd), they
+// interrupt it (ErrInterrupted) or are gone (ErrGone).
+func (h *Host) Run(ctx context.Context, sh *ui.Shell) error {
+	h.sh = sh
+	h.loop.take(h.update)
+	h.loop.start(tea.Batch(sh.Init(), func() tea.Msg { return tea.WindowSizeMsg{Width: ui.PlainWidth, Height: pageRows + 8} }), false)
+	err := h.settle(ctx)
+	if err == nil {
+		err = h.converse(ctx)
+	}
+	if !h.loop.quit {
+		h.loop.start(sh.Leave(), false)
+		if left := h.settle(context.WithoutCancel(ctx)); !errors.Is(left, ErrQuit) {
+			return left
+		}
+	}
+	return err
+}
+
+func (h *Host) converse(ctx context.Context) error {
+	h.sayHome()
+	for {
+		if err := h.hear(ctx); err != nil {
+			return err
+		}
+		line, err := h.talk.prompt(ctx, h.prompt())
+		if err != nil {
+			return err
+		}
+		h.arg = ""
+		switch err := h.take(ctx, line); {
+		case errors.Is(err, ErrBack):
+			h.talk.Say("Left as it was.")
+		case errors.Is(err, ErrHome):
+			if err := h.goHome(ctx); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		}
+	}
+}
+
+func (h *Host) prompt() string {
+	if h.home {
+		return "Main menu. A number, a command, or ? for help:"
+	}
+	if h.content().Table != nil {
+		return h.sh.Top().Title() + ". A number, a command, or ? for help:"
+	}
+	return h.sh.Top().Title() + ". A command, or ? for help:"
+}
+
+// hear tells what happened since the last prompt.
+func (h *Host) hear(ctx context.Context) error {
+	before := h.seen()
+	looking, cancel := context.WithTimeout(ctx, leaveIn)
+	list := h.opt.News(looking, true)
+	cancel()
+	h.news = true
+	for _, m := range list {
+		h.loop.start(h.update(m), false)
+	}
+	h.loop.start(h.sh.Elapse(), false)
+	h.loop.start(h.update(ui.Tick{}), false)
+	err := h.settle(ctx)
+	h.news = false
+	if now := h.seen(); err == nil && !h.home && len(list) > 0 && now.of == before.of && now != before {
+		h.talk.Say("News. What is shown here has changed. again says it.")
+		h.said = now
+	}
+	return err
+}
+
+// run runs what the shell wants done, waits for it, and goes through the dialogs
+// that come of it.
+func (h *Host) run(ctx context.Context, cmd tea.Cmd) error {
+	h.loop.start(cmd, false)
+	if err := h.settle(ctx); err != nil {
+		return err
+	}
+	return h.dialogs(ctx)
+}
+
+func (h *Host) press(ctx context.Context, k keymap.Key) error { return h.run(ctx, h.update(k.Msg())) }
+
+func (h *Host) goHome(ctx context.Context) error {
+	h.home = true
+	if err := h.run(ctx, h.sh.Home()); err != nil {
+		return err
+	}
+	h.sayHome()
+	return nil
+}
+
+func (h *Host) sayHome() {
+	h.talk.Say("Main menu.")
+	for i, p := range h.opt.Places {
+		h.talk.Say(strconv.Itoa(i+1) + ". " + p.Name + ".")
+	}
+}
+
+// open opens a place and says it.
+func (h *Host) open(ctx context.Context, p Place) error {
+	before := h.sh.Top()
+	if p.ByID {
+		h.sh.AskID(p.Kind)
+		if err := h.dialogs(ctx); err != nil {
+			return err
+		}
+		if h.sh.Top() == before && h.sh.Top().Place().ID == "" {
+			return nil
+		}
+	} else if err := h.run(ctx, h.sh.Show(p.Place)); err != nil {
+		return err
+	}
+	if h.home {
+		h.home, h.base = false, h.sh.Top()
+	}
+	h.sayScreen()
+	return nil
+}
+
+// take does what was typed.
+func (h *Host) take(ctx context.Context, typed string) error {
+	word, arg, _ := strings.Cut(typed, " ")
+	arg = strings.TrimSpace(arg)
+	if n, err := strconv.Atoi(strings.TrimSuffix(word, ".")); err == nil && arg == "" {
+		return h.number(ctx, n)
+	}
+	if typed == "" {
+		h.talk.Say("Nothing was typed.")
+		return nil
+	}
+	all := h.commands()
+	for _, c := range all {
+		if c.key == word || c.is(strings.ToLower(word)) {
+			return h.do(ctx, c, arg)
+		}
+	}
+	for _, c := range all { // names of several words
+		if strings.EqualFold(typed, c.name) {
+			return h.do(ctx, c, "")
+		}
+	}
+	if !h.home {
+		for _, s := range h.content().Sections {
+			if strings.EqualFold(s.Title, typed) {
+				h.talk.Say(section(s)...)
+				return nil
+			}
+		}
+	}
+	h.talk.Say("There is no command " + typed + " here." + nearest(all, strings.ToLower(word)) + " ? lists what can be typed.")
+	return nil
+}
+
+func nearest(all []command, word string) string {
+	for _, c := range all {
+		if len(word) > 1 && strings.HasPrefix(c.name, word) {
+			return " Did you mean " + c.name + "?"
+		}
+	}
+	return ""
+}
+
+func (h *Host) do(ctx context.Context, c command, arg string) error {
+	if c.why != "" && c.press == nil {
+		h.talk.Say(c.name + " cannot be used now. " + c.why)
+		return nil
+	}
+	return c.do(ctx, arg)
+}
+
+// number opens the place or the row of a number.
+func (h *Host) number(ctx context.Context, n int) error {
+	if h.home {
+		if n < 1 || n > len(h.opt.Places) {
+			h.talk.Say("There are the numbers 1 to " + strconv.Itoa(len(h.opt.Places)) + ".")
+			return nil
+		}
+		return h.open(ctx, h.opt.Places[n-1])
+	}
+	if !h.selectRow(n) {
+		return nil
+	}
+	list := h.sh.Map().List.Open
+	for _, k := range h.sh.Keys() {
+		if k.Name == list.Name && k.Enabled() {
+			return h.key(ctx, k, "")
+		}
+	}
+	h.talk.Say(facts(h.content().Detail)...)
+	h.said = h.seen()
+	return nil
+}
+
+// selectRow puts the cursor on a row of the page; false after saying why not.
+func (h *Host) selectRow(n int) bool {
+	t := h.content().Table
+	if t == nil || t.Len() == 0 {
+		h.talk.Say("There is no row here that a number could mean.")
+		return false
+	}
+	from, to := t.Visible()
+	s, ok := h.sh.Top().(ui.Selecter)
+	if n <= from || n > to || !ok || !s.Select(t.Row(n-1).ID) {
+		h.talk.Say("Give a number of this page: " + draw.Count(from+1) + " to " + draw.Count(to) + ".")
+		return false
+	}
+	return true
+}
+
+// page says another page of the rows.
+func (h *Host) page(ctx context.Context, k keymap.Key, none string) error {
+	t := h.content().Table
+	from, to := t.Visible()
+	n := t.Len()
+	if err := h.press(ctx, k); err != nil {
+		return err
+	}
+	if f, e := t.Visible(); f == from && e == to && t.Len() == n {
+		h.talk.Say(none)
+		return nil
+	}
+	h.sayScreen()
+	return nil
+}

@@ -1,0 +1,257 @@
+package plain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// papers is a screen with rows, a write that takes its time, and a stream.
+type papers struct {
+	env   *ui.Env
+	keys  keymap.Documents
+	table *widget.Table
+	list  []string
+	doing string
+	takes time.Duration // a removal
+	sent  *[]string
+	comes <-chan string
+}
+
+type gone struct {
+	ui.Ticket
+	id  string
+	err error
+}
+
+type came struct {
+	ui.Ticket
+	id string
+}
+
+func newPapers(env *ui.Env, takes time.Duration, sent *[]string, comes <-chan string) *papers {
+	p := &papers{env: env, keys: env.Keys.Documents, takes: takes, sent: sent, comes: comes, list: []string{"alpha-0001", "beta-0002", "gamma-0003"},
+		table: widget.NewTable(env.Theme, env.Keys, true, widget.Column{Title: "name", Min: 10})}
+	p.keys.Restore.Off("Nothing was removed.")
+	p.table.SetSource(p)
+	return p
+}
+
+func (p *papers) Init() tea.Cmd { return p.wait }
+
+func (p *papers) wait() tea.Msg { return came{p.env.Ticket(), <-p.comes} }
+
+func (p *papers) Len() int             { return len(p.list) }
+func (p *papers) Row(i int) widget.Row { return widget.Row{ID: p.list[i], Cells: []string{p.list[i]}} }
+func (p *papers) IndexOf(id string) int {
+	for i, x := range p.list {
+		if x == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func (p *papers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	switch msg := msg.(type) {
+	case gone:
+		p.doing = ""
+		if msg.err != nil {
+			return ui.Notify{Kind: ui.Failed, Text: "Not removed: " + msg.err.Error() + "."}, nil
+		}
+		p.list = append(p.list[:p.IndexOf(msg.id):p.IndexOf(msg.id)], p.list[p.IndexOf(msg.id)+1:]...)
+		p.table.SetSource(p)
+		return ui.Notify{Kind: ui.Done, Text: "Removed " + msg.id + "."}, nil
+	case came:
+		p.list = append(p.list, msg.id)
+		p.table.SetSource(p)
+		return ui.Withdraw{ID: "beta-0002", Why: "It changed meanwhile."}, p.wait
+	case keymap.Press:
+		switch {
+		case p.keys.Remove.Match(msg):
+			id := p.table.SelectedID()
+			return ui.Confirm{ID: id, Title: "Remove", Ask: "Remove " + id + "?", Verb: "Remove", Facts: []widget.Pair{{Label: "name", Value: id}},
+				Yes: func(ui.Seen) tea.Cmd {
+					p.doing = "removing " + id
+					return func() tea.Msg {
+						time.Sleep(p.takes)
+						*p.sent = append(*p.sent, id)
+						return gone{p.env.Ticket(), id, nil}
+					}
+				}}, nil
+		case p.keys.Attach.Match(msg):
+			return ui.Ask{Title: "Attach", Fields: []widget.Field{{Label: "Id", Check: ui.CheckID}, {Label: "Note (optional)"}},
+				Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+					return ui.Explain{Title: "Attached", Lines: []string{v.Text(0) + "/" + v.Text(1)}}, nil
+				}}, nil
+		case p.env.Keys.List.Sort.Match(msg):
+			return ui.Choose{Title: "Sort by", Items: []ui.Choice{{Text: "name"}, {Text: "size", Why: "All are equal."}},
+				Pick: func(int) (ui.Action, tea.Cmd) { return ui.Copy{Text: "sorted", What: "the order"}, nil }}, nil
+		}
+		p.table.Update(msg)
+	}
+	return nil, nil
+}
+
+func (p *papers) View() string         { return "" }
+func (p *papers) SetSize(w, h int)     {}
+func (p *papers) Editing() bool        { return false }
+func (p *papers) Title() string        { return "Papers" }
+func (p *papers) Place() ui.Place      { return ui.Place{Kind: "papers"} }
+func (p *papers) Source() ui.Source    { return ui.Source{} }
+func (p *papers) Select(s string) bool { return p.table.Select(s) }
+func (p *papers) Content() ui.Content {
+	return ui.Content{Lines: []string{"Papers  of ana"}, Table: p.table, Doing: p.doing}
+}
+func (p *papers) Keys() []keymap.Key {
+	return append(keymap.All(p.keys), p.env.Keys.List.Sort, p.env.Keys.List.Mark)
+}
+
+// desk is a conversation over papers.
+type desk struct {
+	in    *io.PipeWriter
+	out   *bytes.Buffer
+	mu    sync.Mutex
+	sent  []string
+	comes chan string
+	done  chan error
+}
+
+func (d *desk) Write(b []byte) (int, error) { d.mu.Lock(); defer d.mu.Unlock(); return d.out.Write(b) }
+
+// says types a line and returns what was said until nothing moves any more.
+func (d *desk) says(line string) string {
+	_, _ = io.WriteString(d.in, line+"\n")
+	return d.hears()
+}
+
+func (d *desk) hears() string {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	defer d.out.Reset()
+	return d.out.String()
+}
+
+func sit(t *testing.T, ctx context.Context, takes time.Duration, about ui.About) *desk {
+	t.Helper()
+	r, w := io.Pipe()
+	d := &desk{in: w, out: &bytes.Buffer{}, comes: make(chan string), done: make(chan error, 1)}
+	talk := New(Options{In: r, Out: d})
+	h := NewHost(talk, HostOptions{Ground: "TEST.", Places: []Place{{Name: "Papers", Place: ui.Place{Kind: "papers"}}}, Now: time.Now,
+		News: func(context.Context, bool) []tea.Msg { return nil }})
+	sh := ui.New(ui.Options{Context: ctx, About: about, Theme: theme.Words(), Start: ui.Place{Kind: "papers"}, Tell: h.Tell,
+		Tick: func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil },
+		Make: func(env *ui.Env, _ ui.Place) ui.Screen { return newPapers(env, takes, &d.sent, d.comes) }})
+	go func() { d.done <- h.Run(ctx, sh); talk.Close() }()
+	time.Sleep(time.Second) // of the bubble: the stream is waited for no longer
+	d.hears()
+	return d
+}
+
+func wants(t *testing.T, said string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(said, w) {
+			t.Errorf("nobody said %q:\n%s", w, said)
+		}
+	}
+}
+
+func TestKeysAreCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := sit(t, t.Context(), 0, ui.About{Ground: ui.Test})
+		wants(t, d.says("papers"), "Papers, of ana", "1. name alpha-0001.", "Papers. A number, a command, or ? for help:")
+		wants(t, d.says("?"), "remove [NUMBER], or x: remove the document (asks).", "put-back [NUMBER], or z: ", "Not now. Nothing was removed.")
+		wants(t, d.says("z"), "put-back cannot be used now. Nothing was removed.")
+		wants(t, d.says("attach"), "Id, or back:")
+		wants(t, d.says("17"), "Note, or an empty line for none:")
+		wants(t, d.says(""), "Attached.", "17/")
+		wants(t, d.says("attach 2 x"), "Note, or an empty line for none:") // the row, then what is asked for
+		wants(t, d.says("back"), "Left as it was.")
+		wants(t, d.says("sort size"), "There is no size among these.", "2. size. Not now: All are equal.")
+		wants(t, d.says("2"), "That cannot be chosen now. All are equal.")
+		wants(t, d.says("na"), "The order:", "sorted")
+		wants(t, d.says("mark 3"), "1 row is marked.")
+		wants(t, d.says("remove 9"), "Give a number of this page: 1 to 3.")
+		wants(t, d.says("rem"), "There is no command rem here. Did you mean remove?")
+		_ = d.in.Close()
+		if err := <-d.done; !errors.Is(err, ErrEnd) {
+			t.Error(err)
+		}
+		close(d.comes)
+	})
+}
+
+func TestAWriteIsAskedAwaitedAndTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := sit(t, t.Context(), 70*time.Second, ui.About{Ground: ui.Production})
+		d.says("papers")
+		said := d.says("x 2")
+		time.Sleep(time.Second)
+		wants(t, said+d.hears(), "TEST.", "Question. Remove beta-0002?", "name: beta-0002", "Type the last 4 characters of the id to remove")
+		d.says("0002")
+		time.Sleep(65 * time.Second)
+		wants(t, d.hears(), "Still waiting for the answer to: Remove, 3 seconds so far.", ", 10 seconds so far.", ", 30 seconds so far.", ", 1 minute so far.")
+		time.Sleep(10 * time.Second)
+		wants(t, d.hears(), "Done. Removed beta-0002.", "2. name gamma-0003.", "Papers. A number")
+		d.says("quit")
+		if err := <-d.done; !errors.Is(err, ErrQuit) {
+			t.Error(err)
+		}
+		close(d.comes)
+	})
+}
+
+// An answer is about what is so when it is given.
+func TestAQuestionThatWasWithdrawnIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := sit(t, t.Context(), 0, ui.About{Ground: ui.Test})
+		d.says("papers")
+		d.says("x 2")
+		time.Sleep(time.Second)
+		wants(t, d.hears(), "Type yes to remove")
+		d.comes <- "delta-0004" // beta changed meanwhile
+		d.says("yes")
+		time.Sleep(time.Second)
+		wants(t, d.hears(), "It changed meanwhile.", "4. name delta-0004.")
+		if len(d.sent) != 0 {
+			t.Errorf("it was sent: %v", d.sent)
+		}
+		_ = d.in.Close()
+		<-d.done
+		close(d.comes)
+	})
+}
+
+// Whoever interrupts drops what was not sent; what was sent is awaited.
+func TestInterruptAwaitsWhatWasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		d := sit(t, ctx, 20*time.Second, ui.About{Ground: ui.Test})
+		d.says("papers")
+		d.says("x 1")
+		time.Sleep(time.Second)
+		d.says("yes")
+		time.Sleep(time.Second)
+		cancel()
+		if err := <-d.done; !errors.Is(err, ErrInterrupted) || len(d.sent) != 1 {
+			t.Errorf("%v, sent %v", err, d.sent)
+		}
+		_ = d.in.Close()
+		close(d.comes)
+	})
+}

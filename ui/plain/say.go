@@ -1,0 +1,195 @@
+package plain
+
+import (
+	"regexp"
+	"strings"
+
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/widget"
+)
+
+const (
+	pageRows = 10 // rows that are said at a time
+	atOnce   = 16 // sentences of sections that are said without being asked for
+)
+
+// content is what the screen on top shows, its rows in pages.
+func (h *Host) content() ui.Content {
+	c, ok := h.sh.Top().(ui.Contenter)
+	if !ok {
+		return ui.Content{}
+	}
+	out := c.Content()
+	if out.Table != nil {
+		out.Table.Paged(pageRows)
+	}
+	return out
+}
+
+// room is what stands between the parts of a line.
+var room = regexp.MustCompile(`  +([^ #])`)
+
+// sentence is a line of a screen with commas for the room between its parts.
+func sentence(s string) string { return room.ReplaceAllString(strings.TrimSpace(s), ", $1") }
+
+func sentences(list []string) []string {
+	var out []string
+	for _, l := range list {
+		if l = sentence(l); l != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func facts(list []widget.Pair) []string {
+	var out []string
+	for _, p := range list {
+		if s := p.Sentence(); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func section(s ui.Section) []string {
+	var out []string
+	if s.Title != "" {
+		out = append(out, s.Title+".")
+	}
+	return append(append(out, facts(s.Facts)...), sentences(s.Lines)...)
+}
+
+func sections(list []ui.Section) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, section(s)...)
+	}
+	return out
+}
+
+// screen is the screen on top in lines: what it says first, of its sections as much
+// as one wants to hear at once, its rows.
+func (h *Host) screen() (parts [3][]string) {
+	top, c := h.sh.Top(), h.content()
+	if top == nil {
+		return parts
+	}
+	parts[0] = sentences(c.Lines)
+	parts[1] = sections(c.Sections)
+	if names := titles(c.Sections); c.Table == nil && len(parts[1]) > atOnce && len(names) > 0 {
+		parts[1] = []string{"all says everything. By parts: " + List(names) + "."}
+	}
+	if c.Table != nil {
+		parts[2] = rows(top.Title(), c.Table)
+	}
+	return parts
+}
+
+func titles(list []ui.Section) []string {
+	var out []string
+	for _, s := range list {
+		if s.Title != "" {
+			out = append(out, s.Title)
+		}
+	}
+	return out
+}
+
+// rows are the rows of the page, each a sentence.
+func rows(title string, t *widget.Table) []string {
+	n := t.Len()
+	if n == 0 {
+		return sentences([]string{t.Empty().Text, t.Empty().Hint})
+	}
+	from, to := t.Visible()
+	head := title + ", " + draw.Plural(n, "row", "rows") + "."
+	if from > 0 || to < n {
+		head = title + " " + draw.Count(from+1) + " to " + draw.Count(to) + " of " + draw.Count(n) + "."
+	}
+	out := []string{head}
+	marked := map[string]bool{}
+	for _, id := range t.Marked() {
+		marked[id] = true
+	}
+	for i := from; i < to; i++ {
+		r := t.Row(i)
+		line := row(t.Titles(), r)
+		if marked[r.ID] {
+			line = "marked, " + line
+		}
+		out = append(out, draw.Count(i+1)+". "+line)
+	}
+	if to < n {
+		out = append(out, "next says more.")
+	}
+	return out
+}
+
+func row(titles []string, r widget.Row) string {
+	var parts []string
+	for i, cell := range r.Cells {
+		if cell = sentence(cell); cell == "" || cell == "–" {
+			continue
+		}
+		if i < len(titles) && titles[i] != "" {
+			cell = titles[i] + " " + cell
+		}
+		parts = append(parts, cell)
+	}
+	line := strings.Join(parts, ", ") + "."
+	if r.Sign != "" {
+		line = r.Sign + " " + line
+	}
+	return line
+}
+
+// moving is what changes by itself: numbers, and times with their units.
+var moving = regexp.MustCompile(`[0-9][0-9.,:]*[a-z]{0,3}( ago)?|just now|\bnow\b`)
+
+func steady(list []string) string { return moving.ReplaceAllString(strings.Join(list, "\n"), "") }
+
+// said is what was said of a screen last, without what changes by itself.
+type said struct {
+	of    ui.Screen
+	parts [3]string
+	whole string // all sections, though not all were said
+}
+
+func (h *Host) seen() said {
+	now := said{of: h.sh.Top(), whole: steady(sections(h.content().Sections))}
+	for i, list := range h.screen() {
+		now.parts[i] = steady(list)
+	}
+	return now
+}
+
+// sayScreen says the screen on top.
+func (h *Host) sayScreen() {
+	h.said = said{}
+	h.sayChanges()
+	if aged := h.sh.Top().Source().Aged(h.opt.Now(), h.sh.Zone()); aged != "" {
+		h.talk.Say(aged + ".")
+	}
+}
+
+// sayChanges says what of the screen reads otherwise than when it was said last;
+// false: nothing does.
+func (h *Host) sayChanges() bool {
+	before, now := h.said, h.seen()
+	h.said = now
+	for i, list := range h.screen() {
+		switch {
+		case now.of != before.of || i != 1 && now.parts[i] != before.parts[i]:
+			h.talk.Say(list...)
+		case i == 1:
+			for _, s := range h.content().Sections {
+				if list := section(s); !strings.Contains(before.whole, steady(list)) {
+					h.talk.Say(list...)
+				}
+			}
+		}
+	}
+	return now != before
+}
