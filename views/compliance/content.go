@@ -16,7 +16,7 @@ func (s *Screen) Content() ui.Content {
 	c := ui.Content{Doing: s.doing}
 	if s.j == nil {
 		if s.err != nil {
-			c.Lines = []string{s.err.Public, remedy.Spoken(s.err)}
+			c.Lines = []string{s.err.Public, remedy.Plain(s.err)}
 		}
 		return c
 	}

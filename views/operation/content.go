@@ -12,7 +12,7 @@ import (
 func (s *Screen) Content() ui.Content {
 	switch {
 	case s.op == nil && s.err != nil:
-		return ui.Content{Lines: []string{s.err.Public, remedy.Spoken(s.err)}}
+		return ui.Content{Lines: []string{s.err.Public, remedy.Plain(s.err)}}
 	case s.op == nil:
 		return ui.Content{Lines: s.lines()}
 	}

@@ -11,7 +11,7 @@ func (s *Screen) Content() ui.Content {
 	c := ui.Content{Doing: s.acting}
 	if !s.loaded {
 		if s.err != nil {
-			c.Lines = []string{s.err.Public, remedy.Spoken(s.err)}
+			c.Lines = []string{s.err.Public, remedy.Plain(s.err)}
 		}
 		return c
 	}

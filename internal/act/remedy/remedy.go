@@ -20,29 +20,29 @@ func Screen(e *api.Error) string {
 	return tell(e, cmp.Or(s.screen, s.command))
 }
 
-// Spoken words it for the line shell.
-func Spoken(e *api.Error) string {
+// Plain words it for the plain mode.
+func Plain(e *api.Error) string {
 	s := sentences[e.Remedy.Kind]
-	return tell(e, cmp.Or(s.spoken, s.screen, s.command))
+	return tell(e, cmp.Or(s.plain, s.screen, s.command))
 }
 
 // words are those of a remedy: for the command line, and where they differ for the
 // screens and the line shell. {id} and {names} stand for the remedy's own.
-type words struct{ command, screen, spoken string }
+type words struct{ command, screen, plain string }
 
 const session = "opdeck session status tells why"
 
 var sentences = map[api.RemedyKind]words{
 	api.RecheckID: {command: "Check the id; it may belong to another account or context."},
 	api.CopyID: {command: "Copy the id from the list or the answer that shows it.", screen: "Copy the id from the screen that shows it.",
-		spoken: "Copy the id from the place that says it."},
+		plain: "Copy the id from the place that says it."},
 	api.Reload:    {command: "Reload the operation: its documents may have changed."},
 	api.LookAgain: {command: "Look at it again and decide anew."},
 	api.History:   {command: "Its last known states are in its history: opdeck operation history {id}.", screen: "Its last known states are in its history."},
 	api.AwaitSync: {command: "The index still lists it; the next pass of the sync decides whether it is gone."},
 
 	api.Force: {command: "--force lets the service itself decide.", screen: "Forcing it lets the service itself decide.",
-		spoken: "Ask again, to let the service itself decide."},
+		plain: "Ask again, to let the service itself decide."},
 	api.CopyToken:    {command: "Copy it again from the verification provider."},
 	api.CorrectToken: {command: "Nothing was changed; it can be tried again with a corrected token."},
 	api.DiscardToken: {command: "Do not present this token again. A new one tells: the service answers 409 if the first was applied."},
