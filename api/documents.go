@@ -43,7 +43,7 @@ var (
 )
 
 // lookAtOperation reads the operation of p and shows it to the index.
-func lookAtOperation(ctx context.Context, c *Client, p Probe) (Sight, error) {
+func lookAtOperation(ctx context.Context, c *Client, p Probe) (Observation, error) {
 	const op = "check operation"
 	s, err := lookAt(op, func(p Probe) []string { return operationPath(p.OPID) })(ctx, c, p)
 	if err == nil {

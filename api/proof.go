@@ -41,7 +41,7 @@ type rule struct {
 	// write's own answer, else that of a read.
 	shown func(p Probe, body fields, answer bool) bool
 	// look reads the object once. nil: nothing can be read that would tell.
-	look func(ctx context.Context, c *Client, p Probe) (Sight, error)
+	look func(ctx context.Context, c *Client, p Probe) (Observation, error)
 	// readable reports whether look can find the proof of p; nil: always.
 	readable func(p Probe) bool
 	// flag is a member beside "success" that says yes or no; "" for none.

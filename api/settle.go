@@ -15,8 +15,8 @@ var settleAt = []float64{0, 0.1, 0.4, 1}
 // minLook is the least time that one look is given.
 const minLook = 5 * time.Second
 
-// Sight is what a look at the object of a write saw.
-type Sight struct {
+// Observation is what a look at the object of a write saw.
+type Observation struct {
 	Shown      bool      // the wanted state: the write is done
 	At         time.Time // when it was asked for
 	File       string    // id of the uploaded file that was found
@@ -29,16 +29,16 @@ type Sight struct {
 // the customer's files). A sight that is not Shown proves nothing: a write that
 // was held up may be done later. The error is UnknownOutcome when nothing can be
 // read about this kind of write.
-func (c *Client) Look(ctx context.Context, p Probe) (Sight, error) {
+func (c *Client) Look(ctx context.Context, p Probe) (Observation, error) {
 	if !p.Readable() {
-		return Sight{At: c.opt.Now()}, &Error{Op: "look", Kind: UnknownOutcome, Public: "Nothing can be read that would tell what became of it."}
+		return Observation{At: c.opt.Now()}, &Error{Op: "look", Kind: UnknownOutcome, Public: "Nothing can be read that would tell what became of it."}
 	}
 	return rules[p.Kind].look(ctx, c, p)
 }
 
 // lookAt is the look of a write whose object one GET reads.
-func lookAt(op string, parts func(Probe) []string) func(context.Context, *Client, Probe) (Sight, error) {
-	return func(ctx context.Context, c *Client, p Probe) (s Sight, err error) {
+func lookAt(op string, parts func(Probe) []string) func(context.Context, *Client, Probe) (Observation, error) {
+	return func(ctx context.Context, c *Client, p Probe) (s Observation, err error) {
 		s.At = c.opt.Now()
 		s.answer, err = c.get(ctx, request{op: op, parts: parts(p)})
 		s.Shown = err == nil && p.shown(object(s.answer.body), false)

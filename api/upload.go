@@ -193,8 +193,8 @@ func pathIn(body fields, path []string) string {
 
 // lookForFile looks for the uploaded file among the customer's: by name and size,
 // and new since the upload.
-func lookForFile(ctx context.Context, c *Client, p Probe) (Sight, error) {
-	s := Sight{At: c.opt.Now()}
+func lookForFile(ctx context.Context, c *Client, p Probe) (Observation, error) {
+	s := Observation{At: c.opt.Now()}
 	files, whole, err := c.filesNamed(ctx, p)
 	if err != nil {
 		return s, err

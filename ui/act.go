@@ -22,7 +22,7 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 		}
 		return tea.Batch(cmds...)
 	case Notify:
-		return s.notify(a.Kind, a.Text)
+		return s.notify(a.Level, a.Text)
 	case Copy:
 		return s.copy(a)
 	case Write:
@@ -69,7 +69,7 @@ func (s *Shell) withdraw(owner screenID, w Withdraw) tea.Cmd {
 	for _, q := range s.questions() {
 		if q.screen == owner && q.c.ID == w.ID {
 			s.remove(q)
-			return s.notify(Warned, w.Why)
+			return s.notify(Warning, w.Why)
 		}
 	}
 	return nil

@@ -18,22 +18,22 @@ type Open struct{ Place Place }
 // cleared, marks dropped), so it must not go back.
 type Handled struct{}
 
-// Kind is the weight of a notice.
-type Kind uint8
+// Level is the weight of a notice.
+type Level uint8
 
 // The kinds of notices.
 const (
-	Told    Kind = iota // neutral
-	Done                // something succeeded
-	Warned              // careful
-	Failed              // an error; stays in the activity list
-	Refused             // a key that is off, a rule that forbids
+	Info    Level = iota // neutral
+	Success                // something succeeded
+	Warning              // careful
+	Error              // an error; stays in the activity list
+	Denied             // a key that is off, a rule that forbids
 )
 
 // Notify shows one line at the bottom for some seconds and keeps it in the
 // activity list. Text is one safe line (ui/draw.Line for anything from outside).
 type Notify struct {
-	Kind Kind
+	Level Level
 	Text string
 }
 
@@ -71,7 +71,7 @@ type Confirm struct {
 	Facts []widget.Pair // the content the answer is about; part of the digest
 	Risk  string        // what cannot be undone; empty when nothing
 	Verb  string        // the word on the Yes button: "Remove"
-	Mild  bool          // y is enough even in production: nothing at the service changes
+	SkipTypedConfirmation  bool          // y is enough even in production: nothing at the service changes
 	// Yes returns the write. The shell awaits it before it leaves. It is called
 	// once at most, in the update loop; it must not read the model later.
 	Yes func(Seen) tea.Cmd

@@ -21,7 +21,7 @@ type activity struct {
 
 type noted struct {
 	at   time.Time
-	kind Kind
+	kind Level
 	text string
 }
 
@@ -48,7 +48,7 @@ func (a *activity) dropped() []CallFacts {
 	return a.calls[1:]
 }
 
-func (a *activity) note(at time.Time, k Kind, line string) {
+func (a *activity) note(at time.Time, k Level, line string) {
 	if len(a.notes) >= keptNotes {
 		a.notes = append(a.notes[:0:0], a.notes[1:]...)
 	}

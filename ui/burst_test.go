@@ -55,7 +55,7 @@ func TestMarkedPasteIsNoKey(t *testing.T) {
 func TestBurstIsNoAnswer(t *testing.T) {
 	for name, burst := range map[string]string{"at once": "xy", "behind moves": "jjkxyyyy", "with the id": "xb1c2", "no and on": "xnjjxy", "tab": "x\ty"} {
 		t.Run(name, func(t *testing.T) {
-			for _, g := range []ui.Ground{ui.Test, ui.Production} {
+			for _, g := range []ui.Environment{ui.Test, ui.Production} {
 				w := newWorld()
 				r := w.start(t, w.options(g)).Send(uitest.Burst(burst))
 				has(t, r, "Remove document", "[ No ]", "wait, keys count")

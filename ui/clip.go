@@ -86,7 +86,7 @@ func (s *Shell) copy(c Copy) tea.Cmd {
 		err = ErrNoClip
 	}
 	if err != nil {
-		return s.notify(Failed, "Not copied: "+err.Error()+".")
+		return s.notify(Error, "Not copied: "+err.Error()+".")
 	}
 	write, what := s.opt.Copy, c.What
 	return func() tea.Msg { return copiedMsg{what, write(seq)} }
@@ -95,11 +95,11 @@ func (s *Shell) copy(c Copy) tea.Cmd {
 // copied claims no more than is known: the terminal does not answer.
 func (s *Shell) copied(m copiedMsg) tea.Cmd {
 	if m.err != nil {
-		return s.notify(Failed, "Not copied: "+m.err.Error()+".")
+		return s.notify(Error, "Not copied: "+m.err.Error()+".")
 	}
 	what := m.what
 	if what == "" {
 		what = "text"
 	}
-	return s.notify(Done, strings.ToUpper(what[:1])+what[1:]+" sent to the terminal by OSC 52.")
+	return s.notify(Success, strings.ToUpper(what[:1])+what[1:]+" sent to the terminal by OSC 52.")
 }

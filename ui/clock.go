@@ -31,7 +31,7 @@ func (s *Shell) next(now time.Time) time.Time {
 	}
 	if top := s.top(); top != nil {
 		if c, ok := top.screen.(Ticker); ok {
-			if t := c.Counts(now); !t.IsZero() {
+			if t := c.NextTick(now); !t.IsZero() {
 				at = Sooner(at, later(t, now.Add(soonestScreen)))
 			}
 		}

@@ -19,16 +19,16 @@ func (s *Shell) toggleZone() tea.Cmd {
 	} else {
 		s.shown.zone = time.UTC
 	}
-	return tea.Batch(s.notify(Told, word), s.broadcast(DisplayChanged{}))
+	return tea.Batch(s.notify(Info, word), s.broadcast(DisplayChanged{}))
 }
 
 func (s *Shell) reveal() tea.Cmd {
 	if !s.shown.masked {
-		return s.notify(Told, "Nothing is masked: masking is off in the configuration.")
+		return s.notify(Info, "Nothing is masked: masking is off in the configuration.")
 	}
 	if !s.shown.revealed.IsZero() {
 		s.shown.revealed = time.Time{}
-		return tea.Batch(s.notify(Told, "Values are masked again."), s.broadcast(DisplayChanged{}))
+		return tea.Batch(s.notify(Info, "Values are masked again."), s.broadcast(DisplayChanged{}))
 	}
 	if s.opt.Reveal == nil {
 		return s.revealed(revealedMsg{})
@@ -45,10 +45,10 @@ type revealedMsg struct{ err error }
 
 func (s *Shell) revealed(m revealedMsg) tea.Cmd {
 	if m.err != nil {
-		return s.notify(Refused, api.AsError(m.err).Public)
+		return s.notify(Denied, api.AsError(m.err).Public)
 	}
 	s.shown.revealed = s.now().Add(revealFor)
-	return tea.Batch(s.notify(Warned, "Masked values are shown for 30 s."), s.broadcast(DisplayChanged{}))
+	return tea.Batch(s.notify(Warning, "Masked values are shown for 30 s."), s.broadcast(DisplayChanged{}))
 }
 
 // maskAgain masks again when the time is over.

@@ -8,18 +8,18 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Ground is what kind of service the console stands on.
-type Ground uint8
+// Environment is what kind of service the console stands on.
+type Environment uint8
 
 // The grounds.
 const (
-	Sandbox Ground = iota
+	Sandbox Environment = iota
 	Test
 	Production
 )
 
 // Word is the word that is always on screen.
-func (g Ground) Word() string {
+func (g Environment) Word() string {
 	switch g {
 	case Production:
 		return "PRODUCTION"
@@ -32,7 +32,7 @@ func (g Ground) Word() string {
 // About is what does not change while the console runs.
 type About struct {
 	Context  string // name of the config's context
-	Ground   Ground
+	Environment   Environment
 	ReadOnly bool
 	Person   string // who; from the SSH key, or empty
 	Role     string
@@ -65,9 +65,9 @@ type display struct {
 // Zone is where times are shown: local or UTC.
 func (e *Env) Zone() *time.Location { return e.shared.zone }
 
-// Still returns the environment as it is now, for drawing away from the loop: what
+// Snapshot returns the environment as it is now, for drawing away from the loop: what
 // the person switches later does not reach it.
-func (e *Env) Still() *Env {
+func (e *Env) Snapshot() *Env {
 	still, shown := *e, *e.shared
 	still.shared = &shown
 	return &still
@@ -76,8 +76,8 @@ func (e *Env) Still() *Env {
 // Masked reports whether account numbers and the like are drawn masked.
 func (e *Env) Masked() bool { return e.shared.masked && e.shared.revealed.IsZero() }
 
-// Loads makes the counter of one kind of read of this screen.
-func (e *Env) Loads() *Loads { return &Loads{screen: e.id} }
+// Requests makes the counter of one kind of read of this screen.
+func (e *Env) Requests() *Requests { return &Requests{screen: e.id} }
 
 // Ticket routes an answer that is never stale, a write's outcome, to this screen.
 func (e *Env) Ticket() Ticket { return Ticket{screen: e.id} }

@@ -37,7 +37,7 @@ type fake struct {
 	keys   keymap.Documents
 	item   keymap.Item
 	table  *widget.Table
-	loads  *ui.Loads
+	loads  *ui.Requests
 	load   int // which answer is shown
 	at     time.Time
 	news   []string
@@ -63,7 +63,7 @@ type removedMsg struct {
 }
 
 func (m removedMsg) Outcome() ui.Notify {
-	return ui.Notify{Kind: ui.Done, Text: "Document " + m.id + " is no longer attached."}
+	return ui.Notify{Level: ui.Success, Text: "Document " + m.id + " is no longer attached."}
 }
 
 type docs []string
@@ -87,12 +87,12 @@ func (w *world) make(env *ui.Env, p ui.Place) ui.Screen {
 	if p.Kind == "nowhere" {
 		return nil
 	}
-	f := &fake{world: w, env: env, place: p, keys: env.Keys.Documents, item: env.Keys.Item, loads: env.Loads()}
+	f := &fake{world: w, env: env, place: p, keys: env.Keys.Documents, item: env.Keys.Item, loads: env.Requests()}
 	f.table = widget.NewTable(env.Theme, env.Keys, true,
-		widget.Column{Title: "ID", Min: 8, Max: 36, Flex: 1, Middle: true, Drop: 2},
-		widget.Column{Title: "File", Min: 10, Flex: 2, Middle: true},
-		widget.Column{Title: "Size", Min: 8, Align: widget.Right, Drop: 3},
-		widget.Column{Title: "Amount", Min: 10, Align: widget.Decimal, Drop: 1})
+		widget.Column{Title: "ID", Min: 8, Max: 36, Flex: 1, CutMiddle: true, HidePriority: 2},
+		widget.Column{Title: "File", Min: 10, Flex: 2, CutMiddle: true},
+		widget.Column{Title: "Size", Min: 8, Align: widget.Right, HidePriority: 3},
+		widget.Column{Title: "Amount", Min: 10, Align: widget.Decimal, HidePriority: 1})
 	f.table.SetNotice(widget.Notice{Text: "Nothing is attached.", Hint: "a attaches a document by its id"})
 	w.screens = append(w.screens, f)
 	return f
@@ -101,7 +101,7 @@ func (w *world) make(env *ui.Env, p ui.Place) ui.Screen {
 func (f *fake) Init() tea.Cmd { return f.reload() }
 
 func (f *fake) reload() tea.Cmd {
-	t, ctx := f.loads.Next(f.env.Ctx)
+	t, ctx := f.loads.Start(f.env.Ctx)
 	w := f.world
 	read := func() tea.Msg {
 		if ctx.Err() != nil {
@@ -124,14 +124,14 @@ func (f *fake) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	}
 	switch msg := msg.(type) {
 	case loadedMsg:
-		if !f.loads.Current(msg.Ticket) {
+		if !f.loads.Accept(msg.Ticket) {
 			return nil, nil
 		}
 		f.load, f.at = msg.n, f.env.Now()
 		f.table.SetSource(docs{"9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2", "9f1c2d3e-0002-4a5b-8c7d-bbbb0000c3d4", "9f1c2d3e-0003-4a5b-8c7d-cccc0000e5f6"})
 	case removedMsg:
 		f.answer = "removed " + msg.id
-		return ui.Notify{Kind: ui.Done, Text: "The document is no longer attached."}, nil
+		return ui.Notify{Level: ui.Success, Text: "The document is no longer attached."}, nil
 	case ui.Changed:
 		f.news = append(f.news, msg.ID)
 	case ui.Shown:
@@ -191,7 +191,7 @@ func (f *fake) ask() ui.Action {
 			f.seen = append(f.seen, seen)
 			write := func() tea.Msg {
 				w.removed = append(w.removed, seen.ID)
-				return ui.Msgs{removedMsg{t, seen.ID}, ui.Changed{Kind: ui.KindOperation, ID: "7f3a"}}
+				return ui.BatchMsg{removedMsg{t, seen.ID}, ui.Changed{Kind: ui.KindOperation, ID: "7f3a"}}
 			}
 			if w.slow > 0 {
 				return w.clock.Slow(w.slow, write)
@@ -236,9 +236,9 @@ func (f *fake) Unsaved() string {
 
 func newWorld() *world { return &world{clock: uitest.NewClock()} }
 
-func (w *world) options(g ui.Ground) ui.Options {
+func (w *world) options(g ui.Environment) ui.Options {
 	return ui.Options{
-		About: ui.About{Context: "stage", Ground: g, Person: "ana", Role: "operator"},
+		About: ui.About{Context: "stage", Environment: g, Person: "ana", Role: "operator"},
 		Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()),
 		Make:  w.make, Start: ui.Place{Kind: ui.KindOperations}, Local: time.FixedZone("CET", 3600), Mask: true,
 		Copy: func(s string) error { w.copied = append(w.copied, s); return w.copyErr },

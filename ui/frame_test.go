@@ -119,7 +119,7 @@ func TestAlwaysVisible(t *testing.T) {
 		r.Send(uitest.Size(size[0], size[1]), w.clock.Wait(20*time.Second))
 		has(t, r, "PRODUCTION", "READ-ONLY", "Doc", "9", "12", "3", "20s", "?")
 	}
-	for g, frame := range map[ui.Ground]string{ui.Sandbox: "┄┄", ui.Test: "──", ui.Production: "━━"} {
+	for g, frame := range map[ui.Environment]string{ui.Sandbox: "┄┄", ui.Test: "──", ui.Production: "━━"} {
 		w := newWorld()
 		r := w.start(t, w.options(g))
 		has(t, r, g.Word(), frame)

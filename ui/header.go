@@ -105,7 +105,7 @@ func person(a About) string {
 // badges are the words that are always on screen.
 func (s *Shell) badges() string {
 	style := s.th.Sandbox
-	switch s.opt.About.Ground {
+	switch s.opt.About.Environment {
 	case Production:
 		style = s.th.Production
 	case Test:
@@ -115,7 +115,7 @@ func (s *Shell) badges() string {
 	if s.compact() {
 		pad = ""
 	}
-	out := style.Render(pad + s.opt.About.Ground.Word() + pad)
+	out := style.Render(pad + s.opt.About.Environment.Word() + pad)
 	if s.opt.About.ReadOnly {
 		out += " " + s.th.ReadOnly.Render(pad+"READ-ONLY"+pad)
 	}
@@ -201,7 +201,7 @@ func (s *Shell) headerNext(now time.Time) time.Time {
 
 // frame is the line that tells the ground by its shape too.
 func (s *Shell) frame() (sign string, style theme.Style) {
-	switch s.opt.About.Ground {
+	switch s.opt.About.Environment {
 	case Production:
 		return s.th.Signs.Heavy, s.th.Bad
 	case Test:

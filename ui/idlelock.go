@@ -39,7 +39,7 @@ func (s *Shell) onKey() (taken bool) {
 // asleep stops one of them.
 func (s *Shell) idle(now time.Time) bool {
 	d := max(now.Sub(s.lock.lastKey), now.Round(0).Sub(s.lock.lastKey.Round(0)))
-	return s.opt.Veil > 0 && d >= s.opt.Veil
+	return s.opt.IdleLock > 0 && d >= s.opt.IdleLock
 }
 
 // lockWhenIdle blanks the screen when it is time. Open questions lapse: nobody may
@@ -75,10 +75,10 @@ func (s *Shell) unlock(now time.Time) {
 	if was.lapsed > 0 {
 		line := "The question lapsed while the screen was blank: nothing was done."
 		if was.missed == 0 {
-			s.notify(Warned, line)
+			s.notify(Warning, line)
 			return
 		}
-		s.activity.note(now, Warned, line)
+		s.activity.note(now, Warning, line)
 		s.notice.text += " " + line
 	}
 	if was.missed == 0 {
@@ -100,14 +100,14 @@ func (v *idleLock) hold(old *notice, n notice) {
 }
 
 // weight orders kinds by how much it matters that a notice is seen.
-func (k Kind) weight() int { return map[Kind]int{Done: 1, Refused: 1, Warned: 2, Failed: 3}[k] }
+func (k Level) weight() int { return map[Level]int{Success: 1, Denied: 1, Warning: 2, Error: 3}[k] }
 
 // lockAt is when the screen goes blank; zero when never.
 func (s *Shell) lockAt() time.Time {
-	if s.opt.Veil <= 0 || s.lock.on || s.leaving {
+	if s.opt.IdleLock <= 0 || s.lock.on || s.leaving {
 		return time.Time{}
 	}
-	return s.lock.lastKey.Add(s.opt.Veil)
+	return s.lock.lastKey.Add(s.opt.IdleLock)
 }
 
 // blank is the frame behind which nothing is seen: where one is connected stays,
@@ -117,7 +117,7 @@ func (s *Shell) blank() []string {
 	if room := s.w - draw.Width(head) - 1; room >= 3 {
 		head += " " + s.th.Strong.Render(draw.Cut(safe(s.opt.About.Context), min(room, 24)))
 	}
-	say := "Nobody has pressed a key for " + draw.Took(s.opt.Veil) + "."
+	say := "Nobody has pressed a key for " + draw.Duration(s.opt.IdleLock) + "."
 	if len(s.writes) > 0 {
 		say += "\nWhat was sent is awaited."
 	}

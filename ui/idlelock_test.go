@@ -16,10 +16,10 @@ import (
 const away = 15 * time.Minute
 
 // veiled is a documents screen whose screen goes blank after a quarter of an hour.
-func veiled(t *testing.T, w *world, g ui.Ground) *uitest.Run {
+func veiled(t *testing.T, w *world, g ui.Environment) *uitest.Run {
 	t.Helper()
 	o := w.options(g)
-	o.Veil = away
+	o.IdleLock = away
 	return w.start(t, o)
 }
 
@@ -119,7 +119,7 @@ func TestVeilAndWrites(t *testing.T) {
 		t.Fatalf("removed %v", w.removed)
 	}
 	hasNot(t, r, "no longer attached", "awaited")
-	r.Send(ui.Toast{Kind: ui.Told, Text: "Somebody came."})
+	r.Send(ui.Toast{Level: ui.Info, Text: "Somebody came."})
 	r.Send(w.clock.Wait(time.Hour), uitest.Key("j"))
 	has(t, r, "The document is no longer attached. (1 notice more: !)")
 	r.Send(w.clock.Wait(11 * time.Second))
@@ -130,7 +130,7 @@ func TestVeilAndWrites(t *testing.T) {
 func TestVeilMasks(t *testing.T) {
 	w := newWorld()
 	o := w.options(ui.Test)
-	o.Veil = 10 * time.Second
+	o.IdleLock = 10 * time.Second
 	r := w.start(t, o).Send(uitest.Key("M"), w.clock.Wait(10*time.Second))
 	if !w.top().env.Masked() {
 		t.Error("values are shown behind the veil")
@@ -186,7 +186,7 @@ func TestVeilWhileLeaving(t *testing.T) {
 }
 
 func TestVeilGolden(t *testing.T) {
-	for _, g := range []ui.Ground{ui.Sandbox, ui.Production} {
+	for _, g := range []ui.Environment{ui.Sandbox, ui.Production} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}, {20, 5}} {
 			t.Run(fmt.Sprintf("%s-%dx%d", g.Word(), size[0], size[1]), func(t *testing.T) {
 				w := newWorld()

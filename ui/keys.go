@@ -61,14 +61,14 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 		return s.deliver(top, p)
 	}
 	if p.IsText() {
-		return s.notify(Refused, "Pasted text does nothing here.")
+		return s.notify(Denied, "Pasted text does nothing here.")
 	}
 	if cmd, ok := s.globalKey(top, p); ok {
 		return cmd
 	}
 	k, known := s.known(top, p)
 	if why := k.Why(); why != "" {
-		told := s.notify(Refused, why)
+		told := s.notify(Denied, why)
 		if k.Barred() && s.opt.OnBarred != nil {
 			return tea.Batch(told, s.opt.OnBarred(k.Name, top.screen.Place()))
 		}
@@ -76,7 +76,7 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 	}
 	a, cmd := top.screen.Update(p)
 	if a == nil && cmd == nil && !known {
-		return s.notify(Told, p.Label()+" does nothing here; ? shows the keys.")
+		return s.notify(Info, p.Label()+" does nothing here; ? shows the keys.")
 	}
 	return tea.Batch(s.act(top, a), cmd)
 }

@@ -38,7 +38,7 @@ func (s *Shell) writeNames() []string { return slices.Sorted(maps.Values(s.write
 
 // askLeave is q at the root.
 func (s *Shell) askLeave() tea.Cmd {
-	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", Mild: true, then: (*Shell).leave}
+	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: (*Shell).leave}
 	if len(s.writes) > 0 {
 		c.Risk = "Something was sent and is not answered yet; leaving waits for it."
 	}
@@ -49,7 +49,7 @@ func (s *Shell) askLeave() tea.Cmd {
 // askDiscard asks before typed text is lost.
 func (s *Shell) askDiscard(what string, then func(*Shell) tea.Cmd) tea.Cmd {
 	s.push(newQuestion(s, 0, Confirm{
-		Title: "Discard typed text", Ask: "Discard what you typed?", Verb: "Discard", Mild: true, then: then,
+		Title: "Discard typed text", Ask: "Discard what you typed?", Verb: "Discard", SkipTypedConfirmation: true, then: then,
 		Facts: []widget.Pair{{Label: "lost", Value: safe(what), Long: true}},
 	}))
 	return nil

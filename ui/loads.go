@@ -14,7 +14,7 @@ type screenID uint64
 // when that screen is closed nobody gets it.
 type Ticket struct {
 	screen screenID
-	from   *Loads // compared, never read: commands run elsewhere
+	from   *Requests // compared, never read: commands run elsewhere
 	n      uint64
 }
 
@@ -31,29 +31,29 @@ type Outcome interface {
 	Outcome() Notify
 }
 
-// Loads numbers the reads of one pane: asking again cancels the read before and
+// Requests numbers the reads of one pane: asking again cancels the read before and
 // makes its answer stale. Get one from Env.Loads, one for each thing that is
 // loaded on its own, and do not copy it. It belongs to the update loop.
-type Loads struct {
+type Requests struct {
 	screen screenID
 	n      uint64
 	busy   bool
 	cancel context.CancelFunc
 }
 
-// Next begins a new read: a ticket for its answer and a context derived from
+// Start begins a new read: a ticket for its answer and a context derived from
 // ctx (the screen's Env.Ctx) that ends when the next read begins. The read
 // before is cancelled.
-func (l *Loads) Next(ctx context.Context) (Ticket, context.Context) {
+func (l *Requests) Start(ctx context.Context) (Ticket, context.Context) {
 	l.Stop()
 	ctx, l.cancel = context.WithCancel(ctx)
 	l.busy = true
 	return Ticket{screen: l.screen, from: l, n: l.n}, ctx
 }
 
-// Current reports whether t belongs to the newest read, and notes that it was
+// Accept reports whether t belongs to the newest read, and notes that it was
 // answered. A stale answer must be dropped.
-func (l *Loads) Current(t Ticket) bool {
+func (l *Requests) Accept(t Ticket) bool {
 	if t.from != l || t.n != l.n {
 		return false
 	}
@@ -62,16 +62,16 @@ func (l *Loads) Current(t Ticket) bool {
 }
 
 // Partly is Current for one of several answers to a read: the read goes on.
-func (l *Loads) Partly(t Ticket) bool { return t.from == l && t.n == l.n }
+func (l *Requests) AcceptPart(t Ticket) bool { return t.from == l && t.n == l.n }
 
 // Stop cancels the read under way and makes its answer stale. Call it too when
 // the screen itself changed what the answer would overwrite.
-func (l *Loads) Stop() {
+func (l *Requests) Stop() {
 	l.n++
 	l.end()
 }
 
-func (l *Loads) end() {
+func (l *Requests) end() {
 	if l.busy = false; l.cancel != nil {
 		l.cancel()
 		l.cancel = nil
@@ -79,4 +79,4 @@ func (l *Loads) end() {
 }
 
 // Busy reports whether a read is under way.
-func (l *Loads) Busy() bool { return l.busy }
+func (l *Requests) Busy() bool { return l.busy }

@@ -77,7 +77,7 @@ func (m *menu) key(_ *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	case m.k.Choose.Match(p) && len(m.hits) > 0:
 		i := m.hits[m.at]
 		if why := m.items[i].Why; why != "" {
-			return Notify{Refused, why}, nil, false
+			return Notify{Denied, why}, nil, false
 		}
 		if m.pick == nil {
 			return nil, nil, true

@@ -6,22 +6,22 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// News is a message for every open screen: an operation that changed, the
+// BroadcastMsg is a message for every open screen: an operation that changed, the
 // session, the budgets, the feed. Embed Broadcast to make one.
-type News interface{ isNews() }
+type BroadcastMsg interface{ isNews() }
 
 // Broadcast makes the message that embeds it News.
 type Broadcast struct{}
 
 func (Broadcast) isNews() {}
 
-// Msgs is several messages from one command, delivered in order: the answer to
+// BatchMsg is several messages from one command, delivered in order: the answer to
 // the screen and the news to everybody, for instance.
-type Msgs []tea.Msg
+type BatchMsg []tea.Msg
 
-// Fed is a message from a stream together with the command that waits for the
+// StreamMsg is a message from a stream together with the command that waits for the
 // next one. The shell delivers Msg and runs Next.
-type Fed struct {
+type StreamMsg struct {
 	Msg  tea.Msg
 	Next tea.Cmd
 }
@@ -99,7 +99,7 @@ type DisplayChanged struct{ Broadcast }
 // job of yesterday stands still.
 type Toast struct {
 	Broadcast
-	Kind Kind
+	Level Level
 	Text string // one safe line
 }
 

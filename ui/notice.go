@@ -17,17 +17,17 @@ const (
 
 // notice is the line at the bottom.
 type notice struct {
-	kind  Kind
+	kind  Level
 	text  string
 	until time.Time
 }
 
 // notify shows a notice and keeps it in the activity list.
-func (s *Shell) notify(k Kind, line string) tea.Cmd {
+func (s *Shell) notify(k Level, line string) tea.Cmd {
 	line = untrusted.Text(line).Line(400) // whoever made it, it is drawn safely
 	now := s.now()
 	stand := noticeShort
-	if k == Failed || k == Refused || k == Warned {
+	if k == Error || k == Denied || k == Warning {
 		stand = noticeLong
 	}
 	n := notice{k, line, now.Add(stand)}
@@ -51,21 +51,21 @@ func (n *notice) expire(now time.Time) {
 
 // fade drops a notice that belonged to the screen before, unless it is bad news.
 func (n *notice) fade() {
-	if n.kind == Told || n.kind == Refused {
+	if n.kind == Info || n.kind == Denied {
 		*n = notice{}
 	}
 }
 
 // look is sign, word and tone of a kind of notice.
-func (k Kind) look(th *theme.Theme) (sign, word string, tone theme.Tone) {
+func (k Level) look(th *theme.Theme) (sign, word string, tone theme.Tone) {
 	switch k {
-	case Done:
+	case Success:
 		return th.Signs.Good, "done", theme.Good
-	case Warned:
+	case Warning:
 		return th.Signs.Warn, "careful", theme.Warn
-	case Failed:
+	case Error:
 		return th.Signs.Bad, "error", theme.Bad
-	case Refused:
+	case Denied:
 		return th.Signs.Off, "off", theme.Warn
 	}
 	return th.Signs.Info, "", theme.Info

@@ -125,7 +125,7 @@ func newHelp(s *Shell, top *openScreen) *pager {
 		section("Places", global[:places])
 		section("Moving", keymap.All(s.keys.Nav))
 		if g, ok := top.screen.(HelpTopic); ok {
-			title, lines := g.Guide()
+			title, lines := g.HelpTopic()
 			out = append(out, "", s.th.Title.Render(title))
 			for _, l := range lines {
 				out = append(out, "  "+l)

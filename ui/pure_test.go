@@ -47,7 +47,7 @@ func TestViewIsPure(t *testing.T) {
 				w := newWorld()
 				w.clock = c
 				o := w.options(ui.Production)
-				o.Veil = away
+				o.IdleLock = away
 				return ui.New(o)
 			}, msgs)
 		})

@@ -54,7 +54,7 @@ type question struct {
 func newQuestion(s *Shell, owner screenID, c Confirm) *question {
 	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: lastOf(c.ID), edit: widget.Edit{Max: 32},
 		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
-	q.typed = s.opt.About.Ground == Production && !c.Mild
+	q.typed = s.opt.About.Environment == Production && !c.SkipTypedConfirmation
 	// Drawn safely whatever it came from; the digest is of the exact content.
 	q.c.Title, q.c.Ask, q.c.Risk, q.c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), cmp.Or(safe(c.Verb), "Yes")
 	q.c.Facts = safeFacts(c.Facts)
@@ -242,7 +242,7 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 	}
 	in := max(min(w, dialogWidth)-4, 1)
 	p := panel{title: q.c.Title, body: q.content(s.th, in), tail: q.tail(s.th, in, now), scroll: q.scroll, tone: theme.Warn}
-	if s.opt.About.Ground == Production {
+	if s.opt.About.Environment == Production {
 		p.tone = theme.Bad
 	}
 	if !q.ready(now) {

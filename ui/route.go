@@ -43,7 +43,7 @@ func (s *Shell) indexOf(p Place) int {
 func (s *Shell) open(p Place) tea.Cmd {
 	if i := s.indexOf(p); i >= 0 {
 		if i == len(s.stack)-1 {
-			return s.notify(Told, "You are here already.")
+			return s.notify(Info, "You are here already.")
 		}
 		return s.unwind(i)
 	}
@@ -57,7 +57,7 @@ func (s *Shell) open(p Place) tea.Cmd {
 }
 
 func (s *Shell) unknownPlace(p Place) tea.Cmd {
-	return s.notify(Refused, "There is no screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
+	return s.notify(Denied, "There is no screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
 }
 
 // mount makes the screen of a place.
@@ -176,13 +176,13 @@ func (s *Shell) answer(msg Answer) tea.Cmd {
 	}
 	if o, ok := msg.(Outcome); ok {
 		n := o.Outcome()
-		return s.notify(n.Kind, n.Text)
+		return s.notify(n.Level, n.Text)
 	}
 	return nil
 }
 
 // broadcast goes to every open screen; the header keeps its share.
-func (s *Shell) broadcast(msg News) tea.Cmd {
+func (s *Shell) broadcast(msg BroadcastMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	switch m := msg.(type) {
 	case SessionFacts:
@@ -192,7 +192,7 @@ func (s *Shell) broadcast(msg News) tea.Cmd {
 	case FeedFacts:
 		s.feed = m
 	case Toast:
-		cmds = append(cmds, s.notify(m.Kind, m.Text))
+		cmds = append(cmds, s.notify(m.Level, m.Text))
 	case Presence:
 		s.others = m
 	case Asked:
@@ -200,7 +200,7 @@ func (s *Shell) broadcast(msg News) tea.Cmd {
 	case CallFacts:
 		s.activity.call(m)
 		if m.Phase == CallFailed || m.Phase == CallUnknown {
-			s.activity.note(s.now(), Failed, m.What+": "+m.Note)
+			s.activity.note(s.now(), Error, m.What+": "+m.Note)
 		}
 	}
 	for _, st := range slices.Clone(s.stack) {

@@ -242,7 +242,7 @@ func TestFeedsAndNews(t *testing.T) {
 		if n++; n > 3 {
 			return nil
 		}
-		return ui.Fed{Msg: ui.Changed{Kind: ui.KindOperation, ID: strings.Repeat("a", n)}, Next: next}
+		return ui.StreamMsg{Msg: ui.Changed{Kind: ui.KindOperation, ID: strings.Repeat("a", n)}, Next: next}
 	}
 	o.Feeds = []tea.Cmd{next}
 	r := w.start(t, o)

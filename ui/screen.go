@@ -74,12 +74,12 @@ type Source struct {
 // (a countdown, an age). Counts returns when the drawn text changes next (use
 // Sooner with draw.Until and draw.Ago); zero when nothing counts. The shell sends
 // Tick and draws again then; there is no other clock.
-type Ticker interface{ Counts(now time.Time) time.Time }
+type Ticker interface{ NextTick(now time.Time) time.Time }
 
 // HelpTopic is for screens that have more to explain than their keys, as the language
 // of their filter. Guide returns safe, unstyled lines for the help and their title.
 type HelpTopic interface {
-	Guide() (title string, lines []string)
+	HelpTopic() (title string, lines []string)
 }
 
 // UnsavedText is for screens that may hold typed text. Unsaved returns a sentence

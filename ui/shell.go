@@ -37,9 +37,9 @@ type Options struct {
 	UTC      bool // show UTC at first
 	Local    *time.Location
 	Mask     bool // mask account numbers and the like
-	// Veil is how long no key is pressed before the screen goes blank until one
+	// IdleLock is how long no key is pressed before the screen goes blank until one
 	// is; 0: never. Questions that are open then lapse.
-	Veil time.Duration
+	IdleLock time.Duration
 	// Reveal is asked before masked values are shown: it records that, and may
 	// refuse. nil: they are shown.
 	Reveal func(ctx context.Context, at Place) error
@@ -199,9 +199,9 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return s.revealed(msg)
 	case tickMsg:
 		return s.ticked(msg)
-	case Fed:
+	case StreamMsg:
 		return tea.Batch(s.take(msg.Msg), msg.Next)
-	case Msgs:
+	case BatchMsg:
 		var cmds []tea.Cmd
 		for _, m := range msg {
 			cmds = append(cmds, s.take(m))
@@ -211,7 +211,7 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return s.wrote(msg)
 	case copiedMsg:
 		return s.copied(msg)
-	case News:
+	case BroadcastMsg:
 		return s.broadcast(msg)
 	case Answer:
 		return s.answer(msg)

@@ -16,7 +16,7 @@ const noticeMost = 3
 
 // status is the line of notices. In production it is a heavy line otherwise.
 func (s *Shell) status(line string) string {
-	if s.opt.About.Ground != Production {
+	if s.opt.About.Environment != Production {
 		if line == "" {
 			return ""
 		}

@@ -78,7 +78,7 @@ func TestLongNotice(t *testing.T) {
 			w := newWorld()
 			r := w.start(t, w.options(ui.Test)).Send(uitest.Size(size[0], size[1]))
 			before := strings.Split(r.View(), "\n")
-			r.Send(ui.Toast{Kind: ui.Refused, Text: reason})
+			r.Send(ui.Toast{Level: ui.Denied, Text: reason})
 			golden.RequireEqual(t, r.View())
 			after := strings.Split(r.View(), "\n")
 			for i := range before[:len(before)-5] {
@@ -103,7 +103,7 @@ func TestLongNoticeOverTheCursor(t *testing.T) {
 	rows := strings.Repeat("row\n", 18) + "▌ the row under the cursor\n  18 of 18"
 	w.top().extra = func(tea.Msg) (ui.Action, tea.Cmd, bool) { return nil, nil, false }
 	w.top().frame = rows
-	r.Send(ui.Toast{Kind: ui.Warned, Text: reason})
+	r.Send(ui.Toast{Level: ui.Warning, Text: reason})
 	has(t, r, "▌ the row under the cursor", "18 of 18", "shows who is there.")
 	golden.RequireEqual(t, r.View())
 }
@@ -113,7 +113,7 @@ func TestLongNoticeBesideAQuestion(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"), w.clock.Wait(armed))
 	before := strings.Split(r.View(), "\n")
-	after := strings.Split(r.Send(ui.Toast{Kind: ui.Refused, Text: reason}).View(), "\n")
+	after := strings.Split(r.Send(ui.Toast{Level: ui.Denied, Text: reason}).View(), "\n")
 	for i := range before {
 		if i != len(before)-2 && before[i] != after[i] {
 			t.Errorf("line %d is covered: %q", i+1, after[i])

@@ -22,7 +22,7 @@ func TestAnyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld()
 		w.slow = time.Duration(rapid.IntRange(0, 1).Draw(rt, "slow")) * time.Second
-		o := w.options(ui.Ground(rapid.IntRange(0, 2).Draw(rt, "ground")))
+		o := w.options(ui.Environment(rapid.IntRange(0, 2).Draw(rt, "ground")))
 		if rapid.Bool().Draw(rt, "colour") {
 			o.Theme = theme.New(uitest.Renderer(termenv.TrueColor), theme.Night())
 		}

@@ -27,8 +27,8 @@ const (
 // the read does not say when the operation last changed.
 const Window = 10 * time.Second
 
-// Seen is an authenticated event as the inbox holds it.
-type Seen struct {
+// ReceivedEvent is an authenticated event as the inbox holds it.
+type ReceivedEvent struct {
 	Event      Event
 	ReceivedAt time.Time
 	Bound      bool // see Verdict
@@ -60,7 +60,7 @@ type Pair struct {
 //     other change up to then. Only an event whose body is bound counts here.
 //
 // Anything else shows nothing.
-func Pairs(events []Seen, r Read) []Pair {
+func Pairs(events []ReceivedEvent, r Read) []Pair {
 	var out []Pair
 	for i, s := range events {
 		e := s.Event
@@ -96,7 +96,7 @@ func isWord(w untrusted.Text) bool {
 }
 
 // sameState reports whether r shows the state that events[i] told of.
-func sameState(events []Seen, i int, r Read) (exact, ok bool) {
+func sameState(events []ReceivedEvent, i int, r Read) (exact, ok bool) {
 	e := events[i].Event
 	if at := r.Operation.UpdatedAt; !at.IsZero() {
 		rest := StampOf(at.Time)
@@ -116,7 +116,7 @@ func sameState(events []Seen, i int, r Read) (exact, ok bool) {
 
 // others reports whether another event of the operation tells of a change
 // within from..to, or of one that cannot be placed.
-func others(events []Seen, i int, from, to Stamp) bool {
+func others(events []ReceivedEvent, i int, from, to Stamp) bool {
 	e := events[i].Event
 	for j, o := range events {
 		if j == i || o.Event.Object != e.Object || o.Event.ObjectID != e.ObjectID {

@@ -12,8 +12,8 @@ import (
 	"opdeck/api/untrusted"
 )
 
-func seen(sec int64, nanos int32, status int64) Seen {
-	return Seen{
+func seen(sec int64, nanos int32, status int64) ReceivedEvent {
+	return ReceivedEvent{
 		Event: Event{Object: ObjectOperation, ObjectID: "op", UpdatedAt: Stamp{sec, nanos, true},
 			Status: Code{status, true}, OperationType: Code{3, true}},
 		ReceivedAt: time.Unix(sec, int64(nanos)).Add(time.Second), Bound: true,
@@ -37,28 +37,28 @@ func TestPairs(t *testing.T) {
 	now := time.Unix(s+3, 0)
 	cases := []struct {
 		name   string
-		events []Seen
+		events []ReceivedEvent
 		read   Read
 		want   string
 	}{
-		{"same moment", []Seen{one}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), "type 3 WITHDRAW exact, status 1 PENDING exact"},
-		{"same moment, unbound", []Seen{unbound}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), "type 3 WITHDRAW exact, status 1 PENDING exact"},
-		{"same, long after", []Seen{one, seen(s+9, 0, 2)}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now.Add(time.Hour)), "type 3 WITHDRAW exact, status 1 PENDING exact"},
-		{"one nanosecond off", []Seen{one}, rest(t, "2023-11-14T22:13:20.123456788Z", "PENDING", now), ""},
-		{"later state read", []Seen{one}, rest(t, "2023-11-14T22:13:21Z", "SUCCESS", now), ""},
-		{"milliseconds", []Seen{one}, rest(t, "2023-11-14T22:13:20.123Z", "PENDING", now), "type 3 WITHDRAW, status 1 PENDING"},
-		{"milliseconds, two changes in one", []Seen{one, seen(s, 123999999, 2)}, rest(t, "2023-11-14T22:13:20.123Z", "PENDING", now), ""},
-		{"seconds, change in the next", []Seen{one, seen(s+1, 0, 2)}, rest(t, "2023-11-14T22:13:20Z", "PENDING", now), "type 3 WITHDRAW, status 1 PENDING"},
-		{"two states at one moment", []Seen{one, seen(s, 123456789, 2)}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), ""},
-		{"delivered twice under two ids", []Seen{one, one}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), "type 3 WITHDRAW exact, status 1 PENDING exact, type 3 WITHDRAW exact, status 1 PENDING exact"},
-		{"no moment, read soon", []Seen{one}, rest(t, "", "PENDING", now), "type 3 WITHDRAW, status 1 PENDING"},
-		{"no moment, unbound", []Seen{unbound}, rest(t, "", "PENDING", now), ""},
-		{"no moment, read late", []Seen{one}, rest(t, "", "PENDING", now.Add(Window)), ""},
-		{"no moment, read before", []Seen{one}, rest(t, "", "PENDING", time.Unix(s, 0)), ""},
-		{"no moment, change between", []Seen{one, seen(s+1, 0, 2)}, rest(t, "", "SUCCESS", now), "type 3 WITHDRAW, status 2 SUCCESS"},
-		{"no moment, change while reading", []Seen{one, seen(s+4, 0, 2)}, rest(t, "", "PENDING", now), ""},
-		{"no word", []Seen{one}, rest(t, "2023-11-14T22:13:20.123456789Z", "", now), "type 3 WITHDRAW exact"},
-		{"word that is none", []Seen{one}, rest(t, "2023-11-14T22:13:20.123456789Z", "A B\x1b", now), "type 3 WITHDRAW exact"},
+		{"same moment", []ReceivedEvent{one}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), "type 3 WITHDRAW exact, status 1 PENDING exact"},
+		{"same moment, unbound", []ReceivedEvent{unbound}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), "type 3 WITHDRAW exact, status 1 PENDING exact"},
+		{"same, long after", []ReceivedEvent{one, seen(s+9, 0, 2)}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now.Add(time.Hour)), "type 3 WITHDRAW exact, status 1 PENDING exact"},
+		{"one nanosecond off", []ReceivedEvent{one}, rest(t, "2023-11-14T22:13:20.123456788Z", "PENDING", now), ""},
+		{"later state read", []ReceivedEvent{one}, rest(t, "2023-11-14T22:13:21Z", "SUCCESS", now), ""},
+		{"milliseconds", []ReceivedEvent{one}, rest(t, "2023-11-14T22:13:20.123Z", "PENDING", now), "type 3 WITHDRAW, status 1 PENDING"},
+		{"milliseconds, two changes in one", []ReceivedEvent{one, seen(s, 123999999, 2)}, rest(t, "2023-11-14T22:13:20.123Z", "PENDING", now), ""},
+		{"seconds, change in the next", []ReceivedEvent{one, seen(s+1, 0, 2)}, rest(t, "2023-11-14T22:13:20Z", "PENDING", now), "type 3 WITHDRAW, status 1 PENDING"},
+		{"two states at one moment", []ReceivedEvent{one, seen(s, 123456789, 2)}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), ""},
+		{"delivered twice under two ids", []ReceivedEvent{one, one}, rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now), "type 3 WITHDRAW exact, status 1 PENDING exact, type 3 WITHDRAW exact, status 1 PENDING exact"},
+		{"no moment, read soon", []ReceivedEvent{one}, rest(t, "", "PENDING", now), "type 3 WITHDRAW, status 1 PENDING"},
+		{"no moment, unbound", []ReceivedEvent{unbound}, rest(t, "", "PENDING", now), ""},
+		{"no moment, read late", []ReceivedEvent{one}, rest(t, "", "PENDING", now.Add(Window)), ""},
+		{"no moment, read before", []ReceivedEvent{one}, rest(t, "", "PENDING", time.Unix(s, 0)), ""},
+		{"no moment, change between", []ReceivedEvent{one, seen(s+1, 0, 2)}, rest(t, "", "SUCCESS", now), "type 3 WITHDRAW, status 2 SUCCESS"},
+		{"no moment, change while reading", []ReceivedEvent{one, seen(s+4, 0, 2)}, rest(t, "", "PENDING", now), ""},
+		{"no word", []ReceivedEvent{one}, rest(t, "2023-11-14T22:13:20.123456789Z", "", now), "type 3 WITHDRAW exact"},
+		{"word that is none", []ReceivedEvent{one}, rest(t, "2023-11-14T22:13:20.123456789Z", "A B\x1b", now), "type 3 WITHDRAW exact"},
 	}
 	for _, c := range cases {
 		var got []string
@@ -75,7 +75,7 @@ func TestPairs(t *testing.T) {
 	}
 	other := rest(t, "2023-11-14T22:13:20.123456789Z", "PENDING", now)
 	other.Operation.OPID = "another"
-	if p := Pairs([]Seen{one}, other); p != nil {
+	if p := Pairs([]ReceivedEvent{one}, other); p != nil {
 		t.Error("another operation:", p)
 	}
 }

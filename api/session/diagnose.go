@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// Culprit is what the detective names as the cause of a trouble.
-type Culprit string
+// Cause is what the detective names as the cause of a trouble.
+type Cause string
 
 // The culprits.
 const (
-	Nobody        Culprit = ""                // nothing went wrong in the history
-	ItExpired     Culprit = "expired"         // the access token came to its end
-	OurRotation   Culprit = "own_rotation"    // one of our processes replaced the pair
-	NotYetKnown   Culprit = "not_yet_known"   // a new pair that a replica did not know
-	ForeignClient Culprit = "foreign_client"  // somebody else logged in
-	ShorterLife   Culprit = "shorter_life"    // tokens end earlier than announced
-	RevokedPair   Culprit = "revoked"         // taken back, and the login is refused as well
-	TwoFactorOn   Culprit = "two_factor"      // a code is demanded
-	BadPassword   Culprit = "password"        // login or password refused
-	StoreWentBack Culprit = "store_went_back" // an older state of the store came back
-	ClockJumped   Culprit = "clock"           // a host's clock was set, or it slept
-	LostAnswer    Culprit = "lost_answer"     // a login or refresh was sent, its answer never came
-	Unreachable   Culprit = "unreachable"     // the service cannot be reached
-	TooMany       Culprit = "too_many"        // 429, or our own budget
+	Nobody        Cause = ""                // nothing went wrong in the history
+	ItExpired     Cause = "expired"         // the access token came to its end
+	OurRotation   Cause = "own_rotation"    // one of our processes replaced the pair
+	NotYetKnown   Cause = "not_yet_known"   // a new pair that a replica did not know
+	ForeignClient Cause = "foreign_client"  // somebody else logged in
+	ShorterLife   Cause = "shorter_life"    // tokens end earlier than announced
+	RevokedPair   Cause = "revoked"         // taken back, and the login is refused as well
+	TwoFactorOn   Cause = "two_factor"      // a code is demanded
+	BadPassword   Cause = "password"        // login or password refused
+	StoreWentBack Cause = "store_went_back" // an older state of the store came back
+	ClockJumped   Cause = "clock"           // a host's clock was set, or it slept
+	LostAnswer    Cause = "lost_answer"     // a login or refresh was sent, its answer never came
+	Unreachable   Cause = "unreachable"     // the service cannot be reached
+	TooMany       Cause = "too_many"        // 429, or our own budget
 )
 
 // Verdict is what the detective makes of the newest trouble.
 type Verdict struct {
-	Culprit  Culprit
+	Culprit  Cause
 	At       time.Time // when it happened, as well as can be told
 	Sentence string    // for people; times in UTC
 	Evidence []string  // what the sentence rests on

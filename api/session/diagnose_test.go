@@ -21,7 +21,7 @@ func TestDiagnose(t *testing.T) {
 		name   string
 		events []Event
 		row    Row
-		want   Culprit
+		want   Cause
 		says   []string // in sentence or evidence
 		healed bool
 	}{

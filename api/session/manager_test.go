@@ -298,7 +298,7 @@ func TestStatusJSON(t *testing.T) {
 func TestWarningFitsWhatHappened(t *testing.T) {
 	m := new(Manager)
 	row := Row{Premature: []Premature{{Gen: 1, Lived: time.Minute}, {Gen: 2, Lived: time.Second}}}
-	for culprit, want := range map[Culprit]string{
+	for culprit, want := range map[Cause]string{
 		ForeignClient: "another client uses this account: the sentence",
 		OurRotation:   "another client uses this account: 2 pairs died before their time within ten minutes",
 	} {

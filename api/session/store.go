@@ -333,9 +333,9 @@ type Store interface {
 	Instances(ctx context.Context, key Key) ([]Instance, error)
 }
 
-// Bell is what a Store may offer besides (rule A7): a value on changed soon after
+// ChangeNotifier is what a Store may offer besides (rule A7): a value on changed soon after
 // another process installed a pair or gave the lease back, until stop. It is a
 // hint: values may be missing or come without a change, and changed may be nil.
-type Bell interface {
+type ChangeNotifier interface {
 	Changed(key Key) (changed <-chan struct{}, stop func())
 }

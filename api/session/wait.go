@@ -134,7 +134,7 @@ func (m *Manager) startWait(ctx context.Context, why cause) *rotationWait {
 // needed.
 func (m *Manager) waitAndRotate(ctx context.Context, why cause) error {
 	poll := m.c.PollFirst
-	notifier, listening := m.store.(Bell)
+	notifier, listening := m.store.(ChangeNotifier)
 	var changed <-chan struct{}
 	for {
 		row, before, err := m.load(ctx)

@@ -71,7 +71,7 @@ type App struct {
 	Client    *Client
 	Index     *index.Index
 	Jobs      *replace.Jobs
-	Journeys  *journey.Journeys
+	Journeys  *journey.Service
 	Follow    *followup.Tracker
 	Sandbox   *sandbox.Service // nil against a real service
 
@@ -245,7 +245,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	a.openFollow()
 	a.Jobs = &replace.Jobs{Store: journal.NewJobs(a.Store.Core, scope), Client: jobClient{a.service, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
 		LateAfter: a.Config.Writes.LateAfter.D(), Witness: a.witness()}
-	a.Journeys = &journey.Journeys{Store: journal.NewJourneys(a.Store.Core, scope), Client: a.Client, Now: a.Now}
+	a.Journeys = &journey.Service{Store: journal.NewJourneys(a.Store.Core, scope), Client: a.Client, Now: a.Now}
 	a.followers()
 	return nil
 }
@@ -330,9 +330,9 @@ func (a *App) judgeLocal(p approval.Person) (api.Role, error) {
 	return a.Context.Role, nil
 }
 
-// JudgeSSH makes over the judge of people identified by an SSH key, for approvals.
+// AuthorizeSSH makes over the judge of people identified by an SSH key, for approvals.
 // It must be called before the first connection is accepted.
-func (a *App) JudgeSSH(over approval.Judge) {
+func (a *App) AuthorizeSSH(over approval.Judge) {
 	a.Approvals.SetJudge(func(p approval.Person) (api.Role, error) {
 		if p.Local() {
 			return a.judgeLocal(p)

@@ -21,7 +21,7 @@ type Health string
 const (
 	Healthy Health = "ok"
 	Warned  Health = "warning" // works, but needs attention
-	Sick    Health = "failed"
+	Failed    Health = "failed"
 	Skipped Health = "skipped" // does not apply, or could not be checked
 )
 
@@ -81,7 +81,7 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell fun
 	}
 	if err != nil {
 		e := api.AsError(err)
-		d.add("store", Sick, e.Public, remedy.Command(e))
+		d.add("store", Failed, e.Public, remedy.Command(e))
 		for _, name := range last {
 			d.add(name, Skipped, "needs the store", "")
 		}
@@ -108,7 +108,7 @@ func (d *doctor) add(name string, h Health, text, hint string) {
 }
 
 func (d *doctor) find(f Finding) {
-	d.sick = d.sick || f.Health == Sick
+	d.sick = d.sick || f.Health == Failed
 	d.tell(f)
 }
 
@@ -120,7 +120,7 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 	path, named := config.Path(d.opt.ConfigFlag, d.opt.Getenv)
 	cfg, err := config.Load(path, named)
 	if err != nil {
-		d.add("config", Sick, err.Error(), "opdeck config check shows every mistake.")
+		d.add("config", Failed, err.Error(), "opdeck config check shows every mistake.")
 		return config.Context{}, false
 	}
 	c, err := pick(cfg, d.opt.Context)
@@ -129,7 +129,7 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 	}
 	if err != nil {
 		e := api.AsError(err)
-		d.add("config", Sick, e.Public, remedy.Command(e))
+		d.add("config", Failed, e.Public, remedy.Command(e))
 		return c, false
 	}
 	if cfg.Path == "" {
@@ -150,7 +150,7 @@ func (d *doctor) password(ctx context.Context, c config.Context) {
 		d.add("password", Skipped, "comes from password_command, which is not run here", "")
 	default:
 		if _, err := c.Password(ctx, d.opt.Getenv); err != nil {
-			d.add("password", Sick, err.Error(), "See password_env and password_file of the context.")
+			d.add("password", Failed, err.Error(), "See password_env and password_file of the context.")
 			return
 		}
 		d.add("password", Healthy, "is available", "")
@@ -169,7 +169,7 @@ func (d *doctor) store(ctx context.Context, a *App) {
 		if err := db.Write(ctx, func(*store.Tx) error { return nil }); err != nil {
 			e := &api.Error{Public: err.Error(), Hint: "Check the disk, the folder's permissions or the database."}
 			storeTrouble(e, err)
-			d.add("store", Sick, e.Public, remedy.Command(e))
+			d.add("store", Failed, e.Public, remedy.Command(e))
 			return
 		}
 	}
@@ -187,13 +187,13 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	}
 	if err != nil {
 		e := api.AsError(err)
-		d.add("session", Sick, e.Public, remedy.Command(e))
+		d.add("session", Failed, e.Public, remedy.Command(e))
 		return false
 	}
 	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation, int(max(0, s.Access.Remaining).Seconds()))
 	switch {
 	case s.State == "blocked":
-		d.add("session", Sick, "logins are blocked: "+s.Warning, "Correct the password, then opdeck session reset.")
+		d.add("session", Failed, "logins are blocked: "+s.Warning, "Correct the password, then opdeck session reset.")
 	case s.State == "doubtful":
 		d.add("session", Warned, text, "The next call resolves it.")
 	case s.Warning != "":
@@ -211,7 +211,7 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 func (d *doctor) budget(ctx context.Context, a *App) {
 	use, err := a.Usage(ctx)
 	if err != nil {
-		d.add("budget", Sick, "The budgets cannot be read: "+err.Error(), "")
+		d.add("budget", Failed, "The budgets cannot be read: "+err.Error(), "")
 		return
 	}
 	health, text := Healthy, ""
@@ -238,9 +238,9 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 	rep, err := a.Audit.Verify(ctx)
 	switch {
 	case err != nil:
-		d.add("audit", Sick, "The trail cannot be checked: "+err.Error(), "")
+		d.add("audit", Failed, "The trail cannot be checked: "+err.Error(), "")
 	case !rep.Intact():
-		d.add("audit", Sick, rep.Summary(), "opdeck audit verify shows every problem; keep the store and the checkpoints as they are.")
+		d.add("audit", Failed, rep.Summary(), "opdeck audit verify shows every problem; keep the store and the checkpoints as they are.")
 	case len(rep.Unsettled) > 0:
 		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have no known outcome", rep.Summary(), len(rep.Unsettled)), "opdeck audit unsettled lists them.")
 	case rep.Records == 0:
@@ -253,14 +253,14 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 func (d *doctor) feed(ctx context.Context, a *App) {
 	t, err := a.HookTrouble(ctx)
 	if err != nil {
-		d.add("feed", Sick, "The inbox cannot be read: "+err.Error(), "")
+		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")
 		return
 	}
 	if a.Config.Webhooks.Listen == "" {
 		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
 	} else if times, err := a.Inbox().Times(ctx, 1000); err != nil {
-		d.add("feed", Sick, "The inbox cannot be read: "+err.Error(), "")
-	} else if rhythm := receiver.Judge(times, d.opt.Now()); rhythm.Deaf {
+		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")
+	} else if rhythm := receiver.Judge(times, d.opt.Now()); rhythm.Stalled {
 		d.add("feed", Warned, rhythm.String(), "Check the webhook settings (opdeck hook get) and the receiver's counters.")
 	} else {
 		d.add("feed", Healthy, rhythm.String(), "")

@@ -70,7 +70,7 @@ func TestDeepOnTheUsualService(t *testing.T) {
 		t.Errorf("something is wrong: %+v", found)
 	}
 	for _, name := range deepNames {
-		if f, ok := found[name]; !ok || f.Health == Sick {
+		if f, ok := found[name]; !ok || f.Health == Failed {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -116,12 +116,12 @@ func TestDeepOnAContraryService(t *testing.T) {
 		words  []string
 	}{
 		"operations":  {Warned, []string{"oldest first", "under “list”", `list_field = "list"`, "under “general”", "“total”", "3 records of 500, though 100", "1 of 3 records have no identifier", "status_words", "paymentType"}},
-		"operation":   {Sick, []string{"“rows” (text)"}},
-		"customers":   {Sick, []string{"500"}},
+		"operation":   {Failed, []string{"“rows” (text)"}},
+		"customers":   {Failed, []string{"500"}},
 		"customer":    {Warned, []string{"POST /v2/customer/{}", "name: number instead of text"}},
-		"documents":   {Sick, []string{"total of 9", "“items” (array)"}},
+		"documents":   {Failed, []string{"total of 9", "“items” (array)"}},
 		"application": {Skipped, []string{"no application"}},
-		"webhooks":    {Sick, []string{"could not be understood"}},
+		"webhooks":    {Failed, []string{"could not be understood"}},
 	} {
 		f := found[name]
 		all := f.Text + " " + f.Hint + " " + strings.Join(f.Differs, " ")

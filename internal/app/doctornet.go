@@ -26,7 +26,7 @@ func (d *doctor) network(ctx context.Context, c config.Context) bool {
 	}
 	u, err := url.Parse(c.BaseURL)
 	if err != nil { // the config's check has parsed it
-		d.add("name lookup", Sick, "base_url is not a valid address", "")
+		d.add("name lookup", Failed, "base_url is not a valid address", "")
 		return false
 	}
 	if !d.lookup(ctx, u.Hostname()) {
@@ -51,7 +51,7 @@ func (d *doctor) lookup(ctx context.Context, host string) bool {
 	began := time.Now()
 	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
-		d.add("name lookup", Sick, fmt.Sprintf("%s cannot be looked up: %s", host, dnsReason(err)), "Check base_url and the name servers of this host.")
+		d.add("name lookup", Failed, fmt.Sprintf("%s cannot be looked up: %s", host, dnsReason(err)), "Check base_url and the name servers of this host.")
 		return false
 	}
 	d.add("name lookup", Healthy, fmt.Sprintf("%s has %d addresses, found in %d ms", host, len(addrs), time.Since(began).Milliseconds()), "")
@@ -80,14 +80,14 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	conf, err := tlsConfig(c)
 	if err != nil {
 		e := api.AsError(err)
-		d.add("tls", Sick, e.Public, remedy.Command(e))
+		d.add("tls", Failed, e.Public, remedy.Command(e))
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		d.add("tls", Sick, "No answer on port "+port+": "+plainNet(err), "Check base_url, the firewall and the network.")
+		d.add("tls", Failed, "No answer on port "+port+": "+plainNet(err), "Check base_url, the firewall and the network.")
 		return false
 	}
 	defer conn.Close()
@@ -102,7 +102,7 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 		if !known {
 			text = "the TLS handshake failed: " + plainNet(err)
 		}
-		d.add("tls", Sick, sentence(text), "")
+		d.add("tls", Failed, sentence(text), "")
 		return false
 	}
 	st := t.ConnectionState()
@@ -152,7 +152,7 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	began := d.opt.Now()
 	res, err := rt.RoundTrip(req)
 	if err != nil {
-		d.add("clock", Sick, "The service does not answer: "+plainNet(err), "Try again; if it persists, ask the service's operator.")
+		d.add("clock", Failed, "The service does not answer: "+plainNet(err), "Try again; if it persists, ask the service's operator.")
 		return
 	}
 	_ = res.Body.Close()
@@ -166,7 +166,7 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	text := fmt.Sprintf("this clock and the service's differ by %.1f s", skew.Seconds())
 	switch {
 	case skew.Abs() > skewFail:
-		d.add("clock", Sick, text, "Set this host's clock (NTP).")
+		d.add("clock", Failed, text, "Set this host's clock (NTP).")
 	case skew.Abs() > skewWarn:
 		d.add("clock", Warned, text, "Set this host's clock (NTP).")
 	case skew.Abs() < 1500*time.Millisecond:

@@ -57,7 +57,7 @@ type jobClient struct {
 }
 
 // Look reads the object of a write once.
-func (c jobClient) Look(ctx context.Context, p api.Probe) (api.Sight, error) {
+func (c jobClient) Look(ctx context.Context, p api.Probe) (api.Observation, error) {
 	s, err := c.Client.Look(ctx, p)
 	if s.Shown {
 		c.tracker.Shown(ctx, p, s)
@@ -82,7 +82,7 @@ func (w witness) Gone(runner string, asked time.Time) bool {
 }
 
 // witness of this App; nil where the end of processes cannot be noticed.
-func (a *App) witness() replace.Witness {
+func (a *App) witness() replace.SendProof {
 	switch {
 	case a.alive == nil:
 		return nil

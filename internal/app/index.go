@@ -131,7 +131,7 @@ func (a *App) StartSync(ctx context.Context) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(api.WithActor(ctx, api.Actor{Name: "sync", Role: api.Viewer, Via: "service"}))
 	var wg sync.WaitGroup
-	if !a.Store.Stamps() && a.Index.Mode() == index.Shared {
+	if !a.Store.HasVersions() && a.Index.Mode() == index.Shared {
 		wg.Go(func() { a.Index.Watch(ctx, indexEvery) })
 	}
 	wg.Go(func() {

@@ -30,7 +30,7 @@ func TestSecretEnv(t *testing.T) {
 	for _, c := range []struct {
 		env  func(string) string
 		want Health
-	}{{a.SecretEnv(server, nil), Healthy}, {func(string) string { return "" }, Sick}} {
+	}{{a.SecretEnv(server, nil), Healthy}, {func(string) string { return "" }, Failed}} {
 		got := Health("")
 		d := &doctor{opt: Options{Getenv: c.env}, tell: func(f Finding) { got = f.Health }}
 		if d.password(t.Context(), a.Context); got != c.want {

@@ -6,30 +6,30 @@ import (
 	"sync"
 )
 
-// Stamp tells whether anybody has written to a database since an earlier stamp of
+// Version tells whether anybody has written to a database since an earlier stamp of
 // the same Store: equal stamps, nothing was written.
-type Stamp struct{ core, bulk fileVersion }
+type Version struct{ core, bulk fileVersion }
 
 // Index is the part of the stamp that is about the bulk database, which holds
 // the index and the webhooks.
-func (s Stamp) Index() Stamp { return Stamp{bulk: s.bulk} }
+func (s Version) Index() Version { return Version{bulk: s.bulk} }
 
-// Stamps reports whether the store has stamps: not where they would be a question
+// HasVersions reports whether the store has stamps: not where they would be a question
 // to a server, as with PostgreSQL, and not in memory.
-func (s *Store) Stamps() bool { return s.Core.engine == SQLite && s.Core.path != "" }
+func (s *Store) HasVersions() bool { return s.Core.engine == SQLite && s.Core.path != "" }
 
-// Stamp reads the stamp of both databases, some 10 µs (BenchmarkStamp); ok is false where
+// Version reads the stamp of both databases, some 10 µs (BenchmarkStamp); ok is false where
 // there is none.
-func (s *Store) Stamp(ctx context.Context) (st Stamp, ok bool) {
-	if !s.Stamps() {
+func (s *Store) Version(ctx context.Context) (st Version, ok bool) {
+	if !s.HasVersions() {
 		return st, false
 	}
-	return Stamp{s.Core.observe(ctx), s.Bulk.observe(ctx)}, true
+	return Version{s.Core.observe(ctx), s.Bulk.observe(ctx)}, true
 }
 
-// Echo is what st has become when nothing was written since but a sign of life of
+// OwnWrites is what st has become when nothing was written since but a sign of life of
 // this process, which is no news to it; st itself when there was none.
-func (s *Store) Echo(st Stamp) Stamp {
+func (s *Store) OwnWrites(st Version) Version {
 	if e := s.Core.ownWrite.Load(); e != nil && e.before == st.core {
 		st.core = e.after
 	}

@@ -22,24 +22,24 @@ func TestStampTellsOfWrites(t *testing.T) {
 		return s
 	}
 	mine, others := open(), open()
-	first, ok := mine.Stamp(t.Context())
+	first, ok := mine.Version(t.Context())
 	if !ok {
 		t.Fatal("files tell no stamp")
 	}
-	if again, _ := mine.Stamp(t.Context()); again != first {
+	if again, _ := mine.Version(t.Context()); again != first {
 		t.Error("the stamp changed and nobody wrote")
 	}
 	if _, err := others.Core.Exec(context.Background(), "CREATE TABLE stamp_test (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
-	core, _ := mine.Stamp(t.Context())
+	core, _ := mine.Version(t.Context())
 	if core == first {
 		t.Error("a write to the core database left the stamp as it was")
 	}
 	if _, err := others.Bulk.Exec(context.Background(), "CREATE TABLE stamp_test (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
-	if bulk, _ := mine.Stamp(t.Context()); bulk == core {
+	if bulk, _ := mine.Version(t.Context()); bulk == core {
 		t.Error("a write to the bulk database left the stamp as it was")
 	}
 	mem, err := store.Open(context.Background(), store.Options{URL: "memory"})
@@ -47,7 +47,7 @@ func TestStampTellsOfWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mem.Close()
-	if _, ok := mem.Stamp(t.Context()); ok {
+	if _, ok := mem.Version(t.Context()); ok {
 		t.Error("memory has no files, and yet a stamp")
 	}
 }
@@ -60,12 +60,12 @@ func TestStampIsExact(t *testing.T) {
 	if _, err := s.Core.Exec(ctx, "CREATE TABLE exact (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
-	last, _ := s.Stamp(ctx)
+	last, _ := s.Version(ctx)
 	for i := range 100 {
 		if _, err := s.Core.Exec(ctx, "INSERT INTO exact VALUES (?)", i); err != nil {
 			t.Fatal(err)
 		}
-		now, _ := s.Stamp(ctx)
+		now, _ := s.Version(ctx)
 		if now == last || now.Index() != last.Index() {
 			t.Fatalf("write %d: %v after %v", i, now, last)
 		}
@@ -78,7 +78,7 @@ func TestStampIsExact(t *testing.T) {
 	}); !errors.Is(err, undone) {
 		t.Fatal(err)
 	}
-	if now, _ := s.Stamp(ctx); now != last {
+	if now, _ := s.Version(ctx); now != last {
 		t.Error("what was taken back is told")
 	}
 }
@@ -146,7 +146,7 @@ func TestManyWatch(t *testing.T) {
 func BenchmarkStamp(b *testing.B) {
 	s := storetest.Open(b, store.SQLite)
 	for b.Loop() {
-		if _, ok := s.Stamp(b.Context()); !ok {
+		if _, ok := s.Version(b.Context()); !ok {
 			b.Fatal("no stamp")
 		}
 	}

@@ -2,9 +2,9 @@ package draw
 
 import "opdeck/api/untrusted"
 
-// Suspect says what is odd about a text from outside and shows it exactly:
+// SuspiciousText says what is odd about a text from outside and shows it exactly:
 // `hidden characters: "invoice_\u202efdp.exe"`. It is "" for ordinary text.
-func Suspect(u untrusted.Text) string {
+func SuspiciousText(u untrusted.Text) string {
 	f := u.Flags()
 	if !f.Suspicious() {
 		return ""

@@ -253,7 +253,7 @@ func TestTimes(t *testing.T) {
 		t.Error("zero time or nil zone")
 	}
 	for d, want := range map[time.Duration]string{84 * time.Millisecond: "84ms", 1240 * time.Millisecond: "1.2s", 125 * time.Second: "2m 05s", -1: "–"} {
-		if got := Took(d); got != want {
+		if got := Duration(d); got != want {
 			t.Errorf("%v: %q", d, got)
 		}
 	}
@@ -277,10 +277,10 @@ func BenchmarkFit(b *testing.B) {
 }
 
 func TestSuspect(t *testing.T) {
-	if got := Suspect("ACME и партнёры"); got != "" {
+	if got := SuspiciousText("ACME и партнёры"); got != "" {
 		t.Errorf("ordinary text is suspect: %s", got)
 	}
-	if got := Suspect("invoice_\u202efdp.exe"); got != `hidden characters: "invoice_\u202efdp.exe"` {
+	if got := SuspiciousText("invoice_\u202efdp.exe"); got != `hidden characters: "invoice_\u202efdp.exe"` {
 		t.Error(got)
 	}
 }

@@ -102,8 +102,8 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%ds", s)
 }
 
-// Took draws how long something lasted: "84ms", "1.2s", "2m 05s".
-func Took(d time.Duration) string {
+// Duration draws how long something lasted: "84ms", "1.2s", "2m 05s".
+func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "–"

@@ -122,7 +122,7 @@ func (l *List[T]) offer() tea.Cmd {
 	if !asked {
 		return nil
 	}
-	t, ctx := l.seek.Next(l.Env.Ctx)
+	t, ctx := l.seek.Start(l.Env.Ctx)
 	return func() tea.Msg {
 		return offersMsg{t, complete(language, v, at, func(field, typed string) []string { return ask(ctx, field, typed) })}
 	}
@@ -137,7 +137,7 @@ func complete[T any](language *filter.Table[T], v string, at int, known filter.S
 }
 
 func (l *List[T]) offered(msg offersMsg) {
-	if l.seek.Current(msg.Ticket) && l.bar != nil {
+	if l.seek.Accept(msg.Ticket) && l.bar != nil {
 		l.bar.Offer(msg.offers)
 	}
 }

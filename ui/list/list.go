@@ -76,8 +76,8 @@ type Spec[T any] struct {
 type List[T any] struct {
 	Env    *ui.Env
 	Table  *widget.Table
-	Loads  *ui.Loads // the rows
-	More   *ui.Loads // further rows
+	Loads  *ui.Requests // the rows
+	More   *ui.Requests // further rows
 	At     time.Time // when the rows were read
 	Err    *api.Error
 	Loaded bool   // the first read was answered
@@ -92,7 +92,7 @@ type List[T any] struct {
 	screen Screen
 	rows   widget.Source
 	bar    *widget.FilterBar // the filter while it is typed; nil: none
-	seek   *ui.Loads         // values to offer
+	seek   *ui.Requests         // values to offer
 	above  []string
 	w, h   int
 	foot   int // lines that the screen draws below the table
@@ -100,13 +100,13 @@ type List[T any] struct {
 
 // New makes a list of rows; screen is what embeds it.
 func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *List[T] {
-	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec, Loads: env.Loads(), More: env.Loads(), seek: env.Loads(),
+	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec, Loads: env.Requests(), More: env.Requests(), seek: env.Requests(),
 		Table: widget.NewTable(env.Theme, env.Keys, spec.Marks)}
 	if spec.Columns != nil {
 		l.Table.SetColumns(spec.Columns(0)...)
 	}
 	if !spec.NoGap {
-		l.Table.Apart()
+		l.Table.AddSignGap()
 	}
 	if e, err := l.parse(spec.Start); err == nil {
 		l.Filter, l.Applied, l.Text = e, e, strings.TrimSpace(spec.Start)
@@ -124,7 +124,7 @@ func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	case offersMsg:
 		l.offered(msg)
 	case answer:
-		if msg.loads.Current(msg.Ticket) {
+		if msg.loads.Accept(msg.Ticket) {
 			action, cmd = msg.then()
 		}
 	default:
@@ -185,14 +185,14 @@ type Then func() (ui.Action, tea.Cmd)
 
 type answer struct {
 	ui.Ticket
-	loads *ui.Loads
+	loads *ui.Requests
 	then  Then
 }
 
 // Read reads in a command, which owns copies of what it needs and returns what is
 // done with the answer. An answer to an older read of the same loads is dropped.
-func (l *List[T]) Read(loads *ui.Loads, read func(ctx context.Context) Then) tea.Cmd {
-	t, ctx := loads.Next(l.Env.Ctx)
+func (l *List[T]) Read(loads *ui.Requests, read func(ctx context.Context) Then) tea.Cmd {
+	t, ctx := loads.Start(l.Env.Ctx)
 	return func() tea.Msg { return answer{t, loads, read(ctx)} }
 }
 
@@ -271,8 +271,8 @@ func (l *List[T]) SetSize(w, h int) {
 	l.refresh()
 }
 
-// Counts implements ui.Ticker.
-func (l *List[T]) Counts(now time.Time) time.Time { return l.screen.NextChange(now) }
+// NextTick implements ui.Ticker.
+func (l *List[T]) NextTick(now time.Time) time.Time { return l.screen.NextChange(now) }
 
 // Keys implements ui.Screen.
 func (l *List[T]) Keys() []keymap.Key {
@@ -360,5 +360,5 @@ func (l *List[T]) OneThing() (ui.Action, bool) {
 	if l.Doing == "" {
 		return nil, false
 	}
-	return ui.Notify{Kind: ui.Refused, Text: "One thing at a time: " + l.Doing + "."}, true
+	return ui.Notify{Level: ui.Denied, Text: "One thing at a time: " + l.Doing + "."}, true
 }

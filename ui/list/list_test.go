@@ -63,11 +63,11 @@ func newScreen(env *ui.Env, start string) *screen {
 
 func (s *screen) Init() tea.Cmd { return s.Reload() }
 func (s *screen) Reload() tea.Cmd {
-	t, _ := s.Loads.Next(s.Env.Ctx)
+	t, _ := s.Loads.Start(s.Env.Ctx)
 	return func() tea.Msg { s.reads++; return loadedMsg{t, s.store, s.err} }
 }
 func (s *screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
-	if m, ok := msg.(loadedMsg); ok && s.Loads.Current(m.Ticket) && !s.Failed(m.err) {
+	if m, ok := msg.(loadedMsg); ok && s.Loads.Accept(m.Ticket) && !s.Failed(m.err) {
 		s.rows.Set(m.list)
 		s.Changed()
 	}

@@ -232,7 +232,7 @@ func (h *Host) filter(ctx context.Context) error {
 	k := h.sh.Map()
 	if strings.EqualFold(text, "help") {
 		if g, ok := h.sh.Top().(ui.HelpTopic); ok {
-			title, lines := g.Guide()
+			title, lines := g.HelpTopic()
 			h.talk.Say(append([]string{title + "."}, sentences(lines)...)...)
 		}
 		return errors.Join(h.press(ctx, k.Form.Cancel), err)

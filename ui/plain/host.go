@@ -75,12 +75,12 @@ func (h *Host) Tell(a ui.Action) {
 		if h.refused != "" {
 			lead, h.refused = h.refused+" cannot be used now. ", ""
 		}
-		switch a.Kind {
-		case ui.Done:
+		switch a.Level {
+		case ui.Success:
 			lead += "Done. "
-		case ui.Warned:
+		case ui.Warning:
 			lead += "Attention. "
-		case ui.Failed:
+		case ui.Error:
 			lead += "Failed. "
 		}
 		h.talk.Say(lead + a.Text)

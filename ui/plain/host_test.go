@@ -70,11 +70,11 @@ func (p *papers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	case gone:
 		p.doing = ""
 		if msg.err != nil {
-			return ui.Notify{Kind: ui.Failed, Text: "Not removed: " + msg.err.Error() + "."}, nil
+			return ui.Notify{Level: ui.Error, Text: "Not removed: " + msg.err.Error() + "."}, nil
 		}
 		p.list = append(p.list[:p.IndexOf(msg.id):p.IndexOf(msg.id)], p.list[p.IndexOf(msg.id)+1:]...)
 		p.table.SetSource(p)
-		return ui.Notify{Kind: ui.Done, Text: "Removed " + msg.id + "."}, nil
+		return ui.Notify{Level: ui.Success, Text: "Removed " + msg.id + "."}, nil
 	case came:
 		p.list = append(p.list, msg.id)
 		p.table.SetSource(p)
@@ -173,7 +173,7 @@ func wants(t *testing.T, said string, want ...string) {
 
 func TestKeysAreCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := sit(t, t.Context(), 0, ui.About{Ground: ui.Test})
+		d := sit(t, t.Context(), 0, ui.About{Environment: ui.Test})
 		wants(t, d.says("papers"), "Papers, of ana", "1. name alpha-0001.", "Papers. A number, a command, or ? for help:")
 		wants(t, d.says("?"), "remove [NUMBER], or x: remove the document (asks).", "put-back [NUMBER], or z: ", "Not now. Nothing was removed.")
 		wants(t, d.says("z"), "put-back cannot be used now. Nothing was removed.")
@@ -198,7 +198,7 @@ func TestKeysAreCommands(t *testing.T) {
 
 func TestAWriteIsAskedAwaitedAndTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := sit(t, t.Context(), 70*time.Second, ui.About{Ground: ui.Production})
+		d := sit(t, t.Context(), 70*time.Second, ui.About{Environment: ui.Production})
 		d.says("papers")
 		said := d.says("x 2")
 		time.Sleep(time.Second)
@@ -219,7 +219,7 @@ func TestAWriteIsAskedAwaitedAndTold(t *testing.T) {
 // An answer is about what is so when it is given.
 func TestAQuestionThatWasWithdrawnIsNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := sit(t, t.Context(), 0, ui.About{Ground: ui.Test})
+		d := sit(t, t.Context(), 0, ui.About{Environment: ui.Test})
 		d.says("papers")
 		d.says("x 2")
 		time.Sleep(time.Second)
@@ -241,7 +241,7 @@ func TestAQuestionThatWasWithdrawnIsNotAnswered(t *testing.T) {
 func TestInterruptAwaitsWhatWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		d := sit(t, ctx, 20*time.Second, ui.About{Ground: ui.Test})
+		d := sit(t, ctx, 20*time.Second, ui.About{Environment: ui.Test})
 		d.says("papers")
 		d.says("x 1")
 		time.Sleep(time.Second)

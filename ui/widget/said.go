@@ -26,7 +26,7 @@ func Said(label string, u untrusted.Text, none string) []Pair {
 		return []Pair{{Label: label, Value: none, Tone: theme.Dim}}
 	}
 	out := []Pair{{Label: label, Value: u.Line(1200), Long: true}}
-	if odd := draw.Suspect(u); odd != "" {
+	if odd := draw.SuspiciousText(u); odd != "" {
 		out = append(out, Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
 	}
 	return out

@@ -40,11 +40,11 @@ type Column struct {
 	Min    int // never narrower
 	Max    int // never wider; 0: as wide as it likes
 	Flex   int // share of the room that is left; 0: stays at Min
-	Drop   int // narrow windows leave out the column with the highest Drop first; 0: never
+	HidePriority   int // narrow windows leave out the column with the highest Drop first; 0: never
 	Align  Align
-	Middle bool // cut in the middle, both ends kept (ids, file names)
-	Firm   bool // a number that is wider than its column's Cap does not push this column out
-	Cap    int  // numbers: room for a wider one is taken from columns that are not Firm only; 0: from all that may be dropped
+	CutMiddle bool // cut in the middle, both ends kept (ids, file names)
+	KeepWidth   bool // a number that is wider than its column's Cap does not push this column out
+	MaxNumberWidth    int  // numbers: room for a wider one is taken from columns that are not Firm only; 0: from all that may be dropped
 }
 
 // Notice is a sentence in the place of rows.
@@ -172,9 +172,9 @@ func (t *Table) SetColumns(c ...Column) {
 	t.shown = t.layout()
 }
 
-// Apart puts a space between the row's sign and the first cell, for tables whose
+// AddSignGap puts a space between the row's sign and the first cell, for tables whose
 // first cell could be read together with it ("!2026-01-31").
-func (t *Table) Apart() { t.apart = true }
+func (t *Table) AddSignGap() { t.apart = true }
 
 // Width is how many cells column i takes; 0 when the window has no room for it.
 func (t *Table) Width(i int) int {

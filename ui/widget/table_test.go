@@ -16,11 +16,11 @@ import (
 )
 
 var columns = []Column{
-	{Title: "ID", Min: 8, Max: 36, Flex: 2, Middle: true},
-	{Title: "Status", Min: 11, Drop: 2},
-	{Title: "Amount", Min: 14, Max: 20, Flex: 1, Align: Decimal, Drop: 1},
-	{Title: "Customer", Min: 10, Flex: 4, Drop: 3},
-	{Title: "Updated", Min: 16, Drop: 4},
+	{Title: "ID", Min: 8, Max: 36, Flex: 2, CutMiddle: true},
+	{Title: "Status", Min: 11, HidePriority: 2},
+	{Title: "Amount", Min: 14, Max: 20, Flex: 1, Align: Decimal, HidePriority: 1},
+	{Title: "Customer", Min: 10, Flex: 4, HidePriority: 3},
+	{Title: "Updated", Min: 16, HidePriority: 4},
 }
 
 // many is a source of any length that counts what it is asked.
@@ -174,7 +174,7 @@ func TestMoneyStandsByItsPoint(t *testing.T) {
 // then only of those that are not firm; what still does not fit holds no digit.
 func TestOneHugeNumberLeavesFirmColumns(t *testing.T) {
 	tb := newTable(termenv.Ascii, nil, 60, 8)
-	tb.SetColumns(Column{Title: "Created", Min: 16, Drop: 1, Firm: true}, Column{Title: "Amount", Min: 12, Cap: 20, Align: Decimal}, Column{Title: "Id", Min: 10, Drop: 2})
+	tb.SetColumns(Column{Title: "Created", Min: 16, HidePriority: 1, KeepWidth: true}, Column{Title: "Amount", Min: 12, MaxNumberWidth: 20, Align: Decimal}, Column{Title: "Id", Min: 10, HidePriority: 2})
 	const usual, huge = "9,999,999.99 EUR", "98,765,432,109,876,543,210.99 EUR"
 	for _, c := range []struct {
 		w            int
@@ -208,7 +208,7 @@ func TestOneHugeNumberLeavesFirmColumns(t *testing.T) {
 // TestSignsStandApart from the first cell where the table asks for it.
 func TestSignsStandApart(t *testing.T) {
 	tb := newTable(termenv.Ascii, few{"a"}, 60, 8)
-	tb.Apart()
+	tb.AddSignGap()
 	tb.SetSource(signed{})
 	for _, w := range []int{60, 30} {
 		tb.SetSize(w, 8)

@@ -87,7 +87,7 @@ func (t *Table) cell(r Row, i, k int) string {
 	switch d := t.columns[c.index]; {
 	case d.Align != Left:
 		return t.keep.cols[c.index].out[k]
-	case d.Middle:
+	case d.CutMiddle:
 		return draw.Pad(draw.Middle(cellOf(r, c.index), c.width), c.width)
 	}
 	return draw.Fit(cellOf(r, c.index), c.width)

@@ -14,10 +14,10 @@ func (t *Table) widen(rows []Row) {
 	never := t.w - t.gutter() + gap // what is left beside columns that are never dropped
 	firm := never                   // and beside Firm ones too
 	for _, c := range t.columns {
-		if c.Drop == 0 {
+		if c.HidePriority == 0 {
 			never -= max(c.Min, 1) + gap
 		}
-		if c.Drop == 0 || c.Firm {
+		if c.HidePriority == 0 || c.KeepWidth {
 			firm -= max(c.Min, 1) + gap
 		}
 	}
@@ -27,11 +27,11 @@ func (t *Table) widen(rows []Row) {
 			continue
 		}
 		limit := t.w
-		if c.Drop == 0 {
+		if c.HidePriority == 0 {
 			limit = min(limit, max(c.Min, 1)+max(never, 0))
 		}
-		if c.Cap > 0 {
-			limit = min(limit, max(c.Cap, c.Min+firm))
+		if c.MaxNumberWidth > 0 {
+			limit = min(limit, max(c.MaxNumberWidth, c.Min+firm))
 		}
 		if c.Max > 0 {
 			limit = min(limit, c.Max)
@@ -46,9 +46,9 @@ func (t *Table) widen(rows []Row) {
 			}
 		}
 		want = max(want, c.Min)
-		if more := want - max(c.Min, 1); more > 0 && (c.Drop == 0 || c.Firm) { // the next number has that much less
+		if more := want - max(c.Min, 1); more > 0 && (c.HidePriority == 0 || c.KeepWidth) { // the next number has that much less
 			firm -= more
-			if c.Drop == 0 {
+			if c.HidePriority == 0 {
 				never -= more
 			}
 		}

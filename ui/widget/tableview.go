@@ -39,7 +39,7 @@ func (t *Table) layout() []shownColumn {
 	for need > room {
 		worst := -1
 		for i, c := range t.columns {
-			if in[i] && c.Drop > 0 && (worst < 0 || c.Drop >= t.columns[worst].Drop) {
+			if in[i] && c.HidePriority > 0 && (worst < 0 || c.HidePriority >= t.columns[worst].HidePriority) {
 				worst = i
 			}
 		}

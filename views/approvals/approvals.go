@@ -75,7 +75,7 @@ func (s *Screen) Init() tea.Cmd { return s.Reload() }
 
 // Reload implements list.Screen.
 func (s *Screen) Reload() tea.Cmd {
-	t, ctx := s.Loads.Next(s.env.Ctx)
+	t, ctx := s.Loads.Start(s.env.Ctx)
 	desk, now := s.desk, s.env.Now
 	return func() tea.Msg {
 		list, err := desk.List(ctx)
@@ -101,7 +101,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 }
 
 func (s *Screen) onLoaded(msg loadedMsg) ui.Action {
-	if !s.Loads.Current(msg.Ticket) {
+	if !s.Loads.Accept(msg.Ticket) {
 		return nil
 	}
 	first := !s.Loaded
@@ -178,12 +178,12 @@ func (s *Screen) Refresh() {
 }
 
 // own reports whether the person here asked.
-func (s *Screen) own(r approval.Request) bool { return approval.Asked(s.me, r) }
+func (s *Screen) own(r approval.Request) bool { return approval.IsRequester(s.me, r) }
 
 // why says why this person cannot decide about r; "" when they can. The desk
 // decides again.
 func (s *Screen) why(r approval.Request) string {
-	st, bars := state(r, s.env.Now()), approval.Bars(s.me, r.Requester)
+	st, bars := state(r, s.env.Now()), approval.WhyNotSecond(s.me, r.Requester)
 	switch {
 	case s.Doing != "":
 		return "One decision is under way."

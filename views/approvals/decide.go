@@ -33,7 +33,7 @@ func (s *Screen) askReason(r approval.Request) ui.Action {
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID
-			return ui.Confirm{ID: r.ID, Title: "Deny", Verb: "Deny", Mild: true,
+			return ui.Confirm{ID: r.ID, Title: "Deny", Verb: "Deny", SkipTypedConfirmation: true,
 				Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + what(r.Act) + "?",
 				Facts: facts(r, reason), Yes: s.decide(r, approval.Denied, reason), No: s.unasked}, nil
 		}}
@@ -108,11 +108,11 @@ type decidedMsg struct {
 func (m decidedMsg) Outcome() ui.Notify {
 	switch {
 	case m.err != nil:
-		return ui.Notify{Kind: ui.Failed, Text: "Request " + line(m.id, 20) + " was not decided: " + api.AsError(m.err).Public}
+		return ui.Notify{Level: ui.Error, Text: "Request " + line(m.id, 20) + " was not decided: " + api.AsError(m.err).Public}
 	case m.to == approval.Denied:
-		return ui.Notify{Kind: ui.Done, Text: "Denied. " + line(m.who, 40) + " sees the reason."}
+		return ui.Notify{Level: ui.Success, Text: "Denied. " + line(m.who, 40) + " sees the reason."}
 	}
-	return ui.Notify{Kind: ui.Done, Text: "Approved. " + line(m.who, 40) + " repeats the act now, once."}
+	return ui.Notify{Level: ui.Success, Text: "Approved. " + line(m.who, 40) + " repeats the act now, once."}
 }
 
 func (s *Screen) decide(r approval.Request, to approval.State, comment string) func(ui.Seen) tea.Cmd {

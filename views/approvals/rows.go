@@ -15,8 +15,8 @@ import (
 )
 
 var columns = []widget.Column{
-	{Title: "state", Min: 10}, {Title: "asked by", Min: 6, Max: 24, Flex: 2}, {Title: "act", Min: 15, Max: 24, Flex: 1, Drop: 1}, {Title: "object", Min: 10, Max: 50, Flex: 3, Middle: true, Drop: 3},
-	{Title: "asked", Min: 8, Drop: 4, Align: widget.Right}, {Title: "time left", Min: 9, Drop: 2, Align: widget.Right},
+	{Title: "state", Min: 10}, {Title: "asked by", Min: 6, Max: 24, Flex: 2}, {Title: "act", Min: 15, Max: 24, Flex: 1, HidePriority: 1}, {Title: "object", Min: 10, Max: 50, Flex: 3, CutMiddle: true, HidePriority: 3},
+	{Title: "asked", Min: 8, HidePriority: 4, Align: widget.Right}, {Title: "time left", Min: 9, HidePriority: 2, Align: widget.Right},
 }
 
 // ordered puts those that wait first, each part newest first.
@@ -124,7 +124,7 @@ func line(s string, max int) string { return untrusted.Text(s).Line(max) }
 func asJSON(r approval.Request, view bool) ui.Action {
 	b, err := json.Marshal(r)
 	if err != nil {
-		return ui.Notify{Kind: ui.Failed, Text: "The request cannot be written as JSON."}
+		return ui.Notify{Level: ui.Error, Text: "The request cannot be written as JSON."}
 	}
 	if view {
 		return ui.Raw{Title: "Request " + line(r.ID, 20), JSON: b}

@@ -75,9 +75,9 @@ type settledMsg struct {
 // Outcome implements ui.Outcome.
 func (m settledMsg) Outcome() ui.Notify {
 	if m.err != nil {
-		return ui.Notify{Kind: ui.Failed, Text: "Not settled: " + api.AsError(m.err).Public}
+		return ui.Notify{Level: ui.Error, Text: "Not settled: " + api.AsError(m.err).Public}
 	}
-	return ui.Notify{Kind: ui.Done, Text: "The act is settled as unknown, with your note."}
+	return ui.Notify{Level: ui.Success, Text: "The act is settled as unknown, with your note."}
 }
 
 func (s *Screen) onSettled(msg settledMsg) (ui.Action, tea.Cmd) {
@@ -191,11 +191,11 @@ type savedMsg struct {
 // Outcome implements ui.Outcome.
 func (m savedMsg) Outcome() ui.Notify {
 	if m.err != nil {
-		return ui.Notify{Kind: ui.Failed, Text: "Not exported: " + api.AsError(m.err).Public}
+		return ui.Notify{Level: ui.Error, Text: "Not exported: " + api.AsError(m.err).Public}
 	}
 	what := "The evidence pack"
 	if m.n >= 0 {
 		what = draw.Plural(int(m.n), "record", "records")
 	}
-	return ui.Notify{Kind: ui.Done, Text: what + " written to " + untrusted.Text(m.path).Line(300) + "."}
+	return ui.Notify{Level: ui.Success, Text: what + " written to " + untrusted.Text(m.path).Line(300) + "."}
 }

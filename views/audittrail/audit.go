@@ -45,8 +45,8 @@ type Screen struct {
 	keys keymap.Audit
 	rows *list.Rows[record] // unsettled acts, then the newest
 
-	unsettledLoads *ui.Loads // what is unsettled alone
-	checks         *ui.Loads // verification
+	unsettledLoads *ui.Requests // what is unsettled alone
+	checks         *ui.Requests // verification
 
 	open   []audit.Entry // unsettled acts
 	next   int64         // where older records begin; 0: there are none
@@ -56,7 +56,7 @@ type Screen struct {
 
 // New makes the screen. start is a filter to begin with, as it is typed.
 func New(env *ui.Env, log Log, cfg Config, start string) *Screen {
-	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, unsettledLoads: env.Loads(), checks: env.Loads()}
+	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, unsettledLoads: env.Requests(), checks: env.Requests()}
 	s.rows = list.NewRows(record.id, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[audit.Entry]{Title: "Audit", Place: ui.Place{Kind: ui.KindAudit}, Origin: "audit trail",
 		Reading: "Reading the audit trail …", None: "No record matches the filter.", Further: "No record matches among those read so far.",
@@ -133,8 +133,8 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 
 // copyID copies what people look things up by: the object's id, else the record's.
 func copyID(e audit.Entry) ui.Action {
-	if id := string(audit.Reading(e.ID)); id != "" && !e.Damaged {
-		return ui.Copy{Text: id, What: "the id of the " + audit.Reading(e.Object).Line(20)}
+	if id := string(audit.Unquote(e.ID)); id != "" && !e.Damaged {
+		return ui.Copy{Text: id, What: "the id of the " + audit.Unquote(e.Object).Line(20)}
 	}
 	return ui.Copy{Text: e.UID, What: "the record's id"}
 }
@@ -224,12 +224,12 @@ func (s *Screen) Subject(kind string) string {
 	if !ok || r.Damaged || placeOf(r.Entry).Kind != kind {
 		return ""
 	}
-	return string(audit.Reading(r.ID))
+	return string(audit.Unquote(r.ID))
 }
 
 // placeOf is the screen of what a record is about; the zero place when there is none.
 func placeOf(e audit.Entry) ui.Place {
-	id := string(audit.Reading(e.ID))
+	id := string(audit.Unquote(e.ID))
 	switch {
 	case id == "":
 	case e.Object == "operation":
@@ -244,7 +244,7 @@ func placeOf(e audit.Entry) ui.Place {
 func (s *Screen) Commands() []ui.Command {
 	var out []ui.Command
 	for _, e := range s.open {
-		out = append(out, ui.Command{Title: "Settle " + audit.Reading(e.Event).Line(40) + " " + draw.ID(string(audit.Reading(e.ID)), 20), Do: s.settleMenu(e)})
+		out = append(out, ui.Command{Title: "Settle " + audit.Unquote(e.Event).Line(40) + " " + draw.ID(string(audit.Unquote(e.ID)), 20), Do: s.settleMenu(e)})
 	}
 	return out
 }

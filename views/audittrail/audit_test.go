@@ -44,8 +44,8 @@ func TestReports(t *testing.T) {
 	log.verify = func() (audit.Report, error) {
 		return audit.Report{Chain: "c1", Records: 90, First: 1, Last: 90, Head: strings.Repeat("9", 64), From: noon.Add(-time.Hour), Until: noon, Checkpoints: 2, Covered: 60,
 			Problems:   []audit.Problem{{Seq: 41, Kind: audit.Changed, Text: "record 41 was changed: its bytes are not those that were hashed"}, {Kind: audit.Cut, Text: "a checkpoint says there were 100 records; the log ends with 90"}},
-			Unsettled:  []audit.Doubt{{Seq: 9, At: noon, Event: "document.remove", Actor: "ana", Object: "operation", ID: "7f3a"}},
-			ClockSteps: []audit.Step{{Seq: 12, Back: 3 * time.Second}}, Warnings: []string{"the last line of a checkpoint file is torn"}}, nil
+			Unsettled:  []audit.OpenIntent{{Seq: 9, At: noon, Event: "document.remove", Actor: "ana", Object: "operation", ID: "7f3a"}},
+			ClockSteps: []audit.ClockStep{{Seq: 12, Back: 3 * time.Second}}, Warnings: []string{"the last line of a checkpoint file is torn"}}, nil
 	}
 	r, _ := open(t, log)
 	r.Send(uitest.Size(100, 40), uitest.Key("V"))
@@ -258,8 +258,8 @@ func TestHostileText(t *testing.T) {
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: []audit.Entry{e}}, nil }
 	log.unsettled = func() ([]audit.Entry, error) { return []audit.Entry{e}, nil }
 	log.verify = func() (audit.Report, error) {
-		return audit.Report{Chain: bad, Head: bad, Problems: []audit.Problem{{Kind: audit.Trouble(bad), Text: bad}}, Warnings: []string{bad},
-			Unsettled: []audit.Doubt{{Event: bad, Actor: bad, Object: bad, ID: bad}}}, nil
+		return audit.Report{Chain: bad, Head: bad, Problems: []audit.Problem{{Kind: audit.ProblemKind(bad), Text: bad}}, Warnings: []string{bad},
+			Unsettled: []audit.OpenIntent{{Event: bad, Actor: bad, Object: bad, ID: bad}}}, nil
 	}
 	r, _ := open(t, log)
 	r.Send(uitest.Keys("G", "enter"), uitest.Size(120, 60), uitest.Keys("J", "esc", "esc", "V", "esc", "g", "enter", "down", "enter"))

@@ -64,7 +64,7 @@ func outcomePairs(e audit.Entry) []widget.Pair {
 	}
 	p = append(p, say("rule", e.Rule, "service said", e.Error, "detail", e.Detail)...)
 	if e.Took > 0 {
-		p = append(p, widget.Pair{Label: "took", Value: draw.Took(time.Duration(e.Took) * time.Microsecond)})
+		p = append(p, widget.Pair{Label: "took", Value: draw.Duration(time.Duration(e.Took) * time.Microsecond)})
 	}
 	if e.Count > 1 {
 		p = append(p, widget.Pair{Label: "stands for", Value: draw.Count(int(e.Count)) + " attempts since " + draw.Line(read(e.Since), 40)})

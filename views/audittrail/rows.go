@@ -21,8 +21,8 @@ func columns(w int) []widget.Column {
 	case w < 34:
 		event, result = 6, 10
 	}
-	return []widget.Column{{Title: "time", Min: clock, Drop: 1}, {Title: "person", Min: 8, Max: 20, Flex: 1, Drop: 3}, {Title: "event", Min: event, Max: 28, Flex: 1},
-		{Title: "object", Min: 12, Max: 60, Flex: 3, Middle: true, Drop: 2}, {Title: "outcome", Min: result}}
+	return []widget.Column{{Title: "time", Min: clock, HidePriority: 1}, {Title: "person", Min: 8, Max: 20, Flex: 1, HidePriority: 3}, {Title: "event", Min: event, Max: 28, Flex: 1},
+		{Title: "object", Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 2}, {Title: "outcome", Min: result}}
 }
 
 const wide = 100 // cells from which on times have seconds
@@ -156,4 +156,4 @@ func outcome(th *theme.Theme, e audit.Entry) badge {
 }
 
 // read is a text of a record as it was before it was quoted.
-func read(s string) untrusted.Text { return audit.Reading(s) }
+func read(s string) untrusted.Text { return audit.Unquote(s) }

@@ -131,7 +131,7 @@ func (s *Screen) doubtLines(r audit.Report) []string {
 func steps(r audit.Report) []string {
 	var out []string
 	for _, c := range r.ClockSteps {
-		out = append(out, "before record "+draw.Count(int(c.Seq))+" the clock went back by "+draw.Took(c.Back))
+		out = append(out, "before record "+draw.Count(int(c.Seq))+" the clock went back by "+draw.Duration(c.Back))
 	}
 	return out
 }

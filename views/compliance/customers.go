@@ -76,11 +76,11 @@ func (s *Customers) show() {
 	var out []widget.Column
 	for _, name := range s.columns {
 		if name == journeyColumn {
-			out = append(out, widget.Column{Title: name, Min: 13, Drop: 1})
+			out = append(out, widget.Column{Title: name, Min: 13, HidePriority: 1})
 			continue
 		}
 		c := field.Customers.Get(name).Column
-		out = append(out, widget.Column{Title: name, Min: c.Min, Max: c.Max, Flex: c.Flex, Drop: c.HidePriority, Middle: c.CutMiddle})
+		out = append(out, widget.Column{Title: name, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority, CutMiddle: c.CutMiddle})
 	}
 	s.Table.SetColumns(out...)
 	s.Table.SetSort(slices.Index(s.columns, s.sortBy), s.down)

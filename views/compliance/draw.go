@@ -68,7 +68,7 @@ func (s *Screen) head() []string {
 	}
 	out := []string{th.Strong.Render(draw.Cut(name(s.id, s.j.Customer), max(s.W-34, 10))) + "  " + kind + "  " + status}
 	out = append(out, th.Dim.Render("cuid "+untrusted.Text(s.id).Line(64)))
-	if odd := draw.Suspect(c.FullName()); odd != "" {
+	if odd := draw.SuspiciousText(c.FullName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))
 	}
 	return out
@@ -196,7 +196,7 @@ func (s *Screen) record() []string {
 		case d.Odd:
 			p.Value, p.Tone = p.Value+"  "+th.Signs.Warn+" cannot be read", theme.Warn
 		case value.Flags().Suspicious():
-			p.Value, p.Tone = draw.Suspect(value), theme.Warn
+			p.Value, p.Tone = draw.SuspiciousText(value), theme.Warn
 		}
 		list = append(list, p)
 	}
@@ -267,7 +267,7 @@ func flat(path string, raw json.RawMessage) []widget.Pair {
 		u := untrusted.Text(str)
 		p := widget.Pair{Label: untrusted.Text(path).Line(60), Value: u.Line(300), Long: true}
 		if u.Flags().Suspicious() {
-			p.Value, p.Tone = draw.Suspect(u), theme.Warn
+			p.Value, p.Tone = draw.SuspiciousText(u), theme.Warn
 		}
 		out = append(out, p)
 	}

@@ -30,7 +30,7 @@ type Screen struct {
 	env    *ui.Env
 	client Client
 	id     string
-	loads  *ui.Loads
+	loads  *ui.Requests
 	keys   keymap.Compliance
 
 	j     *journey.Journey
@@ -47,7 +47,7 @@ type Screen struct {
 
 // New makes the screen of one customer.
 func New(env *ui.Env, client Client, cuid string) *Screen {
-	s := &Screen{env: env, client: client, id: cuid, loads: env.Loads(), keys: env.Keys.Compliance}
+	s := &Screen{env: env, client: client, id: cuid, loads: env.Requests(), keys: env.Keys.Compliance}
 	s.Page = ui.NewPage(env, s.lines)
 	s.form = share{env: env, client: client, id: cuid, off: func() string { return s.keys.Share.Why() },
 		started: func() { s.start("presenting the token") }}
@@ -79,7 +79,7 @@ type finalizedMsg struct {
 func (s *Screen) Init() tea.Cmd { return s.load() }
 
 func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
+	t, ctx := s.loads.Start(s.env.Ctx)
 	client, id, now := s.client, s.id, s.env.Now
 	return func() tea.Msg {
 		j, err := client.Journey(ctx, id)
@@ -92,7 +92,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	defer s.refresh()
 	switch msg := msg.(type) {
 	case journeyMsg:
-		if !s.loads.Current(msg.Ticket) {
+		if !s.loads.Accept(msg.Ticket) {
 			return nil, nil
 		}
 		s.stale = s.stale && msg.err != nil
@@ -107,7 +107,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		if msg.err != nil {
 			return ui.Failure("Finalize", msg.err), s.reloadAfterWrite()
 		}
-		return ui.Notify{Kind: ui.Done, Text: "Finalized. " + msg.res.Message.Line(200)}, s.reloadAfterWrite()
+		return ui.Notify{Level: ui.Success, Text: "Finalized. " + msg.res.Message.Line(200)}, s.reloadAfterWrite()
 	case ui.Changed:
 		if r, ok := msg.Object.(journey.Record); ok && r.CUID == s.id && s.j != nil {
 			s.j.Record = r
@@ -230,7 +230,7 @@ func (s *Screen) reloadAfterWrite() tea.Cmd {
 }
 
 func (s *Screen) askLink() ui.Action {
-	return ui.Confirm{ID: s.id, Title: "Verification link", Verb: "Make a link", Mild: true, Facts: facts(s.id, s.j.Customer),
+	return ui.Confirm{ID: s.id, Title: "Verification link", Verb: "Make a link", SkipTypedConfirmation: true, Facts: facts(s.id, s.j.Customer),
 		Ask: "Make a verification link for " + draw.Cut(name(s.id, s.j.Customer), 60) + "?",
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("making a link")
@@ -288,8 +288,8 @@ func (s *Screen) askFinalize() ui.Action {
 		}}
 }
 
-// Counts implements ui.Ticker: the lives of token and link run down.
-func (s *Screen) Counts(now time.Time) time.Time {
+// NextTick implements ui.Ticker: the lives of token and link run down.
+func (s *Screen) NextTick(now time.Time) time.Time {
 	var a, b time.Time
 	if !s.form.asked.IsZero() {
 		_, a = draw.Until(s.form.asked.Add(api.ShareTokenLife), now)

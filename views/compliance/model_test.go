@@ -19,10 +19,10 @@ import (
 var _ tea.Model = ShareForm{}
 
 // shareForm is a form that runs alone.
-func shareForm(t *testing.T, ground ui.Ground, f *fake) *uitest.Program {
+func shareForm(t *testing.T, ground ui.Environment, f *fake) *uitest.Program {
 	t.Helper()
 	p := uitest.NewProgram(t)
-	o := ui.Options{About: ui.About{Context: "stage", Ground: ground}, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}
+	o := ui.Options{About: ui.About{Context: "stage", Environment: ground}, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}
 	return p.Run(NewShareForm(o, f, f.customer))
 }
 

@@ -62,7 +62,7 @@ func (f *share) ask() ui.Action {
 	intro := []string{draw.Cut(name(f.id, f.customer), 80) + ", " + kind,
 		"A token works once and lives about 20 minutes: one issued just now lapses at " + draw.Clock(f.asked.Add(api.ShareTokenLife), f.env.Zone()) + ".",
 		"What you paste is not shown, kept or logged."}
-	if f.env.About.Ground == ui.Sandbox {
+	if f.env.About.Environment == ui.Sandbox {
 		intro = append(intro, demoTokens(f.customer.Type == api.Corporate))
 	}
 	return ui.Ask{Title: "Share token", Verb: "Go on", Intro: intro,
@@ -133,7 +133,7 @@ func (f *share) onShared(msg sharedMsg) ui.Action {
 			"Nothing was changed. It can be tried again with a corrected token" + press(keys.Share) + "."}}
 	}
 	f.asked = time.Time{}
-	return ui.Notify{Kind: ui.Done, Text: "Applied. " + whatNext(msg.res, keys)}
+	return ui.Notify{Level: ui.Success, Text: "Applied. " + whatNext(msg.res, keys)}
 }
 
 // whatNext says what is to be done after a token was applied.

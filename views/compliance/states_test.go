@@ -26,7 +26,7 @@ type (
 func (mute) Init() tea.Cmd     { return nil }
 func (muteList) Init() tea.Cmd { return nil }
 
-func builtIn(o *ui.Options) { o.About.Ground = ui.Sandbox }
+func builtIn(o *ui.Options) { o.About.Environment = ui.Sandbox }
 
 // state is a screen to keep.
 type state struct {

@@ -53,7 +53,7 @@ func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case item.CopyJSON.Match(msg) && has:
 		b, err := json.Marshal(doc)
 		if err != nil {
-			return ui.Notify{Kind: ui.Failed, Text: "The document cannot be written as JSON."}, nil
+			return ui.Notify{Level: ui.Error, Text: "The document cannot be written as JSON."}, nil
 		}
 		return ui.Copy{Text: string(b), What: "the document as JSON"}, nil
 	case item.Raw.Match(msg) && s.op != nil:
@@ -125,7 +125,7 @@ func (s *Screen) target() []widget.Pair {
 
 func (s *Screen) askRestore() ui.Action {
 	last, id := s.undone[len(s.undone)-1], s.id
-	return ui.Confirm{ID: last.guid, Title: "Put back", Verb: "Put back", Mild: true, Ask: "Put " + draw.Middle(last.name, 60) + " back on the operation?", Facts: s.target(),
+	return ui.Confirm{ID: last.guid, Title: "Put back", Verb: "Put back", SkipTypedConfirmation: true, Ask: "Put " + draw.Middle(last.name, 60) + " back on the operation?", Facts: s.target(),
 		Yes: func(ui.Seen) tea.Cmd {
 			return s.write("putting back "+last.name, wroteMsg{what: "Putting back", done: "Put back " + last.name + ".", back: last.guid},
 				func(ctx context.Context, c Client) (api.Operation, error) {
@@ -147,7 +147,7 @@ func (s *Screen) askAttach() ui.Action {
 			if name != "" {
 				facts = append(facts, widget.Pair{Label: "name there", Value: name, Long: true})
 			}
-			return ui.Confirm{ID: guid, Title: "Attach document", Verb: "Attach", Mild: true, Ask: "Attach this document to the operation?", Facts: facts,
+			return ui.Confirm{ID: guid, Title: "Attach document", Verb: "Attach", SkipTypedConfirmation: true, Ask: "Attach this document to the operation?", Facts: facts,
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.write("attaching "+draw.ID(guid, 13), wroteMsg{what: "Attaching", done: "Attached."},
 						func(ctx context.Context, c Client) (api.Operation, error) {
@@ -194,7 +194,7 @@ func (s *Screen) askUpload() ui.Action {
 			"PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			op, f := *s.op, fileFrom(v)
-			return ui.Confirm{ID: s.id, Title: "Upload and attach", Verb: "Upload", Mild: true, Ask: "Upload " + f.name + " and attach it to the operation?",
+			return ui.Confirm{ID: s.id, Title: "Upload and attach", Verb: "Upload", SkipTypedConfirmation: true, Ask: "Upload " + f.name + " and attach it to the operation?",
 				Facts: append(f.facts(), s.target()[1:]...),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.write("uploading "+f.name, wroteMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
@@ -309,7 +309,7 @@ func (s *Screen) askResume(j replace.Job) ui.Action {
 		if c.run == nil {
 			return nil, nil
 		}
-		return ui.Confirm{ID: j.OldGUID, Title: "Replacement", Verb: c.Text, Mild: true, Ask: c.Text + ": " + c.Note + "?",
+		return ui.Confirm{ID: j.OldGUID, Title: "Replacement", Verb: c.Text, SkipTypedConfirmation: true, Ask: c.Text + ": " + c.Note + "?",
 			Facts: append([]widget.Pair{{Label: "document", Value: draw.Middle(j.OldName, 60)}, {Label: "so far", Value: jobStatus(j), Long: true}}, s.target()...),
 			Yes:   func(ui.Seen) tea.Cmd { return s.runJob(strings.ToLower(c.Text)+": the replacement", c.run) }}, nil
 	}}
@@ -362,7 +362,7 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 	if n := len(s.undone); msg.back != "" && n > 0 && s.undone[n-1].guid == msg.back {
 		s.undone = s.undone[:n-1]
 	}
-	return append(acts, ui.Notify{Kind: ui.Done, Text: msg.done}), nil
+	return append(acts, ui.Notify{Level: ui.Success, Text: msg.done}), nil
 }
 
 // reread looks again when what we show cannot be right any more.

@@ -15,7 +15,7 @@ func (s *Screen) Content() ui.Content {
 	}
 	c.Detail = append([]widget.Pair{{Label: "id", Value: d.GUID.Line(64)}}, s.facts(d)...)
 	c.Detail = append(c.Detail, widget.Pair{Label: "media type", Value: d.MIME.Line(128)}, widget.Pair{Label: "info", Value: d.Info.Line(400)})
-	for _, odd := range []string{draw.Suspect(d.FileName), draw.Suspect(d.Info)} {
+	for _, odd := range []string{draw.SuspiciousText(d.FileName), draw.SuspiciousText(d.Info)} {
 		if odd != "" {
 			c.Detail = append(c.Detail, widget.Pair{Label: "odd text", Value: odd})
 		}

@@ -68,7 +68,7 @@ type Screen struct {
 	env    *ui.Env
 	client Client
 	id     string
-	loads  *ui.Loads
+	loads  *ui.Requests
 	keys   keymap.Documents
 
 	op     *api.Operation
@@ -88,12 +88,12 @@ type Screen struct {
 
 // NewScreen makes the screen of one operation's documents.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, id: opid, loads: env.Loads(), keys: env.Keys.Documents,
+	s := &Screen{env: env, client: client, id: opid, loads: env.Requests(), keys: env.Keys.Documents,
 		table: widget.NewTable(env.Theme, env.Keys, false,
-			widget.Column{Title: "name", Min: 14, Flex: 3, Middle: true}, widget.Column{Title: "type", Min: 18, Max: 24, Flex: 1, Drop: 2},
-			widget.Column{Title: "media type", Min: 15, Max: 30, Flex: 1, Drop: 4}, widget.Column{Title: "size", Min: 8, Align: widget.Right},
-			widget.Column{Title: "created", Min: 16, Drop: 3}, widget.Column{Title: "lock", Min: 8},
-			widget.Column{Title: "info", Min: 10, Flex: 2, Drop: 5})}
+			widget.Column{Title: "name", Min: 14, Flex: 3, CutMiddle: true}, widget.Column{Title: "type", Min: 18, Max: 24, Flex: 1, HidePriority: 2},
+			widget.Column{Title: "media type", Min: 15, Max: 30, Flex: 1, HidePriority: 4}, widget.Column{Title: "size", Min: 8, Align: widget.Right},
+			widget.Column{Title: "created", Min: 16, HidePriority: 3}, widget.Column{Title: "lock", Min: 8},
+			widget.Column{Title: "info", Min: 10, Flex: 2, HidePriority: 5})}
 	s.refreshKeys()
 	return s
 }
@@ -122,7 +122,7 @@ func (s *Screen) Init() tea.Cmd {
 	if s.id == "" {
 		return nil
 	}
-	t, ctx := s.loads.Next(s.env.Ctx)
+	t, ctx := s.loads.Start(s.env.Ctx)
 	return s.known(ctx, t, false)
 }
 
@@ -151,7 +151,7 @@ func openWrites(ctx context.Context, client Client, id string) []followup.Row {
 }
 
 func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
+	t, ctx := s.loads.Start(s.env.Ctx)
 	client, id, now := s.client, s.id, s.env.Now
 	return func() tea.Msg {
 		op, err := client.Operation(ctx, id)
@@ -166,7 +166,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	case knownMsg:
 		return s.onKnown(msg)
 	case loadedMsg:
-		if !s.loads.Current(msg.Ticket) {
+		if !s.loads.Accept(msg.Ticket) {
 			return nil, nil
 		}
 		if s.open = msg.open; msg.err == nil {
@@ -198,7 +198,7 @@ func (s *Screen) onKnown(msg knownMsg) (ui.Action, tea.Cmd) {
 		}
 		return nil, nil
 	}
-	if !s.loads.Current(msg.Ticket) {
+	if !s.loads.Accept(msg.Ticket) {
 		return nil, nil
 	}
 	if s.jobs, s.open = msg.jobs, msg.open; msg.ok {
@@ -407,10 +407,10 @@ func (s *Screen) below() []string {
 	if d.Info != "" {
 		pairs = append(pairs, widget.Pair{Label: "info", Value: d.Info.Line(400)})
 	}
-	if odd := draw.Suspect(d.FileName); odd != "" {
+	if odd := draw.SuspiciousText(d.FileName); odd != "" {
 		pairs = append(pairs, widget.Pair{Label: "! odd name", Value: odd, Tone: theme.Warn})
 	}
-	if odd := draw.Suspect(d.Info); odd != "" {
+	if odd := draw.SuspiciousText(d.Info); odd != "" {
 		pairs = append(pairs, widget.Pair{Label: "! odd info", Value: odd, Tone: theme.Warn})
 	}
 	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(s.w, 0)))}, widget.Pairs(th, pairs, min(s.w, 99))...)
@@ -422,8 +422,8 @@ func (s *Screen) SetSize(w, h int) {
 	s.layout()
 }
 
-// Counts implements ui.Ticker: the age of the document under the cursor.
-func (s *Screen) Counts(now time.Time) time.Time {
+// NextTick implements ui.Ticker: the age of the document under the cursor.
+func (s *Screen) NextTick(now time.Time) time.Time {
 	d, ok := s.selected()
 	if !ok {
 		return time.Time{}

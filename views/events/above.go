@@ -53,7 +53,7 @@ func (s *Screen) warnings(w int) []string {
 	}
 	if r := s.rhythm; r.Known {
 		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
-			r.Deaf = true
+			r.Stalled = true
 			cure := s.keys.Settings.Help().Key + " shows where the service sends."
 			warn(theme.Bad, draw.Fitting(w-2, "The feed may be deaf: "+r.String()+"; rows may be out of date. "+cure, "The feed may be deaf: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
 				"The feed may be deaf. "+s.keys.Settings.Help().Key+" tells more."))

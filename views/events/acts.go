@@ -55,7 +55,7 @@ func (s *Screen) confirmReplay(it item, target string) ui.Action {
 		ask, to = "Send this event to "+line(target, 200)+"?", target
 		risk = "Whoever answers there gets the whole body, account numbers included."
 	}
-	return ui.Confirm{ID: it.Key, Title: "Replay", Ask: ask, Verb: "Replay", Risk: risk, Mild: true,
+	return ui.Confirm{ID: it.Key, Title: "Replay", Ask: ask, Verb: "Replay", Risk: risk, SkipTypedConfirmation: true,
 		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)}, {Label: "received", Value: draw.Time(it.ReceivedAt, s.env.Zone())},
 			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: draw.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
 		Yes: func(ui.Seen) tea.Cmd {
@@ -79,13 +79,13 @@ type replayedMsg struct {
 func (m replayedMsg) Outcome() ui.Notify {
 	switch {
 	case m.err != nil:
-		return ui.Notify{Kind: ui.Failed, Text: "Not replayed: " + line(api.AsError(m.err).Public, 300)}
+		return ui.Notify{Level: ui.Error, Text: "Not replayed: " + line(api.AsError(m.err).Public, 300)}
 	case !m.attempt.OK():
-		return ui.Notify{Kind: ui.Failed, Text: line(m.attempt.Target, 200) + " did not take it: " + answer(m.attempt)}
+		return ui.Notify{Level: ui.Error, Text: line(m.attempt.Target, 200) + " did not take it: " + answer(m.attempt)}
 	case m.attempt.Act == "local":
-		return ui.Notify{Kind: ui.Done, Text: "The event went through the receiver again."}
+		return ui.Notify{Level: ui.Success, Text: "The event went through the receiver again."}
 	}
-	return ui.Notify{Kind: ui.Done, Text: line(m.attempt.Target, 200) + " answered " + answer(m.attempt) + "."}
+	return ui.Notify{Level: ui.Success, Text: line(m.attempt.Target, 200) + " answered " + answer(m.attempt) + "."}
 }
 
 func (s *Screen) onReplayed(msg replayedMsg) (ui.Action, tea.Cmd) {

@@ -64,11 +64,11 @@ type Screen struct {
 	rows   *list.Rows[item] // the newest last
 	page   *page            // what the page over the list shows; nil: none
 
-	stream  *ui.Loads // the one wait for the next event
-	replays *ui.Loads // replays of the event on the page
-	hooks   *ui.Loads // the service's settings
-	rejects *ui.Loads // the deliveries that were not accepted
-	watch   *ui.Loads // how many of these there are, and what waits
+	stream  *ui.Requests // the one wait for the next event
+	replays *ui.Requests // replays of the event on the page
+	hooks   *ui.Requests // the service's settings
+	rejects *ui.Requests // the deliveries that were not accepted
+	watch   *ui.Requests // how many of these there are, and what waits
 
 	seq    int64 // newest event that the stream brought, or stood at when it began
 	older  int64 // Seq below which older events may be; 0: none
@@ -84,7 +84,7 @@ type Screen struct {
 // New makes the screen. start is a filter to begin with, as it is typed.
 func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Screen {
 	s := &Screen{env: env, inbox: inbox, client: client, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, follow: true,
-		counts: map[receiver.Status]int64{}, stream: env.Loads(), replays: env.Loads(), hooks: env.Loads(), rejects: env.Loads(), watch: env.Loads()}
+		counts: map[receiver.Status]int64{}, stream: env.Requests(), replays: env.Requests(), hooks: env.Requests(), rejects: env.Requests(), watch: env.Requests()}
 	s.rows = list.NewRows(func(it item) string { return it.Key }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
 		Reading: "Reading the inbox …", None: "No event matches the filter.", Further: "No event matches among those read so far.",
@@ -191,7 +191,7 @@ func (s *Screen) itemKey(msg keymap.Press, it item) (ui.Action, tea.Cmd, bool) {
 // raw is the body as it came, unless it holds what is masked.
 func (s *Screen) raw(it item, view bool) ui.Action {
 	if s.env.Masked() && it.sensitive() {
-		return ui.Notify{Kind: ui.Refused, Text: "The body holds account numbers: M reveals masked values first."}
+		return ui.Notify{Level: ui.Denied, Text: "The body holds account numbers: M reveals masked values first."}
 	}
 	if view {
 		return ui.Raw{Title: "Event " + line(it.Key, 80), JSON: it.Raw}

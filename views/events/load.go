@@ -65,7 +65,7 @@ type loadedMsg struct {
 // Reload implements list.Screen: it reads the newest events and what is known of
 // all.
 func (s *Screen) Reload() tea.Cmd {
-	t, ctx := s.Loads.Next(s.env.Ctx)
+	t, ctx := s.Loads.Start(s.env.Ctx)
 	s.More.Stop()
 	inbox, client, f, now := s.inbox, s.client, s.Applied, s.env.Now
 	return func() tea.Msg {
@@ -88,7 +88,7 @@ func (s *Screen) Reload() tea.Cmd {
 }
 
 func (s *Screen) onLoaded(msg loadedMsg) tea.Cmd {
-	if !s.Loads.Current(msg.Ticket) || s.Failed(msg.err) {
+	if !s.Loads.Accept(msg.Ticket) || s.Failed(msg.err) {
 		return nil
 	}
 	s.At, s.older, s.times, s.bad = msg.at, msg.older, msg.times, msg.bad
@@ -116,7 +116,7 @@ type arrivedMsg struct {
 
 // wait waits for the next events; there is one such wait at a time.
 func (s *Screen) wait() tea.Cmd {
-	t, ctx := s.stream.Next(s.env.Ctx)
+	t, ctx := s.stream.Start(s.env.Ctx)
 	client, seq := s.client, s.seq
 	return func() tea.Msg {
 		m := arrivedMsg{Ticket: t}
@@ -130,7 +130,7 @@ func (s *Screen) wait() tea.Cmd {
 }
 
 func (s *Screen) onArrived(msg arrivedMsg) tea.Cmd {
-	if !s.stream.Current(msg.Ticket) {
+	if !s.stream.Accept(msg.Ticket) {
 		return nil
 	}
 	if msg.err != nil {

@@ -274,7 +274,7 @@ func answer(a receiver.Attempt) string {
 	if a.Error != "" {
 		return line(a.Error, 200)
 	}
-	return strconv.Itoa(a.Status) + " after " + draw.Took(a.Latency)
+	return strconv.Itoa(a.Status) + " after " + draw.Duration(a.Latency)
 }
 
 // money is an exact amount of a webhook.

@@ -22,8 +22,8 @@ func columns(w int) []widget.Column {
 		change, badge = 6, 10
 	}
 	return []widget.Column{
-		{Title: "received", Min: 16, Drop: 4}, {Title: "type", Min: 9, Max: 12, Flex: 1, Drop: 2}, {Title: "object", Min: 11, Max: 36, Flex: 1, Middle: true, Drop: 1},
-		{Title: "change", Min: change, Flex: 3}, {Title: "age", Min: 5, Align: widget.Right, Drop: 3}, {Title: "trust", Min: badge},
+		{Title: "received", Min: 16, HidePriority: 4}, {Title: "type", Min: 9, Max: 12, Flex: 1, HidePriority: 2}, {Title: "object", Min: 11, Max: 36, Flex: 1, CutMiddle: true, HidePriority: 1},
+		{Title: "change", Min: change, Flex: 3}, {Title: "age", Min: 5, Align: widget.Right, HidePriority: 3}, {Title: "trust", Min: badge},
 	}
 }
 

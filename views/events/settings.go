@@ -195,9 +195,9 @@ type setMsg struct {
 // Outcome implements ui.Outcome.
 func (m setMsg) Outcome() ui.Notify {
 	if m.err != nil {
-		return ui.Notify{Kind: ui.Failed, Text: "The webhook settings: " + api.AsError(m.err).Public}
+		return ui.Notify{Level: ui.Error, Text: "The webhook settings: " + api.AsError(m.err).Public}
 	}
-	return ui.Notify{Kind: ui.Done, Text: "The service has the new webhook settings."}
+	return ui.Notify{Level: ui.Success, Text: "The service has the new webhook settings."}
 }
 
 // onSet reads the settings again: what stands there is what the service says.

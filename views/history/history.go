@@ -28,10 +28,10 @@ const Kind = "history"
 type Index interface {
 	// History returns the states of an operation, oldest first, the present last.
 	History(ctx context.Context, opid string) ([]index.State, error)
-	// LastLook is when the person saw the operation last; zero for never.
-	LastLook(ctx context.Context, person, opid string) (time.Time, error)
-	// Look notes that the person sees it now.
-	Look(ctx context.Context, person, opid string, at time.Time) error
+	// LastSeen is when the person saw the operation last; zero for never.
+	LastSeen(ctx context.Context, person, opid string) (time.Time, error)
+	// MarkSeen notes that the person sees it now.
+	MarkSeen(ctx context.Context, person, opid string, at time.Time) error
 }
 
 // Screen implements ui.Screen.
@@ -80,8 +80,8 @@ func (s *Screen) Reload() tea.Cmd {
 		all := moments(states)
 		var last time.Time
 		if first && person != "" {
-			if last, err = ix.LastLook(ctx, person, id); err == nil {
-				err = ix.Look(ctx, person, id, at)
+			if last, err = ix.LastSeen(ctx, person, id); err == nil {
+				err = ix.MarkSeen(ctx, person, id, at)
 			}
 		}
 		return func() (ui.Action, tea.Cmd) {
@@ -149,7 +149,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.Page != nil:
 		return nil, nil, false
 	case k.List.MarkAll.Match(msg):
-		return ui.Notify{Kind: ui.Refused, Text: "Two states are compared at a time: mark them with " + k.List.Mark.Help().Key + "."}, nil, true
+		return ui.Notify{Level: ui.Denied, Text: "Two states are compared at a time: mark them with " + k.List.Mark.Help().Key + "."}, nil, true
 	case on && k.List.Open.Match(msg):
 		return s.compare(m), nil, true
 	}
@@ -160,7 +160,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 func (s *Screen) json(m moment, view bool) ui.Action {
 	raw := mask.JSONIf(m.state.Op.Raw, s.env.Masked())
 	if len(raw) == 0 {
-		return ui.Notify{Kind: ui.Refused, Text: "The service did not send this state as JSON; it was put together here."}
+		return ui.Notify{Level: ui.Denied, Text: "The service did not send this state as JSON; it was put together here."}
 	}
 	if view {
 		return ui.Raw{Title: "Operation " + draw.ID(s.id, 20) + " as of " + draw.Time(m.state.At, s.env.Zone()), JSON: raw}
@@ -187,7 +187,7 @@ func (s *Screen) compare(m moment) ui.Action {
 		return nil
 	case 1:
 		if marked[0].id == m.id {
-			return ui.Notify{Kind: ui.Refused, Text: "This is the marked state itself: go to another one, or mark a second."}
+			return ui.Notify{Level: ui.Denied, Text: "This is the marked state itself: go to another one, or mark a second."}
 		}
 		s.between(marked[0], m)
 		return nil
@@ -196,7 +196,7 @@ func (s *Screen) compare(m moment) ui.Action {
 		return nil
 	}
 	k := s.env.Keys
-	return ui.Notify{Kind: ui.Refused, Text: draw.Count(len(marked)) + " states are marked and two are compared at a time: unmark some with " +
+	return ui.Notify{Level: ui.Denied, Text: draw.Count(len(marked)) + " states are marked and two are compared at a time: unmark some with " +
 		k.List.Mark.Help().Key + ", or all with " + k.Global.Back.Help().Key + "."}
 }
 

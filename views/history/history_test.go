@@ -32,11 +32,11 @@ func (f *fakeIndex) History(context.Context, string) ([]index.State, error) {
 	f.calls++
 	return f.states()
 }
-func (f *fakeIndex) LastLook(context.Context, string, string) (time.Time, error) {
+func (f *fakeIndex) LastSeen(context.Context, string, string) (time.Time, error) {
 	f.calls++
 	return f.last, nil
 }
-func (f *fakeIndex) Look(_ context.Context, person, opid string, at time.Time) error {
+func (f *fakeIndex) MarkSeen(_ context.Context, person, opid string, at time.Time) error {
 	f.calls++
 	f.looks = append(f.looks, person+" "+opid+" "+at.Format("15:04"))
 	return f.look

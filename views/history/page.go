@@ -71,7 +71,7 @@ func (p *difference) change(th *theme.Theme, c index.Change, label, w int, maske
 	if masked && sensitive(c.Path) {
 		return out
 	}
-	for _, v := range []struct{ label, odd string }{{"was", draw.Suspect(c.Before)}, {"is", draw.Suspect(c.After)}} {
+	for _, v := range []struct{ label, odd string }{{"was", draw.SuspiciousText(c.Before)}, {"is", draw.SuspiciousText(c.After)}} {
 		if v.odd != "" {
 			for _, l := range draw.Wrap(th.Signs.Warn+" odd text, "+v.label+": "+v.odd, max(w-2, 1)) {
 				out = append(out, "  "+th.Warn.Render(l))

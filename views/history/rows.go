@@ -18,8 +18,8 @@ import (
 )
 
 var columns = []widget.Column{
-	{Title: "when", Min: 16, Drop: 1}, {Title: "ago", Min: 7, Align: widget.Right, Drop: 4}, {Title: "from", Min: 7, Drop: 3},
-	{Title: "status", Min: 10, Max: 16, Drop: 2}, {Title: "what changed", Min: 14, Flex: 1},
+	{Title: "when", Min: 16, HidePriority: 1}, {Title: "ago", Min: 7, Align: widget.Right, HidePriority: 4}, {Title: "from", Min: 7, HidePriority: 3},
+	{Title: "status", Min: 10, Max: 16, HidePriority: 2}, {Title: "what changed", Min: 14, Flex: 1},
 }
 
 // moment is a state with what changed from the one before.

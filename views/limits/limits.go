@@ -48,7 +48,7 @@ type Screen struct {
 	ui.Page
 	env    *ui.Env
 	client Client
-	loads  *ui.Loads
+	loads  *ui.Requests
 	policy string
 	usage  []limit.Usage
 	at     time.Time
@@ -57,7 +57,7 @@ type Screen struct {
 
 // NewScreen makes the screen; policy is the config's: wait or warn.
 func NewScreen(env *ui.Env, client Client, policy string) *Screen {
-	s := &Screen{env: env, client: client, loads: env.Loads(), policy: policy}
+	s := &Screen{env: env, client: client, loads: env.Requests(), policy: policy}
 	s.Page = ui.NewPage(env, s.lines)
 	return s
 }
@@ -73,7 +73,7 @@ type loadedMsg struct {
 func (s *Screen) Init() tea.Cmd { return s.load() }
 
 func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
+	t, ctx := s.loads.Start(s.env.Ctx)
 	client, now := s.client, s.env.Now
 	return func() tea.Msg {
 		u, err := client.Usage(ctx)
@@ -87,7 +87,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case loadedMsg:
 		switch {
-		case !s.loads.Current(msg.Ticket):
+		case !s.loads.Accept(msg.Ticket):
 		case msg.err != nil:
 			s.err = "The budgets cannot be read from the store."
 		default:
@@ -175,8 +175,8 @@ func (s *Screen) slot(u limit.Usage) time.Duration {
 	return s.left(time.Duration(u.NextSlot * float64(time.Second)))
 }
 
-// Counts implements ui.Ticker: slots and waits run down.
-func (s *Screen) Counts(now time.Time) time.Time {
+// NextTick implements ui.Ticker: slots and waits run down.
+func (s *Screen) NextTick(now time.Time) time.Time {
 	var next time.Time
 	for _, u := range s.usage {
 		for _, d := range []time.Duration{time.Duration(u.NextSlot * float64(time.Second)), u.Blocked} {

@@ -80,7 +80,7 @@ func said(label string, u untrusted.Text, shown string) []widget.Pair {
 		return []widget.Pair{{Label: label, Value: "–", Tone: theme.Dim}}
 	}
 	out := []widget.Pair{{Label: label, Value: shown, Long: true}}
-	if odd := draw.Suspect(u); odd != "" {
+	if odd := draw.SuspiciousText(u); odd != "" {
 		out = append(out, widget.Pair{Label: "! odd", Value: odd, Tone: theme.Warn, Long: true})
 	}
 	return out

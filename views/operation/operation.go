@@ -45,8 +45,8 @@ type Screen struct {
 	env    *ui.Env
 	client Client
 	id     string
-	loads  *ui.Loads
-	trees  *ui.Loads
+	loads  *ui.Requests
+	trees  *ui.Requests
 	keys   keymap.Operation
 
 	op     *api.Operation
@@ -60,7 +60,7 @@ type Screen struct {
 
 // NewScreen makes the screen of one operation.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, id: opid, loads: env.Loads(), trees: env.Loads(), keys: env.Keys.Operation}
+	s := &Screen{env: env, client: client, id: opid, loads: env.Requests(), trees: env.Requests(), keys: env.Keys.Operation}
 	s.Page = ui.NewPage(env, s.lines)
 	s.refreshKeys()
 	return s
@@ -110,7 +110,7 @@ func (s *Screen) Init() tea.Cmd {
 	if s.id == "" {
 		return nil
 	}
-	t, ctx := s.loads.Next(s.env.Ctx)
+	t, ctx := s.loads.Start(s.env.Ctx)
 	return s.known(ctx, t, false)
 }
 
@@ -124,7 +124,7 @@ func (s *Screen) known(ctx context.Context, t ui.Ticket, peek bool) tea.Cmd {
 }
 
 func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
+	t, ctx := s.loads.Start(s.env.Ctx)
 	client, id, now := s.client, s.id, s.env.Now
 	return func() tea.Msg {
 		op, err := client.Operation(ctx, id)
@@ -133,7 +133,7 @@ func (s *Screen) load() tea.Cmd {
 }
 
 func (s *Screen) loadTree() tea.Cmd {
-	t, ctx := s.trees.Next(s.env.Ctx)
+	t, ctx := s.trees.Start(s.env.Ctx)
 	client, id := s.client, s.id
 	return func() tea.Msg {
 		tree, err := client.OperationTree(ctx, id)
@@ -149,14 +149,14 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		return nil, s.onKnown(msg)
 	case loadedMsg:
 		switch {
-		case !s.loads.Current(msg.Ticket):
+		case !s.loads.Accept(msg.Ticket):
 		case msg.err != nil:
 			s.err = api.AsError(msg.err)
 		default:
 			s.show(msg.op, msg.at, "service")
 		}
 	case treeMsg:
-		if !s.trees.Current(msg.Ticket) {
+		if !s.trees.Accept(msg.Ticket) {
 			return nil, nil
 		}
 		if s.treeErr = api.AsError(msg.err); msg.err == nil {
@@ -182,7 +182,7 @@ func (s *Screen) onKnown(msg knownMsg) tea.Cmd {
 			s.show(msg.op, msg.at, "index")
 		}
 		return nil
-	case !s.loads.Current(msg.Ticket):
+	case !s.loads.Accept(msg.Ticket):
 		return nil
 	}
 	if msg.ok {
@@ -224,15 +224,15 @@ func (s *Screen) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.keys.Tree.Match(p):
 		return nil, s.loadTree(), true
 	case s.keys.Customer.Match(p) && s.op.Customer.CUID == "":
-		return ui.Notify{Kind: ui.Refused, Text: "This operation names no customer."}, nil, true
+		return ui.Notify{Level: ui.Denied, Text: "This operation names no customer."}, nil, true
 	case s.keys.Customer.Match(p):
 		return open(ui.KindCompliance, string(s.op.Customer.CUID))
 	}
 	return nil, nil, false
 }
 
-// Counts implements ui.Ticker: the ages of created and updated.
-func (s *Screen) Counts(now time.Time) time.Time {
+// NextTick implements ui.Ticker: the ages of created and updated.
+func (s *Screen) NextTick(now time.Time) time.Time {
 	if s.op == nil {
 		return time.Time{}
 	}

@@ -185,7 +185,7 @@ func (s *Screen) onKept(msg keptMsg) ui.Action {
 	if msg.err == nil {
 		return nil
 	}
-	return ui.Notify{Kind: ui.Warned, Text: "The columns hold until you leave; they could not be kept: " + api.AsError(msg.err).Public}
+	return ui.Notify{Level: ui.Warning, Text: "The columns hold until you leave; they could not be kept: " + api.AsError(msg.err).Public}
 }
 
 // recalled takes what a person chose before. What cannot be read any more counts

@@ -77,9 +77,9 @@ func (d *drawing) documents() string {
 // tableColumn is a field's column in the table.
 func tableColumn(f fieldOf) widget.Column {
 	c := f.Column
-	out := widget.Column{Title: f.Name, Min: c.Min, Max: c.Max, Flex: c.Flex, Drop: c.HidePriority, Firm: c.KeepWidth, Middle: c.CutMiddle}
+	out := widget.Column{Title: f.Name, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority, KeepWidth: c.KeepWidth, CutMiddle: c.CutMiddle}
 	if f.Kind == field.Money {
-		out.Align, out.Cap = widget.Decimal, amountCap
+		out.Align, out.MaxNumberWidth = widget.Decimal, amountCap
 	}
 	return out
 }
@@ -94,9 +94,9 @@ func build(list []field.Choice) ([]fieldOf, []widget.Column) {
 			c.Min, c.Max, c.Flex = choice.Width, choice.Width, 0
 		}
 		if choice.Wanted() {
-			c.Firm = true
-			if c.Drop > 0 {
-				c.Drop = wanted
+			c.KeepWidth = true
+			if c.HidePriority > 0 {
+				c.HidePriority = wanted
 			}
 		}
 		fields, cols = append(fields, f), append(cols, c)

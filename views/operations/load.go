@@ -37,7 +37,7 @@ type moreMsg struct {
 
 // load reads rows around anchor ("": from the beginning), and how many there are.
 func (s *Screen) load(anchor string) tea.Cmd {
-	t, ctx := s.Loads.Next(s.env.Ctx)
+	t, ctx := s.Loads.Start(s.env.Ctx)
 	s.More.Stop()
 	s.counts.Stop()
 	s.loaded = s.Filter.String()
@@ -131,7 +131,7 @@ func (m *windowMsg) read(ctx context.Context, ix Index, q index.Query, whole boo
 }
 
 func (s *Screen) onWindow(msg windowMsg) tea.Cmd {
-	if !s.Loads.Current(msg.Ticket) {
+	if !s.Loads.Accept(msg.Ticket) {
 		return nil
 	}
 	if msg.chosen != nil {
@@ -178,7 +178,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 }
 
 func (s *Screen) extend(anchor string, n int, before bool) tea.Cmd {
-	t, ctx := s.More.Next(s.env.Ctx)
+	t, ctx := s.More.Start(s.env.Ctx)
 	ix, q := s.index, index.Query{Filter: s.Filter, Sort: s.sort, Anchor: anchor}
 	if before {
 		q.Before = n
@@ -211,7 +211,7 @@ func without(w index.Window, before bool) []index.Record {
 // jump reads around a far place: the beginning or the end by its edge, anything
 // else by skipping.
 func (s *Screen) jump(from int) tea.Cmd {
-	t, ctx := s.More.Next(s.env.Ctx)
+	t, ctx := s.More.Start(s.env.Ctx)
 	ix, q, total := s.index, index.Query{Filter: s.Filter, Sort: s.sort, After: 2 * ahead}, s.rows.total
 	switch {
 	case from >= total-2*ahead:
@@ -227,7 +227,7 @@ func (s *Screen) jump(from int) tea.Cmd {
 }
 
 func (s *Screen) onMore(msg moreMsg) tea.Cmd {
-	if !s.More.Current(msg.Ticket) {
+	if !s.More.Accept(msg.Ticket) {
 		return nil
 	}
 	if s.Failed(msg.err) {
@@ -277,9 +277,9 @@ func (s *Screen) ask(needed func(context.Context) bool) tea.Cmd {
 		return func() (ui.Action, tea.Cmd) {
 			switch {
 			case s.Failed(err):
-				return ui.Notify{Kind: ui.Failed, Text: s.Err.Public}, nil
+				return ui.Notify{Level: ui.Error, Text: s.Err.Public}, nil
 			case ans.Asked != "":
-				return ui.Notify{Kind: ui.Told, Text: ans.Said()}, s.load(s.Table.SelectedID())
+				return ui.Notify{Level: ui.Info, Text: ans.Said()}, s.load(s.Table.SelectedID())
 			}
 			return nil, s.load(s.Table.SelectedID())
 		}

@@ -110,7 +110,7 @@ func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
 // askExport asks for the file; what is exported is frozen when it is answered.
 func (s *Screen) askExport() ui.Action {
 	if s.env.About.Role != "" && !api.Role(s.env.About.Role).May(api.MayExport) {
-		return ui.Notify{Kind: ui.Refused, Text: "Your role does not allow to export; " + api.WhoMay(api.MayExport) + " may."}
+		return ui.Notify{Level: ui.Denied, Text: "Your role does not allow to export; " + api.WhoMay(api.MayExport) + " may."}
 	}
 	what := draw.Plural(s.rows.total, "operation", "operations")
 	return ui.Ask{Title: "Export " + what, Verb: "Export",
@@ -138,14 +138,14 @@ func (s *Screen) export(path string) tea.Cmd {
 		if err != nil {
 			return ended{notice: failed("The export", err)}
 		}
-		return ended{notice: ui.Notify{Kind: ui.Done, Text: "Exported " + draw.Plural(int(n), "operation", "operations") + " to " + filepath.Base(path) + ", " + asOf + "."}}
+		return ended{notice: ui.Notify{Level: ui.Success, Text: "Exported " + draw.Plural(int(n), "operation", "operations") + " to " + filepath.Base(path) + ", " + asOf + "."}}
 	})
 }
 
 // failed words a failure; what was stopped on purpose is none.
 func failed(what string, err error) ui.Action {
 	if e := api.AsError(err); e.Kind == api.Interrupted {
-		return ui.Notify{Kind: ui.Done, Text: e.Public}
+		return ui.Notify{Level: ui.Success, Text: e.Public}
 	}
 	return ui.Failure(what, err)
 }
@@ -153,13 +153,13 @@ func failed(what string, err error) ui.Action {
 // askReread freezes the marked operations and says what reading them costs.
 func (s *Screen) askReread() ui.Action {
 	ids := s.Table.Marked()
-	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Read again", Verb: "Read", Mild: true,
+	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Read again", Verb: "Read", SkipTypedConfirmation: true,
 		Ask:   fmt.Sprintf("Read %s again, one by one?", draw.Plural(len(ids), "marked operation", "marked operations")),
 		Facts: []widget.Pair{{Label: "cost", Value: draw.Plural(len(ids), "billing call", "billing calls") + ", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
 		Yes: func(ui.Seen) tea.Cmd {
 			client := s.client
 			return s.work("reading "+draw.Plural(len(ids), "operation", "operations")+" again", func(ctx context.Context, tell func(string)) ended {
-				return ended{notice: ui.Notify{Kind: ui.Done, Text: reread(ctx, client, ids, tell)}, reload: true}
+				return ended{notice: ui.Notify{Level: ui.Success, Text: reread(ctx, client, ids, tell)}, reload: true}
 			})
 		}}
 }

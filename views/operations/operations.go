@@ -89,11 +89,11 @@ type Screen struct {
 	fresh  index.Freshness // of the index when the rows were read
 	loaded string          // the filter of the present rows
 
-	counts *ui.Loads // how many rows there are
-	lives  *ui.Loads // pages from the service
-	totals *ui.Loads // totals and groups
-	saved  *ui.Loads // counts of views
-	works  *ui.Loads // an export, or reading many again
+	counts *ui.Requests // how many rows there are
+	lives  *ui.Requests // pages from the service
+	totals *ui.Requests // totals and groups
+	saved  *ui.Requests // counts of views
+	works  *ui.Requests // an export, or reading many again
 
 	chooser *chooser                  // columns being chosen; nil: none
 	shown   []field.Choice            // columns of the list
@@ -111,7 +111,7 @@ type Screen struct {
 // New makes the list; start is a filter to begin with.
 func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen {
 	s := &Screen{env: env, index: ix, client: client, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
-		counts: env.Loads(), lives: env.Loads(), totals: env.Loads(), saved: env.Loads(), works: env.Loads()}
+		counts: env.Requests(), lives: env.Requests(), totals: env.Requests(), saved: env.Requests(), works: env.Requests()}
 	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index", Class: "billing",
 		Reading: "Looking into the index …", Marks: true,
 		Language: filter.Operations(), Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
@@ -226,13 +226,13 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return nil, nil, true
 	case k.Global.Back.Match(msg) && s.works.Busy():
 		s.stopWork()
-		return ui.Notify{Kind: ui.Told, Text: "Stopping …"}, nil, true
+		return ui.Notify{Level: ui.Info, Text: "Stopping …"}, nil, true
 	case k.Global.Back.Match(msg) && s.panel.open() && len(s.Table.Marked()) == 0:
 		s.panel = panel{}
 		s.totals.Stop()
 		return ui.Handled{}, nil, true
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
-		return ui.Notify{Kind: ui.Refused, Text: "Filter first: " + draw.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil, true
+		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + draw.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil, true
 	}
 	if id := s.Table.SelectedID(); id != "" {
 		return s.itemKey(msg, id)
@@ -266,7 +266,7 @@ func (s *Screen) copyIDs(id string) ui.Action {
 func (s *Screen) json(id string, view bool) ui.Action {
 	rec, ok := s.rows.record(id)
 	if !ok || len(rec.Op.Raw) == 0 {
-		return ui.Notify{Kind: ui.Refused, Text: "This operation was not read from the service yet; enter opens and reads it."}
+		return ui.Notify{Level: ui.Denied, Text: "This operation was not read from the service yet; enter opens and reads it."}
 	}
 	raw := mask.JSONIf(rec.Op.Raw, s.env.Masked())
 	if view {

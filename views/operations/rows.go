@@ -63,7 +63,7 @@ func (r *rows) note(from, to int) {
 // draft draws rows away from the loop of keys: what comes on the screen later has
 // cost its key nothing. It keeps the look of the moment it was made for.
 func (r *rows) draft() func([]index.Record) draft {
-	env, columns := r.env.Still(), r.columns
+	env, columns := r.env.Snapshot(), r.columns
 	return func(recs []index.Record) draft {
 		d := draft{columns: columns, rows: make([]drawn, len(recs))}
 		for i := range recs {

@@ -25,7 +25,7 @@ type ended struct {
 // work does what takes long, one such thing at a time: do says by tell how far it
 // is, and ends early with ctx.
 func (s *Screen) work(first string, do func(ctx context.Context, tell func(string)) ended) tea.Cmd {
-	t, ctx := s.works.Next(s.env.Ctx)
+	t, ctx := s.works.Start(s.env.Ctx)
 	s.Doing = first
 	steps := make(chan workMsg, 1)
 	var next tea.Cmd
@@ -56,12 +56,12 @@ func (s *Screen) work(first string, do func(ctx context.Context, tell func(strin
 // ended.
 func (s *Screen) onWork(msg workMsg) (ui.Action, tea.Cmd) {
 	if msg.end == nil {
-		if s.works.Partly(msg.Ticket) {
+		if s.works.AcceptPart(msg.Ticket) {
 			s.Doing = msg.doing
 		}
 		return nil, msg.next
 	}
-	if s.works.Current(msg.Ticket) {
+	if s.works.Accept(msg.Ticket) {
 		s.Doing = ""
 	}
 	if msg.end.reload {
@@ -81,5 +81,5 @@ func (s *Screen) unlessBusy(begin func() ui.Action) ui.Action {
 	if !s.works.Busy() {
 		return begin()
 	}
-	return ui.Notify{Kind: ui.Refused, Text: "One thing at a time: " + s.Doing + ". " + s.env.Keys.Global.Back.Help().Key + " stops it."}
+	return ui.Notify{Level: ui.Denied, Text: "One thing at a time: " + s.Doing + ". " + s.env.Keys.Global.Back.Help().Key + " stops it."}
 }

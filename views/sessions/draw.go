@@ -205,7 +205,7 @@ func (s *Screen) event(e session.Event) string {
 		rest += " " + e.Detail
 	}
 	if e.Took > 0 {
-		rest += ", took " + draw.Took(e.Took)
+		rest += ", took " + draw.Duration(e.Took)
 	}
 	if e.Status > 0 {
 		rest += fmt.Sprintf(", status %d", e.Status)

@@ -46,7 +46,7 @@ type Screen struct {
 	ui.Page
 	env    *ui.Env
 	client Client
-	loads  *ui.Loads
+	loads  *ui.Requests
 	keys   keymap.Session
 	st     session.Status
 	loaded bool
@@ -56,7 +56,7 @@ type Screen struct {
 
 // New makes the screen.
 func New(env *ui.Env, client Client) *Screen {
-	s := &Screen{env: env, client: client, loads: env.Loads(), keys: env.Keys.Session}
+	s := &Screen{env: env, client: client, loads: env.Requests(), keys: env.Keys.Session}
 	s.Page = ui.NewPage(env, s.lines)
 	return s
 }
@@ -82,7 +82,7 @@ type actedMsg struct {
 func (s *Screen) Init() tea.Cmd { return s.load() }
 
 func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Next(s.env.Ctx)
+	t, ctx := s.loads.Start(s.env.Ctx)
 	client := s.client
 	return func() tea.Msg {
 		st, err := client.SessionStatus(ctx)
@@ -95,7 +95,7 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	defer s.Layout()
 	switch msg := msg.(type) {
 	case loadedMsg:
-		if !s.loads.Current(msg.Ticket) {
+		if !s.loads.Accept(msg.Ticket) {
 			return nil, nil
 		}
 		if s.err = api.AsError(msg.err); msg.err == nil {
@@ -166,7 +166,7 @@ func (s *Screen) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 // ask puts cost and consequence before the act.
 func (s *Screen) ask(a act) ui.Action {
 	if s.acting != "" {
-		return ui.Notify{Kind: ui.Refused, Text: "A " + s.acting + " is under way already."}
+		return ui.Notify{Level: ui.Denied, Text: "A " + s.acting + " is under way already."}
 	}
 	return ui.Confirm{ID: s.st.Account, Title: "Session", Ask: a.ask, Risk: a.risk, Verb: a.verb,
 		Facts: []widget.Pair{{Label: "state", Value: s.st.State},
@@ -184,11 +184,11 @@ func (s *Screen) onActed(msg actedMsg) (ui.Action, tea.Cmd) {
 	if msg.err != nil {
 		return ui.Failure("The "+msg.act.what, msg.err), s.load()
 	}
-	return ui.Notify{Kind: ui.Done, Text: msg.act.done}, s.load()
+	return ui.Notify{Level: ui.Success, Text: msg.act.done}, s.load()
 }
 
-// Counts implements ui.Ticker: the lifetimes run down.
-func (s *Screen) Counts(now time.Time) time.Time {
+// NextTick implements ui.Ticker: the lifetimes run down.
+func (s *Screen) NextTick(now time.Time) time.Time {
 	if !s.loaded {
 		return time.Time{}
 	}

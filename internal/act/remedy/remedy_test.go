@@ -14,7 +14,7 @@ import (
 func TestEverySurfaceSaysSomething(t *testing.T) {
 	for kind := range sentences {
 		e := &api.Error{Remedy: api.Remedy{Kind: kind, ID: "x1", Names: []string{"admin", "oncall"}}}
-		for _, s := range []string{Command(e), Screen(e), Spoken(e)} {
+		for _, s := range []string{Command(e), Screen(e), Plain(e)} {
 			if s == "" || strings.ContainsAny(s, "{}") || !strings.ContainsAny(s[len(s)-1:], ".?") {
 				t.Errorf("%s: %q", kind, s)
 			}

@@ -81,8 +81,8 @@ func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest strin
 		return Request{}, err
 	}
 	switch {
-	case Bars(who, r.Requester) != nil:
-		return r, Bars(who, r.Requester)
+	case WhyNotSecond(who, r.Requester) != nil:
+		return r, WhyNotSecond(who, r.Requester)
 	case r.State != Open:
 		return r, closed(r)
 	case digest != "" && digest != r.Digest:

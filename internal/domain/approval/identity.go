@@ -91,13 +91,13 @@ func (p Person) names() []string {
 	return out
 }
 
-// Asked reports whether who is the requester of r, who alone can use its approval.
-func Asked(who api.Actor, r Request) bool { return person(who).same(r.Requester) }
+// IsRequester reports whether who is the requester of r, who alone can use its approval.
+func IsRequester(who api.Actor, r Request) bool { return person(who).same(r.Requester) }
 
-// Bars says why who cannot be the second person for the requester; nil when they can.
+// WhyNotSecond says why who cannot be the second person for the requester; nil when they can.
 // It refuses everybody who might be the requester under another name: with a key, login
 // name, certificate id or user id in common, or with a difference that proves nothing.
-func Bars(who api.Actor, requester Person) *api.Error {
+func WhyNotSecond(who api.Actor, requester Person) *api.Error {
 	p, q := person(who), requester
 	switch {
 	case fold(p.Name) == "":

@@ -63,7 +63,7 @@ func TestNobodyIsTwoPeople(t *testing.T) {
 		f.Service = f.service(service, account)
 		r := f.filed(t, c.asks, act)
 		_, err := f.Approve(as(c.by), r.ID, "", "")
-		bars := approval.Bars(c.by, r.Requester)
+		bars := approval.WhyNotSecond(c.by, r.Requester)
 		switch {
 		case c.says == "" && (err != nil || bars != nil):
 			t.Errorf("%s: %v", c.name, err)
@@ -108,7 +108,7 @@ func TestWhoMayUseAnApproval(t *testing.T) {
 		if _, err := f.Approve(as(second), r.ID, "", ""); err != nil {
 			t.Fatal(c.name, err)
 		}
-		if approval.Asked(c.use, r) != c.ok {
+		if approval.IsRequester(c.use, r) != c.ok {
 			t.Errorf("%s: asked: %v", c.name, !c.ok)
 		}
 		if id, rule := f.check(t, c.use, act); (id == r.ID) != c.ok {

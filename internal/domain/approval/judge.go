@@ -36,7 +36,7 @@ func (s *Service) invalid(who api.Actor, r Request) *api.Error {
 	if r.State != Approved || r.Decider == nil {
 		return nil
 	}
-	if err := Bars(who, *r.Decider); err != nil {
+	if err := WhyNotSecond(who, *r.Decider); err != nil {
 		return refuse(api.RuleRole, r.Decider.Name+" does not count as a second person: "+err.Public, "")
 	}
 	return s.mayNoLonger(*r.Decider)

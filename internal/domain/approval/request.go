@@ -52,9 +52,9 @@ func target(a api.Act) string {
 	return t.Digest()
 }
 
-// Cut bounds times that lie further ahead than they can: the store's clock was set
+// LimitTimes bounds times that lie further ahead than they can: the store's clock was set
 // back, or a host's own clock wrote them. It reports whether it changed anything.
-func (r *Request) Cut(now time.Time) bool {
+func (r *Request) LimitTimes(now time.Time) bool {
 	if !r.Expires.After(now.Add(Lifetime)) {
 		return false
 	}

@@ -33,7 +33,7 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 		if err != nil {
 			return nil, err
 		}
-		point, rows[len(rows)-1].Point = &s, l.point(s)
+		point, rows[len(rows)-1].Checkpoint = &s, l.point(s)
 		return rows, nil
 	}
 	err := l.opt.Store.Append(ctx, store)

@@ -80,8 +80,8 @@ func TestAttacks(t *testing.T) {
 	other, _, _ := makeLog(t, "zz", 300, 50)
 	attacks := []struct {
 		name    string
-		chain   audit.Trouble // found by the chain alone; "" when it is not
-		points  audit.Trouble // found with checkpoints
+		chain   audit.ProblemKind // found by the chain alone; "" when it is not
+		points  audit.ProblemKind // found with checkpoints
 		seq     int64
 		program func() io.Reader
 	}{
@@ -206,7 +206,7 @@ func TestCheckpointsAttacked(t *testing.T) {
 	forged.N, away.Chain = 80, "6f706465-636b-4000-8000-000000000002"
 	for name, c := range map[string]struct {
 		file string
-		want audit.Trouble
+		want audit.ProblemKind
 	}{
 		"signed by another key":   {string(thief.Sign(forged)), audit.Forged},
 		"head exchanged":          {strings.Replace(lines[0], first.Head, list[1].Head, 1), audit.Forged},

@@ -30,14 +30,14 @@ type Evidence struct {
 	MadeAt      time.Time         `json:"made_at"`
 	MadeBy      Person            `json:"made_by"`
 	Build       string            `json:"build,omitempty"`
-	Records     []Exhibit         `json:"records"`             // oldest first
+	Records     []EvidenceRecord         `json:"records"`             // oldest first
 	Checkpoints []json.RawMessage `json:"checkpoints"`         // the first that covers each record, and that of the proofs, as signed
 	ProvenBy    int64             `json:"proven_by,omitempty"` // the checkpoint that the proofs lead to: its number of records
 	Keys        []string          `json:"public_keys"`         // PEM
 }
 
-// Exhibit is a record with the hashes around it.
-type Exhibit struct {
+// EvidenceRecord is a record with the hashes around it.
+type EvidenceRecord struct {
 	Seq      int64           `json:"seq"`
 	PrevHash string          `json:"prev_hash"` // of the record before
 	Hash     string          `json:"hash"`
@@ -54,7 +54,7 @@ func (l *Log) Extract(ctx context.Context, w io.Writer, object, id string) error
 	}
 	who := l.record(api.ActorOf(ctx), EventEvidence, PhaseNote)
 	ev := Evidence{Format: evidenceFormat, Object: bounded(object, maxWord), ID: bounded(id, maxWord),
-		MadeAt: who.At, MadeBy: who.Actor, Build: who.Build, Records: []Exhibit{}, Checkpoints: []json.RawMessage{}, Keys: []string{}}
+		MadeAt: who.At, MadeBy: who.Actor, Build: who.Build, Records: []EvidenceRecord{}, Checkpoints: []json.RawMessage{}, Keys: []string{}}
 	signed := l.Checkpoint(ctx) // so that all of it can be proven; else Health tells
 	if err := l.addRecords(ctx, &ev); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (l *Log) addRecords(ctx context.Context, ev *Evidence) error {
 		if !json.Valid(row.Bytes) {
 			return fmt.Errorf("audit: record %d is damaged; run the verification, and take the whole log as evidence", row.Seq)
 		}
-		ev.Records = append(ev.Records, Exhibit{Seq: row.Seq, PrevHash: e.Prev, Hash: row.Hash, Record: row.Bytes})
+		ev.Records = append(ev.Records, EvidenceRecord{Seq: row.Seq, PrevHash: e.Prev, Hash: row.Hash, Record: row.Bytes})
 		before = row.Seq
 		return nil
 	})
@@ -233,7 +233,7 @@ func (v *verifier) checkAmong(known map[int64][]Signed) {
 }
 
 // checkExhibit checks one record of a pack.
-func (v *verifier) checkExhibit(ev Evidence, x Exhibit) {
+func (v *verifier) checkExhibit(ev Evidence, x EvidenceRecord) {
 	var r Record
 	err := json.Unmarshal(x.Record, &r)
 	switch {

@@ -10,12 +10,12 @@ import (
 
 // Verify is VerifyLog without witnesses.
 func Verify(log io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (Report, error) {
-	return VerifyLog(log, Beside{Checkpoints: checkpoints, Keys: keys})
+	return VerifyLog(log, VerifyInput{Checkpoints: checkpoints, Keys: keys})
 }
 
 // Unsettled is the first answer of Standing.
 func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
-	out, _, err := l.Standing(ctx)
+	out, _, err := l.OpenIntents(ctx)
 	return out, err
 }
 

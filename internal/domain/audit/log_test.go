@@ -269,7 +269,7 @@ func TestClockStep(t *testing.T) {
 		t.Fatalf("%d records, the third %s", len(m.rows), m.rows[2].Event)
 	}
 	r, err := audit.Verify(join(export(t, m)), nil)
-	if err != nil || !r.Intact() || len(r.ClockSteps) != 1 || r.ClockSteps[0] != (audit.Step{Seq: 3, Back: time.Hour}) {
+	if err != nil || !r.Intact() || len(r.ClockSteps) != 1 || r.ClockSteps[0] != (audit.ClockStep{Seq: 3, Back: time.Hour}) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -24,7 +24,7 @@ type memory struct {
 	mu   sync.Mutex
 	rows []audit.Row
 	tree map[int64][]byte
-	sign map[string]audit.Point
+	sign map[string]audit.StoredCheckpoint
 	fail error // of Append
 	lost error // of Append, after the rows are stored
 }
@@ -47,10 +47,10 @@ func (m *memory) Append(_ context.Context, next func(audit.Head) ([]audit.Row, e
 	if err == nil {
 		for _, r := range rows {
 			m.put(audit.Node{Seq: r.Seq, Hashes: r.Tree})
-			if r.Point != nil {
-				m.point(*r.Point)
+			if r.Checkpoint != nil {
+				m.point(*r.Checkpoint)
 			}
-			r.Tree, r.Point = nil, nil
+			r.Tree, r.Checkpoint = nil, nil
 			m.rows = append(m.rows, r)
 		}
 	}
@@ -115,20 +115,20 @@ func (m *memory) Open(context.Context) ([]audit.Row, error) {
 
 func (m *memory) put(n audit.Node) {
 	if m.tree == nil {
-		m.tree, m.sign = map[int64][]byte{}, map[string]audit.Point{}
+		m.tree, m.sign = map[int64][]byte{}, map[string]audit.StoredCheckpoint{}
 	}
 	m.tree[n.Seq] = n.Hashes
 }
 
-func (m *memory) point(p audit.Point) {
+func (m *memory) point(p audit.StoredCheckpoint) {
 	if m.sign[p.Key].N < p.N {
 		m.sign[p.Key] = p
 	}
 }
 
-func (m *memory) Side(ctx context.Context) (audit.Side, error) {
+func (m *memory) Derived(ctx context.Context) (audit.Derived, error) {
 	open, err := m.Open(ctx)
-	s := audit.Side{Open: map[string]int64{}}
+	s := audit.Derived{Open: map[string]int64{}}
 	for _, r := range open {
 		s.Open[r.UID] = r.Seq
 	}
@@ -168,13 +168,13 @@ func (m *memory) TreeSize(context.Context) (count, last int64, err error) {
 	return int64(len(m.tree)), last, nil
 }
 
-func (m *memory) Points(context.Context) ([]audit.Point, error) {
+func (m *memory) Points(context.Context) ([]audit.StoredCheckpoint, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Values(m.sign)), nil
 }
 
-func (m *memory) PutPoint(_ context.Context, p audit.Point) error {
+func (m *memory) PutPoint(_ context.Context, p audit.StoredCheckpoint) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.point(p)

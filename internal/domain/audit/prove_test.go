@@ -234,7 +234,7 @@ func TestConsistency(t *testing.T) {
 		t.Error(err)
 	}
 	// Another log that agrees up to record 4: its checkpoint is not continued.
-	fork := &memory{rows: m.rows[:4:4], tree: map[int64][]byte{}, sign: map[string]audit.Point{}}
+	fork := &memory{rows: m.rows[:4:4], tree: map[int64][]byte{}, sign: map[string]audit.StoredCheckpoint{}}
 	for seq := int64(1); seq <= 4; seq++ {
 		fork.tree[seq] = m.tree[seq]
 	}

@@ -12,48 +12,48 @@ const (
 	ExitUnreadable = 2 // it could not be checked
 )
 
-// Trouble is a kind of problem.
-type Trouble string
+// ProblemKind is a kind of problem.
+type ProblemKind string
 
 // The kinds of problems.
 const (
-	Changed    Trouble = "changed"   // the bytes are not those of the hash
-	Broken     Trouble = "broken"    // a record does not continue the one before
-	Missing    Trouble = "missing"   // records are not there
-	Misplaced  Trouble = "misplaced" // a record stands out of order, or was put in
-	Repeated   Trouble = "repeated"  // a record stands there twice
-	Malformed  Trouble = "malformed" // no record at all
-	Torn       Trouble = "torn"      // the last line is not whole: a power cut, or cut by hand
-	OtherLog   Trouble = "other_log" // a record or a checkpoint belongs to another log
-	Forged     Trouble = "forged"    // a checkpoint that no known key signed
-	Reordered  Trouble = "reordered" // checkpoints do not stand in their order
-	Cut        Trouble = "cut"       // a checkpoint says there were more records
-	Rewritten  Trouble = "rewritten" // a checkpoint says there was another record
-	Unproven   Trouble = "unproven"  // the first record is not number 1 and no checkpoint leads to it
-	HeadDiffer Trouble = "head"      // the store's note of the end is not the end
-	Column     Trouble = "column"    // a column beside a record is not what the record says
-	SideTable  Trouble = "side"      // a table beside the records is not what the records say
-	Unsigned   Trouble = "unsigned"  // a checkpoint that ought to be there is not
-	NoSigner   Trouble = "signer"    // nobody vouches for a key that the records name
-	Exchanged  Trouble = "exchanged" // there are checkpoints of another log beside this one
+	Changed    ProblemKind = "changed"   // the bytes are not those of the hash
+	Broken     ProblemKind = "broken"    // a record does not continue the one before
+	Missing    ProblemKind = "missing"   // records are not there
+	Misplaced  ProblemKind = "misplaced" // a record stands out of order, or was put in
+	Repeated   ProblemKind = "repeated"  // a record stands there twice
+	Malformed  ProblemKind = "malformed" // no record at all
+	Torn       ProblemKind = "torn"      // the last line is not whole: a power cut, or cut by hand
+	OtherLog   ProblemKind = "other_log" // a record or a checkpoint belongs to another log
+	Forged     ProblemKind = "forged"    // a checkpoint that no known key signed
+	Reordered  ProblemKind = "reordered" // checkpoints do not stand in their order
+	Cut        ProblemKind = "cut"       // a checkpoint says there were more records
+	Rewritten  ProblemKind = "rewritten" // a checkpoint says there was another record
+	Unproven   ProblemKind = "unproven"  // the first record is not number 1 and no checkpoint leads to it
+	HeadDiffer ProblemKind = "head"      // the store's note of the end is not the end
+	Column     ProblemKind = "column"    // a column beside a record is not what the record says
+	SideTable  ProblemKind = "side"      // a table beside the records is not what the records say
+	Unsigned   ProblemKind = "unsigned"  // a checkpoint that ought to be there is not
+	NoSigner   ProblemKind = "signer"    // nobody vouches for a key that the records name
+	Exchanged  ProblemKind = "exchanged" // there are checkpoints of another log beside this one
 )
 
 // Problem is one thing that is wrong.
 type Problem struct {
 	Seq  int64   `json:"seq"`  // the record; 0 when none can be named
 	Line int64   `json:"line"` // of the log, from 1
-	Kind Trouble `json:"kind"`
+	Kind ProblemKind `json:"kind"`
 	Text string  `json:"text"` // a sentence
 }
 
-// Step is a clock that went back between two records.
-type Step struct {
+// ClockStep is a clock that went back between two records.
+type ClockStep struct {
 	Seq  int64         `json:"seq"`
 	Back time.Duration `json:"back_ns"`
 }
 
-// Doubt is an intent without an outcome.
-type Doubt struct {
+// OpenIntent is an intent without an outcome.
+type OpenIntent struct {
 	Seq    int64     `json:"seq"`
 	UID    string    `json:"uid"`
 	At     time.Time `json:"at"`
@@ -76,8 +76,8 @@ type Report struct {
 	Covered     int64     `json:"covered"`     // records up to this one are held by a checkpoint
 	Problems    []Problem `json:"problems"`    // the first ones, in the order they were met
 	More        int       `json:"more_problems"`
-	Unsettled   []Doubt   `json:"unsettled"`
-	ClockSteps  []Step    `json:"clock_steps"`
+	Unsettled   []OpenIntent   `json:"unsettled"`
+	ClockSteps  []ClockStep    `json:"clock_steps"`
 	Warnings    []string  `json:"warnings"`
 
 	Witnesses []Witnessed `json:"witnesses"`        // those that were named

@@ -36,18 +36,18 @@ type Row struct {
 	Hash   string
 
 	Tree  []byte // for Append: the hashes of Node
-	Point *Point // for Append: a checkpoint that covers the trail up to this record; nil for none
+	Checkpoint *StoredCheckpoint // for Append: a checkpoint that covers the trail up to this record; nil for none
 }
 
-// Point is the newest checkpoint of one key, as the store keeps it.
-type Point struct {
+// StoredCheckpoint is the newest checkpoint of one key, as the store keeps it.
+type StoredCheckpoint struct {
 	Key  string // fingerprint
 	N    int64  // records it covers
 	Note string // a signed note
 }
 
-// Side is what the store says about the trail beside the records, at one moment.
-type Side struct {
+// Derived is what the store says about the trail beside the records, at one moment.
+type Derived struct {
 	Head Head
 	Open map[string]int64 // intents without an outcome: Seq by UID
 }
@@ -80,8 +80,8 @@ type Store interface {
 	Find(ctx context.Context, q Query) ([]Row, error)
 	// Open returns the intents without an outcome, oldest first.
 	Open(ctx context.Context) ([]Row, error)
-	// Side returns what stands beside the records, in one snapshot.
-	Side(ctx context.Context) (Side, error)
+	// Derived returns what stands beside the records, in one snapshot.
+	Derived(ctx context.Context) (Derived, error)
 
 	// Nodes returns the stored hashes of the tree by Seq; what is missing is left out.
 	Nodes(ctx context.Context, seqs []int64) (map[int64][]byte, error)
@@ -90,7 +90,7 @@ type Store interface {
 	// TreeSize returns for how many records hashes are stored, and the last of them.
 	TreeSize(ctx context.Context) (count, last int64, err error)
 	// Points returns the newest checkpoint of each key.
-	Points(ctx context.Context) ([]Point, error)
+	Points(ctx context.Context) ([]StoredCheckpoint, error)
 	// PutPoint stores a checkpoint unless the key has one for as many records.
-	PutPoint(ctx context.Context, p Point) error
+	PutPoint(ctx context.Context, p StoredCheckpoint) error
 }

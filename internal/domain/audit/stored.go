@@ -146,7 +146,7 @@ func (l *Log) readFiles(ctx context.Context, v *verifier) (map[string]int64, err
 // checkStored compares the newest checkpoints that the store keeps with the files.
 // before and points are those that it kept before and after the files were read, since
 // other processes go on signing.
-func (l *Log) checkStored(v *verifier, before, points []Point, files map[string]int64) {
+func (l *Log) checkStored(v *verifier, before, points []StoredCheckpoint, files map[string]int64) {
 	first := map[string]int64{}
 	for _, p := range before {
 		first[p.Key] = p.N
@@ -188,7 +188,7 @@ func (l *Log) checkStored(v *verifier, before, points []Point, files map[string]
 }
 
 // walk checks all records up to the moment of the Side that it returns.
-func (l *Log) walk(ctx context.Context, v *verifier) (Side, error) {
+func (l *Log) walk(ctx context.Context, v *verifier) (Derived, error) {
 	next := int64(1)
 	pages := func(to int64) error {
 		for {
@@ -200,9 +200,9 @@ func (l *Log) walk(ctx context.Context, v *verifier) (Side, error) {
 		}
 	}
 	if err := pages(0); err != nil {
-		return Side{}, err
+		return Derived{}, err
 	}
-	side, err := l.opt.Store.Side(ctx)
+	side, err := l.opt.Store.Derived(ctx)
 	if err == nil && next <= side.Head.N {
 		err = pages(side.Head.N)
 	}
@@ -265,7 +265,7 @@ func (r Record) differs(row Row) string {
 }
 
 // checkTables compares the tables beside the records with the records.
-func (v *verifier) checkTables(s Side) {
+func (v *verifier) checkTables(s Derived) {
 	for _, d := range v.unsettled() {
 		if s.Open[d.UID] != d.Seq {
 			v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of unsettled writes does not hold it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)

@@ -138,7 +138,7 @@ func TestChangedBesideTheRecords(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		for name, c := range map[string]struct {
 			query string
-			kind  audit.Trouble
+			kind  audit.ProblemKind
 			seq   int64
 		}{
 			"nothing":        {"UPDATE audit SET actor = actor", "", 0},
@@ -190,7 +190,7 @@ func TestChangedBesideTheRecords(t *testing.T) {
 }
 
 // readers looks whether those who read see what was hashed.
-func (p *placeOf) readers(kind audit.Trouble, seq int64) {
+func (p *placeOf) readers(kind audit.ProblemKind, seq int64) {
 	p.t.Helper()
 	l := newLog(p.t, p.opt)
 	if kind == audit.Column {
@@ -224,7 +224,7 @@ func (p *placeOf) readers(kind audit.Trouble, seq int64) {
 			p.t.Fatal(err)
 		}
 		for _, want := range []string{`"seq":3,`, `"seq":4,`} {
-			if !slices.ContainsFunc(ev.Records, func(x audit.Exhibit) bool { return bytes.Contains(x.Record, []byte(want)) }) {
+			if !slices.ContainsFunc(ev.Records, func(x audit.EvidenceRecord) bool { return bytes.Contains(x.Record, []byte(want)) }) {
 				p.t.Errorf("the evidence lacks the record with %s", want)
 			}
 		}
@@ -267,7 +267,7 @@ func TestCheckpointsLost(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		for name, c := range map[string]struct {
 			lose func(p *placeOf)
-			kind audit.Trouble
+			kind audit.ProblemKind
 		}{
 			"the file":        {func(p *placeOf) { name, _ := p.file(); _ = os.Remove(name) }, audit.Unsigned},
 			"the folder":      {func(p *placeOf) { _ = os.RemoveAll(p.opt.Checkpoints) }, audit.Unsigned},
@@ -326,7 +326,7 @@ func TestOfflineWithoutCheckpoints(t *testing.T) {
 	if r, err := audit.Verify(join(export(t, m)), nil); err != nil || r.Exit() != audit.ExitBroken || r.Problems[0].Kind != audit.Unsigned {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := audit.VerifyLog(join(export(t, m)), audit.Beside{Checkpoints: readers(contents(t, place)), Keys: publics(key)}); err != nil || !r.Intact() || r.Covered != 6 {
+	if r, err := audit.VerifyLog(join(export(t, m)), audit.VerifyInput{Checkpoints: readers(contents(t, place)), Keys: publics(key)}); err != nil || !r.Intact() || r.Covered != 6 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

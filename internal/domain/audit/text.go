@@ -52,7 +52,7 @@ const hidden = "***"
 // IBANs as everywhere in the program, and here longer numbers of any kind too.
 // Identifiers in UUID form stay.
 func maskAccounts(s string) string {
-	return accounts.ReplaceAllStringFunc(mask.Hiding(s, hidden), func(m string) string {
+	return accounts.ReplaceAllStringFunc(mask.TextWith(s, hidden), func(m string) string {
 		if uuid.Validate(m) == nil {
 			return m
 		}
@@ -104,9 +104,9 @@ func plain(s string) bool {
 	return true
 }
 
-// Reading returns a text of a record as it was before it was quoted, to be
+// Unquote returns a text of a record as it was before it was quoted, to be
 // drawn like any other text from outside.
-func Reading(s string) untrusted.Text {
+func Unquote(s string) untrusted.Text {
 	if strings.HasPrefix(s, `"`) {
 		if u, err := strconv.Unquote(s); err == nil {
 			return untrusted.Text(u)

@@ -50,7 +50,7 @@ func TestHostileTextIsOneQuotedBoundedRecord(t *testing.T) {
 	if err := json.Unmarshal(m.rows[0].Bytes, &first); err != nil {
 		t.Fatal(err)
 	}
-	if got := audit.Reading(first.Reason); got != "two\nlines" {
+	if got := audit.Unquote(first.Reason); got != "two\nlines" {
 		t.Errorf("read back as %q", string(got))
 	}
 }
@@ -70,7 +70,7 @@ func FuzzBounded(f *testing.F) {
 				t.Fatalf("byte %#x", got[i])
 			}
 		}
-		if back := string(audit.Reading(got)); utf8.ValidString(s) && len(s) <= 100 && !strings.Contains(got, "***") && back != s {
+		if back := string(audit.Unquote(got)); utf8.ValidString(s) && len(s) <= 100 && !strings.Contains(got, "***") && back != s {
 			t.Fatalf("%q comes back as %q", s, back)
 		}
 	})

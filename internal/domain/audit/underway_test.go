@@ -30,7 +30,7 @@ func TestUnderWayUntilTheOutcomeIsStored(t *testing.T) {
 	}
 	looked := false
 	w.during = func() {
-		open, flying, err := l.Standing(t.Context())
+		open, flying, err := l.OpenIntents(t.Context())
 		if looked = true; err != nil || len(open) != 0 || !flying[ref] {
 			t.Errorf("while the outcome is stored: unsettled %+v, under way %v, %v", open, flying, err)
 		}
@@ -38,7 +38,7 @@ func TestUnderWayUntilTheOutcomeIsStored(t *testing.T) {
 	if err := l.Outcome(t.Context(), ref, api.Outcome{Verdict: api.Denied}); err != nil || !looked {
 		t.Fatal(err, looked)
 	}
-	if open, flying, err := l.Standing(t.Context()); err != nil || len(open)+len(flying) != 0 {
+	if open, flying, err := l.OpenIntents(t.Context()); err != nil || len(open)+len(flying) != 0 {
 		t.Errorf("afterwards: %+v, %v, %v", open, flying, err)
 	}
 }

@@ -22,7 +22,7 @@ type Entry struct {
 // record says can be relied on even when a column beside it was changed.
 func (e Entry) Genuine() bool { return Hash(e.Raw) == e.Hash }
 
-// Standing lists the intents of which nobody knows what became of them, oldest first:
+// OpenIntents lists the intents of which nobody knows what became of them, oldest first:
 // the process ended in between, or the outcome could not be stored. The writes may
 // have happened: read their objects again, then call Conclude.
 //
@@ -30,7 +30,7 @@ func (e Entry) Genuine() bool { return Hash(e.Raw) == e.Hash }
 // to have ended) in other processes, are in flying instead, by UID. An intent of this
 // process is in flying also while its outcome waits to be stored, and in both when
 // storing fails: its outcome is known here, so nobody else may look for it.
-func (l *Log) Standing(ctx context.Context) (unsettled []Entry, flying map[string]bool, err error) {
+func (l *Log) OpenIntents(ctx context.Context) (unsettled []Entry, flying map[string]bool, err error) {
 	rows, err := l.opt.Store.Open(ctx)
 	if err != nil {
 		return nil, nil, err

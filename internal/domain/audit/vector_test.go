@@ -130,7 +130,7 @@ func TestVectors(t *testing.T) {
 	}
 	for _, v := range []struct {
 		file string
-		kind audit.Trouble
+		kind audit.ProblemKind
 		seq  int64
 	}{{"good.jsonl", "", 0}, {"changed.jsonl", audit.Changed, 1}, {"cut.jsonl", audit.Cut, 9}, {"torn.jsonl", audit.Torn, 12}, {"missing.jsonl", audit.Missing, 5}} {
 		r, err := audit.Verify(bytes.NewReader(files[v.file]), []io.Reader{bytes.NewReader(files["checkpoints.jsonl"])}, keys...)

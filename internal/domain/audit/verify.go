@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Beside is what an exported log is checked against.
-type Beside struct {
+// VerifyInput is what an exported log is checked against.
+type VerifyInput struct {
 	Checkpoints []io.Reader         // checkpoint files
 	Keys        []ed25519.PublicKey // that may have signed them
 	Witnesses   []*Cosigner         // whose signatures are counted
@@ -23,7 +23,7 @@ type Beside struct {
 // against what is given beside it. It needs neither config nor network and writes
 // nothing. The error says that something could not be read; what is wrong with the
 // log stands in the Report.
-func VerifyLog(log io.Reader, with Beside) (Report, error) {
+func VerifyLog(log io.Reader, with VerifyInput) (Report, error) {
 	v := newVerifier()
 	v.named = with.Witnesses
 	if err := v.readFiles(with.Checkpoints, with.Keys); err != nil {
@@ -65,7 +65,7 @@ type verifier struct {
 	prev   string // hash that the next record must hold
 	lost   bool   // something before the next record is wrong: its prev proves nothing
 	at     time.Time
-	open   map[string]Doubt
+	open   map[string]OpenIntent
 	points map[int64][]Signed // good checkpoints by N
 	cover                     // who signed what, and what the records say of it
 
@@ -77,11 +77,11 @@ type verifier struct {
 }
 
 func newVerifier() *verifier {
-	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []Doubt{}, ClockSteps: []Step{}, Warnings: []string{}, Witnesses: []Witnessed{}},
-		prev: zeroHash, want: 1, open: map[string]Doubt{}, points: map[int64][]Signed{}, cover: newCover(), edge: Edge{}}
+	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []OpenIntent{}, ClockSteps: []ClockStep{}, Warnings: []string{}, Witnesses: []Witnessed{}},
+		prev: zeroHash, want: 1, open: map[string]OpenIntent{}, points: map[int64][]Signed{}, cover: newCover(), edge: Edge{}}
 }
 
-func (v *verifier) problem(seq int64, kind Trouble, format string, args ...any) {
+func (v *verifier) problem(seq int64, kind ProblemKind, format string, args ...any) {
 	if len(v.r.Problems) == maxProblems {
 		v.r.More++
 		return
@@ -212,7 +212,7 @@ func (v *verifier) checkOrder(r Record, hash string) {
 	}
 	v.follow(r.Seq, hash)
 	if back := v.at.Sub(r.At); !v.at.IsZero() && back > 0 {
-		v.r.ClockSteps = append(v.r.ClockSteps, Step{Seq: r.Seq, Back: back})
+		v.r.ClockSteps = append(v.r.ClockSteps, ClockStep{Seq: r.Seq, Back: back})
 	}
 	v.at, v.r.Until = r.At, r.At
 }
@@ -246,15 +246,15 @@ func (v *verifier) checkPoints(seq int64, hash string) {
 func (v *verifier) matchIntent(r Record) {
 	switch r.Phase {
 	case PhaseIntent:
-		v.open[r.UID] = Doubt{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Actor: r.Actor.Name, Object: r.Object, ID: r.ID}
+		v.open[r.UID] = OpenIntent{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Actor: r.Actor.Name, Object: r.Object, ID: r.ID}
 	case PhaseOutcome:
 		delete(v.open, r.Ref)
 	}
 }
 
 // unsettled are the intents without an outcome so far, oldest first.
-func (v *verifier) unsettled() []Doubt {
-	return slices.SortedFunc(maps.Values(v.open), func(a, b Doubt) int { return int(a.Seq - b.Seq) })
+func (v *verifier) unsettled() []OpenIntent {
+	return slices.SortedFunc(maps.Values(v.open), func(a, b OpenIntent) int { return int(a.Seq - b.Seq) })
 }
 
 // end finishes the report. head is what the store says about the end; nil for

@@ -26,7 +26,7 @@ var table = filter.NewTable(fields()...)
 func fields() []filter.Field[audit.Entry] {
 	type entry = audit.Entry
 	one := func(f func(entry) string) func(entry) []string {
-		return func(e entry) []string { return []string{string(audit.Reading(f(e)))} }
+		return func(e entry) []string { return []string{string(audit.Unquote(f(e)))} }
 	}
 	return []filter.Field[entry]{
 		{Name: "person", Aliases: []string{"who"}, Kind: filter.Code, Exact: true, Help: "the person's name, exactly", Example: "person:ana", Strings: one(func(e entry) string { return e.Actor.Name })},
@@ -55,7 +55,7 @@ func words[T ~string](all ...T) []string {
 func texts(e audit.Entry) []string {
 	all := []string{e.Actor.Name, e.Actor.Role, e.Event, e.Code, e.Object, e.ID, e.Item, e.Name, e.Summary, e.Reason, e.Detail, e.Error, e.Rule, e.Req, e.From, e.UID, e.Path}
 	for i, s := range all {
-		all[i] = string(audit.Reading(s))
+		all[i] = string(audit.Unquote(s))
 	}
 	return all
 }

@@ -43,7 +43,7 @@ type Row struct {
 	Sent   time.Time
 	Looked time.Time // zero: never
 	Next   time.Time // Sending, Unknown: the next look. NotSeen: when it is forgotten
-	Looks  int
+	Reads  int
 }
 
 // Store keeps the rows of one account for all processes.
@@ -133,7 +133,7 @@ func (t *Tracker) nextLook(r Row, now time.Time) time.Time {
 	if !r.Probe.Readable() {
 		return late
 	}
-	next := now.Add(pauses[min(max(r.Looks, 0), len(pauses)-1)])
+	next := now.Add(pauses[min(max(r.Reads, 0), len(pauses)-1)])
 	if next.After(late) && now.Before(late) {
 		return late
 	}

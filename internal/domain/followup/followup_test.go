@@ -33,11 +33,11 @@ type world struct {
 	looks []time.Time
 }
 
-func (w *world) Look(context.Context, api.Probe) (api.Sight, error) {
+func (w *world) Look(context.Context, api.Probe) (api.Observation, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.looks = append(w.looks, time.Now())
-	return api.Sight{Shown: w.shown && w.fail == nil, File: "f1"}, w.fail
+	return api.Observation{Shown: w.shown && w.fail == nil, File: "f1"}, w.fail
 }
 
 // alive knows the processes that are gone.

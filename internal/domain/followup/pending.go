@@ -12,7 +12,7 @@ import (
 // that were not seen in time. What is under way in living processes is left out;
 // what died with its process, also under an older opdeck, is taken in.
 func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
-	gone, flying, err := t.opt.Trail.Standing(ctx)
+	gone, flying, err := t.opt.Trail.OpenIntents(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +96,6 @@ func (t *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
 		return Row{}, err
 	}
 	r := Row{Ref: e.UID, State: Sending, Sent: e.At, Next: now, Write: Write{Kind: kind, Object: e.Object, ID: e.ID, Item: e.Item,
-		Name: audit.Reading(e.Name).Line(80), Summary: audit.Reading(e.Summary).Line(300), Who: audit.Reading(e.Actor.Name).Line(80), Probe: p}}
+		Name: audit.Unquote(e.Name).Line(80), Summary: audit.Unquote(e.Summary).Line(300), Who: audit.Unquote(e.Actor.Name).Line(80), Probe: p}}
 	return r, t.opt.Store.Add(ctx, r)
 }

@@ -78,5 +78,5 @@ func (t *Tracker) tellFound(ctx context.Context, r Row) {
 	if err != nil || !some || v == "" {
 		return
 	}
-	t.say(Settled{Row: r, Outcome: api.Outcome{Verdict: v, Detail: audit.Reading(last.Error).Line(300)}})
+	t.say(Settled{Row: r, Outcome: api.Outcome{Verdict: v, Detail: audit.Unquote(last.Error).Line(300)}})
 }

@@ -22,7 +22,7 @@ func (t *Tracker) Saw(ctx context.Context, ops []api.Operation) {
 }
 
 // Shown takes a read by another part of the program that showed what the write wanted.
-func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Sight) {
+func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Observation) {
 	t.proven(ctx, func(r Row) (string, bool) {
 		q := r.Probe
 		return s.File, q.Kind == p.Kind && q.OPID == p.OPID && q.CUID == p.CUID && q.GUID == p.GUID && q.Since.Equal(p.Since)
@@ -53,7 +53,7 @@ func (t *Tracker) proven(ctx context.Context, is func(Row) (file string, ok bool
 
 // dead reports that the process of a write has ended without an outcome.
 func (t *Tracker) dead(ctx context.Context, ref string) bool {
-	gone, flying, err := t.opt.Trail.Standing(ctx)
+	gone, flying, err := t.opt.Trail.OpenIntents(ctx)
 	return err == nil && !flying[ref] && slices.ContainsFunc(gone, func(e audit.Entry) bool { return e.UID == ref })
 }
 

@@ -16,15 +16,15 @@ import (
 // Trail is what is needed of the audit trail.
 type Trail interface {
 	Outcome(ctx context.Context, ref string, out api.Outcome) error
-	Standing(ctx context.Context) (unsettled []audit.Entry, flying map[string]bool, err error)
+	OpenIntents(ctx context.Context) (unsettled []audit.Entry, flying map[string]bool, err error)
 	Entry(ctx context.Context, uid string) (audit.Entry, error)
 	LastOutcome(ctx context.Context, intent audit.Entry) (audit.Entry, bool, error)
 	Conclude(ctx context.Context, who api.Actor, e audit.Entry, note string) error
 }
 
-// Looker reads the object of a write once.
-type Looker interface {
-	Look(ctx context.Context, p api.Probe) (api.Sight, error)
+// Reader reads the object of a write once.
+type Reader interface {
+	Look(ctx context.Context, p api.Probe) (api.Observation, error)
 }
 
 // Options of a Tracker.
@@ -43,7 +43,7 @@ type Options struct {
 // Tracker follows the writes of one account. It implements api.Follower. Client must
 // be set before it looks.
 type Tracker struct {
-	Client Looker
+	Client Reader
 	opt    Options
 
 	wake chan struct{} // holds one token: a row came or is due
@@ -177,11 +177,11 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 	if won, err := t.opt.Store.Move(ctx, r, mine); err != nil || !won {
 		return err // another process looks
 	}
-	var s api.Sight
+	var s api.Observation
 	err = nil
 	if r.Probe.Readable() {
 		s, err = t.Client.Look(ctx, r.Probe)
-		if mine.Looks++; err == nil {
+		if mine.Reads++; err == nil {
 			mine.Looked = now
 		}
 	}
@@ -196,7 +196,7 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 		return t.settle(ctx, mine, api.Outcome{Verdict: api.NotSeen, Detail: detail})
 	}
 	before := mine
-	before.Looks, before.Looked = r.Looks, r.Looked
+	before.Reads, before.Looked = r.Reads, r.Looked
 	if mine.State == Unknown {
 		mine.Next = t.nextLook(mine, now)
 	}
@@ -247,7 +247,7 @@ func (t *Tracker) settle(ctx context.Context, r Row, out api.Outcome) error {
 	t.mu.Unlock()
 	if out.Verdict == api.NotSeen { // it is kept: a later sight still proves it
 		err = errors.Join(err, t.change(ctx, r.Ref, func(is *Row) {
-			is.State, is.Looked, is.Looks, is.Next = NotSeen, r.Looked, r.Looks, now.Add(remembered)
+			is.State, is.Looked, is.Reads, is.Next = NotSeen, r.Looked, r.Reads, now.Add(remembered)
 		}))
 	} else {
 		err = errors.Join(err, t.opt.Store.Forget(ctx, r.Ref))

@@ -125,7 +125,7 @@ func itemName(raw json.RawMessage, i int) string {
 // Since lists what has changed of an operation since the person last looked at
 // it, and when that was; the zero time and no changes when they never did.
 func (x *Index) Since(ctx context.Context, person, opid string) ([]Change, time.Time, error) {
-	at, err := x.LastLook(ctx, person, opid)
+	at, err := x.LastSeen(ctx, person, opid)
 	if err != nil || at.IsZero() {
 		return nil, at, err
 	}

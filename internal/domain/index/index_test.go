@@ -193,7 +193,7 @@ func TestSinceLastLook(t *testing.T) {
 	if c, at, err := x.Since(ctx, "ana", "a"); err != nil || len(c) != 0 || !at.IsZero() {
 		t.Errorf("never looked: %v %v %v", c, at, err)
 	}
-	if err := x.Look(ctx, "ana", "a", now.Add(time.Minute)); err != nil {
+	if err := x.MarkSeen(ctx, "ana", "a", now.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	read("PENDING", t2, now.Add(2*time.Minute))

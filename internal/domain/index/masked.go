@@ -115,25 +115,25 @@ func (x *Index) Values(ctx context.Context, field, typed string, limit int) ([]s
 	all, err := x.store.Values(ctx, field, typed, 8*limit) // those that are left out must not be told by a short list
 	var out []string
 	for _, v := range all {
-		if len(out) < limit && !mask.Hides(v) && !strings.Contains(v, mask.Dot) {
+		if len(out) < limit && !mask.Changes(v) && !strings.Contains(v, mask.Dot) {
 			out = append(out, v)
 		}
 	}
 	return out, err
 }
 
-// Look notes that a person has seen the operation ("" for the list).
-func (x *Index) Look(ctx context.Context, person, opid string, at time.Time) error {
+// MarkSeen notes that a person has seen the operation ("" for the list).
+func (x *Index) MarkSeen(ctx context.Context, person, opid string, at time.Time) error {
 	by, err := x.shift(ctx)
 	if err != nil {
 		return err
 	}
-	return x.store.Look(ctx, person, opid, at.Add(-by))
+	return x.store.MarkSeen(ctx, person, opid, at.Add(-by))
 }
 
-// LastLook is when that was; the zero time for never.
-func (x *Index) LastLook(ctx context.Context, person, opid string) (time.Time, error) {
-	at, err := x.store.LastLook(ctx, person, opid)
+// LastSeen is when that was; the zero time for never.
+func (x *Index) LastSeen(ctx context.Context, person, opid string) (time.Time, error) {
+	at, err := x.store.LastSeen(ctx, person, opid)
 	if err != nil || at.IsZero() {
 		return at, err
 	}

@@ -42,7 +42,7 @@ func (s *Syncer) newsDue(p Progress, now time.Time) time.Duration {
 	switch {
 	case !p.hasNews():
 		return never
-	case !p.News.Began.IsZero(), p.Look.After(p.News.At), p.Hurry.After(p.News.At):
+	case !p.News.Began.IsZero(), p.NewsAfter.After(p.News.At), p.Hurry.After(p.News.At):
 		return 0
 	}
 	return s.opt.MaxAge - now.Sub(p.News.At)

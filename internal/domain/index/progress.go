@@ -29,7 +29,7 @@ type Progress struct {
 	Last Done `json:"last"`
 	News News `json:"news"`
 
-	Look    time.Time `json:"look,omitzero"`     // somebody waits for news that are read after this
+	NewsAfter    time.Time `json:"look,omitzero"`     // somebody waits for news that are read after this
 	Hurry   time.Time `json:"hurry,omitzero"`    // somebody waits for a pass that began after this
 	Trouble string    `json:"trouble,omitempty"` // why the sync waits, a sentence
 

@@ -244,13 +244,13 @@ func (s *Syncer) now(ctx context.Context) (time.Time, error) {
 		return now, err
 	}
 	p.News = News{By: p.News.By, Mark: p.News.Mark}
-	p.Pass, p.Last, p.Hurry, p.Look = Pass{}, Done{}, time.Time{}, time.Time{}
+	p.Pass, p.Last, p.Hurry, p.NewsAfter = Pass{}, Done{}, time.Time{}, time.Time{}
 	return now, p.save(ctx, s.index.store)
 }
 
 // ahead reports that p has times of a clock that has been set back since.
 func (p Progress) ahead(now time.Time) bool {
-	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished, p.Hurry, p.Look} {
+	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished, p.Hurry, p.NewsAfter} {
 		if t.After(now) {
 			return true
 		}

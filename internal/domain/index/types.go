@@ -294,10 +294,10 @@ type Store interface {
 
 	// History returns the states of an operation, oldest first, the present last.
 	History(ctx context.Context, opid string) ([]State, error)
-	// Look notes that a person has seen the operation ("" for the list).
-	Look(ctx context.Context, person, opid string, at time.Time) error
-	// LastLook is when that was; the zero time for never.
-	LastLook(ctx context.Context, person, opid string) (time.Time, error)
+	// MarkSeen notes that a person has seen the operation ("" for the list).
+	MarkSeen(ctx context.Context, person, opid string, at time.Time) error
+	// LastSeen is when that was; the zero time for never.
+	LastSeen(ctx context.Context, person, opid string) (time.Time, error)
 	// ChangedSince counts operations whose state changed here after t.
 	ChangedSince(ctx context.Context, f filter.OperationExpr, t time.Time, now time.Time) (int64, error)
 }

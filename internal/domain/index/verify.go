@@ -118,7 +118,7 @@ func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string
 
 // RequestNews makes the instance that syncs read news now.
 func (s *Syncer) RequestNews(ctx context.Context) error {
-	_, err := s.request(ctx, func(p *Progress, now time.Time) { p.Look = now })
+	_, err := s.request(ctx, func(p *Progress, now time.Time) { p.NewsAfter = now })
 	return err
 }
 

@@ -24,7 +24,7 @@ func (s *service) Share(context.Context, string, secret.Value) (api.ShareResult,
 }
 func (s *service) Finalize(context.Context, string) (api.Result, error) { return s.finalize() }
 
-func begin(t *testing.T) (*journey.Journeys, *service, func() journey.Record) {
+func begin(t *testing.T) (*journey.Service, *service, func() journey.Record) {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Options{URL: "memory"})
 	if err != nil {
@@ -32,7 +32,7 @@ func begin(t *testing.T) (*journey.Journeys, *service, func() journey.Record) {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	s := &service{}
-	j := &journey.Journeys{Store: journal.NewJourneys(st.Core, "ctx"), Client: s, Now: time.Now}
+	j := &journey.Service{Store: journal.NewJourneys(st.Core, "ctx"), Client: s, Now: time.Now}
 	return j, s, func() journey.Record {
 		r, err := j.Store.Journey(t.Context(), "c1")
 		if err != nil {

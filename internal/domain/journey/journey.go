@@ -71,8 +71,8 @@ type Client interface {
 	Finalize(ctx context.Context, cuid string) (api.Result, error)
 }
 
-// Journeys does the acts and keeps what came of them.
-type Journeys struct {
+// Service does the acts and keeps what came of them.
+type Service struct {
 	Store  Store
 	Client Client
 	Now    func() time.Time
@@ -82,7 +82,7 @@ type Journeys struct {
 // known how the service tells of one customer) and at what is kept. Neither record
 // is needed: what could not be read is told. It fails when the service knows no
 // such customer, or when nothing could be asked.
-func (j *Journeys) Read(ctx context.Context, cuid string) (Journey, error) {
+func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 	rec, err := j.Store.Journey(ctx, cuid)
 	if err != nil {
 		return Journey{}, err
@@ -130,7 +130,7 @@ func nobody(noRecord error, noApplication *api.Error) bool {
 
 // Share presents a token once and keeps what the service said. A lost answer
 // that no read could clear up is kept as unclear.
-func (j *Journeys) Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error) {
+func (j *Service) Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error) {
 	res, err := j.Client.Share(ctx, cuid, token)
 	return res, j.note(ctx, cuid, err, func(r *Record) {
 		e := api.AsError(err)
@@ -158,7 +158,7 @@ func (j *Journeys) Share(ctx context.Context, cuid string, token secret.Value) (
 }
 
 // Link makes a link for the customer and keeps when it ends.
-func (j *Journeys) Link(ctx context.Context, cuid string) (api.Link, error) {
+func (j *Service) Link(ctx context.Context, cuid string) (api.Link, error) {
 	l, err := j.Client.Link(ctx, cuid)
 	return l, j.note(ctx, cuid, err, func(r *Record) {
 		if err == nil {
@@ -169,7 +169,7 @@ func (j *Journeys) Link(ctx context.Context, cuid string) (api.Link, error) {
 }
 
 // Finalize submits the application and keeps that it was done.
-func (j *Journeys) Finalize(ctx context.Context, cuid string) (api.Result, error) {
+func (j *Service) Finalize(ctx context.Context, cuid string) (api.Result, error) {
 	res, err := j.Client.Finalize(ctx, cuid)
 	return res, j.note(ctx, cuid, err, func(r *Record) {
 		switch api.KindOf(err) {
@@ -183,7 +183,7 @@ func (j *Journeys) Finalize(ctx context.Context, cuid string) (api.Result, error
 
 // Settled follows an outcome that was found after it had been told as unknown, or
 // that nobody was told because the process ended.
-func (j *Journeys) Settled(ctx context.Context, kind api.ActKind, cuid, who string, out api.Outcome) error {
+func (j *Service) Settled(ctx context.Context, kind api.ActKind, cuid, who string, out api.Outcome) error {
 	if kind != api.ActShare && kind != api.ActFinalize {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (j *Journeys) Settled(ctx context.Context, kind api.ActKind, cuid, who stri
 
 // note changes the record. A record that cannot be kept is told beside the
 // act's own result, never instead of it.
-func (j *Journeys) note(ctx context.Context, cuid string, actErr error, change func(*Record)) error {
+func (j *Service) note(ctx context.Context, cuid string, actErr error, change func(*Record)) error {
 	if errors.Is(actErr, api.ErrDryRun) || api.KindOf(actErr) == api.Usage {
 		return actErr
 	}

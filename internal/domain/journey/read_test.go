@@ -69,7 +69,7 @@ func TestReadWithoutRecords(t *testing.T) {
 			}
 			return draft, nil
 		}}
-		j := &Journeys{Store: r, Client: r, Now: time.Now}
+		j := &Service{Store: r, Client: r, Now: time.Now}
 		got, err := j.Read(t.Context(), "c")
 		if (err != nil) != c.fails {
 			t.Errorf("%s: %v", name, err)

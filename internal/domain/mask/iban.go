@@ -20,11 +20,11 @@ var lengths = map[string]int{
 
 // Text is s with every IBAN in it masked, "••••1234": written in one piece, in
 // capitals or not, or in groups of four parted by a space, a dot or a dash each.
-func Text(s string) string { return Hiding(s, dots) }
+func Text(s string) string { return TextWith(s, dots) }
 
-// Hiding is Text with what the caller puts before the last four characters; it
+// TextWith is Text with what the caller puts before the last four characters; it
 // must have no letters and digits.
-func Hiding(s, with string) string {
+func TextWith(s, with string) string {
 	var b strings.Builder
 	for i := 0; i+15 <= len(s); {
 		end := ibanAt(s, i)
@@ -45,8 +45,8 @@ func Hiding(s, with string) string {
 	return b.String() + s
 }
 
-// Hides reports whether Text changes s.
-func Hides(s string) bool {
+// Changes reports whether Text changes s.
+func Changes(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if ibanAt(s, i) > 0 {
 			return true

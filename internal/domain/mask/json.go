@@ -110,7 +110,7 @@ func token(at []level, raw string) (new string, ok bool) {
 // written masks a token: the whole of it, or IBANs in it.
 func written(raw string, whole bool) (string, bool) {
 	isText := strings.HasPrefix(raw, `"`)
-	if !whole && (!isText || !strings.Contains(raw, `\`) && !Hides(raw)) {
+	if !whole && (!isText || !strings.Contains(raw, `\`) && !Changes(raw)) {
 		return "", false
 	}
 	was := unquote(raw)

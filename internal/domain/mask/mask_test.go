@@ -87,8 +87,8 @@ func TestText(t *testing.T) {
 		if got := Text(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
-		if Hides(in) != (in != want) {
-			t.Errorf("Hides(%q) is %v", in, Hides(in))
+		if Changes(in) != (in != want) {
+			t.Errorf("Hides(%q) is %v", in, Changes(in))
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestIBANsThatOverlap(t *testing.T) {
 	if again := Text(got); again != got {
 		t.Errorf("masked again: %.80q", again)
 	}
-	if got, want := Hiding("to GB29 NWBK 6016 1331 9268 19.", "***"), "to ***6819."; got != want {
+	if got, want := TextWith("to GB29 NWBK 6016 1331 9268 19.", "***"), "to ***6819."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -49,7 +49,7 @@ func Questions(f filter.OperationExpr) []Question {
 			fallthrough
 		case l.Field == "customer":
 			byName = append(byName, Question{api.OperationQuery{ClientName: v}, "the customer's name holds “" + shown + "”", own})
-		case id && !l.Covered && (l.Field == "source" || l.Field == "destination" || l.Field == "party"):
+		case id && !l.Masked && (l.Field == "source" || l.Field == "destination" || l.Field == "party"):
 			byAccount = append(byAccount, Question{api.OperationQuery{Account: v}, "the account is " + shown, own})
 		}
 	}

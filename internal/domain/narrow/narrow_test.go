@@ -49,7 +49,7 @@ func TestQuestions(t *testing.T) {
 			t.Errorf("%q asks %q, want %q", f, got, want)
 		}
 	}
-	for _, q := range Questions(parse(t, "party:DE89370400440532").Covered()) {
+	for _, q := range Questions(parse(t, "party:DE89370400440532").Masked()) {
 		t.Errorf("a covered number is asked for: %+v", q)
 	}
 }

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// Beat is how often an unchanged place is written again at most.
-	Beat = 10 * time.Second
-	// Lapse is how long after the last sign of life somebody counts as gone.
-	Lapse = 30 * time.Second
+	// Interval is how often an unchanged place is written again at most.
+	Interval = 10 * time.Second
+	// Expiry is how long after the last sign of life somebody counts as gone.
+	Expiry = 30 * time.Second
 )
 
 // Place says which person has which object open in one console.
@@ -44,8 +44,8 @@ type Store interface {
 	At(ctx context.Context, scope, object, id string, within time.Duration, now time.Time) ([]Place, error)
 }
 
-// Board is one console's view.
-type Board struct {
+// Presence is one console's view.
+type Presence struct {
 	store        Store
 	scope        string
 	person, host string
@@ -58,27 +58,27 @@ type Board struct {
 
 // New returns a board for one console of person on host. now is nil for
 // time.Now.
-func New(store Store, scope, person, host string, now func() time.Time) *Board {
+func New(store Store, scope, person, host string, now func() time.Time) *Presence {
 	if now == nil {
 		now = time.Now
 	}
-	return &Board{store: store, scope: scope, person: person, host: host, console: uuid.NewString(), now: now}
+	return &Presence{store: store, scope: scope, person: person, host: host, console: uuid.NewString(), now: now}
 }
 
 // Here says that the console looks at an object, and whether a question about a
 // write is open. Call it on each change and every Beat while it looks: an
 // unchanged place is written at most that often.
-func (b *Board) Here(ctx context.Context, object, id string, dialog bool) error {
+func (b *Presence) Here(ctx context.Context, object, id string, dialog bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now().UTC()
 	p := Place{Console: b.console, Scope: b.scope, Object: object, ID: id, Person: b.person, Host: b.host, Since: now, Seen: now, Dialog: dialog}
 	if b.last.Object == object && b.last.ID == id {
 		age := now.Sub(b.last.Seen)
-		if b.last.Dialog == dialog && age >= 0 && age < Beat {
+		if b.last.Dialog == dialog && age >= 0 && age < Interval {
 			return nil
 		}
-		if age < Lapse {
+		if age < Expiry {
 			p.Since = b.last.Since
 		}
 	}
@@ -91,7 +91,7 @@ func (b *Board) Here(ctx context.Context, object, id string, dialog bool) error 
 
 // Leave says that the console looks at no object any more. Call it at the end
 // as well.
-func (b *Board) Leave(ctx context.Context) error {
+func (b *Presence) Leave(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.last == (Place{}) {
@@ -106,8 +106,8 @@ func (b *Board) Leave(ctx context.Context) error {
 
 // Others returns who else is at an object, longest there first; another console
 // of the same person counts too.
-func (b *Board) Others(ctx context.Context, object, id string) ([]Place, error) {
-	all, err := b.store.At(ctx, b.scope, object, id, Lapse, b.now())
+func (b *Presence) Others(ctx context.Context, object, id string) ([]Place, error) {
+	all, err := b.store.At(ctx, b.scope, object, id, Expiry, b.now())
 	if err != nil {
 		return nil, err
 	}

@@ -42,13 +42,13 @@ func whoIsWhere(t *testing.T, e store.Engine) {
 	ana := presence.New(st, "stage", "ana", "desk1", clock)
 	bo := presence.New(st, "stage", "bo", "desk2", clock)
 	live := presence.New(st, "live", "cy", "desk3", clock)
-	here := func(b *presence.Board, id string, dialog bool) {
+	here := func(b *presence.Presence, id string, dialog bool) {
 		t.Helper()
 		if err := b.Here(ctx, "operation", id, dialog); err != nil {
 			t.Fatal(err)
 		}
 	}
-	others := func(b *presence.Board, id, want string) {
+	others := func(b *presence.Presence, id, want string) {
 		t.Helper()
 		list, err := b.Others(ctx, "operation", id)
 		got := ""

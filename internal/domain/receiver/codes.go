@@ -19,10 +19,10 @@ func Learn(ctx context.Context, inbox Inbox, l *hook.Learner, op api.Operation, 
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	var events []hook.Seen
+	var events []hook.ReceivedEvent
 	for _, s := range rows {
 		if e, err := s.Event(); err == nil {
-			events = append(events, hook.Seen{Event: e, ReceivedAt: s.ReceivedAt, Bound: s.Verdict.Bound})
+			events = append(events, hook.ReceivedEvent{Event: e, ReceivedAt: s.ReceivedAt, Bound: s.Verdict.Bound})
 		}
 	}
 	pairs := hook.Pairs(events, hook.Read{Operation: op, At: sent})

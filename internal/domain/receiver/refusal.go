@@ -90,7 +90,7 @@ func safeHeader(req *http.Request, proof string) []HeaderField {
 				return out
 			}
 			if !slices.Contains(harmless, name) || strings.EqualFold(name, proof) || strings.Contains(v, "eyJ") {
-				v = Hidden
+				v = Redacted
 			}
 			out = append(out, HeaderField{untrusted.Text(name).Line(60), untrusted.Text(v).Line(maxHeaderValue)})
 		}

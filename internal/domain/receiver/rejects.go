@@ -37,8 +37,8 @@ type HeaderField struct {
 	Value string `json:"value"`
 }
 
-// Hidden stands for a value that is not kept.
-const Hidden = "••••"
+// Redacted stands for a value that is not kept.
+const Redacted = "••••"
 
 const rejectedKey = "rejected:"
 

@@ -15,7 +15,7 @@ type Rhythm struct {
 	Usual time.Duration // the usual time between events at this time of day
 	Limit time.Duration // silence beyond this is unusual
 	Known bool          // enough was seen to judge
-	Deaf  bool          // Quiet is beyond Limit
+	Stalled  bool          // Quiet is beyond Limit
 }
 
 const (
@@ -47,7 +47,7 @@ func Judge(times []time.Time, now time.Time) Rhythm {
 	var longest time.Duration
 	r.Usual, longest = usual(pauses)
 	r.Limit = max(rhythmFloor, rhythmShort*r.Usual, min(rhythmLong*r.Usual, longest*3/2))
-	r.Deaf = r.Quiet > r.Limit
+	r.Stalled = r.Quiet > r.Limit
 	return r
 }
 
@@ -98,7 +98,7 @@ func (r Rhythm) String() string {
 	switch {
 	case r.Last.IsZero():
 		return "no events yet"
-	case r.Deaf:
+	case r.Stalled:
 		return fmt.Sprintf("no events for %s, usually every %s", span(r.Quiet), span(r.Usual))
 	case !r.Known:
 		return fmt.Sprintf("last event %s ago; too few to know the rhythm", span(r.Quiet))

@@ -62,7 +62,7 @@ func TestJudge(t *testing.T) {
 		{"all at once", slices.Repeat([]time.Time{noon}, 30), noon.Add(time.Minute), false, "last event 1 min ago, usually every under 1 s"},
 	} {
 		r := Judge(c.times, c.now)
-		if r.Deaf != c.deaf || r.String() != c.text {
+		if r.Stalled != c.deaf || r.String() != c.text {
 			t.Errorf("%s: %+v %q, want %q", c.name, r, r, c.text)
 		}
 	}
@@ -78,7 +78,7 @@ func TestJudgeRandomStream(t *testing.T) {
 		next := last.Add(time.Duration(rnd.ExpFloat64() * float64(4*time.Minute)))
 		if len(times) > 200 {
 			r := Judge(times[len(times)-200:], next.Add(-time.Nanosecond))
-			if r.Deaf {
+			if r.Stalled {
 				alarms++
 			}
 			limit = max(limit, r.Limit)

@@ -92,7 +92,7 @@ func (w *fickle) ProbeUpload(context.Context, api.Upload) api.Probe {
 	return api.Probe{Kind: api.ActUploadDocument, Before: slices.Clone(w.files), Whole: true}
 }
 
-func (w *fickle) Look(ctx context.Context, p api.Probe) (api.Sight, error) {
+func (w *fickle) Look(ctx context.Context, p api.Probe) (api.Observation, error) {
 	s, err := w.look(p)
 	if s.Shown {
 		if err := w.jobs.Settled(ctx, p, api.Outcome{Verdict: api.Done, Found: s.File}); err != nil {
@@ -102,17 +102,17 @@ func (w *fickle) Look(ctx context.Context, p api.Probe) (api.Sight, error) {
 	return s, err
 }
 
-func (w *fickle) look(p api.Probe) (api.Sight, error) {
+func (w *fickle) look(p api.Probe) (api.Observation, error) {
 	if rapid.IntRange(0, 4).Draw(w.t, "look fails") == 0 {
-		return api.Sight{}, &api.Error{Kind: api.Unavailable, Public: "no answer"}
+		return api.Observation{}, &api.Error{Kind: api.Unavailable, Public: "no answer"}
 	}
 	switch p.Kind {
 	case api.ActRemoveDocument:
-		return api.Sight{Shown: !slices.Contains(w.docs, p.GUID)}, nil
+		return api.Observation{Shown: !slices.Contains(w.docs, p.GUID)}, nil
 	case api.ActAttachDocument:
-		return api.Sight{Shown: slices.Contains(w.docs, p.GUID)}, nil
+		return api.Observation{Shown: slices.Contains(w.docs, p.GUID)}, nil
 	}
-	var s api.Sight
+	var s api.Observation
 	for _, f := range w.files {
 		if !slices.Contains(p.Before, f) {
 			s.Candidates = append(s.Candidates, f)

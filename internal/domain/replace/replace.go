@@ -97,13 +97,13 @@ type Client interface {
 	RemoveDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error)
 	UploadDocument(ctx context.Context, u api.Upload) (api.CustomerFile, error)
 	ProbeUpload(ctx context.Context, u api.Upload) api.Probe
-	Look(ctx context.Context, p api.Probe) (api.Sight, error)
+	Look(ctx context.Context, p api.Probe) (api.Observation, error)
 	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
 }
 
-// Witness proves that a process which took a step has ended, and whether it began
+// SendProof proves that a process which took a step has ended, and whether it began
 // to send.
-type Witness interface {
+type SendProof interface {
 	// Hold marks this process as runner until release is called or it ends.
 	Hold(runner string) (release func(), ok bool)
 	// Gone reports that a runner, which began a step at asked, has ended; false when
@@ -127,7 +127,7 @@ type Jobs struct {
 	// a person is asked.
 	LateAfter time.Duration
 	// Witness proves that a call was never sent; nil: nothing does.
-	Witness Witness
+	Witness SendProof
 	// OnStep is told about every step; may be nil.
 	OnStep func(Job)
 }

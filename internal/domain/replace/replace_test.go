@@ -79,18 +79,18 @@ func (w *world) ProbeUpload(_ context.Context, u api.Upload) api.Probe {
 	return p
 }
 
-func (w *world) Look(_ context.Context, p api.Probe) (api.Sight, error) {
+func (w *world) Look(_ context.Context, p api.Probe) (api.Observation, error) {
 	if w.blind {
-		return api.Sight{}, &api.Error{Kind: api.Unavailable, Public: "No answer."}
+		return api.Observation{}, &api.Error{Kind: api.Unavailable, Public: "No answer."}
 	}
 	_, is := w.op().Document(p.GUID)
 	switch p.Kind {
 	case api.ActRemoveDocument:
-		return api.Sight{Shown: !is}, nil
+		return api.Observation{Shown: !is}, nil
 	case api.ActAttachDocument:
-		return api.Sight{Shown: is}, nil
+		return api.Observation{Shown: is}, nil
 	}
-	var s api.Sight
+	var s api.Observation
 	for _, f := range w.files {
 		if !slices.Contains(p.Before, string(f.ID)) {
 			s.Candidates = append(s.Candidates, string(f.ID))

@@ -214,8 +214,8 @@ func TestEcho(t *testing.T) {
 	if _, err := others.Core.Exec(ctx, "CREATE TABLE echo_test (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
-	stamp := func(st *store.Store) store.Stamp {
-		at, ok := st.Stamp(ctx)
+	stamp := func(st *store.Store) store.Version {
+		at, ok := st.Version(ctx)
 		if !ok {
 			t.Fatal("no stamp")
 		}
@@ -236,24 +236,24 @@ func TestEcho(t *testing.T) {
 	before, seen := stamp(mine), stamp(others)
 	beat()
 	after := stamp(mine)
-	if after == before || mine.Echo(before) != after {
+	if after == before || mine.OwnWrites(before) != after {
 		t.Error("the own sign of life is news")
 	}
-	if stamp(others) == seen || others.Echo(seen) != seen {
+	if stamp(others) == seen || others.OwnWrites(seen) != seen {
 		t.Error("another's sign of life is no news")
 	}
-	if mine.Echo(after) != after {
+	if mine.OwnWrites(after) != after {
 		t.Error("an echo of nothing")
 	}
 	write()
 	beat()
-	if now := stamp(mine); mine.Echo(after) == now {
+	if now := stamp(mine); mine.OwnWrites(after) == now {
 		t.Error("a write before it is not seen")
 	}
 	before = stamp(mine)
 	beat()
 	write()
-	if now := stamp(mine); mine.Echo(before) == now {
+	if now := stamp(mine); mine.OwnWrites(before) == now {
 		t.Error("a write behind it is not seen")
 	}
 }

@@ -55,7 +55,7 @@ func (s *Approvals) Update(ctx context.Context, scope, requester, target string,
 		}
 		ids := map[string]bool{}
 		for i := range known {
-			known[i].Cut(now)
+			known[i].LimitTimes(now)
 			ids[known[i].ID] = true
 		}
 		changed, err := change(now, known)
@@ -84,7 +84,7 @@ func (s *Approvals) Decide(ctx context.Context, scope, id string, from approval.
 		if r, err = s.one(ctx, tx, scope, id); err != nil {
 			return false, err
 		}
-		r.Cut(now)
+		r.LimitTimes(now)
 		if r.State != from || !now.Before(r.Expires) {
 			return false, approval.ErrState
 		}
@@ -120,7 +120,7 @@ func (s *Approvals) Lapse(ctx context.Context, scope string) ([]approval.Request
 			return false, err
 		}
 		for _, r := range due {
-			if !r.Cut(now) {
+			if !r.LimitTimes(now) {
 				r.State = approval.Lapsed
 				gone = append(gone, r)
 			}

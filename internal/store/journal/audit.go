@@ -104,8 +104,8 @@ func insertAudit(ctx context.Context, tx *store.Tx, r audit.Row) error {
 			return err
 		}
 	}
-	if r.Point != nil {
-		return putPoint(ctx, tx, *r.Point)
+	if r.Checkpoint != nil {
+		return putPoint(ctx, tx, *r.Checkpoint)
 	}
 	return nil
 }

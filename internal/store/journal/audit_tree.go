@@ -28,7 +28,7 @@ func putNode(ctx context.Context, tx *store.Tx, n audit.Node) error {
 	return err
 }
 
-func putPoint(ctx context.Context, tx *store.Tx, p audit.Point) error {
+func putPoint(ctx context.Context, tx *store.Tx, p audit.StoredCheckpoint) error {
 	_, err := tx.Exec(ctx, `INSERT INTO audit_signed (key, n, note) VALUES (?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET n = excluded.n, note = excluded.note WHERE excluded.n > audit_signed.n`, p.Key, p.N, p.Note)
 	return err
@@ -58,21 +58,21 @@ func (s *Audit) TreeSize(ctx context.Context) (count, last int64, err error) {
 }
 
 // Points returns the newest checkpoint of each key.
-func (s *Audit) Points(ctx context.Context) ([]audit.Point, error) {
-	return store.List(ctx, s.db, func(scan store.Scan) (p audit.Point, err error) {
+func (s *Audit) Points(ctx context.Context) ([]audit.StoredCheckpoint, error) {
+	return store.List(ctx, s.db, func(scan store.Scan) (p audit.StoredCheckpoint, err error) {
 		err = scan(&p.Key, &p.N, &p.Note)
 		return p, err
 	}, "SELECT key, n, note FROM audit_signed ORDER BY key")
 }
 
 // PutPoint stores a checkpoint unless the key has a newer one.
-func (s *Audit) PutPoint(ctx context.Context, p audit.Point) error {
+func (s *Audit) PutPoint(ctx context.Context, p audit.StoredCheckpoint) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error { return putPoint(ctx, tx, p) })
 }
 
-// Side returns the head and the intents without an outcome, in one snapshot.
-func (s *Audit) Side(ctx context.Context) (audit.Side, error) {
-	side := audit.Side{Head: audit.Head{Hash: strings.Repeat("0", 64)}, Open: map[string]int64{}}
+// Derived returns the head and the intents without an outcome, in one snapshot.
+func (s *Audit) Derived(ctx context.Context) (audit.Derived, error) {
+	side := audit.Derived{Head: audit.Head{Hash: strings.Repeat("0", 64)}, Open: map[string]int64{}}
 	err := store.Each(ctx, s.db, func(scan store.Scan) error {
 		var at int64
 		var uid sql.NullString

@@ -36,7 +36,7 @@ func (u *Unsettled) Add(ctx context.Context, r followup.Row) error {
 	}
 	_, err = u.db.Exec(ctx, `INSERT INTO unsettled (ref, context, object_id, state, body, sent_us, looked_us, next_us, looks)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (ref) DO NOTHING`,
-		r.Ref, u.context, r.ID, string(r.State), body, r.Sent.UnixMicro(), orZero(r.Looked), r.Next.UnixMicro(), r.Looks)
+		r.Ref, u.context, r.ID, string(r.State), body, r.Sent.UnixMicro(), orZero(r.Looked), r.Next.UnixMicro(), r.Reads)
 	return err
 }
 
@@ -52,7 +52,7 @@ func orZero(t time.Time) int64 {
 func (u *Unsettled) Move(ctx context.Context, was, r followup.Row) (bool, error) {
 	n, err := store.Affected(u.db.Exec(ctx, `UPDATE unsettled SET state = ?, looked_us = ?, next_us = ?, looks = ?
 		WHERE ref = ? AND state = ? AND next_us = ? AND looks = ?`,
-		string(r.State), orZero(r.Looked), r.Next.UnixMicro(), r.Looks, was.Ref, string(was.State), was.Next.UnixMicro(), was.Looks))
+		string(r.State), orZero(r.Looked), r.Next.UnixMicro(), r.Reads, was.Ref, string(was.State), was.Next.UnixMicro(), was.Reads))
 	return n == 1, err
 }
 
@@ -67,7 +67,7 @@ func (u *Unsettled) Rows(ctx context.Context) ([]followup.Row, error) {
 	return store.List(ctx, u.db, func(scan store.Scan) (r followup.Row, err error) {
 		var sent, looked, next int64
 		r.Write, err = decode[followup.Write](func(body ...any) error {
-			return scan(append(body, &r.Ref, (*string)(&r.State), &sent, &looked, &next, &r.Looks)...)
+			return scan(append(body, &r.Ref, (*string)(&r.State), &sent, &looked, &next, &r.Reads)...)
 		})
 		r.Sent, r.Looked, r.Next = fromMicros(sent), fromMicros(looked), fromMicros(next)
 		return r, err

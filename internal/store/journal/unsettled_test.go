@@ -38,7 +38,7 @@ func TestUnsettledRows(t *testing.T) {
 			t.Errorf("another account sees %v %v", strangers, err)
 		}
 		next := got[0]
-		next.State, next.Looked, next.Looks, next.Next = followup.Unknown, now, 1, now.Add(time.Hour)
+		next.State, next.Looked, next.Reads, next.Next = followup.Unknown, now, 1, now.Add(time.Hour)
 		if won, err := rows.Move(ctx, got[0], next); err != nil || !won {
 			t.Fatal(won, err)
 		}
@@ -48,7 +48,7 @@ func TestUnsettledRows(t *testing.T) {
 		if err := other.Forget(ctx, "r1"); err != nil {
 			t.Fatal(err)
 		}
-		if got, err = rows.Rows(ctx); err != nil || len(got) != 1 || got[0].State != followup.Unknown || !got[0].Looked.Equal(now) || got[0].Looks != 1 {
+		if got, err = rows.Rows(ctx); err != nil || len(got) != 1 || got[0].State != followup.Unknown || !got[0].Looked.Equal(now) || got[0].Reads != 1 {
 			t.Errorf("%+v %v", got, err)
 		}
 		if err := rows.Forget(ctx, "r1"); err != nil {

@@ -71,15 +71,15 @@ func decodeOp(body []byte) (o api.Operation, err error) {
 
 func micros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// Look notes that a person has seen the operation ("" for the list).
-func (x *Index) Look(ctx context.Context, person, opid string, at time.Time) error {
+// MarkSeen notes that a person has seen the operation ("" for the list).
+func (x *Index) MarkSeen(ctx context.Context, person, opid string, at time.Time) error {
 	_, err := x.db.Exec(ctx, `INSERT INTO index_look (scope, person, opid, at_us) VALUES (?, ?, ?, ?)
 		ON CONFLICT (scope, person, opid) DO UPDATE SET at_us = excluded.at_us WHERE excluded.at_us > index_look.at_us`, x.scope, person, opid, at.UnixMicro())
 	return err
 }
 
-// LastLook is when the person last saw the operation; the zero time for never.
-func (x *Index) LastLook(ctx context.Context, person, opid string) (time.Time, error) {
+// LastSeen is when the person last saw the operation; the zero time for never.
+func (x *Index) LastSeen(ctx context.Context, person, opid string) (time.Time, error) {
 	at, _, err := store.Find[int64](ctx, x.q, "SELECT at_us FROM index_look WHERE scope = ? AND person = ? AND opid = ?", x.scope, person, opid)
 	return sight(at), err
 }

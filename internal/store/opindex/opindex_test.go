@@ -85,7 +85,7 @@ func TestIndexAnswersLikeThePredicate(t *testing.T) {
 			c := questionGen(ops).Example(seed)
 			e := parse(t, c.filter)
 			if seed%2 == 1 {
-				e = e.Covered()
+				e = e.Masked()
 			}
 			var want []api.Operation
 			for _, o := range ops {

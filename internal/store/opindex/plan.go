@@ -317,9 +317,9 @@ func (x *Index) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now tim
 	case "party":
 		return filter.Any(in("source"), in("destination"))
 	case "reference":
-		return open(l, filter.HiddenReference, l.Column(x.engine, "o.reference", now))
+		return open(l, filter.MaskedReference, l.Column(x.engine, "o.reference", now))
 	case "comment":
-		return open(l, filter.HiddenComment, l.Column(x.engine, "o.comment", now))
+		return open(l, filter.MaskedComment, l.Column(x.engine, "o.comment", now))
 	case "doc":
 		var alts []filter.Cond
 		for _, v := range l.Values {
@@ -329,10 +329,10 @@ func (x *Index) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now tim
 	case "":
 		want := l.Values[0].Text
 		id := filter.Cond{SQL: "o.opid_fold = ?", Args: []any{filter.Fold(want)}}
-		if l.Conceals(l.Values[0]) {
+		if l.Masks(l.Values[0]) {
 			id = filter.False
 		}
-		return filter.Any(open(l, filter.HiddenReference, l.Column(x.engine, "o.reference", now)), open(l, filter.HiddenComment, l.Column(x.engine, "o.comment", now)),
+		return filter.Any(open(l, filter.MaskedReference, l.Column(x.engine, "o.reference", now)), open(l, filter.MaskedComment, l.Column(x.engine, "o.comment", now)),
 			x.docCond(l, want), id, in("customer"), in("source"), in("destination"))
 	}
 	var match []kind
@@ -360,12 +360,12 @@ func (x *Index) docCond(l *filter.Leaf, v string) filter.Cond {
 	if l.Op == filter.Eq {
 		want = filter.Joined(v)
 	}
-	return open(l, filter.HiddenDocs, filter.Cond{SQL: x.engine.Instr + "(o.doc_text, ?) > 0", Args: []any{want}})
+	return open(l, filter.MaskedDocs, filter.Cond{SQL: x.engine.Instr + "(o.doc_text, ?) > 0", Args: []any{want}})
 }
 
 // open is c, for covered leaves only where the mask hides nothing in the text.
-func open(l *filter.Leaf, text filter.Hidden, c filter.Cond) filter.Cond {
-	if !l.Covered {
+func open(l *filter.Leaf, text filter.MaskedText, c filter.Cond) filter.Cond {
+	if !l.Masked {
 		return c
 	}
 	return filter.All(filter.Cond{SQL: "(o.hidden & ?) = 0", Args: []any{int64(text)}}, c)

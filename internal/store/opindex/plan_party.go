@@ -86,14 +86,14 @@ func (x *Index) partyCond(l *filter.Leaf, words bool) filter.Cond {
 			want = whole
 		}
 		text := "p.body"
-		if l.Covered {
+		if l.Masked {
 			text = "p.shown"
 		}
 		c := filter.Cond{SQL: x.engine.Instr + "(" + text + ", ?) > 0", Args: []any{want}}
-		if !l.Conceals(v) {
+		if !l.Masks(v) {
 			c = filter.Cond{SQL: c.SQL + " OR " + x.engine.Instr + "(p.ids, ?) > 0", Args: []any{want, whole}}
 		}
-		if in, ok := x.narrow(v.Text); ok && words && !(l.Covered && strings.Contains(v.Text, mask.Dot)) {
+		if in, ok := x.narrow(v.Text); ok && words && !(l.Masked && strings.Contains(v.Text, mask.Dot)) {
 			c = filter.All(in, c)
 		}
 		alts = append(alts, c)

@@ -81,7 +81,7 @@ type opRow struct {
 	digest                           int64
 	amountKey, receivedKey, feeKey   string
 	reference, comment, docText      string
-	hidden                           filter.Hidden
+	hidden                           filter.MaskedText
 	raw                              []byte
 	owed                             bool
 	kindN, customerN, sourceN, destN int64
@@ -141,7 +141,7 @@ func newRow(e index.Entry) (r opRow, ok bool, err error) {
 		created: o.CreatedAt.UnixMicro(), updated: o.UpdatedAt.UnixMicro(), updatedNs: int64(o.UpdatedAt.Nanosecond() % 1000),
 		docs:      int64(len(o.Documents)),
 		amountKey: filter.MoneyKey(o.SourceAmount.Sum), receivedKey: filter.MoneyKey(o.DestinationAmount.Sum), feeKey: filter.MoneyKey(o.CommissionAmount.Sum),
-		reference: filter.Fold(string(o.Reference)), comment: filter.Fold(string(o.Comment)), docText: filter.JoinTexts(filter.DocTexts(o.Documents)), hidden: filter.HiddenIn(o),
+		reference: filter.Fold(string(o.Reference)), comment: filter.Fold(string(o.Comment)), docText: filter.JoinTexts(filter.DocTexts(o.Documents)), hidden: filter.MaskedIn(o),
 		customer: customerParty(o.Customer), source: sideParty(o.Source), destination: sideParty(o.Destination),
 	}
 	if e.Origin == index.Hook { // no sight; the moment that it tells of is the most that a new row can have
@@ -225,7 +225,7 @@ func customerParty(c api.CustomerRef) party {
 
 func sideParty(s api.Party) party {
 	return party{name: filter.Clean(string(s.Name())), body: filter.JoinTexts(filter.PartyTexts(s)), ids: filter.JoinTexts(filter.PartyIDs(s)),
-		shown: func() string { return filter.JoinTexts(filter.ShownTexts(s)) }}.keyed()
+		shown: func() string { return filter.JoinTexts(filter.MaskedPartyTexts(s)) }}.keyed()
 }
 
 // values are the columns of index_op, in the order of opColumns.

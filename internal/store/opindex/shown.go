@@ -107,12 +107,12 @@ func (x *Index) fillHidden(ctx context.Context) error {
 }
 
 func (x *Index) hide(ctx context.Context, ns []int64) error {
-	found := map[int64]filter.Hidden{}
+	found := map[int64]filter.MaskedText{}
 	err := store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
 		var n int64
 		var reference, comment, docs string
 		err := scan(&n, &reference, &comment, &docs)
-		if h := filter.HiddenTexts(reference, comment, docs); h != 0 && err == nil {
+		if h := filter.MaskedTexts(reference, comment, docs); h != 0 && err == nil {
 			found[n] = h
 		}
 		return err

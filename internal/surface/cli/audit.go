@@ -118,7 +118,7 @@ func (r *root) printRecords(page audit.Page) error {
 }
 
 // said is a text of a record as one safe line.
-func said(s string) string { return audit.Reading(s).Line(300) }
+func said(s string) string { return audit.Unquote(s).Line(300) }
 
 // recordJSON is a record with its hash; one that is damaged may be no JSON.
 func recordJSON(e audit.Entry) json.RawMessage {

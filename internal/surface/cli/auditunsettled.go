@@ -73,7 +73,7 @@ func (r *root) printUnsettled(rows []followup.Row) error {
 	list := make([]unsettledJSON, 0, len(rows))
 	for _, row := range rows {
 		x := unsettledJSON{Ref: row.Ref, What: string(row.Kind), Object: row.Object, ID: row.ID, Item: row.Item, Name: row.Name, Who: row.Who,
-			Sent: row.Sent, Looks: row.Looks, State: string(followup.Unknown), Advice: remedy.Command(&api.Error{Remedy: row.Advice()})}
+			Sent: row.Sent, Looks: row.Reads, State: string(followup.Unknown), Advice: remedy.Command(&api.Error{Remedy: row.Advice()})}
 		if row.State == followup.NotSeen {
 			x.State = string(followup.NotSeen)
 		} else {

@@ -116,7 +116,7 @@ func (r *root) verifyFiles(in auditFiles) error {
 	if err != nil {
 		return err
 	}
-	rep, err := audit.VerifyLog(logs, audit.Beside{Checkpoints: points, Keys: keys, Witnesses: witnesses})
+	rep, err := audit.VerifyLog(logs, audit.VerifyInput{Checkpoints: points, Keys: keys, Witnesses: witnesses})
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (r *root) doctor(ctx context.Context, opt app.Options, depth app.Depth) err
 	return nil
 }
 
-var healthSigns = map[app.Health]string{app.Healthy: "✓ ok     ", app.Warned: "! warning", app.Sick: "✗ failed ", app.Skipped: "– skipped"}
+var healthSigns = map[app.Health]string{app.Healthy: "✓ ok     ", app.Warned: "! warning", app.Failed: "✗ failed ", app.Skipped: "– skipped"}
 
 func (r *root) printFinding(f app.Finding) {
 	line := f.Text

@@ -61,7 +61,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	feed := newFeed(ctx, a, folk)
 	defer feed.close()
 	told := api.WithAnnouncements(ctx, func(op, said string) {
-		feed.put("announced "+op, ui.Toast{Kind: ui.Warned, Text: api.Announcement(op, said)})
+		feed.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
 	})
 	shell := ui.New(shellOptions(told, a, who, opt, feed, func(seq string) error {
 		select {
@@ -85,7 +85,7 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 	d := &desk{App: a, Client: a.Client, feed: feed, shared: opt.Shared}
 	return ui.Options{
 		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: d.screen,
-		Feeds: []tea.Cmd{feed.next, newEar(ctx, a, feed.wait).start}, Veil: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
+		Feeds: []tea.Cmd{feed.next, newEar(ctx, a, feed.wait).start}, IdleLock: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
 		Reveal: reveal(a), OnPlace: feed.folk.moved, OnBarred: denied(ctx, a.Audit, who),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
 	}
@@ -185,7 +185,7 @@ func about(a *app.App, who api.Actor) ui.About {
 	if who.Via != "ssh" {
 		person = ""
 	}
-	return ui.About{Context: a.Context.Name, Ground: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role)}
+	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role)}
 }
 
 func themeFor(a *app.App, opt Options) *theme.Theme {

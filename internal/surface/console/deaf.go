@@ -53,7 +53,7 @@ func (e *ear) next() tea.Msg {
 		if !e.toldOnce || facts.State != e.told.State || facts.Rejected != e.told.Rejected || facts.Waiting != e.told.Waiting {
 			was := e.told.State
 			e.told, e.toldOnce = facts, true
-			return ui.Fed{Msg: news(facts, was, rhythm), Next: e.later(again)}
+			return ui.StreamMsg{Msg: news(facts, was, rhythm), Next: e.later(again)}
 		}
 		if !e.wait(e.ctx, again) {
 			return nil
@@ -72,13 +72,13 @@ func (e *ear) later(d time.Duration) tea.Cmd {
 }
 
 // news is what the header gets, and a notice when the feed went deaf or came back.
-func news(facts ui.FeedFacts, was string, r receiver.Rhythm) ui.Msgs {
-	out := ui.Msgs{facts}
+func news(facts ui.FeedFacts, was string, r receiver.Rhythm) ui.BatchMsg {
+	out := ui.BatchMsg{facts}
 	switch {
 	case facts.State == "deaf" && was != "deaf":
-		out = append(out, ui.Toast{Kind: ui.Warned, Text: "The webhook feed may be deaf: " + r.String() + ". What is shown may be out of date; 7 opens Events."})
+		out = append(out, ui.Toast{Level: ui.Warning, Text: "The webhook feed may be deaf: " + r.String() + ". What is shown may be out of date; 7 opens Events."})
 	case was == "deaf" && facts.State == "live":
-		out = append(out, ui.Toast{Kind: ui.Done, Text: "Webhook events arrive again."})
+		out = append(out, ui.Toast{Level: ui.Success, Text: "Webhook events arrive again."})
 	}
 	return out
 }
@@ -109,7 +109,7 @@ func (e *ear) listen() (facts ui.FeedFacts, r receiver.Rhythm, again time.Durati
 	switch {
 	case r.Last.IsZero(), !e.listens && r.Quiet > forgotten:
 		return facts, r, deafLearn
-	case r.Deaf:
+	case r.Stalled:
 		facts.State = "deaf"
 		return facts, r, deafCheck
 	}

@@ -51,7 +51,7 @@ func (i *inbox) deliver(n int) {
 }
 
 // hears runs an ear until its next news, at most for d.
-func hears(t *testing.T, next func() any, d time.Duration) (ui.Msgs, func() any) {
+func hears(t *testing.T, next func() any, d time.Duration) (ui.BatchMsg, func() any) {
 	t.Helper()
 	got := make(chan any, 1)
 	go func() { got <- next() }()
@@ -60,8 +60,8 @@ func hears(t *testing.T, next func() any, d time.Duration) (ui.Msgs, func() any)
 		if m == nil {
 			return nil, nil
 		}
-		fed := m.(ui.Fed)
-		return fed.Msg.(ui.Msgs), func() any { return fed.Next() }
+		fed := m.(ui.StreamMsg)
+		return fed.Msg.(ui.BatchMsg), func() any { return fed.Next() }
 	case <-time.After(d):
 		t.Fatalf("nothing in %s", d)
 		return nil, nil
@@ -149,7 +149,7 @@ func TestEarHearsTrouble(t *testing.T) {
 		next := func() any { return e.next() }
 		step := func(d time.Duration, rejected, waiting int64) {
 			t.Helper()
-			var msgs ui.Msgs
+			var msgs ui.BatchMsg
 			msgs, next = hears(t, next, d)
 			if f := msgs[0].(ui.FeedFacts); f.Rejected != rejected || f.Waiting != waiting || len(msgs) != 1 {
 				t.Fatalf("%+v", msgs)

@@ -31,7 +31,7 @@ import (
 const (
 	lookEvery  = time.Second            // whether the store was written to
 	lookAnyway = time.Minute            // at the store, for what changes by time; half of what a process counts as alive
-	lookHere   = presence.Lapse * 2 / 3 // on an operation or a customer, so that others go on to see it
+	lookHere   = presence.Expiry * 2 / 3 // on an operation or a customer, so that others go on to see it
 	maxNews    = 512                    // that wait to be drawn
 )
 
@@ -58,7 +58,7 @@ type feed struct {
 
 	session  ui.SessionFacts // as told last; touched by look only
 	told     int             // numbers news that must not replace each other
-	stamp    store.Stamp     // of the store when it was looked at last
+	stamp    store.Version     // of the store when it was looked at last
 	looked   time.Time
 	glanced  time.Time
 	moving   bool          // the session changes by itself, second by second
@@ -124,11 +124,11 @@ func (f *feed) changed(op api.Operation, origin string) {
 // the person whose write it was, and every screen that shows its object.
 func (f *feed) settled(s followup.Settled) {
 	if approval.SameName(s.Row.Who, f.folk.who.Name) {
-		kind := ui.Warned
+		kind := ui.Warning
 		if s.Outcome.Verdict == api.Done {
-			kind = ui.Done
+			kind = ui.Success
 		}
-		f.put("settled "+s.Row.Ref, ui.Toast{Kind: kind, Text: untrusted.Text(strings.TrimSpace(s.Sentence() + " " + remedy.Screen(&api.Error{Remedy: s.Advice()}))).Line(300)})
+		f.put("settled "+s.Row.Ref, ui.Toast{Level: kind, Text: untrusted.Text(strings.TrimSpace(s.Sentence() + " " + remedy.Screen(&api.Error{Remedy: s.Advice()}))).Line(300)})
 	}
 	switch s.Row.Object {
 	case "operation":
@@ -159,10 +159,10 @@ func (f *feed) put(key string, msg any) {
 	}
 }
 
-func (f *feed) take() ui.Msgs {
+func (f *feed) take() ui.BatchMsg {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out ui.Msgs
+	var out ui.BatchMsg
 	for _, k := range f.order {
 		out = append(out, f.waiting[k])
 	}
@@ -187,12 +187,12 @@ func (f *feed) next() tea.Msg {
 	soon := func() { timer.Reset(max(lookEvery-f.app.Now().Sub(f.glanced), 0)) }
 	for {
 		if news := f.take(); len(news) > 0 {
-			return ui.Fed{Msg: news, Next: f.next}
+			return ui.StreamMsg{Msg: news, Next: f.next}
 		}
 		select {
 		case <-f.wake:
 		case <-f.written:
-			if stamp, tells := f.app.Store.Stamp(context.WithoutCancel(f.ctx)); tells && f.known(stamp) {
+			if stamp, tells := f.app.Store.Version(context.WithoutCancel(f.ctx)); tells && f.known(stamp) {
 				break
 			}
 			f.changes() // rows must not wait for their turn
@@ -236,7 +236,7 @@ func (f *feed) rest() time.Duration {
 // person went elsewhere, what was seen changes by itself, or it is long ago. A
 // store that cannot tell whether it was written to is looked at every time.
 func (f *feed) glance() {
-	stamp, tells := f.app.Store.Stamp(context.WithoutCancel(f.ctx))
+	stamp, tells := f.app.Store.Version(context.WithoutCancel(f.ctx))
 	now := f.app.Now()
 	age := now.Sub(f.looked)
 	f.glanced = now
@@ -258,8 +258,8 @@ func (f *feed) glance() {
 
 // known reports whether the store is as it was looked at last, but for this
 // process's sign of life.
-func (f *feed) known(stamp store.Stamp) bool {
-	if stamp != f.stamp && stamp == f.app.Store.Echo(f.stamp) {
+func (f *feed) known(stamp store.Version) bool {
+	if stamp != f.stamp && stamp == f.app.Store.OwnWrites(f.stamp) {
 		f.stamp = stamp
 	}
 	return stamp == f.stamp

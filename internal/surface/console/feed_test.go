@@ -37,14 +37,14 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 		f.glance()
 		return !f.looked.Equal(before)
 	}
-	before, tells := a.Store.Stamp(t.Context())
+	before, tells := a.Store.Version(t.Context())
 	if !tells {
 		t.Fatal("the store has no stamp")
 	}
 	if f.glance(); f.looked.IsZero() {
 		t.Fatal("it does not look at first")
 	}
-	if after, _ := a.Store.Stamp(t.Context()); after == before {
+	if after, _ := a.Store.Version(t.Context()); after == before {
 		t.Fatal("the first look gives no sign of life")
 	}
 	if looks() {

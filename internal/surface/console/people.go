@@ -25,7 +25,7 @@ import (
 type people struct {
 	app     *app.App
 	who     api.Actor
-	board   *presence.Board
+	board   *presence.Presence
 	opens   string // what is typed to see requests; "": the keys that open them
 	greeted bool   // what is told at the start was told elsewhere
 
@@ -163,11 +163,11 @@ func (p *people) requests(ctx context.Context) []any {
 
 // mayDecide reports whether a request waits for this person.
 func (p *people) mayDecide(r approval.Request) bool {
-	return r.State == approval.Open && approval.Bars(p.who, r.Requester) == nil && p.who.Role.May(api.MayApprove)
+	return r.State == approval.Open && approval.WhyNotSecond(p.who, r.Requester) == nil && p.who.Role.May(api.MayApprove)
 }
 
 func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
-	mine := approval.Asked(p.who, r)
+	mine := approval.IsRequester(p.who, r)
 	what, keys := untrusted.Text(r.Act.Summary).Line(100), keymap.New()
 	by := "somebody"
 	if r.Decider != nil {
@@ -175,13 +175,13 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	}
 	switch {
 	case p.mayDecide(r):
-		return ui.Toast{Kind: ui.Warned, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for a second person: " + what + ". " + cmp.Or(p.opens, press(keys.Global.Audit)+" then "+press(keys.Audit.Approvals)) + " shows it."}, true
+		return ui.Toast{Level: ui.Warning, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for a second person: " + what + ". " + cmp.Or(p.opens, press(keys.Global.Audit)+" then "+press(keys.Audit.Approvals)) + " shows it."}, true
 	case first || !mine:
 		return ui.Toast{}, false
 	case r.State == approval.Approved:
-		return ui.Toast{Kind: ui.Done, Text: by + " approved: " + what + ". Do it again to send it."}, true
+		return ui.Toast{Level: ui.Success, Text: by + " approved: " + what + ". Do it again to send it."}, true
 	case r.State == approval.Denied:
-		return ui.Toast{Kind: ui.Refused, Text: by + " denied: " + what + ". " + untrusted.Text(r.Comment).Line(100)}, true
+		return ui.Toast{Level: ui.Denied, Text: by + " denied: " + what + ". " + untrusted.Text(r.Comment).Line(100)}, true
 	}
 	return ui.Toast{}, false
 }
@@ -218,10 +218,10 @@ func reveal(a *app.App) func(context.Context, ui.Place) error {
 func reminders(ctx context.Context, a *app.App) []any {
 	var out []any
 	if line := greeting(a); line != "" {
-		out = append(out, ui.Toast{Kind: ui.Told, Text: line})
+		out = append(out, ui.Toast{Level: ui.Info, Text: line})
 	}
 	if left := unfinished(ctx, a, press(keymap.New().Global.Palette)+" and “all customers”"); len(left) > 0 { // one notice: a second one would take the first one's place
-		out = append(out, ui.Toast{Kind: ui.Warned, Text: strings.Join(left, " ")})
+		out = append(out, ui.Toast{Level: ui.Warning, Text: strings.Join(left, " ")})
 	}
 	return out
 }

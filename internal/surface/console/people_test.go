@@ -24,7 +24,7 @@ func TestWhoseRequest(t *testing.T) {
 		t.Errorf("%v %v", toast, told)
 	}
 	mine := approval.Request{State: approval.Approved, Requester: approval.Person{Name: "Ana ", UID: "1001", Host: "here"}, Decider: &approval.Person{Name: "bo"}}
-	if toast, told := p.toast(mine, false); !told || toast.Kind != ui.Done {
+	if toast, told := p.toast(mine, false); !told || toast.Level != ui.Success {
 		t.Errorf("%v %v", toast, told)
 	}
 }
@@ -82,11 +82,11 @@ func TestPresenceIsSeenAtOnce(t *testing.T) {
 		go func() {
 			defer close(seen)
 			for {
-				fed, is := f.next().(ui.Fed)
+				fed, is := f.next().(ui.StreamMsg)
 				if !is {
 					return
 				}
-				for _, m := range fed.Msg.(ui.Msgs) {
+				for _, m := range fed.Msg.(ui.BatchMsg) {
 					if p, is := m.(ui.Presence); is {
 						seen <- p
 					}

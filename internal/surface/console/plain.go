@@ -63,7 +63,7 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	feed := newFeed(ctx, a, folk)
 	defer feed.close()
 	told := api.WithAnnouncements(ctx, func(op, said string) {
-		feed.put("announced "+op, ui.Toast{Kind: ui.Warned, Text: api.Announcement(op, said)})
+		feed.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
 	})
 	n := &plainNews{alone: true}
 	host := plain.NewHost(talk, plain.HostOptions{Ground: ground(a, who), Places: plainPlaces, Now: a.Now, Said: n.said, NoFiles: noFiles(ctx),
@@ -175,7 +175,7 @@ type plainNews struct {
 
 func (n *plainNews) said(msg tea.Msg) []string {
 	switch msg := msg.(type) {
-	case ui.Msgs:
+	case ui.BatchMsg:
 		var out []string
 		for _, m := range msg {
 			out = append(out, n.said(m)...)

@@ -279,7 +279,7 @@ func TestSessionAndLimits(t *testing.T) {
 func TestASecondPerson(t *testing.T) {
 	t.Parallel()
 	a := filled(t, `approval = "second_person"`)
-	a.JudgeSSH(func(approval.Person) (api.Role, error) { return api.Operator, nil })
+	a.AuthorizeSSH(func(approval.Person) (api.Role, error) { return api.Operator, nil })
 	op := newest(t, a, 0)
 	asker, _ := sit(t, a, ben, nil)
 	asker.say("open " + string(op.OPID))

@@ -29,7 +29,7 @@ type Shared struct {
 	app *app.App
 
 	mu      sync.Mutex
-	stamp   store.Stamp              // guarded by mu: of the index that answers are about
+	stamp   store.Version              // guarded by mu: of the index that answers are about
 	version int64                    // guarded by mu: likewise
 	windows answers[index.Window]    // guarded by mu
 	counts  answers[int64]           // guarded by mu
@@ -112,7 +112,7 @@ func (c common) Count(ctx context.Context, f filter.OperationExpr) (int64, error
 // current reports whether answers can be shared, and drops those about an
 // earlier state of the index. Only files tell whether they were written to.
 func (s *Shared) current(ctx context.Context) bool {
-	stamp, tells := s.app.Store.Stamp(ctx)
+	stamp, tells := s.app.Store.Version(ctx)
 	if !tells || s.app.Index.Mode() != index.Shared {
 		return false
 	}

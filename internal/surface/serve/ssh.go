@@ -39,7 +39,7 @@ func (s *server) openSSH(ctx context.Context) error {
 	if err != nil {
 		return cannot("[ssh]", err)
 	}
-	s.app.JudgeSSH(func(p approval.Person) (api.Role, error) {
+	s.app.AuthorizeSSH(func(p approval.Person) (api.Role, error) {
 		now, err := keys.AuthorizeAgain(p.Proof, p.Login, p.From)
 		return now.Role, err
 	})

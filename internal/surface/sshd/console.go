@@ -51,7 +51,7 @@ func (w *watch) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 		w.last.Store(int64(time.Since(w.r.began)))
 	case tea.WindowSizeMsg:
 		if line := w.say.Swap(nil); line != nil {
-			toast := ui.Toast{Kind: ui.Warned, Text: *line}
+			toast := ui.Toast{Level: ui.Warning, Text: *line}
 			return tea.BatchMsg{func() tea.Msg { return toast }, func() tea.Msg { return msg }}
 		}
 	case tea.SuspendMsg:

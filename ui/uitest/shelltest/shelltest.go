@@ -26,7 +26,7 @@ const Armed = 400 * time.Millisecond
 type Option func(*ui.Options)
 
 // Production makes the context a production one.
-func Production(o *ui.Options) { o.About.Ground = ui.Production }
+func Production(o *ui.Options) { o.About.Environment = ui.Production }
 
 // ReadOnly makes the context read-only.
 func ReadOnly(o *ui.Options) { o.About.ReadOnly = true }
@@ -47,7 +47,7 @@ func Copies(to *[]string) Option {
 // Options are those of a test context called "stage" at UTC without colours.
 func Options(clock *uitest.Clock, make ui.Factory, start ui.Place, opts ...Option) ui.Options {
 	o := ui.Options{
-		About: ui.About{Context: "stage", Ground: ui.Test, Person: "ana", Role: "operator"},
+		About: ui.About{Context: "stage", Environment: ui.Test, Person: "ana", Role: "operator"},
 		Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()),
 		Make:  make, Start: start, Local: time.UTC, Mask: true,
 		Copy: func(string) error { return nil },

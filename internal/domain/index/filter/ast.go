@@ -50,8 +50,8 @@ type Leaf struct {
 	Kind   Kind
 	Op     Op
 	Values []Value
-	// Covered leaves match only what the mask leaves; see Expr.Covered.
-	Covered bool
+	// Masked leaves match only what the mask leaves; see Expr.Covered.
+	Masked bool
 	index   int
 }
 
@@ -247,13 +247,13 @@ func (e Expr[T]) Parts() []Node {
 	}
 }
 
-// Covered is the filter for a person who may not reveal account numbers: it finds
+// Masked is the filter for a person who may not reveal account numbers: it finds
 // nothing by what the mask takes away, so that nobody can guess a number digit by
 // digit. It prints as e does.
-func (e Expr[T]) Covered() Expr[T] {
+func (e Expr[T]) Masked() Expr[T] {
 	return e.Of(rebuild(e.root, func(l *Leaf) Node {
 		masked := *l
-		masked.Covered = true
+		masked.Masked = true
 		return &masked
 	}))
 }
@@ -261,7 +261,7 @@ func (e Expr[T]) Covered() Expr[T] {
 // For is e as the person in ctx may use it: Covered where they get masked values.
 func (e Expr[T]) For(ctx context.Context) Expr[T] {
 	if mask.Needed(ctx) {
-		return e.Covered()
+		return e.Masked()
 	}
 	return e
 }

@@ -42,10 +42,10 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 		return f.Flag(r, v.Text)
 	}
 	want, texts := Fold(v.Text), f.Strings
-	if l.Covered && f.Masked != nil {
+	if l.Masked && f.Masked != nil {
 		texts = f.Masked
 	}
-	if f.IDs != nil && !l.Conceals(v) && slices.ContainsFunc(f.IDs(r), func(id string) bool { return Fold(id) == want }) {
+	if f.IDs != nil && !l.Masks(v) && slices.ContainsFunc(f.IDs(r), func(id string) bool { return Fold(id) == want }) {
 		return true
 	}
 	return slices.ContainsFunc(texts(r), func(s string) bool {
@@ -62,6 +62,6 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 	})
 }
 
-// Conceals reports whether no identifier may equal v: the leaf is masked, and so
+// Masks reports whether no identifier may equal v: the leaf is masked, and so
 // would v be.
-func (l *Leaf) Conceals(v Value) bool { return l.Covered && mask.Hides(Fold(v.Text)) }
+func (l *Leaf) Masks(v Value) bool { return l.Masked && mask.Changes(Fold(v.Text)) }

@@ -32,7 +32,7 @@ func operationFields() []Field[api.Operation] {
 			Strings: func(o op) []string { return present(string(o.DestinationAmount.Sum.CurrencyCode)) }},
 		Field[op]{Name: "party", Kind: Text, Help: "either side", Example: `party:"oak & iron"`,
 			Strings: func(o op) []string { return append(PartyTexts(o.Source), PartyTexts(o.Destination)...) },
-			Masked:  func(o op) []string { return append(ShownTexts(o.Source), ShownTexts(o.Destination)...) },
+			Masked:  func(o op) []string { return append(MaskedPartyTexts(o.Source), MaskedPartyTexts(o.Destination)...) },
 			IDs:     func(o op) []string { return append(PartyIDs(o.Source), PartyIDs(o.Destination)...) }},
 		Field[op]{Name: "doc", Aliases: []string{"document"}, Kind: Text, Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
 			Strings: func(o op) []string { return DocTexts(o.Documents) }, Masked: func(o op) []string { return open(DocTexts(o.Documents)...) }},
@@ -83,7 +83,7 @@ func catalogued[T any](f field.Field[T]) Field[T] {
 		out.Kind, out.Count = Count, func(r T) int64 { return int64(f.Count(r)) }
 	case field.Party:
 		out.Kind, out.Strings = Text, func(r T) []string { return PartyTexts(f.Party(r)) }
-		out.Masked = func(r T) []string { return ShownTexts(f.Party(r)) }
+		out.Masked = func(r T) []string { return MaskedPartyTexts(f.Party(r)) }
 		out.IDs = func(r T) []string { return PartyIDs(f.Party(r)) }
 	}
 	return out
@@ -141,43 +141,43 @@ func PartyTexts(p api.Party) []string {
 	return present(t...)
 }
 
-// ShownTexts are PartyTexts as the mask leaves them.
-func ShownTexts(p api.Party) []string { return PartyTexts(mask.Value(p)) }
+// MaskedPartyTexts are PartyTexts as the mask leaves them.
+func MaskedPartyTexts(p api.Party) []string { return PartyTexts(mask.Value(p)) }
 
-// Hidden tells in which texts of an operation the mask hides something: none of
+// MaskedText tells in which texts of an operation the mask hides something: none of
 // them is searched for covered leaves.
-type Hidden int64
+type MaskedText int64
 
 // The texts, as bits.
 const (
-	HiddenReference Hidden = 1 << iota
-	HiddenComment
-	HiddenDocs
+	MaskedReference MaskedText = 1 << iota
+	MaskedComment
+	MaskedDocs
 )
 
-// HiddenIn finds them.
-func HiddenIn(o api.Operation) Hidden {
-	return HiddenTexts(string(o.Reference), string(o.Comment), DocTexts(o.Documents)...)
+// MaskedIn finds them.
+func MaskedIn(o api.Operation) MaskedText {
+	return MaskedTexts(string(o.Reference), string(o.Comment), DocTexts(o.Documents)...)
 }
 
-// HiddenTexts finds them in the texts, as they came or folded and joined.
-func HiddenTexts(reference, comment string, docs ...string) Hidden {
-	var h Hidden
-	if mask.Hides(reference) {
-		h |= HiddenReference
+// MaskedTexts finds them in the texts, as they came or folded and joined.
+func MaskedTexts(reference, comment string, docs ...string) MaskedText {
+	var h MaskedText
+	if mask.Changes(reference) {
+		h |= MaskedReference
 	}
-	if mask.Hides(comment) {
-		h |= HiddenComment
+	if mask.Changes(comment) {
+		h |= MaskedComment
 	}
-	if slices.ContainsFunc(docs, mask.Hides) {
-		h |= HiddenDocs
+	if slices.ContainsFunc(docs, mask.Changes) {
+		h |= MaskedDocs
 	}
 	return h
 }
 
 // open is the texts that are there, when the mask hides nothing in any of them.
 func open(texts ...string) []string {
-	if slices.ContainsFunc(texts, mask.Hides) {
+	if slices.ContainsFunc(texts, mask.Changes) {
 		return nil
 	}
 	return present(texts...)
@@ -212,7 +212,7 @@ func freeTexts(o api.Operation) []string {
 func freeMasked(o api.Operation) []string {
 	t := append(open(string(o.Reference)), open(string(o.Comment))...)
 	t = append(append(t, open(DocTexts(o.Documents)...)...), present(mask.Text(string(o.Customer.Name)))...)
-	return append(append(t, ShownTexts(o.Source)...), ShownTexts(o.Destination)...)
+	return append(append(t, MaskedPartyTexts(o.Source)...), MaskedPartyTexts(o.Destination)...)
 }
 
 func freeIDs(o api.Operation) []string {

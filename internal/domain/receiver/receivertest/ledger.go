@@ -89,7 +89,7 @@ func rejects(t *testing.T, in Inbox) {
 		t.Fatal(list, err)
 	}
 	one := receiver.Rejection{At: start, Status: 401, Reason: "signature", Detail: "It does not fit.", Source: "192.0.2.1", Algorithm: "HS256", Claims: []string{"iat", "sub"},
-		Request: "POST /hooks", Header: []receiver.HeaderField{{Name: "Authorization", Value: receiver.Hidden}}, Body: []byte("\x00\xff{"), Size: 9000}
+		Request: "POST /hooks", Header: []receiver.HeaderField{{Name: "Authorization", Value: receiver.Redacted}}, Body: []byte("\x00\xff{"), Size: 9000}
 	count := receiver.RejectCount{Reason: "signature", N: 1, First: start, Last: start, Detail: one.Detail, Source: one.Source}
 	if err := in.Reject(ctx, []receiver.RejectCount{count}, []receiver.Rejection{one}); err != nil {
 		t.Fatal(err)
