@@ -24,17 +24,17 @@ type Level uint8
 // The kinds of notices.
 const (
 	Info    Level = iota // neutral
-	Success                // something succeeded
+	Success              // something succeeded
 	Warning              // careful
-	Error              // an error; stays in the activity list
-	Denied             // a key that is off, a rule that forbids
+	Error                // an error; stays in the activity list
+	Denied               // a key that is off, a rule that forbids
 )
 
 // Notify shows one line at the bottom for some seconds and keeps it in the
 // activity list. Text is one safe line (ui/draw.Line for anything from outside).
 type Notify struct {
 	Level Level
-	Text string
+	Text  string
 }
 
 // Copy hands text to the terminal's clipboard by OSC 52. What names it for the
@@ -65,13 +65,13 @@ type Seen struct {
 // Confirm opens the one question dialog. It keeps a copy of all fields: what
 // happens to the row under the cursor afterwards does not matter.
 type Confirm struct {
-	ID    string        // the object's id, exactly; shown, and typed (last four) in production
-	Title string        // "Remove document"
-	Ask   string        // "Remove invoice.pdf from operation 7f3a…?"
-	Facts []widget.Pair // the content the answer is about; part of the digest
-	Risk  string        // what cannot be undone; empty when nothing
-	Verb  string        // the word on the Yes button: "Remove"
-	SkipTypedConfirmation  bool          // y is enough even in production: nothing at the service changes
+	ID                    string        // the object's id, exactly; shown, and typed (last four) in production
+	Title                 string        // "Remove document"
+	Ask                   string        // "Remove invoice.pdf from operation 7f3a…?"
+	Facts                 []widget.Pair // the content the answer is about; part of the digest
+	Risk                  string        // what cannot be undone; empty when nothing
+	Verb                  string        // the word on the Yes button: "Remove"
+	SkipTypedConfirmation bool          // y is enough even in production: nothing at the service changes
 	// Yes returns the write. The shell awaits it before it leaves. It is called
 	// once at most, in the update loop; it must not read the model later.
 	Yes func(Seen) tea.Cmd

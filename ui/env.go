@@ -31,11 +31,11 @@ func (g Environment) Word() string {
 
 // About is what does not change while the console runs.
 type About struct {
-	Context  string // name of the config's context
-	Environment   Environment
-	ReadOnly bool
-	Person   string // who; from the SSH key, or empty
-	Role     string
+	Context     string // name of the config's context
+	Environment Environment
+	ReadOnly    bool
+	Person      string // who; from the SSH key, or empty
+	Role        string
 }
 
 // Env is what a screen gets when it is made. Its fields do not change; Zone and

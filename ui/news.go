@@ -100,7 +100,7 @@ type DisplayChanged struct{ Broadcast }
 type Toast struct {
 	Broadcast
 	Level Level
-	Text string // one safe line
+	Text  string // one safe line
 }
 
 // Presence tells who else is at a place. It is shown in the header while the

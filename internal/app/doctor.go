@@ -21,7 +21,7 @@ type Health string
 const (
 	Healthy Health = "ok"
 	Warned  Health = "warning" // works, but needs attention
-	Failed    Health = "failed"
+	Failed  Health = "failed"
 	Skipped Health = "skipped" // does not apply, or could not be checked
 )
 

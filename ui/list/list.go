@@ -78,7 +78,7 @@ type List[T any] struct {
 	Table  *widget.Table
 	Loads  *ui.Requests // the rows
 	More   *ui.Requests // further rows
-	At     time.Time // when the rows were read
+	At     time.Time    // when the rows were read
 	Err    *api.Error
 	Loaded bool   // the first read was answered
 	Doing  string // "exporting", while it is under way
@@ -92,7 +92,7 @@ type List[T any] struct {
 	screen Screen
 	rows   widget.Source
 	bar    *widget.FilterBar // the filter while it is typed; nil: none
-	seek   *ui.Requests         // values to offer
+	seek   *ui.Requests      // values to offer
 	above  []string
 	w, h   int
 	foot   int // lines that the screen draws below the table

@@ -36,15 +36,15 @@ const (
 
 // Column describes one column. Widths are cells.
 type Column struct {
-	Title  string
-	Min    int // never narrower
-	Max    int // never wider; 0: as wide as it likes
-	Flex   int // share of the room that is left; 0: stays at Min
+	Title          string
+	Min            int // never narrower
+	Max            int // never wider; 0: as wide as it likes
+	Flex           int // share of the room that is left; 0: stays at Min
 	HidePriority   int // narrow windows leave out the column with the highest Drop first; 0: never
-	Align  Align
-	CutMiddle bool // cut in the middle, both ends kept (ids, file names)
-	KeepWidth   bool // a number that is wider than its column's Cap does not push this column out
-	MaxNumberWidth    int  // numbers: room for a wider one is taken from columns that are not Firm only; 0: from all that may be dropped
+	Align          Align
+	CutMiddle      bool // cut in the middle, both ends kept (ids, file names)
+	KeepWidth      bool // a number that is wider than its column's Cap does not push this column out
+	MaxNumberWidth int  // numbers: room for a wider one is taken from columns that are not Firm only; 0: from all that may be dropped
 }
 
 // Notice is a sentence in the place of rows.

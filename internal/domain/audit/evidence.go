@@ -30,7 +30,7 @@ type Evidence struct {
 	MadeAt      time.Time         `json:"made_at"`
 	MadeBy      Person            `json:"made_by"`
 	Build       string            `json:"build,omitempty"`
-	Records     []EvidenceRecord         `json:"records"`             // oldest first
+	Records     []EvidenceRecord  `json:"records"`             // oldest first
 	Checkpoints []json.RawMessage `json:"checkpoints"`         // the first that covers each record, and that of the proofs, as signed
 	ProvenBy    int64             `json:"proven_by,omitempty"` // the checkpoint that the proofs lead to: its number of records
 	Keys        []string          `json:"public_keys"`         // PEM

@@ -40,10 +40,10 @@ const (
 
 // Problem is one thing that is wrong.
 type Problem struct {
-	Seq  int64   `json:"seq"`  // the record; 0 when none can be named
-	Line int64   `json:"line"` // of the log, from 1
+	Seq  int64       `json:"seq"`  // the record; 0 when none can be named
+	Line int64       `json:"line"` // of the log, from 1
 	Kind ProblemKind `json:"kind"`
-	Text string  `json:"text"` // a sentence
+	Text string      `json:"text"` // a sentence
 }
 
 // ClockStep is a clock that went back between two records.
@@ -65,20 +65,20 @@ type OpenIntent struct {
 
 // Report is the result of a verification.
 type Report struct {
-	Chain       string    `json:"chain"`
-	Records     int64     `json:"records"`
-	First       int64     `json:"first"` // Seq of the first and the last record
-	Last        int64     `json:"last"`
-	Head        string    `json:"head"` // hash of the last
-	From        time.Time `json:"from"`
-	Until       time.Time `json:"until"`
-	Checkpoints int       `json:"checkpoints"` // good ones
-	Covered     int64     `json:"covered"`     // records up to this one are held by a checkpoint
-	Problems    []Problem `json:"problems"`    // the first ones, in the order they were met
-	More        int       `json:"more_problems"`
-	Unsettled   []OpenIntent   `json:"unsettled"`
-	ClockSteps  []ClockStep    `json:"clock_steps"`
-	Warnings    []string  `json:"warnings"`
+	Chain       string       `json:"chain"`
+	Records     int64        `json:"records"`
+	First       int64        `json:"first"` // Seq of the first and the last record
+	Last        int64        `json:"last"`
+	Head        string       `json:"head"` // hash of the last
+	From        time.Time    `json:"from"`
+	Until       time.Time    `json:"until"`
+	Checkpoints int          `json:"checkpoints"` // good ones
+	Covered     int64        `json:"covered"`     // records up to this one are held by a checkpoint
+	Problems    []Problem    `json:"problems"`    // the first ones, in the order they were met
+	More        int          `json:"more_problems"`
+	Unsettled   []OpenIntent `json:"unsettled"`
+	ClockSteps  []ClockStep  `json:"clock_steps"`
+	Warnings    []string     `json:"warnings"`
 
 	Witnesses []Witnessed `json:"witnesses"`        // those that were named
 	Proven    int64       `json:"proven,omitempty"` // records of an evidence pack that are proven to stand in the log

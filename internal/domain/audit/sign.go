@@ -73,7 +73,9 @@ func (l *Log) signAt(head Head, at time.Time) (Signed, error) {
 	return l.opt.Key.signNote(Checkpoint{Chain: head.Chain, N: head.N, Head: head.Hash, Root: head.Edge.root(), At: at.UTC().Truncate(time.Millisecond)})
 }
 
-func (l *Log) point(s Signed) *StoredCheckpoint { return &StoredCheckpoint{Key: l.fingerprint(), N: s.N, Note: s.Note} }
+func (l *Log) point(s Signed) *StoredCheckpoint {
+	return &StoredCheckpoint{Key: l.fingerprint(), N: s.N, Note: s.Note}
+}
 
 // checkpointResult notes the result of making a checkpoint and passes err on. It tells
 // Alarm about a new error and records what looks like tampering.

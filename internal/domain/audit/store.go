@@ -35,7 +35,7 @@ type Row struct {
 	Bytes  []byte
 	Hash   string
 
-	Tree  []byte // for Append: the hashes of Node
+	Tree       []byte            // for Append: the hashes of Node
 	Checkpoint *StoredCheckpoint // for Append: a checkpoint that covers the trail up to this record; nil for none
 }
 

@@ -29,9 +29,9 @@ type Progress struct {
 	Last Done `json:"last"`
 	News News `json:"news"`
 
-	NewsAfter    time.Time `json:"look,omitzero"`     // somebody waits for news that are read after this
-	Hurry   time.Time `json:"hurry,omitzero"`    // somebody waits for a pass that began after this
-	Trouble string    `json:"trouble,omitempty"` // why the sync waits, a sentence
+	NewsAfter time.Time `json:"look,omitzero"`     // somebody waits for news that are read after this
+	Hurry     time.Time `json:"hurry,omitzero"`    // somebody waits for a pass that began after this
+	Trouble   string    `json:"trouble,omitempty"` // why the sync waits, a sentence
 
 	text string // as it was read
 }

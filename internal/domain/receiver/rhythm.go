@@ -10,12 +10,12 @@ import (
 // is out of the usual. A webhook feed that died looks like a quiet day; this
 // tells the two apart as well as the past allows.
 type Rhythm struct {
-	Last  time.Time     // of the last event; zero when there was none
-	Quiet time.Duration // since then
-	Usual time.Duration // the usual time between events at this time of day
-	Limit time.Duration // silence beyond this is unusual
-	Known bool          // enough was seen to judge
-	Stalled  bool          // Quiet is beyond Limit
+	Last    time.Time     // of the last event; zero when there was none
+	Quiet   time.Duration // since then
+	Usual   time.Duration // the usual time between events at this time of day
+	Limit   time.Duration // silence beyond this is unusual
+	Known   bool          // enough was seen to judge
+	Stalled bool          // Quiet is beyond Limit
 }
 
 const (

@@ -29,10 +29,10 @@ import (
 )
 
 const (
-	lookEvery  = time.Second            // whether the store was written to
-	lookAnyway = time.Minute            // at the store, for what changes by time; half of what a process counts as alive
+	lookEvery  = time.Second             // whether the store was written to
+	lookAnyway = time.Minute             // at the store, for what changes by time; half of what a process counts as alive
 	lookHere   = presence.Expiry * 2 / 3 // on an operation or a customer, so that others go on to see it
-	maxNews    = 512                    // that wait to be drawn
+	maxNews    = 512                     // that wait to be drawn
 )
 
 // feed gathers news for one console: calls of this process as they happen, and
@@ -58,7 +58,7 @@ type feed struct {
 
 	session  ui.SessionFacts // as told last; touched by look only
 	told     int             // numbers news that must not replace each other
-	stamp    store.Version     // of the store when it was looked at last
+	stamp    store.Version   // of the store when it was looked at last
 	looked   time.Time
 	glanced  time.Time
 	moving   bool          // the session changes by itself, second by second

@@ -29,7 +29,7 @@ type Shared struct {
 	app *app.App
 
 	mu      sync.Mutex
-	stamp   store.Version              // guarded by mu: of the index that answers are about
+	stamp   store.Version            // guarded by mu: of the index that answers are about
 	version int64                    // guarded by mu: likewise
 	windows answers[index.Window]    // guarded by mu
 	counts  answers[int64]           // guarded by mu

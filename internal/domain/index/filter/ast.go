@@ -52,7 +52,7 @@ type Leaf struct {
 	Values []Value
 	// Masked leaves match only what the mask leaves; see Expr.Covered.
 	Masked bool
-	index   int
+	index  int
 }
 
 // Value is one value as it was written, and what it means.
