@@ -84,19 +84,26 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 // known looks a key up among those of the screen, then among those that work
 // anywhere. The key tells when it is off; one that is on in a list is not off.
 func (s *Shell) known(top *openScreen, p keymap.Press) (off keymap.Key, known bool) {
-	for _, list := range [][]keymap.Key{top.screen.Keys(), keymap.Join(s.keys.Nav, s.keys.Global)} {
-		for _, k := range list {
-			switch {
-			case !k.Pressed(p):
-				continue
-			case k.Enabled():
-				return keymap.Key{}, true
-			case !known:
-				off, known = k, true
-			}
+	own := top.screen.Keys()
+	for i := range own {
+		switch k := &own[i]; {
+		case !k.Pressed(p):
+		case k.Enabled():
+			return keymap.Key{}, true
+		case !known:
+			off, known = *k, true
 		}
-		if known {
-			break
+	}
+	if known {
+		return off, true
+	}
+	for _, k := range s.keys.Shared() {
+		switch {
+		case !k.Pressed(p):
+		case k.Enabled():
+			return keymap.Key{}, true
+		case !known:
+			off, known = *k, true
 		}
 	}
 	return off, known
@@ -139,7 +146,8 @@ var places = len(placeKinds)
 
 // jump goes to the place of a number.
 func (s *Shell) jump(p keymap.Press) (tea.Cmd, bool) {
-	i := slices.IndexFunc(keymap.All(s.keys.Global)[:places], func(k keymap.Key) bool { return k.Match(p) })
+	all := s.keys.Global.Places()
+	i := slices.IndexFunc(all[:], func(k *keymap.Key) bool { return k.Match(p) })
 	if i < 0 {
 		return nil, false
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -254,5 +255,20 @@ func TestMarkdown(t *testing.T) {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is missing in\n%s", part, got)
 		}
+	}
+}
+
+// TestSharedIsAllOfItsGroups: a key that is added to Nav or Global is not forgotten.
+func TestSharedIsAllOfItsGroups(t *testing.T) {
+	m := New()
+	var got, want []string
+	for _, k := range m.Shared() {
+		got = append(got, k.Name)
+	}
+	for _, k := range Join(m.Nav, m.Global) {
+		want = append(want, k.Name)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
