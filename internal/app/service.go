@@ -118,5 +118,3 @@ func serviceOf(c config.Service) api.Service {
 	}
 	return out
 }
-
-func list(names []string) string { return strings.Join(names, ", ") }
