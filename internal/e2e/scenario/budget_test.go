@@ -40,6 +40,9 @@ func TestS33Budgets(t *testing.T) {
 				break
 			}
 		}
+		if r.OK == 0 {
+			t.Fatalf("no call went through: %v", r.Errors)
+		}
 		hits := s.seen("GET /v2/billing", time.Time{})
 		most := mostWithin(hits, minute)
 		if most > 12 {
