@@ -71,13 +71,13 @@ type Source struct {
 }
 
 // Ticker is for screens that show something that changes by time alone
-// (a countdown, an age). Counts returns when the drawn text changes next (use
+// (a countdown, an age). NextTick returns when the drawn text changes next (use
 // Sooner with draw.Until and draw.Ago); zero when nothing counts. The shell sends
 // Tick and draws again then; there is no other clock.
 type Ticker interface{ NextTick(now time.Time) time.Time }
 
 // HelpTopic is for screens that have more to explain than their keys, as the language
-// of their filter. Guide returns safe, unstyled lines for the help and their title.
+// of their filter. HelpTopic returns safe, unstyled lines for the help and their title.
 type HelpTopic interface {
 	HelpTopic() (title string, lines []string)
 }

@@ -19,8 +19,13 @@ const (
 	seenRecords = 1000 // of the newest, whose values are offered
 )
 
-// Guide implements ui.HelpTopic: the language of the filter.
-func (l *List[T]) Guide() (string, []string) { return "Filter ( / )", l.spec.Language.Guide() }
+var (
+	_ ui.HelpTopic = (*List[struct{}])(nil)
+	_ ui.Ticker    = (*List[struct{}])(nil)
+)
+
+// HelpTopic implements ui.HelpTopic: the language of the filter.
+func (l *List[T]) HelpTopic() (string, []string) { return "Filter ( / )", l.spec.Language.Guide() }
 
 // parse reads a filter as this person may use it.
 func (l *List[T]) parse(text string) (filter.Expr[T], error) {

@@ -14,6 +14,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -319,7 +320,7 @@ func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
 	clears, changes := k.Global.Back.Help().Key+" clears it", k.List.Filter.Help().Key+" changes it"
 	switch {
 	case l.Err != nil:
-		return widget.Notice{Tone: theme.Bad, Text: l.Err.Public, Hint: strings.TrimSpace(l.Err.Hint + " " + k.Global.Reload.Help().Key + " tries again.")}
+		return widget.Notice{Tone: theme.Bad, Text: l.Err.Public, Hint: strings.TrimSpace(remedy.Screen(l.Err) + " " + k.Global.Reload.Help().Key + " tries again.")}
 	case !l.Loaded || l.Loads.Busy() && l.bar == nil:
 		return widget.Notice{Text: l.spec.Reading}
 	case l.Filter.Empty():

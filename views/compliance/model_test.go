@@ -48,7 +48,7 @@ func TestShareFormInProduction(t *testing.T) {
 	f.share = func() (api.ShareResult, error) { return api.ShareResult{Message: "Expired."}, nil }
 	p := shareForm(t, ui.Production, f).See("Token")
 	p.Type(token + "\r").See("Type the last 4 characters of the id").Type("y\r")
-	p.Type("S").See("Token").Type(token + "\r").See("Type the last 4").Type(cuid[len(cuid)-4:] + "\r").See("Expired.")
+	p.Type("S").See("Token").Type(token + "\r").See("Type the last 4").Type(cuid[len(cuid)-4:]).See("[ Share ]").Type("\r").See("Expired.")
 	if len(f.shares) != 1 {
 		t.Errorf("presented %d times", len(f.shares))
 	}

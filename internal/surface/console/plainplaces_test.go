@@ -185,7 +185,7 @@ func TestListAndExport(t *testing.T) {
 	p.say("export "+file, "There is a file of that name already.")
 	p.say("documents 1", "Documents")
 	p.say("menu")
-	p.say("open no/such", "Not a valid operation id")
+	p.say("open no/such", "Not a valid id")
 	p.say("open 0000-none", "The service knows no such operation.")
 	if err := p.leave(); err != nil {
 		t.Error(err)
