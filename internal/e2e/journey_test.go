@@ -46,7 +46,7 @@ func TestDocuments(t *testing.T) {
 		if got := w.names(op.Opid); strings.Contains(got, "invoice.pdf") {
 			t.Errorf("the service still has %s", got)
 		}
-		x.press("z").armed("Put invoice.pdf back on the operation?").press("y").shows("Put back invoice.pdf.", "2 of 3")
+		x.press("z").armed("Put invoice.pdf back on operation").press("y").shows("Put back invoice.pdf.", "2 of 3")
 
 		file := w.file("amended.pdf")
 		x.press(home).shows("1 of 3").press("R").shows("File on this host").types(file).press(enter, enter, enter)

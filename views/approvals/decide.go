@@ -19,10 +19,10 @@ import (
 // digest: what is approved is what stands in it.
 func (s *Screen) askApprove(r approval.Request) ui.Action {
 	s.asking = r.ID
-	return ui.Confirm{ID: r.ID, Title: "Approve", Verb: "Approve",
+	return ui.Asking("approval.approve", act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
 		Ask:   "Let " + line(r.Requester.Name, 40) + " do this: " + what(r.Act) + "?",
-		Facts: facts(r, ""), Risk: act.Consequence(r.Act.Kind) + " The approval is good for one use and cannot be taken back.",
-		Yes: s.decide(r, approval.Approved, ""), No: s.unasked}
+		Facts: facts(r, ""), Risk: act.Consequence(r.Act.Kind),
+		Yes: s.decide(r, approval.Approved, ""), No: s.unasked})
 }
 
 // askReason asks why, then once more whether.
@@ -33,9 +33,9 @@ func (s *Screen) askReason(r approval.Request) ui.Action {
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID
-			return ui.Confirm{ID: r.ID, Title: "Deny", Verb: "Deny", SkipTypedConfirmation: true,
+			return ui.Asking("approval.deny", act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
 				Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + what(r.Act) + "?",
-				Facts: facts(r, reason), Yes: s.decide(r, approval.Denied, reason), No: s.unasked}, nil
+				Facts: facts(r, reason), Yes: s.decide(r, approval.Denied, reason), No: s.unasked}), nil
 		}}
 }
 

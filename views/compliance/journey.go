@@ -230,8 +230,7 @@ func (s *Screen) reloadAfterWrite() tea.Cmd {
 }
 
 func (s *Screen) askLink() ui.Action {
-	return ui.Confirm{ID: s.id, Title: "Verification link", Verb: "Make a link", SkipTypedConfirmation: true, Facts: facts(s.id, s.j.Customer),
-		Ask: "Make a verification link for " + draw.Cut(name(s.id, s.j.Customer), 60) + "?",
+	return ui.Asking("compliance.link", subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("making a link")
 			t, ctx, client, id, now := s.env.Ticket(), s.env.Root, s.client, s.id, s.env.Now
@@ -239,7 +238,7 @@ func (s *Screen) askLink() ui.Action {
 				l, err := client.Link(ctx, id)
 				return linkMsg{t, l, now(), err}
 			}
-		}}
+		}})
 }
 
 func (s *Screen) onLink(msg linkMsg) ui.Action {
@@ -271,13 +270,11 @@ func (s *Screen) askFinalize() ui.Action {
 	case r.Applied && r.Outstanding == nil:
 		list = append(list, widget.Pair{Label: "outstanding", Value: "not known: the answer to the share was not seen", Long: true})
 	}
-	risk := "A submitted application cannot be taken back from here."
+	risk := ""
 	if s.j.Application.Kind() == "" {
-		risk = "No application was read: the service decides whether there is one. " + risk
+		risk = "No application was read: the service decides whether there is one."
 	}
-	return ui.Confirm{ID: s.id, Title: "Finalize application", Verb: "Finalize", Facts: list,
-		Ask:  "Submit the application of " + draw.Cut(name(s.id, s.j.Customer), 60) + " for review?",
-		Risk: risk,
+	return ui.Asking("compliance.finalize", subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: list, Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("finalizing")
 			t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.id
@@ -285,7 +282,7 @@ func (s *Screen) askFinalize() ui.Action {
 				res, err := client.Finalize(ctx, id)
 				return finalizedMsg{t, res, err}
 			}
-		}}
+		}})
 }
 
 // NextTick implements ui.Ticker: the lives of token and link run down.

@@ -9,6 +9,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -80,12 +81,11 @@ func (f *share) ask() ui.Action {
 }
 
 func (f *share) confirm(token secret.Value) ui.Action {
-	risk := "Once applied, the customer cannot be shared again."
+	risk := ""
 	if f.unclear {
-		risk = "An earlier token was sent and its outcome is not known: present a new one, never the same. " + risk
+		risk = "An earlier token was sent and its outcome is not known: present a new one, never the same."
 	}
-	return ui.Confirm{ID: f.id, Title: "Share verified data", Verb: "Share", Facts: facts(f.id, f.customer), Risk: risk,
-		Ask: "Present this token for " + draw.Cut(name(f.id, f.customer), 60) + "?",
+	return ui.Asking("compliance.share", subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: facts(f.id, f.customer), Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			f.started()
 			t, ctx, client, id := f.env.Ticket(), f.env.Root, f.client, f.id
@@ -93,7 +93,7 @@ func (f *share) confirm(token secret.Value) ui.Action {
 				res, err := client.Share(ctx, id, token)
 				return sharedMsg{t, res, err}
 			}
-		}}
+		}})
 }
 
 // demoTokens says what the built-in service takes for a token.
@@ -249,3 +249,8 @@ func (s *sharePage) Place() ui.Place { return ui.Place{Kind: "share", ID: s.form
 
 // Source implements ui.Screen.
 func (s *sharePage) Source() ui.Source { return ui.Source{} }
+
+// subject is what a question about the customer is filled with.
+func subject(id string, c api.Customer) act.Object {
+	return act.Object{Item: draw.Cut(name(id, c), 60), ID: id, Kind: "customer"}
+}

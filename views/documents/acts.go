@@ -13,6 +13,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/replace"
 	"opdeck/ui"
@@ -85,15 +86,19 @@ func (s *Screen) askRemove(d api.Document) ui.Action {
 	if d.IsLock {
 		return s.locked(d, "removed")
 	}
-	risk := "Only the link goes; z puts it back."
+	risk := ""
 	ended := s.client.Phase(*s.op).Ended()
 	if ended {
-		risk = "The operation is " + s.client.Phase(*s.op).Word() + ": the service normally refuses this, and may refuse to take it back. " + risk
+		risk = "The operation is " + s.client.Phase(*s.op).Word() + ": the service normally refuses this, and may refuse to take it back."
 	}
 	seen := *s.op
-	return ui.Confirm{ID: string(d.GUID), Title: "Remove document", Verb: "Remove", Risk: risk, Facts: s.facts(d),
-		Ask: fmt.Sprintf("Remove %s from operation %s?", d.FileName.Line(60), draw.ID(s.id, 13)),
-		Yes: func(ui.Seen) tea.Cmd { return s.remove(seen, d, ended) }}
+	return ui.Asking("document.remove", s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk, Facts: s.facts(d),
+		Yes: func(ui.Seen) tea.Cmd { return s.remove(seen, d, ended) }})
+}
+
+// object is what a question about an item of the operation is filled with.
+func (s *Screen) object(item string) act.Object {
+	return act.Object{Item: item, ID: draw.ID(s.id, 13), Kind: "operation"}
 }
 
 // write runs a write: its keys are off until the outcome. It gets a context that
@@ -125,13 +130,13 @@ func (s *Screen) target() []widget.Pair {
 
 func (s *Screen) askRestore() ui.Action {
 	last, id := s.undone[len(s.undone)-1], s.id
-	return ui.Confirm{ID: last.guid, Title: "Put back", Verb: "Put back", SkipTypedConfirmation: true, Ask: "Put " + draw.Middle(last.name, 60) + " back on the operation?", Facts: s.target(),
+	return ui.Asking("document.restore", s.object(draw.Middle(last.name, 60)), ui.Confirm{ID: last.guid, Facts: s.target(),
 		Yes: func(ui.Seen) tea.Cmd {
 			return s.write("putting back "+last.name, wroteMsg{what: "Putting back", done: "Put back " + last.name + ".", back: last.guid},
 				func(ctx context.Context, c Client) (api.Operation, error) {
 					return c.AttachDocument(ctx, id, last.guid, "")
 				})
-		}}
+		}})
 }
 
 func (s *Screen) askAttach() ui.Action {
@@ -147,13 +152,13 @@ func (s *Screen) askAttach() ui.Action {
 			if name != "" {
 				facts = append(facts, widget.Pair{Label: "name there", Value: name, Long: true})
 			}
-			return ui.Confirm{ID: guid, Title: "Attach document", Verb: "Attach", SkipTypedConfirmation: true, Ask: "Attach this document to the operation?", Facts: facts,
+			return ui.Asking("document.attach", s.object("document "+draw.ID(guid, 13)), ui.Confirm{ID: guid, Facts: facts,
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.write("attaching "+draw.ID(guid, 13), wroteMsg{what: "Attaching", done: "Attached."},
 						func(ctx context.Context, c Client) (api.Operation, error) {
 							return c.AttachDocument(ctx, id, guid, name)
 						})
-				}}, nil
+				}}), nil
 		}}
 }
 
@@ -194,12 +199,12 @@ func (s *Screen) askUpload() ui.Action {
 			"PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			op, f := *s.op, fileFrom(v)
-			return ui.Confirm{ID: s.id, Title: "Upload and attach", Verb: "Upload", SkipTypedConfirmation: true, Ask: "Upload " + f.name + " and attach it to the operation?",
+			return ui.Asking("document.upload", s.object(f.name), ui.Confirm{ID: s.id, Ask: "Upload " + f.name + " and attach it to the operation?",
 				Facts: append(f.facts(), s.target()[1:]...),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.write("uploading "+f.name, wroteMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
 						func(ctx context.Context, c Client) (api.Operation, error) { return uploadAndAttach(ctx, c, op, f) })
-				}}, nil
+				}}), nil
 		}}
 }
 
@@ -252,14 +257,13 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: fileFields(), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			f := fileFrom(v)
-			return ui.Confirm{ID: string(d.GUID), Title: "Replace document", Verb: "Replace", Facts: s.facts(d),
-				Ask:  fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), f.name),
-				Risk: "Between removal and attaching the operation is without this document.",
+			return ui.Asking("document.replace", s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Facts: s.facts(d),
+				Ask: fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), f.name),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.runJob("replacing "+d.FileName.Line(40), func(ctx context.Context, c Client) (replace.Job, error) {
 						return c.Replace(ctx, seen, string(d.GUID), f.path, f.kind, f.info, ended)
 					})
-				}}, nil
+				}}), nil
 		}}
 }
 

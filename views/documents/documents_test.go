@@ -161,7 +161,7 @@ func TestRemoveAndPutBack(t *testing.T) {
 		t.Errorf("the row is still there:\n%s", r.View())
 	}
 	r.Send(uitest.Key("z"))
-	has(t, r, "Put invoice.pdf back on the operation?", "[ No ]")
+	has(t, r, "Put invoice.pdf back on operation", "[ No ]")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	has(t, r, "Put back invoice.pdf.")
 	r.Send(uitest.Key("z"))
@@ -332,7 +332,7 @@ func TestEveryWriteAsks(t *testing.T) {
 		ask  string
 		sent string
 	}{
-		"attach": {[]tea.Msg{uitest.Key("a"), uitest.Type("d-4711"), uitest.Keys("enter", "enter")}, "Attach this document to the operation?", "attach d-4711"},
+		"attach": {[]tea.Msg{uitest.Key("a"), uitest.Type("d-4711"), uitest.Keys("enter", "enter")}, "Attach document ", "attach d-4711"},
 		"upload": {[]tea.Msg{uitest.Key("u"), uitest.Paste(file), uitest.Keys("enter", "enter", "enter")}, "Upload new.pdf and attach it to the operation?", "upload " + file + " attach f-1"},
 	} {
 		for _, answer := range []string{"y", "n", "enter"} {

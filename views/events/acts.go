@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -55,7 +56,7 @@ func (s *Screen) confirmReplay(it item, target string) ui.Action {
 		ask, to = "Send this event to "+line(target, 200)+"?", target
 		risk = "Whoever answers there gets the whole body, account numbers included."
 	}
-	return ui.Confirm{ID: it.Key, Title: "Replay", Ask: ask, Verb: "Replay", Risk: risk, SkipTypedConfirmation: true,
+	return ui.Asking("event.replay", act.Object{ID: it.Key}, ui.Confirm{ID: it.Key, Ask: ask, Risk: risk,
 		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)}, {Label: "received", Value: draw.Time(it.ReceivedAt, s.env.Zone())},
 			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: draw.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
 		Yes: func(ui.Seen) tea.Cmd {
@@ -65,7 +66,7 @@ func (s *Screen) confirmReplay(it item, target string) ui.Action {
 				a, err := client.ReplayEvent(ctx, key, target)
 				return replayedMsg{t, key, a, err}
 			}
-		}}
+		}})
 }
 
 type replayedMsg struct {

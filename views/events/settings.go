@@ -11,6 +11,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/internal/act/remedy"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -178,13 +179,12 @@ func (s *Screen) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action 
 		p.Long = true
 		facts = append(facts, p)
 	}
-	return ui.Confirm{ID: "webhook-settings", Title: "Webhook settings", Ask: "Write these webhook settings to the service?", Verb: "Write", Facts: facts,
-		Risk: "They hold for everybody who uses this account; a wrong address or secret makes every receiver deaf.",
+	return ui.Asking("hook.set", act.Object{}, ui.Confirm{ID: "webhook-settings", Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = "writing the settings"
 			t, ctx, client := s.env.Ticket(), s.env.Root, s.client
 			return func() tea.Msg { return setMsg{t, client.SetHooks(ctx, h)} }
-		}}
+		}})
 }
 
 type setMsg struct {

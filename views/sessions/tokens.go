@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/session"
+	"opdeck/internal/act"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -74,7 +75,7 @@ type doctorMsg struct {
 
 type actedMsg struct {
 	ui.Ticket
-	act act
+	act sessionAct
 	err error
 }
 
@@ -124,25 +125,19 @@ func (s *Screen) sign(t theme.Tone) string {
 	return cmp.Or(map[theme.Tone]string{theme.Good: signs.Good, theme.Warn: signs.Warn, theme.Bad: signs.Bad}[t], signs.Sep)
 }
 
-// act is a change to the session, with its cost and consequence.
-type act struct {
-	key             *keymap.Key
-	what, ask, verb string
-	risk, done      string
-	run             func(Client, context.Context) error
+// sessionAct is a change to the session.
+type sessionAct struct {
+	key  *keymap.Key // its name is the act's
+	what string
+	done string
+	run  func(Client, context.Context) error
 }
 
-func (s *Screen) acts() []act {
-	return []act{
-		{&s.keys.Refresh, "refresh", "Refresh the token pair now?", "Refresh",
-			"Costs the one refresh that is recommended per minute. Every other client of this account, ours excepted, loses its session.",
-			"The pair was refreshed.", Client.RefreshSession},
-		{&s.keys.Login, "login", "Log in anew?", "Log in",
-			"Costs one of six logins recommended per minute. Access tokens issued before end at once; ours is replaced for all instances.",
-			"Logged in anew.", Client.LoginSession},
-		{&s.keys.Reset, "reset", "Forget the session and what blocks it?", "Reset",
-			"Sends nothing now: the stored pair is erased, refused passwords are forgiven, and the next call logs in.",
-			"The session was reset; the next call logs in.", Client.ResetSession},
+func (s *Screen) acts() []sessionAct {
+	return []sessionAct{
+		{&s.keys.Refresh, "refresh", "The pair was refreshed.", Client.RefreshSession},
+		{&s.keys.Login, "login", "Logged in again.", Client.LoginSession},
+		{&s.keys.Reset, "reset", "The session was reset; the next call logs in.", Client.ResetSession},
 	}
 }
 
@@ -164,11 +159,11 @@ func (s *Screen) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 }
 
 // ask puts cost and consequence before the act.
-func (s *Screen) ask(a act) ui.Action {
+func (s *Screen) ask(a sessionAct) ui.Action {
 	if s.acting != "" {
 		return ui.Notify{Level: ui.Denied, Text: "A " + s.acting + " is under way already."}
 	}
-	return ui.Confirm{ID: s.st.Account, Title: "Session", Ask: a.ask, Risk: a.risk, Verb: a.verb,
+	return ui.Asking(a.key.Name, act.Object{ID: s.st.Account, Kind: "session"}, ui.Confirm{ID: s.st.Account,
 		Facts: []widget.Pair{{Label: "state", Value: s.st.State},
 			{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: s.st.InstancesText()}},
 		Yes: func(ui.Seen) tea.Cmd {
@@ -176,7 +171,7 @@ func (s *Screen) ask(a act) ui.Action {
 			s.Layout()
 			t, ctx, client := s.env.Ticket(), s.env.Root, s.client
 			return func() tea.Msg { return actedMsg{t, a, a.run(client, ctx)} }
-		}}
+		}})
 }
 
 func (s *Screen) onActed(msg actedMsg) (ui.Action, tea.Cmd) {

@@ -154,7 +154,7 @@ func TestActsAskWithTheirCost(t *testing.T) {
 		done string
 	}{
 		"F": {"refresh", []string{"Refresh the token pair now?", "one refresh that is recommended per minute", "loses its session", "generation 4"}, "The pair was refreshed."},
-		"L": {"login", []string{"Log in anew?", "one of six logins", "end at once"}, "Logged in anew."},
+		"L": {"login", []string{"Log in again?", "one of six logins", "outside opdeck loses its session"}, "Logged in again."},
 		"X": {"reset", []string{"Forget the session and what blocks it?", "Sends nothing now", "the next call logs in"}, "The session was reset"},
 	} {
 		f := &fake{st: live()}
