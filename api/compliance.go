@@ -47,13 +47,21 @@ func CheckShareToken(s string) (secret.Value, error) {
 	return secret.New(s), nil
 }
 
+// The writes of this file.
+const (
+	ActShare ActKind = "compliance.share"
+	ActLink  ActKind = "compliance.link" // makes a single-use link: a GET that changes something
+)
+
 var (
-	_ = declare(ActShare, rule{flag: "applied", ownToken: true, statuses: []int{http.StatusConflict, http.StatusForbidden}, refused: shareRefused,
+	_ = declare(ActShare, rule{need: MayCompliance, number: "201", doing: "The share",
+		flag: "applied", ownToken: true, statuses: []int{http.StatusConflict, http.StatusForbidden}, refused: shareRefused,
 		advice: DiscardToken, shown: func(_ Probe, body fields, answer bool) bool { return answer && body.says("applied", true) }})
-	_ = declare(ActLink, rule{advice: MakeAnother, shown: func(_ Probe, body fields, answer bool) bool {
-		_, ok := linkIn(body)
-		return answer && ok
-	}})
+	_ = declare(ActLink, rule{need: MayCompliance, number: "202", doing: "The link",
+		advice: MakeAnother, shown: func(_ Probe, body fields, answer bool) bool {
+			_, ok := linkIn(body)
+			return answer && ok
+		}})
 )
 
 // Share presents a share token once

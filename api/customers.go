@@ -51,14 +51,22 @@ func applicationPath(cuid string) []string {
 	return []string{"/v2/customer", ":" + cuid, "/application"}
 }
 
+// The writes of this file.
+const (
+	ActFinalize       ActKind = "compliance.finalize"
+	ActSetApplication ActKind = "customer.set-application"
+)
+
 var (
-	_ = declare(ActSetApplication, rule{look: lookAtApplication, readable: func(p Probe) bool { return len(p.Leaves) > 0 },
+	_ = declare(ActSetApplication, rule{need: MayCompliance, number: "204", doing: "Setting the application",
+		look: lookAtApplication, readable: func(p Probe) bool { return len(p.Leaves) > 0 },
 		shown: func(p Probe, body fields, answer bool) bool {
 			return answer && body.says("success", true) || p.holds(body)
 		}})
-	_ = declare(ActFinalize, rule{look: lookAtApplication, shown: func(_ Probe, body fields, answer bool) bool {
-		return answer && body.says("success", true) || submitted(body)
-	}})
+	_ = declare(ActFinalize, rule{need: MayCompliance, number: "203", doing: "Finalizing",
+		look: lookAtApplication, shown: func(_ Probe, body fields, answer bool) bool {
+			return answer && body.says("success", true) || submitted(body)
+		}})
 
 	lookAtApplication = lookAt("check application", func(p Probe) []string { return applicationPath(p.CUID) })
 )

@@ -31,15 +31,23 @@ func SeenDigest(o Operation, guid string) string {
 	}{o.OPID, o.Status, d}))
 }
 
+// The writes of this file.
+const (
+	ActRemoveDocument ActKind = "document.remove"
+	ActAttachDocument ActKind = "document.attach"
+)
+
 var (
-	_ = declare(ActRemoveDocument, rule{look: lookAtOperation, shown: func(p Probe, body fields, _ bool) bool {
-		is, told := p.linked(body)
-		return told && !is
-	}})
-	_ = declare(ActAttachDocument, rule{look: lookAtOperation, shown: func(p Probe, body fields, _ bool) bool {
-		is, told := p.linked(body)
-		return told && is
-	}})
+	_ = declare(ActRemoveDocument, rule{need: MayDocuments, number: "101", doing: "Removing",
+		look: lookAtOperation, shown: func(p Probe, body fields, _ bool) bool {
+			is, told := p.linked(body)
+			return told && !is
+		}})
+	_ = declare(ActAttachDocument, rule{need: MayDocuments, number: "102", doing: "Attaching",
+		look: lookAtOperation, shown: func(p Probe, body fields, _ bool) bool {
+			is, told := p.linked(body)
+			return told && is
+		}})
 )
 
 // lookAtOperation reads the operation of p and shows it to the index.

@@ -34,9 +34,12 @@ type Probe struct {
 	Leaves []string `json:"leaves,omitempty"`
 }
 
-// rule is what one kind of write needs beside its request: what proves it, and
-// what its answers mean. It is declared beside the call.
+// rule is what one kind of write needs beside its request: who may do it, its
+// number in the trail, what proves it, and what its answers mean. It is declared beside the call.
 type rule struct {
+	need   Permission
+	number string // of its event in the audit trail; never used again for another
+	doing  string // names it for people while its outcome is not known: "Removing"
 	// shown reports whether a body shows what the write wanted. answer: it is the
 	// write's own answer, else that of a read.
 	shown func(p Probe, body fields, answer bool) bool

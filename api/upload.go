@@ -16,9 +16,13 @@ import (
 	"opdeck/api/untrusted"
 )
 
-var _ = declare(ActUploadDocument, rule{look: lookForFile, shown: func(p Probe, body fields, answer bool) bool {
-	return answer && uploadID(body, p.IDField) != ""
-}})
+// The write of this file.
+const ActUploadDocument ActKind = "document.upload"
+
+var _ = declare(ActUploadDocument, rule{need: MayDocuments, number: "103", doing: "Uploading",
+	look: lookForFile, shown: func(p Probe, body fields, answer bool) bool {
+		return answer && uploadID(body, p.IDField) != ""
+	}})
 
 // Upload is a file for a customer's store.
 type Upload struct {

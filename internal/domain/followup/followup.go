@@ -86,17 +86,9 @@ func (s Settled) Advice() api.Remedy {
 	return s.Row.Advice()
 }
 
-// acts name the writes for people.
-var acts = map[api.ActKind]string{api.ActRemoveDocument: "Removing", api.ActAttachDocument: "Attaching", api.ActUploadDocument: "Uploading",
-	api.ActShare: "The share", api.ActLink: "The link", api.ActFinalize: "Finalizing", api.ActSetApplication: "Setting the application",
-	api.ActSetHooks: "Setting the webhooks"}
-
 // What names the write in a few words: "Removing invoice.pdf, operation 62387cd9".
 func (r Row) What() string {
-	what := acts[r.Kind]
-	if what == "" {
-		what = string(r.Kind)
-	}
+	what := r.Kind.Doing()
 	switch {
 	case r.Name != "":
 		what += " " + r.Name

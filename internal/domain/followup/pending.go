@@ -86,7 +86,7 @@ func (t *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
 	case "operation":
 		p.OPID, p.GUID = e.ID, e.Item
 	case "customer":
-		p.CUID = e.ID
+		p.CUID, p.GUID = e.ID, e.Item
 	}
 	if p.Kind == api.ActUploadDocument || p.Kind == api.ActSetHooks || p.Kind == api.ActSetApplication {
 		p.Kind = "" // the trail does not hold what would prove them

@@ -240,6 +240,22 @@ const opColumns = `n, scope, kind, customer, source, destination, created_us, up
 
 var opWidth = strings.Count(opColumns, ",") + 1
 
+// column is an order by a column of index_op, then by number.
+type column struct{ expr, index string }
+
+// columns are the orders that the index keeps, by the name of the field. One that is
+// written as it stands leaves the candidates of a filter by that field too (ordered).
+var columns = map[string]column{
+	"created":    {"o.created_us", "index_op_created"},
+	"updated":    {"o.updated_us", "index_op_updated"},
+	"amount":     {"o.amount_key", "index_op_amount"},
+	"received":   {"o.received_key", "index_op_received"},
+	"commission": {"o.fee_key", "index_op_fee"},
+	"id":         {"o.opid_fold", "index_op_id"},
+	"documents":  {"o.docs", "index_op_docs"},
+	"reference":  {"substr(o.reference, 1, 100)", "index_op_reference"},
+}
+
 func dayOf(us int64) int64 {
 	const dayUs = int64(24 * time.Hour / time.Microsecond)
 	d := us / dayUs

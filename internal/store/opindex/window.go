@@ -122,20 +122,6 @@ func (p *opPlan) walk(ctx context.Context, s index.Sort, at *cursor, back bool, 
 	return nil, index.ErrSort
 }
 
-// column is an order by a column of index_op, then by number.
-type column struct{ expr, index string }
-
-var columns = map[string]column{
-	"created":    {"o.created_us", "index_op_created"},
-	"updated":    {"o.updated_us", "index_op_updated"},
-	"amount":     {"o.amount_key", "index_op_amount"},
-	"received":   {"o.received_key", "index_op_received"},
-	"commission": {"o.fee_key", "index_op_fee"},
-	"id":         {"o.opid_fold", "index_op_id"},
-	"documents":  {"o.docs", "index_op_docs"},
-	"reference":  {"substr(o.reference, 1, 100)", "index_op_reference"},
-}
-
 func direction(desc bool) (sign, word string) {
 	if desc {
 		return "<", " DESC"

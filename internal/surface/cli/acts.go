@@ -13,47 +13,42 @@ import (
 	"opdeck/internal/app"
 )
 
-// makers make the command of each act that has one. Usage, arguments, help, role,
-// read-only check, --yes and --dry-run come from the act's row.
-var makers = map[string]func(*root) *cobra.Command{
-	"operation.list": (*root).operationList, "operation.get": (*root).operationGet, "operation.tree": (*root).operationTree,
-	"operation.history": (*root).operationHistory, "operation.export": (*root).operationExport,
-	"document.list": (*root).documentList, "document.remove": (*root).documentRemove, "document.restore": (*root).documentRestore,
-	"document.attach": (*root).documentAttach, "document.upload": (*root).documentUpload, "document.replace": (*root).documentReplace,
-	"document.resume": (*root).documentResume, "document.download": (*root).documentDownload,
-	"customer.list": (*root).customerList, "customer.get": (*root).customerGet, "customer.application": (*root).customerApplication,
-	"customer.files": (*root).customerFiles, "customer.set-application": (*root).customerSetApplication,
-	"compliance.share": (*root).complianceShare, "compliance.link": (*root).complianceLink, "compliance.finalize": (*root).complianceFinalize,
-	"compliance.journey": (*root).complianceJourney,
-	"session.status":     (*root).sessionStatus, "session.keep": (*root).sessionKeep, "session.refresh": (*root).sessionRefresh,
-	"session.login": (*root).sessionLogin, "session.reset": (*root).sessionReset, "limits": (*root).limits,
-	"index.status": (*root).indexStatus, "index.sync": (*root).indexSync, "index.verify": (*root).indexVerify, "index.rebuild": (*root).indexRebuild,
-	"event.list": (*root).eventList, "event.show": (*root).eventShow, "event.tail": (*root).eventTail, "event.codes": (*root).eventCodes,
-	"event.listen": (*root).eventListen, "event.send": (*root).eventSend, "event.replay": (*root).eventReplay, "event.forward": (*root).eventForward,
-	"hook.get": (*root).hookGet, "hook.set": (*root).hookSet,
-	"audit.list": (*root).auditList, "audit.verify": (*root).auditVerify, "audit.export": (*root).auditExport, "audit.prove": (*root).auditProve,
-	"audit.key": (*root).auditKey, "audit.witness": (*root).auditWitness, "audit.unsettled": (*root).auditUnsettled, "audit.settle": (*root).auditSettle,
-	"approval.list": (*root).approvalList, "approval.show": (*root).approvalShow, "approval.approve": (*root).approvalApprove, "approval.deny": (*root).approvalDeny,
-	"doctor": (*root).doctorCommand, "sandbox": (*root).sandbox, "schema": (*root).schema, "version": (*root).version, "completion": (*root).completion, "man": (*root).man,
-	"config.init": (*root).configInit, "config.check": (*root).configCheck, "config.show": (*root).configShow, "config.path": (*root).configPath,
+// commands make the command of each act that has one; each group's stand in its
+// file. Usage, arguments, help, role, read-only check, --yes and --dry-run come from
+// the act's row.
+type commands map[string]func(*root) *cobra.Command
+
+// otherCommands stand behind no group.
+var otherCommands = commands{
+	"limits": (*root).limits, "doctor": (*root).doctorCommand, "sandbox": (*root).sandbox, "schema": (*root).schema,
+	"version": (*root).version, "completion": (*root).completion, "man": (*root).man,
 }
 
 // groups are the words that commands of one thing stand behind.
 var groups = map[string]struct {
-	aliases []string
-	short   string
+	aliases  []string
+	short    string
+	commands commands
 }{
-	"operation":  {[]string{"op"}, "Operations: list, read, children, history, export"},
-	"document":   {[]string{"doc"}, "Documents of operations: list, remove, put back, replace"},
-	"customer":   {nil, "Customers and their applications"},
-	"compliance": {[]string{"kyc"}, "A customer's verification: share, link, finalize"},
-	"session":    {nil, "The one shared session: status, refresh, log in, reset, keep alive"},
-	"index":      {nil, "The local mirror of operations: status, sync, verify, rebuild"},
-	"event":      {[]string{"events"}, "Webhooks: receive, list, follow, replay, forward"},
-	"hook":       {nil, "The service's webhook settings"},
-	"audit":      {nil, "The audit trail: list, verify, export, prove"},
-	"approval":   {nil, "Writes that wait for a second person"},
-	"config":     {nil, "The config file: make, check, show, find"},
+	"operation":  {[]string{"op"}, "Operations: list, read, children, history, export", operationCommands},
+	"document":   {[]string{"doc"}, "Documents of operations: list, remove, put back, replace", documentCommands},
+	"customer":   {nil, "Customers and their applications", customerCommands},
+	"compliance": {[]string{"kyc"}, "A customer's verification: share, link, finalize", complianceCommands},
+	"session":    {nil, "The one shared session: status, refresh, log in, reset, keep alive", sessionCommands},
+	"index":      {nil, "The local mirror of operations: status, sync, verify, rebuild", indexCommands},
+	"event":      {[]string{"events"}, "Webhooks: receive, list, follow, replay, forward", eventCommands},
+	"hook":       {nil, "The service's webhook settings", hookCommands},
+	"audit":      {nil, "The audit trail: list, verify, export, prove", auditCommands},
+	"approval":   {nil, "Writes that wait for a second person", approvalCommands},
+	"config":     {nil, "The config file: make, check, show, find", configCommands},
+}
+
+// maker makes the command of an act; nil when there is none.
+func maker(name string) func(*root) *cobra.Command {
+	if group, _, two := strings.Cut(name, "."); two {
+		return groups[group].commands[name]
+	}
+	return otherCommands[name]
 }
 
 // addCommands puts the command of every act below top.
@@ -71,7 +66,7 @@ func (r *root) addCommands(top *cobra.Command) {
 				top.AddCommand(parent)
 			}
 		}
-		parent.AddCommand(r.dress(makers[row.Name](r), row))
+		parent.AddCommand(r.dress(maker(row.Name)(r), row))
 	}
 }
 

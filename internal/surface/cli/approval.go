@@ -12,6 +12,11 @@ import (
 	"opdeck/internal/domain/approval"
 )
 
+var approvalCommands = commands{
+	"approval.list": (*root).approvalList, "approval.show": (*root).approvalShow,
+	"approval.approve": (*root).approvalApprove, "approval.deny": (*root).approvalDeny,
+}
+
 var approvalStates = []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent, approval.Void}
 
 func (r *root) approvalList() *cobra.Command {

@@ -17,6 +17,12 @@ import (
 	"opdeck/internal/domain/auditfilter"
 )
 
+var auditCommands = commands{
+	"audit.list": (*root).auditList, "audit.verify": (*root).auditVerify, "audit.export": (*root).auditExport,
+	"audit.prove": (*root).auditProve, "audit.key": (*root).auditKey, "audit.witness": (*root).auditWitness,
+	"audit.unsettled": (*root).auditUnsettled, "audit.settle": (*root).auditSettle,
+}
+
 func (r *root) auditList() *cobra.Command {
 	var q audit.Query
 	var phase, from, until, operation, customer, expr string

@@ -14,6 +14,11 @@ import (
 	"opdeck/ui/widget"
 )
 
+var complianceCommands = commands{
+	"compliance.share": (*root).complianceShare, "compliance.link": (*root).complianceLink,
+	"compliance.finalize": (*root).complianceFinalize, "compliance.journey": (*root).complianceJourney,
+}
+
 // onCustomer is a write about a customer.
 func onCustomer(cuid string, send func(context.Context) error) asked {
 	return asked{object: act.Object{Item: "customer " + cuid, ID: cuid, Kind: "customer"}, typed: cuid, send: send}

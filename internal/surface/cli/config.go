@@ -17,6 +17,11 @@ import (
 	"opdeck/internal/domain/index/filter"
 )
 
+var configCommands = commands{
+	"config.init": (*root).configInit, "config.check": (*root).configCheck, "config.show": (*root).configShow,
+	"config.path": (*root).configPath,
+}
+
 // loadConfig reads the file that the flags and the environment name.
 func (r *root) loadConfig() (config.Config, error) {
 	return config.Load(config.Path(r.config, r.env.Getenv))

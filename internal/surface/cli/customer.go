@@ -16,6 +16,12 @@ import (
 	"opdeck/ui/draw"
 )
 
+var customerCommands = commands{
+	"customer.list": (*root).customerList, "customer.get": (*root).customerGet,
+	"customer.application": (*root).customerApplication, "customer.files": (*root).customerFiles,
+	"customer.set-application": (*root).customerSetApplication,
+}
+
 func (r *root) customerList() *cobra.Command {
 	var q api.CustomerQuery
 	cmd := lists(&cobra.Command{RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {

@@ -16,6 +16,13 @@ import (
 	"opdeck/ui/draw"
 )
 
+var documentCommands = commands{
+	"document.list": (*root).documentList, "document.remove": (*root).documentRemove,
+	"document.restore": (*root).documentRestore, "document.attach": (*root).documentAttach,
+	"document.upload": (*root).documentUpload, "document.replace": (*root).documentReplace,
+	"document.resume": (*root).documentResume, "document.download": (*root).documentDownload,
+}
+
 func (r *root) documentList() *cobra.Command {
 	return lists(&cobra.Command{Use: "list", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 		op, err := a.Client.Operation(ctx, args[0])

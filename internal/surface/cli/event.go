@@ -19,6 +19,12 @@ import (
 	"opdeck/ui/draw"
 )
 
+var eventCommands = commands{
+	"event.list": (*root).eventList, "event.show": (*root).eventShow, "event.tail": (*root).eventTail,
+	"event.codes": (*root).eventCodes, "event.listen": (*root).eventListen, "event.send": (*root).eventSend,
+	"event.replay": (*root).eventReplay, "event.forward": (*root).eventForward,
+}
+
 func (r *root) eventList() *cobra.Command {
 	var f eventFilter
 	var before int64

@@ -19,6 +19,10 @@ import (
 	"opdeck/internal/app"
 )
 
+var hookCommands = commands{
+	"hook.get": (*root).hookGet, "hook.set": (*root).hookSet,
+}
+
 func (r *root) hookGet() *cobra.Command {
 	return &cobra.Command{Use: "get", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 		h, err := a.Client.Hooks(ctx)

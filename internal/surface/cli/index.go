@@ -13,6 +13,11 @@ import (
 	"opdeck/ui/draw"
 )
 
+var indexCommands = commands{
+	"index.status": (*root).indexStatus, "index.sync": (*root).indexSync, "index.verify": (*root).indexVerify,
+	"index.rebuild": (*root).indexRebuild,
+}
+
 func (r *root) indexStatus() *cobra.Command {
 	return &cobra.Command{Use: "status", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error { return r.printIndex(ctx, a) })}
 }

@@ -16,6 +16,11 @@ import (
 	"opdeck/ui/draw"
 )
 
+var operationCommands = commands{
+	"operation.list": (*root).operationList, "operation.get": (*root).operationGet, "operation.tree": (*root).operationTree,
+	"operation.history": (*root).operationHistory, "operation.export": (*root).operationExport,
+}
+
 func (r *root) operationGet() *cobra.Command {
 	return forms(&cobra.Command{Use: "get", Long: "Reads operations. With - the ids come from standard input, one a line, and each is\n" +
 		"answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).\n\n" +

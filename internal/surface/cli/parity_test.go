@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func cells(r *root, keys map[string]keymap.Key, s schema, row act.Act) map[strin
 		}
 		return ""
 	}
-	out["command"] = reason(act.Command, makers[row.Name] != nil, row.Path())
+	out["command"] = reason(act.Command, maker(row.Name) != nil, row.Path())
 	key, has := keys[row.Name]
 	out["screen"] = reason(act.Screen, has || row.Place != "", row.Place+" "+key.Binding.Help().Key)
 	if has != (row.Key.Press != "") {
@@ -77,7 +78,11 @@ func TestEveryActOnEverySurface(t *testing.T) {
 		}
 		t.Log(line)
 	}
-	for name := range makers {
+	all := maps.Clone(otherCommands)
+	for _, g := range groups {
+		maps.Copy(all, g.commands)
+	}
+	for name := range all {
 		if _, ok := act.Find(name); !ok {
 			t.Errorf("the command %s is no act", name)
 		}

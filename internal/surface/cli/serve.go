@@ -17,8 +17,8 @@ import (
 )
 
 // The server runs commands for other people, so it refers to all of them: as an
-// element of makers it would be a cycle.
-func init() { makers["serve"] = (*root).serve }
+// element of otherCommands it would be a cycle.
+func init() { otherCommands["serve"] = (*root).serve }
 
 func (r *root) serve() *cobra.Command {
 	return &cobra.Command{Use: "serve", Long: "Serves what the config asks for until it is interrupted (exit 0):\n\n" +

@@ -15,6 +15,11 @@ import (
 	"opdeck/ui/draw"
 )
 
+var sessionCommands = commands{
+	"session.status": (*root).sessionStatus, "session.keep": (*root).sessionKeep, "session.refresh": (*root).sessionRefresh,
+	"session.login": (*root).sessionLogin, "session.reset": (*root).sessionReset,
+}
+
 func (r *root) sessionStatus() *cobra.Command {
 	var check, watch bool
 	var warn, crit time.Duration
