@@ -14,7 +14,7 @@
 //		env    *ui.Env
 //		client Client // declared here: the methods this screen needs
 //		keys   keymap.Documents // a copy: switched on and off here
-//		loads  *ui.Loads
+//		loads  *ui.Requests
 //		op     api.Operation
 //	}
 //

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markdown is the table of all keys for the README, made from this package.
+// Markdown is the table of all keys for docs/keys.md, made from this package.
 func Markdown() string {
 	m := New()
 	var b strings.Builder
