@@ -14,6 +14,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
+	"opdeck/internal/e2e/racedetector"
 )
 
 const silentHead = "POST /hooks HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"
@@ -91,7 +92,11 @@ func TestSilentPosts(t *testing.T) {
 		client.CloseIdleConnections()
 	}
 	stop()
-	if answered < n*95/100 {
+	least := n * 95 / 100
+	if racedetector.Enabled { // reading a request takes as long as many new connections
+		least = n * 80 / 100
+	}
+	if answered < least {
 		t.Errorf("%d of %d deliveries were answered within 5 s", answered, n)
 	}
 }
