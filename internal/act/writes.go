@@ -56,7 +56,7 @@ var writes = []Act{
 	{Name: "compliance.link", Effect: Write, Sends: []api.ActKind{api.ActLink}, Ask: YesNo, Costs: cost(limit.Customer, 1),
 		Args: args("CUID"), Short: "Make a short-lived, single-use verification link",
 		Place: "compliance", Key: Key{Press: "l", Hint: "link", Help: "make a short-lived verification link (asks)"},
-		Words: Question{Title: "Verification link", Verb: "Make link", Ask: "Make a verification link for {item}?", Risk: "A link works once.", Done: "The link works once.",
+		Words: Question{Title: "Verification link", Verb: "Make a link", Ask: "Make a verification link for {item}?", Risk: "A link works once.", Done: "The link works once.",
 			Consequence: "Makes a single-use link to the customer's verification form."}},
 	{Name: "compliance.finalize", Effect: Write, Sends: []api.ActKind{api.ActFinalize}, Ask: Typed, Costs: cost(limit.Customer, 1),
 		Args: args("CUID"), Short: "Submit the customer's application for review",

@@ -135,7 +135,7 @@ func TestEverywhere(t *testing.T) {
 		x := w.console(width, height)
 		x.press("5").shows("Limits", "billing", "Policy wait")
 		x.press("6").shows("Session", "generation", "live  the pair is good")
-		x.press("F").armed("Refresh the token pair now?", "Every other").press("y").shows("The pair was refreshed.")
+		x.press("F").armed("Refresh the token pair now?", "Every client").press("y").shows("The pair was refreshed.")
 		x.escape().shows("60 operations")
 		x.press("?").shows("help").escape()
 		x.press(":").shows("type to filter").types("sess").shows("Session").press(enter).shows("generation").closes("generation")
