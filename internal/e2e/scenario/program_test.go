@@ -94,7 +94,7 @@ func TestS11Interrupt(t *testing.T) {
 					t.Fatal(first.err.String())
 				}
 				s.faults(c.fault)
-				r := x.start("session", "refresh")
+				r := x.start("session", "refresh", "--yes")
 				until(t, "the refresh is sent", func() bool { return len(s.seen(refreshLine, time.Time{})) > 0 })
 				time.Sleep(300 * time.Millisecond)
 				began := time.Now()

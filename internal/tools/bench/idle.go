@@ -67,7 +67,7 @@ func (b *bench) still(ctx context.Context) error {
 
 // counting waits on the limits screen with a session whose time runs.
 func (b *bench) counting(ctx context.Context) error {
-	if err := b.w.command(ctx, "session", "login"); err != nil {
+	if err := b.w.command(ctx, "session", "login", "--yes"); err != nil {
 		return err
 	}
 	return b.idle("idle on the limits, a session's time running", "5", 20)
