@@ -53,6 +53,9 @@ func TestChangedListIsRefused(t *testing.T) {
 	private, public := keys(t)
 	good := signed(t, private)
 	for i := range good {
+		if i == len(good)-3 { // base64's last character: its lowest bits hold nothing
+			continue
+		}
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
 		if list, _, err := release.Open(bad, public); err == nil {
