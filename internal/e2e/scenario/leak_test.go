@@ -84,12 +84,12 @@ func commands(t testing.TB, s *service, x, y *program) {
 		fault string
 		args  string
 	}{
-		{x, "", "operation list --live -o json"}, {x, "", "session refresh"}, {x, "drop=refresh", "session refresh"}, {x, "reset=refresh", "session refresh"},
-		{x, "redirect=refresh:http://127.0.0.1:9/x", "session refresh"}, {x, "status=refresh:500", "session refresh"}, {x, "truncate=refresh", "session refresh"},
-		{x, "rubbish=login", "session login"}, {x, "", "session reset"}, {x, "status=login:403", "session login"}, {x, "", "session reset"}, {x, "", "session login"},
+		{x, "", "operation list --live -o json"}, {x, "", "session refresh --yes"}, {x, "drop=refresh", "session refresh --yes"}, {x, "reset=refresh", "session refresh --yes"},
+		{x, "redirect=refresh:http://127.0.0.1:9/x", "session refresh --yes"}, {x, "status=refresh:500", "session refresh --yes"}, {x, "truncate=refresh", "session refresh --yes"},
+		{x, "rubbish=login", "session login --yes"}, {x, "", "session reset --yes"}, {x, "status=login:403", "session login --yes"}, {x, "", "session reset --yes"}, {x, "", "session login --yes"},
 		{x, "status=api:401", "operation list --live"}, {x, "drop=api", "operation list --live"}, {x, "", "session status -o json"}, {x, "", "session status"},
 		{x, "", "doctor"}, {x, "", "audit list -o json"}, {x, "", "limits"}, {x, "", "config show"}, {x, "", "nonsense"},
-		{y, "", "session login"}, {y, "", "session status -o json"}, {x, "down", "operation list --live"}, {x, "down", "session refresh"}, {x, "down", "doctor"},
+		{y, "", "session login --yes"}, {y, "", "session status -o json"}, {x, "down", "operation list --live"}, {x, "down", "session refresh --yes"}, {x, "down", "doctor"},
 	} {
 		if c.fault == "down" {
 			s.cut()
