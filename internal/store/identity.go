@@ -11,7 +11,7 @@ import (
 )
 
 // checkEvery is how long a look at the file's name is good for before reads and
-// before a transaction begins. After a commit the name is always checked at.
+// before a transaction begins. After a commit the name is always checked.
 const checkEvery = time.Second
 
 // identity watches that a SQLite file is still the one that the connections of

@@ -91,7 +91,7 @@ func (p Person) names() []string {
 	return out
 }
 
-// IsRequester reports whether who is the requester of r, who alone can use its approval.
+// IsRequester reports whether this person filed r; only they can use its approval.
 func IsRequester(who api.Actor, r Request) bool { return person(who).same(r.Requester) }
 
 // WhyNotSecond says why who cannot be the second person for the requester; nil when they can.

@@ -24,7 +24,7 @@ import (
 )
 
 // TestCoveredBeforeTold: when the outcome of an act is told, a signed checkpoint
-// in the checkpoint file covers it, whoever writes beside.
+// in the checkpoint file covers it, whatever other processes write.
 func TestCoveredBeforeTold(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		p := newPlace(t, open(), 1)

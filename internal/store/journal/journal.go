@@ -1,6 +1,6 @@
 // Package journal keeps what has happened and what is still to be done, in the core
 // database: the audit trail, requests for approval, writes whose outcome is not
-// known, document replacements, verification journeys, and who looks at what now.
+// known, document replacements, verification journeys, and which person has which object open.
 // Each type implements the Store of the package that owns its subject.
 package journal
 

@@ -13,7 +13,7 @@ import (
 // kept.
 const presenceKept = 10 * time.Minute
 
-// Presence keeps who looks at what in the core database. It implements
+// Presence keeps which person has which object open, in the core database. It implements
 // presence.Store.
 type Presence struct{ db *store.DB }
 

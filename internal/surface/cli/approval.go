@@ -94,12 +94,12 @@ func (r *root) printRequest(q approval.Request) error {
 	return t.write(r.env.Out)
 }
 
-// binds says who can be the second person for a request, and who is not held by it.
+// binds names the people who can be the second person for a request, and those whom the rule cannot stop.
 func binds(q approval.Request) string {
 	if q.Requester.Local() {
-		return "another user id of this one host; not root, nor who holds the password of the account or of the store"
+		return "another user id of this one host; root and people with the password of the account or of the store are not held by this"
 	}
-	return "another key, login name and certificate over SSH; not who holds the password of the account or of the store"
+	return "another key, login name and certificate over SSH; people with the password of the account or of the store are not held by this"
 }
 
 func (r *root) approvalApprove() *cobra.Command {
