@@ -127,7 +127,7 @@ func TestJourneyOnScreen(t *testing.T) {
 			x.press("S").shows("Share token").types(token).press(enter)
 			x.armed("Present this token for", cuid).press("y").shows("Next: Make a link (l)")
 			x.press("l").armed("Make a verification link for").press("y").shows("OSC 52")
-			x.press("f").armed("Submit the application").press("y").matches(`Finalized|submitted`)
+			x.press("f").armed("Submit the application").press("y").gone("cannot be taken back").matches(`Finalized|submitted`)
 			x.quit()
 			w.journeyDone()
 		})

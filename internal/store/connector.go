@@ -29,6 +29,9 @@ func openPool(id *identity, dsn string, size int) (*sql.DB, error) {
 // Connect implements driver.Connector.
 func (c fileConnector) Connect(context.Context) (driver.Conn, error) {
 	gen := c.id.generation()
+	if err := c.id.check(true); err != nil { // SQLite would make a log beside the wrong file
+		return nil, err
+	}
 	conn, err := c.driver.Open(c.dsn)
 	if err != nil {
 		return nil, err

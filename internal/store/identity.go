@@ -31,37 +31,51 @@ type identity struct {
 	lost    *Error      // nil: all is well
 }
 
-// begin remembers the file that is about to be opened, which exists.
-func (id *identity) begin(path string) error {
+// begin remembers the file that is about to be opened, which exists, with what
+// others have open.
+func (id *identity) begin(path string, use filePair) error {
 	if runtime.GOOS == "windows" { // an open file cannot be deleted or replaced there
 		return nil
 	}
 	id.path, id.opened = path, time.Now().Round(0)
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	return id.adopt()
+	return id.adopt(use)
 }
 
-// adopt makes the file that has the name now ours. The caller holds mu.
-func (id *identity) adopt() error {
-	info, err := os.Lstat(id.path)
-	if err != nil {
-		return fileError(id.path, err)
+// adopt makes the files that others have open ours, or else the file that has the
+// name now. The caller holds mu.
+func (id *identity) adopt(use filePair) error {
+	if use.main == nil {
+		var err error
+		if use.main, err = os.Lstat(id.path); err != nil {
+			return fileError(id.path, err)
+		}
 	}
 	id.handle.close()
-	id.main, id.wal, id.handle, id.lost = info, nil, openHandle(id.path), nil
+	id.main, id.wal, id.handle, id.lost = use.main, use.log, openHandle(id.path), nil
 	return nil
 }
 
 // inUse remembers the write-ahead log, which exists while a connection is open,
-// and checks that the file is still the one that was adopted.
-func (id *identity) inUse() error {
+// checks that the file is still the one that was adopted, and records both for those
+// who come.
+func (db *DB) inUse() error {
+	id := &db.identity
 	id.mu.Lock()
-	if id.main != nil && id.wal == nil {
+	first := id.main != nil && id.wal == nil
+	if first {
 		id.wal, _ = os.Lstat(id.path + "-wal")
 	}
+	use := filePair{id.main, id.wal}
 	id.mu.Unlock()
-	return id.check(true)
+	if err := id.check(true); err != nil {
+		return err
+	}
+	if first {
+		record(db.users, use)
+	}
+	return nil
 }
 
 // check returns an *Error of kind Lost when the file is not the one that was

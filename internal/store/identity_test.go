@@ -4,6 +4,7 @@ package store_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"os"
@@ -105,6 +106,98 @@ func TestDeletedFileIsPutBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNameProvesNothing: a log of that name which the users of a database do not have
+// open is not their log. Who comes reads what was acknowledged, or nothing.
+func TestNameProvesNothing(t *testing.T) {
+	for name, made := range map[string]func(t *testing.T, file string){
+		"an empty log": func(t *testing.T, file string) {
+			remove(t, file+"-wal", file+"-shm")
+			if err := os.WriteFile(file+"-wal", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"the log of a tool": func(t *testing.T, file string) { // which opened the file by name, and goes on
+			remove(t, file+"-wal", file+"-shm")
+			tool, err := sql.Open("sqlite", "file:"+file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = tool.Close() })
+			_ = tool.QueryRow("SELECT 1 FROM sqlite_master").Scan(new(int)) // an older state: maybe nothing
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			both(t, func(t *testing.T, url string, pick func(*store.Store) *store.DB) {
+				ctx := context.Background()
+				one := pick(storetest.OpenURL(t, url))
+				if err := write(ctx, one, "before"); err != nil {
+					t.Fatal(err)
+				}
+				made(t, one.Path())
+				come := make(chan *store.Store)
+				go func() {
+					s, err := store.Open(ctx, store.Options{URL: url})
+					if err != nil {
+						t.Error(err)
+					}
+					come <- s
+				}()
+				for s := (*store.Store)(nil); s == nil; {
+					select {
+					case s = <-come:
+						if s == nil {
+							return
+						}
+						holds(ctx, t, pick(s), "before")
+						checkIntegrity(t, pick(s))
+						if err := s.Close(); err != nil {
+							t.Error(err)
+						}
+					default:
+						one.ForgetCheck()
+						_ = one.QueryRow(ctx, "SELECT 1").Scan(new(int)) // the first user goes on, and notices
+					}
+				}
+				holds(ctx, t, one, "before")
+			})
+		})
+	}
+}
+
+// TestFirstUserEnds: the last user takes the log away while another one comes.
+func TestFirstUserEnds(t *testing.T) {
+	both(t, func(t *testing.T, url string, pick func(*store.Store) *store.DB) {
+		ctx := context.Background()
+		var users sync.WaitGroup
+		for w := range 4 {
+			users.Go(func() {
+				for n := range 30 {
+					began := time.Now()
+					s, err := store.Open(ctx, store.Options{URL: url})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if took := time.Since(began); took > 5*time.Second {
+						t.Errorf("opened after %v", took)
+					}
+					if err := write(ctx, pick(s), fmt.Sprintf("%d/%d", w, n)); err != nil {
+						t.Error(err)
+					}
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		users.Wait()
+		var n int
+		if err := pick(storetest.OpenURL(t, url)).QueryRow(ctx, "SELECT COUNT(*) FROM probe").Scan(&n); err != nil || n != 120 {
+			t.Errorf("%d rows of 120, %v", n, err)
+		}
+	})
 }
 
 // TestReplacedFileIsRefused: nothing is acknowledged into the old file, nothing is

@@ -61,6 +61,7 @@ func (db *DB) restore(ctx context.Context) error {
 		return fmt.Errorf("store: %s cannot be put back on this system", db.path)
 	}
 	_, err = os.Lstat(db.path)
+	var use filePair // none: this process opens the copy first
 	switch {
 	case deleted && missing(err), walGone:
 		if err := db.writeCopy(ctx, dev, ino, walGone); err != nil {
@@ -68,13 +69,13 @@ func (db *DB) restore(ctx context.Context) error {
 		}
 		db.notice(db.path + " was deleted while it was in use; it was put back with all that it held.")
 	case deleted && err == nil:
-		if err := db.continues(ctx, dev, ino); err != nil {
+		if use, err = db.continues(ctx, dev, ino); err != nil {
 			return err
 		}
 	default:
 		return fmt.Errorf("store: %s cannot be put back", db.path)
 	}
-	return db.reopen(ctx)
+	return db.reopen(ctx, use)
 }
 
 // writeCopy writes the copy. With replace the main file is still there and only its
@@ -151,8 +152,13 @@ func noteContinued(ctx context.Context, file string, dev, ino int64, at time.Tim
 }
 
 // continues reports, by nil, that the file in place is a copy of the one that this
-// process had open, made since it opened it.
-func (db *DB) continues(ctx context.Context, dev, ino int64) error {
+// process had open, made since it opened it, and gives the files if somebody has
+// opened the copy.
+func (db *DB) continues(ctx context.Context, dev, ino int64) (filePair, error) {
+	use, found := db.look()
+	if !found { // the copy's log was deleted in turn
+		return use, errors.New("it is being put back")
+	}
 	var n int
 	err := withFile(db.path, func(is *sql.DB) error {
 		return is.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+continuedTable+" WHERE dev = ? AND ino = ? AND at_us >= ?",
@@ -161,7 +167,7 @@ func (db *DB) continues(ctx context.Context, dev, ino int64) error {
 	if err == nil && n == 0 {
 		err = errors.New("another store is in its place")
 	}
-	return err
+	return use, err
 }
 
 // withFile opens a database file on one connection of its own.
@@ -176,9 +182,9 @@ func withFile(file string, do func(*sql.DB) error) error {
 
 // reopen makes the file in place this process's own: connections to the old one end
 // when they are next used.
-func (db *DB) reopen(ctx context.Context) error {
+func (db *DB) reopen(ctx context.Context, use filePair) error {
 	db.identity.mu.Lock()
-	err := db.identity.adopt()
+	err := db.identity.adopt(use)
 	db.identity.gen++
 	db.identity.mu.Unlock()
 	if err != nil {
@@ -191,5 +197,5 @@ func (db *DB) reopen(ctx context.Context) error {
 	if err := db.r.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&n); err != nil { // opens the log
 		return fmt.Errorf("store: %w", err)
 	}
-	return db.identity.inUse()
+	return db.inUse()
 }

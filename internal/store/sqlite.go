@@ -33,11 +33,8 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 	}
 	db := &DB{engine: SQLite, path: file, queue: queue}
 	queue.slow, db.notices.tell = db.slow, notice
-	if db.users, err = db.openUsers(ctx); err != nil {
-		return nil, errors.Join(err, queue.close())
-	}
-	if err := db.create(ctx); err != nil {
-		return nil, errors.Join(err, db.users.Close(), queue.close())
+	if db.users, err = files.OpenOwn(file + ".open"); err != nil {
+		return nil, errors.Join(fileError(file+".open", err), queue.close())
 	}
 	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?mode=rw&" // SQLite must not make a second file
 	for _, pool := range []struct {
@@ -56,11 +53,38 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 		}
 		*pool.at = p
 	}
+	if err := db.begin(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return db, nil
 }
 
-// create makes the file unless it is there, and remembers which one it is. A
-// write-ahead log and its index that are left of a deleted file belong to that one:
+// begin joins those who use the file and opens a connection, which keeps the
+// write-ahead log in its place. Those who had the files open may end in between, and
+// the last one takes the log away: then it begins again.
+func (db *DB) begin(ctx context.Context) error {
+	for {
+		use, err := db.join(ctx)
+		if err != nil {
+			return err
+		}
+		if use.main == nil {
+			if err = db.create(ctx); err != nil {
+				return err
+			}
+		}
+		if err := db.identity.begin(db.path, use); err != nil {
+			return err
+		}
+		var n int
+		err = db.explain(db.r.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&n))
+		if use.main == nil || !IsKind(err, Lost) {
+			return err
+		}
+	}
+}
+
+// create makes the file unless it is there. A write-ahead log and its index that are left of a deleted file belong to that one:
 // SQLite would take them for the new file's.
 func (db *DB) create(ctx context.Context) error {
 	if _, err := os.Lstat(db.path); errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +104,7 @@ func (db *DB) create(ctx context.Context) error {
 	if err := files.OwnFile(db.path); err != nil {
 		return fileError(db.path, err)
 	}
-	return db.identity.begin(db.path)
+	return nil
 }
 
 var memories atomic.Int64 // names of in-memory databases must differ within a process
