@@ -78,7 +78,8 @@ type Confirm struct {
 	// No is called when the answer is no; may be nil.
 	No func() Action
 
-	then func(*Shell) tea.Cmd // the shell's own questions
+	then   func(*Shell) tea.Cmd // the shell's own questions
+	yields bool                 // a key that is no answer closes the question and does what it does
 }
 
 // Withdraw closes the open question about ID and says why.
@@ -114,10 +115,12 @@ type Choose struct {
 	Pick  func(i int) (Action, tea.Cmd) // index into Items
 }
 
-// Choice is one line of a menu.
+// Choice is one line of a menu. All its texts are safe.
 type Choice struct {
-	Text, Note string // Note is drawn dim behind
-	Why        string // not empty: cannot be chosen, for this reason
+	Text, Note string   // Note is drawn dim at the right edge
+	About      string   // a sentence, drawn dim behind Text; what is typed finds its words too
+	Words      []string // other names that find it: "rm"
+	Why        string   // not empty: cannot be chosen, for this reason
 }
 
 // Write runs a command that sends something without a question before it; the

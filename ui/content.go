@@ -110,7 +110,7 @@ func (s *Shell) Show(p Place) tea.Cmd {
 func (s *Shell) Do(a Action) tea.Cmd { return s.act(s.top(), a) }
 
 // AskID asks for an operation's id and opens its place of that kind.
-func (s *Shell) AskID(kind string) { s.askID(kind) }
+func (s *Shell) AskID(kind string) tea.Cmd { return s.askID(kind) }
 
 // Escape lets the screen on top close something of its own, a filter or a page;
 // false when there is nothing.
@@ -167,6 +167,8 @@ func (s *Shell) Dialog() any {
 		return Question{o.c, o.typed}
 	case *input:
 		return o.ask
+	case *opener:
+		return o.asked()
 	case *menu:
 		return Choose{Title: o.title, Items: o.items}
 	case *explain:
@@ -198,6 +200,9 @@ func (s *Shell) Submit(text []string, secrets []secret.Value) tea.Cmd {
 	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
 		if d, ok := o.(*input); ok && d.ask.Submit != nil {
 			return d.ask.Submit(Values{text, secrets})
+		}
+		if d, ok := o.(*opener); ok {
+			return do(func(s *Shell) tea.Cmd { return s.OpenTyped(d.kind, text[0]) }), nil
 		}
 		return nil, nil
 	})

@@ -11,13 +11,14 @@ import (
 // revealFor is how long M shows masked values.
 const revealFor = 30 * time.Second
 
-func (s *Shell) toggleZone() tea.Cmd {
+func (s *Shell) toggleZone() tea.Cmd { return s.showUTC(s.shown.zone != time.UTC) }
+
+func (s *Shell) showUTC(utc bool) tea.Cmd {
 	word := "Times are UTC now."
-	if s.shown.zone == time.UTC {
+	s.shown.zone = time.UTC
+	if !utc {
 		s.shown.zone = s.shown.local
 		word = "Times are local now (" + s.now().In(s.shown.zone).Format("MST, -07:00") + ")."
-	} else {
-		s.shown.zone = time.UTC
 	}
 	return tea.Batch(s.notify(Info, word), s.broadcast(DisplayChanged{}))
 }

@@ -68,8 +68,8 @@ func (e *Env) Zone() *time.Location { return e.shared.zone }
 // Snapshot returns the environment as it is now, for drawing away from the loop: what
 // the person switches later does not reach it.
 func (e *Env) Snapshot() *Env {
-	still, shown := *e, *e.shared
-	still.shared = &shown
+	still, shown, th := *e, *e.shared, *e.Theme
+	still.shared, still.Theme = &shown, &th
 	return &still
 }
 

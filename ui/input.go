@@ -101,20 +101,6 @@ func (d *input) panel(s *Shell, w, h int, _ time.Time) panel {
 	return p
 }
 
-// askID asks for the id of an operation and opens it.
-func (s *Shell) askID(kind string) {
-	title := "Open an operation"
-	if kind == KindDocuments {
-		title = "Documents of an operation"
-	}
-	s.push(newInput(s, 0, Ask{
-		Title:  title,
-		Verb:   "open",
-		Fields: []widget.Field{{Label: "Operation id", Hint: "type or paste it", Check: CheckID, Max: 200}},
-		Submit: func(v Values) (Action, tea.Cmd) { return Open{Place{Kind: kind, ID: v.Text(0)}}, nil },
-	}))
-}
-
 // CheckID says whether s can be an id of the service: 1 to 64 letters, digits,
 // "-" and "_".
 func CheckID(s string) error {

@@ -12,6 +12,7 @@ import (
 // pressed one after the other, each marked as a burst: they move and type, but they
 // answer no question (docs/decisions/0006).
 func (s *Shell) key(p keymap.Press) tea.Cmd {
+	s.pending = pending{}
 	if s.onKey() {
 		return nil
 	}
@@ -51,7 +52,7 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 	}
 	top := s.top()
 	if top == nil { // the first screen could not be made
-		if s.keys.Global.Quit.Match(p) || s.keys.Global.Back.Match(p) {
+		if s.keys.Global.Quit.Match(p) {
 			return s.askLeave()
 		}
 		cmd, _ := s.jump(p)
@@ -119,19 +120,30 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 		if a != nil || cmd != nil {
 			return tea.Batch(s.act(top, a), cmd), true
 		}
+		if len(s.stack) <= 1 && g.Back.Match(p) {
+			return s.notify(Info, "Nothing to go back to; "+g.Quit.Help().Key+" leaves."), true
+		}
 		return s.back(), true
 	case g.Help.Match(p):
 		s.push(newHelp(s, top))
 	case g.Palette.Match(p):
-		s.push(newPalette(s, top))
+		return s.openPalette(top), true
 	case g.OpenID.Match(p):
-		s.askID(KindOperation)
+		return s.askID(KindOperation), true
 	case g.Activity.Match(p):
 		s.push(newActivity(s))
 	case g.Zone.Match(p):
 		return s.toggleZone(), true
 	case g.Reveal.Match(p):
 		return s.reveal(), true
+	case g.Before.Match(p):
+		return s.travel(-1), true
+	case g.After.Match(p):
+		return s.travel(1), true
+	case g.Previous.Match(p):
+		return s.step(top, g.Previous, -1), true
+	case g.Next.Match(p):
+		return s.step(top, g.Next, 1), true
 	default:
 		return s.jump(p)
 	}
@@ -155,8 +167,7 @@ func (s *Shell) jump(p keymap.Press) (tea.Cmd, bool) {
 	switch to.Kind {
 	case KindOperation, KindDocuments:
 		if to.ID = s.about(KindOperation); to.ID == "" {
-			s.askID(to.Kind)
-			return nil, true
+			return s.askID(to.Kind), true
 		}
 	case KindCompliance: // the customer, and from there all customers
 		if top := s.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {

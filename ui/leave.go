@@ -38,7 +38,7 @@ func (s *Shell) writeNames() []string { return slices.Sorted(maps.Values(s.write
 
 // askLeave is q at the root.
 func (s *Shell) askLeave() tea.Cmd {
-	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: (*Shell).leave}
+	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: (*Shell).leave, yields: true}
 	if len(s.writes) > 0 {
 		c.Risk = "Something was sent and is not answered yet; leaving waits for it."
 	}

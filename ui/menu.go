@@ -1,12 +1,10 @@
 package ui
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/sahilm/fuzzy"
 
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -14,16 +12,21 @@ import (
 	"opdeck/ui/widget"
 )
 
-// menu is a list with a typed fuzzy filter: the palette, views, sorts.
+// menu is a list narrowed by what is typed: the palette, views, sorts.
 type menu struct {
 	dialog
 	title string
 	items []Choice
 	edit  widget.Edit
 	hits  []int // indexes of items
-	at    int
+	at    int   // into hits, then found
 	pick  func(i int) (Action, tea.Cmd)
 	k     keymap.Menu
+
+	finds bool // objects that are known here are listed behind the items
+	seek  search
+	found []Found // they fit what was typed
+	enter bool    // enter was pressed before they came
 }
 
 func newMenu(s *Shell, owner screenID, title string, items []Choice, pick func(int) (Action, tea.Cmd)) *menu {
@@ -32,81 +35,132 @@ func newMenu(s *Shell, owner screenID, title string, items []Choice, pick func(i
 	return m
 }
 
-// Len and String let the fuzzy search read the items.
-func (m *menu) Len() int            { return len(m.items) }
-func (m *menu) String(i int) string { return m.items[i].Text }
+func (m *menu) filter() { m.hits, m.at = ranked(m.items, m.edit.Value()), 0 }
 
-func (m *menu) filter() {
-	m.hits, m.at = m.hits[:0], 0
-	if m.edit.Value() == "" {
-		for i := range m.items {
-			m.hits = append(m.hits, i)
-		}
-		return
-	}
-	for _, f := range fuzzy.FindFrom(m.edit.Value(), m) {
-		m.hits = append(m.hits, f.Index)
-	}
-	slices.SortStableFunc(m.hits, func(a, b int) int { return m.distance(a) - m.distance(b) })
-}
-
-// distance tells how far an item is from what was typed: one that has it at the
-// beginning of a word comes before one that has it within, and that before one
-// that only has its letters.
-func (m *menu) distance(i int) int {
-	name, typed := strings.ToLower(m.items[i].Text), strings.ToLower(strings.TrimSpace(m.edit.Value()))
-	switch {
-	case strings.Contains(" "+name, " "+typed):
-		return 0
-	case strings.Contains(name, typed):
-		return 1
-	}
-	return 2
-}
+// shown is how many lines can be chosen.
+func (m *menu) shown() int { return len(m.hits) + len(m.found) }
 
 func (m *menu) keys() []keymap.Key { return keymap.All(m.k) }
 
-func (m *menu) key(_ *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
+func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	switch {
 	case m.k.Close.Match(p):
 		return nil, nil, true
 	case m.k.Up.Match(p):
 		m.at = max(m.at-1, 0)
 	case m.k.Down.Match(p):
-		m.at = max(min(m.at+1, len(m.hits)-1), 0)
-	case m.k.Choose.Match(p) && len(m.hits) > 0:
-		i := m.hits[m.at]
-		if why := m.items[i].Why; why != "" {
-			return Notify{Denied, why}, nil, false
-		}
-		if m.pick == nil {
-			return nil, nil, true
-		}
-		a, cmd := m.pick(i)
-		return a, cmd, true
+		m.at = max(min(m.at+1, m.shown()-1), 0)
+	case m.k.Choose.Match(p) && m.shown() > 0:
+		return m.choose()
+	case m.k.Choose.Match(p):
+		m.enter = m.seek.busy
 	default:
 		if m.edit.Type(p) {
 			m.filter()
+			m.enter, m.found = false, nil
+			return nil, m.look(s), false
 		}
 	}
 	return nil, nil, false
 }
 
+// look asks for objects that fit what was typed; with nothing typed those that were
+// opened last.
+func (m *menu) look(s *Shell) tea.Cmd {
+	if !m.finds || s.opt.Finder == nil {
+		return nil
+	}
+	return s.ask(m, &m.seek, strings.TrimSpace(m.edit.Value()), true)
+}
+
+// take lists objects behind the items, so that no line moves.
+func (m *menu) take(s *Shell, f foundMsg) tea.Cmd {
+	m.seek.busy = false
+	m.found = f.finding.all()
+	if f.finding.Whole && f.finding.Only == "" && !f.recent && len(m.hits) == 0 {
+		m.found = append(m.found, Found{Place: Place{Kind: KindOperation, ID: f.typed}, Text: draw.ID(f.typed, 36), About: "read it from the service: one billing call"})
+	}
+	if !m.enter || len(m.found) == 0 {
+		return nil
+	}
+	m.enter = false
+	if f.finding.Only == "" && len(m.found) > 1 { // several could be meant
+		return nil
+	}
+	a, cmd, _ := m.choose()
+	s.remove(m)
+	return tea.Batch(cmd, s.finish(m, a, nil))
+}
+
+func (m *menu) choose() (Action, tea.Cmd, bool) {
+	if n := m.at - len(m.hits); n >= 0 {
+		to := m.found[n].Place
+		return do(func(s *Shell) tea.Cmd { return s.open(to) }), nil, true
+	}
+	i := m.hits[m.at]
+	if why := m.items[i].Why; why != "" {
+		return Notify{Denied, why}, nil, false
+	}
+	if m.pick == nil {
+		return nil, nil, true
+	}
+	a, cmd := m.pick(i)
+	return a, cmd, true
+}
+
 func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 	in := max(min(w, dialogWidth)-4, 1)
 	lines := []string{s.th.Accent.Render(":") + m.edit.View(s.th, max(in-1, 1), true, "type to filter")}
-	rows := max(min(h-3, 12, len(m.items)), 0)
-	from := max(min(m.at-rows/2, len(m.hits)-rows), 0)
-	for i := from; i < min(from+rows, len(m.hits)); i++ {
-		lines = append(lines, m.line(s.th, m.items[m.hits[i]], i == m.at, in))
+	list := make([]Choice, 0, m.shown())
+	for _, i := range m.hits {
+		list = append(list, m.items[i])
 	}
-	if len(m.hits) == 0 {
+	for _, f := range m.found {
+		list = append(list, Choice{Text: f.Text, About: f.About})
+	}
+	rows := max(min(h-3, len(m.items)), 1) // as high as the whole list: it stands still while one types
+	switch {
+	case len(list) == 0 && m.seek.busy:
+		lines = append(lines, s.th.Dim.Render("Looking into the index …"))
+	case len(list) == 0:
 		lines = append(lines, s.th.Dim.Render(draw.Cut("Nothing matches; backspace widens the search.", in)))
 	}
-	return panel{title: m.title, tail: draw.Lay(lines, in, rows+1), tone: theme.Accent} // as high as the whole list
+	lines = append(lines, choiceLines(s.th, list, m.at, in, rows, false)...)
+	return panel{title: m.title, tail: draw.Lay(lines, in, rows+1), tone: theme.Accent}
 }
 
-func (m *menu) line(th *theme.Theme, c Choice, marked bool, w int) string {
+// choiceLines draws choices in at most rows lines of w cells, the one at at marked (-1:
+// none), and says how many more follow; further: there are more than are listed.
+func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) []string {
+	name, note := 0, 0
+	for _, c := range list {
+		name, note = max(name, draw.Width(c.Text)), max(note, draw.Width(c.Note))
+	}
+	more := len(list) > rows || further
+	if more && rows > 1 {
+		rows--
+	}
+	from := max(min(max(at, 0)-rows/2, len(list)-rows), 0)
+	to := min(from+rows, len(list))
+	var out []string
+	for i := from; i < to; i++ {
+		out = append(out, choiceLine(th, list[i], i == at, w, min(name, max(w*2/5, 12))))
+	}
+	if !more || rows < 1 {
+		return out
+	}
+	said := ""
+	switch {
+	case to < len(list):
+		said = "  " + th.Signs.More + " " + draw.Count(len(list)-to) + " more follow"
+	case further:
+		said = "  " + th.Signs.More + " further ones begin so"
+	}
+	return append(out, th.Dim.Render(draw.Cut(said, w)))
+}
+
+// choiceLine is one choice in w cells; name is the width of the names.
+func choiceLine(th *theme.Theme, c Choice, marked bool, w, name int) string {
 	style, sign := th.Tone, "  "
 	if marked {
 		style, sign = th.Selected, th.Signs.Cursor+" "
@@ -115,55 +169,19 @@ func (m *menu) line(th *theme.Theme, c Choice, marked bool, w int) string {
 	if c.Why != "" {
 		tone, note = theme.Dim, "off: "+c.Why
 	}
-	note = draw.Cut(note, max(w-2-draw.Width(c.Text)-2, 0))
-	name := draw.Cut(c.Text, w-2)
-	space := draw.Space(w - 2 - draw.Width(name) - draw.Width(note))
-	return style(theme.Accent).Render(sign) + style(tone).Render(name+space) + style(theme.Dim).Render(note)
-}
-
-// newPalette lists every action of the screen, the global ones and the places.
-// Choosing presses the key.
-func newPalette(s *Shell, top *openScreen) *menu {
-	var items []Choice
-	var acts []Action
-	add := func(c Choice, a Action) { items, acts = append(items, c), append(acts, a) }
-	seen := map[string]bool{s.keys.Global.Palette.Name: true}
-	for _, k := range keymap.All(s.keys.Nav) {
-		seen[k.Name] = true // moving is no command
+	text := c.Text
+	about := ""
+	if c.About != "" {
+		text = draw.Fit(text, name)
+		about = "  " + c.About
 	}
-	press := func(k keymap.Key, prefix string) {
-		if !seen[k.Name] {
-			seen[k.Name] = true
-			add(Choice{Text: prefix + k.Long, Note: k.Binding.Help().Key, Why: k.Why()}, do(func(s *Shell) tea.Cmd { return s.key(k.Msg()) }))
-		}
+	room := w - 2 - draw.Width(text)
+	if c.Why != "" {
+		about = ""
 	}
-	for _, k := range top.screen.Keys() {
-		press(k, "")
-	}
-	if c, ok := top.screen.(Commander); ok {
-		for _, cmd := range c.Commands() {
-			add(Choice{Text: cmd.Title, Why: cmd.Why}, cmd.Do)
-		}
-	}
-	for i, k := range keymap.All(s.keys.Global) {
-		if i < places {
-			press(k, "go to ")
-		} else if s.offers(top, k) {
-			press(k, "")
-		}
-	}
-	return newMenu(s, top.id, "Commands", items, func(i int) (Action, tea.Cmd) { return acts[i], nil })
-}
-
-// offers tells whether a global key does anything here: reload and panes are
-// the screen's.
-func (s *Shell) offers(top *openScreen, k keymap.Key) bool {
-	g := s.keys.Global
-	switch k.Name {
-	case g.Reload.Name:
-		return top.screen.Source() != (Source{})
-	case g.Pane.Name, g.PaneBack.Name:
-		return false
-	}
-	return true
+	note = draw.Cut(note, max(room-2, 0))
+	about = draw.Cut(about, max(room-draw.Width(note)-2, 0))
+	text = draw.Cut(text, w-2)
+	space := draw.Space(w - 2 - draw.Width(text) - draw.Width(about) - draw.Width(note))
+	return style(theme.Accent).Render(sign) + style(tone).Render(text) + style(theme.Dim).Render(about+space+note)
 }

@@ -144,6 +144,9 @@ func (q *question) counts(_ *Shell, now time.Time) time.Time {
 
 func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	now := s.now()
+	if q.c.yields && !p.IsText() && !p.Burst && !q.owns(p) {
+		return do(func(s *Shell) tea.Cmd { return s.press(p) }), nil, true
+	}
 	if !q.ready(now) {
 		q.armed = later(q.armed, now.Add(quiet))
 		return nil, nil, false
@@ -173,6 +176,17 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 		return q.sayNo()
 	}
 	return nil, nil, false
+}
+
+// owns reports whether a key is one of the question's own. q is: who holds it down
+// does not close the question that it opened.
+func (q *question) owns(p keymap.Press) bool {
+	for _, k := range []keymap.Key{q.k.Yes, q.k.No, q.k.Answer, q.k.Next, q.k.Prev, q.k.Close, q.nav.PageDown, q.nav.PageUp} {
+		if k.Pressed(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // markOther marks the other answer, if it may be given.

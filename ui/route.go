@@ -77,7 +77,7 @@ func (s *Shell) begin(st *openScreen) tea.Cmd {
 	w, h := s.body()
 	st.screen.SetSize(w, h)
 	s.notice.fade()
-	return st.screen.Init()
+	return tea.Batch(st.screen.Init(), s.remember(st.screen.Place()))
 }
 
 // makeRoom makes room in a full stack: the oldest screen but the root that holds no
@@ -128,13 +128,7 @@ func (s *Shell) back() tea.Cmd {
 // unwind closes all screens above stack[i]; it asks first when one of them
 // holds typed text.
 func (s *Shell) unwind(i int) tea.Cmd {
-	id := s.stack[i].id
-	for _, st := range s.stack[i+1:] {
-		if why := unsaved(st); why != "" {
-			return s.askDiscard(why, func(s *Shell) tea.Cmd { return s.closeAbove(id) })
-		}
-	}
-	return s.closeAbove(id)
+	return s.unwindThen(i, func(*Shell) tea.Cmd { return nil })
 }
 
 func (s *Shell) closeAbove(id screenID) tea.Cmd {

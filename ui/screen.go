@@ -92,14 +92,26 @@ type UnsavedText interface{ Unsaved() string }
 // customer). Empty when there is none.
 type SubjectOf interface{ Subject(kind string) string }
 
-// Commander adds commands without keys to the palette.
+// Commander adds commands without keys to the palette: those of the screen on top, and
+// those of screens below it, which come to the top before the command is done.
 type Commander interface{ Commands() []Command }
 
-// Command is an entry of the palette.
+// Command is an entry of the palette. All its texts are safe.
 type Command struct {
-	Title string // "Export this view as CSV"
-	Why   string // not empty: shown as off, for this reason
+	Title string   // "view pending-eur"
+	About string   // a sentence behind it; may be empty
+	Words []string // other names that find it: "pending-eur"
+	Why   string   // not empty: shown as off, for this reason
 	Do    Action
+	Run   func() (Action, tea.Cmd) // instead of Do, for what the screen does itself; nil: Do
+}
+
+// action is what the command does.
+func (c Command) action() (Action, tea.Cmd) {
+	if c.Run != nil {
+		return c.Run()
+	}
+	return c.Do, nil
 }
 
 // Tick is sent to the screen on top when the time of its Counts has come.

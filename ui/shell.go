@@ -43,6 +43,15 @@ type Options struct {
 	// Reveal is asked before masked values are shown: it records that, and may
 	// refuse. nil: they are shown.
 	Reveal func(ctx context.Context, at Place) error
+	// Finder finds what is known here by what is typed; nil: whole ids only.
+	Finder Finder
+	// Commands adds commands to the palette; it is called when the palette opens, and
+	// must not wait. nil: none.
+	Commands func() []Command
+	// Themes makes a theme of a name of theme.Names for this output; nil: it stays.
+	Themes func(name string) *theme.Theme
+	// Contexts are the other contexts that the console can be opened on.
+	Contexts []string
 	// OnPlace is told where the person is, and whether a question about a write is
 	// open, whenever that changes. It must not block. nil: nobody is told.
 	OnPlace func(At)
@@ -86,6 +95,9 @@ type Shell struct {
 	others   Presence
 	asked    int // writes of others that wait for this person
 	told     At  // what OnPlace was told last
+	trail    trail
+	pending  pending
+	context  string // to be opened after this one; empty: none
 	activity activity
 	notice   notice
 
@@ -155,7 +167,8 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, nil
 	}
 	lock := s.lockWhenIdle(s.now())
-	cmd := s.take(msg)
+	cmd := tea.Batch(s.take(msg), s.pressPending())
+	s.noteTrail()
 	s.tellPlace()
 	for _, o := range s.overlays {
 		if p, ok := o.(*pager); ok {
@@ -163,6 +176,13 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	}
 	return s, tea.Batch(lock, cmd, s.awaitDrawn(), s.schedule())
+}
+
+// noteTrail remembers where the person is.
+func (s *Shell) noteTrail() {
+	if top := s.top(); top != nil {
+		s.trail.arrive(top.screen.Place())
+	}
 }
 
 // tellPlace says where the person is when that changed.
@@ -195,6 +215,10 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case drawnMsg:
 		s.onDrawn(msg)
 		return nil
+	case foundMsg:
+		return s.onFound(msg)
+	case resolvedMsg:
+		return s.resolved(msg)
 	case revealedMsg:
 		return s.revealed(msg)
 	case tickMsg:

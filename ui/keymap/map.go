@@ -6,6 +6,7 @@ import "reflect"
 type Global struct {
 	Operations, Operation, Documents, Compliance, Limits, Session, Events, Audit             Key
 	Help, Palette, OpenID, Back, Quit, Leave, Reload, Pane, PaneBack, Zone, Activity, Reveal Key
+	Before, After, Previous, Next                                                            Key
 }
 
 // Places are the keys of the places, in the order of their numbers.
@@ -15,10 +16,11 @@ func (g *Global) Places() [8]*Key {
 
 // Shared are the keys that work everywhere: moving and Global. Unlike All it copies
 // nothing, as it is asked with every key.
-func (m *Map) Shared() [26]*Key {
+func (m *Map) Shared() [30]*Key {
 	n, g, p := &m.Nav, &m.Global, m.Global.Places()
 	return [...]*Key{&n.Up, &n.Down, &n.PageUp, &n.PageDown, &n.Top, &n.Bottom, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7],
-		&g.Help, &g.Palette, &g.OpenID, &g.Back, &g.Quit, &g.Leave, &g.Reload, &g.Pane, &g.PaneBack, &g.Zone, &g.Activity, &g.Reveal}
+		&g.Help, &g.Palette, &g.OpenID, &g.Back, &g.Quit, &g.Leave, &g.Reload, &g.Pane, &g.PaneBack, &g.Zone, &g.Activity, &g.Reveal,
+		&g.Before, &g.After, &g.Previous, &g.Next}
 }
 
 // Nav moves in tables, viewers and menus.
@@ -157,12 +159,15 @@ func globalKeys() Global {
 		Documents: of("document.list"), Compliance: of("customer.get"),
 		Limits: of("limits"), Session: of("session.status"),
 		Events: of("event.list"), Audit: of("audit.list"),
-		Help: Bind("help", "help", "help for this screen", "?"), Palette: Bind("palette", "commands", "command palette (fuzzy)", ":"),
-		OpenID: Bind("openid", "open id", "open an operation by id", "o").extra(), Back: Bind("back", "back", "back; never loses typed text without asking", "esc").extra(),
-		Quit: Bind("quit", "back", "back; at the root asks to leave", "q").extra(), Leave: Bind("leave", "leave", "leave (an unsent write is dropped, a sent one is awaited)", "ctrl+c").extra(),
+		Help: Bind("help", "help", "help for this screen", "?"), Palette: Bind("palette", "commands", "commands, views, customers and operations by name", ":"),
+		OpenID: Bind("openid", "open id", "open an operation by its id or beginning, reference, customer", "o").extra(),
+		Back:   Bind("back", "back", "back; at the root only marks, then the filter; asks before text is lost", "esc").extra(),
+		Quit:   Bind("quit", "back", "back; at the root asks to leave", "q").extra(), Leave: Bind("leave", "leave", "leave (an unsent write is dropped, a sent one is awaited)", "ctrl+c").extra(),
 		Reload: Bind("reload", "reload", "reload (costs one call; the hint says which class)", "r"), Pane: Bind("pane", "next pane", "next pane", "tab").extra(),
 		PaneBack: Bind("paneback", "pane before", "pane before", "shift+tab").extra(), Zone: Bind("zone", "UTC", "local time / UTC", "t").extra(),
 		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra(), Reveal: of("reveal"),
+		Before: Bind("before", "before", "where you were before", "[").extra(), After: Bind("after", "forward", "forward again, after [", "]").extra(),
+		Previous: Bind("previous", "previous", "from inside one object: the one before it in its list", "<").extra(), Next: Bind("next", "next one", "from inside one object: the next one in its list", ">").extra(),
 	}
 }
 

@@ -218,7 +218,10 @@ func TestEscUndoesOneThingAtATime(t *testing.T) {
 		t.Error("then it clears the filter")
 	}
 	r.Send(uitest.Key("esc"))
-	has(t, r, "Leave the console?")
+	has(t, r, "q leaves", "4 fruits")
+	if strings.Contains(r.View(), "Leave the console?") {
+		t.Error("esc asks to leave")
+	}
 }
 
 func TestAFailedRead(t *testing.T) {

@@ -1,6 +1,11 @@
 package list
 
-import "opdeck/ui/widget"
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+	"opdeck/ui/widget"
+)
 
 // Page is a text over the list: a record, a report.
 type Page struct {
@@ -35,4 +40,28 @@ func (l *List[T]) ItemID() string {
 		return l.Page.ID
 	}
 	return l.Table.SelectedID()
+}
+
+// Step implements ui.Stepper: the page shows the record of the row by rows further
+// down. At an end of the list, or on a page that is of no record, nothing changes.
+func (l *List[T]) Step(by int) (ui.Action, tea.Cmd, bool) {
+	if l.Page == nil || l.Page.ID == "" {
+		return nil, nil, false
+	}
+	nav, before := l.Env.Keys.Nav, l.Page.ID
+	l.Table.Select(before)
+	move := nav.Down
+	if by < 0 {
+		move = nav.Up
+	}
+	l.Close()
+	_, moved := l.Update(move.Msg())
+	if l.Table.SelectedID() == before {
+		by = 0
+	}
+	action, opened := l.Update(l.Env.Keys.List.Open.Msg())
+	if by == 0 {
+		action = ui.Many{action, ui.Notify{Level: ui.Info, Text: "The list ends here."}}
+	}
+	return action, tea.Batch(moved, opened), true
 }

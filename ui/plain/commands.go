@@ -290,6 +290,16 @@ func (h *Host) after(ctx context.Context, err error, k keymap.Key) error {
 
 // openID opens an operation, its documents or a customer by an id that was typed.
 func (h *Host) openID(ctx context.Context, kind, id string) error {
+	if kind == ui.KindOperation || kind == ui.KindDocuments {
+		before := h.sh.Top()
+		if err := h.run(ctx, h.sh.OpenTyped(kind, id)); err != nil {
+			return err
+		}
+		if at := h.sh.Top(); at == before && at.Place().ID != id { // it was said why
+			return nil
+		}
+		return h.open(ctx, Place{Place: h.sh.Top().Place()})
+	}
 	if err := ui.CheckID(id); err != nil {
 		h.talk.Say("Not a valid id: " + err.Error() + ".")
 		return nil

@@ -210,7 +210,7 @@ func (h *Host) sayHome() {
 func (h *Host) open(ctx context.Context, p Place) error {
 	before := h.sh.Top()
 	if p.ByID {
-		h.sh.AskID(p.Kind)
+		h.loop.start(h.sh.AskID(p.Kind), false)
 		if err := h.dialogs(ctx); err != nil {
 			return err
 		}
@@ -256,6 +256,13 @@ func (h *Host) take(ctx context.Context, typed string) error {
 				return nil
 			}
 		}
+	}
+	if cmd, why, ok := h.sh.Named(typed); ok { // a word of the palette
+		if why != "" {
+			h.talk.Say(typed + " cannot be used now. " + why)
+			return nil
+		}
+		return h.after(ctx, h.run(ctx, cmd), keymap.Key{})
 	}
 	h.talk.Say("There is no command " + typed + " here." + nearest(all, strings.ToLower(word)) + " ? lists what can be typed.")
 	return nil

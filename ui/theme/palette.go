@@ -149,6 +149,9 @@ func Bright() Palette { return brightPalette }
 func Ink() Palette    { return inkPalette }
 func Mono() Palette   { return monoPalette }
 
+// Names are the names that Pick knows besides auto.
+func Names() []string { return []string{"dark", "light", "mono", "high-contrast"} }
+
 // Pick returns the palette for a name of the config ("auto", "dark", "light",
 // "mono", "high-contrast"); darkGround is what is known of the terminal and
 // decides for auto and high-contrast. Unknown names give auto and false.

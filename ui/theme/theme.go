@@ -48,8 +48,9 @@ func (s Style) Open() string { return s.open }
 // Shut ends what Open began.
 func (s Style) Shut() string { return s.shut }
 
-// Theme holds every style of one output. Make one per terminal; it does not
-// change afterwards and may be shared between goroutines.
+// Theme holds every style of one output. Make one per terminal. Only the shell that
+// owns it replaces what it holds, in its loop; what draws elsewhere has a copy
+// (ui.Env.Snapshot).
 type Theme struct {
 	Name  string
 	Signs Signs

@@ -123,6 +123,9 @@ func (t *Table) Lines() []string {
 	if t.h == 0 || t.w == 0 {
 		return make([]string, t.h)
 	}
+	if t.keep.theme != t.th.Name {
+		t.keep = keep{theme: t.th.Name}
+	}
 	lines := make([]string, 0, t.h)
 	n := t.source.Len()
 	from, rows := t.top, t.Measure()

@@ -2,15 +2,7 @@ package console
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"sync"
 
 	"opdeck/api"
@@ -76,71 +68,21 @@ func (d *desk) KeepColumns(ctx context.Context, view string, list []string) erro
 	if path == "" {
 		return nil
 	}
-	if err := writeChoices(path, now); err != nil {
+	if err := writePersonFile(path, kept{now}); err != nil {
 		return &api.Error{Op: "keep columns", Kind: api.Unavailable, Public: "the state folder cannot be written.", Err: err}
 	}
 	return nil
 }
 
-// choicesFile is the person's file; "" where nothing is kept. Whom a name stands
-// for differs between SSH and the host, so the two are kept apart.
-func (d *desk) choicesFile(ctx context.Context) string {
-	if d.Config.Store.URL == "memory" || d.State == "" {
-		return ""
-	}
-	who, way := api.ActorOf(ctx), "local"
-	if who.Via == "ssh" {
-		way = "ssh"
-	}
-	sum := sha256.Sum256([]byte(way + "\x00" + who.Name))
-	return filepath.Join(d.State, choicesFolder, hex.EncodeToString(sum[:12])+".json")
-}
+// choicesFile is the person's file; "" where nothing is kept.
+func (d *desk) choicesFile(ctx context.Context) string { return d.personFile(ctx, choicesFolder) }
 
-// readChoices reads a file; one that is missing, too large or no JSON holds none.
+// readChoices reads a file; one that is missing or damaged holds none.
 func readChoices(path string) (map[string][]string, error) {
-	none := map[string][]string{}
-	if path == "" {
-		return none, nil
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return none, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxChoices+1))
-	if err != nil {
-		return nil, err
-	}
 	var k kept
-	if len(b) > maxChoices || json.Unmarshal(b, &k) != nil || k.Operations == nil {
-		return none, nil
+	err := readPersonFile(path, maxChoices, &k)
+	if k.Operations == nil {
+		k.Operations = map[string][]string{}
 	}
-	return k.Operations, nil
-}
-
-// writeChoices writes the file anew, in one step: mode 0600 in a folder 0700.
-func writeChoices(path string, all map[string][]string) error {
-	b, err := json.Marshal(kept{all})
-	if err != nil {
-		return err
-	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return k.Operations, err
 }

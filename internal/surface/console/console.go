@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -76,15 +78,38 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 		OnPanic: func(v any, stack []byte) {
 			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
 		}})
+	if next := shell.NextContext(); next != "" && left(err) == nil {
+		return &SwitchContext{Name: next}
+	}
 	return left(err)
+}
+
+// SwitchContext ends a console that the person left to open another context.
+type SwitchContext struct{ Name string }
+
+// Error implements error.
+func (s *SwitchContext) Error() string { return "the console is to be opened on context " + s.Name }
+
+// otherContexts are those that the person can go to: over SSH none, a server serves one.
+func otherContexts(a *app.App, who api.Actor) []string {
+	if who.Via == "ssh" {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(a.Config.Contexts))
+	if len(names) > 0 && !slices.Contains(names, "sandbox") {
+		names = append(names, "sandbox")
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return n == a.Context.Name })
 }
 
 // shellOptions are those of a person's console: its screens, what the role may
 // press and see, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
 	d := &desk{App: a, Client: a.Client, feed: feed, shared: opt.Shared}
+	themed := func(name string) *theme.Theme { return themeFor(a, name, opt) }
 	return ui.Options{
-		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: d.screen,
+		Finder: &finder{desk: d}, Commands: d.commands, Themes: themed, Contexts: otherContexts(a, who),
+		Context: ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
 		Feeds: []tea.Cmd{feed.next, newEar(ctx, a, feed.wait).start}, IdleLock: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
 		Reveal: reveal(a), OnPlace: feed.folk.moved, OnBarred: denied(ctx, a.Audit, who),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
@@ -188,7 +213,7 @@ func about(a *app.App, who api.Actor) ui.About {
 	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role)}
 }
 
-func themeFor(a *app.App, opt Options) *theme.Theme {
+func themeFor(a *app.App, name string, opt Options) *theme.Theme {
 	out := opt.Out
 	if out == nil {
 		out = os.Stdout
@@ -198,7 +223,7 @@ func themeFor(a *app.App, opt Options) *theme.Theme {
 	r.SetColorProfile(profile(opt.Getenv))
 	dark := darkGround(opt.Getenv)
 	r.SetHasDarkBackground(dark)
-	return theme.For(r, a.Config.UI.Theme, dark, opt.NoColor || opt.Getenv("NO_COLOR") != "", term)
+	return theme.For(r, name, dark, opt.NoColor || opt.Getenv("NO_COLOR") != "", term)
 }
 
 // profile is how many colours the terminal says it has. It is never asked: a

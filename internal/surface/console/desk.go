@@ -68,6 +68,15 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	return nil
 }
 
+// commands are those of the palette that no screen offers.
+func (d *desk) commands() []ui.Command {
+	out := []ui.Command{{Title: "approvals", About: "writes that wait for a second person", Words: []string{"approval list"}, Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
+	if begun := d.feed.folk.begun.Load(); begun != nil {
+		out = append(out, *begun...)
+	}
+	return out
+}
+
 // noFiles says why files of this host are out of reach, "" when they are not:
 // over SSH they are the server's, not the person's.
 func noFiles(ctx context.Context) string {

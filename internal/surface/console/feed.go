@@ -85,7 +85,7 @@ func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 	go func() {
 		defer close(ended)
 		if !folk.greeted {
-			for i, r := range reminders(ctx, a) {
+			for i, r := range folk.reminders(ctx) {
 				f.put("reminder "+strconv.Itoa(i), r)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"opdeck/api"
@@ -26,8 +27,9 @@ type people struct {
 	app     *app.App
 	who     api.Actor
 	board   *presence.Presence
-	opens   string // what is typed to see requests; "": the keys that open them
-	greeted bool   // what is told at the start was told elsewhere
+	opens   string                       // what is typed to see requests; "": the keys that open them
+	greeted bool                         // what is told at the start was told elsewhere
+	begun   atomic.Pointer[[]ui.Command] // open customers whose verification was begun and not finalised
 
 	stir    func()     // told when the person goes elsewhere; nil: nobody
 	places  chan ui.At // where the person is; only the newest counts
@@ -186,6 +188,13 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	return ui.Toast{}, false
 }
 
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // press names a key as the help does.
 func press(k keymap.Key) string { return k.Help().Key }
 
@@ -215,27 +224,60 @@ func reveal(a *app.App) func(context.Context, ui.Place) error {
 
 // reminders are said once at the start: a greeting, and what an earlier shift or
 // a crash left unfinished.
-func reminders(ctx context.Context, a *app.App) []any {
+func (p *people) reminders(ctx context.Context) []any {
+	a := p.app
 	var out []any
 	if line := greeting(a); line != "" {
 		out = append(out, ui.Toast{Level: ui.Info, Text: line})
 	}
-	if left := unfinished(ctx, a, press(keymap.New().Global.Palette)+" and “all customers”"); len(left) > 0 { // one notice: a second one would take the first one's place
+	p.noteBegun(ctx)
+	if left := unfinished(ctx, a, press(keymap.New().Global.Palette)+" verif opens"); len(left) > 0 { // one notice: a second one would take the first one's place
 		out = append(out, ui.Toast{Level: ui.Warning, Text: strings.Join(left, " ")})
 	}
 	return out
 }
 
-// unfinished names what an earlier shift or a crash left unfinished; customers says
-// how all customers are listed.
-func unfinished(ctx context.Context, a *app.App, customers string) []string {
+// noteBegun makes the palette's entries of verifications that wait.
+func (p *people) noteBegun(ctx context.Context) {
+	waits, err := begunVerifications(ctx, p.app)
+	if err != nil {
+		return
+	}
+	var list []ui.Command
+	for _, w := range waits {
+		list = append(list, ui.Command{Title: "verification of " + w.Text, About: w.About, Do: ui.Open{Place: w.Place}})
+	}
+	p.begun.Store(&list)
+}
+
+// begunVerifications are the customers whose verification was begun and not finalised.
+func begunVerifications(ctx context.Context, a *app.App) ([]ui.Found, error) {
+	open, err := a.Journeys.Store.UnfinishedJourneys(ctx)
+	find := &finder{desk: &desk{App: a}}
+	var out []ui.Found
+	for _, r := range open {
+		out = append(out, ui.Found{Place: ui.Place{Kind: ui.KindCompliance, ID: r.CUID}, Text: find.customerName(ctx, r.CUID), About: "begun and not finalised"})
+	}
+	return out, err
+}
+
+// unfinished names what an earlier shift or a crash left unfinished; opens says what
+// leads to a verification that waits: "4 lists".
+func unfinished(ctx context.Context, a *app.App, opens string) []string {
 	keys := keymap.New()
 	var left []string
 	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
 		left = append(left, "A replacement of "+jobs[0].OldName+" stands still; open the documents of "+jobs[0].OPID+" and press "+press(keys.Documents.Replace)+".")
 	}
-	if open, err := a.Journeys.Store.UnfinishedJourneys(ctx); err == nil && len(open) > 0 {
-		left = append(left, draw.Plural(len(open), "verification is", "verifications are")+" begun and not finalised; "+customers+" lists them.")
+	if waits, err := begunVerifications(ctx, a); err == nil && len(waits) > 0 {
+		names := waits[0].Text
+		switch {
+		case len(waits) == 2:
+			names += " and " + waits[1].Text
+		case len(waits) > 2:
+			names += " and " + draw.Plural(len(waits)-1, "other", "others")
+		}
+		left = append(left, draw.Plural(len(waits), "verification waits", "verifications wait")+": "+names+"; "+opens+" "+plural(len(waits), "it", "them")+".")
 	}
 	if acts, err := a.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
 		left = append(left, draw.Plural(len(acts), "write has", "writes have")+" no known outcome; "+press(keys.Global.Audit)+" lists them.")

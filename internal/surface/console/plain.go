@@ -76,10 +76,15 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	shell := ui.New(plainShell(told, a, who, opt, feed, host))
 	talk.Say("opdeck, plain mode.", ground(a, who),
 		"Everything is said in whole lines, and nothing is drawn. ? lists what can be typed, back goes back, quit leaves. A key that is named can be typed too.")
-	for _, line := range unfinished(ctx, a, "4") {
+	for _, line := range unfinished(ctx, a, "4 lists") {
 		talk.Say(line)
 	}
-	return plainLeft(talk, host.Run(ctx, shell))
+	err := host.Run(ctx, shell)
+	if next := shell.NextContext(); next != "" && errors.Is(err, plain.ErrQuit) {
+		talk.Say("Leaving context " + a.Context.Name + ".")
+		return &SwitchContext{Name: next}
+	}
+	return plainLeft(talk, err)
 }
 
 // plainShell are the options of a drawn console, for one that says what it shows.
@@ -100,7 +105,7 @@ func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions
 		}
 		return ""
 	}
-	o.Feeds, o.Theme, o.Tell = nil, theme.Words(), host.Tell
+	o.Feeds, o.Theme, o.Themes, o.Tell = nil, theme.Words(), nil, host.Tell
 	o.Tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // nothing is drawn that time changes
 	return o
 }

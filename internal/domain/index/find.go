@@ -1,0 +1,173 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"opdeck/api"
+	"opdeck/internal/domain/index/filter"
+)
+
+// Lookup is what the index holds about something typed.
+type Lookup struct {
+	// Beginning are the operations whose id begins with what was typed, or is what a
+	// list shows of it ("237f91d…8bf1b4"): the newest first. One whose id is exactly
+	// that comes first.
+	Beginning []Record
+	More      bool // there are further ones
+	// Related are operations whose reference holds it, then those of customers whose
+	// name does.
+	Related []Record
+	// Whole reports that it can be a whole id: the service may be asked for it though
+	// the index does not hold it.
+	Whole bool
+}
+
+// Only is the operation that was meant: the only one whose id begins so, or is so.
+func (l Lookup) Only(typed string) (opid string, ok bool) {
+	if len(l.Beginning) == 0 {
+		return "", false
+	}
+	first := string(l.Beginning[0].Op.OPID)
+	return first, strings.EqualFold(first, strings.TrimSpace(typed)) || len(l.Beginning) == 1 && !l.More
+}
+
+// shownID is how many operations are looked through for the end of an id.
+const shownID = 500
+
+// Find looks for operations by what a person typed: the beginning of an id, an id as
+// lists show it, a reference, a customer; at most limit of each. It costs no call.
+func (x *Index) Find(ctx context.Context, typed string, limit int, now time.Time) (Lookup, error) {
+	typed = strings.TrimSpace(typed)
+	out, err := x.byID(ctx, typed, limit, now)
+	if err != nil || len([]rune(typed)) < 2 {
+		return out, err
+	}
+	for _, field := range []string{"reference", "customer"} {
+		rows, err := x.holding(ctx, field, typed, limit-len(out.Related), now)
+		if err != nil {
+			return out, err
+		}
+		for _, r := range rows {
+			same := func(o Record) bool { return o.Op.OPID == r.Op.OPID }
+			if !slices.ContainsFunc(out.Beginning, same) && !slices.ContainsFunc(out.Related, same) {
+				out.Related = append(out.Related, r)
+			}
+		}
+	}
+	return out, nil
+}
+
+// byID finds what Lookup tells of ids.
+func (x *Index) byID(ctx context.Context, typed string, limit int, now time.Time) (out Lookup, err error) {
+	head, tail, shortened := strings.Cut(strings.ReplaceAll(typed, "...", "…"), "…")
+	if api.CheckID("find operation", head) != nil || shortened && tail != "" && api.CheckID("find operation", tail) != nil {
+		return out, nil
+	}
+	asked := limit + 1
+	if tail != "" {
+		asked = shownID
+	}
+	rows, err := x.holding(ctx, "id", head, asked, now)
+	if err != nil {
+		return out, err
+	}
+	for _, r := range rows {
+		id := string(r.Op.OPID)
+		switch {
+		case !strings.HasSuffix(strings.ToLower(id), strings.ToLower(tail)):
+		case strings.EqualFold(id, typed):
+			out.Beginning = append([]Record{r}, out.Beginning...)
+		case len(out.Beginning) < limit:
+			out.Beginning = append(out.Beginning, r)
+		default:
+			out.More = true
+		}
+	}
+	if !shortened && !slices.ContainsFunc(out.Beginning, func(r Record) bool { return string(r.Op.OPID) == typed }) {
+		out, err = x.exact(ctx, out, typed)
+	}
+	if err != nil || shortened {
+		return out, err
+	}
+	out.Whole, err = x.whole(ctx, typed, now)
+	return out, err
+}
+
+// exact puts the operation with this id first, also one that is gone from the list.
+func (x *Index) exact(ctx context.Context, out Lookup, id string) (Lookup, error) {
+	r, err := x.Get(ctx, id)
+	if errors.Is(err, ErrNone) {
+		return out, nil
+	}
+	if err == nil {
+		out.Beginning = append([]Record{r}, out.Beginning...)
+	}
+	return out, err
+}
+
+// whole reports whether id can be a whole one: a UUID, or as long as an id that the
+// service gave. While nothing is known, everything can.
+func (x *Index) whole(ctx context.Context, id string, now time.Time) (bool, error) {
+	if _, err := uuid.Parse(id); err == nil && len(id) == 36 {
+		return true, nil
+	}
+	w, err := x.Window(ctx, Query{Sort: Sort{Field: "created", Desc: true}, After: 1}, now)
+	if err != nil {
+		return false, err
+	}
+	return len(w.Rows) == 0 || len(id) >= len(w.Rows[0].Op.OPID), nil
+}
+
+// holding lists the newest operations by one field of the filter language.
+func (x *Index) holding(ctx context.Context, field, value string, limit int, now time.Time) ([]Record, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	e, err := filter.Parse(field + `:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`)
+	if err != nil { // nothing that the language can ask for
+		return nil, nil
+	}
+	w, err := x.Window(ctx, Query{Filter: e, Sort: Sort{Field: "created", Desc: true}, After: limit}, now)
+	return w.Rows, err
+}
+
+// Resolve is the whole id that was meant by what a person typed: the id itself, the
+// only beginning that the index holds, or an id as lists show it. Only whole ids go
+// to the service: for others it is an api.Error of kind NotFound, or Usage when
+// several operations begin so. It costs no call.
+func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (string, error) {
+	typed = strings.TrimSpace(typed)
+	l, err := x.byID(ctx, typed, 5, now)
+	if err != nil {
+		return "", err
+	}
+	if id, ok := l.Only(typed); ok {
+		return id, nil
+	}
+	switch {
+	case len(l.Beginning) > 0:
+		var ids []string
+		for _, r := range l.Beginning {
+			ids = append(ids, r.Op.OPID.Line(64))
+		}
+		said := strings.Join(ids, ", ")
+		if l.More {
+			said += " and others"
+		}
+		return "", &api.Error{Op: "find operation", Kind: api.Usage, Public: fmt.Sprintf("Several operations begin with %q: %s.", typed, said)}
+	case l.Whole:
+		return typed, nil
+	}
+	if err := api.CheckID("find operation", strings.ReplaceAll(strings.ReplaceAll(typed, "…", ""), "...", "")); err != nil {
+		return typed, nil // the call refuses it, and says why
+	}
+	return "", &api.Error{Op: "find operation", Kind: api.NotFound, Public: fmt.Sprintf("No operation that is known here begins with %q, and it is no whole id.", typed),
+		Remedy: api.Remedy{Kind: api.CopyID}}
+}

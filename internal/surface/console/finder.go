@@ -1,0 +1,207 @@
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+)
+
+const (
+	foundAtMost   = 10 // of a kind
+	lookedThrough = 200
+	recentFolder  = "recent" // in the state folder: one file a person
+	maxRecentFile = 64 << 10 // bytes
+	keptRecent    = 10       // of one person in one account
+	keptScopes    = 20       // accounts of one person
+)
+
+// finder finds operations and customers in the index, and knows what the person opened
+// last. It implements ui.Finder.
+type finder struct {
+	desk *desk
+
+	mu   sync.Mutex
+	last []recentPlace // guarded by mu: what was opened, where nothing can be kept
+}
+
+// recentPlace is an object that was opened. Nothing but its id is kept.
+type recentPlace struct {
+	Kind string `json:"kind"` // ui.KindOperation or ui.KindCompliance
+	ID   string `json:"id"`
+}
+
+// recentFile is the file of one person.
+type recentFile struct {
+	Scopes map[string][]recentPlace `json:"scopes"` // by account, which is named by a digest
+	Order  []string                 `json:"order"`  // of the accounts, the one used last first
+}
+
+// Find implements ui.Finder.
+func (f *finder) Find(ctx context.Context, typed string, customers bool) (ui.Finding, error) {
+	l, err := f.desk.Index.Find(ctx, typed, foundAtMost, f.desk.Now())
+	if err != nil {
+		return ui.Finding{}, err
+	}
+	out := ui.Finding{More: l.More, Whole: l.Whole}
+	out.Only, _ = l.Only(typed)
+	for _, r := range l.Beginning {
+		out.Beginning = append(out.Beginning, foundOperation(r))
+	}
+	if customers {
+		if out.Related, err = f.customers(ctx, typed); err != nil {
+			return out, err
+		}
+	}
+	for _, r := range l.Related {
+		out.Related = append(out.Related, foundOperation(r))
+	}
+	return out, nil
+}
+
+// foundOperation names an operation as a list would.
+func foundOperation(r index.Record) ui.Found {
+	o := r.Op
+	about := []string{o.Status.Line(14), o.Type.Line(14), draw.Money(o.SourceAmount.Sum), o.Customer.Name.Line(40), o.Reference.Line(40)}
+	about = slices.DeleteFunc(about, func(s string) bool { return strings.TrimSpace(s) == "" })
+	return ui.Found{Place: ui.Place{Kind: ui.KindOperation, ID: string(o.OPID)}, Text: draw.ID(string(o.OPID), 13), About: strings.Join(about, "  ")}
+}
+
+// customers are those of the newest operations whose customer's name holds what was
+// typed, or whose id it is.
+func (f *finder) customers(ctx context.Context, typed string) ([]ui.Found, error) {
+	rows, err := f.ofCustomer(ctx, typed)
+	if err != nil {
+		return nil, err
+	}
+	var out []ui.Found
+	for _, r := range rows {
+		to := ui.Place{Kind: ui.KindCompliance, ID: string(r.Op.Customer.CUID)}
+		same := func(o ui.Found) bool { return o.Place == to }
+		if to.ID != "" && len(out) < foundAtMost && !slices.ContainsFunc(out, same) {
+			out = append(out, ui.Found{Place: to, Text: r.Op.Customer.Name.Line(40), About: "customer " + r.Op.Customer.CUID.Line(64)})
+		}
+	}
+	return out, nil
+}
+
+// ofCustomer lists the newest operations of customers by name or id; none when fewer
+// than two characters were typed.
+func (f *finder) ofCustomer(ctx context.Context, typed string) ([]index.Record, error) {
+	if len([]rune(typed)) < 2 {
+		return nil, nil
+	}
+	e, err := filter.Parse(`customer:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(typed) + `"`)
+	if err != nil { // nothing that the language can ask for
+		return nil, nil
+	}
+	w, err := f.desk.Index.Window(ctx, index.Query{Filter: e, Sort: index.Sort{Field: "created", Desc: true}, After: lookedThrough}, f.desk.Now())
+	return w.Rows, err
+}
+
+// customerName is what the index knows a customer by; their id when it knows none.
+func (f *finder) customerName(ctx context.Context, cuid string) string {
+	rows, err := f.ofCustomer(ctx, cuid)
+	if err == nil {
+		for _, r := range rows {
+			if string(r.Op.Customer.CUID) == cuid && r.Op.Customer.Name != "" {
+				return r.Op.Customer.Name.Line(40)
+			}
+		}
+	}
+	return untrusted.Text(cuid).Line(40)
+}
+
+// Recent implements ui.Finder.
+func (f *finder) Recent(ctx context.Context) ([]ui.Found, error) {
+	if f.desk.feed != nil {
+		f.desk.feed.folk.noteBegun(ctx)
+	}
+	list, err := f.recent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []ui.Found
+	for _, r := range list {
+		one := ui.Found{Place: ui.Place{Kind: r.Kind, ID: r.ID}, Text: draw.ID(r.ID, 13)}
+		if r.Kind == ui.KindCompliance {
+			one.Text, one.About = f.customerName(ctx, r.ID), "customer "+untrusted.Text(r.ID).Line(64)
+		} else if rec, err := f.desk.Index.Get(ctx, r.ID); err == nil {
+			one = foundOperation(rec)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+func (f *finder) recent(ctx context.Context) ([]recentPlace, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path := f.desk.personFile(ctx, recentFolder)
+	if path == "" {
+		return slices.Clone(f.last), nil
+	}
+	file, err := readRecent(path)
+	return file.Scopes[f.scope()], err
+}
+
+// Opened implements ui.Finder. Where nothing is kept it holds for this console.
+func (f *finder) Opened(ctx context.Context, p ui.Place) error {
+	now := recentPlace{Kind: ui.KindOperation, ID: p.ID}
+	if p.Kind == ui.KindCompliance {
+		now.Kind = p.Kind
+	}
+	if err := api.CheckID("id", p.ID); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = ahead(f.last, now, keptRecent)
+	path := f.desk.personFile(ctx, recentFolder)
+	if path == "" {
+		return nil
+	}
+	file, err := readRecent(path) // another console of the same person may have opened others
+	if err != nil {
+		return err
+	}
+	scope := f.scope()
+	file.Scopes[scope] = ahead(file.Scopes[scope], now, keptRecent)
+	file.Order = ahead(file.Order, scope, keptScopes)
+	for other := range file.Scopes {
+		if !slices.Contains(file.Order, other) {
+			delete(file.Scopes, other)
+		}
+	}
+	return writePersonFile(path, file)
+}
+
+// ahead puts v in front of a list that holds it once, and at most n.
+func ahead[T comparable](list []T, v T, n int) []T {
+	out := append([]T{v}, slices.DeleteFunc(slices.Clone(list), func(o T) bool { return o == v })...)
+	return out[:min(len(out), n)]
+}
+
+func readRecent(path string) (recentFile, error) {
+	var file recentFile
+	err := readPersonFile(path, maxRecentFile, &file)
+	if file.Scopes == nil {
+		file.Scopes = map[string][]recentPlace{}
+	}
+	return file, err
+}
+
+// scope names the account whose objects they are.
+func (f *finder) scope() string {
+	sum := sha256.Sum256([]byte(f.desk.Scope()))
+	return hex.EncodeToString(sum[:8])
+}

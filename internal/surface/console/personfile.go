@@ -1,0 +1,78 @@
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"opdeck/api"
+)
+
+// personFile is the file of the person in ctx in a folder of the state folder; ""
+// where nothing is kept. Whom a name stands for differs between SSH and the host, so
+// the two are kept apart.
+func (d *desk) personFile(ctx context.Context, folder string) string {
+	if d.Config.Store.URL == "memory" || d.State == "" {
+		return ""
+	}
+	who, way := api.ActorOf(ctx), "local"
+	if who.Via == "ssh" {
+		way = "ssh"
+	}
+	sum := sha256.Sum256([]byte(way + "\x00" + who.Name))
+	return filepath.Join(d.State, folder, hex.EncodeToString(sum[:12])+".json")
+}
+
+// readPersonFile reads a file of at most max bytes into v; one that is missing, too
+// large or no JSON leaves v as it is.
+func readPersonFile(path string, max int64, v any) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err != nil {
+		return err
+	}
+	if int64(len(b)) <= max {
+		_ = json.Unmarshal(b, v) // what cannot be read is written anew with the next choice
+	}
+	return nil
+}
+
+// writePersonFile writes v anew, in one step: mode 0600 in a folder 0700.
+func writePersonFile(path string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

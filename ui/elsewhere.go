@@ -1,0 +1,91 @@
+package ui
+
+import (
+	"slices"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/keymap"
+)
+
+// pending is a key that is pressed for the person once a screen has read what it shows.
+// Any key that they press themselves takes its place.
+type pending struct {
+	at  screenID // 0: none
+	key keymap.Key
+}
+
+// pressAt goes to the place of a kind, of the object at hand, and presses a key there;
+// or names the key, when what it is about must be chosen first.
+func (s *Shell) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
+	i := slices.Index(placeKinds, kind)
+	cmd, _ := s.jump(s.keys.Global.Places()[i].Msg())
+	top := s.top()
+	switch {
+	case top == nil || top.screen.Place().Kind != kind: // an id is asked for, or typed text holds it up
+		return cmd
+	case direct:
+		s.pending = pending{top.id, k}
+		return cmd
+	}
+	return tea.Batch(cmd, s.notify(Info, k.Help().Key+": "+k.Long+"."))
+}
+
+// pressPending presses the key that waits for the screen on top, unless that still reads.
+func (s *Shell) pressPending() tea.Cmd {
+	top := s.top()
+	switch {
+	case s.pending.at == 0:
+		return nil
+	case top == nil || top.id != s.pending.at || len(s.overlays) > 0 || top.screen.Editing():
+		s.pending = pending{}
+		return nil
+	case top.screen.Source().Loading:
+		return nil
+	}
+	k := s.pending.key
+	s.pending = pending{}
+	return s.press(k.Msg())
+}
+
+// unwindThen closes all screens above stack[i] and then does something; it asks first
+// when one of them holds typed text.
+func (s *Shell) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
+	id := s.stack[i].id
+	closing := func(s *Shell) tea.Cmd { return tea.Batch(s.closeAbove(id), then(s)) }
+	for _, st := range s.stack[i+1:] {
+		if why := unsaved(st); why != "" {
+			return s.askDiscard(why, closing)
+		}
+	}
+	return closing(s)
+}
+
+// setTheme draws in another theme from now on.
+func (s *Shell) setTheme(name string) tea.Cmd {
+	next := s.opt.Themes(name)
+	if next == nil {
+		return s.notify(Denied, "There is no theme "+safe(name)+".")
+	}
+	*s.th = *next // screens and widgets hold the same pointer
+	s.hinted = [2]hinted{}
+	return tea.Batch(s.notify(Info, "Drawn in the theme "+next.Name+" until this console ends; [ui] theme in the config keeps one."), s.broadcast(DisplayChanged{}))
+}
+
+// switchContext leaves the console to open it on another context: what was sent is
+// awaited, typed text is asked about.
+func (s *Shell) switchContext(name string) tea.Cmd {
+	leave := func(s *Shell) tea.Cmd {
+		s.context = name
+		return s.leave()
+	}
+	for _, st := range s.stack {
+		if why := unsaved(st); why != "" {
+			return s.askDiscard(why+" The console is opened on "+safe(name)+".", leave)
+		}
+	}
+	return leave(s)
+}
+
+// NextContext names the context to open after the console was left; empty: none.
+func (s *Shell) NextContext() string { return s.context }

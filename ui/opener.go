@@ -1,0 +1,237 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// opener is the dialog that opens an operation by something typed. It completes from
+// what is known here while one types, and lists what was opened last before that.
+type opener struct {
+	dialog
+	kind    string // of the place that is opened
+	edit    widget.Edit
+	found   Finding
+	answers string // what found is about
+	recent  bool   // found is what was opened last
+	seek    search
+	at      int    // into rows; -1: none is marked
+	enter   bool   // enter was pressed before the answer came
+	note    string // why enter did nothing
+	k       keymap.Menu
+}
+
+// search numbers the questions of one dialog; asking again cancels the one before.
+type search struct {
+	n      uint64
+	busy   bool
+	cancel context.CancelFunc
+}
+
+// begin starts another question.
+func (q *search) begin(ctx context.Context) (uint64, context.Context) {
+	if q.cancel != nil {
+		q.cancel()
+	}
+	ctx, q.cancel = context.WithCancel(ctx)
+	q.n++
+	q.busy = true
+	return q.n, ctx
+}
+
+// foundMsg answers a question of a dialog.
+type foundMsg struct {
+	of      overlay
+	n       uint64
+	typed   string
+	recent  bool
+	finding Finding
+	err     error
+}
+
+// askID asks for an operation and opens it, or another place of it.
+func (s *Shell) askID(kind string) tea.Cmd {
+	d := &opener{kind: kind, edit: widget.Edit{Max: 200}, k: s.keys.Menu, at: -1}
+	s.push(d)
+	return s.ask(d, &d.seek, "", false)
+}
+
+// ask asks for what is known about something typed, or for what was opened last;
+// the answer goes to the dialog o if it is still open.
+func (s *Shell) ask(o overlay, q *search, typed string, customers bool) tea.Cmd {
+	n, ctx := q.begin(s.root)
+	finder := s.opt.Finder
+	if finder == nil {
+		return s.onFound(foundMsg{of: o, n: n, typed: typed, recent: typed == "", finding: Finding{Whole: CheckID(typed) == nil}})
+	}
+	return func() tea.Msg {
+		m := foundMsg{of: o, n: n, typed: typed, recent: typed == ""}
+		if m.recent {
+			m.finding.Related, m.err = finder.Recent(ctx)
+		} else {
+			m.finding, m.err = finder.Find(ctx, typed, customers)
+		}
+		return m
+	}
+}
+
+// onFound hands an answer to the dialog that asked; nobody gets it when that is closed
+// or has asked something else since.
+func (s *Shell) onFound(m foundMsg) tea.Cmd {
+	for _, o := range s.overlays {
+		if o != m.of {
+			continue
+		}
+		switch d := o.(type) {
+		case *opener:
+			if d.seek.n == m.n {
+				return d.take(s, m)
+			}
+		case *menu:
+			if d.seek.n == m.n {
+				return d.take(s, m)
+			}
+		}
+	}
+	return nil
+}
+
+// take shows an answer.
+func (d *opener) take(s *Shell, m foundMsg) tea.Cmd {
+	d.seek.busy = false
+	d.found, d.answers, d.recent, d.at = m.finding, m.typed, m.recent, -1
+	if d.note = ""; m.err != nil {
+		d.note = "The index cannot be asked: " + m.err.Error()
+	}
+	if n := len(d.rows()); n > 0 && (n == 1 || d.recent || d.found.Only != "") {
+		d.at = 0
+	}
+	if !d.enter {
+		return nil
+	}
+	d.enter = false
+	a, cmd, done := d.choose()
+	if done {
+		s.remove(d)
+	}
+	return tea.Batch(cmd, s.finish(d, a, nil))
+}
+
+// rows are the places that can be opened; the last one is the id itself, when the
+// service must be asked for it.
+func (d *opener) rows() []Found {
+	out := d.found.all()
+	if d.found.Whole && d.found.Only == "" && !d.recent {
+		out = append(out, Found{Place: Place{ID: d.answers}, Text: draw.ID(d.answers, 36), About: "read it from the service: one billing call"})
+	}
+	return out
+}
+
+func (d *opener) keys() []keymap.Key {
+	open := d.k.Choose
+	open.SetHelp(open.Help().Key, "open")
+	return append([]keymap.Key{open}, d.k.Up, d.k.Down, d.k.Close)
+}
+
+func (d *opener) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
+	switch {
+	case d.k.Close.Match(p):
+		return nil, nil, true
+	case d.k.Up.Match(p):
+		d.at = max(d.at-1, 0)
+	case d.k.Down.Match(p):
+		d.at = min(d.at+1, len(d.rows())-1)
+	case d.k.Choose.Match(p) && d.seek.busy:
+		d.enter = true
+	case d.k.Choose.Match(p):
+		return d.choose()
+	default:
+		if p.IsText() {
+			p.Runes = []rune(strings.TrimSpace(string(p.Runes)))
+		}
+		if d.edit.Type(p) {
+			d.enter = false
+			return nil, s.ask(d, &d.seek, strings.TrimSpace(d.edit.Value()), false), false
+		}
+	}
+	return nil, nil, false
+}
+
+// choose opens the marked row. None is marked while several could be meant.
+func (d *opener) choose() (Action, tea.Cmd, bool) {
+	rows := d.rows()
+	switch {
+	case len(rows) == 0 && d.answers == "":
+		d.note = "Type the beginning of an id, a reference or a customer."
+	case len(rows) == 0:
+		d.note = nothingFound(d.answers)
+	case d.at < 0:
+		d.at, d.note = 0, "Several could be meant: choose one."
+	default:
+		to := Place{Kind: d.kind, ID: rows[min(d.at, len(rows)-1)].Place.ID}
+		if at := rows[min(d.at, len(rows)-1)].Place.Kind; at == KindCompliance {
+			to.Kind = at
+		}
+		return do(func(s *Shell) tea.Cmd { return s.open(to) }), nil, true
+	}
+	return nil, nil, false
+}
+
+func (d *opener) title() string {
+	if d.kind == KindDocuments {
+		return "Documents of an operation"
+	}
+	return "Open an operation"
+}
+
+// asked is the dialog as a form, for the plain mode.
+func (d *opener) asked() Ask {
+	return Ask{Title: d.title(), Verb: "open", Fields: []widget.Field{{Label: "Operation id", Hint: typedHint, Check: func(v string) error {
+		if v == "" {
+			return errors.New("an id is needed")
+		}
+		return nil
+	}}}}
+}
+
+const typedHint = "an id or its beginning, a reference, a customer"
+
+func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
+	in := max(min(w, dialogWidth)-4, 1)
+	tail := []string{s.th.Accent.Render(s.th.Signs.Crumb) + " " + d.edit.View(s.th, max(in-2, 1), true, typedHint)}
+	rows := d.rows()
+	if d.note != "" {
+		for _, l := range draw.Wrap(s.th.Signs.Warn+" "+d.note, in) {
+			tail = append(tail, s.th.Warn.Render(l))
+		}
+	}
+	room := max(h-2-len(tail), 0)
+	head := ""
+	switch {
+	case d.recent && len(rows) > 0:
+		head = "Opened last"
+	case d.seek.busy:
+		head = "Looking into the index …"
+	case len(rows) == 0 && d.answers != "":
+		head = "Nothing known here fits."
+	}
+	if head != "" && room > 1 {
+		tail = append(tail, s.th.Dim.Render(draw.Cut(head, in)))
+		room--
+	}
+	var items []Choice
+	for _, r := range rows {
+		items = append(items, Choice{Text: r.Text, About: r.About})
+	}
+	tail = append(tail, choiceLines(s.th, items, d.at, in, min(room, max(len(items), 1)), d.found.More)...)
+	return panel{title: d.title(), tail: tail, tone: theme.Accent}
+}

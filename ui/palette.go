@@ -1,0 +1,243 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/internal/act"
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+)
+
+// palette gathers the entries of the palette: the keys of the screen, commands, places,
+// and the acts of other screens. Objects that are known here are found as one types.
+type palette struct {
+	s     *Shell
+	items []Choice
+	acts  []func(s *Shell) tea.Cmd
+	seen  map[string]bool // names of keys that have an entry, or need none
+}
+
+// openPalette opens the palette over a screen.
+func (s *Shell) openPalette(top *openScreen) tea.Cmd {
+	p := s.gather(top)
+	m := newMenu(s, top.id, "Commands", p.items, func(i int) (Action, tea.Cmd) { return do(p.acts[i]), nil })
+	m.finds = true
+	s.push(m)
+	return m.look(s)
+}
+
+// gather lists the entries in the order in which those that fit equally well stand.
+func (s *Shell) gather(top *openScreen) *palette {
+	p := &palette{s: s, seen: map[string]bool{}}
+	g := &s.keys.Global
+	skip := append(keymap.All(s.keys.Nav), g.Palette, g.Back, g.Quit, g.Leave, g.Zone)
+	for _, k := range keymap.All(*g) {
+		if !s.offers(top, k) {
+			skip = append(skip, k)
+		}
+	}
+	for _, k := range skip {
+		p.seen[k.Name] = true
+	}
+	for _, k := range top.screen.Keys() {
+		p.key(k)
+	}
+	p.commands(top)
+	p.own()
+	for i, k := range keymap.All(s.keys.Global) {
+		if i >= places {
+			p.key(k)
+		}
+	}
+	for _, direct := range []bool{true, false} {
+		p.elsewhere(direct)
+	}
+	return p
+}
+
+func (p *palette) add(c Choice, do func(s *Shell) tea.Cmd) {
+	p.items, p.acts = append(p.items, c), append(p.acts, do)
+}
+
+// key adds a key of the screen, or one that works anywhere: choosing presses it.
+func (p *palette) key(k keymap.Key) {
+	if p.seen[k.Name] {
+		return
+	}
+	p.seen[k.Name] = true
+	h := k.Binding.Help()
+	p.add(Choice{Text: h.Desc, About: k.Long, Note: h.Key, Words: names(k), Why: k.Why()}, func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
+}
+
+// names are what else a key is found by: its act's command and short names.
+func names(k keymap.Key) []string {
+	a, ok := act.Find(k.Name)
+	if !ok {
+		return []string{strings.ReplaceAll(k.Name, ".", " ")}
+	}
+	path := a.Path()
+	return append([]string{path, path[strings.LastIndexByte(path, ' ')+1:]}, a.Aliases...)
+}
+
+// commands adds what the open screens and whoever wired the console offer without a key.
+func (p *palette) commands(top *openScreen) {
+	for _, st := range slices.Backward(p.s.stack) {
+		c, ok := st.screen.(Commander)
+		if !ok {
+			continue
+		}
+		for _, one := range c.Commands() {
+			p.command(one, func(s *Shell) tea.Cmd { return s.runOn(st.id, one) })
+		}
+	}
+	if p.s.opt.Commands == nil {
+		return
+	}
+	for _, one := range p.s.opt.Commands() {
+		p.command(one, func(s *Shell) tea.Cmd { return s.runOn(top.id, one) })
+	}
+}
+
+func (p *palette) command(c Command, do func(s *Shell) tea.Cmd) {
+	if !slices.ContainsFunc(p.items, func(i Choice) bool { return i.Text == c.Title }) {
+		p.add(Choice{Text: c.Title, About: c.About, Words: c.Words, Why: c.Why}, do)
+	}
+}
+
+// runOn does a command of a screen, which comes to the top first.
+func (s *Shell) runOn(id screenID, c Command) tea.Cmd {
+	i := slices.IndexFunc(s.stack, func(st *openScreen) bool { return st.id == id })
+	if i < 0 {
+		return nil
+	}
+	run := func(s *Shell) tea.Cmd {
+		a, cmd := c.action()
+		return tea.Batch(s.act(s.find(id), a), cmd)
+	}
+	if i == len(s.stack)-1 {
+		return run(s)
+	}
+	return s.unwindThen(i, run)
+}
+
+// placeWords are what else the places are found by.
+var placeWords = map[string][]string{
+	KindOperations: {"home"}, KindOperation: {"open operation"}, KindDocuments: {"docs"}, KindCompliance: {"customer", "verification"},
+	KindLimits: {"budget"}, KindSession: {"token"}, KindEvents: {"webhooks received", "inbox"}, KindAudit: {"trail"},
+}
+
+// own adds what the shell itself does: places, how things are shown, contexts, leaving.
+func (p *palette) own() {
+	s := p.s
+	for i, k := range s.keys.Global.Places() {
+		p.seen[k.Name] = true
+		p.add(Choice{Text: placeKinds[i], About: "go to: " + k.Long, Note: k.Binding.Help().Key, Words: append(names(*k)[:1:1], append(placeWords[placeKinds[i]], aliases(*k)...)...), Why: k.Why()},
+			func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
+	}
+	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: "4 4", Words: []string{"kyc", "kyc customers", "all customers", "verify", "customer list"}},
+		func(s *Shell) tea.Cmd { return s.visit(Place{Kind: KindCompliance}) })
+	zone := s.keys.Global.Zone.Help().Key
+	p.add(Choice{Text: "utc", About: "show times in UTC", Note: zone, Words: []string{"time zone utc"}}, func(s *Shell) tea.Cmd { return s.showUTC(true) })
+	p.add(Choice{Text: "local time", About: "show times in the local time zone", Note: zone, Words: []string{"time zone local"}}, func(s *Shell) tea.Cmd { return s.showUTC(false) })
+	if s.opt.Themes != nil {
+		for _, name := range theme.Names() {
+			p.add(Choice{Text: "theme " + name, About: "draw in other colours until this console ends", Words: []string{"colours " + name, "colors " + name}},
+				func(s *Shell) tea.Cmd { return s.setTheme(name) })
+		}
+	}
+	p.contexts()
+	p.add(Choice{Text: "back", About: "back to the screen below", Note: "esc"}, func(s *Shell) tea.Cmd { return s.press(s.keys.Global.Back.Msg()) })
+	p.add(Choice{Text: "quit", About: "leave the console", Note: s.keys.Global.Leave.Help().Key, Words: []string{"q", "exit", "leave"}}, (*Shell).interrupt)
+}
+
+// contexts adds the other contexts of the config.
+func (p *palette) contexts() {
+	for _, name := range p.s.opt.Contexts {
+		p.add(Choice{Text: "ctx " + name, About: "leave " + p.s.opt.About.Context + " and open this context", Words: []string{"context " + name, name}},
+			func(s *Shell) tea.Cmd { return s.switchContext(name) })
+	}
+	if len(p.s.opt.Contexts) == 0 {
+		p.add(Choice{Text: "ctx", About: "open another context", Words: []string{"context"}, Why: "There is no other context to open from here."}, nil)
+	}
+}
+
+func aliases(k keymap.Key) []string {
+	a, _ := act.Find(k.Name)
+	return a.Aliases
+}
+
+// elsewhere adds the acts of other screens. Those that need nothing but their screen are
+// done there at once (direct); for the others the screen is opened and names the key.
+func (p *palette) elsewhere(direct bool) {
+	k := p.s.keys
+	for _, of := range []struct {
+		kind  string
+		group any
+	}{{KindOperations, k.Operations}, {KindOperation, k.Operation}, {KindDocuments, k.Documents}, {KindCompliance, k.Compliance},
+		{KindSession, k.Session}, {KindEvents, k.Events}, {KindAudit, k.Audit}} {
+		for _, key := range keymap.All(of.group) {
+			if p.seen[key.Name] || pressable(of.kind, key) != direct {
+				continue
+			}
+			p.seen[key.Name] = true
+			h := key.Binding.Help()
+			i := slices.Index(placeKinds, of.kind)
+			p.add(Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: p.s.keys.Global.Places()[i].Help().Key + " " + h.Key, Words: append(names(key), h.Desc), Why: key.Why()},
+				func(s *Shell) tea.Cmd { return s.pressAt(of.kind, key, direct) })
+		}
+	}
+}
+
+// pressable reports whether a key of another screen can be pressed as soon as that is
+// open: its act is about the screen, or about the one object that the screen is of.
+func pressable(kind string, k keymap.Key) bool {
+	a, ok := act.Find(k.Name)
+	if !ok {
+		return kind != KindEvents
+	}
+	need := 0
+	for _, arg := range a.Args {
+		if !arg.Optional && !arg.File {
+			need++
+		}
+	}
+	of := 0
+	if kind == KindOperation || kind == KindDocuments || kind == KindCompliance {
+		of = 1
+	}
+	return need <= of
+}
+
+// Named does what the palette has under exactly this name; false: nothing has it. why
+// says why it cannot be done now.
+func (s *Shell) Named(name string) (cmd tea.Cmd, why string, ok bool) {
+	top := s.top()
+	if top == nil || name == "" {
+		return nil, "", false
+	}
+	p := s.gather(top)
+	hits := ranked(p.items, name)
+	if len(hits) == 0 || p.items[hits[0]].fit(name) != fitsExactly {
+		return nil, "", false
+	}
+	if why := p.items[hits[0]].Why; why != "" {
+		return nil, why, true
+	}
+	return p.acts[hits[0]](s), "", true
+}
+
+// offers tells whether a global key does anything here: reload and panes are
+// the screen's.
+func (s *Shell) offers(top *openScreen, k keymap.Key) bool {
+	g := s.keys.Global
+	switch k.Name {
+	case g.Reload.Name:
+		return top.screen.Source() != (Source{})
+	case g.Pane.Name, g.PaneBack.Name:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,53 @@
+package ui
+
+import (
+	"slices"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// trail is where the person was, the oldest place first.
+type trail struct {
+	places []Place
+	at     int // into places: where the person is
+	to     int // where travel leads; -1: nowhere
+}
+
+// maxTrail is how many places are remembered.
+const maxTrail = 50
+
+// arrive notes that the person is at a place. Going somewhere else after going back
+// forgets what lay ahead.
+func (t *trail) arrive(p Place) {
+	to := t.to
+	t.to = -1
+	switch {
+	case len(t.places) == 0:
+		t.places, t.at = []Place{p}, 0
+	case p == t.places[t.at]:
+	case to >= 0 && to < len(t.places) && t.places[to] == p:
+		t.at = to
+	default:
+		t.places = append(slices.Clip(t.places[:t.at+1]), p)
+		if over := len(t.places) - maxTrail; over > 0 {
+			t.places = t.places[over:]
+		}
+		t.at = len(t.places) - 1
+	}
+}
+
+// travel goes to the place where the person was before (-1), or forward again (1).
+func (s *Shell) travel(by int) tea.Cmd {
+	t := &s.trail
+	to := t.at + by
+	switch {
+	case to < 0:
+		return s.notify(Info, "You were nowhere before this.")
+	case to >= len(t.places):
+		return s.notify(Info, "There is nothing ahead; "+s.keys.Global.Before.Help().Key+" leads back to where you were.")
+	}
+	p := t.places[to]
+	cmd := s.visit(p)
+	t.to = to // when typed text holds it up, the answer to that question decides
+	return cmd
+}
