@@ -26,7 +26,9 @@ type Finding struct {
 }
 
 // all lists what was found.
-func (f Finding) all() []Found { return append(f.Beginning[:len(f.Beginning):len(f.Beginning)], f.Related...) }
+func (f Finding) all() []Found {
+	return append(f.Beginning[:len(f.Beginning):len(f.Beginning)], f.Related...)
+}
 
 // Finder finds operations and customers in what is known here. Its methods are called
 // in commands.

@@ -109,7 +109,11 @@ func (m *menu) choose() (Action, tea.Cmd, bool) {
 }
 
 func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
-	in := max(min(w, dialogWidth)-4, 1)
+	width := dialogWidth
+	if m.finds { // sentences and objects need room
+		width = wideDialog
+	}
+	in := max(min(w, width)-4, 1)
 	lines := []string{s.th.Accent.Render(":") + m.edit.View(s.th, max(in-1, 1), true, "type to filter")}
 	list := make([]Choice, 0, m.shown())
 	for _, i := range m.hits {
@@ -126,22 +130,22 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 		lines = append(lines, s.th.Dim.Render(draw.Cut("Nothing matches; backspace widens the search.", in)))
 	}
 	lines = append(lines, choiceLines(s.th, list, m.at, in, rows, false)...)
-	return panel{title: m.title, tail: draw.Lay(lines, in, rows+1), tone: theme.Accent}
+	return panel{title: m.title, width: width, tail: draw.Lay(lines, in, rows+1), tone: theme.Accent}
 }
 
 // choiceLines draws choices in at most rows lines of w cells, the one at at marked (-1:
 // none), and says how many more follow; further: there are more than are listed.
 func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) []string {
-	name, note := 0, 0
-	for _, c := range list {
-		name, note = max(name, draw.Width(c.Text)), max(note, draw.Width(c.Note))
-	}
 	more := len(list) > rows || further
 	if more && rows > 1 {
 		rows--
 	}
 	from := max(min(max(at, 0)-rows/2, len(list)-rows), 0)
 	to := min(from+rows, len(list))
+	name := 0
+	for _, c := range list[from:to] {
+		name = max(name, draw.Width(c.Text))
+	}
 	var out []string
 	for i := from; i < to; i++ {
 		out = append(out, choiceLine(th, list[i], i == at, w, min(name, max(w*2/5, 12))))

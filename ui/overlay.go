@@ -34,6 +34,9 @@ func (d dialog) counts(*Shell, time.Time) time.Time { return time.Time{} }
 // dialogWidth is how wide a dialog is that does not say otherwise.
 const dialogWidth = 76
 
+// wideDialog is how wide the palette and the opener of operations are.
+const wideDialog = 96
+
 // panel is what a dialog shows: the body scrolls where the window is low, the
 // tail stays.
 type panel struct {

@@ -160,7 +160,7 @@ func (p *palette) contexts() {
 			func(s *Shell) tea.Cmd { return s.switchContext(name) })
 	}
 	if len(p.s.opt.Contexts) == 0 {
-		p.add(Choice{Text: "ctx", About: "open another context", Words: []string{"context"}, Why: "There is no other context to open from here."}, nil)
+		p.add(Choice{Text: "ctx", About: "open another context", Words: []string{"context"}, Why: "There is no other one to open from here."}, nil)
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
+	"opdeck/ui/widget"
 )
 
 func TestStaleAnswersAreDropped(t *testing.T) {
@@ -182,14 +184,19 @@ func TestTypedTextIsNotLost(t *testing.T) {
 
 func TestInputKeepsTypedText(t *testing.T) {
 	w := newWorld()
-	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("o"), uitest.Type("7f"), uitest.Key("esc"))
+	r := w.start(t, w.options(ui.Test))
+	w.top().extra = func(m tea.Msg) (ui.Action, tea.Cmd, bool) {
+		k, ok := m.(keymap.Press)
+		return ui.Ask{Title: "Attach", Fields: []widget.Field{{Label: "Document id"}}}, nil, ok && k.Name == "a"
+	}
+	r.Send(uitest.Key("a"), uitest.Type("7f"), uitest.Key("esc"))
 	has(t, r, "Discard what you typed?")
 	r.Send(w.clock.Wait(armed), uitest.Key("n"))
-	has(t, r, "Open an operation", "7f")
+	has(t, r, "Attach", "7f")
 	r.Send(uitest.Key("esc"), w.clock.Wait(armed), uitest.Key("y"))
-	hasNot(t, r, "Open an operation")
-	r.Send(uitest.Key("o"), uitest.Key("esc"))
-	hasNot(t, r, "Discard", "Open an operation")
+	hasNot(t, r, "Document id")
+	r.Send(uitest.Key("a"), uitest.Key("esc"))
+	hasNot(t, r, "Discard", "Document id")
 }
 
 func TestEscGoesToTheScreenFirst(t *testing.T) {

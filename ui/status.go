@@ -89,7 +89,7 @@ func (s *Shell) noSession() string {
 // cursor is never covered; when it is down there, the notice stands at the top.
 func (s *Shell) placeNotice(frame []string) string {
 	most := noticeMost
-	if s.h < 12 || len(s.questions()) > 0 { // nothing may cover a question
+	if s.h < 16 || len(s.questions()) > 0 { // nothing may cover a question
 		most = 1
 	}
 	lines := s.noticeLines(s.w-4, most)

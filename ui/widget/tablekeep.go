@@ -10,12 +10,12 @@ import (
 // a key then costs the rows that it changes.
 type keep struct {
 	theme string // all of it was drawn in; another one draws everything anew
-	from int
-	rows []keptRow
-	next []keptRow // of the frame being drawn
-	seen []Row     // of the source, in that frame
-	cols []keptColumn
-	head keptHead
+	from  int
+	rows  []keptRow
+	next  []keptRow // of the frame being drawn
+	seen  []Row     // of the source, in that frame
+	cols  []keptColumn
+	head  keptHead
 }
 
 // keptHead is the line of titles and what it depends on.

@@ -151,7 +151,7 @@ func TestFilterWhileTyped(t *testing.T) {
 	d.keys("esc")
 	has(t, d, "40 operations")
 	d.keys("esc")
-	has(t, d, "Leave the console?")
+	has(t, d, "q leaves", "40 operations")
 }
 
 func TestTypedFilterIsNotLostUnasked(t *testing.T) {

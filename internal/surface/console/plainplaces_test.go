@@ -185,8 +185,12 @@ func TestListAndExport(t *testing.T) {
 	p.say("export "+file, "There is a file of that name already.")
 	p.say("documents 1", "Documents")
 	p.say("menu")
-	p.say("open no/such", "Not a valid id")
-	p.say("open 0000-none", "The service knows no such operation.")
+	p.say("open no/such", "an id is letters, digits")
+	p.say("open 0000-none", "No operation known here begins with “0000-none”")
+	p.say("open 00000000-0000-4000-8000-000000000000", "The service knows no such operation.")
+	p.say("menu")
+	p.say("kyc", "Customers 1 to 10 of 20.") // a word of the palette
+	p.say("local time", "Times are local now")
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
