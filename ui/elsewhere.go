@@ -61,6 +61,12 @@ func (s *Shell) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
 	return closing(s)
 }
 
+// RunCommand does a command for the screen on top.
+func (s *Shell) RunCommand(c Command) tea.Cmd {
+	a, cmd := c.action()
+	return tea.Batch(s.act(s.top(), a), cmd)
+}
+
 // setTheme draws in another theme from now on.
 func (s *Shell) setTheme(name string) tea.Cmd {
 	next := s.opt.Themes(name)

@@ -27,6 +27,7 @@ type world struct {
 	copied   []string
 	copyErr  error
 	commands []ui.Command // of every screen
+	pressed  bool         // a screen tells which of the session's keys was pressed
 }
 
 // fake is a small documents screen.
@@ -50,6 +51,9 @@ type fake struct {
 	w, h   int
 	frame  string // drawn instead of the table
 	extra  func(tea.Msg) (ui.Action, tea.Cmd, bool)
+
+	lists   bool                           // it is a list of operations
+	keysFor func(*keymap.Map) []keymap.Key // instead of those of documents
 }
 
 type loadedMsg struct {
@@ -155,6 +159,9 @@ func (f *fake) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 		}
 		return nil, nil
 	}
+	if f.pressed && f.env.Keys.Session.Doctor.Match(msg) {
+		return ui.Notify{Text: "pressed D"}, nil
+	}
 	switch {
 	case f.keys.Remove.Match(msg):
 		return f.ask(), nil
@@ -216,7 +223,17 @@ func (f *fake) View() string {
 
 func (f *fake) SetSize(w, h int) { f.w, f.h = w, h; f.table.SetSize(w, h) }
 func (f *fake) Keys() []keymap.Key {
+	if f.keysFor != nil {
+		return f.keysFor(f.env.Keys)
+	}
 	return keymap.Join(f.keys, f.env.Keys.List, f.item)
+}
+func (f *fake) Select(id string) bool { return f.lists && f.table.Select(id) }
+func (f *fake) Subject(kind string) string {
+	if f.lists && kind == ui.KindOperation {
+		return f.table.SelectedID()
+	}
+	return ""
 }
 func (f *fake) Commands() []ui.Command { return f.commands }
 func (f *fake) Editing() bool          { return f.typing }

@@ -102,6 +102,9 @@ func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 	return nil
 }
 
+// askService is said of an id that is not known here.
+const askService = "ask the service: one billing call"
+
 // nothingFound says that nothing fits what was typed.
 func nothingFound(typed string) string {
 	if err := CheckID(typed); err != nil {

@@ -78,7 +78,7 @@ func (m *menu) take(s *Shell, f foundMsg) tea.Cmd {
 	m.seek.busy = false
 	m.found = f.finding.all()
 	if f.finding.Whole && f.finding.Only == "" && !f.recent && len(m.hits) == 0 {
-		m.found = append(m.found, Found{Place: Place{Kind: KindOperation, ID: f.typed}, Text: draw.ID(f.typed, 36), About: "read it from the service: one billing call"})
+		m.found = append(m.found, Found{Place: Place{Kind: KindOperation, ID: f.typed}, Text: draw.ID(f.typed, 36), About: askService})
 	}
 	if !m.enter || len(m.found) == 0 {
 		return nil
@@ -148,7 +148,7 @@ func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) 
 	}
 	var out []string
 	for i := from; i < to; i++ {
-		out = append(out, choiceLine(th, list[i], i == at, w, min(name, max(w*2/5, 12))))
+		out = append(out, choiceLine(th, list[i], i == at, w, min(name, max(w/2, 12))))
 	}
 	if !more || rows < 1 {
 		return out

@@ -131,7 +131,7 @@ func (d *opener) take(s *Shell, m foundMsg) tea.Cmd {
 func (d *opener) rows() []Found {
 	out := d.found.all()
 	if d.found.Whole && d.found.Only == "" && !d.recent {
-		out = append(out, Found{Place: Place{ID: d.answers}, Text: draw.ID(d.answers, 36), About: "read it from the service: one billing call"})
+		out = append(out, Found{Place: Place{ID: d.answers}, Text: draw.ID(d.answers, 36), About: askService})
 	}
 	return out
 }

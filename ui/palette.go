@@ -113,10 +113,7 @@ func (s *Shell) runOn(id screenID, c Command) tea.Cmd {
 	if i < 0 {
 		return nil
 	}
-	run := func(s *Shell) tea.Cmd {
-		a, cmd := c.action()
-		return tea.Batch(s.act(s.find(id), a), cmd)
-	}
+	run := func(s *Shell) tea.Cmd { return s.RunCommand(c) }
 	if i == len(s.stack)-1 {
 		return run(s)
 	}
@@ -137,7 +134,7 @@ func (p *palette) own() {
 		p.add(Choice{Text: placeKinds[i], About: "go to: " + k.Long, Note: k.Binding.Help().Key, Words: append(names(*k)[:1:1], append(placeWords[placeKinds[i]], aliases(*k)...)...), Why: k.Why()},
 			func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
 	}
-	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: "4 4", Words: []string{"kyc", "kyc customers", "all customers", "verify", "customer list"}},
+	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: "4 4", Words: append(act.Get("customer.list").Aliases, "all customers", "customer list")},
 		func(s *Shell) tea.Cmd { return s.visit(Place{Kind: KindCompliance}) })
 	zone := s.keys.Global.Zone.Help().Key
 	p.add(Choice{Text: "utc", About: "show times in UTC", Note: zone, Words: []string{"time zone utc"}}, func(s *Shell) tea.Cmd { return s.showUTC(true) })

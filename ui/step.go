@@ -23,8 +23,11 @@ func (s *Shell) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 	}
 	p := top.screen.Place()
 	i := s.listBelow(p)
-	if i < 0 {
-		return s.notify(Info, key.Help().Key+" goes through a list from inside one of its objects; this was not opened from a list.")
+	switch {
+	case p.ID == "":
+		return s.notify(Info, key.Help().Key+" goes through a list from inside one of its objects.")
+	case i < 0:
+		return s.notify(Info, "This was not opened from a list that "+key.Help().Key+" could go through.")
 	}
 	list := s.stack[i]
 	move := s.keys.Nav.Down

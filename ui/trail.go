@@ -19,12 +19,14 @@ const maxTrail = 50
 // arrive notes that the person is at a place. Going somewhere else after going back
 // forgets what lay ahead.
 func (t *trail) arrive(p Place) {
+	if len(t.places) > 0 && p == t.places[t.at] {
+		return
+	}
 	to := t.to
 	t.to = -1
 	switch {
 	case len(t.places) == 0:
 		t.places, t.at = []Place{p}, 0
-	case p == t.places[t.at]:
 	case to >= 0 && to < len(t.places) && t.places[to] == p:
 		t.at = to
 	default:

@@ -23,7 +23,7 @@ var writes = []Act{
 		Words: Question{Title: "Remove document", Verb: "Remove", Ask: "Remove {item} from operation {id}?",
 			Risk: "Only the link goes; the document can be put back.", Done: "Removed {item}.",
 			Consequence: "Takes the document off the operation. The document itself stays in the customer's store and can be attached again."}},
-	{Name: "document.restore", Aliases: []string{"put back"}, Effect: Write, Sends: []api.ActKind{api.ActAttachDocument}, Ask: YesNo, Costs: cost(limit.Billing, 2),
+	{Name: "document.restore", Aliases: []string{"put back", "undo"}, Effect: Write, Sends: []api.ActKind{api.ActAttachDocument}, Ask: YesNo, Costs: cost(limit.Billing, 2),
 		Args: operationDocument, Short: "Put a removed document back",
 		Place: "documents", Key: Key{Press: "z", Hint: "put back", Help: "put back the document removed last (asks)"},
 		Words: Question{Title: "Put back document", Verb: "Put back", Ask: "Put {item} back on operation {id}?", Done: "Put back {item}."}},
@@ -74,7 +74,7 @@ var writes = []Act{
 		Words: Question{Title: "Webhook settings", Verb: "Change", Ask: "Change the service's webhook settings?", Risk: "They hold for everybody who uses this account; with a wrong address or secret no receiver gets events.", Done: "Changed.",
 			Consequence: "Changes where the service sends its webhooks, and the secret they are signed with, for everybody."}},
 
-	{Name: "session.refresh", Effect: Session, Sends: []api.ActKind{api.ActSessionRefresh}, Ask: Typed, Costs: cost(limit.Refresh, 1),
+	{Name: "session.refresh", Aliases: []string{"renew"}, Effect: Session, Sends: []api.ActKind{api.ActSessionRefresh}, Ask: Typed, Costs: cost(limit.Refresh, 1),
 		Short: "Refresh the token pair now; every other holder's pair ends",
 		Place: "session", Key: Key{Press: "F", Hint: "refresh now", Help: "refresh the token pair now (asks); every other holder's pair ends"},
 		Words: Question{Title: "Refresh session", Verb: "Refresh", Ask: "Refresh the token pair now?", Risk: "Costs the one refresh that is recommended per minute. Every client of this account outside opdeck loses its session.", Done: "Refreshed."}},

@@ -167,7 +167,7 @@ func globalKeys() Global {
 		PaneBack: Bind("paneback", "pane before", "pane before", "shift+tab").extra(), Zone: Bind("zone", "UTC", "local time / UTC", "t").extra(),
 		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra(), Reveal: of("reveal"),
 		Before: Bind("before", "before", "where you were before", "[").extra(), After: Bind("after", "forward", "forward again, after [", "]").extra(),
-		Previous: Bind("previous", "previous", "from inside one object: the one before it in its list", "<").extra(), Next: Bind("next", "next one", "from inside one object: the next one in its list", ">").extra(),
+		Previous: Bind("previous", "one before", "from inside one object: the one before it in its list", "<").extra(), Next: Bind("next", "next one", "from inside one object: the next one in its list", ">").extra(),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
@@ -378,9 +379,13 @@ func (s *Screen) Source() ui.Source {
 	return src
 }
 
-// Commands implements ui.Commander: the notice at the start names it.
+// Commands implements ui.Commander: the saved views by their names.
 func (s *Screen) Commands() []ui.Command {
-	return []ui.Command{{Title: "all customers", Do: ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}}}
+	out := []ui.Command{{Title: "view everything", About: "operations without a filter, newest first", Run: func() (ui.Action, tea.Cmd) { return s.useView(View{Sort: "-created"}) }}}
+	for _, v := range s.cfg.Views {
+		out = append(out, ui.Command{Title: "view " + untrusted.Text(v.Name).Line(40), About: untrusted.Text(v.Filter).Line(200), Words: []string{v.Name}, Run: func() (ui.Action, tea.Cmd) { return s.useView(v) }})
+	}
+	return out
 }
 
 // Subject implements ui.SubjectOf.

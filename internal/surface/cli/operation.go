@@ -29,7 +29,7 @@ func (r *root) operationGet() *cobra.Command {
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if len(args) == 1 && args[0] != "-" {
 				sent := a.Now()
-				op, err := a.Client.Operation(ctx, args[0])
+				op, err := operationOf(ctx, a, args[0])
 				if err != nil {
 					return err
 				}
@@ -48,7 +48,7 @@ func (r *root) operationGet() *cobra.Command {
 func (r *root) getMany(ctx context.Context, a *app.App, args []string) error {
 	var first error
 	one := func(opid string) error {
-		op, err := a.Client.Operation(ctx, opid)
+		op, err := operationOf(ctx, a, opid)
 		if err != nil && first == nil {
 			first = err
 		}

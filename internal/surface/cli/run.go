@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,7 +20,6 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/store"
-	"opdeck/internal/surface/console"
 )
 
 // Env is the world of one run, so that tests (and SSH exec) can give their own.
@@ -50,6 +48,7 @@ type Env struct {
 // ConsoleOptions are what the command line says about the console.
 type ConsoleOptions struct {
 	NoColor bool
+	Notice  string // shown first; may be empty
 }
 
 // Run runs one command and returns its exit code.
@@ -350,27 +349,14 @@ func (r *root) announcements(ctx context.Context) (_ context.Context, end func(e
 // do is with for a command's RunE.
 func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error { return fn(ctx, a, args) })
-	}
-}
-
-func (r *root) console(ctx context.Context) error {
-	if r.plain {
-		return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
-			return console.RunPlain(ctx, a, console.PlainOptions{In: r.env.In, Out: r.env.Out, Getenv: r.env.Getenv, Secret: r.env.Secret})
+		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
+			whole, err := r.wholeIDs(ctx, a, args)
+			if err != nil {
+				return err
+			}
+			return fn(ctx, a, whole)
 		})
 	}
-	if r.env.Console == nil {
-		return usage("the console needs a terminal; --plain does without, and opdeck --help lists the commands")
-	}
-	return r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
-		r.drawn.Store(true)
-		err := r.env.Console(ctx, a, ConsoleOptions{NoColor: r.noColor || os.Getenv("NO_COLOR") != ""})
-		if err == nil && a.Config.Path == "" && a.Context.Sandbox {
-			r.farewell(a.State)
-		}
-		return err
-	})
 }
 
 // farewell says to who tried the built-in service how to go on.

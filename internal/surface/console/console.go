@@ -40,6 +40,7 @@ type Options struct {
 	Resizes <-chan paint.Size
 	// Filter sees every message first (idle time over SSH).
 	Filter func(tea.Model, tea.Msg) tea.Msg
+	Notice string // one line that is shown first; may be empty
 	// Shared is what this console has in common with others of its process; nil:
 	// it is alone.
 	Shared *Shared
@@ -62,6 +63,9 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	defer folk.leave()
 	feed := newFeed(ctx, a, folk)
 	defer feed.close()
+	if opt.Notice != "" {
+		feed.put("notice", ui.Toast{Level: ui.Warning, Text: opt.Notice})
+	}
 	told := api.WithAnnouncements(ctx, func(op, said string) {
 		feed.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
 	})

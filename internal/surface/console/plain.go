@@ -40,6 +40,7 @@ type PlainOptions struct {
 	// 0: 400 ms.
 	Pause  time.Duration
 	Shared *Shared // as in Options
+	Notice string  // said first; may be empty
 }
 
 // RunPlain is Run in the plain mode: the same screens in whole lines. It talks until
@@ -76,6 +77,9 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	shell := ui.New(plainShell(told, a, who, opt, feed, host))
 	talk.Say("opdeck, plain mode.", ground(a, who),
 		"Everything is said in whole lines, and nothing is drawn. ? lists what can be typed, back goes back, quit leaves. A key that is named can be typed too.")
+	if opt.Notice != "" {
+		talk.Say(opt.Notice)
+	}
 	for _, line := range unfinished(ctx, a, "4 lists") {
 		talk.Say(line)
 	}

@@ -37,7 +37,7 @@ func Run(ctx context.Context, build cli.Build, args []string, in io.Reader, out,
 		InTTY: isTerminal(in), OutTTY: isTerminal(out), Secret: hidden(ctx, in, errs), Build: build}
 	if env.InTTY && env.OutTTY {
 		env.Console = func(ctx context.Context, a *app.App, opt cli.ConsoleOptions) error {
-			return console.Run(ctx, a, console.Options{Getenv: os.Getenv, NoColor: opt.NoColor, Local: true})
+			return console.Run(ctx, a, console.Options{Getenv: os.Getenv, NoColor: opt.NoColor, Notice: opt.Notice, Local: true})
 		}
 	}
 	return cli.Run(ctx, env)

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"opdeck/internal/app"
+	"opdeck/internal/surface/console"
+)
+
+// console opens the console, and again on each context that the person goes to from
+// inside. One that cannot be opened leads back to the one before.
+func (r *root) console(ctx context.Context) error {
+	if !r.plain && r.env.Console == nil {
+		return usage("the console needs a terminal; --plain does without, and opdeck --help lists the commands")
+	}
+	before, switched, notice, in := "", false, "", lineByLine{bufio.NewReader(r.env.In)}
+	for {
+		opened, err := r.consoleOn(ctx, in, notice)
+		var next *console.SwitchContext
+		switch {
+		case errors.As(err, &next):
+			before, switched, notice, r.context = r.context, true, "", next.Name
+		case err != nil && !opened && switched:
+			notice = "Context " + safeText(r.context) + " cannot be opened. " + asError(err).Public
+			switched, r.context = false, before
+		default:
+			return err
+		}
+	}
+}
+
+// consoleOn opens the console on the present context; notice is said there first.
+func (r *root) consoleOn(ctx context.Context, in io.Reader, notice string) (opened bool, err error) {
+	err = r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
+		opened = true
+		if r.plain {
+			return console.RunPlain(ctx, a, console.PlainOptions{In: in, Out: r.env.Out, Getenv: r.env.Getenv, Secret: r.env.Secret, Notice: notice})
+		}
+		r.drawn.Store(true)
+		defer r.drawn.Store(false)
+		err := r.env.Console(ctx, a, ConsoleOptions{NoColor: r.noColor || os.Getenv("NO_COLOR") != "", Notice: notice})
+		if err == nil && a.Config.Path == "" && a.Context.Sandbox {
+			r.farewell(a.State)
+		}
+		return err
+	})
+	return opened, err
+}
+
+// lineByLine gives at most a line with each Read, so that the console of one context
+// takes nothing of what was typed for the next.
+type lineByLine struct{ r *bufio.Reader }
+
+// Read implements io.Reader.
+func (l lineByLine) Read(p []byte) (int, error) {
+	for n := range p {
+		b, err := l.r.ReadByte()
+		if err != nil {
+			return n, err
+		}
+		p[n] = b
+		if b == '\n' || l.r.Buffered() == 0 {
+			return n + 1, nil
+		}
+	}
+	return len(p), nil
+}

@@ -1,0 +1,183 @@
+package ui_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/uitest"
+)
+
+// TestEscAtTheRoot: on every screen esc takes back what is open there, and at the root
+// it does nothing; only q asks to leave.
+func TestEscAtTheRoot(t *testing.T) {
+	for _, kind := range []string{ui.KindOperations, ui.KindCompliance, ui.KindLimits, ui.KindSession, ui.KindEvents, ui.KindAudit} {
+		w := newWorld()
+		o := w.options(ui.Production)
+		o.Start = ui.Place{Kind: kind}
+		r := uitest.Drive(t, ui.New(o), uitest.Size(80, 24), uitest.Key(" "))
+		has(t, r, "1 marked")
+		r.Send(uitest.Key("esc"))
+		hasNot(t, r, "1 marked", "q leaves")
+		r.Send(uitest.Keys("esc", "esc"))
+		has(t, r, "q leaves")
+		hasNot(t, r, "Leave the console?")
+		r.Send(uitest.Keys(":", "esc", "5"))
+		r.Send(uitest.Key("esc"), uitest.Key("esc"), uitest.Key("q"))
+		has(t, r, "Leave the console?")
+	}
+}
+
+// TestLeavingYields: a key that is no answer closes the question about leaving and does
+// what it does, also before the question takes answers; a paste or burst never does.
+func TestLeavingYields(t *testing.T) {
+	for _, wait := range []time.Duration{0, armed} {
+		w := newWorld()
+		r := uitest.Drive(t, ui.New(w.options(ui.Test)), uitest.Size(80, 24), uitest.Key("q"), w.clock.Wait(wait), uitest.Key("5"))
+		hasNot(t, r, "Leave the console?")
+		has(t, r, "› Limits")
+		r.Send(uitest.Keys("esc", "q"), w.clock.Wait(wait), uitest.Key("j"))
+		hasNot(t, r, "Leave the console?")
+		has(t, r, "2 of 3")
+		r.Send(uitest.Key("q"), w.clock.Wait(wait), uitest.Burst("j5"))
+		has(t, r, "Leave the console?")
+		r.Send(w.clock.Wait(armed), uitest.Paste("5"))
+		has(t, r, "Leave the console?")
+		r.Send(w.clock.Wait(armed), uitest.Keys("q", "q"))
+		has(t, r, "Leave the console?")
+		if r.Send(uitest.Key("esc")); r.Quit {
+			t.Error("left")
+		}
+	}
+}
+
+// TestAWriteNeverYields: the question about a write stays, whatever is pressed.
+func TestAWriteNeverYields(t *testing.T) {
+	for _, wait := range []time.Duration{0, armed} {
+		w := newWorld()
+		r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"), w.clock.Wait(wait), uitest.Keys("5", "j", "o", ":", "[", ">"))
+		has(t, r, "Remove document", "[ No ]")
+		r.Send(w.clock.Wait(armed), uitest.Burst("5j"))
+		has(t, r, "Remove document", "[ No ]")
+		if len(w.removed) > 0 {
+			t.Errorf("removed %v", w.removed)
+		}
+	}
+}
+
+// TestBackAndForward goes where the person was, and forward again.
+func TestBackAndForward(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("5"), uitest.Key("esc"), uitest.Key("esc"))
+	hasNot(t, r, "›")
+	for _, want := range []string{"Documents 7f3a", "Limits", "Documents 7f3a", "── Operations ─"} {
+		r.Send(uitest.Key("["))
+		has(t, r, want)
+	}
+	r.Send(uitest.Key("["))
+	has(t, r, "You were nowhere before this.")
+	r.Send(uitest.Keys("]", "]"))
+	has(t, r, "› Limits")
+	r.Send(uitest.Key("6")) // elsewhere: what lay ahead is forgotten
+	has(t, r, "› Session")
+	r.Send(uitest.Key("]"))
+	has(t, r, "There is nothing ahead")
+	r.Send(uitest.Key("["))
+	has(t, r, "› Limits")
+}
+
+// TestBackAsksAboutTypedText: the way back goes on only with a yes.
+func TestBackAsksAboutTypedText(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("/"), uitest.Type("acme"), uitest.Keys("enter", "["))
+	has(t, r, "Discard what you typed?")
+	r.Send(w.clock.Wait(armed), uitest.Key("n"), uitest.Key("["))
+	has(t, r, "Discard what you typed?")
+	r.Send(w.clock.Wait(armed), uitest.Key("y"))
+	hasNot(t, r, "Documents 7f3a")
+	r.Send(uitest.Key("]"))
+	has(t, r, "Documents 7f3a")
+}
+
+// rows makes the fake screen at the root a list of operations that opens them.
+func (w *world) rows(t *testing.T) *uitest.Run {
+	r := uitest.Drive(t, ui.New(w.options(ui.Test)), uitest.Size(80, 24))
+	w.screens[0].lists = true
+	w.screens[0].extra = func(m tea.Msg) (ui.Action, tea.Cmd, bool) {
+		f := w.screens[0]
+		if k, ok := m.(keymap.Press); ok && (k.Name == "enter" || k.Name == "d") {
+			kind := map[string]string{"enter": ui.KindOperation, "d": ui.KindDocuments}[k.Name]
+			return ui.Open{Place: ui.Place{Kind: kind, ID: f.table.SelectedID()}}, nil, true
+		}
+		return nil, nil, false
+	}
+	return r
+}
+
+// TestNextAndPrevious goes through a list from inside one of its objects, in whatever
+// place of that object; the cursor of the list moves along.
+func TestNextAndPrevious(t *testing.T) {
+	for _, open := range []string{"enter", "d"} {
+		w := newWorld()
+		r := w.rows(t).Send(uitest.Key(open))
+		kind := w.top().place.Kind
+		at := func(n int) {
+			t.Helper()
+			want := ui.Place{Kind: kind, ID: w.screens[0].table.SelectedID()}
+			if p := w.top().place; p != want || w.screens[0].table.Cursor() != n {
+				t.Errorf("at %v, want %v, row %d", p, want, n)
+			}
+		}
+		r.Send(uitest.Key(">"))
+		at(1)
+		r.Send(uitest.Key(">"))
+		at(2)
+		r.Send(uitest.Key(">"))
+		has(t, r, "This is the last one of the list.")
+		at(2)
+		r.Send(uitest.Keys("<", "<"))
+		at(0)
+		r.Send(uitest.Key("<"))
+		has(t, r, "This is the first one of the list.")
+		hasNot(t, r, "› Documents 9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2 ›")
+		r.Send(uitest.Key("esc"))
+		has(t, r, "1 of 3")
+	}
+}
+
+// TestNextThroughWhatIsBetween: from the documents of an operation that was opened from
+// the list, the next are the documents of the next operation.
+func TestNextThroughWhatIsBetween(t *testing.T) {
+	w := newWorld()
+	r := w.rows(t).Send(uitest.Keys("enter", "3", ">"))
+	if p := w.top().place; p.Kind != ui.KindDocuments || p.ID != w.screens[0].table.SelectedID() || w.screens[0].table.Cursor() != 1 {
+		t.Errorf("at %v", p)
+	}
+	r.Send(uitest.Key("esc"))
+	has(t, r, "2 of 3")
+}
+
+func TestNextNeedsAList(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key(">"))
+	has(t, r, "This was not opened from a list")
+	r.Send(uitest.Key("esc"), uitest.Key("<"))
+	has(t, r, "goes through a list from inside one of its objects")
+}
+
+// TestTrailIsBounded: it forgets its oldest places.
+func TestTrailIsBounded(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	for i := range 100 {
+		r.Send(uitest.Key(fmt.Sprint(5 + i%2)))
+	}
+	for range 60 {
+		r.Send(uitest.Key("["))
+	}
+	has(t, r, "You were nowhere before this.")
+}
