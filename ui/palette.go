@@ -122,7 +122,7 @@ func (s *Shell) runOn(id screenID, c Command) tea.Cmd {
 
 // placeWords are what else the places are found by.
 var placeWords = map[string][]string{
-	KindOperations: {"home"}, KindOperation: {"open operation"}, KindDocuments: {"docs"}, KindCompliance: {"customer", "verification"},
+	KindOperations: {"home"}, KindOperation: {"open operation"}, KindDocuments: {"docs"}, KindCompliance: {"customer"},
 	KindLimits: {"budget"}, KindSession: {"token"}, KindEvents: {"webhooks received", "inbox"}, KindAudit: {"trail"},
 }
 
@@ -134,7 +134,7 @@ func (p *palette) own() {
 		p.add(Choice{Text: placeKinds[i], About: "go to: " + k.Long, Note: k.Binding.Help().Key, Words: append(names(*k)[:1:1], append(placeWords[placeKinds[i]], aliases(*k)...)...), Why: k.Why()},
 			func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
 	}
-	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: "4 4", Words: append(act.Get("customer.list").Aliases, "all customers", "customer list")},
+	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: "4 4", Words: append(act.Get("customer.list").Aliases, "all customers", "customer list", "verifications")},
 		func(s *Shell) tea.Cmd { return s.visit(Place{Kind: KindCompliance}) })
 	zone := s.keys.Global.Zone.Help().Key
 	p.add(Choice{Text: "utc", About: "show times in UTC", Note: zone, Words: []string{"time zone utc"}}, func(s *Shell) tea.Cmd { return s.showUTC(true) })

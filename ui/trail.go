@@ -48,8 +48,13 @@ func (s *Shell) travel(by int) tea.Cmd {
 	case to >= len(t.places):
 		return s.notify(Info, "There is nothing ahead; "+s.keys.Global.Before.Help().Key+" leads back to where you were.")
 	}
-	p := t.places[to]
-	cmd := s.visit(p)
+	p, top := t.places[to], s.top()
+	var cmd tea.Cmd
+	if at := top.screen.Place(); at.Kind == p.Kind && at.ID != "" && len(s.stack) > 1 && s.indexOf(p) < 0 {
+		cmd = s.replace(top, p) // from object to object, as it was gone
+	} else {
+		cmd = s.visit(p)
+	}
 	t.to = to // when typed text holds it up, the answer to that question decides
 	return cmd
 }

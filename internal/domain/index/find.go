@@ -29,13 +29,17 @@ type Lookup struct {
 	Whole bool
 }
 
-// Only is the operation that was meant: the only one whose id begins so, or is so.
-func (l Lookup) Only(typed string) (opid string, ok bool) {
+// Only is the operation that was meant: the only one whose id begins so, or is so;
+// empty when there is none, or several.
+func (l Lookup) Only(typed string) (opid string) {
 	if len(l.Beginning) == 0 {
-		return "", false
+		return ""
 	}
 	first := string(l.Beginning[0].Op.OPID)
-	return first, strings.EqualFold(first, strings.TrimSpace(typed)) || len(l.Beginning) == 1 && !l.More
+	if strings.EqualFold(first, strings.TrimSpace(typed)) || len(l.Beginning) == 1 && !l.More {
+		return first
+	}
+	return ""
 }
 
 // shownID is how many operations are looked through for the end of an id.
@@ -148,7 +152,7 @@ func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (strin
 	if err != nil {
 		return "", err
 	}
-	if id, ok := l.Only(typed); ok {
+	if id := l.Only(typed); id != "" {
 		return id, nil
 	}
 	switch {

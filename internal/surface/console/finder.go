@@ -52,8 +52,7 @@ func (f *finder) Find(ctx context.Context, typed string, customers bool) (ui.Fin
 	if err != nil {
 		return ui.Finding{}, err
 	}
-	out := ui.Finding{More: l.More, Whole: l.Whole}
-	out.Only, _ = l.Only(typed)
+	out := ui.Finding{More: l.More, Whole: l.Whole, Only: l.Only(typed)}
 	for _, r := range l.Beginning {
 		out.Beginning = append(out.Beginning, foundOperation(r))
 	}
