@@ -57,7 +57,9 @@ func TestFind(t *testing.T) {
 				out = append(out, string(r.Op.OPID))
 			}
 			slices.Sort(out)
-			slices.SortFunc(out, func(a, b string) int { return slices.Index([]string{first, second, third}, a) - slices.Index([]string{first, second, third}, b) })
+			slices.SortFunc(out, func(a, b string) int {
+				return slices.Index([]string{first, second, third}, a) - slices.Index([]string{first, second, third}, b)
+			})
 			return strings.Join(out, " ")
 		}
 		if ids(l.Beginning) != want.beginning || ids(l.Related) != want.related || l.Only(typed) != want.only || l.Whole != want.whole {
