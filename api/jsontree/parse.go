@@ -29,6 +29,7 @@ type parser struct {
 func (p *parser) close(from int) []Member {
 	at := len(p.done)
 	p.done = append(p.done, p.open[from:]...)
+	clear(p.open[from:])
 	p.open = p.open[:from]
 	return p.done[at:len(p.done):len(p.done)]
 }
@@ -62,18 +63,22 @@ func (p *parser) space() {
 	}
 }
 
-func (p *parser) value(depth int) (v Value) {
+// value reads into the zero Value v.
+func (p *parser) value(depth int, v *Value) {
 	if p.strict && depth > MaxDepth {
 		p.doubts(TooDeep)
 	}
 	from := p.i
 	switch c := p.peek(); {
 	case c == '{':
-		v = Value{Kind: Object, Members: p.members('}', depth+1)}
+		v.Kind = Object
+		v.Members = p.members('}', depth+1)
 	case c == '[':
-		v = Value{Kind: Array, Members: p.members(']', depth+1)}
+		v.Kind = Array
+		v.Members = p.members(']', depth+1)
 	case c == '"':
-		v = Value{Kind: String, Text: p.text()}
+		v.Kind = String
+		v.Text = p.text()
 	case c == '-' || c >= '0' && c <= '9':
 		v.Kind = Number
 		p.number()
@@ -82,7 +87,6 @@ func (p *parser) value(depth int) (v Value) {
 		p.word()
 	}
 	v.Raw = p.b[from:p.i:p.i]
-	return v
 }
 
 // members reads those of an object or list up to its end.
@@ -109,7 +113,7 @@ func (p *parser) members(end byte, depth int) []Member {
 		if p.broken {
 			break
 		}
-		m.Value = p.value(depth)
+		p.value(depth, &m.Value)
 		p.open = append(p.open, m)
 		p.space()
 		if more = p.take(','); more {
@@ -163,26 +167,25 @@ func (p *parser) digits() bool {
 
 // text reads a string and stands behind its closing quote.
 func (p *parser) text() string {
-	p.i++
-	from, escaped, wide := p.i, false, false
-	for p.peek() != '"' {
-		switch c := p.peek(); {
-		case c < 0x20:
-			p.broken = true
-			return ""
-		case c == '\\':
-			escaped = true
-			if p.i++; !p.escape() {
-				p.broken = true
-				return ""
-			}
+	from, escaped, wide := p.i+1, false, false
+	i := from
+	for ; i < len(p.s) && p.s[i] != '"'; i++ {
+		switch c := p.s[i]; {
 		case c >= utf8.RuneSelf:
 			wide = true
+		case c == '\\' && escape(p.s[i+1:]):
+			escaped = true
+			i++
+		case c < 0x20 || c == '\\':
+			p.broken = true
+			return ""
 		}
-		p.i++
 	}
-	s := p.s[from:p.i]
-	p.i++
+	if p.broken = i >= len(p.s); p.broken {
+		return ""
+	}
+	s := p.s[from:i]
+	p.i = i + 1
 	damaged := wide && !utf8.ValidString(s)
 	if !escaped && !damaged {
 		return s
@@ -198,12 +201,12 @@ func (p *parser) text() string {
 	return out
 }
 
-// escape reports whether an escape stands behind a backslash.
-func (p *parser) escape() bool {
-	if p.peek() != 'u' {
-		return p.i < len(p.s) && strings.IndexByte(`"\/bfnrt`, p.s[p.i]) >= 0
+// escape reports whether s begins with what may stand behind a backslash.
+func escape(s string) bool {
+	if s == "" || s[0] != 'u' {
+		return s != "" && strings.IndexByte(`"\/bfnrt`, s[0]) >= 0
 	}
-	hex := p.s[p.i+1 : min(p.i+5, len(p.s))]
+	hex := s[1:min(5, len(s))]
 	return len(hex) == 4 && strings.Trim(hex, "0123456789abcdefABCDEF") == ""
 }
 

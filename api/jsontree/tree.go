@@ -38,7 +38,7 @@ type Member struct {
 }
 
 // Get returns the member with exactly that name; null counts as missing.
-func (v Value) Get(name string) (Value, bool) {
+func (v *Value) Get(name string) (Value, bool) {
 	for i := range v.Members {
 		if m := &v.Members[i]; m.Name == name {
 			return m.Value, !m.Value.Null()
@@ -48,7 +48,7 @@ func (v Value) Get(name string) (Value, bool) {
 }
 
 // Null reports whether v is null.
-func (v Value) Null() bool { return v.Kind == Word && string(v.Raw) == "null" }
+func (v *Value) Null() bool { return v.Kind == Word && string(v.Raw) == "null" }
 
 // DoubtKind is what readers of JSON disagree about.
 type DoubtKind int
@@ -100,13 +100,14 @@ func parse(b []byte, strict bool) (Tree, Doubt, error) {
 	p := parsers.Get().(*parser)
 	p.b, p.s, p.strict = b, string(b), strict
 	p.space()
-	v := p.value(0)
+	t := Tree{p: p}
+	p.value(0, &t.Value)
 	p.space()
 	if p.broken || p.i < len(b) {
 		p.free()
 		return Tree{}, Doubt{}, broken(b)
 	}
-	return Tree{v, p}, p.doubt, nil
+	return t, p.doubt, nil
 }
 
 // broken says where a text stops being JSON.
@@ -128,8 +129,8 @@ func (p *parser) free() {
 	if cap(p.open) > maxKept || cap(p.done) > maxKept {
 		return
 	}
-	clear(p.open[:cap(p.open)])
-	clear(p.done[:cap(p.done)])
+	clear(p.open)
+	clear(p.done)
 	*p = parser{open: p.open[:0], done: p.done[:0]}
 	parsers.Put(p)
 }
