@@ -128,7 +128,7 @@ func (s *Customers) whole() bool {
 
 func (s *Customers) read(page int) tea.Cmd {
 	client, q, now := s.client, api.CustomerQuery{Name: s.asked, Page: page}, s.env.Now
-	return s.Read(s.Loads, func(ctx context.Context) list.Then {
+	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		page, err := client.Customers(ctx, q)
 		open, storeErr := client.UnfinishedJourneys(ctx)
 		at, err := now(), cmp.Or(err, storeErr)

@@ -12,7 +12,6 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
-	"opdeck/ui/list"
 )
 
 const (
@@ -179,7 +178,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 		return nil
 	}
 	inbox, f, now, before := s.inbox, s.Applied, s.env.Now(), s.older
-	return s.Read(s.More, func(ctx context.Context) list.Then {
+	return s.Read(s.More, func(ctx context.Context) ui.Then {
 		got, next, err := find(ctx, inbox, f, now, before)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {

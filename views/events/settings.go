@@ -16,7 +16,6 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -24,7 +23,7 @@ import (
 // loadHooks reads the service's settings: one general call.
 func (s *Screen) loadHooks() tea.Cmd {
 	client, now, p := s.client, s.env.Now, s.page
-	return s.Read(s.hooks, func(ctx context.Context) list.Then {
+	return s.Read(s.hooks, func(ctx context.Context) ui.Then {
 		h, err := client.Hooks(ctx)
 		at := now()
 		return func() (ui.Action, tea.Cmd) {

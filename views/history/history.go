@@ -71,7 +71,7 @@ func (s *Screen) Reload() tea.Cmd {
 		return nil
 	}
 	ix, id, person, first, now := s.index, s.id, s.person, !s.asked, s.env.Now
-	return s.Read(s.Loads, func(ctx context.Context) list.Then {
+	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		at := now()
 		states, err := ix.History(ctx, id)
 		if err != nil {

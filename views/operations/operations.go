@@ -306,16 +306,6 @@ func (s *Screen) nothing() string {
 	return "No operation matches the filter."
 }
 
-// Refresh implements list.Screen: it keeps the room below the table.
-func (s *Screen) Refresh() {
-	w, h := s.Size()
-	foot := s.chooserHeight()
-	if s.chooser == nil {
-		foot = len(s.panel.lines(s.env.Theme, w, s.panelHeight(h)))
-	}
-	s.SetFoot(foot)
-}
-
 func (s *Screen) panelHeight(h int) int { return min(max(panelH, h/3, s.panel.needs()), h*3/5) }
 
 // HelpKeys implements list.Screen.
