@@ -74,13 +74,17 @@ type Item struct {
 	NoJSON     string // why there is none now
 }
 
-// Take does what a key of k does with the item; false: p is none, or there is nothing.
-func (i Item) Take(k keymap.Item, p keymap.Press) (Action, bool) {
-	raw := k.Raw.Match(p)
-	switch {
-	case k.CopyID.Match(p) && i.ID != "":
+// TakeItem does what a key of k does with the item; false: p is none, or there is
+// nothing. item is asked only then.
+func TakeItem(k keymap.Item, p keymap.Press, item func() Item) (Action, bool) {
+	id, raw := k.CopyID.Match(p), k.Raw.Match(p)
+	if !id && !raw && !k.CopyJSON.Match(p) {
+		return nil, false
+	}
+	switch i := item(); {
+	case id && i.ID != "":
 		return Copy{Text: i.ID, What: i.IDWhat}, true
-	case !raw && !k.CopyJSON.Match(p):
+	case id:
 	case i.NoJSON != "":
 		return Notify{Level: Denied, Text: i.NoJSON}, true
 	case len(i.JSON) == 0:
