@@ -33,6 +33,9 @@ func (s *Screen) Content() ui.Content {
 		next = th.Info.Render(th.Signs.Info + " " + s.Doing + " …")
 	}
 	list := append([]string{"", th.Title.Render("Verification")}, s.checklist()...)
+	if th.Linear {
+		list[1] = "Verification."
+	}
 	if th.Linear || len(out)+len(list)+3 < s.H {
 		out = append(append(out, list...), "", next)
 	} else {

@@ -23,7 +23,7 @@ func (s *Screen) Content() ui.Content {
 		return ui.Content{Lines: []string{s.env.Theme.Dim.Render("Reading the session from the store …")}}
 	}
 	now := s.env.Now()
-	lines := append(s.state(now), "", s.life("access ", s.st.Access, now), s.life("refresh", s.st.Refresh, now))
+	lines := append(s.state(now), "", s.life("Access", s.st.Access, now), s.life("Refresh", s.st.Refresh, now))
 	return ui.Content{Lines: append(lines, s.verdict()...), Doing: s.Doing,
 		Sections: append(ui.Sections(s.facts(now)), ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
 }
@@ -63,11 +63,11 @@ const roomy = 100
 func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	th := s.env.Theme
 	left := max(l.ExpiresAt.Sub(now), 0)
-	switch said := strings.TrimSpace(name) + " token: "; {
+	switch said := name + " token: "; {
 	case l.ExpiresAt.IsZero() && th.Linear:
 		return said + "none."
 	case l.ExpiresAt.IsZero():
-		return th.Dim.Render(name + "  none")
+		return th.Dim.Render(draw.Pad(strings.ToLower(name), 7) + "  none")
 	case left == 0 && th.Linear:
 		return said + "its time is over."
 	case th.Linear:
@@ -85,7 +85,7 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	if left == 0 {
 		said = "over"
 	}
-	return th.Dim.Render(name+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " +
+	return th.Dim.Render(draw.Pad(strings.ToLower(name), 7)+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " +
 		draw.PadLeft(said, 14) + th.Dim.Render("  until "+draw.Clock(l.ExpiresAt, s.env.Zone()))
 }
 
