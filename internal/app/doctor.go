@@ -191,6 +191,9 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 		return false
 	}
 	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation, int(max(0, s.Access.Remaining).Seconds()))
+	if s.Access.Dead {
+		text = fmt.Sprintf("the pair of generation %d is dead since %s: %s", s.Generation, s.Access.ExpiresAt.UTC().Format(time.RFC3339), s.Cause())
+	}
 	switch {
 	case s.State == "blocked":
 		d.add("session", Failed, "logins are blocked: "+s.Warning, "Correct the password, then opdeck session reset.")

@@ -4,6 +4,7 @@ import (
 	"opdeck/api/session"
 	"opdeck/internal/act/remedy"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 )
 
 // Content implements ui.Contenter.
@@ -20,6 +21,8 @@ func (s *Screen) Content() ui.Content {
 		switch {
 		case l.ExpiresAt.IsZero():
 			return name + " token: none."
+		case l.Dead:
+			return name + " token: dead since " + draw.Clock(l.ExpiresAt, s.env.Zone()) + "; the service refused it before its time."
 		case !l.ExpiresAt.After(now):
 			return name + " token: its time is over."
 		}
