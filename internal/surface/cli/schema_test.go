@@ -36,6 +36,7 @@ var tried = []roletest.Row{
 	{Name: "customer.application", Command: "customer application {cuid}"},
 	{Name: "customer.files", Command: "customer files {cuid}"},
 	{Name: "customer.set-application", Command: "customer set-application {cuid} - --dry-run", In: `{"individual":{}}`},
+	{Name: "compliance.finalize", Kind: api.ActShare, In: "{token}", Command: "compliance share {cuid} --yes; compliance finalize {cuid} --yes"},
 	{Name: "compliance.journey", Command: "compliance journey {cuid}"},
 	{Name: "operation.list", Command: "operation list --limit 20"},
 	{Name: "operation.list", Command: "operation list --live --limit 5"},
@@ -69,6 +70,10 @@ var tried = []roletest.Row{
 	{Name: "version", Command: "version"},
 }
 
+// serviceRefused is said where an act of the table of roles is let through and comes too
+// early for the service.
+const serviceRefused = "The service refused this"
+
 // untried are those that print JSON and are not run here, with the reason.
 var untried = map[string]string{
 	"config.init":  "prints what doctor prints",
@@ -101,7 +106,6 @@ func TestCommandsPrintTheirSchema(t *testing.T) {
 		if row.Command == "" || c == nil || len(c.Prints) == 0 {
 			continue
 		}
-		seen[row.Name] = true
 		row.Need = cmp.Or(row.Need, act.Get(row.Name).Need)
 		for _, form := range []string{"json", "jsonl"} {
 			if !slices.Contains(c.Outputs, form) || strings.Contains(row.Command, "-o ") && form == "json" {
@@ -113,13 +117,18 @@ func TestCommandsPrintTheirSchema(t *testing.T) {
 			words := w.Objects(row)
 			words["sink"] = sink.URL
 			m := w.Mark()
-			out, err := runJSON(t, a, file, words.Fill(row.Command), words.Fill(row.In), form)
+			var out []byte
+			var err string
+			for command := range strings.SplitSeq(words.Fill(row.Command), "; ") { // the last one is what is tried
+				out, err = runJSON(t, a, file, command, words.Fill(row.In), form)
+			}
 			if i < len(roletest.Table) {
 				w.Judge(m, row, form, api.Admin, "reader", err, false)
 			}
-			if err != "" && row.Name != "operation.get" && row.Name != "doctor" { // one id is wrong; the box has no feed
+			if err != "" && !strings.Contains(err, serviceRefused) && row.Name != "operation.get" && row.Name != "doctor" { // one id is wrong; the box has no feed
 				t.Errorf("%s -o %s: %s", row.Command, form, err)
 			}
+			seen[row.Name] = seen[row.Name] || len(out) > 0
 			values := 0
 			for dec := json.NewDecoder(bytes.NewReader(out)); ; values++ {
 				dec.UseNumber()
@@ -133,7 +142,7 @@ func TestCommandsPrintTheirSchema(t *testing.T) {
 					t.Errorf("%s -o %s: %s", row.Command, form, wrong)
 				}
 			}
-			if values == 0 && form == "json" {
+			if values == 0 && form == "json" && !strings.Contains(err, serviceRefused) {
 				t.Errorf("%s printed no JSON", row.Command)
 			}
 		}
@@ -181,7 +190,7 @@ func runJSON(t *testing.T, a *app.App, file, command, in, form string) (out []by
 	var errs bytes.Buffer
 	code := Run(ctx, Env{Args: args, In: strings.NewReader(in), Out: w, Err: &errs, App: a, Getenv: func(string) string { return "" },
 		Actor: roletest.Known(api.Actor{Name: "reader", Role: api.Admin, Via: "command", From: "here"}), Version: "test"})
-	if code != 0 && !strings.Contains(errs.String(), "The service refused this") {
+	if code != 0 {
 		said = fmt.Sprintf("exit %d: %s", code, errs.String())
 	}
 	return w.out, said
@@ -258,7 +267,7 @@ func (s schema) members(at string, is schemaValue, x map[string]any) (bad []stri
 		switch v, there := x[f.Name]; {
 		case !there && !f.Absent:
 			bad = append(bad, at+"."+f.Name+" is missing")
-		case there && v == nil && !f.Null && f.Value.Kind != "any":
+		case there && v == nil && !f.Null && f.Value.Kind != "any" && !f.Value.Sent:
 			bad = append(bad, at+"."+f.Name+" is null")
 		case there && v != nil:
 			bad = append(bad, s.differs(at+"."+f.Name, f.Value, v, false)...)
