@@ -8,9 +8,9 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// pending is a key that is pressed for the person once a screen has read what it shows.
+// waitingKey is a key that is pressed for the person once a screen has read what it shows.
 // Any key that they press themselves takes its place.
-type pending struct {
+type waitingKey struct {
 	at  screenID // 0: none
 	key keymap.Key
 }
@@ -25,7 +25,7 @@ func (s *Shell) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
 	case top == nil || top.screen.Place().Kind != kind: // an id is asked for, or typed text holds it up
 		return cmd
 	case direct:
-		s.pending = pending{top.id, k}
+		s.afterRead = waitingKey{top.id, k}
 		return cmd
 	}
 	return tea.Batch(cmd, s.notify(Info, k.Help().Key+": "+k.Long+"."))
@@ -35,16 +35,16 @@ func (s *Shell) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
 func (s *Shell) pressPending() tea.Cmd {
 	top := s.top()
 	switch {
-	case s.pending.at == 0:
+	case s.afterRead.at == 0:
 		return nil
-	case top == nil || top.id != s.pending.at || len(s.overlays) > 0 || top.screen.Editing():
-		s.pending = pending{}
+	case top == nil || top.id != s.afterRead.at || len(s.overlays) > 0 || top.screen.Editing():
+		s.afterRead = waitingKey{}
 		return nil
 	case top.screen.Source().Loading:
 		return nil
 	}
-	k := s.pending.key
-	s.pending = pending{}
+	k := s.afterRead.key
+	s.afterRead = waitingKey{}
 	return s.press(k.Msg())
 }
 

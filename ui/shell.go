@@ -89,17 +89,17 @@ type Shell struct {
 	subject  map[string]string // last object seen, by kind
 	overlays []overlay
 
-	session  SessionFacts
-	budgets  map[string]BudgetFacts
-	feed     FeedFacts
-	others   Presence
-	asked    int // writes of others that wait for this person
-	told     At  // what OnPlace was told last
-	trail    trail
-	pending  pending
-	context  string // to be opened after this one; empty: none
-	activity activity
-	notice   notice
+	session   SessionFacts
+	budgets   map[string]BudgetFacts
+	feed      FeedFacts
+	others    Presence
+	asked     int // writes of others that wait for this person
+	told      At  // what OnPlace was told last
+	trail     trail
+	afterRead waitingKey
+	context   string // to be opened after this one; empty: none
+	activity  activity
+	notice    notice
 
 	hinted  [2]hinted // as it was drawn, and the next
 	laid    draw.Laid
