@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -80,7 +81,7 @@ func (h *Host) commands() []command {
 	}
 	if s, ok := h.sh.Top().(ui.Commander); ok && !h.home {
 		for _, c := range s.Commands() {
-			add(command{name: strings.ToLower(c.Title), help: c.Title + ".", why: c.Why, do: func(ctx context.Context, _ string) error {
+			add(command{name: strings.ToLower(c.Title), help: cmp.Or(c.About, c.Title) + ".", why: c.Why, do: func(ctx context.Context, _ string) error {
 				return h.after(ctx, h.run(ctx, h.sh.RunCommand(c)), keymap.Key{})
 			}})
 		}
