@@ -123,6 +123,9 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 		list = append(list, Choice{Text: f.Text, About: f.About})
 	}
 	rows := max(min(h-3, len(m.items)), 1) // as high as the whole list: it stands still while one types
+	if m.finds {
+		rows = max(min(h-3-hangsAt, len(list)), 1)
+	}
 	switch {
 	case len(list) == 0 && m.seek.busy:
 		lines = append(lines, s.th.Dim.Render("Looking into the index …"))
@@ -130,7 +133,7 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 		lines = append(lines, s.th.Dim.Render(draw.Cut("Nothing matches; backspace widens the search.", in)))
 	}
 	lines = append(lines, choiceLines(s.th, list, m.at, in, rows, false)...)
-	return panel{title: m.title, width: width, tail: draw.Lay(lines, in, rows+1), tone: theme.Accent}
+	return panel{title: m.title, width: width, hangs: m.finds, tail: draw.Lay(lines, in, rows+1), tone: theme.Accent}
 }
 
 // choiceLines draws choices in at most rows lines of w cells, the one at at marked (-1:

@@ -214,7 +214,7 @@ func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 			tail = append(tail, s.th.Warn.Render(l))
 		}
 	}
-	room := max(h-2-len(tail), 0)
+	room := max(h-2-hangsAt-len(tail), 0)
 	head := ""
 	switch {
 	case d.recent && len(rows) > 0:
@@ -233,5 +233,5 @@ func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 		items = append(items, Choice{Text: r.Text, About: r.About})
 	}
 	tail = append(tail, choiceLines(s.th, items, d.at, in, min(room, max(len(items), 1)), d.found.More)...)
-	return panel{title: d.title(), width: wideDialog, tail: tail, tone: theme.Accent}
+	return panel{title: d.title(), width: wideDialog, hangs: true, tail: tail, tone: theme.Accent}
 }

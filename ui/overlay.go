@@ -34,6 +34,9 @@ func (d dialog) counts(*Shell, time.Time) time.Time { return time.Time{} }
 // dialogWidth is how wide a dialog is that does not say otherwise.
 const dialogWidth = 76
 
+// hangsAt is the line of the upper edge of a dialog that hangs.
+const hangsAt = 1
+
 // wideDialog is how wide the palette and the opener of operations are.
 const wideDialog = 96
 
@@ -46,6 +49,7 @@ type panel struct {
 	width       int // 0: dialogWidth
 	tone        theme.Tone
 	bare        bool // no frame; it takes all the height
+	hangs       bool // its upper edge stays where it is, however high it is
 }
 
 // hidden is how many lines of the body have no room in h lines; in a frame the
@@ -134,12 +138,16 @@ func (s *Shell) questions() []*question {
 // cover puts a dialog over the lines below, which turn dim.
 func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 	w, h := s.stage()
-	box := o.panel(s, w, h, now).draw(s.th, w, h)
+	p := o.panel(s, w, h, now)
+	box := p.draw(s.th, w, h)
 	if len(box) == 0 {
 		return below
 	}
 	bw := min(draw.Width(box[0]), w)
 	x, y := (w-bw)/2, max((h-len(box))/3, 0)
+	if p.hangs {
+		y = min(hangsAt, max(h-len(box), 0))
+	}
 	out := make([]string, h)
 	for i := range out {
 		plain := ansi.Strip(below[i])
