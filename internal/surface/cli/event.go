@@ -36,7 +36,7 @@ func (r *root) eventList() *cobra.Command {
 			return err
 		}
 		inbox, whose := inboxOf(a, unassigned)
-		events, err := choose.list(ctx, inbox, before, limit)
+		events, err := list(ctx, inbox, choose, a.Now(), before, limit)
 		if err != nil {
 			return err
 		}

@@ -1,15 +1,14 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"opdeck/api/hook"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
@@ -30,32 +29,22 @@ func (f *eventFilter) any() bool {
 	return len(f.types)+len(f.statuses) > 0 || f.operation+f.since+f.until+f.expr != "" || f.waiting
 }
 
-// chosen is what the flags choose: by columns of the inbox, and by the filter.
-type chosen struct {
-	query receiver.Filter
-	expr  eventfilter.Expr
-	now   func() time.Time
-}
-
-// match reports whether s is chosen.
-func (c chosen) match(s receiver.Stored) bool { return c.query.Match(s) && c.expr.Match(s, c.now()) }
-
-// list reads the newest chosen events, newest first: what the inbox cannot choose
-// by is looked for page by page.
-func (c chosen) list(ctx context.Context, inbox receiver.Inbox, before int64, limit int) ([]receiver.Stored, error) {
+// list reads the newest events that e chooses, newest first: what the inbox cannot
+// choose by is looked for page by page.
+func list(ctx context.Context, inbox receiver.Inbox, e eventfilter.Expr, now time.Time, before int64, limit int) ([]receiver.Stored, error) {
 	var out []receiver.Stored
+	q := eventfilter.Narrow(e, now)
+	q.Before, q.Limit = before, limit
+	if !e.Empty() {
+		q.Limit = 1000
+	}
 	for {
-		q := narrowed(c.query, eventfilter.Narrow(c.expr, c.now()))
-		q.Before, q.Limit = before, limit
-		if !c.expr.Empty() {
-			q.Limit = 1000
-		}
 		page, err := inbox.List(ctx, q)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range page {
-			if !c.match(s) {
+			if !e.Match(s, now) {
 				continue
 			}
 			if out = append(out, s); len(out) == limit {
@@ -65,21 +54,8 @@ func (c chosen) list(ctx context.Context, inbox receiver.Inbox, before int64, li
 		if len(page) < q.Limit {
 			return out, nil
 		}
-		before = page[len(page)-1].Seq
+		q.Before = page[len(page)-1].Seq
 	}
-}
-
-// narrowed is q with what it leaves open from more.
-func narrowed(q, more receiver.Filter) receiver.Filter {
-	if q.Types == nil {
-		q.Types = more.Types
-	}
-	if q.Statuses == nil {
-		q.Statuses = more.Statuses
-	}
-	q.Since, q.Until, q.ObjectID = cmp.Or(q.Since, more.Since), cmp.Or(q.Until, more.Until), cmp.Or(q.ObjectID, more.ObjectID)
-	q.Waiting = q.Waiting || more.Waiting
-	return q
 }
 
 func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
@@ -98,11 +74,15 @@ func (f *eventFilter) following(cmd *cobra.Command) *cobra.Command {
 	return f.flags(cmd)
 }
 
-// follower gives what comes from now on, after the last events that are asked for.
-// Other contexts' events have numbers between them.
-func (f *eventFilter) follower(ctx context.Context, a *app.App) (*receiver.Follower, error) {
-	if f.last > 1000 {
-		return nil, usage("--last must be at most 1000")
+// follower gives what comes from now on, after the last events that are asked for, and
+// match what is chosen of it. Other contexts' events have numbers between them.
+func (f *eventFilter) follower(ctx context.Context, a *app.App) (_ *receiver.Follower, match func(receiver.Stored) bool, err error) {
+	choose, err := f.choose(ctx, a)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case f.last > 1000:
+		return nil, nil, usage("--last must be at most 1000")
 	}
 	seq, err := a.Inbox().LastSeq(ctx)
 	if err == nil && f.last > 0 {
@@ -111,7 +91,7 @@ func (f *eventFilter) follower(ctx context.Context, a *app.App) (*receiver.Follo
 			seq = events[len(events)-1].Seq - 1
 		}
 	}
-	return receiver.Follow(a.Inbox(), seq, lookEvery, nil), err
+	return receiver.Follow(a.Inbox(), seq, lookEvery, nil), func(s receiver.Stored) bool { return choose.Match(s, a.Now()) }, err
 }
 
 func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {
@@ -120,41 +100,44 @@ func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// choose reads the flags for the person of ctx.
-func (f *eventFilter) choose(ctx context.Context, a *app.App) (chosen, error) {
-	query, err := f.filter(a.Now())
-	if err != nil {
-		return chosen{}, err
+// choose reads the flags for the person of ctx: each is a term of the filter.
+func (f *eventFilter) choose(ctx context.Context, a *app.App) (eventfilter.Expr, error) {
+	var terms []string
+	for _, flag := range []struct {
+		name         string
+		given, known []string
+	}{{"type", f.types, eventfilter.Types()}, {"status", f.statuses, eventfilter.Statuses()}} {
+		for _, v := range flag.given {
+			if !slices.Contains(flag.known, strings.ToLower(v)) {
+				return eventfilter.Expr{}, usage("--%s must be one of %s, not %q", flag.name, strings.Join(flag.known, ", "), v)
+			}
+		}
+		if len(flag.given) > 0 {
+			terms = append(terms, flag.name+":"+strings.Join(flag.given, ","))
+		}
+	}
+	if f.operation != "" {
+		terms = append(terms, "type:operation id:"+strconv.Quote(f.operation))
+	}
+	if f.waiting {
+		terms = append(terms, "has:waiting")
+	}
+	for _, end := range []struct{ given, term string }{{f.since, "received>="}, {f.until, "received<"}} {
+		t, err := when(end.given, a.Now())
+		if err != nil {
+			return eventfilter.Expr{}, err
+		}
+		if !t.IsZero() {
+			terms = append(terms, end.term+t.UTC().Format(time.RFC3339Nano))
+		}
 	}
 	e, err := eventfilter.Parse(f.expr)
 	if err != nil {
-		return chosen{}, usage("--%s", err)
+		return e, usage("--%s", err)
 	}
-	return chosen{query, e.For(ctx), a.Now}, nil
-}
-
-func (f *eventFilter) filter(now time.Time) (receiver.Filter, error) {
-	out := receiver.Filter{Waiting: f.waiting}
-	for _, s := range f.types {
-		t, ok := hook.ParseType(s)
-		if !ok {
-			return out, usage("--type: there is no type %q", s)
-		}
-		out.Types = append(out.Types, t)
+	if !e.Empty() {
+		terms = append(terms, "("+f.expr+")")
 	}
-	for _, s := range f.statuses {
-		if !slices.Contains(eventfilter.Statuses(), s) {
-			return out, usage("--status must be one of %s, not %q", strings.Join(eventfilter.Statuses(), ", "), s)
-		}
-		out.Statuses = append(out.Statuses, receiver.Status(s))
-	}
-	if f.operation != "" {
-		out.Object, out.ObjectID = hook.ObjectOperation, f.operation
-	}
-	var err error
-	if out.Since, err = when(f.since, now); err != nil {
-		return out, err
-	}
-	out.Until, err = when(f.until, now)
-	return out, err
+	e, err = eventfilter.Parse(strings.Join(terms, " "))
+	return e.For(ctx), err
 }

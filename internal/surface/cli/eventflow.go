@@ -59,7 +59,7 @@ func (r *root) listen(ctx context.Context, a *app.App, out one[eventJSON]) error
 	go func() { a.ApplyEvents(ctx, rec); close(applied) }()
 	sub := rec.Subscribe(256)
 	defer sub.Close()
-	err = follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), chosen{now: a.Now}, out)
+	err = follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), func(receiver.Stored) bool { return true }, out)
 	cancel()
 	<-applied
 	if served := <-done; err == nil && served != nil {
@@ -69,7 +69,7 @@ func (r *root) listen(ctx context.Context, a *app.App, out one[eventJSON]) error
 }
 
 // follow prints what is chosen of all that comes, until ctx ends.
-func follow(ctx context.Context, whose string, f *receiver.Follower, choose chosen, out one[eventJSON]) error {
+func follow(ctx context.Context, whose string, f *receiver.Follower, choose func(receiver.Stored) bool, out one[eventJSON]) error {
 	for {
 		events, err := f.Next(ctx)
 		if ctx.Err() != nil {
@@ -79,7 +79,7 @@ func follow(ctx context.Context, whose string, f *receiver.Follower, choose chos
 			return err
 		}
 		for _, s := range events {
-			if !choose.match(s) {
+			if !choose(s) {
 				continue
 			}
 			line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", s.ReceivedAt.UTC().Format("15:04:05"), s.Type, s.Status, s.ObjectID.Line(64), s.Key, setAside(s))
@@ -93,15 +93,11 @@ func follow(ctx context.Context, whose string, f *receiver.Follower, choose chos
 func (r *root) eventTail() *cobra.Command {
 	var f eventFilter
 	return streams(r, f.following(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string, out one[eventJSON]) error {
-		choose, err := f.choose(ctx, a)
+		follower, match, err := f.follower(ctx, a)
 		if err != nil {
 			return err
 		}
-		follower, err := f.follower(ctx, a)
-		if err != nil {
-			return err
-		}
-		return follow(ctx, a.Context.Name, follower, choose, out)
+		return follow(ctx, a.Context.Name, follower, match, out)
 	})
 }
 
@@ -197,11 +193,7 @@ func (r *root) eventForward() *cobra.Command {
 		if to == "" {
 			return usage("--to is needed: where to?")
 		}
-		choose, err := f.choose(ctx, a)
-		if err != nil {
-			return err
-		}
-		follower, err := f.follower(ctx, a)
+		follower, match, err := f.follower(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -214,7 +206,7 @@ func (r *root) eventForward() *cobra.Command {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var failed error
-		err = fw.Run(ctx, follower, choose.match, func(s receiver.Stored, try receiver.Attempt) {
+		err = fw.Run(ctx, follower, match, func(s receiver.Stored, try receiver.Attempt) {
 			if failed = out.each(forwardedJSON{jsonOf(s, a.Context.Name, false), attemptOf(try)}, s.Key+"  "+attemptLine(try)); failed != nil {
 				cancel()
 			}
