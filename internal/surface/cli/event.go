@@ -50,7 +50,7 @@ func (r *root) eventList() *cobra.Command {
 		}
 		return out.print(items, items, rows("SEQ|RECEIVED|CONTEXT|TYPE|OBJECT|STATUS|DELIVERIES|HOOK ID|PROBLEM", events, func(s receiver.Stored) []any {
 			return []any{s.Seq, s.ReceivedAt, whose, s.Type, s.ObjectID.Line(64), string(s.Status), s.Deliveries, s.Key, problem(s)}
-		}))
+		}).none("No such event is stored. opdeck event listen receives webhooks, and so does opdeck serve with [webhooks] listen."))
 	})
 	stored, refused := cmd.RunE, alsoLists[[]rejectedJSON, rejectedJSON](r, cmd, "--rejected")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -209,7 +209,7 @@ func (r *root) eventShow() *cobra.Command {
 }
 
 func eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) *table {
-	t := card()
+	t := newCard()
 	t.fact("hook_id", s.Key)
 	t.fact("context", whose)
 	t.fact("type", s.Type)
@@ -360,6 +360,6 @@ func (r *root) eventCodes() *cobra.Command {
 			}
 			return out.print(codes, codes, rows("FIELD|CODE|WORD|SEEN|AGAINST|OTHER WORDS", known, func(m hook.Meaning) []any {
 				return []any{string(m.Field), m.Code, codeWord(m), m.Evidence, m.Contradictions, otherWords(m)}
-			}))
+			}).none("Nothing is learnt yet: that takes webhooks about operations that are read as well."))
 		})
 }

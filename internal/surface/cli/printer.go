@@ -156,7 +156,7 @@ func (o many[W, T]) print(whole W, items []T, t *table) error {
 		return t.csv(r.env.Out)
 	}
 	if len(t.rows) == 0 {
-		r.say("Nothing to list.")
+		r.say("%s", t.empty)
 		return nil
 	}
 	return t.write(r.env.Out)
