@@ -27,34 +27,30 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 	th, now := s.env.Theme, s.env.Now()
 	st := state(r, now)
 	sign, tone := stateStyle(th, st)
-	out := []string{th.Title.Render(draw.Cut("Request "+line(r.ID, 20)+": "+what(r.Act), w)), ""}
+	out := widget.NewText(th, w)
+	out.Title("Request " + line(r.ID, 20) + ": " + what(r.Act))
 	head := th.Tone(tone).Render(sign+" "+string(st)) + th.Dim.Render("  "+meaning(st))
 	if waits(r) && now.Before(r.Expires) {
 		left, _ := draw.Until(r.Expires, now)
 		head += th.Warn.Render("  lapses in " + left)
 	}
-	out = append(out, head)
+	out.Add("", head)
 	if why := s.why(r); why != "" && st == approval.Open {
-		for _, l := range draw.Wrap(th.Signs.Off+" "+why, max(w, 1)) {
-			out = append(out, th.Warn.Render(l))
-		}
+		out.Say(theme.Warn, th.Signs.Off+" "+why)
 	} else if st == approval.Open {
-		out = append(out, th.Dim.Render(draw.Cut(s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.", w)))
+		out.Cut(theme.Dim, s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.")
 	}
-	out = append(out, "", th.Title.Render("What it would change"))
-	out = append(out, draw.Wrap(act.Consequence(r.Act.Kind), max(w, 1))...)
-	out = append(out, "", th.Title.Render("Exactly what would be sent"), th.Strong.Render(line(r.Act.Method, 10)+" "+line(r.Act.Path, 400)))
-	body, whole := draw.JSON(r.Act.Body, 200)
-	for _, l := range body {
-		out = append(out, "  "+l)
-	}
+	out.Title("What it would change")
+	out.Say(theme.Plain, act.Consequence(r.Act.Kind))
+	out.Title("Exactly what would be sent")
+	out.Add(th.Strong.Render(line(r.Act.Method, 10) + " " + line(r.Act.Path, 400)))
 	if len(r.Act.Body) == 0 {
-		out = append(out, th.Dim.Render("  no body"))
+		out.Under(theme.Dim, "no body")
 	}
-	if !whole {
-		out = append(out, th.Warn.Render("  … cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows all of it"))
-	}
-	return append(append(out, ""), widget.Pairs(th, s.pairs(r), w)...)
+	out.JSON(r.Act.Body, 2, 200, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows all of it")
+	out.Gap()
+	out.Pairs(s.pairs(r))
+	return out.Lines
 }
 
 func (s *Screen) pairs(r approval.Request) []widget.Pair {

@@ -85,35 +85,32 @@ const maxBody = 2000 // lines of a body on its page
 func (s *Screen) eventLines(p *page, w int) []string {
 	th, it := s.env.Theme, p.item
 	b := trust(th, it.Stored)
-	out := []string{th.Title.Render(draw.Cut(typeName(it.Type), max(w-16, 1))) + "  " + th.Tone(b.tone).Render(b.sign+" "+b.word)}
-	for _, l := range draw.Wrap(b.long, max(w, 1)) {
-		out = append(out, th.Tone(b.tone).Render(l))
-	}
+	text := widget.NewText(th, w)
+	text.Add(th.Title.Render(draw.Cut(typeName(it.Type), max(w-16, 1))) + "  " + th.Tone(b.tone).Render(b.sign+" "+b.word))
+	text.Say(b.tone, b.long)
 	if what, tone := s.codes.change(it); it.good {
-		out = append(out, th.Dim.Render("change  ")+th.Tone(tone).Render(draw.Cut(what, max(w-8, 1))))
+		text.Add(th.Dim.Render("change  ") + th.Tone(tone).Render(draw.Cut(what, max(w-8, 1))))
 	}
 	pairs := s.delivery(it)
 	if it.good {
 		pairs = append(pairs, s.objectPairs(it)...)
 	}
-	out = append(append(out, ""), widget.Pairs(th, pairs, w)...)
+	text.Gap()
+	text.Pairs(pairs)
 	for i, issue := range it.event.Issues {
 		if i == 0 {
-			out = append(out, "", th.Title.Render("Parts that cannot be used as they came"))
+			text.Title("Parts that cannot be used as they came")
 		}
-		out = append(out, "  "+th.Warn.Render(draw.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200), max(w-2, 1))))
+		text.Add("  " + th.Warn.Render(draw.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200), max(w-2, 1))))
 	}
-	out = append(out, s.replayLines(p, w)...)
-	out = append(out, "", th.Title.Render("Body as it came"))
+	text.Add(s.replayLines(p, w)...)
+	text.Title("Body as it came")
 	if it.sensitive() && s.env.Masked() {
-		return append(out, th.Dim.Render(draw.Cut("It may hold account numbers: M reveals it for 30 s.", w)))
+		text.Cut(theme.Dim, "It may hold account numbers: M reveals it for 30 s.")
+	} else {
+		text.JSON(it.Raw, 0, maxBody, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more")
 	}
-	body, whole := draw.JSON(it.Raw, maxBody)
-	out = append(out, body...)
-	if !whole {
-		out = append(out, th.Warn.Render("… cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more"))
-	}
-	return out
+	return text.Lines
 }
 
 func (s *Screen) delivery(it item) []widget.Pair {
