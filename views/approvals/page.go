@@ -55,14 +55,13 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 
 func (s *Screen) pairs(r approval.Request) []widget.Pair {
 	zone, now := s.env.Zone(), s.env.Now()
-	asked, _ := draw.Ago(r.Created, now)
 	p := []widget.Pair{{Value: "Act"}}
 	p = append(p, actPairs(r.Act)...)
 	p = append(p, widget.Pair{Label: "digest", Value: line(r.Digest, 128), Tone: theme.Dim, Long: true})
 	p = append(p, widget.Pair{Value: "Asked by"})
 	p = append(p, personPairs(r.Requester)...)
 	p = append(p, say("reason", r.Act.Reason, "none given")...)
-	p = append(p, widget.Pair{Label: "asked", Value: draw.Time(r.Created, zone) + ", " + asked}, widget.Pair{Label: "lapses", Value: draw.Time(r.Expires, zone)})
+	p = append(p, widget.Pair{Label: "asked", Value: draw.TimeAgo(r.Created, now, zone)}, widget.Pair{Label: "lapses", Value: draw.Time(r.Expires, zone)})
 	if r.Decider == nil {
 		return p
 	}
@@ -88,16 +87,9 @@ func verdict(v api.Verdict) string {
 
 // actPairs is what an act is about and what its requester saw.
 func actPairs(a api.Act) []widget.Pair {
-	p := say("act", string(a.Kind), "–")
-	p = append(p, say("summary", a.Summary, "–")...)
-	p = append(p, say("object", a.Object, "–")...)
-	p = append(p, say("id", a.ID, "–")...)
-	if a.Item != "" {
-		p = append(p, say("item", a.Item, "")...)
-	}
-	if a.Name != "" {
-		p = append(p, say("name", a.Name, "")...)
-	}
+	p := widget.SaidEach("–", "act", string(a.Kind), "summary", a.Summary,
+		"object", a.Object, "id", a.ID)
+	p = append(p, widget.SaidAll("item", a.Item, "name", a.Name)...)
 	p = append(p, say("content seen", a.Seen, "not noted")...)
 	if a.SecretDigest != "" {
 		p = append(p, say("secret or file", "sha256 "+a.SecretDigest, "")...)
@@ -112,12 +104,7 @@ func personPairs(who approval.Person) []widget.Pair {
 	if login == who.Name {
 		login = ""
 	}
-	for _, x := range []struct{ label, value string }{{"login", login}, {"key", who.Key}, {"certificate", who.Serial}, {"known as", who.Claim()}, {"via", who.Via}, {"from", who.From}} {
-		if x.value != "" {
-			p = append(p, say(x.label, x.value, "")...)
-		}
-	}
-	return p
+	return append(p, widget.SaidAll("login", login, "key", who.Key, "certificate", who.Serial, "known as", who.Claim(), "via", who.Via, "from", who.From)...)
 }
 
 // say makes pairs of a text from outside, with what is odd about it.

@@ -81,7 +81,7 @@ func hookPairs(h api.HookSettings) []widget.Pair {
 	if !h.Enabled {
 		p[0].Tone = theme.Warn
 	}
-	p = append(p, say("sent to", h.HookURL)...)
+	p = append(p, said("sent to", string(h.HookURL))...)
 	key := "set, " + h.JWTSecret.String()
 	if h.JWTSecret.Empty() {
 		key = "none"
