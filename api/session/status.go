@@ -57,9 +57,30 @@ func (s Status) InstancesText() string {
 // Lifetime of a token.
 type Lifetime struct {
 	TTL       time.Duration
-	Remaining time.Duration
-	ExpiresAt time.Time // by this host's wall clock; zero when there is no token
+	Remaining time.Duration // below zero: over for so long; 0 of a dead token
+	// ExpiresAt is when it ends or ended, by this host's wall clock; zero when there
+	// is no token.
+	ExpiresAt time.Time
+	Dead      bool // the service refused it before its time, at ExpiresAt
 }
+
+// Cause is why the session had or has trouble, in one sentence with times in UTC;
+// "" when nothing went wrong in the history. What is over is told as over.
+func (s Status) Cause() string {
+	v := s.Verdict
+	if !v.Healed || v.Sentence == "" {
+		return v.Sentence
+	}
+	since := clock(v.Over)
+	if s.AsOf.Sub(v.Over) > 12*time.Hour {
+		since = v.Over.UTC().Format(time.DateTime)
+	}
+	return "earlier, over since " + since + ": " + v.Sentence
+}
+
+// Renewable reports whether there is a refresh token that can be used; without one
+// a new pair comes by a login.
+func (s Status) Renewable() bool { return !s.Refresh.ExpiresAt.IsZero() && s.Refresh.Remaining > 0 }
 
 // Counts over the life of the store's row.
 type Counts struct {
@@ -110,6 +131,10 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 	if row.State != None && row.Gen > 0 {
 		s.Access = lifetime(row.AccessTTL, row.AccessLeft, row.Age, now)
 		s.Age, s.From, s.By = row.Age, row.From, row.By
+		if at, dead := diedEarly(events, row); dead {
+			s.Access.Remaining, s.Access.Dead = 0, true
+			s.Access.ExpiresAt = earlier(s.Access.ExpiresAt, at)
+		}
 	}
 	if !row.Refresh.Empty() {
 		s.Refresh = lifetime(row.RefreshTTL, row.RefreshLeft, row.Age, now)
@@ -191,6 +216,28 @@ func lifetime(ttl, left, age time.Duration, now time.Time) Lifetime {
 	return Lifetime{TTL: ttl, Remaining: left, ExpiresAt: end}
 }
 
+// diedEarly tells when the service first refused the row's access token before its
+// time; ok is false while nothing says that it did.
+func diedEarly(events []Event, row Row) (at time.Time, ok bool) {
+	if row.State != Doubtful {
+		return at, false
+	}
+	for _, e := range events {
+		early := e.Kind == EventPremature || e.Kind == EventUnauthorized && e.Reason == Early
+		if early && e.Gen == row.Gen && e.Session == row.Incarnation {
+			return e.At, true
+		}
+	}
+	return at, false
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // MaskAccount shows the first letter and what follows the @: "m•••@example.com".
 func MaskAccount(account string) string {
 	_, n := utf8.DecodeRuneInString(account)
@@ -204,10 +251,30 @@ type lifetimeJSON struct {
 	TTL       float64    `json:"ttl_seconds"`
 	Remaining float64    `json:"remaining_seconds"`
 	ExpiresAt *time.Time `json:"expires_at"`
+	DeadSince *time.Time `json:"dead_since"`
+}
+
+type causeJSON struct {
+	Culprit   Cause      `json:"culprit"`
+	At        *time.Time `json:"at"`
+	Sentence  string     `json:"sentence"`
+	Evidence  []string   `json:"evidence"`
+	OverSince *time.Time `json:"over_since"`
+}
+
+func (v Verdict) json() *causeJSON {
+	if v.Culprit == Nobody {
+		return nil
+	}
+	return &causeJSON{v.Culprit, stamp(v.At), v.Sentence, append([]string{}, v.Evidence...), stamp(v.Over)}
 }
 
 func (l Lifetime) json() lifetimeJSON {
-	return lifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
+	out := lifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
+	if l.Dead {
+		out.DeadSince = out.ExpiresAt
+	}
+	return out
 }
 
 func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
@@ -246,9 +313,10 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		Counts       Counts       `json:"counts"`
 		Last         *lastJSON    `json:"last"`
 		Warning      string       `json:"warning"`
+		Cause        *causeJSON   `json:"cause"`
 	}{
 		s.Context, s.BaseURL, s.Account, s.State, s.Generation, s.Access.json(), s.Refresh.json(), stamp(s.NextRotation),
-		nil, s.Instances, s.Counts, nil, s.Warning,
+		nil, s.Instances, s.Counts, nil, s.Warning, s.Verdict.json(),
 	}
 	if s.Holder != nil {
 		out.Holder = &holderJSON{s.Holder.Host, s.Holder.PID}

@@ -31,7 +31,7 @@ func shift(st *session.Status, by time.Duration) {
 			*t = t.Add(by)
 		}
 	}
-	for _, t := range []*time.Time{&st.AsOf, &st.Access.ExpiresAt, &st.Refresh.ExpiresAt, &st.NextRotation} {
+	for _, t := range []*time.Time{&st.AsOf, &st.Access.ExpiresAt, &st.Refresh.ExpiresAt, &st.NextRotation, &st.Verdict.At, &st.Verdict.Over} {
 		move(t)
 	}
 	if st.Last != nil {

@@ -152,6 +152,7 @@ type root struct {
 	readOnly bool
 	noColor  bool
 	plain    bool
+	still    bool
 	logFile  string
 	verbose  bool
 	dryRun   bool
@@ -183,6 +184,7 @@ func (r *root) command() *cobra.Command {
 	f.BoolVar(&r.readOnly, "read-only", false, "refuse every write")
 	f.BoolVar(&r.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	f.BoolVar(&r.plain, "plain", false, "plain mode: menus and sentences, no drawing")
+	f.BoolVar(&r.still, "still", false, "the built-in service stands still, with data of fixed dates")
 	f.StringVar(&r.logFile, "log-file", "", "append a log to this file")
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
 	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
@@ -267,7 +269,7 @@ func usage(format string, args ...any) error {
 
 func (r *root) appOptions() app.Options {
 	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
-		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
+		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Living: !r.still, Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
 }
 
 // upgrading tells people why nothing happens for a while; programs are not told.

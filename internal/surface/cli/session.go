@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,18 +80,27 @@ func (r *root) printSession(s session.Status) error {
 		t.add("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))
 	}
 	for _, b := range s.Blocks {
-		t.add("refused", safeText(string(b.Reason)))
+		t.add("refused", safeText(b.Why()))
 	}
 	if s.Warning != "" {
 		t.add("warning", safeText(s.Warning))
+	}
+	if cause := s.Cause(); cause != "" {
+		t.add("cause", safeText(cause))
+		for _, e := range s.Verdict.Evidence {
+			t.add("evidence", safeText(e))
+		}
 	}
 	return t.write(r.env.Out)
 }
 
 // left says how much of a token's life is left.
 func left(l session.Lifetime) string {
-	if l.ExpiresAt.IsZero() {
+	switch {
+	case l.ExpiresAt.IsZero():
 		return "none"
+	case l.Dead:
+		return "dead since " + moment(l.ExpiresAt)
 	}
 	return fmt.Sprintf("%s of %s left, until %s", max(0, l.Remaining).Round(time.Second), l.TTL.Round(time.Second), moment(l.ExpiresAt))
 }
@@ -172,6 +182,8 @@ func judgeSession(s session.Status, warn, crit time.Duration) (code int, what st
 		code, what = nagiosCritical, "no session"
 	case s.State == "blocked":
 		code, what = nagiosCritical, "logins are blocked"
+	case s.State == "doubtful" && s.Access.Dead:
+		code, what = nagiosCritical, "the token pair is dead; the next call logs in"
 	case s.State == "doubtful":
 		code, what = nagiosCritical, "nobody knows whether the token pair is good"
 	case access < crit:
@@ -185,9 +197,16 @@ func judgeSession(s session.Status, warn, crit time.Duration) (code int, what st
 	if what == "" {
 		what = fmt.Sprintf("%s, access token has %ds of %ds left", s.State, seconds(access), seconds(s.Access.TTL))
 	}
+	if s.Access.Dead {
+		what += "; access token dead since " + moment(s.Access.ExpiresAt)
+	}
 	if s.Warning != "" {
 		what += "; " + s.Warning
 	}
+	if code != nagiosOK && !s.Verdict.Healed && s.Verdict.Sentence != "" && !strings.Contains(s.Warning, s.Verdict.Sentence) {
+		what += "; cause: " + s.Verdict.Sentence
+	}
+	what = strings.ReplaceAll(what, "|", "/") // what is behind the first | is for programs
 	return code, fmt.Sprintf("%s | access=%ds;%d:;%d:;0;%d refresh=%ds;;;0;%d instances=%d logins=%dc refreshes=%dc unauthorized=%dc", what,
 		seconds(access), seconds(warn), seconds(crit), seconds(s.Access.TTL), seconds(s.Refresh.Remaining), seconds(s.Refresh.TTL),
 		s.Instances, s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized)
@@ -207,9 +226,16 @@ func (r *root) sessionReset() *cobra.Command {
 
 // sessionAct is one of the three acts on the session.
 func (r *root) sessionAct(method, path, sentence string, do func(*app.App, context.Context) error) *cobra.Command {
-	return &cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, _ []string) (asked, error) {
+	return &cobra.Command{RunE: r.asks(func(ctx context.Context, a *app.App, _ []string) (asked, error) {
 		account := session.MaskAccount(a.Session.Key().Account)
-		return asked{typed: a.Context.Name, facts: [][2]string{{"context", a.Context.Name}, {"account", account}}, send: func(ctx context.Context) error {
+		facts, method, path, sentence := [][2]string{{"context", a.Context.Name}, {"account", account}}, method, path, sentence
+		if strings.HasPrefix(path, "/v2/auth/refresh/") {
+			if s, err := a.SessionStatus(ctx); err == nil && !s.Renewable() {
+				facts = append(facts, [2]string{"pair", "there is none to refresh: this logs in"})
+				method, path, sentence = "POST", "/v2/auth/login", "Logged in: there was no pair to refresh."
+			}
+		}
+		return asked{typed: a.Context.Name, facts: facts, send: func(ctx context.Context) error {
 			if r.dryRun {
 				return r.drySession(method, path, account)
 			}
@@ -268,6 +294,14 @@ func (r *root) limits() *cobra.Command {
 			}
 			t.add(string(u.Class), strconv.Itoa(u.Recommended), strconv.Itoa(u.Used), strconv.Itoa(u.Room), next, strconv.Itoa(u.Throttled), strconv.Itoa(u.Waiting))
 		}
-		return r.list(t, use, toAny(use))
+		if err := r.list(t, use, toAny(use)); err != nil || r.output != "table" {
+			return err
+		}
+		for _, u := range use {
+			if sum := u.Sum(); sum != "" {
+				r.say("%s", sum)
+			}
+		}
+		return nil
 	})})
 }
