@@ -53,35 +53,33 @@ func leavesOf(o api.Operation) map[string]leaf {
 	}
 	if tree, err := jsontree.Parse(b); err == nil {
 		defer tree.Free()
-		flatten("", &tree.Value, out)
+		flatten("", tree.Root(), out)
 	}
 	return out
 }
 
-func flatten(path string, v *jsontree.Value, out map[string]leaf) {
-	switch v.Kind {
+func flatten(path string, v jsontree.Value, out map[string]leaf) {
+	switch v.Kind() {
 	case jsontree.Object:
 		if m, ok := asMoney(v); ok {
 			out[path] = leaf{m, true}
 			return
 		}
-		for i := range v.Members {
-			flatten(join(path, v.Members[i].Name), &v.Members[i].Value, out)
+		for name, m := range v.Members() {
+			flatten(join(path, name), m, out)
 		}
 	case jsontree.Array:
-		for i := range v.Members {
-			it := &v.Members[i].Value
-			name, told := it.Get("guid")
-			if !told || name.Text == "" {
-				name.Text = strconv.Itoa(i)
-			}
-			flatten(path+"["+name.Text+"]", it, out)
+		i := 0
+		for _, it := range v.Members() {
+			guid, _ := it.Get("guid")
+			flatten(path+"["+cmp.Or(guid.Text(), strconv.Itoa(i))+"]", it, out)
+			i++
 		}
 	case jsontree.String:
-		out[path] = leaf{text: v.Text}
+		out[path] = leaf{text: v.Text()}
 	default:
 		if !v.Null() {
-			out[path] = leaf{text: string(v.Raw)}
+			out[path] = leaf{text: string(v.Raw())}
 		}
 	}
 }
@@ -94,10 +92,13 @@ func join(path, name string) string {
 }
 
 // asMoney reads an object that has units or nanos as an exact amount.
-func asMoney(v *jsontree.Value) (string, bool) {
-	is := slices.ContainsFunc(v.Members, func(m jsontree.Member) bool { return m.Name == "units" || m.Name == "nanos" })
+func asMoney(v jsontree.Value) (string, bool) {
+	is := false
+	for name := range v.Members() {
+		is = is || name == "units" || name == "nanos"
+	}
 	var m api.Money
-	if !is || json.Unmarshal(v.Raw, &m) != nil {
+	if !is || json.Unmarshal(v.Raw(), &m) != nil {
 		return "", false
 	}
 	d, err := m.Decimal()
