@@ -13,14 +13,14 @@ const manyMembers = 32
 func (t *Tree) unique(first int, many map[string]bool, name string) map[string]bool {
 	n := 0
 	for i := first; many == nil && i < len(t.nodes); i = int(t.nodes[i].end) {
-		if n++; strings.EqualFold(t.nodes[i].name, name) {
+		if n++; strings.EqualFold(t.str(t.nodes[i].name), name) {
 			t.doubts(Duplicate)
 		}
 	}
 	if n == manyMembers {
 		many = make(map[string]bool, 2*n)
 		for i := first; i < len(t.nodes); i = int(t.nodes[i].end) {
-			many[fold(t.nodes[i].name)] = true
+			many[fold(t.str(t.nodes[i].name))] = true
 		}
 	} else if many != nil && many[fold(name)] {
 		t.doubts(Duplicate)

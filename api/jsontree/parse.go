@@ -42,13 +42,13 @@ func (t *Tree) space() {
 }
 
 // value reads the member of that name.
-func (t *Tree) value(name string, depth int) {
+func (t *Tree) value(name span, depth int) {
 	if t.strict && depth > MaxDepth {
 		t.doubts(TooDeep)
 	}
 	at := len(t.nodes)
 	t.nodes = append(t.nodes, node{name: name, from: int32(t.i)})
-	kind, text := Word, ""
+	kind, text := Word, span{}
 	switch c := t.peek(); {
 	case c == '{':
 		kind = Object
@@ -78,10 +78,10 @@ func (t *Tree) members(end byte, depth int) {
 	t.i++
 	t.space()
 	for more := !t.take(end); more; {
-		name := ""
+		var name span
 		if end == '}' {
 			if name = t.name(); t.strict && !t.broken {
-				many = t.unique(first, many, name)
+				many = t.unique(first, many, t.str(name))
 			}
 			t.space()
 			t.broken = t.broken || !t.take(':')
@@ -101,10 +101,10 @@ func (t *Tree) members(end byte, depth int) {
 	}
 }
 
-func (t *Tree) name() string {
+func (t *Tree) name() span {
 	if t.peek() != '"' {
 		t.broken = true
-		return ""
+		return span{}
 	}
 	return t.text()
 }
@@ -142,7 +142,7 @@ func (t *Tree) digits() bool {
 }
 
 // text reads a string and stands behind its closing quote.
-func (t *Tree) text() string {
+func (t *Tree) text() span {
 	from, escaped, wide := t.i+1, false, false
 	i := from
 	for ; i < len(t.s) && t.s[i] != '"'; i++ {
@@ -154,17 +154,17 @@ func (t *Tree) text() string {
 			i++
 		case c < 0x20 || c == '\\':
 			t.broken = true
-			return ""
+			return span{}
 		}
 	}
 	if t.broken = i >= len(t.s); t.broken {
-		return ""
+		return span{}
 	}
 	s := t.s[from:i]
 	t.i = i + 1
 	damaged := wide && !utf8.ValidString(s)
 	if !escaped && !damaged {
-		return s
+		return span{int32(from), int32(i)}
 	}
 	switch {
 	case damaged:
@@ -174,7 +174,8 @@ func (t *Tree) text() string {
 	}
 	var out string
 	_ = json.Unmarshal(t.b[from-1:t.i], &out) // it is JSON
-	return out
+	t.decoded = append(t.decoded, out)
+	return span{int32(len(t.decoded) - 1), -1}
 }
 
 // escape reports whether s begins with what may stand behind a backslash.

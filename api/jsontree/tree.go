@@ -28,10 +28,21 @@ const (
 // node is one value as it was read; those inside it follow it.
 type node struct {
 	kind     Kind
-	end      int32  // place of the first node behind it and what is inside it
-	from, to int32  // its bytes
-	name     string // of a member of an Object
-	text     string // of a String
+	end      int32 // place of the first node behind it and what is inside it
+	from, to int32 // its bytes
+	name     span  // of a member of an Object
+	text     span  // of a String
+}
+
+// span is a text: the bytes from..to, or with to -1 the one at from of Tree.decoded.
+// Nodes hold no pointers, so that writing them costs the garbage collector nothing.
+type span struct{ from, to int32 }
+
+func (t *Tree) str(s span) string {
+	if s.to < 0 {
+		return t.decoded[s.from]
+	}
+	return t.s[s.from:s.to]
 }
 
 // Value is one value of a Tree. The zero Value is one that is not there.
@@ -56,7 +67,12 @@ func (v Value) Kind() Kind { return v.node().kind }
 func (v Value) Null() bool { return v.Kind() == Word && v.Raw()[0] == 'n' }
 
 // Text is that of a String, decoded as encoding/json does.
-func (v Value) Text() string { return v.node().text }
+func (v Value) Text() string {
+	if v.Kind() != String {
+		return ""
+	}
+	return v.t.str(v.node().text)
+}
 
 // Raw is the value as it stands in the text.
 func (v Value) Raw() []byte {
@@ -71,7 +87,7 @@ func (v Value) Raw() []byte {
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for i, end := v.i+1, v.node().end; i < end; i = v.t.nodes[i].end {
-			if !yield(v.t.nodes[i].name, Value{v.t, i}) {
+			if !yield(v.t.str(v.t.nodes[i].name), Value{v.t, i}) {
 				return
 			}
 		}
@@ -89,7 +105,7 @@ func (v Value) Len() (n int) {
 // Get returns the first member with exactly that name; null counts as missing.
 func (v Value) Get(name string) (Value, bool) {
 	for i, end := v.i+1, v.node().end; i < end; i = v.t.nodes[i].end {
-		if v.t.nodes[i].name == name {
+		if v.t.str(v.t.nodes[i].name) == name {
 			m := Value{v.t, i}
 			return m, !m.Null()
 		}
@@ -127,7 +143,9 @@ type Tree struct {
 	broken bool // the text is no JSON
 	strict bool // look for doubts
 	doubt  Doubt
-	nodes  []node
+
+	nodes   []node
+	decoded []string // texts that are not as they stand in s
 }
 
 // Root is the value that the text is.
@@ -148,7 +166,7 @@ func parse(b []byte, strict bool) (*Tree, Doubt, error) {
 	t := trees.Get().(*Tree)
 	t.b, t.s, t.strict, t.broken = b, string(b), strict, len(b) > math.MaxInt32
 	t.space()
-	t.value("", 0)
+	t.value(span{}, 0)
 	t.space()
 	if t.broken || t.i < len(b) {
 		t.Free()
@@ -177,7 +195,6 @@ func (t *Tree) Free() {
 	if t == nil || cap(t.nodes) > maxKept {
 		return
 	}
-	clear(t.nodes)
 	*t = Tree{nodes: t.nodes[:0]}
 	trees.Put(t)
 }
