@@ -22,7 +22,7 @@ func TestTour(t *testing.T) {
 	x.press("x").armed("Remove invoice.pdf").press("y").shows("Removed invoice.pdf")
 	x.press("z").armed("Put invoice.pdf back").press("y")
 
-	x.shows("Tour 4 of 8").press("4").shows("Harbour & Finch").press("S").shows("Share token").types("demo-corporate-ok-1").confirms("[ No ]")
+	x.shows("Tour 4 of 8").press("4").shows("Verification", "Next:").press("S").shows("Share token").types("demo-corporate-ok-1").confirms("[ No ]")
 	x.armed().press("y")
 
 	x.shows("Tour 5 of 8")
