@@ -28,6 +28,7 @@ type Status struct {
 	Counts       Counts
 	Last         *Last
 	Warning      string
+	Borrowers    []Borrower // scripts that use the session; set by the caller
 
 	// What the screens show beyond the command's JSON.
 	Phase       Phase
@@ -246,9 +247,10 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		Counts       Counts       `json:"counts"`
 		Last         *lastJSON    `json:"last"`
 		Warning      string       `json:"warning"`
+		Borrowers    []Borrower   `json:"borrowers"`
 	}{
 		s.Context, s.BaseURL, s.Account, s.State, s.Generation, s.Access.json(), s.Refresh.json(), stamp(s.NextRotation),
-		nil, s.Instances, s.Counts, nil, s.Warning,
+		nil, s.Instances, s.Counts, nil, s.Warning, append([]Borrower{}, s.Borrowers...),
 	}
 	if s.Holder != nil {
 		out.Holder = &holderJSON{s.Holder.Host, s.Holder.PID}

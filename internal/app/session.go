@@ -9,6 +9,8 @@ import (
 	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/api/session"
+	"opdeck/internal/domain/lend"
+	"opdeck/internal/store/journal"
 )
 
 // SessionStatus reads the shared session; it costs no call.
@@ -18,6 +20,11 @@ func (a *App) SessionStatus(ctx context.Context) (session.Status, error) {
 		return st, SessionError(err)
 	}
 	st.Context = a.Context.Name
+	posts, err := journal.NewBorrowers(a.Store.Core).Posts(ctx, a.Scope())
+	if err != nil {
+		return st, SessionError(err)
+	}
+	st.Borrowers = lend.Together(posts)
 	if a.ownClock {
 		shift(&st, a.Now().Sub(st.AsOf))
 	}

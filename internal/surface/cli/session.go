@@ -18,6 +18,7 @@ import (
 var sessionCommands = commands{
 	"session.status": (*root).sessionStatus, "session.keep": (*root).sessionKeep, "session.refresh": (*root).sessionRefresh,
 	"session.login": (*root).sessionLogin, "session.reset": (*root).sessionReset,
+	"session.proxy": (*root).sessionProxy, "session.exec": (*root).sessionExec,
 }
 
 func (r *root) sessionStatus() *cobra.Command {
@@ -83,6 +84,9 @@ func (r *root) printSession(s session.Status) error {
 	}
 	if s.Warning != "" {
 		t.add("warning", safeText(s.Warning))
+	}
+	for _, b := range s.Borrowers {
+		t.add("borrower", safeText(b.Name+": "+b.Text()))
 	}
 	return t.write(r.env.Out)
 }
