@@ -27,6 +27,10 @@ func (s *Screen) Content() ui.Content {
 	}
 	c.Lines = append(s.state(now), life("Access", s.st.Access), life("Refresh", s.st.Refresh))
 	c.Lines = append(c.Lines, s.verdict()...)
-	c.Sections = append(ui.Sections(s.facts(now)), ui.Section{Title: "Instances", Lines: s.instances(now)[1:]}, ui.Section{Title: "History", Lines: s.history()[1:]})
+	c.Sections = ui.Sections(s.facts(now))
+	if lines := s.borrowers(now); len(lines) > 0 {
+		c.Sections = append(c.Sections, ui.Section{Title: "Borrowers", Lines: lines[1:]})
+	}
+	c.Sections = append(c.Sections, ui.Section{Title: "Instances", Lines: s.instances(now)[1:]}, ui.Section{Title: "History", Lines: s.history()[1:]})
 	return c
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/session"
+	"opdeck/internal/act/remedy"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -27,6 +29,7 @@ func (s *Screen) lines() []string {
 	out = append(out, s.verdict()...)
 	out = append(out, widget.Pairs(th, s.facts(now), s.W)...)
 	out = append(out, "")
+	out = append(out, s.borrowers(now)...)
 	out = append(out, s.instances(now)...)
 	return append(out, s.history()...)
 }
@@ -117,9 +120,36 @@ func (s *Screen) verdict() []string {
 		}
 	}
 	if len(out) > 0 {
+		if s.st.Verdict.Culprit == session.ForeignClient {
+			for _, l := range draw.Wrap(lendInstead, max(s.W, 1)) {
+				out = append(out, th.Info.Render(l))
+			}
+		}
 		out = append(out, "")
 	}
 	return out
+}
+
+// lendInstead is what can be done about a script that logs in by itself.
+var lendInstead = remedy.Screen(&api.Error{Remedy: api.Remedy{Kind: api.LendSession}})
+
+// borrowers are the scripts that use the session; nothing where there are none.
+func (s *Screen) borrowers(now time.Time) []string {
+	if len(s.st.Borrowers) == 0 {
+		return nil
+	}
+	th := s.env.Theme
+	out := []string{th.Title.Render("Borrowers")}
+	for _, b := range s.st.Borrowers[:min(len(s.st.Borrowers), 12)] {
+		ago, _ := draw.Ago(b.Last, now)
+		line := fmt.Sprintf("%s  %3d a minute  %d calls, %d waited, %d refused", draw.Fit(b.Name, 18), b.LastMinute, b.Calls, b.Waits, b.Refused)
+		seen := "last " + ago
+		if !b.Running {
+			seen = "ended"
+		}
+		out = append(out, draw.Cut(line, max(s.W-14, 1))+"  "+th.Dim.Render(seen))
+	}
+	return append(out, "")
 }
 
 func (s *Screen) facts(now time.Time) []widget.Pair {

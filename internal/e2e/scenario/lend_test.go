@@ -250,3 +250,31 @@ echo ready > ready; while :; do sleep 0.1; done`
 		}
 	}
 }
+
+// S42: the recipes of docs/lending.md run as they stand.
+func TestS42Recipes(t *testing.T) {
+	t.Parallel()
+	text := string(read(t, "../../../docs/lending.md"))
+	p := newPlace(t, "SQLite")
+	x := newProgram(t, p, newService(t, long()), password)
+	for lang, run := range map[string][]string{"sh": {"sh"}, "python": {"python3"}, "go": {"go", "run"}} {
+		_, rest, ok := strings.Cut(text, "\n```"+lang+"\n")
+		recipe, _, whole := strings.Cut(rest, "\n```")
+		if !ok || !whole {
+			t.Fatalf("there is no recipe in %s", lang)
+		}
+		if _, err := exec.LookPath(run[0]); err != nil || lang == "python" && exec.Command("python3", "-c", "import requests").Run() != nil {
+			t.Logf("the recipe in %s is not run: something is missing here", lang)
+			continue
+		}
+		file := filepath.Join(t.TempDir(), "recipe."+lang)
+		if err := os.WriteFile(file, []byte(recipe+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := x.start(append([]string{"session", "exec", "--"}, append(run, file)...)...)
+		if r.wait(t) != 0 || r.out.Len() == 0 {
+			t.Errorf("%s: %s%s", lang, r.out.String(), r.err.String())
+		}
+		t.Logf("%s: %.100s", lang, r.out.String())
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/session"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/ui/draw"
 )
@@ -84,6 +85,9 @@ func (r *root) printSession(s session.Status) error {
 	}
 	if s.Warning != "" {
 		t.add("warning", safeText(s.Warning))
+		if hint := remedy.Command(app.Advice(s)); hint != "" {
+			t.add("advice", safeText(hint))
+		}
 	}
 	for _, b := range s.Borrowers {
 		t.add("borrower", safeText(b.Name+": "+b.Text()))

@@ -110,7 +110,9 @@ func TestEcho(t *testing.T) {
 // TestOurOwnPaths are refused with a sentence, and nothing reaches the service.
 func TestOurOwnPaths(t *testing.T) {
 	r := newRig(t, "")
-	r.set(func(_ http.Handler, _ http.ResponseWriter, req *http.Request) { t.Errorf("%s %s was sent", req.Method, req.URL) })
+	r.set(func(_ http.Handler, _ http.ResponseWriter, req *http.Request) {
+		t.Errorf("%s %s was sent", req.Method, req.URL)
+	})
 	for _, c := range []struct {
 		method, path string
 		status       int

@@ -176,7 +176,9 @@ func TestBadBodies(t *testing.T) {
 	r := newRig(t, "")
 	op, doc := r.operation(false)
 	opid, cuid := string(op.OPID), string(op.Customer.CUID)
-	r.set(func(_ http.Handler, _ http.ResponseWriter, req *http.Request) { t.Errorf("%s %s was sent", req.Method, req.URL) })
+	r.set(func(_ http.Handler, _ http.ResponseWriter, req *http.Request) {
+		t.Errorf("%s %s was sent", req.Method, req.URL)
+	})
 	for _, c := range []struct{ method, path, kind, body string }{
 		{"POST", "/v2/billing/operation/" + opid + "/document", "application/json", `{"documentId":"` + string(doc.GUID) + `","force":true}`},
 		{"POST", "/v2/billing/operation/" + opid + "/document", "application/json", `{"documentId":"../x"}`},
