@@ -63,6 +63,7 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	began := c.opt.Now()
 	a := answer{id: uuid.NewString()}
 	call := c.call(r, a.id, began)
+	call.Background = limit.IsBackground(ctx)
 	c.tell(call, CallWaits)
 	try := 0
 	err := c.opt.Session.Do(ctx, r.class(), func(ctx context.Context, token secret.Value) (int, http.Header, error) {

@@ -114,6 +114,27 @@ func unknown(raw json.RawMessage, t reflect.Type, path string, out *[]Field) {
 	}
 }
 
+// fits reports whether readRecord can read raw into a scalar of type t; other types
+// always fit, since their parts are looked at one by one.
+func fits(raw json.RawMessage, t reflect.Type) bool {
+	s, ok := textual(raw)
+	known := true
+	switch t.Kind() {
+	case reflect.String:
+	case reflect.Bool:
+		_, known = flagWord(s)
+	case reflect.Int, reflect.Int64:
+		_, known = wholeWord(s)
+	case reflect.Struct:
+		ok = raw[0] == '{'
+	case reflect.Slice:
+		ok = raw[0] == '['
+	default:
+		return true
+	}
+	return ok && known || string(raw) == "null"
+}
+
 func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	m := map[string]reflect.Type{}
 	for f := range t.Fields() {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -149,12 +150,12 @@ func algorithmOf(head []byte) string {
 	if bad != nil {
 		return ""
 	}
-	defer v.free()
-	alg, _ := v.get("alg")
-	if _, critical := v.get("crit"); v.kind != object || alg.kind != str || critical {
+	defer v.Free()
+	alg, _ := v.Get("alg")
+	if _, critical := v.Get("crit"); v.Kind != jsontree.Object || alg.Kind != jsontree.String || critical {
 		return ""
 	}
-	return strings.Clone(alg.text)
+	return strings.Clone(alg.Text)
 }
 
 // maxClaims is how many claims are named of a token that was refused.
@@ -166,10 +167,10 @@ func claimNames(b []byte) []string {
 	if bad != nil {
 		return nil
 	}
-	defer d.free()
+	defer d.Free()
 	var out []string
-	for _, m := range d.members[:min(len(d.members), maxClaims)] {
-		out = append(out, untrusted.Text(m.key).Line(40))
+	for _, m := range d.Members[:min(len(d.Members), maxClaims)] {
+		out = append(out, untrusted.Text(m.Name).Line(40))
 	}
 	return out
 }
@@ -191,40 +192,40 @@ func readClaims(b []byte) (c claims, ok bool) {
 	if bad != nil {
 		return c, false
 	}
-	defer d.free()
-	v := d.value
-	ok = v.kind == object
+	defer d.Free()
+	v := d.Value
+	ok = v.Kind == jsontree.Object
 	c.exp = readTime(v, "exp", &ok)
 	c.iat = readTime(v, "iat", &ok)
 	c.nbf = readTime(v, "nbf", &ok)
 	c.jti = readText(v, "jti", &ok)
 	for _, name := range []string{"body_sha256", "request_body_sha256"} {
-		if hash, there := v.get(name); there || hash.null() { // null is no hash, and not the absence of one
-			ok = ok && hash.kind == str
-			c.hashes = append(c.hashes, hash.text)
+		if hash, there := v.Get(name); there || hash.Null() { // null is no hash, and not the absence of one
+			ok = ok && hash.Kind == jsontree.String
+			c.hashes = append(c.hashes, hash.Text)
 		}
 	}
 	return c, ok
 }
 
-func readTime(v value, name string, ok *bool) claimTime {
-	n, there := v.get(name)
+func readTime(v jsontree.Value, name string, ok *bool) claimTime {
+	n, there := v.Get(name)
 	if !there {
 		return claimTime{}
 	}
-	f, err := strconv.ParseFloat(string(n.raw), 64)
-	if n.kind != number || err != nil || math.Abs(f) > lastSecond {
+	f, err := strconv.ParseFloat(string(n.Raw), 64)
+	if n.Kind != jsontree.Number || err != nil || math.Abs(f) > lastSecond {
 		*ok = false
 	}
 	return claimTime{f, true}
 }
 
-func readText(v value, name string, ok *bool) string {
-	s, there := v.get(name)
-	if there && s.kind != str {
+func readText(v jsontree.Value, name string, ok *bool) string {
+	s, there := v.Get(name)
+	if there && s.Kind != jsontree.String {
 		*ok = false
 	}
-	return s.text
+	return s.Text
 }
 
 // timely judges a token's times. A token whose hash covers the body needs none:

@@ -193,6 +193,9 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 		return false
 	}
 	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation, int(max(0, s.Access.Remaining).Seconds()))
+	if s.Access.Dead {
+		text = fmt.Sprintf("the pair of generation %d is dead since %s: %s", s.Generation, s.Access.ExpiresAt.UTC().Format(time.RFC3339), s.Cause())
+	}
 	switch {
 	case s.State == "blocked":
 		d.add("session", Failed, "logins are blocked: "+s.Warning, "Correct the password, then opdeck session reset.")
@@ -258,7 +261,9 @@ func (d *doctor) feed(ctx context.Context, a *App) {
 		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")
 		return
 	}
-	if a.Config.Webhooks.Listen == "" {
+	if a.Living && a.Config.Webhooks.Listen == "" {
+		d.add("feed", Skipped, "the built-in service hands webhooks to a console that is open; nothing listens at an address", "")
+	} else if a.Config.Webhooks.Listen == "" {
 		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
 	} else if times, err := a.Inbox().Times(ctx, 1000); err != nil {
 		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")

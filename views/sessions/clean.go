@@ -33,7 +33,7 @@ func clean(s session.Status) session.Status {
 	}
 	for i := range s.History {
 		e := &s.History[i]
-		e.Owner, e.Detail, e.Reason = owner(e.Owner), long(e.Detail), long(e.Reason)
+		e.Owner, e.Detail, e.Reason = owner(e.Owner), long(e.Detail), long(e.Why())
 		e.Kind, e.Outcome = session.EventKind(line(string(e.Kind))), session.Outcome(line(string(e.Outcome)))
 	}
 	return s

@@ -3,35 +3,35 @@ package sessions
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/internal/act/remedy"
+	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-// lines draws the screen: the two lifetimes, what was made of the history, who
+// Content implements ui.Contenter: the two lifetimes, what was made of the history, who
 // takes part, and the history itself.
-func (s *Screen) lines() []string {
-	th := s.env.Theme
+func (s *Screen) Content() ui.Content {
 	switch {
-	case s.err != nil && !s.loaded:
-		return s.Failed(s.err)
+	case s.Err != nil && !s.loaded:
+		return ui.Content{Lines: s.Failed(s.Err)}
 	case !s.loaded:
-		return []string{th.Dim.Render("Reading the session from the store …")}
+		return ui.Content{Lines: []string{s.env.Theme.Dim.Render("Reading the session from the store …")}}
 	}
 	now := s.env.Now()
-	out := s.state(now)
-	out = append(out, "", s.life("access ", s.st.Access, now), s.life("refresh", s.st.Refresh, now), "")
-	out = append(out, s.verdict()...)
-	out = append(out, widget.Pairs(th, s.facts(now), s.W)...)
-	out = append(out, "")
-	out = append(out, s.borrowers(now)...)
-	out = append(out, s.instances(now)...)
-	return append(out, s.history()...)
+	lines := append(s.state(now), "", s.life("Access", s.st.Access, now), s.life("Refresh", s.st.Refresh, now))
+	sections := ui.Sections(s.facts(now))
+	if len(s.st.Borrowers) > 0 {
+		sections = append(sections, ui.Section{Title: "Borrowers", Lines: s.borrowers(now)})
+	}
+	return ui.Content{Lines: append(lines, s.verdict()...), Doing: s.Doing,
+		Sections: append(sections, ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
 }
 
 func (s *Screen) state(now time.Time) []string {
@@ -54,9 +54,12 @@ func (s *Screen) state(now time.Time) []string {
 		"doubtful": "the pair may be dead; the next call logs in",
 		"blocked":  "logins are refused; see below",
 	}[s.st.State]
+	if s.st.Access.Dead && s.st.State == "doubtful" {
+		sign, tone, meaning = th.Signs.Bad, theme.Bad, "the pair is dead; the next call logs in"
+	}
 	line := th.Tone(tone).Render(sign+" "+s.st.State) + "  " + th.Dim.Render(meaning)
-	if s.acting != "" {
-		line += "  " + th.Info.Render(s.acting+" under way …")
+	if s.Doing != "" {
+		line += "  " + th.Info.Render(s.Doing+" under way …")
 	}
 	return []string{line}
 }
@@ -68,10 +71,19 @@ const roomy = 100
 // the end time at each drawing; nothing counts.
 func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	th := s.env.Theme
-	if l.ExpiresAt.IsZero() {
-		return th.Dim.Render(name+"  ") + th.Dim.Render("none")
-	}
 	left := max(l.ExpiresAt.Sub(now), 0)
+	switch said := name + " token: "; {
+	case l.ExpiresAt.IsZero() && th.Linear:
+		return said + "none."
+	case l.ExpiresAt.IsZero():
+		return th.Dim.Render(draw.Pad(strings.ToLower(name), 7) + "  none")
+	case l.Dead && th.Linear:
+		return said + "dead since " + draw.Clock(l.ExpiresAt, s.env.Zone()) + "; the service refused it before its time."
+	case left == 0 && th.Linear:
+		return said + "its time is over."
+	case th.Linear:
+		return said + clock(left) + " of " + clock(l.TTL) + " left."
+	}
 	tone := theme.Good
 	switch {
 	case left == 0:
@@ -80,12 +92,15 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 		tone = theme.Warn
 	}
 	w := min(max(s.W-46, 8), 40)
-	said := clock(left) + " of " + clock(l.TTL)
-	if left == 0 {
-		said = "over"
+	said, until := clock(left)+" of "+clock(l.TTL), "  until "
+	switch {
+	case l.Dead:
+		said, until = "dead", "  since "
+	case left == 0:
+		said, until = "over", "  since "
 	}
-	return th.Dim.Render(name+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " +
-		draw.PadLeft(said, 14) + th.Dim.Render("  until "+draw.Clock(l.ExpiresAt, s.env.Zone()))
+	return th.Dim.Render(draw.Pad(strings.ToLower(name), 7)+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " +
+		draw.PadLeft(said, 14) + th.Dim.Render(until+draw.Clock(l.ExpiresAt, s.env.Zone()))
 }
 
 func clock(d time.Duration) string {
@@ -110,8 +125,13 @@ func (s *Screen) verdict() []string {
 		}
 	}
 	if v := s.st.Verdict; v.Sentence != "" && v.Sentence != s.st.Warning {
-		for _, l := range draw.Wrap(v.Sentence, max(s.W, 1)) {
-			out = append(out, th.Strong.Render(l))
+		tone, said := th.Strong, v.Sentence
+		if v.Healed {
+			over, _ := draw.Ago(v.Over, s.env.Now())
+			tone, said = th.Dim, "Earlier, over since "+draw.Clock(v.Over, s.env.Zone())+" ("+over+"): "+said
+		}
+		for _, l := range draw.Wrap(said, max(s.W, 1)) {
+			out = append(out, tone.Render(l))
 		}
 		for _, e := range v.Evidence {
 			for _, l := range draw.Wrap(th.Signs.Sep+" "+e, max(s.W-2, 1)) {
@@ -125,7 +145,7 @@ func (s *Screen) verdict() []string {
 				out = append(out, th.Info.Render(l))
 			}
 		}
-		out = append(out, "")
+		out = append([]string{""}, out...)
 	}
 	return out
 }
@@ -133,13 +153,10 @@ func (s *Screen) verdict() []string {
 // lendInstead is what can be done about a script that logs in by itself.
 var lendInstead = remedy.Screen(&api.Error{Remedy: api.Remedy{Kind: api.LendSession}})
 
-// borrowers are the scripts that use the session; nothing where there are none.
+// borrowers are the scripts that use the session.
 func (s *Screen) borrowers(now time.Time) []string {
-	if len(s.st.Borrowers) == 0 {
-		return nil
-	}
 	th := s.env.Theme
-	out := []string{th.Title.Render("Borrowers")}
+	var out []string
 	for _, b := range s.st.Borrowers[:min(len(s.st.Borrowers), 12)] {
 		ago, _ := draw.Ago(b.Last, now)
 		line := fmt.Sprintf("%s  %3d a minute  %d calls, %d waited, %d refused", draw.Fit(b.Name, 18), b.LastMinute, b.Calls, b.Waits, b.Refused)
@@ -149,14 +166,14 @@ func (s *Screen) borrowers(now time.Time) []string {
 		}
 		out = append(out, draw.Cut(line, max(s.W-14, 1))+"  "+th.Dim.Render(seen))
 	}
-	return append(out, "")
+	return out
 }
 
 func (s *Screen) facts(now time.Time) []widget.Pair {
 	zone := s.env.Zone()
 	p := []widget.Pair{{Value: "Pair"}, {Label: "account", Value: s.st.Account}, {Label: "service", Value: s.st.BaseURL},
 		{Label: "generation", Value: fmt.Sprint(s.st.Generation)}}
-	if s.st.Generation > 0 {
+	if s.st.From != "" {
 		p = append(p, widget.Pair{Label: "made by", Value: fmt.Sprintf("%s on %s, process %d", s.st.From, s.st.By.Host, s.st.By.PID)})
 	}
 	if !s.st.NextRotation.IsZero() {
@@ -185,10 +202,10 @@ func (s *Screen) facts(now time.Time) []widget.Pair {
 
 func (s *Screen) instances(now time.Time) []string {
 	th := s.env.Theme
-	out := []string{th.Title.Render("Instances")}
 	if len(s.st.Seen) == 0 {
-		return append(out, th.Dim.Render("none yet"), "")
+		return []string{th.Dim.Render("none yet")}
 	}
+	var out []string
 	for _, i := range s.st.Seen[:min(len(s.st.Seen), 12)] {
 		ago, _ := draw.Ago(now.Add(-i.Ago), now)
 		line := fmt.Sprintf("%s  process %-7d  %s  %s", draw.Fit(i.Owner.Host, 18), i.Owner.PID, draw.Fit(i.Owner.User, 12), draw.Fit(i.Owner.Version, 12))
@@ -198,15 +215,14 @@ func (s *Screen) instances(now time.Time) []string {
 		}
 		out = append(out, draw.Cut(line, max(s.W-14, 1))+"  "+th.Dim.Render(seen))
 	}
-	return append(out, "")
+	return out
 }
 
 func (s *Screen) history() []string {
-	th := s.env.Theme
-	out := []string{th.Title.Render("History")}
 	if len(s.st.History) == 0 {
-		return append(out, th.Dim.Render("nothing yet"))
+		return []string{s.env.Theme.Dim.Render("nothing yet")}
 	}
+	var out []string
 	for _, e := range slices.Backward(s.st.History) {
 		out = append(out, s.event(e))
 	}
@@ -230,7 +246,7 @@ func (s *Screen) event(e session.Event) string {
 	}
 	line := th.Dim.Render(draw.Clock(e.At, s.env.Zone())) + "  " + th.Tone(tone).Render(sign+" "+draw.Fit(what, 20)) + "  " +
 		fmt.Sprintf("gen %-4d", e.Gen)
-	rest := e.Reason
+	rest := e.Reason // in words, see clean
 	if e.Detail != "" {
 		rest += " " + e.Detail
 	}

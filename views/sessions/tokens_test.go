@@ -182,6 +182,34 @@ func TestActsAskWithTheirCost(t *testing.T) {
 	}
 }
 
+// TestDeadAndOver: a dead token has nothing left, what is over is told as over, and
+// what is not known is not made up.
+func TestDeadAndOver(t *testing.T) {
+	f := &fake{st: state("doubtful", func(s *session.Status) {
+		s.Access.Remaining, s.Access.ExpiresAt, s.Access.Dead, s.Refresh = 0, start.Add(-48*time.Second), true, session.Lifetime{}
+		s.Verdict = session.Verdict{Sentence: "another client logged in"}
+	})}
+	r, clock := open(t, f)
+	has(t, r, "the pair is dead; the next call logs in", "dead since 11:59:12", "another client logged in", "refresh none")
+	r.Send(uitest.Key("F"), clock.Wait(shelltest.Armed))
+	has(t, r, "There is no pair to refresh. Log in?", "one of six logins")
+	r.Send(uitest.Key("y"))
+	has(t, r, "Logged in: there was no pair to refresh.")
+	if len(f.acts) != 1 || f.acts[0] != "login" {
+		t.Errorf("did %v", f.acts)
+	}
+
+	f.st = state("live", func(s *session.Status) {
+		s.Verdict = session.Verdict{Sentence: "another client logged in", Healed: true, Over: start.Add(-20 * time.Second)}
+		s.By, s.From = session.Owner{}, ""
+	})
+	r, _ = open(t, f)
+	has(t, r, "Earlier, over since 11:59:40 (20s ago): another client logged in")
+	if strings.Contains(r.View(), "made by") {
+		t.Errorf("somebody is named as the maker of the pair:\n%s", r.View())
+	}
+}
+
 func TestTwoFactorIsNamedWithTheCure(t *testing.T) {
 	f := &fake{st: state("blocked", func(s *session.Status) {
 		s.Warning = "A two-factor code is demanded for this machine account. Switch two-factor authentication off, then reset the session with X."

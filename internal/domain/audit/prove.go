@@ -212,21 +212,21 @@ func (p Proof) Text() []byte {
 	return b.Bytes()
 }
 
-// jsonProof is a proof in JSON: the parts of its text.
-type jsonProof struct {
+// ProofJSON is a proof in JSON: the parts of its text.
+type ProofJSON struct {
 	Seq    int64  `json:"seq,omitempty"`
 	Record string `json:"record,omitempty"` // the exact bytes
 	Proof  string `json:"proof"`            // the rest of the text
 }
 
 // JSON is the proof in JSON.
-func (p Proof) JSON() any {
+func (p Proof) JSON() ProofJSON {
 	text := string(p.Text())
 	if p.Old != nil {
-		return jsonProof{Proof: text}
+		return ProofJSON{Proof: text}
 	}
 	record, rest, _ := strings.Cut(text, "\n")
-	return jsonProof{p.Seq(), record, rest}
+	return ProofJSON{p.Seq(), record, rest}
 }
 
 // ParseProof reads a proof, as text or JSON, to the letter.
@@ -235,7 +235,7 @@ func ParseProof(b []byte) (Proof, error) {
 		return Proof{}, errNoProof
 	}
 	text := string(b)
-	var j jsonProof
+	var j ProofJSON
 	if json.Unmarshal(b, &j) == nil && j.Proof != "" {
 		if text = j.Proof; j.Record != "" {
 			text = j.Record + "\n" + j.Proof

@@ -3,11 +3,9 @@ package index
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
-	"time"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
@@ -120,24 +118,4 @@ func itemName(raw json.RawMessage, i int) string {
 		return o.GUID
 	}
 	return strconv.Itoa(i)
-}
-
-// Since lists what has changed of an operation since the person last looked at
-// it, and when that was; the zero time and no changes when they never did.
-func (x *Index) Since(ctx context.Context, person, opid string) ([]Change, time.Time, error) {
-	at, err := x.LastSeen(ctx, person, opid)
-	if err != nil || at.IsZero() {
-		return nil, at, err
-	}
-	states, err := x.History(ctx, opid)
-	if err != nil {
-		return nil, at, err
-	}
-	saw := states[0]
-	for _, s := range states {
-		if !s.At.After(at) {
-			saw = s
-		}
-	}
-	return Diff(saw.Op, states[len(states)-1].Op), at, nil
 }
