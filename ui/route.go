@@ -202,6 +202,7 @@ func (s *Shell) broadcast(msg BroadcastMsg) tea.Cmd {
 			cmds = append(cmds, s.deliver(st, msg))
 		}
 	}
+	s.look(msg)
 	return tea.Batch(cmds...)
 }
 

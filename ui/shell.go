@@ -52,6 +52,8 @@ type Options struct {
 	Themes func(name string) *theme.Theme
 	// Contexts are the other contexts that the console can be opened on.
 	Contexts []string
+	// Guide leads the person through tasks; nil: nobody does.
+	Guide Guide
 	// OnPlace is told where the person is, and whether a question about a write is
 	// open, whenever that changes. It must not block. nil: nobody is told.
 	OnPlace func(At)
@@ -97,6 +99,7 @@ type Shell struct {
 	told      At  // what OnPlace was told last
 	trail     trail
 	afterRead waitingKey
+	guided    int    // lines that the guide's words take
 	context   string // to be opened after this one; empty: none
 	activity  activity
 	notice    notice
@@ -169,6 +172,8 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	lock := s.lockWhenIdle(s.now())
 	cmd := tea.Batch(s.take(msg), s.pressPending())
 	s.noteTrail()
+	s.look(nil)
+	s.fitGuide()
 	s.tellPlace()
 	for _, o := range s.overlays {
 		if p, ok := o.(*pager); ok {
@@ -272,7 +277,7 @@ func (s *Shell) chrome() int {
 	if s.h < 8 {
 		return 3
 	}
-	return 4
+	return 4 + s.guided
 }
 
 // View implements tea.Model: exactly the lines of the window, none wider.
@@ -311,9 +316,10 @@ func (s *Shell) draw() []string {
 	now := s.now()
 	lines := make([]string, 0, s.h)
 	lines = append(lines, s.header(now), s.rule(now))
+	lines = append(lines, s.drawGuide()...)
 	lines = append(lines, s.drawBody(now)...)
 	if len(lines) < s.h {
-		if s.chrome() == 4 {
+		if s.chrome() >= 4 {
 			lines = append(lines, s.placeNotice(lines))
 		}
 		lines = append(lines, s.hints())

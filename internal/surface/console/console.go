@@ -110,10 +110,12 @@ func otherContexts(a *app.App, who api.Actor) []string {
 // press and see, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
 	d := &desk{App: a, Client: a.Client, feed: feed, shared: opt.Shared}
+	guide := newTour(ctx, a, who)
 	themed := func(name string) *theme.Theme { return themeFor(a, name, opt) }
 	return ui.Options{
-		Finder: &finder{desk: d}, Commands: d.commands, Themes: themed, Contexts: otherContexts(a, who),
-		Context: ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
+		Guide: guide, Finder: &finder{desk: d}, Themes: themed, Contexts: otherContexts(a, who),
+		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
+		Context:  ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
 		Feeds: []tea.Cmd{feed.next, newEar(ctx, a, feed.wait).start}, IdleLock: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
 		Reveal: reveal(a), OnPlace: feed.folk.moved, OnBarred: denied(ctx, a.Audit, who),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,

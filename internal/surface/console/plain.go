@@ -109,6 +109,8 @@ func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions
 		}
 		return ""
 	}
+	all := o.Commands
+	o.Guide, o.Commands = nil, func() []ui.Command { return all()[1:] } // the tour's words stand beside what is drawn
 	o.Feeds, o.Theme, o.Themes, o.Tell = nil, theme.Words(), nil, host.Tell
 	o.Tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // nothing is drawn that time changes
 	return o
