@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +77,7 @@ func (p *Page) Layout() {
 // Draw lays content out: its lines, then its sections. Sections of facts that follow
 // each other stand in two columns where there is room.
 func (p *Page) Draw(c Content) []string {
-	th, out := p.env.Theme, slices.Clone(c.Lines)
+	th, out := p.env.Theme, c.Lines
 	var facts []widget.Pair
 	flush := func() {
 		if len(facts) > 0 {
