@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -91,7 +92,7 @@ func (p *Page) Draw(c Content) []string {
 			continue
 		}
 		flush()
-		head := th.Title.Render(s.Title)
+		head := th.Title.Render(cmp.Or(s.Drawn, s.Title))
 		if s.Hint != "" {
 			head += th.Dim.Render("  " + s.Hint)
 		}

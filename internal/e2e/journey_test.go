@@ -51,7 +51,7 @@ func TestDocuments(t *testing.T) {
 		x := w.console(width, height)
 		x.press("o").shows("Operation id").types(op.Opid).press(enter)
 		x.shows(op.Opid, "WITHDRAW", "SWIFT", "Harbour & Finch", "••••0000")
-		x.press(end).shows("Documents  3", "invoice.pdf", "locked")
+		x.press(end).shows("3 documents", "invoice.pdf", "locked")
 		x.press("d").shows("1 of 3", "contract.pdf", "ba464e45")
 
 		x.press("x").armed("Remove invoice.pdf from operation").press(enter).gone("[ No ]") // enter is no
