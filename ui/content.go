@@ -29,7 +29,8 @@ const PlainWidth = 1000
 // Section is a part of a screen under its heading.
 type Section struct {
 	Title string
-	Hint  string // drawn behind the title, not said
+	Drawn string // the heading where it is drawn; empty: Title
+	Hint  string // drawn behind the heading, not said
 	Apart bool   // its facts are drawn below those before it, never beside them
 	Facts []widget.Pair
 	Lines []string

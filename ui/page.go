@@ -1,7 +1,7 @@
 package ui
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 	"time"
 
@@ -78,7 +78,7 @@ func (p *Page) Layout() {
 // Draw lays content out: its lines, then its sections. Sections of facts that follow
 // each other stand in two columns where there is room.
 func (p *Page) Draw(c Content) []string {
-	th, out := p.env.Theme, slices.Clone(c.Lines)
+	th, out := p.env.Theme, c.Lines
 	var facts []widget.Pair
 	flush := func() {
 		if len(facts) > 0 {
@@ -92,7 +92,7 @@ func (p *Page) Draw(c Content) []string {
 			continue
 		}
 		flush()
-		head := th.Title.Render(s.Title)
+		head := th.Title.Render(cmp.Or(s.Drawn, s.Title))
 		if s.Hint != "" {
 			head += th.Dim.Render("  " + s.Hint)
 		}

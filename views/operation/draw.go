@@ -147,7 +147,7 @@ func (s *Screen) amounts() ui.Section {
 
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
-	out := ui.Section{Title: "Documents", Hint: draw.Count(len(s.Op.Documents)) + ", " + s.keys.Documents.Help().Key + " opens them"}
+	out := ui.Section{Title: "Documents", Drawn: draw.Plural(len(s.Op.Documents), "document", "documents"), Hint: s.keys.Documents.Help().Key + " opens them"}
 	room, longest := max(min(s.W-30, 60), 12), 0
 	for _, d := range s.Op.Documents {
 		longest = max(longest, draw.Width(draw.File(d.FileName, room)))
