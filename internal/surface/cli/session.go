@@ -37,6 +37,9 @@ func (r *root) sessionStatus() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if s.State == string(session.None) && r.output == "table" {
+			defer r.say("The next call logs in by itself, and so does opdeck session login.")
+		}
 		return out.card(s.JSON(), sessionCard(s))
 	})
 	show := cmd.RunE
@@ -57,7 +60,7 @@ func (r *root) sessionStatus() *cobra.Command {
 }
 
 func sessionCard(s session.Status) *table {
-	t := card()
+	t := newCard()
 	t.fact("context", s.Context)
 	t.fact("service", s.BaseURL)
 	t.fact("account", s.Account)
