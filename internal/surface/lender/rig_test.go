@@ -70,7 +70,7 @@ func newRig(t *testing.T, more string) *rig {
 	}))
 	t.Cleanup(srv.Close)
 	env := map[string]string{"PW": sandbox.DefaultPassword, "KEY_slow": keyOf("slow")}
-	text := fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\nAPPROVAL\n[writes]\nsettle_wait = \"0s\"\n[limits]\nmax_wait = \"300ms\"\nper_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, billing = 1000, general = 1000 }\n", srv.URL, sandbox.DefaultLogin)
+	text := fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\nAPPROVAL\n[writes]\nsettle_wait = \"0s\"\n[limits]\nmax_wait = \"20s\"\nper_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, billing = 1000, general = 1000 }\n", srv.URL, sandbox.DefaultLogin)
 	for _, role := range api.Roles {
 		name := string(role)
 		env["KEY_"+name] = keyOf(name)
