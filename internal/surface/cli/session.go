@@ -24,7 +24,8 @@ var sessionCommands = commands{
 func (r *root) sessionStatus() *cobra.Command {
 	var check, watch bool
 	var warn, crit time.Duration
-	cmd := forms(&cobra.Command{Use: "status", Long: "Shows the session that all instances share. It costs no call to the service.\n\n" +
+	cmd := forms(&cobra.Command{Use: "status", Long: "Shows the session that all instances share. It costs no call to the service.\n" +
+		"cause and evidence say what went wrong; a cause that is over says since when.\n\n" +
 		"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL\n" +
 		"or 3 UNKNOWN, by what is left of the access token. --watch tells every change until\n" +
 		"it is interrupted (json and jsonl: one object a line).",
