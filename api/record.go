@@ -29,7 +29,7 @@ func readRecord(b []byte, v any) error {
 	}
 	defer tree.Free()
 	to := reflect.ValueOf(v).Elem()
-	if !recordLayout(to.Type()).read(&tree.Value, to) && !tree.Null() {
+	if !recordLayout(to.Type()).read(tree.Root(), to) && !tree.Root().Null() {
 		return errNoObject
 	}
 	return nil
@@ -37,8 +37,8 @@ func readRecord(b []byte, v any) error {
 
 // layout tells how a Go type is read.
 type layout struct {
-	read   func(v *jsontree.Value, to reflect.Value) bool // false: v could not be read
-	fields []field                                        // of a struct, in the order of its declaration
+	read   func(v jsontree.Value, to reflect.Value) bool // false: v could not be read
+	fields []field                                       // of a struct, in the order of its declaration
 }
 
 type field struct {
@@ -70,9 +70,9 @@ func recordLayout(t reflect.Type) *layout {
 func layoutOf(t reflect.Type, unread bool) *layout {
 	switch {
 	case t == reflect.TypeFor[Number]():
-		return &layout{read: func(v *jsontree.Value, to reflect.Value) bool { to.SetString(string(numberOf(v))); return true }}
+		return &layout{read: func(v jsontree.Value, to reflect.Value) bool { to.SetString(string(numberOf(v))); return true }}
 	case t == reflect.TypeFor[Time]():
-		return &layout{read: func(v *jsontree.Value, to reflect.Value) bool {
+		return &layout{read: func(v jsontree.Value, to reflect.Value) bool {
 			*to.Addr().Interface().(*Time) = timeOf(numberOf(v))
 			return true
 		}}
@@ -108,14 +108,14 @@ func layoutOf(t reflect.Type, unread bool) *layout {
 	return &layout{read: readOther}
 }
 
-func readOther(v *jsontree.Value, to reflect.Value) bool {
-	return json.Unmarshal(v.Raw, to.Addr().Interface()) == nil
+func readOther(v jsontree.Value, to reflect.Value) bool {
+	return json.Unmarshal(v.Raw(), to.Addr().Interface()) == nil
 }
 
 // scalar is the layout of what is read from a text, a number or a flag; null changes
 // nothing.
 func scalar(set func(s string, ok bool, to reflect.Value) bool) *layout {
-	return &layout{read: func(v *jsontree.Value, to reflect.Value) bool {
+	return &layout{read: func(v jsontree.Value, to reflect.Value) bool {
 		if v.Null() {
 			return true
 		}
@@ -126,7 +126,7 @@ func scalar(set func(s string, ok bool, to reflect.Value) bool) *layout {
 
 // pointerLayout: what cannot be read leaves the pointer as it is.
 func pointerLayout(elem *layout) *layout {
-	return &layout{read: func(v *jsontree.Value, to reflect.Value) bool {
+	return &layout{read: func(v jsontree.Value, to reflect.Value) bool {
 		if v.Null() {
 			to.SetZero()
 			return true
@@ -146,25 +146,27 @@ func pointerLayout(elem *layout) *layout {
 // listLayout reads the elements one by one. One that cannot be read stays at zero: how
 // many there were is told all the same.
 func listLayout(elem *layout) *layout {
-	return &layout{read: func(v *jsontree.Value, to reflect.Value) bool {
-		n := len(v.Members)
+	return &layout{read: func(v jsontree.Value, to reflect.Value) bool {
+		n := v.Len()
 		switch {
 		case v.Null():
 			to.SetZero()
 			return true
-		case v.Kind != jsontree.Array:
+		case v.Kind() != jsontree.Array:
 			return false
 		case n == 0 || to.IsNil():
 			to.Set(reflect.MakeSlice(to.Type(), 0, n))
 		}
-		for i := range v.Members { // a list that stands twice is read over the first, as encoding/json does
+		i := 0
+		for _, m := range v.Members() { // a list that stands twice is read over the first, as encoding/json does
 			if i >= to.Cap() {
 				to.Grow(1)
 			}
 			if i >= to.Len() {
 				to.SetLen(i + 1)
 			}
-			elem.read(&v.Members[i].Value, to.Index(i))
+			elem.read(m, to.Index(i))
+			i++
 		}
 		to.SetLen(n)
 		return true
@@ -172,17 +174,16 @@ func listLayout(elem *layout) *layout {
 }
 
 // record reads an object into a struct. A field that stands twice is read twice.
-func (l *layout) record(v *jsontree.Value, to reflect.Value) bool {
-	if v.Kind != jsontree.Object {
+func (l *layout) record(v jsontree.Value, to reflect.Value) bool {
+	if v.Kind() != jsontree.Object {
 		return v.Null()
 	}
 	expect := 0 // records mostly come in the order of the types
-	for k := range v.Members {
-		m := &v.Members[k]
-		if i := l.place(m.Name, expect); i >= 0 {
+	for name, m := range v.Members() {
+		if i := l.place(name, expect); i >= 0 {
 			expect = i + 1
 			f := &l.fields[i]
-			f.layout.read(&m.Value, to.FieldByIndex(f.index))
+			f.layout.read(m, to.FieldByIndex(f.index))
 		}
 	}
 	return true
@@ -209,25 +210,25 @@ func (l *layout) names() []string {
 }
 
 // textOf is the text of a text, a number or a flag.
-func textOf(v *jsontree.Value) (string, bool) {
-	switch v.Kind {
+func textOf(v jsontree.Value) (string, bool) {
+	switch v.Kind() {
 	case jsontree.String:
-		return v.Text, true
+		return v.Text(), true
 	case jsontree.Object, jsontree.Array:
 		return "", false
 	}
-	return string(v.Raw), !v.Null()
+	return string(v.Raw()), !v.Null()
 }
 
 // numberOf is what a Number keeps of a value.
-func numberOf(v *jsontree.Value) Number {
+func numberOf(v jsontree.Value) Number {
 	switch {
-	case v.Kind == jsontree.String:
-		return Number(v.Text)
+	case v.Kind() == jsontree.String:
+		return Number(v.Text())
 	case v.Null():
 		return ""
 	}
-	return Number(v.Raw)
+	return Number(v.Raw())
 }
 
 func flagWord(s string) (is, ok bool) {

@@ -150,24 +150,24 @@ func decode(raw []byte) (e Envelope, bad *Malformed) {
 	}
 	defer v.Free()
 	e.Raw = raw
-	bad = e.read(v.Value)
+	bad = e.read(v.Root())
 	return e, bad
 }
 
 func (e *Envelope) read(v jsontree.Value) (bad *Malformed) {
-	if v.Kind != jsontree.Object {
+	if v.Kind() != jsontree.Object {
 		return &Malformed{Reason: ReasonEnvelope, Detail: "the body is no object"}
 	}
 	if bad := exactNames(v, "hook_id", "hook_type", "Data"); bad != nil {
 		return bad
 	}
 	id, _ := v.Get("hook_id")
-	if id.Kind != jsontree.String || !isUUID4(id.Text) {
+	if id.Kind() != jsontree.String || !isUUID4(id.Text()) {
 		return &Malformed{Reason: ReasonID, Detail: "hook_id is no lower-case UUID version 4: " + show(id)}
 	}
-	e.ID = id.Text
+	e.ID = id.Text()
 	data, ok := v.Get("Data")
-	if ok && data.Kind == jsontree.Object {
+	if ok && data.Kind() == jsontree.Object {
 		if bad := exactNames(data, objects...); bad != nil {
 			return bad
 		}
@@ -180,21 +180,22 @@ func (e *Envelope) read(v jsontree.Value) (bad *Malformed) {
 }
 
 func (e *Envelope) data(data jsontree.Value) *Malformed {
+	name, thing := last(data)
 	switch {
-	case data.Kind != jsontree.Object:
+	case data.Kind() != jsontree.Object:
 		return &Malformed{Reason: ReasonData, Detail: "Data is no object: " + show(data)}
-	case len(data.Members) != 1:
-		return &Malformed{Reason: ReasonData, Detail: "Data holds " + strconv.Itoa(len(data.Members)) + " things instead of one"}
+	case data.Len() != 1:
+		return &Malformed{Reason: ReasonData, Detail: "Data holds " + strconv.Itoa(data.Len()) + " things instead of one"}
 	case e.Object == "":
-		return &Malformed{Reason: ReasonData, Detail: "Data holds an unknown thing: " + quote(data.Members[0].Name)}
+		return &Malformed{Reason: ReasonData, Detail: "Data holds an unknown thing: " + quote(name)}
 	}
 	for _, k := range types {
 		if k.t == e.Type && k.obj != e.Object {
 			return &Malformed{Reason: ReasonData, Detail: "hook_type " + k.name + " holds a thing named " + string(e.Object)}
 		}
 	}
-	r := reader{v: data.Members[0].Value, path: [4]string{string(e.Object)}, root: e}
-	if r.v.Kind != jsontree.Object {
+	r := reader{v: thing, path: [4]string{string(e.Object)}, root: e}
+	if r.v.Kind() != jsontree.Object {
 		return &Malformed{Reason: ReasonShape, Detail: string(e.Object) + " is no object: " + show(r.v)}
 	}
 	switch e.Object {
@@ -212,18 +213,25 @@ func (e *Envelope) data(data jsontree.Value) *Malformed {
 
 // onlyObject names the one known object in data, "" when there is another number of them.
 func onlyObject(data jsontree.Value) Object {
-	if len(data.Members) == 1 && slices.Contains(objects, data.Members[0].Name) {
-		return Object(data.Members[0].Name)
+	if name, _ := last(data); data.Len() == 1 && slices.Contains(objects, name) {
+		return Object(name)
 	}
 	return ""
 }
 
+// last is the last member of v.
+func last(v jsontree.Value) (name string, m jsontree.Value) {
+	for name, m = range v.Members() {
+	}
+	return name, m
+}
+
 // exactNames refuses names that are one of known but for their case.
 func exactNames(v jsontree.Value, known ...string) *Malformed {
-	for _, m := range v.Members {
+	for name := range v.Members() {
 		for _, k := range known {
-			if m.Name != k && strings.EqualFold(m.Name, k) {
-				return &Malformed{Reason: ReasonCase, Detail: quote(m.Name) + " stands for " + k}
+			if name != k && strings.EqualFold(name, k) {
+				return &Malformed{Reason: ReasonCase, Detail: quote(name) + " stands for " + k}
 			}
 		}
 	}
@@ -234,13 +242,13 @@ func exactNames(v jsontree.Value, known ...string) *Malformed {
 // integers).
 func hookType(v jsontree.Value) (Type, *Malformed) {
 	t, ok := v.Get("hook_type")
-	literal := string(t.Raw)
-	if t.Kind == jsontree.String {
-		literal = t.Text
+	literal := string(t.Raw())
+	if t.Kind() == jsontree.String {
+		literal = t.Text()
 	}
 	n, whole := integer(literal)
 	switch {
-	case !ok || t.Kind != jsontree.String && t.Kind != jsontree.Number:
+	case !ok || t.Kind() != jsontree.String && t.Kind() != jsontree.Number:
 		return 0, &Malformed{Reason: ReasonEnvelope, Detail: "hook_type is missing or neither number nor text"}
 	case !whole || !Type(n).Known():
 		return Type(n), &Malformed{Reason: ReasonType, Detail: "hook_type is not listed: " + quote(literal)}
@@ -274,7 +282,7 @@ func quote(s string) string {
 }
 
 func show(v jsontree.Value) string {
-	switch v.Kind {
+	switch v.Kind() {
 	case 0:
 		return "missing"
 	case jsontree.Object:
@@ -282,5 +290,5 @@ func show(v jsontree.Value) string {
 	case jsontree.Array:
 		return "a list"
 	}
-	return quote(string(v.Raw))
+	return quote(string(v.Raw()))
 }

@@ -11,10 +11,10 @@ import (
 
 // parse reads one JSON text and refuses what readers of JSON disagree about: see
 // jsontree.Doubt.
-func parse(b []byte) (jsontree.Tree, *Malformed) {
+func parse(b []byte) (*jsontree.Tree, *Malformed) {
 	t, doubt, err := jsontree.ParseStrict(b)
 	if err != nil {
-		return t, invalid(err)
+		return nil, invalid(err)
 	}
 	if doubt.Kind == jsontree.NoDoubt {
 		return t, nil

@@ -146,16 +146,17 @@ func splitToken(token string) (t tokenParts, ok bool) {
 // algorithmOf is the algorithm that a token's header names; "" when it cannot be
 // read, or asks for extensions that are not understood (RFC 7515 4.1.11).
 func algorithmOf(head []byte) string {
-	v, bad := parse(head)
+	d, bad := parse(head)
 	if bad != nil {
 		return ""
 	}
-	defer v.Free()
+	defer d.Free()
+	v := d.Root()
 	alg, _ := v.Get("alg")
-	if _, critical := v.Get("crit"); v.Kind != jsontree.Object || alg.Kind != jsontree.String || critical {
+	if _, critical := v.Get("crit"); v.Kind() != jsontree.Object || alg.Kind() != jsontree.String || critical {
 		return ""
 	}
-	return strings.Clone(alg.Text)
+	return strings.Clone(alg.Text())
 }
 
 // maxClaims is how many claims are named of a token that was refused.
@@ -169,8 +170,10 @@ func claimNames(b []byte) []string {
 	}
 	defer d.Free()
 	var out []string
-	for _, m := range d.Members[:min(len(d.Members), maxClaims)] {
-		out = append(out, untrusted.Text(m.Name).Line(40))
+	for name := range d.Root().Members() {
+		if len(out) < maxClaims {
+			out = append(out, untrusted.Text(name).Line(40))
+		}
 	}
 	return out
 }
@@ -193,16 +196,16 @@ func readClaims(b []byte) (c claims, ok bool) {
 		return c, false
 	}
 	defer d.Free()
-	v := d.Value
-	ok = v.Kind == jsontree.Object
+	v := d.Root()
+	ok = v.Kind() == jsontree.Object
 	c.exp = readTime(v, "exp", &ok)
 	c.iat = readTime(v, "iat", &ok)
 	c.nbf = readTime(v, "nbf", &ok)
 	c.jti = readText(v, "jti", &ok)
 	for _, name := range []string{"body_sha256", "request_body_sha256"} {
 		if hash, there := v.Get(name); there || hash.Null() { // null is no hash, and not the absence of one
-			ok = ok && hash.Kind == jsontree.String
-			c.hashes = append(c.hashes, hash.Text)
+			ok = ok && hash.Kind() == jsontree.String
+			c.hashes = append(c.hashes, hash.Text())
 		}
 	}
 	return c, ok
@@ -213,8 +216,8 @@ func readTime(v jsontree.Value, name string, ok *bool) claimTime {
 	if !there {
 		return claimTime{}
 	}
-	f, err := strconv.ParseFloat(string(n.Raw), 64)
-	if n.Kind != jsontree.Number || err != nil || math.Abs(f) > lastSecond {
+	f, err := strconv.ParseFloat(string(n.Raw()), 64)
+	if n.Kind() != jsontree.Number || err != nil || math.Abs(f) > lastSecond {
 		*ok = false
 	}
 	return claimTime{f, true}
@@ -222,10 +225,10 @@ func readTime(v jsontree.Value, name string, ok *bool) claimTime {
 
 func readText(v jsontree.Value, name string, ok *bool) string {
 	s, there := v.Get(name)
-	if there && s.Kind != jsontree.String {
+	if there && s.Kind() != jsontree.String {
 		*ok = false
 	}
-	return s.Text
+	return s.Text()
 }
 
 // timely judges a token's times. A token whose hash covers the body needs none:

@@ -70,11 +70,11 @@ func (r *reader) id(key string, required bool) untrusted.Text {
 	case !ok:
 		r.fail(key, "is missing")
 		return ""
-	case v.Kind != jsontree.String || !identifier(v.Text):
+	case v.Kind() != jsontree.String || !identifier(v.Text()):
 		r.fail(key, "is no identifier: "+show(v))
 		return ""
 	}
-	return untrusted.Text(v.Text)
+	return untrusted.Text(v.Text())
 }
 
 func identifier(s string) bool {
@@ -92,11 +92,11 @@ func (r *reader) text(key string) untrusted.Text {
 	switch {
 	case !ok:
 		return ""
-	case v.Kind != jsontree.String:
+	case v.Kind() != jsontree.String:
 		r.issue(key, "is no text")
-		return untrusted.Text(v.Raw)
+		return untrusted.Text(v.Raw())
 	}
-	return untrusted.Text(v.Text)
+	return untrusted.Text(v.Text())
 }
 
 // code reads a whole number; a missing one is not zero.
@@ -105,7 +105,7 @@ func (r *reader) code(key string) Code {
 	if !ok {
 		return Code{}
 	}
-	n, whole := integer(string(v.Raw))
+	n, whole := integer(string(v.Raw()))
 	if !whole {
 		r.fail(key, "is no whole number: "+show(v))
 		return Code{}
@@ -119,7 +119,7 @@ func (r *reader) position(key string) Code {
 	if !ok {
 		return Code{}
 	}
-	n, whole := integer(string(v.Raw))
+	n, whole := integer(string(v.Raw()))
 	if !whole {
 		r.issue(key, "is no whole number")
 	}
@@ -131,9 +131,9 @@ func (r *reader) flag(key string) Flag {
 	switch {
 	case !ok:
 		return NotGiven
-	case v.Kind == jsontree.Word && string(v.Raw) == "true":
+	case v.Kind() == jsontree.Word && string(v.Raw()) == "true":
 		return Yes
-	case v.Kind == jsontree.Word:
+	case v.Kind() == jsontree.Word:
 		return No
 	}
 	r.issue(key, "is neither true nor false")
@@ -147,7 +147,7 @@ func (r *reader) stamp(key string) Stamp {
 	if !ok {
 		return Stamp{}
 	}
-	if v.Kind != jsontree.Object {
+	if v.Kind() != jsontree.Object {
 		r.issue(key, "is no moment")
 		return Stamp{}
 	}
@@ -169,10 +169,10 @@ func optional(v jsontree.Value, key string) (int64, bool) {
 	if !ok {
 		return 0, true
 	}
-	if n.Kind == jsontree.String {
-		return integer(n.Text)
+	if n.Kind() == jsontree.String {
+		return integer(n.Text())
 	}
-	return integer(string(n.Raw))
+	return integer(string(n.Raw()))
 }
 
 func (r *reader) side(key string) Side {
@@ -222,16 +222,16 @@ func (r *reader) literal(key string) api.Number {
 	switch {
 	case !ok:
 		return ""
-	case v.Kind == jsontree.String:
-		return api.Number(v.Text)
+	case v.Kind() == jsontree.String:
+		return api.Number(v.Text())
 	}
-	return api.Number(v.Raw)
+	return api.Number(v.Raw())
 }
 
 // object steps into a part; one that is missing or no object reads as empty.
 func (r *reader) object(key string) reader {
 	v, ok := r.v.Get(key)
-	if ok && v.Kind != jsontree.Object {
+	if ok && v.Kind() != jsontree.Object {
 		r.issue(key, "is no object")
 		v = jsontree.Value{}
 	}
@@ -244,15 +244,15 @@ func (r *reader) list(key string) []*reader {
 	if !ok {
 		return nil
 	}
-	if v.Kind != jsontree.Array {
+	if v.Kind() != jsontree.Array {
 		r.issue(key, "is no list")
 		return nil
 	}
-	out := make([]*reader, 0, len(v.Members))
-	for i, m := range v.Members {
-		it := m.Value
+	var out []*reader
+	i := 0
+	for _, it := range v.Members() {
 		name := key + "[" + strconv.Itoa(i) + "]"
-		if it.Kind != jsontree.Object {
+		if i++; it.Kind() != jsontree.Object {
 			r.issue(name, "is no object")
 			continue
 		}

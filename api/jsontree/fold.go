@@ -8,29 +8,27 @@ import (
 // manyMembers is the size from which on an object's names are looked up in a map.
 const manyMembers = 32
 
-// unique notes a doubt when name stands among members already, in any case. many
-// holds their folded names once there are manyMembers; name is added to it.
-func (p *parser) unique(members []Member, many map[string]bool, name string) map[string]bool {
-	if len(members) == manyMembers {
-		many = make(map[string]bool, 2*len(members))
-		for i := range members {
-			many[fold(members[i].Name)] = true
+// unique notes a doubt when name stands among the members from first on, in any case.
+// many holds their folded names once there are manyMembers; name is added to it.
+func (t *Tree) unique(first int, many map[string]bool, name string) map[string]bool {
+	n := 0
+	for i := first; many == nil && i < len(t.nodes); i = int(t.nodes[i].end) {
+		if n++; strings.EqualFold(t.str(t.nodes[i].name), name) {
+			t.doubts(Duplicate)
 		}
+	}
+	if n == manyMembers {
+		many = make(map[string]bool, 2*n)
+		for i := first; i < len(t.nodes); i = int(t.nodes[i].end) {
+			many[fold(t.str(t.nodes[i].name))] = true
+		}
+	} else if many != nil && many[fold(name)] {
+		t.doubts(Duplicate)
 	}
 	if many != nil {
-		f := fold(name)
-		if many[f] {
-			p.doubts(Duplicate)
-		}
-		many[f] = true
-		return many
+		many[fold(name)] = true
 	}
-	for i := range members {
-		if strings.EqualFold(members[i].Name, name) {
-			p.doubts(Duplicate)
-		}
-	}
-	return nil
+	return many
 }
 
 // fold maps names that differ in case only (Unicode simple folding, as

@@ -12,193 +12,170 @@ import (
 // maxNesting is the nesting that encoding/json reads.
 const maxNesting = 10_000
 
-// parser takes one text apart. Once broken it stays where it is: the text is no JSON.
-type parser struct {
-	b      []byte
-	s      string // b once more: texts without escapes are parts of it
-	i      int
-	broken bool
-	strict bool  // look for doubts
-	doubt  Doubt // the first one
-
-	open []Member // of the objects and lists around the place, the innermost last
-	done []Member // of those that are read
-}
-
-// close moves the members behind from to those that are read.
-func (p *parser) close(from int) []Member {
-	at := len(p.done)
-	p.done = append(p.done, p.open[from:]...)
-	clear(p.open[from:])
-	p.open = p.open[:from]
-	return p.done[at:len(p.done):len(p.done)]
-}
-
-func (p *parser) doubts(kind DoubtKind) {
-	if p.doubt.Kind == NoDoubt {
-		p.doubt = Doubt{kind, p.i}
+func (t *Tree) doubts(kind DoubtKind) {
+	if t.doubt.Kind == NoDoubt {
+		t.doubt = Doubt{kind, t.i}
 	}
 }
 
 // peek is the character at hand, 0 at the end.
-func (p *parser) peek() byte {
-	if p.i < len(p.s) {
-		return p.s[p.i]
+func (t *Tree) peek() byte {
+	if t.i < len(t.s) {
+		return t.s[t.i]
 	}
 	return 0
 }
 
 // take steps over c.
-func (p *parser) take(c byte) bool {
-	if p.peek() != c {
+func (t *Tree) take(c byte) bool {
+	if t.peek() != c {
 		return false
 	}
-	p.i++
+	t.i++
 	return true
 }
 
-func (p *parser) space() {
-	for p.i < len(p.s) && (p.s[p.i] == ' ' || p.s[p.i] == '\n' || p.s[p.i] == '\r' || p.s[p.i] == '\t') {
-		p.i++
+func (t *Tree) space() {
+	for t.i < len(t.s) && (t.s[t.i] == ' ' || t.s[t.i] == '\n' || t.s[t.i] == '\r' || t.s[t.i] == '\t') {
+		t.i++
 	}
 }
 
-// value reads into the zero Value v.
-func (p *parser) value(depth int, v *Value) {
-	if p.strict && depth > MaxDepth {
-		p.doubts(TooDeep)
+// value reads the member of that name.
+func (t *Tree) value(name span, depth int) {
+	if t.strict && depth > MaxDepth {
+		t.doubts(TooDeep)
 	}
-	from := p.i
-	switch c := p.peek(); {
+	at := len(t.nodes)
+	t.nodes = append(t.nodes, node{name: name, from: int32(t.i)})
+	kind, text := Word, span{}
+	switch c := t.peek(); {
 	case c == '{':
-		v.Kind = Object
-		v.Members = p.members('}', depth+1)
+		kind = Object
+		t.members('}', depth+1)
 	case c == '[':
-		v.Kind = Array
-		v.Members = p.members(']', depth+1)
+		kind = Array
+		t.members(']', depth+1)
 	case c == '"':
-		v.Kind = String
-		v.Text = p.text()
+		kind, text = String, t.text()
 	case c == '-' || c >= '0' && c <= '9':
-		v.Kind = Number
-		p.number()
+		kind = Number
+		t.number()
 	default:
-		v.Kind = Word
-		p.word()
+		t.word()
 	}
-	v.Raw = p.b[from:p.i:p.i]
+	n := &t.nodes[at]
+	n.kind, n.text, n.to, n.end = kind, text, int32(t.i), int32(len(t.nodes))
 }
 
 // members reads those of an object or list up to its end.
-func (p *parser) members(end byte, depth int) []Member {
-	if depth > maxNesting {
-		p.broken = true
-		return nil
+func (t *Tree) members(end byte, depth int) {
+	if t.broken = t.broken || depth > maxNesting; t.broken {
+		return
 	}
 	var many map[string]bool
-	from := len(p.open)
-	p.i++
-	p.space()
-	for more := !p.take(end); more && !p.broken; {
-		var m Member
+	first := len(t.nodes)
+	t.i++
+	t.space()
+	for more := !t.take(end); more; {
+		var name span
 		if end == '}' {
-			m.Name = p.name()
-			if p.strict && !p.broken {
-				many = p.unique(p.open[from:], many, m.Name)
+			if name = t.name(); t.strict && !t.broken {
+				many = t.unique(first, many, t.str(name))
 			}
-			p.space()
-			p.broken = p.broken || !p.take(':')
-			p.space()
+			t.space()
+			t.broken = t.broken || !t.take(':')
+			t.space()
 		}
-		if p.broken {
-			break
+		if t.broken {
+			return
 		}
-		p.value(depth, &m.Value)
-		p.open = append(p.open, m)
-		p.space()
-		if more = p.take(','); more {
-			p.space()
-		} else if !p.take(end) {
-			p.broken = true
+		t.value(name, depth)
+		t.space()
+		if more = t.take(','); more {
+			t.space()
+		} else if !t.take(end) {
+			t.broken = true
 		}
+		more = more && !t.broken
 	}
-	return p.close(from)
 }
 
-func (p *parser) name() string {
-	if p.peek() != '"' {
-		p.broken = true
-		return ""
+func (t *Tree) name() span {
+	if t.peek() != '"' {
+		t.broken = true
+		return span{}
 	}
-	return p.text()
+	return t.text()
 }
 
-func (p *parser) word() {
+func (t *Tree) word() {
 	for _, w := range [...]string{"true", "false", "null"} {
-		if strings.HasPrefix(p.s[p.i:], w) {
-			p.i += len(w)
+		if strings.HasPrefix(t.s[t.i:], w) {
+			t.i += len(w)
 			return
 		}
 	}
-	p.broken = true
+	t.broken = true
 }
 
-func (p *parser) number() {
-	p.take('-')
-	ok := p.take('0') || p.digits()
-	if p.take('.') {
-		ok = p.digits() && ok
+func (t *Tree) number() {
+	t.take('-')
+	ok := t.take('0') || t.digits()
+	if t.take('.') {
+		ok = t.digits() && ok
 	}
-	if p.take('e') || p.take('E') {
-		_ = p.take('+') || p.take('-')
-		ok = p.digits() && ok
+	if t.take('e') || t.take('E') {
+		_ = t.take('+') || t.take('-')
+		ok = t.digits() && ok
 	}
-	p.broken = p.broken || !ok
+	t.broken = t.broken || !ok
 }
 
 // digits steps over one digit or more.
-func (p *parser) digits() bool {
-	from := p.i
-	for p.i < len(p.s) && p.s[p.i] >= '0' && p.s[p.i] <= '9' {
-		p.i++
+func (t *Tree) digits() bool {
+	from := t.i
+	for t.i < len(t.s) && t.s[t.i] >= '0' && t.s[t.i] <= '9' {
+		t.i++
 	}
-	return p.i > from
+	return t.i > from
 }
 
 // text reads a string and stands behind its closing quote.
-func (p *parser) text() string {
-	from, escaped, wide := p.i+1, false, false
+func (t *Tree) text() span {
+	from, escaped, wide := t.i+1, false, false
 	i := from
-	for ; i < len(p.s) && p.s[i] != '"'; i++ {
-		switch c := p.s[i]; {
+	for ; i < len(t.s) && t.s[i] != '"'; i++ {
+		switch c := t.s[i]; {
 		case c >= utf8.RuneSelf:
 			wide = true
-		case c == '\\' && escape(p.s[i+1:]):
+		case c == '\\' && escape(t.s[i+1:]):
 			escaped = true
 			i++
 		case c < 0x20 || c == '\\':
-			p.broken = true
-			return ""
+			t.broken = true
+			return span{}
 		}
 	}
-	if p.broken = i >= len(p.s); p.broken {
-		return ""
+	if t.broken = i >= len(t.s); t.broken {
+		return span{}
 	}
-	s := p.s[from:i]
-	p.i = i + 1
+	s := t.s[from:i]
+	t.i = i + 1
 	damaged := wide && !utf8.ValidString(s)
 	if !escaped && !damaged {
-		return s
+		return span{int32(from), int32(i)}
 	}
 	switch {
 	case damaged:
-		p.doubts(NotUTF8)
-	case p.strict && halved(s):
-		p.doubts(Halved)
+		t.doubts(NotUTF8)
+	case t.strict && halved(s):
+		t.doubts(Halved)
 	}
 	var out string
-	_ = json.Unmarshal(p.b[from-1:p.i], &out) // it is JSON
-	return out
+	_ = json.Unmarshal(t.b[from-1:t.i], &out) // it is JSON
+	t.decoded = append(t.decoded, out)
+	return span{int32(len(t.decoded) - 1), -1}
 }
 
 // escape reports whether s begins with what may stand behind a backslash.

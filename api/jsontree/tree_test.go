@@ -39,14 +39,14 @@ func check(t *testing.T, b []byte) {
 	var want any
 	d := json.NewDecoder(strings.NewReader(before))
 	d.UseNumber()
-	if err := d.Decode(&want); err != nil || !reflect.DeepEqual(plain(tree.Value), want) {
-		t.Fatalf("read %q as %v, encoding/json as %v, %v", b, plain(tree.Value), want, err)
+	if err := d.Decode(&want); err != nil || !reflect.DeepEqual(plain(tree.Root()), want) {
+		t.Fatalf("read %q as %v, encoding/json as %v, %v", b, plain(tree.Root()), want, err)
 	}
-	if raw := strings.Trim(before, " \t\r\n"); string(tree.Raw) != raw {
-		t.Fatalf("%q has the bytes %q", b, tree.Raw)
+	if raw := strings.Trim(before, " \t\r\n"); string(tree.Root().Raw()) != raw {
+		t.Fatalf("%q has the bytes %q", b, tree.Root().Raw())
 	}
 	strict, _, err := ParseStrict(b)
-	if err != nil || !reflect.DeepEqual(plain(strict.Value), plain(tree.Value)) {
+	if err != nil || !reflect.DeepEqual(plain(strict.Root()), plain(tree.Root())) {
 		t.Fatalf("%q is read otherwise when doubts are looked for: %v", b, err)
 	}
 	tree.Free()
@@ -58,25 +58,25 @@ func check(t *testing.T, b []byte) {
 
 // plain is v as encoding/json gives it: of a name that stands twice the last value.
 func plain(v Value) any {
-	switch v.Kind {
+	switch v.Kind() {
 	case Object:
 		m := map[string]any{}
-		for _, x := range v.Members {
-			m[x.Name] = plain(x.Value)
+		for name, x := range v.Members() {
+			m[name] = plain(x)
 		}
 		return m
 	case Array:
 		a := make([]any, 0)
-		for _, x := range v.Members {
-			a = append(a, plain(x.Value))
+		for _, x := range v.Members() {
+			a = append(a, plain(x))
 		}
 		return a
 	case String:
-		return v.Text
+		return v.Text()
 	case Number:
-		return json.Number(v.Raw)
+		return json.Number(v.Raw())
 	}
-	return map[string]any{"true": true, "false": false}[string(v.Raw)]
+	return map[string]any{"true": true, "false": false}[string(v.Raw())]
 }
 
 func TestNesting(t *testing.T) {

@@ -247,14 +247,16 @@ func MaskAccount(account string) string {
 	return account[:n] + "•••"
 }
 
-type lifetimeJSON struct {
+// LifetimeJSON is a Lifetime for programs, in seconds with one decimal.
+type LifetimeJSON struct {
 	TTL       float64    `json:"ttl_seconds"`
 	Remaining float64    `json:"remaining_seconds"`
 	ExpiresAt *time.Time `json:"expires_at"`
 	DeadSince *time.Time `json:"dead_since"`
 }
 
-type causeJSON struct {
+// CauseJSON is who or what ended the pair.
+type CauseJSON struct {
 	Culprit   Cause      `json:"culprit"`
 	At        *time.Time `json:"at"`
 	Sentence  string     `json:"sentence"`
@@ -262,15 +264,15 @@ type causeJSON struct {
 	OverSince *time.Time `json:"over_since"`
 }
 
-func (v Verdict) json() *causeJSON {
+func (v Verdict) json() *CauseJSON {
 	if v.Culprit == Nobody {
 		return nil
 	}
-	return &causeJSON{v.Culprit, stamp(v.At), v.Sentence, append([]string{}, v.Evidence...), stamp(v.Over)}
+	return &CauseJSON{v.Culprit, stamp(v.At), v.Sentence, append([]string{}, v.Evidence...), stamp(v.Over)}
 }
 
-func (l Lifetime) json() lifetimeJSON {
-	out := lifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
+func (l Lifetime) json() LifetimeJSON {
+	out := LifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
 	if l.Dead {
 		out.DeadSince = out.ExpiresAt
 	}
@@ -287,45 +289,55 @@ func stamp(t time.Time) *time.Time {
 	return &t
 }
 
-// MarshalJSON writes the object of `opdeck session status`.
-func (s Status) MarshalJSON() ([]byte, error) {
-	type holderJSON struct {
-		Host string `json:"host"`
-		PID  int    `json:"pid"`
-	}
-	type lastJSON struct {
-		Kind    Kind       `json:"kind"`
-		At      *time.Time `json:"at"`
-		Outcome Outcome    `json:"outcome"`
-		TookMS  int64      `json:"took_ms"`
-	}
-	out := struct {
-		Context      string       `json:"context"`
-		BaseURL      string       `json:"base_url"`
-		Account      string       `json:"account"`
-		State        string       `json:"state"`
-		Generation   int64        `json:"generation"`
-		Access       lifetimeJSON `json:"access"`
-		Refresh      lifetimeJSON `json:"refresh"`
-		NextRotation *time.Time   `json:"next_rotation_at"`
-		Holder       *holderJSON  `json:"holder"`
-		Instances    int          `json:"instances"`
-		Counts       Counts       `json:"counts"`
-		Last         *lastJSON    `json:"last"`
-		Warning      string       `json:"warning"`
-		Cause        *causeJSON   `json:"cause"`
-	}{
+// StatusJSON is the object of `opdeck session status`; times are null when there are none.
+type StatusJSON struct {
+	Context      string       `json:"context"`
+	BaseURL      string       `json:"base_url"`
+	Account      string       `json:"account"`
+	State        string       `json:"state"`
+	Generation   int64        `json:"generation"`
+	Access       LifetimeJSON `json:"access"`
+	Refresh      LifetimeJSON `json:"refresh"`
+	NextRotation *time.Time   `json:"next_rotation_at"`
+	Holder       *HolderJSON  `json:"holder"` // null: nobody rotates
+	Instances    int          `json:"instances"`
+	Counts       Counts       `json:"counts"`
+	Last         *LastJSON    `json:"last"`
+	Warning      string       `json:"warning"`
+	Cause        *CauseJSON   `json:"cause"` // null: nothing is known to have gone wrong
+}
+
+// HolderJSON is the process that rotates.
+type HolderJSON struct {
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
+}
+
+// LastJSON is the last call for tokens.
+type LastJSON struct {
+	Kind    Kind       `json:"kind"`
+	At      *time.Time `json:"at"`
+	Outcome Outcome    `json:"outcome"`
+	TookMS  int64      `json:"took_ms"`
+}
+
+// JSON is the status for programs.
+func (s Status) JSON() StatusJSON {
+	out := StatusJSON{
 		s.Context, s.BaseURL, s.Account, s.State, s.Generation, s.Access.json(), s.Refresh.json(), stamp(s.NextRotation),
 		nil, s.Instances, s.Counts, nil, s.Warning, s.Verdict.json(),
 	}
 	if s.Holder != nil {
-		out.Holder = &holderJSON{s.Holder.Host, s.Holder.PID}
+		out.Holder = &HolderJSON{s.Holder.Host, s.Holder.PID}
 	}
 	if s.Last != nil {
-		out.Last = &lastJSON{s.Last.Kind, stamp(s.Last.At), s.Last.Outcome, s.Last.Took.Milliseconds()}
+		out.Last = &LastJSON{s.Last.Kind, stamp(s.Last.At), s.Last.Outcome, s.Last.Took.Milliseconds()}
 	}
-	return json.Marshal(out)
+	return out
 }
+
+// MarshalJSON writes the status for programs.
+func (s Status) MarshalJSON() ([]byte, error) { return json.Marshal(s.JSON()) }
 
 // Watch sends the status at once and then whenever it changed, looking every so
 // often (at least 200 ms apart), until ctx ends; the channel is closed then. A

@@ -32,7 +32,7 @@ var reads = []Act{
 		Place: "operations", Key: Key{Press: "e", Hint: "export", Help: "export what the filter shows", Extra: true}},
 	{Name: "document.list", Need: api.MayRead, Costs: cost(limit.Billing, 1), Args: args("OPID"), Short: "The documents of an operation",
 		Place: "documents", Key: Key{Press: "3", Hint: "documents", Help: "Documents", Extra: true}},
-	{Name: "document.download", Effect: TakeOut, Need: api.MayExport, Event: "-", Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}, {Name: "FILE", File: true}},
+	{Name: "document.download", Effect: TakeOut, Need: api.MayExport, Event: "-", Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}, {Name: "FILE", File: true, Optional: true}},
 		Short: "Save a customer's document to a file (- is standard output)", Without: map[Surface]string{Screen: "a file of the host; the command saves it"}},
 	{Name: "customer.list", Aliases: []string{"customers", "kyc customers"}, Need: api.MayRead, Costs: cost(limit.Customer, 1), Short: "Customers, one page", Place: "customers"},
 	{Name: "customer.get", Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "One customer",

@@ -32,7 +32,7 @@ func (h *Host) dialogs(ctx context.Context) error {
 			cmd, err = h.choose(ctx, d)
 		case ui.Explain:
 			h.talk.Say(d.Title + ".")
-			h.talk.Say(append(sentences(d.Lines), facts(d.Facts)...)...)
+			h.talk.Say(append(sentences(d.Lines), widget.Sentences(d.Facts)...)...)
 			cmd = h.sh.Close()
 		case ui.Text:
 			h.talk.Say(d.Title + ".")

@@ -287,7 +287,7 @@ func TestSecretsOfARawChannel(t *testing.T) {
 	}
 	plain, _ := talk(strings.NewReader("token\n"))
 	defer plain.Close()
-	if _, err := plain.Secret(t.Context(), "Token"); !errors.Is(err, ErrNoSecret)  {
+	if _, err := plain.Secret(t.Context(), "Token"); !errors.Is(err, ErrNoSecret) {
 		t.Errorf("cannot hide: %v", err)
 	}
 }

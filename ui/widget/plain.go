@@ -2,8 +2,8 @@ package widget
 
 import "strings"
 
-// sentences are pairs one a line, label and value with a colon between them.
-func sentences(list []Pair) []string {
+// Sentences are pairs one a line, label and value with a colon between them.
+func Sentences(list []Pair) []string {
 	out := make([]string, 0, len(list))
 	for _, p := range list {
 		if s := p.Sentence(); s != "" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -21,11 +22,12 @@ type eventFilter struct {
 	since, until    string
 	expr            string
 	waiting         bool
+	last            int
 }
 
 // any reports whether anything is chosen.
 func (f *eventFilter) any() bool {
-	return len(f.types) > 0 || len(f.statuses) > 0 || f.operation != "" || f.since != "" || f.until != "" || f.expr != "" || f.waiting
+	return len(f.types)+len(f.statuses) > 0 || f.operation+f.since+f.until+f.expr != "" || f.waiting
 }
 
 // chosen is what the flags choose: by columns of the inbox, and by the filter.
@@ -75,15 +77,7 @@ func narrowed(q, more receiver.Filter) receiver.Filter {
 	if q.Statuses == nil {
 		q.Statuses = more.Statuses
 	}
-	if q.Since.IsZero() {
-		q.Since = more.Since
-	}
-	if q.Until.IsZero() {
-		q.Until = more.Until
-	}
-	if q.ObjectID == "" {
-		q.ObjectID = more.ObjectID
-	}
+	q.Since, q.Until, q.ObjectID = cmp.Or(q.Since, more.Since), cmp.Or(q.Until, more.Until), cmp.Or(q.ObjectID, more.ObjectID)
 	q.Waiting = q.Waiting || more.Waiting
 	return q
 }
@@ -98,13 +92,33 @@ func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// following adds the flag of commands that follow the inbox.
+func (f *eventFilter) following(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().IntVar(&f.last, "last", 0, "begin with that many events of the past")
+	return f.flags(cmd)
+}
+
+// follower gives what comes from now on, after the last events that are asked for.
+// Other contexts' events have numbers between them.
+func (f *eventFilter) follower(ctx context.Context, a *app.App) (*receiver.Follower, error) {
+	if f.last > 1000 {
+		return nil, usage("--last must be at most 1000")
+	}
+	seq, err := a.Inbox().LastSeq(ctx)
+	if err == nil && f.last > 0 {
+		var events []receiver.Stored
+		if events, err = a.Inbox().List(ctx, receiver.Filter{Limit: f.last}); len(events) > 0 {
+			seq = events[len(events)-1].Seq - 1
+		}
+	}
+	return receiver.Follow(a.Inbox(), seq, lookEvery, nil), err
+}
+
 func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&f.since, "from", "", "received at or after (2026-01-31, or 2h for two hours ago)")
 	cmd.Flags().StringVar(&f.until, "until", "", "received before")
 	return cmd
 }
-
-var eventStatuses = []receiver.Status{receiver.Verified, receiver.Unverified, receiver.Quarantined, receiver.Conflict}
 
 // choose reads the flags for the person of ctx.
 func (f *eventFilter) choose(ctx context.Context, a *app.App) (chosen, error) {
@@ -129,8 +143,8 @@ func (f *eventFilter) filter(now time.Time) (receiver.Filter, error) {
 		out.Types = append(out.Types, t)
 	}
 	for _, s := range f.statuses {
-		if !slices.Contains(eventStatuses, receiver.Status(s)) {
-			return out, usage("--status must be verified, unverified, quarantined or conflict, not %q", s)
+		if !slices.Contains(eventfilter.Statuses(), s) {
+			return out, usage("--status must be one of %s, not %q", strings.Join(eventfilter.Statuses(), ", "), s)
 		}
 		out.Statuses = append(out.Statuses, receiver.Status(s))
 	}

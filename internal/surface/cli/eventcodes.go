@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,23 +52,23 @@ func otherWords(m hook.Meaning) string {
 }
 
 func (r *root) eventCodes() *cobra.Command {
-	return lists(&cobra.Command{Use: "codes", Long: "The meaning of the numbers in operation webhooks is not published. What is shown here was seen:\n" +
-		"a webhook and a read of the same moment of the same operation. Nothing is guessed.",
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	return printsList(r, &cobra.Command{Long: "The meaning of the numbers in operation webhooks is not published. What is shown here was seen:\n" +
+		"a webhook and a read of the same moment of the same operation. Nothing is guessed."},
+		func(ctx context.Context, a *app.App, _ []string, out listOf[codeJSON]) error {
 			l, err := a.Learner(ctx)
 			if err != nil {
 				return err
 			}
-			t := &table{head: []string{"FIELD", "CODE", "WORD", "SEEN", "AGAINST", "OTHER WORDS"}, right: map[int]bool{1: true, 3: true, 4: true}}
-			rows := []codeJSON{}
-			for _, m := range l.Table() {
-				t.add(string(m.Field), strconv.FormatInt(m.Code, 10), codeWord(m), strconv.Itoa(m.Evidence), strconv.Itoa(m.Contradictions), otherWords(m))
-				row := codeJSON{Field: string(m.Field), Code: m.Code, Word: string(m.Word), Evidence: m.Evidence, Contradictions: m.Contradictions}
+			known, codes := l.Table(), []codeJSON(nil)
+			for _, m := range known {
+				code := codeJSON{Field: string(m.Field), Code: m.Code, Word: string(m.Word), Evidence: m.Evidence, Contradictions: m.Contradictions}
 				for _, e := range m.All {
-					row.All = append(row.All, seenJSON{string(e.Word), e.Count, e.Exact, string(e.Sample)})
+					code.All = append(code.All, seenJSON{string(e.Word), e.Count, e.Exact, string(e.Sample)})
 				}
-				rows = append(rows, row)
+				codes = append(codes, code)
 			}
-			return r.list(t, rows, toAny(rows))
-		})})
+			return out.print(codes, codes, rows("FIELD|CODE|WORD|SEEN|AGAINST|OTHER WORDS", known, func(m hook.Meaning) []any {
+				return []any{string(m.Field), m.Code, codeWord(m), m.Evidence, m.Contradictions, otherWords(m)}
+			}))
+		})
 }

@@ -114,7 +114,7 @@ func (r *root) printError(err error) {
 	}
 	e := asError(err)
 	if r.output == "json" || r.output == "jsonl" {
-		_ = r.encode(r.env.Err, failure{Error: errorJSON{e.Kind, e.Public, remedy.Command(e), e.RequestID}}, "") // there is nowhere left to tell
+		_ = r.encode(r.env.Err, failure{*errorOf(e)}, "") // there is nowhere left to tell
 		return
 	}
 	fmt.Fprintln(r.env.Err, "opdeck: "+safeText(e.Public))
@@ -129,9 +129,8 @@ func (r *root) printError(err error) {
 	}
 }
 
-// failure is an error for programs; opid where it is the answer to one of many.
+// failure is an error for programs, on standard error.
 type failure struct {
-	OPID  string    `json:"opid,omitempty"`
 	Error errorJSON `json:"error"`
 }
 
@@ -140,6 +139,10 @@ type errorJSON struct {
 	Message   string   `json:"message"`
 	Hint      string   `json:"hint"`
 	RequestID string   `json:"request_id"`
+}
+
+func errorOf(e *api.Error) *errorJSON {
+	return &errorJSON{e.Kind, e.Public, remedy.Command(e), e.RequestID}
 }
 
 // root holds the flags of every command.
@@ -161,6 +164,9 @@ type root struct {
 	args     []string // its arguments
 	real     bool     // the context is a production one
 
+	printed map[*cobra.Command][]printed // what commands print as JSON
+	dry     one[dryJSON]
+
 	drawn  atomic.Bool // the screen is the console's
 	served atomic.Bool // calls are a server's
 }
@@ -176,6 +182,7 @@ func (r *root) command() *cobra.Command {
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return r.console(cmd.Context()) },
 	}
+	r.printed, r.dry = map[*cobra.Command][]printed{}, one[dryJSON]{r: r}
 	f := cmd.PersistentFlags()
 	f.StringVar(&r.config, "config", "", "config file (default $OPDECK_CONFIG, else ~/.config/opdeck/config.toml)")
 	f.StringVar(&r.state, "state", "", "state folder (default $OPDECK_STATE, else ~/.local/state/opdeck)")

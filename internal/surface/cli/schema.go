@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -17,8 +19,10 @@ const schemaVersion = 1
 type schema struct {
 	Version  int             `json:"version"`
 	Exits    []schemaExit    `json:"exit_codes"`
+	Error    schemaValue     `json:"error"` // of a command that fails, on standard error
 	Flags    []schemaFlag    `json:"flags"` // of every command
 	Commands []schemaCommand `json:"commands"`
+	Types    schemaTypes     `json:"types"`
 }
 
 type schemaExit struct {
@@ -52,18 +56,21 @@ type schemaCommand struct {
 	Remote  bool           `json:"ssh"`     // offered over SSH
 	Costs   map[string]int `json:"costs"`   // calls at least, by endpoint class
 	Outputs []string       `json:"outputs"` // of --output
+	Prints  []schemaPrint  `json:"prints"`  // as JSON
 	Args    []schemaArg    `json:"args"`
 	Flags   []schemaFlag   `json:"flags"`
 }
 
 func (r *root) schema() *cobra.Command {
-	return &cobra.Command{RunE: func(cmd *cobra.Command, _ []string) error {
-		return r.printJSON(schemaOf(cmd.Root()))
-	}}
+	cmd := &cobra.Command{}
+	return alone(r, cmd, func(_ context.Context, _ []string, out one[schema]) error {
+		return out.to(r.env.Out).json(r.schemaOf(cmd.Root()))
+	})
 }
 
-func schemaOf(top *cobra.Command) schema {
-	out := schema{Version: schemaVersion, Exits: exits(), Flags: flagsOf(top.PersistentFlags())}
+func (r *root) schemaOf(top *cobra.Command) schema {
+	types := schemaTypes{}
+	out := schema{Version: schemaVersion, Exits: exits(), Flags: flagsOf(top.PersistentFlags()), Types: types, Error: types.value(reflect.TypeFor[failure]())}
 	for _, row := range act.All() {
 		if row.Without[act.Command] != "" {
 			continue
@@ -72,8 +79,22 @@ func schemaOf(top *cobra.Command) schema {
 		if err != nil { // the tree is made from the same table
 			panic("cli: no command of the act " + row.Name)
 		}
+		more := strings.Fields(cmd.Annotations[formsKey])
 		c := schemaCommand{Name: row.Name, Usage: cmd.UseLine(), Help: row.Short, Effect: row.Effect.String(), Needs: row.Need, Asks: row.Ask.String(),
-			Barred: row.Barred(), Remote: row.Without[act.Remote] == "", Costs: map[string]int{}, Outputs: append([]string{"table", "json"}, strings.Fields(cmd.Annotations[formsKey])...), Args: []schemaArg{}, Flags: flagsOf(cmd.LocalNonPersistentFlags())}
+			Barred: row.Barred(), Remote: row.Without[act.Remote] == "", Costs: map[string]int{}, Outputs: append([]string{"table", "json"}, more...),
+			Prints: []schemaPrint{}, Args: []schemaArg{}, Flags: flagsOf(cmd.LocalNonPersistentFlags())}
+		for _, p := range r.printed[cmd] {
+			print := schemaPrint{When: p.when, Many: p.many}
+			if p.json != nil {
+				whole := types.value(p.json)
+				print.JSON = &whole
+			}
+			if slices.Contains(more, "jsonl") {
+				line := types.value(p.jsonl)
+				print.JSONL = &line
+			}
+			c.Prints = append(c.Prints, print)
+		}
 		for class, n := range row.Costs {
 			c.Costs[string(class)] = n
 		}

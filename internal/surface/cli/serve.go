@@ -21,7 +21,7 @@ import (
 func init() { otherCommands["serve"] = (*root).serve }
 
 func (r *root) serve() *cobra.Command {
-	return &cobra.Command{Use: "serve", Long: "Serves what the config asks for until it is interrupted (exit 0):\n\n" +
+	return &cobra.Command{Long: "Serves what the config asks for until it is interrupted (exit 0):\n\n" +
 		"  [ssh] listen       the console, and the commands as ssh HOST operation get …\n" +
 		"  [webhooks] listen  the receiver, which keeps the index fresh\n" +
 		"  [serve] metrics    Prometheus\n\n" +

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"opdeck/api"
+	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/app"
 	"opdeck/ui/draw"
@@ -24,29 +23,31 @@ var sessionCommands = commands{
 func (r *root) sessionStatus() *cobra.Command {
 	var check, watch bool
 	var warn, crit time.Duration
-	cmd := forms(&cobra.Command{Use: "status", Long: "Shows the session that all instances share. It costs no call to the service.\n" +
+	cmd := &cobra.Command{Long: "Shows the session that all instances share. It costs no call to the service.\n" +
 		"cause and evidence say what went wrong; a cause that is over says since when.\n\n" +
 		"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL\n" +
 		"or 3 UNKNOWN, by what is left of the access token. --watch tells every change until\n" +
-		"it is interrupted (json and jsonl: one object a line).",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case check && watch:
-				return usage("--check and --watch do not go together")
-			case check:
-				return r.checkSession(cmd.Context(), warn, crit)
-			}
-			return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
-				if watch {
-					return r.watchSession(ctx, a)
-				}
-				s, err := a.SessionStatus(ctx)
-				if err != nil {
-					return err
-				}
-				return r.printSession(s)
-			})
-		}}, "jsonl")
+		"it is interrupted (json and jsonl: one object a line)."}
+	prints(r, forms(cmd, "jsonl"), func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) error {
+		if watch {
+			return r.watchSession(ctx, a, out)
+		}
+		s, err := a.SessionStatus(ctx)
+		if err != nil {
+			return err
+		}
+		return out.card(s.JSON(), sessionCard(s))
+	})
+	show := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case check && watch:
+			return usage("--check and --watch do not go together")
+		case check:
+			return r.checkSession(cmd.Context(), warn, crit)
+		}
+		return show(cmd, args)
+	}
 	cmd.Flags().BoolVar(&check, "check", false, "one line and exit code of a Nagios plugin")
 	cmd.Flags().DurationVar(&warn, "warn", time.Minute, "with --check: WARNING below this much left")
 	cmd.Flags().DurationVar(&crit, "crit", 15*time.Second, "with --check: CRITICAL below this much left")
@@ -54,45 +55,37 @@ func (r *root) sessionStatus() *cobra.Command {
 	return cmd
 }
 
-func (r *root) printSession(s session.Status) error {
-	switch r.output {
-	case "json":
-		return r.printJSON(s)
-	case "jsonl":
-		return r.printLine(s)
-	}
-	t := &table{head: []string{"FIELD", "VALUE"}}
-	t.add("context", safeText(s.Context))
-	t.add("service", safeText(s.BaseURL))
-	t.add("account", safeText(s.Account))
-	t.add("state", s.State)
-	t.add("generation", strconv.FormatInt(s.Generation, 10))
-	t.add("access token", left(s.Access))
-	t.add("refresh token", left(s.Refresh))
-	t.add("next rotation", moment(s.NextRotation))
+func sessionCard(s session.Status) *table {
+	t := card()
+	t.fact("context", s.Context)
+	t.fact("service", s.BaseURL)
+	t.fact("account", s.Account)
+	t.fact("state", s.State)
+	t.fact("generation", s.Generation)
+	t.fact("access token", left(s.Access))
+	t.fact("refresh token", left(s.Refresh))
+	t.fact("next rotation", s.NextRotation)
 	holder := "nobody rotates"
 	if s.Holder != nil {
-		holder = fmt.Sprintf("%s, process %d", safeText(s.Holder.Host), s.Holder.PID)
+		holder = fmt.Sprintf("%s, process %d", s.Holder.Host, s.Holder.PID)
 	}
-	t.add("holder", holder)
-	t.add("instances", s.InstancesText())
-	t.add("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, premature %d", s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized, s.Counts.Premature))
+	t.fact("holder", holder)
+	t.fact("instances", s.InstancesText())
+	t.fact("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, premature %d", s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized, s.Counts.Premature))
 	if l := s.Last; l != nil {
-		t.add("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))
+		t.fact("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))
 	}
 	for _, b := range s.Blocks {
-		t.add("refused", safeText(b.Why()))
+		t.fact("refused", b.Why())
 	}
-	if s.Warning != "" {
-		t.add("warning", safeText(s.Warning))
-	}
+	t.fact("warning", s.Warning)
 	if cause := s.Cause(); cause != "" {
-		t.add("cause", safeText(cause))
+		t.fact("cause", cause)
 		for _, e := range s.Verdict.Evidence {
-			t.add("evidence", safeText(e))
+			t.fact("evidence", e)
 		}
 	}
-	return t.write(r.env.Out)
+	return t
 }
 
 // left says how much of a token's life is left.
@@ -114,24 +107,15 @@ func moment(t time.Time) string {
 }
 
 // watchSession tells changes until ctx ends, which is its orderly end.
-func (r *root) watchSession(ctx context.Context, a *app.App) error {
-	if err := api.Need(ctx, "session status", api.MayRead); err != nil {
-		return err
-	}
+func (r *root) watchSession(ctx context.Context, a *app.App, out one[session.StatusJSON]) error {
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
-		var err error
-		if r.output == "table" {
-			line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State, s.Generation,
-				seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), draw.Plural(s.Instances, "instance", "instances"))
-			if s.Warning != "" {
-				line += "; " + s.Warning
-			}
-			_, err = fmt.Fprintln(r.env.Out, safeText(line))
-		} else {
-			err = r.printLine(s)
+		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State, s.Generation,
+			seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), draw.Plural(s.Instances, "instance", "instances"))
+		if s.Warning != "" {
+			line += "; " + s.Warning
 		}
-		if err != nil {
+		if err := out.each(s.JSON(), line); err != nil {
 			return err
 		}
 	}
@@ -227,7 +211,7 @@ func (r *root) sessionReset() *cobra.Command {
 
 // sessionAct is one of the three acts on the session.
 func (r *root) sessionAct(method, path, sentence string, do func(*app.App, context.Context) error) *cobra.Command {
-	return &cobra.Command{RunE: r.asks(func(ctx context.Context, a *app.App, _ []string) (asked, error) {
+	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) (asked, error) {
 		account := session.MaskAccount(a.Session.Key().Account)
 		facts, method, path, sentence := [][2]string{{"context", a.Context.Name}, {"account", account}}, method, path, sentence
 		if strings.HasPrefix(path, "/v2/auth/refresh/") {
@@ -243,59 +227,50 @@ func (r *root) sessionAct(method, path, sentence string, do func(*app.App, conte
 			if err := do(a, ctx); err != nil {
 				return err
 			}
-			if r.output == "table" {
-				r.say("%s", sentence)
-				return nil
-			}
 			s, err := a.SessionStatus(ctx)
-			if err != nil {
+			if err != nil && r.output != "table" {
 				return err
 			}
-			return r.printJSON(s)
+			return out.told(s.JSON(), "%s", sentence)
 		}}, nil
-	})}
+	})
 }
 
 // drySession prints what would be sent; forgetting a session sends nothing.
 func (r *root) drySession(method, path, account string) error {
-	out := map[string]any{"method": nil, "path": nil, "body": nil}
-	if method != "" {
-		out["method"], out["path"] = method, path
+	if method == "" {
+		return r.dry.json(dryJSON{})
 	}
+	out := dryJSON{Method: &method, Path: &path}
 	if method == "POST" {
-		out["body"] = map[string]string{"login": account, "password": "••••"}
+		out.Body = map[string]string{"login": account, "password": "••••"}
 	}
-	return r.printJSON(out)
+	return r.dry.json(out)
 }
 
 func (r *root) sessionKeep() *cobra.Command {
-	return &cobra.Command{Use: "keep", Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit 0).\n" +
+	return &cobra.Command{Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit 0).\n" +
 		"One keeper per account is enough; several agree among themselves.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			if err := api.Need(ctx, "session keep", api.MaySession); err != nil {
-				return err
-			}
 			r.say("Keeping the session of %s alive; ctrl+c ends it.", a.Context.Name)
 			return app.SessionError(a.Session.Keep(ctx))
 		})}
 }
 
 func (r *root) limits() *cobra.Command {
-	return lists(&cobra.Command{Use: "limits", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out listOf[limit.Usage]) error {
 		use, err := a.Usage(ctx)
 		if err != nil {
 			return err
 		}
-		t := &table{head: []string{"CLASS", "PER MINUTE", "USED", "ROOM", "NEXT SLOT", "THROTTLED", "WAITING"},
-			right: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true}}
-		for _, u := range use {
+		err = out.print(use, use, rows("CLASS|PER MINUTE|USED|ROOM|NEXT SLOT|THROTTLED|WAITING", use, func(u limit.Usage) []any {
 			next := "now"
 			if u.NextSlot > 0 {
 				next = fmt.Sprintf("%.1f s", u.NextSlot)
 			}
-			t.add(string(u.Class), strconv.Itoa(u.Recommended), strconv.Itoa(u.Used), strconv.Itoa(u.Room), next, strconv.Itoa(u.Throttled), strconv.Itoa(u.Waiting))
-		}
-		if err := r.list(t, use, toAny(use)); err != nil || r.output != "table" {
+			return []any{string(u.Class), u.Recommended, u.Used, u.Room, aligned(next), u.Throttled, u.Waiting}
+		}))
+		if err != nil || r.output != "table" {
 			return err
 		}
 		for _, u := range use {
@@ -304,5 +279,5 @@ func (r *root) limits() *cobra.Command {
 			}
 		}
 		return nil
-	})})
+	})
 }

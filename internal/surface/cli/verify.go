@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,14 +13,20 @@ import (
 	"opdeck/internal/host/release"
 )
 
+// releaseJSON is a file that belongs to a release.
+type releaseJSON struct {
+	Name     string `json:"name"`
+	Release  string `json:"release"`
+	SHA256   string `json:"sha256"`
+	SignedBy string `json:"signed_by"`
+}
+
 // verifyRelease checks that a file is one of a release that the release key has
 // signed. It exits with 5 when it is not, and with 2 when there is nothing to
 // check it against.
-func (r *root) verifyRelease(file, sums, pub string) error {
+func (r *root) verifyRelease(file, sums, pub string, out one[releaseJSON]) error {
 	const op = "verify"
-	if sums == "" {
-		sums = filepath.Join(filepath.Dir(file), release.FileName)
-	}
+	sums = cmp.Or(sums, filepath.Join(filepath.Dir(file), release.FileName))
 	pub, err := r.releaseKey(pub)
 	if err != nil {
 		return err
@@ -51,11 +58,7 @@ func (r *root) verifyRelease(file, sums, pub string) error {
 		return &api.Error{Op: op, Kind: api.Refused, Public: fmt.Sprintf("The file is not one of release %s: no file of it has the SHA-256 sum %x.", list.Version, sum),
 			Hint: "Do not run it. Download it again and check once more."}
 	}
-	if r.output == "json" {
-		return r.printJSON(map[string]string{"release": list.Version, "name": found.Name, "sha256": fmt.Sprintf("%x", sum), "signed_by": key})
-	}
-	_, err = fmt.Fprintln(r.env.Out, oneLine(fmt.Sprintf("%s of release %s, signed by %s", found.Name, list.Version, key)))
-	return err
+	return out.data(releaseJSON{found.Name, list.Version, fmt.Sprintf("%x", sum), key}, fmt.Sprintf("%s of release %s, signed by %s", found.Name, list.Version, key))
 }
 
 // releaseKey returns the public key to check with: the flag's, a file's that the
