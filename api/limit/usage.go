@@ -62,6 +62,15 @@ func (b *Budgets) Usage(ctx context.Context) ([]Usage, error) {
 	return out, nil
 }
 
+// ClassUsage is Usage of one class.
+func (b *Budgets) ClassUsage(ctx context.Context, c Class) (Usage, error) {
+	state, err := b.store.State(ctx, b.key)
+	if err != nil {
+		return Usage{}, err
+	}
+	return Summarise(c, b.Rule(c), state[c]), nil
+}
+
 // Summarise turns what a store knows of a class into a line for people.
 func Summarise(c Class, rule Rule, st State) Usage {
 	u := Usage{Class: c, Recommended: rule.N, Reserve: rule.Reserve, Window: rule.Window, Throttled: len(st.Throttled), Blocked: st.NotBefore}

@@ -28,6 +28,7 @@ type Status struct {
 	Counts       Counts
 	Last         *Last
 	Warning      string
+	Borrowers    []Borrower // scripts that use the session; set by the caller
 
 	// What the screens show beyond the command's JSON.
 	Phase       Phase
@@ -305,6 +306,7 @@ type StatusJSON struct {
 	Last         *LastJSON    `json:"last"`
 	Warning      string       `json:"warning"`
 	Cause        *CauseJSON   `json:"cause"` // null: nothing is known to have gone wrong
+	Borrowers    []Borrower   `json:"borrowers"`
 }
 
 // HolderJSON is the process that rotates.
@@ -325,7 +327,7 @@ type LastJSON struct {
 func (s Status) JSON() StatusJSON {
 	out := StatusJSON{
 		s.Context, s.BaseURL, s.Account, s.State, s.Generation, s.Access.json(), s.Refresh.json(), stamp(s.NextRotation),
-		nil, s.Instances, s.Counts, nil, s.Warning, s.Verdict.json(),
+		nil, s.Instances, s.Counts, nil, s.Warning, s.Verdict.json(), append([]Borrower{}, s.Borrowers...),
 	}
 	if s.Holder != nil {
 		out.Holder = &HolderJSON{s.Holder.Host, s.Holder.PID}

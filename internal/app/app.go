@@ -230,7 +230,8 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	if err := a.openSession(ctx, opt, auth); err != nil {
 		return err
 	}
-	a.service, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(a.Config.Limits.MaxWait.D())}, Gate: a.Gate,
+	maxWait := a.Config.Limits.MaxWait.D()
+	a.service, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {

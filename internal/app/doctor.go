@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -62,7 +63,7 @@ type doctor struct {
 // open one.
 func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell func(Finding)) bool {
 	d := &doctor{opt: opt.filled(), tell: tell}
-	last := []string{"session", "budget", "audit", "feed"}
+	last := []string{"session", "budget", "lend", "audit", "feed"}
 	if depth == Deep {
 		last = append(last, deepNames...)
 	}
@@ -95,6 +96,7 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell fun
 	d.store(ctx, a)
 	live := d.session(ctx, a, depth != Shallow && reached)
 	d.budget(ctx, a)
+	d.lend(ctx, a)
 	d.audit(ctx, a)
 	d.feed(ctx, a)
 	if depth == Deep {
@@ -200,7 +202,7 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	case s.State == "doubtful":
 		d.add("session", Warned, text, "The next call resolves it.")
 	case s.Warning != "":
-		d.add("session", Warned, text+"; "+s.Warning, "See opdeck session status.")
+		d.add("session", Warned, text+"; "+s.Warning, strings.TrimSpace(remedy.Command(Advice(s))+" See opdeck session status."))
 	case s.State == "none":
 		d.add("session", Healthy, "none yet for "+s.Account+"; the first call logs in", "")
 	case s.Access.Remaining <= 0 && s.State == "live":

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/session"
+	"opdeck/internal/act/remedy"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -24,8 +26,12 @@ func (s *Screen) Content() ui.Content {
 	}
 	now := s.env.Now()
 	lines := append(s.state(now), "", s.life("Access", s.st.Access, now), s.life("Refresh", s.st.Refresh, now))
+	sections := ui.Sections(s.facts(now))
+	if len(s.st.Borrowers) > 0 {
+		sections = append(sections, ui.Section{Title: "Borrowers", Lines: s.borrowers(now)})
+	}
 	return ui.Content{Lines: append(lines, s.verdict()...), Doing: s.Doing,
-		Sections: append(ui.Sections(s.facts(now)), ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
+		Sections: append(sections, ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
 }
 
 func (s *Screen) state(now time.Time) []string {
@@ -134,7 +140,31 @@ func (s *Screen) verdict() []string {
 		}
 	}
 	if len(out) > 0 {
+		if s.st.Verdict.Culprit == session.ForeignClient {
+			for _, l := range draw.Wrap(lendInstead, max(s.W, 1)) {
+				out = append(out, th.Info.Render(l))
+			}
+		}
 		out = append([]string{""}, out...)
+	}
+	return out
+}
+
+// lendInstead is what can be done about a script that logs in by itself.
+var lendInstead = remedy.Screen(&api.Error{Remedy: api.Remedy{Kind: api.LendSession}})
+
+// borrowers are the scripts that use the session.
+func (s *Screen) borrowers(now time.Time) []string {
+	th := s.env.Theme
+	var out []string
+	for _, b := range s.st.Borrowers[:min(len(s.st.Borrowers), 12)] {
+		ago, _ := draw.Ago(b.Last, now)
+		line := fmt.Sprintf("%s  %3d a minute  %d calls, %d waited, %d refused", draw.Fit(b.Name, 18), b.LastMinute, b.Calls, b.Waits, b.Refused)
+		seen := "last " + ago
+		if !b.Running {
+			seen = "ended"
+		}
+		out = append(out, draw.Cut(line, max(s.W-14, 1))+"  "+th.Dim.Render(seen))
 	}
 	return out
 }

@@ -59,6 +59,7 @@ func hostile() session.Status {
 	st.Verdict = session.Verdict{Sentence: "somebody" + apitest.Hostile, Evidence: []string{"e" + apitest.Hostile}}
 	bad := session.Owner{Host: "h" + apitest.Hostile, User: "u" + apitest.Hostile, Version: "v" + apitest.Hostile, PID: 1}
 	st.By, st.Holder, st.Seen = bad, &bad, []session.Instance{{Owner: bad}}
+	st.Borrowers = []session.Borrower{{Name: "b" + apitest.Hostile, Last: start, Running: true}}
 	for i := range st.History {
 		st.History[i].Owner, st.History[i].Detail, st.History[i].Reason = bad, "d"+apitest.Hostile, "r"+apitest.Hostile
 		st.History[i].Kind = session.EventKind("k" + apitest.Hostile)
@@ -104,6 +105,11 @@ func TestScreens(t *testing.T) {
 		"blocked": {f: &fake{st: state("blocked", func(s *session.Status) {
 			s.Warning = "A two-factor code is demanded for this machine account. Switch two-factor authentication off, then reset the session with X."
 			s.LoginWait, s.Access, s.Refresh = 42*time.Second, session.Lifetime{}, session.Lifetime{}
+		})}},
+		"lent": {f: &fake{st: state("live", func(s *session.Status) {
+			s.Verdict = session.Verdict{Culprit: session.ForeignClient, Sentence: "another client logged in at about 11:57 and replaced our pair"}
+			s.Borrowers = []session.Borrower{{Name: "nightly", Role: "viewer", Priority: "background", LastMinute: 7, Calls: 1204, Waits: 31, Waited: 80.5, Refused: 2, Last: start.Add(-20 * time.Second), Running: true},
+				{Name: "report", Role: "analyst", Priority: "background", Calls: 3, Last: start.Add(-3 * time.Hour)}}
 		})}},
 		"error":    {f: &fake{err: &api.Error{Kind: api.Unavailable, Public: "The store does not answer.", Hint: "opdeck doctor looks at it."}}},
 		"hostile":  {f: &fake{st: hostile()}},

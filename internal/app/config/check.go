@@ -105,6 +105,7 @@ func (c *Config) checkGeneral(k *checker) {
 		k.add("must be at least 1", "ssh", "max_sessions")
 	}
 	c.checkListeners(k)
+	c.checkLend(k)
 	c.checkAudit(k)
 }
 
@@ -200,9 +201,12 @@ func (k *checker) listen(addr string, path ...string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
+// contextLetters are those of a name of a context or borrower.
+const contextLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
 func (x Context) check(k *checker, name string) {
 	at := func(key string) []string { return []string{"contexts", name, key} }
-	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
+	if name == "" || strings.Trim(name, contextLetters) != "" {
 		k.add("a context's name is letters, digits, dot, dash and underscore", "contexts", name)
 	}
 	k.oneOf(string(x.Kind), []string{string(Test), string(Production)}, at("kind")...)

@@ -39,7 +39,7 @@ func (r *root) approvalList() *cobra.Command {
 				by = q.Decider.Name
 			}
 			return []any{q.ID, string(q.State), string(q.Act.Kind), q.Act.ID, q.Act.Item, q.Requester.Name, moment(q.Expires), by, q.Act.Summary}
-		}))
+		}).none("There is no such request. A write makes one where the context has approval = \"second_person\"."))
 	})
 	cmd.Flags().StringSliceVar(&state, "state", nil, "only these: open, approved, denied, lapsed, spent, void")
 	return cmd
@@ -60,7 +60,7 @@ func (r *root) approvalShow() *cobra.Command {
 }
 
 func requestCard(q approval.Request) *table {
-	t := card()
+	t := newCard()
 	t.fact("id", q.ID)
 	t.fact("state", string(q.State))
 	t.fact("act", string(q.Act.Kind))

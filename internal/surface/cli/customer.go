@@ -49,7 +49,7 @@ func (r *root) customerGet() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := card()
+		t := newCard()
 		t.add("name", c.FullName().Line(100))
 		t.add("type", c.Type.Line(30))
 		t.add("status", c.Status.Line(30))

@@ -34,7 +34,7 @@ func (r *root) documentList() *cobra.Command {
 			return err
 		}
 		docs := append([]api.Document{}, op.Documents...)
-		return out.print(documentsJSON{docs, string(op.OPID)}, docs, documentTable(docs))
+		return out.print(documentsJSON{docs, string(op.OPID)}, docs, documentTable(docs).none("The operation has no documents; opdeck document attach "+args[0]+" DOCID adds one."))
 	})
 }
 
@@ -279,7 +279,7 @@ func listJobs(ctx context.Context, a *app.App, out listOf[replace.Job]) error {
 	}
 	err = out.print(jobs, jobs, rows("JOB|OPERATION|OLD DOCUMENT|NEW FILE|STEP|PROBLEM", jobs, func(j replace.Job) []any {
 		return []any{j.ID, j.OPID, j.OldGUID, j.FileName, string(j.Step), j.Problem}
-	}))
+	}).none("No replacement is unfinished."))
 	if err == nil && len(jobs) > 0 && out.r.output == "table" {
 		out.r.say("opdeck document resume JOB goes on with one.")
 	}

@@ -66,7 +66,7 @@ func (r *root) rejectedList(ctx context.Context, a *app.App, limit int, out list
 	}
 	return out.print(items, items, rows("KEY|AT|CONTEXT|FROM|ANSWER|REASON|BYTES|WHAT TO DO", items, func(x rejectedJSON) []any {
 		return []any{x.Key, x.At, x.Context, x.Source, x.Answer, x.Reason, x.Size, x.Detail}
-	}))
+	}).none("Every delivery so far was accepted."))
 }
 
 // rejectedCard prints one delivery that was not accepted.
@@ -75,7 +75,7 @@ func (r *root) rejectedCard(ctx context.Context, a *app.App, id int64, out one[r
 	if err != nil {
 		return inboxError(err)
 	}
-	t := card()
+	t := newCard()
 	t.fact("key", x.Key())
 	t.fact("context", a.Context.Name)
 	t.fact("at", moment(x.At)+" from "+string(x.Source))

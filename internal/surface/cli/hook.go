@@ -39,7 +39,7 @@ func (r *root) hookGet() *cobra.Command {
 }
 
 func hookCard(h api.HookSettings) *table {
-	t := card()
+	t := newCard()
 	t.add("enabled", h.Enabled)
 	t.add("url", h.HookURL)
 	t.add("secret", h.JWTSecret.String())

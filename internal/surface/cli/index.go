@@ -39,7 +39,7 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 		ago, _ := draw.Ago(t, now)
 		return moment(t) + ", " + ago
 	}
-	t := card()
+	t := newCard()
 	if !s.Enabled {
 		t.fact("index", "switched off ([index] enabled)")
 	}

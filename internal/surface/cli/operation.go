@@ -89,7 +89,7 @@ func (r *root) getMany(ctx context.Context, a *app.App, args []string, out one[a
 
 // operationCard is every field of an operation, exactly.
 func operationCard(op api.Operation, phase api.Phase) *table {
-	t := card()
+	t := newCard()
 	for _, f := range field.Operations.All() {
 		switch f.Name {
 		case "status":
@@ -142,7 +142,8 @@ func cell[T any](f field.Field[T], record T, max int) string {
 
 // fieldTable is a table of records with these fields of their catalogue.
 func fieldTable[T any](c *field.Catalogue[T], records []T, names ...string) *table {
-	t := &table{right: map[int]bool{}, rows: make([][]string, len(records))}
+	t := tabled("")
+	t.head, t.rows = nil, make([][]string, len(records))
 	for i, name := range names {
 		f := c.Get(name)
 		t.head = append(t.head, strings.ToUpper(name))

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"opdeck/api/untrusted"
 	"opdeck/internal/host/csvcell"
 	"opdeck/ui/draw"
@@ -71,15 +69,16 @@ type table struct {
 	head  []string
 	right map[int]bool // columns of numbers
 	rows  [][]string
+	empty string // what is said instead of no rows
 }
 
 // tabled is a table with these headings, which | separates.
 func tabled(head string) *table {
-	return &table{head: strings.Split(head, "|"), right: map[int]bool{}}
+	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, empty: "Nothing to list."}
 }
 
-// card is a table about one thing.
-func card() *table { return tabled("FIELD|VALUE") }
+// newCard is a table about one thing.
+func newCard() *table { return tabled("FIELD|VALUE") }
 
 // rows is a table with one row an item.
 func rows[T any](head string, items []T, row func(T) []any) *table {
@@ -130,29 +129,34 @@ func (t *table) fact(label string, value any) {
 	}
 }
 
+// none says sentence where there are no rows.
+func (t *table) none(sentence string) *table {
+	t.empty = sentence
+	return t
+}
+
 // write prints aligned columns; the last one is not padded. Cells must be safe.
 func (t *table) write(w io.Writer) error {
+	all := append([][]string{t.head}, t.rows...)
 	width := make([]int, len(t.head))
-	for _, row := range append([][]string{t.head}, t.rows...) {
+	for _, row := range all {
 		for i, c := range row {
-			width[i] = max(width[i], ansi.StringWidth(c))
+			width[i] = max(width[i], draw.Width(c))
 		}
 	}
 	var b strings.Builder
-	for _, row := range append([][]string{t.head}, t.rows...) {
+	for _, row := range all {
 		for i, c := range row {
-			gap := strings.Repeat(" ", width[i]-ansi.StringWidth(c))
 			switch {
 			case t.right[i]:
-				b.WriteString(gap + c)
-			case i == len(row)-1:
-				b.WriteString(c)
-			default:
-				b.WriteString(c + gap)
+				c = draw.PadLeft(c, width[i])
+			case i < len(row)-1:
+				c = draw.Pad(c, width[i])
 			}
-			if i < len(row)-1 {
+			if i > 0 {
 				b.WriteString("  ")
 			}
+			b.WriteString(c)
 		}
 		b.WriteString("\n")
 	}

@@ -70,7 +70,8 @@ func Run(ctx context.Context, env Env) int {
 	if errors.Is(err, syscall.EPIPE) { // the reader has left (| head): it has what it wanted
 		return 0
 	}
-	if ctx.Err() != nil && api.KindOf(err) != api.UnknownOutcome {
+	var code exitError // a command's own, which outlives an interrupt
+	if ctx.Err() != nil && api.KindOf(err) != api.UnknownOutcome && !errors.As(err, &code) {
 		err = &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
 	}
 	r.printError(err)

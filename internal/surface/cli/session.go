@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api/limit"
 	"opdeck/api/session"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/ui/draw"
 )
@@ -18,6 +19,7 @@ import (
 var sessionCommands = commands{
 	"session.status": (*root).sessionStatus, "session.keep": (*root).sessionKeep, "session.refresh": (*root).sessionRefresh,
 	"session.login": (*root).sessionLogin, "session.reset": (*root).sessionReset,
+	"session.proxy": (*root).sessionProxy, "session.exec": (*root).sessionExec,
 }
 
 func (r *root) sessionStatus() *cobra.Command {
@@ -35,6 +37,9 @@ func (r *root) sessionStatus() *cobra.Command {
 		s, err := a.SessionStatus(ctx)
 		if err != nil {
 			return err
+		}
+		if s.State == string(session.None) && r.output == "table" {
+			defer r.say("The next call logs in by itself, and so does opdeck session login.")
 		}
 		return out.card(s.JSON(), sessionCard(s))
 	})
@@ -56,7 +61,7 @@ func (r *root) sessionStatus() *cobra.Command {
 }
 
 func sessionCard(s session.Status) *table {
-	t := card()
+	t := newCard()
 	t.fact("context", s.Context)
 	t.fact("service", s.BaseURL)
 	t.fact("account", s.Account)
@@ -84,6 +89,10 @@ func sessionCard(s session.Status) *table {
 		for _, e := range s.Verdict.Evidence {
 			t.fact("evidence", e)
 		}
+		t.fact("advice", remedy.Command(app.Advice(s)))
+	}
+	for _, b := range s.Borrowers {
+		t.fact("borrower", b.Name+": "+b.Text())
 	}
 	return t
 }
@@ -110,6 +119,7 @@ func moment(t time.Time) string {
 func (r *root) watchSession(ctx context.Context, a *app.App, out one[session.StatusJSON]) error {
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
+		s.Borrowers, _ = a.Borrowers(ctx) // a store that is away is told by the state
 		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State, s.Generation,
 			seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), draw.Plural(s.Instances, "instance", "instances"))
 		if s.Warning != "" {
