@@ -5,16 +5,23 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
 var morning = time.Date(2027, 3, 9, 9, 0, 0, 0, time.UTC)
 
-// alive opens a living service whose clock stands at *now.
-func alive(t *testing.T, path string, now *time.Time) *Service {
+// clock stands still between two steps; deliveries read it too.
+type clock struct{ passed atomic.Int64 } // nanoseconds since morning
+
+func (c *clock) now() time.Time       { return morning.Add(time.Duration(c.passed.Load())) }
+func (c *clock) step(d time.Duration) { c.passed.Add(int64(d)) }
+
+// alive opens a living service.
+func alive(t *testing.T, path string, c *clock) *Service {
 	t.Helper()
-	s, err := Open(t.Context(), Options{Path: path, Living: true, Now: func() time.Time { return *now }})
+	s, err := Open(t.Context(), Options{Path: path, Living: true, Now: c.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +53,9 @@ func all(t *testing.T, s *Service) (list []seen) {
 // future; when the file is opened later there is a today again.
 func TestLivingDates(t *testing.T) {
 	t.Parallel()
-	now, path := morning, filepath.Join(t.TempDir(), "sandbox.db")
-	s := alive(t, path, &now)
+	c, path := &clock{}, filepath.Join(t.TempDir(), "sandbox.db")
+	s := alive(t, path, c)
+	now := c.now()
 	ops := all(t, s)
 	if n := len(ops); n != DefaultOperations || now.Sub(ops[0].CreatedAt) > time.Hour {
 		t.Errorf("%d operations, the newest of %s", n, ops[0].CreatedAt)
@@ -71,8 +79,9 @@ func TestLivingDates(t *testing.T) {
 	}
 
 	for _, gone := range []time.Duration{time.Minute, 48 * time.Hour, 400 * 24 * time.Hour} {
-		now = now.Add(gone)
-		s = alive(t, path, &now)
+		c.step(gone)
+		now = c.now()
+		s = alive(t, path, c)
 		later := all(t, s)
 		if grown := len(later) - len(ops); grown > caughtUp || (grown > 0) != (gone > time.Hour) {
 			t.Errorf("%s later there are %d more operations", gone, grown)
@@ -91,8 +100,8 @@ func TestLivingDates(t *testing.T) {
 // arrives at the receiver of this process, without a port.
 func TestBeats(t *testing.T) {
 	t.Parallel()
-	now := morning
-	s := alive(t, "", &now)
+	c := &clock{}
+	s := alive(t, "", c)
 	defer s.Close()
 	events := make(chan string, 100)
 	s.Receive(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +122,7 @@ func TestBeats(t *testing.T) {
 		before[o.Opid] = o
 	}
 	for range 8 {
-		now = now.Add(heartbeat)
+		c.step(heartbeat)
 		if err := s.beat(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -141,8 +150,8 @@ func TestBeats(t *testing.T) {
 // comes to rest.
 func TestBeatsStayBounded(t *testing.T) {
 	t.Parallel()
-	now := morning
-	s := alive(t, "", &now)
+	c := &clock{}
+	s := alive(t, "", c)
 	defer s.Close()
 	_, err := s.db.ExecContext(t.Context(), `INSERT INTO counter(name, value) VALUES('inserted', ?); UPDATE operation SET status = 3`, mostBorn)
 	if err != nil {
@@ -173,8 +182,7 @@ func TestLivingKeepsHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = s.Close()
-	now := morning
-	s = alive(t, path, &now)
+	s = alive(t, path, &clock{})
 	defer s.Close()
 	if st, err := loadSettings(t.Context(), s.ro); err != nil || st.Hook.URL != "http://127.0.0.1:1/mine" {
 		t.Errorf("%v %v", st.Hook, err)

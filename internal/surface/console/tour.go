@@ -41,6 +41,7 @@ type task struct {
 	done      func(*tourSights, ui.Sight) bool
 	button    string // offered by :tour; empty: none
 	press     func(*tour) tea.Cmd
+	undo      func(*tour) tea.Cmd // of the button, when the task is left undone; nil: there is nothing to undo
 }
 
 func newTour(ctx context.Context, a *app.App, who api.Actor) *tour {
@@ -60,12 +61,16 @@ func newTour(ctx context.Context, a *app.App, who api.Actor) *tour {
 var tasks = []task{
 	{name: "Open an operation", how: "down and up move, enter opens what is under the cursor; esc comes back.",
 		done: func(_ *tourSights, s ui.Sight) bool { return s.Screen.Place().Kind == ui.KindOperation }},
-	{name: "Filter the list", how: "1 goes to Operations. /, then type status:PENDING and enter; the rows follow while you type, and esc clears the filter again.",
+	{name: "Filter the list",
+		how: "1 goes to Operations. /, then type status:PENDING and enter; the rows " +
+			"follow while you type, and esc clears the filter again.",
 		done: func(_ *tourSights, s ui.Sight) bool {
 			list, is := s.Screen.(*operations.Screen)
 			return is && !list.Editing() && !list.Filter.Empty()
 		}},
-	{name: "Remove a document and put it back", how: "On a PENDING row d shows its documents. x removes one that is not locked; the question starts on No, y answers it. z puts it back.",
+	{name: "Remove a document and put it back",
+		how: "On a PENDING row d shows its documents. x removes one that is not locked; the " +
+			"question starts on No, y answers it. z puts it back.",
 		done: func(seen *tourSights, s ui.Sight) bool {
 			switch written(s.News) {
 			case "remove document":
@@ -75,21 +80,29 @@ var tasks = []task{
 			}
 			return false
 		}},
-	{name: "Take a customer on", how: "4 opens the customer of this operation. S asks for a share token and names those that work here: type demo-corporate-ok-1 or its like, enter, y.",
+	{name: "Take a customer on",
+		how: "4 opens the customer of this operation. S asks for a share token and names those that " +
+			"work here: type demo-corporate-ok-1 or its like, enter, y.",
 		done: func(_ *tourSights, s ui.Sight) bool { return written(s.News) == "share" }},
-	{name: "Who killed my session?", how: ":tour has the button: it lets somebody else log in, which ends our pair. 1 and r make a call that meets the dead token; 6 tells who it was.",
+	{name: "Who killed my session?",
+		how: ":tour has the button: it lets somebody else log in, which ends our pair. 1 and r " +
+			"make a call that meets the dead token; 6 tells who it was.",
 		button: "let somebody else log in to this account", press: (*tour).foreignLogin,
 		done: func(seen *tourSights, s ui.Sight) bool {
 			v := seen.session
 			return seen.pressed && v.Counts.Premature > seen.early && v.Verdict.Culprit == session.ForeignClient && s.Screen.Place().Kind == ui.KindSession
 		}},
-	{name: "Totals", how: "1, then T: exact totals by currency of what the filter shows. T again groups them by status, by type and so on.",
+	{name: "Totals",
+		how: "1, then T: exact totals by currency of what the filter shows. T " +
+			"again groups them by status, by type and so on.",
 		done: func(_ *tourSights, s ui.Sight) bool {
 			list, is := s.Screen.(*operations.Screen)
 			return is && len(list.Content().Sections) > 0
 		}},
-	{name: "A lost answer", how: ":tour has the button: the next removal is done, its answer lost. Then d, x and y: opdeck sends nothing twice, it looks what became of it.",
-		button: "lose the answer to the next removal", press: (*tour).loseAnswer,
+	{name: "A lost answer",
+		how: ":tour has the button: the next removal is done, its answer lost. Then d, x and y: " +
+			"opdeck sends nothing twice, it looks what became of it.",
+		button: "lose the answer to the next removal", press: (*tour).loseAnswer, undo: (*tour).answerAgain,
 		done: func(seen *tourSights, s ui.Sight) bool {
 			c, is := s.News.(ui.CallFacts)
 			switch {
@@ -127,7 +140,8 @@ func (t *tour) Says() (heading, how string) {
 	case k != nil:
 		return fmt.Sprintf("Tour %d of %d: %s", t.at, len(tasks), k.name), k.how
 	case t.at > len(tasks):
-		return fmt.Sprintf("Tour: all %d tasks are done", len(tasks)), ":tour closes these lines. ? lists the keys of each screen; opdeck config init connects a real service."
+		return fmt.Sprintf("Tour: all %d tasks are done", len(tasks)),
+			":tour closes these lines. ? lists the keys of each screen; opdeck config init connects a real service."
 	}
 	return "", ""
 }
@@ -174,6 +188,10 @@ func (t *tour) choose(offers ...string) ui.Action {
 
 func (t *tour) pick(what string) tea.Cmd {
 	k := t.task()
+	var undo tea.Cmd
+	if k != nil && k.undo != nil && t.seen.pressed && !t.seen.lost {
+		undo = k.undo(t)
+	}
 	switch {
 	case what == "Begin the tour":
 		t.begin(1)
@@ -185,7 +203,7 @@ func (t *tour) pick(what string) tea.Cmd {
 	default:
 		t.begin(0)
 	}
-	return nil
+	return undo
 }
 
 // foreignLogin is what another client of the account does.
@@ -201,15 +219,22 @@ func (t *tour) foreignLogin() tea.Cmd {
 
 // loseAnswer makes the service do the next removal and answer nothing.
 func (t *tour) loseAnswer() tea.Cmd {
+	return t.faults("drop=remove#1", "The answer to the next removal will be lost.")
+}
+
+// answerAgain takes that back.
+func (t *tour) answerAgain() tea.Cmd { return t.faults("", "The service answers every removal again.") }
+
+func (t *tour) faults(spec, said string) tea.Cmd {
 	service, ctx := t.service, t.root
 	return func() tea.Msg {
-		faults, err := sandbox.ParseFaults("drop=remove#1")
+		faults, err := sandbox.ParseFaults(spec)
 		if err == nil {
 			err = service.SetFaults(ctx, faults)
 		}
 		if err != nil {
-			return ui.Toast{Level: ui.Error, Text: "The answer will come: the built-in service is busy."}
+			return ui.Toast{Level: ui.Error, Text: "The built-in service is busy, so nothing changed there."}
 		}
-		return ui.Toast{Level: ui.Info, Text: "The answer to the next removal will be lost."}
+		return ui.Toast{Level: ui.Info, Text: said}
 	}
 }

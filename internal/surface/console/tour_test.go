@@ -1,12 +1,14 @@
 package console
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/sandbox"
+	"opdeck/ui"
 	"opdeck/ui/draw"
 )
 
@@ -21,6 +23,30 @@ func TestTourFits(t *testing.T) {
 	}
 	if ways.begin(0); ways.task() != nil {
 		t.Error("a tour that ended has a task")
+	}
+}
+
+// TestTourTakesBack: who leaves the task of the lost answer leaves a service that
+// answers.
+func TestTourTakesBack(t *testing.T) {
+	service, err := sandbox.Open(t.Context(), sandbox.Options{Operations: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer service.Close()
+	way := &tour{service: service, root: t.Context()}
+	way.begin(slices.IndexFunc(tasks, func(k task) bool { return k.undo != nil }) + 1)
+	for _, pick := range []string{"Button: " + way.task().button, "Skip this task"} {
+		cmd := way.pick(pick)
+		if cmd == nil {
+			t.Fatalf("%s does nothing", pick)
+		}
+		if said, ok := cmd().(ui.Toast); !ok || said.Level != ui.Info {
+			t.Errorf("%s: %+v", pick, said)
+		}
+	}
+	if way.pick("End the tour") != nil || way.at != 0 {
+		t.Error("the tour did not end")
 	}
 }
 
