@@ -83,7 +83,7 @@ func Unknown(raw json.RawMessage, known any) []Field {
 }
 
 // leaves are read by themselves, whatever comes.
-var leaves = []reflect.Type{reflect.TypeFor[Time](), reflect.TypeFor[Number](), reflect.TypeFor[json.RawMessage]()}
+var leaves = []reflect.Type{reflect.TypeFor[Time](), reflect.TypeFor[Number](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[Requisites]()}
 
 func unknown(raw json.RawMessage, t reflect.Type, path string, out *[]Field) {
 	for t != nil && t.Kind() == reflect.Pointer {
