@@ -121,7 +121,7 @@ func (p Counterparty) Name() untrusted.Text {
 	return p.Profile.Name + " " + p.Profile.Lastname
 }
 
-// Statuses are the status words of its accounts, each once, in their order.
+// Statuses are the status words of its accounts, each once; those of accepted ones last.
 func (p Counterparty) Statuses() []untrusted.Text {
 	var out []untrusted.Text
 	for _, a := range p.Accounts {
@@ -129,6 +129,13 @@ func (p Counterparty) Statuses() []untrusted.Text {
 			out = append(out, a.Status)
 		}
 	}
+	accepted := func(s untrusted.Text) int {
+		if StandingOf(s) == StandingAccepted {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(a, b untrusted.Text) int { return cmp.Compare(accepted(a), accepted(b)) })
 	return out
 }
 

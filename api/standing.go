@@ -30,7 +30,14 @@ var standings = map[string]Standing{
 // StandingOf classifies a status word.
 func StandingOf(status untrusted.Text) Standing { return standings[strings.ToUpper(string(status))] }
 
-// Says is the standing as an end of a sentence; "" when it is not known.
+// Says explains a status that is no result, as the end of a sentence; "" for others,
+// whose words say what they mean or are not known.
 func (s Standing) Says() string {
-	return [...]string{"", "new, not looked at yet", "under way, without a result yet", "accepted", "rejected", "banned"}[s]
+	switch s {
+	case StandingNew:
+		return "not looked at yet"
+	case StandingUnderWay:
+		return "no result yet"
+	}
+	return ""
 }

@@ -21,6 +21,8 @@ func contexts(m *Map) map[string][]Key {
 		"documents":    screen(m.List, m.Item, m.Documents),
 		"compliance":   append(screen(m.Item, m.Compliance), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"customers":    append(screen(m.List, m.Item), m.Compliance.Operations),
+		"directory":    append(screen(m.List, m.Item), m.Operation.Customer),
+		"record":       append(screen(m.Item), m.Operation.Customer, m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"session":      append(screen(m.Item, m.Session), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"events":       screen(m.List, m.Item, m.Events),
 		"audit":        screen(m.List, m.Item, m.Audit),

@@ -220,6 +220,10 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case k.Operations.Columns.Match(msg):
 		s.chooser = newChooser(s.shown)
 		return nil, nil, true
+	case k.Operations.Accounts.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: "accounts"}}, nil, true
+	case k.Operations.Counterparties.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: "counterparties"}}, nil, true
 	case k.Operations.Export.Match(msg):
 		return s.unlessBusy(s.askExport), nil, true
 	case k.Global.Quit.Match(msg):

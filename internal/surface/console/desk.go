@@ -16,7 +16,9 @@ import (
 	"opdeck/ui/theme"
 	"opdeck/views/approvals"
 	"opdeck/views/audittrail"
+	"opdeck/views/balances"
 	"opdeck/views/compliance"
+	"opdeck/views/counterparties"
 	"opdeck/views/documents"
 	"opdeck/views/events"
 	"opdeck/views/history"
@@ -60,6 +62,10 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return events.New(env, d.Inbox(), d, events.Config{Listen: w.Listen, Path: w.Path, Verify: w.Verify}, p.Arg)
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), audittrail.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
+	case balances.Kind:
+		return balances.New(env, d, p.ID, p.Arg)
+	case counterparties.Kind:
+		return counterparties.New(env, d, p.ID, p.Arg)
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:
