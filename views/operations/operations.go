@@ -332,7 +332,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	if s.usualKeys == nil { // asked for with each key and each frame
 		l, o, item := k.List, k.Operations, k.Item
 		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, l.Mark, item.CopyID, k.Global.Reload,
-			l.MarkAll, o.Live, o.Export, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+			l.MarkAll, o.Live, o.Export, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
 	}
 	if now := s.keysNow(); len(now) > 0 {
 		return append(now, s.usualKeys...)
