@@ -29,6 +29,8 @@ const PlainWidth = 1000
 // Section is a part of a screen under its heading.
 type Section struct {
 	Title string
+	Hint  string // drawn behind the title, not said
+	Apart bool   // its facts are drawn below those before it, never beside them
 	Facts []widget.Pair
 	Lines []string
 }

@@ -42,3 +42,19 @@ func Failure(what string, err error) Explain {
 	}
 	return Explain{Title: title, Lines: lines, Facts: facts}
 }
+
+// Ended is how a write ended, for its screen: done, or why what did not go through.
+func Ended(what, done string, err error) Action {
+	if err != nil {
+		return Failure(what, err)
+	}
+	return Notify{Level: Success, Text: done}
+}
+
+// EndedElsewhere is how a write ended in a line, for a person who left its screen.
+func EndedElsewhere(failed, done string, err error) Notify {
+	if err != nil {
+		return Notify{Level: Error, Text: failed + ": " + untrusted.Text(api.AsError(err).Public).Line(300)}
+	}
+	return Notify{Level: Success, Text: done}
+}

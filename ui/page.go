@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -11,30 +13,118 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Page is the body of a screen that is text, in a viewer with search. A screen
-// embeds it and calls Layout at the end of its Update: View changes nothing.
-type Page struct {
-	W, H int // the size that SetSize told
-	env  *Env
-	text func() []string
-	view *widget.Viewer
+// PageScreen is what a screen adds to its Page. All methods are called from the update
+// loop; none of them may wait.
+type PageScreen interface {
+	// Answer takes every message that is no key and no answer to Env.Read or Write.
+	Answer(tea.Msg) (Action, tea.Cmd)
+	// OwnKey takes a key that is no text; false leaves it to the page.
+	OwnKey(keymap.Press) (Action, tea.Cmd, bool)
+	// Reload reads the page anew.
+	Reload() tea.Cmd
+	// Refresh brings up to date what depends on the state or on time, as keys that are
+	// off; it is called after each message.
+	Refresh()
+	// Content is what is shown: Page draws it, and the plain mode says it.
+	Content() Content
+	// Item is what the keys for an id and for JSON are about.
+	Item() Item
 }
 
-// NewPage makes a page; text makes its lines, in the update loop.
-func NewPage(env *Env, text func() []string) Page {
-	return Page{env: env, text: text, view: widget.NewViewer(env.Theme, env.Keys).Footed()}
+// Page is the body of a screen that is text, in a viewer with search: it draws the
+// screen's Content. View changes nothing.
+type Page struct {
+	W, H  int       // the size that SetSize told
+	Loads *Requests // what the page shows
+	At    time.Time // when it was read
+	Err   *api.Error
+	Doing string // "finalizing", while it is under way
+
+	env    *Env
+	screen PageScreen
+	source Source // what does not change of it
+	view   *widget.Viewer
+}
+
+// NewPage makes the page of the screen that embeds it. origin is where it reads from
+// ("store"), class the budget that a reload costs, empty for none.
+func NewPage(env *Env, screen PageScreen, origin, class string) Page {
+	return Page{env: env, screen: screen, source: Source{Origin: origin, Class: class}, Loads: env.Requests(),
+		view: widget.NewViewer(env.Theme, env.Keys).Footed()}
+}
+
+// Init implements Screen.
+func (p *Page) Init() tea.Cmd { return p.screen.Reload() }
+
+// Update implements Screen.
+func (p *Page) Update(msg tea.Msg) (Action, tea.Cmd) {
+	defer p.Layout()
+	if press, ok := msg.(keymap.Press); ok {
+		return p.key(press)
+	}
+	if a, cmd, ok := Answered(msg); ok {
+		return a, cmd
+	}
+	return p.screen.Answer(msg)
 }
 
 // Layout makes the lines anew.
 func (p *Page) Layout() {
-	p.view.SetLines(p.text())
+	p.screen.Refresh()
+	p.view.SetLines(p.Draw(p.screen.Content()))
 	p.view.SetSize(p.W, p.H)
+}
+
+// Draw lays content out: its lines, then its sections. Sections of facts that follow
+// each other stand in two columns where there is room.
+func (p *Page) Draw(c Content) []string {
+	th, out := p.env.Theme, slices.Clone(c.Lines)
+	var facts []widget.Pair
+	flush := func() {
+		if len(facts) > 0 {
+			out = append(append(out, ""), widget.Pairs(th, facts, p.W)...)
+		}
+		facts = nil
+	}
+	for _, s := range c.Sections {
+		if len(s.Lines) == 0 && s.Hint == "" && !s.Apart {
+			facts = append(append(facts, widget.Pair{Value: s.Title}), s.Facts...)
+			continue
+		}
+		flush()
+		head := th.Title.Render(s.Title)
+		if s.Hint != "" {
+			head += th.Dim.Render("  " + s.Hint)
+		}
+		out = append(append(append(out, "", head), widget.Pairs(th, s.Facts, p.W)...), s.Lines...)
+	}
+	flush()
+	return out
 }
 
 // SetSize implements Screen.
 func (p *Page) SetSize(w, h int) {
 	p.W, p.H = w, h
 	p.Layout()
+}
+
+// Refresh implements PageScreen for one that does nothing then.
+func (p *Page) Refresh() {}
+
+// Item implements PageScreen for one without an item.
+func (p *Page) Item() Item { return Item{} }
+
+// OwnKey implements PageScreen for one without keys of its own.
+func (p *Page) OwnKey(keymap.Press) (Action, tea.Cmd, bool) { return nil, nil, false }
+
+// Answer implements PageScreen for one that takes no other message.
+func (p *Page) Answer(tea.Msg) (Action, tea.Cmd) { return nil, nil }
+
+// Source implements Screen.
+func (p *Page) Source() Source {
+	src := p.source
+	src.At, src.Loading, src.Problem = p.At, p.Loads.Busy(), Problem(p.Err)
+	return src
 }
 
 // Lines draws the page; View is the same as one string.
@@ -46,16 +136,21 @@ func (p *Page) View() string { return strings.Join(p.Lines(), "\n") }
 // Editing implements Screen: keys are text while something is searched for.
 func (p *Page) Editing() bool { return p.view.Searching() }
 
-// Key takes a key: while something is typed into the search it is text, then it is
-// offered to own, and last it scrolls.
-func (p *Page) Key(k keymap.Press, own func(keymap.Press) (a Action, cmd tea.Cmd, ok bool)) (Action, tea.Cmd) {
-	g := &p.env.Keys.Global
-	if !p.view.Searching() {
+// key takes a key: while something is typed into the search it is text, then it is
+// offered to the screen, and last it scrolls.
+func (p *Page) key(k keymap.Press) (Action, tea.Cmd) {
+	if g := &p.env.Keys.Global; !p.view.Searching() {
 		if (g.Back.Match(k) || g.Quit.Match(k)) && p.view.Clear() {
 			return Handled{}, nil
 		}
-		if a, cmd, ok := own(k); ok {
+		if a, cmd, ok := p.screen.OwnKey(k); ok {
 			return a, cmd
+		}
+		if a, ok := TakeItem(p.env.Keys.Item, k, p.screen.Item); ok {
+			return a, nil
+		}
+		if g.Reload.Match(k) {
+			return nil, p.screen.Reload()
 		}
 	}
 	p.view.Update(k)
@@ -81,8 +176,20 @@ func (p *Page) PageKeys(secrets bool, own ...keymap.Key) []keymap.Key {
 // Failed is the text of a page that could not be read.
 func (p *Page) Failed(err *api.Error) []string {
 	th, g := p.env.Theme, &p.env.Keys.Global
+	if th.Linear {
+		return []string{err.Public, remedy.Plain(err)}
+	}
 	return []string{th.Bad.Render(th.Signs.Bad + " " + err.Public), th.Dim.Render(remedy.Screen(err)), "",
 		th.Dim.Render(g.Reload.Help().Key + " tries again, " + g.Back.Help().Key + " goes back.")}
+}
+
+// NotReread says that the page is that of an earlier read; nil when it is not.
+func (p *Page) NotReread() []string {
+	if p.Err == nil {
+		return nil
+	}
+	th := p.env.Theme
+	return []string{th.Warn.Render(th.Signs.Warn + " Not read again: " + p.Err.Public)}
 }
 
 // Problem is the sentence of an error for Source, "" when there is none.

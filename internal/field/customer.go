@@ -22,19 +22,20 @@ var Customers = newCatalogue(
 
 // Documents are the fields of a document that is attached to an operation.
 var Documents = newCatalogue(
-	Field[api.Document]{Name: "id", Aliases: []string{"guid"}, JSON: "guid", Kind: ID, About: "the document's identifier",
+	Field[api.Document]{Name: "id", Aliases: []string{"guid"}, JSON: "guid", Kind: ID, About: "the document's identifier, or its beginning", Example: "id:ba464e45",
 		Text: func(d api.Document) untrusted.Text { return d.GUID }},
-	Field[api.Document]{Name: "name", Aliases: []string{"file"}, JSON: "fileName", Kind: Text, About: "the file's name",
-		Text: func(d api.Document) untrusted.Text { return d.FileName }},
-	Field[api.Document]{Name: "type", JSON: "docType", Kind: Code, About: "the kind of document",
-		Text: func(d api.Document) untrusted.Text { return d.DocType }},
-	Field[api.Document]{Name: "size", JSON: "size", Kind: Count, About: "bytes", Count: func(d api.Document) int { return int(d.Size) }},
-	Field[api.Document]{Name: "description", JSON: "info", Kind: Text, About: "the description",
+	Field[api.Document]{Name: "name", Aliases: []string{"file"}, JSON: "fileName", Kind: Text, About: "a part of the file's name", Example: "name:invoice",
+		Sortable: true, Text: func(d api.Document) untrusted.Text { return d.FileName }},
+	Field[api.Document]{Name: "type", JSON: "docType", Kind: Code, About: "the kind of document", Example: "type:INVOICE",
+		Sortable: true, Text: func(d api.Document) untrusted.Text { return d.DocType }},
+	Field[api.Document]{Name: "size", JSON: "size", Kind: Count, About: "bytes", Example: "size>100000",
+		Sortable: true, Count: func(d api.Document) int { return int(d.Size) }},
+	Field[api.Document]{Name: "description", JSON: "info", Kind: Text, About: "a part of the description", Example: "description:signed",
 		Text: func(d api.Document) untrusted.Text { return d.Info }},
 	Field[api.Document]{Name: "locked", JSON: "isLock", Kind: Flag, About: "it cannot be removed",
 		Flag: func(d api.Document) bool { return d.IsLock }},
-	Field[api.Document]{Name: "created", JSON: "createAt", Kind: Time, About: "when it was uploaded",
-		Time: func(d api.Document) api.Time { return d.CreateAt }},
+	Field[api.Document]{Name: "created", JSON: "createAt", Kind: Time, About: "when it was uploaded", Example: "created>2026-01-01",
+		Sortable: true, Time: func(d api.Document) api.Time { return d.CreateAt }},
 )
 
 // PathLabel words a path of an operation's record, those of its documents included:

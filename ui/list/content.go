@@ -1,6 +1,11 @@
 package list
 
-import "opdeck/ui"
+import (
+	"strings"
+
+	"opdeck/ui"
+	"opdeck/ui/widget"
+)
 
 // Content implements ui.Contenter.
 func (l *List[T]) Content() ui.Content {
@@ -11,7 +16,25 @@ func (l *List[T]) Content() ui.Content {
 	if l.bar == nil {
 		c.Lines = l.screen.Above()
 	}
+	if l.spec.Detail != nil {
+		c.Detail = l.spec.Detail()
+	}
 	return c
+}
+
+const detailFrom = 14 // lines of the screen from which on the detail has room
+
+// Below implements Screen: it draws Spec.Detail where there is room for it.
+func (l *List[T]) Below() []string {
+	if l.spec.Detail == nil || l.h < detailFrom {
+		return nil
+	}
+	pairs := l.spec.Detail()
+	if len(pairs) == 0 {
+		return nil
+	}
+	th := l.Env.Theme
+	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(l.w, 0)))}, widget.Pairs(th, pairs, min(l.w, 99))...)
 }
 
 // Select implements ui.Selecter.
@@ -20,3 +43,6 @@ func (l *List[T]) Select(id string) bool {
 	l.refresh()
 	return ok
 }
+
+// BelowHeight is how many lines stand under the table.
+func (l *List[T]) BelowHeight() int { return len(l.below) }

@@ -16,6 +16,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -40,6 +41,10 @@ type Screen interface {
 	ReadOn() tea.Cmd
 	// Above is what stands over the table while no filter is typed.
 	Above() []string
+	// Below is what stands under the table: by default Spec.Detail.
+	Below() []string
+	// Item is what the keys for an id and for JSON are about.
+	Item() ui.Item
 	// Empty stands in the place of rows; List.NoRows words the usual cases.
 	Empty() widget.Notice
 	// HelpKeys are the keys of the list, or of the page when one is open.
@@ -62,6 +67,8 @@ type Spec[T any] struct {
 	Further string // "No event matches among those read so far."; empty: all is read
 
 	Columns func(w int) []widget.Column // in a window of w cells; nil: the screen sets them
+	Detail  func() []widget.Pair        // about the row under the cursor; nil: nothing
+	Sort    *field.Catalogue[T]         // rows that a Rows holds are sorted by its fields; nil: by none
 	Marks   bool                        // rows can be marked
 	NoGap   bool                        // no space between the row's sign and its first cell
 
@@ -89,20 +96,27 @@ type List[T any] struct {
 	Applied filter.Expr[T] // what was confirmed by enter
 	Text    string         // Applied as it was typed
 
+	SortBy   string // a field's name; empty: as the screen gives the rows
+	SortDown bool
+
 	spec   Spec[T]
 	screen Screen
 	rows   widget.Source
+	held   *Rows[T]          // rows, when they are records of the list itself; nil: they are something else
 	bar    *widget.FilterBar // the filter while it is typed; nil: none
 	seek   *ui.Requests      // values to offer
 	above  []string
+	below  []string
 	w, h   int
-	foot   int // lines that the screen draws below the table
 }
 
 // New makes a list of rows; screen is what embeds it.
 func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *List[T] {
 	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec, Loads: env.Requests(), More: env.Requests(), seek: env.Requests(),
 		Table: widget.NewTable(env.Theme, env.Keys, spec.Marks)}
+	if l.held, _ = rows.(*Rows[T]); l.held != nil && l.spec.Records == nil {
+		l.spec.Records = l.held.Each
+	}
 	if spec.Columns != nil {
 		l.Table.SetColumns(spec.Columns(0)...)
 	}
@@ -124,12 +138,11 @@ func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		action, cmd = l.key(msg)
 	case offersMsg:
 		l.offered(msg)
-	case answer:
-		if msg.loads.Accept(msg.Ticket) {
-			action, cmd = msg.then()
-		}
 	default:
-		action, cmd = l.screen.Answer(msg)
+		var ok bool
+		if action, cmd, ok = ui.Answered(msg); !ok {
+			action, cmd = l.screen.Answer(msg)
+		}
 	}
 	l.refresh()
 	return action, cmd
@@ -148,6 +161,9 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 		return action, cmd
 	}
 	k := l.Env.Keys
+	if action, ok := ui.TakeItem(k.Item, msg, l.screen.Item); ok {
+		return action, nil
+	}
 	back := k.Global.Back.Match(msg) || k.Global.Quit.Match(msg)
 	switch {
 	case k.Global.Reload.Match(msg):
@@ -164,6 +180,9 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 		return l.back()
 	case k.List.Filter.Match(msg):
 		return nil, l.openFilter()
+	case l.spec.Sort != nil && k.List.Sort.Match(msg):
+		l.nextSort()
+		return nil, nil
 	}
 	l.Table.Update(msg)
 	return nil, l.screen.ReadOn()
@@ -181,21 +200,23 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// Then is what is done with an answer, in the update loop.
-type Then func() (ui.Action, tea.Cmd)
-
-type answer struct {
-	ui.Ticket
-	loads *ui.Requests
-	then  Then
+// Read is Env.Read.
+func (l *List[T]) Read(loads *ui.Requests, read func(ctx context.Context) ui.Then) tea.Cmd {
+	return l.Env.Read(loads, read)
 }
 
-// Read reads in a command, which owns copies of what it needs and returns what is
-// done with the answer. An answer to an older read of the same loads is dropped.
-func (l *List[T]) Read(loads *ui.Requests, read func(ctx context.Context) Then) tea.Cmd {
-	t, ctx := loads.Start(l.Env.Ctx)
-	return func() tea.Msg { return answer{t, loads, read(ctx)} }
+// Filtered implements Screen for a list whose Rows hold all records.
+func (l *List[T]) Filtered(bool) tea.Cmd {
+	l.held.Narrow(func(r T) bool { return l.Filter.Match(r, l.Env.Now()) })
+	l.Changed()
+	return nil
 }
+
+// Answer implements Screen for one that takes no other message.
+func (l *List[T]) Answer(tea.Msg) (ui.Action, tea.Cmd) { return nil, nil }
+
+// Item implements Screen for one without an item.
+func (l *List[T]) Item() ui.Item { return ui.Item{} }
 
 // ReadOn implements Screen for a list that is read at once.
 func (l *List[T]) ReadOn() tea.Cmd { return nil }
@@ -223,6 +244,7 @@ func (l *List[T]) refresh() {
 		return
 	}
 	l.Table.SetNotice(l.screen.Empty())
+	l.below = l.screen.Below()
 	if l.bar != nil {
 		l.above = l.bar.Lines(l.Env.Theme, l.w)
 	} else {
@@ -233,14 +255,8 @@ func (l *List[T]) refresh() {
 		room = l.h
 	}
 	l.above = l.above[:min(len(l.above), room)]
-	l.Table.SetSize(l.w, max(l.h-len(l.above)-l.foot, 1))
+	l.Table.SetSize(l.w, max(l.h-len(l.above)-len(l.below), 1))
 }
-
-// SetFoot keeps n lines below the table for the screen; Foot is n.
-func (l *List[T]) SetFoot(n int) { l.foot = n }
-
-// Foot is how many lines below the table are the screen's.
-func (l *List[T]) Foot() int { return l.foot }
 
 // Typed reports whether a filter is being typed.
 func (l *List[T]) Typed() bool { return l.bar != nil }
@@ -257,6 +273,7 @@ func (l *List[T]) Lines() []string {
 		return l.Page.View.Lines()
 	}
 	lines := append(draw.Lay(l.above, l.w, len(l.above)), l.Table.Lines()...)
+	lines = append(lines, draw.Lay(l.below, l.w, len(l.below))...)
 	if len(lines) != l.h {
 		lines = draw.Lay(lines, l.w, l.h)
 	}
@@ -335,11 +352,15 @@ func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
 	return widget.Notice{Text: l.spec.None, Hint: changes + ", " + clears}
 }
 
-// Head is the line over the table: what is shown, the filter, and what is under way.
+// Head is the line over the table: what is shown, the filter, the order, and what is
+// under way.
 func (l *List[T]) Head(shown string) string {
 	th := l.Env.Theme
 	if l.Text != "" {
 		shown += th.Dim.Render("  / ") + th.Accent.Render(untrusted.Text(l.Text).Line(max(l.w-44, 10)))
+	}
+	if l.SortBy != "" {
+		shown += th.Dim.Render("  by " + l.SortBy + " " + l.direction())
 	}
 	if l.Doing != "" {
 		shown += th.Info.Render("  " + l.Doing + " …")

@@ -2,7 +2,10 @@ package list
 
 import (
 	"slices"
+	"time"
 
+	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -12,9 +15,10 @@ type Rows[T any] struct {
 	id    func(T) string
 	draw  func(T) widget.Row
 	all   []T
-	shown []T            // of all, what the filter lets through
-	at    map[string]int // by id, in shown
-	match func(T) bool   // nil: all
+	shown []T              // of all, what the filter lets through
+	at    map[string]int   // by id, in shown
+	match func(T) bool     // nil: all
+	order func(a, b T) int // nil: as they were set
 }
 
 // NewRows makes rows; draw makes the row of a record.
@@ -34,6 +38,12 @@ func (r *Rows[T]) Narrow(match func(T) bool) {
 	r.index()
 }
 
+// Sort shows the records in an order; nil: as they were set.
+func (r *Rows[T]) Sort(order func(a, b T) int) {
+	r.order = order
+	r.index()
+}
+
 func (r *Rows[T]) index() {
 	r.shown = r.all
 	if r.match != nil {
@@ -43,6 +53,10 @@ func (r *Rows[T]) index() {
 				r.shown = append(r.shown, record)
 			}
 		}
+	}
+	if r.order != nil {
+		r.shown = slices.Clone(r.shown)
+		slices.SortStableFunc(r.shown, r.order)
 	}
 	r.at = make(map[string]int, len(r.shown))
 	for i, record := range r.shown {
@@ -84,3 +98,13 @@ func (r *Rows[T]) IndexOf(id string) int {
 
 // Row implements widget.Source.
 func (r *Rows[T]) Row(i int) widget.Row { return r.draw(r.shown[i]) }
+
+// Ages is when the age of one of the first to last shown records changes next.
+func (r *Rows[T]) Ages(from, to int, now time.Time, at func(T) time.Time) time.Time {
+	var next time.Time
+	for _, record := range r.shown[from:to] {
+		_, t := draw.Ago(at(record), now)
+		next = ui.Sooner(next, t)
+	}
+	return next
+}

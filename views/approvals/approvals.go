@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -58,16 +59,8 @@ func New(env *ui.Env, desk Desk, id string) *Screen {
 	s.List = list.New(env, s, s.rows, list.Spec[approval.Request]{Title: "Approvals", Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
 		Reading: "Reading the requests …", None: "No request matches the filter.",
 		Columns:  func(int) []widget.Column { return columns },
-		Language: language(env.Now), Example: "state:open person:ana act:document.remove",
-		Records: s.rows.Each})
+		Language: language(env.Now), Example: "state:open person:ana act:document.remove"})
 	return s
-}
-
-type loadedMsg struct {
-	ui.Ticket
-	list []approval.Request
-	at   time.Time
-	err  error
 }
 
 // Init implements ui.Screen.
@@ -75,46 +68,39 @@ func (s *Screen) Init() tea.Cmd { return s.Reload() }
 
 // Reload implements list.Screen.
 func (s *Screen) Reload() tea.Cmd {
-	t, ctx := s.Loads.Start(s.env.Ctx)
 	desk, now := s.desk, s.env.Now
-	return func() tea.Msg {
+	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		list, err := desk.List(ctx)
-		return loadedMsg{t, list, now(), err}
-	}
+		at := now()
+		return func() (ui.Action, tea.Cmd) { return s.onLoaded(list, at, err), nil }
+	})
 }
 
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
-	case loadedMsg:
-		return s.onLoaded(msg), nil
 	case ui.Changed:
 		if msg.Kind == Kind {
 			return nil, s.Reload()
 		}
-	case decidedMsg:
-		return s.onDecided(msg)
 	case ui.Shown:
 		return nil, s.Reload()
 	}
 	return nil, nil
 }
 
-func (s *Screen) onLoaded(msg loadedMsg) ui.Action {
-	if !s.Loads.Accept(msg.Ticket) {
-		return nil
-	}
+func (s *Screen) onLoaded(all []approval.Request, at time.Time, err error) ui.Action {
 	first := !s.Loaded
-	if s.Failed(msg.err) {
+	if s.Failed(err) {
 		return nil
 	}
-	s.At = msg.at
-	s.rows.Set(ordered(msg.list, s.env.Now()))
+	s.At = at
+	s.rows.Set(ordered(all, s.env.Now()))
 	s.Changed()
 	if id := s.Place().ID; first && id != "" && s.Table.Select(id) {
 		s.show(id)
 	}
-	return s.withdraw(msg.list)
+	return s.withdraw(all)
 }
 
 // withdraw closes the question about a request that waits no longer.
@@ -128,13 +114,6 @@ func (s *Screen) withdraw(now []approval.Request) ui.Action {
 	return ui.Withdraw{ID: id, Why: "Request " + line(id, 20) + " does not wait any more: it was decided or lapsed."}
 }
 
-// Filtered implements list.Screen: all requests are held.
-func (s *Screen) Filtered(bool) tea.Cmd {
-	s.rows.Narrow(func(r approval.Request) bool { return s.Filter.Match(r, s.env.Now()) })
-	s.Changed()
-	return nil
-}
-
 // OwnKey implements list.Screen. While hits are looked for in a request's text the
 // keys that decide go to the search, and decide nothing.
 func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
@@ -146,15 +125,25 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return s.askApprove(r), nil, true
 	case !s.Seeking() && s.keys.Deny.Match(msg):
 		return s.askReason(r), nil, true
-	case k.Item.CopyID.Match(msg):
-		return ui.Copy{Text: r.ID, What: "the request's id"}, nil, true
-	case k.Item.CopyJSON.Match(msg), k.Item.Raw.Match(msg):
-		return asJSON(r, k.Item.Raw.Match(msg)), nil, true
 	case s.Page == nil && k.List.Open.Match(msg):
 		s.show(r.ID)
 		return nil, nil, true
 	}
 	return nil, nil, false
+}
+
+// Item implements list.Screen: the request with its act, as it is stored.
+func (s *Screen) Item() ui.Item {
+	r, on := s.current()
+	if !on {
+		return ui.Item{}
+	}
+	b, err := json.Marshal(r)
+	out := ui.Item{ID: r.ID, IDWhat: "the request's id", JSON: b, JSONWhat: "the request as JSON", Title: "Request " + line(r.ID, 20)}
+	if err != nil {
+		out.NoJSON = "The request cannot be written as JSON."
+	}
+	return out
 }
 
 // current is the request on the page, else the one under the cursor.
@@ -201,10 +190,8 @@ func (s *Screen) why(r approval.Request) string {
 
 // NextChange implements list.Screen: ages, and the time that requests have left.
 func (s *Screen) NextChange(now time.Time) time.Time {
-	var next time.Time
+	next := s.rows.Ages(0, s.rows.Len(), now, func(r approval.Request) time.Time { return r.Created })
 	for _, r := range s.rows.All() {
-		_, a := draw.Ago(r.Created, now)
-		next = ui.Sooner(next, a)
 		if waits(r) {
 			_, u := draw.Until(r.Expires, now)
 			next = ui.Sooner(next, u)

@@ -7,7 +7,6 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui"
@@ -97,51 +96,21 @@ func bodyFacts(body []byte) []widget.Pair {
 	return p
 }
 
-type decidedMsg struct {
-	ui.Ticket
-	id, who string
-	to      approval.State
-	err     error
-}
-
-// Outcome implements ui.Outcome.
-func (m decidedMsg) Outcome() ui.Notify {
-	switch {
-	case m.err != nil:
-		return ui.Notify{Level: ui.Error, Text: "Request " + line(m.id, 20) + " was not decided: " + api.AsError(m.err).Public}
-	case m.to == approval.Denied:
-		return ui.Notify{Level: ui.Success, Text: "Denied. " + line(m.who, 40) + " sees the reason."}
-	}
-	return ui.Notify{Level: ui.Success, Text: "Approved. " + line(m.who, 40) + " repeats the act now, once."}
-}
-
+// decide sends the decision; who asked and what was decided is told when the screen was
+// closed by then.
 func (s *Screen) decide(r approval.Request, to approval.State, comment string) func(ui.Seen) tea.Cmd {
 	return func(ui.Seen) tea.Cmd {
 		s.asking, s.Doing = "", "deciding"
-		t, ctx, act := s.env.Ticket(), s.env.Root, s.desk.Approve
+		act, failed, done := s.desk.Approve, "The approval", "Approved. "+line(r.Requester.Name, 40)+" repeats the act now, once."
 		if to == approval.Denied {
-			act = s.desk.Deny
+			act, failed, done = s.desk.Deny, "The denial", "Denied. "+line(r.Requester.Name, 40)+" sees the reason."
 		}
-		return send(ctx, t, act, r, to, comment)
+		return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+			_, err := act(ctx, r.ID, r.Digest, comment)
+			return func() (ui.Action, tea.Cmd) {
+				s.Doing = ""
+				return ui.Ended(failed, done, err), s.Reload()
+			}, ui.EndedElsewhere("Request "+line(r.ID, 20)+" was not decided", done, err)
+		})
 	}
-}
-
-// send owns copies of what it needs: it runs elsewhere.
-func send(ctx context.Context, t ui.Ticket, act func(context.Context, string, string, string) (approval.Request, error), r approval.Request, to approval.State, comment string) tea.Cmd {
-	return func() tea.Msg {
-		_, err := act(ctx, r.ID, r.Digest, comment)
-		return decidedMsg{t, r.ID, r.Requester.Name, to, err}
-	}
-}
-
-func (s *Screen) onDecided(msg decidedMsg) (ui.Action, tea.Cmd) {
-	s.Doing = ""
-	if msg.err != nil {
-		what := "The approval"
-		if msg.to == approval.Denied {
-			what = "The denial"
-		}
-		return ui.Failure(what, msg.err), s.Reload()
-	}
-	return msg.Outcome(), s.Reload()
 }

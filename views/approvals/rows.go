@@ -1,14 +1,12 @@
 package approvals
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/approval"
-	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -119,15 +117,3 @@ func what(a api.Act) string {
 }
 
 func line(s string, max int) string { return untrusted.Text(s).Line(max) }
-
-// asJSON is the request with its act, as it is stored.
-func asJSON(r approval.Request, view bool) ui.Action {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return ui.Notify{Level: ui.Error, Text: "The request cannot be written as JSON."}
-	}
-	if view {
-		return ui.Raw{Title: "Request " + line(r.ID, 20), JSON: b}
-	}
-	return ui.Copy{Text: string(b), What: "the request as JSON"}
-}

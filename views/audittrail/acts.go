@@ -54,9 +54,16 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 			"Act of " + draw.Line(read(e.Actor.Name), 60) + " at " + draw.Time(e.At, s.env.Zone()) + " on " + draw.Line(read(e.Object), 30) + " " + draw.ID(string(read(e.ID)), 40) + "."},
 		Fields: []widget.Field{{Label: "What was found", Hint: "the document is still attached", Max: 500, Paste: widget.PasteKeep, Check: checkNote}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			t, ctx, log, who, ref, note := s.env.Ticket(), s.env.Root, s.log, s.who, e.UID, strings.TrimSpace(v.Text(0))
+			log, who, ref, note := s.log, s.who, e.UID, strings.TrimSpace(v.Text(0))
 			s.Doing = "settling"
-			return ui.Write{What: "settle " + draw.Line(read(e.Event), 40), Cmd: func() tea.Msg { return settledMsg{t, log.Settle(ctx, who, ref, note)} }}, nil
+			return ui.Write{What: "settle " + draw.Line(read(e.Event), 40), Cmd: s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+				err := log.Settle(ctx, who, ref, note)
+				const done = "The act is settled as unknown, with your note."
+				return func() (ui.Action, tea.Cmd) {
+					s.Doing, s.newer = "", s.newer || err == nil
+					return ui.Ended("Settling", done, err), s.loadUnsettled()
+				}, ui.EndedElsewhere("Not settled", done, err)
+			})}, nil
 		}}
 }
 
@@ -65,28 +72,6 @@ func checkNote(v string) error {
 		return errors.New("a sentence is needed: what did the object look like?")
 	}
 	return nil
-}
-
-type settledMsg struct {
-	ui.Ticket
-	err error
-}
-
-// Outcome implements ui.Outcome.
-func (m settledMsg) Outcome() ui.Notify {
-	if m.err != nil {
-		return ui.Notify{Level: ui.Error, Text: "Not settled: " + api.AsError(m.err).Public}
-	}
-	return ui.Notify{Level: ui.Success, Text: "The act is settled as unknown, with your note."}
-}
-
-func (s *Screen) onSettled(msg settledMsg) (ui.Action, tea.Cmd) {
-	s.Doing = ""
-	s.newer = s.newer || msg.err == nil
-	if msg.err != nil {
-		return ui.Failure("Settling", msg.err), s.loadUnsettled()
-	}
-	return msg.Outcome(), s.loadUnsettled()
 }
 
 // askExport asks what to export: the evidence of the operation under the
@@ -130,13 +115,20 @@ func (s *Screen) askFile(title, name, intro string, write func(Log, sink) (int64
 	return ui.Ask{Title: title, Verb: "export", Intro: []string{intro},
 		Fields: []widget.Field{{Label: "File (must not exist yet)", Value: name, Max: 1000, Check: checkPath}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			t, ctx, log, path := s.env.Ticket(), s.env.Root, s.log, v.Text(0)
+			log, path := s.log, v.Text(0)
 			s.Doing = "exporting"
-			return ui.Write{What: "export to a file", Cmd: func() tea.Msg {
-				m := savedMsg{Ticket: t}
-				m.path, m.n, m.err = save(path, func(w io.Writer) (int64, error) { return write(log, sink{w, ctx}) })
-				return m
-			}}, nil
+			return ui.Write{What: "export to a file", Cmd: s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+				full, n, err := save(path, func(w io.Writer) (int64, error) { return write(log, sink{w, ctx}) })
+				done := "The evidence pack"
+				if n >= 0 {
+					done = draw.Plural(int(n), "record", "records")
+				}
+				done += " written to " + untrusted.Text(full).Line(300) + "."
+				return func() (ui.Action, tea.Cmd) {
+					s.Doing = ""
+					return ui.Ended("The export", done, err), nil
+				}, ui.EndedElsewhere("Not exported", done, err)
+			})}, nil
 		}}
 }
 
@@ -179,23 +171,4 @@ func fileError(err error) error {
 		e.Public = "There is a file of that name already; it was left alone."
 	}
 	return e
-}
-
-type savedMsg struct {
-	ui.Ticket
-	path string
-	n    int64 // records; -1: not counted
-	err  error
-}
-
-// Outcome implements ui.Outcome.
-func (m savedMsg) Outcome() ui.Notify {
-	if m.err != nil {
-		return ui.Notify{Level: ui.Error, Text: "Not exported: " + api.AsError(m.err).Public}
-	}
-	what := "The evidence pack"
-	if m.n >= 0 {
-		what = draw.Plural(int(m.n), "record", "records")
-	}
-	return ui.Notify{Level: ui.Success, Text: what + " written to " + untrusted.Text(m.path).Line(300) + "."}
 }

@@ -76,14 +76,6 @@ func (s *Screen) Init() tea.Cmd { return s.Reload() }
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
-	case settledMsg:
-		return s.onSettled(msg)
-	case savedMsg:
-		s.Doing = ""
-		if msg.err != nil {
-			return ui.Failure("The export", msg.err), nil
-		}
-		return msg.Outcome(), nil
 	case ui.Changed:
 		s.newer = s.newer || msg.Kind == ui.KindAudit
 	case ui.Shown:
@@ -115,12 +107,6 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.keys.Approvals.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: "approvals"}}, nil, true
 	case !on:
-	case k.Item.CopyID.Match(msg):
-		return copyID(r.Entry), nil, true
-	case k.Item.CopyJSON.Match(msg):
-		return ui.Copy{Text: string(r.Raw), What: "the record as JSON"}, nil, true
-	case k.Item.Raw.Match(msg):
-		return ui.Raw{Title: "Audit record " + draw.Count(int(r.Seq)), JSON: r.Raw}, nil, true
 	case s.Page != nil || !k.List.Open.Match(msg):
 	case r.unsettled:
 		return s.settleMenu(r.Entry), nil, true
@@ -131,12 +117,18 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// copyID copies what people look things up by: the object's id, else the record's.
-func copyID(e audit.Entry) ui.Action {
-	if id := string(audit.Unquote(e.ID)); id != "" && !e.Damaged {
-		return ui.Copy{Text: id, What: "the id of the " + audit.Unquote(e.Object).Line(20)}
+// Item implements list.Screen: the id that people look things up by, the object's, else
+// the record's.
+func (s *Screen) Item() ui.Item {
+	r, on := s.rows.Find(s.ItemID())
+	if !on {
+		return ui.Item{}
 	}
-	return ui.Copy{Text: e.UID, What: "the record's id"}
+	out := ui.Item{ID: r.UID, IDWhat: "the record's id", JSON: r.Raw, JSONWhat: "the record as JSON", Title: "Audit record " + draw.Count(int(r.Seq))}
+	if id := string(audit.Unquote(r.ID)); id != "" && !r.Damaged {
+		out.ID, out.IDWhat = id, "the id of the "+audit.Unquote(r.Object).Line(20)
+	}
+	return out
 }
 
 // Empty implements list.Screen.

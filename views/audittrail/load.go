@@ -9,7 +9,6 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/auditfilter"
 	"opdeck/ui"
-	"opdeck/ui/list"
 )
 
 const (
@@ -27,7 +26,7 @@ func find(ctx context.Context, log Log, f auditfilter.Expr, now time.Time, befor
 func (s *Screen) Reload() tea.Cmd {
 	s.More.Stop()
 	log, f, now := s.log, s.Applied, s.env.Now
-	return s.Read(s.Loads, func(ctx context.Context) list.Then {
+	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		health, at := log.Health(), now()
 		entries, next, err := find(ctx, log, f, at, 0)
 		var open []audit.Entry
@@ -53,7 +52,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 		return nil
 	}
 	log, f, now, before := s.log, s.Applied, s.env.Now(), s.next
-	return s.Read(s.More, func(ctx context.Context) list.Then {
+	return s.Read(s.More, func(ctx context.Context) ui.Then {
 		entries, next, err := find(ctx, log, f, now, before)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {
@@ -68,7 +67,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 // loadUnsettled reads what is unsettled; unlike the list it leaves no record.
 func (s *Screen) loadUnsettled() tea.Cmd {
 	log := s.log
-	return s.Read(s.unsettledLoads, func(ctx context.Context) list.Then {
+	return s.Read(s.unsettledLoads, func(ctx context.Context) ui.Then {
 		open, err := log.Unsettled(ctx)
 		return func() (ui.Action, tea.Cmd) {
 			if err == nil {

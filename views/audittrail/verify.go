@@ -11,7 +11,6 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -23,7 +22,7 @@ func (s *Screen) verify() tea.Cmd {
 	s.openPage("Verification", "", func(w int) []string {
 		return []string{s.env.Theme.Dim.Render(draw.Cut("Reading every record and checking its hash … "+s.env.Keys.Global.Back.Help().Key+" stops.", w))}
 	})
-	return s.Read(s.checks, func(ctx context.Context) list.Then {
+	return s.Read(s.checks, func(ctx context.Context) ui.Then {
 		r, err := log.Verify(ctx)
 		return func() (ui.Action, tea.Cmd) {
 			s.openPage("Verification", "", func(w int) []string {

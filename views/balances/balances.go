@@ -40,7 +40,7 @@ func New(env *ui.Env, client Client, id, start string) ui.Screen {
 	return directory.NewList(env, directory.ListSpec[api.Account]{Kind: Kind, Title: "Accounts", One: "account", Many: "accounts", Class: "account",
 		Catalogue: field.Accounts, Columns: []string{"name", "status", "balance", "hold", "customer", "number", "id"},
 		Language: language, Example: "balance<0 currency:EUR customer:acme",
-		ID: func(a api.Account) string { return string(a.ID) }, CUID: owner,
+		ID: func(a api.Account) string { return string(a.ID) }, CUID: owner, Raw: raw,
 		Read: func(ctx context.Context, page int) (api.Page[api.Account], error) {
 			return client.Accounts(ctx, api.AccountQuery{Page: page})
 		}}, start)
@@ -48,10 +48,12 @@ func New(env *ui.Env, client Client, id, start string) ui.Screen {
 
 func owner(a api.Account) string { return string(a.Customer.ID) }
 
+func raw(a api.Account) json.RawMessage { return a.Raw }
+
 func one(env *ui.Env, client Client, id string) ui.Screen {
 	return directory.NewRecord(env, directory.RecordSpec[api.Account]{Place: ui.Place{Kind: Kind, ID: id}, One: "account", Title: "Account", Class: "account",
 		Read: func(ctx context.Context) (api.Account, error) { return client.Account(ctx, id) },
-		Raw:  func(a api.Account) json.RawMessage { return a.Raw }, CUID: owner,
+		Raw:  raw, CUID: owner,
 		Head:  head,
 		Facts: func(a api.Account) []widget.Pair { return facts(env, a) }})
 }

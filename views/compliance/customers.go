@@ -44,8 +44,6 @@ type Customers struct {
 	total   string
 	open    map[string]journey.Record
 	columns []string // names of the present columns
-	sortBy  string   // a field's name; empty: as the service sent them
-	down    bool
 }
 
 // journeyColumn is the column that no field of a customer fills.
@@ -62,7 +60,7 @@ func NewCustomers(env *ui.Env, client Directory, start string) *Customers {
 	s.rows = list.NewRows(func(c api.Customer) string { return string(c.CUID) }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[api.Customer]{Title: "Customers", Origin: "service", Class: "customer",
 		Reading: "Reading the customers …", None: "No customer matches the filter.", Further: "No customer matches among those read so far.",
-		Language: language, Example: "acme status:NEW type:corporate", Start: start, Records: s.rows.Each})
+		Language: language, Example: "acme status:NEW type:corporate", Start: start, Sort: field.Customers})
 	s.show()
 	return s
 }
@@ -84,7 +82,7 @@ func (s *Customers) show() {
 		out = append(out, widget.Column{Title: name, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority, CutMiddle: c.CutMiddle})
 	}
 	s.Table.SetColumns(out...)
-	s.Table.SetSort(slices.Index(s.columns, s.sortBy), s.down)
+	s.ShowSort()
 }
 
 // Init implements ui.Screen.
@@ -129,7 +127,7 @@ func (s *Customers) whole() bool {
 
 func (s *Customers) read(page int) tea.Cmd {
 	client, q, now := s.client, api.CustomerQuery{Name: s.asked, Page: page}, s.env.Now
-	return s.Read(s.Loads, func(ctx context.Context) list.Then {
+	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		page, err := client.Customers(ctx, q)
 		open, storeErr := client.UnfinishedJourneys(ctx)
 		at, err := now(), cmp.Or(err, storeErr)
@@ -146,8 +144,7 @@ func (s *Customers) read(page int) tea.Cmd {
 // Filtered implements list.Screen: those that were read are narrowed with each
 // key; the service is asked for a name once it is typed. One customer call.
 func (s *Customers) Filtered(live bool) tea.Cmd {
-	s.rows.Narrow(func(c api.Customer) bool { return s.Filter.Match(c, s.env.Now()) })
-	s.Changed()
+	s.List.Filtered(live)
 	if live || nameIn(s.Applied) == s.asked {
 		return nil
 	}
@@ -190,7 +187,15 @@ func (s *Customers) onPage(page api.Page[api.Customer], open []journey.Record) {
 	for _, r := range open {
 		s.open[r.CUID] = r
 	}
-	s.order(all)
+	begun := func(c api.Customer) int { // unfinished journeys come first
+		if _, open := s.open[string(c.CUID)]; open {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(all, func(a, b api.Customer) int { return begun(a) - begun(b) })
+	s.rows.Set(all)
+	s.Changed()
 	s.show()
 }
 
@@ -199,52 +204,19 @@ func (s *Customers) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	id := s.Table.SelectedID()
 	switch {
-	case k.List.Sort.Match(msg):
-		s.nextOrder()
-		return nil, nil, true
 	case k.List.Open.Match(msg) && id != "":
 		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: id}}, nil, true
 	case k.List.Open.Match(msg):
 		return s.askID(), nil, true
-	case k.Item.CopyID.Match(msg) && id != "":
-		return ui.Copy{Text: id, What: "the customer id"}, nil, true
 	case k.Compliance.Operations.Match(msg) && id != "":
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + id}}, nil, true
 	}
 	return nil, nil, false
 }
 
-// nextOrder sorts by the next field, first up, then down; after the last one rows
-// stand as the service sent them.
-func (s *Customers) nextOrder() {
-	orders := append([]string{""}, field.Customers.Sortable()...)
-	if s.down = s.sortBy != "" && !s.down; !s.down {
-		s.sortBy = orders[(slices.Index(orders, s.sortBy)+1)%len(orders)]
-	}
-	s.order(slices.Clone(s.rows.All()))
-	s.Table.SetSort(slices.Index(s.columns, s.sortBy), s.down)
-}
-
-// order sorts customers and shows them. Without an order unfinished journeys come
-// first.
-func (s *Customers) order(all []api.Customer) {
-	key := func(c api.Customer) string {
-		if s.sortBy != "" {
-			return strings.ToLower(string(field.Customers.Get(s.sortBy).Text(c)))
-		}
-		if _, open := s.open[string(c.CUID)]; open {
-			return "0"
-		}
-		return "1"
-	}
-	slices.SortStableFunc(all, func(a, b api.Customer) int {
-		if s.down {
-			a, b = b, a
-		}
-		return cmp.Compare(key(a), key(b))
-	})
-	s.rows.Set(all)
-	s.Changed()
+// Item implements list.Screen.
+func (s *Customers) Item() ui.Item {
+	return ui.Item{ID: s.Table.SelectedID(), IDWhat: "the customer id"}
 }
 
 // askID opens a customer by a typed id, where there is no list to choose from.

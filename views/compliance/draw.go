@@ -11,35 +11,38 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
+	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 	"opdeck/views/directory"
 )
 
-func (s *Screen) lines() []string {
+// Content implements ui.Contenter. What comes next is in view, whatever the window.
+func (s *Screen) Content() ui.Content {
 	th := s.env.Theme
 	switch {
-	case s.j == nil && s.err != nil:
-		return s.Failed(s.err)
+	case s.j == nil && s.Err != nil:
+		return ui.Content{Lines: s.Failed(s.Err)}
 	case s.j == nil:
-		return []string{th.Dim.Render("Reading the customer and the application …")}
+		return ui.Content{Lines: []string{th.Dim.Render("Reading the customer and the application …")}}
 	}
 	now := s.env.Now()
 	out := s.head()
 	next := th.Strong.Render("Next: ") + s.j.Next.Sentence(s.keyOf)
-	if s.doing != "" {
-		next = th.Info.Render(th.Signs.Info + " " + s.doing + " …")
+	if s.Doing != "" && !th.Linear {
+		next = th.Info.Render(th.Signs.Info + " " + s.Doing + " …")
 	}
 	list := append([]string{"", th.Title.Render("Verification")}, s.checklist()...)
-	if len(out)+len(list)+3 < s.H { // what comes next is in view, whatever the window
+	if th.Linear {
+		list[1] = "Verification."
+	}
+	if th.Linear || len(out)+len(list)+3 < s.H {
 		out = append(append(out, list...), "", next)
 	} else {
 		out = append(append(out, next), list...)
 	}
-	if s.err != nil {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
-	}
+	out = append(out, s.NotReread()...)
 	for _, missing := range []string{s.j.NoRecord, s.j.Problem} {
 		if missing != "" {
 			out = append(out, th.Warn.Render(th.Signs.Warn+" "+untrusted.Text(missing).Line(wide)))
@@ -50,9 +53,13 @@ func (s *Screen) lines() []string {
 		out = append(out, th.Dim.Render("A token issued when the form was opened lapses in "+left+"."))
 	}
 	out = append(out, s.linkLines(now)...)
-	out = append(out, s.codeLines(now, out)...)
-	out = append(out, s.record()...)
-	return append(out, s.application()...)
+	c := ui.Content{Lines: append(out, s.codeLines(now, out)...), Doing: s.Doing}
+	for _, part := range []ui.Section{s.record(), s.application()} {
+		if len(part.Facts) > 0 {
+			c.Sections = append(c.Sections, part)
+		}
+	}
+	return c
 }
 
 const wide = 2000 // characters of a line that goes on below itself
@@ -161,7 +168,7 @@ func (s *Screen) linkLines(now time.Time) []string {
 // fit there, it begins on a page of its own, so that a camera sees all of it.
 func (s *Screen) codeLines(now time.Time, above []string) []string {
 	page := max(s.H-1, 1)
-	if s.link == nil || s.W < 44 || !now.Before(s.until) || s.finalised() {
+	if s.env.Theme.Linear || s.link == nil || s.W < 44 || !now.Before(s.until) || s.finalised() {
 		return nil
 	}
 	rows := 1
@@ -182,7 +189,7 @@ func (s *Screen) codeLines(now time.Time, above []string) []string {
 }
 
 // record lists the fields of the customer's record beside those of the head.
-func (s *Screen) record() []string {
+func (s *Screen) record() ui.Section {
 	th := s.env.Theme
 	var list []widget.Pair
 	for _, d := range s.j.Customer.Details() {
@@ -201,19 +208,15 @@ func (s *Screen) record() []string {
 		}
 		list = append(list, p)
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	return append([]string{"", th.Title.Render("Customer")}, widget.Pairs(th, list[:min(len(list), maxFields)], s.W)...)
+	return ui.Section{Title: "Customer", Facts: list[:min(len(list), maxFields)], Apart: true}
 }
 
 // application lists the application's own fields, whatever they are called.
-func (s *Screen) application() []string {
-	th, app := s.env.Theme, s.j.Application
+func (s *Screen) application() ui.Section {
+	app := s.j.Application
 	if app.Kind() == "" {
-		return nil
+		return ui.Section{}
 	}
-	out := []string{"", th.Title.Render("Application") + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows it as it came")}
 	body := app.Individual
 	if app.Kind() == api.Corporate {
 		body = app.Corporate
@@ -224,7 +227,7 @@ func (s *Screen) application() []string {
 			list[i].Value = mask.Personal(p.Value)
 		}
 	}
-	return append(out, widget.Pairs(th, list, s.W)...)
+	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as it came", Facts: list}
 }
 
 // plain leaves out the word "application." that every path begins with, and

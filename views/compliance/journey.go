@@ -30,13 +30,9 @@ type Screen struct {
 	env    *ui.Env
 	client Client
 	id     string
-	loads  *ui.Requests
 	keys   keymap.Compliance
 
 	j     *journey.Journey
-	at    time.Time
-	err   *api.Error
-	doing string
 	stale bool // something was written; what is shown is from before
 
 	form  share
@@ -47,99 +43,64 @@ type Screen struct {
 
 // New makes the screen of one customer.
 func New(env *ui.Env, client Client, cuid string) *Screen {
-	s := &Screen{env: env, client: client, id: cuid, loads: env.Requests(), keys: env.Keys.Compliance}
-	s.Page = ui.NewPage(env, s.lines)
+	s := &Screen{env: env, client: client, id: cuid, keys: env.Keys.Compliance}
+	s.Page = ui.NewPage(env, s, "service", "customer")
 	s.form = share{env: env, client: client, id: cuid, off: func() string { return s.keys.Share.Why() },
 		started: func() { s.start("presenting the token") }}
-	s.refreshKeys()
+	s.Refresh()
 	return s
 }
 
-type journeyMsg struct {
-	ui.Ticket
-	j   journey.Journey
-	at  time.Time
-	err error
-}
-
-type linkMsg struct {
-	ui.Ticket
-	link api.Link
-	at   time.Time
-	err  error
-}
-
-type finalizedMsg struct {
-	ui.Ticket
-	res api.Result
-	err error
-}
-
-// Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.load() }
-
-func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Start(s.env.Ctx)
+// Reload implements ui.PageScreen: two customer calls.
+func (s *Screen) Reload() tea.Cmd {
 	client, id, now := s.client, s.id, s.env.Now
-	return func() tea.Msg {
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		j, err := client.Journey(ctx, id)
-		return journeyMsg{t, j, now(), err}
-	}
+		at := now()
+		return func() (ui.Action, tea.Cmd) {
+			s.stale = s.stale && err != nil
+			if s.Err = api.AsError(err); err != nil {
+				return nil, nil
+			}
+			return s.show(j, at), nil
+		}
+	})
 }
 
-// Update implements ui.Screen.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-	defer s.refresh()
+// Answer implements ui.PageScreen.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
-	case journeyMsg:
-		if !s.loads.Accept(msg.Ticket) {
-			return nil, nil
-		}
-		s.stale = s.stale && msg.err != nil
-		if s.err = api.AsError(msg.err); msg.err == nil {
-			return s.show(msg), nil
-		}
 	case sharedMsg:
 		return s.form.onShared(msg), s.reloadAfterWrite()
-	case linkMsg:
-		return s.onLink(msg), nil
-	case finalizedMsg:
-		if msg.err != nil {
-			return ui.Failure("Finalize", msg.err), s.reloadAfterWrite()
-		}
-		return ui.Notify{Level: ui.Success, Text: "Finalized. " + msg.res.Message.Line(200)}, s.reloadAfterWrite()
 	case ui.Changed:
 		if r, ok := msg.Object.(journey.Record); ok && r.CUID == s.id && s.j != nil {
 			s.j.Record = r
 		}
-	case keymap.Press:
-		return s.Key(msg, s.key)
 	}
 	return nil, nil
 }
 
-// refresh brings steps, keys and page to the present state.
-func (s *Screen) refresh() {
+// Refresh implements ui.PageScreen: steps and keys follow the present state.
+func (s *Screen) Refresh() {
 	if s.j != nil { // a link lapses while one looks
 		s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, s.env.Now())
 		s.form.customer, s.form.unclear = s.j.Customer, s.j.Record.Unclear
 	}
 	s.refreshKeys()
-	s.Layout()
 }
 
 // start marks a write as under way; the keys of writes are off until its outcome.
 func (s *Screen) start(what string) {
-	s.doing = what
-	s.refresh()
+	s.Doing = what
+	s.Layout()
 }
 
 // show takes what was read. A question that is open was asked about what is no
 // longer so: it is closed when the customer or the journey moved on.
-func (s *Screen) show(msg journeyMsg) ui.Action {
+func (s *Screen) show(now journey.Journey, at time.Time) ui.Action {
 	before := s.j
-	s.j, s.at = &msg.j, msg.at
-	if before == nil || questionBasis(*before) == questionBasis(msg.j) {
+	s.j, s.At = &now, at
+	if before == nil || questionBasis(*before) == questionBasis(now) {
 		return nil
 	}
 	return ui.Withdraw{ID: s.id, Why: "The customer or the application changed meanwhile; look again."}
@@ -156,11 +117,9 @@ func questionBasis(j journey.Journey) string {
 	return out
 }
 
-func (s *Screen) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
-	k := s.env.Keys
+// OwnKey implements ui.PageScreen.
+func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	switch {
-	case k.Global.Reload.Match(p):
-		return nil, s.load(), true
 	case s.keys.Share.Match(p):
 		return s.form.ask(), nil, true
 	case s.keys.Link.Match(p):
@@ -169,27 +128,32 @@ func (s *Screen) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return s.askFinalize(), nil, true
 	case s.keys.Operations.Match(p):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + s.id}}, nil, true
-	case k.Item.CopyID.Match(p):
-		return ui.Copy{Text: s.id, What: "the customer id"}, nil, true
-	case k.Item.CopyJSON.Match(p) && s.link != nil:
+	case s.env.Keys.Item.CopyJSON.Match(p) && s.link != nil:
 		return ui.Copy{Text: string(s.link.URL), What: "the link"}, nil, true
-	case k.Item.CopyJSON.Match(p) && s.j != nil && len(s.j.Customer.Raw) > 0:
-		return ui.Copy{Text: string(s.j.Customer.Raw), What: "the customer as JSON"}, nil, true
-	case k.Item.Raw.Match(p) && s.j != nil && len(s.j.Application.Raw) > 0:
+	case s.env.Keys.Item.Raw.Match(p) && s.j != nil && len(s.j.Application.Raw) > 0:
 		return ui.Raw{Title: "Application of " + s.id, JSON: s.j.Application.Raw}, nil, true
 	}
 	return nil, nil, false
+}
+
+// Item implements ui.PageScreen: the customer's record.
+func (s *Screen) Item() ui.Item {
+	out := ui.Item{ID: s.id, IDWhat: "the customer id", JSONWhat: "the customer as JSON", Title: "Customer " + s.id}
+	if s.j != nil {
+		out.JSON = s.j.Customer.Raw
+	}
+	return out
 }
 
 // refreshKeys switches keys by what the journey allows; a key that is off says why.
 func (s *Screen) refreshKeys() {
 	why := ""
 	switch {
-	case s.doing != "":
-		why = "Wait for what is under way: " + s.doing + "."
+	case s.Doing != "":
+		why = "Wait for what is under way: " + s.Doing + "."
 	case s.j == nil:
 		why = "The customer is not read yet."
-	case s.stale && s.loads.Busy():
+	case s.stale && s.Loads.Busy():
 		why = "Wait: the customer is read again after what was done."
 	case s.stale:
 		why = "Something was sent and the customer could not be read since: reload first" + press(s.env.Keys.Global.Reload) + "."
@@ -213,10 +177,14 @@ func (s *Screen) refreshKeys() {
 	}
 }
 
-// keyOf names the key of an act, which has the act's name.
+// keyOf names the key of an act, which has the act's name; in plain mode its word.
 func (s *Screen) keyOf(act api.ActKind) string {
 	for _, k := range []keymap.Key{s.keys.Share, s.keys.Link, s.keys.Finalize} {
-		if k.Name == string(act) {
+		switch {
+		case k.Name != string(act):
+		case s.env.Theme.Linear:
+			return " with " + k.Help().Desc
+		default:
 			return press(k)
 		}
 	}
@@ -225,33 +193,35 @@ func (s *Screen) keyOf(act api.ActKind) string {
 
 // reloadAfterWrite reads the customer again; the keys of writes are off until then.
 func (s *Screen) reloadAfterWrite() tea.Cmd {
-	s.doing, s.stale = "", true
-	return s.load()
+	s.Doing, s.stale = "", true
+	return s.Reload()
 }
 
 func (s *Screen) askLink() ui.Action {
 	return ui.Asking("compliance.link", subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("making a link")
-			t, ctx, client, id, now := s.env.Ticket(), s.env.Root, s.client, s.id, s.env.Now
-			return func() tea.Msg {
+			client, id, now := s.client, s.id, s.env.Now
+			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				l, err := client.Link(ctx, id)
-				return linkMsg{t, l, now(), err}
-			}
+				at := now()
+				return func() (ui.Action, tea.Cmd) { return s.onLink(l, at, err), nil },
+					ui.EndedElsewhere("No link was made", "A link was made and not shown: the customer's screen was closed. Make another to get one.", err)
+			})
 		}})
 }
 
-func (s *Screen) onLink(msg linkMsg) ui.Action {
-	s.doing = ""
-	if msg.err != nil {
-		return ui.Failure("Link", msg.err)
+func (s *Screen) onLink(link api.Link, at time.Time, err error) ui.Action {
+	s.Doing = ""
+	if err != nil {
+		return ui.Failure("Link", err)
 	}
-	s.link, s.until = &msg.link, msg.at.Add(time.Duration(msg.link.TTL)*time.Second)
-	if lines, err := widget.QR(string(msg.link.URL)); err == nil {
+	s.link, s.until = &link, at.Add(time.Duration(link.TTL)*time.Second)
+	if lines, err := widget.QR(string(link.URL)); err == nil {
 		s.code = lines
 	}
-	s.j.Record.LinkAt, s.j.Record.LinkUntil = msg.at, s.until
-	return ui.Copy{Text: string(msg.link.URL), What: "the link"}
+	s.j.Record.LinkAt, s.j.Record.LinkUntil = at, s.until
+	return ui.Copy{Text: string(link.URL), What: "the link"}
 }
 
 func (s *Screen) askFinalize() ui.Action {
@@ -277,11 +247,13 @@ func (s *Screen) askFinalize() ui.Action {
 	return ui.Asking("compliance.finalize", subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: list, Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("finalizing")
-			t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.id
-			return func() tea.Msg {
+			client, id := s.client, s.id
+			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				res, err := client.Finalize(ctx, id)
-				return finalizedMsg{t, res, err}
-			}
+				done := "Finalized. " + res.Message.Line(200)
+				return func() (ui.Action, tea.Cmd) { return ui.Ended("Finalize", done, err), s.reloadAfterWrite() },
+					ui.EndedElsewhere("Not finalized", done, err)
+			})
 		}})
 }
 
@@ -313,11 +285,6 @@ func (s *Screen) Title() string {
 
 // Place implements ui.Screen.
 func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindCompliance, ID: s.id} }
-
-// Source implements ui.Screen.
-func (s *Screen) Source() ui.Source {
-	return ui.Source{Origin: "service", At: s.at, Class: "customer", Loading: s.loads.Busy(), Problem: ui.Problem(s.err)}
-}
 
 // Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {

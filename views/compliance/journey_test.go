@@ -216,7 +216,7 @@ func TestKeysWaitForAFreshRead(t *testing.T) {
 	make := func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, p.ID); return s }
 	r := shelltest.Open(t, clock, make, ui.Place{Kind: ui.KindCompliance, ID: cuid})
 	again := s.reloadAfterWrite() // not answered yet
-	s.refresh()
+	s.Layout()
 	r.Send(uitest.Key("f"))
 	has(t, r, "the customer is read again after what was done")
 	r.Send(again(), uitest.Key("f"))
@@ -234,7 +234,7 @@ func TestAMovedJourneyWithdrawsTheQuestion(t *testing.T) {
 	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, p.ID); return s }, ui.Place{Kind: ui.KindCompliance, ID: cuid})
 	r.Send(uitest.Key("f"))
 	f.rec.FinalizedAt, f.customer.Status = clock.Now(), "MODERATION"
-	r.Send(s.load()())
+	r.Send(s.Reload()())
 	has(t, r, "changed meanwhile; look again")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 }

@@ -118,6 +118,14 @@ type sharedMsg struct {
 	err error
 }
 
+// Outcome implements ui.Outcome.
+func (m sharedMsg) Outcome() ui.Notify {
+	if m.err == nil && !m.res.Applied {
+		return ui.Notify{Level: ui.Error, Text: "The token was not applied: " + m.res.Message.Line(300)}
+	}
+	return ui.EndedElsewhere("The token did not go through", "The token was applied.", m.err)
+}
+
 // onShared says what came of a token, and forgets when it was asked for once it
 // cannot be presented again.
 func (f *share) onShared(msg sharedMsg) ui.Action {
@@ -185,22 +193,21 @@ func newSharePage(env *ui.Env, client Sharer, c api.Customer) *sharePage {
 	s := &sharePage{env: env, keys: env.Keys.Compliance}
 	s.form = share{env: env, client: client, id: string(c.CUID), customer: c,
 		off: func() string { return s.keys.Share.Why() }, started: func() { s.keys.Share.Set("A token is on its way.") }}
-	s.Page = ui.NewPage(env, s.lines)
+	s.Page = ui.NewPage(env, s, "", "")
 	return s
 }
 
 // openMsg opens the form at the start.
 type openMsg struct{ ui.Ticket }
 
-// Init implements ui.Screen.
-func (s *sharePage) Init() tea.Cmd {
+// Reload implements ui.PageScreen: nothing is read, the form opens.
+func (s *sharePage) Reload() tea.Cmd {
 	t := s.env.Ticket()
 	return func() tea.Msg { return openMsg{t} }
 }
 
-// Update implements ui.Screen.
-func (s *sharePage) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-	defer s.Layout()
+// Answer implements ui.PageScreen.
+func (s *sharePage) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case openMsg:
 		if s.keys.Share.Enabled() {
@@ -218,24 +225,26 @@ func (s *sharePage) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 			s.told = "The token was not applied."
 		}
 		return s.form.onShared(msg), nil
-	case keymap.Press:
-		return s.Key(msg, func(p keymap.Press) (ui.Action, tea.Cmd, bool) {
-			if s.keys.Share.Match(p) {
-				return s.form.ask(), nil, true
-			}
-			return nil, nil, false
-		})
 	}
 	return nil, nil
 }
 
-func (s *sharePage) lines() []string {
+// OwnKey implements ui.PageScreen.
+func (s *sharePage) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
+	if s.keys.Share.Match(p) {
+		return s.form.ask(), nil, true
+	}
+	return nil, nil, s.env.Keys.Global.Reload.Match(p) // there is nothing to read
+}
+
+// Content implements ui.Contenter.
+func (s *sharePage) Content() ui.Content {
 	th := s.env.Theme
 	out := widget.Pairs(th, append([]widget.Pair{{Label: "id", Value: untrusted.Text(s.form.id).Line(64)}}, facts(s.form.id, s.form.customer)...), s.W)
 	if s.told != "" {
 		out = append(out, "", th.Strong.Render(s.told))
 	}
-	return out
+	return ui.Content{Lines: out}
 }
 
 // Keys implements ui.Screen.
@@ -246,9 +255,6 @@ func (s *sharePage) Title() string { return "Share token" }
 
 // Place implements ui.Screen.
 func (s *sharePage) Place() ui.Place { return ui.Place{Kind: "share", ID: s.form.id} }
-
-// Source implements ui.Screen.
-func (s *sharePage) Source() ui.Source { return ui.Source{} }
 
 // subject is what a question about the customer is filled with.
 func subject(id string, c api.Customer) act.Object {

@@ -50,7 +50,7 @@ func New(env *ui.Env, client Client, id, start string) ui.Screen {
 	return directory.NewList(env, directory.ListSpec[api.Counterparty]{Kind: Kind, Title: "Counterparties", One: "counterparty", Many: "counterparties", Class: "general",
 		Catalogue: field.Counterparties, Columns: []string{"name", "status", "accounts", "customer", "updated", "id"},
 		Language: language, Example: "status:MODERATION customer:acme",
-		ID: func(p api.Counterparty) string { return string(p.ID) }, CUID: owner,
+		ID: func(p api.Counterparty) string { return string(p.ID) }, CUID: owner, Raw: raw,
 		Read: func(ctx context.Context, page int) (api.Page[api.Counterparty], error) {
 			return client.Counterparties(ctx, api.CounterpartyQuery{Page: page})
 		}}, start)
@@ -58,10 +58,12 @@ func New(env *ui.Env, client Client, id, start string) ui.Screen {
 
 func owner(p api.Counterparty) string { return string(p.Customer.CUID) }
 
+func raw(p api.Counterparty) json.RawMessage { return p.Raw }
+
 func one(env *ui.Env, client Client, id string) ui.Screen {
 	return directory.NewRecord(env, directory.RecordSpec[api.Counterparty]{Place: ui.Place{Kind: Kind, ID: id}, One: "counterparty", Title: "Counterparty", Class: "general",
 		Read: func(ctx context.Context) (api.Counterparty, error) { return client.Counterparty(ctx, id) },
-		Raw:  func(p api.Counterparty) json.RawMessage { return p.Raw }, CUID: owner,
+		Raw:  raw, CUID: owner,
 		Head:  head,
 		Facts: func(p api.Counterparty) []widget.Pair { return facts(env, p) }})
 }

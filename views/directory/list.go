@@ -5,6 +5,7 @@ package directory
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -12,6 +13,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -32,6 +34,7 @@ type ListSpec[T any] struct {
 	Example   string
 	ID        func(T) string
 	CUID      func(T) string // of the record's customer
+	Raw       func(T) json.RawMessage
 	Read      func(ctx context.Context, page int) (api.Page[T], error)
 }
 
@@ -53,7 +56,7 @@ func NewList[T any](env *ui.Env, spec ListSpec[T], start string) *List[T] {
 	s.rows = list.NewRows(spec.ID, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind}, Origin: "service", Class: spec.Class,
 		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " + spec.One + " matches among those read so far.",
-		Columns: func(int) []widget.Column { return s.columns() }, Language: spec.Language, Example: spec.Example, Start: start, Records: s.rows.Each})
+		Columns: func(int) []widget.Column { return s.columns() }, Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue})
 	s.Filtered(true)
 	return s
 }
@@ -101,7 +104,7 @@ func (s *List[T]) whole() bool {
 
 func (s *List[T]) read(page int) tea.Cmd {
 	read, now := s.spec.Read, s.env.Now
-	return s.Read(s.Loads, func(ctx context.Context) list.Then {
+	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		got, err := read(ctx, page)
 		at := now()
 		return func() (ui.Action, tea.Cmd) {
@@ -138,16 +141,6 @@ func (s *List[T]) onPage(page api.Page[T]) {
 	s.Changed()
 }
 
-// Filtered implements list.Screen: those that were read are narrowed.
-func (s *List[T]) Filtered(bool) tea.Cmd {
-	s.rows.Narrow(func(r T) bool { return s.Filter.Match(r, s.env.Now()) })
-	s.Changed()
-	return nil
-}
-
-// Answer implements list.Screen.
-func (s *List[T]) Answer(tea.Msg) (ui.Action, tea.Cmd) { return nil, nil }
-
 // OwnKey implements list.Screen.
 func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
@@ -157,12 +150,32 @@ func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return nil, nil, false
 	case k.List.Open.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: s.spec.Kind, ID: id}}, nil, true
-	case k.Item.CopyID.Match(msg):
-		return ui.Copy{Text: id, What: "the " + s.spec.One + " id"}, nil, true
 	case k.Operation.Customer.Match(msg):
 		return openCustomer(s.Subject(ui.KindCompliance)), nil, true
 	}
 	return nil, nil, false
+}
+
+// Item implements list.Screen.
+func (s *List[T]) Item() ui.Item {
+	r, ok := s.rows.Find(s.Table.SelectedID())
+	if !ok {
+		return ui.Item{}
+	}
+	return item(s.spec.One, s.spec.ID(r), s.spec.Raw(shown(s.env, r)))
+}
+
+// item is what the keys for the id and the JSON of a record are about.
+func item(one, id string, raw json.RawMessage) ui.Item {
+	return ui.Item{ID: id, IDWhat: "the " + one + " id", JSON: raw, JSONWhat: "the " + one + " as JSON", Title: one + " " + draw.ID(id, 40)}
+}
+
+// shown is a record as it may be shown now.
+func shown[T any](env *ui.Env, r T) T {
+	if env.Masked() {
+		return mask.Value(r)
+	}
+	return r
 }
 
 // openCustomer opens a customer; "" is one that the record does not name.
@@ -211,7 +224,7 @@ func (s *List[T]) Above() []string {
 // HelpKeys implements list.Screen.
 func (s *List[T]) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	return append([]keymap.Key{k.List.Open, k.List.Filter, k.Operation.Customer, k.Item.CopyID, k.Global.Reload}, keymap.All(k.Nav)...)
+	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Operation.Customer, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw}, keymap.All(k.Nav)...)
 }
 
 // Place implements ui.Screen.

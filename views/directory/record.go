@@ -8,8 +8,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/internal/act/remedy"
-	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -35,112 +33,60 @@ type RecordSpec[T any] struct {
 // ui.Screen.
 type Record[T any] struct {
 	ui.Page
-	env   *ui.Env
-	spec  RecordSpec[T]
-	loads *ui.Requests
-
+	env    *ui.Env
+	spec   RecordSpec[T]
 	record *T // nil: not read yet
-	at     time.Time
-	err    *api.Error
 }
 
 // NewRecord makes the screen of one record.
 func NewRecord[T any](env *ui.Env, spec RecordSpec[T]) *Record[T] {
-	s := &Record[T]{env: env, spec: spec, loads: env.Requests()}
-	s.Page = ui.NewPage(env, s.lines)
+	s := &Record[T]{env: env, spec: spec}
+	s.Page = ui.NewPage(env, s, "service", spec.Class)
 	return s
 }
 
-type recordMsg[T any] struct {
-	ui.Ticket
-	record T
-	at     time.Time
-	err    error
-}
-
-// Init implements ui.Screen.
-func (s *Record[T]) Init() tea.Cmd {
-	t, ctx := s.loads.Start(s.env.Ctx)
+// Reload implements ui.PageScreen.
+func (s *Record[T]) Reload() tea.Cmd {
 	read, now := s.spec.Read, s.env.Now
-	return func() tea.Msg {
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		r, err := read(ctx)
-		return recordMsg[T]{t, r, now(), err}
-	}
-}
-
-// Update implements ui.Screen.
-func (s *Record[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-	defer s.Layout()
-	switch msg := msg.(type) {
-	case recordMsg[T]:
-		if s.loads.Accept(msg.Ticket) {
-			if s.err = api.AsError(msg.err); s.err == nil {
-				s.record, s.at = &msg.record, msg.at
+		at := now()
+		return func() (ui.Action, tea.Cmd) {
+			if s.Err = api.AsError(err); s.Err == nil {
+				s.record, s.At = &r, at
 			}
+			return nil, nil
 		}
-	case keymap.Press:
-		return s.Key(msg, s.key)
-	}
-	return nil, nil
+	})
 }
 
-func (s *Record[T]) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
-	k := s.env.Keys
-	switch {
-	case k.Global.Reload.Match(p):
-		return nil, s.Init(), true
-	case k.Item.CopyID.Match(p):
-		return ui.Copy{Text: s.spec.Place.ID, What: "the " + s.spec.One + " id"}, nil, true
-	case s.record == nil:
-	case k.Item.CopyJSON.Match(p):
-		return ui.Copy{Text: string(s.spec.Raw(s.shown())), What: "the " + s.spec.One + " as JSON"}, nil, true
-	case k.Item.Raw.Match(p):
-		return ui.Raw{Title: s.spec.Title + " " + draw.ID(s.spec.Place.ID, 40), JSON: s.spec.Raw(s.shown())}, nil, true
-	case k.Operation.Customer.Match(p):
+// OwnKey implements ui.PageScreen.
+func (s *Record[T]) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
+	if s.record != nil && s.env.Keys.Operation.Customer.Match(p) {
 		return openCustomer(s.spec.CUID(*s.record)), nil, true
 	}
 	return nil, nil, false
 }
 
-// shown is the record as it may be shown now.
-func (s *Record[T]) shown() T {
-	if s.env.Masked() {
-		return mask.Value(*s.record)
+// Item implements ui.PageScreen.
+func (s *Record[T]) Item() ui.Item {
+	if s.record == nil {
+		return item(s.spec.One, s.spec.Place.ID, nil)
 	}
-	return *s.record
+	return item(s.spec.One, s.spec.Place.ID, s.spec.Raw(shown(s.env, *s.record)))
 }
 
-func (s *Record[T]) lines() []string {
+// Content implements ui.PageScreen.
+func (s *Record[T]) Content() ui.Content {
 	th := s.env.Theme
 	switch {
-	case s.record == nil && s.err != nil:
-		return s.Failed(s.err)
+	case s.record == nil && s.Err != nil:
+		return ui.Content{Lines: s.Failed(s.Err)}
 	case s.record == nil:
-		return []string{th.Dim.Render("Reading the " + s.spec.One + " " + draw.ID(s.spec.Place.ID, 40) + " …")}
+		return ui.Content{Lines: []string{th.Dim.Render("Reading the " + s.spec.One + " " + draw.ID(s.spec.Place.ID, 40) + " …")}}
 	}
-	r := s.shown()
-	var out []string
-	if s.err != nil {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public), "")
-	}
-	out = append(out, th.Strong.Render(s.spec.Head(r)), "")
-	return append(out, widget.Pairs(th, s.spec.Facts(r), s.W)...)
-}
-
-// Content implements ui.Contenter.
-func (s *Record[T]) Content() ui.Content {
-	switch {
-	case s.record == nil && s.err != nil:
-		return ui.Content{Lines: []string{s.err.Public, remedy.Plain(s.err)}}
-	case s.record == nil:
-		return ui.Content{Lines: s.lines()}
-	}
-	r := s.shown()
-	c := ui.Content{Lines: []string{s.spec.Head(r) + "."}, Sections: ui.Sections(s.spec.Facts(r))}
-	if s.err != nil {
-		c.Lines = append([]string{"Attention: not read again. " + s.err.Public}, c.Lines...)
-	}
-	return c
+	r := shown(s.env, *s.record)
+	return ui.Content{Lines: append(s.NotReread(), th.Strong.Render(s.spec.Head(r))), Sections: ui.Sections(s.spec.Facts(r))}
 }
 
 // NextTick implements ui.Ticker: ages are told to the minute.
@@ -161,11 +107,6 @@ func (s *Record[T]) Title() string { return s.spec.Title + " " + draw.ID(s.spec.
 
 // Place implements ui.Screen.
 func (s *Record[T]) Place() ui.Place { return s.spec.Place }
-
-// Source implements ui.Screen.
-func (s *Record[T]) Source() ui.Source {
-	return ui.Source{Origin: "service", At: s.at, Class: s.spec.Class, Loading: s.loads.Busy(), Problem: ui.Problem(s.err)}
-}
 
 // Subject implements ui.SubjectOf.
 func (s *Record[T]) Subject(kind string) string {

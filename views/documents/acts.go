@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,35 +32,24 @@ type wroteMsg struct {
 	err  error
 }
 
-func (s *Screen) key(msg keymap.Press) (ui.Action, tea.Cmd) {
-	g, item := s.env.Keys.Global, s.env.Keys.Item
+// OwnKey implements list.Screen.
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	doc, has := s.selected()
 	switch {
-	case g.Reload.Match(msg) && s.id != "":
-		return nil, s.load()
 	case s.keys.Remove.Match(msg) && has:
-		return s.askRemove(doc), nil
+		return s.askRemove(doc), nil, true
 	case s.keys.Restore.Match(msg):
-		return s.askRestore(), nil
+		return s.askRestore(), nil, true
 	case s.keys.Attach.Match(msg):
-		return s.askAttach(), nil
+		return s.askAttach(), nil, true
 	case s.keys.Upload.Match(msg):
-		return s.askUpload(), nil
+		return s.askUpload(), nil, true
 	case s.keys.Replace.Match(msg) && has:
-		return s.askReplace(doc), nil
-	case item.CopyID.Match(msg) && has:
-		return ui.Copy{Text: string(doc.GUID), What: "the document id"}, nil
-	case item.CopyJSON.Match(msg) && has:
-		b, err := json.Marshal(doc)
-		if err != nil {
-			return ui.Notify{Level: ui.Error, Text: "The document cannot be written as JSON."}, nil
-		}
-		return ui.Copy{Text: string(b), What: "the document as JSON"}, nil
-	case item.Raw.Match(msg) && s.op != nil:
-		return ui.Raw{Title: "Operation " + s.id, JSON: mask.JSONIf(s.op.Raw, s.env.Masked())}, nil
+		return s.askReplace(doc), nil, true
+	case s.env.Keys.Item.Raw.Match(msg) && s.Op != nil:
+		return ui.Raw{Title: "Operation " + s.ID, JSON: mask.JSONIf(s.Op.Raw, s.env.Masked())}, nil, true
 	}
-	s.table.Update(msg)
-	return nil, nil
+	return nil, nil, false
 }
 
 // locked explains instead of asking: nothing would be sent anyway.
@@ -70,7 +58,7 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 		"This document is locked and cannot be " + act + ".",
 		"A lock is set by a compliance team, usually while it reviews the document. The service tells neither who set it nor when; the document itself is there since the time below.",
 		"Only the compliance team can lift it. Ask it, and name the ids below; then press " + s.env.Keys.Global.Reload.Help().Key + " to read the operation again.",
-	}, Facts: append([]widget.Pair{{Label: "guid", Value: d.GUID.Line(64)}}, s.facts(d)...)}
+	}, Facts: append([]widget.Pair{{Label: "id", Value: d.GUID.Line(64)}}, s.facts(d)...)}
 }
 
 // facts are what a question about a document shows; its id stands above them.
@@ -87,25 +75,24 @@ func (s *Screen) askRemove(d api.Document) ui.Action {
 		return s.locked(d, "removed")
 	}
 	risk := ""
-	ended := s.client.Phase(*s.op).Ended()
+	ended := s.client.Phase(*s.Op).Ended()
 	if ended {
-		risk = "The operation is " + s.client.Phase(*s.op).Word() + ": the service normally refuses this, and may refuse to take it back."
+		risk = "The operation is " + s.client.Phase(*s.Op).Word() + ": the service normally refuses this, and may refuse to take it back."
 	}
-	seen := *s.op
+	seen := *s.Op
 	return ui.Asking("document.remove", s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk, Facts: s.facts(d),
 		Yes: func(ui.Seen) tea.Cmd { return s.remove(seen, d, ended) }})
 }
 
 // object is what a question about an item of the operation is filled with.
 func (s *Screen) object(item string) act.Object {
-	return act.Object{Item: item, ID: draw.ID(s.id, 13), Kind: "operation"}
+	return act.Object{Item: item, ID: draw.ID(s.ID, 13), Kind: "operation"}
 }
 
 // write runs a write: its keys are off until the outcome. It gets a context that
 // outlives the screen and returns the operation as it is after it.
 func (s *Screen) write(doing string, m wroteMsg, run func(context.Context, Client) (api.Operation, error)) tea.Cmd {
-	s.doing = doing
-	s.layout()
+	s.Doing = doing
 	m.Ticket = s.env.Ticket()
 	ctx, client := s.env.Root, s.client
 	return func() tea.Msg {
@@ -124,12 +111,12 @@ func (s *Screen) remove(seen api.Operation, d api.Document, force bool) tea.Cmd 
 
 // target are the facts of a question about the operation as a whole.
 func (s *Screen) target() []widget.Pair {
-	return []widget.Pair{{Label: "operation", Value: s.id}, {Label: "status", Value: s.op.Status.Line(40)},
-		{Label: "amount", Value: draw.Money(s.op.SourceAmount.Sum)}}
+	return []widget.Pair{{Label: "operation", Value: s.ID}, {Label: "status", Value: s.Op.Status.Line(40)},
+		{Label: "amount", Value: draw.Money(s.Op.SourceAmount.Sum)}}
 }
 
 func (s *Screen) askRestore() ui.Action {
-	last, id := s.undone[len(s.undone)-1], s.id
+	last, id := s.undone[len(s.undone)-1], s.ID
 	return ui.Asking("document.restore", s.object(draw.Middle(last.name, 60)), ui.Confirm{ID: last.guid, Facts: s.target(),
 		Yes: func(ui.Seen) tea.Cmd {
 			return s.write("putting back "+last.name, wroteMsg{what: "Putting back", done: "Put back " + last.name + ".", back: last.guid},
@@ -141,13 +128,13 @@ func (s *Screen) askRestore() ui.Action {
 
 func (s *Screen) askAttach() ui.Action {
 	return ui.Ask{Title: "Attach a document", Verb: "Go on",
-		Intro: []string{"An uploaded document is linked to operation " + draw.ID(s.id, 13) + " by its id."},
+		Intro: []string{"An uploaded document is linked to operation " + draw.ID(s.ID, 13) + " by its id."},
 		Fields: []widget.Field{
 			{Label: "Document id", Check: checkID},
 			{Label: "Name there (optional)", Max: 255},
 		},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			id, guid, name := s.id, v.Text(0), v.Text(1)
+			id, guid, name := s.ID, v.Text(0), v.Text(1)
 			facts := s.target()
 			if name != "" {
 				facts = append(facts, widget.Pair{Label: "name there", Value: name, Long: true})
@@ -195,11 +182,11 @@ func expand(path string) string {
 
 func (s *Screen) askUpload() ui.Action {
 	return ui.Ask{Title: "Upload and attach", Verb: "Go on", Fields: fileFields(),
-		Intro: []string{"The file goes into the customer's store and is then linked to operation " + draw.ID(s.id, 13) + ".",
+		Intro: []string{"The file goes into the customer's store and is then linked to operation " + draw.ID(s.ID, 13) + ".",
 			"PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			op, f := *s.op, fileFrom(v)
-			return ui.Asking("document.upload", s.object(f.name), ui.Confirm{ID: s.id, Ask: "Upload " + f.name + " and attach it to the operation?",
+			op, f := *s.Op, fileFrom(v)
+			return ui.Asking("document.upload", s.object(f.name), ui.Confirm{ID: s.ID, Ask: "Upload " + f.name + " and attach it to the operation?",
 				Facts: append(f.facts(), s.target()[1:]...),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.write("uploading "+f.name, wroteMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
@@ -248,11 +235,11 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 	if d.IsLock {
 		return s.locked(d, "replaced")
 	}
-	seen, ended := *s.op, s.client.Phase(*s.op).Ended()
+	seen, ended := *s.Op, s.client.Phase(*s.Op).Ended()
 	intro := []string{"Replace " + d.FileName.Line(60) + " by another file: it is removed, the new file uploaded and attached.",
 		"One job, written down before each step; if it is cut off it can be resumed or given up."}
 	if ended {
-		intro = append(intro, "The operation is "+s.client.Phase(*s.op).Word()+": the service normally refuses this.")
+		intro = append(intro, "The operation is "+s.client.Phase(*s.Op).Word()+": the service normally refuses this.")
 	}
 	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: fileFields(), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
@@ -326,9 +313,8 @@ type jobMsg struct {
 }
 
 func (s *Screen) runJob(what string, run func(context.Context, Client) (replace.Job, error)) tea.Cmd {
-	s.doing = what
-	s.layout()
-	t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.id
+	s.Doing = what
+	t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.ID
 	return func() tea.Msg {
 		j, err := run(ctx, client)
 		m := jobMsg{wroteMsg: wroteMsg{Ticket: t, what: "Replacement", done: "Replaced " + j.OldName + ".", err: err}}
@@ -346,16 +332,16 @@ func (s *Screen) runJob(what string, run func(context.Context, Client) (replace.
 
 // wrote takes the outcome of a write; nothing was shown as done before it.
 func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
-	s.doing = ""
-	s.loads.Stop()
+	s.Doing = ""
+	s.Stop()
 	var acts ui.Many
 	if msg.op != nil && msg.op.OPID != "" {
-		if a := s.show(*msg.op, s.env.Now(), "service"); a != nil {
+		if a := s.Latest.Show(*msg.op, s.env.Now(), "service"); a != nil {
 			acts = append(acts, a)
 		}
 	} else if msg.op != nil && msg.err == nil {
 		msg.done += " The operation could not be read to show it."
-		s.err = &api.Error{Kind: api.Unavailable, Public: "this list is from before the last write; " + s.env.Keys.Global.Reload.Help().Key + " reads it."}
+		s.Latest.Err = &api.Error{Kind: api.Unavailable, Public: "this list is from before the last write; " + s.env.Keys.Global.Reload.Help().Key + " reads it."}
 	}
 	if msg.err != nil {
 		return append(acts, ui.Failure(msg.what, msg.err)), s.reread(msg.err)
@@ -372,11 +358,11 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 // reread looks again when what we show cannot be right any more.
 func (s *Screen) reread(err error) tea.Cmd {
 	if api.KindOf(err) == api.UnknownOutcome {
-		return s.peek() // what is open is shown; it costs no call
+		return s.Peek() // what is open is shown; it costs no call
 	}
 	switch e := api.AsError(err); e.Rule {
 	case api.RuleNotAttached, api.RuleChanged, api.RuleLocked, api.RuleEndState:
-		return s.load()
+		return s.Load()
 	}
 	return nil
 }

@@ -4,8 +4,7 @@ package documents
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"encoding/json"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -14,19 +13,20 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/replace"
+	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
 // Client does what this screen asks for.
 type Client interface {
-	Known(ctx context.Context, opid string) (op api.Operation, seenAt time.Time, ok bool)
-	MaxAge() time.Duration
-	Operation(ctx context.Context, opid string) (api.Operation, error)
+	ui.OperationReader
 	RemoveDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error)
 	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
 	// Upload reads a file of this host and puts it into the customer's store.
@@ -43,7 +43,6 @@ type Client interface {
 	Unfinished(ctx context.Context, opid string) ([]replace.Job, error)
 	// OpenWrites lists the writes to an operation whose outcome is not known.
 	OpenWrites(ctx context.Context, opid string) ([]followup.Row, error)
-	Phase(op api.Operation) api.Phase
 }
 
 // removed is a document that was taken off here and can be put back.
@@ -65,156 +64,80 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // Screen is the same in the console; it implements ui.Screen.
 type Screen struct {
+	*list.List[api.Document]
+	*ui.Latest
 	env    *ui.Env
 	client Client
-	id     string
-	loads  *ui.Requests
 	keys   keymap.Documents
+	rows   *list.Rows[api.Document]
 
-	op     *api.Operation
-	at     time.Time
-	origin string
-	err    *api.Error
 	jobs   []replace.Job
 	open   []followup.Row // writes whose outcome is not known
-
-	doing  string    // the write under way; its keys are off meanwhile
-	undone []removed // newest last
-
-	table      *widget.Table
-	head, foot []string // above and below the table
-	w, h       int
+	undone []removed      // newest last
 }
+
+// language is the filter language over documents.
+var language = filter.NewTable(append(filter.Catalogued(field.Documents),
+	filter.Field[api.Document]{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag, Help: "a property that holds or not", Example: "has:locked",
+		Values: []string{"locked"}, Flag: func(d api.Document, _ string) bool { return d.IsLock }},
+	filter.Field[api.Document]{Kind: filter.Free, Help: "contained in any of these", Example: `"free text"`,
+		Strings: func(d api.Document) []string {
+			return []string{string(d.FileName), string(d.DocType), string(d.MIME), string(d.Info), string(d.GUID)}
+		}})...)
 
 // NewScreen makes the screen of one operation's documents.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, id: opid, loads: env.Requests(), keys: env.Keys.Documents,
-		table: widget.NewTable(env.Theme, env.Keys, false,
-			widget.Column{Title: "name", Min: 14, Flex: 3, CutMiddle: true}, widget.Column{Title: "type", Min: 18, Max: 24, Flex: 1, HidePriority: 2},
-			widget.Column{Title: "media type", Min: 15, Max: 30, Flex: 1, HidePriority: 4}, widget.Column{Title: "size", Min: 8, Align: widget.Right},
-			widget.Column{Title: "created", Min: 16, HidePriority: 3}, widget.Column{Title: "lock", Min: 8},
-			widget.Column{Title: "info", Min: 10, Flex: 2, HidePriority: 5})}
-	s.refreshKeys()
+	s := &Screen{env: env, client: client, keys: env.Keys.Documents, Latest: ui.NewLatest(env, client, opid)}
+	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
+	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", Place: ui.Place{Kind: ui.KindDocuments, ID: opid},
+		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
+		Columns: func(int) []widget.Column { return columns }, Language: language, Example: "invoice type:CONTRACT has:locked created<2d"})
+	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(client, opid), func() bool { return s.Doing != "" }
+	s.Refresh()
 	return s
 }
 
-// knownMsg is what the index holds: at the start, or after it changed (peek).
-type knownMsg struct {
-	ui.Ticket
-	op   api.Operation
-	at   time.Time
-	ok   bool
-	peek bool
-	jobs []replace.Job
-	open []followup.Row
-}
-
-type loadedMsg struct {
-	ui.Ticket
-	op   api.Operation
-	at   time.Time
-	open []followup.Row
-	err  error
-}
-
-// Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd {
-	if s.id == "" {
-		return nil
-	}
-	t, ctx := s.loads.Start(s.env.Ctx)
-	return s.known(ctx, t, false)
-}
-
-// known asks what is kept here: no call. A peek does not look at the jobs.
-func (s *Screen) known(ctx context.Context, t ui.Ticket, peek bool) tea.Cmd {
-	client, id := s.client, s.id
-	return func() tea.Msg {
-		m := knownMsg{Ticket: t, peek: peek, open: openWrites(ctx, client, id)}
-		m.op, m.at, m.ok = client.Known(ctx, id)
-		if !peek {
-			m.jobs, _ = client.Unfinished(ctx, id) // an error is told by the store's own screens
+// beside reads what is kept here of the operation's writes, and its jobs when it is
+// opened. Errors are told by the screens of the store and of the audit trail.
+func (s *Screen) beside(client Client, opid string) func(context.Context, bool) ui.Then {
+	return func(ctx context.Context, first bool) ui.Then {
+		open, _ := client.OpenWrites(ctx, opid)
+		var jobs []replace.Job
+		if first {
+			jobs, _ = client.Unfinished(ctx, opid)
 		}
-		return m
-	}
-}
-
-// peek looks again at what is kept here.
-func (s *Screen) peek() tea.Cmd { return s.known(s.env.Ctx, s.env.Ticket(), true) }
-
-func openWrites(ctx context.Context, client Client, id string) []followup.Row {
-	rows, err := client.OpenWrites(ctx, id)
-	if err != nil {
-		return nil // told by the audit trail's screen
-	}
-	return rows
-}
-
-func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Start(s.env.Ctx)
-	client, id, now := s.client, s.id, s.env.Now
-	return func() tea.Msg {
-		op, err := client.Operation(ctx, id)
-		return loadedMsg{t, op, now(), openWrites(ctx, client, id), err}
-	}
-}
-
-// Update implements ui.Screen.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-	defer s.layout()
-	switch msg := msg.(type) {
-	case knownMsg:
-		return s.onKnown(msg)
-	case loadedMsg:
-		if !s.loads.Accept(msg.Ticket) {
+		return func() (ui.Action, tea.Cmd) {
+			if s.open = open; first {
+				s.jobs = jobs
+			}
 			return nil, nil
 		}
-		if s.open = msg.open; msg.err == nil {
-			return s.show(msg.op, msg.at, "service"), nil
-		}
-		s.err = api.AsError(msg.err)
+	}
+}
+
+// Reload implements list.Screen: one billing call.
+func (s *Screen) Reload() tea.Cmd { return s.Load() }
+
+// Answer implements list.Screen.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
+	switch msg := msg.(type) {
 	case wroteMsg:
 		return s.wrote(msg)
 	case jobMsg:
 		s.jobs = msg.jobs
 		return s.wrote(msg.wroteMsg)
 	case ui.Changed:
-		if msg.Kind == ui.KindOperations && s.id != "" && !s.loads.Busy() {
-			return nil, s.peek()
-		}
-		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation && msg.ID == s.id {
-			return s.show(op, s.env.Now(), msg.Origin), nil
-		}
-	case keymap.Press:
-		return s.key(msg)
+		return s.OnNews(msg)
 	}
 	return nil, nil
 }
 
-func (s *Screen) onKnown(msg knownMsg) (ui.Action, tea.Cmd) {
-	if msg.peek {
-		if s.open = msg.open; msg.ok && msg.at.After(s.at) && s.doing == "" {
-			return s.show(msg.op, msg.at, "index"), nil
-		}
-		return nil, nil
-	}
-	if !s.loads.Accept(msg.Ticket) {
-		return nil, nil
-	}
-	if s.jobs, s.open = msg.jobs, msg.open; msg.ok {
-		s.show(msg.op, msg.at, "index")
-	}
-	if !msg.ok || s.env.Now().Sub(msg.at) > s.client.MaxAge() {
-		return nil, s.load()
-	}
-	return nil, nil
-}
-
-// show takes a new state of the operation. A question that is open about one of
-// its documents is told when the document changed.
-func (s *Screen) show(op api.Operation, at time.Time, origin string) ui.Action {
-	before := s.op
-	s.op, s.at, s.origin, s.err = &op, at, origin, nil
+// onShow shows the documents of a new state of the operation. A question that is open
+// about one of them is told when it changed.
+func (s *Screen) onShow(before *api.Operation) ui.Action {
+	op := *s.Op
+	s.rows.Set(op.Documents)
+	s.Changed()
 	if before == nil {
 		return nil
 	}
@@ -236,18 +159,10 @@ func (s *Screen) show(op api.Operation, at time.Time, origin string) ui.Action {
 	return acts
 }
 
-// layout gives table and keys what they need from the state, and lays out what
-// stands around the table.
-func (s *Screen) layout() {
-	s.table.SetSource(rows{s})
-	s.table.SetNotice(s.notice())
-	s.refreshKeys()
-	s.head, s.foot = s.above(), s.below()
-	s.table.SetSize(s.w, max(s.h-len(s.head)-len(s.foot), 1))
-}
-
-// refreshKeys switches keys by what is there; a key that is off says why.
-func (s *Screen) refreshKeys() {
+// Refresh implements list.Screen: keys are switched by what is there; one that is off
+// says why.
+func (s *Screen) Refresh() {
+	s.Loaded, s.List.Err = s.Op != nil || s.Latest.Err != nil, s.Latest.Err
 	why := s.whyOff()
 	for _, k := range []*keymap.Key{&s.keys.Remove, &s.keys.Restore, &s.keys.Attach, &s.keys.Upload, &s.keys.Replace} {
 		k.Set(why)
@@ -283,53 +198,31 @@ func (s *Screen) waits(r followup.Row) string {
 
 func (s *Screen) whyOff() string {
 	switch {
-	case s.doing != "":
-		return "Wait for what is under way: " + s.doing + "."
-	case s.op == nil:
+	case s.Doing != "":
+		return "Wait for what is under way: " + s.Doing + "."
+	case s.Op == nil:
 		return "The operation is not read yet."
 	}
 	return ""
 }
 
-func (s *Screen) notice() widget.Notice {
-	switch {
-	case s.id == "":
+// Empty implements list.Screen.
+func (s *Screen) Empty() widget.Notice {
+	if s.ID == "" {
 		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them"}
-	case s.err != nil && s.op == nil:
-		return widget.Notice{Tone: theme.Bad, Text: s.err.Public, Hint: s.env.Keys.Global.Reload.Help().Key + " tries again, " + s.env.Keys.Global.Back.Help().Key + " goes back"}
-	case s.op == nil:
-		return widget.Notice{Text: "Reading the documents …"}
 	}
-	return widget.Notice{Text: "No document is attached.", Hint: "u uploads a file and attaches it, a attaches one by its id"}
+	return s.NoRows(widget.Notice{Text: "No document is attached.", Hint: "u uploads a file and attaches it, a attaches one by its id"}, "")
 }
 
-// rows are the documents as the table draws them.
-type rows struct{ s *Screen }
-
-func (r rows) docs() []api.Document {
-	if r.s.op == nil {
-		return nil
-	}
-	return r.s.op.Documents
+var columns = []widget.Column{
+	{Title: "name", Min: 14, Flex: 3, CutMiddle: true}, {Title: "type", Min: 18, Max: 24, Flex: 1, HidePriority: 2},
+	{Title: "media type", Min: 15, Max: 30, Flex: 1, HidePriority: 4}, {Title: "size", Min: 8, Align: widget.Right},
+	{Title: "created", Min: 16, HidePriority: 3}, {Title: "lock", Min: 8}, {Title: "description", Min: 11, Flex: 2, HidePriority: 5},
 }
 
-// Len implements widget.Source.
-func (r rows) Len() int { return len(r.docs()) }
-
-// IndexOf implements widget.Source.
-func (r rows) IndexOf(id string) int {
-	for i, d := range r.docs() {
-		if string(d.GUID) == id {
-			return i
-		}
-	}
-	return -1
-}
-
-// Row implements widget.Source.
-func (r rows) Row(i int) widget.Row { return row(r.s.env, r.docs()[i]) }
-
-func row(env *ui.Env, d api.Document) widget.Row {
+// row draws one document.
+func (s *Screen) row(d api.Document) widget.Row {
+	env := s.env
 	lock, tone := "", theme.Plain
 	if d.IsLock {
 		lock, tone = env.Theme.Signs.Locked+" locked", theme.Warn
@@ -344,36 +237,25 @@ func row(env *ui.Env, d api.Document) widget.Row {
 }
 
 // selected is a copy of the document under the cursor.
-func (s *Screen) selected() (api.Document, bool) {
-	if s.op == nil {
-		return api.Document{}, false
-	}
-	return s.op.Document(s.table.SelectedID())
-}
+func (s *Screen) selected() (api.Document, bool) { return s.rows.Find(s.Table.SelectedID()) }
 
-// View implements ui.Screen.
-func (s *Screen) View() string {
-	return strings.Join(draw.Lay(slices.Concat(s.head, s.table.Lines(), s.foot), s.w, s.h), "\n")
-}
-
-// above says which operation it is, and what warns: an end state, a job that
-// stands still, a write under way.
-func (s *Screen) above() []string {
+// Above implements list.Screen: which operation it is, and what warns: an end state, a
+// write whose outcome is open, a job that stands still.
+func (s *Screen) Above() []string {
 	th := s.env.Theme
-	if s.op == nil || s.h < 8 {
+	w, h := s.Size()
+	if s.Op == nil || h < 8 {
 		return nil
 	}
-	st := th.Status(string(s.op.Status))
-	out := []string{th.Tone(st.Tone).Render(st.Sign+" "+s.op.Status.Line(20)) + "  " + draw.Line(s.op.Type, 16) + "  " +
-		th.Strong.Render(draw.Money(s.op.SourceAmount.Sum)) + th.Dim.Render("  "+draw.Line(s.op.Customer.Name, 30)+"  "+draw.ID(s.id, 13))}
-	if phase := s.client.Phase(*s.op); phase.Ended() {
+	st := th.Status(string(s.Op.Status))
+	out := []string{th.Tone(st.Tone).Render(st.Sign+" "+s.Op.Status.Line(20)) + "  " + draw.Line(s.Op.Type, 16) + "  " +
+		th.Strong.Render(draw.Money(s.Op.SourceAmount.Sum)) + th.Dim.Render("  "+draw.Line(s.Op.Customer.Name, 30)+"  "+draw.ID(s.ID, 13))}
+	if phase := s.client.Phase(*s.Op); phase.Ended() {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))
 	}
-	if s.err != nil {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public))
-	}
+	out = append(out, s.NotReread()...)
 	for _, r := range s.open {
-		for i, l := range draw.Wrap(s.waits(r), max(s.w-2, 1)) {
+		for i, l := range draw.Wrap(s.waits(r), max(w-2, 1)) {
 			out = append(out, th.Warn.Render([]string{th.Signs.Unknown, " "}[min(i, 1)]+" "+l))
 		}
 	}
@@ -383,47 +265,60 @@ func (s *Screen) above() []string {
 		if j.Problem != "" {
 			status = jobStatus(j) + ": " + j.Problem
 		}
-		for _, l := range draw.Wrap(status, max(s.w-2, 1)) {
+		for _, l := range draw.Wrap(status, max(w-2, 1)) {
 			out = append(out, th.Warn.Render("  "+l))
 		}
 	}
-	if s.doing != "" {
-		out = append(out, th.Info.Render(th.Signs.Info+" "+s.doing+" …"))
+	n := draw.Plural(s.rows.Len(), "document", "documents")
+	if s.rows.Len() < len(s.Op.Documents) {
+		n += " of " + draw.Count(len(s.Op.Documents))
 	}
-	return append(out, "")
+	return append(out, s.Head(th.Strong.Render(n)))
 }
 
-// below is the detail of the document under the cursor.
-func (s *Screen) below() []string {
+// detail is all of the document under the cursor.
+func (s *Screen) detail() []widget.Pair {
 	d, ok := s.selected()
-	if !ok || s.h < 14 {
+	if !ok {
 		return nil
 	}
-	th := s.env.Theme
 	ago, _ := draw.Ago(d.CreateAt.Time, s.env.Now())
-	pairs := []widget.Pair{{Label: "name", Value: d.FileName.Line(400)}, {Label: "guid", Value: d.GUID.Line(64)},
+	pairs := []widget.Pair{{Label: "name", Value: d.FileName.Line(400)}, {Label: "id", Value: d.GUID.Line(64)},
 		{Label: "type", Value: d.DocType.Line(64) + ", " + d.MIME.Line(128) + ", " + draw.Size(d.Size) + " (" + draw.Count(int(d.Size)) + " bytes)"},
 		{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone()) + ", " + ago}}
+	if d.IsLock {
+		pairs = append(pairs, widget.Pair{Label: "locked", Value: "yes, it cannot be removed or replaced", Tone: theme.Warn})
+	}
 	if d.Info != "" {
-		pairs = append(pairs, widget.Pair{Label: "info", Value: d.Info.Line(400)})
+		pairs = append(pairs, widget.Pair{Label: "description", Value: d.Info.Line(400)})
 	}
-	if odd := draw.SuspiciousText(d.FileName); odd != "" {
-		pairs = append(pairs, widget.Pair{Label: "! odd name", Value: odd, Tone: theme.Warn})
+	for _, x := range []struct {
+		label string
+		text  untrusted.Text
+	}{{"! odd name", d.FileName}, {"! odd description", d.Info}} {
+		if odd := draw.SuspiciousText(x.text); odd != "" {
+			pairs = append(pairs, widget.Pair{Label: x.label, Value: odd, Tone: theme.Warn})
+		}
 	}
-	if odd := draw.SuspiciousText(d.Info); odd != "" {
-		pairs = append(pairs, widget.Pair{Label: "! odd info", Value: odd, Tone: theme.Warn})
-	}
-	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(s.w, 0)))}, widget.Pairs(th, pairs, min(s.w, 99))...)
+	return pairs
 }
 
-// SetSize implements ui.Screen.
-func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.layout()
+// Item implements list.Screen: the document under the cursor.
+func (s *Screen) Item() ui.Item {
+	d, ok := s.selected()
+	if !ok {
+		return ui.Item{}
+	}
+	b, err := json.Marshal(d)
+	out := ui.Item{ID: string(d.GUID), IDWhat: "the document id", JSON: b, JSONWhat: "the document as JSON"}
+	if err != nil {
+		out.NoJSON = "The document cannot be written as JSON."
+	}
+	return out
 }
 
-// NextTick implements ui.Ticker: the age of the document under the cursor.
-func (s *Screen) NextTick(now time.Time) time.Time {
+// NextChange implements list.Screen: the age of the document under the cursor.
+func (s *Screen) NextChange(now time.Time) time.Time {
 	d, ok := s.selected()
 	if !ok {
 		return time.Time{}
@@ -432,33 +327,21 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 	return next
 }
 
-// Keys implements ui.Screen.
-func (s *Screen) Keys() []keymap.Key {
+// HelpKeys implements list.Screen.
+func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	return append(keymap.Join(s.keys, k.Item, k.Nav), k.Global.Reload)
+	return append(append(keymap.All(s.keys), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
 }
-
-// Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return false }
-
-// Title implements ui.Screen.
-func (s *Screen) Title() string { return "Documents" }
-
-// Place implements ui.Screen.
-func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindDocuments, ID: s.id} }
 
 // Source implements ui.Screen.
-func (s *Screen) Source() ui.Source {
-	return ui.Source{Origin: s.origin, At: s.at, Class: "billing", Loading: s.loads.Busy(), Problem: ui.Problem(s.err)}
-}
+func (s *Screen) Source() ui.Source { return s.Latest.Source() }
 
-// Subject implements ui.SubjectOf.
-func (s *Screen) Subject(kind string) string {
-	switch {
-	case kind == ui.KindOperation || kind == ui.KindDocuments:
-		return s.id
-	case kind == ui.KindCompliance && s.op != nil:
-		return string(s.op.Customer.CUID)
+// Commands implements ui.Commander: a job that stands still can be gone on with
+// when no document is left to press a key on.
+func (s *Screen) Commands() []ui.Command {
+	var out []ui.Command
+	for _, j := range s.jobs {
+		out = append(out, ui.Command{Title: "resume", Do: s.askResume(j)})
 	}
-	return ""
+	return out
 }

@@ -398,3 +398,29 @@ func TestDoneAndNotShown(t *testing.T) {
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
 	has(t, r, "Removed", "could not be read to", "from before the last write")
 }
+
+// TestTheListIsTheOneList: documents are filtered while the filter is typed, and sorted,
+// and the count line says both.
+func TestTheListIsTheOneList(t *testing.T) {
+	r, clock := open(t, &fake{op: apitest.Operation(nil)})
+	has(t, r, "3 documents", "invoice.pdf", "contract.pdf")
+	r.Send(uitest.Key("/"), uitest.Type("name:contract"))
+	has(t, r, "1 of 1", "tab")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "1 document of 3  / name:contract")
+	if strings.Contains(r.View(), "invoice.pdf") {
+		t.Errorf("a document that the filter hides is shown\n%s", r.View())
+	}
+	r.Send(uitest.Key("/"), uitest.Key("ctrl+u"), uitest.Type("has:locked size>1"), uitest.Key("enter"))
+	has(t, r, "請求書.pdf", "▣ locked")
+	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed))
+	has(t, r, "This document is locked and cannot be removed.")
+	r.Send(uitest.Key("esc"), uitest.Key("esc"), uitest.Key("s"))
+	has(t, r, "3 documents  by size ▲")
+	r.Send(uitest.Keys("s", "s"))
+	has(t, r, "3 documents  by created ▲")
+	r.Send(uitest.Keys("s", "s", "g"))
+	has(t, r, "3 documents  by name ▲", "name         contract.pdf")
+	r.Send(uitest.Key("s"), uitest.Key("g"))
+	has(t, r, "by name ▼", "name         請求書.pdf")
+}

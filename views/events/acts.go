@@ -1,13 +1,13 @@
 package events
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/url"
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
@@ -61,42 +61,36 @@ func (s *Screen) confirmReplay(it item, target string) ui.Action {
 			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: draw.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = "replaying"
-			t, ctx, client, key := s.env.Ticket(), s.env.Root, s.client, it.Key
-			return func() tea.Msg {
+			client, key := s.client, it.Key
+			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				a, err := client.ReplayEvent(ctx, key, target)
-				return replayedMsg{t, key, a, err}
-			}
+				told := replayed(a, err)
+				return func() (ui.Action, tea.Cmd) { return s.onReplayed(key, told, err) }, told
+			})
 		}})
 }
 
-type replayedMsg struct {
-	ui.Ticket
-	key     string
-	attempt receiver.Attempt
-	err     error
-}
-
-// Outcome implements ui.Outcome.
-func (m replayedMsg) Outcome() ui.Notify {
+// replayed says what became of a replay.
+func replayed(a receiver.Attempt, err error) ui.Notify {
 	switch {
-	case m.err != nil:
-		return ui.Notify{Level: ui.Error, Text: "Not replayed: " + line(api.AsError(m.err).Public, 300)}
-	case !m.attempt.OK():
-		return ui.Notify{Level: ui.Error, Text: line(m.attempt.Target, 200) + " did not take it: " + answer(m.attempt)}
-	case m.attempt.Act == "local":
+	case err != nil:
+		return ui.EndedElsewhere("Not replayed", "", err)
+	case !a.OK():
+		return ui.Notify{Level: ui.Error, Text: line(a.Target, 200) + " did not take it: " + answer(a)}
+	case a.Act == "local":
 		return ui.Notify{Level: ui.Success, Text: "The event went through the receiver again."}
 	}
-	return ui.Notify{Level: ui.Success, Text: line(m.attempt.Target, 200) + " answered " + answer(m.attempt) + "."}
+	return ui.Notify{Level: ui.Success, Text: line(a.Target, 200) + " answered " + answer(a) + "."}
 }
 
-func (s *Screen) onReplayed(msg replayedMsg) (ui.Action, tea.Cmd) {
+func (s *Screen) onReplayed(key string, told ui.Notify, err error) (ui.Action, tea.Cmd) {
 	s.Doing = ""
 	var cmd tea.Cmd
-	if s.page.is(eventPage) && s.page.item.Key == msg.key {
+	if s.page.is(eventPage) && s.page.item.Key == key {
 		cmd = s.loadReplays(s.page)
 	}
-	if msg.err != nil {
-		return ui.Failure("The replay", msg.err), cmd
+	if err != nil {
+		return ui.Failure("The replay", err), cmd
 	}
-	return msg.Outcome(), cmd
+	return told, cmd
 }

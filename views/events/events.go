@@ -12,7 +12,6 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/list"
 	"opdeck/ui/widget"
@@ -106,17 +105,8 @@ func (s *Screen) Init() tea.Cmd { return s.Reload() }
 
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
-	switch msg := msg.(type) {
-	case loadedMsg:
-		return nil, s.onLoaded(msg)
-	case arrivedMsg:
-		return nil, s.onArrived(msg)
-	case ui.FeedFacts:
+	if _, ok := msg.(ui.FeedFacts); ok {
 		return nil, s.loadTrouble()
-	case replayedMsg:
-		return s.onReplayed(msg)
-	case setMsg:
-		return s.onSet(msg)
 	}
 	return nil, nil
 }
@@ -178,25 +168,23 @@ func (s *Screen) itemKey(msg keymap.Press, it item) (ui.Action, tea.Cmd, bool) {
 		return s.askReplay(it), nil, true
 	case s.keys.Operation.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: string(it.ObjectID)}}, nil, true
-	case k.Item.CopyID.Match(msg):
-		return ui.Copy{Text: it.Key, What: "the event's id"}, nil, true
-	case k.Item.Raw.Match(msg), k.Item.CopyJSON.Match(msg):
-		return s.raw(it, k.Item.Raw.Match(msg)), nil, true
 	case s.Page == nil && k.List.Open.Match(msg):
 		return nil, s.show(it), true
 	}
 	return nil, nil, false
 }
 
-// raw is the body as it came, unless it holds what is masked.
-func (s *Screen) raw(it item, view bool) ui.Action {
+// Item implements list.Screen: the body as it came, unless it holds what is masked.
+func (s *Screen) Item() ui.Item {
+	it, on := s.rows.Find(s.ItemID())
+	if !on {
+		return ui.Item{}
+	}
+	out := ui.Item{ID: it.Key, IDWhat: "the event's id", JSON: it.Raw, JSONWhat: "the event's body", Title: "Event " + line(it.Key, 80)}
 	if s.env.Masked() && it.sensitive() {
-		return ui.Notify{Level: ui.Denied, Text: "The body holds account numbers: M reveals masked values first."}
+		out.NoJSON = "The body holds account numbers: M reveals masked values first."
 	}
-	if view {
-		return ui.Raw{Title: "Event " + line(it.Key, 80), JSON: it.Raw}
-	}
-	return ui.Copy{Text: string(it.Raw), What: "the event's body"}
+	return out
 }
 
 // Refresh implements list.Screen: what a page was reading ends with it, and keys
@@ -227,12 +215,8 @@ func (s *Screen) Refresh() {
 // NextChange implements list.Screen: ages on screen, and the moment from which the
 // silence is unusual.
 func (s *Screen) NextChange(now time.Time) time.Time {
-	var next time.Time
 	from, to := s.Table.Visible()
-	for _, it := range s.rows.Shown()[from:to] {
-		_, t := draw.Ago(it.ReceivedAt, now)
-		next = ui.Sooner(next, t)
-	}
+	next := s.rows.Ages(from, to, now, func(it item) time.Time { return it.ReceivedAt })
 	if quiet := s.rhythm.Last.Add(s.rhythm.Limit); s.rhythm.Known && quiet.After(now) {
 		next = ui.Sooner(next, quiet.Add(time.Second))
 	}

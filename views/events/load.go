@@ -12,7 +12,6 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
-	"opdeck/ui/list"
 )
 
 const (
@@ -49,8 +48,8 @@ func find(ctx context.Context, inbox Inbox, f eventfilter.Expr, now time.Time, b
 	return out, q.Before, nil
 }
 
-type loadedMsg struct {
-	ui.Ticket
+// loaded is what one read of the inbox found.
+type loaded struct {
 	list   []receiver.Stored // newest first
 	older  int64
 	seq    int64
@@ -59,17 +58,15 @@ type loadedMsg struct {
 	codes  []hook.Meaning
 	bad    receiver.Trouble
 	at     time.Time
-	err    error
 }
 
 // Reload implements list.Screen: it reads the newest events and what is known of
 // all.
 func (s *Screen) Reload() tea.Cmd {
-	t, ctx := s.Loads.Start(s.env.Ctx)
 	s.More.Stop()
 	inbox, client, f, now := s.inbox, s.client, s.Applied, s.env.Now
-	return func() tea.Msg {
-		m := loadedMsg{Ticket: t, at: now()}
+	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
+		m := loaded{at: now()}
 		steps := []func() error{
 			func() (err error) { m.seq, err = inbox.LastSeq(ctx); return }, // first: what comes meanwhile comes by the stream too
 			func() (err error) { m.list, m.older, err = find(ctx, inbox, f, m.at, 0); return },
@@ -79,18 +76,16 @@ func (s *Screen) Reload() tea.Cmd {
 			func() (err error) { m.bad, err = client.EventTrouble(ctx); return },
 		}
 		for _, step := range steps {
-			if m.err = step(); m.err != nil {
-				break
+			if err := step(); err != nil {
+				return func() (ui.Action, tea.Cmd) { s.Failed(err); return nil, nil }
 			}
 		}
-		return m
-	}
+		return func() (ui.Action, tea.Cmd) { return nil, s.onLoaded(m) }
+	})
 }
 
-func (s *Screen) onLoaded(msg loadedMsg) tea.Cmd {
-	if !s.Loads.Accept(msg.Ticket) || s.Failed(msg.err) {
-		return nil
-	}
+func (s *Screen) onLoaded(msg loaded) tea.Cmd {
+	s.Failed(nil)
 	s.At, s.older, s.times, s.bad = msg.at, msg.older, msg.times, msg.bad
 	s.counts = map[receiver.Status]int64{}
 	for _, c := range msg.counts {
@@ -107,38 +102,34 @@ func (s *Screen) onLoaded(msg loadedMsg) tea.Cmd {
 	return s.wait()
 }
 
-type arrivedMsg struct {
-	ui.Ticket
+// arrived are new events.
+type arrived struct {
 	list []receiver.Stored // oldest first
 	bad  *receiver.Trouble // as it is now; nil: not known
-	err  error
 }
 
 // wait waits for the next events; there is one such wait at a time.
 func (s *Screen) wait() tea.Cmd {
-	t, ctx := s.stream.Start(s.env.Ctx)
 	client, seq := s.client, s.seq
-	return func() tea.Msg {
-		m := arrivedMsg{Ticket: t}
-		if m.list, m.err = client.NextEvents(ctx, seq); m.err == nil {
-			if bad, err := client.EventTrouble(ctx); err == nil {
-				m.bad = &bad
+	return s.Read(s.stream, func(ctx context.Context) ui.Then {
+		var m arrived
+		var err error
+		if m.list, err = client.NextEvents(ctx, seq); err != nil {
+			return func() (ui.Action, tea.Cmd) {
+				if !errors.Is(err, context.Canceled) {
+					s.broken = api.AsError(err)
+				}
+				return nil, nil
 			}
 		}
-		return m
-	}
+		if bad, err := client.EventTrouble(ctx); err == nil {
+			m.bad = &bad
+		}
+		return func() (ui.Action, tea.Cmd) { return nil, s.onArrived(m) }
+	})
 }
 
-func (s *Screen) onArrived(msg arrivedMsg) tea.Cmd {
-	if !s.stream.Accept(msg.Ticket) {
-		return nil
-	}
-	if msg.err != nil {
-		if !errors.Is(msg.err, context.Canceled) {
-			s.broken = api.AsError(msg.err)
-		}
-		return nil
-	}
+func (s *Screen) onArrived(msg arrived) tea.Cmd {
 	if msg.bad != nil {
 		s.bad = *msg.bad
 	}
@@ -179,7 +170,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 		return nil
 	}
 	inbox, f, now, before := s.inbox, s.Applied, s.env.Now(), s.older
-	return s.Read(s.More, func(ctx context.Context) list.Then {
+	return s.Read(s.More, func(ctx context.Context) ui.Then {
 		got, next, err := find(ctx, inbox, f, now, before)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {

@@ -17,7 +17,6 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -63,7 +62,7 @@ func (s *Screen) show(it item) tea.Cmd {
 
 func (s *Screen) loadReplays(p *page) tea.Cmd {
 	inbox, key := s.inbox, p.item.Key
-	return s.Read(s.replays, func(ctx context.Context) list.Then {
+	return s.Read(s.replays, func(ctx context.Context) ui.Then {
 		attempts, err := inbox.Attempts(ctx, key)
 		return func() (ui.Action, tea.Cmd) {
 			p.replays, p.err = attempts, api.AsError(err)

@@ -13,7 +13,6 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/list"
 	"opdeck/ui/theme"
 )
 
@@ -40,7 +39,7 @@ func (s *Screen) troubles(w int) []string {
 // it changed.
 func (s *Screen) loadTrouble() tea.Cmd {
 	client := s.client
-	return s.Read(s.watch, func(ctx context.Context) list.Then {
+	return s.Read(s.watch, func(ctx context.Context) ui.Then {
 		bad, err := client.EventTrouble(ctx)
 		return func() (ui.Action, tea.Cmd) {
 			if err == nil { // the store says elsewhere that it is in trouble
@@ -54,7 +53,7 @@ func (s *Screen) loadTrouble() tea.Cmd {
 // loadRejected reads the deliveries that were not accepted.
 func (s *Screen) loadRejected() tea.Cmd {
 	client, now, p := s.client, s.env.Now, s.page
-	return s.Read(s.rejects, func(ctx context.Context) list.Then {
+	return s.Read(s.rejects, func(ctx context.Context) ui.Then {
 		rejected, err := client.RejectedEvents(ctx)
 		at := now()
 		return func() (ui.Action, tea.Cmd) {

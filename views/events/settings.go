@@ -16,7 +16,6 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -24,7 +23,7 @@ import (
 // loadHooks reads the service's settings: one general call.
 func (s *Screen) loadHooks() tea.Cmd {
 	client, now, p := s.client, s.env.Now, s.page
-	return s.Read(s.hooks, func(ctx context.Context) list.Then {
+	return s.Read(s.hooks, func(ctx context.Context) ui.Then {
 		h, err := client.Hooks(ctx)
 		at := now()
 		return func() (ui.Action, tea.Cmd) {
@@ -182,33 +181,17 @@ func (s *Screen) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action 
 	return ui.Asking("hook.set", act.Object{}, ui.Confirm{ID: "webhook-settings", Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = "writing the settings"
-			t, ctx, client := s.env.Ticket(), s.env.Root, s.client
-			return func() tea.Msg { return setMsg{t, client.SetHooks(ctx, h)} }
+			client := s.client
+			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+				err := client.SetHooks(ctx, h)
+				const done = "The service has the new webhook settings."
+				return func() (ui.Action, tea.Cmd) {
+					s.Doing = ""
+					if !s.page.is(settingsPage) {
+						return ui.Ended("The change of the settings", done, err), nil
+					}
+					return ui.Ended("The change of the settings", done, err), s.loadHooks() // what stands there is what the service says
+				}, ui.EndedElsewhere("The webhook settings", done, err)
+			})
 		}})
-}
-
-type setMsg struct {
-	ui.Ticket
-	err error
-}
-
-// Outcome implements ui.Outcome.
-func (m setMsg) Outcome() ui.Notify {
-	if m.err != nil {
-		return ui.Notify{Level: ui.Error, Text: "The webhook settings: " + api.AsError(m.err).Public}
-	}
-	return ui.Notify{Level: ui.Success, Text: "The service has the new webhook settings."}
-}
-
-// onSet reads the settings again: what stands there is what the service says.
-func (s *Screen) onSet(msg setMsg) (ui.Action, tea.Cmd) {
-	s.Doing = ""
-	var cmd tea.Cmd
-	if s.page.is(settingsPage) {
-		cmd = s.loadHooks()
-	}
-	if msg.err != nil {
-		return ui.Failure("The change of the settings", msg.err), cmd
-	}
-	return msg.Outcome(), cmd
 }

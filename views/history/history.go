@@ -56,7 +56,7 @@ func New(env *ui.Env, ix Index, opid string) *Screen {
 	s.List = list.New(env, s, s.rows, list.Spec[moment]{Title: "History", Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
 		Reading: "Reading what is known of the past …", None: "No state matches the filter.",
 		Columns: func(int) []widget.Column { return columns }, Marks: true, NoGap: true,
-		Language: language, Example: "status:PENDING from:webhook changed:amount", Records: s.rows.Each})
+		Language: language, Example: "status:PENDING from:webhook changed:amount"})
 	return s
 }
 
@@ -71,7 +71,7 @@ func (s *Screen) Reload() tea.Cmd {
 		return nil
 	}
 	ix, id, person, first, now := s.index, s.id, s.person, !s.asked, s.env.Now
-	return s.Read(s.Loads, func(ctx context.Context) list.Then {
+	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		at := now()
 		states, err := ix.History(ctx, id)
 		if err != nil {
@@ -130,22 +130,11 @@ func (s *Screen) onLoaded(all []moment, at time.Time, err error) tea.Cmd {
 	return nil
 }
 
-// Filtered implements list.Screen: all states are held.
-func (s *Screen) Filtered(bool) tea.Cmd {
-	s.rows.Narrow(func(m moment) bool { return s.Filter.Match(m, s.env.Now()) })
-	s.Changed()
-	return nil
-}
-
 // OwnKey implements list.Screen.
 func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	m, on := s.rows.Find(s.Table.SelectedID())
 	switch {
-	case k.Item.CopyID.Match(msg) && s.id != "":
-		return ui.Copy{Text: s.id, What: "the operation id"}, nil, true
-	case on && (k.Item.CopyJSON.Match(msg) || k.Item.Raw.Match(msg)):
-		return s.json(m, k.Item.Raw.Match(msg)), nil, true
 	case s.Page != nil:
 		return nil, nil, false
 	case k.List.MarkAll.Match(msg):
@@ -156,16 +145,16 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// json is a state as the service sent it.
-func (s *Screen) json(m moment, view bool) ui.Action {
-	raw := mask.JSONIf(m.state.Op.Raw, s.env.Masked())
-	if len(raw) == 0 {
-		return ui.Notify{Level: ui.Denied, Text: "The service did not send this state as JSON; it was put together here."}
+// Item implements list.Screen: the operation, and the state as the service sent it.
+func (s *Screen) Item() ui.Item {
+	out := ui.Item{ID: s.id, IDWhat: "the operation id"}
+	if m, on := s.rows.Find(s.Table.SelectedID()); on {
+		if out.JSON = mask.JSONIf(m.state.Op.Raw, s.env.Masked()); len(out.JSON) == 0 {
+			out.NoJSON = "The service did not send this state as JSON; it was put together here."
+		}
+		out.JSONWhat, out.Title = "this state as JSON", "Operation "+draw.ID(s.id, 20)+" as of "+draw.Time(m.state.At, s.env.Zone())
 	}
-	if view {
-		return ui.Raw{Title: "Operation " + draw.ID(s.id, 20) + " as of " + draw.Time(m.state.At, s.env.Zone()), JSON: raw}
-	}
-	return ui.Copy{Text: string(raw), What: "this state as JSON"}
+	return out
 }
 
 // compare shows the difference between the two marked states, between the
@@ -222,13 +211,8 @@ func (s *Screen) Empty() widget.Notice {
 
 // NextChange implements list.Screen: how long ago each state came.
 func (s *Screen) NextChange(now time.Time) time.Time {
-	var next time.Time
 	from, to := s.Table.Visible()
-	for _, m := range s.rows.Shown()[from:to] {
-		_, t := draw.Ago(m.state.At, now)
-		next = ui.Sooner(next, t)
-	}
-	return next
+	return s.rows.Ages(from, to, now, func(m moment) time.Time { return m.state.At })
 }
 
 // Above implements list.Screen: how far back is known, and what is new to this person.

@@ -9,6 +9,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -48,73 +49,69 @@ type Screen struct {
 	ui.Page
 	env    *ui.Env
 	client Client
-	loads  *ui.Requests
 	policy string
 	usage  []limit.Usage
-	at     time.Time
-	err    string
 }
 
 // NewScreen makes the screen; policy is the config's: wait or warn.
 func NewScreen(env *ui.Env, client Client, policy string) *Screen {
-	s := &Screen{env: env, client: client, loads: env.Requests(), policy: policy}
-	s.Page = ui.NewPage(env, s.lines)
+	s := &Screen{env: env, client: client, policy: policy}
+	s.Page = ui.NewPage(env, s, "store", "")
 	return s
 }
 
-type loadedMsg struct {
-	ui.Ticket
-	usage []limit.Usage
-	at    time.Time
-	err   error
-}
-
-// Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.load() }
-
-func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Start(s.env.Ctx)
+// Reload implements ui.PageScreen.
+func (s *Screen) Reload() tea.Cmd {
 	client, now := s.client, s.env.Now
-	return func() tea.Msg {
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		u, err := client.Usage(ctx)
-		return loadedMsg{t, u, now(), err}
-	}
+		at := now()
+		return func() (ui.Action, tea.Cmd) {
+			if err == nil {
+				s.usage, s.At, s.Err = u, at, nil
+			} else {
+				s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.", Hint: "opdeck doctor looks at the store.", Err: err}
+			}
+			return nil, nil
+		}
+	})
 }
 
-// Update implements ui.Screen.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-	defer s.Layout()
-	switch msg := msg.(type) {
-	case loadedMsg:
-		switch {
-		case !s.loads.Accept(msg.Ticket):
-		case msg.err != nil:
-			s.err = "The budgets cannot be read from the store."
-		default:
-			s.usage, s.at, s.err = msg.usage, msg.at, ""
-		}
-	case News:
-		s.usage, s.at, s.err = msg.Usage, msg.At, ""
-	case keymap.Press:
-		return s.Key(msg, func(p keymap.Press) (ui.Action, tea.Cmd, bool) {
-			if s.env.Keys.Global.Reload.Match(p) {
-				return nil, s.load(), true
-			}
-			return nil, nil, false
-		})
+// Answer implements ui.PageScreen.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
+	if news, ok := msg.(News); ok {
+		s.usage, s.At, s.Err = news.Usage, news.At, nil
 	}
 	return nil, nil
 }
 
-func (s *Screen) lines() []string {
-	th := s.env.Theme
-	switch {
-	case s.err != "":
-		return []string{th.Bad.Render(th.Signs.Bad + " " + s.err), th.Dim.Render(s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor looks at the store.")}
+// Content implements ui.Contenter.
+func (s *Screen) Content() ui.Content {
+	switch th := s.env.Theme; {
+	case s.Err != nil:
+		return ui.Content{Lines: s.Failed(s.Err)}
 	case s.usage == nil:
-		return []string{th.Dim.Render("Reading the budgets …")}
+		return ui.Content{Lines: []string{th.Dim.Render("Reading the budgets …")}}
+	case th.Linear:
+		return ui.Content{Lines: append(s.counts(), s.sentences()...)}
 	}
-	return s.table()
+	return ui.Content{Lines: s.table()}
+}
+
+// counts say what the table draws.
+func (s *Screen) counts() []string {
+	var out []string
+	for _, u := range s.usage {
+		line := fmt.Sprintf("%s: %d of %d used in the last minute, room for %d", u.Class, u.Used, u.Recommended, u.Room)
+		if u.Waiting > 0 {
+			line += fmt.Sprintf(", %d waiting", u.Waiting)
+		}
+		if u.Throttled > 0 {
+			line += fmt.Sprintf(", %d answers 429", u.Throttled)
+		}
+		out = append(out, line+".")
+	}
+	return out
 }
 
 // columns are the widths for the room there is.
@@ -158,7 +155,7 @@ func (s *Screen) table() []string {
 // left is what is left now of a time that was told when the usage was read, in
 // whole seconds, rounded up: the last one is "1s".
 func (s *Screen) left(d time.Duration) time.Duration {
-	d -= s.env.Now().Sub(s.at)
+	d -= s.env.Now().Sub(s.At)
 	return max((d + time.Second - 1).Truncate(time.Second), 0)
 }
 
@@ -180,7 +177,7 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 	var next time.Time
 	for _, u := range s.usage {
 		for _, d := range []time.Duration{time.Duration(u.NextSlot * float64(time.Second)), u.Blocked} {
-			if left := s.at.Add(d).Sub(now); d > 0 && left > 0 {
+			if left := s.At.Add(d).Sub(now); d > 0 && left > 0 {
 				next = ui.Sooner(next, now.Add((left-1)%time.Second+1))
 			}
 		}
@@ -241,8 +238,3 @@ func (s *Screen) Title() string { return "Limits" }
 
 // Place implements ui.Screen.
 func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindLimits} }
-
-// Source implements ui.Screen.
-func (s *Screen) Source() ui.Source {
-	return ui.Source{Origin: "store", At: s.at, Loading: s.loads.Busy(), Problem: s.err}
-}

@@ -1,13 +1,12 @@
 package operation
 
 import (
-	"fmt"
 	"time"
-
-	"opdeck/internal/domain/mask"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
+	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -15,32 +14,33 @@ import (
 
 const wide = 400 // cells; the viewer wraps what is wider than the window
 
-func (s *Screen) lines() []string {
+// Content implements ui.Contenter.
+func (s *Screen) Content() ui.Content {
 	th := s.env.Theme
 	switch {
-	case s.id == "":
-		return []string{th.Dim.Render("No operation is open."), th.Dim.Render("o opens one by its id, 1 lists them.")}
-	case s.op == nil && s.err != nil:
-		return s.Failed(s.err)
-	case s.op == nil:
-		return []string{th.Dim.Render("Reading operation " + draw.ID(s.id, 40) + " …")}
+	case s.ID == "":
+		return ui.Content{Lines: []string{th.Dim.Render("No operation is open."), th.Dim.Render("o opens one by its id, 1 lists them.")}}
+	case s.Op == nil && s.Page.Err != nil:
+		return ui.Content{Lines: s.Failed(s.Page.Err)}
+	case s.Op == nil:
+		return ui.Content{Lines: []string{th.Dim.Render("Reading operation " + draw.ID(s.ID, 40) + " …")}}
 	}
-	var out []string
-	if s.err != nil {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" Not read again: "+s.err.Public), "")
+	lines := append(s.NotReread(), s.headline(), s.attached())
+	if th.Linear {
+		lines = append(s.NotReread(), "Operation "+s.Op.OPID.Line(64)+".", s.headline()+".", s.attached()+".")
 	}
-	now := s.env.Now()
-	out = append(out, s.headline(), s.attached(), "")
-	out = append(out, widget.Pairs(th, s.pairs(now), s.W)...)
-	out = append(out, s.amounts()...)
-	out = append(out, s.documents()...)
-	out = append(out, s.children()...)
-	return append(out, s.unknown()...)
+	c := ui.Content{Lines: lines, Sections: append(ui.Sections(s.pairs(s.env.Now())), s.amounts())}
+	for _, part := range []ui.Section{s.documents(), s.children(), s.unknown()} {
+		if part.Title != "" {
+			c.Sections = append(c.Sections, part)
+		}
+	}
+	return c
 }
 
 // headline is the one line that answers "what is it, and how does it stand".
 func (s *Screen) headline() string {
-	th, op := s.env.Theme, s.op
+	th, op := s.env.Theme, s.Op
 	st := th.Status(string(op.Status))
 	phase := s.client.Phase(*op)
 	line := th.Tone(st.Tone).Render(st.Sign+" "+op.Status.Line(30)) + th.Dim.Render(" ("+phase.Word()+")") + "  " +
@@ -53,8 +53,8 @@ func (s *Screen) headline() string {
 
 // attached says in a line what hangs on it and whose it is.
 func (s *Screen) attached() string {
-	th, n, locked := s.env.Theme, len(s.op.Documents), 0
-	for _, d := range s.op.Documents {
+	th, n, locked := s.env.Theme, len(s.Op.Documents), 0
+	for _, d := range s.Op.Documents {
 		if d.IsLock {
 			locked++
 		}
@@ -66,7 +66,7 @@ func (s *Screen) attached() string {
 	if locked > 0 {
 		line += ", " + draw.Count(locked) + " locked"
 	}
-	return th.Dim.Render(line + "  " + draw.Line(s.op.Customer.Name, max(s.W-len(line)-4, 10)))
+	return th.Dim.Render(line + "  " + draw.Line(s.Op.Customer.Name, max(s.W-len(line)-4, 10)))
 }
 
 // say makes pairs of a text from outside: the safe text, and below it what is
@@ -87,7 +87,7 @@ func said(label string, u untrusted.Text, shown string) []widget.Pair {
 }
 
 func (s *Screen) pairs(now time.Time) []widget.Pair {
-	op := s.op
+	op := s.Op
 	out := []widget.Pair{{Value: "Operation"}}
 	out = append(out, say("id", op.OPID)...)
 	out = append(out, say("reference", op.Reference)...)
@@ -146,45 +146,43 @@ func (s *Screen) party(title string, p api.Party) []widget.Pair {
 }
 
 // amounts are the four amounts with their decimal points in one column, and the
-// rate between source and destination.
-func (s *Screen) amounts() []string {
-	th := s.env.Theme
+// rate between source and destination; what is no number is shown as it came.
+func (s *Screen) amounts() ui.Section {
 	rows := []struct {
 		name string
 		m    api.Money
-	}{{"source", s.op.SourceAmount.Sum}, {"destination", s.op.DestinationAmount.Sum}, {"commission", s.op.CommissionAmount.Sum}, {"balance", s.op.CurrentBalanceAmount.Sum}}
-	var col []string
-	for _, r := range rows {
-		v := draw.Money(r.m)
-		if r.m.Empty() {
-			v = "–"
-		}
-		col = append(col, v)
-	}
-	col = draw.Align(col)
-	out := []string{"", th.Title.Render("Amounts")}
+	}{{"source", s.Op.SourceAmount.Sum}, {"destination", s.Op.DestinationAmount.Sum}, {"commission", s.Op.CommissionAmount.Sum}, {"balance", s.Op.CurrentBalanceAmount.Sum}}
+	col := make([]string, len(rows))
 	for i, r := range rows {
-		out = append(out, th.Dim.Render(draw.Fit(r.name, 13))+col[i])
-		if _, err := r.m.Decimal(); err != nil {
-			out = append(out, th.Warn.Render("  ! "+err.Error()+": "+draw.Cut(r.m.Raw(), wide)))
+		if col[i] = draw.Money(r.m); r.m.Empty() {
+			col[i] = "–"
 		}
 	}
-	src, dst := s.op.SourceAmount.Sum, s.op.DestinationAmount.Sum
+	if !s.env.Theme.Linear {
+		col = draw.Align(col)
+	}
+	out := ui.Section{Title: "Amounts", Apart: true}
+	for i, r := range rows {
+		out.Facts = append(out.Facts, widget.Pair{Label: r.name, Value: col[i]})
+		if _, err := r.m.Decimal(); err != nil {
+			out.Facts = append(out.Facts, widget.Pair{Label: "! " + r.name, Value: "cannot be trusted: " + err.Error() + ": " + draw.Cut(r.m.Raw(), wide), Tone: theme.Warn, Long: true})
+		}
+	}
+	src, dst := s.Op.SourceAmount.Sum, s.Op.DestinationAmount.Sum
 	if rate, exact, ok := api.Rate(src, dst); ok && src.CurrencyCode != dst.CurrencyCode {
-		sign := mark(exact, "", "≈ ")
-		out = append(out, th.Dim.Render(draw.Fit("rate", 13))+fmt.Sprintf("1 %s = %s%s %s", src.CurrencyCode.Line(12), sign, rate.Text('f'), dst.CurrencyCode.Line(12)))
+		out.Facts = append(out.Facts, widget.Pair{Label: "rate", Value: "1 " + src.CurrencyCode.Line(12) + mark(exact, " = ", " ≈ ") + rate.Text('f') + " " + dst.CurrencyCode.Line(12)})
 	}
 	return out
 }
 
-func (s *Screen) documents() []string {
+func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
-	out := []string{"", th.Title.Render(draw.Plural(len(s.op.Documents), "document", "documents")) + th.Dim.Render("  d opens them")}
+	out := ui.Section{Title: "Documents", Hint: draw.Count(len(s.Op.Documents)) + ", " + s.keys.Documents.Help().Key + " opens them"}
 	room, longest := max(min(s.W-30, 60), 12), 0
-	for _, d := range s.op.Documents {
+	for _, d := range s.Op.Documents {
 		longest = max(longest, draw.Width(draw.File(d.FileName, room)))
 	}
-	for _, d := range s.op.Documents {
+	for _, d := range s.Op.Documents {
 		lock := "  "
 		if d.IsLock {
 			lock = th.Locked.Render(th.Signs.Locked + " ")
@@ -196,7 +194,7 @@ func (s *Screen) documents() []string {
 		if odd := d.FileName.Flags(); odd.Suspicious() {
 			line += th.Warn.Render("  ! " + odd.Words())
 		}
-		out = append(out, line)
+		out.Lines = append(out.Lines, line)
 	}
 	return out
 }
@@ -204,25 +202,28 @@ func (s *Screen) documents() []string {
 // childRest is the width of a child's line without its id.
 const childRest = 46
 
-func (s *Screen) children() []string {
-	th := s.env.Theme
+func (s *Screen) children() ui.Section {
+	th, out := s.env.Theme, ui.Section{Title: "Children"}
 	switch {
 	case s.treeErr != nil:
-		return []string{"", th.Title.Render("Children"), th.Bad.Render(th.Signs.Bad + " " + s.treeErr.Public)}
+		out.Lines = []string{th.Bad.Render(th.Signs.Bad + " " + s.treeErr.Public)}
+		return out
 	case s.tree == nil && s.trees.Busy():
-		return []string{"", th.Title.Render("Children"), th.Dim.Render("Reading the tree …")}
-	case s.tree == nil && s.op.IsParent:
-		return []string{"", th.Title.Render("Children") + th.Dim.Render("  "+s.keys.Tree.Help().Key+" reads them (one billing call)")}
+		out.Lines = []string{th.Dim.Render("Reading the tree …")}
+		return out
+	case s.tree == nil && s.Op.IsParent:
+		out.Hint = s.keys.Tree.Help().Key + " reads them (one billing call)"
+		return out
 	case s.tree == nil:
-		return nil
+		return ui.Section{}
 	}
-	out := []string{"", th.Title.Render(draw.Plural(len(s.tree.Children), "child operation", "child operations"))}
+	out.Lines = []string{th.Dim.Render(draw.Plural(len(s.tree.Children), "child operation", "child operations"))}
 	if n := s.tree.Unread; n > 0 {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Plural(n, "child", "children")+" in the service's answer could not be read."))
+		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" "+draw.Plural(n, "child", "children")+" in the service's answer could not be read."))
 	}
 	for _, c := range s.tree.Children {
 		st := th.Status(string(c.Status))
-		out = append(out, branch(c.Depth)+th.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(c.Status.Line(14), 10))+"  "+draw.Fit(c.Type.Line(14), 10)+
+		out.Lines = append(out.Lines, branch(c.Depth)+th.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(c.Status.Line(14), 10))+"  "+draw.Fit(c.Type.Line(14), 10)+
 			draw.PadLeft(draw.Money(c.SourceAmount.Sum), 20)+"  "+draw.ID(c.OPID.Line(64), max(s.W-childRest-len(branch(c.Depth)), 13)))
 	}
 	return out
@@ -232,26 +233,19 @@ func (s *Screen) children() []string {
 // same.
 func branch(depth int) string { return draw.Space(2 * (min(max(depth, 1), 6) - 1)) }
 
-// unnamed is the heading of what cannot be shown among the other fields.
-func unnamed(fields []api.Field) string {
-	for _, f := range fields {
-		if f.Odd {
-			return "Fields without a name here, or of a kind that cannot be read"
-		}
-	}
-	return "Fields without a name here"
-}
-
 // unknown lists what the service sent and this program has no name for.
-func (s *Screen) unknown() []string {
-	fields := s.op.Unknown()
+func (s *Screen) unknown() ui.Section {
+	fields := s.Op.Unknown()
 	if len(fields) == 0 {
-		return nil
+		return ui.Section{}
 	}
 	th := s.env.Theme
-	out := []string{"", th.Title.Render(unnamed(fields)) + th.Dim.Render("  "+s.env.Keys.Item.Raw.Help().Key+" shows everything as it came")}
+	out := ui.Section{Title: "Other fields", Hint: "without a name here; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"}
 	for _, f := range fields {
-		out = append(out, th.Dim.Render(untrusted.Text(f.Path).Line(80))+"  "+untrusted.Text(f.Value).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
+		if f.Odd {
+			out.Hint = "without a name here, or of a kind that cannot be read; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"
+		}
+		out.Lines = append(out.Lines, th.Dim.Render(untrusted.Text(f.Path).Line(80))+"  "+untrusted.Text(f.Value).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
 	}
 	return out
 }

@@ -21,7 +21,7 @@ func TestModel(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	p := uitest.NewProgram(t)
 	p.Run(New(ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}, f, string(f.op.OPID)))
-	p.See("WITHDRAW").Type("G").See("3 documents").Type("d").See("There is no screen for this: documents.")
+	p.See("WITHDRAW").Type("G").See("Documents  3").Type("d").See("There is no screen for this: documents.")
 	p.Type("/").Type("Harbour").See("1/")
 	p.Type("\r").Type("J").See("Operation " + string(f.op.OPID))
 	p.Type("qqq").See("Leave the console?").Type("y").Ended()

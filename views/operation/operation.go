@@ -18,13 +18,8 @@ import (
 
 // Client reads operations.
 type Client interface {
-	// Known returns the newest state that is known locally; it costs no call.
-	Known(ctx context.Context, opid string) (op api.Operation, seenAt time.Time, ok bool)
-	Operation(ctx context.Context, opid string) (api.Operation, error)
+	ui.OperationReader
 	OperationTree(ctx context.Context, opid string) (api.OperationTree, error)
-	Phase(op api.Operation) api.Phase
-	// MaxAge is how old a known state may be before it is read again.
-	MaxAge() time.Duration
 }
 
 // Model is the detail of one operation as a program of its own.
@@ -44,17 +39,11 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // Screen is the same in the console; it implements ui.Screen.
 type Screen struct {
 	ui.Page
+	*ui.Latest
 	env    *ui.Env
 	client Client
-	id     string
-	loads  *ui.Requests
 	trees  *ui.Requests
 	keys   keymap.Operation
-
-	op     *api.Operation
-	at     time.Time
-	origin string
-	err    *api.Error
 
 	tree    *api.OperationTree
 	treeErr *api.Error
@@ -62,19 +51,20 @@ type Screen struct {
 
 // NewScreen makes the screen of one operation.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, id: opid, loads: env.Requests(), trees: env.Requests(), keys: env.Keys.Operation}
-	s.Page = ui.NewPage(env, s.lines)
-	s.refreshKeys()
+	s := &Screen{env: env, client: client, Latest: ui.NewLatest(env, client, opid), trees: env.Requests(), keys: env.Keys.Operation}
+	s.Page = ui.NewPage(env, s, "", "")
+	s.Refresh()
 	return s
 }
 
-// refreshKeys switches keys by what is there; a key that is off says why.
-func (s *Screen) refreshKeys() {
+// Refresh implements ui.PageScreen: a key that is off says why.
+func (s *Screen) Refresh() {
+	s.Page.Err = s.Latest.Err
 	open, read := "", ""
-	if s.op == nil {
+	if s.Op == nil {
 		read = "The operation is not read yet."
 	}
-	if s.id == "" {
+	if s.ID == "" {
 		open = "No operation is open; " + s.env.Keys.Global.OpenID.Help().Key + " opens one by its id."
 		read = open
 	}
@@ -86,151 +76,55 @@ func (s *Screen) refreshKeys() {
 	s.keys.Counterparty.Set(read)
 }
 
-// knownMsg is what the index holds: at the start, or after it changed (peek).
-type knownMsg struct {
-	ui.Ticket
-	op   api.Operation
-	at   time.Time
-	ok   bool
-	peek bool
-}
+// Init implements ui.Screen.
+func (s *Screen) Init() tea.Cmd { return s.Latest.Init() }
 
-type loadedMsg struct {
-	ui.Ticket
-	op  api.Operation
-	at  time.Time
-	err error
-}
-
-type treeMsg struct {
-	ui.Ticket
-	tree api.OperationTree
-	err  error
-}
-
-// Init implements ui.Screen: what is known locally is shown first; the service
-// is asked when that is too old.
-func (s *Screen) Init() tea.Cmd {
-	if s.id == "" {
-		return nil
+// Reload implements ui.PageScreen: one billing call, two with the tree.
+func (s *Screen) Reload() tea.Cmd {
+	if s.tree != nil {
+		return tea.Batch(s.Load(), s.loadTree())
 	}
-	t, ctx := s.loads.Start(s.env.Ctx)
-	return s.known(ctx, t, false)
-}
-
-// known asks the index: no call.
-func (s *Screen) known(ctx context.Context, t ui.Ticket, peek bool) tea.Cmd {
-	client, id := s.client, s.id
-	return func() tea.Msg {
-		op, at, ok := client.Known(ctx, id)
-		return knownMsg{t, op, at, ok, peek}
-	}
-}
-
-func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Start(s.env.Ctx)
-	client, id, now := s.client, s.id, s.env.Now
-	return func() tea.Msg {
-		op, err := client.Operation(ctx, id)
-		return loadedMsg{t, op, now(), err}
-	}
+	return s.Load()
 }
 
 func (s *Screen) loadTree() tea.Cmd {
-	t, ctx := s.trees.Start(s.env.Ctx)
-	client, id := s.client, s.id
-	return func() tea.Msg {
+	client, id := s.client, s.ID
+	return s.env.Read(s.trees, func(ctx context.Context) ui.Then {
 		tree, err := client.OperationTree(ctx, id)
-		return treeMsg{t, tree, err}
-	}
-}
-
-// Update implements ui.Screen.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-	defer s.Layout()
-	switch msg := msg.(type) {
-	case knownMsg:
-		return nil, s.onKnown(msg)
-	case loadedMsg:
-		switch {
-		case !s.loads.Accept(msg.Ticket):
-		case msg.err != nil:
-			s.err = api.AsError(msg.err)
-		default:
-			s.show(msg.op, msg.at, "service")
-		}
-	case treeMsg:
-		if !s.trees.Accept(msg.Ticket) {
+		return func() (ui.Action, tea.Cmd) {
+			if s.treeErr = api.AsError(err); err == nil {
+				s.tree = &tree
+			}
 			return nil, nil
 		}
-		if s.treeErr = api.AsError(msg.err); msg.err == nil {
-			s.tree = &msg.tree
-		}
-	case ui.Changed:
-		if msg.Kind == ui.KindOperations && s.id != "" && !s.loads.Busy() {
-			return nil, s.known(s.env.Ctx, s.env.Ticket(), true)
-		}
-		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation && msg.ID == s.id {
-			s.show(op, s.env.Now(), msg.Origin)
-		}
-	case keymap.Press:
-		return s.Key(msg, s.key)
+	})
+}
+
+// Answer implements ui.PageScreen.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
+	if changed, ok := msg.(ui.Changed); ok {
+		return s.OnNews(changed)
 	}
 	return nil, nil
 }
 
-func (s *Screen) onKnown(msg knownMsg) tea.Cmd {
-	switch {
-	case msg.peek:
-		if msg.ok && msg.at.After(s.at) {
-			s.show(msg.op, msg.at, "index")
-		}
-		return nil
-	case !s.loads.Accept(msg.Ticket):
-		return nil
-	}
-	if msg.ok {
-		s.show(msg.op, msg.at, "index")
-	}
-	if !msg.ok || s.env.Now().Sub(msg.at) > s.client.MaxAge() {
-		return s.load()
-	}
-	return nil
-}
-
-func (s *Screen) show(op api.Operation, at time.Time, origin string) {
-	s.op, s.at, s.origin, s.err = &op, at, origin, nil
-	s.refreshKeys()
-}
-
-func (s *Screen) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
-	item := s.env.Keys.Item
+// OwnKey implements ui.PageScreen.
+func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	open := func(kind, id string) (ui.Action, tea.Cmd, bool) {
 		return ui.Open{Place: ui.Place{Kind: kind, ID: id}}, nil, true
 	}
 	switch {
-	case s.env.Keys.Global.Reload.Match(p) && s.id != "":
-		if s.tree != nil {
-			return nil, tea.Batch(s.load(), s.loadTree()), true
-		}
-		return nil, s.load(), true
-	case item.CopyID.Match(p) && s.id != "":
-		return ui.Copy{Text: s.id, What: "the operation id"}, nil, true
 	case s.keys.Documents.Match(p):
-		return open(ui.KindDocuments, s.id)
+		return open(ui.KindDocuments, s.ID)
 	case s.keys.History.Match(p):
-		return open("history", s.id)
-	case s.op == nil:
-	case item.CopyJSON.Match(p):
-		return ui.Copy{Text: string(mask.JSONIf(s.op.Raw, s.env.Masked())), What: "the operation as JSON"}, nil, true
-	case item.Raw.Match(p):
-		return ui.Raw{Title: "Operation " + s.id, JSON: mask.JSONIf(s.op.Raw, s.env.Masked())}, nil, true
+		return open("history", s.ID)
+	case s.Op == nil:
 	case s.keys.Tree.Match(p):
 		return nil, s.loadTree(), true
-	case s.keys.Customer.Match(p) && s.op.Customer.CUID == "":
+	case s.keys.Customer.Match(p) && s.Op.Customer.CUID == "":
 		return ui.Notify{Level: ui.Denied, Text: "This operation names no customer."}, nil, true
 	case s.keys.Customer.Match(p):
-		return open(ui.KindCompliance, string(s.op.Customer.CUID))
+		return open(ui.KindCompliance, string(s.Op.Customer.CUID))
 	case s.keys.Account.Match(p):
 		return s.openParty("accounts", "account of a customer", func(p api.Party) untrusted.Text {
 			if p.Account == nil {
@@ -257,7 +151,7 @@ func (s *Screen) openParty(kind, what string, of func(api.Party) untrusted.Text)
 	for _, side := range []struct {
 		name  string
 		party api.Party
-	}{{"source", s.op.Source}, {"destination", s.op.Destination}} {
+	}{{"source", s.Op.Source}, {"destination", s.Op.Destination}} {
 		if id := string(of(side.party)); id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 			items = append(items, ui.Choice{Text: side.name + ": " + side.party.Name().Line(60), Note: draw.ID(id, 26)})
@@ -274,13 +168,22 @@ func (s *Screen) openParty(kind, what string, of func(api.Party) untrusted.Text)
 	return ui.Choose{Title: "Which side?", Items: items, Pick: open}
 }
 
+// Item implements ui.PageScreen.
+func (s *Screen) Item() ui.Item {
+	out := ui.Item{ID: s.ID, IDWhat: "the operation id", JSONWhat: "the operation as JSON", Title: "Operation " + s.ID}
+	if s.Op != nil {
+		out.JSON = mask.JSONIf(s.Op.Raw, s.env.Masked())
+	}
+	return out
+}
+
 // NextTick implements ui.Ticker: the ages of created and updated.
 func (s *Screen) NextTick(now time.Time) time.Time {
-	if s.op == nil {
+	if s.Op == nil {
 		return time.Time{}
 	}
-	_, a := draw.Ago(s.op.CreatedAt.Time, now)
-	_, b := draw.Ago(s.op.UpdatedAt.Time, now)
+	_, a := draw.Ago(s.Op.CreatedAt.Time, now)
+	_, b := draw.Ago(s.Op.UpdatedAt.Time, now)
 	return ui.Sooner(a, b)
 }
 
@@ -291,27 +194,18 @@ func (s *Screen) Keys() []keymap.Key {
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string {
-	if s.id == "" {
+	if s.ID == "" {
 		return "Operation"
 	}
-	return "Operation " + draw.ID(s.id, 13)
+	return "Operation " + draw.ID(s.ID, 13)
 }
 
 // Place implements ui.Screen.
-func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindOperation, ID: s.id} }
+func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindOperation, ID: s.ID} }
 
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	return ui.Source{Origin: s.origin, At: s.at, Class: "billing", Loading: s.loads.Busy() || s.trees.Busy(), Problem: ui.Problem(s.err)}
-}
-
-// Subject implements ui.SubjectOf.
-func (s *Screen) Subject(kind string) string {
-	switch {
-	case kind == ui.KindOperation:
-		return s.id
-	case kind == ui.KindCompliance && s.op != nil:
-		return string(s.op.Customer.CUID)
-	}
-	return ""
+	src := s.Latest.Source()
+	src.Loading = src.Loading || s.trees.Busy()
+	return src
 }

@@ -83,7 +83,7 @@ func TestEveryFieldShows(t *testing.T) {
 	for _, want := range []string{"5b55db86-17e5-4612-81f9-29d3bd5082a1", "PENDING", "WITHDRAW", "SWIFT", "2026-03-02 10:15:00 UTC", "1h ago",
 		"2026-03-02 11:40:00 UTC", "19m ago", "UhcPVBEpjmtR", "USD main", "12345678904321", "DqCsgSE-4e95-ViYbNI", "Harbour & Finch Trading Ltd",
 		"UvYqyrDwqI", "Settlement", "DE02120300000000202051", "U6OFFpEoEdHA", "Oak & Iron Fabrication", "First Example Bank",
-		"1,250.50 USD", "1,156.25 EUR", "3.00 USD", "98,765,432.01 USD", "1 USD = ≈ 0.924630147941 EUR", "Invoice settlement", "SBX-68159091",
+		"1,250.50 USD", "1,156.25 EUR", "3.00 USD", "98,765,432.01 USD", "1 USD ≈ 0.924630147941 EUR", "Invoice settlement", "SBX-68159091",
 		"invoice.pdf", "contract.pdf", "請求書.pdf", "locked", "kept-all-the-same", "parent", "visible"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q does not show", want)

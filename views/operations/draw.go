@@ -7,24 +7,14 @@ import (
 	"opdeck/ui/draw"
 )
 
-// View implements ui.Screen.
-func (s *Screen) View() string { return strings.Join(s.Lines(), "\n") }
-
-// Lines is the list, and below it the columns to choose from or the totals.
-func (s *Screen) Lines() []string {
+// Below implements list.Screen: the columns to choose from, or the totals.
+func (s *Screen) Below() []string {
 	w, h := s.Size()
-	lines := s.List.Lines()
-	var foot []string
 	if s.chooser != nil {
-		foot = s.chooserLines(w, s.chooserHeight())
-	} else {
-		foot = s.panel.lines(s.env.Theme, w, s.panelHeight(h))
+		s.Table.Measure() // their widths are shown
+		return s.chooserLines(w, s.chooserHeight())
 	}
-	if len(foot) == 0 {
-		return lines
-	}
-	lines = append(lines[:max(min(len(lines), h)-len(foot), 0):h], draw.Lay(foot, w, len(foot))...)
-	return draw.Lay(lines, w, h)
+	return s.panel.lines(s.env.Theme, w, s.panelHeight(h))
 }
 
 // Above implements list.Screen: the line that says what is shown, with numbers of
@@ -32,7 +22,7 @@ func (s *Screen) Lines() []string {
 func (s *Screen) Above() []string {
 	th := s.env.Theme
 	w, h := s.Size()
-	s.Table.SetSize(w, max(h-1-s.Foot(), 1))
+	s.Table.SetSize(w, max(h-1-s.BelowHeight(), 1))
 	s.Table.Measure()
 	line := th.Strong.Render(s.summary())
 	if wide := s.tooWide(w); wide != "" {

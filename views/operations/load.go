@@ -9,7 +9,6 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/narrow"
 	"opdeck/ui"
-	"opdeck/ui/list"
 )
 
 // windowMsg is the list read anew.
@@ -52,7 +51,7 @@ func (s *Screen) load(anchor string) tea.Cmd {
 // count counts the rows: that may take longer than to find the first of them.
 func (s *Screen) count() tea.Cmd {
 	ix, f := s.index, s.Filter
-	return s.Read(s.counts, func(ctx context.Context) list.Then {
+	return s.Read(s.counts, func(ctx context.Context) ui.Then {
 		var n, version int64
 		err := ix.Consistent(ctx, func(ix Index) (err error) {
 			if n, err = ix.Count(ctx, f); err == nil {
@@ -266,7 +265,7 @@ func (s *Screen) lacking() tea.Cmd {
 // ask reads from the service, if it is needed; the index takes what comes.
 func (s *Screen) ask(needed func(context.Context) bool) tea.Cmd {
 	client, f, now := s.client, s.Filter, s.env.Now
-	return s.Read(s.lives, func(ctx context.Context) list.Then {
+	return s.Read(s.lives, func(ctx context.Context) ui.Then {
 		if !needed(ctx) {
 			return func() (ui.Action, tea.Cmd) { return nil, nil }
 		}

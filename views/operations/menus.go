@@ -13,7 +13,6 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/list"
 	"opdeck/ui/widget"
 )
 
@@ -47,7 +46,7 @@ func direction(o index.Sort) string {
 // countViews counts how many operations each saved view shows, then the menu opens.
 func (s *Screen) countViews() tea.Cmd {
 	ix, views := s.index, s.cfg.Views
-	return s.Read(s.saved, func(ctx context.Context) list.Then {
+	return s.Read(s.saved, func(ctx context.Context) ui.Then {
 		var counts []string
 		for _, v := range views {
 			counts = append(counts, countOf(ctx, ix, v))

@@ -252,31 +252,27 @@ func (s *Screen) itemKey(msg keymap.Press, id string) (ui.Action, tea.Cmd, bool)
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: id}}, nil, true
 	case k.Operations.Documents.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: id}}, nil, true
-	case k.Item.CopyID.Match(msg):
-		return s.copyIDs(id), nil, true
-	case k.Item.CopyJSON.Match(msg), k.Item.Raw.Match(msg):
-		return s.json(id, k.Item.Raw.Match(msg)), nil, true
 	}
 	return nil, nil, false
 }
 
-func (s *Screen) copyIDs(id string) ui.Action {
-	if marked := s.Table.Marked(); len(marked) > 0 {
-		return ui.Copy{Text: strings.Join(marked, "\n"), What: draw.Plural(len(marked), "operation id", "operation ids")}
+// Item implements list.Screen: the marked ids, else that under the cursor, and its JSON.
+func (s *Screen) Item() ui.Item {
+	id := s.Table.SelectedID()
+	if id == "" || s.chooser != nil {
+		return ui.Item{}
 	}
-	return ui.Copy{Text: id, What: "the operation id"}
-}
-
-func (s *Screen) json(id string, view bool) ui.Action {
+	out := ui.Item{ID: id, IDWhat: "the operation id", JSONWhat: "the operation as JSON", Title: "Operation " + id}
+	if marked := s.Table.Marked(); len(marked) > 0 {
+		out.ID, out.IDWhat = strings.Join(marked, "\n"), draw.Plural(len(marked), "operation id", "operation ids")
+	}
 	rec, ok := s.rows.record(id)
 	if !ok || len(rec.Op.Raw) == 0 {
-		return ui.Notify{Level: ui.Denied, Text: "This operation was not read from the service yet; enter opens and reads it."}
+		out.NoJSON = "This operation was not read from the service yet; enter opens and reads it."
+	} else {
+		out.JSON = mask.JSONIf(rec.Op.Raw, s.env.Masked())
 	}
-	raw := mask.JSONIf(rec.Op.Raw, s.env.Masked())
-	if view {
-		return ui.Raw{Title: "Operation " + id, JSON: raw}
-	}
-	return ui.Copy{Text: string(raw), What: "the operation as JSON"}
+	return out
 }
 
 // Empty implements list.Screen.
@@ -308,16 +304,6 @@ func (s *Screen) nothing() string {
 		return "No operation matches the filter so far; others are still being read."
 	}
 	return "No operation matches the filter."
-}
-
-// Refresh implements list.Screen: it keeps the room below the table.
-func (s *Screen) Refresh() {
-	w, h := s.Size()
-	foot := s.chooserHeight()
-	if s.chooser == nil {
-		foot = len(s.panel.lines(s.env.Theme, w, s.panelHeight(h)))
-	}
-	s.SetFoot(foot)
 }
 
 func (s *Screen) panelHeight(h int) int { return min(max(panelH, h/3, s.panel.needs()), h*3/5) }

@@ -13,7 +13,6 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -59,7 +58,7 @@ func (s *Screen) refreshPanel() tea.Cmd {
 		return nil
 	}
 	ix, q, p := s.index, s.Filter, s.panel
-	return s.Read(s.totals, func(ctx context.Context) list.Then {
+	return s.Read(s.totals, func(ctx context.Context) ui.Then {
 		p.compute(ctx, ix, q)
 		return func() (ui.Action, tea.Cmd) {
 			s.panel = p

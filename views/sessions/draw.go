@@ -3,32 +3,29 @@ package sessions
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"opdeck/api/session"
+	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-// lines draws the screen: the two lifetimes, what was made of the history, who
+// Content implements ui.Contenter: the two lifetimes, what was made of the history, who
 // takes part, and the history itself.
-func (s *Screen) lines() []string {
-	th := s.env.Theme
+func (s *Screen) Content() ui.Content {
 	switch {
-	case s.err != nil && !s.loaded:
-		return s.Failed(s.err)
+	case s.Err != nil && !s.loaded:
+		return ui.Content{Lines: s.Failed(s.Err)}
 	case !s.loaded:
-		return []string{th.Dim.Render("Reading the session from the store …")}
+		return ui.Content{Lines: []string{s.env.Theme.Dim.Render("Reading the session from the store …")}}
 	}
 	now := s.env.Now()
-	out := s.state(now)
-	out = append(out, "", s.life("access ", s.st.Access, now), s.life("refresh", s.st.Refresh, now), "")
-	out = append(out, s.verdict()...)
-	out = append(out, widget.Pairs(th, s.facts(now), s.W)...)
-	out = append(out, "")
-	out = append(out, s.instances(now)...)
-	return append(out, s.history()...)
+	lines := append(s.state(now), "", s.life("Access", s.st.Access, now), s.life("Refresh", s.st.Refresh, now))
+	return ui.Content{Lines: append(lines, s.verdict()...), Doing: s.Doing,
+		Sections: append(ui.Sections(s.facts(now)), ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
 }
 
 func (s *Screen) state(now time.Time) []string {
@@ -52,8 +49,8 @@ func (s *Screen) state(now time.Time) []string {
 		"blocked":  "logins are refused; see below",
 	}[s.st.State]
 	line := th.Tone(tone).Render(sign+" "+s.st.State) + "  " + th.Dim.Render(meaning)
-	if s.acting != "" {
-		line += "  " + th.Info.Render(s.acting+" under way …")
+	if s.Doing != "" {
+		line += "  " + th.Info.Render(s.Doing+" under way …")
 	}
 	return []string{line}
 }
@@ -65,10 +62,17 @@ const roomy = 100
 // the end time at each drawing; nothing counts.
 func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	th := s.env.Theme
-	if l.ExpiresAt.IsZero() {
-		return th.Dim.Render(name+"  ") + th.Dim.Render("none")
-	}
 	left := max(l.ExpiresAt.Sub(now), 0)
+	switch said := name + " token: "; {
+	case l.ExpiresAt.IsZero() && th.Linear:
+		return said + "none."
+	case l.ExpiresAt.IsZero():
+		return th.Dim.Render(draw.Pad(strings.ToLower(name), 7) + "  none")
+	case left == 0 && th.Linear:
+		return said + "its time is over."
+	case th.Linear:
+		return said + clock(left) + " of " + clock(l.TTL) + " left."
+	}
 	tone := theme.Good
 	switch {
 	case left == 0:
@@ -81,7 +85,7 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	if left == 0 {
 		said = "over"
 	}
-	return th.Dim.Render(name+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " +
+	return th.Dim.Render(draw.Pad(strings.ToLower(name), 7)+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " +
 		draw.PadLeft(said, 14) + th.Dim.Render("  until "+draw.Clock(l.ExpiresAt, s.env.Zone()))
 }
 
@@ -117,7 +121,7 @@ func (s *Screen) verdict() []string {
 		}
 	}
 	if len(out) > 0 {
-		out = append(out, "")
+		out = append([]string{""}, out...)
 	}
 	return out
 }
@@ -155,10 +159,10 @@ func (s *Screen) facts(now time.Time) []widget.Pair {
 
 func (s *Screen) instances(now time.Time) []string {
 	th := s.env.Theme
-	out := []string{th.Title.Render("Instances")}
 	if len(s.st.Seen) == 0 {
-		return append(out, th.Dim.Render("none yet"), "")
+		return []string{th.Dim.Render("none yet")}
 	}
+	var out []string
 	for _, i := range s.st.Seen[:min(len(s.st.Seen), 12)] {
 		ago, _ := draw.Ago(now.Add(-i.Ago), now)
 		line := fmt.Sprintf("%s  process %-7d  %s  %s", draw.Fit(i.Owner.Host, 18), i.Owner.PID, draw.Fit(i.Owner.User, 12), draw.Fit(i.Owner.Version, 12))
@@ -168,15 +172,14 @@ func (s *Screen) instances(now time.Time) []string {
 		}
 		out = append(out, draw.Cut(line, max(s.W-14, 1))+"  "+th.Dim.Render(seen))
 	}
-	return append(out, "")
+	return out
 }
 
 func (s *Screen) history() []string {
-	th := s.env.Theme
-	out := []string{th.Title.Render("History")}
 	if len(s.st.History) == 0 {
-		return append(out, th.Dim.Render("nothing yet"))
+		return []string{s.env.Theme.Dim.Render("nothing yet")}
 	}
+	var out []string
 	for _, e := range slices.Backward(s.st.History) {
 		out = append(out, s.event(e))
 	}

@@ -47,74 +47,38 @@ type Screen struct {
 	ui.Page
 	env    *ui.Env
 	client Client
-	loads  *ui.Requests
 	keys   keymap.Session
 	st     session.Status
 	loaded bool
-	err    *api.Error
-	acting string // what is being done by hand; empty: nothing
 }
 
 // New makes the screen.
 func New(env *ui.Env, client Client) *Screen {
-	s := &Screen{env: env, client: client, loads: env.Requests(), keys: env.Keys.Session}
-	s.Page = ui.NewPage(env, s.lines)
+	s := &Screen{env: env, client: client, keys: env.Keys.Session}
+	s.Page = ui.NewPage(env, s, "store", "")
 	return s
 }
 
-type loadedMsg struct {
-	ui.Ticket
-	st  session.Status
-	err error
-}
-
-type doctorMsg struct {
-	ui.Ticket
-	findings []Finding
-}
-
-type actedMsg struct {
-	ui.Ticket
-	act sessionAct
-	err error
-}
-
-// Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.load() }
-
-func (s *Screen) load() tea.Cmd {
-	t, ctx := s.loads.Start(s.env.Ctx)
+// Reload implements ui.PageScreen.
+func (s *Screen) Reload() tea.Cmd {
 	client := s.client
-	return func() tea.Msg {
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		st, err := client.SessionStatus(ctx)
-		return loadedMsg{t, st, err}
-	}
-}
-
-// Update implements ui.Screen.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-	defer s.Layout()
-	switch msg := msg.(type) {
-	case loadedMsg:
-		if !s.loads.Accept(msg.Ticket) {
+		return func() (ui.Action, tea.Cmd) {
+			if s.Err = api.AsError(err); err == nil {
+				s.show(st)
+			}
 			return nil, nil
 		}
-		if s.err = api.AsError(msg.err); msg.err == nil {
-			s.st, s.loaded = clean(msg.st), true
-		}
-	case News:
-		s.st, s.loaded, s.err = clean(msg.Status), true, nil
-	case actedMsg:
-		return s.onActed(msg)
-	case doctorMsg:
-		s.acting = ""
-		var facts []widget.Pair
-		for _, f := range msg.findings {
-			facts = append(facts, widget.Pair{Label: s.sign(f.Tone) + " " + f.Name, Value: f.Text, Tone: f.Tone, Long: true})
-		}
-		return ui.Explain{Title: "Doctor", Lines: []string{"Each step from here to the service:"}, Facts: facts}, nil
-	case keymap.Press:
-		return s.Key(msg, s.key)
+	})
+}
+
+func (s *Screen) show(st session.Status) { s.st, s.At, s.loaded, s.Err = clean(st), st.AsOf, true, nil }
+
+// Answer implements ui.PageScreen.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
+	if news, ok := msg.(News); ok {
+		s.show(news.Status)
 	}
 	return nil, nil
 }
@@ -141,45 +105,54 @@ func (s *Screen) acts() []sessionAct {
 	}
 }
 
-func (s *Screen) key(p keymap.Press) (ui.Action, tea.Cmd, bool) {
+// OwnKey implements ui.PageScreen.
+func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	for _, a := range s.acts() {
 		if a.key.Match(p) {
 			return s.ask(a), nil, true
 		}
 	}
-	switch {
-	case s.env.Keys.Global.Reload.Match(p):
-		return nil, s.load(), true
-	case s.keys.Doctor.Match(p) && s.acting == "":
-		s.acting = "doctor"
-		t, ctx, client := s.env.Ticket(), s.env.Ctx, s.client
-		return nil, func() tea.Msg { return doctorMsg{t, client.Doctor(ctx)} }, true
+	if s.keys.Doctor.Match(p) && s.Doing == "" {
+		s.Doing = "doctor"
+		client := s.client
+		return nil, s.env.Read(nil, func(ctx context.Context) ui.Then {
+			findings := client.Doctor(ctx)
+			return func() (ui.Action, tea.Cmd) { return s.found(findings), nil }
+		}), true
 	}
 	return nil, nil, false
 }
 
+// found shows what the doctor found.
+func (s *Screen) found(findings []Finding) ui.Action {
+	s.Doing = ""
+	var facts []widget.Pair
+	for _, f := range findings {
+		facts = append(facts, widget.Pair{Label: s.sign(f.Tone) + " " + f.Name, Value: f.Text, Tone: f.Tone, Long: true})
+	}
+	return ui.Explain{Title: "Doctor", Lines: []string{"Each step from here to the service:"}, Facts: facts}
+}
+
 // ask puts cost and consequence before the act.
 func (s *Screen) ask(a sessionAct) ui.Action {
-	if s.acting != "" {
-		return ui.Notify{Level: ui.Denied, Text: "A " + s.acting + " is under way already."}
+	if s.Doing != "" {
+		return ui.Notify{Level: ui.Denied, Text: "A " + s.Doing + " is under way already."}
 	}
 	return ui.Asking(a.key.Name, act.Object{ID: s.st.Account, Kind: "session"}, ui.Confirm{ID: s.st.Account,
 		Facts: []widget.Pair{{Label: "state", Value: s.st.State},
 			{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: s.st.InstancesText()}},
 		Yes: func(ui.Seen) tea.Cmd {
-			s.acting = a.what
+			s.Doing = a.what
 			s.Layout()
-			t, ctx, client := s.env.Ticket(), s.env.Root, s.client
-			return func() tea.Msg { return actedMsg{t, a, a.run(client, ctx)} }
+			client := s.client
+			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+				err := a.run(client, ctx)
+				return func() (ui.Action, tea.Cmd) {
+					s.Doing = ""
+					return ui.Ended("The "+a.what, a.done, err), s.Reload()
+				}, ui.EndedElsewhere("The "+a.what+" did not go through", a.done, err)
+			})
 		}})
-}
-
-func (s *Screen) onActed(msg actedMsg) (ui.Action, tea.Cmd) {
-	s.acting = ""
-	if msg.err != nil {
-		return ui.Failure("The "+msg.act.what, msg.err), s.load()
-	}
-	return ui.Notify{Level: ui.Success, Text: msg.act.done}, s.load()
 }
 
 // NextTick implements ui.Ticker: the lifetimes run down.
@@ -207,8 +180,3 @@ func (s *Screen) Title() string { return "Session" }
 
 // Place implements ui.Screen.
 func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindSession} }
-
-// Source implements ui.Screen.
-func (s *Screen) Source() ui.Source {
-	return ui.Source{Origin: "store", At: s.st.AsOf, Loading: s.loads.Busy(), Problem: ui.Problem(s.err)}
-}

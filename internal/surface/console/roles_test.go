@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/surface/serve/roletest"
 	"opdeck/ui"
@@ -52,10 +53,9 @@ func (d desktop) soon(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// TestEveryRoleTriesEveryKey is the whole table on the real screens: a key that
-// the role may not press says so and says who has it, nothing is sent, and the
-// attempt is recorded; who may gets as far as the service.
-func TestEveryRoleTriesEveryKey(t *testing.T) {
+// matrix is a world in which each row of the table of acts is tried.
+func matrix(t *testing.T) (*roletest.World, *app.App) {
+	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.toml")
 	if err := os.WriteFile(file, []byte(roletest.Config), 0o600); err != nil {
@@ -66,12 +66,20 @@ func TestEveryRoleTriesEveryKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	w.Use(t, a)
+	return w, a
+}
+
+// TestEveryRoleTriesEveryKey is the whole table on the real screens: a key that
+// the role may not press says so and says who has it, nothing is sent, and the
+// attempt is recorded; who may gets as far as the service.
+func TestEveryRoleTriesEveryKey(t *testing.T) {
+	w, a := matrix(t)
 	for _, r := range roletest.Table {
 		if len(r.Keys) == 0 {
 			continue
@@ -101,6 +109,37 @@ func TestEveryRoleTriesEveryKey(t *testing.T) {
 			}
 			leave()
 			w.Judge(m, r, "on screen", role, who.Name, said, refused)
+		}
+	}
+}
+
+// TestReadOnlyOnEveryScreen: a read-only context bars the key of each act that changes
+// something, says so, and nothing of it is left behind.
+func TestReadOnlyOnEveryScreen(t *testing.T) {
+	w, a := matrix(t)
+	for _, r := range roletest.Table {
+		if len(r.Keys) == 0 {
+			continue
+		}
+		words := w.Objects(r)
+		w.Later()
+		a.ReadOnly = true
+		run, clock, leave := sitDown(t, a, roletest.Known(api.Actor{Name: "c-admin", Role: api.Admin, Via: "console", From: "here"}), ui.Place{Kind: r.Place, ID: words.Fill(r.ID)})
+		m, said := w.Mark(), ""
+		for _, k := range r.Keys {
+			push(run, clock, words.Fill(k))
+			if said = strings.Join(strings.Fields(ansi.Strip(run.View())), " "); strings.Contains(said, "This context is read-only") {
+				break
+			}
+		}
+		a.ReadOnly = false
+		leave()
+		barred := act.Get(r.Name).Barred()
+		if told := strings.Contains(said, "This context is read-only"); told != barred {
+			t.Errorf("%s: a read-only context bars it: %v; told: %q", r.Name, barred, said)
+		}
+		if calls, done, denied := w.Became(m, r, "c-admin"); barred && (calls != 0 || done && r.Event != "" || denied != 0) {
+			t.Errorf("%s is refused, %d changes were sent, it is recorded as done: %v, %d times as refused", r.Name, calls, done, denied)
 		}
 	}
 }

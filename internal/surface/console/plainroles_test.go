@@ -1,0 +1,141 @@
+package console_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/internal/act"
+	"opdeck/internal/app"
+	"opdeck/internal/surface/console"
+	"opdeck/internal/surface/serve/roletest"
+)
+
+// tried is a world in which each row of the table of acts is tried in plain mode.
+func tried(t *testing.T) (*roletest.World, *app.App) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(file, []byte(roletest.Config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := &roletest.World{}
+	a, err := app.Open(t.Context(), app.Options{ConfigFlag: file, StateFlag: filepath.Join(dir, "state"), Getenv: func(string) string { return "" }, Now: w.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.Use(t, a)
+	return w, a
+}
+
+// attempt does what the row's keys do on a screen, in plain mode: a key is typed at a
+// place's prompt, a text where one is asked for. begin is called when the place is open;
+// what follows a refusal is not typed. It returns all that was said since the first key.
+func attempt(t *testing.T, a *app.App, who api.Actor, r roletest.Row, words roletest.Words, begin func(), refused func(said string) bool) string {
+	t.Helper()
+	secret := ""
+	if r.Name == "compliance.share" {
+		secret = words["token"]
+	}
+	p, _ := sit(t, a, who, func(o *console.PlainOptions) { o.Secret = func(string) (string, error) { return secret, nil } })
+	heard := p.say(strings.TrimSpace(r.Place + " " + words.Fill(r.ID)))
+	begin()
+	before := len(p.transcript())
+	said := func() string { return p.transcript()[before:] }
+	typed := false // the text of this field was given already
+	for _, key := range r.Keys {
+		line := ""
+		switch at := heard[len(heard)-1]; {
+		case strings.HasSuffix(at, "for help:"):
+			line = words.Fill(key)
+			if key == "~" || key == "y" || strings.HasPrefix(key, "'") {
+				continue // the act ended, or its secret was taken unseen
+			}
+		case strings.HasSuffix(at, "anything else is No:"):
+			if line = "yes"; key != "y" {
+				continue
+			}
+		case strings.HasPrefix(key, "'"):
+			line, typed = words.Fill(key[1:]), true
+		case key != "enter":
+			continue
+		case typed:
+			typed = false
+			continue
+		case strings.HasSuffix(at, "A number, or back:"):
+			line = "1"
+		}
+		if heard = p.say(line); refused(said()) {
+			break
+		}
+	}
+	out := said()
+	p.say("menu")
+	if err := p.leave(); err != nil {
+		t.Errorf("%s: %v", r.Name, err)
+	}
+	return out
+}
+
+// TestEveryRoleTriesEveryActInPlainMode is the whole table in plain mode: who may not
+// is told so and who has it, nothing is sent, and the attempt is recorded.
+func TestEveryRoleTriesEveryActInPlainMode(t *testing.T) {
+	w, a := tried(t)
+	for _, r := range roletest.Table {
+		if len(r.Keys) == 0 {
+			continue
+		}
+		w.Later()
+		for _, role := range api.Roles {
+			words := w.Objects(r)
+			who := roletest.Known(api.Actor{Name: "s-" + string(role), Role: role, Via: "console", From: "here"})
+			var m roletest.Mark
+			refused := func(said string) bool {
+				return strings.Contains(said, "does not allow to "+string(r.Need)) && strings.Contains(said, api.WhoMay(r.Need))
+			}
+			said := attempt(t, a, who, r, words, func() { m = w.Mark() }, func(said string) bool {
+				_, _, denied := w.Became(m, r, who.Name) // a place may tell who has it before a key is typed
+				return refused(said) && denied > 0
+			})
+			w.Judge(m, r, "in plain mode", role, who.Name, said, refused(said))
+		}
+	}
+}
+
+// TestReadOnlyInPlainMode: a read-only context refuses in plain mode what it refuses
+// by key and by command, and nothing of it is left behind. Nobody was denied anything
+// then: the context bars everybody.
+func TestReadOnlyInPlainMode(t *testing.T) {
+	w, a := tried(t)
+	for _, r := range roletest.Table {
+		if len(r.Keys) == 0 {
+			continue
+		}
+		words := w.Objects(r)
+		w.Later()
+		var m roletest.Mark
+		a.ReadOnly = true
+		told := func(said string) bool {
+			return strings.Contains(said, "cannot be used now") && strings.Contains(said, "read-only")
+		}
+		said := attempt(t, a, roletest.Known(api.Actor{Name: "s-admin", Role: api.Admin, Via: "console", From: "here"}), r, words, func() { m = w.Mark() }, told)
+		a.ReadOnly = false
+		barred := act.Get(r.Name).Barred()
+		if told(said) != barred {
+			t.Errorf("%s: a read-only context bars it: %v; told: %q", r.Name, barred, said)
+		}
+		if calls, done, denied := w.Became(m, r, "s-admin"); barred && (calls != 0 || done && r.Event != "" || denied != 0) {
+			t.Errorf("%s is refused, %d changes were sent, it is recorded as done: %v, %d times as refused", r.Name, calls, done, denied)
+		}
+		if jobs, err := a.Jobs.Store.Unfinished(t.Context()); err != nil || len(jobs) > 0 {
+			t.Errorf("%s leaves %d jobs: %v", r.Name, len(jobs), err)
+		}
+	}
+}
