@@ -32,6 +32,12 @@ func TestAccountInEachShape(t *testing.T) {
 			t.Errorf("%s is written as %s (%v)", in, out, err)
 		}
 	}
+	for in, want := range map[string]string{`{"sum":{"currencyCode":"EUR","units":"250000","nanos":5}}`: "EUR 250000.000000005", `{"currencyCode":"EUR","units":1}`: "EUR 1",
+		`{"sum":{"currencyCode":"EUR","units":"x"}}`: "", `{"sum":{"currencyCode":"EUR","units":"1"},"moon":1}`: "", `{"a":1}`: "", `7`: "", `{}`: ""} {
+		if got := amountIn(json.RawMessage(in)); got != want {
+			t.Errorf("%s is the amount %q, not %q", in, got, want)
+		}
+	}
 	var odd Account
 	if err := json.Unmarshal([]byte(`{"id":"U","balance":"12.50","hold":[1],"isDefault":"maybe","moon":{"a":1}}`), &odd); err != nil {
 		t.Fatal(err)

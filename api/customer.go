@@ -84,12 +84,27 @@ func Details(unknown []Field) []Detail {
 	var out []Detail
 	for _, f := range unknown {
 		value, ok := textual(f.Value)
-		if !ok {
+		if amount := amountIn(f.Value); amount != "" {
+			value = amount
+		} else if !ok {
 			value = string(f.Value)
 		}
 		out = append(out, Detail{Label: safeLine(f.Path, 60), Value: untrusted.Text(value), Odd: f.Odd, Personal: Personal(f.Path)})
 	}
 	return out
+}
+
+// amountIn is an object that is an amount and nothing else as "EUR 12.5"; "" for
+// anything else.
+func amountIn(raw json.RawMessage) string {
+	var b Balance
+	if object(raw) == nil || readRecord(raw, &b) != nil || b.Default != nil || b.Value().Empty() || len(Unknown(raw, b)) > 0 {
+		return ""
+	}
+	if _, err := b.Value().Decimal(); err != nil {
+		return ""
+	}
+	return b.Value().String()
 }
 
 // told are those details that hold anything.

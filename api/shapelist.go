@@ -340,6 +340,8 @@ func readItems[T record](raws []json.RawMessage) []T {
 				*p = CustomerFile{Raw: raw}
 			case *Account:
 				*p = Account{Raw: raw}
+			case *Tariff:
+				*p = Tariff{Raw: raw}
 			case *Counterparty:
 				*p = Counterparty{Raw: raw}
 			}

@@ -119,6 +119,18 @@ func (c *Client) Counterparties(ctx context.Context, q api.CounterpartyQuery) (a
 	return masked(ctx, p, err)
 }
 
+// PaymentLimits reads a page of the limits of payments.
+func (c *Client) PaymentLimits(ctx context.Context, q api.TariffQuery) (api.Page[api.Tariff], error) {
+	p, err := c.api.PaymentLimits(ctx, q)
+	return masked(ctx, p, err)
+}
+
+// Commissions reads a page of the commissions.
+func (c *Client) Commissions(ctx context.Context, q api.TariffQuery) (api.Page[api.Tariff], error) {
+	p, err := c.api.Commissions(ctx, q)
+	return masked(ctx, p, err)
+}
+
 // Application reads a customer's application.
 func (c *Client) Application(ctx context.Context, cuid string) (api.Application, error) {
 	app, err := c.api.Application(ctx, cuid)

@@ -32,7 +32,7 @@ func contexts(m *Map) map[string][]Key {
 		"hits in it":   append(screen(m.Item), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"history":      append(screen(m.Item), m.List.Open, m.List.Mark),
 		"difference":   append(screen(m.Item), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"limits":       append(screen(), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
+		"limits":       append(screen(m.Tariffs), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"question":     Join(m.Dialog),
 		"form":         Join(m.Form),
 		"viewer":       Join(m.Viewer, m.Nav),

@@ -45,6 +45,9 @@ type Documents struct{ Remove, Restore, Replace, Attach, Upload Key }
 // Compliance belongs to customers and their verification.
 type Compliance struct{ Share, Link, Finalize, Operations Key }
 
+// Tariffs belongs to the screen of limits.
+type Tariffs struct{ Limits, Commissions Key }
+
 // Session belongs to the token pair.
 type Session struct{ Refresh, Login, Reset, Doctor Key }
 
@@ -81,6 +84,7 @@ type Map struct {
 	Operation  Operation
 	Documents  Documents
 	Compliance Compliance
+	Tariffs    Tariffs
 	Session    Session
 	Events     Events
 	Hooks      Hooks
@@ -128,6 +132,7 @@ func New() *Map {
 			Finalize:   of("compliance.finalize"),
 			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
 		},
+		Tariffs: Tariffs{Limits: of("tariff.limits"), Commissions: of("tariff.commissions")},
 		Session: Session{
 			Refresh: of("session.refresh"),
 			Login:   of("session.login"),

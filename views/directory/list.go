@@ -36,6 +36,9 @@ type ListSpec[T any] struct {
 	CUID      func(T) string // of the record's customer
 	Raw       func(T) json.RawMessage
 	Read      func(ctx context.Context, page int) (api.Page[T], error)
+	// Facts are all of a record that cannot be read by itself: the list shows them over
+	// its rows. nil: another screen shows a record.
+	Facts func(T) []widget.Pair
 }
 
 // List is a list of records that the service gives page by page; it implements
@@ -148,6 +151,12 @@ func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	switch {
 	case id == "":
 		return nil, nil, false
+	case s.Page != nil:
+		return nil, nil, false
+	case k.List.Open.Match(msg) && s.spec.Facts != nil:
+		r, _ := s.rows.Find(id)
+		s.Open(id, func(w int) []string { return widget.Pairs(s.env.Theme, s.spec.Facts(shown(s.env, r)), w) })
+		return nil, nil, true
 	case k.List.Open.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: s.spec.Kind, ID: id}}, nil, true
 	case k.Operation.Customer.Match(msg):
@@ -224,6 +233,9 @@ func (s *List[T]) Above() []string {
 // HelpKeys implements list.Screen.
 func (s *List[T]) HelpKeys() []keymap.Key {
 	k := s.env.Keys
+	if s.Page != nil {
+		return append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}, keymap.Join(k.Item, k.Nav)...)
+	}
 	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Operation.Customer, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw}, keymap.All(k.Nav)...)
 }
 

@@ -35,6 +35,7 @@ var groups = map[string]struct {
 	"customer":     {nil, "Customers and their applications", customerCommands},
 	"account":      {nil, "Customers' accounts: balances, holds, status, requisites", accountCommands},
 	"counterparty": {nil, "Whom customers pay: counterparties and the status of their accounts", counterpartyCommands},
+	"tariff":       {nil, "What payments may be and what they cost: limits and commissions", tariffCommands},
 	"compliance":   {[]string{"kyc"}, "A customer's verification: share, link, finalize", complianceCommands},
 	"session":      {nil, "The one shared session: status, refresh, log in, reset, keep alive", sessionCommands},
 	"index":        {nil, "The local mirror of operations: status, sync, verify, rebuild", indexCommands},

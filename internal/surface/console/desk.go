@@ -26,6 +26,7 @@ import (
 	"opdeck/views/operation"
 	"opdeck/views/operations"
 	"opdeck/views/sessions"
+	"opdeck/views/tariffs"
 )
 
 // desk is what the screens ask: the parts of the App under the names that each
@@ -66,6 +67,10 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return balances.New(env, d, p.ID, p.Arg)
 	case counterparties.Kind:
 		return counterparties.New(env, d, p.ID, p.Arg)
+	case tariffs.KindLimits:
+		return tariffs.NewLimits(env, d, p.Arg)
+	case tariffs.KindCommissions:
+		return tariffs.NewCommissions(env, d, p.Arg)
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:

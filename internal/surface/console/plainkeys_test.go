@@ -54,7 +54,7 @@ func TestEveryKeyCanBeTyped(t *testing.T) {
 	say("")
 	met := map[string]bool{}
 	for _, way := range [][]string{{"operations"}, {"operation " + opid}, {"operation " + opid, "history"}, {"operation " + opid, "history", "1"}, {"documents " + opid},
-		{"compliance"}, {"compliance " + cuid}, {"limits"}, {"session"}, {"events"}, {"events", "settings"}, {"events", "codes"}, {"events", "rejected"},
+		{"compliance"}, {"compliance " + cuid}, {"limits"}, {"limits", "commissions"}, {"session"}, {"events"}, {"events", "settings"}, {"events", "codes"}, {"events", "rejected"},
 		{"audit"}, {"audit", "1"}, {"approvals"},
 		{"accounts"}, {"accounts", "1"}, {"counterparties"}, {"counterparties", "1"}} {
 		say("menu")
