@@ -71,19 +71,21 @@ const (
 // Call is one call in one of its phases, for the activity list, the log and
 // metrics. Route is a template: it holds no id and no secret.
 type Call struct {
-	ID        string // ours, the same in all phases
-	Phase     CallPhase
-	Write     bool
-	Op        string
-	Class     limit.Class
-	Method    string
-	Route     string
-	Status    int    // 0: no answer
-	Error     string // one safe line; "" when it went well
-	Kind      Kind
-	At        time.Time
-	Took      time.Duration // waiting for a slot and a session included
-	RequestID string
+	ID    string // ours, the same in all phases
+	Phase CallPhase
+	Write bool
+	// Background: nobody waits for it; it gives way to calls of people.
+	Background bool
+	Op         string
+	Class      limit.Class
+	Method     string
+	Route      string
+	Status     int    // 0: no answer
+	Error      string // one safe line; "" when it went well
+	Kind       Kind
+	At         time.Time
+	Took       time.Duration // waiting for a slot and a session included
+	RequestID  string
 }
 
 // Client makes calls. It is safe for concurrent use.

@@ -57,6 +57,16 @@ func stopped(ctx context.Context, op string, err error) error {
 	return &Error{Op: op, Kind: Interrupted, Public: "Stopped.", Err: err}
 }
 
+// NoRoom is the error of a call that err kept from being sent: no room in a budget in
+// time, or the end of ctx.
+func NoRoom(op string, err error) error {
+	var full *limit.Exhausted
+	if errors.As(err, &full) {
+		return wayError(context.Background(), op, answer{}, err)
+	}
+	return stopped(context.Background(), op, err)
+}
+
 // wayError is a failure before anything was sent: no session, no slot.
 func wayError(ctx context.Context, op string, a answer, err error) error {
 	var e *Error

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -189,7 +188,12 @@ func (p *Inspection) compare(t thing, raws []json.RawMessage, record any) {
 				unknown[plainPath(f.Path)] = true
 			}
 		}
-		differing(raw, reflect.TypeOf(record), "", kinds)
+		eachField(raw, reflect.TypeOf(record), "", func(path string, value json.RawMessage, t reflect.Type) {
+			path = plainPath(path)
+			if want, came := expectedKind(t, path), kindOf(value); want != "" && came != want && came != "null" {
+				kinds[path+": "+came+" instead of "+want] = true
+			}
+		})
 		for name := range object(raw) {
 			came[name] = true
 		}
@@ -229,39 +233,11 @@ func plainPath(path string) string {
 	return b.String()
 }
 
-// differing gathers the fields of raw whose JSON kind is not the one that the
-// service's pages show for them.
-func differing(raw json.RawMessage, t reflect.Type, path string, out map[string]bool) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || null(raw) || t == reflect.TypeFor[json.RawMessage]() {
-		return
-	}
-	want, came := expectedKind(t, path), kindOf(raw)
-	switch {
-	case want != "" && came != want:
-		out[path+": "+came+" instead of "+want] = true
-	case want != "":
-	case t.Kind() == reflect.Slice:
-		items, _ := array(raw)
-		for _, it := range items {
-			differing(it, t.Elem(), path+"[]", out)
-		}
-	case t.Kind() == reflect.Struct:
-		m := object(raw)
-		for name, ft := range fieldTypes(t) {
-			if v, ok := m[name]; ok {
-				differing(v, ft, under(path, name), out)
-			}
-		}
-	}
-}
-
-// expectedKind is the JSON kind of a scalar of type t, "" for what has parts.
+// expectedKind is the JSON kind that the service's pages show for a scalar of type t,
+// "" for what has parts or no name.
 func expectedKind(t reflect.Type, path string) string {
 	switch {
+	case t == nil:
 	case t == reflect.TypeFor[Number]() && strings.HasSuffix(path, "nanos"):
 		return "number"
 	case t == reflect.TypeFor[Number](), t == reflect.TypeFor[Time](), t.Kind() == reflect.String:

@@ -86,18 +86,14 @@ type Document struct {
 // plainOperation is an Operation that encoding/json reads by itself.
 type plainOperation Operation
 
-var operationLayout = layoutOf(reflect.TypeFor[Operation]())
+var operationLayout = recordLayout(reflect.TypeFor[plainOperation]())
 
 // ReadOperation reads an operation and keeps body as its Raw: the caller gives
 // body away. It fails where body is no JSON object.
 func ReadOperation(body []byte) (Operation, error) {
 	var o Operation
-	r := reader{b: body}
-	if r.record(reflect.ValueOf(&o).Elem(), operationLayout); !r.end() {
-		o = Operation{}
-		if err := readRecord(body, (*plainOperation)(&o)); err != nil {
-			return Operation{}, err
-		}
+	if err := readRecord(body, (*plainOperation)(&o)); err != nil {
+		return Operation{}, err
 	}
 	o.Raw = body
 	return o, nil

@@ -53,6 +53,7 @@ const (
 	NoSecondFactor RemedyKind = "no_second_factor" // for the machine account
 	SeeLimits      RemedyKind = "see_limits"
 	WaitTogether   RemedyKind = "wait_together" // all instances wait
+	LendSession    RemedyKind = "lend_session"  // to the script that logs in by itself
 	TryLater       RemedyKind = "try_later"
 	CheckNetwork   RemedyKind = "check_network"
 	Doctor         RemedyKind = "doctor" // looks at each step, or at ID

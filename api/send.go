@@ -63,6 +63,7 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	began := c.opt.Now()
 	a := answer{id: uuid.NewString()}
 	call := c.call(r, a.id, began)
+	call.Background = limit.IsBackground(ctx)
 	c.tell(call, CallWaits)
 	try := 0
 	err := c.opt.Session.Do(ctx, r.class(), func(ctx context.Context, token secret.Value) (int, http.Header, error) {
@@ -85,9 +86,29 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	return a, nil
 }
 
-// attempt is one request on the wire. A body without a way to rewind it keeps
-// net/http from sending it a second time by itself.
+// attempt is one request on the wire, and its whole answer.
 func (c *Client) attempt(ctx context.Context, r request, token secret.Value, id string) answer {
+	resp, a := c.open(ctx, r, token, id)
+	if a.err != nil {
+		return a
+	}
+	defer resp.Body.Close()
+	var err error
+	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	hideToken(a.body, token)
+	switch {
+	case err != nil:
+		a.err, a.status = fmt.Errorf("the answer broke off: %w", cause(err)), 0
+	case len(a.body) > maxAnswer:
+		a.err, a.status, a.body = errTooLarge, 0, nil
+	}
+	return a
+}
+
+// open sends one request and returns its answer before the body is read; the
+// response is nil when the answer has an error. A body without a way to rewind it
+// keeps net/http from sending the request a second time by itself.
+func (c *Client) open(ctx context.Context, r request, token secret.Value, id string) (*http.Response, answer) {
 	var got atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { got.Store(true) }})
 	path, _ := paths(r.parts...)
@@ -95,7 +116,7 @@ func (c *Client) attempt(ctx context.Context, r request, token secret.Value, id 
 	req, err := http.NewRequestWithContext(ctx, r.method, c.base.String()+path, nil)
 	if err != nil {
 		a.err = errors.New("the request cannot be built")
-		return a
+		return nil, a
 	}
 	req.URL.RawQuery = r.query.Encode()
 	if r.body != nil {
@@ -115,21 +136,14 @@ func (c *Client) attempt(ctx context.Context, r request, token secret.Value, id 
 	a.sent = got.Load() || err == nil
 	if err != nil {
 		a.err = cause(err)
-		return a
+		return nil, a
 	}
-	defer resp.Body.Close()
+	hideTokenIn(resp.Header, token)
 	a.status, a.header = resp.StatusCode, resp.Header
 	if given := resp.Header.Get(requestIDIn); given != "" && len(given) <= 128 {
 		a.id = given
 	}
-	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		a.err, a.status = fmt.Errorf("the answer broke off: %w", cause(err)), 0
-	case len(a.body) > maxAnswer:
-		a.err, a.status, a.body = errTooLarge, 0, nil
-	}
-	return a
+	return resp, a
 }
 
 var errTooLarge = fmt.Errorf("the answer is larger than %d MB", maxAnswer>>20)

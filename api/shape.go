@@ -172,8 +172,9 @@ func saidNo(r request, a answer, wanted string) error {
 	m := object(a.body)
 	told := m["error"] != nil && !null(m["error"]) || m["errors"] != nil && !null(m["errors"])
 	if raw, ok := m["success"]; ok {
-		is, read := flagOf(bytes.TrimSpace(raw))
-		told = told || read && !is
+		word, scalar := textual(raw)
+		is, read := flagWord(word)
+		told = told || scalar && read && !is
 	}
 	if !told {
 		return nil

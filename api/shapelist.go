@@ -26,31 +26,6 @@ type listing struct {
 	page, size int               // as told; 0 when not
 }
 
-// usualList is the shape that the service's pages describe.
-type usualList struct {
-	Meta struct {
-		Page     Number `json:"page"`
-		PageSize Number `json:"pageSize"`
-		Total    Number `json:"total"`
-	} `json:"meta"`
-	Items []json.RawMessage `json:"items"`
-}
-
-// usual reads the usual shape; ok is false for any other.
-func (t thing) usual(body []byte) (l listing, ok bool) {
-	var u usualList
-	if b := bytes.TrimSpace(body); len(b) == 0 || b[0] != '{' || json.Unmarshal(body, &u) != nil || u.Items == nil {
-		return l, false
-	}
-	l = listing{items: u.Items, shape: Shape{Key: "items"}, total: whole64(u.Meta.Total)}
-	l.page, _ = strconv.Atoi(string(u.Meta.Page))
-	l.size, _ = strconv.Atoi(string(u.Meta.PageSize))
-	if l.total != "" {
-		l.shape.Total = "meta.total"
-	}
-	return l, l.total != "" && (len(u.Items) > 0 || l.total == "0")
-}
-
 // whole64 writes a count in digits; what is no whole number is "".
 func whole64(n Number) Number {
 	if n == "" {
@@ -80,11 +55,6 @@ var unnamed = len(listNames) + 1 // the rank of any other name
 // which goes before all others; "" for none. ok is false when there is no array
 // that can be it.
 func (t thing) findList(body []byte, field string) (listing, bool) {
-	if field == "" {
-		if l, ok := t.usual(body); ok && (len(l.items) == 0 || t.isRecord(l.items[0])) {
-			return l, true
-		}
-	}
 	if items, ok := array(body); ok {
 		return t.listed(spot{items: items, records: t.count(items)}, nil), true
 	}
@@ -207,19 +177,12 @@ func (t thing) listed(s spot, top fields) listing {
 			}
 		}
 	}
-	at, _, _ := cutLast(s.path)
+	at := s.path[:max(strings.LastIndexByte(s.path, '.'), 0)]
 	l.counts(s.holder, at)
 	if l.total == "" && at != "" {
 		l.counts(top, "")
 	}
 	return l
-}
-
-func cutLast(path string) (before, last string, found bool) {
-	if i := strings.LastIndexByte(path, '.'); i >= 0 {
-		return path[:i], path[i+1:], true
-	}
-	return "", path, false
 }
 
 var (

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize"
+
 	"opdeck/api/untrusted"
 )
 
@@ -82,7 +84,7 @@ func CheckUpload(u Upload) error {
 		return Refusal(op, RuleFile, "The file is empty.")
 	case len(u.Content) > limit:
 		e := Refusal(op, RuleFile, "The file is too large: it has %s bytes, and the service takes %s files of up to %s bytes (%d MB).",
-			grouped(len(u.Content)), kindWord(kind), grouped(limit), limit>>20)
+			humanize.Comma(int64(len(u.Content))), kindWord(kind), humanize.Comma(int64(limit)), limit>>20)
 		e.Unsent = true
 		return e
 	}
@@ -131,15 +133,6 @@ func kindWord(mediaType string) string {
 		return kind
 	}
 	return mediaType
-}
-
-// grouped writes a count with a comma before every third digit from the end.
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 func multipartOf(u Upload) ([]byte, string, error) {

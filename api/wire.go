@@ -77,7 +77,11 @@ type Field struct {
 // on in JSON.
 func Unknown(raw json.RawMessage, known any) []Field {
 	var out []Field
-	unknown(raw, reflect.TypeOf(known), "", &out)
+	eachField(raw, reflect.TypeOf(known), "", func(path string, value json.RawMessage, t reflect.Type) {
+		if odd := t != nil && !slices.Contains(leaves, t) && !fits(value, t); path != "" && (t == nil || odd) {
+			out = append(out, Field{Path: path, Value: value, Odd: odd})
+		}
+	})
 	slices.SortStableFunc(out, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
@@ -85,46 +89,58 @@ func Unknown(raw json.RawMessage, known any) []Field {
 // leaves are read by themselves, whatever comes.
 var leaves = []reflect.Type{reflect.TypeFor[Time](), reflect.TypeFor[Number](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[Requisites]()}
 
-func unknown(raw json.RawMessage, t reflect.Type, path string, out *[]Field) {
+// eachField calls fn for each value of raw with the Go type that it is read into,
+// pointers aside; nil for a member without a name there. What stands around a value
+// comes before it.
+func eachField(raw json.RawMessage, t reflect.Type, path string, fn func(path string, value json.RawMessage, t reflect.Type)) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	raw = bytes.TrimSpace(raw)
-	if t == nil || len(raw) == 0 || slices.Contains(leaves, t) {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
 		return
 	}
+	fn(path, raw, t)
 	switch {
-	case !fits(raw, t) && path != "":
-		*out = append(*out, Field{Path: path, Value: raw, Odd: true})
-	case t.Kind() == reflect.Slice && raw[0] == '[':
+	case t == nil || slices.Contains(leaves, t):
+	case t.Kind() == reflect.Slice:
 		items, _ := array(raw)
 		for i, it := range items {
-			unknown(it, t.Elem(), path+"["+strconv.Itoa(i)+"]", out)
+			eachField(it, t.Elem(), path+"["+strconv.Itoa(i)+"]", fn)
 		}
-	case t.Kind() == reflect.Struct && raw[0] == '{':
-		names := fieldTypes(t)
+	case t.Kind() == reflect.Struct:
+		types := fieldTypes(t)
 		for name, v := range object(raw) {
-			at := under(path, name)
-			if ft, ok := names[name]; ok {
-				unknown(v, ft, at, out)
-				continue
-			}
-			*out = append(*out, Field{Path: at, Value: v})
+			eachField(v, types[name], under(path, name), fn)
 		}
 	}
 }
 
+// fits reports whether readRecord can read raw into a scalar of type t; other types
+// always fit, since their parts are looked at one by one.
+func fits(raw json.RawMessage, t reflect.Type) bool {
+	s, ok := textual(raw)
+	known := true
+	switch t.Kind() {
+	case reflect.String:
+	case reflect.Bool:
+		_, known = flagWord(s)
+	case reflect.Int, reflect.Int64:
+		_, known = wholeWord(s)
+	case reflect.Struct:
+		ok = raw[0] == '{'
+	case reflect.Slice:
+		ok = raw[0] == '['
+	default:
+		return true
+	}
+	return ok && known || string(raw) == "null"
+}
+
+// fieldTypes are the types of a struct's fields by their names in JSON.
 func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	m := map[string]reflect.Type{}
-	for f := range t.Fields() {
-		if f.Anonymous && f.Tag.Get("json") == "" {
-			for n, ft := range fieldTypes(f.Type) {
-				m[n] = ft
-			}
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" && name != "-" {
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
 			m[name] = f.Type
 		}
 	}

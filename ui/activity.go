@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"time"
 
 	"opdeck/ui/draw"
@@ -61,8 +62,12 @@ func newActivity(s *Shell) *pager {
 	p.live = func(s *Shell, now time.Time) time.Time {
 		var at time.Time
 		for _, c := range s.activity.calls {
-			if c.Phase == CallWaits {
-				_, next := draw.Until(c.Until, now)
+			switch c.Phase {
+			case CallWaits:
+				_, next := draw.Until(s.goes(c), now)
+				at = Sooner(at, next)
+			case CallRuns:
+				_, next := unanswered(c, now)
 				at = Sooner(at, next)
 			}
 		}
@@ -113,10 +118,11 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 	tone := theme.Plain
 	switch c.Phase {
 	case CallWaits:
-		left, _ := draw.Until(c.Until, now)
+		left, _ := draw.Until(s.goes(c), now)
 		sign, word, tone = th.Signs.Wait, "waits "+left, theme.Warn
 	case CallRuns:
-		sign, word, tone = th.Signs.Info, "running", theme.Info
+		ago, _ := unanswered(c, now)
+		sign, word, tone = th.Signs.Info, strings.TrimSpace("running "+ago), theme.Info
 	case CallDone:
 		sign, word, tone = th.Signs.Good, "done", theme.Good
 	case CallFailed:

@@ -145,19 +145,6 @@ func (s *Shell) Elapse() tea.Cmd { return s.maskAgain(s.now()) }
 // Zone is where times are shown.
 func (s *Shell) Zone() *time.Location { return s.shown.zone }
 
-// CallWaits tells why an answer takes long, in a sentence; "" when nothing is asked.
-func (s *Shell) CallWaits() string {
-	for i := len(s.activity.calls) - 1; i >= 0; i-- {
-		switch c := s.activity.calls[i]; c.Phase {
-		case CallWaits:
-			return "It waits for room among the " + safe(c.Class) + " calls, or for the session."
-		case CallRuns:
-			return "The service has not answered yet."
-		}
-	}
-	return ""
-}
-
 // Dialog is what is open above the screens: a Question, Ask, Choose, Explain or
 // Text; nil when nothing is.
 func (s *Shell) Dialog() any {

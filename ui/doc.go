@@ -7,34 +7,32 @@
 // # How to write a screen
 //
 // A screen is a struct with the methods of Screen; its constructor gets an Env. One
-// that is text embeds Page.
+// that is text embeds Page, one that is rows embeds list.List: they hold keys, reload,
+// search, size and drawing, and call what the screen adds (PageScreen, list.Screen).
 //
 //	type Screen struct {
 //		ui.Page
 //		env    *ui.Env
 //		client Client // declared here: the methods this screen needs
-//		keys   keymap.Documents // a copy: switched on and off here
-//		loads  *ui.Requests
-//		op     api.Operation
+//		keys   keymap.Session // a copy: switched on and off here
+//		st     session.Status
 //	}
 //
-//	func (s *Screen) load() tea.Cmd {
-//		t, ctx := s.loads.Next(s.env.Ctx) // cancels the read before
-//		client, id := s.client, s.id // copies: the command runs elsewhere
-//		return func() tea.Msg { op, err := client.Operation(ctx, id); return loadedMsg{t, op, err} }
+//	func (s *Screen) Reload() tea.Cmd {
+//		client := s.client // a copy: the command runs elsewhere
+//		return s.env.Read(s.Loads, func(ctx context.Context) ui.Then { // cancels the read before
+//			st, err := client.SessionStatus(ctx)
+//			return func() (ui.Action, tea.Cmd) { // in the update loop, unless it is the answer to an older read
+//				if s.Err = api.AsError(err); err == nil {
+//					s.st = st
+//				}
+//				return nil, nil
+//			}
+//		})
 //	}
 //
-//	func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-//		defer s.Layout()
-//		switch msg := msg.(type) {
-//		case loadedMsg:
-//			if s.loads.Current(msg.Ticket) { s.op = msg.op } // else the answer to an older request
-//		case ui.Changed: // every open screen gets it
-//		case keymap.Press:
-//			return s.Key(msg, s.key) // own keys, then those of the page
-//		}
-//		return nil, nil
-//	}
+//	func (s *Screen) Content() ui.Content // what is shown: Page draws it, plain mode says it
+//	func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool)
 //
 // Keys lists the keys of the screen: the hint line, the help, the palette and the
 // "why off" answers come from it. A key that cannot be used now is switched off
@@ -48,8 +46,8 @@
 //     A command owns copies of what it needs. View changes nothing.
 //   - An answer embeds the Ticket of its request. The shell takes it to the screen
 //     that asked, wherever that is; when it is closed, to nobody. Env.Ctx ends then,
-//     and with it the reads. A write uses Env.Root and Env.Ticket; its answer may
-//     have the method Outcome() ui.Notify: it is shown when the screen was closed.
+//     and with it the reads. A write goes through Env.Write: what it tells in a line
+//     is shown when the screen was closed.
 //   - Every write asks with Confirm; the shell awaits it before it leaves.
 //   - Text from outside goes through ui/draw: titles, notices, facts, cells. ID and
 //     Copy.Text are taken exactly.

@@ -291,7 +291,12 @@ func (s *Shell) age(now time.Time) fact {
 		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", "+ago))
 	}
 	if src.Loading {
-		parts = append(parts, s.th.Info.Render("loading…"))
+		what, next := s.loading(now)
+		f.next = Sooner(f.next, next)
+		if len(parts) > 0 {
+			what = s.th.Signs.Sep + " " + what
+		}
+		parts = append(parts, s.th.Info.Render(what))
 	}
 	if src.Problem != "" { // the title stays: a screen says itself what is wrong
 		room := s.w - draw.Width(s.title()) - draw.Width(strings.Join(parts, " ")) - 16

@@ -145,6 +145,11 @@ func newPalette(s *Shell, top *openScreen) *menu {
 			add(Choice{Text: cmd.Title, Why: cmd.Why}, cmd.Do)
 		}
 	}
+	if s.opt.Commands != nil {
+		for _, cmd := range s.opt.Commands() {
+			add(Choice{Text: cmd.Title, Why: cmd.Why}, cmd.Do)
+		}
+	}
 	for i, k := range keymap.All(s.keys.Global) {
 		if i < places {
 			press(k, "go to ")

@@ -40,7 +40,7 @@ type Changed struct {
 // SessionFacts is what the header shows of the one session.
 type SessionFacts struct {
 	Broadcast
-	State        string // live, none, rotating, doubtful, blocked
+	State        string // live, none, rotating, doubtful, dead, blocked
 	AccessUntil  time.Time
 	RefreshUntil time.Time
 	Note         string // one safe line: why it is not live
@@ -49,11 +49,12 @@ type SessionFacts struct {
 // BudgetFacts is the room in one budget class, all instances together.
 type BudgetFacts struct {
 	Broadcast
-	Class       string // login, refresh, account, customer, billing, general
-	Room, Limit int    // calls left in this minute, of how many
-	Waiting     int    // calls of ours in the queue
-	NextSlot    time.Time
-	Throttled   int // 429 answers in the last minute
+	Class       string    // login, refresh, account, customer, billing, general
+	Room, Limit int       // calls left in this minute, of how many
+	Waiting     int       // calls of ours in the queue
+	NextSlot    time.Time // when a further call of a person may go; zero: now
+	Goes        time.Time // when the first of the waiting calls goes; zero: none waits
+	Throttled   int       // 429 answers in the last minute
 }
 
 // FeedFacts tells whether news of the service arrive.
@@ -86,9 +87,11 @@ type CallFacts struct {
 	Class string
 	Phase CallPhase
 	Write bool
-	At    time.Time // when the phase began
-	Until time.Time // CallWaits: when the slot comes
-	Note  string    // one safe line: the error
+	// Background: no person waits for it.
+	Background bool
+	At         time.Time // when the phase began
+	Until      time.Time // CallWaits: when the slot comes
+	Note       string    // one safe line: the error
 }
 
 // DisplayChanged is sent when local/UTC or masking changed: screens that keep

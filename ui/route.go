@@ -208,6 +208,7 @@ func (s *Shell) broadcast(msg BroadcastMsg) tea.Cmd {
 			cmds = append(cmds, s.deliver(st, msg))
 		}
 	}
+	s.look(msg)
 	return tea.Batch(cmds...)
 }
 

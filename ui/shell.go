@@ -43,6 +43,11 @@ type Options struct {
 	// Reveal is asked before masked values are shown: it records that, and may
 	// refuse. nil: they are shown.
 	Reveal func(ctx context.Context, at Place) error
+	// Commands adds commands to the palette; it is called when the palette opens, and
+	// must not wait. nil: none.
+	Commands func() []Command
+	// Guide leads the person through tasks; nil: nobody does.
+	Guide Guide
 	// OnPlace is told where the person is, and whether a question about a write is
 	// open, whenever that changes. It must not block. nil: nobody is told.
 	OnPlace func(At)
@@ -86,6 +91,7 @@ type Shell struct {
 	others   Presence
 	asked    int // writes of others that wait for this person
 	told     At  // what OnPlace was told last
+	guided   int // lines that the guide's words take
 	activity activity
 	notice   notice
 
@@ -156,6 +162,8 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	lock := s.lockWhenIdle(s.now())
 	cmd := s.take(msg)
+	s.look(nil)
+	s.fitGuide()
 	s.tellPlace()
 	for _, o := range s.overlays {
 		if p, ok := o.(*pager); ok {
@@ -248,7 +256,7 @@ func (s *Shell) chrome() int {
 	if s.h < 8 {
 		return 3
 	}
-	return 4
+	return 4 + s.guided
 }
 
 // View implements tea.Model: exactly the lines of the window, none wider.
@@ -287,9 +295,10 @@ func (s *Shell) draw() []string {
 	now := s.now()
 	lines := make([]string, 0, s.h)
 	lines = append(lines, s.header(now), s.rule(now))
+	lines = append(lines, s.drawGuide()...)
 	lines = append(lines, s.drawBody(now)...)
 	if len(lines) < s.h {
-		if s.chrome() == 4 {
+		if s.chrome() >= 4 {
 			lines = append(lines, s.placeNotice(lines))
 		}
 		lines = append(lines, s.hints())

@@ -3,7 +3,6 @@ package hook
 import (
 	"encoding/json"
 	"errors"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -250,8 +249,8 @@ func cmpInt(a, b int) int {
 	return 0
 }
 
-// FuzzDecode holds the reader of JSON against encoding/json: what we accept it
-// accepts, with the same values, and the bytes stay as they were.
+// FuzzDecode: what is no JSON is refused, an identity is one, and the bytes stay as
+// they were. (jsontree.FuzzParse compares the values with those of encoding/json.)
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(sample(`1`, "Operation", operationJSON)))
 	f.Add([]byte(sample(`"3"`, "Client", `{"cuid":"x","name":"\ud83d\ude00 \u00e9 \n"}`)))
@@ -259,13 +258,10 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before := string(b)
 		if v, bad := parse(b); bad == nil {
-			var want any
-			d := json.NewDecoder(strings.NewReader(before))
-			d.UseNumber()
-			if !json.Valid(b) || d.Decode(&want) != nil || !reflect.DeepEqual(plainValue(v.value), want) {
-				t.Fatalf("read %q as %v, encoding/json as %v", b, plainValue(v.value), want)
+			if !json.Valid(b) {
+				t.Fatalf("read %q, which is no JSON", b)
 			}
-			v.free()
+			v.Free()
 		}
 		e, err := Decode(b)
 		var m *Malformed
@@ -281,28 +277,6 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal("the bytes were changed")
 		}
 	})
-}
-
-func plainValue(v value) any {
-	switch v.kind {
-	case object:
-		m := map[string]any{}
-		for _, x := range v.members {
-			m[x.key] = plainValue(x.val)
-		}
-		return m
-	case array:
-		a := make([]any, 0)
-		for _, x := range v.members {
-			a = append(a, plainValue(x.val))
-		}
-		return a
-	case str:
-		return v.text
-	case number:
-		return json.Number(v.raw)
-	}
-	return map[string]any{"null": nil, "true": true, "false": false}[string(v.raw)]
 }
 
 // isPlain reports whether s is printable ASCII, with the ellipsis of a cut.

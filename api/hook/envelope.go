@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -147,26 +148,26 @@ func decode(raw []byte) (e Envelope, bad *Malformed) {
 	if bad != nil {
 		return e, bad
 	}
-	defer v.free()
+	defer v.Free()
 	e.Raw = raw
-	bad = e.read(v.value)
+	bad = e.read(v.Root())
 	return e, bad
 }
 
-func (e *Envelope) read(v value) (bad *Malformed) {
-	if v.kind != object {
+func (e *Envelope) read(v jsontree.Value) (bad *Malformed) {
+	if v.Kind() != jsontree.Object {
 		return &Malformed{Reason: ReasonEnvelope, Detail: "the body is no object"}
 	}
 	if bad := exactNames(v, "hook_id", "hook_type", "Data"); bad != nil {
 		return bad
 	}
-	id, _ := v.get("hook_id")
-	if id.kind != str || !isUUID4(id.text) {
+	id, _ := v.Get("hook_id")
+	if id.Kind() != jsontree.String || !isUUID4(id.Text()) {
 		return &Malformed{Reason: ReasonID, Detail: "hook_id is no lower-case UUID version 4: " + show(id)}
 	}
-	e.ID = id.text
-	data, ok := v.get("Data")
-	if ok && data.kind == object {
+	e.ID = id.Text()
+	data, ok := v.Get("Data")
+	if ok && data.Kind() == jsontree.Object {
 		if bad := exactNames(data, objects...); bad != nil {
 			return bad
 		}
@@ -178,22 +179,23 @@ func (e *Envelope) read(v value) (bad *Malformed) {
 	return e.data(data)
 }
 
-func (e *Envelope) data(data value) *Malformed {
+func (e *Envelope) data(data jsontree.Value) *Malformed {
+	name, thing := last(data)
 	switch {
-	case data.kind != object:
+	case data.Kind() != jsontree.Object:
 		return &Malformed{Reason: ReasonData, Detail: "Data is no object: " + show(data)}
-	case len(data.members) != 1:
-		return &Malformed{Reason: ReasonData, Detail: "Data holds " + strconv.Itoa(len(data.members)) + " things instead of one"}
+	case data.Len() != 1:
+		return &Malformed{Reason: ReasonData, Detail: "Data holds " + strconv.Itoa(data.Len()) + " things instead of one"}
 	case e.Object == "":
-		return &Malformed{Reason: ReasonData, Detail: "Data holds an unknown thing: " + quote(data.members[0].key)}
+		return &Malformed{Reason: ReasonData, Detail: "Data holds an unknown thing: " + quote(name)}
 	}
 	for _, k := range types {
 		if k.t == e.Type && k.obj != e.Object {
 			return &Malformed{Reason: ReasonData, Detail: "hook_type " + k.name + " holds a thing named " + string(e.Object)}
 		}
 	}
-	r := reader{v: data.members[0].val, path: [4]string{string(e.Object)}, root: e}
-	if r.v.kind != object {
+	r := reader{v: thing, path: [4]string{string(e.Object)}, root: e}
+	if r.v.Kind() != jsontree.Object {
 		return &Malformed{Reason: ReasonShape, Detail: string(e.Object) + " is no object: " + show(r.v)}
 	}
 	switch e.Object {
@@ -210,19 +212,26 @@ func (e *Envelope) data(data value) *Malformed {
 }
 
 // onlyObject names the one known object in data, "" when there is another number of them.
-func onlyObject(data value) Object {
-	if len(data.members) == 1 && slices.Contains(objects, data.members[0].key) {
-		return Object(data.members[0].key)
+func onlyObject(data jsontree.Value) Object {
+	if name, _ := last(data); data.Len() == 1 && slices.Contains(objects, name) {
+		return Object(name)
 	}
 	return ""
 }
 
+// last is the last member of v.
+func last(v jsontree.Value) (name string, m jsontree.Value) {
+	for name, m = range v.Members() {
+	}
+	return name, m
+}
+
 // exactNames refuses names that are one of known but for their case.
-func exactNames(v value, known ...string) *Malformed {
-	for _, m := range v.members {
+func exactNames(v jsontree.Value, known ...string) *Malformed {
+	for name := range v.Members() {
 		for _, k := range known {
-			if m.key != k && strings.EqualFold(m.key, k) {
-				return &Malformed{Reason: ReasonCase, Detail: quote(m.key) + " stands for " + k}
+			if name != k && strings.EqualFold(name, k) {
+				return &Malformed{Reason: ReasonCase, Detail: quote(name) + " stands for " + k}
 			}
 		}
 	}
@@ -231,15 +240,15 @@ func exactNames(v value, known ...string) *Malformed {
 
 // hookType reads a number or the text of one (the spec says string and shows
 // integers).
-func hookType(v value) (Type, *Malformed) {
-	t, ok := v.get("hook_type")
-	literal := string(t.raw)
-	if t.kind == str {
-		literal = t.text
+func hookType(v jsontree.Value) (Type, *Malformed) {
+	t, ok := v.Get("hook_type")
+	literal := string(t.Raw())
+	if t.Kind() == jsontree.String {
+		literal = t.Text()
 	}
 	n, whole := integer(literal)
 	switch {
-	case !ok || t.kind != str && t.kind != number:
+	case !ok || t.Kind() != jsontree.String && t.Kind() != jsontree.Number:
 		return 0, &Malformed{Reason: ReasonEnvelope, Detail: "hook_type is missing or neither number nor text"}
 	case !whole || !Type(n).Known():
 		return Type(n), &Malformed{Reason: ReasonType, Detail: "hook_type is not listed: " + quote(literal)}
@@ -272,14 +281,14 @@ func quote(s string) string {
 	return untrusted.Text(s).Quoted()
 }
 
-func show(v value) string {
-	switch v.kind {
+func show(v jsontree.Value) string {
+	switch v.Kind() {
 	case 0:
 		return "missing"
-	case object:
+	case jsontree.Object:
 		return "an object"
-	case array:
+	case jsontree.Array:
 		return "a list"
 	}
-	return quote(string(v.raw))
+	return quote(string(v.Raw()))
 }

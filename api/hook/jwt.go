@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -145,16 +146,17 @@ func splitToken(token string) (t tokenParts, ok bool) {
 // algorithmOf is the algorithm that a token's header names; "" when it cannot be
 // read, or asks for extensions that are not understood (RFC 7515 4.1.11).
 func algorithmOf(head []byte) string {
-	v, bad := parse(head)
+	d, bad := parse(head)
 	if bad != nil {
 		return ""
 	}
-	defer v.free()
-	alg, _ := v.get("alg")
-	if _, critical := v.get("crit"); v.kind != object || alg.kind != str || critical {
+	defer d.Free()
+	v := d.Root()
+	alg, _ := v.Get("alg")
+	if _, critical := v.Get("crit"); v.Kind() != jsontree.Object || alg.Kind() != jsontree.String || critical {
 		return ""
 	}
-	return strings.Clone(alg.text)
+	return strings.Clone(alg.Text())
 }
 
 // maxClaims is how many claims are named of a token that was refused.
@@ -166,10 +168,12 @@ func claimNames(b []byte) []string {
 	if bad != nil {
 		return nil
 	}
-	defer d.free()
+	defer d.Free()
 	var out []string
-	for _, m := range d.members[:min(len(d.members), maxClaims)] {
-		out = append(out, untrusted.Text(m.key).Line(40))
+	for name := range d.Root().Members() {
+		if len(out) < maxClaims {
+			out = append(out, untrusted.Text(name).Line(40))
+		}
 	}
 	return out
 }
@@ -191,40 +195,40 @@ func readClaims(b []byte) (c claims, ok bool) {
 	if bad != nil {
 		return c, false
 	}
-	defer d.free()
-	v := d.value
-	ok = v.kind == object
+	defer d.Free()
+	v := d.Root()
+	ok = v.Kind() == jsontree.Object
 	c.exp = readTime(v, "exp", &ok)
 	c.iat = readTime(v, "iat", &ok)
 	c.nbf = readTime(v, "nbf", &ok)
 	c.jti = readText(v, "jti", &ok)
 	for _, name := range []string{"body_sha256", "request_body_sha256"} {
-		if hash, there := v.get(name); there || hash.null() { // null is no hash, and not the absence of one
-			ok = ok && hash.kind == str
-			c.hashes = append(c.hashes, hash.text)
+		if hash, there := v.Get(name); there || hash.Null() { // null is no hash, and not the absence of one
+			ok = ok && hash.Kind() == jsontree.String
+			c.hashes = append(c.hashes, hash.Text())
 		}
 	}
 	return c, ok
 }
 
-func readTime(v value, name string, ok *bool) claimTime {
-	n, there := v.get(name)
+func readTime(v jsontree.Value, name string, ok *bool) claimTime {
+	n, there := v.Get(name)
 	if !there {
 		return claimTime{}
 	}
-	f, err := strconv.ParseFloat(string(n.raw), 64)
-	if n.kind != number || err != nil || math.Abs(f) > lastSecond {
+	f, err := strconv.ParseFloat(string(n.Raw()), 64)
+	if n.Kind() != jsontree.Number || err != nil || math.Abs(f) > lastSecond {
 		*ok = false
 	}
 	return claimTime{f, true}
 }
 
-func readText(v value, name string, ok *bool) string {
-	s, there := v.get(name)
-	if there && s.kind != str {
+func readText(v jsontree.Value, name string, ok *bool) string {
+	s, there := v.Get(name)
+	if there && s.Kind() != jsontree.String {
 		*ok = false
 	}
-	return s.text
+	return s.Text()
 }
 
 // timely judges a token's times. A token whose hash covers the body needs none:

@@ -4,13 +4,14 @@ import (
 	"strconv"
 
 	"opdeck/api"
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
 // reader takes an object apart. What belongs to its identity or codes and
 // cannot be read makes it malformed; anything else becomes an Issue.
 type reader struct {
-	v    value
+	v    jsontree.Value
 	path [4]string // names of the parts around it, outermost first; "" behind them
 	root *Envelope
 	bad  *Malformed
@@ -30,7 +31,7 @@ func (r *reader) at(key string) string {
 }
 
 // below is a reader of a part.
-func (r *reader) below(key string, v value) reader {
+func (r *reader) below(key string, v jsontree.Value) reader {
 	part := reader{v: v, path: r.path, root: r.root}
 	for i := range part.path {
 		if part.path[i] == "" {
@@ -62,18 +63,18 @@ const maxID = 128
 
 // id reads an identifier: 1 to 128 visible ASCII characters.
 func (r *reader) id(key string, required bool) untrusted.Text {
-	v, ok := r.v.get(key)
+	v, ok := r.v.Get(key)
 	switch {
 	case !ok && !required:
 		return ""
 	case !ok:
 		r.fail(key, "is missing")
 		return ""
-	case v.kind != str || !identifier(v.text):
+	case v.Kind() != jsontree.String || !identifier(v.Text()):
 		r.fail(key, "is no identifier: "+show(v))
 		return ""
 	}
-	return untrusted.Text(v.text)
+	return untrusted.Text(v.Text())
 }
 
 func identifier(s string) bool {
@@ -87,24 +88,24 @@ func identifier(s string) bool {
 
 // text reads any text; what is none is kept as it was written.
 func (r *reader) text(key string) untrusted.Text {
-	v, ok := r.v.get(key)
+	v, ok := r.v.Get(key)
 	switch {
 	case !ok:
 		return ""
-	case v.kind != str:
+	case v.Kind() != jsontree.String:
 		r.issue(key, "is no text")
-		return untrusted.Text(v.raw)
+		return untrusted.Text(v.Raw())
 	}
-	return untrusted.Text(v.text)
+	return untrusted.Text(v.Text())
 }
 
 // code reads a whole number; a missing one is not zero.
 func (r *reader) code(key string) Code {
-	v, ok := r.v.get(key)
+	v, ok := r.v.Get(key)
 	if !ok {
 		return Code{}
 	}
-	n, whole := integer(string(v.raw))
+	n, whole := integer(string(v.Raw()))
 	if !whole {
 		r.fail(key, "is no whole number: "+show(v))
 		return Code{}
@@ -114,11 +115,11 @@ func (r *reader) code(key string) Code {
 
 // position is code for a number that nothing hangs on.
 func (r *reader) position(key string) Code {
-	v, ok := r.v.get(key)
+	v, ok := r.v.Get(key)
 	if !ok {
 		return Code{}
 	}
-	n, whole := integer(string(v.raw))
+	n, whole := integer(string(v.Raw()))
 	if !whole {
 		r.issue(key, "is no whole number")
 	}
@@ -126,13 +127,13 @@ func (r *reader) position(key string) Code {
 }
 
 func (r *reader) flag(key string) Flag {
-	v, ok := r.v.get(key)
+	v, ok := r.v.Get(key)
 	switch {
 	case !ok:
 		return NotGiven
-	case v.kind == word && string(v.raw) == "true":
+	case v.Kind() == jsontree.Word && string(v.Raw()) == "true":
 		return Yes
-	case v.kind == word:
+	case v.Kind() == jsontree.Word:
 		return No
 	}
 	r.issue(key, "is neither true nor false")
@@ -142,11 +143,11 @@ func (r *reader) flag(key string) Flag {
 // stamp reads {seconds, nanos}; both may be left out when zero, not together
 // with the object. Seconds may be the text of a number, as amounts have it.
 func (r *reader) stamp(key string) Stamp {
-	v, ok := r.v.get(key)
+	v, ok := r.v.Get(key)
 	if !ok {
 		return Stamp{}
 	}
-	if v.kind != object {
+	if v.Kind() != jsontree.Object {
 		r.issue(key, "is no moment")
 		return Stamp{}
 	}
@@ -163,15 +164,15 @@ func (r *reader) stamp(key string) Stamp {
 	return s
 }
 
-func optional(v value, key string) (int64, bool) {
-	n, ok := v.get(key)
+func optional(v jsontree.Value, key string) (int64, bool) {
+	n, ok := v.Get(key)
 	if !ok {
 		return 0, true
 	}
-	if n.kind == str {
-		return integer(n.text)
+	if n.Kind() == jsontree.String {
+		return integer(n.Text())
 	}
-	return integer(string(n.raw))
+	return integer(string(n.Raw()))
 }
 
 func (r *reader) side(key string) Side {
@@ -183,7 +184,7 @@ func (r *reader) side(key string) Side {
 func (r *reader) amount(key, sum string) api.Amount {
 	o := r.object(key)
 	a := api.Amount{Sum: o.money(sum)}
-	if _, ok := o.v.get("default"); ok {
+	if _, ok := o.v.Get("default"); ok {
 		d := o.money("default")
 		a.Default = &d
 	}
@@ -192,7 +193,7 @@ func (r *reader) amount(key, sum string) api.Amount {
 
 // money keeps the parts as they came and notes why they are no amount.
 func (r *reader) money(key string) api.Money {
-	if _, ok := r.v.get(key); !ok {
+	if _, ok := r.v.Get(key); !ok {
 		return api.Money{}
 	}
 	o := r.object(key)
@@ -217,41 +218,41 @@ func isCurrency(s string) bool {
 }
 
 func (r *reader) literal(key string) api.Number {
-	v, ok := r.v.get(key)
+	v, ok := r.v.Get(key)
 	switch {
 	case !ok:
 		return ""
-	case v.kind == str:
-		return api.Number(v.text)
+	case v.Kind() == jsontree.String:
+		return api.Number(v.Text())
 	}
-	return api.Number(v.raw)
+	return api.Number(v.Raw())
 }
 
 // object steps into a part; one that is missing or no object reads as empty.
 func (r *reader) object(key string) reader {
-	v, ok := r.v.get(key)
-	if ok && v.kind != object {
+	v, ok := r.v.Get(key)
+	if ok && v.Kind() != jsontree.Object {
 		r.issue(key, "is no object")
-		v = value{}
+		v = jsontree.Value{}
 	}
 	return r.below(key, v)
 }
 
 // list steps into each object of a list.
 func (r *reader) list(key string) []*reader {
-	v, ok := r.v.get(key)
+	v, ok := r.v.Get(key)
 	if !ok {
 		return nil
 	}
-	if v.kind != array {
+	if v.Kind() != jsontree.Array {
 		r.issue(key, "is no list")
 		return nil
 	}
-	out := make([]*reader, 0, len(v.members))
-	for i, m := range v.members {
-		it := m.val
+	var out []*reader
+	i := 0
+	for _, it := range v.Members() {
 		name := key + "[" + strconv.Itoa(i) + "]"
-		if it.kind != object {
+		if i++; it.Kind() != jsontree.Object {
 			r.issue(name, "is no object")
 			continue
 		}

@@ -19,14 +19,8 @@ import (
 // Signer sets the header fields that a Verifier of the same kind accepts.
 type Signer func(h http.Header, body []byte, at time.Time) error
 
-// NewSigner is the counterpart of NewVerifier, for one secret. A JWT made here
-// covers the body. The kind none sets nothing.
-func NewSigner(kind, header string, key secret.Value) (Signer, error) {
-	return Rules{}.Signer(kind, header, key)
-}
-
-// Signer is the counterpart of Verifier: a JWT is signed with the first of the
-// algorithms.
+// Signer is the counterpart of Verifier, for one secret: a JWT, which covers the body,
+// is signed with the first of the algorithms. The kind none sets nothing.
 func (r Rules) Signer(kind, header string, key secret.Value) (Signer, error) {
 	if header == "" {
 		header = "Authorization"
@@ -89,11 +83,6 @@ func BodyClaims(body []byte, at time.Time) map[string]any {
 	return map[string]any{
 		"iat": at.Unix(), "exp": at.Add(MaxAge).Unix(), "jti": uuid.NewString(), "body_sha256": hex.EncodeToString(sum[:]),
 	}
-}
-
-// SignJWT makes a compact HS256 token of the claims.
-func SignJWT(key secret.Value, claims map[string]any) (string, error) {
-	return signJWT(HS256, key, claims)
 }
 
 func signJWT(alg string, key secret.Value, claims map[string]any) (string, error) {

@@ -48,7 +48,7 @@ func withAuthorization(token string) Delivery {
 
 func sign(t *testing.T, key string, claims map[string]any) string {
 	t.Helper()
-	tok, err := SignJWT(secret.New(key), claims)
+	tok, err := signJWT(HS256, secret.New(key), claims)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestSignersAndRotation(t *testing.T) {
 		{VerifyStandard, "", secretB, secretA, true}, {VerifyStandard, "", secretB, whsec, true},
 	} {
 		signer := func(key string) Delivery {
-			s, err := NewSigner(c.kind, c.header, secret.New(key))
+			s, err := Rules{}.Signer(c.kind, c.header, secret.New(key))
 			if err != nil {
 				t.Fatal(err)
 			}

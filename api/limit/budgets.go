@@ -216,3 +216,39 @@ func IsBackground(ctx context.Context) bool {
 	v, _ := ctx.Value(backgroundKey{}).(bool)
 	return v
 }
+
+type awaitedKey struct{}
+
+// Awaited marks background calls whose answer somebody waits for. They leave the
+// budget to people all the same, but learn at once why they cannot be made.
+func Awaited(ctx context.Context) context.Context {
+	return context.WithValue(Background(ctx), awaitedKey{}, true)
+}
+
+// IsAwaited reports whether ctx comes from Awaited, or is no background work: somebody
+// waits for its calls.
+func IsAwaited(ctx context.Context) bool {
+	v, _ := ctx.Value(awaitedKey{}).(bool)
+	return v || !IsBackground(ctx)
+}
+
+// TakeBound is Take for a bound of the caller's own, which class names; no class of
+// the service is touched.
+func (b *Budgets) TakeBound(ctx context.Context, class Class, perMinute int) error {
+	req := b.Request(ctx, class)
+	req.Rule, req.Background = Rule{N: perMinute, Window: Window}, false
+	for {
+		g, err := b.store.Take(ctx, b.key, req)
+		if err != nil {
+			return err
+		}
+		if g.Taken && g.Wait == 0 {
+			return nil
+		}
+		rule := req.Rule
+		if req, err = b.Hold(ctx, req, g); err != nil {
+			return err
+		}
+		req.Rule = rule
+	}
+}

@@ -138,6 +138,10 @@ func TestUsage(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
+	if sum := u.Sum(); u.Used+u.Held+u.Room+u.Waiting != u.Recommended ||
+		sum != "billing: 1 call of more than a minute ago still holds its slot, 1m2s long, so that the service never counts more than 12." {
+		t.Errorf("%d used, %d held, room for %d: %q", u.Used, u.Held, u.Room, sum)
+	}
 	if h := u.History; h[0] != 1 || h[59] != 1 || h[58] != 2 || h[56] != 1 || h[53] != 1 {
 		t.Errorf("history %v", u.History)
 	}
@@ -150,7 +154,7 @@ func TestUsage(t *testing.T) {
 	for range 9 {
 		st.Slots = append(st.Slots, limit.Slot{Ago: -time.Second})
 	}
-	if u = limit.Summarise(limit.Billing, rule, st); u.Waiting != 9 || u.Room != 0 || u.NextSlot < 1 {
+	if u = limit.Summarise(limit.Billing, rule, st); u.Waiting != 9 || u.Goes != time.Second || u.Room != 0 || u.NextSlot < 1 {
 		t.Errorf("with waiters: %+v", u)
 	}
 	u = limit.Summarise(limit.Billing, rule, limit.State{NotBefore: 20 * time.Second})

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -19,7 +20,26 @@ type Usage struct {
 	Over    int           `json:"-"` // calls beyond the budget in the last minute (policy "warn")
 	Blocked time.Duration `json:"-"` // left of a 429's not_before
 	Changes time.Duration `json:"-"` // until the line changes though nobody calls; 0: it does not
+	// Goes is the time until the first of the waiting calls goes; 0: none waits.
+	Goes time.Duration `json:"-"`
+	// Held are calls of more than a minute ago whose slots are not free yet: a window is
+	// some seconds longer, so that the service never counts more than it recommends.
+	Held    int           `json:"-"`
+	Window  time.Duration `json:"-"` // how long a call holds its slot
 	History History       `json:"-"`
+}
+
+// Sum says why used, room and waiting do not make the recommended number; "" when
+// they do, or when a 429 or calls beyond the budget have left no room.
+func (u Usage) Sum() string {
+	if u.Held == 0 || u.Over > 0 || u.Blocked > 0 || u.Used+u.Room+u.Waiting >= u.Recommended {
+		return ""
+	}
+	calls := "1 call of more than a minute ago still holds its slot"
+	if u.Held > 1 {
+		calls = fmt.Sprintf("%d calls of more than a minute ago still hold their slots", u.Held)
+	}
+	return fmt.Sprintf("%s: %s, %s long, so that the service never counts more than %d.", u.Class, calls, u.Window, u.Recommended)
 }
 
 // History counts the calls of the last ten minutes in steps of ten seconds,
@@ -42,9 +62,18 @@ func (b *Budgets) Usage(ctx context.Context) ([]Usage, error) {
 	return out, nil
 }
 
+// ClassUsage is Usage of one class.
+func (b *Budgets) ClassUsage(ctx context.Context, c Class) (Usage, error) {
+	state, err := b.store.State(ctx, b.key)
+	if err != nil {
+		return Usage{}, err
+	}
+	return Summarise(c, b.Rule(c), state[c]), nil
+}
+
 // Summarise turns what a store knows of a class into a line for people.
 func Summarise(c Class, rule Rule, st State) Usage {
-	u := Usage{Class: c, Recommended: rule.N, Reserve: rule.Reserve, Throttled: len(st.Throttled), Blocked: st.NotBefore}
+	u := Usage{Class: c, Recommended: rule.N, Reserve: rule.Reserve, Window: rule.Window, Throttled: len(st.Throttled), Blocked: st.NotBefore}
 	inWindow := 0
 	times := make([]time.Duration, 0, len(st.Slots)) // relative to now
 	for _, s := range st.Slots {
@@ -53,6 +82,9 @@ func Summarise(c Class, rule Rule, st State) Usage {
 		switch {
 		case s.Ago < -Soon:
 			u.Waiting++
+			if u.Goes == 0 || -s.Ago < u.Goes {
+				u.Goes = -s.Ago
+			}
 			continue
 		case s.Ago < Retention:
 			u.History[len(u.History)-1-int(max(0, s.Ago)/HistoryStep)]++
@@ -67,6 +99,7 @@ func Summarise(c Class, rule Rule, st State) Usage {
 			inWindow++
 		}
 	}
+	u.Held = inWindow - u.Used
 	at := tail(within(times, 0, rule.Window), max(0, st.NotBefore), rule)
 	if at > Soon {
 		u.NextSlot = at.Seconds()

@@ -34,6 +34,7 @@ type Verdict struct {
 	Sentence string    // for people; times in UTC
 	Evidence []string  // what the sentence rests on
 	Healed   bool      // a rotation went well afterwards
+	Over     time.Time // when it did; zero while nothing went well since
 }
 
 // Diagnose explains the newest trouble in a history (oldest first), given the row
@@ -45,7 +46,9 @@ func Diagnose(events []Event, row Row) Verdict {
 			continue
 		}
 		v := explain(events[:i+1], e, row)
-		v.Healed = slices.ContainsFunc(events[i+1:], func(later Event) bool { return later.rotated() })
+		if next := slices.IndexFunc(events[i+1:], Event.rotated); next >= 0 {
+			v.Healed, v.Over = true, events[i+1+next].At
+		}
 		return v
 	}
 	return Verdict{}

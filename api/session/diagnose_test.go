@@ -51,7 +51,7 @@ func TestDiagnose(t *testing.T) {
 	} {
 		v := Diagnose(c.events, c.row)
 		all := v.Sentence + "\n" + strings.Join(v.Evidence, "\n")
-		if v.Culprit != c.want || v.Healed != c.healed {
+		if v.Culprit != c.want || v.Healed != c.healed || v.Over.IsZero() == c.healed {
 			t.Errorf("%s: %q, healed %v: %s", c.name, v.Culprit, v.Healed, all)
 		}
 		if c.want != Nobody && (v.At.IsZero() || v.Sentence == "" || len(v.Evidence) == 0) {

@@ -141,7 +141,7 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	_, wait := c.m.plan(row, before, why)
 	err := error(nil)
 	fault := (*Error)(nil)
-	if wait > 0 && !limit.IsBackground(ctx) {
+	if wait > 0 && limit.IsAwaited(ctx) {
 		fault = c.m.faultBefore(ctx, wait)
 	}
 	if d, ok := ctx.Deadline(); fault != nil {
@@ -151,7 +151,7 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	} else {
 		err = c.m.await(ctx, why)
 	}
-	if limit.IsBackground(ctx) && isPermanent(err) { // it waits for the next try
+	if !limit.IsAwaited(ctx) && isPermanent(err) { // it waits for the next try
 		err = nil
 	}
 	var e *Error

@@ -274,7 +274,7 @@ func TestStatusJSON(t *testing.T) {
 		if err := json.Unmarshal(b, &got); err != nil {
 			w.Fatal(err)
 		}
-		for _, name := range []string{"context", "base_url", "account", "state", "generation", "access", "refresh", "next_rotation_at", "holder", "instances", "counts", "last", "warning"} {
+		for _, name := range []string{"context", "base_url", "account", "state", "generation", "access", "refresh", "next_rotation_at", "holder", "instances", "counts", "last", "warning", "cause"} {
 			if _, ok := got[name]; !ok {
 				w.Errorf("%s is missing in %s", name, b)
 			}

@@ -28,6 +28,7 @@ type Status struct {
 	Counts       Counts
 	Last         *Last
 	Warning      string
+	Borrowers    []Borrower // scripts that use the session; set by the caller
 
 	// What the screens show beyond the command's JSON.
 	Phase       Phase
@@ -57,9 +58,30 @@ func (s Status) InstancesText() string {
 // Lifetime of a token.
 type Lifetime struct {
 	TTL       time.Duration
-	Remaining time.Duration
-	ExpiresAt time.Time // by this host's wall clock; zero when there is no token
+	Remaining time.Duration // below zero: over for so long; 0 of a dead token
+	// ExpiresAt is when it ends or ended, by this host's wall clock; zero when there
+	// is no token.
+	ExpiresAt time.Time
+	Dead      bool // the service refused it before its time, at ExpiresAt
 }
+
+// Cause is why the session had or has trouble, in one sentence with times in UTC;
+// "" when nothing went wrong in the history. What is over is told as over.
+func (s Status) Cause() string {
+	v := s.Verdict
+	if !v.Healed || v.Sentence == "" {
+		return v.Sentence
+	}
+	since := clock(v.Over)
+	if s.AsOf.Sub(v.Over) > 12*time.Hour {
+		since = v.Over.UTC().Format(time.DateTime)
+	}
+	return "earlier, over since " + since + ": " + v.Sentence
+}
+
+// Renewable reports whether there is a refresh token that can be used; without one
+// a new pair comes by a login.
+func (s Status) Renewable() bool { return !s.Refresh.ExpiresAt.IsZero() && s.Refresh.Remaining > 0 }
 
 // Counts over the life of the store's row.
 type Counts struct {
@@ -110,6 +132,10 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 	if row.State != None && row.Gen > 0 {
 		s.Access = lifetime(row.AccessTTL, row.AccessLeft, row.Age, now)
 		s.Age, s.From, s.By = row.Age, row.From, row.By
+		if at, dead := diedEarly(events, row); dead {
+			s.Access.Remaining, s.Access.Dead = 0, true
+			s.Access.ExpiresAt = earlier(s.Access.ExpiresAt, at)
+		}
 	}
 	if !row.Refresh.Empty() {
 		s.Refresh = lifetime(row.RefreshTTL, row.RefreshLeft, row.Age, now)
@@ -191,6 +217,28 @@ func lifetime(ttl, left, age time.Duration, now time.Time) Lifetime {
 	return Lifetime{TTL: ttl, Remaining: left, ExpiresAt: end}
 }
 
+// diedEarly tells when the service first refused the row's access token before its
+// time; ok is false while nothing says that it did.
+func diedEarly(events []Event, row Row) (at time.Time, ok bool) {
+	if row.State != Doubtful {
+		return at, false
+	}
+	for _, e := range events {
+		early := e.Kind == EventPremature || e.Kind == EventUnauthorized && e.Reason == Early
+		if early && e.Gen == row.Gen && e.Session == row.Incarnation {
+			return e.At, true
+		}
+	}
+	return at, false
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // MaskAccount shows the first letter and what follows the @: "m•••@example.com".
 func MaskAccount(account string) string {
 	_, n := utf8.DecodeRuneInString(account)
@@ -200,14 +248,36 @@ func MaskAccount(account string) string {
 	return account[:n] + "•••"
 }
 
-type lifetimeJSON struct {
+// LifetimeJSON is a Lifetime for programs, in seconds with one decimal.
+type LifetimeJSON struct {
 	TTL       float64    `json:"ttl_seconds"`
 	Remaining float64    `json:"remaining_seconds"`
 	ExpiresAt *time.Time `json:"expires_at"`
+	DeadSince *time.Time `json:"dead_since"`
 }
 
-func (l Lifetime) json() lifetimeJSON {
-	return lifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
+// CauseJSON is who or what ended the pair.
+type CauseJSON struct {
+	Culprit   Cause      `json:"culprit"`
+	At        *time.Time `json:"at"`
+	Sentence  string     `json:"sentence"`
+	Evidence  []string   `json:"evidence"`
+	OverSince *time.Time `json:"over_since"`
+}
+
+func (v Verdict) json() *CauseJSON {
+	if v.Culprit == Nobody {
+		return nil
+	}
+	return &CauseJSON{v.Culprit, stamp(v.At), v.Sentence, append([]string{}, v.Evidence...), stamp(v.Over)}
+}
+
+func (l Lifetime) json() LifetimeJSON {
+	out := LifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
+	if l.Dead {
+		out.DeadSince = out.ExpiresAt
+	}
+	return out
 }
 
 func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
@@ -220,44 +290,56 @@ func stamp(t time.Time) *time.Time {
 	return &t
 }
 
-// MarshalJSON writes the object of `opdeck session status`.
-func (s Status) MarshalJSON() ([]byte, error) {
-	type holderJSON struct {
-		Host string `json:"host"`
-		PID  int    `json:"pid"`
-	}
-	type lastJSON struct {
-		Kind    Kind       `json:"kind"`
-		At      *time.Time `json:"at"`
-		Outcome Outcome    `json:"outcome"`
-		TookMS  int64      `json:"took_ms"`
-	}
-	out := struct {
-		Context      string       `json:"context"`
-		BaseURL      string       `json:"base_url"`
-		Account      string       `json:"account"`
-		State        string       `json:"state"`
-		Generation   int64        `json:"generation"`
-		Access       lifetimeJSON `json:"access"`
-		Refresh      lifetimeJSON `json:"refresh"`
-		NextRotation *time.Time   `json:"next_rotation_at"`
-		Holder       *holderJSON  `json:"holder"`
-		Instances    int          `json:"instances"`
-		Counts       Counts       `json:"counts"`
-		Last         *lastJSON    `json:"last"`
-		Warning      string       `json:"warning"`
-	}{
+// StatusJSON is the object of `opdeck session status`; times are null when there are none.
+type StatusJSON struct {
+	Context      string       `json:"context"`
+	BaseURL      string       `json:"base_url"`
+	Account      string       `json:"account"`
+	State        string       `json:"state"`
+	Generation   int64        `json:"generation"`
+	Access       LifetimeJSON `json:"access"`
+	Refresh      LifetimeJSON `json:"refresh"`
+	NextRotation *time.Time   `json:"next_rotation_at"`
+	Holder       *HolderJSON  `json:"holder"` // null: nobody rotates
+	Instances    int          `json:"instances"`
+	Counts       Counts       `json:"counts"`
+	Last         *LastJSON    `json:"last"`
+	Warning      string       `json:"warning"`
+	Cause        *CauseJSON   `json:"cause"` // null: nothing is known to have gone wrong
+	Borrowers    []Borrower   `json:"borrowers"`
+}
+
+// HolderJSON is the process that rotates.
+type HolderJSON struct {
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
+}
+
+// LastJSON is the last call for tokens.
+type LastJSON struct {
+	Kind    Kind       `json:"kind"`
+	At      *time.Time `json:"at"`
+	Outcome Outcome    `json:"outcome"`
+	TookMS  int64      `json:"took_ms"`
+}
+
+// JSON is the status for programs.
+func (s Status) JSON() StatusJSON {
+	out := StatusJSON{
 		s.Context, s.BaseURL, s.Account, s.State, s.Generation, s.Access.json(), s.Refresh.json(), stamp(s.NextRotation),
-		nil, s.Instances, s.Counts, nil, s.Warning,
+		nil, s.Instances, s.Counts, nil, s.Warning, s.Verdict.json(), append([]Borrower{}, s.Borrowers...),
 	}
 	if s.Holder != nil {
-		out.Holder = &holderJSON{s.Holder.Host, s.Holder.PID}
+		out.Holder = &HolderJSON{s.Holder.Host, s.Holder.PID}
 	}
 	if s.Last != nil {
-		out.Last = &lastJSON{s.Last.Kind, stamp(s.Last.At), s.Last.Outcome, s.Last.Took.Milliseconds()}
+		out.Last = &LastJSON{s.Last.Kind, stamp(s.Last.At), s.Last.Outcome, s.Last.Took.Milliseconds()}
 	}
-	return json.Marshal(out)
+	return out
 }
+
+// MarshalJSON writes the status for programs.
+func (s Status) MarshalJSON() ([]byte, error) { return json.Marshal(s.JSON()) }
 
 // Watch sends the status at once and then whenever it changed, looking every so
 // often (at least 200 ms apart), until ctx ends; the channel is closed then. A

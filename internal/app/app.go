@@ -48,6 +48,7 @@ type Options struct {
 	Getenv     func(string) string // nil: os.Getenv
 	Version    string
 	Now        func() time.Time // nil: time.Now
+	Living     bool             // the built-in service changes by itself; see sandbox.Options
 	Upgrading  func()           // see store.Options
 	Notice     func(string)     // receives warnings about the store; see store.Options
 	Waits      func(string)     // receives what a call waits for when it takes long, from any goroutine
@@ -74,6 +75,7 @@ type App struct {
 	Journeys  *journey.Service
 	Follow    *followup.Tracker
 	Sandbox   *sandbox.Service // nil against a real service
+	Living    bool             // the Sandbox changes by itself while a console is open
 
 	service *api.Client     // for the program itself: unmasked
 	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
@@ -211,11 +213,11 @@ func (a *App) openService(ctx context.Context, opt Options) error {
 	if err := os.MkdirAll(a.State, 0o700); err != nil {
 		return &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be created.", Err: err}
 	}
-	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now})
+	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now, Living: opt.Living})
 	if err != nil {
 		return &api.Error{Kind: api.Internal, Public: "The built-in service cannot be opened: " + err.Error(), Err: err}
 	}
-	a.Sandbox = s
+	a.Sandbox, a.Living = s, opt.Living
 	a.closers = append(a.closers, s.Close)
 	return nil
 }
@@ -228,7 +230,8 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	if err := a.openSession(ctx, opt, auth); err != nil {
 		return err
 	}
-	a.service, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(a.Config.Limits.MaxWait.D())}, Gate: a.Gate,
+	maxWait := a.Config.Limits.MaxWait.D()
+	a.service, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -62,7 +63,7 @@ type doctor struct {
 // open one.
 func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell func(Finding)) bool {
 	d := &doctor{opt: opt.filled(), tell: tell}
-	last := []string{"session", "budget", "audit", "feed"}
+	last := []string{"session", "budget", "lend", "audit", "feed"}
 	if depth == Deep {
 		last = append(last, deepNames...)
 	}
@@ -95,6 +96,7 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell fun
 	d.store(ctx, a)
 	live := d.session(ctx, a, depth != Shallow && reached)
 	d.budget(ctx, a)
+	d.lend(ctx, a)
 	d.audit(ctx, a)
 	d.feed(ctx, a)
 	if depth == Deep {
@@ -191,13 +193,16 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 		return false
 	}
 	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation, int(max(0, s.Access.Remaining).Seconds()))
+	if s.Access.Dead {
+		text = fmt.Sprintf("the pair of generation %d is dead since %s: %s", s.Generation, s.Access.ExpiresAt.UTC().Format(time.RFC3339), s.Cause())
+	}
 	switch {
 	case s.State == "blocked":
 		d.add("session", Failed, "logins are blocked: "+s.Warning, "Correct the password, then opdeck session reset.")
 	case s.State == "doubtful":
 		d.add("session", Warned, text, "The next call resolves it.")
 	case s.Warning != "":
-		d.add("session", Warned, text+"; "+s.Warning, "See opdeck session status.")
+		d.add("session", Warned, text+"; "+s.Warning, strings.TrimSpace(remedy.Command(Advice(s))+" See opdeck session status."))
 	case s.State == "none":
 		d.add("session", Healthy, "none yet for "+s.Account+"; the first call logs in", "")
 	case s.Access.Remaining <= 0 && s.State == "live":
@@ -256,7 +261,9 @@ func (d *doctor) feed(ctx context.Context, a *App) {
 		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")
 		return
 	}
-	if a.Config.Webhooks.Listen == "" {
+	if a.Living && a.Config.Webhooks.Listen == "" {
+		d.add("feed", Skipped, "the built-in service hands webhooks to a console that is open; nothing listens at an address", "")
+	} else if a.Config.Webhooks.Listen == "" {
 		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
 	} else if times, err := a.Inbox().Times(ctx, 1000); err != nil {
 		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")

@@ -9,6 +9,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/sandbox"
 )
 
 // receiverActor is who merges events: no person, with no role.
@@ -102,7 +103,8 @@ func (a *App) auditAlarm(ctx context.Context, e receiver.Stored) {
 // StartHooks receives webhooks at the configured address, if there is one, and
 // merges them until stop is called; addr is "" when nothing is received here. An
 // address that is taken is no error: another instance receives for all. Either
-// way what others received, or left unmerged, is merged.
+// way what others received, or left unmerged, is merged. A living built-in service
+// changes until then, and hands its webhooks over without an address.
 func (a *App) StartHooks(ctx context.Context, env func(string) string) (addr string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	rec, srv, err := a.openHooks(ctx, env)
@@ -116,7 +118,16 @@ func (a *App) StartHooks(ctx context.Context, env func(string) string) (addr str
 		parts.Go(func() { _ = srv.Serve(ctx) })
 	}
 	parts.Go(func() { a.ApplyEvents(ctx, rec) })
+	if a.Living {
+		if srv == nil && rec != nil {
+			a.Sandbox.Receive(rec)
+		}
+		parts.Go(func() { a.Sandbox.Live(ctx) })
+	}
 	return addr, func() {
+		if a.Living {
+			a.Sandbox.Receive(nil)
+		}
 		cancel()
 		parts.Wait()
 		if rec != nil {
@@ -125,10 +136,34 @@ func (a *App) StartHooks(ctx context.Context, env func(string) string) (addr str
 	}, nil
 }
 
+// HooksAt is where webhooks are received, in words; "" where none are.
+func (a *App) HooksAt() string {
+	switch {
+	case a.Config.Webhooks.Listen != "":
+		return a.Config.Webhooks.Listen + a.Config.Webhooks.Path
+	case a.Living:
+		return "no port: the built-in service hands them over in this process"
+	}
+	return ""
+}
+
+// inProcessReceiver takes what the living built-in service sends.
+func (a *App) inProcessReceiver() (*receiver.Receiver, error) {
+	verifier, err := hook.NewVerifier(hook.VerifyJWT, "Authorization", hook.ParseSecrets(sandbox.DefaultHookSecret))
+	if err != nil {
+		return nil, err
+	}
+	return receiver.New(receiver.Options{Inbox: a.Inbox(), Rejects: a.Inbox(), Verifier: verifier, Log: a.Log, Now: a.Now})
+}
+
 // openHooks opens the configured address; both are nil where nothing is received.
 func (a *App) openHooks(ctx context.Context, env func(string) string) (*receiver.Receiver, *receiver.Server, error) {
 	if a.Config.Webhooks.Listen == "" {
-		return nil, nil, nil
+		if !a.Living {
+			return nil, nil, nil
+		}
+		rec, err := a.inProcessReceiver()
+		return rec, nil, err
 	}
 	rec, err := a.Receiver(env, true)
 	if err != nil {

@@ -23,7 +23,8 @@ type sessionAdapter struct {
 	m interface {
 		Do(ctx context.Context, class limit.Class, send session.Send) error
 	}
-	wait time.Duration // of a person's call for pair and slot; background work waits on
+	wait    time.Duration // of a person's call for pair and slot; background work waits on
+	awaited time.Duration // of a background call that somebody waits for
 }
 
 // waitFor is the wait that leaves [limits] max_wait whole.
@@ -31,9 +32,13 @@ func waitFor(maxWait time.Duration) time.Duration { return max(sessionWait, maxW
 
 func (s sessionAdapter) Do(ctx context.Context, class limit.Class, send api.Send) error {
 	bound := ctx
-	if !limit.IsBackground(ctx) {
+	if limit.IsAwaited(ctx) {
+		wait := s.wait
+		if limit.IsBackground(ctx) {
+			wait = s.awaited
+		}
 		var stop context.CancelFunc
-		bound, stop = context.WithTimeout(ctx, s.wait)
+		bound, stop = context.WithTimeout(ctx, wait)
 		defer stop()
 	}
 	err := s.m.Do(bound, class, func(_ context.Context, a session.Access) (int, http.Header, error) {

@@ -49,9 +49,10 @@ func TestNobodyWaitsForEver(t *testing.T) {
 			"late":       {context.Background(), 59 * time.Second, 69 * time.Second, ""},
 			"never":      {context.Background(), 24 * time.Hour, time.Minute, api.Unavailable},
 			"background": {limit.Background(context.Background()), time.Hour, time.Hour + 10*time.Second, ""},
+			"awaited":    {limit.Awaited(context.Background()), time.Hour, 30 * time.Second, api.Unavailable},
 		} {
 			began := time.Now()
-			err := sessionAdapter{waiting{c.after}, waitFor(30 * time.Second)}.Do(c.ctx, limit.Billing, send)
+			err := sessionAdapter{m: waiting{c.after}, wait: waitFor(30 * time.Second), awaited: 30 * time.Second}.Do(c.ctx, limit.Billing, send)
 			if took := time.Since(began); took != c.took || api.KindOf(err) != c.kind {
 				t.Errorf("%s: %v after %s, want %s after %s", name, err, took, c.kind, c.took)
 			}

@@ -9,6 +9,8 @@ import (
 	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/api/session"
+	"opdeck/internal/domain/lend"
+	"opdeck/internal/store/journal"
 )
 
 // SessionStatus reads the shared session; it costs no call.
@@ -18,10 +20,19 @@ func (a *App) SessionStatus(ctx context.Context) (session.Status, error) {
 		return st, SessionError(err)
 	}
 	st.Context = a.Context.Name
+	if st.Borrowers, err = a.Borrowers(ctx); err != nil {
+		return st, SessionError(err)
+	}
 	if a.ownClock {
 		shift(&st, a.Now().Sub(st.AsOf))
 	}
 	return st, nil
+}
+
+// Borrowers are the scripts that used the session within a day; it costs no call.
+func (a *App) Borrowers(ctx context.Context) ([]session.Borrower, error) {
+	posts, err := journal.NewBorrowers(a.Store.Core).Posts(ctx, a.Scope())
+	return lend.Together(posts), err
 }
 
 // shift moves what the store's clock told to the clock that the App was given.
@@ -31,7 +42,7 @@ func shift(st *session.Status, by time.Duration) {
 			*t = t.Add(by)
 		}
 	}
-	for _, t := range []*time.Time{&st.AsOf, &st.Access.ExpiresAt, &st.Refresh.ExpiresAt, &st.NextRotation} {
+	for _, t := range []*time.Time{&st.AsOf, &st.Access.ExpiresAt, &st.Refresh.ExpiresAt, &st.NextRotation, &st.Verdict.At, &st.Verdict.Over} {
 		move(t)
 	}
 	if st.Last != nil {

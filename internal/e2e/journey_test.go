@@ -17,7 +17,7 @@ import (
 func TestFirstRun(t *testing.T) {
 	atSizes(t, func(t *testing.T, w, h int) {
 		home := t.TempDir()
-		x := start(t, w, h, home, nil)
+		x := start(t, w, h, home, nil, "--still")
 		x.shows("SANDBOX", "500 operations", "PENDING", "1 of 500", "access 4m 5")
 		x.press("q").armed("Leave the console?").press(enter).gone("Leave the console?")
 		x.press("q").armed("Leave the console?").press("y")
@@ -27,6 +27,20 @@ func TestFirstRun(t *testing.T) {
 			t.Errorf("the state folder is %v, %v", folder, err)
 		}
 	})
+}
+
+// TestFirstRunLives: without a key the built-in service changes, and what it sends
+// is in the inbox.
+func TestFirstRunLives(t *testing.T) {
+	t.Parallel()
+	x := start(t, 80, 24, t.TempDir(), nil)
+	x.shows("SANDBOX", "500 operations", "PENDING", "1 of 500")
+	before := x.screen()
+	x.until("something changes on the screen", func(now string) bool {
+		return strings.Count(now, "PENDING") < strings.Count(before, "PENDING") || strings.Contains(now, "501 operations")
+	})
+	x.press("7").shows("following", "OPERATION", "✓ bound")
+	x.quit()
 }
 
 // TestDocuments is the journey of an operation's documents.

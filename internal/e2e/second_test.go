@@ -50,7 +50,7 @@ listen = "127.0.0.1:0"
 host_key = %q
 authorized_keys = %q
 `, s.file("host"), s.file("keys")))
-	cmd := exec.Command(binary, "serve", "--config", s.file("config.toml"), "--state", s.file("state"))
+	cmd := exec.Command(binary, "serve", "--still", "--config", s.file("config.toml"), "--state", s.file("state"))
 	cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

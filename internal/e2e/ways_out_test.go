@@ -226,7 +226,7 @@ func TestDumbTerminals(t *testing.T) {
 	t.Parallel()
 	for _, term := range []string{"dumb", "linux", "vt100", strings.Repeat("x", 10_000), "a\x1b]0;evil\ab"} {
 		home := t.TempDir()
-		x := start(t, 80, 24, home, []string{"TERM=" + term, "COLORTERM="})
+		x := start(t, 80, 24, home, []string{"TERM=" + term, "COLORTERM="}, "--still")
 		x.shows("SANDBOX", "500 operations", "PENDING")
 		x.quit()
 	}

@@ -42,6 +42,12 @@
 // 1 PENDING, 2 PROCESSING, 3 SUCCESS, 4 FAILED, 5 CANCELED, 6 COMPLETED; type
 // and payment type by their place in the documented lists, EXCHANGE 4.
 //
+// With Options.Living the newest operation is a minute old instead, the others
+// spread over the sixty days before, and whoever waits in VERIFY began to today.
+// When such a file is opened later, operations are added for the time between.
+// Live moves one of the newest open operations on every six seconds, and adds one
+// every fourth time; Receive takes the webhooks of it without a port.
+//
 // # Removal of a document
 //
 // Checks run in this order; the texts are the specification's word for word:

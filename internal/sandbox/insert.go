@@ -37,7 +37,7 @@ func (s *Service) Insert(ctx context.Context, in Insert) (opids []string, err er
 		}
 		w := newWorld(c.st.Seed)
 		for i := range in.Count {
-			opid, err := s.insertOne(c, tx, w, at+int64(i)*int64(time.Millisecond), in.Quiet)
+			opid, err := s.insertOne(c, tx, w, newcomer{created: at + int64(i)*int64(time.Millisecond), quiet: in.Quiet})
 			if err != nil {
 				return err
 			}
@@ -48,16 +48,27 @@ func (s *Service) Insert(ctx context.Context, in Insert) (opids []string, err er
 	return opids, err
 }
 
-func (s *Service) insertOne(c *call, tx *sql.Tx, w *world, created int64, quiet bool) (string, error) {
+// newcomer is an operation to insert.
+type newcomer struct {
+	created int64 // Unix nanoseconds
+	quiet   bool  // without a webhook
+	settled bool  // in the state that was drawn for it; else PENDING
+}
+
+func (s *Service) insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
 	k, err := incremented(c.ctx, tx, "inserted")
 	if err != nil {
 		return "", err
 	}
 	n := insertedFrom + int(k)
 	o := w.draft(25*(40+int(k)/22) + int(k)%22) // drawn like one that belongs to no exchange
+	created, status := in.created, statusPending
+	if in.settled {
+		status = o.status
+	}
 	_, err = tx.ExecContext(c.ctx, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)
 		VALUES(?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, NULL)`,
-		n, statusPending, o.typ, o.pay, flagVisible, o.customer, o.account, null(o.account2), null(o.target), created, created)
+		n, status, o.typ, o.pay, flagVisible, o.customer, o.account, null(o.account2), null(o.target), created, created)
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +85,7 @@ func (s *Service) insertOne(c *call, tx *sql.Tx, w *world, created int64, quiet 
 	if err != nil {
 		return "", err
 	}
-	if !quiet {
+	if !in.quiet {
 		err = s.raiseOperation(c, tx, ops[0])
 	}
 	return ops[0].opid(c.st.Seed), err

@@ -27,6 +27,10 @@ type Options struct {
 	Path       string // SQLite file; "" keeps everything in memory
 	Operations int    // sample operations of a new file, default 500; an existing file keeps its own
 	Seed       uint64 // of ids and sample data; used for a new file only
+	// Living makes the data run up to now over sixty days, fills the time since the
+	// file was open last, and switches webhooks on, to the Receiver of a process that
+	// has the file open. Changes are made by Live.
+	Living bool
 
 	AccessTTL  time.Duration // default 5 min
 	RefreshTTL time.Duration // default 15 min
@@ -67,6 +71,8 @@ type Options struct {
 type settings struct {
 	Seed       uint64 `json:"seed"`
 	Operations int    `json:"operations"`
+	Newest     int64  `json:"newest,omitempty"` // creation of the newest sample operation, Unix nanoseconds; 0: baseTime
+	Span       span   `json:"span,omitempty"`   // that sample operations are spread over; 0: minutes apart
 
 	AccessTTL       span            `json:"access_ttl"`
 	RefreshTTL      span            `json:"refresh_ttl"`
@@ -123,6 +129,13 @@ func newSettings(o Options) settings {
 	if s.Operations <= 0 {
 		s.Operations = DefaultOperations
 	}
+	if o.Living {
+		now := time.Now
+		if o.Now != nil {
+			now = o.Now
+		}
+		s.Newest, s.Span = now().Add(-youngest).UnixNano(), span(livingSpan)
+	}
 	d := newDice(s.Seed, saltSettings, 0)
 	s.UserID = d.uuid().String()
 	s.SigningKey = randomBytes(32)
@@ -153,6 +166,9 @@ func (s *settings) apply(o Options) error {
 	if o.HookURL != "" {
 		s.Hook.URL = o.HookURL
 		s.Hook.Enabled, s.Hook.Customer, s.Hook.Operation, s.Hook.Account, s.Hook.Counterparty = true, true, true, true, true
+	}
+	if o.Living && s.Hook.URL == "" {
+		s.Hook = hookParameters{true, InProcessHook, s.Hook.JWTSecret, true, true, true, true}
 	}
 	if o.ShownAccessTTL != nil {
 		s.ShownAccessTTL = o.ShownAccessTTL

@@ -39,10 +39,10 @@ type delivery struct {
 // deliver sends what waits in the outbox until ctx ends.
 func (s *Service) deliver(ctx context.Context) {
 	// One connection a delivery: the transport cannot send anything twice by itself.
-	client := &http.Client{Timeout: deliveryTimeout, Transport: &http.Transport{DisableKeepAlives: true},
+	network := &http.Client{Timeout: deliveryTimeout, Transport: &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for {
-		wait := s.deliverDue(ctx, client)
+		wait := s.deliverDue(ctx, network)
 		var timer <-chan time.Time
 		if wait > 0 {
 			timer = time.After(wait)
@@ -57,14 +57,19 @@ func (s *Service) deliver(ctx context.Context) {
 }
 
 // deliverDue delivers what is due and returns how long to sleep; 0: until notified.
-func (s *Service) deliverDue(ctx context.Context, client *http.Client) time.Duration {
+func (s *Service) deliverDue(ctx context.Context, network *http.Client) time.Duration {
 	for ctx.Err() == nil {
-		st, d, wait, err := s.claim(ctx)
+		inProcess := s.inbox.Load()
+		st, d, wait, err := s.claim(ctx, inProcess != nil)
 		if err != nil {
 			return time.Second
 		}
 		if d == nil {
 			return wait
+		}
+		client := network
+		if st.Hook.URL == InProcessHook {
+			client = inProcess
 		}
 		status := post(ctx, client, st, *d, s.now())
 		if err := s.delivered(ctx, st, *d, status); err != nil {
@@ -75,9 +80,10 @@ func (s *Service) deliverDue(ctx context.Context, client *http.Client) time.Dura
 }
 
 // claim takes the event that is due for the longest time, for this process alone.
-// Without one it returns how long to sleep; for ever when webhooks are off.
-func (s *Service) claim(ctx context.Context) (st settings, d *delivery, wait time.Duration, err error) {
-	if st, err = loadSettings(ctx, s.ro); err != nil || !st.Hook.Enabled {
+// Without one it returns how long to sleep; for ever when webhooks are off, or go
+// to a receiver in a process and this one has none.
+func (s *Service) claim(ctx context.Context, receives bool) (st settings, d *delivery, wait time.Duration, err error) {
+	if st, err = loadSettings(ctx, s.ro); err != nil || !st.Hook.Enabled || st.Hook.URL == InProcessHook && !receives {
 		return st, nil, 0, err
 	}
 	const waiting = ` FROM outbox WHERE state = 'waiting' ORDER BY next, id LIMIT 1`

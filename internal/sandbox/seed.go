@@ -10,7 +10,7 @@ import (
 // seedData fills a new file. Rows of operations and files are inserted many
 // at a time, which is what makes a million of them bearable.
 func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
-	w := newWorld(st.Seed)
+	w := upToNow(st)
 	for _, f := range []func(context.Context, *sql.Tx, *world) error{seedCustomers, seedAccounts, seedPayees, seedFreeFiles} {
 		if err := f(ctx, tx, w); err != nil {
 			return err
@@ -27,16 +27,25 @@ func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
 	b := newBulk(ctx, tx, 10, `INSERT INTO customer(n, cuid, puid, type, status, display, name, lastname, company, comment, email, phone, created, updated, onboarded)`)
 	for i, p := range people {
 		d := newDice(w.seed, saltCustomer, i)
-		created := baseTime - int64(i+30)*31*int64(time.Hour)
+		created := w.newest - int64(i+30)*31*int64(time.Hour)
 		cuid := "D" + d.word(6) + "-" + d.word(4) + "-" + d.word(12)
 		onboarded := int64(0)
 		if p.status == 3 {
 			onboarded = created + 3*int64(time.Hour)
 		}
 		b.add(i, cuid, d.uuid().String(), p.kind(), p.status, p.display(), p.name, p.lastname, p.company, "",
-			fmt.Sprintf("customer%02d@example.com", i+1), "+1555"+d.digits(7), created, created+int64(time.Hour), onboarded)
+			fmt.Sprintf("customer%02d@example.com", i+1), "+1555"+d.digits(7), created, w.touched(i, p.status, created), onboarded)
 	}
 	return b.flush()
+}
+
+// touched is when customer i changed last. In data that run up to now who waits in
+// VERIFY began to wait today.
+func (w *world) touched(i, status int, created int64) int64 {
+	if w.gap > 0 && nameOf(customerStatuses, status) == "VERIFY" {
+		return w.newest - int64(i+1)*int64(11*time.Minute)
+	}
+	return created + int64(time.Hour)
 }
 
 func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
@@ -58,7 +67,7 @@ func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
 		req := encode([]any{patch{"title": "Details", "items": []any{
 			patch{"id": "1", "key": "Account number", "value": a.number, "order": 1},
 			patch{"id": "2", "key": "Bank", "value": banks[i%len(banks)], "order": 2}}}})
-		created := baseTime - int64(i+60)*17*int64(time.Hour)
+		created := w.newest - int64(i+60)*17*int64(time.Hour)
 		b.add(i, a.id, a.customer, a.name, a.number, a.currency, 3, a.id == w.accounts[w.byOwner[a.customer][0]].id, associate,
 			bal.units, bal.nanos, hold.units, hold.nanos, string(req), created, created)
 	}
@@ -70,7 +79,7 @@ func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
 	for i, p := range w.payees {
 		profile := encode(patch{"name": p.name, "email": fmt.Sprintf("payee%02d@example.com", i+1), "phoneNumber": fmt.Sprintf("+1555%07d", i),
 			"address": patch{"addressLine1": fmt.Sprintf("%d Sample Street", i+1), "city": "Exampleton", "countryIso": "US", "postalCode": "00000"}})
-		created := baseTime - int64(i+40)*29*int64(time.Hour)
+		created := w.newest - int64(i+40)*29*int64(time.Hour)
 		b.add(i, p.suid, p.customer, p.name, p.bank, "supplier", string(profile), created, created)
 	}
 	if err := b.flush(); err != nil {
@@ -78,7 +87,7 @@ func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
 	}
 	b = newBulk(ctx, tx, 10, `INSERT INTO cpaccount(n, id, counterparty, name, number, currency, status, kind, rails, created, updated)`)
 	for i, t := range w.targets {
-		created := baseTime - int64(i+20)*13*int64(time.Hour)
+		created := w.newest - int64(i+20)*13*int64(time.Hour)
 		status := 3
 		if i%9 == 4 {
 			status = i % 7
@@ -96,7 +105,7 @@ func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
 func seedFreeFiles(ctx context.Context, tx *sql.Tx, w *world) error {
 	b := newBulk(ctx, tx, 10, fileInsert)
 	for i := range 2 * len(people) {
-		b.add(sampleFile(w.seed, -1-i, i/2, false, baseTime-int64(i)*int64(time.Hour))...)
+		b.add(sampleFile(w.seed, -1-i, i/2, false, w.newest-int64(i)*int64(time.Hour))...)
 	}
 	return b.flush()
 }

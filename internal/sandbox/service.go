@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,7 +20,8 @@ type Service struct {
 
 	running context.Context // ends with Close; for what outlives the call that began it
 	stop    context.CancelFunc
-	raised  chan struct{} // holds one token: something was put into the outbox
+	raised  chan struct{}               // holds one token: something was put into the outbox
+	inbox   atomic.Pointer[http.Client] // reaches the Receiver of this process; nil: there is none
 	work    sync.WaitGroup
 }
 
@@ -43,6 +45,12 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if err != nil {
 		s.closePools()
 		return nil, err
+	}
+	if o.Living {
+		if err := s.catchUp(ctx); err != nil {
+			s.closePools()
+			return nil, fmt.Errorf("sandbox: bring the data up to now: %w", err)
+		}
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
 	s.work.Go(func() { s.deliver(s.running) })

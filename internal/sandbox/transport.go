@@ -15,9 +15,12 @@ import (
 // this process: no port, any host name. It behaves like a connection: bodies
 // stream both ways, a cancelled context ends the wait (a request that was taken
 // in is still processed), a dropped answer is an error.
-func (s *Service) Transport() http.RoundTripper { return inProcess{s.Handler()} }
+func (s *Service) Transport() http.RoundTripper { return inProcess{s.Handler(), "in-process"} }
 
-type inProcess struct{ handler http.Handler }
+type inProcess struct {
+	handler http.Handler
+	from    string // the address that the handler sees
+}
 
 // RoundTrip serves one request.
 func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,7 +32,7 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	in := r.Clone(ctx)
-	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), "in-process"
+	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), t.from
 	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
 	if in.Host == "" {
 		in.Host = r.URL.Host

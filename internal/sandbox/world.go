@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// baseTime is the creation of the newest sample operation. It is fixed, so
-// that the same seed gives the same data on every day.
+// baseTime is the creation of the newest sample operation where the data do not
+// run up to now. It is fixed, so that the same seed gives the same data on every day.
 var baseTime = time.Date(2026, 11, 2, 8, 30, 0, 0, time.UTC).UnixNano()
 
 // world is what sample operations refer to, drawn from the seed.
 type world struct {
 	seed     uint64
+	newest   int64 // creation of operation 0, Unix nanoseconds
+	gap      int64 // between two operations, nanoseconds; 0: the fixed rhythm of createdAt
 	accounts []worldAccount
 	payees   []worldPayee
 	targets  []worldTarget
@@ -41,7 +43,7 @@ type worldTarget struct {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{seed: seed, byCoin: map[coinKey][]int{}, byOwner: make([][]int, len(people))}
+	w := &world{seed: seed, newest: baseTime, byCoin: map[coinKey][]int{}, byOwner: make([][]int, len(people))}
 	for c, p := range people {
 		for i, cur := range p.currencies() {
 			d := newDice(seed, saltAccount, len(w.accounts))
@@ -105,20 +107,33 @@ func exchangeRole(n int) (role int) {
 	return 0
 }
 
+// upToNow is the world of settings whose data run up to a moment of their own.
+func upToNow(st settings) *world {
+	w := newWorld(st.Seed)
+	if st.Newest != 0 {
+		w.newest = st.Newest
+		w.gap = max(int64(st.Span)/int64(st.Operations), int64(time.Millisecond)*2)
+	}
+	return w
+}
+
 // createdAt falls strictly with n: the order of numbers is the order of time.
-func createdAt(seed uint64, n int) int64 {
+func (w *world) createdAt(n int) int64 {
 	const recent, near, far = 2000, 7 * int64(time.Minute), 40 * int64(time.Second)
-	d := newDice(seed, saltOperation, n)
+	d := newDice(w.seed, saltOperation, n)
 	back := int64(n) * near
 	gap := near
-	if n > recent {
+	switch {
+	case w.gap > 0:
+		back, gap = int64(n)*w.gap, w.gap
+	case n > recent:
 		back, gap = (recent+1)*near+int64(n-recent)*far, far
 	}
 	jitter := int64(d.next()%uint64(gap/int64(time.Millisecond))) * int64(time.Millisecond)
 	if n == 0 {
 		jitter = 0
 	}
-	return baseTime - back - jitter*9/10
+	return w.newest - back - jitter*9/10
 }
 
 // draft draws operation n.
@@ -129,7 +144,7 @@ func (w *world) draft(n int) draft {
 	}
 	d := newDice(w.seed, saltOperation, group)
 	d.next() // the jitter of createdAt
-	o := draft{parent: -1, account2: -1, target: -1, flags: flagVisible, created: createdAt(w.seed, n)}
+	o := draft{parent: -1, account2: -1, target: -1, flags: flagVisible, created: w.createdAt(n)}
 	o.account = d.below(len(w.accounts))
 	o.customer = w.accounts[o.account].customer
 	o.status = drawStatus(&d)
@@ -155,6 +170,9 @@ func (w *world) draft(n int) draft {
 		o.updated += int64(d.below(86_400_000)) * int64(time.Millisecond)
 	}
 	special(&o, n, w)
+	if w.gap > 0 {
+		o.updated = max(min(o.updated, w.newest), o.created) // nothing is from the future
+	}
 	return o
 }
 

@@ -9,6 +9,12 @@ import (
 // the zero time.
 func Time(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04:05 MST") }
 
+// TimeAgo is Time and how long ago that was.
+func TimeAgo(t, now time.Time, zone *time.Location) string {
+	ago, _ := Ago(t, now)
+	return Time(t, zone) + ", " + ago
+}
+
 // Minute draws an instant in zone to the minute, without the zone: for columns.
 func Minute(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04") }
 

@@ -25,7 +25,7 @@ func offer[T any](ch chan T, v T) {
 // replace each other, so that the sender never waits.
 func (s *session) sendSizes() {
 	newest := make(chan Size, 1)
-	s.work(func() { s.watchSizes(newest) })
+	s.workers.Go(func() { s.watchSizes(newest) })
 	for {
 		select {
 		case z := <-newest:
@@ -71,7 +71,7 @@ func (s *session) resume() {
 	s.painter.Reenter()
 	size := sizeMsg(s.size())
 	changed := size != s.model.size // while we were away
-	s.work(func() {
+	s.workers.Go(func() {
 		if changed {
 			s.program.Send(size)
 		}

@@ -88,8 +88,8 @@ type session struct {
 	input   *input
 	model   *model
 	program *tea.Program
-	ended   chan struct{} // closed when the loop has ended
-	workers sync.WaitGroup
+	ended   chan struct{}  // closed when the loop has ended
+	workers sync.WaitGroup // ends with the session
 
 	firstSize Size
 	signals   chan os.Signal
@@ -145,10 +145,10 @@ func newSession(m tea.Model, opt Options) (*session, error) {
 func (s *session) run(ctx context.Context) (tea.Model, error) {
 	unwatch := context.AfterFunc(ctx, func() { s.stop(context.Cause(ctx)) })
 	s.painter.Enter()
-	s.work(s.sendRedraws)
-	s.work(s.sendSizes)
+	s.workers.Go(s.sendRedraws)
+	s.workers.Go(s.sendSizes)
 	if s.opt.Signals {
-		s.work(s.watchSignals)
+		s.workers.Go(s.watchSignals)
 	}
 	err := s.loop()
 	unwatch()
@@ -182,11 +182,6 @@ func (s *session) loop() (err error) {
 	}()
 	_, err = s.program.Run()
 	return err
-}
-
-// work starts a goroutine that ends with the session.
-func (s *session) work(f func()) {
-	s.workers.Go(f)
 }
 
 // stop ends the loop from outside; the first cause counts.

@@ -11,7 +11,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/secret"
-	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
@@ -33,7 +32,7 @@ func (h *Host) dialogs(ctx context.Context) error {
 			cmd, err = h.choose(ctx, d)
 		case ui.Explain:
 			h.talk.Say(d.Title + ".")
-			h.talk.Say(append(sentences(d.Lines), facts(d.Facts)...)...)
+			h.talk.Say(append(sentences(d.Lines), widget.Sentences(d.Facts)...)...)
 			cmd = h.sh.Close()
 		case ui.Text:
 			h.talk.Say(d.Title + ".")
@@ -65,11 +64,7 @@ func (h *Host) question(ctx context.Context, d ui.Question) (tea.Cmd, error) {
 	if err := h.hear(ctx); err != nil || !h.stands(d) {
 		return nil, err
 	}
-	q := Question{Lead: h.opt.Ground, Ask: d.Ask, Facts: pairs(d.Facts), Risk: d.Risk, Deed: strings.ToLower(d.Verb), Typed: d.Typed, ID: d.ID, IDLabel: "id"}
-	if d.ID != "" {
-		q.Facts = append([]Pair{{"id", untrusted.Text(d.ID).Line(200)}}, q.Facts...)
-	}
-	yes, err := h.talk.Confirm(ctx, q)
+	yes, err := h.talk.Confirm(ctx, h.opt.Ground, d)
 	if err != nil {
 		return nil, err
 	}
@@ -83,16 +78,6 @@ func (h *Host) question(ctx context.Context, d ui.Question) (tea.Cmd, error) {
 func (h *Host) stands(d ui.Question) bool {
 	now, ok := h.sh.Dialog().(ui.Question)
 	return ok && now.ID == d.ID && now.Ask == d.Ask && now.Risk == d.Risk && slices.Equal(now.Facts, d.Facts)
-}
-
-func pairs(list []widget.Pair) []Pair {
-	var out []Pair
-	for _, p := range list {
-		if p.Label != "" {
-			out = append(out, Pair{p.Label, p.Value})
-		}
-	}
-	return out
 }
 
 // ask takes the fields of a form one after the other.

@@ -12,6 +12,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/widget"
 )
 
 // Place is an entry of the main menu.
@@ -296,7 +297,7 @@ func (h *Host) number(ctx context.Context, n int) error {
 			return h.key(ctx, k, "")
 		}
 	}
-	h.talk.Say(facts(h.content().Detail)...)
+	h.talk.Say(widget.Sentences(h.content().Detail)...)
 	h.said = h.seen()
 	return nil
 }

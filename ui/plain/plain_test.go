@@ -13,7 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"opdeck/api/untrusted"
+	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/widget"
 )
 
 // answers is a person who types each line when a prompt was said: the reader
@@ -108,11 +110,11 @@ func TestLongLineIsRefused(t *testing.T) {
 }
 
 func TestConfirm(t *testing.T) {
-	word := Question{Ask: "Remove it?", Deed: "remove it", Facts: []Pair{{"Id", "abc-1234"}}}
-	typed := Question{Ask: "Remove it?", Deed: "remove it", Typed: true, ID: "abc-1234", IDLabel: "document id"}
+	word := ui.Question{Confirm: ui.Confirm{Ask: "Remove it?", Verb: "Remove it", Facts: []widget.Pair{{Label: "Id", Value: "abc-1234"}}}}
+	typed := ui.Question{Confirm: ui.Confirm{Ask: "Remove it?", Verb: "Remove it", ID: "abc-1234"}, Typed: true}
 	for _, c := range []struct {
 		name string
-		q    Question
+		q    ui.Question
 		in   []string // one item a Read: typed after the prompt
 		want bool
 		err  error
@@ -135,11 +137,11 @@ func TestConfirm(t *testing.T) {
 		{"three of four", typed, []string{"234\n"}, false, nil},
 		{"the whole id", typed, []string{"abc-1234\n"}, false, nil},
 		{"an empty line in production", typed, []string{"\n"}, false, nil},
-		{"an id that cannot be typed", Question{Ask: "?", Typed: true, ID: "株式会社"}, []string{"\n"}, false, nil},
-		{"no id", Question{Ask: "?", Typed: true}, []string{"\n"}, false, nil},
+		{"an id that cannot be typed", ui.Question{Confirm: ui.Confirm{Ask: "?", ID: "株式会社"}, Typed: true}, []string{"\n"}, false, nil},
+		{"no id", ui.Question{Confirm: ui.Confirm{Ask: "?"}, Typed: true}, []string{"\n"}, false, nil},
 	} {
 		k, out := talkAfterPrompt(c.in)
-		got, err := k.Confirm(t.Context(), c.q)
+		got, err := k.Confirm(t.Context(), "", c.q)
 		k.Close()
 		if got != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, %v; want %v, %v\n%s", c.name, got, err, c.want, c.err, out.String())
@@ -193,7 +195,7 @@ func TestWhatWasTypedBeforeAQuestionIsNoAnswer(t *testing.T) {
 	if s, err := k.read(t.Context(), false); s != "remove" || err != nil {
 		t.Fatalf("%q %v", s, err)
 	}
-	yes, err := k.Confirm(t.Context(), Question{Ask: "Remove it?", Deed: "remove it"})
+	yes, err := k.Confirm(t.Context(), "", ui.Question{Confirm: ui.Confirm{Ask: "Remove it?", Verb: "Remove it"}})
 	if yes || !errors.Is(err, ErrEnd) {
 		t.Errorf("%v %v\n%s", yes, err, out.String())
 	}
@@ -209,7 +211,7 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 	if _, err := k.Ask(ctx, Field{Label: "Text"}); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("%v", err)
 	}
-	if yes, err := k.Confirm(ctx, Question{Ask: "?"}); yes || !errors.Is(err, ErrInterrupted) {
+	if yes, err := k.Confirm(ctx, "", ui.Question{Confirm: ui.Confirm{Ask: "?"}}); yes || !errors.Is(err, ErrInterrupted) {
 		t.Errorf("%v %v", yes, err)
 	}
 }
@@ -285,7 +287,7 @@ func TestSecretsOfARawChannel(t *testing.T) {
 	}
 	plain, _ := talk(strings.NewReader("token\n"))
 	defer plain.Close()
-	if _, err := plain.Secret(t.Context(), "Token"); !errors.Is(err, ErrNoSecret) || plain.Hides() {
+	if _, err := plain.Secret(t.Context(), "Token"); !errors.Is(err, ErrNoSecret) {
 		t.Errorf("cannot hide: %v", err)
 	}
 }

@@ -5,28 +5,13 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"opdeck/api/untrusted"
+	"opdeck/ui"
 )
 
 // lastOfID is how many characters of an id are typed where a word is too easy.
 const lastOfID = 4
-
-// Pair is a fact of a question.
-type Pair struct{ Label, Value string }
-
-// Question is asked before something is written. Nothing but its answer in full,
-// typed after the question was said to its end, is a yes.
-type Question struct {
-	Lead  string // said first: which context
-	Ask   string // "Remove invoice.pdf from operation 5b55…?"
-	Facts []Pair
-	Risk  string
-	Deed  string // completes "Type yes to …": "remove invoice.pdf"
-	// Typed asks for the last characters of ID instead of the word yes; IDLabel
-	// names the fact that holds it.
-	Typed   bool
-	ID      string
-	IDLabel string
-}
 
 // lastOf is what must be typed: the last four characters of an id, or all of a
 // shorter one. Empty when they are not on every keyboard (printable ASCII).
@@ -41,40 +26,41 @@ func lastOf(id string) string {
 	return string(r)
 }
 
-func (q Question) prompt() string {
+func promptOf(q ui.Question) string {
+	what := "yes"
 	if q.Typed {
-		n := len(lastOf(q.ID))
-		return "Type the last " + strconv.Itoa(n) + " characters of the " + q.IDLabel + " to " + q.Deed + "; anything else is No:"
+		what = "the last " + strconv.Itoa(len(lastOf(q.ID))) + " characters of the id"
 	}
-	return "Type yes to " + q.Deed + "; anything else is No:"
+	return "Type " + what + " to " + strings.ToLower(q.Verb) + "; anything else is No:"
 }
 
-func (q Question) yes(answer string) bool {
+func isYes(q ui.Question, answer string) bool {
 	if q.Typed {
 		return answer != "" && answer == lastOf(q.ID)
 	}
 	return strings.EqualFold(answer, "yes")
 }
 
-// Confirm asks. Whatever was typed before the question was said to its end is
+// Confirm asks what a screen asks, after the sentence lead. Nothing but the answer in
+// full, typed after the question was said to its end, is a yes. Whatever was typed before the question was said to its end is
 // dropped, and an answer that more lines follow at once is pasted text: both are
 // No, as are an empty line, a letter and the end of input. The error is set when
 // the person wants elsewhere as well.
-func (t *Talk) Confirm(ctx context.Context, q Question) (bool, error) {
-	t.question(q)
+func (t *Talk) Confirm(ctx context.Context, lead string, q ui.Question) (bool, error) {
+	t.question(lead, q)
 	if q.Typed && lastOf(q.ID) == "" {
 		t.Say("The end of this id cannot be typed, so it cannot be confirmed here. Nothing was sent.")
 		return false, nil
 	}
 	for {
 		t.in.hush(ctx, t.opt.Pause)
-		t.Say(q.prompt())
+		t.Say(promptOf(q))
 		answer, err := t.read(ctx, false)
 		if err != nil {
 			return false, err
 		}
 		if answer == "?" {
-			t.question(q)
+			t.question(lead, q)
 			t.Say("An empty line is No.")
 			continue
 		}
@@ -82,9 +68,9 @@ func (t *Talk) Confirm(ctx context.Context, q Question) (bool, error) {
 	}
 }
 
-func (t *Talk) judge(ctx context.Context, q Question, answer string) (bool, error) {
+func (t *Talk) judge(ctx context.Context, q ui.Question, answer string) (bool, error) {
 	switch {
-	case !q.yes(answer):
+	case !isYes(q, answer):
 		t.Say("No. Nothing was sent.")
 		if err := way(answer); err != nil && !errors.Is(err, ErrBack) {
 			return false, err
@@ -100,13 +86,18 @@ func (t *Talk) judge(ctx context.Context, q Question, answer string) (bool, erro
 	return true, nil
 }
 
-func (t *Talk) question(q Question) {
-	if q.Lead != "" {
-		t.Say(q.Lead)
+func (t *Talk) question(lead string, q ui.Question) {
+	if lead != "" {
+		t.Say(lead)
 	}
 	t.Say("Question. " + q.Ask)
+	if q.ID != "" {
+		t.Say("id: " + untrusted.Text(q.ID).Line(200))
+	}
 	for _, f := range q.Facts {
-		t.Say(f.Label + ": " + f.Value)
+		if f.Label != "" {
+			t.Say(f.Label + ": " + f.Value)
+		}
 	}
 	if q.Risk != "" {
 		t.Say(q.Risk)

@@ -43,22 +43,12 @@ func sentences(list []string) []string {
 	return out
 }
 
-func facts(list []widget.Pair) []string {
-	var out []string
-	for _, p := range list {
-		if s := p.Sentence(); s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 func section(s ui.Section) []string {
 	var out []string
 	if s.Title != "" {
 		out = append(out, s.Title+".")
 	}
-	return append(append(out, facts(s.Facts)...), sentences(s.Lines)...)
+	return append(append(out, widget.Sentences(s.Facts)...), sentences(s.Lines)...)
 }
 
 func sections(list []ui.Section) []string {

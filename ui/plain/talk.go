@@ -216,9 +216,6 @@ func way(s string) error {
 	return nil
 }
 
-// Hides reports whether Secret can take a text unseen.
-func (t *Talk) Hides() bool { return t.opt.Secret != nil || t.opt.Echo }
-
 // Secret takes a text that is not shown and not repeated. An empty one goes back
 // (ErrBack). ErrNoSecret: there is no way to take it unseen.
 func (t *Talk) Secret(ctx context.Context, label string) (string, error) {

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"errors"
 	"strings"
 
 	"opdeck/ui/draw"
@@ -27,6 +28,16 @@ type Field struct {
 	Check  func(value string) error // nil: everything is right; the error is a sentence
 	Paste  Paste
 	Max    int // characters; 0: 4096
+}
+
+// Note is a field for a sentence that others read; missing says why it is needed.
+func Note(label, hint, missing string) Field {
+	return Field{Label: label, Hint: hint, Max: 500, Paste: PasteKeep, Check: func(v string) error {
+		if len(strings.TrimSpace(v)) < 3 {
+			return errors.New(missing)
+		}
+		return nil
+	}}
 }
 
 const fieldMax = 4096

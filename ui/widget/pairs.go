@@ -21,21 +21,20 @@ type Pair struct {
 func Pairs(th *theme.Theme, list []Pair, w int) []string {
 	const wide = 100
 	if th.Linear {
-		return sentences(list)
+		return Sentences(list)
 	}
-	groups := split(list)
+	groups := starts(list)
 	if w < wide || len(groups) < 2 {
 		return column(th, list, w)
 	}
 	half := (w - 3) / 2
 	// Fill the left column until it holds half of the lines.
 	total := len(list) + len(groups)
-	cut, sum := 0, 0
-	for cut < len(groups)-1 && sum+len(groups[cut])/2 < total/2 {
-		sum += len(groups[cut]) + 1
+	cut := 0
+	for cut < len(groups)-1 && (groups[cut]+groups[cut+1])/2+cut < total/2 {
 		cut++
 	}
-	left, right := column(th, join(groups[:cut]), half), column(th, join(groups[cut:]), w-half-3)
+	left, right := column(th, list[:groups[cut]], half), column(th, list[groups[cut]:], w-half-3)
 	out := make([]string, max(len(left), len(right)))
 	for i := range out {
 		var l, r string
@@ -50,21 +49,13 @@ func Pairs(th *theme.Theme, list []Pair, w int) []string {
 	return out
 }
 
-func split(list []Pair) [][]Pair {
-	var out [][]Pair
+// starts is where the groups begin.
+func starts(list []Pair) []int {
+	var out []int
 	for i, p := range list {
 		if i == 0 || p.Label == "" && p.Value != "" {
-			out = append(out, nil)
+			out = append(out, i)
 		}
-		out[len(out)-1] = append(out[len(out)-1], p)
-	}
-	return out
-}
-
-func join(groups [][]Pair) []Pair {
-	var out []Pair
-	for _, g := range groups {
-		out = append(out, g...)
 	}
 	return out
 }

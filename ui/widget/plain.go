@@ -2,8 +2,8 @@ package widget
 
 import "strings"
 
-// sentences are pairs one a line, label and value with a colon between them.
-func sentences(list []Pair) []string {
+// Sentences are pairs one a line, label and value with a colon between them.
+func Sentences(list []Pair) []string {
 	out := make([]string, 0, len(list))
 	for _, p := range list {
 		if s := p.Sentence(); s != "" {
@@ -39,9 +39,6 @@ func (t *Table) Row(i int) Row { return t.source.Row(i) }
 
 // Empty is what stands in the place of rows while there are none.
 func (t *Table) Empty() Notice { return t.notice }
-
-// Remark is what the table has to tell about the last key, "" when nothing.
-func (t *Table) Remark() string { return t.note }
 
 // Paged makes a page of n rows whatever its size, for a table that is not drawn.
 func (t *Table) Paged(n int) {

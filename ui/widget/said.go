@@ -7,10 +7,13 @@ import (
 )
 
 // SaidAll is Said for labels and texts in turn; empty texts are left out.
-func SaidAll(labelsAndTexts ...string) []Pair {
+func SaidAll(labelsAndTexts ...string) []Pair { return SaidEach("", labelsAndTexts...) }
+
+// SaidEach is Said for labels and texts in turn; none stands for an empty text.
+func SaidEach(none string, labelsAndTexts ...string) []Pair {
 	var out []Pair
 	for i := 0; i+1 < len(labelsAndTexts); i += 2 {
-		out = append(out, Said(labelsAndTexts[i], untrusted.Text(labelsAndTexts[i+1]), "")...)
+		out = append(out, Said(labelsAndTexts[i], untrusted.Text(labelsAndTexts[i+1]), none)...)
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package approvals
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -28,7 +27,7 @@ func (s *Screen) askApprove(r approval.Request) ui.Action {
 func (s *Screen) askReason(r approval.Request) ui.Action {
 	return ui.Ask{Title: "Deny " + what(r.Act), Verb: "go on",
 		Intro:  []string{line(r.Requester.Name, 40) + " is shown the reason."},
-		Fields: []widget.Field{{Label: "Reason", Max: 500, Paste: widget.PasteKeep, Hint: "why it must not be done", Check: checkReason}},
+		Fields: []widget.Field{widget.Note("Reason", "why it must not be done", "a reason is needed: the requester sees nothing else")},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID
@@ -36,13 +35,6 @@ func (s *Screen) askReason(r approval.Request) ui.Action {
 				Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + what(r.Act) + "?",
 				Facts: facts(r, reason), Yes: s.decide(r, approval.Denied, reason), No: s.unasked}), nil
 		}}
-}
-
-func checkReason(v string) error {
-	if len(strings.TrimSpace(v)) < 3 {
-		return errors.New("a reason is needed: the requester sees nothing else")
-	}
-	return nil
 }
 
 func (s *Screen) unasked() ui.Action {

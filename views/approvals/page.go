@@ -27,46 +27,41 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 	th, now := s.env.Theme, s.env.Now()
 	st := state(r, now)
 	sign, tone := stateStyle(th, st)
-	out := []string{th.Title.Render(draw.Cut("Request "+line(r.ID, 20)+": "+what(r.Act), w)), ""}
+	out := widget.NewText(th, w)
+	out.Title("Request " + line(r.ID, 20) + ": " + what(r.Act))
 	head := th.Tone(tone).Render(sign+" "+string(st)) + th.Dim.Render("  "+meaning(st))
 	if waits(r) && now.Before(r.Expires) {
 		left, _ := draw.Until(r.Expires, now)
 		head += th.Warn.Render("  lapses in " + left)
 	}
-	out = append(out, head)
+	out.Add("", head)
 	if why := s.why(r); why != "" && st == approval.Open {
-		for _, l := range draw.Wrap(th.Signs.Off+" "+why, max(w, 1)) {
-			out = append(out, th.Warn.Render(l))
-		}
+		out.Say(theme.Warn, th.Signs.Off+" "+why)
 	} else if st == approval.Open {
-		out = append(out, th.Dim.Render(draw.Cut(s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.", w)))
+		out.Cut(theme.Dim, s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.")
 	}
-	out = append(out, "", th.Title.Render("What it would change"))
-	out = append(out, draw.Wrap(act.Consequence(r.Act.Kind), max(w, 1))...)
-	out = append(out, "", th.Title.Render("Exactly what would be sent"), th.Strong.Render(line(r.Act.Method, 10)+" "+line(r.Act.Path, 400)))
-	body, whole := draw.JSON(r.Act.Body, 200)
-	for _, l := range body {
-		out = append(out, "  "+l)
-	}
+	out.Title("What it would change")
+	out.Say(theme.Plain, act.Consequence(r.Act.Kind))
+	out.Title("Exactly what would be sent")
+	out.Add(th.Strong.Render(line(r.Act.Method, 10) + " " + line(r.Act.Path, 400)))
 	if len(r.Act.Body) == 0 {
-		out = append(out, th.Dim.Render("  no body"))
+		out.Under(theme.Dim, "no body")
 	}
-	if !whole {
-		out = append(out, th.Warn.Render("  … cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows all of it"))
-	}
-	return append(append(out, ""), widget.Pairs(th, s.pairs(r), w)...)
+	out.JSON(r.Act.Body, 2, 200, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows all of it")
+	out.Gap()
+	out.Pairs(s.pairs(r))
+	return out.Lines
 }
 
 func (s *Screen) pairs(r approval.Request) []widget.Pair {
 	zone, now := s.env.Zone(), s.env.Now()
-	asked, _ := draw.Ago(r.Created, now)
 	p := []widget.Pair{{Value: "Act"}}
 	p = append(p, actPairs(r.Act)...)
 	p = append(p, widget.Pair{Label: "digest", Value: line(r.Digest, 128), Tone: theme.Dim, Long: true})
 	p = append(p, widget.Pair{Value: "Asked by"})
 	p = append(p, personPairs(r.Requester)...)
 	p = append(p, say("reason", r.Act.Reason, "none given")...)
-	p = append(p, widget.Pair{Label: "asked", Value: draw.Time(r.Created, zone) + ", " + asked}, widget.Pair{Label: "lapses", Value: draw.Time(r.Expires, zone)})
+	p = append(p, widget.Pair{Label: "asked", Value: draw.TimeAgo(r.Created, now, zone)}, widget.Pair{Label: "lapses", Value: draw.Time(r.Expires, zone)})
 	if r.Decider == nil {
 		return p
 	}
@@ -92,16 +87,9 @@ func verdict(v api.Verdict) string {
 
 // actPairs is what an act is about and what its requester saw.
 func actPairs(a api.Act) []widget.Pair {
-	p := say("act", string(a.Kind), "–")
-	p = append(p, say("summary", a.Summary, "–")...)
-	p = append(p, say("object", a.Object, "–")...)
-	p = append(p, say("id", a.ID, "–")...)
-	if a.Item != "" {
-		p = append(p, say("item", a.Item, "")...)
-	}
-	if a.Name != "" {
-		p = append(p, say("name", a.Name, "")...)
-	}
+	p := widget.SaidEach("–", "act", string(a.Kind), "summary", a.Summary,
+		"object", a.Object, "id", a.ID)
+	p = append(p, widget.SaidAll("item", a.Item, "name", a.Name)...)
 	p = append(p, say("content seen", a.Seen, "not noted")...)
 	if a.SecretDigest != "" {
 		p = append(p, say("secret or file", "sha256 "+a.SecretDigest, "")...)
@@ -116,12 +104,7 @@ func personPairs(who approval.Person) []widget.Pair {
 	if login == who.Name {
 		login = ""
 	}
-	for _, x := range []struct{ label, value string }{{"login", login}, {"key", who.Key}, {"certificate", who.Serial}, {"known as", who.Claim()}, {"via", who.Via}, {"from", who.From}} {
-		if x.value != "" {
-			p = append(p, say(x.label, x.value, "")...)
-		}
-	}
-	return p
+	return append(p, widget.SaidAll("login", login, "key", who.Key, "certificate", who.Serial, "known as", who.Claim(), "via", who.Via, "from", who.From)...)
 }
 
 // say makes pairs of a text from outside, with what is odd about it.

@@ -52,7 +52,7 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 	return ui.Ask{Title: "Settle " + draw.Line(read(e.Event), 40), Verb: "write down",
 		Intro: []string{"Nobody can prove any more which act made the object what it is, so the outcome stays “unknown”. The note says what you found when you looked.",
 			"Act of " + draw.Line(read(e.Actor.Name), 60) + " at " + draw.Time(e.At, s.env.Zone()) + " on " + draw.Line(read(e.Object), 30) + " " + draw.ID(string(read(e.ID)), 40) + "."},
-		Fields: []widget.Field{{Label: "What was found", Hint: "the document is still attached", Max: 500, Paste: widget.PasteKeep, Check: checkNote}},
+		Fields: []widget.Field{widget.Note("What was found", "the document is still attached", "a sentence is needed: what did the object look like?")},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			log, who, ref, note := s.log, s.who, e.UID, strings.TrimSpace(v.Text(0))
 			s.Doing = "settling"
@@ -65,13 +65,6 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 				}, ui.EndedElsewhere("Not settled", done, err)
 			})}, nil
 		}}
-}
-
-func checkNote(v string) error {
-	if len(strings.TrimSpace(v)) < 3 {
-		return errors.New("a sentence is needed: what did the object look like?")
-	}
-	return nil
 }
 
 // askExport asks what to export: the evidence of the operation under the

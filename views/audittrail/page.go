@@ -27,18 +27,16 @@ func (s *Screen) show(r record) {
 func (s *Screen) record(e audit.Entry, w int) []string {
 	th := s.env.Theme
 	look := outcome(th, e)
-	var out []string
+	out := widget.NewText(th, w)
 	if e.Damaged {
 		what := "The stored bytes are not those that were hashed. Nothing below can be trusted; "
 		if e.Genuine() {
 			what = "Below stands what was hashed, but " + e.Why + ": somebody wanted lists and searches to show something else; "
 		}
-		for _, l := range draw.Wrap(th.Signs.Bad+" "+what+s.keys.Verify.Help().Key+" names all bad records.", max(w, 1)) {
-			out = append(out, th.Bad.Render(l))
-		}
-		out = append(out, "")
+		out.Say(theme.Bad, th.Signs.Bad+" "+what+s.keys.Verify.Help().Key+" names all bad records.")
+		out.Gap()
 	}
-	out = append(out, th.Tone(look.tone).Render(look.sign+" "+look.word)+"  "+th.Strong.Render(draw.Line(read(e.Event), 60)+times(e))+th.Dim.Render("  "+draw.Line(read(e.Code), 20)), "")
+	out.Add(th.Tone(look.tone).Render(look.sign+" "+look.word)+"  "+th.Strong.Render(draw.Line(read(e.Event), 60)+times(e))+th.Dim.Render("  "+draw.Line(read(e.Code), 20)), "")
 	p := []widget.Pair{{Value: "Act"}, {Label: "when", Value: draw.Time(e.At, s.env.Zone())}}
 	p = append(p, say("summary", e.Summary, "reason", e.Reason, "phase", string(e.Phase), "object", e.Object, "id", e.ID, "item", e.Item, "name", e.Name)...)
 	p = append(p, outcomePairs(e)...)
@@ -53,7 +51,8 @@ func (s *Screen) record(e audit.Entry, w int) []string {
 	p = append(p, digest("hash", e.Hash, "none")...)
 	p = append(p, digest("hash before", e.Prev, "none")...)
 	p = append(p, say("process", e.Boot, "build", e.Build)...)
-	return append(out, widget.Pairs(th, p, w)...)
+	out.Pairs(p)
+	return out.Lines
 }
 
 func outcomePairs(e audit.Entry) []widget.Pair {

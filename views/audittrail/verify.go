@@ -37,15 +37,12 @@ func (s *Screen) verify() tea.Cmd {
 }
 
 func (s *Screen) unverified(e *api.Error, w int) []string {
-	th := s.env.Theme
-	var out []string
-	for _, l := range draw.Wrap(th.Signs.Unknown+" The trail could not be checked: "+untrusted.Text(e.Public).Line(400), max(w, 1)) {
-		out = append(out, th.Bad.Render(l))
-	}
-	for _, l := range draw.Wrap(untrusted.Text(remedy.Screen(e)).Line(400), max(w, 1)) {
-		out = append(out, th.Dim.Render(l))
-	}
-	return append(out, "", th.Dim.Render(s.keys.Verify.Help().Key+" tries again, "+s.env.Keys.Global.Back.Help().Key+" goes back."))
+	out := widget.NewText(s.env.Theme, w)
+	out.Say(theme.Bad, s.env.Theme.Signs.Unknown+" The trail could not be checked: "+untrusted.Text(e.Public).Line(400))
+	out.Say(theme.Dim, untrusted.Text(remedy.Screen(e)).Line(400))
+	out.Gap()
+	out.Say(theme.Dim, s.keys.Verify.Help().Key+" tries again, "+s.env.Keys.Global.Back.Help().Key+" goes back.")
+	return out.Lines
 }
 
 // report draws what the verification found: the verdict, the first bad record,
@@ -59,33 +56,29 @@ func (s *Screen) report(r audit.Report, w int) []string {
 	case r.Covered < r.Last:
 		sign, tone = th.Signs.Warn+" intact as far as can be told: ", theme.Warn
 	}
-	var out []string
-	for _, l := range draw.Wrap(sign+safe(r.Summary()), max(w, 1)) {
-		out = append(out, th.Tone(tone).Render(l))
-	}
+	out := widget.NewText(th, w)
+	out.Say(tone, sign+safe(r.Summary()))
 	zone := s.env.Zone()
 	points := "none: a cut end would not be noticed"
 	if r.Checkpoints > 0 {
 		points = draw.Count(r.Checkpoints) + ", good up to record " + draw.Count(int(r.Covered))
 	}
-	out = append(out, "")
+	out.Gap()
 	witnesses := make([]widget.Pair, 0, len(r.Witnesses))
 	for _, x := range r.Witnesses {
 		witnesses = append(witnesses, widget.Pair{Label: "witness " + safe(x.Name), Value: draw.Plural(x.Checkpoints, "checkpoint", "checkpoints") + ", up to record " + draw.Count(int(x.Covered))})
 	}
-	out = append(out, widget.Pairs(th, append([]widget.Pair{{Value: "What was checked"}, {Label: "records", Value: draw.Count(int(r.Records))},
+	out.Pairs(append([]widget.Pair{{Value: "What was checked"}, {Label: "records", Value: draw.Count(int(r.Records))},
 		{Label: "from", Value: draw.Count(int(r.First)) + ", " + draw.Time(r.From, zone)}, {Label: "until", Value: draw.Count(int(r.Last)) + ", " + draw.Time(r.Until, zone)},
 		{Label: "checkpoints", Value: points},
-		{Label: "log", Value: safe(r.Chain), Tone: theme.Dim}, {Label: "last hash", Value: safe(r.Head), Tone: theme.Dim, Long: true}}, witnesses...), w)...)
+		{Label: "log", Value: safe(r.Chain), Tone: theme.Dim}, {Label: "last hash", Value: safe(r.Head), Tone: theme.Dim, Long: true}}, witnesses...))
 	section := func(title, none string, tone theme.Tone, lines []string) {
-		out = append(out, "", th.Title.Render(draw.Cut(title, w)))
+		out.Title(title)
 		if len(lines) == 0 {
-			out = append(out, th.Good.Render(draw.Cut(th.Signs.Good+" "+none, w)))
+			out.Cut(theme.Good, th.Signs.Good+" "+none)
 		}
 		for _, l := range lines {
-			for _, part := range draw.Wrap(safe(l), max(w-2, 1)) {
-				out = append(out, "  "+th.Tone(tone).Render(part))
-			}
+			out.Under(tone, safe(l))
 		}
 	}
 	section("Problems", "none", theme.Bad, problems(th, r))
@@ -94,7 +87,7 @@ func (s *Screen) report(r audit.Report, w int) []string {
 	if len(r.Warnings) > 0 {
 		section("Warnings", "", theme.Warn, r.Warnings)
 	}
-	return out
+	return out.Lines
 }
 
 func problems(th *theme.Theme, r audit.Report) []string {

@@ -282,10 +282,9 @@ func (s *Screen) detail() []widget.Pair {
 	if !ok {
 		return nil
 	}
-	ago, _ := draw.Ago(d.CreateAt.Time, s.env.Now())
 	pairs := []widget.Pair{{Label: "name", Value: d.FileName.Line(400)}, {Label: "id", Value: d.GUID.Line(64)},
 		{Label: "type", Value: d.DocType.Line(64) + ", " + d.MIME.Line(128) + ", " + draw.Size(d.Size) + " (" + draw.Count(int(d.Size)) + " bytes)"},
-		{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone()) + ", " + ago}}
+		{Label: "created", Value: draw.TimeAgo(d.CreateAt.Time, s.env.Now(), s.env.Zone())}}
 	if d.IsLock {
 		pairs = append(pairs, widget.Pair{Label: "locked", Value: "yes, it cannot be removed or replaced", Tone: theme.Warn})
 	}

@@ -6,33 +6,29 @@ import (
 	"opdeck/api/hook"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
+	"opdeck/ui/widget"
 )
 
 // codeLines is the page of what was learnt about numeric codes: the word, what
 // speaks for it, and what against it.
 func (s *Screen) codeLines(w int) []string {
-	th := s.env.Theme
-	out := []string{th.Title.Render(draw.Cut("Learnt meanings of numeric codes", w)), ""}
-	say := func(style theme.Style, l string) {
-		for _, part := range draw.Wrap(l, max(w, 1)) {
-			out = append(out, style.Render(part))
-		}
-	}
-	say(th.Dim, "Webhooks tell operations' type, status and payment type as numbers whose meaning is not published. A number and a word count as a pair only when an authenticated event and a read show the same moment of one operation. Nothing is guessed.")
+	out := widget.NewText(s.env.Theme, w)
+	out.Title("Learnt meanings of numeric codes")
+	out.Gap()
+	out.Say(theme.Dim, "Webhooks tell operations' type, status and payment type as numbers whose meaning is not published. A number and a word count as a pair only when an authenticated event and a read show the same moment of one operation. Nothing is guessed.")
 	if len(s.codes.list) == 0 {
-		out = append(out, "")
-		say(theme.Style{}, "Nothing was learnt yet: it comes by itself with events and reads of the same operations.")
-		return out
+		out.Gap()
+		out.Say(theme.Plain, "Nothing was learnt yet: it comes by itself with events and reads of the same operations.")
 	}
 	last := hook.Field("")
 	for _, m := range s.codes.list {
 		if m.Field != last {
 			last = m.Field
-			out = append(out, "", th.Strong.Render(draw.Cut(line(string(m.Field), 60), w)))
+			out.Add("", s.env.Theme.Strong.Render(draw.Cut(line(string(m.Field), 60), w)))
 		}
-		out = append(out, s.meaning(m, w)...)
+		out.Add(s.meaning(m, w)...)
 	}
-	return out
+	return out.Lines
 }
 
 // meaning is one code: its line, and each word that was seen with it when there

@@ -13,7 +13,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -85,46 +84,42 @@ const maxBody = 2000 // lines of a body on its page
 func (s *Screen) eventLines(p *page, w int) []string {
 	th, it := s.env.Theme, p.item
 	b := trust(th, it.Stored)
-	out := []string{th.Title.Render(draw.Cut(typeName(it.Type), max(w-16, 1))) + "  " + th.Tone(b.tone).Render(b.sign+" "+b.word)}
-	for _, l := range draw.Wrap(b.long, max(w, 1)) {
-		out = append(out, th.Tone(b.tone).Render(l))
-	}
+	text := widget.NewText(th, w)
+	text.Add(th.Title.Render(draw.Cut(typeName(it.Type), max(w-16, 1))) + "  " + th.Tone(b.tone).Render(b.sign+" "+b.word))
+	text.Say(b.tone, b.long)
 	if what, tone := s.codes.change(it); it.good {
-		out = append(out, th.Dim.Render("change  ")+th.Tone(tone).Render(draw.Cut(what, max(w-8, 1))))
+		text.Add(th.Dim.Render("change  ") + th.Tone(tone).Render(draw.Cut(what, max(w-8, 1))))
 	}
 	pairs := s.delivery(it)
 	if it.good {
 		pairs = append(pairs, s.objectPairs(it)...)
 	}
-	out = append(append(out, ""), widget.Pairs(th, pairs, w)...)
+	text.Gap()
+	text.Pairs(pairs)
 	for i, issue := range it.event.Issues {
 		if i == 0 {
-			out = append(out, "", th.Title.Render("Parts that cannot be used as they came"))
+			text.Title("Parts that cannot be used as they came")
 		}
-		out = append(out, "  "+th.Warn.Render(draw.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200), max(w-2, 1))))
+		text.Add("  " + th.Warn.Render(draw.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200), max(w-2, 1))))
 	}
-	out = append(out, s.replayLines(p, w)...)
-	out = append(out, "", th.Title.Render("Body as it came"))
+	text.Add(s.replayLines(p, w)...)
+	text.Title("Body as it came")
 	if it.sensitive() && s.env.Masked() {
-		return append(out, th.Dim.Render(draw.Cut("It may hold account numbers: M reveals it for 30 s.", w)))
+		text.Cut(theme.Dim, "It may hold account numbers: M reveals it for 30 s.")
+	} else {
+		text.JSON(it.Raw, 0, maxBody, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more")
 	}
-	body, whole := draw.JSON(it.Raw, maxBody)
-	out = append(out, body...)
-	if !whole {
-		out = append(out, th.Warn.Render("… cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more"))
-	}
-	return out
+	return text.Lines
 }
 
 func (s *Screen) delivery(it item) []widget.Pair {
 	zone := s.env.Zone()
-	ago, _ := draw.Ago(it.ReceivedAt, s.env.Now())
 	p := []widget.Pair{{Value: "Delivery"}}
-	p = append(p, say("hook_id", untrusted.Text(it.HookID))...)
+	p = append(p, said("hook_id", it.HookID)...)
 	if it.Key != it.HookID {
-		p = append(p, say("kept as", untrusted.Text(it.Key))...)
+		p = append(p, said("kept as", it.Key)...)
 	}
-	p = append(p, widget.Pair{Label: "received", Value: draw.Time(it.ReceivedAt, zone) + ", " + ago}, widget.Pair{Label: "from", Value: line(string(it.Source), 100)})
+	p = append(p, widget.Pair{Label: "received", Value: draw.TimeAgo(it.ReceivedAt, s.env.Now(), zone)}, widget.Pair{Label: "from", Value: line(string(it.Source), 100)})
 	times := "once"
 	if it.Deliveries > 1 {
 		times = draw.Count(it.Deliveries) + " times with the same body, last " + draw.Time(it.LastAt, zone)
@@ -156,17 +151,13 @@ func (s *Screen) objectPairs(it item) []widget.Pair {
 		return append(p, s.operationPairs(it, e.Operation)...)
 	case e.Client != nil:
 		c := e.Client
-		p = append(p, say("cuid", c.CUID)...)
-		p = append(p, say("name", c.Name)...)
-		p = append(p, say("last name", c.Lastname)...)
+		p = append(p, said("cuid", string(c.CUID), "name", string(c.Name), "last name", string(c.Lastname))...)
 		return append(p, widget.Pair{Label: "status", Value: hook.StatusText(it.Object, c.Status)}, s.stamp("created", c.CreateAt), s.stamp("updated", c.UpdateAt), s.stamp("onboarded", c.OnboardingAt))
 	case e.Account != nil:
 		return append(p, s.accountPairs(it, e.Account)...)
 	case e.Counterparty != nil:
 		c := e.Counterparty
-		p = append(p, say("suid", c.SUID)...)
-		p = append(p, say("cuid", c.CUID)...)
-		p = append(p, say("description", c.Description)...)
+		p = append(p, said("suid", string(c.SUID), "cuid", string(c.CUID), "description", string(c.Description))...)
 		for i, a := range c.Accounts {
 			p = append(p, widget.Pair{Label: "account " + strconv.Itoa(i+1), Value: a.SUID.Line(100) + " " + a.CurrencyISO.Line(12) + ", " + hook.StatusText(it.Object, a.Status), Long: true})
 		}
@@ -175,8 +166,7 @@ func (s *Screen) objectPairs(it item) []widget.Pair {
 }
 
 func (s *Screen) operationPairs(it item, o *hook.Operation) []widget.Pair {
-	p := say("opid", o.OPID)
-	p = append(p, say("cuid", o.CUID)...)
+	p := said("opid", string(o.OPID), "cuid", string(o.CUID))
 	for _, c := range []struct {
 		label string
 		f     hook.Field
@@ -189,8 +179,7 @@ func (s *Screen) operationPairs(it item, o *hook.Operation) []widget.Pair {
 		label string
 		s     hook.Side
 	}{{"source", o.Source}, {"destination", o.Destination}} {
-		p = append(p, say(side.label+" account", side.s.Account)...)
-		p = append(p, say(side.label+" beneficiary", side.s.Beneficiar)...)
+		p = append(p, said(side.label+" account", string(side.s.Account), side.label+" beneficiary", string(side.s.Beneficiar))...)
 	}
 	was := it.before
 	for _, a := range []struct {
@@ -212,10 +201,8 @@ func (s *Screen) operationPairs(it item, o *hook.Operation) []widget.Pair {
 
 func (s *Screen) accountPairs(it item, a *hook.Account) []widget.Pair {
 	masked := s.env.Masked()
-	p := say("suid", a.SUID)
-	p = append(p, say("cuid", a.CUID)...)
-	p = append(p, say("name", a.Name)...)
-	p = append(p, widget.Pair{Label: "number", Value: draw.Line(mask.NumberIf(a.Number, masked), 200)}, widget.Pair{Label: "currency", Value: a.CurrencyISO.Line(12)},
+	p := said("suid", string(a.SUID), "cuid", string(a.CUID), "name", string(a.Name), "number", string(mask.NumberIf(a.Number, masked)))
+	p = append(p, widget.Pair{Label: "currency", Value: a.CurrencyISO.Line(12)},
 		widget.Pair{Label: "status", Value: hook.StatusText(it.Object, a.Status)}, widget.Pair{Label: "default", Value: flag(a.IsDefault)},
 		widget.Pair{Label: "balance", Value: money(a.Balance)}, widget.Pair{Label: "held", Value: money(a.Hold)})
 	for _, q := range a.Requisites {
@@ -240,8 +227,7 @@ func (s *Screen) stamp(label string, t hook.Stamp) widget.Pair {
 	at, ok := t.Time()
 	switch {
 	case ok:
-		ago, _ := draw.Ago(at, s.env.Now())
-		return widget.Pair{Label: label, Value: draw.Time(at, s.env.Zone()) + ", " + ago}
+		return widget.Pair{Label: label, Value: draw.TimeAgo(at, s.env.Now(), s.env.Zone())}
 	case t.Given:
 		return widget.Pair{Label: label, Value: "out of range: " + t.String(), Tone: theme.Warn}
 	}
@@ -294,5 +280,5 @@ func flag(f hook.Flag) string {
 	return draw.YesNo(f == hook.Yes)
 }
 
-// say makes pairs of a text from outside, with what is odd about it.
-func say(label string, u untrusted.Text) []widget.Pair { return widget.Said(label, u, "–") }
+// said makes pairs of texts from outside, with what is odd about them.
+func said(labelsAndTexts ...string) []widget.Pair { return widget.SaidEach("–", labelsAndTexts...) }

@@ -14,6 +14,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
+	"opdeck/ui/widget"
 )
 
 // troubles are lines about deliveries that were rejected and events that are not
@@ -71,51 +72,46 @@ const maxRejectedBody = 12 // lines of a body on the page
 // what to do, then the last ones.
 func (s *Screen) rejectedLines(w int) []string {
 	th, p := s.env.Theme, s.page
-	out := []string{th.Title.Render(draw.Cut("Deliveries that were not accepted", w)), ""}
-	say := func(style theme.Style, l string) {
-		for _, part := range draw.Wrap(l, max(w, 1)) {
-			out = append(out, style.Render(part))
-		}
-	}
+	out := widget.NewText(th, w)
+	out.Title("Deliveries that were not accepted")
+	out.Gap()
 	switch {
 	case p.err != nil:
-		say(th.Bad, th.Signs.Bad+" "+p.err.Public+" "+remedy.Screen(p.err)+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
+		s.unread(out)
 	case p.at.IsZero():
-		say(th.Dim, "Reading them …")
+		out.Say(theme.Dim, "Reading them …")
 	case len(s.bad.Rejected) == 0:
-		say(th.Dim, "None was rejected so far.")
+		out.Say(theme.Dim, "None was rejected so far.")
 	}
 	for _, c := range s.bad.Rejected {
 		ago, _ := draw.Ago(c.Last, s.env.Now())
-		style, sign := th.Warn, th.Signs.Warn
+		tone, sign := theme.Warn, th.Signs.Warn
 		if c.Stray() || c.Passing() {
-			style, sign = th.Dim, th.Signs.Sep
+			tone, sign = theme.Dim, th.Signs.Sep
 		}
-		say(style, sign+" "+draw.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source), 64))
-		for _, part := range draw.Wrap(line(c.Detail, 400), max(w-2, 1)) {
-			out = append(out, "  "+part)
-		}
+		out.Say(tone, sign+" "+draw.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source), 64))
+		out.Under(theme.Plain, line(c.Detail, 400))
 	}
 	if len(p.rejected) > 0 {
-		out = append(out, "", th.Title.Render(draw.Cut("The last "+strconv.Itoa(len(p.rejected))+", newest first", w)))
+		out.Title("The last " + strconv.Itoa(len(p.rejected)) + ", newest first")
 	}
 	for _, x := range p.rejected {
-		out = append(append(out, ""), s.rejectedOne(x, w)...)
+		out.Gap()
+		s.rejectedOne(out, x, w)
 	}
-	return out
+	return out.Lines
+}
+
+// unread says why the page could not be read.
+func (s *Screen) unread(out *widget.Text) {
+	err := s.page.err
+	out.Say(theme.Bad, s.env.Theme.Signs.Bad+" "+err.Public+" "+remedy.Screen(err)+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
 }
 
 // rejectedOne draws one delivery with what was kept of it.
-func (s *Screen) rejectedOne(x receiver.Rejection, w int) []string {
-	th := s.env.Theme
-	var out []string
-	add := func(style theme.Style, l string) {
-		for _, part := range draw.Wrap(l, max(w-2, 1)) {
-			out = append(out, "  "+style.Render(part))
-		}
-	}
-	out = append(out, th.Strong.Render(draw.Cut(x.Key()+"  "+draw.Time(x.At, s.env.Zone())+"  "+line(string(x.Source), 64), w)))
-	add(th.Warn, fmt.Sprintf("answered %d, %s: %s", x.Status, line(x.Reason, 40), line(x.Detail, 400)))
+func (s *Screen) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
+	out.Add(s.env.Theme.Strong.Render(draw.Cut(x.Key()+"  "+draw.Time(x.At, s.env.Zone())+"  "+line(string(x.Source), 64), w)))
+	out.Under(theme.Warn, fmt.Sprintf("answered %d, %s: %s", x.Status, line(x.Reason, 40), line(x.Detail, 400)))
 	told := line(x.Request, 200)
 	if x.Algorithm != "" {
 		told += ", alg " + line(x.Algorithm, 40)
@@ -123,23 +119,22 @@ func (s *Screen) rejectedOne(x receiver.Rejection, w int) []string {
 	if len(x.Claims) > 0 {
 		told += ", claims " + line(strings.Join(x.Claims, " "), 200)
 	}
-	add(theme.Style{}, told+", "+draw.Size(x.Size))
+	out.Under(theme.Plain, told+", "+draw.Size(x.Size))
 	for _, h := range x.Header {
-		add(th.Dim, line(h.Name, 60)+": "+line(h.Value, 200))
+		out.Under(theme.Dim, line(h.Name, 60)+": "+line(h.Value, 200))
 	}
-	if len(x.Body) == 0 {
-		return out
-	}
-	if s.env.Masked() {
-		add(th.Dim, "The body may hold account numbers: M reveals it for 30 s.")
-		return out
+	switch {
+	case len(x.Body) == 0:
+		return
+	case s.env.Masked():
+		out.Under(theme.Dim, "The body may hold account numbers: M reveals it for 30 s.")
+		return
 	}
 	body, whole := draw.JSON(x.Body, maxRejectedBody)
 	for _, l := range body {
-		out = append(out, "  "+l)
+		out.Add("  " + l)
 	}
 	if !whole || int64(len(x.Body)) < x.Size {
-		add(th.Dim, "… cut here; opdeck event show "+x.Key()+" shows what is kept")
+		out.Under(theme.Dim, "… cut here; opdeck event show "+x.Key()+" shows what is kept")
 	}
-	return out
 }

@@ -12,9 +12,7 @@ import (
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
-	"opdeck/internal/act/remedy"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -51,35 +49,30 @@ func (s *Screen) change() keymap.Key {
 }
 
 func (s *Screen) settingLines(w int) []string {
-	th, p := s.env.Theme, s.page
-	out := []string{th.Title.Render(draw.Cut("The service's webhook settings", w)), ""}
-	if p.err != nil {
-		for _, l := range draw.Wrap(th.Signs.Bad+" "+p.err.Public+" "+remedy.Screen(p.err)+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.", max(w, 1)) {
-			out = append(out, th.Bad.Render(l))
-		}
+	p, out := s.page, widget.NewText(s.env.Theme, w)
+	out.Title("The service's webhook settings")
+	out.Gap()
+	switch {
+	case p.err != nil:
+		s.unread(out)
+	case p.hooks == nil:
+		out.Say(theme.Dim, "Reading them from the service …")
 	}
 	if p.hooks == nil {
-		if p.err == nil {
-			out = append(out, th.Dim.Render("Reading them from the service …"))
-		}
-		return out
+		return out.Lines
 	}
-	pairs := append([]widget.Pair{{Value: "At the service"}}, hookPairs(*p.hooks)...)
 	listen := "nothing: [webhooks] listen is empty"
 	if s.cfg.Listen != "" {
 		listen = line(s.cfg.Listen+s.cfg.Path, 200) + ", verify = " + line(s.cfg.Verify, 40)
 	}
-	pairs = append(pairs, widget.Pair{Value: "Here"}, widget.Pair{Label: "listening at", Value: listen, Long: true})
-	out = append(out, widget.Pairs(th, pairs, w)...)
-	out = append(out, "")
+	out.Pairs(append(append([]widget.Pair{{Value: "At the service"}}, hookPairs(*p.hooks)...), widget.Pair{Value: "Here"}, widget.Pair{Label: "listening at", Value: listen, Long: true}))
+	out.Gap()
 	why := "enter changes them, behind a question."
 	if off := s.change().Why(); off != "" {
 		why = off
 	}
-	for _, l := range draw.Wrap(why+" They hold for everybody who uses this account.", max(w, 1)) {
-		out = append(out, th.Dim.Render(l))
-	}
-	return out
+	out.Say(theme.Dim, why+" They hold for everybody who uses this account.")
+	return out.Lines
 }
 
 // hookPairs are settings without the secret.
@@ -88,7 +81,7 @@ func hookPairs(h api.HookSettings) []widget.Pair {
 	if !h.Enabled {
 		p[0].Tone = theme.Warn
 	}
-	p = append(p, say("sent to", h.HookURL)...)
+	p = append(p, said("sent to", string(h.HookURL))...)
 	key := "set, " + h.JWTSecret.String()
 	if h.JWTSecret.Empty() {
 		key = "none"

@@ -233,6 +233,11 @@ func (s *Screen) sentences() []string {
 			out = append(out, fmt.Sprintf("%s: used up; the next call waits %s by itself.", u.Class, s.told(s.slot(u))))
 		}
 	}
+	for _, u := range s.usage {
+		if sum := u.Sum(); sum != "" {
+			out = append(out, sum)
+		}
+	}
 	if s.policy == "warn" {
 		out = append(out, "Policy warn: calls beyond the recommended rate are sent and marked; the service may answer 429.")
 	} else {

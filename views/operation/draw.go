@@ -69,37 +69,15 @@ func (s *Screen) attached() string {
 	return th.Dim.Render(line + "  " + draw.Line(s.Op.Customer.Name, max(s.W-len(line)-4, 10)))
 }
 
-// say makes pairs of a text from outside: the safe text, and below it what is
-// odd about it, exactly.
-func say(label string, u untrusted.Text) []widget.Pair {
-	return said(label, u, u.Line(wide))
-}
-
-func said(label string, u untrusted.Text, shown string) []widget.Pair {
-	if u == "" {
-		return []widget.Pair{{Label: label, Value: "–", Tone: theme.Dim}}
-	}
-	out := []widget.Pair{{Label: label, Value: shown, Long: true}}
-	if odd := draw.SuspiciousText(u); odd != "" {
-		out = append(out, widget.Pair{Label: "! odd", Value: odd, Tone: theme.Warn, Long: true})
-	}
-	return out
-}
-
 func (s *Screen) pairs(now time.Time) []widget.Pair {
 	op := s.Op
-	out := []widget.Pair{{Value: "Operation"}}
-	out = append(out, say("id", op.OPID)...)
-	out = append(out, say("reference", op.Reference)...)
-	out = append(out, say("comment", op.Comment)...)
-	out = append(out, s.when("created", op.CreatedAt, now), s.when("updated", op.UpdatedAt, now))
-	out = append(out, widget.Pair{Label: "parent", Value: mark(op.IsParent, "yes, it spawned others ("+s.keys.Tree.Help().Key+" shows them)", "no")},
-		widget.Pair{Label: "visible", Value: mark(op.IsVisible, "yes", "no, hidden from the customer")})
-	out = append(out, widget.Pair{Value: "Customer"})
-	out = append(out, say("name", op.Customer.Name)...)
-	out = append(out, say("cuid", op.Customer.CUID)...)
-	out = append(out, s.party("Source", op.Source)...)
-	return append(out, s.party("Destination", op.Destination)...)
+	out := append([]widget.Pair{{Value: "Operation"}}, widget.SaidEach("–", "id", string(op.OPID), "reference", string(op.Reference), "comment", string(op.Comment))...)
+	out = append(out, s.when("created", op.CreatedAt, now), s.when("updated", op.UpdatedAt, now),
+		widget.Pair{Label: "parent", Value: mark(op.IsParent, "yes, it spawned others ("+s.keys.Tree.Help().Key+" shows them)", "no")},
+		widget.Pair{Label: "visible", Value: mark(op.IsVisible, "yes", "no, hidden from the customer")},
+		widget.Pair{Value: "Customer"})
+	out = append(out, widget.SaidEach("–", "name", string(op.Customer.Name), "cuid", string(op.Customer.CUID))...)
+	return append(append(out, s.party("Source", op.Source)...), s.party("Destination", op.Destination)...)
 }
 
 func mark(b bool, yes, no string) string {
@@ -118,26 +96,18 @@ func (s *Screen) when(label string, t api.Time, now time.Time) widget.Pair {
 		}
 		return widget.Pair{Label: label, Value: "unreadable: " + t.Raw.Quoted(), Tone: theme.Warn}
 	}
-	ago, _ := draw.Ago(t.Time, now)
-	return widget.Pair{Label: label, Value: draw.Time(t.Time, s.env.Zone()) + ", " + ago}
+	return widget.Pair{Label: label, Value: draw.TimeAgo(t.Time, now, s.env.Zone())}
 }
 
 func (s *Screen) party(title string, p api.Party) []widget.Pair {
-	out := []widget.Pair{{Value: title}}
+	out, masked := []widget.Pair{{Value: title}}, s.env.Masked()
 	if a := p.Account; a != nil {
-		out = append(out, say("account", a.Name)...)
-		out = append(out, said("number", a.Number, draw.Line(mask.NumberIf(a.Number, s.env.Masked()), wide))...)
-		out = append(out, say("account id", a.ID)...)
-		out = append(out, say("customer", a.Customer.Name)...)
-		out = append(out, say("cuid", a.Customer.CUID)...)
+		out = append(out, widget.SaidEach("–", "account", string(a.Name), "number", string(mask.NumberIf(a.Number, masked)), "account id", string(a.ID),
+			"customer", string(a.Customer.Name), "cuid", string(a.Customer.CUID))...)
 	}
 	if a := p.CounterpartyAccount; a != nil {
-		out = append(out, say("account", a.Name)...)
-		out = append(out, said("number", a.Number, draw.Line(mask.NumberIf(a.Number, s.env.Masked()), wide))...)
-		out = append(out, say("account id", a.ID)...)
-		out = append(out, say("counterparty", a.Counterparty.Name)...)
-		out = append(out, say("bank", a.Counterparty.BankName)...)
-		out = append(out, say("suid", a.Counterparty.SUID)...)
+		out = append(out, widget.SaidEach("–", "account", string(a.Name), "number", string(mask.NumberIf(a.Number, masked)), "account id", string(a.ID),
+			"counterparty", string(a.Counterparty.Name), "bank", string(a.Counterparty.BankName), "suid", string(a.Counterparty.SUID))...)
 	}
 	if len(out) == 1 {
 		out = append(out, widget.Pair{Label: "–", Value: "not told by the service", Tone: theme.Dim})

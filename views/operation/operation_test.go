@@ -166,3 +166,21 @@ func TestEverySize(t *testing.T) {
 	r, _ := open(t, &fake{op: apitest.HostileOperation()})
 	shelltest.Sizes(r)
 }
+
+// TestWhatIsOddDoesNotUnmask: the exact text of a hostile account number is as masked
+// as the number.
+func TestWhatIsOddDoesNotUnmask(t *testing.T) {
+	for _, secret := range []string{"12345678904321", "DE02120300000000202051"} {
+		r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
+			return NewScreen(env, &fake{op: apitest.HostileOperation()}, p.ID)
+		}, ui.Place{Kind: ui.KindOperation, ID: "7f3a"})
+		r.Send(uitest.Size(300, 100))
+		if strings.Contains(r.View(), secret) {
+			t.Errorf("%s is shown while numbers are masked\n%s", secret, r.View())
+		}
+		r.Send(uitest.Key("M"))
+		if !strings.Contains(r.View(), secret) {
+			t.Errorf("%s is not revealed\n%s", secret, r.View())
+		}
+	}
+}

@@ -157,12 +157,6 @@ func (c *chooser) move(by int) {
 	c.at = to
 }
 
-// keptMsg says whether a choice was kept for the next time.
-type keptMsg struct {
-	ui.Ticket
-	err error
-}
-
 // keepColumns remembers the choice for this person.
 func (s *Screen) keepColumns() tea.Cmd {
 	name := s.choiceOf(s.view)
@@ -177,15 +171,16 @@ func (s *Screen) keepColumns() tea.Cmd {
 	if s.cfg.Keep == nil {
 		return nil
 	}
-	t, ctx, keep, words := s.env.Ticket(), context.WithoutCancel(s.env.Ctx), s.cfg.Keep, field.ColumnStrings(list)
-	return func() tea.Msg { return keptMsg{t, keep(ctx, name, words)} }
-}
-
-func (s *Screen) onKept(msg keptMsg) ui.Action {
-	if msg.err == nil {
-		return nil
-	}
-	return ui.Notify{Level: ui.Warning, Text: "The columns hold until you leave; they could not be kept: " + api.AsError(msg.err).Public}
+	keep, words := s.cfg.Keep, field.ColumnStrings(list)
+	return s.Read(nil, func(ctx context.Context) ui.Then {
+		err := keep(context.WithoutCancel(ctx), name, words)
+		return func() (ui.Action, tea.Cmd) {
+			if err == nil {
+				return nil, nil
+			}
+			return ui.Notify{Level: ui.Warning, Text: "The columns hold until you leave; they could not be kept: " + api.AsError(err).Public}, nil
+		}
+	})
 }
 
 // recalled takes what a person chose before. What cannot be read any more counts

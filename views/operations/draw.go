@@ -36,7 +36,7 @@ func (s *Screen) Above() []string {
 	if !s.Filter.Empty() {
 		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.String()), max(w-40, 10)))
 	}
-	if s.sortColumn() < 0 {
+	if s.Loaded {
 		sign := th.Signs.Up
 		if s.sort.Desc {
 			sign = th.Signs.Down

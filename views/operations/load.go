@@ -11,32 +11,21 @@ import (
 	"opdeck/ui"
 )
 
-// windowMsg is the list read anew.
-type windowMsg struct {
-	ui.Ticket
-	window  index.Window
+// window is the list read anew.
+type window struct {
+	index.Window
 	total   int
 	base    int
-	counted bool                // total is how many there are; else it is still to be counted
-	fresh   index.Freshness     // of the index as a whole, from the same state as the rows
-	chosen  map[string][]string // the person's columns, with the first answer; nil: not asked for
-	err     error
-}
-
-// moreMsg is rows further on.
-type moreMsg struct {
-	ui.Ticket
-	recs   []index.Record
-	drawn  draft
-	before bool
-	anchor string
-	whole  *windowMsg // a jump: what is held is replaced
-	err    error
+	counted bool            // total is how many there are; else it is still to be counted
+	fresh   index.Freshness // of the index as a whole, from the same state as the rows
 }
 
 // load reads rows around anchor ("": from the beginning), and how many there are.
-func (s *Screen) load(anchor string) tea.Cmd {
-	t, ctx := s.Loads.Start(s.env.Ctx)
+func (s *Screen) load(anchor string) tea.Cmd { return s.loadWith(anchor, nil) }
+
+// loadWith is load with the columns that the person chose, which come together with
+// the rows: the list is not drawn in columns that change at once.
+func (s *Screen) loadWith(anchor string, recall func(context.Context) (map[string][]string, error)) tea.Cmd {
 	s.More.Stop()
 	s.counts.Stop()
 	s.loaded = s.Filter.String()
@@ -45,7 +34,21 @@ func (s *Screen) load(anchor string) tea.Cmd {
 	if anchor == "" {
 		q.Before, q.After = 0, first
 	}
-	return func() tea.Msg { return read(ctx, t, ix, q, whole) }
+	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
+		var chosen map[string][]string
+		if recall != nil {
+			if all, err := recall(ctx); err == nil {
+				chosen = all
+			}
+		}
+		w, err := read(ctx, ix, q, whole)
+		return func() (ui.Action, tea.Cmd) {
+			if chosen != nil {
+				s.recalled(chosen)
+			}
+			return nil, s.onWindow(w, err)
+		}
+	})
 }
 
 // count counts the rows: that may take longer than to find the first of them.
@@ -84,17 +87,15 @@ func (s *Screen) onCount(n int, version int64) tea.Cmd {
 
 // read reads rows and how old they are from one state of the index; whole: with
 // how many there are.
-func read(ctx context.Context, t ui.Ticket, ix Index, q index.Query, whole bool) windowMsg {
-	var m windowMsg
-	err := ix.Consistent(ctx, func(ix Index) error {
-		m = windowMsg{Ticket: t}
-		return m.read(ctx, ix, q, whole)
+func read(ctx context.Context, ix Index, q index.Query, whole bool) (w window, err error) {
+	err = ix.Consistent(ctx, func(ix Index) error {
+		w = window{}
+		return w.read(ctx, ix, q, whole)
 	})
-	m.Ticket, m.err = t, err
-	return m
+	return w, err
 }
 
-func (m *windowMsg) read(ctx context.Context, ix Index, q index.Query, whole bool) error {
+func (m *window) read(ctx context.Context, ix Index, q index.Query, whole bool) error {
 	if q.Anchor != "" {
 		place, err := ix.Place(ctx, q.Filter, q.Sort, q.Anchor)
 		if err != nil || !place.In {
@@ -124,22 +125,16 @@ func (m *windowMsg) read(ctx context.Context, ix Index, q index.Query, whole boo
 			m.base = max(int(n)-len(w.Rows), 0)
 		}
 	}
-	m.window = w
+	m.Window = w
 	m.fresh, err = ix.Freshness(ctx)
 	return err
 }
 
-func (s *Screen) onWindow(msg windowMsg) tea.Cmd {
-	if !s.Loads.Accept(msg.Ticket) {
-		return nil
-	}
-	if msg.chosen != nil {
-		s.recalled(msg.chosen)
-	}
-	if !s.Failed(msg.err) {
-		s.rows.set(msg.total, max(msg.base, 0), msg.window.Rows)
-		s.fresh = msg.fresh
-		s.partial = len(msg.window.Rows) == 0 && !msg.fresh.Complete
+func (s *Screen) onWindow(w window, err error) tea.Cmd {
+	if !s.Failed(err) {
+		s.rows.set(w.total, max(w.base, 0), w.Rows)
+		s.fresh = w.fresh
+		s.partial = len(w.Rows) == 0 && !w.fresh.Complete
 	}
 	if s.restart {
 		s.restart = false
@@ -151,7 +146,7 @@ func (s *Screen) onWindow(msg windowMsg) tea.Cmd {
 	case s.stale:
 		s.stale = false
 		next = s.load(s.Table.SelectedID())
-	case msg.err == nil && !msg.counted:
+	case err == nil && !w.counted:
 		next = s.count()
 	}
 	return tea.Batch(next, s.ReadOn(), s.refreshPanel())
@@ -177,7 +172,6 @@ func (s *Screen) ReadOn() tea.Cmd {
 }
 
 func (s *Screen) extend(anchor string, n int, before bool) tea.Cmd {
-	t, ctx := s.More.Start(s.env.Ctx)
 	ix, q := s.index, index.Query{Filter: s.Filter, Sort: s.sort, Anchor: anchor}
 	if before {
 		q.Before = n
@@ -185,20 +179,24 @@ func (s *Screen) extend(anchor string, n int, before bool) tea.Cmd {
 		q.After = n
 	}
 	draw := s.rows.draft()
-	return func() tea.Msg {
+	return s.Read(s.More, func(ctx context.Context) ui.Then {
 		w, err := ix.Window(ctx, q)
-		m := moreMsg{Ticket: t, before: before, anchor: anchor, err: err}
-		if err == nil {
-			m.recs = without(w, before)
-			m.drawn = draw(m.recs)
+		recs := without(w, before)
+		drawn := draw(recs)
+		return func() (ui.Action, tea.Cmd) {
+			if s.Failed(err) {
+				return nil, nil
+			}
+			s.rows.add(recs, drawn, before)
+			s.Changed()
+			return nil, s.ReadOn()
 		}
-		return m
-	}
+	})
 }
 
 // without drops the anchor from a window that extends what is held.
 func without(w index.Window, before bool) []index.Record {
-	if w.AnchorAt < 0 {
+	if w.AnchorAt < 0 || len(w.Rows) == 0 {
 		return w.Rows
 	}
 	if before {
@@ -210,7 +208,6 @@ func without(w index.Window, before bool) []index.Record {
 // jump reads around a far place: the beginning or the end by its edge, anything
 // else by skipping.
 func (s *Screen) jump(from int) tea.Cmd {
-	t, ctx := s.More.Start(s.env.Ctx)
 	ix, q, total := s.index, index.Query{Filter: s.Filter, Sort: s.sort, After: 2 * ahead}, s.rows.total
 	switch {
 	case from >= total-2*ahead:
@@ -218,31 +215,21 @@ func (s *Screen) jump(from int) tea.Cmd {
 	case from > ahead:
 		q.Skip = from - ahead
 	}
-	return func() tea.Msg {
-		m := read(ctx, t, ix, q, false)
-		m.base += q.Skip
-		return moreMsg{Ticket: t, whole: &m, err: m.err}
-	}
-}
-
-func (s *Screen) onMore(msg moreMsg) tea.Cmd {
-	if !s.More.Accept(msg.Ticket) {
-		return nil
-	}
-	if s.Failed(msg.err) {
-		return nil
-	}
-	if msg.whole != nil {
-		total := msg.whole.total
-		if !msg.whole.counted {
-			total = max(total, s.rows.total)
+	return s.Read(s.More, func(ctx context.Context) ui.Then {
+		w, err := read(ctx, ix, q, false)
+		w.base += q.Skip
+		return func() (ui.Action, tea.Cmd) {
+			if s.Failed(err) {
+				return nil, nil
+			}
+			if !w.counted {
+				w.total = max(w.total, s.rows.total)
+			}
+			s.rows.set(w.total, w.base, w.Rows)
+			s.Changed()
+			return nil, s.ReadOn()
 		}
-		s.rows.set(total, msg.whole.base, msg.whole.window.Rows)
-	} else {
-		s.rows.add(msg.recs, msg.drawn, msg.before)
-	}
-	s.Changed()
-	return s.ReadOn()
+	})
 }
 
 // live reads the newest page from the service, of the customer or account that the

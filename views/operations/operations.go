@@ -127,34 +127,13 @@ func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen
 }
 
 // Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd {
-	load, recall, ctx := s.load(""), s.cfg.Recall, s.env.Ctx
-	lacking := s.lacking()
-	if recall == nil {
-		return tea.Batch(load, lacking)
-	}
-	return tea.Batch(lacking, func() tea.Msg { // together: the list is not drawn in columns that change at once
-		all, err := recall(ctx)
-		msg := load()
-		if m, ok := msg.(windowMsg); ok && err == nil {
-			m.chosen = all
-			return m
-		}
-		return msg
-	})
-}
+func (s *Screen) Init() tea.Cmd { return tea.Batch(s.lacking(), s.loadWith("", s.cfg.Recall)) }
 
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
-	case windowMsg:
-		return nil, s.onWindow(msg)
-	case moreMsg:
-		return nil, s.onMore(msg)
 	case workMsg:
 		return s.onWork(msg)
-	case keptMsg:
-		return s.onKept(msg), nil
 	case ui.Changed:
 		if msg.Kind == ui.KindOperations {
 			return nil, s.reloadOnce()

@@ -22,13 +22,18 @@ func clean(s session.Status) session.Status {
 	for i, e := range s.Verdict.Evidence {
 		s.Verdict.Evidence[i] = long(e)
 	}
+	s.Borrowers = slices.Clone(s.Borrowers)
+	for i := range s.Borrowers {
+		b := &s.Borrowers[i]
+		b.Name, b.Role, b.Priority = line(b.Name), line(b.Role), line(b.Priority)
+	}
 	s.Seen, s.History = slices.Clone(s.Seen), slices.Clone(s.History)
 	for i := range s.Seen {
 		s.Seen[i].Owner = owner(s.Seen[i].Owner)
 	}
 	for i := range s.History {
 		e := &s.History[i]
-		e.Owner, e.Detail, e.Reason = owner(e.Owner), long(e.Detail), long(e.Reason)
+		e.Owner, e.Detail, e.Reason = owner(e.Owner), long(e.Detail), long(e.Why())
 		e.Kind, e.Outcome = session.EventKind(line(string(e.Kind))), session.Outcome(line(string(e.Outcome)))
 	}
 	return s

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/session"
+	"opdeck/internal/act/remedy"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -24,8 +26,12 @@ func (s *Screen) Content() ui.Content {
 	}
 	now := s.env.Now()
 	lines := append(s.state(now), "", s.life("Access", s.st.Access, now), s.life("Refresh", s.st.Refresh, now))
+	sections := ui.Sections(s.facts(now))
+	if len(s.st.Borrowers) > 0 {
+		sections = append(sections, ui.Section{Title: "Borrowers", Lines: s.borrowers(now)})
+	}
 	return ui.Content{Lines: append(lines, s.verdict()...), Doing: s.Doing,
-		Sections: append(ui.Sections(s.facts(now)), ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
+		Sections: append(sections, ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
 }
 
 func (s *Screen) state(now time.Time) []string {
@@ -48,6 +54,9 @@ func (s *Screen) state(now time.Time) []string {
 		"doubtful": "the pair may be dead; the next call logs in",
 		"blocked":  "logins are refused; see below",
 	}[s.st.State]
+	if s.st.Access.Dead && s.st.State == "doubtful" {
+		sign, tone, meaning = th.Signs.Bad, theme.Bad, "the pair is dead; the next call logs in"
+	}
 	line := th.Tone(tone).Render(sign+" "+s.st.State) + "  " + th.Dim.Render(meaning)
 	if s.Doing != "" {
 		line += "  " + th.Info.Render(s.Doing+" under way …")
@@ -68,6 +77,8 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 		return said + "none."
 	case l.ExpiresAt.IsZero():
 		return th.Dim.Render(draw.Pad(strings.ToLower(name), 7) + "  none")
+	case l.Dead && th.Linear:
+		return said + "dead since " + draw.Clock(l.ExpiresAt, s.env.Zone()) + "; the service refused it before its time."
 	case left == 0 && th.Linear:
 		return said + "its time is over."
 	case th.Linear:
@@ -81,12 +92,15 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 		tone = theme.Warn
 	}
 	w := min(max(s.W-46, 8), 40)
-	said := clock(left) + " of " + clock(l.TTL)
-	if left == 0 {
-		said = "over"
+	said, until := clock(left)+" of "+clock(l.TTL), "  until "
+	switch {
+	case l.Dead:
+		said, until = "dead", "  since "
+	case left == 0:
+		said, until = "over", "  since "
 	}
 	return th.Dim.Render(draw.Pad(strings.ToLower(name), 7)+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " +
-		draw.PadLeft(said, 14) + th.Dim.Render("  until "+draw.Clock(l.ExpiresAt, s.env.Zone()))
+		draw.PadLeft(said, 14) + th.Dim.Render(until+draw.Clock(l.ExpiresAt, s.env.Zone()))
 }
 
 func clock(d time.Duration) string {
@@ -111,8 +125,13 @@ func (s *Screen) verdict() []string {
 		}
 	}
 	if v := s.st.Verdict; v.Sentence != "" && v.Sentence != s.st.Warning {
-		for _, l := range draw.Wrap(v.Sentence, max(s.W, 1)) {
-			out = append(out, th.Strong.Render(l))
+		tone, said := th.Strong, v.Sentence
+		if v.Healed {
+			over, _ := draw.Ago(v.Over, s.env.Now())
+			tone, said = th.Dim, "Earlier, over since "+draw.Clock(v.Over, s.env.Zone())+" ("+over+"): "+said
+		}
+		for _, l := range draw.Wrap(said, max(s.W, 1)) {
+			out = append(out, tone.Render(l))
 		}
 		for _, e := range v.Evidence {
 			for _, l := range draw.Wrap(th.Signs.Sep+" "+e, max(s.W-2, 1)) {
@@ -121,7 +140,31 @@ func (s *Screen) verdict() []string {
 		}
 	}
 	if len(out) > 0 {
+		if s.st.Verdict.Culprit == session.ForeignClient {
+			for _, l := range draw.Wrap(lendInstead, max(s.W, 1)) {
+				out = append(out, th.Info.Render(l))
+			}
+		}
 		out = append([]string{""}, out...)
+	}
+	return out
+}
+
+// lendInstead is what can be done about a script that logs in by itself.
+var lendInstead = remedy.Screen(&api.Error{Remedy: api.Remedy{Kind: api.LendSession}})
+
+// borrowers are the scripts that use the session.
+func (s *Screen) borrowers(now time.Time) []string {
+	th := s.env.Theme
+	var out []string
+	for _, b := range s.st.Borrowers[:min(len(s.st.Borrowers), 12)] {
+		ago, _ := draw.Ago(b.Last, now)
+		line := fmt.Sprintf("%s  %3d a minute  %d calls, %d waited, %d refused", draw.Fit(b.Name, 18), b.LastMinute, b.Calls, b.Waits, b.Refused)
+		seen := "last " + ago
+		if !b.Running {
+			seen = "ended"
+		}
+		out = append(out, draw.Cut(line, max(s.W-14, 1))+"  "+th.Dim.Render(seen))
 	}
 	return out
 }
@@ -130,7 +173,7 @@ func (s *Screen) facts(now time.Time) []widget.Pair {
 	zone := s.env.Zone()
 	p := []widget.Pair{{Value: "Pair"}, {Label: "account", Value: s.st.Account}, {Label: "service", Value: s.st.BaseURL},
 		{Label: "generation", Value: fmt.Sprint(s.st.Generation)}}
-	if s.st.Generation > 0 {
+	if s.st.From != "" {
 		p = append(p, widget.Pair{Label: "made by", Value: fmt.Sprintf("%s on %s, process %d", s.st.From, s.st.By.Host, s.st.By.PID)})
 	}
 	if !s.st.NextRotation.IsZero() {
@@ -203,7 +246,7 @@ func (s *Screen) event(e session.Event) string {
 	}
 	line := th.Dim.Render(draw.Clock(e.At, s.env.Zone())) + "  " + th.Tone(tone).Render(sign+" "+draw.Fit(what, 20)) + "  " +
 		fmt.Sprintf("gen %-4d", e.Gen)
-	rest := e.Reason
+	rest := e.Reason // in words, see clean
 	if e.Detail != "" {
 		rest += " " + e.Detail
 	}

@@ -95,13 +95,14 @@ type sessionAct struct {
 	what string
 	done string
 	run  func(Client, context.Context) error
+	ask  string // the question; "": the act's own
 }
 
 func (s *Screen) acts() []sessionAct {
 	return []sessionAct{
-		{&s.keys.Refresh, "refresh", "The pair was refreshed.", Client.RefreshSession},
-		{&s.keys.Login, "login", "Logged in again.", Client.LoginSession},
-		{&s.keys.Reset, "reset", "The session was reset; the next call logs in.", Client.ResetSession},
+		{&s.keys.Refresh, "refresh", "The pair was refreshed.", Client.RefreshSession, ""},
+		{&s.keys.Login, "login", "Logged in again.", Client.LoginSession, ""},
+		{&s.keys.Reset, "reset", "The session was reset; the next call logs in.", Client.ResetSession, ""},
 	}
 }
 
@@ -109,6 +110,9 @@ func (s *Screen) acts() []sessionAct {
 func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	for _, a := range s.acts() {
 		if a.key.Match(p) {
+			if a.key == &s.keys.Refresh && s.loaded && !s.st.Refresh.ExpiresAt.After(s.env.Now()) {
+				a = sessionAct{&s.keys.Login, "login", "Logged in: there was no pair to refresh.", Client.LoginSession, "There is no pair to refresh. Log in?"}
+			}
 			return s.ask(a), nil, true
 		}
 	}
@@ -138,9 +142,9 @@ func (s *Screen) ask(a sessionAct) ui.Action {
 	if s.Doing != "" {
 		return ui.Notify{Level: ui.Denied, Text: "A " + s.Doing + " is under way already."}
 	}
-	return ui.Asking(a.key.Name, act.Object{ID: s.st.Account, Kind: "session"}, ui.Confirm{ID: s.st.Account,
-		Facts: []widget.Pair{{Label: "state", Value: s.st.State},
-			{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: s.st.InstancesText()}},
+	facts := []widget.Pair{{Label: "state", Value: s.st.State},
+		{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: s.st.InstancesText()}}
+	return ui.Asking(a.key.Name, act.Object{ID: s.st.Account, Kind: "session"}, ui.Confirm{ID: s.st.Account, Ask: a.ask, Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = a.what
 			s.Layout()

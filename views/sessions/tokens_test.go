@@ -59,6 +59,7 @@ func hostile() session.Status {
 	st.Verdict = session.Verdict{Sentence: "somebody" + apitest.Hostile, Evidence: []string{"e" + apitest.Hostile}}
 	bad := session.Owner{Host: "h" + apitest.Hostile, User: "u" + apitest.Hostile, Version: "v" + apitest.Hostile, PID: 1}
 	st.By, st.Holder, st.Seen = bad, &bad, []session.Instance{{Owner: bad}}
+	st.Borrowers = []session.Borrower{{Name: "b" + apitest.Hostile, Last: start, Running: true}}
 	for i := range st.History {
 		st.History[i].Owner, st.History[i].Detail, st.History[i].Reason = bad, "d"+apitest.Hostile, "r"+apitest.Hostile
 		st.History[i].Kind = session.EventKind("k" + apitest.Hostile)
@@ -104,6 +105,11 @@ func TestScreens(t *testing.T) {
 		"blocked": {f: &fake{st: state("blocked", func(s *session.Status) {
 			s.Warning = "A two-factor code is demanded for this machine account. Switch two-factor authentication off, then reset the session with X."
 			s.LoginWait, s.Access, s.Refresh = 42*time.Second, session.Lifetime{}, session.Lifetime{}
+		})}},
+		"lent": {f: &fake{st: state("live", func(s *session.Status) {
+			s.Verdict = session.Verdict{Culprit: session.ForeignClient, Sentence: "another client logged in at about 11:57 and replaced our pair"}
+			s.Borrowers = []session.Borrower{{Name: "nightly", Role: "viewer", Priority: "background", LastMinute: 7, Calls: 1204, Waits: 31, Waited: 80.5, Refused: 2, Last: start.Add(-20 * time.Second), Running: true},
+				{Name: "report", Role: "analyst", Priority: "background", Calls: 3, Last: start.Add(-3 * time.Hour)}}
 		})}},
 		"error":    {f: &fake{err: &api.Error{Kind: api.Unavailable, Public: "The store does not answer.", Hint: "opdeck doctor looks at it."}}},
 		"hostile":  {f: &fake{st: hostile()}},
@@ -173,6 +179,34 @@ func TestActsAskWithTheirCost(t *testing.T) {
 		f.act = &api.Error{Kind: api.RateLimited, Public: "The one refresh of this minute is used up.", Hint: "Wait 40s."}
 		r.Send(uitest.Key(key), clock.Wait(shelltest.Armed), uitest.Key("y"))
 		has(t, r, "The one refresh of this minute is used up.")
+	}
+}
+
+// TestDeadAndOver: a dead token has nothing left, what is over is told as over, and
+// what is not known is not made up.
+func TestDeadAndOver(t *testing.T) {
+	f := &fake{st: state("doubtful", func(s *session.Status) {
+		s.Access.Remaining, s.Access.ExpiresAt, s.Access.Dead, s.Refresh = 0, start.Add(-48*time.Second), true, session.Lifetime{}
+		s.Verdict = session.Verdict{Sentence: "another client logged in"}
+	})}
+	r, clock := open(t, f)
+	has(t, r, "the pair is dead; the next call logs in", "dead since 11:59:12", "another client logged in", "refresh none")
+	r.Send(uitest.Key("F"), clock.Wait(shelltest.Armed))
+	has(t, r, "There is no pair to refresh. Log in?", "one of six logins")
+	r.Send(uitest.Key("y"))
+	has(t, r, "Logged in: there was no pair to refresh.")
+	if len(f.acts) != 1 || f.acts[0] != "login" {
+		t.Errorf("did %v", f.acts)
+	}
+
+	f.st = state("live", func(s *session.Status) {
+		s.Verdict = session.Verdict{Sentence: "another client logged in", Healed: true, Over: start.Add(-20 * time.Second)}
+		s.By, s.From = session.Owner{}, ""
+	})
+	r, _ = open(t, f)
+	has(t, r, "Earlier, over since 11:59:40 (20s ago): another client logged in")
+	if strings.Contains(r.View(), "made by") {
+		t.Errorf("somebody is named as the maker of the pair:\n%s", r.View())
 	}
 }
 

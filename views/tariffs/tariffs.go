@@ -46,7 +46,9 @@ func NewCommissions(env *ui.Env, client Client, start string) ui.Screen {
 }
 
 func reading(read func(context.Context, api.TariffQuery) (api.Page[api.Tariff], error)) func(context.Context, int) (api.Page[api.Tariff], error) {
-	return func(ctx context.Context, page int) (api.Page[api.Tariff], error) { return read(ctx, api.TariffQuery{Page: page}) }
+	return func(ctx context.Context, page int) (api.Page[api.Tariff], error) {
+		return read(ctx, api.TariffQuery{Page: page})
+	}
 }
 
 func newList(env *ui.Env, spec directory.ListSpec[api.Tariff], start string) ui.Screen {

@@ -68,6 +68,7 @@ var sentences = map[api.RemedyKind]words{
 	api.NoSecondFactor: {command: "Switch two-factor authentication off for the machine account, then opdeck session reset."},
 	api.SeeLimits:      {command: "The service recommends a rate a minute for all consoles together; opdeck limits shows it."},
 	api.WaitTogether:   {command: "All instances now wait as long as it asked for."},
+	api.LendSession:    {command: "If it is a script, let it use this session instead of logging in: opdeck session exec starts it so, opdeck session proxy serves it."},
 	api.TryLater:       {command: "Try again in a moment; tell the request id if it goes on."},
 	api.CheckNetwork:   {command: "Is the network there? opdeck doctor looks at each step."},
 	api.Doctor:         {command: "opdeck doctor looks at {id}."},

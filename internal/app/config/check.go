@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"opdeck/api/limit"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 )
 
@@ -103,6 +105,7 @@ func (c *Config) checkGeneral(k *checker) {
 		k.add("must be at least 1", "ssh", "max_sessions")
 	}
 	c.checkListeners(k)
+	c.checkLend(k)
 	c.checkAudit(k)
 }
 
@@ -198,9 +201,12 @@ func (k *checker) listen(addr string, path ...string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
+// contextLetters are those of a name of a context or borrower.
+const contextLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
 func (x Context) check(k *checker, name string) {
 	at := func(key string) []string { return []string{"contexts", name, key} }
-	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
+	if name == "" || strings.Trim(name, contextLetters) != "" {
 		k.add("a context's name is letters, digits, dot, dash and underscore", "contexts", name)
 	}
 	k.oneOf(string(x.Kind), []string{string(Test), string(Production)}, at("kind")...)
@@ -264,32 +270,16 @@ func CheckBaseURL(s string) error {
 }
 
 func portOK(p string) bool {
-	if p == "" {
-		return true
-	}
-	n := 0
-	for _, r := range p {
-		if r < '0' || r > '9' || n > 65535 {
-			return false
-		}
-		n = n*10 + int(r-'0')
-	}
-	return n > 0 && n <= 65535
+	n, err := strconv.ParseUint(p, 10, 16)
+	return p == "" || err == nil && n > 0
 }
 
 // similar suggests the known key that looks most like an unknown one.
 func similar(k toml.Key) string {
-	want := k[len(k)-1]
-	best, dist := "", 3
-	for _, name := range knownKeys(reflect.TypeFor[Config]()) {
-		if d := distance(want, name); d < dist {
-			best, dist = name, d
-		}
+	if near := filter.Nearest(k[len(k)-1], knownKeys(reflect.TypeFor[Config]())); near != "" {
+		return "; " + near + " is meant?"
 	}
-	if best == "" {
-		return ""
-	}
-	return "; " + best + " is meant?"
+	return ""
 }
 
 func knownKeys(t reflect.Type) []string {
@@ -309,24 +299,4 @@ func knownKeys(t reflect.Type) []string {
 		}
 	}
 	return out
-}
-
-// distance is the Levenshtein distance.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		prev := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := prev
-			if a[i] != b[j] {
-				cost++
-			}
-			prev, row[j+1] = row[j+1], min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

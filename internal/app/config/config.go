@@ -22,6 +22,7 @@ type Config struct {
 	Webhooks       Webhooks           `toml:"webhooks"`
 	SSH            SSH                `toml:"ssh"`
 	Serve          Serve              `toml:"serve"`
+	Lend           Lend               `toml:"lend"`
 	Audit          Audit              `toml:"audit"`
 	UI             UI                 `toml:"ui"`
 	Views          map[string]View    `toml:"views"`
@@ -124,6 +125,22 @@ type Serve struct {
 	Metrics string `toml:"metrics"`
 }
 
+// Lend lends the session to scripts.
+type Lend struct {
+	Socket    string              `toml:"socket"`
+	Listen    string              `toml:"listen"`
+	Borrowers map[string]Borrower `toml:"borrowers"`
+}
+
+// Borrower is a script with a key.
+type Borrower struct {
+	KeyEnv    string   `toml:"key_env"`
+	KeyFile   string   `toml:"key_file"`
+	Role      api.Role `toml:"role"`
+	Priority  string   `toml:"priority"` // background, person
+	PerMinute int      `toml:"per_minute"`
+}
+
 // Audit is the trail's second place.
 type Audit struct {
 	Checkpoints string `toml:"checkpoints"`
@@ -191,6 +208,7 @@ func Default() Config {
 		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute), MaxPageSize: 1000},
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"}, MaxAge: Duration(5 * time.Minute)},
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
+		Lend:     Lend{Borrowers: map[string]Borrower{}},
 		Audit:    Audit{Keys: []string{}, Witnesses: []Witness{}},
 		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},
 		Views:    map[string]View{},

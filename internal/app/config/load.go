@@ -166,6 +166,9 @@ func decodeContexts(b []byte, c *Config) (toml.MetaData, error) {
 			c.Limits.PerMinute[class] = n
 		}
 	}
+	for name, b := range c.Lend.Borrowers {
+		c.Lend.Borrowers[name] = b.filled()
+	}
 	for name, prim := range names.Contexts {
 		x := defaultContext(name)
 		if err := nameMeta.PrimitiveDecode(prim, &x); err != nil {

@@ -180,8 +180,10 @@ func refuse(rule api.Rule, public, hint string) *api.Error {
 }
 
 func waiting(r Request) error {
-	return refuse(api.RuleApproval, fmt.Sprintf("A second person must approve this first: request %s.", r.ID),
+	e := refuse(api.RuleApproval, fmt.Sprintf("A second person must approve this first: request %s.", r.ID),
 		fmt.Sprintf("Ask a colleague to look at request %s before %s, then repeat the act as it is.", r.ID, clock(r.Expires)))
+	e.Remedy.ID = r.ID
+	return e
 }
 
 // stillCounts is the refusal while a denied or just spent request still counts.

@@ -28,6 +28,9 @@ const (
 	EventTakeAway     = "export"           // operations or documents were exported or copied
 	EventReplay       = "event.replay"     // a stored webhook event was sent to another address
 	EventForward      = "event.forward"    // webhook events are sent on to another address
+	EventLendBegan    = "lend.began"       // a script began to use the session
+	EventLent         = "lend.calls"       // what it called since the last such record
+	EventLendDenied   = "lend.denied"      // a request of nobody who may
 )
 
 // numbers are the stable numbers of events that are no acts. A number is never used again for
@@ -36,8 +39,8 @@ var numbers = map[string]string{
 	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
 	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807", EventUncovered: "808",
-	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903",
-	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704",
+	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
+	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612", EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704",
 }
 
 // Code is the stable number of an event; empty for one without.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -208,7 +207,7 @@ func (l *Log) post(ctx context.Context, w Witness, s Signed, old int64) (status 
 			return 0, "", err
 		}
 		for _, h := range proof {
-			b = append(base64.StdEncoding.AppendEncode(b, h[:]), '\n')
+			b = fmt.Appendln(b, h)
 		}
 	}
 	b = append(append(b, '\n'), s.Note...)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,10 +25,10 @@ import (
 // c2sp.org/tlog-proof has it. A consistency proof is consistencyHead, the hashes,
 // and the two checkpoints, the older one first, with an empty line before each.
 type Proof struct {
-	Record     []byte   `json:"-"`      // exact bytes; inclusion only
-	Hashes     []string `json:"hashes"` // base64
-	Old        *Signed  `json:"-"`      // consistency only
-	Checkpoint Signed   `json:"-"`
+	Record     []byte // exact bytes; inclusion only
+	Hashes     []tlog.Hash
+	Old        *Signed // consistency only
+	Checkpoint Signed
 }
 
 const (
@@ -77,7 +76,7 @@ func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
-	p := Proof{Record: rows[0].Bytes, Hashes: encodeHashes(proof), Checkpoint: point}
+	p := Proof{Record: rows[0].Bytes, Hashes: proof, Checkpoint: point}
 	if err := p.holds(); err != nil {
 		return Proof{}, fmt.Errorf("%w; run the verification", err)
 	}
@@ -119,11 +118,9 @@ func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
 	}
 	p := Proof{Old: &old, Checkpoint: point}
 	if m < n {
-		proof, err := l.continuation(ctx, m, n)
-		if err != nil {
+		if p.Hashes, err = l.continuation(ctx, m, n); err != nil {
 			return Proof{}, err
 		}
-		p.Hashes = encodeHashes(proof)
 	}
 	if err := p.holds(); err != nil {
 		return Proof{}, fmt.Errorf("%w; run the verification", err)
@@ -179,14 +176,6 @@ func (l *Log) pointAt(ctx context.Context, n int64) (Signed, error) {
 	return Signed{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: public}
 }
 
-func encodeHashes(hashes []tlog.Hash) []string {
-	out := make([]string, len(hashes))
-	for i, h := range hashes {
-		out[i] = base64.StdEncoding.EncodeToString(h[:])
-	}
-	return out
-}
-
 // Seq is the number of the proven record.
 func (p Proof) Seq() int64 {
 	var r Record
@@ -203,7 +192,7 @@ func (p Proof) Text() []byte {
 		fmt.Fprintf(&b, "%s\n%s\nindex %d\n", p.Record, proofHead, p.Seq()-1)
 	}
 	for _, h := range p.Hashes {
-		b.WriteString(h + "\n")
+		b.WriteString(h.String() + "\n")
 	}
 	if p.Old != nil {
 		b.WriteString("\n" + p.Old.Note)
@@ -212,21 +201,21 @@ func (p Proof) Text() []byte {
 	return b.Bytes()
 }
 
-// jsonProof is a proof in JSON: the parts of its text.
-type jsonProof struct {
+// ProofJSON is a proof in JSON: the parts of its text.
+type ProofJSON struct {
 	Seq    int64  `json:"seq,omitempty"`
 	Record string `json:"record,omitempty"` // the exact bytes
 	Proof  string `json:"proof"`            // the rest of the text
 }
 
 // JSON is the proof in JSON.
-func (p Proof) JSON() any {
+func (p Proof) JSON() ProofJSON {
 	text := string(p.Text())
 	if p.Old != nil {
-		return jsonProof{Proof: text}
+		return ProofJSON{Proof: text}
 	}
 	record, rest, _ := strings.Cut(text, "\n")
-	return jsonProof{p.Seq(), record, rest}
+	return ProofJSON{p.Seq(), record, rest}
 }
 
 // ParseProof reads a proof, as text or JSON, to the letter.
@@ -235,7 +224,7 @@ func ParseProof(b []byte) (Proof, error) {
 		return Proof{}, errNoProof
 	}
 	text := string(b)
-	var j jsonProof
+	var j ProofJSON
 	if json.Unmarshal(b, &j) == nil && j.Proof != "" {
 		if text = j.Proof; j.Record != "" {
 			text = j.Record + "\n" + j.Proof
@@ -272,8 +261,12 @@ func ParseProof(b []byte) (Proof, error) {
 	if p.Checkpoint, err = ParseCheckpoint(parts[1] + "\n\n" + parts[2]); err != nil {
 		return p, errNoProof
 	}
-	if hashes != "" {
-		p.Hashes = strings.Split(hashes, "\n")
+	for line := range strings.Lines(hashes) {
+		h, err := tlog.ParseHash(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return p, errNoProof
+		}
+		p.Hashes = append(p.Hashes, h)
 	}
 	if string(p.Text()) != text || j.Seq != 0 && j.Seq != p.Seq() {
 		return p, errNoProof
@@ -283,32 +276,24 @@ func ParseProof(b []byte) (Proof, error) {
 
 // holds checks the hashes of the proof against its checkpoints.
 func (p Proof) holds() error {
-	hashes := make([]tlog.Hash, len(p.Hashes))
-	for i, s := range p.Hashes {
-		h, err := tlog.ParseHash(s)
-		if err != nil || base64.StdEncoding.EncodeToString(h[:]) != s {
-			return errNoProof
-		}
-		hashes[i] = h
-	}
 	c := p.Checkpoint
 	var r Record
 	switch {
 	case p.Old != nil && p.Old.Chain != c.Chain:
 		return errors.New("audit: the checkpoints are of two logs")
 	case p.Old != nil && p.Old.N == c.N:
-		if p.Old.Root != c.Root || len(hashes) > 0 {
+		if p.Old.Root != c.Root || len(p.Hashes) > 0 {
 			return errors.New("audit: the checkpoints say different things of the same records")
 		}
 		return nil
 	case p.Old != nil:
-		if p.Old.N > c.N || tlog.CheckTree(hashes, c.N, c.Root, p.Old.N, p.Old.Root) != nil {
+		if p.Old.N > c.N || tlog.CheckTree(p.Hashes, c.N, c.Root, p.Old.N, p.Old.Root) != nil {
 			return errors.New("audit: the newer checkpoint does not continue the older one")
 		}
 		return nil
 	case json.Unmarshal(p.Record, &r) != nil || r.Chain != c.Chain || r.Seq < 1 || r.Seq > c.N:
 		return errors.New("audit: the record is not of the log that the checkpoint is for")
-	case tlog.CheckRecord(hashes, c.N, c.Root, r.Seq-1, tlog.RecordHash(p.Record)) != nil:
+	case tlog.CheckRecord(p.Hashes, c.N, c.Root, r.Seq-1, tlog.RecordHash(p.Record)) != nil:
 		return errors.New("audit: the proof does not lead from the record to the checkpoint")
 	}
 	return nil

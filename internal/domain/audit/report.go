@@ -34,7 +34,6 @@ const (
 	Column     ProblemKind = "column"    // a column beside a record is not what the record says
 	SideTable  ProblemKind = "side"      // a table beside the records is not what the records say
 	Unsigned   ProblemKind = "unsigned"  // a checkpoint that ought to be there is not
-	NoSigner   ProblemKind = "signer"    // nobody vouches for a key that the records name
 	Exchanged  ProblemKind = "exchanged" // there are checkpoints of another log beside this one
 )
 

@@ -1,15 +1,13 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
-	"time"
 
 	"opdeck/api"
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -24,9 +22,7 @@ type Change struct {
 // is compared as numbers: 5 and 5.00 are the same. Documents are told apart by
 // their guid, other lists by place. A missing field is "".
 func Diff(a, b api.Operation) []Change {
-	x, y := map[string]leaf{}, map[string]leaf{}
-	flatten("", rawOf(a), x)
-	flatten("", rawOf(b), y)
+	x, y := leavesOf(a), leavesOf(b)
 	var out []Change
 	for path, was := range x {
 		if is := y[path]; is.text != was.text {
@@ -47,46 +43,44 @@ type leaf struct {
 	money bool
 }
 
-func rawOf(o api.Operation) json.RawMessage {
+// leavesOf are the values of an operation by their paths. A made-up record that cannot
+// be written has none.
+func leavesOf(o api.Operation) map[string]leaf {
+	out := map[string]leaf{}
 	b, err := json.Marshal(o)
 	if err != nil {
-		return nil // a made-up record that cannot be written has no fields
+		return out
 	}
-	return b
+	if tree, err := jsontree.Parse(b); err == nil {
+		defer tree.Free()
+		flatten("", tree.Root(), out)
+	}
+	return out
 }
 
-func flatten(path string, raw json.RawMessage, out map[string]leaf) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || string(raw) == "null" {
-		return
-	}
-	switch raw[0] {
-	case '{':
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(raw, &fields) != nil {
-			return
-		}
-		if m, ok := asMoney(raw, fields); ok {
+func flatten(path string, v jsontree.Value, out map[string]leaf) {
+	switch v.Kind() {
+	case jsontree.Object:
+		if m, ok := asMoney(v); ok {
 			out[path] = leaf{m, true}
 			return
 		}
-		for name, v := range fields {
-			flatten(join(path, name), v, out)
+		for name, m := range v.Members() {
+			flatten(join(path, name), m, out)
 		}
-	case '[':
-		var items []json.RawMessage
-		if json.Unmarshal(raw, &items) != nil {
-			return
+	case jsontree.Array:
+		i := 0
+		for _, it := range v.Members() {
+			guid, _ := it.Get("guid")
+			flatten(path+"["+cmp.Or(guid.Text(), strconv.Itoa(i))+"]", it, out)
+			i++
 		}
-		for i, v := range items {
-			flatten(path+"["+itemName(v, i)+"]", v, out)
-		}
-	case '"':
-		var s string
-		_ = json.Unmarshal(raw, &s) // valid: it was part of valid JSON
-		out[path] = leaf{text: s}
+	case jsontree.String:
+		out[path] = leaf{text: v.Text()}
 	default:
-		out[path] = leaf{text: string(raw)}
+		if !v.Null() {
+			out[path] = leaf{text: string(v.Raw())}
+		}
 	}
 }
 
@@ -98,11 +92,13 @@ func join(path, name string) string {
 }
 
 // asMoney reads an object that has units or nanos as an exact amount.
-func asMoney(raw json.RawMessage, fields map[string]json.RawMessage) (string, bool) {
-	_, units := fields["units"]
-	_, nanos := fields["nanos"]
+func asMoney(v jsontree.Value) (string, bool) {
+	is := false
+	for name := range v.Members() {
+		is = is || name == "units" || name == "nanos"
+	}
 	var m api.Money
-	if !units && !nanos || json.Unmarshal(raw, &m) != nil {
+	if !is || json.Unmarshal(v.Raw(), &m) != nil {
 		return "", false
 	}
 	d, err := m.Decimal()
@@ -110,34 +106,4 @@ func asMoney(raw json.RawMessage, fields map[string]json.RawMessage) (string, bo
 		return m.Raw(), true
 	}
 	return string(m.CurrencyCode) + " " + d.Text('f'), true
-}
-
-func itemName(raw json.RawMessage, i int) string {
-	var o struct {
-		GUID string `json:"guid"`
-	}
-	if json.Unmarshal(raw, &o) == nil && o.GUID != "" {
-		return o.GUID
-	}
-	return strconv.Itoa(i)
-}
-
-// Since lists what has changed of an operation since the person last looked at
-// it, and when that was; the zero time and no changes when they never did.
-func (x *Index) Since(ctx context.Context, person, opid string) ([]Change, time.Time, error) {
-	at, err := x.LastSeen(ctx, person, opid)
-	if err != nil || at.IsZero() {
-		return nil, at, err
-	}
-	states, err := x.History(ctx, opid)
-	if err != nil {
-		return nil, at, err
-	}
-	saw := states[0]
-	for _, s := range states {
-		if !s.At.After(at) {
-			saw = s
-		}
-	}
-	return Diff(saw.Op, states[len(states)-1].Op), at, nil
 }

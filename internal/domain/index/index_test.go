@@ -190,21 +190,24 @@ func TestSinceLastLook(t *testing.T) {
 		}
 	}
 	read("NEW", t1, now)
-	if c, at, err := x.Since(ctx, "ana", "a"); err != nil || len(c) != 0 || !at.IsZero() {
-		t.Errorf("never looked: %v %v %v", c, at, err)
+	if at, err := x.LastSeen(ctx, "ana", "a"); err != nil || !at.IsZero() {
+		t.Errorf("never looked: %v %v", at, err)
 	}
 	if err := x.MarkSeen(ctx, "ana", "a", now.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	read("PENDING", t2, now.Add(2*time.Minute))
 	read("SUCCESS", t3, now.Add(3*time.Minute))
-	c, _, err := x.Since(ctx, "ana", "a")
-	if err != nil || len(c) != 2 || c[0].Path != "status" || c[0].Before != "NEW" || c[0].After != "SUCCESS" {
-		t.Errorf("%v, %v", c, err)
+	if at, err := x.LastSeen(ctx, "ana", "a"); err != nil || !at.Equal(now.Add(time.Minute)) {
+		t.Errorf("looked at %v, %v", at, err)
 	}
-	n, err := x.ChangedSince(ctx, filter.OperationExpr{}, now.Add(time.Minute), at)
-	if err != nil || n != 1 {
-		t.Errorf("%d changed, %v", n, err)
+	states, err := x.History(ctx, "a")
+	if err != nil || len(states) != 3 {
+		t.Fatalf("%v, %v", states, err)
+	}
+	c := index.Diff(states[0].Op, states[2].Op)
+	if len(c) != 2 || c[0].Path != "status" || c[0].Before != "NEW" || c[0].After != "SUCCESS" {
+		t.Errorf("%v, %v", c, err)
 	}
 }
 

@@ -53,11 +53,6 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now ti
 	return x.store.Each(ctx, f.For(ctx), s, now, func(total int, r Record) error { return fn(total, x.record(ctx, r, by)) })
 }
 
-// Targets is such a list's identifiers, at most limit.
-func (x *Index) Targets(ctx context.Context, f filter.OperationExpr, s Sort, limit int, now time.Time) ([]string, error) {
-	return x.store.Targets(ctx, f.For(ctx), s, limit, now)
-}
-
 // Count counts the rows that the filter lets through.
 func (x *Index) Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error) {
 	return x.store.Count(ctx, f.For(ctx), now)
@@ -82,15 +77,6 @@ func (x *Index) Groups(ctx context.Context, f filter.OperationExpr, by By, limit
 // Days counts by day of creation, oldest first, ending with today.
 func (x *Index) Days(ctx context.Context, f filter.OperationExpr, n int, now time.Time) ([]Day, error) {
 	return x.store.Days(ctx, f.For(ctx), n, now)
-}
-
-// ChangedSince counts operations whose state changed here after t.
-func (x *Index) ChangedSince(ctx context.Context, f filter.OperationExpr, t time.Time, now time.Time) (int64, error) {
-	by, err := x.shift(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return x.store.ChangedSince(ctx, f.For(ctx), t.Add(-by), now)
 }
 
 // History returns the states of an operation, oldest first, the present last.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -60,22 +61,10 @@ type Syncer struct {
 
 // NewSyncer makes a syncer; Run starts it.
 func NewSyncer(x *Index, from Lister, opt SyncOptions) *Syncer {
-	if opt.PageSize == 0 {
-		opt.PageSize = 100
-	}
+	opt.PageSize, opt.PerMinute = cmp.Or(opt.PageSize, 100), cmp.Or(opt.PerMinute, 12)
 	opt.MaxSize = max(opt.MaxSize, opt.PageSize)
-	if opt.MaxAge == 0 {
-		opt.MaxAge = time.Minute
-	}
-	if opt.PerMinute == 0 {
-		opt.PerMinute = 12
-	}
-	if opt.Lease == 0 {
-		opt.Lease = 2 * time.Minute
-	}
-	if opt.Log == nil {
-		opt.Log = slog.New(slog.DiscardHandler)
-	}
+	opt.MaxAge, opt.Lease = cmp.Or(opt.MaxAge, time.Minute), cmp.Or(opt.Lease, 2*time.Minute)
+	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	return &Syncer{index: x, from: from, opt: opt}
 }
 

@@ -93,9 +93,6 @@ type Record struct {
 	Gone    time.Time // when the service was first known not to have it; zero: it has
 }
 
-// Age is how long ago the service confirmed the state.
-func (r Record) Age(now time.Time) time.Duration { return max(now.Sub(r.Seen), 0) }
-
 // Merged counts what became of a batch.
 type Merged struct {
 	New, Changed, Same, Older int
@@ -262,8 +259,6 @@ type Store interface {
 	// Each calls fn for every row in order, from a list that is frozen before the
 	// first call: no row comes twice, however the index changes. total is its length.
 	Each(ctx context.Context, f filter.OperationExpr, s Sort, now time.Time, fn func(total int, r Record) error) error
-	// Targets is such a list's identifiers, at most limit, for acts on many.
-	Targets(ctx context.Context, f filter.OperationExpr, s Sort, limit int, now time.Time) ([]string, error)
 	Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error)
 	Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error)
 	Totals(ctx context.Context, f filter.OperationExpr, now time.Time) ([]Sum, error)
@@ -298,6 +293,4 @@ type Store interface {
 	MarkSeen(ctx context.Context, person, opid string, at time.Time) error
 	// LastSeen is when that was; the zero time for never.
 	LastSeen(ctx context.Context, person, opid string) (time.Time, error)
-	// ChangedSince counts operations whose state changed here after t.
-	ChangedSince(ctx context.Context, f filter.OperationExpr, t time.Time, now time.Time) (int64, error)
 }

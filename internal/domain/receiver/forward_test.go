@@ -14,7 +14,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
-	"opdeck/api/secret"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
 )
@@ -221,11 +220,7 @@ func TestVerdictIsKept(t *testing.T) {
 	r := start(t, receiver.Options{Inbox: in, Verifier: v, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	deliver(t, r, receivertest.Body(1, "op"), 200)
 	hint := request(t, receivertest.Body(2, "op"))
-	token, err := hook.SignJWT(secret.New(testSecret), map[string]any{"iat": clock.Unix()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	hint.Header.Set("Authorization", token)
+	hint.Header.Set("Authorization", signed(t, map[string]any{"iat": clock.Unix()}))
 	if w := serve(r, hint); w.Code != 200 {
 		t.Fatal(w.Code)
 	}

@@ -44,7 +44,7 @@ func verifier(t testing.TB, kind string) hook.Verifier {
 
 func signer(t testing.TB, kind string) hook.Signer {
 	t.Helper()
-	s, err := hook.NewSigner(kind, "", secret.New(testSecret))
+	s, err := hook.Rules{}.Signer(kind, "", secret.New(testSecret))
 	if err != nil {
 		t.Fatal(err)
 	}

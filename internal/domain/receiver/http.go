@@ -149,7 +149,7 @@ func (r *Receiver) authenticate(req *http.Request, body []byte, from netip.Addr,
 	}
 	if v.OldSecret {
 		r.stats.count(func(c *Counters) { c.OldSecret++ })
-		if n, ok := r.quiet.Allow("old secret "+from.String(), now); ok {
+		if n, ok := r.lines.Allow(from.String(), "old secret", now); ok {
 			r.opt.Log.Info("webhook authenticated with the old secret", "source", from.String(), "held_back", n)
 		}
 	}

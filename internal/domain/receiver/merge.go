@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"opdeck/api/untrusted"
+	"opdeck/internal/host/listen"
 )
 
 const (
@@ -33,7 +34,7 @@ type Merger struct {
 	Log    *slog.Logger
 
 	passed int64 // Seq of the last event that Passed was told of
-	quiet  Quiet
+	lines  listen.LogLimit
 }
 
 // Run merges until ctx ends: at once when wake brings an event of this process's
@@ -50,7 +51,7 @@ func (m *Merger) Run(ctx context.Context, wake <-chan Stored, every time.Duratio
 		case err != nil:
 			backOff = min(max(2*backOff, firstPause), lastPause)
 			pause = backOff
-			if n, ok := m.quiet.Allow(err.Error(), m.Now()); ok {
+			if n, ok := m.lines.Allow(err.Error(), "", m.Now()); ok {
 				m.Log.Warn("events cannot be merged now", "err", err, "held_back", n)
 			}
 		case idle == 0:

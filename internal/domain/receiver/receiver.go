@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"opdeck/api/hook"
+	"opdeck/internal/host/listen"
 )
 
 // MaxBody is the largest body that is taken, in bytes.
@@ -66,7 +67,7 @@ type Receiver struct {
 	hub     hub
 	stats   stats
 	rejects *rejector
-	quiet   Quiet // log lines about deliveries
+	lines   listen.LogLimit // about deliveries
 }
 
 // New starts a receiver.
@@ -98,7 +99,7 @@ func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	res, err := r.batch.put(ctx, read(d))
 	if err != nil {
 		r.stats.count(func(c *Counters) { c.Refused++ })
-		if n, ok := r.quiet.Allow("not stored "+err.Error(), r.opt.Now()); ok {
+		if n, ok := r.lines.Allow(err.Error(), "not stored", r.opt.Now()); ok {
 			r.opt.Log.Error("webhooks cannot be stored; their senders are told to come again", "err", err, "source", string(d.source), "held_back", n)
 		}
 		return Result{}, err

@@ -60,7 +60,7 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *r
 	if no.reason == reasonNotStored {
 		return // told where it failed
 	}
-	if n, ok := r.quiet.Allow(sourceOf(from).String()+" "+no.reason, now); ok {
+	if n, ok := r.lines.Allow(sourceOf(from).String(), no.reason, now); ok {
 		r.opt.Log.Warn("webhook rejected", "reason", no.reason, "status", no.code, "source", string(x.Source), "detail", no.detail, "held_back", n)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"opdeck/internal/host/listen"
 )
 
 const (
@@ -20,7 +22,7 @@ type rejector struct {
 	store Rejects       // nil: nothing is kept
 	pause time.Duration // between two writes
 	log   *slog.Logger
-	quiet Quiet
+	lines listen.LogLimit
 
 	mu     sync.Mutex              // guards the next two
 	counts map[string]*RejectCount // by reason, since the last write
@@ -115,7 +117,7 @@ func (r *rejector) write() int {
 	if err == nil {
 		return len(kept)
 	}
-	if n, ok := r.quiet.Allow(err.Error(), time.Now()); ok {
+	if n, ok := r.lines.Allow(err.Error(), "", time.Now()); ok {
 		r.log.Warn("rejected webhooks cannot be noted now", "err", err, "held_back", n)
 	}
 	r.mu.Lock()

@@ -145,7 +145,10 @@ func TestAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proof := strings.Join(p.Hashes, "\n") + "\n"
+	proof := ""
+	for _, h := range p.Hashes {
+		proof += h.String() + "\n"
+	}
 	for _, c := range []struct {
 		name, body string
 		status     int
@@ -167,7 +170,7 @@ func TestAnswers(t *testing.T) {
 		{"the older one", "old 0\n\n" + p.Old.Note, 200, "— vault "},
 		{"from nothing again", "old 0\n\n" + note, 409, "2\n"},
 		{"no proof", "old 2\n\n" + note, 422, ""},
-		{"a wrong proof", "old 2\n" + strings.Repeat(p.Hashes[0]+"\n", len(p.Hashes)+1) + "\n" + note, 422, ""},
+		{"a wrong proof", "old 2\n" + strings.Repeat(p.Hashes[0].String()+"\n", len(p.Hashes)+1) + "\n" + note, 422, ""},
 		{"good", "old 2\n" + proof + "\n" + note, 200, "— vault "},
 		{"again", "old 4\n\n" + note, 200, "— vault "},
 		{"back", "old 2\n\n" + p.Old.Note, 409, "4\n"},

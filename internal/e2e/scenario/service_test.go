@@ -5,6 +5,7 @@ package scenario
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,7 @@ type serviceOptions struct {
 	Faults          string
 	TOTP            string
 	Password        string
+	Operations      int  // 0: three
 	Lenient         bool // a login leaves older refresh tokens alive
 }
 
@@ -63,7 +65,7 @@ func serve(o serviceOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s, err := sandbox.Open(context.Background(), sandbox.Options{Operations: 3, AccessTTL: o.Access, RefreshTTL: o.Refresh, TTLUnit: o.Unit,
+	s, err := sandbox.Open(context.Background(), sandbox.Options{Operations: cmp.Or(o.Operations, 3), AccessTTL: o.Access, RefreshTTL: o.Refresh, TTLUnit: o.Unit,
 		OpaqueTokens: o.Opaque, TokenSuffix: o.Suffix, MarkerPrefix: "MARKERtoken", Login: account, Password: o.Password, TOTPSecret: o.TOTP,
 		StrictLogin: !o.Lenient, Faults: faults})
 	if err != nil {

@@ -322,7 +322,7 @@ func narrow(t *testing.T, wait string) []string {
 	if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"--config", file, "--state", filepath.Join(dir, "state")}
+	return []string{"--still", "--config", file, "--state", filepath.Join(dir, "state")}
 }
 
 // TestInterruptedWhileWaiting stops a command that waits for its turn.

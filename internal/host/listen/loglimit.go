@@ -6,11 +6,11 @@ import (
 )
 
 // LogLimit lets one line a minute through for each source and reason, so that those
-// who are turned away cannot fill the disk with the log. The zero value is ready.
+// who are turned away, and a store that fails, cannot fill the disk with the log. The
+// zero value is ready; it is safe for many goroutines.
 type LogLimit struct {
 	mu    sync.Mutex
 	lines map[logKey]*logLine // guarded by mu
-	now   func() time.Time    // nil: time.Now
 }
 
 type logKey struct{ source, reason string }
@@ -24,19 +24,14 @@ type logLine struct {
 // reasons are told apart; all beyond share one line for each reason.
 const (
 	logEvery = time.Minute
-	maxLines = 1000
+	maxLines = 256
 )
 
-// Allow reports whether a line is due, and how many were not written since the last
-// one.
-func (l *LogLimit) Allow(source, reason string) (missed int64, ok bool) {
+// Allow reports whether a line is due at that time, and how many were not written
+// since the last one. There must be few reasons; sources may be many.
+func (l *LogLimit) Allow(source, reason string, at time.Time) (missed int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now
-	if l.now != nil {
-		now = l.now
-	}
-	at := now()
 	if l.lines == nil {
 		l.lines = map[logKey]*logLine{}
 	}
@@ -49,11 +44,11 @@ func (l *LogLimit) Allow(source, reason string) (missed int64, ok bool) {
 		k.source = "" // some source
 		line = l.lines[k]
 	}
-	switch {
-	case line == nil:
+	if line == nil {
 		l.lines[k] = &logLine{at: at}
 		return 0, true
-	case at.Sub(line.at) < logEvery:
+	}
+	if d := at.Sub(line.at); d >= 0 && d < logEvery { // a clock that was set back hides nothing
 		line.missed++
 		return 0, false
 	}

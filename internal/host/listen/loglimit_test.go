@@ -8,10 +8,10 @@ import (
 
 func TestLogLimit(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
-	l := LogLimit{now: func() time.Time { return at }}
+	l := LogLimit{}
 	want := func(source, reason string, ok bool, missed int64) {
 		t.Helper()
-		if n, due := l.Allow(source, reason); due != ok || n != missed {
+		if n, due := l.Allow(source, reason, at); due != ok || n != missed {
 			t.Errorf("%s, %s: %v, %d; want %v, %d", source, reason, due, n, ok, missed)
 		}
 	}
@@ -25,10 +25,15 @@ func TestLogLimit(t *testing.T) {
 	want("a", "x", true, 2)
 	want("a", "x", false, 0)
 
+	at = at.Add(-time.Hour) // the clock is set back
+	want("a", "x", true, 1)
+	at = at.Add(time.Hour)
+	want("a", "x", true, 0)
+
 	// Ten thousand sources are as many as it tells apart, and one.
 	lines := 0
 	for i := range 10_000 {
-		if _, ok := l.Allow(fmt.Sprint("s", i), "x"); ok {
+		if _, ok := l.Allow(fmt.Sprint("s", i), "x", at); ok {
 			lines++
 		}
 	}
@@ -36,7 +41,7 @@ func TestLogLimit(t *testing.T) {
 		t.Errorf("%d lines, %d sources kept", lines, len(l.lines))
 	}
 	at = at.Add(time.Minute)
-	if n, ok := l.Allow("another", "x"); !ok || len(l.lines) > 2 {
+	if n, ok := l.Allow("another", "x", at); !ok || len(l.lines) > 2 {
 		t.Errorf("%v, %d, %d sources kept", ok, n, len(l.lines))
 	}
 }

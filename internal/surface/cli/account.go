@@ -18,7 +18,7 @@ var accountCommands = commands{"account.list": (*root).accountList, "account.get
 
 func (r *root) accountList() *cobra.Command {
 	var q api.AccountQuery
-	cmd := lists(&cobra.Command{RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Account], api.Account]) error {
 		for _, f := range []struct {
 			value *string
 			words []string
@@ -33,8 +33,8 @@ func (r *root) accountList() *cobra.Command {
 		}
 		r.sayUnusable(p.Unusable)
 		t := fieldTable(field.Accounts, p.Items, "id", "name", "status", "currency", "balance", "hold", "number", "customer")
-		return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": p.Items}, toAny(p.Items))
-	})})
+		return out.print(pageJSON[api.Account]{p.Items, p.Page, p.Total}, p.Items, t)
+	})
 	cmd.Flags().StringVar(&q.Currency, "currency", "", "accounts in this currency, by its code")
 	cmd.Flags().StringVar(&q.Balance, "balance", "", "accounts whose balance is positive, negative or zero")
 	cmd.Flags().StringVar(&q.Associate, "associate", "", "what the service uses them for: not_associate, pool or commission")
@@ -44,15 +44,12 @@ func (r *root) accountList() *cobra.Command {
 }
 
 func (r *root) accountGet() *cobra.Command {
-	return &cobra.Command{RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Account]) error {
 		acc, err := a.Client.Account(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if r.output != "table" {
-			return r.printJSON(acc)
-		}
-		t := card(field.Accounts, acc)
+		t := fieldCard(field.Accounts, acc)
 		for _, set := range acc.Requisites {
 			for _, it := range set.Items {
 				t.add(strings.TrimSpace("requisites "+set.Title.Line(40)), strings.TrimSpace(it.Key.Line(60)+" "+it.Number.Line(200)))
@@ -62,13 +59,13 @@ func (r *root) accountGet() *cobra.Command {
 		t.standing("customer", acc.Customer.Status)
 		t.details(acc.Customer.Details(), mask.Needed(ctx))
 		t.details(api.Details(acc.Unknown()), mask.Needed(ctx))
-		return t.write(r.env.Out)
-	})}
+		return out.card(acc, t)
+	})
 }
 
-// card is a table of all fields of a record that hold something.
-func card[T any](c *field.Catalogue[T], record T) *table {
-	t := &table{head: []string{"FIELD", "VALUE"}}
+// fieldCard is a card of all fields of a record that hold something.
+func fieldCard[T any](c *field.Catalogue[T], record T) *table {
+	t := newCard()
 	for _, f := range c.All() {
 		if v := cell(f, record, 500); v != "" {
 			t.add(f.Name, v)

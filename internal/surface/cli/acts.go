@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,6 +94,7 @@ func (r *root) dress(cmd *cobra.Command, row act.Act) *cobra.Command {
 	}
 	if len(row.Sends) > 0 {
 		cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "print method, path and body as JSON, and send nothing")
+		r.printed[cmd] = append(r.printed[cmd], printed{when: "--dry-run", json: reflect.TypeFor[dryJSON](), jsonl: reflect.TypeFor[dryJSON](), many: true})
 	}
 	if row.Ask != act.Nothing {
 		cmd.Flags().BoolVar(&r.yes, "yes", false, "do not ask")

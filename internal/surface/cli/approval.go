@@ -21,7 +21,7 @@ var approvalStates = []approval.State{approval.Open, approval.Approved, approval
 
 func (r *root) approvalList() *cobra.Command {
 	var state []string
-	cmd := lists(&cobra.Command{Use: "list", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out listOf[approval.Request]) error {
 		var states []approval.State
 		for _, s := range state {
 			if !slices.Contains(approvalStates, approval.State(s)) {
@@ -33,65 +33,57 @@ func (r *root) approvalList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := &table{head: []string{"ID", "STATE", "ACT", "OBJECT", "ITEM", "ASKED BY", "UNTIL", "DECIDED BY", "WHAT"}}
-		for _, q := range list {
+		return out.print(list, list, rows("ID|STATE|ACT|OBJECT|ITEM|ASKED BY|UNTIL|DECIDED BY|WHAT", list, func(q approval.Request) []any {
 			by := ""
 			if q.Decider != nil {
-				by = oneLine(q.Decider.Name)
+				by = q.Decider.Name
 			}
-			t.add(oneLine(q.ID), string(q.State), string(q.Act.Kind), oneLine(q.Act.ID), oneLine(q.Act.Item), oneLine(q.Requester.Name), moment(q.Expires), by, oneLine(q.Act.Summary))
-		}
-		if list == nil {
-			list = []approval.Request{}
-		}
-		return r.list(t, list, toAny(list))
-	})})
+			return []any{q.ID, string(q.State), string(q.Act.Kind), q.Act.ID, q.Act.Item, q.Requester.Name, moment(q.Expires), by, q.Act.Summary}
+		}).none("There is no such request. A write makes one where the context has approval = \"second_person\"."))
+	})
 	cmd.Flags().StringSliceVar(&state, "state", nil, "only these: open, approved, denied, lapsed, spent, void")
 	return cmd
 }
 
 func (r *root) approvalShow() *cobra.Command {
-	return &cobra.Command{Use: "show", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[approval.Request]) error {
 		q, err := a.Approvals.Show(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return r.printRequest(q)
-	})}
+		if err := out.card(q, requestCard(q)); err != nil || r.output != "table" || q.State != approval.Open {
+			return err
+		}
+		r.say("opdeck approval approve %s or deny %s decides, with --digest %s about just this request.", q.ID, q.ID, q.Digest)
+		return nil
+	})
 }
 
-func (r *root) printRequest(q approval.Request) error {
-	if r.output != "table" {
-		return r.printJSON(q)
-	}
-	t := &table{head: []string{"FIELD", "VALUE"}}
-	t.add("id", oneLine(q.ID))
-	t.add("state", string(q.State))
-	t.add("act", string(q.Act.Kind))
-	t.add("what", oneLine(q.Act.Summary))
-	t.add("request", oneLine(strings.TrimSpace(q.Act.Method+" "+q.Act.Path)))
-	if len(q.Act.Body) > 0 {
-		t.add("body", oneLine(string(q.Act.Body)))
-	}
-	t.add("consequence", act.Consequence(q.Act.Kind))
-	t.add("object", oneLine(q.Act.Object+" "+q.Act.ID))
-	t.add("item", oneLine(strings.TrimSpace(q.Act.Item+" "+q.Act.Name)))
-	t.add("reason", oneLine(q.Act.Reason))
-	t.add("asked by", oneLine(q.Requester.String())+" at "+moment(q.Created))
-	t.add("good until", moment(q.Expires))
+func requestCard(q approval.Request) *table {
+	t := newCard()
+	t.fact("id", q.ID)
+	t.fact("state", string(q.State))
+	t.fact("act", string(q.Act.Kind))
+	t.fact("what", q.Act.Summary)
+	t.fact("request", strings.TrimSpace(q.Act.Method+" "+q.Act.Path))
+	t.fact("body", string(q.Act.Body))
+	t.fact("consequence", act.Consequence(q.Act.Kind))
+	t.fact("object", q.Act.Object+" "+q.Act.ID)
+	t.fact("item", strings.TrimSpace(q.Act.Item+" "+q.Act.Name))
+	t.fact("reason", q.Act.Reason)
+	t.fact("asked by", q.Requester.String()+" at "+moment(q.Created))
+	t.fact("good until", q.Expires)
 	if q.Decider != nil {
-		t.add("decided by", oneLine(q.Decider.String())+" at "+moment(q.Decided))
-		t.add("comment", oneLine(q.Comment))
+		t.fact("decided by", q.Decider.String()+" at "+moment(q.Decided))
+		t.fact("comment", q.Comment)
 	}
 	if !q.Spent.IsZero() {
-		t.add("used", moment(q.Spent)+" "+string(q.Verdict))
+		t.fact("used", moment(q.Spent)+" "+string(q.Verdict))
 	}
-	if q.Ended != "" {
-		t.add("ended", oneLine(q.Ended))
-	}
-	t.add("binds", binds(q))
-	t.add("digest", q.Digest)
-	return t.write(r.env.Out)
+	t.fact("ended", q.Ended)
+	t.fact("binds", binds(q))
+	t.fact("digest", q.Digest)
+	return t
 }
 
 // binds names the people who can be the second person for a request, and those whom the rule cannot stop.
@@ -119,31 +111,27 @@ func (r *root) approvalDecide(sentence string, needsReason bool,
 			"certificate id, locally the user id that the kernel of this host knows; one of these in\n" +
 			"common with the requester is too much, and so is another host or one side over SSH and the\n" +
 			"other not. Root and whoever holds the password of the account or of the store are not held\n" +
-			"by it. --digest (from approval show) makes sure that the request is the one that you read.",
-		RunE: r.asks(func(ctx context.Context, a *app.App, args []string) (asked, error) {
-			if needsReason && strings.TrimSpace(reason) == "" {
-				return asked{}, usage("--reason is needed; the requester sees it")
+			"by it. --digest (from approval show) makes sure that the request is the one that you read."}
+	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[approval.Request]) (asked, error) {
+		if needsReason && strings.TrimSpace(reason) == "" {
+			return asked{}, usage("--reason is needed; the requester sees it")
+		}
+		w := asked{typed: args[0], send: func(ctx context.Context) error {
+			q, err := decide(a.Approvals, ctx, args[0], digest, reason)
+			if err != nil {
+				return err
 			}
-			w := asked{typed: args[0], send: func(ctx context.Context) error {
-				q, err := decide(a.Approvals, ctx, args[0], digest, reason)
-				if err != nil {
-					return err
-				}
-				if r.output == "table" {
-					r.say("%s", sentence)
-					return nil
-				}
-				return r.printJSON(q)
-			}}
-			if r.yes {
-				return w, nil
-			}
-			q, err := a.Approvals.Show(ctx, args[0])
-			w.facts = [][2]string{{"act", string(q.Act.Kind)}, {"what", q.Act.Summary}, {"object", strings.TrimSpace(q.Act.Object + " " + q.Act.ID)},
-				{"asked by", q.Requester.String()}}
-			w.risk = act.Consequence(q.Act.Kind)
-			return w, err
-		})}
+			return out.told(q, "%s", sentence)
+		}}
+		if r.yes {
+			return w, nil
+		}
+		q, err := a.Approvals.Show(ctx, args[0])
+		w.facts = [][2]string{{"act", string(q.Act.Kind)}, {"what", q.Act.Summary}, {"object", strings.TrimSpace(q.Act.Object + " " + q.Act.ID)},
+			{"asked by", q.Requester.String()}}
+		w.risk = act.Consequence(q.Act.Kind)
+		return w, err
+	})
 	cmd.Flags().StringVar(&reason, "reason", "", "kept with the decision and in the audit trail")
 	cmd.Flags().StringVar(&digest, "digest", "", "digest of the request that you looked at")
 	return cmd

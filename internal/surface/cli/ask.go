@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -47,15 +46,22 @@ func (r *root) write(ctx context.Context, fn func(ctx context.Context) error) er
 		return err
 	}
 	for _, a := range *acts {
-		body := a.Body
-		if body == nil {
-			body = json.RawMessage("null")
+		out := dryJSON{Method: &a.Method, Path: &a.Path}
+		if a.Body != nil {
+			out.Body = a.Body
 		}
-		if err := r.printJSON(map[string]any{"method": a.Method, "path": a.Path, "body": body}); err != nil {
+		if err := r.dry.json(out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// dryJSON is a call that would be sent; all is null where none would be.
+type dryJSON struct {
+	Body   any     `json:"body"`
+	Method *string `json:"method"`
+	Path   *string `json:"path"`
 }
 
 const maxSecretInput = 16 << 10

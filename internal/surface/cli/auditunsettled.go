@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,40 +12,41 @@ import (
 	"opdeck/internal/domain/followup"
 )
 
-// exitUnknown is the exit code while something is left whose outcome is not known.
-var exitUnknown = exitError(api.UnknownOutcome.Exit())
-
 func (r *root) auditUnsettled() *cobra.Command {
 	var settle bool
-	cmd := lists(&cobra.Command{Use: "unsettled", Long: "Lists the writes that were sent and of which nothing proves what became of them, and those of\n" +
+	cmd := &cobra.Command{Long: "Lists the writes that were sent and of which nothing proves what became of them, and those of\n" +
 		"the last day that were not seen within [writes] late_after. Consoles and opdeck serve look at\n" +
 		"them again by themselves; --settle looks now. With --settle the exit code is 7 while the outcome\n" +
-		"of one is not known, else 0.",
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			if err := api.Need(ctx, "read the audit trail", api.MayAudit); err != nil {
-				return err
-			}
-			var looked error
-			if settle {
-				looked = a.Follow.Look(ctx, true)
-			}
-			rows, err := a.Follow.Pending(ctx)
-			if err != nil {
-				return err
-			}
-			if err := r.printUnsettled(rows); err != nil || !settle {
-				return err
-			}
-			if looked != nil {
-				return looked
-			}
-			for _, row := range rows {
-				if row.State != followup.NotSeen {
-					return exitUnknown
-				}
-			}
-			return nil
-		})})
+		"of one is not known, else 0."}
+	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[unsettledJSON]) error {
+		var looked error
+		if settle {
+			looked = a.Follow.Look(ctx, true)
+		}
+		pending, err := a.Follow.Pending(ctx)
+		if err != nil {
+			return err
+		}
+		list := make([]unsettledJSON, len(pending))
+		open := false
+		for i, row := range pending {
+			list[i] = unsettledOf(row)
+			open = open || row.State != followup.NotSeen
+		}
+		err = out.print(list, list, rows("WHAT|OBJECT|ID|ITEM|WHO|SENT|LAST LOOK|NEXT LOOK|LOOKS|STATE|REF", list, func(x unsettledJSON) []any {
+			return []any{x.What, x.Object, x.ID, x.Item, x.Who, x.Sent, lookTime(x.Looked), lookTime(x.NextLook), x.Looks, x.State, x.Ref}
+		}).none("The outcome of every write is known."))
+		if err == nil && len(list) > 0 && r.output == "table" {
+			r.say("What nothing can be read about: look at the object, then opdeck audit settle REF --note \"what you found\".")
+		}
+		switch {
+		case err != nil || !settle:
+			return err
+		case looked == nil && open:
+			return exitError(api.UnknownOutcome.Exit())
+		}
+		return looked
+	})
 	cmd.Flags().BoolVar(&settle, "settle", false, "look at each of them now")
 	return cmd
 }
@@ -68,26 +68,16 @@ type unsettledJSON struct {
 	Advice   string     `json:"advice"`
 }
 
-func (r *root) printUnsettled(rows []followup.Row) error {
-	t := &table{head: []string{"WHAT", "OBJECT", "ID", "ITEM", "WHO", "SENT", "LAST LOOK", "NEXT LOOK", "LOOKS", "STATE", "REF"}, right: map[int]bool{8: true}}
-	list := make([]unsettledJSON, 0, len(rows))
-	for _, row := range rows {
-		x := unsettledJSON{Ref: row.Ref, What: string(row.Kind), Object: row.Object, ID: row.ID, Item: row.Item, Name: row.Name, Who: row.Who,
-			Sent: row.Sent, Looks: row.Reads, State: string(followup.Unknown), Advice: remedy.Command(&api.Error{Remedy: row.Advice()})}
-		if row.State == followup.NotSeen {
-			x.State = string(followup.NotSeen)
-		} else {
-			next := row.Next
-			x.NextLook = &next
-		}
-		if !row.Looked.IsZero() {
-			looked := row.Looked
-			x.Looked = &looked
-		}
-		t.add(x.What, x.Object, x.ID, x.Item, safeText(x.Who), lookTime(&row.Sent), lookTime(x.Looked), lookTime(x.NextLook), strconv.Itoa(x.Looks), x.State, x.Ref)
-		list = append(list, x)
+func unsettledOf(row followup.Row) unsettledJSON {
+	x := unsettledJSON{Ref: row.Ref, What: string(row.Kind), Object: row.Object, ID: row.ID, Item: row.Item, Name: row.Name, Who: row.Who,
+		Sent: row.Sent, Looks: row.Reads, State: string(row.State), Advice: remedy.Command(&api.Error{Remedy: row.Advice()})}
+	if row.State != followup.NotSeen {
+		x.State, x.NextLook = string(followup.Unknown), &row.Next
 	}
-	return r.list(t, list, toAny(list))
+	if !row.Looked.IsZero() {
+		x.Looked = &row.Looked
+	}
+	return x
 }
 
 // lookTime is a time of the list, – for none.

@@ -2,19 +2,25 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/witness"
 )
 
 // auditFiles are what an offline verification reads.
@@ -25,29 +31,30 @@ type auditFiles struct {
 
 func (r *root) auditVerify() *cobra.Command {
 	var in auditFiles
-	cmd := &cobra.Command{Use: "verify", Long: "Checks the trail in the store against its checkpoints. With --file (an export, or several one\n" +
+	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. With --file (an export, or several one\n" +
 		"after the other), --evidence (a pack) or --proof (of opdeck audit prove) it checks a copy\n" +
 		"anywhere: no config, no store, no network. --pub is the public key that opdeck audit key prints,\n" +
 		"kept apart from the copy; --checkpoints is a checkpoint file or a folder of them; --witness is\n" +
 		"the key of a witness whose signatures shall be counted.\n\n" +
-		"Exit 0: intact. 1: changed, or not to be proven whole. 2: it could not be read.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch kinds := in.kinds(); {
-			case kinds > 1:
-				return usage("--file, --evidence and --proof do not go together")
-			case kinds == 1:
-				return r.unreadable(r.verifyFiles(in))
-			case len(in.checkpoints)+len(in.keys)+len(in.witnesses) > 0:
-				return usage("--checkpoints, --pub and --witness go with --file, --evidence or --proof")
+		"Exit 0: intact. 1: changed, or not to be proven whole. 2: it could not be read."}
+	report, proven := also[audit.Report](r, cmd, ""), also[provenJSON](r, cmd, "--proof")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch kinds := in.kinds(); {
+		case kinds > 1:
+			return usage("--file, --evidence and --proof do not go together")
+		case kinds == 1:
+			return r.unreadable(r.verifyFiles(in, report, proven))
+		case len(in.checkpoints)+len(in.keys)+len(in.witnesses) > 0:
+			return usage("--checkpoints, --pub and --witness go with --file, --evidence or --proof")
+		}
+		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
+			rep, err := a.Audit.Verify(ctx)
+			if err != nil {
+				return r.unreadable(err)
 			}
-			return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
-				rep, err := a.Audit.Verify(ctx)
-				if err != nil {
-					return r.unreadable(err)
-				}
-				return r.printReport(rep)
-			})
-		}}
+			return r.printReport(rep, report)
+		})
+	}
 	f := cmd.Flags()
 	f.StringArrayVar(&in.logs, "file", nil, "an export (- is standard input); may be given several times, in order")
 	f.StringArrayVar(&in.checkpoints, "checkpoints", nil, "a checkpoint file or a folder of them; may be given several times")
@@ -84,58 +91,59 @@ func (r *root) unreadable(err error) error {
 	return exitError(audit.ExitUnreadable)
 }
 
-func (r *root) verifyFiles(in auditFiles) error {
-	keys, err := r.publicKeys(in.keys)
+func (r *root) verifyFiles(in auditFiles, report one[audit.Report], proven one[provenJSON]) error {
+	keys, err := keysOf(r, in.keys, func(line string) (ed25519.PublicKey, error) {
+		key, _, err := audit.ReadVerifierKey(line)
+		return key, err
+	}, func(b []byte) ([]ed25519.PublicKey, error) { return audit.ReadPublic(bytes.NewReader(b)) })
 	if err != nil {
 		return err
 	}
-	witnesses, err := r.witnessKeys(in.witnesses)
+	witnesses, err := keysOf(r, in.witnesses, audit.ReadCosigner, readCosigners)
 	if err != nil {
 		return err
+	}
+	if in.proof != "" {
+		return r.verifyProof(in.proof, keys, witnesses, proven)
 	}
 	points, err := r.checkpointFiles(in.checkpoints)
 	if err != nil {
 		return err
 	}
-	if in.proof != "" {
-		return r.verifyProof(in.proof, keys, witnesses)
-	}
+	names := in.logs
 	if in.evidence != "" {
-		b, err := r.readFile(in.evidence)
-		if err != nil {
-			return err
-		}
-		rep, err := audit.VerifyEvidence(bytes.NewReader(b), points, keys...)
-		if err != nil {
-			return err
-		}
-		return r.printReport(rep)
+		names = []string{in.evidence}
 	}
-	logs, done, err := r.openAll(in.logs)
+	copies, done, err := r.openAll(names)
 	defer done()
 	if err != nil {
 		return err
 	}
-	rep, err := audit.VerifyLog(logs, audit.VerifyInput{Checkpoints: points, Keys: keys, Witnesses: witnesses})
+	var rep audit.Report
+	if in.evidence != "" {
+		rep, err = audit.VerifyEvidence(copies, points, keys...)
+	} else {
+		rep, err = audit.VerifyLog(copies, audit.VerifyInput{Checkpoints: points, Keys: keys, Witnesses: witnesses})
+	}
 	if err != nil {
 		return err
 	}
-	return r.printReport(rep)
+	return r.printReport(rep, report)
 }
 
-// publicKeys reads files of keys, or keys that stand on the command line.
-func (r *root) publicKeys(names []string) ([]ed25519.PublicKey, error) {
-	var keys []ed25519.PublicKey
+// keysOf reads keys that stand on the command line, or in files that it names.
+func keysOf[K any](r *root, names []string, line func(string) (K, error), file func([]byte) ([]K, error)) ([]K, error) {
+	var keys []K
 	for _, name := range names {
-		if key, _, err := audit.ReadVerifierKey(name); err == nil {
+		if key, err := line(name); err == nil {
 			keys = append(keys, key)
 			continue
 		}
-		b, err := r.readFile(name)
+		b, err := r.read(name, unbounded, "")
 		if err != nil {
 			return nil, err
 		}
-		more, err := audit.ReadPublic(bytes.NewReader(b))
+		more, err := file(b)
 		if err != nil {
 			return nil, err
 		}
@@ -144,28 +152,17 @@ func (r *root) publicKeys(names []string) ([]ed25519.PublicKey, error) {
 	return keys, nil
 }
 
-// witnessKeys reads keys of witnesses, from the command line or from files.
-func (r *root) witnessKeys(names []string) ([]*audit.Cosigner, error) {
-	var keys []*audit.Cosigner
-	for _, name := range names {
-		if key, err := audit.ReadCosigner(name); err == nil {
-			keys = append(keys, key)
+// readCosigners reads keys of witnesses, one a line.
+func readCosigners(b []byte) (keys []*audit.Cosigner, err error) {
+	for line := range strings.Lines(string(b)) {
+		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		b, err := r.readFile(name)
+		key, err := audit.ReadCosigner(line)
 		if err != nil {
 			return nil, err
 		}
-		for line := range strings.Lines(string(b)) {
-			if line = strings.TrimSpace(line); line == "" {
-				continue
-			}
-			key, err := audit.ReadCosigner(line)
-			if err != nil {
-				return nil, err
-			}
-			keys = append(keys, key)
-		}
+		keys = append(keys, key)
 	}
 	return keys, nil
 }
@@ -181,7 +178,7 @@ func (r *root) checkpointFiles(names []string) ([]io.Reader, error) {
 			}
 		}
 		for _, name := range list {
-			b, err := r.readFile(name)
+			b, err := r.read(name, unbounded, "")
 			if err != nil {
 				return nil, err
 			}
@@ -191,53 +188,110 @@ func (r *root) checkpointFiles(names []string) ([]io.Reader, error) {
 	return points, nil
 }
 
-func (r *root) readFile(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(r.env.In)
-	}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return nil, &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + name + ".", Err: err}
-	}
-	return b, nil
-}
-
-// openAll reads files one after the other as one; done closes them.
-func (r *root) openAll(names []string) (all io.Reader, done func(), err error) {
-	var files []io.Reader
-	var closers []io.Closer
-	done = func() {
-		for _, c := range closers {
-			_ = c.Close()
+func (r *root) auditProve() *cobra.Command {
+	var from int64
+	cmd := &cobra.Command{Long: "Writes the record with the hashes that lead from it to the newest checkpoint (RFC 6962), about\n" +
+		"two kilobytes: opdeck audit verify --proof FILE --pub KEY checks it anywhere, and so do tools for\n" +
+		"c2sp.org/tlog-proof: the first line is the record, the rest is such a proof. With --consistency M it\n" +
+		"proves instead that the checkpoint for SEQ records (0: the newest) continues that for M records.\n" +
+		"Nothing is overwritten; without FILE it goes to standard output. The proof is itself recorded."}
+	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[audit.ProofJSON]) error {
+		seq, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || seq < 0 || from < 0 || seq == 0 && from == 0 {
+			return usage("the number of a record is needed, as opdeck audit list shows it")
 		}
-	}
-	for _, name := range names {
-		if name == "-" {
-			files = append(files, r.env.In)
-			continue
+		var p audit.Proof
+		if from > 0 {
+			p, err = a.Audit.ProveConsistency(ctx, from, seq)
+		} else {
+			p, err = a.Audit.Prove(ctx, seq)
 		}
-		f, err := os.Open(name)
 		if err != nil {
-			return nil, done, &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + name + ".", Err: err}
+			return err
 		}
-		files, closers = append(files, f), append(closers, f)
-	}
-	return io.MultiReader(files...), done, nil
+		return r.toFile(args[1:], func(w io.Writer) error { return out.to(w).text(p.JSON(), string(p.Text())) })
+	})
+	cmd.Flags().Int64Var(&from, "consistency", 0, "number of records of an older checkpoint that SEQ continues")
+	return cmd
 }
 
-// toFile gives fn standard output, or a new file with mode 0600 that goes away
-// again when fn fails.
-func (r *root) toFile(args []string, fn func(io.Writer) error) error {
-	if len(args) == 0 || args[0] == "-" {
-		return fn(r.env.Out)
+// provenJSON is what a proof shows, or why it shows nothing.
+type provenJSON struct {
+	Proof  *audit.Proven `json:"proof,omitempty"`
+	Proven bool          `json:"proven"`
+	Why    string        `json:"why,omitempty"`
+}
+
+// verifyProof checks a proof and says what it shows.
+func (r *root) verifyProof(name string, keys []ed25519.PublicKey, witnesses []*audit.Cosigner, out one[provenJSON]) error {
+	if len(keys) == 0 {
+		return usage("a proof cannot be checked without --pub")
 	}
-	f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	b, err := r.read(name, unbounded, "")
 	if err != nil {
-		return &api.Error{Kind: api.Usage, Public: "The file cannot be made, or is there already: " + args[0] + ".", Err: err}
+		return err
 	}
-	err = errors.Join(fn(f), f.Close())
+	shown, err := audit.VerifyProof(b, keys, witnesses)
 	if err != nil {
-		_ = os.Remove(args[0])
+		if err := out.data(provenJSON{Why: err.Error()}, "NOT proven: "+err.Error()); err != nil {
+			return err
+		}
+		return exitError(audit.ExitBroken)
 	}
-	return err
+	line := fmt.Sprintf("Record %d stands in log %s, by its checkpoint for %d records of %s, signed by key %s.", shown.Seq, oneLine(shown.Log), shown.Records, moment(shown.At), shown.Key)
+	if shown.From > 0 {
+		line = fmt.Sprintf("The checkpoint for %d records of %s, signed by key %s, continues that for %d records.", shown.Records, moment(shown.At), shown.Key, shown.From)
+	}
+	for _, name := range shown.Cosigned {
+		line += "\nWitness " + oneLine(name) + " has signed that checkpoint."
+	}
+	if len(shown.Record) > 0 {
+		line += "\n" + oneLine(string(shown.Record))
+	}
+	return out.text(provenJSON{Proof: &shown, Proven: true}, line+"\n")
+}
+
+func (r *root) auditWitness() *cobra.Command {
+	var opt witness.Options
+	var listen, cert, key string
+	cmd := &cobra.Command{Long: "Runs a witness (c2sp.org/tlog-witness) until it is interrupted: it signs the checkpoints that\n" +
+		"opdeck submits, as long as each continues the one before. Run it on another host, under another\n" +
+		"account than opdeck. --log is the line that opdeck audit key prints there; the line that this\n" +
+		"command prints goes into [audit] witnesses there. Its folder holds its key and what it saw:\n" +
+		"keep it, or the witness forgets.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(opt.Logs) == 0 {
+				return usage("--log is needed: the line of opdeck audit key that begins with opdeck.audit/")
+			}
+			if (cert == "") != (key == "") {
+				return usage("--tls-cert and --tls-key go together")
+			}
+			opt.Dir = cmp.Or(opt.Dir, filepath.Join(config.StateDir(r.state, r.env.Getenv), "witness"))
+			opt.Name = cmp.Or(opt.Name, app.HostName())
+			w, err := witness.Open(opt)
+			if err != nil {
+				return &api.Error{Kind: api.BadConfig, Public: "The witness cannot be opened: " + err.Error(), Err: err}
+			}
+			ln, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", listen)
+			if err != nil {
+				return &api.Error{Kind: api.Unavailable, Public: "The address cannot be listened at: " + listen + ".", Err: err}
+			}
+			scheme := "http"
+			if cert != "" {
+				if ln, err = witness.TLS(ln, cert, key); err != nil {
+					return &api.Error{Kind: api.BadConfig, Public: "The certificate cannot be used: " + err.Error(), Err: err}
+				}
+				scheme = "https"
+			}
+			fmt.Fprintf(r.env.Out, "url %s://%s\nkey %s\n", scheme, ln.Addr(), w.Key())
+			return w.Serve(cmd.Context(), ln)
+		}}
+	f := cmd.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:8790", "address to listen at")
+	f.StringVar(&opt.Dir, "dir", "", "folder for its key and what it saw (default: witness in the state folder)")
+	f.StringVar(&opt.Name, "name", "", "name in its signatures (default: this host's)")
+	f.StringArrayVar(&opt.Logs, "log", nil, "key of a log; may be given several times")
+	f.StringVar(&cert, "tls-cert", "", "certificate, to serve https")
+	f.StringVar(&key, "tls-key", "", "its key")
+	return cmd
 }

@@ -10,16 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/internal/app"
-	"opdeck/internal/app/config"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/receiver"
 )
 
-// completeFlags registers what the flags of lists can be. Nothing is asked of the
-// service: values are those that the index or the inbox holds.
-func (r *root) completeFlags(top *cobra.Command) error {
+// complete registers what arguments and flags can be. Nothing is asked of the
+// service: values are those that the config, the index or the inbox holds.
+func (r *root) complete(top *cobra.Command) error {
 	words := func(list []string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 	}
@@ -28,29 +27,105 @@ func (r *root) completeFlags(top *cobra.Command) error {
 		orders = append(orders, f, "-"+f)
 	}
 	flags := map[string]map[string]cobra.CompletionFunc{
-		"operation": {"filter": r.operationTerms, "sort": words(orders), "view": r.viewNames},
+		"operation": {"filter": r.operationTerms, "sort": words(orders), "view": completes(r.viewNames)},
 		"event":     {"filter": eventTerms, "type": words(eventfilter.Types()), "status": words(eventfilter.Statuses())},
 	}
-	var errs []error
-	for group, of := range flags {
-		cmd, _, err := top.Find([]string{group})
-		errs = append(errs, err)
-		for _, sub := range cmd.Commands() {
-			for name, fn := range of {
-				if sub.Flags().Lookup(name) != nil {
-					errs = append(errs, sub.RegisterFlagCompletionFunc(name, fn))
+	errs := []error{top.RegisterFlagCompletionFunc("context", completes(r.contextNames)), top.RegisterFlagCompletionFunc("output", words(outputs))}
+	for _, group := range top.Commands() {
+		for _, cmd := range group.Commands() {
+			for name, fn := range flags[group.Name()] {
+				if cmd.Flags().Lookup(name) != nil {
+					errs = append(errs, cmd.RegisterFlagCompletionFunc(name, fn))
 				}
 			}
-			if n := sub.Name(); group == "event" && (n == "show" || n == "replay") {
-				sub.ValidArgsFunction = r.eventKeys
+			switch takes, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, cmd.Name()+" "), " "); takes {
+			case "OPID", "OPID...":
+				cmd.ValidArgsFunction = r.operationIDs
+			case "HOOKID":
+				cmd.ValidArgsFunction = r.eventKeys
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
+// completes makes a completion of a list that is read.
+func completes(read func() ([]string, error)) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		list, err := read()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// held completes with what the index or the inbox of the context holds.
+func (r *root) held(cmd *cobra.Command, read func(context.Context, *app.App) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	return completes(func() (found []string, err error) {
+		err = r.with(cmd.Context(), "completion", func(ctx context.Context, a *app.App) error {
+			found, err = read(ctx, a)
+			return err
+		})
+		return found, err
+	})(cmd, nil, "")
+}
+
+func (r *root) contextNames() ([]string, error) {
+	cfg, err := r.loadConfig()
+	names := append(slices.Collect(maps.Keys(cfg.Contexts)), "sandbox")
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+func (r *root) viewNames() (out []string, err error) {
+	cfg, err := r.loadConfig()
+	for _, name := range slices.Sorted(maps.Keys(cfg.Views)) {
+		out = append(out, name+"\t"+oneLine(cfg.Views[name].Filter))
+	}
+	return out, err
+}
+
+// operationIDs completes an opid with what the index holds.
+func (r *root) operationIDs(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 && cmd.Name() != "get" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return r.held(cmd, func(ctx context.Context, a *app.App) (found []string, err error) {
+		expr := ""
+		if typed != "" {
+			expr = "id:" + typed
+		}
+		f, err := filter.Parse(expr)
+		if err != nil {
+			return nil, err
+		}
+		w, err := a.Index.Window(ctx, index.Query{Filter: f, After: 20}, a.Now())
+		for _, row := range w.Rows {
+			found = append(found, row.Op.OPID.Line(64)+"\t"+row.Op.Status.Line(20)+" "+money(row.Op.SourceAmount.Sum))
+		}
+		return found, err
+	})
+}
+
+// eventKeys completes an event's id with the newest ones of the inbox.
+func (r *root) eventKeys(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return r.held(cmd, func(ctx context.Context, a *app.App) (out []string, err error) {
+		events, err := a.Inbox().List(ctx, receiver.Filter{Limit: 100})
+		for _, s := range events {
+			if strings.HasPrefix(s.Key, typed) && len(out) < 20 {
+				out = append(out, oneLine(s.Key)+"\t"+s.Type.String()+" "+s.ObjectID.Line(64)+", "+string(s.Status))
+			}
+		}
+		return out, err
+	})
+}
+
 // continued are the ways to go on at the end of what was typed.
-func continued(typed string, ways []filter.Suggestion) ([]string, cobra.ShellCompDirective) {
+func continued(typed string, ways []filter.Suggestion) []string {
 	var out []string
 	for _, w := range ways {
 		one := typed[:w.From] + w.Text
@@ -59,53 +134,16 @@ func continued(typed string, ways []filter.Suggestion) ([]string, cobra.ShellCom
 		}
 		out = append(out, one)
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return out
 }
 
-func (r *root) operationTerms(cmd *cobra.Command, _ []string, typed string) (out []string, d cobra.ShellCompDirective) {
-	err := r.with(cmd.Context(), "completion", func(ctx context.Context, a *app.App) error {
-		out, d = continued(typed, a.Index.Suggest(ctx, typed, len(typed)))
-		return nil
+func (r *root) operationTerms(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	out, d := r.held(cmd, func(ctx context.Context, a *app.App) ([]string, error) {
+		return continued(typed, a.Index.Suggest(ctx, typed, len(typed))), nil
 	})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return out, d
+	return out, d | cobra.ShellCompDirectiveNoSpace
 }
 
 func eventTerms(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return continued(typed, eventfilter.Table().Complete(typed, len(typed), nil))
-}
-
-func (r *root) viewNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	cfg, err := config.Load(config.Path(r.config, r.env.Getenv))
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(cfg.Views)) {
-		out = append(out, name+"\t"+oneLine(cfg.Views[name].Filter))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
-}
-
-// eventKeys completes an event's id with the newest ones of the inbox.
-func (r *root) eventKeys(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []string
-	err := r.with(cmd.Context(), "completion", func(ctx context.Context, a *app.App) error {
-		events, err := a.Inbox().List(ctx, receiver.Filter{Limit: 100})
-		for _, s := range events {
-			if strings.HasPrefix(s.Key, typed) && len(out) < 20 {
-				out = append(out, oneLine(s.Key)+"\t"+s.Type.String()+" "+s.ObjectID.Line(64)+", "+string(s.Status))
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return continued(typed, eventfilter.Table().Complete(typed, len(typed), nil)), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/journey"
 	"opdeck/ui/widget"
 )
 
@@ -28,33 +28,29 @@ func (r *root) complianceShare() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{Long: "Applies a share token: a customer's own verified profile (INDIVIDUAL), or the company's with\n" +
 		"its beneficiaries (CORPORATE). The token lives about 20 minutes and works once. It comes from\n" +
-		"standard input, --token-file or a hidden prompt; never from an argument.",
-		RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
-			token, err := r.shareToken(file)
+		"standard input, --token-file or a hidden prompt; never from an argument."}
+	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.ShareResult]]) (asked, error) {
+		token, err := r.shareToken(file)
+		if err != nil {
+			return asked{}, err
+		}
+		return onCustomer(args[0], func(ctx context.Context) error {
+			res, err := a.Journeys.Share(ctx, args[0], token)
 			if err != nil {
-				return asked{}, err
+				return err
 			}
-			return onCustomer(args[0], func(ctx context.Context) error {
-				res, err := a.Journeys.Share(ctx, args[0], token)
-				if err != nil {
-					return err
-				}
-				return r.printShare(args[0], res)
-			}), nil
-		})}
+			return r.printShare(args[0], res, out)
+		}), nil
+	})
 	cmd.Flags().StringVar(&file, "token-file", "", "file that holds the token")
 	return cmd
 }
 
 // printShare tells what the token did. A token that was not applied is a
 // refusal (exit 5): nothing changed, and another one may be tried.
-func (r *root) printShare(cuid string, res api.ShareResult) error {
-	if r.output == "json" || r.output == "jsonl" {
-		raw := any(res)
-		if len(res.Raw) > 0 {
-			raw = res.Raw
-		}
-		if err := r.printJSON(raw); err != nil {
+func (r *root) printShare(cuid string, res api.ShareResult, out one[sent[api.ShareResult]]) error {
+	if r.output != "table" {
+		if err := out.json(asSent(res.Raw, res)); err != nil {
 			return err
 		}
 	}
@@ -66,48 +62,46 @@ func (r *root) printShare(cuid string, res api.ShareResult) error {
 		return nil
 	}
 	r.say("Applied. %s", res.Message.Line(300))
-	if res.Outstanding == nil {
-		r.say("What is outstanding is not known. opdeck compliance link %s makes an address that shows the customer what is missing.", cuid)
+	var names []string
+	for _, o := range res.Outstanding {
+		names = append(names, o.Name.Line(60))
 	}
-	if len(res.Outstanding) > 0 {
-		r.say("Outstanding: %s. opdeck compliance link %s makes an address where the customer gives them.", outstanding(res), cuid)
+	switch {
+	case res.Outstanding == nil:
+		r.say("What is outstanding is not known. opdeck compliance link %s makes an address that shows the customer what is missing.", cuid)
+	case len(names) > 0:
+		r.say("Outstanding: %s. opdeck compliance link %s makes an address where the customer gives them.", strings.Join(names, ", "), cuid)
 	}
 	r.say("Next: opdeck compliance finalize %s", cuid)
 	return nil
 }
 
-func outstanding(res api.ShareResult) string {
-	var names []string
-	for _, o := range res.Outstanding {
-		names = append(names, o.Name.Line(60))
-	}
-	return strings.Join(names, ", ")
-}
-
 func (r *root) complianceLink() *cobra.Command {
 	var code bool
-	cmd := &cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
+	cmd := writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[linkJSON]) (asked, error) {
 		return onCustomer(args[0], func(ctx context.Context) error {
 			l, err := a.Journeys.Link(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			if r.output != "table" {
-				return r.printJSON(l.Raw)
-			}
-			r.say("For the customer's own browser; works once, for %d s.", l.TTL)
-			if code {
-				if err := r.printQR(string(l.URL)); err != nil {
-					return err
+			if r.output == "table" {
+				r.say("For the customer's own browser; works once, for %d s.", l.TTL)
+				if code {
+					if err := r.printQR(string(l.URL)); err != nil {
+						return err
+					}
 				}
+				defer r.say("Afterwards opdeck compliance journey %s shows what is still to be done.", args[0])
 			}
-			_, err = fmt.Fprintln(r.env.Out, l.URL.Line(2000))
-			return err
+			return out.data(linkJSON{l.Raw}, l.URL.Line(2000))
 		}), nil
-	})}
+	})
 	cmd.Flags().BoolVar(&code, "qr", false, "also draw it as a QR code")
 	return cmd
 }
+
+// linkJSON is the answer with the link as the service sent it.
+type linkJSON = sent[map[string]any]
 
 // printQR draws the code for a phone's camera.
 func (r *root) printQR(s string) error {
@@ -125,19 +119,15 @@ func (r *root) printQR(s string) error {
 }
 
 func (r *root) complianceFinalize() *cobra.Command {
-	return &cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
+	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
 		return onCustomer(args[0], func(ctx context.Context) error {
 			res, err := a.Journeys.Finalize(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			if r.output != "table" && len(res.Raw) > 0 {
-				return r.printJSON(res.Raw)
-			}
-			r.say("Finalized. %s", res.Message.Line(300))
-			return nil
+			return out.told(asSent(res.Raw, res), "Finalized. %s The service now decides; opdeck compliance journey %s shows how it stands.", res.Message.Line(300), args[0])
 		}), nil
-	})}
+	})
 }
 
 // commandOf says with which command an act is done.
@@ -146,7 +136,7 @@ func commandOf(kind api.ActKind) string {
 }
 
 func (r *root) complianceJourney() *cobra.Command {
-	return lists(&cobra.Command{Use: "journey", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[journey.Journey, journey.Step]) error {
 		j, err := a.Journeys.Read(ctx, args[0])
 		if err != nil {
 			return err
@@ -156,14 +146,14 @@ func (r *root) complianceJourney() *cobra.Command {
 				r.say("%s", missing)
 			}
 		}
-		t := &table{head: []string{"STEP", "STATE", "WHAT"}}
-		for i, s := range j.Steps {
-			t.add(strconv.Itoa(i+1)+" "+s.Name, string(s.State), safeText(s.Note))
+		n := 0
+		err = out.print(j, j.Steps, rows("STEP|STATE|WHAT", j.Steps, func(s journey.Step) []any {
+			n++
+			return []any{fmt.Sprintf("%d %s", n, s.Name), string(s.State), s.Note}
+		}))
+		if err == nil && r.output == "table" {
+			r.say("Next: %s", j.Next.Sentence(commandOf))
 		}
-		if err := r.list(t, j, toAny(j.Steps)); err != nil || r.output != "table" {
-			return err
-		}
-		r.say("Next: %s", j.Next.Sentence(commandOf))
-		return nil
-	})})
+		return err
+	})
 }

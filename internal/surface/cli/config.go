@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -27,23 +28,33 @@ func (r *root) loadConfig() (config.Config, error) {
 	return config.Load(config.Path(r.config, r.env.Getenv))
 }
 
+// pathJSON is where the config file and the state folder are.
+type pathJSON struct {
+	Config string `json:"config"`
+	Exists bool   `json:"exists"` // the file
+	State  string `json:"state"`
+}
+
 func (r *root) configPath() *cobra.Command {
-	return &cobra.Command{Use: "path", RunE: func(*cobra.Command, []string) error {
+	return alone(r, &cobra.Command{}, func(_ context.Context, _ []string, out one[pathJSON]) error {
 		path, _ := config.Path(r.config, r.env.Getenv)
 		_, err := os.Stat(path)
-		if r.output == "json" {
-			return r.printJSON(map[string]any{"config": path, "exists": err == nil, "state": config.StateDir(r.state, r.env.Getenv)})
-		}
-		if err != nil {
+		if err != nil && r.output == "table" {
 			r.say("There is no such file yet; opdeck config init makes one.")
 		}
-		_, err = fmt.Fprintln(r.env.Out, oneLine(path))
-		return err
-	}}
+		return out.data(pathJSON{path, err == nil, config.StateDir(r.state, r.env.Getenv)}, path)
+	})
+}
+
+// checkedJSON is a config file without mistakes; one with mistakes is an error.
+type checkedJSON struct {
+	Exists   bool     `json:"exists"`
+	File     string   `json:"file"`
+	Mistakes []string `json:"mistakes"`
 }
 
 func (r *root) configCheck() *cobra.Command {
-	return &cobra.Command{Use: "check", RunE: func(_ *cobra.Command, args []string) error {
+	return alone(r, &cobra.Command{}, func(_ context.Context, args []string, out one[checkedJSON]) error {
 		path, named := config.Path(r.config, r.env.Getenv)
 		if len(args) == 1 {
 			path, named = args[0], true
@@ -56,16 +67,12 @@ func (r *root) configCheck() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		verdict := "%s is good."
 		if cfg.Path == "" {
-			r.say("There is no file at %s; the defaults hold.", path)
-		} else {
-			r.say("%s is good.", path)
+			verdict = "There is no file at %s; the defaults hold."
 		}
-		if r.output == "json" {
-			return r.printJSON(map[string]any{"file": path, "exists": cfg.Path != "", "mistakes": []string{}})
-		}
-		return nil
-	}}
+		return out.told(checkedJSON{cfg.Path != "", path, []string{}}, verdict, path)
+	})
 }
 
 // checkViews tries the filters and orders of saved views.
@@ -83,7 +90,7 @@ func checkViews(path string, cfg config.Config) config.Mistakes {
 }
 
 func (r *root) configShow() *cobra.Command {
-	return &cobra.Command{Use: "show", RunE: func(*cobra.Command, []string) error {
+	return alone(r, &cobra.Command{}, func(_ context.Context, _ []string, out one[map[string]any]) error {
 		cfg, err := r.loadConfig()
 		if err != nil {
 			return err
@@ -92,20 +99,16 @@ func (r *root) configShow() *cobra.Command {
 		if err := toml.NewEncoder(&b).Encode(withoutSecrets(cfg)); err != nil {
 			return fmt.Errorf("config: %w", err)
 		}
-		if r.output == "json" {
-			var m map[string]any
-			if _, err := toml.Decode(b.String(), &m); err != nil {
-				return fmt.Errorf("config: %w", err)
-			}
-			return r.printJSON(m)
+		var m map[string]any
+		if _, err := toml.Decode(b.String(), &m); err != nil {
+			return fmt.Errorf("config: %w", err)
 		}
-		var out strings.Builder
+		var lines strings.Builder
 		for line := range strings.Lines(b.String()) {
-			out.WriteString(oneLine(strings.TrimRight(line, "\n")) + "\n")
+			lines.WriteString(oneLine(strings.TrimRight(line, "\n")) + "\n")
 		}
-		_, err = fmt.Fprint(r.env.Out, out.String())
-		return err
-	}}
+		return out.text(m, lines.String())
+	})
 }
 
 // withoutSecrets replaces what may hold a secret: the password within the

@@ -2,12 +2,13 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,11 +30,11 @@ type draft struct {
 
 func (r *root) configInit() *cobra.Command {
 	var d draft
-	cmd := &cobra.Command{Use: "init", Long: "Makes the config file with one context. On a terminal it asks for what the flags do not say;\n" +
+	cmd := &cobra.Command{Long: "Makes the config file with one context. On a terminal it asks for what the flags do not say;\n" +
 		"elsewhere the flags must say it. The password itself is never asked for and never stands in\n" +
 		"the file: the file says where it is found. Afterwards the connection is looked at, as opdeck\n" +
-		"doctor does, unless --offline.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return r.initConfig(cmd.Context(), &d) }}
+		"doctor does, unless --offline."}
+	alone(r, cmd, func(ctx context.Context, _ []string, out one[doctorJSON]) error { return r.initConfig(ctx, &d, out) })
 	f := cmd.Flags()
 	f.StringVar(&d.name, "name", "", "name of the context, for example stage")
 	f.StringVar(&d.baseURL, "base-url", "", "address of the service")
@@ -51,7 +52,7 @@ func (r *root) configInit() *cobra.Command {
 	return cmd
 }
 
-func (r *root) initConfig(ctx context.Context, d *draft) error {
+func (r *root) initConfig(ctx context.Context, d *draft, out one[doctorJSON]) error {
 	path, _ := config.Path(r.config, r.env.Getenv)
 	if _, err := os.Lstat(path); err == nil && !d.force {
 		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.", Hint: "--force replaces it, --config names another file."}
@@ -77,7 +78,7 @@ func (r *root) initConfig(ctx context.Context, d *draft) error {
 	r.say("Looking at each step from here to the service:")
 	opt := r.appOptions()
 	opt.ConfigFlag, opt.Context = path, d.name
-	if err := r.doctor(ctx, opt, app.Shallow); err != nil {
+	if err := r.doctor(ctx, opt, app.Shallow, out); err != nil {
 		r.say("Mend what failed, then: opdeck doctor. The file stays as it is.")
 		return err
 	}
@@ -131,39 +132,20 @@ func (r *root) askLine(ctx context.Context, in *bufio.Reader, q question) error 
 		if ctx.Err() != nil || err != nil && line == "" {
 			return &api.Error{Kind: api.Interrupted, Public: "Stopped; nothing was written."}
 		}
-		if line == "" {
-			line = q.def
-		}
-		switch err := checkAnswer(q, line); {
-		case err == nil:
-			*q.to = line
-			return nil
-		case errors.Is(err, io.EOF):
-			return err
-		default:
+		*q.to = cmp.Or(line, q.def)
+		if *q.to == "" {
+			r.say("an answer is needed")
+		} else if err := q.check(*q.to); err != nil {
 			r.say("%s", err)
+		} else {
+			return nil
 		}
 	}
-}
-
-func checkAnswer(q question, line string) error {
-	if line == "" {
-		return errors.New("an answer is needed")
-	}
-	if q.check == nil {
-		return nil
-	}
-	return q.check(line)
 }
 
 // complete reports that nothing is left to ask.
 func (d *draft) complete() bool {
-	for _, q := range d.questions() {
-		if *q.to == "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(d.questions(), func(q question) bool { return *q.to == "" })
 }
 
 // questions are in the order in which they are asked.
@@ -173,12 +155,10 @@ func (d *draft) questions() []question {
 	if d.builtIn {
 		return []question{name, kind}
 	}
-	if !d.hasPassword() {
-		d.asked = true
-	}
+	d.asked = d.asked || d.passEnv+d.passFile+d.passCommand == ""
 	list := []question{name,
 		{to: &d.baseURL, ask: "Address of the service, https://…", check: checkAddress},
-		{to: &d.login, ask: "Login of the machine account"}}
+		{to: &d.login, ask: "Login of the machine account", check: func(string) error { return nil }}}
 	if d.asked {
 		list = append(list, question{to: &d.passEnv, ask: "Where it is", def: "OPDECK_PASSWORD", check: checkWhere, offered: true,
 			before: "The password itself is not asked for: the file says where it is found.\n" +
@@ -208,17 +188,19 @@ func checkAddress(s string) error {
 // checkWhere refuses what is no place of a password, perhaps the password
 // itself; it is not repeated.
 func checkWhere(s string) error {
-	if rest, ok := strings.CutPrefix(s, "file:"); ok && rest != "" {
-		return nil
+	for _, kind := range []string{"file:", "command:"} {
+		if rest, ok := strings.CutPrefix(s, kind); ok && rest != "" {
+			return nil
+		}
 	}
-	if rest, ok := strings.CutPrefix(s, "command:"); ok && rest != "" {
-		return nil
-	}
-	if strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+	if strings.Trim(s, nameCharacters) != "" {
 		return errors.New("that is no name of an environment variable; the password itself does not belong into the file")
 	}
 	return nil
 }
+
+// nameCharacters are those of names that need no quotes.
+const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
 func checkKind(s string) error {
 	if s != string(config.Test) && s != string(config.Production) {
@@ -226,8 +208,6 @@ func checkKind(s string) error {
 	}
 	return nil
 }
-
-func (d *draft) hasPassword() bool { return d.passEnv+d.passFile+d.passCommand != "" }
 
 // wherePassword takes the answer about the password apart.
 func (d *draft) wherePassword() error {
@@ -278,7 +258,7 @@ func (d *draft) toml() string {
 
 // tomlKey is a name as a key of TOML.
 func tomlKey(s string) string {
-	if strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == "" {
+	if strings.Trim(s, nameCharacters+"-") == "" {
 		return s
 	}
 	return strconv.Quote(s)

@@ -16,15 +16,15 @@ var counterpartyCommands = commands{"counterparty.list": (*root).counterpartyLis
 
 func (r *root) counterpartyList() *cobra.Command {
 	var q api.CounterpartyQuery
-	cmd := lists(&cobra.Command{RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Counterparty], api.Counterparty]) error {
 		p, err := a.Client.Counterparties(ctx, q)
 		if err != nil {
 			return err
 		}
 		r.sayUnusable(p.Unusable)
 		t := fieldTable(field.Counterparties, p.Items, "id", "name", "status", "accounts", "customer", "updated")
-		return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": p.Items}, toAny(p.Items))
-	})})
+		return out.print(pageJSON[api.Counterparty]{p.Items, p.Page, p.Total}, p.Items, t)
+	})
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
 	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer whose counterparties are listed")
 	cmd.Flags().StringVar(&q.CustomerName, "customer-name", "", "that customer's name")
@@ -34,16 +34,13 @@ func (r *root) counterpartyList() *cobra.Command {
 }
 
 func (r *root) counterpartyGet() *cobra.Command {
-	return &cobra.Command{RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Counterparty]) error {
 		p, err := a.Client.Counterparty(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if r.output != "table" {
-			return r.printJSON(p)
-		}
 		masked := mask.Needed(ctx)
-		t := card(field.Counterparties, p)
+		t := fieldCard(field.Counterparties, p)
 		t.details(p.Profile.Details(), masked)
 		for _, acc := range p.Accounts {
 			line := strings.Join([]string{acc.ID.Line(64), acc.Status.Line(30), acc.CurrencyCode.Line(12), acc.Type.Line(30), acc.Number.Line(64), acc.Bank.Name.Line(100)}, " ")
@@ -51,6 +48,6 @@ func (r *root) counterpartyGet() *cobra.Command {
 			t.standing("account", acc.Status)
 		}
 		t.details(api.Details(p.Unknown()), masked)
-		return t.write(r.env.Out)
-	})}
+		return out.card(p, t)
+	})
 }

@@ -1,10 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"io"
-	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -22,16 +20,23 @@ var customerCommands = commands{
 	"customer.set-application": (*root).customerSetApplication,
 }
 
+// pageJSON is a page of the service's list; total is "" where it does not tell.
+type pageJSON[T any] struct {
+	Items []T        `json:"items"`
+	Page  int        `json:"page"`
+	Total api.Number `json:"total"`
+}
+
 func (r *root) customerList() *cobra.Command {
 	var q api.CustomerQuery
-	cmd := lists(&cobra.Command{RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Customer], api.Customer]) error {
 		p, err := a.Client.Customers(ctx, q)
 		if err != nil {
 			return err
 		}
 		r.sayUnusable(p.Unusable)
-		return r.list(fieldTable(field.Customers, p.Items, "cuid", "name", "type", "status"), map[string]any{"page": p.Page, "total": p.Total, "items": p.Items}, toAny(p.Items))
-	})})
+		return out.print(pageJSON[api.Customer]{p.Items, p.Page, p.Total}, p.Items, fieldTable(field.Customers, p.Items, "cuid", "name", "type", "status"))
+	})
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
 	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
 	cmd.Flags().IntVar(&q.Size, "limit", 0, "customers a page")
@@ -39,21 +44,18 @@ func (r *root) customerList() *cobra.Command {
 }
 
 func (r *root) customerGet() *cobra.Command {
-	return &cobra.Command{Use: "get", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Customer]) error {
 		c, err := a.Client.Customer(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if r.output != "table" {
-			return r.printJSON(c)
-		}
-		t := &table{head: []string{"FIELD", "VALUE"}}
+		t := newCard()
 		t.add("name", c.FullName().Line(100))
 		t.add("type", c.Type.Line(30))
 		t.add("status", c.Status.Line(30))
 		t.details(c.Details(), mask.Needed(ctx))
-		return t.write(r.env.Out)
-	})}
+		return out.card(c, t)
+	})
 }
 
 // oddMark says behind a value that it is not what its field ought to hold.
@@ -65,45 +67,38 @@ func oddMark(odd bool) string {
 }
 
 func (r *root) customerApplication() *cobra.Command {
-	return &cobra.Command{Use: "application", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[sent[api.Application]]) error {
 		app, err := a.Client.Application(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return r.printJSON(app.Raw)
-	})}
+		return out.json(asSent(app.Raw, app))
+	})
 }
 
 func (r *root) customerFiles() *cobra.Command {
 	var page int
-	cmd := lists(&cobra.Command{Use: "files", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	type file = sent[api.CustomerFile]
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[pageJSON[file], file]) error {
 		p, err := a.Client.CustomerFiles(ctx, args[0], page)
 		if err != nil {
 			return err
 		}
-		t := &table{head: []string{"ID", "NAME", "TYPE", "SIZE", "STATUS"}}
-		raws := make([]json.RawMessage, 0, len(p.Items))
 		r.sayUnusable(p.Unusable)
-		for _, f := range p.Items {
-			name := f.FileName
-			if name == "" {
-				name = f.Name
-			}
-			t.add(f.ID.Line(64), name.Line(60), f.Type.Line(30), sizeText(f.Size), f.Status.Line(20))
-			raws = append(raws, f.Raw)
+		items := make([]file, len(p.Items))
+		for i, f := range p.Items {
+			items[i] = asSent(f.Raw, f)
 		}
-		return r.list(t, map[string]any{"page": p.Page, "total": p.Total, "items": raws}, toAny(raws))
-	})})
+		return out.print(pageJSON[file]{items, p.Page, p.Total}, items, rows("ID|NAME|TYPE|SIZE|STATUS", p.Items, func(f api.CustomerFile) []any {
+			size := "?" // it cannot be read
+			if f.Size >= 0 {
+				size = strconv.FormatInt(f.Size, 10)
+			}
+			return []any{f.ID.Line(64), cmp.Or(f.FileName, f.Name).Line(60), f.Type.Line(30), size, f.Status.Line(20)}
+		}))
+	})
 	cmd.Flags().IntVar(&page, "page", 0, "page, from 0")
 	return cmd
-}
-
-// sizeText is a size in bytes, ? for one that cannot be read.
-func sizeText(n int64) string {
-	if n < 0 {
-		return "?"
-	}
-	return strconv.FormatInt(n, 10)
 }
 
 // sayUnusable says that a list holds records that nothing can be done with.
@@ -116,30 +111,9 @@ func (r *root) sayUnusable(n int) {
 // maxApplication bounds an application that is read, in bytes.
 const maxApplication = 1 << 20
 
-// readApplication reads the file that an argument names, or standard input for -.
-func (r *root) readApplication(arg string) ([]byte, error) {
-	in := r.env.In
-	if arg != "-" {
-		f, err := os.Open(arg)
-		if err != nil {
-			return nil, &api.Error{Kind: api.Usage, Public: "The file cannot be read.", Err: err}
-		}
-		defer f.Close()
-		in = f
-	}
-	b, err := io.ReadAll(io.LimitReader(in, maxApplication+1))
-	switch {
-	case err != nil:
-		return nil, &api.Error{Kind: api.Usage, Public: "The file cannot be read.", Err: err}
-	case len(b) > maxApplication:
-		return nil, &api.Error{Kind: api.Usage, Public: "The application is larger than 1 MB; nothing was sent."}
-	}
-	return b, nil
-}
-
 func (r *root) customerSetApplication() *cobra.Command {
-	return &cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
-		body, err := r.readApplication(args[1])
+	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
+		body, err := r.read(args[1], maxApplication, "The application is larger than 1 MB; nothing was sent.")
 		if err != nil {
 			return asked{}, err
 		}
@@ -148,8 +122,7 @@ func (r *root) customerSetApplication() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r.say("Set. %s The service announces this call as soon to be deprecated; compliance link takes its place.", res.Message.Line(200))
-			return nil
+			return out.told(asSent(res.Raw, res), "Set. %s The service announces this call as soon to be deprecated; compliance link takes its place.", res.Message.Line(200))
 		}), nil
-	})}
+	})
 }

@@ -58,7 +58,7 @@ func commandLines(text string) []string {
 func shellWords(line string) []string {
 	var out []string
 	for _, m := range regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`).FindAllString(line, -1) {
-		if m == "|" || m == ">" || m == "<" || m == "&&" || m == "…" {
+		if m == "|" || m == ">" || m == "<" || m == "&&" || m == "…" || m == "--" {
 			break
 		}
 		out = append(out, strings.Trim(m, `'"`))

@@ -13,7 +13,7 @@ import (
 
 func (r *root) doctorCommand() *cobra.Command {
 	var login, deep bool
-	cmd := &cobra.Command{Use: "doctor", Long: "Looks at config, name lookup, TLS, clock, store, session, budget, audit trail and webhook\n" +
+	cmd := &cobra.Command{Long: "Looks at config, name lookup, TLS, clock, store, session, budget, audit trail and webhook\n" +
 		"feed: one line each, without secrets. Exit 1 when something is wrong. Nothing is sent but\n" +
 		"one request without a login, which reads the service's clock; --login also makes a session\n" +
 		"when there is none.\n\n" +
@@ -21,30 +21,36 @@ func (r *root) doctorCommand() *cobra.Command {
 		"webhook settings, and tells what differs in the service's answers from what opdeck expects:\n" +
 		"names of fields and kinds of values, never a value, and what to set in [service]. It costs two\n" +
 		"billing calls, one general call and four customer calls; up to two customer calls more where\n" +
-		"the service does not take GET for one customer. A failed read is tried once more.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			depth := app.Shallow
-			switch {
-			case deep:
-				depth = app.Deep
-			case login:
-				depth = app.WithLogin
-			}
-			return r.doctor(cmd.Context(), r.appOptions(), depth)
-		}}
+		"the service does not take GET for one customer. A failed read is tried once more."}
+	alone(r, cmd, func(ctx context.Context, _ []string, out one[doctorJSON]) error {
+		depth := app.Shallow
+		switch {
+		case deep:
+			depth = app.Deep
+		case login:
+			depth = app.WithLogin
+		}
+		return r.doctor(ctx, r.appOptions(), depth, out)
+	})
 	cmd.Flags().BoolVar(&login, "login", false, "log in when there is no session")
 	cmd.Flags().BoolVar(&deep, "deep", false, "log in, read a page of each list and tell how the service's answers differ")
 	return cmd
 }
 
+// doctorJSON is what a look at each step found.
+type doctorJSON struct {
+	Findings []app.Finding `json:"findings"`
+	OK       bool          `json:"ok"`
+}
+
 // doctor prints the findings; exit 1 when something is wrong.
-func (r *root) doctor(ctx context.Context, opt app.Options, depth app.Depth) error {
+func (r *root) doctor(ctx context.Context, opt app.Options, depth app.Depth, out one[doctorJSON]) error {
 	if r.env.App != nil {
 		ctx = api.WithActor(ctx, r.env.Actor)
 	}
-	all := []app.Finding{}
-	well := app.Doctor(ctx, opt, r.env.App, depth, func(f app.Finding) {
-		all = append(all, f)
+	var found doctorJSON
+	found.OK = app.Doctor(ctx, opt, r.env.App, depth, func(f app.Finding) {
+		found.Findings = append(found.Findings, f)
 		if r.output == "table" {
 			r.printFinding(f)
 		}
@@ -52,12 +58,10 @@ func (r *root) doctor(ctx context.Context, opt app.Options, depth app.Depth) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if r.output != "table" {
-		if err := r.printJSON(map[string]any{"ok": well, "findings": all}); err != nil {
-			return err
-		}
+	if err := out.text(found, ""); err != nil {
+		return err
 	}
-	if !well {
+	if !found.OK {
 		return exitError(1)
 	}
 	return nil

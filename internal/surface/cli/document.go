@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"os"
+	"io"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,30 +23,27 @@ var documentCommands = commands{
 	"document.resume": (*root).documentResume, "document.download": (*root).documentDownload,
 }
 
+// documentsJSON is the documents of an operation.
+type documentsJSON struct {
+	Items []api.Document `json:"items"`
+	OPID  string         `json:"opid"`
+}
+
 func (r *root) documentList() *cobra.Command {
-	return lists(&cobra.Command{Use: "list", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[documentsJSON, api.Document]) error {
 		op, err := a.Client.Operation(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return r.printDocuments(op)
-	})})
+		docs := append([]api.Document{}, op.Documents...)
+		return out.print(documentsJSON{docs, string(op.OPID)}, docs, documentTable(docs).none("The operation has no documents; opdeck document attach "+args[0]+" DOCID adds one."))
+	})
 }
 
-func (r *root) printDocuments(op api.Operation) error {
-	t := &table{head: []string{"GUID", "NAME", "TYPE", "MEDIA TYPE", "SIZE", "LOCK", "CREATED", "INFO"}, right: map[int]bool{4: true}}
-	for _, d := range op.Documents {
-		lock := ""
-		if d.IsLock {
-			lock = "locked"
-		}
-		t.add(d.GUID.Line(64), d.FileName.Line(60), d.DocType.Line(30), d.MIME.Line(40), strconv.FormatInt(d.Size, 10), lock, d.CreateAt.Raw.Line(30), d.Info.Line(60))
-	}
-	docs := op.Documents
-	if docs == nil {
-		docs = []api.Document{}
-	}
-	return r.list(t, map[string]any{"opid": string(op.OPID), "items": docs}, toAny(docs))
+func documentTable(docs []api.Document) *table {
+	return rows("GUID|NAME|TYPE|MEDIA TYPE|SIZE|LOCK|CREATED|INFO", docs, func(d api.Document) []any {
+		return []any{d.GUID.Line(64), d.FileName.Line(60), d.DocType.Line(30), d.MIME.Line(40), d.Size, lockText(d), d.CreateAt.Raw.Line(30), d.Info.Line(60)}
+	})
 }
 
 func (r *root) documentRemove() *cobra.Command {
@@ -56,16 +51,16 @@ func (r *root) documentRemove() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{Long: "Takes a document off an operation. Only the link goes; document restore puts it back.\n" +
 		"A locked document is never sent. --force lifts opdeck's own guard for operations\n" +
-		"that have ended; the service may still refuse.",
-		RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
-			return onDocument(args, args[1], func(ctx context.Context) error {
-				op, err := a.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: args[0], GUID: args[1], Force: force, Reason: reason})
-				if err != nil {
-					return err
-				}
-				return r.changed(op, "Removed. opdeck document restore "+args[0]+" "+args[1]+" puts it back.")
-			}), nil
-		})}
+		"that have ended; the service may still refuse."}
+	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
+		return onDocument(args, args[1], func(ctx context.Context) error {
+			op, err := a.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: args[0], GUID: args[1], Force: force, Reason: reason})
+			if err != nil {
+				return err
+			}
+			return r.changed(op, "Removed. opdeck document restore "+args[0]+" "+args[1]+" puts it back.", out)
+		}), nil
+	})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
 	cmd.Flags().StringVar(&reason, "reason", "", "kept in the audit trail")
 	return cmd
@@ -78,48 +73,41 @@ func onDocument(args []string, item string, send func(context.Context) error) as
 	return asked{object: act.Object{Item: "document " + item, ID: args[0], Kind: "operation"}, typed: args[1], send: send}
 }
 
-// changed prints the operation that came back: all of it as JSON, one sentence
-// as a table. An empty one means that the write is proven done and the operation
-// could not be read.
-func (r *root) changed(op api.Operation, sentence string) error {
-	if op.OPID == "" {
-		r.say("%s The operation could not be read to show it.", sentence)
-		if r.output == "json" || r.output == "jsonl" {
-			return r.printLine(map[string]any{"item": nil, "done": true})
-		}
-		return nil
-	}
-	if r.output == "json" || r.output == "jsonl" {
-		return r.printItem(op)
-	}
-	r.say("%s", sentence)
-	return r.printDocuments(op)
+// changedJSON is an operation after a write; null where the write is proven done and
+// the operation could not be read.
+type changedJSON struct {
+	Done bool           `json:"done,omitempty"`
+	Item *api.Operation `json:"item"`
 }
 
-func (r *root) printItem(op api.Operation) error {
-	if r.output == "jsonl" {
-		return r.printLine(map[string]any{"item": op})
+// changed prints the operation that came back: all of it as JSON, one sentence
+// as a table. An empty one could not be read.
+func (r *root) changed(op api.Operation, sentence string, out one[changedJSON]) error {
+	if op.OPID == "" {
+		return out.told(changedJSON{Done: true}, "%s The operation could not be read to show it.", sentence)
 	}
-	return r.printJSON(map[string]any{"item": op})
+	if r.output != "table" {
+		return out.json(changedJSON{Item: &op})
+	}
+	r.say("%s", sentence)
+	return documentTable(op.Documents).write(r.env.Out)
 }
 
 func (r *root) documentRestore() *cobra.Command { return r.attaching("Put back.") }
-func (r *root) documentAttach() *cobra.Command {
-	return r.attaching("Attached.")
-}
+func (r *root) documentAttach() *cobra.Command  { return r.attaching("Attached.") }
 
 // attaching is attach and restore, which send the same.
 func (r *root) attaching(sentence string) *cobra.Command {
 	var name string
-	cmd := &cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
+	cmd := writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
 		return onDocument(args, args[1], func(ctx context.Context) error {
 			op, err := a.Client.AttachDocument(ctx, args[0], args[1], name)
 			if err != nil {
 				return err
 			}
-			return r.changed(op, sentence)
+			return r.changed(op, sentence, out)
 		}), nil
-	})}
+	})
 	if sentence == "Attached." {
 		cmd.Flags().StringVar(&name, "name", "", "what the document is called there")
 	}
@@ -139,7 +127,9 @@ func (u *uploading) flags(cmd *cobra.Command) *cobra.Command {
 func (r *root) documentUpload() *cobra.Command {
 	var cuid string
 	var file uploading
-	cmd := file.flags(&cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
+	cmd := file.flags(&cobra.Command{})
+	cmd.Flags().StringVar(&cuid, "customer", "", "cuid of the customer whose file it is")
+	return writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.CustomerFile]]) (asked, error) {
 		if cuid == "" {
 			return asked{}, usage("--customer is needed: whose file is it?")
 		}
@@ -153,28 +143,16 @@ func (r *root) documentUpload() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.printUploaded(f)
+			if r.output == "table" {
+				r.say("Uploaded. opdeck document attach OPID %s links it to an operation.", f.ID.Line(64))
+			}
+			return out.data(asSent(f.Raw, f), f.ID.Line(64)) // without Raw a read showed that it is there
 		}}, nil
-	})})
-	cmd.Flags().StringVar(&cuid, "customer", "", "cuid of the customer whose file it is")
-	return cmd
+	})
 }
 
 func factsOf(u api.Upload) [][2]string {
 	return [][2]string{{"file", u.FileName}, {"size", draw.Size(int64(len(u.Content)))}, {"type", u.Type}, {"info", u.Info}}
-}
-
-func (r *root) printUploaded(f api.CustomerFile) error {
-	if r.output != "table" {
-		raw := any(f.Raw)
-		if len(f.Raw) == 0 { // a read showed that it is there
-			raw = map[string]any{"id": f.ID, "name": f.FileName, "size": f.Size}
-		}
-		return r.printJSON(raw)
-	}
-	r.say("Uploaded. opdeck document attach OPID %s links it to an operation.", f.ID.Line(64))
-	_, err := fmt.Fprintln(r.env.Out, f.ID.Line(64))
-	return err
 }
 
 const nameHelp = "what the file is called there; needed with -"
@@ -199,13 +177,14 @@ func (r *root) upload(arg string, given uploading) (u api.Upload, err error) {
 func (r *root) documentReplace() *cobra.Command {
 	var force bool
 	var file uploading
-	cmd := &cobra.Command{Long: "Type and info are those of the replaced document, unless --type or --info says otherwise;\n" +
-		"--info '' leaves it without one."}
-	file.flags(cmd).RunE = r.asks(func(ctx context.Context, a *app.App, args []string) (asked, error) {
+	cmd := file.flags(&cobra.Command{Long: "Type and info are those of the replaced document, unless --type or --info says otherwise;\n" +
+		"--info '' leaves it without one."})
+	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
+	return writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
 		u, err := r.upload(args[2], file)
 		if err != nil || r.dryRun {
 			return onDocument(args, args[1], func(ctx context.Context) error {
-				return r.replace(ctx, a, api.Operation{OPID: untrusted.Text(args[0])}, args[1], u, force)
+				return r.replace(ctx, a, api.Operation{OPID: untrusted.Text(args[0])}, args[1], u, force, out)
 			}), err
 		}
 		op, err := a.Client.Operation(ctx, args[0])
@@ -219,15 +198,13 @@ func (r *root) documentReplace() *cobra.Command {
 		if !cmd.Flags().Changed("info") {
 			u.Info = string(old.Info)
 		}
-		w := onDocument(args, args[1], func(ctx context.Context) error { return r.replace(ctx, a, op, args[1], u, force) })
+		w := onDocument(args, args[1], func(ctx context.Context) error { return r.replace(ctx, a, op, args[1], u, force, out) })
 		w.facts = append([][2]string{{"replaces", old.FileName.Line(80) + ", " + draw.Size(old.Size) + ", " + old.DocType.Line(64)}, {"its info", old.Info.Line(255)}}, factsOf(u)...)
 		return w, nil
 	})
-	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
-	return cmd
 }
 
-func (r *root) replace(ctx context.Context, a *app.App, op api.Operation, guid string, u api.Upload, force bool) error {
+func (r *root) replace(ctx context.Context, a *app.App, op api.Operation, guid string, u api.Upload, force bool, out one[replace.Job]) error {
 	opid := string(op.OPID)
 	if r.dryRun {
 		u.CUID = "CUSTOMER-OF-THE-OPERATION"
@@ -241,11 +218,11 @@ func (r *root) replace(ctx context.Context, a *app.App, op api.Operation, guid s
 	if err != nil {
 		return err
 	}
-	return r.runJob(ctx, a, job, a.Jobs.Run)
+	return r.runJob(ctx, a, job, a.Jobs.Run, out)
 }
 
 // runJob takes steps and says where the job stands.
-func (r *root) runJob(ctx context.Context, a *app.App, job replace.Job, run func(context.Context, replace.Job) (replace.Job, error)) error {
+func (r *root) runJob(ctx context.Context, a *app.App, job replace.Job, run func(context.Context, replace.Job) (replace.Job, error), out one[replace.Job]) error {
 	job, err := run(ctx, job)
 	if err != nil {
 		r.say("The job %s stands at %q. opdeck document resume %s goes on with it.", job.ID, string(job.Step), job.ID)
@@ -257,51 +234,49 @@ func (r *root) runJob(ctx context.Context, a *app.App, job replace.Job, run func
 		}
 		return err
 	}
-	if r.output != "table" {
-		return r.printJSON(job)
-	}
 	if job.Step == replace.Abandoned {
-		r.say("Given up: the operation holds the old document %s.", job.OldGUID)
-		return nil
+		return out.told(job, "Given up: the operation holds the old document %s.", job.OldGUID)
 	}
-	r.say("Replaced: %s is now %s.", job.OldGUID, job.NewGUID)
-	_, err = fmt.Fprintln(r.env.Out, job.NewGUID)
-	return err
+	if r.output == "table" {
+		r.say("Replaced: %s is now %s.", job.OldGUID, job.NewGUID)
+	}
+	return out.data(job, job.NewGUID)
 }
 
 func (r *root) documentResume() *cobra.Command {
 	var abandon, again, upload bool
 	var use string
-	cmd := lists(&cobra.Command{
+	cmd := &cobra.Command{
 		Long: "Without JOB it lists the unfinished replacements. With JOB it reads what became of the\n" +
 			"step under way and continues. A step whose outcome is not known is never sent again by itself:\n" +
 			"--again does that for a removal or an attachment, --upload-again for the file, both only after\n" +
-			"[writes] late_after; --use takes a file of the customer as the uploaded one.",
-		RunE: r.asks(func(ctx context.Context, a *app.App, args []string) (asked, error) {
-			if len(args) == 0 {
-				return asked{send: func(ctx context.Context) error { return r.listJobs(ctx, a) }}, nil
-			}
-			job, err := a.Jobs.Store.Job(ctx, args[0])
-			if err != nil {
-				return asked{}, &api.Error{Kind: api.NotFound, Public: "There is no such job.", Hint: "opdeck document resume lists them.", Err: err}
-			}
-			run := a.Jobs.Run
-			switch uploading := job.Step == replace.Uploading; {
-			case abandon:
-				run = a.Jobs.Abandon
-			case use != "":
-				run = func(ctx context.Context, j replace.Job) (replace.Job, error) { return a.Jobs.Use(ctx, j, use) }
-			case again && uploading:
-				return asked{}, usage("the file is what is open: --upload-again uploads it once more, --use FILEID takes one that is there")
-			case upload && !uploading:
-				return asked{}, usage("the upload is not what is open; the job stands at %q", string(job.Step))
-			case again || upload:
-				run = a.Jobs.Again
-			}
-			return asked{object: act.Object{Item: job.OldName, ID: job.OPID, Kind: "operation"}, typed: job.OldGUID,
-				facts: [][2]string{{"job", job.ID}, {"stands at", string(job.Step)}, {"new file", job.FileName}},
-				send:  func(ctx context.Context) error { return r.runJob(ctx, a, job, run) }}, nil
-		})})
+			"[writes] late_after; --use takes a file of the customer as the uploaded one."}
+	list := alsoLists[[]replace.Job, replace.Job](r, cmd, "no JOB")
+	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
+		if len(args) == 0 {
+			return asked{send: func(ctx context.Context) error { return listJobs(ctx, a, list) }}, nil
+		}
+		job, err := a.Jobs.Store.Job(ctx, args[0])
+		if err != nil {
+			return asked{}, &api.Error{Kind: api.NotFound, Public: "There is no such job.", Hint: "opdeck document resume lists them.", Err: err}
+		}
+		run := a.Jobs.Run
+		switch uploading := job.Step == replace.Uploading; {
+		case abandon:
+			run = a.Jobs.Abandon
+		case use != "":
+			run = func(ctx context.Context, j replace.Job) (replace.Job, error) { return a.Jobs.Use(ctx, j, use) }
+		case again && uploading:
+			return asked{}, usage("the file is what is open: --upload-again uploads it once more, --use FILEID takes one that is there")
+		case upload && !uploading:
+			return asked{}, usage("the upload is not what is open; the job stands at %q", string(job.Step))
+		case again || upload:
+			run = a.Jobs.Again
+		}
+		return asked{object: act.Object{Item: job.OldName, ID: job.OPID, Kind: "operation"}, typed: job.OldGUID,
+			facts: [][2]string{{"job", job.ID}, {"stands at", string(job.Step)}, {"new file", job.FileName}},
+			send:  func(ctx context.Context) error { return r.runJob(ctx, a, job, run, out) }}, nil
+	})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "give the job up and put the old document back")
 	cmd.Flags().BoolVar(&again, "again", false, "send the removal or attachment once more that was not seen in time")
 	cmd.Flags().BoolVar(&upload, "upload-again", false, "upload the file once more that was not found")
@@ -310,43 +285,28 @@ func (r *root) documentResume() *cobra.Command {
 	return cmd
 }
 
-func (r *root) listJobs(ctx context.Context, a *app.App) error {
+func listJobs(ctx context.Context, a *app.App, out listOf[replace.Job]) error {
 	jobs, err := a.UnfinishedJobs(ctx, "")
 	if err != nil {
 		return err
 	}
-	t := &table{head: []string{"JOB", "OPERATION", "OLD DOCUMENT", "NEW FILE", "STEP", "PROBLEM"}}
-	for _, j := range jobs {
-		t.add(j.ID, j.OPID, j.OldGUID, safeText(j.FileName), string(j.Step), safeText(j.Problem))
+	err = out.print(jobs, jobs, rows("JOB|OPERATION|OLD DOCUMENT|NEW FILE|STEP|PROBLEM", jobs, func(j replace.Job) []any {
+		return []any{j.ID, j.OPID, j.OldGUID, j.FileName, string(j.Step), j.Problem}
+	}).none("No replacement is unfinished."))
+	if err == nil && len(jobs) > 0 && out.r.output == "table" {
+		out.r.say("opdeck document resume JOB goes on with one.")
 	}
-	if jobs == nil {
-		jobs = []replace.Job{}
-	}
-	return r.list(t, jobs, toAny(jobs))
+	return err
 }
 
 func (r *root) documentDownload() *cobra.Command {
-	return &cobra.Command{Use: "download", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-		if err := api.Need(ctx, "download document", api.MayExport); err != nil {
+	return &cobra.Command{RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+		return r.toFile(args[2:], func(w io.Writer) error {
+			n, err := a.Client.DownloadDocument(ctx, args[0], args[1], w)
+			if err == nil && len(args) > 2 && args[2] != "-" {
+				r.say("%s written to %s.", draw.Plural(int(n), "byte", "bytes"), args[2])
+			}
 			return err
-		}
-		if args[2] == "-" {
-			_, err := a.Client.DownloadDocument(ctx, args[0], args[1], r.env.Out)
-			return err
-		}
-		f, err := os.OpenFile(args[2], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return &api.Error{Kind: api.Usage, Public: "The file cannot be made, or is there already.", Err: err}
-		}
-		n, err := a.Client.DownloadDocument(ctx, args[0], args[1], f)
-		if closeErr := f.Close(); err == nil {
-			err = closeErr
-		}
-		if err != nil {
-			_ = os.Remove(args[2])
-			return err
-		}
-		r.say("%d bytes.", n)
-		return nil
+		})
 	})}
 }

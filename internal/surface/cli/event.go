@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/hook"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/store/inbox"
@@ -30,27 +30,40 @@ func (r *root) eventList() *cobra.Command {
 	var before int64
 	var limit int
 	var rejected, unassigned bool
-	cmd := lists(f.times(f.flags(&cobra.Command{Use: "list", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	cmd := f.times(f.flags(&cobra.Command{}))
+	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[eventJSON]) error {
 		choose, err := f.choose(ctx, a)
 		if err != nil {
 			return err
 		}
-		if limit < 1 || limit > 1000 || before < 0 {
-			return usage("--limit must be from 1 to 1000, and --before not below 0")
-		}
-		if rejected {
-			if f.any() || before > 0 || unassigned {
-				return usage("--rejected takes --limit and no other choice")
-			}
-			return r.rejectedList(ctx, a, limit)
-		}
 		inbox, whose := inboxOf(a, unassigned)
-		events, err := choose.list(ctx, inbox, before, limit)
+		events, err := list(ctx, inbox, choose, a.Now(), before, limit)
 		if err != nil {
 			return err
 		}
-		return r.events(events, whose)
-	})})))
+		items := make([]eventJSON, len(events))
+		for i, s := range events {
+			items[i] = jsonOf(s, whose, false)
+		}
+		if len(events) == limit && r.output == "table" {
+			defer r.say("There may be older ones: --before %d", events[limit-1].Seq)
+		}
+		return out.print(items, items, rows("SEQ|RECEIVED|CONTEXT|TYPE|OBJECT|STATUS|DELIVERIES|HOOK ID|PROBLEM", events, func(s receiver.Stored) []any {
+			return []any{s.Seq, s.ReceivedAt, whose, s.Type, s.ObjectID.Line(64), string(s.Status), s.Deliveries, s.Key, problem(s)}
+		}).none("No such event is stored. opdeck event listen receives webhooks, and so does opdeck serve with [webhooks] listen."))
+	})
+	stored, refused := cmd.RunE, alsoLists[[]rejectedJSON, rejectedJSON](r, cmd, "--rejected")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case limit < 1 || limit > 1000 || before < 0:
+			return usage("--limit must be from 1 to 1000, and --before not below 0")
+		case !rejected:
+			return stored(cmd, args)
+		case f.any() || before > 0 || unassigned:
+			return usage("--rejected takes --limit and no other choice")
+		}
+		return r.do(func(ctx context.Context, a *app.App, _ []string) error { return r.rejectedList(ctx, a, limit, refused) })(cmd, args)
+	}
 	cmd.Flags().Int64Var(&before, "before", 0, "events with a smaller number: the next page")
 	cmd.Flags().IntVar(&limit, "limit", 100, "events, 1 to 1000")
 	cmd.Flags().BoolVar(&rejected, "rejected", false, "the last deliveries that were not accepted, and why")
@@ -69,21 +82,11 @@ func inboxOf(a *app.App, unassigned bool) (*inbox.Inbox, string) {
 	return a.Inbox(), a.Context.Name
 }
 
-func (r *root) events(events []receiver.Stored, whose string) error {
-	t := &table{head: []string{"SEQ", "RECEIVED", "CONTEXT", "TYPE", "OBJECT", "STATUS", "DELIVERIES", "HOOK ID", "PROBLEM"}, right: map[int]bool{0: true, 6: true}}
-	items := make([]eventJSON, 0, len(events))
-	for _, s := range events {
-		t.add(strconv.FormatInt(s.Seq, 10), s.ReceivedAt.UTC().Format("2006-01-02 15:04:05"), oneLine(whose), s.Type.String(), s.ObjectID.Line(64), string(s.Status), strconv.Itoa(s.Deliveries), oneLine(s.Key), problem(s))
-		items = append(items, jsonOf(s, whose, false))
-	}
-	return r.list(t, items, toAny(items))
-}
-
 // problem is why an event cannot be used, or is not in the index yet; "" for one
 // that is.
 func problem(s receiver.Stored) string {
 	if s.Retry.Waiting() {
-		return oneLine("not merged yet (" + draw.Plural(s.Retry.Tries, "try", "tries") + "): " + s.Retry.Reason)
+		return "not merged yet (" + draw.Plural(s.Retry.Tries, "try", "tries") + "): " + s.Retry.Reason
 	}
 	return setAside(s)
 }
@@ -93,7 +96,7 @@ func setAside(s receiver.Stored) string {
 	if s.Reason == "" {
 		return ""
 	}
-	return oneLine(string(s.Reason) + ": " + s.Detail)
+	return string(s.Reason) + ": " + s.Detail
 }
 
 // eventJSON is a stored event for programs.
@@ -148,14 +151,18 @@ func jsonOf(s receiver.Stored, whose string, body bool) eventJSON {
 	if s.Retry.Waiting() {
 		e.Waiting = &waitingJSON{s.Retry.Tries, s.Retry.Reason, s.Retry.First.UTC(), s.Retry.Next.UTC()}
 	}
-	switch {
-	case !body:
-	case json.Valid(s.Raw):
-		e.Body = s.Raw
-	default:
-		e.Raw = s.Raw
+	if body {
+		e.Body, e.Raw = bodyOf(s.Raw)
 	}
 	return e
+}
+
+// bodyOf is a body as it came where it is JSON, else its bytes.
+func bodyOf(b []byte) (whole json.RawMessage, raw []byte) {
+	if json.Valid(b) {
+		return b, nil
+	}
+	return nil, b
 }
 
 func attemptOf(a receiver.Attempt) attemptJSON {
@@ -172,66 +179,67 @@ func inboxError(err error) error {
 
 func (r *root) eventShow() *cobra.Command {
 	var unassigned bool
-	cmd := &cobra.Command{Use: "show", Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one delivery that was\n" +
-		"not accepted.",
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if id, is := receiver.RejectionID(args[0]); is {
-				return r.rejectedCard(ctx, a, id)
-			}
-			inbox, whose := inboxOf(a, unassigned)
-			s, err := inbox.Get(ctx, args[0])
-			if err != nil {
-				return inboxError(err)
-			}
-			tries, err := inbox.Attempts(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if r.output != "table" {
-				e := jsonOf(s, whose, true)
-				for _, t := range tries {
-					e.Attempts = append(e.Attempts, attemptOf(t))
-				}
-				return r.printJSON(e)
-			}
-			return r.eventCard(s, whose, tries)
-		})}
+	cmd := &cobra.Command{Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one delivery that was\n" +
+		"not accepted."}
+	refused := also[rejectedJSON](r, cmd, "HOOKID of a rejected delivery")
+	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[eventJSON]) error {
+		if id, is := receiver.RejectionID(args[0]); is {
+			return r.rejectedCard(ctx, a, id, refused)
+		}
+		inbox, whose := inboxOf(a, unassigned)
+		s, err := inbox.Get(ctx, args[0])
+		if err != nil {
+			return inboxError(err)
+		}
+		tries, err := inbox.Attempts(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		e := jsonOf(s, whose, true)
+		for _, t := range tries {
+			e.Attempts = append(e.Attempts, attemptOf(t))
+		}
+		if err := out.card(e, eventCard(s, whose, tries)); err != nil || r.output != "table" {
+			return err
+		}
+		return r.printBody(s.Raw)
+	})
 	cmd.Flags().BoolVar(&unassigned, "unassigned", false, unassignedHelp)
 	return cmd
 }
 
-func (r *root) eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) error {
-	t := &table{head: []string{"FIELD", "VALUE"}}
-	t.add("hook_id", oneLine(s.Key))
-	t.add("context", oneLine(whose))
-	t.add("type", s.Type.String())
-	t.add("object", oneLine(string(s.Object))+" "+s.ObjectID.Line(128))
-	t.add("customer", s.CUID.Line(128))
-	t.add("received", fmt.Sprintf("%s from %s, %s", moment(s.ReceivedAt), oneLine(string(s.Source)), draw.Plural(s.Deliveries, "delivery", "deliveries")))
-	t.add("status", string(s.Status))
+func eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) *table {
+	t := newCard()
+	t.fact("hook_id", s.Key)
+	t.fact("context", whose)
+	t.fact("type", s.Type)
+	t.fact("object", string(s.Object)+" "+s.ObjectID.Line(128))
+	t.fact("customer", s.CUID.Line(128))
+	t.fact("received", fmt.Sprintf("%s from %s, %s", moment(s.ReceivedAt), s.Source, draw.Plural(s.Deliveries, "delivery", "deliveries")))
+	t.fact("status", string(s.Status))
 	bound := "the body is not bound to it: a hint, not a fact"
 	if s.Verdict.Bound {
 		bound = "it covers the body"
 	}
 	if s.Verdict.Authenticated {
-		t.add("authenticated", s.Verdict.Verifier+"; "+bound)
+		t.fact("authenticated", s.Verdict.Verifier+"; "+bound)
 	}
-	if s.Reason != "" {
-		t.add("set aside", setAside(s))
-	}
+	t.fact("set aside", setAside(s))
 	if w := s.Retry; w.Waiting() {
-		t.add("not merged", oneLine(fmt.Sprintf("%s since %s; the next at %s: %s", draw.Plural(w.Tries, "try", "tries"), moment(w.First), moment(w.Next), w.Reason)))
+		t.fact("not merged", fmt.Sprintf("%s since %s; the next at %s: %s", draw.Plural(w.Tries, "try", "tries"), moment(w.First), moment(w.Next), w.Reason))
 	}
 	for _, a := range tries {
-		t.add(a.Act, oneLine(attemptLine(a)))
+		t.fact(a.Act, attemptLine(a))
 	}
-	if err := t.write(r.env.Out); err != nil {
-		return err
+	return t
+}
+
+// printBody prints a body for people, quoted where it is no JSON.
+func (r *root) printBody(b []byte) error {
+	if json.Valid(b) {
+		return r.encode(r.env.Out, json.RawMessage(b), "  ")
 	}
-	if json.Valid(s.Raw) {
-		return r.printJSON(json.RawMessage(s.Raw))
-	}
-	_, err := fmt.Fprintln(r.env.Out, strconv.QuoteToASCII(string(s.Raw)))
+	_, err := fmt.Fprintln(r.env.Out, strconv.QuoteToASCII(string(b)))
 	return err
 }
 
@@ -243,14 +251,17 @@ func attemptLine(a receiver.Attempt) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", moment(a.At), a.Target, result, a.Latency.Round(time.Millisecond)))
 }
 
+// sentJSON is what became of a body that was put through the receiver.
+type sentJSON struct {
+	Outcome string    `json:"outcome"`
+	Event   eventJSON `json:"event"`
+}
+
 func (r *root) eventSend() *cobra.Command {
-	return &cobra.Command{Use: "send", Long: "Puts a webhook's body through the receiver as if it had been delivered. It is marked as manual\n" +
-		"and unverified, whatever it says of itself. A body that cannot be used is kept, set aside.",
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if err := api.Need(ctx, "send event", api.MayHooks); err != nil {
-				return err
-			}
-			body, err := r.body(args[0])
+	return prints(r, &cobra.Command{Long: "Puts a webhook's body through the receiver as if it had been delivered. It is marked as manual\n" +
+		"and unverified, whatever it says of itself. A body that cannot be used is kept, set aside."},
+		func(ctx context.Context, a *app.App, args []string, out one[sentJSON]) error {
+			body, err := r.read(args[0], receiver.MaxBody, "The body is larger than the receiver takes; nothing was stored.")
 			if err != nil {
 				return err
 			}
@@ -259,42 +270,24 @@ func (r *root) eventSend() *cobra.Command {
 				if err != nil {
 					return &api.Error{Kind: api.Unavailable, Public: "The event could not be stored: " + err.Error() + ".", Err: err}
 				}
-				return errors.Join(r.printSent(res, a.Context.Name), a.MergeEvent(ctx, res.Stored))
+				return errors.Join(r.printSent(res, a.Context.Name, out), a.MergeEvent(ctx, res.Stored))
 			})
-		})}
+		})
 }
 
-// body reads what is to be sent, no more of it than the receiver takes.
-func (r *root) body(name string) ([]byte, error) {
-	in, done, err := r.openAll([]string{name})
-	defer done()
-	if err != nil {
-		return nil, err
-	}
-	b, err := io.ReadAll(io.LimitReader(in, receiver.MaxBody+1))
-	switch {
-	case err != nil:
-		return nil, &api.Error{Kind: api.Usage, Public: "The body cannot be read.", Err: err}
-	case len(b) > receiver.MaxBody:
-		return nil, usage("the body is larger than %d bytes, which the receiver does not take", receiver.MaxBody)
-	}
-	return b, nil
-}
-
-func (r *root) printSent(res receiver.Result, whose string) error {
+func (r *root) printSent(res receiver.Result, whose string, out one[sentJSON]) error {
 	s := res.Stored
-	if r.output != "table" {
-		if err := r.printJSON(map[string]any{"outcome": res.Outcome, "event": jsonOf(s, whose, false)}); err != nil {
-			return err
-		}
-	} else if s.Status != receiver.Quarantined {
-		r.say("%s: %s %s, %s.", res.Outcome, s.Type, s.ObjectID.Line(64), s.Status)
-		if _, err := fmt.Fprintln(r.env.Out, oneLine(s.Key)); err != nil {
+	used := s.Status != receiver.Quarantined
+	if used && r.output == "table" {
+		r.say("%s: %s %s, %s. opdeck event show tells the rest.", res.Outcome, s.Type, s.ObjectID.Line(64), s.Status)
+	}
+	if used || r.output != "table" {
+		if err := out.data(sentJSON{string(res.Outcome), jsonOf(s, whose, false)}, s.Key); err != nil {
 			return err
 		}
 	}
-	if s.Status == receiver.Quarantined {
-		return &api.Error{Kind: api.Usage, Public: "The body cannot be used: " + s.Detail + ".", Hint: "It is kept, set aside, as " + s.Key + "."}
+	if !used {
+		return &api.Error{Kind: api.Usage, Public: "The body cannot be used: " + s.Detail + ".", Hint: "It is kept, set aside: opdeck event show " + s.Key + "."}
 	}
 	return nil
 }
@@ -307,4 +300,66 @@ func (r *root) withReceiver(ctx context.Context, a *app.App, fn func(*receiver.R
 	}
 	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
 	return fn(rec)
+}
+
+// codeJSON is what is known of one numeric code: the word that was seen with it
+// ("" while as much speaks for another), how often, and how often another one.
+type codeJSON struct {
+	Field          string     `json:"field"`
+	Code           int64      `json:"code"`
+	Word           string     `json:"word"`
+	Evidence       int        `json:"evidence"`
+	Contradictions int        `json:"contradictions"`
+	All            []seenJSON `json:"all"`
+}
+
+// seenJSON is one word that was read at the moment of a code; exact counts the
+// times when both gave the same moment to the nanosecond.
+type seenJSON struct {
+	Word   string `json:"word"`
+	Count  int    `json:"count"`
+	Exact  int    `json:"exact"`
+	Sample string `json:"sample_opid"`
+}
+
+// codeWord is the word of a code; nothing is decided while as much speaks for
+// another one.
+func codeWord(m hook.Meaning) string {
+	if m.Word == "" {
+		return "(undecided)"
+	}
+	return m.Word.Line(40)
+}
+
+// otherWords are the words that contradict the first, with how often each was seen.
+func otherWords(m hook.Meaning) string {
+	var out []string
+	for _, e := range m.All {
+		if e.Word != m.Word {
+			out = append(out, fmt.Sprintf("%s %d", e.Word.Line(40), e.Count))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func (r *root) eventCodes() *cobra.Command {
+	return printsList(r, &cobra.Command{Long: "The meaning of the numbers in operation webhooks is not published. What is shown here was seen:\n" +
+		"a webhook and a read of the same moment of the same operation. Nothing is guessed."},
+		func(ctx context.Context, a *app.App, _ []string, out listOf[codeJSON]) error {
+			l, err := a.Learner(ctx)
+			if err != nil {
+				return err
+			}
+			known, codes := l.Table(), []codeJSON(nil)
+			for _, m := range known {
+				code := codeJSON{Field: string(m.Field), Code: m.Code, Word: string(m.Word), Evidence: m.Evidence, Contradictions: m.Contradictions}
+				for _, e := range m.All {
+					code.All = append(code.All, seenJSON{string(e.Word), e.Count, e.Exact, string(e.Sample)})
+				}
+				codes = append(codes, code)
+			}
+			return out.print(codes, codes, rows("FIELD|CODE|WORD|SEEN|AGAINST|OTHER WORDS", known, func(m hook.Meaning) []any {
+				return []any{string(m.Field), m.Code, codeWord(m), m.Evidence, m.Contradictions, otherWords(m)}
+			}).none("Nothing is learnt yet: that takes webhooks about operations that are read as well."))
+		})
 }

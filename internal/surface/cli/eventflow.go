@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +15,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
 )
 
@@ -19,27 +24,23 @@ const lookEvery = time.Second
 
 func (r *root) eventListen() *cobra.Command {
 	var addr, verify string
-	cmd := forms(&cobra.Command{Use: "listen", Long: "Receives webhooks as [webhooks] of the config says, keeps them in the inbox, freshens the index\n" +
+	cmd := &cobra.Command{Long: "Receives webhooks as [webhooks] of the config says, keeps them in the inbox, freshens the index\n" +
 		"and prints one line each. --addr listens elsewhere; --verify none is for trials on a loopback\n" +
-		"address. It ends when it is interrupted (exit 0).",
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			if addr != "" {
-				a.Config.Webhooks.Listen = addr
-			}
-			if verify != "" {
-				a.Config.Webhooks.Verify = verify
-			}
-			if a.Config.Webhooks.Listen == "" {
-				return &api.Error{Kind: api.BadConfig, Public: "There is no address to listen at.", Hint: "Give --addr 127.0.0.1:8788, or set listen of [webhooks]."}
-			}
-			return r.listen(ctx, a)
-		})}, "jsonl")
+		"address. It ends when it is interrupted (exit 0)."}
+	streams(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[eventJSON]) error {
+		w := &a.Config.Webhooks
+		w.Listen, w.Verify = cmp.Or(addr, w.Listen), cmp.Or(verify, w.Verify)
+		if w.Listen == "" {
+			return &api.Error{Kind: api.BadConfig, Public: "There is no address to listen at.", Hint: "Give --addr 127.0.0.1:8788, or set listen of [webhooks]."}
+		}
+		return r.listen(ctx, a, out)
+	})
 	cmd.Flags().StringVar(&addr, "addr", "", "address to listen at (default: listen of [webhooks])")
 	cmd.Flags().StringVar(&verify, "verify", "", "jwt, header, standard_webhooks or none (default: verify of [webhooks])")
 	return cmd
 }
 
-func (r *root) listen(ctx context.Context, a *app.App) error {
+func (r *root) listen(ctx context.Context, a *app.App, out one[eventJSON]) error {
 	rec, err := a.Receiver(r.env.Getenv, true)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (r *root) listen(ctx context.Context, a *app.App) error {
 	go func() { a.ApplyEvents(ctx, rec); close(applied) }()
 	sub := rec.Subscribe(256)
 	defer sub.Close()
-	err = r.follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), func(receiver.Stored) bool { return true })
+	err = follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), func(receiver.Stored) bool { return true }, out)
 	cancel()
 	<-applied
 	if served := <-done; err == nil && served != nil {
@@ -71,7 +72,7 @@ func (r *root) listen(ctx context.Context, a *app.App) error {
 }
 
 // follow prints what is chosen of all that comes, until ctx ends.
-func (r *root) follow(ctx context.Context, whose string, f *receiver.Follower, choose func(receiver.Stored) bool) error {
+func follow(ctx context.Context, whose string, f *receiver.Follower, choose func(receiver.Stored) bool, out one[eventJSON]) error {
 	for {
 		events, err := f.Next(ctx)
 		if ctx.Err() != nil {
@@ -84,64 +85,27 @@ func (r *root) follow(ctx context.Context, whose string, f *receiver.Follower, c
 			if !choose(s) {
 				continue
 			}
-			if err := r.eventLine(s, whose); err != nil {
+			line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", s.ReceivedAt.UTC().Format("15:04:05"), s.Type, s.Status, s.ObjectID.Line(64), s.Key, setAside(s))
+			if err := out.each(jsonOf(s, whose, true), strings.TrimRight(line, " ")); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (r *root) eventLine(s receiver.Stored, whose string) error {
-	if r.output != "table" {
-		return r.printLine(jsonOf(s, whose, true))
-	}
-	line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s", s.ReceivedAt.UTC().Format("15:04:05"), s.Type, s.Status, s.ObjectID.Line(64), s.Key)
-	if s.Reason != "" {
-		line += "  " + string(s.Reason) + ": " + s.Detail
-	}
-	_, err := fmt.Fprintln(r.env.Out, oneLine(line))
-	return err
-}
-
-// startSeq is the number behind which a follower begins: before the last events
-// that are asked for. Other contexts' events have numbers between them.
-func (r *root) startSeq(ctx context.Context, a *app.App, last int) (int64, error) {
-	if last > 1000 {
-		return 0, usage("--last must be at most 1000")
-	}
-	if last > 0 {
-		events, err := a.Inbox().List(ctx, receiver.Filter{Limit: last})
-		if err != nil || len(events) == 0 {
-			return 0, err
-		}
-		return events[len(events)-1].Seq - 1, nil
-	}
-	return a.Inbox().LastSeq(ctx)
-}
-
 func (r *root) eventTail() *cobra.Command {
 	var f eventFilter
-	var last int
-	cmd := forms(f.flags(&cobra.Command{Use: "tail", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-		choose, err := f.choose(ctx, a)
+	return streams(r, f.following(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string, out one[eventJSON]) error {
+		follower, match, err := f.follower(ctx, a)
 		if err != nil {
 			return err
 		}
-		seq, err := r.startSeq(ctx, a, last)
-		if err != nil {
-			return err
-		}
-		return r.follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match)
-	})}), "jsonl")
-	cmd.Flags().IntVar(&last, "last", 0, "begin with that many events of the past")
-	return cmd
+		return follow(ctx, a.Context.Name, follower, match, out)
+	})
 }
 
 // sender makes a forwarder; taking events elsewhere is an export, and recorded.
 func (r *root) sender(ctx context.Context, a *app.App, target, act string, sign bool) (*receiver.Forwarder, error) {
-	if err := api.Need(ctx, act+" events", api.MayExport); err != nil {
-		return nil, err
-	}
 	var signer hook.Signer
 	var err error
 	if sign {
@@ -164,39 +128,32 @@ func (r *root) eventReplay() *cobra.Command {
 	var sign bool
 	cmd := &cobra.Command{
 		Long: "Sends the stored body, byte for byte, to --to (https, or http to this host). Without --to it goes\n" +
-			"through our own receiver and the index once more. --sign signs it as [webhooks] says.",
-		RunE: r.asks(func(_ context.Context, a *app.App, args []string) (asked, error) {
-			where := "our own receiver"
-			if to != "" {
-				where = to
+			"through our own receiver and the index once more. --sign signs it as [webhooks] says."}
+	elsewhere := also[attemptJSON](r, cmd, "--to")
+	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[eventJSON]) (asked, error) {
+		return asked{object: act.Object{ID: args[0], Kind: "event"}, facts: [][2]string{{"to", cmp.Or(to, "our own receiver")}}, send: func(ctx context.Context) error {
+			if to == "" {
+				return r.replayHere(ctx, a, args[0], out)
 			}
-			return asked{object: act.Object{ID: args[0], Kind: "event"}, facts: [][2]string{{"to", where}}, send: func(ctx context.Context) error {
-				return r.replay(ctx, a, args[0], to, sign)
-			}}, nil
-		})}
+			f, err := r.sender(ctx, a, to, "replay", sign)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			try, err := f.Replay(ctx, args[0])
+			if err != nil {
+				return inboxError(err)
+			}
+			return r.printAttempt(try, elsewhere)
+		}}, nil
+	})
 	cmd.Flags().StringVar(&to, "to", "", "address; empty: our own receiver")
 	cmd.Flags().BoolVar(&sign, "sign", false, "sign with the secret of [webhooks]")
 	return cmd
 }
 
-func (r *root) replay(ctx context.Context, a *app.App, key, to string, sign bool) error {
-	if to == "" {
-		return r.replayHere(ctx, a, key)
-	}
-	f, err := r.sender(ctx, a, to, "replay", sign)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	try, err := f.Replay(ctx, key)
-	if err != nil {
-		return inboxError(err)
-	}
-	return r.printAttempt(try)
-}
-
-func (r *root) replayHere(ctx context.Context, a *app.App, key string) error {
-	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil {
+func (r *root) replayHere(ctx context.Context, a *app.App, key string, out one[eventJSON]) error {
+	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil { // with an empty --to the act asked for another permission
 		return err
 	}
 	return r.withReceiver(ctx, a, func(rec *receiver.Receiver) error {
@@ -207,48 +164,39 @@ func (r *root) replayHere(ctx context.Context, a *app.App, key string) error {
 		if err := a.MergeEvent(ctx, s); err != nil {
 			return err
 		}
-		if r.output != "table" {
-			return r.printJSON(jsonOf(s, a.Context.Name, false))
-		}
-		r.say("Replayed through our own receiver.")
-		return nil
+		return out.told(jsonOf(s, a.Context.Name, false), "Replayed through our own receiver.")
 	})
 }
 
 // printAttempt tells how a target answered; one that did not take it is a failure.
-func (r *root) printAttempt(a receiver.Attempt) error {
-	if r.output != "table" {
-		if err := r.printJSON(attemptOf(a)); err != nil {
+func (r *root) printAttempt(a receiver.Attempt, out one[attemptJSON]) error {
+	if a.OK() || r.output != "table" {
+		if err := out.told(attemptOf(a), "Taken: %d in %s.", a.Status, a.Latency.Round(time.Millisecond)); err != nil || a.OK() {
 			return err
 		}
 	}
-	if !a.OK() {
-		what := fmt.Sprintf("The target answered %d.", a.Status)
-		if a.Error != "" {
-			what = "Not sent: " + a.Error + "."
-		}
-		return &api.Error{Kind: api.Unavailable, Public: what}
+	what := fmt.Sprintf("The target answered %d.", a.Status)
+	if a.Error != "" {
+		what = "Not sent: " + a.Error + "."
 	}
-	if r.output == "table" {
-		r.say("Taken: %d in %s.", a.Status, a.Latency.Round(time.Millisecond))
-	}
-	return nil
+	return &api.Error{Kind: api.Unavailable, Public: what, Hint: "The event is kept; it can be replayed again."}
+}
+
+// forwardedJSON is an event that was sent elsewhere, and how that went.
+type forwardedJSON struct {
+	Event   eventJSON   `json:"event"`
+	Attempt attemptJSON `json:"attempt"`
 }
 
 func (r *root) eventForward() *cobra.Command {
 	var f eventFilter
 	var to string
-	var last int
 	var sign bool
-	cmd := forms(f.flags(&cobra.Command{Use: "forward", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	cmd := streams(r, f.following(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string, out one[forwardedJSON]) error {
 		if to == "" {
 			return usage("--to is needed: where to?")
 		}
-		choose, err := f.choose(ctx, a)
-		if err != nil {
-			return err
-		}
-		seq, err := r.startSeq(ctx, a, last)
+		follower, match, err := f.follower(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -261,26 +209,142 @@ func (r *root) eventForward() *cobra.Command {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var failed error
-		err = fw.Run(ctx, receiver.Follow(a.Inbox(), seq, lookEvery, nil), choose.match, func(s receiver.Stored, try receiver.Attempt) {
-			if failed = r.forwardLine(s, a.Context.Name, try); failed != nil {
+		err = fw.Run(ctx, follower, match, func(s receiver.Stored, try receiver.Attempt) {
+			if failed = out.each(forwardedJSON{jsonOf(s, a.Context.Name, false), attemptOf(try)}, s.Key+"  "+attemptLine(try)); failed != nil {
 				cancel()
 			}
 		})
-		if failed != nil {
-			return failed
-		}
-		return err
-	})}), "jsonl")
+		return cmp.Or(failed, err)
+	})
 	cmd.Flags().StringVar(&to, "to", "", "address: https, or http to this host")
-	cmd.Flags().IntVar(&last, "last", 0, "begin with that many events of the past")
 	cmd.Flags().BoolVar(&sign, "sign", false, "sign with the secret of [webhooks]")
 	return cmd
 }
 
-func (r *root) forwardLine(s receiver.Stored, whose string, a receiver.Attempt) error {
-	if r.output != "table" {
-		return r.printLine(map[string]any{"event": jsonOf(s, whose, false), "attempt": attemptOf(a)})
+// eventFilter is the flags that choose events.
+type eventFilter struct {
+	types, statuses []string
+	operation       string
+	since, until    string
+	expr            string
+	waiting         bool
+	last            int
+}
+
+// any reports whether anything is chosen.
+func (f *eventFilter) any() bool {
+	return len(f.types)+len(f.statuses) > 0 || f.operation+f.since+f.until+f.expr != "" || f.waiting
+}
+
+// list reads the newest events that e chooses, newest first: what the inbox cannot
+// choose by is looked for page by page.
+func list(ctx context.Context, inbox receiver.Inbox, e eventfilter.Expr, now time.Time, before int64, limit int) ([]receiver.Stored, error) {
+	var out []receiver.Stored
+	q := eventfilter.Narrow(e, now)
+	q.Before, q.Limit = before, limit
+	if !e.Empty() {
+		q.Limit = 1000
 	}
-	_, err := fmt.Fprintln(r.env.Out, oneLine(s.Key+"  "+attemptLine(a)))
-	return err
+	for {
+		page, err := inbox.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range page {
+			if !e.Match(s, now) {
+				continue
+			}
+			if out = append(out, s); len(out) == limit {
+				return out, nil
+			}
+		}
+		if len(page) < q.Limit {
+			return out, nil
+		}
+		q.Before = page[len(page)-1].Seq
+	}
+}
+
+func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringSliceVar(&f.types, "type", nil, "OPERATION, DEPOSIT_ACCOUNT, CLIENT, COUNTERPARTY, DEPOSIT_ACCOUNT_REQUISITE, or 1 to 5")
+	cmd.Flags().StringSliceVar(&f.statuses, "status", nil, "verified, unverified, quarantined, conflict")
+	cmd.Flags().StringVar(&f.operation, "operation", "", "of this operation, or of those whose id begins so")
+	cmd.Flags().BoolVar(&f.waiting, "waiting", false, "that could not be merged into the index yet")
+	cmd.Flags().StringVar(&f.expr, "filter", "", `for example 'type:operation status:quarantined received<2h -has:bound "text"'`)
+	cmd.Long = strings.TrimLeft(cmd.Long+"\n\nThe language of --filter:\n\n", "\n") + eventfilter.Table().Help()
+	return cmd
+}
+
+// following adds the flag of commands that follow the inbox.
+func (f *eventFilter) following(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().IntVar(&f.last, "last", 0, "begin with that many events of the past")
+	return f.flags(cmd)
+}
+
+// follower gives what comes from now on, after the last events that are asked for, and
+// match what is chosen of it. Other contexts' events have numbers between them.
+func (f *eventFilter) follower(ctx context.Context, a *app.App) (_ *receiver.Follower, match func(receiver.Stored) bool, err error) {
+	choose, err := f.choose(ctx, a)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case f.last > 1000:
+		return nil, nil, usage("--last must be at most 1000")
+	}
+	seq, err := a.Inbox().LastSeq(ctx)
+	if err == nil && f.last > 0 {
+		var events []receiver.Stored
+		if events, err = a.Inbox().List(ctx, receiver.Filter{Limit: f.last}); len(events) > 0 {
+			seq = events[len(events)-1].Seq - 1
+		}
+	}
+	return receiver.Follow(a.Inbox(), seq, lookEvery, nil), func(s receiver.Stored) bool { return choose.Match(s, a.Now()) }, err
+}
+
+func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&f.since, "from", "", "received at or after (2026-01-31, or 2h for two hours ago)")
+	cmd.Flags().StringVar(&f.until, "until", "", "received before")
+	return cmd
+}
+
+// choose reads the flags for the person of ctx: each is a term of the filter.
+func (f *eventFilter) choose(ctx context.Context, a *app.App) (eventfilter.Expr, error) {
+	var terms []string
+	for _, flag := range []struct {
+		name         string
+		given, known []string
+	}{{"type", f.types, eventfilter.Types()}, {"status", f.statuses, eventfilter.Statuses()}} {
+		for _, v := range flag.given {
+			if !slices.Contains(flag.known, strings.ToLower(v)) {
+				return eventfilter.Expr{}, usage("--%s must be one of %s, not %q", flag.name, strings.Join(flag.known, ", "), v)
+			}
+		}
+		if len(flag.given) > 0 {
+			terms = append(terms, flag.name+":"+strings.Join(flag.given, ","))
+		}
+	}
+	if f.operation != "" {
+		terms = append(terms, "type:operation id:"+strconv.Quote(f.operation))
+	}
+	if f.waiting {
+		terms = append(terms, "has:waiting")
+	}
+	for _, end := range []struct{ given, term string }{{f.since, "received>="}, {f.until, "received<"}} {
+		t, err := when(end.given, a.Now())
+		if err != nil {
+			return eventfilter.Expr{}, err
+		}
+		if !t.IsZero() {
+			terms = append(terms, end.term+t.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	e, err := eventfilter.Parse(f.expr)
+	if err != nil {
+		return e, usage("--%s", err)
+	}
+	if !e.Empty() {
+		terms = append(terms, "("+f.expr+")")
+	}
+	e, err = eventfilter.Parse(strings.Join(terms, " "))
+	return e.For(ctx), err
 }

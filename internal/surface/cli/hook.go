@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -23,45 +22,53 @@ var hookCommands = commands{
 	"hook.get": (*root).hookGet, "hook.set": (*root).hookSet,
 }
 
+// hooksJSON is the settings in the service's names, the secret as dots.
+type hooksJSON struct {
+	api.HookSettings
+	Secret secret.Value `json:"jwtSecret"`
+}
+
 func (r *root) hookGet() *cobra.Command {
-	return &cobra.Command{Use: "get", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[hooksJSON]) error {
 		h, err := a.Client.Hooks(ctx)
 		if err != nil {
 			return err
 		}
-		return r.printHooks(h)
-	})}
+		return out.card(hooksJSON{h, h.JWTSecret}, hookCard(h))
+	})
 }
 
-func (r *root) printHooks(h api.HookSettings) error {
-	if r.output != "table" {
-		return r.printJSON(hookJSON(h))
-	}
-	t := &table{head: []string{"FIELD", "VALUE"}}
-	t.add("enabled", yesNo(h.Enabled))
-	t.add("url", h.HookURL.Line(500))
+func hookCard(h api.HookSettings) *table {
+	t := newCard()
+	t.add("enabled", h.Enabled)
+	t.add("url", h.HookURL)
 	t.add("secret", h.JWTSecret.String())
-	t.add("customers", yesNo(h.HookCustomer))
-	t.add("operations", yesNo(h.HookOperation))
-	t.add("accounts", yesNo(h.HookDepositAccount))
-	t.add("counterparties", yesNo(h.HookCounterparty))
-	return t.write(r.env.Out)
+	t.add("customers", h.HookCustomer)
+	t.add("operations", h.HookOperation)
+	t.add("accounts", h.HookDepositAccount)
+	t.add("counterparties", h.HookCounterparty)
+	return t
 }
 
-// hookJSON is the settings in the service's names, the secret as dots.
-func hookJSON(h api.HookSettings) any {
-	return struct {
-		api.HookSettings
-		Secret secret.Value `json:"jwtSecret"`
-	}{h, h.JWTSecret}
+// hookFlags are the settings that are on or off, by their flags.
+var hookFlags = []struct {
+	flag, json, help string
+	of               func(*api.HookSettings) *bool
+}{
+	{"enabled", "enabled", "send webhooks at all (--enabled=false: none)", func(h *api.HookSettings) *bool { return &h.Enabled }},
+	{"customers", "hookCustomer", "about customers", func(h *api.HookSettings) *bool { return &h.HookCustomer }},
+	{"operations", "hookOperation", "about operations", func(h *api.HookSettings) *bool { return &h.HookOperation }},
+	{"accounts", "hookDepositAccount", "about accounts", func(h *api.HookSettings) *bool { return &h.HookDepositAccount }},
+	{"counterparties", "hookCounterparty", "about counterparties", func(h *api.HookSettings) *bool { return &h.HookCounterparty }},
 }
 
 // hookChange is what the flags of hook set say.
 type hookChange struct {
-	url, secretFile                                     string
-	newSecret                                           bool
-	enabled, customer, operation, account, counterparty bool
-	flags                                               *pflag.FlagSet
+	given      api.HookSettings // by flags that were given
+	url        string
+	secretFile string
+	newSecret  bool
+	flags      *pflag.FlagSet
 }
 
 func (r *root) hookSet() *cobra.Command {
@@ -69,22 +76,20 @@ func (r *root) hookSet() *cobra.Command {
 	cmd := &cobra.Command{Long: "Reads the settings, changes what the flags name, and writes them back. A new secret comes from\n" +
 		"--secret-file, or with --new-secret from standard input or a hidden prompt; never from an\n" +
 		"argument. When nothing is given there, --new-secret takes the one that [webhooks] of the\n" +
-		"config names. A dry run reads nothing: null stands for what stays as it is.",
-		RunE: r.asks(func(ctx context.Context, a *app.App, _ []string) (asked, error) { return r.setHooks(ctx, a, &c) })}
-	f := cmd.Flags()
-	c.flags = f
-	f.StringVar(&c.url, "url", "", "address that receives the webhooks")
-	f.BoolVar(&c.enabled, "enabled", false, "send webhooks at all (--enabled=false: none)")
-	f.BoolVar(&c.customer, "customers", false, "about customers")
-	f.BoolVar(&c.operation, "operations", false, "about operations")
-	f.BoolVar(&c.account, "accounts", false, "about accounts")
-	f.BoolVar(&c.counterparty, "counterparties", false, "about counterparties")
-	f.StringVar(&c.secretFile, "secret-file", "", "file that holds a new secret")
-	f.BoolVar(&c.newSecret, "new-secret", false, "ask for a new secret, or take it from standard input")
-	return cmd
+		"config names. A dry run reads nothing: null stands for what stays as it is."}
+	c.flags = cmd.Flags()
+	c.flags.StringVar(&c.url, "url", "", "address that receives the webhooks")
+	for _, f := range hookFlags {
+		c.flags.BoolVar(f.of(&c.given), f.flag, false, f.help)
+	}
+	c.flags.StringVar(&c.secretFile, "secret-file", "", "file that holds a new secret")
+	c.flags.BoolVar(&c.newSecret, "new-secret", false, "ask for a new secret, or take it from standard input")
+	return writes(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[hooksJSON]) (asked, error) {
+		return r.setHooks(ctx, a, &c, out)
+	})
 }
 
-func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange) (asked, error) {
+func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange, out one[hooksJSON]) (asked, error) {
 	var key secret.Value
 	if err := c.check(); err != nil {
 		return asked{}, err
@@ -106,12 +111,12 @@ func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange) (asked, 
 		return asked{}, err
 	}
 	c.apply(&h, key)
-	return asked{typed: a.Context.Name, facts: [][2]string{{"context", a.Context.Name}, {"change", c.words()}}, send: func(ctx context.Context) error {
+	return asked{typed: a.Context.Name, facts: [][2]string{{"context", a.Context.Name}, {"change", strings.Join(c.changes(), ", ")}}, send: func(ctx context.Context) error {
 		if err := a.Client.SetHooks(ctx, h); err != nil {
 			return err
 		}
 		r.say("Set.")
-		return r.printHooks(h)
+		return out.card(hooksJSON{h, h.JWTSecret}, hookCard(h))
 	}}, nil
 }
 
@@ -141,17 +146,27 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-var hookFlags = []string{"url", "enabled", "customers", "operations", "accounts", "counterparties", "secret-file", "new-secret"}
+// changes lists the flags that were given, without the secret.
+func (c *hookChange) changes() (out []string) {
+	if c.flags.Changed("url") {
+		out = append(out, "url "+c.url)
+	}
+	for _, f := range hookFlags {
+		if c.flags.Changed(f.flag) {
+			out = append(out, fmt.Sprintf("%s %t", f.flag, *f.of(&c.given)))
+		}
+	}
+	if c.secretFile != "" || c.newSecret {
+		out = append(out, "a new secret")
+	}
+	return out
+}
 
 func (c *hookChange) check() error {
-	any := false
-	for _, name := range hookFlags {
-		any = any || c.flags.Changed(name)
+	if len(c.changes()) == 0 {
+		return usage("nothing to set; name at least one of --url, --enabled, --customers, --operations, --accounts, --counterparties, --secret-file, --new-secret")
 	}
-	if !any {
-		return usage("nothing to set; name at least one of --%s", strings.Join(hookFlags, ", --"))
-	}
-	if !c.flags.Changed("url") || c.url == "" {
+	if c.url == "" {
 		return nil
 	}
 	u, err := url.Parse(c.url)
@@ -171,10 +186,9 @@ func (c *hookChange) apply(h *api.HookSettings, key secret.Value) {
 	if c.flags.Changed("url") {
 		h.HookURL = untrusted.Text(c.url)
 	}
-	for name, f := range map[string]struct{ to, v *bool }{"enabled": {&h.Enabled, &c.enabled}, "customers": {&h.HookCustomer, &c.customer},
-		"operations": {&h.HookOperation, &c.operation}, "accounts": {&h.HookDepositAccount, &c.account}, "counterparties": {&h.HookCounterparty, &c.counterparty}} {
-		if c.flags.Changed(name) {
-			*f.to = *f.v
+	for _, f := range hookFlags {
+		if c.flags.Changed(f.flag) {
+			*f.of(h) = *f.of(&c.given)
 		}
 	}
 	if !key.Empty() {
@@ -182,40 +196,20 @@ func (c *hookChange) apply(h *api.HookSettings, key secret.Value) {
 	}
 }
 
-// words says what changes, without the secret.
-func (c *hookChange) words() string {
-	var out []string
-	for _, name := range hookFlags[:6] {
-		if c.flags.Changed(name) {
-			out = append(out, name+" "+c.flags.Lookup(name).Value.String())
-		}
-	}
-	if c.secretFile != "" || c.newSecret {
-		out = append(out, "a new secret")
-	}
-	return strings.Join(out, ", ")
-}
-
 // dryHooks prints what would be sent; null is what a real run reads first.
 func (r *root) dryHooks(c *hookChange, key secret.Value) error {
-	var h api.HookSettings
-	c.apply(&h, key)
-	b, err := json.Marshal(hookJSON(h))
-	if err != nil {
-		return fmt.Errorf("hook set: %w", err)
+	params := map[string]any{"hookUrl": nil, "jwtSecret": nil}
+	if c.flags.Changed("url") {
+		params["hookUrl"] = c.url
 	}
-	var params map[string]any
-	if err := json.Unmarshal(b, &params); err != nil {
-		return fmt.Errorf("hook set: %w", err)
-	}
-	for field, flag := range map[string]string{"enabled": "enabled", "hookUrl": "url", "hookCustomer": "customers", "hookOperation": "operations",
-		"hookDepositAccount": "accounts", "hookCounterparty": "counterparties"} {
-		if !c.flags.Changed(flag) {
-			params[field] = nil
+	for _, f := range hookFlags {
+		if params[f.json] = nil; c.flags.Changed(f.flag) {
+			params[f.json] = *f.of(&c.given)
 		}
 	}
-	if key.Empty() {
-		params["jwtSecret"] = nil
+	if !key.Empty() {
+		params["jwtSecret"] = key
 	}
-	return r.printJSON(map[string]any{"method": "POST", "path": "/v2/hook/set", "body": map[string]any{"parameters": params}})
+	method, path := "POST", "/v2/hook/set"
+	return r.dry.json(dryJSON{Method: &method, Path: &path, Body: map[string]any{"parameters": params}})
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,18 +18,20 @@ var indexCommands = commands{
 }
 
 func (r *root) indexStatus() *cobra.Command {
-	return &cobra.Command{Use: "status", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error { return r.printIndex(ctx, a) })}
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[app.IndexStatus]) error {
+		return printIndex(ctx, a, out)
+	})
 }
 
-func (r *root) printIndex(ctx context.Context, a *app.App) error {
+func printIndex(ctx context.Context, a *app.App, out one[app.IndexStatus]) error {
 	s, err := a.IndexStatus(ctx)
 	if err != nil {
 		return err
 	}
-	if r.output == "json" {
-		return r.printJSON(s)
-	}
-	now := a.Now()
+	return out.card(s, indexCard(s, a.Now()))
+}
+
+func indexCard(s app.IndexStatus, now time.Time) *table {
 	aged := func(t time.Time) string {
 		if t.IsZero() {
 			return "not known"
@@ -38,26 +39,26 @@ func (r *root) printIndex(ctx context.Context, a *app.App) error {
 		ago, _ := draw.Ago(t, now)
 		return moment(t) + ", " + ago
 	}
-	t := &table{head: []string{"FIELD", "VALUE"}}
+	t := newCard()
 	if !s.Enabled {
-		t.add("index", "switched off ([index] enabled)")
+		t.fact("index", "switched off ([index] enabled)")
 	}
 	total := "total not known"
 	if s.KnownTotal != nil {
 		total = "of " + draw.Count(int(*s.KnownTotal)) + " at the service"
 	}
-	t.add("operations", draw.Count(int(s.Indexed))+" "+total)
-	t.add("complete", map[bool]string{true: "yes", false: "no"}[s.Complete])
-	t.add("as of", aged(s.AsOf))
-	t.add("oldest row seen", aged(s.Oldest))
-	t.add("newest row seen", aged(s.Newest))
-	t.add("news looked for", aged(s.News))
-	t.add("gone at the service", draw.Count(int(s.Gone)))
+	t.fact("operations", draw.Count(int(s.Indexed))+" "+total)
+	t.fact("complete", s.Complete)
+	t.fact("as of", aged(s.AsOf))
+	t.fact("oldest row seen", aged(s.Oldest))
+	t.fact("newest row seen", aged(s.Newest))
+	t.fact("news looked for", aged(s.News))
+	t.fact("gone at the service", draw.Count(int(s.Gone)))
 	if s.Unseen > 0 {
-		t.add("known by webhook only", draw.Count(int(s.Unseen)))
+		t.fact("known by webhook only", draw.Count(int(s.Unseen)))
 	}
-	t.add("order of the list", s.Order)
-	t.add("page size", strconv.Itoa(s.PageSize))
+	t.fact("order of the list", s.Order)
+	t.fact("page size", s.PageSize)
 	pass := "waits"
 	if s.Pass.Running {
 		pass = fmt.Sprintf("page %d of %d", s.Pass.Page, s.Pass.Pages)
@@ -65,31 +66,28 @@ func (r *root) printIndex(ctx context.Context, a *app.App) error {
 			pass += fmt.Sprintf(", %s asked for alone", draw.Plural(s.Pass.Verified, "operation", "operations"))
 		}
 	}
-	t.add("pass", pass)
-	t.add("last pass ended", aged(s.Pass.Finished))
-	t.add("a pass takes", fmt.Sprintf("about %s at the present rate, %s", time.Duration(s.Pass.Seconds*float64(time.Second)).Round(time.Second), draw.Plural(s.Pass.Pages, "page", "pages")))
-	t.add("owed reads", strconv.Itoa(s.Owed))
-	if s.Trouble != "" {
-		t.add("sync waits", safeText(s.Trouble))
-	}
-	if s.Note != "" {
-		t.add("note", safeText(s.Note))
-	}
-	return t.write(r.env.Out)
+	t.fact("pass", pass)
+	t.fact("last pass ended", aged(s.Pass.Finished))
+	takes := time.Duration(s.Pass.Seconds * float64(time.Second)).Round(time.Second)
+	t.fact("a pass takes", fmt.Sprintf("about %s at the present rate, %s", takes, draw.Plural(s.Pass.Pages, "page", "pages")))
+	t.fact("owed reads", s.Owed)
+	t.fact("sync waits", s.Trouble)
+	t.fact("note", s.Note)
+	return t
 }
 
 func (r *root) indexSync() *cobra.Command {
 	var wait bool
-	cmd := &cobra.Command{Use: "sync", Long: "Looks for new operations and goes on with an unfinished pass, with at most 20 billing calls.\n" +
+	cmd := &cobra.Command{Long: "Looks for new operations and goes on with an unfinished pass, with at most 20 billing calls.\n" +
 		"With --wait it goes on until every page has been read anew and the counts agree, with calls\n" +
 		"that nobody else needs, and tells how far it is. If a console or server syncs already, that\n" +
-		"one does the work.",
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			if err := a.SyncIndex(ctx, wait, r.syncProgress()); err != nil {
-				return err
-			}
-			return r.printIndex(ctx, a)
-		})}
+		"one does the work."}
+	prints(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[app.IndexStatus]) error {
+		if err := a.SyncIndex(ctx, wait, r.syncProgress()); err != nil {
+			return err
+		}
+		return printIndex(ctx, a, out)
+	})
 	cmd.Flags().BoolVar(&wait, "wait", false, "until a whole pass has ended")
 	return cmd
 }
@@ -116,59 +114,56 @@ func (r *root) syncProgress() func(index.Freshness) {
 	}
 }
 
+// verifiedJSON is a comparison of the index with the service.
+type verifiedJSON struct {
+	Differs bool `json:"differs"`
+	index.Comparison
+}
+
 func (r *root) indexVerify() *cobra.Command {
-	return &cobra.Command{Use: "verify", Long: "Reads the whole list from the service and compares it with the index, page by page before a\n" +
+	return prints(r, &cobra.Command{Long: "Reads the whole list from the service and compares it with the index, page by page before a\n" +
 		"page is merged; what no page shows is read alone. The calls are those that nobody else needs.\n" +
 		"What differs is told and repaired. A console or server that syncs meanwhile repairs some of it\n" +
-		"first. Exit 1 when anything differed.",
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+		"first. Exit 1 when anything differed."},
+		func(ctx context.Context, a *app.App, _ []string, out one[verifiedJSON]) error {
 			tell := r.progress()
 			c, err := a.VerifyIndex(ctx, func(done, total int64) { tell(int(done), int(total)) })
 			if err != nil {
 				return err
 			}
-			if err := r.printComparison(c); err != nil {
-				return err
+			t := tabled("DIFFERENCE|OPERATION")
+			for _, d := range []struct {
+				what string
+				ids  *[]string
+			}{{"missing in the index", &c.Missing}, {"other content", &c.Different}, {"not at the service", &c.Phantom}, {"on no page of the list", &c.Unlisted}} {
+				*d.ids = append([]string{}, *d.ids...)
+				for _, id := range *d.ids {
+					t.add(d.what, id)
+				}
 			}
+			if r.output != "table" || len(t.rows) > 0 {
+				if err := out.card(verifiedJSON{c.Differs(), c}, t); err != nil {
+					return err
+				}
+			}
+			r.tellComparison(c)
 			if c.Differs() {
 				return exitError(1)
 			}
 			return nil
-		})}
+		})
 }
 
-func (r *root) printComparison(c index.Comparison) error {
-	if r.output == "json" {
-		for _, list := range []*[]string{&c.Missing, &c.Different, &c.Phantom, &c.Unlisted} {
-			if *list == nil {
-				*list = []string{}
-			}
-		}
-		return r.printJSON(struct {
-			Differs bool `json:"differs"`
-			index.Comparison
-		}{c.Differs(), c})
-	}
-	t := &table{head: []string{"DIFFERENCE", "OPERATION"}}
-	for _, d := range []struct {
-		what string
-		ids  []string
-	}{{"missing in the index", c.Missing}, {"other content", c.Different}, {"not at the service", c.Phantom}, {"on no page of the list", c.Unlisted}} {
-		for _, id := range d.ids {
-			t.add(d.what, oneLine(id))
-		}
-	}
-	if len(t.rows) > 0 {
-		if err := t.write(r.env.Out); err != nil {
-			return err
-		}
+// tellComparison sums a comparison up for people.
+func (r *root) tellComparison(c index.Comparison) {
+	if r.output != "table" {
+		return
 	}
 	r.say("%s compared: %d were missing, %d had other content, %d are not at the service any more. The index is repaired.",
 		draw.Plural(int(c.Compared), "operation", "operations"), len(c.Missing), len(c.Different), len(c.Phantom))
 	if c.Total >= 0 && c.Compared != c.Total {
 		r.say("The service tells a total of %d, and its pages show %d.", c.Total, c.Compared)
 	}
-	return nil
 }
 
 func (r *root) indexRebuild() *cobra.Command {

@@ -77,7 +77,8 @@ func TestMadeUpAct(t *testing.T) {
 		t.Errorf("%+v was admitted", *admitted)
 	}
 
-	s := schemaOf((&root{env: Env{Getenv: func(string) string { return "" }}}).command())
+	r := &root{env: Env{Getenv: func(string) string { return "" }}}
+	s := r.schemaOf(r.command())
 	i := slices.IndexFunc(s.Commands, func(c schemaCommand) bool { return c.Name == madeUp.Name })
 	if i < 0 {
 		t.Fatal("the schema does not have it")

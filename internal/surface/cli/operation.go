@@ -2,15 +2,14 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
-	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/field"
 	"opdeck/ui/draw"
@@ -21,94 +20,85 @@ var operationCommands = commands{
 	"operation.history": (*root).operationHistory, "operation.export": (*root).operationExport,
 }
 
+// answerJSON is an operation as the service sent it, or why it could not be read; opid
+// is that of an error.
+type answerJSON struct {
+	OPID  string         `json:"opid,omitempty"`
+	Item  *api.Operation `json:"item,omitempty"`
+	Error *errorJSON     `json:"error,omitempty"`
+}
+
 func (r *root) operationGet() *cobra.Command {
-	return forms(&cobra.Command{Use: "get", Long: "Reads operations. With - the ids come from standard input, one a line, and each is\n" +
+	cmd := &cobra.Command{Long: "Reads operations. With - the ids come from standard input, one a line, and each is\n" +
 		"answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).\n\n" +
 		"The JSON is the service's own. A role that may not reveal account numbers gets them masked,\n" +
-		"in JSON too; nothing else is changed.",
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if len(args) == 1 && args[0] != "-" {
-				sent := a.Now()
-				op, err := a.Client.Operation(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				a.Learn(ctx, op, sent)
-				if r.output == "table" || r.output == "csv" {
-					return r.operationCard(op, a.Client.Phase(op))
-				}
-				return r.printItem(op)
+		"in JSON too; nothing else is changed."}
+	return streams(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
+		if len(args) == 1 && args[0] != "-" {
+			sent := a.Now()
+			op, err := a.Client.Operation(ctx, args[0])
+			if err != nil {
+				return err
 			}
-			return r.getMany(ctx, a, args)
-		})}, "jsonl")
+			a.Learn(ctx, op, sent)
+			return out.card(answerJSON{Item: &op}, operationCard(op, a.Client.Phase(op)))
+		}
+		return r.getMany(ctx, a, args, out)
+	})
 }
 
 // getMany answers ids one by one; the first failure's kind is the exit code,
 // after all of them were tried.
-func (r *root) getMany(ctx context.Context, a *app.App, args []string) error {
+func (r *root) getMany(ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
 	var first error
-	one := func(opid string) error {
+	answer := func(opid string) error {
 		op, err := a.Client.Operation(ctx, opid)
-		if err != nil && first == nil {
-			first = err
-		}
-		if err != nil && ctx.Err() != nil {
+		if first = cmp.Or(first, err); err != nil && ctx.Err() != nil {
 			return err
 		}
-		return r.answerLine(opid, op, a.Client.Phase(op), err)
+		switch e := api.AsError(err); {
+		case err == nil && r.output == "table":
+			return operationCard(op, a.Client.Phase(op)).write(r.env.Out)
+		case err == nil:
+			return out.line(answerJSON{Item: &op})
+		case r.output == "table":
+			r.say("%s: %s", opid, e.Public)
+			return nil
+		default:
+			return out.line(answerJSON{OPID: opid, Error: errorOf(e)})
+		}
 	}
 	for _, arg := range args {
-		if arg != "-" {
-			if err := one(arg); err != nil {
-				return err
-			}
-			continue
+		ids := bufio.NewScanner(strings.NewReader(arg))
+		if arg == "-" {
+			ids = bufio.NewScanner(r.env.In)
 		}
-		in := bufio.NewScanner(r.env.In)
-		for in.Scan() {
-			if id := strings.TrimSpace(in.Text()); id != "" {
-				if err := one(id); err != nil {
+		for ids.Scan() {
+			if id := strings.TrimSpace(ids.Text()); id != "" {
+				if err := answer(id); err != nil {
 					return err
 				}
 			}
 		}
-		if err := in.Err(); err != nil {
+		if err := ids.Err(); err != nil {
 			return usage("standard input cannot be read: %s", err)
 		}
 	}
 	return first
 }
 
-func (r *root) answerLine(opid string, op api.Operation, phase api.Phase, err error) error {
-	e := api.AsError(err)
-	switch {
-	case err == nil && r.output == "table":
-		return r.operationCard(op, phase)
-	case err == nil:
-		return r.printLine(map[string]any{"item": op})
-	case r.output == "table":
-		r.say("%s: %s", opid, e.Public)
-		return nil
-	}
-	return r.printLine(failure{OPID: opid, Error: errorJSON{e.Kind, e.Public, remedy.Command(e), e.RequestID}})
-}
-
-// operationCard prints every field of an operation, exactly.
-func (r *root) operationCard(op api.Operation, phase api.Phase) error {
-	t := &table{head: []string{"FIELD", "VALUE"}}
+// operationCard is every field of an operation, exactly.
+func operationCard(op api.Operation, phase api.Phase) *table {
+	t := newCard()
 	for _, f := range field.Operations.All() {
 		switch f.Name {
 		case "status":
 			t.add(f.Name, op.Status.Line(40)+" ("+phase.Word()+")")
 		case "source", "destination":
-			r.party(t, f.Name, f.Party(op))
+			addParty(t, f.Name, f.Party(op))
 		case "documents":
 			for _, d := range op.Documents {
-				lock := ""
-				if d.IsLock {
-					lock = " (locked)"
-				}
-				t.add(f.Name, d.GUID.Line(64)+" "+d.FileName.Line(80)+lock)
+				t.add(f.Name, strings.TrimSpace(d.GUID.Line(64)+" "+d.FileName.Line(80)+" "+lockText(d)))
 			}
 		default:
 			t.add(f.Name, cell(f, op, 500))
@@ -122,9 +112,17 @@ func (r *root) operationCard(op api.Operation, phase api.Phase) error {
 		t.add("rate", sign+rate.Text('f'))
 	}
 	for _, f := range op.Unknown() {
-		t.add(safeText(f.Path), safeText(string(f.Value))+oddMark(f.Odd))
+		t.add(f.Path, string(f.Value)+oddMark(f.Odd))
 	}
-	return t.write(r.env.Out)
+	return t
+}
+
+// lockText says that a document is locked, "" for one that is not.
+func lockText(d api.Document) string {
+	if d.IsLock {
+		return "locked"
+	}
+	return ""
 }
 
 // cell is a field of a record as one safe text; max bounds its characters.
@@ -144,7 +142,8 @@ func cell[T any](f field.Field[T], record T, max int) string {
 
 // fieldTable is a table of records with these fields of their catalogue.
 func fieldTable[T any](c *field.Catalogue[T], records []T, names ...string) *table {
-	t := &table{right: map[int]bool{}, rows: make([][]string, len(records))}
+	t := tabled("")
+	t.head, t.rows = nil, make([][]string, len(records))
 	for i, name := range names {
 		f := c.Get(name)
 		t.head = append(t.head, strings.ToUpper(name))
@@ -165,9 +164,7 @@ func money(m api.Money) string {
 	return s
 }
 
-func yesNo(b bool) string { return draw.YesNo(b) }
-
-func (r *root) party(t *table, name string, p api.Party) {
+func addParty(t *table, name string, p api.Party) {
 	if a := p.Account; a != nil {
 		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+a.Number.Line(64)+" "+a.ID.Line(64)))
 		t.add(name+" customer", a.Customer.Name.Line(100)+" "+a.Customer.CUID.Line(64))
@@ -178,16 +175,16 @@ func (r *root) party(t *table, name string, p api.Party) {
 	}
 }
 
+// treeJSON is an operation with its children as the service sent them.
+type treeJSON = sent[map[string]any]
+
 func (r *root) operationTree() *cobra.Command {
-	return lists(&cobra.Command{Use: "tree", RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[treeJSON, api.Operation]) error {
 		tree, err := a.Client.OperationTree(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if r.output == "json" {
-			return r.printJSON(json.RawMessage(tree.Raw))
-		}
-		if tree.Unread > 0 {
+		if tree.Unread > 0 && r.output != "json" {
 			r.say("%s in the service's answer could not be read; -o json shows it as it came.", draw.Plural(tree.Unread, "child", "children"))
 		}
 		all, levels := []api.Operation{tree.Parent}, []string{"0"}
@@ -199,8 +196,8 @@ func (r *root) operationTree() *cobra.Command {
 		for i := range t.rows {
 			t.rows[i] = append(t.rows[i], levels[i])
 		}
-		return r.list(t, nil, toAny(all))
-	})})
+		return out.print(treeJSON{tree.Raw}, all, t)
+	})
 }
 
 func operationTable(ops []api.Operation) *table {

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
 	"opdeck/internal/app"
@@ -38,20 +38,16 @@ type changeJSON struct {
 }
 
 func (r *root) operationHistory() *cobra.Command {
-	return lists(&cobra.Command{Use: "history", Long: "Merges the states that were read and the webhooks that came, oldest first; \"gone\" is when the\n" +
+	return printsList(r, &cobra.Command{Long: "Merges the states that were read and the webhooks that came, oldest first; \"gone\" is when the\n" +
 		"service was first known not to have it any more. An operation that the index does not hold yet\n" +
-		"is read once.",
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if err := api.Need(ctx, "operation history", api.MayRead); err != nil {
-				return err
-			}
+		"is read once."},
+		func(ctx context.Context, a *app.App, args []string, out listOf[happened]) error {
 			states, err := a.Index.History(ctx, args[0])
 			var unread error
 			if errors.Is(err, index.ErrNone) || err == nil && len(states) == 0 {
+				states, err = nil, nil
 				if _, unread = a.Client.Operation(ctx, args[0]); unread == nil {
 					states, err = a.Index.History(ctx, args[0])
-				} else {
-					states, err = nil, nil
 				}
 			}
 			if err != nil {
@@ -66,12 +62,26 @@ func (r *root) operationHistory() *cobra.Command {
 			case unread != nil:
 				r.say("It could not be read: %s What follows is what webhooks told.", asError(unread).Public)
 			}
-			return r.printTimeline(line)
-		})})
+			return out.print(line, line, rows("AT|WHAT|FROM|STATUS|CHANGES", line, func(h happened) []any {
+				return []any{h.At.Format("2006-01-02 15:04:05.000"), h.Kind, h.Source, h.Status, h.changes()}
+			}))
+		})
+}
+
+// changes is what became known then, in one line.
+func (h happened) changes() string {
+	var out []string
+	if h.Kind == "event" {
+		out = append(out, h.HookID+" "+h.Trust)
+	}
+	for _, c := range h.Changes {
+		out = append(out, fmt.Sprintf("%s: %s → %s", field.PathLabel(c.Path), cmp.Or(c.Before, "nothing"), cmp.Or(c.After, "nothing")))
+	}
+	return strings.Join(out, "; ")
 }
 
 func (r *root) timeline(ctx context.Context, a *app.App, opid string, states []index.State) ([]happened, error) {
-	line := []happened{}
+	var line []happened
 	for i, s := range states {
 		h := happened{At: s.At.UTC(), Kind: "state", Source: s.Origin.String(), Status: string(s.Op.Status)}
 		if s.Gone {
@@ -90,24 +100,6 @@ func (r *root) timeline(ctx context.Context, a *app.App, opid string, states []i
 	line = append(line, events...)
 	slices.SortStableFunc(line, func(a, b happened) int { return a.At.Compare(b.At) })
 	return line, nil
-}
-
-func (r *root) printTimeline(line []happened) error {
-	t := &table{head: []string{"AT", "WHAT", "FROM", "STATUS", "CHANGES"}}
-	for _, h := range line {
-		text := h.HookID + " " + h.Trust
-		if h.Kind != "event" {
-			text = ""
-		}
-		for _, c := range h.Changes {
-			if text != "" {
-				text += "; "
-			}
-			text += fmt.Sprintf("%s: %s → %s", field.PathLabel(c.Path), cmp.Or(c.Before, "nothing"), cmp.Or(c.After, "nothing"))
-		}
-		t.add(h.At.Format("2006-01-02 15:04:05.000"), h.Kind, h.Source, oneLine(h.Status), oneLine(text))
-	}
-	return r.list(t, line, toAny(line))
 }
 
 // eventsOf are the webhooks about one operation, as lines of its timeline.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.filter, "filter", "", `for example 'status:PENDING amount>=1000 currency:EUR created>2026-01-01 -has:locked "text"'`)
 	cmd.Flags().StringVar(&c.sort, "sort", "", strings.Join(index.SortFields, ", ")+"; - before it turns the order round (default -created)")
 	cmd.Flags().StringVar(&c.view, "view", "", "a saved view of the config: its filter and order")
+	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")
 	return cmd
 }
 
@@ -63,38 +65,47 @@ func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 
 func (r *root) operationList() *cobra.Command {
 	var c choice
-	cmd := lists(c.flags(&cobra.Command{Use: "list", Long: "Lists operations of the local index. Where news are older than max_age of [index], or the\n" +
+	cmd := c.flags(&cobra.Command{Long: "Lists operations of the local index. Where news are older than max_age of [index], or the\n" +
 		"index is not complete, up to six pages are read first (one billing call each); --cached reads\n" +
 		"nothing. --live asks the service for one page instead: filter and order then apply to that page\n" +
 		"only.\n\n" +
 		"The answer says where it came from and how old it is: as_of is when the row was last seen at the\n" +
 		"service that was not seen for longest, because the total rests on all of them. complete is false\n" +
 		"while operations are known to be missing (json; docs/index.md).\n\nThe language of --filter:\n\n" +
-		filter.Operations().Help(),
-		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			if c.limit < 1 || c.limit > 10_000 || c.live && c.limit > 1000 {
-				return usage("--limit must be from 1 to 10000, with --live to 1000")
-			}
-			if c.page < 0 {
-				return usage("--page must not be below 0")
-			}
-			if c.live && c.cached {
-				return usage("--live and --cached do not go together")
-			}
-			f, s, err := c.parse(a)
-			if err != nil {
-				return err
-			}
-			if c.live {
-				return r.listLive(ctx, a, c, f, s)
-			}
-			return r.listIndex(ctx, a, c, f, s)
-		})}))
+		filter.Operations().Help()})
 	cmd.Flags().IntVar(&c.limit, "limit", 50, "operations a page")
 	cmd.Flags().IntVar(&c.page, "page", 0, "page, from 0")
 	cmd.Flags().BoolVar(&c.live, "live", false, "ask the service for one page")
-	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")
-	return cmd
+	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[operationsJSON, api.Operation]) error {
+		switch {
+		case c.limit < 1 || c.limit > 10_000 || c.live && c.limit > 1000:
+			return usage("--limit must be from 1 to 10000, with --live to 1000")
+		case c.page < 0:
+			return usage("--page must not be below 0")
+		case c.live && c.cached:
+			return usage("--live and --cached do not go together")
+		}
+		f, s, err := c.parse(a)
+		if err != nil {
+			return err
+		}
+		read := r.listIndex
+		if c.live {
+			read = r.listLive
+		}
+		l, err := read(ctx, a, c, f, s)
+		if err != nil {
+			return err
+		}
+		if r.output == "table" {
+			as := "age not known"
+			if l.AsOf != nil {
+				as = "as of " + moment(*l.AsOf)
+			}
+			defer r.say("%s of %s, from the %s, %s", draw.Plural(len(l.Items), "operation", "operations"), l.Total, l.Source, as)
+		}
+		return out.print(l, l.Items, operationTable(l.Items))
+	})
 }
 
 // operationsJSON is the JSON of a list.
@@ -126,33 +137,22 @@ func moments(t time.Time) *time.Time {
 	return &t
 }
 
-func (r *root) printOperations(l operationsJSON) error {
-	if r.output == "table" {
-		as := "age not known"
-		if l.AsOf != nil {
-			as = "as of " + moment(*l.AsOf)
-		}
-		defer r.say("%s of %s, from the %s, %s", draw.Plural(len(l.Items), "operation", "operations"), l.Total, l.Source, as)
-	}
-	return r.list(operationTable(l.Items), l, toAny(l.Items))
-}
-
-// listLive shows one page of the service.
-func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) error {
+// listLive is one page of the service.
+func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON, error) {
 	ans, err := narrow.Ask(ctx, a.Client, f, c.page, c.limit, a.Now())
 	if err != nil {
-		return err
+		return operationsJSON{}, err
 	}
 	p := ans.Page
 	if ans.Asked != "" {
 		r.say("%s", ans.Said())
 	} else if p, err = a.Client.Operations(ctx, api.OperationQuery{Page: c.page, Size: c.limit}); err != nil {
-		return err
+		return operationsJSON{}, err
 	}
 	r.sayUnusable(p.Unusable)
 	fresh, err := a.Index.Freshness(ctx)
 	if err != nil {
-		return err
+		return operationsJSON{}, err
 	}
 	out := newList("service", fresh)
 	out.AsOf, out.Items, out.Total = moments(p.At), p.Items, json.Number(p.Total)
@@ -168,16 +168,16 @@ func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.Oper
 	}
 	out.Complete = err == nil && (exact && c.sort == "" || int64(len(p.Items)) == n)
 	if f.Empty() && c.sort == "" {
-		return r.printOperations(out)
+		return out, nil
 	}
 	if out.Items, err = sortPage(ctx, p.Items, f, s, p.At); err != nil {
-		return err
+		return operationsJSON{}, err
 	}
 	if !exact {
 		r.say("The filter was applied to this page of %d; without --live it is to all that the index holds.", len(p.Items))
 		out.Total = json.Number(strconv.Itoa(len(out.Items)))
 	}
-	return r.printOperations(out)
+	return out, nil
 }
 
 // sortPage filters and orders one page as the index would, in an index of its own.
@@ -220,25 +220,22 @@ func (r *root) askNarrowed(ctx context.Context, a *app.App, f filter.OperationEx
 	}
 }
 
-// listIndex shows a page of the index.
-func (r *root) listIndex(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) error {
-	if err := api.Need(ctx, "list operations", api.MayRead); err != nil {
-		return err
-	}
+// listIndex is a page of the index.
+func (r *root) listIndex(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON, error) {
 	if err := r.freshen(ctx, a, c.cached); err != nil {
-		return err
+		return operationsJSON{}, err
 	}
 	if !c.cached {
 		r.askNarrowed(ctx, a, f)
 	}
 	w, err := a.Index.Answer(ctx, index.Query{Filter: f, Sort: s, Skip: c.page * c.limit, After: c.limit}, a.Now())
 	if err != nil {
-		return err
+		return operationsJSON{}, err
 	}
 	r.lacking(a, w.Fresh)
 	out := newList("index", w.Fresh)
 	out.Total, out.Items = json.Number(strconv.FormatInt(w.Total, 10)), operationsOf(w.Window.Rows)
-	return r.printOperations(out)
+	return out, nil
 }
 
 // freshen brings the index up to date as far as a command may. When the service
@@ -274,7 +271,7 @@ func (r *root) lacking(a *app.App, f index.Freshness) {
 
 func (r *root) operationExport() *cobra.Command {
 	var c choice
-	cmd := lists(c.flags(&cobra.Command{Use: "export", Long: "Writes all operations that the filter lets through to a new file (mode 0600), as CSV for\n" +
+	cmd := lists(c.flags(&cobra.Command{Long: "Writes all operations that the filter lets through to a new file (mode 0600), as CSV for\n" +
 		"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
 		"FILE may be -, standard output. The export is recorded.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
@@ -286,31 +283,28 @@ func (r *root) operationExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := api.Need(ctx, "export", api.MayExport); err != nil {
-				return err
-			}
 			if err := r.freshen(ctx, a, c.cached); err != nil {
 				return err
 			}
+			var n int
+			var fresh index.Freshness
+			written := ""
 			if args[0] == "-" {
 				w := &safeLines{w: r.env.Out, clean: cleanFor(format)}
-				n, fresh, err := a.ExportOperationsTo(ctx, w, f, s, format, r.progress())
-				if err := errors.Join(err, w.Close()); err != nil {
-					return err
-				}
-				r.say("%s, %s.", draw.Plural(n, "operation", "operations"), app.AsOf(fresh))
-				r.lacking(a, fresh)
-				return nil
+				n, fresh, err = a.ExportOperationsTo(ctx, w, f, s, format, r.progress())
+				err = errors.Join(err, w.Close())
+			} else {
+				n, fresh, err = a.ExportOperations(ctx, f, s, format, args[0], r.progress())
+				written = " written to " + args[0]
 			}
-			n, fresh, err := a.ExportOperations(ctx, f, s, format, args[0], r.progress())
 			if err != nil {
 				return err
 			}
-			r.say("%s written to %s, %s.", draw.Plural(n, "operation", "operations"), args[0], app.AsOf(fresh))
+			r.say("%s%s, %s.", draw.Plural(n, "operation", "operations"), written, app.AsOf(fresh))
 			r.lacking(a, fresh)
 			return nil
 		})}))
-	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")
+	r.printed[cmd] = []printed{{jsonl: reflect.TypeFor[api.Operation]()}}
 	return cmd
 }
 

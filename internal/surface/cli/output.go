@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
-
-	"github.com/charmbracelet/x/ansi"
+	"time"
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/host/csvcell"
+	"opdeck/ui/draw"
 )
 
 func safeText(s string) string {
@@ -18,19 +19,14 @@ func safeText(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// printJSON writes v as indented JSON. Control characters are escaped by the
-// encoder; direction and other format characters are escaped here, so that a
-// terminal that shows the output is safe too. The JSON stays equal.
-func (r *root) printJSON(v any) error {
-	return r.encode(r.env.Out, v, "  ")
-}
-
-// printLine writes v as one line of JSON.
-func (r *root) printLine(v any) error {
-	return r.encode(r.env.Out, v, "")
-}
-
+// encode writes v as JSON, each on a line of its own without an indent; a list that
+// is nil is an empty one. Control characters are escaped by the encoder; direction and
+// other format characters are escaped here, so that a terminal that shows the output
+// is safe too. The JSON stays equal. Commands print through a printer.
 func (r *root) encode(w io.Writer, v any, indent string) error {
+	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice && list.IsNil() {
+		v = []struct{}{}
+	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -38,8 +34,7 @@ func (r *root) encode(w io.Writer, v any, indent string) error {
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	s := b.String()
-	_, err := io.WriteString(w, escapeFormat(s))
+	_, err := io.WriteString(w, escapeFormat(b.String()))
 	return err
 }
 
@@ -74,33 +69,94 @@ type table struct {
 	head  []string
 	right map[int]bool // columns of numbers
 	rows  [][]string
+	empty string // what is said instead of no rows
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+// tabled is a table with these headings, which | separates.
+func tabled(head string) *table {
+	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, empty: "Nothing to list."}
+}
+
+// newCard is a table about one thing.
+func newCard() *table { return tabled("FIELD|VALUE") }
+
+// rows is a table with one row an item.
+func rows[T any](head string, items []T, row func(T) []any) *table {
+	t := tabled(head)
+	for _, x := range items {
+		t.add(row(x)...)
+	}
+	return t
+}
+
+// aligned is the text of a cell that stands to the right, as whole numbers do.
+type aligned string
+
+// add puts a row of safe cells: texts in one line, times in UTC, numbers to the right.
+func (t *table) add(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		switch c := c.(type) {
+		case string:
+			row[i] = oneLine(c)
+		case int, int64:
+			row[i], t.right[i] = fmt.Sprint(c), true
+		case aligned:
+			row[i], t.right[i] = oneLine(string(c)), true
+		case bool:
+			row[i] = draw.YesNo(c)
+		case time.Time:
+			row[i] = c.UTC().Format("2006-01-02 15:04:05")
+		case untrusted.Text:
+			row[i] = c.Line(500)
+		default:
+			row[i] = oneLine(fmt.Sprint(c))
+		}
+	}
+	t.rows = append(t.rows, row)
+}
+
+// fact puts a row of a card; what is empty is left out.
+func (t *table) fact(label string, value any) {
+	switch v := value.(type) {
+	case time.Time:
+		value = moment(v)
+	case int, int64:
+		value = fmt.Sprint(v)
+	}
+	if t.add(label, value); t.rows[len(t.rows)-1][1] == "" {
+		t.rows = t.rows[:len(t.rows)-1]
+	}
+}
+
+// none says sentence where there are no rows.
+func (t *table) none(sentence string) *table {
+	t.empty = sentence
+	return t
+}
 
 // write prints aligned columns; the last one is not padded. Cells must be safe.
 func (t *table) write(w io.Writer) error {
+	all := append([][]string{t.head}, t.rows...)
 	width := make([]int, len(t.head))
-	for _, row := range append([][]string{t.head}, t.rows...) {
+	for _, row := range all {
 		for i, c := range row {
-			width[i] = max(width[i], ansi.StringWidth(c))
+			width[i] = max(width[i], draw.Width(c))
 		}
 	}
 	var b strings.Builder
-	for _, row := range append([][]string{t.head}, t.rows...) {
+	for _, row := range all {
 		for i, c := range row {
-			gap := strings.Repeat(" ", width[i]-ansi.StringWidth(c))
 			switch {
 			case t.right[i]:
-				b.WriteString(gap + c)
-			case i == len(row)-1:
-				b.WriteString(c)
-			default:
-				b.WriteString(c + gap)
+				c = draw.PadLeft(c, width[i])
+			case i < len(row)-1:
+				c = draw.Pad(c, width[i])
 			}
-			if i < len(row)-1 {
+			if i > 0 {
 				b.WriteString("  ")
 			}
+			b.WriteString(c)
 		}
 		b.WriteString("\n")
 	}
@@ -130,41 +186,9 @@ func (t *table) csv(w io.Writer) error {
 	return c.Error()
 }
 
-// list prints items in the chosen form: whole is the JSON of the list, each the
-// JSON of one item.
-func (r *root) list(t *table, whole any, each []any) error {
-	switch r.output {
-	case "json":
-		return r.printJSON(whole)
-	case "jsonl":
-		for _, v := range each {
-			if err := r.printLine(v); err != nil {
-				return err
-			}
-		}
-		return nil
-	case "csv":
-		return t.csv(r.env.Out)
-	}
-	if len(t.rows) == 0 {
-		_, err := fmt.Fprintln(r.env.Err, "Nothing to list.")
-		return err
-	}
-	return t.write(r.env.Out)
-}
-
 // say writes a sentence for people to standard error, where it disturbs no data.
 func (r *root) say(format string, args ...any) {
 	fmt.Fprintln(r.env.Err, safeText(fmt.Sprintf(format, args...)))
-}
-
-// toAny turns a list into JSON values.
-func toAny[T any](items []T) []any {
-	out := make([]any, len(items))
-	for i := range items {
-		out[i] = items[i]
-	}
-	return out
 }
 
 // oneLine is s as one safe line.

@@ -66,7 +66,7 @@ func TestEveryActOnEverySurface(t *testing.T) {
 	for _, k := range keymap.New().Everything() {
 		keys[k.Name] = k
 	}
-	s := schemaOf(top)
+	s := r.schemaOf(top)
 	for _, row := range act.All() {
 		line := row.Name
 		for _, surface := range []string{"command", "screen", "ssh", "role", "audit", "schema"} {
@@ -93,8 +93,8 @@ func TestEveryActOnEverySurface(t *testing.T) {
 // a change of what scripts rely on.
 func TestSchemaIsTheContract(t *testing.T) {
 	var out bytes.Buffer
-	r := &root{env: Env{Out: &out, Getenv: func(string) string { return "" }}, output: "json"}
-	if err := r.printJSON(schemaOf(r.command())); err != nil {
+	r := &root{env: Env{Getenv: func(string) string { return "" }}}
+	if err := r.encode(&out, r.schemaOf(r.command()), "  "); err != nil {
 		t.Fatal(err)
 	}
 	const file = "testdata/schema.json"

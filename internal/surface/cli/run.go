@@ -70,7 +70,8 @@ func Run(ctx context.Context, env Env) int {
 	if errors.Is(err, syscall.EPIPE) { // the reader has left (| head): it has what it wanted
 		return 0
 	}
-	if ctx.Err() != nil && api.KindOf(err) != api.UnknownOutcome {
+	var code exitError // a command's own, which outlives an interrupt
+	if ctx.Err() != nil && api.KindOf(err) != api.UnknownOutcome && !errors.As(err, &code) {
 		err = &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
 	}
 	r.printError(err)
@@ -114,7 +115,7 @@ func (r *root) printError(err error) {
 	}
 	e := asError(err)
 	if r.output == "json" || r.output == "jsonl" {
-		_ = r.encode(r.env.Err, failure{Error: errorJSON{e.Kind, e.Public, remedy.Command(e), e.RequestID}}, "") // there is nowhere left to tell
+		_ = r.encode(r.env.Err, failure{*errorOf(e)}, "") // there is nowhere left to tell
 		return
 	}
 	fmt.Fprintln(r.env.Err, "opdeck: "+safeText(e.Public))
@@ -129,9 +130,8 @@ func (r *root) printError(err error) {
 	}
 }
 
-// failure is an error for programs; opid where it is the answer to one of many.
+// failure is an error for programs, on standard error.
 type failure struct {
-	OPID  string    `json:"opid,omitempty"`
 	Error errorJSON `json:"error"`
 }
 
@@ -140,6 +140,10 @@ type errorJSON struct {
 	Message   string   `json:"message"`
 	Hint      string   `json:"hint"`
 	RequestID string   `json:"request_id"`
+}
+
+func errorOf(e *api.Error) *errorJSON {
+	return &errorJSON{e.Kind, e.Public, remedy.Command(e), e.RequestID}
 }
 
 // root holds the flags of every command.
@@ -152,6 +156,7 @@ type root struct {
 	readOnly bool
 	noColor  bool
 	plain    bool
+	still    bool
 	logFile  string
 	verbose  bool
 	dryRun   bool
@@ -159,6 +164,9 @@ type root struct {
 	row      act.Act  // of the command that runs
 	args     []string // its arguments
 	real     bool     // the context is a production one
+
+	printed map[*cobra.Command][]printed // what commands print as JSON
+	dry     one[dryJSON]
 
 	drawn  atomic.Bool // the screen is the console's
 	served atomic.Bool // calls are a server's
@@ -175,6 +183,7 @@ func (r *root) command() *cobra.Command {
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return r.console(cmd.Context()) },
 	}
+	r.printed, r.dry = map[*cobra.Command][]printed{}, one[dryJSON]{r: r}
 	f := cmd.PersistentFlags()
 	f.StringVar(&r.config, "config", "", "config file (default $OPDECK_CONFIG, else ~/.config/opdeck/config.toml)")
 	f.StringVar(&r.state, "state", "", "state folder (default $OPDECK_STATE, else ~/.local/state/opdeck)")
@@ -183,6 +192,7 @@ func (r *root) command() *cobra.Command {
 	f.BoolVar(&r.readOnly, "read-only", false, "refuse every write")
 	f.BoolVar(&r.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	f.BoolVar(&r.plain, "plain", false, "plain mode: menus and sentences, no drawing")
+	f.BoolVar(&r.still, "still", false, "the built-in service stands still, with data of fixed dates")
 	f.StringVar(&r.logFile, "log-file", "", "append a log to this file")
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
 	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
@@ -267,7 +277,7 @@ func usage(format string, args ...any) error {
 
 func (r *root) appOptions() app.Options {
 	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
-		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
+		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Living: !r.still, Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
 }
 
 // upgrading tells people why nothing happens for a while; programs are not told.

@@ -21,9 +21,10 @@ import (
 func init() { otherCommands["serve"] = (*root).serve }
 
 func (r *root) serve() *cobra.Command {
-	return &cobra.Command{Use: "serve", Long: "Serves what the config asks for until it is interrupted (exit 0):\n\n" +
+	return &cobra.Command{Long: "Serves what the config asks for until it is interrupted (exit 0):\n\n" +
 		"  [ssh] listen       the console, and the commands as ssh HOST operation get …\n" +
 		"  [webhooks] listen  the receiver, which keeps the index fresh\n" +
+		"  [lend]             the session for scripts\n" +
 		"  [serve] metrics    Prometheus\n\n" +
 		"and keeps the session alive. Keys are read again when their files change (SIGHUP: at once).",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"opdeck/api"
+	"opdeck/api/limit"
 	"opdeck/api/session"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/ui/draw"
 )
@@ -18,33 +19,39 @@ import (
 var sessionCommands = commands{
 	"session.status": (*root).sessionStatus, "session.keep": (*root).sessionKeep, "session.refresh": (*root).sessionRefresh,
 	"session.login": (*root).sessionLogin, "session.reset": (*root).sessionReset,
+	"session.proxy": (*root).sessionProxy, "session.exec": (*root).sessionExec,
 }
 
 func (r *root) sessionStatus() *cobra.Command {
 	var check, watch bool
 	var warn, crit time.Duration
-	cmd := forms(&cobra.Command{Use: "status", Long: "Shows the session that all instances share. It costs no call to the service.\n\n" +
+	cmd := &cobra.Command{Long: "Shows the session that all instances share. It costs no call to the service.\n\n" +
 		"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL\n" +
 		"or 3 UNKNOWN, by what is left of the access token. --watch tells every change until\n" +
-		"it is interrupted (json and jsonl: one object a line).",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case check && watch:
-				return usage("--check and --watch do not go together")
-			case check:
-				return r.checkSession(cmd.Context(), warn, crit)
-			}
-			return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
-				if watch {
-					return r.watchSession(ctx, a)
-				}
-				s, err := a.SessionStatus(ctx)
-				if err != nil {
-					return err
-				}
-				return r.printSession(s)
-			})
-		}}, "jsonl")
+		"it is interrupted (json and jsonl: one object a line)."}
+	prints(r, forms(cmd, "jsonl"), func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) error {
+		if watch {
+			return r.watchSession(ctx, a, out)
+		}
+		s, err := a.SessionStatus(ctx)
+		if err != nil {
+			return err
+		}
+		if s.State == string(session.None) && r.output == "table" {
+			defer r.say("The next call logs in by itself, and so does opdeck session login.")
+		}
+		return out.card(s.JSON(), sessionCard(s))
+	})
+	show := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case check && watch:
+			return usage("--check and --watch do not go together")
+		case check:
+			return r.checkSession(cmd.Context(), warn, crit)
+		}
+		return show(cmd, args)
+	}
 	cmd.Flags().BoolVar(&check, "check", false, "one line and exit code of a Nagios plugin")
 	cmd.Flags().DurationVar(&warn, "warn", time.Minute, "with --check: WARNING below this much left")
 	cmd.Flags().DurationVar(&crit, "crit", 15*time.Second, "with --check: CRITICAL below this much left")
@@ -52,45 +59,50 @@ func (r *root) sessionStatus() *cobra.Command {
 	return cmd
 }
 
-func (r *root) printSession(s session.Status) error {
-	switch r.output {
-	case "json":
-		return r.printJSON(s)
-	case "jsonl":
-		return r.printLine(s)
-	}
-	t := &table{head: []string{"FIELD", "VALUE"}}
-	t.add("context", safeText(s.Context))
-	t.add("service", safeText(s.BaseURL))
-	t.add("account", safeText(s.Account))
-	t.add("state", s.State)
-	t.add("generation", strconv.FormatInt(s.Generation, 10))
-	t.add("access token", left(s.Access))
-	t.add("refresh token", left(s.Refresh))
-	t.add("next rotation", moment(s.NextRotation))
+func sessionCard(s session.Status) *table {
+	t := newCard()
+	t.fact("context", s.Context)
+	t.fact("service", s.BaseURL)
+	t.fact("account", s.Account)
+	t.fact("state", s.State)
+	t.fact("generation", s.Generation)
+	t.fact("access token", left(s.Access))
+	t.fact("refresh token", left(s.Refresh))
+	t.fact("next rotation", s.NextRotation)
 	holder := "nobody rotates"
 	if s.Holder != nil {
-		holder = fmt.Sprintf("%s, process %d", safeText(s.Holder.Host), s.Holder.PID)
+		holder = fmt.Sprintf("%s, process %d", s.Holder.Host, s.Holder.PID)
 	}
-	t.add("holder", holder)
-	t.add("instances", s.InstancesText())
-	t.add("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, premature %d", s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized, s.Counts.Premature))
+	t.fact("holder", holder)
+	t.fact("instances", s.InstancesText())
+	t.fact("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, premature %d", s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized, s.Counts.Premature))
 	if l := s.Last; l != nil {
-		t.add("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))
+		t.fact("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))
 	}
 	for _, b := range s.Blocks {
-		t.add("refused", safeText(string(b.Reason)))
+		t.fact("refused", b.Why())
 	}
-	if s.Warning != "" {
-		t.add("warning", safeText(s.Warning))
+	t.fact("warning", s.Warning)
+	if cause := s.Cause(); cause != "" {
+		t.fact("cause", cause)
+		for _, e := range s.Verdict.Evidence {
+			t.fact("evidence", e)
+		}
+		t.fact("advice", remedy.Command(app.Advice(s)))
 	}
-	return t.write(r.env.Out)
+	for _, b := range s.Borrowers {
+		t.fact("borrower", b.Name+": "+b.Text())
+	}
+	return t
 }
 
 // left says how much of a token's life is left.
 func left(l session.Lifetime) string {
-	if l.ExpiresAt.IsZero() {
+	switch {
+	case l.ExpiresAt.IsZero():
 		return "none"
+	case l.Dead:
+		return "dead since " + moment(l.ExpiresAt)
 	}
 	return fmt.Sprintf("%s of %s left, until %s", max(0, l.Remaining).Round(time.Second), l.TTL.Round(time.Second), moment(l.ExpiresAt))
 }
@@ -103,24 +115,16 @@ func moment(t time.Time) string {
 }
 
 // watchSession tells changes until ctx ends, which is its orderly end.
-func (r *root) watchSession(ctx context.Context, a *app.App) error {
-	if err := api.Need(ctx, "session status", api.MayRead); err != nil {
-		return err
-	}
+func (r *root) watchSession(ctx context.Context, a *app.App, out one[session.StatusJSON]) error {
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
-		var err error
-		if r.output == "table" {
-			line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State, s.Generation,
-				seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), draw.Plural(s.Instances, "instance", "instances"))
-			if s.Warning != "" {
-				line += "; " + s.Warning
-			}
-			_, err = fmt.Fprintln(r.env.Out, safeText(line))
-		} else {
-			err = r.printLine(s)
+		s.Borrowers, _ = a.Borrowers(ctx) // a store that is away is told by the state
+		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State, s.Generation,
+			seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), draw.Plural(s.Instances, "instance", "instances"))
+		if s.Warning != "" {
+			line += "; " + s.Warning
 		}
-		if err != nil {
+		if err := out.each(s.JSON(), line); err != nil {
 			return err
 		}
 	}
@@ -172,6 +176,8 @@ func judgeSession(s session.Status, warn, crit time.Duration) (code int, what st
 		code, what = nagiosCritical, "no session"
 	case s.State == "blocked":
 		code, what = nagiosCritical, "logins are blocked"
+	case s.State == "doubtful" && s.Access.Dead:
+		code, what = nagiosCritical, "the token pair is dead; the next call logs in"
 	case s.State == "doubtful":
 		code, what = nagiosCritical, "nobody knows whether the token pair is good"
 	case access < crit:
@@ -185,9 +191,16 @@ func judgeSession(s session.Status, warn, crit time.Duration) (code int, what st
 	if what == "" {
 		what = fmt.Sprintf("%s, access token has %ds of %ds left", s.State, seconds(access), seconds(s.Access.TTL))
 	}
+	if s.Access.Dead {
+		what += "; access token dead since " + moment(s.Access.ExpiresAt)
+	}
 	if s.Warning != "" {
 		what += "; " + s.Warning
 	}
+	if code != nagiosOK && !s.Verdict.Healed && s.Verdict.Sentence != "" && !strings.Contains(s.Warning, s.Verdict.Sentence) {
+		what += "; cause: " + s.Verdict.Sentence
+	}
+	what = strings.ReplaceAll(what, "|", "/") // what is behind the first | is for programs
 	return code, fmt.Sprintf("%s | access=%ds;%d:;%d:;0;%d refresh=%ds;;;0;%d instances=%d logins=%dc refreshes=%dc unauthorized=%dc", what,
 		seconds(access), seconds(warn), seconds(crit), seconds(s.Access.TTL), seconds(s.Refresh.Remaining), seconds(s.Refresh.TTL),
 		s.Instances, s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized)
@@ -207,67 +220,73 @@ func (r *root) sessionReset() *cobra.Command {
 
 // sessionAct is one of the three acts on the session.
 func (r *root) sessionAct(method, path, sentence string, do func(*app.App, context.Context) error) *cobra.Command {
-	return &cobra.Command{RunE: r.asks(func(_ context.Context, a *app.App, _ []string) (asked, error) {
+	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) (asked, error) {
 		account := session.MaskAccount(a.Session.Key().Account)
-		return asked{typed: a.Context.Name, facts: [][2]string{{"context", a.Context.Name}, {"account", account}}, send: func(ctx context.Context) error {
+		facts, method, path, sentence := [][2]string{{"context", a.Context.Name}, {"account", account}}, method, path, sentence
+		if strings.HasPrefix(path, "/v2/auth/refresh/") {
+			if s, err := a.SessionStatus(ctx); err == nil && !s.Renewable() {
+				facts = append(facts, [2]string{"pair", "there is none to refresh: this logs in"})
+				method, path, sentence = "POST", "/v2/auth/login", "Logged in: there was no pair to refresh."
+			}
+		}
+		return asked{typed: a.Context.Name, facts: facts, send: func(ctx context.Context) error {
 			if r.dryRun {
 				return r.drySession(method, path, account)
 			}
 			if err := do(a, ctx); err != nil {
 				return err
 			}
-			if r.output == "table" {
-				r.say("%s", sentence)
-				return nil
-			}
 			s, err := a.SessionStatus(ctx)
-			if err != nil {
+			if err != nil && r.output != "table" {
 				return err
 			}
-			return r.printJSON(s)
+			return out.told(s.JSON(), "%s", sentence)
 		}}, nil
-	})}
+	})
 }
 
 // drySession prints what would be sent; forgetting a session sends nothing.
 func (r *root) drySession(method, path, account string) error {
-	out := map[string]any{"method": nil, "path": nil, "body": nil}
-	if method != "" {
-		out["method"], out["path"] = method, path
+	if method == "" {
+		return r.dry.json(dryJSON{})
 	}
+	out := dryJSON{Method: &method, Path: &path}
 	if method == "POST" {
-		out["body"] = map[string]string{"login": account, "password": "••••"}
+		out.Body = map[string]string{"login": account, "password": "••••"}
 	}
-	return r.printJSON(out)
+	return r.dry.json(out)
 }
 
 func (r *root) sessionKeep() *cobra.Command {
-	return &cobra.Command{Use: "keep", Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit 0).\n" +
+	return &cobra.Command{Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit 0).\n" +
 		"One keeper per account is enough; several agree among themselves.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			if err := api.Need(ctx, "session keep", api.MaySession); err != nil {
-				return err
-			}
 			r.say("Keeping the session of %s alive; ctrl+c ends it.", a.Context.Name)
 			return app.SessionError(a.Session.Keep(ctx))
 		})}
 }
 
 func (r *root) limits() *cobra.Command {
-	return lists(&cobra.Command{Use: "limits", RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out listOf[limit.Usage]) error {
 		use, err := a.Usage(ctx)
 		if err != nil {
 			return err
 		}
-		t := &table{head: []string{"CLASS", "PER MINUTE", "USED", "ROOM", "NEXT SLOT", "THROTTLED", "WAITING"},
-			right: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true}}
-		for _, u := range use {
+		err = out.print(use, use, rows("CLASS|PER MINUTE|USED|ROOM|NEXT SLOT|THROTTLED|WAITING", use, func(u limit.Usage) []any {
 			next := "now"
 			if u.NextSlot > 0 {
 				next = fmt.Sprintf("%.1f s", u.NextSlot)
 			}
-			t.add(string(u.Class), strconv.Itoa(u.Recommended), strconv.Itoa(u.Used), strconv.Itoa(u.Room), next, strconv.Itoa(u.Throttled), strconv.Itoa(u.Waiting))
+			return []any{string(u.Class), u.Recommended, u.Used, u.Room, aligned(next), u.Throttled, u.Waiting}
+		}))
+		if err != nil || r.output != "table" {
+			return err
 		}
-		return r.list(t, use, toAny(use))
-	})})
+		for _, u := range use {
+			if sum := u.Sum(); sum != "" {
+				r.say("%s", sum)
+			}
+		}
+		return nil
+	})
 }

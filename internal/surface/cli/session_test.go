@@ -9,6 +9,7 @@ import (
 )
 
 func TestJudgeSession(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	life := func(left time.Duration) session.Lifetime {
 		return session.Lifetime{TTL: 5 * time.Minute, Remaining: left}
 	}
@@ -27,6 +28,9 @@ func TestJudgeSession(t *testing.T) {
 		{session.Status{State: "rotating", Access: life(0)}, nagiosWarning, "rotating"},
 		{session.Status{State: "none"}, nagiosCritical, "no session"},
 		{session.Status{State: "doubtful", Access: life(4 * time.Minute)}, nagiosCritical, "nobody knows"},
+		{session.Status{State: "doubtful", Access: session.Lifetime{TTL: 5 * time.Minute, ExpiresAt: noon, Dead: true}, Verdict: session.Verdict{Sentence: "another client | logged in"}}, nagiosCritical,
+			"the token pair is dead; the next call logs in; access token dead since 2026-03-01 12:00:00 UTC; cause: another client / logged in | access=0s;"},
+		{session.Status{State: "live", Access: life(4 * time.Minute), Verdict: session.Verdict{Sentence: "another client logged in", Healed: true}}, nagiosOK, "240s of 300s left | access"},
 		{session.Status{State: "blocked", Warning: "two-factor"}, nagiosCritical, "logins are blocked; two-factor"},
 	} {
 		code, what := judgeSession(c.s, time.Minute, 15*time.Second)

@@ -23,13 +23,13 @@ func (r *root) tariffCommissions() *cobra.Command {
 // tariffs lists rules with these columns.
 func (r *root) tariffs(read func(*app.Client, context.Context, api.TariffQuery) (api.Page[api.Tariff], error), columns ...string) *cobra.Command {
 	var q api.TariffQuery
-	cmd := lists(&cobra.Command{RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Tariff], api.Tariff]) error {
 		p, err := read(a.Client, ctx, q)
 		if err != nil {
 			return err
 		}
-		return r.list(fieldTable(field.Tariffs, p.Items, columns...), map[string]any{"page": p.Page, "total": p.Total, "items": p.Items}, toAny(p.Items))
-	})})
+		return out.print(pageJSON[api.Tariff]{p.Items, p.Page, p.Total}, p.Items, fieldTable(field.Tariffs, p.Items, columns...))
+	})
 	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
 	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")
 	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer that they hold for")

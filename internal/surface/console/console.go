@@ -83,7 +83,9 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 // press and see, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
 	d := &desk{App: a, Client: a.Client, feed: feed, shared: opt.Shared}
+	guide := newTour(ctx, a, who)
 	return ui.Options{
+		Commands: func() []ui.Command { return []ui.Command{guide.command()} }, Guide: guide,
 		Context: ctx, About: about(a, who), Theme: themeFor(a, opt), Make: d.screen,
 		Feeds: []tea.Cmd{feed.next, newEar(ctx, a, feed.wait).start}, IdleLock: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
 		Reveal: reveal(a), OnPlace: feed.folk.moved, OnBarred: denied(ctx, a.Audit, who),

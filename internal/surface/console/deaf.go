@@ -14,6 +14,7 @@ import (
 const (
 	rhythmOf  = 500                // deliveries that the rhythm is learnt from, as on the events screen
 	deafFirst = 2 * time.Second    // the first look does not hold up the first frames
+	deafBuilt = 10 * time.Second   // the same where the built-in service sends only while a console is open
 	deafCheck = 15 * time.Second   // whether events came again
 	deafLearn = lookAnyway         // whether there is a rhythm by now
 	deafAfter = time.Second        // behind the moment at which silence becomes unusual
@@ -31,16 +32,25 @@ type ear struct {
 	trouble  func(ctx context.Context) (receiver.Trouble, error)   // nil: nobody knows of any
 	listens  bool                                                  // this program, or one with its config, receives webhooks
 	wait     func(ctx context.Context, d time.Duration) bool       // false: it is over
+	first    time.Duration                                         // before the first look
 	told     ui.FeedFacts
 	toldOnce bool
 }
 
 func newEar(ctx context.Context, a *app.App, wait func(context.Context, time.Duration) bool) *ear {
-	return &ear{ctx: ctx, now: a.Now, times: a.Inbox().Times, trouble: a.HookTrouble, listens: a.Config.Webhooks.Listen != "", wait: wait}
+	times := a.Inbox().Times
+	if a.Sandbox != nil && a.HooksAt() == "" { // a built-in service that stands still is silent, not deaf
+		times = func(context.Context, int) ([]time.Time, error) { return nil, nil }
+	}
+	first := deafFirst
+	if a.Living {
+		first = deafBuilt
+	}
+	return &ear{ctx: ctx, first: first, now: a.Now, times: times, trouble: a.HookTrouble, listens: a.HooksAt() != "", wait: wait}
 }
 
 // start is next for a console that opens; it is one of the shell's feeds.
-func (e *ear) start() tea.Msg { return e.later(deafFirst)() }
+func (e *ear) start() tea.Msg { return e.later(e.first)() }
 
 // next waits for a change.
 func (e *ear) next() tea.Msg {

@@ -59,8 +59,7 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindSession:
 		return sessions.New(env, d)
 	case ui.KindEvents:
-		w := d.Config.Webhooks
-		return events.New(env, d.Inbox(), d, events.Config{Listen: w.Listen, Path: w.Path, Verify: w.Verify}, p.Arg)
+		return events.New(env, d.Inbox(), d, events.Config{Listen: d.HooksAt(), Verify: d.Config.Webhooks.Verify}, p.Arg)
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), audittrail.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
 	case balances.Kind:

@@ -75,7 +75,7 @@ func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 	folk.stir = f.stir
 	f.stops = []func(){
 		unwatch,
-		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c)) }),
+		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c, a.Now())) }),
 		a.OnOperation(ctx, func(op api.Operation) { f.changed(op, "service") }),
 		a.OnSettled(f.settled),
 	}
@@ -380,32 +380,39 @@ func rounded(u []limit.Usage) []limit.Usage {
 	for i := range u {
 		u[i].NextSlot = float64(int(u[i].NextSlot))
 		u[i].Blocked = u[i].Blocked.Round(time.Second)
-		u[i].Changes = 0
+		u[i].Changes, u[i].Goes = 0, 0
 	}
 	return u
 }
 
 func sessionFacts(st session.Status) ui.SessionFacts {
-	return ui.SessionFacts{State: st.State, AccessUntil: st.Access.ExpiresAt.Round(time.Second),
+	state := st.State
+	if st.Access.Dead && state == "doubtful" {
+		state = "dead"
+	}
+	return ui.SessionFacts{State: state, AccessUntil: st.Access.ExpiresAt.Round(time.Second),
 		RefreshUntil: st.Refresh.ExpiresAt.Round(time.Second), Note: st.Warning}
 }
 
 func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {
 	b := ui.BudgetFacts{Class: string(u.Class), Room: u.Room, Limit: u.Recommended, Waiting: u.Waiting, Throttled: u.Throttled}
+	if u.Goes > 0 {
+		b.Goes = now.Add(u.Goes)
+	}
 	if u.NextSlot > 0 {
 		b.NextSlot = now.Add(time.Duration(u.NextSlot * float64(time.Second)))
 	}
 	return b
 }
 
-// callFacts is one line of the activity list.
-func callFacts(c api.Call) ui.CallFacts {
-	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, At: c.At, Note: c.Error}
+// callFacts is one line of the activity list, of a call that enters its phase now.
+func callFacts(c api.Call, now time.Time) ui.CallFacts {
+	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, Background: c.Background, At: c.At, Note: c.Error}
 	switch {
 	case c.Phase == api.CallWaits:
 		f.Phase = ui.CallWaits
 	case c.Phase == api.CallRuns:
-		f.Phase = ui.CallRuns
+		f.Phase, f.At = ui.CallRuns, now
 	case c.Kind == "":
 		f.Phase, f.At = ui.CallDone, c.At.Add(c.Took)
 		f.Note = strconv.Itoa(c.Status) + " after " + c.Took.Round(time.Millisecond).String()

@@ -102,6 +102,7 @@ func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions
 		}
 		return ""
 	}
+	o.Guide, o.Commands = nil, nil // its words stand beside what is drawn
 	o.Feeds, o.Theme, o.Tell = nil, theme.Words(), host.Tell
 	o.Tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // nothing is drawn that time changes
 	return o

@@ -47,6 +47,10 @@ var described = func() map[string]*prometheus.Desc {
 		{"hook_queued", "Deliveries that wait to be stored."},
 		{"hook_notes_dropped_total", "Notes that slow listeners missed; the inbox has the events."},
 		{"hook_last_event_timestamp_seconds", "When the last new event came; absent before the first."},
+		{"lend_borrowers", "Scripts that used the session within the last minute."},
+		{"lend_connections", "Connections of scripts that are open."},
+		{"lend_calls_total", "Calls of scripts that ended, by what became of them.", "class", "outcome"},
+		{"lend_unknown_total", "Requests that named no borrower, or with a key that nobody has."},
 		{"approvals_waiting", "Requests for a second person that are open, and those that were approved and not used yet.", "state"},
 		{"approvals_readable", "1 when the requests could be read."},
 	} {

@@ -19,6 +19,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/host/listen"
+	"opdeck/internal/surface/lender"
 	"opdeck/internal/surface/sshd"
 )
 
@@ -26,6 +27,7 @@ import (
 type Sources struct {
 	SSH   func() sshd.Counters     // nil: not served
 	Hooks func() receiver.Counters // nil: not received
+	Lend  func() lender.Counters   // nil: not lent
 }
 
 // Metrics counts what happens in this process and reads the rest when asked.

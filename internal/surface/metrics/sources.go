@@ -1,7 +1,10 @@
 package metrics
 
 import (
+	"opdeck/api/limit"
+	"opdeck/internal/domain/lend"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/surface/lender"
 	"opdeck/internal/surface/sshd"
 )
 
@@ -41,5 +44,16 @@ func collectReceiver(c receiver.Counters, out output) {
 	out.count("hook_notes_dropped_total", c.Dropped)
 	if !c.LastAt.IsZero() {
 		out.gauge("hook_last_event_timestamp_seconds", float64(c.LastAt.Unix()))
+	}
+}
+
+func collectLender(c lender.Counters, out output) {
+	out.gauge("lend_borrowers", float64(c.Borrowers))
+	out.gauge("lend_connections", float64(c.Connections))
+	out.count("lend_unknown_total", c.Unknown)
+	for _, class := range limit.Classes {
+		for _, o := range lend.Outcomes {
+			out.count("lend_calls_total", c.Calls[class][o], string(class), string(o))
+		}
 	}
 }

@@ -66,6 +66,9 @@ func (s *state) Collect(ch chan<- prometheus.Metric) {
 	if s.src.Hooks != nil {
 		collectReceiver(s.src.Hooks(), out)
 	}
+	if s.src.Lend != nil {
+		collectLender(s.src.Lend(), out)
+	}
 }
 
 func (s *state) collectAudit(ctx context.Context, out output) {

@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/surface/console"
+	"opdeck/internal/surface/lender"
 	"opdeck/internal/surface/metrics"
 	"opdeck/internal/surface/sshd"
 )
@@ -32,7 +33,7 @@ type Options struct {
 }
 
 // Addresses are where the server listens; "" for what is off.
-type Addresses struct{ SSH, Webhooks, Metrics string }
+type Addresses struct{ SSH, Webhooks, Metrics, Lend string }
 
 // drainTimeout bounds the wait for writes that were sent, after all sessions have ended.
 const drainTimeout = 10 * time.Second
@@ -48,6 +49,7 @@ type server struct {
 	hooksAt *receiver.Server
 	metrics *metrics.Metrics
 	metered *metrics.Server
+	lender  *lender.Lender
 	acts    *inFlight
 	shared  *console.Shared // by all consoles over SSH
 	served  bool
@@ -59,13 +61,13 @@ type server struct {
 // is accepted, sent writes are awaited, and Run returns nil.
 func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	c := a.Config
-	if c.SSH.Listen == "" && c.Webhooks.Listen == "" && c.Serve.Metrics == "" {
+	if c.SSH.Listen == "" && c.Webhooks.Listen == "" && c.Serve.Metrics == "" && c.Lend.Socket == "" && c.Lend.Listen == "" {
 		return &api.Error{Kind: api.BadConfig, Public: "The config asks for nothing to be served.",
-			Hint: "Set listen of [ssh], listen of [webhooks] or metrics of [serve]; opdeck config show tells which file is read."}
+			Hint: "Set listen of [ssh], listen of [webhooks], socket or listen of [lend], or metrics of [serve]; opdeck config show tells which file is read."}
 	}
 	s := &server{app: a, opt: opt, acts: watchActs(a), shared: console.NewShared(a)}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	for _, open := range []func(context.Context) error{s.openSSH, s.openHooks, s.openMetrics} {
+	for _, open := range []func(context.Context) error{s.openSSH, s.openHooks, s.openLend, s.openMetrics} {
 		if err := open(ctx); err != nil {
 			return err
 		}
@@ -110,6 +112,9 @@ func (s *server) run(ctx context.Context) error {
 		part("The webhook receiver", s.hooksAt.Serve)
 	}
 	front.Go(func() { s.app.ApplyEvents(ctx, s.hooks) })
+	if s.lender != nil {
+		part("Lending", s.lender.Serve)
+	}
 	if s.metered != nil {
 		part("Metrics", s.metered.Serve)
 	}
@@ -138,6 +143,9 @@ func (s *server) openMetrics(ctx context.Context) error {
 	if s.hooks != nil {
 		src.Hooks = s.hooks.Counters
 	}
+	if s.lender != nil {
+		src.Lend = s.lender.Counters
+	}
 	s.metrics = metrics.New(s.app, src)
 	var err error
 	if s.metered, err = metrics.Listen(ctx, s.metrics, s.app.Config.Serve.Metrics); err != nil {
@@ -164,6 +172,10 @@ func (s *server) announce() error {
 		w := s.app.Config.Webhooks
 		lines = append(lines, fmt.Sprintf("webhooks  %s%s, verified by %s", at.Webhooks, w.Path, w.Verify))
 	}
+	if s.lender != nil {
+		at.Lend = s.lender.Addr()
+		lines = append(lines, s.lender.Lines()...)
+	}
 	if s.metered != nil {
 		at.Metrics = s.metered.Addr().String()
 		lines = append(lines, fmt.Sprintf("metrics   http://%s/metrics", at.Metrics))
@@ -187,6 +199,9 @@ func (s *server) close(ctx context.Context) error {
 	}
 	if s.metered != nil {
 		_ = s.metered.Close()
+	}
+	if s.lender != nil {
+		_ = s.lender.Close()
 	}
 	if s.metrics != nil {
 		s.metrics.Close()

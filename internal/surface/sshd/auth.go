@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"charm.land/ssh"
 	gossh "golang.org/x/crypto/ssh"
@@ -180,7 +181,7 @@ func (c *conn) failed() {
 // network and reason, with the number of those that it stands for.
 func (s *Server) logRefused(from netip.Addr, reason string, more ...any) {
 	narrow, _ := networks(from)
-	if n, ok := s.refusals.Allow(narrow.String(), reason); ok {
+	if n, ok := s.refusals.Allow(narrow.String(), reason, time.Now()); ok {
 		s.opt.Log.Warn("ssh: not let in", append([]any{"from", from.String(), "reason", reason, "unlogged_before", n}, more...)...)
 	}
 }

@@ -66,7 +66,7 @@ func (w *world) environ() []string {
 
 // command runs the program as a command, not as a console.
 func (w *world) command(ctx context.Context, args ...string) error {
-	c := exec.CommandContext(ctx, w.bin, args...)
+	c := exec.CommandContext(ctx, w.bin, append([]string{"--still"}, args...)...)
 	c.Env = w.environ()
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("opdeck %s: %w\n%s", strings.Join(args, " "), err, out)

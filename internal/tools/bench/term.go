@@ -48,7 +48,7 @@ type run struct {
 
 // start runs the program's console.
 func start(w *world, args ...string) (*run, error) {
-	r := &run{cmd: exec.Command(w.bin, args...), chunks: make(chan chunk, 4096), ended: make(chan struct{}), w: cols, h: lines, emu: vt.NewEmulator(cols, lines)}
+	r := &run{cmd: exec.Command(w.bin, append([]string{"--still"}, args...)...), chunks: make(chan chunk, 4096), ended: make(chan struct{}), w: cols, h: lines, emu: vt.NewEmulator(cols, lines)}
 	r.cmd.Env = w.environ()
 	r.drained = make(chan struct{})
 	go func() { defer close(r.drained); _, _ = io.Copy(io.Discard, r.emu) }() // the console asks nothing; answers have nowhere to go

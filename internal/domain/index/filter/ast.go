@@ -162,20 +162,6 @@ func (e Expr[T]) String() string {
 // Empty reports whether the filter lets everything through.
 func (e Expr[T]) Empty() bool { return e.root == nil }
 
-// Root is the tree, nil for everything. It must not be changed.
-func (e Expr[T]) Root() Node { return e.root }
-
-// With is both filters together.
-func (e Expr[T]) With(other Expr[T]) Expr[T] {
-	switch {
-	case e.root == nil:
-		return other
-	case other.root == nil:
-		return e
-	}
-	return Expr[T]{root: flat(And{e.root, other.root}), table: e.table}
-}
-
 // flat lifts parts of And within And and Or within Or.
 func flat(n Node) Node {
 	switch n := n.(type) {

@@ -187,14 +187,15 @@ func (p *parser[T]) leaf(k token) (Node, error) {
 }
 
 func (p *parser[T]) unknownHint(k token) string {
-	if near := nearest(strings.ToLower(k.text), p.t.Names()); near != "" {
+	if near := Nearest(strings.ToLower(k.text), p.t.Names()); near != "" {
 		return fmt.Sprintf("Did you mean %q? Text that holds %q goes in quotes.", near, k.op)
 	}
 	return fmt.Sprintf("Fields are %s. Text that holds %q goes in quotes.", strings.Join(p.t.Names(), ", "), k.op)
 }
 
-// nearest finds the name that differs least, by at most two letters.
-func nearest(s string, names []string) string {
+// Nearest is the name that was most likely meant by s: one that begins with it, or that
+// differs least, by at most two letters; "" for none.
+func Nearest(s string, names []string) string {
 	best, found := 3, ""
 	for _, n := range names {
 		if strings.HasPrefix(n, s) && len(s) > 1 {

@@ -1,0 +1,47 @@
+package session
+
+import (
+	"fmt"
+	"time"
+)
+
+// Borrower is a script that uses the session through opdeck, as its calls of the last
+// day tell, those of all proxies together.
+type Borrower struct {
+	Name       string    `json:"name"`
+	Role       string    `json:"role"`
+	Priority   string    `json:"priority"`
+	LastMinute int       `json:"calls_last_minute"` // answered or refused
+	Calls      int64     `json:"calls"`
+	Writes     int64     `json:"writes"` // of the calls
+	Waits      int64     `json:"waits"`  // calls that waited for a slot or the session
+	Waited     float64   `json:"waited_seconds"`
+	Refused    int64     `json:"refused"` // by opdeck, not by the service
+	Last       time.Time `json:"last_call_at"`
+	Running    bool      `json:"running"` // its proxy serves
+}
+
+// Add joins what another proxy tells of the same borrower.
+func (b Borrower) Add(o Borrower) Borrower {
+	if o.Last.After(b.Last) {
+		b.Role, b.Priority, b.Last = o.Role, o.Priority, o.Last
+	}
+	b.LastMinute += o.LastMinute
+	b.Calls += o.Calls
+	b.Writes += o.Writes
+	b.Waits += o.Waits
+	b.Waited += o.Waited
+	b.Refused += o.Refused
+	b.Running = b.Running || o.Running
+	return b
+}
+
+// Text is what there is to tell of a borrower, for people.
+func (b Borrower) Text() string {
+	s := fmt.Sprintf("%d calls in the last minute, %d in all, %d waited %.1f s, %d refused; %s, %s", b.LastMinute, b.Calls, b.Waits, b.Waited, b.Refused,
+		b.Role, b.Priority)
+	if !b.Running {
+		s += "; its proxy has ended"
+	}
+	return s
+}

@@ -1,0 +1,66 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/secret"
+	"opdeck/internal/domain/lend"
+)
+
+// filled has the defaults for what the file leaves out.
+func (b Borrower) filled() Borrower {
+	b.Role, b.Priority = cmp.Or(b.Role, api.Viewer), cmp.Or(b.Priority, string(lend.Background))
+	return b
+}
+
+// Key reads the borrower's key from where the config says.
+func (b Borrower) Key(env func(string) string) (secret.Value, error) {
+	key := secret.Value{}
+	if b.KeyFile != "" {
+		var err error
+		if key, err = SecretFile(b.KeyFile); err != nil {
+			return key, err
+		}
+	} else if key = secret.New(env(b.KeyEnv)); key.Empty() {
+		return key, fmt.Errorf("the environment variable %s (key_env) is empty or not set", b.KeyEnv)
+	}
+	if n := len(key.Reveal()); n < lend.LeastKey {
+		return key, fmt.Errorf("the key has %d characters and needs %d; openssl rand -hex 32 makes one", n, lend.LeastKey)
+	}
+	return key, nil
+}
+
+const maxBorrowerName = 40
+
+// checkLend checks where the session is lent, and to whom.
+func (c *Config) checkLend(k *checker) {
+	if c.Lend.Listen != "" && !k.listen(c.Lend.Listen, "lend", "listen") {
+		k.add("must be a loopback address: the session is lent on this host only", "lend", "listen")
+	}
+	if c.Lend.Listen != "" && len(c.Lend.Borrowers) == 0 {
+		k.add("needs at least one [lend.borrowers.NAME]: on a port a key says who calls", "lend", "listen")
+	}
+	if s := c.Lend.Socket; s != "" && !filepath.IsAbs(s) {
+		k.add("must be a whole path", "lend", "socket")
+	}
+	for name, b := range c.Lend.Borrowers {
+		at := func(key string) []string { return []string{"lend", "borrowers", name, key} }
+		if name == "" || len(name) > maxBorrowerName || strings.Trim(name, contextLetters) != "" {
+			k.add("a borrower's name is up to 40 letters, digits, dots, dashes and underscores", "lend", "borrowers", name)
+		}
+		if (b.KeyEnv == "") == (b.KeyFile == "") {
+			k.add("exactly one of key_env and key_file is needed", "lend", "borrowers", name)
+		}
+		if !b.Role.Valid() {
+			k.add("must be viewer, analyst, operator, oncall or admin", at("role")...)
+		}
+		k.oneOf(b.Priority, []string{string(lend.Background), string(lend.Person)}, at("priority")...)
+		if b.PerMinute < 0 || b.PerMinute > 10_000 {
+			k.add("must be from 0 (none) to 10000 calls", at("per_minute")...)
+		}
+	}
+}

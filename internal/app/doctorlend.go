@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"opdeck/api"
+	"opdeck/api/session"
+)
+
+// Advice is what can be done about the trouble of a session, as an error's remedy; it
+// has none where the trouble heals by itself.
+func Advice(s session.Status) *api.Error {
+	e := &api.Error{}
+	if s.Verdict.Culprit == session.ForeignClient {
+		e.Remedy.Kind = api.LendSession
+	}
+	return e
+}
+
+// lend tells whether scripts can borrow the session, and who does.
+func (d *doctor) lend(ctx context.Context, a *App) {
+	c := a.Config.Lend
+	s, err := a.SessionStatus(ctx)
+	running, calls := 0, 0
+	for _, b := range s.Borrowers {
+		if b.Running {
+			running++
+			calls += b.LastMinute
+		}
+	}
+	const how = "A script need not log in: opdeck session exec starts it with the session, opdeck session proxy serves it."
+	switch _, keyErr := a.BorrowerKeys(d.opt.Getenv); {
+	case err != nil:
+		d.add("lend", Failed, "What scripts borrow cannot be read: "+api.AsError(err).Public, "")
+	case running > 0:
+		d.add("lend", Healthy, fmt.Sprintf("%s the session, %s in the last minute", plural(int64(running), "script borrows", "scripts borrow"), plural(int64(calls), "call", "calls")), "")
+	case c.Socket == "" && c.Listen == "":
+		d.add("lend", Skipped, "the session is not lent to scripts ([lend] is empty)", how)
+	case keyErr != nil:
+		d.add("lend", Warned, api.AsError(keyErr).Public, "Set the key where opdeck serve or opdeck session proxy runs.")
+	default:
+		d.add("lend", Healthy, "no script borrows the session now", how)
+	}
+}

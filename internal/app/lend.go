@@ -1,0 +1,69 @@
+package app
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"opdeck/api"
+	"opdeck/api/secret"
+	"opdeck/internal/app/config"
+	"opdeck/internal/domain/lend"
+)
+
+// BorrowerKeys reads the keys of the borrowers that the config names.
+func (a *App) BorrowerKeys(getenv func(string) string) (*lend.Keys, error) {
+	keys := new(lend.Keys)
+	for _, name := range slices.Sorted(maps.Keys(a.Config.Lend.Borrowers)) {
+		b := a.Config.Lend.Borrowers[name]
+		key, err := b.Key(getenv)
+		if err != nil {
+			return nil, &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("[lend.borrowers.%s]: %s.", name, err), Err: err}
+		}
+		if other, taken := keys.Find(key.Reveal()); taken {
+			return nil, &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("The borrowers %s and %s have one key; each needs its own.", other.Name, name)}
+		}
+		keys.Add(key, keyedBorrower(name, b, key))
+	}
+	return keys, nil
+}
+
+// keyedBorrower is known by its key: for approvals it is a person of its own, as one
+// over SSH is.
+func keyedBorrower(name string, b config.Borrower, key secret.Value) lend.Borrower {
+	return lend.Borrower{Name: name, Role: b.Role, Priority: lend.Priority(b.Priority), PerMinute: b.PerMinute,
+		Who: api.Actor{Name: name, Role: b.Role, Via: lend.Via, Key: lend.Fingerprint(key), Login: lend.Via + " " + name}}
+}
+
+// LocalBorrower is a command that the person at this terminal starts: with the role
+// and bounds of the borrower that the config has under that name, else with the
+// person's role. For approvals it is that person.
+func (a *App) LocalBorrower(as, command string) (lend.Borrower, error) {
+	who := a.LocalActor(lend.Via)
+	who.From = command
+	out := lend.Borrower{Name: who.Name, Role: who.Role, Priority: lend.Background}
+	if as != "" {
+		b, ok := a.Config.Lend.Borrowers[as]
+		if !ok {
+			return out, &api.Error{Kind: api.Usage, Public: fmt.Sprintf("The config has no [lend.borrowers.%s].", as),
+				Hint: "--as takes the name of a borrower; without it the command has your own role."}
+		}
+		out = lend.Borrower{Name: as, Role: b.Role, Priority: lend.Priority(b.Priority), PerMinute: b.PerMinute}
+		who.Name, who.Role = as, b.Role
+	}
+	out.Who = who
+	return out, nil
+}
+
+// SecretNames are the environment variables that hold secrets by the config, those of
+// other contexts too: a command that borrows the session gets none of them.
+func (a *App) SecretNames() []string {
+	names := []string{"OPDECK_PASSWORD", a.Context.PasswordEnv, a.Config.Webhooks.SecretEnv}
+	for _, c := range a.Config.Contexts {
+		names = append(names, c.PasswordEnv)
+	}
+	for _, b := range a.Config.Lend.Borrowers {
+		names = append(names, b.KeyEnv)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}

@@ -1,0 +1,41 @@
+//go:build linux
+
+package e2e
+
+import "testing"
+
+// TestTour does the eight tasks of the tour with the real keys, at the smallest usual
+// window. Each task says itself that it is done.
+func TestTour(t *testing.T) {
+	t.Parallel()
+	x := start(t, 80, 24, t.TempDir(), nil, "--still")
+	x.shows("SANDBOX", "500 operations", "1 of 500")
+	tour := func(offers string) {
+		t.Helper()
+		x.press(":").shows("Commands").types("tour").shows("tour: eight tasks").press(enter).shows("─ Tour ─", offers).press(enter).gone("─ Tour ─")
+	}
+	tour("Begin the tour")
+	x.shows("Tour 1 of 8").press(enter)
+	x.shows("Tour 2 of 8").press("1").shows("500 operations").press("/").types("status:PENDING").press(enter)
+
+	x.shows("Tour 3 of 8", "match").press(home, "d").shows("1 of 3", "Tour 3 of 8")
+	x.press("x").armed("Remove invoice.pdf").press("y").shows("Removed invoice.pdf")
+	x.press("z").armed("Put invoice.pdf back").press("y")
+
+	x.shows("Tour 4 of 8").press("4").shows("Verification", "Next:").press("S").shows("Share token").types("demo-corporate-ok-1").confirms("[ No ]")
+	x.armed().press("y")
+
+	x.shows("Tour 5 of 8")
+	tour("let somebody else log in")
+	x.shows("Somebody else has logged in").press("1").shows("match").press("r").press("6").shows("another client logged in")
+
+	x.shows("Tour 6 of 8").press("1").shows("match").press("T").shows("totals")
+
+	x.shows("Tour 7 of 8")
+	tour("lose the answer")
+	x.shows("will be lost").press(home, "d").shows("1 of 3").press("x").armed("Remove invoice.pdf").press("y")
+
+	x.shows("Tour 8 of 8").press("8").shows("all 8 tasks are done")
+	tour("Close the tour")
+	x.gone("Tour:").quit()
+}

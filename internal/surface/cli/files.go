@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+)
+
+// unbounded is for read: whatever there is.
+const unbounded = math.MaxInt64 - 1
+
+// read reads the file that an argument names, or standard input for -, of at most max
+// bytes; tooLarge is the sentence that refuses more.
+func (r *root) read(name string, max int64, tooLarge string) ([]byte, error) {
+	in, done, err := r.openAll([]string{name})
+	defer done()
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(in, max+1))
+	switch {
+	case err != nil:
+		return nil, &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + name + ".", Err: err}
+	case int64(len(b)) > max:
+		return nil, &api.Error{Kind: api.Usage, Public: tooLarge}
+	}
+	return b, nil
+}
+
+// openAll reads files one after the other as one; done closes them.
+func (r *root) openAll(names []string) (all io.Reader, done func(), err error) {
+	var files []io.Reader
+	var closers []io.Closer
+	done = func() {
+		for _, c := range closers {
+			_ = c.Close()
+		}
+	}
+	for _, name := range names {
+		if name == "-" {
+			files = append(files, r.env.In)
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, done, &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + name + ".", Err: err}
+		}
+		files, closers = append(files, f), append(closers, f)
+	}
+	return io.MultiReader(files...), done, nil
+}
+
+// toFile gives fn standard output, or a new file with mode 0600 that goes away
+// again when fn fails.
+func (r *root) toFile(args []string, fn func(io.Writer) error) error {
+	if len(args) == 0 || args[0] == "-" {
+		return fn(r.env.Out)
+	}
+	f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return &api.Error{Kind: api.Usage, Public: "The file cannot be made, or is there already: " + args[0] + ".", Err: err}
+	}
+	err = errors.Join(fn(f), f.Close())
+	if err != nil {
+		_ = os.Remove(args[0])
+	}
+	return err
+}
+
+// safeLines passes whole lines on, cleaned, where they may meet a terminal.
+// Close passes on what is left.
+type safeLines struct {
+	w     io.Writer
+	clean func(string) string
+	rest  []byte
+}
+
+// cleanFor is the cleaning of a format: JSON keeps everything as escapes, CSV
+// gets marks in place of what could act on a terminal.
+func cleanFor(f index.Format) func(string) string {
+	if f == index.JSONL {
+		return escapeFormat
+	}
+	return func(s string) string {
+		lines := strings.Split(s, "\n")
+		for i, l := range lines {
+			lines[i], _ = untrusted.Clean(l, len(l)+1)
+		}
+		return strings.Join(lines, "\n")
+	}
+}
+
+func (s *safeLines) Write(b []byte) (int, error) {
+	s.rest = append(s.rest, b...)
+	end := bytes.LastIndexByte(s.rest, '\n') + 1
+	if end == 0 {
+		return len(b), nil
+	}
+	out := s.clean(string(s.rest[:end]))
+	s.rest = append(s.rest[:0], s.rest[end:]...)
+	_, err := io.WriteString(s.w, out)
+	return len(b), err
+}
+
+// Close writes a last line without an end.
+func (s *safeLines) Close() error {
+	if len(s.rest) == 0 {
+		return nil
+	}
+	_, err := io.WriteString(s.w, s.clean(string(s.rest)))
+	s.rest = nil
+	return err
+}

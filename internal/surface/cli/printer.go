@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/internal/app"
+)
+
+// printed is JSON that a command prints: values of these types, none for a form that
+// it does not have.
+type printed struct {
+	when        string // what has to be given; empty: nothing
+	json, jsonl reflect.Type
+	many        bool // several values, one after the other
+}
+
+// one prints values of T, which opdeck schema describes: a command has no other way
+// to print JSON than the printers that its making gave it.
+type one[T any] struct {
+	r *root
+	w io.Writer // nil: standard output
+}
+
+// many prints lists: W is the JSON of a whole one, T that of an item.
+type many[W, T any] struct{ r *root }
+
+// listOf prints lists that are nothing but their items.
+type listOf[T any] = many[[]T, T]
+
+// also gives cmd a printer of T, for when that is given; "" is always.
+func also[T any](r *root, cmd *cobra.Command, when string) one[T] {
+	t := reflect.TypeFor[T]()
+	r.printed[cmd] = append(r.printed[cmd], printed{when: when, json: t, jsonl: t})
+	return one[T]{r: r}
+}
+
+// alsoLists is also for lists.
+func alsoLists[W, T any](r *root, cmd *cobra.Command, when string) many[W, T] {
+	r.printed[lists(cmd)] = append(r.printed[cmd], printed{when: when, json: reflect.TypeFor[W](), jsonl: reflect.TypeFor[T]()})
+	return many[W, T]{r}
+}
+
+// prints makes body what cmd does: it prints values of T.
+func prints[T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string, one[T]) error) *cobra.Command {
+	out := also[T](r, cmd, "")
+	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error { return body(ctx, a, args, out) })
+	return cmd
+}
+
+// alone is prints for a command that opens neither config nor store.
+func alone[T any](r *root, cmd *cobra.Command, body func(context.Context, []string, one[T]) error) *cobra.Command {
+	out := also[T](r, cmd, "")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return body(cmd.Context(), args, out) }
+	return cmd
+}
+
+// printsList makes body what cmd does: it prints a list.
+func printsList[W, T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string, many[W, T]) error) *cobra.Command {
+	out := alsoLists[W, T](r, cmd, "")
+	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error { return body(ctx, a, args, out) })
+	return cmd
+}
+
+// streams is prints for a command that prints one value after the other.
+func streams[T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string, one[T]) error) *cobra.Command {
+	prints(r, forms(cmd, "jsonl"), body)
+	r.printed[cmd][0].many = true
+	return cmd
+}
+
+// writes is prints for a command that asks before it acts, see asks.
+func writes[T any](r *root, cmd *cobra.Command, prepare func(context.Context, *app.App, []string, one[T]) (asked, error)) *cobra.Command {
+	out := also[T](r, cmd, "")
+	cmd.RunE = r.asks(func(ctx context.Context, a *app.App, args []string) (asked, error) { return prepare(ctx, a, args, out) })
+	return cmd
+}
+
+// to prints to w instead of standard output.
+func (o one[T]) to(w io.Writer) one[T] { return one[T]{o.r, w} }
+
+func (o one[T]) out() io.Writer {
+	if o.w == nil {
+		return o.r.env.Out
+	}
+	return o.w
+}
+
+// json prints v for programs.
+func (o one[T]) json(v T) error {
+	if o.r.output == "jsonl" {
+		return o.line(v)
+	}
+	return o.r.encode(o.out(), v, "  ")
+}
+
+// line prints v as one line of JSON.
+func (o one[T]) line(v T) error { return o.r.encode(o.out(), v, "") }
+
+// card prints v as JSON for programs, and as a card for people.
+func (o one[T]) card(v T, c *table) error {
+	if o.r.output != "table" {
+		return o.json(v)
+	}
+	return c.write(o.out())
+}
+
+// told prints v as JSON for programs, and says a sentence to people.
+func (o one[T]) told(v T, format string, args ...any) error {
+	if o.r.output != "table" {
+		return o.json(v)
+	}
+	o.r.say(format, args...)
+	return nil
+}
+
+// data prints v as JSON for programs, and a line of data for people.
+func (o one[T]) data(v T, line string) error { return o.text(v, oneLine(line)+"\n") }
+
+// text is data of several lines, which are safe.
+func (o one[T]) text(v T, lines string) error {
+	if o.r.output != "table" {
+		return o.json(v)
+	}
+	_, err := io.WriteString(o.out(), lines)
+	return err
+}
+
+// each is data for a stream: its JSON is one line too.
+func (o one[T]) each(v T, line string) error {
+	if o.r.output != "table" {
+		return o.line(v)
+	}
+	return o.data(v, line)
+}
+
+// print prints a list in the chosen form; t is what people and spreadsheets get.
+func (o many[W, T]) print(whole W, items []T, t *table) error {
+	r := o.r
+	switch r.output {
+	case "json":
+		return r.encode(r.env.Out, whole, "  ")
+	case "jsonl":
+		for _, v := range items {
+			if err := r.encode(r.env.Out, v, ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "csv":
+		return t.csv(r.env.Out)
+	}
+	if len(t.rows) == 0 {
+		r.say("%s", t.empty)
+		return nil
+	}
+	return t.write(r.env.Out)
+}
+
+// outputs are the values of --output.
+var outputs = []string{"table", "json", "jsonl", "csv"}
+
+// formsKey annotates a command with the forms it has beside table and json.
+const formsKey = "opdeck.forms"
+
+// lists marks a command whose answer is a list: it has jsonl and csv too.
+func lists(cmd *cobra.Command) *cobra.Command { return forms(cmd, "jsonl", "csv") }
+
+// forms marks a command that has these forms beside table and json.
+func forms(cmd *cobra.Command, names ...string) *cobra.Command {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[formsKey] = strings.Join(names, " ")
+	return cmd
+}
+
+// checkOutput refuses forms that do not exist or that the command has not.
+func (r *root) checkOutput(cmd *cobra.Command) error {
+	want := r.output
+	if !slices.Contains(outputs, want) {
+		r.output = "table"
+		return usage("--output must be table, json, jsonl or csv, not %q", want)
+	}
+	if want == "table" || want == "json" || slices.Contains(strings.Fields(cmd.Annotations[formsKey]), want) {
+		return nil
+	}
+	if want == "csv" {
+		r.output = "table"
+	}
+	return usage("%s has no %s; --output can be table or json here", path(cmd), want)
+}
+
+// wanted finds --output before the command line is parsed, so that a mistake in
+// the command line itself is told in the form that was asked for.
+func wanted(args []string) string {
+	for i, a := range args {
+		v, ok := "", false
+		switch {
+		case a == "--":
+			return "table"
+		case a == "-o" || a == "--output":
+			if i+1 < len(args) {
+				v, ok = args[i+1], true
+			}
+		case strings.HasPrefix(a, "--output="):
+			v, ok = strings.TrimPrefix(a, "--output="), true
+		case strings.HasPrefix(a, "-o") && !strings.HasPrefix(a, "--"):
+			v, ok = strings.TrimPrefix(strings.TrimPrefix(a, "-o"), "="), true
+		}
+		if ok && slices.Contains(outputs, v) {
+			return v
+		}
+	}
+	return "table"
+}
+
+// helpCommand is opdeck help COMMAND; cobra's own says nothing wrong about a
+// command that does not exist.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{Use: "help [COMMAND]", Short: "Help about any command",
+		RunE: func(c *cobra.Command, args []string) error {
+			cmd, rest, err := c.Root().Find(args)
+			if cmd == nil || err != nil || len(rest) > 0 {
+				return usage("there is no command %q", strings.Join(args, " "))
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		}}
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/lend"
+	"opdeck/internal/surface/lender"
+)
+
+func (r *root) sessionProxy() *cobra.Command {
+	var socket, addr string
+	cmd := &cobra.Command{Use: "proxy", Long: "Answers the service's own paths for scripts, until it is interrupted (exit 0). A script sends its\n" +
+		"calls without a token: opdeck adds it, holds the calls to the budgets, and sends a write only\n" +
+		"where the borrower's role, the guards and the second person allow it.\n\n" +
+		"On the socket, which is this user's alone, the user is the borrower. On the port a key names one:\n" +
+		"[lend.borrowers.NAME] of the config. Without flags the places are those of [lend].",
+		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			return r.lendUntilInterrupted(ctx, a, lender.Options{Socket: socket, Listen: addr})
+		})}
+	cmd.Flags().StringVar(&socket, "socket", "", "path of a Unix socket (default [lend] socket)")
+	cmd.Flags().StringVar(&addr, "addr", "", "loopback address (default [lend] listen)")
+	return cmd
+}
+
+func (r *root) lendUntilInterrupted(ctx context.Context, a *app.App, opt lender.Options) error {
+	if opt.Socket == "" && opt.Listen == "" {
+		opt.Socket, opt.Listen = a.Config.Lend.Socket, a.Config.Lend.Listen
+	}
+	if opt.Socket == "" && opt.Listen == "" {
+		return usage("nothing says where to lend the session; give --socket or --addr, or set [lend] in the config")
+	}
+	var err error
+	if opt.Keys, err = a.BorrowerKeys(r.env.Getenv); err != nil {
+		return err
+	}
+	if opt.Listen != "" && opt.Keys.Len() == 0 {
+		return &api.Error{Kind: api.BadConfig, Public: "On a port a key says who calls, and the config has no [lend.borrowers.NAME].",
+			Hint: "Add a borrower, or use --socket, where the user is the borrower."}
+	}
+	l, err := lender.Open(ctx, a, opt)
+	if err != nil {
+		return err
+	}
+	for _, line := range l.Lines() {
+		r.say("%s", line)
+	}
+	r.served.Store(true)
+	return l.Serve(ctx)
+}
+
+func (r *root) sessionExec() *cobra.Command {
+	var as string
+	cmd := &cobra.Command{Use: "exec", Long: "Starts a command that may use the session, and ends with its exit code (127: there is no such\n" +
+		"command, 126: it cannot be started, 128 and the signal's number: a signal ended it).\n\n" +
+		"The command finds in its environment OPDECK_PROXY_URL, where the service's paths are answered,\n" +
+		"and OPDECK_PROXY_KEY, which it sends as the header X-Opdeck-Key (or as its bearer token). The key\n" +
+		"ends with the command. Passwords and secrets that the config names are not in its environment.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error { return r.lendTo(ctx, a, as, args) })}
+	cmd.Flags().StringVar(&as, "as", "", "role and bounds of this borrower of the config (default: your own role, in the background)")
+	cmd.Flags().SetInterspersed(false) // flags behind the command are the command's
+	return cmd
+}
+
+// The environment of a command that borrows the session.
+const (
+	proxyURL = "OPDECK_PROXY_URL"
+	proxyKey = "OPDECK_PROXY_KEY"
+)
+
+// lendTo runs a command with a key of its own.
+func (r *root) lendTo(ctx context.Context, a *app.App, as string, args []string) error {
+	b, err := a.LocalBorrower(as, filepath.Base(args[0]))
+	if err != nil {
+		return err
+	}
+	key, keys := lend.NewKey(), new(lend.Keys)
+	keys.Add(key, b)
+	l, err := lender.Open(ctx, a, lender.Options{Listen: "127.0.0.1:0", Keys: keys})
+	if err != nil {
+		return err
+	}
+	// An interrupt is the command's to act on; lending goes on until it has ended.
+	lending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- l.Serve(lending) }()
+	r.served.Store(true)
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.env.In, r.env.Out, r.env.Err
+	cmd.Env = append(withoutNames(os.Environ(), append(a.SecretNames(), proxyURL, proxyKey)),
+		proxyURL+"=http://"+l.Addr(), proxyKey+"="+key.Reveal())
+	err = r.runPassingSignals(cmd)
+	stop()
+	if lendErr := <-ended; lendErr != nil { // the exit code stays the command's
+		a.Log.Warn("lending did not end in order", "err", lendErr)
+	}
+	return err
+}
+
+// withoutNames is an environment without some variables.
+func withoutNames(environ, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(names, name)
+	})
+}
+
+// runPassingSignals runs cmd, hands it the signals that come meanwhile, and returns its
+// exit code as an error; nil for 0.
+func (r *root) runPassingSignals(cmd *exec.Cmd) error {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, passedOn()...)
+	defer signal.Stop(signals)
+	if err := cmd.Start(); err != nil {
+		return r.notStarted(cmd.Path, err)
+	}
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				if !fromTerminal(s, r.env.InTTY) {
+					_ = cmd.Process.Signal(s) // it may have ended just now
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	err := cmd.Wait()
+	close(done)
+	var ended *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &ended):
+		return exitError(codeOf(ended.ProcessState))
+	}
+	return &api.Error{Kind: api.Internal, Public: "The command ran, and its streams could not be passed on: " + err.Error() + ".", Err: err}
+}
+
+// Exit codes of a command that did not start, as shells have them.
+const (
+	exitNotRunnable = 126
+	exitNoCommand   = 127
+)
+
+func (r *root) notStarted(name string, err error) error {
+	r.printError(&api.Error{Kind: api.Usage, Public: "The command " + name + " cannot be started: " + reasonOfStart(err) + ".", Err: err})
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return exitError(exitNoCommand)
+	}
+	return exitError(exitNotRunnable)
+}
+
+func reasonOfStart(err error) string {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return err.Error()
+}

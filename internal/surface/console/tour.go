@@ -1,0 +1,215 @@
+package console
+
+import (
+	"context"
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/session"
+	"opdeck/internal/app"
+	"opdeck/internal/sandbox"
+	"opdeck/ui"
+	"opdeck/views/operations"
+	"opdeck/views/sessions"
+)
+
+// tour leads through eight tasks on the built-in service. Each checks itself by what
+// the console shows and is told; nothing counts time. It belongs to the update loop.
+type tour struct {
+	service *sandbox.Service // nil against a real service
+	root    context.Context
+	off     string // why there is no tour here; empty: there is one
+
+	at   int // task at hand, from 1; 0: no tour is under way; behind the last: it is done
+	seen tourSights
+}
+
+// tourSights is what a task has seen so far.
+type tourSights struct {
+	removed bool
+	pressed bool           // the task's button was
+	early   int64          // pairs that died early before it was
+	session session.Status // as told last; stays from task to task
+	lost    bool           // a write was sent and its answer lost
+}
+
+// task is one step of the tour.
+type task struct {
+	name, how string
+	done      func(*tourSights, ui.Sight) bool
+	button    string // offered by :tour; empty: none
+	press     func(*tour) tea.Cmd
+}
+
+func newTour(ctx context.Context, a *app.App, who api.Actor) *tour {
+	t := &tour{service: a.Sandbox, root: ctx}
+	switch {
+	case a.Sandbox == nil:
+		t.off = "the tour changes data and ends sessions, so it runs on the built-in service only: opdeck -c sandbox"
+	case who.Via == "ssh":
+		t.off = "others use this service too; the tour runs in a console of your own"
+	case a.ReadOnly || !who.Role.May(api.MayDocuments) || !who.Role.May(api.MayCompliance):
+		t.off = "the tour removes a document, puts it back and takes a customer on, which you may not here"
+	}
+	return t
+}
+
+// tasks are in the order in which they are done.
+var tasks = []task{
+	{name: "Open an operation", how: "down and up move, enter opens what is under the cursor; esc comes back.",
+		done: func(_ *tourSights, s ui.Sight) bool { return s.Screen.Place().Kind == ui.KindOperation }},
+	{name: "Filter the list", how: "1 goes to Operations. /, then type status:PENDING and enter; the rows follow while you type, and esc clears the filter again.",
+		done: func(_ *tourSights, s ui.Sight) bool {
+			list, is := s.Screen.(*operations.Screen)
+			return is && !list.Editing() && !list.Filter.Empty()
+		}},
+	{name: "Remove a document and put it back", how: "On a PENDING row d shows its documents. x removes one that is not locked; the question starts on No, y answers it. z puts it back.",
+		done: func(seen *tourSights, s ui.Sight) bool {
+			switch written(s.News) {
+			case "remove document":
+				seen.removed = true
+			case "attach document":
+				return seen.removed
+			}
+			return false
+		}},
+	{name: "Take a customer on", how: "4 opens the customer of this operation. S asks for a share token and names those that work here: type demo-corporate-ok-1 or its like, enter, y.",
+		done: func(_ *tourSights, s ui.Sight) bool { return written(s.News) == "share" }},
+	{name: "Who killed my session?", how: ":tour has the button: it lets somebody else log in, which ends our pair. 1 and r make a call that meets the dead token; 6 tells who it was.",
+		button: "let somebody else log in to this account", press: (*tour).foreignLogin,
+		done: func(seen *tourSights, s ui.Sight) bool {
+			v := seen.session
+			return seen.pressed && v.Counts.Premature > seen.early && v.Verdict.Culprit == session.ForeignClient && s.Screen.Place().Kind == ui.KindSession
+		}},
+	{name: "Totals", how: "1, then T: exact totals by currency of what the filter shows. T again groups them by status, by type and so on.",
+		done: func(_ *tourSights, s ui.Sight) bool {
+			list, is := s.Screen.(*operations.Screen)
+			return is && len(list.Content().Sections) > 0
+		}},
+	{name: "A lost answer", how: ":tour has the button: the next removal is done, its answer lost. Then d, x and y: opdeck sends nothing twice, it looks what became of it.",
+		button: "lose the answer to the next removal", press: (*tour).loseAnswer,
+		done: func(seen *tourSights, s ui.Sight) bool {
+			c, is := s.News.(ui.CallFacts)
+			switch {
+			case !is || !seen.pressed:
+			case c.Write && c.Phase == ui.CallUnknown:
+				seen.lost = true
+			case seen.lost && !c.Write && !c.Background && c.Phase == ui.CallDone: // the read that looks what became of it
+				return true
+			}
+			return false
+		}},
+	{name: "Who did what", how: "8 opens the audit trail: every write with its outcome, the lost one too. enter shows one.",
+		done: func(_ *tourSights, s ui.Sight) bool { return s.Screen.Place().Kind == ui.KindAudit }},
+}
+
+// written names the write that a piece of news says was done; empty for others.
+func written(news ui.BroadcastMsg) string {
+	if c, is := news.(ui.CallFacts); is && c.Write && c.Phase == ui.CallDone {
+		return c.What
+	}
+	return ""
+}
+
+// task is the one at hand; nil before the first and behind the last.
+func (t *tour) task() *task {
+	if t.at < 1 || t.at > len(tasks) {
+		return nil
+	}
+	return &tasks[t.at-1]
+}
+
+// Says implements ui.Guide.
+func (t *tour) Says() (heading, how string) {
+	switch k := t.task(); {
+	case k != nil:
+		return fmt.Sprintf("Tour %d of %d: %s", t.at, len(tasks), k.name), k.how
+	case t.at > len(tasks):
+		return fmt.Sprintf("Tour: all %d tasks are done", len(tasks)), ":tour closes these lines. ? lists the keys of each screen; opdeck config init connects a real service."
+	}
+	return "", ""
+}
+
+// See implements ui.Guide.
+func (t *tour) See(s ui.Sight) {
+	if n, is := s.News.(sessions.News); is {
+		t.seen.session = n.Status
+	}
+	if k := t.task(); k != nil && k.done(&t.seen, s) {
+		t.begin(t.at + 1)
+	}
+}
+
+// begin starts a task, or ends the tour with 0.
+func (t *tour) begin(n int) {
+	t.at, t.seen = n, tourSights{session: t.seen.session}
+}
+
+// command is the tour's entry in the palette.
+func (t *tour) command() ui.Command {
+	c := ui.Command{Title: "tour: eight tasks in five minutes", Why: t.off}
+	switch k := t.task(); {
+	case t.off != "":
+	case t.at == 0:
+		c.Do = t.choose("Begin the tour")
+	case k == nil:
+		c.Do = t.choose("Close the tour")
+	case k.button != "" && !t.seen.pressed:
+		c.Do = t.choose("Button: "+k.button, "Skip this task", "End the tour")
+	default:
+		c.Do = t.choose("Skip this task", "End the tour")
+	}
+	return c
+}
+
+func (t *tour) choose(offers ...string) ui.Action {
+	items := make([]ui.Choice, len(offers))
+	for i, text := range offers {
+		items[i].Text = text
+	}
+	return ui.Choose{Title: "Tour", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) { return nil, t.pick(offers[i]) }}
+}
+
+func (t *tour) pick(what string) tea.Cmd {
+	k := t.task()
+	switch {
+	case what == "Begin the tour":
+		t.begin(1)
+	case what == "Skip this task" && k != nil:
+		t.begin(t.at + 1)
+	case k != nil && what == "Button: "+k.button:
+		t.seen.pressed, t.seen.early = true, t.seen.session.Counts.Premature
+		return k.press(t)
+	default:
+		t.begin(0)
+	}
+	return nil
+}
+
+// foreignLogin is what another client of the account does.
+func (t *tour) foreignLogin() tea.Cmd {
+	service, ctx := t.service, t.root
+	return func() tea.Msg {
+		if err := service.ForeignLogin(ctx); err != nil {
+			return ui.Toast{Level: ui.Error, Text: "Nobody could log in: the built-in service is busy."}
+		}
+		return ui.Toast{Level: ui.Info, Text: "Somebody else has logged in. opdeck does not know yet."}
+	}
+}
+
+// loseAnswer makes the service do the next removal and answer nothing.
+func (t *tour) loseAnswer() tea.Cmd {
+	service, ctx := t.service, t.root
+	return func() tea.Msg {
+		faults, err := sandbox.ParseFaults("drop=remove#1")
+		if err == nil {
+			err = service.SetFaults(ctx, faults)
+		}
+		if err != nil {
+			return ui.Toast{Level: ui.Error, Text: "The answer will come: the built-in service is busy."}
+		}
+		return ui.Toast{Level: ui.Info, Text: "The answer to the next removal will be lost."}
+	}
+}

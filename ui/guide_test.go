@@ -1,0 +1,71 @@
+package ui_test
+
+import (
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+)
+
+// leader leads while it has a heading; it counts what it is told.
+type leader struct {
+	heading string
+	sights  int
+	news    []ui.BroadcastMsg
+}
+
+func (l *leader) Says() (string, string) {
+	return l.heading, "Press x to remove the document under the cursor; the question starts on No."
+}
+
+func (l *leader) See(s ui.Sight) {
+	if l.sights++; s.News != nil {
+		l.news = append(l.news, s.News)
+	}
+}
+
+// TestGuideCoversNothing: the words of a guide stand above the screen, which gets that
+// much less room, and only where there is some.
+func TestGuideCoversNothing(t *testing.T) {
+	w, g := newWorld(), &leader{}
+	o := w.options(ui.Test)
+	o.Guide = g
+	r := w.start(t, o).Send(uitest.Size(80, 24))
+	full := w.screens[0].h
+	g.heading = "Task 1 of 2"
+	r.Send(ui.SessionFacts{State: "live"})
+	has(t, r, "Task 1 of 2", "Press x to remove", "cccc0000e5f6")
+	if h := w.screens[0].h; h != full-3 {
+		t.Errorf("the screen has %d of %d lines", h, full)
+	}
+	r.Send(uitest.Size(80, 14))
+	hasNot(t, r, "Task 1 of 2")
+	r.Send(uitest.Size(200, 50))
+	has(t, r, "Task 1 of 2")
+	r.Send(uitest.Size(80, 24))
+	g.heading = ""
+	r.Send(uitest.Key("down"))
+	hasNot(t, r, "Task 1 of 2")
+	if w.screens[0].h != full || g.sights == 0 || len(g.news) != 1 {
+		t.Errorf("%d lines of %d; %d sights, %d news", w.screens[0].h, full, g.sights, len(g.news))
+	}
+}
+
+// TestCommandsOfTheConsole: what whoever wires the console adds stands in the palette.
+func TestCommandsOfTheConsole(t *testing.T) {
+	w := newWorld()
+	o := w.options(ui.Test)
+	picked := -1
+	o.Commands = func() []ui.Command {
+		return []ui.Command{{Title: "zebra", Do: ui.Choose{Title: "Stripes", Items: []ui.Choice{{Text: "black"}, {Text: "white"}},
+			Pick: func(i int) (ui.Action, tea.Cmd) { picked = i; return nil, nil }}}}
+	}
+	r := w.start(t, o).Send(uitest.Key(":"), uitest.Type("zebra"), uitest.Key("enter"))
+	has(t, r, "Stripes", "white")
+	r.Send(uitest.Key("down"), uitest.Key("enter"))
+	if picked != 1 {
+		t.Errorf("picked %d", picked)
+	}
+}
