@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
@@ -72,22 +73,43 @@ type Detail struct {
 // Details are all fields of the record beside name, kind and status that hold
 // anything: those with a name here first, then the others by their paths.
 func (c Customer) Details() []Detail {
+	out := told(Detail{Label: "cuid", Value: c.CUID}, Detail{Label: "company", Value: c.Company}, Detail{Label: "email", Value: c.Email, Personal: true},
+		Detail{Label: "phone", Value: c.Phone, Personal: true}, Detail{Label: "comment", Value: c.Comment}, Detail{Label: "puid", Value: c.PUID},
+		Detail{Label: "created", Value: c.CreatedAt.text(), At: c.CreatedAt}, Detail{Label: "updated", Value: c.UpdatedAt.text(), At: c.UpdatedAt})
+	return append(out, Details(c.Unknown())...)
+}
+
+// Details are fields without a name here, by their paths.
+func Details(unknown []Field) []Detail {
 	var out []Detail
-	for _, d := range []Detail{{Label: "cuid", Value: c.CUID}, {Label: "company", Value: c.Company}, {Label: "email", Value: c.Email, Personal: true},
-		{Label: "phone", Value: c.Phone, Personal: true}, {Label: "comment", Value: c.Comment}, {Label: "puid", Value: c.PUID},
-		{Label: "created", Value: c.CreatedAt.text(), At: c.CreatedAt}, {Label: "updated", Value: c.UpdatedAt.text(), At: c.UpdatedAt}} {
-		if d.Value != "" {
-			out = append(out, d)
-		}
-	}
-	for _, f := range c.Unknown() {
+	for _, f := range unknown {
 		value, ok := textual(f.Value)
-		if !ok {
+		if amount := amountIn(f.Value); amount != "" {
+			value = amount
+		} else if !ok {
 			value = string(f.Value)
 		}
 		out = append(out, Detail{Label: safeLine(f.Path, 60), Value: untrusted.Text(value), Odd: f.Odd, Personal: Personal(f.Path)})
 	}
 	return out
+}
+
+// amountIn is an object that is an amount and nothing else as "EUR 12.5"; "" for
+// anything else.
+func amountIn(raw json.RawMessage) string {
+	var b Balance
+	if object(raw) == nil || readRecord(raw, &b) != nil || b.Default != nil || b.Value().Empty() || len(Unknown(raw, b)) > 0 {
+		return ""
+	}
+	if _, err := b.Value().Decimal(); err != nil {
+		return ""
+	}
+	return b.Value().String()
+}
+
+// told are those details that hold anything.
+func told(list ...Detail) []Detail {
+	return slices.DeleteFunc(list, func(d Detail) bool { return d.Value == "" })
 }
 
 // personal are names of fields that lead to a person.

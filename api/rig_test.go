@@ -59,13 +59,14 @@ func (l lending) Do(ctx context.Context, class limit.Class, send api.Send) error
 
 // rig is a client on a built-in service of its own.
 type rig struct {
-	t      *testing.T
-	ctx    context.Context
-	svc    *sandbox.Service
-	client *api.Client
-	trail  *trail
-	gate   *api.Gate
-	wire   *counter
+	t       *testing.T
+	ctx     context.Context
+	svc     *sandbox.Service
+	client  *api.Client
+	trail   *trail
+	gate    *api.Gate
+	wire    *counter
+	budgets *limit.Budgets
 }
 
 // counter counts requests by method.
@@ -117,7 +118,7 @@ func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close(context.Background()) })
-	r := &rig{t: t, svc: svc, trail: &trail{}, wire: &counter{next: next, n: map[string]int{}}}
+	r := &rig{t: t, svc: svc, trail: &trail{}, wire: &counter{next: next, n: map[string]int{}}, budgets: budgets}
 	r.gate = &api.Gate{Audit: r.trail, Now: time.Now}
 	r.ctx = api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator})
 	r.client, err = api.New(api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}, Gate: r.gate, Timeout: 5 * time.Second, SettleWait: time.Second, Now: time.Now,

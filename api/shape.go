@@ -33,7 +33,12 @@ var (
 	fileThing      = thing{"document", "documents", []string{"id", "guid", "documentId", "fileId", "uuid"}, 1, []string{"file", "document"}, []string{"files", "documents"}, []string{"id", "size"}}
 	hooksThing     = thing{"webhook settings", "webhook settings", []string{"hookUrl", "enabled"}, 2, []string{"parameters", "hook", "settings"}, nil,
 		[]string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount", "hookCounterparty"}}
-	applyThing = thing{"application", "applications", []string{"individual", "corporate"}, 2, []string{"application"}, nil, nil}
+	accountThing      = thing{"account", "accounts", []string{"id", "suid", "accountId"}, 1, []string{"account"}, []string{"accounts"}, []string{"id", "customer", "isDefault", "name"}}
+	counterpartyThing = thing{"counterparty", "counterparties", []string{"counterpartyId", "suid", "id"}, 1, []string{"counterparty"}, []string{"counterparties"},
+		[]string{"counterpartyId", "description", "profile", "accounts"}}
+	limitThing      = thing{"payment limit", "payment limits", []string{"id", "currencyIsoFrom"}, 2, nil, []string{"limits"}, []string{"id", "currencyIsoFrom"}}
+	commissionThing = thing{"commission", "commissions", []string{"currencyIsoFrom", "id"}, 2, nil, []string{"commissions"}, []string{"currencyIsoFrom", "currencyIsoTo"}}
+	applyThing      = thing{"application", "applications", []string{"individual", "corporate"}, 2, []string{"application"}, nil, nil}
 )
 
 // around are the names of an object around any record or list, the likeliest first.

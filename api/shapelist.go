@@ -284,6 +284,8 @@ type record interface{ key() string }
 func (o Operation) key() string    { return string(o.OPID) }
 func (c Customer) key() string     { return string(c.CUID) }
 func (f CustomerFile) key() string { return string(f.ID) }
+func (a Account) key() string      { return string(a.ID) }
+func (p Counterparty) key() string { return string(p.ID) }
 
 // readItems reads each item by itself, so that one odd item hides no other. One
 // that cannot be read is kept with its Raw alone.
@@ -299,6 +301,12 @@ func readItems[T record](raws []json.RawMessage) []T {
 				*p = Customer{Raw: raw}
 			case *CustomerFile:
 				*p = CustomerFile{Raw: raw}
+			case *Account:
+				*p = Account{Raw: raw}
+			case *Tariff:
+				*p = Tariff{Raw: raw}
+			case *Counterparty:
+				*p = Counterparty{Raw: raw}
 			}
 		}
 		out = append(out, it)

@@ -87,7 +87,7 @@ func Unknown(raw json.RawMessage, known any) []Field {
 }
 
 // leaves are read by themselves, whatever comes.
-var leaves = []reflect.Type{reflect.TypeFor[Time](), reflect.TypeFor[Number](), reflect.TypeFor[json.RawMessage]()}
+var leaves = []reflect.Type{reflect.TypeFor[Time](), reflect.TypeFor[Number](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[Requisites]()}
 
 // eachField calls fn for each value of raw with the Go type that it is read into,
 // pointers aside; nil for a member without a name there. What stands around a value

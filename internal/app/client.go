@@ -95,6 +95,42 @@ func (c *Client) CustomerFiles(ctx context.Context, cuid string, page int) (api.
 	return masked(ctx, p, err)
 }
 
+// Account reads one account.
+func (c *Client) Account(ctx context.Context, id string) (api.Account, error) {
+	a, err := c.api.Account(ctx, id)
+	return masked(ctx, a, err)
+}
+
+// Accounts reads a page of the accounts.
+func (c *Client) Accounts(ctx context.Context, q api.AccountQuery) (api.Page[api.Account], error) {
+	p, err := c.api.Accounts(ctx, q)
+	return masked(ctx, p, err)
+}
+
+// Counterparty reads one counterparty with its accounts.
+func (c *Client) Counterparty(ctx context.Context, id string) (api.Counterparty, error) {
+	p, err := c.api.Counterparty(ctx, id)
+	return masked(ctx, p, err)
+}
+
+// Counterparties reads a page of the counterparties.
+func (c *Client) Counterparties(ctx context.Context, q api.CounterpartyQuery) (api.Page[api.Counterparty], error) {
+	p, err := c.api.Counterparties(ctx, q)
+	return masked(ctx, p, err)
+}
+
+// PaymentLimits reads a page of the limits of payments.
+func (c *Client) PaymentLimits(ctx context.Context, q api.TariffQuery) (api.Page[api.Tariff], error) {
+	p, err := c.api.PaymentLimits(ctx, q)
+	return masked(ctx, p, err)
+}
+
+// Commissions reads a page of the commissions.
+func (c *Client) Commissions(ctx context.Context, q api.TariffQuery) (api.Page[api.Tariff], error) {
+	p, err := c.api.Commissions(ctx, q)
+	return masked(ctx, p, err)
+}
+
 // Application reads a customer's application.
 func (c *Client) Application(ctx context.Context, cuid string) (api.Application, error) {
 	app, err := c.api.Application(ctx, cuid)

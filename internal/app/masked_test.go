@@ -82,7 +82,7 @@ func leaky(t *testing.T) *App {
 	t.Cleanup(srv.Close)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "opdeck.toml")
-	text := fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\n[limits.per_minute]\nbilling = 1000\ncustomer = 1000\ngeneral = 1000\n", srv.URL, sandbox.DefaultLogin)
+	text := fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\n[limits.per_minute]\naccount = 1000\nbilling = 1000\ncustomer = 1000\ngeneral = 1000\n", srv.URL, sandbox.DefaultLogin)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func fillIn(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			if slices.Contains([]string{"name", "comment", "reference", "fileName", "info", "number", "firstName", "company"}, k) && fmt.Sprint(e) != "" {
+			if slices.Contains([]string{"name", "comment", "reference", "fileName", "info", "number", "firstName", "company", "value"}, k) && fmt.Sprint(e) != "" {
 				v[k] = canary
 			}
 			fillIn(e)
@@ -175,12 +175,20 @@ func TestEveryReadIsMasked(t *testing.T) {
 		t.Fatal(err)
 	}
 	opid, cuid := string(page.Items[0].OPID), string(page.Items[0].Customer.CUID)
+	accounts, err := a.Client.Accounts(as(api.Analyst), api.AccountQuery{})
+	if err != nil || len(accounts.Items) == 0 {
+		t.Fatal(err)
+	}
+	payees, err := a.Client.Counterparties(as(api.Analyst), api.CounterpartyQuery{})
+	if err != nil || len(payees.Items) == 0 {
+		t.Fatal(err)
+	}
 	if _, err := a.Client.Operation(as(api.Analyst), opid); err != nil {
 		t.Fatal(err)
 	}
 	told := map[string]bool{} // to an analyst
 	try := func(role api.Role) {
-		for _, id := range []string{opid, cuid} {
+		for _, id := range []string{opid, cuid, string(accounts.Items[0].ID), string(payees.Items[0].ID)} {
 			for _, r := range []map[string]bool{
 				reads(as(role), a.Client, id, 0, nil),
 				// Unmasked says what it does; the others change the index, or do not return.
@@ -207,7 +215,7 @@ func TestEveryReadIsMasked(t *testing.T) {
 	for _, role := range []api.Role{api.Viewer, "", api.Analyst} {
 		try(role)
 	}
-	for _, name := range []string{"Operation", "Operations", "OperationTree", "Customer", "Customers", "CustomerFiles", "Get", "Window", "Answer", "Each", "Export", "History", "Groups"} {
+	for _, name := range []string{"Operation", "Operations", "OperationTree", "Customer", "Customers", "CustomerFiles", "Account", "Accounts", "Counterparty", "Counterparties", "Get", "Window", "Answer", "Each", "Export", "History", "Groups"} {
 		if !told[name] {
 			t.Errorf("%s tells an analyst nothing: the test cannot judge it", name)
 		}

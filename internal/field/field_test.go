@@ -16,6 +16,9 @@ func TestEachFieldIsWhole(t *testing.T) {
 	check(t, "operation", Operations, apitest.Operation(map[string]any{}))
 	check(t, "customer", Customers, api.Customer{})
 	check(t, "document", Documents, api.Document{})
+	check(t, "account", Accounts, api.Account{})
+	check(t, "tariff", Tariffs, api.Tariff{})
+	check(t, "counterparty", Counterparties, api.Counterparty{})
 	raw, err := json.Marshal(apitest.Operation(map[string]any{}))
 	var record map[string]any
 	if err != nil || json.Unmarshal(raw, &record) != nil {

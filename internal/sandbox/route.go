@@ -43,6 +43,8 @@ func (s *Service) table() []route {
 		{pattern: "GET /v2/billing/operation/{id}/tree", name: "tree", handle: s.operationTree},
 		{pattern: "POST /v2/billing/operation/{id}/document", name: "attach", handle: with(s.attachDocument)},
 		{pattern: "DELETE /v2/billing/operation/{id}/document/{documentId}", name: "remove", handle: s.removeDocument},
+		{pattern: "GET /v2/billing/limits", name: "limits", handle: s.listLimits},
+		{pattern: "GET /v2/billing/commission", name: "commissions", handle: s.listCommissions},
 		{pattern: "GET /v2/customer", name: "customers", handle: s.listCustomers},
 		{pattern: "POST /v2/customer/file", name: "upload", handle: s.uploadFile},
 		{pattern: "GET /v2/customer/{customerId}", name: "customer-get", handle: s.getCustomer},

@@ -33,19 +33,22 @@ type List struct{ Open, Filter, Sort, Views, Mark, MarkAll Key }
 type Item struct{ CopyID, CopyJSON, Raw Key }
 
 // Operations belongs to the list of operations.
-type Operations struct{ Documents, Live, Totals, Export, Columns Key }
+type Operations struct{ Documents, Live, Totals, Export, Columns, Accounts, Counterparties Key }
 
 // Columns are the keys while columns of a list are chosen.
 type Columns struct{ Show, Narrower, Wider, Earlier, Later, Reset, Keep, Cancel Key }
 
 // Operation belongs to one operation.
-type Operation struct{ Documents, History, Customer, Tree Key }
+type Operation struct{ Documents, History, Customer, Tree, Account, Counterparty Key }
 
 // Documents belongs to the documents of an operation.
 type Documents struct{ Remove, Restore, Replace, Attach, Upload Key }
 
 // Compliance belongs to customers and their verification.
 type Compliance struct{ Share, Link, Finalize, Operations Key }
+
+// Tariffs belongs to the screen of limits.
+type Tariffs struct{ Limits, Commissions Key }
 
 // Session belongs to the token pair.
 type Session struct{ Refresh, Login, Reset, Doctor Key }
@@ -83,6 +86,7 @@ type Map struct {
 	Operation  Operation
 	Documents  Documents
 	Compliance Compliance
+	Tariffs    Tariffs
 	Session    Session
 	Events     Events
 	Hooks      Hooks
@@ -114,12 +118,14 @@ func New() *Map {
 		Operations: Operations{
 			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"), Live: Bind("operations.live", "live", "read this page from the service", "L").extra(),
 			Totals: Bind("operations.totals", "totals", "totals by currency", "T"), Export: of("operation.export"),
-			Columns: Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c"),
+			Columns:  Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c"),
+			Accounts: of("account.list"), Counterparties: of("counterparty.list"),
 		},
 		Columns: columnKeys(),
 		Operation: Operation{
 			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: of("operation.tree"),
 			History: of("operation.history"), Customer: Bind("operation.customer", "customer", "the customer's verification", "c"),
+			Account: of("account.get"), Counterparty: of("counterparty.get"),
 		},
 		Documents: documentKeys(),
 		Compliance: Compliance{
@@ -128,6 +134,7 @@ func New() *Map {
 			Finalize:   of("compliance.finalize"),
 			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
 		},
+		Tariffs: Tariffs{Limits: of("tariff.limits"), Commissions: of("tariff.commissions")},
 		Session: Session{
 			Refresh: of("session.refresh"),
 			Login:   of("session.login"),

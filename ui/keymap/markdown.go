@@ -15,7 +15,7 @@ func Markdown() string {
 	}{
 		{"Anywhere", m.Global}, {"Moving", m.Nav}, {"Lists", m.List}, {"The thing under the cursor", m.Item},
 		{"Operations", m.Operations}, {"Choosing columns", m.Columns}, {"Operation", m.Operation}, {"Documents", m.Documents}, {"Compliance", m.Compliance},
-		{"Session", m.Session}, {"Events", m.Events}, {"Webhook settings", m.Hooks}, {"Audit", m.Audit},
+		{"Limits", m.Tariffs}, {"Session", m.Session}, {"Events", m.Events}, {"Webhook settings", m.Hooks}, {"Audit", m.Audit},
 		{"A question", m.Dialog}, {"Input", m.Form}, {"Raw JSON, help, activity", m.Viewer}, {"Menus and the palette", m.Menu},
 	} {
 		fmt.Fprintf(&b, "**%s**\n\n| Key | Does |\n|---|---|\n", g.title)

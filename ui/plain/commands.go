@@ -241,8 +241,8 @@ func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 	m := h.sh.Map()
 	l, g := m.List, m.Global
 	switch {
-	case k.Name == l.Open.Name && arg != "" && !h.home && h.sh.Top().Place().Kind == ui.KindCompliance:
-		return h.openID(ctx, ui.KindCompliance, arg)
+	case k.Name == l.Open.Name && arg != "" && !h.home && h.lists(h.sh.Top().Place().Kind):
+		return h.openID(ctx, h.sh.Top().Place().Kind, arg)
 	case k.Name == l.Open.Name && arg != "" && !h.home, k.Name == g.OpenID.Name && arg != "":
 		return h.openID(ctx, ui.KindOperation, arg)
 	case (k.Name == g.Documents.Name || k.Name == m.Operations.Documents.Name || k.Name == m.Operation.Documents.Name) && arg != "":
@@ -287,6 +287,11 @@ func (h *Host) after(ctx context.Context, err error, k keymap.Key) error {
 		h.sayChanges()
 	}
 	return nil
+}
+
+// lists reports whether the place of a kind lists what its own kind opens by an id.
+func (h *Host) lists(kind string) bool {
+	return slices.ContainsFunc(h.opt.Places, func(p Place) bool { return p.Kind == kind && p.IDs && !p.ByID })
 }
 
 // openID opens an operation, its documents or a customer by an id that was typed.

@@ -23,6 +23,7 @@ import (
 	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
+	"opdeck/views/directory"
 )
 
 // Directory lists customers.
@@ -262,7 +263,7 @@ func (s *Customers) row(c api.Customer) widget.Row {
 		case "type":
 			cell = strings.ToLower(c.Type.Line(20))
 		case "status":
-			st := statusStyle(th, string(c.Status))
+			st := directory.Standing(th, c.Status)
 			cell, tone = st.Sign+" "+c.Status.Line(20), st.Tone
 		case journeyColumn:
 			if tone = theme.Warn; open {
@@ -296,21 +297,6 @@ func begun(r journey.Record, now time.Time) string {
 		return "needs a link"
 	}
 	return "to finalize"
-}
-
-// statusStyle is sign and tone of a customer's status (service's webhook page).
-func statusStyle(th *theme.Theme, status string) theme.Status {
-	switch strings.ToUpper(status) {
-	case "ACCEPT", "ACCEPTED":
-		return theme.Status{Sign: th.Signs.Good, Tone: theme.Good, End: true}
-	case "REJECT", "BANNED":
-		return theme.Status{Sign: th.Signs.Bad, Tone: theme.Bad, End: true}
-	case "NEW":
-		return theme.Status{Sign: th.Signs.Wait, Tone: theme.Warn}
-	case "MODERATION", "MODERATED", "VERIFY", "PROCESSING":
-		return theme.Status{Sign: th.Signs.Info, Tone: theme.Info}
-	}
-	return th.Status(status)
 }
 
 // Above implements list.Screen.

@@ -15,6 +15,7 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
+	"opdeck/views/directory"
 )
 
 // Content implements ui.Contenter. What comes next is in view, whatever the window.
@@ -70,7 +71,7 @@ func (s *Screen) head() []string {
 		kind = draw.Line(c.Type, 12)
 	}
 	if c.Status != "" {
-		st := statusStyle(th, string(c.Status))
+		st := directory.Standing(th, c.Status)
 		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
 	}
 	out := []string{th.Strong.Render(draw.Cut(name(s.id, s.j.Customer), max(s.W-34, 10))) + "  " + kind + "  " + status}

@@ -18,6 +18,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -151,13 +152,29 @@ func (s *Screen) askAttach() ui.Action {
 
 func checkID(v string) error { return api.CheckID("document id", v) }
 
-// fileFields ask for a file of the host that runs the console.
-func fileFields() []widget.Field {
+// fileFields ask for a file of the host that runs the console; kind and info stand
+// there at first.
+func fileFields(kind, info string) []widget.Field {
 	return []widget.Field{
 		{Label: "File on this host", Check: checkFile, Max: 4096},
-		{Label: "Type (optional)", Hint: "INVOICE, CONTRACT …", Max: 64},
-		{Label: "Info (optional)", Max: 255},
+		{Label: "Type (optional)", Hint: "INVOICE, CONTRACT …", Max: maxKind, Value: kind},
+		{Label: "Info (optional)", Max: maxInfo, Value: info},
 	}
+}
+
+// The longest type and info that can be typed, in characters.
+const (
+	maxKind = 64
+	maxInfo = 255
+)
+
+// takeOver is a text of a document as a field can hold it; ok is false when it would
+// not stay to the letter.
+func takeOver(u untrusted.Text, most int) (s string, ok bool) {
+	if s = u.Line(most); s != string(u) {
+		return "", false
+	}
+	return s, true
 }
 
 // checkFile looks at the file's name only: the rest is read by the command.
@@ -181,11 +198,11 @@ func expand(path string) string {
 }
 
 func (s *Screen) askUpload() ui.Action {
-	return ui.Ask{Title: "Upload and attach", Verb: "Go on", Fields: fileFields(),
+	return ui.Ask{Title: "Upload and attach", Verb: "Go on", Fields: fileFields("", ""),
 		Intro: []string{"The file goes into the customer's store and is then linked to operation " + draw.ID(s.ID, 13) + ".",
 			"PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			op, f := *s.Op, fileFrom(v)
+			op, f := *s.Op, fileFrom(v, "")
 			return ui.Asking("document.upload", s.object(f.name), ui.Confirm{ID: s.ID, Ask: "Upload " + f.name + " and attach it to the operation?",
 				Facts: append(f.facts(), s.target()[1:]...),
 				Yes: func(ui.Seen) tea.Cmd {
@@ -198,9 +215,14 @@ func (s *Screen) askUpload() ui.Action {
 // file is what the fields of a file say.
 type file struct{ path, name, kind, info string }
 
-func fileFrom(v ui.Values) file {
-	path := expand(v.Text(0))
-	return file{path, untrusted.Text(filepath.Base(path)).Line(60), v.Text(1), v.Text(2)}
+// fileFrom reads the fields. A type is written in capitals, but for known, which stays
+// to the letter.
+func fileFrom(v ui.Values, known string) file {
+	path, kind := expand(v.Text(0)), strings.TrimSpace(v.Text(1))
+	if kind != known {
+		kind = strings.ToUpper(kind)
+	}
+	return file{path, untrusted.Text(filepath.Base(path)).Line(60), kind, v.Text(2)}
 }
 
 func (f file) facts() []widget.Pair {
@@ -241,10 +263,15 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 	if ended {
 		intro = append(intro, "The operation is "+s.client.Phase(*s.Op).Word()+": the service normally refuses this.")
 	}
-	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: fileFields(), Intro: intro,
+	kind, sameKind := takeOver(d.DocType, maxKind)
+	info, sameInfo := takeOver(d.Info, maxInfo)
+	if !sameKind || !sameInfo {
+		intro = append(intro, "Its type or its info holds characters that cannot be typed, or is too long; it is not taken over.")
+	}
+	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: fileFields(kind, info), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			f := fileFrom(v)
-			return ui.Asking("document.replace", s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Facts: s.facts(d),
+			f := fileFrom(v, kind)
+			return ui.Asking("document.replace", s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f),
 				Ask: fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), f.name),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.runJob("replacing "+d.FileName.Line(40), func(ctx context.Context, c Client) (replace.Job, error) {
@@ -252,6 +279,29 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 					})
 				}}), nil
 		}}
+}
+
+// replacing are the facts of a replacement: of the document what was and what will be.
+func (s *Screen) replacing(d api.Document, f file) []widget.Pair {
+	become := func(label, was, is string) widget.Pair {
+		switch {
+		case was == "":
+			was = "none"
+		case is == was:
+			return widget.Pair{Label: label, Value: was + ", as before", Long: true}
+		}
+		if is == "" {
+			is = "none given"
+		}
+		return widget.Pair{Label: label, Value: was + " → " + is, Long: true, Tone: theme.Warn}
+	}
+	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + draw.Size(d.Size) + ") → " + f.name, Long: true},
+		become("type", d.DocType.Line(maxKind), untrusted.Text(f.kind).Line(maxKind))}
+	if d.Info != "" || f.info != "" {
+		out = append(out, become("info", d.Info.Line(maxInfo), untrusted.Text(f.info).Line(maxInfo)))
+	}
+	out = append(out, widget.Pair{Label: "file", Value: untrusted.Text(f.path).Line(300), Long: true}, widget.Pair{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone())})
+	return append(out, s.target()...)
 }
 
 // jobStatus says in words how far a job came.

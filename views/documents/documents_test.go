@@ -36,6 +36,8 @@ type fake struct {
 	jobs    []replace.Job
 	open    []followup.Row
 	err     error
+
+	described []string // type and info of each replacement
 }
 
 func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
@@ -59,8 +61,9 @@ func (f *fake) Upload(_ context.Context, _, path, _, _ string) (api.CustomerFile
 	f.calls++
 	return f.upload(path)
 }
-func (f *fake) Replace(_ context.Context, _ api.Operation, _, path, _, _ string, _ bool) (replace.Job, error) {
+func (f *fake) Replace(_ context.Context, _ api.Operation, _, path, kind, info string, _ bool) (replace.Job, error) {
 	f.calls++
+	f.described = append(f.described, kind+"|"+info)
 	return f.replace(path)
 }
 func (f *fake) Resume(_ context.Context, id string) (replace.Job, error) {
@@ -275,6 +278,42 @@ func TestUnfinishedJobIsOffered(t *testing.T) {
 		t.Errorf("resumed %q", resumed)
 	}
 	has(t, r, "Replaced old.pdf.")
+}
+
+// TestReplacementKeepsTypeAndInfo: they are taken over unless a person writes others;
+// the question shows what was and what will be. What cannot be typed is not taken over.
+func TestReplacementKeepsTypeAndInfo(t *testing.T) {
+	op := apitest.Operation(nil)
+	op.Documents = []api.Document{{GUID: "ba464e45-f391-4664-ae43-fc789ef2b79d", FileName: "contract.pdf", Size: 1000, DocType: "Contract_old", Info: "Signed contract"}}
+	odd := op
+	odd.Documents = []api.Document{{GUID: "ba464e45-f391-4664-ae43-fc789ef2b79d", FileName: "contract.pdf", DocType: "CONTRACT", Info: "a\u202eb"}}
+	for name, c := range map[string]struct {
+		op       api.Operation
+		type1    string // typed over the type; empty: left
+		question []string
+		sent     string
+	}{
+		"left":    {op, "", []string{"contract.pdf (1.0 kB) → new.pdf", "Contract_old, as before", "Signed contract, as before"}, "Contract_old|Signed contract"},
+		"changed": {op, "invoice", []string{"Contract_old → INVOICE", "Signed contract, as before"}, "INVOICE|Signed contract"},
+		"odd":     {odd, "", []string{"CONTRACT, as before", "→ none given"}, "CONTRACT|"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{op: c.op, replace: func(string) (replace.Job, error) {
+				return replace.Job{OldName: "contract.pdf", Step: replace.Attached}, nil
+			}}
+			r, clock := open(t, f)
+			r.Send(uitest.Size(120, 40), uitest.Key("R"), uitest.Type("/some/new.pdf"), uitest.Key("enter"))
+			if c.type1 != "" {
+				r.Send(uitest.Key("ctrl+u"), uitest.Type(c.type1))
+			}
+			r.Send(uitest.Key("enter"), uitest.Key("enter"))
+			has(t, r, c.question...)
+			r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+			if got := strings.Join(f.described, " "); got != c.sent {
+				t.Errorf("sent %q, not %q", got, c.sent)
+			}
+		})
+	}
 }
 
 func TestReadOnlySaysWhy(t *testing.T) {

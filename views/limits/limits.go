@@ -85,6 +85,17 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
+// OwnKey implements ui.PageScreen.
+func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
+	switch k := s.env.Keys.Tariffs; {
+	case k.Limits.Match(p):
+		return ui.Open{Place: ui.Place{Kind: "paymentlimits"}}, nil, true
+	case k.Commissions.Match(p):
+		return ui.Open{Place: ui.Place{Kind: "commissions"}}, nil, true
+	}
+	return nil, nil, false
+}
+
 // Content implements ui.Contenter.
 func (s *Screen) Content() ui.Content {
 	switch th := s.env.Theme; {
@@ -236,7 +247,7 @@ func (s *Screen) sentences() []string {
 }
 
 // Keys implements ui.Screen.
-func (s *Screen) Keys() []keymap.Key { return s.PageKeys(false) }
+func (s *Screen) Keys() []keymap.Key { return s.PageKeys(false, keymap.All(s.env.Keys.Tariffs)...) }
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string { return "Limits" }

@@ -3,11 +3,13 @@ package operation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -70,6 +72,8 @@ func (s *Screen) Refresh() {
 	s.keys.History.Set(open)
 	s.keys.Tree.Set(read)
 	s.keys.Customer.Set(read)
+	s.keys.Account.Set(read)
+	s.keys.Counterparty.Set(read)
 }
 
 // Init implements ui.Screen.
@@ -121,8 +125,47 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return ui.Notify{Level: ui.Denied, Text: "This operation names no customer."}, nil, true
 	case s.keys.Customer.Match(p):
 		return open(ui.KindCompliance, string(s.Op.Customer.CUID))
+	case s.keys.Account.Match(p):
+		return s.openParty("accounts", "account of a customer", func(p api.Party) untrusted.Text {
+			if p.Account == nil {
+				return ""
+			}
+			return p.Account.ID
+		}), nil, true
+	case s.keys.Counterparty.Match(p):
+		return s.openParty("counterparties", "counterparty", func(p api.Party) untrusted.Text {
+			if p.CounterpartyAccount == nil {
+				return ""
+			}
+			return p.CounterpartyAccount.Counterparty.SUID
+		}), nil, true
 	}
 	return nil, nil, false
+}
+
+// openParty opens what of names on a side of the operation, the source first; where
+// both sides name one, it asks which.
+func (s *Screen) openParty(kind, what string, of func(api.Party) untrusted.Text) ui.Action {
+	var items []ui.Choice
+	var ids []string
+	for _, side := range []struct {
+		name  string
+		party api.Party
+	}{{"source", s.Op.Source}, {"destination", s.Op.Destination}} {
+		if id := string(of(side.party)); id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+			items = append(items, ui.Choice{Text: side.name + ": " + side.party.Name().Line(60), Note: draw.ID(id, 26)})
+		}
+	}
+	open := func(i int) (ui.Action, tea.Cmd) { return ui.Open{Place: ui.Place{Kind: kind, ID: ids[i]}}, nil }
+	switch len(ids) {
+	case 0:
+		return ui.Notify{Level: ui.Denied, Text: "This operation names no " + what + "."}
+	case 1:
+		a, _ := open(0)
+		return a
+	}
+	return ui.Choose{Title: "Which side?", Items: items, Pick: open}
 }
 
 // Item implements ui.PageScreen.

@@ -200,6 +200,10 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case k.Operations.Columns.Match(msg):
 		s.chooser = newChooser(s.shown)
 		return nil, nil, true
+	case k.Operations.Accounts.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: "accounts"}}, nil, true
+	case k.Operations.Counterparties.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: "counterparties"}}, nil, true
 	case k.Operations.Export.Match(msg):
 		return s.unlessBusy(s.askExport), nil, true
 	case k.Global.Quit.Match(msg):
@@ -294,7 +298,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	if s.usualKeys == nil { // asked for with each key and each frame
 		l, o, item := k.List, k.Operations, k.Item
 		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, l.Mark, item.CopyID, k.Global.Reload,
-			l.MarkAll, o.Live, o.Export, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+			l.MarkAll, o.Live, o.Export, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
 	}
 	if now := s.keysNow(); len(now) > 0 {
 		return append(now, s.usualKeys...)

@@ -13,10 +13,17 @@ func valid(raw []byte) bool { return json.Valid(raw) }
 // JSON masks account numbers in valid JSON, by the names of their fields in
 // whatever case and spelling, and by their shape in every text. A JSON without
 // any is returned as it is; everything that is not masked stays to the letter.
-func JSON(raw []byte) []byte {
+func JSON(raw []byte) []byte { return within("", raw) }
+
+// within is JSON for a value that stands under a key: in an account of its own a
+// number is an account's.
+func within(key string, raw []byte) []byte {
 	s := string(raw)
 	var b strings.Builder
 	var at []level
+	if key != "" {
+		at = append(at, level{object: true, key: key})
+	}
 	kept := 0
 	for i := 0; i < len(s); {
 		top := len(at) - 1
@@ -138,8 +145,8 @@ func hidden(at []level, raw string) bool {
 	switch {
 	case l.key == "number":
 		return l.within != elsewhere || digits(raw)
-	case l.key == "value":
-		return l.within == requisite
+	case l.within == requisite && (l.key == "value" || l.key != "id" && digits(raw)):
+		return true
 	case about(l.key) != elsewhere: // an identifier, or a number in its place
 		return digits(raw)
 	}

@@ -67,7 +67,12 @@ func maskIn(v reflect.Value, name string) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() {
+			switch f := v.Type().Field(i); {
+			case v.Type() == accountType && f.Type == rawType:
+				if raw := v.Field(i); !raw.IsNil() {
+					raw.SetBytes(within("account", raw.Bytes()))
+				}
+			case f.IsExported():
 				maskIn(v.Field(i), f.Name)
 			}
 		}
@@ -96,6 +101,8 @@ func maskIn(v reflect.Value, name string) {
 	}
 }
 
+var accountType, rawType = reflect.TypeFor[api.Account](), reflect.TypeFor[json.RawMessage]()
+
 func maskCopy(v reflect.Value, name string) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
@@ -106,7 +113,7 @@ func maskCopy(v reflect.Value, name string) reflect.Value {
 func maskSlice(v reflect.Value, name string) {
 	switch {
 	case v.IsNil():
-	case v.Type() == reflect.TypeFor[json.RawMessage]():
+	case v.Type() == rawType:
 		v.SetBytes(JSON(v.Bytes()))
 	case v.Type().Elem().Kind() == reflect.Uint8:
 		v.SetBytes(Body(v.Bytes()))

@@ -41,6 +41,27 @@ func TestValue(t *testing.T) {
 	}
 }
 
+// TestAccountRecord: in an account of its own every number is hidden, as short as it
+// may be, and whatever is in its requisites.
+func TestAccountRecord(t *testing.T) {
+	const in = `{"id":"U1234567","number":"12345","balance":{"sum":{"units":"12345678"}},"requisites":[{"type":"SWIFT","bic":"EXAMDEFF","wallet":"bc1q12345678x","id":"req-1234567"}]}`
+	var a api.Account
+	if err := json.Unmarshal([]byte(in), &a); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"id":"U1234567","number":"••••2345","balance":{"sum":{"units":"12345678"}},"requisites":[{"type":"SWIFT","bic":"EXAMDEFF","wallet":"••••678x","id":"req-1234567"}]}`
+	shown := Value(a)
+	if string(shown.Raw) != want || shown.Number != "••••2345" || strings.Contains(fmt.Sprint(shown.Requisites), "bc1q") {
+		t.Errorf("%s %s %v", shown.Raw, shown.Number, shown.Requisites)
+	}
+	if again := Value(shown); string(again.Raw) != want {
+		t.Errorf("masked again: %s", again.Raw)
+	}
+	if string(a.Raw) != in || a.Requisites[0].Title != "SWIFT" || !strings.Contains(fmt.Sprint(a.Requisites), "bc1q12345678x") {
+		t.Error("the record itself changed")
+	}
+}
+
 func TestJSON(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"account":{"number":"12345678"}}`:                                                                       `{"account":{"number":"••••5678"}}`,

@@ -31,17 +31,20 @@ var groups = map[string]struct {
 	short    string
 	commands commands
 }{
-	"operation":  {[]string{"op"}, "Operations: list, read, children, history, export", operationCommands},
-	"document":   {[]string{"doc"}, "Documents of operations: list, remove, put back, replace", documentCommands},
-	"customer":   {nil, "Customers and their applications", customerCommands},
-	"compliance": {[]string{"kyc"}, "A customer's verification: share, link, finalize", complianceCommands},
-	"session":    {nil, "The one shared session: status, refresh, log in, reset, keep alive", sessionCommands},
-	"index":      {nil, "The local mirror of operations: status, sync, verify, rebuild", indexCommands},
-	"event":      {[]string{"events"}, "Webhooks: receive, list, follow, replay, forward", eventCommands},
-	"hook":       {nil, "The service's webhook settings", hookCommands},
-	"audit":      {nil, "The audit trail: list, verify, export, prove", auditCommands},
-	"approval":   {nil, "Writes that wait for a second person", approvalCommands},
-	"config":     {nil, "The config file: make, check, show, find", configCommands},
+	"operation":    {[]string{"op"}, "Operations: list, read, children, history, export", operationCommands},
+	"document":     {[]string{"doc"}, "Documents of operations: list, remove, put back, replace", documentCommands},
+	"customer":     {nil, "Customers and their applications", customerCommands},
+	"account":      {nil, "Customers' accounts: balances, holds, status, requisites", accountCommands},
+	"counterparty": {nil, "Whom customers pay: counterparties and the status of their accounts", counterpartyCommands},
+	"tariff":       {nil, "What payments may be and what they cost: limits and commissions", tariffCommands},
+	"compliance":   {[]string{"kyc"}, "A customer's verification: share, link, finalize", complianceCommands},
+	"session":      {nil, "The one shared session: status, refresh, log in, reset, keep alive", sessionCommands},
+	"index":        {nil, "The local mirror of operations: status, sync, verify, rebuild", indexCommands},
+	"event":        {[]string{"events"}, "Webhooks: receive, list, follow, replay, forward", eventCommands},
+	"hook":         {nil, "The service's webhook settings", hookCommands},
+	"audit":        {nil, "The audit trail: list, verify, export, prove", auditCommands},
+	"approval":     {nil, "Writes that wait for a second person", approvalCommands},
+	"config":       {nil, "The config file: make, check, show, find", configCommands},
 }
 
 // maker makes the command of an act; nil when there is none.

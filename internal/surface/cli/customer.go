@@ -53,9 +53,7 @@ func (r *root) customerGet() *cobra.Command {
 		t.add("name", c.FullName().Line(100))
 		t.add("type", c.Type.Line(30))
 		t.add("status", c.Status.Line(30))
-		for _, d := range c.Details() {
-			t.add(d.Label, mask.Detail(d, mask.Needed(ctx)).Line(500)+oddMark(d.Odd))
-		}
+		t.details(c.Details(), mask.Needed(ctx))
 		return out.card(c, t)
 	})
 }

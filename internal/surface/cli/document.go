@@ -4,10 +4,12 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/replace"
@@ -168,36 +170,47 @@ func (r *root) upload(arg string, given uploading) (u api.Upload, err error) {
 			u.FileName = filepath.Base(given.name)
 		}
 	}
-	u.Type, u.Info = given.kind, given.info
+	u.Type, u.Info = strings.ToUpper(given.kind), given.info
 	return u, err
 }
 
 func (r *root) documentReplace() *cobra.Command {
 	var force bool
 	var file uploading
-	cmd := file.flags(&cobra.Command{})
+	cmd := file.flags(&cobra.Command{Long: "Type and info are those of the replaced document, unless --type or --info says otherwise;\n" +
+		"--info '' leaves it without one."})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
-	return writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
+	return writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
 		u, err := r.upload(args[2], file)
+		if err != nil || r.dryRun {
+			return onDocument(args, args[1], func(ctx context.Context) error {
+				return r.replace(ctx, a, api.Operation{OPID: untrusted.Text(args[0])}, args[1], u, force, out)
+			}), err
+		}
+		op, err := a.Client.Operation(ctx, args[0])
 		if err != nil {
 			return asked{}, err
 		}
-		w := onDocument(args, args[1], func(ctx context.Context) error { return r.replace(ctx, a, args[0], args[1], u, force, out) })
-		w.facts = factsOf(u)
+		old, _ := op.Document(args[1]) // one that is not there is refused by the plan
+		if !cmd.Flags().Changed("type") {
+			u.Type = string(old.DocType)
+		}
+		if !cmd.Flags().Changed("info") {
+			u.Info = string(old.Info)
+		}
+		w := onDocument(args, args[1], func(ctx context.Context) error { return r.replace(ctx, a, op, args[1], u, force, out) })
+		w.facts = append([][2]string{{"replaces", old.FileName.Line(80) + ", " + draw.Size(old.Size) + ", " + old.DocType.Line(64)}, {"its info", old.Info.Line(255)}}, factsOf(u)...)
 		return w, nil
 	})
 }
 
-func (r *root) replace(ctx context.Context, a *app.App, opid, guid string, u api.Upload, force bool, out one[replace.Job]) error {
+func (r *root) replace(ctx context.Context, a *app.App, op api.Operation, guid string, u api.Upload, force bool, out one[replace.Job]) error {
+	opid := string(op.OPID)
 	if r.dryRun {
 		u.CUID = "CUSTOMER-OF-THE-OPERATION"
 		_, _ = a.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: opid, GUID: guid})
 		_, _ = a.Client.UploadDocument(ctx, u)
 		_, err := a.Client.AttachDocument(ctx, opid, "NEW-DOCUMENT", u.FileName)
-		return err
-	}
-	op, err := a.Client.Operation(ctx, opid)
-	if err != nil {
 		return err
 	}
 	u.CUID = string(op.Customer.CUID)

@@ -16,7 +16,9 @@ import (
 	"opdeck/ui/theme"
 	"opdeck/views/approvals"
 	"opdeck/views/audittrail"
+	"opdeck/views/balances"
 	"opdeck/views/compliance"
+	"opdeck/views/counterparties"
 	"opdeck/views/documents"
 	"opdeck/views/events"
 	"opdeck/views/history"
@@ -24,6 +26,7 @@ import (
 	"opdeck/views/operation"
 	"opdeck/views/operations"
 	"opdeck/views/sessions"
+	"opdeck/views/tariffs"
 )
 
 // desk is what the screens ask: the parts of the App under the names that each
@@ -59,6 +62,14 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return events.New(env, d.Inbox(), d, events.Config{Listen: d.HooksAt(), Verify: d.Config.Webhooks.Verify}, p.Arg)
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), audittrail.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
+	case balances.Kind:
+		return balances.New(env, d, p.ID, p.Arg)
+	case counterparties.Kind:
+		return counterparties.New(env, d, p.ID, p.Arg)
+	case tariffs.KindLimits:
+		return tariffs.NewLimits(env, d, p.Arg)
+	case tariffs.KindCommissions:
+		return tariffs.NewCommissions(env, d, p.Arg)
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:

@@ -18,6 +18,8 @@ import (
 	"opdeck/ui/plain"
 	"opdeck/ui/theme"
 	"opdeck/views/approvals"
+	"opdeck/views/balances"
+	"opdeck/views/counterparties"
 	"opdeck/views/sessions"
 )
 
@@ -127,6 +129,8 @@ var plainPlaces = []plain.Place{
 	{Name: "Events", Place: ui.Place{Kind: ui.KindEvents}},
 	{Name: "Audit", Place: ui.Place{Kind: ui.KindAudit}},
 	{Name: "Approvals", Place: ui.Place{Kind: approvals.Kind}},
+	{Name: "Accounts with their balances", Place: ui.Place{Kind: balances.Kind}, IDs: true},
+	{Name: "Counterparties and the status of their accounts", Place: ui.Place{Kind: counterparties.Kind}, IDs: true},
 }
 
 // plainLeft says goodbye, and which ways out are no failures.

@@ -54,8 +54,9 @@ func TestEveryKeyCanBeTyped(t *testing.T) {
 	say("")
 	met := map[string]bool{}
 	for _, way := range [][]string{{"operations"}, {"operation " + opid}, {"operation " + opid, "history"}, {"operation " + opid, "history", "1"}, {"documents " + opid},
-		{"compliance"}, {"compliance " + cuid}, {"limits"}, {"session"}, {"events"}, {"events", "settings"}, {"events", "codes"}, {"events", "rejected"},
-		{"audit"}, {"audit", "1"}, {"approvals"}} {
+		{"compliance"}, {"compliance " + cuid}, {"limits"}, {"limits", "commissions"}, {"session"}, {"events"}, {"events", "settings"}, {"events", "codes"}, {"events", "rejected"},
+		{"audit"}, {"audit", "1"}, {"approvals"},
+		{"accounts"}, {"accounts", "1"}, {"counterparties"}, {"counterparties", "1"}} {
 		say("menu")
 		for _, step := range way {
 			say(step)

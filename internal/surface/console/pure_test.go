@@ -10,6 +10,9 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/views/approvals"
+	"opdeck/views/balances"
+	"opdeck/views/counterparties"
+	"opdeck/views/tariffs"
 )
 
 // TestViewIsPure: on every screen, with the dialogs that it opens, it makes no
@@ -25,7 +28,7 @@ func TestViewIsPure(t *testing.T) {
 	}
 	op := page.Items[0]
 	for kind, id := range map[string]string{ui.KindOperations: "", ui.KindOperation: string(op.OPID), ui.KindDocuments: string(op.OPID), ui.KindCompliance: string(op.Customer.CUID),
-		ui.KindLimits: "", approvals.Kind: "", "customers": ""} {
+		ui.KindLimits: "", approvals.Kind: "", "customers": "", balances.Kind: "", counterparties.Kind: "", tariffs.KindLimits: ""} {
 		t.Run(kind, func(t *testing.T) {
 			if kind == "customers" {
 				kind = ui.KindCompliance

@@ -110,6 +110,14 @@ func (w *World) Objects(r Row) Words {
 	words := Words{"op": string(op.OPID), "doc": string(op.Documents[0].GUID), "cuid": string(op.Customer.CUID),
 		"new": filepath.Join(w.dir, fmt.Sprintf("new-%d.jsonl", w.n)), "file": filepath.Join(w.dir, "a.pdf")}
 	content := []byte("%PDF-1.4\n%%EOF\n")
+	for _, side := range []api.Party{op.Source, op.Destination} {
+		if side.Account != nil {
+			words["account"] = string(side.Account.ID)
+		}
+		if side.CounterpartyAccount != nil {
+			words["payee"] = string(side.CounterpartyAccount.Counterparty.SUID)
+		}
+	}
 	if err := os.WriteFile(words["file"], content, 0o600); err != nil {
 		w.T.Fatal(err)
 	}

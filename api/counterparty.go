@@ -1,0 +1,165 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"opdeck/api/untrusted"
+)
+
+// Counterparty is somebody whom a customer pays, as a record of its own. It has no
+// status: each of its accounts has one.
+type Counterparty struct {
+	ID          untrusted.Text       `json:"counterpartyId"`
+	Description untrusted.Text       `json:"description"`
+	CreatedAt   Time                 `json:"createdAt"`
+	UpdatedAt   Time                 `json:"updatedAt"`
+	Profile     CounterpartyProfile  `json:"profile"`
+	Customer    CustomerRef          `json:"customer"` // whose counterparty it is
+	Accounts    []BeneficiaryAccount `json:"accounts"` // nil: the answer told none
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// CounterpartyProfile is who a counterparty is.
+type CounterpartyProfile struct {
+	Name        untrusted.Text `json:"name"`
+	Lastname    untrusted.Text `json:"lastname"`
+	Email       untrusted.Text `json:"email"`
+	PhoneNumber untrusted.Text `json:"phoneNumber"`
+	TaxNumber   untrusted.Text `json:"taxNumber"`
+	Website     untrusted.Text `json:"website"`
+	Address     PostalAddress  `json:"address"`
+}
+
+// Details are what the profile holds beside the name.
+func (p CounterpartyProfile) Details() []Detail {
+	return told(Detail{Label: "email", Value: p.Email, Personal: true}, Detail{Label: "phone", Value: p.PhoneNumber, Personal: true},
+		Detail{Label: "tax number", Value: p.TaxNumber, Personal: true}, Detail{Label: "website", Value: p.Website}, Detail{Label: "address", Value: p.Address.Line()})
+}
+
+// PostalAddress is an address as the service has it.
+type PostalAddress struct {
+	Line1      untrusted.Text `json:"addressLine1"`
+	Line2      untrusted.Text `json:"addressLine2"`
+	Line3      untrusted.Text `json:"addressLine3"`
+	UnitNumber untrusted.Text `json:"unitNumber"`
+	PostalCode untrusted.Text `json:"postalCode"`
+	City       untrusted.Text `json:"city"`
+	StateISO   untrusted.Text `json:"stateIso"`
+	CountryISO untrusted.Text `json:"countryIso"`
+}
+
+// Line is the address on one line.
+func (a PostalAddress) Line() untrusted.Text {
+	var out []string
+	for _, part := range []untrusted.Text{a.Line1, a.Line2, a.Line3, a.UnitNumber, a.PostalCode, a.City, a.StateISO, a.CountryISO} {
+		if part != "" {
+			out = append(out, string(part))
+		}
+	}
+	return untrusted.Text(strings.Join(out, ", "))
+}
+
+// BeneficiaryAccount is an account of a counterparty: one payment network, and the
+// status that tells whether it may be paid.
+type BeneficiaryAccount struct {
+	ID           untrusted.Text  `json:"accountId"`
+	CurrencyCode untrusted.Text  `json:"currencyCode"`
+	Status       untrusted.Text  `json:"status"`
+	Name         untrusted.Text  `json:"name"`
+	Number       untrusted.Text  `json:"number"`
+	Type         untrusted.Text  `json:"type"`
+	Bank         BeneficiaryBank `json:"bank"`
+	CreatedAt    Time            `json:"createdAt"`
+	UpdatedAt    Time            `json:"updatedAt"`
+}
+
+// BeneficiaryBank is the bank of an account.
+type BeneficiaryBank struct {
+	Name          untrusted.Text `json:"name"`
+	Number        untrusted.Text `json:"number"`
+	RoutingNumber untrusted.Text `json:"routingNumber"`
+}
+
+// UnmarshalJSON keeps the record as it came beside the named fields.
+func (p *Counterparty) UnmarshalJSON(b []byte) error {
+	type plain Counterparty
+	var read plain
+	if err := readRecord(b, &read); err != nil {
+		return err
+	}
+	*p = Counterparty(read)
+	p.Raw = append(json.RawMessage(nil), b...)
+	m := object(b)
+	p.ID = cmp.Or(p.ID, untrusted.Text(m.text(counterpartyThing.ids...)))
+	owner := object(m.get("customer"))
+	p.Customer.CUID = cmp.Or(p.Customer.CUID, untrusted.Text(cmp.Or(owner.text("id", "customerId"), m.text("customerId", "cuid"))))
+	accounts, _ := array(m.get("accounts"))
+	for i, raw := range accounts[:min(len(accounts), len(p.Accounts))] {
+		a, at := &p.Accounts[i], object(raw)
+		a.ID = cmp.Or(a.ID, untrusted.Text(at.text("suid", "id")))
+		a.CurrencyCode = cmp.Or(a.CurrencyCode, untrusted.Text(at.text("currencyIso", "currency_iso")))
+	}
+	return nil
+}
+
+// MarshalJSON writes the record as it came.
+func (p Counterparty) MarshalJSON() ([]byte, error) { return p.Raw.MarshalJSON() }
+
+// Unknown lists the fields of the record that this program has no name for.
+func (p Counterparty) Unknown() []Field { return Unknown(p.Raw, p) }
+
+// Name is what people call the counterparty.
+func (p Counterparty) Name() untrusted.Text {
+	if p.Profile.Lastname == "" {
+		return p.Profile.Name
+	}
+	return p.Profile.Name + " " + p.Profile.Lastname
+}
+
+// Statuses are the status words of its accounts, each once; those of accepted ones last.
+func (p Counterparty) Statuses() []untrusted.Text {
+	var out []untrusted.Text
+	for _, a := range p.Accounts {
+		if a.Status != "" && !slices.Contains(out, a.Status) {
+			out = append(out, a.Status)
+		}
+	}
+	accepted := func(s untrusted.Text) int {
+		if StandingOf(s) == StandingAccepted {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(a, b untrusted.Text) int { return cmp.Compare(accepted(a), accepted(b)) })
+	return out
+}
+
+// CounterpartyQuery are the service's own filters of the list of counterparties.
+type CounterpartyQuery struct {
+	Name         string // part of the name
+	CUID         string // the customer whose counterparties are listed
+	CustomerName string
+	Page         int // from 0
+	Size         int // 0: the configured page size
+}
+
+// Counterparties reads one page of counterparties (GET /v2/counterparty; one
+// general call).
+func (c *Client) Counterparties(ctx context.Context, q CounterpartyQuery) (Page[Counterparty], error) {
+	v := c.paging(q.Page, q.Size)
+	setIf(v, "counterpartyName", q.Name)
+	setIf(v, "customerId", q.CUID)
+	setIf(v, "customerName", q.CustomerName)
+	return list[Counterparty](ctx, c, counterpartyThing, []string{"/v2/counterparty"}, v)
+}
+
+// Counterparty reads one counterparty with its accounts
+// (GET /v2/counterparty/{counterpartyId}; one general call).
+func (c *Client) Counterparty(ctx context.Context, id string) (Counterparty, error) {
+	return readOne[Counterparty](ctx, c, counterpartyThing, "counterparty id", id, "/v2/counterparty")
+}

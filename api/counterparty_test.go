@@ -1,0 +1,52 @@
+package api_test
+
+import (
+	"testing"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/internal/sandbox"
+)
+
+// TestAccountsAndCounterparties of the built-in service: a page, one of them, and
+// the budget that each takes.
+func TestAccountsAndCounterparties(t *testing.T) {
+	r := newRig(t, true, sandbox.Options{})
+	list, err := r.client.Accounts(r.ctx, api.AccountQuery{Currency: "USD", Balance: "NEGATIVE", Size: 2})
+	if err != nil || len(list.Items) == 0 || list.Total == "" {
+		t.Fatalf("%d accounts, %v", len(list.Items), err)
+	}
+	for _, a := range list.Items {
+		if d, err := a.Balance.Value().Decimal(); err != nil || !d.Negative || a.CurrencyCode != "USD" {
+			t.Errorf("%s holds %s %v", a.ID, a.Balance.Value(), err)
+		}
+	}
+	one, err := r.client.Account(r.ctx, string(list.Items[0].ID))
+	if err != nil || one.ID != list.Items[0].ID || len(one.Requisites) == 0 || one.Customer.ID == "" || len(one.Unknown()) != 0 {
+		t.Errorf("one account: %+v %v", one, err)
+	}
+	payees, err := r.client.Counterparties(r.ctx, api.CounterpartyQuery{CUID: string(one.Customer.ID)})
+	if err != nil || len(payees.Items) == 0 {
+		t.Fatalf("%d counterparties, %v", len(payees.Items), err)
+	}
+	payee, err := r.client.Counterparty(r.ctx, string(payees.Items[0].ID))
+	if err != nil || payee.Name() == "" || len(payee.Accounts) == 0 || payee.Accounts[0].Status == "" || payee.Customer.CUID != one.Customer.ID {
+		t.Errorf("one counterparty: %+v %v", payee, err)
+	}
+	_, err = r.client.Account(r.ctx, "Unobody")
+	wants(t, err, api.NotFound, api.AsError(err).Rule)
+	if _, err = r.client.Counterparty(r.ctx, "../user"); api.AsError(err).Kind != api.Usage {
+		t.Errorf("an id that is a path: %v", err)
+	}
+	used := map[limit.Class]int{}
+	usage, err := r.budgets.Usage(r.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range usage {
+		used[u.Class] = u.Used
+	}
+	if used[limit.Account] != 3 || used[limit.General] != 2 {
+		t.Errorf("calls by class: %v", used)
+	}
+}

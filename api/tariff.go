@@ -1,0 +1,88 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"opdeck/api/untrusted"
+)
+
+// Tariff is a rule for payments from one currency into another: a limit, or a
+// commission. The service's pages show what it is asked by and set with, and no
+// answer in full: Others are the members that came beside the named ones.
+type Tariff struct {
+	ID            untrusted.Text `json:"id"`
+	CUID          untrusted.Text `json:"customerId"` // "" where it holds for the system, and where none was told
+	From          untrusted.Text `json:"currencyIsoFrom"`
+	To            untrusted.Text `json:"currencyIsoTo"`
+	OperationType untrusted.Text `json:"operationType"`
+	PaymentType   untrusted.Text `json:"paymentType"` // EMPTY: every payment network of the currency
+	Percent       Number         `json:"percent"`     // of commissions: both this and Fixed are charged
+	Fixed         Number         `json:"fixed"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON keeps the record as it came beside the named fields.
+func (t *Tariff) UnmarshalJSON(b []byte) error {
+	type plain Tariff
+	var p plain
+	if err := readRecord(b, &p); err != nil {
+		return err
+	}
+	*t = Tariff(p)
+	t.Raw = append(json.RawMessage(nil), b...)
+	t.CUID = cmp.Or(t.CUID, untrusted.Text(object(b).text("customerCuid", "cuid")))
+	return nil
+}
+
+// MarshalJSON writes the record as it came.
+func (t Tariff) MarshalJSON() ([]byte, error) { return t.Raw.MarshalJSON() }
+
+// Unknown lists the fields of the record that this program has no name for.
+func (t Tariff) Unknown() []Field { return Unknown(t.Raw, t) }
+
+// Others are the members without a name here, as "name value", parted by commas.
+func (t Tariff) Others() untrusted.Text {
+	var out []string
+	for _, d := range Details(t.Unknown()) {
+		out = append(out, d.Label+" "+d.Value.Line(200))
+	}
+	return untrusted.Text(strings.Join(out, ", "))
+}
+
+// Key tells rules apart: the id, else a digest of the record.
+func (t Tariff) Key() string { return cmp.Or(string(t.ID), HashHex(t.Raw)[:12]) }
+
+func (t Tariff) key() string { return t.Key() }
+
+// TariffQuery are the service's own filters of limits and commissions; an empty one
+// lists everything.
+type TariffQuery struct {
+	From, To string // currency codes
+	CUID     string // the customer that they hold for
+	Page     int    // from 0
+	Size     int    // 0: the configured page size
+}
+
+// PaymentLimits reads one page of the limits of payments (GET /v2/billing/limits;
+// one billing call).
+func (c *Client) PaymentLimits(ctx context.Context, q TariffQuery) (Page[Tariff], error) {
+	v := c.paging(q.Page, q.Size)
+	setIf(v, "currencyIsoFrom", q.From)
+	setIf(v, "currencyIsoTo", q.To)
+	setIf(v, "customerId", q.CUID)
+	return list[Tariff](ctx, c, limitThing, []string{"/v2/billing/limits"}, v)
+}
+
+// Commissions reads one page of the commissions (GET /v2/billing/commission; one
+// billing call).
+func (c *Client) Commissions(ctx context.Context, q TariffQuery) (Page[Tariff], error) {
+	v := c.paging(q.Page, q.Size)
+	setIf(v, "currencyIsoFrom", q.From)
+	setIf(v, "currencyIsoTo", q.To)
+	setIf(v, "customerCuid", q.CUID)
+	return list[Tariff](ctx, c, commissionThing, []string{"/v2/billing/commission"}, v)
+}

@@ -1,0 +1,28 @@
+package field
+
+import (
+	"opdeck/api"
+	"opdeck/api/untrusted"
+)
+
+// Tariffs are the fields of a limit of payments or a commission.
+var Tariffs = newCatalogue(
+	Field[api.Tariff]{Name: "from", JSON: "currencyIsoFrom", Kind: Code, Sortable: true, About: "the currency paid from, by its code", Example: "from:EUR",
+		Column: Column{Min: 5}, Text: func(t api.Tariff) untrusted.Text { return t.From }},
+	Field[api.Tariff]{Name: "to", JSON: "currencyIsoTo", Kind: Code, Sortable: true, About: "the currency paid in, by its code", Example: "to:USD",
+		Column: Column{Min: 5}, Text: func(t api.Tariff) untrusted.Text { return t.To }},
+	Field[api.Tariff]{Name: "type", JSON: "operationType", Kind: Code, Sortable: true, About: "the operations that it is about", Example: "type:WITHDRAW",
+		Column: Column{Min: 10, HidePriority: 3}, Text: func(t api.Tariff) untrusted.Text { return t.OperationType }},
+	Field[api.Tariff]{Name: "payment", JSON: "paymentType", Kind: Code, Sortable: true, About: "the payment network; EMPTY is every one of the currency", Example: "payment:SWIFT",
+		Column: Column{Min: 8}, Text: func(t api.Tariff) untrusted.Text { return t.PaymentType }},
+	Field[api.Tariff]{Name: "percent", JSON: "percent", Kind: Text, About: "the part of the amount that is charged",
+		Column: Column{Min: 8}, Text: func(t api.Tariff) untrusted.Text { return untrusted.Text(t.Percent) }},
+	Field[api.Tariff]{Name: "fixed", JSON: "fixed", Kind: Text, About: "what is charged beside it",
+		Column: Column{Min: 8}, Text: func(t api.Tariff) untrusted.Text { return untrusted.Text(t.Fixed) }},
+	Field[api.Tariff]{Name: "cuid", JSON: "customerId", Kind: ID, Sortable: true, About: "the customer that it holds for, or the identifier's beginning", Example: "cuid:DqCsgSE",
+		Column: Column{Min: 13, Max: 26, Flex: 1, HidePriority: 2, CutMiddle: true}, Text: func(t api.Tariff) untrusted.Text { return t.CUID }},
+	Field[api.Tariff]{Name: "id", JSON: "id", Kind: ID, About: "the rule's identifier, or its beginning", Example: "id:12",
+		Column: Column{Min: 6, Max: 26, HidePriority: 4, CutMiddle: true}, Text: func(t api.Tariff) untrusted.Text { return t.ID }},
+	Field[api.Tariff]{Name: "others", JSON: "others", Kind: Text, About: "what else the service sent of it, by its names", Example: "others:max",
+		Column: Column{Min: 20, Flex: 3}, Text: api.Tariff.Others},
+)

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
+)
+
+var counterpartyCommands = commands{"counterparty.list": (*root).counterpartyList, "counterparty.get": (*root).counterpartyGet}
+
+func (r *root) counterpartyList() *cobra.Command {
+	var q api.CounterpartyQuery
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Counterparty], api.Counterparty]) error {
+		p, err := a.Client.Counterparties(ctx, q)
+		if err != nil {
+			return err
+		}
+		r.sayUnusable(p.Unusable)
+		t := fieldTable(field.Counterparties, p.Items, "id", "name", "status", "accounts", "customer", "updated")
+		return out.print(pageJSON[api.Counterparty]{p.Items, p.Page, p.Total}, p.Items, t)
+	})
+	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
+	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer whose counterparties are listed")
+	cmd.Flags().StringVar(&q.CustomerName, "customer-name", "", "that customer's name")
+	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
+	cmd.Flags().IntVar(&q.Size, "limit", 0, "counterparties a page")
+	return cmd
+}
+
+func (r *root) counterpartyGet() *cobra.Command {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Counterparty]) error {
+		p, err := a.Client.Counterparty(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		masked := mask.Needed(ctx)
+		t := fieldCard(field.Counterparties, p)
+		t.details(p.Profile.Details(), masked)
+		for _, acc := range p.Accounts {
+			line := strings.Join([]string{acc.ID.Line(64), acc.Status.Line(30), acc.CurrencyCode.Line(12), acc.Type.Line(30), acc.Number.Line(64), acc.Bank.Name.Line(100)}, " ")
+			t.add("account", strings.Join(strings.Fields(line), " "))
+			t.standing("account", acc.Status)
+		}
+		t.details(api.Details(p.Unknown()), masked)
+		return out.card(p, t)
+	})
+}

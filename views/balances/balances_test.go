@@ -1,0 +1,180 @@
+package balances
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// fake answers with what it has and counts.
+type fake struct {
+	all   []api.Account
+	err   error
+	asked []string
+	size  int
+}
+
+func (f *fake) Account(_ context.Context, id string) (api.Account, error) {
+	f.asked = append(f.asked, id)
+	for _, a := range f.all {
+		if string(a.ID) == id && f.err == nil {
+			return a, nil
+		}
+	}
+	return api.Account{}, f.err
+}
+
+func (f *fake) Accounts(_ context.Context, q api.AccountQuery) (api.Page[api.Account], error) {
+	f.asked = append(f.asked, fmt.Sprint("page ", q.Page))
+	size := max(f.size, 1)
+	from, to := min(q.Page*size, len(f.all)), min((q.Page+1)*size, len(f.all))
+	return api.Page[api.Account]{Items: f.all[from:to], Page: q.Page, Total: api.Number(fmt.Sprint(len(f.all)))}, f.err
+}
+
+var _ Client = (*fake)(nil)
+
+func account(t testing.TB, body string) api.Account {
+	t.Helper()
+	var a api.Account
+	if err := json.Unmarshal([]byte(body), &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+const owner1 = `{"id":"DqCsgSE-4e95","name":"Harbour & Finch Trading Ltd","email":"office@harbour.example","phone":"+15550001234","status":"ACCEPT"}`
+
+func sample(t testing.TB) *fake {
+	return &fake{size: 20, all: []api.Account{
+		account(t, `{"id":"U1v72kDJdQw","customer":`+owner1+`,"isDefault":true,"name":"EUR main","number":"DE89370400440532013000","currencyCode":"EUR","status":"ACCEPT",
+			"associateType":"NOT_ASSOCIATE","balance":{"sum":{"currencyCode":"EUR","units":"98765432109876543210","nanos":10000000}},"hold":{"sum":{"currencyCode":"EUR","units":"178","nanos":820000000}},
+			"requisites":[{"title":"SEPA","items":[{"id":"2","key":"Bank","value":"First Example Bank","order":2},{"id":"1","key":"IBAN","value":"DE89370400440532013000","order":1}]},
+				{"type":"SWIFT","bic":"EXAMDEFF","accountNumber":4400532013}],"createdAt":"2026-02-01T08:00:00Z","updatedAt":"2026-03-02T11:00:00Z","tier":"gold"}`),
+		account(t, `{"suid":"Uhook","cuid":"D7","name":"from a webhook's shape","currency_iso":"USD","status":"PROCESSING","number":"12345",
+			"balance":{"money":{"currencyCode":"USD","units":"-5","nanos":-500000000},"default":{"currencyCode":"USD","units":"-5","nanos":-500000000}},"hold":null}`),
+		account(t, `{"id":"Ubanned","customer":{"name":"سلام \u202eevil\u001b[2J","status":"BANNED"},"name":"\u001b]52;c;x\u0007odd","status":"BANNED","currencyCode":"KWD","balance":{"currencyCode":"KWD","units":"7","nanos":123000000}}`),
+		account(t, `{"id":"Unone","customer":"D9","isDefault":"maybe","name":null,"status":"WAITING_FOR_MOON","balance":"12.50","requisites":"as agreed"}`),
+	}}
+}
+
+func open(t *testing.T, f *fake, id string, opts ...shelltest.Option) *uitest.Run {
+	t.Helper()
+	return shelltest.Open(t, uitest.NewClock(), factory(f), ui.Place{Kind: Kind, ID: id}, opts...)
+}
+
+func factory(f *fake) ui.Factory {
+	return func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID, p.Arg) }
+}
+
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(r.View(), w) {
+			t.Errorf("%q is not on screen\n%s", w, r.View())
+		}
+	}
+}
+
+func TestScreens(t *testing.T) {
+	for name, c := range map[string]struct {
+		id   string
+		err  error
+		opts []shelltest.Option
+	}{
+		"list": {}, "one": {id: "U1v72kDJdQw"}, "revealed": {id: "U1v72kDJdQw", opts: []shelltest.Option{shelltest.Unmasked}}, "hook": {id: "Uhook"}, "odd": {id: "Unone"}, "hostile": {id: "Ubanned"},
+		"failed": {id: "x", err: &api.Error{Op: "read account", Kind: api.NotFound, Public: "The service knows no such account.", Remedy: api.Remedy{Kind: api.RecheckID}}},
+	} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				f := sample(t)
+				f.err = c.err
+				r := open(t, f, c.id, c.opts...)
+				r.Send(uitest.Size(wh[0], wh[1]))
+				golden.RequireEqual(t, []byte(r.View()))
+			})
+		}
+	}
+}
+
+// TestNumbersAreMasked: no number of an account is on screen, in the JSON or copied
+// while masking is on; requisites included.
+func TestNumbersAreMasked(t *testing.T) {
+	var copied []string
+	r := open(t, sample(t), "U1v72kDJdQw", shelltest.Copies(&copied))
+	r.Send(uitest.Size(200, 60), uitest.Key("Y"))
+	seen := r.View()
+	r.Send(uitest.Key("J"))
+	seen += r.View() + strings.Join(copied, "")
+	for _, secret := range []string{"DE8937", "4400532013", "office@harbour", "+15550001"} {
+		if strings.Contains(seen, secret) && secret != "office@harbour" && secret != "+15550001" || strings.Contains(strings.Split(seen, "{")[0], secret) {
+			t.Errorf("%q is shown", secret)
+		}
+	}
+	r.Send(uitest.Key("esc"), uitest.Key("M"))
+	has(t, r, "DE89370400440532013000", "4400532013", "office@harbour.example")
+}
+
+// TestWhatLeadsOn: enter opens an account, c its customer.
+func TestWhatLeadsOn(t *testing.T) {
+	f := sample(t)
+	r := open(t, f, "")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Account U1v72kDJdQw", "98,765,432,109,876,543,210.01 EUR, 178.82 EUR on hold", "✓ ACCEPT")
+	if got := strings.Join(f.asked, " "); got != "page 0 U1v72kDJdQw" {
+		t.Errorf("asked for %s", got)
+	}
+	f2 := sample(t)
+	r = open(t, f2, "Unone")
+	r.Send(uitest.Key("c"))
+	has(t, r, "names no customer")
+}
+
+// TestTheEndReadsOn: one page a time, no account twice.
+func TestTheEndReadsOn(t *testing.T) {
+	f := sample(t)
+	f.size = 2
+	r := open(t, f, "")
+	has(t, r, "2 accounts of 4")
+	r.Send(uitest.Key("G"), uitest.Key("G"), uitest.Key("G"))
+	has(t, r, "4 accounts")
+	r.Send(uitest.Key("/"), uitest.Type("balance<0"), uitest.Key("enter"))
+	has(t, r, "1 account ", "from a webho")
+	r.Send(uitest.Key("esc"), uitest.Key("/"), uitest.Type("status:BANNED"), uitest.Key("enter"))
+	has(t, r, "Ubanned")
+	if got := strings.Join(f.asked, ", "); got != "page 0, page 1" {
+		t.Errorf("asked for %s", got)
+	}
+}
+
+// TestNothingIsSentByKeys: reads come from commands alone; every size is drawn.
+func TestNothingIsSentByKeys(t *testing.T) {
+	for _, id := range []string{"", "U1v72kDJdQw"} {
+		f := sample(t)
+		shelltest.PressAll(uitest.NewClock(), factory(f), ui.Place{Kind: Kind, ID: id})
+		if len(f.asked) != 0 {
+			t.Errorf("asked for %v", f.asked)
+		}
+		shelltest.Sizes(open(t, sample(t), id))
+	}
+}
+
+func TestViewIsPure(t *testing.T) {
+	for _, id := range []string{"", "U1v72kDJdQw"} {
+		uitest.Pure(t, func(c *uitest.Clock) tea.Model {
+			return ui.New(shelltest.Options(c, factory(sample(t)), ui.Place{Kind: Kind, ID: id}))
+		}, func(c *uitest.Clock) []tea.Msg {
+			return []tea.Msg{uitest.Size(80, 24), uitest.Keys("j", "j", "k"), c.Wait(time.Minute), uitest.Keys("/", "a", "enter"), uitest.Size(60, 12), uitest.Keys("G", "M"), c.Wait(time.Hour)}
+		})
+	}
+}

@@ -1,0 +1,113 @@
+// Package counterparties has the screens of those whom customers pay: all of them,
+// and one with its accounts. The status of an account tells whether the service has
+// accepted it, which a withdrawal to it may wait for.
+package counterparties
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/widget"
+	"opdeck/views/directory"
+)
+
+// Kind is the kind of these places; with an ID it is one counterparty.
+const Kind = "counterparties"
+
+// Client reads counterparties.
+type Client interface {
+	Counterparty(ctx context.Context, id string) (api.Counterparty, error)
+	Counterparties(ctx context.Context, q api.CounterpartyQuery) (api.Page[api.Counterparty], error)
+}
+
+// language is the filter language over counterparties.
+var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
+	filter.Field[api.Counterparty]{Name: "status", Kind: filter.Code, Help: "the status word of one of its accounts", Example: "status:MODERATION",
+		Strings: func(p api.Counterparty) []string {
+			var out []string
+			for _, s := range p.Statuses() {
+				out = append(out, string(s))
+			}
+			return out
+		}},
+	filter.Field[api.Counterparty]{Kind: filter.Free, Help: "contained in the name or its customer's name, or an identifier", Example: `"oak & iron"`,
+		Strings: func(p api.Counterparty) []string {
+			return []string{string(p.Name()), string(p.Customer.Name), string(p.ID), string(p.Customer.CUID)}
+		}})...)
+
+// New makes the screen of one counterparty, or without an id the list; start is its filter.
+func New(env *ui.Env, client Client, id, start string) ui.Screen {
+	if id != "" {
+		return one(env, client, id)
+	}
+	return directory.NewList(env, directory.ListSpec[api.Counterparty]{Kind: Kind, Title: "Counterparties", One: "counterparty", Many: "counterparties", Class: "general",
+		Catalogue: field.Counterparties, Columns: []string{"name", "status", "accounts", "customer", "updated", "id"},
+		Language: language, Example: "status:MODERATION customer:acme",
+		ID: func(p api.Counterparty) string { return string(p.ID) }, CUID: owner, Raw: raw,
+		Read: func(ctx context.Context, page int) (api.Page[api.Counterparty], error) {
+			return client.Counterparties(ctx, api.CounterpartyQuery{Page: page})
+		}}, start)
+}
+
+func owner(p api.Counterparty) string { return string(p.Customer.CUID) }
+
+func raw(p api.Counterparty) json.RawMessage { return p.Raw }
+
+func one(env *ui.Env, client Client, id string) ui.Screen {
+	return directory.NewRecord(env, directory.RecordSpec[api.Counterparty]{Place: ui.Place{Kind: Kind, ID: id}, One: "counterparty", Title: "Counterparty", Class: "general",
+		Read: func(ctx context.Context) (api.Counterparty, error) { return client.Counterparty(ctx, id) },
+		Raw:  raw, CUID: owner,
+		Head:  head,
+		Facts: func(p api.Counterparty) []widget.Pair { return facts(env, p) }})
+}
+
+// head answers whether it may be paid: how many of its accounts are accepted, and how
+// the first ones stand that are not.
+func head(p api.Counterparty) string {
+	name, accepted, others := cmp.Or(p.Name(), p.ID).Line(100), 0, ""
+	for i, a := range p.Accounts {
+		switch {
+		case api.StandingOf(a.Status) == api.StandingAccepted:
+			accepted++
+		case i-accepted < 3:
+			others += ", " + strings.TrimSpace(a.CurrencyCode.Line(12)+" "+cmp.Or(a.Status, "status not told").Line(30))
+		}
+	}
+	switch n := len(p.Accounts); {
+	case p.Accounts == nil:
+		return name + ": accounts not told"
+	case n == 0:
+		return name + ": no account"
+	default:
+		return name + ": " + draw.Count(accepted) + " of " + draw.Plural(n, "account", "accounts") + " accepted" + others
+	}
+}
+
+func facts(env *ui.Env, p api.Counterparty) []widget.Pair {
+	var out []widget.Pair
+	for _, a := range p.Accounts {
+		out = append(out, widget.Pair{Value: "Account " + a.ID.Line(40)}, directory.Status(env.Theme, "status", a.Status))
+		out = append(out, widget.SaidAll("name", string(a.Name), "number", string(a.Number), "currency", string(a.CurrencyCode), "type", string(a.Type),
+			"bank", string(a.Bank.Name))...)
+		if a.Bank.Number+a.Bank.RoutingNumber != "" {
+			out = append(out, widget.SaidAll("bank number", string(a.Bank.Number), "routing number", string(a.Bank.RoutingNumber))...)
+		}
+		if a.UpdatedAt.Raw != "" {
+			out = append(out, directory.Moment(env, "updated", a.UpdatedAt))
+		}
+	}
+	out = append(out, widget.Pair{Value: "Counterparty"})
+	out = append(out, widget.SaidAll("name", string(p.Name()), "description", string(p.Description), "id", string(p.ID))...)
+	out = append(out, directory.Moment(env, "created", p.CreatedAt), directory.Moment(env, "updated", p.UpdatedAt))
+	out = append(out, directory.Details(env, "", p.Profile.Details())...)
+	out = append(out, widget.Pair{Value: "Customer"})
+	out = append(out, widget.SaidAll("name", string(p.Customer.Name), "cuid", string(p.Customer.CUID))...)
+	return append(out, directory.More(env, p.Unknown())...)
+}

@@ -1,0 +1,129 @@
+package counterparties
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+type fake struct {
+	all   []api.Counterparty
+	asked []string
+}
+
+func (f *fake) Counterparty(_ context.Context, id string) (api.Counterparty, error) {
+	f.asked = append(f.asked, id)
+	for _, p := range f.all {
+		if string(p.ID) == id {
+			return p, nil
+		}
+	}
+	return api.Counterparty{}, &api.Error{Op: "read counterparty", Kind: api.NotFound, Public: "The service knows no such counterparty."}
+}
+
+func (f *fake) Counterparties(context.Context, api.CounterpartyQuery) (api.Page[api.Counterparty], error) {
+	f.asked = append(f.asked, "page")
+	return api.Page[api.Counterparty]{Items: f.all, Total: "3"}, nil
+}
+
+var _ Client = (*fake)(nil)
+
+func counterparty(t testing.TB, body string) api.Counterparty {
+	t.Helper()
+	var p api.Counterparty
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func sample(t testing.TB) *fake {
+	return &fake{all: []api.Counterparty{
+		counterparty(t, `{"counterpartyId":"UvYqyrDwqI","description":"supplier","createdAt":"2026-02-01T08:00:00Z","updatedAt":"2026-03-02T11:00:00Z",
+			"profile":{"name":"Meridian Paper Works","email":"pay@meridian.example","phoneNumber":"+15550009876","taxNumber":"998877665","address":{"addressLine1":"1 Sample Street","city":"Exampleton","countryIso":"US"},
+				"additionalInfo":{"type":"CORPORATION"}},
+			"customer":{"cuid":"DqCsgSE-4e95","name":"Harbour & Finch"},
+			"accounts":[{"accountId":"Uacc1","currencyCode":"EUR","status":"ACCEPT","name":"main","number":"DE89370400440532013000","type":"CHECKING","bank":{"name":"First Example Bank"}},
+				{"accountId":"Uacc2","currencyCode":"USD","status":"MODERATION","number":"77665544","bank":{"name":"Second","number":"12345678","routingNumber":"021000021"},"fiat":{"additionalInformation":{"supportedRails":["ACH"]}}}]}`),
+		counterparty(t, `{"suid":"Uhook","cuid":"D7","description":"\u202egnp","accounts":[{"suid":"Uacc3","currency_iso":"KWD","status":"BANNED"}]}`),
+		counterparty(t, `{"counterpartyId":"Unone","profile":[],"accounts":"later"}`),
+	}}
+}
+
+func factory(f *fake) ui.Factory {
+	return func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID, p.Arg) }
+}
+
+func open(t *testing.T, f *fake, id string, opts ...shelltest.Option) *uitest.Run {
+	t.Helper()
+	return shelltest.Open(t, uitest.NewClock(), factory(f), ui.Place{Kind: Kind, ID: id}, opts...)
+}
+
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(r.View(), w) {
+			t.Errorf("%q is not on screen\n%s", w, r.View())
+		}
+	}
+}
+
+func TestScreens(t *testing.T) {
+	for name, id := range map[string]string{"list": "", "one": "UvYqyrDwqI", "hook": "Uhook", "odd": "Unone", "failed": "x"} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				r := open(t, sample(t), id)
+				r.Send(uitest.Size(wh[0], wh[1]))
+				golden.RequireEqual(t, []byte(r.View()))
+			})
+		}
+	}
+}
+
+// TestWhyAWithdrawalHangs: the account that is not accepted stands out in the list, can
+// be filtered for, and the record says what its status means.
+func TestWhyAWithdrawalHangs(t *testing.T) {
+	f := sample(t)
+	r := open(t, f, "")
+	r.Send(uitest.Key("/"), uitest.Type("status:MODERATION"), uitest.Key("enter"))
+	has(t, r, "1 counterparty", "• MODERATION", "Meridian")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Meridian Paper Works: 1 of 2 accounts accepted, USD MODERATION")
+	r.Send(uitest.Size(120, 40))
+	has(t, r, "MODERATION, no result yet")
+	if got := strings.Join(f.asked, " "); got != "page UvYqyrDwqI" {
+		t.Errorf("asked for %s", got)
+	}
+}
+
+// TestNumbersAreMasked until they are revealed.
+func TestNumbersAreMasked(t *testing.T) {
+	r := open(t, sample(t), "UvYqyrDwqI")
+	r.Send(uitest.Size(200, 60))
+	for _, secret := range []string{"DE8937", "77665544", "12345678", "pay@meridian", "+15550009", "998877665"} {
+		if strings.Contains(r.View(), secret) {
+			t.Errorf("%q is shown", secret)
+		}
+	}
+	r.Send(uitest.Key("M"))
+	has(t, r, "DE89370400440532013000", "77665544", "12345678", "pay@meridian.example", "998877665")
+}
+
+func TestNothingIsSentByKeys(t *testing.T) {
+	for _, id := range []string{"", "UvYqyrDwqI"} {
+		f := sample(t)
+		shelltest.PressAll(uitest.NewClock(), factory(f), ui.Place{Kind: Kind, ID: id})
+		if len(f.asked) != 0 {
+			t.Errorf("asked for %v", f.asked)
+		}
+		shelltest.Sizes(open(t, sample(t), id))
+	}
+}

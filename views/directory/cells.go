@@ -1,0 +1,132 @@
+package directory
+
+import (
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// cell is a field as its column shows it.
+func cell[T any](env *ui.Env, f field.Field[T], r T) (string, theme.Tone) {
+	switch f.Kind {
+	case field.Money:
+		if m := f.Money(r); !m.Empty() {
+			return draw.Money(m), theme.Plain
+		}
+		return "–", theme.Dim
+	case field.Time:
+		return draw.Minute(f.Time(r).Time, env.Zone()), theme.Dim
+	case field.Count:
+		return draw.Count(f.Count(r)), theme.Dim
+	case field.Flag:
+		return draw.YesNo(f.Flag(r)), theme.Dim
+	case field.ID:
+		return f.Text(r).Line(64), theme.Dim
+	}
+	text := f.Text(r)
+	switch {
+	case f.Name == "status":
+		return statuses(env.Theme, text)
+	case f.Sensitive:
+		return mask.NumberIf(text, env.Masked()).Line(64), theme.Dim
+	case env.Masked():
+		text = untrusted.Text(mask.Text(string(text)))
+	}
+	return text.Line(200), theme.Plain
+}
+
+// statuses are status words with the sign and tone of the one that most needs a look.
+func statuses(th *theme.Theme, words untrusted.Text) (string, theme.Tone) {
+	var worst theme.Status
+	weight := map[api.Standing]int{api.StandingAccepted: 1, api.StandingUnknown: 2, api.StandingNew: 3, api.StandingUnderWay: 4, api.StandingRejected: 5, api.StandingBanned: 6}
+	most := 0
+	for word := range strings.FieldsSeq(string(words)) {
+		if w := weight[api.StandingOf(untrusted.Text(word))]; w > most {
+			most, worst = w, Standing(th, untrusted.Text(word))
+		}
+	}
+	if most == 0 {
+		return "–", theme.Dim
+	}
+	return worst.Sign + " " + words.Line(60), worst.Tone
+}
+
+// Standing is sign and tone of the status of a customer, an account or a
+// counterparty's account.
+func Standing(th *theme.Theme, status untrusted.Text) theme.Status {
+	switch api.StandingOf(status) {
+	case api.StandingAccepted:
+		return theme.Status{Sign: th.Signs.Good, Tone: theme.Good, End: true}
+	case api.StandingRejected, api.StandingBanned:
+		return theme.Status{Sign: th.Signs.Bad, Tone: theme.Bad, End: true}
+	case api.StandingNew:
+		return theme.Status{Sign: th.Signs.Wait, Tone: theme.Warn}
+	case api.StandingUnderWay:
+		return theme.Status{Sign: th.Signs.Info, Tone: theme.Info}
+	}
+	return th.Status(string(status))
+}
+
+// Status is a status word with what it means, as a fact of a record.
+func Status(th *theme.Theme, label string, status untrusted.Text) widget.Pair {
+	if status == "" {
+		return widget.Pair{Label: label, Value: "–", Tone: theme.Dim}
+	}
+	st, text := Standing(th, status), status.Line(60)
+	if means := api.StandingOf(status).Says(); means != "" {
+		text += ", " + means
+	}
+	return widget.Pair{Label: label, Value: st.Sign + " " + text, Tone: st.Tone, Long: true}
+}
+
+// Money is an amount as a fact of a record; one that is no number is told as it came.
+func Money(label string, m api.Money) []widget.Pair {
+	if m.Empty() {
+		return []widget.Pair{{Label: label, Value: "–", Tone: theme.Dim}}
+	}
+	out := []widget.Pair{{Label: label, Value: draw.Money(m)}}
+	if _, err := m.Decimal(); err != nil {
+		out = append(out, widget.Pair{Label: "! odd", Value: err.Error() + ": " + draw.Cut(m.Raw(), 300), Tone: theme.Warn, Long: true})
+	}
+	return out
+}
+
+// Moment is a time as a fact of a record; one that cannot be read is shown as it came.
+func Moment(env *ui.Env, label string, t api.Time) widget.Pair {
+	switch {
+	case !t.IsZero():
+		ago, _ := draw.Ago(t.Time, env.Now())
+		return widget.Pair{Label: label, Value: draw.Time(t.Time, env.Zone()) + ", " + ago}
+	case t.Raw != "":
+		return widget.Pair{Label: label, Value: "unreadable: " + t.Raw.Quoted(), Tone: theme.Warn}
+	}
+	return widget.Pair{Label: label, Value: "–", Tone: theme.Dim}
+}
+
+// Details are facts that may lead to a person, under a heading; none: nothing.
+func Details(env *ui.Env, heading string, list []api.Detail) []widget.Pair {
+	var out []widget.Pair
+	if heading != "" && len(list) > 0 {
+		out = append(out, widget.Pair{Value: heading})
+	}
+	for _, d := range list {
+		p := widget.Pair{Label: d.Label, Value: mask.Detail(d, env.Masked()).Line(2000), Long: true}
+		if d.Odd {
+			p.Value, p.Tone = p.Value+"  "+env.Theme.Signs.Warn+" cannot be read", theme.Warn
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// More are the fields that this program has no name for.
+func More(env *ui.Env, unknown []api.Field) []widget.Pair {
+	return Details(env, "More that the service sent", api.Details(unknown))
+}
