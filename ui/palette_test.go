@@ -19,7 +19,6 @@ type known struct {
 	opened []ui.Place
 	recent []ui.Found
 	asked  []string
-	slow   *uitest.Clock // answers after a second; nil: at once
 }
 
 func (k *known) Find(_ context.Context, typed string, customers bool) (ui.Finding, error) {
