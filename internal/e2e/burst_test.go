@@ -30,7 +30,7 @@ func TestPastesAnswerNothing(t *testing.T) {
 	w := newWorld(t, sandbox.Options{}, "")
 	op := w.operations()[0]
 	x := w.console(80, 24)
-	x.press("o").shows("Operation id").press(op.Opid + enter).gone("Operation id").shows(op.Opid)
+	x.press("o").shows("Open an operation").press(op.Opid + enter).gone("Open an operation").shows(op.Opid)
 	x.press("d").shows("1 of 3", "invoice.pdf")
 	x.press("xy\ty\r").armed("Remove invoice.pdf from operation") // typed before it was there
 	x.press(enter).gone("[ No ]")

@@ -49,7 +49,7 @@ func TestDocuments(t *testing.T) {
 		w := newWorld(t, sandbox.Options{}, "")
 		op := w.operations()[0]
 		x := w.console(width, height)
-		x.press("o").shows("Operation id").types(op.Opid).press(enter)
+		x.press("o").shows("Open an operation").types(op.Opid).press(enter)
 		x.shows(op.Opid, "WITHDRAW", "SWIFT", "Harbour & Finch", "••••0000")
 		x.press(end).shows("3 documents", "invoice.pdf", "locked")
 		x.press("d").shows("1 of 3", "contract.pdf", "ba464e45")
@@ -151,7 +151,7 @@ func TestEverywhere(t *testing.T) {
 		x.press("6").shows("Session", "generation", "live  the pair is good")
 		x.press("F").armed("Refresh the token pair now?", "Every client").press("y").shows("The pair was refreshed.")
 		x.escape().shows("60 operations")
-		x.press("?").shows("help").escape()
+		x.press("?").shows("Help · Operations").escape()
 		x.press(":").shows("type to filter").types("sess").shows("Session").press(enter).shows("generation").closes("generation")
 		x.press("/").shows("status:PENDING amount").types("status:PEND").shows("PEND").types("ING currency:EUR").press(enter).matches(`\d+ match`)
 		x.escape().shows("60 operations")
@@ -187,9 +187,9 @@ func TestHostileData(t *testing.T) {
 	ops := w.operations()
 	x := w.console(100, 30)
 	for n := 16; n <= 21; n++ {
-		x.press("o").shows("Operation id").types(ops[n].Opid).press(enter).shows(ops[n].Opid)
+		x.press("o").shows("Open an operation").types(ops[n].Opid).press(enter).shows(ops[n].Opid)
 		x.press(pgdown, end).press("J").shows(`"comment"`).closes(`"comment"`)
-		x.press("d").shows("Documents").closes("Documents").closes("Operation id"[:9] + " " + ops[n].Opid[:6]).shows("60 operations")
+		x.press("d").shows("Documents").closes("Documents").closes("Operation " + ops[n].Opid[:6]).shows("60 operations")
 	}
 	x.quit() // what was written is checked at the end of every test
 }

@@ -20,7 +20,7 @@ func TestVeil(t *testing.T) {
 	w := newWorld(t, sandbox.Options{}, "[ui]\nidle_veil = \"10s\"\n")
 	op := w.operations()[0]
 	x := w.console(80, 24)
-	x.press("o").shows("Operation id").press(op.Opid+enter).shows(op.Opid, "h history")
+	x.press("o").shows("Open an operation").press(op.Opid+enter).shows(op.Opid, "h history")
 	x.press("d").shows("1 of 3", "invoice.pdf")
 	x.press("x").armed("Remove invoice.pdf from operation")
 	left := time.Now()

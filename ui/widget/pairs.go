@@ -19,7 +19,7 @@ type Pair struct {
 // of groups when w is wide enough. A group begins at a heading. The result has
 // as many lines as it needs, each of at most w cells.
 func Pairs(th *theme.Theme, list []Pair, w int) []string {
-	const wide = 100
+	const wide = 104 // a label of 14 cells and an id of 36 fit into half of it
 	if th.Linear {
 		return Sentences(list)
 	}

@@ -78,7 +78,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.say("replace 1", "One job", "File on this host, or back:")
-	p.say(file, "Type, or an empty line for none:")
+	p.say(file, "Type, or an empty line for OPERATION_DOCUMENT:")
 	p.say("CONTRACT", "Info")
 	p.say("", "Replace ", "Between removal and attaching")
 	p.say("yes", "Done. Replaced", "new contract.txt")
