@@ -49,16 +49,6 @@ func (t Type) String() string {
 	return strconv.FormatInt(int64(t), 10) + " (unlisted)"
 }
 
-// ParseType reads a type's name in any case, or its number.
-func ParseType(s string) (Type, bool) {
-	for _, k := range types {
-		if strings.EqualFold(k.name, s) || strconv.FormatInt(int64(k.t), 10) == s {
-			return k.t, true
-		}
-	}
-	return 0, false
-}
-
 // Object is the name under which Data holds its one object.
 type Object string
 

@@ -84,17 +84,6 @@ func (x *Index) LastSeen(ctx context.Context, person, opid string) (time.Time, e
 	return sight(at), err
 }
 
-// ChangedSince counts operations whose state changed here after t.
-func (x *Index) ChangedSince(ctx context.Context, f filter.OperationExpr, t time.Time, now time.Time) (int64, error) {
-	p, err := x.plan(ctx, f, now)
-	if err != nil {
-		return 0, err
-	}
-	p.rest = filter.All(p.rest, filter.Cond{SQL: "o.changed_us > ?", Args: []any{t.UnixMicro()}})
-	p.pure = false
-	return p.count(ctx)
-}
-
 // Owed lists operations whose single read is due, longest first.
 func (x *Index) Owed(ctx context.Context, now time.Time, limit int) ([]string, error) {
 	return store.List(ctx, x.q, store.Value[string], `SELECT opid FROM (SELECT opid, doubt_us AS due FROM index_op WHERE scope = ? AND doubt > 0 AND doubt_us <= ?

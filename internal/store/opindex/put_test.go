@@ -123,14 +123,18 @@ func TestIndexTakesWritersAtOnce(t *testing.T) {
 	})
 }
 
-func TestIndexTargetsAreFrozenInOrder(t *testing.T) {
+func TestIndexIsReadFrozenInOrder(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		x, ops := openIndex(t, s), sampleOps(60)
 		put(t, x, index.List, now, ops...)
 		n := 0
 		order := index.Sort{Field: "updated", Desc: true}
-		ids, err := x.Targets(ctx, parse(t, "-status:NONE"), order, 1000, now)
+		var ids []string
+		err := x.Each(ctx, parse(t, "-status:NONE"), order, now, func(_ int, r index.Record) error {
+			ids = append(ids, string(r.Op.OPID))
+			return nil
+		})
 		if err != nil || len(ids) != 60 {
 			t.Fatal(len(ids), err)
 		}

@@ -297,7 +297,14 @@ func (x *Index) Window(ctx context.Context, q index.Query, now time.Time) (index
 
 // Each calls fn for every row in order, from a list frozen before the first call.
 func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, now time.Time, fn func(total int, r index.Record) error) error {
-	ns, err := x.frozen(ctx, f, s, math.MaxInt32, now)
+	p, err := x.plan(ctx, f, now)
+	if err != nil {
+		return err
+	}
+	if s.Field == "" {
+		s.Field = "created"
+	}
+	ns, err := p.walk(ctx, s, nil, false, 0, math.MaxInt32)
 	if err != nil {
 		return err
 	}
@@ -313,38 +320,4 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, 
 		}
 	}
 	return nil
-}
-
-// Targets is the identifiers of such a list, at most limit.
-func (x *Index) Targets(ctx context.Context, f filter.OperationExpr, s index.Sort, limit int, now time.Time) ([]string, error) {
-	ns, err := x.frozen(ctx, f, s, limit, now)
-	if err != nil {
-		return nil, err
-	}
-	found := map[int64]string{}
-	err = store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
-		var n int64
-		var opid string
-		err := scan(&n, &opid)
-		found[n] = opid
-		return err
-	}, "SELECT n, opid FROM index_op WHERE n IN")
-	var out []string
-	for _, n := range ns {
-		if opid, ok := found[n]; ok {
-			out = append(out, opid)
-		}
-	}
-	return out, err
-}
-
-func (x *Index) frozen(ctx context.Context, f filter.OperationExpr, s index.Sort, limit int, now time.Time) ([]int64, error) {
-	p, err := x.plan(ctx, f, now)
-	if err != nil {
-		return nil, err
-	}
-	if s.Field == "" {
-		s.Field = "created"
-	}
-	return p.walk(ctx, s, nil, false, 0, limit)
 }
