@@ -12,7 +12,7 @@ func TestTour(t *testing.T) {
 	x.shows("SANDBOX", "500 operations", "1 of 500")
 	tour := func(offers string) {
 		t.Helper()
-		x.press(":").shows("Commands").types("tour").shows("tour: eight tasks").press(enter).shows("─ Tour ─", offers).press(enter).gone("─ Tour ─")
+		x.press(":").shows("Commands").types("tour").shows("eight tasks in five minutes").press(enter).shows("─ Tour ─", offers).press(enter).gone("─ Tour ─")
 	}
 	tour("Begin the tour")
 	x.shows("Tour 1 of 8").press(enter)

@@ -163,7 +163,7 @@ func (t *tour) begin(n int) {
 
 // command is the tour's entry in the palette.
 func (t *tour) command() ui.Command {
-	c := ui.Command{Title: "tour: eight tasks in five minutes", Why: t.off}
+	c := ui.Command{Title: "tour", About: "eight tasks in five minutes, each with its keys", Why: t.off}
 	switch k := t.task(); {
 	case t.off != "":
 	case t.at == 0:
