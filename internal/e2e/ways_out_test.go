@@ -148,8 +148,10 @@ func TestKilledInTheMiddle(t *testing.T) {
 	x.press("d").shows("1 of 3")
 	w.faults("late=upload:3s")
 	x.press("R").shows("File on this host").types(w.file("amended.pdf")).press(enter, enter, enter).armed("by amended.pdf?").press("y")
-	x.until("the removal at the service", func(string) bool { return w.removals() == 1 })
-	time.Sleep(100 * time.Millisecond)
+	x.until("the upload at the service", func(string) bool { return w.stats().Calls["upload"] == 1 })
+	if n := w.removals(); n != 1 {
+		t.Errorf("%d documents were removed", n)
+	}
 	x.cut = true
 	_ = x.cmd.Process.Kill()
 	<-x.ended

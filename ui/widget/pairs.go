@@ -19,7 +19,7 @@ type Pair struct {
 // of groups when w is wide enough. A group begins at a heading. The result has
 // as many lines as it needs, each of at most w cells.
 func Pairs(th *theme.Theme, list []Pair, w int) []string {
-	const wide = 104 // a label of 14 cells and an id of 36 fit into half of it
+	const wide, id = 100, 14 + 36 // an id with its label, which is not broken
 	if th.Linear {
 		return Sentences(list)
 	}
@@ -27,7 +27,7 @@ func Pairs(th *theme.Theme, list []Pair, w int) []string {
 	if w < wide || len(groups) < 2 {
 		return column(th, list, w)
 	}
-	half := (w - 3) / 2
+	half := max((w-3)/2, id)
 	// Fill the left column until it holds half of the lines.
 	total := len(list) + len(groups)
 	cut := 0
