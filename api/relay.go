@@ -68,7 +68,7 @@ func (r *relayed) close() {
 
 // Relay makes a read (one call of the path's class) and returns its answer, also
 // when that is a refusal by the service. A status 401 is settled by the session's
-// rules; a failure on the way, a redirection, a 429 and a session that cannot be had
+// rules; a failure on the way, a redirection, a 429 and no session
 // are errors. Operations in the answer go to the observers when the Body is closed
 // after its end.
 func (c *Client) Relay(ctx context.Context, r Relay) (*Relayed, error) {

@@ -43,7 +43,7 @@
 // and payment type by their place in the documented lists, EXCHANGE 4.
 //
 // With Options.Living the newest operation is a minute old instead, the others
-// spread over the sixty days before, and whoever waits in VERIFY began to today.
+// spread over the sixty days before, and customers in VERIFY began to wait today.
 // When such a file is opened later, operations are added for the time between.
 // Live moves one of the newest open operations on every six seconds, and adds one
 // every fourth time; Receive takes the webhooks of it without a port.

@@ -109,7 +109,7 @@ func TestDeletedFileIsPutBack(t *testing.T) {
 }
 
 // TestNameProvesNothing: a log of that name which the users of a database do not have
-// open is not their log. Who comes reads what was acknowledged, or nothing.
+// open is not their log. A newcomer reads what was acknowledged, or nothing.
 func TestNameProvesNothing(t *testing.T) {
 	for name, made := range map[string]func(t *testing.T, file string){
 		"an empty log": func(t *testing.T, file string) {

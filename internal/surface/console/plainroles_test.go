@@ -84,8 +84,8 @@ func attempt(t *testing.T, a *app.App, who api.Actor, r roletest.Row, words role
 	return out
 }
 
-// TestEveryRoleTriesEveryActInPlainMode is the whole table in plain mode: who may not
-// is told so and who has it, nothing is sent, and the attempt is recorded.
+// TestEveryRoleTriesEveryActInPlainMode is the whole table in plain mode: a person who
+// may not do an act reads so and which role may, nothing is sent, and the attempt is recorded.
 func TestEveryRoleTriesEveryActInPlainMode(t *testing.T) {
 	w, a := tried(t)
 	for _, r := range roletest.Table {
