@@ -49,6 +49,9 @@ const (
 	KindAudit      = "audit"
 )
 
+// KindHistory is the timeline of one operation; no number leads there.
+const KindHistory = "history"
+
 // Place names a screen: what it is of, and of which object. It is comparable.
 type Place struct {
 	Kind string // one of the Kind constants, or a kind the factory knows

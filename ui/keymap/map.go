@@ -39,7 +39,10 @@ type Operations struct{ Documents, Live, Totals, Export, Columns, Accounts, Coun
 type Columns struct{ Show, Narrower, Wider, Earlier, Later, Reset, Keep, Cancel Key }
 
 // Operation belongs to one operation.
-type Operation struct{ Documents, History, Customer, Tree, Account, Counterparty Key }
+type Operation struct{ Documents, Tree, Account, Counterparty Key }
+
+// Related lead from an operation, on the screen or under the cursor, to what is known of it.
+type Related struct{ History, Customer Key }
 
 // Documents belongs to the documents of an operation.
 type Documents struct{ Remove, Restore, Replace, Attach, Upload Key }
@@ -84,6 +87,7 @@ type Map struct {
 	Operations Operations
 	Columns    Columns
 	Operation  Operation
+	Related    Related
 	Documents  Documents
 	Compliance Compliance
 	Tariffs    Tariffs
@@ -124,9 +128,9 @@ func New() *Map {
 		Columns: columnKeys(),
 		Operation: Operation{
 			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: of("operation.tree"),
-			History: of("operation.history"), Customer: Bind("operation.customer", "customer", "the customer's verification", "c"),
 			Account: of("account.get"), Counterparty: of("counterparty.get"),
 		},
+		Related:   Related{History: of("operation.history"), Customer: Bind("operation.customer", "customer", "the customer's verification", "C")},
 		Documents: documentKeys(),
 		Compliance: Compliance{
 			Share:      of("compliance.share"),

@@ -21,7 +21,7 @@ import (
 )
 
 // Kind is the kind of this place; its ID is the operation's.
-const Kind = "history"
+const Kind = ui.KindHistory
 
 // Index keeps the states; *index.Index has these methods. Nothing of it costs a
 // call.
@@ -202,7 +202,7 @@ func (s *Screen) Empty() widget.Notice {
 	case s.id == "":
 		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them, h there comes back here"}
 	case s.failure != nil && !errors.Is(s.failure, index.ErrNone):
-		return widget.Notice{Tone: theme.Bad, Text: "The past cannot be read from the store.",
+		return widget.Notice{Tone: theme.Bad, Text: Unread,
 			Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor looks at the store"}
 	}
 	return s.NoRows(widget.Notice{Text: "Nothing is known of this operation's past yet.",

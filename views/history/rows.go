@@ -12,6 +12,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -179,4 +180,21 @@ func amount(s string) string {
 	}
 	digits, _ := draw.Digits(code)
 	return draw.Number(d, digits) + " " + untrusted.Text(code).Line(12)
+}
+
+// Unread says that the states could not be read.
+const Unread = "The past cannot be read from the store."
+
+// Last are the newest n of states, which are oldest first, in lines of w cells, and the
+// ids of their rows on the screen of the history.
+func Last(env *ui.Env, states []index.State, n, w int) (lines, rows []string) {
+	th := env.Theme
+	all := moments(states)
+	for _, m := range all[:min(n, len(all))] {
+		st := th.Status(string(m.state.Op.Status))
+		line := th.Dim.Render(draw.Minute(m.state.At, env.Zone())+"  ") + th.Tone(st.Tone).Render(st.Sign) + " "
+		lines = append(lines, line+draw.Cut(summary(m, env.Masked()), max(w-draw.Width(line), 1)))
+		rows = append(rows, m.id)
+	}
+	return lines, rows
 }

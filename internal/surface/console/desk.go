@@ -10,6 +10,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/replace"
 	"opdeck/ui"
@@ -105,6 +106,11 @@ func refuseFiles(ctx context.Context, op string) error {
 
 // MaxAge is how old what is known locally may be before it is read again.
 func (d *desk) MaxAge() time.Duration { return d.Config.Index.MaxAge.D() }
+
+// History returns the states of an operation that are known here.
+func (d *desk) History(ctx context.Context, opid string) ([]index.State, error) {
+	return d.Index.History(ctx, opid)
+}
 
 // Upload reads a file of this host and puts it into the customer's store.
 func (d *desk) Upload(ctx context.Context, cuid, path, kind, info string) (api.CustomerFile, error) {
