@@ -49,8 +49,11 @@ const (
 	KindAudit      = "audit"
 )
 
-// KindHistory is the timeline of one operation; no number leads there.
-const KindHistory = "history"
+// Kinds of places that no number leads to.
+const (
+	KindHistory = "history" // the timeline of one operation
+	KindOnCall  = "oncall"  // session, budgets, feed, index and writes in doubt
+)
 
 // Place names a screen: what it is of, and of which object. It is comparable.
 type Place struct {

@@ -24,6 +24,7 @@ import (
 	"opdeck/views/events"
 	"opdeck/views/history"
 	"opdeck/views/limits"
+	"opdeck/views/oncall"
 	"opdeck/views/operation"
 	"opdeck/views/operations"
 	"opdeck/views/sessions"
@@ -60,7 +61,9 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindSession:
 		return sessions.New(env, d)
 	case ui.KindEvents:
-		return events.New(env, d.Inbox(), d, events.Config{Listen: d.HooksAt(), Verify: d.Config.Webhooks.Verify}, p.Arg)
+		return d.events(env, p.Arg)
+	case ui.KindOnCall:
+		return oncall.New(env, d, sessions.New(env, d), limits.NewScreen(env, d, d.Config.Limits.Policy), d.events(env, ""))
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), audittrail.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
 	case balances.Kind:
@@ -77,6 +80,10 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return history.New(env, d.Index, p.ID)
 	}
 	return nil
+}
+
+func (d *desk) events(env *ui.Env, start string) *events.Screen {
+	return events.New(env, d.Inbox(), d, events.Config{Listen: d.HooksAt(), Verify: d.Config.Webhooks.Verify}, start)
 }
 
 // commands are those of the palette that no screen offers.
@@ -110,6 +117,16 @@ func (d *desk) MaxAge() time.Duration { return d.Config.Index.MaxAge.D() }
 // History returns the states of an operation that are known here.
 func (d *desk) History(ctx context.Context, opid string) ([]index.State, error) {
 	return d.Index.History(ctx, opid)
+}
+
+// Freshness is how complete and how old the index is.
+func (d *desk) Freshness(ctx context.Context) (index.Freshness, error) {
+	return d.Index.Freshness(ctx)
+}
+
+// PendingWrites lists the writes whose outcome is not known.
+func (d *desk) PendingWrites(ctx context.Context) ([]followup.Row, error) {
+	return d.Follow.Pending(ctx)
 }
 
 // Upload reads a file of this host and puts it into the customer's store.
