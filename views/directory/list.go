@@ -141,6 +141,7 @@ func (s *List[T]) onPage(page api.Page[T]) {
 		s.total = strconv.Itoa(len(all))
 	}
 	s.rows.Set(all)
+	s.rows.Partial = !s.whole()
 	s.Changed()
 }
 
