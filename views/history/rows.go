@@ -60,7 +60,7 @@ func (s *Screen) row(m moment) widget.Row {
 	ago, _ := draw.Ago(m.state.At, s.env.Now())
 	out := widget.Row{ID: m.id,
 		Cells: []string{draw.Minute(m.state.At, s.env.Zone()), strings.TrimSuffix(ago, " ago"), m.state.Origin.String(),
-			st.Sign + " " + m.state.Op.Status.Line(30), summary(m, s.env.Masked())},
+			st.Sign + " " + m.state.Op.Status.Line(30), summary(m, s.env.Masked(), s.writes)},
 		Tones: []theme.Tone{theme.Dim, theme.Dim, theme.Dim, st.Tone, theme.Plain}}
 	if s.isFresh(m) {
 		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
@@ -69,8 +69,9 @@ func (s *Screen) row(m moment) widget.Row {
 }
 
 // summary is what changed, on one line: few changes with their values, many with
-// their names.
-func summary(m moment, masked bool) string {
+// their names. A document is called by its file's name, and who changed it is told as
+// far as writes know.
+func summary(m moment, masked bool, writes []Write) string {
 	switch {
 	case m.state.Gone:
 		return "gone: the service does not have it any more"
@@ -88,18 +89,68 @@ func summary(m moment, masked bool) string {
 		}
 		if item, word := entry(m.changes, c); item != "" {
 			if !seen[item] {
-				parts = append(parts, untrusted.Text(item).Line(60)+" "+word)
+				parts = append(parts, m.itemName(item)+" "+word+m.by(item, writes))
 			}
 			seen[item] = true
 			continue
 		}
 		part := path(c)
+		if item, rest, ok := strings.Cut(part, "]."); ok {
+			part = m.itemName(item+"]") + " " + rest
+		}
 		if len(m.changes) <= 4 {
 			part += " " + shown(c, c.Before, masked, 60) + " → " + shown(c, c.After, masked, 60)
 		}
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// documentOf is the id of the document that an entry of a list is: "documents[g-1]".
+func documentOf(item string) (guid string, ok bool) {
+	guid, ok = strings.CutPrefix(item, "documents[")
+	return strings.TrimSuffix(guid, "]"), ok
+}
+
+// itemName is what people call an entry of a list: a document by its file's name.
+func (m moment) itemName(item string) string {
+	guid, _ := documentOf(item)
+	for _, op := range []*moment{&m, m.before} {
+		if op == nil {
+			continue
+		}
+		if d, ok := op.state.Op.Document(guid); ok && d.FileName != "" {
+			return draw.File(d.FileName, 60)
+		}
+	}
+	return untrusted.Text(item).Line(60)
+}
+
+// by is who changed a document between the state before and this one: ", by ana".
+func (m moment) by(item string, writes []Write) string {
+	guid, ok := documentOf(item)
+	if !ok || m.before == nil {
+		return ""
+	}
+	who := ""
+	for _, w := range writes {
+		if w.Item == guid && w.At.After(m.before.state.At) && !w.At.After(m.state.At) && w.Who != "" {
+			who = ", by " + untrusted.Text(w.Who).Line(40)
+		}
+	}
+	return who
+}
+
+// documentsChanged reports whether a document came, went or changed in what is known.
+func documentsChanged(all []moment) bool {
+	for _, m := range all {
+		for _, c := range m.changes {
+			if strings.HasPrefix(c.Path, "documents[") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // entry tells whether a change is part of a list's entry that came, went or
@@ -193,7 +244,7 @@ func Last(env *ui.Env, states []index.State, n, w int) (lines, rows []string) {
 	for _, m := range all[:min(n, len(all))] {
 		st := th.Status(string(m.state.Op.Status))
 		line := th.Dim.Render(draw.Minute(m.state.At, env.Zone())+"  ") + th.Tone(st.Tone).Render(st.Sign) + " "
-		lines = append(lines, line+draw.Cut(summary(m, env.Masked()), max(w-draw.Width(line), 1)))
+		lines = append(lines, line+draw.Cut(summary(m, env.Masked(), nil), max(w-draw.Width(line), 1)))
 		rows = append(rows, m.id)
 	}
 	return lines, rows
