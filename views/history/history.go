@@ -37,8 +37,9 @@ type Index interface {
 // Write is what somebody did to a document of the operation through opdeck.
 type Write struct {
 	Who  string
-	Item string // the document's id
-	At   time.Time
+	Act  api.ActKind
+	Item string    // the document's id
+	At   time.Time // when it was about to be sent
 }
 
 // Client knows who did what.
@@ -56,7 +57,7 @@ type Screen struct {
 	client Client
 	id     string
 	person string
-	writes []Write
+	writes []Write            // as they were when the screen was opened
 	rows   *list.Rows[moment] // the newest first
 
 	lastSeen time.Time // when the person looked before this time; zero: never
@@ -86,7 +87,7 @@ func (s *Screen) Reload() tea.Cmd {
 	if s.id == "" {
 		return nil
 	}
-	ix, client, id, person, first, now := s.index, s.client, s.id, s.person, !s.asked, s.env.Now
+	ix, client, id, person, first, now, writes := s.index, s.client, s.id, s.person, !s.asked, s.env.Now, s.writes
 	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		at := now()
 		states, err := ix.History(ctx, id)
@@ -100,10 +101,10 @@ func (s *Screen) Reload() tea.Cmd {
 				err = ix.MarkSeen(ctx, person, id, at)
 			}
 		}
-		var writes []Write // no names where the trail cannot be read: its screen says why
 		if first && documentsChanged(all) {
-			writes, _ = client.DocumentWrites(ctx, id)
+			writes, _ = client.DocumentWrites(ctx, id) // no names where the trail cannot be read: its screen says why
 		}
+		attribute(all, writes)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.asked && err == nil {
 				s.lastSeen, s.asked = last, true

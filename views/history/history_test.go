@@ -295,7 +295,7 @@ func (n *names) DocumentWrites(context.Context, string) ([]Write, error) {
 }
 
 // TestADocumentHasItsName: a row tells the file's name, what happened to it, and who did
-// it as far as the trail knows: a write of another time or another document is not it.
+// it as far as the trail knows: a write of another time, kind or document is not it.
 func TestADocumentHasItsName(t *testing.T) {
 	const doc = `{"guid":"g-1","fileName":"invoice.pdf","isLock":%v}`
 	states := []index.State{
@@ -304,12 +304,13 @@ func TestADocumentHasItsName(t *testing.T) {
 		state(t, time.Hour, index.Read, body("PENDING", "1", 0, "", "", fmt.Sprintf(doc, false))),
 		state(t, time.Minute, index.Read, body("PENDING", "1", 0, "", "", fmt.Sprintf(doc, true))),
 	}
-	n := &names{list: []Write{{"ben", "g-2", noon.Add(-150 * time.Minute)}, {"ana\x1b[31m", "g-1", noon.Add(-150 * time.Minute)}, {"cy", "g-1", noon.Add(-30 * time.Second)}}}
+	n := &names{list: []Write{{"ben", api.ActRemoveDocument, "g-2", noon.Add(-150 * time.Minute)}, {"ana\x1b[31m", api.ActRemoveDocument, "g-1", noon.Add(-150 * time.Minute)},
+		{"dan", api.ActRemoveDocument, "g-1", noon.Add(-70 * time.Minute)}, {"cy", api.ActAttachDocument, "g-1", noon.Add(-30 * time.Second)}}}
 	ix := &fakeIndex{states: func() ([]index.State, error) { return states, nil }}
 	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, n, p.ID) }, place, as)
 	r.Send(uitest.Size(120, 30), uitest.Key("r"), uitest.Key("r"))
 	has(t, r, "invoice.pdf removed, by ana·[31m", "invoice.pdf added", "invoice.pdf locked")
-	for _, not := range []string{"documents[", "by ben", "by cy"} {
+	for _, not := range []string{"documents[", "by ben", "by cy", "by dan"} {
 		if strings.Contains(r.View(), not) {
 			t.Errorf("%q is on screen\n%s", not, r.View())
 		}

@@ -30,6 +30,7 @@ type moment struct {
 	state   index.State
 	before  *moment // nil for the first known state
 	changes []index.Change
+	who     map[string]string // by entry of a list: ", by ana"
 }
 
 // language is the filter language over the states of one operation.
@@ -60,7 +61,7 @@ func (s *Screen) row(m moment) widget.Row {
 	ago, _ := draw.Ago(m.state.At, s.env.Now())
 	out := widget.Row{ID: m.id,
 		Cells: []string{draw.Minute(m.state.At, s.env.Zone()), strings.TrimSuffix(ago, " ago"), m.state.Origin.String(),
-			st.Sign + " " + m.state.Op.Status.Line(30), summary(m, s.env.Masked(), s.writes)},
+			st.Sign + " " + m.state.Op.Status.Line(30), summary(m, s.env.Masked())},
 		Tones: []theme.Tone{theme.Dim, theme.Dim, theme.Dim, st.Tone, theme.Plain}}
 	if s.isFresh(m) {
 		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
@@ -70,8 +71,8 @@ func (s *Screen) row(m moment) widget.Row {
 
 // summary is what changed, on one line: few changes with their values, many with
 // their names. A document is called by its file's name, and who changed it is told as
-// far as writes know.
-func summary(m moment, masked bool, writes []Write) string {
+// far as it is known.
+func summary(m moment, masked bool) string {
 	switch {
 	case m.state.Gone:
 		return "gone: the service does not have it any more"
@@ -89,7 +90,7 @@ func summary(m moment, masked bool, writes []Write) string {
 		}
 		if item, word := entry(m.changes, c); item != "" {
 			if !seen[item] {
-				parts = append(parts, m.itemName(item)+" "+word+m.by(item, writes))
+				parts = append(parts, m.itemName(item)+" "+word+m.who[item])
 			}
 			seen[item] = true
 			continue
@@ -124,21 +125,6 @@ func (m moment) itemName(item string) string {
 		}
 	}
 	return untrusted.Text(item).Line(60)
-}
-
-// by is who changed a document between the state before and this one: ", by ana".
-func (m moment) by(item string, writes []Write) string {
-	guid, ok := documentOf(item)
-	if !ok || m.before == nil {
-		return ""
-	}
-	who := ""
-	for _, w := range writes {
-		if w.Item == guid && w.At.After(m.before.state.At) && !w.At.After(m.state.At) && w.Who != "" {
-			who = ", by " + untrusted.Text(w.Who).Line(40)
-		}
-	}
-	return who
 }
 
 // documentsChanged reports whether a document came, went or changed in what is known.
@@ -244,7 +230,7 @@ func Last(env *ui.Env, states []index.State, n, w int) (lines, rows []string) {
 	for _, m := range all[:min(n, len(all))] {
 		st := th.Status(string(m.state.Op.Status))
 		line := th.Dim.Render(draw.Minute(m.state.At, env.Zone())+"  ") + th.Tone(st.Tone).Render(st.Sign) + " "
-		lines = append(lines, line+draw.Cut(summary(m, env.Masked(), nil), max(w-draw.Width(line), 1)))
+		lines = append(lines, line+draw.Cut(summary(m, env.Masked()), max(w-draw.Width(line), 1)))
 		rows = append(rows, m.id)
 	}
 	return lines, rows

@@ -145,7 +145,7 @@ func (d *desk) DocumentWrites(ctx context.Context, opid string) ([]history.Write
 	var out []history.Write
 	for _, e := range page.Entries {
 		if done[e.UID] && !e.Damaged {
-			out = append(out, history.Write{Who: e.Actor.Name, Item: e.Item, At: e.At})
+			out = append(out, history.Write{Who: e.Actor.Name, Act: api.ActKind(e.Event), Item: e.Item, At: e.At})
 		}
 	}
 	return out, err
