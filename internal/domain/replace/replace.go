@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/internal/host/wholefile"
 )
 
 // Step is where a job stands. The -ing steps were begun and may or may not have
@@ -168,12 +169,10 @@ func (r *Jobs) keep(j Job, content []byte) error {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return fmt.Errorf("replace: %w", err)
 	}
-	f, err := os.OpenFile(r.path(j), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := wholefile.Create(r.path(j), content); err != nil {
 		return fmt.Errorf("replace: %w", err)
 	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	return nil
 }
 
 // Run takes the steps that are left. It returns the job as it stands and, when
