@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -121,7 +122,7 @@ var ErrSort = errors.New("index: rows cannot be sorted by that field")
 // names of a field are understood.
 func ParseSort(s string) (Sort, error) {
 	if s == "" {
-		return Sort{Field: "created", Desc: true}, nil
+		return Sort{Field: field.OpCreated, Desc: true}, nil
 	}
 	name, desc := strings.CutPrefix(s, "-")
 	f, ok := field.Operations.Find(name)
@@ -137,16 +138,15 @@ func UsualSort(name string) Sort {
 	return Sort{Field: name, Desc: field.Operations.Get(name).Kind.Ordered()}
 }
 
+// By is the field that rows are ordered by.
+func (s Sort) By() string { return cmp.Or(s.Field, field.OpCreated) }
+
 // String is FIELD or -FIELD.
 func (s Sort) String() string {
-	f := s.Field
-	if f == "" {
-		f = "created"
-	}
 	if s.Desc {
-		return "-" + f
+		return "-" + s.By()
 	}
-	return f
+	return s.By()
 }
 
 // Query asks for rows around a place in the filtered, sorted list.
