@@ -111,7 +111,7 @@ func otherContexts(a *app.App, who api.Actor) []string {
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
 	d := &desk{App: a, Client: a.Client, feed: feed, shared: opt.Shared}
 	guide := newTour(ctx, a, who)
-	themed := func(name string) *theme.Theme { return themeFor(a, name, opt) }
+	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
 	return ui.Options{
 		Guide: guide, Finder: &finder{desk: d}, Themes: themed, Contexts: otherContexts(a, who),
 		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
@@ -219,7 +219,7 @@ func about(a *app.App, who api.Actor) ui.About {
 	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role)}
 }
 
-func themeFor(a *app.App, name string, opt Options) *theme.Theme {
+func themeFor(name string, opt Options) *theme.Theme {
 	out := opt.Out
 	if out == nil {
 		out = os.Stdout
