@@ -103,8 +103,8 @@ type Merged struct {
 	Touched                   []string // opids of New and Changed, at most 1,000
 }
 
-// Fresh reports whether the batch brought anything.
-func (m Merged) Fresh() bool { return m.New+m.Changed+m.Gone > 0 }
+// fresh reports whether the batch brought anything.
+func (m Merged) fresh() bool { return m.New+m.Changed+m.Gone > 0 }
 
 // Sort is an order of rows. Equal ones stand newest first.
 type Sort struct {

@@ -356,11 +356,11 @@ func TestKeyLapses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ring.Authorize(ana.PublicKey(), "ana", addr("192.0.2.1")); err != nil {
+		if _, err := ring.authorize(ana.PublicKey(), "ana", addr("192.0.2.1")); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Hour)
-		if _, err := ring.Authorize(ana.PublicKey(), "ana", addr("192.0.2.1")); err == nil {
+		if _, err := ring.authorize(ana.PublicKey(), "ana", addr("192.0.2.1")); err == nil {
 			t.Error("a key that has lapsed is good")
 		}
 	})
