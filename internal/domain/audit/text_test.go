@@ -98,7 +98,7 @@ func TestNoSecrets(t *testing.T) {
 		}
 	}
 	for _, at := range []int{990, 256<<10 - 20, 300 << 10} { // where a text is cut
-		if got := audit.Prose(strings.Repeat(" ", at)+jwt); strings.Contains(got, "eyJ") {
+		if got := audit.Prose(strings.Repeat(" ", at) + jwt); strings.Contains(got, "eyJ") {
 			t.Errorf("a token at %d: %.1100q", at, got)
 		}
 	}
