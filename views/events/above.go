@@ -87,8 +87,8 @@ func (s *Screen) warnings(w int) []string {
 		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
 			r.Stalled = true
 			cure := s.keys.Settings.Help().Key + " shows where the service sends."
-			warn(theme.Bad, draw.Fitting(w-2, "The feed may be deaf: "+r.String()+"; rows may be out of date. "+cure, "The feed may be deaf: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
-				"The feed may be deaf. "+s.keys.Settings.Help().Key+" tells more."))
+			warn(theme.Bad, draw.Fitting(w-2, "Feed may be stalled: "+r.String()+"; rows may be out of date. "+cure, "Feed may be stalled: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
+				"Feed may be stalled. "+s.keys.Settings.Help().Key+" tells more."))
 		}
 	}
 	if s.broken != nil {

@@ -90,7 +90,7 @@ func (d *desk) events(env *ui.Env, start string) *events.Screen {
 // commands are those of the palette that no screen offers.
 func (d *desk) commands() []ui.Command {
 	out := []ui.Command{{Title: "approvals", About: "writes that wait for a second person", Words: []string{"approval list"}, Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
-	if begun := d.feed.folk.begun.Load(); begun != nil {
+	if begun := d.feed.people.begun.Load(); begun != nil {
 		out = append(out, *begun...)
 	}
 	return out
