@@ -289,10 +289,10 @@ func (s *Shell) Lines() []string {
 		return nil
 	}
 	lines := s.laid.Lay(s.draw(), s.w, s.h)
-	if s.th.OnlyASCII {
+	if s.th.Finishes() {
 		lines = slices.Clone(lines) // the others are compared with the next
 		for i, l := range lines {
-			lines[i] = s.th.Spell(l)
+			lines[i] = s.th.Finish(l)
 		}
 	}
 	return lines
