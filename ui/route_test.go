@@ -348,6 +348,28 @@ func TestKeysThatDoNothingSaySo(t *testing.T) {
 	has(t, r, "off: The operation is completed.")
 }
 
+// A reason that switches off several keys stands once in the help; where there is room
+// the help stands in columns and is seen whole.
+func TestHelpInColumns(t *testing.T) {
+	w := newWorld()
+	o := w.options(ui.Test)
+	o.About.ReadOnly = true
+	r := w.start(t, o).Send(uitest.Size(160, 45), uitest.Key("?"))
+	has(t, r, "– x ", "remove the document (asks)", "↑ k ", "end G ")
+	if n := strings.Count(r.View(), "off: This context"); n != 1 {
+		t.Errorf("the reason stands %d times\n%s", n, r.View())
+	}
+	hasNot(t, r, "shows more")
+	for _, l := range strings.Split(r.View(), "\n") {
+		if strings.Contains(l, "This screen") && (!strings.Contains(l, "Anywhere") || !strings.Contains(l, "Places")) {
+			t.Errorf("not in columns\n%s", r.View())
+		}
+	}
+	r.Send(uitest.Size(80, 24))
+	has(t, r, "shows more")
+	hasNot(t, r, "Places")
+}
+
 // No request outside a command: keys pressed, frames drawn, no command run.
 func TestNoRequestInUpdateOrView(t *testing.T) {
 	w := newWorld()
