@@ -2,6 +2,7 @@ package ui
 
 import (
 	"slices"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -68,18 +69,42 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 		return cmd
 	}
 	k, known := s.known(top, p)
-	if why := k.Why(); why != "" {
-		told := s.notify(Denied, why)
-		if k.Barred() && s.opt.OnBarred != nil {
-			return tea.Batch(told, s.opt.OnBarred(k.Name, top.screen.Place()))
-		}
-		return told
+	if k.Why() != "" {
+		return s.refuse(k)
 	}
 	a, cmd := top.screen.Update(p)
 	if a == nil && cmd == nil && !known {
 		return s.notify(Info, p.Label()+" does nothing here; ? shows the keys.")
 	}
 	return tea.Batch(s.act(top, a), cmd)
+}
+
+// held is how soon the same key comes again while it is held down.
+const held = 500 * time.Millisecond
+
+// refuse says why a key is off. Whoever wants to know is told once for a key that is
+// held down, when read-only mode or the role bars it.
+func (s *Shell) refuse(k keymap.Key) tea.Cmd {
+	told := s.notify(Denied, k.Why())
+	if !k.Barred() || s.opt.OnBarred == nil {
+		return told
+	}
+	again := s.barred.name == k.Name && s.now().Sub(s.barred.at) < held
+	s.barred = barred{k.Name, s.now()}
+	if again {
+		return told
+	}
+	at := s.opt.Start
+	if top := s.top(); top != nil {
+		at = top.screen.Place()
+	}
+	return tea.Batch(told, s.opt.OnBarred(k.Name, at))
+}
+
+// barred is the last key that read-only mode or the role refused.
+type barred struct {
+	name string
+	at   time.Time
 }
 
 // known looks a key up among those of the screen, then among those that work

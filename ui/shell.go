@@ -101,6 +101,7 @@ type Shell struct {
 	afterRead waitingKey
 	guided    int    // lines that the guide's words take
 	context   string // to be opened after this one; empty: none
+	barred    barred
 	activity  activity
 	notice    notice
 
