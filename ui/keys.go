@@ -63,7 +63,7 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 		return s.deliver(top, p)
 	}
 	if p.IsText() {
-		return s.notify(Denied, "Pasted text does nothing here.")
+		return s.hint(Denied, "Pasted text does nothing here.")
 	}
 	if cmd, ok := s.globalKey(top, p); ok {
 		return cmd
@@ -74,7 +74,7 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 	}
 	a, cmd := top.screen.Update(p)
 	if a == nil && cmd == nil && !known {
-		return s.notify(Info, p.Label()+" does nothing here; ? shows the keys.")
+		return s.hint(Info, p.Label()+" does nothing here; ? shows the keys.")
 	}
 	return tea.Batch(s.act(top, a), cmd)
 }
@@ -85,20 +85,19 @@ const held = 500 * time.Millisecond
 // refuse says why a key is off. Whoever wants to know is told once for a key that is
 // held down, when read-only mode or the role bars it.
 func (s *Shell) refuse(k keymap.Key) tea.Cmd {
-	told := s.notify(Denied, k.Why())
 	if !k.Barred() || s.opt.OnBarred == nil {
-		return told
+		return s.hint(Denied, k.Why())
 	}
 	again := s.barred.name == k.Name && s.now().Sub(s.barred.at) < held
 	s.barred = barred{k.Name, s.now()}
 	if again {
-		return told
+		return s.hint(Denied, k.Why())
 	}
 	at := s.opt.Start
 	if top := s.top(); top != nil {
 		at = top.screen.Place()
 	}
-	return tea.Batch(told, s.opt.OnBarred(k.Name, at))
+	return tea.Batch(s.notify(Denied, k.Why()), s.opt.OnBarred(k.Name, at))
 }
 
 // barred is the last key that read-only mode or the role refused.
@@ -146,7 +145,7 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 			return tea.Batch(s.act(top, a), cmd), true
 		}
 		if len(s.stack) <= 1 && g.Back.Match(p) {
-			return s.notify(Info, "Nothing to go back to; "+g.Quit.Help().Key+" leaves."), true
+			return s.hint(Info, "Nothing to go back to; "+g.Quit.Help().Key+" leaves."), true
 		}
 		return s.back(), true
 	case g.Help.Match(p):

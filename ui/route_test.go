@@ -24,12 +24,12 @@ func TestStaleAnswersAreDropped(t *testing.T) {
 	if f.load != before {
 		t.Errorf("the answer to the older question is shown: %d", f.load)
 	}
-	has(t, r, "loading…")
+	has(t, r, "loading for 1s…")
 	r.Send(w.clock.Wait(time.Second))
 	if w.reads != before+1 || f.load != w.reads {
 		t.Errorf("%d reads reached the service, %d is shown", w.reads-before, f.load)
 	}
-	hasNot(t, r, "loading…")
+	hasNot(t, r, "loading")
 }
 
 // An answer finds the screen that asked below others; a closed one gets nothing.
