@@ -82,8 +82,8 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	if opt.Notice != "" {
 		talk.Say(opt.Notice)
 	}
-	for _, line := range unfinished(ctx, a, "4 lists") {
-		talk.Say(line)
+	for _, left := range unfinished(ctx, a, "4 lists") {
+		talk.Say(left.sentence)
 	}
 	err := host.Run(ctx, shell)
 	if next := shell.NextContext(); next != "" && errors.Is(err, plain.ErrQuit) {
