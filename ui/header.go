@@ -80,7 +80,7 @@ func (s *Shell) waiting(long bool) string {
 // shown may be older than it looks.
 func (s *Shell) feedWarning() string {
 	var said []string
-	if s.feed.State == "deaf" || s.feed.State == "quiet" {
+	if s.feed.State == "stalled" || s.feed.State == "quiet" {
 		said = append(said, "feed "+s.feed.State)
 	}
 	if s.feed.Rejected > 0 {

@@ -60,7 +60,7 @@ type BudgetFacts struct {
 // FeedFacts tells whether news of the service arrive.
 type FeedFacts struct {
 	Broadcast
-	State    string // "off", "live", "quiet", "deaf"
+	State    string // "off", "live", "quiet", "stalled"
 	Last     time.Time
 	Rejected int64 // deliveries that were not accepted, all in all; 0 when none was lately
 	Waiting  int64 // events that could not be merged into the index yet

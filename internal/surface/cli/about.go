@@ -25,8 +25,8 @@ type Build struct {
 	Key     string // public key of releases, NAME+HASH+BASE64; empty: none is built in
 }
 
-// Word is release and short commit as one word: "1.4.0+0123456789ab".
-func (b Build) Word() string {
+// word is release and short commit as one word: "1.4.0+0123456789ab".
+func (b Build) word() string {
 	if b.Commit == "" {
 		return b.Release
 	}

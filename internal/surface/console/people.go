@@ -32,9 +32,9 @@ type people struct {
 	greeted bool                         // what is told at the start was told elsewhere
 	begun   atomic.Pointer[[]ui.Command] // open customers whose verification was begun and not finalised
 
-	stir    func()     // told when the person goes elsewhere; nil: nobody
+	onMove  func()     // called when the person goes to another place; may be nil
 	places  chan ui.At // where the person is; only the newest counts
-	at      ui.At      // touched by look only
+	at      ui.At      // touched by refresh only
 	others  ui.Presence
 	version int64
 	known   map[string]approval.State
@@ -52,8 +52,8 @@ func (p *people) moved(at ui.At) {
 	for {
 		select {
 		case p.places <- at:
-			if p.stir != nil {
-				p.stir()
+			if p.onMove != nil {
+				p.onMove()
 			}
 			return
 		default:
@@ -65,8 +65,8 @@ func (p *people) moved(at ui.At) {
 	}
 }
 
-// went reports whether the person is at another place than when looked at last.
-func (p *people) went() bool { return len(p.places) > 0 }
+// placeChanged reports whether the person is at another place than at the last refresh.
+func (p *people) placeChanged() bool { return len(p.places) > 0 }
 
 // objectOf is what presence calls a place; only single operations and customers
 // are worth telling.
@@ -80,9 +80,9 @@ func objectOf(p ui.Place) (object string, ok bool) {
 	return "", false
 }
 
-// look writes where we are, and returns what changed about others. Trouble of
-// the store is left to those whose work it stops: this is a courtesy.
-func (p *people) look(ctx context.Context) []any {
+// refresh writes where we are, and returns what changed about others. Errors of the
+// store are left to those whose work they stop.
+func (p *people) refresh(ctx context.Context) []any {
 	select {
 	case p.at = <-p.places:
 	default:

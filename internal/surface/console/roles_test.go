@@ -160,7 +160,7 @@ func sitDown(t *testing.T, a *app.App, who api.Actor, at ui.Place) (run *uitest.
 		d.patience = 200 * time.Millisecond
 	}
 	run = uitest.Drive(t, d, uitest.Size(140, 40))
-	return run, clock, func() { cancel(); f.close(); f.folk.leave() }
+	return run, clock, func() { cancel(); f.close(); f.people.leave() }
 }
 
 // push pushes one key of the table.
