@@ -102,6 +102,7 @@ type Shell struct {
 	guided    int    // lines that the guide's words take
 	context   string // to be opened after this one; empty: none
 	barred    barred
+	clicked   clicked
 	activity  activity
 	loads     loads
 	notice    notice
@@ -217,6 +218,8 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		s.resize(msg.Width, msg.Height)
 		return nil
+	case tea.MouseMsg:
+		return s.mouse(msg)
 	case tea.KeyMsg:
 		return s.key(keymap.Read(msg))
 	case keymap.Press:
