@@ -61,7 +61,7 @@ func (s *Service) beat(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(c.ctx, `DELETE FROM outbox WHERE state <> 'waiting' AND id <= (SELECT max(id) FROM outbox) - ?`, keptEvents)
+		err = execute(c.ctx, tx, `DELETE FROM outbox WHERE state <> 'waiting' AND id <= (SELECT max(id) FROM outbox) - ?`, keptEvents)
 		if err != nil {
 			return err
 		}

@@ -19,8 +19,7 @@ func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
 	if err := seedOperations(ctx, tx, w, st.Operations); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO counter(name, value) VALUES('operations', ?)`, st.Operations)
-	return err
+	return execute(ctx, tx, `INSERT INTO counter(name, value) VALUES('operations', ?)`, st.Operations)
 }
 
 func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {

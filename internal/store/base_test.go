@@ -161,7 +161,7 @@ func TestNewerTablesAreRefused(t *testing.T) {
 		t.Run(e.String(), func(t *testing.T) {
 			ctx, url := context.Background(), storetest.URL(t, e)
 			s := storetest.OpenURL(t, url)
-			if _, err := s.Core.Exec(ctx, "INSERT INTO opdeck_core_version (version_id, is_applied) VALUES (9001, ?)", e == store.Postgres); err != nil {
+			if err := s.Core.Exec(ctx, "INSERT INTO opdeck_core_version (version_id, is_applied) VALUES (9001, ?)", e == store.Postgres); err != nil {
 				t.Fatal(err)
 			}
 			_, err := store.Open(ctx, store.Options{URL: url})

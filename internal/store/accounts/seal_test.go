@@ -47,7 +47,7 @@ func TestSpoiltTokensCountAsNoPair(t *testing.T) {
 					sealed[len(sealed)/2] ^= 1
 					args = append(args, sealed)
 				}
-				if _, err := st.Core.Exec(ctx, spoil, args...); err != nil {
+				if err := st.Core.Exec(ctx, spoil, args...); err != nil {
 					t.Fatal(err)
 				}
 				key := key1
