@@ -38,7 +38,7 @@ func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
 	return b.flush()
 }
 
-// touched is when customer i changed last. In data that run up to now who waits in
+// touched is when customer i changed last. In data that run up to now, customers in
 // VERIFY began to wait today.
 func (w *world) touched(i, status int, created int64) int64 {
 	if w.gap > 0 && nameOf(customerStatuses, status) == "VERIFY" {
