@@ -140,6 +140,8 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 		return s.travel(-1), true
 	case g.After.Match(p):
 		return s.travel(1), true
+	case g.OnCall.Match(p):
+		return s.visit(Place{Kind: KindOnCall}), true
 	case g.Previous.Match(p):
 		return s.step(top, g.Previous, -1), true
 	case g.Next.Match(p):
@@ -195,4 +197,4 @@ func (s *Shell) visit(p Place) tea.Cmd {
 }
 
 // isSide reports whether a place is beside the work.
-func isSide(kind string) bool { return slices.Contains(placeKinds[4:], kind) }
+func isSide(kind string) bool { return kind == KindOnCall || slices.Contains(placeKinds[4:], kind) }

@@ -15,14 +15,14 @@ import (
 func contexts(m *Map) map[string][]Key {
 	screen := func(groups ...any) []Key { return Join(append([]any{m.Global, m.Nav}, groups...)...) }
 	return map[string][]Key{
-		"operations":   screen(m.List, m.Item, m.Operations),
+		"operations":   screen(m.List, m.Item, m.Operations, m.Related),
 		"columns":      Join(m.Columns, m.Nav),
-		"operation":    append(screen(m.Item, m.Operation), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"documents":    screen(m.List, m.Item, m.Documents),
+		"operation":    append(screen(m.Item, m.Operation, m.Related), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
+		"documents":    screen(m.List, m.Item, m.Documents, m.Related),
 		"compliance":   append(screen(m.Item, m.Compliance), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"customers":    append(screen(m.List, m.Item), m.Compliance.Operations),
-		"directory":    append(screen(m.List, m.Item), m.Operation.Customer),
-		"record":       append(screen(m.Item), m.Operation.Customer, m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
+		"directory":    append(screen(m.List, m.Item), m.Related.Customer),
+		"record":       append(screen(m.Item), m.Related.Customer, m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"session":      append(screen(m.Item, m.Session), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"events":       screen(m.List, m.Item, m.Events),
 		"audit":        screen(m.List, m.Item, m.Audit),
