@@ -34,15 +34,6 @@ func (e Engine) ForUpdate() string {
 	return ""
 }
 
-// like is the operator of a pattern match that ignores the case of letters
-// (SQLite: of ASCII letters only).
-func (e Engine) like() string {
-	if e == Postgres {
-		return " ILIKE "
-	}
-	return " LIKE "
-}
-
 // DB is one database. Exec, Query and QueryRow run one statement in a
 // transaction of its own; Write runs several in one. No transaction may be open
 // while anything waits for the network (session protocol rule A4). What goes
