@@ -104,6 +104,8 @@ type Toast struct {
 	Broadcast
 	Level Level
 	Text  string // one safe line
+	// Each is what the activity keeps in place of Text, when that names several things.
+	Each []string
 }
 
 // Presence tells who else is at a place. It is shown in the header while the

@@ -16,15 +16,15 @@ func (g *Global) Places() [8]*Key {
 
 // Shared are the keys that work everywhere: moving and Global. Unlike All it copies
 // nothing, as it is asked with every key.
-func (m *Map) Shared() [31]*Key {
+func (m *Map) Shared() [33]*Key {
 	n, g, p := &m.Nav, &m.Global, m.Global.Places()
-	return [...]*Key{&n.Up, &n.Down, &n.PageUp, &n.PageDown, &n.Top, &n.Bottom, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7],
+	return [...]*Key{&n.Up, &n.Down, &n.PageUp, &n.PageDown, &n.HalfUp, &n.HalfDown, &n.Top, &n.Bottom, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7],
 		&g.Help, &g.Palette, &g.OpenID, &g.Back, &g.Quit, &g.Leave, &g.Reload, &g.Pane, &g.PaneBack, &g.Zone, &g.Activity, &g.Reveal,
 		&g.Before, &g.After, &g.Previous, &g.Next, &g.OnCall}
 }
 
 // Nav moves in tables, viewers and menus.
-type Nav struct{ Up, Down, PageUp, PageDown, Top, Bottom Key }
+type Nav struct{ Up, Down, PageUp, PageDown, HalfUp, HalfDown, Top, Bottom Key }
 
 // List are the keys of every list.
 type List struct{ Open, Filter, Sort, Views, Mark, MarkAll Key }
@@ -108,6 +108,7 @@ func New() *Map {
 		Nav: Nav{
 			Up: Bind("nav.up", "up", "one line up", "up", "k").extra(), Down: Bind("nav.down", "down", "one line down", "down", "j").extra(),
 			PageUp: Bind("nav.pageup", "page up", "one page up", "pgup", "ctrl+b").extra(), PageDown: Bind("nav.pagedown", "page down", "one page down", "pgdown", "ctrl+f").extra(),
+			HalfUp: Bind("nav.halfup", "half a page up", "half a page up", "ctrl+u").extra(), HalfDown: Bind("nav.halfdown", "half a page down", "half a page down", "ctrl+d").extra(),
 			Top: Bind("nav.top", "top", "to the first line", "home", "g").extra(), Bottom: Bind("nav.bottom", "bottom", "to the last line", "end", "G").extra(),
 		},
 		List: List{

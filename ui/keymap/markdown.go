@@ -24,17 +24,9 @@ func Markdown() string {
 			if k.Writes {
 				does += " (writes)"
 			}
-			fmt.Fprintf(&b, "| %s | %s |\n", cells(k.Keys()), does)
+			fmt.Fprintf(&b, "| %s | %s |\n", "`"+strings.Join(k.Shown(), "` `")+"`", does)
 		}
 		b.WriteByte('\n')
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func cells(keys []string) string {
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = "`" + show([]string{k}) + "`"
-	}
-	return strings.Join(out, " ")
 }

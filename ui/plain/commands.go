@@ -28,7 +28,7 @@ func (c command) is(word string) bool { return c.name == word || c.alias == word
 
 // Silent are the keys that no command is made from, with the reason.
 var Silent = map[string]string{
-	"nav.up": byNumber, "nav.down": byNumber, "nav.pageup": "previous", "nav.pagedown": "next", "nav.top": "first", "nav.bottom": "last",
+	"nav.up": byNumber, "nav.down": byNumber, "nav.pageup": "previous", "nav.pagedown": "next", "nav.halfup": "previous", "nav.halfdown": "next", "nav.top": "first", "nav.bottom": "last",
 	"back": "back", "quit": "back", "leave": "quit, and ctrl+c", "help": "? lists the commands", "palette": "? lists the commands",
 	"pane": "nothing is beside another", "paneback": "nothing is beside another",
 	"viewer.search": inFull, "viewer.next": inFull, "viewer.prev": inFull, "viewer.copy": inFull, "viewer.close": inFull,

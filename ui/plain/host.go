@@ -258,12 +258,12 @@ func (h *Host) take(ctx context.Context, typed string) error {
 			}
 		}
 	}
-	if cmd, why, ok := h.sh.Named(typed); ok { // a word of the palette
+	if do, why, ok := h.sh.Named(typed); ok { // a word of the palette
 		if why != "" {
-			h.talk.Say(typed + " cannot be used now. " + why)
-			return nil
+			h.refused = typed
+			return h.run(ctx, do())
 		}
-		return h.after(ctx, h.run(ctx, cmd), keymap.Key{})
+		return h.after(ctx, h.run(ctx, do()), keymap.Key{})
 	}
 	h.talk.Say("There is no command " + typed + " here." + nearest(all, strings.ToLower(word)) + " ? lists what can be typed.")
 	return nil

@@ -269,6 +269,12 @@ func (t *Table) Update(msg keymap.Press) bool {
 	case t.nav.PageDown.Match(msg):
 		t.at += page
 		t.top += page
+	case t.nav.HalfUp.Match(msg):
+		t.at -= max(page/2, 1)
+		t.top -= max(page/2, 1)
+	case t.nav.HalfDown.Match(msg):
+		t.at += max(page/2, 1)
+		t.top += max(page/2, 1)
 	case t.nav.Top.Match(msg):
 		t.at = 0
 	case t.nav.Bottom.Match(msg):

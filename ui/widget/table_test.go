@@ -94,6 +94,23 @@ func TestCursorFollowsTheRow(t *testing.T) {
 	}
 }
 
+// kept is rows of which some were not read.
+type kept struct{ few }
+
+func (kept) Keeps(id string) bool { return id == "c" }
+
+// TestARowThatWasNotReadIsNotGone: only of a row that is truly gone it is said.
+func TestARowThatWasNotReadIsNotGone(t *testing.T) {
+	for id, gone := range map[string]bool{"b": true, "c": false} {
+		tb := newTable(termenv.Ascii, few{"a", "b", "c"}, 60, 8)
+		tb.Select(id)
+		tb.SetSource(kept{few{"a"}})
+		if strings.Contains(tb.View(), "is gone") != gone {
+			t.Errorf("of row %s:\n%s", id, tb.View())
+		}
+	}
+}
+
 func TestMarksFollowTheRows(t *testing.T) {
 	tb := newTable(termenv.Ascii, few{"a", "b", "c"}, 60, 8)
 	press(tb, " ", " ")
@@ -113,6 +130,23 @@ func TestMarksFollowTheRows(t *testing.T) {
 	press(big, "*")
 	if len(big.Marked()) != maxMarks || !strings.Contains(big.View(), "more cannot be") {
 		t.Errorf("%d marks", len(big.Marked()))
+	}
+}
+
+// Half a page down and up again: cursor and rows move by it, and a table of one line moves too.
+func TestHalfPages(t *testing.T) {
+	for _, h := range []int{3, 12, 40} {
+		tb := newTable(termenv.Ascii, &many{n: 1000}, 120, h)
+		from, to := tb.Visible()
+		half := max((to-from)/2, 1)
+		press(tb, "ctrl+d", "ctrl+d")
+		if at, _ := tb.Visible(); tb.Cursor() != 2*half || at != 2*half {
+			t.Errorf("%d lines: the cursor is on %d, the first row is %d, not %d", h, tb.Cursor(), at, 2*half)
+		}
+		press(tb, "ctrl+u")
+		if at, _ := tb.Visible(); tb.Cursor() != half || at != half {
+			t.Errorf("%d lines: back up to %d, first row %d", h, tb.Cursor(), at)
+		}
 	}
 }
 

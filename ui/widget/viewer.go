@@ -131,6 +131,10 @@ func (v *Viewer) Update(msg keymap.Press) bool {
 		v.top -= v.page()
 	case v.nav.PageDown.Match(msg):
 		v.top += v.page()
+	case v.nav.HalfUp.Match(msg):
+		v.top -= max(v.page()/2, 1)
+	case v.nav.HalfDown.Match(msg):
+		v.top += max(v.page()/2, 1)
 	case v.nav.Top.Match(msg):
 		v.top = 0
 	case v.nav.Bottom.Match(msg):
