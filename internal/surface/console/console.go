@@ -232,8 +232,8 @@ func themeFor(name string, opt Options) *theme.Theme {
 	return theme.For(r, name, dark, opt.NoColor || opt.Getenv("NO_COLOR") != "", term)
 }
 
-// profile is how many colours the terminal says it has. It is never asked: a
-// mute one would hold up the first frame.
+// profile is how many colours the environment says the terminal has. The terminal is
+// not asked: one that does not answer would hold up the first frame.
 func profile(getenv func(string) string) termenv.Profile {
 	term, color := getenv("TERM"), getenv("COLORTERM")
 	switch {
