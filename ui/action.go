@@ -54,6 +54,18 @@ type Explain struct {
 	Title string
 	Lines []string      // safe text, wrapped by the dialog
 	Facts []widget.Pair // drawn below
+	// Copy is what a key copies from it; nil: nothing.
+	Copy *Copy
+
+	failed bool // it tells of an error
+	mends  bool // the form that it comes from can be sent again
+}
+
+// Final is a failure after which nothing may be sent again from the same form, because
+// a part of it was done.
+func (e Explain) Final() Explain {
+	e.mends = false
+	return e
 }
 
 // Seen is what a person had before the eyes when the answer was yes.
@@ -78,6 +90,7 @@ type Confirm struct {
 	// No is called when the answer is no; may be nil.
 	No func() Action
 
+	form   *Ask                 // what was typed for it
 	then   func(*Shell) tea.Cmd // the shell's own questions
 	yields bool                 // a key that is no answer closes the question and does what it does
 }
@@ -93,7 +106,11 @@ type Ask struct {
 	Verb   string // the word for sending: "Attach"
 	// Submit gets the values in the order of Fields when every check passed.
 	// Values of secret fields are empty strings there and come from Secret.
+	// When what comes of it is refused (Failure), the form opens again with what was
+	// typed, secrets excepted.
 	Submit func(Values) (Action, tea.Cmd)
+
+	problem []string // why it came back
 }
 
 // Values are the answers of an input dialog.

@@ -228,6 +228,9 @@ func (q *question) sayYes() (Action, tea.Cmd, bool) {
 		case c.then != nil:
 			return c.then(s)
 		case c.Yes != nil:
+			if st := s.find(q.screen); st != nil {
+				st.sent = c.form
+			}
 			return s.track(c.Title, c.Yes(seen))
 		}
 		return nil
