@@ -91,6 +91,8 @@ type Confirm struct {
 	No func() Action
 
 	form   *Ask                 // what was typed for it
+	not    string               // what is said after a no
+	second bool                 // a second person must approve it where the context asks for one
 	then   func(*Shell) tea.Cmd // the shell's own questions
 	yields bool                 // a key that is no answer closes the question and does what it does
 }
@@ -117,6 +119,15 @@ type Ask struct {
 type Values struct {
 	text    []string
 	secrets []secret.Value
+	said    []string // nil: nothing was looked at
+}
+
+// Said is what the Look of field i found; empty when there is none.
+func (v Values) Said(i int) string {
+	if i < len(v.said) {
+		return v.said[i]
+	}
+	return ""
 }
 
 // Text returns the value of field i, as typed. Empty for a secret field.

@@ -192,7 +192,7 @@ func (s *Shell) Answer(yes bool) tea.Cmd {
 func (s *Shell) Submit(text []string, secrets []secret.Value) tea.Cmd {
 	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
 		if d, ok := o.(*input); ok && d.ask.Submit != nil {
-			return d.hand(Values{text, secrets})
+			return d.hand(Values{text: text, secrets: secrets})
 		}
 		if d, ok := o.(*opener); ok {
 			return do(func(s *Shell) tea.Cmd { return s.OpenTyped(d.kind, text[0]) }), nil

@@ -126,7 +126,7 @@ func (d *input) submit(s *Shell) (Action, tea.Cmd, bool) {
 		d.sending = true
 		return nil, d.look(s), false
 	}
-	v := Values{text: make([]string, d.form.Len()), secrets: make([]secret.Value, d.form.Len())}
+	v := Values{text: make([]string, d.form.Len()), secrets: make([]secret.Value, d.form.Len()), said: d.form.Said()}
 	for i := range d.form.Len() {
 		if d.form.Field(i).Secret {
 			v.secrets[i] = secret.New(d.form.Value(i))

@@ -193,4 +193,3 @@ func (s *Shell) onLook(m lookMsg) tea.Cmd {
 	}
 	return tea.Batch(cmd, s.finish(d, a, nil))
 }
-

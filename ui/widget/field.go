@@ -193,6 +193,15 @@ func (f *Form) Looked(i int, value, said string, err error) {
 	}
 }
 
+// Said is what was found about each field.
+func (f *Form) Said() []string {
+	out := make([]string, len(f.looks))
+	for i, l := range f.looks {
+		out[i] = l.said
+	}
+	return out
+}
+
 // problem is what is wrong with field i, as far as is known.
 func (f *Form) problem(i int) string {
 	v := f.edits[i].Value()

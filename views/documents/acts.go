@@ -153,6 +153,9 @@ func (s *Screen) askAttach() ui.Action {
 func checkID(v string) error { return api.CheckID("document id", v) }
 
 func (s *Screen) askUpload() ui.Action {
+	if s.env.About.Remote != "" {
+		return s.uploadOverSSH()
+	}
 	return ui.Ask{Title: "Upload and attach", Verb: "Go on", Fields: s.fileFields("", ""),
 		Intro: []string{"The file goes into the customer's store and is then linked to operation " + draw.ID(s.ID, 13) + ".",
 			"PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One customer call and one billing call."},
@@ -196,6 +199,9 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 	if d.IsLock {
 		return s.locked(d, "replaced")
 	}
+	if s.env.About.Remote != "" {
+		return s.replaceOverSSH(d)
+	}
 	seen, ended := *s.Op, s.client.Phase(*s.Op).Ended()
 	intro := []string{"Replace " + d.FileName.Line(60) + " by another file: it is removed, the new file uploaded and attached.",
 		"One job, written down before each step; if it is cut off it can be resumed or given up."}
@@ -234,7 +240,7 @@ func (s *Screen) replacing(d api.Document, f file) []widget.Pair {
 		}
 		return widget.Pair{Label: label, Value: was + " → " + is, Long: true, Tone: theme.Warn}
 	}
-	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + draw.Size(d.Size) + ") → " + f.name, Long: true},
+	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + draw.Size(d.Size) + ") → " + f.shown(), Long: true},
 		become("type", d.DocType.Line(maxKind), untrusted.Text(f.kind).Line(maxKind))}
 	if d.Info != "" || f.info != "" {
 		out = append(out, become("info", d.Info.Line(maxInfo), untrusted.Text(f.info).Line(maxInfo)))

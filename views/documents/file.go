@@ -106,7 +106,10 @@ func complete(ctx context.Context, typed string) (widget.Completion, error) {
 }
 
 // file is what the fields of a file say.
-type file struct{ path, name, kind, info string }
+type file struct {
+	path, name, kind, info string
+	holds                  string // size and media type, as far as they are known
+}
 
 // fileFrom reads the fields. A type is written in capitals, but for known, which stays
 // to the letter.
@@ -115,15 +118,23 @@ func fileFrom(v ui.Values, known string) file {
 	if kind != known {
 		kind = strings.ToUpper(kind)
 	}
-	return file{path, untrusted.Text(filepath.Base(path)).Line(60), kind, v.Text(2)}
+	return file{path, untrusted.Text(filepath.Base(path)).Line(60), kind, v.Text(2), v.Said(0)}
 }
 
 func (f file) facts() []widget.Pair {
 	out := []widget.Pair{{Label: "file", Value: f.path, Long: true}}
-	for _, p := range []widget.Pair{{Label: "type", Value: f.kind}, {Label: "info", Value: f.info, Long: true}} {
+	for _, p := range []widget.Pair{{Label: "holds", Value: f.holds}, {Label: "type", Value: f.kind}, {Label: "info", Value: f.info, Long: true}} {
 		if p.Value != "" {
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// shown is the file's name with what it holds.
+func (f file) shown() string {
+	if f.holds == "" {
+		return f.name
+	}
+	return f.name + " (" + f.holds + ")"
 }
