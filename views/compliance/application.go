@@ -14,6 +14,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -41,6 +42,7 @@ type draft struct {
 	body    map[string]json.RawMessage // of read
 	app     map[string]json.RawMessage // of body's "application"; nil: there is none
 	names   []string                   // texts of app, as the fields show them
+	hidden  int                        // texts that are left out because they are masked
 	docs    []json.RawMessage          // of body's "documents"
 	lists   bool                       // body has a list of documents
 	files   []api.CustomerFile
@@ -48,8 +50,8 @@ type draft struct {
 	file    string // and its file; empty: none was seen in an answer
 }
 
-// newDraft takes an application apart.
-func newDraft(app api.Application, files []api.CustomerFile) draft {
+// newDraft takes an application apart; masked leaves out the texts that are not shown.
+func newDraft(app api.Application, files []api.CustomerFile, masked bool) draft {
 	d := draft{kind: strings.ToLower(app.Kind()), read: app.Individual, files: files, docType: "type"}
 	if app.Kind() == api.Corporate {
 		d.read = app.Corporate
@@ -57,7 +59,12 @@ func newDraft(app api.Application, files []api.CustomerFile) draft {
 	_ = json.Unmarshal(d.read, &d.body) // what is no object has no texts
 	_ = json.Unmarshal(d.body["application"], &d.app)
 	for _, n := range slices.Sorted(maps.Keys(d.app)) {
-		if s, ok := text(d.app[n]); ok && len(d.names) < maxTexts && typed(s) && typed(n) {
+		s, ok := text(d.app[n])
+		switch {
+		case !ok || len(d.names) == maxTexts || !typed(s) || !typed(n):
+		case masked && (api.Personal(n) || mask.Value(s) != s):
+			d.hidden++
+		default:
 			d.names = append(d.names, n)
 		}
 	}
@@ -168,7 +175,7 @@ func (s *Screen) readDraft() tea.Cmd {
 			case app.Kind() == "":
 				return ui.Notify{Level: ui.Denied, Text: "The service showed no application that could be changed."}, nil
 			}
-			return s.askApplication(newDraft(app, files.Items), noFiles), nil
+			return s.askApplication(newDraft(app, files.Items, s.env.Masked()), noFiles), nil
 		}
 	})
 }
@@ -182,6 +189,9 @@ func (s *Screen) askApplication(d draft, noFiles error) ui.Action {
 	}
 	intro := []string{"What is not shown here stays as it was read. Nothing is sent before the question that follows.",
 		"The service announces this call as soon to be deprecated; " + s.keys.Link.Help().Key + " makes a link instead."}
+	if d.hidden > 0 {
+		intro = append(intro, "Masked values are left out; they stay as they are. "+s.env.Keys.Global.Reveal.Help().Key+", before this, shows them.")
+	}
 	if d.lists {
 		fields = append(fields, widget.Field{Label: "Further document, its type (optional)", Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: applicationTypes(), Capitals: true})
 	} else {
@@ -279,7 +289,7 @@ func setApplication(ctx context.Context, client Applicant, id string, read, body
 	if err != nil {
 		return api.Result{}, err
 	}
-	if !bytes.Equal(newDraft(now, nil).read, read) {
+	if !bytes.Equal(newDraft(now, nil, false).read, read) {
 		return api.Result{}, api.Refusal("set application", api.RuleChanged, "The application is another one than was read: somebody changed it meanwhile. Nothing was sent; esc, then A, reads it again.")
 	}
 	return client.SetApplication(ctx, id, body)

@@ -114,8 +114,22 @@ func TestAnApplicationIsNotSent(t *testing.T) {
 	r, _ = open(t, f, unmasked, shelltest.ReadOnly)
 	r.Send(uitest.Key("A"))
 	has(t, r, "read-only")
-	r, _ = open(t, f, func(o *ui.Options) { o.Mask = true })
+	r, clock := open(t, f, func(o *ui.Options) { o.Mask = true })
+	f.app.Individual = json.RawMessage(`{"application":{"emailAddress":"ana@example.com","firstName":"Ana","iban":"EE382200221020145685"},"documents":[]}`)
 	r.Send(uitest.Size(110, 40), uitest.Key("A"))
+	has(t, r, "Masked values are left out", "› firstName")
+	for _, secret := range []string{"ana@", "EE382200221020145685"} {
+		if strings.Contains(r.View(), secret) {
+			t.Errorf("%s shows in\n%s", secret, r.View())
+		}
+	}
+	r.Send(uitest.Type("x"), uitest.Keys("enter", "enter"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	if len(f.set) != 1 || !strings.Contains(f.set[0], `"ana@example.com"`) || !strings.Contains(f.set[0], `"Anax"`) {
+		t.Errorf("sent %q", f.set)
+	}
+	f.set = nil
+	r, _ = open(t, f, func(o *ui.Options) { o.About.Role = "viewer" })
+	r.Send(uitest.Key("A"))
 	has(t, r, "masked ones cannot be sent back")
 	if len(f.set) != 0 {
 		t.Errorf("sent %q", f.set)

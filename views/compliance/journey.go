@@ -168,11 +168,11 @@ func (s *Screen) refreshKeys() {
 	if why != "" {
 		return
 	}
-	switch {
+	switch role := api.Role(s.env.About.Role); {
 	case s.j.Application.Kind() == "":
 		s.keys.SetApplication.Set("No application was read that could be changed.")
-	case s.env.Masked():
-		s.keys.SetApplication.Set("Values are masked, and masked ones cannot be sent back: reveal them first" + press(s.env.Keys.Global.Reveal) + ".")
+	case role != "" && !role.May(api.MayReveal): // it is read masked, and would be sent back so
+		s.keys.SetApplication.Set("Your role (" + string(role) + ") reads values masked, and masked ones cannot be sent back.")
 	}
 	if s.j.Record.Applied {
 		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize" + press(s.keys.Finalize) + ".")

@@ -75,7 +75,7 @@ var Table = filled([]Row{
 		Command: "compliance finalize {cuid} --yes", Place: "compliance", ID: "{cuid}", Keys: []string{"f", "~", "y"}},
 	{Name: "customer.set-application", Event: string(api.ActSetApplication),
 		Command: "customer set-application {cuid} - --yes", In: `{"individual":{}}`,
-		Place: "compliance", ID: "{cuid}", Keys: []string{"A", "x", "enter", "enter", "enter", "enter", "enter", "enter", "enter", "~", "y"}},
+		Place: "compliance", ID: "{cuid}", Keys: []string{"A", "'{new}", "enter", "enter", "enter", "enter", "enter", "~", "y"}},
 	{Name: "hook.set", Event: string(api.ActSetHooks),
 		Command: "hook set --enabled=true --url https://example.com/h --yes", Place: "events",
 		Keys: []string{"W", "enter", "enter", "enter", "enter", "enter", "enter", "enter", "enter", "~", "y"}},
