@@ -229,6 +229,10 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return nil
 	case foundMsg:
 		return s.onFound(msg)
+	case lookMsg:
+		return s.onLook(msg)
+	case completeMsg:
+		return s.onComplete(msg)
 	case resolvedMsg:
 		return s.resolved(msg)
 	case revealedMsg:

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -302,7 +301,7 @@ func TestReplacementKeepsTypeAndInfo(t *testing.T) {
 				return replace.Job{OldName: "contract.pdf", Step: replace.Attached}, nil
 			}}
 			r, clock := open(t, f)
-			r.Send(uitest.Size(120, 40), uitest.Key("R"), uitest.Type("/some/new.pdf"), uitest.Key("enter"))
+			r.Send(uitest.Size(120, 40), uitest.Key("R"), uitest.Paste(newFile(t)), uitest.Key("enter"))
 			if c.type1 != "" {
 				r.Send(uitest.Key("ctrl+u"), uitest.Type(c.type1))
 			}
@@ -365,7 +364,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 // TestEveryWriteAsks: nothing is sent before the answer is yes, also in production,
 // where these take no typed characters.
 func TestEveryWriteAsks(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "new.pdf")
+	file := newFile(t)
 	for name, c := range map[string]struct {
 		keys []tea.Msg
 		ask  string

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -18,9 +19,11 @@ import (
 	"github.com/muesli/termenv"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/host/shellwords"
 	"opdeck/ui"
 	"opdeck/ui/paint"
 	"opdeck/ui/theme"
@@ -216,7 +219,21 @@ func about(a *app.App, who api.Actor) ui.About {
 	if who.Via != "ssh" {
 		person = ""
 	}
-	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role)}
+	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role), Remote: remote(who),
+		SecondPerson: a.Context.Approval == "second_person"}
+}
+
+// remote begins a command line that reaches this server as the person did; the host is
+// the address that the server sees, which the person may know under another name.
+func remote(who api.Actor) string {
+	if who.Via != "ssh" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(who.At)
+	if err != nil {
+		host, port = "HOST", "PORT"
+	}
+	return "ssh -p " + shellwords.Quote(port) + " " + shellwords.Quote(untrusted.Text(who.Login).Line(64)+"@"+host)
 }
 
 func themeFor(name string, opt Options) *theme.Theme {
