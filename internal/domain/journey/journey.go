@@ -43,6 +43,17 @@ func (r Record) Unfinished() bool {
 	return r.FinalizedAt.IsZero() && (r.Applied || r.Unclear || r.FinalizeUnclear || !r.LinkAt.IsZero())
 }
 
+// Begun is the first moment that is known of it; zero when there is none.
+func (r Record) Begun() time.Time {
+	first := r.Updated
+	for _, at := range []time.Time{r.AppliedAt, r.LinkAt} {
+		if !at.IsZero() && at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
 // Journey is the whole as it stands now.
 type Journey struct {
 	CUID        string          `json:"cuid"`

@@ -7,17 +7,18 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 )
 
 var tariffCommands = commands{"tariff.limits": (*root).tariffLimits, "tariff.commissions": (*root).tariffCommissions}
 
 func (r *root) tariffLimits() *cobra.Command {
-	return r.tariffs((*app.Client).PaymentLimits, "from", "to", "payment", "cuid", "id", "others")
+	return r.tariffs((*app.Client).PaymentLimits, "from", "to", "payment", "cuid", "id")
 }
 
 func (r *root) tariffCommissions() *cobra.Command {
-	return r.tariffs((*app.Client).Commissions, "from", "to", "type", "payment", "percent", "fixed", "cuid", "others")
+	return r.tariffs((*app.Client).Commissions, "from", "to", "type", "payment", "percent", "fixed", "cuid")
 }
 
 // tariffs lists rules with these columns.
@@ -28,7 +29,7 @@ func (r *root) tariffs(read func(*app.Client, context.Context, api.TariffQuery) 
 		if err != nil {
 			return err
 		}
-		return out.print(pageJSON[api.Tariff]{p.Items, p.Page, p.Total}, p.Items, fieldTable(field.Tariffs, p.Items, columns...))
+		return out.print(pageJSON[api.Tariff]{p.Items, p.Page, p.Total}, p.Items, tariffTable(p.Items, mask.Needed(ctx), columns...))
 	})
 	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
 	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")
@@ -36,4 +37,19 @@ func (r *root) tariffs(read func(*app.Client, context.Context, api.TariffQuery) 
 	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
 	cmd.Flags().IntVar(&q.Size, "limit", 0, "rules a page")
 	return cmd
+}
+
+// tariffTable has columns of the catalogue, and one for each member without a name here
+// under the service's own name.
+func tariffTable(items []api.Tariff, masked bool, columns ...string) *table {
+	t := fieldTable(field.Tariffs, items, columns...)
+	labels, _ := api.Members(items)
+	for _, label := range labels {
+		t.head = append(t.head, oneLine(label))
+		for i, it := range items {
+			d := it.Member(label)
+			t.rows[i] = append(t.rows[i], mask.Detail(d, masked).Line(200)+oddMark(d.Odd))
+		}
+	}
+	return t
 }
