@@ -223,7 +223,7 @@ func (d *doctor) budget(ctx context.Context, a *App) {
 	for _, u := range use {
 		if u.Throttled > 0 {
 			health = Warned
-			text += fmt.Sprintf("%s: %d answers 429 in the last hour; ", u.Class, u.Throttled)
+			text += fmt.Sprintf("%s: %s with 429 in the last hour; ", u.Class, plural(int64(u.Throttled), "call was answered", "calls were answered"))
 		}
 		if u.Room == 0 {
 			text += fmt.Sprintf("%s: next call in %.0f s; ", u.Class, u.NextSlot)
