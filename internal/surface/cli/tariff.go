@@ -43,8 +43,9 @@ func (r *root) tariffs(read func(*app.Client, context.Context, api.TariffQuery) 
 // under the service's own name.
 func tariffTable(items []api.Tariff, masked bool, columns ...string) *table {
 	t := fieldTable(field.Tariffs, items, columns...)
-	labels, _ := api.Members(items)
-	for _, label := range labels {
+	labels, moments := api.Members(items)
+	for k, label := range labels {
+		t.times[len(t.head)] = k >= len(labels)-moments
 		t.head = append(t.head, oneLine(label))
 		for i, it := range items {
 			d := it.Member(label)

@@ -136,6 +136,14 @@ func (d *desk) Replace(ctx context.Context, op api.Operation, guid, path, kind, 
 	return d.Jobs.Run(ctx, j)
 }
 
+// Report saves the service's report of operations to a file of this host.
+func (d *desk) Report(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {
+	if err := refuseFiles(ctx, "read report"); err != nil {
+		return api.Report{}, err
+	}
+	return d.SaveReport(ctx, q, path, progress)
+}
+
 // Resume goes on with a job.
 func (d *desk) Resume(ctx context.Context, id string) (replace.Job, error) {
 	j, err := d.Jobs.Store.Job(ctx, id)

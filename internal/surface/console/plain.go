@@ -106,7 +106,7 @@ func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions
 			return s
 		}
 		switch name {
-		case "document.upload", "document.replace", "operation.export", "audit.export":
+		case "document.upload", "document.replace", "operation.export", "operation.report", "audit.export":
 			return why
 		}
 		return ""
