@@ -60,7 +60,7 @@ type Events struct{ Follow, Replay, Codes, Rejected, Settings, Operation Key }
 type Hooks struct{ Change Key }
 
 // Audit belongs to the audit trail and approvals.
-type Audit struct{ Verify, Export, Approvals, Approve, Deny Key }
+type Audit struct{ Verify, Everything, Export, Approvals, Approve, Deny Key }
 
 // Dialog are the keys of the one question and of explanations.
 type Dialog struct{ Yes, No, Answer, Next, Prev, Close Key }
@@ -150,8 +150,9 @@ func New() *Map {
 		Hooks: Hooks{Change: of("hook.set")},
 		Audit: Audit{
 			Verify: of("audit.verify"), Export: of("audit.export"),
-			Approvals: of("approval.list"),
-			Approve:   of("approval.approve"), Deny: of("approval.deny"),
+			Everything: Bind("audit.everything", "everything", "all records, or writes and refusals alone", "a"),
+			Approvals:  of("approval.list"),
+			Approve:    of("approval.approve"), Deny: of("approval.deny"),
 		},
 		Dialog: dialogKeys(),
 		Form:   formKeys(),
