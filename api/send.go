@@ -224,6 +224,6 @@ func (c *Client) report(call Call, a answer, e error) {
 		call.Kind, call.Error = err.Kind, err.Public
 	}
 	c.opt.Log.Info("call", "op", call.Op, "method", call.Method, "route", call.Route, "status", call.Status,
-		"kind", string(call.Kind), "took", call.Took, "request_id", call.RequestID)
+		"kind", string(call.Kind), "took", call.Took, "background", call.Background, "request_id", call.RequestID)
 	c.tell(call, CallEnded)
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"opdeck/ui/paint"
 )
 
 func main() {
@@ -17,8 +19,10 @@ func main() {
 	out := flag.String("out", "", "folder for all pictures; without it those that a page shows are written to "+kept)
 	only := flag.String("only", "", "only scenes whose name holds this")
 	text := flag.Bool("text", false, "print the screens instead of writing pictures")
+	var sizes sizeList
+	flag.Func("sizes", "with -out: more pictures, of the window resized to each of these, as 40x12,160x45", sizes.set)
 	flag.Parse()
-	if err := run(ctx, *out, *only, *text); err != nil {
+	if err := run(ctx, *out, *only, *text, sizes); err != nil {
 		fmt.Fprintln(os.Stderr, "pictures:", err)
 		os.Exit(1)
 	}
@@ -48,8 +52,22 @@ func shown(root string) (map[string]bool, error) {
 
 var picture = regexp.MustCompile(`\]\([a-z/]*pictures/([a-z0-9-]+\.svg)\)`)
 
+// sizeList is the value of a flag.
+type sizeList []paint.Size
+
+func (l *sizeList) set(text string) error {
+	for _, word := range strings.Split(text, ",") {
+		var s paint.Size
+		if _, err := fmt.Sscanf(word, "%dx%d", &s.W, &s.H); err != nil {
+			return fmt.Errorf("%q is not a size such as 80x24", word)
+		}
+		*l = append(*l, s)
+	}
+	return nil
+}
+
 // run makes the pictures of the scenes whose name holds only.
-func run(ctx context.Context, out, only string, text bool) error {
+func run(ctx context.Context, out, only string, text bool, sizes []paint.Size) error {
 	names, err := shown(".")
 	if err != nil {
 		return err
@@ -70,16 +88,23 @@ func run(ctx context.Context, out, only string, text bool) error {
 			if !all && !names[file] {
 				continue
 			}
-			f, err := play(ctx, sc, g.theme)
+			frames, err := play(ctx, sc, g.theme, sizes...)
 			if err != nil {
 				return err
 			}
 			if text {
-				fmt.Println(f.text())
+				for _, f := range frames {
+					fmt.Println(f.text())
+				}
 				break
 			}
-			if err := os.WriteFile(filepath.Join(out, file), []byte(svg(f, g, "opdeck: "+sc.title)), 0o644); err != nil { //nolint:gosec // documentation
-				return err
+			for i, f := range frames {
+				if i > 0 {
+					file = fmt.Sprintf("%s-%dx%d-%s.svg", sc.name, f.w, f.h, g.name)
+				}
+				if err := os.WriteFile(filepath.Join(out, file), []byte(svg(f, g, "opdeck: "+sc.title)), 0o644); err != nil { //nolint:gosec // documentation
+					return err
+				}
 			}
 		}
 	}

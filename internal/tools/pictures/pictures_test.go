@@ -46,11 +46,11 @@ func TestPicturesAreNotOld(t *testing.T) {
 		}
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
-			f, err := play(t.Context(), sc, "dark")
+			frames, err := play(t.Context(), sc, "dark")
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := plain(f)
+			want := plain(frames[0])
 			for _, g := range grounds {
 				file := sc.name + "-" + g.name + ".svg"
 				if !names[file] {

@@ -21,6 +21,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/surface/console"
+	"opdeck/ui/paint"
 )
 
 // settings keep everything in memory.
@@ -83,6 +84,14 @@ func (s *screen) Write(b []byte) (int, error) {
 	return s.emu.Write(b)
 }
 
+// resize makes the window another size.
+func (s *screen) resize(to paint.Size) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.w, s.h, s.written = to.W, to.H, time.Now()
+	s.emu.Resize(to.W, to.H)
+}
+
 // still returns the frame when nothing was written for a while.
 func (s *screen) still() (frame, bool) {
 	s.mu.Lock()
@@ -104,55 +113,70 @@ func (s *screen) still() (frame, bool) {
 }
 
 // play opens a console, goes through the steps of a scene and returns the last
-// frame.
-func play(ctx context.Context, sc scene, theme string) (f frame, err error) {
+// frame. Behind it stand the frames of the window resized to each of sizes: what a
+// picture is about is checked in the scene's own size only.
+func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (frames []frame, err error) {
+	var f frame
 	dir, err := os.MkdirTemp("", "opdeck-pictures-")
 	if err != nil {
-		return f, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	conf := filepath.Join(dir, "config.toml")
 	if err := os.WriteFile(conf, fmt.Appendf(nil, sc.more+settings, theme), 0o600); err != nil {
-		return f, err
+		return nil, err
 	}
 	env := map[string]string{"HOOK": hookSecret, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 	getenv := func(k string) string { return env[k] }
 	a, err := app.Open(ctx, app.Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: getenv, Now: clock(), Version: "1.0.0"})
 	if err != nil {
-		return f, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	ids, err := fill(ctx, a)
 	if err != nil {
-		return f, err
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(ctx, api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk", UID: "1000", Host: "desk"}), a.Audit))
 	defer cancel()
 	if sc.before != nil {
 		if err := sc.before(ctx, a, ids); err != nil {
-			return f, fmt.Errorf("%s: %w", sc.name, err)
+			return nil, fmt.Errorf("%s: %w", sc.name, err)
 		}
 	}
 	in, keys := io.Pipe()
 	out := newScreen(sc.w, sc.h)
+	resizes := make(chan paint.Size, 1)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = console.Run(ctx, a, console.Options{In: in, Out: out, Getenv: getenv, Size: func() (int, int) { return sc.w, sc.h }})
+		_ = console.Run(ctx, a, console.Options{In: in, Out: out, Getenv: getenv, Size: func() (int, int) { return sc.w, sc.h }, Resizes: resizes})
 	}()
 	defer func() { cancel(); _ = keys.Close(); <-ended }()
 	for _, st := range sc.steps {
 		if st.key != "" && strings.Contains(f.text(), st.then) {
-			return f, fmt.Errorf("%s: %q is there before %q is pressed and proves nothing", sc.name, st.then, st.key)
+			return nil, fmt.Errorf("%s: %q is there before %q is pressed and proves nothing", sc.name, st.then, st.key)
 		}
 		if err := press(keys, st.key); err != nil {
-			return f, err
+			return nil, err
 		}
 		if f, err = out.shows(ctx, st.then); err != nil {
-			return f, fmt.Errorf("%s, after %q: %w", sc.name, st.key, err)
+			return nil, fmt.Errorf("%s, after %q: %w", sc.name, st.key, err)
 		}
 	}
-	return f, sc.check(f)
+	if err := sc.check(f); err != nil {
+		return nil, err
+	}
+	frames = append(frames, f)
+	for _, size := range sizes {
+		out.resize(size)
+		resizes <- size
+		if f, err = out.shows(ctx, ""); err != nil {
+			return nil, fmt.Errorf("%s at %dx%d: %w", sc.name, size.W, size.H, err)
+		}
+		frames = append(frames, f)
+	}
+	return frames, nil
 }
 
 // check says whether a frame is the one that the scene is about.
