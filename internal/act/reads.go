@@ -38,7 +38,7 @@ var reads = []Act{
 	{Name: "document.download", Effect: TakeOut, Need: api.MayExport, Event: "-", Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}, {Name: "FILE", File: true, Optional: true}},
 		Short: "Save a customer's document to a file (- is standard output)", Without: map[Surface]string{Screen: "a file of the host; the command saves it"}},
 	{Name: "customer.list", Aliases: []string{"customers", "kyc customers", "kyc", "verify"}, Need: api.MayRead, Costs: cost(limit.Customer, 1), Short: "Customers, one page, or those that pass a filter",
-		Place: "operations", Key: Key{Press: "K", Hint: "customers", Help: "all customers; verifications that were begun stand first", Extra: true}},
+		Place: "operations", Key: Key{Press: "K", Hint: "customers", Help: "all customers, and who waits", Extra: true}},
 	{Name: "customer.get", Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "One customer",
 		Place: "compliance", Key: Key{Press: "4", Hint: "compliance", Help: "Compliance: the customer, from there all customers", Extra: true}},
 	{Name: "customer.application", Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "A customer's application", Place: "compliance"},

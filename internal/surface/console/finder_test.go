@@ -165,7 +165,7 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 	for _, m := range folk.reminders(ctx) {
 		said = append(said, m.(ui.Toast).Text)
 	}
-	want := "1 verification waits: " + op.Customer.Name.Line(40) + "; : verif opens it."
+	want := "1 verification waits: " + op.Customer.Name.Line(40) + "; K lists it."
 	if !slices.Contains(said, want) {
 		t.Fatalf("%q does not hold %q", said, want)
 	}

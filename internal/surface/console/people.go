@@ -231,7 +231,7 @@ func (p *people) reminders(ctx context.Context) []any {
 		out = append(out, ui.Toast{Level: ui.Info, Text: line})
 	}
 	p.noteBegun(ctx)
-	if left := unfinished(ctx, a, press(keymap.New().Global.Palette)+" verif opens"); len(left) > 0 { // one notice: a second one would take the first one's place
+	if left := unfinished(ctx, a, press(keymap.New().Operations.Customers)+" lists"); len(left) > 0 { // one notice: a second one would take the first one's place
 		out = append(out, ui.Toast{Level: ui.Warning, Text: strings.Join(left, " ")})
 	}
 	return out
