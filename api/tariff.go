@@ -72,6 +72,7 @@ func Members(all []Tariff) (labels []string, moments int) {
 func (t Tariff) Member(label string) Detail {
 	for _, d := range Details(t.Unknown()) {
 		if d.Label == label {
+			d.At = timeOf(Number(d.Value))
 			return d
 		}
 	}

@@ -88,7 +88,14 @@ func members(env *ui.Env, all []api.Tariff) []directory.Column[api.Tariff] {
 	labels, moments := api.Members(all)
 	var out []directory.Column[api.Tariff]
 	for i, label := range labels {
-		text := func(t api.Tariff) string { return mask.Detail(t.Member(label), env.Masked()).Line(200) }
+		moment := i >= len(labels)-moments
+		text := func(t api.Tariff) string {
+			d := t.Member(label)
+			if moment && !d.At.IsZero() {
+				return draw.Minute(d.At.Time, env.Zone())
+			}
+			return mask.Detail(d, env.Masked()).Line(200)
+		}
 		col := widget.Column{Title: untrusted.Text(label).Line(memberWidth), Align: widget.Right, HidePriority: min(i, 3), Min: draw.Width(label)}
 		for _, t := range all {
 			cell := text(t)
@@ -101,7 +108,7 @@ func members(env *ui.Env, all []api.Tariff) []directory.Column[api.Tariff] {
 		if col.Min > memberWidth {
 			col.Min, col.Flex = memberWidth, 1
 		}
-		if i >= len(labels)-moments {
+		if moment {
 			col.HidePriority, before = 5, ""
 		}
 		out = append(out, directory.Column[api.Tariff]{Column: col, Before: before, Cell: func(t api.Tariff) (string, theme.Tone) {

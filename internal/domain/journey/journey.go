@@ -56,14 +56,15 @@ func (r Record) Begun() time.Time {
 
 // Journey is the whole as it stands now.
 type Journey struct {
-	CUID        string          `json:"cuid"`
-	Customer    api.Customer    `json:"customer"`
-	Application api.Application `json:"-"`
-	Record      Record          `json:"record"`
-	Steps       []Step          `json:"steps"`
-	Next                        // "next" and "next_act"
-	Problem     string          `json:"problem,omitempty"`          // why the application could not be read
-	NoRecord    string          `json:"customer_problem,omitempty"` // why the customer's record could not be; Customer then holds little but the cuid
+	CUID        string           `json:"cuid"`
+	Customer    api.Customer     `json:"customer"`
+	Application api.Application  `json:"-"`
+	Record      Record           `json:"record"`
+	Steps       []Step           `json:"steps"`
+	Next                         // "next" and "next_act"
+	Problem     string           `json:"problem,omitempty"`          // why the application could not be read
+	Named       []untrusted.Text `json:"-"`                          // what operations call the customer, where that is not the name of the record
+	NoRecord    string           `json:"customer_problem,omitempty"` // why the customer's record could not be; Customer then holds little but the cuid
 }
 
 // Store keeps records of one account.

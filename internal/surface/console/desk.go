@@ -192,7 +192,11 @@ func (d *desk) Unfinished(ctx context.Context, opid string) ([]replace.Job, erro
 
 // Journey reads a customer's way through verification.
 func (d *desk) Journey(ctx context.Context, cuid string) (journey.Journey, error) {
-	return d.Journeys.Read(ctx, cuid)
+	j, err := d.Journeys.Read(ctx, cuid)
+	if err == nil {
+		j.Named = (&finder{desk: d}).otherNames(ctx, j.Customer, cuid)
+	}
+	return j, err
 }
 
 // UnfinishedJourneys lists what was begun and not finalised.
