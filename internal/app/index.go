@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"sync"
@@ -14,7 +13,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/host/newfile"
+	"opdeck/internal/host/wholefile"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
 )
@@ -201,30 +200,20 @@ func (a *App) ExportOperations(ctx context.Context, f filter.OperationExpr, s in
 	if err != nil {
 		return 0, fresh, err
 	}
-	n := 0
-	err = newFile("export", path, func(w io.Writer) (err error) {
-		n, err = a.Index.Export(ctx, w, format, f, s, progress)
-		return err
-	})
-	if err != nil && ctx.Err() != nil {
-		err = &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; there is no file.", Err: err}
+	out, err := wholefile.New(path)
+	if err != nil {
+		what := "The file cannot be created."
+		if errors.Is(err, os.ErrExist) {
+			what = "There is a file of that name already."
+		}
+		return 0, fresh, &api.Error{Op: "export", Kind: api.Usage, Public: what, Err: err}
 	}
-	return n, fresh, err
-}
-
-// newFile is newfile.Write with errors for people; those of fill that have words stay.
-func newFile(op, path string, fill func(io.Writer) error) error {
-	err := newfile.Write(path, fill)
-	var said *api.Error
-	var at *os.PathError
-	var link *os.LinkError
-	switch {
-	case err == nil || errors.As(err, &said):
-		return err
-	case errors.Is(err, os.ErrExist):
-		return &api.Error{Op: op, Kind: api.Usage, Public: "There is a file of that name already.", Err: err}
-	case errors.As(err, &at), errors.As(err, &link):
-		return &api.Error{Op: op, Kind: api.Usage, Public: "The file cannot be created or written.", Err: err}
+	n, err := a.Index.Export(ctx, out, format, f, s, progress)
+	if err := wholefile.Close(out, err); err != nil {
+		if ctx.Err() != nil {
+			return n, fresh, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.", Err: err}
+		}
+		return n, fresh, &api.Error{Op: "export", Kind: api.Internal, Public: "The export could not be written; its file was removed.", Err: err}
 	}
-	return &api.Error{Op: op, Kind: api.Internal, Public: "The file could not be written; there is none.", Err: err}
+	return n, fresh, nil
 }

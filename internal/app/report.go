@@ -1,11 +1,15 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"opdeck/api"
+	"opdeck/internal/host/wholefile"
 )
 
 // OperationReport writes the service's report of operations to w. Nothing in it can be
@@ -38,11 +42,24 @@ func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer, prog
 }
 
 // SaveReport writes the service's report of operations to a new file of mode 0600, whole
-// or not at all.
-func (a *App) SaveReport(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (r api.Report, err error) {
-	err = newFile("read report", path, func(w io.Writer) (err error) {
-		r, err = a.ReportTo(ctx, q, w, progress)
-		return err
-	})
-	return r, err
+// or not at all. Nothing is asked for when there is a file of that name.
+func (a *App) SaveReport(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {
+	taken := func(err error) error {
+		return &api.Error{Op: "read report", Kind: api.Usage, Public: "There is a file of that name already.", Err: err}
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return api.Report{}, taken(os.ErrExist)
+	}
+	var file bytes.Buffer
+	r, err := a.ReportTo(ctx, q, &file, progress)
+	if err != nil {
+		return r, err
+	}
+	switch err := wholefile.Create(path, file.Bytes()); {
+	case errors.Is(err, os.ErrExist):
+		return r, taken(err)
+	case err != nil:
+		return r, &api.Error{Op: "read report", Kind: api.Usage, Public: "The file cannot be created or written.", Hint: "Choose a folder that you may write to.", Err: err}
+	}
+	return r, nil
 }

@@ -77,9 +77,26 @@ func (r *root) customerList() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&expr, "filter", "", "only what passes this filter, for example 'status:VERIFY,MODERATION type:corporate'")
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name, which the service looks for")
-	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
-	cmd.Flags().IntVar(&q.Size, "limit", 0, "customers a page")
+	pageFlags(cmd, &q.Page, &q.Size, "customers a page")
 	return cmd
+}
+
+// listsPage prints a page of records that the service lists, with these columns.
+func listsPage[T any](r *root, c *field.Catalogue[T], columns []string, read func(context.Context, *app.Client) (api.Page[T], error)) *cobra.Command {
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[T], T]) error {
+		p, err := read(ctx, a.Client)
+		if err != nil {
+			return err
+		}
+		r.sayUnusable(p.Unusable)
+		return out.print(pageJSON[T]{p.Items, p.Page, p.Total}, p.Items, fieldTable(c, p.Items, columns...))
+	})
+}
+
+// pageFlags are the flags that choose a page and its size.
+func pageFlags(cmd *cobra.Command, page, size *int, many string) {
+	cmd.Flags().IntVar(page, "page", 0, "page, from 0")
+	cmd.Flags().IntVar(size, "limit", 0, many)
 }
 
 // customers reads one page, or with a filter page after page to the end.

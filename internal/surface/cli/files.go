@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"math"
 	"os"
@@ -11,7 +10,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/host/newfile"
+	"opdeck/internal/host/wholefile"
 )
 
 // unbounded is for read: whatever there is.
@@ -58,27 +57,17 @@ func (r *root) openAll(names []string) (all io.Reader, done func(), err error) {
 	return io.MultiReader(files...), done, nil
 }
 
-// toFile gives fn standard output, or a new file with mode 0600 that is there only when
-// fn went well.
+// toFile gives fn standard output, or a new file with mode 0600 that goes away
+// again when fn fails.
 func (r *root) toFile(args []string, fn func(io.Writer) error) error {
 	if len(args) == 0 || args[0] == "-" {
 		return fn(r.env.Out)
 	}
-	if err := newfile.Write(args[0], fn); err != nil {
-		return notMade(args[0], err)
+	f, err := wholefile.New(args[0])
+	if err != nil {
+		return &api.Error{Kind: api.Usage, Public: "The file cannot be made, or is there already: " + args[0] + ".", Err: err}
 	}
-	return nil
-}
-
-// notMade words why a new file could not be made; an error of what was to stand in it
-// stays as it is.
-func notMade(path string, err error) error {
-	var at *os.PathError
-	var link *os.LinkError
-	if errors.As(err, &at) || errors.As(err, &link) {
-		return &api.Error{Kind: api.Usage, Public: "The file cannot be made, or is there already: " + path + ".", Err: err}
-	}
-	return err
+	return wholefile.Close(f, fn(f))
 }
 
 // safeLines passes whole lines on, cleaned, where they may meet a terminal.

@@ -34,8 +34,7 @@ func (r *root) tariffs(read func(*app.Client, context.Context, api.TariffQuery) 
 	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
 	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")
 	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer that they hold for")
-	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
-	cmd.Flags().IntVar(&q.Size, "limit", 0, "rules a page")
+	pageFlags(cmd, &q.Page, &q.Size, "rules a page")
 	return cmd
 }
 

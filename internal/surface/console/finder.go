@@ -138,7 +138,7 @@ func (f *finder) otherNames(ctx context.Context, c api.Customer, cuid string) []
 // Recent implements ui.Finder.
 func (f *finder) Recent(ctx context.Context) ([]ui.Found, error) {
 	if f.desk.feed != nil {
-		f.desk.feed.folk.noteBegun(ctx)
+		f.desk.feed.people.noteBegun(ctx)
 	}
 	list, err := f.recent(ctx)
 	if err != nil {
