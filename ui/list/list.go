@@ -151,6 +151,7 @@ func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 
 // key takes a key: text, the screen's own keys, then those of every list.
 func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
+	l.wanted = ""
 	switch {
 	case l.bar != nil:
 		return l.typing(msg)

@@ -279,3 +279,26 @@ func TestEverySize(t *testing.T) {
 	r.Send(uitest.Keys("esc", "enter"))
 	shelltest.Sizes(r)
 }
+
+// TestTheCursorWaitsForItsRow: a row that is named before the list is read gets the
+// cursor when it is there, unless a key was pressed meanwhile.
+func TestTheCursorWaitsForItsRow(t *testing.T) {
+	for keys, want := range map[string]string{"": "3", "g": "1"} {
+		var s *screen
+		shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { s = newScreen(env, ""); return s }, ui.Place{Kind: "fruits"})
+		s.Loaded = false
+		s.rows.Set(nil)
+		s.Changed()
+		if s.Select("3") {
+			t.Fatal("a row that is not there has the cursor")
+		}
+		if keys != "" {
+			s.Update(keymap.Parse(keys))
+		}
+		s.rows.Set(fruits)
+		s.Changed()
+		if s.Table.SelectedID() != want {
+			t.Errorf("after %q the cursor is on %q, not %q", keys, s.Table.SelectedID(), want)
+		}
+	}
+}

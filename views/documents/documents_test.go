@@ -463,3 +463,20 @@ func TestTheListIsTheOneList(t *testing.T) {
 	r.Send(uitest.Key("s"), uitest.Key("g"))
 	has(t, r, "by name ▼", "name         請求書.pdf")
 }
+
+// TestWhatIsKnownOfTheOperation: h and C open history and customer of the operation.
+func TestWhatIsKnownOfTheOperation(t *testing.T) {
+	for key, kind := range map[string]string{"h": ui.KindHistory, "C": ui.KindCompliance} {
+		f := &fake{op: apitest.Operation(nil)}
+		clock := uitest.NewClock()
+		factory := func(env *ui.Env, p ui.Place) ui.Screen {
+			if p.Kind != ui.KindDocuments {
+				return nil
+			}
+			return NewScreen(env, f, p.ID)
+		}
+		r := shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: opid})
+		r.Send(uitest.Key(key))
+		has(t, r, "There is no screen for this: "+kind+".")
+	}
+}
