@@ -37,7 +37,8 @@ type request struct {
 	// ownToken: it carries a token beside the session's (rule.ownToken; also the read of
 	// the webhook settings).
 	ownToken bool
-	raw      bool // the answer is bytes of any type, not JSON
+	raw      bool                    // the answer is bytes of any type, not JSON
+	progress func(done, total int64) // of the answer's bytes; total is 0 when not told; nil: nobody is told
 }
 
 func (r request) class() limit.Class { p, _ := paths(r.parts...); return ClassOf(p) }
@@ -94,7 +95,11 @@ func (c *Client) attempt(ctx context.Context, r request, token secret.Value, id 
 	}
 	defer resp.Body.Close()
 	var err error
-	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	var in io.Reader = resp.Body
+	if r.progress != nil {
+		in = &counted{in: in, total: max(resp.ContentLength, 0), tell: r.progress}
+	}
+	a.body, err = io.ReadAll(io.LimitReader(in, maxAnswer+1))
 	hideToken(a.body, token)
 	switch {
 	case err != nil:
@@ -103,6 +108,20 @@ func (c *Client) attempt(ctx context.Context, r request, token secret.Value, id 
 		a.err, a.status, a.body = errTooLarge, 0, nil
 	}
 	return a
+}
+
+// counted tells how much of an answer was read.
+type counted struct {
+	in          io.Reader
+	done, total int64
+	tell        func(done, total int64)
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.in.Read(b)
+	c.done += int64(n)
+	c.tell(c.done, c.total)
+	return n, err
 }
 
 // open sends one request and returns its answer before the body is read; the

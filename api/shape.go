@@ -38,6 +38,7 @@ var (
 		[]string{"counterpartyId", "description", "profile", "accounts"}}
 	limitThing      = thing{"payment limit", "payment limits", []string{"id", "currencyIsoFrom"}, 2, nil, []string{"limits"}, []string{"id", "currencyIsoFrom"}}
 	commissionThing = thing{"commission", "commissions", []string{"currencyIsoFrom", "id"}, 2, nil, []string{"commissions"}, []string{"currencyIsoFrom", "currencyIsoTo"}}
+	userThing       = thing{"user", "users", []string{"uuid", "id"}, 1, []string{"user"}, []string{"users"}, []string{"uuid", "username", "is2fa"}}
 	applyThing      = thing{"application", "applications", []string{"individual", "corporate"}, 2, []string{"application"}, nil, nil}
 )
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"opdeck/api/untrusted"
@@ -39,6 +41,39 @@ func (t Tariff) MarshalJSON() ([]byte, error) { return t.Raw.MarshalJSON() }
 
 // Unknown lists the fields of the record that this program has no name for.
 func (t Tariff) Unknown() []Field { return Unknown(t.Raw, t) }
+
+// Members are the names of all members without a name here, as they were sent; the last
+// ones, so many as moments, hold a moment in each record.
+func Members(all []Tariff) (labels []string, moments int) {
+	moment := map[string]bool{} // by label
+	for _, t := range all {
+		for _, d := range Details(t.Unknown()) {
+			if was, seen := moment[d.Label]; !seen || was {
+				moment[d.Label] = strings.Contains(string(d.Value), "-") && !timeOf(Number(d.Value)).IsZero()
+			}
+		}
+	}
+	var last []string
+	for _, label := range slices.Sorted(maps.Keys(moment)) {
+		if moment[label] {
+			last = append(last, label)
+		} else {
+			labels = append(labels, label)
+		}
+	}
+	return append(labels, last...), len(last)
+}
+
+// Member is what the record holds under one of Members.
+func (t Tariff) Member(label string) Detail {
+	for _, d := range Details(t.Unknown()) {
+		if d.Label == label {
+			d.At = timeOf(Number(d.Value))
+			return d
+		}
+	}
+	return Detail{Label: label}
+}
 
 // Others are the members without a name here, as "name value", parted by commas.
 func (t Tariff) Others() untrusted.Text {

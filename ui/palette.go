@@ -42,6 +42,7 @@ func (s *Shell) gather(top *openScreen) *palette {
 	for _, k := range skip {
 		p.seen[k.Name] = true
 	}
+	p.seen[s.keys.Operations.Customers.Name] = true // own has it for every screen
 	for _, k := range top.screen.Keys() {
 		p.key(k)
 	}
@@ -147,7 +148,7 @@ func (p *palette) own() {
 			func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
 		p.refuses(*k)
 	}
-	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: "4 4", Words: append(act.Get("customer.list").Aliases, "all customers", "customer list", "verifications")},
+	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: s.keys.Global.Operations.Help().Key + " " + s.keys.Operations.Customers.Help().Key, Words: append(act.Get("customer.list").Aliases, "all customers", "customer list", "verifications")},
 		func(s *Shell) tea.Cmd { return s.visit(Place{Kind: KindCompliance}) })
 	zone := s.keys.Global.Zone.Help().Key
 	p.add(Choice{Text: "utc", About: "show times in UTC", Note: zone, Words: []string{"time zone utc"}}, func(s *Shell) tea.Cmd { return s.showUTC(true) })

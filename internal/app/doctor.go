@@ -42,7 +42,7 @@ type Depth int
 
 // The depths. Deep makes a session as well, and reads a page of each list.
 const (
-	Shallow Depth = iota // no call but one without a login, for the clock
+	Shallow Depth = iota // one call without a login, for the clock; where a session lives, one for the account
 	WithLogin
 	Deep
 )
@@ -63,7 +63,7 @@ type doctor struct {
 // open one.
 func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell func(Finding)) bool {
 	d := &doctor{opt: opt.filled(), tell: tell}
-	last := []string{"session", "budget", "lend", "audit", "feed"}
+	last := []string{"session", "two-factor", "budget", "lend", "audit", "feed"}
 	if depth == Deep {
 		last = append(last, deepNames...)
 	}
@@ -95,6 +95,7 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell fun
 	d.clock(ctx, a, reached)
 	d.store(ctx, a)
 	live := d.session(ctx, a, depth != Shallow && reached)
+	d.twoFactor(ctx, a, reached && live, depth != Shallow)
 	d.budget(ctx, a)
 	d.lend(ctx, a)
 	d.audit(ctx, a)
@@ -213,6 +214,35 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	return s.State != "blocked"
 }
 
+// twoFactor asks the service whether the account that this program logs in as has
+// two-factor login switched on, with which no machine can log in (one general call). A session is
+// renewed for it only where renew says so; what is not told is not guessed.
+func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
+	const name = "two-factor"
+	s, err := a.SessionStatus(ctx)
+	if err != nil || !callable || s.State != "live" || s.Access.Remaining <= 0 && !renew {
+		d.add(name, Skipped, "needs the service and a live session", "opdeck doctor --login makes one.")
+		return
+	}
+	u, found, err := a.service.UserOf(ctx, a.Context.Login)
+	on, told := u.TwoFactor()
+	switch {
+	case err != nil:
+		e := api.AsError(err)
+		public, _, _ := strings.Cut(e.Public, " It says: ") // the service's words may name somebody
+		d.add(name, Skipped, "not told: "+public, "Ask the service's operator whether the account has it switched on; it must be off.")
+	case !found:
+		d.add(name, Skipped, "not told: the first page of the service's users does not show the account", "")
+	case !told:
+		d.add(name, Skipped, "not told: the account's record has no is2fa that can be read", "")
+	case on:
+		d.add(name, Failed, "is switched on for the account: the next login will be refused, since a machine has no code to give",
+			"Have it switched off in the service's panel, or by its operator, before the session ends.")
+	default:
+		d.add(name, Healthy, "is off for the account, as a machine account needs it", "")
+	}
+}
+
 func (d *doctor) budget(ctx context.Context, a *App) {
 	use, err := a.Usage(ctx)
 	if err != nil {
@@ -223,7 +253,7 @@ func (d *doctor) budget(ctx context.Context, a *App) {
 	for _, u := range use {
 		if u.Throttled > 0 {
 			health = Warned
-			text += fmt.Sprintf("%s: %d answers 429 in the last hour; ", u.Class, u.Throttled)
+			text += fmt.Sprintf("%s: %s with 429 in the last hour; ", u.Class, plural(int64(u.Throttled), "call was answered", "calls were answered"))
 		}
 		if u.Room == 0 {
 			text += fmt.Sprintf("%s: next call in %.0f s; ", u.Class, u.NextSlot)

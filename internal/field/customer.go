@@ -16,6 +16,8 @@ var Customers = newCatalogue(
 	Field[api.Customer]{Name: "cuid", Aliases: []string{"id"}, JSON: "cuid", Kind: ID, About: "the customer's identifier, or its beginning",
 		Example: "cuid:DqCsgSE", Column: Column{Min: 13, Max: 26, Flex: 1, HidePriority: 2, CutMiddle: true},
 		Text: func(c api.Customer) untrusted.Text { return c.CUID }},
+	Field[api.Customer]{Name: "created", JSON: "createdAt", Kind: Time, About: "when it was made", Example: "created<30d", Sortable: true,
+		Column: Column{Min: 16, HidePriority: 4}, Time: func(c api.Customer) api.Time { return c.CreatedAt }},
 	Field[api.Customer]{Name: "updated", JSON: "updatedAt", Kind: Time, About: "when it last changed", Example: "updated<2d",
 		Column: Column{Min: 16, HidePriority: 3}, Time: func(c api.Customer) api.Time { return c.UpdatedAt }},
 )

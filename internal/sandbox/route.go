@@ -61,6 +61,8 @@ func (s *Service) table() []route {
 		{pattern: "GET /v2/account/{id}", name: "account-get", handle: s.getAccount},
 		{pattern: "GET /v2/counterparty", name: "counterparties", handle: s.listCounterparties},
 		{pattern: "GET /v2/counterparty/{counterpartyId}", name: "counterparty", handle: s.getCounterparty},
+		{pattern: "GET /v2/report/operations", name: "report", handle: s.reportOperations},
+		{pattern: "GET /v2/user", name: "users", handle: s.listUsers},
 		{pattern: "GET /v2/hook/get", name: "hook-get", handle: s.getHook},
 		{pattern: "POST /v2/hook/set", name: "hook-set", handle: with(s.setHook)},
 	}

@@ -33,7 +33,7 @@ type List struct{ Open, Filter, Sort, Views, Mark, MarkAll Key }
 type Item struct{ CopyID, CopyJSON, Raw Key }
 
 // Operations belongs to the list of operations.
-type Operations struct{ Documents, Live, Totals, Export, Columns, Accounts, Counterparties Key }
+type Operations struct{ Documents, Live, Totals, Export, Report, Columns, Customers, Accounts, Counterparties Key }
 
 // Columns are the keys while columns of a list are chosen.
 type Columns struct{ Show, Narrower, Wider, Earlier, Later, Reset, Keep, Cancel Key }
@@ -63,7 +63,7 @@ type Events struct{ Follow, Replay, Codes, Rejected, Settings, Operation Key }
 type Hooks struct{ Change Key }
 
 // Audit belongs to the audit trail and approvals.
-type Audit struct{ Verify, Export, Approvals, Approve, Deny Key }
+type Audit struct{ Verify, Everything, Export, Approvals, Approve, Deny Key }
 
 // Dialog are the keys of the one question and of explanations.
 type Dialog struct{ Yes, No, Answer, Next, Prev, Close Key }
@@ -123,8 +123,8 @@ func New() *Map {
 		Operations: Operations{
 			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"), Live: Bind("operations.live", "live", "read this page from the service", "L").extra(),
 			Totals: Bind("operations.totals", "totals", "totals by currency", "T"), Export: of("operation.export"),
-			Columns:  Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c"),
-			Accounts: of("account.list"), Counterparties: of("counterparty.list"),
+			Columns: Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c"),
+			Report:  of("operation.report"), Customers: of("customer.list"), Accounts: of("account.list"), Counterparties: of("counterparty.list"),
 		},
 		Columns: columnKeys(),
 		Operation: Operation{
@@ -155,8 +155,9 @@ func New() *Map {
 		Hooks: Hooks{Change: of("hook.set")},
 		Audit: Audit{
 			Verify: of("audit.verify"), Export: of("audit.export"),
-			Approvals: of("approval.list"),
-			Approve:   of("approval.approve"), Deny: of("approval.deny"),
+			Everything: Bind("audit.everything", "everything", "all records, or writes and refusals alone", "a"),
+			Approvals:  of("approval.list"),
+			Approve:    of("approval.approve"), Deny: of("approval.deny"),
 		},
 		Dialog: dialogKeys(),
 		Form:   formKeys(),

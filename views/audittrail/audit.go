@@ -3,6 +3,7 @@ package audittrail
 import (
 	"context"
 	"io"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -49,6 +50,7 @@ type Screen struct {
 	checks         *ui.Requests // verification
 
 	open   []audit.Entry // unsettled acts
+	all    bool          // every record is shown, not writes, refusals and trouble alone
 	next   int64         // where older records begin; 0: there are none
 	health audit.Health
 	newer  bool // records came since the list was read
@@ -87,12 +89,33 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 // Filtered implements list.Screen. While it is typed the filter narrows what was
 // read: a question to the trail leaves a record, so it is asked once, by enter.
 func (s *Screen) Filtered(live bool) tea.Cmd {
-	s.rows.Narrow(func(r record) bool { return r.unsettled || s.Filter.Match(r.Entry, s.env.Now()) })
-	s.Changed()
+	s.narrow()
 	if live {
 		return nil
 	}
 	return s.Reload()
+}
+
+func (s *Screen) narrow() {
+	s.rows.Narrow(func(r record) bool { return r.unsettled || s.Filter.Match(r.Entry, s.env.Now()) })
+	s.Changed()
+}
+
+// selection is the filter that the trail is asked by: the confirmed one, among what the
+// screen is about now.
+func (s *Screen) selection() auditfilter.Expr {
+	if s.all {
+		return s.Applied
+	}
+	text := auditfilter.Main
+	if !s.Applied.Empty() {
+		text += " (" + s.Applied.String() + ")"
+	}
+	e, err := auditfilter.Parse(text)
+	if err != nil { // it is written anew from what was parsed before
+		return s.Applied
+	}
+	return e
 }
 
 // OwnKey implements list.Screen.
@@ -102,6 +125,9 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	switch {
 	case s.keys.Verify.Match(msg):
 		return nil, s.verify(), true
+	case s.Page == nil && s.keys.Everything.Match(msg):
+		s.all = !s.all
+		return nil, s.Reload(), true
 	case s.keys.Export.Match(msg):
 		return s.askExport(), nil, true
 	case s.keys.Approvals.Match(msg):
@@ -137,7 +163,15 @@ func (s *Screen) Empty() widget.Notice {
 	if s.next != 0 {
 		on = s.env.Keys.Nav.Down.Help().Key
 	}
-	return s.NoRows(widget.Notice{Text: "The trail holds no record yet."}, on)
+	out := s.NoRows(widget.Notice{Text: "The trail holds no record yet."}, on)
+	if s.all || s.Err != nil || !s.Loaded {
+		return out
+	}
+	if s.Filter.Empty() {
+		out.Text = "No write and no refusal stands in the trail."
+	}
+	out.Hint = strings.TrimPrefix(out.Hint+"; "+s.keys.Everything.Help().Key+" looks through every kind of record", "; ")
+	return out
 }
 
 // Refresh implements list.Screen: a verification ends with its page.
@@ -151,9 +185,16 @@ func (s *Screen) Refresh() {
 func (s *Screen) Above() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
-	head := draw.Plural(s.rows.Len()-len(s.open), "record", "records")
+	n := s.rows.Len() - len(s.open)
+	head, other := draw.Plural(n, "write or refusal", "writes and refusals"), "all records"
+	if s.all {
+		head, other = draw.Plural(n, "record", "records")+" of all kinds", "writes and refusals"
+	}
 	if s.next != 0 {
 		head += ", older ones below"
+	}
+	if !s.newer {
+		head += "; " + s.keys.Everything.Help().Key + " shows " + other
 	}
 	line := s.Head(th.Strong.Render(head))
 	if s.newer && s.Doing == "" {
@@ -194,7 +235,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	own := []keymap.Key{s.keys.Verify, s.keys.Approvals, s.keys.Export}
 	if s.Page == nil {
-		return append(append([]keymap.Key{k.List.Open, k.List.Filter}, append(own, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
+		return append(append([]keymap.Key{k.List.Open, k.List.Filter, s.keys.Everything}, append(own, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
 	}
 	own = append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev)
 	if s.Page.ID != "" {

@@ -36,7 +36,7 @@ func TestRecord(t *testing.T) {
 	r.Send(uitest.Size(120, 40), uitest.Keys("down", "down", "down", "down", "enter"))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Key("esc"))
-	has(t, r, "5 records")
+	has(t, r, "4 writes and refusals")
 }
 
 func TestReports(t *testing.T) {
@@ -108,6 +108,33 @@ func TestFilterAsksOnceByEnter(t *testing.T) {
 	}
 }
 
+// TestWritesAndRefusalsFirst: what a console does all day does not hide them; one key
+// shows everything and goes back, and the count line says which.
+func TestWritesAndRefusalsFirst(t *testing.T) {
+	log := fake()
+	opened, out := entry(7, audit.EventConsoleOpen, audit.PhaseNote, ""), entry(6, audit.EventTakeAway, audit.PhaseNote, "")
+	log.find = func(audit.Query) (audit.Page, error) {
+		return audit.Page{Entries: append([]audit.Entry{opened, out}, sample()...)}, nil
+	}
+	r, _ := open(t, log)
+	has(t, r, "4 writes and refusals; a shows all records", "document.attach", "denied ×12")
+	if strings.Contains(r.View(), "console.open") || strings.Contains(r.View(), "intent") {
+		t.Error(r.View())
+	}
+	r.Send(uitest.Key("a"))
+	has(t, r, "7 records of all kinds; a shows writes and refusals", "console.open", "intent")
+	r.Send(uitest.Key("a"), uitest.Key("/"), uitest.Type("event:console.open"), uitest.Key("enter"))
+	has(t, r, "0 writes and refusals")
+	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
+	r.Send(uitest.Key("r"))
+	has(t, r, "No record matches the filter.", "a looks through every kind of record")
+	r.Send(uitest.Key("a"))
+	has(t, r, "1 record of all kinds; a shows writes and refusals", "console.open")
+	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: []audit.Entry{opened}}, nil }
+	r.Send(uitest.Key("esc"), uitest.Key("a"))
+	has(t, r, "No write and no refusal stands in the trail.", "a looks through every kind of record")
+}
+
 // TestTheFilterOffersWhatIsOnScreen, without a question to the trail.
 func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	log := fake()
@@ -143,7 +170,7 @@ func TestOlderRecordsAreReadWhenTheCursorComesNear(t *testing.T) {
 			from, p.Next = q.Before-1, 0
 		}
 		for i := from; i > from-200 && i > 0; i-- {
-			p.Entries = append(p.Entries, entry(i, "note", audit.PhaseNote, ""))
+			p.Entries = append(p.Entries, entry(i, "denied", audit.PhaseNote, ""))
 		}
 		return p, nil
 	}
@@ -154,7 +181,7 @@ func TestOlderRecordsAreReadWhenTheCursorComesNear(t *testing.T) {
 		t.Error("older records are read before they are needed")
 	}
 	r.Send(uitest.Key("G"))
-	has(t, r, "300 records", "201 of 301")
+	has(t, r, "300 writes and refusals", "201 of 301")
 	if q := log.queries[1]; q.Before != 101 {
 		t.Errorf("the second page begins before %d", q.Before)
 	}
@@ -228,7 +255,7 @@ func TestStates(t *testing.T) {
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{}, nil }
 	r, _ := open(t, log)
-	has(t, r, "The trail holds no record yet.")
+	has(t, r, "No write and no refusal stands in the trail.")
 	log.find = func(audit.Query) (audit.Page, error) {
 		return audit.Page{}, &api.Error{Kind: api.Refused, Public: "Your role (viewer) does not allow to read the audit trail.", Hint: "Roles that do: admin."}
 	}

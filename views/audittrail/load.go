@@ -25,7 +25,7 @@ func find(ctx context.Context, log Log, f auditfilter.Expr, now time.Time, befor
 // Reload implements list.Screen: it reads the newest records and what is unsettled.
 func (s *Screen) Reload() tea.Cmd {
 	s.More.Stop()
-	log, f, now := s.log, s.Applied, s.env.Now
+	log, f, now := s.log, s.selection(), s.env.Now
 	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		health, at := log.Health(), now()
 		entries, next, err := find(ctx, log, f, at, 0)
@@ -51,7 +51,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 	if s.next == 0 || s.Loads.Busy() || s.More.Busy() || to+pageSize/4 < s.rows.Len() || len(s.rows.All()) >= maxRows {
 		return nil
 	}
-	log, f, now, before := s.log, s.Applied, s.env.Now(), s.next
+	log, f, now, before := s.log, s.selection(), s.env.Now(), s.next
 	return s.Read(s.More, func(ctx context.Context) ui.Then {
 		entries, next, err := find(ctx, log, f, now, before)
 		return func() (ui.Action, tea.Cmd) {

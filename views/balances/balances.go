@@ -41,7 +41,7 @@ func New(env *ui.Env, client Client, id, start string) ui.Screen {
 		Catalogue: field.Accounts, Columns: []string{"name", "status", "balance", "hold", "customer", "number", "id"},
 		Language: language, Example: "balance<0 currency:EUR customer:acme",
 		ID: func(a api.Account) string { return string(a.ID) }, CUID: owner, Raw: raw,
-		Read: func(ctx context.Context, page int) (api.Page[api.Account], error) {
+		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Account], error) {
 			return client.Accounts(ctx, api.AccountQuery{Page: page})
 		}}, start)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"opdeck/api"
 	"opdeck/internal/domain/journey"
@@ -40,8 +41,8 @@ func TestCustomersBeyondAPage(t *testing.T) {
 	if has(t, r, "250 of 250"); fmt.Sprint(p.asked) != "[0 1 2]" {
 		t.Errorf("pages %v were asked for", p.asked)
 	}
-	r.Send(uitest.Key("s"))
-	first := func() string { r.Send(uitest.Key("g")); return strings.Split(r.View(), "\n")[4] }
+	r.Send(uitest.Keys("s", "s", "s")) // created up and down, then name
+	first := func() string { r.Send(uitest.Key("g")); return strings.Split(r.View(), "\n")[5] }
 	if l := first(); !strings.Contains(l, "Name 750") {
 		t.Errorf("sorted by name: %q", l)
 	}
@@ -51,6 +52,31 @@ func TestCustomersBeyondAPage(t *testing.T) {
 	}
 	r.Send(uitest.Key("r"))
 	has(t, r, "100 customers of 250")
+}
+
+// TestWhoWaits: one filter answers who waits in which state, by the words of the
+// service, and whose verification was begun here; it narrows while it is typed.
+func TestWhoWaits(t *testing.T) {
+	f := individual()
+	clock := uitest.NewClock()
+	f.now = clock.Now
+	f.page = api.Page[api.Customer]{Total: "9", Items: []api.Customer{customer("C1", "Zed", api.Corporate, "VERIFY"), customer(cuid, "Ana", api.Individual, "MODERATION"),
+		customer("C3", "Oak", api.Corporate, "ACCEPT"), customer("C4", "Elm", api.Individual, "VERIFY")}}
+	f.open = []journey.Record{{CUID: "C4", Applied: true, Outstanding: []string{}, AppliedAt: clock.Now().Add(-50 * time.Hour), Updated: clock.Now()}}
+	for filter, want := range map[string]string{"status:VERIFY,MODERATION": "Zed Ana Elm", "waits:yes type:corporate": "Zed", "kind:individual -status:verify": "Ana",
+		"begun:yes": "Elm", "begun:no waits:yes": "Zed Ana", "since>2d": "Elm", "since>3d": "", "status:VERIFY OR oak": "Zed Oak Elm"} {
+		r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
+		r.Send(uitest.Size(120, 40))
+		has(t, r, "4 customers of 9, end reads more", "1 verification begun and not finalised; 3 customers without a result: 1 MODERATION, 2 VERIFY", "2d ago, to finalize")
+		r.Send(uitest.Key("/"), uitest.Type(filter))
+		for _, name := range []string{"Zed", "Ana", "Oak", "Elm"} {
+			if got := strings.Contains(r.View(), " "+name+" "); got != strings.Contains(want, name) {
+				t.Errorf("%s: %s is shown: %v\n%s", filter, name, got, r.View())
+			}
+		}
+		r.Send(uitest.Key("enter"))
+		has(t, r, "of 4 read of 9, end reads more")
+	}
 }
 
 // TestTypingASearchDoesNothingElse: letters that are keys elsewhere are text.

@@ -208,6 +208,9 @@ func (s *Screen) record() ui.Section {
 		}
 		list = append(list, p)
 	}
+	for _, name := range s.j.Named {
+		list = append(list, widget.Pair{Label: "on operations", Value: name.Quoted() + ", as the service names the customer there", Long: true})
+	}
 	return ui.Section{Title: "Customer", Facts: list[:min(len(list), maxFields)], Apart: true}
 }
 

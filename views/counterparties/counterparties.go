@@ -51,7 +51,7 @@ func New(env *ui.Env, client Client, id, start string) ui.Screen {
 		Catalogue: field.Counterparties, Columns: []string{"name", "status", "accounts", "customer", "updated", "id"},
 		Language: language, Example: "status:MODERATION customer:acme",
 		ID: func(p api.Counterparty) string { return string(p.ID) }, CUID: owner, Raw: raw,
-		Read: func(ctx context.Context, page int) (api.Page[api.Counterparty], error) {
+		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Counterparty], error) {
 			return client.Counterparties(ctx, api.CounterpartyQuery{Page: page})
 		}}, start)
 }

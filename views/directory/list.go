@@ -12,6 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
@@ -19,6 +20,7 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/list"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -35,7 +37,13 @@ type ListSpec[T any] struct {
 	ID        func(T) string
 	CUID      func(T) string // of the record's customer
 	Raw       func(T) json.RawMessage
-	Read      func(ctx context.Context, page int) (api.Page[T], error)
+	// Read reads a page; asked is what Ask made of the filter.
+	Read func(ctx context.Context, page int, asked string) (api.Page[T], error)
+	Ask  func(filter.Expr[T]) string // what the service itself can look for of a filter; nil: nothing
+	// Added are columns beside Columns, after each read of what was read so far; nil: none.
+	Added func(all []T) []Column[T]
+	First func(T) bool // records that stand before all others until they are sorted; nil: none
+	Warn  func(T) bool // records whose row has the sign of a warning; nil: none
 	// Facts are all of a record that cannot be read by itself: the list shows them over
 	// its rows. nil: another screen shows a record.
 	Facts func(T) []widget.Pair
@@ -45,50 +53,113 @@ type ListSpec[T any] struct {
 // ui.Screen. The end of what was read reads on.
 type List[T any] struct {
 	*list.List[T]
-	env   *ui.Env
-	spec  ListSpec[T]
-	rows  *list.Rows[T]
-	page  int    // the last one that was read, from 0
-	total string // as told; "" when it was not
-	odd   int    // records of the service without an identifier
+	env     *ui.Env
+	spec    ListSpec[T]
+	screen  list.Screen
+	rows    *list.Rows[T]
+	columns []Column[T]
+	asked   string // of the service, for the present rows
+	page    int    // the last one that was read, from 0
+	total   string // as told; "" when it was not
+	odd     int    // records of the service without an identifier
+}
+
+// Column is a column of a list. Cells are safe to draw.
+type Column[T any] struct {
+	widget.Column
+	Before string // the column that it stands before; "" or none of that name: the last
+	Cell   func(T) (string, theme.Tone)
 }
 
 // NewList makes the list; start is a filter to begin with.
 func NewList[T any](env *ui.Env, spec ListSpec[T], start string) *List[T] {
-	s := &List[T]{env: env, spec: spec}
+	return NewListIn(env, nil, spec, start)
+}
+
+// NewListIn makes the list of a screen that embeds it and has methods of its own.
+func NewListIn[T any](env *ui.Env, screen list.Screen, spec ListSpec[T], start string) *List[T] {
+	s := &List[T]{env: env, spec: spec, screen: screen}
+	if screen == nil {
+		s.screen = s
+	}
 	s.rows = list.NewRows(spec.ID, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind}, Origin: "service", Class: spec.Class,
+	s.List = list.New(env, s.screen, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind}, Origin: "service", Class: spec.Class,
 		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " + spec.One + " matches among those read so far.",
-		Columns: func(int) []widget.Column { return s.columns() }, Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue})
-	s.Filtered(true)
+		Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue})
+	s.List.Filtered(true)
+	s.setColumns()
 	return s
 }
 
-func (s *List[T]) columns() []widget.Column {
-	var out []widget.Column
+// setColumns gives the table its columns: those of the spec, and those that were added.
+func (s *List[T]) setColumns() {
+	s.columns = nil
 	for _, name := range s.spec.Columns {
-		f := s.spec.Catalogue.Get(name)
-		c := f.Column
-		col := widget.Column{Title: f.Name, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority, CutMiddle: c.CutMiddle}
-		switch f.Kind {
-		case field.Money:
-			col.Align, col.MaxNumberWidth = widget.Decimal, numberWidth
-		case field.Count:
-			col.Align = widget.Right
-		}
-		out = append(out, col)
+		s.columns = append(s.columns, s.Column(name))
 	}
-	return out
+	if s.spec.Added != nil {
+		for _, c := range s.spec.Added(s.rows.All()) {
+			at := slices.IndexFunc(s.columns, func(o Column[T]) bool { return o.Title == c.Before })
+			if at < 0 {
+				at = len(s.columns)
+			}
+			s.columns = slices.Insert(s.columns, at, c)
+		}
+	}
+	out := make([]widget.Column, len(s.columns))
+	for i, c := range s.columns {
+		out[i] = c.Column
+	}
+	s.Table.SetColumns(out...)
+	s.ShowSort()
+}
+
+// Column is the column of a field of the catalogue.
+func (s *List[T]) Column(name string) Column[T] {
+	f := s.spec.Catalogue.Get(name)
+	c := f.Column
+	col := widget.Column{Title: f.Name, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority, CutMiddle: c.CutMiddle}
+	switch f.Kind {
+	case field.Money:
+		col.Align, col.MaxNumberWidth = widget.Decimal, numberWidth
+	case field.Count:
+		col.Align = widget.Right
+	}
+	return Column[T]{Column: col, Cell: func(r T) (string, theme.Tone) { return cell(s.env, f, r) }}
 }
 
 // numberWidth is how wide a column of amounts grows, in cells.
 const numberWidth = 24
 
 // Init implements ui.Screen.
-func (s *List[T]) Init() tea.Cmd { return s.Reload() }
+func (s *List[T]) Init() tea.Cmd {
+	s.asked = s.ask()
+	return s.screen.Reload()
+}
 
 // Reload implements list.Screen: it begins at the first page.
 func (s *List[T]) Reload() tea.Cmd { return s.read(0) }
+
+// ask is what the service can look for of the filter that was confirmed.
+func (s *List[T]) ask() string {
+	if s.spec.Ask == nil {
+		return ""
+	}
+	return s.spec.Ask(s.Applied)
+}
+
+// Filtered implements list.Screen: those that were read are narrowed with each key.
+// Where that is not all there is, the service is asked once the filter is confirmed,
+// which costs a call.
+func (s *List[T]) Filtered(live bool) tea.Cmd {
+	s.List.Filtered(live)
+	all := s.asked == "" && s.total != "" && s.whole()
+	if live || all || s.ask() == s.asked {
+		return nil
+	}
+	s.asked = s.ask()
+	return s.screen.Reload()
+}
 
 // ReadOn implements list.Screen: it reads the next page when the cursor stands on
 // the last row.
@@ -106,9 +177,9 @@ func (s *List[T]) whole() bool {
 }
 
 func (s *List[T]) read(page int) tea.Cmd {
-	read, now := s.spec.Read, s.env.Now
+	read, now, asked := s.spec.Read, s.env.Now, s.asked
 	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
-		got, err := read(ctx, page)
+		got, err := read(ctx, page, asked)
 		at := now()
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {
@@ -140,10 +211,31 @@ func (s *List[T]) onPage(page api.Page[T]) {
 	if s.total = string(page.Total); len(page.Items) == 0 {
 		s.total = strconv.Itoa(len(all))
 	}
+	s.Arrange(all)
+}
+
+// Arrange shows these records. A screen whose First, Warn or Added change calls it with
+// All.
+func (s *List[T]) Arrange(all []T) {
+	if first := s.spec.First; first != nil {
+		slices.SortStableFunc(all, func(a, b T) int {
+			switch {
+			case first(a) == first(b):
+				return 0
+			case first(a):
+				return -1
+			}
+			return 1
+		})
+	}
 	s.rows.Set(all)
 	s.rows.Partial = !s.whole()
+	s.setColumns()
 	s.Changed()
 }
+
+// All lists the records that were read, the filtered ones included.
+func (s *List[T]) All() []T { return slices.Clone(s.rows.All()) }
 
 // OwnKey implements list.Screen.
 func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
@@ -198,19 +290,27 @@ func openCustomer(cuid string) ui.Action {
 
 // Empty implements list.Screen.
 func (s *List[T]) Empty() widget.Notice {
+	return s.None(widget.Notice{Text: "There are no " + s.spec.Many + "."})
+}
+
+// None says why there are no rows; none is what is said when the service has none.
+func (s *List[T]) None(none widget.Notice) widget.Notice {
 	on := ""
 	if !s.whole() {
 		on = s.env.Keys.Nav.Bottom.Help().Key
 	}
-	return s.NoRows(widget.Notice{Text: "There are no " + s.spec.Many + "."}, on)
+	return s.NoRows(none, on)
 }
 
 // row draws one record.
 func (s *List[T]) row(r T) widget.Row {
 	out := widget.Row{ID: s.spec.ID(r)}
-	for _, name := range s.spec.Columns {
-		text, tone := cell(s.env, s.spec.Catalogue.Get(name), r)
+	for _, c := range s.columns {
+		text, tone := c.Cell(r)
 		out.Cells, out.Tones = append(out.Cells, text), append(out.Tones, tone)
+	}
+	if s.spec.Warn != nil && s.spec.Warn(r) {
+		out.Sign, out.Tone = s.env.Theme.Signs.Warn, theme.Warn
 	}
 	return out
 }
@@ -220,9 +320,15 @@ func (s *List[T]) Above() []string {
 	th, head := s.env.Theme, ""
 	if !s.At.IsZero() {
 		head = draw.Plural(s.rows.Len(), s.spec.One, s.spec.Many)
+		if !s.Filter.Empty() {
+			head += " of " + draw.Count(len(s.rows.All())) + " read"
+		}
 	}
 	if !s.whole() {
-		head += " of " + s.total + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
+		head += " of " + untrusted.Text(s.total).Line(20) + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
+	}
+	if s.asked != "" {
+		head += ", the service was asked for “" + untrusted.Text(s.asked).Line(40) + "”"
 	}
 	if s.odd > 0 {
 		head += "  " + th.Signs.Warn + " " + draw.Plural(s.odd, "record has", "records have") + " no id and cannot be shown"

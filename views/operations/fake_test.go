@@ -33,6 +33,7 @@ type fake struct {
 	reads   []string
 	readErr error
 	export  func(progress func(done, total int64)) (int64, error)
+	report  func(q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error)
 	values  func(ctx context.Context, field, typed string) ([]string, error)
 	fresh   index.Freshness
 }
@@ -169,6 +170,11 @@ func (f *fake) Export(_ context.Context, _ filter.OperationExpr, _ index.Sort, _
 	f.calls++
 	n, err := f.export(progress)
 	return n, "as of 2026-03-02 10:00:00 UTC", err
+}
+
+func (f *fake) Report(_ context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {
+	f.calls++
+	return f.report(q, path, progress)
 }
 
 var views = []View{{Name: "pending", Filter: "status:PENDING", Sort: "-amount"}, {Name: "broken", Filter: "amount>=x"}, {Name: "odd", Filter: "", Sort: "colour"}}

@@ -108,14 +108,22 @@ func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
 
 // askExport asks for the file; what is exported is frozen when it is answered.
 func (s *Screen) askExport() ui.Action {
-	if s.env.About.Role != "" && !api.Role(s.env.About.Role).May(api.MayExport) {
-		return ui.Notify{Level: ui.Denied, Text: "Your role does not allow to export; " + api.WhoMay(api.MayExport) + " may."}
+	if no := s.lacks(api.MayExport); no != nil {
+		return no
 	}
 	what := draw.Plural(s.rows.total, "operation", "operations")
 	return ui.Ask{Title: "Export " + what, Verb: "Export",
 		Intro:  []string{"Writes what the filter shows to a new file of the host that runs the console. The name's ending says how: .csv or .jsonl."},
 		Fields: []widget.Field{{Label: "File", Value: "operations.csv", Check: checkExport}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(v.Text(0)) }}
+}
+
+// lacks is the refusal of what the role does not allow; nil when it does.
+func (s *Screen) lacks(p api.Permission) ui.Action {
+	if s.env.About.Role == "" || api.Role(s.env.About.Role).May(p) {
+		return nil
+	}
+	return ui.Notify{Level: ui.Denied, Text: "Your role does not allow to " + string(p) + "; " + api.WhoMay(p) + " may."}
 }
 
 func checkExport(v string) error {

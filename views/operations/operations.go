@@ -45,6 +45,9 @@ type Client interface {
 	// Export writes what the filter shows to a file, telling how far it is; asOf
 	// words how old it is.
 	Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (n int64, asOf string, err error)
+	// Report saves the service's own report of operations to a new file, telling how many
+	// bytes came.
+	Report(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error)
 }
 
 // View is a saved view of the config.
@@ -206,6 +209,10 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return ui.Open{Place: ui.Place{Kind: "counterparties"}}, nil, true
 	case k.Operations.Export.Match(msg):
 		return s.unlessBusy(s.askExport), nil, true
+	case k.Operations.Report.Match(msg):
+		return s.unlessBusy(s.askReport), nil, true
+	case k.Operations.Customers.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}, nil, true
 	case k.Global.Quit.Match(msg):
 		return nil, nil, true
 	case k.Global.Back.Match(msg) && s.works.Busy():
@@ -299,7 +306,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	if s.usualKeys == nil { // asked for with each key and each frame
 		l, o, item := k.List, k.Operations, k.Item
 		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
-			l.MarkAll, o.Live, o.Export, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+			l.MarkAll, o.Live, o.Export, o.Report, o.Customers, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
 	}
 	if now := s.keysNow(); len(now) > 0 {
 		return append(now, s.usualKeys...)

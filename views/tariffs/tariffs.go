@@ -5,11 +5,16 @@ package tariffs
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 	"opdeck/views/directory"
 )
@@ -36,17 +41,17 @@ var language = filter.NewTable(append(filter.Catalogued(field.Tariffs),
 // NewLimits lists the limits of payments; start is a filter to begin with.
 func NewLimits(env *ui.Env, client Client, start string) ui.Screen {
 	return newList(env, directory.ListSpec[api.Tariff]{Kind: KindLimits, Title: "Payment limits", One: "payment limit", Many: "payment limits",
-		Columns: []string{"from", "to", "payment", "others", "cuid", "id"}, Read: reading(client.PaymentLimits)}, start)
+		Columns: []string{"from", "to", "payment", "cuid", "id"}, Read: reading(client.PaymentLimits)}, start)
 }
 
 // NewCommissions lists the commissions; start is a filter to begin with.
 func NewCommissions(env *ui.Env, client Client, start string) ui.Screen {
 	return newList(env, directory.ListSpec[api.Tariff]{Kind: KindCommissions, Title: "Commissions", One: "commission", Many: "commissions",
-		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "others", "cuid"}, Read: reading(client.Commissions)}, start)
+		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(client.Commissions)}, start)
 }
 
-func reading(read func(context.Context, api.TariffQuery) (api.Page[api.Tariff], error)) func(context.Context, int) (api.Page[api.Tariff], error) {
-	return func(ctx context.Context, page int) (api.Page[api.Tariff], error) {
+func reading(read func(context.Context, api.TariffQuery) (api.Page[api.Tariff], error)) func(context.Context, int, string) (api.Page[api.Tariff], error) {
+	return func(ctx context.Context, page int, _ string) (api.Page[api.Tariff], error) {
 		return read(ctx, api.TariffQuery{Page: page})
 	}
 }
@@ -56,7 +61,65 @@ func newList(env *ui.Env, spec directory.ListSpec[api.Tariff], start string) ui.
 	spec.ID, spec.CUID = api.Tariff.Key, func(t api.Tariff) string { return string(t.CUID) }
 	spec.Raw = func(t api.Tariff) json.RawMessage { return t.Raw }
 	spec.Facts = func(t api.Tariff) []widget.Pair { return facts(env, t) }
-	return directory.NewList(env, spec, start)
+	var s *directory.List[api.Tariff]
+	spec.Added = func(all []api.Tariff) []directory.Column[api.Tariff] {
+		out := members(env, all)
+		if len(out) > maxMembers { // the column of the catalogue has them all
+			out = append(out[:maxMembers], s.Column("others"))
+		}
+		return out
+	}
+	s = directory.NewList(env, spec, start)
+	return s
+}
+
+const (
+	maxMembers  = 12 // columns of members without a name here
+	memberWidth = 24 // cells that one of them takes at most
+)
+
+// numeric is a number, or an amount with its currency.
+var numeric = regexp.MustCompile(`^([A-Z0-9]{2,10} )?-?[0-9][0-9.eE+-]*$`)
+
+// members are columns of what the service sent beside the named members, under its own
+// names and as wide as what they hold; moments stand last and go first where there is no
+// room.
+func members(env *ui.Env, all []api.Tariff) []directory.Column[api.Tariff] {
+	labels, moments := api.Members(all)
+	var out []directory.Column[api.Tariff]
+	for i, label := range labels {
+		moment := i >= len(labels)-moments
+		text := func(t api.Tariff) string {
+			d := t.Member(label)
+			if moment && !d.At.IsZero() {
+				return draw.Minute(d.At.Time, env.Zone())
+			}
+			return mask.Detail(d, env.Masked()).Line(200)
+		}
+		col := widget.Column{Title: untrusted.Text(label).Line(memberWidth), Align: widget.Right, HidePriority: min(i, 3), Min: draw.Width(label)}
+		for _, t := range all {
+			cell := text(t)
+			col.Min = max(col.Min, draw.Width(cell))
+			if cell != "" && !numeric.MatchString(cell) {
+				col.Align = widget.Left
+			}
+		}
+		before := "cuid"
+		if col.Min > memberWidth {
+			col.Min, col.Flex = memberWidth, 1
+		}
+		if moment {
+			col.HidePriority, before = 5, ""
+		}
+		out = append(out, directory.Column[api.Tariff]{Column: col, Before: before, Cell: func(t api.Tariff) (string, theme.Tone) {
+			cell, tone := text(t), theme.Plain
+			if t.Member(label).Odd {
+				cell, tone = cell+" "+env.Theme.Signs.Warn, theme.Warn
+			}
+			return cell, tone
+		}})
+	}
+	return out
 }
 
 // facts are all of a rule.

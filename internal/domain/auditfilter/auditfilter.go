@@ -5,6 +5,7 @@ package auditfilter
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,10 +39,28 @@ func fields() []filter.Field[audit.Entry] {
 			Flag: func(e entry, v string) bool { return string(e.Phase) == v }},
 		{Name: "outcome", Kind: filter.Flag, Help: "what became of the act", Example: "outcome:denied",
 			Values: words(audit.ResultOK, audit.ResultDenied, audit.ResultFailed, audit.ResultUnknown, audit.ResultNotSeen), Flag: func(e entry, v string) bool { return string(e.Outcome) == v }},
+		{Name: "is", Kind: filter.Flag, Help: "what became of a write, something that was refused, or a sign that the trail is not whole", Example: "is:write,refusal",
+			Values: []string{"write", "refusal", "trouble"}, Flag: is},
 		{Name: "at", Aliases: []string{"since"}, Kind: filter.Time, Help: "when it was written", Example: "at<2h", Time: func(e entry) time.Time { return e.At }},
 		{Name: "via", Kind: filter.Code, Help: "console, ssh, command or service", Example: "via:ssh", Strings: one(func(e entry) string { return e.Via })},
 		{Kind: filter.Free, Help: "contained in any text of the record", Example: `"free text"`, Strings: texts},
 	}
+}
+
+// Main is the filter of what the Audit screen shows first.
+const Main = "is:write,refusal,trouble"
+
+// refusals are the events of requests that were turned away before they were an act.
+var refusals = []string{audit.EventDenied, audit.EventLoginRefused, audit.EventQuarantine, audit.EventLendDenied}
+
+func is(e audit.Entry, what string) bool {
+	switch what {
+	case "write":
+		return e.Phase == audit.PhaseOutcome || e.Phase == audit.PhaseNote && e.Ref != ""
+	case "refusal":
+		return e.Outcome == audit.ResultDenied || slices.Contains(refusals, e.Event)
+	}
+	return e.Damaged || e.Event == audit.EventTamper || e.Event == audit.EventUncovered
 }
 
 func words[T ~string](all ...T) []string {

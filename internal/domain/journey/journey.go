@@ -43,16 +43,28 @@ func (r Record) Unfinished() bool {
 	return r.FinalizedAt.IsZero() && (r.Applied || r.Unclear || r.FinalizeUnclear || !r.LinkAt.IsZero())
 }
 
+// Begun is the first moment that is known of it; zero when there is none.
+func (r Record) Begun() time.Time {
+	first := r.Updated
+	for _, at := range []time.Time{r.AppliedAt, r.LinkAt} {
+		if !at.IsZero() && at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
 // Journey is the whole as it stands now.
 type Journey struct {
-	CUID        string          `json:"cuid"`
-	Customer    api.Customer    `json:"customer"`
-	Application api.Application `json:"-"`
-	Record      Record          `json:"record"`
-	Steps       []Step          `json:"steps"`
-	Next                        // "next" and "next_act"
-	Problem     string          `json:"problem,omitempty"`          // why the application could not be read
-	NoRecord    string          `json:"customer_problem,omitempty"` // why the customer's record could not be; Customer then holds little but the cuid
+	CUID        string           `json:"cuid"`
+	Customer    api.Customer     `json:"customer"`
+	Application api.Application  `json:"-"`
+	Record      Record           `json:"record"`
+	Steps       []Step           `json:"steps"`
+	Next                         // "next" and "next_act"
+	Problem     string           `json:"problem,omitempty"`          // why the application could not be read
+	Named       []untrusted.Text `json:"-"`                          // what operations call the customer, where that is not the name of the record
+	NoRecord    string           `json:"customer_problem,omitempty"` // why the customer's record could not be; Customer then holds little but the cuid
 }
 
 // Store keeps records of one account.

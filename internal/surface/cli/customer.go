@@ -4,11 +4,16 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/customerfilter"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/ui/draw"
@@ -27,10 +32,51 @@ type pageJSON[T any] struct {
 	Total api.Number `json:"total"`
 }
 
+// customersJSON is a page of customers, or with a filter those that pass it of all that
+// were read; begun are the verifications of these that were begun here and not finalised.
+type customersJSON struct {
+	pageJSON[api.Customer]
+	Read  int              `json:"read"` // customers that the filter looked at
+	Begun []journey.Record `json:"begun"`
+}
+
+// maxCustomerPages are read for one filter: each is a call.
+const maxCustomerPages = 20
+
 func (r *root) customerList() *cobra.Command {
 	var q api.CustomerQuery
-	cmd := listsPage(r, field.Customers, []string{"cuid", "name", "type", "status"}, func(ctx context.Context, c *app.Client) (api.Page[api.Customer], error) { return c.Customers(ctx, q) })
-	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
+	var expr string
+	cmd := &cobra.Command{Long: "Lists a page of the service's customers. With --filter the pages from --page on are read, a call each\n" +
+		"and at most " + strconv.Itoa(maxCustomerPages) + ", and those customers that pass are listed: status:VERIFY,MODERATION says who waits.\n\nThe language of --filter:\n\n" +
+		customerfilter.Table(nil).Help()}
+	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[customersJSON, api.Customer]) error {
+		list, err := a.Journeys.Store.UnfinishedJourneys(ctx)
+		if err != nil {
+			return err
+		}
+		begun := customerfilter.BegunOf(list)
+		f, err := customerfilter.Table(func() customerfilter.Begun { return begun }).Parse(expr)
+		if err != nil {
+			return usage("%s", err)
+		}
+		found, err := r.customers(ctx, a, q, f.For(ctx))
+		if err != nil {
+			return err
+		}
+		t := fieldTable(field.Customers, found.Items, "cuid", "name", "type", "status", "created")
+		t.head, t.times[len(t.head)] = append(t.head, "BEGUN"), true
+		for i, c := range found.Items {
+			rec, begun := begun[string(c.CUID)]
+			at := ""
+			if begun {
+				found.Begun, at = append(found.Begun, rec), rec.Begun().UTC().Format(time.RFC3339)
+			}
+			t.rows[i] = append(t.rows[i], at)
+		}
+		return out.print(found, found.Items, t)
+	})
+	cmd.Flags().StringVar(&expr, "filter", "", "only what passes this filter, for example 'status:VERIFY,MODERATION type:corporate'")
+	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name, which the service looks for")
 	pageFlags(cmd, &q.Page, &q.Size, "customers a page")
 	return cmd
 }
@@ -51,6 +97,34 @@ func listsPage[T any](r *root, c *field.Catalogue[T], columns []string, read fun
 func pageFlags(cmd *cobra.Command, page, size *int, many string) {
 	cmd.Flags().IntVar(page, "page", 0, "page, from 0")
 	cmd.Flags().IntVar(size, "limit", 0, many)
+}
+
+// customers reads one page, or with a filter page after page to the end.
+func (r *root) customers(ctx context.Context, a *app.App, q api.CustomerQuery, f filter.Expr[api.Customer]) (customersJSON, error) {
+	out := customersJSON{Begun: []journey.Record{}}
+	out.Page = q.Page
+	known := map[untrusted.Text]bool{}
+	for range maxCustomerPages {
+		p, err := a.Client.Customers(ctx, q)
+		if err != nil {
+			return out, err
+		}
+		r.sayUnusable(p.Unusable)
+		before := len(known)
+		for _, c := range p.Items {
+			if !known[c.CUID] && f.Match(c, a.Now()) { // pages shift when customers come
+				out.Items = append(out.Items, c)
+			}
+			known[c.CUID] = true
+		}
+		out.Total, out.Read = p.Total, len(known)
+		total, err := strconv.Atoi(string(p.Total))
+		if q.Page++; f.Empty() || len(known) == before || err == nil && len(known) >= total {
+			return out, nil
+		}
+	}
+	r.say("%d customers of %s were read; --page %d goes on.", out.Read, oneLine(string(out.Total)), q.Page)
+	return out, nil
 }
 
 func (r *root) customerGet() *cobra.Command {

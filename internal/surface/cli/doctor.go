@@ -14,13 +14,14 @@ import (
 func (r *root) doctorCommand() *cobra.Command {
 	var login, deep bool
 	cmd := &cobra.Command{Long: "Looks at config, name lookup, TLS, clock, store, session, budget, audit trail and webhook\n" +
-		"feed: one line each, without secrets. Exit 1 when something is wrong. Nothing is sent but\n" +
-		"one request without a login, which reads the service's clock; --login also makes a session\n" +
+		"feed: one line each, without secrets. Exit 1 when something is wrong. Sent are one\n" +
+		"request without a login, which reads the service's clock, and where a session lives one general\n" +
+		"call, which tells whether the account has two-factor login on; --login also makes a session\n" +
 		"when there is none.\n\n" +
 		"--deep makes a session too and reads a page of each list, one record of each kind and the\n" +
 		"webhook settings, and tells what differs in the service's answers from what opdeck expects:\n" +
 		"names of fields and kinds of values, never a value, and what to set in [service]. It costs two\n" +
-		"billing calls, one general call and four customer calls; up to two customer calls more where\n" +
+		"billing calls, two general calls and four customer calls; up to two customer calls more where\n" +
 		"the service does not take GET for one customer. A failed read is tried once more."}
 	alone(r, cmd, func(ctx context.Context, _ []string, out one[doctorJSON]) error {
 		depth := app.Shallow

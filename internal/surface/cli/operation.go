@@ -17,7 +17,7 @@ import (
 
 var operationCommands = commands{
 	"operation.list": (*root).operationList, "operation.get": (*root).operationGet, "operation.tree": (*root).operationTree,
-	"operation.history": (*root).operationHistory, "operation.export": (*root).operationExport,
+	"operation.history": (*root).operationHistory, "operation.export": (*root).operationExport, "operation.report": (*root).operationReport,
 }
 
 // answerJSON is an operation as the service sent it, or why it could not be read; opid
@@ -147,7 +147,7 @@ func fieldTable[T any](c *field.Catalogue[T], records []T, names ...string) *tab
 	for i, name := range names {
 		f := c.Get(name)
 		t.head = append(t.head, strings.ToUpper(name))
-		t.right[i] = f.Kind == field.Money || f.Kind == field.Count
+		t.right[i], t.times[i] = f.Kind == field.Money || f.Kind == field.Count, f.Kind == field.Time
 		for k, record := range records {
 			t.rows[k] = append(t.rows[k], cell(f, record, 64))
 		}

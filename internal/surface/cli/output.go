@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,17 +65,21 @@ func escapeFormat(s string) string {
 	return b.String()
 }
 
+// tableTime is a moment in a table, in UTC.
+const tableTime = "2006-01-02 15:04:05"
+
 // table is a list for people, or CSV for programs.
 type table struct {
 	head  []string
 	right map[int]bool // columns of numbers
+	times map[int]bool // columns of moments as they were sent: people see them to the second, in UTC
 	rows  [][]string
 	empty string // what is said instead of no rows
 }
 
 // tabled is a table with these headings, which | separates.
 func tabled(head string) *table {
-	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, empty: "Nothing to list."}
+	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, times: map[int]bool{}, empty: "Nothing to list."}
 }
 
 // newCard is a table about one thing.
@@ -106,7 +111,7 @@ func (t *table) add(cells ...any) {
 		case bool:
 			row[i] = draw.YesNo(c)
 		case time.Time:
-			row[i] = c.UTC().Format("2006-01-02 15:04:05")
+			row[i] = c.UTC().Format(tableTime)
 		case untrusted.Text:
 			row[i] = c.Line(500)
 		default:
@@ -137,7 +142,16 @@ func (t *table) none(sentence string) *table {
 
 // write prints aligned columns; the last one is not padded. Cells must be safe.
 func (t *table) write(w io.Writer) error {
-	all := append([][]string{t.head}, t.rows...)
+	all := [][]string{t.head}
+	for _, row := range t.rows {
+		row = slices.Clone(row)
+		for i := range t.times {
+			if at, err := time.Parse(time.RFC3339Nano, row[i]); err == nil {
+				row[i] = at.UTC().Format(tableTime)
+			}
+		}
+		all = append(all, row)
+	}
 	width := make([]int, len(t.head))
 	for _, row := range all {
 		for i, c := range row {

@@ -7,26 +7,49 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 )
 
 var tariffCommands = commands{"tariff.limits": (*root).tariffLimits, "tariff.commissions": (*root).tariffCommissions}
 
 func (r *root) tariffLimits() *cobra.Command {
-	return r.tariffs((*app.Client).PaymentLimits, "from", "to", "payment", "cuid", "id", "others")
+	return r.tariffs((*app.Client).PaymentLimits, "from", "to", "payment", "cuid", "id")
 }
 
 func (r *root) tariffCommissions() *cobra.Command {
-	return r.tariffs((*app.Client).Commissions, "from", "to", "type", "payment", "percent", "fixed", "cuid", "others")
+	return r.tariffs((*app.Client).Commissions, "from", "to", "type", "payment", "percent", "fixed", "cuid")
 }
 
 // tariffs lists rules with these columns.
 func (r *root) tariffs(read func(*app.Client, context.Context, api.TariffQuery) (api.Page[api.Tariff], error), columns ...string) *cobra.Command {
 	var q api.TariffQuery
-	cmd := listsPage(r, field.Tariffs, columns, func(ctx context.Context, c *app.Client) (api.Page[api.Tariff], error) { return read(c, ctx, q) })
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Tariff], api.Tariff]) error {
+		p, err := read(a.Client, ctx, q)
+		if err != nil {
+			return err
+		}
+		return out.print(pageJSON[api.Tariff]{p.Items, p.Page, p.Total}, p.Items, tariffTable(p.Items, mask.Needed(ctx), columns...))
+	})
 	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
 	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")
 	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer that they hold for")
 	pageFlags(cmd, &q.Page, &q.Size, "rules a page")
 	return cmd
+}
+
+// tariffTable has columns of the catalogue, and one for each member without a name here
+// under the service's own name.
+func tariffTable(items []api.Tariff, masked bool, columns ...string) *table {
+	t := fieldTable(field.Tariffs, items, columns...)
+	labels, moments := api.Members(items)
+	for k, label := range labels {
+		t.times[len(t.head)] = k >= len(labels)-moments
+		t.head = append(t.head, oneLine(label))
+		for i, it := range items {
+			d := it.Member(label)
+			t.rows[i] = append(t.rows[i], mask.Detail(d, masked).Line(200)+oddMark(d.Odd))
+		}
+	}
+	return t
 }

@@ -181,6 +181,14 @@ func (d *desk) Replace(ctx context.Context, op api.Operation, guid, path, kind, 
 	return d.Jobs.Run(ctx, j)
 }
 
+// Report saves the service's report of operations to a file of this host.
+func (d *desk) Report(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {
+	if err := refuseFiles(ctx, "read report"); err != nil {
+		return api.Report{}, err
+	}
+	return d.SaveReport(ctx, q, path, progress)
+}
+
 // Resume goes on with a job.
 func (d *desk) Resume(ctx context.Context, id string) (replace.Job, error) {
 	j, err := d.Jobs.Store.Job(ctx, id)
@@ -229,7 +237,11 @@ func (d *desk) Unfinished(ctx context.Context, opid string) ([]replace.Job, erro
 
 // Journey reads a customer's way through verification.
 func (d *desk) Journey(ctx context.Context, cuid string) (journey.Journey, error) {
-	return d.Journeys.Read(ctx, cuid)
+	j, err := d.Journeys.Read(ctx, cuid)
+	if err == nil {
+		j.Named = (&finder{desk: d}).otherNames(ctx, j.Customer, cuid)
+	}
+	return j, err
 }
 
 // UnfinishedJourneys lists what was begun and not finalised.

@@ -120,6 +120,21 @@ func (f *finder) customerName(ctx context.Context, cuid string) string {
 	return untrusted.Text(cuid).Line(40)
 }
 
+// otherNames are the names that operations have of a customer beside that of its record.
+func (f *finder) otherNames(ctx context.Context, c api.Customer, cuid string) []untrusted.Text {
+	rows, err := f.ofCustomer(ctx, cuid)
+	if err != nil { // a courtesy: the record is shown all the same
+		return nil
+	}
+	var out []untrusted.Text
+	for _, r := range rows {
+		if name := r.Op.Customer.Name; string(r.Op.Customer.CUID) == cuid && name != "" && name != c.FullName() && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // Recent implements ui.Finder.
 func (f *finder) Recent(ctx context.Context) ([]ui.Found, error) {
 	if f.desk.feed != nil {

@@ -165,7 +165,7 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 	for _, m := range folk.reminders(ctx) {
 		said = append(said, m.(ui.Toast).Text)
 	}
-	want := "1 verification waits: " + op.Customer.Name.Line(40) + "; : verif opens it."
+	want := "1 verification waits: " + op.Customer.Name.Line(40) + "; K lists it."
 	if !slices.Contains(said, want) {
 		t.Fatalf("%q does not hold %q", said, want)
 	}
@@ -184,6 +184,28 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 	if line := unfinished(ctx, a, "4 lists")[0].sentence; !strings.HasSuffix(line, "; 4 lists it.") {
 		t.Errorf("plain mode says %q", line)
 	}
+}
+
+// TestTheNamesOfACustomer: what operations call a customer is told beside the record.
+func TestTheNamesOfACustomer(t *testing.T) {
+	a, _ := open(t)
+	ctx, _ := as(api.Admin)
+	told := 0
+	for _, op := range read(t, a) {
+		j, err := (&desk{App: a, Client: a.Client}).Journey(ctx, string(op.Customer.CUID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := op.Customer.Name != j.Customer.FullName(); want != slices.Contains(j.Named, op.Customer.Name) {
+			t.Errorf("%q on the operation, %q in the record: %q", op.Customer.Name, j.Customer.FullName(), j.Named)
+		} else if want {
+			told++
+		}
+		if told > 0 {
+			return
+		}
+	}
+	t.Error("every customer has one name: the test cannot judge it")
 }
 
 // TestContextsInside: the other contexts of the config are offered, over SSH none.

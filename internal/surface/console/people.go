@@ -232,7 +232,7 @@ func (p *people) reminders(ctx context.Context) []any {
 		out = append(out, ui.Toast{Level: ui.Info, Text: line})
 	}
 	p.noteBegun(ctx)
-	if left := unfinished(ctx, a, press(keymap.New().Global.Palette)+" verif opens"); len(left) == 1 {
+	if left := unfinished(ctx, a, press(keymap.New().Operations.Customers)+" lists"); len(left) == 1 {
 		out = append(out, ui.Toast{Level: ui.Warning, Text: left[0].sentence})
 	} else if len(left) > 1 {
 		t := ui.Toast{Level: ui.Warning}

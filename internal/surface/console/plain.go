@@ -106,7 +106,7 @@ func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions
 			return s
 		}
 		switch name {
-		case "operation.export", "audit.export":
+		case "operation.export", "operation.report", "audit.export":
 			return why
 		}
 		return ""

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"opdeck/api"
+	"opdeck/internal/host/wholefile"
+)
+
+// OperationReport writes the service's report of operations to w. Nothing in it can be
+// masked: who may not see account numbers is refused.
+func (c *Client) OperationReport(ctx context.Context, q api.ReportQuery, w io.Writer, progress func(done, total int64)) (api.Report, error) {
+	for _, p := range []api.Permission{api.MayExport, api.MayReveal} {
+		if err := api.Need(ctx, "read report", p); err != nil {
+			return api.Report{}, err
+		}
+	}
+	r, err := c.api.OperationReport(ctx, q, w, progress)
+	return masked(ctx, r, err)
+}
+
+// ReportTo is Client.OperationReport with a record in the trail, without which nothing is
+// read.
+func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer, progress func(done, total int64)) (api.Report, error) {
+	if err := api.Need(ctx, "read report", api.MayExport); err != nil {
+		return api.Report{}, err
+	}
+	size := q.Size
+	if size == 0 {
+		size = a.Config.Service.ListPageSize
+	}
+	e := api.Event{Name: "export", Object: "report", Detail: fmt.Sprintf("the service's report of operations, page %d of %d each", q.Page, size)}
+	if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
+		return api.Report{}, &api.Error{Op: "read report", Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
+	}
+	return a.Client.OperationReport(ctx, q, w, progress)
+}
+
+// SaveReport writes the service's report of operations to a new file of mode 0600, whole
+// or not at all. Nothing is asked for when there is a file of that name.
+func (a *App) SaveReport(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {
+	taken := func(err error) error {
+		return &api.Error{Op: "read report", Kind: api.Usage, Public: "There is a file of that name already.", Err: err}
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return api.Report{}, taken(os.ErrExist)
+	}
+	var file bytes.Buffer
+	r, err := a.ReportTo(ctx, q, &file, progress)
+	if err != nil {
+		return r, err
+	}
+	switch err := wholefile.Create(path, file.Bytes()); {
+	case errors.Is(err, os.ErrExist):
+		return r, taken(err)
+	case err != nil:
+		return r, &api.Error{Op: "read report", Kind: api.Usage, Public: "The file cannot be created or written.", Hint: "Choose a folder that you may write to.", Err: err}
+	}
+	return r, nil
+}

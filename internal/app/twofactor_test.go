@@ -1,0 +1,48 @@
+package app
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"opdeck/internal/sandbox"
+)
+
+// TestTwoFactorOfTheAccount: on is a fault, off is well, and anything that does not say
+// it is told as not told.
+func TestTwoFactorOfTheAccount(t *testing.T) {
+	me := `"uuid":"u-1","username":"` + strings.ToUpper(sandbox.DefaultLogin) + `"`
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   Health
+		text   string
+	}{
+		"off":        {200, `{"items":[{"uuid":"u-2","username":"other","is2fa":true},{` + me + `,"is2fa":false}],"meta":{"total":"2"}}`, Healthy, "is off"},
+		"on":         {200, `{"items":[{` + me + `,"is2fa":true}]}`, Failed, "is switched on"},
+		"on in text": {200, `{"users":[{` + me + `,"is2fa":"true"}]}`, Failed, "is switched on"},
+		"absent":     {200, `{"items":[{` + me + `}]}`, Skipped, "no is2fa"},
+		"null":       {200, `{"items":[{` + me + `,"is2fa":null}]}`, Skipped, "no is2fa"},
+		"odd":        {200, `{"items":[{` + me + `,"is2fa":{"totp":true}}]}`, Skipped, "no is2fa"},
+		"a word":     {200, `{"items":[{` + me + `,"is2fa":"perhaps"}]}`, Skipped, "no is2fa"},
+		"not there":  {200, `{"items":[{"uuid":"u-2","username":"other","is2fa":true}]}`, Skipped, "does not show the account"},
+		"nobody":     {200, `{"items":[],"meta":{"total":"0"}}`, Skipped, "does not show the account"},
+		"refused":    {403, `{"error":"secret words of the service"}`, Skipped, "not told"},
+		"no route":   {404, `page not found`, Skipped, "not told"},
+		"no list":    {200, `{"hello":"world"}`, Skipped, "not told"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, _, _ := deepLook(t, func(w http.ResponseWriter, r *http.Request) bool {
+				return r.URL.Path == "/v2/user" && say(w, c.status, c.body)
+			})
+			f := found["two-factor"]
+			if f.Health != c.want || !strings.Contains(f.Text, c.text) || strings.Contains(f.Text, "secret words") || c.want == Failed && f.Hint == "" {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+	found, _, _ := deepLook(t, nil)
+	if f := found["two-factor"]; f.Health != Healthy {
+		t.Errorf("the built-in service: %+v", f)
+	}
+}

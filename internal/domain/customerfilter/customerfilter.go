@@ -1,0 +1,68 @@
+// Package customerfilter is the filter language over customers: the grammar of the
+// operations list over the catalogue of a customer's fields, with what this program
+// keeps of their verification, for the list of customers and for opdeck customer list.
+package customerfilter
+
+import (
+	"strings"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/journey"
+	"opdeck/internal/field"
+)
+
+// Begun are the verifications that were begun and not finalised, by the customer's id.
+type Begun map[string]journey.Record
+
+// BegunOf lists records by their customer; finished ones are left out.
+func BegunOf(list []journey.Record) Begun {
+	out := Begun{}
+	for _, r := range list {
+		if r.Unfinished() {
+			out[r.CUID] = r
+		}
+	}
+	return out
+}
+
+// Waits reports whether the service has no result for a customer yet.
+func Waits(c api.Customer) bool {
+	standing := api.StandingOf(c.Status)
+	return standing == api.StandingNew || standing == api.StandingUnderWay
+}
+
+// Table is the language; begun is asked at each match.
+func Table(begun func() Begun) *filter.Table[api.Customer] {
+	yesNo := []string{"yes", "no"}
+	record := func(c api.Customer) (journey.Record, bool) {
+		r, ok := begun()[string(c.CUID)]
+		return r, ok
+	}
+	return filter.NewTable(append(filter.Catalogued(field.Customers),
+		filter.Field[api.Customer]{Name: "begun", Kind: filter.Flag, Values: yesNo, Help: "its verification was begun here and not finalised", Example: "begun:yes",
+			Flag: func(c api.Customer, v string) bool { _, ok := record(c); return ok == (v == "yes") }},
+		filter.Field[api.Customer]{Name: "since", Kind: filter.Time, Help: "when that verification was begun", Example: "since>2d",
+			Time: func(c api.Customer) time.Time { r, _ := record(c); return r.Begun() }},
+		filter.Field[api.Customer]{Name: "waits", Kind: filter.Flag, Values: yesNo, Help: "its status is no result yet", Example: "waits:yes",
+			Flag: func(c api.Customer, v string) bool { return Waits(c) == (v == "yes") }},
+		filter.Field[api.Customer]{Kind: filter.Free, Help: "contained in the name, or the identifier", Example: `"oak & iron"`,
+			Strings: func(c api.Customer) []string { return []string{string(c.FullName()), string(c.CUID)} }})...)
+}
+
+// NameIn is the part of a name that the service can look for: a word of the filter
+// that every customer must hold; "" when there is none.
+func NameIn(e filter.Expr[api.Customer]) string {
+	for _, part := range e.Parts() {
+		l, ok := part.(*filter.Leaf)
+		if !ok || l.Op != filter.Has || len(l.Values) != 1 {
+			continue
+		}
+		text := l.Values[0].Text
+		if l.Field == "name" || l.Field == "" && !strings.ContainsAny(text, "0123456789_-") { // else it may be an identifier
+			return text
+		}
+	}
+	return ""
+}
