@@ -54,6 +54,7 @@ type Explain struct {
 	Title string
 	Lines []string      // safe text, wrapped by the dialog
 	Facts []widget.Pair // drawn below
+	Copy  Copy          // what y copies; Text empty: nothing
 }
 
 // Seen is what a person had before the eyes when the answer was yes.
@@ -113,6 +114,8 @@ type Choose struct {
 	Title string
 	Items []Choice
 	Pick  func(i int) (Action, tea.Cmd) // index into Items
+	// Typed is what enter does with a text that no item has; false: nothing. May be nil.
+	Typed func(text string) (Action, bool)
 }
 
 // Choice is one line of a menu. All its texts are safe.

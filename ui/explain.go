@@ -19,23 +19,31 @@ type explain struct {
 	armed  time.Time
 	scroll int
 	k      keymap.Dialog
+	copy   keymap.Key
 	nav    keymap.Nav
 }
 
 func newExplain(s *Shell, owner screenID, e Explain) *explain {
 	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
-	return &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav}
+	return &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, copy: s.keys.Item.CopyID, nav: s.keys.Nav}
 }
 
 func (x *explain) keys() []keymap.Key {
 	k := x.k.Answer
 	k.SetHelp("enter", "close")
-	return []keymap.Key{k}
+	if x.e.Copy.Text == "" {
+		return []keymap.Key{k}
+	}
+	y := x.copy
+	y.SetHelp(y.Help().Key, "copy "+x.e.Copy.What)
+	return []keymap.Key{k, y}
 }
 
 func (x *explain) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	switch {
 	case s.now().Before(x.armed) || p.IsText() || p.Burst:
+	case x.e.Copy.Text != "" && x.copy.Match(p):
+		return x.e.Copy, nil, false
 	case x.nav.Down.Match(p), x.nav.PageDown.Match(p):
 		x.scroll = s.scrolled(x, 1)
 	case x.nav.Up.Match(p), x.nav.PageUp.Match(p):

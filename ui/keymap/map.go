@@ -42,10 +42,13 @@ type Columns struct{ Show, Narrower, Wider, Earlier, Later, Reset, Keep, Cancel 
 type Operation struct{ Documents, History, Customer, Tree, Account, Counterparty Key }
 
 // Documents belongs to the documents of an operation.
-type Documents struct{ Remove, Restore, Replace, Attach, Upload Key }
+type Documents struct{ Look, Remove, Restore, Replace, Attach, Upload, Save Key }
+
+// Files belongs to a customer's files.
+type Files struct{ Delete Key }
 
 // Compliance belongs to customers and their verification.
-type Compliance struct{ Share, Link, Finalize, Operations Key }
+type Compliance struct{ Share, Link, Finalize, Operations, Files Key }
 
 // Tariffs belongs to the screen of limits.
 type Tariffs struct{ Limits, Commissions Key }
@@ -85,6 +88,7 @@ type Map struct {
 	Columns    Columns
 	Operation  Operation
 	Documents  Documents
+	Files      Files
 	Compliance Compliance
 	Tariffs    Tariffs
 	Session    Session
@@ -127,12 +131,13 @@ func New() *Map {
 			History: of("operation.history"), Customer: Bind("operation.customer", "customer", "the customer's verification", "c"),
 			Account: of("account.get"), Counterparty: of("counterparty.get"),
 		},
-		Documents: documentKeys(),
+		Documents: documentKeys(), Files: Files{Delete: of("customer.delete-file")},
 		Compliance: Compliance{
 			Share:      of("compliance.share"),
 			Link:       of("compliance.link"),
 			Finalize:   of("compliance.finalize"),
 			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
+			Files:      of("customer.files"),
 		},
 		Tariffs: Tariffs{Limits: of("tariff.limits"), Commissions: of("tariff.commissions")},
 		Session: Session{
@@ -179,7 +184,7 @@ func globalKeys() Global {
 }
 
 func documentKeys() Documents {
-	return Documents{Remove: of("document.remove"), Restore: of("document.restore"), Attach: of("document.attach"),
+	return Documents{Look: of("document.show"), Save: of("document.download"), Remove: of("document.remove"), Restore: of("document.restore"), Attach: of("document.attach"),
 		Upload: of("document.upload"), Replace: of("document.replace")}
 }
 
