@@ -44,10 +44,9 @@ type Document struct {
 // Line names the document in a sentence.
 func (d Document) Line() string { return cmp.Or(d.Name.Line(60), draw.ID(d.ID, 36)) }
 
-// Facts are what was told of the document.
+// Facts are what was told of the document, its id apart: a question shows that by itself.
 func (d Document) Facts() []widget.Pair {
-	return append([]widget.Pair{{Label: "document", Value: d.Line(), Long: true}, {Label: "id", Value: untrusted.Text(d.ID).Line(64)},
-		{Label: "size", Value: draw.Size(d.Size)}}, widget.SaidAll("type", d.Kind.Line(64), "media type", d.MIME.Line(128))...)
+	return append([]widget.Pair{{Label: "document", Value: d.Line(), Long: true}, {Label: "size", Value: draw.Size(d.Size)}}, widget.SaidAll("type", d.Kind.Line(64), "media type", d.MIME.Line(128))...)
 }
 
 // page is an open document; what it holds is gone with it.
@@ -115,7 +114,7 @@ func (p *page) lines(env *ui.Env, w, h int) []string {
 
 // facts are what was told of the document and what its bytes tell.
 func (p *page) facts() []widget.Pair {
-	out := p.doc.Facts()
+	out := append([]widget.Pair{{Label: "id", Value: untrusted.Text(p.doc.ID).Line(64)}}, p.doc.Facts()...)
 	if p.got == nil {
 		return out
 	}

@@ -96,6 +96,7 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 	id := string(f.ID)
 	facts := append(Known(s.cuid, f).Facts(), widget.Pair{Label: "created", Value: draw.Time(f.Made(), s.env.Zone())}, widget.Pair{Label: "customer", Value: s.cuid})
 	if locked, _ := f.Locked(); locked {
+		facts = append([]widget.Pair{{Label: "id", Value: f.ID.Line(64)}}, facts...)
 		return ui.Explain{Title: "Locked", Lines: []string{"This file is locked and cannot be deleted. Only the compliance team can lift the lock; ask it, and name the ids below."},
 			Facts: facts, Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
 	}
