@@ -34,7 +34,7 @@ func (c *Content) pdf(b []byte) {
 	}
 	c.Notes = append(c.Notes, "A PDF is not drawn here. Save it to read it.")
 	if c.Pages == 0 {
-		c.Notes = append(c.Notes, "Its number of pages stands in a compressed part, which is not opened.")
+		c.Notes = append(c.Notes, "Its number of pages does not stand outside compressed parts, and those are not opened.")
 	}
 }
 

@@ -76,7 +76,7 @@ var Table = filled([]Row{
 	{Name: "customer.set-application", Event: string(api.ActSetApplication),
 		Command: "customer set-application {cuid} - --yes", In: `{"individual":{}}`},
 	{Name: "customer.delete-file", Event: string(api.ActDeleteFile),
-		Command: "customer delete-file {cuid} {free} --yes", Place: "files", ID: "{cuid}", Keys: []string{"/", "'{free}", "enter", "x", "~", "y"}},
+		Command: "customer delete-file {cuid} {free} --yes", Place: "compliance", ID: "{cuid}", Keys: []string{"F", "x", "~", "y"}},
 	{Name: "hook.set", Event: string(api.ActSetHooks),
 		Command: "hook set --enabled=true --url https://example.com/h --yes", Place: "events",
 		Keys: []string{"W", "enter", "enter", "enter", "enter", "enter", "enter", "enter", "enter", "~", "y"}},
