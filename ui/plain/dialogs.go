@@ -216,7 +216,7 @@ func chosen(list []ui.Choice, typed string) int {
 			return i
 		}
 	}
-	return Choice(typed, texts)
+	return choice(typed, texts)
 }
 
 // filter takes the text of an open filter line: what was typed behind the command,

@@ -10,7 +10,7 @@ import (
 // can be typed by its beginning, too. An empty line goes back (ErrBack). why says
 // why choice i cannot be taken; nil: all can.
 func (t *Talk) Choose(ctx context.Context, label string, choices []string, why func(i int) string) (int, error) {
-	return t.chooseBy(ctx, label, choices, func(typed string) int { return Choice(typed, choices) }, why)
+	return t.chooseBy(ctx, label, choices, func(typed string) int { return choice(typed, choices) }, why)
 }
 
 // chooseBy is Choose with find as what finds the choice that was typed, -1 for none.
@@ -40,9 +40,9 @@ func (t *Talk) chooseBy(ctx context.Context, label string, choices []string, fin
 	}
 }
 
-// Choice is the index of the choice that was typed: by its number, or by its
+// choice is the index of the choice that was typed: by its number, or by its
 // beginning; -1: none.
-func Choice(typed string, choices []string) int {
+func choice(typed string, choices []string) int {
 	if n, err := strconv.Atoi(strings.TrimSuffix(typed, ".")); err == nil {
 		if n < 1 || n > len(choices) {
 			return -1

@@ -340,7 +340,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	if s.Page != nil {
 		return append([]keymap.Key{s.keys.Save, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
 	}
-	return append(append(keymap.All(s.keys), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
+	return append(append(keymap.Join(s.keys, k.Related), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
 }
 
 // Source implements ui.Screen.
