@@ -245,17 +245,17 @@ func (s *List[T]) Above() []string {
 // HelpKeys implements list.Screen.
 func (s *List[T]) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	var own []keymap.Key
+	own := []keymap.Key{k.List.Open}
+	if s.Page != nil {
+		own = nil
+	}
 	if s.spec.OwnKeys != nil {
 		own = s.spec.OwnKeys(s.Page != nil)
 	}
 	if s.Page != nil {
 		return append(append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev), keymap.Join(k.Item, k.Nav)...)
 	}
-	if own != nil {
-		return append(append(own, k.List.Filter, k.List.Sort, k.Related.Customer, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw), keymap.All(k.Nav)...)
-	}
-	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Related.Customer, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw}, keymap.All(k.Nav)...)
+	return append(append(own, k.List.Filter, k.List.Sort, k.Related.Customer, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw), keymap.All(k.Nav)...)
 }
 
 // Place implements ui.Screen.
