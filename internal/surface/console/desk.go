@@ -21,9 +21,9 @@ import (
 	"opdeck/views/balances"
 	"opdeck/views/compliance"
 	"opdeck/views/counterparties"
+	"opdeck/views/customerfiles"
 	"opdeck/views/documents"
 	"opdeck/views/events"
-	"opdeck/views/files"
 	"opdeck/views/history"
 	"opdeck/views/limits"
 	"opdeck/views/oncall"
@@ -76,8 +76,8 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return tariffs.NewLimits(env, d, p.Arg)
 	case tariffs.KindCommissions:
 		return tariffs.NewCommissions(env, d, p.Arg)
-	case files.Kind:
-		return files.New(env, d, p.ID, p.Arg)
+	case customerfiles.Kind:
+		return customerfiles.New(env, d, p.ID, p.Arg)
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:

@@ -1,6 +1,6 @@
-// Package files is the screen of a customer's files: what each holds, saving it, and
+// Package customerfiles is the screen of a customer's files: what each holds, saving it, and
 // deleting it for good.
-package files
+package customerfiles
 
 import (
 	"context"
