@@ -18,8 +18,8 @@ func (f CustomerFile) is(name string, size int64) bool {
 		slices.ContainsFunc([]string{"fileName", "name", "originalName"}, func(k string) bool { return r.text(k) == name })
 }
 
-// made is when the file says that it was made; zero when it does not.
-func (f CustomerFile) made() time.Time {
+// Made is when the file says that it was made; zero when it does not.
+func (f CustomerFile) Made() time.Time {
 	r := object(f.Raw)
 	for _, k := range []string{"createdAt", "createAt", "uploadedAt"} {
 		if at := timeOf(Number(r.text(k))); !at.IsZero() {
@@ -28,6 +28,15 @@ func (f CustomerFile) made() time.Time {
 	}
 	return time.Time{}
 }
+
+// Locked reports whether the file is locked; told is false where the record does not say.
+func (f CustomerFile) Locked() (locked, told bool) {
+	word := object(f.Raw).text("isLock")
+	return word == "true", word == "true" || word == "false"
+}
+
+// Title is the file's name under whichever member it came.
+func (f CustomerFile) Title() untrusted.Text { return cmp.Or(f.FileName, f.Name) }
 
 // UnmarshalJSON keeps the record as it came beside the named fields. Its id may
 // have any of the names that an upload's may have.

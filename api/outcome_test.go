@@ -146,6 +146,10 @@ func (w *contrary) good() string {
 func (w *contrary) read(r *http.Request) (*http.Response, error) {
 	body := `{"items":[],"meta":{"total":"0"}}`
 	switch p := r.URL.Path; {
+	case strings.HasSuffix(p, "/file") && w.kind == api.ActDeleteFile:
+		if body = `{"items":[{"id":"file-1","name":"a.pdf","size":6},{"id":"file-2","name":"b.pdf","size":6}],"meta":{"total":"2"}}`; w.applied.Load() {
+			body = `{"items":[{"id":"file-2","name":"b.pdf","size":6}],"meta":{"total":"1"}}`
+		}
 	case strings.HasSuffix(p, "/file"):
 		if w.applied.Load() {
 			body = `{"items":[{"guid":"file-9","fileName":"a.pdf","size":"6"}],"meta":{"total":"1"}}`
@@ -245,6 +249,10 @@ var writes = map[api.ActKind]func(context.Context, *api.Client) error{
 		_, err := c.SetApplication(ctx, theCustomer, json.RawMessage(`{"individual":{"application":{"firstName":"Ana"}}}`))
 		return err
 	},
+	api.ActDeleteFile: func(ctx context.Context, c *api.Client) error {
+		_, err := c.DeleteFile(ctx, api.DeleteFile{CUID: theCustomer, ID: "file-1"})
+		return err
+	},
 	api.ActSetHooks: func(ctx context.Context, c *api.Client) error {
 		return c.SetHooks(ctx, api.HookSettings{Enabled: true, HookURL: "https://h.example", JWTSecret: secret.New("sss"), HookCustomer: true})
 	},
@@ -290,7 +298,7 @@ var reactions = []reaction{
 	{name: "200 message only", status: 200, body: `{"message":"accepted for processing"}`, tells: always(api.Unclear)},
 	{name: "200 text", status: 200, kind: "text/plain", body: "OK", tells: always(api.Unclear)},
 	{name: "200 success", status: 200, body: `{"success":true,"message":"OK"}`,
-		tells: except(api.Unclear, api.Done, api.ActFinalize, api.ActSetApplication, api.ActSetHooks)},
+		tells: except(api.Unclear, api.Done, api.ActFinalize, api.ActDeleteFile, api.ActSetApplication, api.ActSetHooks)},
 	{name: "201 {}", status: 201, body: `{}`, tells: always(api.Unclear)},
 	{name: "202 {}", status: 202, body: `{"status":"queued"}`, tells: always(api.Unclear)},
 	{name: "204", status: 204, tells: always(api.Unclear)},

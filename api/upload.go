@@ -10,7 +10,6 @@ import (
 	"net/textproto"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -198,7 +197,7 @@ func pathIn(body fields, path []string) string {
 // and new since the upload.
 func lookForFile(ctx context.Context, c *Client, p Probe) (Observation, error) {
 	s := Observation{At: c.opt.Now()}
-	files, whole, err := c.filesNamed(ctx, p)
+	files, whole, err := c.filesOf(ctx, p.CUID, p.names)
 	if err != nil {
 		return s, err
 	}
@@ -209,7 +208,7 @@ func lookForFile(ctx context.Context, c *Client, p Probe) (Observation, error) {
 			continue
 		}
 		s.Candidates = append(s.Candidates, id)
-		if p.Whole || !f.made().Before(p.Since) {
+		if p.Whole || !f.Made().Before(p.Since) {
 			fresh = append(fresh, id)
 		}
 	}
@@ -219,34 +218,8 @@ func lookForFile(ctx context.Context, c *Client, p Probe) (Observation, error) {
 	return s, nil
 }
 
-// maxFilePages bounds what a look for an upload costs.
-const maxFilePages = 6
-
-// filesNamed lists the customer's files of the probe's name and size. whole is
-// false when there are more files than were read.
-func (c *Client) filesNamed(ctx context.Context, p Probe) (files []CustomerFile, whole bool, err error) {
-	seen := map[string]bool{}
-	for n := range maxFilePages {
-		page, err := c.CustomerFiles(ctx, p.CUID, n)
-		if err != nil {
-			return files, false, err
-		}
-		fresh := false
-		for _, f := range page.Items {
-			if key := string(f.ID) + "\x00" + string(f.Raw); !seen[key] {
-				fresh, seen[key] = true, true
-				if f.is(p.FileName, p.Size) {
-					files = append(files, f)
-				}
-			}
-		}
-		total, err := strconv.Atoi(string(page.Total))
-		if !fresh || err == nil && total > 0 && len(seen) >= total {
-			return files, true, nil
-		}
-	}
-	return files, false, nil
-}
+// names reports whether a file has the probe's name and size.
+func (p Probe) names(f CustomerFile) bool { return f.is(p.FileName, p.Size) }
 
 // ProbeUpload notes what is there before a file is uploaded, so that it can be
 // told apart afterwards (one customer call a page of files). A list that cannot
@@ -257,7 +230,7 @@ func (c *Client) ProbeUpload(ctx context.Context, u Upload) Probe {
 	if dry(ctx) {
 		return p
 	}
-	files, whole, err := c.filesNamed(ctx, p)
+	files, whole, err := c.filesOf(ctx, p.CUID, p.names)
 	if err == nil {
 		for _, f := range files {
 			p.Before = append(p.Before, string(f.ID))

@@ -57,8 +57,7 @@ type Explain struct {
 	Title string
 	Lines []string      // safe text, wrapped by the dialog
 	Facts []widget.Pair // drawn below
-	// Copy is what a key copies from it; nil: nothing.
-	Copy *Copy
+	Copy  Copy          // what y copies; Text empty: nothing
 
 	failed bool // it tells of an error
 	mends  bool // the form that it comes from can be sent again
@@ -144,6 +143,8 @@ type Choose struct {
 	Title string
 	Items []Choice
 	Pick  func(i int) (Action, tea.Cmd) // index into Items
+	// Typed is what enter does with a text that no item has; false: nothing. May be nil.
+	Typed func(text string) (Action, bool)
 }
 
 // Choice is one line of a menu. All its texts are safe.

@@ -20,13 +20,13 @@ type explain struct {
 	armed  time.Time
 	scroll int
 	k      keymap.Dialog
-	nav    keymap.Nav
 	copy   keymap.Key
+	nav    keymap.Nav
 }
 
 func newExplain(s *Shell, owner screenID, e Explain) *explain {
 	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
-	x := &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav, copy: s.keys.Viewer.Copy}
+	x := &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav, copy: s.keys.Item.CopyID}
 	if e.failed {
 		x.armed = s.now().Add(armAfter)
 	}
@@ -36,12 +36,12 @@ func newExplain(s *Shell, owner screenID, e Explain) *explain {
 func (x *explain) keys() []keymap.Key {
 	k := x.k.Answer
 	k.SetHelp("enter", "close")
-	if x.e.Copy != nil {
-		c := x.copy
-		c.SetHelp(c.Help().Key, "copy")
-		return []keymap.Key{c, k}
+	if x.e.Copy.Text == "" {
+		return []keymap.Key{k}
 	}
-	return []keymap.Key{k}
+	y := x.copy
+	y.SetHelp(y.Help().Key, "copy "+x.e.Copy.What)
+	return []keymap.Key{k, y}
 }
 
 func (x *explain) counts(_ *Shell, now time.Time) time.Time {
@@ -56,8 +56,8 @@ func (x *explain) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	case now.Before(x.armed) && x.e.failed:
 		x.armed = later(x.armed, now.Add(quiet))
 	case now.Before(x.armed) || p.IsText() || p.Burst:
-	case x.e.Copy != nil && x.copy.Match(p):
-		return *x.e.Copy, nil, false
+	case x.e.Copy.Text != "" && x.copy.Match(p):
+		return x.e.Copy, nil, false
 	case x.nav.Down.Match(p), x.nav.PageDown.Match(p):
 		x.scroll = s.scrolled(x, 1)
 	case x.nav.Up.Match(p), x.nav.PageUp.Match(p):

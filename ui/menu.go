@@ -21,6 +21,7 @@ type menu struct {
 	hits  []int // indexes of items
 	at    int   // into hits, then found
 	pick  func(i int) (Action, tea.Cmd)
+	typed func(text string) (Action, bool) // nil: only items are taken
 
 	refuses bool // pick is also for what is off: it says why
 	k       keymap.Menu
@@ -54,6 +55,12 @@ func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 		m.at = max(min(m.at+1, m.shown()-1), 0)
 	case m.k.Choose.Match(p) && m.shown() > 0:
 		return m.choose()
+	case m.k.Choose.Match(p) && m.typed != nil:
+		a, ok := m.typed(strings.TrimSpace(m.edit.Value()))
+		if !ok {
+			a = nil
+		}
+		return a, nil, ok
 	case m.k.Choose.Match(p):
 		m.enter = m.seek.busy
 	default:
@@ -132,6 +139,12 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 	switch {
 	case len(list) == 0 && m.seek.busy:
 		lines = append(lines, s.th.Dim.Render("Looking into the index …"))
+	case len(list) == 0 && m.typed != nil:
+		if _, ok := m.typed(strings.TrimSpace(m.edit.Value())); ok {
+			lines = append(lines, s.th.Dim.Render(draw.Cut("None of these; "+m.k.Choose.Help().Key+" takes what you typed.", in)))
+			break
+		}
+		fallthrough
 	case len(list) == 0:
 		lines = append(lines, s.th.Dim.Render(draw.Cut("Nothing matches; backspace widens the search.", in)))
 	}

@@ -237,7 +237,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
-	a.Client = &Client{a.service, a.missing}
+	a.Client = &Client{a.service, a.missing, a.Audit.Note}
 	if opt.Waits != nil {
 		a.tellWaits(opt.Waits)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -8,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/replace"
 )
@@ -19,6 +21,7 @@ import (
 type Client struct {
 	api     *api.Client
 	missing func(ctx context.Context, opid string, err error) error
+	note    func(ctx context.Context, who api.Actor, e api.Event) error // of the audit trail
 }
 
 // masked is the end of every method.
@@ -71,10 +74,44 @@ func (c *Client) UploadDocument(ctx context.Context, u api.Upload) (api.Customer
 	return masked(ctx, f, err)
 }
 
-// DownloadDocument writes a customer's document to w, as it is.
+// DownloadDocument writes a customer's document to w, as it is: its content cannot be
+// masked, so only a role that may export gets it, and the trail tells of it before.
 func (c *Client) DownloadDocument(ctx context.Context, cuid, guid string, w io.Writer) (int64, error) {
+	if err := c.mayTake(ctx, audit.EventDownload, api.MayExport, cuid, guid); err != nil {
+		return 0, err
+	}
 	n, err := c.api.DownloadDocument(ctx, cuid, guid, w)
 	return masked(ctx, n, err)
+}
+
+// ShowDocument reads a customer's document to be shown, by the same call: only a role
+// that may reveal gets it, and the trail tells of it before.
+func (c *Client) ShowDocument(ctx context.Context, cuid, guid string) ([]byte, error) {
+	if err := c.mayTake(ctx, audit.EventShow, api.MayReveal, cuid, guid); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	_, err := c.api.DownloadDocument(ctx, cuid, guid, &b)
+	_, err = masked(ctx, 0, err)
+	return b.Bytes(), err
+}
+
+// mayTake lets the content of a document through, or says why not; without a record it
+// stays where it is.
+func (c *Client) mayTake(ctx context.Context, event string, need api.Permission, cuid, guid string) error {
+	if err := api.Need(ctx, event, need); err != nil {
+		return err
+	}
+	if err := c.note(ctx, api.ActorOf(ctx), api.Event{Name: event, Object: "document", ID: guid, Detail: "of customer " + cuid}); err != nil {
+		return &api.Error{Op: event, Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so the document is not read.", Err: err}
+	}
+	return nil
+}
+
+// DeleteFile deletes a file of a customer for good.
+func (c *Client) DeleteFile(ctx context.Context, r api.DeleteFile) (api.Result, error) {
+	res, err := c.api.DeleteFile(ctx, r)
+	return masked(ctx, res, err)
 }
 
 // Customer reads one customer.

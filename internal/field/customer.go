@@ -40,6 +40,38 @@ var Documents = newCatalogue(
 		Sortable: true, Time: func(d api.Document) api.Time { return d.CreateAt }},
 )
 
+// Files are the fields of a file in a customer's store.
+var Files = newCatalogue(
+	Field[api.CustomerFile]{Name: "name", Aliases: []string{"file"}, JSON: "fileName", Kind: Text, Sortable: true, About: "a part of the file's name", Example: "name:passport",
+		Column: Column{Min: 16, Flex: 3, CutMiddle: true}, Text: api.CustomerFile.Title},
+	Field[api.CustomerFile]{Name: "type", JSON: "type", Kind: Code, Sortable: true, About: "the kind of document", Example: "type:PASSPORT",
+		Column: Column{Min: 12, Max: 24, Flex: 1, HidePriority: 2}, Text: func(f api.CustomerFile) untrusted.Text { return f.Type }},
+	Field[api.CustomerFile]{Name: "media", JSON: "mime", Kind: Code, About: "the media type", Example: "media:image/png",
+		Column: Column{Min: 12, Max: 26, HidePriority: 4}, Text: func(f api.CustomerFile) untrusted.Text { return f.MIME }},
+	Field[api.CustomerFile]{Name: "size", JSON: "size", Kind: Count, Sortable: true, About: "bytes", Example: "size>100000",
+		Column: Column{Min: 10}, Count: func(f api.CustomerFile) int { return int(f.Size) }},
+	Field[api.CustomerFile]{Name: "created", JSON: "createdAt", Kind: Time, Sortable: true, About: "when it was uploaded", Example: "created<30d",
+		Column: Column{Min: 16, HidePriority: 1}, Time: func(f api.CustomerFile) api.Time { return api.Time{Time: f.Made()} }},
+	Field[api.CustomerFile]{Name: "lock", JSON: "isLock", Kind: Code, About: "locked, or not; empty where the service does not say", Example: "lock:locked",
+		Column: Column{Min: 8}, Text: lockWord},
+	Field[api.CustomerFile]{Name: "state", JSON: "status", Kind: Code, Sortable: true, About: "the service's word for its state", Example: "state:NEW",
+		Column: Column{Min: 8, HidePriority: 3}, Text: func(f api.CustomerFile) untrusted.Text { return f.Status }},
+	Field[api.CustomerFile]{Name: "description", JSON: "info", Kind: Text, About: "a part of the description", Example: "description:signed",
+		Text: func(f api.CustomerFile) untrusted.Text { return f.Info }},
+	Field[api.CustomerFile]{Name: "id", JSON: "id", Kind: ID, About: "the file's identifier, or its beginning", Example: "id:ba464e45",
+		Column: Column{Min: 13, Max: 36, HidePriority: 5, CutMiddle: true}, Text: func(f api.CustomerFile) untrusted.Text { return f.ID }},
+)
+
+func lockWord(f api.CustomerFile) untrusted.Text {
+	switch locked, told := f.Locked(); {
+	case locked:
+		return "locked"
+	case told:
+		return "no"
+	}
+	return ""
+}
+
 // PathLabel words a path of an operation's record, those of its documents included:
 // "documents[g-1].isLock" is "documents[g-1].locked".
 func PathLabel(path string) string {

@@ -18,7 +18,9 @@ func contexts(m *Map) map[string][]Key {
 		"operations":   screen(m.List, m.Item, m.Operations, m.Related),
 		"columns":      Join(m.Columns, m.Nav),
 		"operation":    append(screen(m.Item, m.Operation, m.Related), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"documents":    screen(m.List, m.Item, m.Documents, m.Related),
+		"documents":    append(screen(m.Item, m.Documents, m.Related), m.List.Filter, m.List.Sort),
+		"files":        append(screen(m.Item, m.Files), m.Documents.Look, m.Documents.Save, m.List.Filter, m.List.Sort, m.Related.Customer),
+		"content":      append(screen(m.Item), m.Documents.Save, m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"compliance":   append(screen(m.Item, m.Compliance), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"customers":    append(screen(m.List, m.Item), m.Compliance.Operations),
 		"directory":    append(screen(m.List, m.Item), m.Related.Customer),
@@ -37,7 +39,7 @@ func contexts(m *Map) map[string][]Key {
 		"form":         Join(m.Form),
 		"viewer":       Join(m.Viewer, m.Nav),
 		"menu":         Join(m.Menu),
-		"explanations": Join(m.Nav, three(m.Dialog.Answer, m.Dialog.No, m.Dialog.Close)),
+		"explanations": append(Join(m.Nav, three(m.Dialog.Answer, m.Dialog.No, m.Dialog.Close)), m.Item.CopyID),
 	}
 }
 

@@ -56,7 +56,7 @@ func TestMadeUpKeyInHelp(t *testing.T) {
 	r := shelltest.Open(t, uitest.NewClock(), newScreen, at)
 	see(r, "ctrl+x make up")
 	r.Send(uitest.Key("?"))
-	see(r, "This screen ctrl+x make something up (asks)")
+	see(r, "ctrl+x make something up (asks)")
 	r.Send(uitest.Key("esc"), uitest.Key(":"), uitest.Type("make"))
 	see(r, "make something up (asks)")
 

@@ -45,10 +45,13 @@ type Operation struct{ Documents, Tree, Account, Counterparty Key }
 type Related struct{ History, Customer Key }
 
 // Documents belongs to the documents of an operation.
-type Documents struct{ Remove, Restore, Replace, Attach, Upload Key }
+type Documents struct{ Look, Remove, Restore, Replace, Attach, Upload, Save Key }
+
+// Files belongs to a customer's files.
+type Files struct{ Delete Key }
 
 // Compliance belongs to customers and their verification.
-type Compliance struct{ Share, Link, Finalize, SetApplication, Operations Key }
+type Compliance struct{ Share, Link, Finalize, SetApplication, Operations, Files Key }
 
 // Tariffs belongs to the screen of limits.
 type Tariffs struct{ Limits, Commissions Key }
@@ -89,6 +92,7 @@ type Map struct {
 	Operation  Operation
 	Related    Related
 	Documents  Documents
+	Files      Files
 	Compliance Compliance
 	Tariffs    Tariffs
 	Session    Session
@@ -132,12 +136,13 @@ func New() *Map {
 			Account: of("account.get"), Counterparty: of("counterparty.get"),
 		},
 		Related:   Related{History: of("operation.history"), Customer: Bind("operation.customer", "customer", "the customer's verification", "C")},
-		Documents: documentKeys(),
+		Documents: documentKeys(), Files: Files{Delete: of("customer.delete-file")},
 		Compliance: Compliance{
 			Share:    of("compliance.share"),
 			Link:     of("compliance.link"),
 			Finalize: of("compliance.finalize"), SetApplication: of("customer.set-application"),
 			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
+			Files:      of("customer.files"),
 		},
 		Tariffs: Tariffs{Limits: of("tariff.limits"), Commissions: of("tariff.commissions")},
 		Session: Session{
@@ -186,7 +191,7 @@ func globalKeys() Global {
 }
 
 func documentKeys() Documents {
-	return Documents{Remove: of("document.remove"), Restore: of("document.restore"), Attach: of("document.attach"),
+	return Documents{Look: of("document.show"), Save: of("document.download"), Remove: of("document.remove"), Restore: of("document.restore"), Attach: of("document.attach"),
 		Upload: of("document.upload"), Replace: of("document.replace")}
 }
 

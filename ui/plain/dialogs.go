@@ -210,7 +210,7 @@ func (h *Host) choose(ctx context.Context, c ui.Choose) (tea.Cmd, error) {
 	i := -1
 	if arg := h.arg; arg != "" {
 		h.arg = ""
-		if i = choice(arg, items); i >= 0 && c.Items[i].Why != "" {
+		if i = chosen(c.Items, arg); i >= 0 && c.Items[i].Why != "" {
 			i = -1
 		}
 		if i < 0 {
@@ -228,11 +228,24 @@ func (h *Host) choose(ctx context.Context, c ui.Choose) (tea.Cmd, error) {
 			}
 		}
 		var err error
-		if i, err = h.talk.Choose(ctx, c.Title, items, func(i int) string { return c.Items[i].Why }); err != nil {
+		find := func(typed string) int { return chosen(c.Items, typed) }
+		if i, err = h.talk.chooseBy(ctx, c.Title, items, find, func(i int) string { return c.Items[i].Why }); err != nil {
 			return nil, err
 		}
 	}
 	return h.sh.Pick(i), nil
+}
+
+// chosen is the index of the item that was typed: by one of its other names, whole, by its
+// number or by its beginning; -1: none.
+func chosen(list []ui.Choice, typed string) int {
+	texts := make([]string, len(list))
+	for i, it := range list {
+		if texts[i] = it.Text; slices.ContainsFunc(it.Words, func(w string) bool { return strings.EqualFold(w, typed) }) {
+			return i
+		}
+	}
+	return choice(typed, texts)
 }
 
 // filter takes the text of an open filter line: what was typed behind the command,

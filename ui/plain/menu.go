@@ -10,6 +10,11 @@ import (
 // can be typed by its beginning, too. An empty line goes back (ErrBack). why says
 // why choice i cannot be taken; nil: all can.
 func (t *Talk) Choose(ctx context.Context, label string, choices []string, why func(i int) string) (int, error) {
+	return t.chooseBy(ctx, label, choices, func(typed string) int { return choice(typed, choices) }, why)
+}
+
+// chooseBy is Choose with find as what finds the choice that was typed, -1 for none.
+func (t *Talk) chooseBy(ctx context.Context, label string, choices []string, find func(typed string) int, why func(i int) string) (int, error) {
 	for i, c := range choices {
 		t.Say(strconv.Itoa(i+1) + ". " + c)
 	}
@@ -24,7 +29,7 @@ func (t *Talk) Choose(ctx context.Context, label string, choices []string, why f
 		if err := way(s); err != nil {
 			return 0, err
 		}
-		switch i := choice(s, choices); {
+		switch i := find(s); {
 		case i < 0:
 			t.Say("Type a number from 1 to " + strconv.Itoa(len(choices)) + ". An empty line goes back.")
 		case why != nil && why(i) != "":

@@ -14,6 +14,7 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
+	"opdeck/views/customerfiles"
 )
 
 // Client does the acts of a journey and keeps what came of them.
@@ -129,6 +130,8 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return s.askFinalize(), nil, true
 	case s.keys.SetApplication.Match(p):
 		return nil, s.readDraft(), true
+	case s.keys.Files.Match(p):
+		return ui.Open{Place: ui.Place{Kind: customerfiles.Kind, ID: s.id}}, nil, true
 	case s.keys.Operations.Match(p):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + s.id}}, nil, true
 	case s.env.Keys.Item.CopyJSON.Match(p) && s.link != nil:

@@ -44,6 +44,12 @@ type ListSpec[T any] struct {
 	Added func(all []T) []Column[T]
 	First func(T) bool // records that stand before all others until they are sorted; nil: none
 	Warn  func(T) bool // records whose row has the sign of a warning; nil: none
+	// Of is the object whose records these are, the ID of the place; empty: of none.
+	Of string
+	// Own takes a key about the record under the cursor before the list does, and OwnKeys
+	// are such keys, of the list and of a page over it; nil: the list has none of its own.
+	Own     func(msg keymap.Press, r T) (ui.Action, tea.Cmd, bool)
+	OwnKeys func(onPage bool) []keymap.Key
 	// Facts are all of a record that cannot be read by itself: the list shows them over
 	// its rows. nil: another screen shows a record.
 	Facts func(T) []widget.Pair
@@ -83,7 +89,7 @@ func NewListIn[T any](env *ui.Env, screen list.Screen, spec ListSpec[T], start s
 		s.screen = s
 	}
 	s.rows = list.NewRows(spec.ID, s.row)
-	s.List = list.New(env, s.screen, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind}, Origin: "service", Class: spec.Class,
+	s.List = list.New(env, s.screen, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind, ID: spec.Of}, Origin: "service", Class: spec.Class,
 		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " + spec.One + " matches among those read so far.",
 		Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue})
 	s.List.Filtered(true)
@@ -241,6 +247,11 @@ func (s *List[T]) All() []T { return slices.Clone(s.rows.All()) }
 func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	id := s.Table.SelectedID()
+	if r, ok := s.rows.Find(id); ok && s.spec.Own != nil {
+		if action, cmd, own := s.spec.Own(msg, r); own {
+			return action, cmd, true
+		}
+	}
 	switch {
 	case id == "":
 		return nil, nil, false
@@ -340,14 +351,21 @@ func (s *List[T]) Above() []string {
 // HelpKeys implements list.Screen.
 func (s *List[T]) HelpKeys() []keymap.Key {
 	k := s.env.Keys
+	own := []keymap.Key{k.List.Open}
 	if s.Page != nil {
-		return append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}, keymap.Join(k.Item, k.Nav)...)
+		own = nil
 	}
-	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Related.Customer, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw}, keymap.All(k.Nav)...)
+	if s.spec.OwnKeys != nil {
+		own = s.spec.OwnKeys(s.Page != nil)
+	}
+	if s.Page != nil {
+		return append(append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev), keymap.Join(k.Item, k.Nav)...)
+	}
+	return append(append(own, k.List.Filter, k.List.Sort, k.Related.Customer, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw), keymap.All(k.Nav)...)
 }
 
 // Place implements ui.Screen.
-func (s *List[T]) Place() ui.Place { return ui.Place{Kind: s.spec.Kind, Arg: s.Text} }
+func (s *List[T]) Place() ui.Place { return ui.Place{Kind: s.spec.Kind, ID: s.spec.Of, Arg: s.Text} }
 
 // Subject implements ui.SubjectOf.
 func (s *List[T]) Subject(kind string) string {

@@ -20,6 +20,7 @@ import (
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
+	"opdeck/views/content"
 )
 
 // wroteMsg is the outcome of a write.
@@ -36,13 +37,16 @@ type wroteMsg struct {
 // OwnKey implements list.Screen.
 func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	doc, has := s.selected()
+	if action, cmd, ok := s.contentKey(msg, doc); ok || s.Page != nil {
+		return action, cmd, ok
+	}
 	switch {
 	case s.keys.Remove.Match(msg) && has:
 		return s.askRemove(doc), nil, true
 	case s.keys.Restore.Match(msg):
 		return s.askRestore(), nil, true
 	case s.keys.Attach.Match(msg):
-		return s.askAttach(), nil, true
+		return nil, s.pickFile(), true
 	case s.keys.Upload.Match(msg):
 		return s.askUpload(), nil, true
 	case s.keys.Replace.Match(msg) && has:
@@ -60,7 +64,8 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 		"This document is locked and cannot be " + act + ".",
 		"A lock is set by a compliance team, usually while it reviews the document. The service tells neither who set it nor when; the document itself is there since the time below.",
 		"Only the compliance team can lift it. Ask it, and name the ids below; then press " + s.env.Keys.Global.Reload.Help().Key + " to read the operation again.",
-	}, Facts: append([]widget.Pair{{Label: "id", Value: d.GUID.Line(64)}}, s.facts(d)...)}
+	}, Facts: append([]widget.Pair{{Label: "id", Value: d.GUID.Line(64)}}, s.facts(d)...),
+		Copy: ui.Copy{Text: "document " + d.GUID.Line(64) + ", operation " + s.ID, What: "the ids"}}
 }
 
 // facts are what a question about a document shows; its id stands above them.
@@ -94,7 +99,7 @@ func (s *Screen) object(item string) act.Object {
 // write runs a write: its keys are off until the outcome. It gets a context that
 // outlives the screen and returns the operation as it is after it.
 func (s *Screen) write(doing string, m wroteMsg, run func(context.Context, Client) (api.Operation, error)) tea.Cmd {
-	s.Doing = doing
+	s.Doing, s.before = doing, s.Op
 	m.Ticket = s.env.Ticket()
 	ctx, client := s.env.Root, s.client
 	return func() tea.Msg {
@@ -136,18 +141,7 @@ func (s *Screen) askAttach() ui.Action {
 			{Label: "Name there (optional)", Max: 255},
 		},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			id, guid, name := s.ID, v.Text(0), v.Text(1)
-			facts := s.target()
-			if name != "" {
-				facts = append(facts, widget.Pair{Label: "name there", Value: name, Long: true})
-			}
-			return ui.Asking("document.attach", s.object("document "+draw.ID(guid, 13)), ui.Confirm{ID: guid, Facts: facts,
-				Yes: func(ui.Seen) tea.Cmd {
-					return s.write("attaching "+draw.ID(guid, 13), wroteMsg{what: "Attaching", done: "Attached."},
-						func(ctx context.Context, c Client) (api.Operation, error) {
-							return c.AttachDocument(ctx, id, guid, name)
-						})
-				}}), nil
+			return s.confirmAttach(content.Document{ID: v.Text(0), Size: -1}, v.Text(1)), nil
 		}}
 }
 
@@ -309,7 +303,7 @@ type jobMsg struct {
 }
 
 func (s *Screen) runJob(what string, run func(context.Context, Client) (replace.Job, error)) tea.Cmd {
-	s.Doing = what
+	s.Doing, s.before = what, s.Op
 	t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.ID
 	return func() tea.Msg {
 		j, err := run(ctx, client)
@@ -338,6 +332,7 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 		if a := s.Latest.Show(*msg.op, s.env.Now(), "service"); a != nil {
 			acts = append(acts, a)
 		}
+		s.toNew()
 	} else if msg.op != nil && msg.err == nil {
 		msg.done += " The operation could not be read to show it."
 		s.Latest.Err = &api.Error{Kind: api.Unavailable, Public: "this list is from before the last write; " + s.env.Keys.Global.Reload.Help().Key + " reads it."}

@@ -22,11 +22,15 @@ import (
 	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
+	"opdeck/views/content"
 )
 
 // Client does what this screen asks for.
 type Client interface {
 	ui.OperationReader
+	content.Client
+	// CustomerFiles reads a page of a customer's files: one customer call.
+	CustomerFiles(ctx context.Context, cuid string, page int) (api.Page[api.CustomerFile], error)
 	RemoveDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error)
 	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
 	// Upload reads a file of this host and puts it into the customer's store.
@@ -74,6 +78,7 @@ type Screen struct {
 	jobs   []replace.Job
 	open   []followup.Row // writes whose outcome is not known
 	undone []removed      // newest last
+	before *api.Operation // as it was when the write under way began; nil: none is
 }
 
 // language is the filter language over documents.
@@ -164,6 +169,9 @@ func (s *Screen) onShow(before *api.Operation) ui.Action {
 func (s *Screen) Refresh() {
 	s.Loaded, s.List.Err = s.Op != nil || s.Latest.Err != nil, s.Latest.Err
 	why := s.whyOff()
+	for _, k := range []*keymap.Key{&s.keys.Look, &s.keys.Save} {
+		k.Set(s.noContent())
+	}
 	for _, k := range []*keymap.Key{&s.keys.Remove, &s.keys.Restore, &s.keys.Attach, &s.keys.Upload, &s.keys.Replace} {
 		k.Set(why)
 	}
@@ -329,6 +337,9 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 // HelpKeys implements list.Screen.
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
+	if s.Page != nil {
+		return append([]keymap.Key{s.keys.Save, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
+	}
 	return append(append(keymap.Join(s.keys, k.Related), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
 }
 

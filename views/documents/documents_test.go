@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -36,12 +37,33 @@ type fake struct {
 	open    []followup.Row
 	err     error
 
+	content []byte             // of every document
+	files   []api.CustomerFile // of the customer
+	saved   []string           // paths
+	far     string             // why files of the host are out of reach
+
 	described []string // type and info of each replacement
 }
 
 func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
 	f.calls++
 	return api.Operation{}, time.Time{}, false
+}
+func (f *fake) ShowDocument(context.Context, string, string) ([]byte, error) {
+	f.calls++
+	return f.content, f.err
+}
+func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (string, error) {
+	f.calls++
+	if f.saved = append(f.saved, path); !over && len(f.saved) == 1 {
+		return path, fs.ErrExist
+	}
+	return path, nil
+}
+func (f *fake) NoFiles(context.Context) string { return f.far }
+func (f *fake) CustomerFiles(context.Context, string, int) (api.Page[api.CustomerFile], error) {
+	f.calls++
+	return api.Page[api.CustomerFile]{Items: f.files}, f.err
 }
 func (f *fake) MaxAge() time.Duration { return time.Minute }
 func (f *fake) Operation(context.Context, string) (api.Operation, error) {

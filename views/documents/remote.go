@@ -25,7 +25,7 @@ func (s *Screen) replaceOverSSH(d api.Document) ui.Action {
 
 // overSSH shows a command that a key copies.
 func (s *Screen) overSSH(title, line string, more ...string) ui.Action {
-	return ui.Explain{Title: title, Copy: &ui.Copy{Text: line, What: "the command"},
+	return ui.Explain{Title: title, Copy: ui.Copy{Text: line, What: "the command"},
 		Lines: append([]string{"Files here would be the server's, not yours. Run this on your own machine; words in capitals are yours to fill in:", "", line, "",
 			"The host is the address that this server sees; use the name that you know it by."}, more...)}
 }

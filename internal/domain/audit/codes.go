@@ -21,16 +21,18 @@ const (
 const (
 	EventConsoleOpen  = "console.open" // a person opened a console, locally or over SSH
 	EventConsoleClose = "console.close"
-	EventLoginRefused = "ssh.refused"      // a connection that was not let in
-	EventReload       = "config.reload"    // config or keys were read again
-	EventQuarantine   = "hook.quarantined" // a webhook that failed its check
-	EventReveal       = "reveal"           // masked values were shown
-	EventTakeAway     = "export"           // operations or documents were exported or copied
-	EventReplay       = "event.replay"     // a stored webhook event was sent to another address
-	EventForward      = "event.forward"    // webhook events are sent on to another address
-	EventLendBegan    = "lend.began"       // a script began to use the session
-	EventLent         = "lend.calls"       // what it called since the last such record
-	EventLendDenied   = "lend.denied"      // a request of nobody who may
+	EventLoginRefused = "ssh.refused"       // a connection that was not let in
+	EventReload       = "config.reload"     // config or keys were read again
+	EventQuarantine   = "hook.quarantined"  // a webhook that failed its check
+	EventReveal       = "reveal"            // masked values were shown
+	EventTakeAway     = "export"            // operations or documents were exported or copied
+	EventDownload     = "document.download" // a document's content was saved or handed out
+	EventShow         = "document.show"     // a document's content was shown
+	EventReplay       = "event.replay"      // a stored webhook event was sent to another address
+	EventForward      = "event.forward"     // webhook events are sent on to another address
+	EventLendBegan    = "lend.began"        // a script began to use the session
+	EventLent         = "lend.calls"        // what it called since the last such record
+	EventLendDenied   = "lend.denied"       // a request of nobody who may
 )
 
 // numbers are the stable numbers of events that are no acts. A number is never used again for
@@ -40,7 +42,7 @@ var numbers = map[string]string{
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
 	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807", EventUncovered: "808",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
-	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612", EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704",
+	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612", EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705", EventShow: "706",
 }
 
 // Code is the stable number of an event; empty for one without.

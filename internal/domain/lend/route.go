@@ -61,6 +61,7 @@ var routes = []Route{
 	{Method: "PATCH", Path: "/v2/customer/{}/application", Act: "compliance.finalize", write: finalize},
 	{Method: "GET", Path: "/v2/customer/{}/file", Act: "customer.files"},
 	{Method: "GET", Path: "/v2/customer/{}/file/{}", Act: "document.download"},
+	{Method: "DELETE", Path: "/v2/customer/{}/file/{}", Act: "customer.delete-file", write: deleteFile},
 	{Method: "POST", Path: "/v2/compliance/{}/share", Act: "compliance.share", write: share},
 	{Method: "GET", Path: "/v2/compliance/{}/web_sdk_link", Act: "compliance.link", write: link},
 

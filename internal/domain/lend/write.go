@@ -27,6 +27,7 @@ type Client interface {
 	Finalize(ctx context.Context, cuid string) (api.Result, error)
 	Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
 	Link(ctx context.Context, cuid string) (api.Link, error)
+	DeleteFile(ctx context.Context, r api.DeleteFile) (api.Result, error)
 	SetHooks(ctx context.Context, h api.HookSettings) error
 }
 
@@ -157,6 +158,17 @@ func link(ctx context.Context, c Client, ids []string, body Content) (json.RawMe
 		return l.Raw, err
 	}
 	return encode(map[string]any{"url": l.URL, "ttlInSeconds": l.TTL})
+}
+
+func deleteFile(ctx context.Context, c Client, ids []string, body Content) (json.RawMessage, error) {
+	if err := body.empty(); err != nil {
+		return nil, err
+	}
+	r, err := c.DeleteFile(ctx, api.DeleteFile{CUID: ids[0], ID: ids[1]})
+	if err != nil || len(r.Raw) > 0 {
+		return r.Raw, err
+	}
+	return encode(r)
 }
 
 // hookNames are the webhook settings.

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/customerfilter"
 	"opdeck/internal/domain/index/filter"
@@ -22,7 +24,7 @@ import (
 var customerCommands = commands{
 	"customer.list": (*root).customerList, "customer.get": (*root).customerGet,
 	"customer.application": (*root).customerApplication, "customer.files": (*root).customerFiles,
-	"customer.set-application": (*root).customerSetApplication,
+	"customer.set-application": (*root).customerSetApplication, "customer.delete-file": (*root).customerDeleteFile,
 }
 
 // pageJSON is a page of the service's list; total is "" where it does not tell.
@@ -209,4 +211,22 @@ func (r *root) customerSetApplication() *cobra.Command {
 			return out.told(asSent(res.Raw, res), "Set. %s The service announces this call as soon to be deprecated; compliance link takes its place.", res.Message.Line(200))
 		}), nil
 	})
+}
+
+func (r *root) customerDeleteFile() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{Long: "Deletes a file from a customer's store, with its content. Nothing brings it back.\n" +
+		"The customer's files are read first; a file that is locked or not there is never sent.\n" +
+		"An operation that holds the file is the service's to protect: it may refuse."}
+	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
+		return asked{object: act.Object{Item: "file " + args[1], ID: args[0], Kind: "customer"}, typed: args[1], send: func(ctx context.Context) error {
+			res, err := a.Client.DeleteFile(ctx, api.DeleteFile{CUID: args[0], ID: args[1], Reason: reason})
+			if err != nil {
+				return err
+			}
+			return out.told(asSent(res.Raw, res), "%s", strings.TrimSpace("Deleted. "+res.Message.Line(200)))
+		}}, nil
+	})
+	cmd.Flags().StringVar(&reason, "reason", "", "kept in the audit trail")
+	return cmd
 }

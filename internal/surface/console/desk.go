@@ -21,6 +21,7 @@ import (
 	"opdeck/views/balances"
 	"opdeck/views/compliance"
 	"opdeck/views/counterparties"
+	"opdeck/views/customerfiles"
 	"opdeck/views/documents"
 	"opdeck/views/events"
 	"opdeck/views/history"
@@ -75,6 +76,8 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return tariffs.NewLimits(env, d, p.Arg)
 	case tariffs.KindCommissions:
 		return tariffs.NewCommissions(env, d, p.Arg)
+	case customerfiles.Kind:
+		return customerfiles.New(env, d, p.ID, p.Arg)
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:
@@ -162,6 +165,17 @@ func (d *desk) Upload(ctx context.Context, cuid, path, kind, info string) (api.C
 	}
 	u.CUID, u.Type, u.Info = cuid, kind, info
 	return d.Client.UploadDocument(ctx, u)
+}
+
+// NoFiles says why files of this host are out of reach, "" when they are not.
+func (d *desk) NoFiles(ctx context.Context) string { return noFiles(ctx) }
+
+// SaveDocument writes a customer's document to a file of this host.
+func (d *desk) SaveDocument(ctx context.Context, cuid, id, path string, over bool) (string, error) {
+	if err := refuseFiles(ctx, "save document"); err != nil {
+		return "", err
+	}
+	return d.App.SaveDocument(ctx, cuid, id, path, over)
 }
 
 // Replace plans a replacement and runs it.

@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+)
+
+// SaveDocument writes a customer's document to a file of this host that only its owner may
+// read, whole or not at all, and returns its full path. A file that is there already stays
+// unless over is true; the error is then fs.ErrExist.
+func (a *App) SaveDocument(ctx context.Context, cuid, id, path string, over bool) (full string, err error) {
+	bad := func(what string, err error) (string, error) {
+		return full, &api.Error{Op: "save document", Kind: api.Usage, Rule: api.RuleFile, Public: what + ": " + untrusted.Text(path).Line(200) + ".", Err: err}
+	}
+	if full, err = filepath.Abs(path); err != nil {
+		return bad("Not a valid path", err)
+	}
+	switch st, err := os.Lstat(full); {
+	case err == nil && !st.Mode().IsRegular():
+		return bad("This is there already and is no regular file", nil)
+	case err == nil && !over:
+		return bad("The file is there already", fs.ErrExist)
+	}
+	f, err := os.CreateTemp(filepath.Dir(full), ".opdeck-save-*") // mode 0600
+	if err != nil {
+		return bad("The file cannot be made", err)
+	}
+	defer os.Remove(f.Name()) // nothing is left of it when it was moved
+	if _, err := a.Client.DownloadDocument(ctx, cuid, id, f); err != nil {
+		_ = f.Close()
+		return full, err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return bad("The file cannot be written", err)
+	}
+	if over {
+		err = os.Rename(f.Name(), full)
+	} else {
+		err = os.Link(f.Name(), full) // fails where somebody made one meanwhile
+	}
+	if err != nil {
+		return bad("The file cannot be written", err)
+	}
+	return full, nil
+}

@@ -1,0 +1,121 @@
+// Package customerfiles is the screen of a customer's files: what each holds, saving it, and
+// deleting it for good.
+package customerfiles
+
+import (
+	"context"
+	"encoding/json"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/internal/act"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+	"opdeck/ui/widget"
+	"opdeck/views/content"
+	"opdeck/views/directory"
+)
+
+// Kind is the kind of this place; its ID is the customer's.
+const Kind = "files"
+
+// Client reads and deletes files.
+type Client interface {
+	content.Client
+	// CustomerFiles reads a page of a customer's files: one customer call.
+	CustomerFiles(ctx context.Context, cuid string, page int) (api.Page[api.CustomerFile], error)
+	// DeleteFile deletes one for good: one customer call, and one a page of files before it.
+	DeleteFile(ctx context.Context, r api.DeleteFile) (api.Result, error)
+}
+
+// Screen is the list of a customer's files; it implements ui.Screen.
+type Screen struct {
+	*directory.List[api.CustomerFile]
+	env    *ui.Env
+	client Client
+	cuid   string
+}
+
+// language is the filter language over files.
+var language = filter.NewTable(append(filter.Catalogued(field.Files),
+	filter.Field[api.CustomerFile]{Kind: filter.Free, Help: "contained in any of these", Example: `"free text"`,
+		Strings: func(f api.CustomerFile) []string {
+			return []string{string(f.Title()), string(f.Type), string(f.MIME), string(f.Info), string(f.ID)}
+		}})...)
+
+// New makes the screen of a customer's files; start is a filter to begin with.
+func New(env *ui.Env, client Client, cuid, start string) *Screen {
+	s := &Screen{env: env, client: client, cuid: cuid}
+	s.List = directory.NewList(env, directory.ListSpec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " + draw.ID(cuid, 20), One: "file", Many: "files", Class: "customer",
+		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"}, Language: language, Example: "passport type:PASSPORT created<30d",
+		ID: func(f api.CustomerFile) string { return string(f.ID) }, CUID: func(api.CustomerFile) string { return cuid },
+		Raw: func(f api.CustomerFile) json.RawMessage { return f.Raw },
+		Read: func(ctx context.Context, page int, _ string) (api.Page[api.CustomerFile], error) {
+			return client.CustomerFiles(ctx, cuid, page)
+		},
+		Own: s.ownKey, OwnKeys: s.ownKeys}, start)
+	return s
+}
+
+// Known is what a list tells of a file.
+func Known(cuid string, f api.CustomerFile) content.Document {
+	return content.Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size}
+}
+
+func (s *Screen) ownKeys(onPage bool) []keymap.Key {
+	k := s.env.Keys
+	if onPage {
+		return []keymap.Key{k.Documents.Save}
+	}
+	return []keymap.Key{k.Documents.Look, k.Documents.Save, k.Files.Delete}
+}
+
+func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cmd, bool) {
+	k := s.env.Keys
+	switch {
+	case k.Documents.Save.Match(msg):
+		return content.AskSave(s.env, s.client, Known(s.cuid, f)), nil, true
+	case s.Page != nil:
+	case k.Documents.Look.Match(msg):
+		return nil, content.Open(s.List.List, s.client, Known(s.cuid, f)), true
+	case k.Files.Delete.Match(msg):
+		return s.askDelete(f), nil, true
+	}
+	return nil, nil, false
+}
+
+// askDelete asks whether to delete a file; one that is locked is explained instead.
+func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
+	if busy, ok := s.OneThing(); ok {
+		return busy
+	}
+	id := string(f.ID)
+	facts := append(Known(s.cuid, f).Facts(), widget.Pair{Label: "created", Value: draw.Time(f.Made(), s.env.Zone())}, widget.Pair{Label: "customer", Value: s.cuid})
+	if locked, _ := f.Locked(); locked {
+		facts = append([]widget.Pair{{Label: "id", Value: f.ID.Line(64)}}, facts...)
+		return ui.Explain{Title: "Locked", Lines: []string{"This file is locked and cannot be deleted. Only the compliance team can lift the lock; ask it, and name the ids below."},
+			Facts: facts, Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
+	}
+	name, r := Known(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
+	return ui.Asking("customer.delete-file", act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"}, ui.Confirm{ID: id, Facts: facts,
+		Risk: "The list of files does not tell whether an operation holds this one; the service may refuse then.",
+		Yes:  func(ui.Seen) tea.Cmd { return s.remove(name, r) }})
+}
+
+// remove deletes the file and reads the files anew.
+func (s *Screen) remove(name string, r api.DeleteFile) tea.Cmd {
+	s.Doing = "deleting " + name
+	client := s.client
+	return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+		_, err := client.DeleteFile(ctx, r)
+		done := "Deleted " + name + "."
+		return func() (ui.Action, tea.Cmd) {
+			s.Doing = ""
+			return ui.Ended("Deleting", done, err), s.Reload()
+		}, ui.EndedElsewhere("Not deleted", done, err)
+	})
+}

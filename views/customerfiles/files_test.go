@@ -1,0 +1,112 @@
+package customerfiles
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+type fake struct {
+	files   []api.CustomerFile
+	calls   int
+	deleted []api.DeleteFile
+	err     error
+}
+
+func (f *fake) CustomerFiles(context.Context, string, int) (api.Page[api.CustomerFile], error) {
+	f.calls++
+	return api.Page[api.CustomerFile]{Items: f.files, Total: "3"}, nil
+}
+func (f *fake) DeleteFile(_ context.Context, r api.DeleteFile) (api.Result, error) {
+	f.calls++
+	f.deleted = append(f.deleted, r)
+	if f.err == nil {
+		f.files = f.files[1:]
+	}
+	return api.Result{Success: f.err == nil}, f.err
+}
+func (f *fake) ShowDocument(context.Context, string, string) ([]byte, error) {
+	f.calls++
+	return []byte("%PDF-1.4\n"), nil
+}
+func (f *fake) SaveDocument(context.Context, string, string, string, bool) (string, error) {
+	f.calls++
+	panic("saved")
+}
+func (f *fake) NoFiles(context.Context) string { return "" }
+
+func sample(t *testing.T) []api.CustomerFile {
+	t.Helper()
+	var out []api.CustomerFile
+	for _, text := range []string{
+		`{"id":"f-1","name":"passport.png","size":7120,"mime":"image/png","type":"PASSPORT","status":"NEW","isLock":false,"createAt":1772446800}`,
+		`{"id":"f-2","name":"contract\u001b[2J\u202e.pdf","size":101374,"mime":"application/pdf","type":"CONTRACT","isLock":true,"createdAt":1772446800}`,
+		`{"id":"f-3","fileName":"note.txt","size":"12"}`,
+	} {
+		var f api.CustomerFile
+		if err := json.Unmarshal([]byte(text), &f); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID, p.Arg) }, ui.Place{Kind: Kind, ID: "D1"}, opts...), clock
+}
+
+func TestScreens(t *testing.T) {
+	for name, keys := range map[string][]string{"list": nil, "question": {"x"}, "locked": {"down", "x"}, "content": {"enter"}} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				r, _ := open(t, &fake{files: sample(t)})
+				r.Send(uitest.Size(wh[0], wh[1]))
+				for _, k := range keys {
+					r.Send(uitest.Key(k))
+				}
+				golden.RequireEqual(t, r.View())
+			})
+		}
+	}
+}
+
+// TestDelete asks, sends what was seen, and reads the files again; in production the end
+// of the id is typed.
+func TestDelete(t *testing.T) {
+	f := &fake{files: sample(t)}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("enter"))
+	if len(f.deleted) != 0 {
+		t.Fatal("deleted by enter")
+	}
+	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	if len(f.deleted) != 1 || f.deleted[0].ID != "f-1" || f.deleted[0].CUID != "D1" || f.deleted[0].Seen == nil || strings.Contains(r.View(), "7,120") {
+		t.Errorf("%+v\n%s", f.deleted, r.View())
+	}
+	f = &fake{files: sample(t)}
+	r, clock = open(t, f, shelltest.Production)
+	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"), clock.Wait(shelltest.Armed), uitest.Key("enter"))
+	if len(f.deleted) != 0 {
+		t.Error("y is enough in production")
+	}
+}
+
+func TestLockedIsNeverSent(t *testing.T) {
+	f := &fake{files: sample(t)}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("down"), uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"), uitest.Key("enter"))
+	if len(f.deleted) != 0 {
+		t.Error(f.deleted)
+	}
+}

@@ -1,0 +1,112 @@
+package documents
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/widget"
+	"opdeck/views/content"
+)
+
+// pickFile reads the customer's files, one customer call, and offers them for attaching. An
+// id can be typed or pasted instead.
+func (s *Screen) pickFile() tea.Cmd {
+	client, cuid := s.client, string(s.Op.Customer.CUID)
+	s.Doing = "reading the customer's files"
+	return s.env.Read(nil, func(ctx context.Context) ui.Then {
+		page, err := client.CustomerFiles(ctx, cuid, 0)
+		return func() (ui.Action, tea.Cmd) {
+			s.Doing = ""
+			if err != nil {
+				return ui.Many{ui.Notify{Level: ui.Warning, Text: "The customer's files could not be read: " + api.AsError(err).Public}, s.askAttach()}, nil
+			}
+			return s.chooseFile(page.Items), nil
+		}
+	})
+}
+
+// choosable are the files in the order in which they are offered: those removed here, the
+// last one first, then the newest.
+func (s *Screen) choosable(files []api.CustomerFile) []content.Document {
+	cuid := string(s.Op.Customer.CUID)
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(a, b api.CustomerFile) int { return b.Made().Compare(a.Made()) })
+	var out []content.Document
+	for _, r := range slices.Backward(s.undone) {
+		d := content.Document{CUID: cuid, ID: r.guid, Name: untrusted.Text(r.name), Size: -1}
+		if i := slices.IndexFunc(files, func(f api.CustomerFile) bool { return string(f.ID) == r.guid }); i >= 0 {
+			d.Kind, d.MIME, d.Size = files[i].Type, files[i].MIME, files[i].Size
+		}
+		out = append(out, d)
+	}
+	for _, f := range files {
+		if f.ID != "" && !slices.ContainsFunc(out, func(d content.Document) bool { return d.ID == string(f.ID) }) {
+			out = append(out, content.Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size})
+		}
+	}
+	return out
+}
+
+func (s *Screen) chooseFile(files []api.CustomerFile) ui.Action {
+	list := s.choosable(files)
+	items := make([]ui.Choice, len(list), len(list)+1)
+	for i, d := range list {
+		items[i] = ui.Choice{Text: d.Line(), About: cmp.Or(d.Kind.Line(30), "no type"), Note: draw.Size(d.Size) + "  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
+		if _, there := s.Op.Document(d.ID); there {
+			items[i].Why = "It is attached to this operation."
+		} else if i < len(s.undone) {
+			items[i].About += ", removed here"
+		}
+	}
+	items = append(items, ui.Choice{Text: "Another file", About: "by its id, with another name there if you like", Words: []string{"id"}})
+	return ui.Choose{Title: "Attach a file of the customer", Items: items,
+		Typed: func(id string) (ui.Action, bool) {
+			return s.confirmAttach(content.Document{ID: id, Size: -1}, ""), api.CheckID("document id", id) == nil
+		},
+		Pick: func(i int) (ui.Action, tea.Cmd) {
+			if i == len(list) {
+				return s.askAttach(), nil
+			}
+			return s.confirmAttach(list[i], ""), nil
+		}}
+}
+
+// confirmAttach asks whether to attach a file; name is what it is called there, empty to
+// leave that to the service.
+func (s *Screen) confirmAttach(d content.Document, name string) ui.Action {
+	id, facts := s.ID, s.target()
+	if d.Name != "" {
+		facts = append(d.Facts(), facts...)
+	}
+	if name != "" {
+		facts = append(facts, widget.Pair{Label: "name there", Value: name, Long: true})
+	}
+	return ui.Asking("document.attach", s.object(cmp.Or(d.Name.Line(60), "document "+draw.ID(d.ID, 13))), ui.Confirm{ID: d.ID, Facts: facts,
+		Yes: func(ui.Seen) tea.Cmd {
+			return s.write("attaching "+d.Line(), wroteMsg{what: "Attaching", done: "Attached " + d.Line() + "."},
+				func(ctx context.Context, c Client) (api.Operation, error) {
+					return c.AttachDocument(ctx, id, d.ID, name)
+				})
+		}})
+}
+
+// toNew puts the cursor on a document that came by the write that began last.
+func (s *Screen) toNew() {
+	if s.before == nil {
+		return
+	}
+	for _, d := range slices.Backward(s.Op.Documents) {
+		if _, was := s.before.Document(string(d.GUID)); !was {
+			s.Select(string(d.GUID))
+			break
+		}
+	}
+	s.before = nil
+}

@@ -1,0 +1,41 @@
+package documents
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/views/content"
+)
+
+// contentKey takes the keys about what a document holds: they work on the list and on the
+// page of the content.
+func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.Cmd, bool) {
+	switch {
+	case doc.GUID == "":
+	case s.keys.Save.Match(msg):
+		return content.AskSave(s.env, s.client, s.known(doc)), nil, true
+	case s.Page == nil && s.keys.Look.Match(msg):
+		return nil, content.Open(s.List, s.client, s.known(doc)), true
+	}
+	return nil, nil, false
+}
+
+// known is what the operation tells of a document.
+func (s *Screen) known(d api.Document) content.Document {
+	return content.Document{CUID: string(s.Op.Customer.CUID), ID: string(d.GUID), Name: d.FileName, Kind: d.DocType, MIME: d.MIME, Size: d.Size}
+}
+
+// noContent says why the content cannot be read; "" when it can.
+func (s *Screen) noContent() string {
+	switch _, has := s.selected(); {
+	case s.Op == nil:
+		return "The operation is not read yet."
+	case !has:
+		return "There is no document under the cursor."
+	case s.Op.Customer.CUID == "":
+		return "The operation names no customer, and a document is read by its customer."
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package documents
+
+import (
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// TestLook opens what a document holds: one call, everything safe to draw, and what the
+// bytes are beside what was told.
+func TestLook(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), content: []byte("first line\nsecond\x1b]0;x\x1b\\ line\n")}
+	r, _ := open(t, f)
+	before := f.calls
+	r.Send(uitest.Key("enter"))
+	has(t, r, "bytes are", "text/plain", "first line", "The bytes are not what the service names", "SHA-256")
+	if f.calls != before+1 || strings.Contains(r.View(), "\x1b]0") {
+		t.Errorf("%d calls:\n%q", f.calls-before, r.View())
+	}
+	r.Send(uitest.Key("x"))
+	if strings.Contains(r.View(), "Remove") {
+		t.Errorf("the page removes:\n%s", r.View())
+	}
+	r.Send(uitest.Key("esc"))
+	has(t, r, "3 documents")
+}
+
+func TestSaveAsksBeforeItOverwrites(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil)}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("e"))
+	has(t, r, "invoice.pdf", "File on this host")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Overwrite invoice.pdf?", "[ No ]")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "Saved invoice.pdf to invoice.pdf.")
+	if len(f.saved) != 2 {
+		t.Error(f.saved)
+	}
+}
+
+func TestSaveOverSSHSaysTheCommand(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), far: "Files would be the server's, not yours."}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("e"))
+	has(t, r, "Files would be the server's", "document download D", "y copy the command")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "the command")
+	if len(f.saved) != 0 {
+		t.Error(f.saved)
+	}
+}
+
+// TestAttachPicks offers the customer's files: those attached cannot be chosen, and an id
+// that is not among them can be typed.
+func TestAttachPicks(t *testing.T) {
+	op := apitest.Operation(nil)
+	f := &fake{op: op, files: []api.CustomerFile{{ID: op.Documents[0].GUID, Name: "invoice.pdf"}, {ID: "free-1", Name: "passport.png", Type: "PASSPORT", Size: 100}}}
+	var got []string
+	f.attach = func(guid, _ string) (api.Operation, error) {
+		got = append(got, guid)
+		now := op
+		now.Documents = append([]api.Document{{GUID: "free-1", FileName: "passport.png"}}, op.Documents...)
+		return now, nil
+	}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("a"))
+	has(t, r, "passport.png", "off: It is attached", "Another file")
+	r.Send(uitest.Type("passp"), uitest.Key("enter"))
+	has(t, r, "Attach passport.png to operation", "PASSPORT")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "Attached passport.png.", "▌   passport.png")
+	r.Send(uitest.Key("a"), uitest.Paste("0c5e9d2a-1f00-4000-8000-00000000abcd"), uitest.Key("enter"))
+	has(t, r, "Attach document 0c5e9d")
+	if len(got) != 1 || got[0] != "free-1" {
+		t.Error(got)
+	}
+}
