@@ -57,8 +57,9 @@ type Env struct {
 	Keys  *keymap.Map // copy your group; never switch keys in here
 	About About
 
-	id     screenID
-	shared *display
+	filters FilterMemory // nil: none is kept
+	id      screenID
+	shared  *display
 }
 
 type display struct {
@@ -81,6 +82,17 @@ func (e *Env) Snapshot() *Env {
 
 // Masked reports whether account numbers and the like are drawn masked.
 func (e *Env) Masked() bool { return e.shared.masked && e.shared.revealed.IsZero() }
+
+// FilterMemory keeps the filters that the person in ctx typed, by kind of list. Its
+// methods may wait.
+type FilterMemory interface {
+	// Filters are the last ones, the latest first.
+	Filters(ctx context.Context, kind string) ([]string, error)
+	KeepFilter(ctx context.Context, kind, text string) error
+}
+
+// Filters is where filters are kept; nil: nowhere.
+func (e *Env) Filters() FilterMemory { return e.filters }
 
 // Requests makes the counter of one kind of read of this screen.
 func (e *Env) Requests() *Requests { return &Requests{screen: e.id} }

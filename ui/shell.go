@@ -45,6 +45,8 @@ type Options struct {
 	Reveal func(ctx context.Context, at Place) error
 	// Finder finds what is known here by what is typed; nil: whole ids only.
 	Finder Finder
+	// Filters keeps the filters that were typed; nil: each list forgets them.
+	Filters FilterMemory
 	// Commands adds commands to the palette; it is called when the palette opens, and
 	// must not wait. nil: none.
 	Commands func() []Command

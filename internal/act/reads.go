@@ -28,6 +28,8 @@ var reads = []Act{
 		Place: "operation", Key: Key{Press: "T", Hint: "tree", Help: "child operations"}},
 	{Name: "operation.history", Need: api.MayRead, Args: args("OPID"), Short: "Its timeline: what was read and which events came, with what changed",
 		Place: "operation", Key: Key{Press: "h", Hint: "history", Help: "what happened to it, event by event"}},
+	{Name: "operation.totals", Need: api.MayRead, Short: "Exact totals of operations, by group and currency",
+		Place: "operations", Key: Key{Press: "T", Hint: "totals", Help: "totals: groups by currency; again goes on"}},
 	{Name: "operation.export", Effect: TakeOut, Need: api.MayExport, Event: "export", Args: []Arg{{Name: "FILE", File: true}}, Short: "Write operations of the index to a new file",
 		Place: "operations", Key: Key{Press: "e", Hint: "export", Help: "export what the filter shows", Extra: true}},
 	{Name: "operation.report", Aliases: []string{"report"}, Effect: TakeOut, Need: api.MayExport, Event: "export", Costs: cost(limit.Billing, 1), Args: []Arg{{Name: "FILE", File: true}},

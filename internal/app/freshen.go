@@ -3,13 +3,11 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
 )
@@ -44,18 +42,18 @@ func ScratchIndex(ctx context.Context) (x *index.Index, done func(), err error) 
 // ExportOperationsTo writes what a filter shows to w, which gets nothing that
 // could act on a terminal but what the records hold; the export is recorded with
 // how old the list was.
-func (a *App) ExportOperationsTo(ctx context.Context, w io.Writer, f filter.OperationExpr, s index.Sort, format index.Format, progress func(done, total int)) (int, index.Freshness, error) {
-	fresh, err := a.noteExport(ctx, f, format)
+func (a *App) ExportOperationsTo(ctx context.Context, w io.Writer, s index.Sheet, progress func(done, total int)) (int, index.Freshness, error) {
+	fresh, err := a.noteExport(ctx, s)
 	if err != nil {
 		return 0, fresh, err
 	}
-	n, err := a.Index.Export(ctx, w, format, f, s, progress)
+	n, err := a.Index.Export(ctx, w, s, progress)
 	return n, fresh, err
 }
 
 // noteExport records an export. How old the list is is read before it is frozen:
 // it can only be newer then.
-func (a *App) noteExport(ctx context.Context, f filter.OperationExpr, format index.Format) (index.Freshness, error) {
+func (a *App) noteExport(ctx context.Context, s index.Sheet) (index.Freshness, error) {
 	if err := api.Need(ctx, "export", api.MayExport); err != nil {
 		return index.Freshness{}, err
 	}
@@ -63,7 +61,7 @@ func (a *App) noteExport(ctx context.Context, f filter.OperationExpr, format ind
 	if err != nil {
 		return fresh, err
 	}
-	e := api.Event{Name: "export", Object: "operations", Detail: fmt.Sprintf("%s of %q, %s", format, f.String(), AsOf(fresh))}
+	e := api.Event{Name: "export", Object: "operations", Detail: s.String() + ", " + AsOf(fresh)}
 	if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
 		return fresh, &api.Error{Op: "export", Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/host/wholefile"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
@@ -193,27 +193,59 @@ func (a *App) missing(ctx context.Context, opid string, err error) error {
 	return &e
 }
 
-// ExportOperations writes what a filter shows to a new file of mode 0600; the
-// export is recorded with how old the list was.
-func (a *App) ExportOperations(ctx context.Context, f filter.OperationExpr, s index.Sort, format index.Format, path string, progress func(done, total int)) (int, index.Freshness, error) {
-	fresh, err := a.noteExport(ctx, f, format)
-	if err != nil {
-		return 0, fresh, err
+// Exported is a file that was written.
+type Exported struct {
+	Rows  int
+	Path  string // in full
+	Size  int64  // bytes
+	Fresh index.Freshness
+}
+
+// ExportOperations writes a sheet to a file of mode 0600, a new one unless replace
+// allows to write over one that is there: that one stays until the new one is whole.
+// The export is recorded with how old the list was. The error of a file that is there
+// wraps os.ErrExist; nothing was recorded then.
+func (a *App) ExportOperations(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error) {
+	done := Exported{Path: path}
+	if full, err := filepath.Abs(path); err == nil {
+		done.Path = full
 	}
-	out, err := wholefile.New(path)
-	if err != nil {
-		what := "The file cannot be created."
-		if errors.Is(err, os.ErrExist) {
-			what = "There is a file of that name already."
+	if err := api.Need(ctx, "export", api.MayExport); err != nil {
+		return done, err
+	}
+	there := &api.Error{Op: "export", Kind: api.Usage, Public: "There is a file of that name already.", Err: os.ErrExist}
+	if info, err := os.Lstat(path); err == nil && (!replace || !info.Mode().IsRegular()) {
+		return done, there
+	}
+	var err error
+	if done.Fresh, err = a.noteExport(ctx, s); err != nil {
+		return done, err
+	}
+	to := path
+	if replace {
+		to = path + ".new"
+	}
+	out, err := wholefile.New(to)
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return done, there
+	case err != nil:
+		return done, &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be created.", Err: err}
+	}
+	done.Rows, err = a.Index.Export(ctx, out, s, progress)
+	if info, e := out.Stat(); e == nil {
+		done.Size = info.Size()
+	}
+	if err = wholefile.Close(out, err); err == nil && replace {
+		if err = wholefile.Rename(to, path); err != nil {
+			_ = os.Remove(to)
 		}
-		return 0, fresh, &api.Error{Op: "export", Kind: api.Usage, Public: what, Err: err}
 	}
-	n, err := a.Index.Export(ctx, out, format, f, s, progress)
-	if err := wholefile.Close(out, err); err != nil {
+	if err != nil {
 		if ctx.Err() != nil {
-			return n, fresh, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.", Err: err}
+			return done, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.", Err: err}
 		}
-		return n, fresh, &api.Error{Op: "export", Kind: api.Internal, Public: "The export could not be written; its file was removed.", Err: err}
+		return done, &api.Error{Op: "export", Kind: api.Internal, Public: "The export could not be written; its file was removed.", Err: err}
 	}
-	return n, fresh, nil
+	return done, nil
 }

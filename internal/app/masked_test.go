@@ -131,10 +131,10 @@ func reads(ctx context.Context, v any, id string, n int, out []string) map[strin
 				args[k] = reflect.ValueOf(ctx)
 			case in == reflect.TypeFor[index.Query]():
 				args[k] = reflect.ValueOf(index.Query{After: 10})
-			case in == reflect.TypeFor[index.By]():
-				args[k] = reflect.ValueOf(index.ByCustomer)
-			case in == reflect.TypeFor[index.Format]():
-				args[k] = reflect.ValueOf(index.JSONL)
+			case in == reflect.TypeFor[[]index.By]():
+				args[k] = reflect.ValueOf([]index.By{index.ByCounterparty, index.ByCustomer})
+			case in == reflect.TypeFor[index.Sheet]():
+				args[k] = reflect.ValueOf(index.Sheet{Format: index.JSONL})
 			case in == reflect.TypeFor[time.Time]():
 				args[k] = reflect.ValueOf(time.Now())
 			case in.Kind() == reflect.Interface && reflect.TypeFor[*bytes.Buffer]().Implements(in):
@@ -215,7 +215,7 @@ func TestEveryReadIsMasked(t *testing.T) {
 	for _, role := range []api.Role{api.Viewer, "", api.Analyst} {
 		try(role)
 	}
-	for _, name := range []string{"Operation", "Operations", "OperationTree", "Customer", "Customers", "CustomerFiles", "Account", "Accounts", "Counterparty", "Counterparties", "Get", "Window", "Answer", "Each", "Export", "History", "Groups"} {
+	for _, name := range []string{"Operation", "Operations", "OperationTree", "Customer", "Customers", "CustomerFiles", "Account", "Accounts", "Counterparty", "Counterparties", "Get", "Window", "Answer", "Each", "Export", "History", "Totals"} {
 		if !told[name] {
 			t.Errorf("%s tells an analyst nothing: the test cannot judge it", name)
 		}

@@ -16,6 +16,7 @@ func contexts(m *Map) map[string][]Key {
 	screen := func(groups ...any) []Key { return Join(append([]any{m.Global, m.Nav}, groups...)...) }
 	return map[string][]Key{
 		"operations":   screen(m.List, m.Item, m.Operations, m.Related),
+		"totals":       append(screen(m.Totals), m.List.Open, m.Operations.Totals, m.Operations.Export),
 		"columns":      Join(m.Columns, m.Nav),
 		"operation":    append(screen(m.Item, m.Operation, m.Related), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"documents":    append(screen(m.Item, m.Documents, m.Related), m.List.Filter, m.List.Sort),

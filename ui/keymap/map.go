@@ -35,6 +35,10 @@ type Item struct{ CopyID, CopyJSON, Raw Key }
 // Operations belongs to the list of operations.
 type Operations struct{ Documents, Live, Totals, Export, Report, Columns, Customers, Accounts, Counterparties Key }
 
+// Totals are the keys while the totals of the list are open; but for Within they are
+// those of the cursor in them.
+type Totals struct{ Within, Left, Right Key }
+
 // Columns are the keys while columns of a list are chosen.
 type Columns struct{ Show, Narrower, Wider, Earlier, Later, Reset, Keep, Cancel Key }
 
@@ -88,6 +92,7 @@ type Map struct {
 	List       List
 	Item       Item
 	Operations Operations
+	Totals     Totals
 	Columns    Columns
 	Operation  Operation
 	Related    Related
@@ -126,9 +131,14 @@ func New() *Map {
 		},
 		Operations: Operations{
 			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"), Live: Bind("operations.live", "live", "read this page from the service", "L").extra(),
-			Totals: Bind("operations.totals", "totals", "totals by currency", "T"), Export: of("operation.export"),
+			Totals: of("operation.totals"), Export: of("operation.export"),
 			Columns: Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c"),
 			Report:  of("operation.report"), Customers: of("customer.list"), Accounts: of("account.list"), Counterparties: of("counterparty.list"),
+		},
+		Totals: Totals{
+			Within: Bind("totals.within", "within", "divide each group of the totals further", "w"),
+			Left:   Bind("totals.left", "currency before", "in the totals: the currency before", "left").extra(),
+			Right:  Bind("totals.right", "next currency", "in the totals: the next currency", "right").extra(),
 		},
 		Columns: columnKeys(),
 		Operation: Operation{

@@ -41,11 +41,14 @@ func (l *List[T]) Show(e filter.Expr[T], text string) { l.Filter, l.Applied, l.T
 // is pointed at while the list shows what was right last.
 func (l *List[T]) openFilter() tea.Cmd {
 	l.bar = widget.NewFilterBar(l.Text, l.spec.Example, maxFilter)
-	return l.offer()
+	return tea.Batch(l.readPast(), l.offer())
 }
 
 // typing takes a key while the filter is typed.
 func (l *List[T]) typing(msg keymap.Press) (ui.Action, tea.Cmd) {
+	if cmd, ok := l.recall(msg); ok {
+		return nil, cmd
+	}
 	k, at := l.Env.Keys.Form, l.bar.At()
 	switch {
 	case k.Cancel.Match(msg):
@@ -105,7 +108,7 @@ func (l *List[T]) submit() tea.Cmd {
 	}
 	l.Applied, l.Text = l.Filter, strings.TrimSpace(l.bar.Value())
 	l.closeFilter()
-	return tea.Batch(cmd, l.screen.Filtered(false))
+	return tea.Batch(cmd, l.screen.Filtered(false), l.remember(l.Text))
 }
 
 // offersMsg is how a filter may go on, with values that were asked for elsewhere.

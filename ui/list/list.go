@@ -104,8 +104,9 @@ type List[T any] struct {
 	rows   widget.Source
 	held   *Rows[T]          // rows, when they are records of the list itself; nil: they are something else
 	bar    *widget.FilterBar // the filter while it is typed; nil: none
-	seek   *ui.Requests      // values to offer
-	wanted string            // the row that the cursor goes to once it is there; empty: none
+	past   past
+	seek   *ui.Requests // values to offer
+	wanted string       // the row that the cursor goes to once it is there; empty: none
 	above  []string
 	below  []string
 	w, h   int

@@ -30,7 +30,7 @@ func (c command) is(word string) bool { return c.name == word || c.alias == word
 var Silent = map[string]string{
 	"nav.up": byNumber, "nav.down": byNumber, "nav.pageup": "previous", "nav.pagedown": "next", "nav.halfup": "previous", "nav.halfdown": "next", "nav.top": "first", "nav.bottom": "last",
 	"back": "back", "quit": "back", "leave": "quit, and ctrl+c", "help": "? lists the commands", "palette": "? lists the commands",
-	"pane": "nothing is beside another", "paneback": "nothing is beside another",
+	"paneback": "pane goes there and back", "totals.left": inFull, "totals.right": inFull,
 	"viewer.search": inFull, "viewer.next": inFull, "viewer.prev": inFull, "viewer.copy": inFull, "viewer.close": inFull,
 	"operations.columns": "widths and places of columns are of a drawn list",
 }
@@ -41,7 +41,7 @@ const (
 )
 
 // wholeLine are the keys behind which a number is no row.
-var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "operations.totals": true, "openid": true}
+var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "operation.totals": true, "totals.within": true, "openid": true}
 
 // saidHelp is what some keys do here that a drawn screen does otherwise.
 var saidHelp = map[string]string{"item.copy": "says the id.", "item.copyjson": "says it as JSON, on one line.", "list.open": "opens the row of that number.",

@@ -169,5 +169,8 @@ func FilterKeys(k *keymap.Map) []keymap.Key {
 	apply.SetHelp(apply.Help().Key, "apply")
 	cancel.SetHelp(cancel.Help().Key, "as before")
 	next.SetHelp(next.Help().Key, "complete")
-	return []keymap.Key{apply, cancel, next}
+	before := k.Menu.Up
+	before.SetHelp(before.Help().Key, "filters before")
+	before.Extra = false
+	return []keymap.Key{apply, cancel, next, before}
 }

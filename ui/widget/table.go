@@ -85,7 +85,8 @@ type Table struct {
 	notice   Notice
 	note     string // one line for the footer until the next key
 	keep     keep
-	paged    int // rows of a page; 0: as many as there is room for
+	blurred  bool // the cursor is elsewhere: its row looks like the others
+	paged    int  // rows of a page; 0: as many as there is room for
 }
 
 type shownColumn struct{ index, width int }
@@ -169,6 +170,11 @@ func (t *Table) SetSize(w, h int) {
 	t.shown = t.layout()
 	t.settle()
 }
+
+// Blur says that the keys go elsewhere: the row of the cursor is not drawn as one.
+func (t *Table) Blur(on bool) { t.blurred = on }
+
+func (t *Table) isCursor(at int) bool { return at == t.at && !t.blurred }
 
 // SetColumns changes the columns.
 func (t *Table) SetColumns(c ...Column) {

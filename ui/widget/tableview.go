@@ -226,7 +226,7 @@ func (t *Table) drawRow(r Row, k, at int) string {
 	b.Grow(t.w + 120)
 	p := pen{b: &b}
 	style := t.th.Tone
-	if at == t.at {
+	if t.isCursor(at) {
 		style = t.th.Selected
 		p.write(style(theme.Accent), t.th.Signs.Cursor)
 	} else {
@@ -252,7 +252,7 @@ func (t *Table) drawRow(r Row, k, at int) string {
 		}
 		p.write(style(tone), t.cell(r, i, k))
 	}
-	if at == t.at {
+	if t.isCursor(at) {
 		p.write(style(theme.Plain), draw.Space(t.w-t.need()))
 	}
 	p.end()

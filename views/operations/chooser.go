@@ -224,12 +224,8 @@ func (s *Screen) usualFor(view string) []field.Choice {
 }
 
 func (s *Screen) viewColumns(view string) []field.Choice {
-	for _, v := range s.cfg.Views {
-		if v.Name == view && view != "" {
-			return v.Columns
-		}
-	}
-	return nil
+	v, _ := s.viewOf(view)
+	return v.Columns
 }
 
 // chooserHeight is how many lines the choice takes: half of the window at most.

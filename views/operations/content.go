@@ -1,12 +1,7 @@
 package operations
 
 import (
-	"cmp"
-	"strings"
-
-	"opdeck/internal/domain/index"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 )
 
 // Content implements ui.Contenter.
@@ -15,8 +10,10 @@ func (s *Screen) Content() ui.Content {
 	if c.Filter == nil {
 		c.Lines = s.summaries()
 	}
-	if s.panel.open() && s.panel.ready {
-		c.Sections = []ui.Section{{Title: tabs[s.panel.page-1], Lines: append(s.panel.sentences(), s.env.Keys.Operations.Totals.Help().Key+" says: "+s.panel.next())}}
+	c.Sections = s.panelSections()
+	if p := &s.panel; p.focus && p.ready && p.err == nil {
+		p.grid.whole(p.table)
+		c.Table, c.Sections = p.table, nil
 	}
 	return c
 }
@@ -24,6 +21,9 @@ func (s *Screen) Content() ui.Content {
 // summaries say what is shown, and how fresh that is.
 func (s *Screen) summaries() []string {
 	line := s.summary()
+	if name := s.viewName(); name != "" {
+		line += ", view " + name
+	}
 	if !s.Filter.Empty() {
 		line += ", filter " + s.Filter.String()
 	}
@@ -35,33 +35,6 @@ func (s *Screen) summaries() []string {
 	}
 	if s.Err != nil && s.rows.total > 0 {
 		out = append(out, "attention: "+s.Err.Public)
-	}
-	return out
-}
-
-// sentences are the page of totals that is open.
-func (p panel) sentences() []string {
-	var out []string
-	sums := func(list []index.Sum) string {
-		var parts []string
-		for _, s := range list {
-			parts = append(parts, draw.Money(money{s.Currency, s.Amount}))
-		}
-		return strings.Join(parts, ", ")
-	}
-	if p.err != nil {
-		out = append(out, "The totals could not be computed.")
-	}
-	for _, s := range p.sums {
-		line := sums([]index.Sum{s}) + " in " + draw.Plural(int(s.Count), "operation", "operations")
-		if s.Bad > 0 {
-			line += ", attention: " + draw.Count(int(s.Bad)) + " without a usable amount"
-		}
-		out = append(out, line)
-	}
-	for _, g := range p.groups {
-		name := cmp.Or(g.Name.Line(60), g.Key.Line(40), "(none)")
-		out = append(out, name+": "+draw.Count(int(g.Count))+", "+sums(g.Sums))
 	}
 	return out
 }

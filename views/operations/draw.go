@@ -14,7 +14,7 @@ func (s *Screen) Below() []string {
 		s.Table.Measure() // their widths are shown
 		return s.chooserLines(w, s.chooserHeight())
 	}
-	return s.panel.lines(s.env.Theme, w, s.panelHeight(h))
+	return s.panelLines(w, s.panelHeight(h))
 }
 
 // Above implements list.Screen: the line that says what is shown, with numbers of
@@ -32,6 +32,9 @@ func (s *Screen) Above() []string {
 			line += "  "
 		}
 		line += th.Warn.Render(wide)
+	}
+	if name := s.viewName(); name != "" {
+		line += th.Dim.Render("  view ") + th.Accent.Render(draw.Cut(name, 30))
 	}
 	if !s.Filter.Empty() {
 		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.String()), max(w-40, 10)))

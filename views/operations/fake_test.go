@@ -32,10 +32,12 @@ type fake struct {
 	pages   int    // read from the service
 	reads   []string
 	readErr error
-	export  func(progress func(done, total int64)) (int64, error)
 	report  func(q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error)
+	export  func(s index.Sheet, path string, replace bool, progress func(done, total int)) (int, error)
 	values  func(ctx context.Context, field, typed string) ([]string, error)
 	fresh   index.Freshness
+	asked   []string // filters of totals
+	totals  func(by []index.By) index.Group
 }
 
 func (f *fake) len(q filter.OperationExpr) int {
@@ -117,26 +119,39 @@ func (f *fake) Place(_ context.Context, q filter.OperationExpr, _ index.Sort, op
 	return index.Place{Before: int64(max(p, 0)), Total: int64(f.len(q)), In: p >= 0}, f.err
 }
 
-func (f *fake) Totals(context.Context, filter.OperationExpr) ([]index.Sum, error) {
+func (f *fake) Totals(_ context.Context, q filter.OperationExpr, by []index.By, _ int) (index.Group, error) {
 	f.calls++
-	var out []index.Sum
+	f.asked = append(f.asked, q.String())
+	if f.totals != nil {
+		return f.totals(by), f.err
+	}
+	var all index.Group
 	for _, c := range apitest.OddMoney() {
 		d, err := c.Op.SourceAmount.Sum.Decimal()
 		if err == nil {
-			out = append(out, index.Sum{Currency: c.Op.SourceAmount.Sum.CurrencyCode, Count: 1, Amount: d})
+			all.Sums = append(all.Sums, index.Sum{Currency: c.Op.SourceAmount.Sum.CurrencyCode, Count: 1, Amount: d})
 		}
 	}
-	return append(out, index.Sum{Currency: "EUR" + apitest.Hostile, Count: 2, Bad: 1, Amount: apd.New(125, -2)}), f.err
+	all.Sums = append(all.Sums, index.Sum{Currency: "EUR" + apitest.Hostile, Count: 2, Bad: 1, Amount: apd.New(125, -2)})
+	all.Count = int64(len(all.Sums)) + 1
+	if by[0] == index.ByCurrency {
+		for _, s := range all.Sums {
+			all.Parts = append(all.Parts, index.Group{Key: s.Currency, Count: s.Count, Sums: []index.Sum{s}})
+		}
+		return all, f.err
+	}
+	all.Parts = []index.Group{{Key: "PENDING", Count: 7, Sums: []index.Sum{{Currency: "EUR", Count: 7, Amount: apd.New(99, 0)}}}, {Key: "x" + apitest.Hostile, Count: 2}}
+	all.More = 3
+	return all, f.err
 }
 
-func (f *fake) Groups(_ context.Context, _ filter.OperationExpr, by index.By, _ int) ([]index.Group, error) {
+func (f *fake) Timeline(context.Context, filter.OperationExpr) (index.Timeline, error) {
 	f.calls++
-	return []index.Group{{Key: "PENDING", Count: 7, Sums: []index.Sum{{Currency: "EUR", Count: 7, Amount: apd.New(99, 0)}}}, {Key: "x" + apitest.Hostile, Count: 2}}, f.err
-}
-
-func (f *fake) Days(_ context.Context, _ filter.OperationExpr, n int) ([]index.Day, error) {
-	f.calls++
-	return make([]index.Day, n), f.err
+	var out index.Timeline
+	for i := range 40 {
+		out.Days = append(out.Days, index.Day{Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Count: int64(i % 7)})
+	}
+	return out, f.err
 }
 
 func (f *fake) Values(ctx context.Context, field, typed string, _ int) ([]string, error) {
@@ -166,10 +181,10 @@ func (f *fake) Operation(_ context.Context, opid string) (api.Operation, error) 
 	return api.Operation{}, f.readErr
 }
 
-func (f *fake) Export(_ context.Context, _ filter.OperationExpr, _ index.Sort, _, _ string, progress func(done, total int64)) (int64, string, error) {
+func (f *fake) Export(_ context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error) {
 	f.calls++
-	n, err := f.export(progress)
-	return n, "as of 2026-03-02 10:00:00 UTC", err
+	n, err := f.export(s, path, replace, progress)
+	return Exported{Rows: n, Path: "/home/ana/" + path, Size: 1234, AsOf: "as of 2026-03-02 10:00:00 UTC"}, err
 }
 
 func (f *fake) Report(_ context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {

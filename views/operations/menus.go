@@ -3,14 +3,11 @@ package operations
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -43,110 +40,12 @@ func direction(o index.Sort) string {
 	return "smallest or oldest first"
 }
 
-// countViews counts how many operations each saved view shows, then the menu opens.
-func (s *Screen) countViews() tea.Cmd {
-	ix, views := s.index, s.cfg.Views
-	return s.Read(s.saved, func(ctx context.Context) ui.Then {
-		var counts []string
-		for _, v := range views {
-			counts = append(counts, countOf(ctx, ix, v))
-		}
-		return func() (ui.Action, tea.Cmd) { return s.chooseView(counts), nil }
-	})
-}
-
-func countOf(ctx context.Context, ix Index, v View) string {
-	q, err := filter.Parse(v.Filter)
-	if err != nil {
-		return err.Error()
-	}
-	n, err := ix.Count(ctx, q)
-	if err != nil {
-		return "cannot be counted"
-	}
-	return draw.Plural(int(n), "operation", "operations")
-}
-
-func (s *Screen) chooseView(counts []string) ui.Action {
-	items := []ui.Choice{{Text: "everything", Note: "no filter, newest first"}}
-	views := append([]View{{Sort: "-created"}}, s.cfg.Views...)
-	for i, v := range s.cfg.Views {
-		items = append(items, ui.Choice{Text: v.Name, Note: counts[i] + "  " + v.Filter})
-	}
-	if len(s.cfg.Views) == 0 {
-		items = append(items, ui.Choice{Text: "your own …", Note: "how to keep a filter under a name"})
-	}
-	return ui.Choose{Title: "Views", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
-		if i == len(views) {
-			return aboutViews(), nil
-		}
-		return s.useView(views[i])
-	}}
-}
-
-// aboutViews says where views come from, for who has none yet.
-func aboutViews() ui.Action {
-	return ui.Explain{Title: "Views of your own", Lines: []string{"A view is a filter and an order under a name. They stand in the config file and are here at the next start:", "",
-		"[views.pending-eur]", `filter = "status:PENDING currency:EUR"`, `sort = "-amount"`, "", "opdeck config path says where that file is."}}
-}
-
-func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
-	q, err := filter.Parse(v.Filter)
-	if err != nil {
-		return ui.Explain{Title: "View " + v.Name, Lines: []string{err.Error(), "Mend it under [views] in the config file."}}, nil
-	}
-	order, err := index.ParseSort(v.Sort)
-	if err != nil {
-		return ui.Explain{Title: "View " + v.Name, Lines: []string{"It sorts by a field that there is not: " + v.Sort + ".",
-			"There are " + strings.Join(index.SortFields, ", ") + "."}}, nil
-	}
-	s.Show(q, v.Filter)
-	s.sort, s.view = order, v.Name
-	s.show(s.columnsOf(v.Name))
-	return nil, s.load("")
-}
-
-// askExport asks for the file; what is exported is frozen when it is answered.
-func (s *Screen) askExport() ui.Action {
-	if no := s.lacks(api.MayExport); no != nil {
-		return no
-	}
-	what := draw.Plural(s.rows.total, "operation", "operations")
-	return ui.Ask{Title: "Export " + what, Verb: "Export",
-		Intro:  []string{"Writes what the filter shows to a new file of the host that runs the console. The name's ending says how: .csv or .jsonl."},
-		Fields: []widget.Field{{Label: "File", Value: "operations.csv", Check: checkExport}},
-		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(v.Text(0)) }}
-}
-
 // lacks is the refusal of what the role does not allow; nil when it does.
 func (s *Screen) lacks(p api.Permission) ui.Action {
 	if s.env.About.Role == "" || api.Role(s.env.About.Role).May(p) {
 		return nil
 	}
 	return ui.Notify{Level: ui.Denied, Text: "Your role does not allow to " + string(p) + "; " + api.WhoMay(p) + " may."}
-}
-
-func checkExport(v string) error {
-	switch filepath.Ext(v) {
-	case ".csv", ".jsonl":
-		return nil
-	}
-	return &api.Error{Kind: api.Usage, Public: "The name must end in .csv or .jsonl."}
-}
-
-func (s *Screen) export(path string) tea.Cmd {
-	client, q, order := s.client, s.Filter, s.sort
-	return s.work("exporting", func(ctx context.Context, tell func(string)) ended {
-		n, asOf, err := client.Export(ctx, q, order, strings.TrimPrefix(filepath.Ext(path), "."), path, func(done, total int64) {
-			if total > 0 {
-				tell(fmt.Sprintf("exporting %s of %s", draw.Count(int(done)), draw.Count(int(total))))
-			}
-		})
-		if err != nil {
-			return ended{notice: failed("The export", err)}
-		}
-		return ended{notice: ui.Notify{Level: ui.Success, Text: "Exported " + draw.Plural(int(n), "operation", "operations") + " to " + filepath.Base(path) + ", " + asOf + "."}}
-	})
 }
 
 // failed words a failure; what was stopped on purpose is none.

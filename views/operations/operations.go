@@ -28,9 +28,9 @@ type Index interface {
 	Window(ctx context.Context, q index.Query) (index.Window, error)
 	Count(ctx context.Context, f filter.OperationExpr) (int64, error)
 	Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string) (index.Place, error)
-	Totals(ctx context.Context, f filter.OperationExpr) ([]index.Sum, error)
-	Groups(ctx context.Context, f filter.OperationExpr, by index.By, limit int) ([]index.Group, error)
-	Days(ctx context.Context, f filter.OperationExpr, n int) ([]index.Day, error)
+	// Totals adds up what the filter lets through, divided by at most two groupings.
+	Totals(ctx context.Context, f filter.OperationExpr, by []index.By, limit int) (index.Group, error)
+	Timeline(ctx context.Context, f filter.OperationExpr) (index.Timeline, error)
 	Values(ctx context.Context, field, typed string, limit int) ([]string, error)
 	Freshness(ctx context.Context) (index.Freshness, error)
 	// Consistent runs fn, perhaps more than once, with an Index that answers every
@@ -42,18 +42,27 @@ type Index interface {
 type Client interface {
 	Operations(ctx context.Context, q api.OperationQuery) (api.Page[api.Operation], error)
 	Operation(ctx context.Context, opid string) (api.Operation, error)
-	// Export writes what the filter shows to a file, telling how far it is; asOf
-	// words how old it is.
-	Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (n int64, asOf string, err error)
+	// Export writes a sheet to a file, telling how far it is; one that is there is
+	// written over only when replace is set, else the error wraps os.ErrExist.
+	Export(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error)
 	// Report saves the service's own report of operations to a new file, telling how many
 	// bytes came.
 	Report(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error)
 }
 
-// View is a saved view of the config.
+// Exported is a file that was written; AsOf words how old its content is.
+type Exported struct {
+	Rows int
+	Path string
+	Size int64
+	AsOf string
+}
+
+// View is a saved view: of the config, or the person's own.
 type View struct {
 	Name, Filter, Sort string
 	Columns            []field.Choice // nil: those of the list
+	Own                bool           // the person saved it, and can change it
 }
 
 // Config is what does not change while the console runs.
@@ -69,13 +78,18 @@ type Config struct {
 	// may wait. Nil: a choice ends with the screen.
 	Recall func(ctx context.Context) (map[string][]string, error)
 	Keep   func(ctx context.Context, view string, columns []string) error
+
+	// Own reads the views that the person in ctx saved. KeepView puts v in the place
+	// of the one called name; an empty name adds it, nil deletes it. Both may wait.
+	// Nil: views come from the config alone.
+	Own      func(ctx context.Context) ([]View, error)
+	KeepView func(ctx context.Context, name string, v *View) error
 }
 
 const (
-	first  = 100 // rows read before anything is shown
-	ahead  = 200 // rows read before and behind what is on screen
-	keeps  = 900 // rows kept at most
-	panelH = 9   // lines of the totals
+	first = 100 // rows read before anything is shown
+	ahead = 200 // rows read before and behind what is on screen
+	keeps = 900 // rows kept at most
 
 	offeredValues = 12 // of a field, while a filter is typed
 )
@@ -102,7 +116,8 @@ type Screen struct {
 	chooser *chooser                  // columns being chosen; nil: none
 	shown   []field.Choice            // columns of the list
 	chosen  map[string][]field.Choice // by view: what the person chose
-	view    string                    // the view of the config that was taken last
+	view    string                    // the view that was taken last
+	own     []View                    // that the person saved
 	panel   panel
 	stale   bool // news came while a read was under way
 	whole   bool // the next read counts, too
@@ -131,7 +146,9 @@ func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen
 }
 
 // Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return tea.Batch(s.lacking(), s.loadWith("", s.cfg.Recall)) }
+func (s *Screen) Init() tea.Cmd {
+	return tea.Batch(s.lacking(), s.loadWith("", s.cfg.Recall), s.readViews(""))
+}
 
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
@@ -188,6 +205,11 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		action, cmd := s.choosing(msg)
 		return action, cmd, true
 	}
+	if s.panel.open() && !s.works.Busy() {
+		if action, cmd, ok := s.panelKey(msg); ok {
+			return action, cmd, true
+		}
+	}
 	k := s.env.Keys
 	switch {
 	case k.Global.Reload.Match(msg) && len(s.Table.Marked()) > 0:
@@ -219,8 +241,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		s.stopWork()
 		return ui.Notify{Level: ui.Info, Text: "Stopping …"}, nil, true
 	case k.Global.Back.Match(msg) && s.panel.open() && len(s.Table.Marked()) == 0:
-		s.panel = panel{}
-		s.totals.Stop()
+		s.closePanel()
 		return ui.Handled{}, nil, true
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
 		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + draw.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil, true
@@ -294,8 +315,6 @@ func (s *Screen) nothing() string {
 	return "No operation matches the filter."
 }
 
-func (s *Screen) panelHeight(h int) int { return min(max(panelH, h/3, s.panel.needs()), h*3/5) }
-
 // HelpKeys implements list.Screen.
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
@@ -333,9 +352,7 @@ func (s *Screen) keysNow() []keymap.Key {
 		ids.SetHelp(ids.Help().Key, "copy "+draw.Plural(n, "id", "ids"))
 		return []keymap.Key{ids, back("unmark")}
 	case s.panel.open():
-		next := k.Operations.Totals
-		next.SetHelp(next.Help().Key, s.panel.next())
-		return []keymap.Key{next, back("close")}
+		return s.panelKeys(back)
 	}
 	return nil
 }
@@ -359,8 +376,8 @@ func (s *Screen) Source() ui.Source {
 // Commands implements ui.Commander: the saved views by their names.
 func (s *Screen) Commands() []ui.Command {
 	out := []ui.Command{{Title: "view everything", About: "operations without a filter, newest first", Run: func() (ui.Action, tea.Cmd) { return s.useView(View{Sort: "-created"}) }}}
-	for _, v := range s.cfg.Views {
-		out = append(out, ui.Command{Title: "view " + untrusted.Text(v.Name).Line(40), About: untrusted.Text(v.Filter).Line(200), Words: []string{v.Name}, Run: func() (ui.Action, tea.Cmd) { return s.useView(v) }})
+	for _, v := range s.views() {
+		out = append(out, ui.Command{Title: "view " + v.shown(), About: untrusted.Text(v.Filter).Line(200), Words: []string{v.shown()}, Run: func() (ui.Action, tea.Cmd) { return s.useView(v) }})
 	}
 	return out
 }

@@ -2,53 +2,89 @@ package operations
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/cockroachdb/apd/v3"
 
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-// pages of the panel, in the order of the key that opens it.
-var pages = []index.By{"", "totals", index.ByStatus, index.ByType, index.ByCustomer, index.ByCurrency, index.ByDay}
+// pages are the groupings that the key of the totals goes through; a day becomes a
+// week or a month where the span is long.
+var pages = []index.By{index.ByCurrency, index.ByStatus, index.ByType, index.ByCustomer, index.ByCounterparty, index.ByDay}
 
 // tabs are the pages' names.
-var tabs = []string{"totals", "by status", "by type", "by customer", "by currency", "by day"}
+var tabs = []string{"totals", "by status", "by type", "by customer", "by counterparty", "by day"}
 
-const spark = 60 // days
+const (
+	mostGroups = 500 // of a page, and within each group
+	smallPanel = 8   // lines below which the totals draw no chart
+)
 
-// panel shows exact totals of what is filtered, and how it divides.
+// panel shows exact totals of what is filtered: groups by currencies.
 type panel struct {
-	page   int // into pages; 0: closed
-	sums   []index.Sum
-	groups []index.Group
-	days   []index.Day
-	err    error
-	ready  bool
+	page   int      // from 1; 0: closed
+	within index.By // the second grouping; empty: none
+	focus  bool     // the cursor is in the totals
+	before []before // filters before cells were opened, the last one last
+
+	table *widget.Table
+	grid  *grid
+	line  index.Timeline
+	err   error
+	ready bool
+}
+
+// before is a filter as it was shown.
+type before struct {
+	expr filter.OperationExpr
+	text string
 }
 
 func (p panel) open() bool { return p.page > 0 }
 
 // next is what the key that opened the panel shows next.
 func (p panel) next() string {
-	if p.page == len(pages)-1 {
+	if p.page == len(pages) {
 		return "close"
 	}
 	return tabs[p.page]
 }
 
+// scope is what the totals are of.
+func (s *Screen) scope() filter.OperationExpr { return s.Filter }
+
 // nextPanel opens the totals, then each grouping, then closes.
 func (s *Screen) nextPanel() tea.Cmd {
-	s.panel = panel{page: (s.panel.page + 1) % len(pages)}
+	p := &s.panel
+	if p.page = (p.page + 1) % (len(pages) + 1); p.page == 0 {
+		s.closePanel()
+		return nil
+	}
+	p.ready, p.grid = false, nil
+	if p.table == nil {
+		p.table = widget.NewTable(s.env.Theme, s.env.Keys, false)
+		p.table.AddSignGap()
+	}
+	p.table.Restart()
+	if p.within == pages[p.page-1] {
+		p.within = ""
+	}
 	return s.refreshPanel()
+}
+
+func (s *Screen) closePanel() {
+	s.panel = panel{}
+	s.Table.Blur(false)
+	s.totals.Stop()
 }
 
 // refreshPanel computes what the open panel shows of the present filter.
@@ -57,120 +93,261 @@ func (s *Screen) refreshPanel() tea.Cmd {
 		s.totals.Stop()
 		return nil
 	}
-	ix, q, p := s.index, s.Filter, s.panel
+	ix, q, page, within, th := s.index, s.scope(), s.panel.page, s.panel.within, s.env.Theme
 	return s.Read(s.totals, func(ctx context.Context) ui.Then {
-		p.compute(ctx, ix, q)
+		var line index.Timeline
+		var all index.Group
+		var by []index.By
+		err := ix.Consistent(ctx, func(ix Index) (err error) {
+			if line, err = ix.Timeline(ctx, q); err == nil {
+				by = groupings(pages[page-1], within, line)
+				all, err = ix.Totals(ctx, q, by, mostGroups)
+			}
+			return err
+		})
+		g := newGrid(th, by, all)
 		return func() (ui.Action, tea.Cmd) {
-			s.panel = p
+			p := &s.panel
+			if p.grid != nil {
+				g.at = p.grid.at
+				g.move(0)
+			}
+			p.ready, p.err, p.grid, p.line = true, err, g, line
 			return nil, nil
 		}
 	})
 }
 
-// compute adds up what the page shows of a filter.
-func (p *panel) compute(ctx context.Context, ix Index, q filter.OperationExpr) {
-	p.ready = true
-	p.err = ix.Consistent(ctx, func(ix Index) (err error) {
-		if by := pages[p.page]; by != "totals" {
-			p.groups, err = ix.Groups(ctx, q, by, 20)
-			return err
+// groupings are those of a page: days become weeks or months where they would be many.
+func groupings(page, within index.By, line index.Timeline) []index.By {
+	fits := func(b index.By) index.By {
+		if n := len(line.Days); b == index.ByDay && n > 0 {
+			switch span := line.Days[n-1].Date.Sub(line.Days[0].Date); {
+			case span > 366*24*time.Hour:
+				return index.ByMonth
+			case span > 62*24*time.Hour:
+				return index.ByWeek
+			}
 		}
-		if p.sums, err = ix.Totals(ctx, q); err == nil {
-			p.days, err = ix.Days(ctx, q, spark)
-		}
-		return err
-	})
+		return b
+	}
+	out := []index.By{fits(page)}
+	if within != "" && within != page {
+		out = append(out, fits(within))
+	}
+	return out
 }
 
-// needs is how many lines all totals take; groups are as many as there is room for.
-func (p panel) needs() int {
-	if pages[p.page] != "totals" {
+// panelKey takes a key for the totals; ok is false when it is one of the list.
+func (s *Screen) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, ok bool) {
+	k, p := s.env.Keys, &s.panel
+	switch {
+	case k.Global.Pane.Match(msg) || k.Global.PaneBack.Match(msg):
+		s.focusPanel(!p.focus)
+		return ui.Handled{}, nil, true
+	case k.Totals.Within.Match(msg):
+		return s.chooseWithin(), nil, true
+	case k.Global.Back.Match(msg) && len(p.before) > 0:
+		last := p.before[len(p.before)-1]
+		p.before = p.before[:len(p.before)-1]
+		s.Show(last.expr, last.text)
+		s.restart = true
+		return ui.Handled{}, s.Filtered(false), true
+	case !p.focus || p.grid == nil:
+		return nil, nil, false
+	case k.Global.Back.Match(msg) || k.Global.Quit.Match(msg):
+		s.focusPanel(false)
+		return ui.Handled{}, nil, true
+	case k.Totals.Left.Match(msg):
+		p.grid.move(-1)
+	case k.Totals.Right.Match(msg):
+		p.grid.move(1)
+	case k.List.Open.Match(msg):
+		action, cmd = s.openCell()
+		return action, cmd, true
+	case k.Operations.Export.Match(msg):
+		return s.unlessBusy(s.askExportTotals), nil, true
+	default:
+		return nil, nil, p.table.Update(msg)
+	}
+	return ui.Handled{}, nil, true
+}
+
+// focusPanel gives the cursor to the totals, or back to the list.
+func (s *Screen) focusPanel(on bool) {
+	s.panel.focus = on
+	s.Table.Blur(on)
+}
+
+// Select implements ui.Selecter: in the table that has the cursor.
+func (s *Screen) Select(id string) bool {
+	if s.panel.focus && s.panel.grid != nil {
+		return s.panel.table.Select(id)
+	}
+	return s.List.Select(id)
+}
+
+// openCell filters the list by the cell under the cursor, within what it shows.
+func (s *Screen) openCell() (ui.Action, tea.Cmd) {
+	p := &s.panel
+	terms, why := p.grid.terms(p.grid.cell(p.table))
+	if why != "" {
+		return ui.Notify{Level: ui.Denied, Text: why}, nil
+	}
+	for _, part := range s.Filter.Parts() {
+		terms = slices.DeleteFunc(terms, func(t string) bool { return t == s.Filter.Of(part).String() })
+	}
+	if len(terms) == 0 {
+		return ui.Notify{Level: ui.Info, Text: "The list shows this already."}, nil
+	}
+	text := strings.Join(terms, " ")
+	if now := s.Filter.String(); now != "" {
+		if len(s.Filter.Parts()) == 1 && strings.Contains(now, " OR ") {
+			now = "(" + now + ")"
+		}
+		text = now + " " + text
+	}
+	e, err := filter.Parse(text)
+	if err != nil {
+		return ui.Notify{Level: ui.Denied, Text: "No filter can be made of this cell."}, nil
+	}
+	e = e.For(s.env.Ctx)
+	p.before = append(p.before, before{s.Filter, s.Text})
+	s.Show(e, e.String())
+	s.restart = true
+	return ui.Handled{}, s.Filtered(false)
+}
+
+// chooseWithin offers the second groupings.
+func (s *Screen) chooseWithin() ui.Action {
+	list := []index.By{""}
+	items := []ui.Choice{{Text: "nothing", Note: "one grouping only"}}
+	for _, b := range append(slices.Clone(pages[1:]), index.ByPayment) {
+		if b != pages[s.panel.page-1] {
+			list = append(list, b)
+			items = append(items, ui.Choice{Text: string(b)})
+		}
+	}
+	return ui.Choose{Title: "Divide each group by", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
+		if !s.panel.open() {
+			return nil, nil
+		}
+		s.panel.within = list[i]
+		return nil, s.refreshPanel()
+	}}
+}
+
+// panelHeight is how many lines the totals take of h.
+func (s *Screen) panelHeight(h int) int {
+	if !s.panel.open() {
 		return 0
 	}
-	return 3 + len(p.sums)
+	needs := 5
+	if s.panel.grid != nil {
+		needs += len(s.panel.grid.rows)
+	}
+	most := h * 3 / 5
+	if s.panel.focus && h < 20 {
+		most = h - 3
+	}
+	return max(min(max(needs, h/3), most), 0)
 }
 
-// lines draws the panel in at most h lines.
-func (p panel) lines(th *theme.Theme, w, h int) []string {
-	if !p.open() || h < 3 {
+// panelLines draws the panel in h lines.
+func (s *Screen) panelLines(w, h int) []string {
+	p, th := &s.panel, s.env.Theme
+	if !p.open() || h < 2 {
 		return nil
 	}
-	out := []string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))), widget.Tabs(th, tabs, p.page-1, w)}
+	var out []string
+	if h >= smallPanel {
+		out = append(out, th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))))
+	}
+	out = append(out, p.head(th, w))
 	switch {
 	case p.err != nil:
-		out = append(out, th.Bad.Render(th.Signs.Bad+" The totals could not be computed."))
+		return draw.Lay(append(out, th.Bad.Render(th.Signs.Bad+" The totals could not be computed.")), w, h)
 	case !p.ready:
-		out = append(out, th.Dim.Render("Adding up …"))
-	case pages[p.page] == "totals":
-		out = append(out, p.totals(th, w)...)
-	default:
-		out = append(out, p.grouped(th, w)...)
+		return draw.Lay(append(out, th.Dim.Render("Adding up …")), w, h)
+	case p.grid.all.Count == 0:
+		return draw.Lay(append(out, th.Dim.Render("Nothing to add up.")), w, h)
 	}
-	if len(out) > h {
-		more := len(out) - h + 1
-		out = append(out[:h-1], th.Dim.Render(fmt.Sprintf("%s %d more", th.Signs.More, more)))
+	if h >= smallPanel {
+		out = append(out, chart(th, p.line, w))
+	}
+	room := h - len(out)
+	if p.focus && room > 3 {
+		room--
+	}
+	p.table.Blur(!p.focus)
+	p.grid.lay(p.table, w, room, p.focus)
+	out = append(out, p.table.Lines()...)
+	if len(out) < h {
+		out = append(out, th.Accent.Render(draw.Cut(p.grid.detail(p.table), w)))
 	}
 	return draw.Lay(out, w, h)
 }
 
-// money makes a sum drawable by the one way to draw money.
-type money struct {
-	code untrusted.Text
-	sum  *apd.Decimal
+// head is the line of the pages; where there is little room only the open one.
+func (p *panel) head(th *theme.Theme, w int) string {
+	note := ""
+	if p.within != "" {
+		note += "  within each by " + string(p.within)
+	}
+	if p.grid != nil {
+		if n := p.grid.hidden(p.table); n > 0 {
+			note += "  " + draw.Plural(n, "currency", "currencies") + " beside"
+		}
+	}
+	line := widget.Tabs(th, tabs, p.page-1, w)
+	if draw.Width(line)+draw.Width(note) > w || w < 60 {
+		line = th.Title.Render(tabs[p.page-1])
+	}
+	return line + th.Dim.Render(draw.Cut(note, max(w-draw.Width(line), 0)))
 }
 
-func (m money) Currency() untrusted.Text       { return m.code }
-func (m money) Decimal() (*apd.Decimal, error) { return m.sum, nil }
-
-func (p panel) totals(th *theme.Theme, w int) []string {
-	var col []string
-	for _, s := range p.sums {
-		col = append(col, draw.Money(money{s.Currency, s.Amount}))
+// panelKeys are the keys that matter while the totals are open.
+func (s *Screen) panelKeys(back func(string) keymap.Key) []keymap.Key {
+	k, p := s.env.Keys, &s.panel
+	next, pane := k.Operations.Totals, k.Global.Pane
+	next.SetHelp(next.Help().Key, p.next())
+	pane.Extra = false
+	leave := "close"
+	if len(p.before) > 0 {
+		leave = "filter before"
 	}
-	col = draw.Align(col)
-	var out []string
-	if len(p.days) > 0 {
-		counts := make([]int, len(p.days))
-		for i, d := range p.days {
-			counts[i] = int(d.Count)
-		}
-		out = append(out, th.Dim.Render(fmt.Sprintf("last %d days  ", len(p.days)))+widget.Sparkline(th, counts, max(w-16, 1), theme.Info))
+	if !p.focus {
+		pane.SetHelp(pane.Help().Key, "into totals")
+		pane.Word, pane.Long = "pane", "to the totals and back: there enter filters by a row"
+		return []keymap.Key{next, pane, k.Totals.Within, back(leave)}
 	}
-	for i, s := range p.sums {
-		line := col[i] + th.Dim.Render("  in "+draw.Plural(int(s.Count), "operation", "operations"))
-		if s.Bad > 0 {
-			line += th.Warn.Render(fmt.Sprintf("  %s %d without a usable amount", th.Signs.Warn, s.Bad))
-		}
-		out = append(out, line)
-	}
-	return out
+	pane.SetHelp(pane.Help().Key, "to the list")
+	pane.Word, pane.Long = "pane", "back to the list"
+	open, export := k.List.Open, k.Operations.Export
+	open.SetHelp(open.Help().Key, "filter by it")
+	export.SetHelp(export.Help().Key, "export totals")
+	export.Extra = false
+	return []keymap.Key{open, pane, k.Totals.Left, k.Totals.Right, export, next, k.Totals.Within, back(leave)}
 }
 
-func (p panel) grouped(th *theme.Theme, w int) []string {
-	most := int64(1)
-	for _, g := range p.groups {
-		most = max(most, g.Count)
+// panelSections say the open page.
+func (s *Screen) panelSections() []ui.Section {
+	p := &s.panel
+	if !p.open() || !p.ready {
+		return nil
 	}
-	var out []string
-	for _, g := range p.groups {
-		name := g.Key.Line(40)
-		if g.Name != "" {
-			name = g.Name.Line(60)
-		}
-		if name == "" {
-			name = "(none)"
-		}
-		bar := min(max(w/4, 6), 30)
-		line := draw.Fit(name, min(max(w/4, 12), 30)) + " " + widget.Gauge(th, int(g.Count), int(most), bar, theme.Info) + " " +
-			draw.PadLeft(draw.Count(int(g.Count)), 9) + "  "
-		var sums []string
-		for _, s := range g.Sums {
-			sums = append(sums, draw.Money(money{s.Currency, s.Amount}))
-		}
-		out = append(out, line+th.Dim.Render(draw.Cut(strings.Join(sums, "  "), max(w-draw.Width(line), 0))))
+	title := tabs[p.page-1]
+	if p.within != "" {
+		title += ", within each by " + string(p.within)
 	}
-	if len(out) == 0 {
-		out = append(out, th.Dim.Render("Nothing to group."))
+	var lines []string
+	if p.err != nil {
+		lines = append(lines, "The totals could not be computed.")
+	} else {
+		lines = append(lines, chartSaid(p.line)...)
+		for _, r := range p.grid.rows {
+			lines = append(lines, p.grid.sentence(r))
+		}
 	}
-	return out
+	return []ui.Section{{Title: title, Lines: append(lines, s.env.Keys.Operations.Totals.Help().Key+" says: "+p.next())}}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/internal/host/csvcell"
 )
@@ -32,12 +31,14 @@ var ErrFormat = errors.New("index: an export is csv or jsonl")
 // tellEvery is after how many rows an export tells its progress.
 const tellEvery = 500
 
-// Export writes the operations that pass the filter, in order, from a list that
-// is frozen at the start, and tells progress now and then and at the end. It
-// ends early with ctx's error when ctx does; what was written by then is whole
-// rows.
-func (x *Index) Export(ctx context.Context, w io.Writer, format Format, f filter.OperationExpr, s Sort, progress func(done, total int)) (int, error) {
-	out, err := newExporter(w, format)
+// Export writes a sheet: operations from a list that is frozen at the start. It
+// tells progress now and then and at the end. It ends early with ctx's error when
+// ctx does; what was written by then is whole rows.
+func (x *Index) Export(ctx context.Context, w io.Writer, s Sheet, progress func(done, total int)) (int, error) {
+	if s.Totals {
+		return x.exportTotals(ctx, w, s)
+	}
+	out, err := newExporter(w, s.Format)
 	if err != nil {
 		return 0, err
 	}
@@ -45,7 +46,7 @@ func (x *Index) Export(ctx context.Context, w io.Writer, format Format, f filter
 		progress = func(int, int) {}
 	}
 	done, all := 0, 0
-	err = x.Each(ctx, f, s, x.now(), func(total int, r Record) error {
+	err = x.Each(ctx, s.Filter, s.Sort, x.now(), func(total int, r Record) error {
 		if err := out.row(r.Op); err != nil {
 			return err
 		}

@@ -250,7 +250,7 @@ func TestExport(t *testing.T) {
 	}
 	var out bytes.Buffer
 	var told []int
-	n, err := x.Export(ctx, &out, index.CSV, filter.OperationExpr{}, index.Sort{Desc: true}, func(done, total int) {
+	n, err := x.Export(ctx, &out, index.Sheet{Format: index.CSV, Sort: index.Sort{Desc: true}}, func(done, total int) {
 		if total != 1201 {
 			t.Errorf("total %d", total)
 		}
@@ -268,16 +268,16 @@ func TestExport(t *testing.T) {
 	}
 	out.Reset()
 	e, _ := filter.Parse("status:PENDING")
-	n, err = x.Export(ctx, &out, index.JSONL, e, index.Sort{Field: "amount"}, nil)
+	n, err = x.Export(ctx, &out, index.Sheet{Format: index.JSONL, Filter: e, Sort: index.Sort{Field: "amount"}}, nil)
 	if want, _ := x.Count(ctx, e, now); err != nil || int64(n) != want || strings.Count(out.String(), "\n") != n || n == 0 {
 		t.Errorf("%d lines, want %d, %v", n, want, err)
 	}
 	stopped, stop := context.WithCancel(ctx)
-	n, err = x.Export(stopped, &out, index.JSONL, filter.OperationExpr{}, index.Sort{}, func(int, int) { stop() })
+	n, err = x.Export(stopped, &out, index.Sheet{Format: index.JSONL}, func(int, int) { stop() })
 	if !errors.Is(err, context.Canceled) || n != 500 {
 		t.Errorf("stopped after %d: %v", n, err)
 	}
-	if _, err := x.Export(ctx, &out, "xls", e, index.Sort{}, nil); !errors.Is(err, index.ErrFormat) {
+	if _, err := x.Export(ctx, &out, index.Sheet{Format: "xls", Filter: e}, nil); !errors.Is(err, index.ErrFormat) {
 		t.Error(err)
 	}
 }

@@ -63,20 +63,15 @@ func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s Sort, opid 
 	return x.store.Place(ctx, f.For(ctx), s, opid, now)
 }
 
-// Totals sums the amounts that the filter lets through, by currency.
-func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, now time.Time) ([]Sum, error) {
-	return x.store.Totals(ctx, f.For(ctx), now)
+// Totals sums and counts what the filter lets through, divided by the groupings.
+func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, by []By, limit int, now time.Time) (Group, error) {
+	all, err := x.store.Totals(ctx, f.For(ctx), by, limit, now)
+	return mask.For(ctx, all), err
 }
 
-// Groups returns the largest groups first, days the newest first.
-func (x *Index) Groups(ctx context.Context, f filter.OperationExpr, by By, limit int, now time.Time) ([]Group, error) {
-	groups, err := x.store.Groups(ctx, f.For(ctx), by, limit, now)
-	return mask.For(ctx, groups), err
-}
-
-// Days counts by day of creation, oldest first, ending with today.
-func (x *Index) Days(ctx context.Context, f filter.OperationExpr, n int, now time.Time) ([]Day, error) {
-	return x.store.Days(ctx, f.For(ctx), n, now)
+// Timeline counts what the filter lets through by time of creation.
+func (x *Index) Timeline(ctx context.Context, f filter.OperationExpr, now time.Time) (Timeline, error) {
+	return x.store.Timeline(ctx, f.For(ctx), now)
 }
 
 // History returns the states of an operation, oldest first, the present last.

@@ -128,22 +128,22 @@ func TestEveryQuestionIsMasked(t *testing.T) {
 	}
 	count := func(ctx context.Context) []int {
 		n, err1 := x.Count(ctx, e, now)
-		totals, err2 := x.Totals(ctx, e, now)
-		groups, err3 := x.Groups(ctx, e, index.ByCustomer, 5, now)
-		days, err4 := x.Days(ctx, e, 60, now)
+		all, err2 := x.Totals(ctx, e, nil, 0, now)
+		groups, err3 := x.Totals(ctx, e, []index.By{index.ByCustomer}, 5, now)
+		line, err4 := x.Timeline(ctx, e, now)
 		place, err5 := x.Place(ctx, e, index.Sort{}, string(ops[0].OPID), now)
 		var out bytes.Buffer
-		lines, err6 := x.Export(ctx, &out, index.CSV, e, index.Sort{}, nil)
+		lines, err6 := x.Export(ctx, &out, index.Sheet{Format: index.CSV, Filter: e}, nil)
 		for _, err := range []error{err1, err2, err3, err4, err5, err6} {
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		var daily int64
-		for _, d := range days {
+		for _, d := range line.Days {
 			daily += d.Count
 		}
-		return []int{int(n), len(totals), len(groups), int(daily), int(place.Total), lines}
+		return []int{int(n), len(all.Sums), len(groups.Parts), int(daily), int(place.Total), lines}
 	}
 	if got := count(as(api.Operator)); !slices.Equal(got, []int{1, 1, 1, 1, 1, 1}) {
 		t.Errorf("an operator gets %v", got)
@@ -158,7 +158,7 @@ func TestEveryQuestionIsMasked(t *testing.T) {
 		}
 	}
 	var all strings.Builder
-	if _, err := x.Export(as(api.Viewer), &all, index.JSONL, filter.OperationExpr{}, index.Sort{}, nil); err != nil {
+	if _, err := x.Export(as(api.Viewer), &all, index.Sheet{Format: index.JSONL}, nil); err != nil {
 		t.Fatal(err)
 	}
 	h, err := x.History(as(api.Viewer), string(ops[0].OPID))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -177,31 +178,27 @@ type Sum struct {
 	Bad      int64        // of Count: amounts that are no number, not in Amount
 }
 
-// Group is the operations that share a value.
-type Group struct {
-	Key   untrusted.Text // status, type, currency, cuid, or day (2026-01-31)
-	Name  untrusted.Text // customer: the name
-	Count int64
-	Sums  []Sum // by currency, in the order of their codes
+// Sheet is what an export writes: the operations that pass the filter, in order, or
+// their totals.
+type Sheet struct {
+	Filter filter.OperationExpr
+	Sort   Sort
+	Totals bool
+	By     []By // of totals
+	Format Format
 }
 
-// By is what groups are made of.
-type By string
-
-// The groupings.
-const (
-	ByStatus   By = "status"
-	ByType     By = "type"
-	ByPayment  By = "payment"
-	ByCurrency By = "currency"
-	ByCustomer By = "customer"
-	ByDay      By = "day" // of creation, UTC
-)
-
-// Day is one day's count, for a sparkline.
-type Day struct {
-	Date  time.Time // midnight UTC
-	Count int64
+// String words the sheet for the audit trail.
+func (s Sheet) String() string {
+	what := ""
+	if s.Totals {
+		what = "totals"
+		for i, b := range s.By {
+			what += []string{" by ", " and "}[min(i, 1)] + string(b)
+		}
+		what += " of "
+	}
+	return fmt.Sprintf("%s of %s%q", s.Format, what, s.Filter.String())
 }
 
 // State is one state of an operation in its history.
@@ -261,11 +258,11 @@ type Store interface {
 	Each(ctx context.Context, f filter.OperationExpr, s Sort, now time.Time, fn func(total int, r Record) error) error
 	Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error)
 	Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error)
-	Totals(ctx context.Context, f filter.OperationExpr, now time.Time) ([]Sum, error)
-	// Groups returns the largest groups first, days the newest first.
-	Groups(ctx context.Context, f filter.OperationExpr, by By, limit int, now time.Time) ([]Group, error)
-	// Days counts by day of creation, oldest first, ending with today.
-	Days(ctx context.Context, f filter.OperationExpr, n int, now time.Time) ([]Day, error)
+	// Totals sums and counts all that the filter lets through, divided by the
+	// groupings, at most two, into at most limit parts each (0: all), by one question.
+	Totals(ctx context.Context, f filter.OperationExpr, by []By, limit int, now time.Time) (Group, error)
+	// Timeline counts by time of creation.
+	Timeline(ctx context.Context, f filter.OperationExpr, now time.Time) (Timeline, error)
 	// Values lists values of a field that hold what was typed.
 	Values(ctx context.Context, field, typed string, limit int) ([]string, error)
 

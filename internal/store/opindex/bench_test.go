@@ -136,6 +136,7 @@ var questions = []struct{ name, filter, sort, kind, plain string }{
 	{"totals-status", "status:SUCCESS", "", "totals", "SELECT k.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.scope = 1 AND k.status = 'SUCCESS' GROUP BY 1"},
 	{"totals-amount", "amount>1000", "", "totals", "SELECT k.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.scope = 1 AND o.amount_key > '100041' GROUP BY 1"},
 	{"group-customer", "", "", "customers", "SELECT p.id, k.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o JOIN index_kind k ON k.n = o.kind JOIN index_party p ON p.n = o.customer GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 50"},
+	{"group-two", "", "", "two", ""},
 	{"days", "status:SUCCESS", "", "days", "SELECT created_us / 86400000000, count(*) FROM index_op WHERE " + fmt.Sprintf(plainKind, "status = 'SUCCESS'") + " AND created_us > 1780272000000000 GROUP BY 1"},
 }
 
@@ -172,11 +173,13 @@ func BenchmarkIndexQuestions(b *testing.B) {
 				case "place":
 					_, err = x.Place(ctx, e, order, anchor, now)
 				case "totals":
-					_, err = x.Totals(ctx, e, now)
+					_, err = x.Totals(ctx, e, nil, 0, now)
 				case "customers":
-					_, err = x.Groups(ctx, e, index.ByCustomer, 50, now)
+					_, err = x.Totals(ctx, e, []index.By{index.ByCustomer}, 50, now)
+				case "two":
+					_, err = x.Totals(ctx, e, []index.By{index.ByCustomer, index.ByStatus}, 50, now)
 				case "days":
-					_, err = x.Days(ctx, e, 30, now)
+					_, err = x.Timeline(ctx, e, now)
 				}
 				if err != nil {
 					b.Fatal(err)

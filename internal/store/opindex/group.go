@@ -3,13 +3,10 @@ package opindex
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/cockroachdb/apd/v3"
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
@@ -18,76 +15,148 @@ import (
 	"opdeck/internal/store"
 )
 
-// Groups counts and sums by a value; the largest first, days the newest first.
-func (x *Index) Groups(ctx context.Context, f filter.OperationExpr, by index.By, limit int, now time.Time) ([]index.Group, error) {
-	p, err := x.plan(ctx, f, now)
-	if err != nil || p.none() {
+// grouping is how rows are told apart: by a word of their kind, or by a number of
+// their own.
+type grouping struct {
+	by    index.By
+	word  func(kindKey) string // nil: by number
+	expr  string               // the number, of index_op o
+	kept  string               // the sums that index_sum keeps by that number; empty: none
+	name  func(int64) string   // of a number as a key
+	party bool                 // the number is one of index_party
+}
+
+// key is the group of a row that has this kind and number.
+func (g grouping) key(k kindKey, n int64) string {
+	if g.word != nil {
+		return g.word(k)
+	}
+	return g.name(n)
+}
+
+func (x *Index) groupings(by []index.By) ([]grouping, error) {
+	if err := index.CheckBy(by); err != nil {
 		return nil, err
 	}
-	var t tally
-	switch by {
-	case index.ByCustomer:
-		t, err = p.tallyBy(ctx, "customer", "o.customer")
-	case index.ByDay:
-		t, err = p.tallyBy(ctx, "day", dayExpr(x))
-	default:
-		get, ok := codes[string(by)]
-		if !ok {
-			return nil, fmt.Errorf("index: rows cannot be grouped by %q", by)
+	var out []grouping
+	for _, b := range by {
+		g := grouping{by: b, word: codes[string(b)], name: number}
+		switch b {
+		case index.ByCustomer:
+			g.expr, g.kept, g.party = "o.customer", "customer", true
+		case index.ByCounterparty:
+			g.expr, g.party = "o.destination", true
+		case index.ByDay, index.ByWeek, index.ByMonth:
+			g.expr, g.kept, g.name = x.every(24*time.Hour), "day", timeKeys[b]
 		}
-		t, err = p.tally(ctx, get)
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// timeKeys name the day of a number, its week or its month; a row without a time
+// has the first day that there is.
+var timeKeys = map[index.By]func(int64) string{
+	index.ByDay:   func(n int64) string { return dated(n, time.DateOnly) },
+	index.ByWeek:  func(n int64) string { return dated(dayOf(index.Monday(dayTime(n)).UnixMicro()), time.DateOnly) },
+	index.ByMonth: func(n int64) string { return dated(n, "2006-01") },
+}
+
+func dayTime(n int64) time.Time { return time.Unix(n*86400, 0).UTC() }
+
+// undated is the day of an operation that tells no time.
+var undated = dayOf(time.Time{}.UnixMicro())
+
+func dated(n int64, layout string) string {
+	if n <= undated {
+		return ""
+	}
+	return dayTime(n).Format(layout)
+}
+
+// every is the number of the period in which a row was created, counted from 1970:
+// both engines cut integer division towards zero.
+func (x *Index) every(period time.Duration) string {
+	us := strconv.FormatInt(period.Microseconds(), 10)
+	return "(o.created_us - ((o.created_us % " + us + ") + " + us + ") % " + us + ") / " + us
+}
+
+// Totals sums and counts all that the filter lets through, divided by the
+// groupings.
+func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, by []index.By, limit int, now time.Time) (index.Group, error) {
+	groups, err := x.groupings(by)
+	if err != nil {
+		return index.Group{}, err
+	}
+	p, err := x.plan(ctx, f, now)
+	if err != nil || p.none() {
+		return index.Group{}, err
+	}
+	t, err := p.tally(ctx, groups)
+	if err != nil {
+		return index.Group{}, err
+	}
+	names := map[string]partyName{}
+	for i, g := range groups {
+		if g.party {
+			if t, err = x.joinParties(ctx, t, i, names); err != nil {
+				return index.Group{}, err
+			}
+		}
+	}
+	return t.divide(groups, 0, names, limit), nil
+}
+
+// tally sums by group and currency: from kept sums when they decide alone.
+func (p *opPlan) tally(ctx context.Context, groups []grouping) (tally, error) {
+	t := tally{}
+	numbers := slices.DeleteFunc(slices.Clone(groups), func(g grouping) bool { return g.word != nil })
+	var err error
+	switch {
+	case len(numbers) == 0 && p.pure:
+		for _, k := range p.kinds {
+			t.at(groups, k.key, nil).add(k.sum, k.key.flags)
+		}
+	case len(groups) == 1 && len(numbers) == 1 && numbers[0].kept != "" && p.pure && p.all && !p.flagged(flagBad):
+		err = p.kept(ctx, numbers[0].kept, func(item int64, currency string, s sums) {
+			t.at(groups, kindKey{currency: currency}, []int64{item}).add(s, 0)
+		})
+	default:
+		err = p.tallyRows(ctx, groups, numbers, t)
 	}
 	if err != nil {
 		return nil, err
 	}
-	groups := t.groups()
-	switch by {
-	case index.ByDay:
-		slices.SortFunc(groups, func(a, b index.Group) int { return cmp.Compare(itemNumber(b.Key), itemNumber(a.Key)) })
-	case index.ByCustomer:
-		if groups, err = x.customers(ctx, groups); err != nil {
-			return nil, err
-		}
-	}
-	if limit > 0 && len(groups) > limit {
-		groups = groups[:limit]
-	}
-	if by == index.ByDay {
-		for i := range groups {
-			groups[i].Key = untrusted.Text(time.Unix(itemNumber(groups[i].Key)*86400, 0).UTC().Format(time.DateOnly))
-		}
-	}
-	return groups, nil
+	return t, p.bigOnes(ctx, groups, numbers, t)
 }
 
-func itemNumber(s untrusted.Text) int64 {
-	n, _ := strconv.ParseInt(string(s), 10, 64) // made by tallyBy
-	return n
-}
-
-// dayExpr is dayOf in SQL: both engines cut integer division towards zero.
-func dayExpr(x *Index) string {
-	const us = "86400000000"
-	return "(o.created_us - ((o.created_us % " + us + ") + " + us + ") % " + us + ") / " + us
-}
-
-// tallyBy sums by a number: from the kept sums when nothing is filtered.
-func (p *opPlan) tallyBy(ctx context.Context, dim, expr string) (tally, error) {
-	t := tally{}
-	key := func(n int64) string { return strconv.FormatInt(n, 10) }
-	if p.pure && p.all && !p.flagged(flagBad) {
-		if err := p.kept(ctx, dim, func(item int64, currency string, s sums) { t.at(key(item), currency).add(s, 0) }); err != nil {
-			return nil, err
-		}
-	} else if err := p.tallyKinds(ctx, expr, key, t); err != nil {
-		return nil, err
+// tallyRows sums rows by their numbers and their kind, which has the currency.
+func (p *opPlan) tallyRows(ctx context.Context, groups, numbers []grouping, t tally) error {
+	byN := map[int64]kind{}
+	for _, k := range p.kinds {
+		byN[k.n] = k
 	}
-	return t, p.bigOnes(ctx, func(_ kind, customer, created int64) string {
-		if dim == "day" {
-			return key(dayOf(created))
+	const shift = 1 << 24 // more kinds than that there are not
+	var exprs []string
+	for i, g := range numbers {
+		if i < len(numbers)-1 {
+			exprs = append(exprs, g.expr)
+		} else {
+			exprs = append(exprs, "("+g.expr+") * "+strconv.Itoa(shift)+" + o.kind")
 		}
-		return key(customer)
-	}, t)
+	}
+	if len(exprs) == 0 {
+		exprs = []string{"o.kind"}
+	}
+	return p.sums(ctx, exprs, p.where(), func(items []int64, s sums) {
+		kn := ((items[len(items)-1] % shift) + shift) % shift
+		items[len(items)-1] = (items[len(items)-1] - kn) / shift
+		if k, ok := byN[kn]; ok {
+			t.at(groups, k.key, items).add(s, k.key.flags)
+		}
+	})
 }
 
 func (p *opPlan) flagged(bit int64) bool {
@@ -107,93 +176,156 @@ func (p *opPlan) kept(ctx context.Context, dim string, f func(item int64, curren
 	}, "SELECT item, currency, ops, hi, lo, nanos FROM index_sum WHERE scope = ? AND dim = ? AND ops > 0", p.x.scope, dim)
 }
 
-// tallyKinds sums rows by the number and their kind, which has the currency.
-func (p *opPlan) tallyKinds(ctx context.Context, expr string, key func(int64) string, t tally) error {
-	byN := map[int64]kind{}
-	for _, k := range p.kinds {
-		byN[k.n] = k
-	}
-	const shift = 1 << 24 // more kinds than that there are not
-	c := p.where()
-	return p.sums(ctx, "("+expr+") * "+strconv.Itoa(shift)+" + o.kind", c, func(item int64, s sums) {
-		kn := ((item % shift) + shift) % shift
-		if k, ok := byN[kn]; ok {
-			t.at(key((item-kn)/shift), k.key.currency).add(s, k.key.flags)
-		}
-	})
-}
+// partyName is how a party is told to people.
+type partyName struct{ id, name string }
 
-// customers names the groups and joins those with the same identifier.
-func (x *Index) customers(ctx context.Context, groups []index.Group) ([]index.Group, error) {
-	type who struct{ id, name string }
-	names := map[string]who{}
-	ns := make([]int64, len(groups))
-	for i, g := range groups {
-		ns[i] = itemNumber(g.Key)
+// joinParties puts identifiers in the place of the numbers of grouping i: parties
+// of one identifier are one group, whatever names they came with. names tells the
+// parties by their keys.
+func (x *Index) joinParties(ctx context.Context, t tally, i int, names map[string]partyName) (tally, error) {
+	numbers := map[int64]bool{}
+	for k := range t {
+		n, _ := strconv.ParseInt(k.groups[i], 10, 64) // made by number
+		numbers[n] = true
 	}
+	ns := make([]int64, 0, len(numbers))
+	for n := range numbers {
+		ns = append(ns, n)
+	}
+	slices.Sort(ns) // of two names of one identifier the later one is told
+	keys, last := map[string]string{}, map[string]int64{}
 	err := store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
 		var n int64
-		var w who
+		var w partyName
 		err := scan(&n, &w.id, &w.name)
-		names[strconv.FormatInt(n, 10)] = w
+		key := "id " + w.id
+		if w.id == "" {
+			key = "name " + w.name
+		}
+		keys[number(n)] = key
+		if n >= last[key] {
+			names[key], last[key] = w, n
+		}
 		return err
 	}, "SELECT n, id, name FROM index_party WHERE n IN")
 	if err != nil {
 		return nil, err
 	}
-	at := map[who]int{}
-	var out []index.Group
-	for _, g := range groups {
-		w := names[string(g.Key)]
-		same := w
-		if w.id != "" {
-			same.name = ""
-		}
-		g.Key, g.Name = untrusted.Text(w.id), untrusted.Text(w.name)
-		if i, ok := at[same]; ok {
-			out[i] = joinGroups(out[i], g)
-			continue
-		}
-		at[same] = len(out)
-		out = append(out, g)
+	out := tally{}
+	for k, v := range t {
+		k.groups[i] = keys[k.groups[i]]
+		out.sum(k).join(v)
 	}
-	slices.SortStableFunc(out, func(a, b index.Group) int { return cmp.Compare(b.Count, a.Count) })
 	return out, nil
 }
 
-// Days counts by day of creation, oldest first, ending with today.
-func (x *Index) Days(ctx context.Context, f filter.OperationExpr, n int, now time.Time) ([]index.Day, error) {
-	p, err := x.plan(ctx, f, now)
-	if err != nil {
-		return nil, err
-	}
-	today := dayOf(now.UnixMicro())
-	first := today - int64(n) + 1
-	out := make([]index.Day, n)
-	for i := range out {
-		out[i].Date = time.Unix((first+int64(i))*86400, 0).UTC()
-	}
-	add := func(item int64, ops int64) {
-		if i := item - first; i >= 0 && i < int64(n) {
-			out[i].Count += ops
+// divide makes one group of the tally, parted by the groupings from depth on.
+func (t tally) divide(groups []grouping, depth int, names map[string]partyName, limit int) index.Group {
+	whole := map[string]*total{}
+	parts := map[string]tally{}
+	for k, v := range t {
+		if v.count == 0 {
+			continue
+		}
+		if whole[k.currency] == nil {
+			whole[k.currency] = &total{}
+		}
+		whole[k.currency].join(v)
+		if depth < len(groups) {
+			key := k.groups[depth]
+			if parts[key] == nil {
+				parts[key] = tally{}
+			}
+			parts[key][k] = v
 		}
 	}
-	switch {
-	case p.none():
-	case p.pure && p.all:
-		err = p.kept(ctx, "day", func(item int64, _ string, s sums) { add(item, s.ops) })
-	default:
-		err = p.countDays(ctx, first, add)
+	var out index.Group
+	for currency, v := range whole {
+		out.Count += v.count
+		out.Sums = append(out.Sums, v.sum(currency))
 	}
+	slices.SortFunc(out.Sums, func(a, b index.Sum) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Currency, b.Currency))
+	})
+	for key, part := range parts {
+		g := part.divide(groups, depth+1, names, limit)
+		g.Key = untrusted.Text(key)
+		if groups[depth].party {
+			g.Key, g.Name = untrusted.Text(names[key].id), untrusted.Text(names[key].name)
+		}
+		out.Parts = append(out.Parts, g)
+	}
+	if depth < len(groups) {
+		sortGroups(out.Parts, groups[depth].by)
+	}
+	if limit > 0 && len(out.Parts) > limit {
+		out.More = len(out.Parts) - limit
+		out.Parts = out.Parts[:limit]
+	}
+	return out
+}
+
+// sortGroups puts the largest groups first, times the newest first.
+func sortGroups(list []index.Group, by index.By) {
+	slices.SortFunc(list, func(a, b index.Group) int {
+		same := cmp.Or(strings.Compare(string(a.Key), string(b.Key)), strings.Compare(string(a.Name), string(b.Name)))
+		if by.NewestFirst() {
+			return -same
+		}
+		return cmp.Or(cmp.Compare(b.Count, a.Count), same)
+	})
+}
+
+// Timeline counts by time of creation.
+func (x *Index) Timeline(ctx context.Context, f filter.OperationExpr, now time.Time) (index.Timeline, error) {
+	var out index.Timeline
+	p, err := x.plan(ctx, f, now)
+	if err != nil || p.none() {
+		return out, err
+	}
+	counts := map[int64]int64{}
+	add := func(item, ops int64) { counts[item] += ops }
+	if p.pure && p.all {
+		err = p.kept(ctx, "day", func(item int64, _ string, s sums) { add(item, s.ops) })
+	} else {
+		err = p.countEvery(ctx, 24*time.Hour, add)
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Undated = counts[undated]
+	delete(counts, undated)
+	out.Days = periods(counts, 24*time.Hour)
+	if n := len(out.Days); n == 0 || out.Days[n-1].Date.Sub(out.Days[0].Date) > index.ShortSpan*24*time.Hour {
+		return out, nil
+	}
+	counts = map[int64]int64{}
+	err = p.countEvery(ctx, time.Hour, add)
+	first := out.Days[0].Date.Unix() / 3600
+	for item := range counts {
+		if item < first {
+			delete(counts, item)
+		}
+	}
+	out.Hours = periods(counts, time.Hour)
 	return out, err
 }
 
-func (p *opPlan) countDays(ctx context.Context, first int64, add func(item, ops int64)) error {
-	recent := cond("o.created_us >= ?", first*int64(24*time.Hour/time.Microsecond))
-	q := p.query(dayExpr(p.x)+", count(*)", "index_op_created", recent)
-	if p.driver.SQL == "" && p.pure { // the index of kinds has all that is asked for
-		c := filter.All(p.x.kindIn("o.kind", p.kinds), recent)
-		q = cond("SELECT "+dayExpr(p.x)+", count(*) FROM index_op o "+p.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
+// periods are counts by number of a period, oldest first.
+func periods(counts map[int64]int64, period time.Duration) []index.Day {
+	var out []index.Day
+	for item, n := range counts {
+		out = append(out, index.Day{Date: time.Unix(item*int64(period/time.Second), 0).UTC(), Count: n})
+	}
+	slices.SortFunc(out, func(a, b index.Day) int { return a.Date.Compare(b.Date) })
+	return out
+}
+
+func (p *opPlan) countEvery(ctx context.Context, period time.Duration, add func(item, ops int64)) error {
+	q := p.query(p.x.every(period)+", count(*)", "index_op_created")
+	if p.driver.SQL == "" && p.pure && !p.all { // the index of kinds has all that is asked for
+		c := p.x.kindIn("o.kind", p.kinds)
+		q = cond("SELECT "+p.x.every(period)+", count(*) FROM index_op o "+p.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
 	}
 	return store.Each(ctx, p.x.q, func(scan store.Scan) error {
 		var item, ops int64
@@ -255,28 +387,3 @@ func frequent(kinds []kind, get func(kindKey) string, want string, limit int) []
 }
 
 func containsFold(v, want string) bool { return strings.Contains(filter.Fold(v), want) }
-
-// joinGroups adds b to a; both are of one customer under two names.
-func joinGroups(a, b index.Group) index.Group {
-	a.Count += b.Count
-	sums := slices.Clone(a.Sums)
-	for _, s := range b.Sums {
-		i := slices.IndexFunc(sums, func(t index.Sum) bool { return t.Currency == s.Currency })
-		if i < 0 {
-			sums = append(sums, s)
-			continue
-		}
-		sums[i].Count += s.Count
-		sums[i].Bad += s.Bad
-		sums[i].Amount = addExact(sums[i].Amount, s.Amount)
-	}
-	slices.SortFunc(sums, func(a, b index.Sum) int { return cmp.Compare(a.Currency, b.Currency) })
-	a.Sums = sums
-	return a
-}
-
-func addExact(a, b *apd.Decimal) *apd.Decimal {
-	out := new(apd.Decimal)
-	_, _ = apd.BaseContext.WithPrecision(0).Add(out, a, b) // precision 0 is exact
-	return out
-}

@@ -132,7 +132,7 @@ func questionGen(ops []api.Operation) *rapid.Generator[question] {
 	return rapid.Custom(func(t *rapid.T) question {
 		return question{filter: drawFilter(t, ops),
 			sort:   index.Sort{Field: rapid.SampledFrom(index.SortFields).Draw(t, "sort"), Desc: rapid.Bool().Draw(t, "desc")},
-			by:     rapid.SampledFrom([]index.By{index.ByStatus, index.ByCurrency, index.ByCustomer, index.ByDay}).Draw(t, "by"),
+			by:     rapid.SampledFrom(index.Groupings()).Draw(t, "by"),
 			anchor: rapid.IntRange(0, 999).Draw(t, "anchor"), before: rapid.IntRange(0, 5).Draw(t, "before"), after: rapid.IntRange(0, 5).Draw(t, "after")}
 	})
 }
@@ -274,56 +274,131 @@ func checkWindow(rt testing.TB, x *opindex.Index, e filter.OperationExpr, c ques
 
 func checkTotals(rt testing.TB, x *opindex.Index, e filter.OperationExpr, want []api.Operation, groupings ...index.By) {
 	ctx := context.Background()
-	sums, err := x.Totals(ctx, e, now)
-	if err != nil {
-		rt.Fatal(err)
-	}
-	checkSums(rt, e.String(), sums, want)
+	checkParts(rt, x, e, want)
 	for _, by := range groupings {
-		checkGroups(rt, x, e, want, by)
-	}
-	days, err := x.Days(ctx, e, 2, now)
-	if err != nil {
-		rt.Fatal(err)
-	}
-	var today int64
-	for _, o := range want {
-		if o.CreatedAt.UTC().Truncate(24 * time.Hour).Equal(now.Truncate(24 * time.Hour)) {
-			today++
+		checkParts(rt, x, e, want, by)
+		for _, within := range index.Groupings() {
+			if within != by {
+				checkParts(rt, x, e, want, by, within)
+			}
 		}
 	}
-	if len(days) != 2 || days[1].Count != today {
-		rt.Fatalf("%q today: %+v, want %d", e, days, today)
+	line, err := x.Timeline(ctx, e, now)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	checkPeriods(rt, e, want, line.Days, 24*time.Hour)
+	if n := len(line.Days); n > 0 && line.Days[n-1].Date.Sub(line.Days[0].Date) <= index.ShortSpan*24*time.Hour {
+		checkPeriods(rt, e, want, line.Hours, time.Hour)
+	} else if len(line.Hours) > 0 {
+		rt.Fatalf("%q: hours of a long span", e)
 	}
 }
 
-func checkGroups(rt testing.TB, x *opindex.Index, e filter.OperationExpr, want []api.Operation, by index.By) {
-	groups, err := x.Groups(context.Background(), e, by, 0, now)
+func checkPeriods(rt testing.TB, e filter.OperationExpr, want []api.Operation, got []index.Day, period time.Duration) {
+	counts := map[int64]int64{}
+	for _, o := range want {
+		if !o.CreatedAt.IsZero() {
+			counts[o.CreatedAt.UTC().Truncate(period).Unix()]++
+		}
+	}
+	for i, d := range got {
+		if d.Count != counts[d.Date.Unix()] || i > 0 && !got[i-1].Date.Before(d.Date) {
+			rt.Fatalf("%q: %s has %d, want %d; %v", e, d.Date, d.Count, counts[d.Date.Unix()], got)
+		}
+		delete(counts, d.Date.Unix())
+	}
+	if len(counts) > 0 {
+		rt.Fatalf("%q: times are missing: %v", e, counts)
+	}
+}
+
+// groupOf is the key of an operation's group, and for parties without one the name.
+func groupOf(o api.Operation, by index.By) string {
+	day := func(t time.Time, layout string) string {
+		if o.CreatedAt.IsZero() {
+			return ""
+		}
+		return t.Format(layout)
+	}
+	switch by {
+	case index.ByStatus:
+		return filter.Clean(string(o.Status))
+	case index.ByType:
+		return filter.Clean(string(o.Type))
+	case index.ByPayment:
+		return filter.Clean(string(o.PaymentType))
+	case index.ByCurrency:
+		return string(o.SourceAmount.Sum.CurrencyCode)
+	case index.ByCustomer:
+		if id := filter.Clean(string(o.Customer.CUID)); id != "" {
+			return id
+		}
+		return " " + filter.Clean(string(o.Customer.Name))
+	case index.ByCounterparty:
+		return " " + filter.Clean(string(o.Destination.Name()))
+	case index.ByWeek:
+		return day(index.Monday(o.CreatedAt.Time), time.DateOnly)
+	case index.ByMonth:
+		return day(o.CreatedAt.UTC(), "2006-01")
+	}
+	return day(o.CreatedAt.UTC(), time.DateOnly)
+}
+
+func checkParts(rt testing.TB, x *opindex.Index, e filter.OperationExpr, want []api.Operation, by ...index.By) {
+	all, err := x.Totals(context.Background(), e, by, 0, now)
 	if err != nil {
 		rt.Fatal(err)
 	}
+	checkGroup(rt, e, all, want, by)
+}
+
+func checkGroup(rt testing.TB, e filter.OperationExpr, g index.Group, want []api.Operation, by []index.By) {
+	if g.Count != int64(len(want)) {
+		rt.Fatalf("%q by %s: %q has %d, want %d", e, by, g.Label(), g.Count, len(want))
+	}
+	checkSums(rt, e.String()+" "+g.Label(), g.Sums, want)
+	if len(by) == 0 {
+		return
+	}
 	parts := map[string][]api.Operation{}
 	for _, o := range want {
-		k := map[index.By]string{index.ByStatus: filter.Clean(string(o.Status)), index.ByCurrency: string(o.SourceAmount.Sum.CurrencyCode),
-			index.ByCustomer: filter.Clean(string(o.Customer.CUID)), index.ByDay: o.CreatedAt.UTC().Format(time.DateOnly)}[by]
-		if by == index.ByCustomer && k == "" {
-			k = " " + filter.Clean(string(o.Customer.Name))
-		}
+		k := groupOf(o, by[0])
 		parts[k] = append(parts[k], o)
 	}
-	for _, g := range groups {
-		k := string(g.Key)
-		if by == index.ByCustomer && k == "" {
-			k = " " + string(g.Name)
+	for _, part := range g.Parts {
+		k := string(part.Key)
+		if (by[0] == index.ByCustomer || by[0] == index.ByCounterparty) && k == "" {
+			k = " " + string(part.Name)
 		}
-		if g.Count != int64(len(parts[k])) {
-			rt.Fatalf("%q by %s: %q has %d, want %d", e, by, k, g.Count, len(parts[k]))
+		checkGroup(rt, e, part, parts[k], by[1:])
+		if len(parts[k]) > 0 {
+			checkTerm(rt, e, part, parts[k], want, by[0])
 		}
-		checkSums(rt, e.String()+" "+k, g.Sums, parts[k])
 		delete(parts, k)
 	}
 	if len(parts) > 0 {
-		rt.Fatalf("%q by %s: missing %d groups", e, by, len(parts))
+		rt.Fatalf("%q by %s: missing %d groups of %d", e, by, len(parts), len(g.Parts))
+	}
+}
+
+// checkTerm holds that the filter of a group lets through all that is in it, and of
+// words and times nothing else.
+func checkTerm(rt testing.TB, e filter.OperationExpr, g index.Group, in, all []api.Operation, by index.By) {
+	term := by.Term(g)
+	if term == "" {
+		return
+	}
+	only := parse(rt, term)
+	n := 0
+	for _, o := range all {
+		if only.Match(o, now) {
+			n++
+		}
+	}
+	exact := by != index.ByCustomer && by != index.ByCounterparty // one name may stand for several
+	if n < len(in) || exact && n != len(in) {
+		rt.Fatalf("%q: %s lets %d through, want %d", e, term, n, len(in))
 	}
 }
 

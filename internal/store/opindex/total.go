@@ -1,10 +1,8 @@
 package opindex
 
 import (
-	"cmp"
 	"context"
 	"math/big"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,20 +31,45 @@ func (p *opPlan) count(ctx context.Context) (int64, error) {
 	return p.countFrom(ctx, "", filter.True)
 }
 
+// tallyKey is a group of each grouping, and a currency.
+type tallyKey struct {
+	groups   [2]string
+	currency string
+}
+
 // tally collects sums by group and currency.
-type tally map[[2]string]*total
+type tally map[tallyKey]*total
 
 type total struct {
 	count, bad int64
 	nanos      big.Int // of a unit
 }
 
-func (t tally) at(group, currency string) *total {
-	k := [2]string{group, currency}
+// at is the sum that a row of this kind belongs to; numbers are those of the
+// groupings by number, in their order.
+func (t tally) at(groups []grouping, kind kindKey, numbers []int64) *total {
+	k := tallyKey{currency: kind.currency}
+	for i, g := range groups {
+		var n int64
+		if g.word == nil {
+			n, numbers = numbers[0], numbers[1:]
+		}
+		k.groups[i] = g.key(kind, n)
+	}
+	return t.sum(k)
+}
+
+func (t tally) sum(k tallyKey) *total {
 	if t[k] == nil {
 		t[k] = &total{}
 	}
 	return t[k]
+}
+
+// join adds what another sum holds.
+func (t *total) join(o *total) {
+	t.count, t.bad = t.count+o.count, t.bad+o.bad
+	t.nanos.Add(&t.nanos, &o.nanos)
 }
 
 var bigBillion = big.NewInt(billion)
@@ -83,51 +106,10 @@ func (t *total) sum(currency string) index.Sum {
 	return index.Sum{Currency: untrusted.Text(currency), Count: t.count, Amount: d, Bad: t.bad}
 }
 
-// Totals sums the amounts that the filter lets through, by currency.
-func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, now time.Time) ([]index.Sum, error) {
-	p, err := x.plan(ctx, f, now)
-	if err != nil || p.none() {
-		return nil, err
-	}
-	t, err := p.tally(ctx, func(k kindKey) string { return "" })
-	if err != nil {
-		return nil, err
-	}
-	groups := t.groups()
-	if len(groups) == 0 {
-		return nil, nil
-	}
-	return groups[0].Sums, nil
-}
-
-// tally sums by kind: from the kept sums when codes decide alone.
-func (p *opPlan) tally(ctx context.Context, group func(kindKey) string) (tally, error) {
-	t := tally{}
-	byN := map[int64]kind{}
-	for _, k := range p.kinds {
-		byN[k.n] = k
-		if p.pure {
-			t.at(group(k.key), k.key.currency).add(k.sum, k.key.flags)
-		}
-	}
-	if !p.pure {
-		c := p.where()
-		err := p.sums(ctx, "o.kind", c, func(item int64, s sums) {
-			if k, ok := byN[item]; ok {
-				t.at(group(k.key), k.key.currency).add(s, k.key.flags)
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return t, p.bigOnes(ctx, func(k kind, _, _ int64) string { return group(k.key) }, t)
-}
-
 // summing is the index that has all that sums by kind ask for, when nothing but
 // codes and amounts is filtered; else none.
-func (p *opPlan) summing(by string) string {
-	if by != "o.kind" {
+func (p *opPlan) summing(by []string) string {
+	if len(by) != 1 || by[0] != "o.kind" {
 		return ""
 	}
 	only := true
@@ -141,21 +123,26 @@ func (p *opPlan) summing(by string) string {
 	return "index_op_sums"
 }
 
-func (p *opPlan) sums(ctx context.Context, by string, c filter.Cond, f func(item int64, s sums)) error {
-	q := p.queryWhere(by+", count(*), CAST(sum(o.hi) AS BIGINT), CAST(sum(o.lo) AS BIGINT), CAST(sum(o.nanos) AS BIGINT)", p.summing(by), c)
+// sums groups by expressions of index_op o; f may change items.
+func (p *opPlan) sums(ctx context.Context, by []string, c filter.Cond, f func(items []int64, s sums)) error {
+	q := p.queryWhere(strings.Join(by, ", ")+", count(*), CAST(sum(o.hi) AS BIGINT), CAST(sum(o.lo) AS BIGINT), CAST(sum(o.nanos) AS BIGINT)", p.summing(by), c)
 	return store.Each(ctx, p.x.q, func(scan store.Scan) error {
-		var item int64
+		items := make([]int64, len(by))
 		var s sums
-		err := scan(&item, &s.ops, &s.hi, &s.lo, &s.nanos)
+		to := make([]any, 0, len(by)+4)
+		for i := range items {
+			to = append(to, &items[i])
+		}
+		err := scan(append(to, &s.ops, &s.hi, &s.lo, &s.nanos)...)
 		if err == nil {
-			f(item, s)
+			f(items, s)
 		}
 		return err
-	}, q.SQL+" GROUP BY 1", q.Args...)
+	}, q.SQL+" GROUP BY "+[]string{"1", "1, 2"}[len(by)-1], q.Args...)
 }
 
 // bigOnes adds amounts of 10^18 units and more, which the parts do not hold.
-func (p *opPlan) bigOnes(ctx context.Context, group func(k kind, customer, created int64) string, t tally) error {
+func (p *opPlan) bigOnes(ctx context.Context, groups, numbers []grouping, t tally) error {
 	byN := map[int64]kind{}
 	var list []kind
 	for _, k := range p.kinds {
@@ -167,42 +154,24 @@ func (p *opPlan) bigOnes(ctx context.Context, group func(k kind, customer, creat
 	if len(list) == 0 {
 		return nil
 	}
+	what := "o.kind, o.amount_key"
+	for _, g := range numbers {
+		what += ", " + g.expr
+	}
 	b := p.with(list)
 	c := filter.All(p.x.kindIn("o.kind", list), p.rest)
 	return store.Each(ctx, p.x.q, func(scan store.Scan) error {
-		var kn, customer, created int64
+		var kn int64
 		var key string
-		err := scan(&kn, &customer, &created, &key)
+		items := make([]int64, len(numbers))
+		to := []any{&kn, &key}
+		for i := range items {
+			to = append(to, &items[i])
+		}
+		err := scan(to...)
 		if err == nil {
-			k := byN[kn]
-			t.at(group(k, customer, created), k.key.currency).addKey(key)
+			t.at(groups, byN[kn].key, items).addKey(key)
 		}
 		return err
-	}, "SELECT o.kind, o.customer, o.created_us, o.amount_key FROM index_op o "+b.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
-}
-
-// groups turns the tally into groups, the largest first.
-func (t tally) groups() []index.Group {
-	by := map[string]*index.Group{}
-	for k, v := range t {
-		if v.count == 0 {
-			continue
-		}
-		g := by[k[0]]
-		if g == nil {
-			g = &index.Group{Key: untrusted.Text(k[0])}
-			by[k[0]] = g
-		}
-		g.Count += v.count
-		g.Sums = append(g.Sums, v.sum(k[1]))
-	}
-	var out []index.Group
-	for _, g := range by {
-		slices.SortFunc(g.Sums, func(a, b index.Sum) int { return cmp.Compare(a.Currency, b.Currency) })
-		out = append(out, *g)
-	}
-	slices.SortFunc(out, func(a, b index.Group) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Key, b.Key))
-	})
-	return out
+	}, "SELECT "+what+" FROM index_op o "+b.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
 }

@@ -18,6 +18,7 @@ import (
 var operationCommands = commands{
 	"operation.list": (*root).operationList, "operation.get": (*root).operationGet, "operation.tree": (*root).operationTree,
 	"operation.history": (*root).operationHistory, "operation.export": (*root).operationExport, "operation.report": (*root).operationReport,
+	"operation.totals": (*root).operationTotals,
 }
 
 // answerJSON is an operation as the service sent it, or why it could not be read; opid

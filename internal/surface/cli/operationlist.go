@@ -286,22 +286,22 @@ func (r *root) operationExport() *cobra.Command {
 			if err := r.freshen(ctx, a, c.cached); err != nil {
 				return err
 			}
-			var n int
-			var fresh index.Freshness
+			sheet := index.Sheet{Filter: f, Sort: s, Format: format}
+			var done app.Exported
 			written := ""
 			if args[0] == "-" {
 				w := &safeLines{w: r.env.Out, clean: cleanFor(format)}
-				n, fresh, err = a.ExportOperationsTo(ctx, w, f, s, format, r.progress())
+				done.Rows, done.Fresh, err = a.ExportOperationsTo(ctx, w, sheet, r.progress())
 				err = errors.Join(err, w.Close())
 			} else {
-				n, fresh, err = a.ExportOperations(ctx, f, s, format, args[0], r.progress())
+				done, err = a.ExportOperations(ctx, sheet, args[0], false, r.progress())
 				written = " written to " + args[0]
 			}
 			if err != nil {
 				return err
 			}
-			r.say("%s%s, %s.", draw.Plural(n, "operation", "operations"), written, app.AsOf(fresh))
-			r.lacking(a, fresh)
+			r.say("%s%s, %s.", draw.Plural(done.Rows, "operation", "operations"), written, app.AsOf(done.Fresh))
+			r.lacking(a, done.Fresh)
 			return nil
 		})}))
 	r.printed[cmd] = []printed{{jsonl: reflect.TypeFor[api.Operation]()}}

@@ -45,6 +45,7 @@ var tried = []roletest.Row{
 	{Name: "compliance.finalize", Kind: api.ActShare, In: "{token}", Command: "compliance share {cuid} --yes; compliance finalize {cuid} --yes"},
 	{Name: "compliance.journey", Command: "compliance journey {cuid}"},
 	{Name: "operation.list", Command: "operation list --limit 20"},
+	{Name: "operation.totals", Command: "operation totals --by customer,month"},
 	{Name: "operation.list", Command: "operation list --live --limit 5"},
 	{Name: "operation.get", Command: "operation get -", In: "{op}\nnope\n"},
 	{Name: "operation.tree", Command: "operation tree {op}"},

@@ -2,15 +2,20 @@ package console
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/field"
+	"opdeck/ui"
+	"opdeck/views/operations"
 )
 
 func person(name, via string) context.Context {
@@ -20,7 +25,7 @@ func person(name, via string) context.Context {
 func chosen(t *testing.T, d *desk, ctx context.Context) string {
 	t.Helper()
 	all, err := d.Columns(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, errDamaged) {
 		t.Fatal(err)
 	}
 	return strings.Join(all[""], " ")
@@ -41,6 +46,7 @@ func TestEverybodyHasTheirOwnChoice(t *testing.T) {
 		}
 	}
 	files, err := os.ReadDir(filepath.Join(a.State, choicesFolder))
+	files = slices.DeleteFunc(files, func(f os.DirEntry) bool { return f.Name() == ".lock" })
 	if err != nil || len(files) != 4 {
 		t.Errorf("%d files, %v", len(files), err)
 	}
@@ -93,6 +99,9 @@ func TestADamagedChoiceIsNone(t *testing.T) {
 	if err := (&desk{App: a}).KeepColumns(ctx, "", []string{"id"}); err != nil || chosen(t, &desk{App: a}, ctx) != "id" {
 		t.Errorf("a damaged file stays: %v", err)
 	}
+	if b, err := os.ReadFile(path + ".damaged"); err != nil || !strings.HasSuffix(string(b), " ") {
+		t.Errorf("the damaged file is lost: %v", err)
+	}
 }
 
 // TestAStateFolderThatCannotBeWritten: the choice holds for this console.
@@ -133,5 +142,78 @@ func TestTheConfigsColumnsReachTheList(t *testing.T) {
 	}
 	if got := chosenColumns([]string{"colour"}); got != nil {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestConsolesOfOnePersonLoseNothing: views and filters that two consoles keep at
+// once are all there afterwards, beside the columns.
+func TestConsolesOfOnePersonLoseNothing(t *testing.T) {
+	a, _ := open(t)
+	ctx := person("ana", "ssh")
+	const each = 20
+	var wg sync.WaitGroup
+	for i := range 2 {
+		d := &desk{App: a}
+		wg.Go(func() {
+			for k := range each {
+				name := strings.Repeat("x", i*each+k+1)
+				err := errors.Join(d.KeepView(ctx, "", &operations.View{Name: name, Filter: "status:PENDING", Sort: "-amount", Columns: field.UsualColumns()}),
+					d.KeepFilter(ctx, ui.KindOperations, name), d.KeepColumns(ctx, name, []string{"id"}))
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	d := &desk{App: a}
+	views, err := d.OwnViews(ctx)
+	if err != nil || len(views) != 2*each || len(views[0].Columns) == 0 || !views[0].Own {
+		t.Errorf("%d views, %v", len(views), err)
+	}
+	filters, err := d.Filters(ctx, ui.KindOperations)
+	columns, err2 := d.Columns(ctx)
+	if err = errors.Join(err, err2); err != nil || len(filters) != 2*each || len(columns) != 2*each {
+		t.Errorf("%d filters, columns of %d views, %v", len(filters), len(columns), err)
+	}
+	if err := d.KeepView(ctx, "x", &operations.View{Name: "y", Filter: "z"}); err != nil {
+		t.Error(err)
+	}
+	if err := d.KeepView(ctx, "xx", nil); err != nil {
+		t.Error(err)
+	}
+	views, err = (&desk{App: a}).OwnViews(ctx)
+	has := func(name string) bool {
+		return slices.ContainsFunc(views, func(v operations.View) bool { return v.Name == name })
+	}
+	if err != nil || has("x") || has("xx") || !has("y") || len(views) != 2*each-1 {
+		t.Errorf("after renaming and deleting: %+v, %v", views, err)
+	}
+	if list, err := (&desk{App: a}).OwnViews(person("bob", "ssh")); len(list) != 0 || err != nil {
+		t.Errorf("bob has %v, %v", list, err)
+	}
+}
+
+// TestFiltersAreBounded: the latest first, each once, fifty of a kind of list.
+func TestFiltersAreBounded(t *testing.T) {
+	a, _ := open(t)
+	ctx := person("ana", "ssh")
+	d := &desk{App: a}
+	for i := range maxFilters + 10 {
+		if err := d.KeepFilter(ctx, ui.KindEvents, fmt.Sprint("amount>", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{"amount>30", "", strings.Repeat("x", maxFilterText+1)} {
+		if err := d.KeepFilter(ctx, ui.KindEvents, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := (&desk{App: a}).Filters(ctx, ui.KindEvents)
+	if err != nil || len(got) != maxFilters || got[0] != "amount>30" || got[1] != "amount>59" || slices.Contains(got[1:], "amount>30") {
+		t.Errorf("%q, %v", got, err)
+	}
+	if other, _ := d.Filters(ctx, ui.KindAudit); len(other) > 0 {
+		t.Errorf("another list has %q", other)
 	}
 }

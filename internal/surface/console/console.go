@@ -116,7 +116,7 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 	guide := newTour(ctx, a, who)
 	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
 	return ui.Options{
-		Guide: guide, Finder: &finder{desk: d}, Themes: themed, Contexts: otherContexts(a, who),
+		Guide: guide, Finder: &finder{desk: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
 		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
 		Context:  ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
 		Feeds: []tea.Cmd{feed.next, newFeedMonitor(ctx, a, feed.wait).start}, IdleLock: idleLock(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -208,6 +209,9 @@ func ahead[T comparable](list []T, v T, n int) []T {
 func readRecent(path string) (recentFile, error) {
 	var file recentFile
 	err := readPersonFile(path, maxRecentFile, &file)
+	if errors.Is(err, errDamaged) { // it is written anew with the next visit
+		file, err = recentFile{}, nil
+	}
 	if file.Scopes == nil {
 		file.Scopes = map[string][]recentPlace{}
 	}

@@ -31,16 +31,12 @@ func (l listing) Place(ctx context.Context, f filter.OperationExpr, s index.Sort
 	return l.x.Place(ctx, f, s, opid, l.now())
 }
 
-func (l listing) Totals(ctx context.Context, f filter.OperationExpr) ([]index.Sum, error) {
-	return l.x.Totals(ctx, f, l.now())
+func (l listing) Totals(ctx context.Context, f filter.OperationExpr, by []index.By, limit int) (index.Group, error) {
+	return l.x.Totals(ctx, f, by, limit, l.now())
 }
 
-func (l listing) Groups(ctx context.Context, f filter.OperationExpr, by index.By, limit int) ([]index.Group, error) {
-	return l.x.Groups(ctx, f, by, limit, l.now())
-}
-
-func (l listing) Days(ctx context.Context, f filter.OperationExpr, n int) ([]index.Day, error) {
-	return l.x.Days(ctx, f, n, l.now())
+func (l listing) Timeline(ctx context.Context, f filter.OperationExpr) (index.Timeline, error) {
+	return l.x.Timeline(ctx, f, l.now())
 }
 
 func (l listing) Values(ctx context.Context, field, typed string, limit int) ([]string, error) {
@@ -57,7 +53,7 @@ func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error
 // listConfig is the config's part in the list of operations.
 func (d *desk) listConfig() operations.Config {
 	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress,
-		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns}
+		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews, KeepView: d.KeepView}
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
 		v := d.Config.Views[name]
 		c.Views = append(c.Views, operations.View{Name: name, Filter: v.Filter, Sort: v.Sort, Columns: chosenColumns(v.Columns)})
@@ -74,11 +70,11 @@ func chosenColumns(list []string) []field.Choice {
 	return out
 }
 
-// Export writes what a filter shows to a file of this host.
-func (d *desk) Export(ctx context.Context, f filter.OperationExpr, s index.Sort, format, path string, progress func(done, total int64)) (int64, string, error) {
+// Export writes a sheet to a file of this host.
+func (d *desk) Export(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (operations.Exported, error) {
 	if err := refuseFiles(ctx, "export"); err != nil {
-		return 0, "", err
+		return operations.Exported{}, err
 	}
-	n, fresh, err := d.ExportOperations(ctx, f, s, index.Format(format), path, func(done, total int) { progress(int64(done), int64(total)) })
-	return int64(n), app.AsOf(fresh), err
+	e, err := d.ExportOperations(ctx, s, path, replace, progress)
+	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, AsOf: app.AsOf(e.Fresh)}, err
 }

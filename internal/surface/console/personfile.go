@@ -30,8 +30,12 @@ func (d *desk) personFile(ctx context.Context, folder string) string {
 	return filepath.Join(d.State, folder, hex.EncodeToString(sum[:12])+".json")
 }
 
-// readPersonFile reads a file of at most max bytes into v; one that is missing, too
-// large or no JSON leaves v as it is.
+// errDamaged says that a person's file is no JSON of its kind.
+var errDamaged = &api.Error{Op: "read a person's file", Kind: api.Unavailable,
+	Public: "your file of columns, views and filters cannot be read; it is put aside with .damaged behind its name when the next choice is kept."}
+
+// readPersonFile reads a file of at most max bytes into v; one that is missing or too
+// large leaves v as it is, one that is no such JSON fails as errDamaged.
 func readPersonFile(path string, max int64, v any) error {
 	if path == "" {
 		return nil
@@ -49,7 +53,9 @@ func readPersonFile(path string, max int64, v any) error {
 		return err
 	}
 	if int64(len(b)) <= max {
-		_ = json.Unmarshal(b, v) // what cannot be read is written anew with the next choice
+		if json.Unmarshal(b, v) != nil {
+			return errDamaged
+		}
 	}
 	return nil
 }

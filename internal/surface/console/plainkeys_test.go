@@ -53,7 +53,7 @@ func TestEveryKeyCanBeTyped(t *testing.T) {
 	}
 	say("")
 	met := map[string]bool{}
-	for _, way := range [][]string{{"operations"}, {"operation " + opid}, {"operation " + opid, "history"}, {"operation " + opid, "history", "1"}, {"documents " + opid},
+	for _, way := range [][]string{{"operations"}, {"operations", "totals"}, {"operation " + opid}, {"operation " + opid, "history"}, {"operation " + opid, "history", "1"}, {"documents " + opid},
 		{"compliance"}, {"compliance " + cuid}, {"limits"}, {"limits", "commissions"}, {"session"}, {"events"}, {"events", "settings"}, {"events", "codes"}, {"events", "rejected"},
 		{"audit"}, {"audit", "1"}, {"approvals"},
 		{"on-call"},
@@ -70,7 +70,7 @@ func TestEveryKeyCanBeTyped(t *testing.T) {
 		}
 	}
 	m := keymap.New()
-	for _, k := range keymap.Join(m.Global, m.List, m.Item, m.Operations, m.Operation, m.Related, m.Documents, m.Compliance, m.Session) {
+	for _, k := range keymap.Join(m.Global, m.List, m.Item, m.Operations, m.Totals, m.Operation, m.Related, m.Documents, m.Compliance, m.Session) {
 		if !met[k.Name] && plain.Silent[k.Name] == "" {
 			t.Errorf("no screen had %s", k.Name)
 		}

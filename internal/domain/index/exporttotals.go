@@ -1,0 +1,114 @@
+package index
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+
+	"opdeck/internal/host/csvcell"
+)
+
+// GroupValue is what the operations of a line of totals share.
+type GroupValue struct {
+	By    By     `json:"by"`
+	Value string `json:"value"`          // code, currency, identifier, or the day, Monday or month
+	Name  string `json:"name,omitempty"` // of a customer or counterparty
+}
+
+// TotalsLine is one exact sum: of a group in a currency.
+type TotalsLine struct {
+	Groups     []GroupValue `json:"groups"`
+	Currency   string       `json:"currency"`
+	Operations int64        `json:"operations"`
+	Unusable   int64        `json:"unusable"` // of operations: the amount is no number, and in no sum
+	Sum        string       `json:"sum"`      // exact decimal
+}
+
+// Lines are all sums of the innermost groups; by is what g was divided by.
+func (g Group) Lines(by []By) []TotalsLine { return g.lines(by, []GroupValue{}) }
+
+func (g Group) lines(by []By, within []GroupValue) []TotalsLine {
+	var out []TotalsLine
+	if len(by) == 0 {
+		for _, s := range g.Sums {
+			out = append(out, TotalsLine{within, string(s.Currency), s.Count, s.Bad, s.Amount.Text('f')})
+		}
+		return out
+	}
+	for _, part := range g.Parts {
+		out = append(out, part.lines(by[1:], append(slices.Clip(within), GroupValue{by[0], string(part.Key), string(part.Name)}))...)
+	}
+	return out
+}
+
+// TotalsHead are the columns of a table of totals.
+func TotalsHead(by []By) []string {
+	var out []string
+	for _, b := range by {
+		if out = append(out, string(b)); b == ByCustomer || b == ByCounterparty {
+			out = append(out, string(b)+"_name")
+		}
+	}
+	if !slices.Contains(by, ByCurrency) {
+		out = append(out, "currency")
+	}
+	return append(out, "operations", "unusable", "sum")
+}
+
+// Cells are the line in the columns of TotalsHead; the last three are numbers.
+func (l TotalsLine) Cells() []string {
+	var out []string
+	named := false
+	for _, g := range l.Groups {
+		if out = append(out, g.Value); g.By == ByCustomer || g.By == ByCounterparty {
+			out = append(out, g.Name)
+		}
+		named = named || g.By == ByCurrency
+	}
+	if !named {
+		out = append(out, l.Currency)
+	}
+	return append(out, strconv.FormatInt(l.Operations, 10), strconv.FormatInt(l.Unusable, 10), l.Sum)
+}
+
+// exportTotals writes the totals that a sheet asks for.
+func (x *Index) exportTotals(ctx context.Context, w io.Writer, s Sheet) (int, error) {
+	all, err := x.Totals(ctx, s.Filter, s.By, 0, x.now())
+	if err != nil {
+		return 0, err
+	}
+	lines := all.Lines(s.By)
+	switch s.Format {
+	case JSONL:
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		for _, l := range lines {
+			if err := enc.Encode(l); err != nil {
+				return 0, err
+			}
+		}
+		return len(lines), nil
+	case CSV:
+		out := csv.NewWriter(w)
+		if err := out.Write(TotalsHead(s.By)); err != nil {
+			return 0, err
+		}
+		for _, l := range lines {
+			cells := l.Cells()
+			for i, c := range cells {
+				if cells[i] = csvcell.Text(c); i >= len(cells)-3 {
+					cells[i] = csvcell.Number(c)
+				}
+			}
+			if err := out.Write(cells); err != nil {
+				return 0, err
+			}
+		}
+		out.Flush()
+		return len(lines), out.Error()
+	}
+	return 0, ErrFormat
+}

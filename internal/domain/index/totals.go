@@ -1,0 +1,224 @@
+package index
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/mask"
+)
+
+// Group is the operations that share a value, and how they divide further. The
+// outermost one is all that the filter lets through.
+type Group struct {
+	Key   untrusted.Text // code, currency, identifier, or 2026-01-31 and 2026-01; a week is its Monday; empty: none
+	Name  untrusted.Text // of a customer or counterparty
+	Count int64
+	Sums  []Sum   // by currency, the one of most operations first
+	Parts []Group // by the next grouping: the one of most operations first, times the newest first
+	More  int     // parts that were left out
+}
+
+// Sum returns the sum in a currency, nil when there is none.
+func (g Group) Sum(currency untrusted.Text) *Sum {
+	if i := slices.IndexFunc(g.Sums, func(s Sum) bool { return s.Currency == currency }); i >= 0 {
+		return &g.Sums[i]
+	}
+	return nil
+}
+
+// Bad counts the operations whose amounts are in no sum.
+func (g Group) Bad() (n int64) {
+	for _, s := range g.Sums {
+		n += s.Bad
+	}
+	return n
+}
+
+// Label is the value that the group shares, as people read it.
+func (g Group) Label() string {
+	switch {
+	case g.Name != "":
+		return g.Name.Line(60)
+	case g.Key != "":
+		return g.Key.Line(60)
+	}
+	return "(none)"
+}
+
+// By is what groups are made of.
+type By string
+
+// The groupings.
+const (
+	ByStatus       By = "status"
+	ByType         By = "type"
+	ByPayment      By = "payment"
+	ByCurrency     By = "currency"
+	ByCustomer     By = "customer"
+	ByCounterparty By = "counterparty" // the side that receives
+	ByDay          By = "day"          // of creation, UTC
+	ByWeek         By = "week"         // from Monday
+	ByMonth        By = "month"
+)
+
+// Groupings are all of them.
+func Groupings() []By {
+	return []By{ByStatus, ByType, ByCustomer, ByCounterparty, ByPayment, ByDay, ByWeek, ByMonth, ByCurrency}
+}
+
+// ErrBy says that a grouping is not known, or that there are more than two.
+var ErrBy = errors.New("index: rows are grouped by one or two of the groupings")
+
+// CheckBy refuses groupings that Totals does not take.
+func CheckBy(by []By) error {
+	if len(by) > 2 || len(by) == 2 && by[0] == by[1] {
+		return ErrBy
+	}
+	for _, b := range by {
+		if !slices.Contains(Groupings(), b) {
+			return ErrBy
+		}
+	}
+	return nil
+}
+
+// Term is the filter that lets through what is in the group; "" when the language
+// has none for it: nothing was sent, or it is masked.
+func (b By) Term(g Group) string {
+	text := string(g.Key)
+	field, op := string(b), ":"
+	switch b {
+	case ByCustomer, ByCounterparty:
+		op = "="
+		if b == ByCounterparty {
+			field = "destination"
+		}
+		if text == "" || b == ByCounterparty {
+			text = string(g.Name)
+		}
+	case ByDay, ByMonth:
+		field = "created"
+	case ByWeek:
+		monday, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return ""
+		}
+		field, text = "created", text+".."+monday.AddDate(0, 0, 6).Format(time.DateOnly)
+	}
+	if text == "" || strings.Contains(text, mask.Dot) {
+		return ""
+	}
+	if !b.time() {
+		text = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+	}
+	e, err := filter.Parse(field + op + text)
+	if err != nil {
+		return ""
+	}
+	return e.String()
+}
+
+func (b By) time() bool { return b == ByDay || b == ByWeek || b == ByMonth }
+
+// NewestFirst reports whether the groups stand in the order of time.
+func (b By) NewestFirst() bool { return b.time() }
+
+// Day is one day's count, or one hour's.
+type Day struct {
+	Date  time.Time // its beginning, UTC
+	Count int64
+}
+
+// Timeline is when operations were created: the days that have any, oldest first,
+// and their hours where the days are few.
+type Timeline struct {
+	Days, Hours []Day
+	Undated     int64 // operations that tell no time
+}
+
+// ShortSpan is up to how many days apart a Timeline holds hours.
+const ShortSpan = 8
+
+// Chart is a timeline in bars of one unit, without gaps, the oldest first.
+type Chart struct {
+	Unit        string
+	Bars        []Day
+	First, Last time.Time // the days of the first and the last operation
+}
+
+// unit is a length of bars.
+type unit struct {
+	name  string
+	start func(time.Time) time.Time
+	next  func(time.Time) time.Time
+}
+
+func units() []unit {
+	months := func(name string, n int) unit {
+		return unit{name, func(t time.Time) time.Time {
+			m := t.Year()*12 + int(t.Month()) - 1
+			return time.Date(0, time.Month(m-m%n+1), 1, 0, 0, 0, 0, time.UTC)
+		}, func(t time.Time) time.Time { return t.AddDate(0, n, 0) }}
+	}
+	day := func(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
+	return []unit{
+		{"hour", func(t time.Time) time.Time { return t.Truncate(time.Hour) }, func(t time.Time) time.Time { return t.Add(time.Hour) }},
+		{"day", day, func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }},
+		{"week", Monday, func(t time.Time) time.Time { return t.AddDate(0, 0, 7) }},
+		months("month", 1), months("quarter", 3), months("year", 12), months("ten years", 120), months("century", 1200),
+	}
+}
+
+// Monday is the beginning of t's week.
+func Monday(t time.Time) time.Time {
+	t = t.UTC().Truncate(24 * time.Hour)
+	return t.AddDate(0, 0, -(int(t.Weekday())+6)%7)
+}
+
+// Chart makes at most `most` bars of the shortest unit that fits; without bars
+// nothing was created at a known time.
+func (t Timeline) Chart(most int) Chart {
+	if len(t.Days) == 0 {
+		return Chart{}
+	}
+	c := Chart{First: t.Days[0].Date, Last: t.Days[len(t.Days)-1].Date}
+	all := units()
+	if len(t.Hours) == 0 {
+		all = all[1:]
+	}
+	for i, u := range all {
+		from := t.Days
+		if u.name == "hour" {
+			from = t.Hours
+		}
+		bars, ok := u.bars(from, max(most, 1))
+		if ok || i == len(all)-1 {
+			c.Unit, c.Bars = u.name, bars
+			break
+		}
+	}
+	return c
+}
+
+// bars adds up by the unit; false when there are more than most.
+func (u unit) bars(from []Day, most int) ([]Day, bool) {
+	last := u.start(from[len(from)-1].Date)
+	var out []Day
+	for at := u.start(from[0].Date); !at.After(last); at = u.next(at) {
+		if len(out) == most {
+			return out, false
+		}
+		out = append(out, Day{Date: at})
+	}
+	i := 0
+	for _, d := range from {
+		for s := u.start(d.Date); out[i].Date.Before(s); i++ {
+		}
+		out[i].Count += d.Count
+	}
+	return out, true
+}

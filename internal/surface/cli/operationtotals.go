@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/internal/app"
+	"opdeck/internal/domain/index"
+	"opdeck/ui/draw"
+)
+
+// totalsJSON is the JSON of totals.
+type totalsJSON struct {
+	AsOf       *time.Time         `json:"as_of"`      // null: not known
+	Complete   bool               `json:"complete"`   // nothing is known to be missing
+	Operations int64              `json:"operations"` // that the filter lets through
+	By         []index.By         `json:"by"`
+	Items      []index.TotalsLine `json:"items"` // one for each group and currency
+}
+
+func (r *root) operationTotals() *cobra.Command {
+	var c choice
+	var by string
+	cmd := c.flags(&cobra.Command{Long: "Adds up what the filter lets through in the local index, exactly: one line for each group and\n" +
+		"currency, the group of most operations first, times the newest first. Sums are never rounded.\n" +
+		"An amount that is no number is counted as unusable and in no sum.\n\n" +
+		"--by takes one or two of " + strings.Join(byNames(), ", ") + ";\n" +
+		"the second divides each group of the first. Days, weeks (from Monday) and months are of\n" +
+		"creation, in UTC. The counterparty is the side that receives."})
+	cmd.Flags().Lookup("sort").Hidden = true
+	cmd.Flags().StringVar(&by, "by", "", "one or two groupings, with a comma between them: status,customer")
+	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[totalsJSON, index.TotalsLine]) error {
+		groupings := []index.By{}
+		for b := range strings.SplitSeq(by, ",") {
+			if b = strings.TrimSpace(b); b != "" {
+				groupings = append(groupings, index.By(b))
+			}
+		}
+		if index.CheckBy(groupings) != nil {
+			return usage("--by takes one or two different ones of %s", strings.Join(byNames(), ", "))
+		}
+		f, _, err := c.parse(a)
+		if err != nil {
+			return err
+		}
+		if err := r.freshen(ctx, a, c.cached); err != nil {
+			return err
+		}
+		if !c.cached {
+			r.askNarrowed(ctx, a, f)
+		}
+		var fresh index.Freshness
+		var all index.Group
+		err = a.Index.Consistent(ctx, func(x *index.Index) (err error) {
+			if all, err = x.Totals(ctx, f, groupings, 0, a.Now()); err == nil {
+				fresh, err = x.Freshness(ctx)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		r.lacking(a, fresh)
+		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, By: groupings, Items: all.Lines(groupings)}
+		if r.output == "table" {
+			defer r.say("%s, %s", draw.Plural(int(all.Count), "operation", "operations"), app.AsOf(fresh))
+		}
+		return out.print(l, l.Items, totalsTable(l))
+	})
+}
+
+func byNames() []string {
+	var out []string
+	for _, b := range index.Groupings() {
+		out = append(out, string(b))
+	}
+	return out
+}
+
+func totalsTable(l totalsJSON) *table {
+	t := tabled(strings.ToUpper(strings.Join(index.TotalsHead(l.By), "|")))
+	for _, line := range l.Items {
+		cells := line.Cells()
+		row := make([]any, len(cells))
+		for i, c := range cells {
+			if row[i] = c; i >= len(cells)-3 {
+				row[i] = aligned(c)
+			}
+		}
+		t.add(row...)
+	}
+	return t.none("Nothing to add up.")
+}

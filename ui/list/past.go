@@ -1,0 +1,84 @@
+package list
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+	"opdeck/ui/widget"
+)
+
+const maxPast = 50 // filters
+
+// past is the filters that the person typed before, while another is typed.
+type past struct {
+	list  []string // the latest first
+	at    int      // from 1 into list; 0: what is being typed
+	draft string   // what was typed before list was looked through
+}
+
+// readPast reads the filters of this kind of list.
+func (l *List[T]) readPast() tea.Cmd {
+	l.past.at, l.past.draft = 0, ""
+	memory, kind := l.Env.Filters(), l.spec.Place.Kind
+	if memory == nil {
+		return nil
+	}
+	return l.Read(nil, func(ctx context.Context) ui.Then {
+		list, err := memory.Filters(ctx, kind)
+		return func() (ui.Action, tea.Cmd) {
+			if err == nil && l.past.at == 0 {
+				l.past.list = list
+			}
+			return nil, nil // what cannot be recalled is no failure of the filter
+		}
+	})
+}
+
+// recall puts a filter from before in the place of the typed one; false when the key
+// does not ask for that.
+func (l *List[T]) recall(msg keymap.Press) (tea.Cmd, bool) {
+	k, p := l.Env.Keys.Menu, &l.past
+	step := 1
+	switch {
+	case k.Up.Match(msg):
+	case k.Down.Match(msg):
+		step = -1
+	default:
+		return nil, false
+	}
+	to := p.at + step
+	if to < 0 || to > len(p.list) {
+		return nil, true
+	}
+	if p.at == 0 {
+		p.draft = l.bar.Value()
+	}
+	text := p.draft
+	if p.at = to; to > 0 {
+		text = p.list[to-1]
+	}
+	l.bar = widget.NewFilterBar(text, l.spec.Example, maxFilter)
+	return tea.Batch(l.try(), l.offer()), true
+}
+
+// remember keeps a confirmed filter.
+func (l *List[T]) remember(text string) tea.Cmd {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	rest := slices.DeleteFunc(slices.Clone(l.past.list), func(o string) bool { return o == text })
+	l.past.list = append([]string{text}, rest[:min(len(rest), maxPast-1)]...)
+	memory, kind := l.Env.Filters(), l.spec.Place.Kind
+	if memory == nil {
+		return nil
+	}
+	return l.Read(nil, func(ctx context.Context) ui.Then {
+		_ = memory.KeepFilter(context.WithoutCancel(ctx), kind, text) // it holds until the list is closed
+		return func() (ui.Action, tea.Cmd) { return nil, nil }
+	})
+}

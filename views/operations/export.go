@@ -1,0 +1,86 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/widget"
+)
+
+// sheet is what is exported, frozen when it is asked for, and what it is called.
+type sheet struct {
+	index.Sheet
+	what     string // "300 operations"
+	one, all string // what its rows are called
+}
+
+// askExport asks for the file of what the filter shows.
+func (s *Screen) askExport() ui.Action {
+	return s.askFile(sheet{index.Sheet{Filter: s.Filter, Sort: s.sort}, draw.Plural(s.rows.total, "operation", "operations"), "operation", "operations"}, "operations.csv")
+}
+
+// askExportTotals asks for the file of the totals that are open.
+func (s *Screen) askExportTotals() ui.Action {
+	by := s.panel.grid.by
+	return s.askFile(sheet{index.Sheet{Filter: s.scope(), Totals: true, By: by}, "the totals by " + strings.Join(words(by), " and "), "sum", "sums"}, "totals.csv")
+}
+
+// askFile asks for the file of an export; name is offered.
+func (s *Screen) askFile(of sheet, name string) ui.Action {
+	if no := s.lacks(api.MayExport); no != nil {
+		return no
+	}
+	return ui.Ask{Title: "Export " + of.what, Verb: "Export",
+		Intro:  []string{"Writes what the filter shows to a file of the host that runs the console. The name's ending says how: .csv or .jsonl."},
+		Fields: []widget.Field{{Label: "File", Value: name, Check: checkExport}},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(of, v.Text(0), false) }}
+}
+
+func checkExport(v string) error {
+	switch filepath.Ext(v) {
+	case ".csv", ".jsonl":
+		return nil
+	}
+	return &api.Error{Kind: api.Usage, Public: "The name must end in .csv or .jsonl."}
+}
+
+func (s *Screen) export(of sheet, path string, replace bool) tea.Cmd {
+	client := s.client
+	of.Format = index.Format(strings.TrimPrefix(filepath.Ext(path), "."))
+	return s.work("exporting", func(ctx context.Context, tell func(string)) ended {
+		done, err := client.Export(ctx, of.Sheet, path, replace, func(done, total int) {
+			if total > 0 {
+				tell(fmt.Sprintf("exporting %s of %s", draw.Count(done), draw.Count(total)))
+			}
+		})
+		switch {
+		case errors.Is(err, os.ErrExist) && !replace:
+			return ended{notice: s.askReplace(of, path)}
+		case err != nil:
+			return ended{notice: failed("The export", err)}
+		}
+		return ended{notice: ui.Notify{Level: ui.Success, Text: "Exported " + draw.Plural(done.Rows, of.one, of.all) + " to " + untrusted.Text(done.Path).Line(300) +
+			" (" + draw.Size(done.Size) + "), " + done.AsOf + "."}}
+	})
+}
+
+// askReplace asks whether a file that is there is written over; no asks for another
+// name.
+func (s *Screen) askReplace(of sheet, path string) ui.Action {
+	name := untrusted.Text(path).Line(200)
+	return ui.Confirm{ID: name, Title: "There is a file of that name", Verb: "Write over it", SkipTypedConfirmation: true,
+		Ask: "Write " + of.what + " over " + name + "? No asks for another name.",
+		Yes: func(ui.Seen) tea.Cmd { return s.export(of, path, true) },
+		No:  func() ui.Action { return s.askFile(of, path) }}
+}

@@ -1,0 +1,331 @@
+package operations
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/ui/draw"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// mostNumber is how wide a sum may be while others stand beside it; a wider one is
+// said in full below the table when the cursor is on it.
+const mostNumber = 20
+
+// fixed is how many columns of the grid stand before those of the sums.
+const fixed = 2
+
+// gridRow is one group of the totals: of the first grouping, or within one.
+type gridRow struct {
+	id     string
+	groups []index.Group // itself last; none: everything
+}
+
+func (r gridRow) group(all index.Group) index.Group {
+	if len(r.groups) == 0 {
+		return all
+	}
+	return r.groups[len(r.groups)-1]
+}
+
+// label names the row; one within another is indented.
+func (r gridRow) label() string {
+	if len(r.groups) == 0 {
+		return "all"
+	}
+	return strings.Repeat("  ", len(r.groups)-1) + r.groups[len(r.groups)-1].Label()
+}
+
+// path names the row and what it lies in.
+func (r gridRow) path() string {
+	if len(r.groups) == 0 {
+		return "all"
+	}
+	var out []string
+	for _, g := range r.groups {
+		out = append(out, g.Label())
+	}
+	return strings.Join(out, ", ")
+}
+
+// grid is the totals as rows of groups and columns of currencies. It implements
+// widget.Source.
+type grid struct {
+	th         *theme.Theme
+	by         []index.By
+	all        index.Group
+	currencies []untrusted.Text // the one of most operations first; nil: the rows are currencies
+	first      int              // of the currencies that are drawn
+	at         int              // the column of the cursor: 0 is all currencies
+	rows       []gridRow
+}
+
+func newGrid(th *theme.Theme, by []index.By, all index.Group) *grid {
+	g := &grid{th: th, by: by, all: all}
+	if len(by) == 0 || by[0] != index.ByCurrency {
+		for _, s := range all.Sums {
+			g.currencies = append(g.currencies, s.Currency)
+		}
+		g.rows = append(g.rows, gridRow{id: "all"})
+	}
+	g.add(all, nil)
+	return g
+}
+
+// add puts the parts of a group behind what is there.
+func (g *grid) add(of index.Group, within []index.Group) {
+	for _, part := range of.Parts {
+		path := append(slices.Clip(within), part)
+		var id strings.Builder
+		for _, p := range path {
+			id.WriteString("\x00" + string(p.Key) + "\x00" + string(p.Name))
+		}
+		g.rows = append(g.rows, gridRow{id.String(), path})
+		g.add(part, path)
+	}
+	if of.More > 0 {
+		rest := index.Group{Key: untrusted.Text("… " + draw.Plural(of.More, "more group", "more groups"))}
+		g.rows = append(g.rows, gridRow{"more" + draw.Count(len(g.rows)), append(slices.Clip(within), rest)})
+	}
+}
+
+// Len implements widget.Source.
+func (g *grid) Len() int { return len(g.rows) }
+
+// IndexOf implements widget.Source.
+func (g *grid) IndexOf(id string) int {
+	return slices.IndexFunc(g.rows, func(r gridRow) bool { return r.id == id })
+}
+
+// Row implements widget.Source.
+func (g *grid) Row(i int) widget.Row {
+	r := g.rows[i]
+	of := r.group(g.all)
+	out := widget.Row{ID: r.id, Cells: []string{r.label(), draw.Count(int(of.Count))}}
+	if of.Count == 0 {
+		out.Cells[1] = ""
+	}
+	if of.Bad() > 0 {
+		out.Sign, out.Tone = g.th.Signs.Warn, theme.Warn
+	}
+	if g.currencies == nil {
+		for _, s := range of.Sums {
+			out.Cells = append(out.Cells, draw.Money(money{s.Currency, s.Amount}))
+		}
+		return out
+	}
+	for _, c := range g.currencies[g.first:] {
+		cell := ""
+		if s := of.Sum(c); s != nil {
+			cell, _ = draw.Amount(money{c, s.Amount})
+		}
+		out.Cells = append(out.Cells, cell)
+	}
+	out.Tones = make([]theme.Tone, len(out.Cells))
+	if at := g.column(); at > 0 {
+		out.Tones[at] = theme.Accent
+	}
+	return out
+}
+
+// column is the column of the cursor among those of the table; 0: of the group.
+func (g *grid) column() int {
+	if g.at == 0 {
+		return 0
+	}
+	return fixed + g.at - 1 - g.first
+}
+
+// columns are those of the table. The currencies of fewest operations are left out
+// first where there is no room; the cursor brings them.
+func (g *grid) columns(focus bool) []widget.Column {
+	out := []widget.Column{{Title: strings.Join(words(g.by), ", "), Min: 10, Max: 44, Flex: 1}, {Title: "operations", Align: widget.Right, Min: 10, HidePriority: 2, KeepWidth: true}}
+	if g.currencies == nil {
+		return append(out, widget.Column{Title: "sum", Align: widget.Decimal})
+	}
+	for i, c := range g.currencies[g.first:] {
+		title := draw.Line(c, 12)
+		if title == "" {
+			title = "(none)"
+		}
+		if focus && g.at-1 == g.first+i {
+			title = "[" + title + "]"
+		}
+		hide := 3 + i
+		if i == max(g.at-1-g.first, 0) { // the one under the cursor stays longest
+			hide = 1
+		}
+		out = append(out, widget.Column{Title: title, Align: widget.Decimal, Min: min(len(title), 12), HidePriority: hide, KeepWidth: true, MaxNumberWidth: mostNumber})
+	}
+	return out
+}
+
+// words are groupings as people read them.
+func words(by []index.By) []string {
+	var out []string
+	for _, b := range by {
+		out = append(out, string(b))
+	}
+	return out
+}
+
+// lay gives the table room; the column of the cursor is always drawn.
+func (g *grid) lay(t *widget.Table, w, h int, focus bool) {
+	g.first = 0
+	for {
+		t.SetColumns(g.columns(focus)...)
+		t.SetSource(g)
+		t.SetSize(w, h)
+		t.Measure()
+		if g.at == 0 || g.first >= g.at-1 || t.Width(g.column()) > 0 {
+			return
+		}
+		g.first++
+	}
+}
+
+// whole gives the table all columns, to be said.
+func (g *grid) whole(t *widget.Table) {
+	g.first = 0
+	t.SetColumns(g.columns(false)...)
+	t.SetSource(g)
+}
+
+// hidden is how many currencies have no room.
+func (g *grid) hidden(t *widget.Table) int {
+	n := g.first
+	for i := range len(g.currencies) - g.first {
+		if t.Width(fixed+i) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// move moves the cursor over the columns.
+func (g *grid) move(by int) { g.at = max(min(g.at+by, len(g.currencies)), 0) }
+
+// cell is the row and the currency under the cursor; nil for all currencies.
+func (g *grid) cell(t *widget.Table) (r gridRow, currency *untrusted.Text) {
+	if len(g.rows) == 0 {
+		return gridRow{}, nil
+	}
+	if g.at > 0 && g.at <= len(g.currencies) {
+		currency = &g.currencies[g.at-1]
+	}
+	return g.rows[max(g.IndexOf(t.SelectedID()), 0)], currency
+}
+
+// terms are the filter of a cell; why says that the language has none for it.
+func (g *grid) terms(r gridRow, currency *untrusted.Text) (out []string, why string) {
+	for i, of := range r.groups {
+		term := g.by[i].Term(of)
+		if term == "" {
+			return nil, "No filter can be made of “" + of.Label() + "”."
+		}
+		out = append(out, term)
+	}
+	if currency != nil {
+		term := index.ByCurrency.Term(index.Group{Key: *currency})
+		if term == "" {
+			return nil, "No filter can be made of operations without a currency."
+		}
+		out = append(out, term)
+	}
+	return out, ""
+}
+
+// sentence says a row in full.
+func (g *grid) sentence(r gridRow) string {
+	of := r.group(g.all)
+	if of.Count == 0 {
+		return r.path() + ", in the sums but not listed: filter for fewer"
+	}
+	line := r.path() + ": " + draw.Plural(int(of.Count), "operation", "operations")
+	for _, s := range of.Sums {
+		line += ", " + draw.Money(money{s.Currency, s.Amount})
+	}
+	if n := of.Bad(); n > 0 {
+		line += ", attention: " + draw.Count(int(n)) + " without a usable amount"
+	}
+	return line
+}
+
+// detail says the cell under the cursor in full: in the table it may be too wide.
+func (g *grid) detail(t *widget.Table) string {
+	r, currency := g.cell(t)
+	if currency == nil {
+		return g.sentence(r)
+	}
+	of := r.group(g.all)
+	s := of.Sum(*currency)
+	if s == nil {
+		return r.path() + ": nothing in this currency"
+	}
+	line := draw.Money(money{s.Currency, s.Amount}) + " in " + draw.Plural(int(s.Count), "operation", "operations")
+	if s.Bad > 0 {
+		line += ", " + draw.Count(int(s.Bad)) + " without a usable amount"
+	}
+	return line + ": " + r.path()
+}
+
+// money makes a sum drawable by the one way to draw money.
+type money struct {
+	code untrusted.Text
+	sum  *apd.Decimal
+}
+
+func (m money) Currency() untrusted.Text       { return m.code }
+func (m money) Decimal() (*apd.Decimal, error) { return m.sum, nil }
+
+func date(t time.Time) string { return t.Format(time.DateOnly) }
+
+// chart draws a timeline in w cells.
+func chart(th *theme.Theme, line index.Timeline, w int) string {
+	const edges = 10 + 2 + 2 + 10 // dates and room beside the bars
+	c := line.Chart(max(min(w-edges-18, 120), 8))
+	if len(c.Bars) == 0 {
+		return th.Dim.Render("no operation tells when it was created")
+	}
+	counts := make([]int, len(c.Bars))
+	for i, b := range c.Bars {
+		counts[i] = int(b.Count)
+	}
+	out := th.Dim.Render(date(c.First)+"  ") + widget.Sparkline(th, counts, len(counts), theme.Info)
+	if c.First != c.Last {
+		out += th.Dim.Render("  " + date(c.Last))
+	}
+	return out + th.Dim.Render("  by "+c.Unit)
+}
+
+// chartSaid says a timeline.
+func chartSaid(line index.Timeline) []string {
+	c := line.Chart(12)
+	if len(c.Bars) == 0 {
+		return nil
+	}
+	span := "From " + date(c.First) + " to " + date(c.Last)
+	if c.First == c.Last {
+		span = "On " + date(c.First)
+	}
+	var parts []string
+	layout := map[string]string{"hour": "2006-01-02 15:04", "month": "2006-01", "quarter": "2006-01", "year": "2006"}[c.Unit]
+	for _, b := range c.Bars {
+		at := date(b.Date)
+		if layout != "" {
+			at = b.Date.Format(layout)
+		}
+		parts = append(parts, at+" "+draw.Count(int(b.Count)))
+	}
+	out := []string{span + ", by " + c.Unit + ": " + strings.Join(parts, ", ")}
+	if line.Undated > 0 {
+		out = append(out, draw.Plural(int(line.Undated), "operation tells", "operations tell")+" no time")
+	}
+	return out
+}

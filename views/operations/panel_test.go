@@ -1,0 +1,115 @@
+package operations
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+// twoByTwo are totals by status, and within them by type.
+func twoByTwo(by []index.By) index.Group {
+	sum := func(c string, n int64, d *apd.Decimal) index.Sum {
+		return index.Sum{Currency: untrusted.Text(c), Count: n, Amount: d}
+	}
+	all := index.Group{Count: 9, Sums: []index.Sum{sum("EUR", 6, apd.New(12345678901234567, -2)), sum("USD", 3, apd.New(5, -1))}}
+	pending := index.Group{Key: "PENDING", Count: 5, Sums: []index.Sum{sum("EUR", 4, apd.New(100, 0)), sum("USD", 1, apd.New(5, -1))}}
+	if len(by) > 1 {
+		pending.Parts = []index.Group{{Key: "WITHDRAW", Count: 5, Sums: pending.Sums}}
+	}
+	none := index.Group{Count: 4, Sums: []index.Sum{sum("EUR", 2, apd.New(1, 0)), sum("USD", 2, apd.New(0, 0))}}
+	all.Parts = []index.Group{pending, none}
+	return all
+}
+
+func TestPanelGoesThroughItsPages(t *testing.T) {
+	d := open(t, &fake{ops: odd()})
+	d.Send(uitest.Size(120, 40))
+	for _, want := range []string{"by day", "PENDING", "PENDING", "PENDING", "PENDING", "PENDING"} {
+		d.keys("T")
+		has(t, d, "by status", want, "2026-01-01", "2026-02-09")
+	}
+	d.keys("T")
+	lacks(t, d, "by status")
+	d.keys("T", "esc")
+	lacks(t, d, "by status")
+}
+
+// TestACellFilters: enter shows what is in the cell, esc what was shown before.
+func TestACellFilters(t *testing.T) {
+	f := &fake{n: 40, totals: twoByTwo}
+	d := open(t, f)
+	d.Send(uitest.Size(120, 40))
+	d.typed("amount>=5 OR amount<2").keys("enter", "T", "T", "tab", "down", "right", "right")
+	has(t, d, "[USD]", "0.50 USD in 1 operation: PENDING")
+	d.keys("enter")
+	if got, want := d.list.Filter.String(), "(amount>=5 OR amount<2) status:PENDING currency:USD"; got != want {
+		t.Errorf("filtered by %q, want %q", got, want)
+	}
+	if got := f.asked[len(f.asked)-1]; !strings.HasSuffix(got, "currency:USD") {
+		t.Errorf("the totals are of %q", got)
+	}
+	d.keys("esc")
+	if got := d.list.Filter.String(); got != "amount>=5 OR amount<2" {
+		t.Errorf("esc leaves %q", got)
+	}
+	d.keys("down", "enter")
+	has(t, d, "No filter can be made of")
+	d.keys("tab", "down")
+	if under(d) != id(2) {
+		t.Errorf("the cursor of the list is on %s", under(d))
+	}
+}
+
+// TestASecondGrouping lies within the first.
+func TestASecondGrouping(t *testing.T) {
+	var asked []index.By
+	f := &fake{n: 4, totals: func(by []index.By) index.Group { asked = by; return twoByTwo(by) }}
+	d := open(t, f)
+	d.Send(uitest.Size(120, 40))
+	d.keys("T", "T", "w", "down", "enter")
+	has(t, d, "within each by type", "status, type", "  WITHDRAW", "123,456,789,012,345.67")
+	if !slices.Equal(asked, []index.By{index.ByStatus, index.ByType}) {
+		t.Errorf("asked by %v", asked)
+	}
+	said := strings.Join(d.list.Content().Sections[0].Lines, "\n")
+	for _, want := range []string{"From 2026-01-01 to 2026-02-09", "all: 9 operations, 123,456,789,012,345.67 EUR, 0.50 USD", "PENDING, WITHDRAW: 5 operations", "(none): 4 operations"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not said in\n%s", want, said)
+		}
+	}
+	d.keys("tab")
+	if c := d.list.Content(); c.Table != d.list.panel.table || c.Table.Len() != 4 || !d.list.Select(d.list.panel.grid.rows[2].id) {
+		t.Errorf("the totals are no table to plain mode: %+v", c)
+	}
+}
+
+func TestTotalsAreExported(t *testing.T) {
+	f := &fake{n: 4, totals: twoByTwo}
+	var got index.Sheet
+	f.export = func(s index.Sheet, _ string, _ bool, _ func(done, total int)) (int, error) { got = s; return 4, nil }
+	d := open(t, f, admin)
+	d.keys("T", "T", "tab", "e")
+	has(t, d, "Export the totals by status", "totals.csv")
+	d.keys("enter")
+	has(t, d, "Exported 4 sums to /home/ana/totals.csv (1.2 kB)")
+	if !got.Totals || !slices.Equal(got.By, []index.By{index.ByStatus}) || got.Format != index.CSV {
+		t.Errorf("exported %+v", got)
+	}
+}
+
+// TestTotalsAtEverySize, with the cursor in them.
+func TestTotalsAtEverySize(t *testing.T) {
+	f := &fake{ops: odd(), totals: twoByTwo}
+	d := open(t, f)
+	d.keys("T", "T", "tab", "right", "right")
+	shelltest.Sizes(d.Run)
+	d.Send(uitest.Size(40, 12))
+	has(t, d, "by status", "PENDING", "[USD]")
+}
