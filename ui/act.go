@@ -49,7 +49,9 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	case Ask:
 		s.push(newInput(s, st.id, a))
 	case Choose:
-		s.push(newMenu(s, st.id, a.Title, a.Items, a.Pick))
+		m := newMenu(s, st.id, a.Title, a.Items, a.Pick)
+		m.at = a.At
+		s.push(m)
 	case Raw:
 		lines, whole := draw.JSON(a.JSON, maxRawLines)
 		if !whole {

@@ -112,6 +112,7 @@ func (v Values) Secret(i int) secret.Value { return v.secrets[i] }
 type Choose struct {
 	Title string
 	Items []Choice
+	At    int                           // the item that the menu begins on
 	Pick  func(i int) (Action, tea.Cmd) // index into Items
 }
 

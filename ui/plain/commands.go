@@ -30,14 +30,16 @@ func (c command) is(word string) bool { return c.name == word || c.alias == word
 var Silent = map[string]string{
 	"nav.up": byNumber, "nav.down": byNumber, "nav.pageup": "previous", "nav.pagedown": "next", "nav.top": "first", "nav.bottom": "last",
 	"back": "back", "quit": "back", "leave": "quit, and ctrl+c", "help": "? lists the commands", "palette": "? lists the commands",
+	"list.left": drawnList, "list.right": drawnList, "list.preview": "nothing is beside another; a number opens the row",
 	"pane": "nothing is beside another", "paneback": "nothing is beside another",
 	"viewer.search": inFull, "viewer.next": inFull, "viewer.prev": inFull, "viewer.copy": inFull, "viewer.close": inFull,
-	"operations.columns": "widths and places of columns are of a drawn list",
+	"operations.columns": drawnList,
 }
 
 const (
-	byNumber = "a row is named by its number"
-	inFull   = "texts are said in full"
+	byNumber  = "a row is named by its number"
+	drawnList = "widths and places of columns are of a drawn list"
+	inFull    = "texts are said in full"
 )
 
 // wholeLine are the keys behind which a number is no row.
@@ -271,7 +273,7 @@ func (h *Host) after(ctx context.Context, err error, k keymap.Key) error {
 	switch {
 	case quiet[k.Name]:
 		h.said = h.seen()
-	case k.Name == l.Mark.Name || k.Name == l.MarkAll.Name:
+	case k.Name == l.Mark.Name || k.Name == l.MarkAll.Name || k.Name == l.Range.Name || k.Name == l.Remark.Name:
 		h.said = h.seen()
 		h.talk.Say(draw.Plural(len(c.Table.Marked()), "row is marked.", "rows are marked."))
 	case k.Name == l.Filter.Name || k.Name == l.Sort.Name || k.Name == l.Views.Name:

@@ -39,6 +39,8 @@ type ListSpec[T any] struct {
 	// Facts are all of a record that cannot be read by itself: the list shows them over
 	// its rows. nil: another screen shows a record.
 	Facts func(T) []widget.Pair
+	// Card are the facts of a record that has a screen of its own, for the preview.
+	Card func(T) []widget.Pair
 }
 
 // List is a list of records that the service gives page by page; it implements
@@ -59,9 +61,22 @@ func NewList[T any](env *ui.Env, spec ListSpec[T], start string) *List[T] {
 	s.rows = list.NewRows(spec.ID, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind}, Origin: "service", Class: spec.Class,
 		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " + spec.One + " matches among those read so far.",
-		Columns: func(int) []widget.Column { return s.columns() }, Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue})
+		Columns: func(int) []widget.Column { return s.columns() }, Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue, Beside: s.beside})
 	s.Filtered(true)
 	return s
+}
+
+// beside draws the facts of the record under the cursor, as its own screen does.
+func (s *List[T]) beside(w int) []string {
+	facts := s.spec.Facts
+	if facts == nil {
+		facts = s.spec.Card
+	}
+	r, on := s.rows.Find(s.Table.SelectedID())
+	if !on || facts == nil {
+		return nil
+	}
+	return widget.Pairs(s.env.Theme, facts(shown(s.env, r)), w)
 }
 
 func (s *List[T]) columns() []widget.Column {

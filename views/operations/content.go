@@ -7,6 +7,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 )
 
 // Content implements ui.Contenter.
@@ -16,7 +17,11 @@ func (s *Screen) Content() ui.Content {
 		c.Lines = s.summaries()
 	}
 	if s.panel.open() && s.panel.ready {
-		c.Sections = []ui.Section{{Title: tabs[s.panel.page-1], Lines: append(s.panel.sentences(), s.env.Keys.Operations.Totals.Help().Key+" says: "+s.panel.next())}}
+		title := tabs[s.panel.page-1]
+		if n := s.panel.marked; n > 0 {
+			title += " of " + draw.Count(n) + " marked"
+		}
+		c.Sections = []ui.Section{{Title: title, Lines: append(s.panel.sentences(), s.env.Keys.Operations.Totals.Help().Key+" says: "+s.panel.next())}}
 	}
 	return c
 }
@@ -27,7 +32,10 @@ func (s *Screen) summaries() []string {
 	if !s.Filter.Empty() {
 		line += ", filter " + s.Filter.String()
 	}
-	out := []string{line + ", sorted by " + s.sort.Field + ", " + direction(s.sort) + "."}
+	out := []string{line + ", sorted by " + s.sort.Field + ", " + list.Direction(s.order()) + "."}
+	if s.mixed() {
+		out[0] += " Currencies are mixed: the number alone counts."
+	}
 	if s.cfg.Progress != nil {
 		if p, ok := s.cfg.Progress(); ok {
 			out = append(out, p)

@@ -13,35 +13,27 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/widget"
 )
 
-// chooseSort offers the orders; the present one stands first, to be reversed.
-func (s *Screen) chooseSort() ui.Action {
-	reversed := index.Sort{Field: s.sort.Field, Desc: !s.sort.Desc}
-	orders := []index.Sort{reversed}
-	items := []ui.Choice{{Text: s.sort.Field + ", reversed", Note: direction(reversed)}}
-	for _, f := range index.SortFields {
-		if f == s.sort.Field {
-			continue
-		}
-		o := index.UsualSort(f)
-		orders = append(orders, o)
-		items = append(items, ui.Choice{Text: f, Note: direction(o)})
-	}
-	return ui.Choose{Title: "Sort by", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
-		s.sort = orders[i]
-		s.Table.SetSort(s.sortColumn(), s.sort.Desc)
-		return nil, s.load("")
-	}}
+// chooseSort sorts by the column under the cursor, or offers the orders.
+func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
+	return s.AskSort(s.order(), list.Orders{Fields: index.SortFields, Note: list.Direction,
+		Usual: func(f string) list.Order {
+			o := index.UsualSort(f)
+			return list.Order{By: o.Field, Down: o.Desc}
+		},
+		Take: func(o list.Order) tea.Cmd {
+			s.sort = index.Sort{Field: o.By, Desc: o.Down}
+			s.Table.SetSort(s.sortColumn(), s.sort.Desc)
+			s.restart = true
+			return s.load("")
+		}})
 }
 
-func direction(o index.Sort) string {
-	if o.Desc {
-		return "largest or newest first"
-	}
-	return "smallest or oldest first"
-}
+// order is the present one.
+func (s *Screen) order() list.Order { return list.Order{By: s.sort.Field, Down: s.sort.Desc} }
 
 // countViews counts how many operations each saved view shows, then the menu opens.
 func (s *Screen) countViews() tea.Cmd {
@@ -103,7 +95,17 @@ func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
 	s.Show(q, v.Filter)
 	s.sort, s.view = order, v.Name
 	s.show(s.columnsOf(v.Name))
+	s.restart = true
 	return nil, s.load("")
+}
+
+// meant is the filter of what a key is about: the marked operations, else all that are
+// shown. marked is how many those are.
+func (s *Screen) meant() (f filter.OperationExpr, marked int) {
+	if ids := s.Table.Marked(); len(ids) > 0 {
+		return filter.OfIDs(ids), len(ids)
+	}
+	return s.Filter, 0
 }
 
 // askExport asks for the file; what is exported is frozen when it is answered.
@@ -111,11 +113,15 @@ func (s *Screen) askExport() ui.Action {
 	if s.env.About.Role != "" && !api.Role(s.env.About.Role).May(api.MayExport) {
 		return ui.Notify{Level: ui.Denied, Text: "Your role does not allow to export; " + api.WhoMay(api.MayExport) + " may."}
 	}
-	what := draw.Plural(s.rows.total, "operation", "operations")
+	what, whence := draw.Plural(s.rows.total, "operation", "operations"), "what the filter shows"
+	q, marked := s.meant()
+	if marked > 0 {
+		what, whence = draw.Count(marked)+" marked", draw.Plural(marked, "marked operation", "marked operations")
+	}
 	return ui.Ask{Title: "Export " + what, Verb: "Export",
-		Intro:  []string{"Writes what the filter shows to a new file of the host that runs the console. The name's ending says how: .csv or .jsonl."},
+		Intro:  []string{"Writes " + whence + " to a new file of the host that runs the console. The name's ending says how: .csv or .jsonl."},
 		Fields: []widget.Field{{Label: "File", Value: "operations.csv", Check: checkExport}},
-		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(v.Text(0)) }}
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(q, v.Text(0)) }}
 }
 
 func checkExport(v string) error {
@@ -126,8 +132,8 @@ func checkExport(v string) error {
 	return &api.Error{Kind: api.Usage, Public: "The name must end in .csv or .jsonl."}
 }
 
-func (s *Screen) export(path string) tea.Cmd {
-	client, q, order := s.client, s.Filter, s.sort
+func (s *Screen) export(q filter.OperationExpr, path string) tea.Cmd {
+	client, order := s.client, s.sort
 	return s.work("exporting", func(ctx context.Context, tell func(string)) ended {
 		n, asOf, err := client.Export(ctx, q, order, strings.TrimPrefix(filepath.Ext(path), "."), path, func(done, total int64) {
 			if total > 0 {

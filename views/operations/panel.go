@@ -33,6 +33,7 @@ type panel struct {
 	days   []index.Day
 	err    error
 	ready  bool
+	marked int // that many marked operations are added up; 0: all that are shown
 }
 
 func (p panel) open() bool { return p.page > 0 }
@@ -57,7 +58,9 @@ func (s *Screen) refreshPanel() tea.Cmd {
 		s.totals.Stop()
 		return nil
 	}
-	ix, q, p := s.index, s.Filter, s.panel
+	ix, p := s.index, s.panel
+	q, marked := s.meant()
+	p.marked = marked
 	return s.Read(s.totals, func(ctx context.Context) ui.Then {
 		p.compute(ctx, ix, q)
 		return func() (ui.Action, tea.Cmd) {
@@ -95,7 +98,11 @@ func (p panel) lines(th *theme.Theme, w, h int) []string {
 	if !p.open() || h < 3 {
 		return nil
 	}
-	out := []string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))), widget.Tabs(th, tabs, p.page-1, w)}
+	of := ""
+	if p.marked > 0 {
+		of = draw.Count(p.marked) + " marked: "
+	}
+	out := []string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))), th.Info.Render(of) + widget.Tabs(th, tabs, p.page-1, max(w-draw.Width(of), 1))}
 	switch {
 	case p.err != nil:
 		out = append(out, th.Bad.Render(th.Signs.Bad+" The totals could not be computed."))

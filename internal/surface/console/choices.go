@@ -27,6 +27,7 @@ type choices struct {
 // kept is the file.
 type kept struct {
 	Operations map[string][]string `json:"operations"` // by view; "": all that have none of their own
+	NoPreview  bool                `json:"no_preview,omitempty"`
 }
 
 // Columns is what the person in ctx chose before.
@@ -39,7 +40,7 @@ func (d *desk) Columns(ctx context.Context) (map[string][]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.chosen = read
+		c.chosen = read.Operations
 	}
 	return maps.Clone(c.chosen), nil
 }
@@ -54,7 +55,8 @@ func (d *desk) KeepColumns(ctx context.Context, view string, list []string) erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	path := d.choicesFile(ctx)
-	now, err := readChoices(path) // another console of the same person may have kept others
+	file, err := readChoices(path) // another console of the same person may have kept others
+	now := file.Operations
 	if err != nil || path == "" {
 		now = maps.Clone(c.chosen)
 	}
@@ -68,7 +70,7 @@ func (d *desk) KeepColumns(ctx context.Context, view string, list []string) erro
 	if path == "" {
 		return nil
 	}
-	if err := writePersonFile(path, kept{now}); err != nil {
+	if err := writePersonFile(path, kept{now, file.NoPreview}); err != nil {
 		return &api.Error{Op: "keep columns", Kind: api.Unavailable, Public: "the state folder cannot be written.", Err: err}
 	}
 	return nil
@@ -78,11 +80,28 @@ func (d *desk) KeepColumns(ctx context.Context, view string, list []string) erro
 func (d *desk) choicesFile(ctx context.Context) string { return d.personFile(ctx, choicesFolder) }
 
 // readChoices reads a file; one that is missing or damaged holds none.
-func readChoices(path string) (map[string][]string, error) {
-	var k kept
-	err := readPersonFile(path, maxChoices, &k)
+func readChoices(path string) (k kept, err error) {
+	err = readPersonFile(path, maxChoices, &k)
 	if k.Operations == nil {
 		k.Operations = map[string][]string{}
 	}
-	return k.Operations, err
+	return k, err
+}
+
+// previewOff reports whether the person in ctx switched previews off before.
+func (d *desk) previewOff(ctx context.Context) bool {
+	k, _ := readChoices(d.choicesFile(ctx)) // what cannot be read was not chosen
+	return k.NoPreview
+}
+
+// keepPreview remembers whether the person in ctx wants previews; where that cannot be
+// written it ends with the console.
+func (d *desk) keepPreview(ctx context.Context, on bool) {
+	d.choices.mu.Lock()
+	defer d.choices.mu.Unlock()
+	path := d.choicesFile(ctx)
+	k, err := readChoices(path)
+	if k.NoPreview = !on; err == nil && path != "" {
+		_ = writePersonFile(path, k)
+	}
 }
