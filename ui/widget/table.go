@@ -68,6 +68,7 @@ type Table struct {
 
 	at, top int    // cursor and first drawn row
 	id      string // id of the row under the cursor
+	rows    int    // how many there were when they were told last
 	above   int    // rows that came above the cursor since the list stood at its top
 	column  int    // the column under the cursor, into columns; -1: none
 	marks   marks
@@ -107,12 +108,11 @@ func (t *Table) SetSource(s Source) {
 	if s == nil {
 		s = none{}
 	}
-	before := t.source.Len()
 	t.source = s
 	t.note = ""
 	if t.id != "" {
 		if i := s.IndexOf(t.id); i >= 0 {
-			t.above += max(min(i-t.at, s.Len()-before), 0)
+			t.above += max(min(i-t.at, s.Len()-t.rows), 0)
 			if t.top > 0 {
 				t.top += i - t.at
 			}
@@ -134,6 +134,7 @@ func (t *Table) Above() int { return t.above }
 func (t *Table) settle() {
 	t.measured = false
 	n := t.source.Len()
+	t.rows = n
 	t.at = max(min(t.at, n-1), 0)
 	page := t.page()
 	t.top = max(min(t.top, n-page), 0)

@@ -1,6 +1,13 @@
 package widget
 
-import "slices"
+import (
+	"slices"
+
+	"opdeck/ui/draw"
+)
+
+// moreSign is what the sign behind the last title takes, where more columns follow.
+const moreSign = 2
 
 // moveColumn moves the cursor over the heads: over the columns that the window has
 // room for, then over the others, which scroll in from the right. To the left of the
@@ -91,6 +98,9 @@ func (t *Table) layout() []shownColumn {
 		need += t.least(i) + gap
 	}
 	need = t.squeeze(out, need, room)
+	if last := len(out) - 1; last >= 0 && len(out) < len(t.columns) && draw.Width(t.columns[out[last].index].Title)+moreSign > out[last].width {
+		room -= moreSign // the sign that more columns follow
+	}
 	t.grow(out, room-need)
 	return out
 }

@@ -52,6 +52,9 @@ func (m *marks) keep(there func(id string) bool) (lost int) {
 // Marked lists the marked ids in the order they were marked.
 func (t *Table) Marked() []string { return slices.Clone(t.marks.order) }
 
+// Marks is how many rows are marked.
+func (t *Table) Marks() int { return len(t.marks.order) }
+
 // Unmark drops all marks and tells how many there were; Remark brings them back.
 func (t *Table) Unmark() int {
 	n := len(t.marks.order)
@@ -101,7 +104,9 @@ func (t *Table) mark(id string, on bool) {
 
 // markRange marks the rows from the one that was marked last to the cursor.
 func (t *Table) markRange() {
-	t.note = ""
+	if t.note = ""; t.id == "" {
+		return
+	}
 	from := t.source.IndexOf(t.marks.last)
 	if t.marks.last == "" || from < 0 {
 		from = t.at

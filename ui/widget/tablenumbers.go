@@ -10,8 +10,8 @@ import (
 // numberWidth is the room that a column of numbers may take for the widest one.
 const numberWidth = 24
 
-// widen makes room for the numbers of the rows on screen, up to a bounded share: one
-// wider number is cut, and narrows nothing. Columns that are never left out keep their
+// widen makes room for the numbers of the rows on screen, up to a bounded share: a wider
+// number is cut, and narrows nothing. Columns that are never left out keep their
 // Min beside it.
 func (t *Table) widen(rows []Row) {
 	never := t.w - t.gutter() + gap // what is left beside columns that are never left out
@@ -34,7 +34,9 @@ func (t *Table) widen(rows []Row) {
 		}
 		want := c.Min
 		for _, r := range rows {
-			want = max(want, min(draw.Width(cellOf(r, i)), limit))
+			if n := draw.Width(cellOf(r, i)); n <= limit {
+				want = max(want, n)
+			}
 		}
 		if c.HidePriority == 0 {
 			never -= max(want-max(c.Min, 1), 0) // the next number has that much less

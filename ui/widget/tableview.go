@@ -34,7 +34,7 @@ func (t *Table) Lines() []string {
 		return make([]string, t.h)
 	}
 	if t.keep.theme != t.th.Name {
-		t.keep = keep{theme: t.th.Name}
+		t.keep, t.measured = keep{theme: t.th.Name}, false
 	}
 	lines := make([]string, 0, t.h)
 	n := t.source.Len()
@@ -105,9 +105,9 @@ func (t *Table) drawHead() string {
 		}
 		d := t.columns[c.index]
 		title, style, room := d.Title, t.th.Dim, c.width
-		more := right && i == len(t.shown)-1 && room > 2
-		if more {
-			room -= 2
+		more := right && i == len(t.shown)-1 && room > moreSign
+		if more && t.need()+moreSign > t.w {
+			room -= moreSign
 		}
 		if c.index == t.sortBy {
 			style = t.th.Accent

@@ -38,7 +38,7 @@ func (s *Screen) Above() []string {
 	if !s.Filter.Empty() {
 		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.String()), max(w-40, 10)))
 	}
-	if n := len(s.Table.Marked()); n > 0 {
+	if n := s.Table.Marks(); n > 0 {
 		line += th.Info.Render("  " + th.Signs.Mark + " " + draw.Count(n) + " marked")
 	}
 	if s.Doing != "" {

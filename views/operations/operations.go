@@ -130,6 +130,16 @@ func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen
 	return s
 }
 
+// Update implements ui.Screen: open totals follow the marks.
+func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	before := s.Table.Marks()
+	action, cmd := s.List.Update(msg)
+	if s.panel.open() && s.Table.Marks() != before {
+		cmd = tea.Batch(cmd, s.refreshPanel())
+	}
+	return action, cmd
+}
+
 // Init implements ui.Screen.
 func (s *Screen) Init() tea.Cmd { return tea.Batch(s.lacking(), s.loadWith("", s.cfg.Recall)) }
 
@@ -190,7 +200,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	}
 	k := s.env.Keys
 	switch {
-	case k.Global.Reload.Match(msg) && len(s.Table.Marked()) > 0:
+	case k.Global.Reload.Match(msg) && s.Table.Marks() > 0:
 		return s.unlessBusy(s.askReread), nil, true
 	case k.Operations.Live.Match(msg):
 		return nil, s.live(), true
@@ -215,7 +225,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case k.Global.Back.Match(msg) && s.works.Busy():
 		s.stopWork()
 		return ui.Notify{Level: ui.Info, Text: "Stopping …"}, nil, true
-	case k.Global.Back.Match(msg) && s.panel.open() && len(s.Table.Marked()) == 0:
+	case k.Global.Back.Match(msg) && s.panel.open() && s.Table.Marks() == 0:
 		s.panel = panel{}
 		s.totals.Stop()
 		return ui.Handled{}, nil, true
@@ -355,7 +365,7 @@ func (s *Screen) keysNow() []keymap.Key {
 		out.Extra = false
 		return out
 	}
-	n := len(s.Table.Marked())
+	n := s.Table.Marks()
 	switch {
 	case s.works.Busy():
 		return []keymap.Key{back("stop")}
