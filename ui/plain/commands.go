@@ -46,7 +46,7 @@ const (
 var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "operations.totals": true, "openid": true}
 
 // saidHelp is what some keys do here that a drawn screen does otherwise.
-var saidHelp = map[string]string{"item.copy": "says the id.", "item.copyjson": "says it as JSON, on one line.", "list.open": "opens the row of that number.",
+var saidHelp = map[string]string{"item.copy": "says the id.", "item.copyjson": "says it as JSON, on one line.", "list.sort": "asks by what; the present order is reversed.", "list.open": "opens the row of that number.",
 	"list.filter": "shows only what matches; filter off shows everything, filter help explains the language.", "reload": "reads it again from where it came."}
 
 // quiet are the keys after which the screen is not said again.

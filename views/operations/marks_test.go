@@ -8,7 +8,6 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/ui"
 	"opdeck/ui/uitest"
 )
 
@@ -168,9 +167,6 @@ func TestMarkedExport(t *testing.T) {
 		t.Errorf("exported %q", asked)
 	}
 }
-
-// admin may export.
-func admin(o *ui.Options) { o.About.Role = "admin" }
 
 type exporting struct {
 	*fake
