@@ -69,13 +69,9 @@ func (b Balance) Value() Money {
 
 // UnmarshalJSON keeps the record as it came beside the named fields.
 func (a *Account) UnmarshalJSON(b []byte) error {
-	type plain Account
-	var p plain
-	if err := readRecord(b, &p); err != nil {
+	if err := keepRecord(b, a, &a.Raw); err != nil {
 		return err
 	}
-	*a = Account(p)
-	a.Raw = append(json.RawMessage(nil), b...)
 	m := object(b)
 	a.ID = cmp.Or(a.ID, untrusted.Text(m.text(accountThing.ids...)))
 	a.CurrencyCode = cmp.Or(a.CurrencyCode, untrusted.Text(m.text("currencyIso", "currency_iso")), a.Balance.Value().CurrencyCode)
@@ -172,10 +168,7 @@ var (
 
 // Accounts reads one page of accounts (GET /v2/account; one account call).
 func (c *Client) Accounts(ctx context.Context, q AccountQuery) (Page[Account], error) {
-	v := c.paging(q.Page, q.Size)
-	setIf(v, "currencyIso", q.Currency)
-	setIf(v, "balance", q.Balance)
-	setIf(v, "associateType", q.Associate)
+	v := c.paging(q.Page, q.Size, "currencyIso", q.Currency, "balance", q.Balance, "associateType", q.Associate)
 	return list[Account](ctx, c, accountThing, []string{"/v2/account"}, v)
 }
 
@@ -186,7 +179,7 @@ func (c *Client) Account(ctx context.Context, id string) (Account, error) {
 
 // readOne reads a record by its id, below base.
 func readOne[T record](ctx context.Context, c *Client, t thing, what, id, base string) (T, error) {
-	var out, none T
+	var none T
 	if err := CheckID(what, id); err != nil {
 		return none, err
 	}
@@ -195,6 +188,12 @@ func readOne[T record](ctx context.Context, c *Client, t thing, what, id, base s
 	if err != nil {
 		return none, err
 	}
+	return recordOf[T](c, r, a, t)
+}
+
+// recordOf reads the record that an answer holds.
+func recordOf[T record](c *Client, r request, a answer, t thing) (T, error) {
+	var out, none T
 	raw, err := c.one(r, a, t)
 	if err != nil {
 		return none, err

@@ -87,13 +87,9 @@ type BeneficiaryBank struct {
 
 // UnmarshalJSON keeps the record as it came beside the named fields.
 func (p *Counterparty) UnmarshalJSON(b []byte) error {
-	type plain Counterparty
-	var read plain
-	if err := readRecord(b, &read); err != nil {
+	if err := keepRecord(b, p, &p.Raw); err != nil {
 		return err
 	}
-	*p = Counterparty(read)
-	p.Raw = append(json.RawMessage(nil), b...)
 	m := object(b)
 	p.ID = cmp.Or(p.ID, untrusted.Text(m.text(counterpartyThing.ids...)))
 	owner := object(m.get("customer"))
@@ -151,10 +147,7 @@ type CounterpartyQuery struct {
 // Counterparties reads one page of counterparties (GET /v2/counterparty; one
 // general call).
 func (c *Client) Counterparties(ctx context.Context, q CounterpartyQuery) (Page[Counterparty], error) {
-	v := c.paging(q.Page, q.Size)
-	setIf(v, "counterpartyName", q.Name)
-	setIf(v, "customerId", q.CUID)
-	setIf(v, "customerName", q.CustomerName)
+	v := c.paging(q.Page, q.Size, "counterpartyName", q.Name, "customerId", q.CUID, "customerName", q.CustomerName)
 	return list[Counterparty](ctx, c, counterpartyThing, []string{"/v2/counterparty"}, v)
 }
 

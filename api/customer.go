@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -36,16 +37,10 @@ type Customer struct {
 
 // UnmarshalJSON keeps the record as it came beside the named fields.
 func (c *Customer) UnmarshalJSON(b []byte) error {
-	type plain Customer
-	var p plain
-	if err := readRecord(b, &p); err != nil {
+	if err := keepRecord(b, c, &c.Raw); err != nil {
 		return err
 	}
-	*c = Customer(p)
-	c.Raw = append(json.RawMessage(nil), b...)
-	if c.CUID == "" {
-		c.CUID = untrusted.Text(object(b).text(customerThing.ids...))
-	}
+	c.CUID = cmp.Or(c.CUID, untrusted.Text(object(b).text(customerThing.ids...)))
 	return nil
 }
 

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"sync/atomic"
@@ -67,15 +66,7 @@ func (c *Client) customerBy(ctx context.Context, form customerForm, cuid string)
 	if err != nil {
 		return Customer{}, err
 	}
-	raw, err := c.one(r, a, customerThing)
-	if err != nil {
-		return Customer{}, err
-	}
-	var out Customer
-	if err := json.Unmarshal(raw, &out); err != nil {
-		return Customer{}, notUnderstood(r, a, err)
-	}
-	return out, nil
+	return recordOf[Customer](c, r, a, customerThing)
 }
 
 // customerFromList finds a customer in the list narrowed to it. The list may

@@ -22,9 +22,7 @@ type CustomerQuery struct {
 
 // Customers reads one page of customers (GET /v2/customer; one customer call).
 func (c *Client) Customers(ctx context.Context, q CustomerQuery) (Page[Customer], error) {
-	v := c.paging(q.Page, q.Size)
-	setIf(v, "customerId", q.CUID)
-	setIf(v, "customerName", q.Name)
+	v := c.paging(q.Page, q.Size, "customerId", q.CUID, "customerName", q.Name)
 	return list[Customer](ctx, c, customerThing, []string{"/v2/customer"}, v)
 }
 

@@ -20,7 +20,7 @@ func (c *Client) fault(ctx context.Context, r request, a answer, err error) erro
 	case a.err != nil:
 		return c.noAnswer(ctx, r, a)
 	case err != nil && (a.status != http.StatusUnauthorized || knowsMore(err)):
-		return wayError(ctx, r.op, a, err)
+		return wayError(ctx, r.op, err)
 	case a.status >= 200 && a.status < 300:
 		return nil
 	}
@@ -62,13 +62,13 @@ func stopped(ctx context.Context, op string, err error) error {
 func NoRoom(op string, err error) error {
 	var full *limit.Exhausted
 	if errors.As(err, &full) {
-		return wayError(context.Background(), op, answer{}, err)
+		return wayError(context.Background(), op, err)
 	}
 	return stopped(context.Background(), op, err)
 }
 
 // wayError is a failure before anything was sent: no session, no slot.
-func wayError(ctx context.Context, op string, a answer, err error) error {
+func wayError(ctx context.Context, op string, err error) error {
 	var e *Error
 	var full *limit.Exhausted
 	switch {

@@ -1,8 +1,8 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
@@ -32,16 +32,10 @@ func (f CustomerFile) made() time.Time {
 // UnmarshalJSON keeps the record as it came beside the named fields. Its id may
 // have any of the names that an upload's may have.
 func (f *CustomerFile) UnmarshalJSON(b []byte) error {
-	type plain CustomerFile
-	var p plain
-	if err := readRecord(b, &p); err != nil {
+	if err := keepRecord(b, f, &f.Raw); err != nil {
 		return err
 	}
-	*f = CustomerFile(p)
-	f.Raw = append(json.RawMessage(nil), b...)
-	if f.ID == "" {
-		f.ID = untrusted.Text(object(b).text(fileThing.ids...))
-	}
+	f.ID = cmp.Or(f.ID, untrusted.Text(object(b).text(fileThing.ids...)))
 	return nil
 }
 

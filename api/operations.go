@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -54,10 +56,7 @@ type OperationQuery struct {
 // Operations reads one page of the list (GET /v2/billing/operation; one billing
 // call). An item that cannot be read as an operation is kept with its Raw alone.
 func (c *Client) Operations(ctx context.Context, q OperationQuery) (Page[Operation], error) {
-	v := c.paging(q.Page, q.Size)
-	setIf(v, "account", q.Account)
-	setIf(v, "clientCuid", q.ClientCUID)
-	setIf(v, "clientName", q.ClientName)
+	v := c.paging(q.Page, q.Size, "account", q.Account, "clientCuid", q.ClientCUID, "clientName", q.ClientName)
 	page, err := list[Operation](ctx, c, operationThing, []string{"/v2/billing/operation"}, v)
 	if err == nil {
 		c.seen(ctx, page.At, true, page.Items...)
@@ -80,17 +79,16 @@ func (c *Client) seen(ctx context.Context, at time.Time, page bool, ops ...Opera
 	c.opt.OnOperations(ctx, usable, page, at)
 }
 
-func (c *Client) paging(page, size int) url.Values {
-	if size == 0 {
-		size = c.opt.Service.PageSize
+// paging asks for a page (size 0: as configured) by filters, each a name and a value;
+// those with an empty value are left out.
+func (c *Client) paging(page, size int, filters ...string) url.Values {
+	v := url.Values{"meta.page": {strconv.Itoa(page)}, "meta.pageSize": {strconv.Itoa(cmp.Or(size, c.opt.Service.PageSize))}}
+	for pair := range slices.Chunk(filters, 2) {
+		if pair[1] != "" {
+			v.Set(pair[0], pair[1])
+		}
 	}
-	return url.Values{"meta.page": {strconv.Itoa(page)}, "meta.pageSize": {strconv.Itoa(size)}}
-}
-
-func setIf(v url.Values, key, value string) {
-	if value != "" {
-		v.Set(key, value)
-	}
+	return v
 }
 
 // list reads a page of records.

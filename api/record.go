@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -32,6 +33,17 @@ func readRecord(b []byte, v any) error {
 	if !recordLayout(to.Type()).read(tree.Root(), to) && !tree.Root().Null() {
 		return errNoObject
 	}
+	return nil
+}
+
+// keepRecord reads JSON into *to, in place of what it held, and a copy of it into raw.
+func keepRecord[T any](b []byte, to *T, raw *json.RawMessage) error {
+	var read T
+	if err := readRecord(b, &read); err != nil {
+		return err
+	}
+	*to = read
+	*raw = bytes.Clone(b)
 	return nil
 }
 

@@ -27,13 +27,9 @@ type Tariff struct {
 
 // UnmarshalJSON keeps the record as it came beside the named fields.
 func (t *Tariff) UnmarshalJSON(b []byte) error {
-	type plain Tariff
-	var p plain
-	if err := readRecord(b, &p); err != nil {
+	if err := keepRecord(b, t, &t.Raw); err != nil {
 		return err
 	}
-	*t = Tariff(p)
-	t.Raw = append(json.RawMessage(nil), b...)
 	t.CUID = cmp.Or(t.CUID, untrusted.Text(object(b).text("customerCuid", "cuid")))
 	return nil
 }
@@ -70,19 +66,13 @@ type TariffQuery struct {
 // PaymentLimits reads one page of the limits of payments (GET /v2/billing/limits;
 // one billing call).
 func (c *Client) PaymentLimits(ctx context.Context, q TariffQuery) (Page[Tariff], error) {
-	v := c.paging(q.Page, q.Size)
-	setIf(v, "currencyIsoFrom", q.From)
-	setIf(v, "currencyIsoTo", q.To)
-	setIf(v, "customerId", q.CUID)
+	v := c.paging(q.Page, q.Size, "currencyIsoFrom", q.From, "currencyIsoTo", q.To, "customerId", q.CUID)
 	return list[Tariff](ctx, c, limitThing, []string{"/v2/billing/limits"}, v)
 }
 
 // Commissions reads one page of the commissions (GET /v2/billing/commission; one
 // billing call).
 func (c *Client) Commissions(ctx context.Context, q TariffQuery) (Page[Tariff], error) {
-	v := c.paging(q.Page, q.Size)
-	setIf(v, "currencyIsoFrom", q.From)
-	setIf(v, "currencyIsoTo", q.To)
-	setIf(v, "customerCuid", q.CUID)
+	v := c.paging(q.Page, q.Size, "currencyIsoFrom", q.From, "currencyIsoTo", q.To, "customerCuid", q.CUID)
 	return list[Tariff](ctx, c, commissionThing, []string{"/v2/billing/commission"}, v)
 }

@@ -43,7 +43,11 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	}
 	switch a := a.(type) {
 	case Open:
-		return s.open(a.Place)
+		cmd := s.open(a.Place)
+		if rows, ok := s.Top().(Selecter); ok && a.Row != "" {
+			rows.Select(a.Row)
+		}
+		return cmd
 	case Confirm:
 		s.push(newQuestion(s, st.id, a))
 	case Ask:

@@ -12,7 +12,10 @@ import (
 type Action interface{ isAction() }
 
 // Open puts a screen on top. When the place is open already the shell goes back to it.
-type Open struct{ Place Place }
+type Open struct {
+	Place Place
+	Row   string // of a list: the id of the row that the cursor goes to; empty: it stays
+}
 
 // Handled tells the shell that esc or q had something to do here (a filter
 // cleared, marks dropped), so it must not go back.

@@ -14,6 +14,9 @@ const (
 	keptNotes = 200
 )
 
+// latestNotes is how many notices stand above the calls.
+const latestNotes = 8
+
 // activity is what is going on and what went on: calls by id, and notices.
 type activity struct {
 	calls []CallFacts // in the order they began
@@ -96,18 +99,24 @@ func activityLines(s *Shell) []string {
 	if len(out) == 1 {
 		out = append(out, s.th.Dim.Render("  Nothing is under way."))
 	}
-	out = append(out, "", s.th.Title.Render("Calls"))
-	if len(over) == 0 {
-		out = append(out, s.th.Dim.Render("  None yet."))
-	}
-	out = append(append(out, over...), "", s.th.Title.Render("Notices"))
-	if len(s.activity.notes) == 0 {
-		out = append(out, s.th.Dim.Render("  None yet."))
-	}
+	var notes []string
 	for i := len(s.activity.notes) - 1; i >= 0; i-- {
 		n := s.activity.notes[i]
 		sign, word, tone := n.kind.look(s.th)
-		out = append(out, "  "+s.th.Dim.Render(draw.Clock(n.at, s.shown.zone))+"  "+s.th.Tone(tone).Render(draw.Fit(sign+" "+word, 9))+" "+n.text)
+		notes = append(notes, "  "+s.th.Dim.Render(draw.Clock(n.at, s.shown.zone))+"  "+s.th.Tone(tone).Render(draw.Fit(sign+" "+word, 9))+" "+n.text)
+	}
+	latest := min(len(notes), latestNotes)
+	section := func(title string, lines []string) {
+		out = append(out, "", s.th.Title.Render(title))
+		if len(lines) == 0 {
+			lines = []string{s.th.Dim.Render("  None yet.")}
+		}
+		out = append(out, lines...)
+	}
+	section("Notices", notes[:latest])
+	section("Calls", over)
+	if len(notes) > latest {
+		section("Earlier notices", notes[latest:])
 	}
 	return out
 }

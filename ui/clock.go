@@ -84,7 +84,7 @@ func (s *Shell) ticked(msg tickMsg) tea.Cmd {
 	}
 	s.ticks = slices.Delete(s.ticks, i, i+1)
 	now := s.now()
-	s.notice.expire(now)
+	s.expireNotice(now)
 	cmd := s.maskAgain(now)
 	if top := s.top(); top != nil && s.visible() {
 		return tea.Batch(cmd, s.deliver(top, Tick{}))

@@ -28,12 +28,33 @@ const PlainWidth = 1000
 
 // Section is a part of a screen under its heading.
 type Section struct {
-	Title string
-	Drawn string // the heading where it is drawn; empty: Title
-	Hint  string // drawn behind the heading, not said
-	Apart bool   // its facts are drawn below those before it, never beside them
-	Facts []widget.Pair
-	Lines []string
+	Title  string
+	Drawn  string // the heading where it is drawn; empty: Title
+	Hint   string // drawn behind the heading, not said
+	Apart  bool   // its facts are drawn below those before it, never beside them
+	Beside bool   // in a wide window it stands to the right of the others
+	Facts  []widget.Pair
+	Lines  []string
+	Links  []widget.Link // of Lines, by index: what the cursor stands on there
+}
+
+// Links lists what the cursor of a page can stand on, in the order of the page.
+func (c Content) Links() []widget.Link {
+	var out []widget.Link
+	add := func(l widget.Link) {
+		if l.ID != "" {
+			out = append(out, l)
+		}
+	}
+	for _, s := range c.Sections {
+		for _, p := range s.Facts {
+			add(p.Link)
+		}
+		for _, l := range s.Links {
+			add(l)
+		}
+	}
+	return out
 }
 
 // Contenter is for screens that give their content as structure; every screen of

@@ -33,24 +33,25 @@ type world struct {
 // fake is a small documents screen.
 type fake struct {
 	*world
-	env    *ui.Env
-	place  ui.Place
-	keys   keymap.Documents
-	item   keymap.Item
-	table  *widget.Table
-	loads  *ui.Requests
-	load   int // which answer is shown
-	at     time.Time
-	news   []string
-	shown  int
-	filter widget.Edit
-	typing bool
-	locked string
-	seen   []ui.Seen
-	answer string
-	w, h   int
-	frame  string // drawn instead of the table
-	extra  func(tea.Msg) (ui.Action, tea.Cmd, bool)
+	env     *ui.Env
+	place   ui.Place
+	keys    keymap.Documents
+	item    keymap.Item
+	table   *widget.Table
+	loads   *ui.Requests
+	load    int // which answer is shown
+	at      time.Time
+	news    []string
+	shown   int
+	filter  widget.Edit
+	typing  bool
+	locked  string
+	seen    []ui.Seen
+	answer  string
+	w, h    int
+	problem string // what is wrong with what is shown
+	frame   string // drawn instead of the table
+	extra   func(tea.Msg) (ui.Action, tea.Cmd, bool)
 
 	lists   bool                           // it is a list of operations
 	keysFor func(*keymap.Map) []keymap.Key // instead of those of documents
@@ -242,7 +243,7 @@ func (f *fake) Title() string {
 }
 func (f *fake) Place() ui.Place { return f.place }
 func (f *fake) Source() ui.Source {
-	return ui.Source{Origin: "service", At: f.at, Class: "billing", Loading: f.loads.Busy()}
+	return ui.Source{Origin: "service", At: f.at, Class: "billing", Loading: f.loads.Busy(), Problem: f.problem}
 }
 func (f *fake) Unsaved() string {
 	if f.filter.Value() != "" {

@@ -197,13 +197,13 @@ func TestZone(t *testing.T) {
 
 func TestHeaderTellsTrouble(t *testing.T) {
 	w := newWorld()
-	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"}, ui.FeedFacts{State: "deaf"},
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"}, ui.FeedFacts{State: "stalled"},
 		ui.BudgetFacts{Class: "billing", Room: 0, Limit: 12, NextSlot: w.clock.Now().Add(4 * time.Second), Throttled: 1})
-	has(t, r, "session blocked", "feed deaf", "billing 0 of 12, next 4s 429")
+	has(t, r, "session blocked", "feed stalled", "billing 0 of 12, next 4s 429")
 	r.Send(w.clock.Wait(2 * time.Second))
 	has(t, r, "next 2s")
-	r.Send(ui.FeedFacts{State: "deaf", Rejected: 3, Waiting: 2})
-	has(t, r, "feed deaf, hooks rejected, 2 not merged")
+	r.Send(ui.FeedFacts{State: "stalled", Rejected: 3, Waiting: 2})
+	has(t, r, "feed stalled, hooks rejected, 2 not merged")
 	r.Send(ui.FeedFacts{State: "live", Rejected: 3})
 	has(t, r, "! hooks rejected")
 	r.Send(ui.FeedFacts{State: "live"})

@@ -3,9 +3,12 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -77,7 +80,7 @@ func (s *Shell) waiting(long bool) string {
 // shown may be older than it looks.
 func (s *Shell) feedWarning() string {
 	var said []string
-	if s.feed.State == "deaf" || s.feed.State == "quiet" {
+	if s.feed.State == "stalled" || s.feed.State == "quiet" {
 		said = append(said, "feed "+s.feed.State)
 	}
 	if s.feed.Rejected > 0 {
@@ -191,7 +194,7 @@ func (s *Shell) room(now time.Time) fact {
 
 // headerNext is when header or rule change by time alone.
 func (s *Shell) headerNext(now time.Time) time.Time {
-	at := Sooner(s.access(now).next, s.room(now).next, s.age(now).next)
+	at := Sooner(s.access(now).next, s.room(now).next, s.age(now, false).next)
 	if !s.shown.revealed.IsZero() && !s.compact() {
 		_, t := draw.Until(s.shown.revealed, now)
 		at = Sooner(at, t)
@@ -210,12 +213,24 @@ func (s *Shell) frame() (sign string, style theme.Style) {
 	return s.th.Signs.Dotted, s.th.Info
 }
 
-// rule is the second line: breadcrumbs, and age and source of what is shown.
-func (s *Shell) rule(now time.Time) string {
+// tells reports whether the body says itself what is wrong with what it shows: once is
+// enough on one screen.
+func (s *Shell) tells(body []string) bool {
+	problem := s.source().Problem
+	if problem == "" {
+		return false
+	}
+	begins := strings.TrimSuffix(draw.Cut(safe(problem), 25), s.th.Signs.More)
+	return slices.ContainsFunc(body, func(l string) bool { return strings.Contains(ansi.Strip(l), begins) })
+}
+
+// rule is the second line: breadcrumbs, and age and source of what is shown. told: the
+// body says what is wrong with it.
+func (s *Shell) rule(now time.Time, told bool) string {
 	sign, style := s.frame()
 	if s.compact() {
 		right := []string{s.access(now).short, s.room(now).short}
-		if age := s.age(now).short; age != "" {
+		if age := s.age(now, told).short; age != "" {
 			right = append(right, age)
 		}
 		facts := strings.Join(right, " ")
@@ -226,7 +241,7 @@ func (s *Shell) rule(now time.Time) string {
 		room := s.w - draw.Width(facts) - 1
 		return draw.Spread(s.th.Title.Render(draw.Cut(s.title(), room)), facts, s.w)
 	}
-	age := s.age(now).long
+	age := s.age(now, told).long
 	crumbs := s.crumbs(s.w - draw.Width(age) - 12)
 	head, fill := style.Render(strings.Repeat(sign, 2))+" "+crumbs+" ", s.w-draw.Width(crumbs)-4
 	if age == "" {
@@ -262,8 +277,9 @@ func (s *Shell) crumbs(w int) string {
 	return out
 }
 
-// age tells how old what is shown is and where it came from.
-func (s *Shell) age(now time.Time) fact {
+// age tells how old what is shown is and where it came from; told: the body says what
+// is wrong with it.
+func (s *Shell) age(now time.Time, told bool) fact {
 	src := s.source()
 	ago, at := draw.Ago(src.At, now)
 	oldest, old := draw.Ago(src.Oldest, now)
@@ -298,7 +314,10 @@ func (s *Shell) age(now time.Time) fact {
 		}
 		parts = append(parts, s.th.Info.Render(what))
 	}
-	if src.Problem != "" { // the title stays: a screen says itself what is wrong
+	switch {
+	case src.Problem != "" && told:
+		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" see below"))
+	case src.Problem != "": // the title stays: a screen says itself what is wrong
 		room := s.w - draw.Width(s.title()) - draw.Width(strings.Join(parts, " ")) - 16
 		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" "+draw.Cut(safe(src.Problem), max(min(room, 40), 12))))
 	}

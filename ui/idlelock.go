@@ -69,6 +69,7 @@ func (s *Shell) lockWhenIdle(now time.Time) tea.Cmd {
 func (s *Shell) unlock(now time.Time) {
 	was := s.lock
 	s.lock = idleLock{lastKey: now, ignoreUntil: now.Add(quiet)}
+	defer s.expireNotice(now)
 	if top := s.top(); top != nil {
 		s.deliver(top, Tick{})
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"slices"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -62,24 +63,47 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 		return s.deliver(top, p)
 	}
 	if p.IsText() {
-		return s.notify(Denied, "Pasted text does nothing here.")
+		return s.hint(Denied, "Pasted text does nothing here.")
 	}
 	if cmd, ok := s.globalKey(top, p); ok {
 		return cmd
 	}
 	k, known := s.known(top, p)
-	if why := k.Why(); why != "" {
-		told := s.notify(Denied, why)
-		if k.Barred() && s.opt.OnBarred != nil {
-			return tea.Batch(told, s.opt.OnBarred(k.Name, top.screen.Place()))
-		}
-		return told
+	if k.Why() != "" {
+		return s.refuse(k)
 	}
 	a, cmd := top.screen.Update(p)
 	if a == nil && cmd == nil && !known {
-		return s.notify(Info, p.Label()+" does nothing here; ? shows the keys.")
+		return s.hint(Info, p.Label()+" does nothing here; ? shows the keys.")
 	}
 	return tea.Batch(s.act(top, a), cmd)
+}
+
+// held is how soon the same key comes again while it is held down.
+const held = 500 * time.Millisecond
+
+// refuse says why a key is off. Whoever wants to know is told once for a key that is
+// held down, when read-only mode or the role bars it.
+func (s *Shell) refuse(k keymap.Key) tea.Cmd {
+	if !k.Barred() || s.opt.OnBarred == nil {
+		return s.hint(Denied, k.Why())
+	}
+	again := s.barred.name == k.Name && s.now().Sub(s.barred.at) < held
+	s.barred = barred{k.Name, s.now()}
+	if again {
+		return s.hint(Denied, k.Why())
+	}
+	at := s.opt.Start
+	if top := s.top(); top != nil {
+		at = top.screen.Place()
+	}
+	return tea.Batch(s.notify(Denied, k.Why()), s.opt.OnBarred(k.Name, at))
+}
+
+// barred is the last key that read-only mode or the role refused.
+type barred struct {
+	name string
+	at   time.Time
 }
 
 // known looks a key up among those of the screen, then among those that work
@@ -121,7 +145,7 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 			return tea.Batch(s.act(top, a), cmd), true
 		}
 		if len(s.stack) <= 1 && g.Back.Match(p) {
-			return s.notify(Info, "Nothing to go back to; "+g.Quit.Help().Key+" leaves."), true
+			return s.hint(Info, "Nothing to go back to; "+g.Quit.Help().Key+" leaves."), true
 		}
 		return s.back(), true
 	case g.Help.Match(p):
@@ -140,6 +164,8 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 		return s.travel(-1), true
 	case g.After.Match(p):
 		return s.travel(1), true
+	case g.OnCall.Match(p):
+		return s.visit(Place{Kind: KindOnCall}), true
 	case g.Previous.Match(p):
 		return s.step(top, g.Previous, -1), true
 	case g.Next.Match(p):
@@ -195,4 +221,4 @@ func (s *Shell) visit(p Place) tea.Cmd {
 }
 
 // isSide reports whether a place is beside the work.
-func isSide(kind string) bool { return slices.Contains(placeKinds[4:], kind) }
+func isSide(kind string) bool { return kind == KindOnCall || slices.Contains(placeKinds[4:], kind) }

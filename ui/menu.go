@@ -21,7 +21,9 @@ type menu struct {
 	hits  []int // indexes of items
 	at    int   // into hits, then found
 	pick  func(i int) (Action, tea.Cmd)
-	k     keymap.Menu
+
+	refuses bool // pick is also for what is off: it says why
+	k       keymap.Menu
 
 	finds bool // objects that are known here are listed behind the items
 	seek  search
@@ -98,14 +100,15 @@ func (m *menu) choose() (Action, tea.Cmd, bool) {
 		return do(func(s *Shell) tea.Cmd { return s.open(to) }), nil, true
 	}
 	i := m.hits[m.at]
-	if why := m.items[i].Why; why != "" {
+	why := m.items[i].Why
+	if why != "" && !m.refuses {
 		return Notify{Denied, why}, nil, false
 	}
 	if m.pick == nil {
 		return nil, nil, true
 	}
 	a, cmd := m.pick(i)
-	return a, cmd, true
+	return a, cmd, why == ""
 }
 
 func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {

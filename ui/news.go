@@ -60,7 +60,7 @@ type BudgetFacts struct {
 // FeedFacts tells whether news of the service arrive.
 type FeedFacts struct {
 	Broadcast
-	State    string // "off", "live", "quiet", "deaf"
+	State    string // "off", "live", "quiet", "stalled"
 	Last     time.Time
 	Rejected int64 // deliveries that were not accepted, all in all; 0 when none was lately
 	Waiting  int64 // events that could not be merged into the index yet
@@ -104,6 +104,8 @@ type Toast struct {
 	Broadcast
 	Level Level
 	Text  string // one safe line
+	// Each is what the activity keeps in place of Text, when that names several things.
+	Each []string
 }
 
 // Presence tells who else is at a place. It is shown in the header while the

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -20,27 +21,88 @@ type notice struct {
 	kind  Level
 	text  string
 	until time.Time
+	stand time.Duration // how long it is shown
+	news  bool          // not the answer to a key
 }
 
 // notify shows a notice and keeps it in the activity list.
 func (s *Shell) notify(k Level, line string) tea.Cmd {
-	line = untrusted.Text(line).Line(400) // whoever made it, it is drawn safely
-	now := s.now()
-	stand := noticeShort
-	if k == Error || k == Denied || k == Warning {
-		stand = noticeLong
-	}
-	n := notice{k, line, now.Add(stand)}
+	s.activity.note(s.now(), k, line)
+	return s.hint(k, line)
+}
+
+// hint shows what is worth no record: that a key does nothing here.
+func (s *Shell) hint(k Level, line string) tea.Cmd {
+	n := s.made(k, line)
 	if s.lock.on {
 		s.lock.hold(&s.notice, n)
 	} else {
 		s.notice = n
 	}
-	s.activity.note(now, k, line)
-	if s.opt.Tell != nil {
-		s.opt.Tell(Notify{k, line})
-	}
+	s.tellNotice(n)
 	return nil
+}
+
+// made is a notice of now.
+func (s *Shell) made(k Level, line string) notice {
+	stand := noticeShort
+	if k == Error || k == Denied || k == Warning {
+		stand = noticeLong
+	}
+	line = untrusted.Text(line).Line(400) // whoever made it, it is drawn safely
+	return notice{kind: k, text: line, until: s.now().Add(stand), stand: stand}
+}
+
+func (s *Shell) tellNotice(n notice) {
+	if s.opt.Tell != nil {
+		s.opt.Tell(Notify{n.kind, n.text})
+	}
+}
+
+// toast shows news. It takes nobody's place: what came before, or weighs more, stands
+// first, and the others come when it is over. One that a key brings does take the place.
+func (s *Shell) toast(t Toast) {
+	for _, line := range t.Each {
+		s.activity.note(s.now(), t.Level, line)
+	}
+	if len(t.Each) == 0 {
+		s.activity.note(s.now(), t.Level, t.Text)
+	}
+	n := s.made(t.Level, t.Text)
+	n.news = true
+	switch old := s.notice; {
+	case s.lock.on:
+		s.lock.hold(&s.notice, n)
+	case old.text == "" || !old.news || old.text == n.text:
+		s.notice = n
+	case n.kind.weight() > old.kind.weight() && old.kind != Info:
+		s.notice = n
+		s.wait(old)
+	default:
+		s.wait(n)
+	}
+	s.tellNotice(n)
+}
+
+// mostWaiting is how many notices wait at most; the oldest is then only in the activity.
+const mostWaiting = 4
+
+func (s *Shell) wait(n notice) {
+	if slices.ContainsFunc(s.waits, func(w notice) bool { return w.text == n.text }) {
+		return
+	}
+	if s.waits = append(s.waits, n); len(s.waits) > mostWaiting {
+		s.waits = s.waits[1:]
+	}
+}
+
+// expireNotice takes a notice away whose time is over; the next one that waits stands
+// from now on.
+func (s *Shell) expireNotice(now time.Time) {
+	if s.notice.expire(now); s.notice.text == "" && len(s.waits) > 0 && !s.lock.on {
+		s.notice, s.waits = s.waits[0], s.waits[1:]
+		s.notice.until = now.Add(s.notice.stand)
+	}
 }
 
 func (n *notice) expire(now time.Time) {
@@ -49,11 +111,12 @@ func (n *notice) expire(now time.Time) {
 	}
 }
 
-// fade drops a notice that belonged to the screen before, unless it is bad news.
-func (n *notice) fade() {
-	if n.kind == Info || n.kind == Denied {
-		*n = notice{}
+// fadeNotice drops a notice that belonged to the screen before, unless it is bad news.
+func (s *Shell) fadeNotice() {
+	if s.notice.kind == Info || s.notice.kind == Denied {
+		s.notice = notice{}
 	}
+	s.expireNotice(s.now())
 }
 
 // look is sign, word and tone of a kind of notice.

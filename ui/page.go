@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -44,6 +43,9 @@ type Page struct {
 	screen PageScreen
 	source Source // what does not change of it
 	view   *widget.Viewer
+	links  []widget.Link // what the cursor can stand on; none: the page has no cursor
+	at     int           // into links
+	line   int           // of the cursor, among the lines of view
 }
 
 // NewPage makes the page of the screen that embeds it. origin is where it reads from
@@ -66,40 +68,6 @@ func (p *Page) Update(msg tea.Msg) (Action, tea.Cmd) {
 		return a, cmd
 	}
 	return p.screen.Answer(msg)
-}
-
-// Layout makes the lines anew.
-func (p *Page) Layout() {
-	p.screen.Refresh()
-	p.view.SetLines(p.Draw(p.screen.Content()))
-	p.view.SetSize(p.W, p.H)
-}
-
-// Draw lays content out: its lines, then its sections. Sections of facts that follow
-// each other stand in two columns where there is room.
-func (p *Page) Draw(c Content) []string {
-	th, out := p.env.Theme, c.Lines
-	var facts []widget.Pair
-	flush := func() {
-		if len(facts) > 0 {
-			out = append(append(out, ""), widget.Pairs(th, facts, p.W)...)
-		}
-		facts = nil
-	}
-	for _, s := range c.Sections {
-		if len(s.Lines) == 0 && s.Hint == "" && !s.Apart {
-			facts = append(append(facts, widget.Pair{Value: s.Title}), s.Facts...)
-			continue
-		}
-		flush()
-		head := th.Title.Render(cmp.Or(s.Drawn, s.Title))
-		if s.Hint != "" {
-			head += th.Dim.Render("  " + s.Hint)
-		}
-		out = append(append(append(out, "", head), widget.Pairs(th, s.Facts, p.W)...), s.Lines...)
-	}
-	flush()
-	return out
 }
 
 // SetSize implements Screen.
@@ -146,11 +114,14 @@ func (p *Page) key(k keymap.Press) (Action, tea.Cmd) {
 		if a, cmd, ok := p.screen.OwnKey(k); ok {
 			return a, cmd
 		}
-		if a, ok := TakeItem(p.env.Keys.Item, k, p.screen.Item); ok {
+		if a, ok := TakeItem(p.env.Keys.Item, k, p.item); ok {
 			return a, nil
 		}
 		if g.Reload.Match(k) {
 			return nil, p.screen.Reload()
+		}
+		if p.move(k) {
+			return nil, nil
 		}
 	}
 	p.view.Update(k)
@@ -164,7 +135,7 @@ func (p *Page) PageKeys(secrets bool, own ...keymap.Key) []keymap.Key {
 	if p.view.Searching() {
 		return keys
 	}
-	keys = append(keys, own...)
+	keys = append(append(keys, p.linkKeys()...), own...)
 	if secrets && p.env.Masked() {
 		reveal := k.Global.Reveal
 		reveal.Extra = false

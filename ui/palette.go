@@ -16,15 +16,15 @@ import (
 type palette struct {
 	s     *Shell
 	items []Choice
-	acts  []func(s *Shell) tea.Cmd
-	seen  map[string]bool // names of keys that have an entry, or need none
+	acts  []func(s *Shell) tea.Cmd // also of what is off: it says why
+	seen  map[string]bool          // names of keys that have an entry, or need none
 }
 
 // openPalette opens the palette over a screen.
 func (s *Shell) openPalette(top *openScreen) tea.Cmd {
 	p := s.gather(top)
 	m := newMenu(s, top.id, "Commands", p.items, func(i int) (Action, tea.Cmd) { return do(p.acts[i]), nil })
-	m.finds = true
+	m.finds, m.refuses = true, true
 	s.push(m)
 	return m.look(s)
 }
@@ -59,6 +59,9 @@ func (s *Shell) gather(top *openScreen) *palette {
 }
 
 func (p *palette) add(c Choice, do func(s *Shell) tea.Cmd) {
+	if c.Why != "" {
+		do = func(s *Shell) tea.Cmd { return s.notify(Denied, c.Why) }
+	}
 	p.items, p.acts = append(p.items, c), append(p.acts, do)
 }
 
@@ -69,7 +72,16 @@ func (p *palette) key(k keymap.Key) {
 	}
 	p.seen[k.Name] = true
 	h := k.Binding.Help()
-	p.add(Choice{Text: h.Desc, About: k.Long, Note: h.Key, Words: names(k), Why: k.Why()}, func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
+	p.add(Choice{Text: h.Desc, About: k.Long, Note: h.Key, Words: names(k)}, func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
+	p.refuses(k)
+}
+
+// refuses says of the entry added last why its key is off.
+func (p *palette) refuses(k keymap.Key) {
+	if why := k.Why(); why != "" {
+		last := len(p.items) - 1
+		p.items[last].Why, p.acts[last] = why, func(s *Shell) tea.Cmd { return s.refuse(k) }
+	}
 }
 
 // names are what else a key is found by: its act's command and short names.
@@ -131,8 +143,9 @@ func (p *palette) own() {
 	s := p.s
 	for i, k := range s.keys.Global.Places() {
 		p.seen[k.Name] = true
-		p.add(Choice{Text: placeKinds[i], About: "go to: " + k.Long, Note: k.Binding.Help().Key, Words: append(names(*k)[:1:1], append(placeWords[placeKinds[i]], aliases(*k)...)...), Why: k.Why()},
+		p.add(Choice{Text: placeKinds[i], About: "go to: " + k.Long, Note: k.Binding.Help().Key, Words: append(names(*k)[:1:1], append(placeWords[placeKinds[i]], aliases(*k)...)...)},
 			func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
+		p.refuses(*k)
 	}
 	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: "4 4", Words: append(act.Get("customer.list").Aliases, "all customers", "customer list", "verifications")},
 		func(s *Shell) tea.Cmd { return s.visit(Place{Kind: KindCompliance}) })
@@ -173,7 +186,7 @@ func (p *palette) elsewhere(direct bool) {
 	for _, of := range []struct {
 		kind  string
 		group any
-	}{{KindOperations, k.Operations}, {KindOperation, k.Operation}, {KindDocuments, k.Documents}, {KindCompliance, k.Compliance},
+	}{{KindOperations, k.Operations}, {KindOperation, k.Operation}, {KindOperation, k.Related}, {KindDocuments, k.Documents}, {KindCompliance, k.Compliance},
 		{KindSession, k.Session}, {KindEvents, k.Events}, {KindAudit, k.Audit}} {
 		for _, key := range keymap.All(of.group) {
 			if p.seen[key.Name] || pressable(of.kind, key) != direct {
@@ -182,8 +195,9 @@ func (p *palette) elsewhere(direct bool) {
 			p.seen[key.Name] = true
 			h := key.Binding.Help()
 			i := slices.Index(placeKinds, of.kind)
-			p.add(Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: p.s.keys.Global.Places()[i].Help().Key + " " + h.Key, Words: append(names(key), h.Desc), Why: key.Why()},
+			p.add(Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: p.s.keys.Global.Places()[i].Help().Key + " " + h.Key, Words: append(names(key), h.Desc)},
 				func(s *Shell) tea.Cmd { return s.pressAt(of.kind, key, direct) })
+			p.refuses(key)
 		}
 	}
 }
@@ -208,9 +222,9 @@ func pressable(kind string, k keymap.Key) bool {
 	return need <= of
 }
 
-// Named does what the palette has under exactly this name; false: nothing has it. why
-// says why it cannot be done now.
-func (s *Shell) Named(name string) (cmd tea.Cmd, why string, ok bool) {
+// Named finds what the palette has under exactly this name; ok is false when nothing has
+// it. why says why it cannot be done now: do then says so too.
+func (s *Shell) Named(name string) (do func() tea.Cmd, why string, ok bool) {
 	top := s.top()
 	if top == nil || name == "" {
 		return nil, "", false
@@ -220,10 +234,8 @@ func (s *Shell) Named(name string) (cmd tea.Cmd, why string, ok bool) {
 	if len(hits) == 0 || p.items[hits[0]].fit(name) != fitsExactly {
 		return nil, "", false
 	}
-	if why := p.items[hits[0]].Why; why != "" {
-		return nil, why, true
-	}
-	return p.acts[hits[0]](s), "", true
+	at := hits[0]
+	return func() tea.Cmd { return p.acts[at](s) }, p.items[at].Why, true
 }
 
 // offers tells whether a global key does anything here: reload and panes are

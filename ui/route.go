@@ -43,7 +43,7 @@ func (s *Shell) indexOf(p Place) int {
 func (s *Shell) open(p Place) tea.Cmd {
 	if i := s.indexOf(p); i >= 0 {
 		if i == len(s.stack)-1 {
-			return s.notify(Info, "You are here already.")
+			return s.hint(Info, "You are here already.")
 		}
 		return s.unwind(i)
 	}
@@ -76,7 +76,7 @@ func (s *Shell) mount(p Place) *openScreen {
 func (s *Shell) begin(st *openScreen) tea.Cmd {
 	w, h := s.body()
 	st.screen.SetSize(w, h)
-	s.notice.fade()
+	s.fadeNotice()
 	return tea.Batch(st.screen.Init(), s.remember(st.screen.Place()))
 }
 
@@ -139,7 +139,7 @@ func (s *Shell) closeAbove(id screenID) tea.Cmd {
 		s.unmount(s.top())
 		s.stack = s.stack[:len(s.stack)-1]
 	}
-	s.notice.fade()
+	s.fadeNotice()
 	return s.deliver(s.top(), Shown{})
 }
 
@@ -186,7 +186,7 @@ func (s *Shell) broadcast(msg BroadcastMsg) tea.Cmd {
 	case FeedFacts:
 		s.feed = m
 	case Toast:
-		cmds = append(cmds, s.notify(m.Level, m.Text))
+		s.toast(m)
 	case Presence:
 		s.others = m
 	case Asked:

@@ -24,12 +24,12 @@ func TestStaleAnswersAreDropped(t *testing.T) {
 	if f.load != before {
 		t.Errorf("the answer to the older question is shown: %d", f.load)
 	}
-	has(t, r, "loading…")
+	has(t, r, "loading for 1s…")
 	r.Send(w.clock.Wait(time.Second))
 	if w.reads != before+1 || f.load != w.reads {
 		t.Errorf("%d reads reached the service, %d is shown", w.reads-before, f.load)
 	}
-	hasNot(t, r, "loading…")
+	hasNot(t, r, "loading")
 }
 
 // An answer finds the screen that asked below others; a closed one gets nothing.
@@ -348,6 +348,28 @@ func TestKeysThatDoNothingSaySo(t *testing.T) {
 	has(t, r, "off: The operation is completed.")
 }
 
+// A reason that switches off several keys stands once in the help; where there is room
+// the help stands in columns and is seen whole.
+func TestHelpInColumns(t *testing.T) {
+	w := newWorld()
+	o := w.options(ui.Test)
+	o.About.ReadOnly = true
+	r := w.start(t, o).Send(uitest.Size(160, 45), uitest.Key("?"))
+	has(t, r, "– x ", "remove the document (asks)", "↑ k ", "end G ")
+	if n := strings.Count(r.View(), "off: This context"); n != 1 {
+		t.Errorf("the reason stands %d times\n%s", n, r.View())
+	}
+	hasNot(t, r, "shows more")
+	for _, l := range strings.Split(r.View(), "\n") {
+		if strings.Contains(l, "This screen") && (!strings.Contains(l, "Anywhere") || !strings.Contains(l, "Places")) {
+			t.Errorf("not in columns\n%s", r.View())
+		}
+	}
+	r.Send(uitest.Size(80, 24))
+	has(t, r, "shows more")
+	hasNot(t, r, "Places")
+}
+
 // No request outside a command: keys pressed, frames drawn, no command run.
 func TestNoRequestInUpdateOrView(t *testing.T) {
 	w := newWorld()
@@ -363,7 +385,7 @@ func TestNoRequestInUpdateOrView(t *testing.T) {
 	}
 }
 
-// An attempt at a barred key is told, also when it came in a burst; one that the
+// An attempt at a barred key is told, once while it is held down; one that the
 // screen has switched off is no attempt.
 func TestBarredKeysAreTold(t *testing.T) {
 	w := newWorld()
@@ -380,8 +402,17 @@ func TestBarredKeysAreTold(t *testing.T) {
 		return ""
 	}
 	r := w.start(t, o).Send(uitest.Key("x"), uitest.Burst("jx"), uitest.Key("z"), uitest.Key("#"))
-	r.Send(uitest.Key("/"), uitest.Type("xx"))
-	if got := strings.Join(told, ", "); got != "document.remove documents, document.remove documents" {
+	r.Send(uitest.Key("/"), uitest.Type("xx"), uitest.Key("esc"))
+	if got := strings.Join(told, ", "); got != "document.remove documents" {
 		t.Errorf("told: %s", got)
+	}
+	for range 20 { // held down
+		r.Send(w.clock.Wait(40*time.Millisecond), uitest.Key("x"))
+	}
+	r.Send(w.clock.Wait(time.Second), uitest.Key("x"), w.clock.Wait(time.Second))
+	r.Send(uitest.Key(":"), uitest.Type("remove the doc"), uitest.Key("enter"))
+	has(t, r, "Your role does not allow it.", "Commands")
+	if len(told) != 3 {
+		t.Errorf("told %d times, not for the first, a later press and the palette", len(told))
 	}
 }

@@ -49,6 +49,12 @@ const (
 	KindAudit      = "audit"
 )
 
+// Kinds of places that no number leads to.
+const (
+	KindHistory = "history" // the timeline of one operation
+	KindOnCall  = "oncall"  // session, budgets, feed, index and writes in doubt
+)
+
 // Place names a screen: what it is of, and of which object. It is comparable.
 type Place struct {
 	Kind string // one of the Kind constants, or a kind the factory knows

@@ -105,8 +105,11 @@ type Shell struct {
 	afterRead waitingKey
 	guided    int    // lines that the guide's words take
 	context   string // to be opened after this one; empty: none
+	barred    barred
 	activity  activity
+	loads     loads
 	notice    notice
+	waits     []notice // news that stand when that is over
 
 	hinted  [2]hinted // as it was drawn, and the next
 	laid    draw.Laid
@@ -176,6 +179,7 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	lock := s.lockWhenIdle(s.now())
 	cmd := tea.Batch(s.take(msg), s.pressPending())
 	s.noteTrail()
+	s.noteLoading()
 	s.look(nil)
 	s.fitGuide()
 	s.tellPlace()
@@ -293,10 +297,10 @@ func (s *Shell) Lines() []string {
 		return nil
 	}
 	lines := s.laid.Lay(s.draw(), s.w, s.h)
-	if s.th.OnlyASCII {
+	if s.th.Finishes() {
 		lines = slices.Clone(lines) // the others are compared with the next
 		for i, l := range lines {
-			lines[i] = s.th.Spell(l)
+			lines[i] = s.th.Finish(l)
 		}
 	}
 	return lines
@@ -319,12 +323,14 @@ func (s *Shell) draw() []string {
 	}
 	now := s.now()
 	lines := make([]string, 0, s.h)
-	lines = append(lines, s.header(now), s.rule(now))
+	body := s.drawBody(now)
+	told := s.tells(body)
+	lines = append(lines, s.header(now), s.rule(now, told))
 	lines = append(lines, s.drawGuide()...)
-	lines = append(lines, s.drawBody(now)...)
+	lines = append(lines, body...)
 	if len(lines) < s.h {
 		if s.chrome() >= 4 {
-			lines = append(lines, s.placeNotice(lines))
+			lines = append(lines, s.placeNotice(lines, told))
 		}
 		lines = append(lines, s.hints())
 	}

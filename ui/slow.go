@@ -24,11 +24,17 @@ func (s *Shell) goes(c CallFacts) time.Time {
 // unanswered is for how long the service has not answered a call that runs, in whole
 // seconds; "" in the first one. next is when that changes.
 func unanswered(c CallFacts, now time.Time) (ago string, next time.Time) {
-	n := now.Sub(c.At) / time.Second
-	if c.At.IsZero() || n < 0 {
+	return since(c.At, now)
+}
+
+// since is how long ago a time was, in whole seconds; "" in the first one and when it is
+// not known.
+func since(at, now time.Time) (ago string, next time.Time) {
+	n := now.Sub(at) / time.Second
+	if at.IsZero() || n < 0 {
 		return "", time.Time{}
 	}
-	next = c.At.Add((n + 1) * time.Second)
+	next = at.Add((n + 1) * time.Second)
 	if n == 0 {
 		return "", next
 	}
@@ -52,6 +58,23 @@ func (s *Shell) pending(class string) (call CallFacts, ok bool) {
 	return call, ok
 }
 
+// loads is the screen that loads something, and since when.
+type loads struct {
+	screen screenID
+	since  time.Time
+}
+
+// noteLoading remembers since when the screen on top loads.
+func (s *Shell) noteLoading() {
+	top := s.top()
+	switch {
+	case top == nil || !top.screen.Source().Loading:
+		s.loads = loads{}
+	case s.loads.screen != top.id || s.loads.since.IsZero():
+		s.loads = loads{top.id, s.now()}
+	}
+}
+
 // loading says what the screen on top waits for, and for how long; next is when that
 // changes by time alone.
 func (s *Shell) loading(now time.Time) (what string, next time.Time) {
@@ -67,10 +90,16 @@ func (s *Shell) loading(now time.Time) (what string, next time.Time) {
 	case !s.goes(c).IsZero():
 		left, next := draw.Until(s.goes(c), now)
 		return "waits for room in " + safe(c.Class) + ", " + left, next
-	case s.session.State == "rotating":
-		return "waits for the session…", time.Time{}
 	}
-	return "loading…", time.Time{}
+	what = "loading"
+	if ok && s.session.State == "rotating" {
+		what = "waits for the session"
+	}
+	ago, next := since(s.loads.since, now)
+	if ago != "" {
+		what += " for " + ago
+	}
+	return what + "…", next
 }
 
 // CallWaits tells why an answer takes long, in a sentence; "" when nothing is asked.

@@ -31,7 +31,20 @@ func TestSlowAnswers(t *testing.T) {
 	r.Send(uitest.Key("q"), ui.CallFacts{ID: "1", What: "get operation", Class: "billing", Phase: ui.CallDone, At: w.clock.Now()})
 	r.Send(ui.SessionFacts{State: "rotating"}, ui.BudgetFacts{Class: "billing", Limit: 12, Room: 9},
 		ui.CallFacts{ID: "2", What: "get operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now()})
-	has(t, r, "waits for the session…")
+	has(t, r, "waits for the session for 9s…")
 	r.Send(w.clock.Wait(time.Minute))
 	hasNot(t, r, "waits for", "no answer", "loading…")
+}
+
+// TestLoadingHasSeconds: also what no known call stands for is loaded for so long.
+func TestLoadingHasSeconds(t *testing.T) {
+	w := newWorld()
+	w.slow = time.Minute
+	r := w.start(t, w.options(ui.Test))
+	has(t, r, "loading…")
+	r.Send(w.clock.Wait(3 * time.Second))
+	has(t, r, "loading for 3s…")
+	r.Send(uitest.Key("5"))
+	has(t, r, "loading…")
+	hasNot(t, r, "loading for")
 }

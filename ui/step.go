@@ -25,9 +25,9 @@ func (s *Shell) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 	i := s.listBelow(p)
 	switch {
 	case p.ID == "":
-		return s.notify(Info, key.Help().Key+" goes through a list from inside one of its objects.")
+		return s.hint(Info, key.Help().Key+" goes through a list from inside one of its objects.")
 	case i < 0:
-		return s.notify(Info, "This was not opened from a list that "+key.Help().Key+" could go through.")
+		return s.hint(Info, "This was not opened from a list that "+key.Help().Key+" could go through.")
 	}
 	list := s.stack[i]
 	move := s.keys.Nav.Down
@@ -39,11 +39,11 @@ func (s *Shell) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 	next := list.screen.(SubjectOf).Subject(kind)
 	switch {
 	case next == p.ID && by > 0:
-		return tea.Batch(cmd, s.notify(Info, "This is the last one of the list."))
+		return tea.Batch(cmd, s.hint(Info, "This is the last one of the list."))
 	case next == p.ID:
-		return tea.Batch(cmd, s.notify(Info, "This is the first one of the list."))
+		return tea.Batch(cmd, s.hint(Info, "This is the first one of the list."))
 	case next == "": // a row that is not read yet: its answer is on the way
-		return tea.Batch(cmd, s.notify(Info, "That row is still being read; press "+key.Help().Key+" again."))
+		return tea.Batch(cmd, s.hint(Info, "That row is still being read; press "+key.Help().Key+" again."))
 	}
 	return tea.Batch(cmd, s.swapAbove(list.id, Place{Kind: p.Kind, ID: next, Arg: p.Arg}))
 }

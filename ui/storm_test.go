@@ -18,7 +18,7 @@ import (
 // that document was answered.
 func TestAnyOrder(t *testing.T) {
 	keys := []string{"1", "2", "3", "4", "5", "?", ":", "o", "esc", "q", "r", "tab", "t", "!", "M", "enter", "/", "s", " ", "y", "Y", "J", "d", "x", "n", "z",
-		"up", "down", "pgup", "pgdown", "home", "end", "backspace", "a", "b", "1", "c", "2", "left", "right", "ctrl+u", "*", "#"}
+		"up", "down", "pgup", "pgdown", "home", "end", "backspace", "a", "b", "1", "c", "2", "left", "right", "ctrl+u", "ctrl+d", "*", "#"}
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld()
 		w.slow = time.Duration(rapid.IntRange(0, 1).Draw(rt, "slow")) * time.Second

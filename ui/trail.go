@@ -44,9 +44,9 @@ func (s *Shell) travel(by int) tea.Cmd {
 	to := t.at + by
 	switch {
 	case to < 0:
-		return s.notify(Info, "You were nowhere before this.")
+		return s.hint(Info, "You were nowhere before this.")
 	case to >= len(t.places):
-		return s.notify(Info, "There is nothing ahead; "+s.keys.Global.Before.Help().Key+" leads back to where you were.")
+		return s.hint(Info, "There is nothing ahead; "+s.keys.Global.Before.Help().Key+" leads back to where you were.")
 	}
 	p, top := t.places[to], s.top()
 	var cmd tea.Cmd

@@ -71,7 +71,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 	m.noteClaim(ctx, row, got, why, rolled)
 	m.crash("held")
 	r.row = got
-	return r.underLease(ctx, before)
+	return r.underLease(ctx)
 }
 
 // hold takes the liveness lock if there is one.

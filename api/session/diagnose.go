@@ -33,8 +33,8 @@ type Verdict struct {
 	At       time.Time // when it happened, as well as can be told
 	Sentence string    // for people; times in UTC
 	Evidence []string  // what the sentence rests on
-	Healed   bool      // a rotation went well afterwards
-	Over     time.Time // when it did; zero while nothing went well since
+	Healed   bool      // a rotation went well afterwards, or somebody reset the session
+	Over     time.Time // when that was; zero while the trouble lasts
 }
 
 // Diagnose explains the newest trouble in a history (oldest first), given the row
@@ -46,13 +46,17 @@ func Diagnose(events []Event, row Row) Verdict {
 			continue
 		}
 		v := explain(events[:i+1], e, row)
-		if next := slices.IndexFunc(events[i+1:], Event.rotated); next >= 0 {
+		if next := slices.IndexFunc(events[i+1:], Event.ends); next >= 0 {
 			v.Healed, v.Over = true, events[i+1+next].At
 		}
 		return v
 	}
 	return Verdict{}
 }
+
+// ends reports whether trouble from before e is over: it concerned a pair, or a block,
+// that is no more.
+func (e Event) ends() bool { return e.rotated() || e.Kind == EventReset }
 
 // rotated reports whether e installed a pair.
 func (e Event) rotated() bool {

@@ -34,6 +34,7 @@ func TestDiagnose(t *testing.T) {
 		{name: "foreign login", events: []Event{login, early, death}, want: ForeignClient,
 			says: []string{"another client logged in or refreshed at about 14:02:05", "2m7s old", "2m53s still to live", "service's own", "none of our processes"}},
 		{name: "foreign login, healed", events: []Event{login, early, death, {At: at(129), Kind: EventLogin, Outcome: OK, Gen: 2}}, want: ForeignClient, healed: true},
+		{name: "revoked, reset since", events: []Event{login, early, death, {At: at(130), Kind: EventBlocked, Reason: BlockRefused, Status: 401}, {At: at(140), Kind: EventReset}}, want: RevokedPair, healed: true},
 		{name: "foreign login, seen by the call only", events: []Event{login, early}, want: ForeignClient, says: []string{"14:02:05"}},
 		{name: "shorter life", events: []Event{login, early, death}, want: ShorterLife, says: []string{"2m0s"},
 			row: Row{Premature: []Premature{{Gen: 1, Lived: 2 * time.Minute}, {Gen: 2, Lived: 121 * time.Second}}}},

@@ -26,7 +26,7 @@ type rotation struct {
 }
 
 // underLease decides again under the lease what is to be done, and does it.
-func (r *rotation) underLease(ctx context.Context, before seen) error {
+func (r *rotation) underLease(ctx context.Context) error {
 	kind, wait := r.m.plan(r.row, seen{}, r.why)
 	if r.kind == ByLogin {
 		kind = ByLogin

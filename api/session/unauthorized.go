@@ -62,10 +62,10 @@ func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again
 		}
 	case Expired:
 		if m.usable(row, before) || c.lenient {
-			err = m.await(ctx, refused(row, a, false))
+			err = m.await(ctx, refused(a, false))
 		}
 	case Early:
-		err = m.await(ctx, refused(row, a, true))
+		err = m.await(ctx, refused(a, true))
 	}
 	return more, err
 }

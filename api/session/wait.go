@@ -54,7 +54,7 @@ func need(r Row, before seen) cause {
 }
 
 // refused is the cause of a call whose pair got a 401.
-func refused(r Row, a Access, premature bool) cause {
+func refused(a Access, premature bool) cause {
 	return cause{reason: reasonRefused, incarnation: a.Incarnation, gen: a.Gen, doubt: true, premature: premature}
 }
 

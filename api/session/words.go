@@ -52,7 +52,7 @@ func hear(raw []byte) said {
 		return s
 	}
 	_, s.object = v.(map[string]any)
-	s.walk(v, "", 0)
+	s.walk(v, 0)
 	return s
 }
 
@@ -61,7 +61,7 @@ func plainKey(k string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(k))
 }
 
-func (s *said) walk(v any, key string, depth int) {
+func (s *said) walk(v any, depth int) {
 	if depth > 4 {
 		return
 	}
@@ -74,12 +74,12 @@ func (s *said) walk(v any, key string, depth int) {
 			}
 			s.demand(plain, v[k])
 			if depth > 0 || slices.Contains(wordKeys, plain) {
-				s.walk(v[k], plain, depth+1)
+				s.walk(v[k], depth+1)
 			}
 		}
 	case []any:
 		for _, e := range v {
-			s.walk(e, key, depth+1)
+			s.walk(e, depth+1)
 		}
 	case string:
 		s.add(v)

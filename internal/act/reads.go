@@ -106,7 +106,7 @@ var reads = []Act{
 	{Name: "schema", Short: "Every command, flag, argument, JSON field and exit code as JSON", Without: map[Surface]string{Screen: "for programs"}},
 	{Name: "version", Short: "Version, commit and build; --verify checks a release's file", Without: map[Surface]string{Screen: "the help names it"}},
 	{Name: "completion", Args: args("SHELL"), Short: "Completion script for bash, zsh, fish or powershell", Without: onlyCommand("for a shell of this host")},
-	{Name: "man", Args: []Arg{{Name: "DIR", File: true, Optional: true}}, Short: "The manual page, or all of them into a folder", Without: onlyCommand(ofHost)},
+	{Name: "man", Args: []Arg{{Name: "DIR", File: true, Optional: true}}, Short: "Show the manual page, or write the pages of all commands into a folder", Without: onlyCommand(ofHost)},
 }
 
 var table = complete(append(writes, reads...))

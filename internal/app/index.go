@@ -13,6 +13,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/host/wholefile"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
 )
@@ -199,7 +200,7 @@ func (a *App) ExportOperations(ctx context.Context, f filter.OperationExpr, s in
 	if err != nil {
 		return 0, fresh, err
 	}
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := wholefile.New(path)
 	if err != nil {
 		what := "The file cannot be created."
 		if errors.Is(err, os.ErrExist) {
@@ -208,8 +209,7 @@ func (a *App) ExportOperations(ctx context.Context, f filter.OperationExpr, s in
 		return 0, fresh, &api.Error{Op: "export", Kind: api.Usage, Public: what, Err: err}
 	}
 	n, err := a.Index.Export(ctx, out, format, f, s, progress)
-	if err := errors.Join(err, out.Close()); err != nil {
-		_ = os.Remove(path)
+	if err := wholefile.Close(out, err); err != nil {
 		if ctx.Err() != nil {
 			return n, fresh, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.", Err: err}
 		}

@@ -62,7 +62,7 @@ func (a *App) merger() *receiver.Merger {
 			}
 			known, at = l, time.Now()
 		}
-		return a.TakeEvent(ctx, s, known)
+		return a.takeEvent(ctx, s, known)
 	}
 	return &receiver.Merger{Inbox: a.Inbox(), Ledger: a.ledger, Take: take, Now: a.Now, Log: a.Log}
 }

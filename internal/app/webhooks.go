@@ -129,10 +129,10 @@ func (a *App) HookServer(ctx context.Context, rec *receiver.Receiver) (*receiver
 	return srv, nil
 }
 
-// TakeEvent merges a stored event into the index. It is believed where its
+// takeEvent merges a stored event into the index. It is believed where its
 // authentication covers its body; else it is a hint to read the operation again.
 // Events of other objects, and those set aside, change nothing.
-func (a *App) TakeEvent(ctx context.Context, s receiver.Stored, l *hook.Learner) error {
+func (a *App) takeEvent(ctx context.Context, s receiver.Stored, l *hook.Learner) error {
 	if s.Object != hook.ObjectOperation || s.Status == receiver.Quarantined || s.Status == receiver.Conflict {
 		return nil
 	}

@@ -8,45 +8,65 @@ import (
 // hidden is the HidePriority of columns that are shown only when somebody asks for them.
 const hidden = 10
 
+// Names of fields of an operation that the index, which answers by them, names too.
+const (
+	OpID          = "id"
+	OpStatus      = "status"
+	OpType        = "type"
+	OpPayment     = "payment"
+	OpCreated     = "created"
+	OpUpdated     = "updated"
+	OpCurrency    = "currency"
+	OpAmount      = "amount"
+	OpReceived    = "received"
+	OpCommission  = "commission"
+	OpCustomer    = "customer"
+	OpSource      = "source"
+	OpDestination = "destination"
+	OpReference   = "reference"
+	OpComment     = "comment"
+	OpDocuments   = "documents"
+)
+
 // Operations are the fields of an operation, in the order of cards and CSV.
 var Operations = newCatalogue(
-	Field[api.Operation]{Name: "id", Aliases: []string{"opid"}, JSON: "opid", Kind: ID, Sortable: true,
+	Field[api.Operation]{Name: OpID, Aliases: []string{"opid"}, JSON: "opid", Kind: ID, Sortable: true,
 		About: "the operation's identifier, or its beginning", Example: "id:5b55db86",
 		Column: Column{Min: 12, Max: 36, Flex: 1, HidePriority: 4, Least: 8, CutMiddle: true},
 		Text:   func(o api.Operation) untrusted.Text { return o.OPID }},
-	Field[api.Operation]{Name: "status", JSON: "status", Kind: Code, Sortable: true,
+	Field[api.Operation]{Name: OpStatus, JSON: "status", Kind: Code, Sortable: true,
 		About: "the service's status word", Example: "status:PENDING",
 		Column: Column{Min: 12, Max: 16, Least: 8},
 		Text:   func(o api.Operation) untrusted.Text { return o.Status }},
-	Field[api.Operation]{Name: "type", JSON: "type", Kind: Code, Sortable: true,
+	Field[api.Operation]{Name: OpType, JSON: "type", Kind: Code, Sortable: true,
 		About: "the kind of operation", Example: "type:WITHDRAW",
 		Column: Column{Min: 9, Max: 12, HidePriority: 6, Least: 5},
 		Text:   func(o api.Operation) untrusted.Text { return o.Type }},
-	Field[api.Operation]{Name: "payment", Aliases: []string{"paymenttype", "rail", "via"}, JSON: "paymentType", Kind: Code, Sortable: true,
+	Field[api.Operation]{Name: OpPayment, Aliases: []string{"paymenttype", "rail", "via"}, JSON: "paymentType", Kind: Code, Sortable: true,
 		About: "the payment type", Example: "payment:SWIFT",
 		Column: Column{Min: 7, Max: 9, HidePriority: 7, Least: 4},
 		Text:   func(o api.Operation) untrusted.Text { return o.PaymentType }},
-	Field[api.Operation]{Name: "created", JSON: "createdAt", Kind: Time, Sortable: true,
+	Field[api.Operation]{Name: OpCreated, JSON: "createdAt", Kind: Time, Sortable: true,
 		About: "when it was created", Example: "created>2026-01-01",
 		Column: Column{Min: 16, HidePriority: 3, Least: 16},
 		Time:   func(o api.Operation) api.Time { return o.CreatedAt }},
-	Field[api.Operation]{Name: "updated", JSON: "updatedAt", Kind: Time, Sortable: true,
+	Field[api.Operation]{Name: OpUpdated, JSON: "updatedAt", Kind: Time, Sortable: true,
 		About: "when it last changed", Example: "updated<2h",
 		Column: Column{Min: 8, HidePriority: 9, Least: 8},
 		Time:   func(o api.Operation) api.Time { return o.UpdatedAt }},
-	Field[api.Operation]{Name: "currency", JSON: "sourceAmount.sum.currencyCode", Kind: Code, Sortable: true,
+	Field[api.Operation]{Name: OpCurrency, JSON: "sourceAmount.sum.currencyCode", Kind: Code, Sortable: true,
 		About: "the currency that is paid", Example: "currency:EUR",
 		Column: Column{Min: 8, HidePriority: hidden, Least: 4},
 		Text:   func(o api.Operation) untrusted.Text { return o.SourceAmount.Sum.CurrencyCode }},
-	Field[api.Operation]{Name: "amount", JSON: "sourceAmount.sum", Kind: Money, Sortable: true,
+	Field[api.Operation]{Name: OpAmount, JSON: "sourceAmount.sum", Kind: Money, Sortable: true,
 		About: "the amount that is paid, exact", Example: "amount>=1000.50",
 		Column: Column{Min: 16, Least: 12},
 		Money:  func(o api.Operation) api.Money { return o.SourceAmount.Sum }},
-	Field[api.Operation]{Name: "received", JSON: "destinationAmount.sum", Kind: Money, Sortable: true,
+	Field[api.Operation]{Name: OpReceived, JSON: "destinationAmount.sum", Kind: Money, Sortable: true,
 		About: "the amount that is received, exact", Example: "received:100..500",
 		Column: Column{Min: 16, HidePriority: hidden, Least: 12},
 		Money:  func(o api.Operation) api.Money { return o.DestinationAmount.Sum }},
-	Field[api.Operation]{Name: "commission", Aliases: []string{"fee"}, JSON: "commissionAmount.sum", Kind: Money, Sortable: true,
+	Field[api.Operation]{Name: OpCommission, Aliases: []string{"fee"}, JSON: "commissionAmount.sum", Kind: Money, Sortable: true,
 		About: "the commission, exact", Example: "commission>0",
 		Column: Column{Min: 10, HidePriority: hidden, Least: 10},
 		Money:  func(o api.Operation) api.Money { return o.CommissionAmount.Sum }},
@@ -54,7 +74,7 @@ var Operations = newCatalogue(
 		About:  "the balance after it, exact",
 		Column: Column{Min: 16, HidePriority: hidden, Least: 12},
 		Money:  func(o api.Operation) api.Money { return o.CurrentBalanceAmount.Sum }},
-	Field[api.Operation]{Name: "customer", JSON: "customer.name", Kind: Text, Sortable: true,
+	Field[api.Operation]{Name: OpCustomer, JSON: "customer.name", Kind: Text, Sortable: true,
 		About: "the customer's name, or the whole identifier", Example: "customer:acme",
 		Column: Column{Min: 12, Max: 40, Flex: 2, HidePriority: 2, Least: 6},
 		Text:   func(o api.Operation) untrusted.Text { return o.Customer.Name }},
@@ -62,25 +82,25 @@ var Operations = newCatalogue(
 		About:  "the customer's identifier",
 		Column: Column{Min: 12, Max: 36, Flex: 1, HidePriority: hidden, Least: 8, CutMiddle: true},
 		Text:   func(o api.Operation) untrusted.Text { return o.Customer.CUID }},
-	Field[api.Operation]{Name: "source", Aliases: []string{"from"}, JSON: "source", Kind: Party, Sensitive: true, Sortable: true,
+	Field[api.Operation]{Name: OpSource, Aliases: []string{"from"}, JSON: "source", Kind: Party, Sensitive: true, Sortable: true,
 		About: "a name, number or bank of the side that pays", Example: "source:treasury",
 		Column: Column{Min: 12, Max: 40, Flex: 2, HidePriority: hidden, Least: 6},
 		Text:   func(o api.Operation) untrusted.Text { return o.Source.Name() },
 		Party:  func(o api.Operation) api.Party { return o.Source }},
-	Field[api.Operation]{Name: "destination", Aliases: []string{"to"}, JSON: "destination", Kind: Party, Sensitive: true, Sortable: true,
+	Field[api.Operation]{Name: OpDestination, Aliases: []string{"to"}, JSON: "destination", Kind: Party, Sensitive: true, Sortable: true,
 		About: "a name, number or bank of the side that receives", Example: "destination:meridian",
 		Column: Column{Min: 12, Max: 40, Flex: 2, HidePriority: 5, Least: 6},
 		Text:   func(o api.Operation) untrusted.Text { return o.Destination.Name() },
 		Party:  func(o api.Operation) api.Party { return o.Destination }},
-	Field[api.Operation]{Name: "reference", Aliases: []string{"ref"}, JSON: "reference", Kind: Text, Sortable: true,
+	Field[api.Operation]{Name: OpReference, Aliases: []string{"ref"}, JSON: "reference", Kind: Text, Sortable: true,
 		About: "the reference", Example: "reference:INV-2026",
 		Column: Column{Min: 12, Max: 40, Flex: 1, HidePriority: hidden, Least: 6},
 		Text:   func(o api.Operation) untrusted.Text { return o.Reference }},
-	Field[api.Operation]{Name: "comment", JSON: "comment", Kind: Text,
+	Field[api.Operation]{Name: OpComment, JSON: "comment", Kind: Text,
 		About: "the comment", Example: "-comment:test",
 		Column: Column{Min: 12, Flex: 2, HidePriority: hidden, Least: 6},
 		Text:   func(o api.Operation) untrusted.Text { return o.Comment }},
-	Field[api.Operation]{Name: "documents", Aliases: []string{"docs"}, JSON: "documents", Kind: Count, Sortable: true,
+	Field[api.Operation]{Name: OpDocuments, Aliases: []string{"docs"}, JSON: "documents", Kind: Count, Sortable: true,
 		About: "how many documents are attached", Example: "documents>=2",
 		Column: Column{Min: 9, HidePriority: 8, Least: 4},
 		Count:  func(o api.Operation) int { return len(o.Documents) }},
@@ -95,4 +115,4 @@ var Operations = newCatalogue(
 )
 
 // usual are the columns of the operations list that are shown when nobody has chosen.
-var usual = []string{"created", "status", "type", "payment", "amount", "customer", "destination", "documents", "updated", "id"}
+var usual = []string{OpCreated, OpStatus, OpType, OpPayment, OpAmount, OpCustomer, OpDestination, OpDocuments, OpUpdated, OpID}

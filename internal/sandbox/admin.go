@@ -13,7 +13,7 @@ import (
 func (s *Service) adminTable() []route {
 	return []route{
 		{pattern: "GET /sandbox/stats", handle: read(s.Stats)},
-		{pattern: "DELETE /sandbox/stats", handle: func(c *call) (any, error) { return done, s.ResetStats(c.ctx) }},
+		{pattern: "DELETE /sandbox/stats", handle: func(c *call) (any, error) { return done, s.resetStats(c.ctx) }},
 		{pattern: "GET /sandbox/auth-log", handle: read(s.AuthLog)},
 		{pattern: "GET /sandbox/removals", handle: read(s.Removals)},
 		{pattern: "GET /sandbox/outbox", handle: s.adminOutbox},
@@ -21,7 +21,7 @@ func (s *Service) adminTable() []route {
 		{pattern: "PATCH /sandbox/settings", handle: with(s.adminSetSettings)},
 		{pattern: "PUT /sandbox/faults", handle: with(s.adminFaults)},
 		{pattern: "POST /sandbox/login", handle: order(s.ForeignLogin)},
-		{pattern: "POST /sandbox/revoke", handle: order(s.Revoke)},
+		{pattern: "POST /sandbox/revoke", handle: order(s.revoke)},
 		{pattern: "POST /sandbox/change", handle: with(s.adminChange)},
 		{pattern: "GET /sandbox/operations", handle: s.adminOperations},
 		{pattern: "POST /sandbox/insert", handle: with(s.adminInsert)},
@@ -163,8 +163,8 @@ func (s *Service) ForeignLogin(ctx context.Context) error {
 	})
 }
 
-// Revoke ends every pair of the account.
-func (s *Service) Revoke(ctx context.Context) error {
+// revoke ends every pair of the account.
+func (s *Service) revoke(ctx context.Context) error {
 	return s.change(ctx, func(c *call, tx *sql.Tx) error {
 		if err := killAll(ctx, tx); err != nil {
 			return err

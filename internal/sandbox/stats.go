@@ -15,7 +15,7 @@ type AuthEvent struct {
 	Token   string    `json:"token"`   // fingerprint of the refresh token presented
 }
 
-// Stats are what the server saw since the file was made or ResetStats.
+// Stats are what the server saw since the file was made or resetStats.
 type Stats struct {
 	Logins           int64 `json:"logins"` // succeeded, without foreign ones
 	LoginsRefused    int64 `json:"logins_refused"`
@@ -94,8 +94,8 @@ func (s *Service) AuthLog(ctx context.Context) ([]AuthEvent, error) {
 		`SELECT at, kind, outcome, token FROM authlog ORDER BY id`)
 }
 
-// ResetStats forgets counts, windows, auth log and presentations.
-func (s *Service) ResetStats(ctx context.Context) error {
+// resetStats forgets counts, windows, auth log and presentations.
+func (s *Service) resetStats(ctx context.Context) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM authlog; DELETE FROM presented; DELETE FROM request; DELETE FROM counter WHERE name NOT IN ('operations', 'inserted')`)
 		return err

@@ -34,9 +34,9 @@ func (e Engine) ForUpdate() string {
 	return ""
 }
 
-// Like is the operator of a pattern match that ignores the case of letters
+// like is the operator of a pattern match that ignores the case of letters
 // (SQLite: of ASCII letters only).
-func (e Engine) Like() string {
+func (e Engine) like() string {
 	if e == Postgres {
 		return " ILIKE "
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"opdeck/internal/host/wholefile"
 )
 
 // A file that was deleted under running processes still holds everything that they
@@ -105,15 +107,11 @@ func (db *DB) writeCopy(ctx context.Context, dev, ino int64, replace bool) error
 			return fileError(db.path, err)
 		}
 	}
+	put := wholefile.Link // never over somebody's file
 	if replace {
-		err = os.Rename(tmp, db.path)
-	} else {
-		err = os.Link(tmp, db.path) // never over somebody's file
+		put = wholefile.Rename
 	}
-	if err != nil {
-		return fileError(db.path, err)
-	}
-	return nil
+	return fileError(db.path, put(tmp, db.path))
 }
 
 // vacuumInto writes all that a connection of this process still sees to a file.

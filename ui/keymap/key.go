@@ -39,6 +39,15 @@ var shown = map[string]string{" ": "space", "up": "↑", "down": "↓", "left": 
 
 func show(keys []string) string { return cmp.Or(shown[keys[0]], keys[0]) }
 
+// Shown are all keys of k as people read them.
+func (k Key) Shown() []string {
+	out := make([]string, len(k.Keys()))
+	for i, name := range k.Keys() {
+		out[i] = show([]string{name})
+	}
+	return out
+}
+
 func (k Key) extra() Key { k.Extra = true; return k }
 
 // Off switches k off; why is shown when it is pressed all the same.

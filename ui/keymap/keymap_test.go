@@ -15,14 +15,14 @@ import (
 func contexts(m *Map) map[string][]Key {
 	screen := func(groups ...any) []Key { return Join(append([]any{m.Global, m.Nav}, groups...)...) }
 	return map[string][]Key{
-		"operations":   screen(m.List, m.Item, m.Operations),
+		"operations":   screen(m.List, m.Item, m.Operations, m.Related),
 		"columns":      Join(m.Columns, m.Nav),
-		"operation":    append(screen(m.Item, m.Operation), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"documents":    screen(m.List, m.Item, m.Documents),
+		"operation":    append(screen(m.Item, m.Operation, m.Related), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
+		"documents":    screen(m.List, m.Item, m.Documents, m.Related),
 		"compliance":   append(screen(m.Item, m.Compliance), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"customers":    append(screen(m.List, m.Item), m.Compliance.Operations),
-		"directory":    append(screen(m.List, m.Item), m.Operation.Customer),
-		"record":       append(screen(m.Item), m.Operation.Customer, m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
+		"directory":    append(screen(m.List, m.Item), m.Related.Customer),
+		"record":       append(screen(m.Item), m.Related.Customer, m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"session":      append(screen(m.Item, m.Session), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"events":       screen(m.List, m.Item, m.Events),
 		"audit":        screen(m.List, m.Item, m.Audit),
@@ -72,7 +72,7 @@ func TestEveryKeyIsComplete(t *testing.T) {
 		}
 		names[k.Name] = true
 		// No key that is needed has only a Ctrl, Alt or AltGr form.
-		plain := k.Name == "leave"
+		plain := k.Name == "leave" || k.Name == "nav.halfup" || k.Name == "nav.halfdown" // whole pages and lines do the same
 		for _, p := range k.Keys() {
 			plain = plain || !strings.HasPrefix(p, "ctrl+") && !strings.HasPrefix(p, "alt+")
 			if press := Parse(p); press.Name != p || !k.Match(press) || !known[p] && len(press.Runes) != 1 {

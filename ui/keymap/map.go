@@ -6,7 +6,7 @@ import "reflect"
 type Global struct {
 	Operations, Operation, Documents, Compliance, Limits, Session, Events, Audit             Key
 	Help, Palette, OpenID, Back, Quit, Leave, Reload, Pane, PaneBack, Zone, Activity, Reveal Key
-	Before, After, Previous, Next                                                            Key
+	Before, After, Previous, Next, OnCall                                                    Key
 }
 
 // Places are the keys of the places, in the order of their numbers.
@@ -16,15 +16,15 @@ func (g *Global) Places() [8]*Key {
 
 // Shared are the keys that work everywhere: moving and Global. Unlike All it copies
 // nothing, as it is asked with every key.
-func (m *Map) Shared() [30]*Key {
+func (m *Map) Shared() [33]*Key {
 	n, g, p := &m.Nav, &m.Global, m.Global.Places()
-	return [...]*Key{&n.Up, &n.Down, &n.PageUp, &n.PageDown, &n.Top, &n.Bottom, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7],
+	return [...]*Key{&n.Up, &n.Down, &n.PageUp, &n.PageDown, &n.HalfUp, &n.HalfDown, &n.Top, &n.Bottom, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7],
 		&g.Help, &g.Palette, &g.OpenID, &g.Back, &g.Quit, &g.Leave, &g.Reload, &g.Pane, &g.PaneBack, &g.Zone, &g.Activity, &g.Reveal,
-		&g.Before, &g.After, &g.Previous, &g.Next}
+		&g.Before, &g.After, &g.Previous, &g.Next, &g.OnCall}
 }
 
 // Nav moves in tables, viewers and menus.
-type Nav struct{ Up, Down, PageUp, PageDown, Top, Bottom Key }
+type Nav struct{ Up, Down, PageUp, PageDown, HalfUp, HalfDown, Top, Bottom Key }
 
 // List are the keys of every list.
 type List struct{ Open, Filter, Sort, Views, Mark, MarkAll, Range, Remark, Left, Right, Preview Key }
@@ -39,7 +39,10 @@ type Operations struct{ Documents, Live, Totals, Export, Columns, Accounts, Coun
 type Columns struct{ Show, Narrower, Wider, Earlier, Later, Reset, Keep, Cancel Key }
 
 // Operation belongs to one operation.
-type Operation struct{ Documents, History, Customer, Tree, Account, Counterparty Key }
+type Operation struct{ Documents, Tree, Account, Counterparty Key }
+
+// Related lead from an operation, on the screen or under the cursor, to what is known of it.
+type Related struct{ History, Customer Key }
 
 // Documents belongs to the documents of an operation.
 type Documents struct{ Remove, Restore, Replace, Attach, Upload Key }
@@ -84,6 +87,7 @@ type Map struct {
 	Operations Operations
 	Columns    Columns
 	Operation  Operation
+	Related    Related
 	Documents  Documents
 	Compliance Compliance
 	Tariffs    Tariffs
@@ -104,6 +108,7 @@ func New() *Map {
 		Nav: Nav{
 			Up: Bind("nav.up", "up", "one line up", "up", "k").extra(), Down: Bind("nav.down", "down", "one line down", "down", "j").extra(),
 			PageUp: Bind("nav.pageup", "page up", "one page up", "pgup", "ctrl+b").extra(), PageDown: Bind("nav.pagedown", "page down", "one page down", "pgdown", "ctrl+f").extra(),
+			HalfUp: Bind("nav.halfup", "half a page up", "half a page up", "ctrl+u").extra(), HalfDown: Bind("nav.halfdown", "half a page down", "half a page down", "ctrl+d").extra(),
 			Top: Bind("nav.top", "top", "to the first line", "home", "g").extra(), Bottom: Bind("nav.bottom", "bottom", "to the last line", "end", "G").extra(),
 		},
 		List: List{
@@ -127,9 +132,9 @@ func New() *Map {
 		Columns: columnKeys(),
 		Operation: Operation{
 			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: of("operation.tree"),
-			History: of("operation.history"), Customer: Bind("operation.customer", "customer", "the customer's verification", "c"),
 			Account: of("account.get"), Counterparty: of("counterparty.get"),
 		},
+		Related:   Related{History: of("operation.history"), Customer: Bind("operation.customer", "customer", "the customer's verification", "C")},
 		Documents: documentKeys(),
 		Compliance: Compliance{
 			Share:      of("compliance.share"),
@@ -178,6 +183,7 @@ func globalKeys() Global {
 		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra(), Reveal: of("reveal"),
 		Before: Bind("before", "before", "where you were before", "[").extra(), After: Bind("after", "forward", "forward again, after [", "]").extra(),
 		Previous: Bind("previous", "one before", "from inside one object: the one before it in its list", "<").extra(), Next: Bind("next", "next one", "from inside one object: the next one in its list", ">").extra(),
+		OnCall: Bind("oncall", "on call", "on call: session, limits, feed, index and writes in doubt on one page", "B").extra(),
 	}
 }
 

@@ -14,7 +14,7 @@ func Markdown() string {
 		group any
 	}{
 		{"Anywhere", m.Global}, {"Moving", m.Nav}, {"Lists", m.List}, {"The thing under the cursor", m.Item},
-		{"Operations", m.Operations}, {"Choosing columns", m.Columns}, {"Operation", m.Operation}, {"Documents", m.Documents}, {"Compliance", m.Compliance},
+		{"Operations", m.Operations}, {"Choosing columns", m.Columns}, {"Operation", m.Operation}, {"What is known of an operation", m.Related}, {"Documents", m.Documents}, {"Compliance", m.Compliance},
 		{"Limits", m.Tariffs}, {"Session", m.Session}, {"Events", m.Events}, {"Webhook settings", m.Hooks}, {"Audit", m.Audit},
 		{"A question", m.Dialog}, {"Input", m.Form}, {"Raw JSON, help, activity", m.Viewer}, {"Menus and the palette", m.Menu},
 	} {
@@ -24,17 +24,9 @@ func Markdown() string {
 			if k.Writes {
 				does += " (writes)"
 			}
-			fmt.Fprintf(&b, "| %s | %s |\n", cells(k.Keys()), does)
+			fmt.Fprintf(&b, "| %s | %s |\n", "`"+strings.Join(k.Shown(), "` `")+"`", does)
 		}
 		b.WriteByte('\n')
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func cells(keys []string) string {
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = "`" + show([]string{k}) + "`"
-	}
-	return strings.Join(out, " ")
 }

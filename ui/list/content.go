@@ -37,9 +37,13 @@ func (l *List[T]) Below() []string {
 	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(l.w, 0)))}, widget.Pairs(th, pairs, min(l.w, 99))...)
 }
 
-// Select implements ui.Selecter.
+// Select implements ui.Selecter. In a list that is not read yet the cursor goes there
+// as soon as the row is.
 func (l *List[T]) Select(id string) bool {
 	ok := l.Table.Select(id)
+	if !ok && !l.Loaded {
+		l.wanted = id
+	}
 	l.refresh()
 	return ok
 }

@@ -107,6 +107,7 @@ type List[T any] struct {
 	held   *Rows[T]          // rows, when they are records of the list itself; nil: they are something else
 	bar    *widget.FilterBar // the filter while it is typed; nil: none
 	seek   *ui.Requests      // values to offer
+	wanted string            // the row that the cursor goes to once it is there; empty: none
 	above  []string
 	below  []string
 	beside beside
@@ -250,7 +251,12 @@ func (l *List[T]) Refresh() {}
 func (l *List[T]) NextChange(time.Time) time.Time { return time.Time{} }
 
 // Changed is called after each change of the rows.
-func (l *List[T]) Changed() { l.Table.SetSource(l.rows) }
+func (l *List[T]) Changed() {
+	l.Table.SetSource(l.rows)
+	if l.wanted != "" && l.Table.Select(l.wanted) {
+		l.wanted = ""
+	}
+}
 
 // Failed notes how a read ended, and reports whether it failed.
 func (l *List[T]) Failed(err error) bool {

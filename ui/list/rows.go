@@ -12,6 +12,8 @@ import (
 // Rows is the records that a screen holds, in the order of the screen. It
 // implements widget.Source.
 type Rows[T any] struct {
+	Partial bool // there are records that were not read
+
 	id    func(T) string
 	draw  func(T) widget.Row
 	all   []T
@@ -83,6 +85,12 @@ func (r *Rows[T]) Find(id string) (T, bool) {
 	}
 	var none T
 	return none, false
+}
+
+// Keeps implements widget.Keeper.
+func (r *Rows[T]) Keeps(id string) bool {
+	_, ok := r.Find(id)
+	return ok || r.Partial
 }
 
 // Len implements widget.Source.

@@ -59,7 +59,7 @@ func cleanTitle(s string) string {
 		if n == maxTitle {
 			break
 		}
-		if Printable(r) && r != utf8.RuneError {
+		if printable(r) && r != utf8.RuneError {
 			b.WriteRune(r)
 			n++
 		}

@@ -207,7 +207,7 @@ func (p *parser) cluster(s string) (cell, int) {
 	switch {
 	case r == utf8.RuneError && n <= 1:
 		return cell{ch: '\ufffd', width: 1}, max(n, 1)
-	case !Printable(r) || unicode.Is(unicode.M, r):
+	case !printable(r) || unicode.Is(unicode.M, r):
 		return cell{ch: mark, width: 1}, n
 	}
 	c, used := p.learn(text)
@@ -228,7 +228,7 @@ func (p *parser) single(r rune) cell {
 	w := p.widths[r]
 	if w == 0 {
 		w = 1
-		if Printable(r) {
+		if printable(r) {
 			w += uint8(ansi.StringWidth(string(r)))
 		}
 		p.widths[r] = w
@@ -246,7 +246,7 @@ func (p *parser) learn(text string) (c cell, used int) {
 	runes, size := 0, 0
 	for i, r := range text {
 		n := utf8.RuneLen(r)
-		if r == utf8.RuneError || i > 0 && !Printable(r) {
+		if r == utf8.RuneError || i > 0 && !printable(r) {
 			used = i
 			break
 		}
@@ -293,9 +293,9 @@ func extends(r rune) bool {
 	return true
 }
 
-// Printable is true for the characters that the painter lets through to a
+// printable is true for the characters that the painter lets through to a
 // terminal: graphic ones without the ones that hide, reorder or control.
-func Printable(r rune) bool {
+func printable(r rune) bool {
 	switch {
 	case r < ' ':
 		return false

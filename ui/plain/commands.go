@@ -28,7 +28,7 @@ func (c command) is(word string) bool { return c.name == word || c.alias == word
 
 // Silent are the keys that no command is made from, with the reason.
 var Silent = map[string]string{
-	"nav.up": byNumber, "nav.down": byNumber, "nav.pageup": "previous", "nav.pagedown": "next", "nav.top": "first", "nav.bottom": "last",
+	"nav.up": byNumber, "nav.down": byNumber, "nav.pageup": "previous", "nav.pagedown": "next", "nav.halfup": "previous", "nav.halfdown": "next", "nav.top": "first", "nav.bottom": "last",
 	"back": "back", "quit": "back", "leave": "quit, and ctrl+c", "help": "? lists the commands", "palette": "? lists the commands",
 	"list.left": drawnList, "list.right": drawnList, "list.preview": "nothing is beside another; a number opens the row",
 	"pane": "nothing is beside another", "paneback": "nothing is beside another",
@@ -145,7 +145,7 @@ func (h *Host) moves() []command {
 	if len(c.Sections) > 0 {
 		out = append(out, command{name: "all", help: "says everything. One part by its name: " + List(titles(c.Sections)) + ".", do: func(context.Context, string) error {
 			c := h.content()
-			h.talk.Say(append(append(sentences(c.Lines), sections(c.Sections)...), "That is all.")...)
+			h.talk.Say(append(append(sentences(c.Lines), h.sections(c.Sections)...), "That is all.")...)
 			return nil
 		}})
 	}
@@ -182,6 +182,8 @@ func (h *Host) help() {
 		h.talk.Say("You are in: " + h.sh.Top().Title() + ".")
 		if h.content().Table != nil {
 			h.talk.Say("A number opens that row, or says it. Behind a command it names the row that is meant.")
+		} else if len(h.opening()) > 0 {
+			h.talk.Say("A number opens what the line of that number names.")
 		}
 	}
 	for _, c := range h.commands() {
@@ -242,6 +244,9 @@ func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 	}
 	m := h.sh.Map()
 	l, g := m.List, m.Global
+	if n, err := strconv.Atoi(strings.TrimSuffix(arg, ".")); err == nil && k.Name == l.Open.Name && !h.home && h.point(n) {
+		arg = ""
+	}
 	switch {
 	case k.Name == l.Open.Name && arg != "" && !h.home && h.lists(h.sh.Top().Place().Kind):
 		return h.openID(ctx, h.sh.Top().Place().Kind, arg)

@@ -181,7 +181,7 @@ func (h *Host) choose(ctx context.Context, c ui.Choose) (tea.Cmd, error) {
 	i := -1
 	if arg := h.arg; arg != "" {
 		h.arg = ""
-		if i = Choice(arg, items); i >= 0 && c.Items[i].Why != "" {
+		if i = choice(arg, items); i >= 0 && c.Items[i].Why != "" {
 			i = -1
 		}
 		if i < 0 {

@@ -152,7 +152,7 @@ func (h *Host) prompt() string {
 	if h.home {
 		return "Main menu. A number, a command, or ? for help:"
 	}
-	if h.content().Table != nil {
+	if h.content().Table != nil || len(h.opening()) > 0 {
 		return h.sh.Top().Title() + ". A number, a command, or ? for help:"
 	}
 	return h.sh.Top().Title() + ". A command, or ? for help:"
@@ -253,17 +253,17 @@ func (h *Host) take(ctx context.Context, typed string) error {
 	if !h.home {
 		for _, s := range h.content().Sections {
 			if strings.EqualFold(s.Title, typed) {
-				h.talk.Say(section(s)...)
+				h.talk.Say(h.section(s)...)
 				return nil
 			}
 		}
 	}
-	if cmd, why, ok := h.sh.Named(typed); ok { // a word of the palette
+	if do, why, ok := h.sh.Named(typed); ok { // a word of the palette
 		if why != "" {
-			h.talk.Say(typed + " cannot be used now. " + why)
-			return nil
+			h.refused = typed
+			return h.run(ctx, do())
 		}
-		return h.after(ctx, h.run(ctx, cmd), keymap.Key{})
+		return h.after(ctx, h.run(ctx, do()), keymap.Key{})
 	}
 	h.talk.Say("There is no command " + typed + " here." + nearest(all, strings.ToLower(word)) + " ? lists what can be typed.")
 	return nil
@@ -295,10 +295,16 @@ func (h *Host) number(ctx context.Context, n int) error {
 		}
 		return h.open(ctx, h.opt.Places[n-1])
 	}
-	if !h.selectRow(n) {
+	list := h.sh.Map().List.Open
+	switch links := len(h.opening()); {
+	case h.point(n):
+		return h.after(ctx, h.press(ctx, list), list)
+	case links > 0:
+		h.talk.Say("Give a number of this page: 1 to " + draw.Count(links) + ".")
+		return nil
+	case !h.selectRow(n):
 		return nil
 	}
-	list := h.sh.Map().List.Open
 	for _, k := range h.sh.Keys() {
 		if k.Name == list.Name && k.Enabled() {
 			return h.key(ctx, k, "")
@@ -307,6 +313,16 @@ func (h *Host) number(ctx context.Context, n int) error {
 	h.talk.Say(widget.Sentences(h.content().Detail)...)
 	h.said = h.seen()
 	return nil
+}
+
+// point puts the cursor of a page on what opens something by its number; false: there
+// is none of that number.
+func (h *Host) point(n int) bool {
+	links := h.opening()
+	if n < 1 || n > len(links) {
+		return false
+	}
+	return h.sh.Top().(ui.Linker).Point(links[n-1].ID)
 }
 
 // selectRow puts the cursor on a row of the page; false after saying why not.

@@ -205,7 +205,7 @@ func (h *Host) still(ctx context.Context, doing string, at time.Duration) {
 	if doing == "" {
 		doing = "at work"
 	}
-	said := "Still " + doing + ", " + Span(at) + " so far."
+	said := "Still " + doing + ", " + span(at) + " so far."
 	if why := h.sh.CallWaits(); why != "" {
 		said += " " + why
 	}

@@ -24,7 +24,7 @@ func (t *Talk) Choose(ctx context.Context, label string, choices []string, why f
 		if err := way(s); err != nil {
 			return 0, err
 		}
-		switch i := Choice(s, choices); {
+		switch i := choice(s, choices); {
 		case i < 0:
 			t.Say("Type a number from 1 to " + strconv.Itoa(len(choices)) + ". An empty line goes back.")
 		case why != nil && why(i) != "":
@@ -35,9 +35,9 @@ func (t *Talk) Choose(ctx context.Context, label string, choices []string, why f
 	}
 }
 
-// Choice is the index of the choice that was typed: by its number, or by its
+// choice is the index of the choice that was typed: by its number, or by its
 // beginning; -1: none.
-func Choice(typed string, choices []string) int {
+func choice(typed string, choices []string) int {
 	if n, err := strconv.Atoi(strings.TrimSuffix(typed, ".")); err == nil {
 		if n < 1 || n > len(choices) {
 			return -1

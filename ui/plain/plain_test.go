@@ -306,7 +306,7 @@ func TestNobodyListens(t *testing.T) {
 func TestWords(t *testing.T) {
 	for d, want := range map[time.Duration]string{0: "0 seconds", -time.Second: "0 seconds", 10 * time.Millisecond: "less than a second", time.Second: "1 second",
 		90 * time.Second: "1 minute 30 seconds", 5 * time.Minute: "5 minutes", 25*time.Hour + time.Minute: "1 day 1 hour", 49 * time.Hour: "2 days 1 hour"} {
-		if got := Span(d); got != want {
+		if got := span(d); got != want {
 			t.Errorf("Span(%v) = %q, want %q", d, got, want)
 		}
 	}

@@ -2,6 +2,7 @@ package plain
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"opdeck/ui"
@@ -43,18 +44,48 @@ func sentences(list []string) []string {
 	return out
 }
 
-func section(s ui.Section) []string {
+// opening lists what opens something on the page on top; a number of one more than its
+// place here names it.
+func (h *Host) opening() []widget.Link {
+	page, ok := h.sh.Top().(ui.Linker)
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(page.Links()), func(l widget.Link) bool { return !l.Opens })
+}
+
+// section is a part of a screen in sentences, with the numbers of what opens something.
+func (h *Host) section(s ui.Section) []string {
 	var out []string
 	if s.Title != "" {
 		out = append(out, s.Title+".")
 	}
-	return append(append(out, widget.Sentences(s.Facts)...), sentences(s.Lines)...)
+	opening := h.opening()
+	add := func(line string, of widget.Link) {
+		if i := slices.Index(opening, of); i >= 0 && line != "" {
+			line = draw.Count(i+1) + ". " + line
+		}
+		if line != "" {
+			out = append(out, line)
+		}
+	}
+	for _, p := range s.Facts {
+		add(p.Sentence(), p.Link)
+	}
+	for i, l := range s.Lines {
+		var of widget.Link
+		if i < len(s.Links) {
+			of = s.Links[i]
+		}
+		add(sentence(l), of)
+	}
+	return out
 }
 
-func sections(list []ui.Section) []string {
+func (h *Host) sections(list []ui.Section) []string {
 	var out []string
 	for _, s := range list {
-		out = append(out, section(s)...)
+		out = append(out, h.section(s)...)
 	}
 	return out
 }
@@ -67,7 +98,7 @@ func (h *Host) screen() (parts [3][]string) {
 		return parts
 	}
 	parts[0] = sentences(c.Lines)
-	parts[1] = sections(c.Sections)
+	parts[1] = h.sections(c.Sections)
 	if names := titles(c.Sections); c.Table == nil && len(parts[1]) > atOnce && len(names) > 0 {
 		parts[1] = []string{"all says everything. By parts: " + List(names) + "."}
 	}
@@ -148,7 +179,7 @@ type said struct {
 }
 
 func (h *Host) seen() said {
-	now := said{of: h.sh.Top(), whole: steady(sections(h.content().Sections))}
+	now := said{of: h.sh.Top(), whole: steady(h.sections(h.content().Sections))}
 	for i, list := range h.screen() {
 		now.parts[i] = steady(list)
 	}
@@ -175,7 +206,7 @@ func (h *Host) sayChanges() bool {
 			h.talk.Say(list...)
 		case i == 1:
 			for _, s := range h.content().Sections {
-				if list := section(s); !strings.Contains(before.whole, steady(list)) {
+				if list := h.section(s); !strings.Contains(before.whole, steady(list)) {
 					h.talk.Say(list...)
 				}
 			}

@@ -7,9 +7,9 @@ import (
 	"opdeck/ui/draw"
 )
 
-// Span says a length of time in its one or two largest units, rounded down:
+// span says a length of time in its one or two largest units, rounded down:
 // "4 minutes 20 seconds".
-func Span(d time.Duration) string {
+func span(d time.Duration) string {
 	if d < 0 {
 		d = 0
 	}

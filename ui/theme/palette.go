@@ -52,6 +52,7 @@ type Palette struct {
 	Dark    bool     // made for a dark ground
 	Grounds []string // the terminal grounds ("#rrggbb") it must be readable on
 
+	Text                                     Color // text without a meaning of its own; empty: the terminal's
 	Dim, Accent, Good, Warn, Bad, Info, Rule Color
 	Select                                   Pair  // the row under the cursor
 	SelectDim                                Color // secondary text on it
@@ -105,7 +106,8 @@ var dayPalette = Palette{
 // brightPalette is high contrast on a dark ground.
 var brightPalette = Palette{
 	Name: "high-contrast", Dark: true, Grounds: []string{"#000000", "#1e1e1e"},
-	Dim:        Color{"#ffffff", "231", "15"},
+	Text:       Color{"#ffffff", "231", "15"},
+	Dim:        Color{"#c6c6c6", "251", "7"},
 	Accent:     Color{"#00ffff", "51", "14"},
 	Good:       Color{"#5fff5f", "83", "10"},
 	Warn:       Color{"#ffff00", "226", "11"},
@@ -123,12 +125,13 @@ var brightPalette = Palette{
 // inkPalette is high contrast on a light ground.
 var inkPalette = Palette{
 	Name: "high-contrast", Grounds: []string{"#ffffff", "#f2f2f2"},
-	Dim:        Color{"#000000", "16", "0"},
+	Text:       Color{"#000000", "16", "0"},
+	Dim:        Color{"#444444", "238", "0"},
 	Accent:     Color{"#00308f", "18", "4"},
 	Good:       Color{"#004d1a", "22", "0"},
 	Warn:       Color{"#5c3300", "52", "0"},
 	Bad:        Color{"#8b0012", "88", "1"},
-	Info:       Color{"#00474d", "23", "0"},
+	Info:       Color{"#00474d", "17", "0"},
 	Rule:       Color{"#000000", "16", "0"},
 	Select:     Pair{Color{"#ffffff", "231", "15"}, Color{"#000000", "16", "0"}},
 	SelectDim:  Color{"#ffffff", "231", "15"},

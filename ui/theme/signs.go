@@ -36,6 +36,19 @@ func ascii() Signs {
 	}
 }
 
+// Sign tells by its shape what a tone tells by colour.
+func (th *Theme) Sign(t Tone) string {
+	switch t {
+	case Good:
+		return th.Signs.Good
+	case Warn:
+		return th.Signs.Warn
+	case Bad:
+		return th.Signs.Bad
+	}
+	return th.Signs.Sep
+}
+
 // Status is how a state word is drawn: never by colour alone.
 type Status struct {
 	Sign string // one cell

@@ -54,8 +54,8 @@ func (s Style) Shut() string { return s.shut }
 type Theme struct {
 	Name  string
 	Signs Signs
-	// OnlyASCII is set by ASCII: the shell then replaces what signs are left in
-	// a frame (see Spell).
+	// OnlyASCII is set by ASCII: Finish then replaces what signs are left in a line
+	// (see Spell).
 	OnlyASCII bool
 	// Linear is set by Words: labels and values are one sentence, not columns.
 	Linear bool
@@ -69,6 +69,7 @@ type Theme struct {
 	Cursor                                     Style // the cell of a text cursor
 	Code                                       Style // QR codes: their light parts are light on every ground
 
+	text     Style // of what no other style draws; zero: the terminal's own
 	tone     [tones]Style
 	selected [tones]Style
 }
@@ -78,7 +79,7 @@ type Theme struct {
 func New(r *lipgloss.Renderer, p Palette) *Theme {
 	fg := func(c Color) lipgloss.Style { return r.NewStyle().Foreground(c.terminal()) }
 	plain := r.NewStyle()
-	th := &Theme{Name: p.Name, Signs: Unicode()}
+	th := &Theme{Name: p.Name, Signs: Unicode(), text: take(fg(p.Text))}
 	th.tone = [tones]Style{
 		Plain: {}, Dim: take(fg(p.Dim)), Accent: take(fg(p.Accent)), Good: take(fg(p.Good)),
 		Warn: take(fg(p.Warn)), Bad: take(fg(p.Bad)), Info: take(fg(p.Info)), Strong: take(plain.Bold(true)),
@@ -142,6 +143,19 @@ func (th *Theme) Selected(t Tone) Style {
 		t = Plain
 	}
 	return th.selected[t]
+}
+
+// Finishes reports whether drawn lines go through Finish.
+func (th *Theme) Finishes() bool { return th.OnlyASCII || th.text.open != "" }
+
+// Finish gives a drawn line the palette's colour for text wherever no other is named:
+// in high contrast primary text must be stronger than secondary text, whatever grey
+// the terminal has for it. Where th is ASCII only, it spells the signs.
+func (th *Theme) Finish(line string) string {
+	if th.text.open != "" && line != "" {
+		line = th.text.open + strings.ReplaceAll(line, th.text.shut, th.text.shut+th.text.open) + th.text.shut
+	}
+	return th.Spell(line)
 }
 
 // ASCII makes th draw with ASCII signs only (TERM=dumb, linux console) and

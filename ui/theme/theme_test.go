@@ -1,6 +1,8 @@
 package theme
 
 import (
+	"cmp"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
@@ -59,37 +61,107 @@ func xterm(t *testing.T, c string) string {
 	return "#" + h(step[n/36]) + h(step[n/6%6]) + h(step[n%6])
 }
 
+// sgr is the text and ground that a style sets, as "#rrggbb"; empty where it leaves
+// the terminal's own.
+func sgr(t *testing.T, st Style) (text, ground string) {
+	t.Helper()
+	p := strings.Split(strings.TrimSuffix(strings.TrimPrefix(st.Open(), "\x1b["), "m"), ";")
+	number := func(i int) int { n, _ := strconv.Atoi(p[i]); return n }
+	for i := 0; i < len(p); i++ {
+		set, n := &text, number(i)
+		switch {
+		case n == 38 || n == 48:
+			if n == 48 {
+				set = &ground
+			}
+			if p[i+1] == "5" {
+				*set, i = xterm(t, p[i+2]), i+2
+			} else {
+				*set, i = fmt.Sprintf("#%02x%02x%02x", number(i+2), number(i+3), number(i+4)), i+4
+			}
+		case n >= 30 && n < 38, n >= 90 && n < 98:
+			*set = sixteen[n%10+8*(n/90)]
+		case n >= 40 && n < 48:
+			ground = sixteen[n-40]
+		case n >= 100 && n < 108:
+			ground = sixteen[n-100+8]
+		}
+	}
+	return text, ground
+}
+
+// styles are all meanings of a theme by name.
+func styles(th *Theme) map[string]Style {
+	out := map[string]Style{"text": th.text}
+	v := reflect.ValueOf(*th)
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.IsExported() && f.Type == reflect.TypeFor[Style]() {
+			out[f.Name] = v.Field(i).Interface().(Style)
+		}
+	}
+	for i := range tones {
+		out["tone "+strconv.Itoa(int(i))] = th.Tone(i)
+		out["selected "+strconv.Itoa(int(i))] = th.Selected(i)
+	}
+	return out
+}
+
+// Every meaning of every theme can be read on every ground that the theme is for, in
+// the colours that a terminal of each depth is sent.
 func TestContrast(t *testing.T) {
-	const least = 4.5
 	for _, p := range []Palette{Night(), Day(), Bright(), Ink()} {
-		v := reflect.ValueOf(p)
-		for i := range v.NumField() {
-			name := p.Name + "." + v.Type().Field(i).Name
-			switch c := v.Field(i).Interface().(type) {
-			case Color:
-				grounds := p.Grounds
-				if v.Type().Field(i).Name == "SelectDim" {
-					grounds = []string{p.Select.Ground.Hex}
-					pairAtDepths(t, name, Pair{c, p.Select.Ground}, least)
+		least, own := 4.5, map[bool]string{true: "#ffffff", false: "#000000"}[p.Dark]
+		for _, depth := range []termenv.Profile{termenv.TrueColor, termenv.ANSI256, termenv.ANSI} {
+			grounds := p.Grounds
+			if p.Name == "high-contrast" {
+				least = 7
+			}
+			if depth == termenv.ANSI { // what the sixteen look like is the terminal's choice
+				grounds, least = grounds[:1], 4.5
+			}
+			for name, st := range styles(New(renderer(depth), p)) {
+				text, ground := sgr(t, st)
+				on := grounds
+				if ground != "" {
+					on = []string{ground}
 				}
-				for _, g := range grounds {
-					check(t, name, c.Hex, g, least)
-					check(t, name+" in 256", xterm(t, c.C256), g, least)
+				for _, g := range on {
+					check(t, fmt.Sprintf("%s (dark %v), %s, depth %d", p.Name, p.Dark, name, depth), cmp.Or(text, own), g, least)
 				}
-				if c.C16 != "" && len(grounds) > 1 {
-					check(t, name+" in 16", xterm(t, c.C16), map[bool]string{true: "#000000", false: "#ffffff"}[p.Dark], least)
-				}
-			case Pair:
-				pairAtDepths(t, name, c, least)
 			}
 		}
 	}
 }
 
-func pairAtDepths(t *testing.T, name string, c Pair, least float64) {
-	check(t, name, c.Text.Hex, c.Ground.Hex, least)
-	check(t, name+" in 256", xterm(t, c.Text.C256), xterm(t, c.Ground.C256), least)
-	check(t, name+" in 16", xterm(t, c.Text.C16), xterm(t, c.Ground.C16), least)
+// In high contrast text without a meaning is stronger than secondary text, and no
+// weaker than any other, whatever colour the terminal has for it.
+func TestPrimaryTextIsStrongest(t *testing.T) {
+	for _, p := range []Palette{Bright(), Ink()} {
+		for _, depth := range []termenv.Profile{termenv.TrueColor, termenv.ANSI256} {
+			th := New(renderer(depth), p)
+			text, _ := sgr(t, th.text)
+			dim, _ := sgr(t, th.Dim)
+			for _, g := range p.Grounds {
+				if primary, secondary := contrast(t, text, g), contrast(t, dim, g); primary <= secondary {
+					t.Errorf("dark %v, depth %d: primary text has %.1f on %s, secondary %.1f", p.Dark, depth, primary, g, secondary)
+				}
+			}
+			line := th.Finish("a" + th.Dim.Render("b") + "c")
+			for _, part := range []string{th.text.Open() + "a", th.Dim.Render("b") + th.text.Open() + "c"} {
+				if !strings.Contains(line, part) {
+					t.Errorf("%q has no %q", line, part)
+				}
+			}
+			if !strings.HasSuffix(line, th.text.Shut()) || ansi.Strip(line) != "abc" {
+				t.Errorf("finished: %q", line)
+			}
+		}
+	}
+	for _, p := range []Palette{Night(), Day(), Mono()} {
+		if th := New(renderer(termenv.TrueColor), p); th.Finish("a") != "a" || th.Finishes() {
+			t.Errorf("%s names a colour for plain text", p.Name)
+		}
+	}
 }
 
 func check(t *testing.T, name, text, ground string, least float64) {

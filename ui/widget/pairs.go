@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"slices"
 	"strings"
 
 	"opdeck/ui/draw"
@@ -13,19 +14,28 @@ type Pair struct {
 	Label, Value string
 	Tone         theme.Tone
 	Long         bool // the value may take several lines; else it is cut
+	Link         Link // what the cursor of a page stands on here; without an id: it passes by
 }
 
 // Pairs lays a detail view out: labels dim, values after them, in two columns
 // of groups when w is wide enough. A group begins at a heading. The result has
 // as many lines as it needs, each of at most w cells.
 func Pairs(th *theme.Theme, list []Pair, w int) []string {
+	lines, _ := PairsAt(th, list, w, "")
+	return lines
+}
+
+// PairsAt is Pairs with the cursor on the link at; line is where that begins, -1: it is
+// not here. Where pairs have links there is room for the cursor's sign before each label.
+func PairsAt(th *theme.Theme, list []Pair, w int, at string) (lines []string, line int) {
 	const wide, id = 100, 14 + 36 // an id with its label, which is not broken
 	if th.Linear {
-		return Sentences(list)
+		return Sentences(list), -1
 	}
 	groups := starts(list)
+	c := cursor{th: th, at: at, linked: slices.ContainsFunc(list, func(p Pair) bool { return p.Link.ID != "" })}
 	if w < wide || len(groups) < 2 {
-		return column(th, list, w)
+		return c.column(list, w)
 	}
 	half := max((w-3)/2, id)
 	// Fill the left column until it holds half of the lines.
@@ -34,7 +44,13 @@ func Pairs(th *theme.Theme, list []Pair, w int) []string {
 	for cut < len(groups)-1 && (groups[cut]+groups[cut+1])/2+cut < total/2 {
 		cut++
 	}
-	left, right := column(th, list[:groups[cut]], half), column(th, list[groups[cut]:], w-half-3)
+	left, on := c.column(list[:groups[cut]], half)
+	right, beside := c.column(list[groups[cut]:], w-half-3)
+	return Beside(left, right, half), max(on, beside)
+}
+
+// Beside puts right to the right of left, which takes w cells; three stand between them.
+func Beside(left, right []string, w int) []string {
 	out := make([]string, max(len(left), len(right)))
 	for i := range out {
 		var l, r string
@@ -44,7 +60,7 @@ func Pairs(th *theme.Theme, list []Pair, w int) []string {
 		if i < len(right) {
 			r = right[i]
 		}
-		out[i] = draw.Pad(l, half) + "   " + r
+		out[i] = draw.Pad(l, w) + "   " + r
 	}
 	return out
 }
@@ -60,13 +76,14 @@ func starts(list []Pair) []int {
 	return out
 }
 
-func column(th *theme.Theme, list []Pair, w int) []string {
+// column draws pairs below each other, and tells the line of the cursor.
+func (c cursor) column(list []Pair, w int) (out []string, line int) {
 	label := 0
 	for _, p := range list {
 		label = max(label, draw.Width(p.Label))
 	}
 	label = min(label, max(w/3, 4))
-	var out []string
+	line = -1
 	for i, p := range list {
 		switch {
 		case p.Label == "" && p.Value == "":
@@ -75,30 +92,41 @@ func column(th *theme.Theme, list []Pair, w int) []string {
 			if i > 0 && len(out) > 0 && out[len(out)-1] != "" {
 				out = append(out, "")
 			}
-			out = append(out, th.Title.Render(draw.Cut(p.Value, w)))
+			out = append(out, c.th.Title.Render(draw.Cut(p.Value, w)))
 		default:
-			out = append(out, pair(th, p, label, w)...)
+			if c.on(p.Link) {
+				line = len(out)
+			}
+			out = append(out, c.pair(p, label, w)...)
 		}
 	}
-	return out
+	return out, line
 }
 
-func pair(th *theme.Theme, p Pair, label, w int) []string {
-	head := th.Dim.Render(draw.Fit(p.Label, min(label, w)))
-	room := w - label - 2
+// pair draws one pair, all of its lines in the look of the cursor when that is on it.
+func (c cursor) pair(p Pair, label, w int) []string {
+	style, on := c.th.Tone, c.on(p.Link)
+	if on {
+		style = c.th.Selected
+	}
+	sign := c.sign(on)
+	head := style(theme.Dim).Render(draw.Fit(p.Label, max(min(label, w-draw.Width(sign)), 0)))
+	room := w - draw.Width(sign) - label - 2
 	if room <= 0 {
-		return []string{head}
+		return []string{sign + head}
 	}
 	lines := []string{p.Value}
 	if p.Long {
 		lines = draw.Wrap(p.Value, room)
 	}
 	for i, l := range lines {
-		l = th.Tone(p.Tone).Render(draw.Cut(l, room))
-		if i == 0 {
-			lines[i] = head + "  " + l
+		if i > 0 {
+			sign, head = c.sign(false), style(theme.Plain).Render(draw.Space(label))
+		}
+		if l = draw.Cut(l, room); on {
+			lines[i] = sign + head + style(p.Tone).Render("  "+draw.Pad(l, room))
 		} else {
-			lines[i] = draw.Space(label+2) + l
+			lines[i] = sign + head + "  " + style(p.Tone).Render(l)
 		}
 	}
 	return lines

@@ -191,6 +191,10 @@ func TestViewer(t *testing.T) {
 	if v.Position() == "" || !strings.HasSuffix(v.Position(), " of "+strings.Fields(v.Position())[0]) {
 		t.Errorf("at the end: %q", v.Position())
 	}
+	press("home", "ctrl+d", "ctrl+d", "ctrl+u")
+	if !strings.HasPrefix(v.Position(), "15 of ") {
+		t.Errorf("half a page of 10 down: %q", v.Position())
+	}
 	for w := range 50 {
 		for h := range 12 {
 			v.SetSize(w, h)

@@ -24,6 +24,10 @@ type Source interface {
 	IndexOf(id string) int
 }
 
+// Keeper is for sources that do not hold all there is: Keeps reports whether a row may
+// still exist though it is not in the list, because a filter hides it or it was not read.
+type Keeper interface{ Keeps(id string) bool }
+
 // Align is where a cell stands in its column.
 type Align uint8
 
@@ -117,7 +121,7 @@ func (t *Table) SetSource(s Source) {
 				t.top += i - t.at
 			}
 			t.at = i
-		} else if s.Len() > 0 {
+		} else if k, ok := s.(Keeper); s.Len() > 0 && !(ok && k.Keeps(t.id)) {
 			t.note = "The row you were on is gone."
 		}
 	}
@@ -254,6 +258,12 @@ func (t *Table) Update(msg keymap.Press) bool {
 	case t.nav.PageDown.Match(msg):
 		t.at += page
 		t.top += page
+	case t.nav.HalfUp.Match(msg):
+		t.at -= max(page/2, 1)
+		t.top -= max(page/2, 1)
+	case t.nav.HalfDown.Match(msg):
+		t.at += max(page/2, 1)
+		t.top += max(page/2, 1)
 	case t.nav.Top.Match(msg):
 		t.at = 0
 	case t.nav.Bottom.Match(msg):

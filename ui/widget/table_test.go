@@ -116,6 +116,23 @@ func TestMarksFollowTheRows(t *testing.T) {
 	}
 }
 
+// Half a page down and up again: cursor and rows move by it, and a table of one line moves too.
+func TestHalfPages(t *testing.T) {
+	for _, h := range []int{3, 12, 40} {
+		tb := newTable(termenv.Ascii, &many{n: 1000}, 120, h)
+		from, to := tb.Visible()
+		half := max((to-from)/2, 1)
+		press(tb, "ctrl+d", "ctrl+d")
+		if at, _ := tb.Visible(); tb.Cursor() != 2*half || at != 2*half {
+			t.Errorf("%d lines: the cursor is on %d, the first row is %d, not %d", h, tb.Cursor(), at, 2*half)
+		}
+		press(tb, "ctrl+u")
+		if at, _ := tb.Visible(); tb.Cursor() != half || at != half {
+			t.Errorf("%d lines: back up to %d, first row %d", h, tb.Cursor(), at)
+		}
+	}
+}
+
 func TestOnlyVisibleRowsAreBuilt(t *testing.T) {
 	m := &many{n: 1_000_000}
 	tb := newTable(termenv.Ascii, m, 120, 40)

@@ -19,6 +19,7 @@ type Viewer struct {
 	form  keymap.Form
 	lines []string // as given
 	rows  []string // wrapped to w
+	first []int    // by line: its first row
 	w, h  int
 	top   int
 
@@ -59,8 +60,9 @@ func (v *Viewer) SetSize(w, h int) {
 }
 
 func (v *Viewer) wrap() {
-	v.rows = v.rows[:0]
+	v.rows, v.first = v.rows[:0], v.first[:0]
 	for _, l := range v.lines {
+		v.first = append(v.first, len(v.rows))
 		if v.w < 2 || draw.Width(l) <= v.w {
 			v.rows = append(v.rows, l)
 			continue
@@ -129,6 +131,10 @@ func (v *Viewer) Update(msg keymap.Press) bool {
 		v.top -= v.page()
 	case v.nav.PageDown.Match(msg):
 		v.top += v.page()
+	case v.nav.HalfUp.Match(msg):
+		v.top -= max(v.page()/2, 1)
+	case v.nav.HalfDown.Match(msg):
+		v.top += max(v.page()/2, 1)
 	case v.nav.Top.Match(msg):
 		v.top = 0
 	case v.nav.Bottom.Match(msg):
@@ -195,6 +201,24 @@ func (v *Viewer) jump(n int) {
 	if at := v.hits[v.hit]; at < v.top || at >= v.top+v.page() {
 		v.top = at - v.page()/3
 	}
+}
+
+// Show scrolls as little as it takes to see a line.
+func (v *Viewer) Show(line int) {
+	if line < 0 || line >= len(v.first) || v.Sees(line) {
+		return
+	}
+	row := v.first[line]
+	if row >= v.top {
+		row -= v.page() - 1
+	}
+	v.top = row
+	v.settle()
+}
+
+// Sees reports whether a line is on screen.
+func (v *Viewer) Sees(line int) bool {
+	return line >= 0 && line < len(v.first) && v.first[line] >= v.top && v.first[line] < v.top+v.page()
 }
 
 // Position is "12 of 340" for the last line on screen; empty when all is seen.

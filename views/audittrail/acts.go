@@ -13,6 +13,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/host/wholefile"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -143,16 +144,12 @@ func save(path string, write func(io.Writer) (int64, error)) (full string, n int
 	if full, err = filepath.Abs(path); err != nil {
 		return "", 0, fileError(err)
 	}
-	f, err := os.OpenFile(full, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := wholefile.New(full)
 	if err != nil {
 		return "", 0, fileError(err)
 	}
 	n, err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(full)
+	if err = wholefile.Close(f, err); err != nil {
 		return "", 0, err
 	}
 	return full, n, nil

@@ -136,7 +136,7 @@ func TestWhatLeadsOn(t *testing.T) {
 	}
 	f2 := sample(t)
 	r = open(t, f2, "Unone")
-	r.Send(uitest.Key("c"))
+	r.Send(uitest.Key("C"))
 	has(t, r, "names no customer")
 }
 

@@ -195,6 +195,7 @@ func (s *Customers) onPage(page api.Page[api.Customer], open []journey.Record) {
 	}
 	slices.SortStableFunc(all, func(a, b api.Customer) int { return begun(a) - begun(b) })
 	s.rows.Set(all)
+	s.rows.Partial = !s.whole()
 	s.Changed()
 	s.show()
 }

@@ -156,6 +156,7 @@ func (s *List[T]) onPage(page api.Page[T]) {
 		s.total = strconv.Itoa(len(all))
 	}
 	s.rows.Set(all)
+	s.rows.Partial = !s.whole()
 	s.Changed()
 }
 
@@ -174,7 +175,7 @@ func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return nil, nil, true
 	case k.List.Open.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: s.spec.Kind, ID: id}}, nil, true
-	case k.Operation.Customer.Match(msg):
+	case k.Related.Customer.Match(msg):
 		return openCustomer(s.Subject(ui.KindCompliance)), nil, true
 	}
 	return nil, nil, false
@@ -251,7 +252,7 @@ func (s *List[T]) HelpKeys() []keymap.Key {
 	if s.Page != nil {
 		return append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}, keymap.Join(k.Item, k.Nav)...)
 	}
-	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Operation.Customer, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw}, keymap.All(k.Nav)...)
+	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Related.Customer, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw}, keymap.All(k.Nav)...)
 }
 
 // Place implements ui.Screen.

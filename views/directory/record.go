@@ -62,7 +62,7 @@ func (s *Record[T]) Reload() tea.Cmd {
 
 // OwnKey implements ui.PageScreen.
 func (s *Record[T]) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
-	if s.record != nil && s.env.Keys.Operation.Customer.Match(p) {
+	if s.record != nil && s.env.Keys.Related.Customer.Match(p) {
 		return openCustomer(s.spec.CUID(*s.record)), nil, true
 	}
 	return nil, nil, false
@@ -99,7 +99,7 @@ func (s *Record[T]) NextTick(now time.Time) time.Time {
 
 // Keys implements ui.Screen.
 func (s *Record[T]) Keys() []keymap.Key {
-	return s.PageKeys(true, append([]keymap.Key{s.env.Keys.Operation.Customer}, keymap.All(s.env.Keys.Item)...)...)
+	return s.PageKeys(true, append([]keymap.Key{s.env.Keys.Related.Customer}, keymap.All(s.env.Keys.Item)...)...)
 }
 
 // Title implements ui.Screen.

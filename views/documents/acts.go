@@ -50,7 +50,8 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.env.Keys.Item.Raw.Match(msg) && s.Op != nil:
 		return ui.Raw{Title: "Operation " + s.ID, JSON: mask.JSONIf(s.Op.Raw, s.env.Masked())}, nil, true
 	}
-	return nil, nil, false
+	a, ok := ui.TakeRelated(s.env.Keys.Related, msg, s)
+	return a, nil, ok
 }
 
 // locked explains instead of asking: nothing would be sent anyway.

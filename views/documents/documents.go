@@ -329,7 +329,7 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 // HelpKeys implements list.Screen.
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	return append(append(keymap.All(s.keys), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
+	return append(append(keymap.Join(s.keys, k.Related), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
 }
 
 // Source implements ui.Screen.

@@ -10,12 +10,41 @@ import (
 
 // Above implements list.Screen: what is shown, and why it may be less than there is.
 func (s *Screen) Above() []string {
-	th := s.env.Theme
 	w, h := s.Size()
 	warnings := s.warnings(w)
-	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w)) == 0 {
+	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w)) == 0 && h >= explained {
 		return s.switchOn(w, h)
 	}
+	return append([]string{s.Head(s.following())}, warnings...)
+}
+
+// explained is the height from which on there is room to say how to receive webhooks.
+const explained = 6
+
+// Verdict answers whether events arrive: the first thing that is wrong with that, else
+// how many there are.
+func (s *Screen) Verdict() string {
+	th := s.env.Theme
+	w, _ := s.Size()
+	switch warnings := s.warnings(w); {
+	case s.Err != nil:
+		return th.Bad.Render(th.Signs.Bad + " " + s.Err.Public)
+	case !s.Loaded:
+		return th.Dim.Render("Reading the inbox …")
+	case len(warnings) > 0:
+		return warnings[0]
+	case s.cfg.Listen == "":
+		return th.Dim.Render(th.Signs.Off + " " + unreceived)
+	}
+	return s.following()
+}
+
+// unreceived says that no webhooks come to this host.
+const unreceived = "No receiver is configured"
+
+// following says how many events there are, and which of them need a look.
+func (s *Screen) following() string {
+	th := s.env.Theme
 	head := th.Strong.Render(draw.Plural(s.rows.Len(), "event", "events"))
 	if s.older != 0 {
 		head += th.Dim.Render(", older ones above")
@@ -33,7 +62,7 @@ func (s *Screen) Above() []string {
 			head += th.Bad.Render("  " + x.sign + " " + draw.Count(int(n)) + " " + string(x.st))
 		}
 	}
-	return append([]string{s.Head(head)}, warnings...)
+	return head
 }
 
 // unheard says that nothing is received here, and what to do: in a small window
@@ -55,8 +84,8 @@ func (s *Screen) warnings(w int) []string {
 		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
 			r.Stalled = true
 			cure := s.keys.Settings.Help().Key + " shows where the service sends."
-			warn(theme.Bad, draw.Fitting(w-2, "The feed may be deaf: "+r.String()+"; rows may be out of date. "+cure, "The feed may be deaf: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
-				"The feed may be deaf. "+s.keys.Settings.Help().Key+" tells more."))
+			warn(theme.Bad, draw.Fitting(w-2, "Feed may be stalled: "+r.String()+"; rows may be out of date. "+cure, "Feed may be stalled: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
+				"Feed may be stalled. "+s.keys.Settings.Help().Key+" tells more."))
 		}
 	}
 	if s.broken != nil {
@@ -76,7 +105,7 @@ func (s *Screen) warnings(w int) []string {
 // nothing has come by other ways.
 func (s *Screen) switchOn(w, h int) []string {
 	th := s.env.Theme
-	out := []string{th.Title.Render(draw.Cut("No receiver is configured", w)), ""}
+	out := []string{th.Title.Render(draw.Cut(unreceived, w)), ""}
 	say := func(l string) {
 		out = append(out, draw.Wrap(l, max(w, 1))...)
 		out = append(out, "")

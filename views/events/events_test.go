@@ -104,21 +104,21 @@ func TestStreamThatBreaks(t *testing.T) {
 	has(t, r, "10 events")
 }
 
-func TestDeafFeed(t *testing.T) {
+func TestStalledFeed(t *testing.T) {
 	f := full()
 	for i := range 40 {
 		f.times = append(f.times, noon.Add(-2*time.Hour-time.Duration(i)*4*time.Minute))
 	}
 	r, _ := open(t, f, here)
-	has(t, r, "The feed may be deaf: no events for 2 h, usually every 4 min")
+	has(t, r, "Feed may be stalled: no events for 2 h, usually every 4 min")
 	f.times = []time.Time{}
 	for i := range 40 {
 		f.times = append(f.times, noon.Add(-time.Duration(i)*4*time.Minute))
 	}
 	r, clock := open(t, f, here)
-	hasNot(t, r, "deaf")
+	hasNot(t, r, "stalled")
 	r.Send(clock.Wait(time.Hour))
-	has(t, r, "The feed may be deaf")
+	has(t, r, "Feed may be stalled")
 }
 
 func TestFilter(t *testing.T) {

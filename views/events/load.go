@@ -93,6 +93,7 @@ func (s *Screen) onLoaded(msg loaded) tea.Cmd {
 	}
 	s.codes = newCodeTable(msg.codes)
 	s.rows.Set(older(nil, msg.list))
+	s.rows.Partial = s.older != 0
 	s.rhythm = receiver.Judge(s.times, s.env.Now())
 	s.changed()
 	if s.stream.Busy() {

@@ -21,7 +21,7 @@ import (
 )
 
 // Kind is the kind of this place; its ID is the operation's.
-const Kind = "history"
+const Kind = ui.KindHistory
 
 // Index keeps the states; *index.Index has these methods. Nothing of it costs a
 // call.
@@ -34,13 +34,30 @@ type Index interface {
 	MarkSeen(ctx context.Context, person, opid string, at time.Time) error
 }
 
+// Write is what somebody did to a document of the operation through opdeck.
+type Write struct {
+	Who  string
+	Act  api.ActKind
+	Item string    // the document's id
+	At   time.Time // when it was about to be sent
+}
+
+// Client knows who did what.
+type Client interface {
+	// DocumentWrites lists the writes to an operation's documents that were done; none for
+	// a person who may not read the audit trail. That they read it is recorded.
+	DocumentWrites(ctx context.Context, opid string) ([]Write, error)
+}
+
 // Screen implements ui.Screen.
 type Screen struct {
 	*list.List[moment]
 	env    *ui.Env
 	index  Index
+	client Client
 	id     string
 	person string
+	writes []Write            // as they were when the screen was opened
 	rows   *list.Rows[moment] // the newest first
 
 	lastSeen time.Time // when the person looked before this time; zero: never
@@ -50,8 +67,8 @@ type Screen struct {
 }
 
 // New makes the screen of one operation's past.
-func New(env *ui.Env, ix Index, opid string) *Screen {
-	s := &Screen{env: env, index: ix, id: opid, person: api.ActorOf(env.Ctx).Name}
+func New(env *ui.Env, ix Index, client Client, opid string) *Screen {
+	s := &Screen{env: env, index: ix, client: client, id: opid, person: api.ActorOf(env.Ctx).Name}
 	s.rows = list.NewRows(func(m moment) string { return m.id }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[moment]{Title: "History", Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
 		Reading: "Reading what is known of the past …", None: "No state matches the filter.",
@@ -70,7 +87,7 @@ func (s *Screen) Reload() tea.Cmd {
 	if s.id == "" {
 		return nil
 	}
-	ix, id, person, first, now := s.index, s.id, s.person, !s.asked, s.env.Now
+	ix, client, id, person, first, now, writes := s.index, s.client, s.id, s.person, !s.asked, s.env.Now, s.writes
 	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		at := now()
 		states, err := ix.History(ctx, id)
@@ -84,9 +101,16 @@ func (s *Screen) Reload() tea.Cmd {
 				err = ix.MarkSeen(ctx, person, id, at)
 			}
 		}
+		if first && documentsChanged(all) {
+			writes, _ = client.DocumentWrites(ctx, id) // no names where the trail cannot be read: its screen says why
+		}
+		attribute(all, writes)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.asked && err == nil {
 				s.lastSeen, s.asked = last, true
+			}
+			if first {
+				s.writes = writes
 			}
 			return nil, s.onLoaded(all, at, err)
 		}
@@ -202,7 +226,7 @@ func (s *Screen) Empty() widget.Notice {
 	case s.id == "":
 		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them, h there comes back here"}
 	case s.failure != nil && !errors.Is(s.failure, index.ErrNone):
-		return widget.Notice{Tone: theme.Bad, Text: "The past cannot be read from the store.",
+		return widget.Notice{Tone: theme.Bad, Text: Unread,
 			Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor looks at the store"}
 	}
 	return s.NoRows(widget.Notice{Text: "Nothing is known of this operation's past yet.",

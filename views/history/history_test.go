@@ -44,6 +44,11 @@ func (f *fakeIndex) MarkSeen(_ context.Context, person, opid string, at time.Tim
 
 var _ Index = (*index.Index)(nil)
 
+// nobody knows who did what.
+type nobody struct{}
+
+func (nobody) DocumentWrites(context.Context, string) ([]Write, error) { return nil, nil }
+
 const opid = "7f3a2b10-0000-4000-8000-000000000001"
 
 var (
@@ -87,7 +92,7 @@ func as(o *ui.Options) {
 func open(t *testing.T, ix Index, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, p.ID) }, place, append([]shelltest.Option{as}, opts...)...), clock
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, nobody{}, p.ID) }, place, append([]shelltest.Option{as}, opts...)...), clock
 }
 
 func has(t *testing.T, r *uitest.Run, want ...string) {
@@ -193,13 +198,13 @@ func TestStates(t *testing.T) {
 
 func openPlace(t *testing.T, ix Index, p ui.Place) (*uitest.Run, *uitest.Clock) {
 	clock := uitest.NewClock()
-	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, p.ID) }, p), clock
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, nobody{}, p.ID) }, p), clock
 }
 
 func TestStaleAnswerIsDropped(t *testing.T) {
 	var s *Screen
 	ix := fake(t)
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, p.ID); return s }, place, as)
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, nobody{}, p.ID); return s }, place, as)
 	first := s.Reload()
 	if cmd := s.reloadOnce(); cmd != nil || !s.stale {
 		t.Error("a change during a read starts another at once")
@@ -233,7 +238,7 @@ func TestHostileText(t *testing.T) {
 		name, name, name, name, name, name, name))
 	ix := &fakeIndex{states: func() ([]index.State, error) { return []index.State{a, a, b, b}, nil }}
 	clock := uitest.NewClock()
-	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, p.ID) }, ui.Place{Kind: Kind, ID: bad}, as, shelltest.Unmasked)
+	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, nobody{}, p.ID) }, ui.Place{Kind: Kind, ID: bad}, as, shelltest.Unmasked)
 	r.Send(uitest.Keys("down", "enter", "J", "esc"))
 	shelltest.Sizes(r)
 	r.Send(uitest.Keys("esc", "y", "Y"))
@@ -251,7 +256,7 @@ func TestSizes(t *testing.T) {
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	ix := fake(t)
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
-		s := New(env, ix, p.ID)
+		s := New(env, ix, nobody{}, p.ID)
 		s.Loaded = true
 		s.rows.Set(moments(sample(t)))
 		s.Changed()
@@ -266,7 +271,7 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 func TestKeysOnPagesNeverWait(t *testing.T) {
 	var s *Screen
 	ix := fake(t)
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, p.ID); return s }, place, as)
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, nobody{}, p.ID); return s }, place, as)
 	before, k := ix.calls, keymap.New()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Operation, k.Viewer, k.Global) {
 		s.between(s.rows.All()[0], s.rows.All()[2])
@@ -275,5 +280,42 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	}
 	if ix.calls != before {
 		t.Errorf("%d questions outside a command", ix.calls-before)
+	}
+}
+
+// names knows who did what; asked counts how often the trail was read.
+type names struct {
+	list  []Write
+	asked int
+}
+
+func (n *names) DocumentWrites(context.Context, string) ([]Write, error) {
+	n.asked++
+	return n.list, nil
+}
+
+// TestADocumentHasItsName: a row tells the file's name, what happened to it, and who did
+// it as far as the trail knows: a write of another time, kind or document is not it.
+func TestADocumentHasItsName(t *testing.T) {
+	const doc = `{"guid":"g-1","fileName":"invoice.pdf","isLock":%v}`
+	states := []index.State{
+		state(t, 3*time.Hour, index.List, body("PENDING", "1", 0, "", "", fmt.Sprintf(doc, false))),
+		state(t, 2*time.Hour, index.Read, body("PENDING", "1", 0, "", "", "")),
+		state(t, time.Hour, index.Read, body("PENDING", "1", 0, "", "", fmt.Sprintf(doc, false))),
+		state(t, time.Minute, index.Read, body("PENDING", "1", 0, "", "", fmt.Sprintf(doc, true))),
+	}
+	n := &names{list: []Write{{"ben", api.ActRemoveDocument, "g-2", noon.Add(-150 * time.Minute)}, {"ana\x1b[31m", api.ActRemoveDocument, "g-1", noon.Add(-150 * time.Minute)},
+		{"dan", api.ActRemoveDocument, "g-1", noon.Add(-70 * time.Minute)}, {"cy", api.ActAttachDocument, "g-1", noon.Add(-30 * time.Second)}}}
+	ix := &fakeIndex{states: func() ([]index.State, error) { return states, nil }}
+	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, n, p.ID) }, place, as)
+	r.Send(uitest.Size(120, 30), uitest.Key("r"), uitest.Key("r"))
+	has(t, r, "invoice.pdf removed, by ana·[31m", "invoice.pdf added", "invoice.pdf locked")
+	for _, not := range []string{"documents[", "by ben", "by cy", "by dan"} {
+		if strings.Contains(r.View(), not) {
+			t.Errorf("%q is on screen\n%s", not, r.View())
+		}
+	}
+	if n.asked != 1 {
+		t.Errorf("the trail was read %d times", n.asked)
 	}
 }

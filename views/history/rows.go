@@ -12,6 +12,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -29,6 +30,7 @@ type moment struct {
 	state   index.State
 	before  *moment // nil for the first known state
 	changes []index.Change
+	who     map[string]string // by entry of a list: ", by ana"
 }
 
 // language is the filter language over the states of one operation.
@@ -68,7 +70,8 @@ func (s *Screen) row(m moment) widget.Row {
 }
 
 // summary is what changed, on one line: few changes with their values, many with
-// their names.
+// their names. A document is called by its file's name, and who changed it is told as
+// far as it is known.
 func summary(m moment, masked bool) string {
 	switch {
 	case m.state.Gone:
@@ -87,18 +90,53 @@ func summary(m moment, masked bool) string {
 		}
 		if item, word := entry(m.changes, c); item != "" {
 			if !seen[item] {
-				parts = append(parts, untrusted.Text(item).Line(60)+" "+word)
+				parts = append(parts, m.itemName(item)+" "+word+m.who[item])
 			}
 			seen[item] = true
 			continue
 		}
 		part := path(c)
+		if item, rest, ok := strings.Cut(part, "]."); ok {
+			part = m.itemName(item+"]") + " " + rest
+		}
 		if len(m.changes) <= 4 {
 			part += " " + shown(c, c.Before, masked, 60) + " → " + shown(c, c.After, masked, 60)
 		}
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// documentOf is the id of the document that an entry of a list is: "documents[g-1]".
+func documentOf(item string) (guid string, ok bool) {
+	guid, ok = strings.CutPrefix(item, "documents[")
+	return strings.TrimSuffix(guid, "]"), ok
+}
+
+// itemName is what people call an entry of a list: a document by its file's name.
+func (m moment) itemName(item string) string {
+	guid, _ := documentOf(item)
+	for _, op := range []*moment{&m, m.before} {
+		if op == nil {
+			continue
+		}
+		if d, ok := op.state.Op.Document(guid); ok && d.FileName != "" {
+			return draw.File(d.FileName, 60)
+		}
+	}
+	return untrusted.Text(item).Line(60)
+}
+
+// documentsChanged reports whether a document came, went or changed in what is known.
+func documentsChanged(all []moment) bool {
+	for _, m := range all {
+		for _, c := range m.changes {
+			if strings.HasPrefix(c.Path, "documents[") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // entry tells whether a change is part of a list's entry that came, went or
@@ -179,4 +217,21 @@ func amount(s string) string {
 	}
 	digits, _ := draw.Digits(code)
 	return draw.Number(d, digits) + " " + untrusted.Text(code).Line(12)
+}
+
+// Unread says that the states could not be read.
+const Unread = "The past cannot be read from the store."
+
+// Last are the newest n of states, which are oldest first, in lines of w cells, and the
+// ids of their rows on the screen of the history.
+func Last(env *ui.Env, states []index.State, n, w int) (lines, rows []string) {
+	th := env.Theme
+	all := moments(states)
+	for _, m := range all[:min(n, len(all))] {
+		st := th.Status(string(m.state.Op.Status))
+		line := th.Dim.Render(draw.Minute(m.state.At, env.Zone())+"  ") + th.Tone(st.Tone).Render(st.Sign) + " "
+		lines = append(lines, line+draw.Cut(summary(m, env.Masked()), max(w-draw.Width(line), 1)))
+		rows = append(rows, m.id)
+	}
+	return lines, rows
 }

@@ -5,6 +5,7 @@ package limits
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -102,11 +103,41 @@ func (s *Screen) Content() ui.Content {
 	case s.Err != nil:
 		return ui.Content{Lines: s.Failed(s.Err)}
 	case s.usage == nil:
-		return ui.Content{Lines: []string{th.Dim.Render("Reading the budgets …")}}
+		return ui.Content{Lines: []string{th.Dim.Render(reading)}}
 	case th.Linear:
 		return ui.Content{Lines: append(s.counts(), s.sentences()...)}
 	}
 	return ui.Content{Lines: s.table()}
+}
+
+const reading = "Reading the budgets …"
+
+// Verdict answers whether calls go now, and whether the service refused some.
+func (s *Screen) Verdict() string {
+	th, tone, refused := s.env.Theme, theme.Good, 0
+	switch {
+	case s.Err != nil:
+		return th.Bad.Render(th.Signs.Bad + " " + s.Err.Public)
+	case s.usage == nil:
+		return th.Dim.Render(reading)
+	}
+	text := strings.Join(s.held(), " ")
+	for _, u := range s.usage {
+		refused += u.Throttled
+		if s.left(u.Blocked) > 0 || u.Over > 0 || u.Throttled > 0 {
+			tone = theme.Bad
+		}
+	}
+	switch {
+	case text == "":
+		text = "room in every class"
+	case tone == theme.Good:
+		tone = theme.Warn
+	}
+	if refused > 0 {
+		text = draw.Plural(refused, "answer", "answers") + " 429 in the last hour; " + text
+	}
+	return th.Tone(tone).Render(th.Sign(tone)+" ") + text
 }
 
 // counts say what the table draws.
@@ -220,8 +251,8 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 	return line
 }
 
-// sentences say what the numbers mean for the next call.
-func (s *Screen) sentences() []string {
+// held says which classes have no room, and until when.
+func (s *Screen) held() []string {
 	var out []string
 	for _, u := range s.usage {
 		switch {
@@ -233,6 +264,12 @@ func (s *Screen) sentences() []string {
 			out = append(out, fmt.Sprintf("%s: used up; the next call waits %s by itself.", u.Class, s.told(s.slot(u))))
 		}
 	}
+	return out
+}
+
+// sentences say what the numbers mean for the next call.
+func (s *Screen) sentences() []string {
+	out := s.held()
 	for _, u := range s.usage {
 		if sum := u.Sum(); sum != "" {
 			out = append(out, sum)

@@ -1,15 +1,11 @@
 package operation
 
 import (
-	"time"
-
-	"opdeck/api"
 	"opdeck/api/untrusted"
-	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
+	"opdeck/views/history"
 )
 
 const wide = 400 // cells; the viewer wraps what is wider than the window
@@ -29,8 +25,8 @@ func (s *Screen) Content() ui.Content {
 	if th.Linear {
 		lines = append(s.NotReread(), "Operation "+s.Op.OPID.Line(64)+".", s.headline()+".", s.attached()+".")
 	}
-	c := ui.Content{Lines: lines, Sections: append(ui.Sections(s.pairs(s.env.Now())), s.amounts())}
-	for _, part := range []ui.Section{s.documents(), s.children(), s.unknown()} {
+	c := ui.Content{Lines: lines}
+	for _, part := range append(s.facts(), s.documents(), s.children(), s.past(), s.unknown()) {
 		if part.Title != "" {
 			c.Sections = append(c.Sections, part)
 		}
@@ -69,86 +65,10 @@ func (s *Screen) attached() string {
 	return th.Dim.Render(line + "  " + draw.Line(s.Op.Customer.Name, max(s.W-len(line)-4, 10)))
 }
 
-func (s *Screen) pairs(now time.Time) []widget.Pair {
-	op := s.Op
-	out := append([]widget.Pair{{Value: "Operation"}}, widget.SaidEach("–", "id", string(op.OPID), "reference", string(op.Reference), "comment", string(op.Comment))...)
-	out = append(out, s.when("created", op.CreatedAt, now), s.when("updated", op.UpdatedAt, now),
-		widget.Pair{Label: "parent", Value: mark(op.IsParent, "yes, it spawned others ("+s.keys.Tree.Help().Key+" shows them)", "no")},
-		widget.Pair{Label: "visible", Value: mark(op.IsVisible, "yes", "no, hidden from the customer")},
-		widget.Pair{Value: "Customer"})
-	out = append(out, widget.SaidEach("–", "name", string(op.Customer.Name), "cuid", string(op.Customer.CUID))...)
-	return append(append(out, s.party("Source", op.Source)...), s.party("Destination", op.Destination)...)
-}
-
-func mark(b bool, yes, no string) string {
-	if b {
-		return yes
-	}
-	return no
-}
-
-// when is a moment, absolute and relative; one that cannot be read is shown as
-// it came.
-func (s *Screen) when(label string, t api.Time, now time.Time) widget.Pair {
-	if t.IsZero() {
-		if t.Raw == "" {
-			return widget.Pair{Label: label, Value: "–", Tone: theme.Dim}
-		}
-		return widget.Pair{Label: label, Value: "unreadable: " + t.Raw.Quoted(), Tone: theme.Warn}
-	}
-	return widget.Pair{Label: label, Value: draw.TimeAgo(t.Time, now, s.env.Zone())}
-}
-
-func (s *Screen) party(title string, p api.Party) []widget.Pair {
-	out, masked := []widget.Pair{{Value: title}}, s.env.Masked()
-	if a := p.Account; a != nil {
-		out = append(out, widget.SaidEach("–", "account", string(a.Name), "number", string(mask.NumberIf(a.Number, masked)), "account id", string(a.ID),
-			"customer", string(a.Customer.Name), "cuid", string(a.Customer.CUID))...)
-	}
-	if a := p.CounterpartyAccount; a != nil {
-		out = append(out, widget.SaidEach("–", "account", string(a.Name), "number", string(mask.NumberIf(a.Number, masked)), "account id", string(a.ID),
-			"counterparty", string(a.Counterparty.Name), "bank", string(a.Counterparty.BankName), "suid", string(a.Counterparty.SUID))...)
-	}
-	if len(out) == 1 {
-		out = append(out, widget.Pair{Label: "–", Value: "not told by the service", Tone: theme.Dim})
-	}
-	return out
-}
-
-// amounts are the four amounts with their decimal points in one column, and the
-// rate between source and destination; what is no number is shown as it came.
-func (s *Screen) amounts() ui.Section {
-	rows := []struct {
-		name string
-		m    api.Money
-	}{{"source", s.Op.SourceAmount.Sum}, {"destination", s.Op.DestinationAmount.Sum}, {"commission", s.Op.CommissionAmount.Sum}, {"balance", s.Op.CurrentBalanceAmount.Sum}}
-	col := make([]string, len(rows))
-	for i, r := range rows {
-		if col[i] = draw.Money(r.m); r.m.Empty() {
-			col[i] = "–"
-		}
-	}
-	if !s.env.Theme.Linear {
-		col = draw.Align(col)
-	}
-	out := ui.Section{Title: "Amounts", Apart: true}
-	for i, r := range rows {
-		out.Facts = append(out.Facts, widget.Pair{Label: r.name, Value: col[i]})
-		if _, err := r.m.Decimal(); err != nil {
-			out.Facts = append(out.Facts, widget.Pair{Label: "! " + r.name, Value: "cannot be trusted: " + err.Error() + ": " + draw.Cut(r.m.Raw(), wide), Tone: theme.Warn, Long: true})
-		}
-	}
-	src, dst := s.Op.SourceAmount.Sum, s.Op.DestinationAmount.Sum
-	if rate, exact, ok := api.Rate(src, dst); ok && src.CurrencyCode != dst.CurrencyCode {
-		out.Facts = append(out.Facts, widget.Pair{Label: "rate", Value: "1 " + src.CurrencyCode.Line(12) + mark(exact, " = ", " ≈ ") + rate.Text('f') + " " + dst.CurrencyCode.Line(12)})
-	}
-	return out
-}
-
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
-	out := ui.Section{Title: "Documents", Drawn: draw.Plural(len(s.Op.Documents), "document", "documents"), Hint: s.keys.Documents.Help().Key + " opens them"}
-	room, longest := max(min(s.W-30, 60), 12), 0
+	out := ui.Section{Title: "Documents", Drawn: draw.Plural(len(s.Op.Documents), "document", "documents"), Hint: s.keys.Documents.Help().Key + " opens them", Beside: true}
+	room, longest := max(min(s.beside()-32, 60), 12), 0
 	for _, d := range s.Op.Documents {
 		longest = max(longest, draw.Width(draw.File(d.FileName, room)))
 	}
@@ -165,15 +85,50 @@ func (s *Screen) documents() ui.Section {
 			line += th.Warn.Render("  ! " + odd.Words())
 		}
 		out.Lines = append(out.Lines, line)
+		out.Links = append(out.Links, link{opens: ui.KindDocuments, id: s.ID, row: string(d.GUID)}.to("document", "the document id", string(d.GUID), true))
 	}
 	return out
 }
 
+// beside is how wide what stands beside the facts is, or all of it in a narrow window.
+func (s *Screen) beside() int {
+	left, right := s.Widths()
+	if right > 0 {
+		return right
+	}
+	return left
+}
+
+// past are the last states that are known here, where there is room for them.
+func (s *Screen) past() ui.Section {
+	if _, right := s.Widths(); right == 0 && !s.env.Theme.Linear {
+		return ui.Section{}
+	}
+	out := ui.Section{Title: "History", Hint: s.related.History.Help().Key + " opens it", Beside: true}
+	if s.pastErr != nil {
+		out.Lines = []string{s.env.Theme.Warn.Render(s.env.Theme.Signs.Warn + " " + history.Unread)}
+		return out
+	}
+	room := s.H - len(s.Op.Documents) - 8
+	if s.tree != nil {
+		room -= len(s.tree.Children) + 3
+	}
+	if s.env.Theme.Linear {
+		room = 0
+	}
+	lines, rows := history.Last(s.env, s.states, max(room, 5), s.beside()-2)
+	for _, row := range rows {
+		out.Links = append(out.Links, link{opens: ui.KindHistory, id: s.ID, row: row}.to("state", "the change", "", true))
+	}
+	out.Lines = lines
+	return out
+}
+
 // childRest is the width of a child's line without its id.
-const childRest = 46
+const childRest = 48
 
 func (s *Screen) children() ui.Section {
-	th, out := s.env.Theme, ui.Section{Title: "Children"}
+	th, out := s.env.Theme, ui.Section{Title: "Children", Beside: true}
 	switch {
 	case s.treeErr != nil:
 		out.Lines = []string{th.Bad.Render(th.Signs.Bad + " " + s.treeErr.Public)}
@@ -187,14 +142,16 @@ func (s *Screen) children() ui.Section {
 	case s.tree == nil:
 		return ui.Section{}
 	}
-	out.Lines = []string{th.Dim.Render(draw.Plural(len(s.tree.Children), "child operation", "child operations"))}
+	out.Drawn = draw.Plural(len(s.tree.Children), "child operation", "child operations")
 	if n := s.tree.Unread; n > 0 {
 		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" "+draw.Plural(n, "child", "children")+" in the service's answer could not be read."))
+		out.Links = append(out.Links, widget.Link{})
 	}
 	for _, c := range s.tree.Children {
 		st := th.Status(string(c.Status))
 		out.Lines = append(out.Lines, branch(c.Depth)+th.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(c.Status.Line(14), 10))+"  "+draw.Fit(c.Type.Line(14), 10)+
-			draw.PadLeft(draw.Money(c.SourceAmount.Sum), 20)+"  "+draw.ID(c.OPID.Line(64), max(s.W-childRest-len(branch(c.Depth)), 13)))
+			draw.PadLeft(draw.Money(c.SourceAmount.Sum), 20)+"  "+draw.ID(c.OPID.Line(64), max(s.beside()-childRest-len(branch(c.Depth)), 13)))
+		out.Links = append(out.Links, link{opens: ui.KindOperation, id: string(c.OPID)}.to("child", "the child's operation id", string(c.OPID), true))
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package operation
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -20,6 +22,8 @@ import (
 type Client interface {
 	ui.OperationReader
 	OperationTree(ctx context.Context, opid string) (api.OperationTree, error)
+	// History returns the states that are known here, oldest first; it costs no call.
+	History(ctx context.Context, opid string) ([]index.State, error)
 }
 
 // Model is the detail of one operation as a program of its own.
@@ -40,18 +44,31 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 type Screen struct {
 	ui.Page
 	*ui.Latest
-	env    *ui.Env
-	client Client
-	trees  *ui.Requests
-	keys   keymap.Operation
+	env     *ui.Env
+	client  Client
+	trees   *ui.Requests
+	keys    keymap.Operation
+	related keymap.Related
 
 	tree    *api.OperationTree
 	treeErr *api.Error
+	states  []index.State // oldest first
+	pastErr error         // of reading them
 }
 
 // NewScreen makes the screen of one operation.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, Latest: ui.NewLatest(env, client, opid), trees: env.Requests(), keys: env.Keys.Operation}
+	s := &Screen{env: env, client: client, Latest: ui.NewLatest(env, client, opid), trees: env.Requests(), keys: env.Keys.Operation, related: env.Keys.Related}
+	s.Beside = func(ctx context.Context, _ bool) ui.Then {
+		states, err := client.History(ctx, opid)
+		if errors.Is(err, index.ErrNone) {
+			err = nil
+		}
+		return func() (ui.Action, tea.Cmd) {
+			s.states, s.pastErr = states, err
+			return nil, nil
+		}
+	}
 	s.Page = ui.NewPage(env, s, "", "")
 	s.Refresh()
 	return s
@@ -69,9 +86,9 @@ func (s *Screen) Refresh() {
 		read = open
 	}
 	s.keys.Documents.Set(open)
-	s.keys.History.Set(open)
+	s.related.History.Set(open)
 	s.keys.Tree.Set(read)
-	s.keys.Customer.Set(read)
+	s.related.Customer.Set(read)
 	s.keys.Account.Set(read)
 	s.keys.Counterparty.Set(read)
 }
@@ -110,37 +127,32 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 
 // OwnKey implements ui.PageScreen.
 func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
-	open := func(kind, id string) (ui.Action, tea.Cmd, bool) {
-		return ui.Open{Place: ui.Place{Kind: kind, ID: id}}, nil, true
-	}
 	switch {
 	case s.keys.Documents.Match(p):
-		return open(ui.KindDocuments, s.ID)
-	case s.keys.History.Match(p):
-		return open("history", s.ID)
+		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: s.ID}}, nil, true
+	case s.env.Keys.List.Open.Match(p) && s.Link().ID != "":
+		a, cmd := s.open()
+		return a, cmd, true
 	case s.Op == nil:
 	case s.keys.Tree.Match(p):
 		return nil, s.loadTree(), true
-	case s.keys.Customer.Match(p) && s.Op.Customer.CUID == "":
-		return ui.Notify{Level: ui.Denied, Text: "This operation names no customer."}, nil, true
-	case s.keys.Customer.Match(p):
-		return open(ui.KindCompliance, string(s.Op.Customer.CUID))
 	case s.keys.Account.Match(p):
-		return s.openParty("accounts", "account of a customer", func(p api.Party) untrusted.Text {
+		return s.openParty(accounts, "account of a customer", func(p api.Party) untrusted.Text {
 			if p.Account == nil {
 				return ""
 			}
 			return p.Account.ID
 		}), nil, true
 	case s.keys.Counterparty.Match(p):
-		return s.openParty("counterparties", "counterparty", func(p api.Party) untrusted.Text {
+		return s.openParty(counterparties, "counterparty", func(p api.Party) untrusted.Text {
 			if p.CounterpartyAccount == nil {
 				return ""
 			}
 			return p.CounterpartyAccount.Counterparty.SUID
 		}), nil, true
 	}
-	return nil, nil, false
+	a, ok := ui.TakeRelated(s.related, p, s)
+	return a, nil, ok
 }
 
 // openParty opens what of names on a side of the operation, the source first; where
@@ -187,9 +199,17 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 	return ui.Sooner(a, b)
 }
 
-// Keys implements ui.Screen.
+// Keys implements ui.Screen: those that are used most come first.
 func (s *Screen) Keys() []keymap.Key {
-	return s.PageKeys(true, keymap.Join(s.keys, s.env.Keys.Item)...)
+	k := s.env.Keys.Item
+	k.CopyID.SetHelp(k.CopyID.Help().Key, "copy")
+	k.CopyID.Long = "copy what the cursor stands on (OSC 52): the id of what opens there, or the value"
+	keys := []keymap.Key{s.keys.Documents, s.related.History, s.related.Customer}
+	if s.Op == nil || s.Op.IsParent {
+		keys = append(keys, s.keys.Tree)
+	}
+	keys = s.PageKeys(true, append(keys, k.CopyID)...)
+	return append(keys, s.keys.Account, s.keys.Counterparty, s.keys.Tree, k.CopyJSON, k.Raw)
 }
 
 // Title implements ui.Screen.

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/internal/domain/index"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -18,6 +19,7 @@ import (
 type fake struct {
 	op    api.Operation
 	tree  api.OperationTree
+	past  []index.State
 	known time.Time // zero: not known locally
 	err   error
 	calls int
@@ -36,6 +38,9 @@ func (f *fake) Operation(context.Context, string) (api.Operation, error) {
 func (f *fake) OperationTree(context.Context, string) (api.OperationTree, error) {
 	f.calls++
 	return f.tree, f.err
+}
+func (f *fake) History(context.Context, string) ([]index.State, error) {
+	return f.past, nil
 }
 func (f *fake) Phase(op api.Operation) api.Phase { return op.Phase() }
 func (f *fake) MaxAge() time.Duration            { return time.Minute }

@@ -247,7 +247,8 @@ func (s *Screen) itemKey(msg keymap.Press, id string) (ui.Action, tea.Cmd, bool)
 	case k.Operations.Documents.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: id}}, nil, true
 	}
-	return nil, nil, false
+	a, ok := ui.TakeRelated(k.Related, msg, s)
+	return a, nil, ok
 }
 
 // Item implements list.Screen: the marked ids, else that under the cursor, and its JSON.
@@ -346,7 +347,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	}
 	if s.usualKeys == nil { // asked for with each key and each frame
 		l, o, item := k.List, k.Operations, k.Item
-		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, l.Mark, item.CopyID, k.Global.Reload,
+		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
 			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
 	}
 	if now := s.keysNow(); len(now) > 0 {

@@ -22,10 +22,10 @@ func (s *Screen) Content() ui.Content {
 	case s.Err != nil && !s.loaded:
 		return ui.Content{Lines: s.Failed(s.Err)}
 	case !s.loaded:
-		return ui.Content{Lines: []string{s.env.Theme.Dim.Render("Reading the session from the store …")}}
+		return ui.Content{Lines: []string{s.env.Theme.Dim.Render(reading)}}
 	}
 	now := s.env.Now()
-	lines := append(s.state(now), "", s.life("Access", s.st.Access, now), s.life("Refresh", s.st.Refresh, now))
+	lines := append([]string{s.Verdict()}, "", s.life("Access", s.st.Access, now), s.life("Refresh", s.st.Refresh, now))
 	sections := ui.Sections(s.facts(now))
 	if len(s.st.Borrowers) > 0 {
 		sections = append(sections, ui.Section{Title: "Borrowers", Lines: s.borrowers(now)})
@@ -34,8 +34,15 @@ func (s *Screen) Content() ui.Content {
 		Sections: append(sections, ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
 }
 
-func (s *Screen) state(now time.Time) []string {
+// Verdict answers how the session stands.
+func (s *Screen) Verdict() string {
 	th := s.env.Theme
+	switch {
+	case s.Err != nil && !s.loaded:
+		return th.Bad.Render(th.Signs.Bad + " " + s.Err.Public)
+	case !s.loaded:
+		return th.Dim.Render(reading)
+	}
 	sign, tone := th.Signs.Good, theme.Good
 	switch s.st.State {
 	case "none":
@@ -61,8 +68,10 @@ func (s *Screen) state(now time.Time) []string {
 	if s.Doing != "" {
 		line += "  " + th.Info.Render(s.Doing+" under way …")
 	}
-	return []string{line}
+	return line
 }
+
+const reading = "Reading the session from the store …"
 
 // roomy is the width from which on facts stand in two columns.
 const roomy = 100

@@ -3,7 +3,6 @@
 package sessions
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -83,12 +82,6 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// sign tells by its shape what the tone tells by colour.
-func (s *Screen) sign(t theme.Tone) string {
-	signs := s.env.Theme.Signs
-	return cmp.Or(map[theme.Tone]string{theme.Good: signs.Good, theme.Warn: signs.Warn, theme.Bad: signs.Bad}[t], signs.Sep)
-}
-
 // sessionAct is a change to the session.
 type sessionAct struct {
 	key  *keymap.Key // its name is the act's
@@ -132,7 +125,7 @@ func (s *Screen) found(findings []Finding) ui.Action {
 	s.Doing = ""
 	var facts []widget.Pair
 	for _, f := range findings {
-		facts = append(facts, widget.Pair{Label: s.sign(f.Tone) + " " + f.Name, Value: f.Text, Tone: f.Tone, Long: true})
+		facts = append(facts, widget.Pair{Label: s.env.Theme.Sign(f.Tone) + " " + f.Name, Value: f.Text, Tone: f.Tone, Long: true})
 	}
 	return ui.Explain{Title: "Doctor", Lines: []string{"Each step from here to the service:"}, Facts: facts}
 }

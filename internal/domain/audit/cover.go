@@ -10,7 +10,7 @@ import (
 type cover struct {
 	signed   map[string]map[int64]bool  // by key: the records that its checkpoints are for
 	claimed  map[string]map[int64]int64 // by key: the checkpoints that records speak of, and the first of these records
-	outcomes []int64                    // outcomes, which are signed as soon as they are stored, by Seq
+	outcomes []int64                    // outcomes, which are signed as soon as they are stored, by seq
 	vouched  map[string]int64           // keys of other hosts: what the store says that they signed, to where
 	partial  bool                       // only some records are there: nothing can be missing
 

@@ -86,7 +86,7 @@ func (l *Log) addRecords(ctx context.Context, ev *Evidence) error {
 	if err != nil {
 		return fmt.Errorf("audit: evidence: %w", err)
 	}
-	before := int64(-1) // Seq of the row before, if that is an exhibit
+	before := int64(-1) // seq of the row before, if that is an exhibit
 	return l.each(ctx, 1, head.N, func(row Row) error {
 		if n := len(ev.Records); before == row.Seq-1 {
 			ev.Records[n-1].NextHash = row.Hash

@@ -38,7 +38,7 @@ func parseLine(line []byte) (hash string, record []byte, ok bool) {
 	return hash, line[head : len(line)-len(exportEnd)], err == nil && hex.EncodeToString(raw) == hash
 }
 
-// Export writes the records from Seq from to Seq to (0: the end, as it is now)
+// Export writes the records from seq from to seq to (0: the end, as it is now)
 // as JSON lines with the exact bytes of the records and their hashes, and
 // returns their number. The person in ctx needs api.MayAuditOut. The export is
 // recorded first, and is part of itself; without a record there is no export.

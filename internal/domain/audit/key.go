@@ -12,10 +12,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+
+	"opdeck/internal/host/wholefile"
 )
 
 // maxKeyFile is the size of the largest file that is read as a key.
@@ -91,16 +92,7 @@ func (k *Key) write(file string) (made bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("audit: %w", err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".key-*") // mode 0600
-	if err != nil {
-		return false, fmt.Errorf("audit: key: %w", err)
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	err = pem.Encode(tmp, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return false, fmt.Errorf("audit: key: %w", err)
-	}
-	switch err := os.Link(tmp.Name(), file); {
+	switch err := wholefile.Create(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})); {
 	case errors.Is(err, fs.ErrExist):
 		return false, nil
 	case err != nil:

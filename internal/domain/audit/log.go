@@ -166,7 +166,7 @@ func (l *Log) Outcome(ctx context.Context, ref string, out api.Outcome) error {
 // only counted.
 func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
 	r := l.record(who, bounded(e.Name, maxWord), PhaseNote)
-	r.Object, r.ID, r.Detail = bounded(e.Object, maxWord), bounded(e.ID, maxWord), prose(e.Detail, maxText)
+	r.Object, r.ID, r.Detail = bounded(e.Object, maxWord), bounded(e.ID, maxWord), prose(e.Detail)
 	due, drop := l.limitRate(&r)
 	if len(due) > 0 {
 		l.mu.Lock()

@@ -33,15 +33,15 @@ const originPrefix = "opdeck.audit/"
 // timeForm is how a checkpoint writes its time: UTC, ms.
 const timeForm = "2006-01-02T15:04:05.000Z"
 
-// Origin is the name of a log in its checkpoints and in the note keys of those
+// origin is the name of a log in its checkpoints and in the note keys of those
 // that sign for it.
-func Origin(chain string) string { return originPrefix + chain }
+func origin(chain string) string { return originPrefix + chain }
 
 var errNoNote = errors.New("audit: this is no checkpoint")
 
 // text is what is signed of a checkpoint.
 func (c Checkpoint) text() string {
-	return fmt.Sprintf("%s\n%d\n%s\nhead %s\ntime %s\n", Origin(c.Chain), c.N, c.Root, c.Head, c.At.UTC().Format(timeForm))
+	return fmt.Sprintf("%s\n%d\n%s\nhead %s\ntime %s\n", origin(c.Chain), c.N, c.Root, c.Head, c.At.UTC().Format(timeForm))
 }
 
 // parseText reads the text of a checkpoint to the letter.
@@ -87,7 +87,7 @@ func verifierKey(name string, pub ed25519.PublicKey) string {
 
 // VerifierKey is the public key as tools for signed notes read it, for the log
 // with that name.
-func (k *Key) VerifierKey(chain string) string { return verifierKey(Origin(chain), k.Public()) }
+func (k *Key) VerifierKey(chain string) string { return verifierKey(origin(chain), k.Public()) }
 
 // noteSigner signs with a Key under a name.
 type noteSigner struct {
@@ -145,7 +145,7 @@ func sigLine(name string, raw []byte) string {
 
 // signedBy reports whether key signed the note.
 func (s Signed) signedBy(key ed25519.PublicKey) bool {
-	v, err := note.NewVerifier(verifierKey(Origin(s.Chain), key))
+	v, err := note.NewVerifier(verifierKey(origin(s.Chain), key))
 	if err != nil {
 		return false
 	}

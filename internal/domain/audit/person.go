@@ -19,7 +19,7 @@ type Person struct {
 func personOf(a api.Actor) Person {
 	return Person{Name: bounded(a.Name, maxWord), Role: bounded(string(a.Role), maxWord), Key: bounded(a.Key, maxWord),
 		Login: bounded(a.Login, maxWord), Cert: bounded(a.Cert, maxWord), Serial: bounded(a.Serial, maxWord),
-		UID: bounded(a.UID, maxWord), Host: bounded(a.Host, maxWord), Claim: prose(a.Claim(), maxText)}
+		UID: bounded(a.UID, maxWord), Host: bounded(a.Host, maxWord), Claim: prose(a.Claim())}
 }
 
 // Who is the name with what a local one rests on, as a record keeps them.

@@ -176,8 +176,8 @@ func (l *Log) pointAt(ctx context.Context, n int64) (Signed, error) {
 	return Signed{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: public}
 }
 
-// Seq is the number of the proven record.
-func (p Proof) Seq() int64 {
+// seq is the number of the proven record.
+func (p Proof) seq() int64 {
 	var r Record
 	_ = json.Unmarshal(p.Record, &r) // Prove and ParseProof have read it
 	return r.Seq
@@ -189,7 +189,7 @@ func (p Proof) Text() []byte {
 	if p.Old != nil {
 		b.WriteString(consistencyHead + "\n")
 	} else {
-		fmt.Fprintf(&b, "%s\n%s\nindex %d\n", p.Record, proofHead, p.Seq()-1)
+		fmt.Fprintf(&b, "%s\n%s\nindex %d\n", p.Record, proofHead, p.seq()-1)
 	}
 	for _, h := range p.Hashes {
 		b.WriteString(h.String() + "\n")
@@ -215,7 +215,7 @@ func (p Proof) JSON() ProofJSON {
 		return ProofJSON{Proof: text}
 	}
 	record, rest, _ := strings.Cut(text, "\n")
-	return ProofJSON{p.Seq(), record, rest}
+	return ProofJSON{p.seq(), record, rest}
 }
 
 // ParseProof reads a proof, as text or JSON, to the letter.
@@ -251,7 +251,7 @@ func ParseProof(b []byte) (Proof, error) {
 		var index string
 		index, hashes, _ = strings.Cut(rest, "\n")
 		p.Record = []byte(record)
-		if strconv.FormatInt(p.Seq()-1, 10) != index {
+		if strconv.FormatInt(p.seq()-1, 10) != index {
 			return p, errNoProof
 		}
 	default:
@@ -268,7 +268,7 @@ func ParseProof(b []byte) (Proof, error) {
 		}
 		p.Hashes = append(p.Hashes, h)
 	}
-	if string(p.Text()) != text || j.Seq != 0 && j.Seq != p.Seq() {
+	if string(p.Text()) != text || j.Seq != 0 && j.Seq != p.seq() {
 		return p, errNoProof
 	}
 	return p, nil
@@ -334,7 +334,7 @@ func VerifyProof(b []byte, keys []ed25519.PublicKey, witnesses []*Cosigner) (Pro
 	if p.Old != nil {
 		out.From = p.Old.N
 	} else {
-		out.Seq, out.Record = p.Seq(), p.Record
+		out.Seq, out.Record = p.seq(), p.Record
 	}
 	return out, nil
 }

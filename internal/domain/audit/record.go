@@ -131,7 +131,7 @@ func (r *Record) row(h Head) (Row, error) {
 // act copies what a record may hold of an act: digests instead of contents.
 func (r *Record) act(a api.Act) {
 	r.Object, r.ID, r.Item = bounded(a.Object, maxWord), bounded(a.ID, maxWord), bounded(a.Item, maxWord)
-	r.Name, r.Summary, r.Reason = prose(a.Name, maxText), prose(a.Summary, maxText), prose(a.Reason, maxText)
+	r.Name, r.Summary, r.Reason = prose(a.Name), prose(a.Summary), prose(a.Reason)
 	r.Method, r.Path = bounded(a.Method, maxWord), bounded(a.Path, maxText)
 	if len(a.Body) > 0 {
 		r.Body = api.HashHex(a.Body)
@@ -146,7 +146,7 @@ func (r *Record) outcome(out api.Outcome) {
 		r.Outcome = ResultUnknown
 	}
 	r.Status, r.Rule = out.Status, bounded(string(out.Rule), maxWord)
-	r.Error, r.Req = prose(out.Detail, maxText), bounded(out.RequestID, maxWord)
+	r.Error, r.Req = prose(out.Detail), bounded(out.RequestID, maxWord)
 	r.Took, r.After = out.Took.Microseconds(), bounded(out.After, maxWord)
 	r.Method, r.Path, r.Body, r.Secret, r.Name, r.Summary, r.Reason, r.Before = "", "", "", "", "", "", "", ""
 	r.Code = code(r.Event, r.Phase, r.Outcome)

@@ -66,7 +66,7 @@ type OpenIntent struct {
 type Report struct {
 	Chain       string       `json:"chain"`
 	Records     int64        `json:"records"`
-	First       int64        `json:"first"` // Seq of the first and the last record
+	First       int64        `json:"first"` // seq of the first and the last record
 	Last        int64        `json:"last"`
 	Head        string       `json:"head"` // hash of the last
 	From        time.Time    `json:"from"`

@@ -128,7 +128,7 @@ func (l *Log) Uncovered(ctx context.Context) (int64, error) {
 // records wait.
 func (l *Log) noteOwn(ctx context.Context, event, detail string) {
 	r := l.record(api.Actor{Name: "opdeck", Via: "service"}, event, PhaseNote)
-	r.Object, r.Detail = "audit", prose(detail, maxText)
+	r.Object, r.Detail = "audit", prose(detail)
 	_ = l.append(ctx, &r) // told by Health and Alarm
 }
 

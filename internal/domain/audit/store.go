@@ -12,7 +12,7 @@ var ErrNoRecord = errors.New("audit: no such record")
 // Head is the end of the chain.
 type Head struct {
 	Chain string    // the log's name, made with its first record
-	N     int64     // number of records, the Seq of the last
+	N     int64     // number of records, the seq of the last
 	Hash  string    // of the last; zeros when there is none
 	At    time.Time // of the last; zero when there is none
 	Edge  Edge      // of the tree of N records; only Append tells it, nil when the store lacks hashes
@@ -49,7 +49,7 @@ type StoredCheckpoint struct {
 // Derived is what the store says about the trail beside the records, at one moment.
 type Derived struct {
 	Head Head
-	Open map[string]int64 // intents without an outcome: Seq by UID
+	Open map[string]int64 // intents without an outcome: seq by UID
 }
 
 // Query selects records. Empty fields select all.
@@ -61,7 +61,7 @@ type Query struct {
 	Phase  Phase     // one phase only
 	From   time.Time // at or after
 	Until  time.Time // before
-	Before int64     // records with a smaller Seq: the Next of the page before
+	Before int64     // records with a smaller seq: the Next of the page before
 	Limit  int       // records a page: 1 to 1000, 0 means 100
 }
 
@@ -74,7 +74,7 @@ type Store interface {
 	Head(ctx context.Context) (Head, error)
 	// Get returns the record with that UID, or ErrNoRecord.
 	Get(ctx context.Context, uid string) (Row, error)
-	// Rows returns up to limit rows from Seq from on, in order.
+	// Rows returns up to limit rows from seq from on, in order.
 	Rows(ctx context.Context, from int64, limit int) ([]Row, error)
 	// Find returns the rows of a query, newest first.
 	Find(ctx context.Context, q Query) ([]Row, error)
@@ -83,7 +83,7 @@ type Store interface {
 	// Derived returns what stands beside the records, in one snapshot.
 	Derived(ctx context.Context) (Derived, error)
 
-	// Nodes returns the stored hashes of the tree by Seq; what is missing is left out.
+	// Nodes returns the stored hashes of the tree by seq; what is missing is left out.
 	Nodes(ctx context.Context, seqs []int64) (map[int64][]byte, error)
 	// PutNodes stores hashes of the tree, in place of those that are there.
 	PutNodes(ctx context.Context, nodes []Node) error

@@ -212,7 +212,7 @@ func (l *Log) walk(ctx context.Context, v *verifier) (Derived, error) {
 // verifyPage is how many records are read at once.
 const verifyPage = 500
 
-// page checks the next records from Seq from on, not beyond to unless that is 0,
+// page checks the next records from seq from on, not beyond to unless that is 0,
 // and returns how far it got.
 func (l *Log) page(ctx context.Context, v *verifier, from, to int64) (int64, error) {
 	rows, err := l.opt.Store.Rows(ctx, from, verifyPage)

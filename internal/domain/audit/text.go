@@ -70,9 +70,9 @@ func maskAccounts(s string) string {
 // printable ASCII without quote and backslash as it is, all else quoted.
 func bounded(s string, max int) string { return keep(s, max, scrub) }
 
-// prose is bounded for sentences, in which account numbers are masked too.
-func prose(s string, max int) string {
-	return keep(s, max, func(s string) string { return maskAccounts(scrub(s)) })
+// prose is bounded for sentences, at most maxText bytes; account numbers are masked too.
+func prose(s string) string {
+	return keep(s, maxText, func(s string) string { return maskAccounts(scrub(s)) })
 }
 
 func keep(s string, max int, clean func(string) string) string {

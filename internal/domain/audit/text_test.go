@@ -93,12 +93,12 @@ func TestNoSecrets(t *testing.T) {
 		"operation 01a1fd2b-54f8-7047-87a1-691597536428": "operation 01a1fd2b-54f8-7047-87a1-691597536428",
 		"ticket 123456":                                  "ticket 123456",
 	} {
-		if got := audit.Prose(in, 1000); got != want {
+		if got := audit.Prose(in); got != want {
 			t.Errorf("%.60q: %.200q, want %.200q", in, got, want)
 		}
 	}
 	for _, at := range []int{990, 256<<10 - 20, 300 << 10} { // where a text is cut
-		if got := audit.Prose(strings.Repeat(" ", at)+jwt, 1000); strings.Contains(got, "eyJ") {
+		if got := audit.Prose(strings.Repeat(" ", at) + jwt); strings.Contains(got, "eyJ") {
 			t.Errorf("a token at %d: %.1100q", at, got)
 		}
 	}

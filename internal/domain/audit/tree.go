@@ -25,7 +25,7 @@ type Edge []tlog.Hash
 var errBehind = errors.New("audit: the stored tree does not reach the end of the trail")
 
 // EdgeOf returns the edge of a tree of n records, nil when hashes are missing.
-// nodes returns the stored hashes of records by Seq.
+// nodes returns the stored hashes of records by seq.
 func EdgeOf(n int64, nodes func([]int64) (map[int64][]byte, error)) (Edge, error) {
 	var seqs []int64
 	var levels []int

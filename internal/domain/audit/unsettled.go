@@ -116,7 +116,7 @@ func (l *Log) Conclude(ctx context.Context, who api.Actor, e Entry, note string)
 	r := l.record(who, e.Event, PhaseOutcome)
 	r.Ref, r.Outcome = e.UID, ResultUnknown
 	r.Object, r.ID, r.Item, r.Act = e.Object, e.ID, e.Item, e.Act
-	r.Code, r.Detail = code(r.Event, r.Phase, r.Outcome), prose(note, maxText)
+	r.Code, r.Detail = code(r.Event, r.Phase, r.Outcome), prose(note)
 	return l.append(ctx, &r)
 }
 

@@ -61,7 +61,7 @@ const (
 type verifier struct {
 	r      Report
 	line   int64
-	want   int64  // next Seq
+	want   int64  // next seq
 	prev   string // hash that the next record must hold
 	lost   bool   // something before the next record is wrong: its prev proves nothing
 	at     time.Time

@@ -60,9 +60,9 @@ func texts(e audit.Entry) []string {
 	return all
 }
 
-// Narrow adds to q what the trail can select by: it lets through all that q and e
+// narrow adds to q what the trail can select by: it lets through all that q and e
 // do, and mostly more, so that each record still has to Match.
-func Narrow(q audit.Query, e Expr, now time.Time) audit.Query {
+func narrow(q audit.Query, e Expr, now time.Time) audit.Query {
 	set := func(to *string, v string) {
 		if *to == "" {
 			*to = v
@@ -116,7 +116,7 @@ const maxPages = 25
 // are not the trail's to select: pages are looked through until one is full.
 func Find(ctx context.Context, log Log, q audit.Query, e Expr, now time.Time) (Found, error) {
 	var out Found
-	q = Narrow(q, e, now)
+	q = narrow(q, e, now)
 	for range maxPages {
 		p, err := log.Find(ctx, q)
 		if err != nil {

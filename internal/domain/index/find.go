@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 )
 
 // Lookup is what the index holds about something typed.
@@ -53,8 +54,8 @@ func (x *Index) Find(ctx context.Context, typed string, limit int, now time.Time
 	if err != nil || len([]rune(typed)) < 2 {
 		return out, err
 	}
-	for _, field := range []string{"reference", "customer"} {
-		rows, err := x.holding(ctx, field, typed, limit-len(out.Related), now)
+	for _, name := range []string{field.OpReference, field.OpCustomer} {
+		rows, err := x.holding(ctx, name, typed, limit-len(out.Related), now)
 		if err != nil {
 			return out, err
 		}
@@ -122,7 +123,7 @@ func (x *Index) whole(ctx context.Context, id string, now time.Time) (bool, erro
 	if _, err := uuid.Parse(id); err == nil && len(id) == 36 {
 		return true, nil
 	}
-	w, err := x.Window(ctx, Query{Sort: Sort{Field: "created", Desc: true}, After: 1}, now)
+	w, err := x.Window(ctx, Query{Sort: Sort{Field: field.OpCreated, Desc: true}, After: 1}, now)
 	if err != nil {
 		return false, err
 	}
@@ -130,15 +131,15 @@ func (x *Index) whole(ctx context.Context, id string, now time.Time) (bool, erro
 }
 
 // holding lists the newest operations by one field of the filter language.
-func (x *Index) holding(ctx context.Context, field, value string, limit int, now time.Time) ([]Record, error) {
+func (x *Index) holding(ctx context.Context, name, value string, limit int, now time.Time) ([]Record, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
-	e, err := filter.Parse(field + `:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`)
+	e, err := filter.Parse(name + `:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`)
 	if err != nil { // nothing that the language can ask for
 		return nil, nil
 	}
-	w, err := x.Window(ctx, Query{Filter: e, Sort: Sort{Field: "created", Desc: true}, After: limit}, now)
+	w, err := x.Window(ctx, Query{Filter: e, Sort: Sort{Field: field.OpCreated, Desc: true}, After: limit}, now)
 	return w.Rows, err
 }
 

@@ -65,21 +65,21 @@ func (x *Index) saw(ctx context.Context, from Origin, ops []api.Operation, sent 
 	for i, o := range ops {
 		entries[i] = Entry{Op: o, Origin: from, Seen: at}
 	}
-	return x.Commit(ctx, Batch{Entries: entries})
+	return x.commit(ctx, Batch{Entries: entries})
 }
 
 // Put merges states; their times are the store's.
 func (x *Index) Put(ctx context.Context, entries []Entry) (Merged, error) {
-	return x.Commit(ctx, Batch{Entries: entries})
+	return x.commit(ctx, Batch{Entries: entries})
 }
 
-// Commit commits a batch and notifies the subscribers.
-func (x *Index) Commit(ctx context.Context, b Batch) (Merged, error) {
+// commit commits a batch and notifies the subscribers.
+func (x *Index) commit(ctx context.Context, b Batch) (Merged, error) {
 	if len(b.Entries) == 0 && len(b.Gone) == 0 && b.Swap == nil {
 		return Merged{}, nil
 	}
 	m, err := x.store.Put(ctx, b)
-	if err == nil && m.Fresh() {
+	if err == nil && m.fresh() {
 		_, err = x.Poll(ctx)
 	}
 	return m, err

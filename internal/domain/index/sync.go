@@ -274,7 +274,7 @@ func (s *Syncer) readOwed(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if api.KindOf(err) == api.NotFound && s.unlisted(ctx, id) { // announced, or gone already
-		_, err := s.index.Commit(ctx, Batch{Gone: []Gone{{OPID: id, At: now}}})
+		_, err := s.index.commit(ctx, Batch{Gone: []Gone{{OPID: id, At: now}}})
 		return err
 	}
 	return s.index.store.Postpone(ctx, id, now.Add(24*time.Hour)) // the pass decides whether it is gone
@@ -294,7 +294,7 @@ func (s *Syncer) commit(ctx context.Context, p Progress, b Batch) error {
 		return err
 	}
 	b.Swap = swap
-	m, err := s.index.Commit(ctx, b)
+	m, err := s.index.commit(ctx, b)
 	if err == nil && !m.Swapped {
 		s.leased = time.Time{}
 	}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -102,8 +103,8 @@ type Merged struct {
 	Touched                   []string // opids of New and Changed, at most 1,000
 }
 
-// Fresh reports whether the batch brought anything.
-func (m Merged) Fresh() bool { return m.New+m.Changed+m.Gone > 0 }
+// fresh reports whether the batch brought anything.
+func (m Merged) fresh() bool { return m.New+m.Changed+m.Gone > 0 }
 
 // Sort is an order of rows. Equal ones stand newest first.
 type Sort struct {
@@ -121,7 +122,7 @@ var ErrSort = errors.New("index: rows cannot be sorted by that field")
 // names of a field are understood.
 func ParseSort(s string) (Sort, error) {
 	if s == "" {
-		return Sort{Field: "created", Desc: true}, nil
+		return Sort{Field: field.OpCreated, Desc: true}, nil
 	}
 	name, desc := strings.CutPrefix(s, "-")
 	f, ok := field.Operations.Find(name)
@@ -137,16 +138,15 @@ func UsualSort(name string) Sort {
 	return Sort{Field: name, Desc: field.Operations.Get(name).Kind.Ordered()}
 }
 
+// By is the field that rows are ordered by.
+func (s Sort) By() string { return cmp.Or(s.Field, field.OpCreated) }
+
 // String is FIELD or -FIELD.
 func (s Sort) String() string {
-	f := s.Field
-	if f == "" {
-		f = "created"
-	}
 	if s.Desc {
-		return "-" + f
+		return "-" + s.By()
 	}
-	return f
+	return s.By()
 }
 
 // Query asks for rows around a place in the filtered, sorted list.

@@ -48,7 +48,7 @@ func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comp
 		if err := s.compare(ctx, page, found, &c); err != nil {
 			return c, err
 		}
-		if _, err := s.index.Commit(ctx, Batch{Entries: entries(page)}); err != nil {
+		if _, err := s.index.commit(ctx, Batch{Entries: entries(page)}); err != nil {
 			return c, err
 		}
 		c.Compared, c.Total = int64(len(found)), p.Total
@@ -110,7 +110,7 @@ func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string
 		default:
 			c.Unlisted = append(c.Unlisted, left[0])
 		}
-		if _, err := s.index.Commit(ctx, b); err != nil {
+		if _, err := s.index.commit(ctx, b); err != nil {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func (s *Syncer) request(ctx context.Context, change func(p *Progress, now time.
 		if err != nil {
 			return now, err
 		}
-		if m, err := s.index.Commit(ctx, Batch{Swap: swap}); err != nil || m.Swapped {
+		if m, err := s.index.commit(ctx, Batch{Swap: swap}); err != nil || m.Swapped {
 			return now, err
 		}
 	}

@@ -85,11 +85,14 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 				s.State = Optional
 			}
 		}
-		if !r.Applied {
+		switch {
+		case !r.Applied:
 			outstanding.State, outstanding.Note = Optional, "Nothing is asked for."
+		case outstanding.State == Todo || outstanding.State == Unclear:
+			outstanding.State, outstanding.Note = Optional, "Nothing is asked for any more: the customer is "+final(c)+"."
 		}
 	}
-	if finalized && link.State == Todo {
+	if (finalized || verified) && link.State == Todo {
 		link.State = Optional
 	}
 	application := Step{Key: "application", Name: "Application", State: Todo, Note: "No application is there yet."}
@@ -97,6 +100,9 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 		application.State, application.Note = Unclear, "It could not be read."
 	} else if app.Kind() != "" {
 		application.State, application.Note = Done, strings.ToLower(app.Kind())+", "+orDash(app.Status.Line(30))
+	}
+	if verified && application.State == Todo {
+		application.State, application.Note = Optional, "There is none."
 	}
 	steps := []Step{share, outstanding, link, application, finalize}
 	switch {

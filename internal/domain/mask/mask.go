@@ -51,7 +51,7 @@ func For[T any](ctx context.Context, v T) T {
 
 // Value is v with account numbers masked in every text that it holds, whatever
 // type it has: a field that is added later is masked without more ado. Fields
-// called Number are account numbers, bytes are the body of a message (Body), and
+// called Number are account numbers, bytes are the body of a message (body), and
 // raw JSON is masked by JSON. v itself is not changed.
 func Value[T any](v T) T {
 	maskIn(reflect.ValueOf(&v).Elem(), "")
@@ -116,7 +116,7 @@ func maskSlice(v reflect.Value, name string) {
 	case v.Type() == rawType:
 		v.SetBytes(JSON(v.Bytes()))
 	case v.Type().Elem().Kind() == reflect.Uint8:
-		v.SetBytes(Body(v.Bytes()))
+		v.SetBytes(body(v.Bytes()))
 	default:
 		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		reflect.Copy(c, v)
@@ -150,10 +150,10 @@ func JSONIf(raw []byte, masked bool) []byte {
 	return raw
 }
 
-// Body is the body of a webhook as it may be shown: JSON as JSON does it. In a
+// body is the body of a webhook as it may be shown: JSON as JSON does it. In a
 // body that is no JSON nothing tells what is a number, so that every run of five
 // digits and more is hidden.
-func Body(raw []byte) []byte {
+func body(raw []byte) []byte {
 	if valid(raw) {
 		return JSON(raw)
 	}

@@ -168,7 +168,7 @@ func TestBody(t *testing.T) {
 		`number=12345678&x=123 DE89370400440532013000 `: `number=••••&x=123 ••••3000 `,
 		"\x1f\x8b 1234567":                              "\x1f\uFFFD ••••",
 	} {
-		if got := string(Body([]byte(in))); got != want {
+		if got := string(body([]byte(in))); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
@@ -182,7 +182,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, key, before string, account uint64) {
 		out := JSON(raw)
-		Body(raw)
+		body(raw)
 		if json.Valid(raw) != json.Valid(out) && json.Valid(raw) {
 			t.Fatalf("%q became %q", raw, out)
 		}

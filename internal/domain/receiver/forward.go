@@ -58,10 +58,10 @@ func (f *Forwarder) Close() { f.client.CloseIdleConnections() }
 // safeURL leaves out what may hold a secret.
 func safeURL(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
 
-// Forward sends one stored event and keeps the attempt; act is "forward" or
+// forward sends one stored event and keeps the attempt; act is "forward" or
 // "replay". The error says that the attempt could not be kept; what the target
 // answered is in the Attempt.
-func (f *Forwarder) Forward(ctx context.Context, s Stored, act string) (Attempt, error) {
+func (f *Forwarder) forward(ctx context.Context, s Stored, act string) (Attempt, error) {
 	a := Attempt{Key: s.Key, Act: act, Target: safeURL(f.target), At: f.now().UTC()}
 	began := time.Now()
 	status, err := f.post(ctx, s)
@@ -112,7 +112,7 @@ func (f *Forwarder) Replay(ctx context.Context, key string) (Attempt, error) {
 	if err != nil {
 		return Attempt{}, err
 	}
-	return f.Forward(ctx, s, "replay")
+	return f.forward(ctx, s, "replay")
 }
 
 // Run forwards what is chosen of all that follow brings, in order, and tells each
@@ -131,7 +131,7 @@ func (f *Forwarder) Run(ctx context.Context, follow *Follower, choose func(Store
 			if !choose(s) {
 				continue
 			}
-			a, err := f.Forward(ctx, s, "forward")
+			a, err := f.forward(ctx, s, "forward")
 			if err != nil {
 				return err
 			}

@@ -38,11 +38,11 @@ func bursts(n int, end time.Time) (out []time.Time) {
 func TestJudge(t *testing.T) {
 	evening := noon.Add(7*time.Hour + 56*time.Minute)
 	for _, c := range []struct {
-		name  string
-		times []time.Time
-		now   time.Time
-		deaf  bool
-		text  string
+		name    string
+		times   []time.Time
+		now     time.Time
+		stalled bool
+		text    string
 	}{
 		{"nothing", nil, noon, false, "no events yet"},
 		{"from the future only", every(1, 0, noon.Add(time.Hour)), noon, false, "no events yet"},
@@ -62,13 +62,13 @@ func TestJudge(t *testing.T) {
 		{"all at once", slices.Repeat([]time.Time{noon}, 30), noon.Add(time.Minute), false, "last event 1 min ago, usually every under 1 s"},
 	} {
 		r := Judge(c.times, c.now)
-		if r.Stalled != c.deaf || r.String() != c.text {
+		if r.Stalled != c.stalled || r.String() != c.text {
 			t.Errorf("%s: %+v %q, want %q", c.name, r, r, c.text)
 		}
 	}
 }
 
-// A random stream must hardly ever be called deaf, and a dead one soon.
+// A random stream must hardly ever be called stalled, and a dead one soon.
 func TestJudgeRandomStream(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	times := []time.Time{noon}

@@ -21,7 +21,7 @@ func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
 	switch {
 	case befores[j.Step] == "":
 		return r.Run(ctx, j)
-	case !r.Late(j):
+	case !r.late(j):
 		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
 			Public: "The outcome of what was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " is not known yet, so nothing is sent again.",
 			Hint:   "It may still arrive. It can be sent again " + r.LateAfter.String() + " after it was sent; until then resuming only looks."}
@@ -67,7 +67,7 @@ func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
 		return j, nil
 	case j.Step == Planned && !slices.Contains(j.Sent, Removing):
 		return r.done(ctx, j, Abandoned) // nothing was ever sent
-	case j.Step == Removing && !r.Late(j): // it may still be removed, after we had looked
+	case j.Step == Removing && !r.late(j): // it may still be removed, after we had looked
 		next, err := r.check(ctx, j, j.removal(), Removed)
 		if err != nil {
 			return next, err
@@ -100,11 +100,11 @@ func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
 	switch {
 	case shown:
 		return r.done(ctx, j, Abandoned)
-	case err != nil && !r.Late(j):
+	case err != nil && !r.late(j):
 		return j, r.unknown(j, "Putting "+j.OldName+" back", err)
 	case err != nil:
 		return j, err
-	case !r.Late(j):
+	case !r.late(j):
 		return j, r.unknown(j, "Putting "+j.OldName+" back", nil)
 	}
 	return r.send(ctx, j, Abandoning, Abandoning, Abandoned, func(j *Job, _ []Step) error {

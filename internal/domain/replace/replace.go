@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/internal/host/wholefile"
 )
 
 // Step is where a job stands. The -ing steps were begun and may or may not have
@@ -168,12 +169,10 @@ func (r *Jobs) keep(j Job, content []byte) error {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return fmt.Errorf("replace: %w", err)
 	}
-	f, err := os.OpenFile(r.path(j), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := wholefile.Create(r.path(j), content); err != nil {
 		return fmt.Errorf("replace: %w", err)
 	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	return nil
 }
 
 // Run takes the steps that are left. It returns the job as it stands and, when
@@ -321,16 +320,16 @@ func (r *Jobs) send(ctx context.Context, j Job, before, sending, after Step, cal
 	}
 }
 
-// Late reports whether the call of the step under way was not seen within
+// late reports whether the call of the step under way was not seen within
 // LateAfter, so that a person decides.
-func (r *Jobs) Late(j Job) bool {
+func (r *Jobs) late(j Job) bool {
 	return j.Asked.IsZero() || r.Now().Sub(j.Asked) >= r.LateAfter
 }
 
 // Undecided reports that the job goes on only when a person decides: Again, Use or
 // Abandon.
 func (r *Jobs) Undecided(j Job) bool {
-	return befores[j.Step] != "" && (len(j.Candidates) > 0 || r.Late(j))
+	return befores[j.Step] != "" && (len(j.Candidates) > 0 || r.late(j))
 }
 
 // removal and attachment are the probes that show whether the step was done.
@@ -383,7 +382,7 @@ func (r *Jobs) unknown(j Job, what string, looked error) error {
 	e := &api.Error{Op: "replace document", Kind: api.UnknownOutcome, Err: looked,
 		Public: what + " was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " and is not visible yet.",
 		Hint:   "Resume the replacement later to look again; nothing is sent again by itself."}
-	if r.Late(j) {
+	if r.late(j) {
 		e.Public = what + " is not visible, " + r.LateAfter.String() + " after it was sent."
 		e.Hint = "Decide whether it is sent once more or the replacement is given up."
 	}

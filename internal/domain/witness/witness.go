@@ -27,6 +27,7 @@ import (
 
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/host/listen"
+	"opdeck/internal/host/wholefile"
 )
 
 // Options say what a witness works with.
@@ -238,25 +239,10 @@ func (w *Witness) seen(chain string) (audit.Signed, error) {
 
 // keep stores the newest checkpoint of a log, whole and durable or not at all.
 func (w *Witness) keep(s audit.Signed) error {
-	fail := func(err error) error { return fmt.Errorf("witness: %w", err) }
-	tmp, err := os.CreateTemp(w.dir, ".new-*") // mode 0600
-	if err != nil {
-		return fail(err)
+	if err := wholefile.Replace(w.file(s.Chain), []byte(s.Note)); err != nil {
+		return fmt.Errorf("witness: %w", err)
 	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.WriteString(s.Note)
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return fail(err)
-	}
-	if err := os.Rename(tmp.Name(), w.file(s.Chain)); err != nil {
-		return fail(err)
-	}
-	dir, err := os.Open(w.dir)
-	if err != nil {
-		return fail(err)
-	}
-	_ = dir.Sync() // not every system can
-	return dir.Close()
+	return nil
 }
 
 // bounded is a listener with so many connections at most; more wait.

@@ -19,6 +19,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/limit"
+	"opdeck/internal/e2e/lockedbuffer"
 )
 
 // proxy is `opdeck session proxy` as a process, with borrowers loop-0, loop-1 …
@@ -27,7 +28,7 @@ type proxy struct {
 	dir  string // of its config, state and log
 	n    int    // of borrowers
 	cmd  *exec.Cmd
-	errs *lockedBuffer
+	errs *lockedbuffer.Buffer
 	url  string
 }
 
@@ -55,7 +56,7 @@ func newProxy(t testing.TB, p place, s *service, borrowers int, perMinute map[li
 
 func (x *proxy) start() {
 	x.t.Helper()
-	x.errs = &lockedBuffer{}
+	x.errs = &lockedbuffer.Buffer{}
 	x.cmd = exec.Command(os.Args[0], "--config", filepath.Join(x.dir, "c.toml"), "--state", filepath.Join(x.dir, "state"), "--verbose",
 		"--log-file", filepath.Join(x.dir, "log"), "session", "proxy", "--addr", "127.0.0.1:0")
 	x.cmd.Env = append(childEnv(), roleEnv+"=opdeck", "HOME="+x.dir)

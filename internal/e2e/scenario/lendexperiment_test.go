@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/sandbox"
 )
 
@@ -79,10 +80,10 @@ done`
 // loops are shells that run until stop, which tells how often each status came.
 func loops(t testing.TB, n int, script string, env func(i int) []string) (dirs []string, pids []int, stop func() map[string]int) {
 	t.Helper()
-	var outs []*lockedBuffer
+	var outs []*lockedbuffer.Buffer
 	var cmds []*exec.Cmd
 	for i := range n {
-		cmd, out := exec.Command("sh", "-c", script), &lockedBuffer{}
+		cmd, out := exec.Command("sh", "-c", script), &lockedbuffer.Buffer{}
 		cmd.Dir, cmd.Stdout = t.TempDir(), out
 		call := []string{"/v2/billing/operation?meta.pageSize=1", "/v2/customer?meta.pageSize=1", "/v2/billing/operation?meta.page=1&meta.pageSize=1"}[i%3]
 		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "CALL=" + call}, env(i)...)

@@ -4,7 +4,6 @@ package scenario
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )
@@ -106,7 +106,7 @@ func (p place) sound(t testing.TB) {
 type process struct {
 	t      testing.TB
 	cmd    *exec.Cmd
-	stderr lockedBuffer
+	stderr lockedbuffer.Buffer
 
 	mu      sync.Mutex // guards what follows
 	in      io.WriteCloser
@@ -114,23 +114,6 @@ type process struct {
 	waiting map[int]chan reply
 	points  chan string
 	gone    chan struct{}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // start starts a worker on p and s; twist changes its settings.

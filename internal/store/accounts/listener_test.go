@@ -1,42 +1,23 @@
 package accounts_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"opdeck/api/session"
+	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/seal"
 	"opdeck/internal/store/storetest"
 )
 
-// logged collects what a store logs.
-type logged struct {
-	mu  sync.Mutex // guards buf
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) lines(with string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.buf.String(), with)
-}
-
-func listening(t *testing.T, url string, key seal.Key) (*accounts.Store, *logged) {
+func listening(t *testing.T, url string, key seal.Key) (*accounts.Store, *lockedbuffer.Buffer) {
 	t.Helper()
-	out := new(logged)
+	out := new(lockedbuffer.Buffer)
 	s, err := accounts.New(storetest.OpenURL(t, url).Core,
 		accounts.Options{Key: key, Log: slog.New(slog.NewTextHandler(out, nil))})
 	if err != nil {
@@ -103,7 +84,7 @@ func TestPoolerIsNoticedAndNamedOnce(t *testing.T) {
 	s, out := listening(t, storetest.Pooled(t, url), key)
 	changed, stop := s.Changed(key1)
 	defer stop()
-	waitUntil(t, func() bool { return out.lines("NOTIFY does not come through") == 1 })
+	waitUntil(t, func() bool { return strings.Count(out.String(), "NOTIFY does not come through") == 1 })
 	if _, ok := s.Liveness().Hold(key1); ok {
 		t.Error("a liveness lock behind a pooler")
 	}
@@ -116,7 +97,7 @@ func TestPoolerIsNoticedAndNamedOnce(t *testing.T) {
 	if len(changed) != 0 {
 		t.Error("a hint through a pooler")
 	}
-	if n := out.lines("\n"); n != 1 {
+	if n := strings.Count(out.String(), "\n"); n != 1 {
 		t.Errorf("%d lines logged, want 1", n)
 	}
 }

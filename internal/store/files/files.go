@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"opdeck/internal/host/wholefile"
 )
 
 // UnsafePathError says why opdeck does not trust a folder or a file with its
@@ -53,7 +55,7 @@ func OwnFolder(dir string) error {
 func OwnFile(file string) error {
 	info, err := os.Lstat(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := Create(file, nil); err != nil {
+		if err := wholefile.Create(file, nil); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 		info, err = os.Lstat(file)
@@ -105,27 +107,6 @@ func Free(f *os.File) bool {
 	defer func() { _ = f.Close() }()
 	ok, err := Lock(f, false, false)
 	return ok && err == nil
-}
-
-// Create makes a file of mode 0600 unless somebody is faster. It appears under its
-// name closed and complete.
-func Create(file string, content []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.Write(content)
-	if len(content) > 0 {
-		err = errors.Join(err, tmp.Sync())
-	}
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(tmp.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
 }
 
 // nearest is dir or, while it does not exist, the folder that it would be

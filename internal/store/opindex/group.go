@@ -14,6 +14,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/internal/store"
 )
 
@@ -206,8 +207,8 @@ func (p *opPlan) countDays(ctx context.Context, first int64, add func(item, ops 
 
 // Values lists values of a field that hold what was typed, most frequent first
 // for codes, in their order for names.
-func (x *Index) Values(ctx context.Context, field, typed string, limit int) ([]string, error) {
-	if get, ok := codes[field]; ok || field == "tocurrency" {
+func (x *Index) Values(ctx context.Context, of, typed string, limit int) ([]string, error) {
+	if get, ok := codes[of]; ok || of == filter.FieldToCurrency {
 		if !ok {
 			get = func(k kindKey) string { return k.tocurrency }
 		}
@@ -218,17 +219,17 @@ func (x *Index) Values(ctx context.Context, field, typed string, limit int) ([]s
 		return frequent(kinds, get, filter.Fold(typed), limit), nil
 	}
 	want := filter.Fold(typed)
-	switch field {
-	case "customer", "source", "destination", "party":
+	switch of {
+	case field.OpCustomer, field.OpSource, field.OpDestination, filter.FieldParty:
 		more := ""
-		if field == "customer" {
+		if of == field.OpCustomer {
 			more = " AND id <> ''"
 		}
 		return store.List(ctx, x.q, store.Value[string], "SELECT DISTINCT name FROM index_party "+x.by("index_party_sort")+"WHERE scope = ? AND name <> '' AND "+x.engine.Instr+"(sort, ?) > 0"+more+" ORDER BY 1 LIMIT ?", x.scope, want, limit)
-	case "id":
+	case field.OpID:
 		c := filter.Prefix("opid_fold", want)
 		return store.List(ctx, x.q, store.Value[string], "SELECT opid FROM index_op "+x.by("index_op_id")+"WHERE scope = ? AND "+c.SQL+" ORDER BY opid_fold LIMIT ?", append(append([]any{x.scope}, c.Args...), limit)...)
-	case "reference":
+	case field.OpReference:
 		c := filter.Prefix("substr(reference, 1, 100)", want)
 		return store.List(ctx, x.q, store.Value[string], "SELECT DISTINCT substr(reference, 1, 100) FROM index_op "+x.by("index_op_reference")+"WHERE scope = ? AND reference <> '' AND "+c.SQL+" ORDER BY 1 LIMIT ?",
 			append(append([]any{x.scope}, c.Args...), limit)...)

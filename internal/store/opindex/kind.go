@@ -7,6 +7,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/internal/store"
 )
 
@@ -20,13 +21,13 @@ type kind struct {
 }
 
 // kindFields are the fields that a kind decides alone.
-var kindFields = map[string]bool{"status": true, "phase": true, "type": true, "payment": true, "currency": true, "tocurrency": true}
+var kindFields = []string{field.OpStatus, filter.FieldPhase, field.OpType, field.OpPayment, field.OpCurrency, filter.FieldToCurrency}
 
 // rowFlags are the values of has that a row's own columns decide.
 var rowFlags = map[string]string{"comment": "o.comment <> ''", "reference": "o.reference <> ''"}
 
 func kindLeaf(l *filter.Leaf) bool {
-	return kindFields[l.Field] || l.Field == "has" && !slices.ContainsFunc(l.Values, func(v filter.Value) bool { return rowFlags[v.Text] != "" })
+	return slices.Contains(kindFields, l.Field) || l.Field == filter.FieldHas && !slices.ContainsFunc(l.Values, func(v filter.Value) bool { return rowFlags[v.Text] != "" })
 }
 
 func kindOnly(e filter.OperationExpr, n filter.Node) bool {

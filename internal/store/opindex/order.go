@@ -1,7 +1,6 @@
 package opindex
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 )
 
 // cross joins index_op to what comes before it, in that order in SQLite.
@@ -23,10 +23,10 @@ func (x *Index) cross(outer, on string) string {
 // codes are orders by a word that a kind has: the words' rows one after the
 // other, newest first in each.
 var codes = map[string]func(kindKey) string{
-	"status":   func(k kindKey) string { return k.status },
-	"type":     func(k kindKey) string { return k.typ },
-	"payment":  func(k kindKey) string { return k.payment },
-	"currency": func(k kindKey) string { return k.currency },
+	field.OpStatus:   func(k kindKey) string { return k.status },
+	field.OpType:     func(k kindKey) string { return k.typ },
+	field.OpPayment:  func(k kindKey) string { return k.payment },
+	field.OpCurrency: func(k kindKey) string { return k.currency },
 }
 
 // byCode parts the plan by words, in order.
@@ -61,7 +61,7 @@ func (p *opPlan) walkCodes(ctx context.Context, get func(kindKey) string, desc b
 				from = at
 			}
 		}
-		ns, err := parts[w].walkColumn(ctx, columns["created"], !back, from, 0, limit+skip-len(out))
+		ns, err := parts[w].walkColumn(ctx, columns[field.OpCreated], !back, from, 0, limit+skip-len(out))
 		if err != nil {
 			return nil, err
 		}
@@ -77,9 +77,9 @@ func (p *opPlan) walkCodes(ctx context.Context, get func(kindKey) string, desc b
 type side struct{ column, index string }
 
 var sides = map[string]side{
-	"customer":    {"o.customer", "index_op_customer"},
-	"source":      {"o.source", "index_op_source"},
-	"destination": {"o.destination", "index_op_destination"},
+	field.OpCustomer:    {"o.customer", "index_op_customer"},
+	field.OpSource:      {"o.source", "index_op_source"},
+	field.OpDestination: {"o.destination", "index_op_destination"},
 }
 
 func (p *opPlan) walkParties(ctx context.Context, s side, desc bool, at *cursor, skip, limit int) ([]int64, error) {
@@ -150,7 +150,7 @@ func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s index.Sort,
 		return out, err
 	}
 	out.In = f.Match(r.Op, now)
-	at, err := x.cursor(ctx, cmp.Or(s.Field, "created"), opid)
+	at, err := x.cursor(ctx, s.By(), opid)
 	if err != nil || at == nil || p.none() {
 		return out, err
 	}
@@ -159,7 +159,7 @@ func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s index.Sort,
 }
 
 func (p *opPlan) before(ctx context.Context, s index.Sort, at *cursor) (int64, error) {
-	if k, ok := columns[cmp.Or(s.Field, "created")]; ok {
+	if k, ok := columns[s.By()]; ok {
 		return p.countFrom(ctx, k.index, k.behind(at, !s.Desc))
 	}
 	if get, ok := codes[s.Field]; ok {
@@ -170,7 +170,7 @@ func (p *opPlan) before(ctx context.Context, s index.Sort, at *cursor) (int64, e
 			var err error
 			switch order := strings.Compare(w, at.word); {
 			case order == 0:
-				n, err = parts[w].countFrom(ctx, "index_op_created", columns["created"].behind(at, false))
+				n, err = parts[w].countFrom(ctx, "index_op_created", columns[field.OpCreated].behind(at, false))
 			case order < 0 != s.Desc:
 				n, err = parts[w].count(ctx)
 			}

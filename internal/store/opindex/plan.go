@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/internal/store"
 )
 
@@ -268,27 +269,41 @@ func union(parts ...filter.Cond) filter.Cond {
 }
 
 // ordered gives the column of a field that has an index of its own.
-func ordered(field string) (column string, ok bool) {
-	k, ok := columns[field]
-	return strings.TrimPrefix(k.expr, "o."), ok && field != "reference"
+func ordered(name string) (column string, ok bool) {
+	k, ok := columns[name]
+	return strings.TrimPrefix(k.expr, "o."), ok && texts[name] == 0
 }
+
+// parties are the columns with a party that a field compares with. The field ""
+// stands for words without a field.
+var parties = map[string][]string{
+	field.OpCustomer:    {"customer"},
+	field.OpSource:      {"source"},
+	field.OpDestination: {"destination"},
+	filter.FieldParty:   {"source", "destination"},
+	"":                  {"customer", "source", "destination"},
+}
+
+// texts are the fields with a column of that name that holds the text, and what the
+// mask hides of them.
+var texts = map[string]filter.MaskedText{field.OpReference: filter.MaskedReference, field.OpComment: filter.MaskedComment}
 
 func (x *Index) leafCandidates(l *filter.Leaf, now time.Time) (c filter.Cond, ok bool) {
 	if column, ok := ordered(l.Field); ok {
 		c := l.Column(x.engine, column, now)
 		return filter.Cond{SQL: "SELECT n FROM index_op " + x.by(columns[l.Field].index) + "WHERE scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}, true
 	}
-	switch l.Field {
-	case "customer", "source", "destination":
-		return x.ofParty(l.Field, l), true
-	case "party":
-		return x.ofParties(l, "source", "destination"), true
-	case "reference", "comment", "doc":
-		return x.ofWords(l)
-	case "":
+	switch columns := parties[l.Field]; {
+	case l.Field == "":
 		words, ok := x.ofWords(l)
 		id := filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ?", Args: []any{x.scope, filter.Fold(l.Values[0].Text)}}
-		return union(words, x.ofParties(l, "customer", "source", "destination"), id), ok
+		return union(words, x.ofParties(l, columns...), id), ok
+	case len(columns) == 1:
+		return x.ofParty(columns[0], l), true
+	case len(columns) > 1:
+		return x.ofParties(l, columns...), true
+	case texts[l.Field] != 0, l.Field == filter.FieldDoc:
+		return x.ofWords(l)
 	}
 	return c, false
 }
@@ -310,30 +325,27 @@ func (x *Index) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now tim
 	if column, ok := ordered(l.Field); ok {
 		return l.Column(x.engine, "o."+column, now)
 	}
-	in := func(column string) filter.Cond { return party(column, l) }
-	switch l.Field {
-	case "customer", "source", "destination":
-		return in(l.Field)
-	case "party":
-		return filter.Any(in("source"), in("destination"))
-	case "reference":
-		return open(l, filter.MaskedReference, l.Column(x.engine, "o.reference", now))
-	case "comment":
-		return open(l, filter.MaskedComment, l.Column(x.engine, "o.comment", now))
-	case "doc":
-		var alts []filter.Cond
-		for _, v := range l.Values {
-			alts = append(alts, x.docCond(l, v.Text))
-		}
-		return filter.Any(alts...)
-	case "":
-		want := l.Values[0].Text
-		id := filter.Cond{SQL: "o.opid_fold = ?", Args: []any{filter.Fold(want)}}
+	text := func(column string) filter.Cond { return open(l, texts[column], l.Column(x.engine, "o."+column, now)) }
+	var alts []filter.Cond
+	for _, column := range parties[l.Field] {
+		alts = append(alts, party(column, l))
+	}
+	switch {
+	case l.Field == "":
+		id := filter.Cond{SQL: "o.opid_fold = ?", Args: []any{filter.Fold(l.Values[0].Text)}}
 		if l.Masks(l.Values[0]) {
 			id = filter.False
 		}
-		return filter.Any(open(l, filter.MaskedReference, l.Column(x.engine, "o.reference", now)), open(l, filter.MaskedComment, l.Column(x.engine, "o.comment", now)),
-			x.docCond(l, want), id, in("customer"), in("source"), in("destination"))
+		alts = append([]filter.Cond{text(field.OpReference), text(field.OpComment), x.docCond(l, l.Values[0].Text), id}, alts...)
+	case texts[l.Field] != 0:
+		return text(l.Field)
+	case l.Field == filter.FieldDoc:
+		for _, v := range l.Values {
+			alts = append(alts, x.docCond(l, v.Text))
+		}
+	}
+	if alts != nil {
+		return filter.Any(alts...)
 	}
 	var match []kind
 	only := f.Of(l)
@@ -343,10 +355,10 @@ func (x *Index) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now tim
 		}
 	}
 	c := x.kindIn("o.kind", match)
-	if l.Field != "has" {
+	if l.Field != filter.FieldHas {
 		return c
 	}
-	alts := []filter.Cond{c} // what the kind does not know of "has", the row does
+	alts = []filter.Cond{c} // what the kind does not know of "has", the row does
 	for _, v := range l.Values {
 		if column := rowFlags[v.Text]; column != "" {
 			alts = append(alts, filter.Cond{SQL: column})

@@ -19,6 +19,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
 )
 
 // Flags of a kind.
@@ -246,14 +247,14 @@ type column struct{ expr, index string }
 // columns are the orders that the index keeps, by the name of the field. One that is
 // written as it stands leaves the candidates of a filter by that field too (ordered).
 var columns = map[string]column{
-	"created":    {"o.created_us", "index_op_created"},
-	"updated":    {"o.updated_us", "index_op_updated"},
-	"amount":     {"o.amount_key", "index_op_amount"},
-	"received":   {"o.received_key", "index_op_received"},
-	"commission": {"o.fee_key", "index_op_fee"},
-	"id":         {"o.opid_fold", "index_op_id"},
-	"documents":  {"o.docs", "index_op_docs"},
-	"reference":  {"substr(o.reference, 1, 100)", "index_op_reference"},
+	field.OpCreated:    {"o.created_us", "index_op_created"},
+	field.OpUpdated:    {"o.updated_us", "index_op_updated"},
+	field.OpAmount:     {"o.amount_key", "index_op_amount"},
+	field.OpReceived:   {"o.received_key", "index_op_received"},
+	field.OpCommission: {"o.fee_key", "index_op_fee"},
+	field.OpID:         {"o.opid_fold", "index_op_id"},
+	field.OpDocuments:  {"o.docs", "index_op_docs"},
+	field.OpReference:  {"substr(o.reference, 1, 100)", "index_op_reference"},
 }
 
 func dayOf(us int64) int64 {

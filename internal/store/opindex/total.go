@@ -13,6 +13,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/internal/store"
 )
 
@@ -131,7 +132,7 @@ func (p *opPlan) summing(by string) string {
 	}
 	only := true
 	filter.NodeSQL(p.parts, func(l *filter.Leaf) filter.Cond {
-		only = only && l.Field == "amount"
+		only = only && l.Field == field.OpAmount
 		return filter.True
 	})
 	if !only {

@@ -73,14 +73,14 @@ type cursor struct {
 
 // cursor reads the place of an operation in the order by a field; nil when there is
 // no such operation.
-func (x *Index) cursor(ctx context.Context, field, opid string) (*cursor, error) {
+func (x *Index) cursor(ctx context.Context, by, opid string) (*cursor, error) {
 	c := cursor{opid: opid}
 	what, join, dest := "NULL", "", []any{&c.n, &c.created, &c.value}
-	if k, ok := columns[field]; ok {
+	if k, ok := columns[by]; ok {
 		what = k.expr
-	} else if _, ok := codes[field]; ok {
-		what, join, dest[2] = "k."+field, "JOIN index_kind k ON k.n = o.kind ", &c.word
-	} else if s, ok := sides[field]; ok {
+	} else if _, ok := codes[by]; ok {
+		what, join, dest[2] = "k."+by, "JOIN index_kind k ON k.n = o.kind ", &c.word
+	} else if s, ok := sides[by]; ok {
 		what, join, dest[2] = "p.sort, p.n", "JOIN index_party p ON p.n = "+s.column+" ", &c.sort
 		dest = append(dest, &c.party)
 	}
@@ -89,7 +89,7 @@ func (x *Index) cursor(ctx context.Context, field, opid string) (*cursor, error)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	if _, ok := codes[field]; ok {
+	if _, ok := codes[by]; ok {
 		c.value = c.created // within a code rows stand by that
 	}
 	return &c, err
@@ -249,9 +249,7 @@ func (p *opPlan) numbers(ctx context.Context, query string, args ...any) ([]int6
 // Window reads the rows around a place in the list.
 func (x *Index) Window(ctx context.Context, q index.Query, now time.Time) (index.Window, error) {
 	w := index.Window{AnchorAt: -1}
-	if q.Sort.Field == "" {
-		q.Sort.Field = "created"
-	}
+	q.Sort.Field = q.Sort.By()
 	p := &opPlan{x: x, now: now, all: true, pure: true, rest: filter.True, whole: true}
 	var err error
 	if _, plain := columns[q.Sort.Field]; !plain || !q.Filter.Empty() {
@@ -301,9 +299,7 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, 
 	if err != nil {
 		return err
 	}
-	if s.Field == "" {
-		s.Field = "created"
-	}
+	s.Field = s.By()
 	ns, err := p.walk(ctx, s, nil, false, 0, math.MaxInt32)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 
+	"opdeck/internal/host/wholefile"
 	"opdeck/internal/store"
 	"opdeck/internal/store/files"
 )
@@ -58,9 +59,9 @@ func OpenKey(file string, core *store.DB) (Key, error) {
 	case core.Path() == "":
 		return newKey(randomBytes(keySize)), nil
 	}
-	file = core.Path() + ".key" // unless somebody is faster
+	file = core.Path() + ".key"
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		if err := files.Create(file, []byte(hex.EncodeToString(randomBytes(keySize))+"\n")); err != nil {
+		if err := wholefile.Create(file, []byte(hex.EncodeToString(randomBytes(keySize))+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
 			return Key{}, fmt.Errorf("store: %w", err)
 		}
 	}

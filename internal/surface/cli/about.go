@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"opdeck/api"
 	"opdeck/internal/host/release"
@@ -27,8 +25,8 @@ type Build struct {
 	Key     string // public key of releases, NAME+HASH+BASE64; empty: none is built in
 }
 
-// Word is release and short commit as one word: "1.4.0+0123456789ab".
-func (b Build) Word() string {
+// word is release and short commit as one word: "1.4.0+0123456789ab".
+func (b Build) word() string {
 	if b.Commit == "" {
 		return b.Release
 	}
@@ -93,27 +91,6 @@ func (r *root) completion() *cobra.Command {
 				"fish": func() error { return top.GenFishCompletion(out, true) }, "powershell": func() error { return top.GenPowerShellCompletionWithDesc(out) },
 			}[args[0]]()
 		}}
-}
-
-func (r *root) man() *cobra.Command {
-	return &cobra.Command{RunE: func(cmd *cobra.Command, args []string) error {
-		top := cmd.Root()
-		top.DisableAutoGenTag = true
-		head := &doc.GenManHeader{Title: "OPDECK", Section: "1", Source: "opdeck " + r.env.Version, Manual: "opdeck"}
-		if len(args) == 0 {
-			var page bytes.Buffer
-			if err := doc.GenMan(top, head, &page); err != nil {
-				return err
-			}
-			_, err := r.env.Out.Write(page.Bytes())
-			return err
-		}
-		if err := os.MkdirAll(args[0], 0o755); err != nil {
-			return &api.Error{Kind: api.Usage, Public: "The folder for the pages cannot be made.", Err: err}
-		}
-		head.Title = ""
-		return doc.GenManTree(top, head, args[0])
-	}}
 }
 
 // releaseJSON is a file that belongs to a release.

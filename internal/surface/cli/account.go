@@ -18,28 +18,22 @@ var accountCommands = commands{"account.list": (*root).accountList, "account.get
 
 func (r *root) accountList() *cobra.Command {
 	var q api.AccountQuery
-	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Account], api.Account]) error {
+	columns := []string{"id", "name", "status", "currency", "balance", "hold", "number", "customer"}
+	cmd := listsPage(r, field.Accounts, columns, func(ctx context.Context, c *app.Client) (none api.Page[api.Account], err error) {
 		for _, f := range []struct {
 			value *string
 			words []string
 		}{{&q.Balance, api.BalanceFilters}, {&q.Associate, api.AssociateTypes}} {
 			if *f.value = strings.ToUpper(*f.value); *f.value != "" && !slices.Contains(f.words, *f.value) {
-				return usage("the service takes %s here", strings.Join(f.words, ", "))
+				return none, usage("the service takes %s here", strings.Join(f.words, ", "))
 			}
 		}
-		p, err := a.Client.Accounts(ctx, q)
-		if err != nil {
-			return err
-		}
-		r.sayUnusable(p.Unusable)
-		t := fieldTable(field.Accounts, p.Items, "id", "name", "status", "currency", "balance", "hold", "number", "customer")
-		return out.print(pageJSON[api.Account]{p.Items, p.Page, p.Total}, p.Items, t)
+		return c.Accounts(ctx, q)
 	})
 	cmd.Flags().StringVar(&q.Currency, "currency", "", "accounts in this currency, by its code")
 	cmd.Flags().StringVar(&q.Balance, "balance", "", "accounts whose balance is positive, negative or zero")
 	cmd.Flags().StringVar(&q.Associate, "associate", "", "what the service uses them for: not_associate, pool or commission")
-	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
-	cmd.Flags().IntVar(&q.Size, "limit", 0, "accounts a page")
+	pageFlags(cmd, &q.Page, &q.Size, "accounts a page")
 	return cmd
 }
 

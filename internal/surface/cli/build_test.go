@@ -16,10 +16,10 @@ func TestBuild(t *testing.T) {
 		{Build{Release: "1.2.3", Commit: commit + ".dirty"}, "1.2.3+0123456789ab.dirty", "opdeck 1.2.3+0123456789ab.dirty, commit " + commit + ".dirty, go"},
 		{Build{Release: "1.2.3", Commit: "abc"}, "1.2.3+abc", "opdeck 1.2.3+abc, commit abc, go"},
 	} {
-		if got := c.build.Word(); got != c.word {
+		if got := c.build.word(); got != c.word {
 			t.Errorf("%+v is %q, want %q", c.build, got, c.word)
 		}
-		if got := c.build.about(c.build.Word()); !strings.HasPrefix(got, c.about) {
+		if got := c.build.about(c.build.word()); !strings.HasPrefix(got, c.about) {
 			t.Errorf("%+v tells %q, want %q", c.build, got, c.about)
 		}
 	}

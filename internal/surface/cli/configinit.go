@@ -17,6 +17,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
+	"opdeck/internal/host/wholefile"
 )
 
 // draft is a first config.
@@ -273,21 +274,11 @@ func writeConfig(path, src string, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return bad(err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*") // mode 0600
-	if err != nil {
-		return bad(err)
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.WriteString(src)
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return bad(err)
-	}
+	put := wholefile.Create
 	if force {
-		err = os.Rename(tmp.Name(), path)
-	} else {
-		err = os.Link(tmp.Name(), path)
+		put = wholefile.Replace
 	}
-	switch {
+	switch err := put(path, []byte(src)); {
 	case errors.Is(err, os.ErrExist):
 		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.", Hint: "--force replaces it."}
 	case err != nil:

@@ -16,20 +16,14 @@ var counterpartyCommands = commands{"counterparty.list": (*root).counterpartyLis
 
 func (r *root) counterpartyList() *cobra.Command {
 	var q api.CounterpartyQuery
-	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Counterparty], api.Counterparty]) error {
-		p, err := a.Client.Counterparties(ctx, q)
-		if err != nil {
-			return err
-		}
-		r.sayUnusable(p.Unusable)
-		t := fieldTable(field.Counterparties, p.Items, "id", "name", "status", "accounts", "customer", "updated")
-		return out.print(pageJSON[api.Counterparty]{p.Items, p.Page, p.Total}, p.Items, t)
+	columns := []string{"id", "name", "status", "accounts", "customer", "updated"}
+	cmd := listsPage(r, field.Counterparties, columns, func(ctx context.Context, c *app.Client) (api.Page[api.Counterparty], error) {
+		return c.Counterparties(ctx, q)
 	})
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
 	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer whose counterparties are listed")
 	cmd.Flags().StringVar(&q.CustomerName, "customer-name", "", "that customer's name")
-	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
-	cmd.Flags().IntVar(&q.Size, "limit", 0, "counterparties a page")
+	pageFlags(cmd, &q.Page, &q.Size, "counterparties a page")
 	return cmd
 }
 

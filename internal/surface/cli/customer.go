@@ -29,18 +29,28 @@ type pageJSON[T any] struct {
 
 func (r *root) customerList() *cobra.Command {
 	var q api.CustomerQuery
-	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Customer], api.Customer]) error {
-		p, err := a.Client.Customers(ctx, q)
+	cmd := listsPage(r, field.Customers, []string{"cuid", "name", "type", "status"}, func(ctx context.Context, c *app.Client) (api.Page[api.Customer], error) { return c.Customers(ctx, q) })
+	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
+	pageFlags(cmd, &q.Page, &q.Size, "customers a page")
+	return cmd
+}
+
+// listsPage prints a page of records that the service lists, with these columns.
+func listsPage[T any](r *root, c *field.Catalogue[T], columns []string, read func(context.Context, *app.Client) (api.Page[T], error)) *cobra.Command {
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[T], T]) error {
+		p, err := read(ctx, a.Client)
 		if err != nil {
 			return err
 		}
 		r.sayUnusable(p.Unusable)
-		return out.print(pageJSON[api.Customer]{p.Items, p.Page, p.Total}, p.Items, fieldTable(field.Customers, p.Items, "cuid", "name", "type", "status"))
+		return out.print(pageJSON[T]{p.Items, p.Page, p.Total}, p.Items, fieldTable(c, p.Items, columns...))
 	})
-	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
-	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
-	cmd.Flags().IntVar(&q.Size, "limit", 0, "customers a page")
-	return cmd
+}
+
+// pageFlags are the flags that choose a page and its size.
+func pageFlags(cmd *cobra.Command, page, size *int, many string) {
+	cmd.Flags().IntVar(page, "page", 0, "page, from 0")
+	cmd.Flags().IntVar(size, "limit", 0, many)
 }
 
 func (r *root) customerGet() *cobra.Command {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"math"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/host/wholefile"
 )
 
 // unbounded is for read: whatever there is.
@@ -63,15 +63,11 @@ func (r *root) toFile(args []string, fn func(io.Writer) error) error {
 	if len(args) == 0 || args[0] == "-" {
 		return fn(r.env.Out)
 	}
-	f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := wholefile.New(args[0])
 	if err != nil {
 		return &api.Error{Kind: api.Usage, Public: "The file cannot be made, or is there already: " + args[0] + ".", Err: err}
 	}
-	err = errors.Join(fn(f), f.Close())
-	if err != nil {
-		_ = os.Remove(args[0])
-	}
-	return err
+	return wholefile.Close(f, fn(f))
 }
 
 // safeLines passes whole lines on, cleaned, where they may meet a terminal.

@@ -83,7 +83,7 @@ func TestRunbookIsComplete(t *testing.T) {
 		want = append(want, "| `"+m[1]+"` |")
 	}
 	want = append(want, "stands still", "begun and not finalised", "no known outcome", "asks for a second person", // reminders and toasts
-		"`session none`", "`session doubtful`", "`session blocked`", "refreshing", "429", "feed deaf", "feed quiet", "revealed")
+		"`session none`", "`session doubtful`", "`session blocked`", "refreshing", "429", "feed stalled", "feed quiet", "revealed")
 	for _, part := range []string{"session_state", "store_readable", "audit_healthy", "audit_checkpoint_healthy", "budget_throttled", "hook_unauthorized_total"} {
 		want = append(want, "opdeck_"+part)
 	}

@@ -54,7 +54,7 @@ type ConsoleOptions struct {
 // Run runs one command and returns its exit code.
 func Run(ctx context.Context, env Env) int {
 	if env.Version == "" {
-		env.Version = env.Build.Word()
+		env.Version = env.Build.word()
 	}
 	r := &root{env: env}
 	cmd := r.command()

@@ -23,17 +23,10 @@ func (r *root) tariffCommissions() *cobra.Command {
 // tariffs lists rules with these columns.
 func (r *root) tariffs(read func(*app.Client, context.Context, api.TariffQuery) (api.Page[api.Tariff], error), columns ...string) *cobra.Command {
 	var q api.TariffQuery
-	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Tariff], api.Tariff]) error {
-		p, err := read(a.Client, ctx, q)
-		if err != nil {
-			return err
-		}
-		return out.print(pageJSON[api.Tariff]{p.Items, p.Page, p.Total}, p.Items, fieldTable(field.Tariffs, p.Items, columns...))
-	})
+	cmd := listsPage(r, field.Tariffs, columns, func(ctx context.Context, c *app.Client) (api.Page[api.Tariff], error) { return read(c, ctx, q) })
 	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
 	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")
 	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer that they hold for")
-	cmd.Flags().IntVar(&q.Page, "page", 0, "page, from 0")
-	cmd.Flags().IntVar(&q.Size, "limit", 0, "rules a page")
+	pageFlags(cmd, &q.Page, &q.Size, "rules a page")
 	return cmd
 }

@@ -30,15 +30,22 @@ func mayPress(role api.Role) func(string) string {
 	}
 }
 
-// denied records that a person pressed a key that the role bars: an attempt, like
-// one that the gate refused.
-func denied(ctx context.Context, trail api.Auditor, who api.Actor) func(name string, at ui.Place) tea.Cmd {
+// denied records that a person pressed a key that read-only mode or the role bars: an
+// attempt, recorded as one by command is.
+func denied(ctx context.Context, trail api.Auditor, who api.Actor, readOnly bool) func(name string, at ui.Place) tea.Cmd {
 	return func(name string, at ui.Place) tea.Cmd {
 		a, ok := act.Find(name)
-		if !ok || a.Refusal(who.Role, false) == nil { // the context is read-only: nobody was denied
+		if !ok {
 			return nil
 		}
-		e := api.Event{Name: "denied", Object: "key", ID: name, Detail: string(a.Need) + ": " + string(api.RuleRole)}
+		rule, what := api.RuleRole, string(a.Need)
+		if err := a.Refusal(who.Role, readOnly); err != nil {
+			rule = err.Rule
+		}
+		if rule == api.RuleReadOnly {
+			what = a.Name
+		}
+		e := api.Event{Name: "denied", Object: "key", ID: name, Detail: what + ": " + string(rule)}
 		return func() tea.Msg {
 			_ = trail.Note(context.WithoutCancel(ctx), who, e) // the refusal stands without a record
 			return nil

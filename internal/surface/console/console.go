@@ -59,9 +59,9 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 		}
 		defer stop()
 	}
-	folk := newPeople(a, who)
-	defer folk.leave()
-	feed := newFeed(ctx, a, folk)
+	people := newPeople(a, who)
+	defer people.leave()
+	feed := newFeed(ctx, a, people)
 	defer feed.close()
 	if opt.Notice != "" {
 		feed.put("notice", ui.Toast{Level: ui.Warning, Text: opt.Notice})
@@ -111,14 +111,14 @@ func otherContexts(a *app.App, who api.Actor) []string {
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
 	d := &desk{App: a, Client: a.Client, feed: feed, shared: opt.Shared}
 	guide := newTour(ctx, a, who)
-	themed := func(name string) *theme.Theme { return themeFor(a, name, opt) }
+	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
 	return ui.Options{
 		NoPreview: d.previewOff(ctx), KeepPreview: d.keepPreview,
 		Guide: guide, Finder: &finder{desk: d}, Themes: themed, Contexts: otherContexts(a, who),
 		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
 		Context:  ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
-		Feeds: []tea.Cmd{feed.next, newEar(ctx, a, feed.wait).start}, IdleLock: veil(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
-		Reveal: reveal(a), OnPlace: feed.folk.moved, OnBarred: denied(ctx, a.Audit, who),
+		Feeds: []tea.Cmd{feed.next, newFeedMonitor(ctx, a, feed.wait).start}, IdleLock: idleLock(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
+		Reveal: reveal(a), OnPlace: feed.people.moved, OnBarred: denied(ctx, a.Audit, who, a.ReadOnly),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
 	}
 }
@@ -220,7 +220,7 @@ func about(a *app.App, who api.Actor) ui.About {
 	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role)}
 }
 
-func themeFor(a *app.App, name string, opt Options) *theme.Theme {
+func themeFor(name string, opt Options) *theme.Theme {
 	out := opt.Out
 	if out == nil {
 		out = os.Stdout

@@ -82,20 +82,20 @@ func TestTheFeedTellsOnlyChanges(t *testing.T) {
 	a, _ := open(t)
 	ctx, _, f := newDesk(a, api.Admin)
 	defer f.close()
-	f.look(ctx)
+	f.read(ctx)
 	if got := told(f); got["status"] != 1 || got["usage"] != 1 || got["budget"] != 6 || got["session none"] != 1 {
 		t.Errorf("first: %v", got)
 	}
-	f.look(ctx) // the first look made this instance known
+	f.read(ctx) // the first look made this instance known
 	told(f)
-	f.look(ctx)
+	f.read(ctx)
 	if got := told(f); got["status"]+got["usage"]+got["budget"]+got["session none"] != 0 {
 		t.Errorf("nothing changed, and yet: %v", got)
 	}
 	if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 3}); err != nil {
 		t.Fatal(err)
 	}
-	f.look(ctx)
+	f.read(ctx)
 	got := told(f)
 	if got["status"] != 1 || got["session live"] != 1 || got["usage"] != 1 || got["call"] == 0 {
 		t.Errorf("after a call: %v", got)
@@ -118,7 +118,7 @@ func TestTheListHearsThatItWasConfirmed(t *testing.T) {
 			}
 		}
 		told(f)
-		f.look(ctx)
+		f.read(ctx)
 		if got := told(f)["changed "+ui.KindOperations]; got != step.want {
 			t.Errorf("step %d: told %d times, want %d", i, got, step.want)
 		}

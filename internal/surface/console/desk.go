@@ -9,7 +9,9 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/replace"
 	"opdeck/ui"
@@ -23,6 +25,7 @@ import (
 	"opdeck/views/events"
 	"opdeck/views/history"
 	"opdeck/views/limits"
+	"opdeck/views/oncall"
 	"opdeck/views/operation"
 	"opdeck/views/operations"
 	"opdeck/views/sessions"
@@ -59,7 +62,9 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindSession:
 		return sessions.New(env, d)
 	case ui.KindEvents:
-		return events.New(env, d.Inbox(), d, events.Config{Listen: d.HooksAt(), Verify: d.Config.Webhooks.Verify}, p.Arg)
+		return d.events(env, p.Arg)
+	case ui.KindOnCall:
+		return oncall.New(env, d, sessions.New(env, d), limits.NewScreen(env, d, d.Config.Limits.Policy), d.events(env, ""))
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), audittrail.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
 	case balances.Kind:
@@ -73,15 +78,19 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:
-		return history.New(env, d.Index, p.ID)
+		return history.New(env, d.Index, d, p.ID)
 	}
 	return nil
+}
+
+func (d *desk) events(env *ui.Env, start string) *events.Screen {
+	return events.New(env, d.Inbox(), d, events.Config{Listen: d.HooksAt(), Verify: d.Config.Webhooks.Verify}, start)
 }
 
 // commands are those of the palette that no screen offers.
 func (d *desk) commands() []ui.Command {
 	out := []ui.Command{{Title: "approvals", About: "writes that wait for a second person", Words: []string{"approval list"}, Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
-	if begun := d.feed.folk.begun.Load(); begun != nil {
+	if begun := d.feed.people.begun.Load(); begun != nil {
 		out = append(out, *begun...)
 	}
 	return out
@@ -105,6 +114,42 @@ func refuseFiles(ctx context.Context, op string) error {
 
 // MaxAge is how old what is known locally may be before it is read again.
 func (d *desk) MaxAge() time.Duration { return d.Config.Index.MaxAge.D() }
+
+// History returns the states of an operation that are known here.
+func (d *desk) History(ctx context.Context, opid string) ([]index.State, error) {
+	return d.Index.History(ctx, opid)
+}
+
+// Freshness is how complete and how old the index is.
+func (d *desk) Freshness(ctx context.Context) (index.Freshness, error) {
+	return d.Index.Freshness(ctx)
+}
+
+// PendingWrites lists the writes whose outcome is not known.
+func (d *desk) PendingWrites(ctx context.Context) ([]followup.Row, error) {
+	return d.Follow.Pending(ctx)
+}
+
+// DocumentWrites lists who changed documents of an operation.
+func (d *desk) DocumentWrites(ctx context.Context, opid string) ([]history.Write, error) {
+	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
+		return nil, nil
+	}
+	page, err := d.Trail().Find(ctx, audit.Query{Object: "operation", ID: opid, Event: "document.*", Limit: 1000})
+	done := map[string]bool{} // by the intent's UID
+	for _, e := range page.Entries {
+		if e.Phase == audit.PhaseOutcome && e.Outcome == audit.ResultOK && !e.Damaged {
+			done[e.Ref] = true
+		}
+	}
+	var out []history.Write
+	for _, e := range page.Entries {
+		if done[e.UID] && !e.Damaged {
+			out = append(out, history.Write{Who: e.Actor.Name, Act: api.ActKind(e.Event), Item: e.Item, At: e.At})
+		}
+	}
+	return out, err
+}
 
 // Upload reads a file of this host and puts it into the customer's store.
 func (d *desk) Upload(ctx context.Context, cuid, path, kind, info string) (api.CustomerFile, error) {

@@ -29,26 +29,26 @@ import (
 )
 
 const (
-	lookEvery  = time.Second             // whether the store was written to
-	lookAnyway = time.Minute             // at the store, for what changes by time; half of what a process counts as alive
-	lookHere   = presence.Expiry * 2 / 3 // on an operation or a customer, so that others go on to see it
-	maxNews    = 512                     // that wait to be drawn
+	pollEvery = time.Second             // whether the store was written to
+	readEvery = time.Minute             // at the store, for what changes by time; half of what a process counts as alive
+	readHere  = presence.Expiry * 2 / 3 // on an operation or a customer, so that others go on to see it
+	maxNews   = 512                     // that wait to be drawn
 )
 
 // feed gathers news for one console: calls of this process as they happen, and
-// the store's state of session and budgets, looked at often and told only when it
+// the store's state of session and budgets, polled often and passed on when it
 // changed.
 type feed struct {
-	ctx   context.Context
-	app   *app.App
-	folk  *people
-	stops []func()
-	wake  chan struct{} // holds one token: there is news
+	ctx     context.Context
+	app     *app.App
+	people  *people
+	stops   []func()
+	hasNews chan struct{} // holds one token: there is news
 
 	written <-chan struct{} // the store was written to
 	watches bool            // written tells; else one must look
-	stirred chan struct{}   // holds one token: the person went elsewhere
-	looks   chan struct{}   // holds one token: the store was looked at
+	moved   chan struct{}   // holds one token: the person went elsewhere
+	reads   chan struct{}   // holds one token: the store was read
 
 	mu      sync.Mutex
 	waiting map[string]any // guarded by mu: newest news by key
@@ -56,23 +56,23 @@ type feed struct {
 
 	sync atomic.Pointer[string] // a line about the background sync; nil while it rests
 
-	session  ui.SessionFacts // as told last; touched by look only
-	told     int             // numbers news that must not replace each other
-	stamp    store.Version   // of the store when it was looked at last
-	looked   time.Time
-	glanced  time.Time
-	moving   bool          // the session changes by itself, second by second
-	counting time.Duration // until the budgets do; 0: they do not
-	status   session.Status
-	usage    []limit.Usage
-	listed   time.Time // when all that the list may show was last looked for; touched by look only
+	session   ui.SessionFacts // as passed on last; touched by read only
+	newsCount int             // numbers news that must not replace each other
+	stamp     store.Version   // of the store when it was read last
+	readAt    time.Time
+	polled    time.Time
+	moving    bool          // the session changes by itself, second by second
+	counting  time.Duration // until the budgets do; 0: they do not
+	status    session.Status
+	usage     []limit.Usage
+	listed    time.Time // when all that the list may show was last asked for; touched by read only
 }
 
-func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
-	f := &feed{ctx: ctx, app: a, folk: folk, wake: make(chan struct{}, 1), stirred: make(chan struct{}, 1), looks: make(chan struct{}, 1), waiting: map[string]any{}}
+func newFeed(ctx context.Context, a *app.App, people *people) *feed {
+	f := &feed{ctx: ctx, app: a, people: people, hasNews: make(chan struct{}, 1), moved: make(chan struct{}, 1), reads: make(chan struct{}, 1), waiting: map[string]any{}}
 	watching, unwatch := context.WithCancel(ctx)
 	f.written, f.watches = a.Store.Watch(watching)
-	folk.stir = f.stir
+	people.onMove = f.pollSoon
 	f.stops = []func(){
 		unwatch,
 		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c, a.Now())) }),
@@ -84,8 +84,8 @@ func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 	f.stops = append(f.stops, stop, func() { close(done); <-ended })
 	go func() {
 		defer close(ended)
-		if !folk.greeted {
-			for i, r := range folk.reminders(ctx) {
+		if !people.greeted {
+			for i, r := range people.reminders(ctx) {
 				f.put("reminder "+strconv.Itoa(i), r)
 			}
 		}
@@ -101,7 +101,7 @@ func newFeed(ctx context.Context, a *app.App, folk *people) *feed {
 	return f
 }
 
-// progress is the line about the background sync, as looked up last.
+// progress is the line about the background sync, as read last.
 func (f *feed) progress() (string, bool) {
 	if line := f.sync.Load(); line != nil {
 		return *line, true
@@ -123,7 +123,7 @@ func (f *feed) changed(op api.Operation, origin string) {
 // settled tells that a write got an outcome after it had been told as unknown:
 // the person whose write it was, and every screen that shows its object.
 func (f *feed) settled(s followup.Settled) {
-	if approval.SameName(s.Row.Who, f.folk.who.Name) {
+	if approval.SameName(s.Row.Who, f.people.who.Name) {
 		kind := ui.Warning
 		if s.Outcome.Verdict == api.Done {
 			kind = ui.Success
@@ -154,7 +154,7 @@ func (f *feed) put(key string, msg any) {
 	f.waiting[key] = msg
 	f.mu.Unlock()
 	select {
-	case f.wake <- struct{}{}:
+	case f.hasNews <- struct{}{}:
 	default:
 	}
 }
@@ -170,10 +170,10 @@ func (f *feed) take() ui.BatchMsg {
 	return out
 }
 
-// stir makes the feed look soon.
-func (f *feed) stir() {
+// pollSoon makes the feed poll within pollEvery.
+func (f *feed) pollSoon() {
 	select {
-	case f.stirred <- struct{}{}:
+	case f.moved <- struct{}{}:
 	default:
 	}
 }
@@ -181,26 +181,26 @@ func (f *feed) stir() {
 // next waits for news; it is one of the shell's feeds. Where the system tells of
 // writes it sleeps until there is one, or until time changes something.
 func (f *feed) next() tea.Msg {
-	f.glance()
+	f.poll()
 	timer := time.NewTimer(f.pause())
 	defer timer.Stop()
-	soon := func() { timer.Reset(max(lookEvery-f.app.Now().Sub(f.glanced), 0)) }
+	soon := func() { timer.Reset(max(pollEvery-f.app.Now().Sub(f.polled), 0)) }
 	for {
 		if news := f.take(); len(news) > 0 {
 			return ui.StreamMsg{Msg: news, Next: f.next}
 		}
 		select {
-		case <-f.wake:
+		case <-f.hasNews:
 		case <-f.written:
 			if stamp, tells := f.app.Store.Version(context.WithoutCancel(f.ctx)); tells && f.known(stamp) {
 				break
 			}
-			f.changes() // rows must not wait for their turn
+			f.changes() // rows must not wait for the poll
 			soon()
-		case <-f.stirred:
+		case <-f.moved:
 			soon()
 		case <-timer.C:
-			f.glance()
+			f.poll()
 			timer.Reset(f.pause())
 		case <-f.ctx.Done():
 			return nil
@@ -210,54 +210,54 @@ func (f *feed) next() tea.Msg {
 
 // changes asks the index alone whether it changed: one small read.
 func (f *feed) changes() {
-	_, _ = f.app.Index.Poll(context.WithoutCancel(f.ctx)) // the look that follows soon tells of trouble
+	_, _ = f.app.Index.Poll(context.WithoutCancel(f.ctx)) // the poll that follows reports errors
 }
 
-// pause is how long nothing needs to be looked at when nobody writes.
+// pause is how long next need not poll while nobody writes.
 func (f *feed) pause() time.Duration {
 	switch {
 	case !f.watches || f.moving:
-		return lookEvery
+		return pollEvery
 	case f.counting > 0: // calls that run out together are seen together
-		return min(max(f.counting+lookEvery/2, 2*lookEvery), f.rest())
+		return min(max(f.counting+pollEvery/2, 2*pollEvery), f.rest())
 	}
 	return f.rest()
 }
 
-// rest is how long the store is left alone when nothing happens.
+// rest is how long the store is not read while nothing happens.
 func (f *feed) rest() time.Duration {
-	if _, ok := objectOf(f.folk.at.Place); ok {
-		return lookHere
+	if _, ok := objectOf(f.people.at.Place); ok {
+		return readHere
 	}
-	return lookAnyway
+	return readEvery
 }
 
-// glance looks at the store when that can bring anything: it was written to, the
-// person went elsewhere, what was seen changes by itself, or it is long ago. A
-// store that cannot tell whether it was written to is looked at every time.
-func (f *feed) glance() {
+// poll reads the store when that can bring anything: it was written to, the person
+// went to another place, what was read changes by itself, or the last read is long
+// ago. A store that cannot tell whether it was written to is read every time.
+func (f *feed) poll() {
 	stamp, tells := f.app.Store.Version(context.WithoutCancel(f.ctx))
 	now := f.app.Now()
-	age := now.Sub(f.looked)
-	f.glanced = now
-	if tells && f.known(stamp) && !f.moving && !f.folk.went() && age >= 0 && age < f.rest() {
+	age := now.Sub(f.readAt)
+	f.polled = now
+	if tells && f.known(stamp) && !f.moving && !f.people.placeChanged() && age >= 0 && age < f.rest() {
 		if f.counting > 0 {
-			f.lookUsage(context.WithoutCancel(f.ctx))
+			f.readUsage(context.WithoutCancel(f.ctx))
 		}
 		return
 	}
-	f.stamp, f.looked = stamp, now
+	f.stamp, f.readAt = stamp, now
 	if tells { // a local file answers at once; a context that can end costs a goroutine a question
-		f.look(context.WithoutCancel(f.ctx))
+		f.read(context.WithoutCancel(f.ctx))
 		return
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
 	defer cancel()
-	f.look(ctx)
+	f.read(ctx)
 }
 
-// known reports whether the store is as it was looked at last, but for this
-// process's sign of life.
+// known reports whether the store is as it was read last, but for this process's
+// sign of life.
 func (f *feed) known(stamp store.Version) bool {
 	if stamp != f.stamp && stamp == f.app.Store.OwnWrites(f.stamp) {
 		f.stamp = stamp
@@ -265,17 +265,17 @@ func (f *feed) known(stamp store.Version) bool {
 	return stamp == f.stamp
 }
 
-// wait sleeps for d, false when ctx ended first. Who has nothing to do for as long
-// as the feed rests wakes with its next look that is about that far off: two that
-// wake apart cost twice.
+// wait sleeps for d, false when ctx ended first. A caller that waits as long as an
+// idle feed is woken by the feed's next read, so that the process wakes once, not
+// twice.
 func (f *feed) wait(ctx context.Context, d time.Duration) bool {
-	if d != lookAnyway {
+	if d != readEvery {
 		return sleep(ctx, d)
 	}
 	due := f.app.Now().Add(d - d/4)
 	for {
 		select {
-		case <-f.looks:
+		case <-f.reads:
 			if !f.app.Now().Before(due) {
 				return true
 			}
@@ -285,8 +285,8 @@ func (f *feed) wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look reads session, budgets and index and puts what changed since it was told.
-func (f *feed) look(ctx context.Context) {
+// read reads session, budgets and index and puts what changed since the last time.
+func (f *feed) read(ctx context.Context) {
 	f.moving = false
 	if _, err := f.app.Index.Poll(ctx); err != nil { // what it tells comes through Changes
 		f.app.Log.Warn("index", "err", err)
@@ -301,18 +301,18 @@ func (f *feed) look(ctx context.Context) {
 			f.put("session", facts)
 		}
 	}
-	for _, n := range f.folk.look(ctx) {
-		f.told++
-		f.put("people "+strconv.Itoa(f.told), n)
+	for _, n := range f.people.refresh(ctx) {
+		f.newsCount++
+		f.put("people "+strconv.Itoa(f.newsCount), n)
 	}
 	f.sync.Store(nil)
 	if line, ok := f.app.SyncProgress(ctx); ok {
 		f.sync.Store(&line)
 	}
 	f.confirm(ctx)
-	f.lookUsage(ctx)
+	f.readUsage(ctx)
 	select {
-	case f.looks <- struct{}{}:
+	case f.reads <- struct{}{}:
 	default:
 	}
 }
@@ -337,9 +337,9 @@ func (f *feed) confirm(ctx context.Context) {
 	f.listed = at
 }
 
-// lookUsage reads the budgets; while calls of the last minute run out, that
+// readUsage reads the budgets; while calls of the last minute run out, that
 // changes without anybody writing.
-func (f *feed) lookUsage(ctx context.Context) {
+func (f *feed) readUsage(ctx context.Context) {
 	usage, err := f.app.Usage(ctx)
 	f.counting = 0
 	for _, u := range usage {

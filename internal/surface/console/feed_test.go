@@ -32,16 +32,16 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 	t.Cleanup(f.close)
 
 	looks := func() bool {
-		f.looked = f.looked.Add(-time.Millisecond) // so that a look can be told from none
-		before := f.looked
-		f.glance()
-		return !f.looked.Equal(before)
+		f.readAt = f.readAt.Add(-time.Millisecond) // so that a look can be told from none
+		before := f.readAt
+		f.poll()
+		return !f.readAt.Equal(before)
 	}
 	before, tells := a.Store.Version(t.Context())
 	if !tells {
 		t.Fatal("the store has no stamp")
 	}
-	if f.glance(); f.looked.IsZero() {
+	if f.poll(); f.readAt.IsZero() {
 		t.Fatal("it does not look at first")
 	}
 	if after, _ := a.Store.Version(t.Context()); after == before {
@@ -65,24 +65,24 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 // much too early; other waits are exact, and all end with ctx.
 func TestWaitingWithTheFeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{app: &app.App{Now: time.Now}, looks: make(chan struct{}, 1)}
+		f := &feed{app: &app.App{Now: time.Now}, reads: make(chan struct{}, 1)}
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
 		go func() {
 			for range 3 {
 				time.Sleep(25 * time.Second)
-				f.looks <- struct{}{}
+				f.reads <- struct{}{}
 			}
 		}()
-		if !f.wait(ctx, lookAnyway) || time.Since(began) != 50*time.Second {
+		if !f.wait(ctx, readEvery) || time.Since(began) != 50*time.Second {
 			t.Errorf("woken after %v, want the look after 50 s", time.Since(began))
 		}
 		began = time.Now()
-		if !f.wait(ctx, deafCheck) || time.Since(began) != deafCheck {
-			t.Errorf("woken after %v, want %v", time.Since(began), deafCheck)
+		if !f.wait(ctx, recheckStalled) || time.Since(began) != recheckStalled {
+			t.Errorf("woken after %v, want %v", time.Since(began), recheckStalled)
 		}
 		time.AfterFunc(time.Hour, cancel)
-		if f.wait(ctx, lookAnyway) { // the third look is much too early
+		if f.wait(ctx, readEvery) { // the third look is much too early
 			t.Error("it waits on when it is over")
 		}
 	})

@@ -123,7 +123,7 @@ func (f *finder) customerName(ctx context.Context, cuid string) string {
 // Recent implements ui.Finder.
 func (f *finder) Recent(ctx context.Context) ([]ui.Found, error) {
 	if f.desk.feed != nil {
-		f.desk.feed.folk.noteBegun(ctx)
+		f.desk.feed.people.noteBegun(ctx)
 	}
 	list, err := f.recent(ctx)
 	if err != nil {

@@ -181,7 +181,7 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 	if at := r.Model.(*ui.Shell).Top().Place(); at != (ui.Place{Kind: ui.KindCompliance, ID: string(op.Customer.CUID)}) {
 		t.Errorf(": verif opened %v\n%s", at, r.View())
 	}
-	if line := unfinished(ctx, a, "4 lists")[0]; !strings.HasSuffix(line, "; 4 lists it.") {
+	if line := unfinished(ctx, a, "4 lists")[0].sentence; !strings.HasSuffix(line, "; 4 lists it.") {
 		t.Errorf("plain mode says %q", line)
 	}
 }

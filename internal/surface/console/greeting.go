@@ -2,7 +2,7 @@ package console
 
 import "opdeck/internal/app"
 
-// greeting is said at the start to who came without a config: where they are,
+// greeting is shown at the start when there is no config file: what the person sees,
 // and three ways to go on. It fits a terminal of 80 columns.
 func greeting(a *app.App) string {
 	if a.Config.Path != "" || !a.Context.Sandbox {

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,9 +32,9 @@ type people struct {
 	greeted bool                         // what is told at the start was told elsewhere
 	begun   atomic.Pointer[[]ui.Command] // open customers whose verification was begun and not finalised
 
-	stir    func()     // told when the person goes elsewhere; nil: nobody
+	onMove  func()     // called when the person goes to another place; may be nil
 	places  chan ui.At // where the person is; only the newest counts
-	at      ui.At      // touched by look only
+	at      ui.At      // touched by refresh only
 	others  ui.Presence
 	version int64
 	known   map[string]approval.State
@@ -51,8 +52,8 @@ func (p *people) moved(at ui.At) {
 	for {
 		select {
 		case p.places <- at:
-			if p.stir != nil {
-				p.stir()
+			if p.onMove != nil {
+				p.onMove()
 			}
 			return
 		default:
@@ -64,8 +65,8 @@ func (p *people) moved(at ui.At) {
 	}
 }
 
-// went reports whether the person is at another place than when looked at last.
-func (p *people) went() bool { return len(p.places) > 0 }
+// placeChanged reports whether the person is at another place than at the last refresh.
+func (p *people) placeChanged() bool { return len(p.places) > 0 }
 
 // objectOf is what presence calls a place; only single operations and customers
 // are worth telling.
@@ -79,9 +80,9 @@ func objectOf(p ui.Place) (object string, ok bool) {
 	return "", false
 }
 
-// look writes where we are, and returns what changed about others. Trouble of
-// the store is left to those whose work it stops: this is a courtesy.
-func (p *people) look(ctx context.Context) []any {
+// refresh writes where we are, and returns what changed about others. Errors of the
+// store are left to those whose work they stop.
+func (p *people) refresh(ctx context.Context) []any {
 	select {
 	case p.at = <-p.places:
 	default:
@@ -231,8 +232,16 @@ func (p *people) reminders(ctx context.Context) []any {
 		out = append(out, ui.Toast{Level: ui.Info, Text: line})
 	}
 	p.noteBegun(ctx)
-	if left := unfinished(ctx, a, press(keymap.New().Global.Palette)+" verif opens"); len(left) > 0 { // one notice: a second one would take the first one's place
-		out = append(out, ui.Toast{Level: ui.Warning, Text: strings.Join(left, " ")})
+	if left := unfinished(ctx, a, press(keymap.New().Global.Palette)+" verif opens"); len(left) == 1 {
+		out = append(out, ui.Toast{Level: ui.Warning, Text: left[0].sentence})
+	} else if len(left) > 1 {
+		t := ui.Toast{Level: ui.Warning}
+		var names []string
+		for _, l := range left {
+			names, t.Each = append(names, l.what), append(t.Each, l.sentence)
+		}
+		t.Text = fmt.Sprintf("%d things wait: %s; %s tells what to do.", len(left), strings.Join(names, ", "), press(keymap.New().Global.Activity))
+		out = append(out, t)
 	}
 	return out
 }
@@ -261,13 +270,20 @@ func begunVerifications(ctx context.Context, a *app.App) ([]ui.Found, error) {
 	return out, err
 }
 
-// unfinished names what an earlier shift or a crash left unfinished; opens says what
-// leads to a verification that waits: "4 lists".
-func unfinished(ctx context.Context, a *app.App, opens string) []string {
+// waiting is something that an earlier shift or a crash left unfinished.
+type waiting struct {
+	what     string // "1 verification"
+	sentence string // what it is, and what leads to it
+}
+
+// unfinished names what was left unfinished; opens says what leads to a verification
+// that waits: "4 lists".
+func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
 	keys := keymap.New()
-	var left []string
+	var left []waiting
 	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
-		left = append(left, "A replacement of "+jobs[0].OldName+" stands still; open the documents of "+jobs[0].OPID+" and press "+press(keys.Documents.Replace)+".")
+		left = append(left, waiting{"a replacement stands still",
+			"A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press " + press(keys.Documents.Replace) + "."})
 	}
 	if waits, err := begunVerifications(ctx, a); err == nil && len(waits) > 0 {
 		names := waits[0].Text
@@ -277,10 +293,12 @@ func unfinished(ctx context.Context, a *app.App, opens string) []string {
 		case len(waits) > 2:
 			names += " and " + draw.Plural(len(waits)-1, "other", "others")
 		}
-		left = append(left, draw.Plural(len(waits), "verification waits", "verifications wait")+": "+names+"; "+opens+" "+plural(len(waits), "it", "them")+".")
+		left = append(left, waiting{draw.Plural(len(waits), "verification is", "verifications are") + " begun",
+			draw.Plural(len(waits), "verification waits", "verifications wait") + ": " + names + "; " + opens + " " + plural(len(waits), "it", "them") + "."})
 	}
 	if acts, err := a.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
-		left = append(left, draw.Plural(len(acts), "write has", "writes have")+" no known outcome; "+press(keys.Global.Audit)+" lists them.")
+		what := draw.Plural(len(acts), "write has", "writes have") + " no known outcome"
+		left = append(left, waiting{what, what + "; " + press(keys.Global.Audit) + " lists them."})
 	}
 	return left
 }

@@ -93,13 +93,13 @@ func TestPresenceIsSeenAtOnce(t *testing.T) {
 				}
 			}
 		}()
-		t.Cleanup(func() { f.close(); f.folk.leave(); _ = a.Close() })
+		t.Cleanup(func() { f.close(); f.people.leave(); _ = a.Close() })
 		return f, seen
 	}
 	ana, _ := sit("ana")
 	bo, seen := sit("bo")
 	at := ui.At{Place: ui.Place{Kind: ui.KindOperation, ID: "op-1"}}
-	bo.folk.moved(at)
+	bo.people.moved(at)
 	asking := at
 	asking.Asking = true
 	time.Sleep(1500 * time.Millisecond) // both have looked around and rest
@@ -109,7 +109,7 @@ func TestPresenceIsSeenAtOnce(t *testing.T) {
 		want string
 	}{{"comes", at, "ana"}, {"asks", asking, "ana?"}, {"goes", ui.At{Place: ui.Place{Kind: ui.KindOperations}}, ""}} {
 		began := time.Now()
-		ana.folk.moved(step.to)
+		ana.people.moved(step.to)
 		for late := time.After(15 * time.Second); ; { // a console at rest looks once a minute
 			var p ui.Presence
 			select {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"opdeck/api"
+	"opdeck/internal/host/wholefile"
 )
 
 // personFile is the file of the person in ctx in a folder of the state folder; ""
@@ -59,20 +60,8 @@ func writePersonFile(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return wholefile.Replace(path, append(b, '\n'))
 }

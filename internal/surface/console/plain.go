@@ -60,10 +60,10 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	}
 	talk := plain.New(plain.Options{In: opt.In, Out: opt.Out, Width: opt.Width, ASCII: onlyASCII(opt.Getenv), Echo: opt.Echo, Secret: opt.Secret, Pause: opt.Pause})
 	defer talk.Close()
-	folk := newPeople(a, who)
-	folk.opens, folk.greeted = "approvals", true
-	defer folk.leave()
-	feed := newFeed(ctx, a, folk)
+	people := newPeople(a, who)
+	people.opens, people.greeted = "approvals", true
+	defer people.leave()
+	feed := newFeed(ctx, a, people)
 	defer feed.close()
 	told := api.WithAnnouncements(ctx, func(op, said string) {
 		feed.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
@@ -72,7 +72,7 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	host := plain.NewHost(talk, plain.HostOptions{Ground: ground(a, who), Places: plainPlaces, Now: a.Now, Said: n.said, NoFiles: noFiles(ctx),
 		News: func(_ context.Context, look bool) []tea.Msg {
 			if look {
-				feed.glance()
+				feed.poll()
 			}
 			return []tea.Msg(feed.take())
 		}})
@@ -82,8 +82,8 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	if opt.Notice != "" {
 		talk.Say(opt.Notice)
 	}
-	for _, line := range unfinished(ctx, a, "4 lists") {
-		talk.Say(line)
+	for _, left := range unfinished(ctx, a, "4 lists") {
+		talk.Say(left.sentence)
 	}
 	err := host.Run(ctx, shell)
 	if next := shell.NextContext(); next != "" && errors.Is(err, plain.ErrQuit) {
@@ -131,6 +131,7 @@ var plainPlaces = []plain.Place{
 	{Name: "Approvals", Place: ui.Place{Kind: approvals.Kind}},
 	{Name: "Accounts with their balances", Place: ui.Place{Kind: balances.Kind}, IDs: true},
 	{Name: "Counterparties and the status of their accounts", Place: ui.Place{Kind: counterparties.Kind}, IDs: true},
+	{Name: "Oncall: session, limits, feed, index and writes in doubt", Place: ui.Place{Kind: ui.KindOnCall}},
 }
 
 // plainLeft says goodbye, and which ways out are no failures.

@@ -114,7 +114,8 @@ func TestEveryRoleTriesEveryKey(t *testing.T) {
 }
 
 // TestReadOnlyOnEveryScreen: a read-only context bars the key of each act that changes
-// something, says so, and nothing of it is left behind.
+// something, says so, and nothing of it is left behind but a record
+// of the attempt.
 func TestReadOnlyOnEveryScreen(t *testing.T) {
 	w, a := matrix(t)
 	for _, r := range roletest.Table {
@@ -129,7 +130,9 @@ func TestReadOnlyOnEveryScreen(t *testing.T) {
 		for _, k := range r.Keys {
 			push(run, clock, words.Fill(k))
 			if said = strings.Join(strings.Fields(ansi.Strip(run.View())), " "); strings.Contains(said, "This context is read-only") {
-				break
+				if _, _, denied := w.Became(m, r, "c-admin"); denied > 0 { // a screen may say so before a key is pressed
+					break
+				}
 			}
 		}
 		a.ReadOnly = false
@@ -138,7 +141,7 @@ func TestReadOnlyOnEveryScreen(t *testing.T) {
 		if told := strings.Contains(said, "This context is read-only"); told != barred {
 			t.Errorf("%s: a read-only context bars it: %v; told: %q", r.Name, barred, said)
 		}
-		if calls, done, denied := w.Became(m, r, "c-admin"); barred && (calls != 0 || done && r.Event != "" || denied != 0) {
+		if calls, done, denied := w.Became(m, r, "c-admin"); barred && (calls != 0 || done && r.Event != "" || denied != 1) {
 			t.Errorf("%s is refused, %d changes were sent, it is recorded as done: %v, %d times as refused", r.Name, calls, done, denied)
 		}
 	}
@@ -157,7 +160,7 @@ func sitDown(t *testing.T, a *app.App, who api.Actor, at ui.Place) (run *uitest.
 		d.patience = 200 * time.Millisecond
 	}
 	run = uitest.Drive(t, d, uitest.Size(140, 40))
-	return run, clock, func() { cancel(); f.close(); f.folk.leave() }
+	return run, clock, func() { cancel(); f.close(); f.people.leave() }
 }
 
 // push pushes one key of the table.

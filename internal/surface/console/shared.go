@@ -131,8 +131,8 @@ func (s *Shared) current(ctx context.Context) bool {
 }
 
 // ask gives the answer to a question that somebody has asked already, or reads it
-// while those who ask the same meanwhile wait. Whoever waits for one who is sent
-// away reads for themselves.
+// while those who ask the same meanwhile wait. If the reader is cancelled, each of
+// them reads for itself.
 func ask[T any](ctx context.Context, s *Shared, all answers[T], question string, read func() (T, error)) (T, error) {
 	s.mu.Lock()
 	a, there := all[question]

@@ -56,8 +56,8 @@ func build(version string) prometheus.Collector {
 	return g
 }
 
-// Handler answers GET /metrics and nothing else.
-func (m *Metrics) Handler() http.Handler {
+// handler answers GET /metrics and nothing else.
+func (m *Metrics) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: 3, Timeout: 10 * time.Second, ErrorHandling: promhttp.ContinueOnError}))
@@ -84,7 +84,7 @@ func Listen(ctx context.Context, m *Metrics, addr string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{listener: l, http: &http.Server{Handler: m.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+	return &Server{listener: l, http: &http.Server{Handler: m.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}}, nil
 }
 

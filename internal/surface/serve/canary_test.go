@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/sandbox"
 	"opdeck/internal/surface/cli"
 )
@@ -67,8 +68,8 @@ func TestNoSecretAnywhere(t *testing.T) {
 	if b, err := debugging.CombinedOutput(); err == nil || !bytes.Contains(b, []byte("does not start with it")) || len(leaked(b)) > 0 {
 		t.Errorf("with http2debug: %v, %s", err, b)
 	}
-	said := &buffer{} // everything that anybody is told
-	p.out, p.errs = &buffer{}, &buffer{}
+	said := &lockedbuffer.Buffer{} // everything that anybody is told
+	p.out, p.errs = &lockedbuffer.Buffer{}, &lockedbuffer.Buffer{}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childKey+"="+p.dir, "HOOK_SECRET="+canaries["the webhooks' secret"], "CANARY_PW="+canaries["the password"], verboseKey+"=1", "GOTRACEBACK=all")
 	cmd.Stdout, cmd.Stderr = p.out, p.errs

@@ -18,6 +18,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/surface/cli"
 	"opdeck/internal/surface/serve"
 	"opdeck/internal/surface/sshd"
@@ -179,7 +180,7 @@ func TestApprovalOutlivesServerAndConnection(t *testing.T) {
 	if code := p.stop(); code != 0 {
 		t.Fatalf("the server's exit is %d: %s", code, p.errs)
 	}
-	p.out, p.errs, p.shared = &buffer{}, &buffer{}, map[api.Role]*gossh.Client{}
+	p.out, p.errs, p.shared = &lockedbuffer.Buffer{}, &lockedbuffer.Buffer{}, map[api.Role]*gossh.Client{}
 	p.start()
 	if got := p.requests("open"); len(got) != 1 || got[0].ID != r.ID {
 		t.Fatalf("after the restart: %+v", got)
@@ -210,14 +211,14 @@ func TestApprovalOutlivesServerAndConnection(t *testing.T) {
 	if code := p.stop(); code != 0 {
 		t.Fatalf("the server's exit is %d: %s", code, p.errs)
 	}
-	p.out, p.errs, p.shared = &buffer{}, &buffer{}, map[api.Role]*gossh.Client{}
+	p.out, p.errs, p.shared = &lockedbuffer.Buffer{}, &lockedbuffer.Buffer{}, map[api.Role]*gossh.Client{}
 	p.start()
 	p.want(api.Operator, remove, 5, "Your role (viewer)")
 	p.write("keys", string(keys))
 	if code := p.stop(); code != 0 {
 		t.Fatalf("the server's exit is %d: %s", code, p.errs)
 	}
-	p.out, p.errs, p.shared = &buffer{}, &buffer{}, map[api.Role]*gossh.Client{}
+	p.out, p.errs, p.shared = &lockedbuffer.Buffer{}, &lockedbuffer.Buffer{}, map[api.Role]*gossh.Client{}
 	p.start()
 	p.want(api.Operator, remove, 0, "Removed")
 	if p.attached(opid, guid) {

@@ -23,6 +23,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/surface/cli"
 )
 
@@ -68,27 +69,10 @@ type place struct {
 	t                      testing.TB
 	dir                    string
 	ssh, webhooks, metrics string
-	out, errs              *buffer
+	out, errs              *lockedbuffer.Buffer
 	stop                   func() int
 	people                 map[string]gossh.Signer
 	shared                 map[api.Role]*gossh.Client // for commands
-}
-
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *buffer) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *buffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func newKey(t testing.TB, path string) gossh.Signer {
@@ -151,7 +135,7 @@ func (p *place) start() {
 // prepare writes config and keys.
 func prepare(t testing.TB, also string) *place {
 	t.Helper()
-	p := &place{t: t, dir: t.TempDir(), out: &buffer{}, errs: &buffer{}, people: map[string]gossh.Signer{}, shared: map[api.Role]*gossh.Client{}}
+	p := &place{t: t, dir: t.TempDir(), out: &lockedbuffer.Buffer{}, errs: &lockedbuffer.Buffer{}, people: map[string]gossh.Signer{}, shared: map[api.Role]*gossh.Client{}}
 	newKey(t, p.file("host"))
 	keys := ""
 	for i := range crowd + len(api.Roles) {

@@ -15,6 +15,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/surface/cli"
 )
 
@@ -109,7 +110,7 @@ func TestNotOverSSH(t *testing.T) {
 type window struct {
 	*gossh.Session
 	in  io.WriteCloser
-	out *buffer
+	out *lockedbuffer.Buffer
 }
 
 func (p *place) console(c *gossh.Client) *window {
@@ -118,7 +119,7 @@ func (p *place) console(c *gossh.Client) *window {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	w := &window{Session: s, out: &buffer{}}
+	w := &window{Session: s, out: &lockedbuffer.Buffer{}}
 	s.Stdout, s.Stderr = w.out, w.out
 	if w.in, err = s.StdinPipe(); err != nil {
 		p.t.Fatal(err)

@@ -92,7 +92,7 @@ func (s *Server) config(ctx ssh.Context) *gossh.ServerConfig {
 // offered looks at a key that may not be held: it says whether proving it would
 // be of any use.
 func (c *conn) offered(m gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permissions, error) {
-	p, err := c.srv.opt.Keys.Authorize(key, m.User(), c.addr)
+	p, err := c.srv.opt.Keys.authorize(key, m.User(), c.addr)
 	if err != nil {
 		c.missed(m.User(), key, err)
 		return nil, errors.New("not accepted")

@@ -137,7 +137,7 @@ func (a *AuthorizedKeys) fresh() (*rules, error) {
 // Reload reads the files again. changed is true when they hold something else
 // than before. A file that cannot be read twice in a row counts as empty: a key
 // that may have been taken away lets no one in. It is not safe for concurrent
-// use; Authorize may go on meanwhile.
+// use; authorize may go on meanwhile.
 func (a *AuthorizedKeys) Reload() (changed bool, err error) {
 	read := a.rules.Load().read
 	for i, path := range a.files {
@@ -172,10 +172,10 @@ func (a *AuthorizedKeys) Len() (keys, authorities int) {
 	return len(n.keys), len(n.ca.keys)
 }
 
-// Authorize says whose a key is, for a login as user from an address. The error is a
+// authorize says whose a key is, for a login as user from an address. The error is a
 // *Refusal. Whether the key is held, and whether the login name of a plain key
 // agrees, is for the caller.
-func (a *AuthorizedKeys) Authorize(key gossh.PublicKey, user string, from netip.Addr) (Person, error) {
+func (a *AuthorizedKeys) authorize(key gossh.PublicKey, user string, from netip.Addr) (Person, error) {
 	return a.rules.Load().authorize(key, user, from, a.now())
 }
 
@@ -198,7 +198,7 @@ func (n *rules) authorize(key gossh.PublicKey, user string, from netip.Addr, now
 	return Person{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Login: e.name, Until: e.until}, nil
 }
 
-// AuthorizeAgain is Authorize for a person who logged in before as user from an
+// AuthorizeAgain is authorize for a person who logged in before as user from an
 // address, with the key or certificate that they proved, written as in
 // authorized_keys. The files are read anew; an unreadable one authorizes no one.
 func (a *AuthorizedKeys) AuthorizeAgain(proof, user, from string) (Person, error) {

@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"opdeck/internal/host/wholefile"
 )
 
 // maxKnown bounds the networks that are remembered, maxKnownFile their file in bytes.
@@ -69,11 +71,7 @@ func (k *knownSources) save() error {
 		fmt.Fprintln(&b, p)
 	}
 	k.mu.Unlock()
-	err := os.WriteFile(k.path+".new", b.Bytes(), 0o600)
-	if err == nil {
-		err = os.Rename(k.path+".new", k.path)
-	}
-	if err != nil {
+	if err := wholefile.Replace(k.path, b.Bytes()); err != nil {
 		return fmt.Errorf("ssh: known sources: %w", err)
 	}
 	return nil

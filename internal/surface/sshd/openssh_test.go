@@ -16,6 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/store/storetest"
 )
 
@@ -67,12 +68,12 @@ func (h *house) out(key string, args ...string) (stdout, stderr string, code int
 type sitting struct {
 	*exec.Cmd
 	tty *os.File
-	out *lockedBuffer
+	out *lockedbuffer.Buffer
 }
 
 func (h *house) acquire(key string, args ...string) *sitting {
 	h.t.Helper()
-	s := &sitting{Cmd: h.ssh(context.Background(), key, args...), out: &lockedBuffer{}}
+	s := &sitting{Cmd: h.ssh(context.Background(), key, args...), out: &lockedbuffer.Buffer{}}
 	var err error
 	if s.tty, err = pty.StartWithSize(s.Cmd, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
 		h.t.Fatal(err)
@@ -197,7 +198,7 @@ func TestOpenSSHNothingElse(t *testing.T) {
 	for _, forward := range [][]string{{"-L", port + ":" + target.Addr().String()}, {"-D", port}} {
 		c := h.ssh(context.Background(), "ana", append(forward, "ana@127.0.0.1", "cat")...)
 		in, _ := c.StdinPipe()
-		var errs lockedBuffer
+		var errs lockedbuffer.Buffer
 		c.Stderr = &errs
 		if err := c.Start(); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/internal/e2e/lockedbuffer"
 )
 
 // repeat is a Plain that repeats each line until "quit", or the end.
@@ -102,7 +103,7 @@ func (h *house) lines(c *gossh.Client) *console {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	x := &console{Session: s, out: &lockedBuffer{}}
+	x := &console{Session: s, out: &lockedbuffer.Buffer{}}
 	s.Stdout, s.Stderr = x.out, x.out
 	if x.in, err = s.StdinPipe(); err != nil {
 		h.t.Fatal(err)

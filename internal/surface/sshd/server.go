@@ -347,7 +347,7 @@ func (s *Server) reloaded(ctx context.Context) {
 func (s *Server) recheck(ctx context.Context) {
 	defer s.opt.Rechecked(ctx)
 	for _, c := range s.authenticated() {
-		p, err := s.opt.Keys.Authorize(c.key, c.user, c.addr)
+		p, err := s.opt.Keys.authorize(c.key, c.user, c.addr)
 		switch {
 		case err != nil:
 			c.endSessions(errRevoked)

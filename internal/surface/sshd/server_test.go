@@ -1,7 +1,6 @@
 package sshd
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -22,6 +21,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/ui"
 	"opdeck/ui/paint"
 )
@@ -141,27 +141,10 @@ type house struct {
 	addr  string
 	srv   *Server
 	trail *trail
-	log   *lockedBuffer
+	log   *lockedbuffer.Buffer
 	stop  func()
 	host  gossh.PublicKey
 	known sync.Once // the clients' file of host keys is written
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // key makes a key pair; the private half is kept under dir/name in OpenSSH form.
@@ -197,7 +180,7 @@ func write(t testing.TB, path, text string) {
 // change sees the options before the server is made.
 func open(t testing.TB, change func(h *house, o *Options)) *house {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir(), trail: &trail{}, log: &lockedBuffer{}}
+	h := &house{t: t, dir: t.TempDir(), trail: &trail{}, log: &lockedbuffer.Buffer{}}
 	host := key(t, h.dir, "host")
 	h.host = host.PublicKey()
 	lines := ""
@@ -279,7 +262,7 @@ func (h *house) login(user string) *gossh.Client {
 type console struct {
 	*gossh.Session
 	in  io.WriteCloser
-	out *lockedBuffer
+	out *lockedbuffer.Buffer
 }
 
 func (h *house) console(c *gossh.Client, env ...string) *console {
@@ -288,7 +271,7 @@ func (h *house) console(c *gossh.Client, env ...string) *console {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	x := &console{Session: s, out: &lockedBuffer{}}
+	x := &console{Session: s, out: &lockedbuffer.Buffer{}}
 	s.Stdout, s.Stderr = x.out, x.out
 	if x.in, err = s.StdinPipe(); err != nil {
 		h.t.Fatal(err)

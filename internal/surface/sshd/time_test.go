@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"opdeck/internal/e2e/lockedbuffer"
+
 	gossh "golang.org/x/crypto/ssh"
 )
 
@@ -101,7 +103,7 @@ func virtual(t *testing.T, limits Limits, change func(*Options), body func(h *ho
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &house{t: t, dir: dir, trail: &trail{}, log: &lockedBuffer{}, host: host.PublicKey()}
+		h := &house{t: t, dir: dir, trail: &trail{}, log: &lockedbuffer.Buffer{}, host: host.PublicKey()}
 		o := Options{HostKey: host, Keys: ring, Console: showScreen, Exec: echo, Audit: h.trail, Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: limits}
 		if change != nil {
 			change(&o)
@@ -356,11 +358,11 @@ func TestKeyLapses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ring.Authorize(ana.PublicKey(), "ana", addr("192.0.2.1")); err != nil {
+		if _, err := ring.authorize(ana.PublicKey(), "ana", addr("192.0.2.1")); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Hour)
-		if _, err := ring.Authorize(ana.PublicKey(), "ana", addr("192.0.2.1")); err == nil {
+		if _, err := ring.authorize(ana.PublicKey(), "ana", addr("192.0.2.1")); err == nil {
 			t.Error("a key that has lapsed is good")
 		}
 	})

@@ -97,8 +97,8 @@ func TestKeysSortLikeNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		num := rapid.StringMatching(`-?[0-9]{1,25}(\.[0-9]{1,12})?`)
 		a, b := num.Draw(t, "a"), num.Draw(t, "b")
-		ka, ok1 := DecimalKey(a)
-		kb, ok2 := DecimalKey(b)
+		ka, ok1 := decimalKey(a)
+		kb, ok2 := decimalKey(b)
 		ra, _ := new(big.Rat).SetString(a)
 		rb, _ := new(big.Rat).SetString(b)
 		if !ok1 || !ok2 || strings.Compare(ka, kb) != ra.Cmp(rb) {
@@ -111,7 +111,7 @@ func TestKeysSortLikeNumbers(t *testing.T) {
 		}
 	})
 	for _, bad := range []string{"", ".5", "5.", "1e3", "+1", "1,0", "--1", "٣", " 1"} {
-		if k, ok := DecimalKey(bad); ok {
+		if k, ok := decimalKey(bad); ok {
 			t.Errorf("%q has key %q", bad, k)
 		}
 	}
@@ -125,7 +125,7 @@ func TestMoneyKeysAgreeWithDecimals(t *testing.T) {
 		m := api.Money{CurrencyCode: "EUR", Units: api.Number(rapid.StringMatching(`-?[0-9]{0,22}|[0-9]x`).Draw(t, "units")), Nanos: api.Number(rapid.StringMatching(`-?[0-9]{0,10}`).Draw(t, "nanos"))}
 		want := KeyBad
 		if d, err := m.Decimal(); err == nil {
-			want, _ = DecimalKey(d.Text('f'))
+			want, _ = decimalKey(d.Text('f'))
 		}
 		if got := MoneyKey(m); got != want {
 			t.Fatalf("%s: %q, want %q", m, got, want)

@@ -33,7 +33,7 @@ func MoneyKey(m api.Money) string {
 	if err != nil {
 		return KeyBad
 	}
-	key, ok := DecimalKey(d.Text('f'))
+	key, ok := decimalKey(d.Text('f'))
 	if !ok {
 		return KeyBad
 	}
@@ -62,9 +62,9 @@ func quickKey(units, nanos string) (key string, ok bool) {
 	return string(k[:end]), true
 }
 
-// DecimalKey is the sortable key of a decimal as people write it: digits, one
+// decimalKey is the sortable key of a decimal as people write it: digits, one
 // point, a minus. No exponent, no separators; ok is false for anything else.
-func DecimalKey(s string) (key string, ok bool) {
+func decimalKey(s string) (key string, ok bool) {
 	digits, negative := strings.CutPrefix(s, "-")
 	whole, frac, point := strings.Cut(digits, ".")
 	if strings.Trim(whole+frac, "0123456789") != "" || whole == "" || point && frac == "" || len(digits) > maxDigits {

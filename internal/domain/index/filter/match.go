@@ -31,9 +31,9 @@ func (e Expr[T]) match(n Node, r T, now time.Time) bool {
 func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 	switch f.Kind {
 	case Money:
-		return l.MoneyBounds(v).holds(f.Key(r))
+		return l.moneyBounds(v).holds(f.Key(r))
 	case Count:
-		return l.CountBounds(v).holds(f.Count(r))
+		return l.countBounds(v).holds(f.Count(r))
 	case Time:
 		t := f.Time(r)
 		b := l.TimeBounds(v, now)

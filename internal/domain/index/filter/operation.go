@@ -31,22 +31,31 @@ func OfIDs(ids []string) OperationExpr {
 	return OperationExpr{root: l, table: operations}
 }
 
+// Names of fields that only filters have.
+const (
+	FieldPhase      = "phase"
+	FieldToCurrency = "tocurrency"
+	FieldParty      = "party"
+	FieldDoc        = "doc"
+	FieldHas        = "has"
+)
+
 // operationFields are the fields of the catalogue that a filter names, and those
 // that only a filter has.
 func operationFields() []Field[api.Operation] {
 	type op = api.Operation
 	return append(operationsCatalogued(),
-		Field[op]{Name: "phase", Kind: Flag, Help: "what the status word means to the console", Example: "phase:open",
+		Field[op]{Name: FieldPhase, Kind: Flag, Help: "what the status word means to the console", Example: "phase:open",
 			Values: []string{"open", "completed", "failed", "canceled", "unknown"}, Flag: func(o op, v string) bool { return o.Phase().Word() == v }},
-		Field[op]{Name: "tocurrency", Kind: Code, Help: "the currency that is received", Example: "tocurrency:USD",
+		Field[op]{Name: FieldToCurrency, Kind: Code, Help: "the currency that is received", Example: "tocurrency:USD",
 			Strings: func(o op) []string { return present(string(o.DestinationAmount.Sum.CurrencyCode)) }},
-		Field[op]{Name: "party", Kind: Text, Help: "either side", Example: `party:"oak & iron"`,
+		Field[op]{Name: FieldParty, Kind: Text, Help: "either side", Example: `party:"oak & iron"`,
 			Strings: func(o op) []string { return append(PartyTexts(o.Source), PartyTexts(o.Destination)...) },
 			Masked:  func(o op) []string { return append(MaskedPartyTexts(o.Source), MaskedPartyTexts(o.Destination)...) },
 			IDs:     func(o op) []string { return append(PartyIDs(o.Source), PartyIDs(o.Destination)...) }},
-		Field[op]{Name: "doc", Aliases: []string{"document"}, Kind: Text, Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
+		Field[op]{Name: FieldDoc, Aliases: []string{"document"}, Kind: Text, Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
 			Strings: func(o op) []string { return DocTexts(o.Documents) }, Masked: func(o op) []string { return open(DocTexts(o.Documents)...) }},
-		Field[op]{Name: "has", Aliases: []string{"is"}, Kind: Flag, Help: "a property that holds or not", Example: "has:locked", Values: Flags, Flag: HasFlag},
+		Field[op]{Name: FieldHas, Aliases: []string{"is"}, Kind: Flag, Help: "a property that holds or not", Example: "has:locked", Values: Flags, Flag: HasFlag},
 		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier", Example: `"free text"`, Strings: freeTexts, Masked: freeMasked,
 			IDs: func(o op) []string { return append(present(string(o.Customer.CUID)), freeIDs(o)...) }})
 }
@@ -54,7 +63,7 @@ func operationFields() []Field[api.Operation] {
 func operationsCatalogued() []Field[api.Operation] {
 	out := Catalogued(field.Operations)
 	for i := range out {
-		if f := &out[i]; f.Name == "customer" { // a name, of which the mask shows a part, or the whole identifier
+		if f := &out[i]; f.Name == field.OpCustomer { // a name, of which the mask shows a part, or the whole identifier
 			f.Aliases = append([]string{"cuid"}, f.Aliases...)
 			f.Masked = func(o api.Operation) []string { return present(mask.Text(string(o.Customer.Name))) }
 			f.IDs = func(o api.Operation) []string { return present(string(o.Customer.CUID)) }

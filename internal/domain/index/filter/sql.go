@@ -44,8 +44,8 @@ func joinConds(parts []Cond, sep string, none Cond) Cond {
 	return c
 }
 
-// Inverse is NOT c.
-func Inverse(c Cond) Cond { return Cond{SQL: "NOT (" + c.SQL + ")", Args: c.Args} }
+// inverse is NOT c.
+func inverse(c Cond) Cond { return Cond{SQL: "NOT (" + c.SQL + ")", Args: c.Args} }
 
 // SQL turns the filter into a condition; leaf makes the one of each comparison.
 func (e Expr[T]) SQL(leaf func(*Leaf) Cond) Cond { return NodeSQL(e.root, leaf) }
@@ -58,7 +58,7 @@ func NodeSQL(n Node, leaf func(*Leaf) Cond) Cond {
 	case Or:
 		return Any(each(n, leaf)...)
 	case Not:
-		return Inverse(NodeSQL(n.X, leaf))
+		return inverse(NodeSQL(n.X, leaf))
 	case *Leaf:
 		return leaf(n)
 	}
@@ -99,9 +99,9 @@ func (l *Leaf) Column(e Engine, column string, now time.Time) Cond {
 func (l *Leaf) column(e Engine, column string, v Value, now time.Time) Cond {
 	switch l.Kind {
 	case Money:
-		return bounds(column, l.MoneyBounds(v))
+		return bounds(column, l.moneyBounds(v))
 	case Count:
-		return bounds(column, l.CountBounds(v))
+		return bounds(column, l.countBounds(v))
 	case Time:
 		return bounds(column, l.TimeBounds(v, now))
 	}

@@ -63,7 +63,7 @@ func (p *parser[T]) orderedValue(f Field[T], op Op, v token) (Value, error) {
 func (p *parser[T]) point(f Field[T], s string, pos int) (point, error) {
 	switch f.Kind {
 	case Money:
-		key, ok := DecimalKey(s)
+		key, ok := decimalKey(s)
 		if !ok {
 			return point{}, p.fail(pos, "%q is not an amount.", "Write digits with a point, no separators: 1000.50.", s)
 		}
@@ -165,9 +165,9 @@ func compare[K string | int64](op Op, v Value, of func(point) K) Bounds[K] {
 	return Bounds[K]{Lo: k, Hi: k, HasLo: true, HasHi: true, LoWith: true, HiWith: true}
 }
 
-// MoneyBounds gives the range of keys (MoneyKey) of a Money leaf's value. It
+// moneyBounds gives the range of keys (MoneyKey) of a Money leaf's value. It
 // never holds for a missing or unreadable amount.
-func (l *Leaf) MoneyBounds(v Value) Bounds[string] {
+func (l *Leaf) moneyBounds(v Value) Bounds[string] {
 	b := compare(l.Op, v, func(p point) string { return p.key })
 	if !b.HasLo {
 		b.Lo, b.HasLo, b.LoWith = keyLeast, true, true
@@ -175,8 +175,8 @@ func (l *Leaf) MoneyBounds(v Value) Bounds[string] {
 	return b
 }
 
-// CountBounds gives the range of a Count leaf's value.
-func (l *Leaf) CountBounds(v Value) Bounds[int64] {
+// countBounds gives the range of a Count leaf's value.
+func (l *Leaf) countBounds(v Value) Bounds[int64] {
 	return compare(l.Op, v, func(p point) int64 { return p.num })
 }
 

@@ -6,9 +6,9 @@ import (
 	"opdeck/internal/app"
 )
 
-// veil is how long the console stays readable without a key: at the process's own
+// idleLock is how long the console stays readable without a key: at the process's own
 // terminal only. A session at the other end of a connection ends instead.
-func veil(a *app.App, opt Options) time.Duration {
+func idleLock(a *app.App, opt Options) time.Duration {
 	if !opt.Local {
 		return 0
 	}

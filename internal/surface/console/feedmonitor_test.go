@@ -50,7 +50,7 @@ func (i *inbox) deliver(n int) {
 	}
 }
 
-// hears runs an ear until its next news, at most for d.
+// hears runs a feedMonitor until its next news, at most for d.
 func hears(t *testing.T, next func() any, d time.Duration) (ui.BatchMsg, func() any) {
 	t.Helper()
 	got := make(chan any, 1)
@@ -72,7 +72,7 @@ func TestEar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		box := &inbox{}
-		e := &ear{ctx: ctx, now: time.Now, times: box.newest, listens: true, wait: sleep}
+		e := &feedMonitor{ctx: ctx, now: time.Now, times: box.newest, listens: true, wait: sleep}
 		step := func(next func() any, d time.Duration, state string, say string) func() any {
 			t.Helper()
 			msgs, more := hears(t, next, d)
@@ -92,7 +92,7 @@ func TestEar(t *testing.T) {
 		box.deliver(30)
 		next = step(next, 2*time.Minute, "live", "")
 		began, asked := time.Now(), box.reads()
-		next = step(next, 20*time.Minute, "deaf", "no events for 5 min")
+		next = step(next, 20*time.Minute, "stalled", "no events for 5 min")
 		if took := time.Since(began); took < 4*time.Minute || took > 6*time.Minute+5*time.Second {
 			t.Errorf("told after %s", took)
 		}
@@ -106,7 +106,7 @@ func TestEar(t *testing.T) {
 		began = time.Now()
 		go func() { time.Sleep(30 * time.Minute); box.fail(nil); box.deliver(1) }()
 		go func() { time.Sleep(50 * time.Minute); cancel() }()
-		if msgs, _ := hears(t, next, time.Hour); msgs != nil && msgs[0].(ui.FeedFacts).State != "deaf" {
+		if msgs, _ := hears(t, next, time.Hour); msgs != nil && msgs[0].(ui.FeedFacts).State != "stalled" {
 			t.Errorf("it tells %v", msgs)
 		}
 		if took := time.Since(began); took < 30*time.Minute {
@@ -116,13 +116,13 @@ func TestEar(t *testing.T) {
 	})
 }
 
-// A feed that was given up is off; where webhooks are awaited it stays deaf.
+// A feed that was given up is off; where webhooks are awaited it stays stalled.
 func TestForgottenFeed(t *testing.T) {
 	box := &inbox{}
 	box.deliver(30)
-	for listens, want := range map[bool]string{true: "deaf", false: "off"} {
-		e := &ear{ctx: t.Context(), now: func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }, times: box.newest, listens: listens}
-		if f, _, _ := e.listen(); f.State != want {
+	for listens, want := range map[bool]string{true: "stalled", false: "off"} {
+		e := &feedMonitor{ctx: t.Context(), now: func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }, times: box.newest, listens: listens}
+		if f, _, _ := e.judge(); f.State != want {
 			t.Errorf("%v: %q", listens, f.State)
 		}
 	}
@@ -141,7 +141,7 @@ func TestEarHearsTrouble(t *testing.T) {
 			defer mu.Unlock()
 			now, gone = x, err
 		}
-		e := &ear{ctx: ctx, now: time.Now, times: (&inbox{}).newest, listens: true, wait: sleep, trouble: func(context.Context) (receiver.Trouble, error) {
+		e := &feedMonitor{ctx: ctx, now: time.Now, times: (&inbox{}).newest, listens: true, wait: sleep, trouble: func(context.Context) (receiver.Trouble, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			return now, gone

@@ -1,0 +1,194 @@
+package ui
+
+import (
+	"strings"
+
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+)
+
+// The columns of the help, in cells.
+const (
+	helpWidth  = 240 // of the whole help at most
+	helpKeys   = 46  // of a column of keys at least
+	helpNames  = 14  // of the keys' names
+	helpGap    = 3
+	helpAcross = 3 // columns at most
+)
+
+// newHelp is the help of a screen, made from its keys: in columns where there is room.
+func newHelp(s *Shell, top *openScreen) *pager {
+	p := newPager(s, top.id, "Help "+s.th.Signs.Sep+" "+safe(top.screen.Title()), nil)
+	p.wide = helpWidth
+	p.lines = func(s *Shell) []string {
+		w := p.room(s)
+		out := s.helpColumns(w, helpKeys, 1, func(w int) [][]string { return s.helpOfKeys(top.screen, w) })
+		if g, ok := top.screen.(HelpTopic); ok {
+			title, lines := g.HelpTopic()
+			out = append(out, "", s.th.Title.Render(title))
+			widest := 0
+			for _, l := range lines {
+				widest = max(widest, draw.Width(l)+2)
+			}
+			out = append(out, s.helpColumns(w, widest, 0, func(int) [][]string { return topicBlocks(lines) })...)
+		}
+		return out
+	}
+	return p
+}
+
+// helpOfKeys is a block of lines of w cells for each group of keys.
+func (s *Shell) helpOfKeys(screen Screen, w int) [][]string {
+	var own []keymap.Key
+	shared := map[string]bool{}
+	for _, k := range keymap.Join(s.keys.Nav, s.keys.Global) {
+		shared[k.Name] = true
+	}
+	for _, k := range screen.Keys() {
+		if !shared[k.Name] {
+			own = append(own, k)
+		}
+	}
+	global := keymap.All(s.keys.Global)
+	var out [][]string
+	for _, group := range []struct {
+		title string
+		keys  []keymap.Key
+	}{{"This screen", own}, {"Anywhere", global[places:]}, {"Places", global[:places]}, {"Moving", keymap.All(s.keys.Nav)}} {
+		if len(group.keys) > 0 {
+			out = append(out, append([]string{s.th.Title.Render(group.title)}, s.helpLines(group.keys, w)...))
+		}
+	}
+	marks := []string{s.th.Title.Render("Marks")}
+	return append(out, append(marks, s.helpEntry("·", s.th.Key, "stands for a character that must not be drawn; the raw view is exact. "+
+		"Joined emoji and some Indic and Persian spellings show it too.", theme.Style{}, w)...))
+}
+
+// helpLines are keys with their sentences. A reason that switches several of them off
+// stands once, below them.
+func (s *Shell) helpLines(keys []keymap.Key, w int) []string {
+	off := map[string][]string{} // names by reason
+	var reasons, out []string
+	for _, k := range keys {
+		if why := k.Why(); why != "" {
+			if off[why] == nil {
+				reasons = append(reasons, why)
+			}
+			off[why] = append(off[why], k.Binding.Help().Key)
+		}
+	}
+	for _, k := range keys {
+		name, text := s.th.Key, theme.Style{}
+		why := k.Why()
+		if why != "" {
+			name, text = s.th.Dim, s.th.Dim
+		}
+		lines := s.helpEntry(strings.Join(k.Shown(), " "), name, k.Long, text, w)
+		if why != "" {
+			lines[0] = s.th.Dim.Render(s.th.Signs.Off) + lines[0][1:]
+		}
+		out = append(out, lines...)
+		if len(off[why]) == 1 {
+			out = append(out, s.helpEntry("", name, "off: "+why, s.th.Warn, w)...)
+		}
+	}
+	for _, why := range reasons {
+		if len(off[why]) > 1 {
+			out = append(out, s.helpEntry("", s.th.Dim, strings.Join(off[why], " ")+" off: "+why, s.th.Warn, w)...)
+		}
+	}
+	return out
+}
+
+// helpEntry is a name and what it stands for, in lines of w cells.
+func (s *Shell) helpEntry(name string, ns theme.Style, text string, ts theme.Style, w int) []string {
+	out := draw.Wrap(text, max(w-helpNames-2, 8))
+	for i, l := range out {
+		if i > 0 {
+			name = ""
+		}
+		out[i] = "  " + ns.Render(draw.Fit(name, helpNames-1)) + " " + ts.Render(l)
+	}
+	return out
+}
+
+// topicBlocks are the lines of a topic, each with the indented ones below it.
+func topicBlocks(lines []string) [][]string {
+	var out [][]string
+	for _, l := range lines {
+		if strings.HasPrefix(l, " ") && len(out) > 0 {
+			out[len(out)-1] = append(out[len(out)-1], "  "+l)
+			continue
+		}
+		out = append(out, []string{"  " + l})
+	}
+	return out
+}
+
+// helpColumns lays blocks out in as many columns of at least least cells as make it
+// lowest; gap is how many lines are between blocks. blocks makes them for a width.
+func (s *Shell) helpColumns(w, least, gap int, blocks func(w int) [][]string) []string {
+	var best [][]string
+	bestW := w
+	for n := 1; n <= helpAcross; n++ {
+		each := (w - (n-1)*helpGap) / n
+		if n > 1 && each < least {
+			break
+		}
+		if cols := fillColumns(blocks(each), n, gap); best == nil || height(cols) < height(best) {
+			best, bestW = cols, each
+		}
+	}
+	out := make([]string, height(best))
+	for i := range out {
+		for x, col := range best {
+			cell := ""
+			if i < len(col) {
+				cell = col[i]
+			}
+			if x < len(best)-1 {
+				cell = draw.Pad(cell, bestW+helpGap)
+			}
+			out[i] += cell
+		}
+		out[i] = strings.TrimRight(out[i], " ")
+	}
+	return out
+}
+
+func height(cols [][]string) int {
+	h := 0
+	for _, c := range cols {
+		h = max(h, len(c))
+	}
+	return h
+}
+
+// fillColumns fills n columns with blocks, each whole, so that the highest column is as
+// low as it can be.
+func fillColumns(blocks [][]string, n, gap int) [][]string {
+	h := 0
+	for _, b := range blocks {
+		h = max(h, len(b))
+	}
+	for ; ; h++ {
+		cols, at := make([][]string, n), 0
+		for _, b := range blocks {
+			if len(cols[at]) > 0 && len(cols[at])+gap+len(b) > h {
+				if at++; at == n {
+					break
+				}
+			}
+			if len(cols[at]) > 0 {
+				cols[at] = append(cols[at], make([]string, gap)...)
+			} else if strings.TrimSpace(strings.Join(b, "")) == "" {
+				continue // no column begins with an empty line
+			}
+			cols[at] = append(cols[at], b...)
+		}
+		if at < n {
+			return cols
+		}
+	}
+}

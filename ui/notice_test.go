@@ -1,0 +1,73 @@
+package ui_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+)
+
+// News that come together stand one after the other, the weightier first; what a key
+// brings stands at once, and none of them is lost.
+func TestNoticesWaitForEachOther(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(ui.Toast{Level: ui.Info, Text: "Hello."}, ui.Toast{Level: ui.Warning, Text: "Two things wait.", Each: []string{"The first.", "The second."}})
+	has(t, r, "Hello.")
+	hasNot(t, r, "Two things")
+	r.Send(w.clock.Wait(5 * time.Second))
+	has(t, r, "Two things wait.")
+	r.Send(ui.Toast{Level: ui.Success, Text: "Approved."}, ui.Toast{Level: ui.Error, Text: "Broken."}, ui.Toast{Level: ui.Success, Text: "Approved."})
+	has(t, r, "Broken.")
+	r.Send(uitest.Key("#"))
+	has(t, r, "does nothing here")
+	var seen []string
+	for range 60 {
+		r.Send(w.clock.Wait(time.Second))
+		for _, l := range []string{"Approved.", "Two things wait.", "Broken."} {
+			if strings.Contains(r.View(), l) && !slices.Contains(seen, l) {
+				seen = append(seen, l)
+			}
+		}
+	}
+	if got := strings.Join(seen, " "); got != "Approved. Two things wait." {
+		t.Errorf("after each other: %s", got)
+	}
+	r.Send(uitest.Key("!"))
+	has(t, r, "Hello.", "The first.", "The second.", "Approved.", "Broken.")
+	hasNot(t, r, "Two things wait.")
+}
+
+// The activity keeps what happened, not keys that do nothing; notices stand above the
+// calls, however many there were.
+func TestActivityKeepsNoDeadKeys(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(100, 30), ui.Toast{Level: ui.Warning, Text: "The feed is deaf."})
+	for i := range 60 {
+		r.Send(ui.CallFacts{ID: string(rune('A' + i)), What: "list operations", Class: "billing", Phase: ui.CallDone, At: w.clock.Now()})
+	}
+	w.top().keys.Restore.Off("Nothing was removed.")
+	r.Send(uitest.Keys("#", "z", "esc"), uitest.Paste("rm"), uitest.Key("!"))
+	has(t, r, "The feed is deaf.")
+	hasNot(t, r, "# does nothing here", "Nothing was removed.", "Nothing to go back to")
+}
+
+// What is wrong is said once: the title and the notice leave to the body what it says.
+func TestOneErrorStandsOnce(t *testing.T) {
+	w := newWorld()
+	const said = "The service cannot be reached from here."
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 30))
+	w.top().problem = said
+	r.Send(ui.Toast{Level: ui.Error, Text: said})
+	if n := strings.Count(r.View(), "service cannot be reached"); n != 2 {
+		t.Errorf("the title and the notice say it: %d times\n%s", n, r.View())
+	}
+	w.top().frame = "  Not read again: " + said
+	r.Send(uitest.Key("j"))
+	has(t, r, "! see below")
+	if n := strings.Count(r.View(), "service cannot be reached"); n != 1 {
+		t.Errorf("it stands %d times\n%s", n, r.View())
+	}
+}

@@ -1,0 +1,102 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+
+	"opdeck/ui/widget"
+)
+
+// besideFrom is the width from which on sections stand beside others.
+const besideFrom = 140
+
+// Widths are the cells of the left and the right part of the page; right is 0 in a
+// window that is too narrow for two.
+func (p *Page) Widths() (left, right int) {
+	if p.W < besideFrom || p.env.Theme.Linear {
+		return p.W, 0
+	}
+	right = p.W * 2 / 5
+	return p.W - right - 3, right
+}
+
+// Layout makes the lines anew.
+func (p *Page) Layout() {
+	p.screen.Refresh()
+	c := p.screen.Content()
+	p.follow(c.Links())
+	var lines []string
+	lines, p.line = p.draw(c)
+	p.view.SetLines(lines)
+	p.view.SetSize(p.W, p.H)
+}
+
+// Draw lays content out in W cells, without a cursor: to stand beside a list.
+func (p *Page) Draw(c Content) []string {
+	p.links = nil
+	lines, _ := p.draw(c)
+	return lines
+}
+
+// draw lays content out: its lines, then its sections, those beside to the right of the
+// others where there is room. line is where the cursor is.
+func (p *Page) draw(c Content) (out []string, line int) {
+	var main, side []Section
+	left, right := p.Widths()
+	for _, s := range c.Sections {
+		if s.Beside && right > 0 {
+			side = append(side, s)
+		} else {
+			main = append(main, s)
+		}
+	}
+	if len(side) == 0 {
+		out, line = p.sections(main, p.W)
+	} else {
+		l, on := p.sections(main, left)
+		r, beside := p.sections(side, right)
+		out, line = widget.Beside(l, r, left), max(on, beside)
+	}
+	if line >= 0 {
+		line += len(c.Lines)
+	}
+	return append(slices.Clip(c.Lines), out...), line
+}
+
+// sections draws sections of w cells below each other. Those of facts that follow each
+// other stand in two columns where there is room.
+func (p *Page) sections(list []Section, w int) (out []string, line int) {
+	th := p.env.Theme
+	line = -1
+	var facts []widget.Pair
+	add := func(lines []string, at int) {
+		if at >= 0 {
+			line = len(out) + at
+		}
+		out = append(out, lines...)
+	}
+	pairs := func(list []widget.Pair) { add(widget.PairsAt(th, list, w, p.Link().ID)) }
+	flush := func() {
+		if len(facts) > 0 {
+			out = append(out, "")
+			pairs(facts)
+		}
+		facts = nil
+	}
+	for _, s := range list {
+		if len(s.Lines) == 0 && s.Hint == "" && !s.Apart {
+			facts = append(append(facts, widget.Pair{Value: s.Title}), s.Facts...)
+			continue
+		}
+		flush()
+		head := th.Title.Render(cmp.Or(s.Drawn, s.Title))
+		if s.Hint != "" {
+			head += th.Dim.Render("  " + s.Hint)
+		}
+		out = append(out, "", head)
+		pairs(s.Facts)
+		add(widget.LinesAt(th, s.Lines, s.Links, w, p.Link().ID))
+	}
+	flush()
+	return out, line
+}

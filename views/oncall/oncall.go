@@ -1,0 +1,248 @@
+// Package oncall is the page of who is on call: session, budgets, feed, index and writes
+// in doubt on one screen. What it says of session, budgets and feed is the content of
+// their own screens, which it holds; nothing of it costs a call.
+package oncall
+
+import (
+	"context"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/index"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// Client reads from the store what no screen shows as a whole.
+type Client interface {
+	// Freshness is how complete and how old the index is.
+	Freshness(ctx context.Context) (index.Freshness, error)
+	// PendingWrites lists the writes whose outcome is not known, oldest first.
+	PendingWrites(ctx context.Context) ([]followup.Row, error)
+}
+
+// Part is a screen that this page holds.
+type Part interface {
+	ui.Screen
+	ui.Contenter
+	ui.Ticker
+	Reload() tea.Cmd
+	// Verdict is the line that answers how it stands; its Content says it first, or
+	// rests on the same.
+	Verdict() string
+}
+
+// Screen implements ui.Screen.
+type Screen struct {
+	ui.Page
+	env    *ui.Env
+	client Client
+	parts  []Part
+
+	fresh    index.Freshness
+	freshErr error
+	writes   []followup.Row
+	wroteErr error
+	read     bool
+}
+
+// New makes the page of parts, the most urgent first; they were made with env.
+func New(env *ui.Env, client Client, parts ...Part) *Screen {
+	s := &Screen{env: env, client: client, parts: parts}
+	s.Page = ui.NewPage(env, s, "store", "")
+	return s
+}
+
+// Reload implements ui.PageScreen.
+func (s *Screen) Reload() tea.Cmd {
+	cmds := []tea.Cmd{s.load()}
+	for _, p := range s.parts {
+		cmds = append(cmds, p.Reload())
+	}
+	return tea.Batch(cmds...)
+}
+
+// load reads what is beside the parts.
+func (s *Screen) load() tea.Cmd {
+	client, now := s.client, s.env.Now
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
+		fresh, freshErr := client.Freshness(ctx)
+		writes, wroteErr := client.PendingWrites(ctx)
+		at := now()
+		return func() (ui.Action, tea.Cmd) {
+			s.fresh, s.freshErr, s.writes, s.wroteErr, s.At, s.read = fresh, freshErr, writes, wroteErr, at, true
+			return nil, nil
+		}
+	})
+}
+
+// Answer implements ui.PageScreen: the parts hear what their own screens would.
+func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
+	var acts ui.Many
+	var cmds []tea.Cmd
+	for _, p := range s.parts {
+		a, cmd := p.Update(msg)
+		if a != nil {
+			acts = append(acts, a)
+		}
+		cmds = append(cmds, cmd)
+	}
+	changed, ok := msg.(ui.Changed)
+	if _, shown := msg.(ui.Shown); shown || ok && (changed.Kind == ui.KindOperations || changed.Kind == ui.KindAudit) {
+		cmds = append(cmds, s.load())
+	}
+	if acts == nil {
+		return nil, tea.Batch(cmds...)
+	}
+	return acts, tea.Batch(cmds...)
+}
+
+// OwnKey implements ui.PageScreen.
+func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
+	if s.env.Keys.List.Open.Match(p) && s.Link().ID != "" {
+		return ui.Open{Place: ui.Place{Kind: s.Link().ID}}, nil, true
+	}
+	return nil, nil, false
+}
+
+// partHeight is the height that parts get: what they say is not to be filled up.
+const partHeight = 4
+
+// Refresh implements ui.PageScreen: the parts are as wide as their sections.
+func (s *Screen) Refresh() {
+	left, right := s.Widths()
+	for i, p := range s.parts {
+		w := left
+		if s.beside(i) && right > 0 {
+			w = right
+		}
+		p.SetSize(w, partHeight)
+	}
+}
+
+// beside reports whether a part stands to the right of the first one.
+func (s *Screen) beside(i int) bool { return i == 1 }
+
+// Content implements ui.Contenter: the verdicts first, then what each rests on.
+func (s *Screen) Content() ui.Content {
+	how := ui.Section{Title: "How it stands", Hint: s.env.Keys.List.Open.Help().Key + " opens the screen of the line"}
+	verdict := func(title, line, place string) {
+		if !s.env.Theme.Linear {
+			title = draw.Fit(title, 9)
+		} else {
+			title += ": "
+		}
+		how.Lines = append(how.Lines, s.env.Theme.Dim.Render(title)+line)
+		how.Links = append(how.Links, widget.Link{ID: place, Opens: true})
+	}
+	c := ui.Content{}
+	var more []ui.Section // of the parts, where there is room
+	for i, p := range s.parts {
+		part := p.Content()
+		verdict(p.Title(), p.Verdict(), p.Place().Kind)
+		c.Sections = append(c.Sections, ui.Section{Title: p.Title(), Lines: rest(part.Lines, p.Verdict()), Beside: s.beside(i)})
+		if _, right := s.Widths(); right > 0 {
+			more = append(more, part.Sections...)
+		}
+	}
+	verdict("Index", s.index(), ui.KindOperations)
+	verdict("Writes", s.doubt(), ui.KindAudit)
+	c.Sections = append([]ui.Section{how}, c.Sections...)
+	if len(s.writes) > 0 {
+		c.Sections = append(c.Sections, s.list())
+	}
+	c.Sections = append(c.Sections, more...)
+	return c
+}
+
+// rest is lines without the verdict, when they begin with it, and without blank lines at
+// both ends; where nothing is left it is the verdict.
+func rest(list []string, verdict string) []string {
+	if len(list) == 1 {
+		return list
+	}
+	for len(list) > 0 && (list[0] == "" || list[0] == verdict) {
+		list = list[1:]
+	}
+	for len(list) > 0 && list[len(list)-1] == "" {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+// line is a verdict with its sign.
+func (s *Screen) line(tone theme.Tone, text string) string {
+	return s.env.Theme.Tone(tone).Render(s.env.Theme.Sign(tone)+" ") + text
+}
+
+// index says how old and how complete the index is.
+func (s *Screen) index() string {
+	f := s.fresh
+	switch {
+	case !s.read:
+		return s.env.Theme.Dim.Render("being read …")
+	case s.freshErr != nil:
+		return s.line(theme.Bad, "cannot be read")
+	}
+	text := draw.Plural(int(f.Rows), "operation", "operations") + " known"
+	if !f.AsOf.IsZero() {
+		ago, _ := draw.Ago(f.AsOf, s.env.Now())
+		text += ", as of " + ago
+	}
+	switch {
+	case f.Progress.Trouble != "":
+		return s.line(theme.Warn, text+"; sync waits: "+untrusted.Text(f.Progress.Trouble).Line(200))
+	case !f.Complete:
+		return s.line(theme.Warn, text+"; others are still being read")
+	}
+	return s.line(theme.Good, text)
+}
+
+// doubt says how many writes have no known outcome.
+func (s *Screen) doubt() string {
+	switch n := len(s.writes); {
+	case !s.read:
+		return s.env.Theme.Dim.Render("being read …")
+	case s.wroteErr != nil:
+		return s.line(theme.Bad, "the audit trail cannot be read")
+	case n > 0:
+		return s.line(theme.Warn, draw.Plural(n, "write has", "writes have")+" no known outcome")
+	}
+	return s.line(theme.Good, "every write has a known outcome")
+}
+
+// list names the writes without a known outcome.
+func (s *Screen) list() ui.Section {
+	out := ui.Section{Title: "Writes without a known outcome"}
+	for _, r := range s.writes {
+		out.Lines = append(out.Lines, s.env.Theme.Dim.Render(draw.Clock(r.Sent, s.env.Zone())+"  ")+untrusted.Text(r.What()).Line(200))
+	}
+	return out
+}
+
+// NextTick implements ui.Ticker.
+func (s *Screen) NextTick(now time.Time) time.Time {
+	_, next := draw.Ago(s.fresh.AsOf, now)
+	if s.fresh.AsOf.IsZero() {
+		next = time.Time{}
+	}
+	for _, p := range s.parts {
+		next = ui.Sooner(next, p.NextTick(now))
+	}
+	return next
+}
+
+// Keys implements ui.Screen.
+func (s *Screen) Keys() []keymap.Key { return s.PageKeys(false) }
+
+// Title implements ui.Screen.
+func (s *Screen) Title() string { return "On call" }
+
+// Place implements ui.Screen.
+func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindOnCall} }

@@ -1,0 +1,147 @@
+package operation
+
+import (
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// own are the fields that stand under the operation's own heading.
+var own = []string{"id", "reference", "comment", "created", "updated", "parent", "visible"}
+
+// amounts are the fields that are money.
+var amounts = []string{"amount", "received", "commission", "balance"}
+
+// facts are the sections of facts: every value can be copied, and what has a record of
+// its own opens that.
+func (s *Screen) facts() []ui.Section {
+	op := *s.Op
+	out := []ui.Section{{Title: "Operation"}, {Title: "Customer"}, s.party("source", op.Source), s.party("destination", op.Destination), s.amounts()}
+	for _, name := range own {
+		out[0].Facts = append(out[0].Facts, s.fact(field.Operations.Get(name))...)
+	}
+	customer := link{opens: ui.KindCompliance, id: string(op.Customer.CUID)}
+	for _, name := range []string{"customer", "cuid"} {
+		f := field.Operations.Get(name)
+		out[1].Facts = append(out[1].Facts, customer.fact(f.Name, f.Name, f.Text(op), f.Kind == field.ID)...)
+	}
+	return out
+}
+
+// fact is a field of the operation with its link.
+func (s *Screen) fact(f field.Field[api.Operation]) []widget.Pair {
+	op := *s.Op
+	switch f.Kind {
+	case field.Time:
+		t := f.Time(op)
+		p := s.when(f.Name, t)
+		p.Link = link{}.to(f.Name, "the moment", string(t.Raw), false)
+		return []widget.Pair{p}
+	case field.Flag:
+		p := widget.Pair{Label: f.Name, Value: draw.YesNo(f.Flag(op))}
+		p.Link = link{}.to(f.Name, f.Name, p.Value, false)
+		switch {
+		case f.Name == "parent" && op.IsParent:
+			p.Value, p.Link = "yes, it spawned others ("+s.keys.Tree.Help().Key+" shows them)", link{opens: tree, id: s.ID}.to(f.Name, f.Name, p.Value, s.tree == nil)
+		case f.Name == "visible" && !op.IsVisible:
+			p.Value = "no, hidden from the customer"
+		}
+		return []widget.Pair{p}
+	}
+	return link{}.fact(f.Name, f.Name, f.Text(op), false)
+}
+
+// when is a moment, absolute and relative; one that cannot be read is shown as
+// it came.
+func (s *Screen) when(label string, t api.Time) widget.Pair {
+	if t.IsZero() {
+		if t.Raw == "" {
+			return widget.Pair{Label: label, Value: "–", Tone: theme.Dim}
+		}
+		return widget.Pair{Label: label, Value: "unreadable: " + t.Raw.Quoted(), Tone: theme.Warn}
+	}
+	return widget.Pair{Label: label, Value: draw.TimeAgo(t.Time, s.env.Now(), s.env.Zone())}
+}
+
+// party is one side of the operation: its account, and whose that is.
+func (s *Screen) party(name string, p api.Party) ui.Section {
+	side, masked := field.Operations.Get(name).Name, s.env.Masked()
+	out := ui.Section{Title: strings.ToUpper(side[:1]) + side[1:]}
+	add := func(l link, label string, value untrusted.Text, opens bool) {
+		out.Facts = append(out.Facts, l.fact(side+" "+label, label, value, opens)...)
+	}
+	account := field.Accounts
+	if a := p.Account; a != nil {
+		to, customer := link{opens: accounts, id: string(a.ID)}, link{opens: ui.KindCompliance, id: string(a.Customer.CUID)}
+		add(to, "account", a.Name, false)
+		add(to, account.Get("number").Name, mask.NumberIf(a.Number, masked), false)
+		add(to, "account "+account.Get("id").Name, a.ID, true)
+		add(customer, account.Get("customer").Name, a.Customer.Name, false)
+		add(customer, account.Get("cuid").Name, a.Customer.CUID, true)
+	}
+	if a := p.CounterpartyAccount; a != nil {
+		to := link{opens: counterparties, id: string(a.Counterparty.SUID)}
+		add(to, "account", a.Name, false)
+		add(to, account.Get("number").Name, mask.NumberIf(a.Number, masked), false)
+		add(to, "account "+account.Get("id").Name, a.ID, false)
+		add(to, "counterparty", a.Counterparty.Name, false)
+		add(to, "bank", a.Counterparty.BankName, false)
+		add(to, "suid", a.Counterparty.SUID, true)
+	}
+	if len(out.Facts) == 0 {
+		out.Facts = []widget.Pair{{Label: "–", Value: "not told by the service", Tone: theme.Dim}}
+	}
+	return out
+}
+
+// amounts are the four amounts with their decimal points in one column, and the
+// rate between source and destination; what is no number is shown as it came.
+func (s *Screen) amounts() ui.Section {
+	col := make([]string, len(amounts))
+	for i, name := range amounts {
+		m := field.Operations.Get(name).Money(*s.Op)
+		if col[i] = draw.Money(m); m.Empty() {
+			col[i] = "–"
+		}
+	}
+	if !s.env.Theme.Linear {
+		col = draw.Align(col)
+	}
+	out := ui.Section{Title: "Amounts", Apart: true}
+	for i, name := range amounts {
+		f := field.Operations.Get(name)
+		m := f.Money(*s.Op)
+		out.Facts = append(out.Facts, widget.Pair{Label: f.Name, Value: col[i], Link: link{}.to(f.Name, "the amount", plainMoney(m), false)})
+		if _, err := m.Decimal(); err != nil {
+			out.Facts = append(out.Facts, widget.Pair{Label: "! " + f.Name, Value: "cannot be trusted: " + err.Error() + ": " + draw.Cut(m.Raw(), wide), Tone: theme.Warn, Long: true})
+		}
+	}
+	src, dst := s.Op.SourceAmount.Sum, s.Op.DestinationAmount.Sum
+	if rate, exact, ok := api.Rate(src, dst); ok && src.CurrencyCode != dst.CurrencyCode {
+		value := "1 " + src.CurrencyCode.Line(12) + mark(exact, " = ", " ≈ ") + rate.Text('f') + " " + dst.CurrencyCode.Line(12)
+		out.Facts = append(out.Facts, widget.Pair{Label: "rate", Value: value, Link: link{}.to("rate", "the rate", value, false)})
+	}
+	return out
+}
+
+// plainMoney is an amount for other programs: no thousands are grouped.
+func plainMoney(m api.Money) string {
+	if m.Empty() {
+		return ""
+	}
+	return strings.ReplaceAll(draw.Money(m), ",", "")
+}
+
+func mark(b bool, yes, no string) string {
+	if b {
+		return yes
+	}
+	return no
+}
