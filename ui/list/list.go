@@ -406,6 +406,9 @@ func (l *List[T]) Came() string {
 	if n == 0 {
 		return ""
 	}
+	if th.Linear {
+		return "  " + draw.Count(n) + " new above"
+	}
 	return th.Info.Render("  " + th.Signs.Up + " " + draw.Count(n) + " new")
 }
 
