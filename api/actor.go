@@ -15,6 +15,7 @@ type Actor struct {
 	Cert   string `json:"cert,omitempty"`   // the certificate's key id
 	Serial string `json:"serial,omitempty"` // the certificate's serial number and the fingerprint of who signed it
 	Proof  string `json:"-"`                // the public key or certificate as authorized_keys has it, to judge it again
+	At     string `json:"-"`                // address and port of this host that the person reached
 
 	// Locally, as the kernel knows them. Name is a label then.
 	UID      string `json:"uid,omitempty"`

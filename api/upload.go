@@ -77,14 +77,20 @@ func SizeLimit(mediaType string) int {
 
 // CheckUpload is the guard for files: not empty, and within the limit of its kind.
 func CheckUpload(u Upload) error {
+	return CheckFile(u.FileName, int64(len(u.Content)), u.Content)
+}
+
+// CheckFile is CheckUpload for a file of which only the size in bytes and how it begins
+// are known.
+func CheckFile(name string, size int64, begins []byte) error {
 	const op = "upload document"
-	kind := MediaType(u.FileName, u.Content)
-	switch limit := SizeLimit(kind); {
-	case len(u.Content) == 0:
+	kind := MediaType(name, begins)
+	switch limit := int64(SizeLimit(kind)); {
+	case size == 0:
 		return Refusal(op, RuleFile, "The file is empty.")
-	case len(u.Content) > limit:
+	case size > limit:
 		e := Refusal(op, RuleFile, "The file is too large: it has %s bytes, and the service takes %s files of up to %s bytes (%d MB).",
-			humanize.Comma(int64(len(u.Content))), kindWord(kind), humanize.Comma(int64(limit)), limit>>20)
+			humanize.Comma(size), kindWord(kind), humanize.Comma(limit), limit>>20)
 		e.Unsent = true
 		return e
 	}

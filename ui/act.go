@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/ui/draw"
@@ -35,7 +37,7 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	case Withdraw:
 		return s.withdraw(st.id, a)
 	case Explain:
-		s.push(newExplain(s, st.id, a))
+		s.explain(st, a)
 		return nil
 	}
 	if st != s.top() {
@@ -66,6 +68,23 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 		s.push(p)
 	}
 	return nil
+}
+
+// explain opens a page of sentences. What was refused comes back as the form that it
+// was typed into, when there is one and its screen is in front.
+func (s *Shell) explain(st *openScreen, e Explain) {
+	if e.failed {
+		s.activity.note(s.now(), Error, strings.Join(append([]string{e.Title + "."}, e.Lines...), " "))
+	}
+	form := st.sent
+	if e.failed {
+		st.sent = nil
+	}
+	if !e.mends || form == nil || st != s.top() {
+		s.push(newExplain(s, st.id, e))
+		return
+	}
+	s.push(newRefused(s, st.id, *form, e))
 }
 
 const maxRawLines = 50_000

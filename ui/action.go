@@ -57,6 +57,18 @@ type Explain struct {
 	Title string
 	Lines []string      // safe text, wrapped by the dialog
 	Facts []widget.Pair // drawn below
+	// Copy is what a key copies from it; nil: nothing.
+	Copy *Copy
+
+	failed bool // it tells of an error
+	mends  bool // the form that it comes from can be sent again
+}
+
+// Final is a failure after which nothing may be sent again from the same form, because
+// a part of it was done.
+func (e Explain) Final() Explain {
+	e.mends = false
+	return e
 }
 
 // Seen is what a person had before the eyes when the answer was yes.
@@ -81,6 +93,9 @@ type Confirm struct {
 	// No is called when the answer is no; may be nil.
 	No func() Action
 
+	form   *Ask                 // what was typed for it
+	not    string               // what is said after a no
+	second bool                 // a second person must approve it where the context asks for one
 	then   func(*Shell) tea.Cmd // the shell's own questions
 	yields bool                 // a key that is no answer closes the question and does what it does
 }
@@ -96,13 +111,26 @@ type Ask struct {
 	Verb   string // the word for sending: "Attach"
 	// Submit gets the values in the order of Fields when every check passed.
 	// Values of secret fields are empty strings there and come from Secret.
+	// When what comes of it is refused (Failure), the form opens again with what was
+	// typed, secrets excepted.
 	Submit func(Values) (Action, tea.Cmd)
+
+	problem []string // why it came back
 }
 
 // Values are the answers of an input dialog.
 type Values struct {
 	text    []string
 	secrets []secret.Value
+	said    []string // nil: nothing was looked at
+}
+
+// Said is what the Look of field i found; empty when there is none.
+func (v Values) Said(i int) string {
+	if i < len(v.said) {
+		return v.said[i]
+	}
+	return ""
 }
 
 // Text returns the value of field i, as typed. Empty for a secret field.

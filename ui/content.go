@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -177,7 +178,9 @@ func (s *Shell) Dialog() any {
 	case *question:
 		return Question{o.c, o.typed}
 	case *input:
-		return o.ask
+		a := o.ask
+		a.Intro = append(slices.Clone(a.problem), a.Intro...)
+		return a
 	case *opener:
 		return o.asked()
 	case *menu:
@@ -210,7 +213,7 @@ func (s *Shell) Answer(yes bool) tea.Cmd {
 func (s *Shell) Submit(text []string, secrets []secret.Value) tea.Cmd {
 	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
 		if d, ok := o.(*input); ok && d.ask.Submit != nil {
-			return d.ask.Submit(Values{text, secrets})
+			return d.hand(Values{text: text, secrets: secrets})
 		}
 		if d, ok := o.(*opener); ok {
 			return do(func(s *Shell) tea.Cmd { return s.OpenTyped(d.kind, text[0]) }), nil

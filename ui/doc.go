@@ -52,6 +52,9 @@
 //   - Text from outside goes through ui/draw: titles, notices, facts, cells. ID and
 //     Copy.Text are taken exactly.
 //   - What changes by time alone: Ticker, never a tick of your own.
+//   - What a page shows and a person would open or copy has a widget.Link, beside a fact
+//     or a line (Section.Links): the cursor reaches it, y copies it, plain mode numbers
+//     what opens, and the screen opens Page.Link on enter.
 //   - esc and q come to the screen first: answer Handled when there was something
 //     to close (a filter, marks), nil to go back. tab, shift+tab and r are the
 //     screen's. While Editing is true all keys but ctrl+c are.

@@ -38,6 +38,12 @@ type About struct {
 	ReadOnly    bool
 	Person      string // who; from the SSH key, or empty
 	Role        string
+	// Remote is the beginning of a command line that reaches this program over SSH:
+	// "ssh -p 2222 ana@192.0.2.7"; empty on a local terminal. Files of the host are out
+	// of reach where it is not.
+	Remote string
+	// SecondPerson: a write waits for the approval of another person.
+	SecondPerson bool
 }
 
 // Env is what a screen gets when it is made. Its fields do not change; Zone and

@@ -12,7 +12,8 @@ import (
 )
 
 // explain is a page of sentences. Any key that closes closes it; while it is
-// new, keys meant for what was there before do not.
+// new, keys meant for what was there before do not: of an error as long as a question
+// ignores them, and while keys keep coming.
 type explain struct {
 	dialog
 	e      Explain
@@ -20,22 +21,43 @@ type explain struct {
 	scroll int
 	k      keymap.Dialog
 	nav    keymap.Nav
+	copy   keymap.Key
 }
 
 func newExplain(s *Shell, owner screenID, e Explain) *explain {
 	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
-	return &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav}
+	x := &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav, copy: s.keys.Viewer.Copy}
+	if e.failed {
+		x.armed = s.now().Add(armAfter)
+	}
+	return x
 }
 
 func (x *explain) keys() []keymap.Key {
 	k := x.k.Answer
 	k.SetHelp("enter", "close")
+	if x.e.Copy != nil {
+		c := x.copy
+		c.SetHelp(c.Help().Key, "copy")
+		return []keymap.Key{c, k}
+	}
 	return []keymap.Key{k}
 }
 
+func (x *explain) counts(_ *Shell, now time.Time) time.Time {
+	if x.e.failed && now.Before(x.armed) {
+		return x.armed
+	}
+	return time.Time{}
+}
+
 func (x *explain) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
-	switch {
-	case s.now().Before(x.armed) || p.IsText() || p.Burst:
+	switch now := s.now(); {
+	case now.Before(x.armed) && x.e.failed:
+		x.armed = later(x.armed, now.Add(quiet))
+	case now.Before(x.armed) || p.IsText() || p.Burst:
+	case x.e.Copy != nil && x.copy.Match(p):
+		return *x.e.Copy, nil, false
 	case x.nav.Down.Match(p), x.nav.PageDown.Match(p):
 		x.scroll = s.scrolled(x, 1)
 	case x.nav.Up.Match(p), x.nav.PageUp.Match(p):
@@ -46,9 +68,12 @@ func (x *explain) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-func (x *explain) panel(s *Shell, w, _ int, _ time.Time) panel {
+func (x *explain) panel(s *Shell, w, _ int, now time.Time) panel {
 	in := max(min(w, dialogWidth)-4, 1)
 	p := panel{title: x.e.Title, scroll: x.scroll, tone: theme.Warn}
+	if x.e.failed && now.Before(x.armed) {
+		p.foot = s.th.Signs.Wait + " wait, keys count in a moment"
+	}
 	for _, l := range x.e.Lines {
 		p.body = append(p.body, draw.Wrap(safe(l), in)...)
 	}

@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"slices"
+	"strings"
+
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
@@ -40,7 +43,58 @@ func Failure(what string, err error) Explain {
 	if e.RequestID != "" {
 		facts = append(facts, widget.Pair{Label: "request", Value: untrusted.Text(e.RequestID).Line(80)})
 	}
-	return Explain{Title: title, Lines: lines, Facts: facts}
+	return Explain{Title: title, Lines: lines, Facts: facts, failed: e.Rule != api.RuleApproval, mends: mends(e)}
+}
+
+// mends reports whether nothing was done and it can be, so that the form may be sent again.
+func mends(e *api.Error) bool {
+	switch e.Rule {
+	case api.RuleApproval, api.RuleRole, api.RuleReadOnly, api.RuleShared:
+		return false
+	}
+	return e.Kind != api.UnknownOutcome && e.Kind != api.Interrupted
+}
+
+// newRefused is a form that was refused: filled in as it was sent, with what was said,
+// and the focus on the field that this is about. Secrets are typed again.
+func newRefused(s *Shell, owner screenID, a Ask, e Explain) *input {
+	a.problem = []string{s.th.Signs.Bad + " " + safe(e.Title) + "."}
+	for _, l := range e.Lines {
+		a.problem = append(a.problem, safe(l))
+	}
+	for _, f := range safeFacts(e.Facts) {
+		a.problem = append(a.problem, f.Label+" "+f.Value)
+	}
+	if slices.ContainsFunc(a.Fields, func(f widget.Field) bool { return f.Secret }) {
+		a.problem = append(a.problem, "A secret is not kept: type it again.")
+	}
+	d := newInput(s, owner, a)
+	d.refused, d.armed = true, s.now().Add(armAfter)
+	d.form.SetFocus(wrongField(a.Fields, strings.Join(e.Lines, " ")))
+	d.forget()
+	return d
+}
+
+// wrongField is the field that a refusal speaks of: the one whose value it holds, else
+// the one whose name it holds, else a secret, else the first.
+func wrongField(fields []widget.Field, said string) int {
+	said = strings.ToLower(said)
+	names := func(words func(widget.Field) string) func(widget.Field) bool {
+		return func(f widget.Field) bool {
+			w := strings.ToLower(words(f))
+			return len(w) > 1 && strings.Contains(said, w)
+		}
+	}
+	for _, fits := range []func(widget.Field) bool{
+		names(func(f widget.Field) string { return strings.TrimSpace(f.Value) }),
+		names(func(f widget.Field) string { first, _, _ := strings.Cut(f.Label, " "); return first }),
+		func(f widget.Field) bool { return f.Secret },
+	} {
+		if i := slices.IndexFunc(fields, fits); i >= 0 {
+			return i
+		}
+	}
+	return 0
 }
 
 // Ended is how a write ended, for its screen: done, or why what did not go through.

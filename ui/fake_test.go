@@ -147,6 +147,12 @@ func (f *fake) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
+// Point implements ui.Pointer.
+func (f *fake) Point(y int) (string, tea.Cmd, bool) {
+	ok := f.table.Point(y)
+	return f.table.SelectedID(), nil, ok
+}
+
 func (f *fake) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	if f.typing {
 		switch {

@@ -199,9 +199,9 @@ func TestHeaderTellsTrouble(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"}, ui.FeedFacts{State: "stalled"},
 		ui.BudgetFacts{Class: "billing", Room: 0, Limit: 12, NextSlot: w.clock.Now().Add(4 * time.Second), Throttled: 1})
-	has(t, r, "session blocked", "feed stalled", "billing 0 of 12, next 4s 429")
+	has(t, r, "session blocked", "feed stalled", "billing 0 of 12, next call in 4s, throttled")
 	r.Send(w.clock.Wait(2 * time.Second))
-	has(t, r, "next 2s")
+	has(t, r, "next call in 2s")
 	r.Send(ui.FeedFacts{State: "stalled", Rejected: 3, Waiting: 2})
 	has(t, r, "feed stalled, hooks rejected, 2 not merged")
 	r.Send(ui.FeedFacts{State: "live", Rejected: 3})

@@ -184,10 +184,10 @@ func (s *Shell) room(now time.Time) fact {
 	if b.Room == 0 && b.NextSlot.After(now) {
 		var t string
 		t, f.next = draw.Until(b.NextSlot, now)
-		f.long += s.th.Warn.Render(", next " + t)
+		f.long += s.th.Warn.Render(", next call in " + t)
 	}
 	if b.Throttled > 0 {
-		f.long += s.th.Bad.Render(" 429")
+		f.long += s.th.Bad.Render(", throttled")
 	}
 	return f
 }

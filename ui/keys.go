@@ -13,7 +13,7 @@ import (
 // pressed one after the other, each marked as a burst: they move and type, but they
 // answer no question (docs/decisions/0006).
 func (s *Shell) key(p keymap.Press) tea.Cmd {
-	s.afterRead = waitingKey{}
+	s.afterRead, s.clicked = waitingKey{}, clicked{}
 	if s.onKey() {
 		return nil
 	}

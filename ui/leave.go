@@ -66,7 +66,7 @@ func (s *Shell) interrupt() tea.Cmd {
 		case *question:
 			return s.leave()
 		case *input:
-			if o.form.Dirty() {
+			if o.dirty() {
 				return s.askDiscard("What you typed in “"+o.ask.Title+"”. The console is left.", (*Shell).leave)
 			}
 		}

@@ -88,9 +88,6 @@ func (p *Page) move(k keymap.Press) bool {
 	case nav.Bottom.Match(k):
 		p.point(n - 1)
 		p.view.Update(k)
-	case nav.PageDown.Match(k), nav.PageUp.Match(k):
-		p.view.Update(k)
-		p.catchUp()
 	default:
 		return false
 	}
@@ -112,6 +109,9 @@ func (p *Page) nextOpen(by int) bool {
 
 // catchUp puts the cursor on the first link that is on screen, unless it is.
 func (p *Page) catchUp() {
+	if len(p.links) == 0 || p.view.Searching() {
+		return
+	}
 	was := p.at
 	for i := 0; !p.view.Sees(p.line) && i < len(p.links); i++ {
 		p.at = i

@@ -125,6 +125,7 @@ func (p *Page) key(k keymap.Press) (Action, tea.Cmd) {
 		}
 	}
 	p.view.Update(k)
+	p.catchUp()
 	return nil, nil
 }
 

@@ -52,6 +52,10 @@ type question struct {
 }
 
 func newQuestion(s *Shell, owner screenID, c Confirm) *question {
+	if c.second && s.opt.About.SecondPerson {
+		c.Verb = "Ask for approval"
+		c.Risk = strings.TrimSpace(c.Risk + " Another person must approve it first; once one has, this sends it.")
+	}
 	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: lastOf(c.ID), edit: widget.Edit{Max: 32},
 		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
 	q.typed = s.opt.About.Environment == Production && !c.SkipTypedConfirmation
@@ -228,6 +232,9 @@ func (q *question) sayYes() (Action, tea.Cmd, bool) {
 		case c.then != nil:
 			return c.then(s)
 		case c.Yes != nil:
+			if st := s.find(q.screen); st != nil {
+				st.sent = c.form
+			}
 			return s.track(c.Title, c.Yes(seen))
 		}
 		return nil
@@ -235,8 +242,11 @@ func (q *question) sayYes() (Action, tea.Cmd, bool) {
 }
 
 func (q *question) sayNo() (Action, tea.Cmd, bool) {
-	if q.c.No != nil {
+	switch {
+	case q.c.No != nil:
 		return q.c.No(), nil, true
+	case q.c.not != "":
+		return Notify{Level: Info, Text: q.c.not}, nil, true
 	}
 	return nil, nil, true
 }
@@ -245,7 +255,16 @@ func (q *question) keys() []keymap.Key {
 	if q.typed { // n is a character there
 		no := q.k.No
 		no.SetHelp("esc", "no")
-		return []keymap.Key{no, q.k.Answer, q.k.Next}
+		enter, tab := q.k.Answer, q.k.Next
+		marked, other := "no", q.c.Verb
+		if q.yes {
+			marked, other = other, marked
+		}
+		if enter.SetHelp("enter", marked); !q.matches() {
+			return []keymap.Key{no, enter}
+		}
+		tab.SetHelp("tab", "mark "+other)
+		return []keymap.Key{no, enter, tab}
 	}
 	return []keymap.Key{q.k.Yes, q.k.No, q.k.Answer, q.k.Next}
 }

@@ -15,6 +15,7 @@ type openScreen struct {
 	screen  Screen
 	cancel  context.CancelFunc // ends its reads
 	visited bool               // opened by its number
+	sent    *Ask               // the form of what was sent last; nil: it had none
 }
 
 // maxDepth bounds the stack: beyond it the oldest screen but the root is closed.

@@ -106,6 +106,7 @@ type Shell struct {
 	guided    int    // lines that the guide's words take
 	context   string // to be opened after this one; empty: none
 	barred    barred
+	clicked   clicked
 	activity  activity
 	loads     loads
 	notice    notice
@@ -221,6 +222,8 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		s.resize(msg.Width, msg.Height)
 		return nil
+	case tea.MouseMsg:
+		return s.mouse(msg)
 	case tea.KeyMsg:
 		return s.key(keymap.Read(msg))
 	case keymap.Press:
@@ -230,6 +233,10 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return nil
 	case foundMsg:
 		return s.onFound(msg)
+	case lookMsg:
+		return s.onLook(msg)
+	case completeMsg:
+		return s.onComplete(msg)
 	case resolvedMsg:
 		return s.resolved(msg)
 	case revealedMsg:

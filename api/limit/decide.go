@@ -100,7 +100,7 @@ func tail(slots []time.Duration, earliest time.Duration, rule Rule) time.Duratio
 	return at
 }
 
-// firstFit is the first fitting time, also between others: for a caller who has
+// firstFit is the first fitting time, also between others' slots: for a caller that has
 // waited in the queue already.
 func firstFit(slots []time.Duration, earliest time.Duration, rule Rule) time.Duration {
 	candidates := []time.Duration{earliest}

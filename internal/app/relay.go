@@ -13,8 +13,8 @@ import (
 // maxMasked is the largest answer that is masked, in bytes: it is read whole.
 const maxMasked = 16 << 20
 
-// Relay reads for somebody who speaks the service's own paths. Whoever may not reveal
-// account numbers gets the answer masked.
+// Relay reads by one of the service's own paths. For a role that may not reveal
+// account numbers the answer is masked.
 func (c *Client) Relay(ctx context.Context, r api.Relay) (*api.Relayed, error) {
 	out, err := c.api.Relay(ctx, r)
 	if err == nil && mask.Needed(ctx) {

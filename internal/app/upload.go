@@ -7,6 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/host/folder"
 )
 
 // ReadUpload reads a file that is to be uploaded, no more of it than the service
@@ -15,7 +16,7 @@ func ReadUpload(path string) (api.Upload, error) {
 	name := untrusted.Text(filepath.Base(path)).Line(80)
 	f, err := os.Open(path)
 	if err != nil {
-		return badUpload("The file cannot be opened: "+name+".", err)
+		return badUpload(name+" "+folder.Reason(err), err)
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
@@ -33,7 +34,7 @@ func ReadUploadFrom(r io.Reader, name string) (api.Upload, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(r, api.MaxUpload+1))
 	if err != nil {
-		return badUpload("The file cannot be read: "+untrusted.Text(base).Line(80)+".", err)
+		return badUpload(untrusted.Text(base).Line(80)+" "+folder.Reason(err), err)
 	}
 	return api.Upload{FileName: base, Content: b}, nil
 }

@@ -61,7 +61,7 @@ func (s *Service) moveOperation(c *call, tx *sql.Tx, o *operationRow, status int
 	if !how.still {
 		o.updated = max(c.at.UnixNano(), o.updated+1)
 	}
-	if _, err := tx.ExecContext(c.ctx, `UPDATE operation SET status = ?, updated = ? WHERE n = ?`, o.status, o.updated, o.n); err != nil {
+	if err := execute(c.ctx, tx, `UPDATE operation SET status = ?, updated = ? WHERE n = ?`, o.status, o.updated, o.n); err != nil {
 		return err
 	}
 	if how.quiet {

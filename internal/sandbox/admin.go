@@ -137,8 +137,7 @@ func (s *Service) SetFaults(ctx context.Context, f Faults) error {
 		return err
 	}
 	return s.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM counter WHERE name LIKE 'fault.%' OR name LIKE 'fired.%'`)
-		return err
+		return execute(ctx, tx, `DELETE FROM counter WHERE name LIKE 'fault.%' OR name LIKE 'fired.%'`)
 	})
 }
 

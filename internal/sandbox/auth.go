@@ -63,7 +63,7 @@ func newLogin(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 	if c.st.StrictLogin {
 		kill = `UPDATE pair SET access_dead = 1, refresh_dead = 1 WHERE access_dead = 0 OR refresh_dead = 0`
 	}
-	if _, err := tx.ExecContext(c.ctx, kill); err != nil {
+	if err := execute(c.ctx, tx, kill); err != nil {
 		return tokenJSON{}, err
 	}
 	out, err := issue(c, tx, origin)
@@ -77,7 +77,7 @@ func (s *Service) refresh(c *call) (any, error) {
 	var out tokenJSON
 	outcome, presented := "", fingerprint(c.params[0])
 	err := s.write(c.ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(c.ctx, `INSERT INTO presented(token, times) VALUES(?, 1) ON CONFLICT(token) DO UPDATE SET times = times + 1`, presented)
+		err := execute(c.ctx, tx, `INSERT INTO presented(token, times) VALUES(?, 1) ON CONFLICT(token) DO UPDATE SET times = times + 1`, presented)
 		if err != nil {
 			return err
 		}
@@ -122,20 +122,19 @@ func refreshOutcome(c *call, tx *sql.Tx, presented string) (string, error) {
 }
 
 func killAll(ctx context.Context, q querier) error {
-	_, err := q.ExecContext(ctx, `UPDATE pair SET access_dead = 1, refresh_dead = 1 WHERE access_dead = 0 OR refresh_dead = 0`)
-	return err
+	return execute(ctx, q, `UPDATE pair SET access_dead = 1, refresh_dead = 1 WHERE access_dead = 0 OR refresh_dead = 0`)
 }
 
 // issue stores a new pair; only fingerprints of the tokens are kept.
 func issue(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 	access, refresh := newAccessToken(c.st, c.now), newRefreshToken(c.st)
 	at, rt := time.Duration(c.st.AccessTTL), time.Duration(c.st.RefreshTTL)
-	_, err := tx.ExecContext(c.ctx, `INSERT INTO pair(access, refresh, origin, issued, access_until, refresh_until) VALUES(?, ?, ?, ?, ?, ?)`,
+	err := execute(c.ctx, tx, `INSERT INTO pair(access, refresh, origin, issued, access_until, refresh_until) VALUES(?, ?, ?, ?, ?, ?)`,
 		fingerprint(access), fingerprint(refresh), origin, c.at.UnixNano(), c.at.Add(at).UnixNano(), c.at.Add(rt).UnixNano())
 	if err != nil {
 		return tokenJSON{}, err
 	}
-	_, err = tx.ExecContext(c.ctx, `DELETE FROM pair WHERE access_dead = 1 AND refresh_until < ?`, c.at.Add(-24*time.Hour).UnixNano())
+	err = execute(c.ctx, tx, `DELETE FROM pair WHERE access_dead = 1 AND refresh_until < ?`, c.at.Add(-24*time.Hour).UnixNano())
 	return tokenJSON{AccessToken: access, RefreshToken: refresh,
 		AccessTTL:  shownTTL(c.st.ShownAccessTTL, c.st.TTLUnit, at, c.now),
 		RefreshTTL: shownTTL(c.st.ShownRefreshTTL, c.st.TTLUnit, rt, c.now)}, err
@@ -176,6 +175,5 @@ func logAuth(c *call, q querier, kind, outcome, token string) error {
 	if outcome == "" {
 		outcome = "ok"
 	}
-	_, err := q.ExecContext(c.ctx, `INSERT INTO authlog(at, kind, outcome, token) VALUES(?, ?, ?, ?)`, c.at.UnixNano(), kind, outcome, token)
-	return err
+	return execute(c.ctx, q, `INSERT INTO authlog(at, kind, outcome, token) VALUES(?, ?, ?, ?)`, c.at.UnixNano(), kind, outcome, token)
 }

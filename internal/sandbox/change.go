@@ -83,7 +83,7 @@ func (s *Service) changeOperation(c *call, tx *sql.Tx, ch Change) error {
 		}
 		o.extra = sql.NullString{String: string(mergePatch([]byte(base), ch.Set)), Valid: true}
 	}
-	if _, err := tx.ExecContext(c.ctx, `UPDATE operation SET extra = ? WHERE n = ?`, o.extra, o.n); err != nil {
+	if err := execute(c.ctx, tx, `UPDATE operation SET extra = ? WHERE n = ?`, o.extra, o.n); err != nil {
 		return err
 	}
 	return s.moveOperation(c, tx, &o, status, move{ch.Quiet, ch.Still})
@@ -126,7 +126,7 @@ func (s *Service) changeAccount(c *call, tx *sql.Tx, ch Change) error {
 		}
 	}
 	a.updated = max(c.at.UnixNano(), a.updated+1)
-	_, err = tx.ExecContext(c.ctx, `UPDATE account SET status = ?, name = ?, units = ?, nanos = ?, requisites = ?, updated = ? WHERE n = ?`,
+	err = execute(c.ctx, tx, `UPDATE account SET status = ?, name = ?, units = ?, nanos = ?, requisites = ?, updated = ? WHERE n = ?`,
 		a.status, a.name, a.balance.units, a.balance.nanos, a.requisites, a.updated, a.n)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (s *Service) changeCounterparty(c *call, tx *sql.Tx, ch Change) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(c.ctx, `UPDATE cpaccount SET status = ?, updated = ? WHERE n = ?`, status, c.at.UnixNano(), a.n); err != nil {
+	if err := execute(c.ctx, tx, `UPDATE cpaccount SET status = ?, updated = ? WHERE n = ?`, status, c.at.UnixNano(), a.n); err != nil {
 		return err
 	}
 	owner, err := findCounterparty(c.ctx, tx, a.suid)
@@ -163,7 +163,7 @@ func (s *Service) changeDocument(c *call, tx *sql.Tx, ch Change) error {
 	case ch.Lock == nil:
 		return refuse(http.StatusBadRequest, "lock must be true or false")
 	}
-	if _, err := tx.ExecContext(c.ctx, `UPDATE file SET locked = ? WHERE n = ?`, *ch.Lock, f.n); err != nil {
+	if err := execute(c.ctx, tx, `UPDATE file SET locked = ? WHERE n = ?`, *ch.Lock, f.n); err != nil {
 		return err
 	}
 	ops, err := queryOperations(c.ctx, tx, `WHERE o.n IN (SELECT op FROM link WHERE file = ?)`, f.n)

@@ -74,7 +74,7 @@ func (s *Service) checkShareToken(c *call, tx *sql.Tx, token string, row custome
 
 // applyShare uses the token up and returns what it leaves outstanding.
 func (s *Service) applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string, error) {
-	_, err := tx.ExecContext(c.ctx, `INSERT INTO share(token, kind, scenario, customer, until, used) VALUES(?, ?, ?, ?, ?, ?)
+	err := execute(c.ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, used) VALUES(?, ?, ?, ?, ?, ?)
 		ON CONFLICT(token) DO UPDATE SET used = excluded.used`, t.Token, t.Kind, t.Scenario, t.Customer, t.until, c.at.UnixNano())
 	if err != nil {
 		return nil, err
@@ -117,8 +117,7 @@ func (s *Service) webLink(c *call) (any, error) {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(c.ctx, `INSERT INTO verifylink(id, customer, until) VALUES(?, ?, ?)`, id, row.n, c.at.Add(linkTTL).UnixNano())
-		return err
+		return execute(c.ctx, tx, `INSERT INTO verifylink(id, customer, until) VALUES(?, ?, ?)`, id, row.n, c.at.Add(linkTTL).UnixNano())
 	})
 	return object{"ttlInSeconds", int(linkTTL / time.Second), "url", webLinkURL(c, id)}, err
 }

@@ -61,7 +61,7 @@ func (c *customerRow) render() any {
 // saveCustomer writes what may change and raises the event.
 func (s *Service) saveCustomer(c *call, tx *sql.Tx, row customerRow) error {
 	row.updated = max(c.at.UnixNano(), row.updated+1)
-	_, err := tx.ExecContext(c.ctx, `UPDATE customer SET status = ?, display = ?, name = ?, lastname = ?, comment = ?, updated = ?, onboarded = ?, shared = ?, app = ?, app_status = ?, outstanding = ? WHERE n = ?`,
+	err := execute(c.ctx, tx, `UPDATE customer SET status = ?, display = ?, name = ?, lastname = ?, comment = ?, updated = ?, onboarded = ?, shared = ?, app = ?, app_status = ?, outstanding = ? WHERE n = ?`,
 		row.status, row.display, row.name, row.lastname, row.comment, row.updated, row.onboarded, row.shared, row.application, row.appStatus, row.outstandJSON, row.n)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func (s *Service) removeDocument(c *call) (any, error) {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(c.ctx, `DELETE FROM link WHERE op = ? AND file = ?`, o.n, file); err != nil {
+		if err := execute(c.ctx, tx, `DELETE FROM link WHERE op = ? AND file = ?`, o.n, file); err != nil {
 			return err
 		}
 		if err := logRemoval(c, tx, opid, document, "removed"); err != nil {
@@ -82,9 +82,8 @@ func (s *Service) changedOperation(c *call, tx *sql.Tx, o operationRow) (any, er
 }
 
 func logRemoval(c *call, tx *sql.Tx, opid, document, outcome string) error {
-	_, err := tx.ExecContext(c.ctx, `INSERT INTO removal(at, login, token, opid, document, outcome) VALUES(?, ?, ?, ?, ?, ?)`,
+	return execute(c.ctx, tx, `INSERT INTO removal(at, login, token, opid, document, outcome) VALUES(?, ?, ?, ?, ?, ?)`,
 		c.at.UnixNano(), c.st.Login, c.token, opid, document, outcome)
-	return err
 }
 
 type attachIn struct{ DocumentID, Name string }
@@ -100,7 +99,7 @@ func (s *Service) attachDocument(c *call, in attachIn) (any, error) {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(c.ctx, `INSERT INTO link(op, file, name) VALUES(?, ?, ?)`, o.n, file, in.Name); err != nil {
+		if err := execute(c.ctx, tx, `INSERT INTO link(op, file, name) VALUES(?, ?, ?)`, o.n, file, in.Name); err != nil {
 			return err
 		}
 		out, err = s.changedOperation(c, tx, o)

@@ -56,7 +56,7 @@ func (s *Service) raise(c *call, tx *sql.Tx, hookType int, name string, data obj
 	}
 	id := uuid.NewString()
 	body := encode(object{"hook_id", id, "hook_type", hookType, "Data", object{name, data}})
-	_, err := tx.ExecContext(c.ctx, `INSERT INTO outbox(hook_id, hook_type, body, created, next) VALUES(?, ?, ?, ?, ?)`,
+	err := execute(c.ctx, tx, `INSERT INTO outbox(hook_id, hook_type, body, created, next) VALUES(?, ?, ?, ?, ?)`,
 		id, hookType, string(body), c.at.UnixNano(), c.at.UnixNano())
 	if err == nil {
 		s.notifyDeliverer()

@@ -119,8 +119,7 @@ func (s *Service) deleteFile(c *call) (any, error) {
 		if links > 0 {
 			return refuse(http.StatusConflict, fmt.Sprintf("Document %s is attached to an operation", c.params[1]))
 		}
-		_, err = tx.ExecContext(c.ctx, `DELETE FROM file WHERE n = ?`, f.n)
-		return err
+		return execute(c.ctx, tx, `DELETE FROM file WHERE n = ?`, f.n)
 	})
 }
 

@@ -66,17 +66,17 @@ func (s *Service) insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string,
 	if in.settled {
 		status = o.status
 	}
-	_, err = tx.ExecContext(c.ctx, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)
+	err = execute(c.ctx, tx, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)
 		VALUES(?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, NULL)`,
 		n, status, o.typ, o.pay, flagVisible, o.customer, o.account, null(o.account2), null(o.target), created, created)
 	if err != nil {
 		return "", err
 	}
 	file := sampleFile(c.st.Seed, fileNumber(n, 0), o.customer, false, created)
-	if _, err := tx.ExecContext(c.ctx, fileInsert+` VALUES(`+marks(len(file))+`)`, file...); err != nil {
+	if err := execute(c.ctx, tx, fileInsert+` VALUES(`+marks(len(file))+`)`, file...); err != nil {
 		return "", err
 	}
-	_, err = tx.ExecContext(c.ctx, `INSERT INTO link(op, file, name) VALUES(?, ?, '');
+	err = execute(c.ctx, tx, `INSERT INTO link(op, file, name) VALUES(?, ?, '');
 		UPDATE counter SET value = value + 1 WHERE name = 'operations'`, n, fileNumber(n, 0))
 	if err != nil {
 		return "", err
@@ -102,7 +102,7 @@ func (s *Service) Remove(ctx context.Context, opids ...string) error {
 			if err != nil {
 				return err
 			}
-			_, err = tx.ExecContext(ctx, `DELETE FROM link WHERE op = ?1; DELETE FROM operation WHERE n = ?1;
+			err = execute(ctx, tx, `DELETE FROM link WHERE op = ?1; DELETE FROM operation WHERE n = ?1;
 				UPDATE counter SET value = value - 1 WHERE name = 'operations'`, o.n)
 			if err != nil {
 				return err
@@ -115,8 +115,7 @@ func (s *Service) Remove(ctx context.Context, opids ...string) error {
 // breakOrder notes that the numbers of operations no longer run without gaps in
 // the order of time; lists are ordered by time from then on.
 func breakOrder(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, `CREATE INDEX IF NOT EXISTS operation_created ON operation(created, n)`)
-	return err
+	return execute(ctx, tx, `CREATE INDEX IF NOT EXISTS operation_created ON operation(created, n)`)
 }
 
 func isIrregular(ctx context.Context, q querier) (bool, error) {

@@ -15,7 +15,7 @@ const (
 	livingSpan = 60 * 24 * time.Hour // that sample operations are spread over
 	youngest   = time.Minute         // age of the newest sample operation of a new file
 	heartbeat  = 6 * time.Second     // between two changes
-	firstBeat  = 3 * time.Second     // before the first one: who opens a list sees it as it was
+	firstBeat  = 3 * time.Second     // before the first one, so that a list that is opened at the start stands still for a moment
 	inPlay     = 12                  // open operations that Live moves: the newest ones
 	caughtUp   = 60                  // most operations that are added for the time nobody was here
 	mostBorn   = 2000                // operations that are added in all; afterwards ended ones open again
@@ -61,7 +61,7 @@ func (s *Service) beat(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(c.ctx, `DELETE FROM outbox WHERE state <> 'waiting' AND id <= (SELECT max(id) FROM outbox) - ?`, keptEvents)
+		err = execute(c.ctx, tx, `DELETE FROM outbox WHERE state <> 'waiting' AND id <= (SELECT max(id) FROM outbox) - ?`, keptEvents)
 		if err != nil {
 			return err
 		}

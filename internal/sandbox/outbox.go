@@ -103,8 +103,7 @@ func (s *Service) claim(ctx context.Context, receives bool) (st settings, d *del
 			return nil
 		}
 		d = &found[0]
-		_, err = tx.ExecContext(ctx, `UPDATE outbox SET next = ? WHERE id = ?`, now+int64(claimTime), d.id)
-		return err
+		return execute(ctx, tx, `UPDATE outbox SET next = ? WHERE id = ?`, now+int64(claimTime), d.id)
 	})
 	return st, d, wait, err
 }
@@ -154,8 +153,7 @@ func (s *Service) delivered(ctx context.Context, st settings, d delivery, status
 		state = "given up"
 	}
 	return s.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE outbox SET attempts = ?, status = ?, state = ?, next = ? WHERE id = ?`, attempts, status, state, next, d.id)
-		return err
+		return execute(ctx, tx, `UPDATE outbox SET attempts = ?, status = ?, state = ?, next = ? WHERE id = ?`, attempts, status, state, next, d.id)
 	})
 }
 

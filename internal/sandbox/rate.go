@@ -60,7 +60,7 @@ func (s *Service) countRate(c *call, tx *sql.Tx, class string) (*answer, error) 
 		return nil, err
 	}
 	if id, err := res.LastInsertId(); err == nil && id%256 == 0 {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM request WHERE at < ?`, at-2*int64(rateWindow)); err != nil {
+		if err := execute(ctx, tx, `DELETE FROM request WHERE at < ?`, at-2*int64(rateWindow)); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func (s *Service) countRate(c *call, tx *sql.Tx, class string) (*answer, error) 
 			return nil, err
 		}
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO counter(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = max(value, excluded.value)`, "max."+class, used)
+	err = execute(ctx, tx, `INSERT INTO counter(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = max(value, excluded.value)`, "max."+class, used)
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,7 @@ func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
 	if err := seedOperations(ctx, tx, w, st.Operations); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO counter(name, value) VALUES('operations', ?)`, st.Operations)
-	return err
+	return execute(ctx, tx, `INSERT INTO counter(name, value) VALUES('operations', ?)`, st.Operations)
 }
 
 func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
@@ -39,7 +38,7 @@ func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
 	return b.flush()
 }
 
-// touched is when customer i changed last. In data that run up to now who waits in
+// touched is when customer i changed last. In data that run up to now, customers in
 // VERIFY began to wait today.
 func (w *world) touched(i, status int, created int64) int64 {
 	if w.gap > 0 && nameOf(customerStatuses, status) == "VERIFY" {

@@ -96,7 +96,7 @@ func issueShare(ctx context.Context, tx *sql.Tx, kind, scenario, customer string
 		return t, refuse(http.StatusBadRequest, "scenario must be ok, outstanding, rejected, expired or wrong-kind")
 	}
 	t.Token = "sbxshare_" + base64.RawURLEncoding.EncodeToString(randomBytes(24))
-	_, err = tx.ExecContext(ctx, `INSERT INTO share(token, kind, scenario, customer, until, ready) VALUES(?, ?, ?, ?, ?, ?)`, t.Token, t.Kind, t.Scenario, t.Customer, t.until, ready)
+	err = execute(ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, ready) VALUES(?, ?, ?, ?, ?, ?)`, t.Token, t.Kind, t.Scenario, t.Customer, t.until, ready)
 	return t, err
 }
 
@@ -107,7 +107,7 @@ func (s *Service) ShareTokens(ctx context.Context) ([]ShareToken, error) {
 	var list []ShareToken
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		now := s.now()
-		if _, err := tx.ExecContext(ctx, `DELETE FROM share WHERE ready = 1 AND used = 0 AND until < ?`, now.Add(shareTTL/2).UnixNano()); err != nil {
+		if err := execute(ctx, tx, `DELETE FROM share WHERE ready = 1 AND used = 0 AND until < ?`, now.Add(shareTTL/2).UnixNano()); err != nil {
 			return err
 		}
 		customers, err := queryCustomers(ctx, tx, ` WHERE shared = 0 ORDER BY n`)

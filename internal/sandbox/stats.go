@@ -97,7 +97,6 @@ func (s *Service) AuthLog(ctx context.Context) ([]AuthEvent, error) {
 // resetStats forgets counts, windows, auth log and presentations.
 func (s *Service) resetStats(ctx context.Context) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM authlog; DELETE FROM presented; DELETE FROM request; DELETE FROM counter WHERE name NOT IN ('operations', 'inserted')`)
-		return err
+		return execute(ctx, tx, `DELETE FROM authlog; DELETE FROM presented; DELETE FROM request; DELETE FROM counter WHERE name NOT IN ('operations', 'inserted')`)
 	})
 }

@@ -81,6 +81,12 @@ type querier interface {
 	QueryRowContext(ctx context.Context, q string, args ...any) *sql.Row
 }
 
+// execute runs a statement.
+func execute(ctx context.Context, q querier, text string, args ...any) error {
+	_, err := q.ExecContext(ctx, text, args...)
+	return err
+}
+
 // query returns the rows of a query, never nil; columns gives the fields of a row.
 func query[T any](ctx context.Context, q querier, columns func(*T) []any, text string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, text, args...)
@@ -209,7 +215,7 @@ func populate(ctx context.Context, db *sql.DB, o Options) error {
 	if version != 0 {
 		return fmt.Errorf("sandbox: the data file has version %d, this program knows %d; choose another file", version, schemaVersion)
 	}
-	if _, err := tx.ExecContext(ctx, schema); err != nil {
+	if err := execute(ctx, tx, schema); err != nil {
 		return err
 	}
 	st := newSettings(o)
@@ -219,7 +225,7 @@ func populate(ctx context.Context, db *sql.DB, o Options) error {
 	if err := storeSettings(ctx, tx, st); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, indexes+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
+	if err := execute(ctx, tx, indexes+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -256,9 +262,8 @@ func loadSettings(ctx context.Context, q querier) (st settings, err error) {
 }
 
 func storeSettings(ctx context.Context, q querier, st settings) error {
-	_, err := q.ExecContext(ctx, `INSERT INTO setting(name, value) VALUES('settings', ?)
+	return execute(ctx, q, `INSERT INTO setting(name, value) VALUES('settings', ?)
 		ON CONFLICT(name) DO UPDATE SET value = excluded.value`, string(encode(st)))
-	return err
 }
 
 // write runs f in one immediate transaction; an error of f undoes it. Begin and

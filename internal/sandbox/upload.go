@@ -107,9 +107,8 @@ func (s *Service) uploadFile(c *call) (any, error) {
 			return err
 		}
 		f.customer, f.cuid = owner.n, owner.cuid
-		_, err = tx.ExecContext(c.ctx, `INSERT INTO file(guid, store, customer, name, mime, size, kind, info, locked, created, content)
+		return execute(c.ctx, tx, `INSERT INTO file(guid, store, customer, name, mime, size, kind, info, locked, created, content)
 			VALUES(?, 0, ?, ?, ?, ?, ?, ?, 0, ?, ?)`, f.guid[:], f.customer, f.name, f.mime, f.size, f.kind, f.info, f.created, u.content)
-		return err
 	})
 	return f.render(), err
 }

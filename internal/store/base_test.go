@@ -43,7 +43,7 @@ func TestUnsafePathsAreRefused(t *testing.T) {
 		{"symbolic link", "symbolic link", func(t *testing.T, dir string) error {
 			return errors.Join(os.Remove(dir), os.Symlink(t.TempDir(), dir))
 		}},
-		{"a file", "no folder", func(_ *testing.T, dir string) error {
+		{"a file", "not a folder", func(_ *testing.T, dir string) error {
 			return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600))
 		}},
 		{"another owner", "belongs to user 4321", func(t *testing.T, dir string) error {
@@ -55,7 +55,7 @@ func TestUnsafePathsAreRefused(t *testing.T) {
 		{"database is a link", "symbolic link", func(_ *testing.T, dir string) error {
 			return os.Symlink(filepath.Join(dir, "else"), filepath.Join(dir, "opdeck.db"))
 		}},
-		{"database is a folder", "no plain file", func(_ *testing.T, dir string) error {
+		{"database is a folder", "not a plain file", func(_ *testing.T, dir string) error {
 			return os.Mkdir(filepath.Join(dir, "opdeck.db"), 0o700)
 		}},
 	} {
@@ -161,7 +161,7 @@ func TestNewerTablesAreRefused(t *testing.T) {
 		t.Run(e.String(), func(t *testing.T) {
 			ctx, url := context.Background(), storetest.URL(t, e)
 			s := storetest.OpenURL(t, url)
-			if _, err := s.Core.Exec(ctx, "INSERT INTO opdeck_core_version (version_id, is_applied) VALUES (9001, ?)", e == store.Postgres); err != nil {
+			if err := s.Core.Exec(ctx, "INSERT INTO opdeck_core_version (version_id, is_applied) VALUES (9001, ?)", e == store.Postgres); err != nil {
 				t.Fatal(err)
 			}
 			_, err := store.Open(ctx, store.Options{URL: url})

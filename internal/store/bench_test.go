@@ -37,7 +37,7 @@ func BenchmarkCommit(b *testing.B) {
 			ctx := context.Background()
 			for b.Loop() {
 				if err := write(ctx, func(tx *store.Tx) error {
-					_, err := tx.Exec(ctx, "INSERT INTO limit_throttle (base_url, account, class, at_ns) VALUES (?, ?, ?, ?)", "b", "a", "c", 1)
+					err := tx.Exec(ctx, "INSERT INTO limit_throttle (base_url, account, class, at_ns) VALUES (?, ?, ?, ?)", "b", "a", "c", 1)
 					return err
 				}); err != nil {
 					b.Fatal(err)

@@ -51,9 +51,8 @@ func newHostClock(ctx context.Context, db *DB, host limit.Clock, boot string) (*
 		}
 		offset := host.Wall().UnixNano() - int64(host.Steady())
 		c.offset.Store(offset)
-		_, err := tx.Exec(ctx, `INSERT INTO store_clock (id, boot, offset_ns) VALUES (1, ?, ?)
+		return tx.Exec(ctx, `INSERT INTO store_clock (id, boot, offset_ns) VALUES (1, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, offset_ns = excluded.offset_ns`, boot, offset)
-		return err
 	})
 }
 

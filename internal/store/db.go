@@ -34,15 +34,6 @@ func (e Engine) ForUpdate() string {
 	return ""
 }
 
-// like is the operator of a pattern match that ignores the case of letters
-// (SQLite: of ASCII letters only).
-func (e Engine) like() string {
-	if e == Postgres {
-		return " ILIKE "
-	}
-	return " LIKE "
-}
-
 // DB is one database. Exec, Query and QueryRow run one statement in a
 // transaction of its own; Write runs several in one. No transaction may be open
 // while anything waits for the network (session protocol rule A4). What goes
@@ -89,7 +80,7 @@ func (db *DB) Close() error {
 
 // Querier is what a DB, a Tx and a snapshot have in common.
 type Querier interface {
-	Exec(ctx context.Context, query string, args ...any) (sql.Result, error)
+	Exec(ctx context.Context, query string, args ...any) error
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) *Row
 	Engine() Engine
@@ -117,7 +108,13 @@ func (r *Row) Scan(dest ...any) error {
 }
 
 // Exec runs one writing statement.
-func (db *DB) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (db *DB) Exec(ctx context.Context, query string, args ...any) error {
+	_, err := db.Result(ctx, query, args...)
+	return err
+}
+
+// Result is Exec for a caller that asks what the statement changed.
+func (db *DB) Result(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	done, err := db.acquireWrite(ctx)
 	if err != nil {
 		return nil, err
@@ -186,7 +183,13 @@ func (tx *Tx) Engine() Engine { return tx.db.engine }
 func (tx *Tx) explain(err error) error { return tx.db.explain(err) }
 
 // Exec runs one statement.
-func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (tx *Tx) Exec(ctx context.Context, query string, args ...any) error {
+	_, err := tx.Result(ctx, query, args...)
+	return err
+}
+
+// Result is Exec for a caller that asks what the statement changed.
+func (tx *Tx) Result(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if st := tx.prepared(ctx, query); st != nil {
 		res, err := st.ExecContext(ctx, args...)
 		return res, tx.db.explain(err)

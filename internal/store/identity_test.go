@@ -31,10 +31,10 @@ func both(t *testing.T, run func(t *testing.T, url string, pick func(*store.Stor
 
 func write(ctx context.Context, db *store.DB, v string) error {
 	return db.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS probe (v TEXT)"); err != nil {
+		if err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS probe (v TEXT)"); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, "INSERT INTO probe (v) VALUES (?)", v)
+		err := tx.Exec(ctx, "INSERT INTO probe (v) VALUES (?)", v)
 		return err
 	})
 }
@@ -221,7 +221,7 @@ func TestReplacedFileIsRefused(t *testing.T) {
 		if err := db.QueryRow(ctx, "SELECT COUNT(*) FROM probe").Scan(&n); !store.IsKind(err, store.Lost) {
 			t.Errorf("read: %v", err)
 		}
-		if _, err := db.Exec(ctx, "DELETE FROM probe"); !store.IsKind(err, store.Lost) {
+		if err := db.Exec(ctx, "DELETE FROM probe"); !store.IsKind(err, store.Lost) {
 			t.Errorf("exec: %v", err)
 		}
 	})

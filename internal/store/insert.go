@@ -85,6 +85,5 @@ func (in *Inserter) Flush(ctx context.Context) error {
 	if len(in.rows) == 0 {
 		return nil
 	}
-	_, err := in.tx.Exec(ctx, in.text(len(in.rows)/in.width), in.rows...)
-	return err
+	return in.tx.Exec(ctx, in.text(len(in.rows)/in.width), in.rows...)
 }

@@ -139,8 +139,7 @@ func (db *DB) apply(ctx context.Context, tx *Tx, r tableSet, dir fs.FS, name str
 	if _, err := tx.tx.ExecContext(ctx, upPart(string(text))); err != nil { // all statements in one exchange
 		return fmt.Errorf("store: migration of %s to version %d: %w", r, v, db.explain(err))
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO "+r.table()+" (version_id, is_applied) VALUES (?, ?)", v, true)
-	return err
+	return tx.Exec(ctx, "INSERT INTO "+r.table()+" (version_id, is_applied) VALUES (?, ?)", v, true)
 }
 
 // upPart is what a migration file does on the way up.

@@ -17,7 +17,7 @@ import (
 // acknowledged, for as long as one of them has it open. The first that notices
 // writes a copy of it under the old name, while the write queue keeps the others
 // out; the copy notes which file it continues, so that the others know it for their
-// own and go on with it. Nobody adopts a file that does not: what a process holds
+// own and go on with it. No process adopts a file without that note: what it holds
 // in memory, such as the numbers of accounts, belongs to its own file.
 
 // restorable reports whether the file may be put back, or may have been put back by

@@ -92,7 +92,7 @@ func EachIn[T any](ctx context.Context, q Querier, list []T, row func(Scan) erro
 // ExecIn is EachIn for statements that give no rows.
 func ExecIn[T any](ctx context.Context, q Querier, list []T, query string, args ...any) error {
 	for part := range slices.Chunk(list, listed) {
-		if _, err := q.Exec(ctx, query+" ("+Marks(len(part))+")", with(args, part)...); err != nil {
+		if err := q.Exec(ctx, query+" ("+Marks(len(part))+")", with(args, part)...); err != nil {
 			return err
 		}
 	}

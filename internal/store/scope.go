@@ -8,8 +8,7 @@ func (tx *Tx) Lock(ctx context.Context, number int64) error {
 	if tx.Engine() == SQLite {
 		return nil
 	}
-	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(?)", number)
-	return err
+	return tx.Exec(ctx, "SELECT pg_advisory_xact_lock(?)", number)
 }
 
 // Scope is the number of a machine account in a table of such (n, base_url,
@@ -29,6 +28,6 @@ func (tx *Tx) Scope(ctx context.Context, table, baseURL, account string, lock in
 	if err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(n), 0) + 1 FROM "+table).Scan(&n); err != nil {
 		return 0, false, err
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO "+table+" (n, base_url, account) VALUES (?, ?, ?)", n, baseURL, account)
+	err = tx.Exec(ctx, "INSERT INTO "+table+" (n, base_url, account) VALUES (?, ?, ?)", n, baseURL, account)
 	return n, true, err
 }

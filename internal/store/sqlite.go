@@ -59,9 +59,9 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 	return db, nil
 }
 
-// begin joins those who use the file and opens a connection, which keeps the
-// write-ahead log in its place. Those who had the files open may end in between, and
-// the last one takes the log away: then it begins again.
+// begin registers this process as a user of the file and opens a connection, which
+// keeps the write-ahead log in its place. When the last other process closes the file
+// in between it removes the log, and begin starts again.
 func (db *DB) begin(ctx context.Context) error {
 	for {
 		use, err := db.join(ctx)
@@ -84,8 +84,8 @@ func (db *DB) begin(ctx context.Context) error {
 	}
 }
 
-// create makes the file unless it is there. A write-ahead log and its index that are left of a deleted file belong to that one:
-// SQLite would take them for the new file's.
+// create makes the file unless it is there. A write-ahead log and its index that are
+// left of a deleted file are removed: SQLite would take them for the new file's.
 func (db *DB) create(ctx context.Context) error {
 	if _, err := os.Lstat(db.path); errors.Is(err, fs.ErrNotExist) {
 		done, err := db.queue.acquire(ctx)

@@ -29,14 +29,14 @@ func TestStampTellsOfWrites(t *testing.T) {
 	if again, _ := mine.Version(t.Context()); again != first {
 		t.Error("the stamp changed and nobody wrote")
 	}
-	if _, err := others.Core.Exec(context.Background(), "CREATE TABLE stamp_test (n INTEGER)"); err != nil {
+	if err := others.Core.Exec(context.Background(), "CREATE TABLE stamp_test (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
 	core, _ := mine.Version(t.Context())
 	if core == first {
 		t.Error("a write to the core database left the stamp as it was")
 	}
-	if _, err := others.Bulk.Exec(context.Background(), "CREATE TABLE stamp_test (n INTEGER)"); err != nil {
+	if err := others.Bulk.Exec(context.Background(), "CREATE TABLE stamp_test (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
 	if bulk, _ := mine.Version(t.Context()); bulk == core {
@@ -57,12 +57,12 @@ func TestStampTellsOfWrites(t *testing.T) {
 func TestStampIsExact(t *testing.T) {
 	ctx := t.Context()
 	s := storetest.Open(t, store.SQLite)
-	if _, err := s.Core.Exec(ctx, "CREATE TABLE exact (n INTEGER)"); err != nil {
+	if err := s.Core.Exec(ctx, "CREATE TABLE exact (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
 	last, _ := s.Version(ctx)
 	for i := range 100 {
-		if _, err := s.Core.Exec(ctx, "INSERT INTO exact VALUES (?)", i); err != nil {
+		if err := s.Core.Exec(ctx, "INSERT INTO exact VALUES (?)", i); err != nil {
 			t.Fatal(err)
 		}
 		now, _ := s.Version(ctx)
@@ -73,7 +73,7 @@ func TestStampIsExact(t *testing.T) {
 	}
 	undone := errors.New("undone")
 	if err := s.Core.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, "INSERT INTO exact VALUES (1)")
+		err := tx.Exec(ctx, "INSERT INTO exact VALUES (1)")
 		return errors.Join(err, undone)
 	}); !errors.Is(err, undone) {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestWatchTellsOfWritesOfOthers(t *testing.T) {
 	if !ok {
 		t.Skip("this system does not tell")
 	}
-	if _, err := both[1].Core.Exec(ctx, "CREATE TABLE watch_test (n INTEGER)"); err != nil {
+	if err := both[1].Core.Exec(ctx, "CREATE TABLE watch_test (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -128,7 +128,7 @@ func TestManyWatch(t *testing.T) {
 			}
 			all = append(all, written)
 		}
-		if _, err := s.Core.Exec(ctx, "CREATE TABLE many_"+string(rune('a'+round))+" (n INTEGER)"); err != nil {
+		if err := s.Core.Exec(ctx, "CREATE TABLE many_"+string(rune('a'+round))+" (n INTEGER)"); err != nil {
 			t.Fatal(err)
 		}
 		late := time.After(time.Minute)

@@ -48,7 +48,7 @@ type Related struct{ History, Customer Key }
 type Documents struct{ Remove, Restore, Replace, Attach, Upload Key }
 
 // Compliance belongs to customers and their verification.
-type Compliance struct{ Share, Link, Finalize, Operations Key }
+type Compliance struct{ Share, Link, Finalize, SetApplication, Operations Key }
 
 // Tariffs belongs to the screen of limits.
 type Tariffs struct{ Limits, Commissions Key }
@@ -137,9 +137,9 @@ func New() *Map {
 		Related:   Related{History: of("operation.history"), Customer: Bind("operation.customer", "customer", "the customer's verification", "C")},
 		Documents: documentKeys(),
 		Compliance: Compliance{
-			Share:      of("compliance.share"),
-			Link:       of("compliance.link"),
-			Finalize:   of("compliance.finalize"),
+			Share:    of("compliance.share"),
+			Link:     of("compliance.link"),
+			Finalize: of("compliance.finalize"), SetApplication: of("customer.set-application"),
 			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
 		},
 		Tariffs: Tariffs{Limits: of("tariff.limits"), Commissions: of("tariff.commissions")},

@@ -3,6 +3,7 @@ package list
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,23 @@ func has(t *testing.T, r *uitest.Run, want ...string) {
 		if !strings.Contains(r.View(), w) {
 			t.Errorf("%q is not on screen\n%s", w, r.View())
 		}
+	}
+}
+
+// A click reaches the row that is drawn at its line, whatever stands above the table; a
+// second one opens it, and over the opened page it does nothing.
+func TestClicksReachTheDrawnRow(t *testing.T) {
+	r, s, _ := open(t, "")
+	for _, name := range []string{"apricot", "apple"} {
+		y := slices.IndexFunc(strings.Split(r.View(), "\n"), func(l string) bool { return strings.Contains(l, name) })
+		click := tea.MouseMsg{X: 10, Y: y, Button: tea.MouseButtonLeft, Action: tea.MouseActionPress}
+		r.Send(click)
+		if f, _ := s.rows.Find(s.Table.SelectedID()); f.name != name {
+			t.Errorf("a click on %s selects %s\n%s", name, f.name, r.View())
+		}
+		r.Send(click, click, click)
+		has(t, r, "about the "+name)
+		r.Send(uitest.Key("esc"))
 	}
 }
 
@@ -278,4 +296,27 @@ func TestEverySize(t *testing.T) {
 	shelltest.Sizes(r)
 	r.Send(uitest.Keys("esc", "enter"))
 	shelltest.Sizes(r)
+}
+
+// TestTheCursorWaitsForItsRow: a row that is named before the list is read gets the
+// cursor when it is there, unless a key was pressed meanwhile.
+func TestTheCursorWaitsForItsRow(t *testing.T) {
+	for keys, want := range map[string]string{"": "3", "g": "1"} {
+		var s *screen
+		shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { s = newScreen(env, ""); return s }, ui.Place{Kind: "fruits"})
+		s.Loaded = false
+		s.rows.Set(nil)
+		s.Changed()
+		if s.Select("3") {
+			t.Fatal("a row that is not there has the cursor")
+		}
+		if keys != "" {
+			s.Update(keymap.Parse(keys))
+		}
+		s.rows.Set(fruits)
+		s.Changed()
+		if s.Table.SelectedID() != want {
+			t.Errorf("after %q the cursor is on %q, not %q", keys, s.Table.SelectedID(), want)
+		}
+	}
 }

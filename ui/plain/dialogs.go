@@ -105,21 +105,50 @@ func (h *Host) ask(ctx context.Context, a ui.Ask) (tea.Cmd, error) {
 }
 
 func (h *Host) text(ctx context.Context, label string, f widget.Field) (string, error) {
+	var looked string
 	check := func(s string) error {
 		if p := f.Problem(s); p != "" {
 			return errors.New(p)
 		}
-		return nil
+		var err error
+		if f.Look != nil {
+			looked, err = f.Look(ctx, s)
+		}
+		return err
+	}
+	taken := func(s string) string {
+		if looked != "" {
+			h.talk.Say(sentence(looked))
+		}
+		if f.Capitals && s != f.Value {
+			return strings.ToUpper(s)
+		}
+		return s
 	}
 	if arg := h.arg; arg != "" {
 		h.arg = ""
 		err := check(arg)
 		if err == nil {
-			return arg, nil
+			return taken(arg), nil
 		}
 		h.talk.Say(err.Error())
 	}
-	return h.talk.Ask(ctx, Field{Label: label, Help: f.Hint, Value: f.Value, Optional: f.Value == "" && f.Problem("") == "", Check: check})
+	said, err := h.talk.Ask(ctx, Field{Label: label, Help: help(f), Value: f.Value, Optional: f.Value == "" && f.Problem("") == "", Check: check})
+	return taken(said), err
+}
+
+// help explains a field: what it is, and the values that are known for it.
+func help(f widget.Field) string {
+	if len(f.Options) == 0 {
+		return f.Hint
+	}
+	known := make([]string, len(f.Options))
+	for i, o := range f.Options {
+		if known[i] = o.Value; o.Text != "" && o.Text != o.Value {
+			known[i] += ", " + o.Text
+		}
+	}
+	return strings.TrimSpace(f.Hint + " Known values: " + strings.Join(known, "; ") + ".")
 }
 
 const maxSecretFile = 16 << 10

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -28,6 +29,50 @@ type Field struct {
 	Check  func(value string) error // nil: everything is right; the error is a sentence
 	Paste  Paste
 	Max    int // characters; 0: 4096
+
+	// Options are offered while one types; anything else may be typed too.
+	Options  []Option
+	Capitals bool // letters become capitals as they are typed
+	// Complete lists what a typed text can go on with, in a command; its error is a
+	// sentence. nil: nothing is completed.
+	Complete func(ctx context.Context, typed string) (Completion, error)
+	// Look says, in a command, what a value that Check took stands for; its error is a
+	// sentence that says why it cannot be sent. nil: nothing is looked at.
+	Look func(ctx context.Context, value string) (said string, err error)
+}
+
+// Option is a value that a field offers.
+type Option struct {
+	Value string // what stands in the field then
+	Text  string // how it is listed, safe; empty: the value
+	About string // dim, behind it, safe
+	Opens bool   // it is no end: its own options are offered next, as of a folder
+}
+
+// Completion is what a typed text can go on with.
+type Completion struct {
+	Common  string // the text with what all options begin with
+	Options []Option
+	More    bool // there are others
+}
+
+// Offered are the options that fit what is typed: those that begin with it, then those
+// that hold it. With nothing typed, and behind a value that is an option, it is all of
+// them.
+func (f Field) Offered(typed string) []Option {
+	typed = strings.ToLower(strings.TrimSpace(typed))
+	var begin, hold []Option
+	for _, o := range f.Options {
+		switch at := strings.Index(strings.ToLower(o.Value+" "+o.Text+" "+o.About), typed); {
+		case strings.EqualFold(o.Value, typed):
+			return f.Options
+		case at == 0:
+			begin = append(begin, o)
+		case at > 0:
+			hold = append(hold, o)
+		}
+	}
+	return append(begin, hold...)
 }
 
 // Note is a field for a sentence that others read; missing says why it is needed.
@@ -60,18 +105,22 @@ func (f Field) Problem(value string) string {
 	return ""
 }
 
+// look is what was found about the value of a field.
+type look struct{ value, said, problem string }
+
 // Form is a list of fields with one of them focused.
 type Form struct {
 	fields  []Field
 	edits   []Edit
 	touched []bool
+	looks   []look
 	focus   int
 	note    string // why the last key or paste was refused
 }
 
 // NewForm makes a form with the first field focused.
 func NewForm(fields ...Field) Form {
-	f := Form{fields: fields, edits: make([]Edit, len(fields)), touched: make([]bool, len(fields))}
+	f := Form{fields: fields, edits: make([]Edit, len(fields)), touched: make([]bool, len(fields)), looks: make([]look, len(fields))}
 	for i, d := range fields {
 		f.edits[i] = Edit{Max: d.max(), Secret: d.Secret}
 		f.edits[i].Set(d.Value)
@@ -86,6 +135,9 @@ func (f *Form) Type(msg keymap.Press) bool {
 	}
 	f.note = ""
 	e, d := &f.edits[f.focus], f.fields[f.focus]
+	if d.Capitals {
+		msg.Runes = []rune(strings.ToUpper(string(msg.Runes)))
+	}
 	if msg.IsText() {
 		switch d.Paste {
 		case PasteOff:
@@ -111,6 +163,54 @@ func (f *Form) Move(n int) {
 	}
 }
 
+// Focus is the field with the focus.
+func (f *Form) Focus() int { return f.focus }
+
+// SetFocus moves the focus to field i.
+func (f *Form) SetFocus(i int) { f.focus = max(min(i, len(f.fields)-1), 0) }
+
+// Set puts a value into the field with the focus.
+func (f *Form) Set(v string) { f.edits[f.focus].Set(v) }
+
+// Note says beside the field with the focus why something was not done.
+func (f *Form) Note(sentence string) { f.note = sentence }
+
+// Unlooked is a field whose value was not looked at yet; ok is false when all were.
+func (f *Form) Unlooked() (i int, ok bool) {
+	for i, d := range f.fields {
+		if v := f.edits[i].Value(); d.Look != nil && f.looks[i].value != v && d.Problem(v) == "" {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Looked takes what Look found about a value of field i.
+func (f *Form) Looked(i int, value, said string, err error) {
+	f.looks[i] = look{value: value, said: said}
+	if err != nil {
+		f.looks[i].problem = draw.Cut(oneLine(err.Error()), 300)
+	}
+}
+
+// Said is what was found about each field.
+func (f *Form) Said() []string {
+	out := make([]string, len(f.looks))
+	for i, l := range f.looks {
+		out[i] = l.said
+	}
+	return out
+}
+
+// problem is what is wrong with field i, as far as is known.
+func (f *Form) problem(i int) string {
+	v := f.edits[i].Value()
+	if p := f.fields[i].Problem(v); p != "" || f.looks[i].value != v {
+		return p
+	}
+	return f.looks[i].problem
+}
+
 // Last reports whether the last field has the focus.
 func (f *Form) Last() bool { return f.focus >= len(f.fields)-1 }
 
@@ -120,8 +220,8 @@ func (f *Form) Ready() bool {
 	for i := range f.fields {
 		f.touched[i] = true
 	}
-	for i, d := range f.fields {
-		if d.Problem(f.edits[i].Value()) != "" {
+	for i := range f.fields {
+		if f.problem(i) != "" {
 			f.focus = i
 			return false
 		}
@@ -170,7 +270,16 @@ func (f *Form) View(th *theme.Theme, w int) []string {
 		out = append(out, "  "+f.edits[i].View(th, w-2, i == f.focus, d.Hint))
 		problem := ""
 		if f.touched[i] {
-			problem = d.Problem(f.edits[i].Value())
+			problem = f.problem(i)
+		}
+		if l := f.looks[i]; d.Look != nil { // its line is always there: nothing jumps
+			said := ""
+			if l.value == f.edits[i].Value() && problem == "" {
+				said = l.said
+			}
+			if problem == "" && (i != f.focus || f.note == "") {
+				out = append(out, "  "+th.Dim.Render(draw.Cut(said, w-2)))
+			}
 		}
 		if i == f.focus && f.note != "" {
 			problem = f.note

@@ -1,8 +1,6 @@
 package widget
 
 import (
-	"slices"
-
 	"github.com/charmbracelet/x/ansi"
 
 	"opdeck/ui/draw"
@@ -38,18 +36,24 @@ func (c cursor) sign(on bool) string {
 	return ""
 }
 
-// LinesAt is drawn lines, each with a link or none, with the cursor on the link at; line
-// is where that is, -1: it is not here.
+// LinesAt is drawn lines of at most w cells, each with a link or none, with the cursor on
+// the link at; line is where that is, -1: it is not here. A line that is too long goes on
+// below itself.
 func LinesAt(th *theme.Theme, lines []string, links []Link, w int, at string) (out []string, line int) {
 	c := cursor{th: th, at: at, linked: len(links) > 0 && !th.Linear}
-	out, line = slices.Clone(lines), -1
-	for i := range out {
+	room := max(w-draw.Width(c.sign(false)), 1)
+	line = -1
+	for i, l := range lines {
 		on := i < len(links) && c.on(links[i])
 		if on {
-			line = i
-			out[i] = th.Selected(theme.Plain).Render(draw.Fit(ansi.Strip(out[i]), max(w-2, 0)))
+			line = len(out)
 		}
-		out[i] = c.sign(on) + out[i]
+		for k, part := range draw.Wrap(l, room) {
+			if on {
+				part = th.Selected(theme.Plain).Render(draw.Pad(ansi.Strip(part), room))
+			}
+			out = append(out, c.sign(on && k == 0)+part)
+		}
 	}
 	return out, line
 }

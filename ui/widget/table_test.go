@@ -94,6 +94,23 @@ func TestCursorFollowsTheRow(t *testing.T) {
 	}
 }
 
+// kept is rows of which some were not read.
+type kept struct{ few }
+
+func (kept) Keeps(id string) bool { return id == "c" }
+
+// TestARowThatWasNotReadIsNotGone: only of a row that is truly gone it is said.
+func TestARowThatWasNotReadIsNotGone(t *testing.T) {
+	for id, gone := range map[string]bool{"b": true, "c": false} {
+		tb := newTable(termenv.Ascii, few{"a", "b", "c"}, 60, 8)
+		tb.Select(id)
+		tb.SetSource(kept{few{"a"}})
+		if strings.Contains(tb.View(), "is gone") != gone {
+			t.Errorf("of row %s:\n%s", id, tb.View())
+		}
+	}
+}
+
 func TestMarksFollowTheRows(t *testing.T) {
 	tb := newTable(termenv.Ascii, few{"a", "b", "c"}, 60, 8)
 	press(tb, " ", " ")

@@ -19,6 +19,7 @@ import (
 // Client does the acts of a journey and keeps what came of them.
 type Client interface {
 	Sharer
+	Applicant
 	Journey(ctx context.Context, cuid string) (journey.Journey, error)
 	Link(ctx context.Context, cuid string) (api.Link, error)
 	Finalize(ctx context.Context, cuid string) (api.Result, error)
@@ -126,6 +127,8 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return s.askLink(), nil, true
 	case s.keys.Finalize.Match(p):
 		return s.askFinalize(), nil, true
+	case s.keys.SetApplication.Match(p):
+		return nil, s.readDraft(), true
 	case s.keys.Operations.Match(p):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + s.id}}, nil, true
 	case s.env.Keys.Item.CopyJSON.Match(p) && s.link != nil:
@@ -161,8 +164,15 @@ func (s *Screen) refreshKeys() {
 	s.keys.Share.Set(why)
 	s.keys.Link.Set(why)
 	s.keys.Finalize.Set(why)
+	s.keys.SetApplication.Set(why)
 	if why != "" {
 		return
+	}
+	switch role := api.Role(s.env.About.Role); {
+	case s.j.Application.Kind() == "":
+		s.keys.SetApplication.Set("No application was read that could be changed.")
+	case role != "" && !role.May(api.MayReveal): // it is read masked, and would be sent back so
+		s.keys.SetApplication.Set("Your role (" + string(role) + ") reads values masked, and masked ones cannot be sent back.")
 	}
 	if s.j.Record.Applied {
 		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize" + press(s.keys.Finalize) + ".")

@@ -37,6 +37,9 @@ type fake struct {
 	share    func() (api.ShareResult, error)
 	link     func() (api.Link, error)
 	finalize func() (api.Result, error)
+	files    []api.CustomerFile
+	set      []string
+	setting  func() (api.Result, error)
 	page     api.Page[api.Customer]
 	open     []journey.Record
 	asked    []api.CustomerQuery

@@ -2,8 +2,8 @@ package documents
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,53 +153,11 @@ func (s *Screen) askAttach() ui.Action {
 
 func checkID(v string) error { return api.CheckID("document id", v) }
 
-// fileFields ask for a file of the host that runs the console; kind and info stand
-// there at first.
-func fileFields(kind, info string) []widget.Field {
-	return []widget.Field{
-		{Label: "File on this host", Check: checkFile, Max: 4096},
-		{Label: "Type (optional)", Hint: "INVOICE, CONTRACT …", Max: maxKind, Value: kind},
-		{Label: "Info (optional)", Max: maxInfo, Value: info},
-	}
-}
-
-// The longest type and info that can be typed, in characters.
-const (
-	maxKind = 64
-	maxInfo = 255
-)
-
-// takeOver is a text of a document as a field can hold it; ok is false when it would
-// not stay to the letter.
-func takeOver(u untrusted.Text, most int) (s string, ok bool) {
-	if s = u.Line(most); s != string(u) {
-		return "", false
-	}
-	return s, true
-}
-
-// checkFile looks at the file's name only: the rest is read by the command.
-func checkFile(v string) error {
-	if v == "" {
-		return &api.Error{Kind: api.Usage, Public: "Name a file."}
-	}
-	if strings.ContainsRune(v, 0) {
-		return &api.Error{Kind: api.Usage, Public: "Not a valid file name."}
-	}
-	return nil
-}
-
-func expand(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		if home, err := os.UserHomeDir(); err == nil {
-			return filepath.Join(home, rest)
-		}
-	}
-	return path
-}
-
 func (s *Screen) askUpload() ui.Action {
-	return ui.Ask{Title: "Upload and attach", Verb: "Go on", Fields: fileFields("", ""),
+	if s.env.About.Remote != "" {
+		return s.uploadOverSSH()
+	}
+	return ui.Ask{Title: "Upload and attach", Verb: "Go on", Fields: s.fileFields("", ""),
 		Intro: []string{"The file goes into the customer's store and is then linked to operation " + draw.ID(s.ID, 13) + ".",
 			"PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
@@ -213,28 +171,12 @@ func (s *Screen) askUpload() ui.Action {
 		}}
 }
 
-// file is what the fields of a file say.
-type file struct{ path, name, kind, info string }
+// begunError is the failure of an act of several steps after the first one was done:
+// nobody may send all of it once more.
+type begunError struct{ err *api.Error }
 
-// fileFrom reads the fields. A type is written in capitals, but for known, which stays
-// to the letter.
-func fileFrom(v ui.Values, known string) file {
-	path, kind := expand(v.Text(0)), strings.TrimSpace(v.Text(1))
-	if kind != known {
-		kind = strings.ToUpper(kind)
-	}
-	return file{path, untrusted.Text(filepath.Base(path)).Line(60), kind, v.Text(2)}
-}
-
-func (f file) facts() []widget.Pair {
-	out := []widget.Pair{{Label: "file", Value: f.path, Long: true}}
-	for _, p := range []widget.Pair{{Label: "type", Value: f.kind}, {Label: "info", Value: f.info, Long: true}} {
-		if p.Value != "" {
-			out = append(out, p)
-		}
-	}
-	return out
-}
+func (e *begunError) Error() string { return e.err.Error() }
+func (e *begunError) Unwrap() error { return e.err }
 
 func uploadAndAttach(ctx context.Context, c Client, op api.Operation, from file) (api.Operation, error) {
 	f, err := c.Upload(ctx, string(op.Customer.CUID), from.path, from.kind, from.info)
@@ -245,7 +187,7 @@ func uploadAndAttach(ctx context.Context, c Client, op api.Operation, from file)
 	if err != nil {
 		e := *api.AsError(err)
 		e.Hint = "The file is uploaded as " + f.ID.Line(64) + "; it can be attached by that id. " + e.Hint
-		return api.Operation{}, &e
+		return api.Operation{}, &begunError{&e}
 	}
 	return now, nil
 }
@@ -258,6 +200,9 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 	if d.IsLock {
 		return s.locked(d, "replaced")
 	}
+	if s.env.About.Remote != "" {
+		return s.replaceOverSSH(d)
+	}
 	seen, ended := *s.Op, s.client.Phase(*s.Op).Ended()
 	intro := []string{"Replace " + d.FileName.Line(60) + " by another file: it is removed, the new file uploaded and attached.",
 		"One job, written down before each step; if it is cut off it can be resumed or given up."}
@@ -269,7 +214,7 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 	if !sameKind || !sameInfo {
 		intro = append(intro, "Its type or its info holds characters that cannot be typed, or is too long; it is not taken over.")
 	}
-	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: fileFields(kind, info), Intro: intro,
+	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: s.fileFields(kind, info), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			f := fileFrom(v, kind)
 			return ui.Asking("document.replace", s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f),
@@ -296,7 +241,7 @@ func (s *Screen) replacing(d api.Document, f file) []widget.Pair {
 		}
 		return widget.Pair{Label: label, Value: was + " → " + is, Long: true, Tone: theme.Warn}
 	}
-	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + draw.Size(d.Size) + ") → " + f.name, Long: true},
+	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + draw.Size(d.Size) + ") → " + f.shown(), Long: true},
 		become("type", d.DocType.Line(maxKind), untrusted.Text(f.kind).Line(maxKind))}
 	if d.Info != "" || f.info != "" {
 		out = append(out, become("info", d.Info.Line(maxInfo), untrusted.Text(f.info).Line(maxInfo)))
@@ -377,6 +322,9 @@ func (s *Screen) runJob(what string, run func(context.Context, Client) (replace.
 			m.op = &op
 		}
 		m.jobs, _ = client.Unfinished(after, id)
+		if err != nil && len(m.jobs) > 0 { // R goes on with the job or gives it up
+			m.err = &begunError{api.AsError(err)}
+		}
 		return m
 	}
 }
@@ -395,7 +343,11 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 		s.Latest.Err = &api.Error{Kind: api.Unavailable, Public: "this list is from before the last write; " + s.env.Keys.Global.Reload.Help().Key + " reads it."}
 	}
 	if msg.err != nil {
-		return append(acts, ui.Failure(msg.what, msg.err)), s.reread(msg.err)
+		told := ui.Failure(msg.what, msg.err)
+		if begun := (*begunError)(nil); errors.As(msg.err, &begun) {
+			told = told.Final()
+		}
+		return append(acts, told), s.reread(msg.err)
 	}
 	if msg.took != nil {
 		s.undone = append(s.undone, *msg.took)

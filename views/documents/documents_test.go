@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -302,7 +301,7 @@ func TestReplacementKeepsTypeAndInfo(t *testing.T) {
 				return replace.Job{OldName: "contract.pdf", Step: replace.Attached}, nil
 			}}
 			r, clock := open(t, f)
-			r.Send(uitest.Size(120, 40), uitest.Key("R"), uitest.Type("/some/new.pdf"), uitest.Key("enter"))
+			r.Send(uitest.Size(120, 40), uitest.Key("R"), uitest.Paste(newFile(t)), uitest.Key("enter"))
 			if c.type1 != "" {
 				r.Send(uitest.Key("ctrl+u"), uitest.Type(c.type1))
 			}
@@ -365,7 +364,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 // TestEveryWriteAsks: nothing is sent before the answer is yes, also in production,
 // where these take no typed characters.
 func TestEveryWriteAsks(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "new.pdf")
+	file := newFile(t)
 	for name, c := range map[string]struct {
 		keys []tea.Msg
 		ask  string
@@ -460,4 +459,21 @@ func TestTheListIsTheOneList(t *testing.T) {
 	has(t, r, "3 documents  by name ▲", "name         contract.pdf")
 	r.Send(uitest.Key("s"))
 	has(t, r, "by name ▼", "name         請求書.pdf")
+}
+
+// TestWhatIsKnownOfTheOperation: h and C open history and customer of the operation.
+func TestWhatIsKnownOfTheOperation(t *testing.T) {
+	for key, kind := range map[string]string{"h": ui.KindHistory, "C": ui.KindCompliance} {
+		f := &fake{op: apitest.Operation(nil)}
+		clock := uitest.NewClock()
+		factory := func(env *ui.Env, p ui.Place) ui.Screen {
+			if p.Kind != ui.KindDocuments {
+				return nil
+			}
+			return NewScreen(env, f, p.ID)
+		}
+		r := shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: opid})
+		r.Send(uitest.Key(key))
+		has(t, r, "There is no screen for this: "+kind+".")
+	}
 }

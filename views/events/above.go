@@ -12,7 +12,10 @@ import (
 func (s *Screen) Above() []string {
 	w, h := s.Size()
 	warnings := s.warnings(w)
-	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w)) == 0 && h >= explained {
+	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w)) == 0 {
+		if h < explained {
+			return []string{s.Verdict()}
+		}
 		return s.switchOn(w, h)
 	}
 	return append([]string{s.Head(s.following())}, warnings...)

@@ -121,7 +121,13 @@ func (s *Screen) Verdict() string {
 	case s.usage == nil:
 		return th.Dim.Render(reading)
 	}
-	text := strings.Join(s.held(), " ")
+	text, held := "", s.held()
+	if len(held) > 0 {
+		text = strings.TrimSuffix(held[0], ".")
+	}
+	if n := len(held) - 1; n > 0 {
+		text += "; " + draw.Plural(n, "other class is", "other classes are") + " held, too"
+	}
 	for _, u := range s.usage {
 		refused += u.Throttled
 		if s.left(u.Blocked) > 0 || u.Over > 0 || u.Throttled > 0 {

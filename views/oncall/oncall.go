@@ -131,7 +131,10 @@ func (s *Screen) beside(i int) bool { return i == 1 }
 
 // Content implements ui.Contenter: the verdicts first, then what each rests on.
 func (s *Screen) Content() ui.Content {
-	how := ui.Section{Title: "How it stands", Hint: s.env.Keys.List.Open.Help().Key + " opens the screen of the line"}
+	how := ui.Section{Title: "How it stands"}
+	if s.W >= 60 {
+		how.Hint = s.env.Keys.List.Open.Help().Key + " opens the screen of the line"
+	}
 	verdict := func(title, line, place string) {
 		if !s.env.Theme.Linear {
 			title = draw.Fit(title, 9)
@@ -146,7 +149,9 @@ func (s *Screen) Content() ui.Content {
 	for i, p := range s.parts {
 		part := p.Content()
 		verdict(p.Title(), p.Verdict(), p.Place().Kind)
-		c.Sections = append(c.Sections, ui.Section{Title: p.Title(), Lines: rest(part.Lines, p.Verdict()), Beside: s.beside(i)})
+		if lines := rest(part.Lines, p.Verdict()); len(lines) > 0 {
+			c.Sections = append(c.Sections, ui.Section{Title: p.Title(), Lines: lines, Beside: s.beside(i)})
+		}
 		if _, right := s.Widths(); right > 0 {
 			more = append(more, part.Sections...)
 		}
@@ -162,11 +167,8 @@ func (s *Screen) Content() ui.Content {
 }
 
 // rest is lines without the verdict, when they begin with it, and without blank lines at
-// both ends; where nothing is left it is the verdict.
+// both ends.
 func rest(list []string, verdict string) []string {
-	if len(list) == 1 {
-		return list
-	}
 	for len(list) > 0 && (list[0] == "" || list[0] == verdict) {
 		list = list[1:]
 	}

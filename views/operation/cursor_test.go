@@ -164,9 +164,10 @@ func TestTheCursorStays(t *testing.T) {
 	if d.label() != "cuid" {
 		t.Errorf("the cursor went to %q", d.label())
 	}
-	d.Send(uitest.Key("pgdown"))
-	if line := cursorLine(d.View()); line == "" {
-		t.Errorf("the cursor is not on the page:\n%s", d.View())
+	for _, key := range []string{"pgdown", "ctrl+u", "ctrl+d", "pgup"} {
+		if d.Send(uitest.Key(key)); cursorLine(d.View()) == "" {
+			t.Errorf("after %s the cursor is not on the page:\n%s", key, d.View())
+		}
 	}
 	d.Send(uitest.Key("home"))
 	if d.label() != "id" || !strings.Contains(d.View(), "PENDING") && !strings.Contains(d.View(), "SUCCESS (") {

@@ -143,6 +143,9 @@ func (s *Screen) children() ui.Section {
 		return ui.Section{}
 	}
 	out.Drawn = draw.Plural(len(s.tree.Children), "child operation", "child operations")
+	if th.Linear {
+		out.Lines, out.Links = []string{out.Drawn}, []widget.Link{{}}
+	}
 	if n := s.tree.Unread; n > 0 {
 		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" "+draw.Plural(n, "child", "children")+" in the service's answer could not be read."))
 		out.Links = append(out.Links, widget.Link{})

@@ -380,3 +380,11 @@ func TestNothingMatches(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsKnownOfTheRow: h and C open history and customer of the operation under the cursor.
+func TestWhatIsKnownOfTheRow(t *testing.T) {
+	for key, kind := range map[string]string{"h": ui.KindHistory, "C": ui.KindCompliance} {
+		d := open(t, &fake{n: 3})
+		has(t, d.keys(key), "There is no screen for this: "+kind+".")
+	}
+}

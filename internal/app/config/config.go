@@ -165,8 +165,11 @@ type UI struct {
 	Mask     bool   `toml:"mask"`
 	// IdleVeil is how long no key is pressed before the local console goes blank; 0: never.
 	IdleVeil Duration `toml:"idle_veil"`
-	// Columns are those of the operations list for whoever has chosen none, as
-	// package field writes them; none: the usual ones.
+	// Mouse lets wheel and clicks move, select and open; the terminal then selects text
+	// only with shift held.
+	Mouse bool `toml:"mouse"`
+	// Columns are those of the operations list for a person who has chosen none, by
+	// their names in package field; none: the usual ones.
 	Columns []string `toml:"columns"`
 }
 

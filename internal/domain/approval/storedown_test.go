@@ -13,7 +13,7 @@ import (
 
 func TestStoreDown(t *testing.T) {
 	s := storetest.Open(t, store.SQLite)
-	if _, err := s.Core.Exec(context.Background(), "DROP TABLE approval"); err != nil {
+	if err := s.Core.Exec(context.Background(), "DROP TABLE approval"); err != nil {
 		t.Fatal(err)
 	}
 	d := approval.New(journal.NewApprovals(s.Core), &trail{}, service, account, nil)

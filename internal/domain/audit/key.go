@@ -61,7 +61,7 @@ func readKey(file string) (*Key, error) {
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("audit: the key %s is no plain file", file)
+		return nil, fmt.Errorf("audit: the key %s is not a plain file", file)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("audit: the key %s can be read by others (mode %04o): run chmod 600 on it", file, info.Mode().Perm())
 	case info.Size() > maxKeyFile:
@@ -81,7 +81,7 @@ func readKey(file string) (*Key, error) {
 	}
 	private, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("audit: the key %s is no Ed25519 key", file)
+		return nil, fmt.Errorf("audit: the key %s is not an Ed25519 key", file)
 	}
 	return &Key{private}, nil
 }
@@ -137,7 +137,7 @@ func ReadPublic(r io.Reader) ([]ed25519.PublicKey, error) {
 		}
 		key, ok := parsed.(ed25519.PublicKey)
 		if !ok {
-			return nil, errors.New("audit: the public key is no Ed25519 key")
+			return nil, errors.New("audit: the public key is not an Ed25519 key")
 		}
 		if !slices.ContainsFunc(keys, func(k ed25519.PublicKey) bool { return k.Equal(key) }) {
 			keys = append(keys, key)

@@ -136,7 +136,7 @@ func TestStoreRefusesChanges(t *testing.T) {
 			"UPDATE audit_head SET n = n + 1, chain = 'other'",
 			"DELETE FROM audit_head",
 		} {
-			if _, err := db.Exec(ctx, query); err == nil {
+			if err := db.Exec(ctx, query); err == nil {
 				t.Errorf("%s went through", query)
 			}
 		}
@@ -149,7 +149,7 @@ func TestStoreRefusesChanges(t *testing.T) {
 			}
 		}
 		for _, query := range extra {
-			if _, err := db.Exec(ctx, query); err == nil {
+			if err := db.Exec(ctx, query); err == nil {
 				t.Errorf("%s went through", query)
 			}
 		}
@@ -183,7 +183,7 @@ func TestAppendIsAllOrNothing(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	ctx, db := context.Background(), storetest.Open(t, store.SQLite).Core
 	pages := func(n int) {
-		if _, err := db.Exec(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", n)); err != nil {
+		if err := db.Exec(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", n)); err != nil {
 			t.Fatal(err)
 		}
 	}

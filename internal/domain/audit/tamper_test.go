@@ -70,7 +70,7 @@ func (p *placeOf) exec(queries ...string) {
 		off = []string{"ALTER TABLE audit DISABLE TRIGGER USER", "ALTER TABLE audit_head DISABLE TRIGGER USER"}
 	}
 	for _, q := range append(off, queries...) {
-		if _, err := p.db.Exec(ctx, q); err != nil {
+		if err := p.db.Exec(ctx, q); err != nil {
 			p.t.Fatalf("%s: %v", q, err)
 		}
 	}

@@ -173,6 +173,6 @@ func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (strin
 	if err := api.CheckID("find operation", strings.ReplaceAll(strings.ReplaceAll(typed, "…", ""), "...", "")); err != nil {
 		return typed, nil // the call refuses it, and says why
 	}
-	return "", &api.Error{Op: "find operation", Kind: api.NotFound, Public: fmt.Sprintf("No operation that is known here begins with %q, and it is no whole id.", typed),
+	return "", &api.Error{Op: "find operation", Kind: api.NotFound, Public: fmt.Sprintf("No operation that is known here begins with %q, and it is not a whole id.", typed),
 		Remedy: api.Remedy{Kind: api.CopyID}}
 }

@@ -71,7 +71,8 @@ type Answer struct {
 
 // Ask asks the questions in turn until one brings operations: one billing call
 // each. A page beyond the first, and a size, are passed on; size 0 is the usual
-// one. Whoever may not reveal account numbers cannot ask for one. When none brings any, the last answer stands.
+// one. A role that may not reveal account numbers cannot ask for one. When no question
+// brings operations, the last answer is returned.
 func Ask(ctx context.Context, c Client, f filter.OperationExpr, page, size int, now time.Time) (Answer, error) {
 	var last Answer
 	f = f.For(ctx)

@@ -20,7 +20,7 @@ func TestFullDisk(t *testing.T) {
 	db := storetest.Open(t, store.SQLite).Bulk
 	in := inbox.New(db, "https://service.test", "machine")
 	r := start(t, receiver.Options{Inbox: in})
-	if _, err := db.Exec(ctx, "PRAGMA max_page_count = 120"); err != nil { // about 480 kB
+	if err := db.Exec(ctx, "PRAGMA max_page_count = 120"); err != nil { // about 480 kB
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
@@ -58,7 +58,7 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("%d was acknowledged: %v", n, err)
 		}
 	}
-	if _, err := db.Exec(ctx, "PRAGMA max_page_count = 100000"); err != nil {
+	if err := db.Exec(ctx, "PRAGMA max_page_count = 100000"); err != nil {
 		t.Fatal(err)
 	}
 	deliver(t, r, receivertest.Body(1000, "op"), 200)

@@ -165,7 +165,7 @@ func (tr *trail) copy() *trail {
 	tr.t.Helper()
 	dir := tr.t.TempDir()
 	file := filepath.Join(dir, "copy.db")
-	if _, err := tr.db.Core.Exec(context.Background(), "VACUUM INTO '"+file+"'"); err != nil {
+	if err := tr.db.Core.Exec(context.Background(), "VACUUM INTO '"+file+"'"); err != nil {
 		tr.t.Fatal(err)
 	}
 	if err := os.Chmod(file, 0o600); err != nil {

@@ -115,7 +115,7 @@ func ahead(t testing.TB, p place, d time.Duration) {
 		for range strings.Count(q, "?") {
 			args = append(args, int64(d))
 		}
-		if _, err := db.Exec(t.Context(), q, args...); err != nil {
+		if err := db.Exec(t.Context(), q, args...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +130,7 @@ func TestS32StoreWentBack(t *testing.T) {
 		db := p.open(t).Core
 		exec := func(q string) {
 			t.Helper()
-			if _, err := db.Exec(t.Context(), q); err != nil {
+			if err := db.Exec(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -149,7 +149,7 @@ func TestS32StoreWentBack(t *testing.T) {
 		work(func() {
 			if err := db.Write(t.Context(), func(tx *store.Tx) error {
 				for _, q := range []string{"DELETE FROM session", "INSERT INTO session SELECT * FROM older"} {
-					if _, err := tx.Exec(t.Context(), q); err != nil {
+					if err := tx.Exec(t.Context(), q); err != nil {
 						return err
 					}
 				}

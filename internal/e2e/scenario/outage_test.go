@@ -165,7 +165,7 @@ func deadStore(t testing.TB, p place) (die, heal func(), seen place) {
 	die = func() {
 		go func() {
 			done <- st.Core.Write(context.Background(), func(tx *store.Tx) error {
-				if _, err := tx.Exec(context.Background(), "UPDATE session SET fails = fails"); err != nil {
+				if err := tx.Exec(context.Background(), "UPDATE session SET fails = fails"); err != nil {
 					return err
 				}
 				close(locked)

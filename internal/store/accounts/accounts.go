@@ -128,7 +128,7 @@ func (s *Store) change(ctx context.Context, key session.Key, fn func(*store.Tx, 
 	var row session.Row
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		if tx.Engine() == store.Postgres { // the clock is read after the wait for the lock
-			_, err := tx.Exec(ctx, "SELECT "+store.IdleLimit+" FROM session"+rowWhere+" FOR UPDATE", key.BaseURL, key.Account)
+			err := tx.Exec(ctx, "SELECT "+store.IdleLimit+" FROM session"+rowWhere+" FOR UPDATE", key.BaseURL, key.Account)
 			if err != nil {
 				return err
 			}
@@ -167,7 +167,7 @@ func (s *Store) readOrCreate(ctx context.Context, tx *store.Tx, key session.Key)
 // create makes an empty row unless somebody is faster. Events of an earlier row
 // stay, and their numbers go on; its counts are over.
 func (s *Store) create(ctx context.Context, tx *store.Tx, key session.Key) error {
-	res, err := tx.Exec(ctx, `INSERT INTO session (base_url, account, incarnation, event_seq)
+	res, err := tx.Result(ctx, `INSERT INTO session (base_url, account, incarnation, event_seq)
 		VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) FROM session_event WHERE base_url = ? AND account = ?)) ON CONFLICT DO NOTHING`,
 		key.BaseURL, key.Account, newIncarnation(), key.BaseURL, key.Account)
 	if err != nil {
@@ -176,8 +176,7 @@ func (s *Store) create(ctx context.Context, tx *store.Tx, key session.Key) error
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return err
 	}
-	_, err = tx.Exec(ctx, "DELETE FROM session_count"+rowWhere, key.BaseURL, key.Account)
-	return err
+	return tx.Exec(ctx, "DELETE FROM session_count"+rowWhere, key.BaseURL, key.Account)
 }
 
 // reportDamage logs once per pair that its tokens cannot be unsealed.

@@ -98,7 +98,7 @@ func TestDeletedRowIsAnotherSession(t *testing.T) {
 		if err := s.Log(ctx, key1, session.Event{Kind: session.EventReset}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := st.Core.Exec(ctx, "DELETE FROM session"); err != nil {
+		if err := st.Core.Exec(ctx, "DELETE FROM session"); err != nil {
 			t.Fatal(err)
 		}
 		row, err := s.Load(ctx, key1)
@@ -211,7 +211,7 @@ func TestEcho(t *testing.T) {
 	url, key := storetest.URL(t, store.SQLite), testKey(t)
 	mine, others := storetest.OpenURL(t, url), storetest.OpenURL(t, url)
 	s := newSession(t, mine, key, new(storetest.Shift), "")
-	if _, err := others.Core.Exec(ctx, "CREATE TABLE echo_test (n INTEGER)"); err != nil {
+	if err := others.Core.Exec(ctx, "CREATE TABLE echo_test (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
 	stamp := func(st *store.Store) store.Version {
@@ -229,7 +229,7 @@ func TestEcho(t *testing.T) {
 	}
 	write := func() {
 		t.Helper()
-		if _, err := others.Core.Exec(ctx, "INSERT INTO echo_test VALUES (1)"); err != nil {
+		if err := others.Core.Exec(ctx, "INSERT INTO echo_test VALUES (1)"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,15 +21,14 @@ func (s *Store) Throttle(ctx context.Context, key limit.Key, class limit.Class, 
 			return err
 		}
 		until := max(min(r.notBefore, now+limit.MaxNotBefore), now+min(max(0, wait), limit.MaxNotBefore))
-		if _, err := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+ringWhere, append([]any{int64(until)}, r.args()...)...); err != nil {
+		if err := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+ringWhere, append([]any{int64(until)}, r.args()...)...); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM limit_throttle"+ringWhere+" AND (at_ns <= ? OR at_ns > ?)",
+		if err := tx.Exec(ctx, "DELETE FROM limit_throttle"+ringWhere+" AND (at_ns <= ? OR at_ns > ?)",
 			r.args(int64(now-limit.ThrottleRetention), int64(now))...); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "INSERT INTO limit_throttle (base_url, account, class, at_ns) VALUES (?, ?, ?, ?)", r.args(int64(now))...)
-		return err
+		return tx.Exec(ctx, "INSERT INTO limit_throttle (base_url, account, class, at_ns) VALUES (?, ?, ?, ?)", r.args(int64(now))...)
 	})
 }
 
@@ -56,10 +55,10 @@ func (s *Store) State(ctx context.Context, key limit.Key) (map[limit.Class]limit
 // cut removes what lies too far ahead to be true (rule G3).
 func (s *Store) cut(ctx context.Context, tx *store.Tx, key limit.Key, now time.Duration) error {
 	const where = " WHERE base_url = ? AND account = ? AND "
-	_, err1 := tx.Exec(ctx, "DELETE FROM limit_slot"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now+limit.MaxAhead))
-	_, err2 := tx.Exec(ctx, "DELETE FROM limit_throttle"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now))
+	err1 := tx.Exec(ctx, "DELETE FROM limit_slot"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now+limit.MaxAhead))
+	err2 := tx.Exec(ctx, "DELETE FROM limit_throttle"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now))
 	most := int64(now + limit.MaxNotBefore)
-	_, err3 := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+where+"not_before_ns > ?", most, key.BaseURL, key.Account, most)
+	err3 := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+where+"not_before_ns > ?", most, key.BaseURL, key.Account, most)
 	return errors.Join(err1, err2, err3)
 }
 

@@ -41,7 +41,7 @@ func (s *Store) lockRing(ctx context.Context, tx *store.Tx, key limit.Key, class
 	if !errors.Is(err, sql.ErrNoRows) {
 		return r, err
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO limit_ring (base_url, account, class) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", r.args()...); err != nil {
+	if err := tx.Exec(ctx, "INSERT INTO limit_ring (base_url, account, class) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", r.args()...); err != nil {
 		return nil, err
 	}
 	return r, tx.QueryRow(ctx, query, r.args()...).Scan(dest...)
@@ -79,7 +79,7 @@ func (s *Store) take(ctx context.Context, tx *store.Tx, r *ring, req limit.Reque
 	}
 	p := plan(now, r, req, own, others)
 	for _, w := range p.write {
-		if _, err := tx.Exec(ctx, w.Query, w.Args...); err != nil {
+		if err := tx.Exec(ctx, w.Query, w.Args...); err != nil {
 			return limit.Grant{}, err
 		}
 	}
@@ -140,7 +140,7 @@ func (s *Store) slots(ctx context.Context, tx *store.Tx, r *ring, req limit.Requ
 		return nil, nil, err
 	}
 	if impossible {
-		_, err = tx.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND at_ns > ?", r.args(int64(now+limit.MaxAhead))...)
+		err = tx.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND at_ns > ?", r.args(int64(now+limit.MaxAhead))...)
 	}
 	return own, others, err
 }
@@ -157,7 +157,7 @@ func reach(req limit.Request) time.Duration {
 func (s *Store) tend(ctx context.Context, tx *store.Tx, r *ring, now time.Duration) error {
 	if r.notBefore > now+limit.MaxNotBefore {
 		r.notBefore = now + limit.MaxNotBefore
-		if _, err := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+ringWhere, append([]any{int64(r.notBefore)}, r.args()...)...); err != nil {
+		if err := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+ringWhere, append([]any{int64(r.notBefore)}, r.args()...)...); err != nil {
 			return err
 		}
 	}
@@ -165,11 +165,10 @@ func (s *Store) tend(ctx context.Context, tx *store.Tx, r *ring, now time.Durati
 		return nil
 	}
 	r.trimmed = now
-	if _, err := tx.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND at_ns <= ?", r.args(int64(now-limit.Retention))...); err != nil {
+	if err := tx.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND at_ns <= ?", r.args(int64(now-limit.Retention))...); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, "UPDATE limit_ring SET trimmed_ns = ?"+ringWhere, append([]any{int64(now)}, r.args()...)...)
-	return err
+	return tx.Exec(ctx, "UPDATE limit_ring SET trimmed_ns = ?"+ringWhere, append([]any{int64(now)}, r.args()...)...)
 }
 
 func (r *ring) trimDue(now time.Duration) bool {
@@ -184,6 +183,5 @@ func (s *Store) GiveBack(ctx context.Context, key limit.Key, class limit.Class, 
 		return err
 	}
 	r := ring{key: key, class: class}
-	_, err = s.db.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND ticket = ? AND at_ns > ?", r.args(ticket, int64(now))...)
-	return err
+	return s.db.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND ticket = ? AND at_ns > ?", r.args(ticket, int64(now))...)
 }

@@ -67,7 +67,7 @@ var roles = map[string]func(context.Context) error{
 			return err
 		}
 		return st.Core.Write(ctx, func(tx *store.Tx) error {
-			if _, err := tx.Exec(ctx, "UPDATE session SET fails = fails + 1"); err != nil {
+			if err := tx.Exec(ctx, "UPDATE session SET fails = fails + 1"); err != nil {
 				return err
 			}
 			return holdUntilKilled()

@@ -40,20 +40,19 @@ func (s *Store) addEvent(ctx context.Context, tx *store.Tx, key session.Key, e s
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO session_event (base_url, account, seq, body) VALUES (?, ?, ?, ?)",
+	if err := tx.Exec(ctx, "INSERT INTO session_event (base_url, account, seq, body) VALUES (?, ?, ?, ?)",
 		key.BaseURL, key.Account, e.Seq, string(body)); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, "DELETE FROM session_event"+rowWhere+" AND seq <= ?",
+	if err := tx.Exec(ctx, "DELETE FROM session_event"+rowWhere+" AND seq <= ?",
 		key.BaseURL, key.Account, e.Seq-session.MaxEvents); err != nil {
 		return err
 	}
 	if !e.Counted() {
 		return nil
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO session_count (base_url, account, kind, n) VALUES (?, ?, ?, 1)
+	return tx.Exec(ctx, `INSERT INTO session_count (base_url, account, kind, n) VALUES (?, ?, ?, 1)
 		ON CONFLICT (base_url, account, kind) DO UPDATE SET n = session_count.n + 1`, key.BaseURL, key.Account, string(e.Kind))
-	return err
 }
 
 // Events implements session.Store.
@@ -111,21 +110,19 @@ func (s *Store) Beat(ctx context.Context, key session.Key, o session.Owner) erro
 			return err
 		}
 		tx.IgnoreOwn(ctx)
-		if _, err := tx.Exec(ctx, "DELETE FROM session_instance"+rowWhere+" AND seen_ns < ?",
+		if err := tx.Exec(ctx, "DELETE FROM session_instance"+rowWhere+" AND seen_ns < ?",
 			key.BaseURL, key.Account, int64(now-instanceLife)); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO session_instance (base_url, account, owner_id, owner, started_ns, seen_ns) VALUES (?, ?, ?, ?, ?, ?)
+		return tx.Exec(ctx, `INSERT INTO session_instance (base_url, account, owner_id, owner, started_ns, seen_ns) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (base_url, account, owner_id) DO UPDATE SET owner = excluded.owner, seen_ns = excluded.seen_ns`,
 			key.BaseURL, key.Account, o.ID, string(owner), int64(now), int64(now))
-		return err
 	})
 }
 
 // Leave implements session.Store.
 func (s *Store) Leave(ctx context.Context, key session.Key, ownerID string) error {
-	_, err := s.db.Exec(ctx, "DELETE FROM session_instance"+rowWhere+" AND owner_id = ?", key.BaseURL, key.Account, ownerID)
-	return err
+	return s.db.Exec(ctx, "DELETE FROM session_instance"+rowWhere+" AND owner_id = ?", key.BaseURL, key.Account, ownerID)
 }
 
 // Instances implements session.Store.
@@ -158,7 +155,7 @@ func (s *Store) Instances(ctx context.Context, key session.Key) ([]session.Insta
 	}, "SELECT owner, started_ns, seen_ns FROM session_instance"+rowWhere+" AND seen_ns >= ? ORDER BY seen_ns DESC, started_ns DESC",
 		key.BaseURL, key.Account, int64(now-instanceLife))
 	if err == nil && impossible {
-		_, err = s.db.Exec(ctx, "UPDATE session_instance SET seen_ns = ?"+rowWhere+" AND seen_ns > ?", int64(now), key.BaseURL, key.Account, int64(now))
+		err = s.db.Exec(ctx, "UPDATE session_instance SET seen_ns = ?"+rowWhere+" AND seen_ns > ?", int64(now), key.BaseURL, key.Account, int64(now))
 	}
 	return out, err
 }

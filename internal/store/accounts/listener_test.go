@@ -64,7 +64,7 @@ func TestHintAfterReconnect(t *testing.T) {
 		<-changed
 	}
 	other := storetest.OpenURL(t, url)
-	_, err := other.Core.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE ? AND pid <> pg_backend_pid()", "%advisory%")
+	err := other.Core.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE ? AND pid <> pg_backend_pid()", "%advisory%")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,8 @@ func lockID(key session.Key) int64 {
 
 // Changed gives a value soon after another process installed a pair or gave the
 // lease of key back; stop ends that. It is a hint: behind a pooler and with
-// SQLite nothing ever comes, and a value may come without a change. Whoever
-// waits must poll as well, at least once a second.
+// SQLite nothing ever comes, and a value may come without a change. A
+// waiting caller must poll as well, at least once a second.
 func (s *Store) Changed(key session.Key) (changed <-chan struct{}, stop func()) {
 	l := s.startListener()
 	if l == nil {

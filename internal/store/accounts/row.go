@@ -177,7 +177,7 @@ func (s *Store) save(ctx context.Context, tx *store.Tx, rec *record) error {
 		}
 		lists[i] = string(text)
 	}
-	_, err := tx.Exec(ctx, "UPDATE session SET "+strings.ReplaceAll(rowColumns, ",", " = ?,")+" = ?"+rowWhere,
+	err := tx.Exec(ctx, "UPDATE session SET "+strings.ReplaceAll(rowColumns, ",", " = ?,")+" = ?"+rowWhere,
 		r.Incarnation, r.Gen, string(r.State), rec.sealedAccess, rec.sealedRefresh,
 		int64(r.AccessTTL), int64(r.RefreshTTL), int64(rec.accessUntil), int64(rec.refreshUntil), int64(rec.installed), string(r.From), lists[1],
 		r.Fence, lists[0], string(r.Phase), store.Bit(r.HasLock), rec.leaseBoot, int64(r.LeaseFor), int64(rec.leaseUntil), r.Fails,

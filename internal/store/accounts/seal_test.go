@@ -47,7 +47,7 @@ func TestSpoiltTokensCountAsNoPair(t *testing.T) {
 					sealed[len(sealed)/2] ^= 1
 					args = append(args, sealed)
 				}
-				if _, err := st.Core.Exec(ctx, spoil, args...); err != nil {
+				if err := st.Core.Exec(ctx, spoil, args...); err != nil {
 					t.Fatal(err)
 				}
 				key := key1
@@ -135,8 +135,8 @@ func TestKeyFiles(t *testing.T) {
 		{"empty", write("", 0o600), "64 hex digits"},
 		{"huge", write(strings.Repeat("0", 5000), 0o600), "too large"},
 		{"missing", func(string) error { return nil }, "is missing"},
-		{"folder", func(f string) error { return os.Mkdir(f, 0o700) }, "no plain file"},
-		{"fifo", mkfifo, "no plain file"},
+		{"folder", func(f string) error { return os.Mkdir(f, 0o700) }, "not a plain file"},
+		{"fifo", mkfifo, "not a plain file"},
 		{"link", func(f string) error {
 			return errors.Join(write(good, 0o600)(f+".real"), os.Symlink(f+".real", f))
 		}, "symbolic link"},

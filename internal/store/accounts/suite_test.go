@@ -63,7 +63,7 @@ func wipe(t testing.TB, st *store.Store) {
 		tables = append(tables, "store_clock")
 	}
 	for _, table := range tables {
-		if _, err := st.Core.Exec(context.Background(), "DELETE FROM "+table); err != nil {
+		if err := st.Core.Exec(context.Background(), "DELETE FROM "+table); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,8 +21,8 @@ type UnsafePathError struct{ Path, Reason string }
 func (e *UnsafePathError) Error() string { return "store: " + e.Path + " " + e.Reason }
 
 // OwnFolder creates dir with mode 0700 when it is missing. An existing one must
-// be a real folder that belongs to us and that nobody else can write to:
-// whoever can swap files in it can swap the session.
+// be a real folder that belongs to us and that nobody else can write to: a user who
+// can swap files in it can swap the session.
 func OwnFolder(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,7 @@ func OwnFolder(dir string) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return &UnsafePathError{dir, "is a symbolic link: name the real folder"}
 	case !info.IsDir():
-		return &UnsafePathError{dir, "is no folder"}
+		return &UnsafePathError{dir, "is not a folder"}
 	}
 	if err := Ours(dir, info); err != nil {
 		return err
@@ -67,7 +67,7 @@ func OwnFile(file string) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return &UnsafePathError{file, "is a symbolic link: name the real file"}
 	case !info.Mode().IsRegular():
-		return &UnsafePathError{file, "is no plain file"}
+		return &UnsafePathError{file, "is not a plain file"}
 	}
 	if err := Ours(file, info); err != nil {
 		return err
@@ -87,8 +87,8 @@ func OpenOwn(file string) (*os.File, error) {
 	return os.OpenFile(file, os.O_RDWR, 0o600) // Go opens close-on-exec
 }
 
-// Hold opens a file of ours and takes its lock alone; ok is false when it cannot
-// be had now. The lock ends when the file is closed.
+// Hold opens a file of ours and takes its lock alone; ok is false when another
+// process holds it. The lock ends when the file is closed.
 func Hold(file string) (f *os.File, ok bool) {
 	f, err := OpenOwn(file)
 	if err != nil {

@@ -31,9 +31,8 @@ func addPair(ctx context.Context, tx *store.Tx, scope int64, p hook.Pair) error 
 		return nil
 	}
 	row := append(key, string(p.OPID), p.At.Seconds, int64(p.At.Nanos), store.Bit(p.Exact))
-	_, err := tx.Exec(ctx, "INSERT INTO hook_code (scope, field, code, word, opid, at_s, at_ns, exact) VALUES ("+store.Marks(8)+
+	return tx.Exec(ctx, "INSERT INTO hook_code (scope, field, code, word, opid, at_s, at_ns, exact) VALUES ("+store.Marks(8)+
 		") ON CONFLICT (scope, field, code, word, opid, at_s, at_ns) DO UPDATE SET exact = excluded.exact WHERE excluded.exact > hook_code.exact", row...)
-	return err
 }
 
 // Evidence implements hook.CodeStore.

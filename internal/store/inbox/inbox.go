@@ -216,9 +216,8 @@ func (b *Inbox) Times(ctx context.Context, limit int) ([]time.Time, error) {
 // AddAttempt implements receiver.Inbox.
 func (b *Inbox) AddAttempt(ctx context.Context, a receiver.Attempt) error {
 	return b.write(ctx, func(tx *store.Tx, scope int64) error {
-		_, err := tx.Exec(ctx, "INSERT INTO hook_attempt (scope, hook_key, act, target, at_us, status, latency_us, error) VALUES ("+store.Marks(8)+")",
+		return tx.Exec(ctx, "INSERT INTO hook_attempt (scope, hook_key, act, target, at_us, status, latency_us, error) VALUES ("+store.Marks(8)+")",
 			scope, a.Key, a.Act, a.Target, micros(a.At), a.Status, a.Latency.Microseconds(), strings.ToValidUTF8(a.Error, "?"))
-		return err
 	})
 }
 

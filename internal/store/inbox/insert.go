@@ -181,7 +181,7 @@ func appendHook(args []any, scope int64, r *receiver.Record) []any {
 // numbers the rows of one statement one after another in their order, above all
 // numbers that there ever were (AUTOINCREMENT, under the writer's lock).
 func (b *Inbox) addLite(ctx context.Context, tx *store.Tx, query string, args []any, part []*receiver.Record, seqs []int64) error {
-	res, err := tx.Exec(ctx, query, args...)
+	res, err := tx.Result(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,6 @@ func repeat(s receiver.Stored, r receiver.Record) receiver.Stored {
 }
 
 func (b *Inbox) update(ctx context.Context, tx *store.Tx, s receiver.Stored) error {
-	_, err := tx.Exec(ctx, "UPDATE hook SET deliveries = ?, last_us = ?, source = ?, verifier = ?, authenticated = ?, bound = ?, status = ? WHERE seq = ?",
+	return tx.Exec(ctx, "UPDATE hook SET deliveries = ?, last_us = ?, source = ?, verifier = ?, authenticated = ?, bound = ?, status = ? WHERE seq = ?",
 		s.Deliveries, micros(s.LastAt), string(s.Source), s.Verdict.Verifier, store.Bit(s.Verdict.Authenticated), store.Bit(s.Verdict.Bound), string(s.Status), s.Seq)
-	return err
 }

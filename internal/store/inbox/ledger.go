@@ -19,7 +19,7 @@ func (b *Inbox) Merged(ctx context.Context) (seq int64, err error) {
 func (b *Inbox) Advance(ctx context.Context, seq int64, failed ...receiver.Retry) error {
 	return b.write(ctx, func(tx *store.Tx, scope int64) error {
 		for _, r := range failed {
-			_, err := tx.Exec(ctx, `INSERT INTO hook_retry (scope, hook_key, tries, reason, first_us, last_us, next_us) VALUES (?, ?, ?, ?, ?, ?, ?)
+			err := tx.Exec(ctx, `INSERT INTO hook_retry (scope, hook_key, tries, reason, first_us, last_us, next_us) VALUES (?, ?, ?, ?, ?, ?, ?)
  ON CONFLICT (scope, hook_key) DO UPDATE SET tries = hook_retry.tries + 1, reason = excluded.reason, last_us = excluded.last_us, next_us = excluded.next_us`,
 				scope, r.Key, r.Tries, r.Reason, micros(r.First), micros(r.Last), micros(r.Next))
 			if err != nil {
@@ -29,17 +29,15 @@ func (b *Inbox) Advance(ctx context.Context, seq int64, failed ...receiver.Retry
 		if seq == 0 {
 			return nil
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO hook_merged (scope, seq) VALUES (?, ?)
+		return tx.Exec(ctx, `INSERT INTO hook_merged (scope, seq) VALUES (?, ?)
  ON CONFLICT (scope) DO UPDATE SET seq = excluded.seq WHERE excluded.seq > hook_merged.seq`, scope, seq)
-		return err
 	})
 }
 
 // Settle implements receiver.Ledger.
 func (b *Inbox) Settle(ctx context.Context, key string) error {
 	where, of := b.account.in("hook_retry")
-	_, err := b.db.Exec(ctx, "DELETE FROM hook_retry WHERE "+where+" AND hook_key = ?", append(of, key)...)
-	return err
+	return b.db.Exec(ctx, "DELETE FROM hook_retry WHERE "+where+" AND hook_key = ?", append(of, key)...)
 }
 
 // Due implements receiver.Ledger.

@@ -14,7 +14,7 @@ import (
 func (b *Inbox) Reject(ctx context.Context, counts []receiver.RejectCount, kept []receiver.Rejection) error {
 	return b.write(ctx, func(tx *store.Tx, scope int64) error {
 		for _, c := range counts {
-			_, err := tx.Exec(ctx, `INSERT INTO hook_rejected_count (scope, reason, n, first_us, last_us, detail, source) VALUES (?, ?, ?, ?, ?, ?, ?)
+			err := tx.Exec(ctx, `INSERT INTO hook_rejected_count (scope, reason, n, first_us, last_us, detail, source) VALUES (?, ?, ?, ?, ?, ?, ?)
  ON CONFLICT (scope, reason) DO UPDATE SET n = hook_rejected_count.n + excluded.n, last_us = excluded.last_us, detail = excluded.detail, source = excluded.source`,
 				scope, c.Reason, c.N, micros(c.First), micros(c.Last), clean(c.Detail), clean(string(c.Source)))
 			if err != nil {
@@ -45,10 +45,9 @@ func addRejection(ctx context.Context, tx *store.Tx, scope int64, r receiver.Rej
 	if body == nil {
 		body = []byte{}
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO hook_rejected (scope, at_us, status, reason, detail, source, algorithm, claims, request, header, body, size) VALUES (`+store.Marks(12)+")",
+	return tx.Exec(ctx, `INSERT INTO hook_rejected (scope, at_us, status, reason, detail, source, algorithm, claims, request, header, body, size) VALUES (`+store.Marks(12)+")",
 		scope, micros(r.At), r.Status, r.Reason, clean(r.Detail), clean(string(r.Source)), clean(r.Algorithm),
 		clean(strings.Join(r.Claims, " ")), clean(r.Request), clean(string(header)), body, r.Size)
-	return err
 }
 
 // dropRejections keeps receiver.MaxRejected of an account.
@@ -69,7 +68,7 @@ func dropRejections(ctx context.Context, tx *store.Tx, scope int64) error {
 		if !drop {
 			continue
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM hook_rejected WHERE id = ?", ids[i]); err != nil {
+		if err := tx.Exec(ctx, "DELETE FROM hook_rejected WHERE id = ?", ids[i]); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func before7(t *testing.T, s *store.Store) {
 		if strings.TrimSpace(sql) == "" {
 			continue
 		}
-		if _, err := s.Bulk.Exec(context.Background(), sql); err != nil {
+		if err := s.Bulk.Exec(context.Background(), sql); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
@@ -42,7 +42,7 @@ func before7(t *testing.T, s *store.Store) {
 func oldHook(t *testing.T, s *store.Store, n int, opid, cuid string) {
 	t.Helper()
 	r := receivertest.Record(n, opid)
-	_, err := s.Bulk.Exec(context.Background(), `INSERT INTO hook (hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
+	err := s.Bulk.Exec(context.Background(), `INSERT INTO hook (hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
  verifier, authenticated, bound, status, reason, detail, last_us) VALUES (?, ?, 1, 'Operation', ?, ?, ?, ?, 1, 'x', 'jwt', 1, 1, 'verified', '', '', 1)`,
 		r.Key, r.HookID, opid, cuid, r.Raw, r.Hash[:])
 	if err != nil {
@@ -103,7 +103,7 @@ func TestInboxGetsScopes(t *testing.T) {
 					"INSERT INTO hook_attempt (hook_key, act, target, at_us, status, latency_us, error) VALUES ('" + receivertest.ID(0) + "', 'forward', 'x', 1, 200, 1, '')",
 					"INSERT INTO hook_code (field, code, word, opid, at_s, at_ns, exact) VALUES ('status', 1, 'PENDING', 'own-a', 1, 1, 1), ('status', 1, 'PENDING', 'both', 1, 1, 1)",
 				} {
-					if _, err := s.Bulk.Exec(ctx, sql); err != nil {
+					if err := s.Bulk.Exec(ctx, sql); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -60,10 +60,10 @@ func (b *Inbox) tokenFits(ctx context.Context, tx *store.Tx, scope int64, r *rec
 			return false, nil
 		}
 	}
-	if _, err := tx.Exec(ctx, "DELETE FROM hook_token WHERE until_us < ?", micros(r.ReceivedAt.Add(-tokenSpare))); err != nil {
+	if err := tx.Exec(ctx, "DELETE FROM hook_token WHERE until_us < ?", micros(r.ReceivedAt.Add(-tokenSpare))); err != nil {
 		return false, err
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO hook_token (scope, token, body_sha256, until_us) VALUES (?, ?, ?, ?) ON CONFLICT (scope, token) DO NOTHING",
+	err = tx.Exec(ctx, "INSERT INTO hook_token (scope, token, body_sha256, until_us) VALUES (?, ?, ?, ?) ON CONFLICT (scope, token) DO NOTHING",
 		scope, r.Token.ID[:], r.Hash[:], micros(r.Token.Until))
 	return true, err
 }

@@ -41,8 +41,7 @@ func (s *Approvals) change(ctx context.Context, fn func(tx *store.Tx, now time.T
 		if err != nil || !changed {
 			return err
 		}
-		_, err = tx.Exec(ctx, "UPDATE approval_version SET n = ? WHERE one = 1", n+1)
-		return err
+		return tx.Exec(ctx, "UPDATE approval_version SET n = ? WHERE one = 1", n+1)
 	})
 }
 
@@ -183,9 +182,8 @@ func (s *Approvals) insert(ctx context.Context, tx *store.Tx, r approval.Request
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO approval (scope, id, requester, target, state, created_us, expires_us, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	return tx.Exec(ctx, "INSERT INTO approval (scope, id, requester, target, state, created_us, expires_us, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		r.Scope, r.ID, requester, r.Target, string(r.State), r.Created.UnixMicro(), r.Expires.UnixMicro(), body)
-	return err
 }
 
 func (s *Approvals) replace(ctx context.Context, tx *store.Tx, r approval.Request) error {
@@ -193,9 +191,8 @@ func (s *Approvals) replace(ctx context.Context, tx *store.Tx, r approval.Reques
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "UPDATE approval SET state = ?, expires_us = ?, body = ? WHERE scope = ? AND id = ?",
+	return tx.Exec(ctx, "UPDATE approval SET state = ?, expires_us = ?, body = ? WHERE scope = ? AND id = ?",
 		string(r.State), r.Expires.UnixMicro(), body, r.Scope, r.ID)
-	return err
 }
 
 func (s *Approvals) one(ctx context.Context, q store.Querier, scope, id string) (approval.Request, error) {

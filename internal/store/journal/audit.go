@@ -50,7 +50,7 @@ func (s *Audit) Append(ctx context.Context, next func(audit.Head) ([]audit.Row, 
 // lockHead reads the end of the chain for a writer; the first writer makes it.
 func lockHead(ctx context.Context, tx *store.Tx) (audit.Head, error) {
 	if tx.Engine() == store.Postgres { // whatever the server's default: the intent is durable
-		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit TO ON"); err != nil {
+		if err := tx.Exec(ctx, "SET LOCAL synchronous_commit TO ON"); err != nil {
 			return audit.Head{}, err
 		}
 	}
@@ -63,7 +63,7 @@ func lockHead(ctx context.Context, tx *store.Tx) (audit.Head, error) {
 	if err != nil {
 		return audit.Head{}, fmt.Errorf("store: %w", err)
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO audit_head (one, chain, n, hash, at_us) VALUES (1, ?, 0, ?, 0) ON CONFLICT DO NOTHING",
+	err = tx.Exec(ctx, "INSERT INTO audit_head (one, chain, n, hash, at_us) VALUES (1, ?, 0, ?, 0) ON CONFLICT DO NOTHING",
 		chain.String(), strings.Repeat("0", 64))
 	if err != nil {
 		return audit.Head{}, err
@@ -82,21 +82,21 @@ func scanHead(row *store.Row) (audit.Head, error) {
 }
 
 func insertAudit(ctx context.Context, tx *store.Tx, r audit.Row) error {
-	_, err := tx.Exec(ctx, "INSERT INTO audit ("+auditColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	err := tx.Exec(ctx, "INSERT INTO audit ("+auditColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		r.Seq, r.UID, r.At.UnixMicro(), r.Event, string(r.Phase), r.Ref, r.Boot, r.Actor, r.Object, r.ID, r.Item, r.Bytes, r.Hash)
 	if err != nil {
 		return err
 	}
 	switch r.Phase {
 	case audit.PhaseIntent:
-		_, err = tx.Exec(ctx, "INSERT INTO audit_open (uid, seq) VALUES (?, ?)", r.UID, r.Seq)
+		err = tx.Exec(ctx, "INSERT INTO audit_open (uid, seq) VALUES (?, ?)", r.UID, r.Seq)
 	case audit.PhaseOutcome:
-		_, err = tx.Exec(ctx, "DELETE FROM audit_open WHERE uid = ?", r.Ref)
+		err = tx.Exec(ctx, "DELETE FROM audit_open WHERE uid = ?", r.Ref)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err = tx.Exec(ctx, "UPDATE audit_head SET n = ?, hash = ?, at_us = ? WHERE one = 1", r.Seq, r.Hash, r.At.UnixMicro()); err != nil {
+	if err = tx.Exec(ctx, "UPDATE audit_head SET n = ?, hash = ?, at_us = ? WHERE one = 1", r.Seq, r.Hash, r.At.UnixMicro()); err != nil {
 		return err
 	}
 	if len(r.Tree) > 0 {

@@ -24,14 +24,12 @@ func treeHashes(ctx context.Context, q store.Querier, seqs []int64) (map[int64][
 }
 
 func putNode(ctx context.Context, tx *store.Tx, n audit.Node) error {
-	_, err := tx.Exec(ctx, "INSERT INTO audit_tree (seq, hashes) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET hashes = excluded.hashes", n.Seq, n.Hashes)
-	return err
+	return tx.Exec(ctx, "INSERT INTO audit_tree (seq, hashes) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET hashes = excluded.hashes", n.Seq, n.Hashes)
 }
 
 func putPoint(ctx context.Context, tx *store.Tx, p audit.StoredCheckpoint) error {
-	_, err := tx.Exec(ctx, `INSERT INTO audit_signed (key, n, note) VALUES (?, ?, ?)
+	return tx.Exec(ctx, `INSERT INTO audit_signed (key, n, note) VALUES (?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET n = excluded.n, note = excluded.note WHERE excluded.n > audit_signed.n`, p.Key, p.N, p.Note)
-	return err
 }
 
 // Nodes returns the stored hashes of the tree by Seq.

@@ -31,12 +31,11 @@ func (j *Jobs) Save(ctx context.Context, job replace.Job, prev time.Time) error 
 	}
 	done := store.Bit(job.Step.Ended())
 	if prev.IsZero() {
-		_, err := j.db.Exec(ctx, `INSERT INTO job (id, kind, context, step, body, owner, created_us, updated_us, done)
+		return j.db.Exec(ctx, `INSERT INTO job (id, kind, context, step, body, owner, created_us, updated_us, done)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, job.ID, kindReplace, j.context, string(job.Step), body, job.Owner,
 			job.Created.UnixMicro(), job.Updated.UnixMicro(), done)
-		return err
 	}
-	n, err := store.Affected(j.db.Exec(ctx, `UPDATE job SET step = ?, body = ?, updated_us = ?, done = ? WHERE id = ? AND context = ? AND updated_us = ?`,
+	n, err := store.Affected(j.db.Result(ctx, `UPDATE job SET step = ?, body = ?, updated_us = ?, done = ? WHERE id = ? AND context = ? AND updated_us = ?`,
 		string(job.Step), body, job.Updated.UnixMicro(), done, job.ID, j.context, prev.UnixMicro()))
 	if err == nil && n != 1 {
 		err = replace.ErrTaken

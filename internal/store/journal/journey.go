@@ -35,10 +35,9 @@ func (j *Journeys) SaveJourney(ctx context.Context, r journey.Record) error {
 	if err != nil {
 		return err
 	}
-	_, err = j.db.Exec(ctx, `INSERT INTO journey (context, cuid, body, unfinished, updated_us) VALUES (?, ?, ?, ?, ?)
+	return j.db.Exec(ctx, `INSERT INTO journey (context, cuid, body, unfinished, updated_us) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (context, cuid) DO UPDATE SET body = excluded.body, unfinished = excluded.unfinished, updated_us = excluded.updated_us`,
 		j.context, r.CUID, body, store.Bit(r.Unfinished()), r.Updated.UnixMicro())
-	return err
 }
 
 // UnfinishedJourneys implements journey.Store, newest first.

@@ -30,7 +30,7 @@ func (s *Presence) Put(ctx context.Context, p presence.Place) error {
 			return err
 		}
 		since := now.Add(-max(0, p.Seen.Sub(p.Since)))
-		_, err = tx.Exec(ctx, `INSERT INTO presence (console, scope, object, object_id, person, host, since_us, seen_us, dialog)
+		err = tx.Exec(ctx, `INSERT INTO presence (console, scope, object, object_id, person, host, since_us, seen_us, dialog)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (console) DO UPDATE SET scope = excluded.scope, object = excluded.object, object_id = excluded.object_id,
 person = excluded.person, host = excluded.host, since_us = excluded.since_us, seen_us = excluded.seen_us, dialog = excluded.dialog`,
@@ -38,16 +38,14 @@ person = excluded.person, host = excluded.host, since_us = excluded.since_us, se
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "DELETE FROM presence WHERE seen_us < ? OR seen_us > ?", now.Add(-presenceKept).UnixMicro(), now.UnixMicro())
-		return err
+		return tx.Exec(ctx, "DELETE FROM presence WHERE seen_us < ? OR seen_us > ?", now.Add(-presenceKept).UnixMicro(), now.UnixMicro())
 	})
 }
 
 // Leave removes the place of a console.
 func (s *Presence) Leave(ctx context.Context, console string) error {
 	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, "DELETE FROM presence WHERE console = ?", console)
-		return err
+		return tx.Exec(ctx, "DELETE FROM presence WHERE console = ?", console)
 	})
 }
 

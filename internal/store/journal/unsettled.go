@@ -34,10 +34,9 @@ func (u *Unsettled) Add(ctx context.Context, r followup.Row) error {
 	if err != nil {
 		return err
 	}
-	_, err = u.db.Exec(ctx, `INSERT INTO unsettled (ref, context, object_id, state, body, sent_us, looked_us, next_us, looks)
+	return u.db.Exec(ctx, `INSERT INTO unsettled (ref, context, object_id, state, body, sent_us, looked_us, next_us, looks)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (ref) DO NOTHING`,
 		r.Ref, u.context, r.ID, string(r.State), body, r.Sent.UnixMicro(), orZero(r.Looked), r.Next.UnixMicro(), r.Reads)
-	return err
 }
 
 // orZero is t in µs, 0 for no time.
@@ -50,7 +49,7 @@ func orZero(t time.Time) int64 {
 
 // Move implements followup.Store.
 func (u *Unsettled) Move(ctx context.Context, was, r followup.Row) (bool, error) {
-	n, err := store.Affected(u.db.Exec(ctx, `UPDATE unsettled SET state = ?, looked_us = ?, next_us = ?, looks = ?
+	n, err := store.Affected(u.db.Result(ctx, `UPDATE unsettled SET state = ?, looked_us = ?, next_us = ?, looks = ?
 		WHERE ref = ? AND state = ? AND next_us = ? AND looks = ?`,
 		string(r.State), orZero(r.Looked), r.Next.UnixMicro(), r.Reads, was.Ref, string(was.State), was.Next.UnixMicro(), was.Reads))
 	return n == 1, err
@@ -58,8 +57,7 @@ func (u *Unsettled) Move(ctx context.Context, was, r followup.Row) (bool, error)
 
 // Forget implements followup.Store.
 func (u *Unsettled) Forget(ctx context.Context, ref string) error {
-	_, err := u.db.Exec(ctx, `DELETE FROM unsettled WHERE ref = ? AND context = ?`, ref, u.context)
-	return err
+	return u.db.Exec(ctx, `DELETE FROM unsettled WHERE ref = ? AND context = ?`, ref, u.context)
 }
 
 // Rows implements followup.Store.

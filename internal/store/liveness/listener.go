@@ -36,8 +36,7 @@ func Notify(ctx context.Context, tx *store.Tx, topic string) error {
 	if tx.Engine() != store.Postgres {
 		return nil
 	}
-	_, err := tx.Exec(ctx, "SELECT pg_notify('"+channel+"', ?)", topic)
-	return err
+	return tx.Exec(ctx, "SELECT pg_notify('"+channel+"', ?)", topic)
 }
 
 // Listener is one connection outside the pool that listens for hints and holds
@@ -152,7 +151,7 @@ func (l *Listener) probe(conn *pgx.Conn) error {
 	word := "probe " + rand.Text()
 	sent := make(chan error, 1)
 	go func() {
-		_, err := l.db.Exec(ctx, "SELECT pg_notify('"+channel+"', ?)", word)
+		err := l.db.Exec(ctx, "SELECT pg_notify('"+channel+"', ?)", word)
 		sent <- err
 	}()
 	for {

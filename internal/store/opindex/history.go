@@ -73,9 +73,8 @@ func micros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // MarkSeen notes that a person has seen the operation ("" for the list).
 func (x *Index) MarkSeen(ctx context.Context, person, opid string, at time.Time) error {
-	_, err := x.db.Exec(ctx, `INSERT INTO index_look (scope, person, opid, at_us) VALUES (?, ?, ?, ?)
+	return x.db.Exec(ctx, `INSERT INTO index_look (scope, person, opid, at_us) VALUES (?, ?, ?, ?)
 		ON CONFLICT (scope, person, opid) DO UPDATE SET at_us = excluded.at_us WHERE excluded.at_us > index_look.at_us`, x.scope, person, opid, at.UnixMicro())
-	return err
 }
 
 // LastSeen is when the person last saw the operation; the zero time for never.
@@ -97,7 +96,7 @@ func (x *Index) Owe(ctx context.Context, opid string, at time.Time) error {
 		return nil
 	}
 	return x.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := store.Affected(tx.Exec(ctx, "UPDATE index_op SET doubt = CASE WHEN doubt > 0 THEN doubt ELSE 1 END, doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ?",
+		n, err := store.Affected(tx.Result(ctx, "UPDATE index_op SET doubt = CASE WHEN doubt > 0 THEN doubt ELSE 1 END, doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ?",
 			at.UnixMicro(), x.scope, filter.Fold(opid), opid))
 		if err != nil || n > 0 {
 			return err
@@ -109,10 +108,10 @@ func (x *Index) Owe(ctx context.Context, opid string, at time.Time) error {
 // Postpone puts off a read that failed.
 func (x *Index) Postpone(ctx context.Context, opid string, until time.Time) error {
 	return x.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, "UPDATE index_op SET doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ? AND doubt > 0",
+		err := tx.Exec(ctx, "UPDATE index_op SET doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ? AND doubt > 0",
 			until.UnixMicro(), x.scope, filter.Fold(opid), opid)
 		if err == nil {
-			_, err = tx.Exec(ctx, "UPDATE index_absent SET due_us = ? WHERE scope = ? AND opid = ? AND due_us > 0", until.UnixMicro(), x.scope, opid)
+			err = tx.Exec(ctx, "UPDATE index_absent SET due_us = ? WHERE scope = ? AND opid = ? AND due_us > 0", until.UnixMicro(), x.scope, opid)
 		}
 		return err
 	})

@@ -37,7 +37,7 @@ func (b *batch) kind(ctx context.Context, k kindKey) (int64, error) {
 		if n, err = b.next(ctx, "index_kind"); err != nil {
 			return 0, err
 		}
-		_, err = b.tx.Exec(ctx, "INSERT INTO index_kind (n, scope, status, type, payment, currency, tocurrency, flags) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		err = b.tx.Exec(ctx, "INSERT INTO index_kind (n, scope, status, type, payment, currency, tocurrency, flags) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			n, b.x.scope, k.status, k.typ, k.payment, k.currency, k.tocurrency, k.flags)
 	}
 	if err == nil {
@@ -105,6 +105,5 @@ func (b *batch) makeParties(ctx context.Context, missing map[string]party) error
 	if err := rows.Flush(ctx); err != nil || b.x.postgres() {
 		return err
 	}
-	_, err = b.tx.Exec(ctx, "INSERT INTO index_party_words (rowid, body) SELECT n, body || ids || char(2, 2) FROM index_party WHERE n >= ? AND body || ids <> ''", first)
-	return err
+	return b.tx.Exec(ctx, "INSERT INTO index_party_words (rowid, body) SELECT n, body || ids || char(2, 2) FROM index_party WHERE n >= ? AND body || ids <> ''", first)
 }

@@ -60,8 +60,7 @@ func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Index, 
 		if x.scope, made, err = tx.Scope(ctx, "index_scope", baseURL, account, writeLock); err != nil || !made {
 			return err
 		}
-		_, err = tx.Exec(ctx, "INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?) ON CONFLICT (scope, name) DO NOTHING", x.scope, shownName, shownVersion)
-		return err
+		return tx.Exec(ctx, "INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?) ON CONFLICT (scope, name) DO NOTHING", x.scope, shownName, shownVersion)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
@@ -103,9 +102,8 @@ func (x *Index) Version(ctx context.Context) (int64, error) {
 }
 
 func (x *Index) bump(ctx context.Context, tx *store.Tx) error {
-	_, err := tx.Exec(ctx, `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, '1')
+	return tx.Exec(ctx, `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, '1')
 		ON CONFLICT (scope, name) DO UPDATE SET value = CAST(CAST(index_meta.value AS BIGINT) + 1 AS TEXT)`, x.scope, versionName)
-	return err
 }
 
 // Meta reads a small fact; "" when there is none.
@@ -116,14 +114,13 @@ func (x *Index) Meta(ctx context.Context, name string) (string, error) {
 
 // SetMeta writes a small fact.
 func (x *Index) SetMeta(ctx context.Context, name, value string) error {
-	_, err := x.db.Exec(ctx, `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?)
+	return x.db.Exec(ctx, `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?)
 		ON CONFLICT (scope, name) DO UPDATE SET value = excluded.value`, x.scope, name, value)
-	return err
 }
 
 // Lease takes or prolongs a lease: compare and swap in one statement.
 func (x *Index) Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
-	n, err := store.Affected(x.db.Exec(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us) VALUES (?, ?, '', ?, ?)
+	n, err := store.Affected(x.db.Result(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us) VALUES (?, ?, '', ?, ?)
 		ON CONFLICT (scope, name) DO UPDATE SET owner = excluded.owner, until_us = excluded.until_us
 		WHERE index_meta.owner = excluded.owner OR index_meta.owner = '' OR index_meta.until_us <= ? OR index_meta.until_us > excluded.until_us`,
 		x.scope, "lease:"+name, owner, now.Add(ttl).UnixMicro(), now.UnixMicro()))
@@ -132,6 +129,5 @@ func (x *Index) Lease(ctx context.Context, name, owner string, now time.Time, tt
 
 // Release gives a lease back if owner holds it.
 func (x *Index) Release(ctx context.Context, name, owner string) error {
-	_, err := x.db.Exec(ctx, "UPDATE index_meta SET owner = '', until_us = 0 WHERE scope = ? AND name = ? AND owner = ?", x.scope, "lease:"+name, owner)
-	return err
+	return x.db.Exec(ctx, "UPDATE index_meta SET owner = '', until_us = 0 WHERE scope = ? AND name = ? AND owner = ?", x.scope, "lease:"+name, owner)
 }

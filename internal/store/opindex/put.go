@@ -181,7 +181,7 @@ func (b *batch) markDoubt(ctx context.Context) error {
 			}
 			continue
 		}
-		if _, err := b.tx.Exec(ctx, "UPDATE index_op SET doubt = ?, doubt_us = ? WHERE n = ?", r.doubt, r.doubtAt, k.n); err != nil {
+		if err := b.tx.Exec(ctx, "UPDATE index_op SET doubt = ?, doubt_us = ? WHERE n = ?", r.doubt, r.doubtAt, k.n); err != nil {
 			return err
 		}
 	}
@@ -312,7 +312,7 @@ func (b *batch) insertWords(ctx context.Context, list []*opRow) error {
 		}
 	}
 	if first < math.MaxInt64 {
-		if _, err := b.tx.Exec(ctx, from+"n >= ?", first); err != nil {
+		if err := b.tx.Exec(ctx, from+"n >= ?", first); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ func (x *Index) fillParties(ctx context.Context) error {
 		}
 		err = x.db.Write(ctx, func(tx *store.Tx) error {
 			for n, s := range shown {
-				if _, err := tx.Exec(ctx, "UPDATE index_party SET shown = ? WHERE n = ?", s, n); err != nil {
+				if err := tx.Exec(ctx, "UPDATE index_party SET shown = ? WHERE n = ?", s, n); err != nil {
 					return err
 				}
 			}
@@ -125,7 +125,7 @@ func (x *Index) hide(ctx context.Context, ns []int64) error {
 	}
 	return x.db.Write(ctx, func(tx *store.Tx) error {
 		for n, h := range found {
-			if _, err := tx.Exec(ctx, "UPDATE index_op SET hidden = "+strconv.Itoa(int(h))+" WHERE n = ?", n); err != nil {
+			if err := tx.Exec(ctx, "UPDATE index_op SET hidden = "+strconv.Itoa(int(h))+" WHERE n = ?", n); err != nil {
 				return err
 			}
 		}

@@ -50,8 +50,7 @@ func (x *Index) Candidates(ctx context.Context, t time.Time, limit int) ([]strin
 
 // Distrust forgets all sights.
 func (x *Index) Distrust(ctx context.Context) error {
-	_, err := x.db.Exec(ctx, "UPDATE index_sight SET seen_us = 0, asked_us = 0 WHERE scope = ?", x.scope)
-	return err
+	return x.db.Exec(ctx, "UPDATE index_sight SET seen_us = 0, asked_us = 0 WHERE scope = ?", x.scope)
 }
 
 // gone reads an operation that left the list.
@@ -86,12 +85,12 @@ func (x *Index) Reset(ctx context.Context, facts ...string) error {
 		drop = append(drop, "DELETE FROM index_op WHERE scope = ?", "DELETE FROM index_absent WHERE scope = ?", "DELETE FROM index_sum WHERE scope = ?",
 			"UPDATE index_kind SET ops = 0, hi = 0, lo = 0, nanos = 0 WHERE scope = ?")
 		for _, query := range drop {
-			if _, err := tx.Exec(ctx, query, x.scope); err != nil {
+			if err := tx.Exec(ctx, query, x.scope); err != nil {
 				return err
 			}
 		}
 		for _, name := range facts {
-			if _, err := tx.Exec(ctx, "DELETE FROM index_meta WHERE scope = ? AND name = ?", x.scope, name); err != nil {
+			if err := tx.Exec(ctx, "DELETE FROM index_meta WHERE scope = ? AND name = ?", x.scope, name); err != nil {
 				return err
 			}
 		}

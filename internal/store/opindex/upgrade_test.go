@@ -33,7 +33,7 @@ func TestUpgradeIsTold(t *testing.T) {
 		"INSERT INTO index_words (index_words) VALUES ('delete-all')",
 		"INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text FROM index_op",
 	} {
-		if _, err := s.Bulk.Exec(ctx, sql); err != nil {
+		if err := s.Bulk.Exec(ctx, sql); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}

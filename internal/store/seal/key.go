@@ -82,7 +82,7 @@ func readKey(file string) (Key, error) {
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return Key{}, &KeyFileError{file, "is no plain file"}
+		return Key{}, &KeyFileError{file, "is not a plain file"}
 	case files.Ours(file, info) != nil:
 		return Key{}, &KeyFileError{file, "belongs to another user"}
 	case files.ReadableByOthers(info):

@@ -35,7 +35,7 @@ func TestHandlesShareADatabase(t *testing.T) {
 
 func insert(t *testing.T, s *store.Store) {
 	t.Helper()
-	_, err := s.Core.Exec(context.Background(), "INSERT INTO job (id, kind, context, step, body, owner, created_us, updated_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	err := s.Core.Exec(context.Background(), "INSERT INTO job (id, kind, context, step, body, owner, created_us, updated_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		"1", "k", "c", "s", "{}", "me", 1, 2)
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ type Env struct {
 	App *app.App
 	// Version is release and commit in one word; empty: Build's.
 	Version string
-	// Build tells more of the same to who asks for the version.
+	// Build is printed by `opdeck version`.
 	Build Build
 }
 
@@ -302,8 +302,8 @@ func (r *root) waits(sentence string) {
 	}
 }
 
-// with opens the App for one command and closes it afterwards. Who lacks the
-// permission that the command asks for is refused before it does anything.
+// with opens the App for one command and closes it afterwards. A person without the
+// command's permission is refused before it does anything.
 func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context, a *app.App) error) (err error) {
 	a := r.env.App
 	if a == nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -18,9 +19,11 @@ import (
 	"github.com/muesli/termenv"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/host/shellwords"
 	"opdeck/ui"
 	"opdeck/ui/paint"
 	"opdeck/ui/theme"
@@ -78,7 +81,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 		}
 	}))
 	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
-		Title: "opdeck", Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
+		Title: "opdeck", Mouse: a.Config.UI.Mouse, Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
 		OnPanic: func(v any, stack []byte) {
 			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
 		}})
@@ -217,7 +220,21 @@ func about(a *app.App, who api.Actor) ui.About {
 	if who.Via != "ssh" {
 		person = ""
 	}
-	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role)}
+	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role), Remote: remote(who),
+		SecondPerson: a.Context.Approval == "second_person"}
+}
+
+// remote begins a command line that reaches this server as the person did; the host is
+// the address that the server sees, which the person may know under another name.
+func remote(who api.Actor) string {
+	if who.Via != "ssh" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(who.At)
+	if err != nil {
+		host, port = "HOST", "PORT"
+	}
+	return "ssh -p " + shellwords.Quote(port) + " " + shellwords.Quote(untrusted.Text(who.Login).Line(64)+"@"+host)
 }
 
 func themeFor(name string, opt Options) *theme.Theme {
@@ -233,8 +250,8 @@ func themeFor(name string, opt Options) *theme.Theme {
 	return theme.For(r, name, dark, opt.NoColor || opt.Getenv("NO_COLOR") != "", term)
 }
 
-// profile is how many colours the terminal says it has. It is never asked: a
-// mute one would hold up the first frame.
+// profile is how many colours the environment says the terminal has. The terminal is
+// not asked: one that does not answer would hold up the first frame.
 func profile(getenv func(string) string) termenv.Profile {
 	term, color := getenv("TERM"), getenv("COLORTERM")
 	switch {

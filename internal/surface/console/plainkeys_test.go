@@ -56,6 +56,7 @@ func TestEveryKeyCanBeTyped(t *testing.T) {
 	for _, way := range [][]string{{"operations"}, {"operation " + opid}, {"operation " + opid, "history"}, {"operation " + opid, "history", "1"}, {"documents " + opid},
 		{"compliance"}, {"compliance " + cuid}, {"limits"}, {"limits", "commissions"}, {"session"}, {"events"}, {"events", "settings"}, {"events", "codes"}, {"events", "rejected"},
 		{"audit"}, {"audit", "1"}, {"approvals"},
+		{"on-call"},
 		{"accounts"}, {"accounts", "1"}, {"counterparties"}, {"counterparties", "1"}} {
 		say("menu")
 		for _, step := range way {
@@ -69,7 +70,7 @@ func TestEveryKeyCanBeTyped(t *testing.T) {
 		}
 	}
 	m := keymap.New()
-	for _, k := range keymap.Join(m.Global, m.List, m.Item, m.Operations, m.Operation, m.Documents, m.Compliance, m.Session) {
+	for _, k := range keymap.Join(m.Global, m.List, m.Item, m.Operations, m.Operation, m.Related, m.Documents, m.Compliance, m.Session) {
 		if !met[k.Name] && plain.Silent[k.Name] == "" {
 			t.Errorf("no screen had %s", k.Name)
 		}

@@ -192,8 +192,8 @@ func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	return waited, false, nil
 }
 
-// failure is the answer to a call that ended in err. When to come back is told by the
-// ring, in which everybody waits, and not by the service.
+// failure is the answer to a call that ended in err. The time to come back is
+// that of the budget, which all callers share, not the service's.
 func (l *Lender) failure(ctx context.Context, call lend.Call, err error) *lend.Refusal {
 	bad := lend.Failure(err)
 	if bad.Err.Kind != api.RateLimited || bad.Err.Status == 0 {

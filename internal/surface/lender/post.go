@@ -97,7 +97,7 @@ func (l *Lender) post(ctx context.Context) {
 	}
 }
 
-// postTime bounds a post: the board must not keep a proxy from its end.
+// postTime bounds a post, so that a slow store does not keep a proxy from ending.
 const postTime = 3 * time.Second
 
 func (l *Lender) publish(list []session.Borrower) {

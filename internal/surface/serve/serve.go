@@ -165,7 +165,7 @@ func (s *server) announce() error {
 	lines := []string{}
 	if s.ssh != nil {
 		at.SSH = s.sshAt.Addr().String()
-		lines = append(lines, fmt.Sprintf("ssh       %s, host key %s", at.SSH, s.ssh.Fingerprint()))
+		lines = append(lines, fmt.Sprintf("ssh       %s, host key %s", at.SSH, s.ssh.Fingerprint()), "          come in by: "+comeIn(at.SSH))
 	}
 	if s.hooksAt != nil {
 		at.Webhooks = s.hooksAt.Addr().String()
@@ -190,6 +190,15 @@ func (s *server) announce() error {
 		s.opt.Ready(at)
 	}
 	return nil
+}
+
+// comeIn is the command that opens the console of a server that listens at an address.
+func comeIn(listens string) string {
+	host, port, err := net.SplitHostPort(listens)
+	if ip := net.ParseIP(host); err != nil || ip == nil || ip.IsUnspecified() {
+		host = "HOST"
+	}
+	return "ssh -p " + port + " NAME@" + host + ", where NAME is the name= of the key in authorized_keys"
 }
 
 // close closes what was opened; ports that were served are closed already.

@@ -114,7 +114,7 @@ func (c *conn) verified(m gossh.ConnMetadata, key gossh.PublicKey, perms *gossh.
 	p := personOf(perms)
 	if m.User() != p.Login {
 		c.missed(m.User(), key, &Refusal{"other_name", "the key is " + p.Name + "'s"})
-		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: "This key is " + p.Name + "'s: log in with that name.\r\n"}
+		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: yours(p)}
 	}
 	disconnect, ok := c.srv.sessions.connect(p.Login)
 	if !ok {
@@ -131,6 +131,11 @@ func (c *conn) verified(m gossh.ConnMetadata, key gossh.PublicKey, perms *gossh.
 		c.tellRefused("before " + p.Name + " came in: ")
 	}
 	return perms, nil
+}
+
+// yours tells who proved a key how to come in with it.
+func yours(p Person) string {
+	return fmt.Sprintf("This key is %s's. Connect under that name, as in: ssh %s@HOST\r\n", untrusted.Text(p.Name).Line(64), untrusted.Text(p.Login).Line(64))
 }
 
 func personOf(p *gossh.Permissions) Person {

@@ -72,7 +72,7 @@ func known(what string) string {
 // actor is the person of the connection, for the trail and the gate.
 func (c *conn) actor(session string) api.Actor {
 	p := c.person
-	return api.Actor{Name: p.Name, Role: p.Role, Via: "ssh", From: c.RemoteAddr().String(), Session: session, Host: c.srv.Fingerprint(),
+	return api.Actor{Name: p.Name, Role: p.Role, Via: "ssh", From: c.RemoteAddr().String(), At: c.LocalAddr().String(), Session: session, Host: c.srv.Fingerprint(),
 		Key: p.Key, Login: p.Login, Cert: p.Cert, Serial: p.Serial, Proof: strings.TrimSpace(string(gossh.MarshalAuthorizedKey(c.key)))}
 }
 

@@ -116,7 +116,7 @@ func TestOpenSSHKeys(t *testing.T) {
 	if _, errs, code := h.out("stranger", "ana@127.0.0.1", "who"); code != 255 || !strings.Contains(errs, "Permission denied (publickey)") {
 		t.Errorf("the wrong key: %q, exit %d", errs, code)
 	}
-	if _, errs, code := h.out("ana", "bo@127.0.0.1", "who"); code != 255 || !strings.Contains(errs, "This key is ana's") {
+	if _, errs, code := h.out("ana", "bo@127.0.0.1", "who"); code != 255 || !strings.Contains(errs, "This key is ana's. Connect under that name, as in: ssh ana@HOST") {
 		t.Errorf("ana's key under bo's name: %q, exit %d", errs, code)
 	}
 	// A first attempt under ana's name with a stranger's key, then bo's own.

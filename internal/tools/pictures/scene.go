@@ -32,7 +32,7 @@ var list = step{"", "500 operations"}
 // Ways that several scenes go.
 var (
 	toDocuments = []step{list, {"/", "esc as before"}, {"docs>=2 status:PENDING" + enter, "match"}, {"d", "attach"}}
-	toCustomer  = []step{list, {enter, "h history"}, {"c", "Verification"}}
+	toCustomer  = []step{list, {enter, "next link"}, {"C", "Verification"}}
 	removed     = then(toDocuments, step{"x", "[ No ]"}, step{"y", "Removed "})
 )
 
@@ -58,7 +58,7 @@ var large = []scene{
 	{name: "operations", title: "The list of operations, from the local index", where: "Operations", word: "3 of 500", steps: []step{list, {down, "2 of 500"}, {down, "3 of 500"}}},
 	{name: "filter", title: "A filter being typed, its rows below", where: "Operations", word: "status:PENDING cur", steps: []step{list, {"/", "esc as before"}, {"status:PENDING cur", "status:PENDING cur"}}},
 	{name: "totals", title: "Totals by currency", where: "Operations", word: "by status", steps: []step{list, {"T", "by status"}}},
-	{name: "operation", title: "One operation", where: "Operations › ", word: "reference", steps: []step{list, {enter, "h history"}}},
+	{name: "operation", title: "One operation", where: "Operations › ", word: "reference", steps: []step{list, {enter, "next link"}}},
 	{name: "history", title: "What happened to an operation", where: "› History", word: "2 states", steps: then(removed, step{"2", "› Operation"}, step{"h", "› History"})},
 	{name: "documents", title: "The documents of an operation", where: "› Documents", word: "remove", steps: toDocuments},
 	{name: "question", title: "The question before a document is removed", where: "› Documents", word: "[ No ]", steps: then(toDocuments, step{"x", "[ No ]"})},

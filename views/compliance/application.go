@@ -1,0 +1,296 @@
+package compliance
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/journey"
+	"opdeck/internal/domain/mask"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// Applicant reads and sets a customer's application.
+type Applicant interface {
+	Application(ctx context.Context, cuid string) (api.Application, error)
+	CustomerFiles(ctx context.Context, cuid string, page int) (api.Page[api.CustomerFile], error)
+	SetApplication(ctx context.Context, cuid string, body json.RawMessage) (api.Result, error)
+}
+
+// Bounds of the form.
+const (
+	maxTexts = 12  // texts of the application that can be changed
+	maxText  = 500 // characters of one
+)
+
+// draft is an application as it was read, taken apart as far as the form changes it.
+// Everything else stays as the service sent it.
+type draft struct {
+	kind    string // "individual" or "corporate": the member of the request
+	read    json.RawMessage
+	body    map[string]json.RawMessage // of read
+	app     map[string]json.RawMessage // of body's "application"; nil: there is none
+	names   []string                   // texts of app, as the fields show them
+	hidden  int                        // texts that are left out because they are masked
+	docs    []json.RawMessage          // of body's "documents"
+	lists   bool                       // body has a list of documents
+	files   []api.CustomerFile
+	docType string // the member of a document that holds its type
+	file    string // and its file; empty: none was seen in an answer
+}
+
+// newDraft takes an application apart; masked leaves out the texts that are not shown.
+func newDraft(app api.Application, files []api.CustomerFile, masked bool) draft {
+	d := draft{kind: strings.ToLower(app.Kind()), read: app.Individual, files: files, docType: "type"}
+	if app.Kind() == api.Corporate {
+		d.read = app.Corporate
+	}
+	_ = json.Unmarshal(d.read, &d.body) // what is no object has no texts
+	_ = json.Unmarshal(d.body["application"], &d.app)
+	for _, n := range slices.Sorted(maps.Keys(d.app)) {
+		s, ok := text(d.app[n])
+		switch {
+		case !ok || len(d.names) == maxTexts || !typed(s) || !typed(n):
+		case masked && (api.Personal(n) || mask.Value(s) != s):
+			d.hidden++
+		default:
+			d.names = append(d.names, n)
+		}
+	}
+	if docs := d.body["documents"]; bytes.HasPrefix(bytes.TrimSpace(docs), []byte("[")) {
+		d.lists = json.Unmarshal(docs, &d.docs) == nil
+	}
+	for _, doc := range d.docs {
+		d.learn(doc)
+	}
+	return d
+}
+
+// learn sees in a document of the answer which of its members hold type and file.
+func (d *draft) learn(doc json.RawMessage) {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(doc, &members)
+	for name, raw := range members {
+		value, _ := text(raw)
+		switch {
+		case slices.Contains(api.ApplicationDocumentTypes(), value):
+			d.docType = name
+		case slices.ContainsFunc(d.files, func(f api.CustomerFile) bool { return value != "" && string(f.ID) == value }):
+			d.file = name
+		}
+	}
+}
+
+// text is a JSON string; ok is false for anything else.
+func text(raw json.RawMessage) (s string, ok bool) {
+	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
+}
+
+// typed reports whether a text stays to the letter in a field.
+func typed(s string) bool { return untrusted.Text(s).Line(maxText) == s }
+
+// change is what the form says.
+type change struct {
+	texts        []string // of draft.names
+	docType, doc string   // of a further document; docType is empty: none
+}
+
+// apply is the body to be sent, and what differs from what was read. Members that the
+// form does not know stay as they came.
+func (d draft) apply(c change) (body json.RawMessage, differs []widget.Pair, err error) {
+	all, app := maps.Clone(d.body), maps.Clone(d.app)
+	for i, n := range d.names {
+		was, _ := text(d.app[n])
+		if c.texts[i] == was {
+			continue
+		}
+		raw, err := json.Marshal(c.texts[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		app[n] = raw
+		differs = append(differs, widget.Pair{Label: n, Value: quoted(was) + " → " + quoted(c.texts[i]), Long: true, Tone: theme.Warn})
+	}
+	if len(differs) > 0 {
+		if all["application"], err = json.Marshal(app); err != nil {
+			return nil, nil, err
+		}
+	}
+	if c.docType != "" {
+		doc := map[string]string{d.docType: c.docType}
+		said := c.docType
+		if c.doc != "" {
+			doc[d.file] = c.doc
+			said += ", file " + c.doc
+		}
+		raw, err := json.Marshal(doc)
+		if err != nil {
+			return nil, nil, err
+		}
+		if all["documents"], err = json.Marshal(append(slices.Clone(d.docs), raw)); err != nil {
+			return nil, nil, err
+		}
+		differs = append(differs, widget.Pair{Label: "documents", Value: draw.Count(len(d.docs)) + " → " + draw.Count(len(d.docs)+1) + ": " + said, Long: true, Tone: theme.Warn})
+	}
+	body, err = json.Marshal(map[string]any{d.kind: all})
+	return body, differs, err
+}
+
+func quoted(s string) string {
+	if s == "" {
+		return "empty"
+	}
+	return untrusted.Text(s).Line(200)
+}
+
+// readDraft reads the application and the customer's files, then opens the form: two
+// customer calls. Files that cannot be read are not offered.
+func (s *Screen) readDraft() tea.Cmd {
+	s.start("reading the application")
+	client, id := s.client, s.id
+	return s.env.Read(nil, func(ctx context.Context) ui.Then {
+		app, err := client.Application(ctx, id)
+		var files api.Page[api.CustomerFile]
+		var noFiles error
+		if err == nil {
+			files, noFiles = client.CustomerFiles(ctx, id, 0)
+		}
+		return func() (ui.Action, tea.Cmd) {
+			s.Doing = ""
+			s.Layout()
+			switch {
+			case err != nil:
+				return ui.Failure("Reading the application", err), nil
+			case app.Kind() == "":
+				return ui.Notify{Level: ui.Denied, Text: "The service showed no application that could be changed."}, nil
+			}
+			return s.askApplication(newDraft(app, files.Items, s.env.Masked()), noFiles), nil
+		}
+	})
+}
+
+// askApplication is the form over an application.
+func (s *Screen) askApplication(d draft, noFiles error) ui.Action {
+	fields := make([]widget.Field, 0, len(d.names)+2)
+	for _, n := range d.names {
+		was, _ := text(d.app[n])
+		fields = append(fields, widget.Field{Label: n, Value: was, Max: maxText, Paste: widget.PasteKeep})
+	}
+	intro := []string{"What is not shown here stays as it was read. Nothing is sent before the question that follows.",
+		"The service announces this call as soon to be deprecated; " + s.keys.Link.Help().Key + " makes a link instead."}
+	if d.hidden > 0 {
+		intro = append(intro, "Masked values are left out; they stay as they are. "+s.env.Keys.Global.Reveal.Help().Key+", before this, shows them.")
+	}
+	if d.lists {
+		fields = append(fields, widget.Field{Label: "Further document, its type (optional)", Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: applicationTypes(), Capitals: true})
+	} else {
+		intro = append(intro, "No list of documents was read in it, so none can be added here.")
+	}
+	switch {
+	case !d.lists:
+	case noFiles != nil:
+		intro = append(intro, "The customer's files could not be read: "+untrusted.Text(api.AsError(noFiles).Public).Line(200))
+	case d.file == "":
+		intro = append(intro, "No answer has shown yet how a document names its file, so only its type is sent.")
+	default:
+		fields = append(fields, widget.Field{Label: "Its file (optional)", Max: 64, Options: fileOptions(d.files), Check: checkFileID})
+	}
+	if len(fields) == 0 {
+		return ui.Notify{Level: ui.Denied, Text: "The application holds no text that can be changed here; opdeck customer set-application takes a whole file."}
+	}
+	return ui.Ask{Title: "Application, " + d.kind, Verb: "Go on", Intro: intro, Fields: fields,
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return s.confirmApplication(d, d.changeOf(v, len(fields))) }}
+}
+
+// changeOf reads the fields.
+func (d draft) changeOf(v ui.Values, n int) change {
+	var c change
+	for i := range d.names {
+		c.texts = append(c.texts, v.Text(i))
+	}
+	if i := len(d.names); i < n {
+		c.docType = strings.ToUpper(strings.TrimSpace(v.Text(i)))
+	}
+	if i := len(d.names) + 1; i < n && c.docType != "" {
+		c.doc = v.Text(i)
+	}
+	return c
+}
+
+func checkFileID(v string) error {
+	if v == "" {
+		return nil
+	}
+	return api.CheckID("file id", v)
+}
+
+func applicationTypes() []widget.Option {
+	var out []widget.Option
+	for _, t := range api.ApplicationDocumentTypes() {
+		out = append(out, widget.Option{Value: t})
+	}
+	return out
+}
+
+// fileOptions are the customer's files whose ids can be sent.
+func fileOptions(files []api.CustomerFile) []widget.Option {
+	var out []widget.Option
+	for _, f := range files {
+		if api.CheckID("file id", string(f.ID)) == nil {
+			out = append(out, widget.Option{Value: string(f.ID), Text: cmp.Or(f.FileName, f.Name, f.ID).Line(60),
+				About: strings.TrimSpace(f.Type.Line(40) + "  " + draw.ID(string(f.ID), 13))})
+		}
+	}
+	return out
+}
+
+// confirmApplication asks with what was and what will be. What is sent is refused when
+// the application is another one by then.
+func (s *Screen) confirmApplication(d draft, c change) (ui.Action, tea.Cmd) {
+	body, differs, err := d.apply(c)
+	switch {
+	case err != nil:
+		return ui.Failure("Application", err), nil
+	case len(differs) == 0:
+		return ui.Notify{Level: ui.Info, Text: "Nothing differs from what was read: nothing is to be sent."}, nil
+	}
+	risk := ""
+	if s.j != nil && slices.ContainsFunc(s.j.Steps, func(st journey.Step) bool { return st.Key == "finalize" && st.State == journey.Done }) {
+		risk = "The application was submitted already: the service may refuse this."
+	}
+	return ui.Asking("customer.set-application", subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Risk: risk,
+		Facts: append(facts(s.id, s.j.Customer), differs...),
+		Yes: func(ui.Seen) tea.Cmd {
+			s.start("setting the application")
+			client, id, read := s.client, s.id, bytes.Clone(d.read)
+			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+				res, err := setApplication(ctx, client, id, read, body)
+				done := strings.TrimSpace("Set. " + res.Message.Line(200))
+				return func() (ui.Action, tea.Cmd) { return ui.Ended("Application", done, err), s.reloadAfterWrite() },
+					ui.EndedElsewhere("The application was not set", done, err)
+			})
+		}}), nil
+}
+
+// setApplication sends body if the application is still the one that was read.
+func setApplication(ctx context.Context, client Applicant, id string, read, body json.RawMessage) (api.Result, error) {
+	now, err := client.Application(ctx, id)
+	if err != nil {
+		return api.Result{}, err
+	}
+	if !bytes.Equal(newDraft(now, nil, false).read, read) {
+		return api.Result{}, api.Refusal("set application", api.RuleChanged, "The application is another one than was read: somebody changed it meanwhile. Nothing was sent; esc, then A, reads it again.")
+	}
+	return client.SetApplication(ctx, id, body)
+}

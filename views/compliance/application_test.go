@@ -1,0 +1,171 @@
+package compliance
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+func (f *fake) Application(context.Context, string) (api.Application, error) {
+	f.calls++
+	return f.app, f.err
+}
+
+func (f *fake) CustomerFiles(context.Context, string, int) (api.Page[api.CustomerFile], error) {
+	f.calls++
+	return api.Page[api.CustomerFile]{Items: f.files}, f.err
+}
+
+func (f *fake) SetApplication(_ context.Context, _ string, body json.RawMessage) (api.Result, error) {
+	f.calls++
+	f.set = append(f.set, string(body))
+	return f.setting()
+}
+
+// applicant is a customer whose application has a document and members that nobody knows.
+func applicant() *fake {
+	f := individual()
+	f.app.Individual = json.RawMessage(`{"application":{"firstName":"Ana","lastName":"Kovačević","risk":1.50,"odd":{"deep":[1]}},
+		"documents":[{"type":"PHOTO","fileId":"f-1","note":null}],"later":9007199254740993}`)
+	f.files = []api.CustomerFile{{ID: "f-1", FileName: "photo.png", Type: "PHOTO"}, {ID: "f-2", FileName: "lease.pdf", Type: "LEASE_AGREEMENT"}}
+	f.setting = func() (api.Result, error) { return api.Result{Success: true, Message: "Application saved"}, nil }
+	return f
+}
+
+func unmasked(o *ui.Options) { o.Mask = false }
+
+// TestSetApplication: a text is changed and a document added; all else is sent as it was
+// read, to the digit.
+func TestSetApplication(t *testing.T) {
+	f := applicant()
+	r, clock := open(t, f, unmasked)
+	r.Send(uitest.Size(110, 40), uitest.Key("A"))
+	has(t, r, "Application, individual", "firstName", "Kovačević", "What is not shown here stays as it was read.")
+	r.Send(uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter"), uitest.Type("resid"), uitest.Keys("down", "enter"))
+	has(t, r, "lease.pdf", "LEASE_AGREEMENT")
+	r.Send(uitest.Type("lease"), uitest.Keys("down", "enter", "enter"))
+	has(t, r, "Ana → Anna", "1 → 2: PROOF_OF_RESIDENCE, file f-2", "[ No ]")
+	if len(f.set) != 0 {
+		t.Fatal("sent before the answer")
+	}
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "Set. Application saved")
+	want := `{"individual":{"application":{"firstName":"Anna","lastName":"Kovačević","odd":{"deep":[1]},"risk":1.50},` +
+		`"documents":[{"type":"PHOTO","fileId":"f-1","note":null},{"fileId":"f-2","type":"PROOF_OF_RESIDENCE"}],"later":9007199254740993}}`
+	if len(f.set) != 1 || f.set[0] != want {
+		t.Errorf("sent %q\nnot  %q", f.set, want)
+	}
+}
+
+// TestAnotherApplicationIsNotOverwritten: what somebody else wrote meanwhile stays, and
+// what was typed comes back.
+func TestAnotherApplicationIsNotOverwritten(t *testing.T) {
+	f := applicant()
+	r, clock := open(t, f, unmasked)
+	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter", "enter", "enter"))
+	f.app.Individual = json.RawMessage(`{"application":{"firstName":"Other"}}`)
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "somebody changed it", "Nothing was sent; esc, then A", "Anna")
+	if len(f.set) != 0 {
+		t.Errorf("sent %q", f.set)
+	}
+}
+
+// TestNothingIsAssumedOfAnApplication: what no answer showed is not offered.
+func TestNothingIsAssumedOfAnApplication(t *testing.T) {
+	for name, c := range map[string]struct {
+		body      string
+		want, not string
+	}{
+		"no list":       {`{"application":{"firstName":"Ana"}}`, "No list of documents was read in it", "Further document"},
+		"no file seen":  {`{"application":{"firstName":"Ana"},"documents":[]}`, "No answer has shown yet how a document names its file", "Its file"},
+		"another place": {`{"application":{"a":"b"},"documents":{"x":1}}`, "No list of documents was read in it", "Further document"},
+		"no text":       {`{"application":7}`, "holds no text that can be changed here", "Further document"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := applicant()
+			f.app.Individual = json.RawMessage(c.body)
+			r, _ := open(t, f, unmasked)
+			r.Send(uitest.Size(110, 40), uitest.Key("A"))
+			has(t, r, c.want)
+			if strings.Contains(r.View(), c.not) {
+				t.Errorf("%q shows in\n%s", c.not, r.View())
+			}
+		})
+	}
+}
+
+// TestAnApplicationIsNotSent: with nothing changed, in a read-only context, and where its
+// values are masked.
+func TestAnApplicationIsNotSent(t *testing.T) {
+	f := applicant()
+	r, _ := open(t, f, unmasked)
+	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("enter", "enter", "enter", "enter"))
+	has(t, r, "Nothing differs from what was read")
+	r, _ = open(t, f, unmasked, shelltest.ReadOnly)
+	r.Send(uitest.Key("A"))
+	has(t, r, "read-only")
+	r, clock := open(t, f, func(o *ui.Options) { o.Mask = true })
+	f.app.Individual = json.RawMessage(`{"application":{"emailAddress":"ana@example.com","firstName":"Ana","iban":"EE382200221020145685"},"documents":[]}`)
+	r.Send(uitest.Size(110, 40), uitest.Key("A"))
+	has(t, r, "Masked values are left out", "› firstName")
+	for _, secret := range []string{"ana@", "EE382200221020145685"} {
+		if strings.Contains(r.View(), secret) {
+			t.Errorf("%s shows in\n%s", secret, r.View())
+		}
+	}
+	r.Send(uitest.Type("x"), uitest.Keys("enter", "enter"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	if len(f.set) != 1 || !strings.Contains(f.set[0], `"ana@example.com"`) || !strings.Contains(f.set[0], `"Anax"`) {
+		t.Errorf("sent %q", f.set)
+	}
+	f.set = nil
+	r, _ = open(t, f, func(o *ui.Options) { o.About.Role = "viewer" })
+	r.Send(uitest.Key("A"))
+	has(t, r, "masked ones cannot be sent back")
+	if len(f.set) != 0 {
+		t.Errorf("sent %q", f.set)
+	}
+}
+
+func TestApplicationForm(t *testing.T) {
+	bad := applicant()
+	bad.files[1].FileName += apitest.Hostile
+	bad.app.Individual = json.RawMessage(`{"application":{"firstName":"Ana","lastName":"a\u001b[2Jb"},"documents":[{"fileId":"f-1"}]}`)
+	for name, f := range map[string]*fake{"form": applicant(), "hostile": bad} {
+		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+			t.Run(name+"-"+size, func(t *testing.T) {
+				r, _ := open(t, f, unmasked)
+				r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("A"), uitest.Keys("tab", "tab", "down"))
+				golden.RequireEqual(t, r.View())
+			})
+		}
+	}
+}
+
+// TestARefusedTokenIsTypedAgain: its form comes back empty, and says so.
+func TestARefusedTokenIsTypedAgain(t *testing.T) {
+	f := individual()
+	f.share = func() (api.ShareResult, error) {
+		return api.ShareResult{}, &api.Error{Kind: api.Refused, Public: "The service refused this token."}
+	}
+	r, clock := open(t, f)
+	r.Send(uitest.Size(110, 40), uitest.Key("S"), uitest.Paste(token), uitest.Key("enter"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "Share refused.", "The service refused this token.", "A secret is not kept: type it again.", "› Token")
+	if strings.Contains(r.View(), "••") {
+		t.Errorf("the token is kept:\n%s", r.View())
+	}
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("enter"))
+	has(t, r, "› Token")
+	if len(f.shares) != 1 {
+		t.Errorf("sent %d times", len(f.shares))
+	}
+}

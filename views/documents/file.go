@@ -1,0 +1,140 @@
+package documents
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/host/folder"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/widget"
+)
+
+// fileFields ask for a file of the host that runs the console; kind and info stand
+// there at first.
+func (s *Screen) fileFields(kind, info string) []widget.Field {
+	return []widget.Field{
+		{Label: "File on this host", Hint: "~/invoice.pdf", Check: checkFile, Max: 4096, Complete: complete, Look: lookAtFile},
+		{Label: "Type (optional)", Hint: "INVOICE, CONTRACT …", Max: maxKind, Value: kind, Options: s.types(), Capitals: true},
+		{Label: "Info (optional)", Max: maxInfo, Value: info, Paste: widget.PasteKeep},
+	}
+}
+
+// types are the document types that can be chosen: those of the operation's documents
+// first, then those that the service names.
+func (s *Screen) types() []widget.Option {
+	var out []widget.Option
+	seen := map[string]bool{}
+	add := func(t, about string) {
+		if t != "" && !seen[t] {
+			seen[t] = true
+			out = append(out, widget.Option{Value: t, About: about})
+		}
+	}
+	for _, d := range s.Op.Documents {
+		if t, ok := takeOver(d.DocType, maxKind); ok {
+			add(t, "of a document here")
+		}
+	}
+	for _, t := range api.DocumentTypes() {
+		add(t, "")
+	}
+	return out
+}
+
+// The longest type and info that can be typed, in characters.
+const (
+	maxKind = 64
+	maxInfo = 255
+)
+
+// takeOver is a text of a document as a field can hold it; ok is false when it would
+// not stay to the letter.
+func takeOver(u untrusted.Text, most int) (s string, ok bool) {
+	if s = u.Line(most); s != string(u) {
+		return "", false
+	}
+	return s, true
+}
+
+// checkFile looks at the text only: the file itself is looked at in a command.
+func checkFile(v string) error {
+	if v == "" {
+		return &api.Error{Kind: api.Usage, Public: "Name a file."}
+	}
+	if strings.ContainsRune(v, 0) {
+		return &api.Error{Kind: api.Usage, Public: "Not a valid file name."}
+	}
+	return nil
+}
+
+// lookAtFile says how large a file is and what it holds; its error says why the service
+// would not take it.
+func lookAtFile(_ context.Context, path string) (string, error) {
+	path = folder.Expand(path)
+	size, begins, err := folder.Look(path)
+	if err != nil {
+		return "", err
+	}
+	if err := api.CheckFile(path, size, begins); err != nil {
+		return "", err
+	}
+	return draw.Size(size) + ", " + api.MediaType(path, begins), nil
+}
+
+// complete lists the files and folders that a typed path can go on with.
+func complete(ctx context.Context, typed string) (widget.Completion, error) {
+	found, err := folder.Complete(ctx, typed)
+	out := widget.Completion{Common: found.Common, More: found.More}
+	for _, n := range found.Found {
+		o := widget.Option{Value: n.Path, Text: untrusted.Text(n.Name).Line(200), Opens: n.Folder}
+		switch {
+		case n.Broken:
+			o.About = "link to nothing"
+		case n.Link:
+			o.About = "link"
+		}
+		if n.Folder {
+			o.Text += "/"
+		}
+		out.Options = append(out.Options, o)
+	}
+	return out, err
+}
+
+// file is what the fields of a file say.
+type file struct {
+	path, name, kind, info string
+	holds                  string // size and media type, as far as they are known
+}
+
+// fileFrom reads the fields. A type is written in capitals, but for known, which stays
+// to the letter.
+func fileFrom(v ui.Values, known string) file {
+	path, kind := folder.Expand(v.Text(0)), strings.TrimSpace(v.Text(1))
+	if kind != known {
+		kind = strings.ToUpper(kind)
+	}
+	return file{path, untrusted.Text(filepath.Base(path)).Line(60), kind, v.Text(2), v.Said(0)}
+}
+
+func (f file) facts() []widget.Pair {
+	out := []widget.Pair{{Label: "file", Value: f.path, Long: true}}
+	for _, p := range []widget.Pair{{Label: "holds", Value: f.holds}, {Label: "type", Value: f.kind}, {Label: "info", Value: f.info, Long: true}} {
+		if p.Value != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// shown is the file's name with what it holds.
+func (f file) shown() string {
+	if f.holds == "" {
+		return f.name
+	}
+	return f.name + " (" + f.holds + ")"
+}
