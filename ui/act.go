@@ -57,6 +57,7 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	case Choose:
 		m := newMenu(s, st.id, a.Title, a.Items, a.Pick)
 		m.typed = a.Typed
+		m.at = a.At
 		s.push(m)
 	case Raw:
 		lines, whole := draw.JSON(a.JSON, maxRawLines)

@@ -142,6 +142,7 @@ func (v Values) Secret(i int) secret.Value { return v.secrets[i] }
 type Choose struct {
 	Title string
 	Items []Choice
+	At    int                           // the item that the menu begins on
 	Pick  func(i int) (Action, tea.Cmd) // index into Items
 	// Typed is what enter does with a text that no item has; false: nothing. May be nil.
 	Typed func(text string) (Action, bool)

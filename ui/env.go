@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 )
@@ -67,6 +69,23 @@ type display struct {
 	local    *time.Location
 	masked   bool
 	revealed time.Time // end of the present reveal; zero: none
+	alone    bool      // lists show no preview beside them
+}
+
+// Preview reports whether lists show what is under the cursor beside them.
+func (e *Env) Preview() bool { return !e.shared.alone }
+
+// SwitchPreview shows or hides the previews of all lists, and remembers that for the
+// person.
+func (e *Env) SwitchPreview() Action {
+	return do(func(s *Shell) tea.Cmd {
+		s.shown.alone = !s.shown.alone
+		cmds := []tea.Cmd{s.broadcast(DisplayChanged{})}
+		if keep, ctx, on := s.opt.KeepPreview, context.WithoutCancel(s.root), !s.shown.alone; keep != nil {
+			cmds = append(cmds, func() tea.Msg { keep(ctx, on); return nil })
+		}
+		return tea.Batch(cmds...)
+	})
 }
 
 // Zone is where times are shown: local or UTC.

@@ -31,6 +31,13 @@ func (p *Page) Layout() {
 	p.view.SetSize(p.W, p.H)
 }
 
+// Draw lays content out in W cells, without a cursor: to stand beside a list.
+func (p *Page) Draw(c Content) []string {
+	p.links = nil
+	lines, _ := p.draw(c)
+	return lines
+}
+
 // draw lays content out: its lines, then its sections, those beside to the right of the
 // others where there is room. line is where the cursor is.
 func (p *Page) draw(c Content) (out []string, line int) {

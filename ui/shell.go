@@ -43,6 +43,10 @@ type Options struct {
 	// Reveal is asked before masked values are shown: it records that, and may
 	// refuse. nil: they are shown.
 	Reveal func(ctx context.Context, at Place) error
+	// NoPreview hides what lists show beside them at first. KeepPreview remembers that
+	// the person switched it; called in a command. nil: it ends with the console.
+	NoPreview   bool
+	KeepPreview func(ctx context.Context, on bool)
 	// Finder finds what is known here by what is typed; nil: whole ids only.
 	Finder Finder
 	// Filters keeps the filters that were typed; nil: each list forgets them.
@@ -146,7 +150,7 @@ func New(o Options) *Shell {
 	}
 	s := &Shell{
 		opt: o, th: o.Theme, keys: keymap.New(), now: o.Now,
-		shown:   &display{local: o.Local, zone: o.Local, masked: o.Mask},
+		shown:   &display{local: o.Local, zone: o.Local, masked: o.Mask, alone: o.NoPreview},
 		subject: map[string]string{}, budgets: map[string]BudgetFacts{}, writes: map[uint64]string{},
 	}
 	s.lock.lastKey = s.now()

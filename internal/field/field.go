@@ -58,7 +58,6 @@ type Column struct {
 	Flex         int  // share of the room that is left; 0: stays at Min
 	HidePriority int  // narrow windows hide the column with the highest first; 0: never
 	Least        int  // how narrow a person may make it
-	KeepWidth    bool // a number that is too wide for its column does not push this one out
 	CutMiddle    bool // cut in the middle, both ends kept
 }
 

@@ -27,7 +27,7 @@ func (m *Map) Shared() [33]*Key {
 type Nav struct{ Up, Down, PageUp, PageDown, HalfUp, HalfDown, Top, Bottom Key }
 
 // List are the keys of every list.
-type List struct{ Open, Filter, Sort, Views, Mark, MarkAll Key }
+type List struct{ Open, Filter, Sort, Views, Mark, MarkAll, Range, Remark, Left, Right, Preview Key }
 
 // Item are the keys about the thing under the cursor or on the screen.
 type Item struct{ CopyID, CopyJSON, Raw Key }
@@ -122,8 +122,11 @@ func New() *Map {
 		},
 		List: List{
 			Open: Bind("list.open", "open", "open what is under the cursor", "enter"), Filter: Bind("list.filter", "filter", "filter; esc clears", "/"),
-			Sort: Bind("list.sort", "sort", "sort; again reverses", "s"), Views: Bind("list.views", "views", "saved views", "v"),
+			Sort: Bind("list.sort", "sort", "sort by the column that ← → chose, or choose one", "s"), Views: Bind("list.views", "views", "saved views", "v"),
 			Mark: Bind("list.mark", "mark", "mark or unmark the row", " "), MarkAll: Bind("list.markall", "mark all", "mark all that the filter shows; again unmarks", "*").extra(),
+			Range: Bind("list.range", "mark range", "mark the rows from the last mark to the cursor", "m").extra(), Remark: Bind("list.remark", "marks back", "bring back the marks that were cleared last", "U").extra(),
+			Left: Bind("list.left", "column left", "to the column before, for s", "left").extra(), Right: Bind("list.right", "column right", "to the next column; those without room scroll in", "right").extra(),
+			Preview: Bind("list.preview", "preview", "preview beside the list, from 140 columns on", "|").extra(),
 		},
 		Item: Item{
 			CopyID: Bind("item.copy", "copy id", "copy the id (OSC 52)", "y"), CopyJSON: Bind("item.copyjson", "copy JSON", "copy as JSON (OSC 52)", "Y").extra(),

@@ -26,7 +26,7 @@ const detailFrom = 14 // lines of the screen from which on the detail has room
 
 // Below implements Screen: it draws Spec.Detail where there is room for it.
 func (l *List[T]) Below() []string {
-	if l.spec.Detail == nil || l.h < detailFrom {
+	if l.spec.Detail == nil || l.h < detailFrom || l.beside.w > 0 {
 		return nil
 	}
 	pairs := l.spec.Detail()
@@ -47,6 +47,3 @@ func (l *List[T]) Select(id string) bool {
 	l.refresh()
 	return ok
 }
-
-// BelowHeight is how many lines stand under the table.
-func (l *List[T]) BelowHeight() int { return len(l.below) }

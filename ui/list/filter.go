@@ -11,6 +11,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -24,8 +25,33 @@ var (
 	_ ui.Ticker    = (*List[struct{}])(nil)
 )
 
-// HelpTopic implements ui.HelpTopic: the language of the filter.
-func (l *List[T]) HelpTopic() (string, []string) { return "Filter ( / )", l.spec.Language.Guide() }
+// Sign is what stands before a row, or in it, and what it means.
+type Sign struct {
+	Sign func(*theme.Theme) string
+	Tone theme.Tone
+	Says string
+}
+
+// StatusSigns are the signs of the service's status words, as theme.Status draws them.
+func StatusSigns() []Sign {
+	var out []Sign
+	for _, words := range theme.StatusWords() {
+		out = append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status(words[0]).Sign }, Says: "status " + strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]})
+	}
+	return append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status("").Sign }, Says: "a status word that is not known here"})
+}
+
+// HelpTopic implements ui.HelpTopic: the language of the filter, and the signs of the rows.
+func (l *List[T]) HelpTopic() (string, []string) {
+	out := l.spec.Language.Guide()
+	for i, s := range l.spec.Signs {
+		if i == 0 {
+			out = append(out, "", "Signs")
+		}
+		out = append(out, "  "+s.Sign(l.Env.Theme)+"  "+s.Says)
+	}
+	return "Filter ( / )", out
+}
 
 // parse reads a filter as this person may use it.
 func (l *List[T]) parse(text string) (filter.Expr[T], error) {

@@ -68,6 +68,8 @@ type Spec[T any] struct {
 
 	Columns func(w int) []widget.Column // in a window of w cells; nil: the screen sets them
 	Detail  func() []widget.Pair        // about the row under the cursor; nil: nothing
+	Beside  func(w int) []string        // the row under the cursor as it is drawn when it is open, from what is at hand; nil: Detail
+	Signs   []Sign                      // of the rows, for the help
 	Sort    *field.Catalogue[T]         // rows that a Rows holds are sorted by its fields; nil: by none
 	Marks   bool                        // rows can be marked
 	NoGap   bool                        // no space between the row's sign and its first cell
@@ -109,13 +111,14 @@ type List[T any] struct {
 	wanted string       // the row that the cursor goes to once it is there; empty: none
 	above  []string
 	below  []string
+	beside beside
 	w, h   int
 }
 
 // New makes a list of rows; screen is what embeds it.
 func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *List[T] {
 	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec, Loads: env.Requests(), More: env.Requests(), seek: env.Requests(),
-		Table: widget.NewTable(env.Theme, env.Keys, spec.Marks)}
+		Table: widget.NewTable(env.Theme, env.Keys, spec.Marks), beside: beside{keep: &joined{}}}
 	if l.held, _ = rows.(*Rows[T]); l.held != nil && l.spec.Records == nil {
 		l.spec.Records = l.held.Each
 	}
@@ -194,23 +197,39 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case k.List.Filter.Match(msg):
 		return nil, l.openFilter()
 	case l.spec.Sort != nil && k.List.Sort.Match(msg):
-		l.nextSort()
-		return nil, nil
+		return l.askSort()
+	case k.List.Preview.Match(msg) && (l.spec.Beside != nil || l.spec.Detail != nil):
+		return l.switchBeside(), nil
+	case l.spec.Marks && k.List.Remark.Match(msg):
+		return l.remark(), nil
 	}
 	l.Table.Update(msg)
 	return nil, l.screen.ReadOn()
 }
 
-// back undoes one thing at a time: the marks, then the filter.
+// back undoes one thing at a time: the cursor over the heads, the marks, the filter.
 func (l *List[T]) back() (ui.Action, tea.Cmd) {
-	switch {
-	case l.Table.Unmark():
+	if l.Table.LeaveColumn() {
 		return ui.Handled{}, nil
+	}
+	if n := l.Table.Unmark(); n > 0 {
+		return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark", "marks") + " cleared; " + l.Env.Keys.List.Remark.Help().Key + " brings them back."}, nil
+	}
+	switch {
 	case !l.Filter.Empty():
 		l.Show(filter.Expr[T]{}, "")
 		return ui.Handled{}, l.screen.Filtered(false)
 	}
 	return nil, nil
+}
+
+// remark brings back the marks that were cleared last.
+func (l *List[T]) remark() ui.Action {
+	n := l.Table.Remark()
+	if n == 0 {
+		return ui.Notify{Level: ui.Denied, Text: "No marks were cleared that are still in the list."}
+	}
+	return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark is", "marks are") + " back."}
 }
 
 // Read is Env.Read.
@@ -221,6 +240,9 @@ func (l *List[T]) Read(loads *ui.Requests, read func(ctx context.Context) ui.The
 // Filtered implements Screen for a list whose Rows hold all records.
 func (l *List[T]) Filtered(bool) tea.Cmd {
 	l.held.Narrow(func(r T) bool { return l.Filter.Match(r, l.Env.Now()) })
+	if l.held.IndexOf(l.Table.SelectedID()) < 0 { // it is filtered out, not gone
+		l.Table.Restart()
+	}
 	l.Changed()
 	return nil
 }
@@ -261,8 +283,11 @@ func (l *List[T]) refresh() {
 		l.Page.lay(l.w, l.h)
 		return
 	}
+	l.beside.w = l.besideWidth()
 	l.Table.SetNotice(l.screen.Empty())
 	l.below = l.screen.Below()
+	l.Table.SetSize(l.room(), max(l.h-max(len(l.above), 1)-len(l.below), 1))
+	l.Table.Measure() // what stands above tells what the table has no room for
 	if l.bar != nil {
 		l.above = l.bar.Lines(l.Env.Theme, l.w)
 	} else {
@@ -273,7 +298,9 @@ func (l *List[T]) refresh() {
 		room = l.h
 	}
 	l.above = l.above[:min(len(l.above), room)]
-	l.Table.SetSize(l.w, max(l.h-len(l.above)-len(l.below), 1))
+	h := max(l.h-len(l.above)-len(l.below), 1)
+	l.Table.SetSize(l.room(), h)
+	l.layBeside(h)
 }
 
 // Typed reports whether a filter is being typed.
@@ -290,7 +317,8 @@ func (l *List[T]) Lines() []string {
 	if l.Page != nil {
 		return l.Page.View.Lines()
 	}
-	lines := append(draw.Lay(l.above, l.w, len(l.above)), l.Table.Lines()...)
+	side := " " + l.Env.Theme.Rule.Render(l.Env.Theme.Signs.Side) + " "
+	lines := append(draw.Lay(l.above, l.w, len(l.above)), l.beside.join(l.Table.Lines(), l.room(), side)...)
 	lines = append(lines, draw.Lay(l.below, l.w, len(l.below))...)
 	if len(lines) != l.h {
 		lines = draw.Lay(lines, l.w, l.h)
@@ -370,20 +398,30 @@ func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
 	return widget.Notice{Text: l.spec.None, Hint: changes + ", " + clears}
 }
 
-// Head is the line over the table: what is shown, the filter, the order, and what is
+// Head is the line over the table: what is shown, the order, the filter, and what is
 // under way.
 func (l *List[T]) Head(shown string) string {
 	th := l.Env.Theme
+	shown += l.Came() + l.SortedBy(Order{l.SortBy, l.SortDown}, l.mixed())
 	if l.Text != "" {
 		shown += th.Dim.Render("  / ") + th.Accent.Render(untrusted.Text(l.Text).Line(max(l.w-44, 10)))
-	}
-	if l.SortBy != "" {
-		shown += th.Dim.Render("  by " + l.SortBy + " " + l.direction())
 	}
 	if l.Doing != "" {
 		shown += th.Info.Render("  " + l.Doing + " …")
 	}
 	return shown
+}
+
+// Came says how many rows came above the cursor.
+func (l *List[T]) Came() string {
+	n, th := l.Table.Above(), l.Env.Theme
+	if n == 0 {
+		return ""
+	}
+	if th.Linear {
+		return "  " + draw.Count(n) + " new above"
+	}
+	return th.Info.Render("  " + th.Signs.Up + " " + draw.Count(n) + " new")
 }
 
 // NotReread says that the rows are those of an earlier read; nil when they are not.

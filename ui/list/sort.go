@@ -5,32 +5,124 @@ import (
 	"slices"
 	"strings"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/ui"
 )
 
-// nextSort sorts by the next field of Spec.Sort, first up, then down; after the last
-// one rows stand as the screen gives them.
-func (l *List[T]) nextSort() {
-	orders := append([]string{""}, l.spec.Sort.Sortable()...)
-	if l.SortDown = l.SortBy != "" && !l.SortDown; !l.SortDown {
-		l.SortBy = orders[(slices.Index(orders, l.SortBy)+1)%len(orders)]
+// Order is by what a list is sorted; By empty: as it is given.
+type Order struct {
+	By   string // a field's name
+	Down bool
+}
+
+// Orders are the orders that a list can have.
+type Orders struct {
+	Fields []string                 // their names; "": as it is given
+	Usual  func(field string) Order // where a field begins; nil: upwards
+	Note   func(Order) string       // what is first then
+	Take   func(Order) tea.Cmd      // sorts
+}
+
+// AskSort sorts at once by the column under the cursor, the other way round when it is
+// sorted so already; while the cursor is on no column a menu opens on the present order.
+func (l *List[T]) AskSort(now Order, all Orders) (ui.Action, tea.Cmd) {
+	next := func(by string) Order {
+		switch {
+		case by == now.By && by != "":
+			return Order{by, !now.Down}
+		case all.Usual != nil:
+			return all.Usual(by)
+		}
+		return Order{By: by}
 	}
-	l.held.Sort(l.order())
-	l.ShowSort()
-	l.Changed()
+	if column := l.Table.Column(); column != "" {
+		if !slices.Contains(all.Fields, column) {
+			return ui.Notify{Level: ui.Denied, Text: "The list cannot be sorted by " + column + "; by " + strings.Join(named(all.Fields), ", ") + "."}, nil
+		}
+		return nil, all.Take(next(column))
+	}
+	items := make([]ui.Choice, len(all.Fields))
+	for i, f := range all.Fields {
+		items[i] = ui.Choice{Text: cmp.Or(f, "as it came"), Note: all.Note(next(f))}
+		if f == now.By && f != "" {
+			items[i].Text += ", reversed"
+		}
+	}
+	return ui.Choose{Title: "Sort by", Items: items, At: max(slices.Index(all.Fields, now.By), 0), Pick: func(i int) (ui.Action, tea.Cmd) {
+		return nil, all.Take(next(all.Fields[i]))
+	}}, nil
+}
+
+// named are the fields that have a name.
+func named(fields []string) []string {
+	return slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return f == "" })
+}
+
+// Direction says what is first in an order.
+func Direction(o Order) string {
+	switch {
+	case o.By == "":
+		return ""
+	case o.Down:
+		return "largest or newest first"
+	}
+	return "smallest or oldest first"
+}
+
+// askSort sorts the records that the list holds by a field of Spec.Sort.
+func (l *List[T]) askSort() (ui.Action, tea.Cmd) {
+	return l.AskSort(Order{l.SortBy, l.SortDown}, Orders{Fields: append([]string{""}, l.spec.Sort.Sortable()...), Note: Direction, Take: func(o Order) tea.Cmd {
+		l.SortBy, l.SortDown = o.By, o.Down
+		l.held.Sort(l.order())
+		l.ShowSort()
+		l.Table.Restart()
+		l.Changed()
+		l.refresh() // a menu's answer is no message to the list
+		return nil
+	}})
 }
 
 // ShowSort marks the column that rows are sorted by; a screen that changes the columns
 // calls it.
 func (l *List[T]) ShowSort() { l.Table.SetSort(slices.Index(l.Table.Titles(), l.SortBy), l.SortDown) }
 
-// direction is the sign of the present order; a theme of words says it.
-func (l *List[T]) direction() string {
-	if l.SortDown {
-		return l.Env.Theme.Signs.Down
+// SortedBy is the order as it stands over the list: also while its column is not shown.
+// money: the field is an amount, of several currencies.
+func (l *List[T]) SortedBy(o Order, money bool) string {
+	th := l.Env.Theme
+	if o.By == "" {
+		return ""
 	}
-	return l.Env.Theme.Signs.Up
+	line := "  by " + o.By + " " + th.Signs.Up
+	if o.Down {
+		line = "  by " + o.By + " " + th.Signs.Down
+	}
+	if money {
+		line += ", the number alone: currencies are mixed"
+	}
+	return th.Dim.Render(line)
+}
+
+// mixed reports whether the list is sorted by amounts of several currencies.
+func (l *List[T]) mixed() bool {
+	if l.SortBy == "" || l.spec.Sort == nil {
+		return false
+	}
+	f, one := l.spec.Sort.Get(l.SortBy), ""
+	if f.Kind != field.Money {
+		return false
+	}
+	for _, r := range l.held.Shown() {
+		code := string(f.Money(r).CurrencyCode)
+		if one != "" && code != "" && code != one {
+			return true
+		}
+		one = cmp.Or(one, code)
+	}
+	return false
 }
 
 // order compares records by the present field; nil: none.

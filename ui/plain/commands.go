@@ -31,20 +31,22 @@ var Silent = map[string]string{
 	"nav.up": byNumber, "nav.down": byNumber, "nav.pageup": "previous", "nav.pagedown": "next", "nav.halfup": "previous", "nav.halfdown": "next", "nav.top": "first", "nav.bottom": "last",
 	"back": "back", "quit": "back", "leave": "quit, and ctrl+c", "help": "? lists the commands", "palette": "? lists the commands",
 	"paneback": "pane goes there and back", "totals.left": inFull, "totals.right": inFull,
+	"list.left": drawnList, "list.right": drawnList, "list.preview": "nothing is beside another; a number opens the row",
 	"viewer.search": inFull, "viewer.next": inFull, "viewer.prev": inFull, "viewer.copy": inFull, "viewer.close": inFull,
-	"operations.columns": "widths and places of columns are of a drawn list",
+	"operations.columns": drawnList,
 }
 
 const (
-	byNumber = "a row is named by its number"
-	inFull   = "texts are said in full"
+	byNumber  = "a row is named by its number"
+	drawnList = "widths and places of columns are of a drawn list"
+	inFull    = "texts are said in full"
 )
 
 // wholeLine are the keys behind which a number is no row.
 var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "operation.totals": true, "totals.within": true, "openid": true}
 
 // saidHelp is what some keys do here that a drawn screen does otherwise.
-var saidHelp = map[string]string{"item.copy": "says the id.", "item.copyjson": "says it as JSON, on one line.", "list.open": "opens the row of that number.",
+var saidHelp = map[string]string{"item.copy": "says the id.", "item.copyjson": "says it as JSON, on one line.", "list.sort": "asks by what; the present order is reversed.", "list.open": "opens the row of that number.",
 	"list.filter": "shows only what matches; filter off shows everything, filter help explains the language.", "reload": "reads it again from where it came."}
 
 // quiet are the keys after which the screen is not said again.
@@ -276,7 +278,7 @@ func (h *Host) after(ctx context.Context, err error, k keymap.Key) error {
 	switch {
 	case quiet[k.Name]:
 		h.said = h.seen()
-	case k.Name == l.Mark.Name || k.Name == l.MarkAll.Name:
+	case k.Name == l.Mark.Name || k.Name == l.MarkAll.Name || k.Name == l.Range.Name || k.Name == l.Remark.Name:
 		h.said = h.seen()
 		h.talk.Say(draw.Plural(len(c.Table.Marked()), "row is marked.", "rows are marked."))
 	case k.Name == l.Filter.Name || k.Name == l.Sort.Name || k.Name == l.Views.Name:

@@ -1,11 +1,14 @@
 package theme
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Signs are the characters that go with words; each is one cell wide.
 type Signs struct {
 	Cursor, Mark, Locked, Good, Bad, Wait, Warn, Unknown, Off, Info string
-	Sep, Crumb, Up, Down, More                                      string
+	Sep, Crumb, Before, Parent, Up, Down, More                      string
 	Light, Heavy, Dotted                                            string // rules: test, production, sandbox
 	TopLeft, TopRight, BottomLeft, BottomRight, Side                string // dialog frame
 	Full, Empty                                                     string // gauges
@@ -16,7 +19,7 @@ type Signs struct {
 func Unicode() Signs {
 	return Signs{
 		Cursor: "▌", Mark: "●", Locked: "▣", Good: "✓", Bad: "✗", Wait: "◌", Warn: "!", Unknown: "?", Off: "–", Info: "•",
-		Sep: "·", Crumb: "›", Up: "▲", Down: "▼", More: "…",
+		Sep: "·", Crumb: "›", Before: "‹", Parent: "›", Up: "▲", Down: "▼", More: "…",
 		Light: "─", Heavy: "━", Dotted: "┄",
 		TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯", Side: "│",
 		Full: "█", Empty: "░", Spark: strings.Split("▁▂▃▄▅▆▇█", ""),
@@ -26,7 +29,7 @@ func Unicode() Signs {
 func ascii() Signs {
 	return Signs{
 		Cursor: ">", Mark: "*", Locked: "#", Good: "+", Bad: "x", Wait: "~", Warn: "!", Unknown: "?", Off: "-", Info: "o",
-		Sep: ".", Crumb: ">", Up: "^", Down: "v", More: "~",
+		Sep: ".", Crumb: ">", Before: "<", Parent: "&", Up: "^", Down: "v", More: "~",
 		Light: "-", Heavy: "=", Dotted: ".",
 		TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+", Side: "|",
 		Full: "#", Empty: ".", Spark: strings.Split("_.:-=+*#", ""),
@@ -53,22 +56,36 @@ type Status struct {
 	End  bool // completed, failed and canceled are end states
 }
 
+// statuses are the words that are known, and how they look.
+var statuses = []struct {
+	words []string
+	look  func(Signs) Status
+}{
+	{[]string{"PENDING", "NEW", "CREATED", "WAITING", "DRAFT"}, func(s Signs) Status { return Status{s.Wait, Warn, false} }},
+	{[]string{"PROCESSING", "IN_PROGRESS", "RUNNING"}, func(s Signs) Status { return Status{s.Info, Info, false} }},
+	{[]string{"SUCCESS", "COMPLETED", "DONE", "APPROVED", "ACTIVE"}, func(s Signs) Status { return Status{s.Good, Good, true} }},
+	{[]string{"FAILED", "ERROR", "REJECTED", "DECLINED"}, func(s Signs) Status { return Status{s.Bad, Bad, true} }},
+	{[]string{"CANCELED", "CANCELLED", "EXPIRED"}, func(s Signs) Status { return Status{s.Off, Dim, true} }},
+}
+
+// StatusWords are the status words that share a look, look by look.
+func StatusWords() [][]string {
+	out := make([][]string, len(statuses))
+	for i, s := range statuses {
+		out[i] = s.words
+	}
+	return out
+}
+
 // Status returns sign and tone for a status word of the service, compared
 // without case. The service's set of words is open: a word not known here is
 // Unknown, and is still shown as it came.
 func (th *Theme) Status(word string) Status {
-	s := th.Signs
-	switch strings.ToUpper(strings.TrimSpace(word)) {
-	case "PENDING", "NEW", "CREATED", "WAITING", "DRAFT":
-		return Status{s.Wait, Warn, false}
-	case "PROCESSING", "IN_PROGRESS", "RUNNING":
-		return Status{s.Info, Info, false}
-	case "SUCCESS", "COMPLETED", "DONE", "APPROVED", "ACTIVE":
-		return Status{s.Good, Good, true}
-	case "FAILED", "ERROR", "REJECTED", "DECLINED":
-		return Status{s.Bad, Bad, true}
-	case "CANCELED", "CANCELLED", "EXPIRED":
-		return Status{s.Off, Dim, true}
+	word = strings.ToUpper(strings.TrimSpace(word))
+	for _, s := range statuses {
+		if slices.Contains(s.words, word) {
+			return s.look(th.Signs)
+		}
 	}
-	return Status{s.Unknown, Plain, false}
+	return Status{th.Signs.Unknown, Plain, false}
 }

@@ -178,7 +178,7 @@ func (th *Theme) Finish(line string) string {
 // returns it. Call it before the theme is shared.
 func (th *Theme) ASCII() *Theme { th.Signs, th.OnlyASCII = ascii(), true; return th }
 
-var spelling = strings.NewReplacer("…", "~", "–", "-", "·", ".", "•", "*", "›", ">", "“", `"`, "”", `"`,
+var spelling = strings.NewReplacer("…", "~", "–", "-", "·", ".", "•", "*", "›", ">", "‹", "<", "“", `"`, "”", `"`,
 	"↑", "^", "↓", "v", "←", "<", "→", ">", "│", "|", "─", "-", "✓", "+", "✗", "x", "◌", "~", "▌", ">", "●", "*")
 
 // Spell writes the console's own signs in s as ASCII, cell for cell, when th is

@@ -44,11 +44,10 @@ type Column struct {
 	Min            int // never narrower
 	Max            int // never wider; 0: as wide as it likes
 	Flex           int // share of the room that is left; 0: stays at Min
-	HidePriority   int // narrow windows leave out the column with the highest Drop first; 0: never
+	HidePriority   int // narrow windows leave out the column with the highest first; 0: never
 	Align          Align
 	CutMiddle      bool // cut in the middle, both ends kept (ids, file names)
-	KeepWidth      bool // a number that is wider than its column's Cap does not push this column out
-	MaxNumberWidth int  // numbers: room for a wider one is taken from columns that are not Firm only; 0: from all that may be dropped
+	MaxNumberWidth int  // numbers: a wider one is cut, with a sign; 0: numberWidth
 }
 
 // Notice is a sentence in the place of rows.
@@ -57,8 +56,6 @@ type Notice struct {
 	Text string // "No operation matches the filter."
 	Hint string // "esc clears the filter"
 }
-
-const maxMarks = 1000
 
 // Table is the one table: it draws only the rows on screen, its cursor follows
 // the row's id when rows come and go, and marks are kept by id.
@@ -75,8 +72,10 @@ type Table struct {
 
 	at, top int    // cursor and first drawn row
 	id      string // id of the row under the cursor
-	order   []string
-	marks   map[string]bool
+	rows    int    // how many there were when they were told last
+	above   int    // rows that came above the cursor since the list stood at its top
+	column  int    // the column under the cursor, into columns; -1: none
+	marks   marks
 	marking bool
 	apart   bool // a space stands between the row's sign and the first cell
 
@@ -86,6 +85,7 @@ type Table struct {
 	note     string // one line for the footer until the next key
 	keep     keep
 	blurred  bool // the cursor is elsewhere: its row looks like the others
+	measured bool // keep.seen are the rows on screen
 	paged    int  // rows of a page; 0: as many as there is room for
 }
 
@@ -94,8 +94,8 @@ type shownColumn struct{ index, width int }
 // NewTable makes a table. keys come from the screen's Env; marking says whether
 // rows can be marked.
 func NewTable(th *theme.Theme, keys *keymap.Map, marking bool, columns ...Column) *Table {
-	return &Table{th: th, nav: keys.Nav, list: keys.List, columns: columns, source: none{}, marks: map[string]bool{}, marking: marking, sortBy: -1,
-		wide: make([]int, len(columns))}
+	return &Table{th: th, nav: keys.Nav, list: keys.List, columns: columns, source: none{}, marking: marking, sortBy: -1,
+		column: -1, wide: make([]int, len(columns))}
 }
 
 type none struct{}
@@ -107,7 +107,8 @@ func (none) IndexOf(string) int { return -1 }
 // SetSource gives the table its rows and is to be called again after each
 // change of them: the cursor stays on its row wherever that went; when the row
 // is gone it stays at the same line and the footer says so. Marks of rows that
-// are gone are dropped, and the footer says so too.
+// are gone are dropped, and the footer says so too. A list that stands at its top
+// stays there: rows that come above the cursor are seen.
 func (t *Table) SetSource(s Source) {
 	if s == nil {
 		s = none{}
@@ -116,32 +117,29 @@ func (t *Table) SetSource(s Source) {
 	t.note = ""
 	if t.id != "" {
 		if i := s.IndexOf(t.id); i >= 0 {
-			t.top += i - t.at
+			t.above += max(min(i-t.at, s.Len()-t.rows), 0)
+			if t.top > 0 {
+				t.top += i - t.at
+			}
 			t.at = i
 		} else if k, ok := s.(Keeper); s.Len() > 0 && !(ok && k.Keeps(t.id)) {
 			t.note = "The row you were on is gone."
 		}
 	}
-	lost := 0
-	keep := t.order[:0]
-	for _, id := range t.order {
-		if s.IndexOf(id) < 0 {
-			delete(t.marks, id)
-			lost++
-			continue
-		}
-		keep = append(keep, id)
-	}
-	t.order = keep
-	if lost > 0 {
+	if lost := t.marks.keep(func(id string) bool { return s.IndexOf(id) >= 0 }); lost > 0 {
 		t.note = draw.Plural(lost, "mark", "marks") + " dropped: no longer in this list."
 	}
 	t.settle()
 }
 
+// Above is how many rows came above the cursor since the list stood at its top.
+func (t *Table) Above() int { return t.above }
+
 // settle puts cursor and window inside the rows.
 func (t *Table) settle() {
+	t.measured = false
 	n := t.source.Len()
+	t.rows = n
 	t.at = max(min(t.at, n-1), 0)
 	page := t.page()
 	t.top = max(min(t.top, n-page), 0)
@@ -178,7 +176,8 @@ func (t *Table) isCursor(at int) bool { return at == t.at && !t.blurred }
 
 // SetColumns changes the columns.
 func (t *Table) SetColumns(c ...Column) {
-	t.columns, t.wide, t.keep = c, make([]int, len(c)), keep{}
+	t.columns, t.wide, t.keep, t.measured = c, make([]int, len(c)), keep{}, false
+	t.column = min(t.column, len(c)-1)
 	t.shown = t.layout()
 }
 
@@ -197,7 +196,7 @@ func (t *Table) Width(i int) int {
 }
 
 // TooWide lists the columns in which the row under the cursor has a number that
-// is not drawn, because its column is narrower. A screen shows it elsewhere.
+// is cut, because its column is narrower. A screen shows it elsewhere.
 func (t *Table) TooWide() []int {
 	r, ok := t.Selected()
 	if !ok {
@@ -232,7 +231,7 @@ func (t *Table) SelectedID() string { return t.id }
 
 // Restart puts the cursor on the first row, whatever row it was on: the next rows
 // are another list.
-func (t *Table) Restart() { t.at, t.top, t.id = 0, 0, "" }
+func (t *Table) Restart() { t.at, t.top, t.id, t.above = 0, 0, "", 0 }
 
 // Cursor is the index of the row under the cursor.
 func (t *Table) Cursor() int { return t.at }
@@ -246,16 +245,6 @@ func (t *Table) Select(id string) bool {
 	t.at = i
 	t.settle()
 	return true
-}
-
-// Marked lists the marked ids in the order they were marked.
-func (t *Table) Marked() []string { return append([]string(nil), t.order...) }
-
-// Unmark drops all marks and reports whether there were any.
-func (t *Table) Unmark() bool {
-	had := len(t.order) > 0
-	t.order, t.marks = nil, map[string]bool{}
-	return had
 }
 
 // Visible is the range of rows on screen, [from, to): what to load first.
@@ -285,56 +274,20 @@ func (t *Table) Update(msg keymap.Press) bool {
 		t.at = 0
 	case t.nav.Bottom.Match(msg):
 		t.at = n - 1
-	case t.marking && t.list.Mark.Match(msg):
-		t.note = ""
-		if t.id != "" {
-			t.mark(t.id, !t.marks[t.id])
-			t.at++
-		}
+	case t.list.Left.Match(msg):
+		t.moveColumn(-1)
+	case t.list.Right.Match(msg):
+		t.moveColumn(1)
+	case t.marking && t.markKey(msg):
 		t.settle()
-		return true
-	case t.marking && t.list.MarkAll.Match(msg):
-		t.markAll()
 		return true
 	default:
 		return false
 	}
 	t.note = ""
 	t.settle()
+	if t.top == 0 {
+		t.above = 0
+	}
 	return true
-}
-
-func (t *Table) mark(id string, on bool) {
-	if on == t.marks[id] {
-		return
-	}
-	if on {
-		if len(t.order) >= maxMarks {
-			t.note = "No more than " + draw.Count(maxMarks) + " rows can be marked."
-			return
-		}
-		t.marks[id] = true
-		t.order = append(t.order, id)
-		return
-	}
-	delete(t.marks, id)
-	for i, o := range t.order {
-		if o == id {
-			t.order = append(t.order[:i:i], t.order[i+1:]...)
-			return
-		}
-	}
-}
-
-func (t *Table) markAll() {
-	t.note = ""
-	if t.Unmark() {
-		return
-	}
-	for i := range min(t.source.Len(), maxMarks) {
-		t.mark(t.source.Row(i).ID, true)
-	}
-	if t.source.Len() > maxMarks {
-		t.note = "The first " + draw.Count(maxMarks) + " rows are marked; more cannot be."
-	}
 }

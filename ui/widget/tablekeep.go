@@ -21,6 +21,7 @@ type keep struct {
 // keptHead is the line of titles and what it depends on.
 type keptHead struct {
 	w, sortBy int
+	column    int
 	sortDown  bool
 	shown     []shownColumn
 	line      string
@@ -96,7 +97,7 @@ func (t *Table) cell(r Row, i, k int) string {
 
 // line is the k-th row on screen, at at in the list.
 func (t *Table) line(k int, r Row, at int) string {
-	now := keptRow{row: r, selected: t.isCursor(at), marked: t.marks[r.ID], w: t.w, shown: t.shown}
+	now := keptRow{row: r, selected: t.isCursor(at), marked: t.marks.has[r.ID], w: t.w, shown: t.shown}
 	if k < len(t.keep.next) {
 		now.nums = t.keep.next[k].nums[:0]
 	} else {

@@ -1,24 +1,23 @@
 package widget
 
 import (
+	"cmp"
 	"strings"
 
 	"opdeck/ui/draw"
 )
 
-// widen makes room for the numbers of the rows on screen, so that each is shown
-// in full: a number is never cut. It leaves the columns that are never dropped
-// their Min; others give way while such a number is on screen, except that one
-// wider than the column's Cap leaves Firm columns where they are.
+// numberWidth is the room that a column of numbers may take for the widest one.
+const numberWidth = 24
+
+// widen makes room for the numbers of the rows on screen, up to a bounded share: a wider
+// number is cut, and narrows nothing. Columns that are never left out keep their
+// Min beside it.
 func (t *Table) widen(rows []Row) {
-	never := t.w - t.gutter() + gap // what is left beside columns that are never dropped
-	firm := never                   // and beside Firm ones too
+	never := t.w - t.gutter() + gap // what is left beside columns that are never left out
 	for _, c := range t.columns {
 		if c.HidePriority == 0 {
 			never -= max(c.Min, 1) + gap
-		}
-		if c.HidePriority == 0 || c.KeepWidth {
-			firm -= max(c.Min, 1) + gap
 		}
 	}
 	changed := false
@@ -26,31 +25,21 @@ func (t *Table) widen(rows []Row) {
 		if c.Align == Left {
 			continue
 		}
-		limit := t.w
+		limit := max(cmp.Or(c.MaxNumberWidth, numberWidth), c.Min)
 		if c.HidePriority == 0 {
 			limit = min(limit, max(c.Min, 1)+max(never, 0))
-		}
-		if c.MaxNumberWidth > 0 {
-			limit = min(limit, max(c.MaxNumberWidth, c.Min+firm))
 		}
 		if c.Max > 0 {
 			limit = min(limit, c.Max)
 		}
-		want := 0
+		want := c.Min
 		for _, r := range rows {
-			s := cellOf(r, i)
-			if n := draw.Width(s); n <= limit {
+			if n := draw.Width(cellOf(r, i)); n <= limit {
 				want = max(want, n)
-			} else {
-				want = max(want, draw.Width(tooWide(s, limit))) // its words; there is no sense in more room
 			}
 		}
-		want = max(want, c.Min)
-		if more := want - max(c.Min, 1); more > 0 && (c.HidePriority == 0 || c.KeepWidth) { // the next number has that much less
-			firm -= more
-			if c.HidePriority == 0 {
-				never -= more
-			}
+		if c.HidePriority == 0 {
+			never -= max(want-max(c.Min, 1), 0) // the next number has that much less
 		}
 		if want != t.wide[i] {
 			t.wide[i] = want
@@ -93,20 +82,21 @@ func (c *keptColumn) numbers(byPoint bool) {
 // keptNumbers bounds the numbers of a column that are kept as drawn.
 const keptNumbers = 1000
 
-// tooWide stands for a number that does not fit into w cells. It holds no digit:
-// the beginning of a number with "…" behind it, or a rounded one, would be read
-// as another amount, and so would one in exponent form by most people. The words
-// say what is the matter; the currency is kept where it fits. In cells too few
-// for the words it is the "###" that spreadsheets have for this.
+// tooWide is a number that does not fit into w cells: its leading digits, a sign that
+// more follow, and its currency, so that nobody reads it as another amount; it is never
+// rounded. Where not even four characters of it have room it is the "###" of
+// spreadsheets.
 func tooWide(s string, w int) string {
-	const words = "too wide"
+	number, unit := s, ""
 	if i := strings.LastIndexByte(s, ' '); i >= 0 && !strings.ContainsAny(s[i:], "0123456789") {
-		if t := words + s[i:]; draw.Width(t) <= w {
-			return t
-		}
+		number, unit = s[:i], s[i:]
 	}
-	if len(words) <= w {
-		return words
+	const least = 4
+	if w-draw.Width(unit)-1 < least {
+		unit = ""
 	}
-	return strings.Repeat("#", max(w, 0))
+	if w-1 < least {
+		return strings.Repeat("#", max(w, 0))
+	}
+	return draw.Cut(number, w-draw.Width(unit)) + unit
 }

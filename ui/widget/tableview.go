@@ -27,96 +27,6 @@ func btoi(b bool) int {
 	return 0
 }
 
-// layout chooses the columns that fit and their widths.
-func (t *Table) layout() []shownColumn {
-	room := t.w - t.gutter()
-	in := make([]bool, len(t.columns))
-	need := -gap
-	for i := range t.columns {
-		in[i] = true
-		need += t.least(i) + gap
-	}
-	for need > room {
-		worst := -1
-		for i, c := range t.columns {
-			if in[i] && c.HidePriority > 0 && (worst < 0 || c.HidePriority >= t.columns[worst].HidePriority) {
-				worst = i
-			}
-		}
-		if worst < 0 {
-			break
-		}
-		in[worst] = false
-		need -= t.least(worst) + gap
-	}
-	var out []shownColumn
-	for i := range t.columns {
-		if in[i] {
-			out = append(out, shownColumn{i, t.least(i)})
-		}
-	}
-	need = t.squeeze(out, need, room)
-	t.grow(out, room-need)
-	return out
-}
-
-// squeeze narrows columns of which not even those fit that are never dropped: texts
-// first, which say that they are cut, then numbers, which show as "###" then.
-func (t *Table) squeeze(cols []shownColumn, need, room int) int {
-	for _, numbers := range []bool{false, true} {
-		for i := len(cols) - 1; i >= 0 && need > room; i-- {
-			least := 6
-			if numbers {
-				least = 1
-			} else if t.columns[cols[i].index].Align != Left {
-				continue
-			}
-			less := max(min(cols[i].width-least, need-room), 0)
-			cols[i].width -= less
-			need -= less
-		}
-	}
-	return need
-}
-
-// least is the width below which column i is not drawn: its Min, or for numbers
-// what the widest one seen takes.
-func (t *Table) least(i int) int { return max(t.columns[i].Min, t.wide[i], 1) }
-
-// grow shares spare cells out by Flex, up to Max.
-func (t *Table) grow(cols []shownColumn, spare int) {
-	for spare > 0 {
-		shares := 0
-		for _, c := range cols {
-			if d := t.columns[c.index]; d.Flex > 0 && (d.Max == 0 || c.width < d.Max) {
-				shares += d.Flex
-			}
-		}
-		if shares == 0 {
-			return
-		}
-		before := spare
-		unit := max(spare/shares, 1)
-		for i := range cols {
-			d := t.columns[cols[i].index]
-			if d.Flex == 0 || spare == 0 {
-				continue
-			}
-			more := min(unit*d.Flex, spare)
-			if d.Max > 0 {
-				more = min(more, d.Max-cols[i].width)
-			}
-			if more > 0 {
-				cols[i].width += more
-				spare -= more
-			}
-		}
-		if spare == before {
-			return
-		}
-	}
-}
-
 // Lines draws the table: exactly the lines of SetSize, none wider. A row that
 // looks as before is the string of before.
 func (t *Table) Lines() []string {
@@ -124,11 +34,14 @@ func (t *Table) Lines() []string {
 		return make([]string, t.h)
 	}
 	if t.keep.theme != t.th.Name {
-		t.keep = keep{theme: t.th.Name}
+		t.keep, t.measured = keep{theme: t.th.Name}, false
 	}
 	lines := make([]string, 0, t.h)
 	n := t.source.Len()
-	from, rows := t.top, t.Measure()
+	from, rows := t.top, t.keep.seen
+	if !t.measured {
+		rows = t.Measure()
+	}
 	if t.head() == 1 {
 		lines = append(lines, t.headLine())
 	}
@@ -141,6 +54,7 @@ func (t *Table) Lines() []string {
 		}
 		t.swap(from, len(rows))
 	}
+	t.measured = false // rows may look otherwise by time when they are drawn next
 	for len(lines) < t.h-t.foot() {
 		lines = append(lines, "")
 	}
@@ -160,6 +74,7 @@ func (t *Table) Measure() []Row {
 	}
 	t.keep.seen = rows
 	t.widen(rows)
+	t.measured = true
 	return rows
 }
 
@@ -169,8 +84,8 @@ func (t *Table) View() string { return strings.Join(t.Lines(), "\n") }
 // headLine is the line of titles.
 func (t *Table) headLine() string {
 	h := &t.keep.head
-	if h.line == "" || h.w != t.w || h.sortBy != t.sortBy || h.sortDown != t.sortDown || !slices.Equal(h.shown, t.shown) {
-		*h = keptHead{t.w, t.sortBy, t.sortDown, t.shown, t.drawHead()}
+	if h.line == "" || h.w != t.w || h.column != t.column || h.sortBy != t.sortBy || h.sortDown != t.sortDown || !slices.Equal(h.shown, t.shown) {
+		*h = keptHead{t.w, t.sortBy, t.column, t.sortDown, t.shown, t.drawHead()}
 	}
 	return h.line
 }
@@ -178,27 +93,43 @@ func (t *Table) headLine() string {
 func (t *Table) drawHead() string {
 	var b strings.Builder
 	p := pen{b: &b}
-	p.write(t.th.Dim, draw.Space(min(t.gutter(), t.w)))
+	left, right := t.hidden()
+	if gutter := min(t.gutter(), t.w); left {
+		p.write(t.th.Accent, draw.Pad(t.th.Signs.Before, gutter))
+	} else {
+		p.write(t.th.Dim, draw.Space(gutter))
+	}
 	for i, c := range t.shown {
 		if i > 0 {
 			p.write(t.th.Dim, draw.Space(gap))
 		}
 		d := t.columns[c.index]
-		title, style := d.Title, t.th.Dim
+		title, style, room := d.Title, t.th.Dim, c.width
+		more := right && i == len(t.shown)-1 && room > moreSign
+		if more && t.need()+moreSign > t.w {
+			room -= moreSign
+		}
 		if c.index == t.sortBy {
 			style = t.th.Accent
 			sign := t.th.Signs.Up
 			if t.sortDown {
 				sign = t.th.Signs.Down
 			}
-			title = draw.Cut(title, c.width-2) + " " + sign
+			title = draw.Cut(title, room-2) + " " + sign
+		}
+		if c.index == t.column {
+			style = t.th.Selected(theme.Accent)
+			title = t.th.Signs.Cursor + draw.Cut(title, room-1)
 		}
 		if d.Align == Left {
-			title = draw.Fit(title, c.width)
+			title = draw.Fit(title, room)
 		} else {
-			title = draw.FitRight(title, c.width)
+			title = draw.FitRight(title, room)
 		}
 		p.write(style, title)
+		if more {
+			p.write(t.th.Accent, " "+t.th.Signs.Crumb)
+		}
 	}
 	p.end()
 	return t.clip(b.String())
@@ -232,7 +163,7 @@ func (t *Table) drawRow(r Row, k, at int) string {
 	} else {
 		p.write(theme.Style{}, " ")
 	}
-	marked := t.marks[r.ID]
+	marked := t.marks.has[r.ID]
 	if t.w < 40 {
 		t.drawMark(&p, r, marked, style, marked)
 	} else {
@@ -291,8 +222,8 @@ func (t *Table) drawFoot(n int) string {
 	if n > 0 {
 		at, s = draw.Count(t.at+1), " of "+draw.Count(n)
 	}
-	if len(t.order) > 0 {
-		s += " " + t.th.Signs.Sep + " " + draw.Count(len(t.order)) + " marked"
+	if len(t.marks.order) > 0 {
+		s += " " + t.th.Signs.Sep + " " + draw.Count(len(t.marks.order)) + " marked"
 	}
 	if t.note != "" {
 		return draw.Lay([]string{draw.Spread("  "+t.th.Warn.Render(t.note), at+t.th.Dim.Render(s), t.w)}, t.w, 1)[0]

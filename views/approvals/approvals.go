@@ -59,7 +59,13 @@ func New(env *ui.Env, desk Desk, id string) *Screen {
 	s.List = list.New(env, s, s.rows, list.Spec[approval.Request]{Title: "Approvals", Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
 		Reading: "Reading the requests …", None: "No request matches the filter.",
 		Columns:  func(int) []widget.Column { return columns },
-		Language: language(env.Now), Example: "state:open person:ana act:document.remove"})
+		Language: language(env.Now), Example: "state:open person:ana act:document.remove",
+		Beside: func(w int) []string {
+			if r, on := s.rows.Find(s.Table.SelectedID()); on {
+				return s.lines(r, w)
+			}
+			return nil
+		}})
 	return s
 }
 

@@ -62,7 +62,13 @@ func New(env *ui.Env, log Log, cfg Config, start string) *Screen {
 	s.rows = list.NewRows(record.id, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[audit.Entry]{Title: "Audit", Place: ui.Place{Kind: ui.KindAudit}, Origin: "audit trail",
 		Reading: "Reading the audit trail …", None: "No record matches the filter.", Further: "No record matches among those read so far.",
-		Columns: columns, Language: auditfilter.Table(), Example: "person:ana event:document.* id:7f3a outcome:denied at<2h", Start: start, Records: s.records})
+		Columns: columns, Language: auditfilter.Table(), Example: "person:ana event:document.* id:7f3a outcome:denied at<2h", Start: start, Records: s.records,
+		Beside: func(w int) []string {
+			if r, on := s.rows.Find(s.Table.SelectedID()); on {
+				return s.record(r.Entry, w)
+			}
+			return nil
+		}})
 	switch {
 	case !s.who.Role.May(api.MayAuditOut):
 		s.keys.Export.Off("Your role does not allow to " + string(api.MayAuditOut) + "; " + api.WhoMay(api.MayAuditOut) + " may.")

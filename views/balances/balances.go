@@ -40,7 +40,7 @@ func New(env *ui.Env, client Client, id, start string) ui.Screen {
 	return directory.NewList(env, directory.ListSpec[api.Account]{Kind: Kind, Title: "Accounts", One: "account", Many: "accounts", Class: "account",
 		Catalogue: field.Accounts, Columns: []string{"name", "status", "balance", "hold", "customer", "number", "id"},
 		Language: language, Example: "balance<0 currency:EUR customer:acme",
-		ID: func(a api.Account) string { return string(a.ID) }, CUID: owner, Raw: raw,
+		ID: func(a api.Account) string { return string(a.ID) }, CUID: owner, Raw: raw, Card: func(a api.Account) []widget.Pair { return facts(env, a) },
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Account], error) {
 			return client.Accounts(ctx, api.AccountQuery{Page: page})
 		}}, start)

@@ -50,7 +50,7 @@ func New(env *ui.Env, client Client, id, start string) ui.Screen {
 	return directory.NewList(env, directory.ListSpec[api.Counterparty]{Kind: Kind, Title: "Counterparties", One: "counterparty", Many: "counterparties", Class: "general",
 		Catalogue: field.Counterparties, Columns: []string{"name", "status", "accounts", "customer", "updated", "id"},
 		Language: language, Example: "status:MODERATION customer:acme",
-		ID: func(p api.Counterparty) string { return string(p.ID) }, CUID: owner, Raw: raw,
+		ID: func(p api.Counterparty) string { return string(p.ID) }, CUID: owner, Raw: raw, Card: func(p api.Counterparty) []widget.Pair { return facts(env, p) },
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Counterparty], error) {
 			return client.Counterparties(ctx, api.CounterpartyQuery{Page: page})
 		}}, start)

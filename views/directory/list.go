@@ -53,6 +53,8 @@ type ListSpec[T any] struct {
 	// Facts are all of a record that cannot be read by itself: the list shows them over
 	// its rows. nil: another screen shows a record.
 	Facts func(T) []widget.Pair
+	// Card are the facts of a record that has a screen of its own, for the preview.
+	Card func(T) []widget.Pair
 }
 
 // List is a list of records that the service gives page by page; it implements
@@ -91,10 +93,23 @@ func NewListIn[T any](env *ui.Env, screen list.Screen, spec ListSpec[T], start s
 	s.rows = list.NewRows(spec.ID, s.row)
 	s.List = list.New(env, s.screen, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind, ID: spec.Of}, Origin: "service", Class: spec.Class,
 		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " + spec.One + " matches among those read so far.",
-		Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue})
+		Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue, Beside: s.beside})
 	s.List.Filtered(true)
 	s.setColumns()
 	return s
+}
+
+// beside draws the facts of the record under the cursor, as its own screen does.
+func (s *List[T]) beside(w int) []string {
+	facts := s.spec.Facts
+	if facts == nil {
+		facts = s.spec.Card
+	}
+	r, on := s.rows.Find(s.Table.SelectedID())
+	if !on || facts == nil {
+		return nil
+	}
+	return widget.Pairs(s.env.Theme, facts(shown(s.env, r)), w)
 }
 
 // setColumns gives the table its columns: those of the spec, and those that were added.

@@ -197,7 +197,7 @@ func TestOverSSHTheCommandIsShown(t *testing.T) {
 				o.Copy = func(seq string) error { copied = seq; return nil }
 			})
 			r.Send(c.keys...)
-			has(t, r, "Files here would be the server's, not yours.", "y copy  enter close")
+			has(t, r, "Files here would be the server's, not yours.", "enter close  y copy the command")
 			if strings.Contains(r.View(), "File on this host") {
 				t.Errorf("a form opened:\n%s", r.View())
 			}

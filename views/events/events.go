@@ -88,7 +88,12 @@ func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Scr
 	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
 		Reading: "Reading the inbox …", None: "No event matches the filter.", Further: "No event matches among those read so far.",
 		Columns: columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h", Start: start,
-		Records: s.newestFirst})
+		Records: s.newestFirst, Beside: func(w int) []string {
+			if it, on := s.rows.Find(s.Table.SelectedID()); on {
+				return s.eventLines(&page{item: it}, w)
+			}
+			return nil
+		}})
 	return s
 }
 

@@ -12,8 +12,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// amountCap is the room an amount takes beside the firm columns of 80 cells:
-// 999,999,999,999.99 EUR. Wider ones take what columns that may be hidden leave.
+// amountCap is the room that an amount may take: 999,999,999,999.99 EUR. A wider one is
+// cut, and shown in full above the list.
 const amountCap = 22
 
 // wanted is the HidePriority of columns that somebody wants: they go last.
@@ -77,7 +77,7 @@ func (d *drawing) documents() string {
 // tableColumn is a field's column in the table.
 func tableColumn(f fieldOf) widget.Column {
 	c := f.Column
-	out := widget.Column{Title: f.Name, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority, KeepWidth: c.KeepWidth, CutMiddle: c.CutMiddle}
+	out := widget.Column{Title: f.Name, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority, CutMiddle: c.CutMiddle}
 	if f.Kind == field.Money {
 		out.Align, out.MaxNumberWidth = widget.Decimal, amountCap
 	}
@@ -93,11 +93,8 @@ func build(list []field.Choice) ([]fieldOf, []widget.Column) {
 		if choice.Width > 0 {
 			c.Min, c.Max, c.Flex = choice.Width, choice.Width, 0
 		}
-		if choice.Wanted() {
-			c.KeepWidth = true
-			if c.HidePriority > 0 {
-				c.HidePriority = wanted
-			}
+		if choice.Wanted() && c.HidePriority > 0 {
+			c.HidePriority = wanted
 		}
 		fields, cols = append(fields, f), append(cols, c)
 	}

@@ -2,6 +2,7 @@ package operations
 
 import (
 	"opdeck/ui"
+	"opdeck/ui/list"
 )
 
 // Content implements ui.Contenter.
@@ -27,7 +28,10 @@ func (s *Screen) summaries() []string {
 	if !s.Filter.Empty() {
 		line += ", filter " + s.Filter.String()
 	}
-	out := []string{line + ", sorted by " + s.sort.Field + ", " + direction(s.sort) + "."}
+	out := []string{line + ", sorted by " + s.sort.Field + ", " + list.Direction(s.order()) + "."}
+	if s.mixed() {
+		out[0] += " Currencies are mixed: the number alone counts."
+	}
 	if s.cfg.Progress != nil {
 		if p, ok := s.cfg.Progress(); ok {
 			out = append(out, p)

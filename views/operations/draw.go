@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"opdeck/api/untrusted"
+	"opdeck/internal/field"
 	"opdeck/ui/draw"
 )
 
@@ -21,10 +22,8 @@ func (s *Screen) Below() []string {
 // the row under the cursor for which the table has no room.
 func (s *Screen) Above() []string {
 	th := s.env.Theme
-	w, h := s.Size()
-	s.Table.SetSize(w, max(h-1-s.BelowHeight(), 1))
-	s.Table.Measure()
-	line := th.Strong.Render(s.summary())
+	w, _ := s.Size()
+	line := th.Strong.Render(s.summary()) + s.Came()
 	if wide := s.tooWide(w); wide != "" {
 		if draw.Width(line)+2+draw.Width(wide) > w { // the amount is not to be cut
 			line = ""
@@ -36,17 +35,13 @@ func (s *Screen) Above() []string {
 	if name := s.viewName(); name != "" {
 		line += th.Dim.Render("  view ") + th.Accent.Render(draw.Cut(name, 30))
 	}
+	if s.Loaded {
+		line += s.SortedBy(s.order(), s.mixed())
+	}
 	if !s.Filter.Empty() {
 		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.String()), max(w-40, 10)))
 	}
-	if s.Loaded {
-		sign := th.Signs.Up
-		if s.sort.Desc {
-			sign = th.Signs.Down
-		}
-		line += th.Dim.Render("  by " + s.sort.Field + " " + sign)
-	}
-	if n := len(s.Table.Marked()); n > 0 {
+	if n := s.Table.Marks(); n > 0 {
 		line += th.Info.Render("  " + th.Signs.Mark + " " + draw.Count(n) + " marked")
 	}
 	if s.Doing != "" {
@@ -60,6 +55,11 @@ func (s *Screen) Above() []string {
 		line += th.Warn.Render("  " + th.Signs.Warn + " " + draw.Cut(s.Err.Public, 60))
 	}
 	return []string{line}
+}
+
+// mixed reports whether the list is sorted by amounts and holds several currencies.
+func (s *Screen) mixed() bool {
+	return field.Operations.Get(s.sort.Field).Kind == field.Money && s.rows.mixed
 }
 
 // summary says how many operations there are.

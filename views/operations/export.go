@@ -22,18 +22,32 @@ import (
 type sheet struct {
 	index.Sheet
 	what     string // "300 operations"
+	whence   string // "what the filter shows"
 	one, all string // what its rows are called
 }
 
-// askExport asks for the file of what the filter shows.
+// askExport asks for the file of the marked operations, else of what the filter shows.
 func (s *Screen) askExport() ui.Action {
-	return s.askFile(sheet{index.Sheet{Filter: s.Filter, Sort: s.sort}, draw.Plural(s.rows.total, "operation", "operations"), "operation", "operations"}, "operations.csv")
+	q, marked := s.meant()
+	what := draw.Plural(s.rows.total, "operation", "operations")
+	if marked > 0 {
+		what = draw.Count(marked) + " marked"
+	}
+	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.sort}, what, whence(marked), "operation", "operations"}, "operations.csv")
+}
+
+func whence(marked int) string {
+	if marked > 0 {
+		return draw.Plural(marked, "marked operation", "marked operations")
+	}
+	return "what the filter shows"
 }
 
 // askExportTotals asks for the file of the totals that are open.
 func (s *Screen) askExportTotals() ui.Action {
 	by := s.panel.grid.by
-	return s.askFile(sheet{index.Sheet{Filter: s.scope(), Totals: true, By: by}, "the totals by " + strings.Join(words(by), " and "), "sum", "sums"}, "totals.csv")
+	q, marked := s.meant()
+	return s.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by), " and "), "the totals of " + whence(marked), "sum", "sums"}, "totals.csv")
 }
 
 // askFile asks for the file of an export; name is offered.
@@ -42,7 +56,7 @@ func (s *Screen) askFile(of sheet, name string) ui.Action {
 		return no
 	}
 	return ui.Ask{Title: "Export " + of.what, Verb: "Export",
-		Intro:  []string{"Writes what the filter shows to a file of the host that runs the console. The name's ending says how: .csv or .jsonl."},
+		Intro:  []string{"Writes " + of.whence + " to a file of the host that runs the console. The name's ending says how: .csv or .jsonl."},
 		Fields: []widget.Field{{Label: "File", Value: name, Check: checkExport}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(of, v.Text(0), false) }}
 }

@@ -16,7 +16,10 @@ import (
 
 // mostNumber is how wide a sum may be while others stand beside it; a wider one is
 // said in full below the table when the cursor is on it.
-const mostNumber = 20
+const mostNumber = 24
+
+// leastNumber is how much of such a sum is shown at least.
+const leastNumber = 14
 
 // fixed is how many columns of the grid stand before those of the sums.
 const fixed = 2
@@ -61,6 +64,7 @@ type grid struct {
 	by         []index.By
 	all        index.Group
 	currencies []untrusted.Text // the one of most operations first; nil: the rows are currencies
+	widths     []int            // of the widest sum of each currency, in cells
 	first      int              // of the currencies that are drawn
 	at         int              // the column of the cursor: 0 is all currencies
 	rows       []gridRow
@@ -75,6 +79,16 @@ func newGrid(th *theme.Theme, by []index.By, all index.Group) *grid {
 		g.rows = append(g.rows, gridRow{id: "all"})
 	}
 	g.add(all, nil)
+	g.widths = make([]int, len(g.currencies))
+	for _, r := range g.rows {
+		of := r.group(all)
+		for i, c := range g.currencies {
+			if s := of.Sum(c); s != nil {
+				sum, _ := draw.Amount(money{c, s.Amount})
+				g.widths[i] = max(g.widths[i], draw.Width(sum))
+			}
+		}
+	}
 	return g
 }
 
@@ -145,9 +159,9 @@ func (g *grid) column() int {
 // columns are those of the table. The currencies of fewest operations are left out
 // first where there is no room; the cursor brings them.
 func (g *grid) columns(focus bool) []widget.Column {
-	out := []widget.Column{{Title: strings.Join(words(g.by), ", "), Min: 10, Max: 44, Flex: 1}, {Title: "operations", Align: widget.Right, Min: 10, HidePriority: 2, KeepWidth: true}}
+	out := []widget.Column{{Title: strings.Join(words(g.by), ", "), Min: 10, Max: 44, Flex: 1}, {Title: "operations", Align: widget.Right, Min: 10, HidePriority: 2}}
 	if g.currencies == nil {
-		return append(out, widget.Column{Title: "sum", Align: widget.Decimal})
+		return append(out, widget.Column{Title: "sum", Align: widget.Decimal, MaxNumberWidth: 60})
 	}
 	for i, c := range g.currencies[g.first:] {
 		title := draw.Line(c, 12)
@@ -161,7 +175,7 @@ func (g *grid) columns(focus bool) []widget.Column {
 		if i == max(g.at-1-g.first, 0) { // the one under the cursor stays longest
 			hide = 1
 		}
-		out = append(out, widget.Column{Title: title, Align: widget.Decimal, Min: min(len(title), 12), HidePriority: hide, KeepWidth: true, MaxNumberWidth: mostNumber})
+		out = append(out, widget.Column{Title: title, Align: widget.Decimal, Min: max(min(len(title), 12), min(g.widths[g.first+i], leastNumber)), HidePriority: hide, MaxNumberWidth: mostNumber})
 	}
 	return out
 }

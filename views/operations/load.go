@@ -26,6 +26,9 @@ func (s *Screen) load(anchor string) tea.Cmd { return s.loadWith(anchor, nil) }
 // loadWith is load with the columns that the person chose, which come together with
 // the rows: the list is not drawn in columns that change at once.
 func (s *Screen) loadWith(anchor string, recall func(context.Context) (map[string][]string, error)) tea.Cmd {
+	if s.restart { // the rows of another order or filter begin at their top
+		anchor = ""
+	}
 	s.More.Stop()
 	s.counts.Stop()
 	s.loaded = s.Filter.String()

@@ -8,36 +8,38 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/widget"
 )
 
-// chooseSort offers the orders; the present one stands first, to be reversed.
-func (s *Screen) chooseSort() ui.Action {
-	reversed := index.Sort{Field: s.sort.Field, Desc: !s.sort.Desc}
-	orders := []index.Sort{reversed}
-	items := []ui.Choice{{Text: s.sort.Field + ", reversed", Note: direction(reversed)}}
-	for _, f := range index.SortFields {
-		if f == s.sort.Field {
-			continue
-		}
-		o := index.UsualSort(f)
-		orders = append(orders, o)
-		items = append(items, ui.Choice{Text: f, Note: direction(o)})
-	}
-	return ui.Choose{Title: "Sort by", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
-		s.sort = orders[i]
-		s.Table.SetSort(s.sortColumn(), s.sort.Desc)
-		return nil, s.load("")
-	}}
+// chooseSort sorts by the column under the cursor, or offers the orders.
+func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
+	return s.AskSort(s.order(), list.Orders{Fields: index.SortFields, Note: list.Direction,
+		Usual: func(f string) list.Order {
+			o := index.UsualSort(f)
+			return list.Order{By: o.Field, Down: o.Desc}
+		},
+		Take: func(o list.Order) tea.Cmd {
+			s.sort = index.Sort{Field: o.By, Desc: o.Down}
+			s.Table.SetSort(s.sortColumn(), s.sort.Desc)
+			s.restart = true
+			return s.load("")
+		}})
 }
 
-func direction(o index.Sort) string {
-	if o.Desc {
-		return "largest or newest first"
+// order is the present one.
+func (s *Screen) order() list.Order { return list.Order{By: s.sort.Field, Down: s.sort.Desc} }
+
+// meant is the filter of what a key is about: the marked operations, else all that are
+// shown. marked is how many those are.
+func (s *Screen) meant() (f filter.OperationExpr, marked int) {
+	if ids := s.Table.Marked(); len(ids) > 0 {
+		return filter.OfIDs(ids), len(ids)
 	}
-	return "smallest or oldest first"
+	return s.Filter, 0
 }
 
 // lacks is the refusal of what the role does not allow; nil when it does.

@@ -4,6 +4,7 @@ package operations
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -72,6 +73,8 @@ type Config struct {
 	Now      func() time.Time              // for relative times in filters
 	Progress func() (line string, ok bool) // how far the background sync is; ok false: it rests
 	Columns  []field.Choice                // what is shown to somebody who has chosen nothing; nil: the usual ones
+	// Preview draws an operation as its own screen does; it reads nothing. Nil: none is drawn.
+	Preview func(op api.Operation, w int) []string
 
 	// Recall reads what the person in ctx chose before, by view ("" for all that
 	// have no choice of their own); Keep remembers a choice, nil forgets it. Both
@@ -132,7 +135,7 @@ func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen
 	s := &Screen{env: env, index: ix, client: client, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
 		counts: env.Requests(), lives: env.Requests(), totals: env.Requests(), saved: env.Requests(), works: env.Requests()}
 	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index", Class: "billing",
-		Reading: "Looking into the index …", Marks: true,
+		Reading: "Looking into the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
 		Language: filter.Operations(), Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
 		Ask: func(ctx context.Context, field, typed string) []string {
 			values, err := ix.Values(ctx, field, typed, offeredValues)
@@ -143,6 +146,16 @@ func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen
 		}})
 	s.show(s.columnsOf(""))
 	return s
+}
+
+// Update implements ui.Screen: open totals follow the marks.
+func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+	before := s.Table.Marks()
+	action, cmd := s.List.Update(msg)
+	if s.panel.open() && s.Table.Marks() != before {
+		cmd = tea.Batch(cmd, s.refreshPanel())
+	}
+	return action, cmd
 }
 
 // Init implements ui.Screen.
@@ -212,12 +225,13 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	}
 	k := s.env.Keys
 	switch {
-	case k.Global.Reload.Match(msg) && len(s.Table.Marked()) > 0:
+	case k.Global.Reload.Match(msg) && s.Table.Marks() > 0:
 		return s.unlessBusy(s.askReread), nil, true
 	case k.Operations.Live.Match(msg):
 		return nil, s.live(), true
 	case k.List.Sort.Match(msg):
-		return s.chooseSort(), nil, true
+		action, cmd := s.chooseSort()
+		return action, cmd, true
 	case k.List.Views.Match(msg):
 		return nil, s.countViews(), true
 	case k.Operations.Totals.Match(msg):
@@ -240,7 +254,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case k.Global.Back.Match(msg) && s.works.Busy():
 		s.stopWork()
 		return ui.Notify{Level: ui.Info, Text: "Stopping …"}, nil, true
-	case k.Global.Back.Match(msg) && s.panel.open() && len(s.Table.Marked()) == 0:
+	case k.Global.Back.Match(msg) && s.panel.open() && s.Table.Marks() == 0:
 		s.closePanel()
 		return ui.Handled{}, nil, true
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
@@ -272,16 +286,51 @@ func (s *Screen) Item() ui.Item {
 		return ui.Item{}
 	}
 	out := ui.Item{ID: id, IDWhat: "the operation id", JSONWhat: "the operation as JSON", Title: "Operation " + id}
-	if marked := s.Table.Marked(); len(marked) > 0 {
-		out.ID, out.IDWhat = strings.Join(marked, "\n"), draw.Plural(len(marked), "operation id", "operation ids")
-	}
 	rec, ok := s.rows.record(id)
-	if !ok || len(rec.Op.Raw) == 0 {
+	switch marked := s.Table.Marked(); {
+	case len(marked) > 0:
+		s.markedItem(&out, marked)
+	case !ok || len(rec.Op.Raw) == 0:
 		out.NoJSON = "This operation was not read from the service yet; enter opens and reads it."
-	} else {
+	default:
 		out.JSON = mask.JSONIf(rec.Op.Raw, s.env.Masked())
 	}
 	return out
+}
+
+// markedItem is the item of the marked operations: all of them as JSON, or none.
+func (s *Screen) markedItem(out *ui.Item, marked []string) {
+	out.ID, out.IDWhat = strings.Join(marked, "\n"), draw.Plural(len(marked), "operation id", "operation ids")
+	out.Title, out.JSONWhat = draw.Plural(len(marked), "marked operation", "marked operations"), draw.Plural(len(marked), "marked operation", "marked operations")+" as JSON"
+	var all []json.RawMessage
+	for _, id := range marked {
+		if rec, ok := s.rows.record(id); ok && len(rec.Op.Raw) > 0 {
+			all = append(all, mask.JSONIf(rec.Op.Raw, s.env.Masked()))
+		}
+	}
+	if lacking := len(marked) - len(all); lacking > 0 {
+		k := s.env.Keys
+		out.NoJSON = draw.Count(lacking) + " of " + draw.Plural(len(marked), "marked operation", "marked operations") + " cannot be shown as JSON: far away in the list, or not read from the service yet. " +
+			k.Global.Reload.Help().Key + " reads the marked ones again, " + k.Operations.Export.Help().Key + " exports them all."
+		return
+	}
+	var err error
+	if out.JSON, err = json.Marshal(all); err != nil {
+		out.NoJSON = "The marked operations cannot be written as JSON."
+	}
+}
+
+// beside draws the operation under the cursor by preview; nil: nothing does.
+func (s *Screen) beside(preview func(api.Operation, int) []string) func(int) []string {
+	if preview == nil {
+		return nil
+	}
+	return func(w int) []string {
+		if rec, ok := s.rows.record(s.Table.SelectedID()); ok {
+			return preview(rec.Op, w)
+		}
+		return []string{s.env.Theme.Dim.Render("This row is being read from the index …")}
+	}
 }
 
 // Empty implements list.Screen.
@@ -325,7 +374,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	if s.usualKeys == nil { // asked for with each key and each frame
 		l, o, item := k.List, k.Operations, k.Item
 		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
-			l.MarkAll, o.Live, o.Export, o.Report, o.Customers, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Report, o.Customers, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
 	}
 	if now := s.keysNow(); len(now) > 0 {
 		return append(now, s.usualKeys...)
@@ -343,14 +392,18 @@ func (s *Screen) keysNow() []keymap.Key {
 		out.Extra = false
 		return out
 	}
-	n := len(s.Table.Marked())
+	n := s.Table.Marks()
 	switch {
 	case s.works.Busy():
 		return []keymap.Key{back("stop")}
 	case n > 0:
-		ids := k.Item.CopyID
-		ids.SetHelp(ids.Help().Key, "copy "+draw.Plural(n, "id", "ids"))
-		return []keymap.Key{ids, back("unmark")}
+		about := func(k keymap.Key, short string) keymap.Key {
+			k.SetHelp(k.Help().Key, short)
+			k.Extra = false
+			return k
+		}
+		return []keymap.Key{about(k.Operations.Export, "export "+draw.Count(n)+" marked"), about(k.Operations.Totals, "total"), about(k.Item.CopyID, "copy "+draw.Plural(n, "id", "ids")),
+			about(k.Global.Reload, "read again"), back("unmark")}
 	case s.panel.open():
 		return s.panelKeys(back)
 	}
@@ -366,7 +419,7 @@ func (s *Screen) Title() string { return "Operations" }
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
 	src := s.List.Source()
-	src.At, src.Oldest, src.Loading = s.rows.newest(), s.fresh.AsOf, s.lives.Busy() || s.Loads.Busy()
+	src.At, src.Oldest, src.Loading = s.rows.at, s.fresh.AsOf, s.lives.Busy() || s.Loads.Busy()
 	if len(s.rows.recs) == 0 {
 		src.At = s.fresh.AsOf
 	}

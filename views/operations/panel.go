@@ -36,11 +36,12 @@ type panel struct {
 	focus  bool     // the cursor is in the totals
 	before []before // filters before cells were opened, the last one last
 
-	table *widget.Table
-	grid  *grid
-	line  index.Timeline
-	err   error
-	ready bool
+	table  *widget.Table
+	grid   *grid
+	line   index.Timeline
+	marked int // that many marked operations are added up; 0: all that are shown
+	err    error
+	ready  bool
 }
 
 // before is a filter as it was shown.
@@ -58,9 +59,6 @@ func (p panel) next() string {
 	}
 	return tabs[p.page]
 }
-
-// scope is what the totals are of.
-func (s *Screen) scope() filter.OperationExpr { return s.Filter }
 
 // nextPanel opens the totals, then each grouping, then closes.
 func (s *Screen) nextPanel() tea.Cmd {
@@ -93,7 +91,9 @@ func (s *Screen) refreshPanel() tea.Cmd {
 		s.totals.Stop()
 		return nil
 	}
-	ix, q, page, within, th := s.index, s.scope(), s.panel.page, s.panel.within, s.env.Theme
+	var q filter.OperationExpr
+	q, s.panel.marked = s.meant()
+	ix, page, within, th := s.index, s.panel.page, s.panel.within, s.env.Theme
 	return s.Read(s.totals, func(ctx context.Context) ui.Then {
 		var line index.Timeline
 		var all index.Group
@@ -291,6 +291,9 @@ func (s *Screen) panelLines(w, h int) []string {
 // head is the line of the pages; where there is little room only the open one.
 func (p *panel) head(th *theme.Theme, w int) string {
 	note := ""
+	if p.marked > 0 {
+		note += "  of " + draw.Count(p.marked) + " marked"
+	}
 	if p.within != "" {
 		note += "  within each by " + string(p.within)
 	}

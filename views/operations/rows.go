@@ -7,6 +7,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/index"
 	"opdeck/ui"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -22,6 +23,8 @@ type rows struct {
 	recs    []*index.Record
 	known   map[string]int // places of ids that were seen in this list
 	drawn   map[int]drawn  // rows as they were drawn last, by place in the list
+	at      time.Time      // the latest confirmation by the service among what is held
+	mixed   bool           // amounts that are held are of several currencies
 }
 
 // drawn is a row and until when it looks like this.
@@ -57,6 +60,13 @@ func (r *rows) note(from, to int) {
 	for i := from; i < to; i++ {
 		r.known[string(r.recs[i].Op.OPID)] = r.base + i
 		delete(r.drawn, r.base+i)
+	}
+	r.at, r.mixed = time.Time{}, false
+	for _, rec := range r.recs {
+		if rec.Seen.After(r.at) {
+			r.at = rec.Seen
+		}
+		r.mixed = r.mixed || rec.Op.SourceAmount.Sum.CurrencyCode != r.recs[0].Op.SourceAmount.Sum.CurrencyCode
 	}
 }
 
@@ -126,6 +136,9 @@ func (r *rows) replace(op api.Operation, seen time.Time) {
 		fresh.Op, fresh.Seen = op, seen
 		r.recs[i] = &fresh
 		delete(r.drawn, r.base+i)
+		if seen.After(r.at) {
+			r.at = seen
+		}
 	}
 }
 
@@ -135,17 +148,6 @@ func (r *rows) record(id string) (index.Record, bool) {
 		return index.Record{}, false
 	}
 	return *r.recs[i], true
-}
-
-// newest is the latest confirmation by the service among what is held.
-func (r *rows) newest() time.Time {
-	var t time.Time
-	for _, rec := range r.recs {
-		if rec.Seen.After(t) {
-			t = rec.Seen
-		}
-	}
-	return t
 }
 
 // Len implements widget.Source.
@@ -190,14 +192,39 @@ func row(env *ui.Env, columns []fieldOf, rec index.Record, now time.Time) (widge
 	if l.until.IsZero() {
 		l.until = now.Add(time.Hour) // nothing of it is told by time
 	}
-	o, th := &l.op, env.Theme
-	switch {
-	case o.Customer.Name.Flags().Suspicious() || o.Destination.Name().Flags().Suspicious() || o.Comment.Flags().Suspicious():
-		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
-	case o.IsParent:
-		out.Sign, out.Tone = th.Signs.Crumb, theme.Dim
-	case !o.IsVisible:
-		out.Sign, out.Tone = th.Signs.Off, theme.Dim
+	for _, sign := range signs {
+		if sign.is(&l.op) {
+			out.Sign, out.Tone = sign.look.Sign(env.Theme), sign.look.Tone
+			break
+		}
 	}
 	return out, l.until
+}
+
+// sign stands before a row when is holds; the first that does.
+type sign struct {
+	look list.Sign
+	is   func(*api.Operation) bool
+}
+
+// signs are those of a row, as they are drawn and as the help tells them.
+var signs = []sign{
+	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Warn }, Tone: theme.Warn, Says: "a text of it holds characters that are not what they look like; enter shows which"},
+		func(o *api.Operation) bool {
+			return o.Customer.Name.Flags().Suspicious() || o.Destination.Name().Flags().Suspicious() || o.Comment.Flags().Suspicious()
+		}},
+	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Parent }, Tone: theme.Dim, Says: "it spawned other operations"},
+		func(o *api.Operation) bool { return o.IsParent }},
+	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Off }, Tone: theme.Dim, Says: "hidden from the customer"},
+		func(o *api.Operation) bool { return !o.IsVisible }},
+}
+
+// legend is what the help says of the signs in a row.
+func legend() []list.Sign {
+	var out []list.Sign
+	for _, s := range signs {
+		out = append(out, s.look)
+	}
+	out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Locked }, Says: "behind the number of documents: one of them is locked"})
+	return append(out, list.StatusSigns()...)
 }

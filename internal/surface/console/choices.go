@@ -38,6 +38,7 @@ type kept struct {
 	Operations map[string][]string `json:"operations,omitempty"` // columns by view; "": all that have none of their own
 	Views      []keptView          `json:"views,omitempty"`
 	Filters    map[string][]string `json:"filters,omitempty"` // by kind of list, the latest first
+	NoPreview  bool                `json:"no_preview,omitempty"`
 }
 
 type keptView struct {
@@ -61,7 +62,7 @@ func (d *desk) recall(ctx context.Context) (kept, error) {
 			c.kept = &read
 		}
 	}
-	return kept{maps.Clone(c.kept.Operations), slices.Clone(c.kept.Views), maps.Clone(c.kept.Filters)}, err
+	return kept{maps.Clone(c.kept.Operations), slices.Clone(c.kept.Views), maps.Clone(c.kept.Filters), c.kept.NoPreview}, err
 }
 
 // keepChoice changes what the person in ctx chose, in memory and in the file, which
@@ -219,4 +220,16 @@ func readChoices(path string) (kept, error) {
 	k.Views = slices.DeleteFunc(k.Views, func(v keptView) bool { return v.Name == "" })
 	k.Views = k.Views[:min(len(k.Views), maxViews)]
 	return k, nil
+}
+
+// previewOff reports whether the person in ctx switched previews off before.
+func (d *desk) previewOff(ctx context.Context) bool {
+	k, _ := d.recall(ctx) // what cannot be read was not chosen
+	return k.NoPreview
+}
+
+// keepPreview remembers whether the person in ctx wants previews; where that cannot be
+// written it ends with the console.
+func (d *desk) keepPreview(ctx context.Context, on bool) {
+	_ = d.keepChoice(ctx, func(k *kept) { k.NoPreview = !on })
 }

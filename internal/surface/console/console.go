@@ -116,6 +116,7 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 	guide := newTour(ctx, a, who)
 	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
 	return ui.Options{
+		NoPreview: d.previewOff(ctx), KeepPreview: d.keepPreview,
 		Guide: guide, Finder: &finder{desk: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
 		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
 		Context:  ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,

@@ -48,7 +48,7 @@ type desk struct {
 func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	switch p.Kind {
 	case ui.KindOperations:
-		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now}), d, d.listConfig(), p.Arg)
+		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now}), d, d.listConfig(env), p.Arg)
 	case ui.KindOperation:
 		return operation.NewScreen(env, d, p.ID)
 	case ui.KindDocuments:

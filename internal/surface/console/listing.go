@@ -10,6 +10,8 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/ui"
+	"opdeck/views/operation"
 	"opdeck/views/operations"
 )
 
@@ -51,8 +53,8 @@ func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error
 }
 
 // listConfig is the config's part in the list of operations.
-func (d *desk) listConfig() operations.Config {
-	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress,
+func (d *desk) listConfig(env *ui.Env) operations.Config {
+	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress, Preview: operation.Preview(env, d),
 		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews, KeepView: d.KeepView}
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
 		v := d.Config.Views[name]

@@ -168,7 +168,7 @@ func TestListAndExport(t *testing.T) {
 	p.say("copy 2", "The operation id:")
 	p.say("sort amount", "sorted by amount, largest or newest first", "98,765,432,109,876,543,210.99 EUR")
 	p.say("sort amount", "sorted by amount, smallest or oldest first")
-	p.say("sort colour", "There is no colour among these.", "1. amount, reversed")
+	p.say("sort colour", "There is no colour among these.", "3. amount, reversed")
 	p.say("back", "Left as it was.")
 	p.say("filter statsu:PENDING", "The filter was not understood.", "The list stays as it was.")
 	p.say("filter help", "status")

@@ -21,6 +21,16 @@ var operations = NewTable(operationFields()...)
 // not to be changed.
 func Operations() *Table[api.Operation] { return operations }
 
+// OfIDs is the filter of operations by their whole ids, as many as there are.
+func OfIDs(ids []string) OperationExpr {
+	f := operations.fields[operations.byName["id"]]
+	l := &Leaf{Field: f.Name, Kind: f.Kind, Op: Has, index: operations.byName["id"]}
+	for _, id := range ids {
+		l.Values = append(l.Values, Value{Text: id})
+	}
+	return OperationExpr{root: l, table: operations}
+}
+
 // Names of fields that only filters have.
 const (
 	FieldPhase      = "phase"

@@ -1,0 +1,187 @@
+package widget
+
+import (
+	"slices"
+
+	"opdeck/ui/draw"
+)
+
+// moreSign is what the sign behind the last title takes, where more columns follow.
+const moreSign = 2
+
+// moveColumn moves the cursor over the heads: over the columns that the window has
+// room for, then over the others, which scroll in from the right. To the left of the
+// first one there is none.
+func (t *Table) moveColumn(by int) {
+	order, _ := t.sequence()
+	if len(order) == 0 {
+		return
+	}
+	at := max(min(slices.Index(order, t.column)+by, len(order)-1), -1)
+	if t.column = -1; at >= 0 {
+		t.column = order[at]
+	}
+	t.shown = t.layout()
+	t.measured = false
+}
+
+// LeaveColumn takes the cursor off the heads; false when it was on none.
+func (t *Table) LeaveColumn() bool {
+	was := t.column >= 0
+	t.column = -1
+	t.shown = t.layout()
+	t.measured = false
+	return was
+}
+
+// Column is the title of the column under the cursor; empty: none is.
+func (t *Table) Column() string {
+	if t.column < 0 {
+		return ""
+	}
+	return t.columns[t.column].Title
+}
+
+// sequence is the columns in the order in which the cursor reaches them, the first n of
+// which the window has room for.
+func (t *Table) sequence() (order []int, n int) {
+	in := t.fitting(t.w - t.gutter())
+	for _, fits := range []bool{true, false} {
+		for i := range t.columns {
+			if in[i] == fits {
+				order = append(order, i)
+			}
+		}
+		if fits {
+			n = len(order)
+		}
+	}
+	return order, n
+}
+
+// hidden tells whether columns stand to the left and to the right of those drawn.
+func (t *Table) hidden() (left, right bool) {
+	if t.w < 40 || len(t.shown) == len(t.columns) || len(t.shown) == 0 {
+		return false, false
+	}
+	if t.column < 0 {
+		return false, true
+	}
+	order, n := t.sequence()
+	last := t.shown[len(t.shown)-1].index
+	return slices.Index(order, t.column) >= n, last != order[len(order)-1]
+}
+
+// layout chooses the columns that fit and their widths: those that the window has
+// room for, or as far to the right as the column under the cursor.
+func (t *Table) layout() []shownColumn {
+	room := t.w - t.gutter()
+	order, n := t.sequence()
+	if at := slices.Index(order, t.column); at < n {
+		order = order[:n]
+	} else { // the first column stays, and as many as fit before the one under the cursor
+		from, need := at, t.least(order[0])+gap+t.least(order[at])
+		for from > 1 && need+gap+t.least(order[from-1]) <= room {
+			from--
+			need += gap + t.least(order[from])
+		}
+		for at+1 < len(order) && need+gap+t.least(order[at+1]) <= room {
+			at++
+			need += gap + t.least(order[at])
+		}
+		order = append([]int{order[0]}, order[max(from, 1):at+1]...)
+	}
+	need := -gap
+	out := make([]shownColumn, 0, len(order))
+	for _, i := range order {
+		out = append(out, shownColumn{i, t.least(i)})
+		need += t.least(i) + gap
+	}
+	need = t.squeeze(out, need, room)
+	if last := len(out) - 1; last >= 0 && len(out) < len(t.columns) && draw.Width(t.columns[out[last].index].Title)+moreSign > out[last].width {
+		room -= moreSign // the sign that more columns follow
+	}
+	t.grow(out, room-need)
+	return out
+}
+
+// fitting leaves out columns by their HidePriority until the others have room.
+func (t *Table) fitting(room int) []bool {
+	in := make([]bool, len(t.columns))
+	need := -gap
+	for i := range t.columns {
+		in[i] = true
+		need += t.least(i) + gap
+	}
+	for need > room {
+		worst := -1
+		for i, c := range t.columns {
+			if in[i] && c.HidePriority > 0 && (worst < 0 || c.HidePriority >= t.columns[worst].HidePriority) {
+				worst = i
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		in[worst] = false
+		need -= t.least(worst) + gap
+	}
+	return in
+}
+
+// squeeze narrows columns of which not even those fit that are never dropped: texts
+// first, which say that they are cut, then numbers, which show as "###" then.
+func (t *Table) squeeze(cols []shownColumn, need, room int) int {
+	for _, numbers := range []bool{false, true} {
+		for i := len(cols) - 1; i >= 0 && need > room; i-- {
+			least := 6
+			if numbers {
+				least = 1
+			} else if t.columns[cols[i].index].Align != Left {
+				continue
+			}
+			less := max(min(cols[i].width-least, need-room), 0)
+			cols[i].width -= less
+			need -= less
+		}
+	}
+	return need
+}
+
+// least is the width below which column i is not drawn: its Min, or for numbers
+// what the widest one seen takes.
+func (t *Table) least(i int) int { return max(t.columns[i].Min, t.wide[i], 1) }
+
+// grow shares spare cells out by Flex, up to Max.
+func (t *Table) grow(cols []shownColumn, spare int) {
+	for spare > 0 {
+		shares := 0
+		for _, c := range cols {
+			if d := t.columns[c.index]; d.Flex > 0 && (d.Max == 0 || c.width < d.Max) {
+				shares += d.Flex
+			}
+		}
+		if shares == 0 {
+			return
+		}
+		before := spare
+		unit := max(spare/shares, 1)
+		for i := range cols {
+			d := t.columns[cols[i].index]
+			if d.Flex == 0 || spare == 0 {
+				continue
+			}
+			more := min(unit*d.Flex, spare)
+			if d.Max > 0 {
+				more = min(more, d.Max-cols[i].width)
+			}
+			if more > 0 {
+				cols[i].width += more
+				spare -= more
+			}
+		}
+		if spare == before {
+			return
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package operation
+
+import (
+	"opdeck/api"
+	"opdeck/ui"
+)
+
+// Preview draws an operation that is at hand as its screen does, to stand beside a list:
+// it reads nothing.
+func Preview(env *ui.Env, client Client) func(op api.Operation, w int) []string {
+	s := NewScreen(env, client, "")
+	tree := &s.keys.Tree // its letter means something else on the list
+	tree.SetHelp(env.Keys.List.Open.Help().Key+" "+tree.Help().Key, tree.Help().Desc)
+	return func(op api.Operation, w int) []string {
+		s.ID, s.Op, s.W = string(op.OPID), &op, w
+		return s.Draw(s.Content())
+	}
+}

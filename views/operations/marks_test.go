@@ -1,0 +1,174 @@
+package operations
+
+import (
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/ui/uitest"
+)
+
+// TestMarkedRowsAreMeant by the keys about more than one row: export, totals, JSON.
+func TestMarkedRowsAreMeant(t *testing.T) {
+	f := &fake{ops: odd()}
+	d := open(t, f, admin)
+	d.keys("down", " ", " ")
+	marked := d.list.Table.Marked()
+	has(t, d, "2 marked", "export 2 marked")
+	d.keys("e")
+	has(t, d, "Export 2 marked", "Writes 2 marked operations")
+	d.keys("esc")
+	if q, n := d.list.meant(); n != 2 || q.String() != "id:"+strings.Join(marked, ",") {
+		t.Errorf("meant are %d: %s", n, q)
+	}
+	d.keys("T")
+	has(t, d, "of 2 marked")
+	d.keys("esc")
+	has(t, d, "2 marks cleared; U brings them back.")
+	if q, n := d.list.meant(); n != 0 || !q.Empty() {
+		t.Errorf("without marks %d are meant: %s", n, q)
+	}
+	if d.list.panel.marked != 0 {
+		t.Error("the totals are still those of the marked")
+	}
+	d.keys("U")
+	has(t, d, "2 marks are back.")
+	item := d.list.Item()
+	if item.Title != "2 marked operations" || !strings.HasPrefix(string(item.JSON), "[{") || strings.Count(string(item.JSON), `"opid"`) != 2 {
+		t.Errorf("%s: %s %s", item.Title, item.JSON, item.NoJSON)
+	}
+	d.keys("esc", "U", "U")
+	has(t, d, "No marks were cleared that are still in the list.")
+}
+
+// TestOfIDsFindsThose: the filter of marked rows is one of the language.
+func TestOfIDsFindsThose(t *testing.T) {
+	ops := odd()
+	q := filter.OfIDs([]string{string(ops[1].OPID), string(ops[2].OPID)})
+	again, err := filter.Parse(q.String())
+	if err != nil || again.String() != q.String() {
+		t.Fatalf("%s: %v", q, err)
+	}
+	for i, op := range ops {
+		if got := q.Match(op, uitest.NewClock().Now()); got != (i == 1 || i == 2) {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+}
+
+// TestSortByTheColumnUnderTheCursor: once sorts, twice reverses, and the cursor begins
+// at the top.
+func TestSortByTheColumnUnderTheCursor(t *testing.T) {
+	d := open(t, &fake{n: 300})
+	d.keys("end", "right", "right", "s")
+	has(t, d, "by status ▲", "▌status", "1 of 300")
+	d.keys("s")
+	has(t, d, "by status ▼")
+	d.keys("esc")
+	d.keys("s")
+	has(t, d, "▌ status, reversed")
+	d.keys("esc", "left", "s")
+	has(t, d, "Sort by")
+}
+
+// TestAReloadDoesNotOvertakeASort: rows of the new order begin at their top, also when a
+// reload around the old row is asked for meanwhile.
+func TestAReloadDoesNotOvertakeASort(t *testing.T) {
+	d := open(t, &fake{n: 300})
+	d.keys("end")
+	_, sorted := d.list.useView(View{Sort: "-updated"})
+	again := d.list.load(d.list.Table.SelectedID())
+	d.Send(sorted(), again())
+	has(t, d, "by updated ▼", "1 of 300")
+	if strings.Contains(d.View(), "is gone") {
+		t.Errorf("a row is called gone\n%s", d.View())
+	}
+}
+
+// TestColumnsScrollSideways: the cursor brings in those that the window has no room for;
+// the first column stays.
+func TestColumnsScrollSideways(t *testing.T) {
+	d := open(t, &fake{n: 30})
+	has(t, d, " ›")
+	heads := strings.Fields(strings.Split(d.View(), "\n")[3])
+	for range 20 {
+		d.keys("right")
+	}
+	line := strings.Split(d.View(), "\n")[3]
+	if !strings.Contains(line, "‹") || !strings.Contains(line, heads[0]) || !strings.Contains(line, "▌") || strings.Contains(line, "›") {
+		t.Errorf("at the right end: %q", line)
+	}
+	for range 20 {
+		d.keys("left")
+	}
+	if now := strings.Fields(strings.Split(d.View(), "\n")[3]); strings.Join(now, " ") != strings.Join(heads, " ") {
+		t.Errorf("back again: %v, were %v", now, heads)
+	}
+}
+
+// TestThePreviewCostsNoCall, follows the cursor, and is switched by its key.
+func TestThePreviewCostsNoCall(t *testing.T) {
+	f := &fake{n: 30}
+	drawn := 0
+	d := openWith(t, f, Config{Preview: func(op api.Operation, w int) []string {
+		drawn++
+		return []string{"Preview of " + string(op.OPID)}
+	}})
+	d.Send(uitest.Size(160, 45))
+	calls, at := f.calls, drawn
+	for range 5 {
+		d.keys("down")
+		has(t, d, "Preview of "+under(d))
+	}
+	if f.calls != calls || drawn != at+5 {
+		t.Errorf("%d calls and %d drawings for 5 moves", f.calls-calls, drawn-at)
+	}
+	d.keys("|")
+	if strings.Contains(d.View(), "Preview of") {
+		t.Errorf("it is not switched off\n%s", d.View())
+	}
+	d.keys("|")
+	has(t, d, "Preview of "+under(d))
+	d.Send(uitest.Size(139, 45))
+	if strings.Contains(d.View(), "Preview of") {
+		t.Error("it is drawn where it has no room")
+	}
+}
+
+// TestNewRowsAtTheTopAreSeen: the cursor follows its row, the list stays at its top and
+// says how many came.
+func TestNewRowsAtTheTopAreSeen(t *testing.T) {
+	f := &fake{ops: odd()[:5]}
+	d := open(t, f)
+	was := under(d)
+	f.ops = append(odd()[5:7:7], f.ops...)
+	d.Send(news)
+	from, _ := d.list.Table.Visible()
+	if under(d) != was || from != 0 {
+		t.Errorf("the cursor is on %s, was on %s; the window begins at %d", under(d), was, from)
+	}
+	has(t, d, "▲ 2 new", "3 of 7")
+	d.keys("up")
+	if strings.Contains(d.View(), "new  ") {
+		t.Errorf("still called new\n%s", d.View())
+	}
+}
+
+// TestMarkedExport writes the marked operations, not those that are shown.
+func TestMarkedExport(t *testing.T) {
+	f := &fake{n: 30}
+	asked := ""
+	f.export = func(s index.Sheet, _ string, _ bool, _ func(done, total int)) (int, error) {
+		asked = s.Filter.String()
+		return 1, nil
+	}
+	d := open(t, f, admin)
+	d.keys(" ", "e")
+	has(t, d, "Export 1 marked", "1 marked operation to a file")
+	d.keys("enter")
+	if !strings.HasPrefix(asked, "id:") {
+		t.Errorf("exported %q", asked)
+	}
+}
