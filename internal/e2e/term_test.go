@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
@@ -61,6 +62,8 @@ type terminal struct {
 	emu *vt.Emulator // guarded by mu
 	raw []byte       // guarded by mu; everything the program wrote
 	cut bool         // killed: the output may end anywhere
+
+	pressed int // keys; a pasted text is one
 }
 
 // start runs the program at a size. home is both HOME and where nothing else is.
@@ -253,6 +256,10 @@ func (x *terminal) press(keys ...string) *terminal {
 		if _, err := x.master.WriteString(k); err != nil {
 			x.t.Fatal(err)
 		}
+		x.pressed++
+		if !strings.HasPrefix(k, esc) {
+			x.pressed += utf8.RuneCountInString(k) - 1
+		}
 		x.taken()
 	}
 	return x
@@ -274,6 +281,12 @@ func (x *terminal) taken() {
 func (x *terminal) types(s string) *terminal {
 	x.t.Helper()
 	return x.press(s)
+}
+
+// pastes writes a text as a terminal does that is told to mark what was pasted.
+func (x *terminal) pastes(s string) *terminal {
+	x.t.Helper()
+	return x.press("\x1b[200~" + s + "\x1b[201~")
 }
 
 // escape presses esc and leaves the time that tells it from the beginning of a sequence.
@@ -308,6 +321,7 @@ func (x *terminal) armed(texts ...string) *terminal {
 // busy the machine is.
 func (x *terminal) confirms(text string) *terminal {
 	x.t.Helper()
+	defer func(n int) { x.pressed = n + 1 }(x.pressed) // a person presses it once
 	for range 20 {
 		time.Sleep(200 * time.Millisecond)
 		x.press(enter)
