@@ -29,7 +29,7 @@ var writes = []Act{
 		Words: Question{Title: "Put back document", Verb: "Put back", Ask: "Put {item} back on operation {id}?", Done: "Put back {item}."}},
 	{Name: "document.attach", Effect: Write, Sends: []api.ActKind{api.ActAttachDocument}, Ask: YesNo, Costs: cost(limit.Billing, 2),
 		Args: operationDocument, Short: "Attach an uploaded document to an operation",
-		Place: "documents", Key: Key{Press: "a", Hint: "attach", Help: "attach an uploaded document by its id (asks)"},
+		Place: "documents", Key: Key{Press: "a", Hint: "attach", Help: "attach from the customer's list, one customer call (asks)"},
 		Words: Question{Title: "Attach document", Verb: "Attach", Ask: "Attach {item} to operation {id}?", Done: "Attached {item}.",
 			Consequence: "Attaches the document to the operation. One that is locked there cannot be taken off again."}},
 	{Name: "document.upload", Effect: Write, Sends: []api.ActKind{api.ActUploadDocument}, Ask: YesNo, Costs: cost(limit.Customer, 1),

@@ -14,14 +14,18 @@ import (
 // can take.
 func ReadUpload(path string) (api.Upload, error) {
 	name := untrusted.Text(filepath.Base(path)).Line(80)
+	st, err := os.Stat(path) // before it is opened: a named pipe would wait for a writer
+	if err != nil {
+		return badUpload(name+" "+folder.Reason(err), err)
+	}
+	if !st.Mode().IsRegular() {
+		return badUpload(name+" is not a regular file.", nil)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return badUpload(name+" "+folder.Reason(err), err)
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return badUpload(name+" is not a regular file.", err)
-	}
 	return ReadUploadFrom(f, path)
 }
 

@@ -74,6 +74,9 @@ func (s *Screen) askExport() ui.Action {
 	if busy, ok := s.OneThing(); ok {
 		return busy
 	}
+	if s.env.About.Remote != "" {
+		return s.exportOverSSH()
+	}
 	day := s.env.Now().In(s.env.Zone()).Format("2006-01-02")
 	whole := s.askFile("Export the audit trail", "audit-"+day+".jsonl",
 		"All records as JSON lines with their exact bytes and hashes, for opdeck audit verify. The export itself is recorded.",
@@ -93,6 +96,12 @@ func (s *Screen) askExport() ui.Action {
 			}
 			return whole, nil
 		}}
+}
+
+// exportOverSSH gives the command in the place of the form.
+func (s *Screen) exportOverSSH() ui.Action {
+	line := s.env.RemoteCommand("audit", "export") + " > FILE"
+	return s.env.OverSSH("Export the audit trail", line, "--operation OPID or --customer CUID takes the evidence pack of that one alone. The export itself is recorded.")
 }
 
 // fileName keeps of an id what may stand in a file's name.

@@ -30,13 +30,6 @@ type Log interface {
 	Health() audit.Health
 }
 
-// Config is what does not change while the console runs.
-type Config struct {
-	// NoFiles says why nothing can be exported to a file from here ("Files would
-	// be written on the server; …"); empty when it can.
-	NoFiles string
-}
-
 // Screen implements ui.Screen.
 type Screen struct {
 	*list.List[audit.Entry]
@@ -57,7 +50,7 @@ type Screen struct {
 }
 
 // New makes the screen. start is a filter to begin with, as it is typed.
-func New(env *ui.Env, log Log, cfg Config, start string) *Screen {
+func New(env *ui.Env, log Log, start string) *Screen {
 	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, unsettledLoads: env.Requests(), checks: env.Requests()}
 	s.rows = list.NewRows(record.id, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[audit.Entry]{Title: "Audit", Place: ui.Place{Kind: ui.KindAudit}, Origin: "audit trail",
@@ -69,11 +62,8 @@ func New(env *ui.Env, log Log, cfg Config, start string) *Screen {
 			}
 			return nil
 		}})
-	switch {
-	case !s.who.Role.May(api.MayAuditOut):
+	if !s.who.Role.May(api.MayAuditOut) {
 		s.keys.Export.Off("Your role does not allow to " + string(api.MayAuditOut) + "; " + api.WhoMay(api.MayAuditOut) + " may.")
-	case cfg.NoFiles != "":
-		s.keys.Export.Off(cfg.NoFiles)
 	}
 	return s
 }

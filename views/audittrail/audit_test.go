@@ -66,7 +66,7 @@ func TestStaleAnswers(t *testing.T) {
 	clock := uitest.NewClock()
 	log := fake()
 	log.verify = func() (audit.Report, error) { return audit.Report{Records: 1}, nil }
-	shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, Config{}, ""); return s }, place, as(api.Admin))
+	shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, ""); return s }, place, as(api.Admin))
 	first, second := s.Reload(), s.Reload()
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: sample()[:1]}, nil }
 	late := first()
@@ -305,7 +305,7 @@ func TestSizes(t *testing.T) {
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	log := fake()
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
-		s := New(env, log, Config{}, "")
+		s := New(env, log, "")
 		s.Loaded = true
 		s.set(nil, sample())
 		return s
@@ -319,7 +319,7 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 func TestKeysOnPagesNeverWait(t *testing.T) {
 	var s *Screen
 	log := fake()
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, Config{}, ""); return s }, place, as(api.Admin))
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, log, ""); return s }, place, as(api.Admin))
 	before, k := log.calls, keymap.New()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Audit, k.Viewer, k.Global) {
 		s.show(record{sample()[3], false})
@@ -334,4 +334,11 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	if log.calls != before {
 		t.Errorf("%d questions outside a command", log.calls-before)
 	}
+}
+
+// TestExportOverSSHIsACommand: no form opens that would write a file on the server.
+func TestExportOverSSHIsACommand(t *testing.T) {
+	r, _ := open(t, fake(), func(o *ui.Options) { o.About.Remote = "ssh -p 2222 ana@192.0.2.7" })
+	r.Send(uitest.Key("e"))
+	has(t, r, "Files here would be the server's, not yours.", "ssh -p 2222 ana@192.0.2.7 audit export > FILE", "y copy the command")
 }

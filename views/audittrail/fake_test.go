@@ -91,12 +91,12 @@ func fake() *fakeLog {
 
 var place = ui.Place{Kind: ui.KindAudit}
 
-func factory(log Log, cfg Config) ui.Factory {
+func factory(log Log) ui.Factory {
 	return func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind != ui.KindAudit {
 			return &other{env: env, p: p}
 		}
-		return New(env, log, cfg, p.Arg)
+		return New(env, log, p.Arg)
 	}
 }
 
@@ -109,7 +109,7 @@ func as(role api.Role) shelltest.Option {
 func open(t *testing.T, log Log, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	return shelltest.Open(t, clock, factory(log, Config{}), place, append([]shelltest.Option{as(api.Admin)}, opts...)...), clock
+	return shelltest.Open(t, clock, factory(log), place, append([]shelltest.Option{as(api.Admin)}, opts...)...), clock
 }
 
 func has(t *testing.T, r *uitest.Run, want ...string) {

@@ -219,7 +219,7 @@ func (s *Screen) Empty() widget.Notice {
 	if s.ID == "" {
 		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them"}
 	}
-	return s.NoRows(widget.Notice{Text: "No document is attached.", Hint: "u uploads a file and attaches it, a attaches one by its id"}, "")
+	return s.NoRows(widget.Notice{Text: "No document is attached.", Hint: "u uploads a file and attaches it, a attaches one of the customer's"}, "")
 }
 
 var columns = []widget.Column{

@@ -23,6 +23,7 @@ type sheet struct {
 	index.Sheet
 	what     string // "300 operations"
 	whence   string // "what the filter shows"
+	marked   int    // operations; 0: all that the filter shows
 	one, all string // what its rows are called
 }
 
@@ -33,7 +34,7 @@ func (s *Screen) askExport() ui.Action {
 	if marked > 0 {
 		what = draw.Count(marked) + " marked"
 	}
-	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.sort}, what, whence(marked), "operation", "operations"}, "operations.csv")
+	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.sort}, what, whence(marked), marked, "operation", "operations"}, "operations.csv")
 }
 
 func whence(marked int) string {
@@ -47,13 +48,16 @@ func whence(marked int) string {
 func (s *Screen) askExportTotals() ui.Action {
 	by := s.panel.grid.by
 	q, marked := s.meant()
-	return s.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by), " and "), "the totals of " + whence(marked), "sum", "sums"}, "totals.csv")
+	return s.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by), " and "), "the totals of " + whence(marked), marked, "sum", "sums"}, "totals.csv")
 }
 
 // askFile asks for the file of an export; name is offered.
 func (s *Screen) askFile(of sheet, name string) ui.Action {
 	if no := s.lacks(api.MayExport); no != nil {
 		return no
+	}
+	if s.env.About.Remote != "" {
+		return s.exportOverSSH(of)
 	}
 	return ui.Ask{Title: "Export " + of.what, Verb: "Export",
 		Intro:  []string{"Writes " + of.whence + " to a file of the host that runs the console. The name's ending says how: .csv or .jsonl."},

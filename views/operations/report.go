@@ -24,6 +24,9 @@ func (s *Screen) askReport() ui.Action {
 			return no
 		}
 	}
+	if s.env.About.Remote != "" {
+		return s.reportOverSSH()
+	}
 	return ui.Ask{Title: "The service's report of operations", Verb: "Save",
 		Intro: []string{"The service makes a workbook (.xlsx) of one page of its operations. It is saved as it comes, account numbers included, to a new file of this host. One billing call; the export is recorded."},
 		Fields: []widget.Field{{Label: "File (must not exist yet)", Value: "report-" + s.env.Now().In(s.env.Zone()).Format("2006-01-02") + ".xlsx", Max: 1000, Check: checkReport},

@@ -74,7 +74,7 @@ func remote(version string, build Build, getenv func(string) string) func(ctx co
 // server's files, its config, its other contexts, or addresses to send to.
 var remoteGlobals = []string{"output", "no-color", "help"}
 
-var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation", "filter", "sort", "view",
+var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation", "filter", "sort", "view", "by",
 	"cached", "live", "limit", "page", "last", "since", "until", "before", "from", "to", "status", "state", "object", "id", "event", "phase",
 	"person", "note", "digest", "abandon", "qr", "check", "warn", "crit", "watch", "login", "enabled", "url", "new-secret", "operations",
 	"customers", "accounts", "counterparties", "rejected", "waiting", "unassigned", "consistency"}

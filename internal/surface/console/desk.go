@@ -67,7 +67,7 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindOnCall:
 		return oncall.New(env, d, sessions.New(env, d), limits.NewScreen(env, d, d.Config.Limits.Policy), d.events(env, ""))
 	case ui.KindAudit:
-		return audittrail.New(env, d.Trail(), audittrail.Config{NoFiles: noFiles(env.Ctx)}, p.Arg)
+		return audittrail.New(env, d.Trail(), p.Arg)
 	case balances.Kind:
 		return balances.New(env, d, p.ID, p.Arg)
 	case counterparties.Kind:

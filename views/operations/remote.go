@@ -1,0 +1,40 @@
+package operations
+
+import (
+	"strings"
+
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+)
+
+const mostNamed = 20 // marked operations that a command line names
+
+// exportOverSSH gives the command in the place of the form: over SSH a file of the host
+// would be the server's.
+func (s *Screen) exportOverSSH(of sheet) ui.Action {
+	if of.marked > mostNamed {
+		return ui.Notify{Level: ui.Warning, Text: "Over SSH an export is a command, and " + draw.Count(of.marked) + " marked operations are too many to name in one. Mark at most " +
+			draw.Count(mostNamed) + ", or clear the marks and narrow the list by a filter."}
+	}
+	line := []string{"operation", "export", "-"}
+	if of.Totals {
+		line = []string{"operation", "totals", "--by", strings.Join(words(of.By), ",")}
+	}
+	if f := of.Filter.String(); untrusted.Text(f).Flags().Suspicious() {
+		line = append(line, "--filter", "FILTER")
+	} else if f != "" {
+		line = append(line, "--filter", f)
+	}
+	if !of.Totals {
+		line = append(line, "--sort", of.Sort.String())
+	}
+	return s.env.OverSSH("Export "+of.what, s.env.RemoteCommand(append(line, "-o", string(index.CSV))...)+" > FILE", "-o jsonl writes JSON lines in its place.")
+}
+
+// reportOverSSH is the same for the service's report.
+func (s *Screen) reportOverSSH() ui.Action {
+	return s.env.OverSSH("The service's report of operations", s.env.RemoteCommand("operation", "report", "-")+" > FILE",
+		"The service makes a workbook (.xlsx) of one page of its operations, account numbers included; --page and --limit say which. One billing call; the export is recorded.")
+}
