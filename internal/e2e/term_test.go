@@ -245,6 +245,7 @@ func (x *terminal) gone(text string) *terminal {
 const (
 	enter, esc, tab, ctrlC, ctrlZ = "\r", "\x1b", "\t", "\x03", "\x1a"
 	down, up, pgdown, home, end   = "\x1b[B", "\x1b[A", "\x1b[6~", "\x1b[H", "\x1b[F"
+	right                         = "\x1b[C"
 )
 
 // press writes keys one after the other, as a keyboard does. Each waits until the
@@ -321,10 +322,17 @@ func (x *terminal) armed(texts ...string) *terminal {
 // busy the machine is.
 func (x *terminal) confirms(text string) *terminal {
 	x.t.Helper()
-	defer func(n int) { x.pressed = n + 1 }(x.pressed) // a person presses it once
+	return x.insists(enter, text)
+}
+
+// insists presses a key until a text shows: what opens by itself takes no keys at
+// first. A person presses it once, and so it is counted.
+func (x *terminal) insists(key, text string) *terminal {
+	x.t.Helper()
+	defer func(n int) { x.pressed = n + 1 }(x.pressed)
 	for range 20 {
 		time.Sleep(200 * time.Millisecond)
-		x.press(enter)
+		x.press(key)
 		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			if strings.Contains(x.screen(), text) {
 				return x

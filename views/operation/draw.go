@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -154,9 +155,13 @@ func (s *Screen) children() ui.Section {
 		st := th.Status(string(c.Status))
 		out.Lines = append(out.Lines, branch(c.Depth)+th.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(c.Status.Line(14), 10))+"  "+draw.Fit(c.Type.Line(14), 10)+
 			draw.PadLeft(draw.Money(c.SourceAmount.Sum), 20)+"  "+draw.ID(c.OPID.Line(64), max(s.beside()-childRest-len(branch(c.Depth)), 13)))
-		out.Links = append(out.Links, link{opens: ui.KindOperation, id: string(c.OPID)}.to("child", "the child's operation id", string(c.OPID), true))
+		out.Links = append(out.Links, childLink(c))
 	}
 	return out
+}
+
+func childLink(c api.Child) widget.Link {
+	return link{opens: ui.KindOperation, id: string(c.OPID)}.to("child", "the child's operation id", string(c.OPID), true)
 }
 
 // branch is the indent of a child by its depth; from the sixth level on it is the

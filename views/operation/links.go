@@ -55,7 +55,7 @@ func (s *Screen) open() (ui.Action, tea.Cmd) {
 	}
 	to := link{parts[1], parts[2], parts[3]}
 	if to.opens == tree {
-		return nil, s.loadTree()
+		return nil, s.loadTree(true)
 	}
 	return ui.Open{Place: ui.Place{Kind: to.opens, ID: to.id}, Row: to.row}, nil
 }

@@ -99,12 +99,13 @@ func (s *Screen) Init() tea.Cmd { return s.Latest.Init() }
 // Reload implements ui.PageScreen: one billing call, two with the tree.
 func (s *Screen) Reload() tea.Cmd {
 	if s.tree != nil {
-		return tea.Batch(s.Load(), s.loadTree())
+		return tea.Batch(s.Load(), s.loadTree(false))
 	}
 	return s.Load()
 }
 
-func (s *Screen) loadTree() tea.Cmd {
+// loadTree reads the children; asked: for a person, who is led to what came.
+func (s *Screen) loadTree(asked bool) tea.Cmd {
 	client, id := s.client, s.ID
 	return s.env.Read(s.trees, func(ctx context.Context) ui.Then {
 		tree, err := client.OperationTree(ctx, id)
@@ -112,9 +113,25 @@ func (s *Screen) loadTree() tea.Cmd {
 			if s.treeErr = api.AsError(err); err == nil {
 				s.tree = &tree
 			}
-			return nil, nil
+			if !asked {
+				return nil, nil
+			}
+			return s.showTree(), nil
 		}
 	})
+}
+
+// showTree puts the cursor on the first child, or says why there is none.
+func (s *Screen) showTree() ui.Action {
+	switch {
+	case s.treeErr != nil:
+		return ui.Notify{Level: ui.Error, Text: "The child operations could not be read: " + s.treeErr.Public}
+	case len(s.tree.Children) == 0:
+		return ui.Notify{Level: ui.Info, Text: "This operation has no child operations."}
+	}
+	s.Layout()
+	s.Point(childLink(s.tree.Children[0]).ID)
+	return nil
 }
 
 // Answer implements ui.PageScreen.
@@ -135,7 +152,7 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return a, cmd, true
 	case s.Op == nil:
 	case s.keys.Tree.Match(p):
-		return nil, s.loadTree(), true
+		return nil, s.loadTree(true), true
 	case s.keys.Account.Match(p):
 		return s.openParty(accounts, "account of a customer", func(p api.Party) untrusted.Text {
 			if p.Account == nil {

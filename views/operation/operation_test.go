@@ -140,6 +140,23 @@ func TestChildrenAreReadOnDemand(t *testing.T) {
 	if text := all(r); !strings.Contains(text, "1 child operation") || !strings.Contains(text, "77777777-0000") {
 		t.Errorf("the child does not show:\n%s", text)
 	}
+	r, _ = open(t, &fake{op: op})
+	r.Send(uitest.Key("T"))
+	if !strings.Contains(r.View(), "This operation has no child operations.") {
+		t.Errorf("nothing says that there are none:\n%s", r.View())
+	}
+}
+
+// TestTheCursorGoesToTheChildren that a person asked for, whatever fits the window.
+func TestTheCursorGoesToTheChildren(t *testing.T) {
+	d := newDesk(t)
+	d.Send(uitest.Key("T"))
+	if got := d.label(); got != "child" {
+		t.Errorf("the cursor is on %q", got)
+	}
+	if !strings.Contains(d.View(), "1 child operation") {
+		t.Errorf("the children are not in the window:\n%s", d.View())
+	}
 }
 
 func TestAnErrorSaysWhatToDo(t *testing.T) {
