@@ -71,7 +71,7 @@ var writes = []Act{
 			Risk: "A submitted application cannot be taken back from here.", Done: "Finalized.", Consequence: "Submits the customer's application as it stands."}},
 	{Name: "customer.set-application", Effect: Write, Sends: []api.ActKind{api.ActSetApplication}, Ask: Typed, Costs: cost(limit.Customer, 1),
 		Args: []Arg{{Name: "CUID"}, {Name: "FILE", File: true}}, Short: "Replace a customer's application by a file (- is standard input; soon deprecated by the service)",
-		Place: "compliance", Key: Key{Press: "A", Hint: "application", Help: "set the application (asks)"},
+		Place: "compliance", Key: Key{Press: "A", Hint: "set application", Help: "set the application (asks)"},
 		Words: Question{Title: "Set application", Verb: "Set", Ask: "Replace the application of customer {id}?", Risk: "What is sent overwrites the application's fields.", Done: "Set.",
 			Consequence: "Overwrites the customer's application with the fields below."}},
 	{Name: "hook.set", Effect: Write, Sends: []api.ActKind{api.ActSetHooks}, Ask: Typed, Costs: cost(limit.General, 1),

@@ -60,7 +60,7 @@ func TestDocuments(t *testing.T) {
 		if got := w.names(op.Opid); strings.Contains(got, "invoice.pdf") {
 			t.Errorf("the service still has %s", got)
 		}
-		x.press("z").armed("Put invoice.pdf back on operation").press("y").shows("Put back invoice.pdf.", "2 of 3")
+		x.press("z").armed("Put invoice.pdf back on operation").press("y").shows("Put back invoice.pdf.", "1 of 3")
 
 		file := w.file("amended.pdf")
 		x.press(home).shows("1 of 3").press("R").shows("File on this host").types(file).press(enter, enter, enter)
@@ -199,7 +199,7 @@ func TestMoney(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sandbox.Options{}, "")
 	x := w.console(120, 40)
-	x.shows("98,765,432,109,876,543,210.99 EUR", "-1,234.56 EUR", "0.000000001 EUR", "9.999999999 USD", "4,200.12345678 XQZ")
-	x.press("o").types(w.operations()[10].Opid).press(enter).shows("source", "98,765,432,109,876,543,210.99 EUR")
+	x.shows("98,765,432,10… EUR", "-1,234.56 EUR", "0.000000001 EUR", "9.999999999 USD", "4,200.12345678 XQZ")
+	x.press("o").types(w.operations()[10].Opid).press(enter).shows("received", "98,765,432,109,876,543,210.99 EUR")
 	x.quit()
 }

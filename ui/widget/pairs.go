@@ -28,7 +28,7 @@ func Pairs(th *theme.Theme, list []Pair, w int) []string {
 // PairsAt is Pairs with the cursor on the link at; line is where that begins, -1: it is
 // not here. Where pairs have links there is room for the cursor's sign before each label.
 func PairsAt(th *theme.Theme, list []Pair, w int, at string) (lines []string, line int) {
-	const wide, id = 100, 14 + 36 // an id with its label, which is not broken
+	const wide, id = 100, 36
 	if th.Linear {
 		return Sentences(list), -1
 	}
@@ -37,7 +37,11 @@ func PairsAt(th *theme.Theme, list []Pair, w int, at string) (lines []string, li
 	if w < wide || len(groups) < 2 {
 		return c.column(list, w)
 	}
-	half := max((w-3)/2, id)
+	label := 0
+	for _, p := range list {
+		label = max(label, draw.Width(p.Label))
+	}
+	half := max((w-3)/2, draw.Width(c.sign(false))+min(label, 16)+2+id) // an id is not broken behind its label
 	// Fill the left column until it holds half of the lines.
 	total := len(list) + len(groups)
 	cut := 0

@@ -133,7 +133,7 @@ func (t *Table) SetSource(s Source) {
 }
 
 // Above is how many rows came above the cursor since the list stood at its top.
-func (t *Table) Above() int { return t.above }
+func (t *Table) Above() int { return min(t.above, t.at) }
 
 // settle puts cursor and window inside the rows.
 func (t *Table) settle() {

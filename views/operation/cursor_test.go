@@ -78,7 +78,7 @@ func (d *desk) label() string {
 // TestTheCursorOpensWhatItStandsOn goes from link to link, opens each, and comes back to it.
 func TestTheCursorOpensWhatItStandsOn(t *testing.T) {
 	d := newDesk(t)
-	d.Send(uitest.Size(160, 45), uitest.Key("T"))
+	d.Send(uitest.Size(160, 45), uitest.Key("T"), uitest.Key("g"))
 	want := []struct{ on, kind, id string }{
 		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"source account id", "accounts", "UhcPVBEpjmtR"},
 		{"source cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"destination suid", "counterparties", "U6OFFpEoEdHA"},
