@@ -31,7 +31,7 @@ var list = step{"", "500 operations"}
 
 // Ways that several scenes go.
 var (
-	toDocuments = []step{list, {"/", "esc as before"}, {"docs>=2 status:PENDING" + enter, "match"}, {"d", "attach"}}
+	toDocuments = []step{list, {"/", "esc as before"}, {"docs>=2 status:PENDING" + enter, "match"}, {"d", "R replace"}}
 	toCustomer  = []step{list, {enter, "next link"}, {"C", "Verification"}}
 	removed     = then(toDocuments, step{"x", "[ No ]"}, step{"y", "Removed "})
 )
