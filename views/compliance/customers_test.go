@@ -3,6 +3,7 @@ package compliance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,21 @@ func TestCustomersBeyondAPage(t *testing.T) {
 	}
 	r.Send(uitest.Key("r"))
 	has(t, r, "100 customers of 250")
+}
+
+// TestTheCustomerIsShownBesideTheList in a wide window, from the page that was read.
+func TestTheCustomerIsShownBesideTheList(t *testing.T) {
+	p := &pages{}
+	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { return NewCustomers(env, p, "") }, ui.Place{Kind: ui.KindCompliance})
+	r.Send(uitest.Size(160, 45), uitest.Keys("down", "down"))
+	row := strings.Split(r.View(), "\n")
+	has(t, r, "│ name", "│ status")
+	if at := slices.IndexFunc(row, func(l string) bool { return strings.HasPrefix(l, "▌") }); at < 0 || !strings.Contains(r.View(), "│ name    "+strings.Fields(row[at])[1]) {
+		t.Errorf("the customer under the cursor is not beside the list:\n%s", r.View())
+	}
+	if fmt.Sprint(p.asked) != "[0]" {
+		t.Errorf("pages %v were asked for", p.asked)
+	}
 }
 
 // TestWhoWaits: one filter answers who waits in which state, by the words of the

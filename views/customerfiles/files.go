@@ -57,7 +57,8 @@ func New(env *ui.Env, client Client, cuid, start string) *Screen {
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.CustomerFile], error) {
 			return client.CustomerFiles(ctx, cuid, page)
 		},
-		Own: s.ownKey, OwnKeys: s.ownKeys}, start)
+		Card: func(f api.CustomerFile) []widget.Pair { return s.facts(f) },
+		Own:  s.ownKey, OwnKeys: s.ownKeys}, start)
 	return s
 }
 
@@ -88,13 +89,17 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 	return nil, nil, false
 }
 
+func (s *Screen) facts(f api.CustomerFile) []widget.Pair {
+	return append(Known(s.cuid, f).Facts(), widget.Pair{Label: "created", Value: draw.Time(f.Made(), s.env.Zone())}, widget.Pair{Label: "customer", Value: s.cuid})
+}
+
 // askDelete asks whether to delete a file; one that is locked is explained instead.
 func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 	if busy, ok := s.OneThing(); ok {
 		return busy
 	}
 	id := string(f.ID)
-	facts := append(Known(s.cuid, f).Facts(), widget.Pair{Label: "created", Value: draw.Time(f.Made(), s.env.Zone())}, widget.Pair{Label: "customer", Value: s.cuid})
+	facts := s.facts(f)
 	if locked, _ := f.Locked(); locked {
 		facts = append([]widget.Pair{{Label: "id", Value: f.ID.Line(64)}}, facts...)
 		return ui.Explain{Title: "Locked", Lines: []string{"This file is locked and cannot be deleted. Only the compliance team can lift the lock; ask it, and name the ids below."},

@@ -91,9 +91,13 @@ func NewListIn[T any](env *ui.Env, screen list.Screen, spec ListSpec[T], start s
 		s.screen = s
 	}
 	s.rows = list.NewRows(spec.ID, s.row)
+	var beside func(int) []string
+	if spec.Facts != nil || spec.Card != nil {
+		beside = s.beside
+	}
 	s.List = list.New(env, s.screen, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind, ID: spec.Of}, Origin: "service", Class: spec.Class,
 		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " + spec.One + " matches among those read so far.",
-		Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue, Beside: s.beside})
+		Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue, Beside: beside})
 	s.List.Filtered(true)
 	s.setColumns()
 	return s
@@ -106,7 +110,7 @@ func (s *List[T]) beside(w int) []string {
 		facts = s.spec.Card
 	}
 	r, on := s.rows.Find(s.Table.SelectedID())
-	if !on || facts == nil {
+	if !on {
 		return nil
 	}
 	return widget.Pairs(s.env.Theme, facts(shown(s.env, r)), w)
