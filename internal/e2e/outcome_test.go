@@ -152,7 +152,10 @@ var theWrites = []aWrite{
 	}, []refusal{{[]int{400, 422}, `{"error":"hookUrl must be reachable"}`, 5}}},
 	{"delete-file", true, func(w *otherWorld, _ int) ([]string, string) {
 		c := w.newCustomer()
-		return []string{"customer", "delete-file", c.cuid, c.files[0].id, "--yes"}, c.files[0].id + c.cuid
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		id := c.files[0].id
+		return []string{"customer", "delete-file", c.cuid, id, "--yes"}, id + c.cuid
 	}, []refusal{{[]int{200, 423, 500}, `{"error":"Document is locked and cannot be removed"}`, 5}}},
 }
 

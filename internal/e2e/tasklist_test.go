@@ -160,13 +160,13 @@ var tasks = []task{
 		h.press("d").shows("1 of 3").press(enter).shows("SHA-256")
 	}},
 	{user: "operator", want: "why does this withdrawal hang: the counterparty and its accounts", before: "not possible", do: func(h *hands) {
-		h.press(enter).shows("Operation").press("p").shows("Counterparty")
+		h.press(enter).shows("reference").press("p").shows("Counterparty")
 	}},
 	{user: "operator", want: "is there money on the account", before: "not possible", do: func(h *hands) {
-		h.press(enter).shows("Operation").press("a").shows("balance")
+		h.press(enter).shows("reference").press("a").shows("balance")
 	}},
 	{user: "operator", want: "look at five operations one after the other", before: "15", do: func(h *hands) {
-		h.press(enter).shows("Operation").press(">", ">", ">", ">").shows(h.operations()[4].Opid)
+		h.press(enter).shows("reference").press(">", ">", ">", ">").shows(h.operations()[4].Opid)
 	}},
 	{user: "operator", want: "delete a wrong file of a customer", before: "not possible", do: func(h *hands) {
 		h.command("document", "upload", h.file("wrong.pdf"), "--customer", h.operations()[0].Customer.Cuid, "--type", "PASSPORT", "--yes")
