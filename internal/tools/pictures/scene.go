@@ -74,12 +74,17 @@ var large = []scene{
 	{name: "activity", title: "What is going on", where: "› Documents", word: "remove document", steps: then(removed, step{"!", "What is going on"})},
 }
 
-// scenes are the pictures of README and guides, in a large and in a small terminal.
+// scenes are the pictures of README and guides, in a large and in a small terminal, and
+// those that are looked at, in one size.
 func scenes() []scene {
 	var out []scene
 	for _, s := range large {
 		s.w, s.h = 120, 40
 		out = append(out, s, s.at(80, 24))
+	}
+	for _, s := range looked {
+		s.w, s.h = 120, 40
+		out = append(out, s)
 	}
 	return out
 }
@@ -87,5 +92,7 @@ func scenes() []scene {
 // Keys as a terminal sends them.
 const (
 	down  = "\x1b[B"
+	right = "\x1b[C"
 	enter = "\r"
+	tab   = "\t"
 )
