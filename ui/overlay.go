@@ -2,6 +2,7 @@ package ui
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -64,7 +65,20 @@ func (p panel) hidden(h int) int {
 	return 0
 }
 
+// fitted is the panel for h lines: empty lines give way to what would be hidden.
+func (p panel) fitted(h int) panel {
+	if p.bare || p.hidden(h) == 0 {
+		return p
+	}
+	full := func(lines []string) []string {
+		return slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.TrimSpace(l) == "" })
+	}
+	p.body, p.tail = full(p.body), full(p.tail)
+	return p
+}
+
 func (p panel) draw(th *theme.Theme, w, h int) []string {
+	p = p.fitted(h)
 	if p.width == 0 {
 		p.width = dialogWidth
 	}
@@ -91,7 +105,7 @@ func (p panel) draw(th *theme.Theme, w, h int) []string {
 // scrolled is where a dialog stands after it was scrolled by some lines.
 func (s *Shell) scrolled(o overlay, by int) int {
 	w, h := s.stage()
-	p := o.panel(s, w, h, s.now())
+	p := o.panel(s, w, h, s.now()).fitted(h)
 	return max(min(p.scroll+by, p.hidden(h)), 0)
 }
 

@@ -70,10 +70,13 @@ func (p *Page) Update(msg tea.Msg) (Action, tea.Cmd) {
 	return p.screen.Answer(msg)
 }
 
-// SetSize implements Screen.
+// SetSize implements Screen. A cursor that was on screen stays there.
 func (p *Page) SetSize(w, h int) {
+	saw := p.view.Sees(p.line)
 	p.W, p.H = w, h
-	p.Layout()
+	if p.Layout(); saw {
+		p.view.Show(p.line)
+	}
 }
 
 // Refresh implements PageScreen for one that does nothing then.

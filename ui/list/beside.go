@@ -9,7 +9,7 @@ import (
 const (
 	besideFrom = 140 // cells of the window from which on the preview has room
 	besideLess = 56  // its least cells: an id with its label
-	besideMost = 90
+	besideMost = 72
 )
 
 // beside is the preview: what is under the cursor, drawn beside the rows.

@@ -34,7 +34,7 @@ func (c *Content) pdf(b []byte) {
 	}
 	c.Notes = append(c.Notes, "A PDF is not drawn here. Save it to read it.")
 	if c.Pages == 0 {
-		c.Notes = append(c.Notes, "Its number of pages does not stand outside compressed parts, and those are not opened.")
+		c.Notes = append(c.Notes, "The number of pages is not known: compressed parts of a file are not opened.")
 	}
 }
 

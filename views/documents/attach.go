@@ -33,7 +33,7 @@ func (s *Screen) pickFile() tea.Cmd {
 }
 
 // choosable are the files in the order in which they are offered: those removed here, the
-// last one first, then the newest.
+// last one first, then the newest, and last those that are attached already.
 func (s *Screen) choosable(files []api.CustomerFile) []content.Document {
 	cuid := string(s.Op.Customer.CUID)
 	files = slices.Clone(files)
@@ -51,16 +51,25 @@ func (s *Screen) choosable(files []api.CustomerFile) []content.Document {
 			out = append(out, content.Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size})
 		}
 	}
+	slices.SortStableFunc(out, func(a, b content.Document) int { return cmp.Compare(s.attached(a), s.attached(b)) })
 	return out
+}
+
+// attached is 1 for a document of this operation, else 0.
+func (s *Screen) attached(d content.Document) int {
+	if _, there := s.Op.Document(d.ID); there {
+		return 1
+	}
+	return 0
 }
 
 func (s *Screen) chooseFile(files []api.CustomerFile) ui.Action {
 	list := s.choosable(files)
 	items := make([]ui.Choice, len(list), len(list)+1)
 	for i, d := range list {
-		items[i] = ui.Choice{Text: d.Line(), About: cmp.Or(d.Kind.Line(30), "no type"), Note: draw.Size(d.Size) + "  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
-		if _, there := s.Op.Document(d.ID); there {
-			items[i].Why = "It is attached to this operation."
+		items[i] = ui.Choice{Text: d.Line(), About: cmp.Or(d.Kind.Line(30), "no type"), Note: draw.PadLeft(draw.Size(d.Size), 6) + "  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
+		if s.attached(d) > 0 {
+			items[i].Why = "Attached here."
 		} else if i < len(s.undone) {
 			items[i].About += ", removed here"
 		}

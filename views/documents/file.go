@@ -36,7 +36,7 @@ func (s *Screen) types() []widget.Option {
 	}
 	for _, d := range s.Op.Documents {
 		if t, ok := takeOver(d.DocType, maxKind); ok {
-			add(t, "of a document here")
+			add(t, "type of a document here")
 		}
 	}
 	for _, t := range api.DocumentTypes() {

@@ -309,7 +309,7 @@ func TestADocumentHasItsName(t *testing.T) {
 	ix := &fakeIndex{states: func() ([]index.State, error) { return states, nil }}
 	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, n, p.ID) }, place, as)
 	r.Send(uitest.Size(120, 30), uitest.Key("r"), uitest.Key("r"))
-	has(t, r, "invoice.pdf removed, by ana·[31m", "invoice.pdf added", "invoice.pdf locked")
+	has(t, r, "invoice.pdf removed by ana·[31m", "invoice.pdf added", "invoice.pdf locked")
 	for _, not := range []string{"documents[", "by ben", "by cy", "by dan"} {
 		if strings.Contains(r.View(), not) {
 			t.Errorf("%q is on screen\n%s", not, r.View())

@@ -30,7 +30,7 @@ type moment struct {
 	state   index.State
 	before  *moment // nil for the first known state
 	changes []index.Change
-	who     map[string]string // by entry of a list: ", by ana"
+	who     map[string]string // by entry of a list: " by ana"
 }
 
 // language is the filter language over the states of one operation.

@@ -37,7 +37,7 @@ func attribute(all []moment, writes []Write) {
 			if m.who == nil {
 				m.who = map[string]string{}
 			}
-			m.who[item] = ", by " + untrusted.Text(left[at].Who).Line(40)
+			m.who[item] = " by " + untrusted.Text(left[at].Who).Line(40)
 			left = slices.Delete(left, at, at+1)
 		}
 	}

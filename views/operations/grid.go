@@ -262,11 +262,11 @@ func (g *grid) sentence(r gridRow) string {
 		return r.path() + ", in the sums but not listed: filter for fewer"
 	}
 	line := r.path() + ": " + draw.Plural(int(of.Count), "operation", "operations")
+	if n := of.Bad(); n > 0 { // before the sums, which stand in the table: what is cut is their end
+		line += ", attention: " + draw.Count(int(n)) + " without a usable amount"
+	}
 	for _, s := range of.Sums {
 		line += ", " + draw.Money(money{s.Currency, s.Amount})
-	}
-	if n := of.Bad(); n > 0 {
-		line += ", attention: " + draw.Count(int(n)) + " without a usable amount"
 	}
 	return line
 }

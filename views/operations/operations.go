@@ -5,6 +5,7 @@ package operations
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,6 +129,7 @@ type Screen struct {
 	partial bool // nothing is shown, and the index does not hold everything yet
 
 	usualKeys []keymap.Key // of the list, made once
+	emptyKeys []keymap.Key // the same without hints at what needs a row
 }
 
 // New makes the list; start is a filter to begin with.
@@ -375,9 +377,17 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		l, o, item := k.List, k.Operations, k.Item
 		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
 			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Report, o.Customers, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+		s.emptyKeys = slices.Clone(s.usualKeys)
+		for i, key := range s.emptyKeys {
+			needsRow := []string{l.Open.Name, l.Sort.Name, o.Documents.Name, o.Totals.Name, k.Related.History.Name, k.Related.Customer.Name, l.Mark.Name, item.CopyID.Name}
+			s.emptyKeys[i].Extra = key.Extra || slices.Contains(needsRow, key.Name)
+		}
 	}
 	if now := s.keysNow(); len(now) > 0 {
 		return append(now, s.usualKeys...)
+	}
+	if s.Loaded && s.rows.total == 0 {
+		return s.emptyKeys
 	}
 	return s.usualKeys
 }

@@ -299,7 +299,7 @@ func (p *panel) head(th *theme.Theme, w int) string {
 	}
 	if p.grid != nil {
 		if n := p.grid.hidden(p.table); n > 0 {
-			note += "  " + draw.Plural(n, "currency", "currencies") + " beside"
+			note += "  " + draw.Plural(n, "more currency", "more currencies") + " to the right"
 		}
 	}
 	line := widget.Tabs(th, tabs, p.page-1, w)
