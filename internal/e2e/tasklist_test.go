@@ -49,7 +49,7 @@ var tasks = []task{
 	{user: "operator", want: "attach a file that the customer has", before: "38; nothing helped", do: func(h *hands) {
 		h.press("d").shows("1 of 3").press("x").armed("Remove invoice.pdf").press("y").shows("Removed invoice.pdf")
 		h.begins()
-		h.press("a").shows("invoice.pdf").press(enter).armed("Attach").press("y").shows("1 of 3")
+		h.press("a").shows("Attach a file of the customer").press(enter).armed("Attach").press("y").shows("1 of 3")
 	}},
 	{user: "operator", want: "a removal whose answer is lost", before: "2", do: func(h *hands) {
 		h.faults("drop=remove#1")

@@ -77,7 +77,8 @@ func TestTasks(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%d", i+1), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, sandbox.Options{Operations: 120}, k.settings)
+				// What is older than max_age is read again: no machine is to be so slow.
+				w := newWorld(t, sandbox.Options{Operations: 120}, k.settings+"\n[index]\nmax_age = \"10m\"")
 				size := k.at
 				if size[0] == 0 {
 					size = [2]int{80, 24}
