@@ -218,3 +218,15 @@ func TestFilled(t *testing.T) {
 		})
 	}
 }
+
+// TestTheCursorStaysOnScreen: enter would else open something that nobody sees.
+func TestTheCursorStaysOnScreen(t *testing.T) {
+	d := newDesk(t)
+	d.Send(uitest.Size(160, 45), uitest.Key("T"))
+	for _, wh := range [][2]int{{80, 24}, {40, 12}, {120, 40}, {60, 14}} {
+		d.Send(uitest.Size(wh[0], wh[1]))
+		if line := d.screen.Link().ID; !strings.Contains(line, "77777777") || !strings.Contains(d.View(), "\n▌ ") {
+			t.Errorf("at %v the cursor is on %q:\n%s", wh, line, d.View())
+		}
+	}
+}

@@ -9,7 +9,7 @@ var looked = []scene{
 	{name: "view-saved", title: "A view is saved under a name", where: "Operations", word: "esc cancel", steps: []step{list, {"v", "╭─ Views"}, {down + enter, "esc cancel"}}},
 	{name: "columns", title: "The chooser of columns", where: "Operations", word: "space show or hide", steps: []step{list, {"c", "space show or hide"}}},
 	{name: "by-customer", title: "Totals by customer and currency", where: "Operations", word: "by customer", steps: toTotals("T by type", "T by customer", "T by counterparty")},
-	{name: "by-day", title: "Totals by day", where: "Operations", word: "by day", steps: toTotals("T by type", "T by customer", "T by counterparty", "T by day", "T to close")},
+	{name: "by-day", title: "Totals by day", where: "Operations", word: "by day", steps: toTotals("T by type", "T by customer", "T by counterparty", "T by day", "T close")},
 	{name: "within", title: "The second grouping of totals", where: "Operations", word: "one grouping only", steps: then(toTotals(), step{"w", "╭─ Divide each group by"})},
 	{name: "focus", title: "The cursor in the totals", where: "Operations", word: "enter filter by it", steps: then(toTotals(), step{tab, "enter filter by it"}, step{down, "USD: "})},
 	{name: "nothing", title: "A filter that nothing matches", where: "Operations", word: "clears it", steps: []step{list, {"/", "esc as before"}, {"customer:nobody" + enter, "clears it"}}},
@@ -21,7 +21,7 @@ var looked = []scene{
 	{name: "upload", title: "The form of an upload, with what a path can go on with", where: "› Documents", word: "hosts", steps: then(toDocuments, step{"u", "╭─ Upload"}, step{"/etc/hos" + tab, "  hosts"})},
 	{name: "attach", title: "The customer's files to attach", where: "› Documents", word: "more follow", steps: then(toDocuments, step{"a", "╭─ Attach"})},
 	{name: "json", title: "An operation as the service sent it", where: "Operations", word: "opid", steps: []step{list, {"J", "opid"}}},
-	{name: "opener", title: "What is known of something typed", where: "Operations", word: "62387c", steps: []step{list, {"o", "╭─ Open an operation"}, {"harb", "SBX-"}}},
+	{name: "opener", title: "What is known of something typed", where: "Operations", word: "62387c", steps: []step{list, {"o", "╭─ Open an operation"}, {"harb", "237f91…8bf1b4  SUCCESS"}}},
 	{name: "export", title: "The form of an export", where: "Operations", word: "esc cancel", steps: []step{list, {"e", "╭─ Export"}}},
 }
 
