@@ -120,8 +120,8 @@ func (p *papers) Keys() []keymap.Key {
 	return append(keymap.All(p.keys), p.env.Keys.List.Sort, p.env.Keys.List.Mark)
 }
 
-// desk is a conversation over papers.
-type desk struct {
+// conversation is one over the papers below.
+type conversation struct {
 	in    *io.PipeWriter
 	out   *bytes.Buffer
 	mu    sync.Mutex
@@ -130,15 +130,19 @@ type desk struct {
 	done  chan error
 }
 
-func (d *desk) Write(b []byte) (int, error) { d.mu.Lock(); defer d.mu.Unlock(); return d.out.Write(b) }
+func (d *conversation) Write(b []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.out.Write(b)
+}
 
 // says types a line and returns what was said until nothing moves any more.
-func (d *desk) says(line string) string {
+func (d *conversation) says(line string) string {
 	_, _ = io.WriteString(d.in, line+"\n")
 	return d.hears()
 }
 
-func (d *desk) hears() string {
+func (d *conversation) hears() string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,10 +150,10 @@ func (d *desk) hears() string {
 	return d.out.String()
 }
 
-func sit(t *testing.T, ctx context.Context, takes time.Duration, about ui.About) *desk {
+func converse(t *testing.T, ctx context.Context, takes time.Duration, about ui.About) *conversation {
 	t.Helper()
 	r, w := io.Pipe()
-	d := &desk{in: w, out: &bytes.Buffer{}, comes: make(chan string), done: make(chan error, 1)}
+	d := &conversation{in: w, out: &bytes.Buffer{}, comes: make(chan string), done: make(chan error, 1)}
 	talk := New(Options{In: r, Out: d})
 	h := NewHost(talk, HostOptions{Ground: "TEST.", Places: []Place{{Name: "Papers", Place: ui.Place{Kind: "papers"}}}, Now: time.Now,
 		News: func(context.Context, bool) []tea.Msg { return nil }})
@@ -173,7 +177,7 @@ func wants(t *testing.T, said string, want ...string) {
 
 func TestKeysAreCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := sit(t, t.Context(), 0, ui.About{Environment: ui.Test})
+		d := converse(t, t.Context(), 0, ui.About{Environment: ui.Test})
 		wants(t, d.says("papers"), "Papers, of ana", "1. name alpha-0001.", "Papers. A number, a command, or ? for help:")
 		wants(t, d.says("?"), "remove [NUMBER], or x: remove the document (asks).", "put-back [NUMBER], or z: ", "Not now. Nothing was removed.")
 		wants(t, d.says("z"), "put-back cannot be used now. Nothing was removed.")
@@ -198,7 +202,7 @@ func TestKeysAreCommands(t *testing.T) {
 
 func TestAWriteIsAskedAwaitedAndTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := sit(t, t.Context(), 70*time.Second, ui.About{Environment: ui.Production})
+		d := converse(t, t.Context(), 70*time.Second, ui.About{Environment: ui.Production})
 		d.says("papers")
 		said := d.says("x 2")
 		time.Sleep(time.Second)
@@ -219,7 +223,7 @@ func TestAWriteIsAskedAwaitedAndTold(t *testing.T) {
 // An answer is about what is so when it is given.
 func TestAQuestionThatWasWithdrawnIsNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := sit(t, t.Context(), 0, ui.About{Environment: ui.Test})
+		d := converse(t, t.Context(), 0, ui.About{Environment: ui.Test})
 		d.says("papers")
 		d.says("x 2")
 		time.Sleep(time.Second)
@@ -241,7 +245,7 @@ func TestAQuestionThatWasWithdrawnIsNotAnswered(t *testing.T) {
 func TestInterruptAwaitsWhatWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		d := sit(t, ctx, 20*time.Second, ui.About{Environment: ui.Test})
+		d := converse(t, ctx, 20*time.Second, ui.About{Environment: ui.Test})
 		d.says("papers")
 		d.says("x 1")
 		time.Sleep(time.Second)

@@ -22,9 +22,9 @@ import (
 // changed, here or elsewhere. The place's ID is a request's, or empty.
 const Kind = "approvals"
 
-// Desk takes decisions; *approval.Service has these methods. The person is the one
+// Backend takes decisions; *approval.Service has these methods. The person is the one
 // in ctx.
-type Desk interface {
+type Backend interface {
 	List(ctx context.Context, states ...approval.State) ([]approval.Request, error)
 	Approve(ctx context.Context, id, digest, comment string) (approval.Request, error)
 	Deny(ctx context.Context, id, digest, comment string) (approval.Request, error)
@@ -44,17 +44,17 @@ func Badge(n int) string {
 // Screen implements ui.Screen.
 type Screen struct {
 	*list.List[approval.Request]
-	env    *ui.Env
-	desk   Desk
-	me     api.Actor
-	keys   keymap.Audit
-	rows   *list.Rows[approval.Request]
-	asking string // the request that a question is open about
+	env     *ui.Env
+	backend Backend
+	me      api.Actor
+	keys    keymap.Audit
+	rows    *list.Rows[approval.Request]
+	asking  string // the request that a question is open about
 }
 
 // New makes the screen. id opens one request; empty lists all.
-func New(env *ui.Env, desk Desk, id string) *Screen {
-	s := &Screen{env: env, desk: desk, me: api.ActorOf(env.Ctx), keys: env.Keys.Audit}
+func New(env *ui.Env, backend Backend, id string) *Screen {
+	s := &Screen{env: env, backend: backend, me: api.ActorOf(env.Ctx), keys: env.Keys.Audit}
 	s.rows = list.NewRows(func(r approval.Request) string { return r.ID }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[approval.Request]{Title: "Approvals", Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
 		Reading: "Reading the requests …", None: "No request matches the filter.",
@@ -74,9 +74,9 @@ func (s *Screen) Init() tea.Cmd { return s.Reload() }
 
 // Reload implements list.Screen.
 func (s *Screen) Reload() tea.Cmd {
-	desk, now := s.desk, s.env.Now
+	backend, now := s.backend, s.env.Now
 	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
-		list, err := desk.List(ctx)
+		list, err := backend.List(ctx)
 		at := now()
 		return func() (ui.Action, tea.Cmd) { return s.onLoaded(list, at, err), nil }
 	})
@@ -175,7 +175,7 @@ func (s *Screen) Refresh() {
 // own reports whether the person here asked.
 func (s *Screen) own(r approval.Request) bool { return approval.IsRequester(s.me, r) }
 
-// why says why this person cannot decide about r; "" when they can. The desk
+// why says why this person cannot decide about r; "" when they can. The backend
 // decides again.
 func (s *Screen) why(r approval.Request) string {
 	st, bars := state(r, s.env.Now()), approval.WhyNotSecond(s.me, r.Requester)

@@ -19,28 +19,28 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-// fakeDesk counts what is asked of it; a function that is left nil panics.
-type fakeDesk struct {
+// fakeBackend counts what is asked of it; a function that is left nil panics.
+type fakeBackend struct {
 	calls   int
 	list    func() ([]approval.Request, error)
 	approve func(id, digest, comment string) (approval.Request, error)
 	deny    func(id, digest, comment string) (approval.Request, error)
 }
 
-func (f *fakeDesk) List(context.Context, ...approval.State) ([]approval.Request, error) {
+func (f *fakeBackend) List(context.Context, ...approval.State) ([]approval.Request, error) {
 	f.calls++
 	return f.list()
 }
-func (f *fakeDesk) Approve(_ context.Context, id, digest, comment string) (approval.Request, error) {
+func (f *fakeBackend) Approve(_ context.Context, id, digest, comment string) (approval.Request, error) {
 	f.calls++
 	return f.approve(id, digest, comment)
 }
-func (f *fakeDesk) Deny(_ context.Context, id, digest, comment string) (approval.Request, error) {
+func (f *fakeBackend) Deny(_ context.Context, id, digest, comment string) (approval.Request, error) {
 	f.calls++
 	return f.deny(id, digest, comment)
 }
 
-var _ Desk = (*approval.Service)(nil)
+var _ Backend = (*approval.Service)(nil)
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
@@ -63,8 +63,8 @@ func sample() []approval.Request {
 		request("rlapsed00000", "bob", approval.Approved, 40*time.Minute), request("rvoid0000000", "bob", approval.Void, time.Hour), request("ryes00000000", "bob", approval.Approved, time.Minute)}
 }
 
-func fake() *fakeDesk {
-	return &fakeDesk{list: func() ([]approval.Request, error) { return sample(), nil }}
+func fake() *fakeBackend {
+	return &fakeBackend{list: func() ([]approval.Request, error) { return sample(), nil }}
 }
 
 var place = ui.Place{Kind: Kind}
@@ -75,10 +75,10 @@ func as(name string, role api.Role) shelltest.Option {
 	}
 }
 
-func open(t *testing.T, desk Desk, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+func open(t *testing.T, backend Backend, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, desk, p.ID) }, place,
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, backend, p.ID) }, place,
 		append([]shelltest.Option{as("ana", api.Operator)}, opts...)...), clock
 }
 
@@ -117,13 +117,13 @@ func TestQuestion(t *testing.T) {
 }
 
 func TestApproveBindsToWhatWasShown(t *testing.T) {
-	desk := fake()
+	backend := fake()
 	var got string
-	desk.approve = func(id, digest, comment string) (approval.Request, error) {
+	backend.approve = func(id, digest, comment string) (approval.Request, error) {
 		got = id + " " + digest + comment
 		return approval.Request{}, nil
 	}
-	r, clock := open(t, desk)
+	r, clock := open(t, backend)
 	r.Send(uitest.Key("P"), uitest.Key("y"))
 	if got != "" {
 		t.Fatal("a key within 400 ms approves")
@@ -136,20 +136,20 @@ func TestApproveBindsToWhatWasShown(t *testing.T) {
 }
 
 func TestProductionWantsTheId(t *testing.T) {
-	desk := fake()
-	r, clock := open(t, desk, shelltest.Production)
+	backend := fake()
+	r, clock := open(t, backend, shelltest.Production)
 	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y")) // approve is nil: it would panic
 	has(t, r, "Approve")
 }
 
 func TestDenyWantsAReason(t *testing.T) {
-	desk := fake()
+	backend := fake()
 	var got string
-	desk.deny = func(id, digest, comment string) (approval.Request, error) {
+	backend.deny = func(id, digest, comment string) (approval.Request, error) {
 		got = id + " " + comment
 		return approval.Request{}, nil
 	}
-	r, clock := open(t, desk)
+	r, clock := open(t, backend)
 	r.Send(uitest.Key("N"), uitest.Key("enter"))
 	has(t, r, "a reason is needed")
 	r.Send(uitest.Type("no mandate"), uitest.Key("enter"), clock.Wait(time.Second))
@@ -183,24 +183,24 @@ func TestKeysSayWhyTheyAreOff(t *testing.T) {
 }
 
 func TestRefusalIsExplained(t *testing.T) {
-	desk := fake()
-	desk.approve = func(string, string, string) (approval.Request, error) {
+	backend := fake()
+	backend.approve = func(string, string, string) (approval.Request, error) {
 		return approval.Request{}, &api.Error{Kind: api.Refused, Rule: api.RuleChanged, Public: "This is not the request that you looked at.", Hint: "Open it again."}
 	}
-	r, clock := open(t, desk)
+	r, clock := open(t, backend)
 	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y"))
 	has(t, r, "The approval refused", "not the request that you looked at", "Open it again.")
 }
 
 func TestNews(t *testing.T) {
-	desk := fake()
-	r, clock := open(t, desk)
+	backend := fake()
+	r, clock := open(t, backend)
 	fresh := request("rnew00000000", "cyd", approval.Open, 0)
-	desk.list = func() ([]approval.Request, error) { return append(sample(), fresh), nil }
+	backend.list = func() ([]approval.Request, error) { return append(sample(), fresh), nil }
 	r.Send(ui.Changed{Kind: "operation"}, ui.Changed{Kind: Kind})
 	has(t, r, "3 approvals wait")
 	r.Send(uitest.Key("g"), uitest.Key("P"), clock.Wait(time.Second))
-	desk.list = func() ([]approval.Request, error) { return sample()[:1], nil }
+	backend.list = func() ([]approval.Request, error) { return sample()[:1], nil }
 	r.Send(ui.Changed{Kind: Kind})
 	has(t, r, "does not wait any more: it was decided or lapsed", "No approval waits")
 	r.Send(uitest.Key("y")) // approve is nil: it would panic
@@ -216,11 +216,11 @@ func TestTimeAloneEndsARequest(t *testing.T) {
 
 func TestStaleAnswerIsDropped(t *testing.T) {
 	var s *Screen
-	desk := fake()
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, desk, ""); return s }, place)
+	backend := fake()
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, backend, ""); return s }, place)
 	first, second := s.Reload(), s.Reload()
 	late := first()
-	desk.list = func() ([]approval.Request, error) { return sample()[:1], nil }
+	backend.list = func() ([]approval.Request, error) { return sample()[:1], nil }
 	s.Update(second())
 	s.Update(late)
 	if s.rows.Len() != 1 {
@@ -235,10 +235,10 @@ func TestPlaceOpensARequest(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	desk := &fakeDesk{list: func() ([]approval.Request, error) { return nil, nil }}
-	r, _ := open(t, desk)
+	backend := &fakeBackend{list: func() ([]approval.Request, error) { return nil, nil }}
+	r, _ := open(t, backend)
 	has(t, r, "Nobody has asked for a second person.")
-	desk.list = func() ([]approval.Request, error) {
+	backend.list = func() ([]approval.Request, error) {
 		return nil, &api.Error{Kind: api.Unavailable, Public: "The requests for approval cannot be read or written, so nothing was done."}
 	}
 	r.Send(uitest.Key("r"))
@@ -271,8 +271,8 @@ func TestHostileText(t *testing.T) {
 	q.Act = api.Act{Kind: api.ActKind(bad), Method: bad, Path: bad, Body: body, Object: bad, ID: bad, Item: bad, Name: bad, Summary: bad, Reason: bad, Seen: bad, SecretDigest: bad}
 	long := q
 	long.ID, long.Act.Body = "rlong", json.RawMessage("["+strings.Repeat(fmt.Sprintf("%q,", bad), 300)+"1]")
-	desk := &fakeDesk{list: func() ([]approval.Request, error) { return []approval.Request{q, long}, nil }}
-	r, clock := open(t, desk)
+	backend := &fakeBackend{list: func() ([]approval.Request, error) { return []approval.Request{q, long}, nil }}
+	r, clock := open(t, backend)
 	r.Send(uitest.Keys("enter", "J", "esc", "esc", "y", "Y", "P"), clock.Wait(time.Second))
 	shelltest.Sizes(r)
 	r.Send(uitest.Key("n"), uitest.Key("down"), uitest.Key("enter"), uitest.Size(120, 60), uitest.Key("N"), uitest.Paste(bad), uitest.Key("enter"), clock.Wait(time.Second))
@@ -286,35 +286,35 @@ func TestSizes(t *testing.T) {
 	shelltest.Sizes(r)
 }
 
-// Nothing is asked of the desk but in commands.
+// Nothing is asked of the backend but in commands.
 func TestUpdateAndViewNeverWait(t *testing.T) {
-	desk := fake()
+	backend := fake()
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
-		s := New(env, desk, "")
+		s := New(env, backend, "")
 		s.me = api.Actor{Name: "ana", Role: api.Admin}
 		s.Loaded = true
 		s.rows.Set(ordered(sample(), env.Now()))
 		s.Changed()
 		return s
 	}, place, ui.Changed{Kind: Kind})
-	if desk.calls != 0 {
-		t.Errorf("%d questions outside a command", desk.calls)
+	if backend.calls != 0 {
+		t.Errorf("%d questions outside a command", backend.calls)
 	}
 }
 
 // The same for every key on a request's page.
 func TestKeysOnPagesNeverWait(t *testing.T) {
 	var s *Screen
-	desk := fake()
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, desk, ""); return s }, place, as("ana", api.Operator))
-	before, k := desk.calls, keymap.New()
+	backend := fake()
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, backend, ""); return s }, place, as("ana", api.Operator))
+	before, k := backend.calls, keymap.New()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Audit, k.Viewer, k.Global) {
 		s.show("rshare000000")
 		s.Update(key.Msg())
 		_ = s.View()
 	}
-	if desk.calls != before {
-		t.Errorf("%d questions outside a command", desk.calls-before)
+	if backend.calls != before {
+		t.Errorf("%d questions outside a command", backend.calls-before)
 	}
 }
 

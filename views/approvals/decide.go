@@ -93,9 +93,9 @@ func bodyFacts(body []byte) []widget.Pair {
 func (s *Screen) decide(r approval.Request, to approval.State, comment string) func(ui.Seen) tea.Cmd {
 	return func(ui.Seen) tea.Cmd {
 		s.asking, s.Doing = "", "deciding"
-		act, failed, done := s.desk.Approve, "The approval", "Approved. "+line(r.Requester.Name, 40)+" repeats the act now, once."
+		act, failed, done := s.backend.Approve, "The approval", "Approved. "+line(r.Requester.Name, 40)+" repeats the act now, once."
 		if to == approval.Denied {
-			act, failed, done = s.desk.Deny, "The denial", "Denied. "+line(r.Requester.Name, 40)+" sees the reason."
+			act, failed, done = s.backend.Deny, "The denial", "Denied. "+line(r.Requester.Name, 40)+" sees the reason."
 		}
 		return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 			_, err := act(ctx, r.ID, r.Digest, comment)

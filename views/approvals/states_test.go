@@ -51,9 +51,9 @@ func TestEveryState(t *testing.T) {
 	} {
 		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
 			t.Run(name+"-"+size, func(t *testing.T) {
-				desk := &fakeDesk{list: c.list}
+				backend := &fakeBackend{list: c.list}
 				factory := func(env *ui.Env, p ui.Place) ui.Screen {
-					s := New(env, desk, p.ID)
+					s := New(env, backend, p.ID)
 					if c.mute {
 						return mute{s}
 					}
@@ -62,7 +62,7 @@ func TestEveryState(t *testing.T) {
 				r := shelltest.Open(t, uitest.NewClock(), factory, place, append([]shelltest.Option{as("ana", api.Operator)}, c.opts...)...)
 				r.Send(uitest.Size(wh[0], wh[1]))
 				if c.err != nil {
-					desk.list = func() ([]approval.Request, error) { return nil, c.err }
+					backend.list = func() ([]approval.Request, error) { return nil, c.err }
 				}
 				for _, k := range c.keys {
 					r.Send(uitest.Key(k))

@@ -36,8 +36,8 @@ func (o *other) Title() string          { return o.p.Kind }
 func (o *other) Place() ui.Place        { return o.p }
 func (o *other) Select(row string) bool { *o.rows = append(*o.rows, row); return true }
 
-// desk is an operation with children and documents whose links lead to places.
-type desk struct {
+// page is an operation with children and documents whose links lead to places.
+type page struct {
 	*uitest.Run
 	screen *Screen
 	places []ui.Place
@@ -45,7 +45,7 @@ type desk struct {
 	copied []string
 }
 
-func newDesk(t *testing.T) *desk {
+func newPage(t *testing.T) *page {
 	t.Helper()
 	op := apitest.Operation(map[string]any{"isParent": true})
 	before := op
@@ -54,7 +54,7 @@ func newDesk(t *testing.T) *desk {
 	at := uitest.NewClock().Now()
 	f := &fake{op: op, tree: api.OperationTree{Parent: op, Children: []api.Child{{Operation: child, Depth: 1}}},
 		past: []index.State{{Op: before, At: at.Add(-time.Hour), Origin: index.List}, {Op: op, At: at.Add(-time.Minute), Origin: index.Hook, Current: true}}}
-	d := &desk{}
+	d := &page{}
 	factory := func(env *ui.Env, p ui.Place) ui.Screen {
 		if d.screen == nil {
 			d.screen = NewScreen(env, f, p.ID)
@@ -70,14 +70,14 @@ func newDesk(t *testing.T) *desk {
 }
 
 // label is the label of the fact, or the name of the line, that the cursor is on.
-func (d *desk) label() string {
+func (d *page) label() string {
 	name, _, _ := strings.Cut(d.screen.Link().ID, sep)
 	return name
 }
 
 // TestTheCursorOpensWhatItStandsOn goes from link to link, opens each, and comes back to it.
 func TestTheCursorOpensWhatItStandsOn(t *testing.T) {
-	d := newDesk(t)
+	d := newPage(t)
 	d.Send(uitest.Size(160, 45), uitest.Key("T"), uitest.Key("g"))
 	want := []struct{ on, kind, id string }{
 		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"source account id", "accounts", "UhcPVBEpjmtR"},
@@ -113,7 +113,7 @@ func TestTheCursorOpensWhatItStandsOn(t *testing.T) {
 // TestEveryFactIsCopied: y takes the value under the cursor, exactly; a masked number
 // stays masked.
 func TestEveryFactIsCopied(t *testing.T) {
-	d := newDesk(t)
+	d := newPage(t)
 	got := map[string]string{}
 	for range 60 {
 		n := len(d.copied)
@@ -148,7 +148,7 @@ func clip(t *testing.T, seq string) string {
 
 // TestNothingOpens: a fact without a record of its own says where to go.
 func TestNothingOpens(t *testing.T) {
-	d := newDesk(t)
+	d := newPage(t)
 	if d.Send(uitest.Key("enter")); len(d.places) > 0 || !strings.Contains(d.View(), "Nothing opens here; tab goes to the next line") {
 		t.Errorf("\n%s", d.View())
 	}
@@ -156,7 +156,7 @@ func TestNothingOpens(t *testing.T) {
 
 // TestTheCursorStays on its line when the operation changes, and scrolls with pages.
 func TestTheCursorStays(t *testing.T) {
-	d := newDesk(t)
+	d := newPage(t)
 	d.Send(uitest.Keys("tab", "tab"))
 	changed := *d.screen.Op
 	changed.Status = "SUCCESS"
@@ -186,7 +186,7 @@ func cursorLine(view string) string {
 
 // TestLabelsAreOfTheCatalogue: what the catalogue names is called so here, once.
 func TestLabelsAreOfTheCatalogue(t *testing.T) {
-	d := newDesk(t)
+	d := newPage(t)
 	elsewhere := []string{"status", "type", "payment", "currency", "source", "destination", "documents"} // headline and headings
 	labels := map[string]int{}
 	for _, s := range d.screen.facts() {
@@ -212,7 +212,7 @@ func TestLabelsAreOfTheCatalogue(t *testing.T) {
 func TestFilled(t *testing.T) {
 	for _, wh := range [][2]int{{40, 12}, {160, 45}, {200, 60}} {
 		t.Run(fmt.Sprintf("%dx%d", wh[0], wh[1]), func(t *testing.T) {
-			d := newDesk(t)
+			d := newPage(t)
 			d.Send(uitest.Size(wh[0], wh[1]), uitest.Keys("T", "tab", "tab"))
 			golden.RequireEqual(t, d.View())
 		})
@@ -221,7 +221,7 @@ func TestFilled(t *testing.T) {
 
 // TestTheCursorStaysOnScreen: enter would else open something that nobody sees.
 func TestTheCursorStaysOnScreen(t *testing.T) {
-	d := newDesk(t)
+	d := newPage(t)
 	d.Send(uitest.Size(160, 45), uitest.Key("T"))
 	for _, wh := range [][2]int{{80, 24}, {40, 12}, {120, 40}, {60, 14}} {
 		d.Send(uitest.Size(wh[0], wh[1]))

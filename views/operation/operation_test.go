@@ -149,7 +149,7 @@ func TestChildrenAreReadOnDemand(t *testing.T) {
 
 // TestTheCursorGoesToTheChildren that a person asked for, whatever fits the window.
 func TestTheCursorGoesToTheChildren(t *testing.T) {
-	d := newDesk(t)
+	d := newPage(t)
 	d.Send(uitest.Key("T"))
 	if got := d.label(); got != "child" {
 		t.Errorf("the cursor is on %q", got)

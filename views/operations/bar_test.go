@@ -12,7 +12,7 @@ import (
 )
 
 // typed opens the filter and types text into it.
-func (d *desk) typed(text string) *desk {
+func (d *listed) typed(text string) *listed {
 	d.keys("/")
 	d.Send(uitest.Type(text))
 	return d

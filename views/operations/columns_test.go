@@ -16,7 +16,7 @@ import (
 func isColumn(name string) bool { return slices.Contains(field.ColumnNames(), name) }
 
 // heads are the columns that a frame shows.
-func heads(d *desk) []string {
+func heads(d *listed) []string {
 	for _, l := range strings.Split(d.View(), "\n") {
 		if f := strings.Fields(strings.NewReplacer("▼", "", "▲", "").Replace(l)); len(f) > 1 && isColumn(f[0]) && isColumn(f[1]) {
 			return f
@@ -25,7 +25,7 @@ func heads(d *desk) []string {
 	return nil
 }
 
-func want(t *testing.T, d *desk, cols string) {
+func want(t *testing.T, d *listed, cols string) {
 	t.Helper()
 	if got := strings.TrimSuffix(strings.Join(heads(d), " "), " ›"); got != cols {
 		t.Errorf("shown are %q, want %q\n%s", got, cols, d.View())

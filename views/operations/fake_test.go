@@ -200,22 +200,22 @@ func admin(o *ui.Options) { o.About.Role = string(api.Admin) }
 // news says that the index changed.
 var news = ui.Changed{Kind: ui.KindOperations}
 
-// desk is the list in a shell.
-type desk struct {
+// listed is the list in a shell.
+type listed struct {
 	*uitest.Run
 	clock *uitest.Clock
 	list  *Screen // opened first
 	f     *fake
 }
 
-func open(t *testing.T, f *fake, opts ...shelltest.Option) *desk {
+func open(t *testing.T, f *fake, opts ...shelltest.Option) *listed {
 	t.Helper()
 	return openWith(t, f, Config{Views: views}, opts...)
 }
 
-func openWith(t *testing.T, f *fake, cfg Config, opts ...shelltest.Option) *desk {
+func openWith(t *testing.T, f *fake, cfg Config, opts ...shelltest.Option) *listed {
 	t.Helper()
-	d := &desk{clock: uitest.NewClock(), f: f}
+	d := &listed{clock: uitest.NewClock(), f: f}
 	factory := func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind != ui.KindOperations {
 			return nil
@@ -231,14 +231,14 @@ func openWith(t *testing.T, f *fake, cfg Config, opts ...shelltest.Option) *desk
 	return d
 }
 
-func (d *desk) keys(names ...string) *desk {
+func (d *listed) keys(names ...string) *listed {
 	for _, n := range names {
 		d.Send(uitest.Key(n))
 	}
 	return d
 }
 
-func has(t *testing.T, d *desk, want ...string) {
+func has(t *testing.T, d *listed, want ...string) {
 	t.Helper()
 	for _, w := range want {
 		if !strings.Contains(d.View(), w) {
@@ -247,7 +247,7 @@ func has(t *testing.T, d *desk, want ...string) {
 	}
 }
 
-func under(d *desk) string { return d.list.Table.SelectedID() }
+func under(d *listed) string { return d.list.Table.SelectedID() }
 
 func odd() []api.Operation {
 	var out []api.Operation

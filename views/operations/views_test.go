@@ -39,7 +39,7 @@ func (o *own) names() (out []string) {
 }
 
 // choose opens the menu of views and takes what is typed.
-func (d *desk) choose(what string) *desk {
+func (d *listed) choose(what string) *listed {
 	d.keys("v")
 	d.Send(uitest.Type(what))
 	return d.keys("enter")

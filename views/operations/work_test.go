@@ -35,7 +35,7 @@ func TestLongWorkIsStopped(t *testing.T) {
 	lacks(t, d, "marked")
 }
 
-func lacks(t *testing.T, d *desk, what string) {
+func lacks(t *testing.T, d *listed, what string) {
 	t.Helper()
 	if strings.Contains(d.View(), what) {
 		t.Errorf("%q is on screen\n%s", what, d.View())

@@ -50,7 +50,7 @@ type keptView struct {
 
 // recall gives what the person in ctx chose before. With an error what the console
 // holds in memory comes as well.
-func (d *desk) recall(ctx context.Context) (kept, error) {
+func (d *backend) recall(ctx context.Context) (kept, error) {
 	c := &d.choices
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (d *desk) recall(ctx context.Context) (kept, error) {
 // keepChoice changes what the person in ctx chose, in memory and in the file, which
 // is read again first: another console of the same person may have changed it. A file
 // that cannot be read is put aside, not lost.
-func (d *desk) keepChoice(ctx context.Context, change func(*kept)) error {
+func (d *backend) keepChoice(ctx context.Context, change func(*kept)) error {
 	c := &d.choices
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,14 +121,14 @@ func locked(path string, fn func() error) error {
 }
 
 // Columns is what the person in ctx chose before.
-func (d *desk) Columns(ctx context.Context) (map[string][]string, error) {
+func (d *backend) Columns(ctx context.Context) (map[string][]string, error) {
 	k, err := d.recall(ctx)
 	return k.Operations, err
 }
 
 // KeepColumns remembers a choice for the person in ctx; none forgets it. It holds
 // for this console even if it could not be written.
-func (d *desk) KeepColumns(ctx context.Context, view string, list []string) error {
+func (d *backend) KeepColumns(ctx context.Context, view string, list []string) error {
 	if _, err := field.ParseColumns(list); err != nil {
 		return &api.Error{Op: "keep columns", Kind: api.Internal, Public: err.Error(), Err: err}
 	}
@@ -145,7 +145,7 @@ func (d *desk) KeepColumns(ctx context.Context, view string, list []string) erro
 }
 
 // OwnViews are the views that the person in ctx saved.
-func (d *desk) OwnViews(ctx context.Context) ([]operations.View, error) {
+func (d *backend) OwnViews(ctx context.Context) ([]operations.View, error) {
 	k, err := d.recall(ctx)
 	var out []operations.View
 	for _, v := range k.Views {
@@ -156,7 +156,7 @@ func (d *desk) OwnViews(ctx context.Context) ([]operations.View, error) {
 
 // KeepView puts a view in the place of the one called name; an empty name adds it,
 // and nil deletes it.
-func (d *desk) KeepView(ctx context.Context, name string, v *operations.View) error {
+func (d *backend) KeepView(ctx context.Context, name string, v *operations.View) error {
 	full := false
 	err := d.keepChoice(ctx, func(k *kept) {
 		now := slices.Clone(k.Views)
@@ -182,13 +182,13 @@ func (d *desk) KeepView(ctx context.Context, name string, v *operations.View) er
 }
 
 // Filters are those that the person in ctx typed in lists of a kind, the latest first.
-func (d *desk) Filters(ctx context.Context, kind string) ([]string, error) {
+func (d *backend) Filters(ctx context.Context, kind string) ([]string, error) {
 	k, err := d.recall(ctx)
 	return k.Filters[kind], err
 }
 
 // KeepFilter remembers a filter that was typed.
-func (d *desk) KeepFilter(ctx context.Context, kind, text string) error {
+func (d *backend) KeepFilter(ctx context.Context, kind, text string) error {
 	if text == "" || len(text) > maxFilterText {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (d *desk) KeepFilter(ctx context.Context, kind, text string) error {
 }
 
 // choicesFile is the person's file; "" where nothing is kept.
-func (d *desk) choicesFile(ctx context.Context) string { return d.personFile(ctx, choicesFolder) }
+func (d *backend) choicesFile(ctx context.Context) string { return d.personFile(ctx, choicesFolder) }
 
 // readChoices reads a file; one that is missing holds none. What cannot be read as
 // a choice fails as errDamaged; views whose filter or order is wrong stay.
@@ -223,13 +223,13 @@ func readChoices(path string) (kept, error) {
 }
 
 // previewOff reports whether the person in ctx switched previews off before.
-func (d *desk) previewOff(ctx context.Context) bool {
+func (d *backend) previewOff(ctx context.Context) bool {
 	k, _ := d.recall(ctx) // what cannot be read was not chosen
 	return k.NoPreview
 }
 
 // keepPreview remembers whether the person in ctx wants previews; where that cannot be
 // written it ends with the console.
-func (d *desk) keepPreview(ctx context.Context, on bool) {
+func (d *backend) keepPreview(ctx context.Context, on bool) {
 	_ = d.keepChoice(ctx, func(k *kept) { k.NoPreview = !on })
 }

@@ -112,12 +112,12 @@ func otherContexts(a *app.App, who api.Actor) []string {
 // shellOptions are those of a person's console: its screens, what the role may
 // press and see, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
-	d := &desk{App: a, Client: a.Client, feed: feed, shared: opt.Shared}
+	d := &backend{App: a, Client: a.Client, feed: feed, shared: opt.Shared}
 	guide := newTour(ctx, a, who)
 	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
 	return ui.Options{
 		NoPreview: d.previewOff(ctx), KeepPreview: d.keepPreview,
-		Guide: guide, Finder: &finder{desk: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
+		Guide: guide, Finder: &finder{backend: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
 		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
 		Context:  ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
 		Feeds: []tea.Cmd{feed.next, newFeedMonitor(ctx, a, feed.wait).start}, IdleLock: idleLock(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),

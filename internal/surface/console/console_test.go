@@ -47,10 +47,10 @@ func as(role api.Role) (context.Context, api.Actor) {
 	return api.WithActor(context.Background(), who), who
 }
 
-func newDesk(a *app.App, role api.Role) (context.Context, *desk, *feed) {
+func newDesk(a *app.App, role api.Role) (context.Context, *backend, *feed) {
 	ctx, who := as(role)
 	f := newFeed(ctx, a, newPeople(a, who))
-	return ctx, &desk{App: a, Client: a.Client, feed: f}, f
+	return ctx, &backend{App: a, Client: a.Client, feed: f}, f
 }
 
 // told are the news that wait now.

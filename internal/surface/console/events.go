@@ -12,12 +12,12 @@ import (
 )
 
 // NextEvents waits for events behind seq, of any process on the store.
-func (d *desk) NextEvents(ctx context.Context, seq int64) ([]receiver.Stored, error) {
+func (d *backend) NextEvents(ctx context.Context, seq int64) ([]receiver.Stored, error) {
 	return receiver.Follow(d.Inbox(), seq, time.Second, nil).Next(ctx)
 }
 
 // EventCodes is what all processes have learnt about numeric codes.
-func (d *desk) EventCodes(ctx context.Context) ([]hook.Meaning, error) {
+func (d *backend) EventCodes(ctx context.Context) ([]hook.Meaning, error) {
 	l, err := d.Learner(ctx)
 	if err != nil {
 		return nil, err
@@ -26,16 +26,18 @@ func (d *desk) EventCodes(ctx context.Context) ([]hook.Meaning, error) {
 }
 
 // EventTrouble is what waits to be merged and what was not accepted.
-func (d *desk) EventTrouble(ctx context.Context) (receiver.Trouble, error) { return d.HookTrouble(ctx) }
+func (d *backend) EventTrouble(ctx context.Context) (receiver.Trouble, error) {
+	return d.HookTrouble(ctx)
+}
 
 // RejectedEvents are the last deliveries that were not accepted, newest first.
-func (d *desk) RejectedEvents(ctx context.Context) ([]receiver.Rejection, error) {
+func (d *backend) RejectedEvents(ctx context.Context) ([]receiver.Rejection, error) {
 	return d.Inbox().Rejected(ctx, receiver.MaxRejected)
 }
 
 // ReplayEvent puts a stored event through the receiver again, or sends it to a
 // URL, signed as the config says.
-func (d *desk) ReplayEvent(ctx context.Context, key, target string) (receiver.Attempt, error) {
+func (d *backend) ReplayEvent(ctx context.Context, key, target string) (receiver.Attempt, error) {
 	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil {
 		return receiver.Attempt{}, err
 	}
@@ -54,7 +56,7 @@ func (d *desk) ReplayEvent(ctx context.Context, key, target string) (receiver.At
 	return f.Replay(ctx, key)
 }
 
-func (d *desk) replayHere(ctx context.Context, key string) (receiver.Attempt, error) {
+func (d *backend) replayHere(ctx context.Context, key string) (receiver.Attempt, error) {
 	rec, err := d.Receiver(os.Getenv, false)
 	if err != nil {
 		return receiver.Attempt{}, err

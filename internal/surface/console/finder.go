@@ -29,7 +29,7 @@ const (
 // finder finds operations and customers in the index, and knows what the person opened
 // last. It implements ui.Finder.
 type finder struct {
-	desk *desk
+	backend *backend
 
 	mu   sync.Mutex
 	last []recentPlace // guarded by mu: what was opened, where nothing can be kept
@@ -49,7 +49,7 @@ type recentFile struct {
 
 // Find implements ui.Finder.
 func (f *finder) Find(ctx context.Context, typed string, customers bool) (ui.Finding, error) {
-	l, err := f.desk.Index.Find(ctx, typed, foundAtMost, f.desk.Now())
+	l, err := f.backend.Index.Find(ctx, typed, foundAtMost, f.backend.Now())
 	if err != nil {
 		return ui.Finding{}, err
 	}
@@ -104,7 +104,7 @@ func (f *finder) ofCustomer(ctx context.Context, typed string) ([]index.Record, 
 	if err != nil { // nothing that the language can ask for
 		return nil, nil
 	}
-	w, err := f.desk.Index.Window(ctx, index.Query{Filter: e, Sort: index.Sort{Field: "created", Desc: true}, After: lookedThrough}, f.desk.Now())
+	w, err := f.backend.Index.Window(ctx, index.Query{Filter: e, Sort: index.Sort{Field: "created", Desc: true}, After: lookedThrough}, f.backend.Now())
 	return w.Rows, err
 }
 
@@ -138,8 +138,8 @@ func (f *finder) otherNames(ctx context.Context, c api.Customer, cuid string) []
 
 // Recent implements ui.Finder.
 func (f *finder) Recent(ctx context.Context) ([]ui.Found, error) {
-	if f.desk.feed != nil {
-		f.desk.feed.people.noteBegun(ctx)
+	if f.backend.feed != nil {
+		f.backend.feed.people.noteBegun(ctx)
 	}
 	list, err := f.recent(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *finder) Recent(ctx context.Context) ([]ui.Found, error) {
 		one := ui.Found{Place: ui.Place{Kind: r.Kind, ID: r.ID}, Text: draw.ID(r.ID, 13)}
 		if r.Kind == ui.KindCompliance {
 			one.Text, one.About = f.customerName(ctx, r.ID), "customer "+untrusted.Text(r.ID).Line(64)
-		} else if rec, err := f.desk.Index.Get(ctx, r.ID); err == nil {
+		} else if rec, err := f.backend.Index.Get(ctx, r.ID); err == nil {
 			one = foundOperation(rec)
 		}
 		out = append(out, one)
@@ -161,7 +161,7 @@ func (f *finder) Recent(ctx context.Context) ([]ui.Found, error) {
 func (f *finder) recent(ctx context.Context) ([]recentPlace, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	path := f.desk.personFile(ctx, recentFolder)
+	path := f.backend.personFile(ctx, recentFolder)
 	if path == "" {
 		return slices.Clone(f.last), nil
 	}
@@ -181,7 +181,7 @@ func (f *finder) Opened(ctx context.Context, p ui.Place) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last = ahead(f.last, now, keptRecent)
-	path := f.desk.personFile(ctx, recentFolder)
+	path := f.backend.personFile(ctx, recentFolder)
 	if path == "" {
 		return nil
 	}
@@ -220,6 +220,6 @@ func readRecent(path string) (recentFile, error) {
 
 // scope names the account whose objects they are.
 func (f *finder) scope() string {
-	sum := sha256.Sum256([]byte(f.desk.Scope()))
+	sum := sha256.Sum256([]byte(f.backend.Scope()))
 	return hex.EncodeToString(sum[:8])
 }

@@ -43,7 +43,7 @@ func TestBeginningsCostNoCall(t *testing.T) {
 	calls := 0
 	defer a.OnCall(func(api.Call) { calls++ })()
 	op := ops[3]
-	o := ui.Options{Context: ctx, Make: d.screen, Finder: &finder{desk: d}, Commands: d.commands, Now: c.Now, Tick: uitest.NewClock().Tick, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())}
+	o := ui.Options{Context: ctx, Make: d.screen, Finder: &finder{backend: d}, Commands: d.commands, Now: c.Now, Tick: uitest.NewClock().Tick, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())}
 	for _, typed := range []string{string(op.OPID)[:8], string(op.OPID)[:7] + "…" + string(op.OPID)[30:], string(op.Reference)} {
 		r := uitest.Drive(t, ui.New(o), uitest.Size(120, 40), uitest.Key("o"), uitest.Type(typed), uitest.Key("enter"))
 		if at := r.Model.(*ui.Shell).Top().Place(); at != (ui.Place{Kind: ui.KindOperation, ID: string(op.OPID)}) {
@@ -77,7 +77,7 @@ func recentIDs(t *testing.T, f *finder, ctx context.Context) string {
 func TestRecentsAreOfOnePerson(t *testing.T) {
 	a, _ := open(t)
 	ana, bob := person("ana", "ssh"), person("bob", "ssh")
-	f := &finder{desk: &desk{App: a}}
+	f := &finder{backend: &backend{App: a}}
 	for _, p := range []ui.Place{{Kind: ui.KindOperation, ID: "one"}, {Kind: ui.KindDocuments, ID: "two"}, {Kind: ui.KindCompliance, ID: "D1"}, {Kind: ui.KindOperation, ID: "one"}} {
 		if err := f.Opened(ana, p); err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestRecentsAreOfOnePerson(t *testing.T) {
 	if err := f.Opened(ana, ui.Place{Kind: ui.KindOperation, ID: "no id/at all"}); err == nil {
 		t.Error("what is no id is kept")
 	}
-	again := &finder{desk: &desk{App: a}} // the next console
+	again := &finder{backend: &backend{App: a}} // the next console
 	if got := recentIDs(t, again, ana); got != "operation one, compliance D1, operation two" {
 		t.Errorf("ana opened %s", got)
 	}
@@ -121,7 +121,7 @@ func TestRecentsOfAStoreInMemory(t *testing.T) {
 	a, _ := open(t)
 	copied := app.App{Config: a.Config, State: a.State, Index: a.Index, Now: a.Now}
 	copied.Config.Store.URL = "memory"
-	f, ctx := &finder{desk: &desk{App: &copied}}, person("ana", "ssh")
+	f, ctx := &finder{backend: &backend{App: &copied}}, person("ana", "ssh")
 	if err := f.Opened(ctx, ui.Place{Kind: ui.KindOperation, ID: "one"}); err != nil || recentIDs(t, f, ctx) != "operation one" {
 		t.Errorf("%v", err)
 	}
@@ -133,7 +133,7 @@ func TestRecentsOfAStoreInMemory(t *testing.T) {
 // TestADamagedRecentFileIsNone, and is written anew.
 func TestADamagedRecentFileIsNone(t *testing.T) {
 	a, _ := open(t)
-	d, ctx := &desk{App: a}, person("ana", "ssh")
+	d, ctx := &backend{App: a}, person("ana", "ssh")
 	path := d.personFile(ctx, recentFolder)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
@@ -142,11 +142,11 @@ func TestADamagedRecentFileIsNone(t *testing.T) {
 		if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := recentIDs(t, &finder{desk: d}, ctx); got != "" {
+		if got := recentIDs(t, &finder{backend: d}, ctx); got != "" {
 			t.Errorf("%.20q gives %s", s, got)
 		}
 	}
-	if err := (&finder{desk: d}).Opened(ctx, ui.Place{Kind: ui.KindOperation, ID: "one"}); err != nil || recentIDs(t, &finder{desk: d}, ctx) != "operation one" {
+	if err := (&finder{backend: d}).Opened(ctx, ui.Place{Kind: ui.KindOperation, ID: "one"}); err != nil || recentIDs(t, &finder{backend: d}, ctx) != "operation one" {
 		t.Errorf("%v", err)
 	}
 }
@@ -171,8 +171,8 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 	}
 	f := newFeed(ctx, a, folk)
 	defer f.close()
-	d := &desk{App: a, Client: a.Client, feed: f}
-	o := ui.Options{Context: ctx, Make: d.screen, Finder: &finder{desk: d}, Commands: d.commands, Now: c.Now, Tick: uitest.NewClock().Tick, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())}
+	d := &backend{App: a, Client: a.Client, feed: f}
+	o := ui.Options{Context: ctx, Make: d.screen, Finder: &finder{backend: d}, Commands: d.commands, Now: c.Now, Tick: uitest.NewClock().Tick, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())}
 	r := uitest.Drive(t, ui.New(o), uitest.Size(40, 12), ui.Toast{Level: ui.Warning, Text: want})
 	if n := strings.Count(r.View(), "verif"); n != 1 {
 		t.Errorf("the notice has %d lines of 12:\n%s", n, r.View())
@@ -192,7 +192,7 @@ func TestTheNamesOfACustomer(t *testing.T) {
 	ctx, _ := as(api.Admin)
 	told := 0
 	for _, op := range read(t, a) {
-		j, err := (&desk{App: a, Client: a.Client}).Journey(ctx, string(op.Customer.CUID))
+		j, err := (&backend{App: a, Client: a.Client}).Journey(ctx, string(op.Customer.CUID))
 		if err != nil {
 			t.Fatal(err)
 		}

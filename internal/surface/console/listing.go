@@ -53,7 +53,7 @@ func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error
 }
 
 // listConfig is the config's part in the list of operations.
-func (d *desk) listConfig(env *ui.Env) operations.Config {
+func (d *backend) listConfig(env *ui.Env) operations.Config {
 	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress, Preview: operation.Preview(env, d),
 		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews, KeepView: d.KeepView}
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
@@ -73,7 +73,7 @@ func chosenColumns(list []string) []field.Choice {
 }
 
 // Export writes a sheet to a file of this host.
-func (d *desk) Export(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (operations.Exported, error) {
+func (d *backend) Export(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (operations.Exported, error) {
 	if err := refuseFiles(ctx, "export"); err != nil {
 		return operations.Exported{}, err
 	}

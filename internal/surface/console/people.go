@@ -262,7 +262,7 @@ func (p *people) noteBegun(ctx context.Context) {
 // begunVerifications are the customers whose verification was begun and not finalised.
 func begunVerifications(ctx context.Context, a *app.App) ([]ui.Found, error) {
 	open, err := a.Journeys.Store.UnfinishedJourneys(ctx)
-	find := &finder{desk: &desk{App: a}}
+	find := &finder{backend: &backend{App: a}}
 	var out []ui.Found
 	for _, r := range open {
 		out = append(out, ui.Found{Place: ui.Place{Kind: ui.KindCompliance, ID: r.CUID}, Text: find.customerName(ctx, r.CUID), About: "begun and not finalised"})

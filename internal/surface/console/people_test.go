@@ -11,7 +11,7 @@ import (
 	"opdeck/ui"
 )
 
-// TestWhoseRequest: a request is of the user id that made it, as at the desk that
+// TestWhoseRequest: a request is of the user id that made it, as at a terminal that
 // lets nobody approve their own; keys are those of the keymap.
 func TestWhoseRequest(t *testing.T) {
 	p := &people{who: api.Actor{Name: "ana", Role: api.Operator, UID: "1001", Host: "here"}}
@@ -70,7 +70,7 @@ func TestWaitingRequests(t *testing.T) {
 // a console of another process within about a second, with nobody else writing.
 func TestPresenceIsSeenAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	sit := func(name string) (*feed, <-chan ui.Presence) {
+	join := func(name string) (*feed, <-chan ui.Presence) {
 		env := map[string]string{"HOME": dir, "OPDECK_STATE": dir}
 		a, err := app.Open(t.Context(), app.Options{Getenv: func(k string) string { return env[k] }})
 		if err != nil {
@@ -96,8 +96,8 @@ func TestPresenceIsSeenAtOnce(t *testing.T) {
 		t.Cleanup(func() { f.close(); f.people.leave(); _ = a.Close() })
 		return f, seen
 	}
-	ana, _ := sit("ana")
-	bo, seen := sit("bo")
+	ana, _ := join("ana")
+	bo, seen := join("bo")
 	at := ui.At{Place: ui.Place{Kind: ui.KindOperation, ID: "op-1"}}
 	bo.people.moved(at)
 	asking := at

@@ -18,7 +18,7 @@ import (
 // personFile is the file of the person in ctx in a folder of the state folder; ""
 // where nothing is kept. Whom a name stands for differs between SSH and the host, so
 // the two are kept apart.
-func (d *desk) personFile(ctx context.Context, folder string) string {
+func (d *backend) personFile(ctx context.Context, folder string) string {
 	if d.Config.Store.URL == "memory" || d.State == "" {
 		return ""
 	}

@@ -22,7 +22,7 @@ func TestTranscript(t *testing.T) {
 	t.Parallel()
 	a := mirrored(t)
 	op := newest(t, a, 0)
-	p, _ := sit(t, a, ana, nil)
+	p, _ := startPlain(t, a, ana, nil)
 	for _, l := range []string{"?", "1", "?", "next", "first", "filter status:PENDING currency:EUR", "totals", "totals", "back", "views pending", "sort created", "filter off", "1",
 		"all", "history", "back", "documents", "3", "remove 3", "remove 1", "y", "remove 1", "yes", "restore", "yes", "back", "back", "open " + string(op.OPID), "menu", "7", "back"} {
 		p.say(l)
@@ -56,7 +56,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	a := filled(t, "")
 	op := newest(t, a, 0)
 	id := string(op.OPID)
-	p, _ := sit(t, a, ana, nil)
+	p, _ := startPlain(t, a, ana, nil)
 	p.say("open "+id, "Operation "+id+".", "PENDING (open)", "By parts: ")
 	p.say("all", "reference: ", "number: ••••", "That is all.")
 	p.say("reveal", "number: "+op.Source.Account.Number.Line(0))
@@ -68,7 +68,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("documents", "1. name "+op.Documents[0].FileName.Line(0), "lock locked")
 	p.say("remove 3", "is locked and cannot be removed.", "Only the compliance team")
 	p.say("remove 9", "1 to 3")
-	p.say("remove 1", "SANDBOX. Context desk", "id: "+op.Documents[0].GUID.Line(0), "document: "+op.Documents[0].FileName.Line(0), "operation: "+id, "Type yes to remove")
+	p.say("remove 1", "SANDBOX. Context backend", "id: "+op.Documents[0].GUID.Line(0), "document: "+op.Documents[0].FileName.Line(0), "operation: "+id, "Type yes to remove")
 	p.say("yes", "Done. Removed", "z puts it back.", "Documents, 2 rows.")
 	if _, still := now(t, a, id).Document(string(op.Documents[0].GUID)); still {
 		t.Error("the document is still there")
@@ -112,7 +112,7 @@ func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
 	if _, err := a.Jobs.Plan(ctx, op, string(op.Documents[1].GUID), u, false); err != nil {
 		t.Fatal(err)
 	}
-	p, greeting := sit(t, a, ana, nil)
+	p, greeting := startPlain(t, a, ana, nil)
 	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "A replacement of contract.pdf stands still") || !strings.Contains(all, string(op.OPID)) {
 		t.Fatalf("not told:\n%s", all)
 	}
@@ -137,7 +137,7 @@ func TestNothingIsConfirmedByAccident(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
 	op := newest(t, a, 0)
-	p, _ := sit(t, a, ana, nil)
+	p, _ := startPlain(t, a, ana, nil)
 	p.say("open " + string(op.OPID))
 	p.say("documents")
 	for _, answer := range []string{"", "y", "Y", "1", "yes.", "yes yes", "remove 1", "back", "\x1b[A"} {
@@ -164,8 +164,8 @@ func TestProductionAsksForTheIdsEnd(t *testing.T) {
 	a := filled(t, "")
 	op := newest(t, a, 0)
 	a.Context.Sandbox, a.Context.Kind = false, config.Production // the service stays the built-in one
-	p, greeting := sit(t, a, ana, nil)
-	if !strings.Contains(strings.Join(greeting, "\n"), "PRODUCTION. Context desk.") {
+	p, greeting := startPlain(t, a, ana, nil)
+	if !strings.Contains(strings.Join(greeting, "\n"), "PRODUCTION. Context backend.") {
 		t.Errorf("greeting: %q", greeting)
 	}
 	guid := string(op.Documents[0].GUID)
@@ -186,7 +186,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
 	token := "demo-corporate-rejected-1"
-	p, _ := sit(t, a, ana, func(o *console.PlainOptions) { o.Secret = func(string) (string, error) { return token, nil } })
+	p, _ := startPlain(t, a, ana, func(o *console.PlainOptions) { o.Secret = func(string) (string, error) { return token, nil } })
 	p.say("4", "Customers 1 to 10 of 20")
 	p.say("next", "Customers 11 to 20 of 20")
 	p.say("next", "There is no further page.")
@@ -235,7 +235,7 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	if err := os.WriteFile(file, []byte("demo-corporate-ok-zz\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, _ := sit(t, a, ana, nil) // no way to hide what is typed
+	p, _ := startPlain(t, a, ana, nil) // no way to hide what is typed
 	p.say("compliance "+shared, "Verification")
 	p.say("share", "A secret cannot be typed hidden here", "reads it from standard input", "File with the token")
 	p.say(file, "Type yes to share")
@@ -256,7 +256,7 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 func TestSessionAndLimits(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
-	p, _ := sit(t, a, ana, nil)
+	p, _ := startPlain(t, a, ana, nil)
 	p.say("1")
 	p.say("live")
 	p.say("menu")
@@ -283,13 +283,13 @@ func TestASecondPerson(t *testing.T) {
 	a := filled(t, `approval = "second_person"`)
 	a.AuthorizeSSH(func(approval.Person) (api.Role, error) { return api.Operator, nil })
 	op := newest(t, a, 0)
-	asker, _ := sit(t, a, ben, nil)
+	asker, _ := startPlain(t, a, ben, nil)
 	asker.say("open " + string(op.OPID))
 	asker.say("documents")
 	asker.say("remove 1")
 	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague")
 
-	judge, greeting := sit(t, a, ana, nil)
+	judge, greeting := startPlain(t, a, ana, nil)
 	if !strings.Contains(strings.Join(greeting, "\n"), "News. Attention. ben asks for a second person") {
 		t.Errorf("no news:\n%s", strings.Join(greeting, "\n"))
 	}

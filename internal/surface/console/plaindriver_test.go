@@ -30,7 +30,7 @@ func world(t *testing.T, more string, mirror bool) *app.App {
 	t.Helper()
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "config.toml")
-	body := "[contexts.desk]\nsandbox = true\n" + more + "\n[ui]\ntime_zone = \"UTC\"\n" +
+	body := "[contexts.backend]\nsandbox = true\n" + more + "\n[ui]\ntime_zone = \"UTC\"\n" +
 		"[limits]\nper_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, billing = 1000, general = 1000 }\n" +
 		"[index]\nenabled = " + strconv.FormatBool(mirror) + "\n[views.pending]\nfilter = \"status:PENDING\"\nsort = \"-amount\"\n"
 	if err := os.WriteFile(conf, []byte(body), 0o600); err != nil {
@@ -93,8 +93,8 @@ type person struct {
 	whole strings.Builder // guarded by mu: all that was said
 }
 
-// sit begins a conversation and hears the greeting.
-func sit(t *testing.T, a *app.App, who api.Actor, change func(*console.PlainOptions)) (*person, []string) {
+// startPlain begins a conversation and hears the greeting.
+func startPlain(t *testing.T, a *app.App, who api.Actor, change func(*console.PlainOptions)) (*person, []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(api.WithActor(t.Context(), who))
 	inR, inW := io.Pipe()

@@ -15,7 +15,7 @@ import (
 func TestHostileSamplesAreReadSafely(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
-	p, _ := sit(t, a, ana, nil) // every byte is checked as it is heard
+	p, _ := startPlain(t, a, ana, nil) // every byte is checked as it is heard
 	p.say("1")
 	p.say("filter ref:ODD", "attention: ")
 	p.say("menu")
@@ -50,7 +50,7 @@ func TestRolesAndReadOnly(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "read_only = true")
 	op := newest(t, a, 0)
-	p, greeting := sit(t, a, ana, nil)
+	p, greeting := startPlain(t, a, ana, nil)
 	if !strings.Contains(strings.Join(greeting, "\n"), "READ-ONLY") {
 		t.Errorf("greeting: %q", greeting)
 	}
@@ -61,7 +61,7 @@ func TestRolesAndReadOnly(t *testing.T) {
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
-	v, _ := sit(t, a, api.Actor{Name: "vic", Role: api.Viewer, Via: "ssh"}, nil)
+	v, _ := startPlain(t, a, api.Actor{Name: "vic", Role: api.Viewer, Via: "ssh"}, nil)
 	v.say("open " + string(op.OPID))
 	v.say("reveal", "role (viewer) does not allow to reveal")
 	v.never("all", op.Source.Account.Number.Line(0))
@@ -80,7 +80,7 @@ func TestAuditAndEvents(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
 	op := newest(t, a, 0)
-	p, _ := sit(t, a, ana, nil)
+	p, _ := startPlain(t, a, ana, nil)
 	p.say("open " + string(op.OPID))
 	p.say("documents")
 	p.say("remove 1")
@@ -128,7 +128,7 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 	}
 	hears := func(says string) {
 		t.Helper()
-		p, _ := sit(t, a, ana, nil)
+		p, _ := startPlain(t, a, ana, nil)
 		p.say("8", says, "Audit")
 		if err := p.leave(); err != nil {
 			t.Error(err)
@@ -146,7 +146,7 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 	if err := errors.Join(os.Remove(name), os.WriteFile(name, good, 0o600), a.Audit.Checkpoint(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	p, _ := sit(t, a, ana, nil)
+	p, _ := startPlain(t, a, ana, nil)
 	if heard := p.say("8"); strings.Contains(strings.Join(heard, "\n"), "attention") {
 		t.Errorf("all is well, and it is said: %q", heard)
 	}
@@ -158,7 +158,7 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 func TestListAndExport(t *testing.T) {
 	t.Parallel()
 	a := mirrored(t)
-	p, _ := sit(t, a, ana, nil)
+	p, _ := startPlain(t, a, ana, nil)
 	p.say("1", "Operations 1 to 10 of 500")
 	p.say("last", "Operations 491 to 500 of 500")
 	p.say("next", "no further page")
@@ -207,17 +207,17 @@ func TestListAndExport(t *testing.T) {
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	a := world(t, "", false)
-	p, _ := sit(t, a, ana, nil)
+	p, _ := startPlain(t, a, ana, nil)
 	_ = p.in.Close()
 	if err := p.end(); err != nil || !strings.Contains(p.transcript(), "The input has ended.") {
 		t.Errorf("end of input: %v", err)
 	}
-	p, _ = sit(t, a, ana, nil)
+	p, _ = startPlain(t, a, ana, nil)
 	p.stop()
 	if err := p.end(); api.KindOf(err) != api.Interrupted {
 		t.Errorf("interrupted: %v", err)
 	}
-	p, _ = sit(t, a, ana, nil)
+	p, _ = startPlain(t, a, ana, nil)
 	if _, err := io.WriteString(p.in, "ope\x03"); err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestEnds(t *testing.T) {
 func TestWidthCharactersAndEcho(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
-	p, _ := sit(t, a, ana, func(o *console.PlainOptions) {
+	p, _ := startPlain(t, a, ana, func(o *console.PlainOptions) {
 		o.Width, o.Echo = 40, true
 		o.Getenv = func(name string) string { return map[string]string{"LANG": "C"}[name] }
 	})
@@ -254,7 +254,7 @@ func TestWidthCharactersAndEcho(t *testing.T) {
 func TestSessionThatDiesIsTold(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
-	p, _ := sit(t, a, ana, nil)
+	p, _ := startPlain(t, a, ana, nil)
 	// Somebody else logs the account in: our pair dies before its time.
 	admin(t, a, "POST", "login", "{}")
 	p.say("1")

@@ -44,7 +44,7 @@ func attempt(t *testing.T, a *app.App, who api.Actor, r roletest.Row, words role
 	if r.Name == "compliance.share" {
 		secret = words["token"]
 	}
-	p, _ := sit(t, a, who, func(o *console.PlainOptions) { o.Secret = func(string) (string, error) { return secret, nil } })
+	p, _ := startPlain(t, a, who, func(o *console.PlainOptions) { o.Secret = func(string) (string, error) { return secret, nil } })
 	heard := p.say(strings.TrimSpace(r.Place + " " + words.Fill(r.ID)))
 	begin()
 	before := len(p.transcript())

@@ -64,7 +64,7 @@ func offer(t *testing.T, at string) (names []string) {
 // Nothing that the server offers or takes rests on SHA-1.
 func TestNoSHA1(t *testing.T) {
 	host := rsaKey(t)
-	h := open(t, func(_ *house, o *Options) { o.HostKey = host })
+	h := open(t, func(_ *fixture, o *Options) { o.HostKey = host })
 	h.host = host.PublicKey()
 	names := offer(t, h.addr)
 	for _, n := range names {

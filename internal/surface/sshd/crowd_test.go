@@ -16,11 +16,11 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 )
 
-// crowd makes a house for n people p0, p1 …, who all have one key file each.
-func crowd(t testing.TB, n int, change func(*Options)) (*house, []gossh.Signer) {
+// crowd makes a fixture for n people p0, p1 …, who all have one key file each.
+func crowd(t testing.TB, n int, change func(*Options)) (*fixture, []gossh.Signer) {
 	t.Helper()
 	var people []gossh.Signer
-	h := open(t, func(h *house, o *Options) {
+	h := open(t, func(h *fixture, o *Options) {
 		lines := strings.Builder{}
 		for i := range n {
 			people = append(people, key(t, h.dir, fmt.Sprintf("p%d", i)))
@@ -51,7 +51,7 @@ func scaled(full, small int) int {
 }
 
 // fill opens n consoles, some at a time, and waits for the first frame of each.
-func fill(t testing.TB, h *house, people []gossh.Signer, n, at int) []*console {
+func fill(t testing.TB, h *fixture, people []gossh.Signer, n, at int) []*console {
 	t.Helper()
 	out := make([]*console, n)
 	var next atomic.Int64
@@ -213,7 +213,7 @@ func TestOnePersonsSessions(t *testing.T) {
 // Thousands of connections that say nothing hold a few places for a short time;
 // those inside do not notice.
 func TestSilentConnections(t *testing.T) {
-	h := open(t, func(_ *house, o *Options) {
+	h := open(t, func(_ *fixture, o *Options) {
 		o.Limits.Handshake, o.Limits.QueueWait = 2*time.Second, 50*time.Millisecond // others shake hands within it on a busy machine
 	})
 	x := h.console(h.login("ana"))

@@ -39,7 +39,7 @@ func TestWhoComesIn(t *testing.T) {
 }
 
 // run1 runs one command as a person on a connection of its own.
-func run1(h *house, user, command string) (string, error) {
+func run1(h *fixture, user, command string) (string, error) {
 	h.t.Helper()
 	c := h.login(user)
 	defer c.Close()
@@ -108,7 +108,7 @@ func TestAnotherPersonsKey(t *testing.T) {
 // The same over the wire. A client's name is a string whose bytes change between
 // two attempts: no other way makes x/crypto's client log in under two names.
 func TestAnotherNameOnOneConnection(t *testing.T) {
-	h := open(t, func(h *house, o *Options) {
+	h := open(t, func(h *fixture, o *Options) {
 		write(t, h.keys(), `name="eva",role="operator" `+line(key(t, h.dir, "eva"))+`name="bob",role="viewer" `+line(key(t, h.dir, "bob")))
 		var err error
 		if o.Keys, err = LoadAuthorizedKeys(h.keys(), "", time.Now); err != nil {

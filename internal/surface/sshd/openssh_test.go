@@ -30,8 +30,8 @@ func needSSH(t testing.TB) {
 	}
 }
 
-// ssh is the OpenSSH client on the house, with a key of it.
-func (h *house) ssh(ctx context.Context, key string, args ...string) *exec.Cmd {
+// ssh is the OpenSSH client on the fixture, with a key of it.
+func (h *fixture) ssh(ctx context.Context, key string, args ...string) *exec.Cmd {
 	_, port, _ := net.SplitHostPort(h.addr)
 	known := filepath.Join(h.dir, "known_hosts")
 	h.known.Do(func() {
@@ -47,7 +47,7 @@ func (h *house) ssh(ctx context.Context, key string, args ...string) *exec.Cmd {
 }
 
 // out runs the client to its end.
-func (h *house) out(key string, args ...string) (stdout, stderr string, code int) {
+func (h *fixture) out(key string, args ...string) (stdout, stderr string, code int) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -71,7 +71,7 @@ type sitting struct {
 	out *lockedbuffer.Buffer
 }
 
-func (h *house) acquire(key string, args ...string) *sitting {
+func (h *fixture) acquire(key string, args ...string) *sitting {
 	h.t.Helper()
 	s := &sitting{Cmd: h.ssh(context.Background(), key, args...), out: &lockedbuffer.Buffer{}}
 	var err error
@@ -173,7 +173,7 @@ func TestOpenSSHCertificates(t *testing.T) {
 
 func TestOpenSSHNothingElse(t *testing.T) {
 	needSSH(t)
-	h := open(t, func(_ *house, o *Options) { o.Limits.Unused = 2 * time.Second })
+	h := open(t, func(_ *fixture, o *Options) { o.Limits.Unused = 2 * time.Second })
 	target, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestOpenSSHControlMaster(t *testing.T) {
 // others do not notice.
 func TestOpenSSHStopped(t *testing.T) {
 	needSSH(t)
-	h := open(t, func(_ *house, o *Options) { o.Limits.KeepAlive = 150 * time.Millisecond })
+	h := open(t, func(_ *fixture, o *Options) { o.Limits.KeepAlive = 150 * time.Millisecond })
 	s := h.acquire("ana", "-o", "SendEnv=LC_TICK", "ana@127.0.0.1")
 	s.shows(t, "hello ana")
 	if err := s.Process.Signal(syscall.SIGSTOP); err != nil {

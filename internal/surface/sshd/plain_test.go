@@ -56,7 +56,7 @@ func repeat(ctx context.Context, l Line) error {
 	}
 }
 
-func inLines(_ *house, o *Options) { o.Plain = repeat }
+func inLines(_ *fixture, o *Options) { o.Plain = repeat }
 
 // Who has no terminal, or one that cannot draw, gets the plain mode, and who
 // asks for it too.
@@ -97,7 +97,7 @@ func TestOpenSSHPlain(t *testing.T) {
 }
 
 // lines is a conversation at the client's side.
-func (h *house) lines(c *gossh.Client) *console {
+func (h *fixture) lines(c *gossh.Client) *console {
 	h.t.Helper()
 	s, err := c.NewSession()
 	if err != nil {
@@ -116,7 +116,7 @@ func (h *house) lines(c *gossh.Client) *console {
 
 // Time is counted from what was typed last, with a warning before the end.
 func TestPlainIdle(t *testing.T) {
-	virtual(t, Limits{}, func(o *Options) { o.Plain = repeat }, func(h *house, w *wire) {
+	virtual(t, Limits{}, func(o *Options) { o.Plain = repeat }, func(h *fixture, w *wire) {
 		x := h.lines(h.over(w.dial()))
 		time.Sleep(10 * time.Minute)
 		x.key(t, "one\n")
@@ -144,7 +144,7 @@ func TestPlainIdle(t *testing.T) {
 
 // Nobody stays longer than eight hours by talking on.
 func TestPlainEightHours(t *testing.T) {
-	virtual(t, Limits{}, func(o *Options) { o.Plain = repeat }, func(h *house, w *wire) {
+	virtual(t, Limits{}, func(o *Options) { o.Plain = repeat }, func(h *fixture, w *wire) {
 		x := h.lines(h.over(w.dial()))
 		for range 47 {
 			time.Sleep(10 * time.Minute)

@@ -236,7 +236,7 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 	}
 	for name, sources := range map[string]struct{ first, n int }{"from elsewhere": {2, 20}, "from their own address too": {1, 20}} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, func(_ *house, o *Options) { o.Limits.Handshake, o.Limits.QueueWait = time.Minute, time.Minute }) // the network's time is not what is tested
+			h := open(t, func(_ *fixture, o *Options) { o.Limits.Handshake, o.Limits.QueueWait = time.Minute, time.Minute }) // the network's time is not what is tested
 			limit := 10 * time.Second
 			login := func() error {
 				nc, err := from(t, "127.0.0.1", h.addr)

@@ -134,8 +134,8 @@ func echo(ctx context.Context, c Command) int {
 	return 7
 }
 
-// house is a server for a test with its people.
-type house struct {
+// fixture is a server for a test with its people.
+type fixture struct {
 	t     testing.TB
 	dir   string
 	addr  string
@@ -176,11 +176,11 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// open starts a house where ana (operator), bo (viewer) and root (admin) live.
+// open starts a fixture where ana (operator), bo (viewer) and root (admin) live.
 // change sees the options before the server is made.
-func open(t testing.TB, change func(h *house, o *Options)) *house {
+func open(t testing.TB, change func(h *fixture, o *Options)) *fixture {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir(), trail: &trail{}, log: &lockedbuffer.Buffer{}}
+	h := &fixture{t: t, dir: t.TempDir(), trail: &trail{}, log: &lockedbuffer.Buffer{}}
 	host := key(t, h.dir, "host")
 	h.host = host.PublicKey()
 	lines := ""
@@ -225,11 +225,11 @@ func open(t testing.TB, change func(h *house, o *Options)) *house {
 	return h
 }
 
-func (h *house) keys() string { return filepath.Join(h.dir, "authorized_keys") }
-func (h *house) ca() string   { return filepath.Join(h.dir, "ca_keys") }
+func (h *fixture) keys() string { return filepath.Join(h.dir, "authorized_keys") }
+func (h *fixture) ca() string   { return filepath.Join(h.dir, "ca_keys") }
 
-// signer reads a private key of the house.
-func (h *house) signer(name string) gossh.Signer {
+// signer reads a private key of the fixture.
+func (h *fixture) signer(name string) gossh.Signer {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, name))
 	if err != nil {
@@ -243,12 +243,12 @@ func (h *house) signer(name string) gossh.Signer {
 }
 
 // dial logs in.
-func (h *house) dial(user string, with ...gossh.Signer) (*gossh.Client, error) {
+func (h *fixture) dial(user string, with ...gossh.Signer) (*gossh.Client, error) {
 	return gossh.Dial("tcp", h.addr, &gossh.ClientConfig{User: user, Auth: []gossh.AuthMethod{gossh.PublicKeys(with...)},
 		HostKeyCallback: gossh.FixedHostKey(h.host), Timeout: 10 * time.Second})
 }
 
-func (h *house) login(user string) *gossh.Client {
+func (h *fixture) login(user string) *gossh.Client {
 	h.t.Helper()
 	c, err := h.dial(user, h.signer(user))
 	if err != nil {
@@ -265,7 +265,7 @@ type console struct {
 	out *lockedbuffer.Buffer
 }
 
-func (h *house) console(c *gossh.Client, env ...string) *console {
+func (h *fixture) console(c *gossh.Client, env ...string) *console {
 	h.t.Helper()
 	s, err := c.NewSession()
 	if err != nil {

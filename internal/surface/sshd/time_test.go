@@ -93,8 +93,8 @@ func (p *posted) Close() error {
 	return p.Conn.Close()
 }
 
-// virtual runs a house in virtual time; body's client is ana's, and ends with it.
-func virtual(t *testing.T, limits Limits, change func(*Options), body func(h *house, w *wire)) {
+// virtual runs a fixture in virtual time; body's client is ana's, and ends with it.
+func virtual(t *testing.T, limits Limits, change func(*Options), body func(h *fixture, w *wire)) {
 	dir := t.TempDir()
 	host, ana := key(t, dir, "host"), key(t, dir, "ana")
 	write(t, filepath.Join(dir, "keys"), `name="ana",role="operator" `+line(ana))
@@ -103,7 +103,7 @@ func virtual(t *testing.T, limits Limits, change func(*Options), body func(h *ho
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &house{t: t, dir: dir, trail: &trail{}, log: &lockedbuffer.Buffer{}, host: host.PublicKey()}
+		h := &fixture{t: t, dir: dir, trail: &trail{}, log: &lockedbuffer.Buffer{}, host: host.PublicKey()}
 		o := Options{HostKey: host, Keys: ring, Console: showScreen, Exec: echo, Audit: h.trail, Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: limits}
 		if change != nil {
 			change(&o)
@@ -131,7 +131,7 @@ func virtual(t *testing.T, limits Limits, change func(*Options), body func(h *ho
 }
 
 // over logs in over a wire.
-func (h *house) over(nc net.Conn) *gossh.Client {
+func (h *fixture) over(nc net.Conn) *gossh.Client {
 	h.t.Helper()
 	c, chans, reqs, err := gossh.NewClientConn(nc, "host:22", &gossh.ClientConfig{User: "ana", Auth: []gossh.AuthMethod{gossh.PublicKeys(h.signer("ana"))},
 		HostKeyCallback: gossh.FixedHostKey(h.host)})
@@ -144,7 +144,7 @@ func (h *house) over(nc net.Conn) *gossh.Client {
 // A view that ticks is no sign of a person: only keys are. The warning comes
 // before the end (security case S16).
 func TestIdle(t *testing.T) {
-	virtual(t, Limits{}, nil, func(h *house, w *wire) {
+	virtual(t, Limits{}, nil, func(h *fixture, w *wire) {
 		x := h.console(h.over(w.dial()), "LC_TICK=1")
 		time.Sleep(10 * time.Minute)
 		x.key(t, "k")
@@ -177,7 +177,7 @@ func TestIdle(t *testing.T) {
 
 // Nobody stays longer than eight hours, keys or not (S27).
 func TestEightHours(t *testing.T) {
-	virtual(t, Limits{}, nil, func(h *house, w *wire) {
+	virtual(t, Limits{}, nil, func(h *fixture, w *wire) {
 		x := h.console(h.over(w.dial()))
 		for range 47 {
 			time.Sleep(10 * time.Minute)
@@ -201,7 +201,7 @@ func TestEightHours(t *testing.T) {
 
 // A client that disappears without a word is gone after three misses (S18).
 func TestKeepAlive(t *testing.T) {
-	virtual(t, Limits{}, nil, func(h *house, w *wire) {
+	virtual(t, Limits{}, nil, func(h *fixture, w *wire) {
 		pulled := &cable{Conn: w.dial(), pulled: make(chan struct{})}
 		c := h.over(pulled)
 		x := h.console(c)
@@ -247,7 +247,7 @@ func TestStall(t *testing.T) {
 				}
 			}
 		}
-	}, func(h *house, w *wire) {
+	}, func(h *fixture, w *wire) {
 		c := h.over(w.dial())
 		s, err := c.NewSession()
 		if err != nil {
@@ -270,7 +270,7 @@ func TestStall(t *testing.T) {
 // A connection before the proof has ten seconds; one after it without a session
 // has a minute.
 func TestWaitingForNothing(t *testing.T) {
-	virtual(t, Limits{}, nil, func(h *house, w *wire) {
+	virtual(t, Limits{}, nil, func(h *fixture, w *wire) {
 		silent := w.dial()
 		began := time.Now()
 		_, _ = io.Copy(io.Discard, silent)
@@ -312,7 +312,7 @@ func TestEnd(t *testing.T) {
 			}
 			settled = time.Since(began)
 		}
-	}, func(h *house, w *wire) {
+	}, func(h *fixture, w *wire) {
 		x := h.console(h.over(w.dial()))
 		time.Sleep(time.Second)
 		began := time.Now()
@@ -337,7 +337,7 @@ func TestEndOfTheStubborn(t *testing.T) {
 			_, err := io.Copy(io.Discard, t.In)
 			return err
 		}
-	}, func(h *house, w *wire) {
+	}, func(h *fixture, w *wire) {
 		h.console(h.over(w.dial()))
 		time.Sleep(time.Second)
 		began := time.Now()

@@ -33,9 +33,9 @@ import (
 	"opdeck/views/tariffs"
 )
 
-// desk is what the screens ask: the parts of the App under the names that each
+// backend is what the screens ask: the parts of the App under the names that each
 // screen declares.
-type desk struct {
+type backend struct {
 	*app.App
 	*app.Client
 	feed   *feed
@@ -45,7 +45,7 @@ type desk struct {
 }
 
 // screen makes the screen of a place.
-func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
+func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	switch p.Kind {
 	case ui.KindOperations:
 		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now}), d, d.listConfig(env), p.Arg)
@@ -86,12 +86,12 @@ func (d *desk) screen(env *ui.Env, p ui.Place) ui.Screen {
 	return nil
 }
 
-func (d *desk) events(env *ui.Env, start string) *events.Screen {
+func (d *backend) events(env *ui.Env, start string) *events.Screen {
 	return events.New(env, d.Inbox(), d, events.Config{Listen: d.HooksAt(), Verify: d.Config.Webhooks.Verify}, start)
 }
 
 // commands are those of the palette that no screen offers.
-func (d *desk) commands() []ui.Command {
+func (d *backend) commands() []ui.Command {
 	out := []ui.Command{{Title: "approvals", About: "writes that wait for a second person", Words: []string{"approval list"}, Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
 	if begun := d.feed.people.begun.Load(); begun != nil {
 		out = append(out, *begun...)
@@ -116,25 +116,25 @@ func refuseFiles(ctx context.Context, op string) error {
 }
 
 // MaxAge is how old what is known locally may be before it is read again.
-func (d *desk) MaxAge() time.Duration { return d.Config.Index.MaxAge.D() }
+func (d *backend) MaxAge() time.Duration { return d.Config.Index.MaxAge.D() }
 
 // History returns the states of an operation that are known here.
-func (d *desk) History(ctx context.Context, opid string) ([]index.State, error) {
+func (d *backend) History(ctx context.Context, opid string) ([]index.State, error) {
 	return d.Index.History(ctx, opid)
 }
 
 // Freshness is how complete and how old the index is.
-func (d *desk) Freshness(ctx context.Context) (index.Freshness, error) {
+func (d *backend) Freshness(ctx context.Context) (index.Freshness, error) {
 	return d.Index.Freshness(ctx)
 }
 
 // PendingWrites lists the writes whose outcome is not known.
-func (d *desk) PendingWrites(ctx context.Context) ([]followup.Row, error) {
+func (d *backend) PendingWrites(ctx context.Context) ([]followup.Row, error) {
 	return d.Follow.Pending(ctx)
 }
 
 // DocumentWrites lists who changed documents of an operation.
-func (d *desk) DocumentWrites(ctx context.Context, opid string) ([]history.Write, error) {
+func (d *backend) DocumentWrites(ctx context.Context, opid string) ([]history.Write, error) {
 	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
 		return nil, nil
 	}
@@ -155,7 +155,7 @@ func (d *desk) DocumentWrites(ctx context.Context, opid string) ([]history.Write
 }
 
 // Upload reads a file of this host and puts it into the customer's store.
-func (d *desk) Upload(ctx context.Context, cuid, path, kind, info string) (api.CustomerFile, error) {
+func (d *backend) Upload(ctx context.Context, cuid, path, kind, info string) (api.CustomerFile, error) {
 	if err := refuseFiles(ctx, "upload document"); err != nil {
 		return api.CustomerFile{}, err
 	}
@@ -168,10 +168,10 @@ func (d *desk) Upload(ctx context.Context, cuid, path, kind, info string) (api.C
 }
 
 // NoFiles says why files of this host are out of reach, "" when they are not.
-func (d *desk) NoFiles(ctx context.Context) string { return noFiles(ctx) }
+func (d *backend) NoFiles(ctx context.Context) string { return noFiles(ctx) }
 
 // SaveDocument writes a customer's document to a file of this host.
-func (d *desk) SaveDocument(ctx context.Context, cuid, id, path string, over bool) (string, error) {
+func (d *backend) SaveDocument(ctx context.Context, cuid, id, path string, over bool) (string, error) {
 	if err := refuseFiles(ctx, "save document"); err != nil {
 		return "", err
 	}
@@ -179,7 +179,7 @@ func (d *desk) SaveDocument(ctx context.Context, cuid, id, path string, over boo
 }
 
 // Replace plans a replacement and runs it.
-func (d *desk) Replace(ctx context.Context, op api.Operation, guid, path, kind, info string, force bool) (replace.Job, error) {
+func (d *backend) Replace(ctx context.Context, op api.Operation, guid, path, kind, info string, force bool) (replace.Job, error) {
 	if err := refuseFiles(ctx, "replace document"); err != nil {
 		return replace.Job{}, err
 	}
@@ -196,7 +196,7 @@ func (d *desk) Replace(ctx context.Context, op api.Operation, guid, path, kind, 
 }
 
 // Report saves the service's report of operations to a file of this host.
-func (d *desk) Report(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {
+func (d *backend) Report(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {
 	if err := refuseFiles(ctx, "read report"); err != nil {
 		return api.Report{}, err
 	}
@@ -204,7 +204,7 @@ func (d *desk) Report(ctx context.Context, q api.ReportQuery, path string, progr
 }
 
 // Resume goes on with a job.
-func (d *desk) Resume(ctx context.Context, id string) (replace.Job, error) {
+func (d *backend) Resume(ctx context.Context, id string) (replace.Job, error) {
 	j, err := d.Jobs.Store.Job(ctx, id)
 	if err != nil {
 		return j, err
@@ -213,7 +213,7 @@ func (d *desk) Resume(ctx context.Context, id string) (replace.Job, error) {
 }
 
 // Abandon gives a job up.
-func (d *desk) Abandon(ctx context.Context, id string) (replace.Job, error) {
+func (d *backend) Abandon(ctx context.Context, id string) (replace.Job, error) {
 	j, err := d.Jobs.Store.Job(ctx, id)
 	if err != nil {
 		return j, err
@@ -222,7 +222,7 @@ func (d *desk) Abandon(ctx context.Context, id string) (replace.Job, error) {
 }
 
 // Again sends once more what a job sent and was not seen in time.
-func (d *desk) Again(ctx context.Context, id string) (replace.Job, error) {
+func (d *backend) Again(ctx context.Context, id string) (replace.Job, error) {
 	j, err := d.Jobs.Store.Job(ctx, id)
 	if err != nil {
 		return j, err
@@ -231,7 +231,7 @@ func (d *desk) Again(ctx context.Context, id string) (replace.Job, error) {
 }
 
 // Use takes a file of the customer as the one that a job uploaded.
-func (d *desk) Use(ctx context.Context, id, file string) (replace.Job, error) {
+func (d *backend) Use(ctx context.Context, id, file string) (replace.Job, error) {
 	j, err := d.Jobs.Store.Job(ctx, id)
 	if err != nil {
 		return j, err
@@ -240,46 +240,46 @@ func (d *desk) Use(ctx context.Context, id, file string) (replace.Job, error) {
 }
 
 // OpenWrites lists the writes to an operation whose outcome is not known.
-func (d *desk) OpenWrites(ctx context.Context, opid string) ([]followup.Row, error) {
+func (d *backend) OpenWrites(ctx context.Context, opid string) ([]followup.Row, error) {
 	return d.Follow.Of(ctx, opid)
 }
 
 // Unfinished lists the jobs of an operation that stand still.
-func (d *desk) Unfinished(ctx context.Context, opid string) ([]replace.Job, error) {
+func (d *backend) Unfinished(ctx context.Context, opid string) ([]replace.Job, error) {
 	return d.UnfinishedJobs(ctx, opid)
 }
 
 // Journey reads a customer's way through verification.
-func (d *desk) Journey(ctx context.Context, cuid string) (journey.Journey, error) {
+func (d *backend) Journey(ctx context.Context, cuid string) (journey.Journey, error) {
 	j, err := d.Journeys.Read(ctx, cuid)
 	if err == nil {
-		j.Named = (&finder{desk: d}).otherNames(ctx, j.Customer, cuid)
+		j.Named = (&finder{backend: d}).otherNames(ctx, j.Customer, cuid)
 	}
 	return j, err
 }
 
 // UnfinishedJourneys lists what was begun and not finalised.
-func (d *desk) UnfinishedJourneys(ctx context.Context) ([]journey.Record, error) {
+func (d *backend) UnfinishedJourneys(ctx context.Context) ([]journey.Record, error) {
 	return d.Journeys.Store.UnfinishedJourneys(ctx)
 }
 
 // Share presents a token and keeps what came of it.
-func (d *desk) Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error) {
+func (d *backend) Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error) {
 	return d.Journeys.Share(ctx, cuid, token)
 }
 
 // Link makes a link and keeps when it ends.
-func (d *desk) Link(ctx context.Context, cuid string) (api.Link, error) {
+func (d *backend) Link(ctx context.Context, cuid string) (api.Link, error) {
 	return d.Journeys.Link(ctx, cuid)
 }
 
 // Finalize submits the application and keeps that it was done.
-func (d *desk) Finalize(ctx context.Context, cuid string) (api.Result, error) {
+func (d *backend) Finalize(ctx context.Context, cuid string) (api.Result, error) {
 	return d.Journeys.Finalize(ctx, cuid)
 }
 
 // Doctor looks at every step between this program and its service.
-func (d *desk) Doctor(ctx context.Context) []sessions.Finding {
+func (d *backend) Doctor(ctx context.Context) []sessions.Finding {
 	if err := api.Need(ctx, "doctor", api.MaySession); err != nil {
 		e := api.AsError(err)
 		return []sessions.Finding{{Tone: theme.Bad, Name: "doctor", Text: e.Public + " " + remedy.Screen(e)}}
