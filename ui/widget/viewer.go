@@ -102,10 +102,10 @@ func (v *Viewer) Hints() []keymap.Key {
 		end.SetHelp(end.Help().Key, "end the search")
 		return []keymap.Key{find, end}
 	}
-	prev, end := v.keys.Prev, v.keys.Close
-	prev.Extra = false
+	next, prev, end := v.keys.Next, v.keys.Prev, v.keys.Close
+	next.Extra, prev.Extra = false, false
 	end.SetHelp(end.Help().Key, "end the search")
-	return append([]keymap.Key{end, v.keys.Next, prev, v.keys.Search}, keymap.All(v.nav)...)
+	return append([]keymap.Key{end, next, prev, v.keys.Search}, keymap.All(v.nav)...)
 }
 
 // Clear ends a search and reports whether there was one.

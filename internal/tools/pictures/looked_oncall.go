@@ -29,7 +29,7 @@ var lookedOnCall = []scene{
 	{name: "counterparty", title: "One counterparty", where: "› Counterparties › ", word: "ccount", steps: []step{list, {"P", "› Counterparties"}, {enter, "Counterparties › "}}},
 	{name: "event", title: "One webhook event", where: "› Events", word: "hook", before: deliver, steps: []step{list, {"7", "bound"}, {enter, "Body as it came"}}},
 	{name: "event-codes", title: "Learnt meanings of codes", where: "› Events", word: "code", before: deliver, steps: []step{list, {"7", "bound"}, {"c", "Learnt"}}},
-	{name: "event-rejected", title: "Deliveries that were not accepted", where: "› Events", word: "newest first", before: deliver, steps: []step{list, {"7", "bound"}, {"b", "newest first"}}},
+	{name: "event-rejected", title: "Deliveries that were not accepted", where: "› Events", word: "The last one", before: deliver, steps: []step{list, {"7", "bound"}, {"b", "The last one"}}},
 	{name: "event-settings", title: "The service's webhook settings", where: "› Events", word: "ettings", steps: []step{list, {"7", "No receiver"}, {"W", "ettings"}}},
 	{name: "no-events", title: "No webhook has come", where: "› Events", word: "No receiver", steps: []step{list, {"7", "No receiver"}}},
 	{name: "audit-all", title: "All records of the trail", where: "› Audit", word: "intent", steps: then(removed, step{"8", "› Audit"}, step{"a", "intent"})},
