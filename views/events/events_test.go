@@ -346,7 +346,7 @@ func TestHostileText(t *testing.T) {
 	f.codes = []hook.Meaning{{Field: hook.Field(bad), Code: 1, Word: untrusted.Text(bad), Evidence: 1, All: []hook.Evidence{{Word: untrusted.Text(bad), Sample: untrusted.Text(bad)}}}}
 	f.hooks = func() (api.HookSettings, error) { return api.HookSettings{HookURL: untrusted.Text(bad)}, nil }
 	f.replay = func(string, string) (receiver.Attempt, error) { return receiver.Attempt{Target: bad, Error: bad}, nil }
-	r, clock := open(t, f, Config{Listen: bad, Path: bad, Verify: bad}, shelltest.Unmasked)
+	r, clock := open(t, f, Config{Listen: bad, Verify: bad}, shelltest.Unmasked)
 	for range f.rows {
 		r.Send(uitest.Size(100, 60), uitest.Keys("enter", "J", "esc", "w", "enter"), clock.Wait(time.Second), uitest.Keys("y", "y", "Y", "esc", "up"))
 	}

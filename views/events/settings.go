@@ -63,7 +63,7 @@ func (s *Screen) settingLines(w int) []string {
 	}
 	listen := "nothing: [webhooks] listen is empty"
 	if s.cfg.Listen != "" {
-		listen = line(s.cfg.Listen+s.cfg.Path, 200) + ", verify = " + line(s.cfg.Verify, 40)
+		listen = line(s.cfg.Listen, 200) + ", verify = " + line(s.cfg.Verify, 40)
 	}
 	out.Pairs(append(append([]widget.Pair{{Value: "At the service"}}, hookPairs(*p.hooks)...), widget.Pair{Value: "Here"}, widget.Pair{Label: "listening at", Value: listen, Long: true}))
 	out.Gap()

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -70,7 +69,6 @@ type View struct {
 type Config struct {
 	Views    []View
 	Off      bool                          // no background sync: the index holds what was read here
-	Now      func() time.Time              // for relative times in filters
 	Progress func() (line string, ok bool) // how far the background sync is; ok false: it rests
 	Columns  []field.Choice                // what is shown to somebody who has chosen nothing; nil: the usual ones
 	// Preview draws an operation as its own screen does; it reads nothing. Nil: none is drawn.

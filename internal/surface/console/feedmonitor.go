@@ -115,7 +115,7 @@ func (m *feedMonitor) judge() (facts ui.FeedFacts, r receiver.Rhythm, again time
 		return m.sent, r, recheckUnknown
 	}
 	r = receiver.Judge(times, now)
-	facts = ui.FeedFacts{State: "off", Last: r.Last}
+	facts = ui.FeedFacts{State: "off"}
 	switch {
 	case r.Last.IsZero(), !m.listens && r.Quiet > feedExpiry:
 		return facts, r, recheckUnknown

@@ -60,7 +60,6 @@ type Value struct {
 	Text   string // as written, unquoted; the lower end of a range
 	To     string // the upper end of a range
 	Range  bool
-	Quoted bool
 	lo, hi point
 }
 
