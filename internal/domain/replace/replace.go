@@ -211,9 +211,9 @@ func (r *Jobs) hold(ctx context.Context, j Job) (context.Context, func()) {
 	is, release := holder{job: j.ID}, func() {}
 	if r.Witness != nil {
 		runner := newID()
-		if let, ok := r.Witness.Hold(runner); ok {
+		if end, ok := r.Witness.Hold(runner); ok {
 			ownRunners.Store(runner, true)
-			is.runner, release = runner, func() { ownRunners.Delete(runner); let() }
+			is.runner, release = runner, func() { ownRunners.Delete(runner); end() }
 		}
 	}
 	return context.WithValue(ctx, heldKey{}, is), release
