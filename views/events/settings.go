@@ -39,7 +39,7 @@ func (s *Screen) change() keymap.Key {
 	switch {
 	case !k.Enabled():
 	case !s.me.Role.May(api.MayHooks):
-		k.Off("Your role does not allow to " + string(api.MayHooks) + "; " + api.WhoMay(api.MayHooks) + " may.")
+		k.Off(s.me.Role.WhyNot(api.MayHooks))
 	case s.page == nil || s.page.hooks == nil:
 		k.Off("The settings were not read yet.")
 	case s.Doing != "":

@@ -185,13 +185,18 @@ func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
 			return j, err
 		}
 		if err != nil {
-			next.Problem = api.AsError(err).Public
-			saved, saveErr := r.save(context.WithoutCancel(ctx), next, next.Step)
-			return saved, errors.Join(err, saveErr)
+			return r.stopped(ctx, next, err)
 		}
 		j = next
 	}
 	return j, nil
+}
+
+// stopped writes down why the job stands still.
+func (r *Jobs) stopped(ctx context.Context, j Job, why error) (Job, error) {
+	j.Problem = api.AsError(why).Public
+	j, err := r.save(context.WithoutCancel(ctx), j, j.Step)
+	return j, errors.Join(why, err)
 }
 
 // heldKey marks the context in which the steps of a job are taken: that call writes
