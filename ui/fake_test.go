@@ -287,7 +287,7 @@ func (w *world) start(t *testing.T, o ui.Options) *uitest.Run {
 func (w *world) top() *fake { return w.screens[len(w.screens)-1] }
 
 func facts(r *uitest.Run, c *uitest.Clock) {
-	r.Send(ui.SessionFacts{State: "live", AccessUntil: c.Now().Add(252 * time.Second), RefreshUntil: c.Now().Add(800 * time.Second)},
+	r.Send(ui.SessionFacts{State: "live", AccessUntil: c.Now().Add(252 * time.Second)},
 		ui.BudgetFacts{Class: "billing", Room: 9, Limit: 12})
 }
 

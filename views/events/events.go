@@ -47,7 +47,6 @@ type Client interface {
 // Config is what does not change while the console runs.
 type Config struct {
 	Listen string // [webhooks] listen; empty: no receiver here
-	Path   string // [webhooks] path
 	Verify string // [webhooks] verify
 }
 
