@@ -11,7 +11,7 @@ import (
 )
 
 // Viewer shows lines of safe text (styled parts allowed) with scrolling and
-// search. Long lines are wrapped.
+// search. Long lines are wrapped, and as far indented as they began.
 type Viewer struct {
 	th    *theme.Theme
 	nav   keymap.Nav
@@ -67,7 +67,11 @@ func (v *Viewer) wrap() {
 			v.rows = append(v.rows, l)
 			continue
 		}
-		v.rows = append(v.rows, draw.Wrap(l, v.w)...)
+		text := strings.TrimLeft(l, " ")
+		indent := min(len(l)-len(text), v.w/2)
+		for _, part := range draw.Wrap(text, v.w-indent) {
+			v.rows = append(v.rows, strings.Repeat(" ", indent)+part)
+		}
 	}
 	v.search(false)
 	v.settle()
