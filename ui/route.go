@@ -194,9 +194,6 @@ func (s *Shell) broadcast(msg BroadcastMsg) tea.Cmd {
 		s.asked = m.Waiting
 	case CallFacts:
 		s.activity.call(m)
-		if m.Phase == CallFailed || m.Phase == CallUnknown {
-			s.activity.note(s.now(), Error, m.What+": "+m.Note)
-		}
 	}
 	for _, st := range slices.Clone(s.stack) {
 		if s.find(st.id) != nil {

@@ -5,14 +5,15 @@ import (
 
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 )
 
 // Above implements list.Screen: what is shown, and why it may be less than there is.
 func (s *Screen) Above() []string {
 	w, h := s.Size()
-	warnings := s.warnings(w, true)
-	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w, true)) == 0 {
+	warnings := s.warnings(w)
+	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w)) == 0 {
 		if h < explained {
 			return []string{s.Verdict()}
 		}
@@ -25,11 +26,11 @@ func (s *Screen) Above() []string {
 const explained = 6
 
 // Verdict answers whether events arrive: the first thing that is wrong with that, else
-// how many there are. It names no keys: another screen shows it, too.
+// how many there are.
 func (s *Screen) Verdict() string {
 	th := s.env.Theme
 	w, _ := s.Size()
-	switch warnings := s.warnings(w, false); {
+	switch warnings := s.warnings(w); {
 	case s.Err != nil:
 		return th.Bad.Render(th.Signs.Bad + " " + s.Err.Public)
 	case !s.Loaded:
@@ -38,8 +39,10 @@ func (s *Screen) Verdict() string {
 		return warnings[0]
 	case s.cfg.Listen == "":
 		return th.Dim.Render(th.Signs.Off + " " + unreceived)
+	case s.counts[receiver.Quarantined]+s.counts[receiver.Conflict] > 0:
+		return th.Warn.Render(th.Signs.Warn+" ") + s.following()
 	}
-	return s.following()
+	return th.Good.Render(th.Signs.Good+" ") + s.following()
 }
 
 // unreceived says that no webhooks come to this host.
@@ -52,9 +55,11 @@ func (s *Screen) following() string {
 	if s.older != 0 {
 		head += th.Dim.Render(", older ones above")
 	}
-	if s.follow {
+	switch {
+	case s.cfg.Part:
+	case s.follow:
 		head += th.Good.Render("  " + th.Signs.Down + " following")
-	} else {
+	default:
 		head += th.Dim.Render("  " + th.Signs.Off + " not following, " + s.keys.Follow.Help().Key + " does")
 	}
 	for _, x := range []struct {
@@ -71,13 +76,21 @@ func (s *Screen) following() string {
 // unheard says that nothing is received here, and what to do: in a small window
 // less of why.
 func (s *Screen) unheard(w int) string {
-	cure := s.keys.Settings.Help().Key + " shows where the service sends."
-	return draw.Fitting(w, "No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand. "+cure,
-		"No receiver runs here: set [webhooks] listen. "+cure, "No receiver here. "+cure, "No receiver here; "+s.keys.Settings.Help().Key+" tells more.")
+	cure := s.helps(" ", s.keys.Settings, "shows where the service sends.")
+	return draw.Fitting(w, "No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand."+cure,
+		"No receiver runs here: set [webhooks] listen."+cure, "No receiver here."+cure, "No receiver here"+s.helps("; ", s.keys.Settings, "tells more."))
 }
 
-// warnings say why less may be shown than there is, and with keys which key helps.
-func (s *Screen) warnings(w int, keys bool) []string {
+// helps says what a key does about something: nothing on a page that this one is a part of.
+func (s *Screen) helps(before string, k keymap.Key, does string) string {
+	if s.cfg.Part {
+		return ""
+	}
+	return before + k.Help().Key + " " + does
+}
+
+// warnings say why less may be shown than there is.
+func (s *Screen) warnings(w int) []string {
 	th := s.env.Theme
 	var out []string
 	warn := func(tone theme.Tone, l string) {
@@ -86,10 +99,7 @@ func (s *Screen) warnings(w int, keys bool) []string {
 	if r := s.rhythm; r.Known {
 		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
 			r.Stalled = true
-			cure, more := "", ""
-			if keys {
-				cure, more = " "+s.keys.Settings.Help().Key+" shows where the service sends.", " "+s.keys.Settings.Help().Key+" tells more."
-			}
+			cure, more := s.helps(" ", s.keys.Settings, "shows where the service sends."), s.helps(" ", s.keys.Settings, "tells more.")
 			warn(theme.Bad, draw.Fitting(w-2, "Feed may be stalled: "+r.String()+"; rows may be out of date."+cure, "Feed may be stalled: "+r.String()+"."+more,
 				"Feed may be stalled."+more))
 		}
@@ -97,7 +107,7 @@ func (s *Screen) warnings(w int, keys bool) []string {
 	if s.broken != nil {
 		warn(theme.Warn, "The live feed stopped: "+line(s.broken.Public, 200)+" r starts it again.")
 	}
-	for _, l := range s.troubles(w, keys) {
+	for _, l := range s.troubles(w) {
 		warn(theme.Warn, l)
 	}
 	out = append(out, s.NotReread()...)

@@ -48,6 +48,7 @@ type Client interface {
 type Config struct {
 	Listen string // [webhooks] listen; empty: no receiver here
 	Verify string // [webhooks] verify
+	Part   bool   // of another page, where the keys of this screen do nothing
 }
 
 // Screen implements ui.Screen.

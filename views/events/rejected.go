@@ -18,21 +18,14 @@ import (
 )
 
 // troubles are lines about deliveries that were rejected and events that are not
-// in the index yet, as long as the window allows. keys is false where this screen's keys
-// do nothing.
-func (s *Screen) troubles(w int, keys bool) []string {
+// in the index yet, as long as the window allows.
+func (s *Screen) troubles(w int) []string {
 	var out []string
 	if n, last := s.bad.Refusals(); n > 0 {
-		them := func(before string) string {
-			if !keys {
-				return ""
-			}
-			return before + s.keys.Rejected.Help().Key + " shows them."
-		}
 		ago, _ := draw.Ago(last.Last, s.env.Now())
 		what := draw.Plural(int(n), "delivery", "deliveries") + " rejected"
-		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+them(" "),
-			what+", last "+ago+": "+line(last.Reason, 40)+them(". "), what+them("; ")))
+		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+s.helps(" ", s.keys.Rejected, "shows them."),
+			what+", last "+ago+": "+line(last.Reason, 40)+s.helps(". ", s.keys.Rejected, "shows them."), what+s.helps("; ", s.keys.Rejected, "shows them.")))
 	}
 	if b := s.bad.Backlog; b.Waiting > 0 {
 		what := draw.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"

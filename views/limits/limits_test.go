@@ -147,6 +147,18 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	}
 }
 
+// TestANarrowWindow keeps each class on a line, with what the service refused.
+func TestANarrowWindow(t *testing.T) {
+	r, _ := open(t, &fake{usage: classes(throttled)}, "wait")
+	r.Send(uitest.Size(40, 16))
+	has(t, r, "used room next 429")
+	for _, l := range strings.Split(r.View(), "\n") {
+		if f := strings.Fields(l); len(f) == 2 && f[0] == "0" {
+			t.Errorf("a class takes two lines:\n%s", r.View())
+		}
+	}
+}
+
 func TestEverySize(t *testing.T) {
 	r, _ := open(t, &fake{usage: classes(throttled)}, "warn")
 	shelltest.Sizes(r)

@@ -37,12 +37,13 @@ type world struct {
 	sessionCalls
 	events.Inbox
 	eventCalls
-	status session.Status
-	usage  []limit.Usage
-	fresh  index.Freshness
-	writes []followup.Row
-	err    error
-	reads  int
+	status  session.Status
+	usage   []limit.Usage
+	fresh   index.Freshness
+	writes  []followup.Row
+	trouble receiver.Trouble
+	err     error
+	reads   int
 }
 
 func (w *world) SessionStatus(context.Context) (session.Status, error) {
@@ -58,7 +59,7 @@ func (w *world) Counts(context.Context) ([]receiver.Count, error)   { return nil
 func (w *world) Times(context.Context, int) ([]time.Time, error)    { return nil, w.err }
 func (w *world) EventCodes(context.Context) ([]hook.Meaning, error) { return nil, w.err }
 func (w *world) EventTrouble(context.Context) (receiver.Trouble, error) {
-	return receiver.Trouble{}, w.err
+	return w.trouble, w.err
 }
 func (w *world) Freshness(context.Context) (index.Freshness, error)    { w.reads++; return w.fresh, w.err }
 func (w *world) PendingWrites(context.Context) ([]followup.Row, error) { return w.writes, w.err }
@@ -82,7 +83,7 @@ func newWorld() *world {
 func factory(w *world, places *[]ui.Place) ui.Factory {
 	return func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind == ui.KindOnCall {
-			return New(env, w, sessions.New(env, w), limits.NewScreen(env, w, "wait"), events.New(env, w, w, events.Config{}, ""))
+			return New(env, w, sessions.New(env, w), limits.NewScreen(env, w, "wait"), events.New(env, w, w, events.Config{Part: true}, ""))
 		}
 		if places != nil {
 			*places = append(*places, p)
@@ -151,6 +152,17 @@ func TestTheStoreIsGone(t *testing.T) {
 		if !strings.Contains(r.View(), want) {
 			t.Errorf("%q is not on screen:\n%s", want, r.View())
 		}
+	}
+}
+
+// TestNoKeysOfOtherScreens: what the page says of the feed names none of its screen's keys.
+func TestNoKeysOfOtherScreens(t *testing.T) {
+	w := newWorld()
+	w.trouble = receiver.Trouble{Rejected: []receiver.RejectCount{{Reason: "header", Detail: "No token.", N: 3, Last: uitest.NewClock().Now()}}}
+	r, _ := open(t, w, nil)
+	r.Send(uitest.Size(160, 45))
+	if got := r.View(); !strings.Contains(got, "3 deliveries rejected") || strings.Contains(got, "shows them") || strings.Contains(got, "shows where") {
+		t.Errorf("keys that do nothing here:\n%s", got)
 	}
 }
 

@@ -146,8 +146,12 @@ func (s *Screen) verdict() []string {
 			out = append(out, tone.Render(l))
 		}
 		for _, e := range v.Evidence {
-			for _, l := range draw.Wrap(th.Signs.Sep+" "+e, max(s.W-2, 1)) {
-				out = append(out, th.Dim.Render("  "+l))
+			for i, l := range draw.Wrap(e, max(s.W-4, 1)) {
+				sign := th.Signs.Sep
+				if i > 0 {
+					sign = " "
+				}
+				out = append(out, th.Dim.Render("  "+sign+" "+l))
 			}
 		}
 	}

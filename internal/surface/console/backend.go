@@ -64,9 +64,9 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindSession:
 		return sessions.New(env, d)
 	case ui.KindEvents:
-		return d.events(env, p.Arg)
+		return d.events(env, p.Arg, false)
 	case ui.KindOnCall:
-		return oncall.New(env, d, sessions.New(env, d), limits.NewScreen(env, d, d.Config.Limits.Policy), d.events(env, ""))
+		return oncall.New(env, d, sessions.New(env, d), limits.NewScreen(env, d, d.Config.Limits.Policy), d.events(env, "", true))
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), p.Arg)
 	case balances.Kind:
@@ -87,8 +87,9 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	return nil
 }
 
-func (d *backend) events(env *ui.Env, start string) *events.Screen {
-	return events.New(env, d.Inbox(), d, events.Config{Listen: d.HooksAt(), Verify: d.Config.Webhooks.Verify}, start)
+// events are the webhooks; part: on the page of who is on call.
+func (d *backend) events(env *ui.Env, start string, part bool) *events.Screen {
+	return events.New(env, d.Inbox(), d, events.Config{Listen: d.HooksAt(), Verify: d.Config.Webhooks.Verify, Part: part}, start)
 }
 
 // commands are those of the palette that no screen offers.
