@@ -231,7 +231,10 @@ func (t *Table) SelectedID() string { return t.id }
 
 // Restart puts the cursor on the first row, whatever row it was on: the next rows
 // are another list.
-func (t *Table) Restart() { t.at, t.top, t.id, t.above = 0, 0, "", 0 }
+func (t *Table) Restart() {
+	t.at, t.top, t.id, t.above = 0, 0, "", 0
+	clear(t.wide)
+}
 
 // Cursor is the index of the row under the cursor.
 func (t *Table) Cursor() int { return t.at }

@@ -204,6 +204,24 @@ func TestMoneyStandsByItsPoint(t *testing.T) {
 	}
 }
 
+// TestScrollingOnMovesNoColumn: a wide number that leaves the screen gives no room back
+// before another list begins.
+func TestScrollingOnMovesNoColumn(t *testing.T) {
+	tb := newTable(termenv.Ascii, nil, 60, 8)
+	tb.SetColumns(Column{Title: "Amount", Min: 12, Align: Decimal}, Column{Title: "Id", Min: 10, HidePriority: 2})
+	tb.SetSource(cells{{"9,999,999.99 EUR", "a"}})
+	tb.View()
+	was := tb.Width(0)
+	tb.SetSource(cells{{"1.00 EUR", "a"}})
+	if tb.View(); tb.Width(0) != was {
+		t.Errorf("%d cells, and %d before", tb.Width(0), was)
+	}
+	tb.Restart()
+	if tb.View(); tb.Width(0) != 12 {
+		t.Errorf("%d cells in another list", tb.Width(0))
+	}
+}
+
 // TestOneHugeNumberNarrowsNothing: it is cut after its leading digits, with a sign, and
 // keeps its currency; it is never rounded.
 func TestOneHugeNumberNarrowsNothing(t *testing.T) {
@@ -224,6 +242,7 @@ func TestOneHugeNumberNarrowsNothing(t *testing.T) {
 		{8, usual, "9,999…"},
 		{6, usual, "####"},
 	} {
+		tb.Restart()
 		tb.SetSource(cells{{"2026-01-31 10:00", c.amount, "abcdefghij"}})
 		tb.SetSize(c.w, 8)
 		line := strings.Join(strings.Fields(strings.TrimPrefix(strings.Split(tb.View(), "\n")[1], "▌")), " ")

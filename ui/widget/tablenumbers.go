@@ -32,7 +32,7 @@ func (t *Table) widen(rows []Row) {
 		if c.Max > 0 {
 			limit = min(limit, c.Max)
 		}
-		want := c.Min
+		want := max(c.Min, min(t.wide[i], limit)) // scrolling on narrows nothing: columns would come and go
 		for _, r := range rows {
 			if n := draw.Width(cellOf(r, i)); n <= limit {
 				want = max(want, n)
