@@ -64,8 +64,23 @@ func (s *Service) raise(c *call, tx *sql.Tx, hookType int, name string, data obj
 	return err
 }
 
+// patch takes over what a merge patch says of the two sums, as an answer does: an event
+// tells no other amounts than a read.
+func (a *operationAmounts) patch(p []byte) {
+	over := struct {
+		Source      amountJSON `json:"sourceAmount"`
+		Destination amountJSON `json:"destinationAmount"`
+	}{*a.source.rest(), *a.destination.rest()}
+	if json.Unmarshal(p, &over) == nil {
+		a.source, a.destination = over.Source.Sum.money(), over.Destination.Sum.money()
+	}
+}
+
 func (s *Service) raiseOperation(c *call, tx *sql.Tx, o operationRow) error {
 	a := o.amounts(c.st.Seed)
+	if o.extra.Valid {
+		a.patch([]byte(o.extra.String))
+	}
 	source := object{"account,omitempty", o.account.id}
 	destination := object{"account,omitempty", o.second.id, "beneficiar,omitempty", o.targetID.String}
 	if o.typ == typeDeposit {

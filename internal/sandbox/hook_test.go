@@ -64,6 +64,7 @@ func TestEveryChangeRaisesItsEvent(t *testing.T) {
 	s := open(t, sandbox.Options{HookURL: address})
 	c := connect(t, s).login()
 	o := c.operation(0)
+	odd := c.operation(12)["opid"].(string) // one billionth
 	opid, cuid := o["opid"].(string), c.cuid("Ana")
 	account := c.want(200, "GET", "/v2/account?meta.pageSize=1", nil)["items"].([]any)[0].(map[string]any)["id"].(string)
 	counterparty := c.want(200, "GET", "/v2/counterparty?meta.pageSize=1", nil)["items"].([]any)[0].(map[string]any)
@@ -85,6 +86,7 @@ func TestEveryChangeRaisesItsEvent(t *testing.T) {
 		{"removal", func() { c.want(200, "DELETE", path(opid, documents(o)[0]["guid"].(string)), nil) }, 1, "Operation",
 			[]string{`"opid":"` + opid, `"status":1`, `"type":3`, `"payment_type":3`, `"is_visible":true`, `"source":{"account":"U`, `"destination":{"beneficiar":"U`, `"created_at":{"seconds":`, `"sum":{"currency_code":"USD","units":`}},
 		{"status", change(sandbox.Change{Kind: "operation", ID: opid, Status: "SUCCESS"}), 1, "Operation", []string{`"status":3`}},
+		{"an amount of its own", change(sandbox.Change{Kind: "operation", ID: odd, Status: "SUCCESS"}), 1, "Operation", []string{`"source_amount":{"sum":{"currency_code":"EUR","nanos":1}`}},
 		{"share", func() { c.share(cuid, "demo-individual-ok-1") }, 3, "Client", []string{`"cuid":"` + cuid, `"status":6`, `"create_at":{"seconds":`, `"lastname":"Kovačević"`}},
 		{"finalize", func() { c.want(200, "PATCH", "/v2/customer/"+cuid+"/application", nil) }, 3, "Client", []string{`"status":1`}},
 		{"account", change(sandbox.Change{Kind: "account", ID: account, Status: "BANNED", Units: "98765432109876543210", Nanos: 1}), 2, "Account",

@@ -27,6 +27,10 @@ func (m money) rest() *amountJSON {
 	return &amountJSON{Sum: moneyJSON{CurrencyCode: m.currency, Units: m.units, Nanos: m.nanos}}
 }
 
+func (m moneyJSON) money() money {
+	return money{currency: m.CurrencyCode, units: m.Units, nanos: m.Nanos}
+}
+
 func (m money) negative() money {
 	if m.units != "0" && !strings.HasPrefix(m.units, "-") {
 		m.units = "-" + m.units
