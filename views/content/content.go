@@ -64,7 +64,7 @@ func Open[T any](l *list.List[T], client Client, d Document) tea.Cmd {
 	l.Open(d.ID, func(w int) []string {
 		_, h := l.Size()
 		return p.lines(env, w, h)
-	})
+	}).Title = "Content of " + d.Line()
 	return env.Read(nil, func(ctx context.Context) ui.Then {
 		b, err := client.ShowDocument(ctx, d.CUID, d.ID)
 		var got *preview.Content

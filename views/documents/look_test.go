@@ -80,3 +80,35 @@ func TestAttachPicks(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAttachListAfterGoingOn: the customer's files that come once the person went on open
+// nothing, on the page of a document as little as on another screen.
+func TestAttachListAfterGoingOn(t *testing.T) {
+	for name, keys := range map[string][]string{"content": {"enter"}, "filter": {"/"}, "help": {"?"}, "another screen": {"5"}} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := open(t, &fake{op: apitest.Operation(nil), files: []api.CustomerFile{{ID: "free-1", Name: "passport.png"}}})
+			shelltest.HoldAnswers(r)
+			r.Send(uitest.Key("a"))
+			for _, k := range keys {
+				r.Send(uitest.Key(k))
+			}
+			r.Release()
+			if strings.Contains(r.View(), "passport.png") {
+				t.Errorf("the list opened:\n%s", r.View())
+			}
+			has(t, r, "was not opened")
+		})
+	}
+}
+
+// TestTitleNamesTheContent: while the page of a document is open, the screen is called
+// after it, and the list after its close.
+func TestTitleNamesTheContent(t *testing.T) {
+	r, _ := open(t, &fake{op: apitest.Operation(nil), content: []byte("text")})
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Content of invoice.pdf")
+	r.Send(uitest.Key("esc"))
+	if strings.Contains(r.View(), "Content of") {
+		t.Error(r.View())
+	}
+}
