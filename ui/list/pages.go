@@ -60,10 +60,14 @@ func (p Pages[T]) Of() string {
 	return " of " + untrusted.Text(p.total).Line(20)
 }
 
-// Read says how many were read: "20 of 45 files were read", "All 45 files were read".
-func (p Pages[T]) Read(one, many string) string {
-	if p.Whole() {
-		return "All " + draw.Plural(len(p.All), one, many) + " were read"
+// Read says how many of the records called many were read.
+func (p Pages[T]) Read(many string) string {
+	switch n := len(p.All); {
+	case p.Whole() && n == 0:
+		return "There are no " + many
+	case p.Whole():
+		return "All " + many + " were read: " + draw.Count(n)
+	default:
+		return draw.Count(n) + p.Of() + " " + many + " were read"
 	}
-	return draw.Count(len(p.All)) + p.Of() + " " + many + " were read"
 }

@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"io/fs"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,7 @@ type fake struct {
 
 	content []byte             // of every document
 	files   []api.CustomerFile // of the customer
+	aPage   int                // files of a page; 0: 100
 	saved   []string           // paths
 	far     string             // why files of the host are out of reach
 
@@ -61,9 +63,13 @@ func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (st
 	return path, nil
 }
 func (f *fake) NoFiles(context.Context) string { return f.far }
-func (f *fake) CustomerFiles(context.Context, string, int) (api.Page[api.CustomerFile], error) {
+func (f *fake) CustomerFiles(_ context.Context, _ string, page int) (api.Page[api.CustomerFile], error) {
 	f.calls++
-	return api.Page[api.CustomerFile]{Items: f.files}, f.err
+	if f.aPage == 0 {
+		f.aPage = 100
+	}
+	from := min(page*f.aPage, len(f.files))
+	return api.Page[api.CustomerFile]{Items: f.files[from:min(from+f.aPage, len(f.files))], Total: api.Number(strconv.Itoa(len(f.files)))}, f.err
 }
 func (f *fake) MaxAge() time.Duration { return time.Minute }
 func (f *fake) Operation(context.Context, string) (api.Operation, error) {

@@ -6,6 +6,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/untrusted"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
@@ -110,5 +111,44 @@ func TestTitleNamesTheContent(t *testing.T) {
 	r.Send(uitest.Key("esc"))
 	if strings.Contains(r.View(), "Content of") {
 		t.Error(r.View())
+	}
+}
+
+// TestAttachListReadsOn: the end of the list reads the next page, one call each; what was
+// typed narrows what was read, and the list says when that is all.
+func TestAttachListReadsOn(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), aPage: 2}
+	for _, n := range []string{"one", "two", "three", "four", "five"} {
+		f.files = append(f.files, api.CustomerFile{ID: untrusted.Text("id-" + n), Name: untrusted.Text(n + ".pdf")})
+	}
+	r, _ := open(t, f)
+	before := f.calls
+	r.Send(uitest.Key("a"))
+	has(t, r, "▌ one.pdf", "two.pdf", "Further files, one customer call", "2 of 5 files were read")
+	r.Send(uitest.Keys("down", "down"))
+	if f.calls != before+1 {
+		t.Errorf("%d calls before the end was reached", f.calls-before)
+	}
+	r.Send(uitest.Key("down"))
+	has(t, r, "▌ three.pdf", "4 of 5 files were read")
+	r.Send(uitest.Type("one"))
+	has(t, r, "▌ one.pdf", "Further files")
+	if strings.Contains(r.View(), "three.pdf") || f.calls != before+2 {
+		t.Errorf("%d calls\n%s", f.calls-before, r.View())
+	}
+	f.err = &api.Error{Kind: api.Unavailable, Public: "The service does not answer."}
+	r.Send(uitest.Keys("down", "up", "down"))
+	has(t, r, "could not be read: The service does not answer.", "Further files")
+	f.err = nil
+	r.Send(uitest.Keys("up", "down"))
+	has(t, r, "All files were read: 5")
+	if strings.Contains(r.View(), "Further files") {
+		t.Errorf("\n%s", r.View())
+	}
+	calls := f.calls
+	r.Send(uitest.Keys("backspace", "backspace", "backspace", "down", "down", "down", "down", "down", "down", "down"))
+	has(t, r, "▌ Another file")
+	if f.calls != calls {
+		t.Errorf("%d calls though all was read", f.calls-calls)
 	}
 }
