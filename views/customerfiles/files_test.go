@@ -120,7 +120,7 @@ func TestLockedIsNeverSent(t *testing.T) {
 func TestReadsOn(t *testing.T) {
 	f := &fake{files: sample(t), aPage: 2}
 	r, _ := open(t, f)
-	if !strings.Contains(r.View(), "2 files of 3, G reads more") || f.calls != 1 {
+	if !strings.Contains(r.View(), "2 files of 3, end reads more") || f.calls != 1 {
 		t.Errorf("%d calls\n%s", f.calls, r.View())
 	}
 	r.Send(uitest.Key("down"))
