@@ -37,9 +37,9 @@ func (f *fake) DeleteFile(_ context.Context, r api.DeleteFile) (api.Result, erro
 	}
 	return api.Result{Success: f.err == nil}, f.err
 }
-func (f *fake) ShowDocument(context.Context, string, string) ([]byte, error) {
+func (f *fake) ShowDocument(context.Context, string, string) (api.Part, error) {
 	f.calls++
-	return []byte("%PDF-1.4\n"), nil
+	return api.Part{Bytes: []byte("%PDF-1.4\n")}, nil
 }
 func (f *fake) SaveDocument(context.Context, string, string, string, bool) (string, error) {
 	f.calls++

@@ -39,6 +39,7 @@ type fake struct {
 	err     error
 
 	content []byte             // of every document
+	total   int64              // bytes of it, where content is only its beginning
 	files   []api.CustomerFile // of the customer
 	aPage   int                // files of a page; 0: 100
 	saved   []string           // paths
@@ -51,9 +52,9 @@ func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
 	f.calls++
 	return api.Operation{}, time.Time{}, false
 }
-func (f *fake) ShowDocument(context.Context, string, string) ([]byte, error) {
+func (f *fake) ShowDocument(context.Context, string, string) (api.Part, error) {
 	f.calls++
-	return f.content, f.err
+	return api.Part{Bytes: f.content, Total: f.total}, f.err
 }
 func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (string, error) {
 	f.calls++

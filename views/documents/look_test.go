@@ -152,3 +152,14 @@ func TestAttachListReadsOn(t *testing.T) {
 		t.Errorf("%d calls though all was read", f.calls-calls)
 	}
 }
+
+// TestLargeDocumentShowsItsBeginning says that it is one, and tells no digest of a part.
+func TestLargeDocumentShowsItsBeginning(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), content: []byte("first line\n"), total: 20_000_000}
+	r, _ := open(t, f)
+	r.Send(uitest.Size(120, 40), uitest.Key("enter"))
+	has(t, r, "first line", "the first 11 of 20,000,000", "only the beginning; the rest was not fetched. e saves all of it")
+	if strings.Contains(r.View(), "SHA-256") {
+		t.Errorf("\n%s", r.View())
+	}
+}
