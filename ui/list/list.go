@@ -358,7 +358,12 @@ func (l *List[T]) Unsaved() string {
 }
 
 // Title implements ui.Screen.
-func (l *List[T]) Title() string { return l.spec.Title }
+func (l *List[T]) Title() string {
+	if l.Page != nil && l.Page.Title != "" {
+		return l.Page.Title
+	}
+	return l.spec.Title
+}
 
 // Place implements ui.Screen.
 func (l *List[T]) Place() ui.Place { return l.spec.Place }

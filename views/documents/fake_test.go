@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"io/fs"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,9 @@ type fake struct {
 	err     error
 
 	content []byte             // of every document
+	total   int64              // bytes of it, where content is only its beginning
 	files   []api.CustomerFile // of the customer
+	aPage   int                // files of a page; 0: 100
 	saved   []string           // paths
 	far     string             // why files of the host are out of reach
 
@@ -43,9 +46,9 @@ func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
 	f.calls++
 	return api.Operation{}, time.Time{}, false
 }
-func (f *fake) ShowDocument(context.Context, string, string) ([]byte, error) {
+func (f *fake) ShowDocument(context.Context, string, string) (api.Part, error) {
 	f.calls++
-	return f.content, f.err
+	return api.Part{Bytes: f.content, Total: f.total}, f.err
 }
 func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (string, error) {
 	f.calls++
@@ -55,9 +58,13 @@ func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (st
 	return path, nil
 }
 func (f *fake) NoFiles(context.Context) string { return f.far }
-func (f *fake) CustomerFiles(context.Context, string, int) (api.Page[api.CustomerFile], error) {
+func (f *fake) CustomerFiles(_ context.Context, _ string, page int) (api.Page[api.CustomerFile], error) {
 	f.calls++
-	return api.Page[api.CustomerFile]{Items: f.files}, f.err
+	if f.aPage == 0 {
+		f.aPage = 100
+	}
+	from := min(page*f.aPage, len(f.files))
+	return api.Page[api.CustomerFile]{Items: f.files[from:min(from+f.aPage, len(f.files))], Total: api.Number(strconv.Itoa(len(f.files)))}, f.err
 }
 func (f *fake) MaxAge() time.Duration { return time.Minute }
 func (f *fake) Operation(context.Context, string) (api.Operation, error) {
