@@ -74,7 +74,7 @@ type App struct {
 	Journeys  *journey.Service
 	Follow    *followup.Tracker
 	Sandbox   *sandbox.Service // nil against a real service
-	Living    bool             // the Sandbox changes by itself while a console is open
+	Living    bool             // the Sandbox changes by itself while ApplyEvents runs
 
 	service *api.Client     // for the program itself: unmasked
 	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
