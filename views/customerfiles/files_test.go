@@ -18,6 +18,7 @@ type fake struct {
 	files   []api.CustomerFile
 	calls   int
 	deleted []api.DeleteFile
+	viewed  []string
 	err     error
 }
 
@@ -36,6 +37,11 @@ func (f *fake) DeleteFile(_ context.Context, r api.DeleteFile) (api.Result, erro
 func (f *fake) ShowDocument(context.Context, string, string) ([]byte, error) {
 	f.calls++
 	return []byte("%PDF-1.4\n"), nil
+}
+func (f *fake) Viewer() (program, folder, why string) { return "zathura {file}", "/run/user/7", "" }
+func (f *fake) ViewDocument(_ context.Context, _, id, name string) error {
+	f.viewed = append(f.viewed, id+" "+name)
+	return nil
 }
 func (f *fake) SaveDocument(context.Context, string, string, string, bool) (string, error) {
 	f.calls++
