@@ -37,7 +37,10 @@ type fake struct {
 	files   []api.CustomerFile // of the customer
 	aPage   int                // files of a page; 0: 100
 	saved   []string           // paths
-	far     string             // why files of the host are out of reach
+	viewed  []string           // "id name"
+	viewErr error
+	noView  string // why no program gets documents
+	far     string // why files of the host are out of reach
 
 	described []string // type and info of each replacement
 }
@@ -49,6 +52,13 @@ func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
 func (f *fake) ShowDocument(context.Context, string, string) (api.Part, error) {
 	f.calls++
 	return api.Part{Bytes: f.content, Total: f.total}, f.err
+}
+func (f *fake) Viewer() (program, folder, why string) {
+	return "zathura {file}", "/run/user/7", f.noView
+}
+func (f *fake) ViewDocument(_ context.Context, _, id, name string) error {
+	f.viewed = append(f.viewed, id+" "+name)
+	return f.viewErr
 }
 func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (string, error) {
 	f.calls++
