@@ -114,6 +114,7 @@ func (s *List[T]) beside(w int) []string {
 }
 
 // setColumns gives the table its columns: those of the spec, and those that were added.
+// One that no record fills takes no room.
 func (s *List[T]) setColumns() {
 	s.columns = nil
 	for _, name := range s.spec.Columns {
@@ -127,6 +128,11 @@ func (s *List[T]) setColumns() {
 			}
 			s.columns = slices.Insert(s.columns, at, c)
 		}
+	}
+	if all := s.rows.All(); len(all) > 0 {
+		s.columns = slices.DeleteFunc(s.columns, func(c Column[T]) bool {
+			return !slices.ContainsFunc(all, func(r T) bool { text, _ := c.Cell(r); return text != "" })
+		})
 	}
 	out := make([]widget.Column, len(s.columns))
 	for i, c := range s.columns {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"opdeck/api"
 	"opdeck/internal/app"
 )
 
@@ -19,6 +21,7 @@ type scene struct {
 	where, word string
 	steps       []step
 	more        string                                                    // settings beside the usual ones
+	as          api.Actor                                                 // who is there; the zero value: ana, who may do everything
 	before      func(ctx context.Context, a *app.App, ids []string) error // what happened before; ids are operations
 }
 
@@ -82,7 +85,7 @@ func scenes() []scene {
 		s.w, s.h = 120, 40
 		out = append(out, s, s.at(80, 24))
 	}
-	for _, s := range looked {
+	for _, s := range slices.Concat(looked, lookedOnCall) {
 		s.w, s.h = 120, 40
 		out = append(out, s)
 	}
