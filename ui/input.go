@@ -42,7 +42,7 @@ func (d *input) keys() []keymap.Key {
 	case !d.form.Last():
 		k.SetHelp("enter", "next field")
 	case d.ask.Verb != "":
-		k.SetHelp("enter", d.ask.Verb)
+		k.SetHelp("enter", strings.ToLower(d.ask.Verb))
 	}
 	out := []keymap.Key{k, d.k.Cancel}
 	f := d.form.Field(d.form.Focus())
@@ -194,6 +194,9 @@ func (d *input) panel(s *Shell, w, h int, now time.Time) panel {
 		for _, l := range draw.Wrap(l, in) {
 			p.body = append(p.body, s.th.Bad.Render(l))
 		}
+	}
+	if len(p.body) > 0 && len(d.ask.Intro) > 0 {
+		p.body = append(p.body, "")
 	}
 	for _, l := range d.ask.Intro {
 		p.body = append(p.body, draw.Wrap(l, in)...)

@@ -10,7 +10,7 @@ var Customers = newCatalogue(
 	Field[api.Customer]{Name: "name", JSON: "name", Kind: Text, About: "a part of the name", Example: "name:acme", Sortable: true,
 		Column: Column{Min: 16, Flex: 3}, Text: api.Customer.FullName},
 	Field[api.Customer]{Name: "type", Aliases: []string{"kind"}, JSON: "type", Kind: Code, About: "individual or corporate", Example: "type:corporate",
-		Sortable: true, Column: Column{Min: 10}, Text: func(c api.Customer) untrusted.Text { return c.Type }},
+		Sortable: true, Column: Column{Min: 10, HidePriority: 1}, Text: func(c api.Customer) untrusted.Text { return c.Type }},
 	Field[api.Customer]{Name: "status", JSON: "status", Kind: Code, About: "the service's status word", Example: "status:NEW", Sortable: true,
 		Column: Column{Min: 12}, Text: func(c api.Customer) untrusted.Text { return c.Status }},
 	Field[api.Customer]{Name: "cuid", Aliases: []string{"id"}, JSON: "cuid", Kind: ID, About: "the customer's identifier, or its beginning",

@@ -232,7 +232,7 @@ func (s *Screen) application() ui.Section {
 			list[i].Value = mask.Personal(p.Value)
 		}
 	}
-	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as it came", Facts: list}
+	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as it came", Facts: list, Beside: true}
 }
 
 // plain leaves out the word "application." that every path begins with, and
