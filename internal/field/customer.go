@@ -43,7 +43,7 @@ var Documents = newCatalogue(
 // Files are the fields of a file in a customer's store.
 var Files = newCatalogue(
 	Field[api.CustomerFile]{Name: "name", Aliases: []string{"file"}, JSON: "fileName", Kind: Text, Sortable: true, About: "a part of the file's name", Example: "name:passport",
-		Column: Column{Min: 16, Flex: 3, CutMiddle: true}, Text: api.CustomerFile.Title},
+		Column: Column{Min: 14, Flex: 3, CutMiddle: true}, Text: api.CustomerFile.Title},
 	Field[api.CustomerFile]{Name: "type", JSON: "type", Kind: Code, Sortable: true, About: "the kind of document", Example: "type:PASSPORT",
 		Column: Column{Min: 12, Max: 24, Flex: 1, HidePriority: 2}, Text: func(f api.CustomerFile) untrusted.Text { return f.Type }},
 	Field[api.CustomerFile]{Name: "media", JSON: "mime", Kind: Code, About: "the media type", Example: "media:image/png",

@@ -261,6 +261,9 @@ func (s *Screen) Above() []string {
 	if room := w - draw.Width(head) - draw.Width(id) - 2; room >= 6 { // the id is not cut twice
 		id = "  " + draw.Line(s.Op.Customer.Name, min(room, 30)) + id
 	}
+	if draw.Width(head)+draw.Width(id) > w {
+		id = ""
+	}
 	out := []string{head + th.Dim.Render(id)}
 	if phase := s.client.Phase(*s.Op); phase.Ended() {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))

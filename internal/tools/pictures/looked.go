@@ -11,7 +11,7 @@ var looked = []scene{
 	{name: "by-customer", title: "Totals by customer and currency", where: "Operations", word: "by customer", steps: toTotals("T by type", "T by customer", "T by counterparty")},
 	{name: "by-day", title: "Totals by day", where: "Operations", word: "by day", steps: toTotals("T by type", "T by customer", "T by counterparty", "T by day", "T close")},
 	{name: "within", title: "The second grouping of totals", where: "Operations", word: "one grouping only", steps: then(toTotals(), step{"w", "╭─ Divide each group by"})},
-	{name: "focus", title: "The cursor in the totals", where: "Operations", word: "enter filter by it", steps: then(toTotals(), step{tab, "enter filter by it"}, step{down, "USD: "})},
+	{name: "focus", title: "The cursor in the totals", where: "Operations", word: "enter filter by it", steps: then(toTotals(), step{tab, "enter filter by it"}, step{down, "USD in"})},
 	{name: "nothing", title: "A filter that nothing matches", where: "Operations", word: "clears it", steps: []step{list, {"/", "esc as before"}, {"customer:nobody" + enter, "clears it"}}},
 	{name: "mistake", title: "A mistake in a filter", where: "Operations", word: "Did you mean", steps: []step{list, {"/", "esc as before"}, {"statu:PENDING", "Did you mean"}}},
 	{name: "parent", title: "The cursor on a child operation", where: "› Operation", word: "enter open", steps: []step{list, {"/", "esc as before"}, {"type:EXCHANGE status:PROCESSING customer:秀英" + enter, "match"}, {enter, "next link"}, {"T", "enter open"}}},
