@@ -85,7 +85,7 @@ func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Scr
 	s := &Screen{env: env, inbox: inbox, client: client, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, follow: true,
 		counts: map[receiver.Status]int64{}, stream: env.Requests(), replays: env.Requests(), hooks: env.Requests(), rejects: env.Requests(), watch: env.Requests()}
 	s.rows = list.NewRows(func(it item) string { return it.Key }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
+	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Signs: legend(), Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
 		Reading: "Reading the inbox …", None: "No event matches the filter.", Further: "No event matches among those read so far.",
 		Columns: columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h", Start: start,
 		Records: s.newestFirst, Beside: func(w int) []string {

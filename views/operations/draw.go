@@ -41,9 +41,6 @@ func (s *Screen) Above() []string {
 	if !s.Filter.Empty() {
 		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.String()), max(w-40, 10)))
 	}
-	if n := s.Table.Marks(); n > 0 {
-		line += th.Info.Render("  " + th.Signs.Mark + " " + draw.Count(n) + " marked")
-	}
 	if s.Doing != "" {
 		line += th.Info.Render("  " + s.Doing + " …")
 	} else if s.cfg.Progress != nil {

@@ -42,6 +42,9 @@ type backend struct {
 	feed   *feed
 	shared *Shared // nil: this console is alone
 
+	programs   *programs // nil: noPrograms says why
+	noPrograms string
+
 	choices choices
 }
 
