@@ -23,9 +23,12 @@ func (s *Screen) troubles(w int) []string {
 	var out []string
 	if n, last := s.bad.Refusals(); n > 0 {
 		ago, _ := draw.Ago(last.Last, s.env.Now())
-		what := draw.Plural(int(n), "delivery", "deliveries") + " rejected"
-		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+s.helps(" ", s.keys.Rejected, "shows them."),
-			what+", last "+ago+": "+line(last.Reason, 40)+s.helps(". ", s.keys.Rejected, "shows them."), what+s.helps("; ", s.keys.Rejected, "shows them.")))
+		what, shows := draw.Plural(int(n), "delivery", "deliveries")+" rejected", "shows them."
+		if n == 1 {
+			shows = "shows it."
+		}
+		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+s.helps(" ", s.keys.Rejected, shows),
+			what+", last "+ago+": "+line(last.Reason, 40)+s.helps(". ", s.keys.Rejected, shows), what+s.helps("; ", s.keys.Rejected, shows)))
 	}
 	if b := s.bad.Backlog; b.Waiting > 0 {
 		what := draw.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
