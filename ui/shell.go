@@ -242,6 +242,8 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return s.onLook(msg)
 	case completeMsg:
 		return s.onComplete(msg)
+	case moreMsg:
+		return s.onMoreItems(msg)
 	case resolvedMsg:
 		return s.resolved(msg)
 	case revealedMsg:

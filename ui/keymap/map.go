@@ -299,7 +299,7 @@ func formKeys() Form {
 
 func viewerKeys() Viewer {
 	return Viewer{
-		Search: Bind("viewer.search", "search", "search", "/"), Next: Bind("viewer.next", "next", "next hit", "n"), Prev: Bind("viewer.prev", "previous", "hit before", "N").extra(),
+		Search: Bind("viewer.search", "search", "search", "/"), Next: Bind("viewer.next", "next", "next hit", "n").extra(), Prev: Bind("viewer.prev", "previous", "hit before", "N").extra(),
 		Copy: Bind("viewer.copy", "copy", "copy all (OSC 52)", "y"), Pager: Bind("viewer.pager", "pager", "raw JSON: read it in $PAGER, or less", "p"),
 		Editor: Bind("viewer.editor", "editor", "raw JSON: open a copy in $VISUAL or $EDITOR (asks)", "e"), Close: Bind("viewer.close", "close", "close", "esc", "q"),
 	}
