@@ -187,7 +187,7 @@ func (s *Screen) why(r approval.Request) string {
 	case bars != nil:
 		return bars.Public + " " + remedy.Screen(bars)
 	case !s.me.Role.May(api.MayApprove):
-		return "Your role (" + string(s.me.Role) + ") does not allow to " + string(api.MayApprove) + "; " + api.WhoMay(api.MayApprove) + " may."
+		return s.me.Role.WhyNot(api.MayApprove)
 	case st != approval.Open:
 		return "This request does not wait any more: it is " + string(st) + "."
 	}

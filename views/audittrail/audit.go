@@ -62,9 +62,7 @@ func New(env *ui.Env, log Log, start string) *Screen {
 			}
 			return nil
 		}})
-	if !s.who.Role.May(api.MayAuditOut) {
-		s.keys.Export.Off("Your role does not allow to " + string(api.MayAuditOut) + "; " + api.WhoMay(api.MayAuditOut) + " may.")
-	}
+	s.keys.Export.Set(s.who.Role.WhyNot(api.MayAuditOut))
 	return s
 }
 

@@ -71,9 +71,9 @@ func statuses(th *theme.Theme, words untrusted.Text) (string, theme.Tone) {
 func Standing(th *theme.Theme, status untrusted.Text) theme.Status {
 	switch api.StandingOf(status) {
 	case api.StandingAccepted:
-		return theme.Status{Sign: th.Signs.Good, Tone: theme.Good, End: true}
+		return theme.Status{Sign: th.Signs.Good, Tone: theme.Good}
 	case api.StandingRejected, api.StandingBanned:
-		return theme.Status{Sign: th.Signs.Bad, Tone: theme.Bad, End: true}
+		return theme.Status{Sign: th.Signs.Bad, Tone: theme.Bad}
 	case api.StandingNew:
 		return theme.Status{Sign: th.Signs.Wait, Tone: theme.Warn}
 	case api.StandingUnderWay:

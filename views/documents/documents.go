@@ -3,6 +3,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -73,7 +74,10 @@ type Screen struct {
 	env    *ui.Env
 	client Client
 	keys   keymap.Documents
-	rows   *list.Rows[api.Document]
+
+	noViewer string // why a document is handed to no other program
+
+	rows *list.Rows[api.Document]
 
 	jobs   []replace.Job
 	open   []followup.Row // writes whose outcome is not known
@@ -92,7 +96,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 
 // NewScreen makes the screen of one operation's documents.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, keys: env.Keys.Documents, Latest: ui.NewLatest(env, client, opid)}
+	s := &Screen{env: env, client: client, keys: env.Keys.Documents, noViewer: content.NoViewer(client), Latest: ui.NewLatest(env, client, opid)}
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", Place: ui.Place{Kind: ui.KindDocuments, ID: opid},
 		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
@@ -172,6 +176,7 @@ func (s *Screen) Refresh() {
 	for _, k := range []*keymap.Key{&s.keys.Look, &s.keys.Save} {
 		k.Set(s.noContent())
 	}
+	s.keys.View.Set(cmp.Or(s.noContent(), s.noViewer))
 	for _, k := range []*keymap.Key{&s.keys.Remove, &s.keys.Restore, &s.keys.Attach, &s.keys.Upload, &s.keys.Replace} {
 		k.Set(why)
 	}
@@ -346,7 +351,7 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	if s.Page != nil {
-		return append([]keymap.Key{s.keys.Save, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
+		return append([]keymap.Key{s.keys.Save, s.keys.View, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
 	}
 	return append(append(keymap.Join(s.keys, k.Related), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
 }

@@ -47,7 +47,6 @@ type Client interface {
 // Config is what does not change while the console runs.
 type Config struct {
 	Listen string // [webhooks] listen; empty: no receiver here
-	Path   string // [webhooks] path
 	Verify string // [webhooks] verify
 }
 
@@ -250,7 +249,11 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		out = append(append([]keymap.Key{s.keys.Replay, s.keys.Operation}, search...), s.keys.Codes, s.keys.Rejected, s.keys.Settings)
 		out = append(out, keymap.All(k.Item)...)
 	case s.Page != nil:
-		out = append(search, k.Global.Reload, s.keys.Rejected, s.keys.Settings)
+		other := s.keys.Rejected
+		if s.page.is(rejectedPage) {
+			other = s.keys.Codes
+		}
+		out = append([]keymap.Key{other, k.Global.Reload, s.keys.Settings}, search...)
 	case s.cfg.Listen == "": // nothing comes by itself: where the service sends is what matters
 		settings := s.keys.Settings
 		settings.SetHelp(settings.Help().Key, "where it sends")

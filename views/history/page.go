@@ -13,13 +13,35 @@ type difference struct {
 	changes []index.Change
 }
 
-// show opens the difference between two states over the list.
-func (s *Screen) show(title string, a, b moment) {
+// differ is what differs between two states.
+func differ(title string, a, b moment) *difference {
 	d := &difference{title: title, a: a, b: b, changes: b.changes}
 	if a.id == "" || b.before == nil || b.before.id != a.id {
 		d.changes = index.Diff(a.state.Op, b.state.Op)
 	}
-	s.Open(b.id, func(w int) []string { return d.lines(s, w) })
+	return d
+}
+
+// became is what changed at a moment.
+func became(m moment) *difference {
+	if m.before == nil {
+		return differ("The first known state, whole", moment{}, m)
+	}
+	return differ("What changed at this moment", *m.before, m)
+}
+
+// show opens a difference over the list.
+func (s *Screen) show(d *difference) {
+	s.Open(d.b.id, func(w int) []string { return d.lines(s, w) })
+}
+
+// beside draws what changed at the moment under the cursor.
+func (s *Screen) beside(w int) []string {
+	m, on := s.rows.Find(s.Table.SelectedID())
+	if !on {
+		return nil
+	}
+	return became(m).lines(s, w)
 }
 
 // lines draws field by field what was and what is; money is exact, and what is

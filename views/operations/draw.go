@@ -48,10 +48,7 @@ func (s *Screen) Above() []string {
 			line += th.Dim.Render("  " + p)
 		}
 	}
-	if s.Err != nil && s.rows.total > 0 {
-		line += th.Warn.Render("  " + th.Signs.Warn + " " + draw.Cut(s.Err.Public, 60))
-	}
-	return []string{line}
+	return append([]string{line}, s.NotReread()...)
 }
 
 // mixed reports whether the list is sorted by amounts and holds several currencies.

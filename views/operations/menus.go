@@ -48,10 +48,11 @@ func (s *Screen) meant() (f filter.OperationExpr, marked int) {
 
 // lacks is the refusal of what the role does not allow; nil when it does.
 func (s *Screen) lacks(p api.Permission) ui.Action {
-	if s.env.About.Role == "" || api.Role(s.env.About.Role).May(p) {
+	why := api.Role(s.env.About.Role).WhyNot(p)
+	if s.env.About.Role == "" || why == "" {
 		return nil
 	}
-	return ui.Notify{Level: ui.Denied, Text: "Your role does not allow to " + string(p) + "; " + api.WhoMay(p) + " may."}
+	return ui.Notify{Level: ui.Denied, Text: why}
 }
 
 // failed words a failure; what was stopped on purpose is none.

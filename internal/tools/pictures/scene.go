@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"opdeck/api"
 	"opdeck/internal/app"
 )
 
@@ -21,6 +22,7 @@ type scene struct {
 	steps       []step
 	first       bool                                                      // nothing was read before
 	more        string                                                    // settings beside the usual ones
+	as          api.Actor                                                 // who is there; the zero value: ana, who may do everything
 	before      func(ctx context.Context, a *app.App, ids []string) error // what happened before; ids are operations
 }
 
@@ -84,7 +86,7 @@ func scenes() []scene {
 		s.w, s.h = 120, 40
 		out = append(out, s, s.at(80, 24))
 	}
-	for _, s := range slices.Concat(looked, lookedOperations) {
+	for _, s := range slices.Concat(looked, lookedOperations, lookedOnCall) {
 		if s.w == 0 {
 			s.w, s.h = 120, 40
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +143,7 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(ctx, api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk", UID: "1000", Host: "desk"}), a.Audit))
+	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(ctx, cmp.Or(sc.as, ana)), a.Audit))
 	defer cancel()
 	if sc.before != nil {
 		if err := sc.before(ctx, a, ids); err != nil {
@@ -196,6 +197,9 @@ func (sc scene) check(f frame) error {
 	}
 	return nil
 }
+
+// ana may do everything.
+var ana = api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk", UID: "1000", Host: "desk"}
 
 // clock runs from noon on.
 func clock() func() time.Time {
