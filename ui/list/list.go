@@ -272,6 +272,7 @@ func (l *List[T]) refresh() {
 	}
 	l.beside.w = l.besideWidth()
 	l.Table.SetNotice(l.screen.Empty())
+	l.Table.SetWidth(l.room()) // what stands below tells of its columns
 	l.below = l.screen.Below()
 	l.Table.SetSize(l.room(), max(l.h-max(len(l.above), 1)-len(l.below), 1))
 	l.Table.Measure() // what stands above tells what the table has no room for
