@@ -79,7 +79,7 @@ type Spec[T any] struct {
 	Ask func(ctx context.Context, field, typed string) []string
 }
 
-// List is the state of a list screen. It implements ui.Screen but for Init.
+// List is the state of a list screen. It implements ui.Screen.
 type List[T any] struct {
 	Env    *ui.Env
 	Table  *widget.Table
@@ -130,6 +130,9 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 	}
 	return l
 }
+
+// Init implements ui.Screen for one that begins with Reload.
+func (l *List[T]) Init() tea.Cmd { return l.screen.Reload() }
 
 // Update implements ui.Screen.
 func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {

@@ -66,9 +66,6 @@ func New(env *ui.Env, log Log, start string) *Screen {
 	return s
 }
 
-// Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.Reload() }
-
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {

@@ -154,7 +154,7 @@ func JSONIf(raw []byte, masked bool) []byte {
 // body that is no JSON nothing tells what is a number, so that every run of five
 // digits and more is hidden.
 func body(raw []byte) []byte {
-	if valid(raw) {
+	if json.Valid(raw) {
 		return JSON(raw)
 	}
 	s := Text(strings.ToValidUTF8(string(JSON(raw)), string(utf8.RuneError)))
