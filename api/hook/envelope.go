@@ -86,7 +86,7 @@ type Issue struct {
 	Why  string // a few words for people; holds nothing of the delivery
 }
 
-// Reason says why a delivery is no Envelope.
+// Reason says why a delivery is not an Envelope.
 type Reason string
 
 // The reasons.

@@ -24,11 +24,11 @@ import (
 // Screen is what a screen adds to its List. All methods are called from the
 // update loop; none of them may wait.
 type Screen interface {
-	// Answer takes every message that is no key.
+	// Answer takes every message that is not a key.
 	Answer(tea.Msg) (ui.Action, tea.Cmd)
-	// OwnKey takes a key that is no text; false leaves it to the list.
+	// OwnKey takes a key that is not text; false leaves it to the list.
 	OwnKey(keymap.Press) (ui.Action, tea.Cmd, bool)
-	// Reload reads the rows anew.
+	// Reload reads the rows again.
 	Reload() tea.Cmd
 	// Filtered shows what the list's Filter lets through. live: it is still being
 	// typed, and what leaves a trace or costs a call waits for enter.

@@ -103,7 +103,7 @@ func (s *Screen) selection() auditfilter.Expr {
 		text += " (" + s.Applied.String() + ")"
 	}
 	e, err := auditfilter.Parse(text)
-	if err != nil { // it is written anew from what was parsed before
+	if err != nil { // it is written again from what was parsed before
 		return s.Applied
 	}
 	return e

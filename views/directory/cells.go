@@ -86,7 +86,7 @@ func Status(th *theme.Theme, label string, status untrusted.Text) widget.Pair {
 	return widget.Pair{Label: label, Value: st.Sign + " " + text, Tone: st.Tone, Long: true}
 }
 
-// Money is an amount as a fact of a record; one that is no number is told as it came.
+// Money is an amount as a fact of a record; one that is not a number is told as it came.
 func Money(label string, m api.Money) []widget.Pair {
 	if m.Empty() {
 		return []widget.Pair{{Label: label, Value: "–", Tone: theme.Dim}}

@@ -216,7 +216,7 @@ func (s *List[T]) read(page int) tea.Cmd {
 	})
 }
 
-// onPage keeps the page that was read: the first one begins anew, others are added.
+// onPage keeps the page that was read: the first one begins again, others are added.
 func (s *List[T]) onPage(page api.Page[T]) {
 	all := slices.Clone(s.rows.All())
 	if s.page == 0 {

@@ -245,7 +245,7 @@ func (w *Witness) keep(s audit.Signed) error {
 	return nil
 }
 
-// bounded is a listener with so many connections at most; more wait.
+// bounded is a listener with at most that many connections; more wait.
 type bounded struct {
 	net.Listener
 	free chan struct{}

@@ -186,7 +186,7 @@ func checkAddress(s string) error {
 	return fmt.Errorf("the address %w", err)
 }
 
-// checkWhere refuses what is no place of a password, perhaps the password
+// checkWhere refuses what is not a place of a password, perhaps the password
 // itself; it is not repeated.
 func checkWhere(s string) error {
 	for _, kind := range []string{"file:", "command:"} {

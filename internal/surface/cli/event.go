@@ -237,7 +237,7 @@ func eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) *table
 	return t
 }
 
-// printBody prints a body for people, quoted where it is no JSON.
+// printBody prints a body for people, quoted where it is not JSON.
 func (r *root) printBody(b []byte) error {
 	if json.Valid(b) {
 		return r.encode(r.env.Out, json.RawMessage(b), "  ")
