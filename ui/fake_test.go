@@ -30,6 +30,9 @@ type world struct {
 	pressed  bool         // a screen tells which of the session's keys was pressed
 }
 
+// paneFrom is the cell from which on a pane stands beside the table of a fake.
+const paneFrom = 70
+
 // fake is a small documents screen.
 type fake struct {
 	*world
@@ -46,12 +49,14 @@ type fake struct {
 	filter  widget.Edit
 	typing  bool
 	locked  string
+	pane    int // lines that the pane was scrolled by
 	seen    []ui.Seen
 	answer  string
 	w, h    int
 	problem string // what is wrong with what is shown
 	frame   string // drawn instead of the table
 	extra   func(tea.Msg) (ui.Action, tea.Cmd, bool)
+	layer   string // what lies over the table
 
 	lists   bool                           // it is a list of operations
 	keysFor func(*keymap.Map) []keymap.Key // instead of those of documents
@@ -147,10 +152,19 @@ func (f *fake) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// Point implements ui.Pointer.
-func (f *fake) Point(y int) (string, tea.Cmd, bool) {
+// Click implements ui.Pointer.
+func (f *fake) Click(_, y int) (string, ui.Action, tea.Cmd, bool) {
 	ok := f.table.Point(y)
-	return f.table.SelectedID(), nil, ok
+	return f.table.SelectedID(), nil, nil, ok
+}
+
+// Wheel implements ui.Pointer.
+func (f *fake) Wheel(x, _, by int) bool {
+	if x < paneFrom {
+		return false
+	}
+	f.pane += by
+	return true
 }
 
 func (f *fake) key(msg keymap.Press) (ui.Action, tea.Cmd) {
@@ -243,6 +257,7 @@ func (f *fake) Subject(kind string) string {
 	return ""
 }
 func (f *fake) Commands() []ui.Command { return f.commands }
+func (f *fake) Layer() any             { return f.layer }
 func (f *fake) Editing() bool          { return f.typing }
 func (f *fake) Title() string {
 	return strings.TrimSpace(strings.ToUpper(f.place.Kind[:1]) + f.place.Kind[1:] + " " + f.place.ID)

@@ -62,7 +62,7 @@ type Lifetime struct {
 	Dead      bool // the service refused it before its time, at ExpiresAt
 }
 
-// Cause is why the session had or has trouble, in one sentence with times in UTC;
+// Cause is why the session had or has trouble, in one sentence;
 // "" when nothing went wrong in the history. What is over is told as over.
 func (s Status) Cause() string {
 	v := s.Verdict
@@ -71,7 +71,7 @@ func (s Status) Cause() string {
 	}
 	since := clock(v.Over)
 	if s.AsOf.Sub(v.Over) > 12*time.Hour {
-		since = v.Over.UTC().Format(time.DateTime)
+		since = v.Over.UTC().Format(time.DateTime + " UTC")
 	}
 	return "earlier, over since " + since + ": " + v.Sentence
 }

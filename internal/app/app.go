@@ -59,6 +59,7 @@ type App struct {
 	Context   config.Context
 	ReadOnly  bool
 	State     string // folder
+	Runtime   string // folder of this login, in memory; "": there is none
 	Version   string
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -74,7 +75,7 @@ type App struct {
 	Journeys  *journey.Service
 	Follow    *followup.Tracker
 	Sandbox   *sandbox.Service // nil against a real service
-	Living    bool             // the Sandbox changes by itself while a console is open
+	Living    bool             // the Sandbox changes by itself while ApplyEvents runs
 
 	service *api.Client     // for the program itself: unmasked
 	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
@@ -96,7 +97,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Version: opt.Version, Now: opt.Now, ownClock: ownClock}
+	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Runtime: config.RuntimeDir(opt.Getenv), Version: opt.Version, Now: opt.Now, ownClock: ownClock}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())

@@ -153,16 +153,6 @@ func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return action, cmd
 }
 
-// Point implements ui.Pointer.
-func (l *List[T]) Point(y int) (id string, cmd tea.Cmd, ok bool) {
-	if l.bar != nil || l.Page != nil || !l.Table.Point(y-len(l.above)) {
-		return "", nil, false
-	}
-	cmd = l.screen.ReadOn()
-	l.refresh()
-	return l.Table.SelectedID(), cmd, true
-}
-
 // key takes a key: text, the screen's own keys, then those of every list.
 func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	l.wanted = ""
@@ -361,7 +351,12 @@ func (l *List[T]) Unsaved() string {
 }
 
 // Title implements ui.Screen.
-func (l *List[T]) Title() string { return l.spec.Title }
+func (l *List[T]) Title() string {
+	if l.Page != nil && l.Page.Title != "" {
+		return l.Page.Title
+	}
+	return l.spec.Title
+}
 
 // Place implements ui.Screen.
 func (l *List[T]) Place() ui.Place { return l.spec.Place }

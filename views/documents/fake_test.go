@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"io/fs"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,9 +33,14 @@ type fake struct {
 	err     error
 
 	content []byte             // of every document
+	total   int64              // bytes of it, where content is only its beginning
 	files   []api.CustomerFile // of the customer
+	aPage   int                // files of a page; 0: 100
 	saved   []string           // paths
-	far     string             // why files of the host are out of reach
+	viewed  []string           // "id name"
+	viewErr error
+	noView  string // why no program gets documents
+	far     string // why files of the host are out of reach
 
 	described []string // type and info of each replacement
 }
@@ -43,9 +49,16 @@ func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
 	f.calls++
 	return api.Operation{}, time.Time{}, false
 }
-func (f *fake) ShowDocument(context.Context, string, string) ([]byte, error) {
+func (f *fake) ShowDocument(context.Context, string, string) (api.Part, error) {
 	f.calls++
-	return f.content, f.err
+	return api.Part{Bytes: f.content, Total: f.total}, f.err
+}
+func (f *fake) Viewer() (program, folder, why string) {
+	return "zathura {file}", "/run/user/7", f.noView
+}
+func (f *fake) ViewDocument(_ context.Context, _, id, name string) error {
+	f.viewed = append(f.viewed, id+" "+name)
+	return f.viewErr
 }
 func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (string, error) {
 	f.calls++
@@ -55,9 +68,13 @@ func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (st
 	return path, nil
 }
 func (f *fake) NoFiles(context.Context) string { return f.far }
-func (f *fake) CustomerFiles(context.Context, string, int) (api.Page[api.CustomerFile], error) {
+func (f *fake) CustomerFiles(_ context.Context, _ string, page int) (api.Page[api.CustomerFile], error) {
 	f.calls++
-	return api.Page[api.CustomerFile]{Items: f.files}, f.err
+	if f.aPage == 0 {
+		f.aPage = 100
+	}
+	from := min(page*f.aPage, len(f.files))
+	return api.Page[api.CustomerFile]{Items: f.files[from:min(from+f.aPage, len(f.files))], Total: api.Number(strconv.Itoa(len(f.files)))}, f.err
 }
 func (f *fake) MaxAge() time.Duration { return time.Minute }
 func (f *fake) Operation(context.Context, string) (api.Operation, error) {

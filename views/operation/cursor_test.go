@@ -52,7 +52,8 @@ func newPage(t *testing.T) *page {
 	before.Status = "NEW"
 	child := apitest.Operation(map[string]any{"opid": "77777777-0000-4000-8000-000000000001"})
 	at := uitest.NewClock().Now()
-	f := &fake{op: op, tree: api.OperationTree{Parent: op, Children: []api.Child{{Operation: child, Depth: 1}}},
+	above := apitest.Operation(map[string]any{"opid": "77777777-0000-4000-8000-000000000002"})
+	f := &fake{op: op, tree: api.OperationTree{Parent: op, Above: []api.Operation{above}, Children: []api.Child{{Operation: child, Depth: 1}}},
 		past: []index.State{{Op: before, At: at.Add(-time.Hour), Origin: index.List}, {Op: op, At: at.Add(-time.Minute), Origin: index.Hook, Current: true}}}
 	d := &page{}
 	factory := func(env *ui.Env, p ui.Place) ui.Screen {
@@ -83,6 +84,7 @@ func TestTheCursorOpensWhatItStandsOn(t *testing.T) {
 		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"source account id", "accounts", "UhcPVBEpjmtR"},
 		{"source cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"destination counterparty id", "counterparties", "U6OFFpEoEdHA"},
 		{"document", ui.KindDocuments, d.screen.ID}, {"document", ui.KindDocuments, d.screen.ID}, {"document", ui.KindDocuments, d.screen.ID},
+		{"parent operation", ui.KindOperation, "77777777-0000-4000-8000-000000000002"},
 		{"child", ui.KindOperation, "77777777-0000-4000-8000-000000000001"}, {"state", ui.KindHistory, d.screen.ID}, {"state", ui.KindHistory, d.screen.ID},
 		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"},
 	}

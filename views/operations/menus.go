@@ -9,6 +9,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/list"
@@ -17,7 +18,7 @@ import (
 
 // chooseSort sorts by the column under the cursor, or offers the orders.
 func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
-	return s.AskSort(s.order(), list.Orders{Fields: index.SortFields, Note: list.Direction,
+	return s.AskSort(s.order(), list.Orders{Fields: index.SortFields, Note: direction,
 		Usual: func(f string) list.Order {
 			o := index.UsualSort(f)
 			return list.Order{By: o.Field, Down: o.Desc}
@@ -29,6 +30,9 @@ func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
 			return s.load("")
 		}})
 }
+
+// direction says what is first in an order.
+func direction(o list.Order) string { return list.Direction(field.Operations.Get(o.By).Kind, o) }
 
 // order is the present one.
 func (s *Screen) order() list.Order { return list.Order{By: s.sort.Field, Down: s.sort.Desc} }

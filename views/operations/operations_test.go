@@ -231,7 +231,7 @@ func TestReloadReadsOnePage(t *testing.T) {
 func TestSortMenu(t *testing.T) {
 	d := open(t, &fake{n: 4})
 	d.keys("s")
-	has(t, d, "created, reversed", "smallest or oldest first", "amount")
+	has(t, d, "created, reversed", "oldest first", "largest first", "A to Z")
 	d.keys("enter")
 	if d.list.sort.Desc || d.list.sort.Field != "created" {
 		t.Errorf("sorted by %v", d.list.sort)
