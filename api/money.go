@@ -50,7 +50,7 @@ func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(string(n)) }
 
 // Why a Money is not a number.
 var (
-	ErrUnits = errors.New("units are no whole number")
+	ErrUnits = errors.New("units are not a whole number")
 	ErrNanos = errors.New("nanos are not within ±999,999,999")
 	ErrSign  = errors.New("units and nanos have different signs")
 )

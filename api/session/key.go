@@ -21,7 +21,7 @@ func NormalKey(baseURL, account string) (Key, error) {
 	}
 	u, err := url.Parse(strings.TrimSpace(baseURL))
 	if err != nil || u.Host == "" || u.Opaque != "" {
-		return Key{}, errors.New("session: base_url is no address such as https://host")
+		return Key{}, errors.New("session: base_url is not an address such as https://host")
 	}
 	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.ContainsAny(baseURL, "\\\r\n#") {
 		return Key{}, errors.New("session: base_url must hold scheme, host, port and path only")
