@@ -92,6 +92,8 @@ type CallFacts struct {
 	At         time.Time // when the phase began
 	Until      time.Time // CallWaits: when the slot comes
 	Note       string    // one safe line: the error
+	Moved      int64     // bytes of a large body so far, of what a write sends or a read answers
+	Size       int64     // of that body; 0: it is a small one
 }
 
 // DisplayChanged is sent when local/UTC or masking changed: screens that keep
