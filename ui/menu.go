@@ -120,8 +120,17 @@ func (m *menu) choose() (Action, tea.Cmd, bool) {
 	if m.Pick == nil {
 		return nil, nil, true
 	}
-	a, cmd := m.Pick(i)
+	a, cmd := m.picked(i)
 	return a, cmd, why == ""
+}
+
+// picked is what comes of an item.
+func (m *menu) picked(i int) (Action, tea.Cmd) {
+	a, cmd := m.Pick(i)
+	if m.form != nil {
+		a = remembering(a, m.form)
+	}
+	return a, cmd
 }
 
 func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
