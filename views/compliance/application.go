@@ -19,10 +19,12 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
+	"opdeck/views/content"
 )
 
 // Applicant reads and sets a customer's application.
 type Applicant interface {
+	content.TypesSeen
 	Application(ctx context.Context, cuid string) (api.Application, error)
 	CustomerFiles(ctx context.Context, cuid string, page int) (api.Page[api.CustomerFile], error)
 	SetApplication(ctx context.Context, cuid string, body json.RawMessage) (api.Result, error)
@@ -46,8 +48,9 @@ type draft struct {
 	docs    []json.RawMessage          // of body's "documents"
 	lists   bool                       // body has a list of documents
 	files   []api.CustomerFile
-	docType string // the member of a document that holds its type
-	file    string // and its file; empty: none was seen in an answer
+	docType string           // the member of a document that holds its type
+	file    string           // and its file; empty: none was seen in an answer
+	seen    []untrusted.Text // types of documents in answers
 }
 
 // newDraft takes an application apart; masked leaves out the texts that are not shown.
@@ -179,6 +182,7 @@ func (s *Screen) readDraft() tea.Cmd {
 		if err == nil {
 			files, noFiles = client.CustomerFiles(ctx, id, 0)
 		}
+		seen, _ := client.DocumentTypes(ctx) // without the index the known ones are offered
 		return func() (ui.Action, tea.Cmd) {
 			s.Doing = ""
 			s.Layout()
@@ -188,7 +192,9 @@ func (s *Screen) readDraft() tea.Cmd {
 			case app.Kind() == "":
 				return ui.Notify{Level: ui.Denied, Text: "The service showed no application that could be changed."}, nil
 			}
-			return s.askApplication(newDraft(app, files.Items, s.env.Masked()), noFiles), nil
+			d := newDraft(app, files.Items, s.env.Masked())
+			d.seen = seen
+			return s.askApplication(d, noFiles), nil
 		}
 	})
 }
@@ -239,7 +245,7 @@ func (d draft) documentFields(label string, check func(string) error) []widget.F
 	if !d.lists {
 		return nil
 	}
-	out := []widget.Field{{Label: label, Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: applicationTypes(), Capitals: true, Check: check}}
+	out := []widget.Field{{Label: label, Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
 	if d.file != "" {
 		out = append(out, widget.Field{Label: "Its file (optional)", Max: 64, Options: fileOptions(d.files), Check: checkFileID})
 	}
@@ -312,14 +318,6 @@ func checkFileID(v string) error {
 		return nil
 	}
 	return api.CheckID("file id", v)
-}
-
-func applicationTypes() []widget.Option {
-	var out []widget.Option
-	for _, t := range api.ApplicationDocumentTypes() {
-		out = append(out, widget.Option{Value: t})
-	}
-	return out
 }
 
 // fileOptions are the customer's files whose ids can be sent.

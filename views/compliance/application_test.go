@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -29,6 +30,10 @@ func (f *fake) SetApplication(_ context.Context, _ string, body json.RawMessage)
 	f.calls++
 	f.set = append(f.set, string(body))
 	return f.setting()
+}
+
+func (f *fake) DocumentTypes(context.Context) ([]untrusted.Text, error) {
+	return []untrusted.Text{"PHOTO", "DEED"}, nil
 }
 
 // applicant is a customer whose application has a document and members that nobody knows.
