@@ -275,6 +275,15 @@ func TestReads(t *testing.T) {
 	if err != nil || tree.Parent.OPID != parent.OPID || len(tree.Children) == 0 {
 		t.Errorf("tree: %d children, %v", len(tree.Children), err)
 	}
+	child := string(tree.Children[0].OPID)
+	if of, err := r.client.OperationTree(r.ctx, child); err != nil || string(of.Parent.OPID) != child || len(of.Above) > 0 {
+		t.Errorf("of a child: %d above, %v", len(of.Above), err)
+	}
+	r.fault("variant=whole-tree")
+	if of, err := r.client.OperationTree(r.ctx, child); err != nil || string(of.Parent.OPID) != child || len(of.Above) != 1 || of.Above[0].OPID != parent.OPID {
+		t.Errorf("of a child, where the service answers the whole tree: %+v, %v", of.Above, err)
+	}
+	r.fault("")
 	h, err := r.client.Hooks(r.ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -274,7 +274,12 @@ func TestTreeShapes(t *testing.T) {
 		"a flat list":                  {body: `{"items":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1"},
 		"a bare list, parent last":     {body: `[` + op("c", "") + `,` + op("p", "") + `]`, want: "p c1"},
 		"the parent twice":             {body: `{"item":` + op("p", "") + `,"operations":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1"},
-		"of a larger tree":             {body: op("r", `,"children":[`+op("x", "")+`,`+op("p", `,"children":[`+op("c", "")+`]`)+`,`+op("y", "")+`]`), want: "p c1"},
+		"of a larger tree":             {body: op("r", `,"children":[`+op("x", "")+`,`+op("p", `,"children":[`+op("c", "")+`]`)+`,`+op("y", "")+`]`), want: "p c1 <r"},
+		"far down in a larger tree":    {body: op("r", `,"children":[`+op("x", `,"children":[`+op("y", "")+`]`)+`,`+op("z", `,"children":[`+op("p", "")+`]`)+`]`), want: "p <z <r"},
+		"beside other children":        {body: `{"item":` + op("r", "") + `,"children":[` + op("x", "") + `,` + op("p", "") + `]}`, want: "p <r"},
+		"its parent named beside it":   {body: `{"item":` + op("p", "") + `,"parent":` + op("r", "") + `,"children":[` + op("c", "") + `]}`, want: "p c1 <r"},
+		"its parent named inside it":   {body: op("p", `,"parent":`+op("r", `,"parent":`+op("q", ""))), want: "p <r <q"},
+		"itself named as its parent":   {body: op("p", `,"parent":`+op("p", "")), want: "p"},
 		"children that cannot be read": {body: `{"item":` + op("p", "") + `,"children":["one",{"status":"S"},` + op("c", "") + `]}`, want: "p c1", unread: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -286,6 +291,9 @@ func TestTreeShapes(t *testing.T) {
 			got := string(tree.Parent.OPID)
 			for _, child := range tree.Children {
 				got += fmt.Sprintf(" %s%d", child.OPID, child.Depth)
+			}
+			for _, above := range tree.Above {
+				got += " <" + string(above.OPID)
 			}
 			if got != c.want || tree.Unread != c.unread || len(tree.Raw) == 0 {
 				t.Errorf("%s, %d unread; want %s, %d", got, tree.Unread, c.want, c.unread)

@@ -10,8 +10,9 @@ import (
 // OperationTree is an operation with the operations it spawned, at any depth.
 type OperationTree struct {
 	Parent   Operation
-	Children []Child // each before those that it spawned itself
-	Unread   int     // children that hold no operation that can be read
+	Above    []Operation // those that spawned it, the nearest first; only as the answer tells them
+	Children []Child     // each before those that it spawned itself
+	Unread   int         // children that hold no operation that can be read
 	Raw      json.RawMessage
 }
 
@@ -24,7 +25,8 @@ type Child struct {
 // OperationTree reads an operation and its children
 // (GET /v2/billing/operation/{id}/tree; one billing call). The answer's keys are
 // not published. An operation is known by its opid, by itself or in an object of
-// its own; children are the operations in an array beside or inside it.
+// its own; children are the operations in an array beside or inside it, and what
+// spawned it stands around it or is called its parent.
 func (c *Client) OperationTree(ctx context.Context, opid string) (OperationTree, error) {
 	const op = "read operation tree"
 	if err := CheckID("operation id", opid); err != nil {
@@ -51,6 +53,7 @@ func (c *Client) treeOf(r request, a answer, opid string) (OperationTree, error)
 	}
 	at := max(slices.IndexFunc(b.found, func(c Child) bool { return string(c.OPID) == opid }), 0)
 	t.Parent = b.found[at].Operation
+	t.Above = above(b.found, at)
 	top := b.found[at].Depth
 	if top > 0 { // the answer is of a larger tree
 		b.found, at = b.found[at:], 0
@@ -63,6 +66,17 @@ func (c *Client) treeOf(r request, a answer, opid string) (OperationTree, error)
 		t.Children = append(t.Children, child)
 	}
 	return t, nil
+}
+
+// above are the operations that spawned the one at a place, the nearest first.
+func above(found []Child, at int) (out []Operation) {
+	depth := found[at].Depth
+	for _, c := range slices.Backward(found[:at]) {
+		if c.Depth < depth {
+			out, depth = append(out, c.Operation), c.Depth
+		}
+	}
+	return out
 }
 
 // maxDepth bounds how deep a tree is followed, objects around operations included.
@@ -93,8 +107,8 @@ func (b *branches) walk(raw json.RawMessage, depth int) bool {
 		return len(items) > 0
 	}
 	m := object(raw)
-	own, key := b.own(raw, m)
-	if own == nil {
+	op, key := own(raw, m)
+	if op == nil {
 		any := false
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			if mayBranch(m[name]) && !slices.Contains(asides, name) {
@@ -103,9 +117,15 @@ func (b *branches) walk(raw json.RawMessage, depth int) bool {
 		}
 		return any
 	}
-	if id := string(own.OPID); !b.seen[id] {
+	if p := operationOf(m[parentName]); p != nil && key != parentName && p.OPID != op.OPID {
+		b.walk(m[parentName], depth)
+		if at := slices.IndexFunc(b.found, func(c Child) bool { return c.OPID == p.OPID }); at >= 0 { // unless too deep
+			depth = b.found[at].Depth + 1
+		}
+	}
+	if id := string(op.OPID); !b.seen[id] {
 		b.seen[id] = true
-		b.found = append(b.found, Child{*own, depth})
+		b.found = append(b.found, Child{*op, depth})
 	}
 	if key != "" {
 		b.children(object(m[key]), "", depth)
@@ -114,27 +134,33 @@ func (b *branches) walk(raw json.RawMessage, depth int) bool {
 	return true
 }
 
+// parentName is the key of an operation that stands alone, or of what spawned the
+// one beside it.
+const parentName = "parent"
+
 // own is the operation that raw is, or that stands under a key of it.
-func (b *branches) own(raw json.RawMessage, m fields) (*Operation, string) {
-	try := func(raw json.RawMessage) *Operation {
-		if !operationThing.isRecord(raw) {
-			return nil
-		}
-		o, err := ReadOperation(raw)
-		if err != nil || o.OPID == "" {
-			return nil
-		}
-		return &o
-	}
-	if o := try(raw); o != nil {
+func own(raw json.RawMessage, m fields) (*Operation, string) {
+	if o := operationOf(raw); o != nil {
 		return o, ""
 	}
 	for _, name := range operationThing.order(m) {
-		if o := try(m[name]); o != nil {
+		if o := operationOf(m[name]); o != nil {
 			return o, name
 		}
 	}
 	return nil, ""
+}
+
+// operationOf is the operation that raw is; nil when it is none.
+func operationOf(raw json.RawMessage) *Operation {
+	if !operationThing.isRecord(raw) {
+		return nil
+	}
+	o, err := ReadOperation(raw)
+	if err != nil || o.OPID == "" {
+		return nil
+	}
+	return &o
 }
 
 // children walks what m holds beside its own operation, which stands under key.

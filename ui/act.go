@@ -63,6 +63,7 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 		}
 		p := newPager(s, st.id, a.Title, func(*Shell) []string { return lines })
 		p.copy = Copy{Text: string(a.JSON), What: "the JSON"}
+		p.offer(s)
 		s.push(p)
 	}
 	return nil

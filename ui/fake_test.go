@@ -30,6 +30,9 @@ type world struct {
 	pressed  bool         // a screen tells which of the session's keys was pressed
 }
 
+// paneFrom is the cell from which on a pane stands beside the table of a fake.
+const paneFrom = 70
+
 // fake is a small documents screen.
 type fake struct {
 	*world
@@ -46,6 +49,7 @@ type fake struct {
 	filter  widget.Edit
 	typing  bool
 	locked  string
+	pane    int // lines that the pane was scrolled by
 	seen    []ui.Seen
 	answer  string
 	w, h    int
@@ -148,10 +152,19 @@ func (f *fake) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// Point implements ui.Pointer.
-func (f *fake) Point(y int) (string, tea.Cmd, bool) {
+// Click implements ui.Pointer.
+func (f *fake) Click(_, y int) (string, ui.Action, tea.Cmd, bool) {
 	ok := f.table.Point(y)
-	return f.table.SelectedID(), nil, ok
+	return f.table.SelectedID(), nil, nil, ok
+}
+
+// Wheel implements ui.Pointer.
+func (f *fake) Wheel(x, _, by int) bool {
+	if x < paneFrom {
+		return false
+	}
+	f.pane += by
+	return true
 }
 
 func (f *fake) key(msg keymap.Press) (ui.Action, tea.Cmd) {
@@ -289,7 +302,7 @@ func (w *world) start(t *testing.T, o ui.Options) *uitest.Run {
 func (w *world) top() *fake { return w.screens[len(w.screens)-1] }
 
 func facts(r *uitest.Run, c *uitest.Clock) {
-	r.Send(ui.SessionFacts{State: "live", AccessUntil: c.Now().Add(252 * time.Second), RefreshUntil: c.Now().Add(800 * time.Second)},
+	r.Send(ui.SessionFacts{State: "live", AccessUntil: c.Now().Add(252 * time.Second)},
 		ui.BudgetFacts{Class: "billing", Room: 9, Limit: 12})
 }
 

@@ -6,10 +6,13 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// Pointer is for screens with rows that a click reaches: Point puts the cursor on the one
-// at line y of the screen and returns its id; ok is false when none is there.
+// Pointer is for screens that the mouse reaches inside.
 type Pointer interface {
-	Point(y int) (id string, cmd tea.Cmd, ok bool)
+	// Click takes a click at a cell of the screen: it puts the cursor on the row there and
+	// returns its id, or does what else is there; ok is false when nothing is.
+	Click(x, y int) (row string, a Action, cmd tea.Cmd, ok bool)
+	// Wheel scrolls what stands at a cell beside the rows by lines; false: nothing does.
+	Wheel(x, y, by int) bool
 }
 
 // clicked is where the last click put a cursor; a key forgets it.
@@ -31,18 +34,36 @@ func (s *Shell) mouse(m tea.MouseMsg) tea.Cmd {
 	e := tea.MouseEvent(m)
 	switch {
 	case e.Button == tea.MouseButtonWheelUp:
-		return s.wheel(s.keys.Nav.Up, s.keys.Menu.Up)
+		return s.wheel(e, -wheelLines, s.keys.Nav.Up, s.keys.Menu.Up)
 	case e.Button == tea.MouseButtonWheelDown:
-		return s.wheel(s.keys.Nav.Down, s.keys.Menu.Down)
+		return s.wheel(e, wheelLines, s.keys.Nav.Down, s.keys.Menu.Down)
 	case e.Button == tea.MouseButtonLeft && e.Action == tea.MouseActionPress:
-		return s.click(e.Y)
+		return s.click(e)
 	}
 	return nil
 }
 
-// wheel moves what is on top: a text, a menu, or the screen.
-func (s *Shell) wheel(line, choice keymap.Key) tea.Cmd {
+// pointed is the screen that the mouse reaches inside, and the line of it that a line of
+// the window is; nil where there is none.
+func (s *Shell) pointed(y int) (p Pointer, line int) {
+	top := s.top()
+	if top == nil || len(s.overlays) > 0 || top.screen.Editing() {
+		return nil, 0
+	}
+	line = y - 2 - s.guided
+	if _, h := s.body(); line < 0 || line >= h {
+		return nil, 0
+	}
+	p, _ = top.screen.(Pointer)
+	return p, line
+}
+
+// wheel moves what is on top: a text, a menu, what is pointed at, or the screen.
+func (s *Shell) wheel(e tea.MouseEvent, by int, line, choice keymap.Key) tea.Cmd {
 	s.clicked = clicked{}
+	if p, y := s.pointed(e.Y); p != nil && p.Wheel(e.X, y, by) {
+		return nil
+	}
 	var cmds []tea.Cmd
 	for range wheelLines {
 		if n := len(s.overlays); n > 0 {
@@ -59,23 +80,20 @@ func (s *Shell) wheel(line, choice keymap.Key) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// click selects the row at a line of the window; a second click on it opens it.
-func (s *Shell) click(y int) tea.Cmd {
-	top := s.top()
-	if top == nil || len(s.overlays) > 0 || top.screen.Editing() {
+// click selects the row at a cell of the window, a second click on it opens it; or it
+// does what else the screen has there.
+func (s *Shell) click(e tea.MouseEvent) tea.Cmd {
+	p, y := s.pointed(e.Y)
+	if p == nil {
 		return nil
 	}
-	screen, ok := top.screen.(Pointer)
-	body := y - 2 - s.guided
-	if _, h := s.body(); !ok || body < 0 || body >= h {
-		return nil
-	}
-	before := s.clicked
-	id, cmd, ok := screen.Point(body)
+	top, before := s.top(), s.clicked
+	row, a, cmd, ok := p.Click(e.X, y)
 	if !ok {
 		return nil
 	}
-	if s.clicked = (clicked{top.id, id}); s.clicked == before && before.row != "" {
+	cmd = tea.Batch(cmd, s.act(top, a))
+	if s.clicked = (clicked{top.id, row}); s.clicked == before && row != "" {
 		s.clicked = clicked{}
 		return tea.Batch(cmd, s.press(s.keys.List.Open.Msg()))
 	}

@@ -65,6 +65,10 @@ func TestClicks(t *testing.T) {
 	if got := w.top().table.Cursor(); got != 0 {
 		t.Errorf("the wheel moves to %d", got)
 	}
+	r.Send(tea.MouseMsg{X: 90, Y: 5, Button: tea.MouseButtonWheelDown, Action: tea.MouseActionPress})
+	if got := w.top().table.Cursor(); got != 0 || w.top().pane != 3 {
+		t.Errorf("over the pane the wheel moves to %d and scrolls by %d", got, w.top().pane)
+	}
 }
 
 // The mouse answers nothing: a question stays as it was drawn under any click and wheel,

@@ -24,15 +24,17 @@ const (
 // index until ctx ends, and tries again what could not be merged. rec is nil
 // where nothing is received. The place is kept beside the index, so that events
 // which were acknowledged before a crash are merged after it; merging one twice
-// changes nothing.
+// changes nothing. A living built-in service changes meanwhile.
 func (a *App) ApplyEvents(ctx context.Context, rec *receiver.Receiver) {
 	ctx = api.WithActor(ctx, receiverActor) // the person in ctx may see less than is merged
+	received := make(chan receiver.Stored, 1)
 	every := inboxIdle
-	var wake <-chan receiver.Stored
 	if rec != nil {
-		sub := rec.Subscribe(256)
-		defer sub.Close()
-		every, wake = inboxEvery, sub.C
+		defer notify(rec, received)()
+		every = inboxEvery
+	}
+	if a.Living {
+		defer a.live(ctx, received)()
 	}
 	reads := newEventReads(api.WithActor(ctx, api.Actor{Name: "receiver", Role: api.Viewer, Via: "service"}), a)
 	defer reads.stop()
@@ -44,7 +46,43 @@ func (a *App) ApplyEvents(ctx context.Context, rec *receiver.Receiver) {
 			reads.add(string(s.ObjectID))
 		}
 	}
-	m.Run(ctx, wake, every)
+	m.Run(ctx, received, every)
+}
+
+// notify sends to received when rec has stored something, until stop is called.
+func notify(rec *receiver.Receiver, received chan<- receiver.Stored) (stop func()) {
+	sub := rec.Subscribe(256)
+	go func() {
+		for s := range sub.C {
+			select {
+			case received <- s:
+			default: // it is notified already
+			}
+		}
+	}()
+	return sub.Close
+}
+
+// live lets the built-in service change until stop is called, and puts its webhooks
+// into the inbox without an address. received is told of each.
+func (a *App) live(ctx context.Context, received chan<- receiver.Stored) (stop func()) {
+	rec, err := a.inProcessReceiver()
+	if err != nil {
+		a.Log.Error("the built-in service stands still", "err", err)
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stopNotify := notify(rec, received)
+	a.Sandbox.Receive(rec)
+	var lives sync.WaitGroup
+	lives.Go(func() { a.Sandbox.Live(ctx) })
+	return func() {
+		a.Sandbox.Receive(nil)
+		cancel()
+		lives.Wait()
+		stopNotify()
+		_ = rec.Close(context.WithoutCancel(ctx))
+	}
 }
 
 // learntFor is how long the learnt meaning of codes is used before it is read again.
@@ -103,8 +141,7 @@ func (a *App) auditAlarm(ctx context.Context, e receiver.Stored) {
 // StartHooks receives webhooks at the configured address, if there is one, and
 // merges them until stop is called; addr is "" when nothing is received here. An
 // address that is taken is no error: another instance receives for all. Either
-// way what others received, or left unmerged, is merged. A living built-in service
-// changes until then, and hands its webhooks over without an address.
+// way what others received, or left unmerged, is merged.
 func (a *App) StartHooks(ctx context.Context, env func(string) string) (addr string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	rec, srv, err := a.openHooks(ctx, env)
@@ -118,16 +155,7 @@ func (a *App) StartHooks(ctx context.Context, env func(string) string) (addr str
 		parts.Go(func() { _ = srv.Serve(ctx) })
 	}
 	parts.Go(func() { a.ApplyEvents(ctx, rec) })
-	if a.Living {
-		if srv == nil && rec != nil {
-			a.Sandbox.Receive(rec)
-		}
-		parts.Go(func() { a.Sandbox.Live(ctx) })
-	}
 	return addr, func() {
-		if a.Living {
-			a.Sandbox.Receive(nil)
-		}
 		cancel()
 		parts.Wait()
 		if rec != nil {
@@ -159,11 +187,7 @@ func (a *App) inProcessReceiver() (*receiver.Receiver, error) {
 // openHooks opens the configured address; both are nil where nothing is received.
 func (a *App) openHooks(ctx context.Context, env func(string) string) (*receiver.Receiver, *receiver.Server, error) {
 	if a.Config.Webhooks.Listen == "" {
-		if !a.Living {
-			return nil, nil, nil
-		}
-		rec, err := a.inProcessReceiver()
-		return rec, nil, err
+		return nil, nil, nil
 	}
 	rec, err := a.Receiver(env, true)
 	if err != nil {

@@ -28,6 +28,13 @@ func (s *Service) operationTree(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.variants[variantWhole] && o.parent.Int64 > 0 {
+		above, err := queryOperations(c.ctx, s.ro, `WHERE o.n = ?`, o.parent.Int64)
+		if err != nil {
+			return nil, err
+		}
+		o = above[0]
+	}
 	children, err := queryOperations(c.ctx, s.ro, `WHERE o.parent = ? ORDER BY o.n`, o.n)
 	if err != nil {
 		return nil, err

@@ -233,6 +233,7 @@ func TestAgo(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "now", 9 * time.Second: "now", 12 * time.Second: "10s ago", 59 * time.Second: "50s ago", 61 * time.Second: "1m ago",
 		59 * time.Minute: "59m ago", 3 * time.Hour: "3h ago", 50 * time.Hour: "2d ago",
+		-59 * time.Second: "now", -4*time.Hour - time.Minute: "in 4h", -90 * time.Second: "in 1m", -72 * time.Hour: "in 3d",
 	} {
 		got, next := Ago(now.Add(-d), now)
 		if got != want || !next.After(now) {

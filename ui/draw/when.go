@@ -2,6 +2,7 @@ package draw
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -64,10 +65,15 @@ func Until(end, now time.Time) (s string, next time.Time) {
 }
 
 // Ago draws how long ago t was, coarse: "now" below ten seconds, tens of seconds
-// below a minute, then minutes, hours, days. next is when the text changes.
+// below a minute, then minutes, hours, days. next is when the text changes. A time more
+// than a minute ahead is "in 4h": two clocks differ.
 func Ago(t, now time.Time) (s string, next time.Time) {
 	if t.IsZero() {
 		return "–", time.Time{}
+	}
+	if ahead := t.Sub(now); ahead > time.Minute {
+		left, next := Until(t, now)
+		return "in " + strings.Fields(left)[0], next
 	}
 	age := max(now.Sub(t), 0)
 	step := 10 * time.Second

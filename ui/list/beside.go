@@ -14,7 +14,9 @@ const (
 
 // beside is the preview: what is under the cursor, drawn beside the rows.
 type beside struct {
-	w     int // its cells; 0: there is none
+	w     int    // its cells; 0: there is none
+	row   string // whose it is
+	top   int    // lines that it is scrolled by
 	lines []string
 	keep  *joined
 }
@@ -50,7 +52,11 @@ func (l *List[T]) layBeside(h int) {
 	} else {
 		lines = widget.Pairs(l.Env.Theme, l.spec.Detail(), b.w)
 	}
-	if len(lines) > h && h > 1 {
+	if row := l.Table.SelectedID(); row != b.row {
+		b.row, b.top = row, 0
+	}
+	b.top = max(min(b.top, len(lines)-h), 0)
+	if lines = lines[b.top:]; len(lines) > h && h > 1 {
 		th := l.Env.Theme
 		more := len(lines) - h + 1
 		lines = append(lines[:h-1:h-1], th.Dim.Render(th.Signs.More+" "+draw.Plural(more, "line", "lines")+" more, "+l.Env.Keys.List.Open.Help().Key+" opens it"))

@@ -30,6 +30,12 @@ type Client interface {
 	// SaveDocument writes it to a file of this host. The error is fs.ErrExist when the file
 	// is there already and over is false.
 	SaveDocument(ctx context.Context, cuid, id, path string, over bool) (full string, err error)
+	// Viewer names the program that documents are handed to and the folder where their
+	// files are meanwhile, or says why there is none. It does not wait.
+	Viewer() (program, folder, why string)
+	// ViewDocument writes the document to a file of this host that only its owner may read,
+	// hands the terminal to the program of Viewer, and removes the file when that has ended.
+	ViewDocument(ctx context.Context, cuid, id, name string) error
 	// NoFiles says why files of this host are out of reach, "" when they are not.
 	NoFiles(ctx context.Context) string
 }
@@ -165,6 +171,29 @@ func saving(env *ui.Env, client Client, d Document, path string, over bool) tea.
 			return ui.Ended("Saving", done, err), nil
 		}, ui.EndedElsewhere("Not saved", done, err)
 	})
+}
+
+// NoViewer says why documents cannot be handed to another program; "" when they can.
+func NoViewer(client Client) string {
+	_, _, why := client.Viewer()
+	return why
+}
+
+// AskView asks before a document is written to a file and another program gets it.
+func AskView(env *ui.Env, client Client, d Document) ui.Action {
+	program, folder, _ := client.Viewer()
+	return ui.Confirm{ID: d.ID, Title: "Open in another program", Ask: "Write " + d.Line() + " to a temporary file and open it?", Verb: "Open", SkipTypedConfirmation: true,
+		Facts: append(d.Facts(), widget.Pair{Label: "program", Value: untrusted.Text(program).Line(300), Long: true},
+			widget.Pair{Label: "file in", Value: untrusted.Text(folder).Line(300), Long: true}),
+		Risk: "The document is on disk unmasked, in a file that only you may read, until the program has ended. One customer call; the audit trail tells of it.",
+		Yes: func(ui.Seen) tea.Cmd {
+			return env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+				err := client.ViewDocument(ctx, d.CUID, d.ID, FileName(d))
+				const done = "The program has ended, and the temporary file is removed."
+				return func() (ui.Action, tea.Cmd) { return ui.Ended("Opening in another program", done, err), nil }, ui.EndedElsewhere("Not opened", done, err)
+			})
+		},
+		No: func() ui.Action { return ui.Notify{Level: ui.Info, Text: "Not opened. Nothing was written."} }}
 }
 
 func checkPath(v string) error {

@@ -18,6 +18,7 @@ type fake struct {
 	files   []api.CustomerFile
 	calls   int
 	deleted []api.DeleteFile
+	viewed  []string
 	err     error
 	aPage   int // files of a page; 0: all
 }
@@ -40,6 +41,11 @@ func (f *fake) DeleteFile(_ context.Context, r api.DeleteFile) (api.Result, erro
 func (f *fake) ShowDocument(context.Context, string, string) (api.Part, error) {
 	f.calls++
 	return api.Part{Bytes: []byte("%PDF-1.4\n")}, nil
+}
+func (f *fake) Viewer() (program, folder, why string) { return "zathura {file}", "/run/user/7", "" }
+func (f *fake) ViewDocument(_ context.Context, _, id, name string) error {
+	f.viewed = append(f.viewed, id+" "+name)
+	return nil
 }
 func (f *fake) SaveDocument(context.Context, string, string, string, bool) (string, error) {
 	f.calls++

@@ -43,6 +43,7 @@ type ListSpec[T any] struct {
 	Added func(all []T) []Column[T]
 	First func(T) bool // records that stand before all others until they are sorted; nil: none
 	Warn  func(T) bool // records whose row has the sign of a warning; nil: none
+	Warns string       // what that sign means
 	// Of is the object whose records these are, the ID of the place; empty: of none.
 	Of string
 	// Own takes a key about the record under the cursor before the list does, and OwnKeys
@@ -94,10 +95,25 @@ func NewListIn[T any](env *ui.Env, screen list.Screen, spec ListSpec[T], start s
 	}
 	s.List = list.New(env, s.screen, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind, ID: spec.Of}, Origin: "service", Class: spec.Class,
 		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " + spec.One + " matches among those read so far.",
-		Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue, Beside: beside})
+		Language: spec.Language, Signs: spec.signs(), Example: spec.Example, Start: start, Sort: spec.Catalogue, Beside: beside})
 	s.List.Filtered(true)
 	s.setColumns()
 	return s
+}
+
+// signs are those of a row, for the help.
+func (spec ListSpec[T]) signs() []list.Sign {
+	var out []list.Sign
+	if spec.Warn != nil {
+		out = append(out, list.Warning(spec.Warns))
+	}
+	if slices.Contains(spec.Columns, "lock") {
+		out = append(out, list.Locked("locked: it cannot be deleted"))
+	}
+	if slices.Contains(spec.Columns, "status") {
+		out = append(out, standingSigns()...)
+	}
+	return out
 }
 
 // beside draws the facts of the record under the cursor, as its own screen does.
@@ -114,6 +130,7 @@ func (s *List[T]) beside(w int) []string {
 }
 
 // setColumns gives the table its columns: those of the spec, and those that were added.
+// One that no record fills takes no room.
 func (s *List[T]) setColumns() {
 	s.columns = nil
 	for _, name := range s.spec.Columns {
@@ -127,6 +144,11 @@ func (s *List[T]) setColumns() {
 			}
 			s.columns = slices.Insert(s.columns, at, c)
 		}
+	}
+	if all := s.rows.All(); len(all) > 0 {
+		s.columns = slices.DeleteFunc(s.columns, func(c Column[T]) bool {
+			return !slices.ContainsFunc(all, func(r T) bool { text, _ := c.Cell(r); return text != "" })
+		})
 	}
 	out := make([]widget.Column, len(s.columns))
 	for i, c := range s.columns {
@@ -318,9 +340,9 @@ func (s *List[T]) row(r T) widget.Row {
 
 // Above implements list.Screen.
 func (s *List[T]) Above() []string {
-	th, head := s.env.Theme, ""
+	th, count, head := s.env.Theme, "", ""
 	if !s.At.IsZero() {
-		head = draw.Plural(s.rows.Len(), s.spec.One, s.spec.Many)
+		count = draw.Plural(s.rows.Len(), s.spec.One, s.spec.Many)
 		if !s.Filter.Empty() {
 			head += " of " + draw.Count(len(s.rows.All())) + " read"
 		}
@@ -338,7 +360,7 @@ func (s *List[T]) Above() []string {
 		head += "  " + th.Signs.Warn + " " + draw.Plural(s.read.Odd, "record has", "records have") + " no id and cannot be shown"
 	}
 	w, _ := s.Size()
-	return append([]string{s.Head(th.Dim.Render(draw.Cut(head, w)))}, s.NotReread()...)
+	return append([]string{s.Head(th.Strong.Render(count) + th.Dim.Render(draw.Cut(head, max(w-draw.Width(count), 0))))}, s.NotReread()...)
 }
 
 // HelpKeys implements list.Screen.

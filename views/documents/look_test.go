@@ -163,3 +163,43 @@ func TestLargeDocumentShowsItsBeginning(t *testing.T) {
 		t.Errorf("\n%s", r.View())
 	}
 }
+
+// TestViewAsks: the program, the folder and what is done with the file are told before it
+// is written; no and a failure say what became of it.
+func TestViewAsks(t *testing.T) {
+	for _, page := range []bool{false, true} {
+		f := &fake{op: apitest.Operation(nil), content: []byte("text\n")}
+		r, clock := open(t, f)
+		if page {
+			r.Send(uitest.Key("enter"))
+		}
+		r.Send(uitest.Key("V"))
+		has(t, r, "Write invoice.pdf to a temporary file and open it?", "zathura {file}", "/run/user/7", "unmasked", "only you may read", "audit trail", "[ No ]")
+		r.Send(clock.Wait(shelltest.Armed), uitest.Key("n"))
+		has(t, r, "Not opened. Nothing was written.")
+		if len(f.viewed) != 0 {
+			t.Fatal(f.viewed)
+		}
+		r.Send(uitest.Key("V"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		has(t, r, "The program has ended, and the temporary file is removed.")
+		f.viewErr = &api.Error{Kind: api.Internal, Public: "zathura: ended with code 3."}
+		r.Send(uitest.Key("V"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		has(t, r, "ended with code 3")
+		if want := string(f.op.Documents[0].GUID) + " invoice.pdf"; len(f.viewed) != 2 || f.viewed[0] != want {
+			t.Errorf("%q, want twice %q", f.viewed, want)
+		}
+	}
+}
+
+func TestViewSaysWhyNot(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), noView: "No viewer is configured: set viewer in [ui]."}
+	r, _ := open(t, f)
+	if strings.Contains(r.View(), "V viewer") {
+		t.Errorf("it is offered:\n%s", r.View())
+	}
+	r.Send(uitest.Key("V"))
+	has(t, r, "No viewer is configured")
+	if len(f.viewed) != 0 {
+		t.Error(f.viewed)
+	}
+}

@@ -72,7 +72,7 @@ func New(env *ui.Env, ix Index, client Client, opid string) *Screen {
 	s.rows = list.NewRows(func(m moment) string { return m.id }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[moment]{Title: "History", Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
 		Reading: "Reading what is known of the past …", None: "No state matches the filter.",
-		Columns: func(int) []widget.Column { return columns }, Marks: true, NoGap: true,
+		Columns: func(int) []widget.Column { return columns }, Marks: true, NoGap: true, Beside: s.beside, Signs: append([]list.Sign{list.Warning("it came after you looked last")}, list.StatusSigns()...),
 		Language: language, Example: "status:PENDING from:webhook changed:amount"})
 	return s
 }
@@ -192,11 +192,7 @@ func (s *Screen) compare(m moment) ui.Action {
 	}
 	switch len(marked) {
 	case 0:
-		if m.before == nil {
-			s.show("The first known state, whole", moment{}, m)
-			return nil
-		}
-		s.show("What changed at this moment", *m.before, m)
+		s.show(became(m))
 		return nil
 	case 1:
 		if marked[0].id == m.id {
@@ -217,7 +213,7 @@ func (s *Screen) between(a, b moment) {
 	if a.at > b.at {
 		a, b = b, a
 	}
-	s.show("Difference between two states", a, b)
+	s.show(differ("Difference between two states", a, b))
 }
 
 // Empty implements list.Screen.
@@ -284,7 +280,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	diff := k.List.Open
 	diff.SetHelp("enter", "difference")
 	diff.Long = "what changed at this moment, or between two marked ones"
-	return append([]keymap.Key{diff, k.List.Mark, k.List.Filter, k.Global.Reload}, keymap.Join(k.Item, k.Nav)...)
+	return append([]keymap.Key{diff, k.List.Mark, k.List.Filter, k.Global.Reload, k.List.Remark, k.List.Preview}, keymap.Join(k.Item, k.Nav)...)
 }
 
 // Title implements ui.Screen.

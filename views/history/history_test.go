@@ -115,6 +115,23 @@ func TestTimelineWide(t *testing.T) {
 	golden.RequireEqual(t, []byte(r.View()))
 }
 
+// TestThePreviewIsTheDifference: where there is room the difference of the row under the
+// cursor stands beside the rows, follows the cursor, and costs no read.
+func TestThePreviewIsTheDifference(t *testing.T) {
+	f := fake(t)
+	r, _ := open(t, f)
+	before := f.calls
+	r.Send(uitest.Size(160, 45))
+	golden.RequireEqual(t, r.View())
+	r.Send(uitest.Key("G"))
+	has(t, r, "The first known state, whole")
+	r.Send(uitest.Key("k"))
+	has(t, r, "What changed at this moment")
+	if r.Send(uitest.Key("|")); strings.Contains(r.View(), "What changed at this moment") || f.calls != before {
+		t.Errorf("%d reads; the screen is\n%s", f.calls-before, r.View())
+	}
+}
+
 func TestDifference(t *testing.T) {
 	r, _ := open(t, fake(t))
 	r.Send(uitest.Size(120, 40), uitest.Keys(" ", "G", " ", "enter"))

@@ -13,13 +13,35 @@ type difference struct {
 	changes []index.Change
 }
 
-// show opens the difference between two states over the list.
-func (s *Screen) show(title string, a, b moment) {
+// differ is what differs between two states.
+func differ(title string, a, b moment) *difference {
 	d := &difference{title: title, a: a, b: b, changes: b.changes}
 	if a.id == "" || b.before == nil || b.before.id != a.id {
 		d.changes = index.Diff(a.state.Op, b.state.Op)
 	}
-	s.Open(b.id, func(w int) []string { return d.lines(s, w) })
+	return d
+}
+
+// became is what changed at a moment.
+func became(m moment) *difference {
+	if m.before == nil {
+		return differ("The first known state, whole", moment{}, m)
+	}
+	return differ("What changed at this moment", *m.before, m)
+}
+
+// show opens a difference over the list.
+func (s *Screen) show(d *difference) {
+	s.Open(d.b.id, func(w int) []string { return d.lines(s, w) })
+}
+
+// beside draws what changed at the moment under the cursor.
+func (s *Screen) beside(w int) []string {
+	m, on := s.rows.Find(s.Table.SelectedID())
+	if !on {
+		return nil
+	}
+	return became(m).lines(s, w)
 }
 
 // lines draws field by field what was and what is; money is exact, and what is
@@ -43,21 +65,22 @@ func (p *difference) lines(s *Screen, w int) []string {
 	if th.Linear {
 		most = w
 	}
+	both := moment{state: p.b.state, before: &p.a}
 	for _, c := range p.changes {
-		label = max(label, min(draw.Width(path(c)), most, w/2))
+		label = max(label, min(draw.Width(both.fieldName(c)), most, w/2))
 	}
 	for _, c := range important(p.changes) {
-		out = append(out, p.change(th, c, label, w, masked)...)
+		out = append(out, p.change(th, c, draw.Fit(both.fieldName(c), label), w, masked)...)
 	}
 	return out
 }
 
-// change is one field: on one line when both values fit, else one below the other.
-func (p *difference) change(th *theme.Theme, c index.Change, label, w int, masked bool) []string {
+// change is one field under its label: on one line when both values fit, else one below the other.
+func (p *difference) change(th *theme.Theme, c index.Change, label string, w int, masked bool) []string {
 	was, is := shown(c, c.Before, masked, 2000), shown(c, c.After, masked, 2000)
-	name := th.Dim.Render(draw.Fit(path(c), label))
+	name := th.Dim.Render(label)
 	var out []string
-	if draw.Width(was)+draw.Width(is)+label+5 <= w {
+	if draw.Width(was)+draw.Width(is)+draw.Width(label)+5 <= w {
 		out = append(out, name+"  "+th.Dim.Render(was)+th.Dim.Render(" → ")+th.Strong.Render(is))
 	} else {
 		out = append(out, name)

@@ -27,7 +27,7 @@ func (s *Screen) Content() ui.Content {
 		lines = append(s.NotReread(), "Operation "+s.Op.OPID.Line(64)+".", s.headline()+".", s.attached()+".")
 	}
 	c := ui.Content{Lines: lines}
-	for _, part := range append(s.facts(), s.documents(), s.children(), s.past(), s.unknown()) {
+	for _, part := range append(s.facts(), s.documents(), s.above(), s.children(), s.past(), s.unknown()) {
 		if part.Title != "" {
 			c.Sections = append(c.Sections, part)
 		}
@@ -69,6 +69,9 @@ func (s *Screen) attached() string {
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
 	out := ui.Section{Title: "Documents", Drawn: draw.Plural(len(s.Op.Documents), "document", "documents"), Hint: s.keys.Documents.Help().Key + " opens them", Beside: true}
+	if len(s.Op.Documents) == 0 {
+		out.Hint = s.keys.Documents.Help().Key + " adds one"
+	}
 	room, longest := max(min(s.beside()-32, 60), 12), 0
 	for _, d := range s.Op.Documents {
 		longest = max(longest, draw.Width(draw.File(d.FileName, room)))
@@ -112,7 +115,7 @@ func (s *Screen) past() ui.Section {
 	}
 	room := s.H - len(s.Op.Documents) - 8
 	if s.tree != nil {
-		room -= len(s.tree.Children) + 3
+		room -= len(s.tree.Children) + len(s.tree.Above) + 6
 	}
 	if s.env.Theme.Linear {
 		room = 0
@@ -125,8 +128,35 @@ func (s *Screen) past() ui.Section {
 	return out
 }
 
-// childRest is the width of a child's line without its id.
-const childRest = 48
+// relativeRest is the width of a parent's or child's line without its id.
+const relativeRest = 48
+
+// relative is the line of a parent or child.
+func (s *Screen) relative(indent string, op api.Operation) string {
+	st := s.env.Theme.Status(string(op.Status))
+	return indent + s.env.Theme.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(op.Status.Line(14), 10)) + "  " + draw.Fit(op.Type.Line(14), 10) +
+		draw.PadLeft(draw.Money(op.SourceAmount.Sum), 20) + "  " + draw.ID(op.OPID.Line(64), max(s.beside()-relativeRest-len(indent), 13))
+}
+
+// above are the operation that spawned this one and those above it, the nearest first.
+func (s *Screen) above() ui.Section {
+	if s.tree == nil || len(s.tree.Above) == 0 {
+		return ui.Section{}
+	}
+	out := ui.Section{Title: "Parent", Beside: true}
+	if len(s.tree.Above) > 1 {
+		out.Title, out.Hint = "Parents", "the nearest first"
+	}
+	for _, op := range s.tree.Above {
+		out.Lines = append(out.Lines, s.relative("", op))
+		out.Links = append(out.Links, parentLink(op))
+	}
+	return out
+}
+
+func parentLink(op api.Operation) widget.Link {
+	return link{opens: ui.KindOperation, id: string(op.OPID)}.to("parent operation", "the parent's operation id", string(op.OPID), true)
+}
 
 func (s *Screen) children() ui.Section {
 	th, out := s.env.Theme, ui.Section{Title: "Children", Beside: true}
@@ -140,7 +170,7 @@ func (s *Screen) children() ui.Section {
 	case s.tree == nil && s.Op.IsParent:
 		out.Hint = s.keys.Tree.Help().Key + " reads them (one billing call)"
 		return out
-	case s.tree == nil:
+	case s.tree == nil, len(s.tree.Children)+s.tree.Unread == 0:
 		return ui.Section{}
 	}
 	out.Drawn = draw.Plural(len(s.tree.Children), "child operation", "child operations")
@@ -152,9 +182,7 @@ func (s *Screen) children() ui.Section {
 		out.Links = append(out.Links, widget.Link{})
 	}
 	for _, c := range s.tree.Children {
-		st := th.Status(string(c.Status))
-		out.Lines = append(out.Lines, branch(c.Depth)+th.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(c.Status.Line(14), 10))+"  "+draw.Fit(c.Type.Line(14), 10)+
-			draw.PadLeft(draw.Money(c.SourceAmount.Sum), 20)+"  "+draw.ID(c.OPID.Line(64), max(s.beside()-childRest-len(branch(c.Depth)), 13)))
+		out.Lines = append(out.Lines, s.relative(branch(c.Depth), c.Operation))
 		out.Links = append(out.Links, childLink(c))
 	}
 	return out

@@ -104,7 +104,7 @@ func (s *Screen) Reload() tea.Cmd {
 	return s.Load()
 }
 
-// loadTree reads the children; asked: for a person, who is led to what came.
+// loadTree reads the parent and the children; asked: for a person, who is led to what came.
 func (s *Screen) loadTree(asked bool) tea.Cmd {
 	client, id := s.client, s.ID
 	return s.env.Read(s.trees, func(ctx context.Context) ui.Then {
@@ -121,16 +121,21 @@ func (s *Screen) loadTree(asked bool) tea.Cmd {
 	})
 }
 
-// showTree puts the cursor on the first child, or says why there is none.
+// showTree puts the cursor on the first child, else on the parent, or says why there
+// is neither.
 func (s *Screen) showTree() ui.Action {
 	switch {
 	case s.treeErr != nil:
-		return ui.Notify{Level: ui.Error, Text: "The child operations could not be read: " + s.treeErr.Public}
-	case len(s.tree.Children) == 0:
-		return ui.Notify{Level: ui.Info, Text: "This operation has no child operations."}
+		return ui.Notify{Level: ui.Error, Text: "The parent and the children could not be read: " + s.treeErr.Public}
+	case len(s.tree.Children) > 0:
+		s.Layout()
+		s.Point(childLink(s.tree.Children[0]).ID)
+	case len(s.tree.Above) > 0:
+		s.Layout()
+		s.Point(parentLink(s.tree.Above[0]).ID)
+	default:
+		return ui.Notify{Level: ui.Info, Text: "The service tells no child operations of this one, and no parent."}
 	}
-	s.Layout()
-	s.Point(childLink(s.tree.Children[0]).ID)
 	return nil
 }
 

@@ -142,7 +142,7 @@ func TestChildrenAreReadOnDemand(t *testing.T) {
 	}
 	r, _ = open(t, &fake{op: op})
 	r.Send(uitest.Key("T"))
-	if !strings.Contains(r.View(), "This operation has no child operations.") {
+	if !strings.Contains(r.View(), "The service tells no child operations of this one, and no parent.") {
 		t.Errorf("nothing says that there are none:\n%s", r.View())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -188,7 +189,12 @@ func (r *root) operationTree() *cobra.Command {
 		if tree.Unread > 0 && r.output != "json" {
 			r.say("%s in the service's answer could not be read; -o json shows it as it came.", draw.Plural(tree.Unread, "child", "children"))
 		}
-		all, levels := []api.Operation{tree.Parent}, []string{"0"}
+		var all []api.Operation
+		var levels []string
+		for i, op := range slices.Backward(tree.Above) {
+			all, levels = append(all, op), append(levels, strconv.Itoa(-i-1))
+		}
+		all, levels = append(all, tree.Parent), append(levels, "0")
 		for _, c := range tree.Children {
 			all, levels = append(all, c.Operation), append(levels, strconv.Itoa(c.Depth))
 		}

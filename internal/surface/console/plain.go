@@ -30,7 +30,7 @@ type PlainOptions struct {
 	// Width is where lines are wrapped, in cells; 0: not at all.
 	Width int
 	// Getenv is the terminal's environment; LC_ALL, LC_CTYPE and LANG tell whether
-	// it can show more than ASCII. nil: it can.
+	// it can show more than ASCII. nil: it is empty, and it can.
 	Getenv func(string) string
 	// Secret reads a line unseen from the same terminal as In; nil: there is no
 	// way to, and files are asked for instead.
@@ -51,12 +51,16 @@ type PlainOptions struct {
 func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	ctx, cancel := context.WithCancel(api.WithTrail(ctx, a.Audit))
 	defer cancel()
+	if opt.Getenv == nil {
+		opt.Getenv = func(string) string { return "" }
+	}
 	who := api.ActorOf(ctx)
-	served := who.Via == "ssh"
-	if !served { // a server does this once for all its consoles
-		opened(ctx, a, who)
-		defer closed(ctx, a, who)
-		defer background(ctx, a)()
+	if who.Via != "ssh" { // a server does this once for all its consoles
+		stop, err := keep(ctx, a, who, opt.Getenv)
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
 	talk := plain.New(plain.Options{In: opt.In, Out: opt.Out, Width: opt.Width, ASCII: onlyASCII(opt.Getenv), Echo: opt.Echo, Secret: opt.Secret, Pause: opt.Pause})
 	defer talk.Close()
@@ -95,11 +99,7 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 
 // plainShell are the options of a drawn console, for one that says what it shows.
 func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions, feed *feed, host *plain.Host) ui.Options {
-	getenv := opt.Getenv
-	if getenv == nil {
-		getenv = func(string) string { return "" }
-	}
-	o := shellOptions(ctx, a, who, Options{Getenv: getenv, Shared: opt.Shared}, feed, nil)
+	o := shellOptions(ctx, a, who, Options{Getenv: opt.Getenv, Shared: opt.Shared}, feed, nil)
 	may, why := o.May, noFiles(ctx)
 	o.May = func(name string) string {
 		if s := may(name); s != "" || why == "" {
@@ -150,9 +150,6 @@ func plainLeft(talk *plain.Talk, err error) error {
 // onlyASCII reports whether the environment names a character set other than
 // UTF-8. One that names none is trusted to show UTF-8.
 func onlyASCII(getenv func(string) string) bool {
-	if getenv == nil {
-		return false
-	}
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(getenv(name)); v != "" {
 			return !strings.Contains(v, "utf-8") && !strings.Contains(v, "utf8")

@@ -35,7 +35,7 @@ func TestEveryKeyCanBeTyped(t *testing.T) {
 	talk := plain.New(plain.Options{In: in, Out: out, Pause: time.Millisecond})
 	host := plain.NewHost(talk, plain.HostOptions{Ground: ground(a, who), Places: plainPlaces, Now: a.Now,
 		News: func(context.Context, bool) []tea.Msg { feed.poll(); return feed.take() }})
-	shell := ui.New(plainShell(ctx, a, who, PlainOptions{}, feed, host))
+	shell := ui.New(plainShell(ctx, a, who, PlainOptions{Getenv: func(string) string { return "" }}, feed, host))
 	done := make(chan error, 1)
 	go func() { done <- host.Run(ctx, shell); _ = out.Close(); talk.Close() }()
 	lines := bufio.NewScanner(said)

@@ -101,7 +101,7 @@ const secret = "0123456789abcdef-not-a-real-one-ABCDEF"
 var built = cli.Build{Release: "0.0.0", Commit: "0123456789abcdef0123456789abcdef01234567", Built: "2026-01-02T03:04:05Z"}
 
 func arguments(dir string) []string {
-	return []string{"serve", "--config", filepath.Join(dir, "config.toml"), "--state", filepath.Join(dir, "state"), "--log-file", filepath.Join(dir, "log")}
+	return []string{"serve", "--still", "--config", filepath.Join(dir, "config.toml"), "--state", filepath.Join(dir, "state"), "--log-file", filepath.Join(dir, "log")}
 }
 
 // begin starts the server as the command does and waits until it listens.

@@ -11,15 +11,12 @@ var looked = []scene{
 	{name: "by-customer", title: "Totals by customer and currency", where: "Operations", word: "by customer", steps: toTotals("T by type", "T by customer", "T by counterparty")},
 	{name: "by-day", title: "Totals by day", where: "Operations", word: "by day", steps: toTotals("T by type", "T by customer", "T by counterparty", "T by day", "T close")},
 	{name: "within", title: "The second grouping of totals", where: "Operations", word: "one grouping only", steps: then(toTotals(), step{"w", "╭─ Divide each group by"})},
-	{name: "focus", title: "The cursor in the totals", where: "Operations", word: "enter filter by it", steps: then(toTotals(), step{tab, "enter filter by it"}, step{down, "USD: "})},
+	{name: "focus", title: "The cursor in the totals", where: "Operations", word: "enter filter by it", steps: then(toTotals(), step{tab, "enter filter by it"}, step{down, "USD in"})},
 	{name: "nothing", title: "A filter that nothing matches", where: "Operations", word: "clears it", steps: []step{list, {"/", "esc as before"}, {"customer:nobody" + enter, "clears it"}}},
 	{name: "mistake", title: "A mistake in a filter", where: "Operations", word: "Did you mean", steps: []step{list, {"/", "esc as before"}, {"statu:PENDING", "Did you mean"}}},
 	{name: "parent", title: "The cursor on a child operation", where: "› Operation", word: "enter open", steps: []step{list, {"/", "esc as before"}, {"type:EXCHANGE status:PROCESSING customer:秀英" + enter, "match"}, {enter, "next link"}, {"T", "enter open"}}},
-	{name: "content", title: "What a document holds", where: "› Documents", word: "first bytes", steps: then(toDocuments, step{enter, "first bytes"})},
+	{name: "content", title: "What a document holds", where: "› Content of invoice.pdf", word: "first bytes", steps: then(toDocuments, step{enter, "first bytes"})},
 	{name: "content-png", title: "A PNG, drawn", where: "› Content of receipt.png", word: "picture", steps: then(toFiles, step{"/", "esc as before"}, step{"receipt.png" + enter, " read"}, step{enter, "SHA-256"})},
-	{name: "content-jpeg", title: "A JPEG, drawn", where: "› Content of passport.jpg", word: "picture", steps: then(toFiles, step{"/", "esc as before"}, step{"passport.jpg" + enter, " read"}, step{enter, "SHA-256"})},
-	{name: "content-text", title: "A text", where: "› Content of note.txt", word: "Sample document", steps: then(toFiles, step{"/", "esc as before"}, step{"note.txt" + enter, " read"}, step{enter, "SHA-256"})},
-	{name: "files", title: "A customer's files", where: "› Files", word: "file", steps: toFiles},
 	{name: "locked", title: "A locked document", where: "› Documents", word: "Locked", steps: then(toDocuments, step{down + down + "x", "╭─ Locked"})},
 	{name: "no-documents", title: "An operation without documents", where: "› Documents", word: "u uploads", steps: []step{list, {"/", "esc as before"}, {"docs=0 status:PENDING" + enter, "match"}, {"d", "No document is attached"}}},
 	{name: "upload", title: "The form of an upload, with what a path can go on with", where: "› Documents", word: "hosts", steps: then(toDocuments, step{"u", "╭─ Upload"}, step{"/etc/hos" + tab, "  hosts"})},
@@ -28,9 +25,6 @@ var looked = []scene{
 	{name: "opener", title: "What is known of something typed", where: "Operations", word: "62387c", steps: []step{list, {"o", "╭─ Open an operation"}, {"harb", "237f91…8bf1b4  SUCCESS"}}},
 	{name: "export", title: "The form of an export", where: "Operations", word: "esc cancel", steps: []step{list, {"e", "╭─ Export"}}},
 }
-
-// toFiles opens the files of a customer.
-var toFiles = then(toCustomer, step{"F", "passport"})
 
 // toTotals opens the totals and goes on as often as next tells what the key does then.
 func toTotals(next ...string) []step {

@@ -1,0 +1,46 @@
+package list
+
+import (
+	"slices"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui"
+	"opdeck/ui/keymap"
+)
+
+// Click implements ui.Pointer: a row is selected, a column's head sorts as the key does
+// that sorts by the column under the cursor.
+func (l *List[T]) Click(x, y int) (row string, a ui.Action, cmd tea.Cmd, ok bool) {
+	y -= len(l.above)
+	switch {
+	case l.bar != nil, l.Page != nil, x >= l.room():
+		return "", nil, nil, false
+	case l.sorts() && l.Table.PointColumn(x, y):
+		a, cmd = l.key(l.Env.Keys.List.Sort.Msg())
+		l.Table.LeaveColumn()
+		l.refresh()
+		return "", a, cmd, true
+	case l.Table.Point(y):
+		cmd = l.screen.ReadOn()
+		l.refresh()
+		return l.Table.SelectedID(), nil, cmd, true
+	}
+	return "", nil, nil, false
+}
+
+// sorts reports whether the screen offers the key that sorts.
+func (l *List[T]) sorts() bool {
+	return slices.ContainsFunc(l.screen.HelpKeys(), func(k keymap.Key) bool { return k.Name == l.Env.Keys.List.Sort.Name })
+}
+
+// Wheel implements ui.Pointer: over the preview it scrolls that.
+func (l *List[T]) Wheel(x, y, by int) bool {
+	b := &l.beside
+	if l.Page != nil || b.w == 0 || x < l.room() || y < len(l.above) || y >= l.h-len(l.below) {
+		return false
+	}
+	b.top = max(b.top+by, 0)
+	l.refresh()
+	return true
+}
