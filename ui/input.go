@@ -184,6 +184,16 @@ func remembering(a Action, form *Ask) Action {
 	return a
 }
 
+// backToForm opens the form that was filled in before the menu: what was typed is not lost.
+func (m *menu) backToForm() Action {
+	return do(func(s *Shell) tea.Cmd {
+		d := newInput(s, m.screen, *m.form)
+		d.refused = true
+		s.push(d)
+		return nil
+	})
+}
+
 func (d *input) counts(_ *Shell, now time.Time) time.Time {
 	if now.Before(d.armed) {
 		return d.armed

@@ -51,6 +51,8 @@ func (m *menu) keys() []keymap.Key { return keymap.All(m.k) }
 
 func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	switch {
+	case m.k.Close.Match(p) && m.form != nil:
+		return m.backToForm(), nil, true
 	case m.k.Close.Match(p):
 		return nil, nil, true
 	case m.k.Up.Match(p):

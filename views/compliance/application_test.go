@@ -196,6 +196,12 @@ func TestSeveralDocuments(t *testing.T) {
 	r.Send(uitest.Type("another"), uitest.Key("enter"))
 	add("PHOTO")
 	has(t, r, "in the list already: PHOTO", "one request with 2 documents")
+	r.Send(uitest.Key("esc")) // to the form that was filled in last; esc there asks before it is lost
+	has(t, r, "Another document", "PHOTO")
+	r.Send(uitest.Key("esc"))
+	has(t, r, "What you typed in")
+	r.Send(uitest.Key("esc"), uitest.Keys("enter", "enter"))
+	has(t, r, "one request with 2 documents")
 	r.Send(uitest.Key("enter"))
 	has(t, r, "1 → 3", "CONTRACT", "PHOTO", "[ No ]")
 	if strings.Contains(r.View(), "INVOICE") {
