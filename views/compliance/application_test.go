@@ -200,7 +200,7 @@ func TestSeveralDocuments(t *testing.T) {
 	has(t, r, "Another document", "PHOTO")
 	r.Send(uitest.Key("esc"))
 	has(t, r, "What you typed in")
-	r.Send(uitest.Key("esc"), uitest.Keys("enter", "enter"))
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("esc"), uitest.Keys("enter", "enter"))
 	has(t, r, "one request with 2 documents")
 	r.Send(uitest.Key("enter"))
 	has(t, r, "1 → 3", "CONTRACT", "PHOTO", "[ No ]")
