@@ -127,6 +127,11 @@ func (d *backend) History(ctx context.Context, opid string) ([]index.State, erro
 	return d.Index.History(ctx, opid)
 }
 
+// DocumentTypes lists the types of documents that the index has seen.
+func (d *backend) DocumentTypes(ctx context.Context) ([]untrusted.Text, error) {
+	return d.Index.DocumentTypes(ctx)
+}
+
 // Freshness is how complete and how old the index is.
 func (d *backend) Freshness(ctx context.Context) (index.Freshness, error) {
 	return d.Index.Freshness(ctx)
