@@ -121,7 +121,11 @@ func (s *Screen) askFile(title, name, intro string, write func(Log, sink) (int64
 			log, path := s.log, v.Text(0)
 			s.Doing = "exporting"
 			return ui.Write{What: "export to a file", Cmd: s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				full, n, err := save(path, func(w io.Writer) (int64, error) { return write(log, sink{w, ctx}) })
+				n := int64(0)
+				full, err := filepath.Abs(path)
+				if err == nil {
+					err = wholefile.Write(full, func(w io.Writer) (err error) { n, err = write(log, sink{w, ctx}); return err })
+				}
 				done := "The evidence pack"
 				if n >= 0 {
 					done = draw.Plural(int(n), "record", "records")
@@ -129,8 +133,8 @@ func (s *Screen) askFile(title, name, intro string, write func(Log, sink) (int64
 				done += " written to " + untrusted.Text(full).Line(300) + "."
 				return func() (ui.Action, tea.Cmd) {
 					s.Doing = ""
-					return ui.Ended("The export", done, err), nil
-				}, ui.EndedElsewhere("Not exported", done, err)
+					return ui.Ended("The export", done, fileError(err)), nil
+				}, ui.EndedElsewhere("Not exported", done, fileError(err))
 			})}, nil
 		}}
 }
@@ -148,23 +152,12 @@ func checkPath(v string) error {
 	return nil
 }
 
-// save writes a new file that only its owner may read, whole or not at all.
-func save(path string, write func(io.Writer) (int64, error)) (full string, n int64, err error) {
-	if full, err = filepath.Abs(path); err != nil {
-		return "", 0, fileError(err)
-	}
-	f, err := wholefile.New(full)
-	if err != nil {
-		return "", 0, fileError(err)
-	}
-	n, err = write(f)
-	if err = wholefile.Close(f, err); err != nil {
-		return "", 0, err
-	}
-	return full, n, nil
-}
-
+// fileError words an error of the file; one of the trail has its words.
 func fileError(err error) error {
+	var worded *api.Error
+	if err == nil || errors.As(err, &worded) {
+		return err
+	}
 	e := &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be made.", Hint: "Choose a name that is free, in a folder that you may write to.", Err: err}
 	if errors.Is(err, os.ErrExist) {
 		e.Public = "There is a file of that name already; it was left alone."
