@@ -69,16 +69,13 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 }
 
 // askExport asks what to export: the evidence of the operation under the
-// cursor, or the whole trail.
+// cursor, or the whole trail. Over SSH it gives the command in the place of the form.
 func (s *Screen) askExport() ui.Action {
 	if busy, ok := s.OneThing(); ok {
 		return busy
 	}
-	if s.env.About.Remote != "" {
-		return s.exportOverSSH()
-	}
 	day := s.env.Now().In(s.env.Zone()).Format("2006-01-02")
-	whole := s.askFile("Export the audit trail", "audit-"+day+".jsonl",
+	whole := s.take("Export the audit trail", nil, "audit-"+day+".jsonl",
 		"All records as JSON lines with their exact bytes and hashes, for opdeck audit verify. The export itself is recorded.",
 		func(l Log, c sink) (int64, error) { return l.Export(c.ctx, c, 1, 0) })
 	r, ok := s.rows.Find(s.ItemID())
@@ -86,7 +83,11 @@ func (s *Screen) askExport() ui.Action {
 		return whole
 	}
 	id := string(read(r.ID))
-	one := s.askFile("Evidence of operation "+draw.ID(id, 30), "evidence-"+fileName(id)+".json",
+	named := id
+	if untrusted.Text(id).Flags().Suspicious() {
+		named = "OPID"
+	}
+	one := s.take("Evidence of operation "+draw.ID(id, 30), []string{"--operation", named}, "evidence-"+fileName(id)+".json",
 		"The records of this one operation with the hashes around them and the checkpoints that cover them. The extract is recorded.",
 		func(l Log, c sink) (int64, error) { return -1, l.Extract(c.ctx, c, "operation", id) })
 	return ui.Choose{Title: "Export", Items: []ui.Choice{{Text: "Evidence pack of operation " + draw.ID(id, 30)}, {Text: "The whole trail"}},
@@ -96,12 +97,6 @@ func (s *Screen) askExport() ui.Action {
 			}
 			return whole, nil
 		}}
-}
-
-// exportOverSSH gives the command in the place of the form.
-func (s *Screen) exportOverSSH() ui.Action {
-	line := s.env.RemoteCommand("audit", "export") + " > FILE"
-	return s.env.OverSSH("Export the audit trail", line, "--operation OPID or --customer CUID takes the evidence pack of that one alone. The export itself is recorded.")
 }
 
 // fileName keeps of an id what may stand in a file's name.
@@ -114,7 +109,15 @@ func fileName(id string) string {
 	}, id[:min(len(id), 40)])
 }
 
-func (s *Screen) askFile(title, name, intro string, write func(Log, sink) (int64, error)) ui.Ask {
+// take asks for the file of an export, or gives the command with these flags that does it.
+func (s *Screen) take(title string, flags []string, name, intro string, write func(Log, sink) (int64, error)) ui.Action {
+	if s.env.About.Remote != "" {
+		more := []string{intro}
+		if flags == nil {
+			more = append(more, "--operation OPID or --customer CUID takes the evidence pack of that one alone.")
+		}
+		return s.env.OverSSH(title, s.env.RemoteCommand(append([]string{"audit", "export"}, flags...)...)+" > FILE", more...)
+	}
 	return ui.Ask{Title: title, Verb: "export", Intro: []string{intro},
 		Fields: []widget.Field{{Label: "File (must not exist yet)", Value: name, Max: 1000, Check: checkPath}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
