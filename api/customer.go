@@ -84,6 +84,9 @@ func Details(unknown []Field) []Detail {
 		} else if !ok {
 			value = string(f.Value)
 		}
+		if string(f.Value) == "null" { // not the text "null"
+			value = "–"
+		}
 		out = append(out, Detail{Label: safeLine(f.Path, 60), Value: untrusted.Text(value), Odd: f.Odd, Personal: Personal(f.Path)})
 	}
 	return out

@@ -77,7 +77,7 @@ func mayDelete(op string, now []CustomerFile, whole bool, r DeleteFile) error {
 // lookForDeleted reads the customer's files: the file is deleted when all of them were
 // read, each with an id, and it is not among them.
 func lookForDeleted(ctx context.Context, c *Client, p Probe) (Observation, error) {
-	s := Observation{At: c.opt.Now()}
+	var s Observation
 	odd := false
 	found, whole, err := c.filesOf(ctx, p.CUID, func(f CustomerFile) bool {
 		odd = odd || f.ID == ""

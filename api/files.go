@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"opdeck/api/session"
 	"opdeck/api/untrusted"
 )
 
@@ -57,23 +59,108 @@ func (c *Client) CustomerFiles(ctx context.Context, cuid string, page int) (Page
 	return list[CustomerFile](ctx, c, fileThing, []string{"/v2/customer", ":" + cuid, "/file"}, c.paging(page, 0))
 }
 
-// DownloadDocument writes a customer's file to w
-// (GET /v2/customer/{customerId}/file/{id}; one customer call; up to 16 MB).
+// Part is the beginning of a document, or all of it.
+type Part struct {
+	Bytes []byte
+	Total int64 // of the document in bytes, where it is only its beginning; -1: not told; 0: Bytes are all
+}
+
+// The bounds of what is read of a document to be shown, in bytes.
+const (
+	MaxShown   = maxAnswer // a larger document is not read whole
+	FirstShown = 1 << 20   // and of that one this much
+)
+
+// ShowDocument reads a customer's file to be shown (GET
+// /v2/customer/{customerId}/file/{id}; one customer call). Of a file larger than MaxShown
+// only the beginning is read: the answer is cut off there, and the rest is not sent.
+func (c *Client) ShowDocument(ctx context.Context, cuid, guid string) (Part, error) {
+	const op = "show document"
+	in, err := c.openDocument(ctx, op, cuid, guid)
+	if err != nil {
+		return Part{}, err
+	}
+	defer in.Body.Close()
+	most := int64(MaxShown)
+	if in.Size > most {
+		most = FirstShown
+	}
+	size := in.Size
+	if size < 0 {
+		size = relayHead
+	}
+	b := bytes.NewBuffer(make([]byte, 0, min(size, most)+1+bytes.MinRead))
+	if _, err := b.ReadFrom(io.LimitReader(in.Body, most+1)); err != nil {
+		return Part{}, brokeOff(ctx, op, in, err)
+	}
+	if int64(b.Len()) <= most {
+		return Part{Bytes: b.Bytes()}, nil
+	}
+	return Part{Bytes: slices.Clone(b.Bytes()[:FirstShown]), Total: in.Size}, nil
+}
+
+// DownloadDocument writes a customer's file to w as it comes, whatever its size
+// (GET /v2/customer/{customerId}/file/{id}; one customer call). What was written is not
+// the whole file when it ends in an error.
 func (c *Client) DownloadDocument(ctx context.Context, cuid, guid string, w io.Writer) (int64, error) {
 	const op = "download document"
-	if err := CheckID("customer id", cuid); err != nil {
+	in, err := c.openDocument(ctx, op, cuid, guid)
+	if err != nil {
 		return 0, err
+	}
+	defer in.Body.Close()
+	out := &keptError{w: w}
+	n, err := io.Copy(out, in.Body)
+	switch {
+	case out.err != nil:
+		return n, &Error{Op: op, Kind: Internal, Public: "The file could not be written.", Err: out.err}
+	case err != nil:
+		return n, brokeOff(ctx, op, in, err)
+	}
+	return n, nil
+}
+
+// keptError keeps the error of writing, to tell it from that of reading.
+type keptError struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (k *keptError) Write(b []byte) (int, error) {
+	n, err := k.w.Write(b)
+	k.err = err
+	return n, err
+}
+
+// openDocument asks for a customer's file; its content is in the answer's Body. What
+// failed on its way is asked for once more.
+func (c *Client) openDocument(ctx context.Context, op, cuid, guid string) (*Relayed, error) {
+	if err := CheckID("customer id", cuid); err != nil {
+		return nil, err
 	}
 	if err := CheckID("document id", guid); err != nil {
-		return 0, err
+		return nil, err
 	}
-	a, err := c.get(ctx, request{op: op, parts: []string{"/v2/customer", ":" + cuid, "/file", ":" + guid}, raw: true})
-	if err != nil {
-		return 0, err
+	r := Relay{Op: op, Parts: []string{"/v2/customer", ":" + cuid, "/file", ":" + guid}, whole: true}
+	in, err := c.Relay(ctx, r)
+	if again(err) && c.opt.Sleep(ctx, retryPause) == nil {
+		in, err = c.Relay(ctx, r)
 	}
-	n, err := w.Write(a.body)
-	if err != nil {
-		return int64(n), &Error{Op: op, Kind: Internal, Public: "The file could not be written.", Err: err}
+	if err != nil || in.Status >= 200 && in.Status < 300 {
+		return in, err
 	}
-	return int64(n), nil
+	defer in.Body.Close()
+	said, _ := io.ReadAll(io.LimitReader(in.Body, relayHead))
+	e := Classify(op, in.Status, said)
+	e.RequestID, e.RetryAfter = in.RequestID, session.RetryAfter(in.Header)
+	return nil, e
+}
+
+// brokeOff is a document whose bytes ended before its end.
+func brokeOff(ctx context.Context, op string, in *Relayed, err error) error {
+	if ctx.Err() != nil {
+		return stopped(ctx, op, err)
+	}
+	return &Error{Op: op, Kind: Unavailable, RequestID: in.RequestID, Err: err, Public: "The document broke off before its end.", Remedy: Remedy{Kind: CheckNetwork}}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -22,6 +23,8 @@ type Relay struct {
 	Op    string   // for people: "read operation"
 	Parts []string // of the path; ids begin with ":"
 	Query url.Values
+
+	whole bool // the answer may be of any size
 }
 
 // Relayed is the answer to a Relay. Nothing in it holds the token that the request
@@ -99,7 +102,7 @@ func (c *Client) Relay(ctx context.Context, r Relay) (*Relayed, error) {
 		last.close()
 		return nil, e
 	}
-	return c.passOn(ctx, req, last, waited), nil
+	return c.passOn(ctx, req, last, waited, r.whole), nil
 }
 
 // relayOnce sends the request and reads the head of the answer.
@@ -148,7 +151,7 @@ func (c *Client) relayFault(ctx context.Context, r request, a answer, err error)
 }
 
 // passOn makes the answer that leaves this package.
-func (c *Client) passOn(ctx context.Context, r request, a *relayed, waited time.Duration) *Relayed {
+func (c *Client) passOn(ctx context.Context, r request, a *relayed, waited time.Duration, whole bool) *Relayed {
 	a.timer.Reset(relayTime)
 	out := &Relayed{Status: a.status, Header: a.header, RequestID: a.id, Waited: waited, Size: a.resp.ContentLength}
 	from := io.Reader(bytes.NewReader(a.body))
@@ -159,6 +162,9 @@ func (c *Client) passOn(ctx context.Context, r request, a *relayed, waited time.
 		from = newEchoFilter(io.MultiReader(from, a.resp.Body), a.token)
 	}
 	body := &relayBody{from: from, left: MaxRelay, close: a.close}
+	if whole {
+		body.left = math.MaxInt64
+	}
 	if show := c.shows(r); show != nil && a.status == http.StatusOK {
 		body.seen = new(bytes.Buffer)
 		body.show = func(b []byte) {

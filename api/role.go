@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -117,14 +118,22 @@ func lacks(ctx context.Context, op string, p Permission) error {
 	return LacksPermission(op, a.Role, p)
 }
 
+// WhyNot says that the role does not allow p, and which roles do; "" when it does.
+func (r Role) WhyNot(p Permission) string {
+	if r.May(p) {
+		return ""
+	}
+	return r.forbids(p) + "; " + WhoMay(p) + " may."
+}
+
+func (r Role) forbids(p Permission) string {
+	return fmt.Sprintf("Your role (%s) does not allow to %s", cmp.Or(r, "none"), p)
+}
+
 // LacksPermission is the refusal of an act that the role does not allow.
 func LacksPermission(op string, role Role, p Permission) *Error {
-	name := string(role)
-	if name == "" {
-		name = "none"
-	}
 	return &Error{Op: op, Kind: Refused, Rule: RuleRole,
-		Public: fmt.Sprintf("Your role (%s) does not allow to %s.", name, p),
+		Public: role.forbids(p) + ".",
 		Remedy: Remedy{Kind: AskRole, Names: whoMay(p)}}
 }
 

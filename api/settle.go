@@ -17,10 +17,9 @@ const minLook = 5 * time.Second
 
 // Observation is what a look at the object of a write saw.
 type Observation struct {
-	Shown      bool      // the wanted state: the write is done
-	At         time.Time // when it was asked for
-	File       string    // id of the uploaded file that was found
-	Candidates []string  // ids of files that may be the uploaded one
+	Shown      bool     // the wanted state: the write is done
+	File       string   // id of the uploaded file that was found
+	Candidates []string // ids of files that may be the uploaded one
 
 	answer answer
 }
@@ -31,7 +30,7 @@ type Observation struct {
 // read about this kind of write.
 func (c *Client) Look(ctx context.Context, p Probe) (Observation, error) {
 	if !p.Readable() {
-		return Observation{At: c.opt.Now()}, &Error{Op: "look", Kind: UnknownOutcome, Public: "Nothing can be read that would tell what became of it."}
+		return Observation{}, &Error{Op: "look", Kind: UnknownOutcome, Public: "Nothing can be read that would tell what became of it."}
 	}
 	return rules[p.Kind].look(ctx, c, p)
 }
@@ -39,7 +38,6 @@ func (c *Client) Look(ctx context.Context, p Probe) (Observation, error) {
 // lookAt is the look of a write whose object one GET reads.
 func lookAt(op string, parts func(Probe) []string) func(context.Context, *Client, Probe) (Observation, error) {
 	return func(ctx context.Context, c *Client, p Probe) (s Observation, err error) {
-		s.At = c.opt.Now()
 		s.answer, err = c.get(ctx, request{op: op, parts: parts(p)})
 		s.Shown = err == nil && p.shown(object(s.answer.body), false)
 		return s, err

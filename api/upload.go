@@ -196,7 +196,7 @@ func pathIn(body fields, path []string) string {
 // lookForFile looks for the uploaded file among the customer's: by name and size,
 // and new since the upload.
 func lookForFile(ctx context.Context, c *Client, p Probe) (Observation, error) {
-	s := Observation{At: c.opt.Now()}
+	var s Observation
 	files, whole, err := c.filesOf(ctx, p.CUID, p.names)
 	if err != nil {
 		return s, err

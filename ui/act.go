@@ -55,10 +55,7 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	case Ask:
 		s.push(newInput(s, st.id, a))
 	case Choose:
-		m := newMenu(s, st.id, a.Title, a.Items, a.Pick)
-		m.typed = a.Typed
-		m.at = a.At
-		s.push(m)
+		s.push(newMenu(s, st.id, a))
 	case Raw:
 		lines, whole := draw.JSON(a.JSON, maxRawLines)
 		if !whole {
@@ -66,6 +63,7 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 		}
 		p := newPager(s, st.id, a.Title, func(*Shell) []string { return lines })
 		p.copy = Copy{Text: string(a.JSON), What: "the JSON"}
+		p.offer(s)
 		s.push(p)
 	}
 	return nil

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"context"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/secret"
@@ -146,6 +148,11 @@ type Choose struct {
 	Pick  func(i int) (Action, tea.Cmd) // index into Items
 	// Typed is what enter does with a text that no item has; false: nothing. May be nil.
 	Typed func(text string) (Action, bool)
+	// More reads further items, in a command, when the mark comes behind the last one; what
+	// it returns is the menu as it is then, made in the update loop. nil: these are all.
+	More    func(ctx context.Context) func() Choose
+	Further string // what reads on, as an item: "20 of 45 files were read; …"
+	Foot    string // said below the items: "All 45 files were read."
 }
 
 // Choice is one line of a menu. All its texts are safe.

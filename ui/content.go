@@ -184,7 +184,7 @@ func (s *Shell) Dialog() any {
 	case *opener:
 		return o.asked()
 	case *menu:
-		return Choose{Title: o.title, Items: o.items}
+		return o.Choose
 	case *explain:
 		return o.e
 	case *pager:
@@ -224,11 +224,15 @@ func (s *Shell) Submit(text []string, secrets []secret.Value) tea.Cmd {
 
 // Pick takes item i of the open menu.
 func (s *Shell) Pick(i int) tea.Cmd {
-	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
-		if m, ok := o.(*menu); ok && m.pick != nil {
-			return m.pick(i)
+	m, ok := s.overlays[len(s.overlays)-1].(*menu)
+	if ok && m.More != nil && i == len(m.Items)-1 {
+		return m.readOn(s) // it stays open
+	}
+	return s.closing(func(overlay) (Action, tea.Cmd) {
+		if !ok || m.Pick == nil {
+			return nil, nil
 		}
-		return nil, nil
+		return m.Pick(i)
 	})
 }
 

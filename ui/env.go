@@ -61,6 +61,7 @@ type Env struct {
 
 	filters FilterMemory // nil: none is kept
 	id      screenID
+	screen  Screen // nil until it is made
 	shared  *display
 }
 
@@ -114,10 +115,10 @@ type FilterMemory interface {
 func (e *Env) Filters() FilterMemory { return e.filters }
 
 // Requests makes the counter of one kind of read of this screen.
-func (e *Env) Requests() *Requests { return &Requests{screen: e.id} }
+func (e *Env) Requests() *Requests { return &Requests{env: e} }
 
 // Ticket routes an answer that is never stale, a write's outcome, to this screen.
-func (e *Env) Ticket() Ticket { return Ticket{screen: e.id} }
+func (e *Env) Ticket() Ticket { return Ticket{screen: e.id, layer: layerOf(e.screen)} }
 
 // Sooner returns the earlier of the times that are not zero.
 func Sooner(times ...time.Time) time.Time {

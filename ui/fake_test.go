@@ -56,6 +56,7 @@ type fake struct {
 	problem string // what is wrong with what is shown
 	frame   string // drawn instead of the table
 	extra   func(tea.Msg) (ui.Action, tea.Cmd, bool)
+	layer   string // what lies over the table
 
 	lists   bool                           // it is a list of operations
 	keysFor func(*keymap.Map) []keymap.Key // instead of those of documents
@@ -256,6 +257,7 @@ func (f *fake) Subject(kind string) string {
 	return ""
 }
 func (f *fake) Commands() []ui.Command { return f.commands }
+func (f *fake) Layer() any             { return f.layer }
 func (f *fake) Editing() bool          { return f.typing }
 func (f *fake) Title() string {
 	return strings.TrimSpace(strings.ToUpper(f.place.Kind[:1]) + f.place.Kind[1:] + " " + f.place.ID)
@@ -300,7 +302,7 @@ func (w *world) start(t *testing.T, o ui.Options) *uitest.Run {
 func (w *world) top() *fake { return w.screens[len(w.screens)-1] }
 
 func facts(r *uitest.Run, c *uitest.Clock) {
-	r.Send(ui.SessionFacts{State: "live", AccessUntil: c.Now().Add(252 * time.Second), RefreshUntil: c.Now().Add(800 * time.Second)},
+	r.Send(ui.SessionFacts{State: "live", AccessUntil: c.Now().Add(252 * time.Second)},
 		ui.BudgetFacts{Class: "billing", Room: 9, Limit: 12})
 }
 

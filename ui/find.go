@@ -96,9 +96,9 @@ func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 	for _, one := range f.all() {
 		items = append(items, Choice{Text: one.Text, About: one.About})
 	}
-	s.push(newMenu(s, 0, draw.Plural(len(items), "operation fits", "operations fit")+" “"+safe(m.typed)+"”", items, func(i int) (Action, tea.Cmd) {
+	s.push(newMenu(s, 0, Choose{Title: draw.Plural(len(items), "operation fits", "operations fit") + " “" + safe(m.typed) + "”", Items: items, Pick: func(i int) (Action, tea.Cmd) {
 		return do(func(s *Shell) tea.Cmd { return s.open(Place{Kind: m.kind, ID: f.all()[i].Place.ID}) }), nil
-	}))
+	}}))
 	return nil
 }
 

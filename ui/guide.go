@@ -18,16 +18,19 @@ type Sight struct {
 	News   BroadcastMsg // what was told to all screens; nil: something else happened
 }
 
-// guideHeight is how many lines the guide's words take, above the screen; none when
-// nobody is led or the window is too low.
+// guideHeight is how many lines the guide's words take, above the screen; in a low window
+// there is room for the heading alone.
 const guideHeight = 3
 
 func (s *Shell) guideLines() int {
-	if s.opt.Guide == nil || s.h < 16 {
+	if s.opt.Guide == nil {
 		return 0
 	}
-	if heading, _ := s.opt.Guide.Says(); heading == "" {
+	switch heading, _ := s.opt.Guide.Says(); {
+	case heading == "":
 		return 0
+	case s.h < 16:
+		return 1
 	}
 	return guideHeight
 }

@@ -38,8 +38,9 @@ func (s *Shell) header(now time.Time) string {
 		return left + " " + s.th.Strong.Render(draw.Cut(who, room))
 	}
 	left += " " + s.th.Strong.Render(draw.Cut(who, 24))
+	there := ""
 	if who := person(a); who != "" {
-		left += s.th.Dim.Render(" " + s.th.Signs.Sep + " " + draw.Cut(who, 30))
+		there = s.th.Dim.Render(" " + s.th.Signs.Sep + " " + draw.Cut(who, 30))
 	}
 	var right []string
 	if !s.shown.revealed.IsZero() {
@@ -57,8 +58,11 @@ func (s *Shell) header(now time.Time) string {
 	}
 	right = append(right, s.access(now).long, s.room(now).long)
 	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
-	// The budget and the token stay; names give way.
+	// The budget and the token stay; names give way, the person's first.
 	facts := strings.Join(right, sep) + " "
+	if draw.Width(left)+draw.Width(there)+1+draw.Width(facts) <= s.w {
+		left += there
+	}
 	if over := draw.Width(left) + 1 + draw.Width(facts) - s.w; over > 0 {
 		left = draw.Lay([]string{left}, max(draw.Width(left)-over, 0), 1)[0]
 	}

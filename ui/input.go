@@ -42,7 +42,7 @@ func (d *input) keys() []keymap.Key {
 	case !d.form.Last():
 		k.SetHelp("enter", "next field")
 	case d.ask.Verb != "":
-		k.SetHelp("enter", d.ask.Verb)
+		k.SetHelp("enter", strings.ToLower(d.ask.Verb))
 	}
 	out := []keymap.Key{k, d.k.Cancel}
 	f := d.form.Field(d.form.Focus())
@@ -177,6 +177,13 @@ func (d *input) counts(_ *Shell, now time.Time) time.Time {
 // listed is how many lines the list of options has where there is room.
 const listed = 7
 
+// In a window of a few lines that many lines are kept of what is listed, and of what a
+// refusal said.
+const (
+	leastListed = 3
+	leastTold   = 2
+)
+
 // fewest is how many it has where there is little.
 const fewest = 4
 
@@ -195,18 +202,27 @@ func (d *input) panel(s *Shell, w, h int, now time.Time) panel {
 			p.body = append(p.body, s.th.Bad.Render(l))
 		}
 	}
+	if len(p.body) > 0 && len(d.ask.Intro) > 0 {
+		p.body = append(p.body, "")
+	}
 	for _, l := range d.ask.Intro {
 		p.body = append(p.body, draw.Wrap(l, in)...)
 	}
 	if len(p.body) > 0 {
 		p.body = append(p.body, "")
 	}
-	rows := 0
+	rows, told := 0, min(len(p.body), leastTold)
+	if len(d.ask.problem) == 0 {
+		told = 0
+	}
 	if d.offers() { // what is said above gives way, but for the last few lines of the list
 		room := h - 3 - len(fields)
 		rows = max(min(max(room-len(p.body), fewest), listed, room), 0)
+		if n := len(d.offered()); n > 0 && rows == 0 { // the other fields give way
+			rows = max(min(n, leastListed, h-5), 0)
+		}
 	}
-	room := max(h-2-rows, 1)
+	room := max(h-2-rows-told, 1)
 	if rows > 0 {
 		room--
 	}

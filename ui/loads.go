@@ -16,6 +16,7 @@ type Ticket struct {
 	screen screenID
 	from   *Requests // compared, never read: commands run elsewhere
 	n      uint64
+	layer  any // of the screen when it asked, compared only
 }
 
 // Asker makes every message that embeds a Ticket an Answer.
@@ -35,7 +36,7 @@ type Outcome interface {
 // makes its answer stale. Get one from Env.Loads, one for each thing that is
 // loaded on its own, and do not copy it. It belongs to the update loop.
 type Requests struct {
-	screen screenID
+	env    *Env
 	n      uint64
 	busy   bool
 	cancel context.CancelFunc
@@ -48,7 +49,9 @@ func (l *Requests) Start(ctx context.Context) (Ticket, context.Context) {
 	l.Stop()
 	ctx, l.cancel = context.WithCancel(ctx)
 	l.busy = true
-	return Ticket{screen: l.screen, from: l, n: l.n}, ctx
+	t := l.env.Ticket()
+	t.from, t.n = l, l.n
+	return t, ctx
 }
 
 // Accept reports whether t belongs to the newest read, and notes that it was

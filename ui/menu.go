@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -15,13 +16,11 @@ import (
 // menu is a list narrowed by what is typed: the palette, views, sorts.
 type menu struct {
 	dialog
-	title string
-	items []Choice
-	edit  widget.Edit
-	hits  []int // indexes of items
-	at    int   // into hits, then found
-	pick  func(i int) (Action, tea.Cmd)
-	typed func(text string) (Action, bool) // nil: only items are taken
+	Choose // Items have what reads on as their last one, where there is More
+	edit   widget.Edit
+	hits   []int  // indexes of Items
+	at     int    // into hits, then found
+	reads  search // further items
 
 	refuses bool // pick is also for what is off: it says why
 	k       keymap.Menu
@@ -32,13 +31,18 @@ type menu struct {
 	enter bool    // enter was pressed before they came
 }
 
-func newMenu(s *Shell, owner screenID, title string, items []Choice, pick func(int) (Action, tea.Cmd)) *menu {
-	m := &menu{dialog: dialog{owner}, title: title, items: items, pick: pick, k: s.keys.Menu, edit: widget.Edit{Max: 100}}
-	m.filter()
+func newMenu(s *Shell, owner screenID, c Choose) *menu {
+	m := &menu{dialog: dialog{owner}, k: s.keys.Menu, edit: widget.Edit{Max: 100}}
+	m.show(c)
 	return m
 }
 
-func (m *menu) filter() { m.hits, m.at = ranked(m.items, m.edit.Value()), 0 }
+func (m *menu) filter() {
+	m.hits, m.at = ranked(m.Items, m.edit.Value()), 0
+	if i := len(m.Items) - 1; m.More != nil && !slices.Contains(m.hits, i) {
+		m.hits = append(m.hits, i)
+	}
+}
 
 // shown is how many lines can be chosen.
 func (m *menu) shown() int { return len(m.hits) + len(m.found) }
@@ -53,14 +57,16 @@ func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 		m.at = max(m.at-1, 0)
 	case m.k.Down.Match(p):
 		m.at = max(min(m.at+1, m.shown()-1), 0)
+		if m.onMore() {
+			return nil, m.readOn(s), false
+		}
+	case m.k.Choose.Match(p) && m.takes():
+		a, _ := m.Typed(strings.TrimSpace(m.edit.Value()))
+		return a, nil, true
+	case m.k.Choose.Match(p) && m.onMore():
+		return nil, m.readOn(s), false
 	case m.k.Choose.Match(p) && m.shown() > 0:
 		return m.choose()
-	case m.k.Choose.Match(p) && m.typed != nil:
-		a, ok := m.typed(strings.TrimSpace(m.edit.Value()))
-		if !ok {
-			a = nil
-		}
-		return a, nil, ok
 	case m.k.Choose.Match(p):
 		m.enter = m.seek.busy
 	default:
@@ -107,14 +113,14 @@ func (m *menu) choose() (Action, tea.Cmd, bool) {
 		return do(func(s *Shell) tea.Cmd { return s.open(to) }), nil, true
 	}
 	i := m.hits[m.at]
-	why := m.items[i].Why
+	why := m.Items[i].Why
 	if why != "" && !m.refuses {
 		return Notify{Denied, why}, nil, false
 	}
-	if m.pick == nil {
+	if m.Pick == nil {
 		return nil, nil, true
 	}
-	a, cmd := m.pick(i)
+	a, cmd := m.Pick(i)
 	return a, cmd, why == ""
 }
 
@@ -127,29 +133,25 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 	lines := []string{s.th.Accent.Render(":") + m.edit.View(s.th, max(in-1, 1), true, "type to filter")}
 	list := make([]Choice, 0, m.shown())
 	for _, i := range m.hits {
-		list = append(list, m.items[i])
+		list = append(list, m.Items[i])
 	}
 	for _, f := range m.found {
 		list = append(list, Choice{Text: f.Text, About: f.About})
 	}
-	rows := max(min(h-3, len(m.items)), 1) // as high as the whole list: it stands still while one types
+	rows := max(min(h-3, len(m.Items)), 1) // as high as the whole list: it stands still while one types
 	if m.finds {
 		rows = max(min(h-3-hangsAt, len(list)), 1)
 	}
 	switch {
 	case len(list) == 0 && m.seek.busy:
 		lines = append(lines, s.th.Dim.Render("Looking into the index …"))
-	case len(list) == 0 && m.typed != nil:
-		if _, ok := m.typed(strings.TrimSpace(m.edit.Value())); ok {
-			lines = append(lines, s.th.Dim.Render(draw.Cut("None of these; "+m.k.Choose.Help().Key+" takes what you typed.", in)))
-			break
-		}
-		fallthrough
+	case m.takes():
+		lines = append(lines, s.th.Dim.Render(draw.Cut("None of these; "+m.k.Choose.Help().Key+" takes what you typed.", in)))
 	case len(list) == 0:
 		lines = append(lines, s.th.Dim.Render(draw.Cut("Nothing matches; backspace widens the search.", in)))
 	}
 	lines = append(lines, choiceLines(s.th, list, m.at, in, rows, false)...)
-	return panel{title: m.title, width: width, hangs: m.finds, tail: draw.Lay(lines, in, rows+1), tone: theme.Accent}
+	return panel{title: m.Title, foot: m.Foot, width: width, hangs: m.finds, tail: draw.Lay(lines, in, rows+1), tone: theme.Accent}
 }
 
 // choiceLines draws choices in at most rows lines of w cells, the one at at marked (-1:

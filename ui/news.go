@@ -40,10 +40,9 @@ type Changed struct {
 // SessionFacts is what the header shows of the one session.
 type SessionFacts struct {
 	Broadcast
-	State        string // live, none, rotating, doubtful, dead, blocked
-	AccessUntil  time.Time
-	RefreshUntil time.Time
-	Note         string // one safe line: why it is not live
+	State       string // live, none, rotating, doubtful, dead, blocked
+	AccessUntil time.Time
+	Note        string // one safe line: why it is not live
 }
 
 // BudgetFacts is the room in one budget class, all instances together.
@@ -51,7 +50,6 @@ type BudgetFacts struct {
 	Broadcast
 	Class       string    // login, refresh, account, customer, billing, general
 	Room, Limit int       // calls left in this minute, of how many
-	Waiting     int       // calls of ours in the queue
 	NextSlot    time.Time // when a further call of a person may go; zero: now
 	Goes        time.Time // when the first of the waiting calls goes; zero: none waits
 	Throttled   int       // 429 answers in the last minute
@@ -61,9 +59,8 @@ type BudgetFacts struct {
 type FeedFacts struct {
 	Broadcast
 	State    string // "off", "live", "quiet", "stalled"
-	Last     time.Time
-	Rejected int64 // deliveries that were not accepted, all in all; 0 when none was lately
-	Waiting  int64 // events that could not be merged into the index yet
+	Rejected int64  // deliveries that were not accepted, all in all; 0 when none was lately
+	Waiting  int64  // events that could not be merged into the index yet
 }
 
 // CallPhase is where a call is.
@@ -90,7 +87,6 @@ type CallFacts struct {
 	// Background: no person waits for it.
 	Background bool
 	At         time.Time // when the phase began
-	Until      time.Time // CallWaits: when the slot comes
 	Note       string    // one safe line: the error
 }
 

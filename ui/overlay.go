@@ -135,6 +135,9 @@ func (s *Shell) finish(o overlay, a Action, cmd tea.Cmd) tea.Cmd {
 }
 
 func (s *Shell) remove(o overlay) {
+	if m, ok := o.(*menu); ok && m.reads.cancel != nil {
+		m.reads.cancel()
+	}
 	s.overlays = slices.DeleteFunc(slices.Clone(s.overlays), func(other overlay) bool { return other == o })
 }
 

@@ -57,6 +57,9 @@ func (p *Page) draw(c Content) (out []string, line int) {
 		r, beside := p.sections(side, right)
 		out, line = widget.Beside(l, r, left), max(on, beside)
 	}
+	if len(c.Lines) == 0 && len(out) > 0 && out[0] == "" { // nothing stands above the first heading
+		out, line = out[1:], max(line-1, -1)
+	}
 	if line >= 0 {
 		line += len(c.Lines)
 	}

@@ -23,7 +23,7 @@ type palette struct {
 // openPalette opens the palette over a screen.
 func (s *Shell) openPalette(top *openScreen) tea.Cmd {
 	p := s.gather(top)
-	m := newMenu(s, top.id, "Commands", p.items, func(i int) (Action, tea.Cmd) { return do(p.acts[i]), nil })
+	m := newMenu(s, top.id, Choose{Title: "Commands", Items: p.items, Pick: func(i int) (Action, tea.Cmd) { return do(p.acts[i]), nil }})
 	m.finds, m.refuses = true, true
 	s.push(m)
 	return m.look(s)

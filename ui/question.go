@@ -274,7 +274,10 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 		return q.small(s.th, w, h, now)
 	}
 	in := max(min(w, dialogWidth)-4, 1)
-	p := panel{title: q.c.Title, body: q.content(s.th, in), tail: q.tail(s.th, in, now), scroll: q.scroll, tone: theme.Warn}
+	p := panel{title: q.c.Title, body: q.content(s.th, in, false), tail: q.tail(s.th, in, now), scroll: q.scroll, tone: theme.Warn}
+	if p.fitted(h).hidden(h) > 0 { // the risk is read before what has to be scrolled
+		p.body = q.content(s.th, in, true)
+	}
 	if s.opt.About.Environment == Production {
 		p.tone = theme.Bad
 	}
@@ -284,25 +287,27 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 	return p
 }
 
-// content is the question and what it is about; all of it is in the digest.
-func (q *question) content(th *theme.Theme, w int) []string {
-	var out []string
+// content is the question, what it is about, and its risk: behind that, or before.
+func (q *question) content(th *theme.Theme, w int, riskFirst bool) []string {
+	var out, risk []string
 	for _, l := range draw.Wrap(q.c.Ask, w) {
 		out = append(out, th.Strong.Render(l))
+	}
+	if q.c.Risk != "" {
+		risk = append(risk, "")
+		for _, l := range draw.Wrap(th.Signs.Warn+" "+q.c.Risk, w) {
+			risk = append(risk, th.Warn.Render(l))
+		}
+	}
+	if riskFirst {
+		out, risk = append(out, risk...), nil
 	}
 	out = append(out, "")
 	var facts []widget.Pair
 	if q.c.ID != "" {
 		facts = append(facts, widget.Pair{Label: "id", Value: untrusted.Text(q.c.ID).Line(200), Long: true})
 	}
-	out = append(out, widget.Pairs(th, append(facts, q.c.Facts...), min(w, 90))...)
-	if q.c.Risk != "" {
-		out = append(out, "")
-		for _, l := range draw.Wrap(th.Signs.Warn+" "+q.c.Risk, w) {
-			out = append(out, th.Warn.Render(l))
-		}
-	}
-	return out
+	return append(append(out, widget.Pairs(th, append(facts, q.c.Facts...), min(w, 90))...), risk...)
 }
 
 // tail is the typed characters, the note and the two answers.
@@ -344,7 +349,7 @@ func (q *question) answers(th *theme.Theme, w int, now time.Time) string {
 // about, and the answers.
 func (q *question) small(th *theme.Theme, w, h int, now time.Time) panel {
 	w = min(w, dialogWidth)
-	body := q.content(th, w)
+	body := q.content(th, w, true)
 	if q.c.ID != "" {
 		body = append([]string{th.Strong.Render(q.c.Verb + " " + draw.ID(q.c.ID, max(w-draw.Width(q.c.Verb)-2, 4)) + "?")}, body...)
 	}

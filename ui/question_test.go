@@ -178,7 +178,7 @@ type pokeMsg struct {
 	a ui.Action
 }
 
-// The asker can take the question away when the content changes.
+// The screen can take the question away when the content changes.
 func TestWithdraw(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"), w.clock.Wait(armed), uitest.Key("tab"))

@@ -71,6 +71,7 @@ func (s *Shell) mount(p Place) *openScreen {
 		cancel()
 		return nil
 	}
+	env.screen = screen
 	return &openScreen{id: s.lastID, screen: screen, cancel: cancel}
 }
 
@@ -167,7 +168,12 @@ func (s *Shell) deliver(st *openScreen, msg tea.Msg) tea.Cmd {
 // but what became of a write is told all the same.
 func (s *Shell) answer(msg Answer) tea.Cmd {
 	if st := s.find(msg.Asker().screen); st != nil {
-		return s.deliver(st, msg)
+		stayed := s.stayed(st, msg.Asker())
+		a, cmd := st.screen.Update(msg)
+		if _, read := msg.(readMsg); !stayed {
+			a = late(a, read)
+		}
+		return tea.Batch(s.act(st, a), cmd)
 	}
 	if o, ok := msg.(Outcome); ok {
 		n := o.Outcome()

@@ -256,12 +256,14 @@ func TestFeedsAndNews(t *testing.T) {
 	if got := strings.Join(w.screens[0].news, ","); got != "a,aa,aaa" {
 		t.Errorf("news %q", got)
 	}
-	r.Send(ui.CallFacts{ID: "1", What: "GET operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now(), Until: w.clock.Now().Add(7 * time.Second)},
+	r.Send(ui.BudgetFacts{Class: "billing", Goes: w.clock.Now().Add(7 * time.Second)},
+		ui.CallFacts{ID: "1", What: "GET operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now()},
 		ui.CallFacts{ID: "2", What: "DELETE document\x1b[2J", Phase: ui.CallFailed, At: w.clock.Now(), Note: "no answer"}, uitest.Key("!"))
 	has(t, r, "waits 7s", "GET operation", "✗ failed", "DELETE document·[2J", "no answer")
 	r.Send(w.clock.Wait(3 * time.Second))
 	has(t, r, "waits 4s")
-	r.Send(ui.CallFacts{ID: "1", What: "GET operation", Phase: ui.CallDone, At: w.clock.Now()})
+	r.Send(ui.BudgetFacts{Class: "billing", Goes: w.clock.Now().Add(7 * time.Second)},
+		ui.CallFacts{ID: "1", What: "GET operation", Phase: ui.CallDone, At: w.clock.Now()})
 	has(t, r, "✓ done")
 	r.Send(uitest.Key("q"))
 	hasNot(t, r, "What is going on")

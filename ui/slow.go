@@ -9,9 +9,6 @@ import (
 // goes is when a call that waits for its budget goes; zero when that is not known,
 // as of a call that waits for the session.
 func (s *Shell) goes(c CallFacts) time.Time {
-	if !c.Until.IsZero() {
-		return c.Until
-	}
 	b := s.budgets[c.Class]
 	if now := s.now(); b.Goes.After(now) {
 		return b.Goes

@@ -16,7 +16,7 @@ func TestSlowAnswers(t *testing.T) {
 	r := w.start(t, w.options(ui.Test)).Send(ui.CallFacts{ID: "0", What: "list operations", Class: "billing", Background: true, Phase: ui.CallWaits, At: w.clock.Now()})
 	has(t, r, "loading…")
 	r.Send(ui.CallFacts{ID: "1", What: "get operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now()},
-		ui.BudgetFacts{Class: "billing", Limit: 12, Waiting: 1, Goes: w.clock.Now().Add(9 * time.Second), NextSlot: w.clock.Now().Add(14 * time.Second)})
+		ui.BudgetFacts{Class: "billing", Limit: 12, Goes: w.clock.Now().Add(9 * time.Second), NextSlot: w.clock.Now().Add(14 * time.Second)})
 	has(t, r, "waits for room in billing, 9s")
 	r.Send(w.clock.Wait(3 * time.Second))
 	has(t, r, "waits for room in billing, 6s")

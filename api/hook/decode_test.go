@@ -27,7 +27,7 @@ func TestDecodeOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := e.Normalise()
-	if n.ID != sampleID || n.Type != TypeOperation || n.ObjectID != "0f0e6c5e-1111-4222-8333-444455556666" || n.CUID != "D7k3xbc-ERrj" || len(n.Issues) > 0 {
+	if e.ID != sampleID || e.Type != TypeOperation || n.ObjectID != "0f0e6c5e-1111-4222-8333-444455556666" || n.CUID != "D7k3xbc-ERrj" || len(n.Issues) > 0 {
 		t.Fatalf("%+v", n)
 	}
 	for _, c := range []struct{ got, want string }{

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"cmp"
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -82,8 +81,6 @@ func StampOf(t time.Time) Stamp {
 // UpdatedAt is not given (accounts and counterparties carry none), only a read
 // of the object can tell what is newest.
 type Event struct {
-	ID       string
-	Type     Type
 	Object   Object
 	ObjectID untrusted.Text // opid, cuid of a client, suid of an account or counterparty
 	CUID     untrusted.Text // the customer it belongs to; may be empty
@@ -100,15 +97,13 @@ type Event struct {
 	DestinationAmount    api.Amount
 	CommissionAmount     api.Amount
 	CurrentBalanceAmount api.Amount // of an operation's source account, or an account's balance
-	Hold                 api.Amount // accounts only
 
-	Issues []Issue         // parts that must not be shown as numbers or moments
-	Raw    json.RawMessage // the whole delivery
+	Issues []Issue // parts that must not be shown as numbers or moments
 }
 
 // Normalise gives the neutral form. The shapes in e keep what it leaves out.
 func (e Envelope) Normalise() Event {
-	n := Event{ID: e.ID, Type: e.Type, Object: e.Object, Issues: e.Issues, Raw: e.Raw}
+	n := Event{Object: e.Object, Issues: e.Issues}
 	switch {
 	case e.Operation != nil:
 		o := e.Operation
@@ -121,7 +116,7 @@ func (e Envelope) Normalise() Event {
 		n.ObjectID, n.CUID, n.CreatedAt, n.UpdatedAt, n.Status = c.CUID, c.CUID, c.CreateAt, c.UpdateAt, c.Status
 	case e.Account != nil:
 		a := e.Account
-		n.ObjectID, n.CUID, n.Status, n.CurrentBalanceAmount, n.Hold = a.SUID, a.CUID, a.Status, a.Balance, a.Hold
+		n.ObjectID, n.CUID, n.Status, n.CurrentBalanceAmount = a.SUID, a.CUID, a.Status, a.Balance
 	case e.Counterparty != nil:
 		n.ObjectID, n.CUID = e.Counterparty.SUID, e.Counterparty.CUID
 	}

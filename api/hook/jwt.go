@@ -49,7 +49,7 @@ func (j *jwt) Verify(d Delivery) (Verdict, error) {
 	if !ok {
 		return refuse("token", "The header "+j.header+" holds no JWT: three parts of base64url with a dot between them.")
 	}
-	verdict, err := j.judge(d, t)
+	verdict, err := j.check(d, t)
 	if err == nil {
 		return verdict, nil
 	}
@@ -57,9 +57,9 @@ func (j *jwt) Verify(d Delivery) (Verdict, error) {
 	return Verdict{}, err
 }
 
-// judge checks a token's algorithm, then its signature, and only then reads what
+// check verifies a token's algorithm, then its signature, and only then reads what
 // it claims.
-func (j *jwt) judge(d Delivery, t tokenParts) (Verdict, *AuthError) {
+func (j *jwt) check(d Delivery, t tokenParts) (Verdict, *AuthError) {
 	alg := HS256
 	if !t.usual {
 		alg = algorithmOf(t.head)

@@ -39,7 +39,7 @@ func (a *answer) read(resp *http.Response, raw []byte, login bool) {
 // readWords judges an answer without tokens: its words decide at any status, and
 // where they tell nothing, the status does.
 func (a *answer) readWords(code int, raw []byte, login bool) {
-	s := hear(raw)
+	s := parseErrorAnswer(raw)
 	out, unclear := s.verdict()
 	switch {
 	case out == TwoFactor:

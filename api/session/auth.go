@@ -44,7 +44,7 @@ type answer struct {
 	retryAfter time.Duration // of a 429; 0 when not told
 	served     time.Time     // the service's Date
 	detail     string        // ours, never the service's words
-	said       said          // the service's words of a refusal
+	said       errorAnswer   // the service's words of a refusal
 	unclear    bool          // a refused login that may mean the password or a code
 	warning    string
 }

@@ -31,7 +31,7 @@ const (
 type Verdict struct {
 	Culprit  Cause
 	At       time.Time // when it happened, as well as can be told
-	Sentence string    // for people; times in UTC
+	Sentence string    // for people; its times are marked as UTC
 	Evidence []string  // what the sentence rests on
 	Healed   bool      // a rotation went well afterwards, or somebody reset the session
 	Over     time.Time // when that was; zero while the trouble lasts
@@ -84,7 +84,7 @@ func explainer(e Event) func([]Event, Event, Row) Verdict {
 	return nil
 }
 
-func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
+func clock(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 
 // when is the service's own time of an answer, if it told, else the store's.
 func (e Event) when() time.Time {

@@ -28,7 +28,7 @@ func TestDiagnose(t *testing.T) {
 		{name: "nothing", events: []Event{login}, want: Nobody},
 		{name: "expired", events: []Event{login, refused(290, Expired)}, want: ItExpired, says: []string{"come to its end", "4m50s old"}},
 		{name: "our own refresh", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: OK, Gen: 2, Fence: 2, Owner: bob}, refused(271, OtherPair)},
-			want: OurRotation, says: []string{"our own refresh at 14:04:30 (beta, process 22)", "generation 2"}},
+			want: OurRotation, says: []string{"our own refresh at 14:04:30 UTC (beta, process 22)", "generation 2"}},
 		{name: "our rotation on its way", events: []Event{login, refused(271, OnItsWay)}, want: OurRotation, says: []string{"on its way"}},
 		{name: "young pair", events: []Event{login, refused(1, YoungPair)}, want: NotYetKnown, says: []string{"only 1s old"}},
 		{name: "foreign login", events: []Event{login, early, death}, want: ForeignClient,

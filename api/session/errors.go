@@ -43,7 +43,7 @@ type Error struct {
 	// Err is the cause, if it has more to tell: a context's or the store's error.
 	Err error
 
-	permanent bool // no further try mends it: see Permanent
+	permanent bool // no retry helps: see Permanent
 }
 
 // Error returns the sentence.

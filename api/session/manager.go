@@ -90,7 +90,6 @@ type leaseWatch struct {
 // memoryCopy is the pair as last read, for when the store is away (rule K1).
 type memoryCopy struct {
 	access      Access
-	ttl         time.Duration
 	steadyUntil time.Duration // T on the steady clock
 	wallUntil   time.Time     // T on the wall clock
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Faults of an exchange that no further try mends: somebody has to look at the
+// Faults of an exchange that no retry fixes: somebody has to look at the
 // service's certificate or at base_url. They are fixed sentences, so that the history
 // shows nothing of what the service sent.
 const (
@@ -28,7 +28,7 @@ const (
 var permanentFaults = []string{faultAuthority, faultName, faultTime, faultCert, faultHandshake, faultRedirected, faultTooLong}
 
 // Permanent says in a sentence without capital and full stop what about a failed
-// exchange no further try mends; ok is false when another try may help.
+// exchange no retry fixes; ok is false when a retry may help.
 func Permanent(err error) (sentence string, ok bool) {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -54,7 +54,7 @@ func Permanent(err error) (sentence string, ok bool) {
 }
 
 // permanentError ends the waiting of a person at once; nil for a detail of an
-// exchange that another try may mend.
+// exchange that a retry may fix.
 func permanentError(detail string, wait time.Duration) *Error {
 	if !slices.Contains(permanentFaults, detail) {
 		return nil

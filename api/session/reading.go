@@ -92,7 +92,7 @@ func (m *Manager) saw(r Row, start time.Duration) {
 		m.copied = memoryCopy{}
 		return
 	}
-	m.copied = memoryCopy{access: accessOf(r), ttl: r.AccessTTL, steadyUntil: start + r.AccessLeft - m.c.margin(r.AccessTTL),
+	m.copied = memoryCopy{access: accessOf(r), steadyUntil: start + r.AccessLeft - m.c.margin(r.AccessTTL),
 		wallUntil: m.clock.Wall().Add(r.AccessLeft - m.c.margin(r.AccessTTL) - (now - start))}
 }
 

@@ -33,14 +33,11 @@ type Status struct {
 	// What the screens show beyond the command's JSON.
 	Phase       Phase
 	Fence       int64
-	Age         time.Duration // of the pair
 	From        Kind          // how the pair was made
 	By          Owner         // by whom
-	Fails       int
 	LoginWait   time.Duration // left of the back-off of logins
 	RefreshWait time.Duration
 	Blocks      []Block
-	Premature   []Premature
 	Seen        []Instance // newest first, of the last day
 	History     []Event    // oldest first, the last 100
 	Verdict     Verdict    // what the detective makes of it
@@ -65,7 +62,7 @@ type Lifetime struct {
 	Dead      bool // the service refused it before its time, at ExpiresAt
 }
 
-// Cause is why the session had or has trouble, in one sentence with times in UTC;
+// Cause is why the session had or has trouble, in one sentence;
 // "" when nothing went wrong in the history. What is over is told as over.
 func (s Status) Cause() string {
 	v := s.Verdict
@@ -74,7 +71,7 @@ func (s Status) Cause() string {
 	}
 	since := clock(v.Over)
 	if s.AsOf.Sub(v.Over) > 12*time.Hour {
-		since = v.Over.UTC().Format(time.DateTime)
+		since = v.Over.UTC().Format(time.DateTime + " UTC")
 	}
 	return "earlier, over since " + since + ": " + v.Sentence
 }
@@ -126,12 +123,12 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 	s := Status{
 		BaseURL: m.key.BaseURL, Account: MaskAccount(m.key.Account), State: m.stateOf(row), Generation: row.Gen,
 		Counts: Counts{Logins: counts[EventLogin], Refreshes: counts[EventRefresh], Unauthorized: counts[EventUnauthorized], Premature: counts[EventPremature]},
-		Phase:  row.Phase, Fence: row.Fence, Fails: row.Fails, LoginWait: row.LoginWait, RefreshWait: row.RefreshWait,
-		Blocks: row.Blocks, Premature: row.Premature, Seen: instances, History: events, AsOf: now,
+		Phase:  row.Phase, Fence: row.Fence, LoginWait: row.LoginWait, RefreshWait: row.RefreshWait,
+		Blocks: row.Blocks, Seen: instances, History: events, AsOf: now,
 	}
 	if row.State != None && row.Gen > 0 {
 		s.Access = lifetime(row.AccessTTL, row.AccessLeft, row.Age, now)
-		s.Age, s.From, s.By = row.Age, row.From, row.By
+		s.From, s.By = row.From, row.By
 		if at, dead := diedEarly(events, row); dead {
 			s.Access.Remaining, s.Access.Dead = 0, true
 			s.Access.ExpiresAt = earlier(s.Access.ExpiresAt, at)

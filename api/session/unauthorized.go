@@ -15,8 +15,8 @@ const (
 	Early     = "premature"  // it died before its time (E4)
 )
 
-// judge says what a 401 for a call sent with a means, given the row read after it.
-func (c Constants) judge(row Row, a Access, graced bool) string {
+// refusedBecause says what a 401 for a call sent with a means, given the row read after it.
+func (c Constants) refusedBecause(row Row, a Access, graced bool) string {
 	switch {
 	case row.Incarnation != a.Incarnation || row.Gen != a.Gen || row.State != Live:
 		return OtherPair
@@ -42,7 +42,7 @@ func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again
 		return false, storeError(err)
 	}
 	graced := c.graced.Incarnation == a.Incarnation && c.graced.Gen == a.Gen
-	verdict := m.c.judge(row, a, graced)
+	verdict := m.c.refusedBecause(row, a, graced)
 	ev := Event{Kind: EventUnauthorized, Reason: verdict, Gen: a.Gen, Fence: row.Fence, Session: row.Incarnation, Status: http.StatusUnauthorized}
 	if row.Gen == a.Gen {
 		ev.Age, ev.Left = row.Age, row.AccessLeft

@@ -16,8 +16,8 @@ import (
 // the words count as much as the status. What is not recognised is judged by the
 // status alone.
 
-// said is what an error answer says.
-type said struct {
+// errorAnswer is what the body of an answer without tokens says.
+type errorAnswer struct {
 	texts   []string // its sentences, codes in capitals among them, as plain lower-case words
 	quote   string   // the first sentence as it came, for people
 	code    bool     // it asks for the login's field "code", or says that two-factor is on
@@ -34,10 +34,10 @@ var errorKeys = []string{"error", "errors", "message", "messages", "msg", "detai
 var wordKeys = []string{"error", "errors", "message", "messages", "msg", "detail", "details", "description", "errordescription", "reason", "title",
 	"code", "errorcode", "errorkey", "fault", "exception", "field", "status"}
 
-// hear reads an error answer: JSON of any of the usual shapes, or a short plain
+// parseErrorAnswer reads an error answer: JSON of any of the usual shapes, or a short plain
 // text.
-func hear(raw []byte) said {
-	var s said
+func parseErrorAnswer(raw []byte) errorAnswer {
+	var s errorAnswer
 	var v any
 	d := json.NewDecoder(bytes.NewReader(raw[:min(len(raw), maxAnswer)]))
 	d.UseNumber()
@@ -61,7 +61,7 @@ func plainKey(k string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(k))
 }
 
-func (s *said) walk(v any, depth int) {
+func (s *errorAnswer) walk(v any, depth int) {
 	if depth > 4 {
 		return
 	}
@@ -90,7 +90,7 @@ var codeKey = regexp.MustCompile(`2fa|twofactor|secondfactor|totp|^otp|otp(requi
 
 // demand notices members that say that a code is wanted: {"is2fa": true},
 // {"code": ["required"]}, {"field": "code"}.
-func (s *said) demand(key string, v any) {
+func (s *errorAnswer) demand(key string, v any) {
 	switch v := v.(type) {
 	case bool:
 		s.code = s.code || v && codeKey.MatchString(key)
@@ -106,7 +106,7 @@ func (s *said) demand(key string, v any) {
 	}
 }
 
-func (s *said) add(line string) {
+func (s *errorAnswer) add(line string) {
 	line = strings.TrimSpace(line)
 	if line == "" || len(line) > 400 {
 		return
@@ -117,7 +117,9 @@ func (s *said) add(line string) {
 	s.texts = append(s.texts, strings.Join(strings.Fields(strings.NewReplacer("_", " ", "-", " ", ".", " ", ",", " ", ":", " ", "!", " ", "'", "", "’", "").Replace(strings.ToLower(line))), " "))
 }
 
-func (s said) matches(re *regexp.Regexp) bool { return slices.ContainsFunc(s.texts, re.MatchString) }
+func (s errorAnswer) matches(re *regexp.Regexp) bool {
+	return slices.ContainsFunc(s.texts, re.MatchString)
+}
 
 // maxQuote bounds what is kept of the service's words, in characters.
 const maxQuote = 160
@@ -126,7 +128,7 @@ var longWord = regexp.MustCompile(`\S{40,}`)
 
 // words is the quote, safe to draw and to keep: without what could be a token, and
 // without the secret given.
-func (s said) words(secret string) string {
+func (s errorAnswer) words(secret string) string {
 	q := longWord.ReplaceAllString(s.quote, "…")
 	if secret != "" {
 		q = strings.ReplaceAll(q, secret, "…")
@@ -181,7 +183,7 @@ func Dead(status int, body []byte, ownToken bool) bool {
 	if status >= 300 && status < 400 || len(body) > maxAnswer {
 		return false
 	}
-	s := hear(body)
+	s := parseErrorAnswer(body)
 	if status < 300 && (!s.object || s.isData || s.success) {
 		return false
 	}
@@ -197,7 +199,7 @@ func Dead(status int, body []byte, ownToken bool) bool {
 
 // verdict judges the words of an answer without tokens to a login: TwoFactor,
 // Refused, or "" when they tell neither. unclear tells that they may mean either.
-func (s said) verdict() (out Outcome, unclear bool) {
+func (s errorAnswer) verdict() (out Outcome, unclear bool) {
 	code, password := s.code || s.matches(codeWanted), s.matches(passwordWrong)
 	switch {
 	case code && password:

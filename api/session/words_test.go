@@ -148,11 +148,11 @@ func TestQuote(t *testing.T) {
 		`{"error":"UNKNOWN","message":"No such user"}`:          "No such user",
 		`{}`: "",
 	} {
-		if got := hear([]byte(body)).words("hunter2"); got != want {
+		if got := parseErrorAnswer([]byte(body)).words("hunter2"); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}
-	if got := hear([]byte(`{"error":"x\u001b[2Jy ` + strings.Repeat("long ", 70) + `"}`)).words(""); strings.Contains(got, "\x1b") || len([]rune(got)) > maxQuote {
+	if got := parseErrorAnswer([]byte(`{"error":"x\u001b[2Jy ` + strings.Repeat("long ", 70) + `"}`)).words(""); strings.Contains(got, "\x1b") || len([]rune(got)) > maxQuote {
 		t.Errorf("%q", got)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"opdeck/api"
@@ -60,6 +59,7 @@ type App struct {
 	Context   config.Context
 	ReadOnly  bool
 	State     string // folder
+	Runtime   string // folder of this login, in memory; "": there is none
 	Version   string
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -97,7 +97,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Version: opt.Version, Now: opt.Now, ownClock: ownClock}
+	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Runtime: config.RuntimeDir(opt.Getenv), Version: opt.Version, Now: opt.Now, ownClock: ownClock}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -321,9 +321,9 @@ func (a *App) LocalActor(via string) api.Actor {
 	return api.Actor{Name: u.Name, Role: a.Context.Role, Via: via, From: HostName(), UID: u.UID, LoginUID: u.LoginUID, Host: u.Host, Doubt: u.Doubt}
 }
 
-// judgeLocal is the approval.Judge of people identified by a user id: they have the
+// localRole is the approval.RoleLookup of people identified by a user id: they have the
 // context's role while they have an entry in /etc/passwd.
-func (a *App) judgeLocal(p approval.Person) (api.Role, error) {
+func (a *App) localRole(p approval.Person) (api.Role, error) {
 	switch {
 	case !p.Local():
 		return "", errors.New("only opdeck serve knows the keys of people over SSH")
@@ -333,12 +333,12 @@ func (a *App) judgeLocal(p approval.Person) (api.Role, error) {
 	return a.Context.Role, nil
 }
 
-// AuthorizeSSH makes over the judge of people identified by an SSH key, for approvals.
+// AuthorizeSSH gives approvals the role lookup of people identified by an SSH key.
 // It must be called before the first connection is accepted.
-func (a *App) AuthorizeSSH(over approval.Judge) {
-	a.Approvals.SetJudge(func(p approval.Person) (api.Role, error) {
+func (a *App) AuthorizeSSH(over approval.RoleLookup) {
+	a.Approvals.SetRoleLookup(func(p approval.Person) (api.Role, error) {
 		if p.Local() {
-			return a.judgeLocal(p)
+			return a.localRole(p)
 		}
 		return over(p)
 	})
@@ -365,38 +365,6 @@ func (a *App) Close() error {
 	}
 	a.closers = nil
 	return err
-}
-
-// observers are functions that are called with each event.
-type observers[T any] struct {
-	mu  sync.Mutex
-	fns map[int]func(T) // guarded by mu
-	n   int             // guarded by mu
-}
-
-func (o *observers[T]) add(fn func(T)) (stop func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.fns == nil {
-		o.fns = map[int]func(T){}
-	}
-	o.n++
-	id := o.n
-	o.fns[id] = fn
-	return func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		delete(o.fns, id)
-	}
-}
-
-func (o *observers[T]) tell(v T) {
-	o.mu.Lock()
-	fns := slices.Collect(maps.Values(o.fns))
-	o.mu.Unlock()
-	for _, fn := range fns {
-		fn(v)
-	}
 }
 
 var _ io.Closer = (*App)(nil)

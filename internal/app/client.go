@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -84,16 +83,15 @@ func (c *Client) DownloadDocument(ctx context.Context, cuid, guid string, w io.W
 	return masked(ctx, n, err)
 }
 
-// ShowDocument reads a customer's document to be shown, by the same call: only a role
-// that may reveal gets it, and the trail tells of it before.
-func (c *Client) ShowDocument(ctx context.Context, cuid, guid string) ([]byte, error) {
+// ShowDocument reads a customer's document to be shown, of a large one the beginning: only
+// a role that may reveal gets it, and the trail tells of it before.
+func (c *Client) ShowDocument(ctx context.Context, cuid, guid string) (api.Part, error) {
 	if err := c.mayTake(ctx, audit.EventShow, api.MayReveal, cuid, guid); err != nil {
-		return nil, err
+		return api.Part{}, err
 	}
-	var b bytes.Buffer
-	_, err := c.api.DownloadDocument(ctx, cuid, guid, &b)
+	part, err := c.api.ShowDocument(ctx, cuid, guid)
 	_, err = masked(ctx, 0, err)
-	return b.Bytes(), err
+	return part, err
 }
 
 // mayTake lets the content of a document through, or says why not; without a record it

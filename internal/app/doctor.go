@@ -297,7 +297,7 @@ func (d *doctor) feed(ctx context.Context, a *App) {
 		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
 	} else if times, err := a.Inbox().Times(ctx, 1000); err != nil {
 		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")
-	} else if rhythm := receiver.Judge(times, d.opt.Now()); rhythm.Stalled {
+	} else if rhythm := receiver.RhythmOf(times, d.opt.Now()); rhythm.Stalled {
 		d.add("feed", Warned, rhythm.String(), "Check the webhook settings (opdeck hook get) and the receiver's counters.")
 	} else {
 		d.add("feed", Healthy, rhythm.String(), "")

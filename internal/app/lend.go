@@ -3,7 +3,9 @@ package app
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strings"
 
 	"opdeck/api"
 	"opdeck/api/secret"
@@ -53,6 +55,16 @@ func (a *App) LocalBorrower(as, command string) (lend.Borrower, error) {
 	}
 	out.Who = who
 	return out, nil
+}
+
+// ChildEnv is the environment for a program that is started here: that of this process
+// without the variables that hold secrets, and without others.
+func (a *App) ChildEnv(others ...string) []string {
+	names := append(a.SecretNames(), others...)
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(names, name)
+	})
 }
 
 // SecretNames are the environment variables that hold secrets by the config, those of

@@ -40,7 +40,7 @@ func TestSecretEnv(t *testing.T) {
 	if who := a.LocalActor("command"); who.UID == "" || who.Name == "" || who.Claim() == "" || who.Key != "" {
 		t.Errorf("the local person is %+v", who)
 	}
-	if _, err := a.judgeLocal(approval.Person{Key: "SHA256:x", Login: "ana"}); err == nil {
+	if _, err := a.localRole(approval.Person{Key: "SHA256:x", Login: "ana"}); err == nil {
 		t.Error("a person over SSH is judged without a server")
 	}
 }

@@ -56,7 +56,7 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 		return a.Audit.Close(ctx)
 	})
 	a.Approvals = approval.New(journal.NewApprovals(a.Store.Core), a.Audit, a.Context.BaseURL, a.Context.Login, a.Now)
-	a.Approvals.SetJudge(a.judgeLocal)
+	a.Approvals.SetRoleLookup(a.localRole)
 	a.Gate = &api.Gate{ReadOnly: a.ReadOnly, Audit: a.Audit, Now: a.Now}
 	if a.Context.Approval == "second_person" {
 		a.Gate.Approve = a.Approvals

@@ -150,20 +150,15 @@ func (a *App) takeEvent(ctx context.Context, s receiver.Stored, l *hook.Learner)
 // indexEvent is what an event tells the index. Words are filled in only where the
 // evidence for a code's meaning has no contradiction.
 func indexEvent(e hook.Event, seen time.Time, l *hook.Learner) index.Event {
-	word := func(f hook.Field, c hook.Code) (string, string) {
-		if !c.Given {
-			return "", ""
-		}
+	word := func(f hook.Field, c hook.Code) string {
 		w, evidence, against := l.Meaning(f, c.Value)
-		if evidence == 0 || against > 0 {
-			w = ""
+		if !c.Given || evidence == 0 || against > 0 {
+			return ""
 		}
-		return string(w), c.String()
+		return string(w)
 	}
-	out := index.Event{OPID: string(e.ObjectID), CUID: string(e.CUID), Seen: seen}
-	out.Status, out.StatusCode = word(hook.FieldStatus, e.Status)
-	out.Type, out.TypeCode = word(hook.FieldType, e.OperationType)
-	out.PaymentType, out.PaymentCode = word(hook.FieldPaymentType, e.PaymentType)
+	out := index.Event{OPID: string(e.ObjectID), CUID: string(e.CUID), Seen: seen,
+		Status: word(hook.FieldStatus, e.Status), Type: word(hook.FieldType, e.OperationType), PaymentType: word(hook.FieldPaymentType, e.PaymentType)}
 	out.Created, _ = e.CreatedAt.Time()
 	out.Updated, _ = e.UpdatedAt.Time()
 	if e.IsVisible != hook.NotGiven {

@@ -14,7 +14,7 @@ var Accounts = newCatalogue(
 	Field[api.Account]{Name: "balance", JSON: "balance", Kind: Money, Sortable: true, About: "what is on it, exact", Example: "balance<0",
 		Column: Column{Min: 18}, Money: func(a api.Account) api.Money { return a.Balance.Value() }},
 	Field[api.Account]{Name: "hold", JSON: "hold", Kind: Money, Sortable: true, About: "what operations under way hold of it, exact", Example: "hold>0",
-		Column: Column{Min: 14, HidePriority: 3}, Money: func(a api.Account) api.Money { return a.Hold.Value() }},
+		Column: Column{Min: 14, HidePriority: 2}, Money: func(a api.Account) api.Money { return a.Hold.Value() }},
 	Field[api.Account]{Name: "customer", JSON: "customer.name", Kind: Text, Sortable: true, About: "a part of its customer's name", Example: "customer:acme",
 		Column: Column{Min: 12, Flex: 2, HidePriority: 1}, Text: func(a api.Account) untrusted.Text { return a.Customer.Name }},
 	Field[api.Account]{Name: "cuid", JSON: "customer.id", Kind: ID, About: "its customer's identifier, or its beginning", Example: "cuid:DqCsgSE",
@@ -32,5 +32,5 @@ var Accounts = newCatalogue(
 	Field[api.Account]{Name: "updated", JSON: "updatedAt", Kind: Time, Sortable: true, About: "when it last changed", Example: "updated<2d",
 		Time: func(a api.Account) api.Time { return a.UpdatedAt }},
 	Field[api.Account]{Name: "id", JSON: "id", Kind: ID, About: "the account's identifier, or its beginning", Example: "id:U1v72k",
-		Column: Column{Min: 12, Max: 26, HidePriority: 2, CutMiddle: true}, Text: func(a api.Account) untrusted.Text { return a.ID }},
+		Column: Column{Min: 12, Max: 26, HidePriority: 3, CutMiddle: true}, Text: func(a api.Account) untrusted.Text { return a.ID }},
 )

@@ -12,7 +12,7 @@ var Counterparties = newCatalogue(
 	Field[api.Counterparty]{Name: "name", JSON: "profile.name", Kind: Text, Sortable: true, About: "a part of the name", Example: "name:meridian",
 		Column: Column{Min: 16, Flex: 3}, Text: api.Counterparty.Name},
 	Field[api.Counterparty]{Name: "status", JSON: "accounts.status", Kind: Code, Sortable: true, About: "the status words of its accounts",
-		Column: Column{Min: 12, Max: 30, Flex: 1}, Text: statusesOf},
+		Column: Column{Min: 19, Max: 30, Flex: 1}, Text: statusesOf},
 	Field[api.Counterparty]{Name: "accounts", JSON: "accounts", Kind: Count, Sortable: true, About: "how many accounts it has", Example: "accounts>1",
 		Column: Column{Min: 8, HidePriority: 3}, Count: func(p api.Counterparty) int { return len(p.Accounts) }},
 	Field[api.Counterparty]{Name: "customer", JSON: "customer.name", Kind: Text, Sortable: true, About: "a part of the name of the customer who pays it", Example: "customer:acme",

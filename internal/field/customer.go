@@ -10,7 +10,7 @@ var Customers = newCatalogue(
 	Field[api.Customer]{Name: "name", JSON: "name", Kind: Text, About: "a part of the name", Example: "name:acme", Sortable: true,
 		Column: Column{Min: 16, Flex: 3}, Text: api.Customer.FullName},
 	Field[api.Customer]{Name: "type", Aliases: []string{"kind"}, JSON: "type", Kind: Code, About: "individual or corporate", Example: "type:corporate",
-		Sortable: true, Column: Column{Min: 10}, Text: func(c api.Customer) untrusted.Text { return c.Type }},
+		Sortable: true, Column: Column{Min: 10, HidePriority: 1}, Text: func(c api.Customer) untrusted.Text { return c.Type }},
 	Field[api.Customer]{Name: "status", JSON: "status", Kind: Code, About: "the service's status word", Example: "status:NEW", Sortable: true,
 		Column: Column{Min: 12}, Text: func(c api.Customer) untrusted.Text { return c.Status }},
 	Field[api.Customer]{Name: "cuid", Aliases: []string{"id"}, JSON: "cuid", Kind: ID, About: "the customer's identifier, or its beginning",
@@ -43,7 +43,7 @@ var Documents = newCatalogue(
 // Files are the fields of a file in a customer's store.
 var Files = newCatalogue(
 	Field[api.CustomerFile]{Name: "name", Aliases: []string{"file"}, JSON: "fileName", Kind: Text, Sortable: true, About: "a part of the file's name", Example: "name:passport",
-		Column: Column{Min: 16, Flex: 3, CutMiddle: true}, Text: api.CustomerFile.Title},
+		Column: Column{Min: 14, Flex: 3, CutMiddle: true}, Text: api.CustomerFile.Title},
 	Field[api.CustomerFile]{Name: "type", JSON: "type", Kind: Code, Sortable: true, About: "the kind of document", Example: "type:PASSPORT",
 		Column: Column{Min: 12, Max: 24, Flex: 1, HidePriority: 2}, Text: func(f api.CustomerFile) untrusted.Text { return f.Type }},
 	Field[api.CustomerFile]{Name: "media", JSON: "mime", Kind: Code, About: "the media type", Example: "media:image/png",

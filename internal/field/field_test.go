@@ -19,6 +19,8 @@ func TestEachFieldIsWhole(t *testing.T) {
 	check(t, "account", Accounts, api.Account{})
 	check(t, "tariff", Tariffs, api.Tariff{})
 	check(t, "counterparty", Counterparties, api.Counterparty{})
+	check(t, "a side's account", PartyAccounts, api.PartyAccount{})
+	check(t, "a side's counterparty account", CounterpartyAccounts, api.CounterpartyAccount{})
 	raw, err := json.Marshal(apitest.Operation(map[string]any{}))
 	var record map[string]any
 	if err != nil || json.Unmarshal(raw, &record) != nil {

@@ -88,17 +88,16 @@ func headerSafe(name string) string {
 	}, name)
 }
 
-// sampleContent is the body of a sample file: the start of its kind, then
-// text up to its size.
+// sampleContent is the body of a sample file: a picture, or the start of its kind and then
+// lines of text; made as long as its size.
 func sampleContent(f fileRow) []byte {
-	head := map[string]string{"application/pdf": "%PDF-1.4\n% sample document\n", "image/png": "\x89PNG\r\n\x1a\n", "image/jpeg": "\xff\xd8\xff\xe0"}[f.mime]
-	line := "Sample document " + f.guid.String() + ". "
-	var b strings.Builder
-	b.WriteString(head)
-	for int64(b.Len()) < f.size {
-		b.WriteString(line)
+	b := samplePicture(f.mime, f.guid)
+	if f.mime == "application/pdf" {
+		b = []byte("%PDF-1.4\n% sample document\n")
 	}
-	return []byte(b.String()[:f.size])
+	line := "Sample document " + f.guid.String() + ".\n"
+	b = append(b, strings.Repeat(line, max(int(f.size)-len(b), 0)/len(line)+1)...)
+	return b[:f.size]
 }
 
 // deleteFile: DELETE /v2/customer/{customerId}/file/{id}. It removes content and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -140,7 +141,11 @@ func sampleFile(seed uint64, n, customer int, locked bool, created int64) []any 
 	if hostile, found := hostileFiles[n]; found {
 		s.name, s.info = hostile.name, hostile.info
 	}
-	return []any{n, id[:], 0, customer, s.name, s.mime, 200 + d.below(200_000), s.kind, s.info, locked, created}
+	size := 200 + d.below(200_000)
+	if strings.HasPrefix(s.mime, "image/") {
+		size = max(size, leastPicture)
+	}
+	return []any{n, id[:], 0, customer, s.name, s.mime, size, s.kind, s.info, locked, created}
 }
 
 // fileNumber is the number of document k of operation n.

@@ -233,8 +233,7 @@ func TestAgo(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "now", 9 * time.Second: "now", 12 * time.Second: "10s ago", 59 * time.Second: "50s ago", 61 * time.Second: "1m ago",
 		59 * time.Minute: "59m ago", 3 * time.Hour: "3h ago", 50 * time.Hour: "2d ago",
-		-9 * time.Second: "now", -10 * time.Second: "in 10s", -59 * time.Second: "in 50s", -time.Minute: "in 1m", -3*time.Minute - 20*time.Second: "in 3m",
-		-90 * time.Minute: "in 1h", -50 * time.Hour: "in 2d",
+		-59 * time.Second: "now", -time.Minute: "in 1m", -90 * time.Second: "in 1m", -3*time.Minute - 20*time.Second: "in 3m", -4*time.Hour - time.Minute: "in 4h", -72 * time.Hour: "in 3d",
 	} {
 		got, next := Ago(now.Add(-d), now)
 		if got != want || !next.After(now) {

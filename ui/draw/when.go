@@ -64,9 +64,9 @@ func Until(end, now time.Time) (s string, next time.Time) {
 }
 
 // Ago draws how long ago t was, coarse: "now" below ten seconds, tens of seconds
-// below a minute, then minutes, hours, days. A t that is to come is "in 3m", by the
-// same steps: below ten seconds the clocks of two machines may differ. next is when
-// the text changes.
+// below a minute, then minutes, hours, days. A t that is a minute or more ahead is
+// "in 3m", by the same steps; less is how far two clocks differ. next is when the text
+// changes.
 func Ago(t, now time.Time) (s string, next time.Time) {
 	if t.IsZero() {
 		return "–", time.Time{}
@@ -83,8 +83,8 @@ func Ago(t, now time.Time) (s string, next time.Time) {
 	}
 	n := age.Abs() / step
 	switch {
-	case n == 0:
-		return "now", t.Add(step)
+	case n == 0, age < 0 && age > -time.Minute:
+		return "now", t.Add(10 * time.Second)
 	case step == 24*time.Hour:
 		s = fmt.Sprintf("%dd", n)
 	case step == time.Hour:

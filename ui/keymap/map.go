@@ -49,7 +49,7 @@ type Operation struct{ Documents, Tree, Account, Counterparty Key }
 type Related struct{ History, Customer Key }
 
 // Documents belongs to the documents of an operation.
-type Documents struct{ Look, Remove, Restore, Replace, Attach, Upload, Save Key }
+type Documents struct{ Look, Remove, Restore, Replace, Attach, Upload, Save, View Key }
 
 // Files belongs to a customer's files.
 type Files struct{ Delete Key }
@@ -79,7 +79,7 @@ type Dialog struct{ Yes, No, Answer, Next, Prev, Close Key }
 type Form struct{ Next, Prev, Submit, Cancel Key }
 
 // Viewer are the keys of text viewers (raw JSON, help, activity).
-type Viewer struct{ Search, Next, Prev, Copy, Close Key }
+type Viewer struct{ Search, Next, Prev, Copy, Pager, Editor, Close Key }
 
 // Menu are the keys of menus with a typed filter: palette, views, sort.
 type Menu struct{ Up, Down, Choose, Close Key }
@@ -205,7 +205,7 @@ func globalKeys() Global {
 
 func documentKeys() Documents {
 	return Documents{Look: of("document.show"), Save: of("document.download"), Remove: of("document.remove"), Restore: of("document.restore"), Attach: of("document.attach"),
-		Upload: of("document.upload"), Replace: of("document.replace")}
+		Upload: of("document.upload"), Replace: of("document.replace"), View: of("document.view")}
 }
 
 // All returns the keys of a group in the order they are declared.
@@ -299,8 +299,9 @@ func formKeys() Form {
 
 func viewerKeys() Viewer {
 	return Viewer{
-		Search: Bind("viewer.search", "search", "search", "/"), Next: Bind("viewer.next", "next", "next hit", "n"), Prev: Bind("viewer.prev", "previous", "hit before", "N").extra(),
-		Copy: Bind("viewer.copy", "copy", "copy all (OSC 52)", "y"), Close: Bind("viewer.close", "close", "close", "esc", "q"),
+		Search: Bind("viewer.search", "search", "search", "/"), Next: Bind("viewer.next", "next", "next hit", "n").extra(), Prev: Bind("viewer.prev", "previous", "hit before", "N").extra(),
+		Copy: Bind("viewer.copy", "copy", "copy all (OSC 52)", "y"), Pager: Bind("viewer.pager", "pager", "raw JSON: read it in $PAGER, or less", "p"),
+		Editor: Bind("viewer.editor", "editor", "raw JSON: open a copy in $VISUAL or $EDITOR; asks, and reads nothing back", "e"), Close: Bind("viewer.close", "close", "close", "esc", "q"),
 	}
 }
 

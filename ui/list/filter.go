@@ -32,6 +32,16 @@ type Sign struct {
 	Says string
 }
 
+// Warning is the sign of a row that needs a look.
+func Warning(says string) Sign {
+	return Sign{Sign: func(th *theme.Theme) string { return th.Signs.Warn }, Tone: theme.Warn, Says: says}
+}
+
+// Locked is the sign of what is locked.
+func Locked(says string) Sign {
+	return Sign{Sign: func(th *theme.Theme) string { return th.Signs.Locked }, Tone: theme.Warn, Says: says}
+}
+
 // StatusSigns are the signs of the service's status words, as theme.Status draws them.
 func StatusSigns() []Sign {
 	var out []Sign

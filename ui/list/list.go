@@ -13,14 +13,11 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/api/untrusted"
-	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -351,7 +348,12 @@ func (l *List[T]) Unsaved() string {
 }
 
 // Title implements ui.Screen.
-func (l *List[T]) Title() string { return l.spec.Title }
+func (l *List[T]) Title() string {
+	if l.Page != nil && l.Page.Title != "" {
+		return l.Page.Title
+	}
+	return l.spec.Title
+}
 
 // Place implements ui.Screen.
 func (l *List[T]) Place() ui.Place { return l.spec.Place }
@@ -363,70 +365,4 @@ func (l *List[T]) Source() ui.Source {
 		src.Problem = l.Err.Public
 	}
 	return src
-}
-
-// NoRows words why there are no rows: what went wrong, that they are being read,
-// that the filter lets none through, else none. on is the key that reads on;
-// empty when everything was read.
-func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
-	k := l.Env.Keys
-	clears, changes := k.Global.Back.Help().Key+" clears it", k.List.Filter.Help().Key+" changes it"
-	switch {
-	case l.Err != nil:
-		return widget.Notice{Tone: theme.Bad, Text: l.Err.Public, Hint: strings.TrimSpace(remedy.Screen(l.Err) + " " + k.Global.Reload.Help().Key + " tries again.")}
-	case !l.Loaded || l.Loads.Busy() && l.bar == nil:
-		return widget.Notice{Text: l.spec.Reading}
-	case l.Filter.Empty():
-		return none
-	case l.bar != nil && l.spec.Further != "": // its keys are text now
-		return widget.Notice{Text: l.spec.Further, Hint: k.Form.Submit.Help().Key + " looks through all of them"}
-	case l.bar != nil:
-		return widget.Notice{Text: l.spec.None}
-	case on != "":
-		return widget.Notice{Text: l.spec.Further, Hint: on + " reads older ones; of the filter, " + changes + ", " + clears}
-	}
-	return widget.Notice{Text: l.spec.None, Hint: changes + ", " + clears}
-}
-
-// Head is the line over the table: what is shown, the order, the filter, and what is
-// under way.
-func (l *List[T]) Head(shown string) string {
-	th := l.Env.Theme
-	shown += l.Came() + l.SortedBy(Order{l.SortBy, l.SortDown}, l.mixed())
-	if l.Text != "" {
-		shown += th.Dim.Render("  / ") + th.Accent.Render(untrusted.Text(l.Text).Line(max(l.w-44, 10)))
-	}
-	if l.Doing != "" {
-		shown += th.Info.Render("  " + l.Doing + " …")
-	}
-	return shown
-}
-
-// Came says how many rows came above the cursor.
-func (l *List[T]) Came() string {
-	n, th := l.Table.Above(), l.Env.Theme
-	if n == 0 {
-		return ""
-	}
-	if th.Linear {
-		return "  " + draw.Count(n) + " new above"
-	}
-	return th.Info.Render("  " + th.Signs.Up + " " + draw.Count(n) + " new")
-}
-
-// NotReread says that the rows are those of an earlier read; nil when they are not.
-func (l *List[T]) NotReread() []string {
-	if l.Err == nil || l.rows.Len() == 0 {
-		return nil
-	}
-	th := l.Env.Theme
-	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read again: "+untrusted.Text(l.Err.Public).Line(200), l.w))}
-}
-
-// OneThing refuses to begin something while something else is under way.
-func (l *List[T]) OneThing() (ui.Action, bool) {
-	if l.Doing == "" {
-		return nil, false
-	}
-	return ui.Notify{Level: ui.Denied, Text: "One thing at a time: " + l.Doing + "."}, true
 }

@@ -9,8 +9,9 @@ import (
 
 // Page is a text over the list: a record, a report.
 type Page struct {
-	ID   string // of the record that it is about; empty: of none
-	View *widget.Viewer
+	ID    string // of the record that it is about; empty: of none
+	Title string // of the screen while the page is open, safe to draw; empty: the list's
+	View  *widget.Viewer
 
 	fill func(w int) []string
 }
@@ -24,6 +25,9 @@ func (l *List[T]) Open(id string, fill func(w int) []string) *Page {
 
 // Close goes back to the list.
 func (l *List[T]) Close() { l.Page = nil }
+
+// Layer implements ui.Layered: the page.
+func (l *List[T]) Layer() any { return l.Page }
 
 func (p *Page) lay(w, h int) {
 	p.View.SetSize(w, h)

@@ -61,20 +61,29 @@ func named(fields []string) []string {
 	return slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return f == "" })
 }
 
-// Direction says what is first in an order.
-func Direction(o Order) string {
+// Direction says what is first in an order by a field of that kind.
+func Direction(k field.Kind, o Order) string {
+	up, down := "A to Z", "Z to A"
+	switch k {
+	case field.Time:
+		up, down = "oldest first", "newest first"
+	case field.Money, field.Count:
+		up, down = "smallest first", "largest first"
+	case field.Flag:
+		up, down = "no first", "yes first"
+	}
 	switch {
 	case o.By == "":
 		return ""
 	case o.Down:
-		return "largest or newest first"
+		return down
 	}
-	return "smallest or oldest first"
+	return up
 }
 
 // askSort sorts the records that the list holds by a field of Spec.Sort.
 func (l *List[T]) askSort() (ui.Action, tea.Cmd) {
-	return l.AskSort(Order{l.SortBy, l.SortDown}, Orders{Fields: append([]string{""}, l.spec.Sort.Sortable()...), Note: Direction, Take: func(o Order) tea.Cmd {
+	return l.AskSort(Order{l.SortBy, l.SortDown}, Orders{Fields: append([]string{""}, l.spec.Sort.Sortable()...), Note: l.direction, Take: func(o Order) tea.Cmd {
 		l.SortBy, l.SortDown = o.By, o.Down
 		l.held.Sort(l.order())
 		l.ShowSort()
@@ -83,6 +92,13 @@ func (l *List[T]) askSort() (ui.Action, tea.Cmd) {
 		l.refresh() // a menu's answer is no message to the list
 		return nil
 	}})
+}
+
+func (l *List[T]) direction(o Order) string {
+	if o.By == "" {
+		return ""
+	}
+	return Direction(l.spec.Sort.Get(o.By).Kind, o)
 }
 
 // ShowSort marks the column that rows are sorted by; a screen that changes the columns

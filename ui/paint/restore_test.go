@@ -53,11 +53,15 @@ func program() {
 			cancel()
 		case "z":
 			return tea.Suspend
+		case "l":
+			return Lend(exec.Command("sh", "-c", os.Getenv(childVar)), func(err error) tea.Msg { return returned{err} })
+		case "n":
+			return Lend(exec.Command("/nowhere/to/be/found"), func(err error) tea.Msg { return returned{err} })
 		}
 		return nil
 	}}
 	_, err := Run(ctx, m, Options{Signals: true, Mouse: true, Title: "opdeck"})
-	fmt.Printf("ended: %v, TERM=%s\n", err, os.Getenv("TERM"))
+	fmt.Printf("ended: %v, TERM=%s, %d keys\n", err, os.Getenv("TERM"), m.keys)
 	os.Exit(0)
 }
 
@@ -189,6 +193,11 @@ func (c *console) wantModes(entered int) {
 	for _, m := range modeRE.FindAllStringSubmatch(out, -1) {
 		last[m[1]] = m[2]
 		count[m[1]+m[2]]++
+	}
+	for _, mode := range []string{"1", "5", "6", "1000", "1003", "1004"} { // put back on entering again
+		if last[mode] == "l" {
+			delete(last, mode)
+		}
 	}
 	want := map[string]string{"1049": "l", "7": "h", "25": "h", "2004": "l", "2026": "l", "1002": "l", "1006": "l"}
 	if !reflect.DeepEqual(last, want) {
@@ -337,7 +346,11 @@ func TestWindowSize(t *testing.T) {
 }
 
 // signalJob signals the process group in the foreground.
-func (c *console) signalJob(sig syscall.Signal) {
+func (c *console) signalJob(sig syscall.Signal) { _ = syscall.Kill(-c.foreground(), sig) }
+
+// foreground is the process group in the foreground.
+func (c *console) foreground() int {
+	c.t.Helper()
 	conn, err := c.master.SyscallConn()
 	if err != nil {
 		c.t.Fatal(err)
@@ -347,5 +360,5 @@ func (c *console) signalJob(sig syscall.Signal) {
 	if err != nil || pgrp <= 1 {
 		c.t.Fatal(pgrp, err)
 	}
-	_ = syscall.Kill(-pgrp, sig)
+	return pgrp
 }

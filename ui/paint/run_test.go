@@ -27,7 +27,11 @@ type counter struct {
 	init        tea.Cmd
 	onView      func()
 	seen        chan int // the count after every key
+	returned    string   // how the program ended that had the terminal
 }
+
+// returned tells that the terminal is ours again.
+type returned struct{ err error }
 
 func (c *counter) Init() tea.Cmd { return c.init }
 
@@ -38,6 +42,8 @@ func (c *counter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if c.onSize != nil {
 			c.onSize(msg)
 		}
+	case returned:
+		c.returned = fmt.Sprintf(", returned: %v.", msg.err)
 	case tea.KeyMsg:
 		c.keys++
 		if c.seen != nil {
@@ -58,7 +64,7 @@ func (c *counter) View() string {
 	if c.onView != nil {
 		c.onView()
 	}
-	return fmt.Sprintf("%d keys", c.keys)
+	return fmt.Sprintf("%d keys", c.keys) + c.returned
 }
 
 // record is an output that can be waited on.

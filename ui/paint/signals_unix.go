@@ -14,8 +14,8 @@ import (
 const (
 	// stopWait bounds the wait for being continued, measured while running.
 	stopWait = 500 * time.Millisecond
-	// fateWait is how long a program that was continued in the background waits
-	// for the signal that ends it: a shell sends both to a stopped job.
+	// fateWait is how long a program that was continued waits for the signal that ends
+	// it: a shell sends both to a stopped job.
 	fateWait = 50 * time.Millisecond
 )
 
@@ -64,9 +64,20 @@ func (s *session) suspend() {
 	if !s.opt.Signals || !s.stoppable {
 		return
 	}
-	_ = s.painter.Leave(s.opt.CloseWithin)
-	_ = s.tty.restore()
+	s.leave(s.painter.Leave)
+	s.halt()
+	if s.reason() == nil {
+		s.resume()
+	}
+}
 
+// halt stops the process group and returns when it was continued, or is about to be
+// ended by a signal.
+//
+// A shell that kills a stopped job sends the signal and then SIGCONT, and both come
+// when the process goes on: two threads may take one each, and the second signal may be
+// heard of first. So what has been continued waits a moment for its end.
+func (s *session) halt() {
 	select { // of the last time, when it came late
 	case <-s.continued:
 	default:
@@ -76,12 +87,7 @@ func (s *session) suspend() {
 	_ = syscall.Kill(0, syscall.SIGTSTP)
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
 	s.wait(s.continued, stopWait)
-	if !s.tty.foreground() {
-		s.wait(nil, fateWait)
-	}
-	if s.reason() == nil {
-		s.resume()
-	}
+	s.wait(nil, fateWait)
 }
 
 // wait waits for a continuation, the end of the program, or d while running. The

@@ -19,8 +19,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// papers is a screen with rows, a write that takes its time, and a stream.
-type papers struct {
+// testScreen is a screen with rows, a write that takes its time, and a stream.
+type testScreen struct {
 	env   *ui.Env
 	keys  keymap.Documents
 	table *widget.Table
@@ -42,21 +42,23 @@ type came struct {
 	id string
 }
 
-func newPapers(env *ui.Env, takes time.Duration, sent *[]string, comes <-chan string) *papers {
-	p := &papers{env: env, keys: env.Keys.Documents, takes: takes, sent: sent, comes: comes, list: []string{"alpha-0001", "beta-0002", "gamma-0003"},
+func newTestScreen(env *ui.Env, takes time.Duration, sent *[]string, comes <-chan string) *testScreen {
+	p := &testScreen{env: env, keys: env.Keys.Documents, takes: takes, sent: sent, comes: comes, list: []string{"alpha-0001", "beta-0002", "gamma-0003"},
 		table: widget.NewTable(env.Theme, env.Keys, true, widget.Column{Title: "name", Min: 10})}
 	p.keys.Restore.Off("Nothing was removed.")
 	p.table.SetSource(p)
 	return p
 }
 
-func (p *papers) Init() tea.Cmd { return p.wait }
+func (p *testScreen) Init() tea.Cmd { return p.wait }
 
-func (p *papers) wait() tea.Msg { return came{p.env.Ticket(), <-p.comes} }
+func (p *testScreen) wait() tea.Msg { return came{p.env.Ticket(), <-p.comes} }
 
-func (p *papers) Len() int             { return len(p.list) }
-func (p *papers) Row(i int) widget.Row { return widget.Row{ID: p.list[i], Cells: []string{p.list[i]}} }
-func (p *papers) IndexOf(id string) int {
+func (p *testScreen) Len() int { return len(p.list) }
+func (p *testScreen) Row(i int) widget.Row {
+	return widget.Row{ID: p.list[i], Cells: []string{p.list[i]}}
+}
+func (p *testScreen) IndexOf(id string) int {
 	for i, x := range p.list {
 		if x == id {
 			return i
@@ -65,7 +67,7 @@ func (p *papers) IndexOf(id string) int {
 	return -1
 }
 
-func (p *papers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+func (p *testScreen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case gone:
 		p.doing = ""
@@ -106,21 +108,21 @@ func (p *papers) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-func (p *papers) View() string         { return "" }
-func (p *papers) SetSize(w, h int)     {}
-func (p *papers) Editing() bool        { return false }
-func (p *papers) Title() string        { return "Papers" }
-func (p *papers) Place() ui.Place      { return ui.Place{Kind: "papers"} }
-func (p *papers) Source() ui.Source    { return ui.Source{} }
-func (p *papers) Select(s string) bool { return p.table.Select(s) }
-func (p *papers) Content() ui.Content {
+func (p *testScreen) View() string         { return "" }
+func (p *testScreen) SetSize(w, h int)     {}
+func (p *testScreen) Editing() bool        { return false }
+func (p *testScreen) Title() string        { return "Papers" }
+func (p *testScreen) Place() ui.Place      { return ui.Place{Kind: "papers"} }
+func (p *testScreen) Source() ui.Source    { return ui.Source{} }
+func (p *testScreen) Select(s string) bool { return p.table.Select(s) }
+func (p *testScreen) Content() ui.Content {
 	return ui.Content{Lines: []string{"Papers  of ana"}, Table: p.table, Doing: p.doing}
 }
-func (p *papers) Keys() []keymap.Key {
+func (p *testScreen) Keys() []keymap.Key {
 	return append(keymap.All(p.keys), p.env.Keys.List.Sort, p.env.Keys.List.Mark)
 }
 
-// conversation is one over the papers below.
+// conversation is one over the testScreen below.
 type conversation struct {
 	in    *io.PipeWriter
 	out   *bytes.Buffer
@@ -159,7 +161,7 @@ func converse(t *testing.T, ctx context.Context, takes time.Duration, about ui.A
 		News: func(context.Context, bool) []tea.Msg { return nil }})
 	sh := ui.New(ui.Options{Context: ctx, About: about, Theme: theme.Words(), Start: ui.Place{Kind: "papers"}, Tell: h.Tell,
 		Tick: func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil },
-		Make: func(env *ui.Env, _ ui.Place) ui.Screen { return newPapers(env, takes, &d.sent, d.comes) }})
+		Make: func(env *ui.Env, _ ui.Place) ui.Screen { return newTestScreen(env, takes, &d.sent, d.comes) }})
 	go func() { d.done <- h.Run(ctx, sh); talk.Close() }()
 	time.Sleep(time.Second) // of the bubble: the stream is waited for no longer
 	d.hears()

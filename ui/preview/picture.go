@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"image"
+	"image/color"
 	_ "image/gif" // decodes GIF: its first picture
 	_ "image/jpeg"
 	_ "image/png"
@@ -24,9 +25,15 @@ const (
 	samples = 4   // each way, of the pixels that one of a thumbnail stands for
 )
 
+// The bounds of a picture that is decoded.
+const (
+	MaxPixels  = 12_000_000
+	MaxDecoded = 46 << 20 // bytes that decoding takes: with a document of 16 MB, about 64 MB
+)
+
 // picture reads the header of an image, and the image when it is small enough.
 func (c *Content) picture(b []byte) {
-	head, _, err := image.DecodeConfig(bytes.NewReader(b))
+	head, kind, err := image.DecodeConfig(bytes.NewReader(b))
 	if err != nil {
 		c.Notes = append(c.Notes, "The picture cannot be decoded: its header is damaged.")
 		return
@@ -39,6 +46,13 @@ func (c *Content) picture(b []byte) {
 	case head.Width > MaxPixels || head.Height > MaxPixels/head.Width:
 		c.Notes = append(c.Notes, fmt.Sprintf("The picture is not drawn: pictures of more than %s pixels are not decoded.", draw.Count(MaxPixels)))
 		return
+	case c.Cut():
+		c.Notes = append(c.Notes, "The picture is not drawn: only its beginning was read.")
+		return
+	}
+	if takes := decoded(b, head, kind); takes > MaxDecoded {
+		c.Notes = append(c.Notes, fmt.Sprintf("The picture is not drawn: decoding it would take %s of memory, more than %s.", draw.Size(int64(takes)), draw.Size(MaxDecoded)))
+		return
 	}
 	img, err := decode(b)
 	if err != nil {
@@ -46,6 +60,66 @@ func (c *Content) picture(b []byte) {
 		return
 	}
 	c.small = shrink(img)
+}
+
+// decoded is how many bytes decoding an image takes at most. The decoders of the standard
+// library keep one image of its colour model; of a progressive JPEG also four bytes for each
+// sample, of a JPEG of other colours than YCbCr a second image, and of an interlaced PNG
+// the image of a pass.
+func decoded(b []byte, head image.Config, kind string) int {
+	whole := (head.Width + 15) &^ 15 * ((head.Height + 15) &^ 15) // a JPEG is made of blocks
+	samples, pixel := 3, 3
+	switch head.ColorModel {
+	case color.GrayModel:
+		samples, pixel = 1, 1
+	case color.Gray16Model:
+		pixel = 2
+	case color.RGBAModel, color.NRGBAModel, color.CMYKModel:
+		samples, pixel = 4, 4
+	case color.RGBA64Model, color.NRGBA64Model:
+		pixel = 8
+	}
+	if _, palette := head.ColorModel.(color.Palette); palette {
+		pixel = 1
+	}
+	switch kind {
+	case "jpeg":
+		if samples == 4 {
+			pixel *= 2
+		}
+		if progressive(b) {
+			pixel += 4 * samples
+		}
+		return whole * pixel
+	case "png":
+		if len(b) > 28 && b[28] != 0 {
+			pixel *= 2
+		}
+	}
+	return head.Width * head.Height * pixel
+}
+
+// progressive reports whether a JPEG is a progressive one: the segment that begins its
+// frame says so. One that cannot be told counts as one.
+func progressive(b []byte) bool {
+	for at := 2; at+4 <= len(b); {
+		switch kind := b[at+1]; {
+		case b[at] != 0xff:
+			return true
+		case kind == 0xff: // filling
+			at++
+			continue
+		case kind == 0xc0 || kind == 0xc1:
+			return false
+		case kind == 0xc2:
+			return true
+		case kind == 0x01 || kind >= 0xd0 && kind <= 0xd8: // without a length
+			at += 2
+			continue
+		}
+		at += 2 + int(b[at+2])<<8 + int(b[at+3])
+	}
+	return true
 }
 
 // decode decodes an image; a fault of a decoder counts as damage.
@@ -62,6 +136,10 @@ func decode(b []byte) (img image.Image, err error) {
 // shrink makes an image small; what shines through is white.
 func shrink(img image.Image) thumbnail {
 	at := img.Bounds()
+	pixels, ok := img.(image.RGBA64Image) // without an allocation for each pixel
+	if !ok {
+		return thumbnail{}
+	}
 	w, h := fitted(at.Dx(), at.Dy(), edge, edge)
 	t := thumbnail{w: w, h: h, pixels: make([][3]uint8, 0, w*h)}
 	for y := range h {
@@ -70,9 +148,11 @@ func shrink(img image.Image) thumbnail {
 			for i := range samples * samples {
 				px := at.Min.X + (x*samples+i%samples)*at.Dx()/(w*samples)
 				py := at.Min.Y + (y*samples+i/samples)*at.Dy()/(h*samples)
-				r, g, b, a := img.At(px, py).RGBA()
-				white := 0xffff - a
-				sum[0], sum[1], sum[2] = sum[0]+(r+white)>>8, sum[1]+(g+white)>>8, sum[2]+(b+white)>>8
+				c := pixels.RGBA64At(px, py)
+				white := 0xffff - uint32(c.A)
+				for i, part := range [...]uint16{c.R, c.G, c.B} {
+					sum[i] += (uint32(part) + white) >> 8
+				}
 			}
 			const n = samples * samples
 			t.pixels = append(t.pixels, [3]uint8{uint8(sum[0] / n), uint8(sum[1] / n), uint8(sum[2] / n)})

@@ -2,8 +2,8 @@
 // text, a picture in half blocks, the facts of a PDF, or its first bytes in hexadecimal.
 //
 // Nothing of the bytes is kept but what is shown, and nothing is written anywhere. Text
-// goes through untrusted.Text; a picture is decoded only when its header tells a size
-// within MaxPixels.
+// goes through untrusted.Text; a picture is decoded only when its header tells that this
+// takes no more than MaxPixels and MaxDecoded.
 package preview
 
 import (
@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"strings"
 
+	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -21,17 +22,17 @@ import (
 
 // The bounds of what is looked at and shown.
 const (
-	MaxPixels = 12_000_000 // of a picture that is decoded
-	maxText   = 256 << 10  // bytes of text
-	maxLines  = 5000       // lines of text
-	maxLine   = 2000       // characters of a line
-	maxHex    = 1024       // bytes in hexadecimal
+	maxText  = 256 << 10 // bytes of text
+	maxLines = 5000      // lines of text
+	maxLine  = 2000      // characters of a line
+	maxHex   = 1024      // bytes in hexadecimal
 )
 
 // Content is what is known and shown of a document's bytes.
 type Content struct {
 	Size   int    // bytes read
-	SHA256 string // of all of them, hexadecimal
+	Total  int64  // bytes of the document: Size, more where only its beginning was read, or -1: not told
+	SHA256 string // of the document, hexadecimal; empty when only its beginning was read
 	Type   string // media type as the bytes tell it; "application/octet-stream": they do not
 
 	Width, Height int       // pixels of a picture; 0: its header cannot be read
@@ -43,10 +44,16 @@ type Content struct {
 }
 
 // Of looks at a document's bytes. It may take some tenths of a second: call it in a
-// command. b is not kept.
-func Of(b []byte) Content {
-	sum := sha256.Sum256(b)
-	c := Content{Size: len(b), SHA256: hex.EncodeToString(sum[:]), Type: sniff(b)}
+// command. The bytes are not kept.
+func Of(part api.Part) Content {
+	b := part.Bytes
+	c := Content{Size: len(b), Total: int64(len(b)), Type: sniff(b)}
+	if part.Total != 0 {
+		c.Total = part.Total
+	} else {
+		sum := sha256.Sum256(b)
+		c.SHA256 = hex.EncodeToString(sum[:])
+	}
 	switch c.Type {
 	case "image/png", "image/jpeg", "image/gif":
 		c.picture(b)
@@ -60,6 +67,20 @@ func Of(b []byte) Content {
 		c.hex(b)
 	}
 	return c
+}
+
+// Cut reports whether only the beginning of the document was read.
+func (c Content) Cut() bool { return c.Total != int64(c.Size) }
+
+// Read says how many bytes were read: "1,024", "the first 1,024 of 20,000,000".
+func (c Content) Read() string {
+	switch {
+	case !c.Cut():
+		return draw.Count(c.Size)
+	case c.Total < 0:
+		return "the first " + draw.Count(c.Size) + "; how many there are was not told"
+	}
+	return "the first " + draw.Count(c.Size) + " of " + draw.Count(int(c.Total))
 }
 
 // sniff is the media type that the bytes tell, without parameters.

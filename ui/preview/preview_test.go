@@ -19,6 +19,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 
+	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/ui/theme"
 )
@@ -43,6 +44,9 @@ func picture(t *testing.T, encode func(io.Writer, image.Image) error) []byte {
 	}
 	return b.Bytes()
 }
+
+// whole is Of a document that was read whole.
+func whole(b []byte) Content { return Of(api.Part{Bytes: b}) }
 
 func asPNG(t *testing.T) []byte { return picture(t, png.Encode) }
 
@@ -81,7 +85,7 @@ func TestNothingActsOnTheTerminal(t *testing.T) {
 		"nothing":      {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Of(b)
+			c := whole(b)
 			if c.Size != len(b) || len(c.SHA256) != 64 {
 				t.Errorf("%d bytes, %q", c.Size, c.SHA256)
 			}
@@ -110,7 +114,7 @@ func onlyColours(l string) bool {
 }
 
 func TestPictureFitsAndIsBounded(t *testing.T) {
-	c := Of(asPNG(t))
+	c := whole(asPNG(t))
 	if c.Width != 60 || c.Height != 40 || c.Kind() != "picture" || len(c.Notes) != 0 {
 		t.Fatalf("%+v", c)
 	}
@@ -130,14 +134,14 @@ func TestPictureFitsAndIsBounded(t *testing.T) {
 			t.Errorf("drawn without colours: %q", l)
 		}
 	}
-	big := Of(claiming(asPNG(t), 100_000, 100_000))
+	big := whole(claiming(asPNG(t), 100_000, 100_000))
 	if big.Kind() == "picture" || !strings.Contains(strings.Join(big.Notes, " "), "12,000,000 pixels are not decoded") {
 		t.Errorf("%+v", big.Notes)
 	}
 }
 
 func TestTextIsBounded(t *testing.T) {
-	c := Of(bytes.Repeat([]byte("a line of text\n"), 1<<20))
+	c := whole(bytes.Repeat([]byte("a line of text\n"), 1<<20))
 	if n := len(c.Lines(nil, 80, 24)); n == 0 || n > maxLines || len(c.Notes) != 1 {
 		t.Errorf("%d lines, %q", n, c.Notes)
 	}
@@ -146,10 +150,10 @@ func TestTextIsBounded(t *testing.T) {
 func TestPDFFacts(t *testing.T) {
 	const file = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 7 >>\nendobj\n" +
 		"4 0 obj\n<< /Title (Invoice \\(copy\\) \\101) >>\nendobj\ntrailer << /Root 1 0 R /Info 4 0 R >>\n%%EOF"
-	if c := Of([]byte(file)); c.Pages != 7 || c.Title != "Invoice (copy) A" || c.Type != "application/pdf" {
+	if c := whole([]byte(file)); c.Pages != 7 || c.Title != "Invoice (copy) A" || c.Type != "application/pdf" {
 		t.Errorf("%d pages, %q", c.Pages, c.Title)
 	}
-	if c := Of([]byte("%PDF-1.7\n%%EOF")); c.Pages != 0 || c.Title != "" || len(c.Notes) != 2 {
+	if c := whole([]byte("%PDF-1.7\n%%EOF")); c.Pages != 0 || c.Title != "" || len(c.Notes) != 2 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -164,7 +168,7 @@ func TestDiffers(t *testing.T) {
 		{"PK\x03\x04rest", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", false},
 		{"MZ\x90\x00\x03\x00\x00\x00", "application/pdf", true}, {"\x00\x01\x02", "application/x-own", false}, {"", "application/pdf", false},
 	} {
-		if said := Of([]byte(c.content)).Differs(untrusted.Text(c.told)); (said != "") != c.differs {
+		if said := whole([]byte(c.content)).Differs(untrusted.Text(c.told)); (said != "") != c.differs {
 			t.Errorf("%q told as %s: %q", c.content, c.told, said)
 		}
 	}

@@ -53,7 +53,6 @@ func (th *Theme) Sign(t Tone) string {
 type Status struct {
 	Sign string // one cell
 	Tone Tone
-	End  bool // completed, failed and canceled are end states
 }
 
 // statuses are the words that are known, and how they look.
@@ -61,11 +60,11 @@ var statuses = []struct {
 	words []string
 	look  func(Signs) Status
 }{
-	{[]string{"PENDING", "NEW", "CREATED", "WAITING", "DRAFT"}, func(s Signs) Status { return Status{s.Wait, Warn, false} }},
-	{[]string{"PROCESSING", "IN_PROGRESS", "RUNNING"}, func(s Signs) Status { return Status{s.Info, Info, false} }},
-	{[]string{"SUCCESS", "COMPLETED", "DONE", "APPROVED", "ACTIVE"}, func(s Signs) Status { return Status{s.Good, Good, true} }},
-	{[]string{"FAILED", "ERROR", "REJECTED", "DECLINED"}, func(s Signs) Status { return Status{s.Bad, Bad, true} }},
-	{[]string{"CANCELED", "CANCELLED", "EXPIRED"}, func(s Signs) Status { return Status{s.Off, Dim, true} }},
+	{[]string{"PENDING", "NEW", "CREATED", "WAITING", "DRAFT"}, func(s Signs) Status { return Status{s.Wait, Warn} }},
+	{[]string{"PROCESSING", "IN_PROGRESS", "RUNNING"}, func(s Signs) Status { return Status{s.Info, Info} }},
+	{[]string{"SUCCESS", "COMPLETED", "DONE", "APPROVED", "ACTIVE"}, func(s Signs) Status { return Status{s.Good, Good} }},
+	{[]string{"FAILED", "ERROR", "REJECTED", "DECLINED"}, func(s Signs) Status { return Status{s.Bad, Bad} }},
+	{[]string{"CANCELED", "CANCELLED", "EXPIRED"}, func(s Signs) Status { return Status{s.Off, Dim} }},
 }
 
 // StatusWords are the status words that share a look, look by look.
@@ -87,5 +86,5 @@ func (th *Theme) Status(word string) Status {
 			return s.look(th.Signs)
 		}
 	}
-	return Status{th.Signs.Unknown, Plain, false}
+	return Status{th.Signs.Unknown, Plain}
 }

@@ -81,6 +81,20 @@ type Run struct {
 	Sent  int  // messages given to Update
 	w, h  int
 	blind bool // the model is never asked for its View
+	late  func(tea.Msg) bool
+	held  []tea.Msg
+}
+
+// Hold keeps back those results of commands that late names, until Release: answers that
+// are on their way.
+func (r *Run) Hold(late func(tea.Msg) bool) { r.late = late }
+
+// Release lets what was kept back arrive, and holds nothing any more.
+func (r *Run) Release() *Run {
+	r.t.Helper()
+	held := r.held
+	r.late, r.held = nil, nil
+	return r.Send(held...)
 }
 
 // Drive runs Init and the messages.
@@ -192,9 +206,15 @@ func (r *Run) check(msg tea.Msg) {
 
 func (r *Run) run(cmd tea.Cmd) {
 	r.t.Helper()
-	if cmd != nil {
-		r.take(cmd())
+	if cmd == nil {
+		return
 	}
+	msg := cmd()
+	if r.late != nil && r.late(msg) {
+		r.held = append(r.held, msg)
+		return
+	}
+	r.take(msg)
 }
 
 // sequence runs commands one after the other; one that takes time holds up the

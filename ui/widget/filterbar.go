@@ -100,7 +100,7 @@ func (b *FilterBar) Complete() bool {
 }
 
 // Lines draws the bar in lines of at most w cells: one when all is well and there
-// is nothing to offer, five at most.
+// is nothing to offer, six at most.
 func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
 	room := max(w-2, 1)
 	out := []string{th.Accent.Render("/ ") + b.edit.View(th, room, true, b.hint)}
@@ -108,7 +108,8 @@ func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
 		if b.unfinished() { // somebody is about to type it
 			out = append(out, th.Dim.Render(draw.Cut(b.what, w)))
 		} else {
-			out = append(out, draw.Space(2+b.edit.Cell(b.column-1, room))+th.Bad.Render("^"), th.Bad.Render(draw.Cut(th.Signs.Bad+" "+b.what, w)))
+			out = append(out, draw.Space(2+b.edit.Cell(b.column-1, room))+th.Bad.Render("^"))
+			out = append(out, b.mistake(th, w)...)
 		}
 		if b.still != "" {
 			out = append(out, th.Warn.Render(draw.Cut(b.still, w)))
@@ -118,6 +119,18 @@ func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
 		out = append(out, offers)
 	}
 	return out
+}
+
+// mistake says what is wrong in two lines at most.
+func (b *FilterBar) mistake(th *theme.Theme, w int) []string {
+	lines := draw.Wrap(th.Signs.Bad+" "+b.what, max(w, 1))
+	if len(lines) > 2 {
+		lines = []string{lines[0], draw.Cut(strings.Join(lines[1:], " "), w)}
+	}
+	for i, l := range lines {
+		lines[i] = th.Bad.Render(l)
+	}
+	return lines
 }
 
 // unfinished reports whether nothing is wrong but that the end is missing.

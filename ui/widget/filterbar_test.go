@@ -65,6 +65,16 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 	}
 }
 
+// TestALongMistakeIsReadWhole: what is to be done about it stands at its end.
+func TestALongMistakeIsReadWhole(t *testing.T) {
+	b := NewFilterBar("statu:X", "", 100)
+	b.Wrong(1, "There is no field \"statu\". Did you mean \"status\"? Text that holds \":\" goes in quotes.", "showing everything")
+	lines := b.Lines(plain(), 40)
+	if len(lines) != 5 || !strings.Contains(lines[2]+lines[3], "\"status\"?") || !strings.HasSuffix(lines[3], "…") || lines[4] != "showing everything" {
+		t.Errorf("%q", lines)
+	}
+}
+
 func TestFilterBarAtAnySize(t *testing.T) {
 	th := plain()
 	rapid.Check(t, func(t *rapid.T) {

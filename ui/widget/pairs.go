@@ -82,11 +82,14 @@ func starts(list []Pair) []int {
 
 // column draws pairs below each other, and tells the line of the cursor.
 func (c cursor) column(list []Pair, w int) (out []string, line int) {
-	label := 0
+	label, value := 0, 0
 	for _, p := range list {
 		label = max(label, draw.Width(p.Label))
+		if p.Label != "" {
+			value = max(value, draw.Width(p.Value))
+		}
 	}
-	label = min(label, max(w/3, 4))
+	label = min(label, max(w/3, w-draw.Width(c.sign(false))-2-value, 4)) // all of it where the values leave room
 	line = -1
 	for i, p := range list {
 		switch {

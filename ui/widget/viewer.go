@@ -11,7 +11,7 @@ import (
 )
 
 // Viewer shows lines of safe text (styled parts allowed) with scrolling and
-// search. Long lines are wrapped.
+// search. Long lines are wrapped, and as far indented as they began.
 type Viewer struct {
 	th    *theme.Theme
 	nav   keymap.Nav
@@ -67,7 +67,11 @@ func (v *Viewer) wrap() {
 			v.rows = append(v.rows, l)
 			continue
 		}
-		v.rows = append(v.rows, draw.Wrap(l, v.w)...)
+		text := strings.TrimLeft(l, " ")
+		indent := min(len(l)-len(text), v.w/2)
+		for _, part := range draw.Wrap(text, v.w-indent) {
+			v.rows = append(v.rows, strings.Repeat(" ", indent)+part)
+		}
 	}
 	v.search(false)
 	v.settle()
@@ -102,10 +106,10 @@ func (v *Viewer) Hints() []keymap.Key {
 		end.SetHelp(end.Help().Key, "end the search")
 		return []keymap.Key{find, end}
 	}
-	prev, end := v.keys.Prev, v.keys.Close
-	prev.Extra = false
+	next, prev, end := v.keys.Next, v.keys.Prev, v.keys.Close
+	next.Extra, prev.Extra = false, false
 	end.SetHelp(end.Help().Key, "end the search")
-	return append([]keymap.Key{end, v.keys.Next, prev, v.keys.Search}, keymap.All(v.nav)...)
+	return append([]keymap.Key{end, next, prev, v.keys.Search}, keymap.All(v.nav)...)
 }
 
 // Clear ends a search and reports whether there was one.

@@ -56,7 +56,7 @@ type Screen struct {
 func New(env *ui.Env, backend Backend, id string) *Screen {
 	s := &Screen{env: env, backend: backend, me: api.ActorOf(env.Ctx), keys: env.Keys.Audit}
 	s.rows = list.NewRows(func(r approval.Request) string { return r.ID }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[approval.Request]{Title: "Approvals", Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
+	s.List = list.New(env, s, s.rows, list.Spec[approval.Request]{Title: "Approvals", Signs: legend(), Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
 		Reading: "Reading the requests …", None: "No request matches the filter.",
 		Columns:  func(int) []widget.Column { return columns },
 		Language: language(env.Now), Example: "state:open person:ana act:document.remove",
@@ -187,7 +187,7 @@ func (s *Screen) why(r approval.Request) string {
 	case bars != nil:
 		return bars.Public + " " + remedy.Screen(bars)
 	case !s.me.Role.May(api.MayApprove):
-		return "Your role (" + string(s.me.Role) + ") does not allow to " + string(api.MayApprove) + "; " + api.WhoMay(api.MayApprove) + " may."
+		return s.me.Role.WhyNot(api.MayApprove)
 	case st != approval.Open:
 		return "This request does not wait any more: it is " + string(st) + "."
 	}

@@ -8,6 +8,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -82,6 +83,15 @@ func stateStyle(th *theme.Theme, st approval.State) (sign string, tone theme.Ton
 		return th.Signs.Info, theme.Info
 	}
 	return th.Signs.Off, theme.Dim
+}
+
+// legend is what the help says of the signs in a row.
+func legend() []list.Sign {
+	out := []list.Sign{list.Warning("a text of it holds characters that are not what they look like")}
+	for _, st := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Spent, approval.Lapsed, approval.Void} {
+		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { sign, _ := stateStyle(th, st); return sign }, Says: string(st) + ": " + meaning(st)})
+	}
+	return out
 }
 
 // meaning says what a state means for the two people.

@@ -31,11 +31,8 @@ func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 	if where.Kind == "" {
 		items[0].Why = "There is no screen for this kind of object."
 	}
-	switch {
-	case e.Damaged:
+	if items[1].Why = s.who.Role.WhyNot(api.MayAudit); e.Damaged {
 		items[1].Why = "The record is damaged; V names the first bad one."
-	case !s.who.Role.May(api.MayAudit):
-		items[1].Why = "Your role does not allow to " + string(api.MayAudit) + "; " + api.WhoMay(api.MayAudit) + " may."
 	}
 	return ui.Choose{Title: "No known outcome: " + draw.Line(read(e.Event), 40), Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
 		switch i {

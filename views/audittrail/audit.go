@@ -53,7 +53,7 @@ type Screen struct {
 func New(env *ui.Env, log Log, start string) *Screen {
 	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, unsettledLoads: env.Requests(), checks: env.Requests()}
 	s.rows = list.NewRows(record.id, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[audit.Entry]{Title: "Audit", Place: ui.Place{Kind: ui.KindAudit}, Origin: "audit trail",
+	s.List = list.New(env, s, s.rows, list.Spec[audit.Entry]{Title: "Audit", Signs: legend(), Place: ui.Place{Kind: ui.KindAudit}, Origin: "audit trail",
 		Reading: "Reading the audit trail …", None: "No record matches the filter.", Further: "No record matches among those read so far.",
 		Columns: columns, Language: auditfilter.Table(), Example: "person:ana event:document.* id:7f3a outcome:denied at<2h", Start: start, Records: s.records,
 		Beside: func(w int) []string {
@@ -62,9 +62,7 @@ func New(env *ui.Env, log Log, start string) *Screen {
 			}
 			return nil
 		}})
-	if !s.who.Role.May(api.MayAuditOut) {
-		s.keys.Export.Off("Your role does not allow to " + string(api.MayAuditOut) + "; " + api.WhoMay(api.MayAuditOut) + " may.")
-	}
+	s.keys.Export.Set(s.who.Role.WhyNot(api.MayAuditOut))
 	return s
 }
 

@@ -247,7 +247,7 @@ func TestExportIsTheRoles(t *testing.T) {
 	log := fake()
 	r, _ := open(t, log, as(api.Operator))
 	r.Send(uitest.Key("e"))
-	has(t, r, "Your role does not allow to export the audit trail; admin may.")
+	has(t, r, "does not allow to export the audit trail; admin may.")
 }
 
 func TestStates(t *testing.T) {

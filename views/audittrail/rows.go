@@ -7,6 +7,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/audit"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -153,6 +154,24 @@ func outcome(th *theme.Theme, e audit.Entry) badge {
 		return badge{s.Bad, "denied", theme.Warn}
 	}
 	return badge{s.Info, "note", theme.Dim}
+}
+
+// legend is what the help says of the signs in a row.
+func legend() []list.Sign {
+	out := []list.Sign{list.Warning("a text of it holds characters that are not what they look like")}
+	for _, s := range []struct {
+		sign func(theme.Signs) string
+		says string
+	}{
+		{func(s theme.Signs) string { return s.Good }, "done"},
+		{func(s theme.Signs) string { return s.Bad }, "refused, denied or failed; before the row: the record is damaged"},
+		{func(s theme.Signs) string { return s.Unknown }, "sent, and its outcome is not known"},
+		{func(s theme.Signs) string { return s.Wait }, "written down before it is sent"},
+		{func(s theme.Signs) string { return s.Info }, "a note: nothing was sent"},
+	} {
+		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return s.sign(th.Signs) }, Says: s.says})
+	}
+	return out
 }
 
 // read is a text of a record as it was before it was quoted.

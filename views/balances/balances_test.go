@@ -151,7 +151,7 @@ func TestTheEndReadsOn(t *testing.T) {
 	r.Send(uitest.Key("/"), uitest.Type("balance<0"), uitest.Key("enter"))
 	has(t, r, "1 account ", "from a webho")
 	r.Send(uitest.Key("esc"), uitest.Key("/"), uitest.Type("status:BANNED"), uitest.Key("enter"))
-	has(t, r, "Ubanned")
+	has(t, r, "BANNED ", "1 account of 4 read")
 	if got := strings.Join(f.asked, ", "); got != "page 0, page 1" {
 		t.Errorf("asked for %s", got)
 	}

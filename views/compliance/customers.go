@@ -54,7 +54,8 @@ func NewCustomers(env *ui.Env, client Directory, start string) *Customers {
 		Read: func(ctx context.Context, page int, name string) (api.Page[api.Customer], error) {
 			return client.Customers(ctx, api.CustomerQuery{Name: name, Page: page})
 		},
-		First: s.isBegun, Warn: func(c api.Customer) bool { return s.isBegun(c) || c.FullName().Flags().Suspicious() }}, start)
+		First: s.isBegun, Warn: func(c api.Customer) bool { return s.isBegun(c) || c.FullName().Flags().Suspicious() },
+		Warns: "a verification that was begun and not finalised, or a name with characters that are not what they look like"}, start)
 	return s
 }
 

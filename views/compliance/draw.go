@@ -211,7 +211,11 @@ func details(env *ui.Env, c api.Customer) []widget.Pair {
 func (s *Screen) record() ui.Section {
 	list := slices.DeleteFunc(details(s.env, s.j.Customer), func(p widget.Pair) bool { return p.Label == "cuid" }) // stands in the head
 	for _, name := range s.j.Named {
-		list = append(list, widget.Pair{Label: "on operations", Value: name.Quoted() + ", as the service names the customer there", Long: true})
+		said := "“" + name.Line(200) + "”"
+		if name.Flags().Suspicious() {
+			said = name.Quoted()
+		}
+		list = append(list, widget.Pair{Label: "on operations", Value: said + ", as the service names the customer there", Long: true})
 	}
 	return ui.Section{Title: "Customer", Facts: list[:min(len(list), maxFields)], Apart: true}
 }
@@ -232,7 +236,7 @@ func (s *Screen) application() ui.Section {
 			list[i].Value = mask.Personal(p.Value)
 		}
 	}
-	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as it came", Facts: list}
+	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as it came", Facts: list, Beside: true}
 }
 
 // plain leaves out the word "application." that every path begins with, and

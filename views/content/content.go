@@ -25,11 +25,17 @@ import (
 
 // Client hands out what a document holds: one customer call each.
 type Client interface {
-	// ShowDocument reads up to 16 MB to be shown; a larger document is an error.
-	ShowDocument(ctx context.Context, cuid, id string) ([]byte, error)
+	// ShowDocument reads a document to be shown, of a large one the beginning.
+	ShowDocument(ctx context.Context, cuid, id string) (api.Part, error)
 	// SaveDocument writes it to a file of this host. The error is fs.ErrExist when the file
 	// is there already and over is false.
 	SaveDocument(ctx context.Context, cuid, id, path string, over bool) (full string, err error)
+	// Viewer names the program that documents are handed to and the folder where their
+	// files are meanwhile, or says why there is none. It does not wait.
+	Viewer() (program, folder, why string)
+	// ViewDocument writes the document to a file of this host that only its owner may read,
+	// hands the terminal to the program of Viewer, and removes the file when that has ended.
+	ViewDocument(ctx context.Context, cuid, id, name string) error
 	// NoFiles says why files of this host are out of reach, "" when they are not.
 	NoFiles(ctx context.Context) string
 }
@@ -64,12 +70,12 @@ func Open[T any](l *list.List[T], client Client, d Document) tea.Cmd {
 	l.Open(d.ID, func(w int) []string {
 		_, h := l.Size()
 		return p.lines(env, w, h)
-	})
+	}).Title = "Content of " + d.Line()
 	return env.Read(nil, func(ctx context.Context) ui.Then {
-		b, err := client.ShowDocument(ctx, d.CUID, d.ID)
+		part, err := client.ShowDocument(ctx, d.CUID, d.ID)
 		var got *preview.Content
 		if err == nil {
-			c := preview.Of(b)
+			c := preview.Of(part)
 			got = &c
 		}
 		return func() (ui.Action, tea.Cmd) {
@@ -96,8 +102,11 @@ func (p *page) lines(env *ui.Env, w, h int) []string {
 		if odd := p.got.Differs(p.doc.MIME); odd != "" {
 			facts = append(facts, th.Warn.Render(th.Signs.Warn+" "+odd))
 		}
-		if p.doc.Size >= 0 && p.doc.Size != int64(p.got.Size) {
+		if p.doc.Size >= 0 && p.got.Total >= 0 && p.doc.Size != p.got.Total {
 			facts = append(facts, th.Warn.Render(th.Signs.Warn+" The service names another size than was read."))
+		}
+		if p.got.Cut() {
+			facts = append(facts, th.Warn.Render(draw.Cut(th.Signs.Warn+" This is only the beginning; the rest was not fetched. "+env.Keys.Documents.Save.Help().Key+" saves all of it to a file: one more customer call.", w)))
 		}
 		for _, n := range p.got.Notes {
 			facts = append(facts, th.Dim.Render(n))
@@ -118,8 +127,10 @@ func (p *page) facts() []widget.Pair {
 	if p.got == nil {
 		return out
 	}
-	out = append(out, widget.Pair{Label: "bytes are", Value: p.got.TypeWord()}, widget.Pair{Label: "bytes read", Value: draw.Count(p.got.Size)},
-		widget.Pair{Label: "SHA-256", Value: p.got.SHA256, Long: true})
+	out = append(out, widget.Pair{Label: "bytes are", Value: p.got.TypeWord()}, widget.Pair{Label: "bytes read", Value: p.got.Read()})
+	if p.got.SHA256 != "" {
+		out = append(out, widget.Pair{Label: "SHA-256", Value: p.got.SHA256, Long: true})
+	}
 	if p.got.Width > 0 {
 		out = append(out, widget.Pair{Label: "picture", Value: draw.Count(p.got.Width) + " x " + draw.Count(p.got.Height) + " pixels"})
 	}
@@ -160,6 +171,29 @@ func saving(env *ui.Env, client Client, d Document, path string, over bool) tea.
 			return ui.Ended("Saving", done, err), nil
 		}, ui.EndedElsewhere("Not saved", done, err)
 	})
+}
+
+// NoViewer says why documents cannot be handed to another program; "" when they can.
+func NoViewer(client Client) string {
+	_, _, why := client.Viewer()
+	return why
+}
+
+// AskView asks before a document is written to a file and another program gets it.
+func AskView(env *ui.Env, client Client, d Document) ui.Action {
+	program, folder, _ := client.Viewer()
+	return ui.Confirm{ID: d.ID, Title: "Open in another program", Ask: "Write " + d.Line() + " to a temporary file and open it?", Verb: "Open", SkipTypedConfirmation: true,
+		Facts: append(d.Facts(), widget.Pair{Label: "program", Value: untrusted.Text(program).Line(300), Long: true},
+			widget.Pair{Label: "file in", Value: untrusted.Text(folder).Line(300), Long: true}),
+		Risk: "The document is on disk unmasked, in a file that only you may read, until the program has ended. One customer call; the audit trail tells of it.",
+		Yes: func(ui.Seen) tea.Cmd {
+			return env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+				err := client.ViewDocument(ctx, d.CUID, d.ID, FileName(d))
+				const done = "The program has ended, and the temporary file is removed."
+				return func() (ui.Action, tea.Cmd) { return ui.Ended("Opening in another program", done, err), nil }, ui.EndedElsewhere("Not opened", done, err)
+			})
+		},
+		No: func() ui.Action { return ui.Notify{Level: ui.Info, Text: "Not opened. Nothing was written."} }}
 }
 
 func checkPath(v string) error {

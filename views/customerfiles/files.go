@@ -38,6 +38,8 @@ type Screen struct {
 	env    *ui.Env
 	client Client
 	cuid   string
+
+	noViewer string // why a file is handed to no other program
 }
 
 // language is the filter language over files.
@@ -49,8 +51,8 @@ var language = filter.NewTable(append(filter.Catalogued(field.Files),
 
 // New makes the screen of a customer's files; start is a filter to begin with.
 func New(env *ui.Env, client Client, cuid, start string) *Screen {
-	s := &Screen{env: env, client: client, cuid: cuid}
-	s.List = directory.NewList(env, directory.ListSpec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " + draw.ID(cuid, 20), One: "file", Many: "files", Class: "customer",
+	s := &Screen{env: env, client: client, cuid: cuid, noViewer: content.NoViewer(client)}
+	s.List = directory.NewList(env, directory.ListSpec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " + draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"}, Language: language, Example: "passport type:PASSPORT created<30d",
 		ID: func(f api.CustomerFile) string { return string(f.ID) }, CUID: func(api.CustomerFile) string { return cuid },
 		Raw: func(f api.CustomerFile) json.RawMessage { return f.Raw },
@@ -69,10 +71,12 @@ func Known(cuid string, f api.CustomerFile) content.Document {
 
 func (s *Screen) ownKeys(onPage bool) []keymap.Key {
 	k := s.env.Keys
+	view := k.Documents.View
+	view.Set(s.noViewer)
 	if onPage {
-		return []keymap.Key{k.Documents.Save}
+		return []keymap.Key{k.Documents.Save, view}
 	}
-	return []keymap.Key{k.Documents.Look, k.Documents.Save, k.Files.Delete}
+	return []keymap.Key{k.Documents.Look, k.Documents.Save, view, k.Files.Delete}
 }
 
 func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cmd, bool) {
@@ -80,6 +84,8 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 	switch {
 	case k.Documents.Save.Match(msg):
 		return content.AskSave(s.env, s.client, Known(s.cuid, f)), nil, true
+	case s.noViewer == "" && k.Documents.View.Match(msg):
+		return content.AskView(s.env, s.client, Known(s.cuid, f)), nil, true
 	case s.Page != nil:
 	case k.Documents.Look.Match(msg):
 		return nil, content.Open(s.List.List, s.client, Known(s.cuid, f)), true

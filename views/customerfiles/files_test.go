@@ -18,11 +18,16 @@ type fake struct {
 	files   []api.CustomerFile
 	calls   int
 	deleted []api.DeleteFile
+	viewed  []string
 	err     error
+	aPage   int // files of a page; 0: all
 }
 
-func (f *fake) CustomerFiles(context.Context, string, int) (api.Page[api.CustomerFile], error) {
+func (f *fake) CustomerFiles(_ context.Context, _ string, page int) (api.Page[api.CustomerFile], error) {
 	f.calls++
+	if f.aPage > 0 {
+		return api.Page[api.CustomerFile]{Items: f.files[page*f.aPage : min((page+1)*f.aPage, len(f.files))], Total: "3"}, nil
+	}
 	return api.Page[api.CustomerFile]{Items: f.files, Total: "3"}, nil
 }
 func (f *fake) DeleteFile(_ context.Context, r api.DeleteFile) (api.Result, error) {
@@ -33,9 +38,14 @@ func (f *fake) DeleteFile(_ context.Context, r api.DeleteFile) (api.Result, erro
 	}
 	return api.Result{Success: f.err == nil}, f.err
 }
-func (f *fake) ShowDocument(context.Context, string, string) ([]byte, error) {
+func (f *fake) ShowDocument(context.Context, string, string) (api.Part, error) {
 	f.calls++
-	return []byte("%PDF-1.4\n"), nil
+	return api.Part{Bytes: []byte("%PDF-1.4\n")}, nil
+}
+func (f *fake) Viewer() (program, folder, why string) { return "zathura {file}", "/run/user/7", "" }
+func (f *fake) ViewDocument(_ context.Context, _, id, name string) error {
+	f.viewed = append(f.viewed, id+" "+name)
+	return nil
 }
 func (f *fake) SaveDocument(context.Context, string, string, string, bool) (string, error) {
 	f.calls++
@@ -108,5 +118,23 @@ func TestLockedIsNeverSent(t *testing.T) {
 	r.Send(uitest.Key("down"), uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"), uitest.Key("enter"))
 	if len(f.deleted) != 0 {
 		t.Error(f.deleted)
+	}
+}
+
+// TestReadsOn: the cursor on the last file reads the next page, one call, and the list says
+// when it has all.
+func TestReadsOn(t *testing.T) {
+	f := &fake{files: sample(t), aPage: 2}
+	r, _ := open(t, f)
+	if !strings.Contains(r.View(), "2 files of 3, end reads more") || f.calls != 1 {
+		t.Errorf("%d calls\n%s", f.calls, r.View())
+	}
+	r.Send(uitest.Key("down"))
+	if !strings.Contains(r.View(), "3 files, all were read") || f.calls != 2 {
+		t.Errorf("%d calls\n%s", f.calls, r.View())
+	}
+	r.Send(uitest.Keys("down", "down"))
+	if f.calls != 2 {
+		t.Errorf("%d calls though all was read", f.calls)
 	}
 }

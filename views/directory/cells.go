@@ -9,6 +9,7 @@ import (
 	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -24,6 +25,9 @@ func cell[T any](env *ui.Env, f field.Field[T], r T) (string, theme.Tone) {
 	case field.Time:
 		return draw.Minute(f.Time(r).Time, env.Zone()), theme.Dim
 	case field.Count:
+		if f.Name == "size" {
+			return draw.Size(int64(f.Count(r))), theme.Plain
+		}
 		return draw.Count(f.Count(r)), theme.Dim
 	case field.Flag:
 		return draw.YesNo(f.Flag(r)), theme.Dim
@@ -34,6 +38,10 @@ func cell[T any](env *ui.Env, f field.Field[T], r T) (string, theme.Tone) {
 	switch {
 	case f.Name == "status":
 		return statuses(env.Theme, text)
+	case f.Name == "lock" && text == "locked":
+		return env.Theme.Signs.Locked + " locked", theme.Warn
+	case f.Name == "lock":
+		return text.Line(20), theme.Dim
 	case f.Sensitive:
 		return mask.NumberIf(text, env.Masked()).Line(64), theme.Dim
 	case env.Masked():
@@ -63,15 +71,27 @@ func statuses(th *theme.Theme, words untrusted.Text) (string, theme.Tone) {
 func Standing(th *theme.Theme, status untrusted.Text) theme.Status {
 	switch api.StandingOf(status) {
 	case api.StandingAccepted:
-		return theme.Status{Sign: th.Signs.Good, Tone: theme.Good, End: true}
+		return theme.Status{Sign: th.Signs.Good, Tone: theme.Good}
 	case api.StandingRejected, api.StandingBanned:
-		return theme.Status{Sign: th.Signs.Bad, Tone: theme.Bad, End: true}
+		return theme.Status{Sign: th.Signs.Bad, Tone: theme.Bad}
 	case api.StandingNew:
 		return theme.Status{Sign: th.Signs.Wait, Tone: theme.Warn}
 	case api.StandingUnderWay:
 		return theme.Status{Sign: th.Signs.Info, Tone: theme.Info}
 	}
 	return th.Status(string(status))
+}
+
+// standingSigns are the signs of Standing.
+func standingSigns() []list.Sign {
+	var out []list.Sign
+	for _, s := range []struct {
+		word untrusted.Text
+		says string
+	}{{"NEW", "not looked at yet"}, {"VERIFY", "the service has no result yet"}, {"ACCEPT", "accepted"}, {"REJECT", "rejected or banned"}} {
+		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return Standing(th, s.word).Sign }, Says: "status: " + s.says})
+	}
+	return append(out, list.Sign{Sign: func(th *theme.Theme) string { return Standing(th, "").Sign }, Says: "a status word that is not known here"})
 }
 
 // Status is a status word with what it means, as a fact of a record.

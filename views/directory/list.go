@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -44,6 +43,7 @@ type ListSpec[T any] struct {
 	Added func(all []T) []Column[T]
 	First func(T) bool // records that stand before all others until they are sorted; nil: none
 	Warn  func(T) bool // records whose row has the sign of a warning; nil: none
+	Warns string       // what that sign means
 	// Of is the object whose records these are, the ID of the place; empty: of none.
 	Of string
 	// Own takes a key about the record under the cursor before the list does, and OwnKeys
@@ -67,9 +67,7 @@ type List[T any] struct {
 	rows    *list.Rows[T]
 	columns []Column[T]
 	asked   string // of the service, for the present rows
-	page    int    // the last one that was read, from 0
-	total   string // as told; "" when it was not
-	odd     int    // records of the service without an identifier
+	read    list.Pages[T]
 }
 
 // Column is a column of a list. Cells are safe to draw.
@@ -86,7 +84,7 @@ func NewList[T any](env *ui.Env, spec ListSpec[T], start string) *List[T] {
 
 // NewListIn makes the list of a screen that embeds it and has methods of its own.
 func NewListIn[T any](env *ui.Env, screen list.Screen, spec ListSpec[T], start string) *List[T] {
-	s := &List[T]{env: env, spec: spec, screen: screen}
+	s := &List[T]{env: env, spec: spec, screen: screen, read: list.Pages[T]{ID: spec.ID}}
 	if screen == nil {
 		s.screen = s
 	}
@@ -97,10 +95,25 @@ func NewListIn[T any](env *ui.Env, screen list.Screen, spec ListSpec[T], start s
 	}
 	s.List = list.New(env, s.screen, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind, ID: spec.Of}, Origin: "service", Class: spec.Class,
 		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " + spec.One + " matches among those read so far.",
-		Language: spec.Language, Example: spec.Example, Start: start, Sort: spec.Catalogue, Beside: beside})
+		Language: spec.Language, Signs: spec.signs(), Example: spec.Example, Start: start, Sort: spec.Catalogue, Beside: beside})
 	s.List.Filtered(true)
 	s.setColumns()
 	return s
+}
+
+// signs are those of a row, for the help.
+func (spec ListSpec[T]) signs() []list.Sign {
+	var out []list.Sign
+	if spec.Warn != nil {
+		out = append(out, list.Warning(spec.Warns))
+	}
+	if slices.Contains(spec.Columns, "lock") {
+		out = append(out, list.Locked("locked: it cannot be deleted"))
+	}
+	if slices.Contains(spec.Columns, "status") {
+		out = append(out, standingSigns()...)
+	}
+	return out
 }
 
 // beside draws the facts of the record under the cursor, as its own screen does.
@@ -117,6 +130,7 @@ func (s *List[T]) beside(w int) []string {
 }
 
 // setColumns gives the table its columns: those of the spec, and those that were added.
+// One that no record fills takes no room.
 func (s *List[T]) setColumns() {
 	s.columns = nil
 	for _, name := range s.spec.Columns {
@@ -130,6 +144,11 @@ func (s *List[T]) setColumns() {
 			}
 			s.columns = slices.Insert(s.columns, at, c)
 		}
+	}
+	if all := s.rows.All(); len(all) > 0 {
+		s.columns = slices.DeleteFunc(s.columns, func(c Column[T]) bool {
+			return !slices.ContainsFunc(all, func(r T) bool { text, _ := c.Cell(r); return text != "" })
+		})
 	}
 	out := make([]widget.Column, len(s.columns))
 	for i, c := range s.columns {
@@ -163,7 +182,7 @@ func (s *List[T]) Init() tea.Cmd {
 }
 
 // Reload implements list.Screen: it begins at the first page.
-func (s *List[T]) Reload() tea.Cmd { return s.read(0) }
+func (s *List[T]) Reload() tea.Cmd { return s.readPage(0) }
 
 // ask is what the service can look for of the filter that was confirmed.
 func (s *List[T]) ask() string {
@@ -178,7 +197,7 @@ func (s *List[T]) ask() string {
 // which costs a call.
 func (s *List[T]) Filtered(live bool) tea.Cmd {
 	s.List.Filtered(live)
-	all := s.asked == "" && s.total != "" && s.whole()
+	all := s.asked == "" && s.read.Next() > 0 && s.read.Whole()
 	if live || all || s.ask() == s.asked {
 		return nil
 	}
@@ -192,51 +211,25 @@ func (s *List[T]) ReadOn() tea.Cmd {
 	if s.whole() || s.Loads.Busy() || s.Table.Cursor() < s.rows.Len()-1 {
 		return nil
 	}
-	return s.read(s.page + 1)
+	return s.readPage(s.read.Next())
 }
 
-// whole reports that nothing is left to read.
-func (s *List[T]) whole() bool {
-	n, err := strconv.Atoi(s.total)
-	return err != nil || len(s.rows.All()) >= n || len(s.rows.All()) == 0
-}
+// whole reports that nothing is left to read, or that nothing was read yet.
+func (s *List[T]) whole() bool { return s.read.Next() == 0 || s.read.Whole() }
 
-func (s *List[T]) read(page int) tea.Cmd {
+func (s *List[T]) readPage(page int) tea.Cmd {
 	read, now, asked := s.spec.Read, s.env.Now, s.asked
 	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		got, err := read(ctx, page, asked)
 		at := now()
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {
-				s.At, s.page = at, page
-				s.onPage(got)
+				s.At, s.read = at, s.read.With(page, got)
+				s.Arrange(slices.Clone(s.read.All))
 			}
 			return nil, nil
 		}
 	})
-}
-
-// onPage keeps the page that was read: the first one begins anew, others are added.
-func (s *List[T]) onPage(page api.Page[T]) {
-	all := slices.Clone(s.rows.All())
-	if s.page == 0 {
-		all, s.odd = nil, 0
-	}
-	s.odd += page.Unusable
-	known := map[string]bool{"": true}
-	for _, r := range all {
-		known[s.spec.ID(r)] = true
-	}
-	for _, r := range page.Items {
-		if id := s.spec.ID(r); !known[id] { // pages shift when records come
-			known[id] = true
-			all = append(all, r)
-		}
-	}
-	if s.total = string(page.Total); len(page.Items) == 0 {
-		s.total = strconv.Itoa(len(all))
-	}
-	s.Arrange(all)
 }
 
 // Arrange shows these records. A screen whose First, Warn or Added change calls it with
@@ -347,24 +340,27 @@ func (s *List[T]) row(r T) widget.Row {
 
 // Above implements list.Screen.
 func (s *List[T]) Above() []string {
-	th, head := s.env.Theme, ""
+	th, count, head := s.env.Theme, "", ""
 	if !s.At.IsZero() {
-		head = draw.Plural(s.rows.Len(), s.spec.One, s.spec.Many)
+		count = draw.Plural(s.rows.Len(), s.spec.One, s.spec.Many)
 		if !s.Filter.Empty() {
 			head += " of " + draw.Count(len(s.rows.All())) + " read"
 		}
 	}
-	if !s.whole() {
-		head += " of " + untrusted.Text(s.total).Line(20) + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
+	switch {
+	case !s.whole():
+		head += s.read.Of() + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
+	case s.read.Next() > 1:
+		head += ", all were read"
 	}
 	if s.asked != "" {
 		head += ", the service was asked for “" + untrusted.Text(s.asked).Line(40) + "”"
 	}
-	if s.odd > 0 {
-		head += "  " + th.Signs.Warn + " " + draw.Plural(s.odd, "record has", "records have") + " no id and cannot be shown"
+	if s.read.Odd > 0 {
+		head += "  " + th.Signs.Warn + " " + draw.Plural(s.read.Odd, "record has", "records have") + " no id and cannot be shown"
 	}
 	w, _ := s.Size()
-	return append([]string{s.Head(th.Dim.Render(draw.Cut(head, w)))}, s.NotReread()...)
+	return append([]string{s.Head(th.Strong.Render(count) + th.Dim.Render(draw.Cut(head, max(w-draw.Width(count), 0))))}, s.NotReread()...)
 }
 
 // HelpKeys implements list.Screen.

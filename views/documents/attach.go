@@ -11,25 +11,42 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/widget"
 	"opdeck/views/content"
 )
 
-// pickFile reads the customer's files, one customer call, and offers them for attaching. An
-// id can be typed or pasted instead.
+// pickFile reads the first of the customer's files, one customer call, and offers them for
+// attaching. An id can be typed or pasted instead.
 func (s *Screen) pickFile() tea.Cmd {
-	client, cuid := s.client, string(s.Op.Customer.CUID)
 	s.Doing = "reading the customer's files"
+	read := s.readFiles(list.Pages[api.CustomerFile]{ID: func(f api.CustomerFile) string { return string(f.ID) }})
 	return s.env.Read(nil, func(ctx context.Context) ui.Then {
-		page, err := client.CustomerFiles(ctx, cuid, 0)
+		files, err := read(ctx)
 		return func() (ui.Action, tea.Cmd) {
 			s.Doing = ""
 			if err != nil {
-				return ui.Many{ui.Notify{Level: ui.Warning, Text: "The customer's files could not be read: " + api.AsError(err).Public}, s.askAttach()}, nil
+				return ui.Many{ui.Notify{Level: ui.Warning, Text: notRead(err)}, s.askAttach()}, nil
 			}
-			return s.chooseFile(page.Items), nil
+			return s.chooseFile(files), nil
 		}
 	})
+}
+
+func notRead(err error) string {
+	return "The customer's files could not be read: " + api.AsError(err).Public
+}
+
+// readFiles reads the page of files that follows those of read, in a command.
+func (s *Screen) readFiles(read list.Pages[api.CustomerFile]) func(context.Context) (list.Pages[api.CustomerFile], error) {
+	client, cuid := s.client, string(s.Op.Customer.CUID)
+	return func(ctx context.Context) (list.Pages[api.CustomerFile], error) {
+		got, err := client.CustomerFiles(ctx, cuid, read.Next())
+		if err != nil {
+			return read, err
+		}
+		return read.With(read.Next(), got), nil
+	}
 }
 
 // choosable are the files in the order in which they are offered: those removed here, the
@@ -63,10 +80,11 @@ func (s *Screen) attached(d content.Document) int {
 	return 0
 }
 
-func (s *Screen) chooseFile(files []api.CustomerFile) ui.Action {
-	list := s.choosable(files)
-	items := make([]ui.Choice, len(list), len(list)+1)
-	for i, d := range list {
+// chooseFile offers the files that were read; the end of the list reads on.
+func (s *Screen) chooseFile(files list.Pages[api.CustomerFile]) ui.Choose {
+	offered := s.choosable(files.All)
+	items := make([]ui.Choice, len(offered), len(offered)+1)
+	for i, d := range offered {
 		items[i] = ui.Choice{Text: d.Line(), About: cmp.Or(d.Kind.Line(30), "no type"), Note: draw.PadLeft(draw.Size(d.Size), 6) + "  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
 		if s.attached(d) > 0 {
 			items[i].Why = "Attached here."
@@ -75,16 +93,38 @@ func (s *Screen) chooseFile(files []api.CustomerFile) ui.Action {
 		}
 	}
 	items = append(items, ui.Choice{Text: "Another file", About: "by its id, with another name there if you like", Words: []string{"id"}})
-	return ui.Choose{Title: "Attach a file of the customer", Items: items,
+	out := ui.Choose{Title: "Attach a file of the customer", Items: items, Foot: files.Read("files"),
 		Typed: func(id string) (ui.Action, bool) {
 			return s.confirmAttach(content.Document{ID: id, Size: -1}, ""), api.CheckID("document id", id) == nil
 		},
 		Pick: func(i int) (ui.Action, tea.Cmd) {
-			if i == len(list) {
+			if i == len(offered) {
 				return s.askAttach(), nil
 			}
-			return s.confirmAttach(list[i], ""), nil
+			return s.confirmAttach(offered[i], ""), nil
 		}}
+	if !files.Whole() {
+		out.Further, out.More = "Further files, one customer call", s.moreFiles(files)
+	}
+	return out
+}
+
+// moreFiles reads on. The mark goes to the first file that was not there before.
+func (s *Screen) moreFiles(files list.Pages[api.CustomerFile]) func(context.Context) func() ui.Choose {
+	read := s.readFiles(files)
+	return func(ctx context.Context) func() ui.Choose {
+		now, err := read(ctx)
+		return func() ui.Choose {
+			out := s.chooseFile(now)
+			if err != nil {
+				out.Foot, out.At = notRead(err), len(out.Items)-1
+			} else if len(now.All) > len(files.All) {
+				first := string(now.All[len(files.All)].ID)
+				out.At = slices.IndexFunc(out.Items, func(c ui.Choice) bool { return slices.Contains(c.Words, first) })
+			}
+			return out
+		}
+	}
 }
 
 // confirmAttach asks whether to attach a file; name is what it is called there, empty to

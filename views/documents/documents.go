@@ -3,6 +3,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -73,7 +74,10 @@ type Screen struct {
 	env    *ui.Env
 	client Client
 	keys   keymap.Documents
-	rows   *list.Rows[api.Document]
+
+	noViewer string // why a document is handed to no other program
+
+	rows *list.Rows[api.Document]
 
 	jobs   []replace.Job
 	open   []followup.Row // writes whose outcome is not known
@@ -92,11 +96,11 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 
 // NewScreen makes the screen of one operation's documents.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, keys: env.Keys.Documents, Latest: ui.NewLatest(env, client, opid)}
+	s := &Screen{env: env, client: client, keys: env.Keys.Documents, noViewer: content.NoViewer(client), Latest: ui.NewLatest(env, client, opid)}
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", Place: ui.Place{Kind: ui.KindDocuments, ID: opid},
 		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
-		Columns: func(int) []widget.Column { return columns }, Language: language, Example: "invoice type:CONTRACT has:locked created<2d"})
+		Columns: func(int) []widget.Column { return columns }, Language: language, Signs: []list.Sign{list.Warning("its name or description holds characters that are not what they look like"), list.Locked("locked: only the compliance team can lift it")}, Example: "invoice type:CONTRACT has:locked created<2d"})
 	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(client, opid), func() bool { return s.Doing != "" }
 	s.Refresh()
 	return s
@@ -172,6 +176,7 @@ func (s *Screen) Refresh() {
 	for _, k := range []*keymap.Key{&s.keys.Look, &s.keys.Save} {
 		k.Set(s.noContent())
 	}
+	s.keys.View.Set(cmp.Or(s.noContent(), s.noViewer))
 	for _, k := range []*keymap.Key{&s.keys.Remove, &s.keys.Restore, &s.keys.Attach, &s.keys.Upload, &s.keys.Replace} {
 		k.Set(why)
 	}
@@ -256,8 +261,15 @@ func (s *Screen) Above() []string {
 		return nil
 	}
 	st := th.Status(string(s.Op.Status))
-	out := []string{th.Tone(st.Tone).Render(st.Sign+" "+s.Op.Status.Line(20)) + "  " + draw.Line(s.Op.Type, 16) + "  " +
-		th.Strong.Render(draw.Money(s.Op.SourceAmount.Sum)) + th.Dim.Render("  "+draw.Line(s.Op.Customer.Name, 30)+"  "+draw.ID(s.ID, 13))}
+	head := th.Tone(st.Tone).Render(st.Sign+" "+s.Op.Status.Line(20)) + "  " + draw.Line(s.Op.Type, 16) + "  " + th.Strong.Render(draw.Money(s.Op.SourceAmount.Sum))
+	id := "  " + draw.ID(s.ID, 13)
+	if room := w - draw.Width(head) - draw.Width(id) - 2; room >= 6 { // the id is not cut twice
+		id = "  " + draw.Line(s.Op.Customer.Name, min(room, 30)) + id
+	}
+	if draw.Width(head)+draw.Width(id) > w {
+		id = ""
+	}
+	out := []string{head + th.Dim.Render(id)}
 	if phase := s.client.Phase(*s.Op); phase.Ended() {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))
 	}
@@ -291,7 +303,8 @@ func (s *Screen) detail() []widget.Pair {
 		return nil
 	}
 	pairs := []widget.Pair{{Label: "name", Value: d.FileName.Line(400)}, {Label: "id", Value: d.GUID.Line(64)},
-		{Label: "type", Value: d.DocType.Line(64) + ", " + d.MIME.Line(128) + ", " + draw.Size(d.Size) + " (" + draw.Count(int(d.Size)) + " bytes)"},
+		{Label: "type", Value: d.DocType.Line(64)},
+		{Label: "content", Value: d.MIME.Line(128) + ", " + draw.Size(d.Size) + " (" + draw.Count(int(d.Size)) + " bytes)"},
 		{Label: "created", Value: draw.TimeAgo(d.CreateAt.Time, s.env.Now(), s.env.Zone())}}
 	if d.IsLock {
 		pairs = append(pairs, widget.Pair{Label: "locked", Value: "yes, it cannot be removed or replaced", Tone: theme.Warn})
@@ -338,7 +351,7 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	if s.Page != nil {
-		return append([]keymap.Key{s.keys.Save, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
+		return append([]keymap.Key{s.keys.Save, s.keys.View, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
 	}
 	return append(append(keymap.Join(s.keys, k.Related), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
 }

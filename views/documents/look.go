@@ -16,6 +16,8 @@ func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.
 	case doc.GUID == "":
 	case s.keys.Save.Match(msg):
 		return content.AskSave(s.env, s.client, s.known(doc)), nil, true
+	case s.keys.View.Match(msg):
+		return content.AskView(s.env, s.client, s.known(doc)), nil, true
 	case s.Page == nil && s.keys.Look.Match(msg):
 		return nil, content.Open(s.List, s.client, s.known(doc)), true
 	}

@@ -6,6 +6,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/untrusted"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
@@ -78,5 +79,127 @@ func TestAttachPicks(t *testing.T) {
 	has(t, r, "Attach document 0c5e9d")
 	if len(got) != 1 || got[0] != "free-1" {
 		t.Error(got)
+	}
+}
+
+// TestAttachListAfterGoingOn: the customer's files that come once the person went on open
+// nothing, on the page of a document as little as on another screen.
+func TestAttachListAfterGoingOn(t *testing.T) {
+	for name, keys := range map[string][]string{"content": {"enter"}, "filter": {"/"}, "help": {"?"}, "another screen": {"5"}} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := open(t, &fake{op: apitest.Operation(nil), files: []api.CustomerFile{{ID: "free-1", Name: "passport.png"}}})
+			shelltest.HoldAnswers(r)
+			r.Send(uitest.Key("a"))
+			for _, k := range keys {
+				r.Send(uitest.Key(k))
+			}
+			r.Release()
+			if strings.Contains(r.View(), "passport.png") {
+				t.Errorf("the list opened:\n%s", r.View())
+			}
+			has(t, r, "was not opened")
+		})
+	}
+}
+
+// TestTitleNamesTheContent: while the page of a document is open, the screen is called
+// after it, and the list after its close.
+func TestTitleNamesTheContent(t *testing.T) {
+	r, _ := open(t, &fake{op: apitest.Operation(nil), content: []byte("text")})
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Content of invoice.pdf")
+	r.Send(uitest.Key("esc"))
+	if strings.Contains(r.View(), "Content of") {
+		t.Error(r.View())
+	}
+}
+
+// TestAttachListReadsOn: the end of the list reads the next page, one call each; what was
+// typed narrows what was read, and the list says when that is all.
+func TestAttachListReadsOn(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), aPage: 2}
+	for _, n := range []string{"one", "two", "three", "four", "five"} {
+		f.files = append(f.files, api.CustomerFile{ID: untrusted.Text("id-" + n), Name: untrusted.Text(n + ".pdf")})
+	}
+	r, _ := open(t, f)
+	before := f.calls
+	r.Send(uitest.Key("a"))
+	has(t, r, "▌ one.pdf", "two.pdf", "Further files, one customer call", "2 of 5 files were read")
+	r.Send(uitest.Keys("down", "down"))
+	if f.calls != before+1 {
+		t.Errorf("%d calls before the end was reached", f.calls-before)
+	}
+	r.Send(uitest.Key("down"))
+	has(t, r, "▌ three.pdf", "4 of 5 files were read")
+	r.Send(uitest.Type("one"))
+	has(t, r, "▌ one.pdf", "Further files")
+	if strings.Contains(r.View(), "three.pdf") || f.calls != before+2 {
+		t.Errorf("%d calls\n%s", f.calls-before, r.View())
+	}
+	f.err = &api.Error{Kind: api.Unavailable, Public: "The service does not answer."}
+	r.Send(uitest.Keys("down", "up", "down"))
+	has(t, r, "could not be read: The service does not answer.", "Further files")
+	f.err = nil
+	r.Send(uitest.Keys("up", "down"))
+	has(t, r, "All files were read: 5")
+	if strings.Contains(r.View(), "Further files") {
+		t.Errorf("\n%s", r.View())
+	}
+	calls := f.calls
+	r.Send(uitest.Keys("backspace", "backspace", "backspace", "down", "down", "down", "down", "down", "down", "down"))
+	has(t, r, "▌ Another file")
+	if f.calls != calls {
+		t.Errorf("%d calls though all was read", f.calls-calls)
+	}
+}
+
+// TestLargeDocumentShowsItsBeginning says that it is one, and tells no digest of a part.
+func TestLargeDocumentShowsItsBeginning(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), content: []byte("first line\n"), total: 20_000_000}
+	r, _ := open(t, f)
+	r.Send(uitest.Size(120, 40), uitest.Key("enter"))
+	has(t, r, "first line", "the first 11 of 20,000,000", "only the beginning; the rest was not fetched. e saves all of it")
+	if strings.Contains(r.View(), "SHA-256") {
+		t.Errorf("\n%s", r.View())
+	}
+}
+
+// TestViewAsks: the program, the folder and what is done with the file are told before it
+// is written; no and a failure say what became of it.
+func TestViewAsks(t *testing.T) {
+	for _, page := range []bool{false, true} {
+		f := &fake{op: apitest.Operation(nil), content: []byte("text\n")}
+		r, clock := open(t, f)
+		if page {
+			r.Send(uitest.Key("enter"))
+		}
+		r.Send(uitest.Key("V"))
+		has(t, r, "Write invoice.pdf to a temporary file and open it?", "zathura {file}", "/run/user/7", "unmasked", "only you may read", "audit trail", "[ No ]")
+		r.Send(clock.Wait(shelltest.Armed), uitest.Key("n"))
+		has(t, r, "Not opened. Nothing was written.")
+		if len(f.viewed) != 0 {
+			t.Fatal(f.viewed)
+		}
+		r.Send(uitest.Key("V"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		has(t, r, "The program has ended, and the temporary file is removed.")
+		f.viewErr = &api.Error{Kind: api.Internal, Public: "zathura: ended with code 3."}
+		r.Send(uitest.Key("V"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		has(t, r, "ended with code 3")
+		if want := string(f.op.Documents[0].GUID) + " invoice.pdf"; len(f.viewed) != 2 || f.viewed[0] != want {
+			t.Errorf("%q, want twice %q", f.viewed, want)
+		}
+	}
+}
+
+func TestViewSaysWhyNot(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), noView: "No viewer is configured: set viewer in [ui]."}
+	r, _ := open(t, f)
+	if strings.Contains(r.View(), "V viewer") {
+		t.Errorf("it is offered:\n%s", r.View())
+	}
+	r.Send(uitest.Key("V"))
+	has(t, r, "No viewer is configured")
+	if len(f.viewed) != 0 {
+		t.Error(f.viewed)
 	}
 }

@@ -11,8 +11,8 @@ import (
 // Above implements list.Screen: what is shown, and why it may be less than there is.
 func (s *Screen) Above() []string {
 	w, h := s.Size()
-	warnings := s.warnings(w)
-	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w)) == 0 {
+	warnings := s.warnings(w, true)
+	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w, true)) == 0 {
 		if h < explained {
 			return []string{s.Verdict()}
 		}
@@ -25,11 +25,11 @@ func (s *Screen) Above() []string {
 const explained = 6
 
 // Verdict answers whether events arrive: the first thing that is wrong with that, else
-// how many there are.
+// how many there are. It names no keys: another screen shows it, too.
 func (s *Screen) Verdict() string {
 	th := s.env.Theme
 	w, _ := s.Size()
-	switch warnings := s.warnings(w); {
+	switch warnings := s.warnings(w, false); {
 	case s.Err != nil:
 		return th.Bad.Render(th.Signs.Bad + " " + s.Err.Public)
 	case !s.Loaded:
@@ -76,8 +76,8 @@ func (s *Screen) unheard(w int) string {
 		"No receiver runs here: set [webhooks] listen. "+cure, "No receiver here. "+cure, "No receiver here; "+s.keys.Settings.Help().Key+" tells more.")
 }
 
-// warnings say why less may be shown than there is.
-func (s *Screen) warnings(w int) []string {
+// warnings say why less may be shown than there is, and with keys which key helps.
+func (s *Screen) warnings(w int, keys bool) []string {
 	th := s.env.Theme
 	var out []string
 	warn := func(tone theme.Tone, l string) {
@@ -86,15 +86,18 @@ func (s *Screen) warnings(w int) []string {
 	if r := s.rhythm; r.Known {
 		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
 			r.Stalled = true
-			cure := s.keys.Settings.Help().Key + " shows where the service sends."
-			warn(theme.Bad, draw.Fitting(w-2, "Feed may be stalled: "+r.String()+"; rows may be out of date. "+cure, "Feed may be stalled: "+r.String()+". "+s.keys.Settings.Help().Key+" tells more.",
-				"Feed may be stalled. "+s.keys.Settings.Help().Key+" tells more."))
+			cure, more := "", ""
+			if keys {
+				cure, more = " "+s.keys.Settings.Help().Key+" shows where the service sends.", " "+s.keys.Settings.Help().Key+" tells more."
+			}
+			warn(theme.Bad, draw.Fitting(w-2, "Feed may be stalled: "+r.String()+"; rows may be out of date."+cure, "Feed may be stalled: "+r.String()+"."+more,
+				"Feed may be stalled."+more))
 		}
 	}
 	if s.broken != nil {
 		warn(theme.Warn, "The live feed stopped: "+line(s.broken.Public, 200)+" r starts it again.")
 	}
-	for _, l := range s.troubles(w) {
+	for _, l := range s.troubles(w, keys) {
 		warn(theme.Warn, l)
 	}
 	out = append(out, s.NotReread()...)

@@ -47,7 +47,6 @@ type Client interface {
 // Config is what does not change while the console runs.
 type Config struct {
 	Listen string // [webhooks] listen; empty: no receiver here
-	Path   string // [webhooks] path
 	Verify string // [webhooks] verify
 }
 
@@ -85,7 +84,7 @@ func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Scr
 	s := &Screen{env: env, inbox: inbox, client: client, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, follow: true,
 		counts: map[receiver.Status]int64{}, stream: env.Requests(), replays: env.Requests(), hooks: env.Requests(), rejects: env.Requests(), watch: env.Requests()}
 	s.rows = list.NewRows(func(it item) string { return it.Key }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
+	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Signs: legend(), Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
 		Reading: "Reading the inbox …", None: "No event matches the filter.", Further: "No event matches among those read so far.",
 		Columns: columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h", Start: start,
 		Records: s.newestFirst, Beside: func(w int) []string {
@@ -250,7 +249,11 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		out = append(append([]keymap.Key{s.keys.Replay, s.keys.Operation}, search...), s.keys.Codes, s.keys.Rejected, s.keys.Settings)
 		out = append(out, keymap.All(k.Item)...)
 	case s.Page != nil:
-		out = append(search, k.Global.Reload, s.keys.Rejected, s.keys.Settings)
+		other := s.keys.Rejected
+		if s.page.is(rejectedPage) {
+			other = s.keys.Codes
+		}
+		out = append([]keymap.Key{other, k.Global.Reload, s.keys.Settings}, search...)
 	case s.cfg.Listen == "": // nothing comes by itself: where the service sends is what matters
 		settings := s.keys.Settings
 		settings.SetHelp(settings.Help().Key, "where it sends")

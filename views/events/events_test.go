@@ -286,7 +286,7 @@ func TestWhoMayChangeTheSettings(t *testing.T) {
 	f.hooks = func() (api.HookSettings, error) { return settings(), nil }
 	r, _ := open(t, f, here, as(api.Operator))
 	r.Send(uitest.Keys("W", "enter"))
-	has(t, r, "Your role does not allow to change the webhook settings")
+	has(t, r, "does not allow to change the webhook settings")
 	r, _ = open(t, f, here, shelltest.ReadOnly)
 	r.Send(uitest.Keys("W", "enter"))
 	has(t, r, "This context is read-only")
@@ -346,7 +346,7 @@ func TestHostileText(t *testing.T) {
 	f.codes = []hook.Meaning{{Field: hook.Field(bad), Code: 1, Word: untrusted.Text(bad), Evidence: 1, All: []hook.Evidence{{Word: untrusted.Text(bad), Sample: untrusted.Text(bad)}}}}
 	f.hooks = func() (api.HookSettings, error) { return api.HookSettings{HookURL: untrusted.Text(bad)}, nil }
 	f.replay = func(string, string) (receiver.Attempt, error) { return receiver.Attempt{Target: bad, Error: bad}, nil }
-	r, clock := open(t, f, Config{Listen: bad, Path: bad, Verify: bad}, shelltest.Unmasked)
+	r, clock := open(t, f, Config{Listen: bad, Verify: bad}, shelltest.Unmasked)
 	for range f.rows {
 		r.Send(uitest.Size(100, 60), uitest.Keys("enter", "J", "esc", "w", "enter"), clock.Wait(time.Second), uitest.Keys("y", "y", "Y", "esc", "up"))
 	}

@@ -158,7 +158,7 @@ func settings() api.HookSettings {
 
 var (
 	place = ui.Place{Kind: ui.KindEvents}
-	here  = Config{Listen: "127.0.0.1:8788", Path: "/hooks", Verify: "jwt"}
+	here  = Config{Listen: "127.0.0.1:8788/hooks", Verify: "jwt"}
 )
 
 func as(role api.Role) shelltest.Option {

@@ -94,7 +94,7 @@ func (s *Screen) onLoaded(msg loaded) tea.Cmd {
 	s.codes = newCodeTable(msg.codes)
 	s.rows.Set(older(nil, msg.list))
 	s.rows.Partial = s.older != 0
-	s.rhythm = receiver.Judge(s.times, s.env.Now())
+	s.rhythm = receiver.RhythmOf(s.times, s.env.Now())
 	s.changed()
 	if s.stream.Busy() {
 		return nil // one wait for the stream
@@ -155,7 +155,7 @@ func (s *Screen) onArrived(msg arrived) tea.Cmd {
 		s.older = all[0].Seq
 	}
 	s.rows.Set(all)
-	s.rhythm, s.At = receiver.Judge(s.times, now), now
+	s.rhythm, s.At = receiver.RhythmOf(s.times, now), now
 	s.changed()
 	return s.wait()
 }

@@ -157,7 +157,7 @@ func (s *Screen) objectPairs(it item) []widget.Pair {
 		return append(p, s.accountPairs(it, e.Account)...)
 	case e.Counterparty != nil:
 		c := e.Counterparty
-		p = append(p, said("suid", string(c.SUID), "cuid", string(c.CUID), "description", string(c.Description))...)
+		p = append(p, said("id", string(c.SUID), "cuid", string(c.CUID), "description", string(c.Description))...)
 		for i, a := range c.Accounts {
 			p = append(p, widget.Pair{Label: "account " + strconv.Itoa(i+1), Value: a.SUID.Line(100) + " " + a.CurrencyISO.Line(12) + ", " + hook.StatusText(it.Object, a.Status), Long: true})
 		}
@@ -201,10 +201,10 @@ func (s *Screen) operationPairs(it item, o *hook.Operation) []widget.Pair {
 
 func (s *Screen) accountPairs(it item, a *hook.Account) []widget.Pair {
 	masked := s.env.Masked()
-	p := said("suid", string(a.SUID), "cuid", string(a.CUID), "name", string(a.Name), "number", string(mask.NumberIf(a.Number, masked)))
+	p := said("id", string(a.SUID), "cuid", string(a.CUID), "name", string(a.Name), "number", string(mask.NumberIf(a.Number, masked)))
 	p = append(p, widget.Pair{Label: "currency", Value: a.CurrencyISO.Line(12)},
 		widget.Pair{Label: "status", Value: hook.StatusText(it.Object, a.Status)}, widget.Pair{Label: "default", Value: flag(a.IsDefault)},
-		widget.Pair{Label: "balance", Value: money(a.Balance)}, widget.Pair{Label: "held", Value: money(a.Hold)})
+		widget.Pair{Label: "balance", Value: money(a.Balance)}, widget.Pair{Label: "hold", Value: money(a.Hold)})
 	for _, q := range a.Requisites {
 		p = append(p, widget.Pair{Value: "Requisites: " + q.Title.Line(60)})
 		for _, i := range q.Items {

@@ -18,15 +18,21 @@ import (
 )
 
 // troubles are lines about deliveries that were rejected and events that are not
-// in the index yet, as long as the window allows.
-func (s *Screen) troubles(w int) []string {
+// in the index yet, as long as the window allows. keys is false where this screen's keys
+// do nothing.
+func (s *Screen) troubles(w int, keys bool) []string {
 	var out []string
 	if n, last := s.bad.Refusals(); n > 0 {
-		key := s.keys.Rejected.Help().Key
+		them := func(before string) string {
+			if !keys {
+				return ""
+			}
+			return before + s.keys.Rejected.Help().Key + " shows them."
+		}
 		ago, _ := draw.Ago(last.Last, s.env.Now())
 		what := draw.Plural(int(n), "delivery", "deliveries") + " rejected"
-		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+" "+key+" shows them.",
-			what+", last "+ago+": "+line(last.Reason, 40)+". "+key+" shows them.", what+"; "+key+" shows them."))
+		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+them(" "),
+			what+", last "+ago+": "+line(last.Reason, 40)+them(". "), what+them("; ")))
 	}
 	if b := s.bad.Backlog; b.Waiting > 0 {
 		what := draw.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
@@ -93,7 +99,11 @@ func (s *Screen) rejectedLines(w int) []string {
 		out.Under(theme.Plain, line(c.Detail, 400))
 	}
 	if len(p.rejected) > 0 {
-		out.Title("The last " + strconv.Itoa(len(p.rejected)) + ", newest first")
+		head := "The last one"
+		if n := len(p.rejected); n > 1 {
+			head = "The last " + strconv.Itoa(n) + ", newest first"
+		}
+		out.Title(head)
 	}
 	for _, x := range p.rejected {
 		out.Gap()

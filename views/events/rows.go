@@ -10,6 +10,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/receiver"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -172,6 +173,18 @@ func trust(th *theme.Theme, s receiver.Stored) badge {
 		return badge{g.Good, "bound", theme.Good, "Verified, and the proof is bound to the body: what it says is a fact."}
 	}
 	return badge{g.Warn, "unbound", theme.Warn, "Verified, but the proof does not cover the body: a hint to read the object again, not a fact."}
+}
+
+// legend is what the help says of the signs in a row.
+func legend() []list.Sign {
+	out := []list.Sign{list.Warning("before the row: it came late, not all of it could be read, or it is not merged yet")}
+	for _, e := range []receiver.Record{{Status: receiver.Conflict}, {Status: receiver.Quarantined}, {},
+		{Verdict: hook.Verdict{Authenticated: true, Bound: true}}, {Verdict: hook.Verdict{Authenticated: true}}} {
+		s := receiver.Stored{Record: e}
+		b := trust(theme.Words(), s)
+		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return trust(th, s).sign }, Says: b.word + ": " + b.long})
+	}
+	return out
 }
 
 // change is what the event tells of its object: before → after where both are known.

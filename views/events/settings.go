@@ -39,7 +39,7 @@ func (s *Screen) change() keymap.Key {
 	switch {
 	case !k.Enabled():
 	case !s.me.Role.May(api.MayHooks):
-		k.Off("Your role does not allow to " + string(api.MayHooks) + "; " + api.WhoMay(api.MayHooks) + " may.")
+		k.Off(s.me.Role.WhyNot(api.MayHooks))
 	case s.page == nil || s.page.hooks == nil:
 		k.Off("The settings were not read yet.")
 	case s.Doing != "":
@@ -63,7 +63,7 @@ func (s *Screen) settingLines(w int) []string {
 	}
 	listen := "nothing: [webhooks] listen is empty"
 	if s.cfg.Listen != "" {
-		listen = line(s.cfg.Listen+s.cfg.Path, 200) + ", verify = " + line(s.cfg.Verify, 40)
+		listen = line(s.cfg.Listen, 200) + ", verify = " + line(s.cfg.Verify, 40)
 	}
 	out.Pairs(append(append([]widget.Pair{{Value: "At the service"}}, hookPairs(*p.hooks)...), widget.Pair{Value: "Here"}, widget.Pair{Label: "listening at", Value: listen, Long: true}))
 	out.Gap()

@@ -72,7 +72,7 @@ func New(env *ui.Env, ix Index, client Client, opid string) *Screen {
 	s.rows = list.NewRows(func(m moment) string { return m.id }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[moment]{Title: "History", Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
 		Reading: "Reading what is known of the past …", None: "No state matches the filter.",
-		Columns: func(int) []widget.Column { return columns }, Marks: true, NoGap: true, Beside: s.beside,
+		Columns: func(int) []widget.Column { return columns }, Marks: true, NoGap: true, Beside: s.beside, Signs: append([]list.Sign{list.Warning("it came after you looked last")}, list.StatusSigns()...),
 		Language: language, Example: "status:PENDING from:webhook changed:amount"})
 	return s
 }

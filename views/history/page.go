@@ -65,21 +65,22 @@ func (p *difference) lines(s *Screen, w int) []string {
 	if th.Linear {
 		most = w
 	}
+	both := moment{state: p.b.state, before: &p.a}
 	for _, c := range p.changes {
-		label = max(label, min(draw.Width(path(c)), most, w/2))
+		label = max(label, min(draw.Width(both.fieldName(c)), most, w/2))
 	}
 	for _, c := range important(p.changes) {
-		out = append(out, p.change(th, c, label, w, masked)...)
+		out = append(out, p.change(th, c, draw.Fit(both.fieldName(c), label), w, masked)...)
 	}
 	return out
 }
 
-// change is one field: on one line when both values fit, else one below the other.
-func (p *difference) change(th *theme.Theme, c index.Change, label, w int, masked bool) []string {
+// change is one field under its label: on one line when both values fit, else one below the other.
+func (p *difference) change(th *theme.Theme, c index.Change, label string, w int, masked bool) []string {
 	was, is := shown(c, c.Before, masked, 2000), shown(c, c.After, masked, 2000)
-	name := th.Dim.Render(draw.Fit(path(c), label))
+	name := th.Dim.Render(label)
 	var out []string
-	if draw.Width(was)+draw.Width(is)+label+5 <= w {
+	if draw.Width(was)+draw.Width(is)+draw.Width(label)+5 <= w {
 		out = append(out, name+"  "+th.Dim.Render(was)+th.Dim.Render(" → ")+th.Strong.Render(is))
 	} else {
 		out = append(out, name)

@@ -95,10 +95,7 @@ func summary(m moment, masked bool) string {
 			seen[item] = true
 			continue
 		}
-		part := path(c)
-		if item, rest, ok := strings.Cut(part, "]."); ok {
-			part = m.itemName(item+"]") + " " + rest
-		}
+		part := m.fieldName(c)
 		if len(m.changes) <= 4 {
 			part += " " + shown(c, c.Before, masked, 60) + " → " + shown(c, c.After, masked, 60)
 		}
@@ -111,6 +108,14 @@ func summary(m moment, masked bool) string {
 func documentOf(item string) (guid string, ok bool) {
 	guid, ok = strings.CutPrefix(item, "documents[")
 	return strings.TrimSuffix(guid, "]"), ok
+}
+
+// fieldName is the field of a change; one of a document begins with the name of its file.
+func (m moment) fieldName(c index.Change) string {
+	if item, rest, ok := strings.Cut(path(c), "]."); ok {
+		return m.itemName(item+"]") + " " + rest
+	}
+	return path(c)
 }
 
 // itemName is what people call an entry of a list: a document by its file's name.

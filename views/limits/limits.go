@@ -178,15 +178,18 @@ func (s *Screen) counts() []string {
 }
 
 // columns are the widths for the room there is.
-type columns struct{ gauge, spark int }
+type columns struct{ gauge, spark, waiting int }
 
 func (s *Screen) columns() columns {
 	const fixed = 9 + 2 + 8 + 6 + 9 + 9 + 5 // class, sign, used, room, next, waiting, 429
+	if s.W < fixed {
+		return columns{}
+	}
 	left := s.W - fixed - 4
-	c := columns{gauge: min(max(left/2, 0), 24)}
+	c := columns{gauge: min(max(left/2, 0), 24), waiting: 9}
 	c.spark = min(max(left-c.gauge-2, 0), len(limit.History{}))
 	if left < 16 {
-		c = columns{gauge: max(left, 0)}
+		c = columns{gauge: max(left, 0), waiting: c.waiting}
 	}
 	return c
 }
@@ -194,7 +197,7 @@ func (s *Screen) columns() columns {
 func (s *Screen) table() []string {
 	th, c := s.env.Theme, s.columns()
 	head := draw.Fit("  class", 11) + draw.Fit("last 60 s", c.gauge) + draw.FitRight("used", 8) + draw.FitRight("room", 6) +
-		draw.FitRight("next", 9) + draw.FitRight("waiting", 9) + draw.FitRight("429", 5)
+		draw.FitRight("next", 9) + draw.FitRight("waiting", c.waiting) + draw.FitRight("429", 5)
 	if c.spark > 0 {
 		title := "last 10 minutes"
 		if c.spark < len(title) {
@@ -261,7 +264,7 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 	}
 	line := th.Tone(tone).Render(sign) + " " + draw.Fit(string(u.Class), 9) + widget.Gauge(th, u.Used, u.Recommended, c.gauge, tone) +
 		draw.FitRight(fmt.Sprintf("%d/%d", u.Used, u.Recommended), 8) + draw.FitRight(fmt.Sprint(u.Room), 6) +
-		draw.FitRight(next, 9) + draw.FitRight(fmt.Sprint(u.Waiting), 9) + draw.FitRight(fmt.Sprint(u.Throttled), 5)
+		draw.FitRight(next, 9) + draw.FitRight(fmt.Sprint(u.Waiting), c.waiting) + draw.FitRight(fmt.Sprint(u.Throttled), 5)
 	if c.spark > 0 {
 		line += "  " + widget.Sparkline(th, u.History[:], c.spark, theme.Info)
 	}

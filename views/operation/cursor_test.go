@@ -82,7 +82,7 @@ func TestTheCursorOpensWhatItStandsOn(t *testing.T) {
 	d.Send(uitest.Size(160, 45), uitest.Key("T"), uitest.Key("g"))
 	want := []struct{ on, kind, id string }{
 		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"source account id", "accounts", "UhcPVBEpjmtR"},
-		{"source cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"destination suid", "counterparties", "U6OFFpEoEdHA"},
+		{"source cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"destination counterparty id", "counterparties", "U6OFFpEoEdHA"},
 		{"document", ui.KindDocuments, d.screen.ID}, {"document", ui.KindDocuments, d.screen.ID}, {"document", ui.KindDocuments, d.screen.ID},
 		{"parent operation", ui.KindOperation, "77777777-0000-4000-8000-000000000002"},
 		{"child", ui.KindOperation, "77777777-0000-4000-8000-000000000001"}, {"state", ui.KindHistory, d.screen.ID}, {"state", ui.KindHistory, d.screen.ID},
@@ -125,7 +125,7 @@ func TestEveryFactIsCopied(t *testing.T) {
 		d.Send(uitest.Key("j"))
 	}
 	for name, want := range map[string]string{"id": d.screen.ID, "reference": "SBX-68159091", "amount": "1250.50 USD", "received": "1156.25 EUR", "cuid": "DqCsgSE-4e95-ViYbNI",
-		"source number": "••••4321", "source account id": "UhcPVBEpjmtR", "destination suid": "U6OFFpEoEdHA", "created": string(d.screen.Op.CreatedAt.Raw),
+		"source number": "••••4321", "source account id": "UhcPVBEpjmtR", "destination counterparty id": "U6OFFpEoEdHA", "created": string(d.screen.Op.CreatedAt.Raw),
 		"document": string(d.screen.Op.Documents[2].GUID)} {
 		if got[name] != want {
 			t.Errorf("%s is copied as %q, not %q", name, got[name], want)

@@ -69,6 +69,9 @@ func (s *Screen) attached() string {
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
 	out := ui.Section{Title: "Documents", Drawn: draw.Plural(len(s.Op.Documents), "document", "documents"), Hint: s.keys.Documents.Help().Key + " opens them", Beside: true}
+	if len(s.Op.Documents) == 0 {
+		out.Hint = s.keys.Documents.Help().Key + " adds one"
+	}
 	room, longest := max(min(s.beside()-32, 60), 12), 0
 	for _, d := range s.Op.Documents {
 		longest = max(longest, draw.Width(draw.File(d.FileName, room)))

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"opdeck/api"
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/ui"
@@ -74,29 +73,36 @@ func (s *Screen) when(label string, t api.Time) widget.Pair {
 func (s *Screen) party(name string, p api.Party) ui.Section {
 	side, masked := field.Operations.Get(name).Name, s.env.Masked()
 	out := ui.Section{Title: strings.ToUpper(side[:1]) + side[1:]}
-	add := func(l link, label string, value untrusted.Text, opens bool) {
-		out.Facts = append(out.Facts, l.fact(side+" "+label, label, value, opens)...)
-	}
-	account := field.Accounts
 	if a := p.Account; a != nil {
-		to, customer := link{opens: accounts, id: string(a.ID)}, link{opens: ui.KindCompliance, id: string(a.Customer.CUID)}
-		add(to, "account", a.Name, false)
-		add(to, account.Get("number").Name, mask.NumberIf(a.Number, masked), false)
-		add(to, "account "+account.Get("id").Name, a.ID, true)
-		add(customer, account.Get("customer").Name, a.Customer.Name, false)
-		add(customer, account.Get("cuid").Name, a.Customer.CUID, true)
+		account, customer := link{opens: accounts, id: string(a.ID)}, link{opens: ui.KindCompliance, id: string(a.Customer.CUID)}
+		out.Facts = append(out.Facts, sideFacts(field.PartyAccounts, *a, side, masked, map[string]link{"": account, "customer": customer})...)
 	}
 	if a := p.CounterpartyAccount; a != nil {
-		to := link{opens: counterparties, id: string(a.Counterparty.SUID)}
-		add(to, "account", a.Name, false)
-		add(to, account.Get("number").Name, mask.NumberIf(a.Number, masked), false)
-		add(to, "account "+account.Get("id").Name, a.ID, false)
-		add(to, "counterparty", a.Counterparty.Name, false)
-		add(to, "bank", a.Counterparty.BankName, false)
-		add(to, "suid", a.Counterparty.SUID, true)
+		out.Facts = append(out.Facts, sideFacts(field.CounterpartyAccounts, *a, side, masked,
+			map[string]link{"": {opens: counterparties, id: string(a.Counterparty.SUID)}})...)
 	}
 	if len(out.Facts) == 0 {
 		out.Facts = []widget.Pair{{Label: "–", Value: "not told by the service", Tone: theme.Dim}}
+	}
+	return out
+}
+
+// sideFacts are the fields of an account that is a side of the operation. links has what
+// the fields of an object within the account lead to, by its name in the service's
+// record, and under "" what all others lead to.
+func sideFacts[T any](c *field.Catalogue[T], account T, side string, masked bool, links map[string]link) []widget.Pair {
+	var out []widget.Pair
+	for _, f := range c.All() {
+		object, _, _ := strings.Cut(f.JSON, ".")
+		to, ok := links[object]
+		if !ok {
+			to = links[""]
+		}
+		value := f.Text(account)
+		if f.Sensitive {
+			value = mask.NumberIf(value, masked)
+		}
+		out = append(out, to.fact(side+" "+f.Name, f.Name, value, f.Kind == field.ID && string(value) == to.id)...)
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package operations
 
 import (
 	"opdeck/ui"
-	"opdeck/ui/list"
 )
 
 // Content implements ui.Contenter.
@@ -28,7 +27,7 @@ func (s *Screen) summaries() []string {
 	if !s.Filter.Empty() {
 		line += ", filter " + s.Filter.String()
 	}
-	out := []string{line + ", sorted by " + s.sort.Field + ", " + list.Direction(s.order()) + "."}
+	out := []string{line + ", sorted by " + s.sort.Field + ", " + direction(s.order()) + "."}
 	if s.mixed() {
 		out[0] += " Currencies are mixed: the number alone counts."
 	}

@@ -41,9 +41,6 @@ func (s *Screen) Above() []string {
 	if !s.Filter.Empty() {
 		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.String()), max(w-40, 10)))
 	}
-	if n := s.Table.Marks(); n > 0 {
-		line += th.Info.Render("  " + th.Signs.Mark + " " + draw.Count(n) + " marked")
-	}
 	if s.Doing != "" {
 		line += th.Info.Render("  " + s.Doing + " …")
 	} else if s.cfg.Progress != nil {
@@ -51,10 +48,7 @@ func (s *Screen) Above() []string {
 			line += th.Dim.Render("  " + p)
 		}
 	}
-	if s.Err != nil && s.rows.total > 0 {
-		line += th.Warn.Render("  " + th.Signs.Warn + " " + draw.Cut(s.Err.Public, 60))
-	}
-	return []string{line}
+	return append([]string{line}, s.NotReread()...)
 }
 
 // mixed reports whether the list is sorted by amounts and holds several currencies.

@@ -220,7 +220,6 @@ func openWith(t *testing.T, f *fake, cfg Config, opts ...shelltest.Option) *list
 		if p.Kind != ui.KindOperations {
 			return nil
 		}
-		cfg.Now = d.clock.Now
 		s := New(env, f, f, cfg, p.Arg)
 		if d.list == nil {
 			d.list = s

@@ -21,6 +21,9 @@ const mostNumber = 24
 // leastNumber is how much of such a sum is shown at least.
 const leastNumber = 14
 
+// leastName is how much of a group's name is shown at least.
+const leastName = 18
+
 // fixed is how many columns of the grid stand before those of the sums.
 const fixed = 2
 
@@ -65,6 +68,7 @@ type grid struct {
 	all        index.Group
 	currencies []untrusted.Text // the one of most operations first; nil: the rows are currencies
 	widths     []int            // of the widest sum of each currency, in cells
+	name       int              // cells that the column of the names has at least
 	first      int              // of the currencies that are drawn
 	at         int              // the column of the cursor: 0 is all currencies
 	rows       []gridRow
@@ -79,8 +83,9 @@ func newGrid(th *theme.Theme, by []index.By, all index.Group) *grid {
 		g.rows = append(g.rows, gridRow{id: "all"})
 	}
 	g.add(all, nil)
-	g.widths = make([]int, len(g.currencies))
+	g.widths, g.name = make([]int, len(g.currencies)), 10
 	for _, r := range g.rows {
+		g.name = max(g.name, min(draw.Width(r.label()), leastName))
 		of := r.group(all)
 		for i, c := range g.currencies {
 			if s := of.Sum(c); s != nil {
@@ -159,10 +164,12 @@ func (g *grid) column() int {
 // columns are those of the table. The currencies of fewest operations are left out
 // first where there is no room; the cursor brings them.
 func (g *grid) columns(focus bool) []widget.Column {
-	out := []widget.Column{{Title: strings.Join(words(g.by), ", "), Min: 10, Max: 44, Flex: 1}, {Title: "operations", Align: widget.Right, Min: 10, HidePriority: 2}}
+	name, count := widget.Column{Title: strings.Join(words(g.by), ", "), Min: g.name, Max: 44, Flex: 1}, widget.Column{Title: "operations", Align: widget.Right, Min: 10, HidePriority: 2}
 	if g.currencies == nil {
-		return append(out, widget.Column{Title: "sum", Align: widget.Decimal, MaxNumberWidth: 60})
+		name.Flex = 0
+		return []widget.Column{name, count, {Title: "sum", Align: widget.Decimal, MaxNumberWidth: 60}}
 	}
+	out := []widget.Column{name, count}
 	for i, c := range g.currencies[g.first:] {
 		title := draw.Line(c, 12)
 		if title == "" {
@@ -274,10 +281,13 @@ func (g *grid) sentence(r gridRow) string {
 // detail says the cell under the cursor in full: in the table it may be too wide.
 func (g *grid) detail(t *widget.Table) string {
 	r, currency := g.cell(t)
+	of, where := r.group(g.all), ": "+r.path()
+	if g.currencies == nil && len(of.Sums) == 1 && len(g.rows) > 0 { // the row is the currency
+		currency, where = &of.Sums[0].Currency, ""
+	}
 	if currency == nil {
 		return g.sentence(r)
 	}
-	of := r.group(g.all)
 	s := of.Sum(*currency)
 	if s == nil {
 		return r.path() + ": nothing in this currency"
@@ -286,7 +296,7 @@ func (g *grid) detail(t *widget.Table) string {
 	if s.Bad > 0 {
 		line += ", " + draw.Count(int(s.Bad)) + " without a usable amount"
 	}
-	return line + ": " + r.path()
+	return line + where
 }
 
 // money makes a sum drawable by the one way to draw money.
@@ -300,6 +310,9 @@ func (m money) Decimal() (*apd.Decimal, error) { return m.sum, nil }
 
 func date(t time.Time) string { return t.Format(time.DateOnly) }
 
+// widestBar is how many cells a bar of the chart has where there are few.
+const widestBar = 6
+
 // chart draws a timeline in w cells.
 func chart(th *theme.Theme, line index.Timeline, w int) string {
 	const edges = 10 + 2 + 2 + 10 // dates and room beside the bars
@@ -307,9 +320,10 @@ func chart(th *theme.Theme, line index.Timeline, w int) string {
 	if len(c.Bars) == 0 {
 		return th.Dim.Render("no operation tells when it was created")
 	}
-	counts := make([]int, len(c.Bars))
-	for i, b := range c.Bars {
-		counts[i] = int(b.Count)
+	wide := max(min((w-edges-18)/len(c.Bars), widestBar), 1)
+	var counts []int
+	for _, b := range c.Bars {
+		counts = append(counts, slices.Repeat([]int{int(b.Count)}, wide)...)
 	}
 	out := th.Dim.Render(date(c.First)+"  ") + widget.Sparkline(th, counts, len(counts), theme.Info)
 	if c.First != c.Last {

@@ -9,6 +9,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/list"
@@ -17,7 +18,7 @@ import (
 
 // chooseSort sorts by the column under the cursor, or offers the orders.
 func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
-	return s.AskSort(s.order(), list.Orders{Fields: index.SortFields, Note: list.Direction,
+	return s.AskSort(s.order(), list.Orders{Fields: index.SortFields, Note: direction,
 		Usual: func(f string) list.Order {
 			o := index.UsualSort(f)
 			return list.Order{By: o.Field, Down: o.Desc}
@@ -29,6 +30,9 @@ func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
 			return s.load("")
 		}})
 }
+
+// direction says what is first in an order.
+func direction(o list.Order) string { return list.Direction(field.Operations.Get(o.By).Kind, o) }
 
 // order is the present one.
 func (s *Screen) order() list.Order { return list.Order{By: s.sort.Field, Down: s.sort.Desc} }
@@ -44,10 +48,11 @@ func (s *Screen) meant() (f filter.OperationExpr, marked int) {
 
 // lacks is the refusal of what the role does not allow; nil when it does.
 func (s *Screen) lacks(p api.Permission) ui.Action {
-	if s.env.About.Role == "" || api.Role(s.env.About.Role).May(p) {
+	why := api.Role(s.env.About.Role).WhyNot(p)
+	if s.env.About.Role == "" || why == "" {
 		return nil
 	}
-	return ui.Notify{Level: ui.Denied, Text: "Your role does not allow to " + string(p) + "; " + api.WhoMay(p) + " may."}
+	return ui.Notify{Level: ui.Denied, Text: why}
 }
 
 // failed words a failure; what was stopped on purpose is none.

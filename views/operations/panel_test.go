@@ -113,3 +113,19 @@ func TestTotalsAtEverySize(t *testing.T) {
 	d.Send(uitest.Size(40, 12))
 	has(t, d, "by status", "PENDING", "[USD]")
 }
+
+// TestNamesOfGroupsKeepRoom: currencies give way before the name of a group is cut short.
+func TestNamesOfGroupsKeepRoom(t *testing.T) {
+	d := open(t, &fake{n: 40, totals: func([]index.By) index.Group {
+		sum := index.Sum{Currency: "EUR", Count: 1, Amount: apd.New(12345678901234567, -2)}
+		all := index.Group{Count: 1, Sums: []index.Sum{sum}, Parts: []index.Group{{Key: "c", Name: "The International Consortium", Count: 1}}}
+		for _, c := range []untrusted.Text{"USD", "GBP", "JPY"} {
+			sum.Currency = c
+			all.Sums = append(all.Sums, sum)
+		}
+		return all
+	}})
+	d.Send(uitest.Size(80, 24))
+	d.keys("T", "T")
+	has(t, d, "The International", "more currenc")
+}

@@ -101,15 +101,18 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 		tone = theme.Warn
 	}
 	w := min(max(s.W-46, 8), 40)
-	said, until := clock(left)+" of "+clock(l.TTL), "  until "
+	said, until := clock(left)+" of "+clock(l.TTL), "until "
 	switch {
 	case l.Dead:
-		said, until = "dead", "  since "
+		said, until = "dead", "since "
 	case left == 0:
-		said, until = "over", "  since "
+		said, until = "over", "since "
 	}
-	return th.Dim.Render(draw.Pad(strings.ToLower(name), 7)+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " +
-		draw.PadLeft(said, 14) + th.Dim.Render(until+draw.Clock(l.ExpiresAt, s.env.Zone()))
+	line := th.Dim.Render(draw.Pad(strings.ToLower(name), 7)+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " + draw.PadLeft(said, 14)
+	if until = "  " + until + draw.Clock(l.ExpiresAt, s.env.Zone()); draw.Width(line)+draw.Width(until) <= s.W {
+		line += th.Dim.Render(until)
+	}
+	return line
 }
 
 func clock(d time.Duration) string {

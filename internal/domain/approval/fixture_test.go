@@ -67,11 +67,11 @@ func (f *fixture) service(service, account string) *approval.Service {
 
 func (f *fixture) serviceOn(st approval.Store, service, account string) *approval.Service {
 	d := approval.New(st, f.trail, service, account, func() time.Time { return f.now })
-	d.SetJudge(f.standing)
+	d.SetRoleLookup(f.standing)
 	return d
 }
 
-// standing is a Judge: everybody is an operator, but for those whom a test put into
+// standing is a RoleLookup: everybody is an operator, but for those whom a test put into
 // f.today.
 func (f *fixture) standing(p approval.Person) (api.Role, error) {
 	switch role, changed := f.today[p.Name]; {

@@ -93,7 +93,7 @@ func spend(t *testing.T, url string) {
 	}
 	defer func() { _ = s.Close() }()
 	svc := approval.New(journal.NewApprovals(s.Core), &trail{}, service, account, nil)
-	svc.SetJudge((&fixture{}).standing)
+	svc.SetRoleLookup((&fixture{}).standing)
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	id, err := svc.Check(as(ana), ana, act)

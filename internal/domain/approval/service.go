@@ -15,11 +15,11 @@ import (
 // Service takes requests and decisions for one context. It implements
 // api.Approver.
 type Service struct {
-	store Store
-	audit api.Auditor
-	scope string
-	now   func() time.Time // for people only
-	judge Judge            // nil: no approval counts
+	store  Store
+	audit  api.Auditor
+	scope  string
+	now    func() time.Time // for people only
+	roleOf RoleLookup       // nil: no approval counts
 }
 
 var _ api.Approver = (*Service)(nil)

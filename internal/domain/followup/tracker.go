@@ -48,11 +48,11 @@ type Tracker struct {
 
 	wake chan struct{} // holds one token: a row came or is due
 
-	mu      sync.Mutex
-	held    map[string]bool       // guarded by mu: rows that this process looks at
-	known   map[string]Row        // guarded by mu: rows that Run has seen, to notice what other processes settled
-	tell    map[int]func(Settled) // guarded by mu
-	tellers int                   // guarded by mu
+	mu         sync.Mutex
+	held       map[string]bool       // guarded by mu: rows that this process looks at
+	known      map[string]Row        // guarded by mu: rows that Run has seen, to notice what other processes settled
+	tell       map[int]func(Settled) // guarded by mu
+	registered int                   // guarded by mu
 }
 
 var _ api.Follower = (*Tracker)(nil)
@@ -75,8 +75,8 @@ func (t *Tracker) Follow(fn func(ctx context.Context, s Settled) error) {
 func (t *Tracker) OnSettled(fn func(Settled)) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tellers++
-	id := t.tellers
+	t.registered++
+	id := t.registered
 	t.tell[id] = fn
 	return func() { t.mu.Lock(); defer t.mu.Unlock(); delete(t.tell, id) }
 }

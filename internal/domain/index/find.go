@@ -135,7 +135,7 @@ func (x *Index) holding(ctx context.Context, name, value string, limit int, now 
 	if limit <= 0 {
 		return nil, nil
 	}
-	e, err := filter.Parse(name + `:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`)
+	e, err := filter.Parse(name + ":" + filter.Quoted(value))
 	if err != nil { // nothing that the language can ask for
 		return nil, nil
 	}

@@ -32,7 +32,7 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 		*p = p.resized()
 		return s.commit(ctx, *p, Batch{Entries: entries(page)})
 	}
-	p.judge(page.Items, false)
+	p.noteOrder(page.Items, false)
 	if n.By != p.Order { // contradicted: the pass sets the next mark
 		*n = News{By: p.Order}
 		return s.commit(ctx, *p, Batch{Entries: entries(page)})

@@ -121,9 +121,9 @@ func (e *Evidence) note(bit int, shown, contradicted bool) {
 	}
 }
 
-// judge says which order holds; have is the one that held so far, and stays until
+// decide says which order holds; have is the one that held so far, and stays until
 // a page contradicts it.
-func (e Evidence) judge(have Order) Order {
+func (e Evidence) decide(have Order) Order {
 	best, open := OrderUnknown, false
 	for i, o := range orders {
 		switch {

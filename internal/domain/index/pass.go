@@ -116,7 +116,7 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	if again := p.learn(s, size, fit, first, probed, n); again {
 		return
 	}
-	p.judge(page.Items, follows)
+	p.noteOrder(page.Items, follows)
 	t.Top = max(t.Top, p.Order.top(page.Items, page.Sent))
 	if first && p.Last.Started.IsZero() && p.Order.Sorted() && !p.Order.backwards() { // it is the first page of news, too
 		p.News = News{By: p.Order, At: page.Sent, Mark: t.Top}
@@ -194,10 +194,10 @@ func (p *Progress) repeated(ids string, n, rows int, still bool) {
 	t.Ids = ids
 }
 
-// judge takes a page as evidence of the order.
-func (p *Progress) judge(rows []api.Operation, follows bool) {
+// noteOrder takes a page as evidence of the order.
+func (p *Progress) noteOrder(rows []api.Operation, follows bool) {
 	p.Pass.Seen.observe(rows, follows)
-	p.Order = p.Pass.Seen.judge(p.Order)
+	p.Order = p.Pass.Seen.decide(p.Order)
 }
 
 // verifyNext asks for one operation that no page of the pass has shown, or ends the

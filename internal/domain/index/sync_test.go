@@ -178,7 +178,7 @@ func TestSyncReadsNewsDownToTheMarkAndOwedFirst(t *testing.T) {
 		}
 		s.pages = nil
 		id := string(s.ops[300].OPID)
-		if _, err := x.Event(ctx, index.Event{OPID: id, StatusCode: "9", Updated: time.Now().Add(time.Hour), Seen: time.Now()}); err != nil {
+		if _, err := x.Event(ctx, index.Event{OPID: id, Updated: time.Now().Add(time.Hour), Seen: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := x.Event(ctx, index.Event{OPID: "nowhere", Updated: time.Now(), Seen: time.Now()}); err != nil {

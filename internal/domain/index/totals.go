@@ -113,7 +113,7 @@ func (b By) Term(g Group) string {
 		return ""
 	}
 	if !b.time() {
-		text = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+		text = filter.Quoted(text)
 	}
 	e, err := filter.Parse(field + op + text)
 	if err != nil {

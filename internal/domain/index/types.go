@@ -77,7 +77,6 @@ type Swap struct{ Name, Old, New string }
 type Event struct {
 	OPID, CUID                               string
 	Status, Type, PaymentType                string // words, or ""
-	StatusCode, TypeCode, PaymentCode        string // as sent, for the history
 	Visible                                  *bool
 	Created, Updated                         time.Time
 	SourceAccount, Beneficiary               string // identifiers

@@ -101,7 +101,7 @@ func TestAsk(t *testing.T) {
 // confirmed by the service either.
 func TestNobodyAsksForANumber(t *testing.T) {
 	for role, want := range map[api.Role]int{api.Viewer: 0, "": 0, api.Analyst: 1} {
-		asked := &asker{}
+		asked := &countingClient{}
 		ctx := api.WithActor(t.Context(), api.Actor{Name: "p", Role: role})
 		if _, err := Ask(ctx, asked, parse(t, "party:DE89370400440532013000"), 0, 0, time.Now()); err != nil || asked.n != want {
 			t.Errorf("%q asks %d times, %v", role, asked.n, err)
@@ -109,9 +109,9 @@ func TestNobodyAsksForANumber(t *testing.T) {
 	}
 }
 
-type asker struct{ n int }
+type countingClient struct{ n int }
 
-func (a *asker) Operations(context.Context, api.OperationQuery) (api.Page[api.Operation], error) {
+func (a *countingClient) Operations(context.Context, api.OperationQuery) (api.Page[api.Operation], error) {
 	a.n++
 	return api.Page[api.Operation]{}, nil
 }

@@ -27,10 +27,11 @@ const (
 	hourDays    = 3                // days needed before the time of day counts
 )
 
-// Judge learns the rhythm of times, in any order, and judges the silence up to
-// now. Where the past covers several days, pauses that began at about this time
-// of day count, so that a quiet night is no alarm and a quiet morning is one.
-func Judge(times []time.Time, now time.Time) Rhythm {
+// RhythmOf learns the rhythm of times, in any order, and says whether the
+// silence up to now is longer than usual. Where the past covers several days, pauses that
+// began at about this time of day count, so that a quiet night is no alarm and a quiet
+// morning is one.
+func RhythmOf(times []time.Time, now time.Time) Rhythm {
 	times = slices.Clone(times)
 	slices.SortFunc(times, time.Time.Compare)
 	times = slices.DeleteFunc(times, func(t time.Time) bool { return t.After(now) })
@@ -51,8 +52,8 @@ func Judge(times []time.Time, now time.Time) Rhythm {
 	return r
 }
 
-// usual returns the pause that half of the time is spent in shorter ones than,
-// and the longest. Events come in bursts: the many short pauses within them take
+// usual returns the longest pause, and the one such that shorter pauses make up half of
+// the time. Events come in bursts: the many short pauses within them take
 // no time and so do not count.
 func usual(pauses []time.Duration) (half, longest time.Duration) {
 	slices.Sort(pauses)

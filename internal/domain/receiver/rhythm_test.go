@@ -35,7 +35,7 @@ func bursts(n int, end time.Time) (out []time.Time) {
 	return out
 }
 
-func TestJudge(t *testing.T) {
+func TestRhythmOf(t *testing.T) {
 	evening := noon.Add(7*time.Hour + 56*time.Minute)
 	for _, c := range []struct {
 		name    string
@@ -61,7 +61,7 @@ func TestJudge(t *testing.T) {
 		{"order does not matter", append(every(50, time.Hour, noon.Add(-50*time.Hour)), every(50, time.Hour, noon)...), noon.Add(time.Hour), false, "last event 1 h ago, usually every 1 h"},
 		{"all at once", slices.Repeat([]time.Time{noon}, 30), noon.Add(time.Minute), false, "last event 1 min ago, usually every under 1 s"},
 	} {
-		r := Judge(c.times, c.now)
+		r := RhythmOf(c.times, c.now)
 		if r.Stalled != c.stalled || r.String() != c.text {
 			t.Errorf("%s: %+v %q, want %q", c.name, r, r, c.text)
 		}
@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 }
 
 // A random stream must hardly ever be called stalled, and a dead one soon.
-func TestJudgeRandomStream(t *testing.T) {
+func TestRhythmOfARandomStream(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	times := []time.Time{noon}
 	alarms, limit := 0, time.Duration(0)
@@ -77,7 +77,7 @@ func TestJudgeRandomStream(t *testing.T) {
 		last := times[len(times)-1]
 		next := last.Add(time.Duration(rnd.ExpFloat64() * float64(4*time.Minute)))
 		if len(times) > 200 {
-			r := Judge(times[len(times)-200:], next.Add(-time.Nanosecond))
+			r := RhythmOf(times[len(times)-200:], next.Add(-time.Nanosecond))
 			if r.Stalled {
 				alarms++
 			}

@@ -83,9 +83,7 @@ func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
 	}
 	next, err := r.putBack(ctx, j)
 	if err != nil {
-		next.Problem = api.AsError(err).Public
-		saved, saveErr := r.save(context.WithoutCancel(ctx), next, next.Step)
-		return saved, errors.Join(err, saveErr)
+		return r.stopped(ctx, next, err)
 	}
 	return next, nil
 }

@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -186,13 +185,18 @@ func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
 			return j, err
 		}
 		if err != nil {
-			next.Problem = api.AsError(err).Public
-			saved, saveErr := r.save(context.WithoutCancel(ctx), next, next.Step)
-			return saved, errors.Join(err, saveErr)
+			return r.stopped(ctx, next, err)
 		}
 		j = next
 	}
 	return j, nil
+}
+
+// stopped writes down why the job stands still.
+func (r *Jobs) stopped(ctx context.Context, j Job, why error) (Job, error) {
+	j.Problem = api.AsError(why).Public
+	j, err := r.save(context.WithoutCancel(ctx), j, j.Step)
+	return j, errors.Join(why, err)
 }
 
 // heldKey marks the context in which the steps of a job are taken: that call writes
@@ -212,9 +216,9 @@ func (r *Jobs) hold(ctx context.Context, j Job) (context.Context, func()) {
 	is, release := holder{job: j.ID}, func() {}
 	if r.Witness != nil {
 		runner := newID()
-		if let, ok := r.Witness.Hold(runner); ok {
+		if end, ok := r.Witness.Hold(runner); ok {
 			ownRunners.Store(runner, true)
-			is.runner, release = runner, func() { ownRunners.Delete(runner); let() }
+			is.runner, release = runner, func() { ownRunners.Delete(runner); end() }
 		}
 	}
 	return context.WithValue(ctx, heldKey{}, is), release
@@ -249,28 +253,6 @@ func (r *Jobs) save(ctx context.Context, j Job, step Step) (Job, error) {
 		r.OnStep(j)
 	}
 	return j, nil
-}
-
-// advance takes one step: the journal first, then the call, then the journal.
-func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
-	j.Problem = ""
-	switch j.Step {
-	case Planned:
-		return r.remove(ctx, j)
-	case Removing:
-		return r.check(ctx, j, j.removal(), Removed)
-	case Removed:
-		return r.upload(ctx, j)
-	case Uploading:
-		return r.afterUploading(ctx, j)
-	case Uploaded:
-		return r.attach(ctx, j)
-	case Attaching:
-		return r.check(ctx, j, j.attachment(j.NewGUID), Attached)
-	case Abandoning:
-		return r.putBack(ctx, j)
-	}
-	return j, fmt.Errorf("replace: unknown step %q", j.Step)
 }
 
 // begin writes down that the call of a step goes out now.
@@ -330,140 +312,4 @@ func (r *Jobs) late(j Job) bool {
 // Abandon.
 func (r *Jobs) Undecided(j Job) bool {
 	return befores[j.Step] != "" && (len(j.Candidates) > 0 || r.late(j))
-}
-
-// removal and attachment are the probes that show whether the step was done.
-func (j Job) removal() api.Probe {
-	return api.Probe{Kind: api.ActRemoveDocument, OPID: j.OPID, GUID: j.OldGUID}
-}
-
-func (j Job) attachment(guid string) api.Probe {
-	return api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: guid}
-}
-
-func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
-	return r.send(ctx, j, Planned, Removing, Removed, func(j *Job, sent []Step) error {
-		_, err := r.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"})
-		if e := api.AsError(err); e != nil && e.Rule == api.RuleNotAttached && slices.Contains(sent, Removing) {
-			return nil // an earlier call of this job took effect after all
-		}
-		return err
-	})
-}
-
-// check reads what became of a removal or an attachment whose outcome is not known.
-func (r *Jobs) check(ctx context.Context, j Job, p api.Probe, after Step) (Job, error) {
-	shown, err := r.look(ctx, p)
-	switch {
-	case shown:
-		return r.done(ctx, j, after)
-	case r.unsent(ctx, j, p.Kind, j.OPID):
-		return r.stepBack(ctx, j)
-	case after == Removed:
-		return j, r.unknown(j, "The removal of "+j.OldName, err)
-	}
-	return j, r.unknown(j, "Attaching the new document", err)
-}
-
-// stepBack goes back to the step before one whose call was not sent or is sent again.
-func (r *Jobs) stepBack(ctx context.Context, j Job) (Job, error) {
-	before := befores[j.Step]
-	j.Asked, j.Problem = time.Time{}, ""
-	return r.save(ctx, j, before)
-}
-
-func (r *Jobs) look(ctx context.Context, p api.Probe) (bool, error) {
-	s, err := r.Client.Look(ctx, p)
-	return s.Shown, err
-}
-
-// unknown says that the outcome of the step under way is not known, and what to do.
-func (r *Jobs) unknown(j Job, what string, looked error) error {
-	e := &api.Error{Op: "replace document", Kind: api.UnknownOutcome, Err: looked,
-		Public: what + " was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " and is not visible yet.",
-		Hint:   "Resume the replacement later to look again; nothing is sent again by itself."}
-	if r.late(j) {
-		e.Public = what + " is not visible, " + r.LateAfter.String() + " after it was sent."
-		e.Hint = "Decide whether it is sent once more or the replacement is given up."
-	}
-	if looked != nil {
-		e.Public += " The last look failed: " + api.AsError(looked).Public
-	}
-	return e
-}
-
-func (r *Jobs) file(j Job) (api.Upload, error) {
-	content, err := os.ReadFile(r.path(j))
-	if err != nil || api.HashHex(content) != j.Digest {
-		return api.Upload{}, &api.Error{Op: "replace document", Kind: api.Internal,
-			Public: "The new file that was kept for this job is gone or changed.",
-			Hint:   "Abandon the job (the old document is put back) and begin again.", Err: err}
-	}
-	return api.Upload{CUID: j.CUID, FileName: j.FileName, Content: content, Type: j.Type, Info: j.Info}, nil
-}
-
-func (r *Jobs) upload(ctx context.Context, j Job) (Job, error) {
-	u, err := r.file(j)
-	if err != nil {
-		return j, err
-	}
-	probe := r.Client.ProbeUpload(ctx, u)
-	j.Probe, u.Probe, j.Candidates, j.Began = &probe, &probe, nil, r.Now().UTC()
-	return r.send(ctx, j, Removed, Uploading, Uploaded, func(j *Job, _ []Step) error {
-		f, err := r.Client.UploadDocument(ctx, u)
-		if err == nil {
-			j.NewGUID = string(f.ID)
-		}
-		return err
-	})
-}
-
-// afterUploading looks for the file that was sent. It is never sent again from
-// here: a person chooses among what was found.
-func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
-	p, err := r.probe(j)
-	if err != nil {
-		return j, err
-	}
-	s, err := r.Client.Look(ctx, p)
-	if err == nil && s.Shown && s.File != "" {
-		j.NewGUID, j.Candidates = s.File, nil
-		return r.done(ctx, j, Uploaded)
-	}
-	if r.unsent(ctx, j, api.ActUploadDocument, j.CUID) {
-		return r.stepBack(ctx, j)
-	}
-	if err == nil {
-		j.Candidates = s.Candidates
-	}
-	e := api.AsError(r.unknown(j, "The upload of "+j.FileName, err))
-	if n := len(j.Candidates); n > 0 {
-		e.Public = fmt.Sprintf("The upload of %s was sent, and which file it became cannot be told: %d of that name and size may be it (%s).",
-			j.FileName, n, strings.Join(j.Candidates[:min(n, 5)], ", "))
-	}
-	if r.Undecided(j) {
-		e.Hint = "Decide: take one of the customer's files as the uploaded one, upload the file once more, or give the replacement up, which puts the old document back."
-	}
-	return j, e
-}
-
-// probe is what finds the upload; a job of an older opdeck has none.
-func (r *Jobs) probe(j Job) (api.Probe, error) {
-	if j.Probe != nil {
-		return *j.Probe, nil
-	}
-	u, err := r.file(j)
-	return api.Probe{Kind: api.ActUploadDocument, CUID: j.CUID, FileName: j.FileName, Size: int64(len(u.Content)), Since: j.Began}, err
-}
-
-func (r *Jobs) attach(ctx context.Context, j Job) (Job, error) {
-	if slices.Contains(j.Sent, Attaching) { // an earlier call may have taken effect meanwhile
-		if shown, _ := r.look(ctx, j.attachment(j.NewGUID)); shown {
-			return r.done(ctx, j, Attached)
-		}
-	}
-	return r.send(ctx, j, Uploaded, Attaching, Attached, func(j *Job, _ []Step) error {
-		_, err := r.Client.AttachDocument(ctx, j.OPID, j.NewGUID, j.FileName)
-		return err
-	})
 }

@@ -4,6 +4,7 @@ package layering
 import (
 	"go/parser"
 	"go/token"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 const module = "opdeck/"
@@ -85,6 +87,21 @@ func noAlias(t *testing.T, file string) {
 		}
 		if strings.HasPrefix(pkg, module) && i.Name != nil && i.Name.Name != "_" {
 			t.Errorf("%s imports %s as %s", file, pkg, i.Name.Name)
+		}
+	}
+}
+
+// TestArchitectureNamesEveryPackage: docs/architecture.md names each package that the
+// program is made of.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.FieldsFunc(string(text), func(r rune) bool { return !unicode.IsLetter(r) })
+	for _, pkg := range goList(t, "-deps", "-f", "{{if and .Module .Module.Main}}{{.ImportPath}}{{end}}", ".") {
+		if pkg != "" && !slices.Contains(words, path.Base(pkg)) && pkg != strings.TrimSuffix(module, "/") {
+			t.Errorf("docs/architecture.md does not name %s", pkg)
 		}
 	}
 }

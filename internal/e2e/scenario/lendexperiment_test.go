@@ -161,11 +161,11 @@ func TestS41LoopsAndConsoles(t *testing.T) {
 		scan(t, dir)
 	}
 	table(t, e, alone, lent, aloneAt.stats(), lentAt.stats(), people)
-	judge(t, e, lent, lentAt.stats(), people)
+	checkExperiment(t, e, lent, lentAt.stats(), people)
 }
 
-// judge holds what the experiment must show.
-func judge(t testing.TB, e experiment, lent map[string]int, st sandbox.Stats, people seenOfPeople) {
+// checkExperiment holds what the experiment must show.
+func checkExperiment(t testing.TB, e experiment, lent map[string]int, st sandbox.Stats, people seenOfPeople) {
 	t.Helper()
 	if st.Logins != 1 || lent["401"] != 0 || lent["200"] == 0 {
 		t.Errorf("%d logins, %d × 401 at the loops, %d answers", st.Logins, lent["401"], lent["200"])

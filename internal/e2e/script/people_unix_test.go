@@ -123,10 +123,10 @@ func TestLocalPeople(t *testing.T) {
 	}
 	remove := "document remove " + op[1] + " " + doc[1] + doc[2] + " --yes"
 	id := regexp.MustCompile(`r[0-9a-f]{11}`)
-	for _, asker := range []uint32{daemon, nobody} {
-		r := id.FindString(p.want(asker, "alice", remove, 5, "second person"))
-		p.want(asker, "bob", "approval approve "+r+" --yes", 5, "own request")
-		switch asker {
+	for _, requester := range []uint32{daemon, nobody} {
+		r := id.FindString(p.want(requester, "alice", remove, 5, "second person"))
+		p.want(requester, "bob", "approval approve "+r+" --yes", 5, "own request")
+		switch requester {
 		case daemon:
 			p.want(nobody, "bob", "approval approve "+r+" --yes", 5, "has no entry in /etc/passwd")
 			p.want(bin, "alice", "approval show "+r, 0, "(local uid 1)")

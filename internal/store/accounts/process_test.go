@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	crowd        = 32 // processes
+	processes    = 32
 	logsPerChild = 40
 	kills        = 20
 )
@@ -26,7 +26,7 @@ func TestManyProcessesOpenAndMigrateAtOnce(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {
 			url := storetest.Bare(t, e)
-			finish(t, startMany(t, crowd, "open", url, ""))
+			finish(t, startMany(t, processes, "open", url, ""))
 			st := storetest.OpenURL(t, url)
 			for _, table := range []string{"opdeck_core_version", "opdeck_bulk_version"} {
 				db := st.Core
@@ -101,10 +101,10 @@ func TestWritersNeverSeeBusy(t *testing.T) {
 	ctx := context.Background()
 	url, keyFile := storetest.URL(t, store.SQLite), writeKey(t)
 	st := storetest.OpenURL(t, url)
-	finish(t, startMany(t, crowd, "log", url, keyFile))
+	finish(t, startMany(t, processes, "log", url, keyFile))
 	n, err := storeSession(t, st).Count(ctx, key1)
-	if err != nil || n[session.EventUnauthorized] != crowd*logsPerChild {
-		t.Errorf("%d events counted, %v; want %d", n[session.EventUnauthorized], err, crowd*logsPerChild)
+	if err != nil || n[session.EventUnauthorized] != processes*logsPerChild {
+		t.Errorf("%d events counted, %v; want %d", n[session.EventUnauthorized], err, processes*logsPerChild)
 	}
 	checkIntegrity(t, st.Core)
 }

@@ -70,12 +70,12 @@ func (r *root) addCommands(top *cobra.Command) {
 				top.AddCommand(parent)
 			}
 		}
-		parent.AddCommand(r.dress(maker(row.Name)(r), row))
+		parent.AddCommand(r.applyRow(maker(row.Name)(r), row))
 	}
 }
 
-// dress gives a command what its act's row says.
-func (r *root) dress(cmd *cobra.Command, row act.Act) *cobra.Command {
+// applyRow gives a command what its act's row says.
+func (r *root) applyRow(cmd *cobra.Command, row act.Act) *cobra.Command {
 	cmd.Use, cmd.Short = row.Use(), row.Short
 	least, most := 0, len(row.Args)
 	for _, a := range row.Args {
@@ -102,8 +102,8 @@ func (r *root) dress(cmd *cobra.Command, row act.Act) *cobra.Command {
 	return cmd
 }
 
-// admit takes the row of the command that is about to run.
-func (r *root) admit(cmd *cobra.Command, args []string) error {
+// begin takes the row of the command that is about to run.
+func (r *root) begin(cmd *cobra.Command, args []string) error {
 	row, ok := act.Find(path(cmd))
 	if !ok { // the console itself, and help
 		row = act.Act{Name: path(cmd)}

@@ -301,9 +301,13 @@ func listJobs(ctx context.Context, a *app.App, out listOf[replace.Job]) error {
 
 func (r *root) documentDownload() *cobra.Command {
 	return &cobra.Command{RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+		toFile := len(args) > 2 && args[2] != "-"
+		if err := r.notToTerminal("A document"); err != nil && !toFile {
+			return err
+		}
 		return r.toFile(args[2:], func(w io.Writer) error {
 			n, err := a.Client.DownloadDocument(ctx, args[0], args[1], w)
-			if err == nil && len(args) > 2 && args[2] != "-" {
+			if err == nil && toFile {
 				r.say("%s written to %s.", draw.Plural(int(n), "byte", "bytes"), args[2])
 			}
 			return err

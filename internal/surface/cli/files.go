@@ -58,6 +58,15 @@ func (r *root) openAll(names []string) (all io.Reader, done func(), err error) {
 	return io.MultiReader(files...), done, nil
 }
 
+// notToTerminal refuses to write to a terminal what is not text made here: its bytes could
+// do there what they like.
+func (r *root) notToTerminal(what string) error {
+	if !r.env.OutTTY {
+		return nil
+	}
+	return usage("%s is not written to a terminal: name a file, or send the output to a file or a pipe", what)
+}
+
 // toFile gives fn standard output, or a new file with mode 0600 that goes away
 // again when fn fails.
 func (r *root) toFile(args []string, fn func(io.Writer) error) error {

@@ -21,8 +21,8 @@ func (r *root) operationReport() *cobra.Command {
 		"numbers is refused. The export is recorded."}
 	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error {
 		if args[0] == "-" {
-			if r.env.OutTTY {
-				return usage("a workbook is no text for a terminal: name a file, or send the output elsewhere")
+			if err := r.notToTerminal("A workbook"); err != nil {
+				return err
 			}
 			_, err := a.ReportTo(ctx, q, r.env.Out, r.bytes())
 			return err

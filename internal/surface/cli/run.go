@@ -197,7 +197,7 @@ func (r *root) command() *cobra.Command {
 	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
-		return r.admit(cmd, args)
+		return r.begin(cmd, args)
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.CompletionOptions.DisableDefaultCmd = true
@@ -369,8 +369,8 @@ func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error)
 	}
 }
 
-// farewell says to who tried the built-in service how to go on.
-func (r *root) farewell(state string) {
+// sayNextSteps tells a person who tried the built-in service how to go on.
+func (r *root) sayNextSteps(state string) {
 	r.say("That was the built-in service; nothing left this machine. Its data stay in %s.\n"+
 		"  opdeck config init   connects a real service\n"+
 		"  opdeck --help        every act as a command\n"+

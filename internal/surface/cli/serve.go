@@ -48,7 +48,7 @@ func remote(version string, build Build, getenv func(string) string) func(ctx co
 			args = args[1:]
 		}
 		env := Env{Args: args, In: c.In, Out: c.Out, Err: c.Err, Getenv: a.SecretEnv(getenv, nil), App: a,
-			Actor: api.ActorOf(ctx), Version: version, Build: build}
+			OutTTY: c.Terminal, Actor: api.ActorOf(ctx), Version: version, Build: build}
 		r := &root{env: env, output: wanted(args)}
 		if env.Actor.Name == "" { // the local user would stand in
 			r.printError(&api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "Nobody is signed in."})

@@ -152,7 +152,7 @@ func (r *root) checkSession(ctx context.Context, warn, crit time.Duration) error
 		err := r.with(ctx, "command", func(ctx context.Context, a *app.App) error {
 			s, err := a.SessionStatus(ctx)
 			if err == nil {
-				code, what = judgeSession(s, warn, crit)
+				code, what = checkResult(s, warn, crit)
 			}
 			return err
 		})
@@ -169,8 +169,8 @@ func (r *root) checkSession(ctx context.Context, warn, crit time.Duration) error
 	return exitError(code)
 }
 
-// judgeSession is the verdict on a session with its performance data.
-func judgeSession(s session.Status, warn, crit time.Duration) (code int, what string) {
+// checkResult is the result of --check on a session with its performance data.
+func checkResult(s session.Status, warn, crit time.Duration) (code int, what string) {
 	access := max(0, s.Access.Remaining)
 	switch {
 	case s.State == "none":

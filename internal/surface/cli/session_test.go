@@ -8,7 +8,7 @@ import (
 	"opdeck/api/session"
 )
 
-func TestJudgeSession(t *testing.T) {
+func TestCheckResult(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	life := func(left time.Duration) session.Lifetime {
 		return session.Lifetime{TTL: 5 * time.Minute, Remaining: left}
@@ -33,7 +33,7 @@ func TestJudgeSession(t *testing.T) {
 		{session.Status{State: "live", Access: life(4 * time.Minute), Verdict: session.Verdict{Sentence: "another client logged in", Healed: true}}, nagiosOK, "240s of 300s left | access"},
 		{session.Status{State: "blocked", Warning: "two-factor"}, nagiosCritical, "logins are blocked; two-factor"},
 	} {
-		code, what := judgeSession(c.s, time.Minute, 15*time.Second)
+		code, what := checkResult(c.s, time.Minute, 15*time.Second)
 		if code != c.code || !strings.Contains(what, c.say) {
 			t.Errorf("%+v: %d %q, want %d %q", c.s, code, what, c.code, c.say)
 		}

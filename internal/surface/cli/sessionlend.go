@@ -8,8 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -99,7 +97,7 @@ func (r *root) lendTo(ctx context.Context, a *app.App, as string, args []string)
 	r.served.Store(true)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.env.In, r.env.Out, r.env.Err
-	cmd.Env = append(withoutNames(os.Environ(), append(a.SecretNames(), proxyURL, proxyKey)),
+	cmd.Env = append(a.ChildEnv(proxyURL, proxyKey),
 		proxyURL+"=http://"+l.Addr(), proxyKey+"="+key.Reveal())
 	err = r.runPassingSignals(cmd)
 	stop()
@@ -107,14 +105,6 @@ func (r *root) lendTo(ctx context.Context, a *app.App, as string, args []string)
 		a.Log.Warn("lending did not end in order", "err", lendErr)
 	}
 	return err
-}
-
-// withoutNames is an environment without some variables.
-func withoutNames(environ, names []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(names, name)
-	})
 }
 
 // runPassingSignals runs cmd, hands it the signals that come meanwhile, and returns its

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -40,6 +41,9 @@ type backend struct {
 	*app.Client
 	feed   *feed
 	shared *Shared // nil: this console is alone
+
+	programs   *programs // nil: noPrograms says why
+	noPrograms string
 
 	choices choices
 }
@@ -290,7 +294,7 @@ func (d *backend) Doctor(ctx context.Context) []sessions.Finding {
 	app.Doctor(ctx, app.Options{Version: d.Version, Now: d.Now}, d.App, app.Shallow, func(f app.Finding) {
 		text := words[f.Health] + ": " + f.Text
 		if f.Hint != "" {
-			text += " " + f.Hint
+			text = strings.TrimRight(text, ".") + ". " + f.Hint
 		}
 		out = append(out, sessions.Finding{Tone: tones[f.Health], Name: f.Name, Text: untrusted.Text(text).Line(400)})
 	})

@@ -47,6 +47,8 @@ type Options struct {
 	// Shared is what this console has in common with others of its process; nil:
 	// it is alone.
 	Shared *Shared
+
+	programs *programs // that get the terminal; nil: none do
 }
 
 // Run shows the console until it is left. The person is the one in ctx.
@@ -72,6 +74,11 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	told := api.WithAnnouncements(ctx, func(op, said string) {
 		feed.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
 	})
+	if opt.Local {
+		opt.programs = newPrograms(a, opt.Getenv)
+		defer opt.programs.end()
+		defer cancel()
+	}
 	shell := ui.New(shellOptions(told, a, who, opt, feed, func(seq string) error {
 		select {
 		case copies <- seq:
@@ -80,7 +87,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 			return errors.New("the terminal is too slow to take another copy")
 		}
 	}))
-	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
+	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies, programs: opt.programs}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
 		Title: "opdeck", Mouse: a.Config.UI.Mouse, Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
 		OnPanic: func(v any, stack []byte) {
 			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
@@ -112,11 +119,12 @@ func otherContexts(a *app.App, who api.Actor) []string {
 // shellOptions are those of a person's console: its screens, what the role may
 // press and see, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
-	d := &backend{App: a, Client: a.Client, feed: feed, shared: opt.Shared}
+	d := &backend{App: a, Client: a.Client, feed: feed, shared: opt.Shared, programs: opt.programs, noPrograms: noPrograms(who)}
 	guide := newTour(ctx, a, who)
 	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
-	return ui.Options{
-		NoPreview: d.previewOff(ctx), KeepPreview: d.keepPreview,
+	o := ui.Options{
+		NoPrograms: d.noPrograms,
+		NoPreview:  d.previewOff(ctx), KeepPreview: d.keepPreview,
 		Guide: guide, Finder: &finder{backend: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
 		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
 		Context:  ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
@@ -124,6 +132,10 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 		Reveal: reveal(a), OnPlace: feed.people.moved, OnBarred: denied(ctx, a.Audit, who, a.ReadOnly),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
 	}
+	if d.programs != nil {
+		o.Programs = d.programs
+	}
+	return o
 }
 
 // keep does what a program does around its console: it records that the person
@@ -134,7 +146,7 @@ func keep(ctx context.Context, a *app.App, who api.Actor, env func(string) strin
 		return nil, err
 	}
 	came := make(chan struct{}) // the first frame does not wait for the disk
-	go func() { defer close(came); opened(ctx, a, who) }()
+	go func() { defer close(came); opened(ctx, a, who); a.SweepHandedOut() }()
 	stopWork := background(ctx, a)
 	return func() {
 		stopHooks()
@@ -183,18 +195,26 @@ func left(err error) error {
 	return &api.Error{Kind: api.Internal, Public: "The console ended by a fault of its own.", Hint: "--log-file keeps what is known about it.", Err: err}
 }
 
-// copier lets a copy reach the painter from a command.
+// copier lets a copy, and a program that gets the terminal, reach the painter from a
+// command.
 type copier struct {
 	*ui.Shell
-	ctx    context.Context
-	copies <-chan string
+	ctx      context.Context
+	copies   <-chan string
+	programs *programs // may be nil
 }
 
 // Init implements tea.Model.
 func (c *copier) Init() tea.Cmd { return tea.Batch(c.Shell.Init(), c.wait) }
 
 func (c *copier) wait() tea.Msg {
+	var asks <-chan tea.Cmd
+	if c.programs != nil {
+		asks = c.programs.asks
+	}
 	select {
+	case lend := <-asks:
+		return tea.BatchMsg{lend, c.wait}
 	case seq := <-c.copies:
 		return tea.BatchMsg{paint.Raw(seq), c.wait}
 	case <-c.ctx.Done():

@@ -114,8 +114,8 @@ func (m *feedMonitor) judge() (facts ui.FeedFacts, r receiver.Rhythm, again time
 	if err != nil { // the store says so elsewhere; what was known stays
 		return m.sent, r, recheckUnknown
 	}
-	r = receiver.Judge(times, now)
-	facts = ui.FeedFacts{State: "off", Last: r.Last}
+	r = receiver.RhythmOf(times, now)
+	facts = ui.FeedFacts{State: "off"}
 	switch {
 	case r.Last.IsZero(), !m.listens && r.Quiet > feedExpiry:
 		return facts, r, recheckUnknown

@@ -100,7 +100,7 @@ func (f *finder) ofCustomer(ctx context.Context, typed string) ([]index.Record, 
 	if len([]rune(typed)) < 2 {
 		return nil, nil
 	}
-	e, err := filter.Parse(`customer:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(typed) + `"`)
+	e, err := filter.Parse("customer:" + filter.Quoted(typed))
 	if err != nil { // nothing that the language can ask for
 		return nil, nil
 	}

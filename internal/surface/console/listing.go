@@ -54,7 +54,7 @@ func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error
 
 // listConfig is the config's part in the list of operations.
 func (d *backend) listConfig(env *ui.Env) operations.Config {
-	c := operations.Config{Off: !d.Config.Index.Enabled, Now: d.Now, Progress: d.feed.progress, Preview: operation.Preview(env, d),
+	c := operations.Config{Off: !d.Config.Index.Enabled, Progress: d.feed.progress, Preview: operation.Preview(env, d),
 		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews, KeepView: d.KeepView}
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
 		v := d.Config.Views[name]

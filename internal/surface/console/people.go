@@ -169,9 +169,20 @@ func (p *people) mayDecide(r approval.Request) bool {
 	return r.State == approval.Open && approval.WhyNotSecond(p.who, r.Requester) == nil && p.who.Role.May(api.MayApprove)
 }
 
+// shortIDs writes the ids of a sentence in short.
+func shortIDs(sentence string) string {
+	words := strings.Fields(sentence)
+	for i, w := range words {
+		if id := strings.TrimRight(w, ":,."); len(id) == 36 && api.CheckID("", id) == nil {
+			words[i] = draw.ID(id, 13) + w[len(id):]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	mine := approval.IsRequester(p.who, r)
-	what, keys := untrusted.Text(r.Act.Summary).Line(100), keymap.New()
+	what, keys := untrusted.Text(shortIDs(r.Act.Summary)).Line(100), keymap.New()
 	by := "somebody"
 	if r.Decider != nil {
 		by = untrusted.Text(r.Decider.Name).Line(30)

@@ -104,7 +104,7 @@ func TestEveryRoleTriesEveryActInPlainMode(t *testing.T) {
 				_, _, denied := w.Became(m, r, who.Name) // a place may tell who has it before a key is typed
 				return refused(said) && denied > 0
 			})
-			w.Judge(m, r, "in plain mode", role, who.Name, said, refused(said))
+			w.Check(m, r, "in plain mode", role, who.Name, said, refused(said))
 		}
 	}
 }

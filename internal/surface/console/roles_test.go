@@ -108,7 +108,7 @@ func TestEveryRoleTriesEveryKey(t *testing.T) {
 				said = strings.Join(strings.Fields(ansi.Strip(run.View())), " ")
 			}
 			leave()
-			w.Judge(m, r, "on screen", role, who.Name, said, refused)
+			w.Check(m, r, "on screen", role, who.Name, said, refused)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestEveryRoleTriesEveryCommand(t *testing.T) {
 				if refused && out != "" {
 					t.Errorf("%s, %s as %s: refused, and yet there is %q", r.Name, way, role, out)
 				}
-				w.Judge(m, r, way, role, name, errs, refused)
+				w.Check(m, r, way, role, name, errs, refused)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (r *run) runCommand() int {
 	x := r.x
 	errs := io.Writer(&stallWriter{w: x.ch.Stderr(), limit: x.srv.opt.Limits.Stall, stalled: func() { _ = x.c.Close() }})
-	c := Command{In: x.ch, Out: r.out, Err: errs}
+	c := Command{In: x.ch, Out: r.out, Err: errs, Terminal: x.pty}
 	if x.pty { // the terminal at the other end is raw
 		c.In, c.Out, c.Err = newLineInput(x.ch, r.cancel), &crlf{w: r.out}, &crlf{w: errs}
 	}

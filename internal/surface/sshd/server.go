@@ -42,11 +42,12 @@ type Line struct {
 	Width int // of the terminal in cells as it was at the beginning; 0: there is none
 }
 
-// Command is one command to run without a terminal.
+// Command is one command to run.
 type Command struct {
 	Args     []string
 	In       io.Reader
 	Out, Err io.Writer
+	Terminal bool // Out goes to a terminal: the person asked for one (ssh -t)
 }
 
 // Auditor records what happened.

@@ -9,6 +9,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/app/config"
+	"opdeck/internal/sandbox"
 )
 
 // hookSecret signs the deliveries of the events' picture.
@@ -77,4 +79,19 @@ func request(ctx context.Context, a *app.App, _ []string) error {
 		return fmt.Errorf("no write was held back for a second person")
 	}
 	return nil
+}
+
+// production is a context whose removals are typed; the service stays the built-in one.
+func production(_ context.Context, a *app.App, _ []string) error {
+	a.Context.Sandbox, a.Context.Kind = false, config.Production
+	return nil
+}
+
+// refuseUploads makes the service refuse what is uploaded.
+func refuseUploads(ctx context.Context, a *app.App, _ []string) error {
+	faults, err := sandbox.ParseFaults("status=upload:400/=The%20file%20is%20damaged.")
+	if err != nil {
+		return err
+	}
+	return a.Sandbox.SetFaults(ctx, faults)
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"opdeck/api"
 	"opdeck/internal/app"
 )
 
@@ -18,12 +20,14 @@ type scene struct {
 	// a picture of something else is none.
 	where, word string
 	steps       []step
+	first       bool                                                      // nothing was read before
 	more        string                                                    // settings beside the usual ones
+	as          api.Actor                                                 // who is there; the zero value: ana, who may do everything
 	before      func(ctx context.Context, a *app.App, ids []string) error // what happened before; ids are operations
 }
 
 // step is a key, or a text typed quickly, and what appears because of it: it must
-// not be there before.
+// not be there before. {dir} is a folder with a file note.txt.
 type step struct{ key, then string }
 
 // list waits for the operations, all of them.
@@ -82,8 +86,10 @@ func scenes() []scene {
 		s.w, s.h = 120, 40
 		out = append(out, s, s.at(80, 24))
 	}
-	for _, s := range looked {
-		s.w, s.h = 120, 40
+	for _, s := range slices.Concat(looked, lookedOperations, lookedOnCall) {
+		if s.w == 0 {
+			s.w, s.h = 120, 40
+		}
 		out = append(out, s)
 	}
 	return out
@@ -94,5 +100,6 @@ const (
 	down  = "\x1b[B"
 	right = "\x1b[C"
 	enter = "\r"
+	esc   = "\x1b"
 	tab   = "\t"
 )

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,6 +127,9 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	if err := os.WriteFile(conf, fmt.Appendf(nil, sc.more+settings, theme), 0o600); err != nil {
 		return nil, err
 	}
+	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("The contract follows on Friday.\n"), 0o600); err != nil {
+		return nil, err
+	}
 	env := map[string]string{"HOOK": hookSecret, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 	getenv := func(k string) string { return env[k] }
 	a, err := app.Open(ctx, app.Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: getenv, Now: clock(), Version: "1.0.0"})
@@ -133,11 +137,13 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	ids, err := fill(ctx, a)
-	if err != nil {
-		return nil, err
+	var ids []string
+	if !sc.first {
+		if ids, err = fill(ctx, a); err != nil {
+			return nil, err
+		}
 	}
-	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(ctx, api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk", UID: "1000", Host: "desk"}), a.Audit))
+	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(ctx, cmp.Or(sc.as, ana)), a.Audit))
 	defer cancel()
 	if sc.before != nil {
 		if err := sc.before(ctx, a, ids); err != nil {
@@ -157,7 +163,7 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 		if st.key != "" && strings.Contains(f.text(), st.then) {
 			return nil, fmt.Errorf("%s: %q is there before %q is pressed and proves nothing", sc.name, st.then, st.key)
 		}
-		if err := press(keys, st.key); err != nil {
+		if err := press(keys, strings.ReplaceAll(st.key, "{dir}", dir)); err != nil {
 			return nil, err
 		}
 		if f, err = out.shows(ctx, st.then); err != nil {
@@ -191,6 +197,9 @@ func (sc scene) check(f frame) error {
 	}
 	return nil
 }
+
+// ana may do everything.
+var ana = api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk", UID: "1000", Host: "desk"}
 
 // clock runs from noon on.
 func clock() func() time.Time {

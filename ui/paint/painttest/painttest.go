@@ -54,10 +54,13 @@ func (c Checker) Check(b []byte) error {
 
 // The forms that the package documentation of paint lists.
 var (
-	csi = sequence(`\[(?:\d{0,4}[ABCDGXLM]|K|2J|\d{0,4}(?:;\d{0,4})?[Hr]|\?(?:2026|1049|7|25|2004|1002|1006)[hl]|`, sgr, `(?:;`, sgr, `)*m)`)
+	csi = sequence(`\[(?:\d{0,4}[ABCDGXLM]|K|2J|\d{0,4}(?:;\d{0,4})?[Hr]|\?(?:2026|1049|7|25|2004|1002|1006)[hl]|\?1047l|`, sgr, `(?:;`, sgr, `)*m)`)
 	sgr = `(?:0*(?:[0-57]|9|2[2-579]|3[0-79]|4[0-79]|9[0-7]|10[0-7])?|[34]8;(?:5;` + octet + `|2;` + octet + `;` + octet + `;` + octet + `))`
 
 	octet = `0*(?:25[0-5]|2[0-4]\d|1?\d?\d)`
+
+	// What another program may have left set is put back in one piece.
+	putBack = "\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[r\x1b[?5l\x1b(B\x0f\x1b[?1000l\x1b[?1003l\x1b[?1004l\x1b[>4m\x1b[=0u\x1b[m"
 
 	// A copy, plain or wrapped by tmux or, piece by piece, by screen.
 	base64 = `[A-Za-z0-9+/]*={0,2}`
@@ -70,6 +73,9 @@ func sequence(parts ...string) *regexp.Regexp {
 
 // sequence is the length of the known sequence that b starts with, or 0.
 func (c Checker) sequence(b []byte) int {
+	if strings.HasPrefix(string(b[:min(len(b), len(putBack))]), putBack) {
+		return len(putBack)
+	}
 	if c.Title != "" {
 		for _, known := range []string{"\x1b]2;" + c.Title + "\a", "\x1b[22;2t", "\x1b[23;2t"} {
 			if strings.HasPrefix(string(b[:min(len(b), len(known))]), known) {

@@ -65,6 +65,12 @@ func Open(t testing.TB, clock *uitest.Clock, make ui.Factory, start ui.Place, op
 	return uitest.Drive(t, ui.New(Options(clock, make, start, opts...)), uitest.Size(80, 24))
 }
 
+// HoldAnswers keeps back what the service answers from now on, until r.Release: the person
+// goes on meanwhile.
+func HoldAnswers(r *uitest.Run) {
+	r.Hold(func(m tea.Msg) bool { _, answer := m.(ui.Answer); return answer })
+}
+
 // Sizes resizes the window through sizes from 1x1 to 300x100 and back to 80x24;
 // each frame is checked.
 func Sizes(r *uitest.Run) {

@@ -60,7 +60,6 @@ type Value struct {
 	Text   string // as written, unquoted; the lower end of a range
 	To     string // the upper end of a range
 	Range  bool
-	Quoted bool
 	lo, hi point
 }
 
@@ -125,7 +124,7 @@ func quote(s string, k Kind) string {
 		return s
 	}
 	if s == "" || strings.ContainsAny(s, special) || strings.ContainsFunc(s, isSpace) {
-		return quoted(s)
+		return Quoted(s)
 	}
 	return s
 }
@@ -133,12 +132,13 @@ func quote(s string, k Kind) string {
 func quoteFree(s string) string {
 	if quote(s, Free) != s || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "|") || s == "OR" || s == "AND" || s == "NOT" ||
 		strings.ContainsAny(s, ":=<>!") {
-		return quoted(s)
+		return Quoted(s)
 	}
 	return s
 }
 
-func quoted(s string) string {
+// Quoted is s as one text of the language, whatever it holds.
+func Quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 

@@ -39,13 +39,11 @@ const (
 )
 
 type token struct {
-	kind   tokenKind
-	text   string // word, value, or name as written
-	op     string // tField
-	quoted bool
-	glued  bool // no space before it
-	pos    int  // bytes from the beginning
-	end    int
+	kind  tokenKind
+	text  string // word, value, or name as written
+	op    string // tField
+	glued bool   // no space before it
+	pos   int    // bytes from the beginning
 }
 
 const (
@@ -78,7 +76,7 @@ func lex(in string) ([]token, error) {
 		before := l.pos
 		l.skipSpace()
 		if l.pos >= len(in) {
-			l.out = append(l.out, token{kind: tEnd, pos: len(in), end: len(in)})
+			l.out = append(l.out, token{kind: tEnd, pos: len(in)})
 			return l.out, nil
 		}
 		n := len(l.out)
@@ -102,7 +100,6 @@ func (l *lexer) skipSpace() {
 }
 
 func (l *lexer) add(t token) {
-	t.end = l.pos
 	l.out = append(l.out, t)
 }
 
@@ -130,7 +127,7 @@ func (l *lexer) next() error {
 	case '"':
 		s, err := l.quotedText()
 		if err == nil {
-			l.add(token{kind: tWord, text: s, quoted: true, pos: at})
+			l.add(token{kind: tWord, text: s, pos: at})
 		}
 		return err
 	}
@@ -183,7 +180,7 @@ func (l *lexer) values() error {
 			if err != nil {
 				return err
 			}
-			l.add(token{kind: tValue, text: s, quoted: true, pos: at})
+			l.add(token{kind: tValue, text: s, pos: at})
 		default:
 			l.add(token{kind: tValue, text: l.bare(), pos: at})
 		}

@@ -139,7 +139,7 @@ func (p *parser[T]) term() (Node, error) {
 		if Fold(k.text) == "" {
 			return nil, p.fail(k.pos, "The quotes are empty.", "Write the text to look for.")
 		}
-		return &Leaf{Kind: Free, Op: Has, Values: []Value{{Text: k.text, Quoted: k.quoted}}, index: p.t.free}, nil
+		return &Leaf{Kind: Free, Op: Has, Values: []Value{{Text: k.text}}, index: p.t.free}, nil
 	case tField:
 		return p.leaf(k)
 	default:

@@ -10,7 +10,7 @@ import (
 
 // value checks one value against its field and works out what it means.
 func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
-	val := Value{Text: v.text, Quoted: v.quoted}
+	val := Value{Text: v.text}
 	if Fold(v.text) == "" {
 		return val, p.fail(v.pos, "A value for %s is missing.", "Write "+f.Example+".", f.Name)
 	}

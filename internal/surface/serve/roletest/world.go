@@ -246,9 +246,9 @@ func (w *World) Became(m Mark, r Row, name string) (calls int64, done bool, deni
 	return w.writes.Load() - m.writes, done, denied
 }
 
-// Judge holds an attempt of a role against the table. said is all that the person
+// Check holds an attempt of a role against the table. said is all that the person
 // was told; sent may be sent also by what leads to the act, as the upload before.
-func (w *World) Judge(m Mark, r Row, way string, role api.Role, name, said string, refused bool) {
+func (w *World) Check(m Mark, r Row, way string, role api.Role, name, said string, refused bool) {
 	w.T.Helper()
 	calls, done, denied := w.Became(m, r, name)
 	may := role.May(r.Need)

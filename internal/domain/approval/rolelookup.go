@@ -8,20 +8,20 @@ import (
 	"opdeck/api"
 )
 
-// Judge returns the role that a person has today, or an error, for people, that says
+// RoleLookup returns the role that a person has today, or an error, for people, that says
 // why they are not who they were when they asked or decided: their key was removed,
 // their certificate was revoked or has expired.
-type Judge func(p Person) (now api.Role, err error)
+type RoleLookup func(p Person) (now api.Role, err error)
 
-// SetJudge must be called before anything else; without a Judge no approval counts.
-func (s *Service) SetJudge(j Judge) { s.judge = j }
+// SetRoleLookup must be called before anything else; without a RoleLookup no approval counts.
+func (s *Service) SetRoleLookup(l RoleLookup) { s.roleOf = l }
 
 // mayNoLonger says why a person may not approve any more; nil when they may.
 func (s *Service) mayNoLonger(p Person) *api.Error {
-	if s.judge == nil {
+	if s.roleOf == nil {
 		return refuse(api.RuleRole, p.Name+" cannot be looked up here", "")
 	}
-	switch role, err := s.judge(p); {
+	switch role, err := s.roleOf(p); {
 	case err != nil:
 		return refuse(api.RuleRole, p.Name+" may not approve any more: "+err.Error(), "")
 	case !role.May(api.MayApprove):
@@ -85,11 +85,11 @@ func (s *Service) Recheck(ctx context.Context, host string) error {
 
 // lapseReason says why a request lapses before its time; "" when it does not.
 func (s *Service) lapseReason(host string, r Request) string {
-	if s.judge == nil {
+	if s.roleOf == nil {
 		return ""
 	}
 	if r.Requester.Host == host {
-		if _, err := s.judge(r.Requester); err != nil {
+		if _, err := s.roleOf(r.Requester); err != nil {
 			return r.Requester.Name + " cannot use it any more: " + err.Error()
 		}
 	}

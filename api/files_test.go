@@ -1,0 +1,128 @@
+package api_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/internal/sandbox"
+)
+
+// large answers every download with a document of that size.
+type large struct {
+	next http.RoundTripper
+	size int64
+	told bool  // by a Content-Length
+	ends int64 // where it breaks off; 0: it does not
+	read int64
+	shut bool
+}
+
+func (l *large) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.Contains(r.URL.Path, "/file/") {
+		return l.next.RoundTrip(r)
+	}
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/pdf"}}, Body: l, ContentLength: -1, Request: r}
+	if l.told {
+		resp.ContentLength = l.size
+		resp.Header.Set("Content-Length", strconv.FormatInt(l.size, 10))
+	}
+	return resp, nil
+}
+
+func (l *large) Read(b []byte) (int, error) {
+	switch {
+	case l.ends > 0 && l.read >= l.ends:
+		return 0, io.ErrUnexpectedEOF
+	case l.read >= l.size:
+		return 0, io.EOF
+	}
+	n := min(int64(len(b)), l.size-l.read)
+	for i := range b[:n] {
+		b[i] = 'x'
+	}
+	l.read += n
+	return int(n), nil
+}
+
+func (l *large) Close() error { l.shut = true; return nil }
+
+type discarded struct{ n int64 }
+
+func (d *discarded) Write(b []byte) (int, error) { d.n += int64(len(b)); return len(b), nil }
+
+// TestLargeDocuments: of a large one the beginning is read to be shown, and the rest is not
+// asked for; saving passes all of it on without holding it.
+func TestLargeDocuments(t *testing.T) {
+	for name, c := range map[string]struct {
+		l          large
+		shown      int
+		total      int64
+		mostOfWire int64
+	}{
+		"small":           {large{size: 1000, told: true}, 1000, 0, 1000},
+		"at the bound":    {large{size: api.MaxShown, told: true}, api.MaxShown, 0, api.MaxShown},
+		"large":           {large{size: 200 << 20, told: true}, api.FirstShown, 200 << 20, api.FirstShown + 256<<10},
+		"of no told size": {large{size: 200 << 20}, api.FirstShown, -1, api.MaxShown + 256<<10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, false, sandbox.Options{})
+			shown := c.l
+			shown.next = r.wire.next
+			r.wire.next = &shown
+			part, err := r.client.ShowDocument(r.ctx, "C1", "f-1")
+			if err != nil || len(part.Bytes) != c.shown || part.Total != c.total {
+				t.Errorf("%d bytes of %d, %v", len(part.Bytes), part.Total, err)
+			}
+			if shown.read > c.mostOfWire || !shown.shut {
+				t.Errorf("%d bytes were fetched, closed: %v", shown.read, shown.shut)
+			}
+			saved := c.l
+			saved.next = shown.next
+			r.wire.next = &saved
+			var out discarded
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			n, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", &out)
+			runtime.ReadMemStats(&after)
+			if err != nil || n != c.l.size || out.n != n {
+				t.Errorf("%d of %d bytes, %v", n, c.l.size, err)
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; c.l.size > api.MaxShown && took > uint64(c.l.size)/2 {
+				t.Errorf("%d bytes were allocated for %d", took, c.l.size)
+			}
+		})
+	}
+}
+
+// TestDocumentThatBreaksOff: its bytes so far are no document, and a file that cannot be
+// written is told as that.
+func TestDocumentThatBreaksOff(t *testing.T) {
+	r := newRig(t, false, sandbox.Options{})
+	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true, ends: 1 << 19}
+	var b bytes.Buffer
+	if n, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", &b); api.KindOf(err) != api.Unavailable || n >= 1<<20 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true, ends: 1 << 19}
+	if part, err := r.client.ShowDocument(r.ctx, "C1", "f-1"); api.KindOf(err) != api.Unavailable || part.Bytes != nil {
+		t.Errorf("%d bytes, %v", len(part.Bytes), err)
+	}
+	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true}
+	if _, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", failing{}); !strings.Contains(api.AsError(err).Public, "could not be written") {
+		t.Error(err)
+	}
+	if _, err := newRig(t, true, sandbox.Options{}).client.ShowDocument(r.ctx, "C1", "f-1"); api.KindOf(err) != api.NotFound {
+		t.Error(err)
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("no room") }

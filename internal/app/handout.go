@@ -1,0 +1,99 @@
+package app
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"opdeck/api"
+	"opdeck/internal/store/files"
+)
+
+const (
+	handedOut = "handed-" // the beginning of a folder's name that holds a file for another program
+	lockName  = ".lock"   // in it: locked as long as the console that made it lives
+)
+
+// HandOutFolder is where files for other programs are made: in the folder of this login,
+// which is in memory, when that is there and nobody else may look into it; else in the
+// state folder.
+func (a *App) HandOutFolder() string {
+	if st, err := os.Lstat(a.Runtime); a.Runtime != "" && err == nil && st.IsDir() && !files.ReadableByOthers(st) && files.Ours(a.Runtime, st) == nil {
+		return a.Runtime
+	}
+	return a.State
+}
+
+// HandOut makes a file of this name (no path) for another program, in a new folder that
+// only this user may enter, and returns its path. remove ends both; a console that is
+// killed before it leaves them to SweepHandedOut of the next.
+func (a *App) HandOut(name string, fill func(io.Writer) error) (path string, remove func() error, err error) {
+	bad := func(err error) (string, func() error, error) {
+		return "", nil, &api.Error{Op: "hand out a file", Kind: api.Internal, Public: "The temporary file cannot be made in " + a.HandOutFolder() + ".", Err: err}
+	}
+	begun, err := os.MkdirTemp(a.HandOutFolder(), "opdeck-") // mode 0700
+	if err != nil {
+		return bad(err)
+	}
+	dir := filepath.Join(filepath.Dir(begun), handedOut+filepath.Base(begun))
+	lock, err := os.OpenFile(filepath.Join(begun, lockName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = files.Lock(lock, true, false)
+		if err == nil { // nobody else takes it for left over now
+			err = os.Rename(begun, dir)
+		}
+	}
+	if err != nil {
+		return bad(errors.Join(err, lock.Close(), os.RemoveAll(begun)))
+	}
+	remove = func() error { return errors.Join(os.RemoveAll(dir), lock.Close()) }
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return bad(errors.Join(err, remove()))
+	}
+	if err := fill(f); err != nil {
+		_ = f.Close()
+		return "", nil, errors.Join(err, remove())
+	}
+	if err := f.Close(); err != nil {
+		return bad(errors.Join(err, remove()))
+	}
+	return f.Name(), remove, nil
+}
+
+// SweepHandedOut removes what consoles left behind that were killed while another program
+// had a file of theirs.
+func (a *App) SweepHandedOut() {
+	for _, parent := range []string{a.Runtime, a.State} {
+		left, err := filepath.Glob(filepath.Join(parent, handedOut+"*"))
+		if parent == "" || err != nil {
+			continue
+		}
+		for _, dir := range left {
+			if err := sweep(dir); err != nil {
+				a.Log.Warn("a file that was handed out is left", "folder", dir, "err", err)
+			}
+		}
+	}
+}
+
+// sweep removes a folder that no living console has locked.
+func sweep(dir string) error {
+	st, err := os.Lstat(dir)
+	if err != nil || !st.IsDir() || files.Ours(dir, st) != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+	switch {
+	case errors.Is(err, os.ErrNotExist): // half removed
+		return os.RemoveAll(dir)
+	case err != nil:
+		return err
+	}
+	defer lock.Close()
+	if free, err := files.Lock(lock, true, false); err != nil || !free {
+		return err
+	}
+	return os.RemoveAll(dir)
+}

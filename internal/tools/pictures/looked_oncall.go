@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+	"opdeck/internal/sandbox"
+)
+
+// lookedOnCall are states of the lists, of the screens on call and of what stands over all
+// screens. Like looked, no page shows them.
+var lookedOnCall = []scene{
+	{name: "session-foreign", title: "Somebody else logged in", where: "› Session", word: "another client", before: foreignLogin, steps: []step{list, {"6", "generation"}}},
+	{name: "session-blocked", title: "The service refuses the login", where: "› Session", word: "blocked", before: faulty("status=login:401/password", foreignLogin), steps: []step{list, {"6", "generation"}}},
+	{name: "session-offline", title: "The session cannot be renewed", where: "› Session", word: "renew", before: faulty("refuse=*", dropPair), steps: []step{list, {"L", "cannot be renewed"}, {"6", "generation"}}},
+	{name: "session-question", title: "The question before a login", where: "› Session", word: "[ No ]", steps: []step{list, {"6", "generation"}, {"L", "[ No ]"}}},
+	{name: "session-refreshing", title: "The pair is renewed now", where: "› Session", word: "refreshing", before: faulty("delay=refresh:20s"), steps: []step{list, {"6", "generation"}, {"F", "[ No ]"}, {"y", "refreshing"}}},
+	{name: "doctor", title: "The doctor", where: "› Session", word: "two-factor", steps: []step{list, {"6", "generation"}, {"D", "two-factor"}}},
+	{name: "doctor-offline", title: "The doctor while the service does not answer", where: "› Session", word: "two-factor", before: faulty("refuse=*"), steps: []step{list, {"6", "generation"}, {"D", "two-factor"}}},
+	{name: "limits-waiting", title: "Calls wait for room", where: "› Limits", word: "0 of 12", more: patient, before: useUp, steps: []step{list, {"L", "waits for room"}, {"5", "Policy wait"}}},
+	{name: "limits-throttled", title: "The service enforces its limits", where: "› Limits", word: "throttled", before: faulty("busy=billing:45s"), steps: []step{list, {"L", "too many requests"}, {"5", "Policy wait"}}},
+	{name: "tariffs", title: "The service's limits of payments", where: "Limits › ", word: "of", steps: []step{list, {"5", "Policy wait"}, {"L", "1 of"}}},
+	{name: "commissions", title: "The service's commissions", where: "Limits › ", word: "of", steps: []step{list, {"5", "Policy wait"}, {"F", "1 of"}}},
+	{name: "accounts", title: "Customers' accounts", where: "› Accounts", word: "accounts", steps: []step{list, {"A", "› Accounts"}}},
+	{name: "account", title: "One account", where: "› ", word: "balance", steps: []step{list, {"A", "› Accounts"}, {enter, "equisites"}}},
+	{name: "counterparties", title: "Counterparties", where: "› Counterparties", word: "counterparties", steps: []step{list, {"P", "› Counterparties"}}},
+	{name: "counterparty", title: "One counterparty", where: "› Counterparties › ", word: "ccount", steps: []step{list, {"P", "› Counterparties"}, {enter, "Counterparties › "}}},
+	{name: "event", title: "One webhook event", where: "› Events", word: "hook", before: deliver, steps: []step{list, {"7", "bound"}, {enter, "Body as it came"}}},
+	{name: "event-codes", title: "Learnt meanings of codes", where: "› Events", word: "code", before: deliver, steps: []step{list, {"7", "bound"}, {"c", "Learnt"}}},
+	{name: "event-rejected", title: "Deliveries that were not accepted", where: "› Events", word: "The last one", before: deliver, steps: []step{list, {"7", "bound"}, {"b", "The last one"}}},
+	{name: "event-settings", title: "The service's webhook settings", where: "› Events", word: "ettings", steps: []step{list, {"7", "No receiver"}, {"W", "ettings"}}},
+	{name: "no-events", title: "No webhook has come", where: "› Events", word: "No receiver", steps: []step{list, {"7", "No receiver"}}},
+	{name: "audit-all", title: "All records of the trail", where: "› Audit", word: "intent", steps: then(removed, step{"8", "› Audit"}, step{"a", "intent"})},
+	{name: "audit-record", title: "One record of the trail", where: "› ", word: "remove", steps: then(removed, step{"8", "› Audit"}, step{enter, "ash"})},
+	{name: "audit-verify", title: "The trail is checked", where: "› Audit", word: "What was checked", steps: then(removed, step{"8", "› Audit"}, step{"V", "What was checked"})},
+	{name: "approval", title: "A write of another person", where: "› Approvals", word: "approve", more: secondPerson, before: request, steps: []step{list, {"8", "› Audit"}, {"A", "› Approvals"}, {enter, "Exactly what"}}},
+	{name: "oncall", title: "On call", where: "› On call", word: "Session", steps: []step{list, {"B", "› On call"}}},
+	{name: "oncall-trouble", title: "On call in trouble", where: "› On call", word: "Session", before: faulty("status=login:401/password,busy=account:50s", foreignLogin, deliver), steps: []step{list, {"L", "see below"}, {"B", "› On call"}}},
+	{name: "slow", title: "The service has not answered for seconds", where: "Operations", word: "no answer for", before: faulty("delay=billing:30s"), steps: []step{list, {"L", "no answer for"}}},
+	{name: "unreachable", title: "The service cannot be reached", where: "Operations", word: "see below", before: faulty("refuse=*"), steps: []step{list, {"L", "see below"}}},
+	{name: "notices", title: "What is going on while nothing answers", where: "Operations", word: "What is going on", before: faulty("refuse=*"), steps: []step{list, {"L", "see below"}, {"!", "What is going on"}}},
+	{name: "waits", title: "A call that waits for its turn", where: "Operations", word: "waits for room", more: patient, before: useUp, steps: []step{list, {"L", "waits for room"}}},
+	{name: "read-only", title: "A context that is read-only", where: "› Documents", word: "read-only", more: readOnly, steps: then(toDocuments[:3:3], step{"d", "› Documents"}, step{"x", "read-only"})},
+	{name: "viewer", title: "Somebody who may only read", where: "› Documents", word: "role", as: viewer, steps: then(toDocuments[:3:3], step{"d", "› Documents"}, step{"x", "role"})},
+	{name: "ssh", title: "The console at the other end of SSH", where: "Operations", word: "vera", as: viewer, steps: []step{list}},
+	{name: "contexts", title: "Going to another context", where: "Operations", word: "ctx", more: secondPerson, steps: []step{list, {":", "╭─ Commands"}, {"ctx", "ctx sandbox"}}},
+	{name: "tour", title: "The first task of the tour", where: "Operations", word: "Tour 1 of 8", steps: toTour},
+	{name: "tour-second", title: "A task of the tour is done", where: "Operation", word: "Tour 2 of 8", steps: then(toTour, step{enter, "Tour 2 of 8"})},
+	{name: "tour-end", title: "All tasks of the tour are done", where: "Operations", word: "all 8 tasks", steps: toTourEnd()},
+	{name: "help-documents", title: "Help of documents", where: "› Documents", word: "╭─ Help", steps: then(toDocuments, step{"?", "╭─ Help"})},
+	{name: "help-customer", title: "Help of a customer", where: "› ", word: "╭─ Help", steps: then(toCustomer, step{"?", "╭─ Help"})},
+	{name: "help-events", title: "Help of events", where: "› Events", word: "╭─ Help", steps: []step{list, {"7", "› Events"}, {"?", "╭─ Help"}}},
+	{name: "help-audit", title: "Help of the trail", where: "› Audit", word: "╭─ Help", steps: []step{list, {"8", "› Audit"}, {"?", "╭─ Help"}}},
+	{name: "help-session", title: "Help of the session", where: "› Session", word: "╭─ Help", steps: []step{list, {"6", "generation"}, {"?", "╭─ Help"}}},
+	{name: "help-oncall", title: "Help of the page on call", where: "› On call", word: "╭─ Help", steps: []step{list, {"B", "› On call"}, {"?", "╭─ Help"}}},
+}
+
+var (
+	toTour = []step{list, {":", "╭─ Commands"}, {"tour" + enter, "Begin the tour"}, {enter, "Tour 1 of 8"}}
+	viewer = api.Actor{Name: "vera", Role: api.Viewer, Via: "ssh", From: "10.1.2.3", UID: "SHA256:abc", Host: "desk", At: "10.9.8.7:2222", Login: "vera"}
+)
+
+// patient lets calls wait for longer than a minute.
+const patient = `[limits]
+max_wait = "90s"
+`
+
+// readOnly is a context without writes.
+const readOnly = `default_context = "desk"
+[contexts.desk]
+sandbox = true
+read_only = true
+`
+
+// toTourEnd leaves each task undone.
+func toTourEnd() []step {
+	way := toTour
+	for n := range 8 {
+		skip := enter
+		if tasks := map[int]bool{4: true, 6: true}; tasks[n] { // these have a button above
+			skip = down + enter
+		}
+		next := fmt.Sprintf("Tour %d of 8", n+2)
+		if n == 7 {
+			next = "all 8 tasks"
+		}
+		way = then(way, step{":", "╭─ Commands"}, step{"tour" + enter, "Skip this task"}, step{skip, next})
+	}
+	return way
+}
+
+// happening is what happened before a picture.
+type happening = func(ctx context.Context, a *app.App, ids []string) error
+
+// faulty lets the built-in service answer otherwise from now on, and then other things happen.
+func faulty(spec string, more ...happening) happening {
+	return func(ctx context.Context, a *app.App, ids []string) error {
+		faults, err := sandbox.ParseFaults(spec)
+		if err != nil {
+			return err
+		}
+		if err := a.Sandbox.SetFaults(ctx, faults); err != nil {
+			return err
+		}
+		for _, f := range more {
+			if err := f(ctx, a, ids); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// foreignLogin is what another client of the account does; a call then meets the dead pair.
+func foreignLogin(ctx context.Context, a *app.App, _ []string) error {
+	if err := a.Sandbox.ForeignLogin(ctx); err != nil {
+		return err
+	}
+	_, _ = a.Client.Operations(ctx, api.OperationQuery{Size: 1}) // fails where the next login is refused
+	return nil
+}
+
+func dropPair(ctx context.Context, a *app.App, _ []string) error { return a.Session.Reset(ctx) }
+
+// useUp spends the minute's billing calls.
+func useUp(ctx context.Context, a *app.App, _ []string) error {
+	for range 7 {
+		if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package main
+
+// Ways to a customer in the list of all, and to the customer's files.
+var (
+	allCustomers = []step{list, {"4", "Customer id"}, {esc, "500 operations"}, {"K", "20 customers"}}
+	toFiles      = then(toCustomer, step{"F", "› Files"})
+	toReplace    = then(toDocuments, step{"R", "╭─ Replace"}, step{"{dir}/note.txt" + tab, "text/plain"}, step{enter + enter + enter, "[ No ]"})
+)
+
+// customerOf goes to the verification of the customer whom a filter of the list finds.
+func customerOf(filter, shows string, more ...step) []step {
+	return then(then([]step{list, {"K", "20 customers"}, {"/", "esc as before"}, {filter + enter, "of 20 read"}, {enter, shows}}), more...)
+}
+
+// lookedOperations are the states of operations, documents and customers.
+var lookedOperations = []scene{
+	{name: "preview-off", title: "The list without the preview beside it", w: 160, h: 45, where: "Operations", word: "payment", steps: []step{list, {"|", "payment"}}},
+	{name: "sideways", title: "Columns that scrolled in", where: "Operations", word: "‹", steps: []step{list, {right + right + right + right + right + right + right + right + right + right, "‹"}}},
+	{name: "empty", title: "An index that nothing was read into", first: true, where: "Operations", word: "No operation is known yet", steps: []step{{"", "No operation is known yet"}, {"?", "╭─ Help"}, {esc, "No operation is known yet"}}},
+	{name: "begun", title: "The first page of the first read", first: true, where: "Operations", word: "100 operations", steps: []step{{"", "No operation is known yet"}, {"r", "100 operations"}}},
+	{name: "by-type", title: "Totals by type", where: "Operations", word: "WITHDRAW", steps: toTotals("T by type", "T by customer")},
+	{name: "by-counterparty", title: "Totals by counterparty", where: "Operations", word: "by counterparty", steps: toTotals("T by type", "T by customer", "T by counterparty", "T by day")},
+	{name: "within-status", title: "Totals by type, within each by status", where: "Operations", word: "within each by status", steps: then(toTotals("T by type", "T by customer"), step{"w", "╭─ Divide each group by"}, step{down + enter, "within each by status"})},
+	{name: "child", title: "A child operation", where: "› Operation", word: "parent", steps: []step{list, {"/", "esc as before"}, {"type:EXCHANGE status:PROCESSING customer:秀英" + enter, "match"}, {enter, "next link"}, {"T", "enter open"}, {enter, "Operation 6973"}}},
+	{name: "removed", title: "A document was removed", where: "› Documents", word: "z puts", steps: removed},
+	{name: "files", title: "A customer's files", where: "› Files", word: "1 of", steps: toFiles},
+	{name: "file-delete", title: "The question before a file is deleted for good", where: "› Files", word: "[ No ]", steps: then(toFiles, step{down + "x", "[ No ]"})},
+	{name: "picture", title: "A document that is a picture", where: "› Content of passport.jpg", word: "image/jpeg", steps: then(toFiles, step{"/", "esc as before"}, step{"passport" + enter, "of 42 read"}, step{enter, "bytes read"})},
+	{name: "text", title: "A document that is text", where: "› Content of note.txt", word: "text/plain", steps: then(toFiles, step{"/", "esc as before"}, step{"note" + enter, "of 42 read"}, step{enter, "bytes read"})},
+	{name: "replace", title: "What a replacement changes", where: "› Documents", word: "→ note.txt", steps: toReplace},
+	{name: "replace-form", title: "The form of a replacement", where: "› Documents", word: "OPERATION_DOCUMENT", steps: then(toDocuments, step{"R", "╭─ Replace"})},
+	{name: "refused", before: refuseUploads, title: "A form that came back", where: "› Documents", word: "Upload refused", steps: then(toDocuments, step{"u", "╭─ Upload"}, step{"{dir}/note.txt" + tab, "text/plain"}, step{enter + enter + enter, "[ No ]"}, step{"y", "refused"})},
+	{name: "typed", title: "The typed question of a production context", before: production, where: "› Documents", word: "Type", steps: then(toDocuments, step{"x", "Type"})},
+	{name: "production", title: "The header of a production context", before: production, where: "Operations", word: "PRODUCTION", steps: []step{list, {down, "2 of 500"}}},
+	{name: "second", title: "A question whose answer waits for a second person", more: secondPerson, where: "› Documents", word: "[ No ]", steps: then(toDocuments, step{"x", "[ No ]"})},
+	{name: "difference", title: "What changed from one state to the next", where: "› History", word: "fields differ", steps: then(removed, step{"2", "› Operation"}, step{"h", "› History"}, step{enter, "before"})},
+	{name: "customer-verify", title: "A customer whom the service still looks at", where: "Tallinn", word: "VERIFY", steps: customerOf("Tallinn", "Next: ")},
+	{name: "customer-rejected", title: "A customer whom the service rejected", where: "שירה", word: "REJECT", steps: customerOf("status:REJECT", "Next: ")},
+	{name: "customer-new", title: "A customer without a verification", where: "Customers › ", word: "NEW", steps: customerOf("status:NEW", "Next: ")},
+	{name: "customer-outstanding", title: "A customer with outstanding sets", where: "Tallinn", word: "PROOF_OF_RESIDENCE", steps: customerOf("Tallinn", "Next: ", step{"S", "╭─ Share token"}, step{"demo-corporate-outstanding-1" + enter, "[ No ]"}, step{"y", "PROOF_OF_RESIDENCE"})},
+	{name: "share", title: "The form of a share token", where: "Tallinn", word: "╭─ Share token", steps: customerOf("Tallinn", "Next: ", step{"S", "╭─ Share token"})},
+	{name: "link", title: "A verification link", where: "Tallinn", word: "lapses in", steps: customerOf("Tallinn", "Next: ", step{"l", "[ No ]"}, step{"y", "lapses in"})},
+	{name: "application", title: "The form of an application", where: "› Harbour", word: "╭─ Application", steps: then(toCustomer, step{"A", "╭─ Application"})},
+	{name: "customers-filter", title: "Customers by their status", where: "› Customers", word: "2 customers", steps: []step{list, {"K", "20 customers"}, {"/", "esc as before"}, {"status:VERIFY" + enter, "of 20 read"}}},
+	{name: "palette-typed", title: "The palette with something typed", where: "Operations", word: "Ledger", steps: []step{list, {":", "╭─ Commands"}, {"ledger", "customer DVb6"}}},
+	{name: "report", title: "The form of the service's report", where: "Operations", word: "╭─ The service's report", steps: []step{list, {"E", "╭─ The service's report"}}},
+	{name: "approval", title: "A write that waits, and what it would do", more: secondPerson, before: request, where: "Approv", word: "Asked by", steps: []step{list, {"8", "› Audit"}, {"A", "› Approvals"}, {enter, "Asked by"}}},
+	{name: "approve", title: "The second person's question", more: secondPerson, before: request, where: "Approv", word: "[ No ]", steps: []step{list, {"8", "› Audit"}, {"A", "› Approvals"}, {"P", "[ No ]"}}},
+}

@@ -1,0 +1,57 @@
+package ui
+
+import "opdeck/api/untrusted"
+
+// Layered is a screen that can lay something over its own content, as a list does with
+// the page of a record. Layer is what lies there now: a comparable value, the same as
+// long as the same thing lies there.
+type Layered interface{ Layer() any }
+
+func layerOf(s Screen) any {
+	if l, ok := s.(Layered); ok {
+		return l.Layer()
+	}
+	return nil
+}
+
+// stayed reports whether the person is still where the question of t was asked: its
+// screen is in front as it was then, no dialog is open, and nothing is being typed.
+func (s *Shell) stayed(st *openScreen, t Ticket) bool {
+	return st == s.top() && len(s.overlays) == 0 && !st.screen.Editing() && layerOf(st.screen) == t.layer
+}
+
+// late is what an answer still does for a person who went on meanwhile: it tells what it
+// would have opened, and opens nothing. What became of a write is explained all the same;
+// read says that the answer is that of a read.
+func late(a Action, read bool) Action {
+	title := ""
+	switch a := a.(type) {
+	case Many:
+		out := make(Many, len(a))
+		for i, one := range a {
+			out[i] = late(one, read)
+		}
+		return out
+	case Explain:
+		if !read {
+			return a
+		}
+		if a.failed && len(a.Lines) > 0 {
+			return Notify{Level: Error, Text: a.Title + ": " + a.Lines[0]}
+		}
+		title = a.Title
+	case Confirm:
+		title = a.Title
+	case Ask:
+		title = a.Title
+	case Choose:
+		title = a.Title
+	case Raw:
+		title = a.Title
+	case Open:
+		title = a.Place.Kind
+	default:
+		return a
+	}
+	return Notify{Level: Warning, Text: "“" + untrusted.Text(title).Line(80) + "” was not opened, because you went on meanwhile. Nothing was sent; begin again where you were."}
+}

@@ -1,0 +1,73 @@
+package list
+
+import (
+	"strconv"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
+)
+
+// Pages are the records of a list that the service gives page by page, as far as they
+// were read. Its methods change nothing: With returns what is then.
+type Pages[T any] struct {
+	ID  func(T) string
+	All []T // in the order of the service, each once
+	Odd int // records without an identifier, which are not in All
+
+	next  int    // the page that was not read yet
+	total string // as told; "" when it was not
+	ended bool   // the last page held nothing new
+}
+
+// With adds page n, from 0; the first one begins anew.
+func (p Pages[T]) With(n int, got api.Page[T]) Pages[T] {
+	out := Pages[T]{ID: p.ID, next: n + 1, total: string(got.Total)}
+	if n > 0 {
+		out.All, out.Odd = append(out.All, p.All...), p.Odd
+	}
+	out.Odd += got.Unusable
+	known := map[string]bool{"": true}
+	for _, r := range out.All {
+		known[p.ID(r)] = true
+	}
+	before := len(out.All)
+	for _, r := range got.Items {
+		if id := p.ID(r); !known[id] { // pages shift when records come
+			known[id] = true
+			out.All = append(out.All, r)
+		}
+	}
+	out.ended = len(out.All) == before
+	return out
+}
+
+// Next is the page that was not read yet.
+func (p Pages[T]) Next() int { return p.next }
+
+// Whole reports whether nothing is left to read: there are as many as the service told,
+// or its last page held nothing new.
+func (p Pages[T]) Whole() bool {
+	n, err := strconv.Atoi(p.total)
+	return p.ended || err == nil && len(p.All) >= n
+}
+
+// Of says how many there are beside those that were read: " of 45"; "" when that was not told.
+func (p Pages[T]) Of() string {
+	if p.total == "" {
+		return ""
+	}
+	return " of " + untrusted.Text(p.total).Line(20)
+}
+
+// Read says how many of the records called many were read.
+func (p Pages[T]) Read(many string) string {
+	switch n := len(p.All); {
+	case p.Whole() && n == 0:
+		return "There are no " + many
+	case p.Whole():
+		return "All " + many + " were read: " + draw.Count(n)
+	default:
+		return draw.Count(n) + p.Of() + " " + many + " were read"
+	}
+}

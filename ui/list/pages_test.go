@@ -1,0 +1,43 @@
+package list
+
+import (
+	"testing"
+
+	"opdeck/api"
+)
+
+// TestPages adds pages as they come: shifted ones, shorter ones, ones without a total.
+func TestPages(t *testing.T) {
+	page := func(total string, ids ...string) api.Page[string] {
+		return api.Page[string]{Items: ids, Total: api.Number(total)}
+	}
+	for name, c := range map[string]struct {
+		pages []api.Page[string]
+		all   int
+		whole bool
+		said  string
+	}{
+		"none":               {[]api.Page[string]{page("0")}, 0, true, "There are no files"},
+		"one page":           {[]api.Page[string]{page("2", "a", "b")}, 2, true, "All files were read: 2"},
+		"first of two":       {[]api.Page[string]{page("3", "a", "b")}, 2, false, "2 of 3 files were read"},
+		"a record came":      {[]api.Page[string]{page("3", "a", "b"), page("4", "b", "c")}, 3, false, "3 of 4 files were read"},
+		"no id":              {[]api.Page[string]{page("3", "a", "", "b")}, 2, false, "2 of 3 files were read"},
+		"without a total":    {[]api.Page[string]{page("", "a"), page("", "b")}, 2, false, "2 files were read"},
+		"its end":            {[]api.Page[string]{page("", "a"), page("")}, 1, true, "All files were read: 1"},
+		"a total too large":  {[]api.Page[string]{page("9", "a"), page("9", "a")}, 1, true, "All files were read: 1"},
+		"a total of no kind": {[]api.Page[string]{page("many", "a")}, 1, false, "1 of many files were read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Pages[string]{ID: func(s string) string { return s }}
+			for i, got := range c.pages {
+				p = p.With(i, got)
+			}
+			if len(p.All) != c.all || p.Whole() != c.whole || p.Read("files") != c.said {
+				t.Errorf("%q, whole: %v, %q", p.All, p.Whole(), p.Read("files"))
+			}
+			if p = p.With(0, page("1", "z")); len(p.All) != 1 || p.Next() != 1 {
+				t.Errorf("the first page does not begin anew: %v", p)
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// moreMsg is the answer to Choose.More.
+type moreMsg struct {
+	of   *menu
+	n    uint64
+	then func() Choose
+}
+
+// show gives the menu its items; what was typed stays and narrows them.
+func (m *menu) show(c Choose) {
+	if c.More != nil {
+		c.Items = append(slices.Clone(c.Items), Choice{Text: c.Further})
+	}
+	m.Choose = c
+	m.filter()
+	m.at = max(slices.Index(m.hits, c.At), 0)
+}
+
+// fits is how many items fit what was typed.
+func (m *menu) fits() int {
+	if m.More != nil {
+		return m.shown() - 1
+	}
+	return m.shown()
+}
+
+// onMore reports whether the mark is on what reads further items.
+func (m *menu) onMore() bool { return m.More != nil && m.at == m.shown()-1 }
+
+// takes reports whether enter takes the text that was typed, which no item has.
+func (m *menu) takes() bool {
+	if m.Typed == nil || m.fits() > 0 {
+		return false
+	}
+	_, ok := m.Typed(strings.TrimSpace(m.edit.Value()))
+	return ok
+}
+
+// readOn reads further items, one read at a time.
+func (m *menu) readOn(s *Shell) tea.Cmd {
+	if m.reads.busy {
+		return nil
+	}
+	n, ctx := m.reads.begin(s.root)
+	m.Items[len(m.Items)-1].Text = "Reading further ones …"
+	more := m.More
+	return func() tea.Msg { return moreMsg{m, n, more(ctx)} }
+}
+
+// onMoreItems shows what was read, unless the menu was closed meanwhile.
+func (s *Shell) onMoreItems(msg moreMsg) tea.Cmd {
+	if m := msg.of; slices.Contains(s.overlays, overlay(m)) && m.reads.n == msg.n {
+		m.reads.busy = false
+		m.show(msg.then())
+	}
+	return nil
+}

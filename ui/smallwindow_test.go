@@ -1,0 +1,56 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
+)
+
+// smallest is the height that a dialog has in a window of 40x12.
+const smallest = 8
+
+// drawn is a shell that can draw a dialog.
+func drawn() *Shell {
+	return &Shell{th: &theme.Theme{Signs: theme.Unicode()}, keys: keymap.New()}
+}
+
+// TestASmallWindowShowsTheRefusal: the fields of a form that came back do not push out
+// why it did.
+func TestASmallWindowShowsTheRefusal(t *testing.T) {
+	s := drawn()
+	a := Ask{Title: "Upload", Intro: []string{"The file goes into the customer's store."}, problem: []string{"Upload refused.", "It is damaged."},
+		Fields: []widget.Field{{Label: "File", Value: "a.pdf"}, {Label: "Type"}, {Label: "Info"}}}
+	text := func(a Ask) string {
+		p := newInput(s, 0, a).panel(s, 40, smallest, time.Time{})
+		if n := len(p.body) + len(p.tail); n > smallest-2 {
+			t.Errorf("%d lines of %d", n, smallest-2)
+		}
+		return strings.Join(append(p.body, p.tail...), "\n")
+	}
+	for _, want := range []string{"Upload refused.", "It is damaged.", "a.pdf"} {
+		if got := text(a); !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	a.problem = nil
+	if got := text(a); !strings.Contains(got, "Type") {
+		t.Errorf("without a refusal:\n%s", got)
+	}
+}
+
+// TestTheRiskIsReadFirst: what has to be scrolled stands behind the risk of a question.
+func TestTheRiskIsReadFirst(t *testing.T) {
+	s := drawn()
+	q := &question{c: Confirm{Title: "Remove", Ask: "Remove it?", Risk: "Nothing brings it back.", Verb: "Remove",
+		Facts: []widget.Pair{{Label: "document", Value: "a.pdf"}, {Label: "type", Value: "DEED"}, {Label: "size", Value: "7 kB"}, {Label: "status", Value: "PENDING"}, {Label: "amount", Value: "1.50 EUR"}}}}
+	for h, first := range map[int]bool{smallest: true, 24: false} {
+		text := strings.Join(q.panel(s, 60, h, time.Time{}).body, "\n")
+		if risk, fact := strings.Index(text, "Nothing brings"), strings.Index(text, "a.pdf"); risk < 0 || fact < 0 || risk < fact != first {
+			t.Errorf("in %d lines:\n%s", h, text)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package compliance
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/apitest"
+	"opdeck/api/secret"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/journey"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+const (
+	cuid  = "DqCsgSE-4e95-ViYbNI"
+	token = "sbxshare_SECRETsecretSECRET"
+)
+
+// fake is one customer's service and store; a call without a function panics.
+type fake struct {
+	customer api.Customer
+	app      api.Application
+	rec      journey.Record
+	problem  string
+	noRecord string
+	err      error
+	calls    int
+	shares   []string
+	share    func() (api.ShareResult, error)
+	link     func() (api.Link, error)
+	finalize func() (api.Result, error)
+	files    []api.CustomerFile
+	set      []string
+	setting  func() (api.Result, error)
+	page     api.Page[api.Customer]
+	open     []journey.Record
+	asked    []api.CustomerQuery
+	now      func() time.Time
+}
+
+func (f *fake) Journey(context.Context, string) (journey.Journey, error) {
+	f.calls++
+	j := journey.Journey{CUID: cuid, Customer: f.customer, Application: f.app, Record: f.rec, Problem: f.problem, NoRecord: f.noRecord}
+	j.Steps, j.Next = journey.Steps(f.customer, f.app, f.rec, f.now())
+	return j, f.err
+}
+
+func (f *fake) Share(_ context.Context, _ string, t secret.Value) (api.ShareResult, error) {
+	f.calls++
+	f.shares = append(f.shares, t.Reveal())
+	return f.share()
+}
+func (f *fake) Link(context.Context, string) (api.Link, error)       { f.calls++; return f.link() }
+func (f *fake) Finalize(context.Context, string) (api.Result, error) { f.calls++; return f.finalize() }
+func (f *fake) Customers(_ context.Context, q api.CustomerQuery) (api.Page[api.Customer], error) {
+	f.calls++
+	f.asked = append(f.asked, q)
+	return f.page, f.err
+}
+func (f *fake) UnfinishedJourneys(context.Context) ([]journey.Record, error) {
+	f.calls++
+	return f.open, nil
+}
+
+func customer(id, name, kind, status string) api.Customer {
+	return api.Customer{CUID: untrusted.Text(id), Name: untrusted.Text(name), Type: untrusted.Text(kind), Status: untrusted.Text(status),
+		Raw: json.RawMessage(`{"cuid":"` + id + `"}`)}
+}
+
+func individual() *fake {
+	return &fake{customer: customer(cuid, "Ana Kovačević", api.Individual, "NEW"),
+		app: api.Application{Status: "DRAFT", Individual: json.RawMessage(`{"application":{"firstName":"Ana","middleName":"","beneficiaries":[{"share":60}]}}`),
+			Raw: json.RawMessage(`{"individual":{}}`)}}
+}
+
+func hostile() *fake {
+	f := individual()
+	f.customer.Name += apitest.Hostile
+	f.customer.Status += apitest.Hostile
+	f.customer.Type += apitest.Hostile
+	f.app.Status += apitest.Hostile
+	f.customer.Comment += apitest.Hostile
+	f.customer.Raw = []byte(`{"cuid":"c","extra":"x"}`)
+	b, _ := json.Marshal(map[string]any{"a" + apitest.Hostile: "b" + apitest.Hostile})
+	f.app.Individual = b
+	f.rec.Rejected = untrusted.Text("no" + apitest.Hostile).Line(100)
+	return f
+}
+
+func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	f.now = clock.Now
+	return shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance, ID: cuid}, opts...), clock
+}
+
+func factory(f *fake) ui.Factory {
+	return func(env *ui.Env, p ui.Place) ui.Screen {
+		switch {
+		case p.Kind != ui.KindCompliance:
+			return nil
+		case p.ID == "":
+			return NewCustomers(env, f, p.Arg)
+		}
+		return New(env, f, p.ID)
+	}
+}
+
+// has looks for words; a box may wrap them.
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	view := r.View()
+	flat := strings.Join(strings.Fields(strings.ReplaceAll(view, "│", " ")), " ")
+	for _, w := range want {
+		if !strings.Contains(view, w) && !strings.Contains(flat, w) {
+			t.Errorf("%q does not show in\n%s", w, view)
+		}
+	}
+}
+
+// handOver types the token and says yes.
+func handOver(t *testing.T, r *uitest.Run, clock *uitest.Clock) {
+	t.Helper()
+	r.Send(uitest.Key("S"))
+	for _, c := range token {
+		r.Send(uitest.Key(string(c)))
+		if strings.Contains(r.View(), token[:4]) {
+			t.Fatal("the token shows while it is typed")
+		}
+	}
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Present this token for Ana Kovačević?", cuid, "cannot be shared again")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	if strings.Contains(r.View(), token) {
+		t.Error("the token shows")
+	}
+}

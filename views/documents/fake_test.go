@@ -1,0 +1,143 @@
+package documents
+
+import (
+	"context"
+	"io/fs"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/replace"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
+)
+
+const opid = "5b55db86-17e5-4612-81f9-29d3bd5082a1"
+
+// fake is a client of functions; one that is left nil panics in the test that
+// calls it. calls counts them all.
+type fake struct {
+	op      api.Operation
+	calls   int
+	remove  func(api.RemoveDocument) (api.Operation, error)
+	attach  func(guid, name string) (api.Operation, error)
+	upload  func(path string) (api.CustomerFile, error)
+	replace func(path string) (replace.Job, error)
+	resume  func(id string) (replace.Job, error)
+	jobs    []replace.Job
+	open    []followup.Row
+	err     error
+
+	content []byte             // of every document
+	total   int64              // bytes of it, where content is only its beginning
+	files   []api.CustomerFile // of the customer
+	aPage   int                // files of a page; 0: 100
+	saved   []string           // paths
+	viewed  []string           // "id name"
+	viewErr error
+	noView  string // why no program gets documents
+	far     string // why files of the host are out of reach
+
+	described []string // type and info of each replacement
+}
+
+func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
+	f.calls++
+	return api.Operation{}, time.Time{}, false
+}
+func (f *fake) ShowDocument(context.Context, string, string) (api.Part, error) {
+	f.calls++
+	return api.Part{Bytes: f.content, Total: f.total}, f.err
+}
+func (f *fake) Viewer() (program, folder, why string) {
+	return "zathura {file}", "/run/user/7", f.noView
+}
+func (f *fake) ViewDocument(_ context.Context, _, id, name string) error {
+	f.viewed = append(f.viewed, id+" "+name)
+	return f.viewErr
+}
+func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (string, error) {
+	f.calls++
+	if f.saved = append(f.saved, path); !over && len(f.saved) == 1 {
+		return path, fs.ErrExist
+	}
+	return path, nil
+}
+func (f *fake) NoFiles(context.Context) string { return f.far }
+func (f *fake) CustomerFiles(_ context.Context, _ string, page int) (api.Page[api.CustomerFile], error) {
+	f.calls++
+	if f.aPage == 0 {
+		f.aPage = 100
+	}
+	from := min(page*f.aPage, len(f.files))
+	return api.Page[api.CustomerFile]{Items: f.files[from:min(from+f.aPage, len(f.files))], Total: api.Number(strconv.Itoa(len(f.files)))}, f.err
+}
+func (f *fake) MaxAge() time.Duration { return time.Minute }
+func (f *fake) Operation(context.Context, string) (api.Operation, error) {
+	f.calls++
+	return f.op, f.err
+}
+func (f *fake) RemoveDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
+	f.calls++
+	return f.remove(r)
+}
+func (f *fake) AttachDocument(_ context.Context, _, guid, name string) (api.Operation, error) {
+	f.calls++
+	return f.attach(guid, name)
+}
+func (f *fake) Upload(_ context.Context, _, path, _, _ string) (api.CustomerFile, error) {
+	f.calls++
+	return f.upload(path)
+}
+func (f *fake) Replace(_ context.Context, _ api.Operation, _, path, kind, info string, _ bool) (replace.Job, error) {
+	f.calls++
+	f.described = append(f.described, kind+"|"+info)
+	return f.replace(path)
+}
+func (f *fake) Resume(_ context.Context, id string) (replace.Job, error) {
+	f.calls++
+	return f.resume(id)
+}
+func (f *fake) Abandon(context.Context, string) (replace.Job, error) { f.calls++; panic("abandon") }
+func (f *fake) Unfinished(context.Context, string) ([]replace.Job, error) {
+	f.calls++
+	return f.jobs, nil
+}
+func (f *fake) Again(context.Context, string) (replace.Job, error)       { f.calls++; panic("again") }
+func (f *fake) Use(context.Context, string, string) (replace.Job, error) { f.calls++; panic("use") }
+func (f *fake) OpenWrites(context.Context, string) ([]followup.Row, error) {
+	f.calls++
+	return f.open, nil
+}
+func (f *fake) Phase(op api.Operation) api.Phase { return op.Phase() }
+
+func without(op api.Operation, guid string) api.Operation {
+	var docs []api.Document
+	for _, d := range op.Documents {
+		if string(d.GUID) != guid {
+			docs = append(docs, d)
+		}
+	}
+	op.Documents = docs
+	return op
+}
+
+func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+	t.Helper()
+	clock := uitest.NewClock()
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f, p.ID) }
+	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: opid}, opts...), clock
+}
+
+func has(t *testing.T, r *uitest.Run, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(r.View(), w) {
+			t.Errorf("%q does not show in\n%s", w, r.View())
+		}
+	}
+}
