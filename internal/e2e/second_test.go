@@ -151,7 +151,7 @@ func TestSecondPerson(t *testing.T) {
 	}
 
 	ana, bo := s.console("ana"), s.console("bo")
-	ana.press("o").shows("Open an operation").types(op.Opid + enter).gone("Open an operation").shows("d opens them").press("d").matches(`1 of \d+`)
+	ana.press("o").shows("Open an operation").types(op.Opid + enter).gone("Open an operation").matches(`\d documents`).press("d").matches(`1 of \d+`)
 	ask := func() {
 		ana.press("x").armed("Remove").press("y").shows("waits for a second person").closes("waits for a second person")
 	}

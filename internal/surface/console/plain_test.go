@@ -97,7 +97,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("back", "Operation "+id)
 	p.say("history", "invoice.pdf removed by ana", "from read")
 	p.say("back")
-	p.say("tree", "The service tells no child operations of this one, and no parent.")
+	p.say("tree", "tells no child operations of this one")
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
