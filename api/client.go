@@ -41,10 +41,10 @@ type Options struct {
 	Now        func() time.Time
 	Sleep      func(ctx context.Context, d time.Duration) error // nil: a timer
 
-	// OnCall is told about every phase of every call, OnOperations about operations
-	// that were read or changed: a page of the list (page true) or a single one, as
-	// they were at the moment of asking or later.
-	// Both must be quick; they run on the caller's goroutine.
+	// OnCall is told about every phase of every call, and twice a second how much of a
+	// large body went; OnOperations about operations that were read or changed: a page of
+	// the list (page true) or a single one, as they were at the moment of asking or later.
+	// Both must be quick, and may be called from several goroutines.
 	OnCall       func(Call)
 	OnOperations func(ctx context.Context, ops []Operation, page bool, seenAt time.Time)
 }
@@ -85,6 +85,9 @@ type Call struct {
 	Kind       Kind
 	At         time.Time
 	Took       time.Duration // waiting for a slot and a session included
+	Ran        time.Time     // when the attempt began; zero: none did yet
+	Moved      int64         // bytes of a large body so far, of what a write sends or a read answers
+	Size       int64         // of that body; 0: it is a small one, or was not told
 	RequestID  string
 }
 
@@ -101,7 +104,7 @@ type Client struct {
 func New(opt Options) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(opt.BaseURL, "/"))
 	if err != nil || base.Host == "" {
-		return nil, &Error{Kind: BadConfig, Public: "The base URL is no address."}
+		return nil, &Error{Kind: BadConfig, Public: "The base URL is not an address."}
 	}
 	if opt.Transport == nil || opt.Session == nil || opt.Gate == nil || opt.Now == nil || opt.Timeout <= 0 {
 		return nil, &Error{Kind: Internal, Public: "The client is not wired completely."}

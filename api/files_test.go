@@ -8,7 +8,9 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"opdeck/api"
 	"opdeck/internal/sandbox"
@@ -126,3 +128,67 @@ func TestDocumentThatBreaksOff(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("no room") }
+
+// slowly takes a request's body in small pieces, as a slow line does.
+type slowly struct {
+	next http.RoundTripper
+	step func()
+}
+
+func (s slowly) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil && r.ContentLength > 256<<10 {
+		var b bytes.Buffer
+		for {
+			if _, err := io.CopyN(&b, r.Body, 64<<10); err != nil {
+				break
+			}
+			s.step()
+		}
+		r.Body = io.NopCloser(&b)
+	}
+	return s.next.RoundTrip(r)
+}
+
+// TestUploadTellsItsBytes: of a large body it is told how much went, at most twice a
+// second and at its end; of a small one nothing.
+func TestUploadTellsItsBytes(t *testing.T) {
+	for name, size := range map[string]int{"large": 4 << 20, "small": 1 << 10} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			now := time.Now()
+			var told []api.Call
+			r := newRig(t, false, sandbox.Options{})
+			r.wire.next = slowly{r.wire.next, func() { mu.Lock(); now = now.Add(100 * time.Millisecond); mu.Unlock() }}
+			r.remake(func(o *api.Options) {
+				o.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+				o.OnCall = func(c api.Call) {
+					if c.Size > 0 {
+						told = append(told, c)
+					}
+				}
+			})
+			cuid := string(r.customer(api.Corporate).CUID)
+			body := append([]byte("%PDF-1.4\n"), make([]byte, size)...)
+			if _, err := r.client.UploadDocument(r.ctx, api.Upload{CUID: cuid, FileName: "a.pdf", Content: body, Type: "INVOICE"}); err != nil {
+				t.Fatal(err)
+			}
+			if size < 256<<10 {
+				if len(told) > 0 {
+					t.Errorf("told of a small body: %+v", told)
+				}
+				return
+			}
+			if n := len(told); n < 5 || n > 20 {
+				t.Fatalf("told %d times in about 6 s", n)
+			}
+			for i, c := range told {
+				if !c.Write || c.Phase != api.CallRuns || c.Ran.IsZero() || i > 0 && c.Moved <= told[i-1].Moved {
+					t.Errorf("%+v", c)
+				}
+			}
+			if last := told[len(told)-1]; last.Moved != last.Size || last.Size < int64(size) {
+				t.Errorf("at the end %d of %d", last.Moved, last.Size)
+			}
+		})
+	}
+}

@@ -63,6 +63,7 @@ type rig struct {
 	ctx     context.Context
 	svc     *sandbox.Service
 	client  *api.Client
+	opt     api.Options // of client
 	trail   *trail
 	gate    *api.Gate
 	wire    *counter
@@ -121,12 +122,20 @@ func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 	r := &rig{t: t, svc: svc, trail: &trail{}, wire: &counter{next: next, n: map[string]int{}}, budgets: budgets}
 	r.gate = &api.Gate{Audit: r.trail, Now: time.Now}
 	r.ctx = api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator})
-	r.client, err = api.New(api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}, Gate: r.gate, Timeout: 5 * time.Second, SettleWait: time.Second, Now: time.Now,
-		UserAgent: "test", Sleep: func(context.Context, time.Duration) error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.opt = api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}, Gate: r.gate, Timeout: 5 * time.Second, SettleWait: time.Second, Now: time.Now,
+		UserAgent: "test", Sleep: func(context.Context, time.Duration) error { return nil }}
+	r.remake(func(*api.Options) {})
 	return r
+}
+
+// remake makes the client anew with other options.
+func (r *rig) remake(change func(*api.Options)) {
+	r.t.Helper()
+	change(&r.opt)
+	var err error
+	if r.client, err = api.New(r.opt); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 func (r *rig) fault(spec string) {

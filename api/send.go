@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +40,7 @@ type request struct {
 	ownToken bool
 	raw      bool                    // the answer is bytes of any type, not JSON
 	progress func(done, total int64) // of the answer's bytes; total is 0 when not told; nil: nobody is told
+	sent     func(done, total int64) // the same of the bytes of body
 }
 
 func (r request) class() limit.Class { p, _ := paths(r.parts...); return ClassOf(p) }
@@ -73,8 +75,11 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 		defer cancel()
+		call.Ran = c.opt.Now()
 		c.tell(call, CallRuns)
-		a = c.attempt(ctx, r, token, call.ID)
+		m := &moving{c: c, call: call}
+		a = c.attempt(ctx, r, token, m)
+		m.stop()
 		try++
 		return c.forSession(r, a, try), a.header, a.err
 	})
@@ -88,8 +93,11 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 }
 
 // attempt is one request on the wire, and its whole answer.
-func (c *Client) attempt(ctx context.Context, r request, token secret.Value, id string) answer {
-	resp, a := c.open(ctx, r, token, id)
+func (c *Client) attempt(ctx context.Context, r request, token secret.Value, m *moving) answer {
+	if r.write && len(r.body) >= largeBody {
+		r.sent = m.tell
+	}
+	resp, a := c.open(ctx, r, token, m.call.ID)
 	if a.err != nil {
 		return a
 	}
@@ -98,6 +106,9 @@ func (c *Client) attempt(ctx context.Context, r request, token secret.Value, id 
 	var in io.Reader = resp.Body
 	if r.progress != nil {
 		in = &counted{in: in, total: max(resp.ContentLength, 0), tell: r.progress}
+	}
+	if !r.write && resp.ContentLength >= largeBody {
+		in = &counted{in: in, total: resp.ContentLength, tell: m.tell}
 	}
 	a.body, err = io.ReadAll(io.LimitReader(in, maxAnswer+1))
 	hideToken(a.body, token)
@@ -110,7 +121,41 @@ func (c *Client) attempt(ctx context.Context, r request, token secret.Value, id 
 	return a
 }
 
-// counted tells how much of an answer was read.
+// largeBody is how large a body is, in bytes, of which it is told how much went.
+const largeBody = 256 << 10
+
+// moving tells how much of a body went, at most twice a second, as long as the attempt
+// lasts: the transport may read on for a moment after it.
+type moving struct {
+	c    *Client
+	call Call
+
+	mu   sync.Mutex
+	told time.Time // guarded by mu
+	done int64     // guarded by mu: as told last
+	over bool      // guarded by mu
+}
+
+func (m *moving) tell(done, total int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.c.opt.Now()
+	if m.over || done == m.done || done < total && now.Sub(m.told) < 500*time.Millisecond {
+		return
+	}
+	m.told, m.done = now, done
+	call := m.call
+	call.Moved, call.Size = done, total
+	m.c.tell(call, CallRuns)
+}
+
+func (m *moving) stop() {
+	m.mu.Lock()
+	m.over = true
+	m.mu.Unlock()
+}
+
+// counted tells how much of a body was read.
 type counted struct {
 	in          io.Reader
 	done, total int64
@@ -139,7 +184,11 @@ func (c *Client) open(ctx context.Context, r request, token secret.Value, id str
 	}
 	req.URL.RawQuery = r.query.Encode()
 	if r.body != nil {
-		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(r.body)), int64(len(r.body))
+		body := io.Reader(bytes.NewReader(r.body))
+		if r.sent != nil {
+			body = &counted{in: body, total: int64(len(r.body)), tell: r.sent}
+		}
+		req.Body, req.ContentLength = io.NopCloser(body), int64(len(r.body))
 		req.Header.Set("Content-Type", r.content)
 	} else if r.write {
 		req.Body = io.NopCloser(strings.NewReader(""))

@@ -153,6 +153,8 @@ type Choose struct {
 	More    func(ctx context.Context) func() Choose
 	Further string // what reads on, as an item: "20 of 45 files were read; …"
 	Foot    string // said below the items: "All 45 files were read."
+
+	form *Ask // what was typed before it, as of Confirm
 }
 
 // Choice is one line of a menu. All its texts are safe.

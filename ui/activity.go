@@ -132,6 +132,7 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 	case CallRuns:
 		ago, _ := unanswered(c, now)
 		sign, word, tone = th.Signs.Info, strings.TrimSpace("running "+ago), theme.Info
+		c.Note = c.moved()
 	case CallDone:
 		sign, word, tone = th.Signs.Good, "done", theme.Good
 	case CallFailed:

@@ -232,7 +232,7 @@ func (s *Shell) Pick(i int) tea.Cmd {
 		if !ok || m.Pick == nil {
 			return nil, nil
 		}
-		return m.Pick(i)
+		return m.picked(i)
 	})
 }
 

@@ -310,9 +310,11 @@ func (s *Shell) age(now time.Time, told bool) fact {
 	case !src.At.IsZero():
 		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", "+ago))
 	}
+	what, next := s.moving(now)
 	if src.Loading {
-		what, next := s.loading(now)
-		f.next = Sooner(f.next, next)
+		what, next = s.loading(now)
+	}
+	if f.next = Sooner(f.next, next); what != "" {
 		if len(parts) > 0 {
 			what = s.th.Signs.Sep + " " + what
 		}

@@ -139,7 +139,7 @@ func (d *input) submit(s *Shell) (Action, tea.Cmd, bool) {
 	return a, cmd, true
 }
 
-// hand gives the values to who asked. The question that comes of it, or what is sent
+// hand gives the values to the screen that asked. The question that comes of it, or what is sent
 // without one, remembers them: a form that is refused comes back filled in.
 func (d *input) hand(v Values) (Action, tea.Cmd) {
 	if d.ask.Submit == nil {
@@ -151,10 +151,7 @@ func (d *input) hand(v Values) (Action, tea.Cmd) {
 	for i := range ask.Fields {
 		ask.Fields[i].Value = v.text[i] // secrets are empty there: they are typed again
 	}
-	if c, ok := a.(Confirm); ok {
-		c.form = &ask
-		a = c
-	}
+	a = remembering(a, &ask)
 	return do(func(s *Shell) tea.Cmd {
 		st := s.find(d.screen)
 		if st == nil {
@@ -165,6 +162,36 @@ func (d *input) hand(v Values) (Action, tea.Cmd) {
 		}
 		return s.act(st, a)
 	}), cmd
+}
+
+// remembering is an action whose question, or whose menu before it, remembers the form that
+// was filled in before.
+func remembering(a Action, form *Ask) Action {
+	switch a := a.(type) {
+	case Confirm:
+		a.form = form
+		return a
+	case Choose:
+		a.form = form
+		return a
+	case Many:
+		out := slices.Clone(a)
+		for i := range out {
+			out[i] = remembering(out[i], form)
+		}
+		return out
+	}
+	return a
+}
+
+// backToForm opens the form that was filled in before the menu: what was typed is not lost.
+func (m *menu) backToForm() Action {
+	return do(func(s *Shell) tea.Cmd {
+		d := newInput(s, m.screen, *m.form)
+		d.refused = true
+		s.push(d)
+		return nil
+	})
 }
 
 func (d *input) counts(_ *Shell, now time.Time) time.Time {

@@ -51,6 +51,8 @@ func (m *menu) keys() []keymap.Key { return keymap.All(m.k) }
 
 func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	switch {
+	case m.k.Close.Match(p) && m.form != nil:
+		return m.backToForm(), nil, true
 	case m.k.Close.Match(p):
 		return nil, nil, true
 	case m.k.Up.Match(p):
@@ -120,8 +122,17 @@ func (m *menu) choose() (Action, tea.Cmd, bool) {
 	if m.Pick == nil {
 		return nil, nil, true
 	}
-	a, cmd := m.Pick(i)
+	a, cmd := m.picked(i)
 	return a, cmd, why == ""
+}
+
+// picked is what comes of an item.
+func (m *menu) picked(i int) (Action, tea.Cmd) {
+	a, cmd := m.Pick(i)
+	if m.form != nil {
+		a = remembering(a, m.form)
+	}
+	return a, cmd
 }
 
 func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {

@@ -88,10 +88,12 @@ type CallFacts struct {
 	Background bool
 	At         time.Time // when the phase began
 	Note       string    // one safe line: the error
+	Moved      int64     // bytes of a large body so far, of what a write sends or a read answers
+	Size       int64     // of that body; 0: it is a small one
 }
 
 // DisplayChanged is sent when local/UTC or masking changed: screens that keep
-// drawn text draw it anew.
+// drawn text draw it again.
 type DisplayChanged struct{ Broadcast }
 
 // Toast is a notice from outside the screens: somebody asks for an approval, a

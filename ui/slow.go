@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"opdeck/ui/draw"
@@ -37,6 +39,40 @@ func since(at, now time.Time) (ago string, next time.Time) {
 	}
 	ago, _ = draw.Until(now.Add(n*time.Second), now)
 	return ago, next
+}
+
+// moved says how much of a large body went, in words: "sent 3.1 of 8.0 MB"; "" where
+// that is all, or nothing is known of it.
+func (c CallFacts) moved() string {
+	if c.Size <= 0 || c.Moved >= c.Size {
+		return ""
+	}
+	word := "received "
+	if c.Write {
+		word = "sent "
+	}
+	return word + draw.Size(c.Moved) + " of " + draw.Size(c.Size)
+}
+
+// moving says how much of a large body went that is on its way, beside the title of a
+// screen that reads nothing itself; "" in the first second.
+func (s *Shell) moving(now time.Time) (what string, next time.Time) {
+	for _, c := range slices.Backward(s.activity.calls) {
+		if c.Phase != CallRuns || c.Background || c.Size == 0 {
+			continue
+		}
+		ago, next := unanswered(c, now)
+		switch went := c.moved(); {
+		case ago == "":
+			return "", next
+		case went != "":
+			return went + ", " + ago + "…", next
+		case c.Write:
+			return "all " + draw.Size(c.Size) + " sent, no answer yet, " + ago + "…", next
+		}
+		return "", next
+	}
+	return "", time.Time{}
 }
 
 // pending is the newest call for a person that is not over, of the class in use
@@ -80,10 +116,13 @@ func (s *Shell) loading(now time.Time) (what string, next time.Time) {
 	case !ok:
 	case c.Phase == CallRuns:
 		ago, next := unanswered(c, now)
-		if ago != "" {
-			return "no answer for " + ago + "…", next
+		switch went := c.moved(); {
+		case ago == "":
+			return "loading…", next
+		case went != "":
+			return went + ", " + ago + "…", next
 		}
-		return "loading…", next
+		return "no answer for " + ago + "…", next
 	case !s.goes(c).IsZero():
 		left, next := draw.Until(s.goes(c), now)
 		return "waits for room in " + safe(c.Class) + ", " + left, next
@@ -106,6 +145,9 @@ func (s *Shell) CallWaits() string {
 	switch {
 	case !ok:
 		return ""
+	case c.Phase == CallRuns && c.moved() != "":
+		went := c.moved()
+		return strings.ToUpper(went[:1]) + went[1:] + "."
 	case c.Phase == CallRuns:
 		if ago, _ := unanswered(c, now); ago != "" {
 			return "The service has not answered for " + ago + "."

@@ -48,3 +48,30 @@ func TestLoadingHasSeconds(t *testing.T) {
 	has(t, r, "loading…")
 	hasNot(t, r, "loading for")
 }
+
+// TestLargeBodies: how much of an upload went is said beside the title once it takes
+// longer than a second, with seconds that run, and then that the answer is waited for.
+func TestLargeBodies(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	began := w.clock.Now()
+	up := func(moved int64) ui.CallFacts {
+		return ui.CallFacts{ID: "1", What: "upload document", Class: "customer", Write: true, Phase: ui.CallRuns, At: began, Moved: moved, Size: 8_000_000}
+	}
+	r.Send(up(1_000_000))
+	hasNot(t, r, "sent 1")
+	r.Send(w.clock.Wait(2*time.Second), up(3_100_000))
+	has(t, r, "sent 3.1 MB of 8.0 MB, 2s…")
+	r.Send(w.clock.Wait(time.Second))
+	has(t, r, "sent 3.1 MB of 8.0 MB, 3s…")
+	r.Send(uitest.Key("!"))
+	has(t, r, "running 3s", "sent 3.1 MB of 8.0 MB")
+	r.Send(uitest.Key("q"), up(8_000_000))
+	has(t, r, "all 8.0 MB sent, no answer yet, 3s…")
+	r.Send(ui.CallFacts{ID: "1", What: "upload document", Class: "customer", Write: true, Phase: ui.CallDone, At: w.clock.Now()})
+	hasNot(t, r, "sent", "no answer")
+	down := up(3_100_000)
+	down.ID, down.Write = "2", false
+	r.Send(down)
+	has(t, r, "received 3.1 MB of 8.0 MB, 3s…")
+}

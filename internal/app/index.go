@@ -221,11 +221,11 @@ func (a *App) ExportOperations(ctx context.Context, s index.Sheet, path string, 
 	if done.Fresh, err = a.noteExport(ctx, s); err != nil {
 		return done, err
 	}
-	to := path
+	begin := wholefile.New
 	if replace {
-		to = path + ".new"
+		begin = wholefile.Over
 	}
-	out, err := wholefile.New(to)
+	out, err := begin(path)
 	switch {
 	case errors.Is(err, os.ErrExist):
 		return done, there
@@ -236,15 +236,12 @@ func (a *App) ExportOperations(ctx context.Context, s index.Sheet, path string, 
 	if info, e := out.Stat(); e == nil {
 		done.Size = info.Size()
 	}
-	if err = wholefile.Close(out, err); err == nil && replace {
-		if err = wholefile.Rename(to, path); err != nil {
-			_ = os.Remove(to)
-		}
-	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return done, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.", Err: err}
-		}
+	switch err = out.Finish(err); {
+	case errors.Is(err, os.ErrExist): // made meanwhile
+		return done, there
+	case err != nil && ctx.Err() != nil:
+		return done, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.", Err: err}
+	case err != nil:
 		return done, &api.Error{Op: "export", Kind: api.Internal, Public: "The export could not be written; its file was removed.", Err: err}
 	}
 	return done, nil

@@ -2,13 +2,13 @@ package app
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/host/wholefile"
 )
 
 // SaveDocument writes a customer's document to a file of this host that only its owner may
@@ -23,28 +23,22 @@ func (a *App) SaveDocument(ctx context.Context, cuid, id, path string, over bool
 	}
 	switch st, err := os.Lstat(full); {
 	case err == nil && !st.Mode().IsRegular():
-		return bad("This is there already and is no regular file", nil)
+		return bad("This is there already and is not a regular file", nil)
 	case err == nil && !over:
 		return bad("The file is there already", fs.ErrExist)
 	}
-	f, err := os.CreateTemp(filepath.Dir(full), ".opdeck-save-*") // mode 0600
+	begin := wholefile.New
+	if over {
+		begin = wholefile.Over
+	}
+	f, err := begin(full)
 	if err != nil {
 		return bad("The file cannot be made", err)
 	}
-	defer os.Remove(f.Name()) // nothing is left of it when it was moved
 	if _, err := a.Client.DownloadDocument(ctx, cuid, id, f); err != nil {
-		_ = f.Close()
-		return full, err
+		return full, f.Finish(err)
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return bad("The file cannot be written", err)
-	}
-	if over {
-		err = os.Rename(f.Name(), full)
-	} else {
-		err = os.Link(f.Name(), full) // fails where somebody made one meanwhile
-	}
-	if err != nil {
+	if err := f.Finish(nil); err != nil {
 		return bad("The file cannot be written", err)
 	}
 	return full, nil

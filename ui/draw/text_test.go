@@ -233,11 +233,18 @@ func TestAgo(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "now", 9 * time.Second: "now", 12 * time.Second: "10s ago", 59 * time.Second: "50s ago", 61 * time.Second: "1m ago",
 		59 * time.Minute: "59m ago", 3 * time.Hour: "3h ago", 50 * time.Hour: "2d ago",
-		-59 * time.Second: "now", -4*time.Hour - time.Minute: "in 4h", -90 * time.Second: "in 1m", -72 * time.Hour: "in 3d",
+		-59 * time.Second: "now", -time.Minute: "in 1m", -90 * time.Second: "in 1m", -3*time.Minute - 20*time.Second: "in 3m", -4*time.Hour - time.Minute: "in 4h", -72 * time.Hour: "in 3d",
 	} {
 		got, next := Ago(now.Add(-d), now)
 		if got != want || !next.After(now) {
 			t.Errorf("%v: %q, want %q; next %v", d, got, want, next)
+		}
+		at := now.Add(-d)
+		if last, _ := Ago(at, next.Add(-1)); last != want {
+			t.Errorf("%v: just before next it is %q", d, last)
+		}
+		if then, _ := Ago(at, next); then == want {
+			t.Errorf("%v: it is %q at next, too", d, then)
 		}
 	}
 	if s, next := Ago(time.Time{}, now); s != "–" || !next.IsZero() {

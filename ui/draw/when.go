@@ -2,7 +2,6 @@ package draw
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -10,7 +9,7 @@ import (
 // the zero time.
 func Time(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04:05 MST") }
 
-// TimeAgo is Time and how long ago that was.
+// TimeAgo is Time and how long ago that was, or in how long it is.
 func TimeAgo(t, now time.Time, zone *time.Location) string {
 	ago, _ := Ago(t, now)
 	return Time(t, zone) + ", " + ago
@@ -65,37 +64,38 @@ func Until(end, now time.Time) (s string, next time.Time) {
 }
 
 // Ago draws how long ago t was, coarse: "now" below ten seconds, tens of seconds
-// below a minute, then minutes, hours, days. next is when the text changes. A time more
-// than a minute ahead is "in 4h": two clocks differ.
+// below a minute, then minutes, hours, days. A t that is a minute or more ahead is
+// "in 3m", by the same steps; less is how far two clocks differ. next is when the text
+// changes.
 func Ago(t, now time.Time) (s string, next time.Time) {
 	if t.IsZero() {
 		return "–", time.Time{}
 	}
-	if ahead := t.Sub(now); ahead > time.Minute {
-		left, next := Until(t, now)
-		return "in " + strings.Fields(left)[0], next
-	}
-	age := max(now.Sub(t), 0)
+	age := now.Sub(t)
 	step := 10 * time.Second
 	switch {
-	case age >= 48*time.Hour:
+	case age.Abs() >= 48*time.Hour:
 		step = 24 * time.Hour
-	case age >= time.Hour:
+	case age.Abs() >= time.Hour:
 		step = time.Hour
-	case age >= time.Minute:
+	case age.Abs() >= time.Minute:
 		step = time.Minute
 	}
-	n := age / step
-	next = t.Add((n + 1) * step)
+	n := age.Abs() / step
 	switch {
-	case n == 0:
-		return "now", next
+	case n == 0, age < 0 && age > -time.Minute:
+		return "now", t.Add(10 * time.Second)
 	case step == 24*time.Hour:
-		return fmt.Sprintf("%dd ago", n), next
+		s = fmt.Sprintf("%dd", n)
 	case step == time.Hour:
-		return fmt.Sprintf("%dh ago", n), next
+		s = fmt.Sprintf("%dh", n)
+	default:
+		s = span(n * step)
 	}
-	return span(n*step) + " ago", next
+	if age < 0 {
+		return "in " + s, t.Add(1 - n*step)
+	}
+	return s + " ago", t.Add((n + 1) * step)
 }
 
 // span draws a length of time in its one or two largest units.

@@ -42,8 +42,12 @@ const (
 	inFull    = "texts are said in full"
 )
 
-// wholeLine are the keys behind which a number is no row.
-var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "operation.totals": true, "totals.within": true, "openid": true}
+// wholeLine are the keys behind which a number is not a row: they are about the whole list,
+// or lead elsewhere.
+var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "list.markall": true, "list.remark": true,
+	"operation.totals": true, "totals.within": true, "openid": true, "operations.live": true, "operation.export": true, "operation.report": true,
+	"customer.list": true, "account.list": true, "counterparty.list": true,
+	"event.tail": true, "event.codes": true, "events.rejected": true, "hook.get": true, "audit.verify": true, "audit.everything": true, "approval.list": true}
 
 // saidHelp is what some keys do here that a drawn screen does otherwise.
 var saidHelp = map[string]string{"item.copy": "says the id.", "item.copyjson": "says it as JSON, on one line.", "list.sort": "asks by what; the present order is reversed.", "list.open": "opens the row of that number.",

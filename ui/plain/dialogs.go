@@ -32,7 +32,14 @@ func (h *Host) dialogs(ctx context.Context) error {
 			cmd, err = h.choose(ctx, d)
 		case ui.Explain:
 			h.talk.Say(d.Title + ".")
-			h.talk.Say(append(sentences(d.Lines), widget.Sentences(d.Facts)...)...)
+			for _, l := range d.Lines {
+				if l != "" && l == d.Copy.Text {
+					h.talk.Whole(l)
+					continue
+				}
+				h.talk.Say(sentences([]string{l})...)
+			}
+			h.talk.Say(widget.Sentences(d.Facts)...)
 			cmd = h.sh.Close()
 		case ui.Text:
 			h.talk.Say(d.Title + ".")

@@ -91,7 +91,7 @@ func (h *Host) Tell(a ui.Action) {
 			what = "the text"
 		}
 		h.talk.Say(strings.ToUpper(what[:1]) + what[1:] + ":")
-		h.talk.Say(strings.Split(a.Text, "\n")...)
+		h.talk.Whole(strings.Split(a.Text, "\n")...)
 	}
 }
 

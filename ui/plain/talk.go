@@ -63,10 +63,15 @@ func (t *Talk) Close() { t.in.close() }
 
 // Say writes lines, each safe and with a line end. What comes from outside
 // cannot act on the terminal, whatever it holds.
-func (t *Talk) Say(lines ...string) {
+func (t *Talk) Say(lines ...string) { t.say(t.opt.Width, lines) }
+
+// Whole says lines that may be copied: the terminal breaks those that are too wide.
+func (t *Talk) Whole(lines ...string) { t.say(0, lines) }
+
+func (t *Talk) say(width int, lines []string) {
 	var b strings.Builder
 	for _, l := range lines {
-		for _, part := range t.lay(l) {
+		for _, part := range t.lay(l, width) {
 			b.WriteString(part)
 			b.WriteByte('\n')
 		}
@@ -81,15 +86,15 @@ func (t *Talk) Say(lines ...string) {
 	}
 }
 
-func (t *Talk) lay(l string) []string {
+func (t *Talk) lay(l string, width int) []string {
 	l, _ = untrusted.Clean(l, len(l)+1)
 	if t.opt.ASCII {
 		l = ascii(l)
 	}
-	if t.opt.Width <= 0 || draw.Width(l) <= t.opt.Width {
+	if width <= 0 || draw.Width(l) <= width {
 		return []string{l}
 	}
-	return draw.Wrap(l, t.opt.Width)
+	return draw.Wrap(l, width)
 }
 
 // ascii writes what is not ASCII as the escapes of a Go string, but for the

@@ -66,16 +66,13 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 }
 
 // askExport asks what to export: the evidence of the operation under the
-// cursor, or the whole trail.
+// cursor, or the whole trail. Over SSH it gives the command in the place of the form.
 func (s *Screen) askExport() ui.Action {
 	if busy, ok := s.OneThing(); ok {
 		return busy
 	}
-	if s.env.About.Remote != "" {
-		return s.exportOverSSH()
-	}
 	day := s.env.Now().In(s.env.Zone()).Format("2006-01-02")
-	whole := s.askFile("Export the audit trail", "audit-"+day+".jsonl",
+	whole := s.take("Export the audit trail", nil, "audit-"+day+".jsonl",
 		"All records as JSON lines with their exact bytes and hashes, for opdeck audit verify. The export itself is recorded.",
 		func(l Log, c sink) (int64, error) { return l.Export(c.ctx, c, 1, 0) })
 	r, ok := s.rows.Find(s.ItemID())
@@ -83,7 +80,11 @@ func (s *Screen) askExport() ui.Action {
 		return whole
 	}
 	id := string(read(r.ID))
-	one := s.askFile("Evidence of operation "+draw.ID(id, 30), "evidence-"+fileName(id)+".json",
+	named := id
+	if untrusted.Text(id).Flags().Suspicious() {
+		named = "OPID"
+	}
+	one := s.take("Evidence of operation "+draw.ID(id, 30), []string{"--operation", named}, "evidence-"+fileName(id)+".json",
 		"The records of this one operation with the hashes around them and the checkpoints that cover them. The extract is recorded.",
 		func(l Log, c sink) (int64, error) { return -1, l.Extract(c.ctx, c, "operation", id) })
 	return ui.Choose{Title: "Export", Items: []ui.Choice{{Text: "Evidence pack of operation " + draw.ID(id, 30)}, {Text: "The whole trail"}},
@@ -93,12 +94,6 @@ func (s *Screen) askExport() ui.Action {
 			}
 			return whole, nil
 		}}
-}
-
-// exportOverSSH gives the command in the place of the form.
-func (s *Screen) exportOverSSH() ui.Action {
-	line := s.env.RemoteCommand("audit", "export") + " > FILE"
-	return s.env.OverSSH("Export the audit trail", line, "--operation OPID or --customer CUID takes the evidence pack of that one alone. The export itself is recorded.")
 }
 
 // fileName keeps of an id what may stand in a file's name.
@@ -111,14 +106,26 @@ func fileName(id string) string {
 	}, id[:min(len(id), 40)])
 }
 
-func (s *Screen) askFile(title, name, intro string, write func(Log, sink) (int64, error)) ui.Ask {
+// take asks for the file of an export, or gives the command with these flags that does it.
+func (s *Screen) take(title string, flags []string, name, intro string, write func(Log, sink) (int64, error)) ui.Action {
+	if s.env.About.Remote != "" {
+		more := []string{intro}
+		if flags == nil {
+			more = append(more, "--operation OPID or --customer CUID takes the evidence pack of that one alone.")
+		}
+		return s.env.OverSSH(title, s.env.RemoteCommand(append([]string{"audit", "export"}, flags...)...)+" > FILE", more...)
+	}
 	return ui.Ask{Title: title, Verb: "export", Intro: []string{intro},
 		Fields: []widget.Field{{Label: "File (must not exist yet)", Value: name, Max: 1000, Check: checkPath}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			log, path := s.log, v.Text(0)
 			s.Doing = "exporting"
 			return ui.Write{What: "export to a file", Cmd: s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				full, n, err := save(path, func(w io.Writer) (int64, error) { return write(log, sink{w, ctx}) })
+				n := int64(0)
+				full, err := filepath.Abs(path)
+				if err == nil {
+					err = wholefile.Write(full, func(w io.Writer) (err error) { n, err = write(log, sink{w, ctx}); return err })
+				}
 				done := "The evidence pack"
 				if n >= 0 {
 					done = draw.Plural(int(n), "record", "records")
@@ -126,8 +133,8 @@ func (s *Screen) askFile(title, name, intro string, write func(Log, sink) (int64
 				done += " written to " + untrusted.Text(full).Line(300) + "."
 				return func() (ui.Action, tea.Cmd) {
 					s.Doing = ""
-					return ui.Ended("The export", done, err), nil
-				}, ui.EndedElsewhere("Not exported", done, err)
+					return ui.Ended("The export", done, fileError(err)), nil
+				}, ui.EndedElsewhere("Not exported", done, fileError(err))
 			})}, nil
 		}}
 }
@@ -145,23 +152,12 @@ func checkPath(v string) error {
 	return nil
 }
 
-// save writes a new file that only its owner may read, whole or not at all.
-func save(path string, write func(io.Writer) (int64, error)) (full string, n int64, err error) {
-	if full, err = filepath.Abs(path); err != nil {
-		return "", 0, fileError(err)
-	}
-	f, err := wholefile.New(full)
-	if err != nil {
-		return "", 0, fileError(err)
-	}
-	n, err = write(f)
-	if err = wholefile.Close(f, err); err != nil {
-		return "", 0, err
-	}
-	return full, n, nil
-}
-
+// fileError words an error of the file; one of the trail has its words.
 func fileError(err error) error {
+	var worded *api.Error
+	if err == nil || errors.As(err, &worded) {
+		return err
+	}
 	e := &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be made.", Hint: "Choose a name that is free, in a folder that you may write to.", Err: err}
 	if errors.Is(err, os.ErrExist) {
 		e.Public = "There is a file of that name already; it was left alone."

@@ -338,7 +338,11 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 
 // TestExportOverSSHIsACommand: no form opens that would write a file on the server.
 func TestExportOverSSHIsACommand(t *testing.T) {
-	r, _ := open(t, fake(), func(o *ui.Options) { o.About.Remote = "ssh -p 2222 ana@192.0.2.7" })
+	r, clock := open(t, fake(), func(o *ui.Options) { o.About.Remote = "ssh -p 2222 ana@192.0.2.7" })
 	r.Send(uitest.Key("e"))
+	has(t, r, "Evidence pack of operation 7f3a2b10", "The whole trail")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Files here would be the server's, not yours.", "ssh -p 2222 ana@192.0.2.7 audit export --operation 7f3a2b10-0000-4000-", "000000000001 > FILE", "y copy the command")
+	r.Send(clock.Wait(time.Second), uitest.Key("esc"), uitest.Key("e"), uitest.Key("down"), uitest.Key("enter"))
 	has(t, r, "Files here would be the server's, not yours.", "ssh -p 2222 ana@192.0.2.7 audit export > FILE", "y copy the command")
 }

@@ -19,10 +19,12 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
+	"opdeck/views/content"
 )
 
 // Applicant reads and sets a customer's application.
 type Applicant interface {
+	content.TypesSeen
 	Application(ctx context.Context, cuid string) (api.Application, error)
 	CustomerFiles(ctx context.Context, cuid string, page int) (api.Page[api.CustomerFile], error)
 	SetApplication(ctx context.Context, cuid string, body json.RawMessage) (api.Result, error)
@@ -46,8 +48,9 @@ type draft struct {
 	docs    []json.RawMessage          // of body's "documents"
 	lists   bool                       // body has a list of documents
 	files   []api.CustomerFile
-	docType string // the member of a document that holds its type
-	file    string // and its file; empty: none was seen in an answer
+	docType string           // the member of a document that holds its type
+	file    string           // and its file; empty: none was seen in an answer
+	seen    []untrusted.Text // types of documents in answers
 }
 
 // newDraft takes an application apart; masked leaves out the texts that are not shown.
@@ -56,7 +59,7 @@ func newDraft(app api.Application, files []api.CustomerFile, masked bool) draft 
 	if app.Kind() == api.Corporate {
 		d.read = app.Corporate
 	}
-	_ = json.Unmarshal(d.read, &d.body) // what is no object has no texts
+	_ = json.Unmarshal(d.read, &d.body) // what is not an object has no texts
 	_ = json.Unmarshal(d.body["application"], &d.app)
 	for _, n := range slices.Sorted(maps.Keys(d.app)) {
 		s, ok := text(d.app[n])
@@ -102,8 +105,18 @@ func typed(s string) bool { return untrusted.Text(s).Line(maxText) == s }
 
 // change is what the form says.
 type change struct {
-	texts        []string // of draft.names
-	docType, doc string   // of a further document; docType is empty: none
+	texts []string   // of draft.names
+	docs  []document // further ones
+}
+
+// document is a further document of an application.
+type document struct{ kind, file string } // file is an id; empty: none
+
+func (d document) line() string {
+	if d.file == "" {
+		return d.kind
+	}
+	return d.kind + ", file " + d.file
 }
 
 // apply is the body to be sent, and what differs from what was read. Members that the
@@ -127,21 +140,24 @@ func (d draft) apply(c change) (body json.RawMessage, differs []widget.Pair, err
 			return nil, nil, err
 		}
 	}
-	if c.docType != "" {
-		doc := map[string]string{d.docType: c.docType}
-		said := c.docType
-		if c.doc != "" {
-			doc[d.file] = c.doc
-			said += ", file " + c.doc
+	if len(c.docs) > 0 {
+		docs := slices.Clone(d.docs)
+		differs = append(differs, widget.Pair{Label: "documents", Value: draw.Count(len(d.docs)) + " → " + draw.Count(len(d.docs)+len(c.docs)), Tone: theme.Warn})
+		for _, further := range c.docs {
+			doc := map[string]string{d.docType: further.kind}
+			if further.file != "" {
+				doc[d.file] = further.file
+			}
+			raw, err := json.Marshal(doc)
+			if err != nil {
+				return nil, nil, err
+			}
+			docs = append(docs, raw)
+			differs = append(differs, widget.Pair{Label: "added", Value: further.line(), Long: true, Tone: theme.Warn})
 		}
-		raw, err := json.Marshal(doc)
-		if err != nil {
+		if all["documents"], err = json.Marshal(docs); err != nil {
 			return nil, nil, err
 		}
-		if all["documents"], err = json.Marshal(append(slices.Clone(d.docs), raw)); err != nil {
-			return nil, nil, err
-		}
-		differs = append(differs, widget.Pair{Label: "documents", Value: draw.Count(len(d.docs)) + " → " + draw.Count(len(d.docs)+1) + ": " + said, Long: true, Tone: theme.Warn})
 	}
 	body, err = json.Marshal(map[string]any{d.kind: all})
 	return body, differs, err
@@ -166,6 +182,7 @@ func (s *Screen) readDraft() tea.Cmd {
 		if err == nil {
 			files, noFiles = client.CustomerFiles(ctx, id, 0)
 		}
+		seen, _ := client.DocumentTypes(ctx) // without the index the known ones are offered
 		return func() (ui.Action, tea.Cmd) {
 			s.Doing = ""
 			s.Layout()
@@ -175,7 +192,9 @@ func (s *Screen) readDraft() tea.Cmd {
 			case app.Kind() == "":
 				return ui.Notify{Level: ui.Denied, Text: "The service showed no application that could be changed."}, nil
 			}
-			return s.askApplication(newDraft(app, files.Items, s.env.Masked()), noFiles), nil
+			d := newDraft(app, files.Items, s.env.Masked())
+			d.seen = seen
+			return s.askApplication(d, noFiles), nil
 		}
 	})
 }
@@ -192,40 +211,106 @@ func (s *Screen) askApplication(d draft, noFiles error) ui.Action {
 	if d.hidden > 0 {
 		intro = append(intro, "Masked values are left out; they stay as they are. "+s.env.Keys.Global.Reveal.Help().Key+", before this, shows them.")
 	}
-	if d.lists {
-		fields = append(fields, widget.Field{Label: "Further document, its type (optional)", Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: applicationTypes(), Capitals: true})
-	} else {
-		intro = append(intro, "No list of documents was read in it, so none can be added here.")
-	}
+	fields = append(fields, d.documentFields("Further document, its type (optional)", nil)...)
 	switch {
 	case !d.lists:
+		intro = append(intro, "No list of documents was read in it, so none can be added here.")
 	case noFiles != nil:
 		intro = append(intro, "The customer's files could not be read: "+untrusted.Text(api.AsError(noFiles).Public).Line(200))
 	case d.file == "":
 		intro = append(intro, "No answer has shown yet how a document names its file, so only its type is sent.")
-	default:
-		fields = append(fields, widget.Field{Label: "Its file (optional)", Max: 64, Options: fileOptions(d.files), Check: checkFileID})
 	}
 	if len(fields) == 0 {
 		return ui.Notify{Level: ui.Denied, Text: "The application holds no text that can be changed here; opdeck customer set-application takes a whole file."}
 	}
 	return ui.Ask{Title: "Application, " + d.kind, Verb: "Go on", Intro: intro, Fields: fields,
-		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return s.confirmApplication(d, d.changeOf(v, len(fields))) }}
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			c := change{docs: d.documentOf(v, len(d.names), len(fields))}
+			for i := range d.names {
+				c.texts = append(c.texts, v.Text(i))
+			}
+			if len(c.docs) > 0 {
+				return s.chooseDocuments(d, c), nil
+			}
+			return s.confirmApplication(d, c)
+		}}
 }
 
-// changeOf reads the fields.
-func (d draft) changeOf(v ui.Values, n int) change {
-	var c change
-	for i := range d.names {
-		c.texts = append(c.texts, v.Text(i))
+// maxDocuments are added by one request.
+const maxDocuments = 20
+
+// documentFields ask for a further document: its type, and its file where an answer showed
+// how one is named.
+func (d draft) documentFields(label string, check func(string) error) []widget.Field {
+	if !d.lists {
+		return nil
 	}
-	if i := len(d.names); i < n {
-		c.docType = strings.ToUpper(strings.TrimSpace(v.Text(i)))
+	out := []widget.Field{{Label: label, Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
+	if d.file != "" {
+		out = append(out, widget.Field{Label: "Its file (optional)", Max: 64, Options: fileOptions(d.files), Check: checkFileID})
 	}
-	if i := len(d.names) + 1; i < n && c.docType != "" {
-		c.doc = v.Text(i)
+	return out
+}
+
+// documentOf reads these fields, the first of which is field i of n: one document or none.
+func (d draft) documentOf(v ui.Values, i, n int) []document {
+	if i >= n {
+		return nil
 	}
-	return c
+	out := document{kind: strings.ToUpper(strings.TrimSpace(v.Text(i)))}
+	if i+1 < n {
+		out.file = v.Text(i + 1)
+	}
+	if out.kind == "" {
+		return nil
+	}
+	return []document{out}
+}
+
+// chooseDocuments lists the documents that are to be added: another one, one less, or the
+// question about all of them.
+func (s *Screen) chooseDocuments(d draft, c change) ui.Action {
+	items := []ui.Choice{{Text: "Go on", About: "a question, then one request with " + draw.Plural(len(c.docs), "document", "documents")}, {Text: "Add another"}}
+	if len(c.docs) >= maxDocuments {
+		items[1].Why = "One request adds up to " + draw.Count(maxDocuments) + " documents here."
+	}
+	for _, doc := range c.docs {
+		items = append(items, ui.Choice{Text: "Take off " + untrusted.Text(doc.line()).Line(140)})
+	}
+	return ui.Choose{Title: "Documents to add", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
+		switch i {
+		case 0:
+			return s.confirmApplication(d, c)
+		case 1:
+			return s.askDocument(d, c), nil
+		}
+		c.docs = slices.Delete(slices.Clone(c.docs), i-2, i-1)
+		return s.chooseDocuments(d, c), nil
+	}}
+}
+
+// askDocument asks for one more document.
+func (s *Screen) askDocument(d draft, c change) ui.Action {
+	fields := d.documentFields("Type", func(v string) error {
+		if strings.TrimSpace(v) == "" {
+			return &api.Error{Kind: api.Usage, Public: "A type is needed; esc goes back."}
+		}
+		return nil
+	})
+	var intro []string
+	for _, doc := range c.docs {
+		intro = append(intro, "To be added: "+untrusted.Text(doc.line()).Line(140))
+	}
+	return ui.Ask{Title: "Another document", Verb: "Add", Intro: intro, Fields: fields, Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+		more := c
+		for _, doc := range d.documentOf(v, 0, len(fields)) {
+			if slices.Contains(c.docs, doc) {
+				return ui.Many{ui.Notify{Level: ui.Denied, Text: "It is in the list already: " + untrusted.Text(doc.line()).Line(140) + "."}, s.chooseDocuments(d, c)}, nil
+			}
+			more.docs = append(slices.Clone(c.docs), doc)
+		}
+		return s.chooseDocuments(d, more), nil
+	}}
 }
 
 func checkFileID(v string) error {
@@ -233,14 +318,6 @@ func checkFileID(v string) error {
 		return nil
 	}
 	return api.CheckID("file id", v)
-}
-
-func applicationTypes() []widget.Option {
-	var out []widget.Option
-	for _, t := range api.ApplicationDocumentTypes() {
-		out = append(out, widget.Option{Value: t})
-	}
-	return out
 }
 
 // fileOptions are the customer's files whose ids can be sent.

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -29,6 +30,10 @@ func (f *fake) SetApplication(_ context.Context, _ string, body json.RawMessage)
 	f.calls++
 	f.set = append(f.set, string(body))
 	return f.setting()
+}
+
+func (f *fake) DocumentTypes(context.Context) ([]untrusted.Text, error) {
+	return []untrusted.Text{"PHOTO", "DEED"}, nil
 }
 
 // applicant is a customer whose application has a document and members that nobody knows.
@@ -53,7 +58,9 @@ func TestSetApplication(t *testing.T) {
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter"), uitest.Type("resid"), uitest.Keys("down", "enter"))
 	has(t, r, "lease.pdf", "LEASE_AGREEMENT")
 	r.Send(uitest.Type("lease"), uitest.Keys("down", "enter", "enter"))
-	has(t, r, "Ana → Anna", "1 → 2: PROOF_OF_RESIDENCE, file f-2", "[ No ]")
+	has(t, r, "Documents to add", "Add another", "Take off PROOF_OF_RESIDENCE, file f-2")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "Ana → Anna", "1 → 2", "PROOF_OF_RESIDENCE, file f-2", "[ No ]")
 	if len(f.set) != 0 {
 		t.Fatal("sent before the answer")
 	}
@@ -167,5 +174,46 @@ func TestARefusedTokenIsTypedAgain(t *testing.T) {
 	has(t, r, "› Token")
 	if len(f.shares) != 1 {
 		t.Errorf("sent %d times", len(f.shares))
+	}
+}
+
+// TestSeveralDocuments: further ones are listed, one is taken off again, one that is there
+// already is not added; one request sends them all, and one that is refused comes back.
+func TestSeveralDocuments(t *testing.T) {
+	f := applicant()
+	r, clock := open(t, f, unmasked)
+	add := func(kind string) { r.Send(uitest.Type(kind), uitest.Keys("enter", "enter")) }
+	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("enter", "enter"))
+	add("CONTRACT")
+	for _, kind := range []string{"INVOICE", "PHOTO"} {
+		r.Send(uitest.Type("another"), uitest.Key("enter"))
+		has(t, r, "To be added: CONTRACT")
+		add(kind)
+	}
+	has(t, r, "one request with 3 documents", "Take off INVOICE")
+	r.Send(uitest.Type("take off inv"), uitest.Key("enter"))
+	has(t, r, "one request with 2 documents")
+	r.Send(uitest.Type("another"), uitest.Key("enter"))
+	add("PHOTO")
+	has(t, r, "in the list already: PHOTO", "one request with 2 documents")
+	r.Send(uitest.Key("esc")) // to the form that was filled in last; esc there asks before it is lost
+	has(t, r, "Another document", "PHOTO")
+	r.Send(uitest.Key("esc"))
+	has(t, r, "What you typed in")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("esc"), uitest.Keys("enter", "enter"))
+	has(t, r, "one request with 2 documents")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "1 → 3", "CONTRACT", "PHOTO", "[ No ]")
+	if strings.Contains(r.View(), "INVOICE") {
+		t.Errorf("what was taken off shows:\n%s", r.View())
+	}
+	f.setting = func() (api.Result, error) {
+		return api.Result{}, &api.Error{Kind: api.Refused, Public: "The service refuses it."}
+	}
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "The service refuses it.", "Another document", "PHOTO")
+	const want = `"documents":[{"type":"PHOTO","fileId":"f-1","note":null},{"type":"CONTRACT"},{"type":"PHOTO"}]`
+	if len(f.set) != 1 || !strings.Contains(f.set[0], want) {
+		t.Errorf("sent %q", f.set)
 	}
 }

@@ -46,6 +46,7 @@ type Client interface {
 	Use(ctx context.Context, id, file string) (replace.Job, error)
 	// Unfinished lists the jobs of an operation that stand still.
 	Unfinished(ctx context.Context, opid string) ([]replace.Job, error)
+	content.TypesSeen
 	// OpenWrites lists the writes to an operation whose outcome is not known.
 	OpenWrites(ctx context.Context, opid string) ([]followup.Row, error)
 }
@@ -79,10 +80,11 @@ type Screen struct {
 
 	rows *list.Rows[api.Document]
 
-	jobs   []replace.Job
-	open   []followup.Row // writes whose outcome is not known
-	undone []removed      // newest last
-	before *api.Operation // as it was when the write under way began; nil: none is
+	jobs      []replace.Job
+	open      []followup.Row   // writes whose outcome is not known
+	undone    []removed        // newest last
+	seenTypes []untrusted.Text // of documents, in answers
+	before    *api.Operation   // as it was when the write under way began; nil: none is
 }
 
 // language is the filter language over documents.
@@ -104,6 +106,19 @@ func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(client, opid), func() bool { return s.Doing != "" }
 	s.Refresh()
 	return s
+}
+
+// Init implements ui.Screen: what is known of the operation is shown at once, and the
+// types that answers showed are looked up.
+func (s *Screen) Init() tea.Cmd {
+	client := s.client
+	return tea.Batch(s.Latest.Init(), s.env.Read(nil, func(ctx context.Context) ui.Then {
+		seen, _ := client.DocumentTypes(ctx) // without the index the known ones are offered
+		return func() (ui.Action, tea.Cmd) {
+			s.seenTypes = seen
+			return nil, nil
+		}
+	}))
 }
 
 // beside reads what is kept here of the operation's writes, and its jobs when it is

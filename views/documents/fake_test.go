@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/replace"
 	"opdeck/ui"
@@ -36,6 +37,7 @@ type fake struct {
 	total   int64              // bytes of it, where content is only its beginning
 	files   []api.CustomerFile // of the customer
 	aPage   int                // files of a page; 0: 100
+	seen    []untrusted.Text   // types of documents
 	saved   []string           // paths
 	viewed  []string           // "id name"
 	viewErr error
@@ -113,7 +115,8 @@ func (f *fake) OpenWrites(context.Context, string) ([]followup.Row, error) {
 	f.calls++
 	return f.open, nil
 }
-func (f *fake) Phase(op api.Operation) api.Phase { return op.Phase() }
+func (f *fake) DocumentTypes(context.Context) ([]untrusted.Text, error) { return f.seen, nil }
+func (f *fake) Phase(op api.Operation) api.Phase                        { return op.Phase() }
 
 func without(op api.Operation, guid string) api.Operation {
 	var docs []api.Document

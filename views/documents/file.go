@@ -11,6 +11,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
+	"opdeck/views/content"
 )
 
 // fileFields ask for a file of the host that runs the console; kind and info stand
@@ -24,30 +25,20 @@ func (s *Screen) fileFields(kind, info string) []widget.Field {
 }
 
 // types are the document types that can be chosen: those of the operation's documents
-// first, then those that the service names.
+// first, then those that the service names, then others that its answers showed.
 func (s *Screen) types() []widget.Option {
-	var out []widget.Option
-	seen := map[string]bool{}
-	add := func(t, about string) {
-		if t != "" && !seen[t] {
-			seen[t] = true
-			out = append(out, widget.Option{Value: t, About: about})
-		}
-	}
+	var here []string
 	for _, d := range s.Op.Documents {
 		if t, ok := takeOver(d.DocType, maxKind); ok {
-			add(t, "type of a document here")
+			here = append(here, t)
 		}
 	}
-	for _, t := range api.DocumentTypes() {
-		add(t, "")
-	}
-	return out
+	return content.TypeOptions(here, api.DocumentTypes(), s.seenTypes)
 }
 
 // The longest type and info that can be typed, in characters.
 const (
-	maxKind = 64
+	maxKind = content.MaxType
 	maxInfo = 255
 )
 

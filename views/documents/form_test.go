@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -207,4 +208,11 @@ func TestOverSSHTheCommandIsShown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTypesSeen: types that only answers showed are offered behind the known ones.
+func TestTypesSeen(t *testing.T) {
+	r, _ := uploading(t, &fake{op: apitest.Operation(nil), seen: []untrusted.Text{"DEED", "INVOICE"}})
+	r.Send(uitest.Size(110, 40), uitest.Paste("~/scans/deed.pdf"), uitest.Key("enter"), uitest.Type("dee"))
+	has(t, r, "DEED", "not among the documented ones")
 }

@@ -112,6 +112,19 @@ func (s *Screen) Content() ui.Content {
 
 const reading = "Reading the budgets …"
 
+// judge is how a class stands: bad where calls are refused or went beyond, a warning
+// where the next one waits. A budget of one call a minute is full after each, which
+// says nothing until another call waits for it.
+func (s *Screen) judge(u limit.Usage) theme.Tone {
+	switch {
+	case s.left(u.Blocked) > 0 || u.Over > 0 || u.Throttled > 0:
+		return theme.Bad
+	case u.Room == 0 && (u.Recommended > 1 || u.Waiting > 0):
+		return theme.Warn
+	}
+	return theme.Good
+}
+
 // Verdict answers whether calls go now, and whether the service refused some.
 func (s *Screen) Verdict() string {
 	th, tone, refused := s.env.Theme, theme.Good, 0
@@ -121,24 +134,26 @@ func (s *Screen) Verdict() string {
 	case s.usage == nil:
 		return th.Dim.Render(reading)
 	}
-	text, held := "", s.held()
+	var held []string
+	text := "room in every class"
+	for _, u := range s.usage {
+		refused += u.Throttled
+		said, j := s.held(u), s.judge(u)
+		if j == theme.Bad || tone == theme.Good {
+			tone = j
+		}
+		switch {
+		case said != "" && j != theme.Good:
+			held = append(held, strings.TrimSuffix(said, "."))
+		case u.Room == 0 && j == theme.Good:
+			text = "room in every class but " + string(u.Class) + ", whose one call a minute was made"
+		}
+	}
 	if len(held) > 0 {
-		text = strings.TrimSuffix(held[0], ".")
+		text = held[0]
 	}
 	if n := len(held) - 1; n > 0 {
 		text += "; " + draw.Plural(n, "other class is", "other classes are") + " held, too"
-	}
-	for _, u := range s.usage {
-		refused += u.Throttled
-		if s.left(u.Blocked) > 0 || u.Over > 0 || u.Throttled > 0 {
-			tone = theme.Bad
-		}
-	}
-	switch {
-	case text == "":
-		text = "room in every class"
-	case tone == theme.Good:
-		tone = theme.Warn
 	}
 	if refused > 0 {
 		text = draw.Plural(refused, "answer", "answers") + " 429 in the last hour; " + text
@@ -238,13 +253,9 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 
 func (s *Screen) row(u limit.Usage, c columns) string {
 	th := s.env.Theme
-	sign, tone := th.Signs.Good, theme.Good
-	switch {
-	case s.left(u.Blocked) > 0 || u.Over > 0 || u.Throttled > 0:
-		sign, tone = th.Signs.Bad, theme.Bad
-	case u.Room == 0:
-		sign, tone = th.Signs.Warn, theme.Warn
-	case u.Used*3 >= u.Recommended*2:
+	tone := s.judge(u)
+	sign := th.Sign(tone)
+	if tone == theme.Good && u.Recommended > 1 && u.Used*3 >= u.Recommended*2 {
 		sign, tone = th.Signs.Wait, theme.Warn
 	}
 	next := "now"
@@ -260,25 +271,27 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 	return line
 }
 
-// held says which classes have no room, and until when.
-func (s *Screen) held() []string {
-	var out []string
-	for _, u := range s.usage {
-		switch {
-		case s.left(u.Blocked) > 0:
-			out = append(out, fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s.", u.Class, s.told(s.left(u.Blocked))))
-		case u.Over > 0:
-			out = append(out, fmt.Sprintf("%s: %d calls in the last minute went beyond the recommendation.", u.Class, u.Over))
-		case u.Room == 0 && s.slot(u) > 0:
-			out = append(out, fmt.Sprintf("%s: used up; the next call waits %s by itself.", u.Class, s.told(s.slot(u))))
-		}
+// held says that a class has no room, and until when; "" when it has.
+func (s *Screen) held(u limit.Usage) string {
+	switch {
+	case s.left(u.Blocked) > 0:
+		return fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s.", u.Class, s.told(s.left(u.Blocked)))
+	case u.Over > 0:
+		return fmt.Sprintf("%s: %d calls in the last minute went beyond the recommendation.", u.Class, u.Over)
+	case u.Room == 0 && s.slot(u) > 0:
+		return fmt.Sprintf("%s: used up; the next call waits %s by itself.", u.Class, s.told(s.slot(u)))
 	}
-	return out
+	return ""
 }
 
 // sentences say what the numbers mean for the next call.
 func (s *Screen) sentences() []string {
-	out := s.held()
+	var out []string
+	for _, u := range s.usage {
+		if held := s.held(u); held != "" {
+			out = append(out, held)
+		}
+	}
 	for _, u := range s.usage {
 		if sum := u.Sum(); sum != "" {
 			out = append(out, sum)

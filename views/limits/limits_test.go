@@ -101,6 +101,33 @@ func TestStatesInWords(t *testing.T) {
 	}
 }
 
+// TestTheTableAndTheVerdictSayTheSame: a budget of one call that was made is no alarm,
+// until another call waits for it; a larger one that is used up is.
+func TestTheTableAndTheVerdictSayTheSame(t *testing.T) {
+	for name, c := range map[string]struct {
+		change       func(*limit.Usage)
+		sign, wanted string
+	}{
+		"one made":            {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot = 1, 1, 0, 40 }, "✓", "room in every class but refresh, whose one call a minute was made"},
+		"one made, one waits": {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot, u.Waiting = 1, 1, 0, 40, 1 }, "!", "refresh: used up; the next call waits 40s by itself"},
+		"twelve made":         {func(u *limit.Usage) { u.Used, u.Room, u.NextSlot = 12, 0, 40 }, "!", "refresh: used up; the next call waits 40s by itself"},
+		"one made, refused":   {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.Throttled = 1, 1, 0, 2 }, "✗", "2 answers 429 in the last hour; room in every class"},
+	} {
+		usage := classes(map[limit.Class]func(*limit.Usage){limit.Refresh: c.change})
+		for i := range usage {
+			if usage[i].Class != limit.Refresh {
+				usage[i].Used, usage[i].Room = 1, 11
+			}
+		}
+		var s *Screen
+		r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { s = NewScreen(env, &fake{usage: usage}, "wait"); return s }, ui.Place{Kind: ui.KindLimits})
+		if v := s.Verdict(); !strings.HasPrefix(v, c.sign+" ") || !strings.Contains(v, c.wanted) {
+			t.Errorf("%s: the verdict is %q", name, v)
+		}
+		has(t, r, c.sign+" refresh")
+	}
+}
+
 func TestNewsAndErrors(t *testing.T) {
 	f := &fake{err: errors.New("disk")}
 	r, clock := open(t, f, "wait")

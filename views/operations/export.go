@@ -22,7 +22,7 @@ import (
 type sheet struct {
 	index.Sheet
 	what     string // "300 operations"
-	whence   string // "what the filter shows"
+	whence   string // "the 300 operations that the filter shows"
 	marked   int    // operations; 0: all that the filter shows
 	one, all string // what its rows are called
 }
@@ -34,12 +34,15 @@ func (s *Screen) askExport() ui.Action {
 	if marked > 0 {
 		what = draw.Count(marked) + " marked"
 	}
-	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.sort}, what, whence(marked), marked, "operation", "operations"}, "operations.csv")
+	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.sort}, what, s.whence(marked), marked, "operation", "operations"}, "operations.csv")
 }
 
-func whence(marked int) string {
-	if marked > 0 {
+func (s *Screen) whence(marked int) string {
+	switch {
+	case marked > 0:
 		return draw.Plural(marked, "marked operation", "marked operations")
+	case s.Filter.Empty():
+		return "all operations of the index"
 	}
 	return "what the filter shows"
 }
@@ -48,7 +51,7 @@ func whence(marked int) string {
 func (s *Screen) askExportTotals() ui.Action {
 	by := s.panel.grid.by
 	q, marked := s.meant()
-	return s.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by), " and "), "the totals of " + whence(marked), marked, "sum", "sums"}, "totals.csv")
+	return s.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by), " and "), "the totals of " + s.whence(marked), marked, "sum", "sums"}, "totals.csv")
 }
 
 // askFile asks for the file of an export; name is offered.

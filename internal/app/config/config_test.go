@@ -81,7 +81,7 @@ func TestMistakesNameLineAndKey(t *testing.T) {
 		{"[limits]\nmax_wait = \"soon\"\n", `f:2: limits.max_wait: a duration like`},
 		{"[limits]\nmax_wait = \"-1s\"\n", `f:2: limits.max_wait: must be above zero`},
 		{"[limits]\npolicy = \"maybe\"\n", `f:2: limits.policy: must be one of wait, warn`},
-		{"[limits]\nper_minute = { biling = 3 }\n", `limits.per_minute.biling: is no endpoint class`},
+		{"[limits]\nper_minute = { biling = 3 }\n", `limits.per_minute.biling: is not an endpoint class`},
 		{"[limits.per_minute]\nbilling = 0\n", `f:2: limits.per_minute.billing: must be from 1`},
 		{"[ui]\ntheme = \"pink\"\n", `f:2: ui.theme: must be one of auto`},
 		{"[ui]\ncolumns = [\"id\", \"colour\"]\n", `f:2: ui.columns: there is no column "colour"; there are created, status`},

@@ -2,10 +2,14 @@ package wholefile
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -77,23 +81,106 @@ func TestMissingFolder(t *testing.T) {
 	}
 }
 
-func TestNewAndClose(t *testing.T) {
-	dir := t.TempDir()
-	kept, failed := filepath.Join(dir, "kept"), filepath.Join(dir, "failed")
-	for path, how := range map[string]error{kept: nil, failed: errors.New("no more")} {
-		f, err := New(path)
+// TestInPieces: a file has its name when it is whole and not before, and one that comes
+// meanwhile stays as it is, unless the file was to take its place.
+func TestInPieces(t *testing.T) {
+	no := errors.New("no more")
+	for name, c := range map[string]struct {
+		before, meanwhile string // of that name; "": none
+		begin             func(string) (*File, error)
+		how               error // writing goes
+		want              error
+		holds             string // in the end; "": no file
+	}{
+		"new":                    {begin: New, holds: "content"},
+		"new, failed":            {begin: New, how: no, want: no},
+		"new, one comes":         {begin: New, meanwhile: "theirs", want: fs.ErrExist, holds: "theirs"},
+		"new, failed, one comes": {begin: New, meanwhile: "theirs", how: no, want: no, holds: "theirs"},
+		"over none":              {begin: Over, holds: "content"},
+		"over one":               {begin: Over, before: "old", holds: "content"},
+		"over one, failed":       {begin: Over, before: "old", how: no, want: no, holds: "old"},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "a")
+		put := func(content string) {
+			if content != "" {
+				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		put(c.before)
+		f, err := c.begin(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := f.WriteString("content"); err != nil {
 			t.Fatal(err)
 		}
-		if err := Close(f, how); !errors.Is(err, how) {
-			t.Errorf("%s: %v", path, err)
+		if b, _ := os.ReadFile(path); string(b) != c.before {
+			t.Errorf("%s: before its end there is %q", name, b)
+		}
+		put(c.meanwhile)
+		if err := f.Finish(c.how); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		want := map[string]string{}
+		if c.holds != "" {
+			want["a"] = c.holds
+		}
+		holds(t, dir, want)
+	}
+}
+
+// TestWriteNeverOverwrites: nothing is written for a name that is taken.
+func TestWriteNeverOverwrites(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	times := 0
+	for _, want := range []error{nil, fs.ErrExist} {
+		err := Write(path, func(w io.Writer) error {
+			times++
+			_, err := io.WriteString(w, "one")
+			return err
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
 		}
 	}
-	if _, err := New(kept); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("over another file: %v", err)
+	if holds(t, dir, map[string]string{"a": "one"}); times != 1 {
+		t.Errorf("written %d times", times)
 	}
-	holds(t, dir, map[string]string{"kept": "content"})
+}
+
+// TestNoLinks: where a file system has no links the name is still refused when it is
+// taken, by many at once too.
+func TestNoLinks(t *testing.T) {
+	none := func(string, string) error { return &os.LinkError{Op: "link", Err: errors.ErrUnsupported} }
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	var done atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			tmp := filepath.Join(dir, fmt.Sprint("tmp", i))
+			if err := os.WriteFile(tmp, []byte("content"), 0o600); err != nil {
+				t.Error(err)
+			}
+			switch err := put(none, tmp, path); {
+			case err == nil:
+				done.Add(1)
+			case !errors.Is(err, fs.ErrExist):
+				t.Error(err)
+			}
+			_ = os.Remove(tmp)
+		})
+	}
+	wg.Wait()
+	if holds(t, dir, map[string]string{"a": "content"}); done.Load() != 1 {
+		t.Errorf("%d took the name", done.Load())
+	}
+	if err := put(none, filepath.Join(dir, "missing"), filepath.Join(dir, "b")); err == nil {
+		t.Error("a file that is not there got a name")
+	}
+	holds(t, dir, map[string]string{"a": "content"})
 }

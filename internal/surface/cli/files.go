@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -72,11 +73,12 @@ func (r *root) toFile(args []string, fn func(io.Writer) error) error {
 	if len(args) == 0 || args[0] == "-" {
 		return fn(r.env.Out)
 	}
-	f, err := wholefile.New(args[0])
-	if err != nil {
-		return &api.Error{Kind: api.Usage, Public: "The file cannot be made, or is there already: " + args[0] + ".", Err: err}
+	err := wholefile.Write(args[0], fn)
+	var worded *api.Error
+	if err == nil || errors.As(err, &worded) {
+		return err
 	}
-	return wholefile.Close(f, fn(f))
+	return &api.Error{Kind: api.Usage, Public: "The file cannot be written, or is there already: " + args[0] + ".", Err: err}
 }
 
 // safeLines passes whole lines on, cleaned, where they may meet a terminal.

@@ -60,12 +60,15 @@ func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {
 
 // callFacts is one line of the activity list, of a call that enters its phase now.
 func callFacts(c api.Call, now time.Time) ui.CallFacts {
-	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, Background: c.Background, At: c.At, Note: c.Error}
+	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, Background: c.Background, At: c.At, Note: c.Error, Moved: c.Moved, Size: c.Size}
 	switch {
 	case c.Phase == api.CallWaits:
 		f.Phase = ui.CallWaits
 	case c.Phase == api.CallRuns:
 		f.Phase, f.At = ui.CallRuns, now
+		if !c.Ran.IsZero() {
+			f.At = c.Ran
+		}
 	case c.Kind == "":
 		f.Phase, f.At = ui.CallDone, c.At.Add(c.Took)
 		f.Note = strconv.Itoa(c.Status) + " after " + c.Took.Round(time.Millisecond).String()

@@ -14,7 +14,7 @@ import (
 const (
 	rhythmSize        = 500                // deliveries that the rhythm is learnt from, as on the events screen
 	firstCheck        = 2 * time.Second    // so that the first check does not hold up the first frames
-	firstCheckBuiltIn = 10 * time.Second   // the same where the built-in service sends only while a console is open
+	firstCheckBuiltIn = 10 * time.Second   // the same where the built-in service sends only while something runs on it
 	recheckStalled    = 15 * time.Second   // whether events came again
 	recheckUnknown    = readEvery          // whether there is a rhythm by now
 	recheckMargin     = time.Second        // behind the moment at which silence becomes unusual

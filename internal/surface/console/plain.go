@@ -100,17 +100,6 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 // plainShell are the options of a drawn console, for one that says what it shows.
 func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions, feed *feed, host *plain.Host) ui.Options {
 	o := shellOptions(ctx, a, who, Options{Getenv: opt.Getenv, Shared: opt.Shared}, feed, nil)
-	may, why := o.May, noFiles(ctx)
-	o.May = func(name string) string {
-		if s := may(name); s != "" || why == "" {
-			return s
-		}
-		switch name {
-		case "operation.export", "operation.report", "audit.export":
-			return why
-		}
-		return ""
-	}
 	all := o.Commands
 	o.Guide, o.Commands = nil, func() []ui.Command { return all()[1:] } // the tour's words stand beside what is drawn
 	o.Feeds, o.Theme, o.Themes, o.Tell = nil, theme.Words(), nil, host.Tell

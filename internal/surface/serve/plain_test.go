@@ -172,6 +172,31 @@ func TestPlainOverSSH(t *testing.T) {
 	}
 }
 
+// TestPlainExportsAreCommands: who may export gets the command that does it from their own
+// machine, on one line however narrow the terminal is, as the drawn console gives it.
+func TestPlainExportsAreCommands(t *testing.T) {
+	t.Parallel()
+	p := begin(t, "")
+	for _, way := range []struct {
+		term string
+		args []string
+	}{{"dumb", []string{"-tt", "p-admin@127.0.0.1"}}, {"xterm-256color", []string{"-T", "p-admin@127.0.0.1"}}} {
+		l := p.listen(api.Admin, way.term, way.args...)
+		begins := "ssh -p " + p.ssh[strings.LastIndexByte(p.ssh, ':')+1:] + " p-admin@127.0.0.1 "
+		l.say("1", "Operations 1 to")
+		l.say("filter status:PENDING")
+		l.say("export", "Files here would be the server's", begins+"operation export - --filter status:PENDING --sort -created -o csv > FILE", "-o jsonl")
+		l.say("report", begins+"operation report - > FILE")
+		l.say("menu")
+		l.say("8", "Audit")
+		l.say("export", begins+"audit export > FILE")
+		l.say("quit", "Goodbye.")
+		if err := l.cmd.Wait(); err != nil {
+			t.Errorf("%v: leaving: %v", way, err)
+		}
+	}
+}
+
 // number is the place of a document in its operation, from 1.
 func (p *place) number(opid, guid string) string {
 	p.t.Helper()

@@ -3,13 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 )
 
-// idle waits. where names keys that lead to a screen; bytes is the mark for what
-// is written, a second.
-func (b *bench) idle(name, where string, bytes float64) error {
-	r, err := b.open()
+// most are the marks of a console that waits, a second; below 0: told only.
+type most struct {
+	bytes, wakeups, cpu float64       // cpu in per cent of a core
+	after               time.Duration // so long it runs before
+}
+
+// idle waits. where names keys that lead to a screen; args are of the program.
+func (b *bench) idle(w *world, name, where string, m most, args ...string) error {
+	r, err := b.openOn(w, args...)
 	if err != nil {
 		return err
 	}
@@ -20,41 +26,54 @@ func (b *bench) idle(name, where string, bytes float64) error {
 	if _, err := r.quiet(3 * time.Second); err != nil { // what a start leaves behind
 		return err
 	}
-	return b.wait(r, name, bytes)
+	if err := r.runs(m.after); err != nil {
+		return err
+	}
+	return b.wait(r, name, m)
 }
 
-func (b *bench) wait(r *run, name string, bytes float64) error {
+func (b *bench) wait(r *run, name string, m most) error {
 	before, err := usage(r.cmd.Process.Pid)
 	if err != nil {
 		return err
 	}
-	wrote, end := r.bytes, time.Now().Add(b.p.idle)
-	for {
-		_, err := r.next(time.Until(end))
-		if errors.Is(err, errLate) {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	wrote := r.bytes
+	if err := r.runs(b.p.idle); err != nil {
+		return err
 	}
 	after, err := usage(r.cmd.Process.Pid)
 	if err != nil {
 		return err
 	}
 	s := b.p.idle.Seconds()
-	cpu := 0.01
-	if bytes > 0 {
-		cpu = 0.05
+	for _, f := range []struct {
+		what, unit string
+		most, got  float64
+	}{
+		{"bytes a second", "bytes", m.bytes, float64(r.bytes-wrote) / s},
+		{"wake-ups a second", "", m.wakeups, float64(after.wakeups-before.wakeups) / s},
+		{"CPU", "%", m.cpu, 100 * (after.cpu - before.cpu).Seconds() / s},
+	} {
+		if f.most < 0 {
+			b.tell(name+": "+f.what, f.got, f.unit)
+		} else {
+			b.add(name+": "+f.what, f.most, f.got, f.unit)
+		}
 	}
-	b.add(name+": bytes a second", bytes, float64(r.bytes-wrote)/s, "bytes")
-	if bytes == 0 {
-		b.add(name+": wake-ups a second", 2, float64(after.wakeups-before.wakeups)/s, "")
-	} else {
-		b.tell(name+": wake-ups a second", float64(after.wakeups-before.wakeups)/s, "")
-	}
-	b.add(name+": CPU", cpu, 100*(after.cpu-before.cpu).Seconds()/s, "%")
 	return nil
+}
+
+// runs takes what the program writes for a time.
+func (r *run) runs(d time.Duration) error {
+	for end := time.Now().Add(d); ; {
+		_, err := r.next(time.Until(end))
+		switch {
+		case errors.Is(err, errLate):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
 }
 
 // still waits on the list while nothing counts down: no session lives.
@@ -62,7 +81,7 @@ func (b *bench) still(ctx context.Context) error {
 	if err := b.w.command(ctx, "session", "reset", "--yes"); err != nil {
 		return err
 	}
-	return b.idle("idle on the list", "", 0)
+	return b.idle(b.w, "idle on the list", "", most{bytes: 0, wakeups: 2, cpu: 0.01})
 }
 
 // counting waits on the limits screen with a session whose time runs.
@@ -70,5 +89,15 @@ func (b *bench) counting(ctx context.Context) error {
 	if err := b.w.command(ctx, "session", "login", "--yes"); err != nil {
 		return err
 	}
-	return b.idle("idle on the limits, a session's time running", "5", 20)
+	return b.idle(b.w, "idle on the limits, a session's time running", "5", most{bytes: 20, wakeups: -1, cpu: 0.05})
+}
+
+// living waits on the list of the living built-in service, in a state folder of its own:
+// operations change and come meanwhile. Before, the index takes up what the service has.
+func (b *bench) living(ctx context.Context) error {
+	w, err := newWorld(ctx, b.w.bin, filepath.Join(b.w.dir, "living", time.Now().UTC().Format("150405.000")), b.w.rows)
+	if err != nil {
+		return err
+	}
+	return b.idle(w, "idle on the list, the built-in service living", "", most{bytes: -1, wakeups: -1, cpu: 1, after: b.p.idle}, "--still=false")
 }

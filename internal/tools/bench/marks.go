@@ -69,6 +69,7 @@ func measure(ctx context.Context, w *world, o options, log io.Writer) (string, e
 		{"start", b.start}, {"keys", b.keys}, {"floor of keys", b.floor}, {"filter", b.filter}, {"held", b.held}, {"burst", b.burst}, {"storm", b.stormed},
 		{"idle", func() error { return b.still(ctx) }},
 		{"idle counting", func() error { return b.counting(ctx) }},
+		{"idle living", func() error { return b.living(ctx) }},
 	}
 	if b.other != "" {
 		marks = []mark{{"keys in turn", b.turns}}
@@ -105,8 +106,8 @@ func (w *world) warm(context.Context) error {
 // open starts a console and waits for the list.
 func (b *bench) open() (*run, error) { return b.openOn(b.w) }
 
-func (b *bench) openOn(w *world) (*run, error) {
-	r, err := start(w)
+func (b *bench) openOn(w *world, args ...string) (*run, error) {
+	r, err := start(w, args...)
 	if err != nil {
 		return nil, err
 	}

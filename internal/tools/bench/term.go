@@ -46,7 +46,8 @@ type run struct {
 	tail   []byte // the end of the last chunk, for marks cut in two
 }
 
-// start runs the program's console.
+// start runs the program's console, on a service that stands still unless args say
+// otherwise.
 func start(w *world, args ...string) (*run, error) {
 	r := &run{cmd: exec.Command(w.bin, append([]string{"--still"}, args...)...), chunks: make(chan chunk, 4096), ended: make(chan struct{}), w: cols, h: lines, emu: vt.NewEmulator(cols, lines)}
 	r.cmd.Env = w.environ()

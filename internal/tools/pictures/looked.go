@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // looked are states of screens that no page shows: people look at them with -sizes.
 var looked = []scene{
 	{name: "column", title: "The column that s sorts by", where: "Operations", word: "by status", steps: []step{list, {right + right + "s", "by status"}}},
@@ -16,10 +18,10 @@ var looked = []scene{
 	{name: "mistake", title: "A mistake in a filter", where: "Operations", word: "Did you mean", steps: []step{list, {"/", "esc as before"}, {"statu:PENDING", "Did you mean"}}},
 	{name: "parent", title: "The cursor on a child operation", where: "› Operation", word: "enter open", steps: []step{list, {"/", "esc as before"}, {"type:EXCHANGE status:PROCESSING customer:秀英" + enter, "match"}, {enter, "next link"}, {"T", "enter open"}}},
 	{name: "content", title: "What a document holds", where: "› Content of invoice.pdf", word: "first bytes", steps: then(toDocuments, step{enter, "first bytes"})},
-	{name: "content-png", title: "A PNG, drawn", where: "› Content of receipt.png", word: "picture", steps: then(toFiles, step{"/", "esc as before"}, step{"receipt.png" + enter, " read"}, step{enter, "SHA-256"})},
 	{name: "locked", title: "A locked document", where: "› Documents", word: "Locked", steps: then(toDocuments, step{down + down + "x", "╭─ Locked"})},
 	{name: "no-documents", title: "An operation without documents", where: "› Documents", word: "u uploads", steps: []step{list, {"/", "esc as before"}, {"docs=0 status:PENDING" + enter, "match"}, {"d", "No document is attached"}}},
 	{name: "upload", title: "The form of an upload, with what a path can go on with", where: "› Documents", word: "hosts", steps: then(toDocuments, step{"u", "╭─ Upload"}, step{"/etc/hos" + tab, "  hosts"})},
+	{name: "attach-more", title: "The customer's files to attach, the first page of several", where: "› Documents", word: "20 of 42 files were read", more: smallPages, steps: then(toDocuments, step{"a", "╭─ Attach"}, step{strings.Repeat(down, 11), "20 of 42 files were read"})},
 	{name: "attach", title: "The customer's files to attach", where: "› Documents", word: "more follow", steps: then(toDocuments, step{"a", "╭─ Attach"})},
 	{name: "json", title: "An operation as the service sent it", where: "Operations", word: "opid", steps: []step{list, {"J", "opid"}}},
 	{name: "opener", title: "What is known of something typed", where: "Operations", word: "62387c", steps: []step{list, {"o", "╭─ Open an operation"}, {"harb", "237f91…8bf1b4  SUCCESS"}}},
@@ -34,3 +36,6 @@ func toTotals(next ...string) []step {
 	}
 	return way
 }
+
+// smallPages has the service asked for few records at once.
+const smallPages = "[service]\nlist_page_size = 10\n"

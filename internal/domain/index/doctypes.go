@@ -1,0 +1,34 @@
+package index
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index/filter"
+)
+
+// typesFrom is how many operations DocumentTypes looks at.
+const typesFrom = 500
+
+// DocumentTypes lists the types of the documents of the newest operations that have any,
+// sorted: what the service's answers showed, without a call.
+func (x *Index) DocumentTypes(ctx context.Context) ([]untrusted.Text, error) {
+	q, err := filter.Parse("docs>=1")
+	if err != nil {
+		return nil, err
+	}
+	w, err := x.Window(ctx, Query{Filter: q, Sort: Sort{Field: "created", Desc: true}, After: typesFrom}, x.now())
+	if err != nil {
+		return nil, err
+	}
+	seen := map[untrusted.Text]bool{}
+	for _, r := range w.Rows {
+		for _, d := range r.Op.Documents {
+			seen[d.DocType] = true
+		}
+	}
+	delete(seen, "")
+	return slices.Sorted(maps.Keys(seen)), nil
+}

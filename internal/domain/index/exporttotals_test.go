@@ -1,0 +1,119 @@
+package index_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+)
+
+const formula = `=cmd|'/C calc'!A0`
+const odd = "two\nlines, \"quoted\" \x1b[2J \u202e"
+
+// summed is an operation with an amount as the service may write it.
+func summed(id, status, customer, currency, units string, nanos int) api.Operation {
+	name, _ := json.Marshal(customer)
+	raw := fmt.Sprintf(`{"opid":%q,"status":%q,"type":"WITHDRAW","createdAt":"2026-06-01T10:00:00Z","updatedAt":"2026-06-02T10:00:00Z","customer":{"cuid":"c-%d","name":%s},`+
+		`"sourceAmount":{"sum":{"currencyCode":%q,"units":%q,"nanos":%d}},"documents":[{"guid":"g-%s","docType":"DEED"}]}`, id, status, len(customer), name, currency, units, nanos, id)
+	var o api.Operation
+	if err := o.UnmarshalJSON([]byte(raw)); err != nil {
+		panic(err)
+	}
+	return o
+}
+
+// TestExportedTotals: the files hold the exact sums, a line for each group and currency,
+// and text of the service can neither begin a formula nor break a line.
+func TestExportedTotals(t *testing.T) {
+	x, stop := open(t, fixed)
+	defer stop()
+	ctx := context.Background()
+	_, err := x.Page(ctx, []api.Operation{
+		summed("1", "PENDING", formula, "EUR", "0", 100_000_000), summed("2", "PENDING", formula, "EUR", "0", 200_000_000),
+		summed("3", "PENDING", odd, "EUR", "123456789012345678", 123_456_789), summed("4", "SUCCESS", odd, "USD", "-5", -500_000_000),
+		summed("5", "SUCCESS", odd, "USD", "nothing", 0),
+	}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		by    []index.By
+		q     string
+		csv   string
+		lines int
+	}{
+		"all": {nil, "", "currency,operations,unusable,sum\nEUR,3,0,123456789012345678.423456789\nUSD,2,1,-5.5\n", 2},
+		"by status": {[]index.By{index.ByStatus}, "", "status,currency,operations,unusable,sum\n" +
+			"PENDING,EUR,3,0,123456789012345678.423456789\nSUCCESS,USD,2,1,-5.5\n", 2},
+		"by customer": {[]index.By{index.ByCustomer}, "amount<1", "customer,customer_name,currency,operations,unusable,sum\n" +
+			"c-17,'=cmd|'/C calc'!A0,EUR,2,0,0.3\nc-28,\"two\nlines, \"\"quoted\"\" \x1b[2J \u202e\",USD,1,0,-5.5\n", 2},
+		"of nothing": {[]index.By{index.ByStatus}, "status:NOBODY", "status,currency,operations,unusable,sum\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := filter.Parse(c.q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			export := func(format index.Format) string {
+				var b bytes.Buffer
+				n, err := x.Export(ctx, &b, index.Sheet{Filter: f, Totals: true, By: c.by, Format: format}, nil)
+				if err != nil || n != c.lines {
+					t.Fatalf("%d lines, %v", n, err)
+				}
+				return b.String()
+			}
+			table := export(index.CSV)
+			if table != c.csv {
+				t.Errorf("csv holds\n%q\nnot\n%q", table, c.csv)
+			}
+			rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
+			if err != nil || len(rows) != c.lines+1 {
+				t.Fatalf("%d rows, %v", len(rows), err)
+			}
+			objects := export(index.JSONL)
+			if n := strings.Count(objects, "\n"); n != c.lines || strings.ContainsAny(objects, "\x1b\r") {
+				t.Errorf("%d lines in\n%q", n, objects)
+			}
+			for i, text := range slices.Collect(strings.Lines(objects)) {
+				var l index.TotalsLine
+				if err := json.Unmarshal([]byte(text), &l); err != nil {
+					t.Fatal(err)
+				}
+				if sum := rows[i+1][len(rows[i+1])-1]; l.Sum != sum || len(l.Groups) != len(c.by) {
+					t.Errorf("%s is %q in csv", text, sum)
+				}
+				if name == "by customer" && l.Groups[0].Name != []string{formula, odd}[i] {
+					t.Errorf("another name: %q", l.Groups[0].Name)
+				}
+			}
+		})
+	}
+	if _, err := x.Export(ctx, &bytes.Buffer{}, index.Sheet{Totals: true, Format: "xml"}, nil); err == nil {
+		t.Error("totals as xml")
+	}
+}
+
+// TestDocumentTypes: the types that answers showed, without a call.
+func TestDocumentTypes(t *testing.T) {
+	x, stop := open(t, fixed)
+	defer stop()
+	ctx := context.Background()
+	if got, err := x.DocumentTypes(ctx); err != nil || len(got) != 0 {
+		t.Errorf("%q of nothing, %v", got, err)
+	}
+	if _, err := x.Page(ctx, []api.Operation{summed("1", "PENDING", "a", "EUR", "1", 0), summed("2", "PENDING", "b", "EUR", "1", 0), op("3", "PENDING", "2026-06-02T10:00:00Z")}, now); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := x.DocumentTypes(ctx); err != nil || !slices.Equal(got, []untrusted.Text{"DEED"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
