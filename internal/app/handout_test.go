@@ -5,6 +5,7 @@ package app
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +14,7 @@ import (
 // handing is an App with a state folder and, with a mode, one of the login.
 func handing(t *testing.T, mode os.FileMode) *App {
 	t.Helper()
-	a := &App{State: t.TempDir(), Log: discard()}
+	a := &App{State: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
 	if mode != 0 {
 		a.Runtime = filepath.Join(t.TempDir(), "run")
 		if err := os.Mkdir(a.Runtime, 0o700); err != nil {
