@@ -42,7 +42,7 @@ const (
 	inFull    = "texts are said in full"
 )
 
-// wholeLine are the keys behind which a number is no row: they are about the whole list,
+// wholeLine are the keys behind which a number is not a row: they are about the whole list,
 // or lead elsewhere.
 var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "list.markall": true, "list.remark": true,
 	"operation.totals": true, "totals.within": true, "openid": true, "operations.live": true, "operation.export": true, "operation.report": true,

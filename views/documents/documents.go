@@ -124,6 +124,9 @@ func (s *Screen) beside(client Client, opid string) func(context.Context, bool) 
 	}
 }
 
+// Init implements ui.Screen: what is known of the operation is shown at once.
+func (s *Screen) Init() tea.Cmd { return s.Latest.Init() }
+
 // Reload implements list.Screen: one billing call.
 func (s *Screen) Reload() tea.Cmd { return s.Load() }
 
