@@ -104,7 +104,7 @@ type Client struct {
 func New(opt Options) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(opt.BaseURL, "/"))
 	if err != nil || base.Host == "" {
-		return nil, &Error{Kind: BadConfig, Public: "The base URL is no address."}
+		return nil, &Error{Kind: BadConfig, Public: "The base URL is not an address."}
 	}
 	if opt.Transport == nil || opt.Session == nil || opt.Gate == nil || opt.Now == nil || opt.Timeout <= 0 {
 		return nil, &Error{Kind: Internal, Public: "The client is not wired completely."}

@@ -92,7 +92,7 @@ func notTaken(err error) bool {
 }
 
 // noSuchCall reports that the service may not have the call at all: it does not
-// take the method, knows no such path, or its answer is no customer. That it knows
+// take the method, knows no such path, or its answer is not a customer. That it knows
 // no such customer, in its own words, is an answer.
 func noSuchCall(err error) bool {
 	e := AsError(err)

@@ -105,7 +105,7 @@ func (c *Client) SetApplication(ctx context.Context, cuid string, body json.RawM
 // Finalize submits the application for review
 // (PATCH /v2/customer/{customerId}/application, no body; spec, Share rule 7).
 // What the application holds is read before, so that the trail and an approval
-// bind to it; a read that fails is no hindrance.
+// bind to it; a read that fails does not stop it.
 func (c *Client) Finalize(ctx context.Context, cuid string) (Result, error) {
 	const op = "finalize application"
 	if err := CheckID("customer id", cuid); err != nil {

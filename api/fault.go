@@ -13,7 +13,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// fault turns what happened on the way, or a status that is no success, into an
+// fault turns what happened on the way, or a status that is not a success, into an
 // Error; nil when the answer is good.
 func (c *Client) fault(ctx context.Context, r request, a answer, err error) error {
 	switch {
@@ -131,7 +131,7 @@ func knownMessage(said string) bool {
 	return false
 }
 
-// Classify makes an Error of an answer that is no success: by its words where
+// Classify makes an Error of an answer that is not a success: by its words where
 // the status does not tell, else by its status.
 func Classify(op string, status int, body []byte) *Error {
 	said := Said(body)

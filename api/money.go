@@ -50,7 +50,7 @@ func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(string(n)) }
 
 // Why a Money is not a number.
 var (
-	ErrUnits = errors.New("units are no whole number")
+	ErrUnits = errors.New("units are not a whole number")
 	ErrNanos = errors.New("nanos are not within ±999,999,999")
 	ErrSign  = errors.New("units and nanos have different signs")
 )
@@ -94,7 +94,7 @@ func (m Money) Empty() bool { return m.CurrencyCode == "" && m.Units == "" && m.
 // Currency returns the code as it came.
 func (m Money) Currency() untrusted.Text { return m.CurrencyCode }
 
-// Raw returns the parts as they came, for amounts that are no number.
+// Raw returns the parts as they came, for amounts that are not numbers.
 func (m Money) Raw() string {
 	return fmt.Sprintf("%s units %s nanos %s", untrusted.Text(m.CurrencyCode).Quoted(),
 		untrusted.Text(m.Units).Quoted(), untrusted.Text(m.Nanos).Quoted())

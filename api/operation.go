@@ -89,7 +89,7 @@ type plainOperation Operation
 var operationLayout = recordLayout(reflect.TypeFor[plainOperation]())
 
 // ReadOperation reads an operation and keeps body as its Raw: the caller gives
-// body away. It fails where body is no JSON object.
+// body away. It fails where body is not a JSON object.
 func ReadOperation(body []byte) (Operation, error) {
 	var o Operation
 	if err := readRecord(body, (*plainOperation)(&o)); err != nil {

@@ -22,7 +22,7 @@ const (
 	RecheckID RemedyKind = "check_id"   // it may belong to another account or context
 	CopyID    RemedyKind = "copy_id"    // it was mistyped
 	Reload    RemedyKind = "reload"     // the documents may have changed
-	LookAgain RemedyKind = "look_again" // and decide anew
+	LookAgain RemedyKind = "look_again" // and decide again
 	History   RemedyKind = "history"    // holds the last states of the operation ID
 	AwaitSync RemedyKind = "await_sync" // it decides whether the operation is gone
 

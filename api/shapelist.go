@@ -26,7 +26,7 @@ type listing struct {
 	page, size int               // as told; 0 when not
 }
 
-// whole64 writes a count in digits; what is no whole number is "".
+// whole64 writes a count in digits; what is not a whole number is "".
 func whole64(n Number) Number {
 	if n == "" {
 		return ""

@@ -30,7 +30,7 @@ var standings = map[string]Standing{
 // StandingOf classifies a status word.
 func StandingOf(status untrusted.Text) Standing { return standings[strings.ToUpper(string(status))] }
 
-// Says explains a status that is no result, as the end of a sentence; "" for others,
+// Says explains a status that is not a result, as the end of a sentence; "" for others,
 // whose words say what they mean or are not known.
 func (s Standing) Says() string {
 	switch s {

@@ -223,7 +223,7 @@ func (p Probe) names(f CustomerFile) bool { return f.is(p.FileName, p.Size) }
 
 // ProbeUpload notes what is there before a file is uploaded, so that it can be
 // told apart afterwards (one customer call a page of files). A list that cannot
-// be read is no hindrance: then the file's own time must tell.
+// be read does not matter: then the file's own time must tell.
 func (c *Client) ProbeUpload(ctx context.Context, u Upload) Probe {
 	p := Probe{Kind: ActUploadDocument, CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)), Since: c.opt.Now().UTC(),
 		IDField: c.opt.Service.UploadIDField}

@@ -76,7 +76,7 @@ func (s *Shell) schedule() tea.Cmd {
 }
 
 // ticked handles a wake-up: what has run out goes, and the screen on top lays out
-// anew what it shows.
+// again what it shows.
 func (s *Shell) ticked(msg tickMsg) tea.Cmd {
 	i := slices.IndexFunc(s.ticks, func(t tick) bool { return t.seq == msg.seq })
 	if i < 0 {

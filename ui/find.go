@@ -54,7 +54,7 @@ func (s *Shell) remember(p Place) tea.Cmd {
 		return nil
 	}
 	return func() tea.Msg {
-		_ = find.Opened(ctx, p) // a list of what was opened last that lacks one is no trouble worth telling
+		_ = find.Opened(ctx, p) // a list of what was opened last that lacks one is not trouble worth telling
 		return nil
 	}
 }

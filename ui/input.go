@@ -139,7 +139,7 @@ func (d *input) submit(s *Shell) (Action, tea.Cmd, bool) {
 	return a, cmd, true
 }
 
-// hand gives the values to who asked. The question that comes of it, or what is sent
+// hand gives the values to the screen that asked. The question that comes of it, or what is sent
 // without one, remembers them: a form that is refused comes back filled in.
 func (d *input) hand(v Values) (Action, tea.Cmd) {
 	if d.ask.Submit == nil {

@@ -93,7 +93,7 @@ type CallFacts struct {
 }
 
 // DisplayChanged is sent when local/UTC or masking changed: screens that keep
-// drawn text draw it anew.
+// drawn text draw it again.
 type DisplayChanged struct{ Broadcast }
 
 // Toast is a notice from outside the screens: somebody asks for an approval, a

@@ -104,7 +104,7 @@ func (p panel) draw(th *theme.Theme, w, h int) []string {
 
 // scrolled is where a dialog stands after it was scrolled by some lines.
 func (s *Shell) scrolled(o overlay, by int) int {
-	w, h := s.stage()
+	w, h := s.area()
 	p := o.panel(s, w, h, s.now()).fitted(h)
 	return max(min(p.scroll+by, p.hidden(h)), 0)
 }
@@ -154,7 +154,7 @@ func (s *Shell) questions() []*question {
 
 // cover puts a dialog over the lines below, which turn dim.
 func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
-	w, h := s.stage()
+	w, h := s.area()
 	p := o.panel(s, w, h, now)
 	box := p.draw(s.th, w, h)
 	if len(box) == 0 {

@@ -15,11 +15,11 @@ import (
 // PageScreen is what a screen adds to its Page. All methods are called from the update
 // loop; none of them may wait.
 type PageScreen interface {
-	// Answer takes every message that is no key and no answer to Env.Read or Write.
+	// Answer takes every message that is neither a key nor an answer to Env.Read or Write.
 	Answer(tea.Msg) (Action, tea.Cmd)
-	// OwnKey takes a key that is no text; false leaves it to the page.
+	// OwnKey takes a key that is not text; false leaves it to the page.
 	OwnKey(keymap.Press) (Action, tea.Cmd, bool)
-	// Reload reads the page anew.
+	// Reload reads the page again.
 	Reload() tea.Cmd
 	// Refresh brings up to date what depends on the state or on time, as keys that are
 	// off; it is called after each message.

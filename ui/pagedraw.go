@@ -20,7 +20,7 @@ func (p *Page) Widths() (left, right int) {
 	return p.W - right - 3, right
 }
 
-// Layout makes the lines anew.
+// Layout makes the lines again.
 func (p *Page) Layout() {
 	p.screen.Refresh()
 	c := p.screen.Content()

@@ -68,7 +68,7 @@ const pagerWidth = 120
 // layout gives the viewer its size and lines; it is called after each message. All
 // the height is used: an edge of what lies behind would only be in the way.
 func (p *pager) layout(s *Shell) {
-	_, h := s.stage()
+	_, h := s.area()
 	w := p.room(s)
 	if p.live != nil || w != p.w {
 		p.view.SetLines(p.lines(s))
@@ -79,7 +79,7 @@ func (p *pager) layout(s *Shell) {
 
 // room is how wide its lines are.
 func (p *pager) room(s *Shell) int {
-	w, _ := s.stage()
+	w, _ := s.area()
 	return max(min(w, p.wide)-4, 1)
 }
 

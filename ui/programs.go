@@ -6,6 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api"
 	"opdeck/ui/widget"
 )
 
@@ -26,15 +27,15 @@ type Programs interface {
 
 // handedMsg tells that a program has ended that had the terminal.
 type handedMsg struct {
-	program, done string
-	err           error
+	done string
+	err  error
 }
 
 // handed says how that went, where it is worth a word.
 func (s *Shell) handed(m handedMsg) tea.Cmd {
 	switch {
 	case m.err != nil:
-		return s.notify(Error, safe(m.program+": "+m.err.Error()+"."))
+		return s.notify(Error, safe(api.AsError(m.err).Public))
 	case m.done != "":
 		return s.notify(Info, m.done)
 	}
@@ -64,7 +65,7 @@ func (p *pager) toPager(s *Shell) Action {
 	}
 	programs, ctx, text := s.opt.Programs, s.root, p.text(s)
 	name, _ := programs.Pager()
-	return Write{What: p.title + " in " + name, Cmd: func() tea.Msg { return handedMsg{program: name, err: programs.Page(ctx, text)} }}
+	return Write{What: p.title + " in " + name, Cmd: func() tea.Msg { return handedMsg{err: programs.Page(ctx, text)} }}
 }
 
 // toEditor asks before what is shown is written to a file for an editor.
@@ -79,7 +80,7 @@ func (p *pager) toEditor(s *Shell) Action {
 		Risk:  "What is shown here is on disk, in a file that only you may read, until the editor has ended. Changes that you make there are not read back.",
 		Yes: func(Seen) tea.Cmd {
 			return func() tea.Msg {
-				return handedMsg{name, "The editor has ended, and the temporary file is removed. Nothing was read back.", programs.Edit(ctx, file, text)}
+				return handedMsg{"The editor has ended, its file is removed, and nothing was read back.", programs.Edit(ctx, file, text)}
 			}
 		},
 		No: func() Action { return Notify{Level: Info, Text: "Not opened. Nothing was written."} }}

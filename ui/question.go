@@ -156,7 +156,7 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 		return nil, nil, false
 	}
 	if p.IsText() || p.Burst {
-		q.note = "Pasted text is no answer."
+		q.note = "Pasted text is not an answer."
 		q.armed = now.Add(quiet)
 		return nil, nil, false
 	}

@@ -353,8 +353,8 @@ func (s *Shell) draw() []string {
 	return lines
 }
 
-// stage is the room for dialogs: the body, and in a low window the lines below too.
-func (s *Shell) stage() (w, h int) {
+// area is the room for dialogs: the body, and in a low window the lines below too.
+func (s *Shell) area() (w, h int) {
 	w, h = s.body()
 	if s.h < 12 {
 		h = s.h - 2
@@ -365,7 +365,7 @@ func (s *Shell) stage() (w, h int) {
 func (s *Shell) drawBody(now time.Time) []string {
 	w, h := s.body()
 	if len(s.overlays) > 0 {
-		w, h = s.stage()
+		w, h = s.area()
 	}
 	var lines []string
 	if top := s.top(); top != nil {

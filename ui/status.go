@@ -85,7 +85,7 @@ func (s *Shell) noSession() string {
 
 // placeNotice puts the notice into a frame that is drawn down to its body, and
 // returns the line below that. What it needs beyond that line it takes from the
-// end of the body, which is not laid out anew: no row moves. The row under the
+// end of the body, which is not laid out again: no row moves. The row under the
 // cursor is never covered; when it is down there, the notice stands at the top. A notice
 // that the body tells too (told) is left out.
 func (s *Shell) placeNotice(frame []string, told bool) string {

@@ -239,7 +239,7 @@ type Learner struct {
 // NewLearner makes a Learner that knows nothing until Load or Learn.
 func NewLearner(store CodeStore) *Learner { return &Learner{store: store} }
 
-// Learn keeps pairs and loads the table anew.
+// Learn keeps pairs and loads the table again.
 func (l *Learner) Learn(ctx context.Context, pairs []Pair) error {
 	if len(pairs) == 0 {
 		return nil

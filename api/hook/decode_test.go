@@ -220,7 +220,7 @@ func TestIssuePaths(t *testing.T) {
 		t.Error(got)
 	}
 	_, err = Decode([]byte(sample(`4`, "Counterparty", `{"suid":"x","accounts":[{"status":1},{"status":1.5}]}`)))
-	if err == nil || !strings.Contains(err.Error(), "Counterparty.accounts[1].status is no whole number") {
+	if err == nil || !strings.Contains(err.Error(), "Counterparty.accounts[1].status is not a whole number") {
 		t.Error(err)
 	}
 }

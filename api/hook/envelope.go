@@ -86,7 +86,7 @@ type Issue struct {
 	Why  string // a few words for people; holds nothing of the delivery
 }
 
-// Reason says why a delivery is no Envelope.
+// Reason says why a delivery is not an Envelope.
 type Reason string
 
 // The reasons.
@@ -146,14 +146,14 @@ func decode(raw []byte) (e Envelope, bad *Malformed) {
 
 func (e *Envelope) read(v jsontree.Value) (bad *Malformed) {
 	if v.Kind() != jsontree.Object {
-		return &Malformed{Reason: ReasonEnvelope, Detail: "the body is no object"}
+		return &Malformed{Reason: ReasonEnvelope, Detail: "the body is not an object"}
 	}
 	if bad := exactNames(v, "hook_id", "hook_type", "Data"); bad != nil {
 		return bad
 	}
 	id, _ := v.Get("hook_id")
 	if id.Kind() != jsontree.String || !isUUID4(id.Text()) {
-		return &Malformed{Reason: ReasonID, Detail: "hook_id is no lower-case UUID version 4: " + show(id)}
+		return &Malformed{Reason: ReasonID, Detail: "hook_id is not a lower-case UUID version 4: " + show(id)}
 	}
 	e.ID = id.Text()
 	data, ok := v.Get("Data")
@@ -173,7 +173,7 @@ func (e *Envelope) data(data jsontree.Value) *Malformed {
 	name, thing := last(data)
 	switch {
 	case data.Kind() != jsontree.Object:
-		return &Malformed{Reason: ReasonData, Detail: "Data is no object: " + show(data)}
+		return &Malformed{Reason: ReasonData, Detail: "Data is not an object: " + show(data)}
 	case data.Len() != 1:
 		return &Malformed{Reason: ReasonData, Detail: "Data holds " + strconv.Itoa(data.Len()) + " things instead of one"}
 	case e.Object == "":
@@ -186,7 +186,7 @@ func (e *Envelope) data(data jsontree.Value) *Malformed {
 	}
 	r := reader{v: thing, path: [4]string{string(e.Object)}, root: e}
 	if r.v.Kind() != jsontree.Object {
-		return &Malformed{Reason: ReasonShape, Detail: string(e.Object) + " is no object: " + show(r.v)}
+		return &Malformed{Reason: ReasonShape, Detail: string(e.Object) + " is not an object: " + show(r.v)}
 	}
 	switch e.Object {
 	case ObjectOperation:

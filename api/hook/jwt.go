@@ -203,7 +203,7 @@ func readClaims(b []byte) (c claims, ok bool) {
 	c.nbf = readTime(v, "nbf", &ok)
 	c.jti = readText(v, "jti", &ok)
 	for _, name := range []string{"body_sha256", "request_body_sha256"} {
-		if hash, there := v.Get(name); there || hash.Null() { // null is no hash, and not the absence of one
+		if hash, there := v.Get(name); there || hash.Null() { // null is not a hash, and not the absence of one
 			ok = ok && hash.Kind() == jsontree.String
 			c.hashes = append(c.hashes, hash.Text())
 		}

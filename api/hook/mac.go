@@ -16,7 +16,7 @@ const HS256 = "HS256"
 
 // Algorithms are those that a JWT can be checked with. All use the shared
 // secret: one that takes a public key would let a caller sign with what everybody
-// knows, and "none" is no signature.
+// knows, and "none" is not a signature.
 var Algorithms = []string{HS256, "HS384", "HS512"}
 
 // hashOf is the hash behind an algorithm, nil for one that is not supported.

@@ -71,7 +71,7 @@ func (r *reader) id(key string, required bool) untrusted.Text {
 		r.fail(key, "is missing")
 		return ""
 	case v.Kind() != jsontree.String || !identifier(v.Text()):
-		r.fail(key, "is no identifier: "+show(v))
+		r.fail(key, "is not an identifier: "+show(v))
 		return ""
 	}
 	return untrusted.Text(v.Text())
@@ -93,7 +93,7 @@ func (r *reader) text(key string) untrusted.Text {
 	case !ok:
 		return ""
 	case v.Kind() != jsontree.String:
-		r.issue(key, "is no text")
+		r.issue(key, "is not text")
 		return untrusted.Text(v.Raw())
 	}
 	return untrusted.Text(v.Text())
@@ -107,7 +107,7 @@ func (r *reader) code(key string) Code {
 	}
 	n, whole := integer(string(v.Raw()))
 	if !whole {
-		r.fail(key, "is no whole number: "+show(v))
+		r.fail(key, "is not a whole number: "+show(v))
 		return Code{}
 	}
 	return Code{Value: n, Given: true}
@@ -121,7 +121,7 @@ func (r *reader) position(key string) Code {
 	}
 	n, whole := integer(string(v.Raw()))
 	if !whole {
-		r.issue(key, "is no whole number")
+		r.issue(key, "is not a whole number")
 	}
 	return Code{Value: n, Given: whole}
 }
@@ -148,7 +148,7 @@ func (r *reader) stamp(key string) Stamp {
 		return Stamp{}
 	}
 	if v.Kind() != jsontree.Object {
-		r.issue(key, "is no moment")
+		r.issue(key, "is not a moment")
 		return Stamp{}
 	}
 	sec, ok1 := optional(v, "seconds")
@@ -202,7 +202,7 @@ func (r *reader) money(key string) api.Money {
 		r.issue(key, err.Error())
 	}
 	if !m.Empty() && !isCurrency(string(m.CurrencyCode)) {
-		r.issue(key, "the currency is no code of three to ten capitals and digits")
+		r.issue(key, "the currency is not a code of three to ten capitals and digits")
 	}
 	return m
 }
@@ -232,7 +232,7 @@ func (r *reader) literal(key string) api.Number {
 func (r *reader) object(key string) reader {
 	v, ok := r.v.Get(key)
 	if ok && v.Kind() != jsontree.Object {
-		r.issue(key, "is no object")
+		r.issue(key, "is not an object")
 		v = jsontree.Value{}
 	}
 	return r.below(key, v)
@@ -245,7 +245,7 @@ func (r *reader) list(key string) []*reader {
 		return nil
 	}
 	if v.Kind() != jsontree.Array {
-		r.issue(key, "is no list")
+		r.issue(key, "is not a list")
 		return nil
 	}
 	var out []*reader
@@ -253,7 +253,7 @@ func (r *reader) list(key string) []*reader {
 	for _, it := range v.Members() {
 		name := key + "[" + strconv.Itoa(i) + "]"
 		if i++; it.Kind() != jsontree.Object {
-			r.issue(name, "is no object")
+			r.issue(name, "is not an object")
 			continue
 		}
 		part := r.below(name, it)

@@ -45,7 +45,7 @@ func (s *standard) Verify(d Delivery) (Verdict, error) {
 	}
 	sec, ok := integer(stamp)
 	if !ok {
-		return refuse("timestamp", headerTimestamp+" is no whole number of seconds.")
+		return refuse("timestamp", headerTimestamp+" is not a whole number of seconds.")
 	}
 	switch age, most := d.At.Unix()-sec, int64(s.maxAge.Seconds()); {
 	case most > 0 && age > most:

@@ -121,7 +121,7 @@ const (
 	NoDoubt   DoubtKind = iota
 	TooDeep             // nested deeper than MaxDepth
 	Duplicate           // names that are equal but for case within one object
-	NotUTF8             // a byte of a text is no UTF-8
+	NotUTF8             // a byte of a text is not UTF-8
 	Halved              // a text has half of a surrogate pair
 )
 
@@ -140,7 +140,7 @@ type Tree struct {
 	b      []byte
 	s      string // b once more: texts without escapes are parts of it
 	i      int
-	broken bool // the text is no JSON
+	broken bool // the text is not JSON
 	strict bool // look for doubts
 	doubt  Doubt
 

@@ -225,7 +225,7 @@ func Awaited(ctx context.Context) context.Context {
 	return context.WithValue(Background(ctx), awaitedKey{}, true)
 }
 
-// IsAwaited reports whether ctx comes from Awaited, or is no background work: somebody
+// IsAwaited reports whether ctx comes from Awaited, or is not background work: somebody
 // waits for its calls.
 func IsAwaited(ctx context.Context) bool {
 	v, _ := ctx.Value(awaitedKey{}).(bool)

@@ -89,7 +89,7 @@ type Store interface {
 	// reserved as far as is known; a slot that was is lost, never double.
 	Take(ctx context.Context, key Key, req Request) (Grant, error)
 	// GiveBack deletes the slot of ticket if it still lies ahead. A ticket that is
-	// unknown, used or over is no error.
+	// unknown, used or over is not an error.
 	GiveBack(ctx context.Context, key Key, class Class, ticket string) error
 	// Throttle notes a 429: nobody sends a call of this class before wait is over
 	// (cut to MaxNotBefore; an earlier, longer wait stays).

@@ -63,7 +63,7 @@ func (e Event) rotated() bool {
 	return (e.Kind == EventLogin || e.Kind == EventRefresh) && e.Outcome == OK
 }
 
-// explainer picks the function that explains e; nil: e is no trouble.
+// explainer picks the function that explains e; nil: e is not trouble.
 func explainer(e Event) func([]Event, Event, Row) Verdict {
 	switch e.Kind {
 	case EventBlocked:

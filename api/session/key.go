@@ -11,7 +11,7 @@ import (
 
 // NormalKey makes the one spelling of a key (rule A2): scheme and host in lower
 // case, no default port, no slash at the end; the account is trimmed, its case
-// kept. It refuses what is no https address, except http to a literal loopback
+// kept. It refuses what is not an https address, except http to a literal loopback
 // address (spec of the config: plain http leaves the machine nowhere). A host
 // name must be ASCII: write an international one in its xn-- form.
 func NormalKey(baseURL, account string) (Key, error) {
@@ -21,7 +21,7 @@ func NormalKey(baseURL, account string) (Key, error) {
 	}
 	u, err := url.Parse(strings.TrimSpace(baseURL))
 	if err != nil || u.Host == "" || u.Opaque != "" {
-		return Key{}, errors.New("session: base_url is no address such as https://host")
+		return Key{}, errors.New("session: base_url is not an address such as https://host")
 	}
 	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.ContainsAny(baseURL, "\\\r\n#") {
 		return Key{}, errors.New("session: base_url must hold scheme, host, port and path only")

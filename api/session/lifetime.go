@@ -75,7 +75,7 @@ func (u unit) read(v float64, now time.Time) time.Duration {
 	return 0
 }
 
-// span turns seconds into a duration; what is no sensible length is 0.
+// span turns seconds into a duration; what is not a sensible length is 0.
 func span(s float64) time.Duration {
 	if math.IsNaN(s) || s <= 0 || s > 1e9 {
 		return 0

@@ -7,7 +7,7 @@ import (
 )
 
 // Refresh renews the pair now, by a refresh if that is possible, else by a
-// login. It returns nil as soon as the pair it found is replaced, by whomever.
+// login. It returns nil as soon as the pair it found is replaced, by any process.
 func (m *Manager) Refresh(ctx context.Context) error { return m.force(ctx, false) }
 
 // Login replaces the pair by a login now.

@@ -57,7 +57,7 @@ type Lifetime struct {
 	TTL       time.Duration
 	Remaining time.Duration // below zero: over for so long; 0 of a dead token
 	// ExpiresAt is when it ends or ended, by this host's wall clock; zero when there
-	// is no token.
+	// is not a token.
 	ExpiresAt time.Time
 	Dead      bool // the service refused it before its time, at ExpiresAt
 }

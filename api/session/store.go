@@ -251,7 +251,7 @@ type Event struct {
 }
 
 // Counted reports whether Count counts the event: rotations that went well, and
-// everything that is no rotation.
+// everything that is not a rotation.
 func (e Event) Counted() bool {
 	return (e.Kind != EventLogin && e.Kind != EventRefresh) || e.Outcome == OK
 }
@@ -275,7 +275,7 @@ type Instance struct {
 // cuts them and writes them back (rule G3).
 //
 // Comparisons are equality on incarnation, gen and fence, never "greater"
-// (rule A3). A lost comparison is no error where a bool or ErrFenced says so.
+// (rule A3). A lost comparison is not an error where a bool or ErrFenced says so.
 type Store interface {
 	limit.Store
 

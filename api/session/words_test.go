@@ -131,7 +131,7 @@ func TestLoginWords(t *testing.T) {
 	}
 }
 
-// judged is the answer that the service gave, as JSON unless it is no object.
+// judged is the answer that the service gave, as JSON unless it is not an object.
 func judged(status int, body string, login bool) answer {
 	h := http.Header{"Content-Type": {"application/json"}}
 	a := answer{status: status, outcome: Unknown}

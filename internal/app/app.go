@@ -159,7 +159,7 @@ func pick(cfg config.Config, name string) (config.Context, error) {
 }
 
 func (a *App) openLog(_ context.Context, opt Options) error {
-	a.Log = discard()
+	a.Log = slog.New(slog.DiscardHandler)
 	if opt.LogFile == "" {
 		return nil
 	}

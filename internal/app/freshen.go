@@ -12,7 +12,7 @@ import (
 	"opdeck/internal/store/opindex"
 )
 
-// Freshen does what is due of the sync, with at most so many billing calls. It is
+// Freshen does what is due of the sync, with at most that many billing calls. It is
 // for commands; while a console or server runs the sync in the background, nothing
 // is read here. What was known stays known when it fails.
 func (a *App) Freshen(ctx context.Context, calls int) (index.Freshness, error) {

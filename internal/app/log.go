@@ -46,6 +46,3 @@ func clean(_ []string, a slog.Attr) slog.Attr {
 }
 
 func safe(s string) string { return untrusted.Text(api.Scrub(s)).Line(2000) }
-
-// discard is the log when nobody asked for one.
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

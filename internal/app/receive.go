@@ -140,7 +140,7 @@ func (a *App) auditAlarm(ctx context.Context, e receiver.Stored) {
 
 // StartHooks receives webhooks at the configured address, if there is one, and
 // merges them until stop is called; addr is "" when nothing is received here. An
-// address that is taken is no error: another instance receives for all. Either
+// address that is taken is not an error: another instance receives for all. Either
 // way what others received, or left unmerged, is merged.
 func (a *App) StartHooks(ctx context.Context, env func(string) string) (addr string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -23,7 +23,7 @@ func (a *App) SaveDocument(ctx context.Context, cuid, id, path string, over bool
 	}
 	switch st, err := os.Lstat(full); {
 	case err == nil && !st.Mode().IsRegular():
-		return bad("This is there already and is no regular file", nil)
+		return bad("This is there already and is not a regular file", nil)
 	case err == nil && !over:
 		return bad("The file is there already", fs.ErrExist)
 	}

@@ -69,7 +69,7 @@ func (a *App) RefreshSession(ctx context.Context) error {
 	return a.sessionAct(ctx, api.ActSessionRefresh, "GET", "/v2/auth/refresh/{token}", a.Session.Refresh)
 }
 
-// LoginSession logs in anew, which ends whatever session there was.
+// LoginSession logs in again, which ends whatever session there was.
 func (a *App) LoginSession(ctx context.Context) error {
 	return a.sessionAct(ctx, api.ActSessionLogin, "POST", "/v2/auth/login", a.Session.Login)
 }

@@ -90,7 +90,7 @@ func (a *App) VerifyIndex(ctx context.Context, tell func(done, total int64)) (in
 	return a.syncer(false).Verify(ctx, tell)
 }
 
-// RebuildIndex drops the rows of the index; the sync begins anew.
+// RebuildIndex drops the rows of the index; the sync starts over.
 func (a *App) RebuildIndex(ctx context.Context) error {
 	if err := a.needIndex(ctx, "index rebuild"); err != nil {
 		return err

@@ -162,7 +162,7 @@ var theWrites = []aWrite{
 const page502 = "<!doctype html><title>502 Bad Gateway</title>"
 
 // unproven are the answers that prove nothing, whatever was done. only: the
-// kinds of write for which it is no proof; nil: all.
+// kinds of write which it does not prove; nil: all.
 var unproven = []struct {
 	name   string
 	answer otherAnswer

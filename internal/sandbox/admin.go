@@ -127,7 +127,7 @@ func (s *Service) adminSetSettings(c *call, in json.RawMessage) (any, error) {
 	})
 }
 
-// SetFaults replaces the faults; counts of rules start anew.
+// SetFaults replaces the faults; counts of rules start again.
 func (s *Service) SetFaults(ctx context.Context, f Faults) error {
 	err := s.changeSettings(ctx, func(st *settings) error {
 		st.Faults = f.String()

@@ -60,7 +60,7 @@ var faultKinds = map[string]string{
 }
 
 // ParseFaults reads a list of faults, separated by commas, as FaultHelp
-// tells. An empty text is no faults.
+// tells. An empty text means no faults.
 func ParseFaults(spec string) (Faults, error) {
 	f := Faults{text: strings.TrimSpace(spec), variants: map[string]bool{}}
 	probability := 1.0
@@ -158,7 +158,7 @@ func parseRule(item, kind, value string) (r fault, err error) {
 func countOf(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%q is no count", text)
+		return 0, fmt.Errorf("%q is not a count", text)
 	}
 	return n, nil
 }
@@ -179,7 +179,7 @@ func (r *fault) suffixes(value string) (string, error) {
 			r.chance /= 100
 		}
 		if err != nil || r.chance <= 0 || r.chance > 1 {
-			return "", fmt.Errorf("%q is no chance between 0 and 1", chance)
+			return "", fmt.Errorf("%q is not a chance between 0 and 1", chance)
 		}
 	}
 	value, skip, found := strings.Cut(value, "~")

@@ -59,11 +59,11 @@ func parseReply(text string) (r reply, err error) {
 	status, body, slash := strings.Cut(text, "/")
 	if r.status, err = strconv.Atoi(status); err != nil && status != "-" {
 		if slash {
-			return r, fmt.Errorf("%q is no status", status)
+			return r, fmt.Errorf("%q is not a status", status)
 		}
 		r.status, body = http.StatusOK, text
 	} else if status != "-" && (r.status < 200 || r.status > 599) {
-		return r, fmt.Errorf("%d is no status", r.status)
+		return r, fmt.Errorf("%d is not a status", r.status)
 	}
 	r.body = body
 	if said, own := strings.CutPrefix(body, "="); own {

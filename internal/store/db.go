@@ -129,7 +129,7 @@ func (db *DB) Result(ctx context.Context, query string, args ...any) (sql.Result
 	return res, err
 }
 
-// acquireWrite waits for the other writers of a file that is still in its place.
+// acquireWrite waits for the other writers of a file that was not replaced.
 func (db *DB) acquireWrite(ctx context.Context) (done func(), err error) {
 	if err := db.checkFile(ctx); err != nil {
 		return nil, err

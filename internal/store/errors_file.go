@@ -10,7 +10,7 @@ import (
 	"opdeck/internal/store/files"
 )
 
-// errNotDir is what a name gives below something that is no folder any more.
+// errNotDir is what a name gives below something that is not a folder any more.
 var errNotDir error = syscall.ENOTDIR
 
 // fileError gives an error of the file system the kind that opdeck knows for it.

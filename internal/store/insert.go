@@ -44,7 +44,7 @@ type Inserter struct {
 	full  *Stmt
 }
 
-// NewInserter makes one for "INSERT INTO t (a, b)" with so many columns.
+// NewInserter makes one for "INSERT INTO t (a, b)" with that many columns.
 func (tx *Tx) NewInserter(head string, width int) *Inserter {
 	return &Inserter{tx: tx, head: head, width: width}
 }

@@ -28,7 +28,7 @@ func (s *Store) Version(ctx context.Context) (st Version, ok bool) {
 }
 
 // OwnWrites is what st has become when nothing was written since but a sign of life of
-// this process, which is no news to it; st itself when there was none.
+// this process, which is not news to it; st itself when there was none.
 func (s *Store) OwnWrites(st Version) Version {
 	if e := s.Core.ownWrite.Load(); e != nil && e.before == st.core {
 		st.core = e.after
@@ -95,11 +95,11 @@ func (o *observer) close() error {
 	return o.pool.Close()
 }
 
-// ownWrite is the last writing transaction that is no news to the process it came
+// ownWrite is the last writing transaction that is not news to the process it came
 // from: the versions before and behind it, with nobody else between.
 type ownWrite struct{ before, after fileVersion }
 
-// IgnoreOwn says that this transaction is no news to its own process (see Echo).
+// IgnoreOwn says that this transaction is not news to its own process (see Echo).
 func (tx *Tx) IgnoreOwn(ctx context.Context) {
 	if tx.db.queue != nil { // the write queue keeps others out, so that the versions are about us alone
 		tx.before = tx.db.observe(ctx)

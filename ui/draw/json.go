@@ -9,7 +9,7 @@ import (
 )
 
 // JSON lays a JSON document out as safe lines, two spaces a level. Numbers,
-// order and unknown fields stay as they came. What is no JSON is shown line by
+// order and unknown fields stay as they came. What is not JSON is shown line by
 // line, cleaned. At most max lines; false when there were more.
 func JSON(doc []byte, max int) (lines []string, whole bool) {
 	var b bytes.Buffer

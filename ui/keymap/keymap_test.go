@@ -255,7 +255,7 @@ func TestOnlyHere(t *testing.T) {
 }
 
 func TestMarkdown(t *testing.T) {
-	got := Markdown()
+	got := markdown()
 	for _, part := range []string{"| `x` | remove the document (asks) (writes) |", "| `↑` `k` | one line up |", "| `space` | mark or unmark the row |"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is missing in\n%s", part, got)

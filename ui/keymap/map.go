@@ -205,7 +205,7 @@ func globalKeys() Global {
 
 func documentKeys() Documents {
 	return Documents{Look: of("document.show"), Save: of("document.download"), Remove: of("document.remove"), Restore: of("document.restore"), Attach: of("document.attach"),
-		Upload: of("document.upload"), Replace: of("document.replace"), View: of("document.view")}
+		Upload: of("document.upload"), Replace: of("document.replace"), View: of("document.open")}
 }
 
 // All returns the keys of a group in the order they are declared.
@@ -301,7 +301,7 @@ func viewerKeys() Viewer {
 	return Viewer{
 		Search: Bind("viewer.search", "search", "search", "/"), Next: Bind("viewer.next", "next", "next hit", "n").extra(), Prev: Bind("viewer.prev", "previous", "hit before", "N").extra(),
 		Copy: Bind("viewer.copy", "copy", "copy all (OSC 52)", "y"), Pager: Bind("viewer.pager", "pager", "raw JSON: read it in $PAGER, or less", "p"),
-		Editor: Bind("viewer.editor", "editor", "raw JSON: open a copy in $VISUAL or $EDITOR; asks, and reads nothing back", "e"), Close: Bind("viewer.close", "close", "close", "esc", "q"),
+		Editor: Bind("viewer.editor", "editor", "raw JSON: open a copy in $VISUAL or $EDITOR (asks)", "e"), Close: Bind("viewer.close", "close", "close", "esc", "q"),
 	}
 }
 

@@ -66,7 +66,7 @@ func (p Press) Each() []Press {
 	return out
 }
 
-// IsText reports whether p is no single key: pasted text, or several characters.
+// IsText reports whether p is not a single key: pasted text, or several characters.
 func (p Press) IsText() bool { return p.Pasted || p.Name == "" }
 
 // String is the name; key.Matches compares it.

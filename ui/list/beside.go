@@ -22,7 +22,11 @@ type beside struct {
 }
 
 // joined are the lines of the last frame: those that look as before are the same strings.
-type joined struct{ left, right, out []string }
+type joined struct {
+	w                int    // of the rows
+	side             string // between them
+	left, right, out []string
+}
 
 // besideWidth is how many cells the preview takes now; 0: it is not shown.
 func (l *List[T]) besideWidth() int {
@@ -72,13 +76,13 @@ func (b *beside) join(rows []string, w int, side string) []string {
 	k := b.keep
 	out := make([]string, len(rows))
 	for i, row := range rows {
-		if i < len(k.out) && k.left[i] == row && k.right[i] == b.lines[i] {
+		if w == k.w && side == k.side && i < len(k.out) && k.left[i] == row && k.right[i] == b.lines[i] {
 			out[i] = k.out[i]
 			continue
 		}
 		out[i] = draw.Pad(row, w) + side + b.lines[i]
 	}
-	k.left, k.right, k.out = rows, b.lines, out
+	k.w, k.side, k.left, k.right, k.out = w, side, rows, b.lines, out
 	return out
 }
 

@@ -24,11 +24,11 @@ import (
 // Screen is what a screen adds to its List. All methods are called from the
 // update loop; none of them may wait.
 type Screen interface {
-	// Answer takes every message that is no key.
+	// Answer takes every message that is not a key.
 	Answer(tea.Msg) (ui.Action, tea.Cmd)
-	// OwnKey takes a key that is no text; false leaves it to the list.
+	// OwnKey takes a key that is not text; false leaves it to the list.
 	OwnKey(keymap.Press) (ui.Action, tea.Cmd, bool)
-	// Reload reads the rows anew.
+	// Reload reads the rows again.
 	Reload() tea.Cmd
 	// Filtered shows what the list's Filter lets through. live: it is still being
 	// typed, and what leaves a trace or costs a call waits for enter.
@@ -79,7 +79,7 @@ type Spec[T any] struct {
 	Ask func(ctx context.Context, field, typed string) []string
 }
 
-// List is the state of a list screen. It implements ui.Screen but for Init.
+// List is the state of a list screen. It implements ui.Screen.
 type List[T any] struct {
 	Env    *ui.Env
 	Table  *widget.Table
@@ -130,6 +130,9 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 	}
 	return l
 }
+
+// Init implements ui.Screen for one that begins with Reload.
+func (l *List[T]) Init() tea.Cmd { return l.screen.Reload() }
 
 // Update implements ui.Screen.
 func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
@@ -272,6 +275,7 @@ func (l *List[T]) refresh() {
 	}
 	l.beside.w = l.besideWidth()
 	l.Table.SetNotice(l.screen.Empty())
+	l.Table.SetWidth(l.room()) // what stands below tells of its columns
 	l.below = l.screen.Below()
 	l.Table.SetSize(l.room(), max(l.h-max(len(l.above), 1)-len(l.below), 1))
 	l.Table.Measure() // what stands above tells what the table has no room for

@@ -16,7 +16,7 @@ type Page struct {
 	fill func(w int) []string
 }
 
-// Open puts a page over the list; fill draws its lines for a width, anew after
+// Open puts a page over the list; fill draws its lines for a width, again after
 // each message.
 func (l *List[T]) Open(id string, fill func(w int) []string) *Page {
 	l.Page = &Page{ID: id, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}

@@ -34,7 +34,7 @@ func (l *List[T]) readPast() tea.Cmd {
 			if err == nil && l.past.at == 0 {
 				l.past.list = list
 			}
-			return nil, nil // what cannot be recalled is no failure of the filter
+			return nil, nil // what cannot be recalled is not a failure of the filter
 		}
 	})
 }

@@ -89,7 +89,7 @@ func (l *List[T]) askSort() (ui.Action, tea.Cmd) {
 		l.ShowSort()
 		l.Table.Restart()
 		l.Changed()
-		l.refresh() // a menu's answer is no message to the list
+		l.refresh() // a menu's answer is not a message to the list
 		return nil
 	}})
 }

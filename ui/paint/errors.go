@@ -24,7 +24,7 @@ type ExitError struct {
 
 func (e *ExitError) Error() string {
 	if e.Signal != "" {
-		return "ended by a signal: " + e.Signal
+		return "was ended by a signal: " + e.Signal
 	}
 	return fmt.Sprintf("ended with code %d", e.Code)
 }

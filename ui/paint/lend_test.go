@@ -52,11 +52,11 @@ func TestLend(t *testing.T) {
 	}{
 		"quits":         {script: "echo child is up; read x; echo child got $x", do: func(c *console) { c.keys("lq\n"); c.out.until(c.t, "child got lq") }, told: "<nil>"},
 		"fails":         {script: "echo child is up; exit 3", told: "ended with code 3"},
-		"is killed":     {script: "printf '\\033[?1049h\\033[?1h'; stty raw -echo; echo child is up; kill -9 $$", told: "ended by a signal: killed"},
+		"is killed":     {script: "printf '\\033[?1049h\\033[?1h'; stty raw -echo; echo child is up; kill -9 $$", told: "was ended by a signal: killed"},
 		"leaves raw":    {script: "stty raw -echo -opost; printf '\\033[?1049h\\033[?1003hchild is up'", told: "<nil>"},
-		"ctrl+c":        {script: "echo child is up; exec sleep 1000", do: func(c *console) { c.keys("\x03") }, told: "ended by a signal: interrupt"},
-		"ctrl+\\":       {script: "echo child is up; exec sleep 1000", do: func(c *console) { c.keys("\x1c") }, told: "ended by a signal: quit"},
-		"ctrl+z":        {script: "echo child is up; exec sleep 1000", do: func(c *console) { c.keys("\x1a"); c.keys("\x03") }, told: "ended by a signal: interrupt"},
+		"ctrl+c":        {script: "echo child is up; exec sleep 1000", do: func(c *console) { c.keys("\x03") }, told: "was ended by a signal: interrupt"},
+		"ctrl+\\":       {script: "echo child is up; exec sleep 1000", do: func(c *console) { c.keys("\x1c") }, told: "was ended by a signal: quit"},
+		"ctrl+z":        {script: "echo child is up; exec sleep 1000", do: func(c *console) { c.keys("\x1a"); c.keys("\x03") }, told: "was ended by a signal: interrupt"},
 		"is not there":  {key: "n", told: "fork/exec /nowhere/to"},
 		"own job group": {script: "echo child is up; set -m; sh -c 'exit 4'", told: "ended with code 4"},
 	} {

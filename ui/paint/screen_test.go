@@ -119,7 +119,7 @@ func TestFrameIsCutToTheTerminal(t *testing.T) {
 	}
 }
 
-// What is no text and no SGR is drawn as a mark and never written.
+// What is neither text nor SGR is drawn as a mark and never written.
 func TestHostileViewIsDrawnAsMarks(t *testing.T) {
 	for view, want := range map[string]string{
 		"a\x1b]0;y\ab":        "a·]0;y·b",

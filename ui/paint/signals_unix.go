@@ -92,7 +92,7 @@ func (s *session) halt() {
 
 // wait waits for a continuation, the end of the program, or d while running. The
 // clock goes on while a process is stopped, and the stop may come after the wait
-// has begun: a wait that took much longer than d begins anew once.
+// has begun: a wait that took much longer than d begins again once.
 func (s *session) wait(continued <-chan struct{}, d time.Duration) {
 	for range 2 {
 		began := time.Now()

@@ -42,7 +42,7 @@ const (
 	inFull    = "texts are said in full"
 )
 
-// wholeLine are the keys behind which a number is no row.
+// wholeLine are the keys behind which a number is not a row.
 var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "operation.totals": true, "totals.within": true, "openid": true}
 
 // saidHelp is what some keys do here that a drawn screen does otherwise.

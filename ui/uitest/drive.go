@@ -138,6 +138,14 @@ func (r *Run) Send(msgs ...tea.Msg) *Run {
 // View is the present frame.
 func (r *Run) View() string { return r.Model.View() }
 
+// Same holds the frame against one of before.
+func (r *Run) Same(want string) {
+	r.t.Helper()
+	if got := r.View(); got != want {
+		r.t.Errorf("it looked otherwise before:\n%s\nnow:\n%s", want, got)
+	}
+}
+
 // limit bounds the messages of one test: more is an endless loop.
 const limit = 1_000_000
 

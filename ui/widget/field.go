@@ -46,7 +46,7 @@ type Option struct {
 	Value string // what stands in the field then
 	Text  string // how it is listed, safe; empty: the value
 	About string // dim, behind it, safe
-	Opens bool   // it is no end: its own options are offered next, as of a folder
+	Opens bool   // it does not end the path: its own options are offered next, as of a folder
 }
 
 // Completion is what a typed text can go on with.

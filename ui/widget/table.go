@@ -169,6 +169,9 @@ func (t *Table) SetSize(w, h int) {
 	t.settle()
 }
 
+// SetWidth is SetSize in the height that it has.
+func (t *Table) SetWidth(w int) { t.SetSize(w, t.h) }
+
 // Blur says that the keys go elsewhere: the row of the cursor is not drawn as one.
 func (t *Table) Blur(on bool) { t.blurred = on }
 

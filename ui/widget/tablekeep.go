@@ -9,7 +9,7 @@ import (
 // keep is what a table drew last. A row that looks the same is not drawn again:
 // a key then costs the rows that it changes.
 type keep struct {
-	theme string // all of it was drawn in; another one draws everything anew
+	theme string // all of it was drawn in; another one draws everything again
 	from  int
 	rows  []keptRow
 	next  []keptRow // of the frame being drawn

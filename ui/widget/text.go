@@ -48,7 +48,7 @@ func (t *Text) Cut(tone theme.Tone, s string) { t.Add(t.th.Tone(tone).Render(dra
 // Pairs writes labels with their values.
 func (t *Text) Pairs(list []Pair) { t.Add(Pairs(t.th, list, t.w)...) }
 
-// JSON writes a body, by cells to the right and in at most so many lines; more is said
+// JSON writes a body, by cells to the right and in at most that many lines; more is said
 // when it is longer.
 func (t *Text) JSON(body []byte, by, most int, more string) {
 	lines, whole := draw.JSON(body, most)

@@ -189,7 +189,7 @@ func (v *Viewer) search(move bool) {
 	if len(v.hits) == 0 {
 		return
 	}
-	if !move { // the same text drawn anew: one stays at the hit
+	if !move { // the same text drawn again: one stays at the hit
 		v.hit = min(was, len(v.hits)-1)
 		return
 	}

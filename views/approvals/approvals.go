@@ -69,9 +69,6 @@ func New(env *ui.Env, backend Backend, id string) *Screen {
 	return s
 }
 
-// Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.Reload() }
-
 // Reload implements list.Screen.
 func (s *Screen) Reload() tea.Cmd {
 	backend, now := s.backend, s.env.Now

@@ -66,9 +66,6 @@ func New(env *ui.Env, log Log, start string) *Screen {
 	return s
 }
 
-// Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.Reload() }
-
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
@@ -106,7 +103,7 @@ func (s *Screen) selection() auditfilter.Expr {
 		text += " (" + s.Applied.String() + ")"
 	}
 	e, err := auditfilter.Parse(text)
-	if err != nil { // it is written anew from what was parsed before
+	if err != nil { // it is written again from what was parsed before
 		return s.Applied
 	}
 	return e

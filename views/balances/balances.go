@@ -71,13 +71,9 @@ func head(a api.Account) string {
 }
 
 func facts(env *ui.Env, a api.Account) []widget.Pair {
-	out := []widget.Pair{{Value: "Account"}, directory.Status(env.Theme, "status", a.Status)}
-	out = append(out, widget.SaidAll("name", string(a.Name), "number", string(a.Number), "id", string(a.ID), "currency", string(a.CurrencyCode))...)
-	out = append(out, widget.Pair{Label: "default", Value: draw.YesNo(a.IsDefault)})
-	out = append(out, widget.SaidAll("associate", string(a.AssociateType))...)
-	out = append(out, directory.Moment(env, "created", a.CreatedAt), directory.Moment(env, "updated", a.UpdatedAt))
-	out = append(append(out, widget.Pair{Value: "Money"}), directory.Money("balance", a.Balance.Value())...)
-	out = append(out, directory.Money("hold", a.Hold.Value())...)
+	out := append([]widget.Pair{{Value: "Account"}},
+		directory.Facts(env, field.Accounts, a, "status", "name", "number", "id", "currency", "default", "associate", "created", "updated")...)
+	out = append(append(out, widget.Pair{Value: "Money"}), directory.Facts(env, field.Accounts, a, "balance", "hold")...)
 	for _, usd := range []struct {
 		label string
 		of    *api.Money

@@ -59,7 +59,7 @@ func newDraft(app api.Application, files []api.CustomerFile, masked bool) draft 
 	if app.Kind() == api.Corporate {
 		d.read = app.Corporate
 	}
-	_ = json.Unmarshal(d.read, &d.body) // what is no object has no texts
+	_ = json.Unmarshal(d.read, &d.body) // what is not an object has no texts
 	_ = json.Unmarshal(d.body["application"], &d.app)
 	for _, n := range slices.Sorted(maps.Keys(d.app)) {
 		s, ok := text(d.app[n])

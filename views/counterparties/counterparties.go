@@ -104,8 +104,7 @@ func facts(env *ui.Env, p api.Counterparty) []widget.Pair {
 		}
 	}
 	out = append(out, widget.Pair{Value: "Counterparty"})
-	out = append(out, widget.SaidAll("name", string(p.Name()), "description", string(p.Description), "id", string(p.ID))...)
-	out = append(out, directory.Moment(env, "created", p.CreatedAt), directory.Moment(env, "updated", p.UpdatedAt))
+	out = append(out, directory.Facts(env, field.Counterparties, p, "name", "description", "id", "created", "updated")...)
 	out = append(out, directory.Details(env, "", p.Profile.Details())...)
 	out = append(out, widget.Pair{Value: "Customer"})
 	out = append(out, widget.SaidAll("name", string(p.Customer.Name), "cuid", string(p.Customer.CUID))...)

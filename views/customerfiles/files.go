@@ -117,7 +117,7 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 		Yes:  func(ui.Seen) tea.Cmd { return s.remove(name, r) }})
 }
 
-// remove deletes the file and reads the files anew.
+// remove deletes the file and reads the files again.
 func (s *Screen) remove(name string, r api.DeleteFile) tea.Cmd {
 	s.Doing = "deleting " + name
 	client := s.client

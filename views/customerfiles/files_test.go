@@ -138,3 +138,23 @@ func TestReadsOn(t *testing.T) {
 		t.Errorf("%d calls though all was read", f.calls)
 	}
 }
+
+// TestOpenWith: a file goes to another program after a yes, from the list and from its
+// content.
+func TestOpenWith(t *testing.T) {
+	for _, keys := range [][]string{{"V"}, {"enter", "V"}} {
+		f := &fake{files: sample(t)}
+		r, clock := open(t, f)
+		for _, k := range keys {
+			r.Send(uitest.Key(k))
+		}
+		r.Send(clock.Wait(shelltest.Armed), uitest.Key("enter"))
+		if len(f.viewed) != 0 {
+			t.Fatal("opened by enter")
+		}
+		r.Send(uitest.Key("V"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		if len(f.viewed) != 1 || f.viewed[0] != "f-1 passport.png" {
+			t.Errorf("%q\n%s", f.viewed, r.View())
+		}
+	}
+}

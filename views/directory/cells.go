@@ -106,7 +106,7 @@ func Status(th *theme.Theme, label string, status untrusted.Text) widget.Pair {
 	return widget.Pair{Label: label, Value: st.Sign + " " + text, Tone: st.Tone, Long: true}
 }
 
-// Money is an amount as a fact of a record; one that is no number is told as it came.
+// Money is an amount as a fact of a record; one that is not a number is told as it came.
 func Money(label string, m api.Money) []widget.Pair {
 	if m.Empty() {
 		return []widget.Pair{{Label: label, Value: "–", Tone: theme.Dim}}
@@ -128,6 +128,26 @@ func Moment(env *ui.Env, label string, t api.Time) widget.Pair {
 		return widget.Pair{Label: label, Value: "unreadable: " + t.Raw.Quoted(), Tone: theme.Warn}
 	}
 	return widget.Pair{Label: label, Value: "–", Tone: theme.Dim}
+}
+
+// Facts are fields of a record, under the names that the catalogue gives them.
+func Facts[T any](env *ui.Env, c *field.Catalogue[T], r T, names ...string) []widget.Pair {
+	var out []widget.Pair
+	for _, name := range names {
+		switch f := c.Get(name); {
+		case f.Kind == field.Money:
+			out = append(out, Money(f.Name, f.Money(r))...)
+		case f.Kind == field.Time:
+			out = append(out, Moment(env, f.Name, f.Time(r)))
+		case f.Kind == field.Flag:
+			out = append(out, widget.Pair{Label: f.Name, Value: draw.YesNo(f.Flag(r))})
+		case f.Name == "status":
+			out = append(out, Status(env.Theme, f.Name, f.Text(r)))
+		default:
+			out = append(out, widget.SaidAll(f.Name, string(f.Text(r)))...)
+		}
+	}
+	return out
 }
 
 // Details are facts that may lead to a person, under a heading; none: nothing.

@@ -108,7 +108,7 @@ func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 	return s
 }
 
-// Init implements ui.Screen.
+// Init implements ui.Screen: what is known of the operation is shown at once.
 func (s *Screen) Init() tea.Cmd {
 	client := s.client
 	return tea.Batch(s.Latest.Init(), s.env.Read(nil, func(ctx context.Context) ui.Then {

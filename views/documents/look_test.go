@@ -194,7 +194,7 @@ func TestViewAsks(t *testing.T) {
 func TestViewSaysWhyNot(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil), noView: "No viewer is configured: set viewer in [ui]."}
 	r, _ := open(t, f)
-	if strings.Contains(r.View(), "V viewer") {
+	if strings.Contains(r.View(), "V open with") {
 		t.Errorf("it is offered:\n%s", r.View())
 	}
 	r.Send(uitest.Key("V"))

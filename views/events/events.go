@@ -104,9 +104,6 @@ func (s *Screen) newestFirst(yield func(receiver.Stored) bool) {
 	}
 }
 
-// Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.Reload() }
-
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	if _, ok := msg.(ui.FeedFacts); ok {

@@ -21,33 +21,6 @@ const (
 	pauses   = 500  // deliveries that the rhythm is learnt from
 )
 
-// find reads the newest events that the filter chooses, newest first, and says
-// below which Seq there may be more (0: none). Not all of a filter is the inbox's
-// to choose by: pages are looked through until one is full.
-func find(ctx context.Context, inbox Inbox, f eventfilter.Expr, now time.Time, before int64) ([]receiver.Stored, int64, error) {
-	var out []receiver.Stored
-	q := eventfilter.Narrow(f, now)
-	q.Before, q.Limit = before, pageSize
-	for range maxPages {
-		got, err := inbox.List(ctx, q)
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, e := range got {
-			if f.Match(e, now) {
-				out = append(out, e)
-			}
-		}
-		if len(got) < pageSize {
-			return out, 0, nil
-		}
-		if q.Before = got[len(got)-1].Seq; len(out) >= pageSize {
-			break
-		}
-	}
-	return out, q.Before, nil
-}
-
 // loaded is what one read of the inbox found.
 type loaded struct {
 	list   []receiver.Stored // newest first
@@ -69,7 +42,10 @@ func (s *Screen) Reload() tea.Cmd {
 		m := loaded{at: now()}
 		steps := []func() error{
 			func() (err error) { m.seq, err = inbox.LastSeq(ctx); return }, // first: what comes meanwhile comes by the stream too
-			func() (err error) { m.list, m.older, err = find(ctx, inbox, f, m.at, 0); return },
+			func() (err error) {
+				m.list, m.older, err = eventfilter.Find(ctx, inbox, f, m.at, 0, pageSize, maxPages)
+				return
+			},
 			func() (err error) { m.counts, err = inbox.Counts(ctx); return },
 			func() (err error) { m.times, err = inbox.Times(ctx, pauses); return },
 			func() (err error) { m.codes, err = client.EventCodes(ctx); return },
@@ -172,7 +148,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 	}
 	inbox, f, now, before := s.inbox, s.Applied, s.env.Now(), s.older
 	return s.Read(s.More, func(ctx context.Context) ui.Then {
-		got, next, err := find(ctx, inbox, f, now, before)
+		got, next, err := eventfilter.Find(ctx, inbox, f, now, before, pageSize, maxPages)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {
 				s.rows.Set(older(s.rows.All(), got))

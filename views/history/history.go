@@ -77,9 +77,6 @@ func New(env *ui.Env, ix Index, client Client, opid string) *Screen {
 	return s
 }
 
-// Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.Reload() }
-
 // Reload implements list.Screen: it reads the states and what changed between
 // neighbours; the first time also when the person looked last, and notes that they
 // look now.

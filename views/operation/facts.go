@@ -108,7 +108,7 @@ func sideFacts[T any](c *field.Catalogue[T], account T, side string, masked bool
 }
 
 // amounts are the four amounts with their decimal points in one column, and the
-// rate between source and destination; what is no number is shown as it came.
+// rate between source and destination; what is not a number is shown as it came.
 func (s *Screen) amounts() ui.Section {
 	col := make([]string, len(amounts))
 	for i, name := range amounts {

@@ -11,7 +11,7 @@ import (
 	"opdeck/ui"
 )
 
-// window is the list read anew.
+// window is the list read again.
 type window struct {
 	index.Window
 	total   int
@@ -77,7 +77,7 @@ func (s *Screen) count() tea.Cmd {
 }
 
 // onCount shows how many rows there are; when the index has changed since they were
-// read both are read anew, together.
+// read both are read again, together.
 func (s *Screen) onCount(n int, version int64) tea.Cmd {
 	if version != s.fresh.Version {
 		s.whole = true

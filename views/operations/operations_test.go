@@ -254,7 +254,7 @@ func TestViewsAreCounted(t *testing.T) {
 	has(t, d, "Mend it under [views]")
 	d.Send(d.clock.Wait(time.Second))
 	d.keys("esc", "v", "down", "down", "down", "enter")
-	has(t, d, "a field that there is not: colour")
+	has(t, d, "an unknown field: colour")
 }
 
 func TestExport(t *testing.T) {

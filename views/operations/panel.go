@@ -272,15 +272,19 @@ func (s *Screen) panelLines(w, h int) []string {
 	case p.grid.all.Count == 0:
 		return draw.Lay(append(out, th.Dim.Render("Nothing to add up.")), w, h)
 	}
-	if h >= smallPanel {
-		out = append(out, chart(th, p.line, w))
-	}
 	room := h - len(out)
+	if h >= smallPanel {
+		room--
+	}
 	if p.focus && room > 3 {
 		room--
 	}
 	p.table.Blur(!p.focus)
 	p.grid.lay(p.table, w, room, p.focus)
+	out[len(out)-1] = p.head(th, w) // it tells how many currencies have no room
+	if h >= smallPanel {
+		out = append(out, chart(th, p.line, w))
+	}
 	out = append(out, p.table.Lines()...)
 	if len(out) < h {
 		out = append(out, th.Accent.Render(draw.Cut(p.grid.detail(p.table), w)))

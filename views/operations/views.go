@@ -215,7 +215,7 @@ func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
 	}
 	order, err := index.ParseSort(v.Sort)
 	if err != nil {
-		return ui.Explain{Title: "View " + v.shown(), Lines: []string{"It sorts by a field that there is not: " + untrusted.Text(v.Sort).Line(40) + ".",
+		return ui.Explain{Title: "View " + v.shown(), Lines: []string{"It sorts by an unknown field: " + untrusted.Text(v.Sort).Line(40) + ".",
 			"There are " + strings.Join(index.SortFields, ", ") + ". " + mend}}, nil
 	}
 	s.Show(q.For(s.env.Ctx), v.Filter)

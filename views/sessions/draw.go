@@ -26,7 +26,7 @@ func (s *Screen) Content() ui.Content {
 	}
 	now := s.env.Now()
 	lines := append([]string{s.Verdict()}, "", s.life("Access", s.st.Access, now), s.life("Refresh", s.st.Refresh, now))
-	sections := ui.Sections(s.facts(now))
+	sections := ui.Sections(s.facts())
 	if len(s.st.Borrowers) > 0 {
 		sections = append(sections, ui.Section{Title: "Borrowers", Lines: s.borrowers(now)})
 	}
@@ -181,7 +181,7 @@ func (s *Screen) borrowers(now time.Time) []string {
 	return out
 }
 
-func (s *Screen) facts(now time.Time) []widget.Pair {
+func (s *Screen) facts() []widget.Pair {
 	zone := s.env.Zone()
 	p := []widget.Pair{{Value: "Pair"}, {Label: "account", Value: s.st.Account}, {Label: "service", Value: s.st.BaseURL},
 		{Label: "generation", Value: fmt.Sprint(s.st.Generation)}}

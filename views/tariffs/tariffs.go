@@ -124,8 +124,6 @@ func members(env *ui.Env, all []api.Tariff) []directory.Column[api.Tariff] {
 
 // facts are all of a rule.
 func facts(env *ui.Env, t api.Tariff) []widget.Pair {
-	out := []widget.Pair{{Value: "Rule"}}
-	out = append(out, widget.SaidAll("from", string(t.From), "to", string(t.To), "type", string(t.OperationType), "payment", string(t.PaymentType),
-		"percent", string(t.Percent), "fixed", string(t.Fixed), "cuid", string(t.CUID), "id", string(t.ID))...)
-	return append(out, directory.More(env, t.Unknown())...)
+	out := directory.Facts(env, field.Tariffs, t, "from", "to", "type", "payment", "percent", "fixed", "cuid", "id")
+	return append(append([]widget.Pair{{Value: "Rule"}}, out...), directory.More(env, t.Unknown())...)
 }

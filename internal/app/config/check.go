@@ -64,7 +64,7 @@ func (c *Config) checkGeneral(k *checker) {
 	k.oneOf(c.Limits.Policy, []string{"wait", "warn"}, "limits", "policy")
 	for class, n := range c.Limits.PerMinute {
 		if !slices.Contains(limit.Classes, class) {
-			k.add("is no endpoint class; there are login, refresh, account, customer, billing, general", "limits", "per_minute", string(class))
+			k.add("is not an endpoint class; there are login, refresh, account, customer, billing, general", "limits", "per_minute", string(class))
 		}
 		if n < 1 || n > 10_000 {
 			k.add("must be from 1 to 10000 calls", "limits", "per_minute", string(class))
@@ -123,7 +123,7 @@ func (c *Config) checkGeneral(k *checker) {
 func (c *Config) checkAudit(k *checker) {
 	for _, s := range c.Audit.Keys {
 		if _, _, err := audit.ReadVerifierKey(s); err != nil {
-			k.add("holds something that is no key as opdeck audit key prints it on the other host", "audit", "keys")
+			k.add("holds something that is not a key as opdeck audit key prints it on the other host", "audit", "keys")
 		}
 	}
 	seen := map[string]bool{}
@@ -254,7 +254,7 @@ func CheckBaseURL(s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || strings.ContainsAny(s, "\\\n\r\t ") {
-		return fmt.Errorf("is no address")
+		return fmt.Errorf("is not an address")
 	}
 	host := u.Hostname()
 	switch {

@@ -70,7 +70,7 @@ func (s *Service) decide(ctx context.Context, id, digest, comment string, to Sta
 // mayDecide checks the person and the request. It returns the request as far as
 // it is known.
 func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest string) (Request, error) {
-	if err := api.Need(api.WithTrail(ctx, nil), op, api.MayApprove); err != nil { // decide records it; MayDecide is no attempt
+	if err := api.Need(api.WithTrail(ctx, nil), op, api.MayApprove); err != nil { // decide records it; MayDecide is not an attempt
 		return Request{}, err
 	}
 	if err := s.lapse(ctx); err != nil {

@@ -75,7 +75,7 @@ func (s Signed) signer(keys []ed25519.PublicKey) string {
 
 // parseSigned reads a line to the letter: nothing may stand anywhere else.
 func parseSigned(line []byte) (Signed, error) {
-	bad := errors.New("audit: this is no line of a checkpoint file")
+	bad := errors.New("audit: this is not a line of a checkpoint file")
 	if bytes.HasPrefix(line, []byte(noteOpen)) {
 		s, err := parseNoteLine(line)
 		if err != nil {

@@ -176,7 +176,7 @@ func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.Publi
 	var ev Evidence
 	d := json.NewDecoder(in)
 	if err := d.Decode(&ev); err != nil || ev.Format != evidenceFormat {
-		return Report{}, errors.New("audit: this is no evidence pack")
+		return Report{}, errors.New("audit: this is not an evidence pack")
 	}
 	v := newVerifier()
 	v.r.Chain, v.r.Evidence, v.partial, v.edge = ev.Chain, true, true, nil

@@ -219,7 +219,7 @@ func (l *Log) intentOf(ctx context.Context, ref string) (Record, error) {
 	}
 	e := entry(row)
 	if e.Damaged || e.Phase != PhaseIntent {
-		return Record{}, fmt.Errorf("audit: %s is no intact intent", ref)
+		return Record{}, fmt.Errorf("audit: %s is not an intact intent", ref)
 	}
 	return e.Record, nil
 }

@@ -37,7 +37,7 @@ const timeForm = "2006-01-02T15:04:05.000Z"
 // that sign for it.
 func origin(chain string) string { return originPrefix + chain }
 
-var errNoNote = errors.New("audit: this is no checkpoint")
+var errNoNote = errors.New("audit: this is not a checkpoint")
 
 // text is what is signed of a checkpoint.
 func (c Checkpoint) text() string {

@@ -39,7 +39,7 @@ const (
 // maxProof is the size of the largest file that is read as a proof, in bytes.
 const maxProof = 64 << 10
 
-var errNoProof = errors.New("audit: this is no proof")
+var errNoProof = errors.New("audit: this is not a proof")
 
 // Prove proves that record seq stands in the log, against the newest checkpoint,
 // with the signatures of witnesses where there are any. The person in ctx needs

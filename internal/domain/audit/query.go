@@ -28,7 +28,7 @@ func entry(row Row) Entry {
 	case Hash(row.Bytes) != row.Hash:
 		e.Why = "its bytes are not those that were hashed"
 	case err != nil:
-		e.Why = "it is no record"
+		e.Why = "it is not a record"
 	default:
 		if name := e.Record.differs(row); name != "" {
 			e.Damaged, e.Why = true, "the column "+name+" beside it was changed"

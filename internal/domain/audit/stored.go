@@ -279,7 +279,7 @@ func (v *verifier) checkTables(s Derived) {
 	}
 	slices.Sort(extra)
 	for _, seq := range extra {
-		v.problem(seq, SideTable, "the list of unsettled writes holds record %d, which has an outcome or is no intent", seq)
+		v.problem(seq, SideTable, "the list of unsettled writes holds record %d, which has an outcome or is not an intent", seq)
 	}
 	if v.treeEnd > v.r.Last {
 		v.problem(v.r.Last+1, SideTable, "the stored tree is of %d records, and there are %d", v.treeEnd, v.r.Last)

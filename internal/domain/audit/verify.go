@@ -44,7 +44,7 @@ func VerifyLog(log io.Reader, with VerifyInput) (Report, error) {
 		}
 		hash, record, ok := parseLine(line)
 		if !ok {
-			v.problem(v.want, Malformed, "line %d is no record", v.line)
+			v.problem(v.want, Malformed, "line %d is not a record", v.line)
 			v.lost = true
 			continue
 		}

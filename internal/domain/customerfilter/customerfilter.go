@@ -45,7 +45,7 @@ func Table(begun func() Begun) *filter.Table[api.Customer] {
 			Flag: func(c api.Customer, v string) bool { _, ok := record(c); return ok == (v == "yes") }},
 		filter.Field[api.Customer]{Name: "since", Kind: filter.Time, Help: "when that verification was begun", Example: "since>2d",
 			Time: func(c api.Customer) time.Time { r, _ := record(c); return r.Begun() }},
-		filter.Field[api.Customer]{Name: "waits", Kind: filter.Flag, Values: yesNo, Help: "its status is no result yet", Example: "waits:yes",
+		filter.Field[api.Customer]{Name: "waits", Kind: filter.Flag, Values: yesNo, Help: "its status is not a result yet", Example: "waits:yes",
 			Flag: func(c api.Customer, v string) bool { return Waits(c) == (v == "yes") }},
 		filter.Field[api.Customer]{Kind: filter.Free, Help: "contained in the name, or the identifier", Example: `"oak & iron"`,
 			Strings: func(c api.Customer) []string { return []string{string(c.FullName()), string(c.CUID)} }})...)

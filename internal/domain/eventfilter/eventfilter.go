@@ -4,6 +4,7 @@
 package eventfilter
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -180,6 +181,42 @@ func Narrow(e Expr, now time.Time) receiver.Filter {
 		}
 	}
 	return f
+}
+
+// Inbox lists stored events.
+type Inbox interface {
+	List(ctx context.Context, f receiver.Filter) ([]receiver.Stored, error)
+}
+
+// minPage is how many events are read at once at least.
+const minPage = 300
+
+// Find reads the newest events below before (0: all) that e chooses, newest first, and
+// says below which Seq there may be more (0: none). Not all of a filter is the inbox's to
+// choose by: pages are read until there are limit events or more, and pages of them at
+// most.
+func Find(ctx context.Context, inbox Inbox, e Expr, now time.Time, before int64, limit, pages int) ([]receiver.Stored, int64, error) {
+	var out []receiver.Stored
+	q := Narrow(e, now)
+	q.Before, q.Limit = before, max(limit, minPage)
+	for range pages {
+		page, err := inbox.List(ctx, q)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, s := range page {
+			if e.Match(s, now) {
+				out = append(out, s)
+			}
+		}
+		if len(page) < q.Limit {
+			return out, 0, nil
+		}
+		if q.Before = page[len(page)-1].Seq; len(out) >= limit {
+			break
+		}
+	}
+	return out, q.Before, nil
 }
 
 // whole reports whether an identifier's beginning is all of it: operations are

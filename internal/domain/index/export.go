@@ -166,7 +166,7 @@ func csvRow(o api.Operation) []string {
 	return out
 }
 
-// number is an exact amount without its currency; one that is no number is
+// number is an exact amount without its currency; one that is not a number is
 // written as it came.
 func number(m api.Money) string {
 	if m.Empty() {

@@ -23,7 +23,7 @@ type TotalsLine struct {
 	Groups     []GroupValue `json:"groups"`
 	Currency   string       `json:"currency"`
 	Operations int64        `json:"operations"`
-	Unusable   int64        `json:"unusable"` // of operations: the amount is no number, and in no sum
+	Unusable   int64        `json:"unusable"` // of operations: the amount is not a number, and in no sum
 	Sum        string       `json:"sum"`      // exact decimal
 }
 

@@ -136,7 +136,7 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 }
 
 // learn takes the size of pages from the answer, and reports whether the pass
-// begins anew with another one.
+// begins again with another one.
 func (p *Progress) learn(s *Syncer, size, fit int, first, probed bool, n int) (again bool) {
 	at := p.Pass.At
 	switch {
@@ -163,7 +163,7 @@ func (p *Progress) learn(s *Syncer, size, fit int, first, probed bool, n int) (a
 }
 
 // resized is p for a service whose pages turned out to have another size: a page
-// in the middle does not tell which, so that it is learnt anew from the first.
+// in the middle does not tell which, so that it is learnt again from the first.
 func (p Progress) resized() Progress {
 	p.PageSize, p.NewsSize, p.Tried, p.Probe = 0, 0, false, 0
 	p.Pass, p.News.Began = Pass{At: p.Pass.At}, zero

@@ -16,7 +16,7 @@ type Progress struct {
 
 	// What the answers showed of the list.
 	Total    int64  `json:"total"`            // operations, as the service last said; -1: it does not say
-	Order    Order  `json:"order,omitempty"`  // judged anew with every page
+	Order    Order  `json:"order,omitempty"`  // judged again with every page
 	Offset   int    `json:"offset,omitempty"` // 1 where page 1 is page 0 again: the service counts from 1
 	PageSize int    `json:"page_size"`        // rows of a page of the rolling pass; 0: not known yet
 	NewsSize int    `json:"news_size"`        // rows of a page of news
@@ -95,7 +95,7 @@ func LoadProgress(ctx context.Context, s Store) (Progress, error) {
 	}
 	p := Progress{text: v}
 	if v != "" && (json.Unmarshal([]byte(v), &p) != nil || p.Version != progressVersion) {
-		p = Progress{text: v} // written by a program that differs: begin anew
+		p = Progress{text: v} // written by a program that differs: begin again
 	}
 	if p.Version == 0 {
 		p.Version, p.Total = progressVersion, -1

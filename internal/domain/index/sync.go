@@ -183,7 +183,7 @@ func (s *Syncer) step(ctx context.Context) (did job, wait time.Duration, err err
 
 // Round does what is due now, for a command that nobody keeps running: news and
 // the rest of an unfinished pass, and one page or read of what has time. It sends
-// at most so many calls, and none while another instance works.
+// at most that many calls, and none while another instance works.
 func (s *Syncer) Round(ctx context.Context, calls int) error {
 	s.owed = owedInARow // reads that are owed come last
 	patient := false

@@ -40,7 +40,7 @@ type Entry struct {
 	Origin Origin
 	// Seen is the store's time (Store.Now) at which the request that brought it was
 	// sent, so that the content is at least as new; of a webhook, when it came. A
-	// webhook is no sight: the row keeps the one it had, and a new one gets the
+	// webhook does not show the row: the row keeps the one it had, and a new one gets the
 	// moment that the webhook tells of.
 	Seen time.Time
 	// Owed asks for a single read in any case: the state is known to be incomplete.
@@ -174,7 +174,7 @@ type Sum struct {
 	Currency untrusted.Text
 	Count    int64
 	Amount   *apd.Decimal // exact
-	Bad      int64        // of Count: amounts that are no number, not in Amount
+	Bad      int64        // of Count: amounts that are not numbers, not in Amount
 }
 
 // Sheet is what an export writes: the operations that pass the filter, in order, or

@@ -42,7 +42,7 @@ func (b Borrower) Context(ctx context.Context) context.Context {
 	return api.WithActor(ctx, b.Who)
 }
 
-// bound names the ring that counts the borrower's own bound. It is no class of the
+// bound names the ring that counts the borrower's own bound. It is not a class of the
 // service.
 func (b Borrower) bound() limit.Class { return limit.Class("lend:" + b.Name) }
 

@@ -4,5 +4,5 @@
 // place in the budgets, and its writes pass the gate like everybody's.
 //
 // Nothing of a borrower's request is forwarded as bytes: path and body are read here
-// and made anew by package api, so that no request can be hidden in another.
+// and made again by package api, so that no request can be hidden in another.
 package lend

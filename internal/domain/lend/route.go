@@ -139,7 +139,7 @@ func checkTarget(path, query string) *Refusal {
 	}
 	switch {
 	case !strings.HasPrefix(path, "/"):
-		return bad("The request names no path of the service.", "Send the path alone, like GET /v2/billing/operation; opdeck is no proxy to other hosts.")
+		return bad("The request names no path of the service.", "Send the path alone, like GET /v2/billing/operation; opdeck is not a proxy to other hosts.")
 	case len(path) > 512 || len(query) > 4096:
 		return bad("The address is too long.", "A path has up to 512 characters, a query up to 4,096.")
 	case strings.ContainsAny(path, "%\\;#") || strings.ContainsFunc(path+query, func(r rune) bool { return r <= ' ' || r >= 0x7f }):

@@ -151,10 +151,10 @@ func JSONIf(raw []byte, masked bool) []byte {
 }
 
 // body is the body of a webhook as it may be shown: JSON as JSON does it. In a
-// body that is no JSON nothing tells what is a number, so that every run of five
+// body that is not JSON nothing tells what is a number, so that every run of five
 // digits and more is hidden.
 func body(raw []byte) []byte {
-	if valid(raw) {
+	if json.Valid(raw) {
 		return JSON(raw)
 	}
 	s := Text(strings.ToValidUTF8(string(JSON(raw)), string(utf8.RuneError)))

@@ -187,6 +187,3 @@ func (b *batcher) close(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
-
-// depth is the number of records that wait.
-func (b *batcher) depth() int { return len(b.in) }

@@ -192,7 +192,7 @@ func inside(a netip.Addr, set []netip.Prefix) bool {
 	return false
 }
 
-// local reports whether a request from this host is no other's in disguise: not
+// local reports whether a request from this host is not another host's in disguise: not
 // passed on by a proxy, and not sent by a web page in this host's browser.
 func local(req *http.Request) bool {
 	for _, h := range []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via", "Origin", "Sec-Fetch-Site"} {

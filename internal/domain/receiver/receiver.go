@@ -132,7 +132,7 @@ func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
 	return r.accept(ctx, delivery{body: body, verdict: hook.Verdict{Verifier: string(Manual)}, source: Manual, at: r.opt.Now()})
 }
 
-// Replay puts a stored delivery through the receiver again: it is read anew and
+// Replay puts a stored delivery through the receiver again: it is read again and
 // everybody who listens here hears of it once more. No row is made of it; the
 // attempt is kept. The error is a *hook.Malformed when it still cannot be used.
 func (r *Receiver) Replay(ctx context.Context, key string) (Stored, error) {

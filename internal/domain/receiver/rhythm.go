@@ -29,7 +29,7 @@ const (
 
 // RhythmOf learns the rhythm of times, in any order, and says whether the
 // silence up to now is longer than usual. Where the past covers several days, pauses that
-// began at about this time of day count, so that a quiet night is no alarm and a quiet
+// began at about this time of day count, so that a quiet night is not an alarm and a quiet
 // morning is one.
 func RhythmOf(times []time.Time, now time.Time) Rhythm {
 	times = slices.Clone(times)

@@ -66,6 +66,6 @@ func (s *stats) committed(results []Result) {
 func (r *Receiver) Counters() Counters {
 	var out Counters
 	r.stats.count(func(c *Counters) { out = *c; out.Reasons = maps.Clone(c.Reasons) })
-	out.Working, out.Queued, out.Dropped = r.bounds.inUse(), r.batch.depth(), r.hub.dropped.Load()
+	out.Working, out.Queued, out.Dropped = r.bounds.inUse(), len(r.batch.in), r.hub.dropped.Load()
 	return out
 }

@@ -80,7 +80,7 @@ func Open(opt Options) (*Witness, error) {
 			return nil, err
 		}
 		if filepath.Base(chain) != chain {
-			return nil, errors.New("witness: the name of a log is no path")
+			return nil, errors.New("witness: the name of a log is not a path")
 		}
 		w.logs[chain] = append(w.logs[chain], pub)
 	}
@@ -156,7 +156,7 @@ type request struct {
 
 // parse reads a request to the letter.
 func parse(body string) (request, error) {
-	bad := &refusal{status: http.StatusBadRequest, text: "this is no request to add a checkpoint"}
+	bad := &refusal{status: http.StatusBadRequest, text: "this is not a request to add a checkpoint"}
 	head, text, ok := strings.Cut(body, "\n\n")
 	lines := strings.Split(head, "\n")
 	size, found := strings.CutPrefix(lines[0], "old ")
@@ -245,7 +245,7 @@ func (w *Witness) keep(s audit.Signed) error {
 	return nil
 }
 
-// bounded is a listener with so many connections at most; more wait.
+// bounded is a listener with at most that many connections; more wait.
 type bounded struct {
 	net.Listener
 	free chan struct{}

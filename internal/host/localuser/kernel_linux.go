@@ -18,7 +18,7 @@ const noLogin = 1<<32 - 1
 const procRoot = 1
 
 // errNotProc says that /proc is something else.
-var errNotProc = errors.New("localuser: /proc is no proc file system")
+var errNotProc = errors.New("localuser: /proc is not a proc file system")
 
 // readProc reads a small file of /proc. A user namespace of one's own is enough
 // to mount other files over those of /proc, so nothing mounted there is followed.

@@ -78,7 +78,7 @@ type serverBoots struct{ on *Listener }
 
 // Boots returns the marks of processes that share a PostgreSQL. A lock leaves no
 // trace: Gone is to be asked only about processes whose Hold was granted. While a
-// lost connection is made anew, for a second or two, a process counts as gone that
+// lost connection is made again, for a second or two, a process counts as gone that
 // is not. Behind a pooler nobody can be marked.
 func (l *Listener) Boots() audit.Alive { return serverBoots{l} }
 

@@ -378,12 +378,10 @@ func frequent(kinds []kind, get func(kindKey) string, want string, limit int) []
 	}
 	var out []string
 	for v := range count {
-		if want == "" || containsFold(v, want) {
+		if want == "" || strings.Contains(filter.Fold(v), want) {
 			out = append(out, v)
 		}
 	}
 	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
 	return out[:min(len(out), limit)]
 }
-
-func containsFold(v, want string) bool { return strings.Contains(filter.Fold(v), want) }

@@ -29,7 +29,7 @@ const (
 	flagHidden
 	flagParent
 	flagNone // no amount was sent
-	flagBad  // the amount is no number
+	flagBad  // the amount is not a number
 	flagBig  // the amount has 10^18 units or more: summed from its key
 )
 

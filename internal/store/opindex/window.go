@@ -186,7 +186,7 @@ func (p *opPlan) probe(ctx context.Context, k column, desc bool, at *cursor, ski
 	return ns, len(ns) == limit, err
 }
 
-// among gives the first matching rows among the next so many of the list; where
+// among gives the first matching rows among that many next ones of the list; where
 // anything but the kind decides, among the next of those kinds.
 func (p *opPlan) probeNext(ctx context.Context, k column, desc bool, at *cursor, rows, limit int) ([]int64, error) {
 	_, word := direction(desc)

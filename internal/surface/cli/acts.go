@@ -132,7 +132,7 @@ func (r *root) askable() error {
 		}
 	}
 	if !r.env.InTTY {
-		return &api.Error{Kind: api.Usage, Public: "This changes something and standard input is no terminal.",
+		return &api.Error{Kind: api.Usage, Public: "This changes something and standard input is not a terminal.",
 			Hint: "Give --yes to confirm, or --dry-run to see what would be sent."}
 	}
 	return nil

@@ -96,7 +96,7 @@ func when(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, usage("%q is no moment; write 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago", s)
+	return time.Time{}, usage("%q is not a moment; write 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago", s)
 }
 
 // recordsJSON is a page of records; next is the --before of the next page, 0 for none.

@@ -105,7 +105,7 @@ func (r *root) fillDraft(ctx context.Context, d *draft) error {
 		}
 		if !r.env.InTTY {
 			if q.def == "" || q.offered {
-				return &api.Error{Kind: api.Usage, Public: "Standard input is no terminal, so the flags must say everything.",
+				return &api.Error{Kind: api.Usage, Public: "Standard input is not a terminal, so the flags must say everything.",
 					Hint: "Needed: --name, --base-url, --login and one of --password-env, --password-file, --password-command; or --sandbox."}
 			}
 			*q.to = q.def
@@ -186,7 +186,7 @@ func checkAddress(s string) error {
 	return fmt.Errorf("the address %w", err)
 }
 
-// checkWhere refuses what is no place of a password, perhaps the password
+// checkWhere refuses what is not a place of a password, perhaps the password
 // itself; it is not repeated.
 func checkWhere(s string) error {
 	for _, kind := range []string{"file:", "command:"} {
@@ -195,7 +195,7 @@ func checkWhere(s string) error {
 		}
 	}
 	if strings.Trim(s, nameCharacters) != "" {
-		return errors.New("that is no name of an environment variable; the password itself does not belong into the file")
+		return errors.New("that is not a name of an environment variable; the password itself does not belong into the file")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/store/inbox"
 	"opdeck/ui/draw"
@@ -37,10 +39,11 @@ func (r *root) eventList() *cobra.Command {
 			return err
 		}
 		inbox, whose := inboxOf(a, unassigned)
-		events, err := list(ctx, inbox, choose, a.Now(), before, limit)
+		events, _, err := eventfilter.Find(ctx, inbox, choose, a.Now(), before, limit, math.MaxInt)
 		if err != nil {
 			return err
 		}
+		events = events[:min(len(events), limit)]
 		items := make([]eventJSON, len(events))
 		for i, s := range events {
 			items[i] = jsonOf(s, whose, false)
@@ -234,7 +237,7 @@ func eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) *table
 	return t
 }
 
-// printBody prints a body for people, quoted where it is no JSON.
+// printBody prints a body for people, quoted where it is not JSON.
 func (r *root) printBody(b []byte) error {
 	if json.Valid(b) {
 		return r.encode(r.env.Out, json.RawMessage(b), "  ")

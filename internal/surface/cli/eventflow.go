@@ -236,35 +236,6 @@ func (f *eventFilter) any() bool {
 	return len(f.types)+len(f.statuses) > 0 || f.operation+f.since+f.until+f.expr != "" || f.waiting
 }
 
-// list reads the newest events that e chooses, newest first: what the inbox cannot
-// choose by is looked for page by page.
-func list(ctx context.Context, inbox receiver.Inbox, e eventfilter.Expr, now time.Time, before int64, limit int) ([]receiver.Stored, error) {
-	var out []receiver.Stored
-	q := eventfilter.Narrow(e, now)
-	q.Before, q.Limit = before, limit
-	if !e.Empty() {
-		q.Limit = 1000
-	}
-	for {
-		page, err := inbox.List(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range page {
-			if !e.Match(s, now) {
-				continue
-			}
-			if out = append(out, s); len(out) == limit {
-				return out, nil
-			}
-		}
-		if len(page) < q.Limit {
-			return out, nil
-		}
-		q.Before = page[len(page)-1].Seq
-	}
-}
-
 func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.types, "type", nil, "OPERATION, DEPOSIT_ACCOUNT, CLIENT, COUNTERPARTY, DEPOSIT_ACCOUNT_REQUISITE, or 1 to 5")
 	cmd.Flags().StringSliceVar(&f.statuses, "status", nil, "verified, unverified, quarantined, conflict")

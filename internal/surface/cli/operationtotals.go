@@ -26,7 +26,7 @@ func (r *root) operationTotals() *cobra.Command {
 	var by string
 	cmd := c.flags(&cobra.Command{Long: "Adds up what the filter lets through in the local index, exactly: one line for each group and\n" +
 		"currency, the group of most operations first, times the newest first. Sums are never rounded.\n" +
-		"An amount that is no number is counted as unusable and in no sum.\n\n" +
+		"An amount that is not a number is counted as unusable and in no sum.\n\n" +
 		"--by takes one or two of " + strings.Join(byNames(), ", ") + ";\n" +
 		"the second divides each group of the first. Days, weeks (from Monday) and months are of\n" +
 		"creation, in UTC. The counterparty is the side that receives."})

@@ -13,6 +13,7 @@ func TestWanted(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "table", "-o json": "json", "limits --output=csv": "csv", "-ojson": "json", "-o=jsonl": "jsonl", "--output jsonl": "jsonl",
 		"-o xml": "table", "-o": "table", "-- -o json": "table", "--other -o json": "json",
+		"list --filter x -o json": "json", "-c prod -o csv": "csv", "-cojson": "table", "--yes x --help -o json": "json",
 	} {
 		if got := wanted(strings.Fields(in)); got != want {
 			t.Errorf("%q gives %s, want %s", in, got, want)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"opdeck/internal/app"
 )
@@ -199,23 +200,14 @@ func (r *root) checkOutput(cmd *cobra.Command) error {
 // wanted finds --output before the command line is parsed, so that a mistake in
 // the command line itself is told in the form that was asked for.
 func wanted(args []string) string {
-	for i, a := range args {
-		v, ok := "", false
-		switch {
-		case a == "--":
-			return "table"
-		case a == "-o" || a == "--output":
-			if i+1 < len(args) {
-				v, ok = args[i+1], true
-			}
-		case strings.HasPrefix(a, "--output="):
-			v, ok = strings.TrimPrefix(a, "--output="), true
-		case strings.HasPrefix(a, "-o") && !strings.HasPrefix(a, "--"):
-			v, ok = strings.TrimPrefix(strings.TrimPrefix(a, "-o"), "="), true
-		}
-		if ok && slices.Contains(outputs, v) {
-			return v
-		}
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.ParseErrorsAllowlist.UnknownFlags = true
+	f.StringP("context", "c", "", "") // whose value may begin with o
+	f.BoolP("help", "h", false, "")
+	output := f.StringP("output", "o", "table", "")
+	_ = f.Parse(args) // of what cannot be parsed the beginning counts
+	if slices.Contains(outputs, *output) {
+		return *output
 	}
 	return "table"
 }

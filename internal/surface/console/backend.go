@@ -214,38 +214,31 @@ func (d *backend) Report(ctx context.Context, q api.ReportQuery, path string, pr
 
 // Resume goes on with a job.
 func (d *backend) Resume(ctx context.Context, id string) (replace.Job, error) {
-	j, err := d.Jobs.Store.Job(ctx, id)
-	if err != nil {
-		return j, err
-	}
-	return d.Jobs.Run(ctx, j)
+	return d.withJob(ctx, id, d.Jobs.Run)
 }
 
 // Abandon gives a job up.
 func (d *backend) Abandon(ctx context.Context, id string) (replace.Job, error) {
-	j, err := d.Jobs.Store.Job(ctx, id)
-	if err != nil {
-		return j, err
-	}
-	return d.Jobs.Abandon(ctx, j)
+	return d.withJob(ctx, id, d.Jobs.Abandon)
 }
 
 // Again sends once more what a job sent and was not seen in time.
 func (d *backend) Again(ctx context.Context, id string) (replace.Job, error) {
-	j, err := d.Jobs.Store.Job(ctx, id)
-	if err != nil {
-		return j, err
-	}
-	return d.Jobs.Again(ctx, j)
+	return d.withJob(ctx, id, d.Jobs.Again)
 }
 
 // Use takes a file of the customer as the one that a job uploaded.
 func (d *backend) Use(ctx context.Context, id, file string) (replace.Job, error) {
+	return d.withJob(ctx, id, func(ctx context.Context, j replace.Job) (replace.Job, error) { return d.Jobs.Use(ctx, j, file) })
+}
+
+// withJob does something with a job as it stands in the store.
+func (d *backend) withJob(ctx context.Context, id string, do func(context.Context, replace.Job) (replace.Job, error)) (replace.Job, error) {
 	j, err := d.Jobs.Store.Job(ctx, id)
 	if err != nil {
 		return j, err
 	}
-	return d.Jobs.Use(ctx, j, file)
+	return do(ctx, j)
 }
 
 // OpenWrites lists the writes to an operation whose outcome is not known.

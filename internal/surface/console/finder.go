@@ -209,7 +209,7 @@ func ahead[T comparable](list []T, v T, n int) []T {
 func readRecent(path string) (recentFile, error) {
 	var file recentFile
 	err := readPersonFile(path, maxRecentFile, &file)
-	if errors.Is(err, errDamaged) { // it is written anew with the next visit
+	if errors.Is(err, errDamaged) { // it is written again with the next visit
 		file, err = recentFile{}, nil
 	}
 	if file.Scopes == nil {

@@ -30,7 +30,7 @@ func (d *backend) personFile(ctx context.Context, folder string) string {
 	return filepath.Join(d.State, folder, hex.EncodeToString(sum[:12])+".json")
 }
 
-// errDamaged says that a person's file is no JSON of its kind.
+// errDamaged says that a person's file is not JSON of its kind.
 var errDamaged = &api.Error{Op: "read a person's file", Kind: api.Unavailable,
 	Public: "your file of columns, views and filters cannot be read; it is put aside with .damaged behind its name when the next choice is kept."}
 
@@ -60,7 +60,7 @@ func readPersonFile(path string, max int64, v any) error {
 	return nil
 }
 
-// writePersonFile writes v anew, in one step: mode 0600 in a folder 0700.
+// writePersonFile writes v again, in one step: mode 0600 in a folder 0700.
 func writePersonFile(path string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -3,7 +3,9 @@ package console
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -126,13 +128,28 @@ func (p *programs) run(ctx context.Context, with program, in io.Reader) error {
 	}
 	select {
 	case err := <-ended:
-		if err != nil {
-			return &api.Error{Kind: api.Internal, Public: untrusted.Text(with.words[0]+": "+err.Error()).Line(300) + ".", Err: err}
-		}
-		return nil
+		return notRun(filepath.Base(with.words[0]), err)
 	case <-ctx.Done(): // the program was ended with the console
 		return ctx.Err()
 	}
+}
+
+// notRun words how a program ended that did not end well.
+func notRun(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var path *fs.PathError
+	said := name + " was not started: "
+	switch exit := new(paint.ExitError); {
+	case errors.As(err, &exit):
+		said = name + " " + exit.Error()
+	case errors.As(err, &path):
+		said += path.Err.Error()
+	default:
+		said += err.Error()
+	}
+	return &api.Error{Op: "run " + name, Kind: api.Internal, Public: untrusted.Text(said).Line(300) + ".", Err: err}
 }
 
 // begin notes that a file is about to be made; false: the console has ended.

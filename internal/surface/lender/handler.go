@@ -80,7 +80,7 @@ func outcomeOf(bad *lend.Refusal) lend.Outcome {
 }
 
 // wellFormed refuses what can be read in two ways. net/http's server is the one
-// parser: it refuses two lengths that differ, a length that is no number, header lines
+// parser: it refuses two lengths that differ, a length that is not a number, header lines
 // without a name and with bytes that do not belong there. What it lets through and we
 // do not is here.
 func wellFormed(r *http.Request) *lend.Refusal {

@@ -89,10 +89,10 @@ func misplaced(key string, err error) error {
 func listenLoopback(ctx context.Context, addr string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no address; write it like 127.0.0.1:8789", addr)
+		return nil, fmt.Errorf("%q is not an address; write it like 127.0.0.1:8789", addr)
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return nil, fmt.Errorf("%q is no loopback address; the session is lent on this host only", addr)
+		return nil, fmt.Errorf("%q is not a loopback address; the session is lent on this host only", addr)
 	}
 	return listen.Open(ctx, "lend", addr)
 }

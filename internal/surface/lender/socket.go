@@ -52,7 +52,7 @@ func replaceable(ctx context.Context, path string) error {
 	case err != nil:
 		return err
 	case st.Mode()&os.ModeSocket == 0:
-		return fmt.Errorf("%s is there and is no socket", path)
+		return fmt.Errorf("%s is there and is not a socket", path)
 	}
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", path)

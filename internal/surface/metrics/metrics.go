@@ -75,7 +75,7 @@ type Server struct {
 func Listen(ctx context.Context, m *Metrics, addr string) (*Server, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, fmt.Errorf("metrics: %q is no address; write it like 127.0.0.1:9787", addr)
+		return nil, fmt.Errorf("metrics: %q is not an address; write it like 127.0.0.1:9787", addr)
 	}
 	if host == "" {
 		host = "127.0.0.1"

@@ -14,7 +14,7 @@ import (
 	"opdeck/internal/surface/cli"
 )
 
-// TestNoRawBytesOnATerminal: what is no text is not written to a terminal, with - as
+// TestNoRawBytesOnATerminal: what is not text is not written to a terminal, with - as
 // little as without a file; into a pipe it goes.
 func TestNoRawBytesOnATerminal(t *testing.T) {
 	dir := t.TempDir()

@@ -200,7 +200,7 @@ func (n *rules) authorize(key gossh.PublicKey, user string, from netip.Addr, now
 
 // AuthorizeAgain is authorize for a person who logged in before as user from an
 // address, with the key or certificate that they proved, written as in
-// authorized_keys. The files are read anew; an unreadable one authorizes no one.
+// authorized_keys. The files are read again; an unreadable one authorizes no one.
 func (a *AuthorizedKeys) AuthorizeAgain(proof, user, from string) (Person, error) {
 	key, _, _, _, err := gossh.ParseAuthorizedKey([]byte(proof))
 	if err != nil {

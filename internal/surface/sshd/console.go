@@ -32,7 +32,7 @@ func (r *run) runConsole() (code int, say string) {
 
 // watch counts a session's time: idle from the last key, and in all. Only keys
 // and the mouse count, and what is typed into a console in lines: a view that
-// ticks is no sign of a person.
+// ticks is not a sign of a person.
 type watch struct {
 	r    *run
 	last atomic.Int64 // ns from began to the last key

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/xml"
 	"os"
 	"path/filepath"
@@ -41,17 +42,18 @@ func TestPicturesAreNotOld(t *testing.T) {
 			t.Errorf("a page shows %s, and no scene makes it", name)
 		}
 	}
-	for n, sc := range scenes() {
-		if raced && n > 0 { // the detector looks for races, not for words; .ci/run looks at these without it
-			continue
-		}
+	all := scenes()
+	if raced { // the detector looks for races, not for words; .ci/run looks at the others without it
+		all = all[:1]
+	}
+	screens := playAll(t.Context(), all)
+	for n, sc := range all {
 		t.Run(sc.name, func(t *testing.T) {
-			t.Parallel()
-			frames, err := play(t.Context(), sc, "dark")
-			if err != nil {
-				t.Fatal(err)
+			got := <-screens[n]
+			if got.err != nil {
+				t.Fatal(got.err)
 			}
-			want := plain(frames[0])
+			want := plain(got.frames[0])
 			for _, g := range grounds {
 				file := sc.name + "-" + g.name + ".svg"
 				if !names[file] {
@@ -77,6 +79,31 @@ func TestPicturesAreNotOld(t *testing.T) {
 			}
 		})
 	}
+}
+
+// played is what became of a scene.
+type played struct {
+	frames []frame
+	err    error
+}
+
+// atOnce is how many scenes are played at the same time: they wait for screens to come to
+// rest most of it.
+const atOnce = 6
+
+// playAll plays scenes, and gives what became of each.
+func playAll(ctx context.Context, all []scene) []chan played {
+	out, slots := make([]chan played, len(all)), make(chan struct{}, atOnce)
+	for n := range out {
+		out[n] = make(chan played, 1)
+		go func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			frames, err := play(ctx, all[n], "dark")
+			out[n] <- played{frames, err}
+		}()
+	}
+	return out
 }
 
 // differing are the lines that only one of two texts has: - the picture, + the screen.

@@ -72,14 +72,19 @@ func HoldAnswers(r *uitest.Run) {
 }
 
 // Sizes resizes the window through sizes from 1x1 to 300x100 and back to 80x24;
-// each frame is checked.
+// each frame is checked, and a size looks the same whatever the sizes before it were.
 func Sizes(r *uitest.Run) {
 	for h := 1; h <= 100; h += 1 + h/6 {
 		for w := 1; w <= 300; w += 1 + w/10 {
 			r.Send(uitest.Size(w, h))
 		}
 	}
-	r.Send(uitest.Size(80, 24))
+	for _, z := range [][2]int{{200, 60}, {160, 45}, {80, 24}} {
+		r.Send(uitest.Size(z[0], z[1]))
+		want := r.View()
+		r.Send(uitest.Size(300, 100), uitest.Size(z[0]+1, z[1]), uitest.Size(z[0], z[1]))
+		r.Same(want)
+	}
 }
 
 // PressAll presses every key that the console knows and draws after each, but

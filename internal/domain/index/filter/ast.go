@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode"
 
 	"opdeck/internal/domain/mask"
 )
@@ -123,7 +124,7 @@ func quote(s string, k Kind) string {
 	if k.ordered() {
 		return s
 	}
-	if s == "" || strings.ContainsAny(s, special) || strings.ContainsFunc(s, isSpace) {
+	if s == "" || strings.ContainsAny(s, special) || strings.ContainsFunc(s, unicode.IsSpace) {
 		return Quoted(s)
 	}
 	return s

@@ -13,7 +13,7 @@ import (
 // have all digits turned round (9−d) and a closing tilde.
 const (
 	keyLeast = "0"
-	// KeyBad is the key of an amount that is no number; it sorts before all numbers.
+	// KeyBad is the key of an amount that is not a number; it sorts before all numbers.
 	KeyBad = "!"
 	// KeyNone is the key of a missing amount.
 	KeyNone   = ""
@@ -21,7 +21,7 @@ const (
 )
 
 // MoneyKey is the sortable key of an amount: KeyNone when nothing was sent,
-// KeyBad when it is no number.
+// KeyBad when it is not a number.
 func MoneyKey(m api.Money) string {
 	if m.Empty() {
 		return KeyNone

@@ -65,8 +65,6 @@ func (l *lexer) fail(pos int, what, hint string, args ...any) error {
 	return &Error{Column: column(l.in, pos), What: fmt.Sprintf(what, args...), Hint: hint}
 }
 
-func isSpace(r rune) bool { return unicode.IsSpace(r) }
-
 func lex(in string) ([]token, error) {
 	l := &lexer{in: in}
 	if len(in) > maxInput {
@@ -92,7 +90,7 @@ func lex(in string) ([]token, error) {
 func (l *lexer) skipSpace() {
 	for l.pos < len(l.in) {
 		r, w := utf8.DecodeRuneInString(l.in[l.pos:])
-		if !isSpace(r) {
+		if !unicode.IsSpace(r) {
 			return
 		}
 		l.pos += w
@@ -197,7 +195,7 @@ func (l *lexer) bare() string {
 	at := l.pos
 	for l.pos < len(l.in) {
 		r, w := utf8.DecodeRuneInString(l.in[l.pos:])
-		if isSpace(r) || strings.ContainsRune(special, r) {
+		if unicode.IsSpace(r) || strings.ContainsRune(special, r) {
 			break
 		}
 		l.pos += w

@@ -93,7 +93,7 @@ var Table = filled([]Row{
 	{Name: "operation.export", Command: "operation export - -o jsonl --cached", Place: "operations", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
 	{Name: "document.show", Place: "documents", ID: "{op}", Keys: []string{"enter"}},
 	{Name: "document.download", Command: "document download {cuid} {free} -", Place: "documents", ID: "{op}", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
-	{Name: "document.view", Place: "documents", ID: "{op}", Keys: []string{"V"}},
+	{Name: "document.open", Place: "documents", ID: "{op}", Keys: []string{"V"}},
 	{Name: "approval.approve", Command: "approval approve {request} --yes", Place: "approvals", Keys: []string{"P", "~", "y"}},
 	{Name: "approval.deny", Command: "approval deny {request} --reason no --yes", Place: "approvals", Keys: []string{"N", "'not this one", "enter", "~", "y"}},
 	{Name: "event.replay", Command: "event replay {event} --yes", Place: "events", Keys: []string{"w", "enter", "~", "y"}},
@@ -115,7 +115,7 @@ func filled(rows []Row) []Row {
 			rows[i].Kind = own.Sends[0]
 		case r.Name == "document.replace": // the upload is what leaves a trace when the removal is refused
 			rows[i].Kind, rows[i].Event = api.ActUploadDocument, string(api.ActUploadDocument)
-		case r.Name == "document.view": // off for everybody where no terminal can be handed over
+		case r.Name == "document.open": // off for everybody where no terminal can be handed over
 			rows[i].Event = ""
 		case len(a.Sends) > 0:
 			rows[i].Kind = a.Sends[0]
