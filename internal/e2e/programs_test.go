@@ -95,13 +95,10 @@ func TestPager(t *testing.T) {
 	if !bytes.Contains(got, []byte(`"opid"`)) || !bytes.Contains(got, []byte("••••")) {
 		t.Errorf("the pager got %s", got)
 	}
-	for _, op := range l.w.operations() {
-		for _, n := range numbers(t, l.w, string(op.Opid)) {
-			if bytes.Contains(got, []byte(n)) {
-				t.Errorf("the pager got the number %s", n)
-			}
+	for _, n := range numbers(t, l.w, string(l.w.operations()[0].Opid)) {
+		if bytes.Contains(got, []byte(n)) {
+			t.Errorf("the pager got the number %s", n)
 		}
-		break
 	}
 	if files := l.handed(); files != nil {
 		t.Errorf("on disk: %q", files)
