@@ -2,9 +2,8 @@ package main
 
 // Ways to a customer in the list of all, and to the customer's files.
 var (
-	allCustomers = []step{list, {"4", "Customer id"}, {esc, "500 operations"}, {"K", "20 customers"}}
-	toFiles      = then(toCustomer, step{"F", "› Files"})
-	toReplace    = then(toDocuments, step{"R", "╭─ Replace"}, step{"{dir}/note.txt" + tab, "text/plain"}, step{enter + enter + enter, "[ No ]"})
+	toFiles   = then(toCustomer, step{"F", "› Files"})
+	toReplace = then(toDocuments, step{"R", "╭─ Replace"}, step{"{dir}/note.txt" + tab, "text/plain"}, step{enter + enter + enter, "[ No ]"})
 )
 
 // customerOf goes to the verification of the customer whom a filter of the list finds.
