@@ -173,7 +173,7 @@ func TestSecondPerson(t *testing.T) {
 	ana.press(down).matches(`2 of \d+`) // another document
 	ask()
 	bo.press(esc).shows("1 approval waits").press("g").press("P").armed("Approve").press("y").shows("Approved")
-	ana.shows("bo approved: Remove document", "Do it again to send it.")
+	ana.shows("bo approved: Remove document", "again to send it.")
 	if !held(1) {
 		t.Error("the document went before who asked sent it")
 	}

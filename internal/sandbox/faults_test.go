@@ -37,11 +37,11 @@ func TestParseFaults(t *testing.T) {
 		}
 	}
 	for spec, part := range map[string]string{
-		"drop": "kind=value", "smash=login": "unknown kind", "delay=billing": "needs a duration", "delay=billing:soon": "duration", "status=login:99": "no status",
-		"drop=login:0": "no count", "drop=login@2": "no chance", "drop=login#x": "no count", "lag=later": "duration", "probability=3": "between 0 and 1", "drop=login:1:2": "too many",
-		"drop=lst": "there are", "status=remove:700": "no status", "status=remove:200/nonsense": "there are", "status=remove:ok/ended": "no status", "later=remove:soon": "duration",
-		"rename=list:items": "slash", "shape=list:odd": "there are", "style=list:odd": "there are", "cap=list:0": "no count", "cut=list:-1": "bytes", "order=sideways": "there are", "variant=odd": "there are",
-		"drop=login~x": "no count", "drop=login@0%": "no chance",
+		"drop": "kind=value", "smash=login": "unknown kind", "delay=billing": "needs a duration", "delay=billing:soon": "duration", "status=login:99": "is not a status",
+		"drop=login:0": "is not a count", "drop=login@2": "is not a chance", "drop=login#x": "is not a count", "lag=later": "duration", "probability=3": "between 0 and 1", "drop=login:1:2": "too many",
+		"drop=lst": "there are", "status=remove:700": "is not a status", "status=remove:200/nonsense": "there are", "status=remove:ok/ended": "is not a status", "later=remove:soon": "duration",
+		"rename=list:items": "slash", "shape=list:odd": "there are", "style=list:odd": "there are", "cap=list:0": "is not a count", "cut=list:-1": "bytes", "order=sideways": "there are", "variant=odd": "there are",
+		"drop=login~x": "is not a count", "drop=login@0%": "is not a chance",
 	} {
 		if _, err := sandbox.ParseFaults(spec); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q: %v", spec, err)

@@ -23,20 +23,14 @@ const manyUnseen = 1000
 
 // Sights tells how long ago the rows were seen.
 func (x *Index) Sights(ctx context.Context) (index.Sights, error) {
-	kinds, err := x.loadKinds(ctx)
-	if err != nil {
-		return index.Sights{}, err
-	}
 	var s index.Sights
-	for _, k := range kinds {
-		s.Rows += k.sum.ops
-	}
 	var oldest, newest int64
-	err = x.q.QueryRow(ctx, `SELECT COALESCE((SELECT MIN(seen_us) FROM index_sight WHERE scope = ? AND seen_us > 0), 0),
+	err := x.q.QueryRow(ctx, `SELECT (SELECT CAST(COALESCE(SUM(ops), 0) AS BIGINT) FROM index_kind WHERE scope = ?),
+		COALESCE((SELECT MIN(seen_us) FROM index_sight WHERE scope = ? AND seen_us > 0), 0),
 		COALESCE((SELECT MAX(seen_us) FROM index_sight WHERE scope = ?), 0),
 		(SELECT count(*) FROM (SELECT 1 FROM index_sight WHERE scope = ? AND seen_us = 0 LIMIT ?) AS u),
 		(SELECT count(*) FROM index_absent WHERE scope = ? AND gone_us > 0)`,
-		x.scope, x.scope, x.scope, manyUnseen, x.scope).Scan(&oldest, &newest, &s.Unseen, &s.Gone)
+		x.scope, x.scope, x.scope, x.scope, manyUnseen, x.scope).Scan(&s.Rows, &oldest, &newest, &s.Unseen, &s.Gone)
 	s.Oldest, s.Newest = sight(oldest), sight(newest)
 	return s, err
 }

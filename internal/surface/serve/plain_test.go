@@ -177,6 +177,7 @@ func TestPlainOverSSH(t *testing.T) {
 func TestPlainExportsAreCommands(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "")
+	p.opid() // a live read, which fills the list
 	for _, way := range []struct {
 		term string
 		args []string
