@@ -107,7 +107,7 @@ func TestOnePersonIsNotTwo(t *testing.T) {
 // used, and by itself when the server reads the keys again.
 func TestApprovalEndsWithItsApprover(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	cases := []struct {
 		name    string
 		line    func(string) string // what becomes of the approver's line of authorized_keys
 		because string
@@ -116,47 +116,50 @@ func TestApprovalEndsWithItsApprover(t *testing.T) {
 		{"removed", func(string) string { return "" }, "the key is unknown"},
 		{"another name", func(l string) string { return strings.Replace(l, `name="p-4"`, `name="eve"`, 1) }, "the key is eve's"},
 		{"lapsed", func(l string) string { return `expiry-time="20200101Z",` + l }, "the key has lapsed"},
-	} {
-		for _, used := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, used %v", c.name, used), func(t *testing.T) {
-				t.Parallel()
-				p := inPairs(t)
-				p.start()
-				opid, guid := p.opid()
-				remove := "document remove " + opid + " " + guid + " --yes"
-				r := p.ask(remove)
-				if said, code := p.with("p-4", p.people["p-4"], "approval approve --yes "+r.ID); code != 0 { // p-4 is an admin
-					t.Fatal(said)
-				}
-				b, err := os.ReadFile(p.file("keys"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				var keys strings.Builder
-				for l := range strings.Lines(string(b)) {
-					if strings.Contains(l, `name="p-4"`) {
-						l = c.line(l)
+	}
+	for _, used := range []bool{true, false} { // one after the other: the signal reaches every server of this process
+		t.Run(fmt.Sprintf("used %v", used), func(t *testing.T) {
+			for _, c := range cases {
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					p := inPairs(t)
+					p.start()
+					opid, guid := p.opid()
+					remove := "document remove " + opid + " " + guid + " --yes"
+					r := p.ask(remove)
+					if said, code := p.with("p-4", p.people["p-4"], "approval approve --yes "+r.ID); code != 0 { // p-4 is an admin
+						t.Fatal(said)
 					}
-					keys.WriteString(l)
-				}
-				p.write("keys", keys.String())
-				if used {
-					p.want(api.Operator, remove, 5, c.because)
-				} else {
-					if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+					b, err := os.ReadFile(p.file("keys"))
+					if err != nil {
 						t.Fatal(err)
 					}
-					soon(t, "the approval lapses", func() bool { return len(p.requests("lapsed")) == 1 })
-				}
-				if got := p.requests("lapsed"); len(got) != 1 || got[0].ID != r.ID || !strings.Contains(got[0].Ended, c.because) {
-					t.Errorf("lapsed: %+v", got)
-				}
-				p.want(api.Operator, remove, 5, "second person") // a new request
-				if !p.attached(opid, guid) {
-					t.Error("the document was removed")
-				}
-			})
-		}
+					var keys strings.Builder
+					for l := range strings.Lines(string(b)) {
+						if strings.Contains(l, `name="p-4"`) {
+							l = c.line(l)
+						}
+						keys.WriteString(l)
+					}
+					p.write("keys", keys.String())
+					if used {
+						p.want(api.Operator, remove, 5, c.because)
+					} else {
+						if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+							t.Fatal(err)
+						}
+						soon(t, "the approval lapses", func() bool { return len(p.requests("lapsed")) == 1 })
+					}
+					if got := p.requests("lapsed"); len(got) != 1 || got[0].ID != r.ID || !strings.Contains(got[0].Ended, c.because) {
+						t.Errorf("lapsed: %+v", got)
+					}
+					p.want(api.Operator, remove, 5, "second person") // a new request
+					if !p.attached(opid, guid) {
+						t.Error("the document was removed")
+					}
+				})
+			}
+		})
 	}
 }
 
