@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,8 @@ type writeQueue struct {
 	path  string // of the database, for people
 	file  *os.File
 	slot  chan struct{}        // guards file: holds a token while nobody here writes
+	ended chan struct{}        // closed by close: nobody gets the token any more
+	once  sync.Once            // closes ended
 	slow  func() (stop func()) // tells people of a long wait
 	stuck atomic.Int64         // when a wait ended without the lock, Unix time in ns; 0 since it was got
 }
@@ -31,7 +34,7 @@ func openQueue(path string) (*writeQueue, error) {
 	if err != nil {
 		return nil, fileError(file, err)
 	}
-	q := &writeQueue{path: path, file: f, slot: make(chan struct{}, 1), slow: func() func() { return func() {} }}
+	q := &writeQueue{path: path, file: f, slot: make(chan struct{}, 1), ended: make(chan struct{}), slow: func() func() { return func() {} }}
 	q.slot <- struct{}{}
 	return q, nil
 }
@@ -83,6 +86,8 @@ func (q *writeQueue) wait(ctx context.Context, c <-chan struct{}, gaveUp func())
 		err = q.busy(ctx.Err())
 	case <-late.C:
 		err = q.busy(nil)
+	case <-q.ended:
+		err = fmt.Errorf("store: write queue: %w", os.ErrClosed)
 	}
 	if gaveUp != nil {
 		gaveUp()
@@ -114,11 +119,22 @@ func (q *writeQueue) waitForLock(ctx context.Context) error {
 	return err
 }
 
+// close ends the queue once nobody here writes; who waits or comes later gets
+// os.ErrClosed. A writer that does not end within stuckWait keeps the file, which the
+// end of the process closes.
 func (q *writeQueue) close() error {
 	if q == nil {
 		return nil
 	}
-	return q.file.Close()
+	q.once.Do(func() { close(q.ended) })
+	late := time.NewTimer(stuckWait)
+	defer late.Stop()
+	select {
+	case <-q.slot:
+		return q.file.Close()
+	case <-late.C:
+		return nil
+	}
 }
 
 // How long a writer waits for the others: stuckWait during stuckFor after a wait
