@@ -119,7 +119,7 @@ func (q *writeQueue) waitForLock(ctx context.Context) error {
 	return err
 }
 
-// close ends the queue once nobody here writes; who waits or comes later gets
+// close ends the queue once nobody here writes; waiting and later callers get
 // os.ErrClosed. A writer that does not end within stuckWait keeps the file, which the
 // end of the process closes.
 func (q *writeQueue) close() error {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestQueueEndsWithItsWriters: close waits for who writes, and who waits or comes later
-// is told that the queue is closed. Nobody uses the lock's file afterwards, which the
+// TestQueueEndsWithItsWriters: close waits for the writer, and waiting and later callers
+// are told that the queue is closed. Nobody uses the lock's file afterwards, which the
 // race detector would see.
 func TestQueueEndsWithItsWriters(t *testing.T) {
 	q, err := openQueue(filepath.Join(t.TempDir(), "db"))
