@@ -98,7 +98,7 @@ func (p *Page) sections(list []Section, w int) (out []string, line int) {
 		}
 		out = append(out, "", head)
 		pairs(s.Facts)
-		add(widget.LinesAt(th, s.Lines, s.Links, w, p.Link().ID))
+		add(widget.LinesAt(th, s.Lines, s.Links, w, s.Hang, p.Link().ID))
 	}
 	flush()
 	return out, line

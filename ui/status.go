@@ -48,6 +48,9 @@ func (s *Shell) noticeLines(w, most int) []string {
 	} else if s.notice.text != "" {
 		look, _, tone := s.notice.kind.look(s.th)
 		sign, line, style = look, s.notice.text, s.th.Tone(tone)
+		if s.notice.times > 1 {
+			line = strings.TrimRight(line, ".") + " (" + times(s.notice.times) + ")."
+		}
 	} else if line = s.noSession(); line != "" {
 		sign = s.th.Signs.Warn
 	}
