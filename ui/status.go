@@ -96,8 +96,11 @@ func (s *Shell) placeNotice(frame []string, told bool) string {
 		return s.status("")
 	}
 	most := noticeMost
-	if s.h < 16 || len(s.questions()) > 0 { // nothing may cover a question
+	switch {
+	case s.h < 10 || len(s.questions()) > 0: // nothing may cover a question
 		most = 1
+	case s.h < 16:
+		most = 2
 	}
 	lines := s.noticeLines(s.w-4, most)
 	if len(lines) == 0 {
