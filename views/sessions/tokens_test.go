@@ -233,6 +233,13 @@ func TestAWrongClockHere(t *testing.T) {
 	has(t, r, "Refresh the token pair now?")
 }
 
+// TestNothingOfAPageIsCut: the page scrolls, so a value goes on below itself in a narrow window.
+func TestNothingOfAPageIsCut(t *testing.T) {
+	r, _ := open(t, &fake{st: live()})
+	r.Send(uitest.Size(40, 40))
+	has(t, r, "login on desk-1, process 4711", "12:02:00, by whoever calls first", "https://stage.example.com")
+}
+
 func TestTwoFactorIsNamedWithTheCure(t *testing.T) {
 	f := &fake{st: state("blocked", func(s *session.Status) {
 		s.Warning = "A two-factor code is demanded for this machine account. Switch two-factor authentication off, then reset the session with X."

@@ -8,5 +8,5 @@ func greeting(a *app.App) string {
 	if a.Config.Path != "" || !a.Context.Sandbox {
 		return ""
 	}
-	return "Built-in service: nothing is real here. enter opens, ? keys, :tour leads."
+	return "Built-in service: nothing is real. enter opens, ? keys, :tour leads."
 }
