@@ -48,7 +48,7 @@ var lookedOnCall = []scene{
 	{name: "greeting", title: "The greeting of a start without a config, over SSH", where: "Operations", word: "nothing is real.", as: viewer, before: unconfigured, steps: []step{list, {down, "2 of 500"}}},
 	{name: "no-color", title: "NO_COLOR is set", where: "Operations", word: "2 of 500", env: "NO_COLOR", steps: []step{list, {down, "2 of 500"}}},
 	{name: "no-color-question", title: "A question while NO_COLOR is set", where: "› Documents", word: "[ No ]", env: "NO_COLOR", steps: then(toDocuments, step{"x", "[ No ]"})},
-	{name: "plain", title: "Plain mode begins", word: "plain mode", plain: true, where: "SANDBOX", steps: []step{{"", "On-call"}, {"", "help:"}}},
+	{name: "plain", title: "Plain mode begins", word: "plain mode", plain: true, where: "SANDBOX", steps: []step{{"", "On call"}, {"", "help:"}}},
 	{name: "contexts", title: "Going to another context", where: "Operations", word: "ctx", more: secondPerson, steps: []step{list, {":", "╭─ Commands"}, {"ctx", "ctx sandbox"}}},
 	{name: "tour", title: "The first task of the tour", where: "Operations", word: "Tour 1 of 8", steps: toTour},
 	{name: "tour-second", title: "A task of the tour is done", where: "Operation", word: "Tour 2 of 8", steps: then(toTour, step{enter, "Tour 2 of 8"})},
