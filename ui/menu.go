@@ -136,9 +136,9 @@ func (m *menu) picked(i int) (Action, tea.Cmd) {
 }
 
 func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
-	width := dialogWidth
-	if m.finds { // sentences and objects need room
-		width = wideDialog
+	width := wideDialog(w)
+	if !m.finds { // what it lists is known, so that it needs no more than that
+		width = max(dialogWidth, min(choicesWidth(m.Items)+4, width))
 	}
 	in := max(min(w, width)-4, 1)
 	lines := []string{s.th.Accent.Render(":") + m.edit.View(s.th, max(in-1, 1), true, "type to filter")}
@@ -165,6 +165,43 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 	return panel{title: m.Title, foot: m.Foot, width: width, hangs: m.finds, tail: draw.Lay(lines, in, rows+1), tone: theme.Accent}
 }
 
+// choicesWidth is how many cells a list of choices takes when nothing of it is cut: the
+// cursor, the names, and what stands behind them.
+func choicesWidth(list []Choice) int {
+	name, rest := choiceWidths(list)
+	return 2 + name + rest
+}
+
+// choiceWidths are the widths of the names and of what stands behind the widest.
+func choiceWidths(list []Choice) (name, rest int) {
+	for _, c := range list {
+		behind := 0
+		for _, s := range []string{c.about(), c.note()} {
+			if s != "" {
+				behind += 2 + draw.Width(s)
+			}
+		}
+		name, rest = max(name, draw.Width(c.Text)), max(rest, behind)
+	}
+	return name, rest
+}
+
+// note stands at the right edge.
+func (c Choice) note() string {
+	if c.Why != "" {
+		return "off: " + c.Why
+	}
+	return c.Note
+}
+
+// about stands behind the name.
+func (c Choice) about() string {
+	if c.Why != "" {
+		return ""
+	}
+	return c.About
+}
+
 // choiceLines draws choices in at most rows lines of w cells, the one at at marked (-1:
 // none), and says how many more follow; further: there are more than are listed.
 func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) []string {
@@ -174,13 +211,10 @@ func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) 
 	}
 	from := max(min(max(at, 0)-rows/2, len(list)-rows), 0)
 	to := min(from+rows, len(list))
-	name := 0
-	for _, c := range list[from:to] {
-		name = max(name, draw.Width(c.Text))
-	}
+	name, rest := choiceWidths(list[from:to])
 	var out []string
 	for i := from; i < to; i++ {
-		out = append(out, choiceLine(th, list[i], i == at, w, min(name, max(w/2, 12))))
+		out = append(out, choiceLine(th, list[i], i == at, w, min(name, max(w-2-rest, w/2, 12))))
 	}
 	if !more || rows < 1 {
 		return out
@@ -201,22 +235,20 @@ func choiceLine(th *theme.Theme, c Choice, marked bool, w, name int) string {
 	if marked {
 		style, sign = th.Selected, th.Signs.Cursor+" "
 	}
-	tone, note := theme.Plain, c.Note
+	tone, note, about := theme.Plain, c.note(), c.about()
 	if c.Why != "" {
-		tone, note = theme.Dim, "off: "+c.Why
+		tone = theme.Dim
 	}
 	text := c.Text
-	about := ""
-	if c.About != "" {
-		text = draw.Fit(text, name)
-		about = "  " + c.About
+	if about != "" {
+		text, about = draw.Fit(text, name), "  "+about
 	}
 	room := w - 2 - draw.Width(text)
-	if c.Why != "" {
-		about = ""
-	}
 	note = draw.Cut(note, max(room-2, 0))
-	about = draw.Cut(about, max(room-draw.Width(note)-2, 0))
+	if note != "" {
+		room -= draw.Width(note) + 2
+	}
+	about = draw.Cut(about, max(room, 0))
 	text = draw.Cut(text, w-2)
 	space := draw.Space(w - 2 - draw.Width(text) - draw.Width(about) - draw.Width(note))
 	return style(theme.Accent).Render(sign) + style(tone).Render(text) + style(theme.Dim).Render(about+space+note)

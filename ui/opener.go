@@ -206,7 +206,8 @@ func (d *opener) asked() Ask {
 const typedHint = "an id or its beginning, a reference, a customer"
 
 func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
-	in := max(min(w, wideDialog)-4, 1)
+	width := wideDialog(w)
+	in := max(min(w, width)-4, 1)
 	tail := []string{s.th.Accent.Render(s.th.Signs.Crumb) + " " + d.edit.View(s.th, max(in-2, 1), true, typedHint)}
 	rows := d.rows()
 	if d.note != "" {
@@ -233,5 +234,5 @@ func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 		items = append(items, Choice{Text: r.Text, About: r.About})
 	}
 	tail = append(tail, choiceLines(s.th, items, d.at, in, min(room, max(len(items), 1)), d.found.More)...)
-	return panel{title: d.title(), width: wideDialog, hangs: true, tail: tail, tone: theme.Accent}
+	return panel{title: d.title(), width: width, hangs: true, tail: tail, tone: theme.Accent}
 }

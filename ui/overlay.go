@@ -38,8 +38,10 @@ const dialogWidth = 76
 // hangsAt is the line of the upper edge of a dialog that hangs.
 const hangsAt = 1
 
-// wideDialog is how wide the palette and the opener of operations are.
-const wideDialog = 96
+// wideDialog is how wide a dialog is at most that lists sentences and objects, in a window
+// of w cells. The palette and the opener always are: what they list changes while one
+// types, their width does not.
+func wideDialog(w int) int { return max(96, 2*w/3) }
 
 // panel is what a dialog shows: the body scrolls where the window is low, the
 // tail stays.

@@ -110,6 +110,20 @@ func TestRequest(t *testing.T) {
 	has(t, r, "2 approvals wait, 1 of them asked by you")
 }
 
+// TestTheRequestIsWhole: what would be sent can be read to its last character in every
+// window.
+func TestTheRequestIsWhole(t *testing.T) {
+	one := request("rlong0000000", "bob", approval.Open, time.Minute)
+	one.Act.Path = "/v2/billing/operation/62387cd9-6926-45b3-bf48-8a53f850c0b8/document/ba464e45-f391-4664-ae43-fc789ef2b79d"
+	for _, w := range []int{40, 60, 80, 120, 200} {
+		r, _ := open(t, &fakeBackend{list: func() ([]approval.Request, error) { return []approval.Request{one}, nil }})
+		r.Send(uitest.Size(w, 60), uitest.Key("enter"))
+		if !strings.Contains(strings.Join(strings.Fields(r.View()), ""), one.Act.Path) {
+			t.Errorf("at %d cells:\n%s", w, r.View())
+		}
+	}
+}
+
 func TestQuestion(t *testing.T) {
 	r, _ := open(t, fake())
 	r.Send(uitest.Size(100, 40), uitest.Key("P"))

@@ -43,7 +43,7 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 	out.Title("What it would change")
 	out.Say(theme.Plain, act.Consequence(r.Act.Kind))
 	out.Title("Exactly what would be sent")
-	out.Add(th.Strong.Render(line(r.Act.Method, 10) + " " + line(r.Act.Path, 400)))
+	out.Say(theme.Strong, line(r.Act.Method, 10)+" "+line(r.Act.Path, 400))
 	if len(r.Act.Body) == 0 {
 		out.Under(theme.Dim, "no body")
 	}

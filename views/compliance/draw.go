@@ -74,7 +74,8 @@ func (s *Screen) head() []string {
 		st := directory.Standing(th, c.Status)
 		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
 	}
-	out := []string{th.Strong.Render(draw.Cut(name(s.id, s.j.Customer), max(s.W-34, 10))) + "  " + kind + "  " + status}
+	rest := "  " + kind + "  " + status
+	out := []string{th.Strong.Render(draw.Cut(name(s.id, s.j.Customer), max(s.W-draw.Width(rest), 10))) + rest}
 	out = append(out, th.Dim.Render("cuid "+untrusted.Text(s.id).Line(64)))
 	if odd := draw.SuspiciousText(c.FullName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))

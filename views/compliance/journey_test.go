@@ -13,6 +13,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
@@ -360,4 +361,18 @@ func TestACustomerByTypedID(t *testing.T) {
 	has(t, r, "Not a valid customer id")
 	r.Send(uitest.Key("backspace"), uitest.Key("backspace"), uitest.Key("backspace"), uitest.Type(cuid), uitest.Key("enter"))
 	has(t, r, "Verification", cuid)
+}
+
+// TestTheHeadGivesTheNameItsRoom: the customer's name is cut only where the line is full.
+func TestTheHeadGivesTheNameItsRoom(t *testing.T) {
+	f := individual()
+	f.customer.Name = "Northern Shipping and Warehousing Company of the Baltic"
+	for w := 40; w <= 200; w += 10 {
+		r, _ := open(t, f)
+		r.Send(uitest.Size(w, 30))
+		head := strings.TrimRight(strings.Split(r.View(), "\n")[2], " ")
+		if !strings.Contains(head, string(f.customer.Name)) && draw.Width(head) != w {
+			t.Errorf("at %d cells the name is cut in %d: %s", w, draw.Width(head), head)
+		}
+	}
 }

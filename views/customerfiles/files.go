@@ -59,7 +59,7 @@ func New(env *ui.Env, client Client, cuid, start string) *Screen {
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.CustomerFile], error) {
 			return client.CustomerFiles(ctx, cuid, page)
 		},
-		Card: func(f api.CustomerFile) []widget.Pair { return s.facts(f) },
+		Card: s.card,
 		Own:  s.ownKey, OwnKeys: s.ownKeys}, start)
 	return s
 }
@@ -99,20 +99,23 @@ func (s *Screen) facts(f api.CustomerFile) []widget.Pair {
 	return append(Known(s.cuid, f).Facts(), widget.Pair{Label: "created", Value: draw.Time(f.Made(), s.env.Zone())}, widget.Pair{Label: "customer", Value: s.cuid})
 }
 
+// card is all that is known of a file, its id first.
+func (s *Screen) card(f api.CustomerFile) []widget.Pair {
+	return append([]widget.Pair{{Label: "id", Value: f.ID.Line(64)}}, s.facts(f)...)
+}
+
 // askDelete asks whether to delete a file; one that is locked is explained instead.
 func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 	if busy, ok := s.OneThing(); ok {
 		return busy
 	}
 	id := string(f.ID)
-	facts := s.facts(f)
 	if locked, _ := f.Locked(); locked {
-		facts = append([]widget.Pair{{Label: "id", Value: f.ID.Line(64)}}, facts...)
 		return ui.Explain{Title: "Locked", Lines: []string{"This file is locked and cannot be deleted. Only the compliance team can lift the lock; ask it, and name the ids below."},
-			Facts: facts, Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
+			Facts: s.card(f), Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
 	}
 	name, r := Known(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
-	return ui.Asking("customer.delete-file", act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"}, ui.Confirm{ID: id, Facts: facts,
+	return ui.Asking("customer.delete-file", act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"}, ui.Confirm{ID: id, Facts: s.facts(f),
 		Risk: "The list of files does not tell whether an operation holds this one; the service may refuse then.",
 		Yes:  func(ui.Seen) tea.Cmd { return s.remove(name, r) }})
 }

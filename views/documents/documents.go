@@ -279,7 +279,7 @@ func (s *Screen) Above() []string {
 	head := th.Tone(st.Tone).Render(st.Sign+" "+s.Op.Status.Line(20)) + "  " + draw.Line(s.Op.Type, 16) + "  " + th.Strong.Render(draw.Money(s.Op.SourceAmount.Sum))
 	id := "  " + draw.ID(s.ID, 13)
 	if room := w - draw.Width(head) - draw.Width(id) - 2; room >= 6 { // the id is not cut twice
-		id = "  " + draw.Line(s.Op.Customer.Name, min(room, 30)) + id
+		id = "  " + draw.Line(s.Op.Customer.Name, room) + id
 	}
 	if draw.Width(head)+draw.Width(id) > w {
 		id = ""

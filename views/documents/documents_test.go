@@ -11,9 +11,11 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/replace"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -248,6 +250,21 @@ func TestEverySize(t *testing.T) {
 	shelltest.Sizes(r)
 	r.Send(uitest.Key("x"))
 	shelltest.Sizes(r)
+}
+
+// TestTheHeadGivesTheNameItsRoom: the customer's name is cut only where the line is full.
+func TestTheHeadGivesTheNameItsRoom(t *testing.T) {
+	op := apitest.Operation(nil)
+	name := "José María Fernández-Cavada y Ruiz de la Fuente"
+	op.Customer.Name = untrusted.Text(name)
+	for w := 60; w <= 200; w += 10 {
+		r, _ := open(t, &fake{op: op})
+		r.Send(uitest.Size(w, 30))
+		head := strings.TrimRight(strings.Split(r.View(), "\n")[2], " ")
+		if !strings.Contains(head, name) && draw.Width(head) != w {
+			t.Errorf("at %d cells the name is cut in %d: %s", w, draw.Width(head), head)
+		}
+	}
 }
 
 // TestWhatIsNotKnownIsSaid: a removal whose outcome is not known stands on the
