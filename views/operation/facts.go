@@ -113,9 +113,7 @@ func (s *Screen) amounts() ui.Section {
 	col := make([]string, len(amounts))
 	for i, name := range amounts {
 		m := field.Operations.Get(name).Money(*s.Op)
-		if col[i] = draw.Money(m); m.Empty() {
-			col[i] = "–"
-		}
+		col[i] = draw.Money(m)
 	}
 	if !s.env.Theme.Linear {
 		col = draw.Align(col)
@@ -125,7 +123,7 @@ func (s *Screen) amounts() ui.Section {
 		f := field.Operations.Get(name)
 		m := f.Money(*s.Op)
 		out.Facts = append(out.Facts, widget.Pair{Label: f.Name, Value: col[i], Link: link{}.to(f.Name, "the amount", plainMoney(m), false)})
-		if _, err := m.Decimal(); err != nil {
+		if _, err := m.Decimal(); err != nil && !m.Empty() {
 			out.Facts = append(out.Facts, widget.Pair{Label: "! " + f.Name, Value: "cannot be trusted: " + err.Error() + ": " + draw.Cut(m.Raw(), wide), Tone: theme.Warn, Long: true})
 		}
 	}

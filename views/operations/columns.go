@@ -66,6 +66,8 @@ func (d *drawing) time(f fieldOf) (string, theme.Tone) {
 func (d *drawing) documents() string {
 	n := len(d.op.Documents)
 	switch {
+	case !d.op.DocumentsTold():
+		return "–"
 	case n == 0:
 		return ""
 	case slices.ContainsFunc(d.op.Documents, func(d api.Document) bool { return d.IsLock }):

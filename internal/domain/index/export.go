@@ -91,7 +91,12 @@ func exportColumns() []csvColumn {
 		case field.Time:
 			add(f.Name, func(o api.Operation) string { return moment(f.Time(o)) })
 		case field.Count:
-			add(f.Name, func(o api.Operation) string { return strconv.Itoa(f.Count(o)) })
+			add(f.Name, func(o api.Operation) string {
+				if !o.DocumentsTold() { // the one count that there is
+					return ""
+				}
+				return strconv.Itoa(f.Count(o))
+			})
 		case field.Flag:
 			add(f.Name, func(o api.Operation) string { return strconv.FormatBool(f.Flag(o)) })
 		default:
@@ -180,6 +185,9 @@ func number(m api.Money) string {
 }
 
 func lockedDocuments(o api.Operation) string {
+	if !o.DocumentsTold() {
+		return ""
+	}
 	locked := 0
 	for _, d := range o.Documents {
 		if d.IsLock {
