@@ -44,12 +44,12 @@ func (s *Screen) fact(f field.Field[api.Operation]) []widget.Pair {
 		p.Link = link{}.to(f.Name, "the moment", string(t.Raw), false)
 		return []widget.Pair{p}
 	case field.Flag:
-		p := widget.Pair{Label: f.Name, Value: draw.YesNo(f.Flag(op))}
+		p := widget.Pair{Label: f.Name, Value: f.YesNo(op)}
 		p.Link = link{}.to(f.Name, f.Name, p.Value, false)
 		switch {
 		case f.Name == "parent" && op.IsParent:
 			p.Value, p.Link = "yes, it spawned others ("+s.keys.Tree.Help().Key+" shows them)", link{opens: tree, id: s.ID}.to(f.Name, f.Name, p.Value, s.tree == nil)
-		case f.Name == "visible" && !op.IsVisible:
+		case f.Name == "visible" && f.IsTold(op) && !op.IsVisible:
 			p.Value = "no, hidden from the customer"
 		}
 		return []widget.Pair{p}

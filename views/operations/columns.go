@@ -40,7 +40,7 @@ func (d *drawing) cell(f fieldOf) (string, theme.Tone) {
 	case field.Count:
 		return d.documents(), theme.Dim
 	case field.Flag:
-		return draw.YesNo(f.Flag(d.op)), theme.Dim
+		return f.YesNo(d.op), theme.Dim
 	case field.ID:
 		return f.Text(d.op).Line(64), theme.Dim
 	}
