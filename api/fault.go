@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"opdeck/api/limit"
@@ -145,10 +146,17 @@ func Classify(op string, status int, body []byte) *Error {
 	}
 	e.byStatus(status)
 	if said != "" {
-		e.Public += " It says: " + said
+		e.quote(said)
 		e.Err = errors.New("service: " + said)
 	}
 	return e
+}
+
+// quote adds the service's words to the sentence, unless it has them already.
+func (e *Error) quote(said string) {
+	if bare := strings.ToLower(strings.TrimRight(said, ".! ")); bare != "" && !strings.Contains(strings.ToLower(e.Public), bare) {
+		e.Public += " It says: " + said
+	}
 }
 
 func (e *Error) byStatus(status int) {

@@ -62,9 +62,7 @@ func orInternal(op string, e *Error) *Error {
 func unproven(op string, a answer, words string) *Error {
 	e := &Error{Op: op, Kind: Unavailable, Status: a.status, RequestID: a.id,
 		Public: fmt.Sprintf("The answer (%d) does not tell whether it was done.", a.status)}
-	if words != "" {
-		e.Public += " It says: " + words
-	}
+	e.quote(words)
 	return e
 }
 
@@ -79,9 +77,7 @@ func refusalOf(r rule, op string, a answer, body fields, words string) *Error {
 	case e.Rule != "":
 	case a.status < 400 || a.status >= 500:
 		e.Kind, e.Public, e.Remedy = Refused, "The service refused this; nothing was changed.", Remedy{}
-		if words != "" {
-			e.Public += " It says: " + words
-		}
+		e.quote(words)
 	}
 	return e
 }

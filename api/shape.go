@@ -185,9 +185,7 @@ func saidNo(r request, a answer, wanted string) error {
 		return e
 	}
 	e.Kind, e.Public = Refused, "The service answered with an error instead of the "+wanted+"."
-	if said := Said(a.body); said != "" {
-		e.Public += " It says: " + said
-	}
+	e.quote(Said(a.body))
 	return e
 }
 

@@ -24,9 +24,10 @@ type activity struct {
 }
 
 type noted struct {
-	at   time.Time
-	kind Level
-	text string
+	at, first time.Time // when it was said last, and first
+	kind      Level
+	text      string
+	times     int // in a row
 }
 
 func (a *activity) call(f CallFacts) {
@@ -52,11 +53,17 @@ func (a *activity) dropped() []CallFacts {
 	return a.calls[1:]
 }
 
+// note keeps a notice. Bad news that come again with nothing between them are counted.
 func (a *activity) note(at time.Time, k Level, line string) {
+	line = safe(line)
+	if n := len(a.notes); n > 0 && k.bad() && a.notes[n-1].kind == k && a.notes[n-1].text == line {
+		a.notes[n-1].at, a.notes[n-1].times = at, a.notes[n-1].times+1
+		return
+	}
 	if len(a.notes) >= keptNotes {
 		a.notes = append(a.notes[:0:0], a.notes[1:]...)
 	}
-	a.notes = append(a.notes, noted{at, k, safe(line)})
+	a.notes = append(a.notes, noted{at: at, first: at, kind: k, text: line, times: 1})
 }
 
 // newActivity is the page behind "!".
@@ -103,7 +110,11 @@ func activityLines(s *Shell) []string {
 	for i := len(s.activity.notes) - 1; i >= 0; i-- {
 		n := s.activity.notes[i]
 		sign, word, tone := n.kind.look(s.th)
-		notes = append(notes, "  "+s.th.Dim.Render(draw.Clock(n.at, s.shown.zone))+"  "+s.th.Tone(tone).Render(draw.Fit(sign+" "+word, 9))+" "+n.text)
+		text := n.text
+		if n.times > 1 {
+			text += s.th.Dim.Render("  " + times(n.times) + " since " + draw.Clock(n.first, s.shown.zone))
+		}
+		notes = append(notes, "  "+s.th.Dim.Render(draw.Clock(n.at, s.shown.zone))+"  "+s.th.Tone(tone).Render(draw.Fit(sign+" "+word, 9))+" "+text)
 	}
 	latest := min(len(notes), latestNotes)
 	section := func(title string, lines []string) {

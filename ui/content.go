@@ -37,6 +37,7 @@ type Section struct {
 	Facts  []widget.Pair
 	Lines  []string
 	Links  []widget.Link // of Lines, by index: what the cursor stands on there
+	Hang   int           // of Lines: the column that their text begins in, behind a label
 }
 
 // Links lists what the cursor of a page can stand on, in the order of the page.

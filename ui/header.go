@@ -303,6 +303,9 @@ func (s *Shell) age(now time.Time, told bool) fact {
 	default:
 		f.short = s.th.Dim.Render(f.short)
 	}
+	if brief := s.brief(now); src.Loading && brief != "" { // how long it waits matters more than how old it is
+		f.short = s.th.Info.Render(brief)
+	}
 	var parts []string
 	switch {
 	case two:

@@ -14,7 +14,8 @@ const (
 	helpKeys   = 46  // of a column of keys at least
 	helpNames  = 14  // of the keys' names
 	helpGap    = 3
-	helpAcross = 3 // columns at most
+	helpAcross = 3  // columns at most
+	helpLine   = 80 // of a topic's column: longer lines go on below themselves
 )
 
 // newHelp is the help of a screen, made from its keys: in columns where there is room.
@@ -31,7 +32,7 @@ func newHelp(s *Shell, top *openScreen) *pager {
 			for _, l := range lines {
 				widest = max(widest, draw.Width(l)+2)
 			}
-			out = append(out, s.helpColumns(w, widest, 0, func(int) [][]string { return topicBlocks(lines) })...)
+			out = append(out, s.helpColumns(w, min(widest, helpLine), 0, func(w int) [][]string { return topicBlocks(lines, w) })...)
 		}
 		return out
 	}
@@ -61,7 +62,7 @@ func (s *Shell) helpOfKeys(screen Screen, w int) [][]string {
 		}
 	}
 	marks := []string{s.th.Title.Render("Marks")}
-	return append(out, append(marks, s.helpEntry("·", s.th.Key, "stands for a character that must not be drawn; the raw view is exact. "+
+	return append(out, append(marks, s.helpEntry("·", namesIn(w, 1), s.th.Key, "stands for a character that must not be drawn; the raw view is exact. "+
 		"Joined emoji and some Indic and Persian spellings show it too.", theme.Style{}, w)...))
 }
 
@@ -70,7 +71,9 @@ func (s *Shell) helpOfKeys(screen Screen, w int) [][]string {
 func (s *Shell) helpLines(keys []keymap.Key, w int) []string {
 	off := map[string][]string{} // names by reason
 	var reasons, out []string
+	widest := 0
 	for _, k := range keys {
+		widest = max(widest, draw.Width(strings.Join(k.Shown(), " ")))
 		if why := k.Why(); why != "" {
 			if off[why] == nil {
 				reasons = append(reasons, why)
@@ -78,52 +81,73 @@ func (s *Shell) helpLines(keys []keymap.Key, w int) []string {
 			off[why] = append(off[why], k.Binding.Help().Key)
 		}
 	}
+	names := namesIn(w, widest)
 	for _, k := range keys {
 		name, text := s.th.Key, theme.Style{}
 		why := k.Why()
 		if why != "" {
 			name, text = s.th.Dim, s.th.Dim
 		}
-		lines := s.helpEntry(strings.Join(k.Shown(), " "), name, k.Long, text, w)
+		lines := s.helpEntry(strings.Join(k.Shown(), " "), names, name, k.Long, text, w)
 		if why != "" {
 			lines[0] = s.th.Dim.Render(s.th.Signs.Off) + lines[0][1:]
 		}
 		out = append(out, lines...)
 		if len(off[why]) == 1 {
-			out = append(out, s.helpEntry("", name, "off: "+why, s.th.Warn, w)...)
+			out = append(out, s.helpEntry("", names, name, "off: "+why, s.th.Warn, w)...)
 		}
 	}
 	for _, why := range reasons {
 		if len(off[why]) > 1 {
-			out = append(out, s.helpEntry("", s.th.Dim, strings.Join(off[why], " ")+" off: "+why, s.th.Warn, w)...)
+			out = append(out, s.helpEntry("", names, s.th.Dim, strings.Join(off[why], " ")+" off: "+why, s.th.Warn, w)...)
 		}
 	}
 	return out
 }
 
-// helpEntry is a name and what it stands for, in lines of w cells.
-func (s *Shell) helpEntry(name string, ns theme.Style, text string, ts theme.Style, w int) []string {
-	out := draw.Wrap(text, max(w-helpNames-2, 8))
+// namesIn is how wide the names stand in a column of w cells, whose widest is that wide:
+// in all groups the same, but in a narrow window no wider than needed.
+func namesIn(w, widest int) int {
+	if w < helpKeys {
+		return min(widest+1, helpNames)
+	}
+	return helpNames
+}
+
+// helpEntry is a name and what it stands for, in lines of w cells; the names take names cells.
+func (s *Shell) helpEntry(name string, names int, ns theme.Style, text string, ts theme.Style, w int) []string {
+	out := draw.Wrap(text, max(w-names-2, 8))
 	for i, l := range out {
 		if i > 0 {
 			name = ""
 		}
-		out[i] = "  " + ns.Render(draw.Fit(name, helpNames-1)) + " " + ts.Render(l)
+		out[i] = "  " + ns.Render(draw.Fit(name, names-1)) + " " + ts.Render(l)
 	}
 	return out
 }
 
-// topicBlocks are the lines of a topic, each with the indented ones below it.
-func topicBlocks(lines []string) [][]string {
+// topicBlocks are the lines of a topic in w cells, each with the indented ones below it.
+func topicBlocks(lines []string, w int) [][]string {
 	var out [][]string
 	for _, l := range lines {
-		if strings.HasPrefix(l, " ") && len(out) > 0 {
-			out[len(out)-1] = append(out[len(out)-1], "  "+l)
-			continue
+		below := strings.HasPrefix(l, " ") && len(out) > 0
+		if !below {
+			out = append(out, nil)
 		}
-		out = append(out, []string{"  " + l})
+		out[len(out)-1] = append(out[len(out)-1], draw.Hang("  "+l, textAt("  "+l), w)...)
 	}
 	return out
+}
+
+// textAt is the column that the text of a topic's line begins in: behind its name, which
+// two spaces end.
+func textAt(l string) int {
+	in := len(l) - len(strings.TrimLeft(l, " "))
+	name, text, ok := strings.Cut(l[in:], "  ")
+	if !ok {
+		return in
+	}
+	return in + draw.Width(name) + 2 + len(text) - len(strings.TrimLeft(text, " "))
 }
 
 // helpColumns lays blocks out in as many columns of at least least cells as make it

@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
 
@@ -23,7 +24,14 @@ type notice struct {
 	until time.Time
 	stand time.Duration // how long it is shown
 	news  bool          // not the answer to a key
+	times int           // how often it was said in a row, while it stood
 }
+
+// bad reports whether a notice of this level is bad news, which are counted.
+func (k Level) bad() bool { return k == Error || k == Warning }
+
+// times says how often.
+func times(n int) string { return draw.Count(n) + " times" }
 
 // notify shows a notice and keeps it in the activity list.
 func (s *Shell) notify(k Level, line string) tea.Cmd {
@@ -50,7 +58,11 @@ func (s *Shell) made(k Level, line string) notice {
 		stand = noticeLong
 	}
 	line = untrusted.Text(line).Line(400) // whoever made it, it is drawn safely
-	return notice{kind: k, text: line, until: s.now().Add(stand), stand: stand}
+	n := notice{kind: k, text: line, until: s.now().Add(stand), stand: stand, times: 1}
+	if k.bad() && s.notice.kind == k && s.notice.text == line {
+		n.times += s.notice.times
+	}
+	return n
 }
 
 func (s *Shell) tellNotice(n notice) {

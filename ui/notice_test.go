@@ -40,6 +40,29 @@ func TestNoticesWaitForEachOther(t *testing.T) {
 	hasNot(t, r, "Two things wait.")
 }
 
+// Bad news that come again are said once, with how often; other news between them, and good
+// news, are not counted together.
+func TestBadNewsAreCounted(t *testing.T) {
+	w := newWorld()
+	const many = "The service answered that there are too many requests."
+	bad := ui.Toast{Level: ui.Error, Text: many}
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 30), bad)
+	has(t, r, many)
+	hasNot(t, r, "times")
+	r.Send(w.clock.Wait(2*time.Second), bad, w.clock.Wait(time.Second), bad)
+	has(t, r, "too many requests (3 times).")
+	r.Send(uitest.Key("!"))
+	has(t, r, many+"  3 times since 13:00:00", "13:00:03")
+	if n := strings.Count(r.View(), many); n != 1 {
+		t.Errorf("it stands %d times in the list:\n%s", n, r.View())
+	}
+	done := ui.Toast{Level: ui.Success, Text: "Approved."}
+	r.Send(done, done, bad)
+	if n := strings.Count(r.View(), many); n != 2 || strings.Count(r.View(), "Approved.") != 2 {
+		t.Errorf("it stands %d times, and good news are counted:\n%s", n, r.View())
+	}
+}
+
 // The activity keeps what happened, not keys that do nothing; notices stand above the
 // calls, however many there were.
 func TestActivityKeepsNoDeadKeys(t *testing.T) {

@@ -78,7 +78,13 @@ func (p *Page) sections(list []Section, w int) (out []string, line int) {
 		}
 		out = append(out, lines...)
 	}
-	pairs := func(list []widget.Pair) { add(widget.PairsAt(th, list, w, p.Link().ID)) }
+	pairs := func(list []widget.Pair) { // a page scrolls: nothing of a value is cut
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].Long = true
+		}
+		add(widget.PairsAt(th, list, w, p.Link().ID))
+	}
 	flush := func() {
 		if len(facts) > 0 {
 			out = append(out, "")
@@ -98,7 +104,7 @@ func (p *Page) sections(list []Section, w int) (out []string, line int) {
 		}
 		out = append(out, "", head)
 		pairs(s.Facts)
-		add(widget.LinesAt(th, s.Lines, s.Links, w, p.Link().ID))
+		add(widget.LinesAt(th, s.Lines, s.Links, w, s.Hang, p.Link().ID))
 	}
 	flush()
 	return out, line

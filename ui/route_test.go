@@ -370,6 +370,13 @@ func TestHelpInColumns(t *testing.T) {
 	r.Send(uitest.Size(80, 24))
 	has(t, r, "shows more")
 	hasNot(t, r, "Places")
+	r.Send(uitest.Size(40, 12)) // names take no more than they need: most of a line is the sentence
+	for _, l := range strings.Split(r.View(), "\n") {
+		if at := strings.Index(l, "remove the document"); at >= 0 && at > 18 {
+			t.Errorf("the sentence begins at %d in %q", at, l)
+		}
+	}
+	has(t, r, "remove the document")
 }
 
 // No request outside a command: keys pressed, frames drawn, no command run.

@@ -108,6 +108,22 @@ func (s *Shell) noteLoading() {
 	}
 }
 
+// brief is the same as loading in a few cells, for a narrow window: "45s…"; "" in the
+// first second.
+func (s *Shell) brief(now time.Time) string {
+	from := s.loads.since
+	if c, ok := s.pending(s.class()); ok && c.Phase == CallRuns {
+		from = c.At
+	} else if ok && !s.goes(c).IsZero() {
+		left, _ := draw.Until(s.goes(c), now)
+		return s.th.Signs.Wait + strings.ReplaceAll(left, " ", "")
+	}
+	if ago, _ := since(from, now); ago != "" {
+		return strings.ReplaceAll(ago, " ", "") + "…"
+	}
+	return ""
+}
+
 // loading says what the screen on top waits for, and for how long; next is when that
 // changes by time alone.
 func (s *Shell) loading(now time.Time) (what string, next time.Time) {

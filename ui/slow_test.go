@@ -36,6 +36,23 @@ func TestSlowAnswers(t *testing.T) {
 	hasNot(t, r, "waits for", "no answer", "loading…")
 }
 
+// TestSlowInANarrowWindow: it says, too, that an answer is waited for, and for how long.
+func TestSlowInANarrowWindow(t *testing.T) {
+	w := newWorld()
+	w.slow = 2 * time.Minute
+	call := ui.CallFacts{ID: "1", What: "get operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now()}
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(40, 12), call, ui.BudgetFacts{Class: "billing", Limit: 12, Goes: w.clock.Now().Add(70 * time.Second), NextSlot: w.clock.Now().Add(70 * time.Second)})
+	has(t, r, "0/12 ◌1m")
+	call.Phase = ui.CallRuns
+	r.Send(call, w.clock.Wait(3*time.Second))
+	has(t, r, "0/12 3s…")
+	r.Send(w.clock.Wait(time.Second))
+	has(t, r, "0/12 4s…")
+	call.Phase = ui.CallDone
+	r.Send(call, w.clock.Wait(2*time.Minute))
+	hasNot(t, r, "s…")
+}
+
 // TestLoadingHasSeconds: also what no known call stands for is loaded for so long.
 func TestLoadingHasSeconds(t *testing.T) {
 	w := newWorld()

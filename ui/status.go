@@ -48,6 +48,9 @@ func (s *Shell) noticeLines(w, most int) []string {
 	} else if s.notice.text != "" {
 		look, _, tone := s.notice.kind.look(s.th)
 		sign, line, style = look, s.notice.text, s.th.Tone(tone)
+		if s.notice.times > 1 {
+			line = strings.TrimRight(line, ".") + " (" + times(s.notice.times) + ")."
+		}
 	} else if line = s.noSession(); line != "" {
 		sign = s.th.Signs.Warn
 	}
@@ -93,8 +96,11 @@ func (s *Shell) placeNotice(frame []string, told bool) string {
 		return s.status("")
 	}
 	most := noticeMost
-	if s.h < 16 || len(s.questions()) > 0 { // nothing may cover a question
+	switch {
+	case s.h < 10 || len(s.questions()) > 0: // nothing may cover a question
 		most = 1
+	case s.h < 16:
+		most = 2
 	}
 	lines := s.noticeLines(s.w-4, most)
 	if len(lines) == 0 {

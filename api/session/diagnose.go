@@ -30,8 +30,8 @@ const (
 // Verdict is what the detective makes of the newest trouble.
 type Verdict struct {
 	Culprit  Cause
-	At       time.Time // when it happened, as well as can be told
-	Sentence string    // for people; its times are marked as UTC
+	At       time.Time // when it happened, as well as can be told, by the store's clock
+	Sentence string    // for people; its times are the store's, marked as UTC
 	Evidence []string  // what the sentence rests on
 	Healed   bool      // a rotation went well afterwards, or somebody reset the session
 	Over     time.Time // when that was; zero while the trouble lasts
@@ -86,12 +86,13 @@ func explainer(e Event) func([]Event, Event, Row) Verdict {
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 
-// when is the service's own time of an answer, if it told, else the store's.
-func (e Event) when() time.Time {
-	if !e.Served.IsZero() {
-		return e.Served
+// byService is evidence of when it happened by the service's clock, where that is another
+// time than the store's: what the service's operator finds in its log.
+func (e Event) byService() []string {
+	if e.Served.IsZero() || e.Served.Sub(e.At).Abs() < 2*time.Second { // a Date header has whole seconds
+		return nil
 	}
-	return e.At
+	return []string{"by the service's clock that was at " + clock(e.Served)}
 }
 
 func (o Owner) name() string {
@@ -102,7 +103,7 @@ func (o Owner) name() string {
 }
 
 func explainUnauthorized(past []Event, e Event, row Row) Verdict {
-	v := Verdict{At: e.when(), Evidence: []string{fmt.Sprintf("a call with generation %d was refused at %s", e.Gen, clock(e.when()))}}
+	v := Verdict{At: e.At, Evidence: []string{fmt.Sprintf("a call with generation %d was refused at %s", e.Gen, clock(e.At))}}
 	switch e.Reason {
 	case OtherPair, OnItsWay:
 		v.Culprit = OurRotation
@@ -138,16 +139,14 @@ func replacedBy(past []Event, gen int64) (Event, bool) {
 
 // explainPremature finds out why a pair died before its time.
 func explainPremature(past []Event, e Event, row Row) Verdict {
-	v := Verdict{Culprit: ForeignClient, At: e.when()}
-	for _, u := range slices.Backward(past) { // the refused call knows the service's time
+	v, refused := Verdict{Culprit: ForeignClient, At: e.At}, e
+	for _, u := range slices.Backward(past) { // the first refused call is nearest to what happened
 		if u.Kind == EventUnauthorized && u.Reason == Early && u.Gen == e.Gen && u.Session == e.Session {
-			v.At = u.when()
+			v.At, refused = u.At, u
 		}
 	}
 	v.Evidence = []string{fmt.Sprintf("generation %d was refused at %s, %s old, with %s still to live", e.Gen, clock(v.At), short(e.Age), short(e.Left))}
-	if !v.At.Equal(e.At) {
-		v.Evidence = append(v.Evidence, "the time is the service's own")
-	}
+	v.Evidence = append(v.Evidence, refused.byService()...)
 	if c, ok := recent(past, e.At, EventClock, 10*time.Minute); ok && c.Took.Abs() > e.Left {
 		v.Culprit = ClockJumped
 		v.Sentence = fmt.Sprintf("the clock of %s jumped by %s, so the token was older than it seemed", c.Owner.Host, short(c.Took))
@@ -187,7 +186,7 @@ func recent(past []Event, at time.Time, kind EventKind, d time.Duration) (Event,
 }
 
 func explainBlocked(past []Event, e Event, _ Row) Verdict {
-	v := Verdict{Culprit: BadPassword, At: e.when(), Sentence: "the service refuses the login and password; nobody tries them again until they change or the session is reset",
+	v := Verdict{Culprit: BadPassword, At: e.At, Sentence: "the service refuses the login and password; nobody tries them again until they change or the session is reset",
 		Evidence: []string{fmt.Sprintf("%s answered the login of %s", status(e.Status), e.Owner.name())}}
 	if e.Reason == BlockTwoFactor {
 		v.Culprit = TwoFactorOn
@@ -198,7 +197,7 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 		v.Sentence = "the service refuses the login, and its words do not tell why: the login or the password is wrong, or it wants a two-factor code; nobody tries again until they change or the session is reset"
 	}
 	if p, ok := recent(past, e.At, EventPremature, 5*time.Minute); ok && e.Reason != BlockUnclear {
-		v.Culprit, v.At = RevokedPair, p.when()
+		v.Culprit, v.At = RevokedPair, p.At
 		v.Sentence = fmt.Sprintf("the pair was revoked at about %s and the login is refused as well: the password was changed or the account is locked", clock(v.At))
 		v.Evidence = append(v.Evidence, fmt.Sprintf("generation %d died %s old, before its time", p.Gen, short(p.Age)))
 	}
@@ -216,7 +215,7 @@ func explainClock(_ []Event, e Event, _ Row) Verdict {
 }
 
 func explainRotation(past []Event, e Event, row Row) Verdict {
-	v := Verdict{At: e.when(), Evidence: []string{fmt.Sprintf("%s of %s at %s: %s", e.Kind, e.Owner.name(), clock(e.At), e.Outcome)}}
+	v := Verdict{At: e.At, Evidence: []string{fmt.Sprintf("%s of %s at %s: %s", e.Kind, e.Owner.name(), clock(e.At), e.Outcome)}}
 	if e.Status != 0 {
 		v.Evidence = append(v.Evidence, status(e.Status))
 	}

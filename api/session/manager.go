@@ -27,8 +27,10 @@ type Config struct {
 	Limits   *limit.Budgets // of the same key
 	// Auth carries logins and refreshes: NewAuthTransport, or the built-in
 	// service's own RoundTripper. It must not repeat a request.
-	Auth      http.RoundTripper
-	Clock     Clock        // nil: SystemClock
+	Auth  http.RoundTripper
+	Clock Clock // nil: SystemClock
+	// Told, when set, is the clock that Status tells all times by, instead of the store's.
+	Told      func() time.Time
 	Constants Constants    // zero: Defaults
 	Liveness  Liveness     // nil: the lease alone decides
 	Log       *slog.Logger // nil: silent

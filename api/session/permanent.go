@@ -82,7 +82,7 @@ func (m *Manager) faultBefore(ctx context.Context, wait time.Duration) *Error {
 		}
 		out := permanentError(e.Detail, wait)
 		if out != nil {
-			out.Public += fmt.Sprintf("; it was tried at %s, and the next try is in %s", clock(e.when()), short(wait))
+			out.Public += fmt.Sprintf("; it was tried at %s, and the next try is in %s", clock(e.At), short(wait))
 		}
 		return out
 	}

@@ -41,7 +41,10 @@ type Status struct {
 	Seen        []Instance // newest first, of the last day
 	History     []Event    // oldest first, the last 100
 	Verdict     Verdict    // what the detective makes of it
-	AsOf        time.Time  // this host's wall clock at the read
+	AsOf        time.Time  // the store's wall clock at the read
+	// Ahead is how far the store's clock is ahead of this host's. Every time here is the
+	// store's, words included: less Ahead it is this host's.
+	Ahead time.Duration
 }
 
 // InstancesText is how many processes share the session, as people read it.
@@ -56,7 +59,7 @@ func (s Status) InstancesText() string {
 type Lifetime struct {
 	TTL       time.Duration
 	Remaining time.Duration // below zero: over for so long; 0 of a dead token
-	// ExpiresAt is when it ends or ended, by this host's wall clock; zero when there
+	// ExpiresAt is when it ends or ended, by the store's wall clock; zero when there
 	// is not a token.
 	ExpiresAt time.Time
 	Dead      bool // the service refused it before its time, at ExpiresAt
@@ -119,12 +122,13 @@ func (m *Manager) Status(ctx context.Context) (Status, error) {
 }
 
 func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, instances []Instance) Status {
-	now := m.clock.Wall()
+	now, ahead, by := m.told(row)
+	events, instances = moved(events, instances, by)
 	s := Status{
 		BaseURL: m.key.BaseURL, Account: MaskAccount(m.key.Account), State: m.stateOf(row), Generation: row.Gen,
 		Counts: Counts{Logins: counts[EventLogin], Refreshes: counts[EventRefresh], Unauthorized: counts[EventUnauthorized], Premature: counts[EventPremature]},
 		Phase:  row.Phase, Fence: row.Fence, LoginWait: row.LoginWait, RefreshWait: row.RefreshWait,
-		Blocks: row.Blocks, Seen: instances, History: events, AsOf: now,
+		Blocks: row.Blocks, Seen: instances, History: events, AsOf: now, Ahead: ahead,
 	}
 	if row.State != None && row.Gen > 0 {
 		s.Access = lifetime(row.AccessTTL, row.AccessLeft, row.Age, now)
@@ -159,6 +163,35 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 	s.Verdict = Diagnose(events, row)
 	s.Warning = m.warning(row, s.Verdict)
 	return s
+}
+
+// told is the moment of the read by the clock that a Status is told by, how far that is
+// ahead of this host's, and by how much the store's times have to be moved.
+func (m *Manager) told(row Row) (now time.Time, ahead, by time.Duration) {
+	host := m.clock.Wall()
+	if now = row.At; now.IsZero() {
+		now = host
+	}
+	if m.cfg.Told != nil {
+		told := m.cfg.Told()
+		return told, 0, told.Sub(now)
+	}
+	return now, now.Sub(host), 0
+}
+
+// moved are copies whose times of the store are moved; what the service told stays.
+func moved(events []Event, instances []Instance, by time.Duration) ([]Event, []Instance) {
+	if by == 0 {
+		return events, instances
+	}
+	events, instances = slices.Clone(events), slices.Clone(instances)
+	for i := range events {
+		events[i].At = events[i].At.Add(by)
+	}
+	for i := range instances {
+		instances[i].Started, instances[i].SeenAt = instances[i].Started.Add(by), instances[i].SeenAt.Add(by)
+	}
+	return events, instances
 }
 
 // stateOf names the state for people: blocked when logins are refused for good

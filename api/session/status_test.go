@@ -2,9 +2,13 @@ package session
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"opdeck/api/secret"
 )
 
 // TestDeadIsDead: a token that the service refused before its time has nothing
@@ -58,5 +62,59 @@ func TestStatusTellsTheCause(t *testing.T) {
 	}
 	if b, _ := json.Marshal(Status{}); !strings.Contains(string(b), `"cause":null`) || !strings.Contains(string(b), `"dead_since":null`) {
 		t.Errorf("%s", b)
+	}
+}
+
+// TestStatusIsToldByOneClock: host, store and service disagree about the time. Words,
+// lifetimes and history are told by one clock, the store's or the one that was given.
+func TestStatusIsToldByOneClock(t *testing.T) {
+	store := time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return store.Add(time.Duration(s-60) * time.Second) }
+	login := Event{At: at(0), Kind: EventLogin, Outcome: OK, Gen: 1}
+	early := Event{At: at(12), Kind: EventUnauthorized, Reason: Early, Gen: 1, Served: at(12).Add(3 * time.Hour)}
+	death := Event{At: at(13), Kind: EventPremature, Gen: 1}
+	row := Row{Gen: 1, State: Doubtful, At: store, AccessTTL: 5 * time.Minute, AccessLeft: 4 * time.Minute, Age: time.Minute, Refresh: secret.New("r"), RefreshTTL: 15 * time.Minute, RefreshLeft: 14 * time.Minute}
+	clocks := regexp.MustCompile(`\d\d:\d\d:\d\d UTC`)
+	for name, now := range map[string]time.Time{"the store's": {}, "a given one": store.Add(-5 * time.Hour)} {
+		for what, events := range map[string][]Event{
+			"dead":      {login, early, death},
+			"blocked":   {login, early, death, {At: at(14), Kind: EventBlocked, Reason: BlockRefused, Status: 401, Served: at(14).Add(3 * time.Hour)}},
+			"not sent":  {login, {At: at(20), Kind: EventLogin, Outcome: Unknown, Served: at(14).Add(3 * time.Hour)}},
+			"over":      {login, early, death, {At: at(30), Kind: EventReset}},
+			"our own":   {login, {At: at(15), Kind: EventRefresh, Outcome: OK, Gen: 2}, {At: at(16), Kind: EventUnauthorized, Reason: OtherPair, Gen: 1}},
+			"rolled up": {login, {At: at(20), Kind: EventRollback, Gen: 1}},
+		} {
+			m := &Manager{clock: still(store.Add(-time.Hour)), c: Defaults()}
+			want, ahead := store, time.Hour
+			if !now.IsZero() {
+				m.cfg.Told = func() time.Time { return now }
+				want, ahead = now, 0
+			}
+			s := m.describe(row, nil, events, []Instance{{SeenAt: at(50), Started: at(0)}})
+			if !s.AsOf.Equal(want) || s.Ahead != ahead || !s.Refresh.ExpiresAt.Equal(want.Add(14*time.Minute)) || !s.Seen[0].SeenAt.Equal(want.Add(-10*time.Second)) {
+				t.Errorf("%s, %s: as of %s, ahead %s, refresh until %s, seen %s", name, what, s.AsOf, s.Ahead, s.Refresh.ExpiresAt, s.Seen[0].SeenAt)
+			}
+			known := []string{clock(s.Verdict.Over)}
+			for i, e := range s.History {
+				if !e.At.Equal(events[i].At.Add(want.Sub(store))) || !e.Served.Equal(events[i].Served) {
+					t.Errorf("%s, %s: event %d at %s, served %s", name, what, i, e.At, e.Served)
+				}
+				known = append(known, clock(e.At))
+			}
+			said := s.Cause()
+			for _, e := range s.Verdict.Evidence {
+				if !strings.Contains(e, "by the service's clock") {
+					said += "\n" + e
+				}
+			}
+			for _, c := range clocks.FindAllString(said, -1) {
+				if !slices.Contains(known, c) {
+					t.Errorf("%s, %s: %s is no time of the history %v:\n%s", name, what, c, known, said)
+				}
+			}
+			if what == "dead" && (!s.Access.Dead || !s.Access.ExpiresAt.Equal(s.History[1].At) || !strings.Contains(strings.Join(s.Verdict.Evidence, "\n"), "by the service's clock that was at "+clock(early.Served))) {
+				t.Errorf("%s: dead %v since %s, %q", name, s.Access.Dead, s.Access.ExpiresAt, s.Verdict.Evidence)
+			}
+		}
 	}
 }

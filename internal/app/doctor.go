@@ -117,7 +117,7 @@ func (d *doctor) find(f Finding) {
 
 func (d *doctor) config(shared *App) (config.Context, bool) {
 	if shared != nil {
-		d.add("config", Healthy, "in use by this server, context "+shared.Context.Name, "")
+		d.add("config", Healthy, "in use here, context "+shared.Context.Name, "")
 		return shared.Context, true
 	}
 	path, named := config.Path(d.opt.ConfigFlag, d.opt.Getenv)

@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"slices"
-	"time"
 
 	"opdeck/api"
 	"opdeck/api/limit"
@@ -23,9 +21,6 @@ func (a *App) SessionStatus(ctx context.Context) (session.Status, error) {
 	if st.Borrowers, err = a.Borrowers(ctx); err != nil {
 		return st, SessionError(err)
 	}
-	if a.ownClock {
-		shift(&st, a.Now().Sub(st.AsOf))
-	}
 	return st, nil
 }
 
@@ -33,32 +28,6 @@ func (a *App) SessionStatus(ctx context.Context) (session.Status, error) {
 func (a *App) Borrowers(ctx context.Context) ([]session.Borrower, error) {
 	posts, err := journal.NewBorrowers(a.Store.Core).Posts(ctx, a.Scope())
 	return lend.Together(posts), err
-}
-
-// shift moves what the store's clock told to the clock that the App was given.
-func shift(st *session.Status, by time.Duration) {
-	move := func(t *time.Time) {
-		if !t.IsZero() {
-			*t = t.Add(by)
-		}
-	}
-	for _, t := range []*time.Time{&st.AsOf, &st.Access.ExpiresAt, &st.Refresh.ExpiresAt, &st.NextRotation, &st.Verdict.At, &st.Verdict.Over} {
-		move(t)
-	}
-	if st.Last != nil {
-		last := *st.Last
-		move(&last.At)
-		st.Last = &last
-	}
-	st.Seen, st.History = slices.Clone(st.Seen), slices.Clone(st.History)
-	for i := range st.Seen {
-		move(&st.Seen[i].Started)
-		move(&st.Seen[i].SeenAt)
-	}
-	for i := range st.History {
-		move(&st.History[i].At)
-		move(&st.History[i].Served)
-	}
 }
 
 // Usage reads the budgets; it costs no call.

@@ -253,6 +253,28 @@ func Wrap(s string, w int) []string {
 	return lines
 }
 
+// Hang breaks a safe line, which may be drawn, into lines of at most w cells; those below
+// the first stand in the column that its text begins in, by cells from the left. Where
+// that leaves them little room they stand two cells further in than s begins.
+func Hang(s string, by, w int) []string {
+	const little = 30
+	if plain := ansi.Strip(s); by > 0 && w-by < little {
+		by = min(by, len(plain)-len(strings.TrimLeft(plain, " "))+2)
+	}
+	if by <= 0 || by >= w || Width(s) <= w {
+		return Wrap(s, w)
+	}
+	out := Wrap(ansi.TruncateLeft(s, by, ""), w-by)
+	for i := range out {
+		lead := Space(by)
+		if i == 0 {
+			lead = ansi.Truncate(s, by, "")
+		}
+		out[i] = lead + out[i]
+	}
+	return out
+}
+
 // Lay returns exactly h lines, each of at most w cells: what is missing is
 // empty, what is too much is cut.
 func Lay(lines []string, w, h int) []string {

@@ -3,6 +3,7 @@ package draw
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -290,5 +291,39 @@ func TestSuspect(t *testing.T) {
 	}
 	if got := SuspiciousText("invoice_\u202efdp.exe"); got != `hidden characters: "invoice_\u202efdp.exe"` {
 		t.Error(got)
+	}
+}
+
+// TestHang: what goes on stands in the column that its text begins in, nothing of it is
+// lost, and no line is wider than the window.
+func TestHang(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		by, w int
+		want  []string
+	}{
+		{"Limits   ! used up", 11, 40, []string{"Limits   ! used up"}},
+		{"Limits   ! used up; the next call waits 21s by itself, as all do", 11, 48, []string{"Limits   ! used up; the next call waits 21s by", "           itself, as all do"}},
+		{"Limits   ! used up; the next call waits 21s", 11, 24, []string{"Limits   ! used up; the", "  next call waits 21s"}}, // little room
+		{"  \x1b[2mname\x1b[m  a b c d e f", 8, 40, []string{"  \x1b[2mname\x1b[m  a b c d e f"}},
+		{"no text behind", 0, 6, []string{"no", "text", "behind"}},
+		{"narrow", 2, 2, []string{"na", "rr", "ow"}},
+	} {
+		got := Hang(c.line, c.by, c.w)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q in %d:\n%q, not\n%q", c.line, c.w, got, c.want)
+		}
+		for w := 1; w < 60; w++ {
+			lines := Hang(c.line, c.by, w)
+			for _, l := range lines {
+				if Width(l) > w {
+					t.Errorf("%q is wider than %d", l, w)
+				}
+			}
+			all := func(s string) string { return strings.Join(strings.Fields(ansi.Strip(s)), "") }
+			if all(strings.Join(lines, "")) != all(c.line) {
+				t.Errorf("%q in %d is %q", c.line, w, lines)
+			}
+		}
 	}
 }

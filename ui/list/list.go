@@ -7,6 +7,7 @@ package list
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -337,7 +338,17 @@ func (l *List[T]) Keys() []keymap.Key {
 	case l.Page != nil && l.Page.View.Seeking():
 		return l.Page.View.Hints()
 	}
-	return l.screen.HelpKeys()
+	keys := l.screen.HelpKeys()
+	if l.Page != nil || !l.Loaded || l.rows.Len() > 0 {
+		return keys
+	}
+	k := l.Env.Keys
+	about := append(keymap.All(k.Item), k.List.Open, k.List.Sort, k.List.Mark)
+	keys = slices.Clone(keys) // the hints name no key about rows where there are none
+	for i := range keys {
+		keys[i].Extra = keys[i].Extra || slices.ContainsFunc(about, func(o keymap.Key) bool { return o.Name == keys[i].Name })
+	}
+	return keys
 }
 
 // Editing implements ui.Screen.

@@ -162,6 +162,32 @@ func TestTheFilterActsWhileItIsTyped(t *testing.T) {
 	has(t, r, "4 fruits")
 }
 
+// TestHintsNameNoKeyForRowsThatAreNotThere: what is about a row is hinted when there is one.
+func TestHintsNameNoKeyForRowsThatAreNotThere(t *testing.T) {
+	r, s, _ := open(t, "")
+	r.Send(uitest.Size(160, 40))
+	hints := func() string {
+		lines := strings.Split(strings.TrimRight(r.View(), "\n"), "\n")
+		return lines[len(lines)-1]
+	}
+	for _, about := range []string{"enter open", "space mark", "s sort"} {
+		if !strings.Contains(hints(), about) {
+			t.Errorf("%q is not hinted: %s", about, hints())
+		}
+	}
+	s.store = nil
+	r.Send(uitest.Key("r"))
+	has(t, r, "There is no fruit.")
+	for _, about := range []string{"enter", "mark", "sort"} {
+		if strings.Contains(hints(), about) {
+			t.Errorf("%q is hinted without rows: %s", about, hints())
+		}
+	}
+	if !strings.Contains(hints(), "/ filter") {
+		t.Errorf("the filter is not hinted: %s", hints())
+	}
+}
+
 func TestATypedFilterIsNotLostUnasked(t *testing.T) {
 	r, _, _ := open(t, "")
 	r.Send(uitest.Key("/"), uitest.Type("p"), uitest.Key("ctrl+c"))

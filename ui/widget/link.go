@@ -38,8 +38,8 @@ func (c cursor) sign(on bool) string {
 
 // LinesAt is drawn lines of at most w cells, each with a link or none, with the cursor on
 // the link at; line is where that is, -1: it is not here. A line that is too long goes on
-// below itself.
-func LinesAt(th *theme.Theme, lines []string, links []Link, w int, at string) (out []string, line int) {
+// below itself, in the column that its text begins in, hang cells from the left.
+func LinesAt(th *theme.Theme, lines []string, links []Link, w, hang int, at string) (out []string, line int) {
 	c := cursor{th: th, at: at, linked: len(links) > 0 && !th.Linear}
 	room := max(w-draw.Width(c.sign(false)), 1)
 	line = -1
@@ -48,7 +48,7 @@ func LinesAt(th *theme.Theme, lines []string, links []Link, w int, at string) (o
 		if on {
 			line = len(out)
 		}
-		for k, part := range draw.Wrap(l, room) {
+		for k, part := range draw.Hang(l, hang, room) {
 			if on {
 				part = th.Selected(theme.Plain).Render(draw.Pad(ansi.Strip(part), room))
 			}

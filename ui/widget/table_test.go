@@ -184,6 +184,21 @@ func TestColumnsDropWhenNarrow(t *testing.T) {
 	}
 }
 
+// TestAWordIsWholeBeforeATextIs: where not even the columns fit that are never dropped, a
+// name gives way to a status, and both to a number.
+func TestAWordIsWholeBeforeATextIs(t *testing.T) {
+	tb := NewTable(theme.New(uitest.Renderer(termenv.Ascii), theme.Night()), keymap.New(), true,
+		Column{Title: "Name", Min: 20, Flex: 2}, Column{Title: "Status", Min: 12}, Column{Title: "Amount", Min: 14, Align: Right})
+	tb.SetSource(few{"The International Company"})
+	for w, want := range map[int]string{60: "The International Company PENDING 12.5 EUR", 46: "The Internat… PENDING 12.5 EUR", 34: "The I… PENDING 12.5 EUR", 31: "The I… PENDI… 12.5 EUR"} {
+		tb.SetSize(w, 8)
+		row := strings.Split(ansi.Strip(tb.View()), "\n")[1]
+		if got := strings.TrimSpace(strings.Join(strings.Fields(row)[1:], " ")); got != want {
+			t.Errorf("at %d cells: %q, want %q", w, got, want)
+		}
+	}
+}
+
 func TestMoneyStandsByItsPoint(t *testing.T) {
 	tb := newTable(termenv.Ascii, nil, 60, 8)
 	tb.SetColumns(Column{Title: "Amount", Min: 14, Align: Decimal}, Column{Title: "N", Min: 5, Align: Right})

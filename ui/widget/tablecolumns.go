@@ -129,15 +129,17 @@ func (t *Table) fitting(room int) []bool {
 	return in
 }
 
-// squeeze narrows columns of which not even those fit that are never dropped: texts
-// first, which say that they are cut, then numbers, which show as "###" then.
+// squeeze narrows columns of which not even those fit that are never dropped: texts of
+// any length first, then words such as a status, which say that they are cut, and last
+// numbers, which show as "###" then.
 func (t *Table) squeeze(cols []shownColumn, need, room int) int {
-	for _, numbers := range []bool{false, true} {
+	const texts, words, numbers = 0, 1, 2
+	for pass := texts; pass <= numbers; pass++ {
 		for i := len(cols) - 1; i >= 0 && need > room; i-- {
-			least := 6
-			if numbers {
+			least, c := 6, t.columns[cols[i].index]
+			if pass == numbers {
 				least = 1
-			} else if t.columns[cols[i].index].Align != Left {
+			} else if c.Align != Left || pass == texts && c.Flex == 0 {
 				continue
 			}
 			less := max(min(cols[i].width-least, need-room), 0)

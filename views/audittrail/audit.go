@@ -226,7 +226,11 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	own := []keymap.Key{s.keys.Verify, s.keys.Approvals, s.keys.Export}
 	if s.Page == nil {
-		return append(append([]keymap.Key{k.List.Open, k.List.Filter, s.keys.Everything}, append(own, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
+		other := s.keys.Everything
+		if s.all {
+			other.SetHelp(other.Help().Key, "writes alone")
+		}
+		return append(append([]keymap.Key{k.List.Open, k.List.Filter, other}, append(own, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
 	}
 	own = append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev)
 	if s.Page.ID != "" {

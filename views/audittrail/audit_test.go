@@ -117,12 +117,12 @@ func TestWritesAndRefusalsFirst(t *testing.T) {
 		return audit.Page{Entries: append([]audit.Entry{opened, out}, sample()...)}, nil
 	}
 	r, _ := open(t, log)
-	has(t, r, "4 writes and refusals; a shows all records", "document.attach", "denied ×12")
+	has(t, r, "4 writes and refusals; a shows all records", "document.attach", "denied ×12", "a everything")
 	if strings.Contains(r.View(), "console.open") || strings.Contains(r.View(), "intent") {
 		t.Error(r.View())
 	}
 	r.Send(uitest.Key("a"))
-	has(t, r, "7 records of all kinds; a shows writes and refusals", "console.open", "intent")
+	has(t, r, "7 records of all kinds; a shows writes and refusals", "console.open", "intent", "a writes alone")
 	r.Send(uitest.Key("a"), uitest.Key("/"), uitest.Type("event:console.open"), uitest.Key("enter"))
 	has(t, r, "0 writes and refusals")
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }

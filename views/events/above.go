@@ -1,6 +1,7 @@
 package events
 
 import (
+	"slices"
 	"strings"
 
 	"opdeck/internal/domain/receiver"
@@ -14,16 +15,10 @@ func (s *Screen) Above() []string {
 	w, h := s.Size()
 	warnings := s.warnings(w)
 	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w)) == 0 {
-		if h < explained {
-			return []string{s.Verdict()}
-		}
 		return s.switchOn(w, h)
 	}
 	return append([]string{s.Head(s.following())}, warnings...)
 }
-
-// explained is the height from which on there is room to say how to receive webhooks.
-const explained = 6
 
 // Verdict answers whether events arrive: the first thing that is wrong with that, else
 // how many there are.
@@ -118,20 +113,30 @@ func (s *Screen) warnings(w int) []string {
 }
 
 // switchOn is the page that stands here while no receiver is configured and
-// nothing has come by other ways.
+// nothing has come by other ways: as much of it as there is room for, whole.
 func (s *Screen) switchOn(w, h int) []string {
 	th := s.env.Theme
-	out := []string{th.Title.Render(draw.Cut(unreceived, w)), ""}
-	say := func(l string) {
-		out = append(out, draw.Wrap(l, max(w, 1))...)
-		out = append(out, "")
+	title, settings := th.Title.Render(draw.Cut(unreceived, w)), s.keys.Settings.Help().Key+" shows where the service sends now, and changes it."
+	page := func(lines ...string) (out []string) {
+		for _, l := range lines {
+			if strings.HasPrefix(l, " ") { // of the config
+				out = append(out, th.Accent.Render(l))
+			} else {
+				out = append(out, draw.Wrap(l, max(w, 1))...)
+			}
+		}
+		return out
 	}
-	say("The service sends a webhook for each change. To receive them, add to the config:")
-	for _, l := range strings.Split("[webhooks]\nlisten = \"127.0.0.1:8788\"  # where to listen\npath = \"/hooks\"\nverify = \"jwt\"             # how a delivery proves its origin\nsecret_env = \"OPDECK_HOOK_SECRET\"", "\n") {
-		out = append(out, th.Accent.Render(draw.Cut("  "+l, w)))
+	for _, out := range [][]string{
+		page(title, "", "The service sends a webhook for each change. To receive them, add to the config:", "",
+			"  [webhooks]", `  listen = "127.0.0.1:8788"  # where to listen`, `  path = "/hooks"`, `  verify = "jwt"             # how a delivery proves its origin`, `  secret_env = "OPDECK_HOOK_SECRET"`, "",
+			"and start again. Outside this host it needs TLS, or a proxy in front of it. opdeck event listen receives without the console.", "",
+			settings+" "+s.env.Keys.Global.Reload.Help().Key+" looks whether events came by other processes."),
+		page(title, "Add to the config and start again:", "  [webhooks]", `  listen = "127.0.0.1:8788"`, `  verify = "jwt"`, `  secret_env = "OPDECK_HOOK_SECRET"`, settings),
+	} {
+		if len(out) <= h && !slices.ContainsFunc(out, func(l string) bool { return draw.Width(l) > w }) {
+			return draw.Lay(out, w, h)
+		}
 	}
-	out = append(out, "")
-	say("and start again. Outside this host it needs TLS, or a proxy in front of it. opdeck event listen receives without the console.")
-	say(s.keys.Settings.Help().Key + " shows where the service sends now, and changes it. " + s.env.Keys.Global.Reload.Help().Key + " looks whether events came by other processes.")
-	return draw.Lay(out, w, h)
+	return []string{s.Verdict()}
 }

@@ -257,7 +257,10 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		settings.SetHelp(settings.Help().Key, "where it sends")
 		settings.Extra = false
 		if s.rows.Len() == 0 {
-			out = []keymap.Key{settings, k.Global.Reload, s.keys.Codes, s.keys.Rejected, k.List.Filter}
+			out = []keymap.Key{settings, k.Global.Reload, s.keys.Codes, s.keys.Rejected}
+			if len(s.rows.All()) > 0 || s.Text != "" { // else there is nothing to filter
+				out = append(out, k.List.Filter)
+			}
 			break
 		}
 		out = []keymap.Key{k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected, s.keys.Operation, settings, k.Global.Reload}

@@ -3,6 +3,7 @@ package events
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,7 +55,17 @@ func TestNothingConfigured(t *testing.T) {
 	f := &fake{hooks: func() (api.HookSettings, error) { return settings(), nil }}
 	r, _ := open(t, f, Config{})
 	golden.RequireEqual(t, []byte(r.View()))
-	r.Send(uitest.Key("W"))
+	for h := 6; h <= 40; h++ { // what stands there is whole, or it is one line
+		for _, w := range []int{40, 60, 80, 120} {
+			r.Send(uitest.Size(w, h))
+			if v := strings.Join(strings.Fields(r.View()), " "); strings.Contains(v, "[webhooks]") && (!strings.Contains(v, "secret_env") || !strings.Contains(v, "and changes it.") || strings.Contains(v, "…")) {
+				t.Errorf("%dx%d is not whole:\n%s", w, h, r.View())
+			}
+		}
+	}
+	r.Send(uitest.Size(40, 12))
+	has(t, r, "No receiver is configured", "[webhooks]", "listen =", "W shows where the service sends")
+	r.Send(uitest.Size(80, 24), uitest.Key("W"))
 	has(t, r, "https://hooks.example.com/in", "nothing: [webhooks] listen is empty")
 	r, _ = open(t, full(), Config{})
 	has(t, r, "No receiver runs here")

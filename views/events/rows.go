@@ -18,13 +18,16 @@ import (
 // columns of the list in a window of w cells; how far an event can be trusted is
 // in view wherever it is drawn at all.
 func columns(w int) []widget.Column {
-	change, badge := 14, 13
+	change, badge, age, object := 14, 13, 3, 1
+	if w < 44 { // an object has no room then: how old it is has
+		age, object = object, age
+	}
 	if w < 34 {
 		change, badge = 6, 10
 	}
 	return []widget.Column{
-		{Title: "received", Min: 16, HidePriority: 4}, {Title: "type", Min: 9, Max: 12, Flex: 1, HidePriority: 2}, {Title: "object", Min: 11, Max: 36, Flex: 1, CutMiddle: true, HidePriority: 1},
-		{Title: "change", Min: change, Flex: 3}, {Title: "age", Min: 5, Align: widget.Right, HidePriority: 3}, {Title: "trust", Min: badge},
+		{Title: "received", Min: 16, HidePriority: 4}, {Title: "type", Min: 9, Max: 12, Flex: 1, HidePriority: 2}, {Title: "object", Min: 11, Max: 36, Flex: 1, CutMiddle: true, HidePriority: object},
+		{Title: "change", Min: change, Flex: 3}, {Title: "age", Min: 5, Align: widget.Right, HidePriority: age}, {Title: "trust", Min: badge},
 	}
 }
 

@@ -124,7 +124,7 @@ func TestThePreviewIsTheDifference(t *testing.T) {
 	r.Send(uitest.Size(160, 45))
 	golden.RequireEqual(t, r.View())
 	r.Send(uitest.Key("G"))
-	has(t, r, "The first known state, whole")
+	has(t, r, "The first state seen, whole")
 	r.Send(uitest.Key("k"))
 	has(t, r, "What changed at this moment")
 	if r.Send(uitest.Key("|")); strings.Contains(r.View(), "What changed at this moment") || f.calls != before {
@@ -145,7 +145,12 @@ func TestEnterComparesWithTheStateBefore(t *testing.T) {
 	r.Send(uitest.Key("enter"))
 	has(t, r, "What changed at this moment", "1 field differs", "PENDING → SUCCESS")
 	r.Send(uitest.Keys("esc", "G", "enter"))
-	has(t, r, "The first known state, whole", "1,000.00 EUR")
+	has(t, r, "The first state seen, whole", "Nothing is known before it", "1,000.00 EUR")
+	for _, compares := range []string{"differ", "→", "before  "} { // there is nothing to compare it with
+		if strings.Contains(r.View(), compares) {
+			t.Errorf("%q in\n%s", compares, r.View())
+		}
+	}
 }
 
 func TestOneMarkAndTheCursor(t *testing.T) {

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"strings"
+
 	"opdeck/internal/domain/index"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -9,14 +11,14 @@ import (
 // difference is what differs between two states.
 type difference struct {
 	title   string
-	a, b    moment // a is empty for the first known state
+	a, b    moment // a is empty for the first state seen
 	changes []index.Change
 }
 
 // differ is what differs between two states.
 func differ(title string, a, b moment) *difference {
 	d := &difference{title: title, a: a, b: b, changes: b.changes}
-	if a.id == "" || b.before == nil || b.before.id != a.id {
+	if d.first() || b.before == nil || b.before.id != a.id {
 		d.changes = index.Diff(a.state.Op, b.state.Op)
 	}
 	return d
@@ -25,10 +27,13 @@ func differ(title string, a, b moment) *difference {
 // became is what changed at a moment.
 func became(m moment) *difference {
 	if m.before == nil {
-		return differ("The first known state, whole", moment{}, m)
+		return differ("The first state seen, whole", moment{}, m)
 	}
 	return differ("What changed at this moment", *m.before, m)
 }
+
+// first reports whether there is nothing before it.
+func (p *difference) first() bool { return p.a.id == "" }
 
 // show opens a difference over the list.
 func (s *Screen) show(d *difference) {
@@ -52,15 +57,21 @@ func (p *difference) lines(s *Screen, w int) []string {
 	whence := func(label string, m moment) {
 		out = append(out, th.Dim.Render(draw.Fit(label, 7))+draw.Time(m.state.At, zone)+th.Dim.Render("  from "+m.state.Origin.String()))
 	}
-	if p.a.id != "" {
+	if p.first() {
+		whence("seen", p.b)
+	} else {
 		whence("before", p.a)
+		whence("after", p.b)
 	}
-	whence("after", p.b)
 	out = append(out, "")
 	if len(p.changes) == 0 {
 		return append(out, th.Good.Render(draw.Cut(th.Signs.Good+" No field differs. "+s.env.Keys.Item.Raw.Help().Key+" shows the state as it came.", w)))
 	}
-	out = append(out, th.Strong.Render(draw.Plural(len(p.changes), "field differs", "fields differ")), "")
+	if p.first() {
+		out = append(out, th.Strong.Render(draw.Cut("Nothing is known before it", w)), "")
+	} else {
+		out = append(out, th.Strong.Render(draw.Plural(len(p.changes), "field differs", "fields differ")), "")
+	}
 	label, most := 0, 40
 	if th.Linear {
 		most = w
@@ -75,14 +86,23 @@ func (p *difference) lines(s *Screen, w int) []string {
 	return out
 }
 
-// change is one field under its label: on one line when both values fit, else one below the other.
+// change is one field under its label: on one line when both values fit, else one below
+// the other. Of the first state it is the value alone.
 func (p *difference) change(th *theme.Theme, c index.Change, label string, w int, masked bool) []string {
 	was, is := shown(c, c.Before, masked, 2000), shown(c, c.After, masked, 2000)
 	name := th.Dim.Render(label)
 	var out []string
-	if draw.Width(was)+draw.Width(is)+draw.Width(label)+5 <= w {
+	switch {
+	case p.first():
+		for i, l := range draw.Wrap(is, max(w-draw.Width(label)-2, 1)) {
+			if i > 0 {
+				name = strings.Repeat(" ", draw.Width(label))
+			}
+			out = append(out, name+"  "+th.Strong.Render(l))
+		}
+	case draw.Width(was)+draw.Width(is)+draw.Width(label)+5 <= w:
 		out = append(out, name+"  "+th.Dim.Render(was)+th.Dim.Render(" → ")+th.Strong.Render(is))
-	} else {
+	default:
 		out = append(out, name)
 		for _, l := range draw.Wrap(was, max(w-9, 1)) {
 			out = append(out, th.Dim.Render("  was    ")+th.Dim.Render(l))

@@ -129,15 +129,18 @@ func (s *Screen) Refresh() {
 // beside reports whether a part stands to the right of the first one.
 func (s *Screen) beside(i int) bool { return i == 1 }
 
+// titles is how wide the titles of the verdicts are, with what stands behind them.
+const titles = 9
+
 // Content implements ui.Contenter: the verdicts first, then what each rests on.
 func (s *Screen) Content() ui.Content {
-	how := ui.Section{Title: "How it stands"}
+	how := ui.Section{Title: "How it stands", Hang: titles + draw.Width(s.env.Theme.Sign(theme.Good)) + 1}
 	if s.W >= 60 {
 		how.Hint = s.env.Keys.List.Open.Help().Key + " opens the screen of the line"
 	}
 	verdict := func(title, line, place string) {
 		if !s.env.Theme.Linear {
-			title = draw.Fit(title, 9)
+			title = draw.Fit(title, titles)
 		} else {
 			title += ": "
 		}
@@ -221,7 +224,7 @@ func (s *Screen) doubt() string {
 
 // list names the writes without a known outcome.
 func (s *Screen) list() ui.Section {
-	out := ui.Section{Title: "Writes without a known outcome"}
+	out := ui.Section{Title: "Writes without a known outcome", Hang: len("15:04:05  ")}
 	for _, r := range s.writes {
 		out.Lines = append(out.Lines, s.env.Theme.Dim.Render(draw.Clock(r.Sent, s.env.Zone())+"  ")+untrusted.Text(r.What()).Line(200))
 	}

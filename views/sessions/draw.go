@@ -24,11 +24,11 @@ func (s *Screen) Content() ui.Content {
 	case !s.loaded:
 		return ui.Content{Lines: []string{s.env.Theme.Dim.Render(reading)}}
 	}
-	now := s.env.Now()
+	now := s.now()
 	lines := append([]string{s.Verdict()}, "", s.life("Access", s.st.Access, now), s.life("Refresh", s.st.Refresh, now))
 	sections := ui.Sections(s.facts())
 	if len(s.st.Borrowers) > 0 {
-		sections = append(sections, ui.Section{Title: "Borrowers", Lines: s.borrowers(now)})
+		sections = append(sections, ui.Section{Title: "Borrowers", Lines: s.borrowers(s.env.Now())})
 	}
 	return ui.Content{Lines: append(lines, s.verdict()...), Doing: s.Doing,
 		Sections: append(sections, ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
@@ -139,7 +139,7 @@ func (s *Screen) verdict() []string {
 	if v := s.st.Verdict; v.Sentence != "" && v.Sentence != s.st.Warning {
 		tone, said := th.Strong, v.Sentence
 		if v.Healed {
-			over, _ := draw.Ago(v.Over, s.env.Now())
+			over, _ := draw.Ago(v.Over, s.now())
 			tone, said = th.Dim, "Earlier, over since "+draw.Clock(v.Over, s.env.Zone())+" ("+over+"): "+said
 		}
 		for _, l := range draw.Wrap(said, max(s.W, 1)) {
@@ -262,16 +262,14 @@ func (s *Screen) event(e session.Event) string {
 	}
 	line := th.Dim.Render(draw.Clock(e.At, s.env.Zone())) + "  " + th.Tone(tone).Render(sign+" "+draw.Fit(what, 20)) + "  " +
 		fmt.Sprintf("gen %-4d", e.Gen)
-	rest := e.Reason // in words, see clean
-	if e.Detail != "" {
-		rest += " " + e.Detail
-	}
+	said := []string{e.Reason, e.Detail} // in words, see clean
 	if e.Took > 0 {
-		rest += ", took " + draw.Duration(e.Took)
+		said = append(said, "took "+draw.Duration(e.Took))
 	}
 	if e.Status > 0 {
-		rest += fmt.Sprintf(", status %d", e.Status)
+		said = append(said, fmt.Sprintf("status %d", e.Status))
 	}
-	rest += "  " + e.Owner.Host + "/" + fmt.Sprint(e.Owner.PID)
+	said = slices.DeleteFunc(said, func(s string) bool { return s == "" })
+	rest := strings.TrimSpace(strings.Join(said, ", ") + "  " + e.Owner.Host + "/" + fmt.Sprint(e.Owner.PID))
 	return line + "  " + th.Dim.Render(draw.Cut(rest, max(s.W-draw.Width(line)-2, 0)))
 }

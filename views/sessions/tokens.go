@@ -72,7 +72,12 @@ func (s *Screen) Reload() tea.Cmd {
 	})
 }
 
-func (s *Screen) show(st session.Status) { s.st, s.At, s.loaded, s.Err = clean(st), st.AsOf, true, nil }
+func (s *Screen) show(st session.Status) {
+	s.st, s.At, s.loaded, s.Err = clean(st), st.AsOf.Add(-st.Ahead), true, nil
+}
+
+// now is the present by the store's clock, which everything here is told by.
+func (s *Screen) now() time.Time { return s.env.Now().Add(s.st.Ahead) }
 
 // Answer implements ui.PageScreen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
@@ -103,7 +108,7 @@ func (s *Screen) acts() []sessionAct {
 func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	for _, a := range s.acts() {
 		if a.key.Match(p) {
-			if a.key == &s.keys.Refresh && s.loaded && !s.st.Refresh.ExpiresAt.After(s.env.Now()) {
+			if a.key == &s.keys.Refresh && s.loaded && !s.st.Refresh.ExpiresAt.After(s.now()) {
 				a = sessionAct{&s.keys.Login, "login", "Logged in: there was no pair to refresh.", Client.LoginSession, "There is no pair to refresh. Log in?"}
 			}
 			return s.ask(a), nil, true
@@ -159,7 +164,7 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 	}
 	var next time.Time
 	for _, end := range []time.Time{s.st.Access.ExpiresAt, s.st.Refresh.ExpiresAt, s.st.NextRotation} {
-		if end.After(now) {
+		if end = end.Add(-s.st.Ahead); end.After(now) {
 			next = ui.Sooner(next, end.Add(-end.Sub(now).Truncate(time.Second)))
 			if !next.After(now) {
 				next = now.Add(time.Second)

@@ -210,6 +210,36 @@ func TestDeadAndOver(t *testing.T) {
 	}
 }
 
+// TestAWrongClockHere: the host's clock is an hour behind the store's. Ends, causes and
+// history are told by the store's, and what is left is right.
+func TestAWrongClockHere(t *testing.T) {
+	const ahead = time.Hour
+	st := state("live", func(s *session.Status) {
+		s.Verdict = session.Verdict{Sentence: "another client logged in at about 12:59:30 UTC", Healed: true, Over: start.Add(ahead - 20*time.Second)}
+		s.AsOf, s.Ahead = s.AsOf.Add(ahead), ahead
+		for _, at := range []*time.Time{&s.Access.ExpiresAt, &s.Refresh.ExpiresAt, &s.NextRotation} {
+			*at = at.Add(ahead)
+		}
+		for i := range s.History {
+			s.History[i].At = s.History[i].At.Add(ahead)
+		}
+	})
+	r, clock := open(t, &fake{st: st})
+	r.Send(uitest.Size(120, 40))
+	has(t, r, "2:30 of 5:00 until 13:02:30", "12:30 of 15:00 until 13:12:30", "over since 12:59:40 (20s ago)", "12:58:00 ✓ refresh ok", "next rotation 13:02:00", "store, now")
+	r.Send(clock.Wait(10 * time.Second))
+	has(t, r, "2:20 of 5:00 until 13:02:30")
+	r.Send(uitest.Key("F"))
+	has(t, r, "Refresh the token pair now?")
+}
+
+// TestNothingOfAPageIsCut: the page scrolls, so a value goes on below itself in a narrow window.
+func TestNothingOfAPageIsCut(t *testing.T) {
+	r, _ := open(t, &fake{st: live()})
+	r.Send(uitest.Size(40, 40))
+	has(t, r, "login on desk-1, process 4711", "12:02:00, by whoever calls first", "https://stage.example.com")
+}
+
 func TestTwoFactorIsNamedWithTheCure(t *testing.T) {
 	f := &fake{st: state("blocked", func(s *session.Status) {
 		s.Warning = "A two-factor code is demanded for this machine account. Switch two-factor authentication off, then reset the session with X."

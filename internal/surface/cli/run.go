@@ -31,6 +31,8 @@ type Env struct {
 	Getenv func(string) string
 	InTTY  bool // questions can be asked
 	OutTTY bool // a person reads: tables may be coloured
+	// OutWidth is how many cells the terminal has that Out is, at the start; 0: it is none.
+	OutWidth int
 	// Secret reads a line without echo; nil where there is no terminal.
 	Secret func(prompt string) (string, error)
 	// Console opens the full-screen console on an open App.

@@ -16,7 +16,7 @@ import (
 func same(a, b session.Status) bool { return reflect.DeepEqual(still(a), still(b)) }
 
 func still(s session.Status) session.Status {
-	s.AsOf = time.Time{}
+	s.AsOf, s.Ahead = time.Time{}, s.Ahead.Round(time.Second)
 	s.Access.Remaining, s.Refresh.Remaining = 0, 0
 	s.LoginWait, s.RefreshWait = s.LoginWait.Round(time.Second), s.RefreshWait.Round(time.Second)
 	s.Access.ExpiresAt, s.Refresh.ExpiresAt = s.Access.ExpiresAt.Round(time.Second), s.Refresh.ExpiresAt.Round(time.Second)
@@ -44,7 +44,7 @@ func sessionFacts(st session.Status) ui.SessionFacts {
 	if st.Access.Dead && state == "doubtful" {
 		state = "dead"
 	}
-	return ui.SessionFacts{State: state, AccessUntil: st.Access.ExpiresAt.Round(time.Second), Note: st.Warning}
+	return ui.SessionFacts{State: state, AccessUntil: st.Access.ExpiresAt.Add(-st.Ahead).Round(time.Second), Note: st.Warning}
 }
 
 func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {

@@ -1,12 +1,21 @@
 package console
 
-import "opdeck/internal/app"
+import (
+	"context"
+
+	"opdeck/api"
+	"opdeck/internal/app"
+)
 
 // greeting is shown at the start when there is no config file: what the person sees,
-// and three ways to go on. It fits a terminal of 80 columns.
-func greeting(a *app.App) string {
+// and ways to go on, the tour only where there is one. It fits a terminal of 80 columns.
+func greeting(a *app.App, who api.Actor) string {
 	if a.Config.Path != "" || !a.Context.Sandbox {
 		return ""
 	}
-	return "Built-in service: nothing is real here. enter opens, ? keys, :tour leads."
+	leads := "enter opens, ? lists the keys."
+	if newTour(context.Background(), a, who).off == "" {
+		leads = "enter opens, ? keys, :tour leads."
+	}
+	return "Built-in service: nothing is real. " + leads
 }

@@ -120,7 +120,7 @@ var plainPlaces = []plain.Place{
 	{Name: "Approvals", Place: ui.Place{Kind: approvals.Kind}},
 	{Name: "Accounts with their balances", Place: ui.Place{Kind: balances.Kind}, IDs: true},
 	{Name: "Counterparties and the status of their accounts", Place: ui.Place{Kind: counterparties.Kind}, IDs: true},
-	{Name: "On-call: session, limits, feed, index and writes in doubt", Place: ui.Place{Kind: ui.KindOnCall}},
+	{Name: "On call: session, limits, feed, index and writes in doubt", Place: ui.Place{Kind: ui.KindOnCall}},
 }
 
 // plainLeft says goodbye, and which ways out are no failures.

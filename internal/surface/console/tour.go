@@ -171,9 +171,9 @@ func (t *tour) command() ui.Command {
 	case k == nil:
 		c.Do = t.choose("Close the tour")
 	case k.button != "" && !t.seen.pressed:
-		c.Do = t.choose("Button: "+k.button, "Skip this task", "End the tour")
+		c.Do = t.choose("Button: "+k.button, "Skip this task", "End the tour", explained)
 	default:
-		c.Do = t.choose("Skip this task", "End the tour")
+		c.Do = t.choose("Skip this task", "End the tour", explained)
 	}
 	return c
 }
@@ -183,8 +183,17 @@ func (t *tour) choose(offers ...string) ui.Action {
 	for i, text := range offers {
 		items[i].Text = text
 	}
-	return ui.Choose{Title: "Tour", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) { return nil, t.pick(offers[i]) }}
+	return ui.Choose{Title: "Tour", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
+		if offers[i] == explained {
+			heading, how := t.Says()
+			return ui.Explain{Title: heading, Lines: []string{how}}, nil
+		}
+		return nil, t.pick(offers[i])
+	}}
 }
+
+// explained tells how the task is done: a low window has room for its name alone.
+const explained = "How this task is done"
 
 func (t *tour) pick(what string) tea.Cmd {
 	k := t.task()

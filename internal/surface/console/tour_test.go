@@ -50,6 +50,24 @@ func TestTourTakesBack(t *testing.T) {
 	}
 }
 
+// TestTourExplainsItsTask: a low window has room for its name alone, and :tour tells how.
+func TestTourExplainsItsTask(t *testing.T) {
+	way := &tour{}
+	for n := range tasks {
+		way.begin(n + 1)
+		menu, _ := way.command().Do.(ui.Choose)
+		at := slices.IndexFunc(menu.Items, func(c ui.Choice) bool { return c.Text == explained })
+		if at < 0 {
+			t.Fatalf("task %d: %+v", n+1, menu.Items)
+		}
+		heading, how := way.Says()
+		did, _ := menu.Pick(at)
+		if e, is := did.(ui.Explain); !is || e.Title != heading || !slices.Equal(e.Lines, []string{how}) || way.at != n+1 {
+			t.Errorf("task %d: %+v, now at %d", n+1, did, way.at)
+		}
+	}
+}
+
 // TestTourSaysWhyNot: there is one on the built-in service only, and not for who
 // could not do its tasks.
 func TestTourSaysWhyNot(t *testing.T) {

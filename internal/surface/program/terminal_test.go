@@ -4,6 +4,7 @@ package program
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,5 +47,58 @@ func TestNoRawBytesOnATerminal(t *testing.T) {
 		_ = terminal.Close()
 		_ = master.Close()
 		_ = pipe.Close()
+	}
+}
+
+// TestPlainModeIsWrappedHere: what plain mode says is broken between words where the terminal
+// ends, which would break it anywhere; into a pipe lines go whole.
+func TestPlainModeIsWrappedHere(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	config := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	master, terminal, err := pty.Open()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = master.Close() }()
+	if err := pty.Setsize(terminal, &pty.Winsize{Cols: 50, Rows: 20}); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.Create(filepath.Join(dir, "pipe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pipe.Close() }()
+	said := make(chan string)
+	go func() {
+		b, _ := io.ReadAll(master) // its end is an error on Linux
+		said <- string(b)
+	}()
+	for _, out := range []*os.File{terminal, pipe} {
+		var errs bytes.Buffer
+		if code := Run(t.Context(), cli.Build{}, []string{"--config", config, "--state", filepath.Join(dir, "state"), "-c", "sandbox", "--still", "--plain"}, strings.NewReader("quit\n"), out, &errs); code != 0 {
+			t.Fatalf("exit %d, %s", code, errs.String())
+		}
+	}
+	_ = terminal.Close()
+	whole, err := os.ReadFile(pipe.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]struct {
+		text string
+		most int
+	}{"terminal": {<-said, 50}, "pipe": {string(whole), 1000}} {
+		widest := 0
+		for l := range strings.Lines(c.text) {
+			widest = max(widest, len(strings.TrimRight(l, "\r\n")))
+		}
+		words := strings.Join(strings.Fields(c.text), " ")
+		if widest > c.most || c.most == 1000 && widest < 100 || !strings.Contains(words, "Everything is said in whole lines, and nothing is drawn.") {
+			t.Errorf("%s: a line of %d bytes in\n%s", what, widest, c.text)
+		}
 	}
 }

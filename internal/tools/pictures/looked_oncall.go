@@ -31,6 +31,7 @@ var lookedOnCall = []scene{
 	{name: "event-codes", title: "Learnt meanings of codes", where: "› Events", word: "code", before: deliver, steps: []step{list, {"7", "bound"}, {"c", "Learnt"}}},
 	{name: "event-rejected", title: "Deliveries that were not accepted", where: "› Events", word: "The last one", before: deliver, steps: []step{list, {"7", "bound"}, {"b", "The last one"}}},
 	{name: "event-settings", title: "The service's webhook settings", where: "› Events", word: "ettings", steps: []step{list, {"7", "No receiver"}, {"W", "ettings"}}},
+	{name: "events-received", title: "Webhook events with a running receiver", where: "› Events", word: "following", hooks: "listen = \"127.0.0.1:0\"\n", before: deliver, steps: []step{list, {"7", "bound"}}},
 	{name: "no-events", title: "No webhook has come", where: "› Events", word: "No receiver", steps: []step{list, {"7", "No receiver"}}},
 	{name: "audit-all", title: "All records of the trail", where: "› Audit", word: "intent", steps: then(removed, step{"8", "› Audit"}, step{"a", "intent"})},
 	{name: "audit-record", title: "One record of the trail", where: "› ", word: "remove", steps: then(removed, step{"8", "› Audit"}, step{enter, "ash"})},
@@ -44,6 +45,10 @@ var lookedOnCall = []scene{
 	{name: "read-only", title: "A context that is read-only", where: "› Documents", word: "read-only", more: readOnly, steps: then(toDocuments[:3:3], step{"d", "› Documents"}, step{"x", "read-only"})},
 	{name: "viewer", title: "Somebody who may only read", where: "› Documents", word: "role", as: viewer, steps: then(toDocuments[:3:3], step{"d", "› Documents"}, step{"x", "role"})},
 	{name: "ssh", title: "The console at the other end of SSH", where: "Operations", word: "vera", as: viewer, steps: []step{list, {down, "2 of 500"}}},
+	{name: "greeting", title: "The greeting of a start without a config, over SSH", where: "Operations", word: "nothing is real.", as: viewer, before: unconfigured, steps: []step{list, {down, "2 of 500"}}},
+	{name: "no-color", title: "NO_COLOR is set", where: "Operations", word: "2 of 500", env: "NO_COLOR", steps: []step{list, {down, "2 of 500"}}},
+	{name: "no-color-question", title: "A question while NO_COLOR is set", where: "› Documents", word: "[ No ]", env: "NO_COLOR", steps: then(toDocuments, step{"x", "[ No ]"})},
+	{name: "plain", title: "Plain mode begins", word: "plain mode", plain: true, where: "SANDBOX", steps: []step{{"", "On call"}, {"", "help:"}}},
 	{name: "contexts", title: "Going to another context", where: "Operations", word: "ctx", more: secondPerson, steps: []step{list, {":", "╭─ Commands"}, {"ctx", "ctx sandbox"}}},
 	{name: "tour", title: "The first task of the tour", where: "Operations", word: "Tour 1 of 8", steps: toTour},
 	{name: "tour-second", title: "A task of the tour is done", where: "Operation", word: "Tour 2 of 8", steps: then(toTour, step{enter, "Tour 2 of 8"})},
@@ -115,6 +120,12 @@ func foreignLogin(ctx context.Context, a *app.App, _ []string) error {
 		return err
 	}
 	_, _ = a.Client.Operations(ctx, api.OperationQuery{Size: 1}) // fails where the next login is refused
+	return nil
+}
+
+// unconfigured is the start without a config file.
+func unconfigured(_ context.Context, a *app.App, _ []string) error {
+	a.Config.Path = ""
 	return nil
 }
 

@@ -22,6 +22,10 @@ type scene struct {
 	steps       []step
 	first       bool                                                      // nothing was read before
 	more        string                                                    // settings beside the usual ones
+	hooks       string                                                    // more of [webhooks]
+	env         string                                                    // a variable of the terminal that is set to 1
+	plain       bool                                                      // in plain mode
+	again       bool                                                      // in another size: what it is about was checked
 	as          api.Actor                                                 // who is there; the zero value: ana, who may do everything
 	before      func(ctx context.Context, a *app.App, ids []string) error // what happened before; ids are operations
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -124,13 +125,16 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	conf := filepath.Join(dir, "config.toml")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, sc.more+settings, theme), 0o600); err != nil {
+	if err := os.WriteFile(conf, fmt.Appendf(nil, sc.more+settings+sc.hooks, theme), 0o600); err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("The contract follows on Friday.\n"), 0o600); err != nil {
 		return nil, err
 	}
 	env := map[string]string{"HOOK": hookSecret, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+	if sc.env != "" {
+		env[sc.env] = "1"
+	}
 	getenv := func(k string) string { return env[k] }
 	a, err := app.Open(ctx, app.Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: getenv, Now: clock(), Version: "1.0.0"})
 	if err != nil {
@@ -156,6 +160,10 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		if sc.plain {
+			_ = console.RunPlain(ctx, a, console.PlainOptions{In: in, Out: cooked{out}, Width: sc.w, Getenv: getenv})
+			return
+		}
 		_ = console.Run(ctx, a, console.Options{In: in, Out: out, Getenv: getenv, Size: func() (int, int) { return sc.w, sc.h }, Resizes: resizes})
 	}()
 	defer func() { cancel(); _ = keys.Close(); <-ended }()
@@ -175,6 +183,15 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	}
 	frames = append(frames, f)
 	for _, size := range sizes {
+		if sc.plain { // what was said is not said again
+			sc.w, sc.h, sc.again = size.W, size.H, true
+			again, err := play(ctx, sc, theme)
+			if err != nil {
+				return nil, err
+			}
+			frames = append(frames, again...)
+			continue
+		}
 		out.resize(size)
 		resizes <- size
 		if f, err = out.shows(ctx, ""); err != nil {
@@ -185,9 +202,18 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	return frames, nil
 }
 
+// cooked writes as a terminal's driver does: a line feed goes to the first column, too.
+type cooked struct{ io.Writer }
+
+func (c cooked) Write(b []byte) (int, error) {
+	_, err := c.Writer.Write(bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")))
+	return len(b), err
+}
+
 // check says whether a frame is the one that the scene is about.
 func (sc scene) check(f frame) error {
 	switch {
+	case sc.again:
 	case sc.where == "" || sc.word == "":
 		return fmt.Errorf("%s: nothing says what it shows", sc.name)
 	case !strings.Contains(f.lines()[1], sc.where):
