@@ -69,7 +69,6 @@ func TestWaitingRequests(t *testing.T) {
 // TestPresenceIsSeenAtOnce: who comes to an operation, asks, or leaves is seen by
 // a console of another process within about a second, with nobody else writing.
 func TestPresenceIsSeenAtOnce(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	join := func(name string) (*feed, <-chan ui.Presence) {
 		env := map[string]string{"HOME": dir, "OPDECK_STATE": dir}

@@ -3,8 +3,6 @@ package roletest
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,7 +48,6 @@ func (w *World) Now() time.Time { return time.Now().Add(time.Duration(w.ahead.Lo
 func (w *World) Use(t testing.TB, a *app.App) {
 	t.Helper()
 	w.T, w.App, w.dir = t, a, t.TempDir()
-	w.keepSession()
 	a.OnCall(func(c api.Call) {
 		if c.Write && c.Phase == api.CallEnded {
 			w.writes.Add(1)
@@ -79,18 +76,6 @@ func (w *World) Use(t testing.TB, a *app.App) {
 		}
 	}
 	t.Logf("%d operations and %d customers to act on", len(w.ops), len(w.apply))
-}
-
-// keepSession lets tokens live longer than Later moves the clock in all: the session's own
-// waits between two logins are of real time.
-func (w *World) keepSession() {
-	w.T.Helper()
-	r := httptest.NewRequest(http.MethodPatch, "/sandbox/settings", strings.NewReader(`{"access_ttl": "24h", "refresh_ttl": "48h"}`))
-	r.Header.Set("Content-Type", "application/json")
-	answer := httptest.NewRecorder()
-	if w.App.Sandbox.Handler().ServeHTTP(answer, r); answer.Code != http.StatusOK {
-		w.T.Fatalf("the built-in service's settings: %d %s", answer.Code, answer.Body)
-	}
 }
 
 func unlocked(op api.Operation) bool {
