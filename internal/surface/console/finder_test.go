@@ -36,7 +36,6 @@ func read(t *testing.T, a *app.App) []api.Operation {
 // TestBeginningsCostNoCall: on the built-in service an operation is opened from the
 // beginning of its id, its reference and its customer without a call.
 func TestBeginningsCostNoCall(t *testing.T) {
-	t.Parallel()
 	a, c := open(t)
 	ops := read(t, a)
 	ctx, d, f := newDesk(a, api.Admin)

@@ -19,7 +19,6 @@ import (
 // TestEveryKeyCanBeTyped walks through all screens in the plain mode: each key of
 // each has a command that can be typed, or a reason why not.
 func TestEveryKeyCanBeTyped(t *testing.T) {
-	t.Parallel()
 	a, _ := open(t)
 	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin, Via: "console"}), a.Audit))
 	defer cancel()

@@ -20,7 +20,6 @@ import (
 // in its package; events, which wait for the next one; the trail and a history, which
 // show that they were looked at.)
 func TestViewIsPure(t *testing.T) {
-	t.Parallel()
 	a, _ := open(t)
 	ctx, who := as(api.Admin)
 	page, err := a.Client.Operations(ctx, api.OperationQuery{})
