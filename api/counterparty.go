@@ -106,8 +106,26 @@ func (p *Counterparty) UnmarshalJSON(b []byte) error {
 // MarshalJSON writes the record as it came.
 func (p Counterparty) MarshalJSON() ([]byte, error) { return p.Raw.MarshalJSON() }
 
-// Unknown lists the fields of the record that this program has no name for.
-func (p Counterparty) Unknown() []Field { return Unknown(p.Raw, p) }
+// Unknown lists the fields of the record that this program has no name for, without
+// those of an account that only say again whose it is.
+func (p Counterparty) Unknown() []Field {
+	return slices.DeleteFunc(Unknown(p.Raw, p), func(f Field) bool {
+		_, member, _ := strings.Cut(f.Path, "].")
+		return (member == "counterparty" || member == "customer") && p.says(object(f.Value))
+	})
+}
+
+// says reports whether all texts of an object, and there are some, stand in the record.
+func (p Counterparty) says(members fields) bool {
+	known := []untrusted.Text{p.ID, p.Name(), p.Customer.CUID, p.Customer.Name}
+	for _, v := range members {
+		var s untrusted.Text
+		if json.Unmarshal(v, &s) != nil || !slices.Contains(known, s) {
+			return false
+		}
+	}
+	return len(members) > 0
+}
 
 // Name is what people call the counterparty.
 func (p Counterparty) Name() untrusted.Text {

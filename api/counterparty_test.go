@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"opdeck/api"
@@ -48,5 +49,25 @@ func TestAccountsAndCounterparties(t *testing.T) {
 	}
 	if used[limit.Account] != 3 || used[limit.General] != 2 {
 		t.Errorf("calls by class: %v", used)
+	}
+}
+
+// TestAnAccountRepeatsItsOwner: what an account only says again of the counterparty or its
+// customer is nothing further; anything else of it is.
+func TestAnAccountRepeatsItsOwner(t *testing.T) {
+	for account, further := range map[string]int{
+		`{"accountId":"a","counterparty":{"counterpartyId":"p-1","name":"Oak"},"customer":{"cuid":"c-1","name":"Harbour"}}`: 0,
+		`{"accountId":"a","counterparty":{"counterpartyId":"p-2","name":"Oak"}}`:                                            1,
+		`{"accountId":"a","customer":{"cuid":"c-1","name":"Harbour","blocked":true}}`:                                       1,
+		`{"accountId":"a","customer":{"cuid":"c-1","note":"read this"}}`:                                                    1,
+		`{"accountId":"a","customer":{},"counterparty":"p-1","supportedRails":["ACH"]}`:                                     3,
+	} {
+		var p api.Counterparty
+		if err := json.Unmarshal([]byte(`{"counterpartyId":"p-1","profile":{"name":"Oak"},"customer":{"cuid":"c-1","name":"Harbour"},"accounts":[`+account+`]}`), &p); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Unknown(); len(got) != further {
+			t.Errorf("%s: %d further members, want %d: %v", account, len(got), further, got)
+		}
 	}
 }

@@ -165,35 +165,6 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 	return s
 }
 
-// told is the moment of the read by the clock that a Status is told by, how far that is
-// ahead of this host's, and by how much the store's times have to be moved.
-func (m *Manager) told(row Row) (now time.Time, ahead, by time.Duration) {
-	host := m.clock.Wall()
-	if now = row.At; now.IsZero() {
-		now = host
-	}
-	if m.cfg.Told != nil {
-		told := m.cfg.Told()
-		return told, 0, told.Sub(now)
-	}
-	return now, now.Sub(host), 0
-}
-
-// moved are copies whose times of the store are moved; what the service told stays.
-func moved(events []Event, instances []Instance, by time.Duration) ([]Event, []Instance) {
-	if by == 0 {
-		return events, instances
-	}
-	events, instances = slices.Clone(events), slices.Clone(instances)
-	for i := range events {
-		events[i].At = events[i].At.Add(by)
-	}
-	for i := range instances {
-		instances[i].Started, instances[i].SeenAt = instances[i].Started.Add(by), instances[i].SeenAt.Add(by)
-	}
-	return events, instances
-}
-
 // stateOf names the state for people: blocked when logins are refused for good
 // and there is no pair that serves.
 func (m *Manager) stateOf(r Row) string {

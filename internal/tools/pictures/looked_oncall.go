@@ -45,7 +45,7 @@ var lookedOnCall = []scene{
 	{name: "read-only", title: "A context that is read-only", where: "› Documents", word: "read-only", more: readOnly, steps: then(toDocuments[:3:3], step{"d", "› Documents"}, step{"x", "read-only"})},
 	{name: "viewer", title: "Somebody who may only read", where: "› Documents", word: "role", as: viewer, steps: then(toDocuments[:3:3], step{"d", "› Documents"}, step{"x", "role"})},
 	{name: "ssh", title: "The console at the other end of SSH", where: "Operations", word: "vera", as: viewer, steps: []step{list, {down, "2 of 500"}}},
-	{name: "greeting", title: "The greeting of a start without a config, over SSH", where: "Operations", word: "nothing is real.", as: viewer, before: unconfigured, steps: []step{list, {down, "2 of 500"}}},
+	{name: "greeting", title: "The greeting of a start without a config, over SSH", where: "Operations", word: "nothing is real.", as: viewer, before: unconfigured, steps: []step{{"", "nothing is real."}, list}},
 	{name: "no-color", title: "NO_COLOR is set", where: "Operations", word: "2 of 500", env: "NO_COLOR", steps: []step{list, {down, "2 of 500"}}},
 	{name: "no-color-question", title: "A question while NO_COLOR is set", where: "› Documents", word: "[ No ]", env: "NO_COLOR", steps: then(toDocuments, step{"x", "[ No ]"})},
 	{name: "plain", title: "Plain mode begins", word: "plain mode", plain: true, where: "SANDBOX", steps: []step{{"", "On call"}, {"", "help:"}}},

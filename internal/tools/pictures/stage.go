@@ -160,11 +160,7 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if sc.plain {
-			_ = console.RunPlain(ctx, a, console.PlainOptions{In: in, Out: cooked{out}, Width: sc.w, Getenv: getenv})
-			return
-		}
-		_ = console.Run(ctx, a, console.Options{In: in, Out: out, Getenv: getenv, Size: func() (int, int) { return sc.w, sc.h }, Resizes: resizes})
+		sc.run(ctx, a, console.Options{In: in, Out: out, Getenv: getenv, Size: func() (int, int) { return sc.w, sc.h }, Resizes: resizes})
 	}()
 	defer func() { cancel(); _ = keys.Close(); <-ended }()
 	for _, st := range sc.steps {
@@ -200,6 +196,15 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 		frames = append(frames, f)
 	}
 	return frames, nil
+}
+
+// run runs the console of a scene.
+func (sc scene) run(ctx context.Context, a *app.App, opt console.Options) {
+	if sc.plain {
+		_ = console.RunPlain(ctx, a, console.PlainOptions{In: opt.In, Out: cooked{opt.Out}, Width: sc.w, Getenv: opt.Getenv})
+		return
+	}
+	_ = console.Run(ctx, a, opt)
 }
 
 // cooked writes as a terminal's driver does: a line feed goes to the first column, too.
