@@ -97,7 +97,7 @@ func (s *Shell) placeNotice(frame []string, told bool) string {
 	}
 	most := noticeMost
 	switch {
-	case s.h < 10 || len(s.questions()) > 0: // nothing may cover a question
+	case s.h < 10 || len(s.overlays) > 0: // nothing may cover a dialog
 		most = 1
 	case s.h < 16:
 		most = 2

@@ -242,7 +242,7 @@ func (s *Screen) Empty() widget.Notice {
 	if s.Op != nil && !s.Op.DocumentsTold() {
 		return widget.Notice{Text: "The answer tells no documents that can be read.", Hint: "Whether there are any is not known; r reads again, J shows what came"}
 	}
-	return s.NoRows(widget.Notice{Text: "No document is attached.", Hint: "u uploads a file and attaches it, a attaches one of the customer's"}, "")
+	return s.NoRows(widget.Notice{Text: "No document is attached.", Hint: "u uploads a file and attaches it, a attaches one of the customer's files"}, "")
 }
 
 var columns = []widget.Column{
