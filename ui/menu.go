@@ -64,7 +64,7 @@ func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 		}
 	case m.k.Choose.Match(p) && m.takes():
 		a, _ := m.Typed(strings.TrimSpace(m.edit.Value()))
-		return a, nil, true
+		return m.remembering(a), nil, true
 	case m.k.Choose.Match(p) && m.onMore():
 		return nil, m.readOn(s), false
 	case m.k.Choose.Match(p) && m.shown() > 0:
@@ -129,10 +129,15 @@ func (m *menu) choose() (Action, tea.Cmd, bool) {
 // picked is what comes of an item.
 func (m *menu) picked(i int) (Action, tea.Cmd) {
 	a, cmd := m.Pick(i)
-	if m.form != nil {
-		a = remembering(a, m.form)
+	return m.remembering(a), cmd
+}
+
+// remembering is an action that remembers the form before the menu, if there was one.
+func (m *menu) remembering(a Action) Action {
+	if m.form == nil {
+		return a
 	}
-	return a, cmd
+	return remembering(a, m.form)
 }
 
 func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {

@@ -59,7 +59,9 @@ func (m *menu) readOn(s *Shell) tea.Cmd {
 func (s *Shell) onMoreItems(msg moreMsg) tea.Cmd {
 	if m := msg.of; slices.Contains(s.overlays, overlay(m)) && m.reads.n == msg.n {
 		m.reads.busy = false
-		m.show(msg.then())
+		c := msg.then()
+		c.form = m.form
+		m.show(c)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package compliance
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -26,7 +25,7 @@ import (
 type Applicant interface {
 	content.TypesSeen
 	Application(ctx context.Context, cuid string) (api.Application, error)
-	CustomerFiles(ctx context.Context, cuid string, page int) (api.Page[api.CustomerFile], error)
+	content.FileReader
 	SetApplication(ctx context.Context, cuid string, body json.RawMessage) (api.Result, error)
 }
 
@@ -47,15 +46,15 @@ type draft struct {
 	hidden  int                        // texts that are left out because they are masked
 	docs    []json.RawMessage          // of body's "documents"
 	lists   bool                       // body has a list of documents
-	files   []api.CustomerFile
-	docType string           // the member of a document that holds its type
-	file    string           // and its file; empty: none was seen in an answer
-	seen    []untrusted.Text // types of documents in answers
+	files   content.FileList           // as far as it was read
+	docType string                     // the member of a document that holds its type
+	file    string                     // and its file; empty: none was seen in an answer
+	seen    []untrusted.Text           // types of documents in answers
 }
 
 // newDraft takes an application apart; masked leaves out the texts that are not shown.
-func newDraft(app api.Application, files []api.CustomerFile, masked bool) draft {
-	d := draft{kind: strings.ToLower(app.Kind()), read: app.Individual, files: files, docType: "type"}
+func newDraft(app api.Application, masked bool) draft {
+	d := draft{kind: strings.ToLower(app.Kind()), read: app.Individual, docType: "type"}
 	if app.Kind() == api.Corporate {
 		d.read = app.Corporate
 	}
@@ -74,11 +73,21 @@ func newDraft(app api.Application, files []api.CustomerFile, masked bool) draft 
 	if docs := d.body["documents"]; bytes.HasPrefix(bytes.TrimSpace(docs), []byte("[")) {
 		d.lists = json.Unmarshal(docs, &d.docs) == nil
 	}
+	return d
+}
+
+// with is the draft when that much of the customer's files was read.
+func (d draft) with(files content.FileList) draft {
+	d.files = files
 	for _, doc := range d.docs {
 		d.learn(doc)
 	}
 	return d
 }
+
+// namesFiles reports whether a document's file can be sent, or might be once more of the
+// customer's files are read.
+func (d draft) namesFiles() bool { return d.file != "" || len(d.docs) > 0 && !d.files.Whole() }
 
 // learn sees in a document of the answer which of its members hold type and file.
 func (d *draft) learn(doc json.RawMessage) {
@@ -89,7 +98,7 @@ func (d *draft) learn(doc json.RawMessage) {
 		switch {
 		case slices.Contains(api.ApplicationDocumentTypes(), value):
 			d.docType = name
-		case slices.ContainsFunc(d.files, func(f api.CustomerFile) bool { return value != "" && string(f.ID) == value }):
+		case slices.ContainsFunc(d.files.All, func(f api.CustomerFile) bool { return value != "" && string(f.ID) == value }):
 			d.file = name
 		}
 	}
@@ -170,17 +179,16 @@ func quoted(s string) string {
 	return untrusted.Text(s).Line(200)
 }
 
-// readDraft reads the application and the customer's files, then opens the form: two
-// customer calls. Files that cannot be read are not offered.
+// readDraft reads the application and the first page of the customer's files, then opens
+// the form: two customer calls.
 func (s *Screen) readDraft() tea.Cmd {
 	s.start("reading the application")
 	client, id := s.client, s.id
 	return s.env.Read(nil, func(ctx context.Context) ui.Then {
 		app, err := client.Application(ctx, id)
-		var files api.Page[api.CustomerFile]
-		var noFiles error
+		files := content.NewFileList(client, id)
 		if err == nil {
-			files, noFiles = client.CustomerFiles(ctx, id, 0)
+			files = files.ReadOn(ctx)
 		}
 		seen, _ := client.DocumentTypes(ctx) // without the index the known ones are offered
 		return func() (ui.Action, tea.Cmd) {
@@ -192,15 +200,16 @@ func (s *Screen) readDraft() tea.Cmd {
 			case app.Kind() == "":
 				return ui.Notify{Level: ui.Denied, Text: "The service showed no application that could be changed."}, nil
 			}
-			d := newDraft(app, files.Items, s.env.Masked())
+			s.files = files
+			d := newDraft(app, s.env.Masked()).with(files)
 			d.seen = seen
-			return s.askApplication(d, noFiles), nil
+			return s.askApplication(d), nil
 		}
 	})
 }
 
 // askApplication is the form over an application.
-func (s *Screen) askApplication(d draft, noFiles error) ui.Action {
+func (s *Screen) askApplication(d draft) ui.Action {
 	fields := make([]widget.Field, 0, len(d.names)+2)
 	for _, n := range d.names {
 		was, _ := text(d.app[n])
@@ -215,9 +224,9 @@ func (s *Screen) askApplication(d draft, noFiles error) ui.Action {
 	switch {
 	case !d.lists:
 		intro = append(intro, "No list of documents was read in it, so none can be added here.")
-	case noFiles != nil:
-		intro = append(intro, "The customer's files could not be read: "+untrusted.Text(api.AsError(noFiles).Public).Line(200))
-	case d.file == "":
+	case d.files.Err != nil:
+		intro = append(intro, d.files.NotRead())
+	case !d.namesFiles():
 		intro = append(intro, "No answer has shown yet how a document names its file, so only its type is sent.")
 	}
 	if len(fields) == 0 {
@@ -225,12 +234,12 @@ func (s *Screen) askApplication(d draft, noFiles error) ui.Action {
 	}
 	return ui.Ask{Title: "Application, " + d.kind, Verb: "Go on", Intro: intro, Fields: fields,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			c := change{docs: d.documentOf(v, len(d.names), len(fields))}
+			var c change
 			for i := range d.names {
 				c.texts = append(c.texts, v.Text(i))
 			}
-			if len(c.docs) > 0 {
-				return s.chooseDocuments(d, c), nil
+			if kind := kindOf(v, len(d.names), len(fields)); kind != "" {
+				return s.chooseFile(d, c, kind), nil
 			}
 			return s.confirmApplication(d, c)
 		}}
@@ -239,32 +248,57 @@ func (s *Screen) askApplication(d draft, noFiles error) ui.Action {
 // maxDocuments are added by one request.
 const maxDocuments = 20
 
-// documentFields ask for a further document: its type, and its file where an answer showed
-// how one is named.
+// documentFields ask for the type of a further document.
 func (d draft) documentFields(label string, check func(string) error) []widget.Field {
 	if !d.lists {
 		return nil
 	}
-	out := []widget.Field{{Label: label, Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
-	if d.file != "" {
-		out = append(out, widget.Field{Label: "Its file (optional)", Max: 64, Options: fileOptions(d.files), Check: checkFileID})
-	}
-	return out
+	return []widget.Field{{Label: label, Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
 }
 
-// documentOf reads these fields, the first of which is field i of n: one document or none.
-func (d draft) documentOf(v ui.Values, i, n int) []document {
+// kindOf reads that field, which is field i of n.
+func kindOf(v ui.Values, i, n int) string {
 	if i >= n {
-		return nil
+		return ""
 	}
-	out := document{kind: strings.ToUpper(strings.TrimSpace(v.Text(i)))}
-	if i+1 < n {
-		out.file = v.Text(i + 1)
+	return strings.ToUpper(strings.TrimSpace(v.Text(i)))
+}
+
+// chooseFile asks for the file of a further document, where it is known how a document
+// names one.
+func (s *Screen) chooseFile(d draft, c change, kind string) ui.Action {
+	if !d.namesFiles() {
+		return s.add(d, c, document{kind: kind})
 	}
-	if out.kind == "" {
-		return nil
+	return s.files.Choose(func(files content.FileList) ui.Choose {
+		s.files = files // what was read is not asked for again
+		d := d.with(files)
+		items, ids := []ui.Choice{{Text: "No file", About: "the document is added by its type alone"}}, []string{""}
+		for _, f := range files.Newest() {
+			if api.CheckID("file id", f.ID) != nil {
+				continue
+			}
+			item := f.Choice()
+			if d.file == "" {
+				item.Why = "Read on: it is not known yet how a document names its file."
+			}
+			items, ids = append(items, item), append(ids, f.ID)
+		}
+		return ui.Choose{Title: "File of " + untrusted.Text(kind).Line(60), Items: items,
+			Typed: func(id string) (ui.Action, bool) {
+				return s.add(d, c, document{kind, id}), d.file != "" && api.CheckID("file id", id) == nil
+			},
+			Pick: func(i int) (ui.Action, tea.Cmd) { return s.add(d, c, document{kind, ids[i]}), nil }}
+	})
+}
+
+// add puts a document into the list of those that are to be added.
+func (s *Screen) add(d draft, c change, doc document) ui.Action {
+	if slices.Contains(c.docs, doc) {
+		return ui.Many{ui.Notify{Level: ui.Denied, Text: "It is in the list already: " + untrusted.Text(doc.line()).Line(140) + "."}, s.chooseDocuments(d, c)}
 	}
-	return []document{out}
+	c.docs = append(slices.Clone(c.docs), doc)
+	return s.chooseDocuments(d, c)
 }
 
 // chooseDocuments lists the documents that are to be added: another one, one less, or the
@@ -302,34 +336,8 @@ func (s *Screen) askDocument(d draft, c change) ui.Action {
 		intro = append(intro, "To be added: "+untrusted.Text(doc.line()).Line(140))
 	}
 	return ui.Ask{Title: "Another document", Verb: "Add", Intro: intro, Fields: fields, Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-		more := c
-		for _, doc := range d.documentOf(v, 0, len(fields)) {
-			if slices.Contains(c.docs, doc) {
-				return ui.Many{ui.Notify{Level: ui.Denied, Text: "It is in the list already: " + untrusted.Text(doc.line()).Line(140) + "."}, s.chooseDocuments(d, c)}, nil
-			}
-			more.docs = append(slices.Clone(c.docs), doc)
-		}
-		return s.chooseDocuments(d, more), nil
+		return s.chooseFile(d, c, kindOf(v, 0, len(fields))), nil
 	}}
-}
-
-func checkFileID(v string) error {
-	if v == "" {
-		return nil
-	}
-	return api.CheckID("file id", v)
-}
-
-// fileOptions are the customer's files whose ids can be sent.
-func fileOptions(files []api.CustomerFile) []widget.Option {
-	var out []widget.Option
-	for _, f := range files {
-		if api.CheckID("file id", string(f.ID)) == nil {
-			out = append(out, widget.Option{Value: string(f.ID), Text: cmp.Or(f.FileName, f.Name, f.ID).Line(60),
-				About: strings.TrimSpace(f.Type.Line(40) + "  " + draw.ID(string(f.ID), 13))})
-		}
-	}
-	return out
 }
 
 // confirmApplication asks with what was and what will be. What is sent is refused when
@@ -366,7 +374,7 @@ func setApplication(ctx context.Context, client Applicant, id string, read, body
 	if err != nil {
 		return api.Result{}, err
 	}
-	if !bytes.Equal(newDraft(now, nil, false).read, read) {
+	if !bytes.Equal(newDraft(now, false).read, read) {
 		return api.Result{}, api.Refusal("set application", api.RuleChanged, "The application is another one than was read: somebody changed it meanwhile. Nothing was sent; esc, then A, reads it again.")
 	}
 	return client.SetApplication(ctx, id, body)

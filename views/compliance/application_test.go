@@ -1,8 +1,11 @@
 package compliance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,9 +24,11 @@ func (f *fake) Application(context.Context, string) (api.Application, error) {
 	return f.app, f.err
 }
 
-func (f *fake) CustomerFiles(context.Context, string, int) (api.Page[api.CustomerFile], error) {
+func (f *fake) CustomerFiles(_ context.Context, _ string, page int) (api.Page[api.CustomerFile], error) {
 	f.calls++
-	return api.Page[api.CustomerFile]{Items: f.files}, f.err
+	a := cmp.Or(f.aPage, len(f.files))
+	from := min(page*a, len(f.files))
+	return api.Page[api.CustomerFile]{Items: f.files[from:min(from+a, len(f.files))], Total: api.Number(strconv.Itoa(len(f.files)))}, f.noFiles
 }
 
 func (f *fake) SetApplication(_ context.Context, _ string, body json.RawMessage) (api.Result, error) {
@@ -55,9 +60,11 @@ func TestSetApplication(t *testing.T) {
 	r, clock := open(t, f, unmasked)
 	r.Send(uitest.Size(110, 40), uitest.Key("A"))
 	has(t, r, "Application, individual", "firstName", "Kovačević", "What is not shown here stays as it was read.")
-	r.Send(uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter"), uitest.Type("resid"), uitest.Keys("down", "enter"))
-	has(t, r, "lease.pdf", "LEASE_AGREEMENT")
-	r.Send(uitest.Type("lease"), uitest.Keys("down", "enter", "enter"))
+	r.Send(uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter"), uitest.Type("resid"), uitest.Keys("down", "enter", "enter"))
+	has(t, r, "File of PROOF_OF_RESIDENCE", "No file", "lease.pdf", "LEASE_AGREEMENT", "All files were read: 2")
+	r.Send(uitest.Key("esc")) // back to the form, with what was typed
+	has(t, r, "Anna", "PROOF_OF_RESIDENCE")
+	r.Send(uitest.Keys("enter", "enter", "enter"), uitest.Type("lease"), uitest.Key("enter"))
 	has(t, r, "Documents to add", "Add another", "Take off PROOF_OF_RESIDENCE, file f-2")
 	r.Send(uitest.Key("enter"))
 	has(t, r, "Ana → Anna", "1 → 2", "PROOF_OF_RESIDENCE, file f-2", "[ No ]")
@@ -78,7 +85,7 @@ func TestSetApplication(t *testing.T) {
 func TestAnotherApplicationIsNotOverwritten(t *testing.T) {
 	f := applicant()
 	r, clock := open(t, f, unmasked)
-	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter", "enter", "enter"))
+	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter", "enter"))
 	f.app.Individual = json.RawMessage(`{"application":{"firstName":"Other"}}`)
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	has(t, r, "somebody changed it", "Nothing was sent; esc, then A", "Anna")
@@ -94,7 +101,7 @@ func TestNothingIsAssumedOfAnApplication(t *testing.T) {
 		want, not string
 	}{
 		"no list":       {`{"application":{"firstName":"Ana"}}`, "No list of documents was read in it", "Further document"},
-		"no file seen":  {`{"application":{"firstName":"Ana"},"documents":[]}`, "No answer has shown yet how a document names its file", "Its file"},
+		"no file seen":  {`{"application":{"firstName":"Ana"},"documents":[]}`, "No answer has shown yet how a document names its file", "File of"},
 		"another place": {`{"application":{"a":"b"},"documents":{"x":1}}`, "No list of documents was read in it", "Further document"},
 		"no text":       {`{"application":7}`, "holds no text that can be changed here", "Further document"},
 	} {
@@ -116,7 +123,7 @@ func TestNothingIsAssumedOfAnApplication(t *testing.T) {
 func TestAnApplicationIsNotSent(t *testing.T) {
 	f := applicant()
 	r, _ := open(t, f, unmasked)
-	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("enter", "enter", "enter", "enter"))
+	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("enter", "enter", "enter"))
 	has(t, r, "Nothing differs from what was read")
 	r, _ = open(t, f, unmasked, shelltest.ReadOnly)
 	r.Send(uitest.Key("A"))
@@ -147,14 +154,61 @@ func TestApplicationForm(t *testing.T) {
 	bad := applicant()
 	bad.files[1].FileName += apitest.Hostile
 	bad.app.Individual = json.RawMessage(`{"application":{"firstName":"Ana","lastName":"a\u001b[2Jb"},"documents":[{"fileId":"f-1"}]}`)
-	for name, f := range map[string]*fake{"form": applicant(), "hostile": bad} {
+	for name, c := range map[string]struct {
+		f    *fake
+		tabs int // to the type of a document
+	}{"form": {applicant(), 2}, "hostile": {bad, 1}} {
 		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
 			t.Run(name+"-"+size, func(t *testing.T) {
-				r, _ := open(t, f, unmasked)
-				r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("A"), uitest.Keys("tab", "tab", "down"))
+				r, _ := open(t, c.f, unmasked)
+				r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("A"), uitest.Keys(slices.Repeat([]string{"tab"}, c.tabs)...), uitest.Key("down"))
+				golden.RequireEqual(t, r.View())
+			})
+			t.Run(name+"-file-"+size, func(t *testing.T) {
+				r, _ := open(t, c.f, unmasked)
+				r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("A"), uitest.Keys(slices.Repeat([]string{"tab"}, c.tabs)...), uitest.Type("DEED"), uitest.Key("enter"))
 				golden.RequireEqual(t, r.View())
 			})
 		}
+	}
+}
+
+// TestFilesOfAnApplicationReadOn: the files to choose from are read by page, one customer
+// call each, and what was read shows how a document names its file.
+func TestFilesOfAnApplicationReadOn(t *testing.T) {
+	f := applicant()
+	f.aPage = 1
+	f.files = []api.CustomerFile{{ID: "f-9", FileName: "other.pdf"}, f.files[0], f.files[1]} // f-1, which the application names, is on the second page
+	r, _ := open(t, f, unmasked)
+	before := f.calls
+	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("tab", "tab"), uitest.Type("DEED"), uitest.Key("enter"))
+	has(t, r, "File of DEED", "other.pdf", "not known yet how a document names", "1 of 3 files were read", "Further files, one customer call")
+	if f.calls != before+2 {
+		t.Errorf("%d calls", f.calls-before)
+	}
+	r.Send(uitest.Keys("down", "down"))
+	has(t, r, "▌ photo.png", "2 of 3 files were read")
+	f.noFiles = &api.Error{Kind: api.Unavailable, Public: "The service does not answer."}
+	r.Send(uitest.Key("down"))
+	has(t, r, "could not be read: The service does not answer.", "Further files")
+	f.noFiles = nil
+	r.Send(uitest.Key("down"))
+	has(t, r, "▌ lease.pdf", "All files were read: 3")
+	if strings.Contains(r.View(), "not known yet") || f.calls != before+5 {
+		t.Errorf("%d calls\n%s", f.calls-before, r.View())
+	}
+	r.Send(uitest.Key("esc"))
+	has(t, r, "Application, individual", "DEED") // the form is still known after reading on
+	r.Send(uitest.Keys("tab", "tab", "enter"))
+	has(t, r, "All files were read: 3") // and are not asked for again
+	r.Send(uitest.Type("photo"), uitest.Key("enter"))
+	has(t, r, "Take off DEED, file f-1")
+	r.Send(uitest.Type("another"), uitest.Key("enter"), uitest.Type("DEED"), uitest.Key("enter"))
+	has(t, r, "File of DEED", "All files were read: 3")
+	r.Send(uitest.Paste("f-77"), uitest.Key("enter"))
+	has(t, r, "Take off DEED, file f-77")
+	if f.calls != before+5 {
+		t.Errorf("%d calls", f.calls-before)
 	}
 }
 

@@ -36,6 +36,8 @@ type fake struct {
 	link     func() (api.Link, error)
 	finalize func() (api.Result, error)
 	files    []api.CustomerFile
+	noFiles  error // of reading them
+	aPage    int   // files of a page; 0: all
 	set      []string
 	setting  func() (api.Result, error)
 	page     api.Page[api.Customer]

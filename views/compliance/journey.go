@@ -14,6 +14,7 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
+	"opdeck/views/content"
 	"opdeck/views/customerfiles"
 )
 
@@ -37,6 +38,7 @@ type Screen struct {
 	j     *journey.Journey
 	stale bool // something was written; what is shown is from before
 
+	files content.FileList // of the application that is changed
 	form  share
 	link  *api.Link
 	until time.Time // end of the link

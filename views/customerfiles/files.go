@@ -26,8 +26,7 @@ const Kind = "files"
 // Client reads and deletes files.
 type Client interface {
 	content.Client
-	// CustomerFiles reads a page of a customer's files: one customer call.
-	CustomerFiles(ctx context.Context, cuid string, page int) (api.Page[api.CustomerFile], error)
+	content.FileReader
 	// DeleteFile deletes one for good: one customer call, and one a page of files before it.
 	DeleteFile(ctx context.Context, r api.DeleteFile) (api.Result, error)
 }

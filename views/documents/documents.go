@@ -30,8 +30,7 @@ import (
 type Client interface {
 	ui.OperationReader
 	content.Client
-	// CustomerFiles reads a page of a customer's files: one customer call.
-	CustomerFiles(ctx context.Context, cuid string, page int) (api.Page[api.CustomerFile], error)
+	content.FileReader
 	RemoveDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error)
 	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
 	// Upload reads a file of this host and puts it into the customer's store.

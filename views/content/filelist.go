@@ -1,0 +1,94 @@
+package content
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/ui"
+	"opdeck/ui/draw"
+	"opdeck/ui/list"
+)
+
+// FileReader reads a page of a customer's files: one customer call.
+type FileReader interface {
+	CustomerFiles(ctx context.Context, cuid string, page int) (api.Page[api.CustomerFile], error)
+}
+
+// FileList is a customer's files as far as they were read, of which one is chosen. Its
+// methods change nothing.
+type FileList struct {
+	list.Pages[api.CustomerFile]
+	Err error // of the last read
+
+	client FileReader
+	cuid   string
+}
+
+// NewFileList is the list before anything was read.
+func NewFileList(client FileReader, cuid string) FileList {
+	return FileList{Pages: list.Pages[api.CustomerFile]{ID: func(f api.CustomerFile) string { return string(f.ID) }}, client: client, cuid: cuid}
+}
+
+// ReadOn reads the page that follows, in a command; it is the list as it is then.
+func (f FileList) ReadOn(ctx context.Context) FileList {
+	got, err := f.client.CustomerFiles(ctx, f.cuid, f.Next())
+	if f.Err = err; err == nil {
+		f.Pages = f.With(f.Next(), got)
+	}
+	return f
+}
+
+// NotRead says why the last read told nothing; "" when it did.
+func (f FileList) NotRead() string {
+	if f.Err == nil {
+		return ""
+	}
+	return "The customer's files could not be read: " + untrusted.Text(api.AsError(f.Err).Public).Line(200)
+}
+
+// Newest are the files that can be named, the newest first.
+func (f FileList) Newest() []Document {
+	files := slices.Clone(f.All)
+	slices.SortStableFunc(files, func(a, b api.CustomerFile) int { return b.Made().Compare(a.Made()) })
+	var out []Document
+	for _, file := range files {
+		if file.ID != "" {
+			out = append(out, Document{CUID: f.cuid, ID: string(file.ID), Name: file.Title(), Kind: file.Type, MIME: file.MIME, Size: file.Size})
+		}
+	}
+	return out
+}
+
+// Choice is the document as a line of a menu.
+func (d Document) Choice() ui.Choice {
+	return ui.Choice{Text: d.Line(), About: cmp.Or(d.Kind.Line(30), "no type"), Note: draw.PadLeft(draw.Size(d.Size), 6) + "  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
+}
+
+// Choose is the menu that show makes of the files; its end reads on. The mark goes then to
+// the first file that was not there before.
+func (f FileList) Choose(show func(FileList) ui.Choose) ui.Choose {
+	out := show(f)
+	if out.Foot = f.Read("files"); f.Err != nil {
+		out.Foot = f.NotRead()
+	}
+	if f.Whole() {
+		return out
+	}
+	out.Further, out.More = "Further files, one customer call", func(ctx context.Context) func() ui.Choose {
+		now := f.ReadOn(ctx)
+		return func() ui.Choose {
+			out := now.Choose(show)
+			if now.Err != nil {
+				out.At = len(out.Items) - 1
+			} else if len(now.All) > len(f.All) {
+				first := string(now.All[len(f.All)].ID)
+				out.At = slices.IndexFunc(out.Items, func(c ui.Choice) bool { return slices.Contains(c.Words, first) })
+			}
+			return out
+		}
+	}
+	return out
+}
