@@ -55,17 +55,11 @@ type Client interface {
 type removed struct{ guid, name string }
 
 // Model is the documents of one operation as a program of its own.
-type Model struct{ ui.Model }
+type Model = ui.Model
 
 // New makes the model of one operation's documents; it writes through client.
 func New(o ui.Options, client Client, opid string) Model {
-	return Model{ui.Alone(o, ui.Place{Kind: ui.KindDocuments, ID: opid}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, opid) })}
-}
-
-// Update implements tea.Model.
-func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	_, cmd := m.Model.Update(msg)
-	return m, cmd
+	return ui.Alone(o, ui.Place{Kind: ui.KindDocuments, ID: opid}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, opid) })
 }
 
 // Screen is the same in the console; it implements ui.Screen.

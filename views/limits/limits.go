@@ -32,17 +32,11 @@ type News struct {
 }
 
 // Model is the status of the rate limits as a program of its own.
-type Model struct{ ui.Model }
+type Model = ui.Model
 
 // New makes the model; policy is the config's: wait or warn.
 func New(o ui.Options, client Client, policy string) Model {
-	return Model{ui.Alone(o, ui.Place{Kind: ui.KindLimits}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, policy) })}
-}
-
-// Update implements tea.Model.
-func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	_, cmd := m.Model.Update(msg)
-	return m, cmd
+	return ui.Alone(o, ui.Place{Kind: ui.KindLimits}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, policy) })
 }
 
 // Screen is the same in the console; it implements ui.Screen.
