@@ -104,14 +104,9 @@ func (s *Customers) begunCell(c api.Customer) (string, theme.Tone) {
 func (s *Customers) Reload() tea.Cmd { return tea.Batch(s.readBegun(), s.List.Reload()) }
 
 func (s *Customers) readBegun() tea.Cmd {
-	client := s.client
-	return s.env.Read(s.reads, func(ctx context.Context) ui.Then {
-		list, err := client.UnfinishedJourneys(ctx)
-		return func() (ui.Action, tea.Cmd) {
-			if s.failed = api.AsError(err); err == nil {
-				s.setBegun(customerfilter.BegunOf(list))
-			}
-			return nil, nil
+	return ui.Reading(s.env, s.reads, s.client.UnfinishedJourneys, func(list []journey.Record, _ time.Time, err error) {
+		if s.failed = api.AsError(err); err == nil {
+			s.setBegun(customerfilter.BegunOf(list))
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -231,16 +232,12 @@ func (s *List[T]) ReadOn() tea.Cmd {
 func (s *List[T]) whole() bool { return s.read.Next() == 0 || s.read.Whole() }
 
 func (s *List[T]) readPage(page int) tea.Cmd {
-	read, now, asked := s.spec.Read, s.env.Now, s.asked
-	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
-		got, err := read(ctx, page, asked)
-		at := now()
-		return func() (ui.Action, tea.Cmd) {
-			if !s.Failed(err) {
-				s.At, s.read = at, s.read.With(page, got)
-				s.Arrange(slices.Clone(s.read.All))
-			}
-			return nil, nil
+	read, asked := s.spec.Read, s.asked
+	get := func(ctx context.Context) (api.Page[T], error) { return read(ctx, page, asked) }
+	return ui.Reading(s.env, s.Loads, get, func(got api.Page[T], at time.Time, err error) {
+		if !s.Failed(err) {
+			s.At, s.read = at, s.read.With(page, got)
+			s.Arrange(slices.Clone(s.read.All))
 		}
 	})
 }

@@ -31,15 +31,11 @@ func newRecord[T any](env *ui.Env, spec Spec[T], id string) *record[T] {
 
 // Reload implements ui.PageScreen.
 func (s *record[T]) Reload() tea.Cmd {
-	get, id, now := s.spec.Get, s.id, s.env.Now
-	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
-		r, err := get(ctx, id)
-		at := now()
-		return func() (ui.Action, tea.Cmd) {
-			if s.Err = api.AsError(err); s.Err == nil {
-				s.read, s.At = &r, at
-			}
-			return nil, nil
+	get, id := s.spec.Get, s.id
+	read := func(ctx context.Context) (T, error) { return get(ctx, id) }
+	return ui.Reading(s.env, s.Loads, read, func(r T, at time.Time, err error) {
+		if s.Err = api.AsError(err); s.Err == nil {
+			s.read, s.At = &r, at
 		}
 	})
 }

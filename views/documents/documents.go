@@ -105,13 +105,8 @@ func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 // Init implements ui.Screen: what is known of the operation is shown at once, and the
 // types that answers showed are looked up.
 func (s *Screen) Init() tea.Cmd {
-	client := s.client
-	return tea.Batch(s.Latest.Init(), s.env.Read(nil, func(ctx context.Context) ui.Then {
-		seen, _ := client.DocumentTypes(ctx) // without the index the known ones are offered
-		return func() (ui.Action, tea.Cmd) {
-			s.seenTypes = seen
-			return nil, nil
-		}
+	return tea.Batch(s.Latest.Init(), ui.Reading(s.env, nil, s.client.DocumentTypes, func(seen []untrusted.Text, _ time.Time, _ error) {
+		s.seenTypes = seen // none without the index: the known ones are offered
 	}))
 }
 

@@ -57,17 +57,11 @@ func NewScreen(env *ui.Env, client Client, policy string) *Screen {
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	client, now := s.client, s.env.Now
-	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
-		u, err := client.Usage(ctx)
-		at := now()
-		return func() (ui.Action, tea.Cmd) {
-			if err == nil {
-				s.usage, s.At, s.Err = u, at, nil
-			} else {
-				s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.", Hint: "opdeck doctor looks at the store.", Err: err}
-			}
-			return nil, nil
+	return ui.Reading(s.env, s.Loads, s.client.Usage, func(u []limit.Usage, at time.Time, err error) {
+		if err == nil {
+			s.usage, s.At, s.Err = u, at, nil
+		} else {
+			s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.", Hint: "opdeck doctor looks at the store.", Err: err}
 		}
 	})
 }
