@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strings"
 
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
@@ -212,6 +213,20 @@ type HookSettings struct {
 	HookOperation      bool           `json:"hookOperation"`
 	HookDepositAccount bool           `json:"hookDepositAccount"`
 	HookCounterparty   bool           `json:"hookCounterparty"`
+
+	// Untold are the members that no answer told, by their JSON names with a comma behind
+	// each; their values here mean nothing, and SetHooks does not write them.
+	Untold string `json:"-"`
+}
+
+// Knows reports whether a member was told, or set since (Set).
+func (h HookSettings) Knows(member string) bool {
+	return !strings.Contains(","+h.Untold, ","+member+",")
+}
+
+// Set notes that the person said what a member shall be.
+func (h *HookSettings) Set(member string) {
+	h.Untold = strings.TrimPrefix(strings.Replace(","+h.Untold, ","+member+",", ",", 1), ",")
 }
 
 // CustomerFile is an uploaded document in the customer's own store; attaching

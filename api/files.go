@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -91,7 +94,7 @@ func (c *Client) ShowDocument(ctx context.Context, cuid, guid string) (Part, err
 	}
 	b := bytes.NewBuffer(make([]byte, 0, min(size, most)+1+bytes.MinRead))
 	if _, err := b.ReadFrom(io.LimitReader(in.Body, most+1)); err != nil {
-		return Part{}, brokeOff(ctx, op, in, err)
+		return Part{}, brokeOff(ctx, op, in.RequestID, &cutError{int64(b.Len()), in.Size, err})
 	}
 	if int64(b.Len()) <= most {
 		return Part{Bytes: b.Bytes()}, nil
@@ -115,7 +118,7 @@ func (c *Client) DownloadDocument(ctx context.Context, cuid, guid string, w io.W
 	case out.err != nil:
 		return n, &Error{Op: op, Kind: Internal, Public: "The file could not be written.", Err: out.err}
 	case err != nil:
-		return n, brokeOff(ctx, op, in, err)
+		return n, brokeOff(ctx, op, in.RequestID, &cutError{n, in.Size, err})
 	}
 	return n, nil
 }
@@ -147,10 +150,17 @@ func (c *Client) openDocument(ctx context.Context, op, cuid, guid string) (*Rela
 	if again(err) && c.opt.Sleep(ctx, retryPause) == nil {
 		in, err = c.Relay(ctx, r)
 	}
-	if err != nil || in.Status >= 200 && in.Status < 300 {
+	if cut := (*cutError)(nil); errors.As(err, &cut) && ctx.Err() == nil {
+		return nil, brokeOff(ctx, op, AsError(err).RequestID, cut)
+	}
+	if err != nil || in.Status == http.StatusOK {
 		return in, err
 	}
 	defer in.Body.Close()
+	if in.Status >= 200 && in.Status < 300 { // a part, or nothing: not the file
+		return nil, &Error{Op: op, Kind: Internal, RequestID: in.RequestID,
+			Public: fmt.Sprintf("The service answered %d %s where the whole file was asked for; nothing was kept of it.", in.Status, http.StatusText(in.Status))}
+	}
 	said, _ := io.ReadAll(io.LimitReader(in.Body, relayHead))
 	e := Classify(op, in.Status, said)
 	e.RequestID, e.RetryAfter = in.RequestID, session.RetryAfter(in.Header)
@@ -158,9 +168,9 @@ func (c *Client) openDocument(ctx context.Context, op, cuid, guid string) (*Rela
 }
 
 // brokeOff is a document whose bytes ended before its end.
-func brokeOff(ctx context.Context, op string, in *Relayed, err error) error {
+func brokeOff(ctx context.Context, op, request string, cut *cutError) error {
 	if ctx.Err() != nil {
-		return stopped(ctx, op, err)
+		return stopped(ctx, op, cut)
 	}
-	return &Error{Op: op, Kind: Unavailable, RequestID: in.RequestID, Err: err, Public: "The document broke off before its end.", Remedy: Remedy{Kind: CheckNetwork}}
+	return &Error{Op: op, Kind: Unavailable, RequestID: request, Err: cut, Public: "The document broke off before its end, " + cut.after() + ".", Remedy: Remedy{Kind: CheckNetwork}}
 }

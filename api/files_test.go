@@ -2,9 +2,11 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strconv"
 	"strings"
@@ -188,6 +190,43 @@ func TestUploadTellsItsBytes(t *testing.T) {
 			}
 			if last := told[len(told)-1]; last.Moved != last.Size || last.Size < int64(size) {
 				t.Errorf("at the end %d of %d", last.Moved, last.Size)
+			}
+		})
+	}
+}
+
+// TestOnlyAWholeAnswerIsAFile: a part, an answer without content and one that broke off are
+// told as that, and nothing of them is kept.
+func TestOnlyAWholeAnswerIsAFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		serve func(http.ResponseWriter)
+		says  string
+	}{
+		"a part": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Range", "bytes 0-3/100")
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = w.Write([]byte("%PDF"))
+		}, "206 Partial Content"},
+		"no content": {func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }, "204 No Content"},
+		"broken off": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte("%PD"))
+		}, "after 3 of 100 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { c.serve(w) }))
+			defer srv.Close()
+			client, err := api.New(api.Options{BaseURL: srv.URL, Transport: http.DefaultTransport, Session: lends{}, Gate: &api.Gate{Audit: &trail{}, Now: time.Now},
+				Timeout: 5 * time.Second, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			if _, err := client.DownloadDocument(t.Context(), "C1", "f-1", &out); err == nil || out.Len() != 0 || !strings.Contains(api.AsError(err).Public, c.says) {
+				t.Errorf("%d bytes were kept: %v", out.Len(), err)
+			}
+			if part, err := client.ShowDocument(t.Context(), "C1", "f-1"); err == nil || part.Bytes != nil {
+				t.Errorf("%q is shown: %v", part.Bytes, err)
 			}
 		})
 	}

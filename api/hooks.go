@@ -37,6 +37,12 @@ func hooksOf(raw []byte, id string) (HookSettings, error) {
 			Public: "The service's answer could not be understood."}
 	}
 	wire.JWTSecret = secret.New(wire.Secret)
+	told := object(raw)
+	for _, member := range []string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount", "hookCounterparty"} {
+		if v := told.get(member); v == nil || string(v) == "null" {
+			wire.Untold += member + ","
+		}
+	}
 	return wire.HookSettings, nil
 }
 
@@ -49,9 +55,14 @@ var _ = declare(ActSetHooks, rule{need: MayHooks, number: "301", doing: "Setting
 		return answer && body.says("success", true) || p.hooked(body, answer)
 	}})
 
-// SetHooks writes the webhook settings (POST /v2/hook/set; a general call).
+// SetHooks writes the webhook settings (POST /v2/hook/set; a general call). It writes all
+// of them, so that it refuses when one was not told and nobody said what it shall be.
 func (c *Client) SetHooks(ctx context.Context, h HookSettings) error {
 	const op = "set webhook settings"
+	if h.Untold != "" {
+		return &Error{Op: op, Kind: Refused, Public: "The service did not tell " + strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", ") + ", and writing the settings would change that, too. Nothing was sent.",
+			Hint: "Say what each of them shall be, or ask who runs the service how they stand."}
+	}
 	type wire struct {
 		HookSettings
 		Secret string `json:"jwtSecret"`

@@ -50,6 +50,7 @@ func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(string(n)) }
 
 // Why a Money is not a number.
 var (
+	ErrNone  = errors.New("no amount was sent")
 	ErrUnits = errors.New("units are not a whole number")
 	ErrNanos = errors.New("nanos are not within ±999,999,999")
 	ErrSign  = errors.New("units and nanos have different signs")
@@ -58,9 +59,13 @@ var (
 const maxUnits = 1000 // digits; a bound on work, far above any amount
 
 // Decimal returns the exact value units + nanos/10⁹, with nine decimals or
-// fewer. It fails with ErrUnits, ErrNanos or ErrSign: such an amount must be
-// shown as it came, marked, and never as a number.
+// fewer. It fails with ErrNone for an Empty amount, which is not zero, and with
+// ErrUnits, ErrNanos or ErrSign: such an amount must be shown as it came, marked, and
+// never as a number.
 func (m Money) Decimal() (*apd.Decimal, error) {
+	if m.Empty() {
+		return nil, ErrNone
+	}
 	units, err := whole(string(m.Units), ErrUnits, maxUnits)
 	if err != nil {
 		return nil, err
@@ -88,7 +93,7 @@ func (m Money) Decimal() (*apd.Decimal, error) {
 	return out, nil
 }
 
-// Empty reports whether nothing was sent: no currency and no value.
+// Empty reports whether no amount was sent: no currency and no value.
 func (m Money) Empty() bool { return m.CurrencyCode == "" && m.Units == "" && m.Nanos == "" }
 
 // Currency returns the code as it came.

@@ -115,13 +115,33 @@ func (c *Client) relayOnce(ctx context.Context, r request, token secret.Value, i
 		head, err := io.ReadAll(io.LimitReader(out.resp.Body, relayHead+1))
 		out.body, out.whole = head, len(head) <= relayHead
 		if err != nil {
-			out.err, out.status = fmt.Errorf("the answer broke off: %w", cause(err)), 0
+			out.err, out.status = &cutError{int64(len(head)), out.resp.ContentLength, cause(err)}, 0
 		}
 	}
 	if out.err != nil && context.Cause(ctx) == context.DeadlineExceeded {
 		out.err = context.DeadlineExceeded
 	}
 	return out
+}
+
+// cutError is an answer that ended before its end.
+type cutError struct {
+	read, of int64 // bytes; of is -1 when the answer did not tell
+	err      error
+}
+
+// Error implements error.
+func (e *cutError) Error() string { return "the answer broke off: " + e.err.Error() }
+
+// Unwrap gives what ended it.
+func (e *cutError) Unwrap() error { return e.err }
+
+// after says where it ended: "after 3 of 100 bytes".
+func (e *cutError) after() string {
+	if e.of < 0 {
+		return fmt.Sprintf("after %d bytes", e.read)
+	}
+	return fmt.Sprintf("after %d of %d bytes", e.read, e.of)
 }
 
 // relayStatus is what the session is told of an attempt: 401 where the answer says in

@@ -71,6 +71,21 @@ type Field struct {
 	Odd   bool // it has a name, and its value is of no kind that can be read
 }
 
+// Tells reports whether a record has a member that is not null. A record that no answer
+// brought (empty) tells all of its members.
+func Tells(record json.RawMessage, member string) bool {
+	for _, usual := range []string{":true", ":false"} { // found without reading the record
+		if bytes.Contains(record, []byte(`"`+member+`"`+usual)) {
+			return true
+		}
+	}
+	if len(record) == 0 {
+		return true
+	}
+	v := object(record).get(member)
+	return v != nil && string(v) != "null"
+}
+
 // Unknown lists the fields of raw that the Go type of known does not name, and
 // those that it names but cannot read, in the order of their paths. Nothing of
 // the wire is lost: such fields are kept in Raw, shown in the details and passed

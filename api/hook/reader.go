@@ -198,10 +198,13 @@ func (r *reader) money(key string) api.Money {
 	}
 	o := r.object(key)
 	m := api.Money{CurrencyCode: o.text("currency_code"), Units: o.literal("units"), Nanos: o.literal("nanos")}
+	if m.Empty() {
+		return m
+	}
 	if _, err := m.Decimal(); err != nil {
 		r.issue(key, err.Error())
 	}
-	if !m.Empty() && !isCurrency(string(m.CurrencyCode)) {
+	if !isCurrency(string(m.CurrencyCode)) {
 		r.issue(key, "the currency is not a code of three to ten capitals and digits")
 	}
 	return m

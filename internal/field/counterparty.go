@@ -14,7 +14,7 @@ var Counterparties = newCatalogue(
 	Field[api.Counterparty]{Name: "status", JSON: "accounts.status", Kind: Code, Sortable: true, About: "the status words of its accounts",
 		Column: Column{Min: 19, Max: 30, Flex: 1}, Text: statusesOf},
 	Field[api.Counterparty]{Name: "accounts", JSON: "accounts", Kind: Count, Sortable: true, About: "how many accounts it has", Example: "accounts>1",
-		Column: Column{Min: 8, HidePriority: 3}, Count: func(p api.Counterparty) int { return len(p.Accounts) }},
+		Column: Column{Min: 8, HidePriority: 3}, Count: func(p api.Counterparty) int { return len(p.Accounts) }, Told: func(p api.Counterparty) bool { return p.Accounts != nil }},
 	Field[api.Counterparty]{Name: "customer", JSON: "customer.name", Kind: Text, Sortable: true, About: "a part of the name of the customer who pays it", Example: "customer:acme",
 		Column: Column{Min: 12, Flex: 2, HidePriority: 1}, Text: func(p api.Counterparty) untrusted.Text { return p.Customer.Name }},
 	Field[api.Counterparty]{Name: "cuid", JSON: "customer.cuid", Kind: ID, About: "that customer's identifier, or its beginning", Example: "cuid:DqCsgSE",

@@ -49,6 +49,26 @@ type Field[T any] struct {
 	Count func(T) int
 	Flag  func(T) bool
 	Party func(T) api.Party
+
+	// Told reports whether the answer told a Count or Flag, which have no value that says
+	// so; nil: it is always told.
+	Told func(T) bool
+}
+
+// IsTold reports whether the record tells the field: what it does not tell is not none
+// and not no.
+func (f Field[T]) IsTold(r T) bool { return f.Told == nil || f.Told(r) }
+
+// YesNo is a Flag as a word; "–" when the answer did not tell it.
+func (f Field[T]) YesNo(r T) string {
+	switch {
+	case !f.IsTold(r):
+		return "–"
+	case f.Flag(r):
+		return "yes"
+	default:
+		return "no"
+	}
 }
 
 // Column is how a field is shown in a list. Widths are cells. Amounts stand with

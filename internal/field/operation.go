@@ -103,15 +103,18 @@ var Operations = newCatalogue(
 	Field[api.Operation]{Name: OpDocuments, Aliases: []string{"docs"}, JSON: "documents", Kind: Count, Sortable: true,
 		About: "how many documents are attached", Example: "documents>=2",
 		Column: Column{Min: 9, HidePriority: 8, Least: 4},
-		Count:  func(o api.Operation) int { return len(o.Documents) }},
+		Count:  func(o api.Operation) int { return len(o.Documents) },
+		Told:   api.Operation.DocumentsTold},
 	Field[api.Operation]{Name: "parent", JSON: "isParent", Kind: Flag,
 		About:  "it spawned other operations",
 		Column: Column{Min: 6, HidePriority: hidden, Least: 4},
-		Flag:   func(o api.Operation) bool { return o.IsParent }},
+		Flag:   func(o api.Operation) bool { return o.IsParent },
+		Told:   func(o api.Operation) bool { return api.Tells(o.Raw, "isParent") }},
 	Field[api.Operation]{Name: "visible", JSON: "isVisible", Kind: Flag,
 		About:  "the customer sees it",
 		Column: Column{Min: 7, HidePriority: hidden, Least: 4},
-		Flag:   func(o api.Operation) bool { return o.IsVisible }},
+		Flag:   func(o api.Operation) bool { return o.IsVisible },
+		Told:   func(o api.Operation) bool { return api.Tells(o.Raw, "isVisible") }},
 )
 
 // usual are the columns of the operations list that are shown when nobody has chosen.

@@ -125,11 +125,11 @@ func (u unixNano) Scan(v any) error {
 	return nil
 }
 
-func dataSource(path string, pragmas ...string) string {
+func dataSource(path string, busy time.Duration, pragmas ...string) string {
 	if path == "" {
 		return "file::memory:?_txlock=immediate"
 	}
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{"busy_timeout(60000)"}, pragmas...)}
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}, pragmas...)}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
 	return u.String()
 }
@@ -139,19 +139,19 @@ func (s *Service) openFile(ctx context.Context, o Options) error {
 	if err := s.createFile(ctx, o); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", dataSource(o.Path, "journal_mode(WAL)", "synchronous(NORMAL)"))
+	db, err := sql.Open("sqlite", dataSource(o.Path, time.Minute, "journal_mode(WAL)", "synchronous(NORMAL)"))
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(1)
 	s.db, s.ro = db, db
 	if o.Path != "" {
-		if s.ro, err = sql.Open("sqlite", dataSource(o.Path, "query_only(1)")); err != nil {
+		if s.ro, err = sql.Open("sqlite", dataSource(o.Path, time.Minute, "query_only(1)")); err != nil {
 			return err
 		}
 		s.ro.SetMaxOpenConns(4)
 		s.ro.SetMaxIdleConns(4)
-		return whenFree(ctx, func() error { return s.adopt(ctx, o) })
+		return whenFree(ctx, o.Path, func() error { return s.adopt(ctx, o) })
 	}
 	if err := populate(ctx, db, o); err != nil {
 		return err
@@ -174,18 +174,25 @@ func (s *Service) createFile(ctx context.Context, o Options) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", dataSource(o.Path, "synchronous(OFF)", "cache_size(-131072)", "temp_store(MEMORY)"))
+	db, err := sql.Open("sqlite", dataSource(o.Path, time.Second, "synchronous(OFF)", "cache_size(-131072)", "temp_store(MEMORY)"))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	return whenFree(ctx, func() error { return populate(ctx, db, o) })
+	return whenFree(ctx, o.Path, func() error { return populate(ctx, db, o) })
 }
 
+// freeWait is how long who opens the file waits for others who make it: one who keeps
+// it longer has stopped.
+const freeWait = 30 * time.Second
+
 // whenFree runs f until the file is not in use by others who make it: SQLite does
-// not wait for those who change the mode of a file, as it does for writers.
-func whenFree(ctx context.Context, f func() error) error {
+// not wait for those who change the mode of a file, as it does for writers. An error
+// after freeWait says what was waited for.
+func whenFree(ctx context.Context, path string, f func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, freeWait)
+	defer cancel()
 	for {
 		err := f()
 		if !isBusy(err) {
@@ -194,7 +201,7 @@ func whenFree(ctx context.Context, f func() error) error {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-ctx.Done():
-			return err
+			return fmt.Errorf("sandbox: another process has kept %s busy for %v; end it and try again: %w", path, freeWait, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"modernc.org/sqlite" // the pure Go engine
 
@@ -61,9 +62,9 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 
 // begin registers this process as a user of the file and opens a connection, which
 // keeps the write-ahead log in its place. When the last other process closes the file
-// in between it removes the log, and begin starts again.
+// in between it removes the log, and begin starts again, for restoreWait at most.
 func (db *DB) begin(ctx context.Context) error {
-	for {
+	for end := time.Now().Add(restoreWait); ; {
 		use, err := db.join(ctx)
 		if err != nil {
 			return err
@@ -78,7 +79,7 @@ func (db *DB) begin(ctx context.Context) error {
 		}
 		var n int
 		err = db.explain(db.r.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&n))
-		if use.main == nil || !IsKind(err, Lost) {
+		if use.main == nil || !IsKind(err, Lost) || time.Now().After(end) {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // Moneyer is an amount of money: api.Money.
 type Moneyer interface {
 	Currency() untrusted.Text
+	Empty() bool // no amount was sent
 	// Decimal returns the exact value, or why it cannot be trusted (the signs of
 	// units and nanos disagree, nanos out of range, no number).
 	Decimal() (*apd.Decimal, error)
@@ -77,9 +78,12 @@ func group(whole string) string {
 }
 
 // Amount draws the number of m without its currency, "1,234.50": for columns
-// that are aligned by the decimal point. ok is false when the value cannot be
-// trusted; the text is "?" then and the screen shows the raw fields.
+// that are aligned by the decimal point. ok is false when there is no value, "–", and
+// when it cannot be trusted; the text is "?" then and the screen shows the raw fields.
 func Amount(m Moneyer) (s string, ok bool) {
+	if m.Empty() {
+		return "–", false
+	}
 	d, err := m.Decimal()
 	if err != nil || d == nil {
 		return "?", false

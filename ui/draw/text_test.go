@@ -105,6 +105,7 @@ func TestLayAndSpread(t *testing.T) {
 type money struct{ c, d string }
 
 func (m money) Currency() untrusted.Text { return untrusted.Text(m.c) }
+func (m money) Empty() bool              { return false }
 func (m money) Decimal() (*apd.Decimal, error) {
 	if m.d == "" {
 		return nil, errors.New("units and nanos disagree")

@@ -25,12 +25,15 @@ func cell[T any](env *ui.Env, f field.Field[T], r T) (string, theme.Tone) {
 	case field.Time:
 		return draw.Minute(f.Time(r).Time, env.Zone()), theme.Dim
 	case field.Count:
+		if !f.IsTold(r) {
+			return "–", theme.Dim
+		}
 		if f.Name == "size" {
 			return draw.Size(int64(f.Count(r))), theme.Plain
 		}
 		return draw.Count(f.Count(r)), theme.Dim
 	case field.Flag:
-		return draw.YesNo(f.Flag(r)), theme.Dim
+		return f.YesNo(r), theme.Dim
 	case field.ID:
 		return f.Text(r).Line(64), theme.Dim
 	}
@@ -140,7 +143,7 @@ func Facts[T any](env *ui.Env, c *field.Catalogue[T], r T, names ...string) []wi
 		case f.Kind == field.Time:
 			out = append(out, Moment(env, f.Name, f.Time(r)))
 		case f.Kind == field.Flag:
-			out = append(out, widget.Pair{Label: f.Name, Value: draw.YesNo(f.Flag(r))})
+			out = append(out, widget.Pair{Label: f.Name, Value: f.YesNo(r)})
 		case f.Name == "status":
 			out = append(out, Status(env.Theme, f.Name, f.Text(r)))
 		default:

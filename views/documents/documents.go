@@ -228,6 +228,9 @@ func (s *Screen) Empty() widget.Notice {
 	if s.ID == "" {
 		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them"}
 	}
+	if s.Op != nil && !s.Op.DocumentsTold() {
+		return widget.Notice{Text: "The answer tells no documents that can be read.", Hint: "Whether there are any is not known; r reads again, J shows what came"}
+	}
 	return s.NoRows(widget.Notice{Text: "No document is attached.", Hint: "u uploads a file and attaches it, a attaches one of the customer's"}, "")
 }
 
@@ -294,6 +297,9 @@ func (s *Screen) Above() []string {
 		}
 	}
 	n := draw.Plural(s.rows.Len(), "document", "documents")
+	if !s.Op.DocumentsTold() {
+		n = "documents not told"
+	}
 	if s.rows.Len() < len(s.Op.Documents) {
 		n += " of " + draw.Count(len(s.Op.Documents))
 	}

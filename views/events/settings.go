@@ -73,24 +73,32 @@ func (s *Screen) settingLines(w int) []string {
 
 // hookPairs are settings without the secret.
 func hookPairs(h api.HookSettings) []widget.Pair {
-	p := []widget.Pair{{Label: "webhooks", Value: onOff(h.Enabled)}}
+	p := []widget.Pair{onOff(h, "webhooks", "enabled", h.Enabled)}
 	if !h.Enabled {
 		p[0].Tone = theme.Warn
 	}
 	p = append(p, said("sent to", string(h.HookURL))...)
 	key := "set, " + h.JWTSecret.String()
-	if h.JWTSecret.Empty() {
+	switch {
+	case !h.Knows("jwtSecret"):
+		key = "not told"
+	case h.JWTSecret.Empty():
 		key = "none"
 	}
-	return append(p, widget.Pair{Label: "secret", Value: key}, widget.Pair{Label: "operations", Value: onOff(h.HookOperation)}, widget.Pair{Label: "customers", Value: onOff(h.HookCustomer)},
-		widget.Pair{Label: "accounts", Value: onOff(h.HookDepositAccount)}, widget.Pair{Label: "counterparties", Value: onOff(h.HookCounterparty)})
+	return append(p, widget.Pair{Label: "secret", Value: key}, onOff(h, "operations", "hookOperation", h.HookOperation), onOff(h, "customers", "hookCustomer", h.HookCustomer),
+		onOff(h, "accounts", "hookDepositAccount", h.HookDepositAccount), onOff(h, "counterparties", "hookCounterparty", h.HookCounterparty))
 }
 
-func onOff(b bool) string {
-	if b {
-		return "on"
+// onOff is a switch as it was told.
+func onOff(h api.HookSettings, label, member string, on bool) widget.Pair {
+	value := "off"
+	switch {
+	case !h.Knows(member):
+		value = "not told"
+	case on:
+		value = "on"
 	}
-	return "off"
+	return widget.Pair{Label: label, Value: value}
 }
 
 // askSettings is the form; the secret is asked for and never shown.
@@ -100,13 +108,18 @@ func (s *Screen) askSettings() ui.Action {
 	if old.JWTSecret.Empty() {
 		hint = "the service told none: without one, deliveries prove nothing"
 	}
-	word := func(label string, b bool) widget.Field {
-		return widget.Field{Label: label + " (on or off)", Value: onOff(b), Max: 3, Check: checkOnOff}
+	word := func(label, member string, b bool) widget.Field {
+		f := widget.Field{Label: label + " (on or off)", Value: onOff(old, "", member, b).Value, Max: 3, Check: checkOnOff}
+		if !old.Knows(member) {
+			f.Value, f.Hint = "", "the service did not tell: say what it shall be"
+		}
+		return f
 	}
 	return ui.Ask{Title: "Change the webhook settings", Verb: "go on", Intro: []string{"Nothing is sent before the question that follows."},
-		Fields: []widget.Field{word("Webhooks", old.Enabled), {Label: "Sent to", Value: string(old.HookURL), Max: 2000, Check: checkHookURL},
+		Fields: []widget.Field{word("Webhooks", "enabled", old.Enabled), {Label: "Sent to", Value: string(old.HookURL), Max: 2000, Check: checkHookURL},
 			{Label: "New secret", Secret: true, Hint: hint, Max: 1000, Check: checkSecret},
-			word("Operations", old.HookOperation), word("Customers", old.HookCustomer), word("Accounts", old.HookDepositAccount), word("Counterparties", old.HookCounterparty)},
+			word("Operations", "hookOperation", old.HookOperation), word("Customers", "hookCustomer", old.HookCustomer),
+			word("Accounts", "hookDepositAccount", old.HookDepositAccount), word("Counterparties", "hookCounterparty", old.HookCounterparty)},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			is := func(i int) bool { return strings.EqualFold(v.Text(i), "on") }
 			h := api.HookSettings{Enabled: is(0), HookURL: untrusted.Text(v.Text(1)), JWTSecret: old.JWTSecret,
@@ -114,6 +127,8 @@ func (s *Screen) askSettings() ui.Action {
 			fresh := !v.Secret(2).Empty()
 			if fresh {
 				h.JWTSecret = v.Secret(2)
+			} else if !old.Knows("jwtSecret") {
+				h.Untold = "jwtSecret,"
 			}
 			return s.confirmSettings(old, h, fresh), nil
 		}}

@@ -48,6 +48,9 @@ func (s *Screen) headline() string {
 	return line
 }
 
+// notTold stands where documents would: whether there are any is not known.
+const notTold = "documents not told"
+
 // attached says in a line what hangs on it and whose it is.
 func (s *Screen) attached() string {
 	th, n, locked := s.env.Theme, len(s.Op.Documents), 0
@@ -57,7 +60,10 @@ func (s *Screen) attached() string {
 		}
 	}
 	line := "no document"
-	if n > 0 {
+	switch {
+	case !s.Op.DocumentsTold():
+		line = notTold
+	case n > 0:
 		line = draw.Plural(n, "document", "documents")
 	}
 	if locked > 0 {
@@ -69,6 +75,9 @@ func (s *Screen) attached() string {
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
 	out := ui.Section{Title: "Documents", Drawn: draw.Plural(len(s.Op.Documents), "document", "documents"), Hint: s.keys.Documents.Help().Key + " opens them", Beside: true}
+	if !s.Op.DocumentsTold() {
+		out.Drawn = notTold
+	}
 	if len(s.Op.Documents) == 0 {
 		out.Hint = s.keys.Documents.Help().Key + " adds one"
 	}

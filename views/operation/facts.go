@@ -44,12 +44,12 @@ func (s *Screen) fact(f field.Field[api.Operation]) []widget.Pair {
 		p.Link = link{}.to(f.Name, "the moment", string(t.Raw), false)
 		return []widget.Pair{p}
 	case field.Flag:
-		p := widget.Pair{Label: f.Name, Value: draw.YesNo(f.Flag(op))}
+		p := widget.Pair{Label: f.Name, Value: f.YesNo(op)}
 		p.Link = link{}.to(f.Name, f.Name, p.Value, false)
 		switch {
 		case f.Name == "parent" && op.IsParent:
 			p.Value, p.Link = "yes, it spawned others ("+s.keys.Tree.Help().Key+" shows them)", link{opens: tree, id: s.ID}.to(f.Name, f.Name, p.Value, s.tree == nil)
-		case f.Name == "visible" && !op.IsVisible:
+		case f.Name == "visible" && f.IsTold(op) && !op.IsVisible:
 			p.Value = "no, hidden from the customer"
 		}
 		return []widget.Pair{p}
@@ -113,9 +113,7 @@ func (s *Screen) amounts() ui.Section {
 	col := make([]string, len(amounts))
 	for i, name := range amounts {
 		m := field.Operations.Get(name).Money(*s.Op)
-		if col[i] = draw.Money(m); m.Empty() {
-			col[i] = "–"
-		}
+		col[i] = draw.Money(m)
 	}
 	if !s.env.Theme.Linear {
 		col = draw.Align(col)
@@ -125,7 +123,7 @@ func (s *Screen) amounts() ui.Section {
 		f := field.Operations.Get(name)
 		m := f.Money(*s.Op)
 		out.Facts = append(out.Facts, widget.Pair{Label: f.Name, Value: col[i], Link: link{}.to(f.Name, "the amount", plainMoney(m), false)})
-		if _, err := m.Decimal(); err != nil {
+		if _, err := m.Decimal(); err != nil && !m.Empty() {
 			out.Facts = append(out.Facts, widget.Pair{Label: "! " + f.Name, Value: "cannot be trusted: " + err.Error() + ": " + draw.Cut(m.Raw(), wide), Tone: theme.Warn, Long: true})
 		}
 	}

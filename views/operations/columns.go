@@ -40,7 +40,7 @@ func (d *drawing) cell(f fieldOf) (string, theme.Tone) {
 	case field.Count:
 		return d.documents(), theme.Dim
 	case field.Flag:
-		return draw.YesNo(f.Flag(d.op)), theme.Dim
+		return f.YesNo(d.op), theme.Dim
 	case field.ID:
 		return f.Text(d.op).Line(64), theme.Dim
 	}
@@ -66,6 +66,8 @@ func (d *drawing) time(f fieldOf) (string, theme.Tone) {
 func (d *drawing) documents() string {
 	n := len(d.op.Documents)
 	switch {
+	case !d.op.DocumentsTold():
+		return "–"
 	case n == 0:
 		return ""
 	case slices.ContainsFunc(d.op.Documents, func(d api.Document) bool { return d.IsLock }):

@@ -306,6 +306,7 @@ type money struct {
 }
 
 func (m money) Currency() untrusted.Text       { return m.code }
+func (m money) Empty() bool                    { return false }
 func (m money) Decimal() (*apd.Decimal, error) { return m.sum, nil }
 
 func date(t time.Time) string { return t.Format(time.DateOnly) }

@@ -91,9 +91,9 @@ func exportColumns() []csvColumn {
 		case field.Time:
 			add(f.Name, func(o api.Operation) string { return moment(f.Time(o)) })
 		case field.Count:
-			add(f.Name, func(o api.Operation) string { return strconv.Itoa(f.Count(o)) })
+			add(f.Name, told(f, func(o api.Operation) string { return strconv.Itoa(f.Count(o)) }))
 		case field.Flag:
-			add(f.Name, func(o api.Operation) string { return strconv.FormatBool(f.Flag(o)) })
+			add(f.Name, told(f, func(o api.Operation) string { return strconv.FormatBool(f.Flag(o)) }))
 		default:
 			add(f.Name, func(o api.Operation) string { return csvcell.Text(string(f.Text(o))) })
 		}
@@ -105,6 +105,16 @@ func exportColumns() []csvColumn {
 		}
 	}
 	return out
+}
+
+// told is a cell that stays empty where the record does not tell the field.
+func told(f field.Field[api.Operation], cell func(api.Operation) string) func(api.Operation) string {
+	return func(o api.Operation) string {
+		if !f.IsTold(o) {
+			return ""
+		}
+		return cell(o)
+	}
 }
 
 func csvHead() []string {
@@ -180,6 +190,9 @@ func number(m api.Money) string {
 }
 
 func lockedDocuments(o api.Operation) string {
+	if !o.DocumentsTold() {
+		return ""
+	}
 	locked := 0
 	for _, d := range o.Documents {
 		if d.IsLock {

@@ -174,7 +174,7 @@ type Sum struct {
 	Currency untrusted.Text
 	Count    int64
 	Amount   *apd.Decimal // exact
-	Bad      int64        // of Count: amounts that are not numbers, not in Amount
+	Bad      int64        // of Count: amounts that are missing or not numbers, not in Amount
 }
 
 // Sheet is what an export writes: the operations that pass the filter, in order, or

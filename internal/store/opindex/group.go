@@ -119,7 +119,7 @@ func (p *opPlan) tally(ctx context.Context, groups []grouping) (tally, error) {
 		for _, k := range p.kinds {
 			t.at(groups, k.key, nil).add(k.sum, k.key.flags)
 		}
-	case len(groups) == 1 && len(numbers) == 1 && numbers[0].kept != "" && p.pure && p.all && !p.flagged(flagBad):
+	case len(groups) == 1 && len(numbers) == 1 && numbers[0].kept != "" && p.pure && p.all && !p.flagged(flagUnusable):
 		err = p.kept(ctx, numbers[0].kept, func(item int64, currency string, s sums) {
 			t.at(groups, kindKey{currency: currency}, []int64{item}).add(s, 0)
 		})

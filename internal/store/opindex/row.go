@@ -33,6 +33,9 @@ const (
 	flagBig  // the amount has 10^18 units or more: summed from its key
 )
 
+// flagUnusable are amounts that no sum holds.
+const flagUnusable = flagNone | flagBad
+
 // kindKey is what index_kind tells apart.
 type kindKey struct {
 	status, typ, payment, currency, tocurrency string
@@ -189,7 +192,7 @@ const billion = 1_000_000_000
 // parts splits an amount; one that is too big for it gets flagBig.
 func parts(m api.Money, flags *int64) sums {
 	s := sums{ops: 1}
-	if *flags&(flagNone|flagBad) != 0 {
+	if *flags&flagUnusable != 0 {
 		return s
 	}
 	var units, nanos int64

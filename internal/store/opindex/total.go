@@ -76,7 +76,7 @@ var bigBillion = big.NewInt(billion)
 
 func (t *total) add(s sums, flags int64) {
 	t.count += s.ops
-	if flags&flagBad != 0 {
+	if flags&flagUnusable != 0 {
 		t.bad += s.ops
 	}
 	v := new(big.Int).Mul(big.NewInt(s.hi), bigBillion)

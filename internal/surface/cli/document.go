@@ -25,7 +25,7 @@ var documentCommands = commands{
 
 // documentsJSON is the documents of an operation.
 type documentsJSON struct {
-	Items []api.Document `json:"items"`
+	Items []api.Document `json:"items"` // null: not told, or nothing that can be read
 	OPID  string         `json:"opid"`
 }
 
@@ -35,8 +35,11 @@ func (r *root) documentList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		docs := append([]api.Document{}, op.Documents...)
-		return out.print(documentsJSON{docs, string(op.OPID)}, docs, documentTable(docs).none("The operation has no documents; opdeck document attach "+args[0]+" DOCID adds one."))
+		none := "The operation has no documents; opdeck document attach " + args[0] + " DOCID adds one."
+		if !op.DocumentsTold() {
+			none = "The answer tells no documents that can be read; whether the operation has any is not known. opdeck operation get " + args[0] + " -o json shows it."
+		}
+		return out.print(documentsJSON{op.Documents, string(op.OPID)}, op.Documents, documentTable(op.Documents).none(none))
 	})
 }
 

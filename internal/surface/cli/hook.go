@@ -34,19 +34,28 @@ func (r *root) hookGet() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if h.Untold != "" {
+			r.say("The service did not tell %s.", strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", "))
+		}
 		return out.card(hooksJSON{h, h.JWTSecret}, hookCard(h))
 	})
 }
 
 func hookCard(h api.HookSettings) *table {
 	t := newCard()
-	t.add("enabled", h.Enabled)
-	t.add("url", h.HookURL)
-	t.add("secret", h.JWTSecret.String())
-	t.add("customers", h.HookCustomer)
-	t.add("operations", h.HookOperation)
-	t.add("accounts", h.HookDepositAccount)
-	t.add("counterparties", h.HookCounterparty)
+	add := func(name, member string, value any) {
+		if !h.Knows(member) {
+			value = "–"
+		}
+		t.add(name, value)
+	}
+	for i, f := range hookFlags {
+		add(f.flag, f.json, *f.of(&h))
+		if i == 0 { // enabled
+			add("url", "hookUrl", h.HookURL)
+			add("secret", "jwtSecret", h.JWTSecret.String())
+		}
+	}
 	return t
 }
 
@@ -185,14 +194,17 @@ func (c *hookChange) check() error {
 func (c *hookChange) apply(h *api.HookSettings, key secret.Value) {
 	if c.flags.Changed("url") {
 		h.HookURL = untrusted.Text(c.url)
+		h.Set("hookUrl")
 	}
 	for _, f := range hookFlags {
 		if c.flags.Changed(f.flag) {
 			*f.of(h) = *f.of(&c.given)
+			h.Set(f.json)
 		}
 	}
 	if !key.Empty() {
 		h.JWTSecret = key
+		h.Set("jwtSecret")
 	}
 }
 

@@ -135,9 +135,12 @@ func cell[T any](f field.Field[T], record T, max int) string {
 	case field.Time:
 		return f.Time(record).Raw.Line(40)
 	case field.Count:
+		if !f.IsTold(record) {
+			return "–"
+		}
 		return strconv.Itoa(f.Count(record))
 	case field.Flag:
-		return draw.YesNo(f.Flag(record))
+		return f.YesNo(record)
 	}
 	return f.Text(record).Line(max)
 }

@@ -3,12 +3,14 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"opdeck/api"
 	"opdeck/internal/field"
@@ -104,7 +106,14 @@ func (d *backend) keepChoice(ctx context.Context, change func(*kept)) error {
 	return nil
 }
 
-// locked runs fn while no other console of this host changes the file.
+// Times of a console that waits until another has changed the person's file.
+const (
+	choiceWait = 5 * time.Second // one that keeps it longer was stopped
+	choicePoll = 5 * time.Millisecond
+)
+
+// locked runs fn while no other console of this host changes the file. It fails when
+// another keeps it for choiceWait.
 func locked(path string, fn func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -114,10 +123,16 @@ func locked(path string, fn func() error) error {
 		return err
 	}
 	defer f.Close() // ends the lock
-	if _, err := files.Lock(f, true, true); err != nil {
-		return err
+	for end := time.Now().Add(choiceWait); ; time.Sleep(choicePoll) {
+		switch ours, err := files.Lock(f, true, false); {
+		case err != nil:
+			return err
+		case ours:
+			return fn()
+		case time.Now().After(end):
+			return fmt.Errorf("another opdeck has kept %s for %v", f.Name(), choiceWait)
+		}
 	}
-	return fn()
 }
 
 // Columns is what the person in ctx chose before.

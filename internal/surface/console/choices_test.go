@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"opdeck/api"
 	"opdeck/internal/app"
@@ -216,4 +218,23 @@ func TestFiltersAreBounded(t *testing.T) {
 	if other, _ := d.Filters(ctx, ui.KindAudit); len(other) > 0 {
 		t.Errorf("another list has %q", other)
 	}
+}
+
+// TestAStoppedConsoleHoldsNobodyUp: a console that was stopped while it changed the
+// person's file makes the others fail, not wait for ever.
+func TestAStoppedConsoleHoldsNobodyUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ana.json")
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var inner error
+		if err := locked(path, func() error {
+			inner = locked(path, func() error { t.Error("two change the file at once"); return nil })
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); inner == nil || took < choiceWait || took > 2*choiceWait {
+			t.Errorf("after %v: %v", took, inner)
+		}
+	})
 }

@@ -86,32 +86,38 @@ func attempt(t *testing.T, a *app.App, who api.Actor, r roletest.Row, words role
 
 // TestEveryRoleTriesEveryActInPlainMode is the whole table in plain mode: a person who
 // may not do an act reads so and which role may, nothing is sent, and the attempt is recorded.
+// Each role has a world of its own, so that they need not wait for each other.
 func TestEveryRoleTriesEveryActInPlainMode(t *testing.T) {
-	w, a := tried(t)
-	for _, r := range roletest.Table {
-		if len(r.Keys) == 0 {
-			continue
-		}
-		w.Later()
-		for _, role := range api.Roles {
-			words := w.Objects(r)
-			who := roletest.Known(api.Actor{Name: "s-" + string(role), Role: role, Via: "console", From: "here"})
-			var m roletest.Mark
-			refused := func(said string) bool {
-				return strings.Contains(said, "does not allow to "+string(r.Need)) && strings.Contains(said, api.WhoMay(r.Need))
+	t.Parallel()
+	for _, role := range api.Roles {
+		t.Run(string(role), func(t *testing.T) {
+			t.Parallel()
+			w, a := tried(t)
+			for _, r := range roletest.Table {
+				if len(r.Keys) == 0 {
+					continue
+				}
+				w.Later()
+				words := w.Objects(r)
+				who := roletest.Known(api.Actor{Name: "s-" + string(role), Role: role, Via: "console", From: "here"})
+				var m roletest.Mark
+				refused := func(said string) bool {
+					return strings.Contains(said, "does not allow to "+string(r.Need)) && strings.Contains(said, api.WhoMay(r.Need))
+				}
+				said := attempt(t, a, who, r, words, func() { m = w.Mark() }, func(said string) bool {
+					_, _, denied := w.Became(m, r, who.Name) // a place may tell who has it before a key is typed
+					return refused(said) && denied > 0
+				})
+				w.Check(m, r, "in plain mode", role, who.Name, said, refused(said))
 			}
-			said := attempt(t, a, who, r, words, func() { m = w.Mark() }, func(said string) bool {
-				_, _, denied := w.Became(m, r, who.Name) // a place may tell who has it before a key is typed
-				return refused(said) && denied > 0
-			})
-			w.Check(m, r, "in plain mode", role, who.Name, said, refused(said))
-		}
+		})
 	}
 }
 
 // TestReadOnlyInPlainMode: a read-only context refuses in plain mode what it refuses
 // by key and by command, and nothing of it is left behind but a record of the attempt.
 func TestReadOnlyInPlainMode(t *testing.T) {
+	t.Parallel()
 	w, a := tried(t)
 	for _, r := range roletest.Table {
 		if len(r.Keys) == 0 {

@@ -38,6 +38,32 @@ func TestQuick(t *testing.T) {
 	}
 }
 
+// TestAMissTellsWhere: when a program does not show what it should, the error has what
+// it showed and wrote, and where its goroutines are.
+func TestAMissTellsWhere(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("runs a program in a pseudo-terminal, on Linux")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := start(&world{bin: self, dir: t.TempDir(), extra: []string{floorVar + "=1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.stop()
+	if _, err := r.shows("000001", 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.shows("a word that never comes", time.Millisecond)
+	for _, want := range []string{"a word that never comes", "000001", "SIGQUIT", "floorKeys("} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %q: %v", want, err)
+		}
+	}
+}
+
 func TestFigures(t *testing.T) {
 	d := []time.Duration{5 * time.Millisecond, time.Millisecond, 3 * time.Millisecond}
 	if got := percentile(d, 50); got != 3 {

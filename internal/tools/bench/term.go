@@ -23,6 +23,11 @@ const (
 	lines = 40
 )
 
+const (
+	lastKept = 256 << 10       // bytes of the output that an error can show
+	dumpWait = 2 * time.Second // for more of the goroutines
+)
+
 // chunk is output and when it arrived.
 type chunk struct {
 	at   time.Time
@@ -44,6 +49,7 @@ type run struct {
 	bytes  int // written by the program so far
 	inSync bool
 	tail   []byte // the end of the last chunk, for marks cut in two
+	last   []byte // the end of what was written, for people
 }
 
 // start runs the program's console, on a service that stands still unless args say
@@ -111,6 +117,9 @@ var (
 // take shows a chunk on the emulator.
 func (r *run) take(c chunk) {
 	r.bytes += len(c.data)
+	if r.last = append(r.last, c.data...); len(r.last) > 2*lastKept {
+		r.last = bytes.Clone(r.last[len(r.last)-lastKept:])
+	}
 	_, _ = r.emu.Write(c.data)
 	seen := append(r.tail, c.data...)
 	if b, e := bytes.LastIndex(seen, beginSync), bytes.LastIndex(seen, endSync); b >= 0 || e >= 0 {
@@ -239,6 +248,17 @@ func (r *run) line(y int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
+// goroutines ends a program that does not answer and returns the end of all that it
+// wrote, with its goroutines.
+func (r *run) goroutines() string {
+	_ = r.cmd.Process.Signal(syscall.SIGQUIT)
+	for {
+		if _, err := r.next(dumpWait); err != nil {
+			return strings.ReplaceAll(string(r.last), "\x1b", "^[")
+		}
+	}
+}
+
 // text is the whole screen.
 func (r *run) text() string {
 	out := make([]string, r.h)
@@ -252,7 +272,8 @@ func (r *run) text() string {
 func (r *run) shows(what string, d time.Duration) (time.Time, error) {
 	at, err := r.until(d, func() bool { return strings.Contains(r.text(), what) })
 	if err != nil {
-		return at, fmt.Errorf("waiting for %q: %w; the screen:\n%s", what, err, r.text())
+		screen, wrote := r.text(), r.bytes
+		return at, fmt.Errorf("waiting %v for %q: %w; the screen after %d bytes:\n%s\nwhat it wrote last, with its goroutines:\n%s", d, what, err, wrote, screen, r.goroutines())
 	}
 	return at, nil
 }

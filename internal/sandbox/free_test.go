@@ -1,0 +1,42 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestAFileThatIsNeverFree: who opens a file that another process keeps does not wait
+// for ever, and says what for.
+func TestAFileThatIsNeverFree(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sandbox.db")
+	var pools [2]*sql.DB
+	for i := range pools {
+		db, err := sql.Open("sqlite", dataSource(path, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		pools[i] = db
+	}
+	tx, err := pools[0].Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	_, busy := pools[1].Begin()
+	if !isBusy(busy) {
+		t.Fatalf("the second writer met %v", busy)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		err := whenFree(context.Background(), path, func() error { return busy })
+		if took := time.Since(began); took != freeWait || err == nil || !strings.Contains(err.Error(), "another process has kept "+path) {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
+}
