@@ -87,7 +87,7 @@ type Call struct {
 	Took       time.Duration // waiting for a slot and a session included
 	Ran        time.Time     // when the attempt began; zero: none did yet
 	Moved      int64         // bytes of a large body so far, of what a write sends or a read answers
-	Size       int64         // of that body; 0: it is a small one, or was not told
+	Size       int64         // of that body; 0: not told
 	RequestID  string
 }
 

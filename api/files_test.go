@@ -26,6 +26,7 @@ type large struct {
 	ends int64 // where it breaks off; 0: it does not
 	read int64
 	shut bool
+	step func() // between two pieces; may be nil
 }
 
 func (l *large) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -47,7 +48,10 @@ func (l *large) Read(b []byte) (int, error) {
 	case l.read >= l.size:
 		return 0, io.EOF
 	}
-	n := min(int64(len(b)), l.size-l.read)
+	n := min(int64(len(b)), l.size-l.read, 64<<10)
+	if l.step != nil {
+		l.step()
+	}
 	for i := range b[:n] {
 		b[i] = 'x'
 	}
@@ -192,6 +196,74 @@ func TestUploadTellsItsBytes(t *testing.T) {
 				t.Errorf("at the end %d of %d", last.Moved, last.Size)
 			}
 		})
+	}
+}
+
+// TestDownloadTellsItsBytes: of a large answer it is told how much came, also where its length
+// was not told; the call ends with its last byte, and badly when that did not come.
+func TestDownloadTellsItsBytes(t *testing.T) {
+	const size = 4 << 20
+	for name, c := range map[string]struct {
+		l     large
+		most  int64 // told of
+		total int64
+		kind  api.Kind
+	}{
+		"known":      {large{size: size, told: true}, size, size, ""},
+		"unknown":    {large{size: size}, size - 1, 0, ""},
+		"small":      {large{size: 1 << 10, told: true}, 0, 0, ""},
+		"small too":  {large{size: 200 << 10}, 0, 0, ""},
+		"broken off": {large{size: size, told: true, ends: size / 2}, size / 2, size, api.Unavailable},
+	} {
+		for way, read := range map[string]func(*rig) error{
+			"to a file": func(r *rig) error { _, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", io.Discard); return err },
+			"to a page": func(r *rig) error { _, err := r.client.ShowDocument(r.ctx, "C1", "f-1"); return err },
+		} {
+			t.Run(name+" "+way, func(t *testing.T) {
+				now, l := time.Now(), c.l
+				l.step = func() { now = now.Add(100 * time.Millisecond) }
+				var told []api.Call
+				r := newRig(t, false, sandbox.Options{})
+				l.next, r.wire.next = r.wire.next, &l
+				r.remake(func(o *api.Options) {
+					o.Now = func() time.Time { return now }
+					o.OnCall = func(call api.Call) { told = append(told, call) }
+				})
+				if err := read(r); api.KindOf(err) != c.kind {
+					t.Fatal(err)
+				}
+				last := told[len(told)-1]
+				if last.Phase != api.CallEnded || last.Kind != c.kind || last.Took < now.Sub(last.At) {
+					t.Errorf("the end is %+v", last)
+				}
+				var moved []api.Call
+				for _, call := range told[:len(told)-1] {
+					if call.Phase == api.CallEnded {
+						t.Errorf("it had ended before: %+v", call)
+					}
+					if call.Moved > 0 {
+						moved = append(moved, call)
+					}
+				}
+				if c.most == 0 {
+					if len(moved) > 0 {
+						t.Errorf("told of a small body: %+v", moved)
+					}
+					return
+				}
+				if n, most := len(moved), int(last.Took/(500*time.Millisecond))+2; n < 4 || n > most {
+					t.Fatalf("told %d times in %s", n, last.Took)
+				}
+				for i, call := range moved {
+					if call.Write || call.Phase != api.CallRuns || call.Ran.IsZero() || call.Size != c.total || call.Moved > c.most || i > 0 && call.Moved <= moved[i-1].Moved {
+						t.Errorf("%+v", call)
+					}
+				}
+				if came := moved[len(moved)-1].Moved; c.kind == "" && c.total > 0 && came != c.total {
+					t.Errorf("at the end %d of %d", came, c.total)
+				}
+			})
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,6 +88,7 @@ func (c *Client) Relay(ctx context.Context, r Relay) (*Relayed, error) {
 			waited = c.opt.Now().Sub(call.At)
 		}
 		try++
+		call.Ran = c.opt.Now()
 		c.tell(call, CallRuns)
 		last = c.relayOnce(ctx, req, token, call.ID)
 		return c.relayStatus(req, last, try), last.header, last.err
@@ -96,13 +98,36 @@ func (c *Client) Relay(ctx context.Context, r Relay) (*Relayed, error) {
 		a = last.answer
 	}
 	e := c.relayFault(ctx, req, a, err)
-	c.report(call, a, e)
 	announce(ctx, r.Op, a.header)
 	if e != nil {
+		c.report(call, a, e)
 		last.close()
 		return nil, e
 	}
-	return c.passOn(ctx, req, last, waited, r.whole), nil
+	if !r.whole {
+		c.report(call, a, nil)
+		return c.passOn(ctx, req, last, waited), nil
+	}
+	out := c.passOn(ctx, req, last, waited)
+	out.Body = c.wholeBody(ctx, call, a, out)
+	return out, nil
+}
+
+// wholeBody is a body of any size, of which it is told how much came; the call ends with
+// it.
+func (c *Client) wholeBody(ctx context.Context, call Call, a answer, out *Relayed) io.ReadCloser {
+	body, m := out.Body.(*relayBody), &moving{c: c, call: call}
+	from, end := m.reading(body.from, out.Size), body.close
+	body.from, body.left, body.close = from, math.MaxInt64, sync.OnceFunc(func() {
+		m.stop()
+		var e error
+		if body.err != nil {
+			e = brokeOff(ctx, call.Op, a.id, &cutError{from.done, out.Size, body.err})
+		}
+		c.report(call, a, e)
+		end()
+	})
+	return body
 }
 
 // relayOnce sends the request and reads the head of the answer.
@@ -171,7 +196,7 @@ func (c *Client) relayFault(ctx context.Context, r request, a answer, err error)
 }
 
 // passOn makes the answer that leaves this package.
-func (c *Client) passOn(ctx context.Context, r request, a *relayed, waited time.Duration, whole bool) *Relayed {
+func (c *Client) passOn(ctx context.Context, r request, a *relayed, waited time.Duration) *Relayed {
 	a.timer.Reset(relayTime)
 	out := &Relayed{Status: a.status, Header: a.header, RequestID: a.id, Waited: waited, Size: a.resp.ContentLength}
 	from := io.Reader(bytes.NewReader(a.body))
@@ -182,9 +207,6 @@ func (c *Client) passOn(ctx context.Context, r request, a *relayed, waited time.
 		from = newEchoFilter(io.MultiReader(from, a.resp.Body), a.token)
 	}
 	body := &relayBody{from: from, left: MaxRelay, close: a.close}
-	if whole {
-		body.left = math.MaxInt64
-	}
 	if show := c.shows(r); show != nil && a.status == http.StatusOK {
 		body.seen = new(bytes.Buffer)
 		body.show = func(b []byte) {
@@ -222,6 +244,7 @@ type relayBody struct {
 	seen  *bytes.Buffer // nil: nothing is kept
 	show  func([]byte)
 	ended bool
+	err   error // what ended it before its end
 	close func()
 }
 
@@ -239,6 +262,7 @@ func (b *relayBody) Read(p []byte) (int, error) {
 	}
 	if err != nil && err != io.EOF {
 		err = cause(err)
+		b.err = err
 	}
 	return n, err
 }

@@ -25,9 +25,8 @@ type Report struct {
 
 // OperationReport writes the service's own report of operations, a workbook (.xlsx), to w
 // as it came: nobody here looks into it (GET /v2/report/operations; one billing call; an
-// answer of up to 16 MB). Nothing is written before the whole answer is there. progress
-// is told the bytes of the answer that came, and how many there are: 0 when not told.
-func (c *Client) OperationReport(ctx context.Context, q ReportQuery, w io.Writer, progress func(done, total int64)) (Report, error) {
+// answer of up to 16 MB). Nothing is written before the whole answer is there.
+func (c *Client) OperationReport(ctx context.Context, q ReportQuery, w io.Writer) (Report, error) {
 	const op = "read report"
 	if q.Size == 0 {
 		q.Size = c.opt.Service.PageSize
@@ -35,7 +34,7 @@ func (c *Client) OperationReport(ctx context.Context, q ReportQuery, w io.Writer
 	if q.Page < 0 || q.Size < 0 {
 		return Report{}, &Error{Op: op, Kind: Usage, Public: "Page and size of a report are numbers from 0."}
 	}
-	r := request{op: op, parts: []string{"/v2/report/operations"}, progress: progress,
+	r := request{op: op, parts: []string{"/v2/report/operations"},
 		query: url.Values{"page": {strconv.Itoa(q.Page)}, "pageSize": {strconv.Itoa(q.Size)}}}
 	a, err := c.get(ctx, r)
 	if err != nil {

@@ -39,8 +39,7 @@ type request struct {
 	// the webhook settings).
 	ownToken bool
 	raw      bool                    // the answer is bytes of any type, not JSON
-	progress func(done, total int64) // of the answer's bytes; total is 0 when not told; nil: nobody is told
-	sent     func(done, total int64) // the same of the bytes of body
+	sent     func(done, total int64) // is told how much of body went; nil: nobody is
 }
 
 func (r request) class() limit.Class { p, _ := paths(r.parts...); return ClassOf(p) }
@@ -94,7 +93,7 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 
 // attempt is one request on the wire, and its whole answer.
 func (c *Client) attempt(ctx context.Context, r request, token secret.Value, m *moving) answer {
-	if r.write && len(r.body) >= largeBody {
+	if r.write {
 		r.sent = m.tell
 	}
 	resp, a := c.open(ctx, r, token, m.call.ID)
@@ -104,11 +103,8 @@ func (c *Client) attempt(ctx context.Context, r request, token secret.Value, m *
 	defer resp.Body.Close()
 	var err error
 	var in io.Reader = resp.Body
-	if r.progress != nil {
-		in = &counted{in: in, total: max(resp.ContentLength, 0), tell: r.progress}
-	}
-	if !r.write && resp.ContentLength >= largeBody {
-		in = &counted{in: in, total: resp.ContentLength, tell: m.tell}
+	if !r.write {
+		in = m.reading(in, resp.ContentLength)
 	}
 	a.body, err = io.ReadAll(io.LimitReader(in, maxAnswer+1))
 	hideToken(a.body, token)
@@ -124,8 +120,8 @@ func (c *Client) attempt(ctx context.Context, r request, token secret.Value, m *
 // largeBody is how large a body is, in bytes, of which it is told how much went.
 const largeBody = 256 << 10
 
-// moving tells how much of a body went, at most twice a second, as long as the attempt
-// lasts: the transport may read on for a moment after it.
+// moving tells how much of a large body went, at most twice a second, as long as the
+// attempt lasts: the transport may read on for a moment after it.
 type moving struct {
 	c    *Client
 	call Call
@@ -136,11 +132,16 @@ type moving struct {
 	over bool      // guarded by mu
 }
 
+// reading is the body of an answer, of size bytes; less than 0: not told.
+func (m *moving) reading(in io.Reader, size int64) *counted {
+	return &counted{in: in, total: max(size, 0), tell: m.tell}
+}
+
 func (m *moving) tell(done, total int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.c.opt.Now()
-	if m.over || done == m.done || done < total && now.Sub(m.told) < 500*time.Millisecond {
+	if m.over || done == m.done || max(done, total) < largeBody || done != total && now.Sub(m.told) < 500*time.Millisecond {
 		return
 	}
 	m.told, m.done = now, done

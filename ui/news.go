@@ -89,7 +89,7 @@ type CallFacts struct {
 	At         time.Time // when the phase began
 	Note       string    // one safe line: the error
 	Moved      int64     // bytes of a large body so far, of what a write sends or a read answers
-	Size       int64     // of that body; 0: it is a small one
+	Size       int64     // of that body; 0: not told
 }
 
 // DisplayChanged is sent when local/UTC or masking changed: screens that keep

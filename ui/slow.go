@@ -41,15 +41,18 @@ func since(at, now time.Time) (ago string, next time.Time) {
 	return ago, next
 }
 
-// moved says how much of a large body went, in words: "sent 3.1 of 8.0 MB"; "" where
-// that is all, or nothing is known of it.
+// moved says how much of a large body went, in words: "sent 3.1 MB of 8.0 MB", or so far
+// where its length was not told; "" where that is all, or nothing is known of it.
 func (c CallFacts) moved() string {
-	if c.Size <= 0 || c.Moved >= c.Size {
+	if c.Moved <= 0 || c.Size > 0 && c.Moved >= c.Size {
 		return ""
 	}
 	word := "received "
 	if c.Write {
 		word = "sent "
+	}
+	if c.Size <= 0 {
+		return word + draw.Size(c.Moved)
 	}
 	return word + draw.Size(c.Moved) + " of " + draw.Size(c.Size)
 }
@@ -58,7 +61,7 @@ func (c CallFacts) moved() string {
 // screen that reads nothing itself; "" in the first second.
 func (s *Shell) moving(now time.Time) (what string, next time.Time) {
 	for _, c := range slices.Backward(s.activity.calls) {
-		if c.Phase != CallRuns || c.Background || c.Size == 0 {
+		if c.Phase != CallRuns || c.Background || c.Moved == 0 {
 			continue
 		}
 		ago, next := unanswered(c, now)

@@ -91,4 +91,8 @@ func TestLargeBodies(t *testing.T) {
 	down.ID, down.Write = "2", false
 	r.Send(down)
 	has(t, r, "received 3.1 MB of 8.0 MB, 3s…")
+	down.Size = 0 // its length was not told
+	r.Send(down)
+	has(t, r, "received 3.1 MB, 3s…")
+	hasNot(t, r, "received 3.1 MB of")
 }

@@ -50,7 +50,9 @@ type Options struct {
 	Living     bool             // the built-in service changes by itself; see sandbox.Options
 	Upgrading  func()           // see store.Options
 	Notice     func(string)     // receives warnings about the store; see store.Options
-	Waits      func(string)     // receives what a call waits for when it takes long, from any goroutine
+	// Waits receives what a call waits for when it takes long, or how much of its body
+	// moved, from any goroutine.
+	Waits func(sentence string, moves bool)
 }
 
 // App is one context, open.

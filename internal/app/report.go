@@ -14,19 +14,19 @@ import (
 
 // OperationReport writes the service's report of operations to w. Nothing in it can be
 // masked: who may not see account numbers is refused.
-func (c *Client) OperationReport(ctx context.Context, q api.ReportQuery, w io.Writer, progress func(done, total int64)) (api.Report, error) {
+func (c *Client) OperationReport(ctx context.Context, q api.ReportQuery, w io.Writer) (api.Report, error) {
 	for _, p := range []api.Permission{api.MayExport, api.MayReveal} {
 		if err := api.Need(ctx, "read report", p); err != nil {
 			return api.Report{}, err
 		}
 	}
-	r, err := c.api.OperationReport(ctx, q, w, progress)
+	r, err := c.api.OperationReport(ctx, q, w)
 	return masked(ctx, r, err)
 }
 
 // ReportTo is Client.OperationReport with a record in the trail, without which nothing is
 // read.
-func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer, progress func(done, total int64)) (api.Report, error) {
+func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer) (api.Report, error) {
 	if err := api.Need(ctx, "read report", api.MayExport); err != nil {
 		return api.Report{}, err
 	}
@@ -38,12 +38,12 @@ func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer, prog
 	if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
 		return api.Report{}, &api.Error{Op: "read report", Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
 	}
-	return a.Client.OperationReport(ctx, q, w, progress)
+	return a.Client.OperationReport(ctx, q, w)
 }
 
 // SaveReport writes the service's report of operations to a new file of mode 0600, whole
 // or not at all. Nothing is asked for when there is a file of that name.
-func (a *App) SaveReport(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {
+func (a *App) SaveReport(ctx context.Context, q api.ReportQuery, path string) (api.Report, error) {
 	taken := func(err error) error {
 		return &api.Error{Op: "read report", Kind: api.Usage, Public: "There is a file of that name already.", Err: err}
 	}
@@ -51,7 +51,7 @@ func (a *App) SaveReport(ctx context.Context, q api.ReportQuery, path string, pr
 		return api.Report{}, taken(os.ErrExist)
 	}
 	var file bytes.Buffer
-	r, err := a.ReportTo(ctx, q, &file, progress)
+	r, err := a.ReportTo(ctx, q, &file)
 	if err != nil {
 		return r, err
 	}

@@ -14,11 +14,12 @@ import (
 const (
 	waitTold  = 2 * time.Second  // until the wait is reported
 	waitAgain = 20 * time.Second // until it is reported again
+	moveAgain = 5 * time.Second  // the same of a body that moves
 )
 
 // waits reports what a call waits for when it takes long.
 type waits struct {
-	tell func(string)
+	tell func(sentence string, moves bool)
 	say  func(api.Call) string
 
 	mu     sync.Mutex
@@ -26,30 +27,43 @@ type waits struct {
 	latest map[string]api.Call    // guarded by mu: as it was told last
 }
 
-// tellWaits reports what this App's calls wait for.
-func (a *App) tellWaits(tell func(string)) {
-	w := &waits{tell: tell, timers: map[string]*time.Timer{}, latest: map[string]api.Call{}, say: func(c api.Call) string {
+// tellWaits reports what this App's calls wait for, and how much of a body has moved.
+func (a *App) tellWaits(tell func(sentence string, moves bool)) {
+	w := newWaits(tell, func(c api.Call) string { return a.Session.WaitsFor(context.Background(), c.Class) })
+	a.OnCall(w.onCall)
+}
+
+// newWaits words by room what a call waits for that is not sent yet.
+func newWaits(tell func(sentence string, moves bool), room func(api.Call) string) *waits {
+	return &waits{tell: tell, timers: map[string]*time.Timer{}, latest: map[string]api.Call{}, say: func(c api.Call) string {
 		switch {
-		case c.Phase == api.CallRuns && c.Moved < c.Size:
-			word := "Received "
+		case moves(c):
+			word, of := "Received ", ""
 			if c.Write {
 				word = "Sent "
 			}
-			return word + humanize.Bytes(uint64(c.Moved)) + " of " + humanize.Bytes(uint64(c.Size)) + " (" + c.Op + ")." //nolint:gosec // no size is negative
+			if c.Size > 0 {
+				of = " of " + humanize.Bytes(uint64(c.Size)) //nolint:gosec // no size is negative
+			}
+			return word + humanize.Bytes(uint64(c.Moved)) + of + " (" + c.Op + ")." //nolint:gosec // no size is negative
 		case c.Phase == api.CallRuns:
 			return "Waiting for the service to answer (" + c.Op + ")."
 		}
-		return a.Session.WaitsFor(context.Background(), c.Class)
+		return room(c)
 	}}
-	a.OnCall(w.onCall)
+}
+
+// moves reports whether some of the call's body went, and not all of it.
+func moves(c api.Call) bool {
+	return c.Phase == api.CallRuns && c.Moved > 0 && (c.Size == 0 || c.Moved < c.Size)
 }
 
 // onCall gets each step of each call.
 func (w *waits) onCall(c api.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t := w.timers[c.ID]
-	if w.latest[c.ID] = c; t != nil && c.Size > 0 && c.Phase == api.CallRuns {
+	t, moved := w.timers[c.ID], moves(w.latest[c.ID])
+	if w.latest[c.ID] = c; t != nil && moved && c.Phase == api.CallRuns {
 		return // it goes on
 	}
 	if t != nil {
@@ -79,7 +93,11 @@ func (w *waits) after(d time.Duration, c api.Call) {
 		if w.timers[c.ID] != t {
 			return
 		}
-		w.tell(sentence)
+		w.tell(sentence, moves(c))
+		if moves(c) {
+			w.after(moveAgain, c)
+			return
+		}
 		w.after(waitAgain, c)
 	})
 	w.timers[c.ID] = t

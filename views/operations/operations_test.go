@@ -304,8 +304,7 @@ func TestExportNeedsTheRole(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	f := &fake{n: 4}
-	f.report = func(q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {
-		progress(10, 0)
+	f.report = func(q api.ReportQuery, path string) (api.Report, error) {
 		if path != "report-2026-03-02.xlsx" || q != (api.ReportQuery{Page: 2, Size: 100}) {
 			t.Errorf("%q %+v", path, q)
 		}
@@ -322,7 +321,7 @@ func TestReport(t *testing.T) {
 	d.Send(uitest.Type("2"))
 	d.keys("enter", "enter")
 	has(t, d, "12,345 bytes of the service's report saved to report-2026-03-02.xlsx.")
-	f.report = func(api.ReportQuery, string, func(done, total int64)) (api.Report, error) {
+	f.report = func(api.ReportQuery, string) (api.Report, error) {
 		return api.Report{}, &api.Error{Kind: api.Usage, Public: "There is a file of that name already."}
 	}
 	d.keys("E", "enter", "enter", "enter")

@@ -59,14 +59,8 @@ func checkNumber(least int) func(string) error {
 
 func (s *Screen) report(path string, q api.ReportQuery) tea.Cmd {
 	client := s.client
-	return s.work("reading the report", func(ctx context.Context, tell func(string)) ended {
-		got, err := client.Report(ctx, q, path, func(done, total int64) {
-			of := ""
-			if total > 0 {
-				of = " of " + draw.Count(int(total))
-			}
-			tell("reading the report, " + draw.Count(int(done)) + of + " bytes")
-		})
+	return s.work("reading the report", func(ctx context.Context, _ func(string)) ended {
+		got, err := client.Report(ctx, q, path)
 		if err != nil {
 			return ended{notice: failed("The report", err)}
 		}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,10 +22,10 @@ func (r *root) operationReport() *cobra.Command {
 			if err := r.notToTerminal("A workbook"); err != nil {
 				return err
 			}
-			_, err := a.ReportTo(ctx, q, r.env.Out, r.bytes())
+			_, err := a.ReportTo(ctx, q, r.env.Out)
 			return err
 		}
-		got, err := a.SaveReport(ctx, q, args[0], r.bytes())
+		got, err := a.SaveReport(ctx, q, args[0])
 		if err == nil {
 			r.say("%s written to %s.", draw.Plural(int(got.Bytes), "byte", "bytes"), args[0])
 		}
@@ -36,19 +34,4 @@ func (r *root) operationReport() *cobra.Command {
 	cmd.Flags().IntVar(&q.Page, "page", 0, "page of the operations, from 0")
 	cmd.Flags().IntVar(&q.Size, "limit", 0, "operations a page")
 	return cmd
-}
-
-// bytes tells how much of a file came, at most twice a second.
-func (r *root) bytes() func(done, total int64) {
-	last := time.Now()
-	return func(done, total int64) {
-		if now := time.Now(); now.Sub(last) >= 500*time.Millisecond {
-			last = now
-			of := ""
-			if total > 0 {
-				of = " of " + draw.Count(int(total))
-			}
-			fmt.Fprintf(r.env.Err, "%s%s bytes\n", draw.Count(int(done)), of)
-		}
-	}
 }

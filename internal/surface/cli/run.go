@@ -31,6 +31,7 @@ type Env struct {
 	Getenv func(string) string
 	InTTY  bool // questions can be asked
 	OutTTY bool // a person reads: tables may be coloured
+	ErrTTY bool // a person reads what is told meanwhile
 	// OutWidth is how many cells the terminal has that Out is, at the start; 0: it is none.
 	OutWidth int
 	// Secret reads a line without echo; nil where there is no terminal.
@@ -297,9 +298,10 @@ func (r *root) notice(sentence string) {
 	}
 }
 
-// waits tells what a command waits for. A server's background calls wait as a rule.
-func (r *root) waits(sentence string) {
-	if !r.served.Load() {
+// waits tells what a command waits for, and at a terminal how much of a body moved. A
+// server's background calls wait as a rule.
+func (r *root) waits(sentence string, moves bool) {
+	if !r.served.Load() && (r.env.ErrTTY || !moves) {
 		r.notice(sentence)
 	}
 }

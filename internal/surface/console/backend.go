@@ -206,11 +206,11 @@ func (d *backend) Replace(ctx context.Context, op api.Operation, guid, path, kin
 }
 
 // Report saves the service's report of operations to a file of this host.
-func (d *backend) Report(ctx context.Context, q api.ReportQuery, path string, progress func(done, total int64)) (api.Report, error) {
+func (d *backend) Report(ctx context.Context, q api.ReportQuery, path string) (api.Report, error) {
 	if err := refuseFiles(ctx, "read report"); err != nil {
 		return api.Report{}, err
 	}
-	return d.SaveReport(ctx, q, path, progress)
+	return d.SaveReport(ctx, q, path)
 }
 
 // Resume goes on with a job.

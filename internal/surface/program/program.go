@@ -34,7 +34,7 @@ func Main(build cli.Build) int {
 // Run is the program; tests call it with their own streams.
 func Run(ctx context.Context, build cli.Build, args []string, in io.Reader, out, errs io.Writer) int {
 	env := cli.Env{Args: args, In: in, Out: out, Err: errs, Getenv: os.Getenv,
-		InTTY: isTerminal(in), OutTTY: isTerminal(out), OutWidth: width(out), Secret: hidden(ctx, in, errs), Build: build}
+		InTTY: isTerminal(in), OutTTY: isTerminal(out), ErrTTY: isTerminal(errs), OutWidth: width(out), Secret: hidden(ctx, in, errs), Build: build}
 	if env.InTTY && env.OutTTY {
 		env.Console = func(ctx context.Context, a *app.App, opt cli.ConsoleOptions) error {
 			return console.Run(ctx, a, console.Options{Getenv: os.Getenv, NoColor: opt.NoColor, Notice: opt.Notice, Local: true})
