@@ -61,7 +61,7 @@ func (c *Client) SetHooks(ctx context.Context, h HookSettings) error {
 	const op = "set webhook settings"
 	if h.Untold != "" {
 		return &Error{Op: op, Kind: Refused, Public: "The service did not tell " + strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", ") + ", and writing the settings would change that, too. Nothing was sent.",
-			Hint: "Say what each of them shall be, or ask who runs the service how they stand."}
+			Remedy: Remedy{Kind: SayEach}}
 	}
 	type wire struct {
 		HookSettings

@@ -38,6 +38,7 @@ const (
 	FollowOutcome      RemedyKind = "follow_outcome" // not to be repeated yet
 	LookFirst          RemedyKind = "look_first"     // it may have been done all the same
 	SmallerFile        RemedyKind = "smaller_file"   // or one of another kind
+	SayEach            RemedyKind = "say_each"       // of the settings that were not told
 
 	// Other people.
 	AskRole     RemedyKind = "ask_role" // one of Names may

@@ -99,7 +99,7 @@ func activityLines(s *Shell) []string {
 		}
 	}
 	out := []string{s.th.Title.Render("Now")}
-	for _, w := range s.writeNames() {
+	for _, w := range s.Waiting() {
 		out = append(out, "  "+s.th.Warn.Render(s.th.Signs.Wait+" sent, not answered: "+w))
 	}
 	out = append(out, open...)

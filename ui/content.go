@@ -135,9 +135,6 @@ func (s *Shell) Show(p Place) tea.Cmd {
 // Do does an action for the screen on top.
 func (s *Shell) Do(a Action) tea.Cmd { return s.act(s.top(), a) }
 
-// AskID asks for an operation's id and opens its place of that kind.
-func (s *Shell) AskID(kind string) tea.Cmd { return s.askID(kind) }
-
 // Escape lets the screen on top close something of its own, a filter or a page;
 // false when there is nothing.
 func (s *Shell) Escape() (tea.Cmd, bool) {
@@ -146,9 +143,6 @@ func (s *Shell) Escape() (tea.Cmd, bool) {
 	return tea.Batch(s.act(st, a), cmd), a != nil || cmd != nil
 }
 
-// Back closes the screen on top.
-func (s *Shell) Back() tea.Cmd { return s.back() }
-
 // Home closes all screens but the first.
 func (s *Shell) Home() tea.Cmd {
 	if s.Root() {
@@ -156,12 +150,6 @@ func (s *Shell) Home() tea.Cmd {
 	}
 	return s.unwind(0)
 }
-
-// Leave drops what was not sent; QuitMsg follows when what was sent is answered.
-func (s *Shell) Leave() tea.Cmd { return s.leave() }
-
-// Waiting names the writes that were sent and are not answered yet.
-func (s *Shell) Waiting() []string { return s.writeNames() }
 
 // Elapse does what time alone does: it masks again what was revealed.
 func (s *Shell) Elapse() tea.Cmd { return s.maskAgain(s.now()) }

@@ -83,7 +83,7 @@ func (s *Shell) setTheme(name string) tea.Cmd {
 func (s *Shell) switchContext(name string) tea.Cmd {
 	leave := func(s *Shell) tea.Cmd {
 		s.context = name
-		return s.leave()
+		return s.Leave()
 	}
 	for _, st := range s.stack {
 		if why := unsaved(st); why != "" {

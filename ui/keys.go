@@ -147,13 +147,13 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 		if len(s.stack) <= 1 && g.Back.Match(p) {
 			return s.hint(Info, "Nothing to go back to; "+g.Quit.Help().Key+" leaves."), true
 		}
-		return s.back(), true
+		return s.Back(), true
 	case g.Help.Match(p):
 		s.push(newHelp(s, top))
 	case g.Palette.Match(p):
 		return s.openPalette(top), true
 	case g.OpenID.Match(p):
-		return s.askID(KindOperation), true
+		return s.AskID(KindOperation), true
 	case g.Activity.Match(p):
 		s.push(newActivity(s))
 	case g.Zone.Match(p):
@@ -193,7 +193,7 @@ func (s *Shell) jump(p keymap.Press) (tea.Cmd, bool) {
 	switch to.Kind {
 	case KindOperation, KindDocuments:
 		if to.ID = s.about(KindOperation); to.ID == "" {
-			return s.askID(to.Kind), true
+			return s.AskID(to.Kind), true
 		}
 	case KindCompliance: // the customer, and from there all customers
 		if top := s.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {

@@ -34,11 +34,12 @@ func (s *Shell) wrote(m wroteMsg) tea.Cmd {
 	return nil
 }
 
-func (s *Shell) writeNames() []string { return slices.Sorted(maps.Values(s.writes)) }
+// Waiting names the writes that were sent and are not answered yet.
+func (s *Shell) Waiting() []string { return slices.Sorted(maps.Values(s.writes)) }
 
 // askLeave is q at the root.
 func (s *Shell) askLeave() tea.Cmd {
-	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: (*Shell).leave, yields: true}
+	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: (*Shell).Leave, yields: true}
 	if len(s.writes) > 0 {
 		c.Risk = "Something was sent and is not answered yet; leaving waits for it."
 	}
@@ -64,23 +65,24 @@ func (s *Shell) interrupt() tea.Cmd {
 	if n := len(s.overlays); n > 0 {
 		switch o := s.overlays[n-1].(type) {
 		case *question:
-			return s.leave()
+			return s.Leave()
 		case *input:
 			if o.dirty() {
-				return s.askDiscard("What you typed in “"+o.ask.Title+"”. The console is left.", (*Shell).leave)
+				return s.askDiscard("What you typed in “"+o.ask.Title+"”. The console is left.", (*Shell).Leave)
 			}
 		}
 	}
 	for _, st := range s.stack {
 		if why := unsaved(st); why != "" {
-			return s.askDiscard(why+" The console is left.", (*Shell).leave)
+			return s.askDiscard(why+" The console is left.", (*Shell).Leave)
 		}
 	}
-	return s.leave()
+	return s.Leave()
 }
 
-// leave ends the console: what was not sent is dropped, what was sent is awaited.
-func (s *Shell) leave() tea.Cmd {
+// Leave ends the console: what was not sent is dropped, and QuitMsg follows when what was
+// sent is answered.
+func (s *Shell) Leave() tea.Cmd {
 	s.end()
 	s.overlays = nil
 	if len(s.writes) > 0 {
@@ -100,6 +102,6 @@ func (s *Shell) quit() tea.Cmd {
 
 // Outcome names the writes whose answer was not seen when the program ended by
 // other means than leaving (the terminal was lost). Call it after the loop.
-func (s *Shell) Outcome() []string { return s.writeNames() }
+func (s *Shell) Outcome() []string { return s.Waiting() }
 
 func safe(line string) string { return untrusted.Text(line).Line(400) }

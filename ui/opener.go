@@ -58,8 +58,8 @@ type foundMsg struct {
 	err     error
 }
 
-// askID asks for an operation and opens it, or another place of it.
-func (s *Shell) askID(kind string) tea.Cmd {
+// AskID asks for an operation and opens its place of that kind.
+func (s *Shell) AskID(kind string) tea.Cmd {
 	d := &opener{kind: kind, edit: widget.Edit{Max: 200}, k: s.keys.Menu, at: -1}
 	s.push(d)
 	return s.ask(d, &d.seek, "", false)

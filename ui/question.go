@@ -56,7 +56,7 @@ func newQuestion(s *Shell, owner screenID, c Confirm) *question {
 		c.Verb = "Ask for approval"
 		c.Risk = strings.TrimSpace(c.Risk + " Another person must approve it first; once one has, this sends it.")
 	}
-	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: lastOf(c.ID), edit: widget.Edit{Max: 32},
+	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: LastOf(c.ID), edit: widget.Edit{Max: 32},
 		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
 	q.typed = s.opt.About.Environment == Production && !c.SkipTypedConfirmation
 	// Drawn safely whatever it came from; the digest is of the exact content.
@@ -87,9 +87,9 @@ func digest(c Confirm) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// lastOf is what must be typed: the last four characters of an id, or all of a
+// LastOf is what must be typed: the last four characters of an id, or all of a
 // shorter one. Empty when they are not all on every keyboard (printable ASCII).
-func lastOf(id string) string {
+func LastOf(id string) string {
 	r := []rune(id)
 	r = r[max(len(r)-lastOfID, 0):]
 	for _, c := range r {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -26,6 +27,19 @@ func (e *Env) Read(loads *Requests, read func(ctx context.Context) Then) tea.Cmd
 		t, ctx = loads.Start(ctx)
 	}
 	return func() tea.Msg { return readMsg{t, loads, read(ctx)} }
+}
+
+// Reading is Read of one value, which got takes with the moment when it had been read.
+func Reading[T any](e *Env, loads *Requests, read func(ctx context.Context) (T, error), got func(v T, at time.Time, err error)) tea.Cmd {
+	now := e.Now
+	return e.Read(loads, func(ctx context.Context) Then {
+		v, err := read(ctx)
+		at := now()
+		return func() (Action, tea.Cmd) {
+			got(v, at, err)
+			return nil, nil
+		}
+	})
 }
 
 type writeMsg struct {

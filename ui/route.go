@@ -119,8 +119,8 @@ func (s *Shell) replace(old *openScreen, p Place) tea.Cmd {
 	return swap(s)
 }
 
-// back closes the screen on top; the last one asks to leave.
-func (s *Shell) back() tea.Cmd {
+// Back closes the screen on top; the last one asks to leave.
+func (s *Shell) Back() tea.Cmd {
 	if len(s.stack) <= 1 {
 		return s.askLeave()
 	}

@@ -44,7 +44,7 @@ func (s *Shell) noticeLine(w int) string {
 func (s *Shell) noticeLines(w, most int) []string {
 	sign, line, style := s.th.Signs.Wait, "", s.th.Warn
 	if s.leaving {
-		line = "Leaving as soon as it is answered: " + strings.Join(s.writeNames(), ", ")
+		line = "Leaving as soon as it is answered: " + strings.Join(s.Waiting(), ", ")
 	} else if s.notice.text != "" {
 		look, _, tone := s.notice.kind.look(s.th)
 		sign, line, style = look, s.notice.text, s.th.Tone(tone)

@@ -26,17 +26,21 @@ func (s *Service) runActivity(ctx context.Context, every time.Duration) {
 // PROCESSING, PROCESSING an end state; when none is open an ended one is
 // opened again.
 func (s *Service) Step(ctx context.Context) error {
-	return s.change(ctx, func(c *call, tx *sql.Tx) error {
-		ops, err := queryOperations(ctx, tx, `WHERE o.n = (SELECT n FROM
-			(SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY n LIMIT 50) ORDER BY updated, n LIMIT 1)`)
-		if err == nil && len(ops) == 0 {
-			ops, err = queryOperations(ctx, tx, `WHERE o.n > 0 ORDER BY o.n LIMIT 1`)
-		}
-		if err != nil || len(ops) == 0 {
-			return err
-		}
-		return s.moveOperation(c, tx, &ops[0], nextStatus(ops[0]), move{})
-	})
+	return s.change(ctx, func(c *call, tx *sql.Tx) error { return s.moveOne(c, tx, "n", 50) })
+}
+
+// moveOne moves the operation that has rested longest of the first open ones in that order,
+// or opens the first ended one again.
+func (s *Service) moveOne(c *call, tx *sql.Tx, order string, first int) error {
+	ops, err := queryOperations(c.ctx, tx, `WHERE o.n = (SELECT n FROM
+		(SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY `+order+` LIMIT ?) ORDER BY updated, n LIMIT 1)`, first)
+	if err == nil && len(ops) == 0 {
+		ops, err = queryOperations(c.ctx, tx, `WHERE o.n > 0 ORDER BY o.`+order+` LIMIT 1`)
+	}
+	if err != nil || len(ops) == 0 {
+		return err
+	}
+	return s.moveOperation(c, tx, &ops[0], nextStatus(ops[0]), move{})
 }
 
 func nextStatus(o operationRow) int {

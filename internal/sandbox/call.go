@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"time"
@@ -92,9 +93,7 @@ func failure(err error) answer {
 		a = jsonAnswer(r.status, action(false, r.message))
 	}
 	a.refused = r.status >= 400 && r.status < 500
-	for k, v := range r.header {
-		a.header[k] = v
-	}
+	maps.Copy(a.header, r.header)
 	return a
 }
 

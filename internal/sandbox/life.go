@@ -68,15 +68,7 @@ func (s *Service) beat(ctx context.Context) error {
 		if k%4 == 0 && born < mostBorn {
 			return s.addNow(c, tx)
 		}
-		ops, err := queryOperations(c.ctx, tx, `WHERE o.n = (SELECT n FROM
-			(SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY created DESC LIMIT ?) ORDER BY updated, n LIMIT 1)`, inPlay)
-		if err == nil && len(ops) == 0 {
-			ops, err = queryOperations(c.ctx, tx, `WHERE o.n > 0 ORDER BY o.created DESC LIMIT 1`)
-		}
-		if err != nil || len(ops) == 0 {
-			return err
-		}
-		return s.moveOperation(c, tx, &ops[0], nextStatus(ops[0]), move{})
+		return s.moveOne(c, tx, "created DESC", inPlay)
 	})
 }
 

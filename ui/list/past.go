@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -28,13 +29,10 @@ func (l *List[T]) readPast() tea.Cmd {
 	if memory == nil {
 		return nil
 	}
-	return l.Read(nil, func(ctx context.Context) ui.Then {
-		list, err := memory.Filters(ctx, kind)
-		return func() (ui.Action, tea.Cmd) {
-			if err == nil && l.past.at == 0 {
-				l.past.list = list
-			}
-			return nil, nil // what cannot be recalled is not a failure of the filter
+	read := func(ctx context.Context) ([]string, error) { return memory.Filters(ctx, kind) }
+	return ui.Reading(l.Env, nil, read, func(list []string, _ time.Time, err error) {
+		if err == nil && l.past.at == 0 { // what cannot be recalled is not a failure of the filter
+			l.past.list = list
 		}
 	})
 }

@@ -10,33 +10,17 @@ import (
 	"opdeck/ui"
 )
 
-// lastOfID is how many characters of an id are typed where a word is too easy.
-const lastOfID = 4
-
-// lastOf is what must be typed: the last four characters of an id, or all of a
-// shorter one. Empty when they are not on every keyboard (printable ASCII).
-func lastOf(id string) string {
-	r := []rune(id)
-	r = r[max(len(r)-lastOfID, 0):]
-	for _, c := range r {
-		if c <= 0x20 || c > 0x7e {
-			return ""
-		}
-	}
-	return string(r)
-}
-
 func promptOf(q ui.Question) string {
 	what := "yes"
 	if q.Typed {
-		what = "the last " + strconv.Itoa(len(lastOf(q.ID))) + " characters of the id"
+		what = "the last " + strconv.Itoa(len(ui.LastOf(q.ID))) + " characters of the id"
 	}
 	return "Type " + what + " to " + strings.ToLower(q.Verb) + "; anything else is No:"
 }
 
 func isYes(q ui.Question, answer string) bool {
 	if q.Typed {
-		return answer != "" && answer == lastOf(q.ID)
+		return answer != "" && answer == ui.LastOf(q.ID)
 	}
 	return strings.EqualFold(answer, "yes")
 }
@@ -48,7 +32,7 @@ func isYes(q ui.Question, answer string) bool {
 // the person wants elsewhere as well.
 func (t *Talk) Confirm(ctx context.Context, lead string, q ui.Question) (bool, error) {
 	t.question(lead, q)
-	if q.Typed && lastOf(q.ID) == "" {
+	if q.Typed && ui.LastOf(q.ID) == "" {
 		t.Say("The end of this id cannot be typed, so it cannot be confirmed here. Nothing was sent.")
 		return false, nil
 	}

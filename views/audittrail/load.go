@@ -66,14 +66,9 @@ func (s *Screen) ReadOn() tea.Cmd {
 
 // loadUnsettled reads what is unsettled; unlike the list it leaves no record.
 func (s *Screen) loadUnsettled() tea.Cmd {
-	log := s.log
-	return s.Read(s.unsettledLoads, func(ctx context.Context) ui.Then {
-		open, err := log.Unsettled(ctx)
-		return func() (ui.Action, tea.Cmd) {
-			if err == nil {
-				s.set(open, s.entries())
-			}
-			return nil, nil
+	return ui.Reading(s.env, s.unsettledLoads, s.log.Unsettled, func(open []audit.Entry, _ time.Time, err error) {
+		if err == nil {
+			s.set(open, s.entries())
 		}
 	})
 }

@@ -34,28 +34,15 @@ var language = filter.NewTable(append(filter.Catalogued(field.Accounts),
 
 // New makes the screen of one account, or without an id the list; start is its filter.
 func New(env *ui.Env, client Client, id, start string) ui.Screen {
-	if id != "" {
-		return one(env, client, id)
-	}
-	return directory.NewList(env, directory.ListSpec[api.Account]{Kind: Kind, Title: "Accounts", One: "account", Many: "accounts", Class: "account",
+	return directory.New(env, directory.Spec[api.Account]{Kind: Kind, Title: "Accounts", One: "account", Many: "accounts", Class: "account",
 		Catalogue: field.Accounts, Columns: []string{"name", "status", "balance", "hold", "customer", "number", "id"},
 		Language: language, Example: "balance<0 currency:EUR customer:acme",
-		ID: func(a api.Account) string { return string(a.ID) }, CUID: owner, Raw: raw, Card: func(a api.Account) []widget.Pair { return facts(env, a) },
+		ID: func(a api.Account) string { return string(a.ID) }, CUID: func(a api.Account) string { return string(a.Customer.ID) },
+		Raw: func(a api.Account) json.RawMessage { return a.Raw },
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Account], error) {
 			return client.Accounts(ctx, api.AccountQuery{Page: page})
-		}}, start)
-}
-
-func owner(a api.Account) string { return string(a.Customer.ID) }
-
-func raw(a api.Account) json.RawMessage { return a.Raw }
-
-func one(env *ui.Env, client Client, id string) ui.Screen {
-	return directory.NewRecord(env, directory.RecordSpec[api.Account]{Place: ui.Place{Kind: Kind, ID: id}, One: "account", Title: "Account", Class: "account",
-		Read: func(ctx context.Context) (api.Account, error) { return client.Account(ctx, id) },
-		Raw:  raw, CUID: owner,
-		Head:  head,
-		Facts: func(a api.Account) []widget.Pair { return facts(env, a) }})
+		},
+		Get: client.Account, Head: head, Card: func(a api.Account) []widget.Pair { return facts(env, a) }}, id, start)
 }
 
 // head answers whether there is money on it.

@@ -45,7 +45,7 @@ type Customers struct {
 // NewCustomers makes the list; start is a filter to begin with.
 func NewCustomers(env *ui.Env, client Directory, start string) *Customers {
 	s := &Customers{env: env, client: client, reads: env.Requests()}
-	s.List = directory.NewListIn(env, s, directory.ListSpec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers", One: "customer", Many: "customers", Class: "customer",
+	s.List = directory.NewListIn(env, s, directory.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers", One: "customer", Many: "customers", Class: "customer",
 		Catalogue: field.Customers, Columns: []string{"name", "type", "status", "cuid", "updated"}, Added: s.added,
 		Language: customerfilter.Table(func() customerfilter.Begun { return s.begun }), Example: "acme status:VERIFY,MODERATION type:corporate begun:yes",
 		ID: identifier, CUID: identifier, Raw: func(c api.Customer) json.RawMessage { return c.Raw },
@@ -104,14 +104,9 @@ func (s *Customers) begunCell(c api.Customer) (string, theme.Tone) {
 func (s *Customers) Reload() tea.Cmd { return tea.Batch(s.readBegun(), s.List.Reload()) }
 
 func (s *Customers) readBegun() tea.Cmd {
-	client := s.client
-	return s.env.Read(s.reads, func(ctx context.Context) ui.Then {
-		list, err := client.UnfinishedJourneys(ctx)
-		return func() (ui.Action, tea.Cmd) {
-			if s.failed = api.AsError(err); err == nil {
-				s.setBegun(customerfilter.BegunOf(list))
-			}
-			return nil, nil
+	return ui.Reading(s.env, s.reads, s.client.UnfinishedJourneys, func(list []journey.Record, _ time.Time, err error) {
+		if s.failed = api.AsError(err); err == nil {
+			s.setBegun(customerfilter.BegunOf(list))
 		}
 	})
 }

@@ -24,17 +24,11 @@ type Sharer interface {
 // ShareForm is the form for a customer's share token as a program of its own: it
 // takes the token unseen, asks with the customer's id and kind, presents the token
 // and tells what came of it.
-type ShareForm struct{ ui.Model }
+type ShareForm = ui.Model
 
 // NewShareForm makes the form for a customer; the token goes to client once.
 func NewShareForm(o ui.Options, client Sharer, c api.Customer) ShareForm {
-	return ShareForm{ui.Alone(o, ui.Place{Kind: "share", ID: string(c.CUID)}, func(env *ui.Env) ui.Screen { return newSharePage(env, client, c) })}
-}
-
-// Update implements tea.Model.
-func (m ShareForm) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	_, cmd := m.Model.Update(msg)
-	return m, cmd
+	return ui.Alone(o, ui.Place{Kind: "share", ID: string(c.CUID)}, func(env *ui.Env) ui.Screen { return newSharePage(env, client, c) })
 }
 
 // share is the form's dialogs and what they send; the customer's screen and

@@ -44,28 +44,15 @@ var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
 
 // New makes the screen of one counterparty, or without an id the list; start is its filter.
 func New(env *ui.Env, client Client, id, start string) ui.Screen {
-	if id != "" {
-		return one(env, client, id)
-	}
-	return directory.NewList(env, directory.ListSpec[api.Counterparty]{Kind: Kind, Title: "Counterparties", One: "counterparty", Many: "counterparties", Class: "general",
+	return directory.New(env, directory.Spec[api.Counterparty]{Kind: Kind, Title: "Counterparties", One: "counterparty", Many: "counterparties", Class: "general",
 		Catalogue: field.Counterparties, Columns: []string{"name", "status", "accounts", "customer", "updated", "id"},
 		Language: language, Example: "status:MODERATION customer:acme",
-		ID: func(p api.Counterparty) string { return string(p.ID) }, CUID: owner, Raw: raw, Card: func(p api.Counterparty) []widget.Pair { return facts(env, p) },
+		ID: func(p api.Counterparty) string { return string(p.ID) }, CUID: func(p api.Counterparty) string { return string(p.Customer.CUID) },
+		Raw: func(p api.Counterparty) json.RawMessage { return p.Raw },
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Counterparty], error) {
 			return client.Counterparties(ctx, api.CounterpartyQuery{Page: page})
-		}}, start)
-}
-
-func owner(p api.Counterparty) string { return string(p.Customer.CUID) }
-
-func raw(p api.Counterparty) json.RawMessage { return p.Raw }
-
-func one(env *ui.Env, client Client, id string) ui.Screen {
-	return directory.NewRecord(env, directory.RecordSpec[api.Counterparty]{Place: ui.Place{Kind: Kind, ID: id}, One: "counterparty", Title: "Counterparty", Class: "general",
-		Read: func(ctx context.Context) (api.Counterparty, error) { return client.Counterparty(ctx, id) },
-		Raw:  raw, CUID: owner,
-		Head:  head,
-		Facts: func(p api.Counterparty) []widget.Pair { return facts(env, p) }})
+		},
+		Get: client.Counterparty, Head: head, Card: func(p api.Counterparty) []widget.Pair { return facts(env, p) }}, id, start)
 }
 
 // head answers whether it may be paid: how many of its accounts are accepted, and how

@@ -51,7 +51,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Files),
 // New makes the screen of a customer's files; start is a filter to begin with.
 func New(env *ui.Env, client Client, cuid, start string) *Screen {
 	s := &Screen{env: env, client: client, cuid: cuid, noViewer: content.NoViewer(client)}
-	s.List = directory.NewList(env, directory.ListSpec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " + draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
+	s.List = directory.NewList(env, directory.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " + draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"}, Language: language, Example: "passport type:PASSPORT created<30d",
 		ID: func(f api.CustomerFile) string { return string(f.ID) }, CUID: func(api.CustomerFile) string { return cuid },
 		Raw: func(f api.CustomerFile) json.RawMessage { return f.Raw },

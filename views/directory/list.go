@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -23,8 +24,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// ListSpec is what lists of records T differ in.
-type ListSpec[T any] struct {
+// Spec is what the screens of records T differ in.
+type Spec[T any] struct {
 	Kind      string // of the place; with an ID it is one record
 	Title     string
 	One, Many string // "account", "accounts"
@@ -53,8 +54,21 @@ type ListSpec[T any] struct {
 	// Facts are all of a record that cannot be read by itself: the list shows them over
 	// its rows. nil: another screen shows a record.
 	Facts func(T) []widget.Pair
-	// Card are the facts of a record that has a screen of its own, for the preview.
+	// Card are the facts of a record that has a screen of its own: that screen and the preview
+	// show them. Get reads the record by its id, and Head is the line that answers how it
+	// stands; both are nil where that screen is not made here. Card and Head get the
+	// record as it may be shown, masked where masking is on.
 	Card func(T) []widget.Pair
+	Get  func(ctx context.Context, id string) (T, error)
+	Head func(T) string
+}
+
+// New makes the screen of one record, or without an id the list; start is its filter.
+func New[T any](env *ui.Env, spec Spec[T], id, start string) ui.Screen {
+	if id != "" {
+		return newRecord(env, spec, id)
+	}
+	return NewList(env, spec, start)
 }
 
 // List is a list of records that the service gives page by page; it implements
@@ -62,7 +76,7 @@ type ListSpec[T any] struct {
 type List[T any] struct {
 	*list.List[T]
 	env     *ui.Env
-	spec    ListSpec[T]
+	spec    Spec[T]
 	screen  list.Screen
 	rows    *list.Rows[T]
 	columns []Column[T]
@@ -78,12 +92,12 @@ type Column[T any] struct {
 }
 
 // NewList makes the list; start is a filter to begin with.
-func NewList[T any](env *ui.Env, spec ListSpec[T], start string) *List[T] {
+func NewList[T any](env *ui.Env, spec Spec[T], start string) *List[T] {
 	return NewListIn(env, nil, spec, start)
 }
 
 // NewListIn makes the list of a screen that embeds it and has methods of its own.
-func NewListIn[T any](env *ui.Env, screen list.Screen, spec ListSpec[T], start string) *List[T] {
+func NewListIn[T any](env *ui.Env, screen list.Screen, spec Spec[T], start string) *List[T] {
 	s := &List[T]{env: env, spec: spec, screen: screen, read: list.Pages[T]{ID: spec.ID}}
 	if screen == nil {
 		s.screen = s
@@ -102,7 +116,7 @@ func NewListIn[T any](env *ui.Env, screen list.Screen, spec ListSpec[T], start s
 }
 
 // signs are those of a row, for the help.
-func (spec ListSpec[T]) signs() []list.Sign {
+func (spec Spec[T]) signs() []list.Sign {
 	var out []list.Sign
 	if spec.Warn != nil {
 		out = append(out, list.Warning(spec.Warns))
@@ -218,16 +232,12 @@ func (s *List[T]) ReadOn() tea.Cmd {
 func (s *List[T]) whole() bool { return s.read.Next() == 0 || s.read.Whole() }
 
 func (s *List[T]) readPage(page int) tea.Cmd {
-	read, now, asked := s.spec.Read, s.env.Now, s.asked
-	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
-		got, err := read(ctx, page, asked)
-		at := now()
-		return func() (ui.Action, tea.Cmd) {
-			if !s.Failed(err) {
-				s.At, s.read = at, s.read.With(page, got)
-				s.Arrange(slices.Clone(s.read.All))
-			}
-			return nil, nil
+	read, asked := s.spec.Read, s.asked
+	get := func(ctx context.Context) (api.Page[T], error) { return read(ctx, page, asked) }
+	return ui.Reading(s.env, s.Loads, get, func(got api.Page[T], at time.Time, err error) {
+		if !s.Failed(err) {
+			s.At, s.read = at, s.read.With(page, got)
+			s.Arrange(slices.Clone(s.read.All))
 		}
 	})
 }

@@ -2,7 +2,7 @@ package directory
 
 import (
 	"context"
-	"encoding/json"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -11,107 +11,89 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/widget"
 )
 
-// RecordSpec is what screens of one record T differ in.
-type RecordSpec[T any] struct {
-	Place ui.Place
-	One   string // "account"
-	Title string // "Account"
-	Class string // budget class of the read
-	Read  func(ctx context.Context) (T, error)
-	Raw   func(T) json.RawMessage
-	CUID  func(T) string // of the record's customer
-	// Head is the line that answers how it stands; Facts are all of it. Both get the
-	// record as it may be shown, masked where masking is on.
-	Head  func(T) string
-	Facts func(T) []widget.Pair
-}
-
-// Record is one record of the service, read when it is opened; it implements
+// record is one record of the service, read when it is opened; it implements
 // ui.Screen.
-type Record[T any] struct {
+type record[T any] struct {
 	ui.Page
-	env    *ui.Env
-	spec   RecordSpec[T]
-	record *T // nil: not read yet
+	env  *ui.Env
+	spec Spec[T]
+	id   string
+	read *T // nil: not read yet
 }
 
-// NewRecord makes the screen of one record.
-func NewRecord[T any](env *ui.Env, spec RecordSpec[T]) *Record[T] {
-	s := &Record[T]{env: env, spec: spec}
+func newRecord[T any](env *ui.Env, spec Spec[T], id string) *record[T] {
+	s := &record[T]{env: env, spec: spec, id: id}
 	s.Page = ui.NewPage(env, s, "service", spec.Class)
 	return s
 }
 
 // Reload implements ui.PageScreen.
-func (s *Record[T]) Reload() tea.Cmd {
-	read, now := s.spec.Read, s.env.Now
-	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
-		r, err := read(ctx)
-		at := now()
-		return func() (ui.Action, tea.Cmd) {
-			if s.Err = api.AsError(err); s.Err == nil {
-				s.record, s.At = &r, at
-			}
-			return nil, nil
+func (s *record[T]) Reload() tea.Cmd {
+	get, id := s.spec.Get, s.id
+	read := func(ctx context.Context) (T, error) { return get(ctx, id) }
+	return ui.Reading(s.env, s.Loads, read, func(r T, at time.Time, err error) {
+		if s.Err = api.AsError(err); s.Err == nil {
+			s.read, s.At = &r, at
 		}
 	})
 }
 
 // OwnKey implements ui.PageScreen.
-func (s *Record[T]) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
-	if s.record != nil && s.env.Keys.Related.Customer.Match(p) {
-		return openCustomer(s.spec.CUID(*s.record)), nil, true
+func (s *record[T]) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
+	if s.read != nil && s.env.Keys.Related.Customer.Match(p) {
+		return openCustomer(s.spec.CUID(*s.read)), nil, true
 	}
 	return nil, nil, false
 }
 
 // Item implements ui.PageScreen.
-func (s *Record[T]) Item() ui.Item {
-	if s.record == nil {
-		return item(s.spec.One, s.spec.Place.ID, nil)
+func (s *record[T]) Item() ui.Item {
+	if s.read == nil {
+		return item(s.spec.One, s.id, nil)
 	}
-	return item(s.spec.One, s.spec.Place.ID, s.spec.Raw(shown(s.env, *s.record)))
+	return item(s.spec.One, s.id, s.spec.Raw(shown(s.env, *s.read)))
 }
 
 // Content implements ui.PageScreen.
-func (s *Record[T]) Content() ui.Content {
+func (s *record[T]) Content() ui.Content {
 	th := s.env.Theme
 	switch {
-	case s.record == nil && s.Err != nil:
+	case s.read == nil && s.Err != nil:
 		return ui.Content{Lines: s.Failed(s.Err)}
-	case s.record == nil:
-		return ui.Content{Lines: []string{th.Dim.Render("Reading the " + s.spec.One + " " + draw.ID(s.spec.Place.ID, 40) + " …")}}
+	case s.read == nil:
+		return ui.Content{Lines: []string{th.Dim.Render("Reading the " + s.spec.One + " " + draw.ID(s.id, 40) + " …")}}
 	}
-	r := shown(s.env, *s.record)
-	return ui.Content{Lines: append(s.NotReread(), th.Strong.Render(s.spec.Head(r))), Sections: ui.Sections(s.spec.Facts(r))}
+	r := shown(s.env, *s.read)
+	return ui.Content{Lines: append(s.NotReread(), th.Strong.Render(s.spec.Head(r))), Sections: ui.Sections(s.spec.Card(r))}
 }
 
 // NextTick implements ui.Ticker: ages are told to the minute.
-func (s *Record[T]) NextTick(now time.Time) time.Time {
-	if s.record == nil {
+func (s *record[T]) NextTick(now time.Time) time.Time {
+	if s.read == nil {
 		return time.Time{}
 	}
 	return now.Truncate(time.Minute).Add(time.Minute)
 }
 
 // Keys implements ui.Screen.
-func (s *Record[T]) Keys() []keymap.Key {
+func (s *record[T]) Keys() []keymap.Key {
 	return s.PageKeys(true, append([]keymap.Key{s.env.Keys.Related.Customer}, keymap.All(s.env.Keys.Item)...)...)
 }
 
 // Title implements ui.Screen.
-func (s *Record[T]) Title() string { return s.spec.Title + " " + draw.ID(s.spec.Place.ID, 13) }
+func (s *record[T]) Title() string {
+	return strings.ToUpper(s.spec.One[:1]) + s.spec.One[1:] + " " + draw.ID(s.id, 13)
+}
 
 // Place implements ui.Screen.
-func (s *Record[T]) Place() ui.Place { return s.spec.Place }
+func (s *record[T]) Place() ui.Place { return ui.Place{Kind: s.spec.Kind, ID: s.id} }
 
 // Subject implements ui.SubjectOf.
-func (s *Record[T]) Subject(kind string) string {
-	if s.record != nil && kind == ui.KindCompliance {
-		return s.spec.CUID(*s.record)
+func (s *record[T]) Subject(kind string) string {
+	if s.read != nil && kind == ui.KindCompliance {
+		return s.spec.CUID(*s.read)
 	}
 	return ""
 }

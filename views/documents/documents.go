@@ -54,17 +54,11 @@ type Client interface {
 type removed struct{ guid, name string }
 
 // Model is the documents of one operation as a program of its own.
-type Model struct{ ui.Model }
+type Model = ui.Model
 
 // New makes the model of one operation's documents; it writes through client.
 func New(o ui.Options, client Client, opid string) Model {
-	return Model{ui.Alone(o, ui.Place{Kind: ui.KindDocuments, ID: opid}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, opid) })}
-}
-
-// Update implements tea.Model.
-func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	_, cmd := m.Model.Update(msg)
-	return m, cmd
+	return ui.Alone(o, ui.Place{Kind: ui.KindDocuments, ID: opid}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, opid) })
 }
 
 // Screen is the same in the console; it implements ui.Screen.
@@ -110,13 +104,8 @@ func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 // Init implements ui.Screen: what is known of the operation is shown at once, and the
 // types that answers showed are looked up.
 func (s *Screen) Init() tea.Cmd {
-	client := s.client
-	return tea.Batch(s.Latest.Init(), s.env.Read(nil, func(ctx context.Context) ui.Then {
-		seen, _ := client.DocumentTypes(ctx) // without the index the known ones are offered
-		return func() (ui.Action, tea.Cmd) {
-			s.seenTypes = seen
-			return nil, nil
-		}
+	return tea.Batch(s.Latest.Init(), ui.Reading(s.env, nil, s.client.DocumentTypes, func(seen []untrusted.Text, _ time.Time, _ error) {
+		s.seenTypes = seen // none without the index: the known ones are offered
 	}))
 }
 

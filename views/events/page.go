@@ -61,12 +61,9 @@ func (s *Screen) show(it item) tea.Cmd {
 
 func (s *Screen) loadReplays(p *page) tea.Cmd {
 	inbox, key := s.inbox, p.item.Key
-	return s.Read(s.replays, func(ctx context.Context) ui.Then {
-		attempts, err := inbox.Attempts(ctx, key)
-		return func() (ui.Action, tea.Cmd) {
-			p.replays, p.err = attempts, api.AsError(err)
-			return nil, nil
-		}
+	read := func(ctx context.Context) ([]receiver.Attempt, error) { return inbox.Attempts(ctx, key) }
+	return ui.Reading(s.env, s.replays, read, func(attempts []receiver.Attempt, _ time.Time, err error) {
+		p.replays, p.err = attempts, api.AsError(err)
 	})
 }
 

@@ -1,10 +1,10 @@
 package events
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -41,29 +41,19 @@ func (s *Screen) troubles(w int) []string {
 // loadTrouble reads what was rejected and what waits, when the header hears that
 // it changed.
 func (s *Screen) loadTrouble() tea.Cmd {
-	client := s.client
-	return s.Read(s.watch, func(ctx context.Context) ui.Then {
-		bad, err := client.EventTrouble(ctx)
-		return func() (ui.Action, tea.Cmd) {
-			if err == nil { // the store says elsewhere that it is in trouble
-				s.bad = bad
-			}
-			return nil, nil
+	return ui.Reading(s.env, s.watch, s.client.EventTrouble, func(bad receiver.Trouble, _ time.Time, err error) {
+		if err == nil { // the store says elsewhere that it is in trouble
+			s.bad = bad
 		}
 	})
 }
 
 // loadRejected reads the deliveries that were not accepted.
 func (s *Screen) loadRejected() tea.Cmd {
-	client, now, p := s.client, s.env.Now, s.page
-	return s.Read(s.rejects, func(ctx context.Context) ui.Then {
-		rejected, err := client.RejectedEvents(ctx)
-		at := now()
-		return func() (ui.Action, tea.Cmd) {
-			if p.err = api.AsError(err); err == nil {
-				p.rejected, p.at = rejected, at
-			}
-			return nil, nil
+	p := s.page
+	return ui.Reading(s.env, s.rejects, s.client.RejectedEvents, func(rejected []receiver.Rejection, at time.Time, err error) {
+		if p.err = api.AsError(err); err == nil {
+			p.rejected, p.at = rejected, at
 		}
 	})
 }

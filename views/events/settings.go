@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -20,15 +21,10 @@ import (
 
 // loadHooks reads the service's settings: one general call.
 func (s *Screen) loadHooks() tea.Cmd {
-	client, now, p := s.client, s.env.Now, s.page
-	return s.Read(s.hooks, func(ctx context.Context) ui.Then {
-		h, err := client.Hooks(ctx)
-		at := now()
-		return func() (ui.Action, tea.Cmd) {
-			if p.err = api.AsError(err); err == nil {
-				p.hooks, p.at = &h, at
-			}
-			return nil, nil
+	p := s.page
+	return ui.Reading(s.env, s.hooks, s.client.Hooks, func(h api.HookSettings, at time.Time, err error) {
+		if p.err = api.AsError(err); err == nil {
+			p.hooks, p.at = &h, at
 		}
 	})
 }

@@ -32,17 +32,11 @@ type News struct {
 }
 
 // Model is the status of the rate limits as a program of its own.
-type Model struct{ ui.Model }
+type Model = ui.Model
 
 // New makes the model; policy is the config's: wait or warn.
 func New(o ui.Options, client Client, policy string) Model {
-	return Model{ui.Alone(o, ui.Place{Kind: ui.KindLimits}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, policy) })}
-}
-
-// Update implements tea.Model.
-func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	_, cmd := m.Model.Update(msg)
-	return m, cmd
+	return ui.Alone(o, ui.Place{Kind: ui.KindLimits}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, policy) })
 }
 
 // Screen is the same in the console; it implements ui.Screen.
@@ -63,17 +57,11 @@ func NewScreen(env *ui.Env, client Client, policy string) *Screen {
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	client, now := s.client, s.env.Now
-	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
-		u, err := client.Usage(ctx)
-		at := now()
-		return func() (ui.Action, tea.Cmd) {
-			if err == nil {
-				s.usage, s.At, s.Err = u, at, nil
-			} else {
-				s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.", Hint: "opdeck doctor looks at the store.", Err: err}
-			}
-			return nil, nil
+	return ui.Reading(s.env, s.Loads, s.client.Usage, func(u []limit.Usage, at time.Time, err error) {
+		if err == nil {
+			s.usage, s.At, s.Err = u, at, nil
+		} else {
+			s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.", Hint: "opdeck doctor looks at the store.", Err: err}
 		}
 	})
 }

@@ -27,17 +27,11 @@ type Client interface {
 }
 
 // Model is the detail of one operation as a program of its own.
-type Model struct{ ui.Model }
+type Model = ui.Model
 
 // New makes the model of one operation; client's reads are all that it sends.
 func New(o ui.Options, client Client, opid string) Model {
-	return Model{ui.Alone(o, ui.Place{Kind: ui.KindOperation, ID: opid}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, opid) })}
-}
-
-// Update implements tea.Model.
-func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	_, cmd := m.Model.Update(msg)
-	return m, cmd
+	return ui.Alone(o, ui.Place{Kind: ui.KindOperation, ID: opid}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, opid) })
 }
 
 // Screen is the same in the console; it implements ui.Screen.

@@ -60,14 +60,9 @@ func New(env *ui.Env, client Client) *Screen {
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	client := s.client
-	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
-		st, err := client.SessionStatus(ctx)
-		return func() (ui.Action, tea.Cmd) {
-			if s.Err = api.AsError(err); err == nil {
-				s.show(st)
-			}
-			return nil, nil
+	return ui.Reading(s.env, s.Loads, s.client.SessionStatus, func(st session.Status, _ time.Time, err error) {
+		if s.Err = api.AsError(err); err == nil {
+			s.show(st)
 		}
 	})
 }

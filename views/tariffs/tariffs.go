@@ -40,13 +40,13 @@ var language = filter.NewTable(append(filter.Catalogued(field.Tariffs),
 
 // NewLimits lists the limits of payments; start is a filter to begin with.
 func NewLimits(env *ui.Env, client Client, start string) ui.Screen {
-	return newList(env, directory.ListSpec[api.Tariff]{Kind: KindLimits, Title: "Payment limits", One: "payment limit", Many: "payment limits",
+	return newList(env, directory.Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits", One: "payment limit", Many: "payment limits",
 		Columns: []string{"from", "to", "payment", "cuid", "id"}, Read: reading(client.PaymentLimits)}, start)
 }
 
 // NewCommissions lists the commissions; start is a filter to begin with.
 func NewCommissions(env *ui.Env, client Client, start string) ui.Screen {
-	return newList(env, directory.ListSpec[api.Tariff]{Kind: KindCommissions, Title: "Commissions", One: "commission", Many: "commissions",
+	return newList(env, directory.Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions", One: "commission", Many: "commissions",
 		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(client.Commissions)}, start)
 }
 
@@ -56,7 +56,7 @@ func reading(read func(context.Context, api.TariffQuery) (api.Page[api.Tariff], 
 	}
 }
 
-func newList(env *ui.Env, spec directory.ListSpec[api.Tariff], start string) ui.Screen {
+func newList(env *ui.Env, spec directory.Spec[api.Tariff], start string) ui.Screen {
 	spec.Class, spec.Catalogue, spec.Language, spec.Example = "billing", field.Tariffs, language, "from:USD payment:SWIFT"
 	spec.ID, spec.CUID = api.Tariff.Key, func(t api.Tariff) string { return string(t.CUID) }
 	spec.Raw = func(t api.Tariff) json.RawMessage { return t.Raw }

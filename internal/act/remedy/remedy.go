@@ -51,6 +51,7 @@ var sentences = map[api.RemedyKind]words{
 		"Where it was not seen, a link shows the customer what is missing."},
 	api.UseLink:            {command: "Use the compliance link instead: the customer gives the documents there. If this is no such account, try again."},
 	api.PrepareApplication: {command: "Share a token, set the application, or have the customer use the link first."},
+	api.SayEach:            {command: "Say what each of them shall be, or ask who runs the service how they stand."},
 	api.FollowOutcome: {command: "Do not repeat it yet: opdeck looks again by itself. opdeck audit unsettled follows it, --settle looks now.",
 		screen: "Do not repeat it yet: opdeck looks again by itself, and the audit trail tells what became of it."},
 	api.LookFirst:   {command: "It may still have been done: look at the object before it is repeated."},

@@ -12,12 +12,7 @@ import (
 // settled at once.
 func (t *Tracker) Saw(ctx context.Context, ops []api.Operation) {
 	t.proven(ctx, func(r Row) (string, bool) {
-		for _, op := range ops {
-			if r.Probe.ProvenBy(op) {
-				return "", true
-			}
-		}
-		return "", false
+		return "", slices.ContainsFunc(ops, r.Probe.ProvenBy)
 	})
 }
 

@@ -24,6 +24,28 @@ func Follow(inbox Inbox, seq int64, every time.Duration, wake <-chan Stored) *Fo
 	return &Follower{inbox: inbox, seq: seq, every: every, wake: wake}
 }
 
+// Each gives what is chosen of all that comes to fn, in order, until ctx ends, and
+// returns nil then; an error of the inbox or of fn ends it too.
+func (f *Follower) Each(ctx context.Context, choose func(Stored) bool, fn func(Stored) error) error {
+	for {
+		events, err := f.Next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, s := range events {
+			if !choose(s) {
+				continue
+			}
+			if err := fn(s); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 // Next waits for events and returns them, oldest first, at least one. An error
 // of the inbox leaves the place: call it again later.
 func (f *Follower) Next(ctx context.Context) ([]Stored, error) {

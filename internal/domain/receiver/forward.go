@@ -119,26 +119,12 @@ func (f *Forwarder) Replay(ctx context.Context, key string) (Attempt, error) {
 // attempt to report, until ctx ends; then it returns nil. A failed attempt is
 // reported and not repeated.
 func (f *Forwarder) Run(ctx context.Context, follow *Follower, choose func(Stored) bool, report func(Stored, Attempt)) error {
-	for {
-		events, err := follow.Next(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, s := range events {
-			if !choose(s) {
-				continue
-			}
-			a, err := f.forward(ctx, s, "forward")
-			if err != nil {
-				return err
-			}
+	going := func(s Stored) bool { return ctx.Err() == nil && choose(s) }
+	return follow.Each(ctx, going, func(s Stored) error {
+		a, err := f.forward(ctx, s, "forward")
+		if err == nil {
 			report(s, a)
-			if ctx.Err() != nil {
-				return nil
-			}
 		}
-	}
+		return err
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"time"
 
 	"opdeck/api/hook"
@@ -115,12 +116,7 @@ func (f Filter) Match(s Stored) bool {
 }
 
 func anyOf[T comparable](set []T, v T) bool {
-	for _, x := range set {
-		if x == v {
-			return true
-		}
-	}
-	return len(set) == 0
+	return len(set) == 0 || slices.Contains(set, v)
 }
 
 // Count is how many rows of a type have a status.

@@ -90,7 +90,7 @@ func listsPage[T any](r *root, c *field.Catalogue[T], columns []string, read fun
 		if err != nil {
 			return err
 		}
-		r.sayUnusable(p.Unusable)
+		sayPage(r, p)
 		return out.print(pageJSON[T]{p.Items, p.Page, p.Total}, p.Items, fieldTable(c, p.Items, columns...))
 	})
 }
@@ -111,7 +111,11 @@ func (r *root) customers(ctx context.Context, a *app.App, q api.CustomerQuery, f
 		if err != nil {
 			return out, err
 		}
-		r.sayUnusable(p.Unusable)
+		if f.Empty() {
+			sayPage(r, p)
+		} else {
+			r.sayUnusable(p.Unusable)
+		}
 		before := len(known)
 		for _, c := range p.Items {
 			if !known[c.CUID] && f.Match(c, a.Now()) { // pages shift when customers come
@@ -170,7 +174,7 @@ func (r *root) customerFiles() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r.sayUnusable(p.Unusable)
+		sayPage(r, p)
 		items := make([]file, len(p.Items))
 		for i, f := range p.Items {
 			items[i] = asSent(f.Raw, f)
@@ -185,6 +189,15 @@ func (r *root) customerFiles() *cobra.Command {
 	})
 	cmd.Flags().IntVar(&page, "page", 0, "page, from 0")
 	return cmd
+}
+
+// sayPage says where a page is not all that the service tells there is, and what of it
+// nothing can be done with.
+func sayPage[T any](r *root, p api.Page[T]) {
+	r.sayUnusable(p.Unusable)
+	if p.Total != "" && string(p.Total) != strconv.Itoa(len(p.Items)) {
+		r.say("%s came on page %d; the service tells a total of %s.", draw.Plural(len(p.Items), "record", "records"), p.Page, untrusted.Text(p.Total).Line(20))
+	}
 }
 
 // sayUnusable says that a list holds records that nothing can be done with.

@@ -73,24 +73,10 @@ func (r *root) listen(ctx context.Context, a *app.App, out one[eventJSON]) error
 
 // follow prints what is chosen of all that comes, until ctx ends.
 func follow(ctx context.Context, whose string, f *receiver.Follower, choose func(receiver.Stored) bool, out one[eventJSON]) error {
-	for {
-		events, err := f.Next(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, s := range events {
-			if !choose(s) {
-				continue
-			}
-			line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", s.ReceivedAt.UTC().Format("15:04:05"), s.Type, s.Status, s.ObjectID.Line(64), s.Key, setAside(s))
-			if err := out.each(jsonOf(s, whose, true), strings.TrimRight(line, " ")); err != nil {
-				return err
-			}
-		}
-	}
+	return f.Each(ctx, choose, func(s receiver.Stored) error {
+		line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", s.ReceivedAt.UTC().Format("15:04:05"), s.Type, s.Status, s.ObjectID.Line(64), s.Key, setAside(s))
+		return out.each(jsonOf(s, whose, true), strings.TrimRight(line, " "))
+	})
 }
 
 func (r *root) eventTail() *cobra.Command {
